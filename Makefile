@@ -1,0 +1,62 @@
+# The front door. `make` builds, `make test` proves; `make help` lists the rest.
+# CMake does the work; BUILD is its folder, and packages.txt names what a Debian system must have.
+
+BUILD ?= build
+PREFIX ?= /usr/local
+DESTDIR ?=
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+CMAKE_FLAGS ?=
+CTEST_FLAGS ?=
+
+configure = cmake -S . -B $(1) -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(2) $(CMAKE_FLAGS) >$(1).log 2>&1 || { cat $(1).log; exit 1; }
+compile = $(call configure,$(1),$(2)) && cmake --build $(1) -j $(JOBS)
+run_tests = ctest --test-dir $(1) --output-on-failure -j $(JOBS) $(CTEST_FLAGS)
+
+.PHONY: all test bench asan clang install format format-check exhaustive fuzz clean help packages-build packages-test
+
+all: packages-build                     ## build the library
+	@$(call compile,$(BUILD),-DCMAKE_BUILD_TYPE=Release -DATTEND_TESTS=OFF)
+
+test: packages-test                     ## build everything and run every test
+	@$(call compile,$(BUILD),-DCMAKE_BUILD_TYPE=Release -DATTEND_TESTS=ON)
+	@$(call run_tests,$(BUILD))
+
+asan: packages-test                     ## run the tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	@$(call compile,$(BUILD)-asan,-DCMAKE_BUILD_TYPE=RelWithDebInfo -DATTEND_TESTS=ON -DATTEND_SANITIZE=ON)
+	@$(call run_tests,$(BUILD)-asan)
+
+clang: packages-test                    ## build everything with clang and run the tests
+	@tools/packages.sh ci
+	@$(call compile,$(BUILD)-clang,-DCMAKE_BUILD_TYPE=Release -DATTEND_TESTS=ON -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++)
+	@$(call run_tests,$(BUILD)-clang)
+
+bench: packages-test                    ## measure against this machine's ceilings, and PyTorch where there is one
+	@$(call compile,$(BUILD),-DCMAKE_BUILD_TYPE=Release -DATTEND_TESTS=ON)
+	@$(BUILD)/bench/bench $(BENCH_FLAGS)
+
+exhaustive: packages-test               ## exp, tanh and sigmoid on every float there is (minutes)
+	@$(call compile,$(BUILD),-DCMAKE_BUILD_TYPE=Release -DATTEND_TESTS=ON)
+	@$(BUILD)/test/test_elementary --every-float
+
+install: all                            ## install under PREFIX (and DESTDIR)
+	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD)
+
+format:                                 ## lay out the C sources
+	@tools/packages.sh format
+	@git ls-files '*.c' '*.h' | xargs clang-format -i
+
+format-check:
+	@tools/packages.sh format
+	@git ls-files '*.c' '*.h' | xargs clang-format --dry-run --Werror
+
+clean:                                  ## remove what was built
+	@rm -rf build build-* *.log
+
+help:                                   ## this list
+	@sed -n 's/^\([a-z-]*\):.*##  *\(.*\)/  make \1\t\2/p' Makefile | expand -t 20
+
+packages-build:
+	@tools/packages.sh build
+
+packages-test:
+	@tools/packages.sh build test

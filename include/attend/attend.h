@@ -1,0 +1,12 @@
+/* attend.h: everything public. */
+#ifndef ATTEND_ATTEND_H
+#define ATTEND_ATTEND_H
+
+#include <attend/check.h>
+#include <attend/op.h>
+#include <attend/status.h>
+#include <attend/tape.h>
+#include <attend/train.h>
+#include <attend/version.h>
+
+#endif

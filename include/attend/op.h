@@ -1,0 +1,130 @@
+/* op.h: the differentiable operations.
+ *
+ * Each takes the context first and returns a new variable (or NULL, see tape.h on failure). Shape letters:
+ * B sequences, N rows (all positions of a batch, packed: no padding), D width, H hidden, V vocabulary.
+ * Matrices are row-major; a weight is (out, in), so y = x W' + b. */
+#ifndef ATTEND_OP_H
+#define ATTEND_OP_H
+
+#include <attend/tape.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- products ---- */
+
+/* y = x W' + b.   x (N, Din), w (Dout, Din), b (Dout) or NULL  ->  (N, Dout) */
+attend_var *attend_linear(attend_ctx *c, attend_var *x, attend_var *w, attend_var *b);
+
+enum { ATTEND_TRANSPOSE_A = 1, ATTEND_TRANSPOSE_B = 2 };
+/* op(a) op(b), each transposed as `flags` say.   (M, K) (K, N)  ->  (M, N) */
+attend_var *attend_matmul(attend_ctx *c, attend_var *a, attend_var *b, int flags);
+
+/* ---- element by element; a and b of the same shape, or b a vector (D) repeated for each row of a (.., D) ---- */
+
+attend_var *attend_add(attend_ctx *c, attend_var *a, attend_var *b);
+attend_var *attend_mul(attend_ctx *c, attend_var *a, attend_var *b);
+attend_var *attend_scale(attend_ctx *c, attend_var *a, double factor);
+attend_var *attend_tanh(attend_ctx *c, attend_var *a);
+attend_var *attend_sigmoid(attend_ctx *c, attend_var *a);
+attend_var *attend_relu(attend_ctx *c, attend_var *a);
+attend_var *attend_sum(attend_ctx *c, attend_var *a); /* of all elements -> (1) */
+
+/* ---- moving rows and columns ---- */
+
+/* Rows of `table` (V, D) by id, n of them -> (n, D). Backward touches only the rows used.
+ * The same operation gathers rows of a computed variable. `ids` is copied. */
+attend_var *attend_gather(attend_ctx *c, attend_var *table, const int *ids, int n);
+/* The parts side by side along the last axis: (N, D1), (N, D2), ... -> (N, D1 + D2 + ...) */
+attend_var *attend_concat(attend_ctx *c, attend_var *const *parts, int count);
+/* The parts below one another along the first axis: (N1, D), (N2, D), ... -> (N1 + N2 + ..., D) */
+attend_var *attend_stack(attend_ctx *c, attend_var *const *parts, int count);
+/* Columns [first, first + count) of (N, D) -> (N, count) */
+attend_var *attend_slice(attend_ctx *c, attend_var *a, int first, int count);
+/* The same numbers under another shape. */
+attend_var *attend_reshape(attend_ctx *c, attend_var *a, int rank, const int *shape);
+
+/* ---- normalisation, dropout ---- */
+
+/* y = gain (x - mean) / sqrt(variance + epsilon) + bias over the last axis (Ba, Kiros, Hinton 2016).
+ * x (.., D), gain (D), bias (D) */
+attend_var *attend_layer_norm(attend_ctx *c, attend_var *x, attend_var *gain, attend_var *bias, double epsilon);
+
+/* Each element kept with probability 1 - p and then divided by it; the identity unless training. */
+attend_var *attend_dropout(attend_ctx *c, attend_var *x, double p);
+
+/* ---- sequences of different lengths ---- */
+
+/* B sequences laid one after another: sequence b has `lengths[b]` >= 0 rows, from row `offsets[b]`. */
+typedef struct attend_ragged attend_ragged;
+
+/* Copies `lengths` into the context; lives as long as a variable made now. NULL on failure. */
+const attend_ragged *attend_ragged_new(attend_ctx *c, int count, const int *lengths);
+int attend_ragged_count(const attend_ragged *r);
+int attend_ragged_rows(const attend_ragged *r);
+int attend_ragged_length(const attend_ragged *r, int sequence);
+int attend_ragged_offset(const attend_ragged *r, int sequence);
+
+/* Dropout with one mask a sequence, shared by all its rows (Gal, Ghahramani 2016).   x (N, D) */
+attend_var *attend_dropout_shared(attend_ctx *c, attend_var *x, const attend_ragged *sequences, double p);
+
+/* ---- recurrent cells ---- */
+
+typedef enum attend_cell_kind {
+    ATTEND_CELL_SIMPLE, /* h' = f(W x + bw + U h + bu) */
+    /* [r; z] = sigmoid(W x + bw + U h + bu),  h' = (1 - z) n + z h,  with (reset after, as cuDNN and PyTorch)
+     *     n = f(Wn x + bwn + r * (Un h + bun))
+     * or (reset before, Cho et al. 2014, Bahdanau et al. 2015)
+     *     n = f(Wn x + bwn + Un (r * h) + bun).          Rows of W, U: r, z, n. */
+    ATTEND_CELL_GRU,
+    ATTEND_CELL_GRU_RESET_BEFORE,
+    /* [i; f; o] = sigmoid(..), g = f(..),  c' = f * c + i * g,  h' = o * f(c').     Rows of W, U: i, f, g, o. */
+    ATTEND_CELL_LSTM
+} attend_cell_kind;
+
+typedef enum attend_activation { ATTEND_TANH, ATTEND_RELU } attend_activation;
+
+/* A cell with its weights; G = 1, 3, 4 gates for simple, GRU, LSTM. */
+typedef struct attend_cell {
+    attend_cell_kind kind;
+    attend_activation activation; /* f above; the gates stay sigmoid */
+    attend_var *w;                /* (G H, Din) */
+    attend_var *u;                /* (G H, H) */
+    attend_var *bw;               /* (G H) or NULL */
+    attend_var *bu;               /* (G H) or NULL */
+} attend_cell;
+
+/* What a cell carries from step to step. */
+typedef struct attend_state {
+    attend_var *h; /* (B, H); NULL where given: zeros */
+    attend_var *c; /* (B, H), LSTM only; NULL where given: zeros */
+} attend_state;
+
+int attend_cell_gates(attend_cell_kind kind); /* G, or 0 for an unknown kind */
+
+/* A whole batch of sequences as one operation. x (N, Din) in the order of `sequences` -> h of every row
+ * (N, H). Starts from *state (NULL: zeros) and leaves there the state after each sequence's last row (its
+ * first, if `reverse`); a sequence of no rows keeps the state it had. No arithmetic is done on padding. */
+attend_var *attend_cell_sequence(attend_ctx *c, const attend_cell *cell, attend_var *x, const attend_ragged *sequences,
+                                 bool reverse, attend_state *state);
+
+/* One step for B sequences. x (B, Din); *state becomes the state after it. Returns state->h. */
+attend_var *attend_cell_step(attend_ctx *c, const attend_cell *cell, attend_var *x, attend_state *state);
+
+/* ---- losses ---- */
+
+/* loss = scale * sum over rows of  -[(1 - smoothing) log p(target) + smoothing / V sum_v log p(v)],
+ * p = softmax(logits); a negative target is a row that does not count (and gets no gradient).
+ * logits (N, V), targets n = N of them -> (1).
+ * It consumes the logits: their memory is turned into probabilities and then into their gradient, so that no
+ * second copy of (N, V) ever exists. Any operation that would read them afterwards is refused; logits that another
+ * operation read before, or whose derivative needs their value, are copied instead.
+ * nll, if not NULL, receives N numbers, each row's -log p(target) (0 where it does not count). */
+attend_var *attend_cross_entropy(attend_ctx *c, attend_var *logits, const int *targets, double smoothing, double scale,
+                                 attend_real *nll);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

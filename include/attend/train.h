@@ -1,0 +1,63 @@
+/* train.h: the gradient of a batch on several threads, and the optimizers.
+ *
+ * Purpose    A batch is cut into shards by the caller, in a way that does not depend on the number of threads.
+ *            Each shard runs forward and backward on one thread; gradients are added in shard order. So the
+ *            same shards give the same numbers, to the bit, on any number of threads.
+ * Threads    A team is used by one thread at a time; it owns its workers. */
+#ifndef ATTEND_TRAIN_H
+#define ATTEND_TRAIN_H
+
+#include <attend/tape.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct attend_team attend_team;
+
+/* `threads` workers (the caller's thread is one of them) and the gradients of `params`, which must outlive it. */
+int attend_team_new(attend_team **out, attend_params *params, int threads);
+void attend_team_free(attend_team *t);
+
+/* Builds the loss of shard number `shard` in a clean context, which is recording, training and seeded. */
+typedef attend_var *(*attend_shard_fn)(attend_ctx *c, int shard, void *user);
+
+/* Gradient of the sum of the shards' losses, and that sum (in double, in shard order). Shards run in any
+ * order and at the same time: `fn` must only read what `user` shares. On failure the message is that of the
+ * failed shard with the lowest number, and the gradients are zero. */
+int attend_team_gradient(attend_team *t, int shards, attend_shard_fn fn, void *user, uint64_t seed, uint64_t update,
+                         double *loss);
+
+const attend_grads *attend_team_grads(const attend_team *t);
+
+/* sqrt of the sum of squares of the whole gradient, added in double in a fixed order. */
+double attend_team_norm(attend_team *t);
+
+/* ---- optimizers ---- */
+
+typedef struct attend_optimizer attend_optimizer;
+
+typedef enum attend_optimizer_kind { ATTEND_SGD, ATTEND_ADAM } attend_optimizer_kind;
+
+typedef struct attend_optimizer_options {
+    attend_optimizer_kind kind;
+    double momentum;      /* SGD: v = momentum v + g, x -= rate v; 0 is plain SGD */
+    double beta1, beta2;  /* Adam (Kingma, Ba 2015) */
+    double epsilon;       /* Adam */
+    double weight_decay;  /* decoupled: x -= rate * decay * x (Loshchilov, Hutter 2019) */
+} attend_optimizer_options;
+
+#define ATTEND_OPTIMIZER_OPTIONS_INIT { ATTEND_ADAM, 0.0, 0.9, 0.999, 1e-8, 0.0 }
+
+int attend_optimizer_new(attend_optimizer **out, attend_team *t, const attend_optimizer_options *options);
+void attend_optimizer_free(attend_optimizer *o);
+
+/* One update with the team's gradient. max_norm > 0 scales the gradient down to that norm first
+ * (Pascanu et al. 2013). A norm that is not finite changes nothing: *norm says so and the caller decides.
+ * norm may be NULL. */
+int attend_optimizer_step(attend_optimizer *o, double rate, double max_norm, double *norm);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,108 @@
+#include "core/arena.h"
+
+#include "core/memory.h"
+#include <stdint.h>
+
+enum { ALIGNMENT = 64, FIRST_CHUNK = 1 << 20 };
+
+/* A chunk's own header takes the first 64 bytes, so that what follows is aligned. */
+struct arena_chunk {
+    struct arena_chunk *next; /* with ATTEND_ARENA_MALLOC: the one taken before */
+    size_t size, used;        /* of the bytes behind the header */
+};
+
+static char *chunk_data(struct arena_chunk *chunk)
+{
+    return (char *)chunk + ALIGNMENT;
+}
+
+static struct arena_chunk *chunk_new(attend_arena *a, size_t size)
+{
+    if (size > SIZE_MAX / 2) return NULL;
+    struct arena_chunk *chunk = attend_memory_aligned(size + ALIGNMENT);
+    if (!chunk) return NULL;
+    *chunk = (struct arena_chunk){ .size = size };
+    a->bytes += size + ALIGNMENT;
+    return chunk;
+}
+
+#ifdef ATTEND_ARENA_MALLOC
+
+void *attend_arena_take(attend_arena *a, size_t bytes)
+{
+    struct arena_chunk *chunk = chunk_new(a, bytes);
+    if (!chunk) return NULL;
+    chunk->next = a->current;
+    a->current = chunk;
+    return chunk_data(chunk);
+}
+
+attend_mark attend_arena_mark(const attend_arena *a)
+{
+    return (attend_mark){ .chunk = a->current };
+}
+
+void attend_arena_rewind(attend_arena *a, attend_mark mark)
+{
+    while (a->current && a->current != mark.chunk) {
+        struct arena_chunk *before = a->current->next;
+        a->bytes -= a->current->size + ALIGNMENT;
+        attend_memory_free(a->current);
+        a->current = before;
+    }
+}
+
+void attend_arena_free(attend_arena *a)
+{
+    attend_arena_rewind(a, (attend_mark){ 0 });
+}
+
+#else
+
+void *attend_arena_take(attend_arena *a, size_t bytes)
+{
+    if (bytes > SIZE_MAX / 2 || attend_memory_refused()) return NULL;
+    bytes = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+
+    /* Chunks behind the current one are left from earlier, larger steps: use the next that fits. */
+    struct arena_chunk *chunk = a->current, *last = NULL;
+    for (; chunk; last = chunk, chunk = chunk->next) {
+        if (chunk != a->current) chunk->used = 0;
+        if (chunk->size - chunk->used >= bytes) break;
+    }
+    if (!chunk) {
+        size_t size = last ? last->size * 2 : FIRST_CHUNK;
+        chunk = chunk_new(a, size > bytes ? size : bytes);
+        if (!chunk) return NULL;
+        if (last)
+            last->next = chunk;
+        else
+            a->first = chunk;
+    }
+    a->current = chunk;
+    void *taken = chunk_data(chunk) + chunk->used;
+    chunk->used += bytes;
+    return taken;
+}
+
+attend_mark attend_arena_mark(const attend_arena *a)
+{
+    return (attend_mark){ .chunk = a->current, .used = a->current ? a->current->used : 0 };
+}
+
+void attend_arena_rewind(attend_arena *a, attend_mark mark)
+{
+    a->current = mark.chunk ? mark.chunk : a->first;
+    if (a->current) a->current->used = mark.used;
+}
+
+void attend_arena_free(attend_arena *a)
+{
+    for (struct arena_chunk *chunk = a->first, *next; chunk; chunk = next) {
+        next = chunk->next;
+        attend_memory_free(chunk);
+    }
+    *a = (attend_arena){ 0 };
+}
+
+#endif

@@ -1,0 +1,94 @@
+#include "core/memory.h"
+#include "core/tape.h"
+#include <string.h>
+
+size_t attend_grads_row_size(const grad_entry *e)
+{
+    return e->param->size / (size_t)e->param->shape[0];
+}
+
+void attend_grads_free(attend_grads *g)
+{
+    if (!g) return;
+    for (int i = 0; g->entries && i < g->count; i++) {
+        attend_memory_free(g->entries[i].value);
+        attend_memory_free(g->entries[i].rows);
+        attend_memory_free(g->entries[i].touched);
+    }
+    attend_memory_free(g->entries);
+    attend_memory_free(g);
+}
+
+int attend_grads_new(attend_grads **out, const attend_params *set)
+{
+    *out = NULL;
+    attend_grads *g = attend_memory_zeroed(1, sizeof *g);
+    bool ok = g && (g->entries = attend_memory_zeroed((size_t)set->count, sizeof *g->entries));
+    if (ok) g->count = set->count;
+    for (int i = 0; ok && i < set->count; i++) {
+        grad_entry *e = &g->entries[i];
+        e->param = set->list[i];
+        /* calloc: pages of rows that no gradient ever touches are never made real */
+        ok = (e->value = attend_memory_zeroed(e->param->size, sizeof(real))) != NULL;
+        if (ok && e->param->rank == 2) {
+            ok = (e->rows = attend_memory_zeroed((size_t)e->param->shape[0], sizeof *e->rows)) != NULL;
+            if (ok) ok = (e->touched = attend_memory_zeroed((size_t)e->param->shape[0], 1)) != NULL;
+        }
+    }
+    if (!ok) {
+        attend_grads_free(g);
+        return attend_fail(ATTEND_NO_MEMORY, "no memory for the gradients of %zu numbers", attend_params_size(set));
+    }
+    *out = g;
+    return ATTEND_OK;
+}
+
+const real *attend_grads_of(const attend_grads *g, const attend_param *p)
+{
+    return g->entries[p->index].value;
+}
+
+void attend_grads_forget(grad_entry *e)
+{
+    for (int i = 0; i < e->rows_used; i++) e->touched[e->rows[i]] = 0;
+    e->rows_used = 0;
+    e->dense = false;
+}
+
+void attend_grads_zero(attend_grads *g)
+{
+    for (int i = 0; i < g->count; i++) {
+        grad_entry *e = &g->entries[i];
+        size_t width = attend_grads_row_size(e);
+        if (e->dense)
+            memset(e->value, 0, e->param->size * sizeof(real));
+        else
+            for (int j = 0; j < e->rows_used; j++)
+                memset(e->value + (size_t)e->rows[j] * width, 0, width * sizeof(real));
+        attend_grads_forget(e);
+    }
+}
+
+real *attend_grads_dense(attend_grads *g, const attend_param *p)
+{
+    grad_entry *e = &g->entries[p->index];
+    e->dense = true;
+    return e->value;
+}
+
+void attend_grads_touch(grad_entry *e, const int *rows, int n)
+{
+    for (int i = 0; i < n; i++) {
+        if (e->touched[rows[i]]) continue;
+        e->touched[rows[i]] = 1;
+        e->rows[e->rows_used++] = rows[i];
+    }
+}
+
+real *attend_grads_rows(attend_grads *g, const attend_param *p, const int *rows, int n)
+{
+    grad_entry *e = &g->entries[p->index];
+    if (!e->rows) return attend_grads_dense(g, p);
+    attend_grads_touch(e, rows, n);
+    return e->value;
+}

@@ -1,0 +1,28 @@
+#include "core/status.h"
+
+#include <stdio.h>
+
+static _Thread_local char message[ATTEND_MESSAGE_SIZE];
+
+const char *attend_message(void)
+{
+    return message;
+}
+
+int attend_fail_v(int code, const char *format, va_list arguments)
+{
+    /* The arguments may point into the message itself (a message passed on), so build it aside. */
+    char text[ATTEND_MESSAGE_SIZE];
+    if (vsnprintf(text, sizeof text, format, arguments) < 0) text[0] = '\0';
+    snprintf(message, sizeof message, "%s", text);
+    return code;
+}
+
+int attend_fail(int code, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    attend_fail_v(code, format, arguments);
+    va_end(arguments);
+    return code;
+}

@@ -1,0 +1,296 @@
+#include "core/tape.h"
+
+#include "core/memory.h"
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+int attend_ctx_new(attend_ctx **out)
+{
+    *out = attend_memory_zeroed(1, sizeof **out);
+    if (!*out) return attend_fail(ATTEND_NO_MEMORY, "no memory for a context");
+    (*out)->recording = true;
+    return ATTEND_OK;
+}
+
+void attend_ctx_free(attend_ctx *c)
+{
+    if (!c) return;
+    attend_arena_free(&c->arena);
+    attend_memory_free(c);
+}
+
+void attend_ctx_reset(attend_ctx *c)
+{
+    attend_arena_rewind(&c->arena, (attend_mark){ 0 });
+    c->tape = NULL;
+    c->walked = false;
+    c->random_uses = 0;
+    c->status = ATTEND_OK;
+    c->message[0] = '\0';
+}
+
+void attend_ctx_set_grads(attend_ctx *c, attend_grads *g)
+{
+    c->grads = g;
+}
+
+void attend_ctx_set_recording(attend_ctx *c, bool on)
+{
+    c->recording = on;
+}
+
+void attend_ctx_set_training(attend_ctx *c, bool on)
+{
+    c->training = on;
+}
+
+void attend_ctx_set_random(attend_ctx *c, uint64_t seed, uint64_t stream)
+{
+    c->seed = seed;
+    c->stream = stream;
+    c->random_uses = 0;
+}
+
+attend_rng attend_ctx_random(attend_ctx *c)
+{
+    return (attend_rng){ .seed = c->seed, .stream = c->stream, .use = c->random_uses++ };
+}
+
+int attend_ctx_status(const attend_ctx *c)
+{
+    return c->status;
+}
+
+const char *attend_ctx_message(const attend_ctx *c)
+{
+    return c->message;
+}
+
+attend_mark attend_ctx_mark(const attend_ctx *c)
+{
+    return attend_arena_mark(&c->arena);
+}
+
+void attend_ctx_rewind(attend_ctx *c, attend_mark mark)
+{
+    if (c->tape) {
+        attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_ctx_rewind: the tape holds operations; switch recording off");
+        return;
+    }
+    attend_arena_rewind(&c->arena, mark);
+}
+
+size_t attend_ctx_bytes(const attend_ctx *c)
+{
+    return c->arena.bytes;
+}
+
+void *attend_ctx_fail(attend_ctx *c, int code, const char *format, ...)
+{
+    if (c->status != ATTEND_OK) return NULL;
+    c->status = code;
+    va_list arguments;
+    va_start(arguments, format);
+    attend_fail_v(code, format, arguments);
+    va_end(arguments);
+    snprintf(c->message, sizeof c->message, "%s", attend_message());
+    return NULL;
+}
+
+bool attend_ready(attend_ctx *c, const char *operation, int n, ...)
+{
+    if (c->status != ATTEND_OK) return false;
+    va_list variables;
+    va_start(variables, n);
+    for (int i = 0; i < n; i++) {
+        attend_var *v = va_arg(variables, attend_var *);
+        if (!v)
+            attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: variable %d is NULL", operation, i + 1);
+        else if (v->consumed)
+            attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: variable %d was consumed by attend_cross_entropy before",
+                            operation, i + 1);
+        else
+            v->needed = true;
+    }
+    va_end(variables);
+    return c->status == ATTEND_OK;
+}
+
+void *attend_take(attend_ctx *c, size_t count, size_t size)
+{
+    void *p = NULL;
+    if (c->status != ATTEND_OK) return NULL;
+    if (size == 0 || count <= SIZE_MAX / 2 / size) p = attend_arena_take(&c->arena, count * size);
+    if (!p) attend_ctx_fail(c, ATTEND_NO_MEMORY, "no memory for %zu numbers of %zu bytes", count, size);
+    return p;
+}
+
+real *attend_take_reals(attend_ctx *c, size_t count)
+{
+    return attend_take(c, count, sizeof(real));
+}
+
+real *attend_take_zeros(attend_ctx *c, size_t count)
+{
+    real *p = attend_take_reals(c, count);
+    if (p) memset(p, 0, count * sizeof(real));
+    return p;
+}
+
+const char *attend_shape_text(const attend_var *v, char *text)
+{
+    int n = snprintf(text, ATTEND_SHAPE_TEXT, "(");
+    for (int i = 0; i < v->rank; i++)
+        n += snprintf(text + n, (size_t)(ATTEND_SHAPE_TEXT - n), "%s%d", i ? ", " : "", v->shape[i]);
+    snprintf(text + n, (size_t)(ATTEND_SHAPE_TEXT - n), ")");
+    return text;
+}
+
+bool attend_same_shape(const attend_var *a, const attend_var *b)
+{
+    if (a->rank != b->rank) return false;
+    for (int i = 0; i < a->rank; i++)
+        if (a->shape[i] != b->shape[i]) return false;
+    return true;
+}
+
+/* A variable without a value. */
+static attend_var *var_empty(attend_ctx *c, int rank, const int *shape, bool differentiable)
+{
+    if (rank < 1 || rank > ATTEND_MAX_RANK)
+        return attend_ctx_fail(c, ATTEND_BAD_USAGE, "rank %d: tensors have 1 to %d axes", rank, ATTEND_MAX_RANK);
+    attend_var *v = attend_take(c, 1, sizeof *v);
+    if (!v) return NULL;
+    *v = (attend_var){ .rank = rank, .size = 1, .differentiable = differentiable && c->recording };
+    for (int i = 0; i < rank; i++) {
+        if (shape[i] < 0 || (shape[i] > 0 && v->size > PTRDIFF_MAX / sizeof(real) / (size_t)shape[i]))
+            return attend_ctx_fail(c, ATTEND_BAD_USAGE, "axis %d is %d long: negative, or the tensor is too large", i,
+                                   shape[i]);
+        v->shape[i] = shape[i];
+        v->size *= (size_t)shape[i];
+    }
+    return v;
+}
+
+attend_var *attend_var_new(attend_ctx *c, int rank, const int *shape, bool differentiable)
+{
+    if (c->status != ATTEND_OK) return NULL;
+    attend_var *v = var_empty(c, rank, shape, differentiable);
+    if (v) v->value = attend_take_reals(c, v->size);
+    return v && v->value ? v : NULL;
+}
+
+attend_var *attend_var_2d(attend_ctx *c, int rows, int columns, bool differentiable)
+{
+    return attend_var_new(c, 2, (const int[]){ rows, columns }, differentiable);
+}
+
+static attend_var *var_copy(attend_ctx *c, int rank, const int *shape, const real *data, bool differentiable)
+{
+    attend_var *v = attend_var_new(c, rank, shape, differentiable);
+    if (!v) return NULL;
+    if (data)
+        memcpy(v->value, data, v->size * sizeof(real));
+    else
+        memset(v->value, 0, v->size * sizeof(real));
+    return v;
+}
+
+attend_var *attend_constant(attend_ctx *c, int rank, const int *shape, const real *data)
+{
+    return var_copy(c, rank, shape, data, false);
+}
+
+attend_var *attend_input(attend_ctx *c, int rank, const int *shape, const real *data)
+{
+    return var_copy(c, rank, shape, data, true);
+}
+
+attend_var *attend_use(attend_ctx *c, attend_param *p)
+{
+    if (c->status != ATTEND_OK) return NULL;
+    if (!p) return attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_use: the parameter is NULL");
+    attend_var *v = var_empty(c, p->rank, p->shape, c->grads != NULL);
+    if (!v) return NULL;
+    v->value = p->value;
+    v->param = p;
+    return v;
+}
+
+int attend_rank(const attend_var *v)
+{
+    return v->rank;
+}
+
+int attend_dim(const attend_var *v, int axis)
+{
+    return axis >= 0 && axis < v->rank ? v->shape[axis] : 0;
+}
+
+size_t attend_size(const attend_var *v)
+{
+    return v->size;
+}
+
+const real *attend_value(const attend_var *v)
+{
+    return v->value;
+}
+
+const real *attend_gradient(const attend_var *v)
+{
+    return v->grad;
+}
+
+void attend_record(attend_ctx *c, attend_node *node, attend_backward_fn backward)
+{
+    node->backward = backward;
+    node->previous = c->tape;
+    c->tape = node;
+}
+
+real *attend_grad(attend_ctx *c, attend_var *v)
+{
+    if (!v || !v->differentiable) return NULL;
+    if (v->param)
+        v->grad = attend_grads_dense(c->grads, v->param);
+    else if (!v->grad)
+        v->grad = attend_take_zeros(c, v->size);
+    return v->grad;
+}
+
+real *attend_grad_rows(attend_ctx *c, attend_var *v, const int *rows, int n)
+{
+    if (!v || !v->differentiable) return NULL;
+    if (!v->param) return attend_grad(c, v);
+    return v->grad = attend_grads_rows(c->grads, v->param, rows, n);
+}
+
+int attend_backward(attend_ctx *c, attend_var *loss)
+{
+    if (c->status == ATTEND_OK && loss && loss->size != 1) {
+        char text[ATTEND_SHAPE_TEXT];
+        attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_backward: the loss is %s and not one number",
+                        attend_shape_text(loss, text));
+    }
+    const real one = 1;
+    return attend_backward_from(c, loss, &one);
+}
+
+int attend_backward_from(attend_ctx *c, attend_var *from, const real *gradient)
+{
+    if (!attend_ready(c, "attend_backward", 1, from)) return attend_fail(c->status, "%s", c->message);
+    if (c->walked) {
+        attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_backward: this tape was walked before; reset the context");
+        return c->status;
+    }
+    c->walked = true;
+    real *grad = attend_grad(c, from);
+    if (grad)
+        for (size_t i = 0; i < from->size; i++) grad[i] += gradient[i];
+    for (attend_node *node = c->tape; node && c->status == ATTEND_OK; node = node->previous) node->backward(c, node);
+    c->tape = NULL;
+    return c->status == ATTEND_OK ? ATTEND_OK : attend_fail(c->status, "%s", c->message);
+}

@@ -1,0 +1,134 @@
+/* tape.h: the inside of contexts, variables and parameters, for those who write operations
+ * (the public half is attend/tape.h; docs/add-an-operation.md shows how to write one). */
+#ifndef ATTEND_CORE_TAPE_H
+#define ATTEND_CORE_TAPE_H
+
+#include "core/arena.h"
+#include "core/rng.h"
+#include "core/status.h"
+#include <attend/tape.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+typedef attend_real real;
+
+/* ---- parameters ---- */
+
+/* A weight laid out for the packed product; op/packed_weights.c keeps it. */
+typedef struct packed_copy {
+    real *data;
+    size_t size;        /* numbers */
+    const void *kernel; /* table it was packed for; NULL: not yet */
+    uint64_t version;   /* of the value it was packed from */
+} packed_copy;
+
+struct attend_param {
+    char *name;
+    int index; /* in its set */
+    int rank, shape[ATTEND_MAX_RANK];
+    size_t size;
+    real *value;
+    atomic_uint_least64_t version;
+    pthread_mutex_t lock; /* of packed[] */
+    packed_copy packed[2];
+};
+
+struct attend_params {
+    attend_param **list;
+    int count, capacity;
+};
+
+/* ---- gradients ---- */
+
+/* The buffer is zero wherever nothing was added: everywhere unless `dense`, or in the rows listed. */
+typedef struct grad_entry {
+    const attend_param *param;
+    real *value;
+    bool dense;
+    int rows_used;
+    int *rows;              /* which; only for rank 2 */
+    unsigned char *touched; /* by row: is it in the list? */
+} grad_entry;
+
+struct attend_grads {
+    int count;
+    grad_entry *entries;
+};
+
+/* The whole buffer, for adding to anywhere. */
+real *attend_grads_dense(attend_grads *g, const attend_param *p);
+/* The whole buffer, for adding to these rows alone. */
+real *attend_grads_rows(attend_grads *g, const attend_param *p, const int *rows, int n);
+/* Forgets which rows were touched; the caller has seen to their being zero. */
+void attend_grads_forget(grad_entry *e);
+/* Lists rows as touched. */
+void attend_grads_touch(grad_entry *e, const int *rows, int n);
+/* Numbers in a row. */
+size_t attend_grads_row_size(const grad_entry *e);
+
+/* ---- variables ---- */
+
+struct attend_var {
+    real *value;
+    real *grad; /* NULL until something flows back */
+    int rank, shape[ATTEND_MAX_RANK];
+    size_t size;
+    bool differentiable;
+    bool needed;         /* some operation may read its value on the way back: nobody may overwrite it */
+    bool consumed;       /* its value was overwritten by the operation that used it */
+    attend_param *param; /* if it is one */
+};
+
+/* A piece of tape: an operation puts it first in a struct of its own, which holds what backward needs. */
+typedef struct attend_node attend_node;
+typedef void (*attend_backward_fn)(attend_ctx *c, attend_node *node);
+struct attend_node {
+    attend_node *previous;
+    attend_backward_fn backward;
+};
+
+struct attend_ctx {
+    attend_arena arena;
+    attend_node *tape; /* the last node */
+    attend_grads *grads;
+    bool recording, training, walked;
+    uint64_t seed, stream;
+    uint32_t random_uses;
+    int status;
+    char message[ATTEND_MESSAGE_SIZE];
+};
+
+/* Marks the context as failed (the first failure stays) and returns NULL. */
+void *attend_ctx_fail(attend_ctx *c, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* True if the context is well and none of the n variables (attend_var *) is NULL or consumed; they are `needed`
+ * from then on. Optional variables are checked by the caller when they are there. An operation whose backward reads
+ * its own result says so itself. */
+bool attend_ready(attend_ctx *c, const char *operation, int n, ...);
+
+/* Arena memory for count * size bytes, not initialised; NULL (and the context failed) when it ran out. */
+void *attend_take(attend_ctx *c, size_t count, size_t size);
+real *attend_take_reals(attend_ctx *c, size_t count);
+real *attend_take_zeros(attend_ctx *c, size_t count);
+
+/* A variable whose value is not initialised. It is differentiable if asked and the context records. */
+attend_var *attend_var_new(attend_ctx *c, int rank, const int *shape, bool differentiable);
+attend_var *attend_var_2d(attend_ctx *c, int rows, int columns, bool differentiable);
+
+/* A node of `size` bytes with its backward function, on the tape. Call it last, when nothing more can fail. */
+void attend_record(attend_ctx *c, attend_node *node, attend_backward_fn backward);
+
+/* Where to add dL/dv: zeros the first time. NULL if v is NULL or not differentiable, or memory ran out. */
+real *attend_grad(attend_ctx *c, attend_var *v);
+/* The same for a (rows, D) variable of which only these rows will be touched. */
+real *attend_grad_rows(attend_ctx *c, attend_var *v, const int *rows, int n);
+
+/* Random numbers for one operation. */
+attend_rng attend_ctx_random(attend_ctx *c);
+
+/* "(3, 5)" into a buffer of ATTEND_SHAPE_TEXT bytes, which is returned. */
+enum { ATTEND_SHAPE_TEXT = 64 };
+const char *attend_shape_text(const attend_var *v, char *text);
+bool attend_same_shape(const attend_var *a, const attend_var *b);
+
+#endif

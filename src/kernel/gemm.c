@@ -1,0 +1,94 @@
+#include "kernel/gemm.h"
+
+#include <string.h>
+
+#ifdef ATTEND_CBLAS
+#include <cblas.h>
+#include <pthread.h>
+
+/* Each shard runs on one thread of ours; a BLAS that starts threads of its own would fight them and would round
+ * differently with their number. These are OpenBLAS's and BLIS's switches; whichever is linked is there. */
+extern void openblas_set_num_threads(int) __attribute__((weak));
+extern void bli_thread_set_num_threads(int) __attribute__((weak));
+
+static void one_thread(void)
+{
+    if (openblas_set_num_threads) openblas_set_num_threads(1);
+    if (bli_thread_set_num_threads) bli_thread_set_num_threads(1);
+}
+
+void attend_gemm(bool transpose_a, bool transpose_b, size_t m, size_t n, size_t k, const real *a, size_t lda,
+                 const real *b, size_t ldb, real beta, real *c, size_t ldc)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, one_thread);
+    if (m == 0 || n == 0) return;
+#ifdef ATTEND_DOUBLE
+    cblas_dgemm(
+#else
+    cblas_sgemm(
+#endif
+        CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans, transpose_b ? CblasTrans : CblasNoTrans, (int)m, (int)n,
+        (int)k, 1, a, (int)lda, b, (int)ldb, beta, c, (int)ldc);
+}
+
+#else
+
+void attend_gemm(bool transpose_a, bool transpose_b, size_t m, size_t n, size_t k, const real *a, size_t lda,
+                 const real *b, size_t ldb, real beta, real *c, size_t ldc)
+{
+    const size_t a_row = transpose_a ? 1 : lda, a_column = transpose_a ? lda : 1;
+    const size_t b_row = transpose_b ? 1 : ldb, b_column = transpose_b ? ldb : 1;
+    for (size_t i = 0; i < m; i++) {
+        real *row = c + i * ldc;
+        if (beta == 0) memset(row, 0, n * sizeof *row);
+        for (size_t l = 0; l < k; l++)
+            for (size_t j = 0; j < n; j++) row[j] += a[i * a_row + l * a_column] * b[l * b_row + j * b_column];
+    }
+}
+
+#endif
+
+/* Panels of `panel` columns, one after another; in a panel, its columns of each k in turn. The last panel is
+ * filled up with zeros. */
+size_t attend_packed_size(size_t k, size_t n)
+{
+    size_t panel = (size_t)attend_kernel()->panel;
+    return (n + panel - 1) / panel * panel * k;
+}
+
+/* A panel of W' from rows of W: 8 x 8 blocks, so that neither side is walked with a long stride for long. */
+static void pack_transposed(size_t panel, size_t columns, size_t k, const real *b, size_t ldb, real *packed)
+{
+    enum { BLOCK = 8 };
+    for (size_t i = 0; i < k; i += BLOCK) {
+        size_t ks = k - i < BLOCK ? k - i : BLOCK;
+        for (size_t j = 0; j < columns; j++)
+            for (size_t l = 0; l < ks; l++) packed[(i + l) * panel + j] = b[j * ldb + i + l];
+        for (size_t l = 0; l < ks; l++)
+            for (size_t j = columns; j < panel; j++) packed[(i + l) * panel + j] = 0;
+    }
+}
+
+void attend_pack(bool transpose, size_t k, size_t n, const real *b, size_t ldb, real *packed)
+{
+    const size_t panel = (size_t)attend_kernel()->panel;
+    for (size_t j = 0; j < n; j += panel, packed += panel * k) {
+        size_t columns = n - j < panel ? n - j : panel;
+        if (transpose) {
+            pack_transposed(panel, columns, k, b + j * ldb, ldb, packed);
+            continue;
+        }
+        for (size_t i = 0; i < k; i++) {
+            memcpy(packed + i * panel, b + i * ldb + j, columns * sizeof *packed);
+            for (size_t l = columns; l < panel; l++) packed[i * panel + l] = 0;
+        }
+    }
+}
+
+void attend_gemm_packed(packed_start start, const real *bias, size_t m, size_t n, size_t k, const real *a, size_t lda,
+                        const real *packed, real *c, size_t ldc)
+{
+    if (m == 0 || n == 0) return;
+    attend_kernel()->packed(start, bias, m, n, k, a, lda, packed, c, ldc);
+}

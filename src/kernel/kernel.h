@@ -1,0 +1,100 @@
+/* kernel.h: arithmetic on plain pointers; no tape, no allocation, no failure.
+ *
+ * There is one table of functions for each instruction set. plain.c is the oracle: readable C that every other
+ * table is tested against. vector_*.c are written once over the small vocabulary of a vec_*.h header and compiled
+ * once for each instruction set, so one binary runs anywhere; attend_kernel() picks the best the machine has.
+ *
+ * A row function works on one row of n contiguous numbers. Inputs and outputs may be the same array
+ * where it is said; otherwise they do not overlap. Nothing needs alignment but packed weights. */
+#ifndef ATTEND_KERNEL_H
+#define ATTEND_KERNEL_H
+
+#include <attend/real.h>
+#include <attend/op.h> /* attend_activation */
+#include <stddef.h>
+#include <stdint.h>
+
+typedef attend_real real;
+
+/* Where the product of packed weights starts from. */
+typedef enum packed_start {
+    PACKED_ZERO, /* C  = A B */
+    PACKED_BIAS, /* C  = A B + bias, for each row */
+    PACKED_ADD   /* C += A B */
+} packed_start;
+
+typedef struct attend_kernel_table {
+    const char *name;
+
+    /* y = f(x); x and y may be the same. Within 4 ulp for every float; NaN stays NaN. */
+    void (*exp)(size_t n, const real *x, real *y);
+    void (*tanh)(size_t n, const real *x, real *y);
+    void (*sigmoid)(size_t n, const real *x, real *y);
+
+    /* Largest element; -inf if n is 0. A NaN anywhere gives NaN. */
+    real (*max)(size_t n, const real *x);
+    /* y = exp(x - shift), returns the sum of y; x and y may be the same. */
+    real (*exp_sum)(size_t n, const real *x, real shift, real *y);
+    real (*sum)(size_t n, const real *x);
+    real (*dot)(size_t n, const real *x, const real *y);
+    double (*sum_squares)(size_t n, const real *x); /* added in double */
+
+    void (*add)(size_t n, const real *x, real *y);             /* y += x */
+    void (*axpy)(size_t n, real a, const real *x, real *y);    /* y += a x */
+    void (*scale)(size_t n, real a, real *x);                  /* x *= a */
+    void (*mul)(size_t n, const real *a, const real *b, real *y);     /* y = a b */
+    void (*mul_add)(size_t n, const real *a, const real *b, real *y); /* y += a b */
+    /* y = a + scale x */
+    void (*scale_shift)(size_t n, real a, real scale, const real *x, real *y); /* x and y may be the same */
+
+    /* y = gain (x - mean) rstd + bias; mean and rstd of this row are left for backward */
+    void (*layer_norm)(size_t n, const real *x, const real *gain, const real *bias, real epsilon, real *y, real *mean,
+                       real *rstd);
+    /* Given dy: dx += ..., dgain += dy xhat, dbias += dy; any of the three may be NULL */
+    void (*layer_norm_backward)(size_t n, const real *dy, const real *x, const real *gain, real mean, real rstd,
+                                real *dx, real *dgain, real *dbias);
+
+    /* Cell gates on one row of hidden size h. gx: what the input brings (W x + bw), gh: what the past brings
+     * (U h + bu); both (G h), gates in the order of op.h. What backward needs is left in `saved`, which may be gx. */
+
+    /* h' = f(gx + gh) */
+    void (*simple)(size_t h, attend_activation f, const real *gx, const real *gh, real *h_new);
+    /* dgates = dh f'(.) from h' */
+    void (*simple_backward)(size_t h, attend_activation f, const real *dh, const real *h_new, real *dgates);
+
+    /* Reset after. saved (4 h): r, z, n, and Un h + bun. h_old and h_new may be the same. */
+    void (*gru)(size_t h, attend_activation f, const real *gx, const real *gh, const real *h_old, real *h_new,
+                real *saved);
+    /* dgx, dgh (3 h); dh_old += dh z (what flows past the gates). dgx may be `saved`. */
+    void (*gru_backward)(size_t h, attend_activation f, const real *dh, const real *h_old, const real *saved, real *dgx,
+                         real *dgh, real *dh_old);
+
+    /* saved (4 h): i, f, g, o; c_new is kept too. c_old and c_new may be the same. */
+    void (*lstm)(size_t h, attend_activation f, const real *gx, const real *gh, const real *c_old, real *c_new,
+                 real *h_new, real *saved);
+    /* dgates (4 h) may be `saved`; dc in: dL/dc' from later steps, out: dL/dc. */
+    void (*lstm_backward)(size_t h, attend_activation f, const real *dh, const real *c_old, const real *c_new,
+                          const real *saved, real *dgates, real *dc);
+
+    /* One Adam update of n numbers; g is scaled by gscale first. correction1 = 1 / (1 - beta1^t), 2 likewise.
+     * m = b1 m + (1 - b1) g, v = b2 v + (1 - b2) g g, x -= rate (m c1 / (sqrt(v c2) + epsilon) + decay x) */
+    void (*adam)(size_t n, const real *g, real gscale, real *m, real *v, real *x, real rate, real beta1, real beta2,
+                 real correction1, real correction2, real epsilon, real decay);
+
+    /* Packed weights (gemm.h): columns in a panel, and the product
+     * C (m, n) = A (m, k) B (k, n) with B packed; every element is added over k from 0 up, whatever m is, so a
+     * row's result does not depend on its neighbours. */
+    int panel;
+    void (*packed)(packed_start start, const real *bias, size_t m, size_t n, size_t k, const real *a, size_t lda,
+                   const real *b, real *c, size_t ldc);
+} attend_kernel_table;
+
+/* The table in use, chosen on first use (see attend_kernel_name). Never NULL. */
+const attend_kernel_table *attend_kernel(void);
+
+/* Every table this machine can run, plain first; NULL ends it. For tests and benchmarks. */
+const attend_kernel_table *const *attend_kernels(void);
+/* For tests: use this one from now on. Not while other threads compute. */
+void attend_kernel_use(const attend_kernel_table *table);
+
+#endif

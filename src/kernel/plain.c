@@ -1,0 +1,166 @@
+/* plain.c: the row functions of kernel.h in plain C with libm: the oracle of the other tables, and the kernels of
+ * machines that have none of their own. Sums are added in double. */
+#include "kernel/plain_math.h"
+
+#include "kernel/tables.h"
+
+static void exp_row(size_t n, const real *x, real *y)
+{
+    for (size_t i = 0; i < n; i++) y[i] = real_exp(x[i]);
+}
+
+static void tanh_row(size_t n, const real *x, real *y)
+{
+    for (size_t i = 0; i < n; i++) y[i] = real_tanh(x[i]);
+}
+
+static void sigmoid_row(size_t n, const real *x, real *y)
+{
+    for (size_t i = 0; i < n; i++) y[i] = real_sigmoid(x[i]);
+}
+
+static real max_row(size_t n, const real *x)
+{
+    real most = -INFINITY;
+    for (size_t i = 0; i < n; i++)
+        if (!(x[i] <= most)) { /* larger, or NaN */
+            most = x[i];
+            if (isnan(most)) break;
+        }
+    return most;
+}
+
+static real exp_sum(size_t n, const real *x, real shift, real *y)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        y[i] = real_exp(x[i] - shift);
+        sum += y[i];
+    }
+    return (real)sum;
+}
+
+static real sum_row(size_t n, const real *x)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) sum += x[i];
+    return (real)sum;
+}
+
+static real dot(size_t n, const real *x, const real *y)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) sum += (double)x[i] * y[i];
+    return (real)sum;
+}
+
+static double sum_squares(size_t n, const real *x)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) sum += (double)x[i] * x[i];
+    return sum;
+}
+
+static void add(size_t n, const real *x, real *y)
+{
+    for (size_t i = 0; i < n; i++) y[i] += x[i];
+}
+
+static void axpy(size_t n, real a, const real *x, real *y)
+{
+    for (size_t i = 0; i < n; i++) y[i] += a * x[i];
+}
+
+static void scale_row(size_t n, real a, real *x)
+{
+    for (size_t i = 0; i < n; i++) x[i] *= a;
+}
+
+static void mul(size_t n, const real *a, const real *b, real *y)
+{
+    for (size_t i = 0; i < n; i++) y[i] = a[i] * b[i];
+}
+
+static void mul_add(size_t n, const real *a, const real *b, real *y)
+{
+    for (size_t i = 0; i < n; i++) y[i] += a[i] * b[i];
+}
+
+static void scale_shift(size_t n, real a, real scale, const real *x, real *y)
+{
+    for (size_t i = 0; i < n; i++) y[i] = a + scale * x[i];
+}
+
+static void layer_norm(size_t n, const real *x, const real *gain, const real *bias, real epsilon, real *y, real *mean,
+                       real *rstd)
+{
+    double m = 0, variance = 0;
+    for (size_t i = 0; i < n; i++) m += x[i];
+    if (n > 0) m /= (double)n;
+    for (size_t i = 0; i < n; i++) variance += (x[i] - m) * (x[i] - m);
+    if (n > 0) variance /= (double)n;
+    const double r = 1 / sqrt(variance + epsilon);
+    for (size_t i = 0; i < n; i++) y[i] = (real)(gain[i] * ((x[i] - m) * r) + bias[i]);
+    *mean = (real)m;
+    *rstd = (real)r;
+}
+
+/* With dxhat = dy gain:  dx = rstd (dxhat - mean(dxhat) - xhat mean(dxhat xhat)) */
+static void layer_norm_backward(size_t n, const real *dy, const real *x, const real *gain, real mean, real rstd,
+                                real *dx, real *dgain, real *dbias)
+{
+    double sum = 0, sum_xhat = 0;
+    for (size_t i = 0; i < n; i++) {
+        const real xhat = (x[i] - mean) * rstd;
+        sum += dy[i] * gain[i];
+        sum_xhat += dy[i] * gain[i] * xhat;
+        if (dgain) dgain[i] += dy[i] * xhat;
+        if (dbias) dbias[i] += dy[i];
+    }
+    if (!dx || n == 0) return;
+    const real d_mean = (real)(sum / (double)n), d_xhat_mean = (real)(sum_xhat / (double)n);
+    for (size_t i = 0; i < n; i++) {
+        const real xhat = (x[i] - mean) * rstd;
+        dx[i] += rstd * (dy[i] * gain[i] - d_mean - xhat * d_xhat_mean);
+    }
+}
+
+static void adam(size_t n, const real *g, real gscale, real *m, real *v, real *x, real rate, real beta1, real beta2,
+                 real correction1, real correction2, real epsilon, real decay)
+{
+    for (size_t i = 0; i < n; i++) {
+        const real gi = gscale * g[i];
+        m[i] = beta1 * m[i] + (1 - beta1) * gi;
+        v[i] = beta2 * v[i] + (1 - beta2) * gi * gi;
+        x[i] -= rate * (m[i] * correction1 / (real_sqrt(v[i] * correction2) + epsilon) + decay * x[i]);
+    }
+}
+
+const attend_kernel_table attend_plain_table = {
+    .name = "plain",
+    .exp = exp_row,
+    .tanh = tanh_row,
+    .sigmoid = sigmoid_row,
+    .max = max_row,
+    .exp_sum = exp_sum,
+    .sum = sum_row,
+    .dot = dot,
+    .sum_squares = sum_squares,
+    .add = add,
+    .axpy = axpy,
+    .scale = scale_row,
+    .mul = mul,
+    .mul_add = mul_add,
+    .scale_shift = scale_shift,
+    .layer_norm = layer_norm,
+    .layer_norm_backward = layer_norm_backward,
+    .simple = attend_plain_simple,
+    .simple_backward = attend_plain_simple_backward,
+    .gru = attend_plain_gru,
+    .gru_backward = attend_plain_gru_backward,
+    .lstm = attend_plain_lstm,
+    .lstm_backward = attend_plain_lstm_backward,
+    .adam = adam,
+    .panel = 8,
+    .packed = attend_plain_packed,
+};

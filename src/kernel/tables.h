@@ -1,0 +1,68 @@
+/* tables.h: the tables there are, and the functions in them that live in other files than the table. */
+#ifndef ATTEND_TABLES_H
+#define ATTEND_TABLES_H
+
+#include "kernel/kernel.h"
+
+extern const attend_kernel_table attend_plain_table;
+#ifdef ATTEND_X86
+extern const attend_kernel_table attend_avx2_table;
+extern const attend_kernel_table attend_avx512_table;
+#endif
+
+/* plain_cells.c */
+void attend_plain_simple(size_t h, attend_activation f, const real *gx, const real *gh, real *h_new);
+void attend_plain_simple_backward(size_t h, attend_activation f, const real *dh, const real *h_new, real *dgates);
+void attend_plain_gru(size_t h, attend_activation f, const real *gx, const real *gh, const real *h_old, real *h_new,
+                      real *saved);
+void attend_plain_gru_backward(size_t h, attend_activation f, const real *dh, const real *h_old, const real *saved,
+                               real *dgx, real *dgh, real *dh_old);
+void attend_plain_lstm(size_t h, attend_activation f, const real *gx, const real *gh, const real *c_old, real *c_new,
+                       real *h_new, real *saved);
+void attend_plain_lstm_backward(size_t h, attend_activation f, const real *dh, const real *c_old, const real *c_new,
+                                const real *saved, real *dgates, real *dc);
+/* plain_packed.c */
+void attend_plain_packed(packed_start start, const real *bias, size_t m, size_t n, size_t k, const real *a, size_t lda,
+                         const real *b, real *c, size_t ldc);
+
+#ifdef VNAME /* inside vector_*.c */
+extern const attend_kernel_table VNAME(table);
+
+/* vector_rows.c */
+void VNAME(exp)(size_t n, const real *x, real *y);
+void VNAME(tanh)(size_t n, const real *x, real *y);
+void VNAME(sigmoid)(size_t n, const real *x, real *y);
+real VNAME(max)(size_t n, const real *x);
+real VNAME(exp_sum)(size_t n, const real *x, real shift, real *y);
+real VNAME(sum)(size_t n, const real *x);
+real VNAME(dot)(size_t n, const real *x, const real *y);
+double VNAME(sum_squares)(size_t n, const real *x);
+void VNAME(add)(size_t n, const real *x, real *y);
+void VNAME(axpy)(size_t n, real a, const real *x, real *y);
+void VNAME(scale)(size_t n, real a, real *x);
+void VNAME(mul)(size_t n, const real *a, const real *b, real *y);
+void VNAME(mul_add)(size_t n, const real *a, const real *b, real *y);
+void VNAME(scale_shift)(size_t n, real a, real scale, const real *x, real *y);
+void VNAME(layer_norm)(size_t n, const real *x, const real *gain, const real *bias, real epsilon, real *y, real *mean,
+                       real *rstd);
+void VNAME(layer_norm_backward)(size_t n, const real *dy, const real *x, const real *gain, real mean, real rstd,
+                                real *dx, real *dgain, real *dbias);
+void VNAME(adam)(size_t n, const real *g, real gscale, real *m, real *v, real *x, real rate, real beta1, real beta2,
+                 real correction1, real correction2, real epsilon, real decay);
+/* vector_cells.c */
+void VNAME(simple)(size_t h, attend_activation f, const real *gx, const real *gh, real *h_new);
+void VNAME(simple_backward)(size_t h, attend_activation f, const real *dh, const real *h_new, real *dgates);
+void VNAME(gru)(size_t h, attend_activation f, const real *gx, const real *gh, const real *h_old, real *h_new,
+                real *saved);
+void VNAME(gru_backward)(size_t h, attend_activation f, const real *dh, const real *h_old, const real *saved, real *dgx,
+                         real *dgh, real *dh_old);
+void VNAME(lstm)(size_t h, attend_activation f, const real *gx, const real *gh, const real *c_old, real *c_new,
+                 real *h_new, real *saved);
+void VNAME(lstm_backward)(size_t h, attend_activation f, const real *dh, const real *c_old, const real *c_new,
+                          const real *saved, real *dgates, real *dc);
+/* vector_packed.c */
+void VNAME(packed)(packed_start start, const real *bias, size_t m, size_t n, size_t k, const real *a, size_t lda,
+                   const real *b, real *c, size_t ldc);
+#endif
+
+#endif

@@ -1,0 +1,102 @@
+/* vec_avx2.h: the vocabulary of vector_*.c in AVX2 and FMA: eight floats. */
+#ifndef ATTEND_VEC_AVX2_H
+#define ATTEND_VEC_AVX2_H
+
+#include <immintrin.h>
+#include <stddef.h>
+
+#define VNAME(name) attend_avx2_##name
+#define VTABLE_NAME "avx2"
+
+#define ATTEND_VECTOR_ROWS 6
+enum { VLANES = 8, VPACKED_ROWS = ATTEND_VECTOR_ROWS }; /* 6 rows x 2 vectors of sums leave 4 of 16 registers */
+
+/* clang-format off: a word a line */
+typedef __m256 vf;
+typedef __m256 vmask; /* all bits of a lane, or none */
+
+static inline vf vf_zero(void) { return _mm256_setzero_ps(); }
+static inline vf vf_set1(float a) { return _mm256_set1_ps(a); }
+static inline vf vf_load(const float *p) { return _mm256_loadu_ps(p); }
+static inline void vf_store(float *p, vf a) { _mm256_storeu_ps(p, a); }
+
+/* The first n < VLANES lanes; the others load as 0 and are not stored. */
+static inline __m256i vec_first(size_t n)
+{
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+static inline vf vf_load_first(const float *p, size_t n) { return _mm256_maskload_ps(p, vec_first(n)); }
+static inline void vf_store_first(float *p, vf a, size_t n) { _mm256_maskstore_ps(p, vec_first(n), a); }
+
+static inline vf vf_add(vf a, vf b) { return _mm256_add_ps(a, b); }
+static inline vf vf_sub(vf a, vf b) { return _mm256_sub_ps(a, b); }
+static inline vf vf_mul(vf a, vf b) { return _mm256_mul_ps(a, b); }
+static inline vf vf_div(vf a, vf b) { return _mm256_div_ps(a, b); }
+static inline vf vf_sqrt(vf a) { return _mm256_sqrt_ps(a); }
+static inline vf vf_fma(vf a, vf b, vf c) { return _mm256_fmadd_ps(a, b, c); }   /* a b + c */
+static inline vf vf_fnma(vf a, vf b, vf c) { return _mm256_fnmadd_ps(a, b, c); } /* c - a b */
+/* If either is NaN the result is the second. */
+static inline vf vf_min(vf a, vf b) { return _mm256_min_ps(a, b); }
+static inline vf vf_max(vf a, vf b) { return _mm256_max_ps(a, b); }
+
+/* Sums and maxima over the lanes, always in the same tree: halves of eight, of four, of two. */
+static inline float vf_sum(vf a)
+{
+    __m128 s = _mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
+    s = _mm_add_ps(s, _mm_movehl_ps(s, s));
+    return _mm_cvtss_f32(_mm_add_ss(s, _mm_movehdup_ps(s)));
+}
+static inline float vf_max_lane(vf a)
+{
+    __m128 s = _mm_max_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
+    s = _mm_max_ps(s, _mm_movehl_ps(s, s));
+    return _mm_cvtss_f32(_mm_max_ss(s, _mm_movehdup_ps(s)));
+}
+
+/* The first n <= VLANES lanes of a, the others of b. */
+static inline vf vf_first_or(vf a, size_t n, vf b) { return _mm256_blendv_ps(b, a, _mm256_castsi256_ps(vec_first(n))); }
+
+static inline vmask vf_greater(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_GT_OQ); }
+static inline vmask vf_unordered(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_UNORD_Q); } /* either is NaN */
+static inline vmask vmask_none(void) { return _mm256_setzero_ps(); }
+static inline vmask vmask_or(vmask a, vmask b) { return _mm256_or_ps(a, b); }
+static inline int vmask_any(vmask a) { return _mm256_movemask_ps(a) != 0; }
+static inline vf vf_keep(vmask m, vf a) { return _mm256_and_ps(m, a); } /* a where m, else 0 */
+/* a where x is negative, else b; where x is -0 or NaN, either. */
+static inline vf vf_if_negative(vf x, vf a, vf b) { return _mm256_blendv_ps(b, a, x); }
+
+static inline vf vf_sign(vf a) { return _mm256_and_ps(a, _mm256_set1_ps(-0.0f)); } /* the sign bit alone */
+static inline vf vf_abs(vf a) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a); }
+static inline vf vf_or(vf a, vf b) { return _mm256_or_ps(a, b); } /* the bits of both */
+
+/* Adding VROUND to |n| < 2^22 rounds n to an integer and leaves it in the low bits of the sum; from there it
+ * goes into a power of two without a conversion. */
+#define VROUND        12582912.0f /* 1.5 2^23 */
+#define VROUND_POWER2 (VROUND + 127.0f)
+#define VROUND_SCALE  (VROUND + 254.0f)
+/* 2^n for t = VROUND_POWER2 + n, -127 < n < 128 */
+static inline vf vf_power2(vf t) { return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_castps_si256(t), 23)); }
+/* a 2^n for t = VROUND_SCALE + n, -253 < n < 255, rounded once: two powers of about n / 2 each, so the first
+ * product is exact for a near 1. */
+static inline vf vf_scale(vf a, vf t)
+{
+    __m256i n = _mm256_castps_si256(t), half = _mm256_srli_epi32(n, 1), rest = _mm256_sub_epi32(n, half);
+    a = _mm256_mul_ps(a, _mm256_castsi256_ps(_mm256_slli_epi32(half, 23)));
+    return _mm256_mul_ps(a, _mm256_castsi256_ps(_mm256_slli_epi32(rest, 23)));
+}
+
+/* Half as many lanes of double. */
+typedef __m256d vd;
+static inline vd vd_zero(void) { return _mm256_setzero_pd(); }
+static inline vd vd_low(vf a) { return _mm256_cvtps_pd(_mm256_castps256_ps128(a)); }
+static inline vd vd_high(vf a) { return _mm256_cvtps_pd(_mm256_extractf128_ps(a, 1)); }
+static inline vd vd_add(vd a, vd b) { return _mm256_add_pd(a, b); }
+static inline vd vd_fma(vd a, vd b, vd c) { return _mm256_fmadd_pd(a, b, c); }
+static inline double vd_sum(vd a)
+{
+    __m128d s = _mm_add_pd(_mm256_castpd256_pd128(a), _mm256_extractf128_pd(a, 1));
+    return _mm_cvtsd_f64(_mm_add_sd(s, _mm_unpackhi_pd(s, s)));
+}
+
+/* clang-format on */
+#endif

@@ -1,0 +1,111 @@
+/* vec_avx512.h: the vocabulary of vector_*.c in AVX-512F: sixteen floats. */
+#ifndef ATTEND_VEC_AVX512_H
+#define ATTEND_VEC_AVX512_H
+
+#include <stddef.h>
+
+#ifdef ATTEND_SIMDE /* the tests' emulation of AVX-512 on machines without */
+#include "support/simde_avx512.h"
+#define VNAME(name) attend_simde512_##name
+#define VTABLE_NAME "simde512"
+#else
+#include <immintrin.h>
+#define VNAME(name) attend_avx512_##name
+#define VTABLE_NAME "avx512"
+#endif
+
+#define ATTEND_VECTOR_ROWS 12
+enum { VLANES = 16, VPACKED_ROWS = ATTEND_VECTOR_ROWS }; /* 12 rows x 2 vectors of sums leave 8 of 32 registers */
+
+/* clang-format off: a word a line */
+typedef __m512 vf;
+typedef __mmask16 vmask;
+
+static inline vf vf_zero(void) { return _mm512_setzero_ps(); }
+static inline vf vf_set1(float a) { return _mm512_set1_ps(a); }
+static inline vf vf_load(const float *p) { return _mm512_loadu_ps(p); }
+static inline void vf_store(float *p, vf a) { _mm512_storeu_ps(p, a); }
+
+/* The first n < VLANES lanes; the others load as 0 and are not stored. */
+static inline __mmask16 vec_first(size_t n) { return (__mmask16)((1u << n) - 1u); }
+static inline vf vf_load_first(const float *p, size_t n) { return _mm512_maskz_loadu_ps(vec_first(n), p); }
+static inline void vf_store_first(float *p, vf a, size_t n) { _mm512_mask_storeu_ps(p, vec_first(n), a); }
+
+static inline vf vf_add(vf a, vf b) { return _mm512_add_ps(a, b); }
+static inline vf vf_sub(vf a, vf b) { return _mm512_sub_ps(a, b); }
+static inline vf vf_mul(vf a, vf b) { return _mm512_mul_ps(a, b); }
+static inline vf vf_div(vf a, vf b) { return _mm512_div_ps(a, b); }
+static inline vf vf_sqrt(vf a) { return _mm512_sqrt_ps(a); }
+static inline vf vf_fma(vf a, vf b, vf c) { return _mm512_fmadd_ps(a, b, c); }   /* a b + c */
+static inline vf vf_fnma(vf a, vf b, vf c) { return _mm512_fnmadd_ps(a, b, c); } /* c - a b */
+/* If either is NaN the result is the second. */
+static inline vf vf_min(vf a, vf b) { return _mm512_min_ps(a, b); }
+static inline vf vf_max(vf a, vf b) { return _mm512_max_ps(a, b); }
+
+/* Sums and maxima over the lanes, always in the same tree: halves of sixteen, of eight, of four, of two. */
+static inline __m256 vec_high(vf a) { return _mm256_castpd_ps(_mm512_extractf64x4_pd(_mm512_castps_pd(a), 1)); }
+static inline float vf_sum(vf a)
+{
+    __m256 h = _mm256_add_ps(_mm512_castps512_ps256(a), vec_high(a));
+    __m128 s = _mm_add_ps(_mm256_castps256_ps128(h), _mm256_extractf128_ps(h, 1));
+    s = _mm_add_ps(s, _mm_movehl_ps(s, s));
+    return _mm_cvtss_f32(_mm_add_ss(s, _mm_movehdup_ps(s)));
+}
+static inline float vf_max_lane(vf a)
+{
+    __m256 h = _mm256_max_ps(_mm512_castps512_ps256(a), vec_high(a));
+    __m128 s = _mm_max_ps(_mm256_castps256_ps128(h), _mm256_extractf128_ps(h, 1));
+    s = _mm_max_ps(s, _mm_movehl_ps(s, s));
+    return _mm_cvtss_f32(_mm_max_ss(s, _mm_movehdup_ps(s)));
+}
+
+/* The first n <= VLANES lanes of a, the others of b. */
+static inline vf vf_first_or(vf a, size_t n, vf b) { return _mm512_mask_blend_ps(vec_first(n), b, a); }
+
+static inline vmask vf_greater(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ); }
+static inline vmask vf_unordered(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q); } /* either is NaN */
+static inline vmask vmask_none(void) { return 0; }
+static inline vmask vmask_or(vmask a, vmask b) { return (vmask)(a | b); }
+static inline int vmask_any(vmask a) { return a != 0; }
+static inline vf vf_keep(vmask m, vf a) { return _mm512_maskz_mov_ps(m, a); } /* a where m, else 0 */
+/* a where x is negative, else b; where x is -0 or NaN, either. */
+static inline vf vf_if_negative(vf x, vf a, vf b)
+{
+    return _mm512_mask_blend_ps(_mm512_cmp_ps_mask(x, _mm512_setzero_ps(), _CMP_LT_OQ), b, a);
+}
+
+static inline vf vec_bits(__m512i a) { return _mm512_castsi512_ps(a); }
+static inline __m512i vec_int(vf a) { return _mm512_castps_si512(a); }
+static inline vf vf_sign(vf a) /* the sign bit alone */
+{
+    return vec_bits(_mm512_and_si512(vec_int(a), vec_int(_mm512_set1_ps(-0.0f))));
+}
+static inline vf vf_abs(vf a) { return vec_bits(_mm512_andnot_si512(vec_int(_mm512_set1_ps(-0.0f)), vec_int(a))); }
+static inline vf vf_or(vf a, vf b) { return vec_bits(_mm512_or_si512(vec_int(a), vec_int(b))); } /* the bits of both */
+
+/* Adding VROUND to |n| < 2^22 rounds n to an integer and leaves it in the low bits of the sum; from there it
+ * goes into a power of two without a conversion. */
+#define VROUND        12582912.0f /* 1.5 2^23 */
+#define VROUND_POWER2 (VROUND + 127.0f)
+#define VROUND_SCALE  (VROUND + 254.0f)
+/* 2^n for t = VROUND_POWER2 + n, -127 < n < 128 */
+static inline vf vf_power2(vf t) { return vec_bits(_mm512_slli_epi32(vec_int(t), 23)); }
+/* a 2^n for t = VROUND_SCALE + n, -253 < n < 255, rounded once */
+static inline vf vf_scale(vf a, vf t) { return _mm512_scalef_ps(a, _mm512_sub_ps(t, _mm512_set1_ps(VROUND_SCALE))); }
+
+/* Half as many lanes of double. */
+typedef __m512d vd;
+static inline vd vd_zero(void) { return _mm512_setzero_pd(); }
+static inline vd vd_low(vf a) { return _mm512_cvtps_pd(_mm512_castps512_ps256(a)); }
+static inline vd vd_high(vf a) { return _mm512_cvtps_pd(vec_high(a)); }
+static inline vd vd_add(vd a, vd b) { return _mm512_add_pd(a, b); }
+static inline vd vd_fma(vd a, vd b, vd c) { return _mm512_fmadd_pd(a, b, c); }
+static inline double vd_sum(vd a)
+{
+    __m256d h = _mm256_add_pd(_mm512_castpd512_pd256(a), _mm512_extractf64x4_pd(a, 1));
+    __m128d s = _mm_add_pd(_mm256_castpd256_pd128(h), _mm256_extractf128_pd(h, 1));
+    return _mm_cvtsd_f64(_mm_add_sd(s, _mm_unpackhi_pd(s, s)));
+}
+
+/* clang-format on */
+#endif

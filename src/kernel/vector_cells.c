@@ -1,0 +1,203 @@
+/* vector_cells.c: the gates of recurrent cells over the vocabulary of a vec_*.h header; formulas in op.h and kernel.h.
+ *
+ * Each function is one pass over the hidden units. `..._at` does one vector or tail of them, at unit j; its
+ * activation is a constant once inlined. All of a unit's inputs are loaded before its outputs are stored, so
+ * arrays that may be the same may be the same. */
+#include "kernel/vector_math.h"
+
+#include "kernel/tables.h"
+
+VINLINE vf activate(attend_activation f, vf x)
+{
+    return f == ATTEND_RELU ? vf_max(vf_zero(), x) : vf_tanh(x); /* NaN passes, as the second of max */
+}
+
+/* d f'(.) where y = f(.) */
+VINLINE vf through(attend_activation f, vf d, vf y)
+{
+    return f == ATTEND_RELU ? vf_keep(vf_greater(y, vf_zero()), d) : vf_mul(d, vf_fnma(y, y, vf_set1(1.0f)));
+}
+
+/* d s (1 - s): back through s = sigmoid(.) */
+VINLINE vf through_sigmoid(vf d, vf s)
+{
+    return vf_mul(d, vf_mul(s, vf_sub(vf_set1(1.0f), s)));
+}
+
+VINLINE vf gate(size_t count, const real *gx, const real *gh)
+{
+    return vf_sigmoid(vf_add(vf_get(gx, count), vf_get(gh, count)));
+}
+
+/* ---- simple ---- */
+
+VINLINE void simple_units(size_t h, attend_activation f, const real *gx, const real *gh, real *h_new)
+{
+    size_t j = 0;
+    for (; j + VLANES <= h; j += VLANES) vf_store(h_new + j, activate(f, vf_add(vf_load(gx + j), vf_load(gh + j))));
+    if (j < h) {
+        const size_t count = h - j;
+        vf sum = vf_add(vf_load_first(gx + j, count), vf_load_first(gh + j, count));
+        vf_store_first(h_new + j, activate(f, sum), count);
+    }
+}
+
+void VNAME(simple)(size_t h, attend_activation f, const real *gx, const real *gh, real *h_new)
+{
+    if (f == ATTEND_RELU)
+        simple_units(h, ATTEND_RELU, gx, gh, h_new);
+    else
+        simple_units(h, ATTEND_TANH, gx, gh, h_new);
+}
+
+VINLINE void simple_backward_units(size_t h, attend_activation f, const real *dh, const real *h_new, real *dgates)
+{
+    size_t j = 0;
+    for (; j + VLANES <= h; j += VLANES) vf_store(dgates + j, through(f, vf_load(dh + j), vf_load(h_new + j)));
+    if (j < h) {
+        const size_t count = h - j;
+        vf d = through(f, vf_load_first(dh + j, count), vf_load_first(h_new + j, count));
+        vf_store_first(dgates + j, d, count);
+    }
+}
+
+void VNAME(simple_backward)(size_t h, attend_activation f, const real *dh, const real *h_new, real *dgates)
+{
+    if (f == ATTEND_RELU)
+        simple_backward_units(h, ATTEND_RELU, dh, h_new, dgates);
+    else
+        simple_backward_units(h, ATTEND_TANH, dh, h_new, dgates);
+}
+
+/* ---- GRU, reset after ---- */
+
+VINLINE void gru_at(size_t j, size_t count, size_t h, attend_activation f, const real *gx, const real *gh,
+                    const real *h_old, real *h_new, real *saved)
+{
+    vf r = gate(count, gx + j, gh + j), z = gate(count, gx + h + j, gh + h + j);
+    vf past = vf_get(gh + 2 * h + j, count);
+    vf n = activate(f, vf_fma(r, past, vf_get(gx + 2 * h + j, count)));
+    vf old = vf_get(h_old + j, count);
+    vf_put(h_new + j, vf_fma(z, vf_sub(old, n), n), count);
+    vf_put(saved + j, r, count);
+    vf_put(saved + h + j, z, count);
+    vf_put(saved + 2 * h + j, n, count);
+    vf_put(saved + 3 * h + j, past, count);
+}
+
+VINLINE void gru_units(size_t h, attend_activation f, const real *gx, const real *gh, const real *h_old, real *h_new,
+                       real *saved)
+{
+    size_t j = 0;
+    for (; j + VLANES <= h; j += VLANES) gru_at(j, VLANES, h, f, gx, gh, h_old, h_new, saved);
+    if (j < h) gru_at(j, h - j, h, f, gx, gh, h_old, h_new, saved);
+}
+
+void VNAME(gru)(size_t h, attend_activation f, const real *gx, const real *gh, const real *h_old, real *h_new,
+                real *saved)
+{
+    if (f == ATTEND_RELU)
+        gru_units(h, ATTEND_RELU, gx, gh, h_old, h_new, saved);
+    else
+        gru_units(h, ATTEND_TANH, gx, gh, h_old, h_new, saved);
+}
+
+VINLINE void gru_backward_at(size_t j, size_t count, size_t h, attend_activation f, const real *dh, const real *h_old,
+                             const real *saved, real *dgx, real *dgh, real *dh_old)
+{
+    vf r = vf_get(saved + j, count), z = vf_get(saved + h + j, count), n = vf_get(saved + 2 * h + j, count);
+    vf past = vf_get(saved + 3 * h + j, count), d = vf_get(dh + j, count);
+    vf dn = through(f, vf_mul(d, vf_sub(vf_set1(1.0f), z)), n);
+    vf dz = through_sigmoid(vf_mul(d, vf_sub(vf_get(h_old + j, count), n)), z);
+    vf dr = through_sigmoid(vf_mul(dn, past), r);
+    vf_put(dh_old + j, vf_fma(d, z, vf_get(dh_old + j, count)), count);
+    vf_put(dgx + j, dr, count);
+    vf_put(dgx + h + j, dz, count);
+    vf_put(dgx + 2 * h + j, dn, count);
+    vf_put(dgh + j, dr, count);
+    vf_put(dgh + h + j, dz, count);
+    vf_put(dgh + 2 * h + j, vf_mul(dn, r), count);
+}
+
+VINLINE void gru_backward_units(size_t h, attend_activation f, const real *dh, const real *h_old, const real *saved,
+                                real *dgx, real *dgh, real *dh_old)
+{
+    size_t j = 0;
+    for (; j + VLANES <= h; j += VLANES) gru_backward_at(j, VLANES, h, f, dh, h_old, saved, dgx, dgh, dh_old);
+    if (j < h) gru_backward_at(j, h - j, h, f, dh, h_old, saved, dgx, dgh, dh_old);
+}
+
+void VNAME(gru_backward)(size_t h, attend_activation f, const real *dh, const real *h_old, const real *saved, real *dgx,
+                         real *dgh, real *dh_old)
+{
+    if (f == ATTEND_RELU)
+        gru_backward_units(h, ATTEND_RELU, dh, h_old, saved, dgx, dgh, dh_old);
+    else
+        gru_backward_units(h, ATTEND_TANH, dh, h_old, saved, dgx, dgh, dh_old);
+}
+
+/* ---- LSTM ---- */
+
+VINLINE void lstm_at(size_t j, size_t count, size_t h, attend_activation f, const real *gx, const real *gh,
+                     const real *c_old, real *c_new, real *h_new, real *saved)
+{
+    vf in = gate(count, gx + j, gh + j), forget = gate(count, gx + h + j, gh + h + j);
+    vf g = activate(f, vf_add(vf_get(gx + 2 * h + j, count), vf_get(gh + 2 * h + j, count)));
+    vf out = gate(count, gx + 3 * h + j, gh + 3 * h + j);
+    vf c = vf_fma(forget, vf_get(c_old + j, count), vf_mul(in, g));
+    vf_put(c_new + j, c, count);
+    vf_put(h_new + j, vf_mul(out, activate(f, c)), count);
+    vf_put(saved + j, in, count);
+    vf_put(saved + h + j, forget, count);
+    vf_put(saved + 2 * h + j, g, count);
+    vf_put(saved + 3 * h + j, out, count);
+}
+
+VINLINE void lstm_units(size_t h, attend_activation f, const real *gx, const real *gh, const real *c_old, real *c_new,
+                        real *h_new, real *saved)
+{
+    size_t j = 0;
+    for (; j + VLANES <= h; j += VLANES) lstm_at(j, VLANES, h, f, gx, gh, c_old, c_new, h_new, saved);
+    if (j < h) lstm_at(j, h - j, h, f, gx, gh, c_old, c_new, h_new, saved);
+}
+
+void VNAME(lstm)(size_t h, attend_activation f, const real *gx, const real *gh, const real *c_old, real *c_new,
+                 real *h_new, real *saved)
+{
+    if (f == ATTEND_RELU)
+        lstm_units(h, ATTEND_RELU, gx, gh, c_old, c_new, h_new, saved);
+    else
+        lstm_units(h, ATTEND_TANH, gx, gh, c_old, c_new, h_new, saved);
+}
+
+VINLINE void lstm_backward_at(size_t j, size_t count, size_t h, attend_activation f, const real *dh, const real *c_old,
+                              const real *c_new, const real *saved, real *dgates, real *dc)
+{
+    vf in = vf_get(saved + j, count), forget = vf_get(saved + h + j, count), g = vf_get(saved + 2 * h + j, count);
+    vf out = vf_get(saved + 3 * h + j, count), d = vf_get(dh + j, count);
+    vf shown = activate(f, vf_get(c_new + j, count));
+    vf dcell = vf_add(vf_get(dc + j, count), through(f, vf_mul(d, out), shown));
+    vf old = vf_get(c_old + j, count);
+    vf_put(dgates + j, through_sigmoid(vf_mul(dcell, g), in), count);
+    vf_put(dgates + h + j, through_sigmoid(vf_mul(dcell, old), forget), count);
+    vf_put(dgates + 2 * h + j, through(f, vf_mul(dcell, in), g), count);
+    vf_put(dgates + 3 * h + j, through_sigmoid(vf_mul(d, shown), out), count);
+    vf_put(dc + j, vf_mul(dcell, forget), count);
+}
+
+VINLINE void lstm_backward_units(size_t h, attend_activation f, const real *dh, const real *c_old, const real *c_new,
+                                 const real *saved, real *dgates, real *dc)
+{
+    size_t j = 0;
+    for (; j + VLANES <= h; j += VLANES) lstm_backward_at(j, VLANES, h, f, dh, c_old, c_new, saved, dgates, dc);
+    if (j < h) lstm_backward_at(j, h - j, h, f, dh, c_old, c_new, saved, dgates, dc);
+}
+
+void VNAME(lstm_backward)(size_t h, attend_activation f, const real *dh, const real *c_old, const real *c_new,
+                          const real *saved, real *dgates, real *dc)
+{
+    if (f == ATTEND_RELU)
+        lstm_backward_units(h, ATTEND_RELU, dh, c_old, c_new, saved, dgates, dc);
+    else
+        lstm_backward_units(h, ATTEND_TANH, dh, c_old, c_new, saved, dgates, dc);
+}

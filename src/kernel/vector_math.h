@@ -1,0 +1,98 @@
+/* vector_math.h: exp, tanh and sigmoid of a vector, and what vector_*.c share besides.
+ *
+ * All three come from  e^x = 2^n e^r,  n = round(x log2 e),  r = x - n ln2,  |r| <= ln2 / 2,  and one polynomial,
+ * expm1(r) = r + r^2 q(r). Each is right to under 2 ulp on every float, subnormal ones among them; see
+ * test_elementary --every-float. The constants come from tools/fit_elementary.py. */
+#ifndef ATTEND_VECTOR_MATH_H
+#define ATTEND_VECTOR_MATH_H
+
+#include ATTEND_VECTOR_HEADER
+#include "kernel/kernel.h"
+
+/* Bodies written once for whole vectors and for tails, or for each activation, must be inlined to specialise. */
+#define VINLINE static inline __attribute__((always_inline))
+
+/* `count` numbers: a vector, or a tail of fewer. */
+VINLINE vf vf_get(const real *p, size_t count)
+{
+    return count == VLANES ? vf_load(p) : vf_load_first(p, count);
+}
+
+VINLINE void vf_put(real *p, vf a, size_t count)
+{
+    if (count == VLANES)
+        vf_store(p, a);
+    else
+        vf_store_first(p, a, count);
+}
+
+#define VLN2_HIGH 0x1.62e43p-1f
+#define VLN2_LOW  -0x1.05c61p-29f
+#define VLOG2_E   0x1.715476p+0f
+#define VQ0       0x1.fffffep-2f
+#define VQ1       0x1.5554b4p-3f
+#define VQ2       0x1.5556f4p-5f
+#define VQ3       0x1.12254p-7f
+#define VQ4       0x1.6b9a02p-10f
+
+/* x - n ln2; the first step is exact, for n ln2_high is inside the fused operation and what is left fits. */
+VINLINE vf vf_reduce(vf x, vf n)
+{
+    return vf_fnma(n, vf_set1(VLN2_LOW), vf_fnma(n, vf_set1(VLN2_HIGH), x));
+}
+
+/* e^r - 1 for |r| <= ln2 / 2 */
+VINLINE vf vf_expm1_small(vf r)
+{
+    vf q = vf_set1(VQ4);
+    q = vf_fma(q, r, vf_set1(VQ3));
+    q = vf_fma(q, r, vf_set1(VQ2));
+    q = vf_fma(q, r, vf_set1(VQ1));
+    q = vf_fma(q, r, vf_set1(VQ0));
+    return vf_fma(q, vf_mul(r, r), r);
+}
+
+/* Beyond the bounds the result is 0 or inf as it is at them. */
+VINLINE vf vf_exp(vf x)
+{
+    x = vf_min(vf_set1(89.0f), vf_max(vf_set1(-104.5f), x));
+    vf t = vf_fma(x, vf_set1(VLOG2_E), vf_set1(VROUND_SCALE));
+    vf r = vf_reduce(x, vf_sub(t, vf_set1(VROUND_SCALE)));
+    return vf_scale(vf_add(vf_expm1_small(r), vf_set1(1.0f)), t);
+}
+
+/* With e = e^-|x|: 1 / (1 + e), or e / (1 + e) where x < 0: no overflow, and right down to subnormal results.
+ * e may be subnormal, its scale 2^n not: 2^(n + 30) is made, and 2^-30 comes after. Both sides of the fraction carry
+ * a factor of 3/4: just above 1 a float's last place is coarsest, and 1 + e would often lie there. */
+VINLINE vf vf_sigmoid(vf x)
+{
+    const vf three = vf_set1(0.75f);
+    vf a = vf_max(vf_set1(-104.5f), vf_or(x, vf_set1(-0.0f))); /* -|x| */
+    vf t = vf_fma(a, vf_set1(VLOG2_E), vf_set1(VROUND_POWER2 + 30.0f));
+    vf r = vf_reduce(a, vf_sub(t, vf_set1(VROUND_POWER2 + 30.0f)));
+    vf e = vf_mul(vf_fma(vf_expm1_small(r), three, three), vf_power2(t));
+    e = vf_mul(e, vf_set1(0x1p-30f));
+    return vf_div(vf_if_negative(x, e, three), vf_add(three, e));
+}
+
+/* With E = (e^2|x| - 1) / 2: E / (E + 1), and the sign of x. For 2|x| = n ln2 + 2u, P = expm1(2u) / 2,
+ * E = 2^n P + (2^n - 1) / 2, which keeps small |x| exact where it matters (n = 0: E = P). P is the polynomial
+ * above with powers of two moved into its coefficients. Both sides of the fraction carry a factor of 3/2, as above. */
+VINLINE vf vf_tanh(vf x)
+{
+    vf a = vf_min(vf_set1(12.0f), vf_abs(x)); /* 1 from 9.02 on */
+    vf t = vf_fma(a, vf_set1(2.0f * VLOG2_E), vf_set1(VROUND_POWER2));
+    vf n = vf_sub(t, vf_set1(VROUND_POWER2));
+    vf u = vf_fnma(n, vf_set1(0.5f * VLN2_LOW), vf_fnma(n, vf_set1(0.5f * VLN2_HIGH), a));
+    vf q = vf_set1(32.0f * VQ4);
+    q = vf_fma(q, u, vf_set1(16.0f * VQ3));
+    q = vf_fma(q, u, vf_set1(8.0f * VQ2));
+    q = vf_fma(q, u, vf_set1(4.0f * VQ1));
+    q = vf_fma(q, u, vf_set1(2.0f * VQ0));
+    vf p = vf_fma(q, vf_mul(u, u), u);
+    vf s = vf_or(vf_power2(t), vf_set1(0x1p-127f)); /* the bit below the exponent: 3/2 2^n */
+    vf e = vf_fma(p, s, vf_fma(s, vf_set1(0.5f), vf_set1(-0.75f)));
+    return vf_or(vf_div(e, vf_add(e, vf_set1(1.5f))), vf_sign(x));
+}
+
+#endif

@@ -1,0 +1,170 @@
+/* vector_packed.c: the product with packed weights, C (m, n) = A (m, k) B, for few rows and for many.
+ *
+ * A tile is some rows of A times one or more panels of B (two vectors of columns each). Its sums stay in registers while
+ * k runs; each step loads the panel's two vectors and broadcasts one number a row. Every element is added
+ * over k from 0 up in one chain, whatever the tile's shape: a row's result is the same, to the bit, alone or in a
+ * batch. Tiles of few rows take several panels at once, so that there are enough independent sums to hide
+ * the latency of the multiply-add. */
+#include ATTEND_VECTOR_HEADER
+#include "kernel/tables.h"
+
+#ifdef __clang__
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL _Pragma("GCC unroll 16")
+#endif
+#define INLINE static inline __attribute__((always_inline))
+
+enum {
+    PANEL = 2 * VLANES,
+    MOST_SUMS = 6,    /* panels a tile takes at most */
+    K_BLOCK = 256,    /* a panel's block of k stays in the first cache .. */
+    M_BLOCK = 192,    /* .. and this many rows of A in the second */
+    PREFETCH = 768,   /* numbers ahead; tiles of few rows are fed from the third cache or memory */
+};
+
+typedef struct product {
+    packed_start start;
+    const float *bias; /* at the tile's first column */
+    size_t k;
+    const float *a;
+    size_t lda;
+    const float *b; /* panel, at the first k of this block */
+    size_t panel_stride;
+    float *c;
+    size_t ldc;
+    size_t columns; /* of C from here on; fewer than a panel only in the last one */
+} product;
+
+/* gcc would fold the load into the multiply-add's memory operand, once a row: 1.7 times slower. */
+#if defined(ATTEND_SIMDE)
+#define KEEP_IN_REGISTER(v) ((void)(v))
+#else
+#define KEEP_IN_REGISTER(v) __asm__("" : "+v"(v))
+#endif
+
+INLINE vf load_columns(const float *p, size_t first, size_t columns)
+{
+    if (columns >= first + VLANES) return vf_load(p + first);
+    return columns > first ? vf_load_first(p + first, columns - first) : vf_zero();
+}
+
+INLINE void store_columns(float *p, vf v, size_t first, size_t columns)
+{
+    if (columns >= first + VLANES)
+        vf_store(p + first, v);
+    else if (columns > first)
+        vf_store_first(p + first, v, columns - first);
+}
+
+INLINE void tile(const int rows, const int panels, const product *t)
+{
+    vf sum[VPACKED_ROWS][2 * MOST_SUMS];
+    const size_t whole = t->columns >= (size_t)panels * PANEL ? (size_t)panels * PANEL : t->columns;
+    UNROLL for (int r = 0; r < rows; r++)
+    {
+        const float *from = t->start == PACKED_ADD ? t->c + (size_t)r * t->ldc : t->bias;
+        UNROLL for (int v = 0; v < 2 * panels; v++)
+            sum[r][v] = t->start == PACKED_ZERO ? vf_zero() : load_columns(from, (size_t)v * VLANES, whole);
+    }
+    const float *b = t->b, *a = t->a;
+    for (size_t i = 0; i < t->k; i++, b += PANEL) {
+        UNROLL for (int p = 0; p < panels; p++)
+        {
+            const float *bp = b + (size_t)p * t->panel_stride;
+            vf b0 = vf_load(bp), b1 = vf_load(bp + VLANES);
+            if (rows > 1) {
+                KEEP_IN_REGISTER(b0);
+                KEEP_IN_REGISTER(b1);
+            }
+            if (rows < VPACKED_ROWS) __builtin_prefetch(bp + PREFETCH);
+            UNROLL for (int r = 0; r < rows; r++)
+            {
+                vf ar = vf_set1(a[(size_t)r * t->lda + i]);
+                if (panels > 1) KEEP_IN_REGISTER(ar); /* loaded again for each panel: keeping them all would spill */
+                sum[r][2 * p] = vf_fma(ar, b0, sum[r][2 * p]);
+                sum[r][2 * p + 1] = vf_fma(ar, b1, sum[r][2 * p + 1]);
+            }
+        }
+    }
+    UNROLL for (int r = 0; r < rows; r++)
+        UNROLL for (int v = 0; v < 2 * panels; v++)
+            store_columns(t->c + (size_t)r * t->ldc, sum[r][v], (size_t)v * VLANES, whole);
+}
+
+/* Panels a tile of so many rows takes: as many as fill the registers. */
+INLINE int panels_for(size_t rows)
+{
+    return rows == 1 ? 6 : rows == 2 ? 3 : rows == 3 ? 2 : 1;
+}
+
+static void tile_of(size_t rows, bool all_panels, const product *t)
+{
+    switch (rows) {
+    case 1: all_panels ? tile(1, 6, t) : tile(1, 1, t); break;
+    case 2: all_panels ? tile(2, 3, t) : tile(2, 1, t); break;
+    case 3: all_panels ? tile(3, 2, t) : tile(3, 1, t); break;
+    case 4: tile(4, 1, t); break;
+    case 5: tile(5, 1, t); break;
+    case 6: tile(6, 1, t); break;
+#if ATTEND_VECTOR_ROWS > 6
+    case 7: tile(7, 1, t); break;
+    case 8: tile(8, 1, t); break;
+    case 9: tile(9, 1, t); break;
+    case 10: tile(10, 1, t); break;
+    case 11: tile(11, 1, t); break;
+    case 12: tile(12, 1, t); break;
+#endif
+    default: break;
+    }
+}
+
+/* Rows of the next tile: full ones, and the last two of equal height rather than one full and one thin. */
+INLINE size_t next_rows(size_t left)
+{
+    if (left <= VPACKED_ROWS) return left;
+    return left < 2 * VPACKED_ROWS ? (left + 1) / 2 : VPACKED_ROWS;
+}
+
+/* All of n for the rows and the part of k that `t` stands for. */
+static void row_block(product t, size_t rows, size_t n)
+{
+    const product begin = t;
+    size_t step = rows <= 3 ? (size_t)panels_for(rows) : 1;
+    for (size_t j = 0; j < n; j += step * PANEL) {
+        if (n - j < step * PANEL) step = 1;
+        t.b = begin.b + j / PANEL * begin.panel_stride;
+        t.bias = begin.bias ? begin.bias + j : NULL;
+        t.columns = n - j;
+        for (size_t i = 0, height; i < rows; i += height) {
+            height = next_rows(rows - i);
+            t.a = begin.a + i * begin.lda;
+            t.c = begin.c + i * begin.ldc + j;
+            tile_of(height, step > 1 || panels_for(height) == 1, &t);
+        }
+    }
+}
+
+void VNAME(packed)(packed_start start, const float *bias, size_t m, size_t n, size_t k, const float *a, size_t lda,
+                   const float *b, float *c, size_t ldc)
+{
+    size_t k_block = m <= VPACKED_ROWS || k == 0 ? k : K_BLOCK;
+    size_t i = 0;
+    do { /* once even if k is 0: C still gets its start */
+        size_t k_now = k - i < k_block ? k - i : k_block;
+        for (size_t row = 0; row < m; row += M_BLOCK) {
+            size_t rows = m - row < M_BLOCK ? m - row : M_BLOCK;
+            row_block((product){ .start = i == 0 ? start : PACKED_ADD,
+                                 .bias = i == 0 ? bias : NULL,
+                                 .k = k_now,
+                                 .a = a + row * lda + i,
+                                 .lda = lda,
+                                 .b = b + i * PANEL,
+                                 .panel_stride = k * PANEL,
+                                 .c = c + row * ldc,
+                                 .ldc = ldc },
+                      rows, n);
+        }
+        i += k_now;
+    } while (i < k);
+}

@@ -1,0 +1,276 @@
+/* cell.c: a recurrent cell over a batch of sequences as one operation.
+ *
+ * What does not depend on the step before is done once for all rows: W x + bw going forward, and coming back
+ * dx, dW and dU. Only the product with U runs step by step, on packed weights, over the sequences that are
+ * still running: they are sorted by length, so those are always the first n. */
+#include "op/cell.h"
+
+#include "op/packed_weights.h"
+#include "op/row_sum.h"
+#include <string.h>
+
+static const cell_spec *spec_of(attend_cell_kind kind)
+{
+    switch (kind) {
+    case ATTEND_CELL_SIMPLE: return &attend_cell_simple;
+    case ATTEND_CELL_GRU: return &attend_cell_gru;
+    case ATTEND_CELL_GRU_RESET_BEFORE: return &attend_cell_gru_before;
+    case ATTEND_CELL_LSTM: return &attend_cell_lstm;
+    }
+    return NULL;
+}
+
+int attend_cell_gates(attend_cell_kind kind)
+{
+    const cell_spec *spec = spec_of(kind);
+    return spec ? spec->gates : 0;
+}
+
+/* ---- what the cells use ---- */
+
+const real *cell_h_before(const cell_run *r, int i, int t)
+{
+    if (t > 0) return r->y->value + cell_row(r, i, t - 1) * r->hidden;
+    return r->h0->value + (size_t)r->sequences->order[i] * r->hidden;
+}
+
+const real *cell_c_before(const cell_run *r, int i, int t)
+{
+    if (t > 0) return r->cells + cell_row(r, i, t - 1) * r->hidden;
+    return r->c0->value + (size_t)r->sequences->order[i] * r->hidden;
+}
+
+void cell_past(cell_run *r, int n)
+{
+    size_t h = r->hidden, wide = (size_t)r->spec->gates * h;
+    attend_gemm_packed(r->bu ? PACKED_BIAS : PACKED_ZERO, r->bu ? r->bu->value : NULL, (size_t)n, wide, h, r->h, h,
+                       r->u_packed[0], r->past, wide);
+}
+
+void cell_past_backward(cell_run *r, int n, packed_start start)
+{
+    size_t h = r->hidden, wide = (size_t)r->spec->gates * h;
+    attend_gemm_packed(start, NULL, (size_t)n, h, wide, r->past, wide, r->u_packed[0], r->dh, h);
+}
+
+void cell_add_output_gradient(cell_run *r, int t, int n)
+{
+    for (int i = 0; r->y->grad && i < n; i++)
+        attend_kernel()->add(r->hidden, r->y->grad + cell_row(r, i, t) * r->hidden, r->dh + (size_t)i * r->hidden);
+}
+
+/* ---- forward ---- */
+
+static bool pack(attend_ctx *c, cell_run *r, bool transpose)
+{
+    if (r->spec->pack) return r->spec->pack(c, r, transpose);
+    return (r->u_packed[0] = attend_var_packed(c, r->u, transpose)) != NULL;
+}
+
+/* Memory for both ways; what only backward needs is taken there. */
+static bool take_memory(attend_ctx *c, cell_run *r, bool differentiable)
+{
+    size_t rows = (size_t)r->sequences->rows, count = (size_t)r->sequences->count, h = r->hidden;
+    r->y = attend_var_2d(c, r->sequences->rows, (int)h, differentiable);
+    r->h_last = attend_var_2d(c, r->sequences->count, (int)h, differentiable);
+    if (r->spec->memory) {
+        r->c_last = attend_var_2d(c, r->sequences->count, (int)h, differentiable);
+        r->cells = attend_take_reals(c, rows * h);
+    }
+    r->gates = attend_take_reals(c, rows * (size_t)r->spec->width * h);
+    r->h = attend_take_reals(c, count * h);
+    r->past = attend_take_reals(c, count * (size_t)r->spec->gates * h);
+    r->scratch = attend_take_reals(c, count * h);
+    return c->status == ATTEND_OK;
+}
+
+static bool forward(attend_ctx *c, cell_run *r)
+{
+    const size_t h = r->hidden, in = (size_t)r->x->shape[1], wide = (size_t)r->spec->gates * h;
+    const real *w = attend_var_packed(c, r->w, true);
+    if (!w || !pack(c, r, true)) return false;
+    attend_gemm_packed(r->bw ? PACKED_BIAS : PACKED_ZERO, r->bw ? r->bw->value : NULL, (size_t)r->sequences->rows, wide,
+                       in, r->x->value, in, w, r->gates, (size_t)r->spec->width * h);
+
+    for (int i = 0; i < r->sequences->count; i++)
+        memcpy(r->h + (size_t)i * h, cell_h_before(r, i, 0), h * sizeof(real));
+    for (int t = 0; t < r->sequences->longest; t++) r->spec->forward(r, t, r->sequences->active[t]);
+    for (int i = 0; i < r->sequences->count; i++) {
+        int sequence = r->sequences->order[i];
+        memcpy(r->h_last->value + (size_t)sequence * h, r->h + (size_t)i * h, h * sizeof(real));
+        if (r->spec->memory)
+            memcpy(r->c_last->value + (size_t)sequence * h, cell_c_before(r, i, r->sequences->lengths[sequence]),
+                   h * sizeof(real));
+    }
+    return true;
+}
+
+/* ---- backward ---- */
+
+/* The derivative of a state after the last step, in the order of length; zeros where nothing flowed. */
+static real *gather_states(attend_ctx *c, const cell_run *r, const attend_var *last)
+{
+    size_t h = r->hidden;
+    real *states = attend_take_zeros(c, (size_t)r->sequences->count * h);
+    for (int i = 0; states && last->grad && i < r->sequences->count; i++)
+        memcpy(states + (size_t)i * h, last->grad + (size_t)r->sequences->order[i] * h, h * sizeof(real));
+    return states;
+}
+
+static void scatter_states(attend_ctx *c, const cell_run *r, const real *states, attend_var *initial)
+{
+    size_t h = r->hidden;
+    real *grad = attend_grad(c, initial);
+    for (int i = 0; grad && i < r->sequences->count; i++)
+        attend_kernel()->add(h, states + (size_t)i * h, grad + (size_t)r->sequences->order[i] * h);
+}
+
+/* The state before every row, (N, H): y moved on by one within each sequence. */
+static real *states_before(attend_ctx *c, const cell_run *r)
+{
+    size_t h = r->hidden;
+    real *states = attend_take_reals(c, (size_t)r->sequences->rows * h);
+    for (int i = 0; states && i < r->sequences->count; i++) {
+        int sequence = r->sequences->order[i], length = r->sequences->lengths[sequence];
+        if (length == 0) continue;
+        size_t first = (size_t)r->sequences->offsets[sequence], rest = (size_t)length - 1;
+        const real *y = r->y->value + first * h;
+        memcpy(states + cell_row(r, i, 0) * h, cell_h_before(r, i, 0), h * sizeof(real));
+        if (r->reverse)
+            memcpy(states + first * h, y + h, rest * h * sizeof(real));
+        else
+            memcpy(states + (first + 1) * h, y, rest * h * sizeof(real));
+    }
+    return states;
+}
+
+static void input_gradients(attend_ctx *c, cell_run *r)
+{
+    const size_t h = r->hidden, in = (size_t)r->x->shape[1], rows = (size_t)r->sequences->rows;
+    const size_t wide = (size_t)r->spec->gates * h, stride = (size_t)r->spec->width * h;
+    real *dx = attend_grad(c, r->x);
+    const real *w = dx ? attend_var_packed(c, r->w, false) : NULL;
+    if (w) attend_gemm_packed(PACKED_ADD, NULL, rows, in, wide, r->gates, stride, w, dx, in);
+    real *dw = attend_grad(c, r->w);
+    if (dw) attend_gemm(true, false, wide, in, rows, r->gates, stride, r->x->value, in, 1, dw, in);
+    real *dbw = attend_grad(c, r->bw);
+    if (dbw) attend_row_sum(rows, wide, r->gates, stride, dbw);
+}
+
+static void recurrent_gradients(attend_ctx *c, cell_run *r)
+{
+    const size_t h = r->hidden, rows = (size_t)r->sequences->rows, stride = (size_t)r->spec->width * h;
+    real *du = attend_grad(c, r->u), *dbu = attend_grad(c, r->bu);
+    real *states = du ? states_before(c, r) : NULL;
+    if (c->status != ATTEND_OK) return;
+    for (int i = 0; i < 2 && r->spec->parts[i].rows; i++) {
+        const cell_part *p = &r->spec->parts[i];
+        const real *d = r->gates + (size_t)p->column * h;
+        const real *s = p->source < 0 ? states : r->gates + (size_t)p->source * h;
+        size_t s_stride = p->source < 0 ? h : stride;
+        if (du)
+            attend_gemm(true, false, (size_t)p->rows * h, h, rows, d, stride, s, s_stride, 1,
+                        du + (size_t)p->row * h * h, h);
+        if (dbu) attend_row_sum(rows, (size_t)p->rows * h, d, stride, dbu + (size_t)p->row * h);
+    }
+}
+
+static void sequence_backward(attend_ctx *c, attend_node *node)
+{
+    cell_run *r = (cell_run *)node;
+    if (!r->y->grad && !r->h_last->grad && !(r->c_last && r->c_last->grad)) return;
+    r->dh = gather_states(c, r, r->h_last);
+    if (r->spec->memory) r->dc = gather_states(c, r, r->c_last);
+    if (c->status != ATTEND_OK || !pack(c, r, false)) return;
+
+    for (int t = r->sequences->longest - 1; t >= 0; t--) {
+        cell_add_output_gradient(r, t, r->sequences->active[t]);
+        r->spec->backward(r, t, r->sequences->active[t]);
+    }
+    scatter_states(c, r, r->dh, r->h0);
+    if (r->spec->memory) scatter_states(c, r, r->dc, r->c0);
+    input_gradients(c, r);
+    recurrent_gradients(c, r);
+}
+
+/* ---- the operation ---- */
+
+static bool weights_fit(attend_ctx *c, const char *name, const attend_cell *cell, const cell_spec *spec,
+                        const attend_var *x)
+{
+    if (!attend_ready(c, name, 2, cell->w, cell->u)) return false;
+    char text[ATTEND_SHAPE_TEXT];
+    const attend_var *w = cell->w, *u = cell->u;
+    if (u->rank != 2 || u->shape[0] != spec->gates * u->shape[1])
+        attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: u is %s and not (%d H, H)", name, attend_shape_text(u, text),
+                        spec->gates);
+    else if (w->rank != 2 || w->shape[0] != u->shape[0] || w->shape[1] != x->shape[1])
+        attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: w is %s and not (%d, %d)", name, attend_shape_text(w, text),
+                        u->shape[0], x->shape[1]);
+    const attend_var *biases[2] = { cell->bw, cell->bu };
+    for (int i = 0; i < 2; i++)
+        if (biases[i] && (biases[i]->rank != 1 || biases[i]->shape[0] != u->shape[0]))
+            attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: %s is %s and not (%d)", name, i ? "bu" : "bw",
+                            attend_shape_text(biases[i], text), u->shape[0]);
+    return c->status == ATTEND_OK;
+}
+
+/* The given initial state, or zeros; NULL if it does not fit. */
+static attend_var *initial_state(attend_ctx *c, const char *name, attend_var *given, int count, int hidden)
+{
+    if (!given) return attend_constant(c, 2, (const int[]){ count, hidden }, NULL);
+    if (!attend_ready(c, name, 1, given)) return NULL;
+    if (given->rank == 2 && given->shape[0] == count && given->shape[1] == hidden) return given;
+    char text[ATTEND_SHAPE_TEXT];
+    return attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: an initial state is %s and not (%d, %d)", name,
+                           attend_shape_text(given, text), count, hidden);
+}
+
+static bool any_differentiable(const cell_run *r)
+{
+    const attend_var *all[] = { r->x, r->w, r->u, r->bw, r->bu, r->h0, r->c0 };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i] && all[i]->differentiable) return true;
+    return false;
+}
+
+static attend_var *run(attend_ctx *c, const char *name, const attend_cell *cell, attend_var *x,
+                       const attend_ragged *sequences, bool reverse, attend_state *state)
+{
+    const cell_spec *spec = spec_of(cell->kind);
+    if (!spec) return attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: there is no cell of kind %d", name, (int)cell->kind);
+    if (!attend_ragged_fits(c, name, sequences, x) || !weights_fit(c, name, cell, spec, x)) return NULL;
+
+    cell_run *r = attend_take(c, 1, sizeof *r);
+    if (!r) return NULL;
+    int hidden = cell->u->shape[1];
+    *r = (cell_run){ .spec = spec, .activation = cell->activation, .x = x, .w = cell->w, .u = cell->u, .bw = cell->bw,
+                     .bu = cell->bu, .sequences = sequences, .reverse = reverse, .hidden = (size_t)hidden };
+    r->h0 = initial_state(c, name, state ? state->h : NULL, sequences->count, hidden);
+    if (spec->memory) r->c0 = initial_state(c, name, state ? state->c : NULL, sequences->count, hidden);
+    if (c->status != ATTEND_OK || !take_memory(c, r, any_differentiable(r)) || !forward(c, r)) return NULL;
+    r->y->needed = true;
+    if (r->y->differentiable) attend_record(c, &r->node, sequence_backward);
+    if (state) *state = (attend_state){ r->h_last, r->c_last };
+    return r->y;
+}
+
+attend_var *attend_cell_sequence(attend_ctx *c, const attend_cell *cell, attend_var *x, const attend_ragged *sequences,
+                                 bool reverse, attend_state *state)
+{
+    if (!attend_ready(c, "attend_cell_sequence", 1, x)) return NULL;
+    return run(c, "attend_cell_sequence", cell, x, sequences, reverse, state);
+}
+
+attend_var *attend_cell_step(attend_ctx *c, const attend_cell *cell, attend_var *x, attend_state *state)
+{
+    static const char name[] = "attend_cell_step";
+    if (!attend_ready(c, name, 1, x)) return NULL;
+    if (x->rank != 2) return attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: x has %d axes and not 2", name, x->rank);
+    int *ones = attend_take(c, (size_t)x->shape[0], sizeof *ones);
+    for (int i = 0; ones && i < x->shape[0]; i++) ones[i] = 1;
+    const attend_ragged *steps = ones ? attend_ragged_new(c, x->shape[0], ones) : NULL;
+    if (!steps) return NULL;
+    attend_var *y = run(c, name, cell, x, steps, false, state);
+    return y && state ? state->h : y;
+}

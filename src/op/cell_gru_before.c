@@ -1,0 +1,98 @@
+/* cell_gru_before.c: the gated recurrent unit as published, with the reset before the product (Cho et al. 2014,
+ * Bahdanau et al. 2015).
+ *     r, z = sigmoid(W x + bw + U h + bu)     q = r h     n = f(Wn x + bwn + Un q + bun)     h' = n + z (h - n)
+ * Four blocks a row: r, z, n, q going forward; coming back dr, dz, dn replace the first three and q stays, for
+ * dUn = dn' q. U meets two different inputs, so it is packed in two parts. */
+#include "op/cell.h"
+#include <string.h>
+
+static bool pack_parts(attend_ctx *c, cell_run *r, bool transpose)
+{
+    size_t h = r->hidden;
+    for (int part = 0; part < 2; part++) {
+        size_t rows = part == 0 ? 2 * h : h, k = transpose ? h : rows, n = transpose ? rows : h;
+        real *packed = attend_take_reals(c, attend_packed_size(k, n));
+        if (!packed) return false;
+        attend_pack(transpose, k, n, r->u->value + (size_t)part * 2 * h * h, h, packed);
+        r->u_packed[part] = packed;
+    }
+    return true;
+}
+
+static void activate(attend_activation f, size_t h, real *x)
+{
+    if (f == ATTEND_TANH)
+        attend_kernel()->tanh(h, x, x);
+    else
+        for (size_t j = 0; j < h; j++) x[j] = x[j] < 0 ? 0 : x[j];
+}
+
+static real slope(attend_activation f, real n)
+{
+    return f == ATTEND_TANH ? 1 - n * n : n > 0;
+}
+
+static void before_forward(cell_run *r, int t, int n)
+{
+    const attend_kernel_table *k = attend_kernel();
+    const size_t h = r->hidden;
+    const packed_start start = r->bu ? PACKED_BIAS : PACKED_ZERO;
+    const real *bu = r->bu ? r->bu->value : NULL;
+    attend_gemm_packed(start, bu, (size_t)n, 2 * h, h, r->h, h, r->u_packed[0], r->past, 2 * h);
+    for (int i = 0; i < n; i++) {
+        real *gates = cell_gates(r, cell_row(r, i, t)), *q = r->scratch + (size_t)i * h;
+        k->add(2 * h, r->past + (size_t)i * 2 * h, gates);
+        k->sigmoid(2 * h, gates, gates);
+        k->mul(h, gates, r->h + (size_t)i * h, q);
+        memcpy(gates + 3 * h, q, h * sizeof(real));
+    }
+    attend_gemm_packed(start, bu ? bu + 2 * h : NULL, (size_t)n, h, h, r->scratch, h, r->u_packed[1], r->past, h);
+    for (int i = 0; i < n; i++) {
+        size_t row = cell_row(r, i, t);
+        real *gates = cell_gates(r, row), *z = gates + h, *new = gates + 2 * h, *state = r->h + (size_t)i * h;
+        k->add(h, r->past + (size_t)i * h, new);
+        activate(r->activation, h, new);
+        for (size_t j = 0; j < h; j++) state[j] = new[j] + z[j] * (state[j] - new[j]);
+        memcpy(r->y->value + row * h, state, h * sizeof(real));
+    }
+}
+
+static void before_backward(cell_run *r, int t, int n)
+{
+    const size_t h = r->hidden;
+    for (int i = 0; i < n; i++) { /* dn, dz, and what flows past the gates */
+        real *gates = cell_gates(r, cell_row(r, i, t)), *z = gates + h, *new = gates + 2 * h;
+        const real *old = cell_h_before(r, i, t);
+        real *dh = r->dh + (size_t)i * h, *dn = r->past + (size_t)i * h;
+        for (size_t j = 0; j < h; j++) {
+            dn[j] = dh[j] * (1 - z[j]) * slope(r->activation, new[j]);
+            real dz = dh[j] * (old[j] - new[j]) * z[j] * (1 - z[j]);
+            dh[j] *= z[j];
+            z[j] = dz;
+            new[j] = dn[j];
+        }
+    }
+    /* dq = dn Un; then dr = dq h and dh += dq r */
+    attend_gemm_packed(PACKED_ZERO, NULL, (size_t)n, h, h, r->past, h, r->u_packed[1], r->scratch, h);
+    for (int i = 0; i < n; i++) {
+        real *gates = cell_gates(r, cell_row(r, i, t)), *past = r->past + (size_t)i * 2 * h;
+        const real *old = cell_h_before(r, i, t), *dq = r->scratch + (size_t)i * h;
+        real *dh = r->dh + (size_t)i * h;
+        for (size_t j = 0; j < h; j++) {
+            real reset = gates[j];
+            dh[j] += dq[j] * reset;
+            gates[j] = dq[j] * old[j] * reset * (1 - reset);
+        }
+        memcpy(past, gates, 2 * h * sizeof(real));
+    }
+    attend_gemm_packed(PACKED_ADD, NULL, (size_t)n, h, 2 * h, r->past, 2 * h, r->u_packed[0], r->dh, h);
+}
+
+const cell_spec attend_cell_gru_before = {
+    .gates = 3,
+    .width = 4,
+    .parts = { { .row = 0, .rows = 2, .column = 0, .source = -1 }, { .row = 2, .rows = 1, .column = 2, .source = 3 } },
+    .pack = pack_parts,
+    .forward = before_forward,
+    .backward = before_backward,
+};

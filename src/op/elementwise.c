@@ -1,0 +1,183 @@
+/* elementwise.c: y = a + b, a b, s a, tanh a, sigmoid a, relu a, and the sum of all elements. */
+#include "core/tape.h"
+#include "kernel/kernel.h"
+#include "op/row_sum.h"
+#include <attend/op.h>
+#include <string.h>
+
+typedef struct elementwise_node {
+    attend_node node;
+    attend_var *a, *b, *y;
+    real factor;
+} elementwise_node;
+
+/* y, on the tape if it must be; y was computed. */
+static attend_var *recorded(attend_ctx *c, attend_var *a, attend_var *b, attend_var *y, double factor,
+                            attend_backward_fn backward)
+{
+    if (!y->differentiable) return y;
+    elementwise_node *e = attend_take(c, 1, sizeof *e);
+    if (!e) return NULL;
+    *e = (elementwise_node){ .a = a, .b = b, .y = y, .factor = (real)factor };
+    attend_record(c, &e->node, backward);
+    return y;
+}
+
+/* ---- two operands: b has a's shape, or is a vector repeated for each row ---- */
+
+static bool repeats(const attend_var *a, const attend_var *b)
+{
+    return !attend_same_shape(a, b) && b->rank == 1 && a->rank >= 1 && b->shape[0] == a->shape[a->rank - 1];
+}
+
+static attend_var *binary_result(attend_ctx *c, const char *name, attend_var *a, attend_var *b)
+{
+    if (!attend_ready(c, name, 2, a, b)) return NULL;
+    if (!attend_same_shape(a, b) && !repeats(a, b)) {
+        char as[ATTEND_SHAPE_TEXT], bs[ATTEND_SHAPE_TEXT];
+        return attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: %s and %s: give two of the same shape, or a row as the second",
+                               name, attend_shape_text(a, as), attend_shape_text(b, bs));
+    }
+    return attend_var_new(c, a->rank, a->shape, a->differentiable || b->differentiable);
+}
+
+/* Rows of a, and numbers in each, as b repeats; one long row if it does not. */
+static size_t rows_of(const attend_var *a, const attend_var *b, size_t *width)
+{
+    *width = b->size;
+    return b->size ? a->size / b->size : 0;
+}
+
+static void add_backward(attend_ctx *c, attend_node *node)
+{
+    elementwise_node *e = (elementwise_node *)node;
+    const real *dy = e->y->grad;
+    if (!dy) return;
+    real *da = attend_grad(c, e->a);
+    if (da) attend_kernel()->add(e->a->size, dy, da);
+    size_t width, rows = rows_of(e->a, e->b, &width);
+    real *db = attend_grad(c, e->b);
+    if (db) attend_row_sum(rows, width, dy, width, db);
+}
+
+attend_var *attend_add(attend_ctx *c, attend_var *a, attend_var *b)
+{
+    attend_var *y = binary_result(c, "attend_add", a, b);
+    if (!y) return NULL;
+    memcpy(y->value, a->value, a->size * sizeof(real));
+    size_t width, rows = rows_of(a, b, &width);
+    for (size_t i = 0; i < rows; i++) attend_kernel()->add(width, b->value, y->value + i * width);
+    return recorded(c, a, b, y, 0, add_backward);
+}
+
+static void mul_backward(attend_ctx *c, attend_node *node)
+{
+    elementwise_node *e = (elementwise_node *)node;
+    const real *dy = e->y->grad;
+    if (!dy) return;
+    const attend_kernel_table *k = attend_kernel();
+    size_t width, rows = rows_of(e->a, e->b, &width);
+    real *da = attend_grad(c, e->a), *db = attend_grad(c, e->b);
+    for (size_t i = 0; da && i < rows; i++) k->mul_add(width, dy + i * width, e->b->value, da + i * width);
+    for (size_t i = 0; db && i < rows; i++) k->mul_add(width, dy + i * width, e->a->value + i * width, db);
+}
+
+attend_var *attend_mul(attend_ctx *c, attend_var *a, attend_var *b)
+{
+    attend_var *y = binary_result(c, "attend_mul", a, b);
+    if (!y) return NULL;
+    size_t width, rows = rows_of(a, b, &width);
+    for (size_t i = 0; i < rows; i++) attend_kernel()->mul(width, a->value + i * width, b->value, y->value + i * width);
+    return recorded(c, a, b, y, 0, mul_backward);
+}
+
+/* ---- one operand ---- */
+
+static attend_var *unary_result(attend_ctx *c, const char *name, attend_var *a)
+{
+    if (!attend_ready(c, name, 1, a)) return NULL;
+    attend_var *y = attend_var_new(c, a->rank, a->shape, a->differentiable);
+    if (y) y->needed = true; /* derivatives are taken from it */
+    return y;
+}
+
+static void scale_backward(attend_ctx *c, attend_node *node)
+{
+    elementwise_node *e = (elementwise_node *)node;
+    real *da = e->y->grad ? attend_grad(c, e->a) : NULL;
+    if (da) attend_kernel()->axpy(e->a->size, e->factor, e->y->grad, da);
+}
+
+attend_var *attend_scale(attend_ctx *c, attend_var *a, double factor)
+{
+    attend_var *y = unary_result(c, "attend_scale", a);
+    if (!y) return NULL;
+    memcpy(y->value, a->value, a->size * sizeof(real));
+    attend_kernel()->scale(a->size, (real)factor, y->value);
+    return recorded(c, a, NULL, y, factor, scale_backward);
+}
+
+static void tanh_backward(attend_ctx *c, attend_node *node) /* da += dy (1 - y y) */
+{
+    elementwise_node *e = (elementwise_node *)node;
+    const real *dy = e->y->grad, *y = e->y->value;
+    real *da = dy ? attend_grad(c, e->a) : NULL;
+    for (size_t i = 0; da && i < e->a->size; i++) da[i] += dy[i] * (1 - y[i] * y[i]);
+}
+
+attend_var *attend_tanh(attend_ctx *c, attend_var *a)
+{
+    attend_var *y = unary_result(c, "attend_tanh", a);
+    if (!y) return NULL;
+    attend_kernel()->tanh(a->size, a->value, y->value);
+    return recorded(c, a, NULL, y, 0, tanh_backward);
+}
+
+static void sigmoid_backward(attend_ctx *c, attend_node *node) /* da += dy y (1 - y) */
+{
+    elementwise_node *e = (elementwise_node *)node;
+    const real *dy = e->y->grad, *y = e->y->value;
+    real *da = dy ? attend_grad(c, e->a) : NULL;
+    for (size_t i = 0; da && i < e->a->size; i++) da[i] += dy[i] * (y[i] * (1 - y[i]));
+}
+
+attend_var *attend_sigmoid(attend_ctx *c, attend_var *a)
+{
+    attend_var *y = unary_result(c, "attend_sigmoid", a);
+    if (!y) return NULL;
+    attend_kernel()->sigmoid(a->size, a->value, y->value);
+    return recorded(c, a, NULL, y, 0, sigmoid_backward);
+}
+
+static void relu_backward(attend_ctx *c, attend_node *node) /* da += dy where y > 0 */
+{
+    elementwise_node *e = (elementwise_node *)node;
+    const real *dy = e->y->grad, *y = e->y->value;
+    real *da = dy ? attend_grad(c, e->a) : NULL;
+    for (size_t i = 0; da && i < e->a->size; i++) da[i] += y[i] > 0 ? dy[i] : 0;
+}
+
+attend_var *attend_relu(attend_ctx *c, attend_var *a)
+{
+    attend_var *y = unary_result(c, "attend_relu", a);
+    if (!y) return NULL;
+    /* written so that NaN stays NaN */
+    for (size_t i = 0; i < a->size; i++) y->value[i] = a->value[i] < 0 ? 0 : a->value[i];
+    return recorded(c, a, NULL, y, 0, relu_backward);
+}
+
+static void sum_backward(attend_ctx *c, attend_node *node)
+{
+    elementwise_node *e = (elementwise_node *)node;
+    real *da = e->y->grad ? attend_grad(c, e->a) : NULL;
+    for (size_t i = 0; da && i < e->a->size; i++) da[i] += e->y->grad[0];
+}
+
+attend_var *attend_sum(attend_ctx *c, attend_var *a)
+{
+    if (!attend_ready(c, "attend_sum", 1, a)) return NULL;
+    attend_var *y = attend_var_new(c, 1, (const int[]){ 1 }, a->differentiable);
+    if (!y) return NULL;
+    y->value[0] = attend_kernel()->sum(a->size, a->value);
+    return recorded(c, a, NULL, y, 0, sum_backward);
+}

@@ -1,0 +1,51 @@
+/* gather.c: y[i] = table[ids[i]]
+ *     dtable[ids[i]] += dy[i], and nothing else of dtable is touched (embeddings are large, batches are not). */
+#include "core/tape.h"
+#include "kernel/kernel.h"
+#include <attend/op.h>
+#include <string.h>
+
+typedef struct gather_node {
+    attend_node node;
+    attend_var *table, *y;
+    const int *ids;
+} gather_node;
+
+static void gather_backward(attend_ctx *c, attend_node *node)
+{
+    gather_node *g = (gather_node *)node;
+    const real *dy = g->y->grad;
+    real *dt = dy ? attend_grad_rows(c, g->table, g->ids, g->y->shape[0]) : NULL;
+    size_t width = (size_t)g->y->shape[1];
+    for (int i = 0; dt && i < g->y->shape[0]; i++)
+        attend_kernel()->add(width, dy + (size_t)i * width, dt + (size_t)g->ids[i] * width);
+}
+
+attend_var *attend_gather(attend_ctx *c, attend_var *table, const int *ids, int n)
+{
+    if (!attend_ready(c, "attend_gather", 1, table)) return NULL;
+    if (table->rank != 2 || n < 0) {
+        char text[ATTEND_SHAPE_TEXT];
+        return attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_gather: %d rows of a table %s, which should be (V, D)", n,
+                               attend_shape_text(table, text));
+    }
+    for (int i = 0; i < n; i++)
+        if (ids[i] < 0 || ids[i] >= table->shape[0])
+            return attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_gather: id %d at position %d is not in [0, %d)", ids[i],
+                                   i, table->shape[0]);
+    attend_var *y = attend_var_2d(c, n, table->shape[1], table->differentiable);
+    if (!y) return NULL;
+    size_t width = (size_t)table->shape[1];
+    for (int i = 0; i < n; i++)
+        memcpy(y->value + (size_t)i * width, table->value + (size_t)ids[i] * width, width * sizeof(real));
+
+    if (y->differentiable) {
+        gather_node *g = attend_take(c, 1, sizeof *g);
+        int *copy = attend_take(c, (size_t)n, sizeof *copy);
+        if (!g || !copy) return NULL;
+        if (n) memcpy(copy, ids, (size_t)n * sizeof *copy);
+        *g = (gather_node){ .table = table, .y = y, .ids = copy };
+        attend_record(c, &g->node, gather_backward);
+    }
+    return y;
+}

@@ -1,0 +1,174 @@
+/* rearrange.c: operations that move numbers and compute nothing: concat, stack, slice, reshape. Backward adds each
+ * number's derivative where the number came from. */
+#include "core/tape.h"
+#include "kernel/kernel.h"
+#include <attend/op.h>
+#include <string.h>
+
+/* A block of columns: part (rows, width) lies in whole (rows, stride) at column `first`. */
+static void copy_in(size_t rows, size_t width, const real *part, real *whole, size_t stride, size_t first)
+{
+    for (size_t i = 0; i < rows; i++) memcpy(whole + i * stride + first, part + i * width, width * sizeof(real));
+}
+
+static void add_in(size_t rows, size_t width, const real *part, real *whole, size_t stride, size_t first)
+{
+    for (size_t i = 0; i < rows; i++) attend_kernel()->add(width, part + i * width, whole + i * stride + first);
+}
+
+static void add_out(size_t rows, size_t width, real *part, const real *whole, size_t stride, size_t first)
+{
+    for (size_t i = 0; i < rows; i++) attend_kernel()->add(width, whole + i * stride + first, part + i * width);
+}
+
+/* ---- concat and stack ---- */
+
+typedef struct join_node {
+    attend_node node;
+    attend_var *y;
+    int count;
+    attend_var *parts[];
+} join_node;
+
+static void concat_backward(attend_ctx *c, attend_node *node)
+{
+    join_node *j = (join_node *)node;
+    if (!j->y->grad) return;
+    size_t first = 0;
+    for (int i = 0; i < j->count; i++) {
+        size_t width = (size_t)j->parts[i]->shape[1];
+        real *grad = attend_grad(c, j->parts[i]);
+        if (grad) add_out((size_t)j->y->shape[0], width, grad, j->y->grad, (size_t)j->y->shape[1], first);
+        first += width;
+    }
+}
+
+static void stack_backward(attend_ctx *c, attend_node *node)
+{
+    join_node *j = (join_node *)node;
+    const real *dy = j->y->grad;
+    for (int i = 0; dy && i < j->count; i++) {
+        real *grad = attend_grad(c, j->parts[i]);
+        if (grad) attend_kernel()->add(j->parts[i]->size, dy, grad);
+        dy += j->parts[i]->size;
+    }
+}
+
+/* The result of joining (N, D) parts along `axis`, not yet filled; the other axis must agree. */
+static attend_var *join_result(attend_ctx *c, const char *name, attend_var *const *parts, int count, int axis)
+{
+    if (count < 1) return attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: no parts", name);
+    int shape[2] = { 0, 0 };
+    bool differentiable = false;
+    for (int i = 0; i < count; i++) {
+        if (!attend_ready(c, name, 1, parts[i])) return NULL;
+        if (parts[i]->rank != 2 || parts[i]->shape[!axis] != parts[0]->shape[!axis]) {
+            char a[ATTEND_SHAPE_TEXT], b[ATTEND_SHAPE_TEXT];
+            return attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: part %d is %s, which does not fit the first, %s", name, i,
+                                   attend_shape_text(parts[i], a), attend_shape_text(parts[0], b));
+        }
+        shape[axis] += parts[i]->shape[axis];
+        differentiable |= parts[i]->differentiable;
+    }
+    shape[!axis] = parts[0]->shape[!axis];
+    return attend_var_new(c, 2, shape, differentiable);
+}
+
+static attend_var *join_record(attend_ctx *c, attend_var *y, attend_var *const *parts, int count,
+                               attend_backward_fn backward)
+{
+    if (!y->differentiable) return y;
+    join_node *j = attend_take(c, 1, sizeof *j + (size_t)count * sizeof *parts);
+    if (!j) return NULL;
+    *j = (join_node){ .y = y, .count = count };
+    memcpy(j->parts, parts, (size_t)count * sizeof *parts);
+    attend_record(c, &j->node, backward);
+    return y;
+}
+
+attend_var *attend_concat(attend_ctx *c, attend_var *const *parts, int count)
+{
+    if (c->status != ATTEND_OK) return NULL;
+    attend_var *y = join_result(c, "attend_concat", parts, count, 1);
+    if (!y) return NULL;
+    size_t first = 0;
+    for (int i = 0; i < count; i++) {
+        size_t width = (size_t)parts[i]->shape[1];
+        copy_in((size_t)y->shape[0], width, parts[i]->value, y->value, (size_t)y->shape[1], first);
+        first += width;
+    }
+    return join_record(c, y, parts, count, concat_backward);
+}
+
+attend_var *attend_stack(attend_ctx *c, attend_var *const *parts, int count)
+{
+    if (c->status != ATTEND_OK) return NULL;
+    attend_var *y = join_result(c, "attend_stack", parts, count, 0);
+    if (!y) return NULL;
+    real *to = y->value;
+    for (int i = 0; i < count; to += parts[i++]->size) memcpy(to, parts[i]->value, parts[i]->size * sizeof(real));
+    return join_record(c, y, parts, count, stack_backward);
+}
+
+/* ---- slice and reshape ---- */
+
+typedef struct view_node {
+    attend_node node;
+    attend_var *a, *y;
+    size_t first;
+} view_node;
+
+static attend_var *view_record(attend_ctx *c, attend_var *a, attend_var *y, int first, attend_backward_fn backward)
+{
+    if (!y->differentiable) return y;
+    view_node *v = attend_take(c, 1, sizeof *v);
+    if (!v) return NULL;
+    *v = (view_node){ .a = a, .y = y, .first = (size_t)first };
+    attend_record(c, &v->node, backward);
+    return y;
+}
+
+static void slice_backward(attend_ctx *c, attend_node *node)
+{
+    view_node *v = (view_node *)node;
+    real *da = v->y->grad ? attend_grad(c, v->a) : NULL;
+    if (da)
+        add_in((size_t)v->y->shape[0], (size_t)v->y->shape[1], v->y->grad, da, (size_t)v->a->shape[1], v->first);
+}
+
+attend_var *attend_slice(attend_ctx *c, attend_var *a, int first, int count)
+{
+    if (!attend_ready(c, "attend_slice", 1, a)) return NULL;
+    if (a->rank != 2 || first < 0 || count < 0 || count > a->shape[1] - first) {
+        char text[ATTEND_SHAPE_TEXT];
+        return attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_slice: columns %d to %d of %s", first, first + count - 1,
+                               attend_shape_text(a, text));
+    }
+    attend_var *y = attend_var_2d(c, a->shape[0], count, a->differentiable);
+    if (!y) return NULL;
+    size_t width = (size_t)count, stride = (size_t)a->shape[1];
+    for (size_t i = 0; i < (size_t)a->shape[0]; i++)
+        memcpy(y->value + i * width, a->value + i * stride + first, width * sizeof(real));
+    return view_record(c, a, y, first, slice_backward);
+}
+
+static void reshape_backward(attend_ctx *c, attend_node *node)
+{
+    view_node *v = (view_node *)node;
+    real *da = v->y->grad ? attend_grad(c, v->a) : NULL;
+    if (da) attend_kernel()->add(v->a->size, v->y->grad, da);
+}
+
+attend_var *attend_reshape(attend_ctx *c, attend_var *a, int rank, const int *shape)
+{
+    if (!attend_ready(c, "attend_reshape", 1, a)) return NULL;
+    attend_var *y = attend_var_new(c, rank, shape, a->differentiable);
+    if (!y) return NULL;
+    if (y->size != a->size) {
+        char as[ATTEND_SHAPE_TEXT], ys[ATTEND_SHAPE_TEXT];
+        return attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_reshape: %s and %s do not hold as many numbers",
+                               attend_shape_text(a, as), attend_shape_text(y, ys));
+    }
+    memcpy(y->value, a->value, a->size * sizeof(real));
+    return view_record(c, a, y, 0, reshape_backward);
+}

@@ -1,0 +1,55 @@
+/* merge.c: the gradients of shards added up in a fixed order, by as many threads as there are. */
+#include "train/merge.h"
+
+#include "kernel/kernel.h"
+#include <string.h>
+
+void attend_merge_begin(attend_grads *to, attend_grads *const *from, int count)
+{
+    for (int i = 0; i < to->count; i++)
+        for (int f = 0; f < count; f++) {
+            const grad_entry *e = &from[f]->entries[i];
+            if (e->dense)
+                to->entries[i].dense = true;
+            else if (e->rows_used)
+                attend_grads_touch(&to->entries[i], e->rows, e->rows_used);
+        }
+}
+
+/* to[first, last) += from[first, last), which becomes zero; small enough blocks to meet both in the first cache. */
+static void merge_range(real *to, real *from, size_t first, size_t last)
+{
+    enum { BLOCK = 2048 };
+    const attend_kernel_table *k = attend_kernel();
+    for (size_t i = first; i < last; i += BLOCK) {
+        size_t n = last - i < BLOCK ? last - i : BLOCK;
+        k->add(n, from + i, to + i);
+        memset(from + i, 0, n * sizeof(real));
+    }
+}
+
+void attend_merge_part(attend_grads *to, attend_grads *const *from, int count, int part, int parts)
+{
+    for (int i = 0; i < to->count; i++) {
+        size_t width = attend_grads_row_size(&to->entries[i]), rows = (size_t)to->entries[i].param->shape[0];
+        size_t first = rows * (size_t)part / (size_t)parts, last = rows * (size_t)(part + 1) / (size_t)parts;
+        for (int f = 0; f < count; f++) {
+            grad_entry *e = &from[f]->entries[i];
+            if (e->dense) {
+                merge_range(to->entries[i].value, e->value, first * width, last * width);
+                continue;
+            }
+            for (int j = 0; j < e->rows_used; j++) {
+                size_t row = (size_t)e->rows[j];
+                if (row >= first && row < last)
+                    merge_range(to->entries[i].value, e->value, row * width, (row + 1) * width);
+            }
+        }
+    }
+}
+
+void attend_merge_end(attend_grads *const *from, int count)
+{
+    for (int f = 0; f < count; f++)
+        for (int i = 0; i < from[f]->count; i++) attend_grads_forget(&from[f]->entries[i]);
+}

@@ -1,0 +1,128 @@
+/* optimizer.c: SGD with momentum, and Adam (Kingma, Ba 2015) with decoupled weight decay (Loshchilov, Hutter 2019).
+ * Each element is updated by itself, so threads can share the work without changing a bit of it. */
+#include "core/memory.h"
+#include "kernel/kernel.h"
+#include "train/team.h"
+#include <math.h>
+
+struct attend_optimizer {
+    attend_team *team;
+    attend_optimizer_options options;
+    uint64_t steps;
+    real **first, **second; /* by parameter: Adam's moments; SGD: velocity in `first`, if it has momentum */
+    /* of the step at hand */
+    double rate, scale, correction1, correction2;
+    int parts;
+};
+
+void attend_optimizer_free(attend_optimizer *o)
+{
+    if (!o) return;
+    for (int i = 0; i < o->team->params->count; i++) {
+        if (o->first) attend_memory_free(o->first[i]);
+        if (o->second) attend_memory_free(o->second[i]);
+    }
+    attend_memory_free(o->first);
+    attend_memory_free(o->second);
+    attend_memory_free(o);
+}
+
+static bool in_unit(double x)
+{
+    return x >= 0 && x < 1;
+}
+
+static int check(const attend_optimizer_options *o)
+{
+    if (o->kind != ATTEND_SGD && o->kind != ATTEND_ADAM)
+        return attend_fail(ATTEND_BAD_USAGE, "there is no optimizer of kind %d", (int)o->kind);
+    if (!in_unit(o->momentum) || !in_unit(o->beta1) || !in_unit(o->beta2))
+        return attend_fail(ATTEND_BAD_USAGE, "momentum %g, beta1 %g and beta2 %g must lie in [0, 1)", o->momentum,
+                           o->beta1, o->beta2);
+    if (!(o->epsilon > 0) || !(o->weight_decay >= 0))
+        return attend_fail(ATTEND_BAD_USAGE, "epsilon %g must be above 0, weight decay %g not below", o->epsilon,
+                           o->weight_decay);
+    return ATTEND_OK;
+}
+
+/* An array of zeros like each parameter. */
+static real **zeros_like(const attend_params *params)
+{
+    real **all = attend_memory_zeroed((size_t)params->count, sizeof *all);
+    for (int i = 0; all && i < params->count; i++) {
+        all[i] = attend_memory_zeroed(params->list[i]->size, sizeof(real));
+        if (all[i]) continue;
+        while (i-- > 0) attend_memory_free(all[i]);
+        attend_memory_free(all);
+        return NULL;
+    }
+    return all;
+}
+
+int attend_optimizer_new(attend_optimizer **out, attend_team *t, const attend_optimizer_options *options)
+{
+    *out = NULL;
+    int status = check(options);
+    if (status != ATTEND_OK) return status;
+    attend_optimizer *o = attend_memory_zeroed(1, sizeof *o);
+    if (!o) return attend_fail(ATTEND_NO_MEMORY, "no memory for an optimizer");
+    o->team = t;
+    o->options = *options;
+    bool adam = options->kind == ATTEND_ADAM, velocity = adam || options->momentum > 0;
+    if (velocity) o->first = zeros_like(t->params);
+    if (adam) o->second = zeros_like(t->params);
+    if ((velocity && !o->first) || (adam && !o->second)) {
+        attend_optimizer_free(o);
+        return attend_fail(ATTEND_NO_MEMORY, "no memory for the optimizer's %zu numbers", attend_params_size(t->params));
+    }
+    *out = o;
+    return ATTEND_OK;
+}
+
+static void sgd(const attend_optimizer *o, size_t n, const real *g, real *velocity, real *x)
+{
+    const real scale = (real)o->scale, momentum = (real)o->options.momentum, rate = (real)o->rate;
+    const real decay = (real)(o->rate * o->options.weight_decay);
+    for (size_t i = 0; i < n; i++) {
+        real v = g[i] * scale;
+        if (velocity) v = velocity[i] = momentum * velocity[i] + v;
+        x[i] -= rate * v + decay * x[i];
+    }
+}
+
+static void run_part(void *user, int part)
+{
+    attend_optimizer *o = user;
+    const attend_optimizer_options *s = &o->options;
+    for (int i = 0; i < o->team->params->count; i++) {
+        attend_param *p = o->team->params->list[i];
+        size_t first = p->size * (size_t)part / (size_t)o->parts, last = p->size * (size_t)(part + 1) / (size_t)o->parts;
+        size_t n = last - first;
+        const real *g = o->team->total->entries[i].value + first;
+        real *x = p->value + first, *m = o->first ? o->first[i] + first : NULL;
+        if (s->kind == ATTEND_SGD)
+            sgd(o, n, g, m, x);
+        else
+            attend_kernel()->adam(n, g, (real)o->scale, m, o->second[i] + first, x, (real)o->rate, (real)s->beta1,
+                                  (real)s->beta2, (real)o->correction1, (real)o->correction2, (real)s->epsilon,
+                                  (real)s->weight_decay);
+    }
+}
+
+int attend_optimizer_step(attend_optimizer *o, double rate, double max_norm, double *norm)
+{
+    if (!(rate >= 0)) return attend_fail(ATTEND_BAD_USAGE, "the learning rate %g is negative or not a number", rate);
+    double length = attend_team_norm(o->team);
+    if (norm) *norm = length;
+    if (!isfinite(length)) return ATTEND_OK;
+
+    o->steps++;
+    o->rate = rate;
+    o->scale = max_norm > 0 && length > max_norm ? max_norm / length : 1;
+    o->correction1 = 1 / (1 - pow(o->options.beta1, (double)o->steps));
+    o->correction2 = 1 / (1 - pow(o->options.beta2, (double)o->steps));
+    o->parts = 4 * attend_pool_threads(o->team->pool);
+    attend_pool_run(o->team->pool, o->parts, run_part, o);
+    for (int i = 0; i < o->team->params->count; i++) attend_param_changed(o->team->params->list[i]);
+    return ATTEND_OK;
+}

@@ -1,0 +1,56 @@
+/* simde_avx512.h: AVX-512 as SIMDe emulates it with AVX2, for vec_avx512.h on machines without. What SIMDe 0.7.4 lacks
+ * or does with other rounding than the instruction is here. */
+#ifndef ATTEND_TEST_SIMDE_AVX512_H
+#define ATTEND_TEST_SIMDE_AVX512_H
+
+#define SIMDE_ENABLE_NATIVE_ALIASES
+#include <simde/x86/avx512.h>
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+static inline __m512 emulated_maskz_loadu_ps(__mmask16 mask, const float *p)
+{
+    float lanes[16] = { 0 };
+    for (size_t i = 0; i < 16; i++)
+        if (mask >> i & 1) lanes[i] = p[i];
+    return _mm512_loadu_ps(lanes);
+}
+
+static inline void emulated_mask_storeu_ps(float *p, __mmask16 mask, __m512 a)
+{
+    float lanes[16];
+    _mm512_storeu_ps(lanes, a);
+    for (size_t i = 0; i < 16; i++)
+        if (mask >> i & 1) p[i] = lanes[i];
+}
+
+static inline __m512d emulated_cvtps_pd(__m256 a)
+{
+    double lanes[8];
+    _mm256_storeu_pd(lanes, _mm256_cvtps_pd(_mm256_castps256_ps128(a)));
+    _mm256_storeu_pd(lanes + 4, _mm256_cvtps_pd(_mm256_extractf128_ps(a, 1)));
+    return _mm512_loadu_pd(lanes);
+}
+
+/* SIMDe's flushes subnormal numbers and rounds twice. */
+static inline __m512 emulated_scalef_ps(__m512 a, __m512 b)
+{
+    float x[16], n[16];
+    _mm512_storeu_ps(x, a);
+    _mm512_storeu_ps(n, b);
+    for (size_t i = 0; i < 16; i++) x[i] = isnan(n[i]) ? n[i] : ldexpf(x[i], (int)floorf(n[i]));
+    return _mm512_loadu_ps(x);
+}
+
+#undef _mm512_maskz_loadu_ps
+#define _mm512_maskz_loadu_ps emulated_maskz_loadu_ps
+#undef _mm512_mask_storeu_ps
+#define _mm512_mask_storeu_ps emulated_mask_storeu_ps
+#undef _mm512_cvtps_pd
+#define _mm512_cvtps_pd emulated_cvtps_pd
+#undef _mm512_scalef_ps
+#define _mm512_scalef_ps emulated_scalef_ps
+
+#endif

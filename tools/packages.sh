@@ -1,0 +1,35 @@
+#!/bin/sh
+# Usage: tools/packages.sh PURPOSE...
+# Sees to it that the Debian packages listed for these purposes in packages.txt are installed: as root or with
+# a sudo that asks for no password it installs what is missing; otherwise it says which command to run.
+set -eu
+list=$(dirname "$0")/../packages.txt
+wanted=$(for purpose in "$@"; do sed -n "s/^$purpose  *//p" "$list"; done)
+
+if ! command -v dpkg-query >/dev/null 2>&1; then
+    echo "attend: not a Debian system; please see to these yourself:" $wanted >&2
+    exit 0
+fi
+
+missing=""
+for package in $wanted; do
+    case $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true) in
+    installed*) ;;
+    *) missing="$missing $package" ;;
+    esac
+done
+[ -n "$missing" ] || exit 0
+
+if [ "$(id -u)" = 0 ]; then
+    as_root=""
+elif command -v sudo >/dev/null 2>&1 && sudo -n true 2>/dev/null; then
+    as_root="sudo"
+else
+    echo "attend: packages are missing and installing them takes an administrator. Please run:" >&2
+    echo "    sudo apt-get update && sudo apt-get install -y$missing" >&2
+    exit 1
+fi
+
+echo "attend: installing$missing" >&2
+$as_root apt-get update -qq
+DEBIAN_FRONTEND=noninteractive $as_root apt-get install -y -qq --no-install-recommends $missing >/dev/null
