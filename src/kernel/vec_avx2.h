@@ -11,7 +11,8 @@
 #define ATTEND_VECTOR_ROWS 6
 enum { VLANES = 8, VPACKED_ROWS = ATTEND_VECTOR_ROWS }; /* 6 rows x 2 vectors of sums leave 4 of 16 registers */
 
-/* clang-format off: a word a line */
+/* A word a line. */
+/* clang-format off */
 typedef __m256 vf;
 typedef __m256 vmask; /* all bits of a lane, or none */
 
@@ -66,7 +67,6 @@ static inline vf vf_keep(vmask m, vf a) { return _mm256_and_ps(m, a); } /* a whe
 static inline vf vf_if_negative(vf x, vf a, vf b) { return _mm256_blendv_ps(b, a, x); }
 
 static inline vf vf_sign(vf a) { return _mm256_and_ps(a, _mm256_set1_ps(-0.0f)); } /* the sign bit alone */
-static inline vf vf_abs(vf a) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a); }
 static inline vf vf_or(vf a, vf b) { return _mm256_or_ps(a, b); } /* the bits of both */
 
 /* Adding VROUND to |n| < 2^22 rounds n to an integer and leaves it in the low bits of the sum; from there it

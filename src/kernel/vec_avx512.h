@@ -17,7 +17,8 @@
 #define ATTEND_VECTOR_ROWS 12
 enum { VLANES = 16, VPACKED_ROWS = ATTEND_VECTOR_ROWS }; /* 12 rows x 2 vectors of sums leave 8 of 32 registers */
 
-/* clang-format off: a word a line */
+/* A word a line. */
+/* clang-format off */
 typedef __m512 vf;
 typedef __mmask16 vmask;
 
@@ -80,7 +81,6 @@ static inline vf vf_sign(vf a) /* the sign bit alone */
 {
     return vec_bits(_mm512_and_si512(vec_int(a), vec_int(_mm512_set1_ps(-0.0f))));
 }
-static inline vf vf_abs(vf a) { return vec_bits(_mm512_andnot_si512(vec_int(_mm512_set1_ps(-0.0f)), vec_int(a))); }
 static inline vf vf_or(vf a, vf b) { return vec_bits(_mm512_or_si512(vec_int(a), vec_int(b))); } /* the bits of both */
 
 /* Adding VROUND to |n| < 2^22 rounds n to an integer and leaves it in the low bits of the sum; from there it

@@ -1,6 +1,6 @@
 /* vector_math.h: exp, tanh and sigmoid of a vector, and what vector_*.c share besides.
  *
- * All three come from  e^x = 2^n e^r,  n = round(x log2 e),  r = x - n ln2,  |r| <= ln2 / 2,  and one polynomial,
+ * All unit come from  e^x = 2^n e^r,  n = round(x log2 e),  r = x - n ln2,  |r| <= ln2 / 2,  and one polynomial,
  * expm1(r) = r + r^2 q(r). Each is right to under 2 ulp on every float, subnormal ones among them; see
  * test_elementary --every-float. The constants come from tools/fit_elementary.py. */
 #ifndef ATTEND_VECTOR_MATH_H
@@ -66,21 +66,22 @@ VINLINE vf vf_exp(vf x)
  * a factor of 3/4: just above 1 a float's last place is coarsest, and 1 + e would often lie there. */
 VINLINE vf vf_sigmoid(vf x)
 {
-    const vf three = vf_set1(0.75f);
+    const vf unit = vf_set1(0.75f);
     vf a = vf_max(vf_set1(-104.5f), vf_or(x, vf_set1(-0.0f))); /* -|x| */
     vf t = vf_fma(a, vf_set1(VLOG2_E), vf_set1(VROUND_POWER2 + 30.0f));
     vf r = vf_reduce(a, vf_sub(t, vf_set1(VROUND_POWER2 + 30.0f)));
-    vf e = vf_mul(vf_fma(vf_expm1_small(r), three, three), vf_power2(t));
+    vf e = vf_mul(vf_fma(vf_expm1_small(r), unit, unit), vf_power2(t));
     e = vf_mul(e, vf_set1(0x1p-30f));
-    return vf_div(vf_if_negative(x, e, three), vf_add(three, e));
+    return vf_div(vf_if_negative(x, e, unit), vf_add(unit, e));
 }
 
-/* With E = (e^2|x| - 1) / 2: E / (E + 1), and the sign of x. For 2|x| = n ln2 + 2u, P = expm1(2u) / 2,
- * E = 2^n P + (2^n - 1) / 2, which keeps small |x| exact where it matters (n = 0: E = P). P is the polynomial
- * above with powers of two moved into its coefficients. Both sides of the fraction carry a factor of 3/2, as above. */
+/* With N = (1 - e^-2|x|) / 2 and D = (1 + e^-2|x|) / 2: N / D, and the sign of x. For -2|x| = n ln2 + 2u and
+ * P = expm1(2u) / 2,  N = (1 - 2^n) / 2 - 2^n P  and  D = (1 + 2^n) / 2 + 2^n P: each rounded on its own, and no
+ * cancellation where x is small, for N is -P there (n = 0). P is the polynomial above with powers of two moved into its
+ * coefficients. */
 VINLINE vf vf_tanh(vf x)
 {
-    vf a = vf_min(vf_set1(12.0f), vf_abs(x)); /* 1 from 9.02 on */
+    vf a = vf_max(vf_set1(-12.0f), vf_or(x, vf_set1(-0.0f))); /* -|x|; 1 from 9.02 on */
     vf t = vf_fma(a, vf_set1(2.0f * VLOG2_E), vf_set1(VROUND_POWER2));
     vf n = vf_sub(t, vf_set1(VROUND_POWER2));
     vf u = vf_fnma(n, vf_set1(0.5f * VLN2_LOW), vf_fnma(n, vf_set1(0.5f * VLN2_HIGH), a));
@@ -90,9 +91,9 @@ VINLINE vf vf_tanh(vf x)
     q = vf_fma(q, u, vf_set1(4.0f * VQ1));
     q = vf_fma(q, u, vf_set1(2.0f * VQ0));
     vf p = vf_fma(q, vf_mul(u, u), u);
-    vf s = vf_or(vf_power2(t), vf_set1(0x1p-127f)); /* the bit below the exponent: 3/2 2^n */
-    vf e = vf_fma(p, s, vf_fma(s, vf_set1(0.5f), vf_set1(-0.75f)));
-    return vf_or(vf_div(e, vf_add(e, vf_set1(1.5f))), vf_sign(x));
+    vf s = vf_power2(t), half = vf_set1(0.5f);
+    vf numerator = vf_fnma(p, s, vf_fnma(s, half, half)), denominator = vf_fma(p, s, vf_fma(s, half, half));
+    return vf_or(vf_div(numerator, denominator), vf_sign(x));
 }
 
 #endif

@@ -17,7 +17,7 @@
 
 enum {
     PANEL = 2 * VLANES,
-    MOST_SUMS = 6,    /* panels a tile takes at most */
+    MOST_PANELS = 6,  /* in a tile */
     K_BLOCK = 256,    /* a panel's block of k stays in the first cache .. */
     M_BLOCK = 192,    /* .. and this many rows of A in the second */
     PREFETCH = 768,   /* numbers ahead; tiles of few rows are fed from the third cache or memory */
@@ -57,9 +57,37 @@ INLINE void store_columns(float *p, vf v, size_t first, size_t columns)
         vf_store_first(p + first, v, columns - first);
 }
 
+/* One step of k for many rows: the panel's two vectors stay, the rows' numbers pass by. */
+INLINE void step_tall(const int rows, const float *a, size_t lda, const float *b, vf sum[][2 * MOST_PANELS])
+{
+    vf b0 = vf_load(b), b1 = vf_load(b + VLANES);
+    KEEP_IN_REGISTER(b0);
+    KEEP_IN_REGISTER(b1);
+    UNROLL for (int r = 0; r < rows; r++)
+    {
+        vf ar = vf_set1(a[(size_t)r * lda]);
+        sum[r][0] = vf_fma(ar, b0, sum[r][0]);
+        sum[r][1] = vf_fma(ar, b1, sum[r][1]);
+    }
+}
+
+/* And for few: the rows' numbers stay, the vectors of several panels pass by. */
+INLINE void step_wide(const int rows, const int panels, const float *a, size_t lda, const float *b, size_t panel_stride,
+                      vf sum[][2 * MOST_PANELS])
+{
+    vf ar[3];
+    UNROLL for (int r = 0; r < rows; r++) ar[r] = vf_set1(a[(size_t)r * lda]);
+    UNROLL for (int v = 0; v < 2 * panels; v++)
+    {
+        vf bv = vf_load(b + (size_t)(v / 2) * panel_stride + (size_t)(v % 2) * VLANES);
+        if (rows > 1) KEEP_IN_REGISTER(bv);
+        UNROLL for (int r = 0; r < rows; r++) sum[r][v] = vf_fma(ar[r], bv, sum[r][v]);
+    }
+}
+
 INLINE void tile(const int rows, const int panels, const product *t)
 {
-    vf sum[VPACKED_ROWS][2 * MOST_SUMS];
+    vf sum[VPACKED_ROWS][2 * MOST_PANELS];
     const size_t whole = t->columns >= (size_t)panels * PANEL ? (size_t)panels * PANEL : t->columns;
     UNROLL for (int r = 0; r < rows; r++)
     {
@@ -67,25 +95,14 @@ INLINE void tile(const int rows, const int panels, const product *t)
         UNROLL for (int v = 0; v < 2 * panels; v++)
             sum[r][v] = t->start == PACKED_ZERO ? vf_zero() : load_columns(from, (size_t)v * VLANES, whole);
     }
-    const float *b = t->b, *a = t->a;
+    const float *b = t->b;
     for (size_t i = 0; i < t->k; i++, b += PANEL) {
-        UNROLL for (int p = 0; p < panels; p++)
-        {
-            const float *bp = b + (size_t)p * t->panel_stride;
-            vf b0 = vf_load(bp), b1 = vf_load(bp + VLANES);
-            if (rows > 1) {
-                KEEP_IN_REGISTER(b0);
-                KEEP_IN_REGISTER(b1);
-            }
-            if (rows < VPACKED_ROWS) __builtin_prefetch(bp + PREFETCH);
-            UNROLL for (int r = 0; r < rows; r++)
-            {
-                vf ar = vf_set1(a[(size_t)r * t->lda + i]);
-                if (panels > 1) KEEP_IN_REGISTER(ar); /* loaded again for each panel: keeping them all would spill */
-                sum[r][2 * p] = vf_fma(ar, b0, sum[r][2 * p]);
-                sum[r][2 * p + 1] = vf_fma(ar, b1, sum[r][2 * p + 1]);
-            }
-        }
+        if (rows < VPACKED_ROWS)
+            UNROLL for (int p = 0; p < panels; p++) __builtin_prefetch(b + (size_t)p * t->panel_stride + PREFETCH);
+        if (panels > 1)
+            step_wide(rows, panels, t->a + i, t->lda, b, t->panel_stride, sum);
+        else
+            step_tall(rows, t->a + i, t->lda, b, sum);
     }
     UNROLL for (int r = 0; r < rows; r++)
         UNROLL for (int v = 0; v < 2 * panels; v++)

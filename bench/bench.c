@@ -1,0 +1,187 @@
+/* bench.c: attend against the ceilings of this machine and, where there is a PyTorch, against that.
+ *     bench [--json] [--quick] [--no-peers] [--only GROUP]
+ * It reports and never fails on a figure. ATTEND_PEER_PYTHON names the interpreter that has torch. */
+#include "bench.h"
+
+#include "kernel/gemm.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { MOST_RESULTS = 128 };
+
+struct bench {
+    bool json, quick, peers;
+    const char *only;
+    peer *peer;
+    bool peer_tried;
+    double ceiling;
+    result results[MOST_RESULTS];
+    int count;
+};
+
+double bench_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+bool bench_quick(const bench *b)
+{
+    return b->quick;
+}
+
+float *bench_numbers(size_t n)
+{
+    float *p = aligned_alloc(64, (n * sizeof *p + 64) / 64 * 64);
+    if (!p) {
+        fprintf(stderr, "bench: no memory for %zu numbers\n", n);
+        exit(1);
+    }
+    unsigned seed = 1;
+    for (size_t i = 0; i < n; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        p[i] = (float)(seed >> 8) / 8388608.0f - 1.0f;
+    }
+    return p;
+}
+
+static double time_of(work w, int repeats)
+{
+    double begin = bench_now();
+    for (int i = 0; i < repeats; i++) w.run(w.state);
+    return (bench_now() - begin) / repeats;
+}
+
+void bench_race(const bench *b, int count, const work *works, double *seconds)
+{
+    enum { MOST = 8 };
+    int repeats[MOST] = { 0 };
+    for (int i = 0; i < count; i++) {
+        seconds[i] = 0;
+        if (!works[i].run) continue;
+        double once = time_of(works[i], 1); /* also warms up */
+        repeats[i] = once < 1e-3 ? (int)(2e-3 / (once + 1e-9)) + 1 : 1;
+    }
+    double begin = bench_now(), budget = b->quick ? 0 : 4.0;
+    for (int round = 0; round < (b->quick ? 1 : 3) || bench_now() - begin < budget; round++)
+        for (int i = 0; i < count; i++) {
+            if (!works[i].run) continue;
+            double t = time_of(works[i], repeats[i]);
+            if (seconds[i] == 0 || t < seconds[i]) seconds[i] = t;
+        }
+}
+
+/* ---- the ceiling ---- */
+
+double bench_ceiling(bench *b)
+{
+    enum { LARGEST = 2048 };
+    static float *x, *y, *z;
+    if (!x) x = bench_numbers(LARGEST * LARGEST), y = bench_numbers(LARGEST * LARGEST), z = bench_numbers(LARGEST * LARGEST);
+    for (size_t n = 512; n <= (b->quick ? 512 : LARGEST); n *= 2) {
+        double begin = bench_now();
+        attend_gemm(false, true, n, n, n, x, n, y, n, 0, z, n);
+        double speed = 2e-9 * (double)(n * n * n) / (bench_now() - begin);
+        if (speed > b->ceiling) b->ceiling = speed;
+    }
+    return b->ceiling;
+}
+
+peer *bench_peer(bench *b)
+{
+    if (!b->peer_tried && b->peers) b->peer = peer_start();
+    b->peer_tried = true;
+    return b->peer;
+}
+
+/* ---- the report ---- */
+
+void bench_report(bench *b, const result *r)
+{
+    if (b->count < MOST_RESULTS) b->results[b->count++] = *r;
+    if (b->json) return;
+    if (b->count == 1 || strcmp(b->results[b->count - 2].group, r->group) != 0)
+        printf("\n%-58s %-20s %-38s %7s %6s\n", r->group, "measured", "against", "ratio", "goal");
+    printf("  %-56s %-20s %-38s ", r->name, r->measured, r->against);
+    if (isnan(r->ratio))
+        printf("%7s ", "-");
+    else
+        printf("%7.2f ", r->ratio);
+    if (r->goal > 0)
+        printf("%6.2f %s", r->goal, isnan(r->ratio) ? "" : r->ratio >= r->goal ? "ok" : "SHORT");
+    printf("\n");
+    fflush(stdout);
+}
+
+static void print_json(const bench *b)
+{
+    printf("{\"kernel\": \"%s\", \"ceiling_gflops\": %.2f, \"peer\": \"%s\", \"results\": [", attend_kernel_name(),
+           b->ceiling, b->peer ? peer_version(b->peer) : "");
+    for (int i = 0; i < b->count; i++) {
+        const result *r = &b->results[i];
+        printf("%s\n  {\"group\": \"%s\", \"name\": \"%s\", \"measured\": \"%s\", \"against\": \"%s\", \"ratio\": ",
+               i ? "," : "", r->group, r->name, r->measured, r->against);
+        if (isnan(r->ratio))
+            printf("null");
+        else
+            printf("%.4f", r->ratio);
+        printf(", \"goal\": %.2f}", r->goal);
+    }
+    printf("\n]}\n");
+}
+
+static const struct {
+    const char *name;
+    void (*run)(bench *b);
+} groups[] = { { "elementary", bench_elementary },
+               { "products", bench_products },
+               { "cells", bench_cells },
+               { "training", bench_training } };
+enum { GROUPS = sizeof groups / sizeof *groups };
+
+static int usage(FILE *to)
+{
+    fprintf(to, "usage: bench [--json] [--quick] [--no-peers] [--only GROUP]\n"
+                "  --json      one JSON object instead of the table\n"
+                "  --quick     a glance: too short for figures\n"
+                "  --no-peers  do not look for PyTorch (ATTEND_PEER_PYTHON names its interpreter)\n"
+                "  --only      one of:");
+    for (int i = 0; i < GROUPS; i++) fprintf(to, " %s", groups[i].name);
+    fprintf(to, "\n");
+    return to == stdout ? 0 : 2;
+}
+
+static bool known_group(const char *name)
+{
+    for (int i = 0; i < GROUPS; i++)
+        if (strcmp(groups[i].name, name) == 0) return true;
+    return false;
+}
+
+int main(int argc, char **argv)
+{
+    static bench b = { .peers = true };
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--json") == 0)
+            b.json = true;
+        else if (strcmp(argv[i], "--quick") == 0)
+            b.quick = true;
+        else if (strcmp(argv[i], "--no-peers") == 0)
+            b.peers = false;
+        else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc && known_group(argv[i + 1]))
+            b.only = argv[++i];
+        else
+            return usage(strcmp(argv[i], "--help") == 0 ? stdout : stderr);
+    }
+    for (int i = 0; i < 3; i++) bench_ceiling(&b);
+    if (!b.json) printf("kernels %s; best large sgemm of one thread so far %.1f GFLOP/s\n", attend_kernel_name(), b.ceiling);
+    for (int i = 0; i < GROUPS; i++)
+        if (!b.only || strcmp(b.only, groups[i].name) == 0) groups[i].run(&b);
+    if (b.json) print_json(&b);
+    peer_stop(b.peer);
+    return 0;
+}

@@ -1,0 +1,62 @@
+/* bench.h: measuring two things in turn, and the table of what came out.
+ *
+ * On a shared machine absolute times mean little, so everything is a ratio: the work and what it is held against run
+ * alternately, several rounds of each, and the best of each counts. */
+#ifndef ATTEND_BENCH_H
+#define ATTEND_BENCH_H
+
+#include <attend/attend.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct bench bench;
+
+/* Something that can be run once; `state` is its own. */
+typedef struct work {
+    void (*run)(void *state);
+    void *state;
+} work;
+
+double bench_now(void); /* seconds */
+
+/* Best time of one run of each of the `count` works, run in turn for `rounds`; those shorter than a millisecond
+ * are repeated within a round. A run whose `run` is NULL gives 0. */
+void bench_race(const bench *b, int count, const work *works, double *seconds);
+
+/* A line of the table. goal 0: none. `ratio` is what the goal speaks of. */
+typedef struct result {
+    const char *group;
+    char name[96];
+    char measured[48]; /* "87.1 GFLOP/s" */
+    char against[64];  /* "90.3 GFLOP/s, sgemm 2048" */
+    double ratio;      /* NAN: could not be measured; `against` says why */
+    double goal;
+} result;
+
+void bench_report(bench *b, const result *r);
+
+/* What the caller asked for. */
+bool bench_quick(const bench *b);
+
+/* Best large CBLAS product of one thread so far, GFLOP/s; each call measures once more. */
+double bench_ceiling(bench *b);
+
+/* ---- PyTorch in a child process (peer.c); NULL when there is none ---- */
+typedef struct peer peer;
+peer *bench_peer(bench *b);
+/* Asks for the best seconds of a few runs of `task` (peers/torch_peer.py lists them); 0 if it failed. */
+double peer_seconds(peer *p, const char *task);
+const char *peer_version(const peer *p);
+peer *peer_start(void);
+void peer_stop(peer *p);
+
+/* ---- the groups; each is one file ---- */
+void bench_elementary(bench *b);
+void bench_products(bench *b);
+void bench_cells(bench *b);
+void bench_training(bench *b);
+
+/* Numbers in [-1, 1], 64-byte aligned; the program ends if there is no memory. */
+float *bench_numbers(size_t n);
+
+#endif

@@ -1,0 +1,144 @@
+/* cells.c: a GRU and an LSTM layer, 25 steps of 64 sequences, 512 -> 512, forward and backward with the gradients of
+ * input, weights and biases. On one thread against the best large sgemm of that thread; on two threads (two shards
+ * of 32 sequences, their gradients added at the end) against PyTorch on two. */
+#include "bench.h"
+
+#include "core/pool.h"
+#include "train/merge.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { T = 25, B = 64, D = 512, MOST_SHARDS = 2 };
+
+typedef struct layer {
+    bench *b;
+    attend_cell_kind kind;
+    attend_params *params;
+    attend_param *w, *u, *bw, *bu;
+    float *x, *dy; /* (B T, D) */
+    int shards;
+    attend_pool *pool;
+    attend_ctx *contexts[MOST_SHARDS];
+    attend_grads *grads[MOST_SHARDS];
+} layer;
+
+static void must(int status)
+{
+    if (status == ATTEND_OK) return;
+    fprintf(stderr, "bench: %s\n", attend_message());
+    exit(1);
+}
+
+static void run_shard(void *state, int shard)
+{
+    layer *l = state;
+    attend_ctx *c = l->contexts[shard];
+    int count = B / l->shards, lengths[B];
+    for (int i = 0; i < count; i++) lengths[i] = T;
+    attend_ctx_reset(c);
+    attend_ctx_set_grads(c, l->grads[shard]);
+    const attend_cell cell = { .kind = l->kind, .w = attend_use(c, l->w), .u = attend_use(c, l->u),
+                               .bw = attend_use(c, l->bw), .bu = attend_use(c, l->bu) };
+    size_t first = (size_t)(shard * count * T) * D;
+    attend_var *x = attend_input(c, 2, (const int[]){ count * T, D }, l->x + first);
+    attend_var *y = attend_cell_sequence(c, &cell, x, attend_ragged_new(c, count, lengths), false, NULL);
+    must(attend_backward_from(c, y, l->dy + first));
+}
+
+static void run_merge(void *state, int part)
+{
+    layer *l = state;
+    attend_merge_part(l->grads[0], l->grads + 1, l->shards - 1, part, 8);
+}
+
+static void run_layer(void *state)
+{
+    layer *l = state;
+    attend_param_changed(l->w), attend_param_changed(l->u); /* as after an update: packing counts */
+    attend_grads_zero(l->grads[0]);
+    attend_pool_run(l->pool, l->shards, run_shard, l);
+    if (l->shards > 1) {
+        attend_merge_begin(l->grads[0], l->grads + 1, l->shards - 1);
+        attend_pool_run(l->pool, 8, run_merge, l);
+        attend_merge_end(l->grads + 1, l->shards - 1);
+    }
+}
+
+static void run_ceiling(void *state)
+{
+    bench_ceiling(((layer *)state)->b);
+}
+
+static layer layer_new(bench *b, attend_cell_kind kind, int shards)
+{
+    layer l = { .b = b, .kind = kind, .shards = shards, .x = bench_numbers(B * T * D), .dy = bench_numbers(B * T * D) };
+    int gates = attend_cell_gates(kind) * D;
+    must(attend_params_new(&l.params));
+    must(attend_params_add(&l.w, l.params, "w", 2, (const int[]){ gates, D }));
+    must(attend_params_add(&l.u, l.params, "u", 2, (const int[]){ gates, D }));
+    must(attend_params_add(&l.bw, l.params, "bw", 1, &gates));
+    must(attend_params_add(&l.bu, l.params, "bu", 1, &gates));
+    for (int i = 0; i < 4; i++) attend_param_fill_uniform(attend_params_at(l.params, i), 1, 1 / sqrt(D));
+    must(attend_pool_new(&l.pool, shards));
+    for (int i = 0; i < shards; i++) {
+        must(attend_ctx_new(&l.contexts[i]));
+        must(attend_grads_new(&l.grads[i], l.params));
+    }
+    return l;
+}
+
+static void layer_free(layer *l)
+{
+    for (int i = 0; i < l->shards; i++) attend_ctx_free(l->contexts[i]), attend_grads_free(l->grads[i]);
+    attend_pool_free(l->pool);
+    attend_params_free(l->params);
+    free(l->x), free(l->dy);
+}
+
+static void against_ceiling(bench *b, attend_cell_kind kind, const char *name, double flops)
+{
+    layer one = layer_new(b, kind, 1);
+    double seconds[2];
+    bench_race(b, 2, (const work[]){ { run_layer, &one }, { run_ceiling, &one } }, seconds);
+    result r = { .group = "recurrent layer, T 25, B 64, 512 -> 512, forward+backward", .goal = 0.85 };
+    snprintf(r.name, sizeof r.name, "%s, 1 thread, of the ceiling (%.1f ms)", name, seconds[0] * 1e3);
+    snprintf(r.measured, sizeof r.measured, "%.1f GFLOP/s", flops / seconds[0]);
+    snprintf(r.against, sizeof r.against, "%.1f GFLOP/s, best large sgemm", bench_ceiling(b));
+    r.ratio = flops / seconds[0] / bench_ceiling(b);
+    bench_report(b, &r);
+    layer_free(&one);
+}
+
+static void against_peer(bench *b, attend_cell_kind kind, const char *name, const char *task)
+{
+    layer two = layer_new(b, kind, 2);
+    peer *p = bench_peer(b);
+    double ours = 0, theirs = 0;
+    for (int round = 0; round < (p ? 5 : 1); round++) { /* in turn */
+        double seconds;
+        bench_race(b, 1, (const work[]){ { run_layer, &two } }, &seconds);
+        if (ours == 0 || seconds < ours) ours = seconds;
+        double other = p ? peer_seconds(p, task) : 0;
+        if (other > 0 && (theirs == 0 || other < theirs)) theirs = other;
+    }
+    result r = { .group = "recurrent layer, T 25, B 64, 512 -> 512, forward+backward", .goal = 1.25, .ratio = NAN };
+    snprintf(r.name, sizeof r.name, "%s, 2 threads, against PyTorch", name);
+    snprintf(r.measured, sizeof r.measured, "%.1f ms", ours * 1e3);
+    if (theirs > 0) {
+        snprintf(r.against, sizeof r.against, "%.1f ms, PyTorch %s tuned", theirs * 1e3, peer_version(p));
+        r.ratio = theirs / ours;
+    } else
+        snprintf(r.against, sizeof r.against, "no PyTorch (ATTEND_PEER_PYTHON)");
+    bench_report(b, &r);
+    layer_free(&two);
+}
+
+void bench_cells(bench *b)
+{
+    const double per_gate = 3 * 2e-9 * T * B * (double)D * (D + D);
+    against_ceiling(b, ATTEND_CELL_GRU, "GRU", 3 * per_gate);
+    against_ceiling(b, ATTEND_CELL_LSTM, "LSTM", 4 * per_gate);
+    against_peer(b, ATTEND_CELL_GRU, "GRU", "gru");
+    against_peer(b, ATTEND_CELL_LSTM, "LSTM", "lstm");
+}

@@ -1,0 +1,13 @@
+# What PyTorch computed (golden/*.golden, made by tools/make_goldens.py) against both libraries.
+# A program takes another folder of goldens as its argument.
+set(SIMDE $<TARGET_EXISTS:attend_avx512_simde>) # from simde.cmake, before or after this
+foreach(part cells ops optimizers)
+  foreach(library attend attend_double)
+    string(REPLACE attend golden_${part} name ${library})
+    attend_test(${name} ${library} golden/test_golden_${part}.c golden/golden.c golden/rig.c)
+    target_compile_definitions(${name} PRIVATE GOLDEN_FOLDER="${CMAKE_CURRENT_LIST_DIR}")
+  endforeach()
+  target_sources(golden_${part} PRIVATE $<${SIMDE}:$<TARGET_OBJECTS:attend_avx512_simde>>)
+  target_compile_definitions(golden_${part} PRIVATE $<${SIMDE}:ATTEND_TEST_SIMDE>)
+endforeach()
+attend_test(golden_reader attend golden/test_golden_reader.c golden/golden.c)

@@ -1,0 +1,361 @@
+/* test_kernels.c: every function of every table (but packed: test_packed.c) against the plain one.
+ *
+ * A case is a function with its arrays; all of them go through the same mill: every size from 0 to 70 and two large
+ * odd ones, rows that start anywhere, values behind the end that must stay, rows that end where the memory does, and
+ * the arrays that kernel.h says may be the same. The plain functions themselves are checked in test_plain.c. */
+#include "support/kernel_tables.h"
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { MOST_ARRAYS = 9, GUARD = 37, MOST_N = 513 };
+#define EPS  0x1p-24 /* what one rounding to float changes at most, relative */
+#define MARK 0x1.badp-20f
+
+/* ---- random numbers ---- */
+
+static uint64_t random_state;
+
+static float uniform(float low, float high)
+{
+    random_state = random_state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return low + (high - low) * (float)(random_state >> 40) * 0x1p-24f;
+}
+
+/* ---- rows in fenced memory ---- */
+
+/* Numbers that end `gap` before a page that may not be touched; the gap and what is before the row hold MARK. */
+typedef struct row {
+    float *memory, *fence;
+    float *x;
+    size_t n, gap;
+} row;
+
+static size_t page(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static void row_map(row *r, size_t most)
+{
+    size_t bytes = (((most + 2 * GUARD) * sizeof(float) + page() - 1) / page() + 1) * page();
+    void *p = NULL;
+    assert_int_equal(posix_memalign(&p, page(), bytes), 0);
+    r->memory = p;
+    r->fence = r->memory + (bytes - page()) / sizeof(float);
+    assert_int_equal(mprotect(r->fence, page(), PROT_NONE), 0);
+}
+
+static void row_unmap(row *r)
+{
+    assert_int_equal(mprotect(r->fence, page(), PROT_READ | PROT_WRITE), 0);
+    free(r->memory);
+}
+
+static void row_place(row *r, size_t n, size_t gap)
+{
+    r->n = n;
+    r->gap = gap;
+    r->x = r->fence - gap - n;
+    for (float *p = r->x - GUARD; p < r->fence; p++) *p = MARK;
+}
+
+static void row_check_marks(const row *r, const char *what, const char *table)
+{
+    for (const float *p = r->x - GUARD; p < r->fence; p++) {
+        if (p == r->x) p += r->n;
+        if (p < r->fence && *p != MARK)
+            fail_msg("%s %s: n %zu, wrote at %td", table, what, r->n, (ptrdiff_t)(p - r->x));
+    }
+}
+
+/* ---- cases ---- */
+
+typedef struct array {
+    size_t times;    /* length, in n (0: one number) */
+    float low, high; /* what it holds before */
+    bool written;
+} array;
+
+typedef struct kernel_case {
+    const char *name;
+    /* s: up to two numbers returned */
+    void (*call)(const attend_kernel_table *t, size_t n, attend_activation f, float *const *a, double *s);
+    double bound;     /* of |got - want| on arrays, in EPS */
+    double sum_bound; /* of the same for a returned sum of n terms up to 1: see check_case */
+    bool both_activations;
+    int same[2]; /* second array may be the first one, if not both 0 */
+    array arrays[MOST_ARRAYS];
+} kernel_case;
+
+/* clang-format off */
+#define CALL(name) \
+    static void name##_call(const attend_kernel_table *t, size_t n, attend_activation f, float *const *a, double *s)
+#define UNUSED (void)f, (void)s
+
+CALL(exp) { UNUSED; t->exp(n, a[0], a[1]); }
+CALL(tanh) { UNUSED; t->tanh(n, a[0], a[1]); }
+CALL(sigmoid) { UNUSED; t->sigmoid(n, a[0], a[1]); }
+CALL(max) { (void)f; s[0] = t->max(n, a[0]); }
+CALL(exp_sum) { (void)f; s[0] = t->exp_sum(n, a[0], 0.7f, a[1]); }
+CALL(sum) { (void)f; s[0] = t->sum(n, a[0]); }
+CALL(dot) { (void)f; s[0] = t->dot(n, a[0], a[1]); }
+CALL(sum_squares) { (void)f; s[0] = t->sum_squares(n, a[0]); }
+CALL(add) { UNUSED; t->add(n, a[0], a[1]); }
+CALL(axpy) { UNUSED; t->axpy(n, -1.7f, a[0], a[1]); }
+CALL(scale) { UNUSED; t->scale(n, 0.3f, a[0]); }
+CALL(mul) { UNUSED; t->mul(n, a[0], a[1], a[2]); }
+CALL(mul_add) { UNUSED; t->mul_add(n, a[0], a[1], a[2]); }
+CALL(scale_shift) { UNUSED; t->scale_shift(n, 0.4f, -1.3f, a[0], a[1]); }
+CALL(layer_norm) { UNUSED; t->layer_norm(n, a[0], a[1], a[2], 1e-3f, a[3], a[4], a[5]); }
+CALL(layer_norm_backward) { UNUSED; t->layer_norm_backward(n, a[0], a[1], a[2], 0.1f, 1.3f, a[3], a[4], a[5]); }
+CALL(layer_norm_dx) { UNUSED; t->layer_norm_backward(n, a[0], a[1], a[2], 0.1f, 1.3f, a[3], NULL, NULL); }
+CALL(layer_norm_dgain) { UNUSED; t->layer_norm_backward(n, a[0], a[1], a[2], 0.1f, 1.3f, NULL, a[3], NULL); }
+CALL(layer_norm_dbias) { UNUSED; t->layer_norm_backward(n, a[0], a[1], a[2], 0.1f, 1.3f, NULL, NULL, a[3]); }
+CALL(simple) { (void)s; t->simple(n, f, a[0], a[1], a[2]); }
+CALL(simple_backward) { (void)s; t->simple_backward(n, f, a[0], a[1], a[2]); }
+CALL(gru) { (void)s; t->gru(n, f, a[0], a[1], a[2], a[3], a[4]); }
+CALL(gru_backward) { (void)s; t->gru_backward(n, f, a[0], a[1], a[2], a[3], a[4], a[5]); }
+CALL(lstm) { (void)s; t->lstm(n, f, a[0], a[1], a[2], a[3], a[4], a[5]); }
+CALL(lstm_backward) { (void)s; t->lstm_backward(n, f, a[0], a[1], a[2], a[3], a[4], a[5]); }
+CALL(adam) { UNUSED; t->adam(n, a[0], 0.5f, a[1], a[2], a[3], 0.01f, 0.9f, 0.98f, 2.0f, 3.0f, 1e-6f, 0.1f); }
+
+/* Arrays of n numbers (of 3 n, 4 n; of one): what is read, what is written, what is both. */
+#define IN(low, high)    { 1, low, high, false }
+#define IN3(low, high)   { 3, low, high, false }
+#define IN4(low, high)   { 4, low, high, false }
+#define INOUT(low, high) { 1, low, high, true }
+#define OUT              { 1, 0, 1, true }
+#define OUT1             { 0, 0, 1, true }
+#define OUT3             { 3, 0, 1, true }
+#define OUT4             { 4, 0, 1, true }
+
+/* Bounds: each rounding that may differ, times the largest value there; an elementary function may be off by 4 ulp in
+ * plain and by 2 in the others, and what follows multiplies that. Where both do the same operations: none. */
+static const kernel_case cases[] = {
+    { "exp", exp_call, 12, 0, false, { 0, 1 }, { IN(-3, 0.69f), OUT } },
+    { "tanh", tanh_call, 12, 0, false, { 0, 1 }, { IN(-3, 3), OUT } },
+    { "sigmoid", sigmoid_call, 12, 0, false, { 0, 1 }, { IN(-3, 3), OUT } },
+    { "max", max_call, 0, 0, false, { 0, 0 }, { IN(-3, 3) } },
+    { "max of negative", max_call, 0, 0, false, { 0, 0 }, { IN(-3, -2) } },
+    { "exp_sum", exp_sum_call, 12, 2.5, false, { 0, 1 }, { IN(-3, 0.7f), OUT } },
+    { "sum", sum_call, 0, 1, false, { 0, 0 }, { IN(-1, 1) } },
+    { "dot", dot_call, 0, 1, false, { 0, 0 }, { IN(-1, 1), IN(-1, 1) } },
+    { "sum_squares", sum_squares_call, 0, 0x1p-25, false, { 0, 0 }, { IN(-1, 1) } },
+    { "add", add_call, 0, 0, false, { 0, 0 }, { IN(-1, 1), INOUT(-1, 1) } },
+    { "axpy", axpy_call, 6, 0, false, { 0, 0 }, { IN(-1, 1), INOUT(-1, 1) } },
+    { "scale", scale_call, 0, 0, false, { 0, 0 }, { INOUT(-1, 1) } },
+    { "mul", mul_call, 0, 0, false, { 0, 0 }, { IN(-1, 1), IN(-1, 1), OUT } },
+    { "mul_add", mul_add_call, 4, 0, false, { 0, 0 }, { IN(-1, 1), IN(-1, 1), INOUT(-1, 1) } },
+    { "scale_shift", scale_shift_call, 5, 0, false, { 0, 1 }, { IN(-1, 1), OUT } },
+    { "layer_norm", layer_norm_call, 60, 0, false, { 0, 0 },
+      { IN(-1, 1), IN(-1, 1), IN(-1, 1), OUT, OUT1, OUT1 } },
+    { "layer_norm_backward", layer_norm_backward_call, 60, 0, false, { 0, 0 },
+      { IN(-1, 1), IN(-1, 1), IN(-1, 1), INOUT(-1, 1), INOUT(-1, 1), INOUT(-1, 1) } },
+    { "layer_norm_backward, dx", layer_norm_dx_call, 60, 0, false, { 0, 0 },
+      { IN(-1, 1), IN(-1, 1), IN(-1, 1), INOUT(-1, 1) } },
+    { "layer_norm_backward, dgain", layer_norm_dgain_call, 8, 0, false, { 0, 0 },
+      { IN(-1, 1), IN(-1, 1), IN(-1, 1), INOUT(-1, 1) } },
+    { "layer_norm_backward, dbias", layer_norm_dbias_call, 0, 0, false, { 0, 0 },
+      { IN(-1, 1), IN(-1, 1), IN(-1, 1), INOUT(-1, 1) } },
+    { "simple", simple_call, 12, 0, true, { 0, 0 }, { IN(-3, 3), IN(-3, 3), OUT } },
+    { "simple_backward", simple_backward_call, 4, 0, true, { 0, 0 }, { IN(-1, 1), IN(-1, 1), OUT } },
+    { "gru", gru_call, 60, 0, true, { 2, 3 }, { IN3(-2, 2), IN3(-2, 2), IN(-1, 1), OUT, OUT4 } },
+    { "gru_backward", gru_backward_call, 24, 0, true, { 2, 3 },
+      { IN(-1, 1), IN(-1, 1), IN4(-1, 1), OUT3, OUT3, INOUT(-1, 1) } },
+    { "lstm", lstm_call, 80, 0, true, { 2, 3 }, { IN4(-2, 2), IN4(-2, 2), IN(-1, 1), OUT, OUT, OUT4 } },
+    { "lstm_backward", lstm_backward_call, 32, 0, true, { 3, 4 },
+      { IN(-1, 1), IN(-1, 1), IN(-1, 1), IN4(-1, 1), OUT4, INOUT(-1, 1) } },
+    { "adam", adam_call, 24, 0, false, { 0, 0 }, { IN(-1, 1), INOUT(-1, 1), INOUT(0.01f, 1), INOUT(-1, 1) } },
+};
+/* clang-format on */
+enum { CASES = sizeof cases / sizeof *cases };
+
+/* ---- the mill ---- */
+
+static bool is_array(const array *a)
+{
+    return a->low != 0 || a->high != 0;
+}
+
+static size_t length(const array *a, size_t n)
+{
+    return a->times ? a->times * n : 1;
+}
+
+static float before[MOST_ARRAYS][4 * MOST_N], want[MOST_ARRAYS][4 * MOST_N];
+static row rows[MOST_ARRAYS];
+
+/* What plain makes of random arrays: before -> want. */
+static void make_want(const kernel_case *c, size_t n, attend_activation f, double *s)
+{
+    float *a[MOST_ARRAYS];
+    for (size_t i = 0; i < MOST_ARRAYS; i++) {
+        a[i] = want[i];
+        if (!is_array(&c->arrays[i])) continue;
+        for (size_t j = 0; j < length(&c->arrays[i], n); j++)
+            want[i][j] = before[i][j] = uniform(c->arrays[i].low, c->arrays[i].high);
+    }
+    c->call(tables_to_test()[0], n, f, a, s);
+}
+
+/* The same with table t, and with one array for two if `shared`. */
+static void check_case(const kernel_case *c, const attend_kernel_table *t, size_t n, attend_activation f, size_t gap,
+                       bool shared, const double *want_s)
+{
+    float *a[MOST_ARRAYS];
+    double s[2] = { 0, 0 };
+    for (size_t i = 0; i < MOST_ARRAYS; i++) {
+        if (!is_array(&c->arrays[i])) continue;
+        row_place(&rows[i], length(&c->arrays[i], n), gap);
+        memcpy(rows[i].x, before[i], rows[i].n * sizeof(float));
+        a[i] = rows[i].x;
+    }
+    if (shared) a[c->same[1]] = a[c->same[0]];
+    c->call(t, n, f, a, s);
+    for (size_t k = 0; k < 2; k++) {
+        const double most = c->sum_bound * EPS * (double)n * ((double)n / 16 + 8); /* each sum is rounded so often */
+        if (!(fabs(s[k] - want_s[k]) <= most) && s[k] != want_s[k])
+            fail_msg("%s %s: n %zu, %.9g, not %.9g (more than %g)", t->name, c->name, n, s[k], want_s[k], most);
+    }
+    for (size_t i = 0; i < MOST_ARRAYS; i++) {
+        if (!is_array(&c->arrays[i])) continue;
+        row_check_marks(&rows[i], c->name, t->name);
+        if (shared && (int)i == c->same[0]) continue; /* overwritten; seen under the other name */
+        const double most = c->arrays[i].written ? c->bound * EPS : 0;
+        for (size_t j = 0; j < rows[i].n; j++)
+            if (!(fabs((double)a[i][j] - want[i][j]) <= most))
+                fail_msg("%s %s: n %zu, array %zu[%zu] is %.9g, not %.9g (more than %g)%s", t->name, c->name, n, i, j,
+                         (double)a[i][j], (double)want[i][j], most, shared ? ", shared" : "");
+    }
+}
+
+static void check_size(const kernel_case *c, size_t n, attend_activation f)
+{
+    double s[2] = { 0, 0 };
+    make_want(c, n, f, s);
+    for (const attend_kernel_table *const *t = tables_to_test(); *t; t++)
+        for (size_t gap = 0; gap <= GUARD; gap += n % 2 ? GUARD : GUARD - 1)
+            for (int shared = 0; shared <= (c->same[0] != c->same[1]); shared++)
+                check_case(c, *t, n, f, gap, shared, s);
+}
+
+static void against_plain(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < MOST_ARRAYS; i++) row_map(&rows[i], 4 * MOST_N);
+    for (size_t k = 0; k < CASES; k++)
+        for (int f = 0; f <= cases[k].both_activations; f++) {
+            random_state = 1 + k;
+            for (size_t n = 0; n <= 70; n++) check_size(&cases[k], n, f ? ATTEND_RELU : ATTEND_TANH);
+            check_size(&cases[k], 511, f ? ATTEND_RELU : ATTEND_TANH);
+            check_size(&cases[k], 513, f ? ATTEND_RELU : ATTEND_TANH);
+        }
+    for (size_t i = 0; i < MOST_ARRAYS; i++) row_unmap(&rows[i]);
+}
+
+/* An element's result is the same to the bit wherever in a row it stands. */
+static void position_does_not_matter(void **state)
+{
+    (void)state;
+    for (const attend_kernel_table *const *t = tables_to_test(); *t; t++) {
+        void (*const functions[])(size_t, const float *, float *) = { (*t)->exp, (*t)->tanh, (*t)->sigmoid };
+        for (size_t k = 0; k < 3; k++) {
+            float x[70], y[70], one;
+            for (size_t n = 1; n <= 70; n++) {
+                for (size_t i = 0; i < n; i++) x[i] = uniform(-20, 20);
+                functions[k](n, x, y);
+                for (size_t i = 0; i < n; i++) {
+                    functions[k](1, x + i, &one);
+                    assert_memory_equal(&one, y + i, sizeof one);
+                }
+            }
+        }
+    }
+}
+
+/* ---- NaN, infinity, nothing ---- */
+
+static void not_a_number(void **state)
+{
+    (void)state;
+    for (const attend_kernel_table *const *t = tables_to_test(); *t; t++)
+        for (size_t n = 1; n <= 70; n++)
+            for (size_t at = 0; at < n; at++) {
+                float x[70], y[70], ones[70];
+                for (size_t i = 0; i < n; i++) x[i] = i == at ? NAN : 1, ones[i] = 1;
+                assert_true(isnan((*t)->max(n, x)));
+                assert_true(isnan((*t)->sum(n, x)));
+                assert_true(isnan((*t)->dot(n, x, ones)));
+                assert_true(isnan((*t)->sum_squares(n, x)));
+                assert_true(isnan((*t)->exp_sum(n, x, 1, y)));
+                for (size_t i = 0; i < n; i++) assert_int_equal(isnan(y[i]) != 0, i == at);
+                for (int f = 0; f < 2; f++) {
+                    (*t)->simple(n, f ? ATTEND_RELU : ATTEND_TANH, x, ones, y);
+                    for (size_t i = 0; i < n; i++) assert_int_equal(isnan(y[i]) != 0, i == at);
+                }
+            }
+}
+
+static void infinities_and_nothing(void **state)
+{
+    (void)state;
+    for (const attend_kernel_table *const *t = tables_to_test(); *t; t++) {
+        float x[70], y[70], mean, rstd;
+        assert_true((*t)->max(0, x) == -INFINITY);
+        assert_true((*t)->sum(0, x) == 0);
+        assert_true((*t)->dot(0, x, x) == 0);
+        assert_true((*t)->sum_squares(0, x) == 0);
+        assert_true((*t)->exp_sum(0, x, 1, y) == 0);
+        (*t)->layer_norm(0, x, x, x, 0.25f, y, &mean, &rstd);
+        assert_true(mean == 0 && rstd == 2);
+        for (size_t n = 1; n <= 70; n++) {
+            for (size_t i = 0; i < n; i++) x[i] = -INFINITY;
+            assert_true((*t)->max(n, x) == -INFINITY);
+            assert_true((*t)->exp_sum(n, x, -3, y) == 0);
+            x[n / 2] = 5; /* one that is not masked */
+            assert_true((*t)->max(n, x) == 5);
+            assert_true((*t)->exp_sum(n, x, 5, y) == 1);
+            for (size_t i = 0; i < n; i++) assert_true(y[i] == (i == n / 2));
+        }
+    }
+}
+
+/* A mean a thousand times the deviation and more: y is right all the same. */
+static void layer_norm_far_from_zero(void **state)
+{
+    (void)state;
+    static const float means[] = { 1e3f, -1e4f, 1e5f };
+    float x[MOST_N], gain[MOST_N], bias[MOST_N], y[MOST_N], right[MOST_N], mean, rstd, right_mean, right_rstd;
+    for (size_t i = 0; i < MOST_N; i++) gain[i] = 1, bias[i] = 0;
+    for (const attend_kernel_table *const *t = tables_to_test(); *t; t++)
+        for (size_t k = 0; k < 3; k++)
+            for (size_t n = 2; n <= MOST_N; n += 73) {
+                for (size_t i = 0; i < n; i++) x[i] = means[k] + uniform(-1, 1);
+                tables_to_test()[0]->layer_norm(n, x, gain, bias, 1e-5f, right, &right_mean, &right_rstd);
+                (*t)->layer_norm(n, x, gain, bias, 1e-5f, y, &mean, &rstd);
+                assert_true(fabsf(mean - right_mean) <= 2 * (float)EPS * fabsf(means[k]));
+                assert_true(fabsf(rstd - right_rstd) <= 1e-5f * right_rstd);
+                for (size_t i = 0; i < n; i++) assert_true(fabsf(y[i] - right[i]) <= 1e-5f);
+            }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(against_plain),
+        cmocka_unit_test(position_does_not_matter),
+        cmocka_unit_test(not_a_number),
+        cmocka_unit_test(infinities_and_nothing),
+        cmocka_unit_test(layer_norm_far_from_zero),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,188 @@
+/* The same shards give the same bits on any number of threads; and what a team does when a shard fails. */
+#include "support/language_model.h"
+#include "unit/unit.h"
+
+enum { STEPS = 20 };
+
+/* Everything that training left behind, to be compared to the bit. */
+typedef struct trace {
+    double losses[STEPS], norms[STEPS];
+    size_t size;
+    attend_real *gradient, *parameters;
+} trace;
+
+static const language_model small = {
+    .vocabulary = 97, .embedding = 19, .hidden = 23, .count = 21, .longest = 9, .shard = 4, .ragged = true, .dropout = 0.2
+};
+
+static void copy_all(trace *t, const language_model *m, const attend_team *team)
+{
+    t->size = attend_params_size(m->params);
+    t->gradient = malloc(t->size * sizeof *t->gradient);
+    t->parameters = malloc(t->size * sizeof *t->parameters);
+    size_t at = 0;
+    for (int i = 0; i < attend_params_count(m->params); i++) {
+        const attend_param *p = attend_params_at(m->params, i);
+        memcpy(t->gradient + at, attend_grads_of(attend_team_grads(team), p), attend_param_size(p) * sizeof *t->gradient);
+        memcpy(t->parameters + at, attend_param_value(p), attend_param_size(p) * sizeof *t->parameters);
+        at += attend_param_size(p);
+    }
+}
+
+static trace train(int threads, attend_optimizer_kind kind)
+{
+    trace result;
+    language_model m = small;
+    attend_team *team = NULL;
+    attend_optimizer *optimizer = NULL;
+    attend_optimizer_options options = ATTEND_OPTIMIZER_OPTIONS_INIT;
+    options.kind = kind;
+    options.momentum = 0.9;
+    assert_ok(language_model_new(&m));
+    assert_ok(attend_team_new(&team, m.params, threads));
+    assert_ok(attend_optimizer_new(&optimizer, team, &options));
+    for (int i = 0; i < STEPS; i++) {
+        assert_ok(attend_team_gradient(team, language_model_shards(&m), language_model_loss, &m, 42, (uint64_t)i,
+                                       &result.losses[i]));
+        assert_ok(attend_optimizer_step(optimizer, 0.01, 0.5, &result.norms[i]));
+    }
+    copy_all(&result, &m, team);
+    attend_optimizer_free(optimizer);
+    attend_team_free(team);
+    language_model_free(&m);
+    return result;
+}
+
+static void assert_same(const trace *a, const trace *b)
+{
+    assert_memory_equal(a->losses, b->losses, sizeof a->losses);
+    assert_memory_equal(a->norms, b->norms, sizeof a->norms);
+    assert_int_equal(a->size, b->size);
+    assert_memory_equal(a->gradient, b->gradient, a->size * sizeof *a->gradient);
+    assert_memory_equal(a->parameters, b->parameters, a->size * sizeof *a->parameters);
+}
+
+static void trace_free(trace *t)
+{
+    free(t->gradient);
+    free(t->parameters);
+}
+
+static void test_threads_give_the_same_bits(void **state)
+{
+    (void)state;
+    for (int kind = ATTEND_SGD; kind <= ATTEND_ADAM; kind++) {
+        trace one = train(1, (attend_optimizer_kind)kind);
+        for (int threads = 1; threads <= 7; threads += threads < 3 ? 1 : 4) { /* 1, 2, 3, 7 */
+            trace other = train(threads, (attend_optimizer_kind)kind);
+            assert_same(&one, &other);
+            trace_free(&other);
+        }
+        printf("loss %.9g -> %.9g\n", one.losses[0], one.losses[STEPS - 1]);
+        assert_true(one.losses[STEPS - 1] < one.losses[0]);
+        trace_free(&one);
+    }
+}
+
+/* ---- failures ---- */
+
+static attend_var *failing(attend_ctx *c, int shard, void *user)
+{
+    if (shard == 2 || shard == 4) {
+        attend_var *x = attend_constant(c, 2, (const int[]){ 2, shard }, NULL);
+        return attend_sum(c, attend_matmul(c, x, x, 0)); /* (2, 4) times (2, 4) */
+    }
+    return language_model_loss(c, shard, user);
+}
+
+static void test_a_failed_shard(void **state)
+{
+    (void)state;
+    language_model m = small;
+    attend_team *team = NULL;
+    double loss;
+    assert_ok(language_model_new(&m));
+    for (int threads = 1; threads <= 5; threads += 2) {
+        assert_ok(attend_team_new(&team, m.params, threads));
+        assert_ok(attend_team_gradient(team, 2, failing, &m, 1, 0, &loss));
+        assert_true(attend_team_norm(team) > 0);
+        assert_int_equal(attend_team_gradient(team, 6, failing, &m, 1, 0, &loss), ATTEND_BAD_USAGE);
+        assert_non_null(strstr(attend_message(), "shard 4: attend_matmul: (2, 4) times (2, 4)"));
+        assert_true(attend_team_norm(team) == 0);
+        /* and it goes on as if nothing had been */
+        assert_ok(attend_team_gradient(team, 2, failing, &m, 1, 0, &loss));
+        assert_true(attend_team_norm(team) > 0);
+        attend_team_free(team);
+    }
+    language_model_free(&m);
+}
+
+static attend_var *not_finite(attend_ctx *c, int shard, void *user)
+{
+    language_model *m = user;
+    return attend_scale(c, attend_sum(c, attend_use(c, m->bias)), shard == 1 ? HUGE_VAL : 1);
+}
+
+static void test_a_gradient_that_is_not_finite_changes_nothing(void **state)
+{
+    (void)state;
+    language_model m = small;
+    attend_team *team = NULL;
+    attend_optimizer *optimizer = NULL;
+    attend_optimizer_options options = ATTEND_OPTIMIZER_OPTIONS_INIT;
+    double norm;
+    assert_ok(language_model_new(&m));
+    assert_ok(attend_team_new(&team, m.params, 2));
+    assert_ok(attend_optimizer_new(&optimizer, team, &options));
+    attend_real before = attend_param_value(m.bias)[3];
+    assert_ok(attend_team_gradient(team, 2, not_finite, &m, 1, 0, NULL));
+    assert_ok(attend_optimizer_step(optimizer, 0.1, 1, &norm));
+    assert_true(!isfinite(norm));
+    assert_true(attend_param_value(m.bias)[3] == before);
+    assert_int_equal(attend_optimizer_step(optimizer, -1, 1, &norm), ATTEND_BAD_USAGE);
+    options.beta1 = 1.5;
+    attend_optimizer *wrong = NULL;
+    assert_int_equal(attend_optimizer_new(&wrong, team, &options), ATTEND_BAD_USAGE);
+    assert_null(wrong);
+    attend_optimizer_free(optimizer);
+    attend_team_free(team);
+    language_model_free(&m);
+}
+
+/* Rows of an embedding that no shard used keep a gradient of zero, and the rows used are not left over. */
+static attend_var *one_row(attend_ctx *c, int shard, void *user)
+{
+    language_model *m = user;
+    const int id = shard * 3;
+    return attend_sum(c, attend_gather(c, attend_use(c, m->table), &id, 1));
+}
+
+static void test_rows_used_alone_are_touched(void **state)
+{
+    (void)state;
+    language_model m = small;
+    attend_team *team = NULL;
+    assert_ok(language_model_new(&m));
+    assert_ok(attend_team_new(&team, m.params, 2));
+    for (int shards = 5; shards > 0; shards--) {
+        assert_ok(attend_team_gradient(team, shards, one_row, &m, 1, 0, NULL));
+        const attend_real *g = attend_grads_of(attend_team_grads(team), m.table);
+        for (int i = 0; i < m.vocabulary * m.embedding; i++) {
+            int row = i / m.embedding;
+            assert_true(g[i] == (row % 3 == 0 && row / 3 < shards ? 1 : 0));
+        }
+    }
+    attend_team_free(team);
+    language_model_free(&m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_threads_give_the_same_bits),
+        cmocka_unit_test(test_a_failed_shard),
+        cmocka_unit_test(test_a_gradient_that_is_not_finite_changes_nothing),
+        cmocka_unit_test(test_rows_used_alone_are_touched),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

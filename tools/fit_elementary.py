@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+"""Prints the constants of src/kernel/vector_math.h.   Needs mpmath and numpy.
+
+exp, tanh and sigmoid all come down to expm1(r) = r + r^2 q(r) on |r| <= ln2 / 2. q is the polynomial of degree 4
+whose error relative to expm1(r) is smallest at its worst (minimax), found by Lawson's iteration: least squares,
+over and over, with more weight where the error is large. Its coefficients are rounded to float one at a time,
+lowest first, and the rest fitted again, so that later ones make up for the rounding of earlier ones.
+"""
+import mpmath as mp
+import numpy as np
+
+DEGREE = 4
+BOUND = float(mp.log(2) / 2) * (1 + 2.0**-12)  # n = round(x log2 e) is off by a rounding error
+ROUNDS = 2000
+
+mp.mp.dps = 50
+
+
+def target(r):
+    """q(r), without cancellation."""
+    return float((mp.expm1(r) - r) / mp.mpf(r) ** 2)
+
+
+def lawson(columns, values, weight):
+    """c such that max |weight (columns c - values)| is least, and that maximum."""
+    lawson_weight = np.full(len(values), 1.0 / len(values))
+    best, best_c = np.inf, None
+    for _ in range(ROUNDS):
+        s = np.sqrt(lawson_weight) * weight
+        c = np.linalg.lstsq(columns * s[:, None], values * s, rcond=None)[0]
+        error = np.abs(weight * (columns @ c - values))
+        if error.max() < best:
+            best, best_c = error.max(), c
+        lawson_weight *= np.sqrt(error / error.max()) + 1e-4
+        lawson_weight /= lawson_weight.sum()
+    return best_c, best
+
+
+def fit():
+    """Coefficients of q in float, lowest first, and the largest relative error of r + r^2 q(r)."""
+    # Chebyshev points; an even number, so 0 is not one of them
+    points = BOUND * np.cos(np.pi * (np.arange(400) + 0.5) / 400)
+    t = points / BOUND
+    values = np.array([target(r) for r in points])
+    weight = np.array([float(mp.mpf(r) ** 2 / abs(mp.expm1(r))) for r in points])
+    columns = np.vander(t, DEGREE + 1, increasing=True)
+    rounded = []
+    for k in range(DEGREE + 1):
+        rest = values - columns[:, :k] @ np.array([c * BOUND**j for j, c in enumerate(rounded)]) if k else values
+        c, _ = lawson(columns[:, k:], rest, weight)
+        rounded.append(float(np.float32(c[0] / BOUND**k)))
+    error = weight * (columns @ np.array([c * BOUND**j for j, c in enumerate(rounded)]) - values)
+    return rounded, np.abs(error).max()
+
+
+def show(name, value, note=""):
+    print(f"{name} = {float(np.float32(value)).hex()}f; {note}")
+
+
+coefficients, worst = fit()
+for k, c in enumerate(coefficients):
+    show(f"Q{k}", c, f"/* {c:.9g} */")
+print(f"/* relative error of expm1: {worst:.3g} = 2^{np.log2(worst):.2f} */")
+high = float(np.float32(mp.log(2)))
+show("LN2_HIGH", high)
+show("LN2_LOW", mp.log(2) - mp.mpf(high))
+show("LOG2_E", 1 / mp.log(2))
