@@ -19,8 +19,8 @@ typedef struct work {
 
 double bench_now(void); /* seconds */
 
-/* Best time of one run of each of the `count` works, run in turn for `rounds`; those shorter than a millisecond
- * are repeated within a round. A run whose `run` is NULL gives 0. */
+/* Best time of one run of each of the `count` works, run in turn for a few seconds; short ones are repeated within
+ * their turn. A work whose `run` is NULL gives 0. */
 void bench_race(const bench *b, int count, const work *works, double *seconds);
 
 /* A line of the table. goal 0: none. `ratio` is what the goal speaks of. */

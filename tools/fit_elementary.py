@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Prints the constants of src/kernel/vector_math.h.   Needs mpmath and numpy.
 
-exp, tanh and sigmoid all come down to expm1(r) = r + r^2 q(r) on |r| <= ln2 / 2. q is the polynomial of degree 4
-whose error relative to expm1(r) is smallest at its worst (minimax), found by Lawson's iteration: least squares,
-over and over, with more weight where the error is large. Its coefficients are rounded to float one at a time,
-lowest first, and the rest fitted again, so that later ones make up for the rounding of earlier ones.
+exp, tanh and sigmoid all come down to e^r = 1 + r + r^2 q(r) on |r| <= ln2 / 2. q is the polynomial of degree 4
+with which the relative error of e^r is smallest at its worst (minimax), found by Lawson's iteration: least
+squares, over and over, with more weight where the error is large. Its coefficients are rounded to float one at a
+time, lowest first, and the rest fitted again, so that later ones make up for the rounding of earlier ones.
 """
 import mpmath as mp
 import numpy as np
@@ -37,12 +37,12 @@ def lawson(columns, values, weight):
 
 
 def fit():
-    """Coefficients of q in float, lowest first, and the largest relative error of r + r^2 q(r)."""
-    # Chebyshev points; an even number, so 0 is not one of them
+    """Coefficients of q in float, lowest first, and the largest relative error of 1 + r + r^2 q(r)."""
+    # Chebyshev points; an even number of them, so 0 is not one
     points = BOUND * np.cos(np.pi * (np.arange(400) + 0.5) / 400)
     t = points / BOUND
     values = np.array([target(r) for r in points])
-    weight = np.array([float(mp.mpf(r) ** 2 / abs(mp.expm1(r))) for r in points])
+    weight = np.array([float(mp.mpf(r) ** 2 / mp.exp(r)) for r in points])
     columns = np.vander(t, DEGREE + 1, increasing=True)
     rounded = []
     for k in range(DEGREE + 1):
@@ -53,15 +53,16 @@ def fit():
     return rounded, np.abs(error).max()
 
 
-def show(name, value, note=""):
-    print(f"{name} = {float(np.float32(value)).hex()}f; {note}")
+def show(name, value):
+    digits, power = float(np.float32(value)).hex().split("p")
+    print(f"#define {name:9} {digits.rstrip('0')}p{power}f")
 
 
+high = float(np.float32(mp.log(2)))
+show("VLN2_HIGH", high)
+show("VLN2_LOW", mp.log(2) - mp.mpf(high))
+show("VLOG2_E", 1 / mp.log(2))
 coefficients, worst = fit()
 for k, c in enumerate(coefficients):
-    show(f"Q{k}", c, f"/* {c:.9g} */")
-print(f"/* relative error of expm1: {worst:.3g} = 2^{np.log2(worst):.2f} */")
-high = float(np.float32(mp.log(2)))
-show("LN2_HIGH", high)
-show("LN2_LOW", mp.log(2) - mp.mpf(high))
-show("LOG2_E", 1 / mp.log(2))
+    show(f"VQ{k}", c)
+print(f"/* relative error of e^r: {worst:.3g} = 2^{np.log2(worst):.2f} */")

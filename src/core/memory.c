@@ -1,8 +1,10 @@
+#define _DEFAULT_SOURCE /* madvise */
 #include "core/memory.h"
 
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 static atomic_long requests;
 static atomic_long refuse_at; /* 0: never */
@@ -32,10 +34,19 @@ void *attend_memory_zeroed(size_t count, size_t size)
     return calloc(count ? count : 1, size ? size : 1);
 }
 
+/* A large array is asked for in huge pages: weights that stream from the third cache lose up to a quarter of their speed
+ * to address translation otherwise. A system that has none gives small ones. */
 void *attend_memory_aligned(size_t bytes)
 {
-    if (bytes > SIZE_MAX - 64 || attend_memory_refused()) return NULL;
-    return aligned_alloc(64, (bytes + 64) / 64 * 64);
+    enum { HUGE_PAGE = 2 << 20, SMALL = 4 << 20 };
+    if (bytes > SIZE_MAX - HUGE_PAGE || attend_memory_refused()) return NULL;
+    size_t unit = bytes < SMALL ? 64 : HUGE_PAGE;
+    size_t whole = (bytes + unit) / unit * unit;
+    void *p = aligned_alloc(unit, whole);
+#ifdef MADV_HUGEPAGE
+    if (p && unit == HUGE_PAGE) madvise(p, whole, MADV_HUGEPAGE);
+#endif
+    return p;
 }
 
 void attend_memory_free(void *p)

@@ -1,8 +1,8 @@
 /* vector_math.h: exp, tanh and sigmoid of a vector, and what vector_*.c share besides.
  *
- * All unit come from  e^x = 2^n e^r,  n = round(x log2 e),  r = x - n ln2,  |r| <= ln2 / 2,  and one polynomial,
- * expm1(r) = r + r^2 q(r). Each is right to under 2 ulp on every float, subnormal ones among them; see
- * test_elementary --every-float. The constants come from tools/fit_elementary.py. */
+ * All three come from  e^x = 2^n e^r,  n = round(x log2 e),  r = x - n ln2,  |r| <= ln2 / 2,  and one polynomial,
+ * e^r = 1 + r + r^2 q(r). On every float, subnormal ones among them, exp is right to under 1 ulp, tanh to 2,
+ * sigmoid to 2.1: test_elementary --every-float. tools/fit_elementary.py prints the constants. */
 #ifndef ATTEND_VECTOR_MATH_H
 #define ATTEND_VECTOR_MATH_H
 
@@ -29,11 +29,11 @@ VINLINE void vf_put(real *p, vf a, size_t count)
 #define VLN2_HIGH 0x1.62e43p-1f
 #define VLN2_LOW  -0x1.05c61p-29f
 #define VLOG2_E   0x1.715476p+0f
-#define VQ0       0x1.fffffep-2f
-#define VQ1       0x1.5554b4p-3f
-#define VQ2       0x1.5556f4p-5f
-#define VQ3       0x1.12254p-7f
-#define VQ4       0x1.6b9a02p-10f
+#define VQ0       0x1.fffffcp-2f
+#define VQ1       0x1.555492p-3f
+#define VQ2       0x1.5558acp-5f
+#define VQ3       0x1.123974p-7f
+#define VQ4       0x1.6a504ap-10f
 
 /* x - n ln2; the first step is exact, for n ln2_high is inside the fused operation and what is left fits. */
 VINLINE vf vf_reduce(vf x, vf n)
@@ -41,15 +41,16 @@ VINLINE vf vf_reduce(vf x, vf n)
     return vf_fnma(n, vf_set1(VLN2_LOW), vf_fnma(n, vf_set1(VLN2_HIGH), x));
 }
 
-/* e^r - 1 for |r| <= ln2 / 2 */
-VINLINE vf vf_expm1_small(vf r)
+/* c e^r for |r| <= ln2 / 2; c is a constant. */
+VINLINE vf vf_exp_small(vf r, float c)
 {
-    vf q = vf_set1(VQ4);
-    q = vf_fma(q, r, vf_set1(VQ3));
-    q = vf_fma(q, r, vf_set1(VQ2));
-    q = vf_fma(q, r, vf_set1(VQ1));
-    q = vf_fma(q, r, vf_set1(VQ0));
-    return vf_fma(q, vf_mul(r, r), r);
+    vf p = vf_set1(c * VQ4);
+    p = vf_fma(p, r, vf_set1(c * VQ3));
+    p = vf_fma(p, r, vf_set1(c * VQ2));
+    p = vf_fma(p, r, vf_set1(c * VQ1));
+    p = vf_fma(p, r, vf_set1(c * VQ0));
+    p = vf_fma(p, r, vf_set1(c));
+    return vf_fma(p, r, vf_set1(c));
 }
 
 /* Beyond the bounds the result is 0 or inf as it is at them. */
@@ -58,7 +59,7 @@ VINLINE vf vf_exp(vf x)
     x = vf_min(vf_set1(89.0f), vf_max(vf_set1(-104.5f), x));
     vf t = vf_fma(x, vf_set1(VLOG2_E), vf_set1(VROUND_SCALE));
     vf r = vf_reduce(x, vf_sub(t, vf_set1(VROUND_SCALE)));
-    return vf_scale(vf_add(vf_expm1_small(r), vf_set1(1.0f)), t);
+    return vf_scale(vf_exp_small(r, 1.0f), t);
 }
 
 /* With e = e^-|x|: 1 / (1 + e), or e / (1 + e) where x < 0: no overflow, and right down to subnormal results.
@@ -70,15 +71,15 @@ VINLINE vf vf_sigmoid(vf x)
     vf a = vf_max(vf_set1(-104.5f), vf_or(x, vf_set1(-0.0f))); /* -|x| */
     vf t = vf_fma(a, vf_set1(VLOG2_E), vf_set1(VROUND_POWER2 + 30.0f));
     vf r = vf_reduce(a, vf_sub(t, vf_set1(VROUND_POWER2 + 30.0f)));
-    vf e = vf_mul(vf_fma(vf_expm1_small(r), unit, unit), vf_power2(t));
+    vf e = vf_mul(vf_exp_small(r, 0.75f), vf_power2(t));
     e = vf_mul(e, vf_set1(0x1p-30f));
     return vf_div(vf_if_negative(x, e, unit), vf_add(unit, e));
 }
 
 /* With N = (1 - e^-2|x|) / 2 and D = (1 + e^-2|x|) / 2: N / D, and the sign of x. For -2|x| = n ln2 + 2u and
  * P = expm1(2u) / 2,  N = (1 - 2^n) / 2 - 2^n P  and  D = (1 + 2^n) / 2 + 2^n P: each rounded on its own, and no
- * cancellation where x is small, for N is -P there (n = 0). P is the polynomial above with powers of two moved into its
- * coefficients. */
+ * cancellation where x is small, for N is -P there (n = 0). P comes from the polynomial above,
+ * powers of two moved into its coefficients. */
 VINLINE vf vf_tanh(vf x)
 {
     vf a = vf_max(vf_set1(-12.0f), vf_or(x, vf_set1(-0.0f))); /* -|x|; 1 from 9.02 on */

@@ -18,9 +18,11 @@
 enum {
     PANEL = 2 * VLANES,
     MOST_PANELS = 6,  /* in a tile */
-    K_BLOCK = 256,    /* a panel's block of k stays in the first cache .. */
-    M_BLOCK = 192,    /* .. and this many rows of A in the second */
-    PREFETCH = 768,   /* numbers ahead; tiles of few rows are fed from the third cache or memory */
+    K_BLOCK = 256,    /* of a panel that stays in the first cache */
+    A_BLOCK = 80000,  /* numbers of A that stay in the second, but .. */
+    M_LEAST = 48,     /* .. at least so many rows */
+    PREFETCH = 2048,  /* numbers ahead, for tiles of some rows, which stream weights from the third cache; with few
+                       * rows the several streams are left to the machine's own prefetching, which was faster */
 };
 
 typedef struct product {
@@ -97,12 +99,12 @@ INLINE void tile(const int rows, const int panels, const product *t)
     }
     const float *b = t->b;
     for (size_t i = 0; i < t->k; i++, b += PANEL) {
-        if (rows < VPACKED_ROWS)
-            UNROLL for (int p = 0; p < panels; p++) __builtin_prefetch(b + (size_t)p * t->panel_stride + PREFETCH);
-        if (panels > 1)
+        if (panels > 1) {
             step_wide(rows, panels, t->a + i, t->lda, b, t->panel_stride, sum);
-        else
+        } else {
+            if (rows < VPACKED_ROWS) __builtin_prefetch(b + PREFETCH);
             step_tall(rows, t->a + i, t->lda, b, sum);
+        }
     }
     UNROLL for (int r = 0; r < rows; r++)
         UNROLL for (int v = 0; v < 2 * panels; v++)
@@ -143,21 +145,29 @@ INLINE size_t next_rows(size_t left)
     return left < 2 * VPACKED_ROWS ? (left + 1) / 2 : VPACKED_ROWS;
 }
 
-/* All of n for the rows and the part of k that `t` stands for. */
+/* Some rows of C, all of n. The block of A stays in the second cache; of each panel a block of k at a time stays in the
+ * first while all rows pass over it. */
 static void row_block(product t, size_t rows, size_t n)
 {
     const product begin = t;
-    size_t step = rows <= 3 ? (size_t)panels_for(rows) : 1;
+    const size_t k_block = rows <= VPACKED_ROWS ? begin.k : K_BLOCK;
+    size_t step = (size_t)panels_for(rows);
     for (size_t j = 0; j < n; j += step * PANEL) {
         if (n - j < step * PANEL) step = 1;
-        t.b = begin.b + j / PANEL * begin.panel_stride;
-        t.bias = begin.bias ? begin.bias + j : NULL;
         t.columns = n - j;
-        for (size_t i = 0, height; i < rows; i += height) {
-            height = next_rows(rows - i);
-            t.a = begin.a + i * begin.lda;
-            t.c = begin.c + i * begin.ldc + j;
-            tile_of(height, step > 1 || panels_for(height) == 1, &t);
+        t.start = begin.start;
+        t.bias = begin.bias ? begin.bias + j : NULL;
+        for (size_t l = 0; l < begin.k || l == 0; l += k_block) { /* once even if k is 0: C still gets its start */
+            t.k = begin.k - l < k_block ? begin.k - l : k_block;
+            t.b = begin.b + j / PANEL * begin.panel_stride + l * PANEL;
+            for (size_t i = 0, height; i < rows; i += height) {
+                height = next_rows(rows - i);
+                t.a = begin.a + i * begin.lda + l;
+                t.c = begin.c + i * begin.ldc + j;
+                tile_of(height, step == (size_t)panels_for(height), &t);
+            }
+            t.start = PACKED_ADD;
+            if (k_block == 0) break;
         }
     }
 }
@@ -165,23 +175,19 @@ static void row_block(product t, size_t rows, size_t n)
 void VNAME(packed)(packed_start start, const float *bias, size_t m, size_t n, size_t k, const float *a, size_t lda,
                    const float *b, float *c, size_t ldc)
 {
-    size_t k_block = m <= VPACKED_ROWS || k == 0 ? k : K_BLOCK;
-    size_t i = 0;
-    do { /* once even if k is 0: C still gets its start */
-        size_t k_now = k - i < k_block ? k - i : k_block;
-        for (size_t row = 0; row < m; row += M_BLOCK) {
-            size_t rows = m - row < M_BLOCK ? m - row : M_BLOCK;
-            row_block((product){ .start = i == 0 ? start : PACKED_ADD,
-                                 .bias = i == 0 ? bias : NULL,
-                                 .k = k_now,
-                                 .a = a + row * lda + i,
-                                 .lda = lda,
-                                 .b = b + i * PANEL,
-                                 .panel_stride = k * PANEL,
-                                 .c = c + row * ldc,
-                                 .ldc = ldc },
-                      rows, n);
-        }
-        i += k_now;
-    } while (i < k);
+    /* blocks of rows of equal height, as few as their share of the second cache allows */
+    size_t most = A_BLOCK / (k + 1) > M_LEAST ? A_BLOCK / (k + 1) : M_LEAST;
+    size_t blocks = (m + most - 1) / most;
+    size_t height = ((m + blocks - 1) / blocks + VPACKED_ROWS - 1) / VPACKED_ROWS * VPACKED_ROWS;
+    for (size_t row = 0; row < m; row += height)
+        row_block((product){ .start = start,
+                             .bias = bias,
+                             .k = k,
+                             .a = a + row * lda,
+                             .lda = lda,
+                             .b = b,
+                             .panel_stride = k * PANEL,
+                             .c = c + row * ldc,
+                             .ldc = ldc },
+                  m - row < height ? m - row : height, n);
 }

@@ -96,10 +96,10 @@ typedef struct tally {
     size_t count[3]; /* by CASE_OK, CASE_FAILED, CASE_SKIPPED */
 } tally;
 
-/* What a file says may hold anything; a line of ours holds no control characters. */
+/* What a file says may hold anything; a line of ours is of printable ASCII. */
 static void print_plain(const char *text)
 {
-    for (const char *c = text; *c != '\0'; c++) putchar((unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c);
+    for (const char *c = text; *c != '\0'; c++) putchar(*c >= 0x20 && *c < 0x7f ? *c : '?');
 }
 
 static void run_one(const char *folder, const char *name, tally *t)

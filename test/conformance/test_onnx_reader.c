@@ -333,6 +333,8 @@ static void test_tensor_refusals(void **state)
     expect_tensor(&e, CASE_FAILED, "the shape asks for more than");
     encode_tensor(&e, 1, 3, (int64_t[]){ 1 << 25, 1 << 25, 1 << 25 }, zeros, 0);
     expect_tensor(&e, CASE_FAILED, "the shape asks for more than");
+    encode_tensor(&e, 1, 2, (int64_t[]){ 4, INT64_C(1) << 62 }, zeros, 0);
+    expect_tensor(&e, CASE_FAILED, "the shape asks for more than");
     encode_tensor(&e, 1, 2, (int64_t[]){ 0, INT64_MAX }, zeros, 0);
     expect_tensor(&e, CASE_FAILED, "the shape asks for more than");
     encode_tensor(&e, 1, 1, (int64_t[]){ 2 }, zeros, 7);

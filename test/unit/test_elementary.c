@@ -39,7 +39,7 @@ static row_function *function_of(const attend_kernel_table *t, int f)
 /* The contract is 4; ours do better and are held to it. libm's differ by system. */
 static double limit_of(const attend_kernel_table *t)
 {
-    return strcmp(t->name, "plain") == 0 ? 4 : 2;
+    return strcmp(t->name, "plain") == 0 ? 4 : 2.1;
 }
 
 static float float_of(uint32_t bits)
