@@ -23,6 +23,14 @@ typedef enum packed_start {
     PACKED_ADD   /* C += A B */
 } packed_start;
 
+/* What one Adam update does to every number. 1 - beta is passed as `rest`: taken in float it would lose digits. */
+typedef struct adam_numbers {
+    real scale; /* of the gradient, before anything else */
+    real rate, beta1, rest1, beta2, rest2;
+    real correction1, correction2; /* 1 / (1 - beta^steps) */
+    real epsilon, decay;
+} adam_numbers;
+
 typedef struct attend_kernel_table {
     const char *name;
 
@@ -33,7 +41,7 @@ typedef struct attend_kernel_table {
 
     /* Largest element; -inf if n is 0. A NaN anywhere gives NaN. */
     real (*max)(size_t n, const real *x);
-    /* y = exp(x - shift), returns the sum of y; x and y may be the same. */
+    /* y = exp(x - shift), shift finite; returns the sum of y; x and y may be the same. */
     real (*exp_sum)(size_t n, const real *x, real shift, real *y);
     real (*sum)(size_t n, const real *x);
     real (*dot)(size_t n, const real *x, const real *y);
@@ -76,10 +84,9 @@ typedef struct attend_kernel_table {
     void (*lstm_backward)(size_t h, attend_activation f, const real *dh, const real *c_old, const real *c_new,
                           const real *saved, real *dgates, real *dc);
 
-    /* One Adam update of n numbers; g is scaled by gscale first. correction1 = 1 / (1 - beta1^t), 2 likewise.
-     * m = b1 m + (1 - b1) g, v = b2 v + (1 - b2) g g, x -= rate (m c1 / (sqrt(v c2) + epsilon) + decay x) */
-    void (*adam)(size_t n, const real *g, real gscale, real *m, real *v, real *x, real rate, real beta1, real beta2,
-                 real correction1, real correction2, real epsilon, real decay);
+    /* One Adam update of n numbers:
+     * m = beta1 m + rest1 g, v = beta2 v + rest2 g g, x -= rate (m correction1 / (sqrt(v correction2) + epsilon) + decay x) */
+    void (*adam)(size_t n, const adam_numbers *k, const real *g, real *m, real *v, real *x);
 
     /* Packed weights (gemm.h): columns in a panel, and the product
      * C (m, n) = A (m, k) B (k, n) with B packed; every element is added over k from 0 up, whatever m is, so a

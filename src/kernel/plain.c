@@ -125,14 +125,13 @@ static void layer_norm_backward(size_t n, const real *dy, const real *x, const r
     }
 }
 
-static void adam(size_t n, const real *g, real gscale, real *m, real *v, real *x, real rate, real beta1, real beta2,
-                 real correction1, real correction2, real epsilon, real decay)
+static void adam(size_t n, const adam_numbers *k, const real *g, real *m, real *v, real *x)
 {
     for (size_t i = 0; i < n; i++) {
-        const real gi = gscale * g[i];
-        m[i] = beta1 * m[i] + (1 - beta1) * gi;
-        v[i] = beta2 * v[i] + (1 - beta2) * gi * gi;
-        x[i] -= rate * (m[i] * correction1 / (real_sqrt(v[i] * correction2) + epsilon) + decay * x[i]);
+        const real gi = k->scale * g[i];
+        m[i] = k->beta1 * m[i] + k->rest1 * gi;
+        v[i] = k->beta2 * v[i] + k->rest2 * gi * gi;
+        x[i] -= k->rate * (m[i] * k->correction1 / (real_sqrt(v[i] * k->correction2) + k->epsilon) + k->decay * x[i]);
     }
 }
 

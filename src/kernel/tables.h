@@ -47,8 +47,7 @@ void VNAME(layer_norm)(size_t n, const real *x, const real *gain, const real *bi
                        real *rstd);
 void VNAME(layer_norm_backward)(size_t n, const real *dy, const real *x, const real *gain, real mean, real rstd,
                                 real *dx, real *dgain, real *dbias);
-void VNAME(adam)(size_t n, const real *g, real gscale, real *m, real *v, real *x, real rate, real beta1, real beta2,
-                 real correction1, real correction2, real epsilon, real decay);
+void VNAME(adam)(size_t n, const adam_numbers *k, const real *g, real *m, real *v, real *x);
 /* vector_cells.c */
 void VNAME(simple)(size_t h, attend_activation f, const real *gx, const real *gh, real *h_new);
 void VNAME(simple_backward)(size_t h, attend_activation f, const real *dh, const real *h_new, real *dgates);

@@ -316,29 +316,22 @@ void VNAME(layer_norm_backward)(size_t n, const real *dy, const real *x, const r
 
 /* ---- Adam ---- */
 
-typedef struct adam_step {
-    vf gscale, rate, beta1, rest1, beta2, rest2, correction1, correction2, epsilon, decay;
-} adam_step;
-
-VINLINE void adam_at(size_t count, const adam_step *k, const real *g, real *m, real *v, real *x)
+VINLINE void adam_at(size_t count, const adam_numbers *k, const real *g, real *m, real *v, real *x)
 {
-    vf gv = vf_mul(k->gscale, vf_get(g, count));
-    vf mv = vf_fma(k->beta1, vf_get(m, count), vf_mul(k->rest1, gv));
-    vf vv = vf_fma(k->beta2, vf_get(v, count), vf_mul(vf_mul(k->rest2, gv), gv));
+    vf gv = vf_mul(vf_set1(k->scale), vf_get(g, count));
+    vf mv = vf_fma(vf_set1(k->beta1), vf_get(m, count), vf_mul(vf_set1(k->rest1), gv));
+    vf vv = vf_fma(vf_set1(k->beta2), vf_get(v, count), vf_mul(vf_mul(vf_set1(k->rest2), gv), gv));
     vf xv = vf_get(x, count);
-    vf root = vf_add(vf_sqrt(vf_mul(vv, k->correction2)), k->epsilon);
-    vf step = vf_fma(k->decay, xv, vf_div(vf_mul(mv, k->correction1), root));
+    vf root = vf_add(vf_sqrt(vf_mul(vv, vf_set1(k->correction2))), vf_set1(k->epsilon));
+    vf step = vf_fma(vf_set1(k->decay), xv, vf_div(vf_mul(mv, vf_set1(k->correction1)), root));
     vf_put(m, mv, count);
     vf_put(v, vv, count);
-    vf_put(x, vf_fnma(k->rate, step, xv), count);
+    vf_put(x, vf_fnma(vf_set1(k->rate), step, xv), count);
 }
 
-void VNAME(adam)(size_t n, const real *g, real gscale, real *m, real *v, real *x, real rate, real beta1, real beta2,
-                 real correction1, real correction2, real epsilon, real decay)
+void VNAME(adam)(size_t n, const adam_numbers *numbers, const real *g, real *m, real *v, real *x)
 {
-    const adam_step k = { vf_set1(gscale),  vf_set1(rate),      vf_set1(beta1),       vf_set1(1 - beta1),
-                          vf_set1(beta2),   vf_set1(1 - beta2), vf_set1(correction1), vf_set1(correction2),
-                          vf_set1(epsilon), vf_set1(decay) };
+    const adam_numbers k = *numbers; /* a copy nobody else writes to: its numbers stay in registers */
     size_t i = 0;
     for (; i + VLANES <= n; i += VLANES) adam_at(VLANES, &k, g + i, m + i, v + i, x + i);
     if (i < n) adam_at(n - i, &k, g + i, m + i, v + i, x + i);

@@ -10,8 +10,7 @@ struct attend_optimizer {
     attend_optimizer_options options;
     uint64_t steps;
     real **first, **second; /* by parameter: Adam's moments; SGD: velocity in `first`, if it has momentum */
-    /* of the step at hand */
-    double rate, scale, correction1, correction2;
+    adam_numbers step; /* the one at hand; SGD uses its scale, rate and decay */
     int parts;
 };
 
@@ -81,31 +80,26 @@ int attend_optimizer_new(attend_optimizer **out, attend_team *t, const attend_op
 
 static void sgd(const attend_optimizer *o, size_t n, const real *g, real *velocity, real *x)
 {
-    const real scale = (real)o->scale, momentum = (real)o->options.momentum, rate = (real)o->rate;
-    const real decay = (real)(o->rate * o->options.weight_decay);
+    const real momentum = (real)o->options.momentum;
     for (size_t i = 0; i < n; i++) {
-        real v = g[i] * scale;
+        real v = g[i] * o->step.scale;
         if (velocity) v = velocity[i] = momentum * velocity[i] + v;
-        x[i] -= rate * v + decay * x[i];
+        x[i] -= o->step.rate * (v + o->step.decay * x[i]);
     }
 }
 
 static void run_part(void *user, int part)
 {
     attend_optimizer *o = user;
-    const attend_optimizer_options *s = &o->options;
     for (int i = 0; i < o->team->params->count; i++) {
         attend_param *p = o->team->params->list[i];
         size_t first = p->size * (size_t)part / (size_t)o->parts, last = p->size * (size_t)(part + 1) / (size_t)o->parts;
-        size_t n = last - first;
         const real *g = o->team->total->entries[i].value + first;
         real *x = p->value + first, *m = o->first ? o->first[i] + first : NULL;
-        if (s->kind == ATTEND_SGD)
-            sgd(o, n, g, m, x);
+        if (o->options.kind == ATTEND_SGD)
+            sgd(o, last - first, g, m, x);
         else
-            attend_kernel()->adam(n, g, (real)o->scale, m, o->second[i] + first, x, (real)o->rate, (real)s->beta1,
-                                  (real)s->beta2, (real)o->correction1, (real)o->correction2, (real)s->epsilon,
-                                  (real)s->weight_decay);
+            attend_kernel()->adam(last - first, &o->step, g, m, o->second[i] + first, x);
     }
 }
 
@@ -116,11 +110,20 @@ int attend_optimizer_step(attend_optimizer *o, double rate, double max_norm, dou
     if (norm) *norm = length;
     if (!isfinite(length)) return ATTEND_OK;
 
+    const attend_optimizer_options *s = &o->options;
     o->steps++;
-    o->rate = rate;
-    o->scale = max_norm > 0 && length > max_norm ? max_norm / length : 1;
-    o->correction1 = 1 / (1 - pow(o->options.beta1, (double)o->steps));
-    o->correction2 = 1 / (1 - pow(o->options.beta2, (double)o->steps));
+    o->step = (adam_numbers){
+        .scale = (real)(max_norm > 0 && length > max_norm ? max_norm / length : 1),
+        .rate = (real)rate,
+        .beta1 = (real)s->beta1,
+        .rest1 = (real)(1 - s->beta1),
+        .beta2 = (real)s->beta2,
+        .rest2 = (real)(1 - s->beta2),
+        .correction1 = (real)(1 / (1 - pow(s->beta1, (double)o->steps))),
+        .correction2 = (real)(1 / (1 - pow(s->beta2, (double)o->steps))),
+        .epsilon = (real)s->epsilon,
+        .decay = (real)s->weight_decay,
+    };
     o->parts = 4 * attend_pool_threads(o->team->pool);
     attend_pool_run(o->team->pool, o->parts, run_part, o);
     for (int i = 0; i < o->team->params->count; i++) attend_param_changed(o->team->params->list[i]);

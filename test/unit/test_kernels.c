@@ -126,7 +126,12 @@ CALL(gru) { (void)s; t->gru(n, f, a[0], a[1], a[2], a[3], a[4]); }
 CALL(gru_backward) { (void)s; t->gru_backward(n, f, a[0], a[1], a[2], a[3], a[4], a[5]); }
 CALL(lstm) { (void)s; t->lstm(n, f, a[0], a[1], a[2], a[3], a[4], a[5]); }
 CALL(lstm_backward) { (void)s; t->lstm_backward(n, f, a[0], a[1], a[2], a[3], a[4], a[5]); }
-CALL(adam) { UNUSED; t->adam(n, a[0], 0.5f, a[1], a[2], a[3], 0.01f, 0.9f, 0.98f, 2.0f, 3.0f, 1e-6f, 0.1f); }
+CALL(adam)
+{
+    UNUSED;
+    const adam_numbers k = { 0.5f, 0.01f, 0.9f, 0.1f, 0.98f, 0.02f, 2.0f, 3.0f, 1e-6f, 0.1f };
+    t->adam(n, &k, a[0], a[1], a[2], a[3]);
+}
 
 /* Arrays of n numbers (of 3 n, 4 n; of one): what is read, what is written, what is both. */
 #define IN(low, high)    { 1, low, high, false }

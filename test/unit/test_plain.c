@@ -194,7 +194,8 @@ static void adam(void **state)
     fill(H, -1, 1, m, me);
     fill(H, 0, 1, v, ve);
     fill(H, -1, 1, x, xe);
-    plain->adam(H, g, 0.5f, m, v, x, 0.01f, 0.9f, 0.98f, 2, 3, 1e-3f, 0.1f);
+    const adam_numbers k = { 0.5f, 0.01f, 0.9f, 0.1f, 0.98f, 0.02f, 2, 3, 1e-3f, 0.1f };
+    plain->adam(H, &k, g, m, v, x);
     for (size_t j = 0; j < H; j++) {
         const double gradient = 0.5 * ge[j];
         const double m_new = 0.9 * me[j] + 0.1 * gradient, v_new = 0.98 * ve[j] + 0.02 * gradient * gradient;
