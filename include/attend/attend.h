@@ -2,8 +2,10 @@
 #ifndef ATTEND_ATTEND_H
 #define ATTEND_ATTEND_H
 
+#include <attend/attention.h>
 #include <attend/check.h>
 #include <attend/op.h>
+#include <attend/score.h>
 #include <attend/status.h>
 #include <attend/tape.h>
 #include <attend/train.h>

@@ -219,6 +219,17 @@ attend_var *attend_use(attend_ctx *c, attend_param *p)
     return v;
 }
 
+attend_var *attend_wrap(attend_ctx *c, int rank, const int *shape, const real *data, real *grad)
+{
+    if (c->status != ATTEND_OK) return NULL;
+    attend_var *v = var_empty(c, rank, shape, true);
+    if (!v) return NULL;
+    v->value = (real *)data; /* operations write to their own results alone */
+    v->grad = grad;
+    v->needed = true;
+    return v;
+}
+
 int attend_rank(const attend_var *v)
 {
     return v->rank;
@@ -286,10 +297,15 @@ int attend_backward_from(attend_ctx *c, attend_var *from, const real *gradient)
         attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_backward: this tape was walked before; reset the context");
         return c->status;
     }
-    c->walked = true;
     real *grad = attend_grad(c, from);
     if (grad)
         for (size_t i = 0; i < from->size; i++) grad[i] += gradient[i];
+    return attend_walk(c);
+}
+
+int attend_walk(attend_ctx *c)
+{
+    c->walked = true;
     for (attend_node *node = c->tape; node && c->status == ATTEND_OK; node = node->previous) node->backward(c, node);
     c->tape = NULL;
     return c->status == ATTEND_OK ? ATTEND_OK : attend_fail(c->status, "%s", c->message);

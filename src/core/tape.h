@@ -118,6 +118,11 @@ attend_var *attend_var_2d(attend_ctx *c, int rows, int columns, bool differentia
 /* A node of `size` bytes with its backward function, on the tape. Call it last, when nothing more can fail. */
 void attend_record(attend_ctx *c, attend_node *node, attend_backward_fn backward);
 
+/* A variable on memory of the caller's; dL/dv is added to `grad` if that is not NULL. */
+attend_var *attend_wrap(attend_ctx *c, int rank, const int *shape, const real *data, real *grad);
+/* Walks the tape back; whoever calls has set the gradients it starts from. */
+int attend_walk(attend_ctx *c);
+
 /* Where to add dL/dv: zeros the first time. NULL if v is NULL or not differentiable, or memory ran out. */
 real *attend_grad(attend_ctx *c, attend_var *v);
 /* The same for a (rows, D) variable of which only these rows will be touched. */

@@ -16,14 +16,14 @@ static void row_of_panel(const real *from, size_t columns, size_t k, const real 
 }
 
 void attend_plain_packed(packed_start start, const real *bias, size_t m, size_t n, size_t k, const real *a, size_t lda,
-                         const real *b, real *c, size_t ldc)
+                         const real *b, size_t panel_stride, real *c, size_t ldc)
 {
     for (size_t j = 0; j < n; j += PANEL) {
         size_t columns = n - j < PANEL ? n - j : PANEL;
         for (size_t i = 0; i < m; i++) {
             real *row = c + i * ldc + j;
             const real *from = start == PACKED_ADD ? row : start == PACKED_BIAS ? bias + j : NULL;
-            row_of_panel(from, columns, k, a + i * lda, b + j * k, row);
+            row_of_panel(from, columns, k, a + i * lda, b + j / PANEL * panel_stride, row);
         }
     }
 }

@@ -23,7 +23,7 @@ void attend_plain_lstm_backward(size_t h, attend_activation f, const real *dh, c
                                 const real *saved, real *dgates, real *dc);
 /* plain_packed.c */
 void attend_plain_packed(packed_start start, const real *bias, size_t m, size_t n, size_t k, const real *a, size_t lda,
-                         const real *b, real *c, size_t ldc);
+                         const real *b, size_t panel_stride, real *c, size_t ldc);
 
 #ifdef VNAME /* inside vector_*.c */
 extern const attend_kernel_table VNAME(table);
@@ -61,7 +61,7 @@ void VNAME(lstm_backward)(size_t h, attend_activation f, const real *dh, const r
                           const real *saved, real *dgates, real *dc);
 /* vector_packed.c */
 void VNAME(packed)(packed_start start, const real *bias, size_t m, size_t n, size_t k, const real *a, size_t lda,
-                   const real *b, real *c, size_t ldc);
+                   const real *b, size_t panel_stride, real *c, size_t ldc);
 #endif
 
 #endif

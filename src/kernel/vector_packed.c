@@ -173,7 +173,7 @@ static void row_block(product t, size_t rows, size_t n)
 }
 
 void VNAME(packed)(packed_start start, const float *bias, size_t m, size_t n, size_t k, const float *a, size_t lda,
-                   const float *b, float *c, size_t ldc)
+                   const float *b, size_t panel_stride, float *c, size_t ldc)
 {
     /* blocks of rows of equal height, as few as their share of the second cache allows */
     size_t most = A_BLOCK / (k + 1) > M_LEAST ? A_BLOCK / (k + 1) : M_LEAST;
@@ -186,7 +186,7 @@ void VNAME(packed)(packed_start start, const float *bias, size_t m, size_t n, si
                              .a = a + row * lda,
                              .lda = lda,
                              .b = b,
-                             .panel_stride = k * PANEL,
+                             .panel_stride = panel_stride,
                              .c = c + row * ldc,
                              .ldc = ldc },
                   m - row < height ? m - row : height, n);

@@ -1,0 +1,167 @@
+/* attention.c: attention as an operation on the tape. fused.c does the work; here its arguments are checked. */
+#include <attend/attention.h>
+
+#include "attention/call.h"
+#include "op/ragged.h"
+#include <string.h>
+
+static void backward(attend_ctx *c, attend_node *node)
+{
+    attention_call *a = (attention_call *)node;
+    if (a->context->grad || (a->weights && a->weights->grad)) attention_backward(c, a);
+}
+
+/* Strides of a mask of four axes; an axis of length 1 is repeated. False: it does not fit. */
+static bool mask_strides(attend_ctx *c, const char *what, const int shape[4], const int full[4], size_t strides[4])
+{
+    size_t step = 1;
+    for (int i = 3; i >= 0; i--) {
+        if (shape[i] != 1 && shape[i] != full[i]) {
+            attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_attention: axis %d of %s is %d long and not 1 or %d", i, what,
+                            shape[i], full[i]);
+            return false;
+        }
+        strides[i] = shape[i] == 1 ? 0 : step;
+        step *= (size_t)shape[i];
+    }
+    return true;
+}
+
+static bool take_inputs(attend_ctx *c, attention_call *a, const attend_attention_inputs *in)
+{
+    const attend_attention_options *o = &a->source->options;
+    const int full[4] = { a->source->count, o->heads, a->longest_query, a->source->longest };
+    static const attend_attention_inputs nothing;
+    if (!in) in = &nothing;
+    if (in->allowed && !mask_strides(c, "the mask", in->allowed_shape, full, a->allowed_strides)) return false;
+    a->allowed = in->allowed;
+    a->advantage = in->advantage;
+    a->first_position = in->first_position;
+    if (in->bias) {
+        if (!attend_ready(c, "attend_attention", 1, in->bias)) return false;
+        if (in->bias->rank != 4) {
+            attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_attention: the bias has %d axes and not 4", in->bias->rank);
+            return false;
+        }
+        if (!mask_strides(c, "the bias", in->bias->shape, full, a->bias_strides)) return false;
+        a->bias = in->bias;
+    }
+    if (o->window == ATTEND_WINDOW_LOCAL_P) {
+        if (!in->position) attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_attention: a local-p window needs a position");
+        if (!in->position || !attend_ready(c, "attend_attention", 1, in->position)) return false;
+        if (in->position->size != (size_t)a->query->shape[0]) {
+            attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_attention: %zu positions for %d queries", in->position->size,
+                            a->query->shape[0]);
+            return false;
+        }
+        a->position = in->position;
+    }
+    if (o->score->wants_previous) {
+        a->previous = in->previous;
+        if (!a->previous) a->previous = attend_constant(c, 4, (const int[]){ full[0], 1, full[2], full[3] }, NULL);
+        if (!a->previous || !attend_ready(c, "attend_attention", 1, a->previous)) return false;
+        const int *p = a->previous->shape;
+        if (a->previous->rank != 4 || p[0] != full[0] || p[1] != 1 || p[2] != full[2] || p[3] != full[3]) {
+            char text[ATTEND_SHAPE_TEXT];
+            attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_attention: the previous weights are %s and not (%d, 1, %d, %d)",
+                            attend_shape_text(a->previous, text), full[0], full[2], full[3]);
+            return false;
+        }
+    }
+    return true;
+}
+
+static void take_options(attend_ctx *c, attention_call *a)
+{
+    const attend_attention_options *o = &a->source->options;
+    a->scale = o->scale != 0 ? o->scale : o->score->default_scale ? o->score->default_scale(a->query_width) : 1;
+    a->select = (selector){ .selection = o->selection, .estimator = o->estimator, .training = c->training,
+                            .temperature = o->temperature, .entropy_bonus = o->entropy_bonus };
+    if (o->selection == ATTEND_SELECT_HARD && c->training) a->select.random = attend_ctx_random(c);
+    if (o->dropout > 0 && c->training) {
+        a->dropout = o->dropout;
+        a->dropout_random = attend_ctx_random(c);
+    }
+}
+
+static bool is_differentiable(const attention_call *a)
+{
+    const attend_var *all[] = { a->query, a->source->keys, a->source->values, a->bias, a->position, a->previous };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i] && all[i]->differentiable) return true;
+    for (int i = 0; i < a->source->parameter_count; i++)
+        if (a->source->parameters[i]->differentiable) return true;
+    return false;
+}
+
+attend_var *attention_run(attend_ctx *c, attention_call *a, const attend_attention_inputs *inputs, attend_var *context,
+                          bool want_weights)
+{
+    const attend_attention_options *o = &a->source->options;
+    const int shape[4] = { a->source->count, o->heads, a->longest_query, a->source->longest };
+    a->context = context;
+    a->workers = a->pool ? attend_pool_threads(a->pool) : 1;
+    if (!a->context || !take_inputs(c, a, inputs)) return NULL;
+    take_options(c, a);
+    a->context->differentiable = is_differentiable(a) && c->recording;
+    a->context->needed = true;
+    if (want_weights && !a->weights) {
+        a->weights = attend_var_new(c, 4, shape, a->context->differentiable);
+        if (!a->weights) return NULL;
+        memset(a->weights->value, 0, a->weights->size * sizeof(real));
+    }
+    a->kept = attend_take(c, (size_t)shape[0] * (size_t)shape[1] * (size_t)shape[2], sizeof *a->kept);
+    if (!a->kept || !attention_forward(c, a)) return NULL;
+    if (a->context->differentiable) attend_record(c, &a->node, backward);
+    return a->context;
+}
+
+bool attention_take_query(attend_ctx *c, attention_call *a, attend_var *query, int width)
+{
+    const attend_score *score = a->source->options.score;
+    a->query = query;
+    a->query_width = width / a->source->options.heads;
+    query->needed = true;
+    if (width % a->source->options.heads != 0) {
+        attend_ctx_fail(c, ATTEND_BAD_USAGE, "attention: queries %d wide cannot be cut into %d heads", width,
+                        a->source->options.heads);
+        return false;
+    }
+    const char *why =
+        score->refuse_tile ? score->refuse_tile(a->query_width, a->source->key_width, a->source->longest) : NULL;
+    if (why) attend_ctx_fail(c, ATTEND_BAD_USAGE, "attention with score %s: %s", score->name, why);
+    return !why;
+}
+
+attend_var *attend_attention(attend_ctx *c, const attend_source *source, attend_var *query, const attend_ragged *queries,
+                             const attend_attention_inputs *inputs, attend_var **weights)
+{
+    static const char name[] = "attend_attention";
+    if (weights) *weights = NULL;
+    if (!attend_ready(c, name, 1, query)) return NULL;
+    if (!source) return attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: the source is NULL", name);
+    if (!attend_ragged_fits(c, name, queries, query)) return NULL;
+    if (queries->count != source->count)
+        return attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: queries of %d sequences for a source of %d", name,
+                               queries->count, source->count);
+    const attend_score *score = source->options.score;
+    attend_var *const *w = source->parameters;
+    attention_call *a = attend_take(c, 1, sizeof *a);
+    if (!a) return NULL;
+    *a = (attention_call){ .source = source, .longest_query = queries->longest };
+    if (score->prepare_queries) query = score->prepare_queries(c, w, query);
+    if (!query || !attention_take_query(c, a, query, query->shape[1])) return NULL;
+    const int out = source->options.heads * source->value_width;
+    a->query_rows = attention_packed_rows(query, source->options.heads, queries);
+    attend_var *context = attend_var_2d(c, queries->rows, out, false);
+    if (!context) return NULL;
+    a->context_rows = attention_packed_rows(context, source->options.heads, queries);
+    context = attention_run(c, a, inputs, context, weights != NULL);
+    if (weights) *weights = a->weights;
+    return context && score->finish ? score->finish(c, w, context) : context;
+}
+
+attend_var *attend_window_position(attend_ctx *c, attend_var *query, attend_var *wp, attend_var *vp)
+{
+    return attend_sigmoid(c, attend_linear(c, attend_tanh(c, attend_linear(c, query, wp, NULL)), vp, NULL));
+}

@@ -1,0 +1,67 @@
+/* dot_tile.c: e_ij = scale q_i.k_j     dq_i += scale sum_j de_ij k_j     dk_j += scale sum_i de_ij q_i
+ * The keys are kept packed as weights are (kernel/gemm.h), so the scores of a tile are one packed product. */
+#include "attention/dot_tile.h"
+
+#include "kernel/gemm.h"
+#include <string.h>
+
+const char *attention_dot_refuse(int query_width, int key_width, int keys)
+{
+    (void)keys;
+    return query_width == key_width ? NULL : "queries and keys must be of the same width";
+}
+
+size_t attention_dot_cache_size(int keys, int key_width)
+{
+    return attend_packed_size((size_t)key_width, (size_t)keys);
+}
+
+void attention_dot_cache(int keys, int key_width, const real *key, size_t key_stride, real *cache)
+{
+    attend_pack(true, (size_t)key_width, (size_t)keys, key, key_stride, cache);
+}
+
+/* The tile's queries, scaled. */
+size_t attention_dot_scratch(const attend_tile *t)
+{
+    return (size_t)t->queries * (size_t)t->query_width;
+}
+
+static real *scaled_queries(const attend_tile *t)
+{
+    const size_t width = (size_t)t->query_width;
+    for (int i = 0; i < t->queries; i++) {
+        real *to = t->scratch + (size_t)i * width;
+        memcpy(to, t->query + (size_t)i * t->query_stride, width * sizeof *to);
+        attend_kernel()->scale(width, (real)t->scale, to);
+    }
+    return t->scratch;
+}
+
+void attention_dot_tile(const attend_tile *t)
+{
+    const size_t width = (size_t)t->query_width;
+    const real *query = scaled_queries(t);
+    if (t->cache && t->first_key % attend_kernel()->panel == 0) {
+        attend_gemm_packed(PACKED_ZERO, NULL, (size_t)t->queries, (size_t)t->keys, width, query, width,
+                           t->cache + (size_t)t->first_key * width, t->score, t->score_stride);
+        return;
+    }
+    for (int i = 0; i < t->queries; i++)
+        for (int j = 0; j < t->keys; j++)
+            t->score[(size_t)i * t->score_stride + (size_t)j] =
+                attend_kernel()->dot(width, query + (size_t)i * width, t->key + (size_t)j * t->key_stride);
+}
+
+void attention_dot_tile_backward(const attend_tile *t, const attend_tile_gradients *g)
+{
+    const size_t width = (size_t)t->query_width, queries = (size_t)t->queries, keys = (size_t)t->keys;
+    if (g->key) { /* scale q is at hand */
+        const real *query = scaled_queries(t);
+        attend_gemm(true, false, keys, width, queries, g->score, t->score_stride, query, width, 1, g->key, t->key_stride);
+    }
+    if (!g->query) return;
+    attend_gemm(false, false, queries, width, keys, g->score, t->score_stride, t->key, t->key_stride, 0, t->scratch, width);
+    for (size_t i = 0; i < queries; i++)
+        attend_kernel()->axpy(width, (real)t->scale, t->scratch + i * width, g->query + i * t->query_stride);
+}

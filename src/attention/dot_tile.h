@@ -1,0 +1,19 @@
+/* dot_tile.h: e = scale q.k on a tile, which dot, scaled-dot, bilinear and projected scores share. */
+#ifndef ATTEND_ATTENTION_DOT_TILE_H
+#define ATTEND_ATTENTION_DOT_TILE_H
+
+#include <attend/score.h>
+
+const char *attention_dot_refuse(int query_width, int key_width, int keys);
+size_t attention_dot_cache_size(int keys, int key_width);
+void attention_dot_cache(int keys, int key_width, const attend_real *key, size_t key_stride, attend_real *cache);
+size_t attention_dot_scratch(const attend_tile *t);
+void attention_dot_tile(const attend_tile *t);
+void attention_dot_tile_backward(const attend_tile *t, const attend_tile_gradients *g);
+
+/* The members of attend_score that are the same for all of them. */
+#define ATTENTION_DOT_TILE                                                                                             \
+    .refuse_tile = attention_dot_refuse, .cache_size = attention_dot_cache_size, .cache_keys = attention_dot_cache,    \
+    .scratch_size = attention_dot_scratch, .tile = attention_dot_tile, .tile_backward = attention_dot_tile_backward
+
+#endif

@@ -1,0 +1,71 @@
+/* mask.c: what a query may see. Masks select: a hidden key's score becomes -inf whatever it was, NaN included. */
+#include "attention/call.h"
+
+#include <math.h>
+#include <string.h>
+
+static int at_most(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+static int at_least(int a, int b)
+{
+    return a > b ? a : b;
+}
+
+attention_range attention_visible(const attention_call *a, int b, int i)
+{
+    const attend_attention_options *o = &a->source->options;
+    const int keys = a->source->key_rows.lengths[b], queries = a->query_rows.lengths[b];
+    attention_range r = { 0, keys };
+    if (o->causal) r.last = at_most(keys, i + keys - queries + 1);
+    if (o->window == ATTEND_WINDOW_LOCAL_M) {
+        int at = i + a->first_position;
+        r.first = at_least(0, at - o->window_size);
+        r.last = at_most(r.last, at + o->window_size + 1);
+    } else if (o->window == ATTEND_WINDOW_LOCAL_P) {
+        /* one position a query, for all heads */
+        double at = keys * (double)a->position->value[attention_row(&a->query_rows, b, 0, i) / a->query_rows.row];
+        r.first = at_least(0, (int)ceil(at - o->window_size));
+        r.last = at_most(keys, (int)floor(at + o->window_size) + 1);
+    }
+    if (r.last < r.first) r.last = r.first;
+    return r;
+}
+
+static void cap_row(double cap, size_t n, real *e)
+{
+    const attend_kernel_table *k = attend_kernel();
+    k->scale(n, (real)(1 / cap), e);
+    k->tanh(n, e, e);
+    k->scale(n, (real)cap, e);
+}
+
+bool attention_mask_row(const attention_call *a, int b, int head, int i, int first, size_t n, real *e, real *capped)
+{
+    bool hidden = false;
+    if (a->source->options.soft_cap > 0) cap_row(a->source->options.soft_cap, n, e);
+    if (capped) memcpy(capped, e, n * sizeof *e);
+    if (a->bias) {
+        const size_t *s = a->bias_strides;
+        const real *bias = a->bias->value + (size_t)b * s[0] + (size_t)head * s[1] + (size_t)i * s[2] + (size_t)first * s[3];
+        for (size_t j = 0; j < n; j++) {
+            const real add = bias[j * s[3]];
+            const bool hide = add == (real)-INFINITY;
+            e[j] = hide ? add : e[j] + add;
+            hidden |= hide;
+        }
+    }
+    if (a->allowed) {
+        const size_t *s = a->allowed_strides;
+        const unsigned char *allowed =
+            a->allowed + (size_t)b * s[0] + (size_t)head * s[1] + (size_t)i * s[2] + (size_t)first * s[3];
+        for (size_t j = 0; j < n; j++) {
+            if (allowed[j * s[3]]) continue;
+            e[j] = (real)-INFINITY;
+            hidden = true;
+        }
+    }
+    return hidden;
+}

@@ -1,0 +1,448 @@
+/* runner.c: attention on plain arrays. Scores that use queries and keys as they are run on the arrays in place, threads sharing
+ * the heads. Scores that map rows first (additive, projected, ...) run as a model would: sequences in a fixed number of shards, each on
+ * one thread with a tape of its own, rows of padding left out. */
+#include "attention/call.h"
+
+#include "core/memory.h"
+#include "op/ragged.h"
+#include <math.h>
+#include <string.h>
+
+enum { MOST_SHARDS = 4 }; /* whatever the number of threads, so that sums come out the same */
+
+typedef struct shard {
+    attend_ctx *c;
+    int first, count; /* sequences */
+    attend_var *query, *key, *value, *bias, *position, *previous, *context, *weights;
+    attend_var *parameters[ATTEND_SCORE_PARAMETERS];
+    const int *rows; /* of the queries, packed: which row of the arrays */
+} shard;
+
+struct attend_runner {
+    attend_pool *pool;
+    attend_ctx *contexts[MOST_SHARDS];
+    shard shards[MOST_SHARDS];
+    int shard_count; /* of the last forward; 0: there was none, or backward used it up */
+    bool in_place;
+    attend_attention_options options;
+    attend_arrays arrays;
+    attend_score_parameter specs[ATTEND_SCORE_PARAMETERS];
+    int parameter_count;
+    int context_width; /* of a row of all heads */
+    real *context, *weights, *scores;
+    const real *dcontext, *dweights;
+};
+
+int attend_runner_new(attend_runner **out, int threads)
+{
+    *out = NULL;
+    attend_runner *r = attend_memory_zeroed(1, sizeof *r);
+    if (!r) return attend_fail(ATTEND_NO_MEMORY, "no memory for a runner");
+    int status = attend_pool_new(&r->pool, threads);
+    for (int i = 0; status == ATTEND_OK && i < MOST_SHARDS; i++) status = attend_ctx_new(&r->contexts[i]);
+    if (status != ATTEND_OK) {
+        attend_runner_free(r);
+        return status;
+    }
+    *out = r;
+    return ATTEND_OK;
+}
+
+void attend_runner_free(attend_runner *r)
+{
+    if (!r) return;
+    for (int i = 0; i < MOST_SHARDS; i++) attend_ctx_free(r->contexts[i]);
+    attend_pool_free(r->pool);
+    attend_memory_free(r);
+}
+
+size_t attend_runner_bytes(const attend_runner *r)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < MOST_SHARDS; i++) bytes += attend_ctx_bytes(r->contexts[i]);
+    return bytes;
+}
+
+/* ---- arguments ---- */
+
+static int lengths_fit(const char *what, const int *lengths, int batch, int most)
+{
+    for (int b = 0; lengths && b < batch; b++)
+        if (lengths[b] < 0 || lengths[b] > most)
+            return attend_fail(ATTEND_BAD_USAGE, "attention: sequence %d has %d %s, but the array holds %d", b, lengths[b],
+                               what, most);
+    return ATTEND_OK;
+}
+
+static int arrays_fit(attend_runner *r)
+{
+    const attend_arrays *a = &r->arrays;
+    if (a->batch < 0 || a->queries < 0 || a->keys < 0 || a->query_width < 1 || a->key_width < 1)
+        return attend_fail(ATTEND_BAD_USAGE, "attention: batch %d, queries %d, keys %d must not be negative, widths %d and %d not below 1",
+                           a->batch, a->queries, a->keys, a->query_width, a->key_width);
+    if (!a->value) r->arrays.value_width = a->key_width;
+    if (a->value_width < 1) return attend_fail(ATTEND_BAD_USAGE, "attention: values are %d wide", a->value_width);
+    if ((!a->query && a->batch && a->queries) || (!a->key && a->batch && a->keys))
+        return attend_fail(ATTEND_BAD_USAGE, "attention: the array of %s is NULL", a->query ? "keys" : "queries");
+    int status = lengths_fit("queries", a->query_lengths, a->batch, a->queries);
+    return status == ATTEND_OK ? lengths_fit("keys", a->key_lengths, a->batch, a->keys) : status;
+}
+
+static int parameters_fit(attend_runner *r)
+{
+    const attend_score *score = r->options.score;
+    const attend_arrays *a = &r->arrays;
+    const int heads = r->options.heads, key_heads = r->options.key_heads;
+    const attend_widths w = { .query = heads * a->query_width, .key = key_heads * a->key_width,
+                              .value = key_heads * a->value_width, .heads = heads, .key_heads = key_heads,
+                              .attention = a->attention, .longest = a->longest, .filters = a->filters,
+                              .filter_size = a->filter_size };
+    r->parameter_count = 0;
+    for (int i = 0; score->parameter && i < ATTEND_SCORE_PARAMETERS; i++) {
+        r->specs[i] = score->parameter(&w, i);
+        if (!r->specs[i].name) break;
+        if (!a->parameters || !a->parameters[i])
+            return attend_fail(ATTEND_BAD_USAGE, "attention with score %s: parameter '%s' is missing", score->name,
+                               r->specs[i].name);
+        r->parameter_count++;
+    }
+    return ATTEND_OK;
+}
+
+static bool maps_rows(const attend_score *s)
+{
+    return s->prepare_keys || s->prepare_values || s->prepare_queries || s->finish;
+}
+
+/* ---- in place ---- */
+
+static attention_rows array_rows(const attend_arrays *a, int heads, int rows, int width, const int *lengths)
+{
+    const size_t w = (size_t)width, h = (size_t)heads, t = (size_t)rows;
+    if (a->heads_first) return (attention_rows){ .sequence = h * t * w, .head = t * w, .row = w, .lengths = lengths };
+    return (attention_rows){ .sequence = t * h * w, .head = w, .row = h * w, .lengths = lengths };
+}
+
+static const int *all_of(attend_ctx *c, const int *lengths, int batch, int most)
+{
+    if (lengths) return lengths;
+    int *full = attend_take(c, (size_t)batch + 1, sizeof *full);
+    for (int b = 0; full && b < batch; b++) full[b] = most;
+    return full;
+}
+
+static attend_var *wrap(attend_ctx *c, const real *data, int b, int t, int width)
+{
+    return attend_wrap(c, 3, (const int[]){ b, t, width }, data, NULL);
+}
+
+static attend_attention_inputs extra_inputs(const attend_arrays *a, const shard *s)
+{
+    attend_attention_inputs in = { .bias = s->bias, .position = s->position, .previous = s->previous,
+                                   .first_position = a->first_position };
+    if (a->advantage) in.advantage = a->advantage + s->first;
+    if (a->allowed) {
+        memcpy(in.allowed_shape, a->allowed_shape, sizeof in.allowed_shape);
+        in.allowed = a->allowed;
+        if (in.allowed_shape[0] > 1) {
+            in.allowed += (size_t)s->first * (size_t)in.allowed_shape[1] * (size_t)in.allowed_shape[2] *
+                          (size_t)in.allowed_shape[3];
+            in.allowed_shape[0] = s->count;
+        }
+    }
+    return in;
+}
+
+/* The masks and the like as variables of this shard's sequences. */
+static void wrap_extras(attend_runner *r, shard *s)
+{
+    const attend_arrays *a = &r->arrays;
+    if (a->bias) {
+        int shape[4];
+        memcpy(shape, a->bias_shape, sizeof shape);
+        size_t skip = shape[0] > 1 ? (size_t)s->first * (size_t)shape[1] * (size_t)shape[2] * (size_t)shape[3] : 0;
+        if (shape[0] > 1) shape[0] = s->count;
+        s->bias = attend_wrap(s->c, 4, shape, a->bias + skip, NULL);
+    }
+    if (a->previous) {
+        size_t skip = (size_t)s->first * (size_t)a->queries * (size_t)a->keys;
+        s->previous = attend_wrap(s->c, 4, (const int[]){ s->count, 1, a->queries, a->keys }, a->previous + skip, NULL);
+    }
+}
+
+static void forward_in_place(attend_runner *r)
+{
+    shard *s = &r->shards[0];
+    attend_ctx *c = s->c;
+    const attend_arrays *a = &r->arrays;
+    const attend_attention_options *o = &r->options;
+    attend_source *source = attend_take(c, 1, sizeof *source);
+    attention_call *call = attend_take(c, 1, sizeof *call);
+    if (!source || !call) return;
+    s->query = wrap(c, a->query, a->batch, a->queries, o->heads * a->query_width);
+    s->key = wrap(c, a->key, a->batch, a->keys, o->key_heads * a->key_width);
+    s->value = a->value ? wrap(c, a->value, a->batch, a->keys, o->key_heads * a->value_width) : s->key;
+    s->context = wrap(c, r->context, a->batch, a->queries, o->heads * a->value_width);
+    if (a->position) s->position = wrap(c, a->position, a->batch, a->queries, 1);
+    wrap_extras(r, s);
+    const int *keys = all_of(c, a->key_lengths, a->batch, a->keys), *queries = all_of(c, a->query_lengths, a->batch, a->queries);
+    if (c->status != ATTEND_OK) return;
+
+    *source = (attend_source){ .options = *o, .parameter_count = r->parameter_count, .keys = s->key, .values = s->value,
+                               .count = a->batch, .longest = a->keys, .key_width = a->key_width,
+                               .value_width = a->value_width,
+                               .key_rows = array_rows(a, o->key_heads, a->keys, a->key_width, keys),
+                               .value_rows = array_rows(a, o->key_heads, a->keys, a->value_width, keys) };
+    for (int i = 0; i < r->parameter_count; i++) {
+        source->parameters[i] = s->parameters[i];
+        source->parameter_values[i] = a->parameters[i];
+        memcpy(source->parameter_shapes[i], r->specs[i].shape, sizeof r->specs[i].shape);
+    }
+    *call = (attention_call){ .source = source, .longest_query = a->queries, .scores = r->scores,
+                              .query_rows = array_rows(a, o->heads, a->queries, a->query_width, queries),
+                              .context_rows = array_rows(a, o->heads, a->queries, a->value_width, queries) };
+    if (r->weights) {
+        const int shape[4] = { a->batch, o->heads, a->queries, a->keys };
+        call->weights = s->weights = attend_wrap(c, 4, shape, r->weights, NULL);
+    }
+    /* a group is a sequence and a key head; a bias that several of them share is added to by one thread alone */
+    bool shared_bias = a->bias && (a->bias_shape[0] == 1 || a->bias_shape[1] < o->key_heads);
+    if (!shared_bias) call->pool = r->pool;
+    const attend_attention_inputs in = extra_inputs(a, s);
+    if (!attention_take_query(c, call, s->query, o->heads * a->query_width)) return;
+    if (!attention_source_cache(c, source, a->queries * (o->heads / o->key_heads), call->pool)) return;
+    attention_run(c, call, &in, s->context, r->weights != NULL);
+}
+
+/* ---- shard by shard ---- */
+
+/* The rows of the shard's sequences that are there, as one variable (N, width); their numbers in *rows. */
+static attend_var *packed_rows(shard *s, attend_var *whole, const int *lengths, int most, const int **rows, int *longest,
+                               const attend_ragged **sequences)
+{
+    attend_ctx *c = s->c;
+    const int *own = all_of(c, lengths ? lengths + s->first : NULL, s->count, most);
+    attend_ragged *r = own ? (attend_ragged *)attend_ragged_new(c, s->count, own) : NULL;
+    int *ids = r ? attend_take(c, (size_t)r->rows + 1, sizeof *ids) : NULL;
+    if (!ids) return NULL;
+    for (int b = 0, n = 0; b < s->count; b++)
+        for (int t = 0; t < own[b]; t++) ids[n++] = b * most + t;
+    *longest = most;
+    r->longest = most; /* weights are as wide as the arrays; nothing here walks step by step */
+    *rows = ids;
+    *sequences = r;
+    return r->rows == s->count * most ? whole : attend_gather(c, whole, ids, r->rows);
+}
+
+static attend_var *wrap_rows(shard *s, const real *data, int most, int width)
+{
+    size_t skip = (size_t)s->first * (size_t)most * (size_t)width;
+    return attend_wrap(s->c, 2, (const int[]){ s->count * most, width }, data + skip, NULL);
+}
+
+static void forward_shard(void *user, int number)
+{
+    attend_runner *r = user;
+    shard *s = &r->shards[number];
+    attend_ctx *c = s->c;
+    const attend_arrays *a = &r->arrays;
+    const attend_attention_options *o = &r->options;
+    const attend_ragged *queries = NULL, *keys = NULL;
+    const int *key_rows;
+    int longest;
+    s->query = wrap_rows(s, a->query, a->queries, o->heads * a->query_width);
+    s->key = wrap_rows(s, a->key, a->keys, o->key_heads * a->key_width);
+    s->value = a->value ? wrap_rows(s, a->value, a->keys, o->key_heads * a->value_width) : s->key;
+    if (a->position) s->position = wrap_rows(s, a->position, a->queries, 1);
+    for (int i = 0; i < r->parameter_count; i++)
+        s->parameters[i] = attend_wrap(c, r->specs[i].rank, r->specs[i].shape, a->parameters[i], NULL);
+    wrap_extras(r, s);
+    if (c->status != ATTEND_OK) return;
+
+    attend_var *query = packed_rows(s, s->query, a->query_lengths, a->queries, &s->rows, &longest, &queries);
+    attend_var *key = packed_rows(s, s->key, a->key_lengths, a->keys, &key_rows, &longest, &keys);
+    attend_var *value = key;
+    if (a->value) value = packed_rows(s, s->value, a->key_lengths, a->keys, &key_rows, &longest, &keys);
+    attend_attention_inputs in = extra_inputs(a, s);
+    if (s->position && query && queries->rows < s->count * a->queries)
+        in.position = attend_gather(c, s->position, s->rows, queries->rows);
+    const attend_source *source = attend_source_new(c, o, s->parameters, key, value, keys);
+    s->context = attend_attention(c, source, query, queries, &in, r->weights ? &s->weights : NULL);
+    if (!s->context) return;
+
+    /* results to where the caller wants them */
+    const size_t width = (size_t)s->context->shape[1];
+    real *context = r->context + (size_t)s->first * (size_t)a->queries * width;
+    for (int i = 0; i < queries->rows; i++)
+        memcpy(context + (size_t)s->rows[i] * width, s->context->value + (size_t)i * width, width * sizeof(real));
+    if (r->weights)
+        memcpy(r->weights + (size_t)s->first * (size_t)o->heads * (size_t)a->queries * (size_t)a->keys, s->weights->value,
+               s->weights->size * sizeof(real));
+}
+
+/* ---- forward ---- */
+
+/* The context's width: what `finish` makes of it, if the score has one. */
+static int context_width(const attend_runner *r)
+{
+    const attend_score *score = r->options.score;
+    int width = r->options.heads * r->arrays.value_width;
+    if (score->prepare_values || score->finish) {
+        /* the last parameter of a score that maps its context is that map, (out, in) */
+        width = r->specs[r->parameter_count - 1].shape[0];
+    }
+    return width;
+}
+
+static void shards_new(attend_runner *r)
+{
+    const int batch = r->arrays.batch;
+    r->shard_count = r->in_place || batch < 2 ? 1 : batch < MOST_SHARDS ? batch : MOST_SHARDS;
+    for (int i = 0; i < r->shard_count; i++) {
+        const int first = batch * i / r->shard_count;
+        attend_ctx *c = r->contexts[i];
+        attend_ctx_reset(c);
+        attend_ctx_set_recording(c, true);
+        attend_ctx_set_training(c, r->arrays.training);
+        attend_ctx_set_random(c, r->arrays.seed, r->arrays.stream * MOST_SHARDS + (uint64_t)i);
+        r->shards[i] = (shard){ .c = c, .first = first, .count = batch * (i + 1) / r->shard_count - first };
+    }
+}
+
+static int shards_status(attend_runner *r)
+{
+    for (int i = 0; i < r->shard_count; i++) {
+        const attend_ctx *c = r->shards[i].c;
+        if (c->status == ATTEND_OK) continue;
+        int status = attend_fail(c->status, "%s", c->message);
+        r->shard_count = 0;
+        return status;
+    }
+    return ATTEND_OK;
+}
+
+int attend_runner_forward(attend_runner *r, const attend_attention_options *options, const attend_arrays *arrays,
+                          real *context, real *weights, real *scores)
+{
+    attend_ctx *c = r->contexts[0];
+    r->shard_count = 0;
+    r->options = *options;
+    r->arrays = *arrays;
+    attend_ctx_reset(c);
+    if (!attention_options_resolve(c, &r->options)) return attend_fail(c->status, "%s", c->message);
+    int status = arrays_fit(r);
+    if (status == ATTEND_OK) status = parameters_fit(r);
+    if (status != ATTEND_OK) return status;
+    r->in_place = !maps_rows(r->options.score);
+    if (!r->in_place && arrays->heads_first && (r->options.heads > 1))
+        return attend_fail(ATTEND_BAD_USAGE, "attention with score %s maps whole rows: lay the arrays out as (B, T, H, D)",
+                           r->options.score->name);
+    if (!r->in_place && scores)
+        return attend_fail(ATTEND_BAD_USAGE, "attention with score %s gives weights, not scores", r->options.score->name);
+    r->context_width = context_width(r);
+    r->context = context, r->weights = weights, r->scores = scores;
+    const size_t area = (size_t)arrays->batch * (size_t)r->options.heads * (size_t)arrays->queries * (size_t)arrays->keys;
+    if (weights) memset(weights, 0, area * sizeof *weights);
+    for (size_t i = 0; scores && i < area; i++) scores[i] = (real)-INFINITY;
+    memset(context, 0, (size_t)arrays->batch * (size_t)arrays->queries * (size_t)r->context_width * sizeof *context);
+    shards_new(r);
+    for (int i = 0; r->in_place && i < r->parameter_count; i++)
+        r->shards[0].parameters[i] = attend_wrap(c, r->specs[i].rank, r->specs[i].shape, arrays->parameters[i], NULL);
+    if (r->in_place)
+        forward_in_place(r);
+    else
+        attend_pool_run(r->pool, r->shard_count, forward_shard, r);
+    return shards_status(r);
+}
+
+/* ---- backward ---- */
+
+/* Where a whole array's gradient goes: the caller's memory at this shard's sequences, or nowhere. */
+static void set_grad(attend_var *v, real *whole, size_t skip)
+{
+    if (!v) return;
+    v->differentiable = whole != NULL;
+    v->grad = whole ? whole + skip : NULL;
+}
+
+/* A buffer of the shard's own for a gradient that all shards share; it is added to the caller's afterwards, in order. */
+static void set_own_grad(attend_runner *r, shard *s, attend_var *v, real *whole)
+{
+    if (!v) return;
+    v->differentiable = whole != NULL;
+    v->grad = !whole ? NULL : r->in_place ? whole : attend_take_zeros(s->c, v->size);
+}
+
+static void set_gradients(attend_runner *r, shard *s, const attend_array_gradients *g)
+{
+    const attend_arrays *a = &r->arrays;
+    const attend_attention_options *o = &r->options;
+    const size_t first = (size_t)s->first, queries = (size_t)a->queries, keys = (size_t)a->keys;
+    set_grad(s->query, g->query, first * queries * (size_t)(o->heads * a->query_width));
+    set_grad(s->key, g->key, first * keys * (size_t)(o->key_heads * a->key_width));
+    if (a->value) set_grad(s->value, g->value, first * keys * (size_t)(o->key_heads * a->value_width));
+    set_grad(s->position, g->position, first * queries);
+    set_grad(s->previous, g->previous, first * queries * keys);
+    if (s->bias && a->bias_shape[0] > 1)
+        set_grad(s->bias, g->bias, first * s->bias->size / (size_t)(s->count ? s->count : 1));
+    else
+        set_own_grad(r, s, s->bias, g->bias);
+    for (int i = 0; i < r->parameter_count; i++)
+        set_own_grad(r, s, s->parameters[i], g->parameters ? g->parameters[i] : NULL);
+}
+
+/* dL/dcontext as the tape wants it: the caller's array itself, or its rows that are there. */
+static void set_output_gradients(attend_runner *r, shard *s)
+{
+    const attend_arrays *a = &r->arrays;
+    const size_t first = (size_t)s->first, width = (size_t)r->context_width;
+    const real *dcontext = r->dcontext + first * (size_t)a->queries * width;
+    if (s->weights && r->dweights)
+        s->weights->grad = (real *)r->dweights + first * (size_t)r->options.heads * (size_t)a->queries * (size_t)a->keys;
+    if (r->in_place) {
+        s->context->grad = (real *)dcontext; /* read alone */
+        return;
+    }
+    real *packed = attend_take_reals(s->c, s->context->size);
+    for (int i = 0; packed && i < s->context->shape[0]; i++)
+        memcpy(packed + (size_t)i * width, dcontext + (size_t)s->rows[i] * width, width * sizeof(real));
+    s->context->grad = packed;
+}
+
+static void backward_shard(void *user, int number)
+{
+    shard *s = &((attend_runner *)user)->shards[number];
+    if (s->c->status == ATTEND_OK) attend_walk(s->c);
+}
+
+static void add_shared(const attend_runner *r, const attend_var *v, real *whole)
+{
+    if (v && v->grad && whole && !r->in_place) attend_kernel()->add(v->size, v->grad, whole);
+}
+
+int attend_runner_backward(attend_runner *r, const real *dcontext, const real *dweights,
+                           const attend_array_gradients *gradients)
+{
+    if (r->shard_count == 0)
+        return attend_fail(ATTEND_BAD_USAGE, "attend_runner_backward: there is no forward to go back from");
+    if (dweights && !r->weights)
+        return attend_fail(ATTEND_BAD_USAGE, "attend_runner_backward: dweights, but forward was not asked for weights");
+    r->dcontext = dcontext, r->dweights = dweights;
+    for (int i = 0; i < r->shard_count; i++) {
+        set_gradients(r, &r->shards[i], gradients);
+        set_output_gradients(r, &r->shards[i]);
+    }
+    if (r->in_place)
+        backward_shard(r, 0);
+    else
+        attend_pool_run(r->pool, r->shard_count, backward_shard, r);
+    for (int i = 0; i < r->shard_count; i++) {
+        shard *s = &r->shards[i];
+        if (r->arrays.bias_shape[0] == 1) add_shared(r, s->bias, gradients->bias);
+        for (int p = 0; p < r->parameter_count; p++)
+            add_shared(r, s->parameters[p], gradients->parameters ? gradients->parameters[p] : NULL);
+    }
+    int status = shards_status(r);
+    r->shard_count = 0;
+    return status;
+}

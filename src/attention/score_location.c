@@ -1,0 +1,43 @@
+/* score_location.c: e(q, j) = row j of Wa q      (Luong et al. 2015, "location"): where to look, whatever is there. */
+#include <attend/score.h>
+
+static attend_score_parameter parameter(const attend_widths *w, int i)
+{
+    if (i > 0) return (attend_score_parameter){ 0 };
+    return (attend_score_parameter){ "wa", 2, { w->heads * w->longest, w->query } };
+}
+
+static attend_var *prepare_queries(attend_ctx *c, attend_var *const *w, attend_var *queries)
+{
+    return attend_linear(c, queries, w[0], NULL);
+}
+
+static const char *refuse_tile(int query_width, int key_width, int keys)
+{
+    (void)key_width;
+    return keys <= query_width ? NULL : "the source has more positions than the score knows (attend_widths.longest)";
+}
+
+static void tile(const attend_tile *t)
+{
+    for (int i = 0; i < t->queries; i++)
+        for (int j = 0; j < t->keys; j++)
+            t->score[(size_t)i * t->score_stride + (size_t)j] =
+                (attend_real)t->scale * t->query[(size_t)i * t->query_stride + (size_t)(t->first_key + j)];
+}
+
+static void tile_backward(const attend_tile *t, const attend_tile_gradients *g)
+{
+    for (int i = 0; g->query && i < t->queries; i++)
+        for (int j = 0; j < t->keys; j++)
+            g->query[(size_t)i * t->query_stride + (size_t)(t->first_key + j)] +=
+                (attend_real)t->scale * g->score[(size_t)i * t->score_stride + (size_t)j];
+}
+
+const attend_score attend_score_location = { .name = "location",
+                                             .formula = "row j of Wa q",
+                                             .parameter = parameter,
+                                             .prepare_queries = prepare_queries,
+                                             .refuse_tile = refuse_tile,
+                                             .tile = tile,
+                                             .tile_backward = tile_backward };

@@ -1,0 +1,121 @@
+/* score_location_sensitive.c: e(q, k_j) = u . tanh(Wq q + Wk k_j + b + Uf f_j),  f = F * previous weights
+ * (Chorowski et al. 2015): additive, and it knows where it looked a step ago. f_j has a number for each filter:
+ *     f_jc = sum_s F_cs previous[j + s - size / 2], zero outside the source. */
+#include "kernel/kernel.h"
+#include <attend/score.h>
+
+enum { WQ, WK, B, U, UF, F };
+
+static attend_score_parameter parameter(const attend_widths *w, int i)
+{
+    const int a = w->attention > 0 ? w->attention : w->query;
+    switch (i) {
+    case WQ: return (attend_score_parameter){ "wq", 2, { a, w->query } };
+    case WK: return (attend_score_parameter){ "wk", 2, { a, w->key } };
+    case B: return (attend_score_parameter){ "b", 1, { a, 0 } };
+    case U: return (attend_score_parameter){ "u", 1, { a, 0 } };
+    case UF: return (attend_score_parameter){ "uf", 2, { a, w->filters } };
+    case F: return (attend_score_parameter){ "f", 2, { w->filters, w->filter_size } };
+    default: return (attend_score_parameter){ 0 };
+    }
+}
+
+static attend_var *prepare_queries(attend_ctx *c, attend_var *const *w, attend_var *queries)
+{
+    return attend_linear(c, queries, w[WQ], NULL);
+}
+
+static attend_var *prepare_keys(attend_ctx *c, attend_var *const *w, attend_var *keys)
+{
+    return attend_linear(c, keys, w[WK], w[B]);
+}
+
+static const char *refuse_tile(int query_width, int key_width, int keys)
+{
+    (void)keys;
+    return query_width == key_width ? NULL : "Wq and Wk must lead to the same number of channels";
+}
+
+static size_t scratch_size(const attend_tile *t)
+{
+    return (size_t)(t->query_width + t->shapes[F][0]);
+}
+
+/* x = tanh(a_i + beta_j + Uf f_j), f_j in front of it in the scratch. */
+static real *pair(const attend_tile *t, int i, int j)
+{
+    const int n = t->query_width, filters = t->shapes[F][0], size = t->shapes[F][1], at = t->first_key + j;
+    const real *a = t->query + (size_t)i * t->query_stride, *beta = t->key + (size_t)j * t->key_stride;
+    const real *previous = t->previous + (size_t)i * t->previous_stride;
+    real *f = t->scratch, *x = f + filters;
+    for (int c = 0; c < filters; c++) {
+        f[c] = 0;
+        for (int s = 0; s < size; s++) {
+            int from = at + s - size / 2;
+            if (from >= 0 && from < t->all_keys) f[c] += t->parameters[F][c * size + s] * previous[from];
+        }
+    }
+    for (int l = 0; l < n; l++) {
+        x[l] = a[l] + beta[l];
+        for (int c = 0; c < filters; c++) x[l] += t->parameters[UF][l * filters + c] * f[c];
+    }
+    attend_kernel()->tanh((size_t)n, x, x);
+    return x;
+}
+
+static void tile(const attend_tile *t)
+{
+    for (int i = 0; i < t->queries; i++)
+        for (int j = 0; j < t->keys; j++)
+            t->score[(size_t)i * t->score_stride + (size_t)j] =
+                (real)t->scale * attend_kernel()->dot((size_t)t->query_width, t->parameters[U], pair(t, i, j));
+}
+
+/* dx (channels) goes back through Uf f_j: to Uf, the filters and the previous weights. */
+static void location_backward(const attend_tile *t, const attend_tile_gradients *g, int i, int j, const real *dx)
+{
+    const int filters = t->shapes[F][0], size = t->shapes[F][1], at = t->first_key + j;
+    const real *f = t->scratch, *previous = t->previous + (size_t)i * t->previous_stride;
+    real *dprevious = g->previous ? g->previous + (size_t)i * t->previous_stride : NULL;
+    for (int c = 0; c < filters; c++) {
+        real df = 0;
+        for (int l = 0; l < t->query_width; l++) {
+            df += t->parameters[UF][l * filters + c] * dx[l];
+            if (g->parameters[UF]) g->parameters[UF][l * filters + c] += dx[l] * f[c];
+        }
+        for (int s = 0; s < size; s++) {
+            int from = at + s - size / 2;
+            if (from < 0 || from >= t->all_keys) continue;
+            if (g->parameters[F]) g->parameters[F][c * size + s] += df * previous[from];
+            if (dprevious) dprevious[from] += df * t->parameters[F][c * size + s];
+        }
+    }
+}
+
+static void tile_backward(const attend_tile *t, const attend_tile_gradients *g)
+{
+    const size_t n = (size_t)t->query_width;
+    for (int i = 0; i < t->queries; i++)
+        for (int j = 0; j < t->keys; j++) {
+            const real de = (real)t->scale * g->score[(size_t)i * t->score_stride + (size_t)j];
+            if (de == 0) continue;
+            real *x = pair(t, i, j);
+            if (g->parameters[U]) attend_kernel()->axpy(n, de, x, g->parameters[U]);
+            for (size_t l = 0; l < n; l++) x[l] = de * t->parameters[U][l] * (1 - x[l] * x[l]);
+            if (g->query) attend_kernel()->add(n, x, g->query + (size_t)i * t->query_stride);
+            if (g->key) attend_kernel()->add(n, x, g->key + (size_t)j * t->key_stride);
+            location_backward(t, g, i, j, x);
+        }
+}
+
+const attend_score attend_score_location_sensitive = { .name = "location-sensitive",
+                                                       .formula = "u.tanh(Wq q + Wk k + b + Uf (F * previous weights))",
+                                                       .parameter = parameter,
+                                                       .prepare_keys = prepare_keys,
+                                                       .prepare_queries = prepare_queries,
+                                                       .refuse_tile = refuse_tile,
+                                                       .wants_previous = true,
+                                                       .in_tile = 1u << U | 1u << UF | 1u << F,
+                                                       .scratch_size = scratch_size,
+                                                       .tile = tile,
+                                                       .tile_backward = tile_backward };

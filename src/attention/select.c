@@ -1,0 +1,217 @@
+/* select.c: softmax; sparsemax (Martins, Astudillo 2016); 1.5-entmax (Peters, Niculae, Martins 2019); hard attention with the
+ * straight-through Gumbel (Jang, Gu, Poole 2017) and REINFORCE (Williams 1992; Xu et al. 2015) estimators.
+ *
+ *     soft         p = exp(e - lse)                          de = p (dp - sum p dp)
+ *     sparsemax    p = max(e - tau, 0)                        de = s (dp - sum s dp / sum s), s = 1[p > 0]
+ *     entmax-1.5   p = max(e / 2 - tau, 0)^2                  the same with s = sqrt(p)
+ *     straight     forward one-hot, argmax(e + gumbel); backward as soft, of (e + gumbel) / temperature
+ *     REINFORCE    forward one-hot, drawn from soft p; de = advantage (one-hot - p) + bonus p (log p + entropy) */
+#include "attention/select.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const selected sees_nothing = { .level = (real)INFINITY, .choice = -1 };
+
+/* ---- soft ---- */
+
+static selected soft(size_t n, real *e, real most)
+{
+    const attend_kernel_table *k = attend_kernel();
+    real sum = k->exp_sum(n, e, most, e);
+    k->scale(n, 1 / sum, e);
+    return (selected){ .level = most + (real)log((double)sum), .choice = -1 };
+}
+
+/* ---- sparse ---- */
+
+static int descending(const void *a, const void *b)
+{
+    real x = *(const real *)a, y = *(const real *)b;
+    return x < y ? 1 : x > y ? -1 : 0;
+}
+
+/* The threshold: e sorted, the largest support whose threshold its smallest member still exceeds. */
+static double threshold(attend_selection selection, size_t n, const real *sorted)
+{
+    double sum = 0, squares = 0, tau = 0;
+    for (size_t i = 0; i < n; i++) {
+        double x = (double)sorted[i], count = (double)i + 1, t;
+        if (x == -INFINITY) break; /* hidden from here on */
+        sum += x;
+        squares += x * x;
+        if (selection == ATTEND_SELECT_SPARSEMAX) {
+            t = (sum - 1) / count;
+            if (x <= t) break;
+        } else {
+            double mean = sum / count, spread = (1 - (squares - sum * mean)) / count;
+            t = mean - sqrt(spread > 0 ? spread : 0);
+            if (x < t) break;
+        }
+        tau = t;
+    }
+    return tau;
+}
+
+/* p from e moved so that its largest is 0; entmax works on half of it. */
+static void above_threshold(attend_selection selection, size_t n, real *e, real most, double tau)
+{
+    for (size_t i = 0; i < n; i++) {
+        double x = selection == ATTEND_SELECT_SPARSEMAX ? (double)(e[i] - most) - tau : (double)(e[i] - most) / 2 - tau;
+        if (!(x > 0)) x = x != x ? x : 0; /* NaN stays */
+        e[i] = (real)(selection == ATTEND_SELECT_SPARSEMAX ? x : x * x);
+    }
+}
+
+static selected sparse(attend_selection selection, size_t n, real *e, real most, real *sorted)
+{
+    for (size_t i = 0; i < n; i++) {
+        sorted[i] = e[i] - most;
+        if (selection == ATTEND_SELECT_ENTMAX15) sorted[i] /= 2;
+    }
+    qsort(sorted, n, sizeof *sorted, descending);
+    double tau = threshold(selection, n, sorted);
+    above_threshold(selection, n, e, most, tau);
+    /* kept as a threshold of e itself, so that it can be used without `most` */
+    double level = selection == ATTEND_SELECT_SPARSEMAX ? (double)most + tau : (double)most / 2 + tau;
+    return (selected){ .level = (real)level, .choice = -1 };
+}
+
+/* ---- hard ---- */
+
+static double gumbel(const attend_rng *random, uint64_t i)
+{
+    double u = attend_rng_uniform(random, i);
+    return -log(-log(u + 0x1p-34)); /* never log 0 */
+}
+
+static size_t largest(size_t n, const real *e)
+{
+    size_t best = 0;
+    for (size_t i = 1; i < n; i++)
+        if (e[i] > e[best]) best = i;
+    return best;
+}
+
+static size_t drawn(size_t n, const real *p, double u)
+{
+    double sum = 0;
+    size_t last = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (p[i] > 0) last = i;
+        sum += (double)p[i];
+        if (u < sum) return last;
+    }
+    return last; /* the weights added up to a little less than u */
+}
+
+/* (e + gumbel) / temperature in place; hidden keys stay hidden. */
+static void add_gumbel(const selector *s, size_t n, real *e, uint64_t place)
+{
+    for (size_t i = 0; i < n; i++) e[i] = (real)(((double)e[i] + gumbel(&s->random, place + i)) / s->temperature);
+}
+
+static selected hard(const selector *s, size_t n, real *e, real most, uint64_t place)
+{
+    selected kept;
+    if (s->training && s->estimator == ATTEND_STRAIGHT_THROUGH) {
+        add_gumbel(s, n, e, place);
+        kept = soft(n, e, attend_kernel()->max(n, e));
+        kept.choice = (int)largest(n, e);
+    } else {
+        kept = soft(n, e, most);
+        kept.choice = (int)(s->training ? drawn(n, e, attend_rng_uniform(&s->random, place)) : largest(n, e));
+    }
+    memset(e, 0, n * sizeof *e);
+    e[kept.choice] = 1;
+    return kept;
+}
+
+/* ---- forward ---- */
+
+selected attention_select(const selector *s, size_t n, real *e, uint64_t place, real *scratch)
+{
+    const real most = attend_kernel()->max(n, e);
+    if (most == (real)-INFINITY) {
+        memset(e, 0, n * sizeof *e);
+        return sees_nothing;
+    }
+    switch (s->selection) {
+    case ATTEND_SELECT_SPARSEMAX:
+    case ATTEND_SELECT_ENTMAX15: return sparse(s->selection, n, e, most, scratch);
+    case ATTEND_SELECT_HARD: return hard(s, n, e, most, place);
+    case ATTEND_SELECT_SOFT: break;
+    }
+    return soft(n, e, most);
+}
+
+void attention_select_again(const selector *s, size_t n, real *e, selected kept, uint64_t place)
+{
+    if (kept.level == (real)INFINITY) {
+        memset(e, 0, n * sizeof *e);
+        return;
+    }
+    if (s->selection == ATTEND_SELECT_SPARSEMAX || s->selection == ATTEND_SELECT_ENTMAX15) {
+        above_threshold(s->selection, n, e, 0, (double)kept.level);
+        return;
+    }
+    if (s->selection == ATTEND_SELECT_HARD && s->training && s->estimator == ATTEND_STRAIGHT_THROUGH)
+        add_gumbel(s, n, e, place);
+    attend_kernel()->exp_sum(n, e, kept.level, e);
+}
+
+/* ---- backward ---- */
+
+static void soft_backward(size_t n, const real *p, double factor, real *dp)
+{
+    const real mean = attend_kernel()->dot(n, p, dp);
+    for (size_t i = 0; i < n; i++) dp[i] = (real)factor * p[i] * (dp[i] - mean);
+}
+
+static void sparse_backward(bool square_root, size_t n, const real *p, real *dp)
+{
+    double weights = 0, sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        double s = p[i] > 0 ? (square_root ? sqrt((double)p[i]) : 1) : 0;
+        weights += s;
+        if (s > 0) sum += s * (double)dp[i];
+    }
+    const double mean = weights > 0 ? sum / weights : 0;
+    for (size_t i = 0; i < n; i++) {
+        double s = p[i] > 0 ? (square_root ? sqrt((double)p[i]) : 1) : 0;
+        dp[i] = s > 0 ? (real)(s * ((double)dp[i] - mean)) : 0;
+    }
+}
+
+static void reinforce_backward(const selector *s, size_t n, const real *p, selected kept, double advantage, real *dp)
+{
+    double entropy = 0;
+    for (size_t i = 0; i < n; i++)
+        if (p[i] > 0) entropy -= (double)p[i] * log((double)p[i]);
+    for (size_t i = 0; i < n; i++) {
+        double q = (double)p[i], one = (int)i == kept.choice;
+        dp[i] = (real)(advantage * (one - q));
+        if (q > 0) dp[i] += (real)(s->entropy_bonus * q * (log(q) + entropy));
+    }
+}
+
+void attention_select_backward(const selector *s, size_t n, const real *p, selected kept, double advantage, real *dp)
+{
+    if (kept.level == (real)INFINITY) {
+        memset(dp, 0, n * sizeof *dp);
+        return;
+    }
+    switch (s->selection) {
+    case ATTEND_SELECT_SOFT: soft_backward(n, p, 1, dp); return;
+    case ATTEND_SELECT_SPARSEMAX: sparse_backward(false, n, p, dp); return;
+    case ATTEND_SELECT_ENTMAX15: sparse_backward(true, n, p, dp); return;
+    case ATTEND_SELECT_HARD: break;
+    }
+    if (!s->training)
+        memset(dp, 0, n * sizeof *dp); /* argmax does not move */
+    else if (s->estimator == ATTEND_STRAIGHT_THROUGH)
+        soft_backward(n, p, 1 / s->temperature, dp);
+    else
+        reinforce_backward(s, n, p, kept, advantage, dp);
+}

@@ -1,0 +1,135 @@
+/* source.c: keys and values prepared once, for all queries that will come. */
+#include "attention/source.h"
+
+#include "op/ragged.h"
+#include <math.h>
+#include <string.h>
+
+enum { FEW_QUERIES = 8 };
+
+/* ---- options ---- */
+
+static bool refuse(attend_ctx *c, const char *why)
+{
+    attend_ctx_fail(c, ATTEND_BAD_USAGE, "attention options: %s", why);
+    return false;
+}
+
+bool attention_options_resolve(attend_ctx *c, attend_attention_options *o)
+{
+    if (!o->score) o->score = &attend_score_scaled_dot;
+    if (o->heads == 0) o->heads = 1;
+    if (o->key_heads == 0) o->key_heads = o->heads;
+    if (o->heads < 1 || o->key_heads < 1 || o->heads % o->key_heads != 0) {
+        attend_ctx_fail(c, ATTEND_BAD_USAGE, "attention options: %d heads cannot share %d key heads evenly", o->heads,
+                        o->key_heads);
+        return false;
+    }
+    if (o->window != ATTEND_WINDOW_GLOBAL && o->window_size < 1) return refuse(c, "a local window needs window_size >= 1");
+    if (o->window < ATTEND_WINDOW_GLOBAL || o->window > ATTEND_WINDOW_LOCAL_P) return refuse(c, "there is no such window");
+    if (o->selection < ATTEND_SELECT_SOFT || o->selection > ATTEND_SELECT_HARD)
+        return refuse(c, "there is no such selection");
+    if (o->window == ATTEND_WINDOW_LOCAL_P && o->causal)
+        return refuse(c, "local-p looks around a learned position, which a causal mask would cut off");
+    if (o->window == ATTEND_WINDOW_LOCAL_P && o->selection == ATTEND_SELECT_HARD)
+        return refuse(c, "hard selection takes one key, and local-p's bell would scale it: choose one of the two");
+    if (o->selection == ATTEND_SELECT_HARD && !(o->temperature > 0)) return refuse(c, "the temperature must be above 0");
+    if (o->selection == ATTEND_SELECT_HARD && o->dropout > 0)
+        return refuse(c, "dropout on hard attention would drop the one key it looks at");
+    if (!(o->dropout >= 0 && o->dropout < 1)) return refuse(c, "dropout must lie in [0, 1)");
+    if (!(o->soft_cap >= 0) || !isfinite(o->soft_cap)) return refuse(c, "the soft cap must not be negative");
+    if (!isfinite(o->scale)) return refuse(c, "the scale is not a number");
+    if (o->score->wants_previous && o->heads != 1) return refuse(c, "this score looks at the last weights of one head");
+    return true;
+}
+
+/* ---- parameters ---- */
+
+static bool parameters_fit(attend_ctx *c, attend_source *s, attend_var *const *given, const attend_var *keys,
+                           const attend_var *values)
+{
+    const attend_score *score = s->options.score;
+    const attend_widths w = { .query = 1, .key = keys->shape[1], .value = values->shape[1], .heads = s->options.heads,
+                              .key_heads = s->options.key_heads }; /* names and ranks are wanted, not shapes */
+    if (!score->parameter) return true;
+    for (int i = 0; i < ATTEND_SCORE_PARAMETERS; i++) {
+        const attend_score_parameter p = score->parameter(&w, i);
+        if (!p.name) break;
+        if (!given || !given[i] || given[i]->rank != p.rank) {
+            attend_ctx_fail(c, ATTEND_BAD_USAGE, "attention with score %s: parameter %d, '%s', is missing or not of rank %d",
+                            score->name, i, p.name, p.rank);
+            return false;
+        }
+        if (!attend_ready(c, "attend_source_new", 1, given[i])) return false;
+        s->parameters[i] = given[i];
+        s->parameter_values[i] = given[i]->value;
+        memcpy(s->parameter_shapes[i], given[i]->shape, sizeof s->parameter_shapes[i]);
+        s->parameter_count = i + 1;
+    }
+    return true;
+}
+
+/* ---- cache ---- */
+
+static void cache_group(void *user, int i)
+{
+    attend_source *s = user;
+    int b = i / s->options.key_heads, head = i % s->options.key_heads;
+    s->options.score->cache_keys(s->key_rows.lengths[b], s->key_width,
+                                 s->keys->value + attention_row(&s->key_rows, b, head, 0), s->key_rows.row,
+                                 (real *)s->cache[i]);
+}
+
+bool attention_source_cache(attend_ctx *c, attend_source *s, int queries, attend_pool *pool)
+{
+    const attend_score *score = s->options.score;
+    const int groups = s->count * s->options.key_heads;
+    if (!score->cache_keys || queries < FEW_QUERIES) return true;
+    const real **cache = attend_take(c, (size_t)groups, sizeof *cache);
+    for (int i = 0; cache && i < groups; i++)
+        cache[i] = attend_take_reals(c, score->cache_size(s->key_rows.lengths[i / s->options.key_heads], s->key_width));
+    if (c->status != ATTEND_OK) return false;
+    s->cache = cache;
+    if (pool)
+        attend_pool_run(pool, groups, cache_group, s);
+    else
+        for (int i = 0; i < groups; i++) cache_group(s, i);
+    return true;
+}
+
+/* ---- the source ---- */
+
+attention_rows attention_packed_rows(const attend_var *v, int heads, const attend_ragged *sequences)
+{
+    size_t row = (size_t)v->shape[1];
+    return (attention_rows){ .head = row / (size_t)heads, .row = row, .offsets = sequences->offsets,
+                             .lengths = sequences->lengths };
+}
+
+attend_source *attend_source_new(attend_ctx *c, const attend_attention_options *options, attend_var *const *parameters,
+                                 attend_var *keys, attend_var *values, const attend_ragged *sequences)
+{
+    static const char name[] = "attend_source_new";
+    if (!values) values = keys;
+    if (!attend_ready(c, name, 2, keys, values)) return NULL;
+    if (!attend_ragged_fits(c, name, sequences, keys) || !attend_ragged_fits(c, name, sequences, values)) return NULL;
+    attend_source *s = attend_take(c, 1, sizeof *s);
+    if (!s) return NULL;
+    *s = (attend_source){ .options = *options, .count = sequences->count, .longest = sequences->longest };
+    if (!attention_options_resolve(c, &s->options) || !parameters_fit(c, s, parameters, keys, values)) return NULL;
+
+    const attend_score *score = s->options.score;
+    s->keys = score->prepare_keys ? score->prepare_keys(c, s->parameters, keys) : keys;
+    s->values = score->prepare_values ? score->prepare_values(c, s->parameters, values) : values;
+    if (!s->keys || !s->values) return NULL;
+    int heads = s->options.key_heads;
+    if (s->keys->shape[1] % heads != 0 || s->values->shape[1] % heads != 0)
+        return attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: keys %d and values %d wide cannot be cut into %d heads", name,
+                               s->keys->shape[1], s->values->shape[1], heads);
+    s->key_width = s->keys->shape[1] / heads;
+    s->value_width = s->values->shape[1] / heads;
+    s->key_rows = attention_packed_rows(s->keys, heads, sequences);
+    s->value_rows = attention_packed_rows(s->values, heads, sequences);
+    s->keys->needed = s->values->needed = true;
+    return attention_source_cache(c, s, FEW_QUERIES, NULL) ? s : NULL;
+}
