@@ -146,7 +146,8 @@ static const struct {
 } groups[] = { { "elementary", bench_elementary },
                { "products", bench_products },
                { "cells", bench_cells },
-               { "training", bench_training } };
+               { "training", bench_training },
+               { "attention", bench_attention } };
 enum { GROUPS = sizeof groups / sizeof *groups };
 
 static int usage(FILE *to)

@@ -55,6 +55,7 @@ void bench_elementary(bench *b);
 void bench_products(bench *b);
 void bench_cells(bench *b);
 void bench_training(bench *b);
+void bench_attention(bench *b);
 
 /* Numbers in [-1, 1], 64-byte aligned; the program ends if there is no memory. */
 float *bench_numbers(size_t n);

@@ -1,5 +1,5 @@
 /* dot_tile.c: e_ij = scale q_i.k_j     dq_i += scale sum_j de_ij k_j     dk_j += scale sum_i de_ij q_i
- * The keys are kept packed as weights are (kernel/gemm.h), so the scores of a tile are one packed product. */
+ * The keys are kept packed as weights are (kernel/gemm.h), both ways: K' for the scores of a tile, K for dq. */
 #include "attention/dot_tile.h"
 
 #include "kernel/gemm.h"
@@ -13,12 +13,19 @@ const char *attention_dot_refuse(int query_width, int key_width, int keys)
 
 size_t attention_dot_cache_size(int keys, int key_width)
 {
+    return attend_packed_size((size_t)key_width, (size_t)keys) + attend_packed_size((size_t)keys, (size_t)key_width);
+}
+
+/* Where K begins behind K'. */
+static size_t second(int keys, int key_width)
+{
     return attend_packed_size((size_t)key_width, (size_t)keys);
 }
 
 void attention_dot_cache(int keys, int key_width, const real *key, size_t key_stride, real *cache)
 {
     attend_pack(true, (size_t)key_width, (size_t)keys, key, key_stride, cache);
+    attend_pack(false, (size_t)keys, (size_t)key_width, key, key_stride, cache + second(keys, key_width));
 }
 
 /* The tile's queries, scaled. */
@@ -61,7 +68,12 @@ void attention_dot_tile_backward(const attend_tile *t, const attend_tile_gradien
         attend_gemm(true, false, keys, width, queries, g->score, t->score_stride, query, width, 1, g->key, t->key_stride);
     }
     if (!g->query) return;
-    attend_gemm(false, false, queries, width, keys, g->score, t->score_stride, t->key, t->key_stride, 0, t->scratch, width);
+    if (t->cache)
+        attend_gemm_packed_rows(PACKED_ZERO, queries, width, (size_t)t->first_key, keys, (size_t)t->all_keys, g->score,
+                                t->score_stride, t->cache + second(t->all_keys, t->key_width), t->scratch, width);
+    else
+        attend_gemm(false, false, queries, width, keys, g->score, t->score_stride, t->key, t->key_stride, 0, t->scratch,
+                    width);
     for (size_t i = 0; i < queries; i++)
         attend_kernel()->axpy(width, (real)t->scale, t->scratch + i * width, g->query + i * t->query_stride);
 }

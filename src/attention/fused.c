@@ -23,11 +23,10 @@ typedef struct workspace {
     real *e, *d, *w, *capped; /* (queries, keys): scores then p; dp then de; p as it met the values; e after the cap */
     real *row;                /* (keys) */
     real *values, *values_t;  /* packed: V (keys, width), and V' (width, keys) */
-    real *transposed;         /* (keys, queries) */
-    real *rows_packed;        /* a tile's dcontext, packed */
     real *scratch;            /* of the score */
     unsigned char *keep;      /* (keys) */
     attention_range *ranges;  /* (queries) */
+    real *factors;            /* (queries): what a row's weights are still to be multiplied by */
     size_t stride;            /* of e, d, w, capped */
     int tile;                 /* queries in a tile, at most */
 } workspace;
@@ -53,6 +52,12 @@ static size_t round_up(size_t n, size_t unit)
     return (n + unit - 1) / unit * unit;
 }
 
+/* Whether the weights that met the values are other numbers than p. */
+static bool weights_differ(const attention_call *a)
+{
+    return a->dropout > 0 || a->position || a->select.selection == ATTEND_SELECT_HARD;
+}
+
 static bool workspace_new(attend_ctx *c, const attention_call *a, workspace *s, bool backward)
 {
     const attend_source *src = a->source;
@@ -67,17 +72,16 @@ static bool workspace_new(attend_ctx *c, const attention_call *a, workspace *s, 
     s->row = attend_take_reals(c, keys);
     s->keep = attend_take(c, keys, 1);
     s->ranges = attend_take(c, (size_t)tile, sizeof *s->ranges);
+    s->factors = attend_take_reals(c, (size_t)tile);
     s->values = attend_take_reals(c, attend_packed_size(keys, width));
     const attend_tile largest = { .queries = tile, .keys = src->longest, .query_width = a->query_width,
                                   .key_width = src->key_width, .shapes = src->parameter_shapes };
     if (src->options.score->scratch_size) s->scratch = attend_take_reals(c, src->options.score->scratch_size(&largest));
     if (backward) {
         s->d = attend_take_reals(c, area);
-        s->w = attend_take_reals(c, area);
+        s->w = weights_differ(a) ? attend_take_reals(c, area) : s->e;
         s->capped = src->options.soft_cap > 0 ? attend_take_reals(c, area) : NULL;
         s->values_t = attend_take_reals(c, attend_packed_size(width, keys));
-        s->transposed = attend_take_reals(c, area);
-        s->rows_packed = attend_take_reals(c, attend_packed_size((size_t)tile, width));
     }
     return c->status == ATTEND_OK;
 }
@@ -204,8 +208,15 @@ static bool weigh_row(group *g, const attend_tile *t, int i)
     bool hidden = attention_mask_row(a, g->b, t->head, query, r.first, n, e, NULL);
     const size_t index = attention_query_index(a, g->b, t->head, query);
     if (a->scores) memcpy(a->scores + index * (size_t)a->source->longest + r.first, e, n * sizeof *e);
-    a->kept[index] = attention_select(&a->select, n, e, place_of(a, g->b, t->head, query), g->s->row);
+    real factor;
+    a->kept[index] = attention_select(&a->select, n, e, place_of(a, g->b, t->head, query), g->s->row, &factor);
     zero_outside(row, t, r);
+    /* a sum of values can be scaled afterwards; the weights themselves only if somebody wants them */
+    g->s->factors[i] = factor;
+    if (factor != 1 && (a->weights || a->position || a->dropout > 0)) {
+        attend_kernel()->scale(n, factor, e);
+        g->s->factors[i] = 1;
+    }
     if (a->position) {
         bell(a, bell_position(a, g->b, query, g->keys), r.first, n, g->s->row);
         attend_kernel()->mul(n, e, g->s->row, e);
@@ -246,10 +257,13 @@ static void forward_tile(group *g, int head, int first, int count)
         attend_gemm_packed_rows(PACKED_ZERO, (size_t)count, (size_t)a->source->value_width, (size_t)t.first_key,
                                 (size_t)t.keys, (size_t)g->keys, g->s->e, g->s->stride, g->s->values, o,
                                 a->context_rows.row);
-        return;
+    } else {
+        for (int i = 0; i < count; i++)
+            context_row(g, &t, g->s->e + (size_t)i * g->s->stride, o + (size_t)i * a->context_rows.row);
     }
     for (int i = 0; i < count; i++)
-        context_row(g, &t, g->s->e + (size_t)i * g->s->stride, o + (size_t)i * a->context_rows.row);
+        if (g->s->factors[i] != 1)
+            attend_kernel()->scale((size_t)a->source->value_width, g->s->factors[i], o + (size_t)i * a->context_rows.row);
 }
 
 static void forward_group(group *g)
@@ -282,7 +296,7 @@ static bool weigh_row_again(group *g, const attend_tile *t, int i)
     if (a->select.selection == ATTEND_SELECT_HARD) {
         memset(w, 0, n * sizeof *w);
         if (kept.choice >= 0) w[kept.choice] = 1;
-    } else {
+    } else if (w != e) {
         memcpy(w, e, n * sizeof *w);
     }
     if (a->position) {

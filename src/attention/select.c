@@ -16,11 +16,10 @@ static const selected sees_nothing = { .level = (real)INFINITY, .choice = -1 };
 
 /* ---- soft ---- */
 
-static selected soft(size_t n, real *e, real most)
+static selected soft(size_t n, real *e, real most, real *factor)
 {
-    const attend_kernel_table *k = attend_kernel();
-    real sum = k->exp_sum(n, e, most, e);
-    k->scale(n, 1 / sum, e);
+    real sum = attend_kernel()->exp_sum(n, e, most, e);
+    *factor = 1 / sum;
     return (selected){ .level = most + (real)log((double)sum), .choice = -1 };
 }
 
@@ -115,13 +114,14 @@ static void add_gumbel(const selector *s, size_t n, real *e, uint64_t place)
 static selected hard(const selector *s, size_t n, real *e, real most, uint64_t place)
 {
     selected kept;
+    real factor;
     if (s->training && s->estimator == ATTEND_STRAIGHT_THROUGH) {
         add_gumbel(s, n, e, place);
-        kept = soft(n, e, attend_kernel()->max(n, e));
+        kept = soft(n, e, attend_kernel()->max(n, e), &factor);
         kept.choice = (int)largest(n, e);
     } else {
-        kept = soft(n, e, most);
-        kept.choice = (int)(s->training ? drawn(n, e, attend_rng_uniform(&s->random, place)) : largest(n, e));
+        kept = soft(n, e, most, &factor);
+        kept.choice = (int)(s->training ? drawn(n, e, attend_rng_uniform(&s->random, place) / (double)factor) : largest(n, e));
     }
     memset(e, 0, n * sizeof *e);
     e[kept.choice] = 1;
@@ -130,8 +130,9 @@ static selected hard(const selector *s, size_t n, real *e, real most, uint64_t p
 
 /* ---- forward ---- */
 
-selected attention_select(const selector *s, size_t n, real *e, uint64_t place, real *scratch)
+selected attention_select(const selector *s, size_t n, real *e, uint64_t place, real *scratch, real *factor)
 {
+    *factor = 1;
     const real most = attend_kernel()->max(n, e);
     if (most == (real)-INFINITY) {
         memset(e, 0, n * sizeof *e);
@@ -143,7 +144,7 @@ selected attention_select(const selector *s, size_t n, real *e, uint64_t place, 
     case ATTEND_SELECT_HARD: return hard(s, n, e, most, place);
     case ATTEND_SELECT_SOFT: break;
     }
-    return soft(n, e, most);
+    return soft(n, e, most, factor);
 }
 
 void attention_select_again(const selector *s, size_t n, real *e, selected kept, uint64_t place)
@@ -165,8 +166,10 @@ void attention_select_again(const selector *s, size_t n, real *e, selected kept,
 
 static void soft_backward(size_t n, const real *p, double factor, real *dp)
 {
-    const real mean = attend_kernel()->dot(n, p, dp);
-    for (size_t i = 0; i < n; i++) dp[i] = (real)factor * p[i] * (dp[i] - mean);
+    const attend_kernel_table *k = attend_kernel();
+    const real mean = k->dot(n, p, dp);
+    k->scale_shift(n, (real)factor * -mean, (real)factor, dp, dp);
+    k->mul(n, p, dp, dp);
 }
 
 static void sparse_backward(bool square_root, size_t n, const real *p, real *dp)

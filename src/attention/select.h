@@ -23,9 +23,9 @@ typedef struct selected {
     int choice; /* hard: the key, counted from the row's first; -1: none */
 } selected;
 
-/* e (n) becomes p (n). `place` numbers the row's first element among all of the call, for random numbers;
- * scratch holds n numbers. */
-selected attention_select(const selector *s, size_t n, real *e, uint64_t place, real *scratch);
+/* e (n) becomes p (n), up to a factor: p = *factor e. `place` numbers the row's first element among all of the call, for
+ * random numbers; scratch holds n numbers. */
+selected attention_select(const selector *s, size_t n, real *e, uint64_t place, real *scratch, real *factor);
 
 /* The same p again from e and what was kept: what backward works with. For hard selection this is the distribution
  * that its estimator differentiates, not the one key. */

@@ -50,7 +50,7 @@ typedef struct attend_kernel_table {
     void (*add)(size_t n, const real *x, real *y);             /* y += x */
     void (*axpy)(size_t n, real a, const real *x, real *y);    /* y += a x */
     void (*scale)(size_t n, real a, real *x);                  /* x *= a */
-    void (*mul)(size_t n, const real *a, const real *b, real *y);     /* y = a b */
+    void (*mul)(size_t n, const real *a, const real *b, real *y);     /* y = a b; y may be a or b */
     void (*mul_add)(size_t n, const real *a, const real *b, real *y); /* y += a b */
     /* y = a + scale x */
     void (*scale_shift)(size_t n, real a, real scale, const real *x, real *y); /* x and y may be the same */
