@@ -12,13 +12,13 @@ configure = cmake -S . -B $(1) -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(2) $(CMAKE_FLA
 compile = $(call configure,$(1),$(2)) && cmake --build $(1) -j $(JOBS)
 run_tests = ctest --test-dir $(1) --output-on-failure -j $(JOBS) $(CTEST_FLAGS)
 
-.PHONY: all test bench asan clang install format format-check exhaustive fuzz clean help packages-build packages-test
+.PHONY: all test bench asan clang install format format-check exhaustive clean help packages-build packages-test
 
 all: packages-build                     ## build the library
-	@$(call compile,$(BUILD),-DCMAKE_BUILD_TYPE=Release -DATTEND_TESTS=OFF)
+	@$(call compile,$(BUILD),-DCMAKE_BUILD_TYPE=Release -DATTEND_TESTS=OFF -DATTEND_WERROR=OFF)
 
 test: packages-test                     ## build everything and run every test
-	@$(call compile,$(BUILD),-DCMAKE_BUILD_TYPE=Release -DATTEND_TESTS=ON)
+	@$(call compile,$(BUILD),-DCMAKE_BUILD_TYPE=Release -DATTEND_TESTS=ON -DATTEND_WERROR=ON)
 	@$(call run_tests,$(BUILD))
 
 asan: packages-test                     ## run the tests under AddressSanitizer and UndefinedBehaviorSanitizer
@@ -31,11 +31,11 @@ clang: packages-test                    ## build everything with clang and run t
 	@$(call run_tests,$(BUILD)-clang)
 
 bench: packages-test                    ## measure against this machine's ceilings, and PyTorch where there is one
-	@$(call compile,$(BUILD),-DCMAKE_BUILD_TYPE=Release -DATTEND_TESTS=ON)
+	@$(call compile,$(BUILD),-DCMAKE_BUILD_TYPE=Release -DATTEND_TESTS=ON -DATTEND_WERROR=ON)
 	@$(BUILD)/bench/bench $(BENCH_FLAGS)
 
 exhaustive: packages-test               ## exp, tanh and sigmoid on every float there is (minutes)
-	@$(call compile,$(BUILD),-DCMAKE_BUILD_TYPE=Release -DATTEND_TESTS=ON)
+	@$(call compile,$(BUILD),-DCMAKE_BUILD_TYPE=Release -DATTEND_TESTS=ON -DATTEND_WERROR=ON)
 	@$(BUILD)/test/test_elementary --every-float
 
 install: all                            ## install under PREFIX (and DESTDIR)
@@ -50,7 +50,7 @@ format-check:
 	@git ls-files '*.c' '*.h' | xargs clang-format --dry-run --Werror
 
 clean:                                  ## remove what was built
-	@rm -rf build build-* *.log
+	@rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-clang $(BUILD).log $(BUILD)-asan.log $(BUILD)-clang.log
 
 help:                                   ## this list
 	@sed -n 's/^\([a-z-]*\):.*##  *\(.*\)/  make \1\t\2/p' Makefile | expand -t 20

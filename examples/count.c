@@ -1,6 +1,6 @@
 /* count.c: a whole program on the engine. A GRU reads 3 4 5 6 ... (each sequence starts somewhere, modulo TEN, and is of
  * its own length) and learns to say the next number.
- *     cc count.c $(pkg-config --cflags --libs --static attend) && ./a.out */
+ *     cc count.c $(pkg-config --cflags --libs attend) && ./a.out */
 #include <attend/attend.h>
 #include <stdio.h>
 

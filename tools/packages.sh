@@ -4,7 +4,15 @@
 # a sudo that asks for no password it installs what is missing; otherwise it says which command to run.
 set -eu
 list=$(dirname "$0")/../packages.txt
-wanted=$(for purpose in "$@"; do sed -n "s/^$purpose  *//p" "$list"; done)
+wanted=""
+for purpose in "$@"; do
+    packages=$(sed -n "s/^$purpose  *//p" "$list")
+    if [ -z "$packages" ]; then
+        echo "attend: packages.txt has no line '$purpose'" >&2
+        exit 2
+    fi
+    wanted="$wanted $packages"
+done
 
 if ! command -v dpkg-query >/dev/null 2>&1; then
     echo "attend: not a Debian system; please see to these yourself:" $wanted >&2
@@ -25,11 +33,11 @@ if [ "$(id -u)" = 0 ]; then
 elif command -v sudo >/dev/null 2>&1 && sudo -n true 2>/dev/null; then
     as_root="sudo"
 else
-    echo "attend: packages are missing and installing them takes an administrator. Please run:" >&2
-    echo "    sudo apt-get update && sudo apt-get install -y$missing" >&2
+    echo "attend: packages are missing and installing them takes an administrator. Please run, as root:" >&2
+    echo "    apt-get update && apt-get install -y$missing" >&2
     exit 1
 fi
 
 echo "attend: installing$missing" >&2
 $as_root apt-get update -qq
-DEBIAN_FRONTEND=noninteractive $as_root apt-get install -y -qq --no-install-recommends $missing >/dev/null
+$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null

@@ -79,7 +79,8 @@ typedef enum attend_cell_kind {
      *     n = f(Wn x + bwn + Un (r * h) + bun).          Rows of W, U: r, z, n. */
     ATTEND_CELL_GRU,
     ATTEND_CELL_GRU_RESET_BEFORE,
-    /* [i; f; o] = sigmoid(..), g = f(..),  c' = f * c + i * g,  h' = o * f(c').     Rows of W, U: i, f, g, o. */
+    /* [i; k; o] = sigmoid(..), g = f(..),  c' = k * c + i * g,  h' = o * f(c'), k what is kept (the forget gate).
+     * Rows of W, U: i, k, g, o. */
     ATTEND_CELL_LSTM
 } attend_cell_kind;
 

@@ -108,6 +108,7 @@ attend_var *attend_input(attend_ctx *c, int rank, const int *shape, const attend
 /* A parameter as a variable: no copy; its derivative goes to the context's gradients. */
 attend_var *attend_use(attend_ctx *c, attend_param *p);
 
+/* Of NULL these are 0 and NULL, so that a model need not look before its end. */
 int attend_rank(const attend_var *v);
 int attend_dim(const attend_var *v, int axis);
 size_t attend_size(const attend_var *v);

@@ -15,14 +15,16 @@ extern "C" {
 
 typedef struct attend_team attend_team;
 
-/* `threads` workers (the caller's thread is one of them) and the gradients of `params`, which must outlive it. */
+/* `threads` workers (the caller's thread is one of them) and the gradients of `params`, which must outlive it and to which no
+ * parameter may be added from now on. Large products go through CBLAS, which is told once, for the whole process, to use one
+ * thread: each shard has its own. */
 int attend_team_new(attend_team **out, attend_params *params, int threads);
 void attend_team_free(attend_team *t);
 
 /* Builds the loss of shard number `shard` in a clean context, which is recording, training and seeded. */
 typedef attend_var *(*attend_shard_fn)(attend_ctx *c, int shard, void *user);
 
-/* Gradient of the sum of the shards' losses, and that sum (in double, in shard order). Shards run in any
+/* Gradient of the sum of the shards' losses, and that sum (in double, in shard order; 0 on failure). Shards run in any
  * order and at the same time: `fn` must only read what `user` shares. On failure the message is that of the
  * failed shard with the lowest number, and the gradients are zero. */
 int attend_team_gradient(attend_team *t, int shards, attend_shard_fn fn, void *user, uint64_t seed, uint64_t update,
@@ -49,6 +51,7 @@ typedef struct attend_optimizer_options {
 
 #define ATTEND_OPTIMIZER_OPTIONS_INIT { ATTEND_ADAM, 0.0, 0.9, 0.999, 1e-8, 0.0 }
 
+/* The team must outlive every step; the two may be freed in either order. */
 int attend_optimizer_new(attend_optimizer **out, attend_team *t, const attend_optimizer_options *options);
 void attend_optimizer_free(attend_optimizer *o);
 

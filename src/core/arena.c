@@ -3,7 +3,8 @@
 #include "core/memory.h"
 #include <stdint.h>
 
-enum { ALIGNMENT = 64, FIRST_CHUNK = 1 << 20 };
+/* Chunks grow by doubling up to a point: past it, memory taken in vain would hurt more than one more chunk. */
+enum { ALIGNMENT = 64, FIRST_CHUNK = 1 << 20, LARGEST_STEP = 64 << 20 };
 
 /* A chunk's own header takes the first 64 bytes, so that what follows is aligned. */
 struct arena_chunk {
@@ -72,6 +73,7 @@ void *attend_arena_take(attend_arena *a, size_t bytes)
     }
     if (!chunk) {
         size_t size = last ? last->size * 2 : FIRST_CHUNK;
+        if (size > LARGEST_STEP) size = LARGEST_STEP;
         chunk = chunk_new(a, size > bytes ? size : bytes);
         if (!chunk) return NULL;
         if (last)

@@ -123,7 +123,7 @@ void *attend_take(attend_ctx *c, size_t count, size_t size)
     void *p = NULL;
     if (c->status != ATTEND_OK) return NULL;
     if (size == 0 || count <= SIZE_MAX / 2 / size) p = attend_arena_take(&c->arena, count * size);
-    if (!p) attend_ctx_fail(c, ATTEND_NO_MEMORY, "no memory for %zu numbers of %zu bytes", count, size);
+    if (!p) attend_ctx_fail(c, ATTEND_NO_MEMORY, "no memory for %zu bytes", count * size);
     return p;
 }
 
@@ -214,8 +214,12 @@ attend_var *attend_use(attend_ctx *c, attend_param *p)
     if (!p) return attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_use: the parameter is NULL");
     attend_var *v = var_empty(c, p->rank, p->shape, c->grads != NULL);
     if (!v) return NULL;
+    if (c->grads && (p->index >= c->grads->count || c->grads->entries[p->index].param != p))
+        return attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_use: the context's gradients are not those of the set that '%s' is in",
+                               p->name);
     v->value = p->value;
     v->param = p;
+    v->grads = c->grads;
     return v;
 }
 
@@ -232,27 +236,27 @@ attend_var *attend_wrap(attend_ctx *c, int rank, const int *shape, const real *d
 
 int attend_rank(const attend_var *v)
 {
-    return v->rank;
+    return v ? v->rank : 0;
 }
 
 int attend_dim(const attend_var *v, int axis)
 {
-    return axis >= 0 && axis < v->rank ? v->shape[axis] : 0;
+    return v && axis >= 0 && axis < v->rank ? v->shape[axis] : 0;
 }
 
 size_t attend_size(const attend_var *v)
 {
-    return v->size;
+    return v ? v->size : 0;
 }
 
 const real *attend_value(const attend_var *v)
 {
-    return v->value;
+    return v ? v->value : NULL;
 }
 
 const real *attend_gradient(const attend_var *v)
 {
-    return v->grad;
+    return v ? v->grad : NULL;
 }
 
 void attend_record(attend_ctx *c, attend_node *node, attend_backward_fn backward)
@@ -266,7 +270,7 @@ real *attend_grad(attend_ctx *c, attend_var *v)
 {
     if (!v || !v->differentiable) return NULL;
     if (v->param)
-        v->grad = attend_grads_dense(c->grads, v->param);
+        v->grad = attend_grads_dense(v->grads, v->param);
     else if (!v->grad)
         v->grad = attend_take_zeros(c, v->size);
     return v->grad;
@@ -276,7 +280,7 @@ real *attend_grad_rows(attend_ctx *c, attend_var *v, const int *rows, int n)
 {
     if (!v || !v->differentiable) return NULL;
     if (!v->param) return attend_grad(c, v);
-    return v->grad = attend_grads_rows(c->grads, v->param, rows, n);
+    return v->grad = attend_grads_rows(v->grads, v->param, rows, n);
 }
 
 int attend_backward(attend_ctx *c, attend_var *loss)
@@ -295,6 +299,12 @@ int attend_backward_from(attend_ctx *c, attend_var *from, const real *gradient)
     if (!attend_ready(c, "attend_backward", 1, from)) return attend_fail(c->status, "%s", c->message);
     if (c->walked) {
         attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_backward: this tape was walked before; reset the context");
+        return c->status;
+    }
+    if (!from->differentiable) {
+        attend_ctx_fail(c, ATTEND_BAD_USAGE,
+                        "attend_backward: there is nothing to differentiate: recording was off, or the loss depends on "
+                        "constants alone (parameters are, until attend_ctx_set_grads)");
         return c->status;
     }
     real *grad = attend_grad(c, from);

@@ -76,7 +76,8 @@ struct attend_var {
     bool differentiable;
     bool needed;         /* some operation may read its value on the way back: nobody may overwrite it */
     bool consumed;       /* its value was overwritten by the operation that used it */
-    attend_param *param; /* if it is one */
+    attend_param *param; /* if it is one, with .. */
+    attend_grads *grads; /* .. the gradients its derivative goes to */
 };
 
 /* A piece of tape: an operation puts it first in a struct of its own, which holds what backward needs. */
@@ -115,7 +116,7 @@ real *attend_take_zeros(attend_ctx *c, size_t count);
 attend_var *attend_var_new(attend_ctx *c, int rank, const int *shape, bool differentiable);
 attend_var *attend_var_2d(attend_ctx *c, int rows, int columns, bool differentiable);
 
-/* A node of `size` bytes with its backward function, on the tape. Call it last, when nothing more can fail. */
+/* Puts a node with its backward function on the tape. Call it last, when nothing more can fail. */
 void attend_record(attend_ctx *c, attend_node *node, attend_backward_fn backward);
 
 /* A variable on memory of the caller's; dL/dv is added to `grad` if that is not NULL. */

@@ -28,32 +28,32 @@ int attend_cell_gates(attend_cell_kind kind)
 
 /* ---- what the cells use ---- */
 
-const real *cell_h_before(const cell_run *r, int i, int t)
+const real *attend_cell_h_before(const cell_run *r, int i, int t)
 {
     if (t > 0) return r->y->value + cell_row(r, i, t - 1) * r->hidden;
     return r->h0->value + (size_t)r->sequences->order[i] * r->hidden;
 }
 
-const real *cell_c_before(const cell_run *r, int i, int t)
+const real *attend_cell_c_before(const cell_run *r, int i, int t)
 {
     if (t > 0) return r->cells + cell_row(r, i, t - 1) * r->hidden;
     return r->c0->value + (size_t)r->sequences->order[i] * r->hidden;
 }
 
-void cell_past(cell_run *r, int n)
+void attend_cell_past(cell_run *r, int n)
 {
     size_t h = r->hidden, wide = (size_t)r->spec->gates * h;
     attend_gemm_packed(r->bu ? PACKED_BIAS : PACKED_ZERO, r->bu ? r->bu->value : NULL, (size_t)n, wide, h, r->h, h,
                        r->u_packed[0], r->past, wide);
 }
 
-void cell_past_backward(cell_run *r, int n, packed_start start)
+void attend_cell_past_backward(cell_run *r, int n, packed_start start)
 {
     size_t h = r->hidden, wide = (size_t)r->spec->gates * h;
     attend_gemm_packed(start, NULL, (size_t)n, h, wide, r->past, wide, r->u_packed[0], r->dh, h);
 }
 
-void cell_add_output_gradient(cell_run *r, int t, int n)
+void attend_cell_add_output_gradient(cell_run *r, int t, int n)
 {
     for (int i = 0; r->y->grad && i < n; i++)
         attend_kernel()->add(r->hidden, r->y->grad + cell_row(r, i, t) * r->hidden, r->dh + (size_t)i * r->hidden);
@@ -93,13 +93,13 @@ static bool forward(attend_ctx *c, cell_run *r)
                        in, r->x->value, in, w, r->gates, (size_t)r->spec->width * h);
 
     for (int i = 0; i < r->sequences->count; i++)
-        memcpy(r->h + (size_t)i * h, cell_h_before(r, i, 0), h * sizeof(real));
+        memcpy(r->h + (size_t)i * h, attend_cell_h_before(r, i, 0), h * sizeof(real));
     for (int t = 0; t < r->sequences->longest; t++) r->spec->forward(r, t, r->sequences->active[t]);
     for (int i = 0; i < r->sequences->count; i++) {
         int sequence = r->sequences->order[i];
         memcpy(r->h_last->value + (size_t)sequence * h, r->h + (size_t)i * h, h * sizeof(real));
         if (r->spec->memory)
-            memcpy(r->c_last->value + (size_t)sequence * h, cell_c_before(r, i, r->sequences->lengths[sequence]),
+            memcpy(r->c_last->value + (size_t)sequence * h, attend_cell_c_before(r, i, r->sequences->lengths[sequence]),
                    h * sizeof(real));
     }
     return true;
@@ -135,7 +135,7 @@ static real *states_before(attend_ctx *c, const cell_run *r)
         if (length == 0) continue;
         size_t first = (size_t)r->sequences->offsets[sequence], rest = (size_t)length - 1;
         const real *y = r->y->value + first * h;
-        memcpy(states + cell_row(r, i, 0) * h, cell_h_before(r, i, 0), h * sizeof(real));
+        memcpy(states + cell_row(r, i, 0) * h, attend_cell_h_before(r, i, 0), h * sizeof(real));
         if (r->reverse)
             memcpy(states + first * h, y + h, rest * h * sizeof(real));
         else
@@ -184,7 +184,7 @@ static void sequence_backward(attend_ctx *c, attend_node *node)
     if (c->status != ATTEND_OK || !pack(c, r, false)) return;
 
     for (int t = r->sequences->longest - 1; t >= 0; t--) {
-        cell_add_output_gradient(r, t, r->sequences->active[t]);
+        attend_cell_add_output_gradient(r, t, r->sequences->active[t]);
         r->spec->backward(r, t, r->sequences->active[t]);
     }
     scatter_states(c, r, r->dh, r->h0);
@@ -201,7 +201,7 @@ static bool weights_fit(attend_ctx *c, const char *name, const attend_cell *cell
     if (!attend_ready(c, name, 2, cell->w, cell->u)) return false;
     char text[ATTEND_SHAPE_TEXT];
     const attend_var *w = cell->w, *u = cell->u;
-    if (u->rank != 2 || u->shape[0] != spec->gates * u->shape[1])
+    if (u->rank != 2 || (int64_t)u->shape[0] != (int64_t)spec->gates * u->shape[1])
         attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: u is %s and not (%d H, H)", name, attend_shape_text(u, text),
                         spec->gates);
     else if (w->rank != 2 || w->shape[0] != u->shape[0] || w->shape[1] != x->shape[1])
@@ -239,6 +239,8 @@ static attend_var *run(attend_ctx *c, const char *name, const attend_cell *cell,
 {
     const cell_spec *spec = spec_of(cell->kind);
     if (!spec) return attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: there is no cell of kind %d", name, (int)cell->kind);
+    if (cell->activation != ATTEND_TANH && cell->activation != ATTEND_RELU)
+        return attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: there is no activation %d", name, (int)cell->activation);
     if (!attend_ragged_fits(c, name, sequences, x) || !weights_fit(c, name, cell, spec, x)) return NULL;
 
     cell_run *r = attend_take(c, 1, sizeof *r);

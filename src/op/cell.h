@@ -59,14 +59,14 @@ static inline size_t cell_row(const cell_run *r, int i, int t)
 }
 
 /* h before step t: y of the row before, or the initial state. Likewise c. */
-const real *cell_h_before(const cell_run *r, int i, int t);
-const real *cell_c_before(const cell_run *r, int i, int t);
+const real *attend_cell_h_before(const cell_run *r, int i, int t);
+const real *attend_cell_c_before(const cell_run *r, int i, int t);
 
 /* past (n, G H) = h U' + bu;   dh (n, H) = (or +=) past U */
-void cell_past(cell_run *r, int n);
-void cell_past_backward(cell_run *r, int n, packed_start start);
+void attend_cell_past(cell_run *r, int n);
+void attend_cell_past_backward(cell_run *r, int n, packed_start start);
 /* dh += dy for the rows of step t: what flows in from outside. */
-void cell_add_output_gradient(cell_run *r, int t, int n);
+void attend_cell_add_output_gradient(cell_run *r, int t, int n);
 
 static inline real *cell_gates(const cell_run *r, size_t row)
 {

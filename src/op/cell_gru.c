@@ -9,7 +9,7 @@
 static void gru_forward(cell_run *r, int t, int n)
 {
     size_t h = r->hidden;
-    cell_past(r, n);
+    attend_cell_past(r, n);
     for (int i = 0; i < n; i++) {
         size_t row = cell_row(r, i, t);
         real *gates = cell_gates(r, row), *state = r->h + (size_t)i * h;
@@ -26,10 +26,10 @@ static void gru_backward(cell_run *r, int t, int n)
         real *dh = r->dh + (size_t)i * h, *dh_after = r->scratch;
         memcpy(dh_after, dh, h * sizeof(real));
         memset(dh, 0, h * sizeof(real));
-        attend_kernel()->gru_backward(h, r->activation, dh_after, cell_h_before(r, i, t), gates, gates, past, dh);
+        attend_kernel()->gru_backward(h, r->activation, dh_after, attend_cell_h_before(r, i, t), gates, gates, past, dh);
         memcpy(gates + 3 * h, past + 2 * h, h * sizeof(real));
     }
-    cell_past_backward(r, n, PACKED_ADD);
+    attend_cell_past_backward(r, n, PACKED_ADD);
 }
 
 const cell_spec attend_cell_gru = {

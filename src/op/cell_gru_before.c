@@ -2,34 +2,30 @@
  * Bahdanau et al. 2015).
  *     r, z = sigmoid(W x + bw + U h + bu)     q = r h     n = f(Wn x + bwn + Un q + bun)     h' = n + z (h - n)
  * Four blocks a row: r, z, n, q going forward; coming back dr, dz, dn replace the first three and q stays, for
- * dUn = dn' q. U meets two different inputs, so it is packed in two parts. */
+ * dUn = dn' q. U meets two different inputs, so its packed copy is used in two parts. */
 #include "op/cell.h"
+
+#include "op/packed_weights.h"
 #include <string.h>
 
 static bool pack_parts(attend_ctx *c, cell_run *r, bool transpose)
 {
-    size_t h = r->hidden;
-    for (int part = 0; part < 2; part++) {
-        size_t rows = part == 0 ? 2 * h : h, k = transpose ? h : rows, n = transpose ? rows : h;
-        real *packed = attend_take_reals(c, attend_packed_size(k, n));
+    const size_t h = r->hidden;
+    if (!transpose || 2 * h % (size_t)attend_kernel()->panel == 0) {
+        /* rows of a packed U can be used apart; so can whole panels of columns of a packed U' */
+        const real *packed = attend_var_packed(c, r->u, transpose);
+        r->u_packed[0] = packed;
+        r->u_packed[1] = packed && transpose ? packed + 2 * h * h : packed;
+        return packed != NULL;
+    }
+    for (size_t part = 0; part < 2; part++) {
+        const size_t columns = part == 0 ? 2 * h : h;
+        real *packed = attend_take_reals(c, attend_packed_size(h, columns));
         if (!packed) return false;
-        attend_pack(transpose, k, n, r->u->value + (size_t)part * 2 * h * h, h, packed);
+        attend_pack(true, h, columns, r->u->value + part * 2 * h * h, h, packed);
         r->u_packed[part] = packed;
     }
     return true;
-}
-
-static void activate(attend_activation f, size_t h, real *x)
-{
-    if (f == ATTEND_TANH)
-        attend_kernel()->tanh(h, x, x);
-    else
-        for (size_t j = 0; j < h; j++) x[j] = x[j] < 0 ? 0 : x[j];
-}
-
-static real slope(attend_activation f, real n)
-{
-    return f == ATTEND_TANH ? 1 - n * n : n > 0;
 }
 
 static void before_forward(cell_run *r, int t, int n)
@@ -50,8 +46,7 @@ static void before_forward(cell_run *r, int t, int n)
     for (int i = 0; i < n; i++) {
         size_t row = cell_row(r, i, t);
         real *gates = cell_gates(r, row), *z = gates + h, *new = gates + 2 * h, *state = r->h + (size_t)i * h;
-        k->add(h, r->past + (size_t)i * h, new);
-        activate(r->activation, h, new);
+        k->simple(h, r->activation, new, r->past + (size_t)i * h, new);
         for (size_t j = 0; j < h; j++) state[j] = new[j] + z[j] * (state[j] - new[j]);
         memcpy(r->y->value + row * h, state, h * sizeof(real));
     }
@@ -59,13 +54,15 @@ static void before_forward(cell_run *r, int t, int n)
 
 static void before_backward(cell_run *r, int t, int n)
 {
+    const attend_kernel_table *k = attend_kernel();
     const size_t h = r->hidden;
     for (int i = 0; i < n; i++) { /* dn, dz, and what flows past the gates */
         real *gates = cell_gates(r, cell_row(r, i, t)), *z = gates + h, *new = gates + 2 * h;
-        const real *old = cell_h_before(r, i, t);
+        const real *old = attend_cell_h_before(r, i, t);
         real *dh = r->dh + (size_t)i * h, *dn = r->past + (size_t)i * h;
+        for (size_t j = 0; j < h; j++) dn[j] = dh[j] * (1 - z[j]);
+        k->simple_backward(h, r->activation, dn, new, dn);
         for (size_t j = 0; j < h; j++) {
-            dn[j] = dh[j] * (1 - z[j]) * slope(r->activation, new[j]);
             real dz = dh[j] * (old[j] - new[j]) * z[j] * (1 - z[j]);
             dh[j] *= z[j];
             z[j] = dz;
@@ -73,10 +70,10 @@ static void before_backward(cell_run *r, int t, int n)
         }
     }
     /* dq = dn Un; then dr = dq h and dh += dq r */
-    attend_gemm_packed(PACKED_ZERO, NULL, (size_t)n, h, h, r->past, h, r->u_packed[1], r->scratch, h);
+    attend_gemm_packed_rows(PACKED_ZERO, (size_t)n, h, 2 * h, h, 3 * h, r->past, h, r->u_packed[1], r->scratch, h);
     for (int i = 0; i < n; i++) {
         real *gates = cell_gates(r, cell_row(r, i, t)), *past = r->past + (size_t)i * 2 * h;
-        const real *old = cell_h_before(r, i, t), *dq = r->scratch + (size_t)i * h;
+        const real *old = attend_cell_h_before(r, i, t), *dq = r->scratch + (size_t)i * h;
         real *dh = r->dh + (size_t)i * h;
         for (size_t j = 0; j < h; j++) {
             real reset = gates[j];
@@ -85,7 +82,7 @@ static void before_backward(cell_run *r, int t, int n)
         }
         memcpy(past, gates, 2 * h * sizeof(real));
     }
-    attend_gemm_packed(PACKED_ADD, NULL, (size_t)n, h, 2 * h, r->past, 2 * h, r->u_packed[0], r->dh, h);
+    attend_gemm_packed_rows(PACKED_ADD, (size_t)n, h, 0, 2 * h, 3 * h, r->past, 2 * h, r->u_packed[0], r->dh, h);
 }
 
 const cell_spec attend_cell_gru_before = {

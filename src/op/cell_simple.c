@@ -5,7 +5,7 @@
 
 static void simple_forward(cell_run *r, int t, int n)
 {
-    cell_past(r, n);
+    attend_cell_past(r, n);
     for (int i = 0; i < n; i++) {
         size_t row = cell_row(r, i, t), h = r->hidden;
         real *y = r->y->value + row * h;
@@ -22,7 +22,7 @@ static void simple_backward(cell_run *r, int t, int n)
         attend_kernel()->simple_backward(h, r->activation, r->dh + (size_t)i * h, r->y->value + row * h, past);
         memcpy(cell_gates(r, row), past, h * sizeof(real));
     }
-    cell_past_backward(r, n, PACKED_ZERO);
+    attend_cell_past_backward(r, n, PACKED_ZERO);
 }
 
 const cell_spec attend_cell_simple = {

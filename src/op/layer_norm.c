@@ -32,6 +32,7 @@ attend_var *attend_layer_norm(attend_ctx *c, attend_var *x, attend_var *gain, at
         return attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_layer_norm: gain %s and bias %s do not fit rows of %s",
                                attend_shape_text(gain, gs), attend_shape_text(bias, bs), attend_shape_text(x, xs));
     }
+    if (!(epsilon >= 0)) return attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_layer_norm: epsilon %g is negative", epsilon);
     bool differentiable = x->differentiable || gain->differentiable || bias->differentiable;
     attend_var *y = attend_var_new(c, x->rank, x->shape, differentiable);
     size_t width = gain->size, rows = width ? x->size / width : 0;

@@ -41,22 +41,22 @@ const attend_ragged *attend_ragged_new(attend_ctx *c, int count, const int *leng
 
 int attend_ragged_count(const attend_ragged *r)
 {
-    return r->count;
+    return r ? r->count : 0;
 }
 
 int attend_ragged_rows(const attend_ragged *r)
 {
-    return r->rows;
+    return r ? r->rows : 0;
 }
 
 int attend_ragged_length(const attend_ragged *r, int sequence)
 {
-    return r->lengths[sequence];
+    return r ? r->lengths[sequence] : 0;
 }
 
 int attend_ragged_offset(const attend_ragged *r, int sequence)
 {
-    return r->offsets[sequence];
+    return r ? r->offsets[sequence] : 0;
 }
 
 bool attend_ragged_fits(attend_ctx *c, const char *operation, const attend_ragged *r, const attend_var *x)

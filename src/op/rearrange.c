@@ -3,6 +3,7 @@
 #include "core/tape.h"
 #include "kernel/kernel.h"
 #include <attend/op.h>
+#include <limits.h>
 #include <string.h>
 
 /* A block of columns: part (rows, width) lies in whole (rows, stride) at column `first`. */
@@ -67,6 +68,8 @@ static attend_var *join_result(attend_ctx *c, const char *name, attend_var *cons
             return attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: part %d is %s, which does not fit the first, %s", name, i,
                                    attend_shape_text(parts[i], a), attend_shape_text(parts[0], b));
         }
+        if (parts[i]->shape[axis] > INT_MAX - shape[axis])
+            return attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: the parts are too long together", name);
         shape[axis] += parts[i]->shape[axis];
         differentiable |= parts[i]->differentiable;
     }
@@ -141,7 +144,7 @@ attend_var *attend_slice(attend_ctx *c, attend_var *a, int first, int count)
     if (!attend_ready(c, "attend_slice", 1, a)) return NULL;
     if (a->rank != 2 || first < 0 || count < 0 || count > a->shape[1] - first) {
         char text[ATTEND_SHAPE_TEXT];
-        return attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_slice: columns %d to %d of %s", first, first + count - 1,
+        return attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_slice: %d columns from column %d on of %s", count, first,
                                attend_shape_text(a, text));
     }
     attend_var *y = attend_var_2d(c, a->shape[0], count, a->differentiable);

@@ -7,6 +7,7 @@
 
 struct attend_optimizer {
     attend_team *team;
+    int count; /* parameters */
     attend_optimizer_options options;
     uint64_t steps;
     real **first, **second; /* by parameter: Adam's moments; SGD: velocity in `first`, if it has momentum */
@@ -17,7 +18,7 @@ struct attend_optimizer {
 void attend_optimizer_free(attend_optimizer *o)
 {
     if (!o) return;
-    for (int i = 0; i < o->team->params->count; i++) {
+    for (int i = 0; i < o->count; i++) {
         if (o->first) attend_memory_free(o->first[i]);
         if (o->second) attend_memory_free(o->second[i]);
     }
@@ -66,6 +67,7 @@ int attend_optimizer_new(attend_optimizer **out, attend_team *t, const attend_op
     attend_optimizer *o = attend_memory_zeroed(1, sizeof *o);
     if (!o) return attend_fail(ATTEND_NO_MEMORY, "no memory for an optimizer");
     o->team = t;
+    o->count = t->count;
     o->options = *options;
     bool adam = options->kind == ATTEND_ADAM, velocity = adam || options->momentum > 0;
     if (velocity) o->first = zeros_like(t->params);
@@ -91,7 +93,7 @@ static void sgd(const attend_optimizer *o, size_t n, const real *g, real *veloci
 static void run_part(void *user, int part)
 {
     attend_optimizer *o = user;
-    for (int i = 0; i < o->team->params->count; i++) {
+    for (int i = 0; i < o->count; i++) {
         attend_param *p = o->team->params->list[i];
         size_t first = p->size * (size_t)part / (size_t)o->parts, last = p->size * (size_t)(part + 1) / (size_t)o->parts;
         const real *g = o->team->total->entries[i].value + first;
@@ -106,6 +108,9 @@ static void run_part(void *user, int part)
 int attend_optimizer_step(attend_optimizer *o, double rate, double max_norm, double *norm)
 {
     if (!(rate >= 0)) return attend_fail(ATTEND_BAD_USAGE, "the learning rate %g is negative or not a number", rate);
+    if (o->team->params->count != o->count)
+        return attend_fail(ATTEND_BAD_USAGE, "the parameters are %d now and were %d when the team was made",
+                           o->team->params->count, o->count);
     double length = attend_team_norm(o->team);
     if (norm) *norm = length;
     if (!isfinite(length)) return ATTEND_OK;
@@ -126,6 +131,6 @@ int attend_optimizer_step(attend_optimizer *o, double rate, double max_norm, dou
     };
     o->parts = 4 * attend_pool_threads(o->team->pool);
     attend_pool_run(o->team->pool, o->parts, run_part, o);
-    for (int i = 0; i < o->team->params->count; i++) attend_param_changed(o->team->params->list[i]);
+    for (int i = 0; i < o->count; i++) attend_param_changed(o->team->params->list[i]);
     return ATTEND_OK;
 }

@@ -10,7 +10,11 @@
 #include "train/merge.h"
 #include <math.h>
 
-enum { PIECE = 1 << 16 }; /* numbers whose squares are added in one go */
+enum {
+    PIECE = 1 << 16,       /* numbers whose squares are added in one go */
+    STREAM_BITS = 20,      /* of a random stream's number that tell the shards of one update apart */
+    MOST_SHARDS = 1 << STREAM_BITS,
+};
 
 static int count_pieces(const attend_param *p)
 {
@@ -59,6 +63,7 @@ int attend_team_new(attend_team **out, attend_params *params, int threads)
     attend_team *t = attend_memory_zeroed(1, sizeof *t);
     if (!t) return attend_fail(ATTEND_NO_MEMORY, "no memory for a team");
     t->params = params;
+    t->count = params->count;
     int status = fill(t, threads);
     if (status != ATTEND_OK) {
         attend_team_free(t);
@@ -93,10 +98,10 @@ static void run_shard(void *user, int i)
     attend_ctx_set_grads(c, w->team->shard[i]);
     attend_ctx_set_recording(c, true);
     attend_ctx_set_training(c, true);
-    attend_ctx_set_random(c, w->seed, w->update << 20 | (uint64_t)(w->first + i));
+    attend_ctx_set_random(c, w->seed, w->update << STREAM_BITS | (uint64_t)(w->first + i));
     attend_var *loss = w->fn(c, w->first + i, w->user);
-    w->team->losses[i] = loss ? (double)attend_value(loss)[0] : 0;
-    attend_backward(c, loss);
+    w->team->losses[i] = loss && loss->size == 1 ? (double)loss->value[0] : 0;
+    attend_backward(c, loss); /* a failure stays in the context */
 }
 
 static void run_merge(void *user, int part)
@@ -130,6 +135,12 @@ int attend_team_gradient(attend_team *t, int shards, attend_shard_fn fn, void *u
                          double *loss)
 {
     wave w = { .team = t, .fn = fn, .user = user, .seed = seed, .update = update };
+    if (loss) *loss = 0;
+    if (shards < 0 || shards > MOST_SHARDS)
+        return attend_fail(ATTEND_BAD_USAGE, "%d shards: give a number from 0 to %d", shards, MOST_SHARDS);
+    if (t->params->count != t->count)
+        return attend_fail(ATTEND_BAD_USAGE, "the parameters are %d now and were %d when the team was made", t->params->count,
+                           t->count);
     int threads = attend_pool_threads(t->pool), status = ATTEND_OK;
     double total = 0;
     attend_grads_zero(t->total);
@@ -151,9 +162,10 @@ int attend_team_gradient(attend_team *t, int shards, attend_shard_fn fn, void *u
     if (status != ATTEND_OK) {
         attend_grads_zero(t->total);
         for (int i = 0; i < threads; i++) attend_grads_zero(t->shard[i]);
+        return status;
     }
     if (loss) *loss = total;
-    return status;
+    return ATTEND_OK;
 }
 
 /* ---- norm ---- */

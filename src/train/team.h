@@ -8,6 +8,7 @@
 
 struct attend_team {
     attend_params *params;
+    int count; /* of parameters when the team was made; no more may come */
     attend_pool *pool;
     attend_grads *total;
     attend_ctx **contexts; /* one a thread, each with .. */

@@ -184,6 +184,28 @@ static attend_var *cross_entropy_shared(attend_ctx *c, void *in)
     return attend_add(c, attend_cross_entropy(c, logits, targets, 0.1, 1, NULL), other);
 }
 
+/* logits whose own derivative needs their value and that nobody else read */
+static attend_var *cross_entropy_of_tanh(attend_ctx *c, void *in)
+{
+    attend_var *logits = attend_tanh(c, attend_linear(c, use_a(c, in), use_b(c, in), use_v(c, in)));
+    return attend_cross_entropy(c, logits, targets, 0.1, 1, NULL);
+}
+
+/* .. as that of a recurrent layer does, at every step but the last */
+static attend_var *cross_entropy_of_cell(attend_ctx *c, void *in)
+{
+    const attend_cell cell = { .kind = ATTEND_CELL_SIMPLE, .w = use_b(c, in), .u = attend_use(c, ((inputs *)in)->w) };
+    const attend_ragged *r = attend_ragged_new(c, 2, (const int[]){ 4, 2 });
+    attend_var *h = attend_cell_sequence(c, &cell, use_a(c, in), r, false, NULL);
+    return attend_cross_entropy(c, h, targets, 0.1, 1, NULL);
+}
+
+/* logits that are a parameter: it must not be overwritten */
+static attend_var *cross_entropy_of_parameter(attend_ctx *c, void *in)
+{
+    return attend_cross_entropy(c, use_a(c, in), targets, 0.1, 1, NULL);
+}
+
 /* ---- a wrong derivative must be caught ---- */
 
 typedef struct square_node {
@@ -272,7 +294,19 @@ static const op_case cases[] = {
     { "cross-entropy", cross_entropy, { 6, 3 }, { 5, 3 }, 5, 0 },
     { "cross-entropy with label smoothing", cross_entropy_smoothed, { 6, 3 }, { 5, 3 }, 5, 0 },
     { "cross-entropy of shared logits", cross_entropy_shared, { 6, 3 }, { 5, 3 }, 5, 0 },
+    { "cross-entropy of a tanh", cross_entropy_of_tanh, { 6, 3 }, { 5, 3 }, 5, 0 },
+    { "cross-entropy of a parameter", cross_entropy_of_parameter, { 6, 5 }, { 0 }, 0, 0 },
 };
+
+static void test_cross_entropy_of_a_recurrent_layer(void **state)
+{
+    (void)state;
+    attend_params *set = NULL;
+    assert_int_equal(attend_params_new(&set), ATTEND_OK);
+    inputs in = { .a = matrix(set, "a", 6, 3), .b = matrix(set, "b", 5, 3), .w = matrix(set, "u", 5, 5) };
+    assert_gradients("cross-entropy of a recurrent layer", set, cross_entropy_of_cell, &in);
+    attend_params_free(set);
+}
 
 static void test_operations(void **state)
 {
@@ -294,6 +328,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_operations),
+        cmocka_unit_test(test_cross_entropy_of_a_recurrent_layer),
         cmocka_unit_test(test_broken_derivative_is_caught),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

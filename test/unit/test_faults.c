@@ -42,6 +42,53 @@ static void refuse_each(int threads)
     printf("%ld requests refused in turn on %d thread%s\n", requests, threads, threads > 1 ? "s" : "");
 }
 
+/* Every operation once, as the README's example does: nothing is looked at before the end. */
+static int every_operation(void)
+{
+    attend_ctx *c = NULL;
+    int status = attend_ctx_new(&c);
+    if (status != ATTEND_OK) return status;
+    attend_ctx_set_training(c, true);
+    const attend_ragged *r = attend_ragged_new(c, 3, (const int[]){ 2, 0, 3 });
+    const int rows = attend_ragged_rows(r);
+    static const int ids[] = { 0, 1, 2, 1, 0 };
+    attend_var *table = attend_input(c, 2, (const int[]){ 3, 4 }, NULL);
+    attend_var *v = attend_input(c, 1, (const int[]){ 4 }, NULL);
+    attend_var *w = attend_input(c, 2, (const int[]){ 4, 4 }, NULL), *tall = attend_input(c, 2, (const int[]){ 16, 4 }, NULL);
+    attend_var *x = attend_gather(c, table, ids, rows);
+    x = attend_add(c, attend_mul(c, attend_scale(c, x, 2), x), v);
+    x = attend_layer_norm(c, attend_dropout(c, attend_dropout_shared(c, x, r, 0.2), 0.2), v, v, 1e-5);
+    x = attend_linear(c, attend_matmul(c, x, w, ATTEND_TRANSPOSE_B), w, v);
+    x = attend_relu(c, attend_sigmoid(c, attend_tanh(c, x)));
+    attend_state state = { 0 };
+    const attend_cell cell = { .kind = ATTEND_CELL_LSTM, .w = tall, .u = tall };
+    x = attend_cell_sequence(c, &cell, x, r, true, &state);
+    x = attend_stack(c, (attend_var *[]){ x, attend_cell_step(c, &cell, state.h, &state) }, 2);
+    x = attend_slice(c, attend_concat(c, (attend_var *[]){ x, x }, 2), 1, 6);
+    x = attend_reshape(c, x, 2, (const int[]){ 6, 8 });
+    static const int targets[] = { 1, -1, 3, 0, 2, 5 };
+    attend_var *loss = attend_add(c, attend_cross_entropy(c, x, targets, 0.1, 1, NULL), attend_sum(c, state.c));
+    if (!loss != (attend_ctx_status(c) != ATTEND_OK)) status = ATTEND_FAILED; /* NULL if and only if it failed */
+    if (status == ATTEND_OK) status = attend_backward(c, loss);
+    attend_ctx_free(c);
+    return status;
+}
+
+static void test_every_operation(void **state)
+{
+    (void)state;
+    attend_memory_refuse(-1);
+    assert_ok(every_operation());
+    long requests = attend_memory_requests();
+    for (long n = 1; n <= requests; n++) {
+        attend_memory_refuse(n);
+        int status = every_operation();
+        if (status != ATTEND_NO_MEMORY) fail_msg("request %ld of %ld refused, and the answer is %d", n, requests, status);
+    }
+    attend_memory_refuse(0);
+    printf("%ld requests refused in turn\n", requests);
+}
+
 static void test_one_thread(void **state)
 {
     (void)state;
@@ -56,6 +103,7 @@ static void test_two_threads(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_one_thread), cmocka_unit_test(test_two_threads) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_every_operation), cmocka_unit_test(test_one_thread),
+                                        cmocka_unit_test(test_two_threads) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

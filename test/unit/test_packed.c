@@ -95,6 +95,8 @@ static void test_tables(void **state)
     }
 }
 
+extern int openblas_get_num_threads(void) __attribute__((weak));
+
 /* The other door. */
 static void test_cblas(void **state)
 {
@@ -114,6 +116,7 @@ static void test_cblas(void **state)
                 assert_true(fabs((double)c[i * N + j] - sum) < 1e-5);
             }
     }
+    if (openblas_get_num_threads) assert_int_equal(openblas_get_num_threads(), 1); /* threads are ours */
     free(a), free(b), free(c), free(old);
 }
 

@@ -1,4 +1,5 @@
 /* Contexts and variables: what is refused and how it is said, sticky failure, mark and rewind, the tape off. */
+#include "kernel/kernel.h"
 #include "unit/unit.h"
 
 static attend_ctx *context(void)
@@ -143,7 +144,7 @@ static const struct {
     { bad_id, "attend_gather: id 3 at position 1 is not in [0, 3)" },
     { bad_negative_id, "id -1 at position 0" },
     { bad_concat, "attend_concat: part 1 is (4, 5)" },
-    { bad_slice, "columns 3 to 5 of (3, 5)" },
+    { bad_slice, "3 columns from column 3 on of (3, 5)" },
     { bad_reshape, "attend_reshape: (3, 5) and (4, 4)" },
     { bad_rank, "rank 5" },
     { bad_size, "too large" },
@@ -206,6 +207,10 @@ static void test_backward_is_refused_where_it_makes_no_sense(void **state)
     assert_ok(attend_backward(c, loss));
     assert_int_equal(attend_backward(c, loss), ATTEND_BAD_USAGE);
     assert_non_null(strstr(attend_message(), "walked before"));
+    attend_ctx_reset(c);
+    attend_ctx_set_recording(c, false);
+    assert_int_equal(attend_backward(c, attend_sum(c, zeros(c, 2, 3))), ATTEND_BAD_USAGE);
+    assert_non_null(strstr(attend_message(), "nothing to differentiate"));
     attend_ctx_free(c);
 }
 
@@ -256,6 +261,82 @@ static void test_rewind_is_refused_while_the_tape_holds_on(void **state)
     attend_ctx_free(c);
 }
 
+/* What was made after a mark is gone, its memory used again; what was made before stays. */
+static void test_rewind(void **state)
+{
+    (void)state;
+    attend_ctx *c = context();
+    attend_ctx_set_recording(c, false);
+    const attend_real numbers[] = { 1, 2, 3, 4 };
+    attend_var *kept = attend_constant(c, 1, (const int[]){ 4 }, numbers);
+    attend_mark mark = attend_ctx_mark(c);
+    attend_var *first = attend_scale(c, kept, 2);
+#ifndef ATTEND_ARENA_MALLOC
+    const attend_real *place = attend_value(first);
+#endif
+    assert_true(attend_value(first)[3] == 8);
+    attend_ctx_rewind(c, mark);
+    attend_var *second = attend_scale(c, kept, 3);
+#ifndef ATTEND_ARENA_MALLOC
+    assert_ptr_equal(attend_value(second), place);
+#endif
+    assert_true(attend_value(second)[3] == 12);
+    assert_memory_equal(attend_value(kept), numbers, sizeof numbers);
+    attend_ctx_free(c);
+}
+
+/* Accessors of nothing answer with nothing, so that a model checks once, at its end. */
+static void test_accessors_take_null(void **state)
+{
+    (void)state;
+    assert_int_equal(attend_rank(NULL), 0);
+    assert_int_equal(attend_dim(NULL, 0), 0);
+    assert_int_equal(attend_size(NULL), 0);
+    assert_null(attend_value(NULL));
+    assert_null(attend_gradient(NULL));
+    assert_int_equal(attend_ragged_count(NULL) + attend_ragged_rows(NULL) + attend_ragged_length(NULL, 0), 0);
+}
+
+/* A parameter of another set than the context's gradients belong to. */
+static void test_foreign_parameters(void **state)
+{
+    (void)state;
+    attend_params *ours = NULL, *theirs = NULL;
+    attend_param *p = NULL;
+    attend_grads *grads = NULL;
+    attend_ctx *c = context();
+    assert_ok(attend_params_new(&ours));
+    assert_ok(attend_params_new(&theirs));
+    assert_ok(attend_params_add(NULL, ours, "a", 1, (const int[]){ 2 }));
+    assert_ok(attend_params_add(&p, theirs, "b", 1, (const int[]){ 900 }));
+    assert_ok(attend_grads_new(&grads, ours));
+    attend_ctx_set_grads(c, grads);
+    assert_null(attend_use(c, p));
+    assert_non_null(strstr(attend_ctx_message(c), "the set that 'b' is in"));
+    /* gradients taken away before the walk: they go where they were to go */
+    attend_ctx_reset(c);
+    attend_var *loss = attend_sum(c, attend_use(c, attend_params_at(ours, 0)));
+    attend_ctx_set_grads(c, NULL);
+    assert_ok(attend_backward(c, loss));
+    assert_true(attend_grads_of(grads, attend_params_at(ours, 0))[1] == 1);
+    attend_ctx_free(c);
+    attend_grads_free(grads);
+    attend_params_free(ours);
+    attend_params_free(theirs);
+}
+
+/* -log p of each row that counts, 0 of the others, whatever was there before. */
+static void test_row_losses(void **state)
+{
+    (void)state;
+    attend_ctx *c = context();
+    attend_real nll[2] = { 7, 7 };
+    attend_cross_entropy(c, zeros(c, 2, 4), (const int[]){ -1, 2 }, 0.3, 1, nll);
+    assert_true(nll[0] == 0);
+    assert_true(nll[1] > (attend_real)1.386 && nll[1] < (attend_real)1.387); /* log 4 */
+    attend_ctx_free(c);
+}
+
 /* Fresh logits are overwritten in place; there is no second (N, V) array. */
 static void test_cross_entropy_holds_one_copy(void **state)
 {
@@ -298,6 +379,8 @@ static void test_dropout(void **state)
         if (stream == 1) assert_true(!same);
         if (stream == 2) assert_true(same);
     }
+    attend_var *again = attend_dropout(c, x, 0.25); /* the next use has a mask of its own */
+    assert_true(memcmp(attend_value(again), first, sizeof first) != 0);
     attend_ctx_free(c);
 }
 
@@ -326,7 +409,7 @@ static void test_parameters(void **state)
     attend_params_free(set);
 }
 
-/* A packed copy is made anew when the parameter changes, and when the kernels do. */
+/* A packed copy is made anew when the parameter changes, and when the kernels do (their panels differ). */
 static void test_packed_copies_follow_the_value(void **state)
 {
     (void)state;
@@ -342,6 +425,17 @@ static void test_packed_copies_follow_the_value(void **state)
         attend_var *y = attend_linear(c, attend_input(c, 2, (const int[]){ 1, 1 }, &one), attend_use(c, w), NULL);
         assert_true(attend_value(y)[0] == (attend_real)i);
     }
+    attend_param *tall = NULL;
+    assert_ok(attend_params_add(&tall, set, "tall", 2, (const int[]){ 40, 1 }));
+    for (int i = 0; i < 40; i++) attend_param_edit(tall)[i] = (attend_real)i;
+    attend_param_changed(tall);
+    const attend_kernel_table *before = attend_kernel();
+    for (const attend_kernel_table *const *t = attend_kernels(); *t; t++) {
+        attend_kernel_use(*t);
+        attend_var *y = attend_linear(c, attend_input(c, 2, (const int[]){ 1, 1 }, &one), attend_use(c, tall), NULL);
+        for (int i = 0; i < 40; i++) assert_true(attend_value(y)[i] == (attend_real)i);
+    }
+    attend_kernel_use(before);
     attend_ctx_free(c);
     attend_params_free(set);
 }
@@ -355,6 +449,10 @@ int main(void)
         cmocka_unit_test(test_gradients_flow_to_inputs_and_not_to_constants),
         cmocka_unit_test(test_recording_off_leaves_no_tape),
         cmocka_unit_test(test_rewind_is_refused_while_the_tape_holds_on),
+        cmocka_unit_test(test_rewind),
+        cmocka_unit_test(test_accessors_take_null),
+        cmocka_unit_test(test_foreign_parameters),
+        cmocka_unit_test(test_row_losses),
         cmocka_unit_test(test_cross_entropy_holds_one_copy),
         cmocka_unit_test(test_dropout),
         cmocka_unit_test(test_parameters),

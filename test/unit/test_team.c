@@ -89,7 +89,7 @@ static void test_threads_give_the_same_bits(void **state)
 static attend_var *failing(attend_ctx *c, int shard, void *user)
 {
     if (shard == 2 || shard == 4) {
-        attend_var *x = attend_constant(c, 2, (const int[]){ 2, shard }, NULL);
+        attend_var *x = attend_input(c, 2, (const int[]){ 2, shard }, NULL);
         return attend_sum(c, attend_matmul(c, x, x, 0)); /* (2, 4) times (2, 4) */
     }
     return language_model_loss(c, shard, user);
@@ -105,13 +105,16 @@ static void test_a_failed_shard(void **state)
     for (int threads = 1; threads <= 5; threads += 2) {
         assert_ok(attend_team_new(&team, m.params, threads));
         assert_ok(attend_team_gradient(team, 2, failing, &m, 1, 0, &loss));
-        assert_true(attend_team_norm(team) > 0);
+        double norm = attend_team_norm(team);
+        assert_true(norm > 0);
         assert_int_equal(attend_team_gradient(team, 6, failing, &m, 1, 0, &loss), ATTEND_BAD_USAGE);
         assert_non_null(strstr(attend_message(), "shard 4: attend_matmul: (2, 4) times (2, 4)"));
         assert_true(attend_team_norm(team) == 0);
+        assert_true(loss == 0);
         /* and it goes on as if nothing had been */
         assert_ok(attend_team_gradient(team, 2, failing, &m, 1, 0, &loss));
-        assert_true(attend_team_norm(team) > 0);
+        assert_true(attend_team_norm(team) == norm);
+        assert_int_equal(attend_team_gradient(team, -1, failing, &m, 1, 0, &loss), ATTEND_BAD_USAGE);
         attend_team_free(team);
     }
     language_model_free(&m);
@@ -139,6 +142,10 @@ static void test_a_gradient_that_is_not_finite_changes_nothing(void **state)
     assert_ok(attend_optimizer_step(optimizer, 0.1, 1, &norm));
     assert_true(!isfinite(norm));
     assert_true(attend_param_value(m.bias)[3] == before);
+    /* nor does it count as a step: the next is Adam's first, which moves every number by the rate */
+    assert_ok(attend_team_gradient(team, 1, not_finite, &m, 1, 0, NULL));
+    assert_ok(attend_optimizer_step(optimizer, 0.1, 0, &norm));
+    assert_true(fabs((double)(before - attend_param_value(m.bias)[3]) - 0.1) < 1e-6);
     assert_int_equal(attend_optimizer_step(optimizer, -1, 1, &norm), ATTEND_BAD_USAGE);
     options.beta1 = 1.5;
     attend_optimizer *wrong = NULL;
@@ -176,6 +183,79 @@ static void test_rows_used_alone_are_touched(void **state)
     language_model_free(&m);
 }
 
+/* The norm of a gradient that spans several pieces, dense and by rows, against a plain sum. */
+static attend_var *several_pieces(attend_ctx *c, int shard, void *user)
+{
+    attend_param **p = user;
+    static int ids[300];
+    for (int i = 0; i < 300; i++) ids[i] = (i * 37 + shard) % 300;
+    attend_var *rows = attend_gather(c, attend_use(c, p[0]), ids, 150);
+    attend_var *all = attend_use(c, p[1]);
+    return attend_add(c, attend_sum(c, attend_mul(c, rows, rows)), attend_sum(c, attend_mul(c, all, all)));
+}
+
+static void test_norm_of_a_large_gradient(void **state)
+{
+    (void)state;
+    attend_params *set = NULL;
+    attend_param *p[2];
+    attend_team *team = NULL;
+    assert_ok(attend_params_new(&set));
+    assert_ok(attend_params_add(&p[0], set, "table", 2, (const int[]){ 300, 777 }));
+    assert_ok(attend_params_add(&p[1], set, "dense", 2, (const int[]){ 150, 1000 }));
+    for (int i = 0; i < 2; i++) attend_param_fill_uniform(p[i], 1, 1);
+    assert_true(attend_param_value(p[0])[0] != attend_param_value(p[1])[0]); /* by name */
+    assert_ok(attend_team_new(&team, set, 2));
+    assert_ok(attend_team_gradient(team, 3, several_pieces, p, 1, 0, NULL));
+    double sum = 0;
+    for (int i = 0; i < 2; i++)
+        for (size_t j = 0; j < attend_param_size(p[i]); j++) {
+            double g = (double)attend_grads_of(attend_team_grads(team), p[i])[j];
+            sum += g * g;
+        }
+    assert_true(fabs(attend_team_norm(team) - sqrt(sum)) < 1e-9 * sqrt(sum));
+    attend_team_free(team);
+    attend_params_free(set);
+}
+
+/* Another update, another mask. */
+static void test_random_numbers_differ_from_update_to_update(void **state)
+{
+    (void)state;
+    language_model m = small;
+    attend_team *team = NULL;
+    double losses[3];
+    assert_ok(language_model_new(&m));
+    assert_ok(attend_team_new(&team, m.params, 1));
+    for (uint64_t i = 0; i < 3; i++)
+        assert_ok(attend_team_gradient(team, 2, language_model_loss, &m, 1, i % 2, &losses[i]));
+    assert_true(losses[0] != losses[1]);
+    assert_true(losses[0] == losses[2]);
+    attend_team_free(team);
+    language_model_free(&m);
+}
+
+/* A set that grows after the team was made is refused, wherever it would be used. */
+static void test_parameters_that_come_late(void **state)
+{
+    (void)state;
+    language_model m = small;
+    attend_team *team = NULL;
+    attend_optimizer *optimizer = NULL;
+    const attend_optimizer_options options = ATTEND_OPTIMIZER_OPTIONS_INIT;
+    assert_ok(language_model_new(&m));
+    assert_ok(attend_team_new(&team, m.params, 2));
+    assert_ok(attend_optimizer_new(&optimizer, team, &options));
+    assert_ok(attend_team_gradient(team, 2, language_model_loss, &m, 1, 0, NULL));
+    assert_ok(attend_params_add(NULL, m.params, "late", 1, (const int[]){ 3 }));
+    assert_int_equal(attend_team_gradient(team, 2, language_model_loss, &m, 1, 0, NULL), ATTEND_BAD_USAGE);
+    assert_int_equal(attend_optimizer_step(optimizer, 0.1, 0, NULL), ATTEND_BAD_USAGE);
+    assert_non_null(strstr(attend_message(), "were 7 when the team was made"));
+    attend_team_free(team);
+    attend_optimizer_free(optimizer); /* in this order too */
+    language_model_free(&m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -183,6 +263,9 @@ int main(void)
         cmocka_unit_test(test_a_failed_shard),
         cmocka_unit_test(test_a_gradient_that_is_not_finite_changes_nothing),
         cmocka_unit_test(test_rows_used_alone_are_touched),
+        cmocka_unit_test(test_norm_of_a_large_gradient),
+        cmocka_unit_test(test_random_numbers_differ_from_update_to_update),
+        cmocka_unit_test(test_parameters_that_come_late),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
