@@ -37,6 +37,8 @@ KINK = 1e-3  # no argument of a ReLU comes closer to zero: float and double must
 class Golden:
     """The tensors of one file, in the order in which they were made."""
 
+    maker = "tools/make_goldens.py (which documents the format)"
+
     def __init__(self, name, title, draw=0):
         self.name, self.title = name, title
         self.random = random.Random(f"{SEED} {name} {draw}")
@@ -75,7 +77,7 @@ class Golden:
 
     def text(self):
         lines = [f"# {self.title}",
-                 f"# Made by tools/make_goldens.py (which documents the format) with PyTorch {torch.__version__},",
+                 f"# Made by {self.maker} with PyTorch {torch.__version__},",
                  f"# float64, seed {SEED}. Do not edit."]
         for name, value in self.tensors.items():
             assert torch.isfinite(value).all(), (self.name, name)
@@ -474,15 +476,22 @@ def nearly(x, y):
         return False
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def all_goldens():
+    yield from recurrent_goldens()
+    yield from op_goldens()
+    yield optimizers()
+
+
+def main(goldens, summary):
+    """Writes or checks what `goldens` yields."""
+    parser = argparse.ArgumentParser(description=summary)
     parser.add_argument("--check", action="store_true", help="compare with the files that are there; write nothing")
     parser.add_argument("--folder", type=pathlib.Path, default=FOLDER, help="where the files are (test/golden)")
     options = parser.parse_args()
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True)
     total, wrong = 0, 0
-    for g in itertools.chain(recurrent_goldens(), op_goldens(), [optimizers()]):
+    for g in goldens:
         path, text = options.folder / f"{g.name}.golden", g.text()
         total += len(text)
         if not options.check:
@@ -497,4 +506,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(all_goldens(), __doc__.splitlines()[0]))

@@ -3,6 +3,7 @@
 #define ATTEND_ATTEND_H
 
 #include <attend/attention.h>
+#include <attend/cache.h>
 #include <attend/check.h>
 #include <attend/op.h>
 #include <attend/score.h>

@@ -8,7 +8,11 @@
 static void backward(attend_ctx *c, attend_node *node)
 {
     attention_call *a = (attention_call *)node;
-    if (a->context->grad || (a->weights && a->weights->grad)) attention_backward(c, a);
+    if (!a->context->grad && !(a->weights && a->weights->grad)) return;
+    if (a->select.selection == ATTEND_SELECT_HARD && a->select.training && a->select.estimator == ATTEND_REINFORCE && !a->advantage)
+        attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_attention: REINFORCE has no derivative without an advantage");
+    else
+        attention_backward(c, a);
 }
 
 /* Strides of a mask of four axes; an axis of length 1 is repeated. False: it does not fit. */
@@ -49,9 +53,9 @@ static bool take_inputs(attend_ctx *c, attention_call *a, const attend_attention
     if (o->window == ATTEND_WINDOW_LOCAL_P) {
         if (!in->position) attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_attention: a local-p window needs a position");
         if (!in->position || !attend_ready(c, "attend_attention", 1, in->position)) return false;
-        if (in->position->size != (size_t)a->query->shape[0]) {
-            attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_attention: %zu positions for %d queries", in->position->size,
-                            a->query->shape[0]);
+        const size_t rows = a->query_rows.offsets ? (size_t)a->query->shape[0] : (size_t)full[0] * (size_t)full[2];
+        if (in->position->size != rows) {
+            attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_attention: %zu positions for %zu queries", in->position->size, rows);
             return false;
         }
         a->position = in->position;

@@ -1,5 +1,5 @@
-/* cache.c: keys and values that grow row by row. A sequence's rows lie together, head beside head, with room behind them: a step
- * writes one row a sequence and moves nothing. */
+/* cache.c: keys and values that grow row by row. A sequence's rows lie together, head beside head, with room behind
+ * them: a step writes one row a sequence and moves nothing. */
 #include <attend/cache.h>
 
 #include "core/memory.h"
@@ -37,9 +37,9 @@ static void store_free(store *s)
 /* sequences * room * row numbers; NULL: there is no such memory. */
 static attend_real *numbers_new(int sequences, int room, size_t row)
 {
-    const size_t rows = (size_t)sequences * (size_t)room; /* below 2^62 */
-    if (rows > SIZE_MAX / sizeof(attend_real) / row) return NULL;
-    return attend_memory_aligned(rows * row * sizeof(attend_real));
+    const size_t most = SIZE_MAX / sizeof(attend_real) / row;
+    if (sequences > 0 && (size_t)room > most / (size_t)sequences) return NULL;
+    return attend_memory_aligned((size_t)sequences * (size_t)room * row * sizeof(attend_real));
 }
 
 static int store_new(store *out, const attend_cache *c, int sequences, int room)
@@ -50,8 +50,9 @@ static int store_new(store *out, const attend_cache *c, int sequences, int room)
     s.lengths = attend_memory_zeroed((size_t)sequences, sizeof *s.lengths);
     if (!s.key || (c->value_row && !s.value) || !s.lengths) {
         store_free(&s);
-        return attend_fail(ATTEND_NO_MEMORY, "no memory for a cache of %d sequences of %d keys and values, %zu and %zu wide",
-                           sequences, room, c->key_row, c->value_row);
+        return attend_fail(ATTEND_NO_MEMORY,
+                           "no memory for a cache of %d sequences of %d keys and values, %zu and %zu wide", sequences,
+                           room, c->key_row, c->value_row);
     }
     *out = s;
     return ATTEND_OK;
@@ -84,10 +85,12 @@ int attend_cache_new(attend_cache **out, int batch, int key_heads, int key_width
 {
     *out = NULL;
     if (batch < 0 || key_heads < 1 || key_width < 1 || value_width < 0)
-        return attend_fail(ATTEND_BAD_USAGE, "attend_cache_new: a batch of %d, %d heads, keys %d and values %d wide make no cache",
-                           batch, key_heads, key_width, value_width);
+        return attend_fail(ATTEND_BAD_USAGE,
+                           "attend_cache_new: a batch of %d, %d heads, keys %d and values %d wide make no cache", batch,
+                           key_heads, key_width, value_width);
     if (key_width > INT_MAX / key_heads || value_width > INT_MAX / key_heads)
-        return attend_fail(ATTEND_BAD_USAGE, "attend_cache_new: %d heads of keys %d and values %d wide make rows that are too long",
+        return attend_fail(ATTEND_BAD_USAGE,
+                           "attend_cache_new: %d heads of keys %d and values %d wide make rows that are too long",
                            key_heads, key_width, value_width);
     attend_cache *c = attend_memory_zeroed(1, sizeof *c);
     if (!c) return attend_fail(ATTEND_NO_MEMORY, "no memory for a cache");
@@ -149,7 +152,8 @@ int attend_cache_reserve(attend_cache *c, int rows)
 }
 
 /* `rows` rows of every sequence go behind those that are there. */
-static void write_rows(const attend_cache *c, int rows, int width, const attend_real *from, bool heads_first, attend_real *to)
+static void write_rows(const attend_cache *c, int rows, int width, const attend_real *from, bool heads_first,
+                       attend_real *to)
 {
     const size_t w = (size_t)width, heads = (size_t)c->key_heads, n = (size_t)rows;
     for (size_t b = 0; b < (size_t)c->batch; b++, from += n * heads * w) {
@@ -164,10 +168,7 @@ int attend_cache_append(attend_cache *c, int rows, const attend_real *key, const
 {
     if (rows < 0 || rows > INT_MAX - c->length)
         return attend_fail(ATTEND_BAD_USAGE, "attend_cache_append: %d rows cannot follow %d", rows, c->length);
-    if (rows == 0 || c->batch == 0) {
-        set_length(c, c->length + rows);
-        return ATTEND_OK;
-    }
+    if (rows == 0) return ATTEND_OK;
     if (!key || (!value && c->value_row))
         return attend_fail(ATTEND_BAD_USAGE, "attend_cache_append: the array of %s is NULL", key ? "values" : "keys");
     const int length = c->length + rows, room = c->now.room;
@@ -191,8 +192,9 @@ int attend_cache_reorder(attend_cache *c, const int *from, int batch)
     bool same = batch == c->batch;
     for (int b = 0; b < batch; b++) {
         if (from[b] < 0 || from[b] >= c->batch)
-            return attend_fail(ATTEND_BAD_USAGE, "attend_cache_reorder: sequence %d shall be a copy of %d, but there are %d", b,
-                               from[b], c->batch);
+            return attend_fail(ATTEND_BAD_USAGE,
+                               "attend_cache_reorder: sequence %d shall be a copy of %d, but there are %d", b, from[b],
+                               c->batch);
         same = same && from[b] == b;
     }
     if (same) return ATTEND_OK;

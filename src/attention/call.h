@@ -44,7 +44,14 @@ static inline size_t attention_query_index(const attention_call *a, int b, int h
     return ((size_t)b * (size_t)a->source->options.heads + (size_t)head) * (size_t)a->longest_query + (size_t)i;
 }
 
-/* The range of query i of sequence b. */
+/* Number of a query among the positions of local-p: one a query, for all heads. */
+static inline size_t attention_position_index(const attention_call *a, int b, int i)
+{
+    const int *offsets = a->query_rows.offsets;
+    return (offsets ? (size_t)offsets[b] : (size_t)b * (size_t)a->longest_query) + (size_t)i;
+}
+
+/* The range of query i of sequence b: 0 <= first <= last <= its keys. */
 attention_range attention_visible(const attention_call *a, int b, int i);
 /* Cap, bias and hidden keys for one row of scores e (n), whose first is key `first`: in place. `capped`, if not NULL, receives
  * e after the cap and before the bias. Returns whether a key was hidden. */

@@ -161,7 +161,7 @@ static attend_tile tile_of(const group *g, int head, int first, int count)
 /* w_j = p_j exp(-(j - pos)^2 / 2 sigma^2): the bell of local-p over keys [first, first + n). */
 static double bell_position(const attention_call *a, int b, int i, int keys)
 {
-    return keys * (double)a->position->value[attention_row(&a->query_rows, b, 0, i) / a->query_rows.row];
+    return keys * (double)a->position->value[attention_position_index(a, b, i)];
 }
 
 static void bell(const attention_call *a, double at, int first, size_t n, real *values)
@@ -357,7 +357,7 @@ static void weights_gradient(group *g, const attend_tile *t, int i, real *dposit
         sum += (double)d[j] * (double)p[j] * (double)g->s->row[j] * (r.first + (double)j - center) / (sigma * sigma);
         d[j] *= g->s->row[j];
     }
-    if (dposition) dposition[attention_row(&a->query_rows, g->b, 0, query) / a->query_rows.row] += (real)(sum * g->keys);
+    if (dposition) dposition[attention_position_index(a, g->b, query)] += (real)(sum * g->keys);
 }
 
 /* d, now de after cap and bias, goes on: to the bias, and back through the cap. */
@@ -383,8 +383,8 @@ static void score_gradient_row(group *g, const attend_tile *t, int i, real *dbia
     zero_outside(g->s->d + (size_t)i * g->s->stride, t, r);
 }
 
-/* The score's own backward. Where keys that are not numbers may be hidden from some query, each query meets only the
- * runs of keys that weigh something: 0 times NaN is NaN. */
+/* The score's own backward. Where something is hidden and something is not a number, each query meets only the runs of keys
+ * that weigh something: 0 times NaN is NaN. */
 static void score_backward(group *g, attend_tile t, bool products)
 {
     const attention_call *a = g->a;
@@ -420,13 +420,20 @@ static void score_backward(group *g, attend_tile t, bool products)
     }
 }
 
-/* Whether no key of the tile is NaN or infinite. */
-static bool keys_finite(const attend_tile *t)
+/* Whether no number of `rows` rows is NaN or infinite. */
+static bool rows_finite(int rows, int width, const real *x, size_t stride)
 {
-    for (int j = 0; j < t->keys; j++)
-        for (int l = 0; l < t->key_width; l++)
-            if (!isfinite((double)t->key[(size_t)j * t->key_stride + (size_t)l])) return false;
+    for (int i = 0; i < rows; i++)
+        for (int l = 0; l < width; l++)
+            if (!isfinite((double)x[(size_t)i * stride + (size_t)l])) return false;
     return true;
+}
+
+/* Whether no key of the tile is NaN or infinite, and no query either: one that sees nothing may be anything. */
+static bool tile_finite(const attend_tile *t)
+{
+    return rows_finite(t->keys, t->key_width, t->key, t->key_stride) &&
+           rows_finite(t->queries, t->query_width, t->query, t->query_stride);
 }
 
 static void backward_tile(group *g, int head, int first, int count, real *dbias, real *dposition)
@@ -453,7 +460,7 @@ static void backward_tile(group *g, int head, int first, int count, real *dbias,
                                   a->advantage ? a->advantage[g->b] : 0, g->s->d + at);
         score_gradient_row(g, &t, i, dbias);
     }
-    score_backward(g, t, !hidden || keys_finite(&t));
+    score_backward(g, t, !hidden || tile_finite(&t));
 }
 
 static void backward_group(group *g, real *dbias, real *dposition)

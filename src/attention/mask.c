@@ -4,14 +4,11 @@
 #include <math.h>
 #include <string.h>
 
-static int at_most(int a, int b)
+/* x as a whole number within [low, high]; `otherwise` if it is not a number. */
+static int within(double x, int low, int high, int otherwise)
 {
-    return a < b ? a : b;
-}
-
-static int at_least(int a, int b)
-{
-    return a > b ? a : b;
+    if (x != x) return otherwise;
+    return x < low ? low : x > high ? high : (int)x;
 }
 
 attention_range attention_visible(const attention_call *a, int b, int i)
@@ -19,16 +16,13 @@ attention_range attention_visible(const attention_call *a, int b, int i)
     const attend_attention_options *o = &a->source->options;
     const int keys = a->source->key_rows.lengths[b], queries = a->query_rows.lengths[b];
     attention_range r = { 0, keys };
-    if (o->causal) r.last = at_most(keys, i + keys - queries + 1);
-    if (o->window == ATTEND_WINDOW_LOCAL_M) {
-        int at = i + a->first_position;
-        r.first = at_least(0, at - o->window_size);
-        r.last = at_most(r.last, at + o->window_size + 1);
-    } else if (o->window == ATTEND_WINDOW_LOCAL_P) {
-        /* one position a query, for all heads */
-        double at = keys * (double)a->position->value[attention_row(&a->query_rows, b, 0, i) / a->query_rows.row];
-        r.first = at_least(0, (int)ceil(at - o->window_size));
-        r.last = at_most(keys, (int)floor(at + o->window_size) + 1);
+    if (o->causal) r.last = within((double)i + keys - queries + 1, 0, keys, keys);
+    if (o->window != ATTEND_WINDOW_GLOBAL) {
+        double at = (double)i + a->first_position;
+        if (o->window == ATTEND_WINDOW_LOCAL_P) at = keys * (double)a->position->value[attention_position_index(a, b, i)];
+        /* a position that is not a number sees everything, so that the context is not a number either */
+        r.first = within(ceil(at - o->window_size), 0, keys, 0);
+        r.last = within(floor(at + o->window_size) + 1, 0, r.last, r.last);
     }
     if (r.last < r.first) r.last = r.first;
     return r;

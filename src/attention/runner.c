@@ -84,6 +84,11 @@ static int arrays_fit(attend_runner *r)
     if (a->value_width < 1) return attend_fail(ATTEND_BAD_USAGE, "attention: values are %d wide", a->value_width);
     if ((!a->query && a->batch && a->queries) || (!a->key && a->batch && a->keys))
         return attend_fail(ATTEND_BAD_USAGE, "attention: the array of %s is NULL", a->query ? "keys" : "queries");
+    const int first[2] = { a->allowed ? a->allowed_shape[0] : 1, a->bias ? a->bias_shape[0] : 1 };
+    for (int i = 0; i < 2; i++) /* the other axes are looked at when a shard has its share */
+        if (first[i] != 1 && first[i] != a->batch)
+            return attend_fail(ATTEND_BAD_USAGE, "attention: axis 0 of the %s is %d long and not 1 or %d", i ? "bias" : "mask",
+                               first[i], a->batch);
     int status = lengths_fit("queries", a->query_lengths, a->batch, a->queries);
     return status == ATTEND_OK ? lengths_fit("keys", a->key_lengths, a->batch, a->keys) : status;
 }
@@ -205,9 +210,10 @@ static void forward_in_place(attend_runner *r)
         const int shape[4] = { a->batch, o->heads, a->queries, a->keys };
         call->weights = s->weights = attend_wrap(c, 4, shape, r->weights, NULL);
     }
-    /* a group is a sequence and a key head; a bias that several of them share is added to by one thread alone */
-    bool shared_bias = a->bias && (a->bias_shape[0] == 1 || a->bias_shape[1] < o->key_heads);
-    if (!shared_bias) call->pool = r->pool;
+    /* a group is a sequence and a key head; a bias or position that several of them share is added to by one thread alone */
+    bool shared = a->bias && (a->bias_shape[0] == 1 || a->bias_shape[1] < o->key_heads);
+    if (a->position && o->key_heads > 1) shared = true;
+    if (!shared) call->pool = r->pool;
     const attend_attention_inputs in = extra_inputs(a, s);
     if (!attention_take_query(c, call, s->query, o->heads * a->query_width)) return;
     if (!attention_source_cache(c, source, a->queries * (o->heads / o->key_heads), call->pool)) return;
@@ -333,6 +339,8 @@ int attend_runner_forward(attend_runner *r, const attend_attention_options *opti
     int status = arrays_fit(r);
     if (status == ATTEND_OK) status = parameters_fit(r);
     if (status != ATTEND_OK) return status;
+    if (!context && arrays->batch && arrays->queries)
+        return attend_fail(ATTEND_BAD_USAGE, "attention: there is no array for the context");
     r->in_place = !maps_rows(r->options.score);
     if (!r->in_place && arrays->heads_first && (r->options.heads > 1))
         return attend_fail(ATTEND_BAD_USAGE, "attention with score %s maps whole rows: lay the arrays out as (B, T, H, D)",
@@ -425,6 +433,8 @@ int attend_runner_backward(attend_runner *r, const real *dcontext, const real *d
 {
     if (r->shard_count == 0)
         return attend_fail(ATTEND_BAD_USAGE, "attend_runner_backward: there is no forward to go back from");
+    if (!dcontext || !gradients)
+        return attend_fail(ATTEND_BAD_USAGE, "attend_runner_backward: %s is NULL", dcontext ? "gradients" : "dcontext");
     if (dweights && !r->weights)
         return attend_fail(ATTEND_BAD_USAGE, "attend_runner_backward: dweights, but forward was not asked for weights");
     r->dcontext = dcontext, r->dweights = dweights;

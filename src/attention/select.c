@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const selected sees_nothing = { .level = (real)INFINITY, .choice = -1 };
+static const selected sees_nothing = { .most = (real)-INFINITY, .choice = -1 };
 
 /* ---- soft ---- */
 
@@ -20,7 +20,7 @@ static selected soft(size_t n, real *e, real most, real *factor)
 {
     real sum = attend_kernel()->exp_sum(n, e, most, e);
     *factor = 1 / sum;
-    return (selected){ .level = most + (real)log((double)sum), .choice = -1 };
+    return (selected){ .most = most, .rest = *factor, .choice = -1 };
 }
 
 /* ---- sparse ---- */
@@ -70,11 +70,9 @@ static selected sparse(attend_selection selection, size_t n, real *e, real most,
         if (selection == ATTEND_SELECT_ENTMAX15) sorted[i] /= 2;
     }
     qsort(sorted, n, sizeof *sorted, descending);
-    double tau = threshold(selection, n, sorted);
-    above_threshold(selection, n, e, most, tau);
-    /* kept as a threshold of e itself, so that it can be used without `most` */
-    double level = selection == ATTEND_SELECT_SPARSEMAX ? (double)most + tau : (double)most / 2 + tau;
-    return (selected){ .level = (real)level, .choice = -1 };
+    const real tau = (real)threshold(selection, n, sorted);
+    above_threshold(selection, n, e, most, (double)tau);
+    return (selected){ .most = most, .rest = tau, .choice = -1 };
 }
 
 /* ---- hard ---- */
@@ -149,17 +147,18 @@ selected attention_select(const selector *s, size_t n, real *e, uint64_t place, 
 
 void attention_select_again(const selector *s, size_t n, real *e, selected kept, uint64_t place)
 {
-    if (kept.level == (real)INFINITY) {
+    if (kept.most == (real)-INFINITY) {
         memset(e, 0, n * sizeof *e);
         return;
     }
     if (s->selection == ATTEND_SELECT_SPARSEMAX || s->selection == ATTEND_SELECT_ENTMAX15) {
-        above_threshold(s->selection, n, e, 0, (double)kept.level);
+        above_threshold(s->selection, n, e, kept.most, (double)kept.rest);
         return;
     }
     if (s->selection == ATTEND_SELECT_HARD && s->training && s->estimator == ATTEND_STRAIGHT_THROUGH)
         add_gumbel(s, n, e, place);
-    attend_kernel()->exp_sum(n, e, kept.level, e);
+    attend_kernel()->exp_sum(n, e, kept.most, e);
+    attend_kernel()->scale(n, kept.rest, e);
 }
 
 /* ---- backward ---- */
@@ -201,7 +200,7 @@ static void reinforce_backward(const selector *s, size_t n, const real *p, selec
 
 void attention_select_backward(const selector *s, size_t n, const real *p, selected kept, double advantage, real *dp)
 {
-    if (kept.level == (real)INFINITY) {
+    if (kept.most == (real)-INFINITY) {
         memset(dp, 0, n * sizeof *dp);
         return;
     }

@@ -17,9 +17,10 @@ typedef struct selector {
     attend_rng random;
 } selector;
 
-/* What forward keeps of a row: `level` is lse, or the threshold of sparse selections; +inf: the row saw nothing. */
+/* What forward keeps of a row, apart from each other: their sum would lose digits where scores are large. */
 typedef struct selected {
-    real level;
+    real most;  /* the largest score; -inf: the row saw nothing */
+    real rest;  /* 1 / sum of exp(e - most); of sparse selections the threshold, as it lies below `most` */
     int choice; /* hard: the key, counted from the row's first; -1: none */
 } selected;
 

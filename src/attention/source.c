@@ -33,7 +33,11 @@ bool attention_options_resolve(attend_ctx *c, attend_attention_options *o)
         return refuse(c, "local-p looks around a learned position, which a causal mask would cut off");
     if (o->window == ATTEND_WINDOW_LOCAL_P && o->selection == ATTEND_SELECT_HARD)
         return refuse(c, "hard selection takes one key, and local-p's bell would scale it: choose one of the two");
-    if (o->selection == ATTEND_SELECT_HARD && !(o->temperature > 0)) return refuse(c, "the temperature must be above 0");
+    if (o->estimator < ATTEND_STRAIGHT_THROUGH || o->estimator > ATTEND_REINFORCE)
+        return refuse(c, "there is no such estimator");
+    if (o->selection == ATTEND_SELECT_HARD && !(o->temperature > 0 && isfinite(o->temperature)))
+        return refuse(c, "the temperature must be above 0");
+    if (!isfinite(o->entropy_bonus)) return refuse(c, "the entropy bonus is not a number");
     if (o->selection == ATTEND_SELECT_HARD && o->dropout > 0)
         return refuse(c, "dropout on hard attention would drop the one key it looks at");
     if (!(o->dropout >= 0 && o->dropout < 1)) return refuse(c, "dropout must lie in [0, 1)");

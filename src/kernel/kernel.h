@@ -11,6 +11,7 @@
 
 #include <attend/real.h>
 #include <attend/op.h> /* attend_activation */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,6 +31,25 @@ typedef struct adam_numbers {
     real correction1, correction2; /* 1 / (1 - beta^steps) */
     real epsilon, decay;
 } adam_numbers;
+
+/* Some queries and some keys of additive attention. Rows are those additive_row made ready, `stride` numbers apart. */
+typedef struct additive_block {
+    size_t queries, keys, width;
+    const real *query, *key; /* a (queries, width), b (keys, width) */
+    size_t stride;
+    const real *u; /* (width), and 0 up to a multiple of `panel` */
+} additive_block;
+
+/* Of a block; what is added to may be NULL. */
+typedef struct additive_gradients {
+    const real *score; /* de (queries, keys) */
+    size_t score_stride;
+    real *query; /* da (queries, width) */
+    size_t query_stride;
+    real *key; /* db (keys, width) */
+    size_t key_stride;
+    real *u; /* (width) */
+} additive_gradients;
 
 typedef struct attend_kernel_table {
     const char *name;
@@ -65,9 +85,9 @@ typedef struct attend_kernel_table {
     /* Cell gates on one row of hidden size h. gx: what the input brings (W x + bw), gh: what the past brings
      * (U h + bu); both (G h), gates in the order of op.h. What backward needs is left in `saved`, which may be gx. */
 
-    /* h' = f(gx + gh) */
+    /* h' = f(gx + gh); h_new may be gx */
     void (*simple)(size_t h, attend_activation f, const real *gx, const real *gh, real *h_new);
-    /* dgates = dh f'(.) from h' */
+    /* dgates = dh f'(.) from h'; dgates may be dh */
     void (*simple_backward)(size_t h, attend_activation f, const real *dh, const real *h_new, real *dgates);
 
     /* Reset after. saved (4 h): r, z, n, and Un h + bun. h_old and h_new may be the same. */
@@ -83,6 +103,16 @@ typedef struct attend_kernel_table {
     /* dgates (4 h) may be `saved`; dc in: dL/dc' from later steps, out: dL/dc. */
     void (*lstm_backward)(size_t h, attend_activation f, const real *dh, const real *c_old, const real *c_new,
                           const real *saved, real *dgates, real *dc);
+
+    /* Makes a row of n numbers ready for the two below, which look at it once a pair; `ready` has room for n rounded up
+     * to a multiple of `panel`, and what it holds is the table's own affair. false: it cannot be made ready, for a
+     * number in it is too large or NaN. Every row with |x| <= 20 can. */
+    bool (*additive_row)(size_t n, const real *x, real *ready);
+    /* e_ij = u . tanh(a_i + b_j), within 1e-6 sum |u|; the same to the bit whatever block the pair is in. */
+    void (*additive)(const additive_block *t, real *e, size_t e_stride);
+    /* With y = tanh(a_i + b_j) of each channel: da_i += sum_j de u (1 - y^2), db_j += sum_i de u (1 - y^2), du += sum de y.
+     * A query's da does not depend on which other queries are in the block. */
+    void (*additive_backward)(const additive_block *t, const additive_gradients *g);
 
     /* One Adam update of n numbers:
      * m = beta1 m + rest1 g, v = beta2 v + rest2 g g, x -= rate (m correction1 / (sqrt(v correction2) + epsilon) + decay x) */

@@ -21,6 +21,10 @@ void attend_plain_lstm(size_t h, attend_activation f, const real *gx, const real
                        real *h_new, real *saved);
 void attend_plain_lstm_backward(size_t h, attend_activation f, const real *dh, const real *c_old, const real *c_new,
                                 const real *saved, real *dgates, real *dc);
+/* plain_additive.c */
+bool attend_plain_additive_row(size_t n, const real *x, real *ready);
+void attend_plain_additive(const additive_block *t, real *e, size_t e_stride);
+void attend_plain_additive_backward(const additive_block *t, const additive_gradients *g);
 /* plain_packed.c */
 void attend_plain_packed(packed_start start, const real *bias, size_t m, size_t n, size_t k, const real *a, size_t lda,
                          const real *b, size_t panel_stride, real *c, size_t ldc);
@@ -59,6 +63,10 @@ void VNAME(lstm)(size_t h, attend_activation f, const real *gx, const real *gh, 
                  real *h_new, real *saved);
 void VNAME(lstm_backward)(size_t h, attend_activation f, const real *dh, const real *c_old, const real *c_new,
                           const real *saved, real *dgates, real *dc);
+/* vector_additive.c */
+bool VNAME(additive_row)(size_t n, const real *x, real *ready);
+void VNAME(additive)(const additive_block *t, real *e, size_t e_stride);
+void VNAME(additive_backward)(const additive_block *t, const additive_gradients *g);
 /* vector_packed.c */
 void VNAME(packed)(packed_start start, const real *bias, size_t m, size_t n, size_t k, const real *a, size_t lda,
                    const real *b, size_t panel_stride, real *c, size_t ldc);

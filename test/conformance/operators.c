@@ -70,6 +70,16 @@ int op_attribute_int(op_call *call, const char *name, int64_t fallback, int64_t 
     return CASE_OK;
 }
 
+int op_attribute_float(op_call *call, const char *name, float fallback, float *out)
+{
+    const onnx_attribute *a = onnx_model_attribute(call->model, name);
+    *out = fallback;
+    if (a == NULL) return CASE_OK;
+    if (a->type != ONNX_ATTRIBUTE_FLOAT) return op_fail(call, "attribute %s is not a number", name);
+    *out = a->floats[0];
+    return CASE_OK;
+}
+
 int op_attribute_string(op_call *call, const char *name, const char *fallback, const char **out)
 {
     const onnx_attribute *a = onnx_model_attribute(call->model, name);

@@ -11,7 +11,8 @@
 #define OPERATORS(X)    \
     X("RNN", op_rnn)    \
     X("GRU", op_gru)    \
-    X("LSTM", op_lstm)
+    X("LSTM", op_lstm)  \
+    X("Attention", op_attention)
 
 /* One run of a node. */
 typedef struct op_call {
@@ -53,6 +54,7 @@ int op_output(op_call *call, size_t i, onnx_type type, int rank, const int64_t *
 int op_attributes_known(op_call *call, const char *const *names);
 /* An attribute, or `fallback` where the node has none; one of another type is CASE_FAILED. */
 int op_attribute_int(op_call *call, const char *name, int64_t fallback, int64_t *out);
+int op_attribute_float(op_call *call, const char *name, float fallback, float *out);
 int op_attribute_string(op_call *call, const char *name, const char *fallback, const char **out);
 
 #endif
