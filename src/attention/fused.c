@@ -39,7 +39,7 @@ typedef struct group {
     int queries, keys;
     const real *value; /* first row */
     bool packed;
-    int finite; /* of the values: 1, 0, or -1: not looked yet */
+    int values_known, keys_known; /* are they all numbers? 1, 0, or -1: not looked yet */
     /* backward */
     real *dquery, *dkey, *dvalue; /* whole arrays, or NULL */
     real *const *dparameters;
@@ -64,6 +64,7 @@ static bool workspace_new(attend_ctx *c, const attention_call *a, workspace *s, 
     const size_t keys = round_up((size_t)src->longest + 1, 64), width = (size_t)src->value_width;
     int tile = (int)((size_t)TILE_NUMBERS / keys);
     if (tile > TILE_QUERIES) tile = TILE_QUERIES;
+    if (src->options.causal && tile > TILE_QUERIES / 2) tile = TILE_QUERIES / 2; /* less above the diagonal */
     if (tile < 6) tile = 6;
     if (tile > a->longest_query) tile = a->longest_query > 0 ? a->longest_query : 1;
     const size_t area = (size_t)tile * keys;
@@ -92,7 +93,7 @@ static group group_new(const attention_call *a, workspace *s, int number)
 {
     const attend_source *src = a->source;
     group g = { .a = a, .s = s, .b = number / src->options.key_heads, .key_head = number % src->options.key_heads,
-                .finite = -1 };
+                .values_known = -1, .keys_known = -1 };
     g.queries = a->query_rows.lengths[g.b];
     g.keys = src->key_rows.lengths[g.b];
     g.value = src->values->value + attention_row(&src->value_rows, g.b, g.key_head, 0);
@@ -105,18 +106,31 @@ static const real *value_of(const group *g, int key)
     return g->value + (size_t)key * g->a->source->value_rows.row;
 }
 
-/* Whether no value is NaN or infinite: then a weight of 0 hides any of them in a product. */
+/* Whether no number of `rows` rows is NaN or infinite; the squares of finite floats cannot overflow a double. */
+static bool rows_finite(int rows, int width, const real *x, size_t stride)
+{
+    for (int i = 0; i < rows; i++)
+        if (!isfinite(attend_kernel()->sum_squares((size_t)width, x + (size_t)i * stride))) return false;
+    return true;
+}
+
+/* Whether all of the group's values are numbers: then a weight of 0 hides any of them in a product. Looked at once. */
 static bool values_finite(group *g)
 {
-    if (g->finite < 0) {
-        g->finite = 1;
-        for (int j = 0; j < g->keys && g->finite; j++) {
-            const real *v = value_of(g, j);
-            for (int l = 0; l < g->a->source->value_width; l++)
-                if (!isfinite((double)v[l])) g->finite = 0;
-        }
-    }
-    return g->finite;
+    const attend_source *src = g->a->source;
+    if (g->values_known < 0) g->values_known = rows_finite(g->keys, src->value_width, g->value, src->value_rows.row);
+    return g->values_known;
+}
+
+/* The same of its keys. */
+static bool keys_finite(group *g)
+{
+    const attend_source *src = g->a->source;
+    if (g->keys_known < 0)
+        g->keys_known = rows_finite(g->keys, src->key_width,
+                                    src->keys->value + attention_row(&src->key_rows, g->b, g->key_head, 0),
+                                    src->key_rows.row);
+    return g->keys_known;
 }
 
 /* The tile's queries and all the keys any of them may see; from a whole panel on, for scores that keep packed keys. */
@@ -420,22 +434,6 @@ static void score_backward(group *g, attend_tile t, bool products)
     }
 }
 
-/* Whether no number of `rows` rows is NaN or infinite. */
-static bool rows_finite(int rows, int width, const real *x, size_t stride)
-{
-    for (int i = 0; i < rows; i++)
-        for (int l = 0; l < width; l++)
-            if (!isfinite((double)x[(size_t)i * stride + (size_t)l])) return false;
-    return true;
-}
-
-/* Whether no key of the tile is NaN or infinite, and no query either: one that sees nothing may be anything. */
-static bool tile_finite(const attend_tile *t)
-{
-    return rows_finite(t->keys, t->key_width, t->key, t->key_stride) &&
-           rows_finite(t->queries, t->query_width, t->query, t->query_stride);
-}
-
 static void backward_tile(group *g, int head, int first, int count, real *dbias, real *dposition)
 {
     const attention_call *a = g->a;
@@ -460,7 +458,8 @@ static void backward_tile(group *g, int head, int first, int count, real *dbias,
                                   a->advantage ? a->advantage[g->b] : 0, g->s->d + at);
         score_gradient_row(g, &t, i, dbias);
     }
-    score_backward(g, t, !hidden || tile_finite(&t));
+    /* a query that sees nothing may be anything */
+    score_backward(g, t, !hidden || (keys_finite(g) && rows_finite(count, t.query_width, t.query, t.query_stride)));
 }
 
 static void backward_group(group *g, real *dbias, real *dposition)

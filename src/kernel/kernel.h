@@ -110,8 +110,8 @@ typedef struct attend_kernel_table {
     bool (*additive_row)(size_t n, const real *x, real *ready);
     /* e_ij = u . tanh(a_i + b_j), within 1e-6 sum |u|; the same to the bit whatever block the pair is in. */
     void (*additive)(const additive_block *t, real *e, size_t e_stride);
-    /* With y = tanh(a_i + b_j) of each channel: da_i += sum_j de u (1 - y^2), db_j += sum_i de u (1 - y^2), du += sum de y.
-     * A query's da does not depend on which other queries are in the block. */
+    /* With y = tanh(a_i + b_j) of each channel and d = de u (1 - y^2): da_i += sum_j d, db_j += sum_i d, du += sum de y.
+     * A query's da does not depend on which other queries are in the block. A pair whose de is 0 changes nothing. */
     void (*additive_backward)(const additive_block *t, const additive_gradients *g);
 
     /* One Adam update of n numbers:

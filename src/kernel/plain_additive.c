@@ -27,7 +27,7 @@ void attend_plain_additive_backward(const additive_block *t, const additive_grad
         for (size_t j = 0; j < t->keys; j++) {
             const real *a = t->query + i * t->stride, *b = t->key + j * t->stride;
             const real de = g->score[i * g->score_stride + j];
-            if (de == 0) continue; /* a hidden pair may hold NaN */
+            if (de == 0) continue; /* the pair may hold NaN */
             for (size_t c = 0; c < t->width; c++) {
                 const real y = real_tanh(a[c] + b[c]), d = de * t->u[c] * (1 - y * y);
                 if (g->query) g->query[i * g->query_stride + c] += d;

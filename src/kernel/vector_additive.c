@@ -1,8 +1,9 @@
 /* vector_additive.c: u . tanh(a + b) over the vocabulary of a vec_*.h header, and its derivative.
  *
  * With x = e^2a e^2b and r = 1 / (1 + x):  tanh(a + b) = 1 - 2 r = x r - r,  and  1 - tanh^2 = 4 r (x r).
- * A ready row holds e^2x, so what is left for a pair of rows is products and one division, which two vectors
- * share: 1 / y0 = y1 / (y0 y1). x is cut off where tanh has long been 1, so that y0 y1 is finite. */
+ * A ready row holds e^2x, so what is left for a pair of rows is products and a division. Forward two vectors share it,
+ * 1 / y0 = y1 / (y0 y1), with x cut off where tanh has long been 1, so that y0 y1 is finite; backward, which has more
+ * products, that gains nothing. */
 #include "kernel/vector_math.h"
 
 #include "kernel/tables.h"
@@ -13,8 +14,7 @@
 enum {
     STEP = 2 * VLANES, /* channels at a time: two vectors */
     KEYS = 4,          /* of a block forward */
-    BACK_KEYS = 8,     /* of a block backward: few enough that equal columns of their gradients stay in the first cache .. */
-    BACK_QUERIES = 32  /* .. and their pages are known to it */
+    BACK_KEYS = 8      /* of a block backward: few enough that a column of their gradients stays in the first cache */
 };
 
 /* ---- ready rows ---- */
@@ -82,7 +82,7 @@ void VNAME(additive)(const additive_block *block, real *e, size_t e_stride)
 
 /* ---- backward: da, db += 4 u de r (x r),  du += de (x r - r) ---- */
 
-/* A block's queries and keys, on the channels [c, c + n0 + n1): two vectors, or what is left of a row. */
+/* All queries and a few keys, on the channels [c, c + n0 + n1): two vectors, or what is left of a row. */
 VINLINE void backward_channels(const size_t n0, const size_t n1, size_t c, const additive_block *t,
                                const additive_gradients *g)
 {
@@ -123,36 +123,20 @@ VINLINE void backward_channels(const size_t n0, const size_t n1, size_t c, const
     }
 }
 
-/* At most BACK_QUERIES queries and BACK_KEYS keys. Their de are copied to one place: rows of it may lie a multiple
- * of a page apart, where they would push each other out of the cache. */
-static void backward_block(const additive_block *t, additive_gradients g)
-{
-    const size_t whole = t->width / STEP * STEP, rest = t->width - whole;
-    real score[BACK_QUERIES * BACK_KEYS];
-    for (size_t i = 0; i < t->queries; i++)
-        for (size_t j = 0; j < t->keys; j++) score[i * BACK_KEYS + j] = g.score[i * g.score_stride + j];
-    g.score = score;
-    g.score_stride = BACK_KEYS;
-    for (size_t c = 0; c < whole; c += STEP) backward_channels(VLANES, VLANES, c, t, &g);
-    if (rest > VLANES)
-        backward_channels(VLANES, rest - VLANES, whole, t, &g);
-    else if (rest > 0)
-        backward_channels(rest, 0, whole, t, &g);
-}
-
 void VNAME(additive_backward)(const additive_block *all, const additive_gradients *gradients)
 {
-    for (size_t i = 0; i < all->queries; i += BACK_QUERIES)
-        for (size_t j = 0; j < all->keys; j += BACK_KEYS) {
-            additive_block t = *all;
-            additive_gradients g = *gradients;
-            t.queries = all->queries - i < BACK_QUERIES ? all->queries - i : BACK_QUERIES;
-            t.keys = all->keys - j < BACK_KEYS ? all->keys - j : BACK_KEYS;
-            t.query += i * t.stride;
-            t.key += j * t.stride;
-            g.score += i * g.score_stride + j;
-            if (g.query) g.query += i * g.query_stride;
-            if (g.key) g.key += j * g.key_stride;
-            backward_block(&t, g);
-        }
+    additive_block t = *all;
+    additive_gradients g = *gradients;
+    const size_t whole = t.width / STEP * STEP, rest = t.width - whole;
+    for (size_t left = all->keys; left > 0; left -= t.keys) {
+        t.keys = left < BACK_KEYS ? left : BACK_KEYS;
+        for (size_t c = 0; c < whole; c += STEP) backward_channels(VLANES, VLANES, c, &t, &g);
+        if (rest > VLANES)
+            backward_channels(VLANES, rest - VLANES, whole, &t, &g);
+        else if (rest > 0)
+            backward_channels(rest, 0, whole, &t, &g);
+        t.key += t.keys * t.stride;
+        g.score += t.keys;
+        if (g.key) g.key += t.keys * g.key_stride;
+    }
 }

@@ -19,7 +19,8 @@ static float uniform(float low, float high)
     return low + (high - low) * (float)(random_state >> 40) * 0x1p-24f;
 }
 
-/* Rows of `width` numbers, `stride` apart, that end where a page begins that may not be touched. All is MARK at first. */
+/* Rows of `width` numbers, `stride` apart, that end where a page begins that may not be touched. All is MARK at first.
+ */
 typedef struct fenced {
     char *memory;
     size_t bytes;
@@ -70,8 +71,8 @@ typedef struct problem {
     fenced a, b, de, e, da, db, du;
     fenced u; /* of two heads; the second is used */
     double scale;
-    double *right_e, *right_da, *right_db, *right_du;     /* gradients: with what was there before */
-    double *most_da, *most_db, *most_du;                  /* sums of what is added up, without signs */
+    double *right_e, *right_da, *right_db, *right_du; /* gradients: with what was there before */
+    double *most_da, *most_db, *most_du;              /* sums of what is added up, without signs */
     double sum_u;
 } problem;
 
@@ -191,8 +192,7 @@ static fenced ready_new(const attend_kernel_table *t, const fenced *x, size_t st
 {
     const size_t panel = (size_t)t->panel, room = (x->width + panel - 1) / panel * panel;
     fenced f = fenced_new(x->rows, room, stride);
-    for (size_t i = 0; i < x->rows; i++)
-        assert_true(t->additive_row(x->width, x->x + i * x->stride, f.x + i * stride));
+    for (size_t i = 0; i < x->rows; i++) assert_true(t->additive_row(x->width, x->x + i * x->stride, f.x + i * stride));
     fenced_check(&f);
     return f;
 }
@@ -203,7 +203,8 @@ static void check_kernels(const attend_kernel_table *t, problem *p)
     fenced a = ready_new(t, &p->a, stride), b = ready_new(t, &p->b, stride), u = fenced_new(1, room, room);
     for (size_t l = 0; l < room; l++) u.x[l] = l < p->width ? second_u(p)[l] : 0;
     const additive_block block = { p->m, p->n, p->width, a.x, b.x, stride, u.x };
-    const additive_gradients g = { p->de.x, p->de.stride, p->da.x, p->da.stride, p->db.x, p->db.stride, p->du.x + p->width };
+    const additive_gradients g = { p->de.x, p->de.stride, p->da.x,           p->da.stride,
+                                   p->db.x, p->db.stride, p->du.x + p->width };
     problem_solve(p);
     t->additive(&block, p->e.x, p->e.stride);
     t->additive_backward(&block, &g);
@@ -229,7 +230,9 @@ static void kernels_against_double(void **state)
 {
     (void)state;
     static const size_t widths[] = { 1, 2, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 63, 64, 65, 100, 512, 513 };
-    static const size_t shapes[][2] = { { 1, 1 }, { 1, 7 }, { 5, 1 }, { 3, 5 }, { 4, 8 }, { 5, 9 }, { 34, 3 }, { 2, 18 } };
+    static const size_t shapes[][2] = {
+        { 1, 1 }, { 1, 7 }, { 5, 1 }, { 3, 5 }, { 4, 8 }, { 5, 9 }, { 34, 3 }, { 2, 18 }
+    };
     static const float ranges[] = { 0.01f, 3, 20 };
     for (const attend_kernel_table *const *t = tables_to_test(); *t; t++)
         for (size_t w = 0; w < sizeof widths / sizeof *widths; w++)
@@ -312,7 +315,8 @@ static void add_cache(const problem *p, attend_tile *t)
 {
     const int width = (int)p->width;
     free(cache);
-    cache = aligned_alloc(64, (attend_score_additive.cache_size(2 + (int)p->n, width) * sizeof(float) + 63) / 64 * 64 + 64);
+    cache =
+        aligned_alloc(64, (attend_score_additive.cache_size(2 + (int)p->n, width) * sizeof(float) + 63) / 64 * 64 + 64);
     assert_non_null(cache);
     float other[2 * MOST_WIDTH] = { NAN };
     attend_score_additive.cache_keys(2, width, other, MOST_WIDTH, cache);
@@ -336,7 +340,8 @@ static void check_tile(const char *table, problem *p, bool cached)
     check_backward(table, p);
     if (p->width) assert_true(p->du.x[0] == first); /* of the other head */
 
-    const attend_tile_gradients nothing = { .score = p->de.x, .parameters = (float *[ATTEND_SCORE_PARAMETERS]){ NULL } };
+    const attend_tile_gradients nothing = { .score = p->de.x,
+                                            .parameters = (float *[ATTEND_SCORE_PARAMETERS]){ NULL } };
     attend_score_additive.tile_backward(&t, &nothing);
 }
 
@@ -348,7 +353,8 @@ static void disturb(problem *p)
     for (size_t i = 1; i < p->m; i += 3)
         for (size_t l = 0; l < (i % 2 ? 1 : p->width); l++) p->a.x[i * p->a.stride + l] = large[i % 10];
     for (size_t j = 0; j < p->n; j += 4)
-        for (size_t l = 0; l < (j % 8 ? 1 : p->width); l++) p->b.x[j * p->b.stride + p->width - 1 - l] = large[(j / 4 + 5) % 10];
+        for (size_t l = 0; l < (j % 8 ? 1 : p->width); l++)
+            p->b.x[j * p->b.stride + p->width - 1 - l] = large[(j / 4 + 5) % 10];
 }
 
 static void tiles_against_double(void **state)
@@ -468,9 +474,13 @@ static int clean(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kernels_against_double), cmocka_unit_test(rows_that_are_ready),
-        cmocka_unit_test(slopes_of_saturated_units), cmocka_unit_test(tiles_against_double),
-        cmocka_unit_test(hidden_pairs), cmocka_unit_test(shape_does_not_matter), cmocka_unit_test(nothing_at_all),
+        cmocka_unit_test(kernels_against_double),
+        cmocka_unit_test(rows_that_are_ready),
+        cmocka_unit_test(slopes_of_saturated_units),
+        cmocka_unit_test(tiles_against_double),
+        cmocka_unit_test(hidden_pairs),
+        cmocka_unit_test(shape_does_not_matter),
+        cmocka_unit_test(nothing_at_all),
     };
     return cmocka_run_group_tests(tests, NULL, clean);
 }

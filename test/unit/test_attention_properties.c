@@ -3,7 +3,7 @@
 #include "support/attention_problem.h"
 #include "support/kernel_tables.h"
 
-enum { PROBLEMS = 420 };
+enum { PROBLEMS = 840 };
 
 /* ---- random problems ---- */
 
@@ -38,7 +38,9 @@ static void random_extras(problem *p, dice *d)
 static problem random_problem(uint64_t number)
 {
     dice d = { .rng = { .seed = 77, .stream = number } };
-    const attend_score *score = attend_scores[number % 7];
+    uint64_t scores = 0;
+    while (attend_scores[scores]) scores++;
+    const attend_score *score = attend_scores[number % scores];
     problem p = { .o = ATTEND_ATTENTION_OPTIONS_INIT };
     p.o.score = score;
     p.o.heads = score->wants_previous ? 1 : 1 << dice_below(&d, 3);

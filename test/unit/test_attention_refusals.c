@@ -3,16 +3,46 @@
 
 /* ---- options ---- */
 
-static void no_even_heads(attend_attention_options *o) { o->heads = 4, o->key_heads = 3; }
-static void negative_heads(attend_attention_options *o) { o->heads = -1; }
-static void window_without_size(attend_attention_options *o) { o->window = ATTEND_WINDOW_LOCAL_M; }
-static void no_such_window(attend_attention_options *o) { o->window = (attend_window)7, o->window_size = 1; }
-static void no_such_selection(attend_attention_options *o) { o->selection = (attend_selection)9; }
-static void no_such_estimator(attend_attention_options *o) { o->estimator = (attend_estimator)3; }
-static void negative_cap(attend_attention_options *o) { o->soft_cap = -1; }
-static void infinite_scale(attend_attention_options *o) { o->scale = INFINITY; }
-static void all_dropped(attend_attention_options *o) { o->dropout = 1; }
-static void endless_bonus(attend_attention_options *o) { o->entropy_bonus = NAN; }
+static void no_even_heads(attend_attention_options *o)
+{
+    o->heads = 4, o->key_heads = 3;
+}
+static void negative_heads(attend_attention_options *o)
+{
+    o->heads = -1;
+}
+static void window_without_size(attend_attention_options *o)
+{
+    o->window = ATTEND_WINDOW_LOCAL_M;
+}
+static void no_such_window(attend_attention_options *o)
+{
+    o->window = (attend_window)7, o->window_size = 1;
+}
+static void no_such_selection(attend_attention_options *o)
+{
+    o->selection = (attend_selection)9;
+}
+static void no_such_estimator(attend_attention_options *o)
+{
+    o->estimator = (attend_estimator)3;
+}
+static void negative_cap(attend_attention_options *o)
+{
+    o->soft_cap = -1;
+}
+static void infinite_scale(attend_attention_options *o)
+{
+    o->scale = INFINITY;
+}
+static void all_dropped(attend_attention_options *o)
+{
+    o->dropout = 1;
+}
+static void endless_bonus(attend_attention_options *o)
+{
+    o->entropy_bonus = NAN;
+}
 
 static void causal_local_p(attend_attention_options *o)
 {
@@ -24,9 +54,18 @@ static void hard_local_p(attend_attention_options *o)
     o->window = ATTEND_WINDOW_LOCAL_P, o->window_size = 2, o->selection = ATTEND_SELECT_HARD;
 }
 
-static void hard_with_dropout(attend_attention_options *o) { o->selection = ATTEND_SELECT_HARD, o->dropout = 0.1; }
-static void hard_without_temperature(attend_attention_options *o) { o->selection = ATTEND_SELECT_HARD, o->temperature = 0; }
-static void hard_too_warm(attend_attention_options *o) { o->selection = ATTEND_SELECT_HARD, o->temperature = INFINITY; }
+static void hard_with_dropout(attend_attention_options *o)
+{
+    o->selection = ATTEND_SELECT_HARD, o->dropout = 0.1;
+}
+static void hard_without_temperature(attend_attention_options *o)
+{
+    o->selection = ATTEND_SELECT_HARD, o->temperature = 0;
+}
+static void hard_too_warm(attend_attention_options *o)
+{
+    o->selection = ATTEND_SELECT_HARD, o->temperature = INFINITY;
+}
 
 static void two_heads_of_location(attend_attention_options *o)
 {
@@ -88,15 +127,42 @@ static void test_options(void **state)
 
 static const int too_long[] = { 1, 2, 14, 3, 3 }, negative[] = { 1, -2, 3, 3, 3 };
 
-static void differing_widths(problem *p) { p->a.key_width = 4; }
-static void no_width(problem *p) { p->a.query_width = 0; }
-static void no_value_width(problem *p) { p->a.value_width = 0; }
-static void negative_batch(problem *p) { p->a.batch = -1; }
-static void no_queries(problem *p) { p->a.query = NULL; }
-static void no_keys(problem *p) { p->a.key = NULL; }
-static void too_many_keys(problem *p) { p->a.key_lengths = too_long; }
-static void negative_length(problem *p) { p->a.query_lengths = negative; }
-static void no_position(problem *p) { p->o.window = ATTEND_WINDOW_LOCAL_P, p->o.window_size = 2; }
+static void differing_widths(problem *p)
+{
+    p->a.key_width = 4;
+}
+static void no_width(problem *p)
+{
+    p->a.query_width = 0;
+}
+static void no_value_width(problem *p)
+{
+    p->a.value_width = 0;
+}
+static void negative_batch(problem *p)
+{
+    p->a.batch = -1;
+}
+static void no_queries(problem *p)
+{
+    p->a.query = NULL;
+}
+static void no_keys(problem *p)
+{
+    p->a.key = NULL;
+}
+static void too_many_keys(problem *p)
+{
+    p->a.key_lengths = too_long;
+}
+static void negative_length(problem *p)
+{
+    p->a.query_lengths = negative;
+}
+static void no_position(problem *p)
+{
+    p->o.window = ATTEND_WINDOW_LOCAL_P, p->o.window_size = 2;
+}
 
 static void mask_shape(problem *p, int axis, int size)
 {
@@ -105,10 +171,22 @@ static void mask_shape(problem *p, int axis, int size)
     for (int i = 0; i < 4; i++) p->a.allowed_shape[i] = i == axis ? size : 1;
 }
 
-static void mask_of_three_sequences(problem *p) { mask_shape(p, 0, 3); }
-static void mask_of_two_heads(problem *p) { mask_shape(p, 1, 2); }
-static void mask_of_six_queries(problem *p) { mask_shape(p, 2, 6); }
-static void mask_of_twelve_keys(problem *p) { mask_shape(p, 3, 12); }
+static void mask_of_three_sequences(problem *p)
+{
+    mask_shape(p, 0, 3);
+}
+static void mask_of_two_heads(problem *p)
+{
+    mask_shape(p, 1, 2);
+}
+static void mask_of_six_queries(problem *p)
+{
+    mask_shape(p, 2, 6);
+}
+static void mask_of_twelve_keys(problem *p)
+{
+    mask_shape(p, 3, 12);
+}
 
 static void bias_shape(problem *p, int axis, int size)
 {
@@ -117,8 +195,14 @@ static void bias_shape(problem *p, int axis, int size)
     for (int i = 0; i < 4; i++) p->a.bias_shape[i] = i == axis ? size : 1;
 }
 
-static void bias_of_six_sequences(problem *p) { bias_shape(p, 0, 6); }
-static void bias_of_no_keys(problem *p) { bias_shape(p, 3, 0); }
+static void bias_of_six_sequences(problem *p)
+{
+    bias_shape(p, 0, 6);
+}
+static void bias_of_no_keys(problem *p)
+{
+    bias_shape(p, 3, 0);
+}
 
 static void missing_parameter(problem *p)
 {
@@ -152,7 +236,10 @@ static void scores_of_mapped_rows(problem *p)
     p->scores = scores;
 }
 
-static void no_context(problem *p) { p->context = NULL; }
+static void no_context(problem *p)
+{
+    p->context = NULL;
+}
 
 static const struct {
     void (*spoil)(problem *p);
@@ -256,26 +343,47 @@ static void bad_key_heads(attend_ctx *c)
     attend_source_new(c, &(attend_attention_options){ .heads = 3 }, NULL, zeros(c, 5, 4), NULL, lengths(c, 3, 2));
 }
 
-static void bad_source_null(attend_ctx *c) { attend_attention(c, NULL, zeros(c, 2, 4), lengths(c, 1, 1), NULL, NULL); }
+static void bad_source_null(attend_ctx *c)
+{
+    attend_attention(c, NULL, zeros(c, 2, 4), lengths(c, 1, 1), NULL, NULL);
+}
 
-static void bad_query_heads(attend_ctx *c) { attend_attention(c, source(c, NULL, NULL), zeros(c, 2, 5), lengths(c, 1, 1), NULL, NULL); }
-static void bad_query_width(attend_ctx *c) { attend_attention(c, source(c, NULL, NULL), zeros(c, 2, 6), lengths(c, 1, 1), NULL, NULL); }
-static void bad_query_rows(attend_ctx *c) { attend_attention(c, source(c, NULL, NULL), zeros(c, 3, 4), lengths(c, 1, 1), NULL, NULL); }
+static void bad_query_heads(attend_ctx *c)
+{
+    attend_attention(c, source(c, NULL, NULL), zeros(c, 2, 5), lengths(c, 1, 1), NULL, NULL);
+}
+static void bad_query_width(attend_ctx *c)
+{
+    attend_attention(c, source(c, NULL, NULL), zeros(c, 2, 6), lengths(c, 1, 1), NULL, NULL);
+}
+static void bad_query_rows(attend_ctx *c)
+{
+    attend_attention(c, source(c, NULL, NULL), zeros(c, 3, 4), lengths(c, 1, 1), NULL, NULL);
+}
 
 static void bad_query_count(attend_ctx *c)
 {
     attend_attention(c, source(c, NULL, NULL), zeros(c, 3, 4), attend_ragged_new(c, 3, (const int[]){ 1, 1, 1 }), NULL, NULL);
 }
 
-static void bad_parameter_none(attend_ctx *c) { source(c, &attend_score_bilinear, NULL); }
-static void bad_parameter_null(attend_ctx *c) { source(c, &attend_score_additive, (attend_var *[]){ zeros(c, 6, 4), NULL }); }
+static void bad_parameter_none(attend_ctx *c)
+{
+    source(c, &attend_score_bilinear, NULL);
+}
+static void bad_parameter_null(attend_ctx *c)
+{
+    source(c, &attend_score_additive, (attend_var *[]){ zeros(c, 6, 4), NULL });
+}
 
 static void bad_parameter_rank(attend_ctx *c)
 {
     source(c, &attend_score_bilinear, (attend_var *[]){ attend_input(c, 1, (const int[]){ 16 }, NULL) });
 }
 
-static void bad_parameter_width(attend_ctx *c) { source(c, &attend_score_bilinear, (attend_var *[]){ zeros(c, 4, 5) }); }
+static void bad_parameter_width(attend_ctx *c)
+{
+    source(c, &attend_score_bilinear, (attend_var *[]){ zeros(c, 4, 5) });
+}
 
 static void bad_channels(attend_ctx *c)
 {
@@ -283,7 +391,10 @@ static void bad_channels(attend_ctx *c)
     with(c, &attend_score_additive, (attend_var *[]){ zeros(c, 8, 4), zeros(c, 6, 4), b, b }, (attend_attention_inputs){ 0 });
 }
 
-static void bad_bias_rank(attend_ctx *c) { with(c, NULL, NULL, (attend_attention_inputs){ .bias = zeros(c, 1, 3) }); }
+static void bad_bias_rank(attend_ctx *c)
+{
+    with(c, NULL, NULL, (attend_attention_inputs){ .bias = zeros(c, 1, 3) });
+}
 
 static void bad_bias_shape(attend_ctx *c)
 {
@@ -307,8 +418,14 @@ static attend_var *local_p(attend_ctx *c, attend_var *position)
     return attend_attention(c, s, zeros(c, 2, 4), lengths(c, 1, 1), &(attend_attention_inputs){ .position = position }, NULL);
 }
 
-static void bad_no_position(attend_ctx *c) { local_p(c, NULL); }
-static void bad_positions(attend_ctx *c) { local_p(c, zeros(c, 3, 1)); }
+static void bad_no_position(attend_ctx *c)
+{
+    local_p(c, NULL);
+}
+static void bad_positions(attend_ctx *c)
+{
+    local_p(c, zeros(c, 3, 1));
+}
 
 static void bad_previous(attend_ctx *c)
 {
@@ -365,7 +482,8 @@ static void test_far_windows(void **state)
     const struct {
         int first_position, window_size;
         double sum; /* of the weights of a query */
-    } cases[] = { { 1000000, 2, 0 }, { -1000000, 2, 0 }, { INT32_MAX, 1, 0 }, { INT32_MIN, 1, 0 }, { 0, INT32_MAX, 1 }, { INT32_MAX, INT32_MAX, 1 } };
+    } cases[] = { { 1000000, 2, 0 },   { -1000000, 2, 0 },  { INT32_MAX, 1, 0 },
+                  { INT32_MIN, 1, 0 }, { 0, INT32_MAX, 1 }, { INT32_MAX, INT32_MAX, 1 } };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         problem p = problem_of(&attend_score_dot);
         p.o.window = ATTEND_WINDOW_LOCAL_M, p.o.window_size = cases[i].window_size, p.o.causal = i % 2;
@@ -392,7 +510,8 @@ static void test_far_windows(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_options), cmocka_unit_test(test_arrays), cmocka_unit_test(test_backward),
-                                        cmocka_unit_test(test_calls), cmocka_unit_test(test_far_windows) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_options), cmocka_unit_test(test_arrays),
+                                        cmocka_unit_test(test_backward), cmocka_unit_test(test_calls),
+                                        cmocka_unit_test(test_far_windows) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
