@@ -13,7 +13,7 @@
 
 enum { MOST_RESULTS = 128 };
 
-static const double SLOT = 10e-3; /* seconds that a work runs before it is the other's turn, at least */
+static const double SLOT = 30e-3; /* seconds that a work runs before it is the other's turn, at least */
 
 struct bench {
     bool json, quick, peers;

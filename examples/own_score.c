@@ -9,9 +9,9 @@ static attend_score_parameter parameter(const attend_widths *w, int i)
     return w && i == 0 ? (attend_score_parameter){ "t", 1, { 1, 0 } } : (attend_score_parameter){ 0 };
 }
 
-static const char *refuse_tile(int query_width, int key_width, int keys)
+static const char *refuse_tile(const attend_tile *t)
 {
-    return query_width == key_width || keys == 0 ? NULL : "queries and keys must be of the same width";
+    return t->query_width == t->key_width && t->shapes[0][0] == 1 ? NULL : "queries and keys differ in width, or t is not one number";
 }
 
 /* e of query i and key j, and what its derivatives want: r = exp(t) / (|q| |k|) (0 if one is all zeros), u = q.q, v = k.k */
@@ -49,10 +49,8 @@ static void tile_backward(const attend_tile *t, const attend_tile_gradients *g)
 
 static const attend_score cosine = { .name = "cosine", .formula = "exp(t) q.k / (|q| |k|)", .parameter = parameter,
                                      .refuse_tile = refuse_tile, .in_tile = 1u << 0, .tile = tile, .tile_backward = tile_backward };
-
-/* Three queries look at seven keys, which are the values too; the loss is the sum of the squared contexts. */
 static attend_param *heat, *keys, *queries;
-
+/* Three queries look at seven keys, which are the values too; the loss is the sum of the squared contexts. */
 static attend_var *loss(attend_ctx *c, void *user)
 {
     attend_var *w[] = { attend_use(c, heat) }, **weights = user;
@@ -68,18 +66,14 @@ int main(void)
     attend_ctx *c = NULL;
     attend_var *weights = NULL;
     attend_check check = { 0 };
-    int status = attend_params_new(&set);
-    if (!status) status = attend_params_add(&heat, set, "t", 1, (const int[]){ 1 });
-    if (!status) status = attend_params_add(&keys, set, "keys", 2, (const int[]){ 7, 6 });
-    if (!status) status = attend_params_add(&queries, set, "queries", 2, (const int[]){ 3, 6 });
+    int status = attend_params_new(&set) || attend_params_add(&heat, set, "t", 1, (const int[]){ 1 }) || attend_ctx_new(&c) ||
+                 attend_params_add(&keys, set, "keys", 2, (const int[]){ 7, 6 }) ||
+                 attend_params_add(&queries, set, "queries", 2, (const int[]){ 3, 6 });
     for (int i = 0; !status && i < 3; i++) attend_param_fill_uniform(attend_params_at(set, i), 5, 1.0);
-    if (!status) status = attend_ctx_new(&c);
     if (!status && !loss(c, &weights)) status = attend_ctx_status(c);
     for (int i = 0; !status && i < 3 * 7; i++) printf("%.4f%c", (double)attend_value(weights)[i], i % 7 < 6 ? ' ' : '\n');
     if (!status && sizeof(attend_real) == sizeof(double)) status = attend_check_gradients(&check, set, loss, &weights, 0);
     if (status) fprintf(stderr, "own_score: %s\n", attend_message());
-    if (check.elements) printf("%zu derivatives, worst relative error %.1e\n", check.elements, check.worst);
-    attend_ctx_free(c);
-    attend_params_free(set);
-    return status || !(check.worst < 1e-6);
+    attend_ctx_free(c), attend_params_free(set);
+    return status || printf("%zu derivatives, worst error %.1e\n", check.elements, check.worst) < 0 || !(check.worst < 1e-6);
 }

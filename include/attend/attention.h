@@ -4,7 +4,7 @@
  *     p = dropout(p)             o_i = sum_j p_ij v_j
  *
  * Purpose    Two ways in: as an operation on the tape, for models (attend_source_new, attend_attention), and on plain arrays, without a
- *            model and without a tape (attend_attention_forward and _backward below). Both run the same code: the weights of a tile of
+ *            model and without a tape (attend_runner_forward and _backward below). Both run the same code: the weights of a tile of
  *            queries exist, the whole matrix never does unless it is asked for, so memory grows with m + n and not m n.
  * Shapes     B sequences; Tq queries and Tk keys (each sequence has its own numbers); H heads of the query, Hk of keys and
  *            values, H a multiple of Hk: heads share keys in groups of H / Hk.

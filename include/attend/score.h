@@ -36,7 +36,7 @@ typedef struct attend_score_parameter {
 typedef struct attend_tile {
     int queries, keys;
     int query_width, key_width;
-    int head; /* of the query */
+    int head, heads; /* of the query: which, and of how many */
     const attend_real *query; /* (queries, query_width), rows query_stride apart */
     size_t query_stride;
     const attend_real *key; /* (keys, key_width), rows key_stride apart */
@@ -68,8 +68,9 @@ typedef struct attend_score {
 
     /* The i-th parameter for these widths; name NULL behind the last. NULL: the score learns nothing. */
     attend_score_parameter (*parameter)(const attend_widths *w, int i);
-    /* NULL, or why prepared queries and keys so wide, and so many keys, do not fit: "query and key differ in width". */
-    const char *(*refuse_tile)(int query_width, int key_width, int keys);
+    /* NULL, or why tiles like this one make no sense: "query and key differ in width". Asked once, before any tile: t has widths,
+     * heads, the most keys there will be, and the shapes of the parameters, which nobody else checks, but no arrays. */
+    const char *(*refuse_tile)(const attend_tile *t);
 
     /* On the tape, once a source: keys (N, key) -> (N, key heads * key_width). NULL: as they are. w: the parameters. */
     attend_var *(*prepare_keys)(attend_ctx *c, attend_var *const *w, attend_var *keys);

@@ -12,7 +12,7 @@ static void backward(attend_ctx *c, attend_node *node)
     if (a->select.selection == ATTEND_SELECT_HARD && a->select.training && a->select.estimator == ATTEND_REINFORCE && !a->advantage)
         attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_attention: REINFORCE has no derivative without an advantage");
     else
-        attention_backward(c, a);
+        attend_attention_backward(c, a);
 }
 
 /* Strides of a mask of four axes; an axis of length 1 is repeated. False: it does not fit. */
@@ -98,7 +98,7 @@ static bool is_differentiable(const attention_call *a)
     return false;
 }
 
-attend_var *attention_run(attend_ctx *c, attention_call *a, const attend_attention_inputs *inputs, attend_var *context,
+attend_var *attend_attention_run(attend_ctx *c, attention_call *a, const attend_attention_inputs *inputs, attend_var *context,
                           bool want_weights)
 {
     const attend_attention_options *o = &a->source->options;
@@ -115,12 +115,12 @@ attend_var *attention_run(attend_ctx *c, attention_call *a, const attend_attenti
         memset(a->weights->value, 0, a->weights->size * sizeof(real));
     }
     a->kept = attend_take(c, (size_t)shape[0] * (size_t)shape[1] * (size_t)shape[2], sizeof *a->kept);
-    if (!a->kept || !attention_forward(c, a)) return NULL;
+    if (!a->kept || !attend_attention_forward(c, a)) return NULL;
     if (a->context->differentiable) attend_record(c, &a->node, backward);
     return a->context;
 }
 
-bool attention_take_query(attend_ctx *c, attention_call *a, attend_var *query, int width)
+bool attend_attention_take_query(attend_ctx *c, attention_call *a, attend_var *query, int width)
 {
     const attend_score *score = a->source->options.score;
     a->query = query;
@@ -131,8 +131,10 @@ bool attention_take_query(attend_ctx *c, attention_call *a, attend_var *query, i
                         a->source->options.heads);
         return false;
     }
-    const char *why =
-        score->refuse_tile ? score->refuse_tile(a->query_width, a->source->key_width, a->source->longest) : NULL;
+    const attend_tile tile = { .keys = a->source->longest, .query_width = a->query_width, .key_width = a->source->key_width,
+                               .heads = a->source->options.heads, .all_keys = a->source->longest,
+                               .shapes = a->source->parameter_shapes };
+    const char *why = score->refuse_tile ? score->refuse_tile(&tile) : NULL;
     if (why) attend_ctx_fail(c, ATTEND_BAD_USAGE, "attention with score %s: %s", score->name, why);
     return !why;
 }
@@ -154,13 +156,13 @@ attend_var *attend_attention(attend_ctx *c, const attend_source *source, attend_
     if (!a) return NULL;
     *a = (attention_call){ .source = source, .longest_query = queries->longest };
     if (score->prepare_queries) query = score->prepare_queries(c, w, query);
-    if (!query || !attention_take_query(c, a, query, query->shape[1])) return NULL;
+    if (!query || !attend_attention_take_query(c, a, query, query->shape[1])) return NULL;
     const int out = source->options.heads * source->value_width;
-    a->query_rows = attention_packed_rows(query, source->options.heads, queries);
+    a->query_rows = attend_attention_packed_rows(query, source->options.heads, queries);
     attend_var *context = attend_var_2d(c, queries->rows, out, false);
     if (!context) return NULL;
-    a->context_rows = attention_packed_rows(context, source->options.heads, queries);
-    context = attention_run(c, a, inputs, context, weights != NULL);
+    a->context_rows = attend_attention_packed_rows(context, source->options.heads, queries);
+    context = attend_attention_run(c, a, inputs, context, weights != NULL);
     if (weights) *weights = a->weights;
     return context && score->finish ? score->finish(c, w, context) : context;
 }

@@ -5,13 +5,12 @@
 #include "kernel/gemm.h"
 #include <string.h>
 
-const char *attention_dot_refuse(int query_width, int key_width, int keys)
+const char *attend_attention_dot_refuse(const attend_tile *t)
 {
-    (void)keys;
-    return query_width == key_width ? NULL : "queries and keys must be of the same width";
+    return t->query_width == t->key_width ? NULL : "queries and keys must be of the same width";
 }
 
-size_t attention_dot_cache_size(int keys, int key_width)
+size_t attend_attention_dot_cache_size(int keys, int key_width)
 {
     return attend_packed_size((size_t)key_width, (size_t)keys) + attend_packed_size((size_t)keys, (size_t)key_width);
 }
@@ -22,14 +21,14 @@ static size_t second(int keys, int key_width)
     return attend_packed_size((size_t)key_width, (size_t)keys);
 }
 
-void attention_dot_cache(int keys, int key_width, const real *key, size_t key_stride, real *cache)
+void attend_attention_dot_cache(int keys, int key_width, const real *key, size_t key_stride, real *cache)
 {
     attend_pack(true, (size_t)key_width, (size_t)keys, key, key_stride, cache);
     attend_pack(false, (size_t)keys, (size_t)key_width, key, key_stride, cache + second(keys, key_width));
 }
 
 /* The tile's queries, scaled. */
-size_t attention_dot_scratch(const attend_tile *t)
+size_t attend_attention_dot_scratch(const attend_tile *t)
 {
     return (size_t)t->queries * (size_t)t->query_width;
 }
@@ -45,7 +44,7 @@ static real *scaled_queries(const attend_tile *t)
     return t->scratch;
 }
 
-void attention_dot_tile(const attend_tile *t)
+void attend_attention_dot_tile(const attend_tile *t)
 {
     const size_t width = (size_t)t->query_width;
     const real *query = scaled_queries(t);
@@ -60,7 +59,7 @@ void attention_dot_tile(const attend_tile *t)
                 attend_kernel()->dot(width, query + (size_t)i * width, t->key + (size_t)j * t->key_stride);
 }
 
-void attention_dot_tile_backward(const attend_tile *t, const attend_tile_gradients *g)
+void attend_attention_dot_tile_backward(const attend_tile *t, const attend_tile_gradients *g)
 {
     const size_t width = (size_t)t->query_width, queries = (size_t)t->queries, keys = (size_t)t->keys;
     if (g->key) { /* scale q is at hand */

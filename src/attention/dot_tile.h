@@ -4,16 +4,16 @@
 
 #include <attend/score.h>
 
-const char *attention_dot_refuse(int query_width, int key_width, int keys);
-size_t attention_dot_cache_size(int keys, int key_width);
-void attention_dot_cache(int keys, int key_width, const attend_real *key, size_t key_stride, attend_real *cache);
-size_t attention_dot_scratch(const attend_tile *t);
-void attention_dot_tile(const attend_tile *t);
-void attention_dot_tile_backward(const attend_tile *t, const attend_tile_gradients *g);
+const char *attend_attention_dot_refuse(const attend_tile *t);
+size_t attend_attention_dot_cache_size(int keys, int key_width);
+void attend_attention_dot_cache(int keys, int key_width, const attend_real *key, size_t key_stride, attend_real *cache);
+size_t attend_attention_dot_scratch(const attend_tile *t);
+void attend_attention_dot_tile(const attend_tile *t);
+void attend_attention_dot_tile_backward(const attend_tile *t, const attend_tile_gradients *g);
 
 /* The members of attend_score that are the same for all of them. */
 #define ATTENTION_DOT_TILE                                                                                             \
-    .refuse_tile = attention_dot_refuse, .cache_size = attention_dot_cache_size, .cache_keys = attention_dot_cache,    \
-    .scratch_size = attention_dot_scratch, .tile = attention_dot_tile, .tile_backward = attention_dot_tile_backward
+    .refuse_tile = attend_attention_dot_refuse, .cache_size = attend_attention_dot_cache_size, .cache_keys = attend_attention_dot_cache,    \
+    .scratch_size = attend_attention_dot_scratch, .tile = attend_attention_dot_tile, .tile_backward = attend_attention_dot_tile_backward
 
 #endif

@@ -140,7 +140,7 @@ static attend_tile tile_of(const group *g, int head, int first, int count)
     const attend_source *src = a->source;
     attention_range all = { g->keys, 0 };
     for (int i = 0; i < count; i++) {
-        attention_range r = g->s->ranges[i] = attention_visible(a, g->b, first + i);
+        attention_range r = g->s->ranges[i] = attend_attention_visible(a, g->b, first + i);
         if (r.first < all.first) all.first = r.first;
         if (r.last > all.last) all.last = r.last;
     }
@@ -151,6 +151,7 @@ static attend_tile tile_of(const group *g, int head, int first, int count)
                       .query_width = a->query_width,
                       .key_width = src->key_width,
                       .head = head,
+                      .heads = src->options.heads,
                       .query = a->query->value + attention_row(&a->query_rows, g->b, head, first),
                       .query_stride = a->query_rows.row,
                       .key = src->keys->value + attention_row(&src->key_rows, g->b, g->key_head, all.first),
@@ -219,11 +220,11 @@ static bool weigh_row(group *g, const attend_tile *t, int i)
     const int query = t->first_query + i;
     const size_t n = (size_t)(r.last - r.first);
     real *row = g->s->e + (size_t)i * g->s->stride, *e = row + (r.first - t->first_key);
-    bool hidden = attention_mask_row(a, g->b, t->head, query, r.first, n, e, NULL);
+    bool hidden = attend_attention_mask_row(a, g->b, t->head, query, r.first, n, e, NULL);
     const size_t index = attention_query_index(a, g->b, t->head, query);
     if (a->scores) memcpy(a->scores + index * (size_t)a->source->longest + r.first, e, n * sizeof *e);
     real factor;
-    a->kept[index] = attention_select(&a->select, n, e, place_of(a, g->b, t->head, query), g->s->row, &factor);
+    a->kept[index] = attend_attention_select(&a->select, n, e, place_of(a, g->b, t->head, query), g->s->row, &factor);
     zero_outside(row, t, r);
     /* a sum of values can be scaled afterwards; the weights themselves only if somebody wants them */
     g->s->factors[i] = factor;
@@ -302,9 +303,9 @@ static bool weigh_row_again(group *g, const attend_tile *t, int i)
     const int query = t->first_query + i;
     const size_t n = (size_t)(r.last - r.first), at = (size_t)(r.first - t->first_key), row = (size_t)i * g->s->stride;
     real *e = g->s->e + row + at, *w = g->s->w + row + at;
-    bool hidden = attention_mask_row(a, g->b, t->head, query, r.first, n, e, g->s->capped ? g->s->capped + row + at : NULL);
+    bool hidden = attend_attention_mask_row(a, g->b, t->head, query, r.first, n, e, g->s->capped ? g->s->capped + row + at : NULL);
     const selected kept = a->kept[attention_query_index(a, g->b, t->head, query)];
-    attention_select_again(&a->select, n, e, kept, place_of(a, g->b, t->head, query));
+    attend_attention_select_again(&a->select, n, e, kept, place_of(a, g->b, t->head, query));
     zero_outside(g->s->e + row, t, r);
     zero_outside(g->s->w + row, t, r);
     if (a->select.selection == ATTEND_SELECT_HARD) {
@@ -453,7 +454,7 @@ static void backward_tile(group *g, int head, int first, int count, real *dbias,
         const attention_range r = g->s->ranges[i];
         const size_t at = (size_t)i * g->s->stride + (size_t)(r.first - t.first_key);
         weights_gradient(g, &t, i, dposition);
-        attention_select_backward(&a->select, (size_t)(r.last - r.first), g->s->e + at,
+        attend_attention_select_backward(&a->select, (size_t)(r.last - r.first), g->s->e + at,
                                   a->kept[attention_query_index(a, g->b, head, first + i)],
                                   a->advantage ? a->advantage[g->b] : 0, g->s->d + at);
         score_gradient_row(g, &t, i, dbias);
@@ -521,7 +522,7 @@ static void job_run(job *j, void (*worker)(void *user, int worker))
         worker(j, 0);
 }
 
-bool attention_forward(attend_ctx *c, attention_call *a)
+bool attend_attention_forward(attend_ctx *c, attention_call *a)
 {
     job j;
     if (!job_new(c, &j, a, false)) return false;
@@ -544,7 +545,7 @@ static bool parameter_gradients(attend_ctx *c, job *j)
     return c->status == ATTEND_OK;
 }
 
-void attention_backward(attend_ctx *c, attention_call *a)
+void attend_attention_backward(attend_ctx *c, attention_call *a)
 {
     job j;
     if (!job_new(c, &j, a, true) || !parameter_gradients(c, &j)) return;

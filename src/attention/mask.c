@@ -11,7 +11,7 @@ static int within(double x, int low, int high, int otherwise)
     return x < low ? low : x > high ? high : (int)x;
 }
 
-attention_range attention_visible(const attention_call *a, int b, int i)
+attention_range attend_attention_visible(const attention_call *a, int b, int i)
 {
     const attend_attention_options *o = &a->source->options;
     const int keys = a->source->key_rows.lengths[b], queries = a->query_rows.lengths[b];
@@ -36,7 +36,7 @@ static void cap_row(double cap, size_t n, real *e)
     k->scale(n, (real)cap, e);
 }
 
-bool attention_mask_row(const attention_call *a, int b, int head, int i, int first, size_t n, real *e, real *capped)
+bool attend_attention_mask_row(const attention_call *a, int b, int head, int i, int first, size_t n, real *e, real *capped)
 {
     bool hidden = false;
     if (a->source->options.soft_cap > 0) cap_row(a->source->options.soft_cap, n, e);

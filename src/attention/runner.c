@@ -4,6 +4,7 @@
 #include "attention/call.h"
 
 #include "core/memory.h"
+#include "kernel/gemm.h"
 #include "op/ragged.h"
 #include <math.h>
 #include <string.h>
@@ -28,9 +29,11 @@ struct attend_runner {
     attend_arrays arrays;
     attend_score_parameter specs[ATTEND_SCORE_PARAMETERS];
     int parameter_count;
+    const real *packed[ATTEND_SCORE_PARAMETERS][2]; /* of parameters that are matrices; [1]: transposed */
     int context_width; /* of a row of all heads */
     real *context, *weights, *scores;
     const real *dcontext, *dweights;
+    const attend_array_gradients *gradients;
 };
 
 int attend_runner_new(attend_runner **out, int threads)
@@ -215,9 +218,9 @@ static void forward_in_place(attend_runner *r)
     if (a->position && o->key_heads > 1) shared = true;
     if (!shared) call->pool = r->pool;
     const attend_attention_inputs in = extra_inputs(a, s);
-    if (!attention_take_query(c, call, s->query, o->heads * a->query_width)) return;
-    if (!attention_source_cache(c, source, a->queries * (o->heads / o->key_heads), call->pool)) return;
-    attention_run(c, call, &in, s->context, r->weights != NULL);
+    if (!attend_attention_take_query(c, call, s->query, o->heads * a->query_width)) return;
+    if (!attend_attention_source_cache(c, source, a->queries * (o->heads / o->key_heads), call->pool)) return;
+    attend_attention_run(c, call, &in, s->context, r->weights != NULL);
 }
 
 /* ---- shard by shard ---- */
@@ -260,8 +263,10 @@ static void forward_shard(void *user, int number)
     s->key = wrap_rows(s, a->key, a->keys, o->key_heads * a->key_width);
     s->value = a->value ? wrap_rows(s, a->value, a->keys, o->key_heads * a->value_width) : s->key;
     if (a->position) s->position = wrap_rows(s, a->position, a->queries, 1);
-    for (int i = 0; i < r->parameter_count; i++)
+    for (int i = 0; i < r->parameter_count; i++) {
         s->parameters[i] = attend_wrap(c, r->specs[i].rank, r->specs[i].shape, a->parameters[i], NULL);
+        if (s->parameters[i]) s->parameters[i]->packed[1] = r->packed[i][1];
+    }
     wrap_extras(r, s);
     if (c->status != ATTEND_OK) return;
 
@@ -284,6 +289,36 @@ static void forward_shard(void *user, int number)
     if (r->weights)
         memcpy(r->weights + (size_t)s->first * (size_t)o->heads * (size_t)a->queries * (size_t)a->keys, s->weights->value,
                s->weights->size * sizeof(real));
+}
+
+/* ---- packed parameters, which all shards share ---- */
+
+typedef struct packing {
+    attend_runner *r;
+    bool transpose;
+    real *to[ATTEND_SCORE_PARAMETERS];
+} packing;
+
+static void pack_one(void *user, int i)
+{
+    packing *p = user;
+    const size_t rows = (size_t)p->r->specs[i].shape[0], columns = (size_t)p->r->specs[i].shape[1];
+    if (p->to[i])
+        attend_pack(p->transpose, p->transpose ? columns : rows, p->transpose ? rows : columns,
+                    p->r->arrays.parameters[i], columns, p->to[i]);
+}
+
+/* Matrices in the first shard's memory, before the shards run. */
+static void pack_parameters(attend_runner *r, bool transpose)
+{
+    packing p = { .r = r, .transpose = transpose };
+    for (int i = 0; i < r->parameter_count; i++) {
+        const size_t rows = (size_t)r->specs[i].shape[0], columns = (size_t)r->specs[i].shape[1];
+        if (r->specs[i].rank != 2) continue;
+        p.to[i] = attend_take_reals(r->contexts[0], attend_packed_size(transpose ? columns : rows, transpose ? rows : columns));
+        r->packed[i][transpose] = p.to[i];
+    }
+    if (r->contexts[0]->status == ATTEND_OK) attend_pool_run(r->pool, r->parameter_count, pack_one, &p);
 }
 
 /* ---- forward ---- */
@@ -335,7 +370,7 @@ int attend_runner_forward(attend_runner *r, const attend_attention_options *opti
     r->options = *options;
     r->arrays = *arrays;
     attend_ctx_reset(c);
-    if (!attention_options_resolve(c, &r->options)) return attend_fail(c->status, "%s", c->message);
+    if (!attend_attention_options_resolve(c, &r->options)) return attend_fail(c->status, "%s", c->message);
     int status = arrays_fit(r);
     if (status == ATTEND_OK) status = parameters_fit(r);
     if (status != ATTEND_OK) return status;
@@ -356,10 +391,12 @@ int attend_runner_forward(attend_runner *r, const attend_attention_options *opti
     shards_new(r);
     for (int i = 0; r->in_place && i < r->parameter_count; i++)
         r->shards[0].parameters[i] = attend_wrap(c, r->specs[i].rank, r->specs[i].shape, arrays->parameters[i], NULL);
-    if (r->in_place)
+    if (r->in_place) {
         forward_in_place(r);
-    else
+    } else {
+        pack_parameters(r, true);
         attend_pool_run(r->pool, r->shard_count, forward_shard, r);
+    }
     return shards_status(r);
 }
 
@@ -407,7 +444,7 @@ static void set_output_gradients(attend_runner *r, shard *s)
     const real *dcontext = r->dcontext + first * (size_t)a->queries * width;
     if (s->weights && r->dweights)
         s->weights->grad = (real *)r->dweights + first * (size_t)r->options.heads * (size_t)a->queries * (size_t)a->keys;
-    if (r->in_place) {
+    if (r->in_place || s->context->shape[0] == s->count * a->queries) {
         s->context->grad = (real *)dcontext; /* read alone */
         return;
     }
@@ -419,7 +456,11 @@ static void set_output_gradients(attend_runner *r, shard *s)
 
 static void backward_shard(void *user, int number)
 {
-    shard *s = &((attend_runner *)user)->shards[number];
+    attend_runner *r = user;
+    shard *s = &r->shards[number];
+    set_gradients(r, s, r->gradients);
+    set_output_gradients(r, s);
+    for (int i = 0; !r->in_place && i < r->parameter_count; i++) s->parameters[i]->packed[0] = r->packed[i][0];
     if (s->c->status == ATTEND_OK) attend_walk(s->c);
 }
 
@@ -437,15 +478,13 @@ int attend_runner_backward(attend_runner *r, const real *dcontext, const real *d
         return attend_fail(ATTEND_BAD_USAGE, "attend_runner_backward: %s is NULL", dcontext ? "gradients" : "dcontext");
     if (dweights && !r->weights)
         return attend_fail(ATTEND_BAD_USAGE, "attend_runner_backward: dweights, but forward was not asked for weights");
-    r->dcontext = dcontext, r->dweights = dweights;
-    for (int i = 0; i < r->shard_count; i++) {
-        set_gradients(r, &r->shards[i], gradients);
-        set_output_gradients(r, &r->shards[i]);
-    }
-    if (r->in_place)
+    r->dcontext = dcontext, r->dweights = dweights, r->gradients = gradients;
+    if (r->in_place) {
         backward_shard(r, 0);
-    else
+    } else {
+        pack_parameters(r, false);
         attend_pool_run(r->pool, r->shard_count, backward_shard, r);
+    }
     for (int i = 0; i < r->shard_count; i++) {
         shard *s = &r->shards[i];
         if (r->arrays.bias_shape[0] == 1) add_shared(r, s->bias, gradients->bias);

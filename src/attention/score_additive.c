@@ -41,10 +41,10 @@ static attend_var *prepare_keys(attend_ctx *c, attend_var *const *w, attend_var 
     return attend_linear(c, keys, w[WK], w[B]);
 }
 
-static const char *refuse_tile(int query_width, int key_width, int keys)
+static const char *refuse_tile(const attend_tile *t)
 {
-    (void)keys;
-    return query_width == key_width ? NULL : "Wq and Wk must lead to the same number of channels";
+    if (t->query_width != t->key_width) return "Wq and Wk must lead to the same number of channels";
+    return t->shapes[U][0] == t->heads * t->query_width ? NULL : "u must have a number for each channel of each head";
 }
 
 /* ---- ready rows ---- */

@@ -12,10 +12,9 @@ static attend_var *prepare_queries(attend_ctx *c, attend_var *const *w, attend_v
     return attend_linear(c, queries, w[0], NULL);
 }
 
-static const char *refuse_tile(int query_width, int key_width, int keys)
+static const char *refuse_tile(const attend_tile *t)
 {
-    (void)key_width;
-    return keys <= query_width ? NULL : "the source has more positions than the score knows (attend_widths.longest)";
+    return t->keys <= t->query_width ? NULL : "the source has more positions than the score knows (attend_widths.longest)";
 }
 
 static void tile(const attend_tile *t)

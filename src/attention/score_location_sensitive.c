@@ -30,10 +30,12 @@ static attend_var *prepare_keys(attend_ctx *c, attend_var *const *w, attend_var 
     return attend_linear(c, keys, w[WK], w[B]);
 }
 
-static const char *refuse_tile(int query_width, int key_width, int keys)
+static const char *refuse_tile(const attend_tile *t)
 {
-    (void)keys;
-    return query_width == key_width ? NULL : "Wq and Wk must lead to the same number of channels";
+    if (t->query_width != t->key_width) return "Wq and Wk must lead to the same number of channels";
+    if (t->shapes[U][0] != t->query_width) return "u must have a number for each channel";
+    if (t->shapes[UF][0] != t->query_width) return "uf must have a row for each channel";
+    return t->shapes[UF][1] == t->shapes[F][0] ? NULL : "uf must have a column for each filter";
 }
 
 static size_t scratch_size(const attend_tile *t)

@@ -128,7 +128,7 @@ static selected hard(const selector *s, size_t n, real *e, real most, uint64_t p
 
 /* ---- forward ---- */
 
-selected attention_select(const selector *s, size_t n, real *e, uint64_t place, real *scratch, real *factor)
+selected attend_attention_select(const selector *s, size_t n, real *e, uint64_t place, real *scratch, real *factor)
 {
     *factor = 1;
     const real most = attend_kernel()->max(n, e);
@@ -145,7 +145,7 @@ selected attention_select(const selector *s, size_t n, real *e, uint64_t place, 
     return soft(n, e, most, factor);
 }
 
-void attention_select_again(const selector *s, size_t n, real *e, selected kept, uint64_t place)
+void attend_attention_select_again(const selector *s, size_t n, real *e, selected kept, uint64_t place)
 {
     if (kept.most == (real)-INFINITY) {
         memset(e, 0, n * sizeof *e);
@@ -198,7 +198,7 @@ static void reinforce_backward(const selector *s, size_t n, const real *p, selec
     }
 }
 
-void attention_select_backward(const selector *s, size_t n, const real *p, selected kept, double advantage, real *dp)
+void attend_attention_select_backward(const selector *s, size_t n, const real *p, selected kept, double advantage, real *dp)
 {
     if (kept.most == (real)-INFINITY) {
         memset(dp, 0, n * sizeof *dp);

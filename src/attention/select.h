@@ -26,13 +26,13 @@ typedef struct selected {
 
 /* e (n) becomes p (n), up to a factor: p = *factor e. `place` numbers the row's first element among all of the call, for
  * random numbers; scratch holds n numbers. */
-selected attention_select(const selector *s, size_t n, real *e, uint64_t place, real *scratch, real *factor);
+selected attend_attention_select(const selector *s, size_t n, real *e, uint64_t place, real *scratch, real *factor);
 
 /* The same p again from e and what was kept: what backward works with. For hard selection this is the distribution
  * that its estimator differentiates, not the one key. */
-void attention_select_again(const selector *s, size_t n, real *e, selected kept, uint64_t place);
+void attend_attention_select_again(const selector *s, size_t n, real *e, selected kept, uint64_t place);
 
-/* dp becomes de, given p of attention_select_again. advantage: REINFORCE. */
-void attention_select_backward(const selector *s, size_t n, const real *p, selected kept, double advantage, real *dp);
+/* dp becomes de, given p of attend_attention_select_again. advantage: REINFORCE. */
+void attend_attention_select_backward(const selector *s, size_t n, const real *p, selected kept, double advantage, real *dp);
 
 #endif

@@ -15,7 +15,7 @@ static bool refuse(attend_ctx *c, const char *why)
     return false;
 }
 
-bool attention_options_resolve(attend_ctx *c, attend_attention_options *o)
+bool attend_attention_options_resolve(attend_ctx *c, attend_attention_options *o)
 {
     if (!o->score) o->score = &attend_score_scaled_dot;
     if (o->heads == 0) o->heads = 1;
@@ -84,7 +84,7 @@ static void cache_group(void *user, int i)
                                  (real *)s->cache[i]);
 }
 
-bool attention_source_cache(attend_ctx *c, attend_source *s, int queries, attend_pool *pool)
+bool attend_attention_source_cache(attend_ctx *c, attend_source *s, int queries, attend_pool *pool)
 {
     const attend_score *score = s->options.score;
     const int groups = s->count * s->options.key_heads;
@@ -103,7 +103,7 @@ bool attention_source_cache(attend_ctx *c, attend_source *s, int queries, attend
 
 /* ---- the source ---- */
 
-attention_rows attention_packed_rows(const attend_var *v, int heads, const attend_ragged *sequences)
+attention_rows attend_attention_packed_rows(const attend_var *v, int heads, const attend_ragged *sequences)
 {
     size_t row = (size_t)v->shape[1];
     return (attention_rows){ .head = row / (size_t)heads, .row = row, .offsets = sequences->offsets,
@@ -120,7 +120,7 @@ attend_source *attend_source_new(attend_ctx *c, const attend_attention_options *
     attend_source *s = attend_take(c, 1, sizeof *s);
     if (!s) return NULL;
     *s = (attend_source){ .options = *options, .count = sequences->count, .longest = sequences->longest };
-    if (!attention_options_resolve(c, &s->options) || !parameters_fit(c, s, parameters, keys, values)) return NULL;
+    if (!attend_attention_options_resolve(c, &s->options) || !parameters_fit(c, s, parameters, keys, values)) return NULL;
 
     const attend_score *score = s->options.score;
     s->keys = score->prepare_keys ? score->prepare_keys(c, s->parameters, keys) : keys;
@@ -132,8 +132,8 @@ attend_source *attend_source_new(attend_ctx *c, const attend_attention_options *
                                s->keys->shape[1], s->values->shape[1], heads);
     s->key_width = s->keys->shape[1] / heads;
     s->value_width = s->values->shape[1] / heads;
-    s->key_rows = attention_packed_rows(s->keys, heads, sequences);
-    s->value_rows = attention_packed_rows(s->values, heads, sequences);
+    s->key_rows = attend_attention_packed_rows(s->keys, heads, sequences);
+    s->value_rows = attend_attention_packed_rows(s->values, heads, sequences);
     s->keys->needed = s->values->needed = true;
-    return attention_source_cache(c, s, FEW_QUERIES, NULL) ? s : NULL;
+    return attend_attention_source_cache(c, s, FEW_QUERIES, NULL) ? s : NULL;
 }

@@ -33,13 +33,13 @@ struct attend_source {
 };
 
 /* Packed rows of v (N, heads * width). */
-attention_rows attention_packed_rows(const attend_var *v, int heads, const attend_ragged *sequences);
+attention_rows attend_attention_packed_rows(const attend_var *v, int heads, const attend_ragged *sequences);
 
 /* Checks options, resolves defaults and looks at the parameters; false: the context failed. */
-bool attention_options_resolve(attend_ctx *c, attend_attention_options *options);
+bool attend_attention_options_resolve(attend_ctx *c, attend_attention_options *options);
 
 /* The rest of a source, once keys, values, rows and widths are known: what the score keeps of each head's keys.
  * Too few queries do not repay it. */
-bool attention_source_cache(attend_ctx *c, attend_source *s, int queries, attend_pool *pool);
+bool attend_attention_source_cache(attend_ctx *c, attend_source *s, int queries, attend_pool *pool);
 
 #endif

@@ -76,7 +76,8 @@ struct attend_var {
     bool differentiable;
     bool needed;         /* some operation may read its value on the way back: nobody may overwrite it */
     bool consumed;       /* its value was overwritten by the operation that used it */
-    attend_param *param; /* if it is one, with .. */
+    const real *packed[2]; /* not a parameter's: packed copies, if somebody made them; [1]: transposed */
+    attend_param *param;   /* if it is one, with .. */
     attend_grads *grads; /* .. the gradients its derivative goes to */
 };
 

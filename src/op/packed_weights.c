@@ -38,6 +38,7 @@ const real *attend_var_packed(attend_ctx *c, const attend_var *v, bool transpose
         if (!packed) attend_ctx_fail(c, ATTEND_NO_MEMORY, "no memory for a packed copy of '%s'", v->param->name);
         return packed;
     }
+    if (v->packed[transpose]) return v->packed[transpose];
     size_t rows = (size_t)v->shape[0], columns = (size_t)v->shape[1];
     size_t k = transpose ? columns : rows, n = transpose ? rows : columns;
     real *packed = attend_take_reals(c, attend_packed_size(k, n));
