@@ -52,10 +52,11 @@ typedef struct attend_attention_options {
     double soft_cap;      /* 0: none */
     bool causal;          /* query i sees keys up to i + (Tk - Tq): aligned at the end, past keys come first */
     double dropout;       /* on the weights, when training */
+    bool recompute;       /* backward computes the weights again even of calls small enough to keep them (262,144 of them) */
 } attend_attention_options;
 
 #define ATTEND_ATTENTION_OPTIONS_INIT                                                                                  \
-    { 0, 1, 0, ATTEND_WINDOW_GLOBAL, 0, ATTEND_SELECT_SOFT, ATTEND_STRAIGHT_THROUGH, 1.0, 0.0, 0.0, 0.0, false, 0.0 }
+    { 0, 1, 0, ATTEND_WINDOW_GLOBAL, 0, ATTEND_SELECT_SOFT, ATTEND_STRAIGHT_THROUGH, 1.0, 0.0, 0.0, 0.0, false, 0.0, false }
 
 /* ---- on the tape ---- */
 

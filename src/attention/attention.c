@@ -5,6 +5,9 @@
 #include "op/ragged.h"
 #include <string.h>
 
+/* Weights of a call as small as a batch of sentences are kept for backward: a constant, whatever the lengths. */
+enum { STORED_NUMBERS = 1 << 18 };
+
 static void backward(attend_ctx *c, attend_node *node)
 {
     attention_call *a = (attention_call *)node;
@@ -115,7 +118,13 @@ attend_var *attend_attention_run(attend_ctx *c, attention_call *a, const attend_
         memset(a->weights->value, 0, a->weights->size * sizeof(real));
     }
     a->kept = attend_take(c, (size_t)shape[0] * (size_t)shape[1] * (size_t)shape[2], sizeof *a->kept);
-    if (!a->kept || !attend_attention_forward(c, a)) return NULL;
+    if (!a->kept) return NULL;
+    const size_t area = (size_t)shape[0] * (size_t)shape[1] * (size_t)shape[2] * (size_t)shape[3];
+    if (a->context->differentiable && !o->recompute && area <= STORED_NUMBERS && o->selection != ATTEND_SELECT_HARD && o->soft_cap == 0) {
+        a->stored = attend_take_reals(c, area);
+        if (!a->stored) return NULL;
+    }
+    if (!attend_attention_forward(c, a)) return NULL;
     if (a->context->differentiable) attend_record(c, &a->node, backward);
     return a->context;
 }

@@ -28,6 +28,7 @@ typedef struct attention_call {
     double scale, dropout;
     attend_rng dropout_random;
     selected *kept; /* (B, H, Tq) */
+    real *stored;   /* (B, H, Tq, Tk): p, if the call is small enough to keep it; NULL: backward computes it again */
 
     attend_pool *pool; /* NULL: this thread alone */
     int workers;

@@ -228,10 +228,11 @@ static bool weigh_row(group *g, const attend_tile *t, int i)
     zero_outside(row, t, r);
     /* a sum of values can be scaled afterwards; the weights themselves only if somebody wants them */
     g->s->factors[i] = factor;
-    if (factor != 1 && (a->weights || a->position || a->dropout > 0)) {
+    if (factor != 1 && (a->weights || a->stored || a->position || a->dropout > 0)) {
         attend_kernel()->scale(n, factor, e);
         g->s->factors[i] = 1;
     }
+    if (a->stored) memcpy(a->stored + index * (size_t)a->source->longest + r.first, e, n * sizeof *e);
     if (a->position) {
         bell(a, bell_position(a, g->b, query, g->keys), r.first, n, g->s->row);
         attend_kernel()->mul(n, e, g->s->row, e);
@@ -303,9 +304,15 @@ static bool weigh_row_again(group *g, const attend_tile *t, int i)
     const int query = t->first_query + i;
     const size_t n = (size_t)(r.last - r.first), at = (size_t)(r.first - t->first_key), row = (size_t)i * g->s->stride;
     real *e = g->s->e + row + at, *w = g->s->w + row + at;
-    bool hidden = attend_attention_mask_row(a, g->b, t->head, query, r.first, n, e, g->s->capped ? g->s->capped + row + at : NULL);
-    const selected kept = a->kept[attention_query_index(a, g->b, t->head, query)];
-    attend_attention_select_again(&a->select, n, e, kept, place_of(a, g->b, t->head, query));
+    const size_t index = attention_query_index(a, g->b, t->head, query);
+    const selected kept = a->kept[index];
+    bool hidden = a->allowed || a->bias; /* perhaps */
+    if (a->stored) {
+        memcpy(e, a->stored + index * (size_t)a->source->longest + r.first, n * sizeof *e);
+    } else {
+        hidden = attend_attention_mask_row(a, g->b, t->head, query, r.first, n, e, g->s->capped ? g->s->capped + row + at : NULL);
+        attend_attention_select_again(&a->select, n, e, kept, place_of(a, g->b, t->head, query));
+    }
     zero_outside(g->s->e + row, t, r);
     zero_outside(g->s->w + row, t, r);
     if (a->select.selection == ATTEND_SELECT_HARD) {
@@ -439,7 +446,7 @@ static void backward_tile(group *g, int head, int first, int count, real *dbias,
 {
     const attention_call *a = g->a;
     attend_tile t = tile_of(g, head, first, count);
-    a->source->options.score->tile(&t);
+    if (!a->stored) a->source->options.score->tile(&t);
 
     bool hidden = false;
     for (int i = 0; i < count; i++) hidden |= weigh_row_again(g, &t, i);

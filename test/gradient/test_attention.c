@@ -108,6 +108,8 @@ static void test_every_combination(void **state)
                     s.options.selection = (attend_selection)selection;
                     s.mask = (mask_kind)mask;
                     check(s, "");
+                    s.options.recompute = true;
+                    check(s, ", recomputed");
                 }
 }
 
