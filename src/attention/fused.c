@@ -228,11 +228,15 @@ static bool weigh_row(group *g, const attend_tile *t, int i)
     zero_outside(row, t, r);
     /* a sum of values can be scaled afterwards; the weights themselves only if somebody wants them */
     g->s->factors[i] = factor;
-    if (factor != 1 && (a->weights || a->stored || a->position || a->dropout > 0)) {
+    if (factor != 1 && (a->weights || a->position || a->dropout > 0)) {
         attend_kernel()->scale(n, factor, e);
         g->s->factors[i] = 1;
     }
-    if (a->stored) memcpy(a->stored + index * (size_t)a->source->longest + r.first, e, n * sizeof *e);
+    if (a->stored) {
+        real *p = a->stored + index * (size_t)a->source->longest + r.first;
+        memcpy(p, e, n * sizeof *e);
+        if (g->s->factors[i] != 1) attend_kernel()->scale(n, g->s->factors[i], p);
+    }
     if (a->position) {
         bell(a, bell_position(a, g->b, query, g->keys), r.first, n, g->s->row);
         attend_kernel()->mul(n, e, g->s->row, e);
