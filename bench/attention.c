@@ -56,14 +56,20 @@ static attend_score additive_alone(void)
     return s;
 }
 
-static void additive_new(problem *p, int threads, int batch, int queries, int keys, int width, const attend_score *score)
+static void additive_new(problem *p, int threads, int batch, int queries, int keys, int width,
+                         const attend_score *score)
 {
     const size_t w = (size_t)width, nq = (size_t)batch * (size_t)queries * w, nk = (size_t)batch * (size_t)keys * w;
     *p = (problem){ .options = ATTEND_ATTENTION_OPTIONS_INIT, .backward = true };
     must(attend_runner_new(&p->runner, threads));
     p->options.score = score;
-    p->arrays = (attend_arrays){ .batch = batch, .queries = queries, .keys = keys, .query_width = width,
-                                 .key_width = width, .value_width = width, .attention = width };
+    p->arrays = (attend_arrays){ .batch = batch,
+                                 .queries = queries,
+                                 .keys = keys,
+                                 .query_width = width,
+                                 .key_width = width,
+                                 .value_width = width,
+                                 .attention = width };
     p->arrays.query = own(p, nq, 1), p->arrays.key = own(p, nk, 1);
     const size_t sizes[4] = { w * w, w * w, w, w };
     for (int i = 0; i < 4; i++) {
@@ -71,7 +77,8 @@ static void additive_new(problem *p, int threads, int batch, int queries, int ke
         p->dparameters[i] = own(p, sizes[i], 0);
     }
     p->arrays.parameters = p->parameters;
-    p->gradients = (attend_array_gradients){ .query = own(p, nq, 0), .key = own(p, nk, 0), .parameters = p->dparameters };
+    p->gradients =
+        (attend_array_gradients){ .query = own(p, nq, 0), .key = own(p, nk, 0), .parameters = p->dparameters };
     if (!score->prepare_keys) p->arrays.value = own(p, nk, 1), p->gradients.value = own(p, nk, 0);
     p->context = own(p, nq, 0), p->dcontext = own(p, nq, 1);
 }
@@ -83,8 +90,13 @@ static void dot_new(problem *p, int threads, int length, bool causal, bool backw
     must(attend_runner_new(&p->runner, threads));
     p->options.heads = 8;
     p->options.causal = causal;
-    p->arrays = (attend_arrays){ .batch = 8, .queries = length, .keys = length, .query_width = 64, .key_width = 64,
-                                 .value_width = 64, .heads_first = true };
+    p->arrays = (attend_arrays){ .batch = 8,
+                                 .queries = length,
+                                 .keys = length,
+                                 .query_width = 64,
+                                 .key_width = 64,
+                                 .value_width = 64,
+                                 .heads_first = true };
     p->arrays.query = own(p, n, 1), p->arrays.key = own(p, n, 1), p->arrays.value = own(p, n, 1);
     p->context = own(p, n, 0), p->dcontext = own(p, n, 1);
     if (backward)
@@ -132,7 +144,8 @@ static void bench_additive(bench *b)
             char name[96], task[96];
             const int n = sizes[i].batch, t = sizes[i].length;
             additive_new(&p, 2, n, t, t, 512, whole ? &attend_score_additive : &alone);
-            snprintf(name, sizeof name, "B %d, T %d x %d, %s", n, t, t, whole ? "with projections" : "score, softmax, context");
+            snprintf(name, sizeof name, "B %d, T %d x %d, %s", n, t, t,
+                     whole ? "with projections" : "score, softmax, context");
             snprintf(task, sizeof task, "additive %d %d %d 512 %s", n, t, t, whole ? "whole" : "alone");
             race(b, &p, group, name, task, whole ? sizes[i].goal : sizes[i].alone);
             problem_free(&p);
@@ -151,12 +164,14 @@ static void bench_dot(bench *b)
                 dot_new(&p, 2, length, causal, backward);
                 snprintf(name, sizeof name, "T %d, %s, %s", length, backward ? "forward+backward" : "forward",
                          causal ? "causal" : "full");
-                snprintf(task, sizeof task, "dot %d %s %s", length, causal ? "causal" : "full", backward ? "both" : "forward");
+                snprintf(task, sizeof task, "dot %d %s %s", length, causal ? "causal" : "full",
+                         backward ? "both" : "forward");
                 seconds[causal] = race(b, &p, group, name, task, 1.2);
                 problem_free(&p);
             }
             result r = { .group = group, .goal = 1 / 0.6, .ratio = seconds[0] / seconds[1] };
-            snprintf(r.name, sizeof r.name, "T %d, %s, causal against full", length, backward ? "forward+backward" : "forward");
+            snprintf(r.name, sizeof r.name, "T %d, %s, causal against full", length,
+                     backward ? "forward+backward" : "forward");
             snprintf(r.measured, sizeof r.measured, "%.2f ms", seconds[1] * 1e3);
             snprintf(r.against, sizeof r.against, "%.2f ms, full", seconds[0] * 1e3);
             bench_report(b, &r);
@@ -178,15 +193,29 @@ static void run_decoding(void *state)
 static void bench_decoding(bench *b)
 {
     enum { KEYS = 50, WIDTH = 512 };
-    decoding d = { .query = bench_numbers(WIDTH), .key = bench_numbers(KEYS * WIDTH), .score = bench_numbers(KEYS),
-                   .cache = bench_numbers(1 << 20), .scratch = bench_numbers(1 << 20) };
+    decoding d = { .query = bench_numbers(WIDTH),
+                   .key = bench_numbers(KEYS * WIDTH),
+                   .score = bench_numbers(KEYS),
+                   .cache = bench_numbers(1 << 20),
+                   .scratch = bench_numbers(1 << 20) };
     float *u = bench_numbers(WIDTH);
     d.parameters[3] = u;
     if (attend_score_additive.cache_keys) attend_score_additive.cache_keys(KEYS, WIDTH, d.key, WIDTH, d.cache);
-    d.tile = (attend_tile){ .queries = 1, .keys = KEYS, .query_width = WIDTH, .key_width = WIDTH, .query = d.query,
-                            .query_stride = WIDTH, .key = d.key, .key_stride = WIDTH, .scale = 1,
-                            .parameters = d.parameters, .all_keys = KEYS, .scratch = d.scratch, .score = d.score,
-                            .cache = attend_score_additive.cache_keys ? d.cache : NULL, .score_stride = KEYS };
+    d.tile = (attend_tile){ .queries = 1,
+                            .keys = KEYS,
+                            .query_width = WIDTH,
+                            .key_width = WIDTH,
+                            .query = d.query,
+                            .query_stride = WIDTH,
+                            .key = d.key,
+                            .key_stride = WIDTH,
+                            .scale = 1,
+                            .parameters = d.parameters,
+                            .all_keys = KEYS,
+                            .scratch = d.scratch,
+                            .score = d.score,
+                            .cache = attend_score_additive.cache_keys ? d.cache : NULL,
+                            .score_stride = KEYS };
     double seconds;
     bench_race(b, 1, (const work[]){ { run_decoding, &d } }, &seconds);
     result r = { .group = "a decoding step", .goal = 1, .ratio = 20e-6 / seconds };
@@ -211,7 +240,8 @@ static void bench_growth(bench *b)
         if (first_time == 0) first_time = seconds, first_bytes = bytes;
         result r = { .group = group, .ratio = 64.0 * 1048576 / bytes, .goal = m == 4096 ? 1 : 0 };
         int stars = (int)(3 * log2(seconds / first_time) + 1), dots = (int)(3 * log2(bytes / first_bytes) + 1);
-        snprintf(r.name, sizeof r.name, "m = t = %4d  time %-*.*s", m, 31, stars < 0 ? 0 : stars, "*******************************");
+        snprintf(r.name, sizeof r.name, "m = t = %4d  time %-*.*s", m, 31, stars < 0 ? 0 : stars,
+                 "*******************************");
         snprintf(r.measured, sizeof r.measured, "%.1f ms, %.1f MiB", seconds * 1e3, bytes / 1048576);
         snprintf(r.against, sizeof r.against, "64 MiB %-*.*s", 24, dots < 0 ? 0 : dots, "........................");
         bench_report(b, &r);

@@ -87,7 +87,9 @@ double bench_ceiling(bench *b)
 {
     enum { LARGEST = 2048 };
     static float *x, *y, *z;
-    if (!x) x = bench_numbers(LARGEST * LARGEST), y = bench_numbers(LARGEST * LARGEST), z = bench_numbers(LARGEST * LARGEST);
+    if (!x)
+        x = bench_numbers(LARGEST * LARGEST), y = bench_numbers(LARGEST * LARGEST),
+        z = bench_numbers(LARGEST * LARGEST);
     for (size_t n = 512; n <= (b->quick ? 512 : LARGEST); n *= 2) {
         double begin = bench_now();
         attend_gemm(false, true, n, n, n, x, n, y, n, 0, z, n);
@@ -117,8 +119,7 @@ void bench_report(bench *b, const result *r)
         printf("%7s ", "-");
     else
         printf("%7.2f ", r->ratio);
-    if (r->goal > 0)
-        printf("%6.2f %s", r->goal, isnan(r->ratio) ? "" : r->ratio >= r->goal ? "ok" : "SHORT");
+    if (r->goal > 0) printf("%6.2f %s", r->goal, isnan(r->ratio) ? "" : r->ratio >= r->goal ? "ok" : "SHORT");
     printf("\n");
     fflush(stdout);
 }
@@ -185,7 +186,8 @@ int main(int argc, char **argv)
             return usage(strcmp(argv[i], "--help") == 0 ? stdout : stderr);
     }
     for (int i = 0; i < 3; i++) bench_ceiling(&b);
-    if (!b.json) printf("kernels %s; best large sgemm of one thread so far %.1f GFLOP/s\n", attend_kernel_name(), b.ceiling);
+    if (!b.json)
+        printf("kernels %s; best large sgemm of one thread so far %.1f GFLOP/s\n", attend_kernel_name(), b.ceiling);
     for (int i = 0; i < GROUPS; i++)
         if (!b.only || strcmp(b.only, groups[i].name) == 0) groups[i].run(&b);
     if (b.json) print_json(&b);

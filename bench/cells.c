@@ -38,8 +38,11 @@ static void run_shard(void *state, int shard)
     for (int i = 0; i < count; i++) lengths[i] = T;
     attend_ctx_reset(c);
     attend_ctx_set_grads(c, l->grads[shard]);
-    const attend_cell cell = { .kind = l->kind, .w = attend_use(c, l->w), .u = attend_use(c, l->u),
-                               .bw = attend_use(c, l->bw), .bu = attend_use(c, l->bu) };
+    const attend_cell cell = { .kind = l->kind,
+                               .w = attend_use(c, l->w),
+                               .u = attend_use(c, l->u),
+                               .bw = attend_use(c, l->bw),
+                               .bu = attend_use(c, l->bu) };
     size_t first = (size_t)(shard * count * T) * D;
     attend_var *x = attend_input(c, 2, (const int[]){ count * T, D }, l->x + first);
     attend_var *y = attend_cell_sequence(c, &cell, x, attend_ragged_new(c, count, lengths), false, NULL);

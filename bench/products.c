@@ -32,8 +32,14 @@ static void run_ceiling(void *state)
 
 static void race(bench *b, size_t m, size_t n, size_t k, double goal)
 {
-    product p = { .b = b, .m = m, .n = n, .k = k, .x = bench_numbers(m * k), .w = bench_numbers(n * k),
-                  .packed = bench_numbers(attend_packed_size(k, n)), .y = bench_numbers(m * n) };
+    product p = { .b = b,
+                  .m = m,
+                  .n = n,
+                  .k = k,
+                  .x = bench_numbers(m * k),
+                  .w = bench_numbers(n * k),
+                  .packed = bench_numbers(attend_packed_size(k, n)),
+                  .y = bench_numbers(m * n) };
     attend_pack(true, k, n, p.w, k, p.packed);
     double seconds[3], flops = 2e-9 * (double)(m * n * k);
     bench_race(b, 3, (const work[]){ { run_packed, &p }, { run_cblas, &p }, { run_ceiling, &p } }, seconds);

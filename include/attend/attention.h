@@ -23,7 +23,7 @@ extern "C" {
 typedef enum attend_window {
     ATTEND_WINDOW_GLOBAL,
     ATTEND_WINDOW_LOCAL_M, /* Luong 2015: keys within window_size of the query's own position */
-    ATTEND_WINDOW_LOCAL_P  /* Luong 2015: around a learned position, times exp(-(j - pos)^2 / 2 sigma^2), sigma = window_size / 2 */
+    ATTEND_WINDOW_LOCAL_P /* Luong 2015: around a learned position, times exp(-(j - pos)^2 / 2 sigma^2), sigma = window_size / 2 */
 } attend_window;
 
 typedef enum attend_selection {
@@ -52,11 +52,14 @@ typedef struct attend_attention_options {
     double soft_cap;      /* 0: none */
     bool causal;          /* query i sees keys up to i + (Tk - Tq): aligned at the end, past keys come first */
     double dropout;       /* on the weights, when training */
-    bool recompute;       /* backward computes the weights again even of calls small enough to keep them (262,144 of them) */
+    bool recompute; /* backward computes the weights again even of calls small enough to keep them (262,144 of them) */
 } attend_attention_options;
 
 #define ATTEND_ATTENTION_OPTIONS_INIT                                                                                  \
-    { 0, 1, 0, ATTEND_WINDOW_GLOBAL, 0, ATTEND_SELECT_SOFT, ATTEND_STRAIGHT_THROUGH, 1.0, 0.0, 0.0, 0.0, false, 0.0, false }
+    {                                                                                                                  \
+        0, 1, 0, ATTEND_WINDOW_GLOBAL, 0, ATTEND_SELECT_SOFT, ATTEND_STRAIGHT_THROUGH, 1.0, 0.0, 0.0, 0.0, false, 0.0, \
+            false                                                                                                      \
+    }
 
 /* ---- on the tape ---- */
 
@@ -76,16 +79,17 @@ typedef struct attend_attention_inputs {
     attend_var *bias;     /* rank 4, added to e after the cap; -inf hides a key. Its gradient flows. */
     attend_var *position; /* local-p: (Nq, 1) in (0, 1), the share of the source; see attend_window_position */
     attend_var *previous; /* location-sensitive: (B, 1, Tq, Tk) weights of the step before; NULL: zeros */
-    const double *advantage; /* REINFORCE: (B) loss - baseline of each sequence; read by attend_backward, so it may be filled
+    const double
+        *advantage;     /* REINFORCE: (B) loss - baseline of each sequence; read by attend_backward, so it may be filled
                               * after the forward pass */
-    int first_position;      /* local-m: the position of each sequence's first query (decoding step by step) */
+    int first_position; /* local-m: the position of each sequence's first query (decoding step by step) */
 } attend_attention_inputs;
 
 /* query (Nq, Dq) in the order of `queries`, which has as many sequences as the source: several queries of one sequence
  * may be its words, or the hypotheses of a beam -> context (Nq, Dv). weights, if not NULL, receives (B, H, Tq, Tk), zero where
  * there is no such query or key; gradients flow through it. */
-attend_var *attend_attention(attend_ctx *c, const attend_source *source, attend_var *query, const attend_ragged *queries,
-                             const attend_attention_inputs *inputs, attend_var **weights);
+attend_var *attend_attention(attend_ctx *c, const attend_source *source, attend_var *query,
+                             const attend_ragged *queries, const attend_attention_inputs *inputs, attend_var **weights);
 
 /* pos / S = sigmoid(vp . tanh(Wp q)) of Luong's local-p.   query (N, D), wp (A, D), vp (1, A) -> (N, 1) */
 attend_var *attend_window_position(attend_ctx *c, attend_var *query, attend_var *wp, attend_var *vp);

@@ -16,12 +16,12 @@ extern "C" {
 typedef attend_var *(*attend_loss_fn)(attend_ctx *c, void *user);
 
 typedef struct attend_check {
-    double worst;      /* largest relative error: |tape - quotient| / max(|tape|, |quotient|, the largest of all / 1000) */
-    double tape;       /* the two derivatives where it was found */
+    double worst; /* largest relative error: |tape - quotient| / max(|tape|, |quotient|, the largest of all / 1000) */
+    double tape;  /* the two derivatives where it was found */
     double quotient;
-    char where[96];    /* "name[index]" of the element */
-    size_t elements;   /* how many were compared */
-    double largest;    /* absolute value of any derivative: 0 means that nothing was tested */
+    char where[96];  /* "name[index]" of the element */
+    size_t elements; /* how many were compared */
+    double largest;  /* absolute value of any derivative: 0 means that nothing was tested */
 } attend_check;
 
 /* step: how far elements are moved; 0 takes 1e-4, right for double and parameters around 1. Parameters are as before

@@ -18,9 +18,9 @@ extern "C" {
 typedef struct attend_widths {
     int query, key, value; /* of the rows as the model has them: all heads together */
     int heads, key_heads;
-    int attention;   /* additive: channels of the tanh; projected: of query and key, all heads together; 0: like query */
-    int longest;     /* location: keys at most */
-    int filters;     /* location-sensitive: convolution filters, and .. */
+    int attention; /* additive: channels of the tanh; projected: of query and key, all heads together; 0: like query */
+    int longest;   /* location: keys at most */
+    int filters;   /* location-sensitive: convolution filters, and .. */
     int filter_size; /* .. how many weights each looks at (odd) */
 } attend_widths;
 
@@ -28,7 +28,7 @@ enum { ATTEND_SCORE_PARAMETERS = 6 };
 
 /* A parameter that a score learns. */
 typedef struct attend_score_parameter {
-    const char *name;  /* "wq"; NULL: there is no such parameter */
+    const char *name; /* "wq"; NULL: there is no such parameter */
     int rank, shape[2];
 } attend_score_parameter;
 
@@ -36,21 +36,22 @@ typedef struct attend_score_parameter {
 typedef struct attend_tile {
     int queries, keys;
     int query_width, key_width;
-    int head, heads; /* of the query: which, and of how many */
+    int head, heads;          /* of the query: which, and of how many */
     const attend_real *query; /* (queries, query_width), rows query_stride apart */
     size_t query_stride;
     const attend_real *key; /* (keys, key_width), rows key_stride apart */
     size_t key_stride;
-    int first_query, first_key; /* their positions in the sequence */
-    double scale;               /* attend_attention_options.scale, or the score's own default */
+    int first_query, first_key;           /* their positions in the sequence */
+    double scale;                         /* attend_attention_options.scale, or the score's own default */
     const attend_real *const *parameters; /* values, in the order of attend_score.parameter */
     const int (*shapes)[2];               /* and shapes */
-    const attend_real *previous; /* (queries, all keys) weights of the step before; NULL if the score does not want them */
+    const attend_real
+        *previous; /* (queries, all keys) weights of the step before; NULL if the score does not want them */
     size_t previous_stride;
-    int all_keys;                  /* of the sequence: width of `previous` */
-    const attend_real *cache;      /* what cache_keys left for this head's keys, from the first key; NULL: nothing */
-    attend_real *scratch;          /* scratch_size numbers, this thread's */
-    attend_real *score;            /* (queries, keys), rows score_stride apart: e */
+    int all_keys;             /* of the sequence: width of `previous` */
+    const attend_real *cache; /* what cache_keys left for this head's keys, from the first key; NULL: nothing */
+    attend_real *scratch;     /* scratch_size numbers, this thread's */
+    attend_real *score;       /* (queries, keys), rows score_stride apart: e */
     size_t score_stride;
 } attend_tile;
 

@@ -43,13 +43,16 @@ typedef enum attend_optimizer_kind { ATTEND_SGD, ATTEND_ADAM } attend_optimizer_
 
 typedef struct attend_optimizer_options {
     attend_optimizer_kind kind;
-    double momentum;      /* SGD: v = momentum v + g, x -= rate v; 0 is plain SGD */
-    double beta1, beta2;  /* Adam (Kingma, Ba 2015) */
-    double epsilon;       /* Adam */
-    double weight_decay;  /* decoupled: x -= rate * decay * x (Loshchilov, Hutter 2019) */
+    double momentum;     /* SGD: v = momentum v + g, x -= rate v; 0 is plain SGD */
+    double beta1, beta2; /* Adam (Kingma, Ba 2015) */
+    double epsilon;      /* Adam */
+    double weight_decay; /* decoupled: x -= rate * decay * x (Loshchilov, Hutter 2019) */
 } attend_optimizer_options;
 
-#define ATTEND_OPTIMIZER_OPTIONS_INIT { ATTEND_ADAM, 0.0, 0.9, 0.999, 1e-8, 0.0 }
+#define ATTEND_OPTIMIZER_OPTIONS_INIT                                                                                  \
+    {                                                                                                                  \
+        ATTEND_ADAM, 0.0, 0.9, 0.999, 1e-8, 0.0                                                                        \
+    }
 
 /* The team must outlive every step; the two may be freed in either order. */
 int attend_optimizer_new(attend_optimizer **out, attend_team *t, const attend_optimizer_options *options);

@@ -12,7 +12,8 @@ static void backward(attend_ctx *c, attend_node *node)
 {
     attention_call *a = (attention_call *)node;
     if (!a->context->grad && !(a->weights && a->weights->grad)) return;
-    if (a->select.selection == ATTEND_SELECT_HARD && a->select.training && a->select.estimator == ATTEND_REINFORCE && !a->advantage)
+    if (a->select.selection == ATTEND_SELECT_HARD && a->select.training && a->select.estimator == ATTEND_REINFORCE &&
+        !a->advantage)
         attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_attention: REINFORCE has no derivative without an advantage");
     else
         attend_attention_backward(c, a);
@@ -58,7 +59,8 @@ static bool take_inputs(attend_ctx *c, attention_call *a, const attend_attention
         if (!in->position || !attend_ready(c, "attend_attention", 1, in->position)) return false;
         const size_t rows = a->query_rows.offsets ? (size_t)a->query->shape[0] : (size_t)full[0] * (size_t)full[2];
         if (in->position->size != rows) {
-            attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_attention: %zu positions for %zu queries", in->position->size, rows);
+            attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_attention: %zu positions for %zu queries", in->position->size,
+                            rows);
             return false;
         }
         a->position = in->position;
@@ -70,7 +72,8 @@ static bool take_inputs(attend_ctx *c, attention_call *a, const attend_attention
         const int *p = a->previous->shape;
         if (a->previous->rank != 4 || p[0] != full[0] || p[1] != 1 || p[2] != full[2] || p[3] != full[3]) {
             char text[ATTEND_SHAPE_TEXT];
-            attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_attention: the previous weights are %s and not (%d, 1, %d, %d)",
+            attend_ctx_fail(c, ATTEND_BAD_USAGE,
+                            "attend_attention: the previous weights are %s and not (%d, 1, %d, %d)",
                             attend_shape_text(a->previous, text), full[0], full[2], full[3]);
             return false;
         }
@@ -82,8 +85,11 @@ static void take_options(attend_ctx *c, attention_call *a)
 {
     const attend_attention_options *o = &a->source->options;
     a->scale = o->scale != 0 ? o->scale : o->score->default_scale ? o->score->default_scale(a->query_width) : 1;
-    a->select = (selector){ .selection = o->selection, .estimator = o->estimator, .training = c->training,
-                            .temperature = o->temperature, .entropy_bonus = o->entropy_bonus };
+    a->select = (selector){ .selection = o->selection,
+                            .estimator = o->estimator,
+                            .training = c->training,
+                            .temperature = o->temperature,
+                            .entropy_bonus = o->entropy_bonus };
     if (o->selection == ATTEND_SELECT_HARD && c->training) a->select.random = attend_ctx_random(c);
     if (o->dropout > 0 && c->training) {
         a->dropout = o->dropout;
@@ -101,8 +107,8 @@ static bool is_differentiable(const attention_call *a)
     return false;
 }
 
-attend_var *attend_attention_run(attend_ctx *c, attention_call *a, const attend_attention_inputs *inputs, attend_var *context,
-                          bool want_weights)
+attend_var *attend_attention_run(attend_ctx *c, attention_call *a, const attend_attention_inputs *inputs,
+                                 attend_var *context, bool want_weights)
 {
     const attend_attention_options *o = &a->source->options;
     const int shape[4] = { a->source->count, o->heads, a->longest_query, a->source->longest };
@@ -120,7 +126,8 @@ attend_var *attend_attention_run(attend_ctx *c, attention_call *a, const attend_
     a->kept = attend_take(c, (size_t)shape[0] * (size_t)shape[1] * (size_t)shape[2], sizeof *a->kept);
     if (!a->kept) return NULL;
     const size_t area = (size_t)shape[0] * (size_t)shape[1] * (size_t)shape[2] * (size_t)shape[3];
-    if (a->context->differentiable && !o->recompute && area <= STORED_NUMBERS && o->selection != ATTEND_SELECT_HARD && o->soft_cap == 0) {
+    if (a->context->differentiable && !o->recompute && area <= STORED_NUMBERS && o->selection != ATTEND_SELECT_HARD &&
+        o->soft_cap == 0) {
         a->stored = attend_take_reals(c, area);
         if (!a->stored) return NULL;
     }
@@ -140,16 +147,19 @@ bool attend_attention_take_query(attend_ctx *c, attention_call *a, attend_var *q
                         a->source->options.heads);
         return false;
     }
-    const attend_tile tile = { .keys = a->source->longest, .query_width = a->query_width, .key_width = a->source->key_width,
-                               .heads = a->source->options.heads, .all_keys = a->source->longest,
+    const attend_tile tile = { .keys = a->source->longest,
+                               .query_width = a->query_width,
+                               .key_width = a->source->key_width,
+                               .heads = a->source->options.heads,
+                               .all_keys = a->source->longest,
                                .shapes = a->source->parameter_shapes };
     const char *why = score->refuse_tile ? score->refuse_tile(&tile) : NULL;
     if (why) attend_ctx_fail(c, ATTEND_BAD_USAGE, "attention with score %s: %s", score->name, why);
     return !why;
 }
 
-attend_var *attend_attention(attend_ctx *c, const attend_source *source, attend_var *query, const attend_ragged *queries,
-                             const attend_attention_inputs *inputs, attend_var **weights)
+attend_var *attend_attention(attend_ctx *c, const attend_source *source, attend_var *query,
+                             const attend_ragged *queries, const attend_attention_inputs *inputs, attend_var **weights)
 {
     static const char name[] = "attend_attention";
     if (weights) *weights = NULL;

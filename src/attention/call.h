@@ -56,12 +56,13 @@ static inline size_t attention_position_index(const attention_call *a, int b, in
 attention_range attend_attention_visible(const attention_call *a, int b, int i);
 /* Cap, bias and hidden keys for one row of scores e (n), whose first is key `first`: in place. `capped`, if not NULL, receives
  * e after the cap and before the bias. Returns whether a key was hidden. */
-bool attend_attention_mask_row(const attention_call *a, int b, int head, int i, int first, size_t n, real *e, real *capped);
+bool attend_attention_mask_row(const attention_call *a, int b, int head, int i, int first, size_t n, real *e,
+                               real *capped);
 
 /* Checks the inputs, runs a call whose source, query, rows, widths and pool are set, and puts it on the tape. `context`
  * is where the result goes. NULL: the context failed. */
-attend_var *attend_attention_run(attend_ctx *c, attention_call *a, const attend_attention_inputs *inputs, attend_var *context,
-                          bool want_weights);
+attend_var *attend_attention_run(attend_ctx *c, attention_call *a, const attend_attention_inputs *inputs,
+                                 attend_var *context, bool want_weights);
 /* Sets the prepared queries, `width` numbers for all heads of one; false: they do not fit, and the context failed. */
 bool attend_attention_take_query(attend_ctx *c, attention_call *a, attend_var *query, int width);
 

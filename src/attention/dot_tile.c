@@ -64,7 +64,8 @@ void attend_attention_dot_tile_backward(const attend_tile *t, const attend_tile_
     const size_t width = (size_t)t->query_width, queries = (size_t)t->queries, keys = (size_t)t->keys;
     if (g->key) { /* scale q is at hand */
         const real *query = scaled_queries(t);
-        attend_gemm(true, false, keys, width, queries, g->score, t->score_stride, query, width, 1, g->key, t->key_stride);
+        attend_gemm(true, false, keys, width, queries, g->score, t->score_stride, query, width, 1, g->key,
+                    t->key_stride);
     }
     if (!g->query) return;
     if (t->cache)

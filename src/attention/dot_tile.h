@@ -13,7 +13,8 @@ void attend_attention_dot_tile_backward(const attend_tile *t, const attend_tile_
 
 /* The members of attend_score that are the same for all of them. */
 #define ATTENTION_DOT_TILE                                                                                             \
-    .refuse_tile = attend_attention_dot_refuse, .cache_size = attend_attention_dot_cache_size, .cache_keys = attend_attention_dot_cache,    \
-    .scratch_size = attend_attention_dot_scratch, .tile = attend_attention_dot_tile, .tile_backward = attend_attention_dot_tile_backward
+    .refuse_tile = attend_attention_dot_refuse, .cache_size = attend_attention_dot_cache_size,                         \
+    .cache_keys = attend_attention_dot_cache, .scratch_size = attend_attention_dot_scratch,                            \
+    .tile = attend_attention_dot_tile, .tile_backward = attend_attention_dot_tile_backward
 
 #endif

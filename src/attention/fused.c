@@ -75,8 +75,11 @@ static bool workspace_new(attend_ctx *c, const attention_call *a, workspace *s, 
     s->ranges = attend_take(c, (size_t)tile, sizeof *s->ranges);
     s->factors = attend_take_reals(c, (size_t)tile);
     s->values = attend_take_reals(c, attend_packed_size(keys, width));
-    const attend_tile largest = { .queries = tile, .keys = src->longest, .query_width = a->query_width,
-                                  .key_width = src->key_width, .shapes = src->parameter_shapes };
+    const attend_tile largest = { .queries = tile,
+                                  .keys = src->longest,
+                                  .query_width = a->query_width,
+                                  .key_width = src->key_width,
+                                  .shapes = src->parameter_shapes };
     if (src->options.score->scratch_size) s->scratch = attend_take_reals(c, src->options.score->scratch_size(&largest));
     if (backward) {
         s->d = attend_take_reals(c, area);
@@ -92,8 +95,12 @@ static bool workspace_new(attend_ctx *c, const attention_call *a, workspace *s, 
 static group group_new(const attention_call *a, workspace *s, int number)
 {
     const attend_source *src = a->source;
-    group g = { .a = a, .s = s, .b = number / src->options.key_heads, .key_head = number % src->options.key_heads,
-                .values_known = -1, .keys_known = -1 };
+    group g = { .a = a,
+                .s = s,
+                .b = number / src->options.key_heads,
+                .key_head = number % src->options.key_heads,
+                .values_known = -1,
+                .keys_known = -1 };
     g.queries = a->query_rows.lengths[g.b];
     g.keys = src->key_rows.lengths[g.b];
     g.value = src->values->value + attention_row(&src->value_rows, g.b, g.key_head, 0);
@@ -127,9 +134,9 @@ static bool keys_finite(group *g)
 {
     const attend_source *src = g->a->source;
     if (g->keys_known < 0)
-        g->keys_known = rows_finite(g->keys, src->key_width,
-                                    src->keys->value + attention_row(&src->key_rows, g->b, g->key_head, 0),
-                                    src->key_rows.row);
+        g->keys_known =
+            rows_finite(g->keys, src->key_width, src->keys->value + attention_row(&src->key_rows, g->b, g->key_head, 0),
+                        src->key_rows.row);
     return g->keys_known;
 }
 
@@ -168,7 +175,8 @@ static attend_tile tile_of(const group *g, int head, int first, int count)
                       .score_stride = g->s->stride };
     if (a->previous) {
         t.previous_stride = (size_t)a->previous->shape[3];
-        t.previous = a->previous->value + ((size_t)g->b * (size_t)a->previous->shape[2] + (size_t)first) * t.previous_stride;
+        t.previous =
+            a->previous->value + ((size_t)g->b * (size_t)a->previous->shape[2] + (size_t)first) * t.previous_stride;
     }
     return t;
 }
@@ -241,8 +249,7 @@ static bool weigh_row(group *g, const attend_tile *t, int i)
         bell(a, bell_position(a, g->b, query, g->keys), r.first, n, g->s->row);
         attend_kernel()->mul(n, e, g->s->row, e);
     }
-    if (a->weights)
-        memcpy(a->weights->value + index * (size_t)a->source->longest + r.first, e, n * sizeof *e);
+    if (a->weights) memcpy(a->weights->value + index * (size_t)a->source->longest + r.first, e, n * sizeof *e);
     if (a->dropout > 0) {
         real scale = dropout_row(a, g->b, t->head, query, r.first, n, g->s->keep);
         for (size_t j = 0; j < n; j++) e[j] = g->s->keep[j] ? e[j] * scale : 0;
@@ -283,7 +290,8 @@ static void forward_tile(group *g, int head, int first, int count)
     }
     for (int i = 0; i < count; i++)
         if (g->s->factors[i] != 1)
-            attend_kernel()->scale((size_t)a->source->value_width, g->s->factors[i], o + (size_t)i * a->context_rows.row);
+            attend_kernel()->scale((size_t)a->source->value_width, g->s->factors[i],
+                                   o + (size_t)i * a->context_rows.row);
 }
 
 static void forward_group(group *g)
@@ -314,7 +322,8 @@ static bool weigh_row_again(group *g, const attend_tile *t, int i)
     if (a->stored) {
         memcpy(e, a->stored + index * (size_t)a->source->longest + r.first, n * sizeof *e);
     } else {
-        hidden = attend_attention_mask_row(a, g->b, t->head, query, r.first, n, e, g->s->capped ? g->s->capped + row + at : NULL);
+        hidden = attend_attention_mask_row(a, g->b, t->head, query, r.first, n, e,
+                                           g->s->capped ? g->s->capped + row + at : NULL);
         attend_attention_select_again(&a->select, n, e, kept, place_of(a, g->b, t->head, query));
     }
     zero_outside(g->s->e + row, t, r);
@@ -343,7 +352,8 @@ static void value_gradients(group *g, const attend_tile *t, const real *dout, bo
     const attend_kernel_table *k = attend_kernel();
     const size_t width = (size_t)a->source->value_width, stride = g->s->stride, keys = (size_t)t->keys;
     const size_t ldo = a->context_rows.row, ldv = a->source->value_rows.row, count = (size_t)t->queries;
-    real *dvalue = g->dvalue ? g->dvalue + attention_row(&a->source->value_rows, g->b, g->key_head, t->first_key) : NULL;
+    real *dvalue =
+        g->dvalue ? g->dvalue + attention_row(&a->source->value_rows, g->b, g->key_head, t->first_key) : NULL;
     if (products) {
         const size_t skip = (size_t)t->first_key * width; /* whole panels of V' */
         attend_gemm_packed(PACKED_ZERO, NULL, count, keys, width, dout, ldo, g->s->values_t + skip, g->s->d, stride);
@@ -466,8 +476,8 @@ static void backward_tile(group *g, int head, int first, int count, real *dbias,
         const size_t at = (size_t)i * g->s->stride + (size_t)(r.first - t.first_key);
         weights_gradient(g, &t, i, dposition);
         attend_attention_select_backward(&a->select, (size_t)(r.last - r.first), g->s->e + at,
-                                  a->kept[attention_query_index(a, g->b, head, first + i)],
-                                  a->advantage ? a->advantage[g->b] : 0, g->s->d + at);
+                                         a->kept[attention_query_index(a, g->b, head, first + i)],
+                                         a->advantage ? a->advantage[g->b] : 0, g->s->d + at);
         score_gradient_row(g, &t, i, dbias);
     }
     /* a query that sees nothing may be anything */

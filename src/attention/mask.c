@@ -19,7 +19,8 @@ attention_range attend_attention_visible(const attention_call *a, int b, int i)
     if (o->causal) r.last = within((double)i + keys - queries + 1, 0, keys, keys);
     if (o->window != ATTEND_WINDOW_GLOBAL) {
         double at = (double)i + a->first_position;
-        if (o->window == ATTEND_WINDOW_LOCAL_P) at = keys * (double)a->position->value[attention_position_index(a, b, i)];
+        if (o->window == ATTEND_WINDOW_LOCAL_P)
+            at = keys * (double)a->position->value[attention_position_index(a, b, i)];
         /* a position that is not a number sees everything, so that the context is not a number either */
         r.first = within(ceil(at - o->window_size), 0, keys, 0);
         r.last = within(floor(at + o->window_size) + 1, 0, r.last, r.last);
@@ -36,14 +37,16 @@ static void cap_row(double cap, size_t n, real *e)
     k->scale(n, (real)cap, e);
 }
 
-bool attend_attention_mask_row(const attention_call *a, int b, int head, int i, int first, size_t n, real *e, real *capped)
+bool attend_attention_mask_row(const attention_call *a, int b, int head, int i, int first, size_t n, real *e,
+                               real *capped)
 {
     bool hidden = false;
     if (a->source->options.soft_cap > 0) cap_row(a->source->options.soft_cap, n, e);
     if (capped) memcpy(capped, e, n * sizeof *e);
     if (a->bias) {
         const size_t *s = a->bias_strides;
-        const real *bias = a->bias->value + (size_t)b * s[0] + (size_t)head * s[1] + (size_t)i * s[2] + (size_t)first * s[3];
+        const real *bias =
+            a->bias->value + (size_t)b * s[0] + (size_t)head * s[1] + (size_t)i * s[2] + (size_t)first * s[3];
         for (size_t j = 0; j < n; j++) {
             const real add = bias[j * s[3]];
             const bool hide = add == (real)-INFINITY;

@@ -30,7 +30,7 @@ struct attend_runner {
     attend_score_parameter specs[ATTEND_SCORE_PARAMETERS];
     int parameter_count;
     const real *packed[ATTEND_SCORE_PARAMETERS][2]; /* of parameters that are matrices; [1]: transposed */
-    int context_width; /* of a row of all heads */
+    int context_width;                              /* of a row of all heads */
     real *context, *weights, *scores;
     const real *dcontext, *dweights;
     const attend_array_gradients *gradients;
@@ -72,8 +72,8 @@ static int lengths_fit(const char *what, const int *lengths, int batch, int most
 {
     for (int b = 0; lengths && b < batch; b++)
         if (lengths[b] < 0 || lengths[b] > most)
-            return attend_fail(ATTEND_BAD_USAGE, "attention: sequence %d has %d %s, but the array holds %d", b, lengths[b],
-                               what, most);
+            return attend_fail(ATTEND_BAD_USAGE, "attention: sequence %d has %d %s, but the array holds %d", b,
+                               lengths[b], what, most);
     return ATTEND_OK;
 }
 
@@ -81,8 +81,10 @@ static int arrays_fit(attend_runner *r)
 {
     const attend_arrays *a = &r->arrays;
     if (a->batch < 0 || a->queries < 0 || a->keys < 0 || a->query_width < 1 || a->key_width < 1)
-        return attend_fail(ATTEND_BAD_USAGE, "attention: batch %d, queries %d, keys %d must not be negative, widths %d and %d not below 1",
-                           a->batch, a->queries, a->keys, a->query_width, a->key_width);
+        return attend_fail(
+            ATTEND_BAD_USAGE,
+            "attention: batch %d, queries %d, keys %d must not be negative, widths %d and %d not below 1", a->batch,
+            a->queries, a->keys, a->query_width, a->key_width);
     if (!a->value) r->arrays.value_width = a->key_width;
     if (a->value_width < 1) return attend_fail(ATTEND_BAD_USAGE, "attention: values are %d wide", a->value_width);
     if ((!a->query && a->batch && a->queries) || (!a->key && a->batch && a->keys))
@@ -90,8 +92,8 @@ static int arrays_fit(attend_runner *r)
     const int first[2] = { a->allowed ? a->allowed_shape[0] : 1, a->bias ? a->bias_shape[0] : 1 };
     for (int i = 0; i < 2; i++) /* the other axes are looked at when a shard has its share */
         if (first[i] != 1 && first[i] != a->batch)
-            return attend_fail(ATTEND_BAD_USAGE, "attention: axis 0 of the %s is %d long and not 1 or %d", i ? "bias" : "mask",
-                               first[i], a->batch);
+            return attend_fail(ATTEND_BAD_USAGE, "attention: axis 0 of the %s is %d long and not 1 or %d",
+                               i ? "bias" : "mask", first[i], a->batch);
     int status = lengths_fit("queries", a->query_lengths, a->batch, a->queries);
     return status == ATTEND_OK ? lengths_fit("keys", a->key_lengths, a->batch, a->keys) : status;
 }
@@ -101,9 +103,14 @@ static int parameters_fit(attend_runner *r)
     const attend_score *score = r->options.score;
     const attend_arrays *a = &r->arrays;
     const int heads = r->options.heads, key_heads = r->options.key_heads;
-    const attend_widths w = { .query = heads * a->query_width, .key = key_heads * a->key_width,
-                              .value = key_heads * a->value_width, .heads = heads, .key_heads = key_heads,
-                              .attention = a->attention, .longest = a->longest, .filters = a->filters,
+    const attend_widths w = { .query = heads * a->query_width,
+                              .key = key_heads * a->key_width,
+                              .value = key_heads * a->value_width,
+                              .heads = heads,
+                              .key_heads = key_heads,
+                              .attention = a->attention,
+                              .longest = a->longest,
+                              .filters = a->filters,
                               .filter_size = a->filter_size };
     r->parameter_count = 0;
     for (int i = 0; score->parameter && i < ATTEND_SCORE_PARAMETERS; i++) {
@@ -146,8 +153,9 @@ static attend_var *wrap(attend_ctx *c, const real *data, int b, int t, int width
 
 static attend_attention_inputs extra_inputs(const attend_arrays *a, const shard *s)
 {
-    attend_attention_inputs in = { .bias = s->bias, .position = s->position, .previous = s->previous,
-                                   .first_position = a->first_position };
+    attend_attention_inputs in = {
+        .bias = s->bias, .position = s->position, .previous = s->previous, .first_position = a->first_position
+    };
     if (a->advantage) in.advantage = a->advantage + s->first;
     if (a->allowed) {
         memcpy(in.allowed_shape, a->allowed_shape, sizeof in.allowed_shape);
@@ -193,11 +201,17 @@ static void forward_in_place(attend_runner *r)
     s->context = wrap(c, r->context, a->batch, a->queries, o->heads * a->value_width);
     if (a->position) s->position = wrap(c, a->position, a->batch, a->queries, 1);
     wrap_extras(r, s);
-    const int *keys = all_of(c, a->key_lengths, a->batch, a->keys), *queries = all_of(c, a->query_lengths, a->batch, a->queries);
+    const int *keys = all_of(c, a->key_lengths, a->batch, a->keys),
+              *queries = all_of(c, a->query_lengths, a->batch, a->queries);
     if (c->status != ATTEND_OK) return;
 
-    *source = (attend_source){ .options = *o, .parameter_count = r->parameter_count, .keys = s->key, .values = s->value,
-                               .count = a->batch, .longest = a->keys, .key_width = a->key_width,
+    *source = (attend_source){ .options = *o,
+                               .parameter_count = r->parameter_count,
+                               .keys = s->key,
+                               .values = s->value,
+                               .count = a->batch,
+                               .longest = a->keys,
+                               .key_width = a->key_width,
                                .value_width = a->value_width,
                                .key_rows = array_rows(a, o->key_heads, a->keys, a->key_width, keys),
                                .value_rows = array_rows(a, o->key_heads, a->keys, a->value_width, keys) };
@@ -206,7 +220,9 @@ static void forward_in_place(attend_runner *r)
         source->parameter_values[i] = a->parameters[i];
         memcpy(source->parameter_shapes[i], r->specs[i].shape, sizeof r->specs[i].shape);
     }
-    *call = (attention_call){ .source = source, .longest_query = a->queries, .scores = r->scores,
+    *call = (attention_call){ .source = source,
+                              .longest_query = a->queries,
+                              .scores = r->scores,
                               .query_rows = array_rows(a, o->heads, a->queries, a->query_width, queries),
                               .context_rows = array_rows(a, o->heads, a->queries, a->value_width, queries) };
     if (r->weights) {
@@ -226,8 +242,8 @@ static void forward_in_place(attend_runner *r)
 /* ---- shard by shard ---- */
 
 /* The rows of the shard's sequences that are there, as one variable (N, width); their numbers in *rows. */
-static attend_var *packed_rows(shard *s, attend_var *whole, const int *lengths, int most, const int **rows, int *longest,
-                               const attend_ragged **sequences)
+static attend_var *packed_rows(shard *s, attend_var *whole, const int *lengths, int most, const int **rows,
+                               int *longest, const attend_ragged **sequences)
 {
     attend_ctx *c = s->c;
     const int *own = all_of(c, lengths ? lengths + s->first : NULL, s->count, most);
@@ -287,8 +303,8 @@ static void forward_shard(void *user, int number)
     for (int i = 0; i < queries->rows; i++)
         memcpy(context + (size_t)s->rows[i] * width, s->context->value + (size_t)i * width, width * sizeof(real));
     if (r->weights)
-        memcpy(r->weights + (size_t)s->first * (size_t)o->heads * (size_t)a->queries * (size_t)a->keys, s->weights->value,
-               s->weights->size * sizeof(real));
+        memcpy(r->weights + (size_t)s->first * (size_t)o->heads * (size_t)a->queries * (size_t)a->keys,
+               s->weights->value, s->weights->size * sizeof(real));
 }
 
 /* ---- packed parameters, which all shards share ---- */
@@ -315,7 +331,8 @@ static void pack_parameters(attend_runner *r, bool transpose)
     for (int i = 0; i < r->parameter_count; i++) {
         const size_t rows = (size_t)r->specs[i].shape[0], columns = (size_t)r->specs[i].shape[1];
         if (r->specs[i].rank != 2) continue;
-        p.to[i] = attend_take_reals(r->contexts[0], attend_packed_size(transpose ? columns : rows, transpose ? rows : columns));
+        p.to[i] = attend_take_reals(r->contexts[0],
+                                    attend_packed_size(transpose ? columns : rows, transpose ? rows : columns));
         r->packed[i][transpose] = p.to[i];
     }
     if (r->contexts[0]->status == ATTEND_OK) attend_pool_run(r->pool, r->parameter_count, pack_one, &p);
@@ -378,13 +395,16 @@ int attend_runner_forward(attend_runner *r, const attend_attention_options *opti
         return attend_fail(ATTEND_BAD_USAGE, "attention: there is no array for the context");
     r->in_place = !maps_rows(r->options.score);
     if (!r->in_place && arrays->heads_first && (r->options.heads > 1))
-        return attend_fail(ATTEND_BAD_USAGE, "attention with score %s maps whole rows: lay the arrays out as (B, T, H, D)",
+        return attend_fail(ATTEND_BAD_USAGE,
+                           "attention with score %s maps whole rows: lay the arrays out as (B, T, H, D)",
                            r->options.score->name);
     if (!r->in_place && scores)
-        return attend_fail(ATTEND_BAD_USAGE, "attention with score %s gives weights, not scores", r->options.score->name);
+        return attend_fail(ATTEND_BAD_USAGE, "attention with score %s gives weights, not scores",
+                           r->options.score->name);
     r->context_width = context_width(r);
     r->context = context, r->weights = weights, r->scores = scores;
-    const size_t area = (size_t)arrays->batch * (size_t)r->options.heads * (size_t)arrays->queries * (size_t)arrays->keys;
+    const size_t area =
+        (size_t)arrays->batch * (size_t)r->options.heads * (size_t)arrays->queries * (size_t)arrays->keys;
     if (weights) memset(weights, 0, area * sizeof *weights);
     for (size_t i = 0; scores && i < area; i++) scores[i] = (real)-INFINITY;
     memset(context, 0, (size_t)arrays->batch * (size_t)arrays->queries * (size_t)r->context_width * sizeof *context);
@@ -443,7 +463,8 @@ static void set_output_gradients(attend_runner *r, shard *s)
     const size_t first = (size_t)s->first, width = (size_t)r->context_width;
     const real *dcontext = r->dcontext + first * (size_t)a->queries * width;
     if (s->weights && r->dweights)
-        s->weights->grad = (real *)r->dweights + first * (size_t)r->options.heads * (size_t)a->queries * (size_t)a->keys;
+        s->weights->grad =
+            (real *)r->dweights + first * (size_t)r->options.heads * (size_t)a->queries * (size_t)a->keys;
     if (r->in_place || s->context->shape[0] == s->count * a->queries) {
         s->context->grad = (real *)dcontext; /* read alone */
         return;

@@ -23,11 +23,16 @@ static attend_score_parameter parameter(const attend_widths *w, int i)
 {
     const int a = inner(w), shared = a / w->heads * w->key_heads;
     switch (i) {
-    case WQ: return (attend_score_parameter){ "wq", 2, { a, w->query } };
-    case WK: return (attend_score_parameter){ "wk", 2, { shared, w->key } };
-    case B: return (attend_score_parameter){ "b", 1, { shared, 0 } };
-    case U: return (attend_score_parameter){ "u", 1, { a, 0 } };
-    default: return (attend_score_parameter){ 0 };
+    case WQ:
+        return (attend_score_parameter){ "wq", 2, { a, w->query } };
+    case WK:
+        return (attend_score_parameter){ "wk", 2, { shared, w->key } };
+    case B:
+        return (attend_score_parameter){ "b", 1, { shared, 0 } };
+    case U:
+        return (attend_score_parameter){ "u", 1, { a, 0 } };
+    default:
+        return (attend_score_parameter){ 0 };
     }
 }
 

@@ -14,7 +14,8 @@ static attend_var *prepare_queries(attend_ctx *c, attend_var *const *w, attend_v
 
 static const char *refuse_tile(const attend_tile *t)
 {
-    return t->keys <= t->query_width ? NULL : "the source has more positions than the score knows (attend_widths.longest)";
+    return t->keys <= t->query_width ? NULL
+                                     : "the source has more positions than the score knows (attend_widths.longest)";
 }
 
 static void tile(const attend_tile *t)

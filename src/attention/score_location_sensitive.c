@@ -10,13 +10,20 @@ static attend_score_parameter parameter(const attend_widths *w, int i)
 {
     const int a = w->attention > 0 ? w->attention : w->query;
     switch (i) {
-    case WQ: return (attend_score_parameter){ "wq", 2, { a, w->query } };
-    case WK: return (attend_score_parameter){ "wk", 2, { a, w->key } };
-    case B: return (attend_score_parameter){ "b", 1, { a, 0 } };
-    case U: return (attend_score_parameter){ "u", 1, { a, 0 } };
-    case UF: return (attend_score_parameter){ "uf", 2, { a, w->filters } };
-    case F: return (attend_score_parameter){ "f", 2, { w->filters, w->filter_size } };
-    default: return (attend_score_parameter){ 0 };
+    case WQ:
+        return (attend_score_parameter){ "wq", 2, { a, w->query } };
+    case WK:
+        return (attend_score_parameter){ "wk", 2, { a, w->key } };
+    case B:
+        return (attend_score_parameter){ "b", 1, { a, 0 } };
+    case U:
+        return (attend_score_parameter){ "u", 1, { a, 0 } };
+    case UF:
+        return (attend_score_parameter){ "uf", 2, { a, w->filters } };
+    case F:
+        return (attend_score_parameter){ "f", 2, { w->filters, w->filter_size } };
+    default:
+        return (attend_score_parameter){ 0 };
     }
 }
 

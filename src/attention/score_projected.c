@@ -11,11 +11,16 @@ static attend_score_parameter parameter(const attend_widths *w, int i)
 {
     const int a = inner(w), shared = a / w->heads * w->key_heads; /* of keys and values, all key heads together */
     switch (i) {
-    case 0: return (attend_score_parameter){ "wq", 2, { a, w->query } };
-    case 1: return (attend_score_parameter){ "wk", 2, { shared, w->key } };
-    case 2: return (attend_score_parameter){ "wv", 2, { shared, w->value } };
-    case 3: return (attend_score_parameter){ "wo", 2, { w->query, a } };
-    default: return (attend_score_parameter){ 0 };
+    case 0:
+        return (attend_score_parameter){ "wq", 2, { a, w->query } };
+    case 1:
+        return (attend_score_parameter){ "wk", 2, { shared, w->key } };
+    case 2:
+        return (attend_score_parameter){ "wv", 2, { shared, w->value } };
+    case 3:
+        return (attend_score_parameter){ "wo", 2, { w->query, a } };
+    default:
+        return (attend_score_parameter){ 0 };
     }
 }
 

@@ -119,7 +119,8 @@ static selected hard(const selector *s, size_t n, real *e, real most, uint64_t p
         kept.choice = (int)largest(n, e);
     } else {
         kept = soft(n, e, most, &factor);
-        kept.choice = (int)(s->training ? drawn(n, e, attend_rng_uniform(&s->random, place) / (double)factor) : largest(n, e));
+        kept.choice =
+            (int)(s->training ? drawn(n, e, attend_rng_uniform(&s->random, place) / (double)factor) : largest(n, e));
     }
     memset(e, 0, n * sizeof *e);
     e[kept.choice] = 1;
@@ -138,9 +139,12 @@ selected attend_attention_select(const selector *s, size_t n, real *e, uint64_t 
     }
     switch (s->selection) {
     case ATTEND_SELECT_SPARSEMAX:
-    case ATTEND_SELECT_ENTMAX15: return sparse(s->selection, n, e, most, scratch);
-    case ATTEND_SELECT_HARD: return hard(s, n, e, most, place);
-    case ATTEND_SELECT_SOFT: break;
+    case ATTEND_SELECT_ENTMAX15:
+        return sparse(s->selection, n, e, most, scratch);
+    case ATTEND_SELECT_HARD:
+        return hard(s, n, e, most, place);
+    case ATTEND_SELECT_SOFT:
+        break;
     }
     return soft(n, e, most, factor);
 }
@@ -198,17 +202,25 @@ static void reinforce_backward(const selector *s, size_t n, const real *p, selec
     }
 }
 
-void attend_attention_select_backward(const selector *s, size_t n, const real *p, selected kept, double advantage, real *dp)
+void attend_attention_select_backward(const selector *s, size_t n, const real *p, selected kept, double advantage,
+                                      real *dp)
 {
     if (kept.most == (real)-INFINITY) {
         memset(dp, 0, n * sizeof *dp);
         return;
     }
     switch (s->selection) {
-    case ATTEND_SELECT_SOFT: soft_backward(n, p, 1, dp); return;
-    case ATTEND_SELECT_SPARSEMAX: sparse_backward(false, n, p, dp); return;
-    case ATTEND_SELECT_ENTMAX15: sparse_backward(true, n, p, dp); return;
-    case ATTEND_SELECT_HARD: break;
+    case ATTEND_SELECT_SOFT:
+        soft_backward(n, p, 1, dp);
+        return;
+    case ATTEND_SELECT_SPARSEMAX:
+        sparse_backward(false, n, p, dp);
+        return;
+    case ATTEND_SELECT_ENTMAX15:
+        sparse_backward(true, n, p, dp);
+        return;
+    case ATTEND_SELECT_HARD:
+        break;
     }
     if (!s->training)
         memset(dp, 0, n * sizeof *dp); /* argmax does not move */

@@ -33,6 +33,7 @@ selected attend_attention_select(const selector *s, size_t n, real *e, uint64_t 
 void attend_attention_select_again(const selector *s, size_t n, real *e, selected kept, uint64_t place);
 
 /* dp becomes de, given p of attend_attention_select_again. advantage: REINFORCE. */
-void attend_attention_select_backward(const selector *s, size_t n, const real *p, selected kept, double advantage, real *dp);
+void attend_attention_select_backward(const selector *s, size_t n, const real *p, selected kept, double advantage,
+                                      real *dp);
 
 #endif

@@ -25,8 +25,10 @@ bool attend_attention_options_resolve(attend_ctx *c, attend_attention_options *o
                         o->key_heads);
         return false;
     }
-    if (o->window != ATTEND_WINDOW_GLOBAL && o->window_size < 1) return refuse(c, "a local window needs window_size >= 1");
-    if (o->window < ATTEND_WINDOW_GLOBAL || o->window > ATTEND_WINDOW_LOCAL_P) return refuse(c, "there is no such window");
+    if (o->window != ATTEND_WINDOW_GLOBAL && o->window_size < 1)
+        return refuse(c, "a local window needs window_size >= 1");
+    if (o->window < ATTEND_WINDOW_GLOBAL || o->window > ATTEND_WINDOW_LOCAL_P)
+        return refuse(c, "there is no such window");
     if (o->selection < ATTEND_SELECT_SOFT || o->selection > ATTEND_SELECT_HARD)
         return refuse(c, "there is no such selection");
     if (o->window == ATTEND_WINDOW_LOCAL_P && o->causal)
@@ -53,15 +55,19 @@ static bool parameters_fit(attend_ctx *c, attend_source *s, attend_var *const *g
                            const attend_var *values)
 {
     const attend_score *score = s->options.score;
-    const attend_widths w = { .query = 1, .key = keys->shape[1], .value = values->shape[1], .heads = s->options.heads,
+    const attend_widths w = { .query = 1,
+                              .key = keys->shape[1],
+                              .value = values->shape[1],
+                              .heads = s->options.heads,
                               .key_heads = s->options.key_heads }; /* names and ranks are wanted, not shapes */
     if (!score->parameter) return true;
     for (int i = 0; i < ATTEND_SCORE_PARAMETERS; i++) {
         const attend_score_parameter p = score->parameter(&w, i);
         if (!p.name) break;
         if (!given || !given[i] || given[i]->rank != p.rank) {
-            attend_ctx_fail(c, ATTEND_BAD_USAGE, "attention with score %s: parameter %d, '%s', is missing or not of rank %d",
-                            score->name, i, p.name, p.rank);
+            attend_ctx_fail(c, ATTEND_BAD_USAGE,
+                            "attention with score %s: parameter %d, '%s', is missing or not of rank %d", score->name, i,
+                            p.name, p.rank);
             return false;
         }
         if (!attend_ready(c, "attend_source_new", 1, given[i])) return false;
@@ -106,8 +112,9 @@ bool attend_attention_source_cache(attend_ctx *c, attend_source *s, int queries,
 attention_rows attend_attention_packed_rows(const attend_var *v, int heads, const attend_ragged *sequences)
 {
     size_t row = (size_t)v->shape[1];
-    return (attention_rows){ .head = row / (size_t)heads, .row = row, .offsets = sequences->offsets,
-                             .lengths = sequences->lengths };
+    return (attention_rows){
+        .head = row / (size_t)heads, .row = row, .offsets = sequences->offsets, .lengths = sequences->lengths
+    };
 }
 
 attend_source *attend_source_new(attend_ctx *c, const attend_attention_options *options, attend_var *const *parameters,
@@ -120,7 +127,8 @@ attend_source *attend_source_new(attend_ctx *c, const attend_attention_options *
     attend_source *s = attend_take(c, 1, sizeof *s);
     if (!s) return NULL;
     *s = (attend_source){ .options = *options, .count = sequences->count, .longest = sequences->longest };
-    if (!attend_attention_options_resolve(c, &s->options) || !parameters_fit(c, s, parameters, keys, values)) return NULL;
+    if (!attend_attention_options_resolve(c, &s->options) || !parameters_fit(c, s, parameters, keys, values))
+        return NULL;
 
     const attend_score *score = s->options.score;
     s->keys = score->prepare_keys ? score->prepare_keys(c, s->parameters, keys) : keys;

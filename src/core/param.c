@@ -49,7 +49,8 @@ int attend_params_add(attend_param **out, attend_params *set, const char *name, 
     size_t size = 1;
     for (int i = 0; i < rank; i++) {
         if (shape[i] < 1 || size > PTRDIFF_MAX / sizeof(real) / (size_t)shape[i])
-            return attend_fail(ATTEND_BAD_USAGE, "parameter '%s': axis %d of length %d makes no sense", name, i, shape[i]);
+            return attend_fail(ATTEND_BAD_USAGE, "parameter '%s': axis %d of length %d makes no sense", name, i,
+                               shape[i]);
         size *= (size_t)shape[i];
     }
     int status = grow(set);

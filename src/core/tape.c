@@ -215,8 +215,8 @@ attend_var *attend_use(attend_ctx *c, attend_param *p)
     attend_var *v = var_empty(c, p->rank, p->shape, c->grads != NULL);
     if (!v) return NULL;
     if (c->grads && (p->index >= c->grads->count || c->grads->entries[p->index].param != p))
-        return attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_use: the context's gradients are not those of the set that '%s' is in",
-                               p->name);
+        return attend_ctx_fail(c, ATTEND_BAD_USAGE,
+                               "attend_use: the context's gradients are not those of the set that '%s' is in", p->name);
     v->value = p->value;
     v->param = p;
     v->grads = c->grads;

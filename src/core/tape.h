@@ -74,11 +74,11 @@ struct attend_var {
     int rank, shape[ATTEND_MAX_RANK];
     size_t size;
     bool differentiable;
-    bool needed;         /* some operation may read its value on the way back: nobody may overwrite it */
-    bool consumed;       /* its value was overwritten by the operation that used it */
+    bool needed;           /* some operation may read its value on the way back: nobody may overwrite it */
+    bool consumed;         /* its value was overwritten by the operation that used it */
     const real *packed[2]; /* not a parameter's: packed copies, if somebody made them; [1]: transposed */
     attend_param *param;   /* if it is one, with .. */
-    attend_grads *grads; /* .. the gradients its derivative goes to */
+    attend_grads *grads;   /* .. the gradients its derivative goes to */
 };
 
 /* A piece of tape: an operation puts it first in a struct of its own, which holds what backward needs. */

@@ -94,8 +94,8 @@ void attend_gemm_packed(packed_start start, const real *bias, size_t m, size_t n
     t->packed(start, bias, m, n, k, a, lda, packed, k * (size_t)t->panel, c, ldc);
 }
 
-void attend_gemm_packed_rows(packed_start start, size_t m, size_t n, size_t first, size_t k, size_t all_k, const real *a,
-                             size_t lda, const real *packed, real *c, size_t ldc)
+void attend_gemm_packed_rows(packed_start start, size_t m, size_t n, size_t first, size_t k, size_t all_k,
+                             const real *a, size_t lda, const real *packed, real *c, size_t ldc)
 {
     if (m == 0 || n == 0) return;
     const attend_kernel_table *t = attend_kernel();

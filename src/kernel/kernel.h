@@ -67,9 +67,9 @@ typedef struct attend_kernel_table {
     real (*dot)(size_t n, const real *x, const real *y);
     double (*sum_squares)(size_t n, const real *x); /* added in double */
 
-    void (*add)(size_t n, const real *x, real *y);             /* y += x */
-    void (*axpy)(size_t n, real a, const real *x, real *y);    /* y += a x */
-    void (*scale)(size_t n, real a, real *x);                  /* x *= a */
+    void (*add)(size_t n, const real *x, real *y);                    /* y += x */
+    void (*axpy)(size_t n, real a, const real *x, real *y);           /* y += a x */
+    void (*scale)(size_t n, real a, real *x);                         /* x *= a */
     void (*mul)(size_t n, const real *a, const real *b, real *y);     /* y = a b; y may be a or b */
     void (*mul_add)(size_t n, const real *a, const real *b, real *y); /* y += a b */
     /* y = a + scale x */

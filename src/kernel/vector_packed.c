@@ -17,11 +17,11 @@
 
 enum {
     PANEL = 2 * VLANES,
-    MOST_PANELS = 6,  /* in a tile */
-    K_BLOCK = 256,    /* of a panel that stays in the first cache */
-    A_BLOCK = 80000,  /* numbers of A that stay in the second, but .. */
-    M_LEAST = 48,     /* .. at least so many rows */
-    PREFETCH = 2048,  /* numbers ahead, for tiles of some rows, which stream weights from the third cache; with few
+    MOST_PANELS = 6, /* in a tile */
+    K_BLOCK = 256,   /* of a panel that stays in the first cache */
+    A_BLOCK = 80000, /* numbers of A that stay in the second, but .. */
+    M_LEAST = 48,    /* .. at least so many rows */
+    PREFETCH = 2048, /* numbers ahead, for tiles of some rows, which stream weights from the third cache; with few
                        * rows the several streams are left to the machine's own prefetching, which was faster */
 };
 
@@ -94,8 +94,8 @@ INLINE void tile(const int rows, const int panels, const product *t)
     UNROLL for (int r = 0; r < rows; r++)
     {
         const float *from = t->start == PACKED_ADD ? t->c + (size_t)r * t->ldc : t->bias;
-        UNROLL for (int v = 0; v < 2 * panels; v++)
-            sum[r][v] = t->start == PACKED_ZERO ? vf_zero() : load_columns(from, (size_t)v * VLANES, whole);
+        UNROLL for (int v = 0; v < 2 * panels; v++) sum[r][v] =
+            t->start == PACKED_ZERO ? vf_zero() : load_columns(from, (size_t)v * VLANES, whole);
     }
     const float *b = t->b;
     for (size_t i = 0; i < t->k; i++, b += PANEL) {
@@ -106,9 +106,8 @@ INLINE void tile(const int rows, const int panels, const product *t)
             step_tall(rows, t->a + i, t->lda, b, sum);
         }
     }
-    UNROLL for (int r = 0; r < rows; r++)
-        UNROLL for (int v = 0; v < 2 * panels; v++)
-            store_columns(t->c + (size_t)r * t->ldc, sum[r][v], (size_t)v * VLANES, whole);
+    UNROLL for (int r = 0; r < rows; r++) UNROLL for (int v = 0; v < 2 * panels; v++)
+        store_columns(t->c + (size_t)r * t->ldc, sum[r][v], (size_t)v * VLANES, whole);
 }
 
 /* Panels a tile of so many rows takes: as many as fill the registers. */
@@ -120,21 +119,46 @@ INLINE int panels_for(size_t rows)
 static void tile_of(size_t rows, bool all_panels, const product *t)
 {
     switch (rows) {
-    case 1: all_panels ? tile(1, 6, t) : tile(1, 1, t); break;
-    case 2: all_panels ? tile(2, 3, t) : tile(2, 1, t); break;
-    case 3: all_panels ? tile(3, 2, t) : tile(3, 1, t); break;
-    case 4: tile(4, 1, t); break;
-    case 5: tile(5, 1, t); break;
-    case 6: tile(6, 1, t); break;
+    case 1:
+        all_panels ? tile(1, 6, t) : tile(1, 1, t);
+        break;
+    case 2:
+        all_panels ? tile(2, 3, t) : tile(2, 1, t);
+        break;
+    case 3:
+        all_panels ? tile(3, 2, t) : tile(3, 1, t);
+        break;
+    case 4:
+        tile(4, 1, t);
+        break;
+    case 5:
+        tile(5, 1, t);
+        break;
+    case 6:
+        tile(6, 1, t);
+        break;
 #if ATTEND_VECTOR_ROWS > 6
-    case 7: tile(7, 1, t); break;
-    case 8: tile(8, 1, t); break;
-    case 9: tile(9, 1, t); break;
-    case 10: tile(10, 1, t); break;
-    case 11: tile(11, 1, t); break;
-    case 12: tile(12, 1, t); break;
+    case 7:
+        tile(7, 1, t);
+        break;
+    case 8:
+        tile(8, 1, t);
+        break;
+    case 9:
+        tile(9, 1, t);
+        break;
+    case 10:
+        tile(10, 1, t);
+        break;
+    case 11:
+        tile(11, 1, t);
+        break;
+    case 12:
+        tile(12, 1, t);
+        break;
 #endif
-    default: break;
+    default:
+        break;
     }
 }
 

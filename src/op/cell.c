@@ -12,10 +12,14 @@
 static const cell_spec *spec_of(attend_cell_kind kind)
 {
     switch (kind) {
-    case ATTEND_CELL_SIMPLE: return &attend_cell_simple;
-    case ATTEND_CELL_GRU: return &attend_cell_gru;
-    case ATTEND_CELL_GRU_RESET_BEFORE: return &attend_cell_gru_before;
-    case ATTEND_CELL_LSTM: return &attend_cell_lstm;
+    case ATTEND_CELL_SIMPLE:
+        return &attend_cell_simple;
+    case ATTEND_CELL_GRU:
+        return &attend_cell_gru;
+    case ATTEND_CELL_GRU_RESET_BEFORE:
+        return &attend_cell_gru_before;
+    case ATTEND_CELL_LSTM:
+        return &attend_cell_lstm;
     }
     return NULL;
 }
@@ -246,8 +250,16 @@ static attend_var *run(attend_ctx *c, const char *name, const attend_cell *cell,
     cell_run *r = attend_take(c, 1, sizeof *r);
     if (!r) return NULL;
     int hidden = cell->u->shape[1];
-    *r = (cell_run){ .spec = spec, .activation = cell->activation, .x = x, .w = cell->w, .u = cell->u, .bw = cell->bw,
-                     .bu = cell->bu, .sequences = sequences, .reverse = reverse, .hidden = (size_t)hidden };
+    *r = (cell_run){ .spec = spec,
+                     .activation = cell->activation,
+                     .x = x,
+                     .w = cell->w,
+                     .u = cell->u,
+                     .bw = cell->bw,
+                     .bu = cell->bu,
+                     .sequences = sequences,
+                     .reverse = reverse,
+                     .hidden = (size_t)hidden };
     r->h0 = initial_state(c, name, state ? state->h : NULL, sequences->count, hidden);
     if (spec->memory) r->c0 = initial_state(c, name, state ? state->c : NULL, sequences->count, hidden);
     if (c->status != ATTEND_OK || !take_memory(c, r, any_differentiable(r)) || !forward(c, r)) return NULL;

@@ -41,12 +41,12 @@ struct cell_run {
     bool reverse;
     size_t hidden;
 
-    real *gates;       /* (N, width H): W x + bw, then what forward saved, then derivatives */
-    real *cells;       /* (N, H): c after each row; only with memory */
-    real *h;           /* (B, H) */
-    real *past;        /* (B, G H): U h + bu; on the way back, the derivatives that flow through U */
-    real *dh, *dc;     /* (B, H) */
-    real *scratch;     /* (B, H), for the cell */
+    real *gates;             /* (N, width H): W x + bw, then what forward saved, then derivatives */
+    real *cells;             /* (N, H): c after each row; only with memory */
+    real *h;                 /* (B, H) */
+    real *past;              /* (B, G H): U h + bu; on the way back, the derivatives that flow through U */
+    real *dh, *dc;           /* (B, H) */
+    real *scratch;           /* (B, H), for the cell */
     const real *u_packed[2]; /* for the way at hand; two if the cell multiplies U in parts */
 };
 

@@ -26,7 +26,8 @@ static void gru_backward(cell_run *r, int t, int n)
         real *dh = r->dh + (size_t)i * h, *dh_after = r->scratch;
         memcpy(dh_after, dh, h * sizeof(real));
         memset(dh, 0, h * sizeof(real));
-        attend_kernel()->gru_backward(h, r->activation, dh_after, attend_cell_h_before(r, i, t), gates, gates, past, dh);
+        attend_kernel()->gru_backward(h, r->activation, dh_after, attend_cell_h_before(r, i, t), gates, gates, past,
+                                      dh);
         memcpy(gates + 3 * h, past + 2 * h, h * sizeof(real));
     }
     attend_cell_past_backward(r, n, PACKED_ADD);

@@ -45,7 +45,7 @@ static void before_forward(cell_run *r, int t, int n)
     attend_gemm_packed(start, bu ? bu + 2 * h : NULL, (size_t)n, h, h, r->scratch, h, r->u_packed[1], r->past, h);
     for (int i = 0; i < n; i++) {
         size_t row = cell_row(r, i, t);
-        real *gates = cell_gates(r, row), *z = gates + h, *new = gates + 2 * h, *state = r->h + (size_t)i * h;
+        real *gates = cell_gates(r, row), *z = gates + h, *new = gates + 2 * h, *state = r->h + (size_t)i *h;
         k->simple(h, r->activation, new, r->past + (size_t)i * h, new);
         for (size_t j = 0; j < h; j++) state[j] = new[j] + z[j] * (state[j] - new[j]);
         memcpy(r->y->value + row * h, state, h * sizeof(real));

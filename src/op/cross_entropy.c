@@ -98,8 +98,12 @@ attend_var *attend_cross_entropy(attend_ctx *c, attend_var *logits, const int *t
     logits->consumed = true;
 
     if (loss->differentiable) {
-        *e = (loss_node){ .logits = logits, .loss = loss, .targets = copy, .inverse_sums = inverse_sums,
-                          .smoothing = smoothing, .scale = scale };
+        *e = (loss_node){ .logits = logits,
+                          .loss = loss,
+                          .targets = copy,
+                          .inverse_sums = inverse_sums,
+                          .smoothing = smoothing,
+                          .scale = scale };
         attend_record(c, &e->node, cross_entropy_backward);
     }
     return loss;

@@ -20,8 +20,8 @@ static void layer_norm_backward(attend_ctx *c, attend_node *node)
     real *dx = attend_grad(c, l->x), *dgain = attend_grad(c, l->gain), *dbias = attend_grad(c, l->bias);
     for (size_t i = 0; i < rows && c->status == ATTEND_OK; i++)
         attend_kernel()->layer_norm_backward(width, dy + i * width, l->x->value + i * width, l->gain->value,
-                                             l->statistics[2 * i], l->statistics[2 * i + 1],
-                                             dx ? dx + i * width : NULL, dgain, dbias);
+                                             l->statistics[2 * i], l->statistics[2 * i + 1], dx ? dx + i * width : NULL,
+                                             dgain, dbias);
 }
 
 attend_var *attend_layer_norm(attend_ctx *c, attend_var *x, attend_var *gain, attend_var *bias, double epsilon)
@@ -32,7 +32,8 @@ attend_var *attend_layer_norm(attend_ctx *c, attend_var *x, attend_var *gain, at
         return attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_layer_norm: gain %s and bias %s do not fit rows of %s",
                                attend_shape_text(gain, gs), attend_shape_text(bias, bs), attend_shape_text(x, xs));
     }
-    if (!(epsilon >= 0)) return attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_layer_norm: epsilon %g is negative", epsilon);
+    if (!(epsilon >= 0))
+        return attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_layer_norm: epsilon %g is negative", epsilon);
     bool differentiable = x->differentiable || gain->differentiable || bias->differentiable;
     attend_var *y = attend_var_new(c, x->rank, x->shape, differentiable);
     size_t width = gain->size, rows = width ? x->size / width : 0;

@@ -44,7 +44,8 @@ attend_var *attend_linear(attend_ctx *c, attend_var *x, attend_var *w, attend_va
     attend_var *y = attend_var_2d(c, x->shape[0], w->shape[0], differentiable);
     const real *packed = y ? attend_var_packed(c, w, true) : NULL;
     if (!packed) return NULL;
-    attend_gemm_packed(b ? PACKED_BIAS : PACKED_ZERO, b ? b->value : NULL, n, out, in, x->value, in, packed, y->value, out);
+    attend_gemm_packed(b ? PACKED_BIAS : PACKED_ZERO, b ? b->value : NULL, n, out, in, x->value, in, packed, y->value,
+                       out);
 
     if (y->differentiable) {
         linear_node *l = attend_take(c, 1, sizeof *l);

@@ -135,8 +135,7 @@ static void slice_backward(attend_ctx *c, attend_node *node)
 {
     view_node *v = (view_node *)node;
     real *da = v->y->grad ? attend_grad(c, v->a) : NULL;
-    if (da)
-        add_in((size_t)v->y->shape[0], (size_t)v->y->shape[1], v->y->grad, da, (size_t)v->a->shape[1], v->first);
+    if (da) add_in((size_t)v->y->shape[0], (size_t)v->y->shape[1], v->y->grad, da, (size_t)v->a->shape[1], v->first);
 }
 
 attend_var *attend_slice(attend_ctx *c, attend_var *a, int first, int count)

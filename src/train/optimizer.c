@@ -11,7 +11,7 @@ struct attend_optimizer {
     attend_optimizer_options options;
     uint64_t steps;
     real **first, **second; /* by parameter: Adam's moments; SGD: velocity in `first`, if it has momentum */
-    adam_numbers step; /* the one at hand; SGD uses its scale, rate and decay */
+    adam_numbers step;      /* the one at hand; SGD uses its scale, rate and decay */
     int parts;
 };
 
@@ -74,7 +74,8 @@ int attend_optimizer_new(attend_optimizer **out, attend_team *t, const attend_op
     if (adam) o->second = zeros_like(t->params);
     if ((velocity && !o->first) || (adam && !o->second)) {
         attend_optimizer_free(o);
-        return attend_fail(ATTEND_NO_MEMORY, "no memory for the optimizer's %zu numbers", attend_params_size(t->params));
+        return attend_fail(ATTEND_NO_MEMORY, "no memory for the optimizer's %zu numbers",
+                           attend_params_size(t->params));
     }
     *out = o;
     return ATTEND_OK;
@@ -95,7 +96,8 @@ static void run_part(void *user, int part)
     attend_optimizer *o = user;
     for (int i = 0; i < o->count; i++) {
         attend_param *p = o->team->params->list[i];
-        size_t first = p->size * (size_t)part / (size_t)o->parts, last = p->size * (size_t)(part + 1) / (size_t)o->parts;
+        size_t first = p->size * (size_t)part / (size_t)o->parts,
+               last = p->size * (size_t)(part + 1) / (size_t)o->parts;
         const real *g = o->team->total->entries[i].value + first;
         real *x = p->value + first, *m = o->first ? o->first[i] + first : NULL;
         if (o->options.kind == ATTEND_SGD)

@@ -11,8 +11,8 @@
 #include <math.h>
 
 enum {
-    PIECE = 1 << 16,       /* numbers whose squares are added in one go */
-    STREAM_BITS = 20,      /* of a random stream's number that tell the shards of one update apart */
+    PIECE = 1 << 16,  /* numbers whose squares are added in one go */
+    STREAM_BITS = 20, /* of a random stream's number that tell the shards of one update apart */
     MOST_SHARDS = 1 << STREAM_BITS,
 };
 
@@ -139,8 +139,8 @@ int attend_team_gradient(attend_team *t, int shards, attend_shard_fn fn, void *u
     if (shards < 0 || shards > MOST_SHARDS)
         return attend_fail(ATTEND_BAD_USAGE, "%d shards: give a number from 0 to %d", shards, MOST_SHARDS);
     if (t->params->count != t->count)
-        return attend_fail(ATTEND_BAD_USAGE, "the parameters are %d now and were %d when the team was made", t->params->count,
-                           t->count);
+        return attend_fail(ATTEND_BAD_USAGE, "the parameters are %d now and were %d when the team was made",
+                           t->params->count, t->count);
     int threads = attend_pool_threads(t->pool), status = ATTEND_OK;
     double total = 0;
     attend_grads_zero(t->total);

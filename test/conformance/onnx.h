@@ -48,13 +48,13 @@ typedef struct onnx_opset {
 
 typedef struct onnx_model {
     const char *op_type;
-    const char *domain;          /* of the node; "" is ONNX's own, and so is "ai.onnx", which is turned into "" */
-    int64_t opset;               /* the version of that domain */
-    onnx_names inputs, outputs;  /* of the node; "" where an optional one is left out */
-    onnx_attribute *attributes;  /* no two of one name */
+    const char *domain;         /* of the node; "" is ONNX's own, and so is "ai.onnx", which is turned into "" */
+    int64_t opset;              /* the version of that domain */
+    onnx_names inputs, outputs; /* of the node; "" where an optional one is left out */
+    onnx_attribute *attributes; /* no two of one name */
     size_t attribute_count;
-    onnx_names graph_inputs;     /* input_K.pb is the K-th; no two alike */
-    onnx_names graph_outputs;    /* output_K.pb is the K-th; no two alike */
+    onnx_names graph_inputs;  /* input_K.pb is the K-th; no two alike */
+    onnx_names graph_outputs; /* output_K.pb is the K-th; no two alike */
     onnx_opset *opsets;
     size_t opset_count;
     size_t node_count, initializer_count; /* 1 and 0 in what onnx_model_read lets through */

@@ -153,9 +153,12 @@ static int attribute_value(onnx_model *m, const pb_reader *r, const pb_field *f,
         int status = expect(r, f, PB_VARINT, "an integer attribute");
         return status == CASE_OK ? append_ints(m, r, f, a) : status;
     }
-    case FIELD_FLOATS: return append_floats(m, r, f, a);
-    case FIELD_INTS: return append_ints(m, r, f, a);
-    default: return append_string(m, r, f, a);
+    case FIELD_FLOATS:
+        return append_floats(m, r, f, a);
+    case FIELD_INTS:
+        return append_ints(m, r, f, a);
+    default:
+        return append_string(m, r, f, a);
     }
 }
 
@@ -163,13 +166,20 @@ static int attribute_value(onnx_model *m, const pb_reader *r, const pb_field *f,
 static uint32_t field_of_type(uint64_t type)
 {
     switch (type) {
-    case ONNX_ATTRIBUTE_FLOAT: return FIELD_F;
-    case ONNX_ATTRIBUTE_INT: return FIELD_I;
-    case ONNX_ATTRIBUTE_STRING: return FIELD_S;
-    case ONNX_ATTRIBUTE_FLOATS: return FIELD_FLOATS;
-    case ONNX_ATTRIBUTE_INTS: return FIELD_INTS;
-    case ONNX_ATTRIBUTE_STRINGS: return FIELD_STRINGS;
-    default: return 0;
+    case ONNX_ATTRIBUTE_FLOAT:
+        return FIELD_F;
+    case ONNX_ATTRIBUTE_INT:
+        return FIELD_I;
+    case ONNX_ATTRIBUTE_STRING:
+        return FIELD_S;
+    case ONNX_ATTRIBUTE_FLOATS:
+        return FIELD_FLOATS;
+    case ONNX_ATTRIBUTE_INTS:
+        return FIELD_INTS;
+    case ONNX_ATTRIBUTE_STRINGS:
+        return FIELD_STRINGS;
+    default:
+        return 0;
     }
 }
 
@@ -211,18 +221,23 @@ static int read_attribute(onnx_model *m, pb_reader r, size_t at)
     int next;
     while ((next = pb_next(&r, &f)) == PB_FIELD) {
         switch (f.number) {
-        case 1: status = copy_string_once(m, &r, &f, &seen, "the name of an attribute", &a.name); break;
+        case 1:
+            status = copy_string_once(m, &r, &f, &seen, "the name of an attribute", &a.name);
+            break;
         case FIELD_F:
         case FIELD_I:
         case FIELD_S:
         case FIELD_FLOATS:
         case FIELD_INTS:
-        case FIELD_STRINGS: status = attribute_value(m, &r, &f, &a, &kind); break;
+        case FIELD_STRINGS:
+            status = attribute_value(m, &r, &f, &a, &kind);
+            break;
         case FIELD_TYPE:
             status = expect_once(&r, &f, &seen, PB_VARINT, "the type of an attribute");
             type = f.value;
             break;
-        default: break;
+        default:
+            break;
         }
         if (status != CASE_OK) return status;
     }
@@ -248,15 +263,24 @@ static int read_node(onnx_model *m, pb_reader r, size_t at)
     int next, status = CASE_OK;
     while ((next = pb_next(&r, &f)) == PB_FIELD) {
         switch (f.number) {
-        case 1: status = append_name(m, &r, &f, "an input of the node", &m->inputs); break;
-        case 2: status = append_name(m, &r, &f, "an output of the node", &m->outputs); break;
-        case 4: status = copy_string_once(m, &r, &f, &seen, "op_type", &m->op_type); break;
+        case 1:
+            status = append_name(m, &r, &f, "an input of the node", &m->inputs);
+            break;
+        case 2:
+            status = append_name(m, &r, &f, "an output of the node", &m->outputs);
+            break;
+        case 4:
+            status = copy_string_once(m, &r, &f, &seen, "op_type", &m->op_type);
+            break;
         case 5:
             status = expect(&r, &f, PB_BYTES, "an attribute");
             if (status == CASE_OK) status = read_attribute(m, pb_enter(&r, &f), f.at);
             break;
-        case 7: status = copy_string_once(m, &r, &f, &seen, "the domain of the node", &m->domain); break;
-        default: break;
+        case 7:
+            status = copy_string_once(m, &r, &f, &seen, "the domain of the node", &m->domain);
+            break;
+        default:
+            break;
         }
         if (status != CASE_OK) return status;
     }
@@ -300,9 +324,15 @@ static int read_graph(onnx_model *m, pb_reader r)
         case 1: /* of several nodes only the first is read: onnx_model_parse refuses them all */
             if (m->node_count++ == 0) status = read_node(m, pb_enter(&r, &f), f.at);
             break;
-        case 11: status = read_value(m, pb_enter(&r, &f), f.at, &m->graph_inputs); break;
-        case 12: status = read_value(m, pb_enter(&r, &f), f.at, &m->graph_outputs); break;
-        default: m->initializer_count++; break;
+        case 11:
+            status = read_value(m, pb_enter(&r, &f), f.at, &m->graph_inputs);
+            break;
+        case 12:
+            status = read_value(m, pb_enter(&r, &f), f.at, &m->graph_outputs);
+            break;
+        default:
+            m->initializer_count++;
+            break;
         }
         if (status != CASE_OK) return status;
     }

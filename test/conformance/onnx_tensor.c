@@ -85,11 +85,21 @@ static int store(onnx_tensor *t, const type_info *info, size_t i, uint64_t bits,
     if (ranged && (number < info->lowest || number > info->most))
         return pb_refuse(r, at, "element %zu, %" PRId64 ", is out of the range of %s", i, number, info->name);
     switch (info->type) {
-    case ONNX_FLOAT: t->reals[i] = float_of_bits(bits); break;
-    case ONNX_BFLOAT16: t->reals[i] = float_of_bits(bits << 16); break;
-    case ONNX_FLOAT16: t->reals[i] = onnx_half_to_float((uint16_t)bits); break;
-    case ONNX_DOUBLE: t->reals[i] = float_of_double_bits(bits); break;
-    default: t->integers[i] = number; break;
+    case ONNX_FLOAT:
+        t->reals[i] = float_of_bits(bits);
+        break;
+    case ONNX_BFLOAT16:
+        t->reals[i] = float_of_bits(bits << 16);
+        break;
+    case ONNX_FLOAT16:
+        t->reals[i] = onnx_half_to_float((uint16_t)bits);
+        break;
+    case ONNX_DOUBLE:
+        t->reals[i] = float_of_double_bits(bits);
+        break;
+    default:
+        t->integers[i] = number;
+        break;
     }
     return CASE_OK;
 }
@@ -114,11 +124,11 @@ typedef struct survey {
     size_t size;
     int64_t type;
     size_t raw_start, raw_size, raw_at;
-    uint32_t field;    /* the one field that holds the numbers; 0: none */
-    size_t count;      /* of numbers in it, if it is not raw_data */
-    int64_t location;  /* 1: in another file */
+    uint32_t field;   /* the one field that holds the numbers; 0: none */
+    size_t count;     /* of numbers in it, if it is not raw_data */
+    int64_t location; /* 1: in another file */
     bool segment;
-    uint64_t seen;     /* a bit for each field that comes once */
+    uint64_t seen; /* a bit for each field that comes once */
 } survey;
 
 static int survey_dims(survey *s, const pb_reader *r, const pb_field *f)
@@ -176,17 +186,27 @@ static int survey_field(survey *s, const pb_reader *r, const pb_field *f)
     if (s->seen & bit) return pb_refuse(r, f->at, "field %" PRIu32 " of a tensor comes twice", f->number);
     s->seen |= bit;
     switch (f->number) {
-    case 1: return survey_dims(s, r, f);
-    case 2: return survey_integer(r, f, "data_type", &s->type);
-    case 3: s->segment = true; return CASE_OK;
-    case FIELD_FLOATS: return survey_numbers(s, r, f, PB_FIXED32);
+    case 1:
+        return survey_dims(s, r, f);
+    case 2:
+        return survey_integer(r, f, "data_type", &s->type);
+    case 3:
+        s->segment = true;
+        return CASE_OK;
+    case FIELD_FLOATS:
+        return survey_numbers(s, r, f, PB_FIXED32);
     case FIELD_INT32:
     case FIELD_INT64:
-    case FIELD_UINT64: return survey_numbers(s, r, f, PB_VARINT);
-    case FIELD_DOUBLES: return survey_numbers(s, r, f, PB_FIXED64);
-    case FIELD_RAW: return survey_raw(s, r, f);
-    case 14: return survey_integer(r, f, "data_location", &s->location);
-    default: return CASE_OK;
+    case FIELD_UINT64:
+        return survey_numbers(s, r, f, PB_VARINT);
+    case FIELD_DOUBLES:
+        return survey_numbers(s, r, f, PB_FIXED64);
+    case FIELD_RAW:
+        return survey_raw(s, r, f);
+    case 14:
+        return survey_integer(r, f, "data_location", &s->location);
+    default:
+        return CASE_OK;
     }
 }
 

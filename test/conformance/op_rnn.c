@@ -123,8 +123,8 @@ static int read_activations(rnn *r)
 
 static int read_attributes(rnn *r)
 {
-    static const char *const known[] = { "activations", "direction",          "hidden_size", "layout", "input_forget",
-                                         "clip",        "linear_before_reset", NULL };
+    static const char *const known[] = { "activations",  "direction", "hidden_size",         "layout",
+                                         "input_forget", "clip",      "linear_before_reset", NULL };
     int64_t layout = 0, reset = 0, forget = 0;
     int status = op_attributes_known(r->call, known);
     if (status == CASE_OK && onnx_model_attribute(r->call->model, "clip") != NULL)

@@ -8,16 +8,16 @@
 #include "onnx.h"
 
 /* op_type, run function */
-#define OPERATORS(X)    \
-    X("RNN", op_rnn)    \
-    X("GRU", op_gru)    \
-    X("LSTM", op_lstm)  \
+#define OPERATORS(X)                                                                                                   \
+    X("RNN", op_rnn)                                                                                                   \
+    X("GRU", op_gru)                                                                                                   \
+    X("LSTM", op_lstm)                                                                                                 \
     X("Attention", op_attention)
 
 /* One run of a node. */
 typedef struct op_call {
-    const onnx_model *model;     /* the node: attributes, names, opset */
-    const onnx_tensor **inputs;  /* one for each input of the node; NULL: left out */
+    const onnx_model *model;    /* the node: attributes, names, opset */
+    const onnx_tensor **inputs; /* one for each input of the node; NULL: left out */
     size_t input_count;
     onnx_tensor *outputs; /* one for each output of the node; the operator makes them with op_output */
     size_t output_count;

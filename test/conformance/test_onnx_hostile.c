@@ -76,9 +76,14 @@ static void mutate_at_random(attempt try, const encoder *sound, int rounds)
             size_t at = next_random(&seed) % size;
             uint8_t value = (uint8_t)(next_random(&seed) >> 8);
             switch (next_random(&seed) % 4) {
-            case 0: memmove(bytes + at + 1, bytes + at, size++ - at); break;
-            case 1: memmove(bytes + at, bytes + at + 1, --size - at); continue;
-            default: break;
+            case 0:
+                memmove(bytes + at + 1, bytes + at, size++ - at);
+                break;
+            case 1:
+                memmove(bytes + at, bytes + at + 1, --size - at);
+                continue;
+            default:
+                break;
             }
             bytes[at] = value;
         }

@@ -238,8 +238,12 @@ static int run_call(const setting *s, op_call *call)
         { .name = "activations", .type = ONNX_ATTRIBUTE_STRINGS, .count = all, .strings = names },
     };
     const char *outputs[] = { "Y", "Y_h", "Y_c" };
-    onnx_model model = { .op_type = op_types[s->kind], .domain = "", .opset = 22,
-                         .outputs = { outputs, call->output_count }, .attributes = attributes, .attribute_count = 5 };
+    onnx_model model = { .op_type = op_types[s->kind],
+                         .domain = "",
+                         .opset = 22,
+                         .outputs = { outputs, call->output_count },
+                         .attributes = attributes,
+                         .attribute_count = 5 };
     call->model = &model;
     return op_find(&model)->run(call);
 }

@@ -7,8 +7,17 @@ static const int query_lengths[COUNT] = { 3, 1, 0, 4 };
 static const int key_lengths[COUNT] = { 4, 2, 3, 5 };
 enum { QUERIES = 8, KEYS = 14, LONGEST_QUERY = 4, LONGEST_KEY = 5 };
 
-typedef enum mask_kind { MASK_NONE, MASK_CAUSAL, MASK_ALLOWED, MASK_BIAS, MASK_BIAS_SHARED, MASK_CAP_ALL, MASK_KINDS } mask_kind;
-static const char *const mask_names[] = { "", ", causal", ", boolean", ", bias", ", shared bias", ", cap, causal, boolean, bias, dropout" };
+typedef enum mask_kind {
+    MASK_NONE,
+    MASK_CAUSAL,
+    MASK_ALLOWED,
+    MASK_BIAS,
+    MASK_BIAS_SHARED,
+    MASK_CAP_ALL,
+    MASK_KINDS
+} mask_kind;
+static const char *const mask_names[] = { "",       ", causal",      ", boolean",
+                                          ", bias", ", shared bias", ", cap, causal, boolean, bias, dropout" };
 static const char *const window_names[] = { "", ", local-m", ", local-p" };
 static const char *const selection_names[] = { "", ", sparsemax", ", entmax-1.5" };
 
@@ -24,7 +33,8 @@ static attend_var *loss_of(attend_ctx *c, void *user)
 {
     setting *s = user;
     static unsigned char allowed[LONGEST_QUERY * LONGEST_KEY];
-    for (int i = 0; i < LONGEST_QUERY * LONGEST_KEY; i++) allowed[i] = i / LONGEST_KEY == 1 ? 0 : i % 3 != 1; /* query 1 sees nothing */
+    for (int i = 0; i < LONGEST_QUERY * LONGEST_KEY; i++)
+        allowed[i] = i / LONGEST_KEY == 1 ? 0 : i % 3 != 1; /* query 1 sees nothing */
     attend_var *w[ATTEND_SCORE_PARAMETERS] = { NULL };
     for (int i = 0; i < ATTEND_SCORE_PARAMETERS && s->parameters[i]; i++) w[i] = attend_use(c, s->parameters[i]);
     const attend_ragged *k = attend_ragged_new(c, COUNT, key_lengths), *q = attend_ragged_new(c, COUNT, query_lengths);
@@ -49,8 +59,14 @@ static void check(setting s, const char *extra)
     const attend_score *score = s.options.score;
     const int heads = s.options.heads, key_heads = s.options.key_heads;
     bool dot = score->refuse_tile && !score->parameter; /* compares queries and keys as they are */
-    attend_widths w = { .query = heads * (dot ? 3 : 2), .key = key_heads * 3, .value = key_heads * 2, .heads = heads,
-                        .key_heads = key_heads, .attention = heads * 2, .longest = LONGEST_KEY + 1, .filters = 2,
+    attend_widths w = { .query = heads * (dot ? 3 : 2),
+                        .key = key_heads * 3,
+                        .value = key_heads * 2,
+                        .heads = heads,
+                        .key_heads = key_heads,
+                        .attention = heads * 2,
+                        .longest = LONGEST_KEY + 1,
+                        .filters = 2,
                         .filter_size = 3 };
     if (s.shared_values) w.value = w.key;
     char name[200];
@@ -77,8 +93,7 @@ static void check(setting s, const char *extra)
         assert_int_equal(attend_params_add(&s.previous, set, "previous", 4, shape), ATTEND_OK);
         attend_param_fill_uniform(s.previous, 5, 1);
     }
-    if (s.options.window == ATTEND_WINDOW_LOCAL_P)
-        s.wp = matrix(set, "wp", 3, w.query), s.vp = matrix(set, "vp", 1, 3);
+    if (s.options.window == ATTEND_WINDOW_LOCAL_P) s.wp = matrix(set, "wp", 3, w.query), s.vp = matrix(set, "vp", 1, 3);
     s.options.causal = s.mask == MASK_CAUSAL || (s.mask == MASK_CAP_ALL && s.options.window != ATTEND_WINDOW_LOCAL_P);
     if (s.mask == MASK_CAP_ALL) s.options.soft_cap = 1.5, s.options.dropout = 0.3;
     assert_gradients(name, set, loss_of, &s);

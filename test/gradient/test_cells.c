@@ -23,7 +23,9 @@ static attend_var *loss_of(attend_ctx *c, attend_var *y, attend_state state, boo
 static attend_var *sequence_loss(attend_ctx *c, void *user)
 {
     setting *s = user;
-    attend_cell cell = { .kind = s->kind, .activation = s->activation, .w = attend_use(c, s->w), .u = attend_use(c, s->u) };
+    attend_cell cell = {
+        .kind = s->kind, .activation = s->activation, .w = attend_use(c, s->w), .u = attend_use(c, s->u)
+    };
     if (s->bias) cell.bw = attend_use(c, s->bw), cell.bu = attend_use(c, s->bu);
     attend_state state = { 0 };
     if (s->initial) state.h = attend_use(c, s->h0);

@@ -49,8 +49,8 @@ typedef struct problem {
     size_t context_size, area;                                     /* area: B H Tq Tk */
 } problem;
 
-static const char *const problem_slots[PLAIN_SLOTS] = { "query",    "key",         "value",       "bias",
-                                                        "position", "previous",    "parameter 0", "parameter 1",
+static const char *const problem_slots[PLAIN_SLOTS] = { "query",       "key",         "value",       "bias",
+                                                        "position",    "previous",    "parameter 0", "parameter 1",
                                                         "parameter 2", "parameter 3", "parameter 4", "parameter 5" };
 
 static inline attend_real *problem_array(size_t size)
@@ -99,14 +99,20 @@ static inline void problem_masks(problem *p, dice *d)
 static inline void problem_parameters(problem *p, dice *d)
 {
     const attend_score *score = p->o.score;
-    const attend_widths w = { .query = p->o.heads * p->a.query_width, .key = p->o.key_heads * p->a.key_width,
-                              .value = p->o.key_heads * p->a.value_width, .heads = p->o.heads,
-                              .key_heads = p->o.key_heads, .attention = p->a.attention, .longest = p->a.longest,
-                              .filters = p->a.filters, .filter_size = p->a.filter_size };
+    const attend_widths w = { .query = p->o.heads * p->a.query_width,
+                              .key = p->o.key_heads * p->a.key_width,
+                              .value = p->o.key_heads * p->a.value_width,
+                              .heads = p->o.heads,
+                              .key_heads = p->o.key_heads,
+                              .attention = p->a.attention,
+                              .longest = p->a.longest,
+                              .filters = p->a.filters,
+                              .filter_size = p->a.filter_size };
     for (int i = 0; score->parameter && i < ATTEND_SCORE_PARAMETERS; i++) {
         const attend_score_parameter spec = score->parameter(&w, i);
         if (!spec.name) break;
-        problem_slot(p, PLAIN_PARAMETERS + i, (size_t)spec.shape[0] * (size_t)(spec.rank == 2 ? spec.shape[1] : 1), 0.7, d);
+        problem_slot(p, PLAIN_PARAMETERS + i, (size_t)spec.shape[0] * (size_t)(spec.rank == 2 ? spec.shape[1] : 1), 0.7,
+                     d);
         p->parameters[i] = p->data[PLAIN_PARAMETERS + i];
         p->gradients[i] = p->grad[PLAIN_PARAMETERS + i];
     }
@@ -182,15 +188,20 @@ static inline void problem_free(problem *p)
 
 static inline attend_array_gradients problem_gradients(problem *p)
 {
-    return (attend_array_gradients){ .query = p->grad[PLAIN_QUERY], .key = p->grad[PLAIN_KEY], .value = p->grad[PLAIN_VALUE],
-                                     .bias = p->grad[PLAIN_BIAS], .position = p->grad[PLAIN_POSITION],
-                                     .previous = p->grad[PLAIN_PREVIOUS], .parameters = p->gradients };
+    return (attend_array_gradients){ .query = p->grad[PLAIN_QUERY],
+                                     .key = p->grad[PLAIN_KEY],
+                                     .value = p->grad[PLAIN_VALUE],
+                                     .bias = p->grad[PLAIN_BIAS],
+                                     .position = p->grad[PLAIN_POSITION],
+                                     .previous = p->grad[PLAIN_PREVIOUS],
+                                     .parameters = p->gradients };
 }
 
 static inline int problem_forward(attend_runner *r, problem *p)
 {
     p->a.parameters = p->parameters; /* here, because a problem may have been copied */
-    return attend_runner_forward(r, &p->o, &p->a, p->context, p->extras & PROBLEM_NO_WEIGHTS ? NULL : p->weights, p->scores);
+    return attend_runner_forward(r, &p->o, &p->a, p->context, p->extras & PROBLEM_NO_WEIGHTS ? NULL : p->weights,
+                                 p->scores);
 }
 
 /* Adds to what is in `grad`. */
@@ -223,8 +234,16 @@ static inline problem problem_of(const attend_score *score)
     p.o.score = score;
     p.o.heads = score->wants_previous ? 1 : 4;
     p.o.key_heads = score->wants_previous ? 1 : 2;
-    p.a = (attend_arrays){ .batch = 5, .queries = 7, .keys = 13, .query_width = 5, .key_width = 5, .value_width = 3,
-                           .attention = 4 * p.o.heads, .longest = 14, .filters = 2, .filter_size = 3 };
+    p.a = (attend_arrays){ .batch = 5,
+                           .queries = 7,
+                           .keys = 13,
+                           .query_width = 5,
+                           .key_width = 5,
+                           .value_width = 3,
+                           .attention = 4 * p.o.heads,
+                           .longest = 14,
+                           .filters = 2,
+                           .filter_size = 3 };
     return p;
 }
 

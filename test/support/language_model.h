@@ -74,7 +74,8 @@ static inline attend_var *language_model_loss(attend_ctx *c, int shard, void *us
     const language_model *m = user;
     int first = shard * m->shard, n = m->count - first < m->shard ? m->count - first : m->shard;
     int rows = 0;
-    int *in = malloc((size_t)(n * m->longest + 1) * sizeof *in), *next = malloc((size_t)(n * m->longest + 1) * sizeof *next);
+    int *in = malloc((size_t)(n * m->longest + 1) * sizeof *in),
+        *next = malloc((size_t)(n * m->longest + 1) * sizeof *next);
     for (int i = first; i < first + n; i++)
         for (int t = 0; t < m->lengths[i]; t++, rows++) {
             in[rows] = m->ids[i * (m->longest + 1) + t];

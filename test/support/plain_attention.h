@@ -37,7 +37,8 @@ typedef struct plain_problem {
 static inline const double *plain_row(const plain_problem *p, const double *all, int rows, int heads, int width, int b,
                                       int h, int t)
 {
-    if (p->a->heads_first) return all + (((size_t)b * (size_t)heads + (size_t)h) * (size_t)rows + (size_t)t) * (size_t)width;
+    if (p->a->heads_first)
+        return all + (((size_t)b * (size_t)heads + (size_t)h) * (size_t)rows + (size_t)t) * (size_t)width;
     return all + (((size_t)b * (size_t)rows + (size_t)t) * (size_t)heads + (size_t)h) * (size_t)width;
 }
 
@@ -57,7 +58,8 @@ static inline int plain_length(const int *lengths, int b, int all)
 }
 
 /* y = W[first ..] x + bias[first ..] for n rows of W (.., width) */
-static inline void plain_map(const double *w, const double *bias, int first, int n, int width, const double *x, double *y)
+static inline void plain_map(const double *w, const double *bias, int first, int n, int width, const double *x,
+                             double *y)
 {
     for (int r = 0; r < n; r++) {
         double sum = bias ? bias[first + r] : 0;
@@ -78,7 +80,8 @@ static inline int plain_inner(const plain_problem *p)
 {
     const int all = p->a->attention > 0 ? p->a->attention : p->o->heads * p->a->query_width;
     if (plain_is(p, "location")) return p->a->longest;
-    if (plain_is(p, "additive") || plain_is(p, "projected") || plain_is(p, "location-sensitive")) return all / p->o->heads;
+    if (plain_is(p, "additive") || plain_is(p, "projected") || plain_is(p, "location-sensitive"))
+        return all / p->o->heads;
     return p->a->query_width;
 }
 
@@ -100,7 +103,8 @@ static inline void plain_query(const plain_problem *p, int b, int h, int i, doub
     const int width = p->a->query_width, n = plain_inner(p);
     const double *row = plain_row(p, p->data[PLAIN_QUERY], p->a->queries, p->o->heads, width, b, h, i);
     const double *whole = plain_row(p, p->data[PLAIN_QUERY], p->a->queries, p->o->heads, width, b, 0, i);
-    if (plain_is(p, "additive") || plain_is(p, "projected") || plain_is(p, "location") || plain_is(p, "location-sensitive"))
+    if (plain_is(p, "additive") || plain_is(p, "projected") || plain_is(p, "location") ||
+        plain_is(p, "location-sensitive"))
         plain_map(p->data[PLAIN_PARAMETERS], NULL, h * n, n, p->o->heads * width, whole, q);
     else
         memcpy(q, row, (size_t)width * sizeof *q);
@@ -150,7 +154,8 @@ static inline double plain_location_term(const plain_problem *p, int b, int i, i
     return sum;
 }
 
-static inline double plain_score(const plain_problem *p, int b, int h, int i, int j, int keys, const double *q, const double *k)
+static inline double plain_score(const plain_problem *p, int b, int h, int i, int j, int keys, const double *q,
+                                 const double *k)
 {
     const int n = plain_inner(p);
     const double *u = p->data[PLAIN_PARAMETERS + 3];
@@ -176,11 +181,14 @@ static inline double plain_center(const plain_problem *p, int b, int i, int keys
 
 static inline bool plain_visible(const plain_problem *p, int b, int h, int i, int j)
 {
-    const int keys = plain_length(p->a->key_lengths, b, p->a->keys), queries = plain_length(p->a->query_lengths, b, p->a->queries);
+    const int keys = plain_length(p->a->key_lengths, b, p->a->keys),
+              queries = plain_length(p->a->query_lengths, b, p->a->queries);
     if (j >= keys || (p->o->causal && j > i + keys - queries)) return false;
     if (p->o->window == ATTEND_WINDOW_LOCAL_M && abs(j - i - p->a->first_position) > p->o->window_size) return false;
-    if (p->o->window == ATTEND_WINDOW_LOCAL_P && fabs(j - plain_center(p, b, i, keys)) > p->o->window_size) return false;
-    if (p->data[PLAIN_BIAS] && p->data[PLAIN_BIAS][plain_mask_index(p->a->bias_shape, b, h, i, j)] == -INFINITY) return false;
+    if (p->o->window == ATTEND_WINDOW_LOCAL_P && fabs(j - plain_center(p, b, i, keys)) > p->o->window_size)
+        return false;
+    if (p->data[PLAIN_BIAS] && p->data[PLAIN_BIAS][plain_mask_index(p->a->bias_shape, b, h, i, j)] == -INFINITY)
+        return false;
     return !p->a->allowed || p->a->allowed[plain_mask_index(p->a->allowed_shape, b, h, i, j)];
 }
 
@@ -233,8 +241,8 @@ static inline int plain_wide(const plain_problem *p)
 }
 
 /* One query: e and w (Tk) and its context o (value width). Prepared keys and values are `wide` apart. */
-static inline void plain_attend(const plain_problem *p, int b, int h, int i, int wide, const double *keys, const double *values,
-                                double *e, double *w, double *o)
+static inline void plain_attend(const plain_problem *p, int b, int h, int i, int wide, const double *keys,
+                                const double *values, double *e, double *w, double *o)
 {
     const int n = plain_length(p->a->key_lengths, b, p->a->keys), width = plain_value_width(p);
     double q[1024];
@@ -274,7 +282,8 @@ static inline bool plain_attention(const plain_problem *p, double *context, doub
                 plain_value(p, b, from, j, values + (size_t)j * (size_t)wide);
             }
             for (int i = 0; i < plain_length(a->query_lengths, b, a->queries); i++) {
-                const size_t row = (((size_t)b * (size_t)heads + (size_t)h) * (size_t)a->queries + (size_t)i) * (size_t)a->keys;
+                const size_t row =
+                    (((size_t)b * (size_t)heads + (size_t)h) * (size_t)a->queries + (size_t)i) * (size_t)a->keys;
                 plain_attend(p, b, h, i, wide, keys, values, scores + row, weights + row,
                              (double *)plain_row(p, joined, a->queries, heads, width, b, h, i));
             }

@@ -30,7 +30,8 @@ static void results_free(results *r)
 }
 
 /* bound 0: to the bit */
-static void assert_same(const problem *p, const char *what, const attend_real *a, const attend_real *b, size_t n, double bound)
+static void assert_same(const problem *p, const char *what, const attend_real *a, const attend_real *b, size_t n,
+                        double bound)
 {
     char text[200];
     for (size_t i = 0; i < n; i++) {
@@ -56,10 +57,14 @@ static problem problem_way(const attend_score *score, int way)
     if (way == 1) p.extras = PROBLEM_RAGGED, p.o.causal = true;
     if (way == 2) p.extras = PROBLEM_RAGGED | PROBLEM_ALLOWED | PROBLEM_BIAS, p.o.soft_cap = 3;
     if (way == 3) p.o.window = ATTEND_WINDOW_LOCAL_P, p.o.window_size = 4, p.o.key_heads = p.o.heads;
-    if (way == 4) p.o.selection = ATTEND_SELECT_ENTMAX15, p.extras = PROBLEM_BIAS, p.a.bias_shape[0] = p.a.bias_shape[1] = 1;
+    if (way == 4)
+        p.o.selection = ATTEND_SELECT_ENTMAX15, p.extras = PROBLEM_BIAS, p.a.bias_shape[0] = p.a.bias_shape[1] = 1;
     if (way == 5) p.o.selection = ATTEND_SELECT_HARD, p.a.training = true, p.o.temperature = 0.7;
-    if (way == 6) p.o.dropout = 0.4, p.a.training = true, p.extras = PROBLEM_RAGGED | PROBLEM_ONE_ARRAY, p.a.seed = 5, p.a.stream = 9;
-    if (way == 7) p.a.queries = 130, p.a.keys = 12, p.o.window = ATTEND_WINDOW_LOCAL_M, p.o.window_size = 70, p.a.batch = 2;
+    if (way == 6)
+        p.o.dropout = 0.4, p.a.training = true, p.extras = PROBLEM_RAGGED | PROBLEM_ONE_ARRAY, p.a.seed = 5,
+        p.a.stream = 9;
+    if (way == 7)
+        p.a.queries = 130, p.a.keys = 12, p.o.window = ATTEND_WINDOW_LOCAL_M, p.o.window_size = 70, p.a.batch = 2;
     problem_new(&p, (uint64_t)way);
     return p;
 }
@@ -136,7 +141,8 @@ static const attend_ragged *ragged(attend_ctx *c, const problem *p, const int *l
 
 static size_t width_of(const problem *p, int slot)
 {
-    return p->size[slot] / (size_t)(p->a.batch * (slot == PLAIN_QUERY || slot == PLAIN_POSITION ? p->a.queries : p->a.keys));
+    return p->size[slot] /
+           (size_t)(p->a.batch * (slot == PLAIN_QUERY || slot == PLAIN_POSITION ? p->a.queries : p->a.keys));
 }
 
 typedef struct taped {
@@ -155,9 +161,14 @@ static taped taped_source(attend_ctx *c, const problem *p)
     if (a->bias) t.in.bias = attend_input(c, 4, a->bias_shape, a->bias);
     if (a->position) t.in.position = packed(c, a->position, a->batch, a->queries, 1, a->query_lengths);
     if (a->previous) t.in.previous = attend_input(c, 4, (const int[]){ a->batch, 1, a->queries, a->keys }, a->previous);
-    const attend_widths w = { .query = p->o.heads * a->query_width, .key = p->o.key_heads * a->key_width,
-                              .value = p->o.key_heads * a->value_width, .heads = p->o.heads, .key_heads = p->o.key_heads,
-                              .attention = a->attention, .longest = a->longest, .filters = a->filters,
+    const attend_widths w = { .query = p->o.heads * a->query_width,
+                              .key = p->o.key_heads * a->key_width,
+                              .value = p->o.key_heads * a->value_width,
+                              .heads = p->o.heads,
+                              .key_heads = p->o.key_heads,
+                              .attention = a->attention,
+                              .longest = a->longest,
+                              .filters = a->filters,
                               .filter_size = a->filter_size };
     for (int i = 0; p->parameters[i]; i++) {
         const attend_score_parameter spec = p->o.score->parameter(&w, i);
@@ -172,16 +183,21 @@ static taped taped_source(attend_ctx *c, const problem *p)
 static void taped_gradients(const taped *t, const attend_attention_inputs *in, problem *p)
 {
     const attend_arrays *a = &p->a;
-    unpacked(attend_gradient(t->query), p->grad[PLAIN_QUERY], a->batch, a->queries, width_of(p, PLAIN_QUERY), a->query_lengths);
+    unpacked(attend_gradient(t->query), p->grad[PLAIN_QUERY], a->batch, a->queries, width_of(p, PLAIN_QUERY),
+             a->query_lengths);
     unpacked(attend_gradient(t->key), p->grad[PLAIN_KEY], a->batch, a->keys, width_of(p, PLAIN_KEY), a->key_lengths);
-    if (t->value) unpacked(attend_gradient(t->value), p->grad[PLAIN_VALUE], a->batch, a->keys, width_of(p, PLAIN_VALUE), a->key_lengths);
-    if (a->position) unpacked(attend_gradient(in->position), p->grad[PLAIN_POSITION], a->batch, a->queries, 1, a->query_lengths);
+    if (t->value)
+        unpacked(attend_gradient(t->value), p->grad[PLAIN_VALUE], a->batch, a->keys, width_of(p, PLAIN_VALUE),
+                 a->key_lengths);
+    if (a->position)
+        unpacked(attend_gradient(in->position), p->grad[PLAIN_POSITION], a->batch, a->queries, 1, a->query_lengths);
     const struct {
         const attend_var *v;
         int slot;
     } whole[] = { { in->bias, PLAIN_BIAS }, { in->previous, PLAIN_PREVIOUS } };
     for (int i = 0; i < 2; i++)
-        if (whole[i].v) memcpy(p->grad[whole[i].slot], attend_gradient(whole[i].v), p->size[whole[i].slot] * sizeof(attend_real));
+        if (whole[i].v)
+            memcpy(p->grad[whole[i].slot], attend_gradient(whole[i].v), p->size[whole[i].slot] * sizeof(attend_real));
     for (int i = 0; i < ATTEND_SCORE_PARAMETERS && p->parameters[i]; i++)
         memcpy(p->gradients[i], attend_gradient(t->parameters[i]), attend_size(t->parameters[i]) * sizeof(attend_real));
 }
@@ -214,11 +230,12 @@ static void test_tape_and_runner(void **state)
             taped t = taped_source(c, &p);
             t.query = packed(c, a->query, a->batch, a->queries, width_of(&p, PLAIN_QUERY), a->query_lengths);
             attend_var *weights = NULL;
-            attend_var *context = attend_attention(c, t.source, t.query, ragged(c, &p, a->query_lengths, a->queries), &t.in, &weights);
+            attend_var *context =
+                attend_attention(c, t.source, t.query, ragged(c, &p, a->query_lengths, a->queries), &t.in, &weights);
             attend_var *loss = loss_of(c, &p, context, weights);
             assert_ok(attend_backward(c, loss));
-            unpacked(attend_value(context), p.context, a->batch, a->queries, p.context_size / (size_t)(a->batch * a->queries),
-                     a->query_lengths);
+            unpacked(attend_value(context), p.context, a->batch, a->queries,
+                     p.context_size / (size_t)(a->batch * a->queries), a->query_lengths);
             memcpy(p.weights, attend_value(weights), p.area * sizeof *p.weights);
             taped_gradients(&t, &t.in, &p);
             assert_results(&p, &runner, 2e-5);
@@ -299,7 +316,8 @@ static void test_beams(void **state)
         for (int beam = 0; beam < BEAM; beam++) {
             int rows[8];
             for (int b = 0; b < p.a.batch; b++) rows[b] = b * BEAM + beam;
-            attend_var *alone = attend_attention(c, t.source, attend_gather(c, queries, rows, p.a.batch), one, &t.in, NULL);
+            attend_var *alone =
+                attend_attention(c, t.source, attend_gather(c, queries, rows, p.a.batch), one, &t.in, NULL);
             assert_non_null(alone);
             for (int b = 0; b < p.a.batch; b++)
                 assert_same(&p, "context", attend_value(alone) + (size_t)b * width,

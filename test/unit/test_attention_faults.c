@@ -26,7 +26,8 @@ static void refuse_each(const attend_score *score, int threads)
     for (long n = 1; n <= requests; n++) {
         attend_memory_refuse(n);
         const int status = two_calls(&p, threads);
-        if (status != ATTEND_NO_MEMORY) fail_msg("request %ld of %ld refused, and the answer is %d", n, requests, status);
+        if (status != ATTEND_NO_MEMORY)
+            fail_msg("request %ld of %ld refused, and the answer is %d", n, requests, status);
         assert_non_null(strstr(attend_message(), "no memory"));
     }
     attend_memory_refuse(0);

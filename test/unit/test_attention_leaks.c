@@ -33,8 +33,8 @@ static void poison_query(problem *p, int b, int i)
 }
 
 /* bound 0: to the bit */
-static void assert_same(const problem *p, const char *what, const attend_real *a, const attend_real *b, size_t first, size_t n,
-                        double bound)
+static void assert_same(const problem *p, const char *what, const attend_real *a, const attend_real *b, size_t first,
+                        size_t n, double bound)
 {
     char text[200];
     for (size_t i = first; i < first + n; i++)
@@ -75,7 +75,8 @@ static problem sized(const attend_score *score, int way)
     problem p = problem_of(score);
     p.o.selection = (attend_selection)(way % 4);
     p.a.training = p.o.selection == ATTEND_SELECT_HARD;
-    if (way & 4) p.a.queries = 1, p.o.heads = p.o.key_heads = score->wants_previous ? 1 : 2, p.a.attention = 4 * p.o.heads;
+    if (way & 4)
+        p.a.queries = 1, p.o.heads = p.o.key_heads = score->wants_previous ? 1 : 2, p.a.attention = 4 * p.o.heads;
     p.a.heads_first = way & 1 && problem_in_place(&p);
     return p;
 }
@@ -100,7 +101,8 @@ static void test_padding(void **state)
                 }
                 for (int i = 0; a->previous && i < a->queries; i++) {
                     const int known = i < a->query_lengths[b] ? a->key_lengths[b] : 0;
-                    poison(p[1].data[PLAIN_PREVIOUS] + (b * a->queries + i) * a->keys + known, (size_t)(a->keys - known));
+                    poison(p[1].data[PLAIN_PREVIOUS] + (b * a->queries + i) * a->keys + known,
+                           (size_t)(a->keys - known));
                 }
             }
             for (int i = 0; i < 2; i++) assert_ok(problem_run(r, &p[i]));
@@ -124,8 +126,10 @@ static void test_hidden_keys(void **state)
             pair_new(p, of, (uint64_t)way);
             for (int j = 0; j < p->a.keys; j++) {
                 for (int i = 0; i < 2; i++) {
-                    if (by_bias) p[i].data[PLAIN_BIAS][j] = j % 3 == 1 ? (attend_real)-INFINITY : 0;
-                    else p[i].allowed[j] = j % 3 != 1;
+                    if (by_bias)
+                        p[i].data[PLAIN_BIAS][j] = j % 3 == 1 ? (attend_real)-INFINITY : 0;
+                    else
+                        p[i].allowed[j] = j % 3 != 1;
                 }
                 for (int b = 0; j % 3 == 1 && b < p->a.batch; b++) poison_key(&p[1], b, j);
             }
@@ -178,13 +182,16 @@ static void test_causal_future(void **state)
                 for (int h = 0; h < p->o.heads; h++)
                     for (int i = 0; i < middle; i++) {
                         const size_t row = p->context_size / (size_t)(a->batch * a->queries * p->o.heads);
-                        const size_t width = (size_t)a->query_width, heads = (size_t)p->o.heads, queries = (size_t)a->queries;
+                        const size_t width = (size_t)a->query_width, heads = (size_t)p->o.heads,
+                                     queries = (size_t)a->queries;
                         const size_t at = a->heads_first ? ((size_t)b * heads + (size_t)h) * queries + (size_t)i
                                                          : ((size_t)b * queries + (size_t)i) * heads + (size_t)h;
                         assert_same(p, "context", p[0].context, p[1].context, at * row, row, 0);
                         assert_same(p, "weights", p[0].weights, p[1].weights,
-                                    (((size_t)b * heads + (size_t)h) * queries + (size_t)i) * (size_t)a->keys, (size_t)a->keys, 0);
-                        assert_same(p, "query", p[0].grad[PLAIN_QUERY], p[1].grad[PLAIN_QUERY], at * width, width, 5e-6);
+                                    (((size_t)b * heads + (size_t)h) * queries + (size_t)i) * (size_t)a->keys,
+                                    (size_t)a->keys, 0);
+                        assert_same(p, "query", p[0].grad[PLAIN_QUERY], p[1].grad[PLAIN_QUERY], at * width, width,
+                                    5e-6);
                     }
             pair_free(p);
         }

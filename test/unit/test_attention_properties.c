@@ -15,9 +15,12 @@ static int one_of(dice *d, int n, const int *list)
 static int some_length(dice *d)
 {
     switch (dice_below(d, 8)) {
-    case 0: return dice_below(d, 2); /* none or one */
-    case 1: return 16 + dice_below(d, 50);
-    default: return 1 + dice_below(d, 14);
+    case 0:
+        return dice_below(d, 2); /* none or one */
+    case 1:
+        return 16 + dice_below(d, 50);
+    default:
+        return 1 + dice_below(d, 14);
     }
 }
 
@@ -64,7 +67,8 @@ static problem random_problem(uint64_t number)
     p.a.first_position = dice_below(&d, 4) - 1;
     p.a.heads_first = dice_below(&d, 2) && (problem_in_place(&p) || p.o.heads == 1);
     random_extras(&p, &d);
-    if (number % 9 == 0 && score->refuse_tile && !score->parameter) { /* scores around 1e4, exact in float where not scaled */
+    if (number % 9 == 0 && score->refuse_tile &&
+        !score->parameter) { /* scores around 1e4, exact in float where not scaled */
         p.o.soft_cap = 0, p.o.scale = 0, p.extras |= PROBLEM_INTEGERS, p.reach = 60;
     }
     problem_new(&p, number);
@@ -108,11 +112,13 @@ static void expected_free(expected *x)
     free(x->scores);
 }
 
-static void assert_near(const problem *p, const char *table, const char *what, size_t i, double got, double want, double bound)
+static void assert_near(const problem *p, const char *table, const char *what, size_t i, double got, double want,
+                        double bound)
 {
     char text[200];
     if (!(fabs(got - want) <= bound) && got != want)
-        fail_msg("%s [%s]: %s %zu is %.9g and not %.9g (bound %.2g)", problem_text(p, text), table, what, i, got, want, bound);
+        fail_msg("%s [%s]: %s %zu is %.9g and not %.9g (bound %.2g)", problem_text(p, text), table, what, i, got, want,
+                 bound);
 }
 
 /* Hard attention may settle near-ties otherwise in float: it must take one key that is as good as the best. */
@@ -142,7 +148,8 @@ static void assert_sums(const problem *p, const expected *x, const char *table)
             sum += (double)p->weights[row * keys + j];
             sees |= x->scores[row * keys + j] != -INFINITY;
         }
-        if (!sees || p->o.window != ATTEND_WINDOW_LOCAL_P) assert_near(p, table, "sum of weights", row, sum, sees, sees ? 1e-5 : 0);
+        if (!sees || p->o.window != ATTEND_WINDOW_LOCAL_P)
+            assert_near(p, table, "sum of weights", row, sum, sees, sees ? 1e-5 : 0);
     }
 }
 
@@ -154,16 +161,19 @@ static bool compare_forward(const problem *p, const expected *x, const char *tab
     bool same = true;
     for (size_t i = 0; i < p->area; i++)
         if (fabs(x->scores[i]) > most && x->scores[i] != -INFINITY) most = fabs(x->scores[i]);
-    const bool exact = p->extras & PROBLEM_INTEGERS && strcmp(p->o.score->name, "dot") == 0 && !(p->extras & PROBLEM_BIAS);
+    const bool exact =
+        p->extras & PROBLEM_INTEGERS && strcmp(p->o.score->name, "dot") == 0 && !(p->extras & PROBLEM_BIAS);
     const double off = exact ? 1e-6 : 2e-6 * most; /* of a score */
-    for (size_t i = 0; p->scores && i < p->area; i++) assert_near(p, table, "score", i, (double)p->scores[i], x->scores[i], off);
+    for (size_t i = 0; p->scores && i < p->area; i++)
+        assert_near(p, table, "score", i, (double)p->scores[i], x->scores[i], off);
     if (p->o.selection == ATTEND_SELECT_HARD) {
         for (size_t row = 0; keys && row < p->area / keys; row++)
             if (!hard_row_is_good(p, x, row, 4 * off)) assert_near(p, table, "hard row", row, 1, 0, 0);
         for (size_t i = 0; i < p->area; i++) same &= (double)p->weights[i] == x->weights[i];
     }
     if (!same) return false;
-    for (size_t i = 0; i < p->area; i++) assert_near(p, table, "weight", i, (double)p->weights[i], x->weights[i], 2e-6 + 2 * off);
+    for (size_t i = 0; i < p->area; i++)
+        assert_near(p, table, "weight", i, (double)p->weights[i], x->weights[i], 2e-6 + 2 * off);
     const double values = p->extras & PROBLEM_ONE_ARRAY ? p->reach : 1;
     const double reach = strcmp(p->o.score->name, "projected") == 0 ? 60 : 1;
     for (size_t i = 0; i < p->context_size; i++)
@@ -253,17 +263,19 @@ static void test_queries_that_see_nothing(void **state)
             p.a.training = selection == ATTEND_SELECT_HARD;
             problem_new(&p, 11);
             for (int j = 0; j < p.a.keys; j++) p.allowed[2 * p.a.keys + j] = 0; /* query 2 of sequence 0 sees nothing */
-            p.lengths[p.a.batch + 3] = 0;                                      /* nor does any of sequence 3 */
+            p.lengths[p.a.batch + 3] = 0;                                       /* nor does any of sequence 3 */
             p.lengths[3] = p.a.queries;
             assert_ok(problem_run(r, &p));
-            const size_t row = p.context_size / (size_t)(p.a.batch * p.a.queries), width = (size_t)(p.o.heads * p.a.query_width);
+            const size_t row = p.context_size / (size_t)(p.a.batch * p.a.queries),
+                         width = (size_t)(p.o.heads * p.a.query_width);
             for (int i = 0; i < p.a.batch * p.a.queries; i++) {
                 if (i != 2 && i / p.a.queries != 3) continue;
                 for (size_t l = 0; l < row; l++) assert_true(p.context[(size_t)i * row + l] == 0);
                 for (size_t l = 0; l < width; l++) assert_true(p.grad[PLAIN_QUERY][(size_t)i * width + l] == 0);
             }
             for (int slot = 0; slot < PLAIN_SLOTS; slot++)
-                for (size_t i = 0; p.grad[slot] && i < p.size[slot]; i++) assert_true(isfinite((double)p.grad[slot][i]));
+                for (size_t i = 0; p.grad[slot] && i < p.size[slot]; i++)
+                    assert_true(isfinite((double)p.grad[slot][i]));
             problem_free(&p);
         }
     attend_runner_free(r);
@@ -278,8 +290,8 @@ static void permute_keys(problem *p, const int *order, problem *of)
     for (int slot = PLAIN_KEY; slot <= PLAIN_VALUE; slot++) {
         const size_t width = p->size[slot] / (keys * (size_t)p->a.batch);
         for (size_t row = 0; row < keys * (size_t)p->a.batch; row++)
-            memcpy(p->data[slot] + (row / keys * keys + (size_t)order[row % keys]) * width, of->data[slot] + row * width,
-                   width * sizeof(attend_real));
+            memcpy(p->data[slot] + (row / keys * keys + (size_t)order[row % keys]) * width,
+                   of->data[slot] + row * width, width * sizeof(attend_real));
     }
     for (size_t i = 0; i < p->area; i++) {
         const size_t to = i / keys * keys + (size_t)order[i % keys];
@@ -336,8 +348,15 @@ static void test_weights_do_not_depend_on_what_all_scores_share(void **state)
             attend_attention_options o = ATTEND_ATTENTION_OPTIONS_INIT;
             o.score = &attend_score_dot;
             o.selection = (attend_selection)selection;
-            const attend_arrays a = { .batch = 1, .queries = 1, .keys = KEYS, .query_width = 2, .key_width = 2,
-                                      .value_width = 1, .query = query, .key = &key[0][0], .value = value };
+            const attend_arrays a = { .batch = 1,
+                                      .queries = 1,
+                                      .keys = KEYS,
+                                      .query_width = 2,
+                                      .key_width = 2,
+                                      .value_width = 1,
+                                      .query = query,
+                                      .key = &key[0][0],
+                                      .value = value };
             memset(dvalue[far], 0, sizeof dvalue[far]);
             memset(dquery[far], 0, sizeof dquery[far]);
             assert_ok(attend_runner_forward(r, &o, &a, &context, weights[far], NULL));
@@ -347,7 +366,8 @@ static void test_weights_do_not_depend_on_what_all_scores_share(void **state)
         for (int j = 0; j < KEYS; j++) {
             assert_true(fabs((double)(weights[1][j] - weights[0][j])) < 1e-6);
             if (!(fabs((double)(dvalue[1][j] - weights[0][j])) < 1e-6))
-                fail_msg("selection %d: dv is %g where the weight is %g", selection, (double)dvalue[1][j], (double)weights[0][j]);
+                fail_msg("selection %d: dv is %g where the weight is %g", selection, (double)dvalue[1][j],
+                         (double)weights[0][j]);
         }
         assert_true(fabs((double)(dquery[1][0] - dquery[0][0])) < 1e-5);
         attend_runner_free(r);

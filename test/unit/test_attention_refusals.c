@@ -292,7 +292,8 @@ static void test_backward(void **state)
     const attend_array_gradients g = problem_gradients(&p);
     assert_refused(problem_backward(r, &p), "there is no forward to go back from");
     assert_ok(attend_runner_forward(r, &p.o, &p.a, p.context, NULL, NULL));
-    assert_refused(attend_runner_backward(r, p.dcontext, p.dweights, &g), "dweights, but forward was not asked for weights");
+    assert_refused(attend_runner_backward(r, p.dcontext, p.dweights, &g),
+                   "dweights, but forward was not asked for weights");
     assert_refused(attend_runner_backward(r, NULL, NULL, &g), "dcontext is NULL");
     assert_refused(attend_runner_backward(r, p.dcontext, NULL, NULL), "gradients is NULL");
     assert_ok(attend_runner_backward(r, p.dcontext, NULL, &g));
@@ -323,7 +324,8 @@ static attend_source *source(attend_ctx *c, const attend_score *score, attend_va
     return attend_source_new(c, &o, parameters, zeros(c, 5, 4), NULL, lengths(c, 3, 2));
 }
 
-static attend_var *with(attend_ctx *c, const attend_score *score, attend_var *const *parameters, attend_attention_inputs in)
+static attend_var *with(attend_ctx *c, const attend_score *score, attend_var *const *parameters,
+                        attend_attention_inputs in)
 {
     return attend_attention(c, source(c, score, parameters), zeros(c, 2, 4), lengths(c, 1, 1), &in, NULL);
 }
@@ -363,7 +365,8 @@ static void bad_query_rows(attend_ctx *c)
 
 static void bad_query_count(attend_ctx *c)
 {
-    attend_attention(c, source(c, NULL, NULL), zeros(c, 3, 4), attend_ragged_new(c, 3, (const int[]){ 1, 1, 1 }), NULL, NULL);
+    attend_attention(c, source(c, NULL, NULL), zeros(c, 3, 4), attend_ragged_new(c, 3, (const int[]){ 1, 1, 1 }), NULL,
+                     NULL);
 }
 
 static void bad_parameter_none(attend_ctx *c)
@@ -388,7 +391,8 @@ static void bad_parameter_width(attend_ctx *c)
 static void bad_channels(attend_ctx *c)
 {
     attend_var *b = attend_input(c, 1, (const int[]){ 6 }, NULL);
-    with(c, &attend_score_additive, (attend_var *[]){ zeros(c, 8, 4), zeros(c, 6, 4), b, b }, (attend_attention_inputs){ 0 });
+    with(c, &attend_score_additive, (attend_var *[]){ zeros(c, 8, 4), zeros(c, 6, 4), b, b },
+         (attend_attention_inputs){ 0 });
 }
 
 static void bad_bias_rank(attend_ctx *c)
@@ -403,7 +407,8 @@ static void bad_bias_shape(attend_ctx *c)
 
 static void bad_mask_shape(attend_ctx *c)
 {
-    with(c, NULL, NULL, (attend_attention_inputs){ .allowed = (const unsigned char *)"", .allowed_shape = { 1, 1, 2, 1 } });
+    with(c, NULL, NULL,
+         (attend_attention_inputs){ .allowed = (const unsigned char *)"", .allowed_shape = { 1, 1, 2, 1 } });
 }
 
 static void bad_mask_without_shape(attend_ctx *c)
@@ -415,7 +420,8 @@ static attend_var *local_p(attend_ctx *c, attend_var *position)
 {
     const attend_attention_options o = { .window = ATTEND_WINDOW_LOCAL_P, .window_size = 2 };
     const attend_source *s = attend_source_new(c, &o, NULL, zeros(c, 5, 4), NULL, lengths(c, 3, 2));
-    return attend_attention(c, s, zeros(c, 2, 4), lengths(c, 1, 1), &(attend_attention_inputs){ .position = position }, NULL);
+    return attend_attention(c, s, zeros(c, 2, 4), lengths(c, 1, 1), &(attend_attention_inputs){ .position = position },
+                            NULL);
 }
 
 static void bad_no_position(attend_ctx *c)

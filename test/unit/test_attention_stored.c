@@ -12,7 +12,8 @@ typedef struct arrays {
 static void run(attend_attention_options options, bool recompute, arrays *x)
 {
     for (int i = 0; i < NK; i++) x->key[i] = (attend_real)sin(1.3 * i), x->value[i] = (attend_real)cos(2.1 * i);
-    for (int i = 0; i < NQ; i++) x->query[i] = (attend_real)(2 * sin(0.7 * i)), x->dcontext[i] = (attend_real)cos(0.9 * i);
+    for (int i = 0; i < NQ; i++)
+        x->query[i] = (attend_real)(2 * sin(0.7 * i)), x->dcontext[i] = (attend_real)cos(0.9 * i);
     for (int i = 0; i < H * D; i++) x->u[i] = (attend_real)sin(i + 1.0);
     memset(x->dquery, 0, sizeof x->dquery), memset(x->dkey, 0, sizeof x->dkey);
     memset(x->dvalue, 0, sizeof x->dvalue), memset(x->du, 0, sizeof x->du);
@@ -23,10 +24,22 @@ static void run(attend_attention_options options, bool recompute, arrays *x)
     const int lengths[B] = { 17, 3, 9 };
     const attend_real unused[D * D * H * H] = { 0 }, *parameters[] = { unused, unused, unused, x->u };
     attend_real *gradients[] = { NULL, NULL, NULL, x->du };
-    const attend_arrays a = { .batch = B, .queries = T, .keys = S, .query_width = D, .key_width = D, .value_width = D,
-                              .key_lengths = lengths, .query = x->query, .key = x->key, .value = x->value,
-                              .parameters = parameters, .training = true, .seed = 3 };
-    const attend_array_gradients g = { .query = x->dquery, .key = x->dkey, .value = x->dvalue, .parameters = gradients };
+    const attend_arrays a = { .batch = B,
+                              .queries = T,
+                              .keys = S,
+                              .query_width = D,
+                              .key_width = D,
+                              .value_width = D,
+                              .key_lengths = lengths,
+                              .query = x->query,
+                              .key = x->key,
+                              .value = x->value,
+                              .parameters = parameters,
+                              .training = true,
+                              .seed = 3 };
+    const attend_array_gradients g = {
+        .query = x->dquery, .key = x->dkey, .value = x->dvalue, .parameters = gradients
+    };
     attend_runner *r = NULL;
     assert_ok(attend_runner_new(&r, 2));
     assert_ok(attend_runner_forward(r, &options, &a, x->context, NULL, NULL));

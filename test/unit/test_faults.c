@@ -7,8 +7,14 @@
 /* Two whole steps, from parameters to an update: the second meets the memory the first left behind. */
 static int two_steps(int threads)
 {
-    language_model m = { .vocabulary = 31, .embedding = 5, .hidden = 7, .count = 5, .longest = 4, .shard = 2,
-                         .ragged = true, .dropout = 0.1 };
+    language_model m = { .vocabulary = 31,
+                         .embedding = 5,
+                         .hidden = 7,
+                         .count = 5,
+                         .longest = 4,
+                         .shard = 2,
+                         .ragged = true,
+                         .dropout = 0.1 };
     attend_team *team = NULL;
     attend_optimizer *optimizer = NULL;
     const attend_optimizer_options options = ATTEND_OPTIMIZER_OPTIONS_INIT;
@@ -34,7 +40,8 @@ static void refuse_each(int threads)
     for (long n = 1; n <= requests; n++) {
         attend_memory_refuse(n);
         int status = two_steps(threads);
-        if (status != ATTEND_NO_MEMORY) fail_msg("request %ld of %ld refused, and the answer is %d", n, requests, status);
+        if (status != ATTEND_NO_MEMORY)
+            fail_msg("request %ld of %ld refused, and the answer is %d", n, requests, status);
         assert_non_null(strstr(attend_message(), "no memory"));
     }
     attend_memory_refuse(0);
@@ -54,7 +61,8 @@ static int every_operation(void)
     static const int ids[] = { 0, 1, 2, 1, 0 };
     attend_var *table = attend_input(c, 2, (const int[]){ 3, 4 }, NULL);
     attend_var *v = attend_input(c, 1, (const int[]){ 4 }, NULL);
-    attend_var *w = attend_input(c, 2, (const int[]){ 4, 4 }, NULL), *tall = attend_input(c, 2, (const int[]){ 16, 4 }, NULL);
+    attend_var *w = attend_input(c, 2, (const int[]){ 4, 4 }, NULL),
+               *tall = attend_input(c, 2, (const int[]){ 16, 4 }, NULL);
     attend_var *x = attend_gather(c, table, ids, rows);
     x = attend_add(c, attend_mul(c, attend_scale(c, x, 2), x), v);
     x = attend_layer_norm(c, attend_dropout(c, attend_dropout_shared(c, x, r, 0.2), 0.2), v, v, 1e-5);
@@ -83,7 +91,8 @@ static void test_every_operation(void **state)
     for (long n = 1; n <= requests; n++) {
         attend_memory_refuse(n);
         int status = every_operation();
-        if (status != ATTEND_NO_MEMORY) fail_msg("request %ld of %ld refused, and the answer is %d", n, requests, status);
+        if (status != ATTEND_NO_MEMORY)
+            fail_msg("request %ld of %ld refused, and the answer is %d", n, requests, status);
     }
     attend_memory_refuse(0);
     printf("%ld requests refused in turn\n", requests);

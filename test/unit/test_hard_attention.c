@@ -42,9 +42,20 @@ static draws *draws_new(attend_estimator estimator)
         d->dweights[i] = (attend_real)(2 * dice_uniform(&random) - 1);
     }
     for (int b = 0; b < DRAWS; b++) d->dcontext[b] = (attend_real)(2 * dice_uniform(&random) - 1);
-    d->a = (attend_arrays){ .batch = DRAWS, .queries = 1, .keys = KEYS, .query_width = 1, .key_width = 1, .value_width = 1,
-                            .query = d->zeros, .key = d->zeros, .value = d->value, .bias = d->bias,
-                            .bias_shape = { DRAWS, 1, 1, KEYS }, .advantage = d->advantage, .training = true, .seed = 3 };
+    d->a = (attend_arrays){ .batch = DRAWS,
+                            .queries = 1,
+                            .keys = KEYS,
+                            .query_width = 1,
+                            .key_width = 1,
+                            .value_width = 1,
+                            .query = d->zeros,
+                            .key = d->zeros,
+                            .value = d->value,
+                            .bias = d->bias,
+                            .bias_shape = { DRAWS, 1, 1, KEYS },
+                            .advantage = d->advantage,
+                            .training = true,
+                            .seed = 3 };
     return d;
 }
 
@@ -267,7 +278,8 @@ static void test_reinforce_on_the_tape(void **state)
     attend_attention_inputs in = { .advantage = advantage };
     in.bias = attend_input(c, 4, (const int[]){ B, HEADS, TQ, TK }, e);
     attend_var *keys = attend_constant(c, 2, (const int[]){ B * TK, HEADS }, NULL), *weights = NULL;
-    const attend_source *source = attend_source_new(c, &o, NULL, keys, NULL, attend_ragged_new(c, B, (const int[]){ TK, TK }));
+    const attend_source *source =
+        attend_source_new(c, &o, NULL, keys, NULL, attend_ragged_new(c, B, (const int[]){ TK, TK }));
     attend_var *context = attend_attention(c, source, attend_constant(c, 2, (const int[]){ B * TQ, HEADS }, NULL),
                                            attend_ragged_new(c, B, (const int[]){ TQ, TQ }), &in, &weights);
     attend_var *loss = attend_sum(c, context);
@@ -279,7 +291,8 @@ static void test_reinforce_on_the_tape(void **state)
         for (int j = 0; j < TK; j++) sum += exp((double)e[row * TK + j]);
         for (int j = 0; j < TK; j++) {
             const int i = row * TK + j;
-            const double de = advantage[row / (HEADS * TQ)] * ((double)attend_value(weights)[i] - exp((double)e[i]) / sum);
+            const double de =
+                advantage[row / (HEADS * TQ)] * ((double)attend_value(weights)[i] - exp((double)e[i]) / sum);
             assert_true(fabs((double)attend_gradient(in.bias)[i] - de) < 1e-6);
         }
     }

@@ -60,8 +60,9 @@ static void check_table(void)
         for (size_t n = 1; n <= 70; n += n < 34 ? 3 : 9)
             for (size_t k = 0; k <= 5; k += 1 + k / 2)
                 check_shape(m, n, k, (packed_start)((m + n + k) % 3), (m ^ n) & 1);
-    static const size_t large[][3] = { { 1, 513, 300 },  { 2, 100, 700 }, { 3, 77, 513 }, { 5, 1000, 64 }, { 7, 33, 600 },
-                                       { 200, 20, 300 }, { 33, 65, 257 }, { 8, 96, 512 }, { 400, 3, 520 }, { 1, 200, 1 } };
+    static const size_t large[][3] = { { 1, 513, 300 }, { 2, 100, 700 },  { 3, 77, 513 },  { 5, 1000, 64 },
+                                       { 7, 33, 600 },  { 200, 20, 300 }, { 33, 65, 257 }, { 8, 96, 512 },
+                                       { 400, 3, 520 }, { 1, 200, 1 } };
     for (size_t i = 0; i < sizeof large / sizeof *large; i++)
         for (int start = PACKED_ZERO; start <= PACKED_ADD; start++)
             check_shape(large[i][0], large[i][1], large[i][2], (packed_start)start, i & 1);

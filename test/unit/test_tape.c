@@ -221,7 +221,8 @@ static void test_gradients_flow_to_inputs_and_not_to_constants(void **state)
     (void)state;
     attend_ctx *c = context();
     const attend_real three[] = { 1, 2, 3 };
-    attend_var *x = attend_input(c, 1, (const int[]){ 3 }, three), *k = attend_constant(c, 1, (const int[]){ 3 }, three);
+    attend_var *x = attend_input(c, 1, (const int[]){ 3 }, three),
+               *k = attend_constant(c, 1, (const int[]){ 3 }, three);
     attend_var *unused = attend_input(c, 1, (const int[]){ 3 }, three);
     assert_ok(attend_backward(c, attend_sum(c, attend_mul(c, x, k))));
     for (int i = 0; i < 3; i++) assert_true(attend_gradient(x)[i] == three[i]);
@@ -373,7 +374,8 @@ static void test_dropout(void **state)
     for (uint64_t stream = 0; stream < 3; stream++) {
         attend_ctx_set_random(c, 1, stream % 2);
         attend_var *y = attend_dropout(c, x, 0.25);
-        for (int i = 0; i < N; i++) assert_true(attend_value(y)[i] == 0 || attend_value(y)[i] == (attend_real)(1 / 0.75));
+        for (int i = 0; i < N; i++)
+            assert_true(attend_value(y)[i] == 0 || attend_value(y)[i] == (attend_real)(1 / 0.75));
         bool same = memcmp(attend_value(y), first, sizeof first) == 0;
         if (stream == 0) memcpy(first, attend_value(y), sizeof first);
         if (stream == 1) assert_true(!same);

@@ -11,9 +11,14 @@ typedef struct trace {
     attend_real *gradient, *parameters;
 } trace;
 
-static const language_model small = {
-    .vocabulary = 97, .embedding = 19, .hidden = 23, .count = 21, .longest = 9, .shard = 4, .ragged = true, .dropout = 0.2
-};
+static const language_model small = { .vocabulary = 97,
+                                      .embedding = 19,
+                                      .hidden = 23,
+                                      .count = 21,
+                                      .longest = 9,
+                                      .shard = 4,
+                                      .ragged = true,
+                                      .dropout = 0.2 };
 
 static void copy_all(trace *t, const language_model *m, const attend_team *team)
 {
@@ -23,7 +28,8 @@ static void copy_all(trace *t, const language_model *m, const attend_team *team)
     size_t at = 0;
     for (int i = 0; i < attend_params_count(m->params); i++) {
         const attend_param *p = attend_params_at(m->params, i);
-        memcpy(t->gradient + at, attend_grads_of(attend_team_grads(team), p), attend_param_size(p) * sizeof *t->gradient);
+        memcpy(t->gradient + at, attend_grads_of(attend_team_grads(team), p),
+               attend_param_size(p) * sizeof *t->gradient);
         memcpy(t->parameters + at, attend_param_value(p), attend_param_size(p) * sizeof *t->parameters);
         at += attend_param_size(p);
     }
