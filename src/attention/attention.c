@@ -161,6 +161,13 @@ bool attend_attention_take_query(attend_ctx *c, attention_call *a, attend_var *q
 attend_var *attend_attention(attend_ctx *c, const attend_source *source, attend_var *query,
                              const attend_ragged *queries, const attend_attention_inputs *inputs, attend_var **weights)
 {
+    return attend_attention_to(c, source, query, queries, inputs, weights, NULL);
+}
+
+attend_var *attend_attention_to(attend_ctx *c, const attend_source *source, attend_var *query,
+                                const attend_ragged *queries, const attend_attention_inputs *inputs,
+                                attend_var **weights, real *where)
+{
     static const char name[] = "attend_attention";
     if (weights) *weights = NULL;
     if (!attend_ready(c, name, 1, query)) return NULL;
@@ -178,7 +185,8 @@ attend_var *attend_attention(attend_ctx *c, const attend_source *source, attend_
     if (!query || !attend_attention_take_query(c, a, query, query->shape[1])) return NULL;
     const int out = source->options.heads * source->value_width;
     a->query_rows = attend_attention_packed_rows(query, source->options.heads, queries);
-    attend_var *context = attend_var_2d(c, queries->rows, out, false);
+    attend_var *context = where && !score->finish ? attend_wrap(c, 2, (const int[]){ queries->rows, out }, where, NULL)
+                                                  : attend_var_2d(c, queries->rows, out, false);
     if (!context) return NULL;
     a->context_rows = attend_attention_packed_rows(context, source->options.heads, queries);
     context = attend_attention_run(c, a, inputs, context, weights != NULL);

@@ -63,6 +63,10 @@ bool attend_attention_mask_row(const attention_call *a, int b, int head, int i, 
  * is where the result goes. NULL: the context failed. */
 attend_var *attend_attention_run(attend_ctx *c, attention_call *a, const attend_attention_inputs *inputs,
                                  attend_var *context, bool want_weights);
+/* attend_attention with a place for the context, unless the score maps it further; NULL: a variable's own memory. */
+attend_var *attend_attention_to(attend_ctx *c, const attend_source *source, attend_var *query,
+                                const attend_ragged *queries, const attend_attention_inputs *inputs,
+                                attend_var **weights, real *where);
 /* Sets the prepared queries, `width` numbers for all heads of one; false: they do not fit, and the context failed. */
 bool attend_attention_take_query(attend_ctx *c, attention_call *a, attend_var *query, int width);
 

@@ -74,7 +74,7 @@ static bool workspace_new(attend_ctx *c, const attention_call *a, workspace *s, 
     s->keep = attend_take(c, keys, 1);
     s->ranges = attend_take(c, (size_t)tile, sizeof *s->ranges);
     s->factors = attend_take_reals(c, (size_t)tile);
-    s->values = attend_take_reals(c, attend_packed_size(keys, width));
+    if (!backward) s->values = attend_take_reals(c, attend_packed_size(keys, width));
     const attend_tile largest = { .queries = tile,
                                   .keys = src->longest,
                                   .query_width = a->query_width,
@@ -546,9 +546,11 @@ static void job_run(job *j, void (*worker)(void *user, int worker))
 bool attend_attention_forward(attend_ctx *c, attention_call *a)
 {
     job j;
-    if (!job_new(c, &j, a, false)) return false;
-    job_run(&j, forward_worker);
-    return true;
+    const attend_mark mark = attend_arena_mark(&c->arena); /* the workspaces are not needed any longer than this */
+    const bool ok = job_new(c, &j, a, false);
+    if (ok) job_run(&j, forward_worker);
+    attend_arena_rewind(&c->arena, mark);
+    return ok;
 }
 
 /* Room for each group's share of the gradients of the score's parameters. */
@@ -566,22 +568,35 @@ static bool parameter_gradients(attend_ctx *c, job *j)
     return c->status == ATTEND_OK;
 }
 
+/* Each group's share of the parameters' gradients, added in the order of the groups. */
+static void add_parameter_gradients(attend_ctx *c, const job *j)
+{
+    const attend_source *s = j->a->source;
+    for (int p = 0; p < s->parameter_count; p++)
+        for (int i = 0; i < j->groups; i++) {
+            const real *share = j->dparameters[i * ATTEND_SCORE_PARAMETERS + p];
+            real *whole = share ? attend_grad(c, s->parameters[p]) : NULL;
+            if (whole) attend_kernel()->add(s->parameters[p]->size, share, whole);
+        }
+}
+
 void attend_attention_backward(attend_ctx *c, attention_call *a)
 {
-    job j;
-    if (!job_new(c, &j, a, true) || !parameter_gradients(c, &j)) return;
-    j.dquery = attend_grad(c, a->query);
-    j.dkey = attend_grad(c, a->source->keys);
-    j.dvalue = attend_grad(c, a->source->values);
-    j.dbias = attend_grad(c, a->bias);
-    j.dposition = attend_grad(c, a->position);
+    /* gradients outlive the workspaces, so they are taken first */
+    const attend_source *src = a->source;
+    real *dquery = attend_grad(c, a->query), *dkey = attend_grad(c, src->keys), *dvalue = attend_grad(c, src->values);
+    real *dbias = attend_grad(c, a->bias), *dposition = attend_grad(c, a->position);
     if (a->previous) attend_grad(c, a->previous);
+    for (int p = 0; p < src->parameter_count; p++)
+        if (src->options.score->in_tile & 1u << p) attend_grad(c, src->parameters[p]);
     if (c->status != ATTEND_OK) return;
-    job_run(&j, backward_worker);
-    for (int p = 0; p < a->source->parameter_count; p++)
-        for (int i = 0; i < j.groups; i++) {
-            const real *share = j.dparameters[i * ATTEND_SCORE_PARAMETERS + p];
-            real *whole = share ? attend_grad(c, a->source->parameters[p]) : NULL;
-            if (whole) attend_kernel()->add(a->source->parameters[p]->size, share, whole);
-        }
+
+    job j;
+    const attend_mark mark = attend_arena_mark(&c->arena);
+    if (job_new(c, &j, a, true) && parameter_gradients(c, &j)) {
+        j.dquery = dquery, j.dkey = dkey, j.dvalue = dvalue, j.dbias = dbias, j.dposition = dposition;
+        job_run(&j, backward_worker);
+        add_parameter_gradients(c, &j);
+    }
+    attend_arena_rewind(&c->arena, mark);
 }

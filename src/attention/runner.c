@@ -294,13 +294,14 @@ static void forward_shard(void *user, int number)
     if (s->position && query && queries->rows < s->count * a->queries)
         in.position = attend_gather(c, s->position, s->rows, queries->rows);
     const attend_source *source = attend_source_new(c, o, s->parameters, key, value, keys);
-    s->context = attend_attention(c, source, query, queries, &in, r->weights ? &s->weights : NULL);
-    if (!s->context) return;
-
-    /* results to where the caller wants them */
-    const size_t width = (size_t)s->context->shape[1];
+    /* rows without padding go to the caller's array at once, others through the shard's own */
+    const size_t width = (size_t)r->context_width;
     real *context = r->context + (size_t)s->first * (size_t)a->queries * width;
-    for (int i = 0; i < queries->rows; i++)
+    const bool whole = queries && queries->rows == s->count * a->queries;
+    s->context = attend_attention_to(c, source, query, queries, &in, r->weights ? &s->weights : NULL,
+                                     whole ? context : NULL);
+    if (!s->context) return;
+    for (int i = 0; s->context->value != context && i < queries->rows; i++)
         memcpy(context + (size_t)s->rows[i] * width, s->context->value + (size_t)i * width, width * sizeof(real));
     if (r->weights)
         memcpy(r->weights + (size_t)s->first * (size_t)o->heads * (size_t)a->queries * (size_t)a->keys,
