@@ -34,7 +34,7 @@ static attend_var *loss_of(attend_ctx *c, void *user)
     setting *s = user;
     static unsigned char allowed[LONGEST_QUERY * LONGEST_KEY];
     for (int i = 0; i < LONGEST_QUERY * LONGEST_KEY; i++)
-        allowed[i] = i / LONGEST_KEY == 1 ? 0 : i % 3 != 1; /* query 1 sees nothing */
+        allowed[i] = (unsigned char)(i / LONGEST_KEY == 1 ? 0 : i % 3 != 1); /* query 1 sees nothing */
     attend_var *w[ATTEND_SCORE_PARAMETERS] = { NULL };
     for (int i = 0; i < ATTEND_SCORE_PARAMETERS && s->parameters[i]; i++) w[i] = attend_use(c, s->parameters[i]);
     const attend_ragged *k = attend_ragged_new(c, COUNT, key_lengths), *q = attend_ragged_new(c, COUNT, query_lengths);
