@@ -122,7 +122,8 @@ typedef struct attend_arrays {
     uint64_t seed, stream;
 } attend_arrays;
 
-/* Where derivatives are added, each of the shape of its array; NULL: not wanted. */
+/* Where derivatives are added, each of the shape of its array; NULL: not wanted. If the values are the keys, theirs go
+ * to `key`. */
 typedef struct attend_array_gradients {
     attend_real *query, *key, *value, *bias, *position, *previous;
     attend_real *const *parameters; /* NULL, or as many as the score has; an entry may be NULL */

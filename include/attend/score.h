@@ -21,7 +21,7 @@ typedef struct attend_widths {
     int attention; /* additive: channels of the tanh; projected: of query and key, all heads together; 0: like query */
     int longest;   /* location: keys at most */
     int filters;   /* location-sensitive: convolution filters, and .. */
-    int filter_size; /* .. how many weights each looks at (odd) */
+    int filter_size; /* .. how many weights each looks at; the middle one is the key's own, so better odd */
 } attend_widths;
 
 enum { ATTEND_SCORE_PARAMETERS = 6 };
@@ -80,6 +80,9 @@ typedef struct attend_score {
     attend_var *(*prepare_queries)(attend_ctx *c, attend_var *const *w, attend_var *queries);
     /* On the tape: the context (N, heads * value_width) -> what the caller gets. NULL: as it is. */
     attend_var *(*finish)(attend_ctx *c, attend_var *const *w, attend_var *context);
+    /* How wide a context the caller gets. Needed on plain arrays (attend_runner) by scores that have prepare_values or
+     * finish; NULL: heads * value width. */
+    int (*context_width)(const attend_widths *w);
 
     /* Scale where the options give none; query_width as prepared, of one head. NULL: 1. */
     double (*default_scale)(int query_width);

@@ -113,7 +113,9 @@ attend_var *attend_attention_run(attend_ctx *c, attention_call *a, const attend_
     const attend_attention_options *o = &a->source->options;
     const int shape[4] = { a->source->count, o->heads, a->longest_query, a->source->longest };
     a->context = context;
+    const int groups = a->source->count * o->key_heads;
     a->workers = a->pool ? attend_pool_threads(a->pool) : 1;
+    if (a->workers > groups) a->workers = groups > 0 ? groups : 1;
     if (!a->context || !take_inputs(c, a, inputs)) return NULL;
     take_options(c, a);
     a->context->differentiable = is_differentiable(a) && c->recording;
@@ -147,11 +149,14 @@ bool attend_attention_take_query(attend_ctx *c, attention_call *a, attend_var *q
                         a->source->options.heads);
         return false;
     }
-    const attend_tile tile = { .keys = a->source->longest,
+    int longest = 0; /* arrays may be wider than any sequence in them */
+    for (int b = 0; b < a->source->count; b++)
+        if (a->source->key_rows.lengths[b] > longest) longest = a->source->key_rows.lengths[b];
+    const attend_tile tile = { .keys = longest,
                                .query_width = a->query_width,
                                .key_width = a->source->key_width,
                                .heads = a->source->options.heads,
-                               .all_keys = a->source->longest,
+                               .all_keys = longest,
                                .shapes = a->source->parameter_shapes };
     const char *why = score->refuse_tile ? score->refuse_tile(&tile) : NULL;
     if (why) attend_ctx_fail(c, ATTEND_BAD_USAGE, "attention with score %s: %s", score->name, why);
@@ -182,6 +187,9 @@ attend_var *attend_attention_to(attend_ctx *c, const attend_source *source, atte
     if (!a) return NULL;
     *a = (attention_call){ .source = source, .longest_query = queries->longest };
     if (score->prepare_queries) query = score->prepare_queries(c, w, query);
+    if (query && query->shape[0] != queries->rows)
+        return attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: score %s made %d rows of %d queries", name, score->name,
+                               query->shape[0], queries->rows);
     if (!query || !attend_attention_take_query(c, a, query, query->shape[1])) return NULL;
     const int out = source->options.heads * source->value_width;
     a->query_rows = attend_attention_packed_rows(query, source->options.heads, queries);

@@ -5,7 +5,8 @@
  *     forward    score -> cap, bias, mask -> select -> weights -> context
  *     backward   score -> the same weights again -> dp = dcontext v' + dweights -> de -> the score's own backward
  * Groups touch different rows of everything but the score's parameters, whose gradients are kept apart by group and
- * added in order; so threads can share the groups without changing a bit. */
+ * added in order, and a bias or position that several share, which goes back on one thread; so threads can share the
+ * groups without changing a bit. */
 #include "attention/call.h"
 
 #include "kernel/gemm.h"
@@ -75,7 +76,9 @@ static bool workspace_new(attend_ctx *c, const attention_call *a, workspace *s, 
     s->ranges = attend_take(c, (size_t)tile, sizeof *s->ranges);
     s->factors = attend_take_reals(c, (size_t)tile);
     if (!backward) s->values = attend_take_reals(c, attend_packed_size(keys, width));
-    const attend_tile largest = { .queries = tile,
+    const attend_tile largest = { .heads = src->options.heads,
+                                  .all_keys = src->longest,
+                                  .queries = tile,
                                   .keys = src->longest,
                                   .query_width = a->query_width,
                                   .key_width = src->key_width,
@@ -104,7 +107,7 @@ static group group_new(const attention_call *a, workspace *s, int number)
     g.queries = a->query_rows.lengths[g.b];
     g.keys = src->key_rows.lengths[g.b];
     g.value = src->values->value + attention_row(&src->value_rows, g.b, g.key_head, 0);
-    g.packed = g.queries * (src->options.heads / src->options.key_heads) >= FEW_ROWS;
+    g.packed = (int64_t)g.queries * (src->options.heads / src->options.key_heads) >= FEW_ROWS;
     return g;
 }
 
@@ -590,6 +593,11 @@ void attend_attention_backward(attend_ctx *c, attention_call *a)
     for (int p = 0; p < src->parameter_count; p++)
         if (src->options.score->in_tile & 1u << p) attend_grad(c, src->parameters[p]);
     if (c->status != ATTEND_OK) return;
+
+    /* a number that several groups add to is added to by one thread */
+    const bool one_bias = dbias && ((src->count > 1 && a->bias_strides[0] == 0) ||
+                                    (src->options.key_heads > 1 && a->bias_strides[1] == 0));
+    if (one_bias || (dposition && src->options.key_heads > 1)) a->pool = NULL, a->workers = 1;
 
     job j;
     const attend_mark mark = attend_arena_mark(&c->arena);

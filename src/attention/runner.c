@@ -6,6 +6,7 @@
 #include "core/memory.h"
 #include "kernel/gemm.h"
 #include "op/ragged.h"
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -77,6 +78,25 @@ static int lengths_fit(const char *what, const int *lengths, int batch, int most
     return ATTEND_OK;
 }
 
+/* Whether two sizes, neither negative, fit into one int together. */
+static bool product_fits(int a, int b)
+{
+    return (int64_t)a * b <= INT_MAX;
+}
+
+/* Rows and columns are counted in int; their product must fit into memory that a size_t can count. */
+static bool sizes_fit(const attend_runner *r)
+{
+    const attend_arrays *a = &r->arrays;
+    const attend_attention_options *o = &r->options;
+    const int rows = a->queries > a->keys ? a->queries : a->keys;
+    int width = a->query_width > a->key_width ? a->query_width : a->key_width;
+    if (a->value_width > width) width = a->value_width;
+    return product_fits(o->heads, width) && product_fits(a->batch, rows) && product_fits(a->batch, o->heads) &&
+           product_fits(a->batch, MOST_SHARDS) && product_fits(o->heads, rows) &&
+           (double)a->batch * rows * o->heads * width < (double)PTRDIFF_MAX / 64;
+}
+
 static int arrays_fit(attend_runner *r)
 {
     const attend_arrays *a = &r->arrays;
@@ -87,8 +107,13 @@ static int arrays_fit(attend_runner *r)
             a->queries, a->keys, a->query_width, a->key_width);
     if (!a->value) r->arrays.value_width = a->key_width;
     if (a->value_width < 1) return attend_fail(ATTEND_BAD_USAGE, "attention: values are %d wide", a->value_width);
+    if (!sizes_fit(r))
+        return attend_fail(ATTEND_BAD_USAGE,
+                           "attention: batch %d, queries %d, keys %d and %d heads are too many together", a->batch,
+                           a->queries, a->keys, r->options.heads);
     if ((!a->query && a->batch && a->queries) || (!a->key && a->batch && a->keys))
-        return attend_fail(ATTEND_BAD_USAGE, "attention: the array of %s is NULL", a->query ? "keys" : "queries");
+        return attend_fail(ATTEND_BAD_USAGE, "attention: the array of %s is NULL",
+                           !a->key && a->batch && a->keys ? "keys" : "queries");
     const int first[2] = { a->allowed ? a->allowed_shape[0] : 1, a->bias ? a->bias_shape[0] : 1 };
     for (int i = 0; i < 2; i++) /* the other axes are looked at when a shard has its share */
         if (first[i] != 1 && first[i] != a->batch)
@@ -112,10 +137,22 @@ static int parameters_fit(attend_runner *r)
                               .longest = a->longest,
                               .filters = a->filters,
                               .filter_size = a->filter_size };
+    if ((score->prepare_values || score->finish) && !score->context_width)
+        return attend_fail(ATTEND_BAD_USAGE,
+                           "score %s maps values or contexts, and must say how wide contexts become (context_width)",
+                           score->name);
+    r->context_width = score->context_width ? score->context_width(&w) : heads * a->value_width;
     r->parameter_count = 0;
     for (int i = 0; score->parameter && i < ATTEND_SCORE_PARAMETERS; i++) {
         r->specs[i] = score->parameter(&w, i);
         if (!r->specs[i].name) break;
+        for (int axis = 0; axis < r->specs[i].rank; axis++)
+            if (r->specs[i].shape[axis] < 1)
+                return attend_fail(
+                    ATTEND_BAD_USAGE,
+                    "attention with score %s: axis %d of parameter '%s' would be %d long; see the widths, "
+                    "longest, filters and filter_size of attend_arrays",
+                    score->name, axis, r->specs[i].name, r->specs[i].shape[axis]);
         if (!a->parameters || !a->parameters[i])
             return attend_fail(ATTEND_BAD_USAGE, "attention with score %s: parameter '%s' is missing", score->name,
                                r->specs[i].name);
@@ -229,10 +266,7 @@ static void forward_in_place(attend_runner *r)
         const int shape[4] = { a->batch, o->heads, a->queries, a->keys };
         call->weights = s->weights = attend_wrap(c, 4, shape, r->weights, NULL);
     }
-    /* a group is a sequence and a key head; a bias or position that several of them share is added to by one thread alone */
-    bool shared = a->bias && (a->bias_shape[0] == 1 || a->bias_shape[1] < o->key_heads);
-    if (a->position && o->key_heads > 1) shared = true;
-    if (!shared) call->pool = r->pool;
+    call->pool = r->pool;
     const attend_attention_inputs in = extra_inputs(a, s);
     if (!attend_attention_take_query(c, call, s->query, o->heads * a->query_width)) return;
     if (!attend_attention_source_cache(c, source, a->queries * (o->heads / o->key_heads), call->pool)) return;
@@ -298,9 +332,14 @@ static void forward_shard(void *user, int number)
     const size_t width = (size_t)r->context_width;
     real *context = r->context + (size_t)s->first * (size_t)a->queries * width;
     const bool whole = queries && queries->rows == s->count * a->queries;
-    s->context = attend_attention_to(c, source, query, queries, &in, r->weights ? &s->weights : NULL,
-                                     whole ? context : NULL);
+    s->context =
+        attend_attention_to(c, source, query, queries, &in, r->weights ? &s->weights : NULL, whole ? context : NULL);
     if (!s->context) return;
+    if (s->context->shape[1] != r->context_width) {
+        attend_ctx_fail(c, ATTEND_BAD_USAGE, "score %s said contexts would be %d wide, and they are %d", o->score->name,
+                        r->context_width, s->context->shape[1]);
+        return;
+    }
     for (int i = 0; s->context->value != context && i < queries->rows; i++)
         memcpy(context + (size_t)s->rows[i] * width, s->context->value + (size_t)i * width, width * sizeof(real));
     if (r->weights)
@@ -341,18 +380,6 @@ static void pack_parameters(attend_runner *r, bool transpose)
 
 /* ---- forward ---- */
 
-/* The context's width: what `finish` makes of it, if the score has one. */
-static int context_width(const attend_runner *r)
-{
-    const attend_score *score = r->options.score;
-    int width = r->options.heads * r->arrays.value_width;
-    if (score->prepare_values || score->finish) {
-        /* the last parameter of a score that maps its context is that map, (out, in) */
-        width = r->specs[r->parameter_count - 1].shape[0];
-    }
-    return width;
-}
-
 static void shards_new(attend_runner *r)
 {
     const int batch = r->arrays.batch;
@@ -383,6 +410,8 @@ static int shards_status(attend_runner *r)
 int attend_runner_forward(attend_runner *r, const attend_attention_options *options, const attend_arrays *arrays,
                           real *context, real *weights, real *scores)
 {
+    if (!options || !arrays)
+        return attend_fail(ATTEND_BAD_USAGE, "attend_runner_forward: %s is NULL", options ? "arrays" : "options");
     attend_ctx *c = r->contexts[0];
     r->shard_count = 0;
     r->options = *options;
@@ -402,13 +431,14 @@ int attend_runner_forward(attend_runner *r, const attend_attention_options *opti
     if (!r->in_place && scores)
         return attend_fail(ATTEND_BAD_USAGE, "attention with score %s gives weights, not scores",
                            r->options.score->name);
-    r->context_width = context_width(r);
     r->context = context, r->weights = weights, r->scores = scores;
     const size_t area =
         (size_t)arrays->batch * (size_t)r->options.heads * (size_t)arrays->queries * (size_t)arrays->keys;
     if (weights) memset(weights, 0, area * sizeof *weights);
     for (size_t i = 0; scores && i < area; i++) scores[i] = (real)-INFINITY;
-    memset(context, 0, (size_t)arrays->batch * (size_t)arrays->queries * (size_t)r->context_width * sizeof *context);
+    if (context)
+        memset(context, 0,
+               (size_t)arrays->batch * (size_t)arrays->queries * (size_t)r->context_width * sizeof *context);
     shards_new(r);
     for (int i = 0; r->in_place && i < r->parameter_count; i++)
         r->shards[0].parameters[i] = attend_wrap(c, r->specs[i].rank, r->specs[i].shape, arrays->parameters[i], NULL);

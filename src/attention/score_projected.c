@@ -44,6 +44,11 @@ static attend_var *finish(attend_ctx *c, attend_var *const *w, attend_var *conte
     return attend_linear(c, context, w[3], NULL);
 }
 
+static int context_width(const attend_widths *w)
+{
+    return w->query;
+}
+
 static double default_scale(int query_width)
 {
     return attend_score_scaled_dot.default_scale(query_width);
@@ -56,5 +61,6 @@ const attend_score attend_score_projected = { .name = "projected",
                                               .prepare_values = prepare_values,
                                               .prepare_queries = prepare_queries,
                                               .finish = finish,
+                                              .context_width = context_width,
                                               .default_scale = default_scale,
                                               ATTENTION_DOT_TILE };

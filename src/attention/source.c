@@ -18,6 +18,8 @@ static bool refuse(attend_ctx *c, const char *why)
 bool attend_attention_options_resolve(attend_ctx *c, attend_attention_options *o)
 {
     if (!o->score) o->score = &attend_score_scaled_dot;
+    if (!o->score->tile || !o->score->tile_backward || !o->score->cache_keys != !o->score->cache_size)
+        return refuse(c, "a score needs tile and tile_backward, and cache_size where it has cache_keys");
     if (o->heads == 0) o->heads = 1;
     if (o->key_heads == 0) o->key_heads = o->heads;
     if (o->heads < 1 || o->key_heads < 1 || o->heads % o->key_heads != 0) {
@@ -37,13 +39,15 @@ bool attend_attention_options_resolve(attend_ctx *c, attend_attention_options *o
         return refuse(c, "hard selection takes one key, and local-p's bell would scale it: choose one of the two");
     if (o->estimator < ATTEND_STRAIGHT_THROUGH || o->estimator > ATTEND_REINFORCE)
         return refuse(c, "there is no such estimator");
-    if (o->selection == ATTEND_SELECT_HARD && !(o->temperature > 0 && isfinite(o->temperature)))
-        return refuse(c, "the temperature must be above 0");
+    if (o->selection == ATTEND_SELECT_HARD && o->estimator == ATTEND_STRAIGHT_THROUGH &&
+        !(o->temperature >= 1e-6 && o->temperature <= 1e6))
+        return refuse(c, "the temperature must be above 0: from 1e-6 to 1e6");
     if (!isfinite(o->entropy_bonus)) return refuse(c, "the entropy bonus is not a number");
     if (o->selection == ATTEND_SELECT_HARD && o->dropout > 0)
         return refuse(c, "dropout on hard attention would drop the one key it looks at");
     if (!(o->dropout >= 0 && o->dropout < 1)) return refuse(c, "dropout must lie in [0, 1)");
-    if (!(o->soft_cap >= 0) || !isfinite(o->soft_cap)) return refuse(c, "the soft cap must not be negative");
+    if (o->soft_cap != 0 && !(o->soft_cap >= 1e-6 && o->soft_cap <= 1e12))
+        return refuse(c, "the soft cap must not be negative, and lie between 1e-6 and 1e12 where there is one");
     if (!isfinite(o->scale)) return refuse(c, "the scale is not a number");
     if (o->score->wants_previous && o->heads != 1) return refuse(c, "this score looks at the last weights of one head");
     return true;
@@ -123,6 +127,7 @@ attend_source *attend_source_new(attend_ctx *c, const attend_attention_options *
     static const char name[] = "attend_source_new";
     if (!values) values = keys;
     if (!attend_ready(c, name, 2, keys, values)) return NULL;
+    if (!options) return attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: the options are NULL", name);
     if (!attend_ragged_fits(c, name, sequences, keys) || !attend_ragged_fits(c, name, sequences, values)) return NULL;
     attend_source *s = attend_take(c, 1, sizeof *s);
     if (!s) return NULL;

@@ -1,0 +1,95 @@
+/* Sizes that cannot be, and scores that leave out what they must say: refused on plain arrays, with the reason. */
+#include "unit/unit.h"
+#include <limits.h>
+
+static attend_real numbers[4096];
+
+static void refused(attend_attention_options *o, attend_arrays *a, const char *words)
+{
+    attend_runner *r = NULL;
+    static attend_real context[4096];
+    assert_ok(attend_runner_new(&r, 2));
+    assert_int_equal(attend_runner_forward(r, o, a, context, NULL, NULL), ATTEND_BAD_USAGE);
+    if (!strstr(attend_message(), words)) fail_msg("\"%s\" does not say \"%s\"", attend_message(), words);
+    attend_runner_free(r);
+}
+
+static attend_arrays small(void)
+{
+    static const attend_real *parameters[] = { numbers, numbers, numbers, numbers, numbers, numbers };
+    return (attend_arrays){ .batch = 1, .queries = 2, .keys = 3, .query_width = 4, .key_width = 4, .value_width = 4,
+                            .query = numbers, .key = numbers, .value = numbers, .parameters = parameters };
+}
+
+static void test_sizes(void **state)
+{
+    (void)state;
+    attend_attention_options o = ATTEND_ATTENTION_OPTIONS_INIT;
+    attend_arrays a = small();
+    o.heads = 65536, a.query_width = a.key_width = a.value_width = 65536;
+    refused(&o, &a, "too many together");
+    o.heads = 1, a = small(), a.batch = INT_MAX;
+    refused(&o, &a, "too many together");
+    o.score = &attend_score_location, a = small(), a.longest = -5;
+    refused(&o, &a, "axis 0 of parameter 'wa' would be -5 long");
+    o.score = &attend_score_location_sensitive, a = small(), a.filters = -1, a.filter_size = 3;
+    refused(&o, &a, "parameter 'uf' would be -1 long");
+    refused(NULL, &a, "options is NULL");
+    refused(&o, NULL, "arrays is NULL");
+}
+
+static attend_var *same(attend_ctx *c, attend_var *const *w, attend_var *x)
+{
+    (void)w;
+    return attend_scale(c, x, 2);
+}
+
+static int one(const attend_widths *w)
+{
+    (void)w;
+    return 1;
+}
+
+static void test_scores_that_leave_something_out(void **state)
+{
+    (void)state;
+    attend_attention_options o = ATTEND_ATTENTION_OPTIONS_INIT;
+    attend_arrays a = small();
+    attend_score s = attend_score_dot;
+    s.prepare_values = same;
+    o.score = &s;
+    refused(&o, &a, "must say how wide contexts become");
+    s.context_width = one;
+    refused(&o, &a, "said contexts would be 1 wide, and they are 4");
+    s = attend_score_dot, s.tile_backward = NULL;
+    refused(&o, &a, "a score needs tile and tile_backward");
+    s = attend_score_dot, s.cache_size = NULL;
+    refused(&o, &a, "cache_size where it has cache_keys");
+}
+
+/* Arrays wider than the sequences in them: what counts is how many keys there are. */
+static void test_room_for_more_keys(void **state)
+{
+    (void)state;
+    attend_attention_options o = ATTEND_ATTENTION_OPTIONS_INIT;
+    attend_arrays a = small();
+    attend_runner *r = NULL;
+    attend_real context[8];
+    o.score = &attend_score_location;
+    a.keys = 16, a.longest = 4, a.key_lengths = (const int[]){ 3 };
+    assert_ok(attend_runner_new(&r, 1));
+    assert_ok(attend_runner_forward(r, &o, &a, context, NULL, NULL));
+    attend_runner_free(r);
+    a.key_lengths = (const int[]){ 5 };
+    refused(&o, &a, "more positions than the score knows");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_scores_that_leave_something_out),
+        cmocka_unit_test(test_room_for_more_keys),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
