@@ -23,13 +23,6 @@ typedef struct problem {
     bool backward;
 } problem;
 
-static void must(int status)
-{
-    if (status == ATTEND_OK) return;
-    fprintf(stderr, "bench: %s\n", attend_message());
-    exit(1);
-}
-
 static float *own(problem *p, size_t n, float scale)
 {
     float *x = bench_numbers(n);
@@ -40,8 +33,8 @@ static float *own(problem *p, size_t n, float scale)
 static void run_problem(void *state)
 {
     problem *p = state;
-    must(attend_runner_forward(p->runner, &p->options, &p->arrays, p->context, NULL, NULL));
-    if (p->backward) must(attend_runner_backward(p->runner, p->dcontext, NULL, &p->gradients));
+    bench_must(attend_runner_forward(p->runner, &p->options, &p->arrays, p->context, NULL, NULL));
+    if (p->backward) bench_must(attend_runner_backward(p->runner, p->dcontext, NULL, &p->gradients));
 }
 
 static void problem_free(problem *p)
@@ -63,7 +56,7 @@ static void additive_new(problem *p, int threads, int batch, int queries, int ke
 {
     const size_t w = (size_t)width, nq = (size_t)batch * (size_t)queries * w, nk = (size_t)batch * (size_t)keys * w;
     *p = (problem){ .options = ATTEND_ATTENTION_OPTIONS_INIT, .backward = true };
-    must(attend_runner_new(&p->runner, threads));
+    bench_must(attend_runner_new(&p->runner, threads));
     p->options.score = score;
     p->arrays = (attend_arrays){ .batch = batch,
                                  .queries = queries,
@@ -89,7 +82,7 @@ static void dot_new(problem *p, int threads, int length, bool causal, bool backw
 {
     const size_t n = (size_t)8 * 8 * 64 * (size_t)length;
     *p = (problem){ .options = ATTEND_ATTENTION_OPTIONS_INIT, .backward = backward };
-    must(attend_runner_new(&p->runner, threads));
+    bench_must(attend_runner_new(&p->runner, threads));
     p->options.heads = 8;
     p->options.causal = causal;
     p->arrays = (attend_arrays){ .batch = 8,

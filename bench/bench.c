@@ -32,6 +32,13 @@ double bench_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+void bench_must(int status)
+{
+    if (status == ATTEND_OK) return;
+    fprintf(stderr, "bench: %s\n", attend_message());
+    exit(1);
+}
+
 bool bench_quick(const bench *b)
 {
     return b->quick;

@@ -35,6 +35,9 @@ typedef struct result {
 
 void bench_report(bench *b, const result *r);
 
+/* Ends the program with the library's message unless all is well. */
+void bench_must(int status);
+
 /* What the caller asked for. */
 bool bench_quick(const bench *b);
 

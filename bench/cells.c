@@ -23,13 +23,6 @@ typedef struct layer {
     attend_grads *grads[MOST_SHARDS];
 } layer;
 
-static void must(int status)
-{
-    if (status == ATTEND_OK) return;
-    fprintf(stderr, "bench: %s\n", attend_message());
-    exit(1);
-}
-
 static void run_shard(void *state, int shard)
 {
     layer *l = state;
@@ -46,7 +39,7 @@ static void run_shard(void *state, int shard)
     size_t first = (size_t)(shard * count * T) * D;
     attend_var *x = attend_input(c, 2, (const int[]){ count * T, D }, l->x + first);
     attend_var *y = attend_cell_sequence(c, &cell, x, attend_ragged_new(c, count, lengths), false, NULL);
-    must(attend_backward_from(c, y, l->dy + first));
+    bench_must(attend_backward_from(c, y, l->dy + first));
 }
 
 static void run_merge(void *state, int part)
@@ -77,16 +70,16 @@ static layer layer_new(bench *b, attend_cell_kind kind, int shards)
 {
     layer l = { .b = b, .kind = kind, .shards = shards, .x = bench_numbers(B * T * D), .dy = bench_numbers(B * T * D) };
     int gates = attend_cell_gates(kind) * D;
-    must(attend_params_new(&l.params));
-    must(attend_params_add(&l.w, l.params, "w", 2, (const int[]){ gates, D }));
-    must(attend_params_add(&l.u, l.params, "u", 2, (const int[]){ gates, D }));
-    must(attend_params_add(&l.bw, l.params, "bw", 1, &gates));
-    must(attend_params_add(&l.bu, l.params, "bu", 1, &gates));
+    bench_must(attend_params_new(&l.params));
+    bench_must(attend_params_add(&l.w, l.params, "w", 2, (const int[]){ gates, D }));
+    bench_must(attend_params_add(&l.u, l.params, "u", 2, (const int[]){ gates, D }));
+    bench_must(attend_params_add(&l.bw, l.params, "bw", 1, &gates));
+    bench_must(attend_params_add(&l.bu, l.params, "bu", 1, &gates));
     for (int i = 0; i < 4; i++) attend_param_fill_uniform(attend_params_at(l.params, i), 1, 1 / sqrt(D));
-    must(attend_pool_new(&l.pool, shards));
+    bench_must(attend_pool_new(&l.pool, shards));
     for (int i = 0; i < shards; i++) {
-        must(attend_ctx_new(&l.contexts[i]));
-        must(attend_grads_new(&l.grads[i], l.params));
+        bench_must(attend_ctx_new(&l.contexts[i]));
+        bench_must(attend_grads_new(&l.grads[i], l.params));
     }
     return l;
 }

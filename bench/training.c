@@ -11,19 +11,13 @@ typedef struct trainer {
     uint64_t update;
 } trainer;
 
-static void must(int status)
-{
-    if (status == ATTEND_OK) return;
-    fprintf(stderr, "bench: %s\n", attend_message());
-    exit(1);
-}
-
 static void run_step(void *state)
 {
     trainer *t = state;
     double loss, norm;
-    must(attend_team_gradient(t->team, language_model_shards(t->m), language_model_loss, t->m, 1, t->update++, &loss));
-    must(attend_optimizer_step(t->optimizer, 1e-3, 1, &norm));
+    bench_must(
+        attend_team_gradient(t->team, language_model_shards(t->m), language_model_loss, t->m, 1, t->update++, &loss));
+    bench_must(attend_optimizer_step(t->optimizer, 1e-3, 1, &norm));
 }
 
 void bench_training(bench *b)
@@ -33,10 +27,10 @@ void bench_training(bench *b)
     };
     const attend_optimizer_options options = ATTEND_OPTIMIZER_OPTIONS_INIT;
     trainer t[2] = { { .m = &m }, { .m = &m } };
-    must(language_model_new(&m));
+    bench_must(language_model_new(&m));
     for (int i = 0; i < 2; i++) {
-        must(attend_team_new(&t[i].team, m.params, i + 1));
-        must(attend_optimizer_new(&t[i].optimizer, t[i].team, &options));
+        bench_must(attend_team_new(&t[i].team, m.params, i + 1));
+        bench_must(attend_optimizer_new(&t[i].optimizer, t[i].team, &options));
     }
     double seconds[2];
     bench_race(b, 2, (const work[]){ { run_step, &t[0] }, { run_step, &t[1] } }, seconds);

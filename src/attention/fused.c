@@ -467,10 +467,9 @@ static void backward_tile(group *g, int head, int first, int count, real *dbias,
 
     bool hidden = false;
     for (int i = 0; i < count; i++) hidden |= weigh_row_again(g, &t, i);
-    static const real zero[1];
-    const real *dout = a->context->grad ? context_of(a, g, head, first, a->context->grad) : zero;
     if (a->context->grad)
-        value_gradients(g, &t, dout, g->packed && (!hidden || values_finite(g)));
+        value_gradients(g, &t, context_of(a, g, head, first, a->context->grad),
+                        g->packed && (!hidden || values_finite(g)));
     else
         for (int i = 0; i < count; i++) memset(g->s->d + (size_t)i * g->s->stride, 0, (size_t)t.keys * sizeof(real));
 

@@ -4,43 +4,30 @@
 #include "kernel/kernel.h"
 #include <attend/score.h>
 
-enum { WQ, WK, B, U, UF, F };
+enum { U = 3, UF, F };
 
+/* The first four, what is done with them, and what is refused are additive's. */
 static attend_score_parameter parameter(const attend_widths *w, int i)
 {
-    const int a = w->attention > 0 ? w->attention : w->query;
-    switch (i) {
-    case WQ:
-        return (attend_score_parameter){ "wq", 2, { a, w->query } };
-    case WK:
-        return (attend_score_parameter){ "wk", 2, { a, w->key } };
-    case B:
-        return (attend_score_parameter){ "b", 1, { a, 0 } };
-    case U:
-        return (attend_score_parameter){ "u", 1, { a, 0 } };
-    case UF:
-        return (attend_score_parameter){ "uf", 2, { a, w->filters } };
-    case F:
-        return (attend_score_parameter){ "f", 2, { w->filters, w->filter_size } };
-    default:
-        return (attend_score_parameter){ 0 };
-    }
+    if (i == UF) return (attend_score_parameter){ "uf", 2, { w->attention > 0 ? w->attention : w->query, w->filters } };
+    if (i == F) return (attend_score_parameter){ "f", 2, { w->filters, w->filter_size } };
+    return attend_score_additive.parameter(w, i);
 }
 
 static attend_var *prepare_queries(attend_ctx *c, attend_var *const *w, attend_var *queries)
 {
-    return attend_linear(c, queries, w[WQ], NULL);
+    return attend_score_additive.prepare_queries(c, w, queries);
 }
 
 static attend_var *prepare_keys(attend_ctx *c, attend_var *const *w, attend_var *keys)
 {
-    return attend_linear(c, keys, w[WK], w[B]);
+    return attend_score_additive.prepare_keys(c, w, keys);
 }
 
 static const char *refuse_tile(const attend_tile *t)
 {
-    if (t->query_width != t->key_width) return "Wq and Wk must lead to the same number of channels";
-    if (t->shapes[U][0] != t->query_width) return "u must have a number for each channel";
+    const char *why = attend_score_additive.refuse_tile(t);
+    if (why) return why;
     if (t->shapes[UF][0] != t->query_width) return "uf must have a row for each channel";
     return t->shapes[UF][1] == t->shapes[F][0] ? NULL : "uf must have a column for each filter";
 }
