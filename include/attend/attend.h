@@ -5,6 +5,8 @@
 #include <attend/attention.h>
 #include <attend/cache.h>
 #include <attend/check.h>
+#include <attend/config.h>
+#include <attend/model.h>
 #include <attend/op.h>
 #include <attend/score.h>
 #include <attend/status.h>

@@ -83,6 +83,7 @@ typedef struct attend_attention_inputs {
         *advantage;     /* REINFORCE: (B) loss - baseline of each sequence; read by attend_backward, so it may be filled
                               * after the forward pass */
     int first_position; /* local-m: the position of each sequence's first query (decoding step by step) */
+    bool one_position;  /* local-m: the queries of a sequence all stand there (hypotheses of a beam) */
 } attend_attention_inputs;
 
 /* query (Nq, Dq) in the order of `queries`, which has as many sequences as the source: several queries of one sequence

@@ -90,7 +90,7 @@ typedef enum attend_activation { ATTEND_TANH, ATTEND_RELU } attend_activation;
 typedef struct attend_cell {
     attend_cell_kind kind;
     attend_activation activation; /* f above; the gates stay sigmoid */
-    attend_var *w;                /* (G H, Din) */
+    attend_var *w;                /* (G H, Din); NULL: x is W x + bw already, (.., G H) */
     attend_var *u;                /* (G H, H) */
     attend_var *bw;               /* (G H) or NULL */
     attend_var *bu;               /* (G H) or NULL */
@@ -124,6 +124,10 @@ attend_var *attend_cell_step(attend_ctx *c, const attend_cell *cell, attend_var 
  * nll, if not NULL, receives N numbers, each row's -log p(target) (0 where it does not count). */
 attend_var *attend_cross_entropy(attend_ctx *c, attend_var *logits, const int *targets, double smoothing, double scale,
                                  attend_real *nll);
+
+/* How far attention is from known alignments: -scale sum wanted log(w + 1e-6), w the mean of the heads' weights
+ * (guided alignment: Chen, Matusov, Khadivi, Peter 2016).   weights (B, H, Tq, Tk), wanted (B, Tq, Tk) >= 0, copied -> (1) */
+attend_var *attend_alignment_loss(attend_ctx *c, attend_var *weights, const attend_real *wanted, double scale);
 
 #ifdef __cplusplus
 }

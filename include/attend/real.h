@@ -12,6 +12,8 @@ typedef double attend_real;
 #define attend_ctx_new    attend_double_ctx_new
 #define attend_params_new attend_double_params_new
 #define attend_runner_new attend_double_runner_new
+#define attend_model_new  attend_double_model_new
+#define attend_model_load attend_double_model_load
 #else
 typedef float attend_real;
 #endif

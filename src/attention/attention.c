@@ -45,6 +45,7 @@ static bool take_inputs(attend_ctx *c, attention_call *a, const attend_attention
     a->allowed = in->allowed;
     a->advantage = in->advantage;
     a->first_position = in->first_position;
+    a->one_position = in->one_position;
     if (in->bias) {
         if (!attend_ready(c, "attend_attention", 1, in->bias)) return false;
         if (in->bias->rank != 4) {

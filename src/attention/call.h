@@ -23,6 +23,7 @@ typedef struct attention_call {
     attend_var *position, *previous;
     const double *advantage;
     int first_position;
+    bool one_position;
 
     selector select;
     double scale, dropout;

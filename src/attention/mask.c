@@ -18,7 +18,7 @@ attention_range attend_attention_visible(const attention_call *a, int b, int i)
     attention_range r = { 0, keys };
     if (o->causal) r.last = within((double)i + keys - queries + 1, 0, keys, keys);
     if (o->window != ATTEND_WINDOW_GLOBAL) {
-        double at = (double)i + a->first_position;
+        double at = (a->one_position ? 0.0 : (double)i) + a->first_position;
         if (o->window == ATTEND_WINDOW_LOCAL_P)
             at = keys * (double)a->position->value[attention_position_index(a, b, i)];
         /* a position that is not a number sees everything, so that the context is not a number either */

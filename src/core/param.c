@@ -15,7 +15,7 @@ static void param_free(attend_param *p)
     for (int i = 0; i < 2; i++) attend_memory_free(p->packed[i].data);
     pthread_mutex_destroy(&p->lock);
     attend_memory_free(p->name);
-    attend_memory_free(p->value);
+    if (!p->borrowed) attend_memory_free(p->value);
     attend_memory_free(p);
 }
 
@@ -42,6 +42,12 @@ static int grow(attend_params *set)
 
 int attend_params_add(attend_param **out, attend_params *set, const char *name, int rank, const int *shape)
 {
+    return attend_params_add_at(out, set, name, rank, shape, NULL);
+}
+
+int attend_params_add_at(attend_param **out, attend_params *set, const char *name, int rank, const int *shape,
+                         real *value)
+{
     if (out) *out = NULL;
     if (attend_params_find(set, name)) return attend_fail(ATTEND_BAD_USAGE, "parameter '%s' is there already", name);
     if (rank < 1 || rank > ATTEND_MAX_RANK)
@@ -64,13 +70,14 @@ int attend_params_add(attend_param **out, attend_params *set, const char *name, 
     memcpy(p->shape, shape, (size_t)rank * sizeof *shape);
     p->size = size;
     p->name = attend_memory_zeroed(strlen(name) + 1, 1);
-    p->value = attend_memory_aligned(size * sizeof(real));
+    p->borrowed = value != NULL;
+    p->value = value ? value : attend_memory_aligned(size * sizeof(real));
     if (!p->name || !p->value) {
         param_free(p);
         return attend_fail(ATTEND_NO_MEMORY, "no memory for the %zu numbers of parameter '%s'", size, name);
     }
     memcpy(p->name, name, strlen(name) + 1);
-    memset(p->value, 0, size * sizeof(real));
+    if (!p->borrowed) memset(p->value, 0, size * sizeof(real));
     set->list[set->count++] = p;
     if (out) *out = p;
     return ATTEND_OK;

@@ -26,6 +26,7 @@ void attend_ctx_reset(attend_ctx *c)
     attend_arena_rewind(&c->arena, (attend_mark){ 0 });
     c->tape = NULL;
     c->walked = false;
+    c->finish = NULL, c->late = NULL;
     c->random_uses = 0;
     c->status = ATTEND_OK;
     c->message[0] = '\0';
@@ -317,6 +318,8 @@ int attend_walk(attend_ctx *c)
 {
     c->walked = true;
     for (attend_node *node = c->tape; node && c->status == ATTEND_OK; node = node->previous) node->backward(c, node);
+    if (c->finish && c->status == ATTEND_OK) c->finish(c);
+    c->finish = NULL, c->late = NULL;
     c->tape = NULL;
     return c->status == ATTEND_OK ? ATTEND_OK : attend_fail(c->status, "%s", c->message);
 }

@@ -28,6 +28,7 @@ struct attend_param {
     int rank, shape[ATTEND_MAX_RANK];
     size_t size;
     real *value;
+    bool borrowed; /* the value is somebody else's memory */
     atomic_uint_least64_t version;
     pthread_mutex_t lock; /* of packed[] */
     packed_copy packed[2];
@@ -37,6 +38,10 @@ struct attend_params {
     attend_param **list;
     int count, capacity;
 };
+
+/* attend_params_add on memory of the caller's, which outlives the set; NULL: the set's own, zeros. */
+int attend_params_add_at(attend_param **out, attend_params *set, const char *name, int rank, const int *shape,
+                         real *value);
 
 /* ---- gradients ---- */
 
@@ -96,6 +101,8 @@ struct attend_ctx {
     bool recording, training, walked;
     uint64_t seed, stream;
     uint32_t random_uses;
+    struct late_product *late;     /* of op/weight_gradient.c: what the end of the walk back still has to do, .. */
+    void (*finish)(attend_ctx *c); /* .. and who does it; NULL: nothing */
     int status;
     char message[ATTEND_MESSAGE_SIZE];
 };

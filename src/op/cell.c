@@ -7,6 +7,7 @@
 
 #include "op/packed_weights.h"
 #include "op/row_sum.h"
+#include "op/weight_gradient.h"
 #include <string.h>
 
 static const cell_spec *spec_of(attend_cell_kind kind)
@@ -91,10 +92,14 @@ static bool take_memory(attend_ctx *c, cell_run *r, bool differentiable)
 static bool forward(attend_ctx *c, cell_run *r)
 {
     const size_t h = r->hidden, in = (size_t)r->x->shape[1], wide = (size_t)r->spec->gates * h;
-    const real *w = attend_var_packed(c, r->w, true);
-    if (!w || !pack(c, r, true)) return false;
-    attend_gemm_packed(r->bw ? PACKED_BIAS : PACKED_ZERO, r->bw ? r->bw->value : NULL, (size_t)r->sequences->rows, wide,
-                       in, r->x->value, in, w, r->gates, (size_t)r->spec->width * h);
+    const size_t rows = (size_t)r->sequences->rows, stride = (size_t)r->spec->width * h;
+    const real *w = r->w ? attend_var_packed(c, r->w, true) : NULL;
+    if ((r->w && !w) || !pack(c, r, true)) return false;
+    if (w)
+        attend_gemm_packed(r->bw ? PACKED_BIAS : PACKED_ZERO, r->bw ? r->bw->value : NULL, rows, wide, in, r->x->value,
+                           in, w, r->gates, stride);
+    else
+        for (size_t i = 0; i < rows; i++) memcpy(r->gates + i * stride, r->x->value + i * wide, wide * sizeof(real));
 
     for (int i = 0; i < r->sequences->count; i++)
         memcpy(r->h + (size_t)i * h, attend_cell_h_before(r, i, 0), h * sizeof(real));
@@ -153,10 +158,13 @@ static void input_gradients(attend_ctx *c, cell_run *r)
     const size_t h = r->hidden, in = (size_t)r->x->shape[1], rows = (size_t)r->sequences->rows;
     const size_t wide = (size_t)r->spec->gates * h, stride = (size_t)r->spec->width * h;
     real *dx = attend_grad(c, r->x);
+    if (!r->w) {
+        for (size_t i = 0; dx && i < rows; i++) attend_kernel()->add(wide, r->gates + i * stride, dx + i * wide);
+        return;
+    }
     const real *w = dx ? attend_var_packed(c, r->w, false) : NULL;
     if (w) attend_gemm_packed(PACKED_ADD, NULL, rows, in, wide, r->gates, stride, w, dx, in);
-    real *dw = attend_grad(c, r->w);
-    if (dw) attend_gemm(true, false, wide, in, rows, r->gates, stride, r->x->value, in, 1, dw, in);
+    attend_weight_gradient(c, r->w, 0, rows, wide, r->gates, stride, r->x->value, in);
     real *dbw = attend_grad(c, r->bw);
     if (dbw) attend_row_sum(rows, wide, r->gates, stride, dbw);
 }
@@ -164,17 +172,15 @@ static void input_gradients(attend_ctx *c, cell_run *r)
 static void recurrent_gradients(attend_ctx *c, cell_run *r)
 {
     const size_t h = r->hidden, rows = (size_t)r->sequences->rows, stride = (size_t)r->spec->width * h;
-    real *du = attend_grad(c, r->u), *dbu = attend_grad(c, r->bu);
-    real *states = du ? states_before(c, r) : NULL;
+    real *dbu = attend_grad(c, r->bu);
+    real *states = r->u->differentiable ? states_before(c, r) : NULL;
     if (c->status != ATTEND_OK) return;
     for (int i = 0; i < 2 && r->spec->parts[i].rows; i++) {
         const cell_part *p = &r->spec->parts[i];
         const real *d = r->gates + (size_t)p->column * h;
         const real *s = p->source < 0 ? states : r->gates + (size_t)p->source * h;
         size_t s_stride = p->source < 0 ? h : stride;
-        if (du)
-            attend_gemm(true, false, (size_t)p->rows * h, h, rows, d, stride, s, s_stride, 1,
-                        du + (size_t)p->row * h * h, h);
+        attend_weight_gradient(c, r->u, (size_t)p->row * h, rows, (size_t)p->rows * h, d, stride, s, s_stride);
         if (dbu) attend_row_sum(rows, (size_t)p->rows * h, d, stride, dbu + (size_t)p->row * h);
     }
 }
@@ -202,13 +208,16 @@ static void sequence_backward(attend_ctx *c, attend_node *node)
 static bool weights_fit(attend_ctx *c, const char *name, const attend_cell *cell, const cell_spec *spec,
                         const attend_var *x)
 {
-    if (!attend_ready(c, name, 2, cell->w, cell->u)) return false;
+    if (!attend_ready(c, name, 1, cell->u) || (cell->w && !attend_ready(c, name, 1, cell->w))) return false;
     char text[ATTEND_SHAPE_TEXT];
     const attend_var *w = cell->w, *u = cell->u;
     if (u->rank != 2 || (int64_t)u->shape[0] != (int64_t)spec->gates * u->shape[1])
         attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: u is %s and not (%d H, H)", name, attend_shape_text(u, text),
                         spec->gates);
-    else if (w->rank != 2 || w->shape[0] != u->shape[0] || w->shape[1] != x->shape[1])
+    else if (!w && (cell->bw || x->shape[1] != u->shape[0]))
+        attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: without w, x must be W x + bw, %d wide, and bw NULL", name,
+                        u->shape[0]);
+    else if (w && (w->rank != 2 || w->shape[0] != u->shape[0] || w->shape[1] != x->shape[1]))
         attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: w is %s and not (%d, %d)", name, attend_shape_text(w, text),
                         u->shape[0], x->shape[1]);
     const attend_var *biases[2] = { cell->bw, cell->bu };

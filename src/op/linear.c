@@ -4,6 +4,7 @@
 #include "kernel/gemm.h"
 #include "op/packed_weights.h"
 #include "op/row_sum.h"
+#include "op/weight_gradient.h"
 #include <attend/op.h>
 
 typedef struct linear_node {
@@ -22,8 +23,7 @@ static void linear_backward(attend_ctx *c, attend_node *node)
         const real *packed = attend_var_packed(c, l->w, false);
         if (packed) attend_gemm_packed(PACKED_ADD, NULL, n, in, out, dy, out, packed, dx, in);
     }
-    real *dw = attend_grad(c, l->w);
-    if (dw) attend_gemm(true, false, out, in, n, dy, out, l->x->value, in, 1, dw, in);
+    attend_weight_gradient(c, l->w, 0, n, out, dy, out, l->x->value, in);
     real *db = attend_grad(c, l->b);
     if (db) attend_row_sum(n, out, dy, out, db);
 }

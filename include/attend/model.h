@@ -1,0 +1,105 @@
+/* model.h: encoder-decoder models: make one or load one, train it, score with it, decode with it.
+ *
+ * Purpose    config.h says what a model is, docs/models.md has the equations. There are three ways to run one: the loss of a batch
+ *            of pairs (attend_model_loss), the probability of given targets (attend_model_score), and decoding step by step
+ *            (attend_decoding_*). Attention weights come out of all three.
+ * Words      are numbers; three are special. A source is whatever the caller gives (usually with ATTEND_END at its end); a target
+ *            is given without special words: the model begins it with ATTEND_BEGIN and ends it with ATTEND_END, so a target of T words
+ *            has T + 1 rows.
+ * Threads    A model is read by many threads at once, each with a context of its own; nobody may change it meanwhile. */
+#ifndef ATTEND_MODEL_H
+#define ATTEND_MODEL_H
+
+#include <attend/config.h>
+#include <attend/train.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { ATTEND_UNKNOWN = 0, ATTEND_BEGIN = 1, ATTEND_END = 2, ATTEND_FIRST_WORD = 3 };
+
+typedef struct attend_model attend_model;
+
+/* A model with random weights, by seed. *out is the caller's, freed by attend_model_free (NULL is fine there). */
+int attend_model_new(attend_model **out, const attend_config *config, uint64_t seed);
+void attend_model_free(attend_model *m);
+
+const attend_config *attend_model_config(const attend_model *m);
+attend_params *attend_model_params(const attend_model *m);
+
+/* ---- pairs ---- */
+
+/* An alignment that is known: this word of the target comes from this word of the source. */
+typedef struct attend_link {
+    int pair, target, source;
+} attend_link;
+
+/* Some pairs: words of all sources one after another, and of all targets. All arrays stay the caller's. */
+typedef struct attend_pairs {
+    int count;
+    const int *source, *source_lengths;
+    const int *target, *target_lengths; /* without special words */
+    const attend_link *links;           /* sorted by pair; NULL: none */
+    int link_count;
+    int first_pair; /* the number by which links know the first of these pairs */
+} attend_pairs;
+
+/* The pairs [first, first + count) of `all`, with their links. */
+attend_pairs attend_pairs_part(const attend_pairs *all, int first, int count);
+/* Rows of all targets: words and ends. */
+int attend_pairs_rows(const attend_pairs *pairs);
+/* Numbers that the weights of all pairs take: of each, heads x (target words + 1) x source words, pair after pair. */
+size_t attend_pairs_weights(const attend_pairs *pairs, const attend_config *config);
+
+/* ---- loss ---- */
+
+typedef struct attend_loss_options {
+    double scale;           /* of everything; 1 / words of the batch, say */
+    double label_smoothing; /* see attend_cross_entropy */
+    double guidance;        /* times sum over linked words of -log(weight on the link): guided alignment (Chen et al. 2016) */
+    double baseline;        /* REINFORCE: what a pair's loss, for each of its rows, is expected to be */
+    attend_real *nll;       /* out, if not NULL: -log p of each row, attend_pairs_rows of them */
+    attend_real *weights;   /* out, if not NULL: attend_pairs_weights numbers */
+} attend_loss_options;
+
+#define ATTEND_LOSS_OPTIONS_INIT                                                                                       \
+    {                                                                                                                  \
+        1.0, 0.0, 0.0, 0.0, 0, 0                                                                                       \
+    }
+
+/* The loss of some pairs with teacher forcing, on the context's tape -> (1). Words out of range are refused. */
+attend_var *attend_model_loss(attend_ctx *c, const attend_model *m, const attend_pairs *pairs,
+                              const attend_loss_options *options);
+
+/* ---- scoring ---- */
+
+/* log p(target | source) of each pair (`count` numbers), and of each row and the weights if wanted. Resets the context, whose memory
+ * it uses; nothing is recorded. */
+int attend_model_score(attend_ctx *c, const attend_model *m, const attend_pairs *pairs, double *log_probability,
+                       attend_real *row_log_probability, attend_real *weights);
+
+/* ---- decoding ---- */
+
+/* Sources that are being decoded, each with any number of hypotheses. */
+typedef struct attend_decoding attend_decoding;
+
+/* Encodes `count` sources in a context, which belongs to the decoding until it is freed: reset first, recording off. */
+int attend_decoding_new(attend_decoding **out, attend_ctx *c, const attend_model *m, int count, const int *source,
+                        const int *lengths);
+void attend_decoding_free(attend_decoding *d);
+
+/* One step. counts (sources): how many hypotheses each source has now, 0 if it is done; parents and words (as many as the counts
+ * make together, those of one source together): which hypothesis of the step before each goes on from, and with which word. In the
+ * first step a source has one hypothesis, itself: parents[i] is the source, and the word ATTEND_BEGIN. */
+int attend_decoding_step(attend_decoding *d, const int *counts, const int *parents, const int *words);
+
+/* Of the last step: log p of every word for every hypothesis, (n, target_vocab); valid until the next. */
+const attend_real *attend_decoding_log_probabilities(const attend_decoding *d);
+/* Attention of hypothesis i and a head over its source's words; NULL if the model has none. */
+const attend_real *attend_decoding_weights(const attend_decoding *d, int hypothesis, int head);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,132 @@
+/* decoder.c: the decoder's layers, its attention and its readout. What has no feedback runs over whole sentences; the rest is a step,
+ * which training and decoding share.
+ *
+ *     context before   c_t = attention(s_{t-1})    s_t = f(s_{t-1}, [y_{t-1} ; c_t])              (Bahdanau et al. 2015)
+ *     context after    s_t = f(s_{t-1}, [y_{t-1} ; r_{t-1} with input feeding])   c_t = attention(s_t)   r_t = tanh(Wc [c_t ; s_t] + b)
+ *                                                                                                 (Luong et al. 2015)
+ * With context before, the first layer attends and the others lie on top of it, so that they run over whole sentences. */
+#include "model/model.h"
+
+bool attend_decoder_new(attend_ctx *c, const attend_model *m, const encoded *e, const attend_ragged *sources,
+                        decoder *d)
+{
+    const attend_config *o = &m->config;
+    *d = (decoder){ .m = m };
+    for (int i = 0; i < o->layers; i++) d->cells[i] = attend_model_cell(c, m, &m->decoder[i]);
+    d->first = d->cells[0];
+    d->first.w = d->first.bw = NULL;
+    if (m->second_w) d->second_w = attend_use(c, m->second_w);
+    if (m->readout_w) d->readout_w = attend_use(c, m->readout_w), d->readout_b = attend_use(c, m->readout_b);
+    d->output_w = attend_use(c, m->output_w);
+    d->output_b = attend_use(c, m->output_b);
+    if (m->position_w) d->position_w = attend_use(c, m->position_w), d->position_v = attend_use(c, m->position_v);
+    if (!o->attention) return attend_ctx_status(c) == ATTEND_OK;
+
+    attend_attention_options options = ATTEND_ATTENTION_OPTIONS_INIT;
+    options.score = o->attention;
+    options.heads = o->heads;
+    options.window = o->window;
+    options.window_size = o->window_size;
+    options.selection = o->selection;
+    options.estimator = o->estimator;
+    options.temperature = o->temperature;
+    options.entropy_bonus = o->entropy_bonus;
+    attend_var *parameters[ATTEND_SCORE_PARAMETERS] = { NULL };
+    for (int i = 0; i < ATTEND_SCORE_PARAMETERS && m->score[i]; i++) parameters[i] = attend_use(c, m->score[i]);
+    d->source = attend_source_new(c, &options, parameters, e->memory, NULL, sources);
+
+    if (o->dropout > 0 && o->dropout_along_time && c->training && model_luong(m) && model_feedback(m))
+        for (int i = 1; i < o->layers; i++) {
+            const int shape[2] = { attend_ragged_count(sources), o->hidden };
+            attend_var *ones = attend_constant(c, 2, shape, NULL);
+            for (size_t j = 0; ones && j < ones->size; j++) ones->value[j] = 1;
+            d->masks[i] = attend_dropout(c, ones, o->dropout);
+        }
+    return attend_ctx_status(c) == ATTEND_OK;
+}
+
+attend_var *attend_decoder_input(attend_ctx *c, const decoder *d, attend_var *words)
+{
+    return attend_linear(c, words, d->cells[0].w, d->cells[0].bw);
+}
+
+attend_var *attend_decoder_look(attend_ctx *c, const decoder *d, attend_var *query, decoder_state *s,
+                                decoder_step *step)
+{
+    attend_attention_inputs in = { .first_position = step->position,
+                                   .one_position = step->one_position,
+                                   .advantage = step->advantage };
+    if (d->position_w) in.position = attend_window_position(c, query, d->position_w, d->position_v);
+    const bool keeps = d->m->config.attention->wants_previous;
+    if (keeps) in.previous = s->previous;
+    attend_var *weights = NULL;
+    step->context =
+        attend_attention(c, d->source, query, step->rows, &in, step->want_weights || keeps ? &weights : NULL);
+    step->weights = weights;
+    if (keeps) s->previous = weights;
+    return step->context;
+}
+
+attend_var *attend_decoder_layers(attend_ctx *c, const decoder *d, int first, attend_var *x,
+                                  const attend_ragged *sentences, attend_state *states)
+{
+    for (int i = first; i < d->m->config.layers; i++) {
+        if (i > 0) x = attend_model_dropout(c, d->m, x, sentences);
+        x = attend_cell_sequence(c, &d->cells[i], x, sentences, false, &states[i]);
+    }
+    return x;
+}
+
+/* All layers, one step: dropout along time is the same mask in every step. */
+static attend_var *step_layers(attend_ctx *c, const decoder *d, attend_var *x, decoder_state *s,
+                               const decoder_step *step)
+{
+    attend_var *h = attend_cell_step(c, &d->first, x, &s->layers[0]);
+    for (int i = 1; i < d->m->config.layers; i++) {
+        attend_var *mask = d->masks[i];
+        if (mask && step->running) mask = attend_gather(c, mask, step->running, attend_dim(h, 0));
+        if (mask)
+            h = attend_mul(c, h, mask);
+        else if (d->m->config.dropout > 0)
+            h = attend_dropout(c, h, d->m->config.dropout);
+        h = attend_cell_step(c, &d->cells[i], h, &s->layers[i]);
+    }
+    return h;
+}
+
+attend_var *attend_decoder_recur(attend_ctx *c, const decoder *d, attend_var *input, decoder_state *s,
+                                 decoder_step *step)
+{
+    if (model_bahdanau(d->m)) {
+        attend_var *context = attend_decoder_look(c, d, s->layers[0].h, s, step);
+        attend_var *x = attend_add(c, input, attend_linear(c, context, d->second_w, NULL));
+        return attend_cell_step(c, &d->first, x, &s->layers[0]);
+    }
+    attend_var *x = s->feed ? attend_add(c, input, attend_linear(c, s->feed, d->second_w, NULL)) : input;
+    attend_var *h = step_layers(c, d, x, s, step);
+    attend_var *readout = attend_decoder_readout(c, d, h, attend_decoder_look(c, d, h, s, step), NULL);
+    if (s->feed) s->feed = readout;
+    return readout;
+}
+
+attend_var *attend_decoder_readout(attend_ctx *c, const decoder *d, attend_var *state, attend_var *context,
+                                   attend_var *words)
+{
+    if (!d->readout_w) return state;
+    attend_var *parts[3];
+    int count = 0;
+    if (model_luong(d->m)) {
+        parts[count++] = context;
+        parts[count++] = state;
+    } else {
+        parts[count++] = state;
+        if (d->m->config.attention) parts[count++] = context;
+        parts[count++] = words;
+    }
+    return attend_tanh(c, attend_linear(c, attend_concat(c, parts, count), d->readout_w, d->readout_b));
+}
+
+attend_var *attend_decoder_output(attend_ctx *c, const decoder *d, attend_var *readout, const attend_ragged *sentences)
+{
+    return attend_linear(c, attend_model_dropout(c, d->m, readout, sentences), d->output_w, d->output_b);
+}

@@ -1,0 +1,291 @@
+/* decoding.c: one step at a time for many hypotheses. The sources stay in the context; what goes from step to step is copied out of it,
+ * so that each step begins where the sources end: memory does not grow with the number of steps. */
+#include "model/model.h"
+
+#include "core/memory.h"
+#include "kernel/kernel.h"
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+/* Rows of numbers that grow when they must. */
+typedef struct rows {
+    real *data;
+    size_t room;
+    int width;
+} rows;
+
+struct attend_decoding {
+    attend_ctx *c;
+    const attend_model *m;
+    attend_mark mark; /* behind the sources */
+    const attend_ragged *sources;
+    encoded e;
+    decoder d;
+    int count;      /* sources */
+    int longest;    /* words of the longest */
+    int hypotheses; /* of the last step */
+    int steps;
+    rows h[ATTEND_MAX_LAYERS], c_of[ATTEND_MAX_LAYERS], feed, last; /* last: weights of the step before */
+    int *source_of; /* hypotheses of the last step: whose they are, and .. */
+    int *place;     /* .. the how-manieth of its source */
+    size_t hypotheses_room;
+    const real *log_probabilities;
+    const attend_var *weights;
+};
+
+/* ---- memory ---- */
+
+static bool rows_fit(rows *r, int n)
+{
+    const size_t wanted = (size_t)n * (size_t)r->width;
+    if (wanted <= r->room) return true;
+    real *data = attend_memory_aligned(wanted * sizeof *data);
+    if (!data) return false;
+    attend_memory_free(r->data);
+    r->data = data, r->room = wanted;
+    return true;
+}
+
+static bool keep(rows *r, const attend_var *v)
+{
+    if (!v) return true;
+    r->width = v->shape[1];
+    if (!rows_fit(r, v->shape[0])) return false;
+    memcpy(r->data, v->value, v->size * sizeof(real));
+    return true;
+}
+
+void attend_decoding_free(attend_decoding *d)
+{
+    if (!d) return;
+    for (int i = 0; i < ATTEND_MAX_LAYERS; i++) attend_memory_free(d->h[i].data), attend_memory_free(d->c_of[i].data);
+    attend_memory_free(d->feed.data);
+    attend_memory_free(d->last.data);
+    attend_memory_free(d->source_of);
+    attend_memory_free(d->place);
+    attend_memory_free(d);
+}
+
+static bool hypotheses_fit(attend_decoding *d, int n)
+{
+    if ((size_t)n <= d->hypotheses_room) return true;
+    int *source_of = attend_memory_zeroed((size_t)n, sizeof *source_of);
+    int *place = attend_memory_zeroed((size_t)n, sizeof *place);
+    if (!source_of || !place) {
+        attend_memory_free(source_of);
+        attend_memory_free(place);
+        return false;
+    }
+    /* those of the last step are still asked for */
+    if (d->hypotheses) memcpy(source_of, d->source_of, (size_t)d->hypotheses * sizeof *source_of);
+    attend_memory_free(d->source_of);
+    attend_memory_free(d->place);
+    d->source_of = source_of, d->place = place, d->hypotheses_room = (size_t)n;
+    return true;
+}
+
+static int no_memory(attend_decoding *d)
+{
+    attend_ctx_fail(d->c, ATTEND_NO_MEMORY, "no memory for the states of %d hypotheses", d->hypotheses);
+    return attend_fail(d->c->status, "%s", d->c->message);
+}
+
+/* ---- the sources ---- */
+
+int attend_decoding_new(attend_decoding **out, attend_ctx *c, const attend_model *m, int count, const int *source,
+                        const int *lengths)
+{
+    *out = NULL;
+    if (count < 1) return attend_fail(ATTEND_BAD_USAGE, "attend_decoding_new: there are %d sources", count);
+    attend_ctx_set_recording(c, false);
+    attend_ctx_set_training(c, false);
+    attend_ctx_reset(c);
+    attend_decoding *d = attend_memory_zeroed(1, sizeof *d);
+    if (!d || !hypotheses_fit(d, count)) {
+        attend_decoding_free(d);
+        return attend_fail(ATTEND_NO_MEMORY, "no memory for decoding");
+    }
+    d->c = c, d->m = m, d->count = d->hypotheses = count;
+    for (int i = 0; i < count; i++) {
+        d->source_of[i] = i;
+        if (lengths[i] > d->longest) d->longest = lengths[i];
+    }
+    d->sources = attend_ragged_new(c, count, lengths);
+    bool ok = d->sources && attend_model_encode(c, m, source, d->sources, &d->e) &&
+              attend_decoder_new(c, m, &d->e, d->sources, &d->d);
+    bool room = true;
+    for (int i = 0; ok && room && i < m->config.layers; i++)
+        room = keep(&d->h[i], d->e.start[i].h) && keep(&d->c_of[i], d->e.start[i].c);
+    d->feed.width = m->readout_width;
+    d->last.width = d->longest;
+    if (ok && room && m->config.input_feeding && (room = rows_fit(&d->feed, count)))
+        memset(d->feed.data, 0, (size_t)count * (size_t)d->feed.width * sizeof(real));
+    if (ok && room && m->config.attention && m->config.attention->wants_previous && (room = rows_fit(&d->last, count)))
+        memset(d->last.data, 0, (size_t)count * (size_t)d->last.width * sizeof(real));
+    int status = ATTEND_OK;
+    if (!room) status = no_memory(d);
+    if (!ok) status = attend_fail(c->status, "%s", c->message);
+    if (status != ATTEND_OK) {
+        attend_decoding_free(d);
+        return status;
+    }
+    d->mark = attend_ctx_mark(c);
+    *out = d;
+    return ATTEND_OK;
+}
+
+/* ---- a step ---- */
+
+/* Which hypotheses there are now. Returns how many, or -1 with the context's message set. */
+static int take_hypotheses(attend_decoding *d, const int *counts, const int *parents, const int *words)
+{
+    int n = 0;
+    for (int b = 0; b < d->count; b++) {
+        if (counts[b] < 0 || counts[b] > INT_MAX - n) {
+            attend_fail(ATTEND_BAD_USAGE, "attend_decoding_step: source %d has %d hypotheses", b, counts[b]);
+            return -1;
+        }
+        n += counts[b];
+    }
+    for (int b = 0, i = 0; b < d->count; b++)
+        for (int j = 0; j < counts[b]; j++, i++) {
+            if (parents[i] < 0 || parents[i] >= d->hypotheses || d->source_of[parents[i]] != b) {
+                attend_fail(ATTEND_BAD_USAGE,
+                            "attend_decoding_step: hypothesis %d of source %d cannot go on from %d, which is none of its",
+                            i, b, parents[i]);
+                return -1;
+            }
+            if (words[i] < 0 || words[i] >= d->m->config.target_vocab) {
+                attend_fail(ATTEND_BAD_USAGE, "attend_decoding_step: word %d of hypothesis %d is not in [0, %d)",
+                            words[i], i, d->m->config.target_vocab);
+                return -1;
+            }
+        }
+    if (n == 0) attend_fail(ATTEND_BAD_USAGE, "attend_decoding_step: no source has a hypothesis left");
+    return n > 0 ? n : -1;
+}
+
+/* Rows of the step before, by parent. */
+static attend_var *chosen(attend_ctx *c, const rows *r, const int *parents, int n)
+{
+    attend_var *v = attend_var_2d(c, n, r->width, false);
+    for (int i = 0; v && i < n; i++)
+        memcpy(v->value + (size_t)i * (size_t)r->width, r->data + (size_t)parents[i] * (size_t)r->width,
+               (size_t)r->width * sizeof(real));
+    return v;
+}
+
+static void take_states(attend_decoding *d, const int *parents, int n, const attend_ragged *queries, decoder_state *s)
+{
+    attend_ctx *c = d->c;
+    const attend_config *o = &d->m->config;
+    *s = (decoder_state){ 0 };
+    for (int i = 0; i < o->layers; i++) {
+        s->layers[i].h = chosen(c, &d->h[i], parents, n);
+        if (d->c_of[i].data) s->layers[i].c = chosen(c, &d->c_of[i], parents, n);
+    }
+    if (o->input_feeding) s->feed = chosen(c, &d->feed, parents, n);
+    if (!o->attention || !o->attention->wants_previous) return;
+    int most = 0;
+    for (int b = 0; b < d->count; b++)
+        if (attend_ragged_length(queries, b) > most) most = attend_ragged_length(queries, b);
+    s->previous = attend_constant(c, 4, (const int[]){ d->count, 1, most, d->longest }, NULL);
+    for (int i = 0; s->previous && i < n; i++)
+        memcpy(s->previous->value + ((size_t)d->source_of[i] * (size_t)most + (size_t)d->place[i]) * (size_t)d->longest,
+               d->last.data + (size_t)parents[i] * (size_t)d->longest, (size_t)d->longest * sizeof(real));
+}
+
+static bool keep_states(attend_decoding *d, const decoder_state *s)
+{
+    bool ok = true;
+    for (int i = 0; ok && i < d->m->config.layers; i++)
+        ok = keep(&d->h[i], s->layers[i].h) && keep(&d->c_of[i], s->layers[i].c);
+    if (ok) ok = keep(&d->feed, s->feed);
+    if (!ok || !s->previous) return ok;
+    if (!rows_fit(&d->last, d->hypotheses)) return false;
+    const size_t most = (size_t)s->previous->shape[2], longest = (size_t)d->longest;
+    for (int i = 0; i < d->hypotheses; i++)
+        memcpy(d->last.data + (size_t)i * longest,
+               s->previous->value + ((size_t)d->source_of[i] * most + (size_t)d->place[i]) * longest,
+               longest * sizeof(real));
+    return true;
+}
+
+/* x -> x - lse(x) for each row */
+static void log_softmax(attend_ctx *c, attend_var *x)
+{
+    const attend_kernel_table *k = attend_kernel();
+    const size_t width = (size_t)x->shape[1];
+    real *scratch = attend_take_reals(c, width);
+    for (int i = 0; scratch && i < x->shape[0]; i++) {
+        real *row = x->value + (size_t)i * width;
+        const real most = k->max(width, row);
+        const double lse = (double)most + log((double)k->exp_sum(width, row, most, scratch));
+        k->scale_shift(width, (real)-lse, 1, row, row);
+    }
+}
+
+/* The layers, from states s to states s; returns the readout. */
+static attend_var *run(attend_decoding *d, attend_var *words, const attend_ragged *singles, decoder_state *s,
+                       decoder_step *step)
+{
+    attend_ctx *c = d->c;
+    const decoder *x = &d->d;
+    if (model_luong(d->m)) return attend_decoder_recur(c, x, attend_decoder_input(c, x, words), s, step);
+    attend_var *h;
+    if (model_bahdanau(d->m)) {
+        h = attend_decoder_recur(c, x, attend_decoder_input(c, x, words), s, step);
+        h = attend_decoder_layers(c, x, 1, h, singles, s->layers);
+    } else {
+        h = attend_decoder_layers(c, x, 0, words, singles, s->layers);
+    }
+    return attend_decoder_readout(c, x, h, step->context, words);
+}
+
+int attend_decoding_step(attend_decoding *d, const int *counts, const int *parents, const int *words)
+{
+    attend_ctx *c = d->c;
+    if (c->status != ATTEND_OK) return attend_fail(c->status, "%s", c->message);
+    const int n = take_hypotheses(d, counts, parents, words);
+    if (n < 0) return ATTEND_BAD_USAGE;
+    if (!hypotheses_fit(d, n)) return no_memory(d);
+    attend_ctx_rewind(c, d->mark);
+    for (int b = 0, i = 0; b < d->count; b++)
+        for (int j = 0; j < counts[b]; j++, i++) d->source_of[i] = b, d->place[i] = j;
+    d->hypotheses = n;
+
+    int *ones = attend_take(c, (size_t)n, sizeof *ones);
+    for (int i = 0; ones && i < n; i++) ones[i] = 1;
+    const attend_ragged *singles = ones ? attend_ragged_new(c, n, ones) : NULL;
+    decoder_step step = { .rows = attend_ragged_new(c, d->count, counts),
+                          .position = d->steps,
+                          .one_position = true,
+                          .want_weights = d->m->config.attention != NULL };
+    decoder_state s;
+    if (step.rows) take_states(d, parents, n, step.rows, &s);
+    attend_var *y = singles ? attend_model_embed(c, d->m, d->m->target_table, words, singles) : NULL;
+    attend_var *readout = y ? run(d, y, singles, &s, &step) : NULL;
+    attend_var *logits = attend_decoder_output(c, &d->d, readout, singles);
+    if (logits) log_softmax(c, logits);
+    if (c->status != ATTEND_OK) return attend_fail(c->status, "%s", c->message);
+    if (!keep_states(d, &s)) return no_memory(d);
+    d->log_probabilities = logits->value;
+    d->weights = step.weights;
+    d->steps++;
+    return ATTEND_OK;
+}
+
+const real *attend_decoding_log_probabilities(const attend_decoding *d)
+{
+    return d->log_probabilities;
+}
+
+const real *attend_decoding_weights(const attend_decoding *d, int hypothesis, int head)
+{
+    const attend_var *w = d->weights;
+    if (!w || hypothesis < 0 || hypothesis >= d->hypotheses || head < 0 || head >= w->shape[1]) return NULL;
+    const size_t row = ((size_t)d->source_of[hypothesis] * (size_t)w->shape[1] + (size_t)head) * (size_t)w->shape[2] +
+                       (size_t)d->place[hypothesis];
+    return w->value + row * (size_t)w->shape[3];
+}

@@ -1,0 +1,73 @@
+/* encoder.c: recurrent layers over the source, in one direction or both; the states of both directions side by side.
+ *     h_i = [f(x_i, h_{i-1}) ; f'(x_i, h_{i+1})]     s_0 = tanh(W [h_m ; h_1] + b), for each layer */
+#include "model/model.h"
+
+attend_cell attend_model_cell(attend_ctx *c, const attend_model *m, const model_cell *p)
+{
+    return (attend_cell){ .kind = m->config.cell,
+                          .activation = m->config.activation,
+                          .w = attend_use(c, p->w),
+                          .u = attend_use(c, p->u),
+                          .bw = attend_use(c, p->bw),
+                          .bu = attend_use(c, p->bu) };
+}
+
+attend_var *attend_model_dropout(attend_ctx *c, const attend_model *m, attend_var *x, const attend_ragged *sentences)
+{
+    if (m->config.dropout == 0) return x;
+    return m->config.dropout_along_time ? attend_dropout_shared(c, x, sentences, m->config.dropout)
+                                        : attend_dropout(c, x, m->config.dropout);
+}
+
+attend_var *attend_model_embed(attend_ctx *c, const attend_model *m, attend_param *table, const int *words,
+                               const attend_ragged *sentences)
+{
+    attend_var *x = attend_gather(c, attend_use(c, table), words, attend_ragged_rows(sentences));
+    return attend_model_dropout(c, m, x, sentences);
+}
+
+/* One layer; *last: the states after the last word, and after the first going backward, side by side. */
+static attend_var *layer(attend_ctx *c, const attend_model *m, const model_cell *cells, attend_var *x,
+                         const attend_ragged *sentences, attend_state *last)
+{
+    const int directions = m->config.bidirectional ? 2 : 1;
+    attend_var *h[2], *ends[2], *memories[2];
+    for (int way = 0; way < directions; way++) {
+        const attend_cell cell = attend_model_cell(c, m, &cells[way]);
+        attend_state state = { NULL, NULL };
+        h[way] = attend_cell_sequence(c, &cell, x, sentences, way == 1, &state);
+        ends[way] = state.h;
+        memories[way] = state.c;
+    }
+    const bool lstm = m->config.cell == ATTEND_CELL_LSTM;
+    *last = (attend_state){ ends[0], lstm ? memories[0] : NULL };
+    if (directions == 1) return h[0];
+    last->h = attend_concat(c, ends, 2);
+    if (lstm) last->c = attend_concat(c, memories, 2);
+    return attend_concat(c, h, 2);
+}
+
+static attend_state start_of(attend_ctx *c, const attend_model *m, int i, attend_state last)
+{
+    if (m->config.start == ATTEND_START_COPY) return last;
+    attend_state s = { .h = attend_tanh(c, attend_linear(c, last.h, attend_use(c, m->start_w[i][0]),
+                                                         attend_use(c, m->start_b[i][0]))) };
+    if (last.c) s.c = attend_linear(c, last.c, attend_use(c, m->start_w[i][1]), attend_use(c, m->start_b[i][1]));
+    return s;
+}
+
+bool attend_model_encode(attend_ctx *c, const attend_model *m, const int *words, const attend_ragged *sentences,
+                         encoded *out)
+{
+    attend_var *x = attend_model_embed(c, m, m->source_table, words, sentences);
+    *out = (encoded){ 0 };
+    for (int i = 0; i < m->config.layers && x; i++) {
+        attend_state last;
+        if (i > 0) x = attend_model_dropout(c, m, x, sentences);
+        x = layer(c, m, m->encoder[i], x, sentences, &last);
+        out->start[i] = start_of(c, m, i, last);
+    }
+    if (m->memory_w) x = attend_linear(c, x, attend_use(c, m->memory_w), attend_use(c, m->memory_b));
+    if (m->config.attention) out->memory = x;
+    return attend_ctx_status(c) == ATTEND_OK;
+}

@@ -1,0 +1,121 @@
+/* model.h: the inside of an encoder-decoder: its parameters, and the parts that loss, scoring and decoding share.
+ *
+ *     build.c     which parameters a configuration has, and their first values
+ *     encoder.c   words -> memory (what attention looks at) and the decoder's first states
+ *     decoder.c   words, memory and states -> readout
+ *     loss.c      teacher forcing over pairs;  score.c;  decoding.c  step by step */
+#ifndef ATTEND_MODEL_MODEL_H
+#define ATTEND_MODEL_MODEL_H
+
+#include "core/tape.h"
+#include <attend/model.h>
+
+typedef struct model_cell {
+    attend_param *w, *u, *bw, *bu;
+} model_cell;
+
+struct attend_model {
+    attend_config config; /* checked */
+    attend_params *params;
+    attend_param *source_table, *target_table;          /* (V, E) */
+    model_cell encoder[ATTEND_MAX_LAYERS][2];           /* [1]: backward */
+    attend_param *memory_w, *memory_b;                  /* the encoder's states to the decoder's width; NULL: as they are */
+    attend_param *start_w[ATTEND_MAX_LAYERS][2], *start_b[ATTEND_MAX_LAYERS][2]; /* of h, and of the LSTM's c */
+    model_cell decoder[ATTEND_MAX_LAYERS];              /* w: of the word, or of the layer below */
+    attend_param *second_w;                             /* (G H, ..) of the context, or of what is fed back; NULL: neither */
+    attend_param *score[ATTEND_SCORE_PARAMETERS];
+    attend_param *position_w, *position_v;              /* of local-p */
+    attend_param *readout_w, *readout_b;                /* NULL: the state itself */
+    attend_param *output_w, *output_b;                  /* (V, readout) */
+    int memory_width, context_width, readout_width;
+};
+
+/* Adds every parameter of m->config to m->params and sets the pointers; `values` gives each its memory, or is NULL: zeros of its own. */
+typedef int (*model_values)(void *user, const char *name, int rank, const int *shape, real **value);
+int attend_model_build(attend_model *m, model_values values, void *user);
+
+static inline bool model_bahdanau(const attend_model *m)
+{
+    return m->config.attention && m->config.context == ATTEND_CONTEXT_BEFORE;
+}
+
+static inline bool model_luong(const attend_model *m)
+{
+    return m->config.attention && m->config.context == ATTEND_CONTEXT_AFTER;
+}
+
+/* Whether a step of the decoder needs what the attention of the step before made. */
+static inline bool model_feedback(const attend_model *m)
+{
+    return model_bahdanau(m) || m->config.input_feeding || (m->config.attention && m->config.attention->wants_previous);
+}
+
+/* ---- encoder ---- */
+
+typedef struct encoded {
+    attend_var *memory; /* (N, memory_width); NULL without attention */
+    attend_state start[ATTEND_MAX_LAYERS];
+} encoded;
+
+/* The words of some sentences; false: the context failed. */
+bool attend_model_encode(attend_ctx *c, const attend_model *m, const int *words, const attend_ragged *sentences,
+                         encoded *out);
+
+/* Rows of words by id, with dropout. */
+attend_var *attend_model_embed(attend_ctx *c, const attend_model *m, attend_param *table, const int *words,
+                               const attend_ragged *sentences);
+/* Dropout on rows, a mask a word or a sentence as the configuration says. */
+attend_var *attend_model_dropout(attend_ctx *c, const attend_model *m, attend_var *x, const attend_ragged *sentences);
+attend_cell attend_model_cell(attend_ctx *c, const attend_model *m, const model_cell *p);
+
+/* ---- decoder ---- */
+
+/* A decoder in a context: its parameters as variables, and what it looks at. */
+typedef struct decoder {
+    const attend_model *m;
+    attend_cell cells[ATTEND_MAX_LAYERS];
+    attend_cell first; /* cells[0] without its w: given W x + bw */
+    attend_var *second_w, *position_w, *position_v, *readout_w, *readout_b, *output_w, *output_b;
+    const attend_source *source;  /* NULL without attention */
+    attend_var *masks[ATTEND_MAX_LAYERS]; /* dropout along time between layers that step: (B, H), or NULL */
+} decoder;
+
+/* What goes from step to step; rows are hypotheses, or the sentences that are still running. */
+typedef struct decoder_state {
+    attend_state layers[ATTEND_MAX_LAYERS];
+    attend_var *feed;     /* (n, readout_width), with input feeding */
+    attend_var *previous; /* (B, 1, Tq, Tk), where the score wants it */
+} decoder_state;
+
+/* One step of what cannot run over whole sentences. */
+typedef struct decoder_step {
+    const attend_ragged *rows; /* the queries of each source */
+    int position;              /* of the first query in the target, and .. */
+    bool one_position;         /* .. of all the others too */
+    const double *advantage;   /* see attend_attention_inputs */
+    bool want_weights;
+    const int *running;        /* with dropout along time: the sentence of each row; NULL: row i is sentence i */
+    attend_var *context, *weights; /* out */
+} decoder_step;
+
+bool attend_decoder_new(attend_ctx *c, const attend_model *m, const encoded *e, const attend_ragged *sources,
+                        decoder *d);
+/* W y + bw of the first layer, for rows of embedded words. */
+attend_var *attend_decoder_input(attend_ctx *c, const decoder *d, attend_var *words);
+/* The part with feedback: with context before, the first layer, which it returns; with context after, all layers and the readout. */
+attend_var *attend_decoder_recur(attend_ctx *c, const decoder *d, attend_var *input, decoder_state *s,
+                                 decoder_step *step);
+/* Layers [first, layers) over whole sentences (or single steps). */
+attend_var *attend_decoder_layers(attend_ctx *c, const decoder *d, int first, attend_var *x,
+                                  const attend_ragged *sentences, attend_state *states);
+/* Attention over whole sentences, or single steps. */
+attend_var *attend_decoder_look(attend_ctx *c, const decoder *d, attend_var *query, decoder_state *s,
+                                decoder_step *step);
+/* tanh(W [..] + b) of what the configuration says; the state where there is none. words: embedded. */
+attend_var *attend_decoder_readout(attend_ctx *c, const decoder *d, attend_var *state, attend_var *context,
+                                   attend_var *words);
+/* Dropout, then the logits. */
+attend_var *attend_decoder_output(attend_ctx *c, const decoder *d, attend_var *readout,
+                                  const attend_ragged *sentences);
+
+#endif

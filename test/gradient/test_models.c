@@ -1,0 +1,85 @@
+/* Derivatives of whole models: every cell, score, place of the context, window and selection, and what else a configuration has,
+ * with guided alignment, on sentences that end at different steps. */
+#include "gradient/gradient.h"
+#include "support/tiny_pairs.h"
+
+static attend_var *loss(attend_ctx *c, void *user)
+{
+    const attend_pairs pairs = tiny_pairs();
+    attend_loss_options options = ATTEND_LOSS_OPTIONS_INIT;
+    options.scale = 0.25;
+    options.label_smoothing = 0.1;
+    options.guidance = 0.5;
+    return attend_model_loss(c, user, &pairs, &options);
+}
+
+static void check_from(const char *words, uint64_t seed)
+{
+    attend_config config;
+    attend_model *m = NULL;
+    if (tiny_config(&config, words) != ATTEND_OK || attend_model_new(&m, &config, 7) != ATTEND_OK)
+        fail_msg("%s: %s", words, attend_message());
+    for (int i = 0; i < attend_params_count(attend_model_params(m)); i++) /* biases are not 0, embeddings not tiny */
+        attend_param_fill_uniform(attend_params_at(attend_model_params(m), i), seed, 0.7);
+    assert_gradients(words, attend_model_params(m), loss, m);
+    attend_model_free(m);
+}
+
+static void check(const char *words)
+{
+    check_from(words, 3);
+}
+
+static void every_cell_score_and_place(void **state)
+{
+    (void)state;
+    static const char *const cells[] = { "simple", "gru", "gru-reset-before", "lstm" };
+    static const char *const places[] = { "context=before", "context=before readout=plain", "context=after readout=plain",
+                                          "context=after readout=plain input-feeding=yes" };
+    for (size_t i = 0; i < sizeof cells / sizeof *cells; i++)
+        for (const attend_score *const *s = attend_scores; *s; s++)
+            for (size_t j = 0; j < sizeof places / sizeof *places; j++) {
+                char words[256];
+                snprintf(words, sizeof words, "cell=%s attention=%s %s", cells[i], (*s)->name, places[j]);
+                check(words);
+            }
+}
+
+static void windows_and_selections(void **state)
+{
+    (void)state;
+    check("window=local-m");
+    check("window=local-p");
+    check("window=local-p attention=dot context=after readout=plain");
+    check("window=local-m attention=bilinear context=after readout=plain input-feeding=yes");
+    check("selection=sparsemax");
+    check("selection=entmax15 attention=dot context=after readout=plain");
+}
+
+static void the_rest(void **state)
+{
+    (void)state;
+    check("attention=none");
+    check_from("attention=none readout=plain cell=simple activation=relu bidirectional=no start=copy", 5);
+    check_from("cell=lstm activation=relu", 5); /* seeds that keep away from the kink of relu */
+    check("attention=none layers=2 cell=lstm start=copy bidirectional=no");
+    check("layers=3");
+    check("layers=2 cell=lstm context=after readout=plain input-feeding=yes");
+    check("layers=2 cell=lstm context=after readout=plain attention=dot");
+    check("bidirectional=no start=copy cell=lstm");
+    check("heads=2 attention=projected attention-width=6");
+    check("heads=2 attention=scaled-dot context=after readout=plain");
+    check("tie-embeddings=yes shared-vocab=yes source-vocab=7 target-vocab=7");
+    check("tie-embeddings=yes context=after readout=plain input-feeding=yes");
+    check("dropout=0.3");
+    check("dropout=0.3 dropout-along-time=yes layers=2");
+    check("dropout=0.3 dropout-along-time=yes layers=3 context=after readout=plain input-feeding=yes");
+    check("dropout=0.3 layers=2 context=after readout=plain input-feeding=yes");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(every_cell_score_and_place),
+                                        cmocka_unit_test(windows_and_selections), cmocka_unit_test(the_rest) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,337 @@
+/* Training, scoring and decoding are the same model: probabilities and weights agree, whatever the batch and the beam. And what a
+ * configuration may not be is refused with the reason. */
+#include <attend/attend.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "support/tiny_pairs.h"
+
+enum { MOST_WEIGHTS = 256, KEYS = 3 };
+
+static attend_model *model_of(const char *words)
+{
+    attend_config config;
+    attend_model *m = NULL;
+    if (tiny_config(&config, words) != ATTEND_OK || attend_model_new(&m, &config, 7) != ATTEND_OK)
+        fail_msg("%s: %s", words, attend_message());
+    for (int i = 0; i < attend_params_count(attend_model_params(m)); i++)
+        attend_param_fill_uniform(attend_params_at(attend_model_params(m), i), 3, 0.7);
+    return m;
+}
+
+static void close_to(const char *words, const char *what, double a, double b)
+{
+    if (!(fabs(a - b) <= 1e-5)) fail_msg("%s: %s: %.9g and %.9g", words, what, a, b);
+}
+
+/* All models worth telling apart, into `words`; false behind the last. */
+static bool every_model(int i, char *words, size_t size)
+{
+    static const char *const places[] = { "", "readout=plain cell=simple", "context=after readout=plain cell=lstm",
+                                          "context=after readout=plain input-feeding=yes layers=2" };
+    static const char *const rest[] = {
+        "attention=none", "attention=none readout=plain cell=lstm layers=3", "layers=3 cell=lstm",
+        "window=local-m", "window=local-p", "window=local-m context=after readout=plain",
+        "window=local-p context=after readout=plain attention=dot", "selection=sparsemax", "selection=entmax15",
+        "selection=hard", "selection=hard estimator=reinforce context=after readout=plain", "bidirectional=no start=copy",
+        "heads=2 attention=projected attention-width=6", "tie-embeddings=yes", "dropout=0.5", "cell=gru-reset-before"
+    };
+    int scores = 0;
+    while (attend_scores[scores]) scores++;
+    if (i < 4 * scores) {
+        snprintf(words, size, "attention=%s %s", attend_scores[i / 4]->name, places[i % 4]);
+        return true;
+    }
+    i -= 4 * scores;
+    if (i >= (int)(sizeof rest / sizeof *rest)) return false;
+    snprintf(words, size, "%s", rest[i]);
+    return true;
+}
+
+/* What scoring said of the tiny pairs. */
+typedef struct said {
+    double pair[TINY_PAIRS];
+    attend_real row[TINY_ROWS];
+    attend_real weights[MOST_WEIGHTS];
+} said;
+
+static void score(const char *words, const attend_model *m, const attend_pairs *pairs, said *s)
+{
+    attend_ctx *c = NULL;
+    assert_int_equal(attend_ctx_new(&c), ATTEND_OK);
+    assert_true(attend_pairs_weights(pairs, attend_model_config(m)) <= MOST_WEIGHTS);
+    if (attend_model_score(c, m, pairs, s->pair, s->row, s->weights) != ATTEND_OK)
+        fail_msg("%s: %s", words, attend_message());
+    attend_ctx_free(c);
+}
+
+/* Decodes all pairs together along their targets, with `beam` hypotheses each, of which only the last is the target: the others go
+ * astray, and before each step they change places. */
+static void decode(const char *words, const attend_model *m, const attend_pairs *pairs, int beam, const said *s)
+{
+    attend_ctx *c = NULL;
+    attend_decoding *d = NULL;
+    assert_int_equal(attend_ctx_new(&c), ATTEND_OK);
+    if (attend_decoding_new(&d, c, m, pairs->count, pairs->source, pairs->source_lengths) != ATTEND_OK)
+        fail_msg("%s: %s", words, attend_message());
+    const int vocabulary = attend_model_config(m)->target_vocab, heads = attend_model_config(m)->heads;
+    int true_one[TINY_PAIRS]; /* of the step before: where the target's hypothesis is */
+    for (int i = 0; i < pairs->count; i++) true_one[i] = i;
+    for (int t = 0; t < 6; t++) {
+        int counts[TINY_PAIRS] = { 0 }, parents[64], given[64], n = 0, next[TINY_PAIRS] = { 0 };
+        const int *target = pairs->target;
+        for (int b = 0; b < pairs->count; target += pairs->target_lengths[b++]) {
+            if (t > pairs->target_lengths[b]) continue;
+            counts[b] = t == 0 ? 1 : beam;
+            const int mine = t % counts[b];
+            next[b] = n + mine;
+            for (int j = 0; j < counts[b]; j++, n++) {
+                parents[n] = true_one[b];
+                given[n] = t == 0 ? ATTEND_BEGIN : target[t - 1];
+                if (j != mine) given[n] = 3 + (given[n] + j) % 3;
+            }
+        }
+        if (n == 0) break;
+        if (attend_decoding_step(d, counts, parents, given) != ATTEND_OK) fail_msg("%s: %s", words, attend_message());
+        const attend_real *log_p = attend_decoding_log_probabilities(d), *weights = s->weights;
+        target = pairs->target;
+        int row = 0;
+        for (int b = 0; b < pairs->count; target += pairs->target_lengths[b++]) {
+            const int rows = pairs->target_lengths[b] + 1, source = pairs->source_lengths[b];
+            if (counts[b]) {
+                const int word = t < rows - 1 ? target[t] : ATTEND_END;
+                close_to(words, "log p", (double)log_p[next[b] * vocabulary + word], (double)s->row[row + t]);
+                double sum = 0;
+                for (int v = 0; v < vocabulary; v++) sum += exp((double)log_p[next[b] * vocabulary + v]);
+                close_to(words, "sum of p", sum, 1);
+            }
+            for (int h = 0; counts[b] && attend_model_config(m)->attention && h < heads; h++) {
+                const attend_real *w = attend_decoding_weights(d, next[b], h);
+                for (int j = 0; j < source; j++)
+                    close_to(words, "weight", (double)w[j], (double)weights[(h * rows + t) * source + j]);
+            }
+            row += rows;
+            if (attend_model_config(m)->attention) weights += heads * rows * source;
+        }
+        memcpy(true_one, next, sizeof next);
+    }
+    attend_decoding_free(d);
+    attend_ctx_free(c);
+}
+
+static void decoding_agrees_with_scoring(void **state)
+{
+    (void)state;
+    const attend_pairs pairs = tiny_pairs();
+    char words[256];
+    for (int i = 0; every_model(i, words, sizeof words); i++) {
+        attend_model *m = model_of(words);
+        said s = { 0 };
+        score(words, m, &pairs, &s);
+        for (int b = 0, row = 0; b < pairs.count; b++) {
+            double sum = 0;
+            for (int t = 0; t <= pairs.target_lengths[b]; t++) sum += (double)s.row[row++];
+            close_to(words, "pair", sum, s.pair[b]);
+        }
+        decode(words, m, &pairs, 1, &s);
+        decode(words, m, &pairs, 3, &s);
+        attend_model_free(m);
+    }
+}
+
+static void a_pair_does_not_depend_on_its_batch(void **state)
+{
+    (void)state;
+    const attend_pairs pairs = tiny_pairs();
+    char words[256];
+    for (int i = 0; every_model(i, words, sizeof words); i++) {
+        attend_model *m = model_of(words);
+        said all = { 0 }, one = { 0 };
+        score(words, m, &pairs, &all);
+        for (int b = 0; b < pairs.count; b++) {
+            const attend_pairs part = attend_pairs_part(&pairs, b, 1);
+            score(words, m, &part, &one);
+            close_to(words, "alone", one.pair[0], all.pair[b]);
+        }
+        attend_model_free(m);
+    }
+}
+
+static void training_reports_what_scoring_says(void **state)
+{
+    (void)state;
+    const attend_pairs pairs = tiny_pairs();
+    char words[256];
+    for (int i = 0; every_model(i, words, sizeof words); i++) {
+        if (strstr(words, "hard") || strstr(words, "dropout")) continue; /* chance */
+        attend_model *m = model_of(words);
+        said s = { 0 };
+        score(words, m, &pairs, &s);
+        attend_grads *g = NULL;
+        attend_ctx *c = NULL;
+        assert_int_equal(attend_ctx_new(&c), ATTEND_OK);
+        assert_int_equal(attend_grads_new(&g, attend_model_params(m)), ATTEND_OK);
+        attend_ctx_set_grads(c, g);
+        attend_ctx_set_training(c, true);
+        attend_real nll[TINY_ROWS], weights[MOST_WEIGHTS] = { 0 };
+        attend_loss_options options = ATTEND_LOSS_OPTIONS_INIT;
+        options.nll = nll, options.weights = weights;
+        attend_var *loss = attend_model_loss(c, m, &pairs, &options);
+        if (attend_backward(c, loss) != ATTEND_OK) fail_msg("%s: %s", words, attend_message());
+        double sum = 0;
+        for (int r = 0; r < TINY_ROWS; r++) close_to(words, "nll", (double)nll[r], -(double)s.row[r]), sum += (double)nll[r];
+        close_to(words, "loss", sum / 12, (double)attend_value(loss)[0] / 12);
+        for (int j = 0; j < MOST_WEIGHTS; j++) close_to(words, "weights", (double)weights[j], (double)s.weights[j]);
+        attend_ctx_free(c);
+        attend_grads_free(g);
+        attend_model_free(m);
+    }
+}
+
+static void hard_attention_trains(void **state)
+{
+    (void)state;
+    static const char *const all[] = { "selection=hard", "selection=hard estimator=reinforce entropy-bonus=0.01",
+                                       "selection=hard estimator=reinforce context=after readout=plain input-feeding=yes" };
+    const attend_pairs pairs = tiny_pairs();
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        attend_model *m = model_of(all[i]);
+        attend_grads *g = NULL;
+        attend_ctx *c = NULL;
+        assert_int_equal(attend_ctx_new(&c), ATTEND_OK);
+        assert_int_equal(attend_grads_new(&g, attend_model_params(m)), ATTEND_OK);
+        attend_ctx_set_grads(c, g);
+        attend_ctx_set_training(c, true);
+        attend_loss_options options = ATTEND_LOSS_OPTIONS_INIT;
+        options.baseline = 1.5;
+        if (attend_backward(c, attend_model_loss(c, m, &pairs, &options)) != ATTEND_OK)
+            fail_msg("%s: %s", all[i], attend_message());
+        const attend_param *u = attend_params_find(attend_model_params(m), "attention.u");
+        double sum = 0;
+        for (size_t j = 0; j < attend_param_size(u); j++) sum += fabs((double)attend_grads_of(g, u)[j]);
+        assert_true(isfinite(sum) && sum > 1e-6); /* the score learns */
+        attend_ctx_free(c);
+        attend_grads_free(g);
+        attend_model_free(m);
+    }
+}
+
+/* ---- refusals ---- */
+
+static void nonsense_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *words, *says;
+    } cases[] = {
+        { "start=copy", "both directions" },
+        { "attention=none readout=plain input-feeding=yes", "choose an attention" },
+        { "input-feeding=yes", "context 'after'" },
+        { "context=after", "context 'before'" },
+        { "attention=none window=local-m", "needs an attention" },
+        { "window=local-p selection=hard", "choose one of the two" },
+        { "attention=location-sensitive heads=2 attention-width=4", "heads must be 1" },
+        { "shared-vocab=yes", "one vocabulary" },
+        { "tie-embeddings=yes readout=plain", "hidden and embedding" },
+        { "heads=3", "3 heads" },
+        { "heads=2", "attention-width" },
+        { "cell=gruu", "did you mean 'gru'" },
+        { "attention=aditive", "did you mean 'additive'" },
+        { "atention=dot", "did you mean 'attention'" },
+        { "layers=9", "1..8" },
+        { "layers=1.5", "1..8" },
+        { "hidden=many", "1..16384" },
+        { "dropout=1", "0..0.999" },
+        { "dropout=nan", "0..0.999" },
+        { "bidirectional=maybe", "yes|no" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        attend_config config;
+        attend_model *m = NULL;
+        int status = tiny_config(&config, cases[i].words);
+        if (status == ATTEND_OK) status = attend_model_new(&m, &config, 1);
+        if (status != ATTEND_BAD_USAGE || m || !strstr(attend_message(), cases[i].says))
+            fail_msg("%s: status %d, '%s'", cases[i].words, status, attend_message());
+    }
+}
+
+static void wrong_words_and_links_are_refused(void **state)
+{
+    (void)state;
+    attend_model *m = model_of("");
+    attend_ctx *c = NULL;
+    assert_int_equal(attend_ctx_new(&c), ATTEND_OK);
+    const int zero[] = { 0 }, one[] = { 1 }, high[] = { TINY_TARGET }, low[] = { -1 }, fine[] = { 3 };
+    const attend_link link = { 0, 1, 0 };
+    const attend_pairs cases[] = {
+        { .count = 0 },
+        { .count = 1, .source = low, .source_lengths = one, .target = fine, .target_lengths = one },
+        { .count = 1, .source = fine, .source_lengths = one, .target = high, .target_lengths = one },
+        { .count = 1, .source = fine, .source_lengths = one, .target = low, .target_lengths = one },
+        { .count = 1, .source = fine, .source_lengths = low, .target = fine, .target_lengths = one },
+        { .count = 1, .source = fine, .source_lengths = one, .target = fine, .target_lengths = one, .links = &link, .link_count = 1 },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        attend_ctx_reset(c);
+        attend_loss_options options = ATTEND_LOSS_OPTIONS_INIT;
+        options.guidance = 1;
+        assert_null(attend_model_loss(c, m, &cases[i], &options));
+        assert_int_not_equal(attend_ctx_status(c), ATTEND_OK);
+    }
+    /* an empty source is not an error: attention sees nothing */
+    const attend_pairs empty = { .count = 1, .source = fine, .source_lengths = zero, .target = fine, .target_lengths = one };
+    double p;
+    assert_int_equal(attend_model_score(c, m, &empty, &p, NULL, NULL), ATTEND_OK);
+    assert_true(isfinite(p) && p < 0);
+
+    attend_decoding *d = NULL;
+    assert_int_equal(attend_decoding_new(&d, c, m, 1, fine, one), ATTEND_OK);
+    assert_int_equal(attend_decoding_step(d, one, one, fine), ATTEND_BAD_USAGE);  /* no such parent */
+    assert_int_equal(attend_decoding_step(d, one, zero, high), ATTEND_BAD_USAGE); /* no such word */
+    assert_int_equal(attend_decoding_step(d, zero, zero, fine), ATTEND_BAD_USAGE);
+    assert_int_equal(attend_decoding_step(d, one, zero, one), ATTEND_OK); /* and goes on */
+    assert_null(attend_decoding_weights(d, 1, 0));
+    attend_decoding_free(d);
+    attend_ctx_free(c);
+    attend_model_free(m);
+}
+
+static void fields_read_what_they_write(void **state)
+{
+    (void)state;
+    attend_config a, b;
+    assert_int_equal(tiny_config(&a, "cell=lstm attention=none readout=plain dropout=0.1 bidirectional=no"), ATTEND_OK);
+    assert_int_equal(tiny_config(&b, ""), ATTEND_OK);
+    for (int i = 0; attend_config_field_at(i); i++) {
+        const char *name = attend_config_field_at(i)->name;
+        char text[64], again[64];
+        assert_int_equal(attend_config_get(&a, name, text, sizeof text), ATTEND_OK);
+        assert_int_equal(attend_config_set(&b, name, text), ATTEND_OK);
+        assert_int_equal(attend_config_get(&b, name, again, sizeof again), ATTEND_OK);
+        assert_string_equal(text, again);
+        assert_int_equal(attend_config_get(&a, name, text, 1), ATTEND_BAD_USAGE);
+    }
+    assert_true(b.cell == ATTEND_CELL_LSTM && !b.attention && !b.bidirectional && fabs(b.dropout - 0.1) < 1e-15);
+    assert_int_equal(sizeof(attend_cell_kind), sizeof(int)); /* config.c writes enums as ints */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(decoding_agrees_with_scoring),
+        cmocka_unit_test(a_pair_does_not_depend_on_its_batch),
+        cmocka_unit_test(training_reports_what_scoring_says),
+        cmocka_unit_test(hard_attention_trains),
+        cmocka_unit_test(nonsense_is_refused),
+        cmocka_unit_test(wrong_words_and_links_are_refused),
+        cmocka_unit_test(fields_read_what_they_write),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
