@@ -151,11 +151,8 @@ static void print_json(const bench *b)
 static const struct {
     const char *name;
     void (*run)(bench *b);
-} groups[] = { { "elementary", bench_elementary },
-               { "products", bench_products },
-               { "cells", bench_cells },
-               { "training", bench_training },
-               { "attention", bench_attention } };
+} groups[] = { { "elementary", bench_elementary }, { "products", bench_products },   { "cells", bench_cells },
+               { "training", bench_training },     { "attention", bench_attention }, { "models", bench_models } };
 enum { GROUPS = sizeof groups / sizeof *groups };
 
 static int usage(FILE *to)

@@ -59,6 +59,7 @@ void bench_products(bench *b);
 void bench_cells(bench *b);
 void bench_training(bench *b);
 void bench_attention(bench *b);
+void bench_models(bench *b);
 
 /* Numbers in [-1, 1], 64-byte aligned; the program ends if there is no memory. */
 float *bench_numbers(size_t n);

@@ -22,7 +22,7 @@ static void become_peer(const char *python)
     setenv("OMP_PROC_BIND", "true", 1);
     setenv("OMP_PLACES", "cores", 1);
     setenv("GLIBC_TUNABLES", "glibc.malloc.mmap_threshold=4294967295:glibc.malloc.trim_threshold=4294967295", 1);
-    execlp(python, python, BENCH_PEERS "/torch_peer.py", (char *)NULL);
+    execlp(python, python, "-B", BENCH_PEERS "/torch_peer.py", (char *)NULL);
     _exit(127);
 }
 

@@ -3,8 +3,12 @@ time in seconds of a few runs (0: it failed, out of memory say). bench/peer.c st
 
 Tasks:  gru | lstm
         additive B Tq Tk D whole|alone     forward and backward, with the projections or without; the best of four forms
-        dot T full|causal forward|both     scaled_dot_product_attention, B 8, H 8, d 64"""
+        dot T full|causal forward|both     scaled_dot_product_attention, B 8, H 8, d 64
+        train NAME [FILE]                  see torch_models.py; with FILE, the time of all its batches together
+        memory NAME                        not seconds but MiB: the peak of a training step, in a process of its own"""
 import gc
+import os
+import subprocess
 import sys
 import time
 
@@ -12,6 +16,8 @@ try:
     import torch
     import torch.nn.functional as F
     from torch.utils.checkpoint import checkpoint
+
+    import torch_models
 except ImportError:
     sys.exit(1)
 
@@ -98,7 +104,14 @@ MAKERS = {
     "lstm": lambda: layer(torch.nn.LSTM),
     "additive": additive,
     "dot": dot,
+    "train": torch_models.train,
 }
+
+
+def memory(name):
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "torch_models.py")
+    return float(subprocess.run([sys.executable, "-B", script, name], capture_output=True, text=True).stdout or 0)
+
 
 
 def best(run, seconds):
@@ -122,6 +135,11 @@ for line in sys.stdin:
     words = line.split()
     answer = 0
     try:
+        if words[0] == "memory":
+            made.clear()
+            gc.collect()
+            print(memory(words[1]), flush=True)
+            continue
         if line not in made:
             made.clear()  # one task's arrays at a time
             gc.collect()

@@ -46,9 +46,9 @@ typedef struct attend_config {
     attend_context_place context;
     bool input_feeding; /* the last tanh(Wc [c; s]) enters the next step: Luong et al. 2015 */
     attend_readout readout;
-    int heads;           /* of the attention; 0: 1 */
-    int attention_width; /* inner width of additive and projected scores; 0: hidden */
-    int longest;         /* location: source words at most */
+    int heads;                /* of the attention; 0: 1 */
+    int attention_width;      /* inner width of additive and projected scores; 0: hidden */
+    int longest;              /* location: source words at most */
     int filters, filter_size; /* location-sensitive */
     attend_window window;
     int window_size;
@@ -56,10 +56,10 @@ typedef struct attend_config {
     attend_estimator estimator;
     double temperature, entropy_bonus; /* of hard attention */
 
-    double dropout;          /* on embeddings, between layers and before the output */
-    bool dropout_along_time; /* one mask a sentence instead of one a word: Gal, Ghahramani 2016 */
-    bool tie_embeddings;     /* the output matrix is the target's embedding table */
-    bool shared_vocab;       /* one vocabulary and one embedding table for both sides */
+    double dropout;                 /* on embeddings, between layers and before the output */
+    bool dropout_along_time;        /* one mask a sentence instead of one a word: Gal, Ghahramani 2016 */
+    bool tie_embeddings;            /* the output matrix is the target's embedding table */
+    bool shared_vocab;              /* one vocabulary and one embedding table for both sides */
     int source_vocab, target_vocab; /* words, the special ones included */
 } attend_config;
 

@@ -57,10 +57,10 @@ size_t attend_pairs_weights(const attend_pairs *pairs, const attend_config *conf
 typedef struct attend_loss_options {
     double scale;           /* of everything; 1 / words of the batch, say */
     double label_smoothing; /* see attend_cross_entropy */
-    double guidance;        /* times sum over linked words of -log(weight on the link): guided alignment (Chen et al. 2016) */
-    double baseline;        /* REINFORCE: what a pair's loss, for each of its rows, is expected to be */
-    attend_real *nll;       /* out, if not NULL: -log p of each row, attend_pairs_rows of them */
-    attend_real *weights;   /* out, if not NULL: attend_pairs_weights numbers */
+    double guidance;  /* times sum over linked words of -log(weight on the link): guided alignment (Chen et al. 2016) */
+    double baseline;  /* REINFORCE: what a pair's loss, for each of its rows, is expected to be */
+    attend_real *nll; /* out, if not NULL: -log p of each row, attend_pairs_rows of them */
+    attend_real *weights; /* out, if not NULL: attend_pairs_weights numbers */
 } attend_loss_options;
 
 #define ATTEND_LOSS_OPTIONS_INIT                                                                                       \

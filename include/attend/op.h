@@ -40,6 +40,8 @@ attend_var *attend_gather(attend_ctx *c, attend_var *table, const int *ids, int 
 attend_var *attend_concat(attend_ctx *c, attend_var *const *parts, int count);
 /* The parts below one another along the first axis: (N1, D), (N2, D), ... -> (N1 + N2 + ..., D) */
 attend_var *attend_stack(attend_ctx *c, attend_var *const *parts, int count);
+/* The same with row i of all the parts, counted through, as row places[i] of the result: a permutation, copied. */
+attend_var *attend_stack_at(attend_ctx *c, attend_var *const *parts, int count, const int *places);
 /* Columns [first, first + count) of (N, D) -> (N, count) */
 attend_var *attend_slice(attend_ctx *c, attend_var *a, int first, int count);
 /* The same numbers under another shape. */
@@ -90,10 +92,12 @@ typedef enum attend_activation { ATTEND_TANH, ATTEND_RELU } attend_activation;
 typedef struct attend_cell {
     attend_cell_kind kind;
     attend_activation activation; /* f above; the gates stay sigmoid */
-    attend_var *w;                /* (G H, Din); NULL: x is W x + bw already, (.., G H) */
+    attend_var *w;                /* (G H, Din) */
     attend_var *u;                /* (G H, H) */
     attend_var *bw;               /* (G H) or NULL */
     attend_var *bu;               /* (G H) or NULL */
+    attend_var *base;             /* (M, G H) or NULL: added to W x, bw then being NULL; row i of x takes row .. */
+    const int *base_rows;         /* .. base_rows[i] of it (copied); NULL: row i */
 } attend_cell;
 
 /* What a cell carries from step to step. */

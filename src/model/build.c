@@ -141,8 +141,7 @@ int attend_model_build(attend_model *m, model_values values, void *user)
     builder b = { .m = m, .values = values, .user = user };
     const attend_config *c = &m->config;
     m->source_table = matrix(&b, c->shared_vocab ? "embedding" : "source.embedding", c->source_vocab, c->embedding);
-    m->target_table =
-        c->shared_vocab ? m->source_table : matrix(&b, "target.embedding", c->target_vocab, c->embedding);
+    m->target_table = c->shared_vocab ? m->source_table : matrix(&b, "target.embedding", c->target_vocab, c->embedding);
     encoder(&b);
     attention(&b);
     decoder_of(&b);

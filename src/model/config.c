@@ -30,13 +30,21 @@ static const char *const estimators[] = { "straight-through", "reinforce", NULL 
 
 #define AT(member) offsetof(attend_config, member)
 #define NUMBER(name, member, least, most, text, help)                                                                  \
-    { { name, text, help }, WHOLE, AT(member), least, most, NULL }
+    {                                                                                                                  \
+        { name, text, help }, WHOLE, AT(member), least, most, NULL                                                     \
+    }
 #define WORDS(name, member, list, text, help)                                                                          \
-    { { name, text, help }, WORD, AT(member), 0, 0, list }
+    {                                                                                                                  \
+        { name, text, help }, WORD, AT(member), 0, 0, list                                                             \
+    }
 #define SWITCH(name, member, help)                                                                                     \
-    { { name, "yes|no", help }, YES_NO, AT(member), 0, 0, NULL }
+    {                                                                                                                  \
+        { name, "yes|no", help }, YES_NO, AT(member), 0, 0, NULL                                                       \
+    }
 #define FRACTION(name, member, least, most, text, help)                                                                \
-    { { name, text, help }, REAL, AT(member), least, most, NULL }
+    {                                                                                                                  \
+        { name, text, help }, REAL, AT(member), least, most, NULL                                                      \
+    }
 
 /* Bounds keep every product of sizes that a model computes far below what an int holds. */
 enum { WIDEST = 16384, MOST_WORDS = 10000000 };
@@ -56,11 +64,13 @@ static const field fields[] = {
       0,
       0,
       NULL },
-    WORDS("context", context, places, "before|after", "the context enters before the step (Bahdanau) or after it (Luong)"),
+    WORDS("context", context, places, "before|after",
+          "the context enters before the step (Bahdanau) or after it (Luong)"),
     SWITCH("input-feeding", input_feeding, "with context after: what was predicted from enters the next step"),
     WORDS("readout", readout, readouts, "plain|deep", "predict from the state, or from state, context and last word"),
     NUMBER("heads", heads, 0, 256, "1..256", "of the attention"),
-    NUMBER("attention-width", attention_width, 0, WIDEST, "1..16384", "inside additive and projected attention; 0: hidden"),
+    NUMBER("attention-width", attention_width, 0, WIDEST, "1..16384",
+           "inside additive and projected attention; 0: hidden"),
     NUMBER("longest", longest, 1, 1 << 16, "1..65536", "location attention: source words at most"),
     NUMBER("filters", filters, 1, 1024, "1..1024", "location-sensitive attention: filters over the last weights"),
     NUMBER("filter-size", filter_size, 1, 1024, "1..1024", "and how many weights each sees"),
@@ -240,18 +250,21 @@ static const char *nonsense(const attend_config *c)
 {
     const bool attention = c->attention != NULL, local = c->window != ATTEND_WINDOW_GLOBAL;
     if (c->start == ATTEND_START_COPY && c->bidirectional)
-        return "start 'copy' takes the encoder's last state as it is, but an encoder in both directions has two: choose "
+        return "start 'copy' takes the encoder's last state as it is, but an encoder in both directions has two: "
+               "choose "
                "'map', or bidirectional 'no'";
     if (!attention && c->input_feeding)
         return "input-feeding feeds what attention made back into the decoder: choose an attention, or leave it out";
     if (attention && c->input_feeding && c->context != ATTEND_CONTEXT_AFTER)
-        return "input-feeding belongs to context 'after' (Luong); with 'before' the context enters the next step anyway";
+        return "input-feeding belongs to context 'after' (Luong); with 'before' the context enters the next step "
+               "anyway";
     if (attention && c->context == ATTEND_CONTEXT_AFTER && c->readout == ATTEND_READOUT_DEEP)
         return "readout 'deep' belongs to context 'before' (Bahdanau); with 'after', tanh(Wc [c; s]) is the readout";
     if (!attention && (local || c->selection != ATTEND_SELECT_SOFT))
         return "a window or a selection needs an attention";
     if (local && c->window == ATTEND_WINDOW_LOCAL_P && c->selection == ATTEND_SELECT_HARD)
-        return "selection 'hard' takes one word, and the bell of window 'local-p' would scale it: choose one of the two";
+        return "selection 'hard' takes one word, and the bell of window 'local-p' would scale it: choose one of the "
+               "two";
     if (attention && c->attention->wants_previous && c->heads > 1)
         return "this attention looks at the last weights of one head: heads must be 1";
     if (c->shared_vocab && c->source_vocab != c->target_vocab)

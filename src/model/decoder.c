@@ -13,8 +13,6 @@ bool attend_decoder_new(attend_ctx *c, const attend_model *m, const encoded *e, 
     const attend_config *o = &m->config;
     *d = (decoder){ .m = m };
     for (int i = 0; i < o->layers; i++) d->cells[i] = attend_model_cell(c, m, &m->decoder[i]);
-    d->first = d->cells[0];
-    d->first.w = d->first.bw = NULL;
     if (m->second_w) d->second_w = attend_use(c, m->second_w);
     if (m->readout_w) d->readout_w = attend_use(c, m->readout_w), d->readout_b = attend_use(c, m->readout_b);
     d->output_w = attend_use(c, m->output_w);
@@ -47,7 +45,7 @@ bool attend_decoder_new(attend_ctx *c, const attend_model *m, const encoded *e, 
 
 attend_var *attend_decoder_input(attend_ctx *c, const decoder *d, attend_var *words)
 {
-    return attend_linear(c, words, d->cells[0].w, d->cells[0].bw);
+    return d->second_w ? attend_linear(c, words, d->cells[0].w, d->cells[0].bw) : words;
 }
 
 attend_var *attend_decoder_look(attend_ctx *c, const decoder *d, attend_var *query, decoder_state *s,
@@ -77,11 +75,26 @@ attend_var *attend_decoder_layers(attend_ctx *c, const decoder *d, int first, at
     return x;
 }
 
-/* All layers, one step: dropout along time is the same mask in every step. */
-static attend_var *step_layers(attend_ctx *c, const decoder *d, attend_var *x, decoder_state *s,
+/* The first layer, one step: W y + bw is in the input, to which `second`, the context or what is fed back, brings its share. */
+static attend_var *first_layer(attend_ctx *c, const decoder *d, attend_var *input, const int *rows, attend_var *second,
+                               attend_state *state)
+{
+    attend_cell cell = d->cells[0];
+    if (!second) {
+        attend_var *x = rows ? attend_gather(c, input, rows, attend_dim(state->h, 0)) : input;
+        return attend_cell_step(c, &cell, x, state);
+    }
+    cell.w = d->second_w;
+    cell.bw = NULL;
+    cell.base = input;
+    cell.base_rows = rows;
+    return attend_cell_step(c, &cell, second, state);
+}
+
+/* The other layers, one step: dropout along time is the same mask in every step. */
+static attend_var *step_layers(attend_ctx *c, const decoder *d, attend_var *h, decoder_state *s,
                                const decoder_step *step)
 {
-    attend_var *h = attend_cell_step(c, &d->first, x, &s->layers[0]);
     for (int i = 1; i < d->m->config.layers; i++) {
         attend_var *mask = d->masks[i];
         if (mask && step->running) mask = attend_gather(c, mask, step->running, attend_dim(h, 0));
@@ -94,16 +107,14 @@ static attend_var *step_layers(attend_ctx *c, const decoder *d, attend_var *x, d
     return h;
 }
 
-attend_var *attend_decoder_recur(attend_ctx *c, const decoder *d, attend_var *input, decoder_state *s,
+attend_var *attend_decoder_recur(attend_ctx *c, const decoder *d, attend_var *input, const int *rows, decoder_state *s,
                                  decoder_step *step)
 {
     if (model_bahdanau(d->m)) {
         attend_var *context = attend_decoder_look(c, d, s->layers[0].h, s, step);
-        attend_var *x = attend_add(c, input, attend_linear(c, context, d->second_w, NULL));
-        return attend_cell_step(c, &d->first, x, &s->layers[0]);
+        return context ? first_layer(c, d, input, rows, context, &s->layers[0]) : NULL;
     }
-    attend_var *x = s->feed ? attend_add(c, input, attend_linear(c, s->feed, d->second_w, NULL)) : input;
-    attend_var *h = step_layers(c, d, x, s, step);
+    attend_var *h = step_layers(c, d, first_layer(c, d, input, rows, s->feed, &s->layers[0]), s, step);
     attend_var *readout = attend_decoder_readout(c, d, h, attend_decoder_look(c, d, h, s, step), NULL);
     if (s->feed) s->feed = readout;
     return readout;

@@ -151,9 +151,10 @@ static int take_hypotheses(attend_decoding *d, const int *counts, const int *par
     for (int b = 0, i = 0; b < d->count; b++)
         for (int j = 0; j < counts[b]; j++, i++) {
             if (parents[i] < 0 || parents[i] >= d->hypotheses || d->source_of[parents[i]] != b) {
-                attend_fail(ATTEND_BAD_USAGE,
-                            "attend_decoding_step: hypothesis %d of source %d cannot go on from %d, which is none of its",
-                            i, b, parents[i]);
+                attend_fail(
+                    ATTEND_BAD_USAGE,
+                    "attend_decoding_step: hypothesis %d of source %d cannot go on from %d, which is none of its", i, b,
+                    parents[i]);
                 return -1;
             }
             if (words[i] < 0 || words[i] >= d->m->config.target_vocab) {
@@ -232,10 +233,10 @@ static attend_var *run(attend_decoding *d, attend_var *words, const attend_ragge
 {
     attend_ctx *c = d->c;
     const decoder *x = &d->d;
-    if (model_luong(d->m)) return attend_decoder_recur(c, x, attend_decoder_input(c, x, words), s, step);
+    if (model_luong(d->m)) return attend_decoder_recur(c, x, attend_decoder_input(c, x, words), NULL, s, step);
     attend_var *h;
     if (model_bahdanau(d->m)) {
-        h = attend_decoder_recur(c, x, attend_decoder_input(c, x, words), s, step);
+        h = attend_decoder_recur(c, x, attend_decoder_input(c, x, words), NULL, s, step);
         h = attend_decoder_layers(c, x, 1, h, singles, s->layers);
     } else {
         h = attend_decoder_layers(c, x, 0, words, singles, s->layers);

@@ -63,7 +63,8 @@ static int source_length(const forcing *f, int b)
 static void report_weights(const forcing *f, const attend_var *weights, int first)
 {
     if (!f->options->weights || !weights) return;
-    const size_t heads = (size_t)weights->shape[1], queries = (size_t)weights->shape[2], keys = (size_t)weights->shape[3];
+    const size_t heads = (size_t)weights->shape[1], queries = (size_t)weights->shape[2],
+                 keys = (size_t)weights->shape[3];
     real *to = f->options->weights;
     for (int b = 0; b < f->pairs->count; b++) {
         const size_t m = (size_t)source_length(f, b);
@@ -173,12 +174,6 @@ static void keep_states(attend_ctx *c, const attend_model *m, const running *r, 
     if (s->feed) s->feed = attend_gather(c, s->feed, r->kept, r->count);
 }
 
-/* Rows of all steps, one step after another, in the order of the targets. */
-static attend_var *in_order(const forcing *f, attend_var *const *steps, int count, const int *order)
-{
-    return attend_gather(f->c, attend_stack(f->c, steps, count), order, attend_ragged_rows(f->targets));
-}
-
 /* The steps; *contexts, if not NULL, receives what they looked at. */
 static attend_var *run_steps(forcing *f, attend_var **contexts)
 {
@@ -187,32 +182,31 @@ static attend_var *run_steps(forcing *f, attend_var **contexts)
     for (int b = 0; b < f->pairs->count; b++)
         if (attend_ragged_length(f->targets, b) > steps) steps = attend_ragged_length(f->targets, b);
     attend_var **outs = attend_take(c, 2 * (size_t)steps, sizeof *outs), **looks = outs ? outs + steps : NULL;
-    int *order = attend_take(c, (size_t)attend_ragged_rows(f->targets), sizeof *order);
+    int *places = attend_take(c, (size_t)attend_ragged_rows(f->targets), sizeof *places); /* of rows, step after step */
     running r;
-    if (!outs || !order || !running_new(f, &r)) return NULL;
+    if (!outs || !places || !running_new(f, &r)) return NULL;
 
     decoder_state s = { .feed = NULL };
     memcpy(s.layers, f->e.start, sizeof s.layers);
-    if (f->m->config.input_feeding)
-        s.feed = attend_constant(c, 2, (const int[]){ r.count, f->m->readout_width }, NULL);
+    if (f->m->config.input_feeding) s.feed = attend_constant(c, 2, (const int[]){ r.count, f->m->readout_width }, NULL);
     attend_var *input = attend_decoder_input(c, &f->d, f->words);
     for (int t = 0, row = 0; t < steps; t++) {
         bool fewer;
         if (!running_next(f, &r, t, &fewer)) return NULL;
         if (fewer) keep_states(c, f->m, &r, &s);
-        for (int i = 0; i < r.count; i++) order[r.rows[i]] = row++;
+        for (int i = 0; i < r.count; i++) places[row++] = r.rows[i];
         decoder_step step = { .rows = r.queries,
                               .position = t,
                               .advantage = f->advantage,
                               .want_weights = wants_weights(f),
                               .running = r.sentences };
-        outs[t] = attend_decoder_recur(c, &f->d, attend_gather(c, input, r.rows, r.count), &s, &step);
+        outs[t] = attend_decoder_recur(c, &f->d, input, r.rows, &s, &step);
         looks[t] = step.context;
         if (!outs[t]) return NULL;
         use_weights(f, step.weights, t);
     }
-    if (contexts) *contexts = in_order(f, looks, steps, order);
-    return in_order(f, outs, steps, order);
+    if (contexts) *contexts = attend_stack_at(c, looks, steps, places);
+    return attend_stack_at(c, outs, steps, places);
 }
 
 /* ---- the readout of every row ---- */
@@ -252,8 +246,7 @@ attend_var *attend_model_loss(attend_ctx *c, const attend_model *m, const attend
     forcing f = { .c = c, .m = m, .pairs = pairs, .options = options ? options : &usual };
     if (attend_ctx_status(c) != ATTEND_OK || !take_rows(&f)) return NULL;
     real *nll = f.options->nll;
-    if (m->config.attention && m->config.selection == ATTEND_SELECT_HARD &&
-        m->config.estimator == ATTEND_REINFORCE) {
+    if (m->config.attention && m->config.selection == ATTEND_SELECT_HARD && m->config.estimator == ATTEND_REINFORCE) {
         f.advantage = attend_take(c, (size_t)pairs->count, sizeof *f.advantage);
         if (!nll) nll = attend_take_reals(c, (size_t)attend_ragged_rows(f.targets));
         if (!f.advantage || !nll) return NULL;
@@ -263,8 +256,7 @@ attend_var *attend_model_loss(attend_ctx *c, const attend_model *m, const attend
     f.words = attend_model_embed(c, m, m->target_table, f.inputs, f.targets);
     attend_var *readout = model_feedback(m) ? with_feedback(&f) : without_feedback(&f);
     attend_var *logits = attend_decoder_output(c, &f.d, readout, f.targets);
-    attend_var *loss =
-        attend_cross_entropy(c, logits, f.outputs, f.options->label_smoothing, f.options->scale, nll);
+    attend_var *loss = attend_cross_entropy(c, logits, f.outputs, f.options->label_smoothing, f.options->scale, nll);
     if (loss) fill_advantage(&f, nll);
     return f.guiding ? attend_add(c, loss, f.guiding) : loss;
 }

@@ -17,16 +17,16 @@ typedef struct model_cell {
 struct attend_model {
     attend_config config; /* checked */
     attend_params *params;
-    attend_param *source_table, *target_table;          /* (V, E) */
-    model_cell encoder[ATTEND_MAX_LAYERS][2];           /* [1]: backward */
-    attend_param *memory_w, *memory_b;                  /* the encoder's states to the decoder's width; NULL: as they are */
+    attend_param *source_table, *target_table; /* (V, E) */
+    model_cell encoder[ATTEND_MAX_LAYERS][2];  /* [1]: backward */
+    attend_param *memory_w, *memory_b;         /* the encoder's states to the decoder's width; NULL: as they are */
     attend_param *start_w[ATTEND_MAX_LAYERS][2], *start_b[ATTEND_MAX_LAYERS][2]; /* of h, and of the LSTM's c */
-    model_cell decoder[ATTEND_MAX_LAYERS];              /* w: of the word, or of the layer below */
-    attend_param *second_w;                             /* (G H, ..) of the context, or of what is fed back; NULL: neither */
+    model_cell decoder[ATTEND_MAX_LAYERS]; /* w: of the word, or of the layer below */
+    attend_param *second_w;                /* (G H, ..) of the context, or of what is fed back; NULL: neither */
     attend_param *score[ATTEND_SCORE_PARAMETERS];
-    attend_param *position_w, *position_v;              /* of local-p */
-    attend_param *readout_w, *readout_b;                /* NULL: the state itself */
-    attend_param *output_w, *output_b;                  /* (V, readout) */
+    attend_param *position_w, *position_v; /* of local-p */
+    attend_param *readout_w, *readout_b;   /* NULL: the state itself */
+    attend_param *output_w, *output_b;     /* (V, readout) */
     int memory_width, context_width, readout_width;
 };
 
@@ -74,9 +74,8 @@ attend_cell attend_model_cell(attend_ctx *c, const attend_model *m, const model_
 typedef struct decoder {
     const attend_model *m;
     attend_cell cells[ATTEND_MAX_LAYERS];
-    attend_cell first; /* cells[0] without its w: given W x + bw */
     attend_var *second_w, *position_w, *position_v, *readout_w, *readout_b, *output_w, *output_b;
-    const attend_source *source;  /* NULL without attention */
+    const attend_source *source;          /* NULL without attention */
     attend_var *masks[ATTEND_MAX_LAYERS]; /* dropout along time between layers that step: (B, H), or NULL */
 } decoder;
 
@@ -94,16 +93,18 @@ typedef struct decoder_step {
     bool one_position;         /* .. of all the others too */
     const double *advantage;   /* see attend_attention_inputs */
     bool want_weights;
-    const int *running;        /* with dropout along time: the sentence of each row; NULL: row i is sentence i */
+    const int *running;            /* with dropout along time: the sentence of each row; NULL: row i is sentence i */
     attend_var *context, *weights; /* out */
 } decoder_step;
 
 bool attend_decoder_new(attend_ctx *c, const attend_model *m, const encoded *e, const attend_ragged *sources,
                         decoder *d);
-/* W y + bw of the first layer, for rows of embedded words. */
+/* What the words bring to the steps below, for all of them at once: W y + bw of the first layer, or where nothing is added to that the
+ * embedded words themselves. */
 attend_var *attend_decoder_input(attend_ctx *c, const decoder *d, attend_var *words);
-/* The part with feedback: with context before, the first layer, which it returns; with context after, all layers and the readout. */
-attend_var *attend_decoder_recur(attend_ctx *c, const decoder *d, attend_var *input, decoder_state *s,
+/* The part with feedback: with context before, the first layer, which it returns; with context after, all layers and the readout.
+ * Row i goes on with row rows[i] of the input; NULL: row i. */
+attend_var *attend_decoder_recur(attend_ctx *c, const decoder *d, attend_var *input, const int *rows, decoder_state *s,
                                  decoder_step *step);
 /* Layers [first, layers) over whole sentences (or single steps). */
 attend_var *attend_decoder_layers(attend_ctx *c, const decoder *d, int first, attend_var *x,
@@ -115,7 +116,6 @@ attend_var *attend_decoder_look(attend_ctx *c, const decoder *d, attend_var *que
 attend_var *attend_decoder_readout(attend_ctx *c, const decoder *d, attend_var *state, attend_var *context,
                                    attend_var *words);
 /* Dropout, then the logits. */
-attend_var *attend_decoder_output(attend_ctx *c, const decoder *d, attend_var *readout,
-                                  const attend_ragged *sentences);
+attend_var *attend_decoder_output(attend_ctx *c, const decoder *d, attend_var *readout, const attend_ragged *sentences);
 
 #endif

@@ -72,10 +72,10 @@ static bool pack(attend_ctx *c, cell_run *r, bool transpose)
     return (r->u_packed[0] = attend_var_packed(c, r->u, transpose)) != NULL;
 }
 
-/* Memory for both ways; what only backward needs is taken there. */
+/* What lasts until the way back. */
 static bool take_memory(attend_ctx *c, cell_run *r, bool differentiable)
 {
-    size_t rows = (size_t)r->sequences->rows, count = (size_t)r->sequences->count, h = r->hidden;
+    size_t rows = (size_t)r->sequences->rows, h = r->hidden;
     r->y = attend_var_2d(c, r->sequences->rows, (int)h, differentiable);
     r->h_last = attend_var_2d(c, r->sequences->count, (int)h, differentiable);
     if (r->spec->memory) {
@@ -83,24 +83,39 @@ static bool take_memory(attend_ctx *c, cell_run *r, bool differentiable)
         r->cells = attend_take_reals(c, rows * h);
     }
     r->gates = attend_take_reals(c, rows * (size_t)r->spec->width * h);
+    return c->status == ATTEND_OK;
+}
+
+/* What each way takes and gives back. */
+static bool take_scratch(attend_ctx *c, cell_run *r)
+{
+    size_t count = (size_t)r->sequences->count, h = r->hidden;
     r->h = attend_take_reals(c, count * h);
     r->past = attend_take_reals(c, count * (size_t)r->spec->gates * h);
     r->scratch = attend_take_reals(c, count * h);
     return c->status == ATTEND_OK;
 }
 
-static bool forward(attend_ctx *c, cell_run *r)
+/* gates = W x + bw, or W x + base */
+static void input_product(const cell_run *r, const real *w)
 {
     const size_t h = r->hidden, in = (size_t)r->x->shape[1], wide = (size_t)r->spec->gates * h;
     const size_t rows = (size_t)r->sequences->rows, stride = (size_t)r->spec->width * h;
-    const real *w = r->w ? attend_var_packed(c, r->w, true) : NULL;
-    if ((r->w && !w) || !pack(c, r, true)) return false;
-    if (w)
-        attend_gemm_packed(r->bw ? PACKED_BIAS : PACKED_ZERO, r->bw ? r->bw->value : NULL, rows, wide, in, r->x->value,
-                           in, w, r->gates, stride);
-    else
-        for (size_t i = 0; i < rows; i++) memcpy(r->gates + i * stride, r->x->value + i * wide, wide * sizeof(real));
+    packed_start start = r->bw ? PACKED_BIAS : PACKED_ZERO;
+    for (size_t i = 0; r->base && i < rows; i++) {
+        const size_t from = r->base_rows ? (size_t)r->base_rows[i] : i;
+        memcpy(r->gates + i * stride, r->base->value + from * wide, wide * sizeof(real));
+        start = PACKED_ADD;
+    }
+    attend_gemm_packed(start, r->bw ? r->bw->value : NULL, rows, wide, in, r->x->value, in, w, r->gates, stride);
+}
 
+static bool forward(attend_ctx *c, cell_run *r)
+{
+    const size_t h = r->hidden;
+    const real *w = attend_var_packed(c, r->w, true);
+    if (!w || !pack(c, r, true) || !take_scratch(c, r)) return false;
+    input_product(r, w);
     for (int i = 0; i < r->sequences->count; i++)
         memcpy(r->h + (size_t)i * h, attend_cell_h_before(r, i, 0), h * sizeof(real));
     for (int t = 0; t < r->sequences->longest; t++) r->spec->forward(r, t, r->sequences->active[t]);
@@ -135,9 +150,10 @@ static void scatter_states(attend_ctx *c, const cell_run *r, const real *states,
 }
 
 /* The state before every row, (N, H): y moved on by one within each sequence. */
-static real *states_before(attend_ctx *c, const cell_run *r)
+static const real *states_before(attend_ctx *c, const cell_run *r)
 {
     size_t h = r->hidden;
+    if (r->sequences->longest == 1 && r->sequences->rows == r->sequences->count) return r->h0->value; /* a step */
     real *states = attend_take_reals(c, (size_t)r->sequences->rows * h);
     for (int i = 0; states && i < r->sequences->count; i++) {
         int sequence = r->sequences->order[i], length = r->sequences->lengths[sequence];
@@ -158,22 +174,20 @@ static void input_gradients(attend_ctx *c, cell_run *r)
     const size_t h = r->hidden, in = (size_t)r->x->shape[1], rows = (size_t)r->sequences->rows;
     const size_t wide = (size_t)r->spec->gates * h, stride = (size_t)r->spec->width * h;
     real *dx = attend_grad(c, r->x);
-    if (!r->w) {
-        for (size_t i = 0; dx && i < rows; i++) attend_kernel()->add(wide, r->gates + i * stride, dx + i * wide);
-        return;
-    }
     const real *w = dx ? attend_var_packed(c, r->w, false) : NULL;
     if (w) attend_gemm_packed(PACKED_ADD, NULL, rows, in, wide, r->gates, stride, w, dx, in);
     attend_weight_gradient(c, r->w, 0, rows, wide, r->gates, stride, r->x->value, in);
-    real *dbw = attend_grad(c, r->bw);
+    real *dbw = attend_grad(c, r->bw), *dbase = attend_grad(c, r->base);
     if (dbw) attend_row_sum(rows, wide, r->gates, stride, dbw);
+    for (size_t i = 0; dbase && i < rows; i++)
+        attend_kernel()->add(wide, r->gates + i * stride, dbase + (r->base_rows ? (size_t)r->base_rows[i] : i) * wide);
 }
 
 static void recurrent_gradients(attend_ctx *c, cell_run *r)
 {
     const size_t h = r->hidden, rows = (size_t)r->sequences->rows, stride = (size_t)r->spec->width * h;
     real *dbu = attend_grad(c, r->bu);
-    real *states = r->u->differentiable ? states_before(c, r) : NULL;
+    const real *states = r->u->differentiable ? states_before(c, r) : NULL;
     if (c->status != ATTEND_OK) return;
     for (int i = 0; i < 2 && r->spec->parts[i].rows; i++) {
         const cell_part *p = &r->spec->parts[i];
@@ -189,9 +203,12 @@ static void sequence_backward(attend_ctx *c, attend_node *node)
 {
     cell_run *r = (cell_run *)node;
     if (!r->y->grad && !r->h_last->grad && !(r->c_last && r->c_last->grad)) return;
+    /* what lasts is taken before what does not */
+    attend_grad(c, r->h0), attend_grad(c, r->c0);
+    const attend_mark mark = attend_arena_mark(&c->arena);
     r->dh = gather_states(c, r, r->h_last);
     if (r->spec->memory) r->dc = gather_states(c, r, r->c_last);
-    if (c->status != ATTEND_OK || !pack(c, r, false)) return;
+    if (!take_scratch(c, r) || !pack(c, r, false)) return;
 
     for (int t = r->sequences->longest - 1; t >= 0; t--) {
         attend_cell_add_output_gradient(r, t, r->sequences->active[t]);
@@ -199,6 +216,7 @@ static void sequence_backward(attend_ctx *c, attend_node *node)
     }
     scatter_states(c, r, r->dh, r->h0);
     if (r->spec->memory) scatter_states(c, r, r->dc, r->c0);
+    attend_arena_rewind(&c->arena, mark);
     input_gradients(c, r);
     recurrent_gradients(c, r);
 }
@@ -208,16 +226,13 @@ static void sequence_backward(attend_ctx *c, attend_node *node)
 static bool weights_fit(attend_ctx *c, const char *name, const attend_cell *cell, const cell_spec *spec,
                         const attend_var *x)
 {
-    if (!attend_ready(c, name, 1, cell->u) || (cell->w && !attend_ready(c, name, 1, cell->w))) return false;
+    if (!attend_ready(c, name, 2, cell->w, cell->u)) return false;
     char text[ATTEND_SHAPE_TEXT];
     const attend_var *w = cell->w, *u = cell->u;
     if (u->rank != 2 || (int64_t)u->shape[0] != (int64_t)spec->gates * u->shape[1])
         attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: u is %s and not (%d H, H)", name, attend_shape_text(u, text),
                         spec->gates);
-    else if (!w && (cell->bw || x->shape[1] != u->shape[0]))
-        attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: without w, x must be W x + bw, %d wide, and bw NULL", name,
-                        u->shape[0]);
-    else if (w && (w->rank != 2 || w->shape[0] != u->shape[0] || w->shape[1] != x->shape[1]))
+    else if (w->rank != 2 || w->shape[0] != u->shape[0] || w->shape[1] != x->shape[1])
         attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: w is %s and not (%d, %d)", name, attend_shape_text(w, text),
                         u->shape[0], x->shape[1]);
     const attend_var *biases[2] = { cell->bw, cell->bu };
@@ -226,6 +241,33 @@ static bool weights_fit(attend_ctx *c, const char *name, const attend_cell *cell
             attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: %s is %s and not (%d)", name, i ? "bu" : "bw",
                             attend_shape_text(biases[i], text), u->shape[0]);
     return c->status == ATTEND_OK;
+}
+
+/* Takes the cell's base, if it has one. */
+static bool take_base(attend_ctx *c, const char *name, cell_run *r, const attend_cell *cell)
+{
+    if (!cell->base) return true;
+    if (!attend_ready(c, name, 1, cell->base)) return false;
+    const int rows = r->sequences->rows;
+    const attend_var *base = cell->base;
+    if (cell->bw || base->rank != 2 || base->shape[1] != cell->u->shape[0] ||
+        (!cell->base_rows && base->shape[0] != rows)) {
+        char text[ATTEND_SHAPE_TEXT];
+        attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: the base is %s and not (%s, %d), or bw is not NULL beside it", name,
+                        attend_shape_text(base, text), cell->base_rows ? "M" : "N", cell->u->shape[0]);
+        return false;
+    }
+    r->base = cell->base;
+    if (!cell->base_rows) return true;
+    int *copy = attend_take(c, (size_t)rows, sizeof *copy);
+    for (int i = 0; copy && i < rows; i++) {
+        copy[i] = cell->base_rows[i];
+        if (copy[i] >= 0 && copy[i] < base->shape[0]) continue;
+        attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: row %d of the base is not in [0, %d)", name, copy[i], base->shape[0]);
+        return false;
+    }
+    r->base_rows = copy;
+    return copy != NULL;
 }
 
 /* The given initial state, or zeros; NULL if it does not fit. */
@@ -241,7 +283,7 @@ static attend_var *initial_state(attend_ctx *c, const char *name, attend_var *gi
 
 static bool any_differentiable(const cell_run *r)
 {
-    const attend_var *all[] = { r->x, r->w, r->u, r->bw, r->bu, r->h0, r->c0 };
+    const attend_var *all[] = { r->x, r->w, r->u, r->bw, r->bu, r->base, r->h0, r->c0 };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (all[i] && all[i]->differentiable) return true;
     return false;
@@ -271,7 +313,12 @@ static attend_var *run(attend_ctx *c, const char *name, const attend_cell *cell,
                      .hidden = (size_t)hidden };
     r->h0 = initial_state(c, name, state ? state->h : NULL, sequences->count, hidden);
     if (spec->memory) r->c0 = initial_state(c, name, state ? state->c : NULL, sequences->count, hidden);
-    if (c->status != ATTEND_OK || !take_memory(c, r, any_differentiable(r)) || !forward(c, r)) return NULL;
+    if (c->status != ATTEND_OK || !take_base(c, name, r, cell) || !take_memory(c, r, any_differentiable(r)))
+        return NULL;
+    const attend_mark mark = attend_arena_mark(&c->arena);
+    const bool ok = forward(c, r);
+    attend_arena_rewind(&c->arena, mark);
+    if (!ok) return NULL;
     r->y->needed = true;
     if (r->y->differentiable) attend_record(c, &r->node, sequence_backward);
     if (state) *state = (attend_state){ r->h_last, r->c_last };

@@ -35,7 +35,8 @@ struct cell_run {
     attend_node node;
     const cell_spec *spec;
     attend_activation activation;
-    attend_var *x, *w, *u, *bw, *bu, *y;
+    attend_var *x, *w, *u, *bw, *bu, *base, *y;
+    const int *base_rows;                  /* of the batch's rows; NULL: the same */
     attend_var *h0, *c0, *h_last, *c_last; /* c0 and c_last only with memory */
     const attend_ragged *sequences;
     bool reverse;

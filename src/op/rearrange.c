@@ -113,6 +113,67 @@ attend_var *attend_stack(attend_ctx *c, attend_var *const *parts, int count)
     return join_record(c, y, parts, count, stack_backward);
 }
 
+/* ---- stack in another order ---- */
+
+typedef struct place_node {
+    attend_node node;
+    attend_var *y;
+    int count;
+    const int *places;
+    attend_var *parts[];
+} place_node;
+
+static void stack_at_backward(attend_ctx *c, attend_node *node)
+{
+    place_node *s = (place_node *)node;
+    if (!s->y->grad) return;
+    const size_t width = (size_t)s->y->shape[1];
+    const int *place = s->places;
+    for (int i = 0; i < s->count; place += s->parts[i++]->shape[0]) {
+        real *d = attend_grad(c, s->parts[i]);
+        for (int j = 0; d && j < s->parts[i]->shape[0]; j++)
+            attend_kernel()->add(width, s->y->grad + (size_t)place[j] * width, d + (size_t)j * width);
+    }
+}
+
+/* Whether each row is the place of one. */
+static bool is_permutation(attend_ctx *c, const int *places, int rows)
+{
+    const attend_mark mark = attend_arena_mark(&c->arena);
+    unsigned char *seen = attend_take(c, (size_t)rows + 1, 1);
+    if (!seen) return false;
+    memset(seen, 0, (size_t)rows);
+    int good = 0;
+    for (; good < rows && places[good] >= 0 && places[good] < rows && !seen[places[good]]; good++)
+        seen[places[good]] = 1;
+    attend_arena_rewind(&c->arena, mark);
+    if (good < rows)
+        attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_stack_at: %d, the place of row %d, is not a free row of %d",
+                        places[good], good, rows);
+    return good == rows;
+}
+
+attend_var *attend_stack_at(attend_ctx *c, attend_var *const *parts, int count, const int *places)
+{
+    if (c->status != ATTEND_OK) return NULL;
+    attend_var *y = join_result(c, "attend_stack_at", parts, count, 0);
+    if (!y || !is_permutation(c, places, y->shape[0])) return NULL;
+    const size_t width = (size_t)y->shape[1];
+    const int *place = places;
+    for (int i = 0; i < count; place += parts[i++]->shape[0])
+        for (int j = 0; j < parts[i]->shape[0]; j++)
+            memcpy(y->value + (size_t)place[j] * width, parts[i]->value + (size_t)j * width, width * sizeof(real));
+    if (!y->differentiable) return y;
+    place_node *s = attend_take(c, 1, sizeof *s + (size_t)count * sizeof *parts);
+    int *copy = attend_take(c, (size_t)y->shape[0], sizeof *copy);
+    if (!s || !copy) return NULL;
+    memcpy(copy, places, (size_t)y->shape[0] * sizeof *copy);
+    *s = (place_node){ .y = y, .count = count, .places = copy };
+    memcpy(s->parts, parts, (size_t)count * sizeof *parts);
+    attend_record(c, &s->node, stack_at_backward);
+    return y;
+}
+
 /* ---- slice and reshape ---- */
 
 typedef struct view_node {

@@ -49,7 +49,8 @@ static const late_product *together(attend_ctx *c, const late_product *p)
             copy_rows(q->n, out, q->dy, q->ldy, dy + row * out);
             copy_rows(q->n, in, q->x, q->ldx, x + row * in);
         }
-        product(c, &(late_product){ .w = p->w, .first = p->first, .n = rows, .out = out, .dy = dy, .x = x, .ldy = out, .ldx = in });
+        product(c, &(late_product){
+                       .w = p->w, .first = p->first, .n = rows, .out = out, .dy = dy, .x = x, .ldy = out, .ldx = in });
     }
     attend_arena_rewind(&c->arena, mark);
     return end;

@@ -34,7 +34,8 @@ static void every_cell_score_and_place(void **state)
 {
     (void)state;
     static const char *const cells[] = { "simple", "gru", "gru-reset-before", "lstm" };
-    static const char *const places[] = { "context=before", "context=before readout=plain", "context=after readout=plain",
+    static const char *const places[] = { "context=before", "context=before readout=plain",
+                                          "context=after readout=plain",
                                           "context=after readout=plain input-feeding=yes" };
     for (size_t i = 0; i < sizeof cells / sizeof *cells; i++)
         for (const attend_score *const *s = attend_scores; *s; s++)

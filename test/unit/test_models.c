@@ -36,13 +36,22 @@ static bool every_model(int i, char *words, size_t size)
 {
     static const char *const places[] = { "", "readout=plain cell=simple", "context=after readout=plain cell=lstm",
                                           "context=after readout=plain input-feeding=yes layers=2" };
-    static const char *const rest[] = {
-        "attention=none", "attention=none readout=plain cell=lstm layers=3", "layers=3 cell=lstm",
-        "window=local-m", "window=local-p", "window=local-m context=after readout=plain",
-        "window=local-p context=after readout=plain attention=dot", "selection=sparsemax", "selection=entmax15",
-        "selection=hard", "selection=hard estimator=reinforce context=after readout=plain", "bidirectional=no start=copy",
-        "heads=2 attention=projected attention-width=6", "tie-embeddings=yes", "dropout=0.5", "cell=gru-reset-before"
-    };
+    static const char *const rest[] = { "attention=none",
+                                        "attention=none readout=plain cell=lstm layers=3",
+                                        "layers=3 cell=lstm",
+                                        "window=local-m",
+                                        "window=local-p",
+                                        "window=local-m context=after readout=plain",
+                                        "window=local-p context=after readout=plain attention=dot",
+                                        "selection=sparsemax",
+                                        "selection=entmax15",
+                                        "selection=hard",
+                                        "selection=hard estimator=reinforce context=after readout=plain",
+                                        "bidirectional=no start=copy",
+                                        "heads=2 attention=projected attention-width=6",
+                                        "tie-embeddings=yes",
+                                        "dropout=0.5",
+                                        "cell=gru-reset-before" };
     int scores = 0;
     while (attend_scores[scores]) scores++;
     if (i < 4 * scores) {
@@ -186,7 +195,8 @@ static void training_reports_what_scoring_says(void **state)
         attend_var *loss = attend_model_loss(c, m, &pairs, &options);
         if (attend_backward(c, loss) != ATTEND_OK) fail_msg("%s: %s", words, attend_message());
         double sum = 0;
-        for (int r = 0; r < TINY_ROWS; r++) close_to(words, "nll", (double)nll[r], -(double)s.row[r]), sum += (double)nll[r];
+        for (int r = 0; r < TINY_ROWS; r++)
+            close_to(words, "nll", (double)nll[r], -(double)s.row[r]), sum += (double)nll[r];
         close_to(words, "loss", sum / 12, (double)attend_value(loss)[0] / 12);
         for (int j = 0; j < MOST_WEIGHTS; j++) close_to(words, "weights", (double)weights[j], (double)s.weights[j]);
         attend_ctx_free(c);
@@ -198,8 +208,10 @@ static void training_reports_what_scoring_says(void **state)
 static void hard_attention_trains(void **state)
 {
     (void)state;
-    static const char *const all[] = { "selection=hard", "selection=hard estimator=reinforce entropy-bonus=0.01",
-                                       "selection=hard estimator=reinforce context=after readout=plain input-feeding=yes" };
+    static const char *const all[] = {
+        "selection=hard", "selection=hard estimator=reinforce entropy-bonus=0.01",
+        "selection=hard estimator=reinforce context=after readout=plain input-feeding=yes"
+    };
     const attend_pairs pairs = tiny_pairs();
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         attend_model *m = model_of(all[i]);
@@ -276,7 +288,13 @@ static void wrong_words_and_links_are_refused(void **state)
         { .count = 1, .source = fine, .source_lengths = one, .target = high, .target_lengths = one },
         { .count = 1, .source = fine, .source_lengths = one, .target = low, .target_lengths = one },
         { .count = 1, .source = fine, .source_lengths = low, .target = fine, .target_lengths = one },
-        { .count = 1, .source = fine, .source_lengths = one, .target = fine, .target_lengths = one, .links = &link, .link_count = 1 },
+        { .count = 1,
+          .source = fine,
+          .source_lengths = one,
+          .target = fine,
+          .target_lengths = one,
+          .links = &link,
+          .link_count = 1 },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         attend_ctx_reset(c);
@@ -286,7 +304,9 @@ static void wrong_words_and_links_are_refused(void **state)
         assert_int_not_equal(attend_ctx_status(c), ATTEND_OK);
     }
     /* an empty source is not an error: attention sees nothing */
-    const attend_pairs empty = { .count = 1, .source = fine, .source_lengths = zero, .target = fine, .target_lengths = one };
+    const attend_pairs empty = {
+        .count = 1, .source = fine, .source_lengths = zero, .target = fine, .target_lengths = one
+    };
     double p;
     assert_int_equal(attend_model_score(c, m, &empty, &p, NULL, NULL), ATTEND_OK);
     assert_true(isfinite(p) && p < 0);

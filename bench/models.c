@@ -1,0 +1,362 @@
+/* models.c: whole training steps (gradient, norm, clipping, Adam) of the models in docs/models.md, two threads, against PyTorch on two;
+ * on sentences of one length and on the lengths of real batches; their memory; and how the cost grows with the length of sentences. */
+#include "bench.h"
+
+#include <malloc.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { VOCABULARY = 10000, EMBEDDING = 256, HIDDEN = 512, BATCH = 64, WORDS = 25, SHARD = 32, MOST_BATCHES = 8 };
+
+/* ---- batches ---- */
+
+/* A batch; a target of t rows has t - 1 words and the end. */
+typedef struct batch {
+    int source_lengths[BATCH], target_lengths[BATCH];
+    int *words;
+    attend_pairs pairs;
+    int rows;
+} batch;
+
+static void batch_fill(batch *b)
+{
+    int sources = 0, targets = 0;
+    for (int i = 0; i < BATCH; i++) sources += b->source_lengths[i], targets += b->target_lengths[i];
+    b->words = malloc((size_t)(sources + targets + 1) * sizeof *b->words);
+    if (!b->words) exit(1);
+    unsigned seed = 1;
+    for (int i = 0; i < sources + targets; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        b->words[i] = ATTEND_FIRST_WORD + (int)(seed >> 8) % (VOCABULARY - ATTEND_FIRST_WORD);
+    }
+    b->pairs = (attend_pairs){ .count = BATCH,
+                               .source = b->words,
+                               .source_lengths = b->source_lengths,
+                               .target = b->words + sources,
+                               .target_lengths = b->target_lengths };
+    b->rows = attend_pairs_rows(&b->pairs);
+}
+
+/* ---- a trainer ---- */
+
+typedef struct trainer {
+    attend_model *m;
+    attend_team *team;
+    attend_optimizer *adam;
+    uint64_t update;
+    const batch *batches, *now;
+    int count;
+} trainer;
+
+static attend_var *shard_loss(attend_ctx *c, int shard, void *user)
+{
+    const trainer *t = user;
+    const attend_pairs part = attend_pairs_part(&t->now->pairs, shard * SHARD, SHARD);
+    attend_loss_options options = ATTEND_LOSS_OPTIONS_INIT;
+    options.scale = 1.0 / t->now->rows;
+    return attend_model_loss(c, t->m, &part, &options);
+}
+
+static void run_steps(void *state)
+{
+    trainer *t = state;
+    for (int i = 0; i < t->count; i++) {
+        double loss;
+        t->now = &t->batches[i];
+        bench_must(attend_team_gradient(t->team, BATCH / SHARD, shard_loss, t, 1, t->update++, &loss));
+        bench_must(attend_optimizer_step(t->adam, 1e-3, 1, NULL));
+    }
+}
+
+static trainer trainer_new(attend_config config, const batch *batches, int count)
+{
+    const attend_optimizer_options options = ATTEND_OPTIMIZER_OPTIONS_INIT;
+    trainer t = { .batches = batches, .count = count };
+    config.hidden = HIDDEN, config.embedding = EMBEDDING, config.dropout = 0;
+    config.source_vocab = config.target_vocab = VOCABULARY;
+    bench_must(attend_model_new(&t.m, &config, 1));
+    bench_must(attend_team_new(&t.team, attend_model_params(t.m), 2));
+    bench_must(attend_optimizer_new(&t.adam, t.team, &options));
+    return t;
+}
+
+static void trainer_free(trainer *t)
+{
+    attend_optimizer_free(t->adam);
+    attend_team_free(t->team);
+    attend_model_free(t->m);
+}
+
+/* ---- PyTorch in turn with ours ---- */
+
+typedef struct asked {
+    peer *p;
+    char task[160];
+    double best;
+} asked;
+
+static void ask(asked *a)
+{
+    const double s = a->p ? peer_seconds(a->p, a->task) : 0;
+    if (s > 0 && (a->best == 0 || s < a->best)) a->best = s;
+}
+
+/* Best of several turns of each. */
+static double race(bench *b, trainer *t, asked *a)
+{
+    double best = 0;
+    for (int round = 0; round < (bench_quick(b) ? 1 : 4); round++) {
+        double seconds;
+        bench_race(b, 1, (const work[]){ { run_steps, t } }, &seconds);
+        if (best == 0 || seconds < best) best = seconds;
+        ask(a);
+    }
+    return best;
+}
+
+static void report(bench *b, const char *group, const char *name, double rows, double seconds, const asked *a, double goal)
+{
+    result r = { .group = group, .goal = goal, .ratio = a->best > 0 ? a->best / seconds : NAN };
+    snprintf(r.name, sizeof r.name, "%s", name);
+    snprintf(r.measured, sizeof r.measured, "%.0f tokens/s", rows / seconds);
+    if (a->best > 0)
+        snprintf(r.against, sizeof r.against, "%.0f, PyTorch %s tuned", rows / a->best, peer_version(a->p));
+    else
+        snprintf(r.against, sizeof r.against, "PyTorch: %s", a->p ? "failed" : "none here");
+    bench_report(b, &r);
+}
+
+/* Products of a training step of RNNsearch, forward and backward: three times those of the forward pass. */
+static double rnnsearch_flop(double pairs, double source, double target)
+{
+    const double h = HIDDEN, e = EMBEDDING, v = VOCABULARY;
+    const double encoder = 2 * source * 3 * h * (e + h), keys = source * 2 * h * h, query = target * h * h;
+    const double attention = target * source * 4 * h; /* score and context */
+    const double decoder = target * 3 * h * (e + 3 * h), readout = target * h * (3 * h + e), output = target * h * v;
+    return 3 * 2 * pairs * (encoder + keys + query + attention + decoder + readout + output);
+}
+
+static const struct {
+    const char *name, *task;
+    double goal, ragged_goal;
+} models[] = { { "RNNsearch (bi-GRU, additive)", "rnnsearch", 1.7, 2.2 },
+               { "Luong dot LSTM", "luong", 1.4, 0 },
+               { "Luong dot LSTM with input feeding", "luong-feeding", 1.6, 0 } };
+
+static attend_config config_of(int i)
+{
+    attend_config config = ATTEND_CONFIG_INIT;
+    if (i == 0) return config;
+    config.cell = ATTEND_CELL_LSTM;
+    config.attention = &attend_score_dot;
+    config.context = ATTEND_CONTEXT_AFTER;
+    config.readout = ATTEND_READOUT_PLAIN;
+    config.input_feeding = i == 2;
+    return config;
+}
+
+static void bench_even(bench *b)
+{
+    static const char group[] = "training step, 512, B 64, 25 words each way, V 10000";
+    batch all;
+    for (int i = 0; i < BATCH; i++) all.source_lengths[i] = WORDS, all.target_lengths[i] = WORDS - 1;
+    batch_fill(&all);
+    for (int i = 0; i < 3; i++) {
+        trainer t = trainer_new(config_of(i), &all, 1);
+        asked a = { .p = bench_peer(b) };
+        snprintf(a.task, sizeof a.task, "train %s", models[i].task);
+        const double seconds = race(b, &t, &a);
+        report(b, group, models[i].name, all.rows, seconds, &a, models[i].goal);
+        if (i == 0) {
+            const double speed = rnnsearch_flop(BATCH, WORDS, WORDS) / seconds * 1e-9, ceiling = 2 * bench_ceiling(b);
+            result r = { .group = group, .goal = 0.8, .ratio = speed / ceiling };
+            snprintf(r.name, sizeof r.name, "%s, of the ceiling", models[i].name);
+            snprintf(r.measured, sizeof r.measured, "%.0f GFLOP/s", speed);
+            snprintf(r.against, sizeof r.against, "%.0f, twice the best sgemm", ceiling);
+            bench_report(b, &r);
+        }
+        trainer_free(&t);
+    }
+    free(all.words);
+}
+
+/* ---- real lengths ---- */
+
+typedef struct pair_lengths {
+    int source, target;
+} pair_lengths;
+
+static int words_in(const char *line)
+{
+    int words = 0;
+    for (const char *s = line; *s; s++) words += *s > ' ' && (s == line || s[-1] <= ' ');
+    return words;
+}
+
+static int by_length(const void *a, const void *b)
+{
+    const pair_lengths *x = a, *y = b;
+    return x->target != y->target ? x->target - y->target : x->source - y->source;
+}
+
+/* The lengths of the first pairs of a corpus; returns how many there are. */
+static int read_lengths(pair_lengths *to, int most)
+{
+    const char *folder = getenv("ATTEND_DATA");
+    static const char *const sides[] = { "en", "de" };
+    FILE *f[2];
+    for (int i = 0; i < 2; i++) {
+        char command[512];
+        snprintf(command, sizeof command, "gzip -dc '%s/multi30k/train.%s.gz' 2>/dev/null", folder ? folder : "../shared/data",
+                 sides[i]);
+        f[i] = popen(command, "r");
+    }
+    char *line = NULL;
+    size_t room = 0;
+    int count = 0;
+    for (; count < most && f[0] && f[1]; count++) {
+        if (getline(&line, &room, f[0]) < 0) break;
+        to[count].source = words_in(line) + 1;
+        if (getline(&line, &room, f[1]) < 0) break;
+        to[count].target = words_in(line) + 1;
+    }
+    free(line);
+    for (int i = 0; i < 2; i++)
+        if (f[i]) pclose(f[i]);
+    return count;
+}
+
+static void bench_ragged(bench *b)
+{
+    static const char group[] = "the same on real batches (Multi30k en-de, sorted by length, 64 pairs)";
+    enum { POOL = 40 * BATCH };
+    static pair_lengths lengths[POOL];
+    static batch batches[MOST_BATCHES];
+    if (read_lengths(lengths, POOL) < POOL) {
+        result r = { .group = group, .ratio = NAN };
+        snprintf(r.name, sizeof r.name, "RNNsearch");
+        snprintf(r.measured, sizeof r.measured, "-");
+        snprintf(r.against, sizeof r.against, "no data (ATTEND_DATA names the folder)");
+        bench_report(b, &r);
+        return;
+    }
+    qsort(lengths, POOL, sizeof *lengths, by_length);
+    char path[] = "/tmp/attend_bench_XXXXXX";
+    int file = mkstemp(path);
+    FILE *f = file >= 0 ? fdopen(file, "w") : NULL;
+    if (!f) return;
+    double rows = 0;
+    for (int i = 0; i < MOST_BATCHES; i++) { /* every fifth batch of the pool: short ones and long ones */
+        for (int j = 0; j < BATCH; j++) {
+            const pair_lengths l = lengths[(5 * i + 2) * BATCH + j];
+            batches[i].source_lengths[j] = l.source;
+            batches[i].target_lengths[j] = l.target - 1;
+            fprintf(f, "%d:%d ", l.source, l.target);
+        }
+        fprintf(f, "\n");
+        batch_fill(&batches[i]);
+        rows += batches[i].rows;
+    }
+    fclose(f);
+    for (int i = 0; i < 1; i++) {
+        trainer t = trainer_new(config_of(i), batches, MOST_BATCHES);
+        asked a = { .p = bench_peer(b) };
+        snprintf(a.task, sizeof a.task, "train %s %s", models[i].task, path);
+        const double seconds = race(b, &t, &a);
+        report(b, group, models[i].name, rows, seconds, &a, models[i].ragged_goal);
+        trainer_free(&t);
+    }
+    unlink(path);
+    for (int i = 0; i < MOST_BATCHES; i++) free(batches[i].words);
+}
+
+/* ---- memory ---- */
+
+static double status_mib(const char *field)
+{
+    char line[128];
+    double kib = 0;
+    FILE *f = fopen("/proc/self/status", "r");
+    while (f && fgets(line, sizeof line, f))
+        if (strncmp(line, field, strlen(field)) == 0) kib = strtod(line + strlen(field) + 1, NULL);
+    if (f) fclose(f);
+    return kib / 1024;
+}
+
+static void bench_memory(bench *b)
+{
+    batch all;
+    for (int i = 0; i < BATCH; i++) all.source_lengths[i] = WORDS, all.target_lengths[i] = WORDS - 1;
+    batch_fill(&all);
+    malloc_trim(0); /* what earlier works freed must not hide what this one takes */
+    FILE *f = fopen("/proc/self/clear_refs", "w"); /* the peak begins anew */
+    if (f) fputs("5", f), fclose(f);
+    const double before = status_mib("VmRSS");
+    trainer t = trainer_new(config_of(0), &all, 1);
+    for (int i = 0; i < (bench_quick(b) ? 1 : 3); i++) run_steps(&t);
+    const double ours = status_mib("VmHWM") - before;
+    trainer_free(&t);
+    free(all.words);
+    const double theirs = bench_peer(b) ? peer_seconds(bench_peer(b), "memory rnnsearch") : 0;
+    result r = { .group = "peak memory of that training step", .goal = 2, .ratio = theirs > 0 ? theirs / ours : NAN };
+    snprintf(r.name, sizeof r.name, "RNNsearch, weights, moments and gradients included");
+    snprintf(r.measured, sizeof r.measured, "%.0f MiB", ours);
+    snprintf(r.against, sizeof r.against, theirs > 0 ? "%.0f MiB, PyTorch" : "PyTorch: none here", theirs);
+    bench_report(b, &r);
+}
+
+/* ---- growth ---- */
+
+/* Without attention a pair costs m + t steps; attention adds m t weights. */
+static void bench_growth(bench *b)
+{
+    static const char group[] = "cost of a pair of n words each way: recurrent steps O(m + t), attention weights O(m t)";
+    double first = 0;
+    for (int n = 25; n <= (bench_quick(b) ? 25 : 400); n *= 2) {
+        enum { PAIRS = 2 };
+        batch all = { .rows = 0 };
+        for (int i = 0; i < PAIRS; i++) all.source_lengths[i] = n, all.target_lengths[i] = n - 1;
+        batch_fill(&all);
+        all.pairs.count = PAIRS;
+        double seconds[2];
+        attend_ctx *c = NULL;
+        bench_must(attend_ctx_new(&c));
+        for (int attention = 0; attention < 2; attention++) {
+            attend_config config = ATTEND_CONFIG_INIT;
+            if (!attention) config.attention = NULL;
+            config.source_vocab = config.target_vocab = VOCABULARY;
+            attend_model *m = NULL;
+            bench_must(attend_model_new(&m, &config, 1));
+            seconds[attention] = 0;
+            for (int round = 0; round < 4; round++) {
+                const double begin = bench_now();
+                bench_must(attend_model_score(c, m, &all.pairs, NULL, NULL, NULL));
+                const double s = bench_now() - begin;
+                if (round == 1 || (round > 1 && s < seconds[attention])) seconds[attention] = s;
+            }
+            attend_model_free(m);
+        }
+        attend_ctx_free(c);
+        free(all.words);
+        if (first == 0) first = seconds[0];
+        int stars = (int)(4 * log2(seconds[1] / first) + 2), dots = (int)(4 * log2(seconds[0] / first) + 2);
+        result r = { .group = group, .ratio = seconds[1] / seconds[0] };
+        snprintf(r.name, sizeof r.name, "n = %3d, weights %6d %-*.*s", n, n * n, 24, stars < 0 ? 0 : stars,
+                 "************************");
+        snprintf(r.measured, sizeof r.measured, "%.2f ms a pair", seconds[1] / PAIRS * 1e3);
+        snprintf(r.against, sizeof r.against, "%.2f ms without %-*.*s", seconds[0] / PAIRS * 1e3, 20, dots < 0 ? 0 : dots,
+                 "....................");
+        bench_report(b, &r);
+    }
+}
+
+void bench_models(bench *b)
+{
+    bench_even(b);
+    bench_ragged(b);
+    bench_memory(b);
+    bench_growth(b);
+}
