@@ -328,6 +328,8 @@ def model_goldens():
         yield model(f"local_p_{score}", "Luong et al. 2015, local-p",
                     f"cell=lstm attention={score} context=after readout=plain window=local-p "
                     f"input-feeding={'yes' if score == 'bilinear' else 'no'}")
+    yield model("local_m", "RNNsearch that looks around its own position",
+                "cell=gru attention=additive context=before readout=deep window=local-m")
     yield model("stacked", "two layers, label smoothing, guided alignment",
                 "cell=lstm layers=2 attention=bilinear context=after readout=plain input-feeding=yes", smoothing=0.1,
                 guidance=0.5)

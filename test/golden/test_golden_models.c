@@ -33,6 +33,7 @@ static const spec specs[] = {
     { "luong_additive_feeding", LUONG "attention=additive input-feeding=yes" },
     { "local_p_dot", LUONG "attention=dot window=local-p" },
     { "local_p_bilinear", LUONG "attention=bilinear window=local-p input-feeding=yes" },
+    { "local_m", "cell=gru attention=additive context=before readout=deep window=local-m" },
     { "stacked", LUONG "attention=bilinear layers=2 input-feeding=yes" },
     { "tied", "cell=gru-reset-before layers=2 bidirectional=no start=copy tie-embeddings=yes shared-vocab=yes "
               "target-vocab=7" },
