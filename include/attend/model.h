@@ -25,6 +25,30 @@ typedef struct attend_model attend_model;
 int attend_model_new(attend_model **out, const attend_config *config, uint64_t seed);
 void attend_model_free(attend_model *m);
 
+/* ---- the model file ---- */
+
+/* One safetensors file: configuration and format in its metadata, a tensor for each parameter, what was attached, and a checksum
+ * of all of it. Written to a temporary beside it and put in its place, so that the old file or the new one is there, whole. */
+int attend_model_save(const attend_model *m, const char *path);
+
+typedef struct attend_load_options {
+    bool skip_checksum;                /* the rest is checked all the same */
+    const attend_score *const *scores; /* scores that are your own, NULL at the end; NULL: none */
+} attend_load_options;
+
+/* Maps a file; its numbers stay there, and are read as they are needed. Everything is checked before anything is used: ATTEND_BAD_MODEL
+ * says what is wrong with it, ATTEND_IO that it could not be read. options may be NULL. */
+int attend_model_load(attend_model **out, const char *path, const attend_load_options *options);
+/* The same from a file that is in memory, which may be freed afterwards; `name` is for messages. */
+int attend_model_load_bytes(attend_model **out, const void *bytes, size_t size, const char *name,
+                            const attend_load_options *options);
+
+/* Bytes that belong to a model (its vocabularies, say) and are saved with it, by name ("source.vocabulary"). Copied; in the place of
+ * what had that name. A vocabulary has a line for each word, every one ended by a line feed; a file whose vocabularies do
+ * not have as many lines as the model has words is refused. */
+int attend_model_attach(attend_model *m, const char *name, const void *bytes, size_t size);
+const void *attend_model_attached(const attend_model *m, const char *name, size_t *size); /* NULL: nothing */
+
 const attend_config *attend_model_config(const attend_model *m);
 attend_params *attend_model_params(const attend_model *m);
 

@@ -197,6 +197,7 @@ void attend_model_free(attend_model *m)
 {
     if (!m) return;
     attend_params_free(m->params);
+    attend_model_detach(m);
     attend_memory_free(m);
 }
 

@@ -28,7 +28,12 @@ struct attend_model {
     attend_param *readout_w, *readout_b;   /* NULL: the state itself */
     attend_param *output_w, *output_b;     /* (V, readout) */
     int memory_width, context_width, readout_width;
+    struct attachment *attachments;         /* model_file.c: a list */
+    struct attend_tensor_file *file;        /* whose numbers the parameters are, or NULL */
 };
+
+/* Frees what model_file.c hung onto a model. */
+void attend_model_detach(attend_model *m);
 
 /* Adds every parameter of m->config to m->params and sets the pointers; `values` gives each its memory, or is NULL: zeros of its own. */
 typedef int (*model_values)(void *user, const char *name, int rank, const int *shape, real **value);

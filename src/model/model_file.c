@@ -1,0 +1,391 @@
+/* model_file.c: a model as a safetensors file (tensor_file.h).
+ *
+ *     metadata    format = attend-model, format-version, made-by, and config.NAME for every field of config.h
+ *     tensors     the parameters by name, F32; text.NAME, U8: what was attached; training.NAME: of a checkpoint, not looked at here
+ *
+ * Reading: the configuration first, then each parameter it asks for is looked up and compared, then what is left over. Numbers stay
+ * in the map. */
+#include "model/model.h"
+
+#include "core/memory.h"
+#include "kernel/kernel.h"
+#include "model/tensor_file.h"
+#include <attend/version.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FORMAT_VERSION = 1, MOST_FIELDS = 64, FIELD_TEXT = 64, NAME_TEXT = 64 };
+static const char format[] = "attend-model", config_prefix[] = "config.", text_prefix[] = "text.",
+                  training_prefix[] = "training.";
+
+/* ---- what is attached ---- */
+
+typedef struct attachment {
+    struct attachment *next;
+    char name[NAME_TEXT];
+    size_t size;
+    unsigned char bytes[];
+} attachment;
+
+void attend_model_detach(attend_model *m)
+{
+    for (attachment *a = m->attachments, *next; a; a = next) {
+        next = a->next;
+        attend_memory_free(a);
+    }
+    attend_tensor_file_close(m->file);
+}
+
+static attachment **find_attachment(const attend_model *m, const char *name)
+{
+    attachment **slot = (attachment **)&m->attachments;
+    while (*slot && strcmp((*slot)->name, name) != 0) slot = &(*slot)->next;
+    return slot;
+}
+
+int attend_model_attach(attend_model *m, const char *name, const void *bytes, size_t size)
+{
+    if (strlen(name) + sizeof text_prefix > NAME_TEXT || *name == '\0')
+        return attend_fail(ATTEND_BAD_USAGE, "attend_model_attach: a name has 1 to %zu bytes, and '%.80s' has not",
+                           NAME_TEXT - sizeof text_prefix, name);
+    attachment *a = size < SIZE_MAX - sizeof *a ? attend_memory_zeroed(1, sizeof *a + size) : NULL;
+    if (!a) return attend_fail(ATTEND_NO_MEMORY, "no memory for the %zu bytes of '%s'", size, name);
+    snprintf(a->name, sizeof a->name, "%s", name);
+    a->size = size;
+    if (size) memcpy(a->bytes, bytes, size);
+    attachment **slot = find_attachment(m, name), *old = *slot;
+    a->next = old ? old->next : NULL;
+    *slot = a;
+    attend_memory_free(old);
+    return ATTEND_OK;
+}
+
+const void *attend_model_attached(const attend_model *m, const char *name, size_t *size)
+{
+    const attachment *a = *find_attachment(m, name);
+    if (size) *size = a ? a->size : 0;
+    return a ? a->bytes : NULL;
+}
+
+/* ---- saving ---- */
+
+/* The numbers of a parameter as floats; *own: memory that somebody must free afterwards. */
+static const float *as_floats(const attend_param *p, float **own)
+{
+    *own = NULL;
+#ifdef ATTEND_DOUBLE
+    *own = attend_memory_aligned(p->size * sizeof **own);
+    for (size_t i = 0; *own && i < p->size; i++) (*own)[i] = (float)p->value[i];
+    return *own;
+#else
+    return p->value;
+#endif
+}
+
+/* What goes into the file, and the memory it needs meanwhile. */
+typedef struct saving {
+    attend_tensor *tensors;
+    float **own; /* one a tensor, NULL or to be freed */
+    char (*names)[NAME_TEXT];
+    size_t count;
+    attend_metadata metadata[MOST_FIELDS + 3];
+    char keys[MOST_FIELDS][FIELD_TEXT], values[MOST_FIELDS][FIELD_TEXT], version[16], maker[32];
+    size_t pairs;
+} saving;
+
+static int save_config(saving *s, const attend_config *config)
+{
+    snprintf(s->version, sizeof s->version, "%d", FORMAT_VERSION);
+    snprintf(s->maker, sizeof s->maker, "attend %s", attend_version());
+    s->metadata[s->pairs++] = (attend_metadata){ "format", format };
+    s->metadata[s->pairs++] = (attend_metadata){ "format-version", s->version };
+    s->metadata[s->pairs++] = (attend_metadata){ "made-by", s->maker };
+    for (int i = 0; attend_config_field_at(i); i++) {
+        const char *name = attend_config_field_at(i)->name;
+        snprintf(s->keys[i], FIELD_TEXT, "%s%s", config_prefix, name);
+        int status = attend_config_get(config, name, s->values[i], FIELD_TEXT);
+        if (status != ATTEND_OK) return status;
+        s->metadata[s->pairs++] = (attend_metadata){ s->keys[i], s->values[i] };
+    }
+    return ATTEND_OK;
+}
+
+static int save_parameters(saving *s, const attend_model *m)
+{
+    for (int i = 0; i < attend_params_count(m->params); i++) {
+        const attend_param *p = attend_params_at(m->params, i);
+        attend_tensor t = { .name = p->name, .dtype = ATTEND_F32, .rank = p->rank, .bytes = p->size * sizeof(float) };
+        for (int axis = 0; axis < p->rank; axis++) t.shape[axis] = p->shape[axis];
+        t.data = as_floats(p, &s->own[s->count]);
+        if (!t.data) return attend_fail(ATTEND_NO_MEMORY, "no memory to save '%s'", p->name);
+        s->tensors[s->count++] = t;
+    }
+    for (const attachment *a = m->attachments; a; a = a->next) {
+        snprintf(s->names[s->count], NAME_TEXT, "%s%s", text_prefix, a->name);
+        s->tensors[s->count] = (attend_tensor){ .name = s->names[s->count],
+                                                .dtype = ATTEND_U8,
+                                                .rank = 1,
+                                                .shape = { (int64_t)a->size },
+                                                .bytes = a->size,
+                                                .data = a->bytes };
+        s->count++;
+    }
+    return ATTEND_OK;
+}
+
+int attend_model_save(const attend_model *m, const char *path)
+{
+    size_t most = (size_t)attend_params_count(m->params);
+    for (const attachment *a = m->attachments; a; a = a->next) most++;
+    saving *s = attend_memory_zeroed(1, sizeof *s);
+    int status = ATTEND_NO_MEMORY;
+    if (s) {
+        s->tensors = attend_memory_zeroed(most, sizeof *s->tensors);
+        s->own = attend_memory_zeroed(most, sizeof *s->own);
+        s->names = attend_memory_zeroed(most, sizeof *s->names);
+    }
+    if (!s || !s->tensors || !s->own || !s->names)
+        attend_fail(status, "no memory to save a model");
+    else
+        status = save_config(s, &m->config);
+    if (status == ATTEND_OK) status = save_parameters(s, m);
+    if (status == ATTEND_OK) status = attend_tensor_file_write(path, s->tensors, s->count, s->metadata, s->pairs);
+    if (s) {
+        for (size_t i = 0; s->own && i < most; i++) attend_memory_free(s->own[i]);
+        attend_memory_free(s->tensors);
+        attend_memory_free(s->own);
+        attend_memory_free(s->names);
+        attend_memory_free(s);
+    }
+    return status;
+}
+
+/* ---- loading ---- */
+
+typedef struct loading {
+    attend_model *m;
+    attend_tensor_file *file;
+    const char *name; /* of the file */
+    const attend_load_options *options;
+} loading;
+
+static bool starts_with(const char *text, const char *prefix)
+{
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+static int load_version(const loading *l)
+{
+    const char *said = attend_tensor_file_metadata(l->file, "format");
+    if (!said)
+        return attend_fail(ATTEND_BAD_MODEL,
+                           "%s: a safetensors file, but not a model of attend: its metadata has no \"format\"", l->name);
+    if (strcmp(said, format) != 0)
+        return attend_fail(ATTEND_BAD_MODEL, "%s: a safetensors file of format '%.40s', not '%s'", l->name, said, format);
+    const char *version = attend_tensor_file_metadata(l->file, "format-version");
+    char *end;
+    const long number = version ? strtol(version, &end, 10) : 0;
+    if (number < 1 || *end)
+        return attend_fail(ATTEND_BAD_MODEL, "%s: the format-version '%.40s' is not a number from 1 on", l->name,
+                           version ? version : "");
+    if (number > FORMAT_VERSION) {
+        const char *maker = attend_tensor_file_metadata(l->file, "made-by");
+        return attend_fail(ATTEND_BAD_MODEL,
+                           "%s: made by a newer version%s%.40s%s: format %ld, and this is attend %s, which reads up to %d; "
+                           "please update attend",
+                           l->name, maker ? " (" : "", maker ? maker : "", maker ? ")" : "", number, attend_version(),
+                           FORMAT_VERSION);
+    }
+    return ATTEND_OK;
+}
+
+/* Somebody else's failure as a fault of this file. */
+static int blame(const loading *l, int status)
+{
+    char why[ATTEND_MESSAGE_SIZE];
+    if (status == ATTEND_OK || status == ATTEND_NO_MEMORY) return status;
+    snprintf(why, sizeof why, "%s", attend_message());
+    return attend_fail(ATTEND_BAD_MODEL, "%s: %s", l->name, why);
+}
+
+static const attend_score *own_score(const loading *l, const char *name)
+{
+    const attend_score *const *s = l->options ? l->options->scores : NULL;
+    for (; s && *s; s++)
+        if (strcmp((*s)->name, name) == 0) return *s;
+    return NULL;
+}
+
+static int load_config(const loading *l)
+{
+    static const attend_config usual = ATTEND_CONFIG_INIT;
+    attend_config *config = &l->m->config;
+    *config = usual;
+    size_t known = 0;
+    for (int i = 0; attend_config_field_at(i); i++) {
+        char key[FIELD_TEXT];
+        snprintf(key, sizeof key, "%s%s", config_prefix, attend_config_field_at(i)->name);
+        const char *value = attend_tensor_file_metadata(l->file, key);
+        if (!value) return attend_fail(ATTEND_BAD_MODEL, "%s: the metadata has no \"%s\"", l->name, key);
+        known++;
+        const attend_score *own = strcmp(key, "config.attention") == 0 ? own_score(l, value) : NULL;
+        if (own)
+            config->attention = own;
+        else if (attend_config_set(config, attend_config_field_at(i)->name, value) != ATTEND_OK)
+            return blame(l, ATTEND_BAD_USAGE);
+    }
+    for (size_t i = 0; i < attend_tensor_file_metadata_count(l->file); i++) {
+        const char *key = attend_tensor_file_metadata_at(l->file, i)->key;
+        if (starts_with(key, config_prefix) && known-- == 0)
+            return attend_fail(ATTEND_BAD_MODEL, "%s: a model has no field of which the metadata speaks; its last is \"%.60s\"",
+                               l->name, key);
+    }
+    return blame(l, attend_config_check(config));
+}
+
+static int wrong_shape(const loading *l, const attend_tensor *t, int rank, const int *shape)
+{
+    char wanted[64], is[128];
+    int n = 0, k = 0;
+    for (int i = 0; i < rank; i++) n += snprintf(wanted + n, sizeof wanted - (size_t)n, "%s%d", i ? ", " : "", shape[i]);
+    for (int i = 0; i < t->rank; i++)
+        k += snprintf(is + k, sizeof is - (size_t)k, "%s%lld", i ? ", " : "", (long long)t->shape[i]);
+    if (t->rank == 0) is[0] = '\0';
+    return attend_fail(ATTEND_BAD_MODEL, "%s: '%s' is %s (%s), but the configuration wants F32 (%s)", l->name, t->name,
+                       attend_dtype_name(t->dtype), is, wanted);
+}
+
+/* All of them numbers? Squares of finite floats cannot overflow the kernel's sum, which is a double. */
+static bool all_finite(size_t n, const real *x)
+{
+    enum { PIECE = 1 << 16 };
+    for (size_t i = 0; i < n; i += PIECE)
+        if (!isfinite(attend_kernel()->sum_squares(n - i < PIECE ? n - i : PIECE, x + i))) return false;
+    return true;
+}
+
+/* A model_values. */
+static int load_parameter(void *user, const char *name, int rank, const int *shape, real **value)
+{
+    loading *l = user;
+    const attend_tensor *t = attend_tensor_file_find(l->file, name);
+    if (!t)
+        return attend_fail(ATTEND_BAD_MODEL, "%s: the configuration asks for '%s', and the file has none", l->name, name);
+    bool fits = t->dtype == ATTEND_F32 && t->rank == rank;
+    for (int i = 0; i < rank && fits; i++) fits = t->shape[i] == shape[i];
+    if (!fits) return wrong_shape(l, t, rank, shape);
+#ifndef ATTEND_DOUBLE
+    *value = attend_tensor_file_edit(l->file, t);
+#endif
+    return ATTEND_OK;
+}
+
+/* Numbers that cannot stay where they are are copied; all are looked at. */
+static int load_numbers(const loading *l)
+{
+    for (int i = 0; i < attend_params_count(l->m->params); i++) {
+        attend_param *p = attend_params_at(l->m->params, i);
+        const float *from = attend_tensor_file_find(l->file, p->name)->data;
+        for (size_t j = 0; !p->borrowed && j < p->size; j++) p->value[j] = (real)from[j];
+        if (!all_finite(p->size, p->value))
+            return attend_fail(ATTEND_BAD_MODEL, "%s: '%s' has numbers that are infinite or not numbers", l->name, p->name);
+    }
+    return ATTEND_OK;
+}
+
+/* ---- the rest of the file ---- */
+
+static int load_text(loading *l, const attend_tensor *t)
+{
+    const char *name = t->name + sizeof text_prefix - 1;
+    if (t->dtype != ATTEND_U8 || t->rank != 1)
+        return attend_fail(ATTEND_BAD_MODEL, "%s: '%s' is not a row of bytes", l->name, t->name);
+    return blame(l, attend_model_attach(l->m, name, t->data, t->bytes));
+}
+
+static int load_others(loading *l)
+{
+    for (size_t i = 0; i < attend_tensor_file_count(l->file); i++) {
+        const attend_tensor *t = attend_tensor_file_at(l->file, i);
+        int status = ATTEND_OK;
+        if (starts_with(t->name, text_prefix))
+            status = load_text(l, t);
+        else if (!starts_with(t->name, training_prefix) && !attend_params_find(l->m->params, t->name))
+            status = attend_fail(ATTEND_BAD_MODEL, "%s: '%s' is no part of the model that the configuration describes",
+                                 l->name, t->name);
+        if (status != ATTEND_OK) return status;
+    }
+    return ATTEND_OK;
+}
+
+static int check_vocabulary(const loading *l, const char *name, int words)
+{
+    size_t size, lines = 0;
+    const char *text = attend_model_attached(l->m, name, &size);
+    if (!text) return ATTEND_OK;
+    for (size_t i = 0; i < size; i++) {
+        lines += text[i] == '\n';
+        if (text[i] == '\n' && (i == 0 || text[i - 1] == '\n'))
+            return attend_fail(ATTEND_BAD_MODEL, "%s: word %zu of %s is empty", l->name, lines - 1, name);
+    }
+    if ((size && text[size - 1] != '\n') || lines != (size_t)words)
+        return attend_fail(ATTEND_BAD_MODEL, "%s: %s has %zu words, but the embedding has %d rows", l->name, name, lines,
+                           words);
+    return ATTEND_OK;
+}
+
+/* ---- all together ---- */
+
+static int load(loading *l)
+{
+    l->m = attend_memory_zeroed(1, sizeof *l->m);
+    if (!l->m) return attend_fail(ATTEND_NO_MEMORY, "no memory for a model");
+    int status = load_version(l);
+    if (status == ATTEND_OK) status = load_config(l);
+    if (status == ATTEND_OK) status = attend_params_new(&l->m->params);
+    if (status == ATTEND_OK) status = attend_model_build(l->m, load_parameter, l);
+    if (status == ATTEND_OK) status = load_numbers(l);
+    if (status == ATTEND_OK) status = load_others(l);
+    if (status == ATTEND_OK) status = check_vocabulary(l, "source.vocabulary", l->m->config.source_vocab);
+    if (status == ATTEND_OK) status = check_vocabulary(l, "target.vocabulary", l->m->config.target_vocab);
+    return status;
+}
+
+static int finish(attend_model **out, loading *l, int status)
+{
+    if (status == ATTEND_OK) status = load(l);
+    if (l->m) l->m->file = l->file;
+    if (status == ATTEND_OK) {
+        *out = l->m;
+        return ATTEND_OK;
+    }
+    if (!l->m) attend_tensor_file_close(l->file);
+    attend_model_free(l->m);
+    return status;
+}
+
+static unsigned flags_of(const attend_load_options *options)
+{
+    return options && options->skip_checksum ? ATTEND_TENSOR_SKIP_CHECKSUM : 0;
+}
+
+int attend_model_load(attend_model **out, const char *path, const attend_load_options *options)
+{
+    *out = NULL;
+    loading l = { .name = path, .options = options };
+    return finish(out, &l, attend_tensor_file_open(&l.file, path, flags_of(options)));
+}
+
+int attend_model_load_bytes(attend_model **out, const void *bytes, size_t size, const char *name,
+                            const attend_load_options *options)
+{
+    *out = NULL;
+    loading l = { .name = name, .options = options };
+    int status = finish(out, &l, attend_tensor_file_parse(&l.file, bytes, size, name, flags_of(options)));
+    if (status != ATTEND_OK) return status;
+    attend_tensor_file_close((*out)->file); /* everything was copied */
+    (*out)->file = NULL;
+    return ATTEND_OK;
+}
