@@ -28,7 +28,7 @@ static const char *in_folder(const char *name)
 }
 
 /* How many names the folder holds; those that end in ".tmp" are counted apart, or removed. */
-static int folder_count(int *temporaries, int remove_them)
+static inline int folder_count(int *temporaries, int remove_them)
 {
     int count = 0, found = 0;
     DIR *d = opendir(folder);
@@ -72,6 +72,7 @@ static inline void put_file(const char *path, const void *bytes, size_t size)
 static inline char *get_file(const char *path, size_t *size)
 {
     FILE *f = fopen(path, "rb");
+    if (size) *size = 0;
     if (!f) return NULL;
     assert_int_equal(fseek(f, 0, SEEK_END), 0);
     long length = ftell(f);
