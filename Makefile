@@ -7,12 +7,13 @@ DESTDIR ?=
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 CMAKE_FLAGS ?=
 CTEST_FLAGS ?=
+FUZZ_FLAGS ?= -max_total_time=60
 
 configure = cmake -S . -B $(1) -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(2) $(CMAKE_FLAGS) >$(1).log 2>&1 || { cat $(1).log; exit 1; }
 compile = $(call configure,$(1),$(2)) && cmake --build $(1) -j $(JOBS)
 run_tests = ctest --test-dir $(1) --output-on-failure -j $(JOBS) $(CTEST_FLAGS)
 
-.PHONY: all test bench asan clang install format format-check exhaustive clean help packages-build packages-test
+.PHONY: all test bench recipes asan clang fuzz install format format-check exhaustive clean help packages-build packages-test
 
 all: packages-build                     ## build the library
 	@$(call compile,$(BUILD),-DCMAKE_BUILD_TYPE=Release -DATTEND_TESTS=OFF -DATTEND_WERROR=OFF)
@@ -30,9 +31,19 @@ clang: packages-test                    ## build everything with clang and run t
 	@$(call compile,$(BUILD)-clang,-DCMAKE_BUILD_TYPE=Release -DATTEND_TESTS=ON -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++)
 	@$(call run_tests,$(BUILD)-clang)
 
+fuzz: packages-test                     ## feed each reader of files inputs made to break it (FUZZ_FLAGS="-runs=1000000")
+	@tools/packages.sh ci
+	@$(call configure,$(BUILD)-fuzz,-DCMAKE_BUILD_TYPE=RelWithDebInfo -DATTEND_TESTS=ON -DATTEND_SANITIZE=ON -DATTEND_FUZZ=ON -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++)
+	@cmake --build $(BUILD)-fuzz -j $(JOBS) --target fuzzers
+	@tools/fuzz.sh $(BUILD)-fuzz $(FUZZ_FLAGS)
+
 bench: packages-test                    ## measure against this machine's ceilings, and PyTorch where there is one
 	@$(call compile,$(BUILD),-DCMAKE_BUILD_TYPE=Release -DATTEND_TESTS=ON -DATTEND_WERROR=ON)
 	@$(BUILD)/bench/bench $(BENCH_FLAGS)
+
+recipes: packages-test                  ## the recipes at full length (minutes to hours)
+	@$(call compile,$(BUILD),-DCMAKE_BUILD_TYPE=Release -DATTEND_TESTS=ON -DATTEND_WERROR=ON)
+	@$(BUILD)/recipes/bottleneck
 
 exhaustive: packages-test               ## exp, tanh and sigmoid on every float there is (minutes)
 	@$(call compile,$(BUILD),-DCMAKE_BUILD_TYPE=Release -DATTEND_TESTS=ON -DATTEND_WERROR=ON)
@@ -53,7 +64,7 @@ format-check:
 	@$(SOURCES) | xargs clang-format --dry-run --Werror
 
 clean:                                  ## remove what was built
-	@rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-clang $(BUILD).log $(BUILD)-asan.log $(BUILD)-clang.log
+	@rm -rf $(foreach b,$(BUILD) $(BUILD)-asan $(BUILD)-clang $(BUILD)-fuzz,$(b) $(b).log)
 
 help:                                   ## this list
 	@sed -n 's/^\([a-z-]*\):.*##  *\(.*\)/  make \1\t\2/p' Makefile | expand -t 20

@@ -117,7 +117,8 @@ static double race(bench *b, trainer *t, asked *a)
     return best;
 }
 
-static void report(bench *b, const char *group, const char *name, double rows, double seconds, const asked *a, double goal)
+static void report(bench *b, const char *group, const char *name, double rows, double seconds, const asked *a,
+                   double goal)
 {
     result r = { .group = group, .goal = goal, .ratio = a->best > 0 ? a->best / seconds : NAN };
     snprintf(r.name, sizeof r.name, "%s", name);
@@ -210,8 +211,8 @@ static int read_lengths(pair_lengths *to, int most)
     FILE *f[2];
     for (int i = 0; i < 2; i++) {
         char command[512];
-        snprintf(command, sizeof command, "gzip -dc '%s/multi30k/train.%s.gz' 2>/dev/null", folder ? folder : "../shared/data",
-                 sides[i]);
+        snprintf(command, sizeof command, "gzip -dc '%s/multi30k/train.%s.gz' 2>/dev/null",
+                 folder ? folder : "../shared/data", sides[i]);
         f[i] = popen(command, "r");
     }
     char *line = NULL;
@@ -291,7 +292,7 @@ static void bench_memory(bench *b)
     batch all;
     for (int i = 0; i < BATCH; i++) all.source_lengths[i] = WORDS, all.target_lengths[i] = WORDS - 1;
     batch_fill(&all);
-    malloc_trim(0); /* what earlier works freed must not hide what this one takes */
+    malloc_trim(0);                                /* what earlier works freed must not hide what this one takes */
     FILE *f = fopen("/proc/self/clear_refs", "w"); /* the peak begins anew */
     if (f) fputs("5", f), fclose(f);
     const double before = status_mib("VmRSS");
@@ -313,7 +314,8 @@ static void bench_memory(bench *b)
 /* Without attention a pair costs m + t steps; attention adds m t weights. */
 static void bench_growth(bench *b)
 {
-    static const char group[] = "cost of a pair of n words each way: recurrent steps O(m + t), attention weights O(m t)";
+    static const char group[] =
+        "cost of a pair of n words each way: recurrent steps O(m + t), attention weights O(m t)";
     double first = 0;
     for (int n = 25; n <= (bench_quick(b) ? 25 : 400); n *= 2) {
         enum { PAIRS = 2 };
@@ -347,8 +349,8 @@ static void bench_growth(bench *b)
         snprintf(r.name, sizeof r.name, "n = %3d, weights %6d %-*.*s", n, n * n, 24, stars < 0 ? 0 : stars,
                  "************************");
         snprintf(r.measured, sizeof r.measured, "%.2f ms a pair", seconds[1] / PAIRS * 1e3);
-        snprintf(r.against, sizeof r.against, "%.2f ms without %-*.*s", seconds[0] / PAIRS * 1e3, 20, dots < 0 ? 0 : dots,
-                 "....................");
+        snprintf(r.against, sizeof r.against, "%.2f ms without %-*.*s", seconds[0] / PAIRS * 1e3, 20,
+                 dots < 0 ? 0 : dots, "....................");
         bench_report(b, &r);
     }
 }

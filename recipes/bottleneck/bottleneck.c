@@ -3,7 +3,7 @@
  * attention.
  *
  *     bottleneck [--task copy|reverse|both] [--words N] [--least N] [--most N] [--hidden N] [--updates N] [--test N]
- *                [--threads N] [NAME=VALUE ..]
+ *                [--threads N] [--save FILE] [NAME=VALUE ..]
  *
  * NAME=VALUE sets a field of the model (attention=dot context=after readout=plain). Without any, a model without attention and
  * RNNsearch are compared. Ends with 0 if what attends is right more often than what does not. */
@@ -23,6 +23,7 @@ typedef struct task {
 
 typedef struct setting {
     int hidden, updates, test, threads;
+    const char *save; /* the last model, here; NULL: nowhere */
 } setting;
 
 /* A batch of random sources with their targets. */
@@ -90,7 +91,8 @@ static int train(attend_model *m, const task *t, const setting *s, batch *b)
         /* short ones first, until half of the time is over: it is where looking is learned */
         task easier = *t;
         const double share = 2.0 * i / s->updates;
-        if (share < 1) easier.most = 2 + (int)((t->most - 2) * share), easier.least = easier.most < t->least ? 2 : t->least;
+        if (share < 1)
+            easier.most = 2 + (int)((t->most - 2) * share), easier.least = easier.most < t->least ? 2 : t->least;
         batch_fill(b, &easier, BATCH);
         status = attend_team_gradient(team, BATCH / SHARD, shard_loss, &now, 1, (uint64_t)i, &loss);
         const double rate = 2e-3 * fmin(1, 2.0 * (s->updates - i) / s->updates);
@@ -120,7 +122,8 @@ static int decode(attend_ctx *c, attend_model *m, const batch *b)
     int counts[SLICE], parents[SLICE], words[SLICE], alive[SLICE], right = 0, left = SLICE;
     bool good[SLICE];
     if (attend_decoding_new(&d, c, m, SLICE, b->source, b->source_lengths) != ATTEND_OK) return -1;
-    for (int i = 0; i < SLICE; i++) counts[i] = 1, parents[i] = i, words[i] = ATTEND_BEGIN, alive[i] = i, good[i] = true;
+    for (int i = 0; i < SLICE; i++)
+        counts[i] = 1, parents[i] = i, words[i] = ATTEND_BEGIN, alive[i] = i, good[i] = true;
     for (int t = 0; left > 0; t++) {
         if (attend_decoding_step(d, counts, parents, words) != ATTEND_OK) {
             attend_decoding_free(d);
@@ -132,7 +135,8 @@ static int decode(attend_ctx *c, attend_model *m, const batch *b)
             const int i = alive[k];
             int first = 0;
             for (int j = 0; j < i; j++) first += b->target_lengths[j];
-            const int said = best_word(attend_decoding_log_probabilities(d) + (size_t)k * (size_t)vocabulary, vocabulary);
+            const int said =
+                best_word(attend_decoding_log_probabilities(d) + (size_t)k * (size_t)vocabulary, vocabulary);
             const int wanted = t < b->target_lengths[i] ? b->target[first + t] : ATTEND_END;
             if (said != wanted) good[i] = false;
             if (said != wanted || said == ATTEND_END) {
@@ -164,6 +168,7 @@ static double run(const attend_config *config, const task *t, const setting *s)
         if (now < 0) status = ATTEND_FAILED;
         right += now;
     }
+    if (status == ATTEND_OK && s->save) status = attend_model_save(m, s->save);
     if (status != ATTEND_OK) {
         fprintf(stderr, "bottleneck: %s\n", attend_message());
         exit(1);
@@ -193,13 +198,15 @@ int main(int argc, char **argv)
     const struct {
         const char *name;
         int *number;
-    } numbers[] = { { "--words", &t.words },     { "--least", &t.least }, { "--most", &t.most },       { "--hidden", &s.hidden },
-                    { "--updates", &s.updates }, { "--test", &s.test },   { "--threads", &s.threads } };
+    } numbers[] = { { "--words", &t.words },    { "--least", &t.least },     { "--most", &t.most },
+                    { "--hidden", &s.hidden },  { "--updates", &s.updates }, { "--test", &s.test },
+                    { "--threads", &s.threads } };
     config.dropout = 0;
     own = config;
     for (int i = 1; i < argc; i++) {
         bool known = false;
         if (strcmp(argv[i], "--task") == 0 && i + 1 < argc) which = argv[++i], known = true;
+        if (!known && strcmp(argv[i], "--save") == 0 && i + 1 < argc) s.save = argv[++i], known = true;
         for (size_t j = 0; !known && i + 1 < argc && j < sizeof numbers / sizeof *numbers; j++)
             if (strcmp(argv[i], numbers[j].name) == 0) *numbers[j].number = atoi(argv[++i]), known = true;
         if (!known && strchr(argv[i], '=')) known = fields = set_field(&own, argv[i]);
@@ -224,9 +231,9 @@ int main(int argc, char **argv)
             if (!attention) now.attention = NULL;
             const time_t begin = time(NULL);
             share[attention] = run(&now, &t, &s);
-            printf("%-8s %d to %d words, %-20s %6.2f %% exact  (%d updates, %lds)\n", reverse ? "reverse" : "copy", t.least, t.most,
-                   now.attention ? now.attention->name : "no attention", 100 * share[attention], s.updates,
-                   (long)(time(NULL) - begin));
+            printf("%-8s %d to %d words, %-20s %6.2f %% exact  (%d updates, %lds)\n", reverse ? "reverse" : "copy",
+                   t.least, t.most, now.attention ? now.attention->name : "no attention", 100 * share[attention],
+                   s.updates, (long)(time(NULL) - begin));
             fflush(stdout);
         }
         better = better && share[1] > share[0];

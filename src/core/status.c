@@ -1,6 +1,7 @@
 #include "core/status.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static _Thread_local char message[ATTEND_MESSAGE_SIZE];
 
@@ -25,4 +26,11 @@ int attend_fail(int code, const char *format, ...)
     attend_fail_v(code, format, arguments);
     va_end(arguments);
     return code;
+}
+
+const char *attend_system_words(int error)
+{
+    static _Thread_local char words[128];
+    if (strerror_r(error, words, sizeof words) != 0) snprintf(words, sizeof words, "system error %d", error);
+    return words;
 }

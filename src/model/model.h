@@ -28,8 +28,8 @@ struct attend_model {
     attend_param *readout_w, *readout_b;   /* NULL: the state itself */
     attend_param *output_w, *output_b;     /* (V, readout) */
     int memory_width, context_width, readout_width;
-    struct attachment *attachments;         /* model_file.c: a list */
-    struct attend_tensor_file *file;        /* whose numbers the parameters are, or NULL */
+    struct attachment *attachments;  /* model_file.c: a list */
+    struct attend_tensor_file *file; /* whose numbers the parameters are, or NULL */
 };
 
 /* Frees what model_file.c hung onto a model. */

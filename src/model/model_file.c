@@ -47,9 +47,9 @@ static attachment **find_attachment(const attend_model *m, const char *name)
 
 int attend_model_attach(attend_model *m, const char *name, const void *bytes, size_t size)
 {
-    if (strlen(name) + sizeof text_prefix > NAME_TEXT || *name == '\0')
-        return attend_fail(ATTEND_BAD_USAGE, "attend_model_attach: a name has 1 to %zu bytes, and '%.80s' has not",
-                           NAME_TEXT - sizeof text_prefix, name);
+    if (strlen(name) >= NAME_TEXT || *name == '\0')
+        return attend_fail(ATTEND_BAD_USAGE, "attend_model_attach: a name has 1 to %d bytes, and '%.80s' has not",
+                           NAME_TEXT - 1, name);
     attachment *a = size < SIZE_MAX - sizeof *a ? attend_memory_zeroed(1, sizeof *a + size) : NULL;
     if (!a) return attend_fail(ATTEND_NO_MEMORY, "no memory for the %zu bytes of '%s'", size, name);
     snprintf(a->name, sizeof a->name, "%s", name);
@@ -88,7 +88,7 @@ static const float *as_floats(const attend_param *p, float **own)
 typedef struct saving {
     attend_tensor *tensors;
     float **own; /* one a tensor, NULL or to be freed */
-    char (*names)[NAME_TEXT];
+    char (*names)[NAME_TEXT + sizeof text_prefix];
     size_t count;
     attend_metadata metadata[MOST_FIELDS + 3];
     char keys[MOST_FIELDS][FIELD_TEXT], values[MOST_FIELDS][FIELD_TEXT], version[16], maker[32];
@@ -123,7 +123,7 @@ static int save_parameters(saving *s, const attend_model *m)
         s->tensors[s->count++] = t;
     }
     for (const attachment *a = m->attachments; a; a = a->next) {
-        snprintf(s->names[s->count], NAME_TEXT, "%s%s", text_prefix, a->name);
+        snprintf(s->names[s->count], sizeof *s->names, "%s%s", text_prefix, a->name);
         s->tensors[s->count] = (attend_tensor){ .name = s->names[s->count],
                                                 .dtype = ATTEND_U8,
                                                 .rank = 1,
@@ -181,9 +181,11 @@ static int load_version(const loading *l)
     const char *said = attend_tensor_file_metadata(l->file, "format");
     if (!said)
         return attend_fail(ATTEND_BAD_MODEL,
-                           "%s: a safetensors file, but not a model of attend: its metadata has no \"format\"", l->name);
+                           "%s: a safetensors file, but not a model of attend: its metadata has no \"format\"",
+                           l->name);
     if (strcmp(said, format) != 0)
-        return attend_fail(ATTEND_BAD_MODEL, "%s: a safetensors file of format '%.40s', not '%s'", l->name, said, format);
+        return attend_fail(ATTEND_BAD_MODEL, "%s: a safetensors file of format '%.40s', not '%s'", l->name, said,
+                           format);
     const char *version = attend_tensor_file_metadata(l->file, "format-version");
     char *end;
     const long number = version ? strtol(version, &end, 10) : 0;
@@ -192,11 +194,11 @@ static int load_version(const loading *l)
                            version ? version : "");
     if (number > FORMAT_VERSION) {
         const char *maker = attend_tensor_file_metadata(l->file, "made-by");
-        return attend_fail(ATTEND_BAD_MODEL,
-                           "%s: made by a newer version%s%.40s%s: format %ld, and this is attend %s, which reads up to %d; "
-                           "please update attend",
-                           l->name, maker ? " (" : "", maker ? maker : "", maker ? ")" : "", number, attend_version(),
-                           FORMAT_VERSION);
+        return attend_fail(
+            ATTEND_BAD_MODEL,
+            "%s: made by a newer version%s%.40s%s: format %ld, and this is attend %s, which reads up to %d; "
+            "please update attend",
+            l->name, maker ? " (" : "", maker ? maker : "", maker ? ")" : "", number, attend_version(), FORMAT_VERSION);
     }
     return ATTEND_OK;
 }
@@ -239,8 +241,9 @@ static int load_config(const loading *l)
     for (size_t i = 0; i < attend_tensor_file_metadata_count(l->file); i++) {
         const char *key = attend_tensor_file_metadata_at(l->file, i)->key;
         if (starts_with(key, config_prefix) && known-- == 0)
-            return attend_fail(ATTEND_BAD_MODEL, "%s: a model has no field of which the metadata speaks; its last is \"%.60s\"",
-                               l->name, key);
+            return attend_fail(ATTEND_BAD_MODEL,
+                               "%s: a model has no field of which the metadata speaks; its last is \"%.60s\"", l->name,
+                               key);
     }
     return blame(l, attend_config_check(config));
 }
@@ -249,7 +252,8 @@ static int wrong_shape(const loading *l, const attend_tensor *t, int rank, const
 {
     char wanted[64], is[128];
     int n = 0, k = 0;
-    for (int i = 0; i < rank; i++) n += snprintf(wanted + n, sizeof wanted - (size_t)n, "%s%d", i ? ", " : "", shape[i]);
+    for (int i = 0; i < rank; i++)
+        n += snprintf(wanted + n, sizeof wanted - (size_t)n, "%s%d", i ? ", " : "", shape[i]);
     for (int i = 0; i < t->rank; i++)
         k += snprintf(is + k, sizeof is - (size_t)k, "%s%lld", i ? ", " : "", (long long)t->shape[i]);
     if (t->rank == 0) is[0] = '\0';
@@ -272,11 +276,14 @@ static int load_parameter(void *user, const char *name, int rank, const int *sha
     loading *l = user;
     const attend_tensor *t = attend_tensor_file_find(l->file, name);
     if (!t)
-        return attend_fail(ATTEND_BAD_MODEL, "%s: the configuration asks for '%s', and the file has none", l->name, name);
+        return attend_fail(ATTEND_BAD_MODEL, "%s: the configuration asks for '%s', and the file has none", l->name,
+                           name);
     bool fits = t->dtype == ATTEND_F32 && t->rank == rank;
     for (int i = 0; i < rank && fits; i++) fits = t->shape[i] == shape[i];
     if (!fits) return wrong_shape(l, t, rank, shape);
-#ifndef ATTEND_DOUBLE
+#ifdef ATTEND_DOUBLE
+    *value = NULL;
+#else
     *value = attend_tensor_file_edit(l->file, t);
 #endif
     return ATTEND_OK;
@@ -290,7 +297,8 @@ static int load_numbers(const loading *l)
         const float *from = attend_tensor_file_find(l->file, p->name)->data;
         for (size_t j = 0; !p->borrowed && j < p->size; j++) p->value[j] = (real)from[j];
         if (!all_finite(p->size, p->value))
-            return attend_fail(ATTEND_BAD_MODEL, "%s: '%s' has numbers that are infinite or not numbers", l->name, p->name);
+            return attend_fail(ATTEND_BAD_MODEL, "%s: '%s' has numbers that are infinite or not numbers", l->name,
+                               p->name);
     }
     return ATTEND_OK;
 }
@@ -331,8 +339,8 @@ static int check_vocabulary(const loading *l, const char *name, int words)
             return attend_fail(ATTEND_BAD_MODEL, "%s: word %zu of %s is empty", l->name, lines - 1, name);
     }
     if ((size && text[size - 1] != '\n') || lines != (size_t)words)
-        return attend_fail(ATTEND_BAD_MODEL, "%s: %s has %zu words, but the embedding has %d rows", l->name, name, lines,
-                           words);
+        return attend_fail(ATTEND_BAD_MODEL, "%s: %s has %zu words, but the embedding has %d rows", l->name, name,
+                           lines, words);
     return ATTEND_OK;
 }
 

@@ -1,0 +1,12 @@
+# Tensor files against other programs that read and write them, where there is a Python.
+find_package(Python3 COMPONENTS Interpreter QUIET)
+if(Python3_FOUND)
+  add_executable(tensor_file_tool peer/tensor_file_tool.c)
+  target_include_directories(tensor_file_tool PRIVATE ${PROJECT_SOURCE_DIR}/src ${CMAKE_CURRENT_SOURCE_DIR})
+  target_link_libraries(tensor_file_tool PRIVATE attend)
+  add_test(NAME peer_tensor_file COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/check_tensor_file.py
+                                         $<TARGET_FILE:tensor_file_tool>)
+  add_test(NAME peer_model_file COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/check_model_file.py
+                                        ${PROJECT_BINARY_DIR}/reverses.model) # made by recipes/
+  set_tests_properties(peer_model_file PROPERTIES FIXTURES_REQUIRED reverses)
+endif()

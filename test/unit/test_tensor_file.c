@@ -1,0 +1,354 @@
+/* What is written is what is read; the same input gives the same bytes; and whatever fails, fails cleanly. */
+#include "core/memory.h"
+#include "core/replace_file.h"
+#include "support/folder.h"
+#include "support/sample_tensors.h"
+#include <sys/wait.h>
+
+static sample s;
+
+static void assert_is_sample(const attend_tensor_file *f)
+{
+    assert_int_equal(attend_tensor_file_count(f), SAMPLE_COUNT);
+    for (int k = 0; k < SAMPLE_COUNT; k++) {
+        const attend_tensor *wanted = &s.tensors[k], *t = attend_tensor_file_find(f, wanted->name);
+        assert_non_null(t);
+        assert_string_equal(t->name, wanted->name);
+        assert_int_equal(t->dtype, wanted->dtype);
+        assert_int_equal(t->rank, wanted->rank);
+        assert_memory_equal(t->shape, wanted->shape, sizeof t->shape);
+        assert_int_equal(t->bytes, wanted->bytes);
+        assert_non_null(t->data);
+        assert_int_equal((uintptr_t)t->data % attend_dtype_size(t->dtype), 0);
+        assert_memory_equal(t->data, wanted->data, t->bytes);
+    }
+    assert_null(attend_tensor_file_find(f, "layer"));
+    assert_null(attend_tensor_file_find(f, ""));
+    assert_int_equal(attend_tensor_file_metadata_count(f), SAMPLE_METADATA);
+    for (int i = 0; i < SAMPLE_METADATA; i++) {
+        assert_string_equal(attend_tensor_file_metadata(f, sample_metadata[i].key), sample_metadata[i].value);
+        const attend_metadata *m = attend_tensor_file_metadata_at(f, (size_t)i);
+        assert_string_equal(attend_tensor_file_metadata(f, m->key), m->value);
+        if (i > 0) assert_true(strcmp(m[-1].key, m->key) < 0);
+    }
+    assert_null(attend_tensor_file_metadata(f, "checksum"));
+    assert_null(attend_tensor_file_metadata(f, "nothing"));
+}
+
+static void test_round_trip(void **state)
+{
+    (void)state;
+    const char *path = in_folder("sample.safetensors");
+    attend_tensor_file *f = NULL;
+    sample_make(&s);
+    assert_ok(sample_write(path));
+    assert_ok(attend_tensor_file_open(&f, path, 0));
+    assert_is_sample(f);
+    /* larger elements first, otherwise as given; the data at a multiple of 64 */
+    assert_int_equal((uintptr_t)attend_tensor_file_at(f, 0)->data % 64, 0);
+    for (size_t i = 1; i < SAMPLE_COUNT; i++) {
+        const attend_tensor *a = attend_tensor_file_at(f, i - 1), *b = attend_tensor_file_at(f, i);
+        assert_true(attend_dtype_size(a->dtype) >= attend_dtype_size(b->dtype));
+    }
+    attend_tensor_file_close(f);
+    assert_ok(attend_tensor_file_open(&f, path, ATTEND_TENSOR_SKIP_CHECKSUM));
+    assert_is_sample(f);
+    attend_tensor_file_close(f);
+    attend_tensor_file_close(NULL);
+}
+
+/* From memory, wherever it lies: tensors that are not aligned there are copied. */
+static void test_parse_anywhere(void **state)
+{
+    (void)state;
+    const char *path = in_folder("sample.safetensors");
+    assert_ok(sample_write(path));
+    size_t size;
+    char *bytes = get_file(path, &size), *moved = malloc(size + 8);
+    assert_non_null(moved);
+    for (size_t shift = 0; shift < 8; shift++) {
+        attend_tensor_file *f = NULL;
+        memcpy(moved + shift, bytes, size);
+        assert_ok(attend_tensor_file_parse(&f, moved + shift, size, "moved", 0));
+        assert_is_sample(f);
+        assert_null(attend_tensor_file_edit(f, attend_tensor_file_at(f, 0)));
+        attend_tensor_file_close(f);
+    }
+    free(moved);
+    free(bytes);
+}
+
+static void test_same_bytes(void **state)
+{
+    (void)state;
+    assert_ok(sample_write(in_folder("one")));
+    assert_ok(sample_write(in_folder("two")));
+    size_t sizes[2];
+    char *one = get_file(in_folder("one"), &sizes[0]), *two = get_file(in_folder("two"), &sizes[1]);
+    assert_int_equal(sizes[0], sizes[1]);
+    assert_memory_equal(one, two, sizes[0]);
+    free(one);
+    free(two);
+}
+
+/* The smallest file there is, byte by byte: a change of format or checksum must be meant. */
+static void test_nothing_in_it(void **state)
+{
+    (void)state;
+    const char *path = in_folder("nothing");
+    attend_tensor_file *f = NULL;
+    assert_ok(attend_tensor_file_write(path, NULL, 0, NULL, 0));
+    assert_ok(attend_tensor_file_open(&f, path, 0));
+    assert_int_equal(attend_tensor_file_count(f), 0);
+    assert_int_equal(attend_tensor_file_metadata_count(f), 0);
+    assert_null(attend_tensor_file_find(f, "a"));
+    attend_tensor_file_close(f);
+    size_t size;
+    char *bytes = get_file(path, &size);
+    const char wanted[] = "\x38\0\0\0\0\0\0\0{\"__metadata__\":{\"checksum\":\"xxh3-4a7c32c9ac5ed850\"}}   ";
+    assert_int_equal(size, 64);
+    assert_memory_equal(bytes, wanted, 64);
+    free(bytes);
+}
+
+static void test_edit_in_place(void **state)
+{
+    (void)state;
+    const char *path = in_folder("edited");
+    assert_ok(sample_write(path));
+    size_t size;
+    char *before = get_file(path, &size);
+    attend_tensor_file *f = NULL;
+    assert_ok(attend_tensor_file_open(&f, path, 0));
+    for (size_t i = 0; i < SAMPLE_COUNT; i++) {
+        const attend_tensor *t = attend_tensor_file_at(f, i);
+        unsigned char *data = attend_tensor_file_edit(f, t);
+        assert_ptr_equal(data, t->data);
+        for (size_t b = 0; b < t->bytes; b++) data[b] = 255;
+    }
+    attend_tensor_file_close(f);
+    char *after = get_file(path, NULL);
+    assert_memory_equal(before, after, size);
+    free(before);
+    free(after);
+}
+
+/* A file that is replaced while it is open stays what it was. */
+static void test_replace_while_open(void **state)
+{
+    (void)state;
+    const char *path = in_folder("replaced");
+    attend_tensor_file *f = NULL;
+    sample_make(&s);
+    assert_ok(sample_write(path));
+    assert_ok(attend_tensor_file_open(&f, path, 0));
+    assert_ok(attend_tensor_file_write(path, NULL, 0, NULL, 0));
+    assert_is_sample(f);
+    attend_tensor_file_close(f);
+}
+
+static void refuses(attend_tensor t, attend_metadata m, const char *word)
+{
+    const char *path = in_folder("refused");
+    const int status = attend_tensor_file_write(path, &t, t.name ? 1 : 0, &m, m.key ? 1 : 0);
+    if (status != ATTEND_BAD_USAGE || !strstr(attend_message(), word))
+        fail_msg("%d, '%s' should hold '%s'", status, attend_message(), word);
+    assert_int_equal(folder_count(NULL, 0), 0);
+}
+
+static void test_unfit_to_write(void **state)
+{
+    (void)state;
+    static const float x[4];
+    const attend_tensor good = { .name = "a", .dtype = ATTEND_F32, .rank = 1, .shape = { 4 }, .bytes = 16, .data = x };
+    const attend_metadata none = { 0 };
+    attend_tensor t;
+    char name[600];
+    memset(name, 'n', sizeof name);
+    name[ATTEND_TENSOR_NAME + 1] = '\0';
+    const char *const names[] = { "",         "__metadata__", "new\nline",        "\x7f", "\xc2\x85", "\xff",
+                                  "\xc0\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xc3", "\xe2\x82", name };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        t = good;
+        t.name = names[i];
+        refuses(t, none, "needs a name");
+        if (i != 1) refuses((attend_tensor){ 0 }, (attend_metadata){ names[i], "v" }, "needs a key");
+    }
+    refuses((attend_tensor){ 0 }, (attend_metadata){ "checksum", "v" }, "needs a key");
+    refuses((attend_tensor){ 0 }, (attend_metadata){ "k", NULL }, "needs a value");
+    refuses((attend_tensor){ 0 }, (attend_metadata){ "k", "\xff" }, "needs a value");
+    refuses((attend_tensor){ 0 }, (attend_metadata){ "k", "xxh3-0123456789abcdef" }, "needs a value");
+#define WITH(field, value, word) (t = good, t.field = value, refuses(t, none, word))
+    WITH(dtype, ATTEND_DTYPES, "type");
+    WITH(dtype, (attend_dtype)-1, "type");
+    WITH(rank, 5, "rank 5");
+    WITH(rank, -1, "rank -1");
+    WITH(bytes, 12, "12 bytes");
+    WITH(data, NULL, "NULL");
+    WITH(shape[0], -1, "negative");
+    WITH(shape[0], INT64_MAX, "larger than memory");
+    attend_tensor twins[2] = { good, good };
+    assert_int_equal(attend_tensor_file_write(in_folder("x"), twins, 2, NULL, 0), ATTEND_BAD_USAGE);
+    assert_non_null(strstr(attend_message(), "two tensors are named a"));
+    const attend_metadata pairs[2] = { { "k", "1" }, { "k", "2" } };
+    assert_int_equal(attend_tensor_file_write(in_folder("x"), NULL, 0, pairs, 2), ATTEND_BAD_USAGE);
+    assert_non_null(strstr(attend_message(), "two pairs of metadata are named k"));
+    twins[1].name = "b";
+    for (int i = 0; i < 2; i++) {
+        twins[i].bytes = (size_t)1 << 62;
+        twins[i].shape[0] = (int64_t)1 << 60;
+    }
+    assert_int_equal(attend_tensor_file_write(in_folder("x"), twins, 2, NULL, 0), ATTEND_BAD_USAGE);
+    assert_int_equal(attend_tensor_file_write(in_folder("x"), twins, ATTEND_TENSOR_COUNT + 1, NULL, 0),
+                     ATTEND_BAD_USAGE);
+    char *large = malloc(ATTEND_TENSOR_HEADER + 1);
+    assert_non_null(large);
+    memset(large, 'v', ATTEND_TENSOR_HEADER);
+    large[ATTEND_TENSOR_HEADER] = '\0';
+    refuses((attend_tensor){ 0 }, (attend_metadata){ "k", large }, "a header has at most");
+    free(large);
+    name[ATTEND_TENSOR_NAME] = '\0';
+    t = good;
+    t.name = name;
+    assert_ok(attend_tensor_file_write(in_folder("longest"), &t, 1, NULL, 0));
+    attend_tensor_file *f = NULL;
+    assert_ok(attend_tensor_file_open(&f, in_folder("longest"), 0));
+    assert_non_null(attend_tensor_file_find(f, name));
+    attend_tensor_file_close(f);
+}
+
+/* --- faults --- */
+
+/* Writes, reads mapped and reads from unaligned memory. */
+static int use_all(const char *path, const char *bytes, size_t size)
+{
+    attend_tensor_file *f = NULL;
+    int status = sample_write(path);
+    if (status == ATTEND_OK) status = attend_tensor_file_open(&f, path, 0);
+    attend_tensor_file_close(f);
+    f = NULL;
+    if (status == ATTEND_OK) status = attend_tensor_file_parse(&f, bytes, size, "memory", 0);
+    attend_tensor_file_close(f);
+    return status;
+}
+
+static void test_no_memory(void **state)
+{
+    (void)state;
+    const char *path = in_folder("memory");
+    assert_ok(sample_write(path));
+    size_t size;
+    char *bytes = get_file(path, &size), *moved = malloc(size + 1);
+    assert_non_null(moved);
+    memcpy(moved + 1, bytes, size);
+    attend_memory_refuse(-1);
+    assert_ok(use_all(path, moved + 1, size));
+    const long requests = attend_memory_requests();
+    assert_true(requests > 15);
+    for (long n = 1; n <= requests; n++) {
+        attend_memory_refuse(n);
+        int status = use_all(path, moved + 1, size);
+        attend_memory_refuse(0);
+        if (status != ATTEND_NO_MEMORY) fail_msg("request %ld refused, and the answer is %d", n, status);
+        assert_non_null(strstr(attend_message(), "no memory"));
+        size_t still;
+        char *is = get_file(path, &still);
+        assert_int_equal(still, size);
+        assert_memory_equal(is, bytes, size);
+        free(is);
+        assert_int_equal(folder_count(NULL, 0), 1);
+    }
+    printf("%ld requests refused in turn\n", requests);
+    free(bytes);
+    free(moved);
+}
+
+/* Every system call fails or kills in turn: then the old file is there, or the new one, and opens. */
+static void die(void)
+{
+    _exit(42);
+}
+
+static void test_no_disk(void **state)
+{
+    (void)state;
+    const char *path = in_folder("disk");
+    attend_replacement_disturb(-1, 0, NULL);
+    assert_ok(sample_write(path));
+    assert_ok(sample_write(path));
+    long calls = attend_replacement_calls() / 2 + 1;
+    int old = 0, new = 0;
+    sample_make(&s);
+    for (long n = 1; n <= calls; n++)
+        for (int kill = 0; kill < 2; kill++) {
+            attend_tensor_file *f = NULL;
+            int status, temporaries;
+            assert_ok(attend_tensor_file_write(path, NULL, 0, NULL, 0));
+            pid_t child = fork();
+            if (child == 0) {
+                attend_replacement_disturb(n, kill ? 0 : ENOSPC, kill ? die : NULL);
+                _exit(sample_write(path));
+            }
+            assert_int_equal(waitpid(child, &status, 0), child);
+            assert_true(WIFEXITED(status));
+            if (WEXITSTATUS(status) == ATTEND_OK) break; /* fewer calls than thought */
+            assert_int_equal(WEXITSTATUS(status), kill ? 42 : ATTEND_IO);
+            folder_count(&temporaries, 1);
+            if (!kill) assert_int_equal(temporaries, 0);
+            assert_ok(attend_tensor_file_open(&f, path, 0));
+            if (attend_tensor_file_count(f) == 0) {
+                old++;
+            } else {
+                assert_is_sample(f);
+                new ++;
+            }
+            attend_tensor_file_close(f);
+        }
+    attend_replacement_disturb(0, 0, NULL);
+    assert_int_equal(new, 2); /* only the last call comes after the rename */
+    assert_true(old > 30);
+    printf("%ld system calls: %d times the old file, %d times the new one\n", calls, old, new);
+}
+
+/* Many tensors: sorting, finding, counting. */
+static void test_many(void **state)
+{
+    (void)state;
+    enum { MANY = 20000 };
+    attend_tensor *t = calloc(MANY, sizeof *t);
+    char(*names)[16] = calloc(MANY, sizeof *names);
+    assert_non_null(t);
+    assert_non_null(names);
+    static const uint64_t x = UINT64_C(0x0102030405060708);
+    static const attend_dtype kinds[] = { ATTEND_U8, ATTEND_F64, ATTEND_F16, ATTEND_F32 };
+    for (int i = 0; i < MANY; i++) {
+        snprintf(names[i], sizeof names[i], "t%d", (i * 7919) % MANY);
+        t[i] = (attend_tensor){ .name = names[i], .dtype = kinds[i % 4], .data = &x };
+        t[i].bytes = attend_dtype_size(t[i].dtype);
+    }
+    attend_tensor_file *f = NULL;
+    assert_ok(attend_tensor_file_write(in_folder("many"), t, MANY, NULL, 0));
+    assert_ok(attend_tensor_file_open(&f, in_folder("many"), 0));
+    assert_int_equal(attend_tensor_file_count(f), MANY);
+    for (int i = 0; i < MANY; i++) {
+        const attend_tensor *found = attend_tensor_file_find(f, names[i]);
+        assert_non_null(found);
+        assert_int_equal(found->dtype, t[i].dtype);
+        assert_memory_equal(found->data, &x, found->bytes);
+    }
+    attend_tensor_file_close(f);
+    free(t);
+    free(names);
+}
+
+int main(void)
+{
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, folder_make, folder_remove)
+    const struct CMUnitTest tests[] = {
+        IN_FOLDER(test_round_trip),     IN_FOLDER(test_parse_anywhere), IN_FOLDER(test_same_bytes),
+        IN_FOLDER(test_nothing_in_it),  IN_FOLDER(test_edit_in_place),  IN_FOLDER(test_replace_while_open),
+        IN_FOLDER(test_unfit_to_write), IN_FOLDER(test_no_memory),      IN_FOLDER(test_no_disk),
+        IN_FOLDER(test_many),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
