@@ -60,6 +60,7 @@ void bench_cells(bench *b);
 void bench_training(bench *b);
 void bench_attention(bench *b);
 void bench_models(bench *b);
+void bench_peak(void); /* trains a little and prints the peak memory of the process, MiB */
 
 /* Numbers in [-1, 1], 64-byte aligned; the program ends if there is no memory. */
 float *bench_numbers(size_t n);
