@@ -168,6 +168,8 @@ static void test_bad_headers(void **state)
         { "{" GOOD("\\ud800", "0", "4") "}", "surrogate" },
         { "{" GOOD("\\ude00\\ud83d", "0", "4") "}", "surrogate" },
         { "{" GOOD("\\ud83dx", "0", "4") "}", "surrogate" },
+        { "{" GOOD("\\ud83d\\u0041", "0", "4") "}", "surrogate" },
+        { "{" GOOD("\\ud83d\\ud83d", "0", "4") "}", "surrogate" },
         { "{" GOOD("\\u12g4", "0", "4") "}", "four hex digits" },
         { "{" GOOD("\\x41", "0", "4") "}", "escape" },
         { "{" GOOD("\xff", "0", "4") "}", "not UTF-8" },
@@ -238,6 +240,20 @@ static void test_bad_headers(void **state)
         if (status != ATTEND_BAD_MODEL || !strstr(attend_message(), bad[i].word))
             fail_msg("%s\n%d, '%s' should hold '%s'", bad[i].header, status, attend_message(), bad[i].word);
     }
+}
+
+/* A header that ends in the middle of something, with nothing behind it to read by mistake. */
+static void test_cut_headers(void **state)
+{
+    (void)state;
+    static const char *const cut[] = { "{\"\xe2",          "{\"\xf0\x9f\x98",
+                                       "{\"\xc3",          "{\"\\",
+                                       "{\"\\u",           "{\"\\u00",
+                                       "{\"\\ud83d",       "{\"\\ud83d\\",
+                                       "{\"\\ud83d\\ude0", "{\"a\":{\"shape\":[1",
+                                       "{\"a\":",          "{ " };
+    for (size_t i = 0; i < sizeof cut / sizeof *cut; i++)
+        assert_int_equal(parse_header(cut[i], 0, 0), ATTEND_BAD_MODEL);
 }
 
 /* Nesting, counts and names beyond all measure. Reading may take no more than four times the header. */
@@ -391,9 +407,9 @@ int main(void)
 {
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, folder_make, folder_remove)
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(test_every_truncation),   IN_FOLDER(test_every_flip),           cmocka_unit_test(test_good_headers),
-        cmocka_unit_test(test_bad_headers), cmocka_unit_test(test_large_headers), IN_FOLDER(test_wrong_kinds),
-        IN_FOLDER(test_how_much_is_there),  IN_FOLDER(test_not_to_be_had),
+        IN_FOLDER(test_every_truncation),   IN_FOLDER(test_every_flip),         cmocka_unit_test(test_good_headers),
+        cmocka_unit_test(test_bad_headers), cmocka_unit_test(test_cut_headers), cmocka_unit_test(test_large_headers),
+        IN_FOLDER(test_wrong_kinds),        IN_FOLDER(test_how_much_is_there),  IN_FOLDER(test_not_to_be_had),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
