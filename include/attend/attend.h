@@ -9,6 +9,7 @@
 #include <attend/model.h>
 #include <attend/op.h>
 #include <attend/score.h>
+#include <attend/search.h>
 #include <attend/status.h>
 #include <attend/tape.h>
 #include <attend/train.h>

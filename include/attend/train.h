@@ -63,6 +63,39 @@ void attend_optimizer_free(attend_optimizer *o);
  * norm may be NULL. */
 int attend_optimizer_step(attend_optimizer *o, double rate, double max_norm, double *norm);
 
+/* What an optimizer remembers, for checkpoints: how many steps it took, and for each parameter of the team's set up to two arrays as large as
+ * it (which: 0 or 1; NULL if this kind keeps no such array). Both may be set to what they were. */
+uint64_t attend_optimizer_steps(const attend_optimizer *o);
+void attend_optimizer_set_steps(attend_optimizer *o, uint64_t steps);
+attend_real *attend_optimizer_moment(const attend_optimizer *o, int parameter, int which);
+
+/* ---- schedules: the learning rate of an update ---- */
+
+typedef enum attend_schedule_kind {
+    ATTEND_SCHEDULE_CONSTANT,     /* rate, once warm */
+    ATTEND_SCHEDULE_INVERSE_SQRT, /* rate sqrt(warmup / update), once warm (Vaswani et al. 2017) */
+    ATTEND_SCHEDULE_COSINE,       /* falls along half a cosine to `least` times the rate at the last update (Loshchilov, Hutter 2017) */
+    ATTEND_SCHEDULE_PLATEAU       /* times `factor` whenever validation has not improved `patience` times in a row */
+} attend_schedule_kind;
+
+typedef struct attend_schedule {
+    attend_schedule_kind kind;
+    double rate;
+    uint64_t warmup;  /* updates over which the rate rises from 0 in a line */
+    uint64_t updates; /* cosine: of the whole training */
+    double least;     /* cosine, and a bound of plateau: the share of the rate it does not fall below */
+    double factor;    /* plateau */
+    int patience;     /* plateau */
+} attend_schedule;
+
+#define ATTEND_SCHEDULE_INIT                                                                                           \
+    {                                                                                                                  \
+        ATTEND_SCHEDULE_PLATEAU, 1e-3, 0, 0, 0.01, 0.5, 2                                                              \
+    }
+
+/* The rate of an update, counted from 1; falls: how often plateau has fallen so far. */
+double attend_schedule_rate(const attend_schedule *s, uint64_t update, int falls);
+
 #ifdef __cplusplus
 }
 #endif

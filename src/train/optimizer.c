@@ -136,3 +136,19 @@ int attend_optimizer_step(attend_optimizer *o, double rate, double max_norm, dou
     for (int i = 0; i < o->count; i++) attend_param_changed(o->team->params->list[i]);
     return ATTEND_OK;
 }
+
+uint64_t attend_optimizer_steps(const attend_optimizer *o)
+{
+    return o->steps;
+}
+
+void attend_optimizer_set_steps(attend_optimizer *o, uint64_t steps)
+{
+    o->steps = steps;
+}
+
+real *attend_optimizer_moment(const attend_optimizer *o, int parameter, int which)
+{
+    real **all = which == 0 ? o->first : which == 1 ? o->second : NULL;
+    return all && parameter >= 0 && parameter < o->count ? all[parameter] : NULL;
+}

@@ -1,0 +1,41 @@
+/* main.c: attend VERB. */
+#include "options.h"
+
+#include "core/nearest.h"
+#include <string.h>
+
+const verb *const verbs[] = { &verb_info, NULL };
+
+static void usage(FILE *to)
+{
+    fprintf(to, "attend: sequence-to-sequence with attention\n\nusage: attend VERB [options]\n\n");
+    for (const verb *const *v = verbs; *v; v++) fprintf(to, "  %-10s %s\n", (*v)->name, (*v)->summary);
+    fprintf(to, "\nattend VERB --help says more; attend --version says which this is.\n");
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        usage(stderr);
+        return 2;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
+        usage(stdout);
+        return 0;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        printf("attend %s (kernels: %s)\n", attend_version(), attend_kernel_name());
+        return 0;
+    }
+    const char *names[32];
+    size_t n = 0;
+    for (const verb *const *v = verbs; *v; v++) {
+        if (strcmp((*v)->name, argv[1]) == 0) return (*v)->run(argc - 1, argv + 1);
+        names[n++] = (*v)->name;
+    }
+    const char *near = attend_nearest(argv[1], names, n);
+    fprintf(stderr, "attend: there is no verb '%s'", argv[1]);
+    if (near) fprintf(stderr, "; did you mean '%s'?", near);
+    fprintf(stderr, " (attend --help lists them)\n");
+    return 2;
+}

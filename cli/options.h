@@ -1,0 +1,82 @@
+/* options.h: what a verb takes on its command line. One table a verb: parsing, help, the nearest right word for a wrong one, and (later) man
+ * pages and completions all read it.
+ *
+ * A value is written --name VALUE or --name=VALUE. Fields of a model's configuration (attend/config.h) are options too where a verb says
+ * so; yes|no fields may stand alone for yes. --config FILE has the same words, a line each ("hidden 256" or "hidden = 256", # begins a
+ * comment); the command line comes after it. */
+#ifndef ATTEND_CLI_OPTIONS_H
+#define ATTEND_CLI_OPTIONS_H
+
+#include <attend/attend.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+typedef enum option_kind {
+    OPTION_FLAG,  /* bool */
+    OPTION_TEXT,  /* const char * */
+    OPTION_PAIRS, /* pairs_list: one file or two, each time it is given */
+    OPTION_WHOLE, /* long long */
+    OPTION_REAL,  /* double */
+    OPTION_SIZE,  /* long long: bytes, with k, M or G */
+    OPTION_WORD   /* int: the place of the word in the list */
+} option_kind;
+
+typedef struct option {
+    const char *name;     /* without the dashes; NULL behind the last */
+    const char *argument; /* in help: "FILE"; NULL: there is none */
+    const char *help;
+    option_kind kind;
+    size_t offset; /* in the verb's own struct */
+    double least, most;
+    const char *const *words;
+} option;
+
+/* What was given for an option that may come several times. */
+typedef struct pairs_given {
+    const char *first, *second; /* second NULL: one file with both sides */
+} pairs_given;
+
+typedef struct pairs_list {
+    pairs_given *items;
+    int count;
+} pairs_list;
+
+/* Which options were given, by their place in the table; fields of the configuration follow behind. */
+enum { MOST_OPTIONS = 128 };
+
+typedef struct verb {
+    const char *name, *summary;
+    const char *synopsis; /* "attend train --train PAIRS .." */
+    const char *details;  /* what it does, for help */
+    const char *examples;
+    const option *options;
+    bool has_config; /* fields of a configuration, at .. */
+    size_t config;   /* .. this place in the struct */
+    int (*run)(int argc, char **argv);
+} verb;
+
+typedef struct parsed {
+    const char **rest; /* what is no option */
+    int rest_count;
+    bool given[MOST_OPTIONS];
+    bool help; /* was asked for and printed */
+    char **texts; /* of the configuration file: values point into it */
+    int text_count;
+} parsed;
+
+/* 0, or an exit code after a message. `to` is the verb's struct with its defaults set. */
+int options_parse(const verb *v, void *to, int argc, char **argv, parsed *p);
+void options_free(const verb *v, void *to, parsed *p);
+/* Whether the user set this option or field. */
+bool options_given(const verb *v, const parsed *p, const char *name);
+void options_help(const verb *v, FILE *to);
+
+/* The exit code for a status, after its message on standard error. */
+int cli_fail(const verb *v, int status);
+
+extern const verb verb_train, verb_check, verb_info;
+/* All of them; NULL at the end. */
+extern const verb *const verbs[];
+
+#endif

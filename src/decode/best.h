@@ -1,0 +1,11 @@
+/* best.h: the words a model thinks most of. */
+#ifndef ATTEND_DECODE_BEST_H
+#define ATTEND_DECODE_BEST_H
+
+#include <attend/real.h>
+
+/* The `most` best of n words by log p, best first, of equal ones the lower number first; ATTEND_BEGIN, which no target has, and what is
+ * not a number are left out. Returns how many were found. */
+int attend_best_words(const attend_real *log_p, int n, int most, int *words);
+
+#endif
