@@ -61,7 +61,8 @@ typedef struct attend_kernel_table {
 
     /* Largest element; -inf if n is 0. A NaN anywhere gives NaN. */
     real (*max)(size_t n, const real *x);
-    /* y = exp(x - shift), shift finite; returns the sum of y; x and y may be the same. */
+    /* y = exp(x - shift), shift finite and no x more than 88 above it; returns the sum of y; x and y may be the same. What is
+     * below the least normal number may come out as 0. */
     real (*exp_sum)(size_t n, const real *x, real shift, real *y);
     real (*sum)(size_t n, const real *x);
     real (*dot)(size_t n, const real *x, const real *y);
