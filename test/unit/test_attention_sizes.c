@@ -17,8 +17,16 @@ static void refused(attend_attention_options *o, attend_arrays *a, const char *w
 static attend_arrays small(void)
 {
     static const attend_real *parameters[] = { numbers, numbers, numbers, numbers, numbers, numbers };
-    return (attend_arrays){ .batch = 1, .queries = 2, .keys = 3, .query_width = 4, .key_width = 4, .value_width = 4,
-                            .query = numbers, .key = numbers, .value = numbers, .parameters = parameters };
+    return (attend_arrays){ .batch = 1,
+                            .queries = 2,
+                            .keys = 3,
+                            .query_width = 4,
+                            .key_width = 4,
+                            .value_width = 4,
+                            .query = numbers,
+                            .key = numbers,
+                            .value = numbers,
+                            .parameters = parameters };
 }
 
 static void test_sizes(void **state)
