@@ -55,8 +55,8 @@ static int find_field(const verb *v, const char *name)
 
 bool options_given(const verb *v, const parsed *p, const char *name)
 {
-    const int option = find_option(v, name), f = find_field(v, name);
-    return option >= 0 ? p->given[option] : f >= 0 && p->given[option_count(v) + f];
+    const int number = find_option(v, name), f = find_field(v, name);
+    return number >= 0 ? p->given[number] : f >= 0 && p->given[option_count(v) + f];
 }
 
 static int unknown(const verb *v, const char *name)
@@ -191,7 +191,7 @@ static char *strip(char *s)
 }
 
 /* One line: a word and its value. */
-static int set_line(const verb *v, void *base, parsed *p, const char *path, int number, char *line)
+static int set_line(const verb *v, void *base, parsed *p, const char *path, int line_number, char *line)
 {
     line[strcspn(line, "#")] = '\0';
     char *name = strip(line);
@@ -200,15 +200,15 @@ static int set_line(const verb *v, void *base, parsed *p, const char *path, int 
     if (*value) *value++ = '\0';
     value = strip(value);
     if (*value == '=') value = strip(value + 1);
-    const int option = find_option(v, name), f = find_field(v, name);
+    const int number = find_option(v, name), f = find_field(v, name);
     int status;
-    if (option >= 0)
-        p->given[option] = true, status = set_option(v, &v->options[option], base, value);
+    if (number >= 0)
+        p->given[number] = true, status = set_option(v, &v->options[number], base, value);
     else if (f >= 0)
         p->given[option_count(v) + f] = true, status = set_field(v, base, name, *value || !is_switch(f) ? value : "yes");
     else
         status = unknown(v, name);
-    if (status) fprintf(stderr, "attend %s: that was %s:%d\n", v->name, path, number);
+    if (status) fprintf(stderr, "attend %s: that was %s:%d\n", v->name, path, line_number);
     return status;
 }
 

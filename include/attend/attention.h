@@ -142,7 +142,7 @@ int attend_runner_forward(attend_runner *r, const attend_attention_options *opti
                           attend_real *context, attend_real *weights, attend_real *scores);
 
 /* Backward of the last forward: adds to every gradient that is wanted. dcontext as context; dweights, as weights, or
- * NULL. Once a forward. */
+ * NULL. Once a forward. Reads the context too, where forward put it: it must not have changed. */
 int attend_runner_backward(attend_runner *r, const attend_real *dcontext, const attend_real *dweights,
                            const attend_array_gradients *gradients);
 

@@ -27,10 +27,17 @@ void attend_attention_dot_cache(int keys, int key_width, const real *key, size_t
     attend_pack(false, (size_t)keys, (size_t)key_width, key, key_stride, cache + second(keys, key_width));
 }
 
-/* The tile's queries, scaled. */
+/* Where packed queries begin in the scratch: aligned as they must be. */
+static size_t packed_at(const attend_tile *t)
+{
+    return ((size_t)t->queries * (size_t)t->query_width + 15) / 16 * 16;
+}
+
+/* The tile's queries, scaled, and the same packed. */
 size_t attend_attention_dot_scratch(const attend_tile *t)
 {
-    return (size_t)t->queries * (size_t)t->query_width;
+    const size_t queries = (size_t)t->queries, width = (size_t)t->query_width;
+    return packed_at(t) + attend_packed_size(queries, width);
 }
 
 static real *scaled_queries(const attend_tile *t)
@@ -63,9 +70,9 @@ void attend_attention_dot_tile_backward(const attend_tile *t, const attend_tile_
 {
     const size_t width = (size_t)t->query_width, queries = (size_t)t->queries, keys = (size_t)t->keys;
     if (g->key) { /* scale q is at hand */
-        const real *query = scaled_queries(t);
-        attend_gemm(true, false, keys, width, queries, g->score, t->score_stride, query, width, 1, g->key,
-                    t->key_stride);
+        real *packed = t->scratch + packed_at(t);
+        attend_pack(false, queries, width, scaled_queries(t), width, packed);
+        attend_gemm_packed_transposed(keys, width, queries, g->score, t->score_stride, packed, g->key, t->key_stride);
     }
     if (!g->query) return;
     if (t->cache)

@@ -167,10 +167,9 @@ void attend_attention_select_again(const selector *s, size_t n, real *e, selecte
 
 /* ---- backward ---- */
 
-static void soft_backward(size_t n, const real *p, double factor, real *dp)
+static void soft_backward(size_t n, const real *p, real mean, double factor, real *dp)
 {
     const attend_kernel_table *k = attend_kernel();
-    const real mean = k->dot(n, p, dp);
     k->scale_shift(n, (real)factor * -mean, (real)factor, dp, dp);
     k->mul(n, p, dp, dp);
 }
@@ -202,8 +201,8 @@ static void reinforce_backward(const selector *s, size_t n, const real *p, selec
     }
 }
 
-void attend_attention_select_backward(const selector *s, size_t n, const real *p, selected kept, double advantage,
-                                      real *dp)
+void attend_attention_select_backward(const selector *s, size_t n, const real *p, selected kept, real mean,
+                                      double advantage, real *dp)
 {
     if (kept.most == (real)-INFINITY) {
         memset(dp, 0, n * sizeof *dp);
@@ -211,7 +210,7 @@ void attend_attention_select_backward(const selector *s, size_t n, const real *p
     }
     switch (s->selection) {
     case ATTEND_SELECT_SOFT:
-        soft_backward(n, p, 1, dp);
+        soft_backward(n, p, mean, 1, dp);
         return;
     case ATTEND_SELECT_SPARSEMAX:
         sparse_backward(false, n, p, dp);
@@ -225,7 +224,7 @@ void attend_attention_select_backward(const selector *s, size_t n, const real *p
     if (!s->training)
         memset(dp, 0, n * sizeof *dp); /* argmax does not move */
     else if (s->estimator == ATTEND_STRAIGHT_THROUGH)
-        soft_backward(n, p, 1 / s->temperature, dp);
+        soft_backward(n, p, mean, 1 / s->temperature, dp);
     else
         reinforce_backward(s, n, p, kept, advantage, dp);
 }

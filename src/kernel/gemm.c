@@ -91,7 +91,7 @@ void attend_gemm_packed(packed_start start, const real *bias, size_t m, size_t n
 {
     if (m == 0 || n == 0) return;
     const attend_kernel_table *t = attend_kernel();
-    t->packed(start, bias, m, n, k, a, lda, packed, k * (size_t)t->panel, c, ldc);
+    t->packed(start, bias, m, n, k, a, lda, 1, packed, k * (size_t)t->panel, c, ldc);
 }
 
 void attend_gemm_packed_rows(packed_start start, size_t m, size_t n, size_t first, size_t k, size_t all_k,
@@ -100,5 +100,13 @@ void attend_gemm_packed_rows(packed_start start, size_t m, size_t n, size_t firs
     if (m == 0 || n == 0) return;
     const attend_kernel_table *t = attend_kernel();
     const size_t panel = (size_t)t->panel;
-    t->packed(start, NULL, m, n, k, a, lda, packed + first * panel, all_k * panel, c, ldc);
+    t->packed(start, NULL, m, n, k, a, lda, 1, packed + first * panel, all_k * panel, c, ldc);
+}
+
+void attend_gemm_packed_transposed(size_t m, size_t n, size_t k, const real *a, size_t lda, const real *packed, real *c,
+                                   size_t ldc)
+{
+    if (m == 0 || n == 0) return;
+    const attend_kernel_table *t = attend_kernel();
+    t->packed(PACKED_ADD, NULL, m, n, k, a, 1, lda, packed, k * (size_t)t->panel, c, ldc);
 }

@@ -24,5 +24,8 @@ void attend_gemm_packed(packed_start start, const real *bias, size_t m, size_t n
 /* The same with rows [first, first + k) of a B that was packed with all_k of them. */
 void attend_gemm_packed_rows(packed_start start, size_t m, size_t n, size_t first, size_t k, size_t all_k,
                              const real *a, size_t lda, const real *packed, real *c, size_t ldc);
+/* C (m, n) += A' B with A (k, m). */
+void attend_gemm_packed_transposed(size_t m, size_t n, size_t k, const real *a, size_t lda, const real *packed, real *c,
+                                   size_t ldc);
 
 #endif

@@ -61,7 +61,8 @@ typedef struct attend_kernel_table {
 
     /* Largest element; -inf if n is 0. A NaN anywhere gives NaN. */
     real (*max)(size_t n, const real *x);
-    /* y = exp(x - shift), shift finite; returns the sum of y; x and y may be the same. */
+    /* y = exp(x - shift), shift finite and no x more than 88 above it; returns the sum of y; x and y may be the same. What is
+     * below the least normal number may come out as 0. */
     real (*exp_sum)(size_t n, const real *x, real shift, real *y);
     real (*sum)(size_t n, const real *x);
     real (*dot)(size_t n, const real *x, const real *y);
@@ -120,10 +121,11 @@ typedef struct attend_kernel_table {
 
     /* Packed weights (gemm.h): columns in a panel, and the product
      * C (m, n) = A (m, k) B (k, n) with B packed; every element is added over k from 0 up, whatever m is, so a
-     * row's result does not depend on its neighbours. Panels are panel_stride numbers apart. */
+     * row's result does not depend on its neighbours. Rows of A are a_row numbers apart, its columns a_step: 1, or A' is
+     * read. Panels are panel_stride numbers apart. */
     int panel;
-    void (*packed)(packed_start start, const real *bias, size_t m, size_t n, size_t k, const real *a, size_t lda,
-                   const real *b, size_t panel_stride, real *c, size_t ldc);
+    void (*packed)(packed_start start, const real *bias, size_t m, size_t n, size_t k, const real *a, size_t a_row,
+                   size_t a_step, const real *b, size_t panel_stride, real *c, size_t ldc);
 } attend_kernel_table;
 
 /* The table in use, chosen on first use (see attend_kernel_name). Never NULL. */

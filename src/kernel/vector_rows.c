@@ -68,20 +68,22 @@ VINLINE real sum_of(const vf s[4])
 real VNAME(exp_sum)(size_t n, const real *x, real shift, real *y)
 {
     const vf by = vf_set1(shift);
-    vf s[4] = { vf_zero(), vf_zero(), vf_zero(), vf_zero() };
+    vf s[4] = { vf_zero(), vf_zero(), vf_zero(), vf_zero() }, a[4];
     size_t i = 0;
-    for (; i + 2 * VLANES <= n; i += 2 * VLANES) {
-        vf a = vf_exp(vf_sub(vf_load(x + i), by)), b = vf_exp(vf_sub(vf_load(x + i + VLANES), by));
-        vf_store(y + i, a);
-        vf_store(y + i + VLANES, b);
-        s[0] = vf_add(s[0], a);
-        s[1] = vf_add(s[1], b);
+    for (; i + 4 * VLANES <= n; i += 4 * VLANES) {
+        for (size_t k = 0; k < 4; k++) a[k] = vf_sub(vf_load(x + i + k * VLANES), by);
+        vf_exp_below(4, a);
+        for (size_t k = 0; k < 4; k++) {
+            vf_store(y + i + k * VLANES, a[k]);
+            s[k] = vf_add(s[k], a[k]);
+        }
     }
     for (; i < n; i += VLANES) {
         size_t count = n - i < VLANES ? n - i : VLANES;
-        vf a = vf_exp(vf_sub(vf_get(x + i, count), by));
-        vf_put(y + i, a, count);
-        s[2] = vf_add(s[2], vf_first_or(a, count, vf_zero()));
+        a[0] = vf_sub(vf_get(x + i, count), by);
+        vf_exp_below(1, a);
+        vf_put(y + i, a[0], count);
+        s[3] = vf_add(s[3], vf_first_or(a[0], count, vf_zero()));
     }
     return sum_of(s);
 }

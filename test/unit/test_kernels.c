@@ -334,6 +334,27 @@ static void infinities_and_nothing(void **state)
     }
 }
 
+/* From what vanishes to sums that just fit, in whole vectors and tails, with a shift as large as the scores. */
+static void exp_sum_over_its_range(void **state)
+{
+    (void)state;
+    float x[77], y[77];
+    for (const attend_kernel_table *const *t = tables_to_test(); *t; t++)
+        for (float shift = -1e4f; shift <= 1e4f; shift += 5e3f)
+            for (float first = -120; first < 85; first += 0.37f) {
+                const size_t n = 1 + (size_t)(first + 120) % 77;
+                for (size_t i = 0; i < n; i++) x[i] = shift + first - (float)i / 7;
+                double sum = 0;
+                const double found = (double)(*t)->exp_sum(n, x, shift, y);
+                for (size_t i = 0; i < n; i++) {
+                    const double right = exp((double)(x[i] - shift));
+                    sum += right;
+                    assert_true(fabs((double)y[i] - right) <= 5e-7 * right + 1.2e-38);
+                }
+                assert_true(fabs(found - sum) <= 1e-5 * sum + 1e-36);
+            }
+}
+
 /* A mean a thousand times the deviation and more: y is right all the same. */
 static void layer_norm_far_from_zero(void **state)
 {
@@ -356,11 +377,9 @@ static void layer_norm_far_from_zero(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(against_plain),
-        cmocka_unit_test(position_does_not_matter),
-        cmocka_unit_test(not_a_number),
-        cmocka_unit_test(infinities_and_nothing),
-        cmocka_unit_test(layer_norm_far_from_zero),
+        cmocka_unit_test(against_plain),          cmocka_unit_test(position_does_not_matter),
+        cmocka_unit_test(not_a_number),           cmocka_unit_test(infinities_and_nothing),
+        cmocka_unit_test(exp_sum_over_its_range), cmocka_unit_test(layer_norm_far_from_zero),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

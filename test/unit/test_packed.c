@@ -86,6 +86,26 @@ static void check_rows_alone(void)
     free(a), free(b), free(together), free(apart), free(packed);
 }
 
+/* C += A' B is, to the bit, what A' laid out by rows gives. */
+static void check_transposed(void)
+{
+    static const size_t sizes[][3] = { { 1, 1, 1 },    { 5, 17, 3 },    { 48, 64, 96 }, { 49, 33, 7 },
+                                       { 131, 70, 2 }, { 300, 64, 48 }, { 7, 9, 300 },  { 3, 5, 0 } };
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        const size_t m = sizes[s][0], n = sizes[s][1], k = sizes[s][2], lda = m + 3, ldc = n + 5;
+        float *a = numbers(k * lda + 1), *rows = numbers(m * k + 1), *b = numbers(k * n + 1), *c = numbers(m * ldc);
+        float *right = numbers(m * ldc), *packed = numbers(attend_packed_size(k, n) + 1);
+        memcpy(right, c, m * ldc * sizeof *c);
+        for (size_t i = 0; i < m; i++)
+            for (size_t l = 0; l < k; l++) rows[i * k + l] = a[l * lda + i];
+        attend_pack(false, k, n, b, n, packed);
+        attend_gemm_packed(PACKED_ADD, NULL, m, n, k, rows, k, packed, right, ldc);
+        attend_gemm_packed_transposed(m, n, k, a, lda, packed, c, ldc);
+        assert_memory_equal(c, right, m * ldc * sizeof *c);
+        free(a), free(rows), free(b), free(c), free(right), free(packed);
+    }
+}
+
 static void test_tables(void **state)
 {
     (void)state;
@@ -93,6 +113,7 @@ static void test_tables(void **state)
         attend_kernel_use(*t);
         check_table();
         check_rows_alone();
+        check_transposed();
     }
 }
 

@@ -1,0 +1,218 @@
+/* fused_backward.c: score -> the same weights again -> dp = dcontext v' + dweights -> de -> the score's own backward. */
+#include "attention/fused.h"
+
+#include "kernel/gemm.h"
+#include <string.h>
+
+/* Weights again: e becomes p, w the weights as they met the values. Returns whether something is hidden. */
+static bool weigh_row_again(group *g, const attend_tile *t, int i)
+{
+    const attention_call *a = g->a;
+    const attention_range r = g->s->ranges[i];
+    const int query = t->first_query + i;
+    const size_t n = (size_t)(r.last - r.first), at = (size_t)(r.first - t->first_key), row = (size_t)i * g->s->stride;
+    real *e = g->s->e + row + at, *w = g->s->w + row + at;
+    const size_t index = attention_query_index(a, g->b, t->head, query);
+    const selected kept = a->kept[index];
+    bool hidden = a->allowed || a->bias; /* perhaps */
+    if (a->stored) {
+        memcpy(e, a->stored + index * (size_t)a->source->longest + r.first, n * sizeof *e);
+    } else {
+        hidden = attend_attention_mask_row(a, g->b, t->head, query, r.first, n, e,
+                                           g->s->capped ? g->s->capped + row + at : NULL);
+        attend_attention_select_again(&a->select, n, e, kept, fused_place(a, g->b, t->head, query));
+    }
+    attend_fused_zero_outside(g->s->e + row, t, r);
+    attend_fused_zero_outside(g->s->w + row, t, r);
+    if (a->select.selection == ATTEND_SELECT_HARD) {
+        memset(w, 0, n * sizeof *w);
+        if (kept.choice >= 0) w[kept.choice] = 1;
+    } else if (w != e) {
+        memcpy(w, e, n * sizeof *w);
+    }
+    if (a->position) {
+        attend_fused_bell(a, attend_fused_bell_position(a, g->b, query, g->keys), r.first, n, g->s->row);
+        attend_kernel()->mul(n, w, g->s->row, w);
+    }
+    if (a->dropout > 0) {
+        real scale = attend_fused_dropout(a, g->b, t->head, query, r.first, n, g->s->keep);
+        for (size_t j = 0; j < n; j++) w[j] = g->s->keep[j] ? w[j] * scale : 0;
+    }
+    return hidden || r.first > t->first_key || r.last < t->first_key + t->keys;
+}
+
+/* d_ij = do_i . v_j for the whole tile, and dv_j += sum_i w_ij do_i */
+static void value_gradients(group *g, const attend_tile *t, const real *dout, bool products)
+{
+    const attention_call *a = g->a;
+    const attend_kernel_table *k = attend_kernel();
+    const size_t width = (size_t)a->source->value_width, stride = g->s->stride, keys = (size_t)t->keys;
+    const size_t ldo = a->context_rows.row, ldv = a->source->value_rows.row, count = (size_t)t->queries;
+    real *dvalue =
+        g->dvalue ? g->dvalue + attention_row(&a->source->value_rows, g->b, g->key_head, t->first_key) : NULL;
+    if (products) {
+        const size_t skip = (size_t)t->first_key * width; /* whole panels of V' */
+        attend_gemm_packed(PACKED_ZERO, NULL, count, keys, width, dout, ldo, g->s->values_t + skip, g->s->d, stride);
+        if (!dvalue) return;
+        attend_pack(false, count, width, dout, ldo, g->s->values);
+        attend_gemm_packed_transposed(keys, width, count, g->s->w, stride, g->s->values, dvalue, ldv);
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < keys; j++) {
+            const real p = g->s->e[i * stride + j], w = g->s->w[i * stride + j];
+            const real *v = fused_value(g, t->first_key + (int)j);
+            g->s->d[i * stride + j] = p != 0 || w != 0 ? k->dot(width, dout + i * ldo, v) : 0;
+            if (dvalue && w != 0) k->axpy(width, w, dout + i * ldo, dvalue + j * ldv);
+        }
+}
+
+/* dL/dw of row i, which is in d, becomes dL/dp: back through dropout, dL/dweights from outside, and the bell. */
+static void weights_gradient(group *g, const attend_tile *t, int i)
+{
+    const attention_call *a = g->a;
+    const attention_range r = g->s->ranges[i];
+    const int query = t->first_query + i;
+    const size_t n = (size_t)(r.last - r.first), at = (size_t)i * g->s->stride + (size_t)(r.first - t->first_key);
+    real *d = g->s->d + at, *p = g->s->e + at;
+    if (a->dropout > 0) {
+        real scale = attend_fused_dropout(a, g->b, t->head, query, r.first, n, g->s->keep);
+        for (size_t j = 0; j < n; j++) d[j] = g->s->keep[j] ? d[j] * scale : 0;
+    }
+    if (a->weights && a->weights->grad) {
+        size_t index = attention_query_index(a, g->b, t->head, query);
+        attend_kernel()->add(n, a->weights->grad + index * (size_t)a->source->longest + r.first, d);
+    }
+    if (!a->position) return;
+    const double center = attend_fused_bell_position(a, g->b, query, g->keys),
+                 sigma = a->source->options.window_size / 2.0;
+    attend_fused_bell(a, center, r.first, n, g->s->row);
+    double sum = 0;
+    for (size_t j = 0; j < n; j++) {
+        sum += (double)d[j] * (double)p[j] * (double)g->s->row[j] * (r.first + (double)j - center) / (sigma * sigma);
+        d[j] *= g->s->row[j];
+    }
+    if (g->dposition) g->dposition[attention_position_index(a, g->b, query)] += (real)(sum * g->keys);
+}
+
+/* d, now de after cap and bias, goes on: to the bias, and back through the cap. */
+static void score_gradient_row(group *g, const attend_tile *t, int i)
+{
+    const attention_call *a = g->a;
+    const attention_range r = g->s->ranges[i];
+    const size_t n = (size_t)(r.last - r.first), at = (size_t)i * g->s->stride + (size_t)(r.first - t->first_key);
+    real *d = g->s->d + at;
+    if (g->dbias) {
+        const size_t *s = a->bias_strides;
+        real *to = g->dbias + (size_t)g->b * s[0] + (size_t)t->head * s[1] + (size_t)(t->first_query + i) * s[2] +
+                   (size_t)r.first * s[3];
+        for (size_t j = 0; j < n; j++) to[j * s[3]] += d[j];
+    }
+    if (g->s->capped) {
+        const real cap = (real)a->source->options.soft_cap;
+        for (size_t j = 0; j < n; j++) {
+            const real y = g->s->capped[at + j] / cap;
+            d[j] = d[j] != 0 ? d[j] * (1 - y * y) : 0;
+        }
+    }
+    attend_fused_zero_outside(g->s->d + (size_t)i * g->s->stride, t, r);
+}
+
+/* The score's own backward. Where something is hidden and something is not a number, each query meets only the runs of keys
+ * that weigh something: 0 times NaN is NaN. */
+static void score_backward(group *g, attend_tile t, bool products)
+{
+    const attention_call *a = g->a;
+    const attend_score *score = a->source->options.score;
+    attend_tile_gradients grads = { .score = g->s->d, .parameters = g->dparameters };
+    real *dquery = g->dquery ? g->dquery + attention_row(&a->query_rows, g->b, t.head, t.first_query) : NULL;
+    real *dkey = g->dkey ? g->dkey + attention_row(&a->source->key_rows, g->b, g->key_head, t.first_key) : NULL;
+    real *dprevious = a->previous && a->previous->grad ? a->previous->grad + (t.previous - a->previous->value) : NULL;
+    if (products) {
+        grads.query = dquery, grads.key = dkey, grads.previous = dprevious;
+        score->tile_backward(&t, &grads);
+        return;
+    }
+    const attend_tile whole = t;
+    for (int i = 0; i < whole.queries; i++) {
+        const real *d = g->s->d + (size_t)i * g->s->stride;
+        for (int j = 0, last; j < whole.keys; j = last) {
+            for (last = j; last < whole.keys && (d[last] != 0) == (d[j] != 0);) last++;
+            if (d[j] == 0) continue;
+            t.queries = 1, t.keys = last - j;
+            t.query = whole.query + (size_t)i * whole.query_stride;
+            t.key = whole.key + (size_t)j * whole.key_stride;
+            t.first_query = whole.first_query + i, t.first_key = whole.first_key + j;
+            t.cache = NULL;
+            t.score = whole.score + (size_t)i * whole.score_stride + j;
+            if (whole.previous) t.previous = whole.previous + (size_t)i * whole.previous_stride;
+            grads.score = d + j;
+            grads.query = dquery ? dquery + (size_t)i * whole.query_stride : NULL;
+            grads.key = dkey ? dkey + (size_t)j * whole.key_stride : NULL;
+            grads.previous = dprevious ? dprevious + (size_t)i * whole.previous_stride : NULL;
+            score->tile_backward(&t, &grads);
+        }
+    }
+}
+
+/* sum_j p dp of row i: from the context, of which it is the product with its gradient, where the tile has not the whole row; there
+ * nobody has added to dp from outside. */
+static real weights_mean(const group *g, const attend_tile *t, int i)
+{
+    const attention_call *a = g->a;
+    const workspace *s = g->s;
+    const attend_kernel_table *k = attend_kernel();
+    if (s->block < g->keys)
+        return k->dot((size_t)a->source->value_width, fused_context(g, t->head, t->first_query + i, a->context->value),
+                      fused_context(g, t->head, t->first_query + i, a->context->grad));
+    const attention_range r = s->ranges[i];
+    const size_t at = (size_t)i * s->stride + (size_t)(r.first - t->first_key);
+    return k->dot((size_t)(r.last - r.first), s->e + at, s->d + at);
+}
+
+static void backward_tile(group *g, attend_tile t)
+{
+    const attention_call *a = g->a;
+    const workspace *s = g->s;
+    const int count = t.queries;
+    if (!a->stored) a->source->options.score->tile(&t);
+
+    bool hidden = false;
+    for (int i = 0; i < count; i++) hidden |= weigh_row_again(g, &t, i);
+    if (a->context->grad)
+        value_gradients(g, &t, fused_context(g, t.head, t.first_query, a->context->grad),
+                        g->packed && (!hidden || attend_fused_values_finite(g)));
+    else
+        for (int i = 0; i < count; i++) memset(s->d + (size_t)i * s->stride, 0, (size_t)t.keys * sizeof(real));
+
+    for (int i = 0; i < count; i++) {
+        const attention_range r = s->ranges[i];
+        const size_t at = (size_t)i * s->stride + (size_t)(r.first - t.first_key);
+        weights_gradient(g, &t, i);
+        attend_attention_select_backward(&a->select, (size_t)(r.last - r.first), s->e + at,
+                                         a->kept[attention_query_index(a, g->b, t.head, t.first_query + i)],
+                                         weights_mean(g, &t, i), a->advantage ? a->advantage[g->b] : 0, s->d + at);
+        score_gradient_row(g, &t, i);
+    }
+    /* a query that sees nothing may be anything */
+    score_backward(g, t,
+                   !hidden || (attend_fused_keys_finite(g) &&
+                               attend_fused_rows_finite(count, t.query_width, t.query, t.query_stride)));
+}
+
+/* All queries pass over a block of keys, whose packed copies and gradients stay in the second cache, before the next. */
+void attend_fused_backward(group *g)
+{
+    const attend_source *src = g->a->source;
+    const int share = src->options.heads / src->options.key_heads, tile = g->s->tile, block = g->s->block;
+    if (g->packed)
+        attend_pack(true, (size_t)src->value_width, (size_t)g->keys, g->value, src->value_rows.row, g->s->values_t);
+    for (int from = 0; from < g->keys; from += block)
+        for (int head = g->key_head * share; head < (g->key_head + 1) * share; head++)
+            for (int first = 0; first < g->queries; first += tile) {
+                const int count = g->queries - first < tile ? g->queries - first : tile;
+                const int to = g->keys - from < block ? g->keys : from + block;
+                const attend_tile t = attend_fused_tile(g, head, first, count, from, to);
+                if (t.keys > 0) backward_tile(g, t);
+            }
+}

@@ -1,0 +1,88 @@
+/* fused_forward.c: score -> cap, bias, mask -> select -> weights -> context, a tile of queries at a time. */
+#include "attention/fused.h"
+
+#include "kernel/gemm.h"
+#include <math.h>
+#include <string.h>
+
+/* Scores to weights for row i of the tile; returns whether something in the tile's range is hidden from it. */
+static bool weigh_row(group *g, const attend_tile *t, int i)
+{
+    const attention_call *a = g->a;
+    const attention_range r = g->s->ranges[i];
+    const int query = t->first_query + i;
+    const size_t n = (size_t)(r.last - r.first);
+    real *row = g->s->e + (size_t)i * g->s->stride, *e = row + (r.first - t->first_key);
+    bool hidden = attend_attention_mask_row(a, g->b, t->head, query, r.first, n, e, NULL);
+    const size_t index = attention_query_index(a, g->b, t->head, query);
+    if (a->scores) memcpy(a->scores + index * (size_t)a->source->longest + r.first, e, n * sizeof *e);
+    real factor;
+    a->kept[index] =
+        attend_attention_select(&a->select, n, e, fused_place(a, g->b, t->head, query), g->s->row, &factor);
+    attend_fused_zero_outside(row, t, r);
+    /* a sum of values can be scaled afterwards; the weights themselves only if somebody wants them */
+    g->s->factors[i] = factor;
+    if (factor != 1 && (a->weights || a->position || a->dropout > 0)) {
+        attend_kernel()->scale(n, factor, e);
+        g->s->factors[i] = 1;
+    }
+    if (a->stored) {
+        real *p = a->stored + index * (size_t)a->source->longest + r.first;
+        memcpy(p, e, n * sizeof *e);
+        if (g->s->factors[i] != 1) attend_kernel()->scale(n, g->s->factors[i], p);
+    }
+    if (a->position) {
+        attend_fused_bell(a, attend_fused_bell_position(a, g->b, query, g->keys), r.first, n, g->s->row);
+        attend_kernel()->mul(n, e, g->s->row, e);
+    }
+    if (a->weights) memcpy(a->weights->value + index * (size_t)a->source->longest + r.first, e, n * sizeof *e);
+    if (a->dropout > 0) {
+        real scale = attend_fused_dropout(a, g->b, t->head, query, r.first, n, g->s->keep);
+        for (size_t j = 0; j < n; j++) e[j] = g->s->keep[j] ? e[j] * scale : 0;
+    }
+    return hidden || r.first > t->first_key || r.last < t->first_key + t->keys;
+}
+
+/* o_i = sum_j w_ij v_j, leaving out what weighs nothing */
+static void context_row(const group *g, const attend_tile *t, const real *w, real *o)
+{
+    const size_t width = (size_t)g->a->source->value_width;
+    memset(o, 0, width * sizeof *o);
+    for (int j = 0; j < t->keys; j++)
+        if (w[j] != 0) attend_kernel()->axpy(width, w[j], fused_value(g, t->first_key + j), o);
+}
+
+static void forward_tile(group *g, int head, int first, int count)
+{
+    const attention_call *a = g->a;
+    attend_tile t = attend_fused_tile(g, head, first, count, 0, g->keys);
+    a->source->options.score->tile(&t);
+
+    bool hidden = false;
+    for (int i = 0; i < count; i++) hidden |= weigh_row(g, &t, i);
+    real *o = fused_context(g, head, first, a->context->value);
+    if (g->packed && (!hidden || attend_fused_values_finite(g))) {
+        attend_gemm_packed_rows(PACKED_ZERO, (size_t)count, (size_t)a->source->value_width, (size_t)t.first_key,
+                                (size_t)t.keys, (size_t)g->keys, g->s->e, g->s->stride, g->s->values, o,
+                                a->context_rows.row);
+    } else {
+        for (int i = 0; i < count; i++)
+            context_row(g, &t, g->s->e + (size_t)i * g->s->stride, o + (size_t)i * a->context_rows.row);
+    }
+    for (int i = 0; i < count; i++)
+        if (g->s->factors[i] != 1)
+            attend_kernel()->scale((size_t)a->source->value_width, g->s->factors[i],
+                                   o + (size_t)i * a->context_rows.row);
+}
+
+void attend_fused_forward(group *g)
+{
+    const attend_attention_options *o = &g->a->source->options;
+    const int share = o->heads / o->key_heads;
+    if (g->packed)
+        attend_pack(false, (size_t)g->keys, (size_t)g->a->source->value_width, g->value, g->a->source->value_rows.row,
+                    g->s->values);
+    for (int head = g->key_head * share; head < (g->key_head + 1) * share; head++)
+        for (int first = 0; first < g->queries; first += g->s->tile)
+            forward_tile(g, head, first, g->queries - first < g->s->tile ? g->queries - first : g->s->tile);
+}
