@@ -74,10 +74,12 @@ static int run(int argc, char **argv)
     return status;
 }
 
-const verb verb_info = { .name = "info",
-                         .summary = "what is in a model file",
-                         .synopsis = "attend info MODEL [--json] [--parameters]",
-                         .details = "Checks the whole file and prints its configuration. Ends with 4 if it is no model, or a damaged one.",
-                         .examples = "  attend info translate.model\n  attend info translate.model --json --parameters\n",
-                         .options = table,
-                         .run = run };
+const verb verb_info = {
+    .name = "info",
+    .summary = "what is in a model file",
+    .synopsis = "attend info MODEL [--json] [--parameters]",
+    .details = "Checks the whole file and prints its configuration. Ends with 4 if it is no model, or a damaged one.",
+    .examples = "  attend info translate.model\n  attend info translate.model --json --parameters\n",
+    .options = table,
+    .run = run
+};

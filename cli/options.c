@@ -99,7 +99,9 @@ static int set_number(const verb *v, const option *o, void *to, const char *valu
     const bool read = o->kind == OPTION_SIZE ? read_size(value, &x) : read_number(value, &x);
     if (!read || !(x >= o->least && x <= o->most) || (o->kind == OPTION_WHOLE && x != floor(x)))
         return wrong(v, "--%s '%s' is not a %s from %g to %g", o->name, value,
-                     o->kind == OPTION_WHOLE ? "whole number" : o->kind == OPTION_SIZE ? "size (as 512M or 2G)" : "number",
+                     o->kind == OPTION_WHOLE  ? "whole number"
+                     : o->kind == OPTION_SIZE ? "size (as 512M or 2G)"
+                                              : "number",
                      o->least, o->most);
     if (o->kind == OPTION_REAL)
         *(double *)to = x;
@@ -205,7 +207,8 @@ static int set_line(const verb *v, void *base, parsed *p, const char *path, int 
     if (number >= 0)
         p->given[number] = true, status = set_option(v, &v->options[number], base, value);
     else if (f >= 0)
-        p->given[option_count(v) + f] = true, status = set_field(v, base, name, *value || !is_switch(f) ? value : "yes");
+        p->given[option_count(v) + f] = true,
+                                   status = set_field(v, base, name, *value || !is_switch(f) ? value : "yes");
     else
         status = unknown(v, name);
     if (status) fprintf(stderr, "attend %s: that was %s:%d\n", v->name, path, line_number);
@@ -256,7 +259,8 @@ static int take(const verb *v, void *base, parsed *p, int argc, char **argv, int
         if (said) ++*next;
         return set_field(v, base, name, said ? argv[i + 1] : "yes");
     }
-    if (!value && i + 1 >= argc) return wrong(v, "--%s wants a value: %s", name, o ? o->argument : attend_config_field_at(f)->values);
+    if (!value && i + 1 >= argc)
+        return wrong(v, "--%s wants a value: %s", name, o ? o->argument : attend_config_field_at(f)->values);
     if (!value) value = argv[(*next)++];
     if (!o) return set_field(v, base, name, value);
     if (o->kind == OPTION_PAIRS) {

@@ -60,7 +60,7 @@ typedef struct parsed {
     const char **rest; /* what is no option */
     int rest_count;
     bool given[MOST_OPTIONS];
-    bool help; /* was asked for and printed */
+    bool help;    /* was asked for and printed */
     char **texts; /* of the configuration file: values point into it */
     int text_count;
 } parsed;

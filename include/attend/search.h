@@ -34,18 +34,19 @@ typedef struct attend_search_options {
 typedef struct attend_translation {
     const int *words; /* without special ones */
     int count;
-    bool ended;             /* false: the length limit ended it */
-    double score;           /* by which they are sorted */
-    double log_probability; /* of the words and the end */
+    bool ended;                              /* false: the length limit ended it */
+    double score;                            /* by which they are sorted */
+    double log_probability;                  /* of the words and the end */
     const attend_real *word_log_probability; /* (count + 1), of each word and of the end */
-    const attend_real *weights; /* (count + 1, source words), heads averaged: where each word, and the end, looked; NULL: not asked for, or none */
+    const attend_real *
+        weights; /* (count + 1, source words), heads averaged: where each word, and the end, looked; NULL: not asked for, or none */
 } attend_translation;
 
 typedef struct attend_found attend_found;
 
 /* Uses the context as attend_decoding_new does: it is reset. */
-int attend_search(attend_found **out, attend_ctx *c, const attend_model *m, const attend_search_options *options, int count,
-                  const int *source, const int *lengths);
+int attend_search(attend_found **out, attend_ctx *c, const attend_model *m, const attend_search_options *options,
+                  int count, const int *source, const int *lengths);
 void attend_found_free(attend_found *f);
 
 int attend_found_count(const attend_found *f, int source); /* translations of a source: at least 1 */

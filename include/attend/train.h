@@ -74,8 +74,8 @@ attend_real *attend_optimizer_moment(const attend_optimizer *o, int parameter, i
 typedef enum attend_schedule_kind {
     ATTEND_SCHEDULE_CONSTANT,     /* rate, once warm */
     ATTEND_SCHEDULE_INVERSE_SQRT, /* rate sqrt(warmup / update), once warm (Vaswani et al. 2017) */
-    ATTEND_SCHEDULE_COSINE,       /* falls along half a cosine to `least` times the rate at the last update (Loshchilov, Hutter 2017) */
-    ATTEND_SCHEDULE_PLATEAU       /* times `factor` whenever validation has not improved `patience` times in a row */
+    ATTEND_SCHEDULE_COSINE, /* falls along half a cosine to `least` times the rate at the last update (Loshchilov, Hutter 2017) */
+    ATTEND_SCHEDULE_PLATEAU /* times `factor` whenever validation has not improved `patience` times in a row */
 } attend_schedule_kind;
 
 typedef struct attend_schedule {

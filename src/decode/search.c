@@ -50,7 +50,7 @@ typedef struct search {
     beam *beams;
     node *nodes;
     size_t node_count, node_room;
-    real *weights; /* (nodes, longest), if they are wanted */
+    real *weights;                        /* (nodes, longest), if they are wanted */
     int *counts, *parents, *words, *rows; /* of the step: see attend_decoding_step; rows: node of each hypothesis */
     candidate *candidates;                /* (beam * beam) */
     int *best;                            /* (beam) */
@@ -59,7 +59,7 @@ typedef struct search {
 
 struct attend_found {
     int count;
-    int *first;                /* (count + 1): of the translations of each source */
+    int *first; /* (count + 1): of the translations of each source */
     attend_translation *list;
     int *words;
     real *numbers;
@@ -72,7 +72,9 @@ static bool nodes_fit(search *s, size_t more)
     if (s->node_count + more <= s->node_room) return true;
     const size_t room = 2 * s->node_room + more + 256;
     node *nodes = attend_memory_zeroed(room, sizeof *nodes);
-    real *weights = s->o.weights || s->o.coverage_penalty != 0 ? attend_memory_zeroed(room * (size_t)s->longest + 1, sizeof *weights) : NULL;
+    real *weights = s->o.weights || s->o.coverage_penalty != 0
+                        ? attend_memory_zeroed(room * (size_t)s->longest + 1, sizeof *weights)
+                        : NULL;
     const bool ok = nodes && (weights || !(s->o.weights || s->o.coverage_penalty != 0));
     if (!ok) {
         attend_memory_free(nodes);
@@ -140,7 +142,8 @@ static double coverage_of(const search *s, const beam *b, int last)
     if (s->o.coverage_penalty == 0 || !s->weights) return 0;
     memset(s->coverage, 0, (size_t)s->longest * sizeof *s->coverage);
     for (int n = last; n >= 0; n = s->nodes[n].parent)
-        for (int j = 0; j < b->length; j++) s->coverage[j] += (double)s->weights[(size_t)n * (size_t)s->longest + (size_t)j];
+        for (int j = 0; j < b->length; j++)
+            s->coverage[j] += (double)s->weights[(size_t)n * (size_t)s->longest + (size_t)j];
     for (int j = 0; j < b->length; j++) sum += log(fmin(fmax(s->coverage[j], 1e-10), 1));
     return s->o.coverage_penalty * sum;
 }
@@ -231,7 +234,8 @@ static void advance(search *s, beam *b, int first, int rows)
             attend_best_words(log_p + (size_t)i * (size_t)s->vocabulary, s->vocabulary, s->o.beam, s->best);
         for (int j = 0; j < found; j++) s->candidates[n++] = candidate_of(s, i, s->best[j]);
     }
-    n = keep_best(s->candidates, n, s->o.beam); /* an end takes a place as a word does: with a beam of one, the best word decides */
+    n = keep_best(s->candidates, n,
+                  s->o.beam); /* an end takes a place as a word does: with a beam of one, the best word decides */
     b->running = 0;
     for (int i = 0; i < n; i++) {
         const candidate *c = &s->candidates[i];
@@ -390,7 +394,8 @@ static int check(const attend_model *m, const attend_search_options *o)
     if (!(o->length_ratio >= 0 && o->length_ratio <= 1000) || o->length_extra < 0 || o->length_extra > 100000)
         return attend_fail(ATTEND_BAD_USAGE, "a length limit of %g times the source and %d words makes no sense",
                            o->length_ratio, o->length_extra);
-    if (!(o->length_penalty >= 0 && o->length_penalty <= 10) || !(o->coverage_penalty >= 0 && o->coverage_penalty <= 100))
+    if (!(o->length_penalty >= 0 && o->length_penalty <= 10) ||
+        !(o->coverage_penalty >= 0 && o->coverage_penalty <= 100))
         return attend_fail(ATTEND_BAD_USAGE, "length penalty %g and coverage penalty %g must lie in 0..10 and 0..100",
                            o->length_penalty, o->coverage_penalty);
     if (o->coverage_penalty > 0 && !attend_model_config(m)->attention)
@@ -398,8 +403,8 @@ static int check(const attend_model *m, const attend_search_options *o)
     return ATTEND_OK;
 }
 
-int attend_search(attend_found **out, attend_ctx *c, const attend_model *m, const attend_search_options *options, int count,
-                  const int *source, const int *lengths)
+int attend_search(attend_found **out, attend_ctx *c, const attend_model *m, const attend_search_options *options,
+                  int count, const int *source, const int *lengths)
 {
     static const attend_search_options usual = ATTEND_SEARCH_OPTIONS_INIT;
     *out = NULL;

@@ -28,11 +28,31 @@ static void merge_range(real *to, real *from, size_t first, size_t last)
     }
 }
 
+/* The same from all of them, block by block: `to` is read and written once. */
+static void merge_dense(grad_entry *to, attend_grads *const *from, int count, int i, size_t first, size_t last)
+{
+    enum { BLOCK = 2048 };
+    for (size_t at = first; at < last; at += BLOCK)
+        for (int f = 0; f < count; f++)
+            merge_range(to->value, from[f]->entries[i].value, at, last - at < BLOCK ? last : at + BLOCK);
+}
+
+static bool all_dense(attend_grads *const *from, int count, int i)
+{
+    for (int f = 0; f < count; f++)
+        if (!from[f]->entries[i].dense) return false;
+    return true;
+}
+
 void attend_merge_part(attend_grads *to, attend_grads *const *from, int count, int part, int parts)
 {
     for (int i = 0; i < to->count; i++) {
         size_t width = attend_grads_row_size(&to->entries[i]), rows = (size_t)to->entries[i].param->shape[0];
         size_t first = rows * (size_t)part / (size_t)parts, last = rows * (size_t)(part + 1) / (size_t)parts;
+        if (all_dense(from, count, i)) {
+            merge_dense(&to->entries[i], from, count, i, first * width, last * width);
+            continue;
+        }
         for (int f = 0; f < count; f++) {
             grad_entry *e = &from[f]->entries[i];
             if (e->dense) {

@@ -19,7 +19,8 @@ static attend_model *model_of(const char *words, uint64_t seed)
     return m;
 }
 
-static attend_found *search(const attend_model *m, attend_search_options o, int count, const int *source, const int *length)
+static attend_found *search(const attend_model *m, attend_search_options o, int count, const int *source,
+                            const int *length)
 {
     attend_found *f = NULL;
     attend_ctx *c = NULL;
@@ -35,7 +36,8 @@ static double penalty(double alpha, int rows)
 }
 
 /* The best score of any target of at most LIMIT words of the tiny vocabulary, by scoring them all. */
-static double best_of_all(const attend_model *m, const int *source, int length, double alpha, int *best, int *best_count)
+static double best_of_all(const attend_model *m, const int *source, int length, double alpha, int *best,
+                          int *best_count)
 {
     attend_ctx *c = NULL;
     double most = -INFINITY;
@@ -150,7 +152,8 @@ static void lists_are_sorted_distinct_and_true(void **state)
             if (j > 0) assert_true(attend_found_at(f, i, j - 1)->score >= t->score);
             for (int k = 0; k < j; k++) {
                 const attend_translation *u = attend_found_at(f, i, k);
-                assert_false(u->count == t->count && memcmp(u->words, t->words, (size_t)t->count * sizeof *t->words) == 0);
+                assert_false(u->count == t->count &&
+                             memcmp(u->words, t->words, (size_t)t->count * sizeof *t->words) == 0);
             }
         }
     }
