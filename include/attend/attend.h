@@ -11,6 +11,7 @@
 #include <attend/score.h>
 #include <attend/status.h>
 #include <attend/tape.h>
+#include <attend/text.h>
 #include <attend/train.h>
 #include <attend/version.h>
 
