@@ -15,12 +15,15 @@
 static const utf8proc_option_t compose_options = UTF8PROC_STABLE | UTF8PROC_COMPOSE;
 enum { FIRST_MARK = 0x300 }; /* all code points below it are in normal form C, whatever follows */
 
+/* The parts of a character, itself if it has none; returns how many there are, whatever the room. */
 static size_t decompose(int32_t point, int32_t *out, size_t room)
 {
     int boundary = 0;
     const utf8proc_ssize_t n =
         utf8proc_decompose_char(point, out, (utf8proc_ssize_t)room, UTF8PROC_STABLE | UTF8PROC_DECOMPOSE, &boundary);
-    return n > 0 ? (size_t)n : 0;
+    if (n > 0) return (size_t)n;
+    if (room > 0) out[0] = point;
+    return 1;
 }
 
 /* Certainly in normal form C beside any characters of which the same holds. It may say no to one that is. */
