@@ -12,6 +12,7 @@
 #include <attend/search.h>
 #include <attend/status.h>
 #include <attend/tape.h>
+#include <attend/text.h>
 #include <attend/train.h>
 #include <attend/version.h>
 

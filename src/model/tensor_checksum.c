@@ -4,7 +4,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-void attend_checksum(char digits[ATTEND_CHECKSUM_DIGITS], const attend_span *spans, size_t count)
+void attend_checksum(char digits[ATTEND_CHECKSUM_DIGITS], const attend_chunk *spans, size_t count)
 {
     XXH3_state_t state;
     XXH3_64bits_reset(&state);

@@ -9,12 +9,12 @@
 #define ATTEND_CHECKSUM_ZEROS  "0000000000000000"
 enum { ATTEND_CHECKSUM_DIGITS = 16 };
 
-typedef struct attend_span {
+typedef struct attend_chunk {
     const void *bytes;
     size_t size;
-} attend_span;
+} attend_chunk;
 
-void attend_checksum(char digits[ATTEND_CHECKSUM_DIGITS], const attend_span *spans, size_t count);
+void attend_checksum(char digits[ATTEND_CHECKSUM_DIGITS], const attend_chunk *spans, size_t count);
 
 /* Is this a prefix and digits? */
 bool attend_checksum_is_one(const char *value);

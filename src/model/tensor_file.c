@@ -75,9 +75,9 @@ static int check_checksum(const attend_tensor_header *h, const content *c)
 {
     if (!h->checksum) return ATTEND_OK;
     const unsigned char *digits = (const unsigned char *)h->checksum, *rest = digits + ATTEND_CHECKSUM_DIGITS;
-    const attend_span spans[] = { { c->bytes, (size_t)(digits - c->bytes) },
-                                  { ATTEND_CHECKSUM_ZEROS, ATTEND_CHECKSUM_DIGITS },
-                                  { rest, (size_t)(c->bytes + c->size - rest) } };
+    const attend_chunk spans[] = { { c->bytes, (size_t)(digits - c->bytes) },
+                                   { ATTEND_CHECKSUM_ZEROS, ATTEND_CHECKSUM_DIGITS },
+                                   { rest, (size_t)(c->bytes + c->size - rest) } };
     char is[ATTEND_CHECKSUM_DIGITS];
     attend_checksum(is, spans, 3);
     if (memcmp(is, digits, sizeof is) == 0) return ATTEND_OK;

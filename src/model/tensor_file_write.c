@@ -23,8 +23,8 @@ typedef struct job {
     const char **names;          /* (the larger count), to find two that are the same */
     char *header;                /* the size field and the padding too */
     size_t header_size;
-    size_t checksum_at; /* in the header */
-    attend_span *spans; /* (1 + count): header and data */
+    size_t checksum_at;  /* in the header */
+    attend_chunk *spans; /* (1 + count): header and data */
 } job;
 
 /* --- is it fit to be written? --- */
@@ -217,8 +217,8 @@ static int write_job(job *j)
     set_order(j);
     status = make_header(j);
     if (status != ATTEND_OK) return status;
-    j->spans[0] = (attend_span){ j->header, j->header_size };
-    for (size_t i = 0; i < j->count; i++) j->spans[1 + i] = (attend_span){ j->order[i]->data, j->order[i]->bytes };
+    j->spans[0] = (attend_chunk){ j->header, j->header_size };
+    for (size_t i = 0; i < j->count; i++) j->spans[1 + i] = (attend_chunk){ j->order[i]->data, j->order[i]->bytes };
     attend_checksum(j->header + j->checksum_at, j->spans, 1 + j->count);
     return write_spans(j);
 }

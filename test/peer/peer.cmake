@@ -1,4 +1,4 @@
-# Tensor files against other programs that read and write them, where there is a Python.
+# Tensor files against other programs that read and write them, and byte-pair encoding against its definition, where there is a Python.
 find_package(Python3 COMPONENTS Interpreter QUIET)
 if(Python3_FOUND)
   add_executable(tensor_file_tool peer/tensor_file_tool.c)
@@ -9,4 +9,8 @@ if(Python3_FOUND)
   add_test(NAME peer_model_file COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/check_model_file.py
                                         ${PROJECT_BINARY_DIR}/reverses.model) # made by recipes/
   set_tests_properties(peer_model_file PROPERTIES FIXTURES_REQUIRED reverses)
+  add_executable(bpe_tool peer/bpe_tool.c)
+  target_include_directories(bpe_tool PRIVATE ${PROJECT_SOURCE_DIR}/src ${CMAKE_CURRENT_SOURCE_DIR})
+  target_link_libraries(bpe_tool PRIVATE attend)
+  add_test(NAME peer_bpe COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tools/check_bpe.py $<TARGET_FILE:bpe_tool>)
 endif()

@@ -1,0 +1,36 @@
+/* char.c: tokens are characters (code points); one that was not learned is its bytes. */
+#include "text/tokenizer.h"
+
+#include "text/utf8.h"
+
+static int split(attend_strings *parts, const char *text, size_t size)
+{
+    return attend_pieces_count(parts, text, size, 1);
+}
+
+static int encode(const attend_tokenizer *t, const char *text, size_t size, attend_ids *out,
+                  attend_merge_dropout *dropout)
+{
+    (void)dropout;
+    int status = ATTEND_OK;
+    for (size_t i = 0, n; i < size && status == ATTEND_OK; i += n) {
+        n = attend_utf8_length(text[i]);
+        const int id = attend_piece_of(t, text + i, n);
+        if (id >= 0) status = attend_ids_add(out, id, i, i + n);
+        for (size_t j = i; id < 0 && j < i + n && status == ATTEND_OK; j++)
+            status = attend_ids_add(out, ATTEND_FIRST_BYTE + (unsigned char)text[j], j, j + 1);
+    }
+    return status;
+}
+
+const attend_kind attend_kind_char = {
+    .kind = ATTEND_TOKENS_CHAR,
+    .name = "char",
+    .first = ATTEND_FIRST_PIECE,
+    .split = split,
+    .learn = attend_tokenizer_take,
+    .finish = attend_pieces_finish,
+    .fault = attend_piece_fault,
+    .encode = encode,
+    .decode = attend_pieces_decode,
+};

@@ -1,0 +1,103 @@
+/* pieces.c: what char and bpe share: characters that are spelled, and bytes for those that are not known. */
+#include "text/tokenizer.h"
+
+#include "text/utf8.h"
+#include <string.h>
+
+static bool is_space_spelled(const char *character, size_t size)
+{
+    return size == ATTEND_SPACE_SIZE && memcmp(character, ATTEND_SPACE_SPELLED, ATTEND_SPACE_SIZE) == 0;
+}
+
+int attend_pieces_count(attend_strings *characters, const char *text, size_t size, int64_t times)
+{
+    int status = ATTEND_OK;
+    for (size_t i = 0, n; i < size && status == ATTEND_OK; i += n) {
+        n = attend_utf8_length(text[i]);
+        if (text[i] == ' ')
+            status = attend_strings_count(characters, ATTEND_SPACE_SPELLED, ATTEND_SPACE_SIZE, times);
+        else if (text[i] != '\n' && text[i] != '\0' && !is_space_spelled(text + i, n))
+            status = attend_strings_count(characters, text + i, n, times);
+    }
+    return status;
+}
+
+int attend_pieces_finish(attend_tokenizer *t)
+{
+    for (int c = 0; c < 128; c++) {
+        const char text = (char)c;
+        t->ascii[c] = c == ' ' ? attend_strings_find(&t->tokens, ATTEND_SPACE_SPELLED, ATTEND_SPACE_SIZE)
+                               : attend_strings_find(&t->tokens, &text, 1);
+    }
+    return ATTEND_OK;
+}
+
+int attend_piece_of(const attend_tokenizer *t, const char *character, size_t size)
+{
+    if (size == 1) return t->ascii[(unsigned char)*character & 0x7f];
+    return is_space_spelled(character, size) ? -1 : attend_strings_find(&t->tokens, character, size);
+}
+
+const char *attend_piece_fault(const attend_tokenizer *t, int id)
+{
+    const char *token = attend_strings_at(&t->tokens, id);
+    if (memchr(token, ' ', attend_strings_size(&t->tokens, id)))
+        return "has a space in it that is not written as U+2581";
+    return attend_utf8_length(*token) == attend_strings_size(&t->tokens, id) ? NULL : "is not one character";
+}
+
+/* ---- back to text ---- */
+
+/* Adds bytes that should be UTF-8, and U+FFFD for each that is not. */
+static int add_bytes(attend_string *out, attend_string *bytes)
+{
+    int status = ATTEND_OK;
+    for (size_t i = 0; i < bytes->size && status == ATTEND_OK;) {
+        const size_t valid = attend_utf8_valid(bytes->text + i, bytes->size - i);
+        status = attend_string_add(out, bytes->text + i, valid);
+        i += valid;
+        if (i < bytes->size && status == ATTEND_OK) status = attend_string_add(out, "\xef\xbf\xbd", 3);
+        i++;
+    }
+    bytes->size = 0;
+    return status;
+}
+
+/* Adds a token with its spaces. */
+static int add_token(attend_string *out, const char *token, size_t size)
+{
+    int status = attend_string_reserve(out, size);
+    if (status != ATTEND_OK) return status;
+    for (size_t i = 0, n; i < size; i += n) {
+        n = attend_utf8_length(token[i]);
+        if (is_space_spelled(token + i, n)) {
+            out->text[out->size++] = ' ';
+        } else {
+            memcpy(out->text + out->size, token + i, n);
+            out->size += n;
+        }
+    }
+    out->text[out->size] = '\0';
+    return ATTEND_OK;
+}
+
+int attend_pieces_decode(const attend_tokenizer *t, const int *ids, int count, attend_string *out)
+{
+    attend_string bytes = { 0 };
+    int status = ATTEND_OK;
+    for (int i = 0; i < count && status == ATTEND_OK; i++) {
+        const int id = ids[i];
+        if (id >= ATTEND_FIRST_BYTE && id < ATTEND_FIRST_PIECE) {
+            const char byte = (char)(id - ATTEND_FIRST_BYTE);
+            status = attend_string_add(&bytes, &byte, 1);
+            continue;
+        }
+        if (id == ATTEND_BEGIN || id == ATTEND_END) continue;
+        status = add_bytes(out, &bytes);
+        if (status == ATTEND_OK)
+            status = add_token(out, attend_strings_at(&t->tokens, id), attend_strings_size(&t->tokens, id));
+    }
+    if (status == ATTEND_OK) status = add_bytes(out, &bytes);
+    attend_string_free(&bytes);
+    return status;
+}

@@ -1,0 +1,200 @@
+#include "text/tokenizer.h"
+
+#include "core/memory.h"
+#include "core/status.h"
+#include "text/normalize.h"
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- kinds ---- */
+
+static const attend_kind *const kinds[] = { &attend_kind_word, &attend_kind_char, &attend_kind_bpe };
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+const attend_kind *attend_kind_of(attend_token_kind kind)
+{
+    for (int i = 0; i < KINDS; i++)
+        if (kinds[i]->kind == kind) return kinds[i];
+    return NULL;
+}
+
+const attend_kind *attend_kind_named(const char *name, size_t size)
+{
+    for (int i = 0; i < KINDS; i++)
+        if (strlen(kinds[i]->name) == size && memcmp(kinds[i]->name, name, size) == 0) return kinds[i];
+    return NULL;
+}
+
+const char *attend_token_kind_name(attend_token_kind kind)
+{
+    const attend_kind *k = attend_kind_of(kind);
+    return k ? k->name : NULL;
+}
+
+/* ---- making one ---- */
+
+static int add_reserved(attend_tokenizer *t)
+{
+    static const char *const special[] = { "<unk>", "<s>", "</s>" };
+    int status = ATTEND_OK, number;
+    for (int i = 0; i < t->kind->first && status == ATTEND_OK; i++) {
+        static const char hex[] = "0123456789ABCDEF";
+        const int b = i - ATTEND_FIRST_BYTE;
+        const char byte[] = { '<', '0', 'x', hex[b >> 4 & 15], hex[b & 15], '>', '\0' };
+        const char *token = i < ATTEND_FIRST_BYTE ? special[i] : byte;
+        status = attend_strings_add(&t->tokens, token, strlen(token), &number);
+    }
+    return status;
+}
+
+int attend_tokenizer_new(attend_tokenizer **out, const attend_kind *kind)
+{
+    *out = NULL;
+    attend_tokenizer *t = attend_memory_zeroed(1, sizeof *t);
+    if (!t) return attend_fail(ATTEND_NO_MEMORY, "no memory for a tokenizer");
+    t->kind = kind;
+    const int status = add_reserved(t);
+    if (status == ATTEND_OK)
+        *out = t;
+    else
+        attend_tokenizer_free(t);
+    return status;
+}
+
+void attend_tokenizer_free(attend_tokenizer *t)
+{
+    if (!t) return;
+    attend_strings_free(&t->tokens);
+    attend_memory_free(t->merges);
+    attend_pair_map_free(&t->merge_of);
+    attend_memory_free(t->whole);
+    attend_memory_free(t);
+}
+
+int attend_tokenizer_take(attend_tokenizer *t, const attend_strings *parts, int size, int min_count)
+{
+    int *order = attend_strings_by_count(parts), number;
+    int status = order ? ATTEND_OK : ATTEND_NO_MEMORY;
+    for (int i = 0; i < parts->count && status == ATTEND_OK; i++) {
+        if (t->tokens.count >= size || parts->entries[order[i]].count < min_count) break;
+        /* a part that is spelled as a reserved token is there already, and stays what it was */
+        status = attend_strings_add(&t->tokens, attend_strings_at(parts, order[i]),
+                                    attend_strings_size(parts, order[i]), &number);
+    }
+    attend_memory_free(order);
+    return status;
+}
+
+/* ---- learning ---- */
+
+static int count_lines(const attend_kind *kind, attend_strings *parts, attend_line_fn next, void *user)
+{
+    attend_string own = { 0 };
+    const char *line = NULL;
+    size_t size = 0;
+    int status = ATTEND_OK, more;
+    for (uint64_t number = 1; status == ATTEND_OK && (more = next(user, &line, &size)) != 0; number++) {
+        if (more < 0) {
+            status = -more; /* its message is set */
+            break;
+        }
+        status = attend_normal(&line, &size, &own);
+        if (status == ATTEND_BAD_DATA) {
+            char why[ATTEND_MESSAGE_SIZE];
+            snprintf(why, sizeof why, "%s", attend_message());
+            attend_fail(status, "line %llu: %s", (unsigned long long)number, why);
+        }
+        if (status == ATTEND_OK) status = kind->split(parts, line, size);
+    }
+    attend_string_free(&own);
+    return status;
+}
+
+static int check_options(const attend_tokenizer_options *o, const attend_kind *kind)
+{
+    if (!kind) return attend_fail(ATTEND_BAD_USAGE, "there is no kind of tokenizer with number %d", (int)o->kind);
+    if (o->min_count < 0)
+        return attend_fail(ATTEND_BAD_USAGE, "the least count of a token is %d; it must be 0 or more", o->min_count);
+    if (o->vocab_size != 0 && o->vocab_size < kind->first)
+        return attend_fail(ATTEND_BAD_USAGE,
+                           "a vocabulary of %d is too small for the kind %s, which needs %d for special tokens%s; give "
+                           "more, or 0 for the usual size",
+                           o->vocab_size, kind->name, kind->first, kind->first > ATTEND_FIRST_WORD ? " and bytes" : "");
+    return ATTEND_OK;
+}
+
+int attend_tokenizer_learn(attend_tokenizer **out, const attend_tokenizer_options *options, attend_line_fn next,
+                           void *user)
+{
+    *out = NULL;
+    const attend_kind *kind = attend_kind_of(options->kind);
+    attend_strings parts = { 0 };
+    attend_tokenizer *t = NULL;
+    int status = check_options(options, kind);
+    if (status == ATTEND_OK) status = count_lines(kind, &parts, next, user);
+    if (status == ATTEND_OK) status = attend_tokenizer_new(&t, kind);
+    if (status == ATTEND_OK) {
+        const int size = options->vocab_size ? options->vocab_size : kind->usual_size ? kind->usual_size : INT_MAX;
+        status = kind->learn(t, &parts, size, options->min_count);
+    }
+    attend_strings_free(&parts);
+    if (status == ATTEND_OK) status = kind->finish(t);
+    if (status == ATTEND_OK)
+        *out = t;
+    else
+        attend_tokenizer_free(t);
+    return status;
+}
+
+/* ---- asking and using ---- */
+
+attend_token_kind attend_tokenizer_kind(const attend_tokenizer *t)
+{
+    return t->kind->kind;
+}
+
+int attend_tokenizer_size(const attend_tokenizer *t)
+{
+    return t->tokens.count;
+}
+
+const char *attend_tokenizer_token(const attend_tokenizer *t, int id)
+{
+    return id >= 0 && id < t->tokens.count ? attend_strings_at(&t->tokens, id) : NULL;
+}
+
+int attend_tokenizer_encode(const attend_tokenizer *t, const char *text, size_t size, attend_ids *out, double dropout,
+                            uint64_t seed, uint64_t place)
+{
+    enum { USE = 0x746f6b65 }; /* apart from the operations', which count from 0 */
+    if (!(dropout >= 0 && dropout <= 1))
+        return attend_fail(ATTEND_BAD_USAGE, "the probability of leaving out a merge is %g; it must be from 0 to 1",
+                           dropout);
+    attend_merge_dropout drop = { dropout, { seed, place, USE }, 0 };
+    attend_string own = { 0 };
+    const int before = out->count;
+    int status = attend_normal(&text, &size, &own);
+    if (status == ATTEND_OK) status = t->kind->encode(t, text, size, out, &drop);
+    if (status != ATTEND_OK) out->count = before;
+    attend_string_free(&own);
+    return status;
+}
+
+int attend_tokenizer_decode(const attend_tokenizer *t, const int *ids, int count, attend_string *out)
+{
+    for (int i = 0; i < count; i++)
+        if (ids[i] < 0 || ids[i] >= t->tokens.count)
+            return attend_fail(ATTEND_BAD_USAGE, "number %d of %d is %d, and the vocabulary has 0 to %d", i + 1, count,
+                               ids[i], t->tokens.count - 1);
+    const size_t before = out->size;
+    int status = attend_string_reserve(out, 0);
+    if (status != ATTEND_OK) return status;
+    out->text[before] = '\0';
+    status = t->kind->decode(t, ids, count, out);
+    if (status != ATTEND_OK) {
+        out->size = before;
+        out->text[before] = '\0';
+    }
+    return status;
+}

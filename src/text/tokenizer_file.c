@@ -1,0 +1,304 @@
+/* tokenizer_file.c: a tokenizer as two texts, which are attached to a model.
+ *
+ *     SIDE.vocabulary    a token a line, as it is spelled
+ *     SIDE.tokenizer     attend-tokenizer 1
+ *                        kind bpe
+ *                        merges 2            bpe only, and as many lines: the two tokens that make the last tokens of
+ *                        t h                 the vocabulary, in their order
+ *                        th e
+ *
+ * Reading trusts nothing: every token must be one that the kind could have learned, and a merge make the token it stands for. */
+#include "text/tokenizer.h"
+
+#include "core/memory.h"
+#include "core/status.h"
+#include <stdio.h>
+#include <string.h>
+
+enum { VERSION = 1 };
+static const char magic[] = "attend-tokenizer ", kind_word[] = "kind ", merges_word[] = "merges ";
+
+/* ---- writing ---- */
+
+static int add_line(attend_string *s, const char *text, size_t size)
+{
+    const int status = attend_string_add(s, text, size);
+    return status == ATTEND_OK ? attend_string_add(s, "\n", 1) : status;
+}
+
+static int add_token(attend_string *s, const attend_tokenizer *t, int id, const char *behind)
+{
+    const int status = attend_string_add(s, attend_strings_at(&t->tokens, id), attend_strings_size(&t->tokens, id));
+    return status == ATTEND_OK ? attend_string_add(s, behind, 1) : status;
+}
+
+int attend_tokenizer_write(const attend_tokenizer *t, attend_string *vocabulary, attend_string *rest)
+{
+    char line[64];
+    int status = ATTEND_OK;
+    vocabulary->size = rest->size = 0;
+    for (int i = 0; i < t->tokens.count && status == ATTEND_OK; i++) status = add_token(vocabulary, t, i, "\n");
+    int n = snprintf(line, sizeof line, "%s%d\n%s%s", magic, VERSION, kind_word, t->kind->name);
+    if (status == ATTEND_OK) status = add_line(rest, line, (size_t)n);
+    if (t->kind != &attend_kind_bpe) return status;
+    n = snprintf(line, sizeof line, "%s%d", merges_word, t->merge_count);
+    if (status == ATTEND_OK) status = add_line(rest, line, (size_t)n);
+    for (int i = 0; i < t->merge_count && status == ATTEND_OK; i++) {
+        status = add_token(rest, t, t->merges[i].left, " ");
+        if (status == ATTEND_OK) status = add_token(rest, t, t->merges[i].right, "\n");
+    }
+    return status;
+}
+
+/* ---- reading ---- */
+
+/* One of the two texts, and how far it was read. */
+typedef struct reader {
+    const char *side, *name;
+    const char *text;
+    size_t size, at;
+    int line; /* of the last line read, from 1 on */
+} reader;
+
+static int refuse(const reader *r, const char *what)
+{
+    return attend_fail(ATTEND_BAD_MODEL, "line %d of %s.%s %s; the model file is damaged: make or fetch it again",
+                       r->line, r->side, r->name, what);
+}
+
+/* The next line, which must be text and not empty; *size 0: there is none. */
+static int next_line(reader *r, const char **line, size_t *size)
+{
+    *size = 0;
+    if (r->at == r->size) return ATTEND_OK;
+    *line = r->text + r->at;
+    const char *end = memchr(*line, '\n', r->size - r->at);
+    r->line++;
+    if (!end) return refuse(r, "has no line feed at its end");
+    const size_t length = (size_t)(end - *line);
+    if (length == 0) return refuse(r, "is empty");
+    if (attend_utf8_valid(*line, length) < length) return refuse(r, "is not UTF-8");
+    if (memchr(*line, '\0', length)) return refuse(r, "holds the character 0");
+    r->at += length + 1;
+    *size = length;
+    return ATTEND_OK;
+}
+
+/* A line that begins with `word`: what follows it. */
+static int expect(reader *r, const char *word, const char **value, size_t *size)
+{
+    const size_t length = strlen(word);
+    const int status = next_line(r, value, size);
+    if (status != ATTEND_OK) return status;
+    if (*size <= length || memcmp(*value, word, length) != 0) {
+        char what[64];
+        if (*size == 0) r->line++; /* the one that is missing */
+        snprintf(what, sizeof what, "should begin with '%s'", word);
+        return refuse(r, what);
+    }
+    *value += length;
+    *size -= length;
+    return ATTEND_OK;
+}
+
+/* Digits as a number; -1: they are none, or it has more than nine. */
+static int number_of(const char *digits, size_t size)
+{
+    int n = 0;
+    if (size == 0 || size > 9) return -1;
+    for (size_t i = 0; i < size; i++) {
+        if (digits[i] < '0' || digits[i] > '9') return -1;
+        n = 10 * n + (digits[i] - '0');
+    }
+    return n;
+}
+
+static int read_kind(reader *r, const attend_kind **kind)
+{
+    const char *value = NULL;
+    size_t size;
+    int status = expect(r, magic, &value, &size);
+    if (status != ATTEND_OK) return status;
+    const int version = number_of(value, size);
+    if (version < 1) return refuse(r, "has no version");
+    if (version > VERSION)
+        return attend_fail(ATTEND_BAD_MODEL,
+                           "%s.%s has format %d, and this version of attend reads up to %d; please update attend",
+                           r->side, r->name, version, VERSION);
+    status = expect(r, kind_word, &value, &size);
+    if (status != ATTEND_OK) return status;
+    *kind = attend_kind_named(value, size);
+    return *kind ? ATTEND_OK : refuse(r, "names a kind of tokenizer that is not known");
+}
+
+static int read_token(attend_tokenizer *t, reader *r, const char *token, size_t size)
+{
+    char what[128];
+    int number;
+    const int id = r->line - 1;
+    if (id < t->kind->first) {
+        const char *reserved = attend_strings_at(&t->tokens, id);
+        if (strlen(reserved) == size && memcmp(reserved, token, size) == 0) return ATTEND_OK;
+        snprintf(what, sizeof what, "is '%.*s' and should be '%s'", size < 40 ? (int)size : 40, token, reserved);
+        return refuse(r, what);
+    }
+    const int status = attend_strings_add(&t->tokens, token, size, &number);
+    if (status != ATTEND_OK || number == id) return status;
+    snprintf(what, sizeof what, "is '%.*s', and so is line %d", size < 40 ? (int)size : 40, token, number + 1);
+    return refuse(r, what);
+}
+
+static int read_vocabulary(attend_tokenizer *t, reader *r)
+{
+    const char *line = NULL;
+    for (size_t size;;) {
+        int status = next_line(r, &line, &size);
+        if (status == ATTEND_OK && size > 0) status = read_token(t, r, line, size);
+        if (status != ATTEND_OK) return status;
+        if (size == 0) break;
+    }
+    return r->line < t->kind->first ? refuse(r, "is the last, and reserved tokens are missing") : ATTEND_OK;
+}
+
+/* Is this token the two others, one after the other? */
+static bool is_made_of(const attend_strings *tokens, int token, int left, int right)
+{
+    const size_t left_size = attend_strings_size(tokens, left), right_size = attend_strings_size(tokens, right);
+    const char *text = attend_strings_at(tokens, token);
+    return attend_strings_size(tokens, token) == left_size + right_size &&
+           memcmp(text, attend_strings_at(tokens, left), left_size) == 0 &&
+           memcmp(text + left_size, attend_strings_at(tokens, right), right_size) == 0;
+}
+
+static int read_merge(attend_tokenizer *t, reader *r, const char *line, size_t size)
+{
+    const int made = t->first_merge + t->merge_count;
+    const char *space = size > 0 ? memchr(line, ' ', size) : NULL;
+    if (!space) return refuse(r, "is not a merge: two tokens with a space between them");
+    const size_t left_size = (size_t)(space - line);
+    const int left = attend_strings_find(&t->tokens, line, left_size);
+    const int right = attend_strings_find(&t->tokens, space + 1, size - left_size - 1);
+    if (left < t->kind->first || right < t->kind->first)
+        return refuse(r, "merges a token that the vocabulary does not have");
+    if (left >= made || right >= made) return refuse(r, "merges a token that is made only later");
+    if (!is_made_of(&t->tokens, made, left, right)) {
+        char what[96];
+        snprintf(what, sizeof what, "does not make token %d of the vocabulary, '%.40s'", made,
+                 attend_strings_at(&t->tokens, made));
+        return refuse(r, what);
+    }
+    return attend_bpe_add_merge(t, left, right);
+}
+
+static int read_merges(attend_tokenizer *t, reader *r)
+{
+    const char *line = NULL;
+    size_t size;
+    int status = expect(r, merges_word, &line, &size);
+    if (status != ATTEND_OK) return status;
+    const int count = number_of(line, size);
+    if (count < 0) return refuse(r, "has no number of merges");
+    if (count > t->tokens.count - t->kind->first) return refuse(r, "has more merges than the vocabulary has tokens");
+    t->first_merge = t->tokens.count - count;
+    for (int i = 0; i < count && status == ATTEND_OK; i++) {
+        status = next_line(r, &line, &size);
+        if (status == ATTEND_OK && size == 0) status = refuse(r, "is the last, and merges are missing");
+        if (status == ATTEND_OK) status = read_merge(t, r, line, size);
+    }
+    return status;
+}
+
+static int check_tokens(const attend_tokenizer *t, reader *vocabulary)
+{
+    for (int id = t->kind->first; id < t->tokens.count; id++) {
+        const char *fault = t->kind->fault(t, id);
+        if (!fault) continue;
+        vocabulary->line = id + 1;
+        return refuse(vocabulary, fault);
+    }
+    return ATTEND_OK;
+}
+
+int attend_tokenizer_read(attend_tokenizer **out, const char *side, const char *vocabulary, size_t vocabulary_size,
+                          const char *rest, size_t rest_size)
+{
+    reader tokens = { side, "vocabulary", vocabulary, vocabulary_size, 0, 0 };
+    reader r = { side, "tokenizer", rest, rest_size, 0, 0 };
+    const attend_kind *kind = NULL;
+    attend_tokenizer *t = NULL;
+    *out = NULL;
+    int status = read_kind(&r, &kind);
+    if (status == ATTEND_OK) status = attend_tokenizer_new(&t, kind);
+    if (status == ATTEND_OK) status = read_vocabulary(t, &tokens);
+    if (status == ATTEND_OK && kind == &attend_kind_bpe) status = read_merges(t, &r);
+    if (status == ATTEND_OK && r.at < r.size) {
+        r.line++;
+        status = refuse(&r, "is one too many");
+    }
+    if (status == ATTEND_OK) status = check_tokens(t, &tokens);
+    if (status == ATTEND_OK) status = kind->finish(t);
+    if (status == ATTEND_OK)
+        *out = t;
+    else
+        attend_tokenizer_free(t);
+    return status;
+}
+
+/* ---- in a model ---- */
+
+enum { NAME_ROOM = 32 };
+
+/* The names of the two attachments and the number of words the model has on that side; false: no such side. */
+static bool look_up(const attend_model *m, const char *side, char vocabulary[NAME_ROOM], char rest[NAME_ROOM],
+                    int *words)
+{
+    const bool source = strcmp(side, "source") == 0;
+    if (!source && strcmp(side, "target") != 0) {
+        attend_fail(ATTEND_BAD_USAGE, "a model has the sides 'source' and 'target', and no '%.40s'", side);
+        return false;
+    }
+    snprintf(vocabulary, NAME_ROOM, "%s.vocabulary", side);
+    snprintf(rest, NAME_ROOM, "%s.tokenizer", side);
+    *words = source ? attend_model_config(m)->source_vocab : attend_model_config(m)->target_vocab;
+    return true;
+}
+
+int attend_tokenizer_attach(const attend_tokenizer *t, attend_model *m, const char *side)
+{
+    char vocabulary_name[NAME_ROOM], rest_name[NAME_ROOM];
+    attend_string vocabulary = { 0 }, rest = { 0 };
+    int words;
+    if (!look_up(m, side, vocabulary_name, rest_name, &words)) return ATTEND_BAD_USAGE;
+    if (words != t->tokens.count)
+        return attend_fail(ATTEND_BAD_USAGE, "the tokenizer has %d tokens, but %s-vocab of the model is %d",
+                           t->tokens.count, side, words);
+    int status = attend_tokenizer_write(t, &vocabulary, &rest);
+    if (status == ATTEND_OK) status = attend_model_attach(m, vocabulary_name, vocabulary.text, vocabulary.size);
+    if (status == ATTEND_OK) status = attend_model_attach(m, rest_name, rest.text, rest.size);
+    attend_string_free(&vocabulary);
+    attend_string_free(&rest);
+    return status;
+}
+
+int attend_tokenizer_of(attend_tokenizer **out, const attend_model *m, const char *side)
+{
+    char vocabulary_name[NAME_ROOM], rest_name[NAME_ROOM];
+    size_t vocabulary_size, rest_size;
+    int words;
+    *out = NULL;
+    if (!look_up(m, side, vocabulary_name, rest_name, &words)) return ATTEND_BAD_USAGE;
+    const char *vocabulary = attend_model_attached(m, vocabulary_name, &vocabulary_size);
+    const char *rest = attend_model_attached(m, rest_name, &rest_size);
+    if (!vocabulary || !rest)
+        return attend_fail(ATTEND_BAD_MODEL,
+                           "the model has no '%s', so it cannot read or write text; it was trained on numbers",
+                           vocabulary ? rest_name : vocabulary_name);
+    int status = attend_tokenizer_read(out, side, vocabulary, vocabulary_size, rest, rest_size);
+    if (status == ATTEND_OK && (*out)->tokens.count != words) {
+        status = attend_fail(ATTEND_BAD_MODEL, "%s has %d tokens, but %s-vocab of the model is %d", vocabulary_name,
+                             (*out)->tokens.count, side, words);
+        attend_tokenizer_free(*out);
+        *out = NULL;
+    }
+    return status;
+}
