@@ -1,4 +1,4 @@
-# Tensor files against other programs that read and write them, where there is a Python.
+# Tensor files and scores against other programs that read, write and compute them, where there is a Python.
 find_package(Python3 COMPONENTS Interpreter QUIET)
 if(Python3_FOUND)
   add_executable(tensor_file_tool peer/tensor_file_tool.c)
@@ -9,4 +9,10 @@ if(Python3_FOUND)
   add_test(NAME peer_model_file COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/check_model_file.py
                                         ${PROJECT_BINARY_DIR}/reverses.model) # made by recipes/
   set_tests_properties(peer_model_file PROPERTIES FIXTURES_REQUIRED reverses)
+
+  add_executable(metric_tool peer/metric_tool.c)
+  target_include_directories(metric_tool PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(metric_tool PRIVATE attend)
+  add_test(NAME peer_metrics COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/check_metrics.py
+                                     $<TARGET_FILE:metric_tool>)
 endif()
