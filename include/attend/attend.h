@@ -6,6 +6,7 @@
 #include <attend/cache.h>
 #include <attend/check.h>
 #include <attend/config.h>
+#include <attend/metric.h>
 #include <attend/model.h>
 #include <attend/op.h>
 #include <attend/score.h>

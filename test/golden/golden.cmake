@@ -12,3 +12,7 @@ foreach(part attention cells models ops optimizers)
   target_compile_definitions(golden_${part} PRIVATE $<${SIMDE}:ATTEND_TEST_SIMDE>)
 endforeach()
 attend_test(golden_reader attend golden/test_golden_reader.c golden/golden.c)
+
+# What sacreBLEU scored (golden/metric_*.golden, made by tools/make_metric_goldens.py).
+attend_test(golden_metrics attend golden/test_golden_metrics.c)
+target_compile_definitions(golden_metrics PRIVATE GOLDEN_FOLDER="${CMAKE_CURRENT_LIST_DIR}")

@@ -1,4 +1,5 @@
 # Tensor files against other programs that read and write them, and byte-pair encoding against its definition, where there is a Python.
+# Tensor files and scores against other programs that read, write and compute them, where there is a Python.
 find_package(Python3 COMPONENTS Interpreter QUIET)
 if(Python3_FOUND)
   add_executable(tensor_file_tool peer/tensor_file_tool.c)
@@ -13,4 +14,10 @@ if(Python3_FOUND)
   target_include_directories(bpe_tool PRIVATE ${PROJECT_SOURCE_DIR}/src ${CMAKE_CURRENT_SOURCE_DIR})
   target_link_libraries(bpe_tool PRIVATE attend)
   add_test(NAME peer_bpe COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tools/check_bpe.py $<TARGET_FILE:bpe_tool>)
+
+  add_executable(metric_tool peer/metric_tool.c)
+  target_include_directories(metric_tool PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(metric_tool PRIVATE attend)
+  add_test(NAME peer_metrics COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/check_metrics.py
+                                     $<TARGET_FILE:metric_tool>)
 endif()

@@ -1,0 +1,57 @@
+/* AER (Och, Ney 2003): 1 - (|A & S| + |A & P|) / (|A| + |S|), with A the links found, S the sure and P the possible
+ * ones of the gold standard, S within P. */
+#include "core/status.h"
+#include "metric/grams.h"
+
+#include <attend/metric.h>
+
+/* The node of a link, a sequence of two symbols; 0 after a failure. */
+static uint32_t link_node(attend_grams *links, const attend_aligned *l, int *status)
+{
+    if (l->source < 0 || l->target < 0) {
+        *status = attend_fail(ATTEND_BAD_DATA, "a link %d-%d: places count from 0", l->source, l->target);
+        return 0;
+    }
+    const uint32_t source = attend_grams_child(links, 0, (uint32_t)l->source);
+    const uint32_t node = source ? attend_grams_child(links, source, (uint32_t)l->target) : 0;
+    if (!node) *status = attend_fail(ATTEND_NO_MEMORY, "no memory for the links of a sentence");
+    return node;
+}
+
+int attend_aer_add(attend_aer_sums *sums, const attend_aligned *found, int found_count, const attend_aligned *gold,
+                   int gold_count)
+{
+    if (!sums || found_count < 0 || gold_count < 0 || (found_count && !found) || (gold_count && !gold))
+        return attend_fail(ATTEND_BAD_USAGE, "alignment error needs sums and two lists of links");
+    enum { POSSIBLE = 1, SURE = 2 };
+    attend_grams links = { 0 };
+    attend_aer_sums these = { 0 };
+    int status = ATTEND_OK;
+    for (int i = 0; status == ATTEND_OK && i < gold_count; i++) {
+        const uint32_t node = link_node(&links, &gold[i], &status);
+        if (!node) break;
+        int *which = &links.nodes[node].reference;
+        if (gold[i].sure && *which != SURE) *which = SURE, these.sure++;
+        if (*which == 0) *which = POSSIBLE;
+    }
+    for (int i = 0; status == ATTEND_OK && i < found_count; i++) {
+        const uint32_t node = link_node(&links, &found[i], &status);
+        if (!node || links.nodes[node].hypothesis++) continue;
+        these.found++;
+        these.both_sure += links.nodes[node].reference == SURE;
+        these.both_possible += links.nodes[node].reference != 0;
+    }
+    attend_grams_free(&links);
+    if (status != ATTEND_OK) return status;
+    sums->both_sure += these.both_sure;
+    sums->both_possible += these.both_possible;
+    sums->found += these.found;
+    sums->sure += these.sure;
+    return ATTEND_OK;
+}
+
+double attend_aer(const attend_aer_sums *sums)
+{
+    const double all = sums->found + sums->sure;
+    return all > 0 ? 1 - (sums->both_sure + sums->both_possible) / all : 0;
+}

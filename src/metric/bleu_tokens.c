@@ -1,0 +1,132 @@
+/* The words BLEU counts. "13a" is NIST's mteval-v13a as sacreBLEU runs it: markup undone, then, one rule after the
+ * other over the whole line, every match once from the left:
+ *   marks of ASCII punctuation, except ' - . and the comma, stand alone;
+ *   a full stop or comma stands alone unless a digit is before it;
+ *   the same unless a digit is behind it;
+ *   a dash behind a digit stands alone. */
+#include "core/memory.h"
+#include "core/status.h"
+#include "metric/kinds.h"
+
+#include <string.h>
+
+/* Every `from`, left to right, becomes `to`, which is no longer: in place. */
+static void replace(attend_metric_text *t, const char *from, const char *to)
+{
+    const size_t length = strlen(from);
+    size_t n = 0;
+    for (size_t i = 0; i < t->n;) {
+        size_t k = 0;
+        while (k < length && i + k < t->n && t->c[i + k] == (unsigned char)from[k]) k++;
+        if (k < length) {
+            t->c[n++] = t->c[i++];
+            continue;
+        }
+        for (const char *c = to; *c; c++) t->c[n++] = (unsigned char)*c;
+        i += length;
+    }
+    t->n = n;
+}
+
+static void undo_markup(attend_metric_text *t)
+{
+    static const char *const pairs[][2] = { { "<skipped>", "" }, { "-\n", "" },   { "\n", " " },  { "&quot;", "\"" },
+                                            { "&amp;", "&" },    { "&lt;", "<" }, { "&gt;", ">" } };
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) replace(t, pairs[i][0], pairs[i][1]);
+}
+
+static bool is_digit(uint32_t c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool is_point(uint32_t c)
+{
+    return c == '.' || c == ',';
+}
+
+static bool stands_alone(uint32_t c)
+{
+    return (c >= '{' && c <= '~') || (c >= '[' && c <= '`') || (c >= ' ' && c <= '&') || (c >= '(' && c <= '+') ||
+           (c >= ':' && c <= '@') || c == '/';
+}
+
+/* A rule writes what becomes of the character at `at`, and of the next one if it takes both, and says how many it
+ * took. */
+typedef size_t rule(const attend_metric_text *t, size_t at, attend_metric_text *out);
+
+static size_t put(attend_metric_text *out, size_t taken, uint32_t a, uint32_t b, uint32_t c)
+{
+    out->c[out->n++] = a;
+    if (b) out->c[out->n++] = b;
+    if (c) out->c[out->n++] = c;
+    return taken;
+}
+
+static size_t rule_marks(const attend_metric_text *t, size_t at, attend_metric_text *out)
+{
+    return stands_alone(t->c[at]) ? put(out, 1, ' ', t->c[at], ' ') : put(out, 1, t->c[at], 0, 0);
+}
+
+static size_t rule_point_behind_no_digit(const attend_metric_text *t, size_t at, attend_metric_text *out)
+{
+    put(out, 1, t->c[at], 0, 0);
+    if (is_digit(t->c[at]) || at + 1 == t->n || !is_point(t->c[at + 1])) return 1;
+    return put(out, 2, ' ', t->c[at + 1], ' ');
+}
+
+static size_t rule_point_before_no_digit(const attend_metric_text *t, size_t at, attend_metric_text *out)
+{
+    if (!is_point(t->c[at]) || at + 1 == t->n || is_digit(t->c[at + 1])) return put(out, 1, t->c[at], 0, 0);
+    put(out, 1, ' ', t->c[at], ' ');
+    return put(out, 2, t->c[at + 1], 0, 0);
+}
+
+static size_t rule_dash_behind_digit(const attend_metric_text *t, size_t at, attend_metric_text *out)
+{
+    put(out, 1, t->c[at], 0, 0);
+    if (!is_digit(t->c[at]) || at + 1 == t->n || t->c[at + 1] != '-') return 1;
+    return put(out, 2, ' ', '-', ' ');
+}
+
+static bool apply(attend_metric_text *t, rule *r)
+{
+    attend_metric_text out = { attend_memory_zeroed(t->n, 3 * sizeof *t->c), 0 }; /* no rule makes more than 3 of 1 */
+    if (!out.c) return false;
+    for (size_t i = 0; i < t->n;) i += r(t, i, &out);
+    attend_memory_free(t->c);
+    *t = out;
+    return true;
+}
+
+static int tokenize_13a(attend_metric_text *t)
+{
+    static rule *const rules[] = { rule_marks, rule_point_behind_no_digit, rule_point_before_no_digit,
+                                   rule_dash_behind_digit };
+    while (t->n > 0 && attend_metric_is_space(t->c[t->n - 1])) t->n--;
+    undo_markup(t);
+    /* a space before and behind, so that a point at either end has a neighbour that is no digit */
+    attend_metric_text padded = { attend_memory_zeroed(t->n + 2, sizeof *t->c), t->n + 2 };
+    bool room = padded.c != NULL;
+    if (room) {
+        if (t->n > 0) memcpy(padded.c + 1, t->c, t->n * sizeof *t->c);
+        padded.c[0] = padded.c[t->n + 1] = ' ';
+        attend_memory_free(t->c);
+        *t = padded;
+    }
+    for (size_t i = 0; room && i < sizeof rules / sizeof *rules; i++) room = apply(t, rules[i]);
+    return room ? ATTEND_OK : attend_fail(ATTEND_NO_MEMORY, "no memory for a line of %zu characters", t->n);
+}
+
+int attend_bleu_words_read(attend_metric_words *w, attend_grams *names, attend_metric_text *t,
+                           attend_bleu_tokens tokens)
+{
+    if (tokens == ATTEND_BLEU_CHAR) { /* a character is its own number */
+        attend_metric_squeeze(t);
+        *w = (attend_metric_words){ t->c, t->n };
+        *t = (attend_metric_text){ 0 };
+        return ATTEND_OK;
+    }
+    int status = tokens == ATTEND_BLEU_13A ? tokenize_13a(t) : ATTEND_OK;
+    return status == ATTEND_OK ? attend_metric_words_read(w, names, t, false) : status;
+}

@@ -1,0 +1,207 @@
+#include "metric/text.h"
+
+#include "core/memory.h"
+#include "core/status.h"
+
+#include <string.h>
+#include <utf8proc.h>
+
+/* ---- characters ---- */
+
+/* The character at `s`, which ends in a NUL, and its length; a byte that begins no UTF-8 (RFC 3629: shortest form, no
+ * surrogates, at most U+10FFFF) is escaped, as Python's "surrogateescape" does. */
+static uint32_t decode(const unsigned char *s, size_t *length)
+{
+    *length = 1;
+    if (s[0] < 0x80) return s[0];
+    const size_t more = s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 1 : s[0] < 0xf0 ? 2 : s[0] < 0xf5 ? 3 : 0;
+    uint32_t c = s[0] & (0x3fu >> more);
+    for (size_t i = 1; i <= more; i++) {
+        if ((s[i] & 0xc0) != 0x80) return 0xdc00u + s[0]; /* a NUL is none either: nothing behind it is read */
+        c = c << 6 | (s[i] & 0x3fu);
+    }
+    const bool longer_than_needed = (more == 2 && c < 0x800) || (more == 3 && c < 0x10000);
+    if (more == 0 || longer_than_needed || (c >= 0xd800 && c < 0xe000) || c > 0x10ffff) return 0xdc00u + s[0];
+    *length = more + 1;
+    return c;
+}
+
+bool attend_metric_is_space(uint32_t c)
+{
+    return (c >= 0x09 && c <= 0x0d) || (c >= 0x1c && c <= 0x20) || c == 0x85 || c == 0xa0 || c == 0x1680 ||
+           (c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 || c == 0x202f || c == 0x205f || c == 0x3000;
+}
+
+void attend_metric_text_free(attend_metric_text *t)
+{
+    attend_memory_free(t->c);
+    *t = (attend_metric_text){ 0 };
+}
+
+attend_metric_text attend_metric_stripped(const attend_metric_text *t)
+{
+    attend_metric_text s = *t;
+    while (s.n > 0 && attend_metric_is_space(s.c[s.n - 1])) s.n--;
+    while (s.n > 0 && attend_metric_is_space(s.c[0])) s.c++, s.n--;
+    return s;
+}
+
+void attend_metric_squeeze(attend_metric_text *t)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < t->n; i++)
+        if (!attend_metric_is_space(t->c[i])) t->c[n++] = t->c[i];
+    t->n = n;
+}
+
+/* ---- lower case: Unicode's full mapping, in which two characters are special ---- */
+
+enum { CAPITAL_SIGMA = 0x3a3, SMALL_SIGMA = 0x3c3, FINAL_SIGMA = 0x3c2, DOTTED_I = 0x130, DOT_ABOVE = 0x307 };
+
+static bool between(uint32_t c, uint32_t low, uint32_t high)
+{
+    return c >= low && c <= high;
+}
+
+/* Unicode's property Case_Ignorable: marks, modifiers, and what stands inside words. */
+static bool case_ignorable(uint32_t c)
+{
+    switch (utf8proc_category((utf8proc_int32_t)c)) {
+    case UTF8PROC_CATEGORY_MN:
+    case UTF8PROC_CATEGORY_ME:
+    case UTF8PROC_CATEGORY_CF:
+    case UTF8PROC_CATEGORY_LM:
+    case UTF8PROC_CATEGORY_SK:
+        return true;
+    default:
+        break;
+    }
+    static const uint32_t inside[] = { '\'',   '.',    ':',    0xb7,   0x387,  0x55f,  0x5f4,  0x2018, 0x2019,
+                                       0x2024, 0x2027, 0xfe13, 0xfe52, 0xfe55, 0xff07, 0xff0e, 0xff1a };
+    for (size_t i = 0; i < sizeof inside / sizeof *inside; i++)
+        if (c == inside[i]) return true;
+    return false;
+}
+
+/* Unicode's property Cased, of characters that are not ignorable: letters with a case, and signs made of such. */
+static bool cased(uint32_t c)
+{
+    switch (utf8proc_category((utf8proc_int32_t)c)) {
+    case UTF8PROC_CATEGORY_LU:
+    case UTF8PROC_CATEGORY_LL:
+    case UTF8PROC_CATEGORY_LT:
+        return true;
+    default:
+        return c == 0xaa || c == 0xba || between(c, 0x2160, 0x217f) || between(c, 0x24b6, 0x24e9) ||
+               between(c, 0x1f130, 0x1f149) || between(c, 0x1f150, 0x1f169) || between(c, 0x1f170, 0x1f189);
+    }
+}
+
+/* Whether the sigma at `at` ends a word: a letter before it and none behind. Each run of ignorable characters is walked
+ * once for the sigma before it and once for the one behind, so a line costs a multiple of its length. */
+static bool is_final(const uint32_t *c, size_t n, size_t at)
+{
+    size_t i = at;
+    while (i > 0 && case_ignorable(c[i - 1])) i--;
+    if (i == 0 || !cased(c[i - 1])) return false;
+    i = at + 1;
+    while (i < n && case_ignorable(c[i])) i++;
+    return i == n || !cased(c[i]);
+}
+
+/* From `c` (n) into `lower`, which has room for 2 n; how many there are now. */
+static size_t make_lower(const uint32_t *c, size_t n, uint32_t *lower)
+{
+    size_t m = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (c[i] == CAPITAL_SIGMA) {
+            lower[m++] = is_final(c, n, i) ? FINAL_SIGMA : SMALL_SIGMA;
+        } else if (c[i] == DOTTED_I) {
+            lower[m++] = 'i';
+            lower[m++] = DOT_ABOVE;
+        } else {
+            lower[m++] = (uint32_t)utf8proc_tolower((utf8proc_int32_t)c[i]);
+        }
+    }
+    return m;
+}
+
+int attend_metric_text_read(attend_metric_text *t, const char *line, bool lowercase)
+{
+    enum { LONGEST = 1 << 26 }; /* so that nodes and counts of n-grams stay within 31 bits */
+    const size_t bytes = strlen(line);
+    *t = (attend_metric_text){ 0 };
+    if (bytes > LONGEST) return attend_fail(ATTEND_BAD_DATA, "a line of %zu bytes; the limit is %d", bytes, LONGEST);
+    uint32_t *c = attend_memory_zeroed(bytes, sizeof *c);
+    uint32_t *lower = c && lowercase ? attend_memory_zeroed(2 * bytes, sizeof *lower) : NULL;
+    if (!c || (lowercase && !lower)) {
+        attend_memory_free(c);
+        return attend_fail(ATTEND_NO_MEMORY, "no memory for a line of %zu bytes", bytes);
+    }
+    size_t n = 0;
+    for (size_t at = 0, length; at < bytes; at += length) c[n++] = decode((const unsigned char *)line + at, &length);
+    *t = (attend_metric_text){ c, n };
+    if (lowercase) {
+        *t = (attend_metric_text){ lower, make_lower(c, n, lower) };
+        attend_memory_free(c);
+    }
+    return ATTEND_OK;
+}
+
+/* ---- words ---- */
+
+void attend_metric_words_free(attend_metric_words *w)
+{
+    attend_memory_free(w->id);
+    *w = (attend_metric_words){ 0 };
+}
+
+/* The word at or behind *begin: [*begin, *end); false if there is none. */
+static bool next_word(const attend_metric_text *t, size_t *begin, size_t *end)
+{
+    while (*begin < t->n && attend_metric_is_space(t->c[*begin])) ++*begin;
+    *end = *begin;
+    while (*end < t->n && !attend_metric_is_space(t->c[*end])) ++*end;
+    return *end > *begin;
+}
+
+static bool is_punctuation(uint32_t c)
+{
+    return between(c, '!', '/') || between(c, ':', '@') || between(c, '[', '`') || between(c, '{', '~');
+}
+
+/* Where the word is cut in two; its end if it is not. */
+static size_t cut(const attend_metric_text *t, size_t begin, size_t end)
+{
+    if (end - begin == 1) return end;
+    if (is_punctuation(t->c[end - 1])) return end - 1;
+    return is_punctuation(t->c[begin]) ? begin + 1 : end;
+}
+
+static bool put_word(attend_metric_words *w, attend_grams *names, const uint32_t *c, size_t n)
+{
+    uint32_t node = 0;
+    for (size_t i = 0; i < n; i++) {
+        node = attend_grams_child(names, node, c[i]);
+        if (!node) return false;
+    }
+    w->id[w->n++] = node;
+    return true;
+}
+
+int attend_metric_words_read(attend_metric_words *w, attend_grams *names, const attend_metric_text *t,
+                             bool cut_punctuation)
+{
+    size_t words = 0, begin, end;
+    for (begin = 0; next_word(t, &begin, &end); begin = end) words++;
+    *w = (attend_metric_words){ attend_memory_zeroed(cut_punctuation ? 2 * words : words, sizeof *w->id), 0 };
+    bool room = w->id != NULL;
+    for (begin = 0; room && next_word(t, &begin, &end); begin = end) {
+        size_t middle = cut_punctuation ? cut(t, begin, end) : end;
+        room = put_word(w, names, t->c + begin, middle - begin);
+        if (room && middle < end) room = put_word(w, names, t->c + middle, end - middle);
+    }
+    if (room) return ATTEND_OK;
+    attend_metric_words_free(w);
+    return attend_fail(ATTEND_NO_MEMORY, "no memory for a line of %zu words", words);
+}

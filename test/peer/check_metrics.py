@@ -1,0 +1,115 @@
+"""Scores against sacreBLEU on real text: check_metrics.py TOOL [--package]
+
+Lower case is compared with this Python's, character by character. Then, by the Python that ATTEND_PEER_PYTHON names or
+else this one, and only if the sacrebleu package and shared/data/multi30k (beside the checkout) are there, the scores of
+made-up systems: the references with words dropped, doubled, swapped and moved by a fixed rule."""
+import gzip
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unicodedata
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TOLERANCE = 1e-9
+
+
+def check_lower(tool):
+    """Every character of the planes that have letters, alone, before a sigma and behind one. What Unicode 3.2 did not
+    have may differ: the tables here and there are of different years."""
+    letters = [chr(c) for c in range(1, 0x20000) if not 0xD800 <= c < 0xE000 and chr(c) != "\n"]
+    lines = letters + [c + "\u03a3" for c in letters] + ["A\u03a3" + c for c in letters]
+    sent = "\n".join(lines).encode()
+    found = subprocess.run([tool, "lower"], input=sent, stdout=subprocess.PIPE, check=True).stdout.decode().split("\n")
+    assert len(found) == len(lines) + 1
+    other = 0
+    for line, lower in zip(lines, found):
+        if lower == line.lower():
+            continue
+        if any(unicodedata.ucd_3_2_0.category(c) != "Cn" for c in line if c not in "A\u03a3"):
+            sys.exit(f"lower case of {line!a} is {lower!a}, not {line.lower()!a}")
+        other += 1
+    print(f"lower case: {len(lines)} lines are Python's, but for {other} with characters younger than Unicode 3.2")
+
+
+def worsen(line, number, rule):
+    """The line with about one word in seven changed; which and how depends on the numbers alone."""
+    words, out = line.split(" "), []
+    for i, word in enumerate(words):
+        chance = (number * 7919 + i * 104729 + rule * 1299709) % 29
+        if chance == 0:
+            continue
+        out += [word, word] if chance == 1 else [word.upper()] if chance == 2 else [word]
+        if chance == 3 and len(out) > 1:
+            out[-2:] = out[:-3:-1]
+        if chance == 4 and len(out) > 5:
+            out.insert(len(out) - 6, out.pop())
+    if number % 53 == rule:
+        out = out[len(out) // 2:] + out[:len(out) // 2]
+    return " ".join(out) if number % 97 != rule else ""
+
+
+def by_tool(tool, kind, tokens, case, paths):
+    out = subprocess.run([tool, kind, tokens, case, *paths], stdout=subprocess.PIPE, check=True).stdout.decode().split("\n")
+    return out[0], [float(x) for x in out[1:-1]]
+
+
+def check_corpus(tool, language, streams, folder):
+    """streams: hypotheses, then references. Returns the largest difference."""
+    from sacrebleu.metrics import BLEU, CHRF, TER
+    paths, worst = [], 0
+    for i, lines in enumerate(streams):
+        paths.append(os.path.join(folder, str(i)))
+        pathlib.Path(paths[-1]).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    for lower, case in ((False, "mixed"), (True, "lc")):
+        metrics = [("bleu", t, BLEU(tokenize=t, lowercase=lower, force=True)) for t in ("13a", "none", "char")]
+        metrics += [("chrf", "-", CHRF(lowercase=lower)), ("chrf++", "-", CHRF(word_order=2, lowercase=lower)),
+                    ("ter", "-", TER(case_sensitive=not lower))]
+        for kind, tokens, metric in metrics:
+            signature, found = by_tool(tool, kind, tokens, case, paths)
+            each = [metric.corpus_score([h], [[r] for r in refs]).score for h, *refs in zip(*streams)]
+            corpus = metric.corpus_score(streams[0], streams[1:])
+            difference = max(abs(a - b) for a, b in zip(found, each + [corpus.score], strict=True))
+            wanted = corpus.name + "|" + str(metric.get_signature()).split("version")[0]
+            assert signature.split("version")[0] == wanted, f"{signature} is not {wanted}"
+            print(f"{language} {len(streams) - 1} {signature.split('|version')[0]}: {found[-1]:.4f}, difference of "
+                  f"{len(found)} scores at most {difference:.1e}", flush=True)
+            worst = max(worst, difference)
+    return worst
+
+
+def check_scores(tool):
+    data = next((p for p in (ROOT / "shared", ROOT.parent / "shared") if p.is_dir()), ROOT / "shared") / "data" / "multi30k"
+    try:
+        import sacrebleu
+    except ImportError:
+        return print("scores: skipped, this Python has no sacrebleu package")
+    if not data.is_dir():
+        return print(f"scores: skipped, there is no {data}")
+    worst = 0
+    for language in ("en", "de", "fr"):
+        with gzip.open(data / f"test_2016_flickr.{language}.gz", "rt", encoding="utf-8") as f:
+            lines = f.read().splitlines()
+        systems = [[worsen(line, i, rule) for i, line in enumerate(lines)] for rule in (5, 11, 17)]
+        with tempfile.TemporaryDirectory() as folder:
+            worst = max(worst, check_corpus(tool, language, [systems[0], lines], folder))
+            if language == "de":
+                worst = max(worst, check_corpus(tool, language, [systems[0], lines, systems[1], systems[2]], folder))
+    print(f"scores: sacreBLEU {sacrebleu.__version__}, largest difference {worst:.1e}")
+    if worst > TOLERANCE:
+        sys.exit(f"scores differ by {worst:.1e}, more than {TOLERANCE:.1e}")
+
+
+def main():
+    tool = sys.argv[1]
+    if "--package" in sys.argv:
+        return check_scores(tool)
+    check_lower(tool)
+    sys.stdout.flush()
+    python = os.environ.get("ATTEND_PEER_PYTHON", sys.executable)
+    return subprocess.run([python, __file__, tool, "--package"], check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
