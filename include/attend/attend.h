@@ -8,6 +8,7 @@
 #include <attend/config.h>
 #include <attend/model.h>
 #include <attend/op.h>
+#include <attend/pairs_file.h>
 #include <attend/score.h>
 #include <attend/status.h>
 #include <attend/tape.h>
