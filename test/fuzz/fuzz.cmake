@@ -13,3 +13,4 @@ endfunction()
 
 attend_fuzz(tensor_file)
 attend_fuzz(model)
+attend_fuzz(lines)
