@@ -9,6 +9,7 @@
 #include <attend/metric.h>
 #include <attend/model.h>
 #include <attend/op.h>
+#include <attend/pairs_file.h>
 #include <attend/score.h>
 #include <attend/search.h>
 #include <attend/status.h>

@@ -1,0 +1,287 @@
+#include "text/batches.h"
+
+#include "core/memory.h"
+#include "core/status.h"
+#include "text/shuffle.h"
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { POOL_BATCHES = 64, MOST_TOKENS = 1 << 28, MOST_POOL = 1 << 24 };
+enum { USE_PAIRS = 0x70616972, USE_BATCHES = 0x62617463 }; /* of random numbers; no operation gets that far */
+
+typedef struct member {
+    uint64_t number;    /* in the corpus */
+    int source, target; /* lengths */
+    int rank;           /* in the permutation: the last word in sorting, so that equals come in a random order */
+} member;
+
+struct attend_batches {
+    const attend_corpus *corpus;
+    attend_batches_options options;
+    uint64_t pairs, pools;
+    /* The pool at hand. */
+    bool ready;
+    uint64_t epoch, pool;
+    int count, batch_count;
+    member *members; /* count, sorted */
+    int *starts;     /* batch_count + 1: members of each batch */
+    int *order;      /* batch_count: shuffled */
+    /* The batch at hand. */
+    uint64_t *numbers; /* as many as a pool has */
+    int *source_lengths, *target_lengths;
+    attend_ids sides[2];
+};
+
+static int pair_tokens(int source, int target)
+{
+    return source > target ? source : target + 1;
+}
+
+/* --- making --- */
+
+/* A pool of the size that was asked for, or of about POOL_BATCHES batches: as large as sorting needs, as small as shuffling wants. */
+static uint64_t pool_size(const attend_corpus_counts *n, const attend_batches_options *o)
+{
+    if (o->pool > 0) return (uint64_t)o->pool;
+    const double mean = (double)(n->source_ids > n->target_ids ? n->source_ids : n->target_ids) / (double)n->pairs + 1;
+    const double wanted = POOL_BATCHES * ((double)o->batch_tokens / mean);
+    return wanted < 1 ? 1 : wanted > MOST_POOL ? MOST_POOL : (uint64_t)wanted;
+}
+
+static int make_arrays(attend_batches *b)
+{
+    const size_t most = (size_t)((b->pairs + b->pools - 1) / b->pools);
+    b->members = attend_memory_zeroed(most, sizeof *b->members);
+    b->starts = attend_memory_zeroed(most + 1, sizeof *b->starts);
+    b->order = attend_memory_zeroed(most, sizeof *b->order);
+    b->numbers = attend_memory_zeroed(most, sizeof *b->numbers);
+    b->source_lengths = attend_memory_zeroed(most, sizeof *b->source_lengths);
+    b->target_lengths = attend_memory_zeroed(most, sizeof *b->target_lengths);
+    const bool all = b->members && b->starts && b->order && b->numbers && b->source_lengths && b->target_lengths;
+    return all ? ATTEND_OK : attend_fail(ATTEND_NO_MEMORY, "no memory to sort %zu pairs into batches", most);
+}
+
+int attend_batches_new(attend_batches **out, const attend_corpus *corpus, const attend_batches_options *options)
+{
+    const attend_corpus_counts n = attend_corpus_count(corpus);
+    *out = NULL;
+    if (options->batch_tokens < 1 || options->batch_tokens > MOST_TOKENS || options->pool < 0 ||
+        options->pool > MOST_POOL)
+        return attend_fail(ATTEND_BAD_USAGE,
+                           "batches of %d tokens from pools of %d pairs cannot be made; tokens go from 1 to %d",
+                           options->batch_tokens, options->pool, MOST_TOKENS);
+    if (!attend_corpus_is_finished(corpus) || (options->encode && !attend_corpus_has_text(corpus)))
+        return attend_fail(ATTEND_BAD_USAGE,
+                           "batches want a finished corpus, and one that keeps its texts to encode them anew");
+    if (n.pairs == 0)
+        return attend_fail(
+            ATTEND_BAD_DATA,
+            "there are no pairs to make batches of: %llu have an empty side and %llu are too long; give other data "
+            "or a larger max_length",
+            (unsigned long long)n.empty, (unsigned long long)n.too_long);
+    attend_batches *b = attend_memory_zeroed(1, sizeof *b);
+    if (!b) return attend_fail(ATTEND_NO_MEMORY, "no memory for batches");
+    b->corpus = corpus;
+    b->options = *options;
+    b->pairs = n.pairs;
+    const uint64_t pool = pool_size(&n, options);
+    b->pools = (n.pairs + pool - 1) / pool;
+    const int status = make_arrays(b);
+    if (status == ATTEND_OK)
+        *out = b;
+    else
+        attend_batches_free(b);
+    return status;
+}
+
+void attend_batches_free(attend_batches *b)
+{
+    if (!b) return;
+    for (int i = 0; i < 2; i++) {
+        attend_memory_free(b->sides[i].ids);
+        attend_memory_free(b->sides[i].spans);
+    }
+    attend_memory_free(b->target_lengths);
+    attend_memory_free(b->source_lengths);
+    attend_memory_free(b->numbers);
+    attend_memory_free(b->order);
+    attend_memory_free(b->starts);
+    attend_memory_free(b->members);
+    attend_memory_free(b);
+}
+
+/* --- pools --- */
+
+/* Pairs before pool p: the first few pools have one more than the others. */
+static uint64_t pool_start(const attend_batches *b, uint64_t p)
+{
+    const uint64_t extra = b->pairs % b->pools;
+    return b->pairs / b->pools * p + (p < extra ? p : extra);
+}
+
+static int by_length(const void *a, const void *b)
+{
+    const member *x = a, *y = b;
+    const int tokens = pair_tokens(x->source, x->target) - pair_tokens(y->source, y->target);
+    if (tokens != 0) return tokens;
+    if (x->target != y->target) return x->target - y->target;
+    if (x->source != y->source) return x->source - y->source;
+    return x->rank - y->rank;
+}
+
+/* Fisher and Yates, by (seed, epoch, pool). */
+static void shuffle_order(attend_batches *b)
+{
+    const attend_rng r = { b->options.seed, b->epoch << 32 ^ b->pool, USE_BATCHES };
+    for (int i = 0; i < b->batch_count; i++) b->order[i] = i;
+    for (int i = b->batch_count - 1; i > 0; i--) {
+        const int j = (int)(attend_rng_uniform(&r, (uint64_t)i) * (i + 1)), kept = b->order[i];
+        b->order[i] = b->order[j];
+        b->order[j] = kept;
+    }
+}
+
+static void cut_batches(attend_batches *b)
+{
+    int tokens = 0;
+    b->batch_count = 0;
+    for (int i = 0; i < b->count; i++) {
+        const int more = pair_tokens(b->members[i].source, b->members[i].target);
+        if (i == 0 || more > b->options.batch_tokens - tokens) {
+            b->starts[b->batch_count++] = i;
+            tokens = 0;
+        }
+        tokens += more;
+    }
+    b->starts[b->batch_count] = b->count;
+}
+
+static void make_pool(attend_batches *b, uint64_t epoch, uint64_t pool)
+{
+    const attend_rng r = { b->options.seed, epoch, USE_PAIRS };
+    const attend_shuffle shuffle = attend_shuffle_of(b->pairs, &r);
+    const uint64_t start = pool_start(b, pool);
+    b->epoch = epoch;
+    b->pool = pool;
+    b->count = (int)(pool_start(b, pool + 1) - start);
+    for (int i = 0; i < b->count; i++) {
+        member *m = b->members + i;
+        m->number = attend_shuffle_at(&shuffle, start + (uint64_t)i);
+        m->rank = i;
+        attend_corpus_lengths(b->corpus, m->number, &m->source, &m->target);
+    }
+    qsort(b->members, (size_t)b->count, sizeof *b->members, by_length);
+    cut_batches(b);
+    shuffle_order(b);
+    b->ready = true;
+}
+
+/* --- batches --- */
+
+static int grow(attend_ids *side, size_t count)
+{
+    if (count > INT_MAX) return attend_fail(ATTEND_BAD_DATA, "a batch has more than %d words on a side", INT_MAX);
+    if (count <= (size_t)side->room) return ATTEND_OK;
+    attend_memory_free(side->ids);
+    side->room = 0;
+    side->ids = attend_memory_zeroed(count, sizeof *side->ids);
+    if (!side->ids) return attend_fail(ATTEND_NO_MEMORY, "no memory for a batch of %zu words", count);
+    side->room = (int)count;
+    return ATTEND_OK;
+}
+
+static int copy_batch(attend_batches *b, const member *members, int count)
+{
+    size_t words[2] = { 0, 0 };
+    for (int i = 0; i < count; i++) {
+        b->source_lengths[i] = members[i].source;
+        b->target_lengths[i] = members[i].target;
+        words[0] += (size_t)members[i].source;
+        words[1] += (size_t)members[i].target;
+    }
+    for (int side = 0; side < 2; side++) {
+        const int status = grow(&b->sides[side], words[side]);
+        if (status != ATTEND_OK) return status;
+    }
+    int *source = b->sides[0].ids, *target = b->sides[1].ids;
+    for (int i = 0; i < count; i++) {
+        attend_corpus_ids(b->corpus, members[i].number, source, target);
+        source += members[i].source;
+        target += members[i].target;
+    }
+    return ATTEND_OK;
+}
+
+/* The same from the texts. */
+static int encode_batch(attend_batches *b, const member *members, int count)
+{
+    const attend_batches_options *o = &b->options;
+    attend_ids *source = &b->sides[0], *target = &b->sides[1];
+    source->count = target->count = 0;
+    for (int i = 0; i < count; i++) {
+        const int had[2] = { source->count, target->count };
+        const uint64_t number = members[i].number;
+        attend_text_pair text;
+        attend_corpus_text(b->corpus, number, &text);
+        int status = o->encode(o->user, ATTEND_SOURCE, b->epoch, number, text.source, text.source_size, source);
+        if (status == ATTEND_OK)
+            status = o->encode(o->user, ATTEND_TARGET, b->epoch, number, text.target, text.target_size, target);
+        if (status != ATTEND_OK) return status;
+        b->source_lengths[i] = source->count - had[0];
+        b->target_lengths[i] = target->count - had[1];
+    }
+    return ATTEND_OK;
+}
+
+static int check_position(const attend_batches *b, const attend_batch_position *p)
+{
+    if (p->pool < b->pools && p->epoch <= UINT32_MAX && (!b->ready || p->batch < (uint64_t)b->batch_count))
+        return ATTEND_OK;
+    return attend_fail(
+        ATTEND_BAD_USAGE,
+        "there is no batch %llu in pool %llu of epoch %llu; was the position saved with other data or options?",
+        (unsigned long long)p->batch, (unsigned long long)p->pool, (unsigned long long)p->epoch);
+}
+
+/* Behind this batch. */
+static void move_on(const attend_batches *b, attend_batch_position *p)
+{
+    if (++p->batch < (uint64_t)b->batch_count) return;
+    p->batch = 0;
+    if (++p->pool < b->pools) return;
+    p->pool = 0;
+    p->epoch++;
+}
+
+int attend_batches_next(attend_batches *b, attend_batch_position *position, attend_batch *batch)
+{
+    if (b->epoch != position->epoch || b->pool != position->pool) b->ready = false;
+    int status = check_position(b, position);
+    if (status != ATTEND_OK) return status;
+    if (!b->ready) make_pool(b, position->epoch, position->pool);
+    status = check_position(b, position); /* now that the pool's batches are known */
+    if (status != ATTEND_OK) return status;
+    const int at = b->order[position->batch], count = b->starts[at + 1] - b->starts[at];
+    const member *members = b->members + b->starts[at];
+    *batch = (attend_batch){ .numbers = b->numbers, .position = *position };
+    for (int i = 0; i < count; i++) {
+        b->numbers[i] = members[i].number;
+        batch->tokens += pair_tokens(members[i].source, members[i].target);
+    }
+    status = b->options.encode ? encode_batch(b, members, count) : copy_batch(b, members, count);
+    if (status != ATTEND_OK) return status;
+    batch->pairs = (attend_pairs){ .count = count,
+                                   .source = b->sides[0].ids,
+                                   .source_lengths = b->source_lengths,
+                                   .target = b->sides[1].ids,
+                                   .target_lengths = b->target_lengths };
+    move_on(b, position);
+    batch->last = position->epoch != batch->position.epoch;
+    return ATTEND_OK;
+}
+
+uint64_t attend_batches_pools(const attend_batches *b)
+{
+    return b->pools;
+}

@@ -1,0 +1,249 @@
+#include "text/corpus.h"
+
+#include "core/memory.h"
+#include "core/status.h"
+#include "text/spool.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { PIECE = 1024, NARROW = 1 << 16 };
+
+/* Where a pair lies: its source's numbers, its target's behind them; the same for the texts. */
+typedef struct place {
+    uint64_t ids, text;      /* of the first byte */
+    uint32_t source, target; /* numbers */
+} place;
+
+/* Texts lie behind their two sizes. */
+typedef struct text_sizes {
+    uint32_t source, target;
+} text_sizes;
+
+struct attend_corpus {
+    attend_corpus_options options;
+    attend_corpus_counts counts;
+    bool narrow, finished;
+    attend_spool ids, index, texts;
+    char *folder;
+};
+
+static const char *temporary_folder(const attend_corpus_options *o)
+{
+    const char *folder = o->folder ? o->folder : getenv("TMPDIR");
+    return folder && *folder ? folder : "/tmp";
+}
+
+static int begin(attend_corpus *c)
+{
+    const char *folder = temporary_folder(&c->options);
+    c->folder = attend_memory_zeroed(strlen(folder) + 1, 1);
+    if (!c->folder) return attend_fail(ATTEND_NO_MEMORY, "no memory for a corpus");
+    memcpy(c->folder, folder, strlen(folder));
+    int status = attend_spool_open(&c->ids, c->folder);
+    if (status == ATTEND_OK) status = attend_spool_open(&c->index, c->folder);
+    if (status == ATTEND_OK && c->options.keep_text) status = attend_spool_open(&c->texts, c->folder);
+    return status;
+}
+
+int attend_corpus_new(attend_corpus **out, const attend_corpus_options *options)
+{
+    *out = NULL;
+    if (options->vocabulary < 1 || options->max_length < 0)
+        return attend_fail(ATTEND_BAD_USAGE, "a corpus cannot have a vocabulary of %d words and a max_length of %d",
+                           options->vocabulary, options->max_length);
+    attend_corpus *c = attend_memory_zeroed(1, sizeof *c);
+    if (!c) return attend_fail(ATTEND_NO_MEMORY, "no memory for a corpus");
+    c->options = *options;
+    c->narrow = options->vocabulary <= NARROW;
+    c->ids = c->index = c->texts = (attend_spool)ATTEND_SPOOL_INIT;
+    const int status = begin(c);
+    if (status == ATTEND_OK)
+        *out = c;
+    else
+        attend_corpus_free(c);
+    return status;
+}
+
+void attend_corpus_free(attend_corpus *c)
+{
+    if (!c) return;
+    attend_spool_free(&c->ids);
+    attend_spool_free(&c->index);
+    attend_spool_free(&c->texts);
+    attend_memory_free(c->folder);
+    attend_memory_free(c);
+}
+
+/* --- adding --- */
+
+static int append_ids(attend_corpus *c, const int *ids, int count)
+{
+    uint16_t piece[PIECE];
+    int status = ATTEND_OK;
+    for (int i = 0; i < count; i++)
+        if (ids[i] < 0 || ids[i] >= c->options.vocabulary)
+            return attend_fail(ATTEND_BAD_DATA, "word number %d is not below the vocabulary's %d", ids[i],
+                               c->options.vocabulary);
+    if (!c->narrow) return attend_spool_append(&c->ids, ids, (size_t)count * sizeof *ids);
+    for (int i = 0, now; i < count && status == ATTEND_OK; i += now) {
+        now = count - i < PIECE ? count - i : PIECE;
+        for (int j = 0; j < now; j++) piece[j] = (uint16_t)ids[i + j];
+        status = attend_spool_append(&c->ids, piece, (size_t)now * sizeof *piece);
+    }
+    return status;
+}
+
+static int append_text(attend_corpus *c, const attend_text_pair *text)
+{
+    const text_sizes sizes = { (uint32_t)text->source_size, (uint32_t)text->target_size };
+    int status = attend_spool_append(&c->texts, &sizes, sizeof sizes);
+    if (status == ATTEND_OK) status = attend_spool_append(&c->texts, text->source, text->source_size);
+    if (status == ATTEND_OK) status = attend_spool_append(&c->texts, text->target, text->target_size);
+    return status;
+}
+
+static void count_pair(attend_corpus_counts *n, int source, int target)
+{
+    n->pairs++;
+    n->source_ids += (uint64_t)source;
+    n->target_ids += (uint64_t)target;
+    if (source > n->longest_source) n->longest_source = source;
+    if (target > n->longest_target) n->longest_target = target;
+}
+
+int attend_corpus_add(attend_corpus *c, const int *source, int source_count, const int *target, int target_count,
+                      const attend_text_pair *text)
+{
+    const int most = c->options.max_length;
+    if (c->finished || source_count < 0 || target_count < 0 || (c->options.keep_text && !text))
+        return attend_fail(ATTEND_BAD_USAGE, c->finished
+                                                 ? "a finished corpus takes no more pairs"
+                                                 : "a pair with a negative length, or without the text that is kept");
+    if (source_count == 0 || target_count == 0) {
+        c->counts.empty++;
+        return ATTEND_OK;
+    }
+    if (most > 0 && (source_count > most || target_count > most)) {
+        c->counts.too_long++;
+        return ATTEND_OK;
+    }
+    const place p = { c->ids.size, c->texts.size, (uint32_t)source_count, (uint32_t)target_count };
+    int status = append_ids(c, source, source_count);
+    if (status == ATTEND_OK) status = append_ids(c, target, target_count);
+    if (status == ATTEND_OK && c->options.keep_text) status = append_text(c, text);
+    if (status == ATTEND_OK) status = attend_spool_append(&c->index, &p, sizeof p);
+    if (status == ATTEND_OK) count_pair(&c->counts, source_count, target_count);
+    return status;
+}
+
+/* An encoder knows neither file nor line. */
+static int at_line(const char *file, uint64_t line, int status)
+{
+    return attend_fail(status, "%s:%llu: %s", file, (unsigned long long)line, attend_message());
+}
+
+/* With a side of nothing, or of nothing but blanks, there is nothing to learn, whatever the encoder makes of it. */
+static bool is_blank(const char *text, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        if (text[i] != ' ' && text[i] != '\t' && text[i] != '\r') return false;
+    return true;
+}
+
+static int read_pair(attend_corpus *c, const attend_text_pair *pair, attend_encode_fn encode, void *user,
+                     attend_ids sides[2])
+{
+    sides[0].count = sides[1].count = 0;
+    if (is_blank(pair->source, pair->source_size) || is_blank(pair->target, pair->target_size)) {
+        c->counts.empty++;
+        return ATTEND_OK;
+    }
+    int status = encode(user, ATTEND_SOURCE, pair->source, pair->source_size, &sides[0]);
+    if (status != ATTEND_OK) return at_line(pair->source_file, pair->line, status);
+    status = encode(user, ATTEND_TARGET, pair->target, pair->target_size, &sides[1]);
+    if (status != ATTEND_OK) return at_line(pair->target_file, pair->line, status);
+    return attend_corpus_add(c, sides[0].ids, sides[0].count, sides[1].ids, sides[1].count, pair);
+}
+
+int attend_corpus_read(attend_corpus *c, attend_pairs_file *file, attend_encode_fn encode, void *user)
+{
+    attend_ids sides[2] = { { 0 }, { 0 } };
+    attend_text_pair pair;
+    int status;
+    do {
+        status = attend_pairs_file_next(file, &pair);
+        if (status == ATTEND_OK && pair.source) status = read_pair(c, &pair, encode, user, sides);
+    } while (status == ATTEND_OK && pair.source);
+    for (int i = 0; i < 2; i++) {
+        attend_memory_free(sides[i].ids);
+        attend_memory_free(sides[i].spans);
+    }
+    return status;
+}
+
+int attend_corpus_finish(attend_corpus *c)
+{
+    if (c->finished) return ATTEND_OK;
+    int status = attend_spool_map(&c->ids);
+    if (status == ATTEND_OK) status = attend_spool_map(&c->index);
+    if (status == ATTEND_OK && c->options.keep_text) status = attend_spool_map(&c->texts);
+    c->finished = status == ATTEND_OK;
+    return status;
+}
+
+/* --- reading --- */
+
+bool attend_corpus_is_finished(const attend_corpus *c)
+{
+    return c->finished;
+}
+
+bool attend_corpus_has_text(const attend_corpus *c)
+{
+    return c->options.keep_text;
+}
+
+attend_corpus_counts attend_corpus_count(const attend_corpus *c)
+{
+    return c->counts;
+}
+
+static const place *place_of(const attend_corpus *c, uint64_t i)
+{
+    return (const place *)(const void *)c->index.bytes + i; /* a map begins at a page */
+}
+
+void attend_corpus_lengths(const attend_corpus *c, uint64_t i, int *source, int *target)
+{
+    const place *p = place_of(c, i);
+    *source = (int)p->source;
+    *target = (int)p->target;
+}
+
+static void copy_ids(const attend_corpus *c, uint64_t at, uint32_t count, int *out)
+{
+    if (!c->narrow) {
+        memcpy(out, c->ids.bytes + at, count * sizeof *out);
+        return;
+    }
+    const uint16_t *ids = (const uint16_t *)(const void *)(c->ids.bytes + at);
+    for (uint32_t i = 0; i < count; i++) out[i] = ids[i];
+}
+
+void attend_corpus_ids(const attend_corpus *c, uint64_t i, int *source, int *target)
+{
+    const place *p = place_of(c, i);
+    copy_ids(c, p->ids, p->source, source);
+    copy_ids(c, p->ids + p->source * (c->narrow ? sizeof(uint16_t) : sizeof(int)), p->target, target);
+}
+
+void attend_corpus_text(const attend_corpus *c, uint64_t i, attend_text_pair *text)
+{
+    const char *at = c->texts.bytes + place_of(c, i)->text;
+    text_sizes sizes;
+    memcpy(&sizes, at, sizeof sizes);
+    *text = (attend_text_pair){ .source = at + sizeof sizes,
+                                .source_size = sizes.source,
+                                .target = at + sizeof sizes + sizes.source,
+                                .target_size = sizes.target };
+}

@@ -1,0 +1,63 @@
+/* corpus.h: encoded pairs, as many as the disk holds.
+ *
+ * Purpose    What a model trains on, encoded once. The numbers of all pairs (2 bytes each if the vocabulary allows it, 4 otherwise), an index and,
+ *            if asked for, the texts are appended to temporary files, which are then mapped: memory holds as much of them
+ *            as there is room for, and the system sees to it. The files have no names, so nothing is left behind, whatever happens.
+ *            They lie in TMPDIR (or /tmp): 2 or 4 bytes a number, 24 bytes a pair, and the texts. A TMPDIR in memory (tmpfs) defeats the purpose.
+ * Left out   are pairs of which a side is empty or longer than max_length; they are counted.
+ * Ownership  The views a corpus gives are valid until it is freed.
+ * Threads    Filled by one thread; once finished, read by many at once. */
+#ifndef ATTEND_TEXT_CORPUS_H
+#define ATTEND_TEXT_CORPUS_H
+
+#include <attend/pairs_file.h>
+#include <attend/text.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum attend_side { ATTEND_SOURCE, ATTEND_TARGET } attend_side;
+
+/* Adds the numbers of a text to `out` (whose arrays are from core/memory.h); for a source with ATTEND_END behind, if the model wants that. */
+typedef int (*attend_encode_fn)(void *user, attend_side side, const char *text, size_t size, attend_ids *out);
+
+typedef struct attend_corpus_options {
+    int vocabulary;     /* all numbers are below this, on both sides */
+    int max_length;     /* numbers of a side; 0: any */
+    bool keep_text;     /* for encoding anew, see batches.h */
+    const char *folder; /* for the temporary files; NULL: TMPDIR, or /tmp */
+} attend_corpus_options;
+
+typedef struct attend_corpus_counts {
+    uint64_t pairs;                  /* that are in it */
+    uint64_t source_ids, target_ids; /* of those */
+    uint64_t empty, too_long;        /* left out */
+    int longest_source, longest_target;
+} attend_corpus_counts;
+
+typedef struct attend_corpus attend_corpus;
+
+/* *out is the caller's, freed by attend_corpus_free (NULL is fine there). */
+int attend_corpus_new(attend_corpus **out, const attend_corpus_options *options);
+void attend_corpus_free(attend_corpus *c);
+
+/* Adds a pair; `text` may be NULL unless it is kept. ATTEND_IO if the disk is full; then only freeing makes sense. */
+int attend_corpus_add(attend_corpus *c, const int *source, int source_count, const int *target, int target_count,
+                      const attend_text_pair *text);
+/* Adds all that is left of a file. A failure of `encode` gets file and line in front of its message. */
+int attend_corpus_read(attend_corpus *c, attend_pairs_file *file, attend_encode_fn encode, void *user);
+/* Ends the adding, and makes reading possible. */
+int attend_corpus_finish(attend_corpus *c);
+
+/* Can it be read? And its texts? */
+bool attend_corpus_is_finished(const attend_corpus *c);
+bool attend_corpus_has_text(const attend_corpus *c);
+attend_corpus_counts attend_corpus_count(const attend_corpus *c);
+/* Lengths of pair i < pairs. */
+void attend_corpus_lengths(const attend_corpus *c, uint64_t i, int *source, int *target);
+/* Its numbers, copied to where there is room for them. */
+void attend_corpus_ids(const attend_corpus *c, uint64_t i, int *source, int *target);
+/* Its texts; sizes and pointers only. Only if they are kept. */
+void attend_corpus_text(const attend_corpus *c, uint64_t i, attend_text_pair *text);
+
+#endif

@@ -1,0 +1,373 @@
+#include "text/lines.h"
+
+#include "core/memory.h"
+#include "core/status.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+enum { INPUT = 32 << 10, FIRST_ROOM = 2 * INPUT };
+
+struct attend_lines {
+    char *name;
+    int file;       /* descriptor; -1: not open */
+    bool file_over; /* the system has given all of it */
+    bool gzip, in_member;
+    bool poured;         /* all of it is in `text`, or was */
+    int failure;         /* sticky status */
+    const char *trouble; /* with the gzip data, behind what is in `text`; NULL: none */
+    uint64_t number;
+    unsigned char *input; /* INPUT bytes as they are in the file, of which [input_at, input_end) are still to be used */
+    size_t input_at, input_end;
+    char *
+        text; /* `room` bytes and one more, unpacked, of which [begin, end) are not given yet; no feed before `scanned` */
+    size_t room, begin, scanned, end;
+    z_stream z;
+};
+
+static int fail_with(attend_lines *l, int code)
+{
+    l->failure = code;
+    return code;
+}
+
+static int no_memory(attend_lines *l)
+{
+    return fail_with(l, attend_fail(ATTEND_NO_MEMORY, "no memory to read %s", l->name));
+}
+
+/* --- the file --- */
+
+/* More bytes behind those that are still to be used. */
+static int read_file(attend_lines *l)
+{
+    if (l->input_at > 0) {
+        memmove(l->input, l->input + l->input_at, l->input_end - l->input_at);
+        l->input_end -= l->input_at;
+        l->input_at = 0;
+    }
+    ssize_t got;
+    do got = read(l->file, l->input + l->input_end, INPUT - l->input_end);
+    while (got < 0 && errno == EINTR);
+    if (got < 0)
+        return fail_with(l, attend_fail(ATTEND_IO, "cannot read %s: %s after line %llu", l->name,
+                                        attend_system_words(errno), (unsigned long long)l->number));
+    l->file_over = got == 0;
+    l->input_end += (size_t)got;
+    return ATTEND_OK;
+}
+
+/* What a file that is not text begins with. (No text in UTF-8 begins with one of these, but for "PK" and "BZh".) */
+static const char *foreign(const unsigned char *bytes, size_t size)
+{
+    static const struct {
+        const char *magic;
+        size_t length;
+        const char *kind;
+    } kinds[] = {
+        { "\xff\xfe", 2, "UTF-16 text; convert it, with: iconv -f UTF-16 -t UTF-8" },
+        { "\xfe\xff", 2, "UTF-16 text; convert it, with: iconv -f UTF-16 -t UTF-8" },
+        { "\xfd"
+          "7zXZ",
+          5, "an xz file; unpack it first, with: unxz" },
+        { "\x28\xb5\x2f\xfd", 4, "a zstd file; unpack it first, with: unzstd" },
+        { "BZh91AY&SY", 10, "a bzip2 file; unpack it first, with: bunzip2" },
+        { "PK\3\4", 4, "a zip archive; unpack it first, with: unzip" },
+    };
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (size >= kinds[i].length && memcmp(bytes, kinds[i].magic, kinds[i].length) == 0) return kinds[i].kind;
+    return NULL;
+}
+
+static bool ends_in(const char *s, const char *ending)
+{
+    const size_t n = strlen(s), m = strlen(ending);
+    return n >= m && strcmp(s + n - m, ending) == 0;
+}
+
+static bool is_gzip(const attend_lines *l)
+{
+    return l->input_end - l->input_at >= 2 && l->input[l->input_at] == 0x1f && l->input[l->input_at + 1] == 0x8b;
+}
+
+/* zlib's memory is ours too. */
+static void *z_take(void *unused, uInt count, uInt size)
+{
+    (void)unused;
+    return attend_memory_zeroed(count, size);
+}
+
+static void z_give(void *unused, void *p)
+{
+    (void)unused;
+    attend_memory_free(p);
+}
+
+/* Looks at the first bytes: what is it? */
+static int look(attend_lines *l)
+{
+    enum { ENOUGH = 16 };
+    while (!l->file_over && l->input_end < ENOUGH) { /* a pipe may give them one by one */
+        const int status = read_file(l);
+        if (status != ATTEND_OK) return status;
+    }
+    const char *kind = foreign(l->input, l->input_end);
+    if (kind) return attend_fail(ATTEND_BAD_DATA, "%s is %s", l->name, kind);
+    l->gzip = is_gzip(l);
+    if (!l->gzip) {
+        if (ends_in(l->name, ".gz") && l->input_end > 0)
+            return attend_fail(ATTEND_BAD_DATA,
+                               "%s is no gzip file although its name ends in .gz; take that off, or get the file again",
+                               l->name);
+        if (l->input_end >= 3 && memcmp(l->input, "\xef\xbb\xbf", 3) == 0) l->input_at = 3;
+        return ATTEND_OK;
+    }
+    l->z.zalloc = z_take;
+    l->z.zfree = z_give;
+    l->in_member = true;
+    return inflateInit2(&l->z, 16 + MAX_WBITS) == Z_OK ? ATTEND_OK : no_memory(l);
+}
+
+static int open_file(attend_lines *l, const char *path)
+{
+    l->input = attend_memory_aligned(INPUT);
+    l->text = attend_memory_aligned(FIRST_ROOM + 1);
+    if (!l->input || !l->text) return no_memory(l);
+    l->room = FIRST_ROOM;
+    l->file = strcmp(path, "-") == 0 ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    struct stat s;
+    if (l->file < 0 || fstat(l->file, &s) != 0)
+        return attend_fail(ATTEND_IO, "cannot read %s: %s", l->name, attend_system_words(errno));
+    if (S_ISDIR(s.st_mode)) return attend_fail(ATTEND_IO, "cannot read %s: it is a folder; name a file in it", l->name);
+    return look(l);
+}
+
+int attend_lines_open(attend_lines **out, const char *path)
+{
+    const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
+    *out = NULL;
+    attend_lines *l = attend_memory_zeroed(1, sizeof *l);
+    if (!l) return attend_fail(ATTEND_NO_MEMORY, "no memory to read %s", name);
+    l->file = -1;
+    l->name = attend_memory_zeroed(strlen(name) + 1, 1);
+    int status = l->name ? ATTEND_OK : attend_fail(ATTEND_NO_MEMORY, "no memory to read %s", name);
+    if (l->name) memcpy(l->name, name, strlen(name));
+    if (status == ATTEND_OK) status = open_file(l, path);
+    if (status == ATTEND_OK)
+        *out = l;
+    else
+        attend_lines_close(l);
+    return status;
+}
+
+void attend_lines_close(attend_lines *l)
+{
+    if (!l) return;
+    if (l->file >= 0 && l->file != STDIN_FILENO) close(l->file);
+    if (l->gzip) inflateEnd(&l->z);
+    attend_memory_free(l->text);
+    attend_memory_free(l->input);
+    attend_memory_free(l->name);
+    attend_memory_free(l);
+}
+
+/* --- unpacking --- */
+
+/* Told when the lines before it have been given. */
+static int damaged(attend_lines *l)
+{
+    return fail_with(l, attend_fail(ATTEND_BAD_DATA, "%s:%llu: %s; get the file again", l->name,
+                                    (unsigned long long)l->number + 1, l->trouble));
+}
+
+/* Between two members, or behind the last: zeros are padding, as tapes leave it; anything else was not meant. */
+static int between_members(attend_lines *l)
+{
+    while (l->input_at < l->input_end && l->input[l->input_at] == 0) l->input_at++;
+    if (l->input_end - l->input_at < 2 && !l->file_over) return read_file(l);
+    if (l->input_at == l->input_end) {
+        l->poured = true;
+        return ATTEND_OK;
+    }
+    if (is_gzip(l)) {
+        inflateReset(&l->z);
+        l->in_member = true;
+    } else
+        l->trouble = "bytes that are not gzip follow the end of the gzip data";
+    return ATTEND_OK;
+}
+
+static int inflate_some(attend_lines *l)
+{
+    if (!l->in_member) return between_members(l);
+    if (l->input_at == l->input_end && !l->file_over) return read_file(l);
+    l->z.next_in = l->input + l->input_at;
+    l->z.avail_in = (uInt)(l->input_end - l->input_at);
+    l->z.next_out = (unsigned char *)l->text + l->end;
+    l->z.avail_out = (uInt)(l->room - l->end);
+    const int answer = inflate(&l->z, Z_NO_FLUSH);
+    const bool nothing = l->z.avail_out == (uInt)(l->room - l->end);
+    l->input_at = l->input_end - l->z.avail_in;
+    l->end = l->room - l->z.avail_out;
+    switch (answer) {
+    case Z_STREAM_END:
+        l->in_member = false;
+        return ATTEND_OK;
+    case Z_MEM_ERROR:
+        return no_memory(l);
+    case Z_OK:
+    case Z_BUF_ERROR:
+        if (nothing && l->file_over && l->input_at == l->input_end)
+            l->trouble = "the gzip file ends in the middle: it was cut short";
+        return ATTEND_OK;
+    default:
+        l->trouble = "the gzip data is damaged, and lines shortly before may be wrong";
+        return ATTEND_OK;
+    }
+}
+
+/* Room for more text behind `end`. */
+static int make_room(attend_lines *l)
+{
+    if (l->room - l->end >= INPUT) return ATTEND_OK;
+    if (l->begin > 0) {
+        memmove(l->text, l->text + l->begin, l->end - l->begin);
+        l->end -= l->begin;
+        l->scanned -= l->begin;
+        l->begin = 0;
+    }
+    if (l->room - l->end >= INPUT) return ATTEND_OK;
+    char *larger = attend_memory_aligned(2 * l->room + 1);
+    if (!larger) return no_memory(l);
+    memcpy(larger, l->text, l->end);
+    attend_memory_free(l->text);
+    l->text = larger;
+    l->room *= 2;
+    return ATTEND_OK;
+}
+
+/* A byte order mark inside a gzip file: known only once it is unpacked. */
+static void skip_mark(attend_lines *l)
+{
+    if (l->gzip && l->number == 0 && l->begin == 0 && l->end >= 3 && memcmp(l->text, "\xef\xbb\xbf", 3) == 0)
+        l->begin = 3;
+    if (l->scanned < l->begin) l->scanned = l->begin;
+}
+
+/* More bytes of the text. */
+static int pour(attend_lines *l)
+{
+    int status = make_room(l);
+    if (status != ATTEND_OK) return status;
+    if (l->gzip) return inflate_some(l);
+    if (l->input_at == l->input_end) {
+        if (l->file_over) {
+            l->poured = true;
+            return ATTEND_OK;
+        }
+        return read_file(l);
+    }
+    const size_t count = l->input_end - l->input_at;
+    memcpy(l->text + l->end, l->input + l->input_at, count);
+    l->end += count;
+    l->input_at = l->input_end;
+    return ATTEND_OK;
+}
+
+/* --- lines --- */
+
+/* The line that ends before `stop`; the next begins at `next`. */
+static int give(attend_lines *l, size_t stop, size_t next, bool too_long, const char **text, size_t *size)
+{
+    const size_t begin = l->begin;
+    l->number++;
+    l->begin = l->scanned = next;
+    if (stop > begin && l->text[stop - 1] == '\r') stop--;
+    if (too_long || stop - begin > ATTEND_LINE_MOST)
+        return attend_fail(
+            ATTEND_BAD_DATA,
+            "%s:%llu: this line has more than %d MiB; is it text, with a line feed behind every sentence?", l->name,
+            (unsigned long long)l->number, ATTEND_LINE_MOST >> 20);
+    l->text[stop] = '\0';
+    *text = l->text + begin;
+    *size = stop - begin;
+    return ATTEND_OK;
+}
+
+int attend_lines_next(attend_lines *l, const char **text, size_t *size)
+{
+    bool too_long = false;
+    *text = NULL;
+    *size = 0;
+    if (l->failure) return attend_fail(l->failure, "cannot go on reading %s, which failed before", l->name);
+    for (;;) {
+        const char *feed = memchr(l->text + l->scanned, '\n', l->end - l->scanned);
+        if (feed) {
+            const size_t at = (size_t)(feed - l->text);
+            return give(l, at, at + 1, too_long, text, size);
+        }
+        l->scanned = l->end;
+        if (l->trouble) return damaged(l);
+        if (l->poured) {
+            if (l->begin == l->end && !too_long) return ATTEND_OK;
+            return give(l, l->end, l->end, too_long, text, size);
+        }
+        if (l->end - l->begin > ATTEND_LINE_MOST + 1) { /* a CR may still be its last byte */
+            too_long = true;
+            l->begin = l->scanned = l->end = 0;
+        }
+        const int status = pour(l);
+        if (status != ATTEND_OK) return status;
+        if (!too_long) skip_mark(l);
+    }
+}
+
+bool attend_lines_failed(const attend_lines *l)
+{
+    return l->failure != ATTEND_OK;
+}
+
+const char *attend_lines_name(const attend_lines *l)
+{
+    return l->name;
+}
+
+uint64_t attend_lines_number(const attend_lines *l)
+{
+    return l->number;
+}
+
+/* --- bytes that can be text --- */
+
+/* Bytes of the UTF-8 sequence at `s`, of which `left` > 0 can be read; 0 if it is none (RFC 3629). */
+static size_t sequence(const unsigned char *s, size_t left)
+{
+    if (s[0] < 0x80) return 1;
+    const size_t length = s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
+    if (length == 0 || length > left) return 0;
+    for (size_t i = 1; i < length; i++)
+        if ((s[i] & 0xc0) != 0x80) return 0;
+    const bool wrong = (s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
+                       (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f);
+    return wrong ? 0 : length;
+}
+
+attend_line_fault attend_line_check(const char *text, size_t size, size_t *at)
+{
+    const unsigned char *s = (const unsigned char *)text;
+    for (size_t i = 0; i < size;) {
+        if (s[i] != 0 && s[i] < 0x80) {
+            i++;
+            continue;
+        }
+        *at = i;
+        if (s[i] == 0) return ATTEND_LINE_NUL;
+        const size_t length = sequence(s + i, size - i);
+        if (length == 0) return ATTEND_LINE_NOT_UTF8;
+        i += length;
+    }
+    return ATTEND_LINE_FINE;
+}

@@ -1,0 +1,286 @@
+#include <attend/pairs_file.h>
+
+#include "core/memory.h"
+#include "core/status.h"
+#include "text/lines.h"
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct attend_pairs_file {
+    int count, at;                 /* specs, and the one being read */
+    attend_lines *source, *target; /* open; NULL: not */
+    attend_pair_fault fault;
+    int failure; /* sticky status */
+    attend_pairs_spec *specs;
+    char *names; /* of all files, one after another */
+};
+
+static bool is_input(const char *name)
+{
+    return name && strcmp(name, "-") == 0;
+}
+
+static const char *display(const char *name)
+{
+    return is_input(name) ? "standard input" : name;
+}
+
+/* --- which files --- */
+
+static bool has_tabs(const char *name)
+{
+    const size_t n = strlen(name);
+    return is_input(name) || (n >= 4 && strcmp(name + n - 4, ".tsv") == 0) ||
+           (n >= 7 && strcmp(name + n - 7, ".tsv.gz") == 0);
+}
+
+int attend_pairs_specs(attend_pairs_spec *specs, int *spec_count, const char *const *names, int count)
+{
+    int made = 0;
+    *spec_count = 0;
+    for (int i = 0; i < count; i++) {
+        specs[made] = (attend_pairs_spec){ names[i], NULL };
+        if (count > 1 && !has_tabs(names[i])) {
+            if (i + 1 == count || has_tabs(names[i + 1]))
+                return attend_fail(
+                    ATTEND_BAD_USAGE,
+                    "%s stands alone: name the file with the other language behind it, or give it a name in "
+                    ".tsv if each of its lines has a source, a TAB and a target",
+                    names[i]);
+            specs[made].target = names[++i];
+        }
+        made++;
+    }
+    *spec_count = made;
+    return ATTEND_OK;
+}
+
+/* Looks at a file before any is read, so that a wrong name is not found out after an hour. */
+static int look_at(const char *name)
+{
+    struct stat s;
+    if (!name || is_input(name)) return ATTEND_OK;
+    if (stat(name, &s) != 0 || access(name, R_OK) != 0)
+        return attend_fail(ATTEND_IO, "cannot read %s: %s", *name ? name : "a file without a name",
+                           attend_system_words(errno));
+    if (S_ISDIR(s.st_mode)) return attend_fail(ATTEND_IO, "cannot read %s: it is a folder; name a file in it", name);
+    return ATTEND_OK;
+}
+
+static int check_specs(const attend_pairs_spec *specs, int count)
+{
+    int inputs = 0;
+    if (count < 1) return attend_fail(ATTEND_BAD_USAGE, "no files with pairs are given");
+    for (int i = 0; i < count; i++) {
+        if (!specs[i].source) return attend_fail(ATTEND_BAD_USAGE, "pairs have no file for their sources");
+        inputs += is_input(specs[i].source) + is_input(specs[i].target);
+        int status = look_at(specs[i].source);
+        if (status == ATTEND_OK) status = look_at(specs[i].target);
+        if (status != ATTEND_OK) return status;
+    }
+    if (inputs > 1)
+        return attend_fail(ATTEND_BAD_USAGE, "standard input (-) is given %d times, and can be read once", inputs);
+    return ATTEND_OK;
+}
+
+static size_t bytes_of(const char *name)
+{
+    return name ? strlen(name) + 1 : 0;
+}
+
+static const char *keep_name(char **at, const char *name)
+{
+    if (!name) return NULL;
+    char *kept = *at;
+    memcpy(kept, name, bytes_of(name));
+    *at += bytes_of(name);
+    return kept;
+}
+
+static int copy_specs(attend_pairs_file *f, const attend_pairs_spec *specs, int count)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < count; i++) bytes += bytes_of(specs[i].source) + bytes_of(specs[i].target);
+    f->specs = attend_memory_zeroed((size_t)count, sizeof *f->specs);
+    f->names = attend_memory_zeroed(bytes, 1);
+    if (!f->specs || !f->names) return attend_fail(ATTEND_NO_MEMORY, "no memory for the names of %d files", count);
+    char *at = f->names;
+    for (int i = 0; i < count; i++) {
+        f->specs[i].source = keep_name(&at, specs[i].source);
+        f->specs[i].target = keep_name(&at, specs[i].target);
+    }
+    f->count = count;
+    return ATTEND_OK;
+}
+
+int attend_pairs_file_open(attend_pairs_file **out, const attend_pairs_spec *specs, int count)
+{
+    *out = NULL;
+    int status = check_specs(specs, count);
+    if (status != ATTEND_OK) return status;
+    attend_pairs_file *f = attend_memory_zeroed(1, sizeof *f);
+    if (!f) return attend_fail(ATTEND_NO_MEMORY, "no memory to read %s", display(specs[0].source));
+    status = copy_specs(f, specs, count);
+    if (status == ATTEND_OK)
+        *out = f;
+    else
+        attend_pairs_file_close(f);
+    return status;
+}
+
+static void close_spec(attend_pairs_file *f)
+{
+    attend_lines_close(f->source);
+    attend_lines_close(f->target);
+    f->source = f->target = NULL;
+}
+
+void attend_pairs_file_close(attend_pairs_file *f)
+{
+    if (!f) return;
+    close_spec(f);
+    attend_memory_free(f->names);
+    attend_memory_free(f->specs);
+    attend_memory_free(f);
+}
+
+/* --- pairs --- */
+
+/* Nothing more can be read. */
+static int stop(attend_pairs_file *f, attend_pair_fault fault, int status)
+{
+    f->fault = fault;
+    f->failure = status;
+    return status;
+}
+
+static int open_spec(attend_pairs_file *f)
+{
+    const attend_pairs_spec *spec = f->specs + f->at;
+    int status = attend_lines_open(&f->source, spec->source);
+    if (status == ATTEND_OK && spec->target) status = attend_lines_open(&f->target, spec->target);
+    return status == ATTEND_OK ? status : stop(f, ATTEND_PAIR_STOPPED, status);
+}
+
+static int end_spec(attend_pairs_file *f)
+{
+    if (attend_lines_number(f->source) == 0)
+        return stop(f, ATTEND_PAIR_EMPTY,
+                    attend_fail(ATTEND_BAD_DATA, "%s:1: the file is empty; did whatever made it finish?",
+                                attend_lines_name(f->source)));
+    close_spec(f);
+    f->at++;
+    return ATTEND_OK;
+}
+
+/* Cuts the line in pair->source at its TAB. */
+static int cut(attend_pairs_file *f, attend_text_pair *pair)
+{
+    const char *line = pair->source, *end = line + pair->source_size;
+    const char *first = memchr(line, '\t', pair->source_size);
+    const char *second = first ? memchr(first + 1, '\t', (size_t)(end - first - 1)) : NULL;
+    const unsigned long long number = pair->line;
+    if (!first) {
+        f->fault = ATTEND_PAIR_NO_TAB;
+        return attend_fail(
+            ATTEND_BAD_DATA,
+            "%s:%llu: there is no TAB in this line; it wants a source, a TAB and a target (two line-aligned "
+            "files are given as two)",
+            pair->source_file, number);
+    }
+    if (second) {
+        f->fault = ATTEND_PAIR_TABS;
+        return attend_fail(
+            ATTEND_BAD_DATA,
+            "%s:%llu: there is a second TAB, at byte %td (the first is at byte %td); it wants a source, a TAB "
+            "and a target; further columns go away with: cut -f 1,2",
+            pair->source_file, number, second - line + 1, first - line + 1);
+    }
+    pair->source_size = (size_t)(first - line);
+    pair->target = first + 1;
+    pair->target_size = (size_t)(end - first - 1);
+    return ATTEND_OK;
+}
+
+/* What went wrong with a line; the reader's message stands. */
+static int line_failed(attend_pairs_file *f, const attend_lines *l, int status)
+{
+    if (attend_lines_failed(l)) return stop(f, ATTEND_PAIR_STOPPED, status);
+    f->fault = ATTEND_PAIR_TOO_LONG;
+    return status;
+}
+
+static int next_with_tab(attend_pairs_file *f, attend_text_pair *pair)
+{
+    const int status = attend_lines_next(f->source, &pair->source, &pair->source_size);
+    pair->source_file = pair->target_file = display(f->specs[f->at].source);
+    pair->line = attend_lines_number(f->source);
+    if (status != ATTEND_OK) return line_failed(f, f->source, status);
+    return pair->source ? cut(f, pair) : end_spec(f);
+}
+
+/* One of the files has ended and the other not: by how much? */
+static int counts_differ(attend_pairs_file *f)
+{
+    attend_lines *const both[2] = { f->source, f->target };
+    for (int i = 0; i < 2; i++) {
+        const char *text;
+        size_t size;
+        int status;
+        do status = attend_lines_next(both[i], &text, &size);
+        while (!attend_lines_failed(both[i]) && (status != ATTEND_OK || text));
+        if (attend_lines_failed(both[i])) return stop(f, ATTEND_PAIR_STOPPED, status);
+    }
+    const unsigned long long counts[2] = { attend_lines_number(f->source), attend_lines_number(f->target) };
+    return stop(
+        f, ATTEND_PAIR_COUNTS,
+        attend_fail(ATTEND_BAD_DATA,
+                    "%s:%llu and %s:%llu: these files belong together line by line, but one has %llu lines and the "
+                    "other %llu; look for the place from which they do not match",
+                    attend_lines_name(f->source), counts[0], attend_lines_name(f->target), counts[1], counts[0],
+                    counts[1]));
+}
+
+static int next_of_two(attend_pairs_file *f, attend_text_pair *pair)
+{
+    pair->source_file = display(f->specs[f->at].source);
+    pair->target_file = display(f->specs[f->at].target);
+    /* Both are asked, whatever the first says, so that they stay in step. */
+    const int first = attend_lines_next(f->source, &pair->source, &pair->source_size);
+    if (attend_lines_failed(f->source)) return line_failed(f, f->source, first);
+    const int second = attend_lines_next(f->target, &pair->target, &pair->target_size);
+    pair->line = attend_lines_number(f->source);
+    if (attend_lines_failed(f->target)) return line_failed(f, f->target, second);
+    if (attend_lines_number(f->source) != attend_lines_number(f->target)) return counts_differ(f);
+    if (first != ATTEND_OK || second != ATTEND_OK) {
+        if (first == ATTEND_OK) pair->source_file = pair->target_file;
+        pair->source = pair->target = NULL;
+        return line_failed(f, f->source, first != ATTEND_OK ? first : second);
+    }
+    return pair->source ? ATTEND_OK : end_spec(f);
+}
+
+int attend_pairs_file_next(attend_pairs_file *f, attend_text_pair *pair)
+{
+    f->fault = ATTEND_PAIR_FINE;
+    *pair = (attend_text_pair){ 0 };
+    if (f->failure) {
+        f->fault = ATTEND_PAIR_STOPPED;
+        return attend_fail(f->failure, "cannot go on reading pairs, which failed before");
+    }
+    while (f->at < f->count) {
+        int status = f->source ? ATTEND_OK : open_spec(f);
+        if (status == ATTEND_OK) status = f->target ? next_of_two(f, pair) : next_with_tab(f, pair);
+        if (status != ATTEND_OK || pair->source) return status;
+    }
+    *pair = (attend_text_pair){ 0 };
+    return ATTEND_OK;
+}
+
+attend_pair_fault attend_pairs_file_fault(const attend_pairs_file *f)
+{
+    return f->fault;
+}

@@ -1,0 +1,17 @@
+# What the doctor says about real corpora, where they are at hand; its output is for reading (ctest -V -R data_).
+add_executable(doctor_tool data/doctor_tool.c)
+target_include_directories(doctor_tool PRIVATE ${PROJECT_SOURCE_DIR}/src)
+target_link_libraries(doctor_tool PRIVATE attend)
+set(CORPORA ${PROJECT_SOURCE_DIR}/../shared/data)
+function(attend_data name)
+  list(TRANSFORM ARGN PREPEND ${CORPORA}/ REGEX "^[a-z]")
+  add_test(NAME data_${name} COMMAND doctor_tool --if-present ${ARGN})
+  set_tests_properties(data_${name} PROPERTIES PASS_REGULAR_EXPRESSION "Nothing here stops training|skipped")
+endfunction()
+
+attend_data(hansards hansards/train.en.gz hansards/train.fr.gz)
+attend_data(tatoeba tatoeba/fra.txt.gz)
+attend_data(europarl europarl/train.de.gz europarl/train.en.gz)
+attend_data(multi30k multi30k/train.en.gz multi30k/train.de.gz --valid multi30k/val.en.gz multi30k/val.de.gz)
+attend_data(cmudict cmudict/g014b2b.train.gz)
+attend_data(sigmorphon sigmorphon2021/eng_us_train.tsv.gz --valid sigmorphon2021/eng_us_dev.tsv.gz)

@@ -1,0 +1,139 @@
+/* corpus.c: what goes in comes out, and what cannot be kept is an error and not a surprise. */
+#include "support/letters.h"
+#include "support/text_files.h"
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+static const attend_corpus_options bytes_only = { .vocabulary = 256, .max_length = 5 };
+
+static int read_corpus(attend_corpus **out, const attend_corpus_options *options, const char *path)
+{
+    const attend_pairs_spec spec = { path, NULL };
+    attend_pairs_file *f = NULL;
+    *out = NULL;
+    int status = attend_pairs_file_open(&f, &spec, 1);
+    if (status == ATTEND_OK) status = attend_corpus_new(out, options);
+    if (status == ATTEND_OK) status = attend_corpus_read(*out, f, encode_letters, NULL);
+    if (status == ATTEND_OK) status = attend_corpus_finish(*out);
+    attend_pairs_file_close(f);
+    return status;
+}
+
+static void test_reading(void **state)
+{
+    (void)state;
+    const char *path = text_file("p.tsv", "ab\tc\n\tx\nx\t  \nlonger\tx\nx\tlonger\nlong.\t12345\n");
+    for (int kept = 0; kept < 2; kept++) {
+        attend_corpus *c = NULL;
+        attend_corpus_options options = bytes_only;
+        options.keep_text = kept;
+        options.vocabulary = kept ? 256 : 1 << 17; /* both widths */
+        assert_ok(read_corpus(&c, &options, path));
+        const attend_corpus_counts n = attend_corpus_count(c);
+        assert_true(n.pairs == 2 && n.empty == 2 && n.too_long == 2);
+        assert_true(n.source_ids == 7 && n.target_ids == 6 && n.longest_source == 5 && n.longest_target == 5);
+        int source[5], target[5], lengths[2];
+        attend_corpus_lengths(c, 0, &lengths[0], &lengths[1]);
+        assert_true(lengths[0] == 2 && lengths[1] == 1);
+        attend_corpus_ids(c, 0, source, target);
+        assert_true(source[0] == 'a' && source[1] == 'b' && target[0] == 'c');
+        attend_corpus_ids(c, 1, source, target);
+        assert_true(source[4] == '.' && target[0] == '1' && target[4] == '5');
+        if (kept) {
+            attend_text_pair text;
+            attend_corpus_text(c, 1, &text);
+            assert_true(text.source_size == 5 && memcmp(text.source, "long.", 5) == 0);
+            assert_true(text.target_size == 5 && memcmp(text.target, "12345", 5) == 0);
+        }
+        assert_int_equal(attend_corpus_add(c, source, 1, target, 1, NULL), ATTEND_BAD_USAGE);
+        attend_corpus_free(c);
+    }
+}
+
+static void test_errors(void **state)
+{
+    (void)state;
+    attend_corpus *c = NULL;
+    assert_int_equal(read_corpus(&c, &bytes_only, text_file("e.tsv", "a\tb\nc\td!\n")), ATTEND_BAD_DATA);
+    assert_non_null(strstr(attend_message(), "e.tsv:2: an exclamation mark"));
+    attend_corpus_free(c);
+    const attend_corpus_options narrow = { .vocabulary = 98 };
+    assert_int_equal(read_corpus(&c, &narrow, text_file("e.tsv", "a\ta\nb\ta\n")), ATTEND_BAD_DATA);
+    assert_non_null(strstr(attend_message(), "word number 98"));
+    attend_corpus_free(c);
+    const attend_corpus_options nowhere = { .vocabulary = 256, .folder = "/no/such/folder" };
+    assert_int_equal(attend_corpus_new(&c, &nowhere), ATTEND_IO);
+    assert_null(c);
+    assert_non_null(strstr(attend_message(), "/no/such/folder"));
+    assert_non_null(strstr(attend_message(), "TMPDIR"));
+    assert_int_equal(attend_corpus_new(&c, &(attend_corpus_options){ 0 }), ATTEND_BAD_USAGE);
+}
+
+/* Nothing is left in the folder, not even while it is in use. */
+static void test_no_names(void **state)
+{
+    (void)state;
+    const char *path = text_file("p.tsv", "a\tb\n");
+    const attend_corpus_options here = { .vocabulary = 256, .folder = folder, .keep_text = true };
+    const int before = folder_count(NULL, 0);
+    attend_corpus *c = NULL;
+    assert_ok(read_corpus(&c, &here, path));
+    assert_int_equal(folder_count(NULL, 0), before);
+    attend_corpus_free(c);
+}
+
+/* A disk that is full, as a limit on files plays it; in a process of its own, because the limit stays. */
+static int run_into_limit(void)
+{
+    const struct rlimit small = { 300000, 300000 };
+    const attend_corpus_options options = { .vocabulary = 1 << 20 };
+    static const int ids[1000] = { 0 };
+    attend_corpus *c = NULL;
+    signal(SIGXFSZ, SIG_IGN);
+    if (setrlimit(RLIMIT_FSIZE, &small) != 0 || attend_corpus_new(&c, &options) != ATTEND_OK) return 1;
+    int status = ATTEND_OK;
+    for (int i = 0; i < 1000 && status == ATTEND_OK; i++) status = attend_corpus_add(c, ids, 1000, ids, 1000, NULL);
+    attend_corpus_free(c);
+    if (status != ATTEND_IO) return 2;
+    if (!strstr(attend_message(), "File too large after ") || !strstr(attend_message(), "let TMPDIR name")) return 3;
+    return 0;
+}
+
+static void test_full_disk(void **state)
+{
+    (void)state;
+    int status = -1;
+    const pid_t child = fork();
+    if (child == 0) _exit(run_into_limit());
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void test_memory(void **state)
+{
+    (void)state;
+    const char *path = text_file("m.tsv", "a\tb\nc\td\n");
+    const attend_corpus_options options = { .vocabulary = 256, .keep_text = true };
+    attend_corpus *c = NULL;
+    attend_memory_refuse(-1);
+    assert_ok(read_corpus(&c, &options, path));
+    attend_corpus_free(c);
+    const long requests = attend_memory_requests();
+    for (long n = 1; n <= requests; n++) {
+        attend_memory_refuse(n);
+        assert_int_equal(read_corpus(&c, &options, path), ATTEND_NO_MEMORY);
+        assert_non_null(strstr(attend_message(), "no memory"));
+        attend_corpus_free(c);
+    }
+    attend_memory_refuse(0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_reading), cmocka_unit_test(test_errors),
+                                        cmocka_unit_test(test_no_names), cmocka_unit_test(test_full_disk),
+                                        cmocka_unit_test(test_memory) };
+    return cmocka_run_group_tests(tests, folder_make, folder_remove);
+}

@@ -1,0 +1,196 @@
+/* pairs_file.c: pairs from one file or two, and everything that keeps two texts from being pairs. */
+#include "core/memory.h"
+#include "support/text_files.h"
+
+/* The pairs of some files as "source=target@line ..." up to the end or a failure, whose status it returns. */
+static int read_pairs(char *out, size_t room, const attend_pairs_spec *specs, int count, attend_pair_fault *fault)
+{
+    attend_pairs_file *f = NULL;
+    attend_text_pair p;
+    *out = '\0';
+    int status = attend_pairs_file_open(&f, specs, count);
+    while (status == ATTEND_OK) {
+        status = attend_pairs_file_next(f, &p);
+        if (fault) *fault = attend_pairs_file_fault(f);
+        if (status != ATTEND_OK || !p.source) break;
+        assert_non_null(p.source_file);
+        const size_t used = strlen(out);
+        snprintf(out + used, room - used, "%.*s=%.*s@%d ", (int)p.source_size, p.source, (int)p.target_size, p.target,
+                 (int)p.line);
+    }
+    attend_pairs_file_close(f);
+    return status;
+}
+
+static void assert_pairs(const attend_pairs_spec *specs, int count, const char *expected)
+{
+    char is[512];
+    assert_ok(read_pairs(is, sizeof is, specs, count, NULL));
+    assert_string_equal(is, expected);
+}
+
+static void assert_fails(attend_pairs_spec spec, int status, attend_pair_fault fault, const char *word,
+                         const char *another)
+{
+    char is[512];
+    attend_pair_fault why = ATTEND_PAIR_FINE;
+    assert_int_equal(read_pairs(is, sizeof is, &spec, 1, &why), status);
+    assert_int_equal(why, fault);
+    if (!strstr(attend_message(), word) || !strstr(attend_message(), another))
+        fail_msg("'%s' should hold '%s' and '%s'", attend_message(), word, another);
+}
+
+static attend_pairs_spec tabbed(const char *text)
+{
+    return (attend_pairs_spec){ text_file("p.tsv", text), NULL };
+}
+
+static attend_pairs_spec two(const char *source, const char *target)
+{
+    return (attend_pairs_spec){ text_file("p.en", source), text_file("p.fr", target) };
+}
+
+static void test_good(void **state)
+{
+    (void)state;
+    attend_pairs_spec spec = tabbed("a\tb\r\n\tc d\ne\t\n\t");
+    assert_pairs(&spec, 1, "a=b@1 =c d@2 e=@3 =@4 ");
+    spec = two("a\nb\n\n", "c\r\nd\r\n");
+    assert_int_equal(read_pairs((char[512]){ 0 }, 512, &spec, 1, NULL), ATTEND_BAD_DATA);
+    spec = two("a\nb\tx\n", "\xef\xbb\xbf"
+                            "c\r\nd");
+    assert_pairs(&spec, 1, "a=c@1 b\tx=d@2 ");
+    const attend_pairs_spec several[] = { spec, { text_file("q.tsv", "s\tt"), NULL }, spec };
+    assert_pairs(several, 3, "a=c@1 b\tx=d@2 s=t@1 a=c@1 b\tx=d@2 ");
+    unsigned char bytes[256];
+    const char *path = in_folder("p.tsv.gz");
+    put_file(path, bytes, gzip_bytes(bytes, sizeof bytes, "s\tt\n", 4));
+    spec = (attend_pairs_spec){ path, NULL };
+    assert_pairs(&spec, 1, "s=t@1 ");
+}
+
+static void test_tabs(void **state)
+{
+    (void)state;
+    assert_fails(tabbed("a\tb\nab\n"), ATTEND_BAD_DATA, ATTEND_PAIR_NO_TAB, "p.tsv:2: ", "no TAB");
+    assert_fails(tabbed("\n"), ATTEND_BAD_DATA, ATTEND_PAIR_NO_TAB, "p.tsv:1: ", "no TAB");
+    assert_fails(tabbed("ab\tcd\tef\tg\n"), ATTEND_BAD_DATA, ATTEND_PAIR_TABS,
+                 "p.tsv:1: ", "second TAB, at byte 6 (the first is at byte 3)");
+    /* and it goes on behind */
+    const attend_pairs_spec spec = tabbed("a\nb\tc\nd\te\tf\ng\th");
+    attend_pairs_file *f = NULL;
+    attend_text_pair p;
+    assert_ok(attend_pairs_file_open(&f, &spec, 1));
+    assert_int_equal(attend_pairs_file_next(f, &p), ATTEND_BAD_DATA);
+    assert_true(p.line == 1 && p.source_size == 1 && p.source[0] == 'a' && !p.target);
+    assert_ok(attend_pairs_file_next(f, &p));
+    assert_int_equal(p.line, 2);
+    assert_int_equal(attend_pairs_file_next(f, &p), ATTEND_BAD_DATA);
+    assert_ok(attend_pairs_file_next(f, &p));
+    assert_true(p.line == 4 && p.target[0] == 'h');
+    assert_ok(attend_pairs_file_next(f, &p));
+    assert_null(p.source);
+    attend_pairs_file_close(f);
+}
+
+static void test_counts(void **state)
+{
+    (void)state;
+    assert_fails(two("a\nb\nc\n", "d\n"), ATTEND_BAD_DATA, ATTEND_PAIR_COUNTS, "3 lines", "other 1;");
+    assert_fails(two("a\n", "d\ne\n\n\n"), ATTEND_BAD_DATA, ATTEND_PAIR_COUNTS, "1 lines", "other 4;");
+    assert_fails(two("", "d\n"), ATTEND_BAD_DATA, ATTEND_PAIR_COUNTS, "0 lines", "other 1;");
+}
+
+static void test_unreadable(void **state)
+{
+    (void)state;
+    assert_fails(tabbed(""), ATTEND_BAD_DATA, ATTEND_PAIR_EMPTY, "p.tsv:1: ", "empty");
+    assert_fails(two("", ""), ATTEND_BAD_DATA, ATTEND_PAIR_EMPTY, "p.en:1: ", "empty");
+    attend_pairs_file *f = NULL;
+    const attend_pairs_spec missing[] = { tabbed("a\tb\n"), { in_folder("missing"), NULL } };
+    assert_int_equal(attend_pairs_file_open(&f, missing, 2), ATTEND_IO); /* before the first is read */
+    assert_non_null(strstr(attend_message(), "missing: No such file"));
+    const attend_pairs_spec directory = { missing[0].source, folder };
+    assert_int_equal(attend_pairs_file_open(&f, &directory, 1), ATTEND_IO);
+    assert_non_null(strstr(attend_message(), "folder"));
+    const attend_pairs_spec inputs[] = { { "-", NULL }, { "-", NULL } };
+    assert_int_equal(attend_pairs_file_open(&f, inputs, 2), ATTEND_BAD_USAGE);
+    assert_int_equal(attend_pairs_file_open(&f, inputs, 0), ATTEND_BAD_USAGE);
+    assert_null(f);
+    /* a gzip that breaks off stays broken */
+    unsigned char bytes[256];
+    const size_t size = gzip_bytes(bytes, sizeof bytes, "s\tt\nu\tv\n", 8);
+    put_file(in_folder("c.tsv.gz"), bytes, size - 9);
+    const attend_pairs_spec cut = { in_folder("c.tsv.gz"), NULL };
+    attend_text_pair p;
+    assert_ok(attend_pairs_file_open(&f, &cut, 1));
+    while (attend_pairs_file_next(f, &p) == ATTEND_OK) assert_non_null(p.source);
+    assert_non_null(strstr(attend_message(), "cut short"));
+    assert_int_equal(attend_pairs_file_fault(f), ATTEND_PAIR_STOPPED);
+    assert_int_equal(attend_pairs_file_next(f, &p), ATTEND_BAD_DATA);
+    attend_pairs_file_close(f);
+}
+
+/* A line that is too long is one line of both files. */
+static void test_too_long(void **state)
+{
+    (void)state;
+    const size_t size = 17 << 20;
+    char *text = malloc(size + 8);
+    assert_non_null(text);
+    memset(text, 'x', size);
+    memcpy(text + size, "\nb\n", 4);
+    const attend_pairs_spec spec = two("a\nb\n", text);
+    free(text);
+    attend_pairs_file *f = NULL;
+    attend_text_pair p;
+    assert_ok(attend_pairs_file_open(&f, &spec, 1));
+    assert_int_equal(attend_pairs_file_next(f, &p), ATTEND_BAD_DATA);
+    assert_int_equal(attend_pairs_file_fault(f), ATTEND_PAIR_TOO_LONG);
+    assert_non_null(strstr(attend_message(), "p.fr:1: "));
+    assert_non_null(strstr(p.source_file, "p.fr"));
+    assert_ok(attend_pairs_file_next(f, &p));
+    assert_true(p.line == 2 && p.source[0] == 'b' && p.target[0] == 'b');
+    attend_pairs_file_close(f);
+}
+
+static void test_names(void **state)
+{
+    (void)state;
+    attend_pairs_spec specs[5];
+    int count;
+    assert_ok(attend_pairs_specs(specs, &count, (const char *const[]){ "a.txt" }, 1));
+    assert_true(count == 1 && !specs[0].target);
+    assert_ok(attend_pairs_specs(specs, &count, (const char *const[]){ "a.tsv", "b.en", "b.fr", "-", "c.tsv.gz" }, 5));
+    assert_int_equal(count, 4);
+    assert_string_equal(specs[1].target, "b.fr");
+    assert_true(!specs[0].target && !specs[2].target && !specs[3].target);
+    assert_int_equal(attend_pairs_specs(specs, &count, (const char *const[]){ "a.tsv", "b.en" }, 2), ATTEND_BAD_USAGE);
+    assert_non_null(strstr(attend_message(), "b.en stands alone"));
+    assert_int_equal(attend_pairs_specs(specs, &count, (const char *const[]){ "b.en", "a.tsv" }, 2), ATTEND_BAD_USAGE);
+}
+
+static void test_memory(void **state)
+{
+    (void)state;
+    char is[512];
+    const attend_pairs_spec specs[] = { two("a\n", "b\n"), { text_file("q.tsv", "s\tt"), NULL } };
+    attend_memory_refuse(-1);
+    assert_ok(read_pairs(is, sizeof is, specs, 2, NULL));
+    const long requests = attend_memory_requests();
+    for (long n = 1; n <= requests; n++) {
+        attend_memory_refuse(n);
+        assert_int_equal(read_pairs(is, sizeof is, specs, 2, NULL), ATTEND_NO_MEMORY);
+        assert_non_null(strstr(attend_message(), "no memory"));
+    }
+    attend_memory_refuse(0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_good),     cmocka_unit_test(test_tabs),
+                                        cmocka_unit_test(test_counts),   cmocka_unit_test(test_unreadable),
+                                        cmocka_unit_test(test_too_long), cmocka_unit_test(test_names),
+                                        cmocka_unit_test(test_memory) };
+    return cmocka_run_group_tests(tests, folder_make, folder_remove);
+}
