@@ -11,9 +11,7 @@ enum { USAGE = 2 };
 
 /* ---- messages ---- */
 
-static int wrong(const verb *v, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static int wrong(const verb *v, const char *format, ...)
+int options_wrong(const verb *v, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -67,8 +65,8 @@ static int unknown(const verb *v, const char *name)
     for (int i = 0; v->has_config && attend_config_field_at(i); i++) names[n++] = attend_config_field_at(i)->name;
     names[n++] = "help";
     const char *near = attend_nearest(name, names, n);
-    if (near) return wrong(v, "there is no --%s; did you mean --%s?", name, near);
-    return wrong(v, "there is no --%s", name);
+    if (near) return options_wrong(v, "there is no --%s; did you mean --%s?", name, near);
+    return options_wrong(v, "there is no --%s", name);
 }
 
 /* ---- values ---- */
@@ -98,7 +96,7 @@ static int set_number(const verb *v, const option *o, void *to, const char *valu
     double x;
     const bool read = o->kind == OPTION_SIZE ? read_size(value, &x) : read_number(value, &x);
     if (!read || !(x >= o->least && x <= o->most) || (o->kind == OPTION_WHOLE && x != floor(x)))
-        return wrong(v, "--%s '%s' is not a %s from %g to %g", o->name, value,
+        return options_wrong(v, "--%s '%s' is not a %s from %g to %g", o->name, value,
                      o->kind == OPTION_WHOLE  ? "whole number"
                      : o->kind == OPTION_SIZE ? "size (as 512M or 2G)"
                                               : "number",
@@ -119,14 +117,14 @@ static int set_word(const verb *v, const option *o, void *to, const char *value)
             return 0;
         }
     const char *near = attend_nearest(value, o->words, n);
-    if (near) return wrong(v, "--%s '%s' is not one of %s; did you mean '%s'?", o->name, value, o->argument, near);
-    return wrong(v, "--%s '%s' is not one of %s", o->name, value, o->argument);
+    if (near) return options_wrong(v, "--%s '%s' is not one of %s; did you mean '%s'?", o->name, value, o->argument, near);
+    return options_wrong(v, "--%s '%s' is not one of %s", o->name, value, o->argument);
 }
 
 static int add_pairs(const verb *v, const option *o, pairs_list *list, const char *first, const char *second)
 {
     pairs_given *items = realloc(list->items, (size_t)(list->count + 1) * sizeof *items);
-    if (!items) return wrong(v, "--%s: no memory", o->name);
+    if (!items) return options_wrong(v, "--%s: no memory", o->name);
     list->items = items;
     list->items[list->count++] = (pairs_given){ first, second };
     return 0;
@@ -157,12 +155,18 @@ static int set_option(const verb *v, const option *o, void *base, const char *va
 static int set_field(const verb *v, void *base, const char *name, const char *value)
 {
     if (attend_config_set((attend_config *)((char *)base + v->config), name, value) == ATTEND_OK) return 0;
-    return wrong(v, "--%s", attend_message());
+    return options_wrong(v, "--%s", attend_message());
 }
 
 static bool is_switch(int field)
 {
     return strcmp(attend_config_field_at(field)->values, "yes|no") == 0;
+}
+
+int options_set(const verb *v, void *to, const char *name, const char *value)
+{
+    const int number = find_option(v, name);
+    return number >= 0 ? set_option(v, &v->options[number], to, value) : set_field(v, to, name, value);
 }
 
 /* ---- a configuration file ---- */
@@ -225,7 +229,7 @@ static int read_config(const verb *v, void *base, parsed *p, const char *path)
     char **texts = realloc(p->texts, (size_t)(p->text_count + 1) * sizeof *texts);
     if (!texts) {
         free(text);
-        return wrong(v, "no memory for %s", path);
+        return options_wrong(v, "no memory for %s", path);
     }
     p->texts = texts;
     p->texts[p->text_count++] = text; /* values point into it */
@@ -252,7 +256,7 @@ static int take(const verb *v, void *base, parsed *p, int argc, char **argv, int
     p->given[number >= 0 ? number : option_count(v) + f] = true;
     const option *o = number >= 0 ? &v->options[number] : NULL;
     if (o && o->kind == OPTION_FLAG)
-        return equals ? wrong(v, "--%s takes no value", name) : set_option(v, o, base, NULL);
+        return equals ? options_wrong(v, "--%s takes no value", name) : set_option(v, o, base, NULL);
     const char *value = equals ? equals + 1 : NULL;
     if (!value && !o && is_switch(f)) {
         const bool said = i + 1 < argc && (strcmp(argv[i + 1], "yes") == 0 || strcmp(argv[i + 1], "no") == 0);
@@ -260,7 +264,7 @@ static int take(const verb *v, void *base, parsed *p, int argc, char **argv, int
         return set_field(v, base, name, said ? argv[i + 1] : "yes");
     }
     if (!value && i + 1 >= argc)
-        return wrong(v, "--%s wants a value: %s", name, o ? o->argument : attend_config_field_at(f)->values);
+        return options_wrong(v, "--%s wants a value: %s", name, o ? o->argument : attend_config_field_at(f)->values);
     if (!value) value = argv[(*next)++];
     if (!o) return set_field(v, base, name, value);
     if (o->kind == OPTION_PAIRS) {
@@ -273,7 +277,7 @@ static int take(const verb *v, void *base, parsed *p, int argc, char **argv, int
 int options_parse(const verb *v, void *to, int argc, char **argv, parsed *p)
 {
     *p = (parsed){ .rest = calloc((size_t)argc + 1, sizeof *p->rest) };
-    if (!p->rest) return wrong(v, "no memory");
+    if (!p->rest) return options_wrong(v, "no memory");
     for (int i = 1; i < argc; i++)
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
             options_help(v, stdout);

@@ -68,6 +68,10 @@ typedef struct parsed {
 /* 0, or an exit code after a message. `to` is the verb's struct with its defaults set. */
 int options_parse(const verb *v, void *to, int argc, char **argv, parsed *p);
 void options_free(const verb *v, void *to, parsed *p);
+/* Sets an option or field from text, as if it had been given. */
+int options_set(const verb *v, void *to, const char *name, const char *value);
+/* A message about wrong usage; returns the exit code for it. */
+int options_wrong(const verb *v, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Whether the user set this option or field. */
 bool options_given(const verb *v, const parsed *p, const char *name);
 void options_help(const verb *v, FILE *to);
@@ -75,7 +79,7 @@ void options_help(const verb *v, FILE *to);
 /* The exit code for a status, after its message on standard error. */
 int cli_fail(const verb *v, int status);
 
-extern const verb verb_train, verb_check, verb_info;
+extern const verb verb_train, verb_translate, verb_evaluate, verb_check, verb_info;
 /* All of them; NULL at the end. */
 extern const verb *const verbs[];
 

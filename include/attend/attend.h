@@ -16,6 +16,8 @@
 #include <attend/tape.h>
 #include <attend/text.h>
 #include <attend/train.h>
+#include <attend/trainer.h>
+#include <attend/translator.h>
 #include <attend/version.h>
 
 #endif

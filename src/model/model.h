@@ -32,6 +32,12 @@ struct attend_model {
     struct attend_tensor_file *file; /* whose numbers the parameters are, or NULL */
 };
 
+struct attend_tensor;
+struct attend_metadata;
+/* attend_model_save with more tensors (named "training.*", so that they are no part of the model) and more metadata. */
+int attend_model_save_with(const attend_model *m, const char *path, const struct attend_tensor *more, size_t more_count,
+                           const struct attend_metadata *facts, size_t fact_count);
+
 /* Frees what model_file.c hung onto a model. */
 void attend_model_detach(attend_model *m);
 

@@ -90,7 +90,7 @@ typedef struct saving {
     float **own; /* one a tensor, NULL or to be freed */
     char (*names)[NAME_TEXT + sizeof text_prefix];
     size_t count;
-    attend_metadata metadata[MOST_FIELDS + 3];
+    attend_metadata *metadata;
     char keys[MOST_FIELDS][FIELD_TEXT], values[MOST_FIELDS][FIELD_TEXT], version[16], maker[32];
     size_t pairs;
 } saving;
@@ -135,31 +135,51 @@ static int save_parameters(saving *s, const attend_model *m)
     return ATTEND_OK;
 }
 
+static void saving_free(saving *s, size_t most)
+{
+    if (!s) return;
+    for (size_t i = 0; s->own && i < most; i++) attend_memory_free(s->own[i]);
+    attend_memory_free(s->tensors);
+    attend_memory_free(s->own);
+    attend_memory_free(s->names);
+    attend_memory_free(s->metadata);
+    attend_memory_free(s);
+}
+
+static saving *saving_new(size_t most, size_t facts)
+{
+    saving *s = attend_memory_zeroed(1, sizeof *s);
+    if (!s) return NULL;
+    s->tensors = attend_memory_zeroed(most, sizeof *s->tensors);
+    s->own = attend_memory_zeroed(most, sizeof *s->own);
+    s->names = attend_memory_zeroed(most, sizeof *s->names);
+    s->metadata = attend_memory_zeroed(MOST_FIELDS + 3 + facts, sizeof *s->metadata);
+    if (s->tensors && s->own && s->names && s->metadata) return s;
+    saving_free(s, most);
+    return NULL;
+}
+
+int attend_model_save_with(const attend_model *m, const char *path, const attend_tensor *more, size_t more_count,
+                           const attend_metadata *facts, size_t fact_count)
+{
+    size_t most = (size_t)attend_params_count(m->params) + more_count;
+    for (const attachment *a = m->attachments; a; a = a->next) most++;
+    saving *s = saving_new(most, fact_count);
+    if (!s) return attend_fail(ATTEND_NO_MEMORY, "no memory to save a model");
+    int status = save_config(s, &m->config);
+    if (status == ATTEND_OK) status = save_parameters(s, m);
+    if (status == ATTEND_OK) {
+        for (size_t i = 0; i < more_count; i++) s->tensors[s->count++] = more[i];
+        for (size_t i = 0; i < fact_count; i++) s->metadata[s->pairs++] = facts[i];
+        status = attend_tensor_file_write(path, s->tensors, s->count, s->metadata, s->pairs);
+    }
+    saving_free(s, most);
+    return status;
+}
+
 int attend_model_save(const attend_model *m, const char *path)
 {
-    size_t most = (size_t)attend_params_count(m->params);
-    for (const attachment *a = m->attachments; a; a = a->next) most++;
-    saving *s = attend_memory_zeroed(1, sizeof *s);
-    int status = ATTEND_NO_MEMORY;
-    if (s) {
-        s->tensors = attend_memory_zeroed(most, sizeof *s->tensors);
-        s->own = attend_memory_zeroed(most, sizeof *s->own);
-        s->names = attend_memory_zeroed(most, sizeof *s->names);
-    }
-    if (!s || !s->tensors || !s->own || !s->names)
-        attend_fail(status, "no memory to save a model");
-    else
-        status = save_config(s, &m->config);
-    if (status == ATTEND_OK) status = save_parameters(s, m);
-    if (status == ATTEND_OK) status = attend_tensor_file_write(path, s->tensors, s->count, s->metadata, s->pairs);
-    if (s) {
-        for (size_t i = 0; s->own && i < most; i++) attend_memory_free(s->own[i]);
-        attend_memory_free(s->tensors);
-        attend_memory_free(s->own);
-        attend_memory_free(s->names);
-        attend_memory_free(s);
-    }
-    return status;
+    return attend_model_save_with(m, path, NULL, 0, NULL, 0);
 }
 
 /* ---- loading ---- */

@@ -1,5 +1,4 @@
-# Tensor files against other programs that read and write them, and byte-pair encoding against its definition, where there is a Python.
-# Tensor files and scores against other programs that read, write and compute them, where there is a Python.
+# Tensor files, byte-pair encoding and scores against other programs and their definitions, where there is a Python.
 find_package(Python3 COMPONENTS Interpreter QUIET)
 if(Python3_FOUND)
   add_executable(tensor_file_tool peer/tensor_file_tool.c)

@@ -1,0 +1,113 @@
+/* trainer.h: from files of pairs to a model: what `attend train` does, for programs.
+ *
+ * Files      MODEL             the best model so far by validation (the latest, without validation): written whole, when there is a better one
+ *            MODEL.checkpoint  where training stands: a model file with the optimizer's numbers and the place in the data
+ *            MODEL.update-N    the last `keep` models
+ *            MODEL.log.jsonl   what happened, a JSON object a line;  MODEL.svg  the same as curves
+ * Going on   The same options with the same files go on from the checkpoint, and end in the same model, to the bit, as a training that was never
+ *            interrupted; whatever was logged behind the checkpoint is taken out of the log first. Other options are refused, with the name
+ *            of the one that differs; `fresh` begins anew.
+ * Threads    Any number of them gives the same model. */
+#ifndef ATTEND_TRAINER_H
+#define ATTEND_TRAINER_H
+
+#include <attend/metric.h>
+#include <attend/pairs_file.h>
+#include <attend/text.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What validation looks at to tell better from worse. */
+typedef enum attend_valid_metric {
+    ATTEND_VALID_LOSS, /* cross-entropy a target word, or perplexity, its exponential: the same order */
+    ATTEND_VALID_BLEU,
+    ATTEND_VALID_CHRF,
+    ATTEND_VALID_TOKEN_ACCURACY,
+    ATTEND_VALID_WORD_ERROR,
+    ATTEND_VALID_EXACT
+} attend_valid_metric;
+
+typedef struct attend_train_options {
+    const attend_pairs_spec *train, *valid; /* valid: NULL, none */
+    int train_count, valid_count;
+    const char *model;
+
+    attend_config config; /* vocabularies are found in the data */
+    attend_tokenizer_options tokens[2]; /* of source and target; with config.shared_vocab, the first is for both */
+    double bpe_dropout;
+    int max_length; /* longer pairs are left out */
+
+    attend_optimizer_options optimizer;
+    attend_schedule schedule;
+    double clip;
+    double label_smoothing;
+    double average;      /* of an exponential moving average of the weights, which is then what is validated and kept; 0: none */
+    int accumulate;      /* batches of an update */
+    int batch_tokens;    /* of a batch */
+    int shard_tokens;    /* of what one thread does at a time: changes rounding, memory and speed, and nothing else */
+    uint64_t updates, epochs; /* at most; 0: any number */
+    int patience;        /* validations without a better one, after which training ends; 0: never */
+    uint64_t valid_every, save_every, log_every; /* updates; 0: chosen from the size of the data */
+    attend_valid_metric valid_metric;
+    uint64_t seed;
+    int threads;
+    size_t memory; /* bytes that training may take; shards are made as small as it takes; 0: any */
+    int keep;
+    const char *log; /* NULL: MODEL.log.jsonl */
+    bool fresh;
+} attend_train_options;
+
+/* Sensible, but for the files. */
+attend_train_options attend_train_defaults(void);
+
+/* Where training stands. */
+typedef struct attend_progress {
+    uint64_t update, updates; /* of how many, as far as is known; 0: not known */
+    uint64_t epoch;
+    double part;          /* of the epoch that is done */
+    double loss;          /* cross-entropy a target word, lately */
+    double rate, norm;
+    double tokens_per_second;
+    double seconds, seconds_left; /* left < 0: not known */
+    double valid_loss, valid_score; /* of the last validation; NAN: none yet */
+    double best;
+    bool validated, saved, better; /* what the last update brought */
+} attend_progress;
+
+/* What is known before the first update. */
+typedef struct attend_plan {
+    size_t parameters;
+    size_t bytes; /* of memory, at the most */
+    uint64_t pairs, valid_pairs, left_out;
+    uint64_t source_tokens, target_tokens;
+    uint64_t updates_per_epoch, updates;
+    uint64_t valid_every, save_every;
+    int source_vocab, target_vocab;
+    bool resumed;
+    uint64_t update;
+} attend_plan;
+
+typedef struct attend_train_events {
+    void *user;
+    void (*plan)(void *user, const attend_plan *plan);
+    void (*progress)(void *user, const attend_progress *p); /* after every update */
+    void (*say)(void *user, const char *text);              /* what somebody should know: a skipped update, data left out */
+    bool (*stop)(void *user);                               /* asked after every update: save and end? */
+} attend_train_events;
+
+typedef enum attend_train_end {
+    ATTEND_TRAIN_DONE,     /* as many updates or epochs as were asked for */
+    ATTEND_TRAIN_PATIENCE, /* no better model for a while */
+    ATTEND_TRAIN_STOPPED   /* by attend_train_events.stop; the checkpoint is where it stopped */
+} attend_train_end;
+
+/* ATTEND_FAILED if training diverged: ten updates in a row had gradients that were not numbers, and so it went once more from the
+ * last checkpoint at half the rate. The best model is never touched by any of it. */
+int attend_train(const attend_train_options *options, const attend_train_events *events, attend_train_end *end);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

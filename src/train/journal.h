@@ -1,0 +1,27 @@
+/* journal.h: the log of a training, a JSON object a line. It is cut back to where a checkpoint was made before training goes on from there,
+ * so that an interruption leaves no trace in it. */
+#ifndef ATTEND_TRAIN_JOURNAL_H
+#define ATTEND_TRAIN_JOURNAL_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+typedef struct journal {
+    FILE *file;
+    char path[4096];
+    uint64_t bytes; /* written so far */
+} journal;
+
+/* Opens it and forgets what is behind its first `bytes`. ATTEND_IO. */
+int attend_journal_open(journal *j, const char *path, uint64_t bytes);
+void attend_journal_close(journal *j);
+
+/* Adds a line, which must be one JSON object, and hands it to the system. ATTEND_IO. */
+int attend_journal_add(journal *j, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* To the disk, before a checkpoint speaks of it. */
+int attend_journal_flush(journal *j);
+
+/* The log as a picture: loss of training and validation, and the validation score, over updates. */
+int attend_curve_write(const char *journal_path, const char *svg_path, const char *title);
+
+#endif

@@ -1,0 +1,108 @@
+/* plan.c: sizes. Memory of a shard is not guessed but measured: the loss of as many average pairs as a shard holds is differentiated once. */
+#include "train/plan.h"
+
+#include "core/memory.h"
+#include <math.h>
+#include <stdlib.h>
+
+enum { LEAST_SHARD = 100, MOST_LENGTH = 100000 };
+
+/* Pairs of average lengths that fill a shard. */
+typedef struct probe {
+    int *words, *lengths[2];
+    attend_pairs pairs;
+} probe;
+
+static void probe_free(probe *p)
+{
+    attend_memory_free(p->words);
+    attend_memory_free(p->lengths[0]);
+    attend_memory_free(p->lengths[1]);
+}
+
+static bool probe_new(const trainer *t, int tokens, probe *p)
+{
+    const attend_corpus_counts n = attend_corpus_count(t->train);
+    int source = (int)(n.source_ids / n.pairs) + 1, target = (int)(n.target_ids / n.pairs) + 1;
+    if (source > MOST_LENGTH) source = MOST_LENGTH;
+    if (target > MOST_LENGTH) target = MOST_LENGTH;
+    int count = tokens / (source + target + 1);
+    if (count < 1) count = 1;
+    const size_t words = (size_t)count * (size_t)(source > target ? source : target);
+    p->words = attend_memory_zeroed(words, sizeof *p->words); /* all ATTEND_UNKNOWN: a word that every vocabulary has */
+    for (int side = 0; side < 2; side++) p->lengths[side] = attend_memory_zeroed((size_t)count, sizeof(int));
+    if (!p->words || !p->lengths[0] || !p->lengths[1]) return false;
+    for (int i = 0; i < count; i++) p->lengths[0][i] = source, p->lengths[1][i] = target;
+    p->pairs = (attend_pairs){
+        .count = count, .source = p->words, .source_lengths = p->lengths[0], .target = p->words, .target_lengths = p->lengths[1]
+    };
+    return true;
+}
+
+/* Bytes that the context of a shard of so many tokens takes. */
+static int shard_bytes(const trainer *t, int tokens, size_t *bytes)
+{
+    probe p = { .words = NULL };
+    attend_ctx *c = NULL;
+    attend_grads *g = NULL;
+    int status = probe_new(t, tokens, &p) ? attend_ctx_new(&c) : attend_fail(ATTEND_NO_MEMORY, "no memory for a plan");
+    if (status == ATTEND_OK) status = attend_grads_new(&g, t->m->params);
+    if (status == ATTEND_OK) {
+        attend_ctx_set_grads(c, g);
+        attend_ctx_set_training(c, true);
+        status = attend_backward(c, attend_model_loss(c, t->m, &p.pairs, NULL));
+        *bytes = attend_ctx_bytes(c);
+    }
+    attend_grads_free(g);
+    attend_ctx_free(c);
+    probe_free(&p);
+    return status;
+}
+
+/* What does not depend on shards: weights, two packed copies, gradients, moments, the average. */
+static size_t fixed_bytes(const trainer *t)
+{
+    const size_t n = attend_params_size(t->m->params) * sizeof(real);
+    const bool adam = t->o.optimizer.kind == ATTEND_ADAM;
+    return n * (size_t)(1 + 2 + t->o.threads + 1 + (adam ? 2 : t->o.optimizer.momentum > 0) + (t->o.average > 0));
+}
+
+static int fit_memory(trainer *t, attend_plan *plan)
+{
+    for (;; t->o.shard_tokens /= 2) {
+        size_t shard = 0;
+        int status = shard_bytes(t, t->o.shard_tokens, &shard);
+        if (status != ATTEND_OK) return status;
+        plan->bytes = fixed_bytes(t) + (size_t)t->o.threads * (shard + shard / 4); /* batches are not all alike */
+        if (t->o.memory == 0 || plan->bytes <= t->o.memory) return ATTEND_OK;
+        if (t->o.shard_tokens / 2 < LEAST_SHARD)
+            return attend_fail(ATTEND_BAD_USAGE,
+                               "training this model takes at least %zu MiB, and --memory allows %zu: take a smaller model (--hidden, "
+                               "--embedding, --vocab-size) or fewer threads",
+                               plan->bytes >> 20, t->o.memory >> 20);
+    }
+}
+
+int attend_trainer_plan(trainer *t, attend_plan *plan)
+{
+    const attend_corpus_counts n = attend_corpus_count(t->train);
+    const uint64_t rows = n.target_ids + n.pairs, tokens = rows > n.source_ids ? rows : n.source_ids;
+    const uint64_t batch = (uint64_t)t->o.batch_tokens * (uint64_t)t->o.accumulate;
+    t->updates_per_epoch = (tokens + batch - 1) / batch;
+    t->updates = t->o.updates;
+    if (t->o.epochs > 0 && (t->updates == 0 || t->o.epochs * t->updates_per_epoch < t->updates))
+        t->updates = t->o.epochs * t->updates_per_epoch;
+    t->valid_every = t->o.valid_every;
+    if (t->valid_every == 0) t->valid_every = t->updates_per_epoch < 50 ? 50 : t->updates_per_epoch > 1000 ? 1000 : t->updates_per_epoch;
+    t->save_every = t->o.save_every ? t->o.save_every : t->valid_every;
+    t->log_every = t->o.log_every ? t->o.log_every : 50;
+    if (t->o.schedule.kind == ATTEND_SCHEDULE_COSINE && t->o.schedule.updates == 0) t->o.schedule.updates = t->updates;
+    plan->parameters = attend_params_size(t->m->params);
+    plan->pairs = n.pairs, plan->left_out = n.empty + n.too_long;
+    plan->valid_pairs = t->valid ? attend_corpus_count(t->valid).pairs : 0;
+    plan->source_tokens = n.source_ids, plan->target_tokens = n.target_ids;
+    plan->updates_per_epoch = t->updates_per_epoch, plan->updates = t->updates;
+    plan->valid_every = t->valid_every, plan->save_every = t->save_every;
+    plan->source_vocab = t->m->config.source_vocab, plan->target_vocab = t->m->config.target_vocab;
+    return fit_memory(t, plan);
+}

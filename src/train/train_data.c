@@ -1,0 +1,218 @@
+/* train_data.c: from files of pairs to the numbers of an update. */
+#include "train/trainer.h"
+
+#include "core/memory.h"
+#include "text/arrays.h"
+#include <string.h>
+
+/* ---- tokenizers ---- */
+
+/* The lines of one side, or of both: what a tokenizer learns from. */
+typedef struct side_lines {
+    const trainer *t;
+    attend_pairs_file *file;
+    attend_side side;
+    bool both;
+    bool second; /* the source of the last pair was given, its target comes now */
+    attend_text_pair pair;
+} side_lines;
+
+static int next_line(void *user, const char **line, size_t *size)
+{
+    side_lines *l = user;
+    if (!l->second) {
+        if (attend_pairs_file_next(l->file, &l->pair) != ATTEND_OK) return -1;
+        if (!l->pair.source) return 0;
+    }
+    const bool target = l->both ? l->second : l->side == ATTEND_TARGET;
+    l->second = l->both && !l->second;
+    *line = target ? l->pair.target : l->pair.source;
+    *size = target ? l->pair.target_size : l->pair.source_size;
+    return 1;
+}
+
+static int learn_side(trainer *t, attend_side side)
+{
+    side_lines l = { .t = t, .side = side, .both = t->o.config.shared_vocab };
+    int status = attend_pairs_file_open(&l.file, t->o.train, t->o.train_count);
+    if (status == ATTEND_OK) status = attend_tokenizer_learn(&t->tokenizers[side], &t->o.tokens[side], next_line, &l);
+    attend_pairs_file_close(l.file);
+    return status;
+}
+
+int attend_trainer_learn(trainer *t)
+{
+    int status = learn_side(t, ATTEND_SOURCE);
+    if (status != ATTEND_OK) return status;
+    if (t->o.config.shared_vocab)
+        t->tokenizers[ATTEND_TARGET] = t->tokenizers[ATTEND_SOURCE];
+    else
+        status = learn_side(t, ATTEND_TARGET);
+    return status;
+}
+
+/* ---- corpora ---- */
+
+static int end_source(attend_side side, attend_ids *out)
+{
+    if (side != ATTEND_SOURCE) return ATTEND_OK;
+    return attend_ids_add(out, ATTEND_END, 0, 0);
+}
+
+/* An attend_encode_fn. A source ends with ATTEND_END, so that attention can look at its end. */
+static int encode(void *user, attend_side side, const char *text, size_t size, attend_ids *out)
+{
+    const trainer *t = user;
+    const int before = out->count;
+    int status = attend_tokenizer_encode(t->tokenizers[side], text, size, out, 0, 0, 0);
+    if (status == ATTEND_OK && out->count > before) status = end_source(side, out);
+    return status;
+}
+
+/* An attend_encode_again_fn: with dropout, by (seed, epoch, pair). */
+static int encode_again(void *user, attend_side side, uint64_t epoch, uint64_t pair, const char *text, size_t size,
+                        attend_ids *out)
+{
+    const trainer *t = user;
+    int status = attend_tokenizer_encode(t->tokenizers[side], text, size, out, t->o.bpe_dropout, t->o.seed,
+                                         (epoch << 40 ^ pair) << 1 | (uint64_t)side);
+    return status == ATTEND_OK ? end_source(side, out) : status;
+}
+
+static int corpus_of(trainer *t, attend_corpus **out, const attend_pairs_spec *specs, int count, bool keep_text)
+{
+    const attend_corpus_options options = { .vocabulary = attend_tokenizer_size(t->tokenizers[0]) >
+                                                                  attend_tokenizer_size(t->tokenizers[1])
+                                                              ? attend_tokenizer_size(t->tokenizers[0])
+                                                              : attend_tokenizer_size(t->tokenizers[1]),
+                                            .max_length = t->o.max_length,
+                                            .keep_text = keep_text };
+    attend_pairs_file *file = NULL;
+    int status = attend_pairs_file_open(&file, specs, count);
+    if (status == ATTEND_OK) status = attend_corpus_new(out, &options);
+    if (status == ATTEND_OK) status = attend_corpus_read(*out, file, encode, t);
+    attend_pairs_file_close(file);
+    return status == ATTEND_OK ? attend_corpus_finish(*out) : status;
+}
+
+int attend_trainer_corpora(trainer *t)
+{
+    const bool again = t->o.bpe_dropout > 0;
+    int status = corpus_of(t, &t->train, t->o.train, t->o.train_count, again);
+    if (status == ATTEND_OK && t->o.valid_count > 0) status = corpus_of(t, &t->valid, t->o.valid, t->o.valid_count, true);
+    if (status == ATTEND_OK && t->valid && attend_corpus_count(t->valid).pairs == 0)
+        return attend_fail(ATTEND_BAD_DATA, "%s: no validation pair is left: all are empty on a side or too long", t->o.valid[0].source);
+    const attend_batches_options options = { .seed = t->o.seed,
+                                             .batch_tokens = t->o.batch_tokens,
+                                             .encode = again ? encode_again : NULL,
+                                             .user = t };
+    if (status == ATTEND_OK) status = attend_batches_new(&t->batches, t->train, &options);
+    return status;
+}
+
+/* ---- the pairs of an update ---- */
+
+static bool ints_fit(int **array, size_t *room, size_t used, size_t more)
+{
+    if (used + more <= *room) return true;
+    const size_t larger = 2 * *room + more;
+    int *grown = attend_memory_zeroed(larger, sizeof *grown);
+    if (!grown) return false;
+    if (used) memcpy(grown, *array, used * sizeof *grown);
+    attend_memory_free(*array);
+    *array = grown, *room = larger;
+    return true;
+}
+
+static size_t sum_of(const int *numbers, int count)
+{
+    size_t sum = 0;
+    for (int i = 0; i < count; i++) sum += (size_t)numbers[i];
+    return sum;
+}
+
+/* Appends a batch, whose arrays live no longer than until the next. */
+static bool append(trainer *t, const attend_pairs *p)
+{
+    const int *words[2] = { p->source, p->target }, *lengths[2] = { p->source_lengths, p->target_lengths };
+    size_t room[2] = { t->pair_room, t->pair_room };
+    for (int side = 0; side < 2; side++) {
+        const size_t more = sum_of(lengths[side], p->count);
+        if (!ints_fit(&t->words[side], &t->word_room[side], t->word_count[side], more) ||
+            !ints_fit(&t->lengths[side], &room[side], t->pair_count, (size_t)p->count))
+            return false;
+        memcpy(t->words[side] + t->word_count[side], words[side], more * sizeof(int));
+        memcpy(t->lengths[side] + t->pair_count, lengths[side], (size_t)p->count * sizeof(int));
+        t->word_count[side] += more;
+    }
+    t->pair_room = room[0];
+    t->pair_count += (size_t)p->count;
+    return true;
+}
+
+static bool add_shard(trainer *t, int first, int count)
+{
+    size_t room = (size_t)t->shard_room, other = (size_t)t->shard_room;
+    if (!ints_fit(&t->shard_first, &room, (size_t)t->shards, 1) || !ints_fit(&t->shard_count, &other, (size_t)t->shards, 1))
+        return false;
+    t->shard_room = (int)room;
+    t->shard_first[t->shards] = first;
+    t->shard_count[t->shards++] = count;
+    return true;
+}
+
+/* Cuts the pairs into shards of at most shard_tokens source words and target rows together: whatever the number of threads. */
+static bool cut(trainer *t)
+{
+    int first = 0, tokens = 0;
+    t->shards = 0;
+    for (int i = 0; i < t->pairs.count; i++) {
+        const int more = t->pairs.source_lengths[i] + t->pairs.target_lengths[i] + 1;
+        if (i > first && tokens + more > t->o.shard_tokens) {
+            if (!add_shard(t, first, i - first)) return false;
+            first = i, tokens = 0;
+        }
+        tokens += more;
+    }
+    return add_shard(t, first, t->pairs.count - first);
+}
+
+int attend_trainer_next_pairs(trainer *t)
+{
+    t->pair_count = t->word_count[0] = t->word_count[1] = 0;
+    for (int i = 0; i < t->o.accumulate; i++) {
+        attend_batch batch;
+        int status = attend_batches_next(t->batches, &t->s.position, &batch);
+        if (status != ATTEND_OK) return status;
+        if (!append(t, &batch.pairs)) return attend_fail(ATTEND_NO_MEMORY, "no memory for a batch of %d pairs", batch.pairs.count);
+    }
+    t->pairs = (attend_pairs){ .count = (int)t->pair_count,
+                               .source = t->words[0],
+                               .source_lengths = t->lengths[0],
+                               .target = t->words[1],
+                               .target_lengths = t->lengths[1] };
+    t->rows = attend_pairs_rows(&t->pairs);
+    if ((size_t)t->rows > t->nll_room) {
+        attend_memory_free(t->nll);
+        t->nll_room = 2 * (size_t)t->rows;
+        t->nll = attend_memory_zeroed(t->nll_room, sizeof *t->nll);
+    }
+    if (!t->nll || !cut(t)) return attend_fail(ATTEND_NO_MEMORY, "no memory for an update of %d rows", t->rows);
+    return ATTEND_OK;
+}
+
+void attend_trainer_data_free(trainer *t)
+{
+    for (int side = 0; side < 2; side++) {
+        attend_memory_free(t->words[side]);
+        attend_memory_free(t->lengths[side]);
+    }
+    attend_memory_free(t->shard_first);
+    attend_memory_free(t->shard_count);
+    attend_memory_free(t->nll);
+    attend_batches_free(t->batches);
+    attend_corpus_free(t->train);
+    attend_corpus_free(t->valid);
+    if (t->tokenizers[1] != t->tokenizers[0]) attend_tokenizer_free(t->tokenizers[1]);
+    attend_tokenizer_free(t->tokenizers[0]);
+}

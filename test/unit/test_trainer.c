@@ -1,0 +1,364 @@
+/* Training survives: the same model on any number of threads, after any interruption, whatever the disk does. */
+#include "unit/unit.h"
+
+#include "core/replace_file.h"
+#include "support/folder.h"
+#include <attend/trainer.h>
+#include <math.h>
+#include <sys/wait.h>
+
+enum { TRAIN = 60, VALID = 8 };
+
+/* Sequences of letters and their reverse, by a fixed rule. */
+static void write_pairs(const char *name, int count, unsigned seed)
+{
+    FILE *f = fopen(in_folder(name), "wb");
+    assert_non_null(f);
+    for (int i = 0; i < count; i++) {
+        char text[16];
+        int n = 0;
+        for (int length = 1 + i % 4; length > 0; length--) {
+            seed = seed * 1664525u + 1013904223u;
+            text[n++] = (char)('a' + (seed >> 16) % 5);
+        }
+        for (int j = 0; j < n; j++) fprintf(f, "%s%c", j ? " " : "", text[j]);
+        fputc('\t', f);
+        for (int j = n - 1; j >= 0; j--) fprintf(f, "%s%c", j < n - 1 ? " " : "", text[j]);
+        fputc('\n', f);
+    }
+    assert_int_equal(fclose(f), 0);
+}
+
+static int setup(void **state)
+{
+    if (folder_make(state) != 0) return -1;
+    write_pairs("train.tsv", TRAIN, 1);
+    write_pairs("valid.tsv", VALID, 77);
+    return 0;
+}
+
+static attend_pairs_spec train_spec, valid_spec;
+static char names[2][512], model_name[512];
+
+static attend_train_options options_for(const char *model)
+{
+    attend_train_options o = attend_train_defaults();
+    snprintf(names[0], sizeof names[0], "%s", in_folder("train.tsv"));
+    snprintf(names[1], sizeof names[1], "%s", in_folder("valid.tsv"));
+    snprintf(model_name, sizeof model_name, "%s", in_folder(model));
+    train_spec.source = names[0], valid_spec.source = names[1];
+    o.train = &train_spec, o.train_count = 1, o.valid = &valid_spec, o.valid_count = 1;
+    o.model = model_name;
+    o.tokens[0].kind = o.tokens[1].kind = ATTEND_TOKENS_WORD;
+    o.config.hidden = 8, o.config.embedding = 6, o.config.dropout = 0.2;
+    o.batch_tokens = 40, o.shard_tokens = 20;
+    o.valid_metric = ATTEND_VALID_BLEU;
+    o.average = 0.9;
+    o.valid_every = 4, o.save_every = 3, o.log_every = 2;
+    o.updates = 13, o.patience = 0;
+    o.keep = 2;
+    return o;
+}
+
+static void train(const char *model, int threads)
+{
+    attend_train_options o = options_for(model);
+    attend_train_end end;
+    o.threads = threads;
+    assert_ok(attend_train(&o, NULL, &end));
+    assert_int_equal(end, ATTEND_TRAIN_DONE);
+}
+
+/* The log without what no two runs share: seconds. */
+static char *log_of(const char *model)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%s.log.jsonl", model);
+    char *text = get_file(in_folder(name), NULL), *to = text;
+    assert_non_null(text);
+    for (char *from = text; *from;) {
+        if (strncmp(from, ", \"seconds\"", 11) == 0)
+            while (*from && *from != '}') from++;
+        else
+            *to++ = *from++;
+    }
+    *to = '\0';
+    return text;
+}
+
+static void same_file(const char *a, const char *b, const char *suffix)
+{
+    char name[2][64];
+    size_t size[2];
+    snprintf(name[0], sizeof name[0], "%s%s", a, suffix);
+    snprintf(name[1], sizeof name[1], "%s%s", b, suffix);
+    char *x = get_file(in_folder(name[0]), &size[0]), *y = get_file(in_folder(name[1]), &size[1]);
+    if (!x || !y || size[0] != size[1] || memcmp(x, y, size[0]) != 0) fail_msg("%s and %s differ", name[0], name[1]);
+    free(x), free(y);
+}
+
+static void same_training(const char *a, const char *b)
+{
+    same_file(a, b, "");
+    same_file(a, b, ".checkpoint");
+    same_file(a, b, ".update-12");
+    char *x = log_of(a), *y = log_of(b);
+    assert_string_equal(x, y);
+    free(x), free(y);
+}
+
+static void remove_model(const char *model)
+{
+    static const char *const suffixes[] = { "", ".checkpoint", ".log.jsonl", ".svg", ".update-3", ".update-6", ".update-9", ".update-12", ".update-13" };
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "%s%s", model, suffixes[i]);
+        unlink(in_folder(name));
+    }
+}
+
+static void threads_do_not_matter(void **state)
+{
+    (void)state;
+    train("reference", 1);
+    for (int threads = 2; threads <= 3; threads++) {
+        train("other", threads);
+        same_training("reference", "other");
+        remove_model("other");
+    }
+    char *svg = get_file(in_folder("reference.svg"), NULL);
+    assert_true(svg && strncmp(svg, "<svg", 4) == 0 && strstr(svg, "</svg>"));
+    free(svg);
+    assert_null(get_file(in_folder("reference.update-6"), NULL)); /* two are kept */
+}
+
+/* ---- interruptions ---- */
+
+typedef struct stopper {
+    int left;
+} stopper;
+
+static bool stop_after(void *user)
+{
+    return --((stopper *)user)->left <= 0;
+}
+
+static void stopped_and_gone_on(void **state)
+{
+    (void)state;
+    for (int n = 1; n <= 5; n++) { /* every n updates, until it is done */
+        attend_train_end end = ATTEND_TRAIN_STOPPED;
+        int runs = 0;
+        while (end == ATTEND_TRAIN_STOPPED) {
+            attend_train_options o = options_for("stopped");
+            stopper s = { .left = n };
+            const attend_train_events events = { .user = &s, .stop = stop_after };
+            o.threads = 1 + runs++ % 2;
+            assert_ok(attend_train(&o, &events, &end));
+            assert_true(runs < 30);
+        }
+        /* a stop saves once more, and without a validation nothing else changes */
+        same_file("reference", "stopped", "");
+        same_file("reference", "stopped", ".checkpoint");
+        char *x = log_of("reference"), *y = log_of("stopped");
+        assert_string_equal(x, y);
+        free(x), free(y);
+        remove_model("stopped");
+    }
+}
+
+static void die(void)
+{
+    _exit(77);
+}
+
+/* Trains in a child that dies at the n-th call of a save; returns how it ended. */
+static int train_and_die(const char *model, long n)
+{
+    const pid_t child = fork();
+    if (child == 0) {
+        attend_train_options o = options_for(model);
+        attend_replacement_disturb(n, 0, die);
+        _exit(attend_train(&o, NULL, NULL) == ATTEND_OK ? 0 : 1);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* Every call takes minutes, since each save waits for the disk: all of them with ATTEND_TEST_LONG in the environment (make soak), otherwise
+ * one in so many. */
+static long every(long n)
+{
+    return getenv("ATTEND_TEST_LONG") ? 1 : n;
+}
+
+static void killed_at_every_call_of_a_save(void **state)
+{
+    (void)state;
+    long n = 1, killed = 0;
+    for (;; n += every(47), killed++) {
+        const int ended = train_and_die("killed", n);
+        if (ended == 0) break; /* there are no more calls */
+        assert_int_equal(ended, 77);
+        train("killed", 1);
+        same_training("reference", "killed");
+        remove_model("killed");
+        int temporaries;
+        folder_count(&temporaries, 1);
+    }
+    assert_true(n > 500);
+    printf("    killed at %ld of %ld calls\n", killed, n - 1);
+}
+
+static void failing_writes_lose_nothing(void **state)
+{
+    (void)state;
+    static const int errors[] = { ENOSPC, EIO };
+    int failed = 0;
+    for (size_t e = 0; e < 2; e++)
+        for (long n = 1;; n += every(101)) {
+            attend_train_options o = options_for("failing");
+            attend_replacement_disturb(n, errors[e], NULL);
+            const int status = attend_train(&o, NULL, NULL);
+            const bool reached = attend_replacement_calls() >= n;
+            attend_replacement_disturb(0, 0, NULL);
+            if (status != ATTEND_OK) {
+                assert_int_equal(status, ATTEND_IO);
+                assert_non_null(strstr(attend_message(), "failing"));
+                failed++;
+            }
+            train("failing", 1); /* goes on, or there is nothing left to do */
+            same_training("reference", "failing");
+            remove_model("failing");
+            if (!reached) break;
+        }
+    assert_true(failed >= 10);
+}
+
+/* ---- what is refused ---- */
+
+static void other_options_are_refused(void **state)
+{
+    (void)state;
+    attend_train_options o = options_for("reference");
+    o.updates = 20;
+    o.config.hidden = 9;
+    assert_int_equal(attend_train(&o, NULL, NULL), ATTEND_BAD_USAGE);
+    assert_non_null(strstr(attend_message(), "hidden '8', and now it is '9'"));
+    o = options_for("reference");
+    o.seed = 2;
+    assert_int_equal(attend_train(&o, NULL, NULL), ATTEND_BAD_USAGE);
+    assert_non_null(strstr(attend_message(), "seed"));
+    write_pairs("train.tsv", TRAIN + 1, 1);
+    o = options_for("reference");
+    assert_int_equal(attend_train(&o, NULL, NULL), ATTEND_BAD_USAGE);
+    assert_non_null(strstr(attend_message(), "pairs of the training data"));
+    write_pairs("train.tsv", TRAIN, 1);
+    o = options_for("never");
+    o.updates = 0;
+    assert_int_equal(attend_train(&o, NULL, NULL), ATTEND_BAD_USAGE);
+    assert_non_null(strstr(attend_message(), "never end"));
+    o = options_for("memory");
+    o.memory = 10000;
+    assert_int_equal(attend_train(&o, NULL, NULL), ATTEND_BAD_USAGE);
+    assert_non_null(strstr(attend_message(), "--memory"));
+    o = options_for("no/such/folder/model");
+    assert_int_equal(attend_train(&o, NULL, NULL), ATTEND_IO);
+}
+
+static void a_damaged_checkpoint_is_said(void **state)
+{
+    (void)state;
+    train("damaged", 1);
+    size_t size;
+    char *bytes = get_file(in_folder("damaged.checkpoint"), &size);
+    bytes[size / 2] ^= 1;
+    put_file(in_folder("damaged.checkpoint"), bytes, size);
+    attend_train_options o = options_for("damaged");
+    assert_int_equal(attend_train(&o, NULL, NULL), ATTEND_BAD_MODEL);
+    put_file(in_folder("damaged.checkpoint"), bytes, size / 3);
+    assert_int_equal(attend_train(&o, NULL, NULL), ATTEND_BAD_MODEL);
+    assert_non_null(strstr(attend_message(), "truncated"));
+    free(bytes);
+    o.fresh = true;
+    assert_ok(attend_train(&o, NULL, NULL));
+    same_training("reference", "damaged");
+}
+
+/* ---- divergence ---- */
+
+typedef struct talk {
+    int skipped, back;
+} talk;
+
+static void listen(void *user, const char *text)
+{
+    talk *t = user;
+    t->skipped += strstr(text, "was skipped") != NULL;
+    t->back += strstr(text, "half the learning rate") != NULL;
+}
+
+static void divergence_goes_back_and_then_stops(void **state)
+{
+    (void)state;
+    train("wild", 1); /* a good model, which nothing may touch */
+    size_t size, after;
+    char *before = get_file(in_folder("wild"), &size);
+    attend_train_options o = options_for("wild");
+    talk t = { 0, 0 };
+    const attend_train_events events = { .user = &t, .say = listen };
+    o.fresh = true;
+    o.updates = 200;
+    o.config.activation = ATTEND_RELU; /* nothing is bounded */
+    o.config.cell = ATTEND_CELL_SIMPLE;
+    o.schedule.kind = ATTEND_SCHEDULE_CONSTANT, o.schedule.rate = 1e30, o.clip = 0;
+    o.valid_every = 1000;
+    assert_int_equal(attend_train(&o, &events, NULL), ATTEND_FAILED);
+    assert_non_null(strstr(attend_message(), "diverged"));
+    assert_int_equal(t.skipped, 20);
+    assert_int_equal(t.back, 1);
+    char *now = get_file(in_folder("wild"), &after);
+    assert_true(size == after && memcmp(before, now, size) == 0);
+    free(before), free(now);
+}
+
+static void it_learns(void **state)
+{
+    (void)state;
+    attend_train_options o = options_for("learns");
+    o.config.hidden = 32, o.config.embedding = 16, o.config.dropout = 0;
+    o.updates = 300, o.average = 0, o.valid_every = 50, o.save_every = 100;
+    o.schedule.rate = 5e-3;
+    o.valid_metric = ATTEND_VALID_EXACT;
+    o.tokens[0].kind = ATTEND_TOKENS_BPE, o.tokens[1].kind = ATTEND_TOKENS_CHAR;
+    o.bpe_dropout = 0.1;
+    o.threads = 2;
+    attend_train_end end;
+    assert_ok(attend_train(&o, NULL, &end));
+    char *log = log_of("learns"), *last = strstr(log, "valid_score");
+    for (char *next; (next = strstr(last + 1, "valid_score"));) last = next;
+    assert_true(strtod(last + strlen("valid_score\": "), NULL) > 60);
+    free(log);
+    attend_model *m = NULL;
+    attend_tokenizer *t = NULL;
+    assert_ok(attend_model_load(&m, in_folder("learns"), NULL));
+    assert_ok(attend_tokenizer_of(&t, m, "source"));
+    attend_tokenizer_free(t);
+    attend_model_free(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(threads_do_not_matter),
+        cmocka_unit_test(stopped_and_gone_on),
+        cmocka_unit_test(killed_at_every_call_of_a_save),
+        cmocka_unit_test(failing_writes_lose_nothing),
+        cmocka_unit_test(other_options_are_refused),
+        cmocka_unit_test(a_damaged_checkpoint_is_said),
+        cmocka_unit_test(divergence_goes_back_and_then_stops),
+        cmocka_unit_test(it_learns),
+    };
+    return cmocka_run_group_tests(tests, setup, folder_remove);
+}
