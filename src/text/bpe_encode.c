@@ -206,7 +206,8 @@ int attend_bpe_encode(const attend_tokenizer *t, const char *text, size_t size, 
 
 /* ---- preparing ---- */
 
-/* Finds out which tokens are what their own text is encoded as. Not all are: a piece of a longer token can be out of reach. */
+/* Finds out which tokens are what their own text is encoded as. Those that were learned all are, but a file can hold merges that
+ * were not. */
 static int find_whole(attend_tokenizer *t)
 {
     attend_merge_dropout none = { 0 };

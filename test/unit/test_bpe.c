@@ -160,6 +160,19 @@ static void dropout(void **state)
     attend_tokenizer_free(t);
 }
 
+/* A merge that was left out has another chance after the next one that was not: of abcd's two, a b is made with 1/2 + 1/2 1/2 1/2. */
+static void what_is_left_out_comes_again(void **state)
+{
+    (void)state;
+    enum { TIMES = 8000 };
+    attend_tokenizer *t = learn("ab cd\nab cd\nxab xcd", 259 + 6 + 2, 1);
+    int made = 0;
+    assert_string_equal(merges_of(t), "a b|c d|");
+    for (uint64_t place = 0; place < TIMES; place++) made += strstr(tokens_of(t, "abcd", 0.5, place), "|ab|") != NULL;
+    assert_true(made > 0.6 * TIMES && made < 0.65 * TIMES);
+    attend_tokenizer_free(t);
+}
+
 /* Words that are looked up are what merging makes of them: a dropout this small leaves nothing out and looks nothing up. */
 static void looking_up_is_merging(void **state)
 {
@@ -213,6 +226,7 @@ int main(void)
         cmocka_unit_test(a_token_is_made_once),
         cmocka_unit_test(sizes),
         cmocka_unit_test(dropout),
+        cmocka_unit_test(what_is_left_out_comes_again),
         cmocka_unit_test(looking_up_is_merging),
         cmocka_unit_test(a_line_without_spaces),
     };

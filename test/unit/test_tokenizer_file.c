@@ -206,6 +206,28 @@ static void faults_are_named(void **state)
     assert_non_null(strstr(attend_message(), "should be '<unk>'"));
 }
 
+/* Merges that nobody learned: b c comes first, so that the third is out of reach. */
+static void a_token_out_of_reach(void **state)
+{
+    (void)state;
+    static const char learned[] = "\xe2\x96\x81\nb\nc\nbc\n\xe2\x96\x81"
+                                  "b\n\xe2\x96\x81"
+                                  "bc\n";
+    static const char rest[] = "attend-tokenizer 1\nkind bpe\nmerges 3\nb c\n\xe2\x96\x81 b\n\xe2\x96\x81"
+                               "b c\n";
+    char vocabulary[4096] = "<unk>\n<s>\n</s>\n";
+    size_t n = strlen(vocabulary);
+    attend_tokenizer *t = NULL;
+    attend_ids ids = { 0 };
+    for (int b = 0; b < 256; b++) n += (size_t)snprintf(vocabulary + n, 8, "<0x%02X>\n", (unsigned)b);
+    n += (size_t)snprintf(vocabulary + n, sizeof vocabulary - n, "%s", learned);
+    assert_ok(attend_tokenizer_read(&t, "source", vocabulary, n, rest, sizeof rest - 1));
+    assert_ok(attend_tokenizer_encode(t, "bc", 2, &ids, 0, 0, 0));
+    assert_true(ids.count == 2 && ids.ids[0] == 259 && ids.ids[1] == 262);
+    attend_ids_free(&ids);
+    attend_tokenizer_free(t);
+}
+
 static void memory_runs_out(void **state)
 {
     (void)state;
@@ -238,6 +260,7 @@ int main(void)
         cmocka_unit_test(what_cannot_be_attached),
         cmocka_unit_test(every_truncation_and_every_bit),
         cmocka_unit_test(faults_are_named),
+        cmocka_unit_test(a_token_out_of_reach),
         cmocka_unit_test(memory_runs_out),
     };
     return cmocka_run_group_tests(tests, folder_make, folder_remove);
