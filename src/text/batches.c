@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { POOL_BATCHES = 64, MOST_TOKENS = 1 << 28, MOST_POOL = 1 << 24 };
+enum { POOL_BATCHES = 64, POOL_LEAST = 8, POOLS = 8, MOST_TOKENS = 1 << 28, MOST_POOL = 1 << 24 };
 enum { USE_PAIRS = 0x70616972, USE_BATCHES = 0x62617463 }; /* of random numbers; no operation gets that far */
 
 typedef struct member {
@@ -40,12 +40,15 @@ static int pair_tokens(int source, int target)
 
 /* --- making --- */
 
-/* A pool of the size that was asked for, or of about POOL_BATCHES batches: as large as sorting needs, as small as shuffling wants. */
+/* A pool of the size that was asked for, or of about POOL_BATCHES batches: large enough for sorting. Where that would be much of the data, pools
+ * are smaller: pairs that are always sorted together always meet in the same batches. */
 static uint64_t pool_size(const attend_corpus_counts *n, const attend_batches_options *o)
 {
     if (o->pool > 0) return (uint64_t)o->pool;
     const double mean = (double)(n->source_ids > n->target_ids ? n->source_ids : n->target_ids) / (double)n->pairs + 1;
-    const double wanted = POOL_BATCHES * ((double)o->batch_tokens / mean);
+    const double batch = (double)o->batch_tokens / mean, share = (double)n->pairs / POOLS;
+    double wanted = POOL_BATCHES * batch;
+    if (wanted > share) wanted = share > POOL_LEAST * batch ? share : POOL_LEAST * batch;
     return wanted < 1 ? 1 : wanted > MOST_POOL ? MOST_POOL : (uint64_t)wanted;
 }
 
@@ -171,6 +174,7 @@ static void make_pool(attend_batches *b, uint64_t epoch, uint64_t pool)
         m->rank = i;
         attend_corpus_lengths(b->corpus, m->number, &m->source, &m->target);
     }
+    /* glibc's takes memory of its own, and does without it where there is none. */
     qsort(b->members, (size_t)b->count, sizeof *b->members, by_length);
     cut_batches(b);
     shuffle_order(b);

@@ -21,7 +21,7 @@ typedef int (*attend_encode_again_fn)(void *user, attend_side side, uint64_t epo
 typedef struct attend_batches_options {
     uint64_t seed;
     int batch_tokens;
-    int pool; /* pairs of a pool at most; 0: as many as make about 64 batches */
+    int pool; /* pairs of a pool at most; 0: as many as make 64 batches or 8 pools, but at least 8 batches */
     attend_encode_again_fn
         encode; /* NULL: numbers as they are in the corpus. Else the corpus keeps texts; sizes go by the stored numbers */
     void *user;

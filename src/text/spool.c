@@ -74,6 +74,7 @@ int attend_spool_map(attend_spool *s)
     if (bytes == MAP_FAILED)
         return attend_fail(errno == ENOMEM ? ATTEND_NO_MEMORY : ATTEND_IO,
                            "cannot map a temporary file of %zu bytes: %s", s->size, attend_system_words(errno));
+    posix_madvise(bytes, s->size, POSIX_MADV_RANDOM); /* reading ahead would push out what is still needed */
     s->bytes = bytes;
     return ATTEND_OK;
 }

@@ -2,6 +2,7 @@
 #include "core/memory.h"
 #include "support/text_files.h"
 #include "text/doctor.h"
+#include "text/histogram.h"
 
 static const attend_finding *find(const attend_doctor_report *r, const char *name)
 {
@@ -150,6 +151,42 @@ static void test_quick(void **state)
     attend_doctor_free(r);
 }
 
+/* Of a file that is read twice every pair is remembered, however the table grew. */
+static void test_twice(void **state)
+{
+    (void)state;
+    const attend_pairs_spec once = usual(5000, ""), twice[] = { once, once };
+    attend_doctor_report *r = NULL;
+    assert_ok(attend_doctor(&r, twice, 2, NULL, 0, false));
+    assert_true(r->finding_count == 1 && find(r, "duplicate") && find(r, "duplicate")->count == 5000);
+    attend_doctor_free(r);
+}
+
+static void test_histogram(void **state)
+{
+    (void)state;
+    static const uint64_t counts[9] = { 1, 0, 4, 0, 5, 2, 0, 0, 1 }, none[3] = { 0 };
+    assert_int_equal(attend_histogram_median(counts, 9), 4);
+    assert_int_equal(attend_histogram_deviation(counts, 9, 4), 1); /* 5 at 0, 2 at 1, 4 at 2, 2 at 4 */
+    assert_int_equal(attend_histogram_deviation(counts, 9, 5), 1);
+    assert_int_equal(attend_histogram_deviation(counts, 9, 2), 2);
+    assert_int_equal(attend_histogram_outside(counts, 9, 2, 4), 4);
+    assert_int_equal(attend_histogram_median(none, 3), 0);
+    int before = -1;
+    for (size_t n = 0; n < 100000; n++) {
+        const int b = attend_length_bucket(n);
+        assert_true(b == before || b == before + 1);
+        assert_true(attend_length_of_bucket(b) <= n &&
+                    (n < 1024 ? attend_length_of_bucket(b) == n : attend_length_of_bucket(b + 1) > n));
+        before = b;
+    }
+    assert_true(attend_length_bucket(SIZE_MAX) == ATTEND_LENGTH_BUCKETS - 1 &&
+                attend_length_bucket(UINT32_MAX) == ATTEND_LENGTH_BUCKETS - 1);
+    assert_int_equal(attend_ratio_bucket(7, 7), ATTEND_RATIO_EVEN);
+    assert_int_equal(attend_ratio_bucket(0, 10) - ATTEND_RATIO_EVEN, ATTEND_RATIO_EVEN - attend_ratio_bucket(10, 0));
+    assert_int_equal(attend_ratio_bucket(0, SIZE_MAX), ATTEND_RATIO_BUCKETS - 1);
+}
+
 static void test_unreadable(void **state)
 {
     (void)state;
@@ -235,7 +272,8 @@ int main(void)
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_good_data),  cmocka_unit_test(test_lines),
                                         cmocka_unit_test(test_lengths),    cmocka_unit_test(test_counts),
                                         cmocka_unit_test(test_validation), cmocka_unit_test(test_quick),
-                                        cmocka_unit_test(test_unreadable), cmocka_unit_test(test_printing),
+                                        cmocka_unit_test(test_unreadable), cmocka_unit_test(test_twice),
+                                        cmocka_unit_test(test_histogram),  cmocka_unit_test(test_printing),
                                         cmocka_unit_test(test_memory) };
     return cmocka_run_group_tests(tests, folder_make, folder_remove);
 }

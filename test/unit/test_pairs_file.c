@@ -14,6 +14,8 @@ static int read_pairs(char *out, size_t room, const attend_pairs_spec *specs, in
         if (fault) *fault = attend_pairs_file_fault(f);
         if (status != ATTEND_OK || !p.source) break;
         assert_non_null(p.source_file);
+        assert_null(memchr(p.source, '\0', p.source_size));
+        assert_null(memchr(p.target, '\0', p.target_size));
         const size_t used = strlen(out);
         snprintf(out + used, room - used, "%.*s=%.*s@%d ", (int)p.source_size, p.source, (int)p.target_size, p.target,
                  (int)p.line);
