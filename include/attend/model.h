@@ -99,7 +99,7 @@ attend_var *attend_model_loss(attend_ctx *c, const attend_model *m, const attend
 /* ---- scoring ---- */
 
 /* log p(target | source) of each pair (`count` numbers), and of each row and the weights if wanted. Resets the context, whose memory
- * it uses; nothing is recorded. */
+ * it uses; recording and training are off afterwards. */
 int attend_model_score(attend_ctx *c, const attend_model *m, const attend_pairs *pairs, double *log_probability,
                        attend_real *row_log_probability, attend_real *weights);
 
@@ -118,7 +118,8 @@ void attend_decoding_free(attend_decoding *d);
  * first step a source has one hypothesis, itself: parents[i] is the source, and the word ATTEND_BEGIN. */
 int attend_decoding_step(attend_decoding *d, const int *counts, const int *parents, const int *words);
 
-/* Of the last step: log p of every word for every hypothesis, (n, target_vocab); valid until the next. */
+/* Of the last step: log p of every word for every hypothesis, (n, target_vocab); valid until the next. NULL before the first, and after
+ * one that failed for want of memory. */
 const attend_real *attend_decoding_log_probabilities(const attend_decoding *d);
 /* Attention of hypothesis i and a head over its source's words; NULL if the model has none. */
 const attend_real *attend_decoding_weights(const attend_decoding *d, int hypothesis, int head);

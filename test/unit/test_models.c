@@ -1,6 +1,7 @@
 /* Training, scoring and decoding are the same model: probabilities and weights agree, whatever the batch and the beam. And what a
  * configuration may not be is refused with the reason. */
 #include <attend/attend.h>
+#include <limits.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -281,6 +282,7 @@ static void wrong_words_and_links_are_refused(void **state)
     attend_ctx *c = NULL;
     assert_int_equal(attend_ctx_new(&c), ATTEND_OK);
     const int zero[] = { 0 }, one[] = { 1 }, high[] = { TINY_TARGET }, low[] = { -1 }, fine[] = { 3 };
+    const int most[] = { INT_MAX };
     const attend_link link = { 0, 1, 0 };
     const attend_pairs cases[] = {
         { .count = 0 },
@@ -288,6 +290,9 @@ static void wrong_words_and_links_are_refused(void **state)
         { .count = 1, .source = fine, .source_lengths = one, .target = high, .target_lengths = one },
         { .count = 1, .source = fine, .source_lengths = one, .target = low, .target_lengths = one },
         { .count = 1, .source = fine, .source_lengths = low, .target = fine, .target_lengths = one },
+        { .count = 1, .source = fine, .source_lengths = one, .target = fine, .target_lengths = low },
+        { .count = 1, .source = fine, .source_lengths = one, .target = fine, .target_lengths = most },
+        { .count = -1, .source = fine, .source_lengths = one, .target = fine, .target_lengths = one },
         { .count = 1,
           .source = fine,
           .source_lengths = one,
@@ -302,6 +307,10 @@ static void wrong_words_and_links_are_refused(void **state)
         options.guidance = 1;
         assert_null(attend_model_loss(c, m, &cases[i], &options));
         assert_int_not_equal(attend_ctx_status(c), ATTEND_OK);
+        double p;
+        if (cases[i].count && !cases[i].links)
+            assert_int_equal(attend_model_score(c, m, &cases[i], &p, NULL, NULL), ATTEND_BAD_USAGE);
+        attend_ctx_set_recording(c, true);
     }
     /* an empty source is not an error: attention sees nothing */
     const attend_pairs empty = {
@@ -321,6 +330,11 @@ static void wrong_words_and_links_are_refused(void **state)
     attend_decoding_free(d);
     attend_ctx_free(c);
     attend_model_free(m);
+    attend_config config; /* as it is before any model has checked it: heads 0 is one head */
+    const attend_pairs pairs = tiny_pairs();
+    assert_int_equal(tiny_config(&config, ""), ATTEND_OK);
+    assert_int_equal(config.heads, 0);
+    assert_int_equal(attend_pairs_weights(&pairs, &config), 3 * 4 + 1 * 1 + 3 * 5 + 2 * 2);
 }
 
 static void fields_read_what_they_write(void **state)
