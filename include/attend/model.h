@@ -28,7 +28,8 @@ void attend_model_free(attend_model *m);
 /* ---- the model file ---- */
 
 /* One safetensors file: configuration and format in its metadata, a tensor for each parameter, what was attached, and a checksum
- * of all of it. Written to a temporary beside it and put in its place, so that the old file or the new one is there, whole. */
+ * of all of it. Written to a temporary beside it and put in its place, so that the old file or the new one is there, whole. A model whose
+ * numbers are not all finite (training diverged) would not load: ATTEND_FAILED, and the old file stays. */
 int attend_model_save(const attend_model *m, const char *path);
 
 typedef struct attend_load_options {
