@@ -168,6 +168,10 @@ static void wrong_value(parts *p)
 {
     field(p, "config.cell")->value = "gruu";
 }
+static void control_characters(parts *p)
+{
+    field(p, "config.cell")->value = "\x1b[31mgru\n\xc2\x9bx";
+}
 static void large_value(parts *p)
 {
     field(p, "config.hidden")->value = "100000";
@@ -245,6 +249,7 @@ static void others_are_refused(void **state)
                   { no_field, "no \"config.cell\"" },
                   { new_field, "config.zeal" },
                   { wrong_value, "did you mean 'gru'?" },
+                  { control_characters, "cell '?[31mgru???x' is not" },
                   { large_value, "hidden '100000'" },
                   { other_value, "the configuration wants F32 (9, 2)" },
                   { more_layers, "asks for 'encoder.1.forward.w'" },
