@@ -2,6 +2,7 @@
  * configuration may not be is refused with the reason. */
 #include <attend/attend.h>
 #include <limits.h>
+#include <locale.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -356,6 +357,42 @@ static void fields_read_what_they_write(void **state)
     assert_int_equal(sizeof(attend_cell_kind), sizeof(int)); /* config.c writes enums as ints */
 }
 
+static void enums_that_are_none_are_refused(void **state)
+{
+    (void)state;
+    attend_config config;
+    char text[64];
+    assert_int_equal(tiny_config(&config, ""), ATTEND_OK);
+    for (int number = -1; number < 100; number += 100) {
+        memcpy(&config.cell, &number, sizeof number);
+        assert_int_equal(attend_config_get(&config, "cell", text, sizeof text), ATTEND_BAD_USAGE);
+        assert_int_equal(attend_config_check(&config), ATTEND_BAD_USAGE);
+    }
+}
+
+/* A program that embeds attend may speak German, and write 0,2: fields and files do not. */
+static void numbers_have_a_point_in_any_locale(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/attend-locale-XXXXXX", command[128];
+    assert_non_null(mkdtemp(folder));
+    snprintf(command, sizeof command, "localedef -i de_DE -f UTF-8 %s/de_DE.UTF-8 >%s/log 2>&1", folder, folder);
+    const bool made = system(command) == 0 && setenv("LOCPATH", folder, 1) == 0 && setlocale(LC_ALL, "de_DE.UTF-8");
+    attend_config config;
+    char text[64], comma[8];
+    snprintf(comma, sizeof comma, "%.1f", 0.5);
+    const int set = tiny_config(&config, "dropout=0.25"),
+              get = attend_config_get(&config, "dropout", text, sizeof text);
+    setlocale(LC_ALL, "C");
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    assert_int_equal(system(command), 0);
+    if (!made) skip(); /* no such locale here */
+    assert_string_equal(comma, "0,5");
+    assert_int_equal(set, ATTEND_OK);
+    assert_int_equal(get, ATTEND_OK);
+    assert_string_equal(text, "0.25");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -366,6 +403,8 @@ int main(void)
         cmocka_unit_test(nonsense_is_refused),
         cmocka_unit_test(wrong_words_and_links_are_refused),
         cmocka_unit_test(fields_read_what_they_write),
+        cmocka_unit_test(enums_that_are_none_are_refused),
+        cmocka_unit_test(numbers_have_a_point_in_any_locale),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
