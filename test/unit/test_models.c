@@ -370,6 +370,38 @@ static void enums_that_are_none_are_refused(void **state)
     }
 }
 
+static attend_score_parameter a_cube(const attend_widths *w, int i)
+{
+    (void)w;
+    return i == 0 ? (attend_score_parameter){ "cube", 3, { 2, 2 } } : (attend_score_parameter){ 0 };
+}
+
+static attend_score_parameter a_long_name(const attend_widths *w, int i)
+{
+    (void)w;
+    return i == 0 ? (attend_score_parameter){ "a.name.that.is.longer.than.any.that.a.model.can.keep.in.its.file",
+                                              1,
+                                              { 2 } }
+                  : (attend_score_parameter){ 0 };
+}
+
+static void scores_whose_parameters_do_not_fit_are_refused(void **state)
+{
+    (void)state;
+    attend_score mine = attend_score_bilinear;
+    mine.name = "mine";
+    for (int i = 0; i < 2; i++) {
+        attend_config config;
+        attend_model *m = NULL;
+        mine.parameter = i ? a_long_name : a_cube;
+        assert_int_equal(tiny_config(&config, ""), ATTEND_OK);
+        config.attention = &mine;
+        assert_int_equal(attend_model_new(&m, &config, 1), ATTEND_BAD_USAGE);
+        assert_null(m);
+        assert_non_null(strstr(attend_message(), "score mine: parameter"));
+    }
+}
+
 /* A program that embeds attend may speak German, and write 0,2: fields and files do not. */
 static void numbers_have_a_point_in_any_locale(void **state)
 {
@@ -404,6 +436,7 @@ int main(void)
         cmocka_unit_test(wrong_words_and_links_are_refused),
         cmocka_unit_test(fields_read_what_they_write),
         cmocka_unit_test(enums_that_are_none_are_refused),
+        cmocka_unit_test(scores_whose_parameters_do_not_fit_are_refused),
         cmocka_unit_test(numbers_have_a_point_in_any_locale),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
