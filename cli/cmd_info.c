@@ -25,7 +25,6 @@ static void print(const attend_model *m, const char *path, const info *o)
 {
     const attend_params *params = attend_model_params(m);
     char text[64];
-    const char *const quote = o->json ? "\"" : "";
     if (o->json)
         printf("{\"parameters\": %zu, \"config\": {", attend_params_size(params));
     else
@@ -44,7 +43,7 @@ static void print(const attend_model *m, const char *path, const info *o)
         const attend_param *p = attend_params_at(params, i);
         shape_of(p, text, sizeof text);
         if (o->json)
-            printf("%s%s%s%s: [%s]", i ? ", " : "", quote, attend_param_name(p), quote, text);
+            printf("%s\"%s\": [%s]", i ? ", " : "", attend_param_name(p), text);
         else
             printf("  %-28s (%s)\n", attend_param_name(p), text);
     }

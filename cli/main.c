@@ -21,16 +21,16 @@ int main(int argc, char **argv)
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
         usage(stdout);
-        return 0;
+        return cli_end(0);
     }
     if (strcmp(argv[1], "--version") == 0) {
         printf("attend %s (kernels: %s)\n", attend_version(), attend_kernel_name());
-        return 0;
+        return cli_end(0);
     }
     const char *names[32];
     size_t n = 0;
     for (const verb *const *v = verbs; *v; v++) {
-        if (strcmp((*v)->name, argv[1]) == 0) return (*v)->run(argc - 1, argv + 1);
+        if (strcmp((*v)->name, argv[1]) == 0) return cli_end((*v)->run(argc - 1, argv + 1));
         names[n++] = (*v)->name;
     }
     const char *near = attend_nearest(argv[1], names, n);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { USAGE = 2 };
+enum { USAGE = 2, INPUT_OUTPUT = 5 };
 
 /* ---- messages ---- */
 
@@ -26,6 +26,14 @@ int cli_fail(const verb *v, int status)
 {
     fprintf(stderr, "attend %s: %s\n", v->name, attend_message());
     return status == ATTEND_NO_MEMORY ? 1 : status;
+}
+
+int cli_end(int status)
+{
+    const bool written = fflush(stdout) == 0 && !ferror(stdout);
+    if (status != 0 || written) return status;
+    fprintf(stderr, "attend: cannot write standard output: %s\n", strerror(errno));
+    return INPUT_OUTPUT;
 }
 
 /* ---- the table ---- */
@@ -224,7 +232,7 @@ static int read_config(const verb *v, void *base, parsed *p, const char *path)
     char *text = read_text(path);
     if (!text) {
         fprintf(stderr, "attend %s: cannot read %s: %s\n", v->name, path, strerror(errno));
-        return 5;
+        return INPUT_OUTPUT;
     }
     char **texts = realloc(p->texts, (size_t)(p->text_count + 1) * sizeof *texts);
     if (!texts) {
@@ -278,7 +286,7 @@ int options_parse(const verb *v, void *to, int argc, char **argv, parsed *p)
 {
     *p = (parsed){ .rest = calloc((size_t)argc + 1, sizeof *p->rest) };
     if (!p->rest) return options_wrong(v, "no memory");
-    for (int i = 1; i < argc; i++)
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
             options_help(v, stdout);
             p->help = true;
@@ -298,6 +306,8 @@ int options_parse(const verb *v, void *to, int argc, char **argv, parsed *p)
             options = false;
         else if (options && strncmp(argv[i], "--", 2) == 0)
             status = take(v, to, p, argc, argv, i, &next);
+        else if (options && argv[i][0] == '-' && argv[i][1])
+            status = options_wrong(v, "'%s': options have two dashes; a file of that name goes behind --", argv[i]);
         else
             p->rest[p->rest_count++] = argv[i];
     }

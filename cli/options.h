@@ -78,6 +78,8 @@ void options_help(const verb *v, FILE *to);
 
 /* The exit code for a status, after its message on standard error. */
 int cli_fail(const verb *v, int status);
+/* The exit code at the end: what was printed must have arrived. */
+int cli_end(int status);
 
 extern const verb verb_train, verb_translate, verb_evaluate, verb_check, verb_info;
 /* All of them; NULL at the end. */

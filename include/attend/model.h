@@ -28,7 +28,8 @@ void attend_model_free(attend_model *m);
 /* ---- the model file ---- */
 
 /* One safetensors file: configuration and format in its metadata, a tensor for each parameter, what was attached, and a checksum
- * of all of it. Written to a temporary beside it and put in its place, so that the old file or the new one is there, whole. */
+ * of all of it. Written to a temporary beside it and put in its place, so that the old file or the new one is there, whole. A model whose
+ * numbers are not all finite (training diverged) would not load: ATTEND_FAILED, and the old file stays. */
 int attend_model_save(const attend_model *m, const char *path);
 
 typedef struct attend_load_options {
@@ -99,7 +100,7 @@ attend_var *attend_model_loss(attend_ctx *c, const attend_model *m, const attend
 /* ---- scoring ---- */
 
 /* log p(target | source) of each pair (`count` numbers), and of each row and the weights if wanted. Resets the context, whose memory
- * it uses; nothing is recorded. */
+ * it uses; recording and training are off afterwards. */
 int attend_model_score(attend_ctx *c, const attend_model *m, const attend_pairs *pairs, double *log_probability,
                        attend_real *row_log_probability, attend_real *weights);
 
@@ -118,7 +119,8 @@ void attend_decoding_free(attend_decoding *d);
  * first step a source has one hypothesis, itself: parents[i] is the source, and the word ATTEND_BEGIN. */
 int attend_decoding_step(attend_decoding *d, const int *counts, const int *parents, const int *words);
 
-/* Of the last step: log p of every word for every hypothesis, (n, target_vocab); valid until the next. */
+/* Of the last step: log p of every word for every hypothesis, (n, target_vocab); valid until the next. NULL before the first, and after
+ * one that failed for want of memory. */
 const attend_real *attend_decoding_log_probabilities(const attend_decoding *d);
 /* Attention of hypothesis i and a head over its source's words; NULL if the model has none. */
 const attend_real *attend_decoding_weights(const attend_decoding *d, int hypothesis, int head);

@@ -1,7 +1,7 @@
 /* search.h: the best translations of some sources, by a model: greedy or beam search.
  *
  *     score = log p / ((5 + n) / 6)^length_penalty + coverage_penalty sum_j log(min(sum_i w_ij, 1))       (Wu et al. 2016)
- * n counts the target's words and its end.
+ * n counts the target's words and its end; a source word that nothing looked at counts as looked at by 1e-10.
  *
  * Purpose    All sources run together; one that is done leaves the batch at once. What comes out for a source does not depend on the others.
  * Ends       A source is done when no hypothesis that still runs can become better than those that came back; so a wide enough beam finds
@@ -32,7 +32,7 @@ typedef struct attend_search_options {
     }
 
 typedef struct attend_translation {
-    const int *words; /* without special ones */
+    const int *words; /* without begin and end; ATTEND_UNKNOWN may be among them */
     int count;
     bool ended;                              /* false: the length limit ended it */
     double score;                            /* by which they are sorted */
@@ -44,7 +44,8 @@ typedef struct attend_translation {
 
 typedef struct attend_found attend_found;
 
-/* Uses the context as attend_decoding_new does: it is reset. */
+/* Uses the context as attend_decoding_new does: it is reset, and recording is off afterwards. ATTEND_FAILED if the model's numbers overflow so
+ * that no word has a probability. */
 int attend_search(attend_found **out, attend_ctx *c, const attend_model *m, const attend_search_options *options,
                   int count, const int *source, const int *lengths);
 void attend_found_free(attend_found *f);

@@ -21,7 +21,8 @@ enum {
     ATTEND_NO_MEMORY = 6
 };
 
-/* The sentence of the last failure on this thread; "" if there was none. Never NULL. */
+/* The sentence of the last failure on this thread; "" if there was none. Never NULL, one line, without control characters whatever it
+ * quotes. */
 const char *attend_message(void);
 
 #ifdef __cplusplus

@@ -31,7 +31,7 @@ int attend_word_distance(const char *a, const char *b)
 const char *attend_nearest(const char *word, const char *const *list, size_t count)
 {
     const char *best = NULL;
-    int distance = (int)strlen(word) / 3 + 2; /* farther than this is another word */
+    int distance = (int)strnlen(word, LONGEST) / 3 + 2; /* farther than this is another word */
     for (size_t i = 0; i < count; i++) {
         const int d = attend_word_distance(word, list[i]);
         if (d < distance) distance = d, best = list[i];

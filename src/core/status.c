@@ -10,11 +10,22 @@ const char *attend_message(void)
     return message;
 }
 
+/* Messages quote files and arguments, and end up on terminals, which would obey what stands between the words: control characters
+ * (U+0000 to U+001F, U+007F to U+009F, in UTF-8) become question marks. */
+static void without_control(char *text)
+{
+    for (unsigned char *s = (unsigned char *)text; *s; s++) {
+        if (*s < 0x20 || *s == 0x7f) *s = '?';
+        if (s[0] == 0xc2 && s[1] >= 0x80 && s[1] < 0xa0) s[0] = s[1] = '?';
+    }
+}
+
 int attend_fail_v(int code, const char *format, va_list arguments)
 {
     /* The arguments may point into the message itself (a message passed on), so build it aside. */
     char text[ATTEND_MESSAGE_SIZE];
     if (vsnprintf(text, sizeof text, format, arguments) < 0) text[0] = '\0';
+    without_control(text);
     snprintf(message, sizeof message, "%s", text);
     return code;
 }

@@ -20,7 +20,7 @@ typedef struct node {
 
 /* A target that ended. */
 typedef struct finished {
-    int last; /* node; the end's own, or the last word's if the limit ended it */
+    int last; /* node of the end, which the limit may have put there */
     bool ended;
     double score, sum;
 } finished;
@@ -70,6 +70,7 @@ struct attend_found {
 static bool nodes_fit(search *s, size_t more)
 {
     if (s->node_count + more <= s->node_room) return true;
+    if (s->node_count + more > INT_MAX) return false; /* nodes are known by an int */
     const size_t room = 2 * s->node_room + more + 256;
     node *nodes = attend_memory_zeroed(room, sizeof *nodes);
     real *weights = s->o.weights || s->o.coverage_penalty != 0
@@ -219,7 +220,7 @@ static void end_all(search *s, beam *b, int first, int rows)
 {
     for (int i = first; i < first + b->running; i++) {
         const candidate c = candidate_of(s, i, ATTEND_END);
-        finish(s, b, add_node(s, b, &c), rows, false);
+        if (c.sum > -INFINITY) finish(s, b, add_node(s, b, &c), rows, false); /* NaN is not */
     }
     b->running = 0;
 }
@@ -348,18 +349,22 @@ static attend_translation translation_of(const search *s, const beam *b, const f
                    (size_t)b->length * sizeof **numbers);
     }
     *words += rows - 1;
-    *numbers += rows + (weights ? rows * b->length : 0);
+    *numbers += (size_t)rows * (1 + (weights ? (size_t)b->length : 0));
     return t;
 }
 
 static int collect(const search *s, attend_found **out)
 {
     size_t count = 0, words = 0, numbers = 0;
-    for (int i = 0; i < s->count; i++)
+    for (int i = 0; i < s->count; i++) {
+        if (s->beams[i].done_count == 0)
+            return attend_fail(ATTEND_FAILED,
+                               "source %d: the model's probabilities are not numbers; its weights are too large", i);
         for (int j = 0; j < s->beams[i].done_count; j++) {
             const size_t rows = (size_t)rows_of(s, s->beams[i].done[j].last);
             count++, words += rows, numbers += rows * (1 + (s->o.weights ? (size_t)s->beams[i].length : 0));
         }
+    }
     attend_found *f = attend_memory_zeroed(1, sizeof *f);
     if (f) {
         f->count = s->count;

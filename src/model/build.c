@@ -103,7 +103,15 @@ static void attention(builder *b)
         const attend_score_parameter p = c->attention->parameter(&w, i);
         if (!p.name) break;
         char name[64];
-        snprintf(name, sizeof name, "attention.%s", p.name);
+        const int length = snprintf(name, sizeof name, "attention.%s", p.name);
+        if (p.rank < 1 || p.rank > 2 || length >= (int)sizeof name) {
+            if (b->status == ATTEND_OK)
+                b->status = attend_fail(ATTEND_BAD_USAGE,
+                                        "score %s: parameter '%.80s' has rank %d; 1 or 2, and a name of at most %d "
+                                        "bytes, are possible",
+                                        c->attention->name, p.name, p.rank, (int)(sizeof name - sizeof "attention."));
+            return;
+        }
         m->score[i] = declare(b, name, p.rank, p.shape[0], p.rank > 1 ? p.shape[1] : 1);
     }
     if (c->window == ATTEND_WINDOW_LOCAL_P) {

@@ -2,11 +2,10 @@
 #include <attend/config.h>
 
 #include "core/nearest.h"
+#include "core/number.h"
 #include "core/status.h"
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 typedef enum field_kind { WHOLE, REAL, YES_NO, WORD, SCORE } field_kind;
@@ -46,7 +45,8 @@ static const char *const estimators[] = { "straight-through", "reinforce", NULL 
         { name, text, help }, REAL, AT(member), least, most, NULL                                                      \
     }
 
-/* Bounds keep every product of sizes that a model computes far below what an int holds. */
+/* Bounds keep every width a model adds up or multiplies by its gates far below what an int holds; areas, rows times width, do not fit one and
+ * are size_t everywhere. */
 enum { WIDEST = 16384, MOST_WORDS = 10000000 };
 
 static const field fields[] = {
@@ -123,13 +123,23 @@ static int refuse_word(const field *f, const char *value, const char *const *wor
                        f->said.values, near);
 }
 
+/* A member of the struct that is none of its enum. */
+static int refuse_number(const field *f, int number)
+{
+    return attend_fail(ATTEND_BAD_USAGE, "%s number %d is not one of %s", f->said.name, number, f->said.values);
+}
+
+static size_t word_count(const field *f)
+{
+    size_t count = 0;
+    while (f->words[count]) count++;
+    return count;
+}
+
 static int set_number(const field *f, void *to, const char *value)
 {
-    char *end;
-    errno = 0;
-    const double x = strtod(value, &end);
-    if (end == value || *end || errno == ERANGE || !(x >= f->least && x <= f->most) ||
-        (f->kind == WHOLE && x != floor(x)))
+    double x;
+    if (!attend_number_read(value, &x) || !(x >= f->least && x <= f->most) || (f->kind == WHOLE && x != floor(x)))
         return refuse(f, value);
     if (f->kind == WHOLE)
         *(int *)to = (int)x;
@@ -148,14 +158,12 @@ static int set_switch(const field *f, void *to, const char *value)
 
 static int set_word(const field *f, void *to, const char *value)
 {
-    size_t count = 0;
-    for (; f->words[count]; count++)
-        if (strcmp(f->words[count], value) == 0) {
-            const int number = (int)count; /* enums of the public headers are as wide as an int; tested */
-            memcpy(to, &number, sizeof number);
+    for (int number = 0; f->words[number]; number++)
+        if (strcmp(f->words[number], value) == 0) {
+            memcpy(to, &number, sizeof number); /* enums of the public headers are as wide as an int; tested */
             return ATTEND_OK;
         }
-    return refuse_word(f, value, f->words, count);
+    return refuse_word(f, value, f->words, word_count(f));
 }
 
 static int set_score(const field *f, void *to, const char *value)
@@ -203,13 +211,14 @@ int attend_config_get(const attend_config *config, const char *name, char *text,
         length = snprintf(text, size, "%d", *(const int *)from);
         break;
     case REAL:
-        length = snprintf(text, size, "%.17g", *(const double *)from);
+        length = attend_number_write(text, size, *(const double *)from);
         break;
     case YES_NO:
         length = snprintf(text, size, "%s", *(const bool *)from ? "yes" : "no");
         break;
     case WORD:
         memcpy(&number, from, sizeof number);
+        if (number < 0 || (size_t)number >= word_count(f)) return refuse_number(f, number);
         length = snprintf(text, size, "%s", f->words[number]);
         break;
     case SCORE:
@@ -237,10 +246,7 @@ static int numbers_fit(const attend_config *c)
             return attend_fail(ATTEND_BAD_USAGE, "%s %g is not in %s", f->said.name, x, f->said.values);
         if (f->kind != WORD) continue;
         memcpy(&number, at, sizeof number);
-        int count = 0;
-        while (f->words[count]) count++;
-        if (number < 0 || number >= count)
-            return attend_fail(ATTEND_BAD_USAGE, "%s number %d is not one of %s", f->said.name, number, f->said.values);
+        if (number < 0 || (size_t)number >= word_count(f)) return refuse_number(f, number);
     }
     return ATTEND_OK;
 }

@@ -77,17 +77,15 @@ static bool hypotheses_fit(attend_decoding *d, int n)
         attend_memory_free(place);
         return false;
     }
-    /* those of the last step are still asked for */
-    if (d->hypotheses) memcpy(source_of, d->source_of, (size_t)d->hypotheses * sizeof *source_of);
     attend_memory_free(d->source_of);
     attend_memory_free(d->place);
     d->source_of = source_of, d->place = place, d->hypotheses_room = (size_t)n;
     return true;
 }
 
-static int no_memory(attend_decoding *d)
+static int no_memory(attend_decoding *d, int hypotheses)
 {
-    attend_ctx_fail(d->c, ATTEND_NO_MEMORY, "no memory for the states of %d hypotheses", d->hypotheses);
+    attend_ctx_fail(d->c, ATTEND_NO_MEMORY, "no memory for the states of %d hypotheses", hypotheses);
     return attend_fail(d->c->status, "%s", d->c->message);
 }
 
@@ -124,7 +122,7 @@ int attend_decoding_new(attend_decoding **out, attend_ctx *c, const attend_model
     if (ok && room && m->config.attention && m->config.attention->wants_previous && (room = rows_fit(&d->last, count)))
         memset(d->last.data, 0, (size_t)count * (size_t)d->last.width * sizeof(real));
     int status = ATTEND_OK;
-    if (!room) status = no_memory(d);
+    if (!room) status = no_memory(d, count);
     if (!ok) status = attend_fail(c->status, "%s", c->message);
     if (status != ATTEND_OK) {
         attend_decoding_free(d);
@@ -137,7 +135,7 @@ int attend_decoding_new(attend_decoding **out, attend_ctx *c, const attend_model
 
 /* ---- a step ---- */
 
-/* Which hypotheses there are now. Returns how many, or -1 with the context's message set. */
+/* How many hypotheses there are now, or -1 and a message: the step is refused, and nothing has changed. */
 static int take_hypotheses(attend_decoding *d, const int *counts, const int *parents, const int *words)
 {
     int n = 0;
@@ -250,7 +248,8 @@ int attend_decoding_step(attend_decoding *d, const int *counts, const int *paren
     if (c->status != ATTEND_OK) return attend_fail(c->status, "%s", c->message);
     const int n = take_hypotheses(d, counts, parents, words);
     if (n < 0) return ATTEND_BAD_USAGE;
-    if (!hypotheses_fit(d, n)) return no_memory(d);
+    d->log_probabilities = NULL, d->weights = NULL; /* they lie behind the mark */
+    if (!hypotheses_fit(d, n)) return no_memory(d, n);
     attend_ctx_rewind(c, d->mark);
     for (int b = 0, i = 0; b < d->count; b++)
         for (int j = 0; j < counts[b]; j++, i++) d->source_of[i] = b, d->place[i] = j;
@@ -270,7 +269,7 @@ int attend_decoding_step(attend_decoding *d, const int *counts, const int *paren
     attend_var *logits = attend_decoder_output(c, &d->d, readout, singles);
     if (logits) log_softmax(c, logits);
     if (c->status != ATTEND_OK) return attend_fail(c->status, "%s", c->message);
-    if (!keep_states(d, &s)) return no_memory(d);
+    if (!keep_states(d, &s)) return no_memory(d, n);
     d->log_probabilities = logits->value;
     d->weights = step.weights;
     d->steps++;

@@ -61,6 +61,11 @@ static inline bool model_feedback(const attend_model *m)
     return model_bahdanau(m) || m->config.input_feeding || (m->config.attention && m->config.attention->wants_previous);
 }
 
+/* ---- pairs ---- */
+
+/* Refuses lengths that are none. */
+int attend_pairs_check(const attend_pairs *pairs);
+
 /* ---- encoder ---- */
 
 typedef struct encoded {

@@ -26,7 +26,8 @@ typedef struct attachment {
     struct attachment *next;
     char name[NAME_TEXT];
     size_t size;
-    unsigned char bytes[];
+    const unsigned char *bytes; /* in the file's map, or .. */
+    unsigned char own[];        /* .. these */
 } attachment;
 
 void attend_model_detach(attend_model *m)
@@ -45,16 +46,28 @@ static attachment **find_attachment(const attend_model *m, const char *name)
     return slot;
 }
 
-int attend_model_attach(attend_model *m, const char *name, const void *bytes, size_t size)
+static int attachment_new(attachment **out, const char *name, const void *bytes, size_t size, bool copy)
 {
+    *out = NULL;
     if (strlen(name) >= NAME_TEXT || *name == '\0')
         return attend_fail(ATTEND_BAD_USAGE, "attend_model_attach: a name has 1 to %d bytes, and '%.80s' has not",
                            NAME_TEXT - 1, name);
-    attachment *a = size < SIZE_MAX - sizeof *a ? attend_memory_zeroed(1, sizeof *a + size) : NULL;
+    const size_t own = copy ? size : 0;
+    attachment *a = own < SIZE_MAX - sizeof *a ? attend_memory_zeroed(1, sizeof *a + own) : NULL;
     if (!a) return attend_fail(ATTEND_NO_MEMORY, "no memory for the %zu bytes of '%s'", size, name);
     snprintf(a->name, sizeof a->name, "%s", name);
     a->size = size;
-    if (size) memcpy(a->bytes, bytes, size);
+    a->bytes = copy ? a->own : bytes;
+    if (own) memcpy(a->own, bytes, own);
+    *out = a;
+    return ATTEND_OK;
+}
+
+int attend_model_attach(attend_model *m, const char *name, const void *bytes, size_t size)
+{
+    attachment *a;
+    const int status = attachment_new(&a, name, bytes, size, true);
+    if (status != ATTEND_OK) return status;
     attachment **slot = find_attachment(m, name), *old = *slot;
     a->next = old ? old->next : NULL;
     *slot = a;
@@ -70,6 +83,15 @@ const void *attend_model_attached(const attend_model *m, const char *name, size_
 }
 
 /* ---- saving ---- */
+
+/* All of them numbers? Squares of finite floats cannot overflow the kernel's sum, which is a double. */
+static bool all_finite(size_t n, const real *x)
+{
+    enum { PIECE = 1 << 16 };
+    for (size_t i = 0; i < n; i += PIECE)
+        if (!isfinite(attend_kernel()->sum_squares(n - i < PIECE ? n - i : PIECE, x + i))) return false;
+    return true;
+}
 
 /* The numbers of a parameter as floats; *own: memory that somebody must free afterwards. */
 static const float *as_floats(const attend_param *p, float **own)
@@ -116,6 +138,9 @@ static int save_parameters(saving *s, const attend_model *m)
 {
     for (int i = 0; i < attend_params_count(m->params); i++) {
         const attend_param *p = attend_params_at(m->params, i);
+        if (!all_finite(p->size, p->value))
+            return attend_fail(ATTEND_FAILED,
+                               "'%s' has numbers that are infinite or not numbers; such a model is not saved", p->name);
         attend_tensor t = { .name = p->name, .dtype = ATTEND_F32, .rank = p->rank, .bytes = p->size * sizeof(float) };
         for (int axis = 0; axis < p->rank; axis++) t.shape[axis] = p->shape[axis];
         t.data = as_floats(p, &s->own[s->count]);
@@ -189,6 +214,7 @@ typedef struct loading {
     attend_tensor_file *file;
     const char *name; /* of the file */
     const attend_load_options *options;
+    attachment **last; /* where the next one goes: a file has each name once, so nobody need look for it */
 } loading;
 
 static bool starts_with(const char *text, const char *prefix)
@@ -281,15 +307,6 @@ static int wrong_shape(const loading *l, const attend_tensor *t, int rank, const
                        attend_dtype_name(t->dtype), is, wanted);
 }
 
-/* All of them numbers? Squares of finite floats cannot overflow the kernel's sum, which is a double. */
-static bool all_finite(size_t n, const real *x)
-{
-    enum { PIECE = 1 << 16 };
-    for (size_t i = 0; i < n; i += PIECE)
-        if (!isfinite(attend_kernel()->sum_squares(n - i < PIECE ? n - i : PIECE, x + i))) return false;
-    return true;
-}
-
 /* A model_values. */
 static int load_parameter(void *user, const char *name, int rank, const int *shape, real **value)
 {
@@ -330,7 +347,11 @@ static int load_text(loading *l, const attend_tensor *t)
     const char *name = t->name + sizeof text_prefix - 1;
     if (t->dtype != ATTEND_U8 || t->rank != 1)
         return attend_fail(ATTEND_BAD_MODEL, "%s: '%s' is not a row of bytes", l->name, t->name);
-    return blame(l, attend_model_attach(l->m, name, t->data, t->bytes));
+    const bool stays = attend_tensor_file_edit(l->file, t) != NULL; /* in the map, as long as the model does */
+    const int status = attachment_new(l->last, name, t->data, t->bytes, !stays);
+    if (status != ATTEND_OK) return blame(l, status);
+    l->last = &(*l->last)->next;
+    return ATTEND_OK;
 }
 
 static int load_others(loading *l)
@@ -370,6 +391,7 @@ static int load(loading *l)
 {
     l->m = attend_memory_zeroed(1, sizeof *l->m);
     if (!l->m) return attend_fail(ATTEND_NO_MEMORY, "no memory for a model");
+    l->last = &l->m->attachments;
     int status = load_version(l);
     if (status == ATTEND_OK) status = load_config(l);
     if (status == ATTEND_OK) status = attend_params_new(&l->m->params);

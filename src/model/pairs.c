@@ -1,4 +1,16 @@
-#include <attend/model.h>
+#include "model/model.h"
+
+#include <limits.h>
+
+int attend_pairs_check(const attend_pairs *pairs)
+{
+    if (pairs->count < 0) return attend_fail(ATTEND_BAD_USAGE, "there are %d pairs", pairs->count);
+    for (int i = 0; i < pairs->count; i++)
+        if (pairs->source_lengths[i] < 0 || pairs->target_lengths[i] < 0 || pairs->target_lengths[i] == INT_MAX)
+            return attend_fail(ATTEND_BAD_USAGE, "pair %d has %d source and %d target words", i,
+                               pairs->source_lengths[i], pairs->target_lengths[i]);
+    return ATTEND_OK;
+}
 
 attend_pairs attend_pairs_part(const attend_pairs *all, int first, int count)
 {
@@ -26,7 +38,8 @@ int attend_pairs_rows(const attend_pairs *pairs)
 size_t attend_pairs_weights(const attend_pairs *pairs, const attend_config *config)
 {
     size_t numbers = 0;
+    const size_t heads = config->heads > 0 ? (size_t)config->heads : 1; /* 0, if nobody has checked it yet, is 1 */
     for (int i = 0; config->attention && i < pairs->count; i++)
-        numbers += (size_t)config->heads * (size_t)(pairs->target_lengths[i] + 1) * (size_t)pairs->source_lengths[i];
+        numbers += heads * ((size_t)pairs->target_lengths[i] + 1) * (size_t)pairs->source_lengths[i];
     return numbers;
 }

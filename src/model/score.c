@@ -20,6 +20,8 @@ static int part_size(const attend_model *m, const attend_pairs *pairs, int first
 int attend_model_score(attend_ctx *c, const attend_model *m, const attend_pairs *pairs, double *log_probability,
                        real *row_log_probability, real *weights)
 {
+    const int checked = attend_pairs_check(pairs);
+    if (checked != ATTEND_OK) return checked;
     attend_ctx_set_recording(c, false);
     attend_ctx_set_training(c, false);
     for (int first = 0, count; first < pairs->count; first += count) {

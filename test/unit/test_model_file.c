@@ -7,6 +7,7 @@
 #include "support/tiny_pairs.h"
 #include <attend/attend.h>
 #include <math.h>
+#include <time.h>
 
 static const char small[] = "hidden=2 embedding=2 attention-width=2 source-vocab=4 target-vocab=4";
 
@@ -167,6 +168,10 @@ static void wrong_value(parts *p)
 {
     field(p, "config.cell")->value = "gruu";
 }
+static void control_characters(parts *p)
+{
+    field(p, "config.cell")->value = "\x1b[31mgru\n\xc2\x9bx";
+}
 static void large_value(parts *p)
 {
     field(p, "config.hidden")->value = "100000";
@@ -244,6 +249,7 @@ static void others_are_refused(void **state)
                   { no_field, "no \"config.cell\"" },
                   { new_field, "config.zeal" },
                   { wrong_value, "did you mean 'gru'?" },
+                  { control_characters, "cell '?[31mgru???x' is not" },
                   { large_value, "hidden '100000'" },
                   { other_value, "the configuration wants F32 (9, 2)" },
                   { more_layers, "asks for 'encoder.1.forward.w'" },
@@ -322,6 +328,54 @@ static void a_score_of_ones_own_is_found(void **state)
     assert_non_null(strstr(attend_message(), "'mine'"));
     assert_int_equal(attend_model_load(&back, in_folder("mine"), &options), ATTEND_OK);
     assert_true(score(m) == score(back));
+    attend_model_free(m), attend_model_free(back);
+}
+
+/* A file made to keep its reader busy: as many attachments as a file can have, which are found one by one but never looked for. */
+static void many_attachments_are_quick(void **state)
+{
+    (void)state;
+    enum { MANY = ATTEND_TENSOR_COUNT - 64 };
+    attend_model *m = model_of(small), *back = NULL;
+    attend_tensor_file *good = NULL;
+    assert_int_equal(attend_model_save(m, in_folder("good")), ATTEND_OK);
+    assert_int_equal(attend_tensor_file_open(&good, in_folder("good"), 0), ATTEND_OK);
+    const size_t parameters = attend_tensor_file_count(good), pairs = attend_tensor_file_metadata_count(good);
+    attend_tensor *tensors = calloc(parameters + MANY, sizeof *tensors);
+    attend_metadata *metadata = calloc(pairs, sizeof *metadata);
+    char(*names)[16] = calloc(MANY, sizeof *names);
+    assert_true(tensors && metadata && names);
+    for (size_t i = 0; i < parameters; i++) tensors[i] = *attend_tensor_file_at(good, i);
+    for (size_t i = 0; i < pairs; i++) metadata[i] = *attend_tensor_file_metadata_at(good, i);
+    for (int i = 0; i < MANY; i++) {
+        snprintf(names[i], sizeof names[i], "text.%d", i);
+        tensors[parameters + (size_t)i] = (attend_tensor){
+            .name = names[i], .dtype = ATTEND_U8, .rank = 1, .shape = { 1 }, .bytes = 1, .data = names[i] + 5
+        };
+    }
+    if (attend_tensor_file_write(in_folder("many"), tensors, parameters + MANY, metadata, pairs) != ATTEND_OK)
+        fail_msg("%s", attend_message());
+    const clock_t begin = clock();
+    assert_int_equal(attend_model_load(&back, in_folder("many"), NULL), ATTEND_OK);
+    assert_true(clock() - begin < 8 * CLOCKS_PER_SEC);
+    size_t size;
+    assert_memory_equal(attend_model_attached(back, "77", &size), "7", 1);
+    assert_int_equal(attend_model_attach(back, "77", "other", 5), ATTEND_OK);
+    assert_memory_equal(attend_model_attached(back, "77", &size), "other", 5);
+    free(tensors), free(metadata), free(names);
+    attend_tensor_file_close(good);
+    attend_model_free(m), attend_model_free(back);
+}
+
+static void a_model_that_diverged_is_not_saved(void **state)
+{
+    (void)state;
+    attend_model *m = model_of(small), *back = NULL;
+    assert_int_equal(attend_model_save(m, in_folder("model")), ATTEND_OK);
+    attend_param_edit(attend_params_at(attend_model_params(m), 3))[1] = NAN;
+    assert_int_equal(attend_model_save(m, in_folder("model")), ATTEND_FAILED);
+    assert_non_null(strstr(attend_message(), "not numbers"));
+    assert_int_equal(attend_model_load(&back, in_folder("model"), NULL), ATTEND_OK); /* the old one */
     attend_model_free(m), attend_model_free(back);
 }
 
@@ -425,9 +479,14 @@ static void memory_that_runs_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(saved_and_loaded_is_the_same), cmocka_unit_test(attachments_come_back),
-        cmocka_unit_test(others_are_refused),           cmocka_unit_test(a_checkpoint_is_a_model),
-        cmocka_unit_test(a_score_of_ones_own_is_found), cmocka_unit_test(damage_is_refused_or_harmless),
+        cmocka_unit_test(saved_and_loaded_is_the_same),
+        cmocka_unit_test(attachments_come_back),
+        cmocka_unit_test(others_are_refused),
+        cmocka_unit_test(a_checkpoint_is_a_model),
+        cmocka_unit_test(a_score_of_ones_own_is_found),
+        cmocka_unit_test(many_attachments_are_quick),
+        cmocka_unit_test(a_model_that_diverged_is_not_saved),
+        cmocka_unit_test(damage_is_refused_or_harmless),
         cmocka_unit_test(memory_that_runs_out),
     };
     return cmocka_run_group_tests(tests, folder_make, folder_remove);

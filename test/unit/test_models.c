@@ -1,6 +1,8 @@
 /* Training, scoring and decoding are the same model: probabilities and weights agree, whatever the batch and the beam. And what a
  * configuration may not be is refused with the reason. */
 #include <attend/attend.h>
+#include <limits.h>
+#include <locale.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -281,6 +283,7 @@ static void wrong_words_and_links_are_refused(void **state)
     attend_ctx *c = NULL;
     assert_int_equal(attend_ctx_new(&c), ATTEND_OK);
     const int zero[] = { 0 }, one[] = { 1 }, high[] = { TINY_TARGET }, low[] = { -1 }, fine[] = { 3 };
+    const int most[] = { INT_MAX };
     const attend_link link = { 0, 1, 0 };
     const attend_pairs cases[] = {
         { .count = 0 },
@@ -288,6 +291,9 @@ static void wrong_words_and_links_are_refused(void **state)
         { .count = 1, .source = fine, .source_lengths = one, .target = high, .target_lengths = one },
         { .count = 1, .source = fine, .source_lengths = one, .target = low, .target_lengths = one },
         { .count = 1, .source = fine, .source_lengths = low, .target = fine, .target_lengths = one },
+        { .count = 1, .source = fine, .source_lengths = one, .target = fine, .target_lengths = low },
+        { .count = 1, .source = fine, .source_lengths = one, .target = fine, .target_lengths = most },
+        { .count = -1, .source = fine, .source_lengths = one, .target = fine, .target_lengths = one },
         { .count = 1,
           .source = fine,
           .source_lengths = one,
@@ -302,6 +308,10 @@ static void wrong_words_and_links_are_refused(void **state)
         options.guidance = 1;
         assert_null(attend_model_loss(c, m, &cases[i], &options));
         assert_int_not_equal(attend_ctx_status(c), ATTEND_OK);
+        double p;
+        if (cases[i].count && !cases[i].links)
+            assert_int_equal(attend_model_score(c, m, &cases[i], &p, NULL, NULL), ATTEND_BAD_USAGE);
+        attend_ctx_set_recording(c, true);
     }
     /* an empty source is not an error: attention sees nothing */
     const attend_pairs empty = {
@@ -321,6 +331,11 @@ static void wrong_words_and_links_are_refused(void **state)
     attend_decoding_free(d);
     attend_ctx_free(c);
     attend_model_free(m);
+    attend_config config; /* as it is before any model has checked it: heads 0 is one head */
+    const attend_pairs pairs = tiny_pairs();
+    assert_int_equal(tiny_config(&config, ""), ATTEND_OK);
+    assert_int_equal(config.heads, 0);
+    assert_int_equal(attend_pairs_weights(&pairs, &config), 3 * 4 + 1 * 1 + 3 * 5 + 2 * 2);
 }
 
 static void fields_read_what_they_write(void **state)
@@ -342,6 +357,74 @@ static void fields_read_what_they_write(void **state)
     assert_int_equal(sizeof(attend_cell_kind), sizeof(int)); /* config.c writes enums as ints */
 }
 
+static void enums_that_are_none_are_refused(void **state)
+{
+    (void)state;
+    attend_config config;
+    char text[64];
+    assert_int_equal(tiny_config(&config, ""), ATTEND_OK);
+    for (int number = -1; number < 100; number += 100) {
+        memcpy(&config.cell, &number, sizeof number);
+        assert_int_equal(attend_config_get(&config, "cell", text, sizeof text), ATTEND_BAD_USAGE);
+        assert_int_equal(attend_config_check(&config), ATTEND_BAD_USAGE);
+    }
+}
+
+static attend_score_parameter a_cube(const attend_widths *w, int i)
+{
+    (void)w;
+    return i == 0 ? (attend_score_parameter){ "cube", 3, { 2, 2 } } : (attend_score_parameter){ 0 };
+}
+
+static attend_score_parameter a_long_name(const attend_widths *w, int i)
+{
+    (void)w;
+    return i == 0 ? (attend_score_parameter){ "a.name.that.is.longer.than.any.that.a.model.can.keep.in.its.file",
+                                              1,
+                                              { 2 } }
+                  : (attend_score_parameter){ 0 };
+}
+
+static void scores_whose_parameters_do_not_fit_are_refused(void **state)
+{
+    (void)state;
+    attend_score mine = attend_score_bilinear;
+    mine.name = "mine";
+    for (int i = 0; i < 2; i++) {
+        attend_config config;
+        attend_model *m = NULL;
+        mine.parameter = i ? a_long_name : a_cube;
+        assert_int_equal(tiny_config(&config, ""), ATTEND_OK);
+        config.attention = &mine;
+        assert_int_equal(attend_model_new(&m, &config, 1), ATTEND_BAD_USAGE);
+        assert_null(m);
+        assert_non_null(strstr(attend_message(), "score mine: parameter"));
+    }
+}
+
+/* A program that embeds attend may speak German, and write 0,2: fields and files do not. */
+static void numbers_have_a_point_in_any_locale(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/attend-locale-XXXXXX", command[128];
+    assert_non_null(mkdtemp(folder));
+    snprintf(command, sizeof command, "localedef -i de_DE -f UTF-8 %s/de_DE.UTF-8 >%s/log 2>&1", folder, folder);
+    const bool made = system(command) == 0 && setenv("LOCPATH", folder, 1) == 0 && setlocale(LC_ALL, "de_DE.UTF-8");
+    attend_config config;
+    char text[64], comma[8];
+    snprintf(comma, sizeof comma, "%.1f", 0.5);
+    const int set = tiny_config(&config, "dropout=0.25"),
+              get = attend_config_get(&config, "dropout", text, sizeof text);
+    setlocale(LC_ALL, "C");
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    assert_int_equal(system(command), 0);
+    if (!made) skip(); /* no such locale here */
+    assert_string_equal(comma, "0,5");
+    assert_int_equal(set, ATTEND_OK);
+    assert_int_equal(get, ATTEND_OK);
+    assert_string_equal(text, "0.25");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -352,6 +435,9 @@ int main(void)
         cmocka_unit_test(nonsense_is_refused),
         cmocka_unit_test(wrong_words_and_links_are_refused),
         cmocka_unit_test(fields_read_what_they_write),
+        cmocka_unit_test(enums_that_are_none_are_refused),
+        cmocka_unit_test(scores_whose_parameters_do_not_fit_are_refused),
+        cmocka_unit_test(numbers_have_a_point_in_any_locale),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

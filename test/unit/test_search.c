@@ -206,6 +206,15 @@ static void limits_and_refusals(void **state)
     }
     const attend_search_options coverage = { 2, 1, 0, 1, 1, 1, true };
     assert_int_equal(attend_search(&f, c, bare, &coverage, 1, sources, lengths), ATTEND_BAD_USAGE);
+    /* weights that are numbers and yet make none: in the first step, and where the limit ends it */
+    attend_model *huge = model_of("", 2);
+    for (int i = 0; i < attend_params_count(attend_model_params(huge)); i++)
+        attend_param_fill_uniform(attend_params_at(attend_model_params(huge), i), 3, 3e38);
+    for (o.length_extra = 0; o.length_extra < 2; o.length_extra++) {
+        assert_int_equal(attend_search(&f, c, huge, &o, SOURCES, sources, lengths), ATTEND_FAILED);
+        assert_null(f);
+    }
+    attend_model_free(huge);
     /* every request for memory refused */
     o.length_extra = 2, o.weights = true;
     for (long n = 1, done = 0; !done; n++) {

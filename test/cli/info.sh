@@ -1,0 +1,56 @@
+#!/bin/sh
+# info.sh ATTEND MODEL: each case is the exit code, words that must be in what is printed, and the arguments.
+attend=$1 model=$2 failed=0
+folder=$(mktemp -d) || exit 1
+trap 'rm -rf "$folder"' EXIT
+
+expect() {
+    code=$1 words=$2
+    shift 2
+    said=$("$attend" "$@" 2>&1)
+    got=$?
+    case $said in *"$words"*) ;; *) got="$got, without '$words'" ;; esac
+    [ "$got" = "$code" ] && return
+    echo "attend $*: ended with $got and not with $code: $said"
+    failed=1
+}
+
+expect 2 'usage: attend VERB'
+expect 0 'usage: attend VERB' --help
+expect 0 'attend ' --version
+expect 2 "did you mean 'info'?" infoo
+expect 2 'there is no verb' "$(printf '%01000d' 0)"
+expect 0 'usage: attend info MODEL' info --help
+expect 0 'usage: attend info MODEL' info "$model" -h
+expect 0 'cell                 gru' info "$model"
+expect 0 '"cell": "gru"' info --json "$model"
+expect 0 '"output.w": [' info "$model" --json --parameters
+expect 0 'parameters' info --no-checksum -- "$model"
+expect 2 'give one model file' info
+expect 2 'give one model file' info "$model" "$model"
+expect 2 '--json takes no value' info --json=yes "$model"
+expect 2 'did you mean --json?' info --jsn "$model"
+expect 2 'there is no --' info --=x "$model"
+expect 2 'options have two dashes' info -json "$model"
+expect 5 'cannot read -json' info -- -json
+expect 5 'cannot read --help' info -- --help
+expect 5 'cannot read' info "$folder/none"
+expect 5 'is a folder' info "$folder"
+expect 5 'a device, pipe or socket' info /dev/null
+mkfifo "$folder/pipe" && expect 5 'a device, pipe or socket' info "$folder/pipe"
+: >"$folder/empty"
+expect 4 'is empty' info "$folder/empty"
+echo text >"$folder/text"
+expect 4 'plain text' info "$folder/text"
+
+# what was printed must have arrived
+if [ -c /dev/full ]; then
+    for arguments in "info $model" --version --help; do
+        # shellcheck disable=SC2086
+        "$attend" $arguments >/dev/full 2>"$folder/said"
+        [ $? = 5 ] && grep -q 'cannot write standard output' "$folder/said" && continue
+        echo "attend $arguments: a full disk goes unnoticed"
+        failed=1
+    done
+fi
+exit $failed
