@@ -23,9 +23,8 @@
 extern "C" {
 #endif
 
-enum {
-    ATTEND_LONGEST_LINE = 1 << 28
-}; /* bytes; normal form C has at most three times as many, which an int can count */
+/* Bytes. Normal form C has at most three times as many, which an int can count. */
+enum { ATTEND_LONGEST_LINE = 1 << 28 };
 
 /* ---- growing arrays ---- */
 
