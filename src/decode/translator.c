@@ -180,6 +180,8 @@ static int spell(attend_translator *t, job *j)
         const attend_translation *x = attend_found_at(j->found, j->place, i);
         starts[i] = j->text.size;
         status = attend_tokenizer_decode(t->tokenizers[1], x->words, x->count, &j->text);
+        for (size_t k = starts[i]; status == ATTEND_OK && k < j->text.size; k++) /* a line stays one, whatever bytes a model makes */
+            if (j->text.text[k] == '\n' || j->text.text[k] == '\0') j->text.text[k] = ' ';
         if (status == ATTEND_OK) status = attend_string_add(&j->text, "", 1); /* the end of this one */
         j->list[i] = (attend_hypothesis){ .score = x->score,
                                           .log_probability = x->log_probability,
