@@ -13,7 +13,7 @@ configure = cmake -S . -B $(1) -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(2) $(CMAKE_FLA
 compile = $(call configure,$(1),$(2)) && cmake --build $(1) -j $(JOBS)
 run_tests = ctest --test-dir $(1) --output-on-failure -j $(JOBS) $(CTEST_FLAGS)
 
-.PHONY: all test bench recipes asan clang fuzz install format format-check exhaustive clean help packages-build packages-test
+.PHONY: all test bench recipes soak asan clang fuzz install format format-check exhaustive clean help packages-build packages-test
 
 all: packages-build                     ## build the library
 	@$(call compile,$(BUILD),-DCMAKE_BUILD_TYPE=Release -DATTEND_TESTS=OFF -DATTEND_WERROR=OFF)
@@ -44,6 +44,12 @@ bench: packages-test                    ## measure against this machine's ceilin
 recipes: packages-test                  ## the recipes at full length (minutes to hours)
 	@$(call compile,$(BUILD),-DCMAKE_BUILD_TYPE=Release -DATTEND_TESTS=ON -DATTEND_WERROR=ON)
 	@$(BUILD)/recipes/bottleneck
+	@if [ -n "$(DATA)" ]; then for r in recipes/*/run.sh; do DATA="$(DATA)" ATTEND=$(BUILD)/attend $$r || exit 1; done; \
+	else echo "the recipes on real data need DATA=folder"; fi
+
+soak: packages-test                     ## interrupt a training at every system call of every save (many minutes)
+	@$(call compile,$(BUILD),-DCMAKE_BUILD_TYPE=Release -DATTEND_TESTS=ON -DATTEND_WERROR=ON)
+	@ATTEND_TEST_LONG=1 $(BUILD)/test/test_trainer
 
 exhaustive: packages-test               ## exp, tanh and sigmoid on every float there is (minutes)
 	@$(call compile,$(BUILD),-DCMAKE_BUILD_TYPE=Release -DATTEND_TESTS=ON -DATTEND_WERROR=ON)

@@ -11,7 +11,8 @@ typedef struct settings {
 
 #define AT(member) offsetof(settings, member)
 static const option table[] = {
-    { "train", "PAIRS", "pairs to look at: one .tsv file or two line-aligned files; may be given several times", OPTION_PAIRS, AT(train), 0, 0, NULL },
+    { "train", "PAIRS", "pairs to look at: one .tsv file or two line-aligned files; may be given several times",
+      OPTION_PAIRS, AT(train), 0, 0, NULL },
     { "valid", "PAIRS", "validation pairs: do they overlap?", OPTION_PAIRS, AT(valid), 0, 0, NULL },
     { "quick", NULL, "only what would stop training", OPTION_FLAG, AT(quick), 0, 0, NULL },
     { "json", NULL, "one JSON object", OPTION_FLAG, AT(json), 0, 0, NULL },
@@ -23,11 +24,14 @@ static int check(const settings *s)
     attend_pairs_spec *specs = calloc((size_t)(s->train.count + s->valid.count) + 1, sizeof *specs);
     if (!specs) return options_wrong(&verb_check, "no memory");
     attend_pairs_spec *valid = specs + s->train.count;
-    for (int i = 0; i < s->train.count; i++) specs[i] = (attend_pairs_spec){ s->train.items[i].first, s->train.items[i].second };
-    for (int i = 0; i < s->valid.count; i++) valid[i] = (attend_pairs_spec){ s->valid.items[i].first, s->valid.items[i].second };
+    for (int i = 0; i < s->train.count; i++)
+        specs[i] = (attend_pairs_spec){ s->train.items[i].first, s->train.items[i].second };
+    for (int i = 0; i < s->valid.count; i++)
+        valid[i] = (attend_pairs_spec){ s->valid.items[i].first, s->valid.items[i].second };
     attend_doctor_report *report = NULL;
     int status = attend_doctor(&report, specs, s->train.count, valid, s->valid.count, s->quick);
-    if (status == ATTEND_OK) status = s->json ? attend_doctor_json(report, stdout) : attend_doctor_print(report, stdout);
+    if (status == ATTEND_OK)
+        status = s->json ? attend_doctor_json(report, stdout) : attend_doctor_print(report, stdout);
     int code = 0;
     if (status != ATTEND_OK)
         code = cli_fail(&verb_check, status);
@@ -59,9 +63,11 @@ const verb verb_check = {
     .name = "check",
     .summary = "what is wrong with this data",
     .synopsis = "attend check --train PAIRS [--valid PAIRS] [--json]",
-    .details = "Looks for what stops training or harms it: line counts that differ, text that is not UTF-8, empty sides, outliers of length,\n"
+    .details = "Looks for what stops training or harms it: line counts that differ, text that is not UTF-8, empty "
+               "sides, outliers of length,\n"
                "duplicates, copies, overlap with the validation pairs. Ends with 3 if something would stop training.",
-    .examples = "  attend check --train train.tsv\n  attend check --train train.en train.de --valid valid.en valid.de --json\n",
+    .examples =
+        "  attend check --train train.tsv\n  attend check --train train.en train.de --valid valid.en valid.de --json\n",
     .options = table,
     .run = run,
 };

@@ -19,7 +19,8 @@ static const char *const tokens[] = { "13a", "none", "char", NULL };
 static const option table[] = {
     { "hypothesis", "FILE", "translations, a line each", OPTION_TEXT, AT(hypothesis), 0, 0, NULL },
     { "reference", "FILE", "what they should be", OPTION_TEXT, AT(reference), 0, 0, NULL },
-    { "metric", "bleu|chrf|chrf++|ter|wer|cer|exact|token-accuracy", "one score; all of them unless said", OPTION_WORD, AT(metric), 0, 0, metrics },
+    { "metric", "bleu|chrf|chrf++|ter|wer|cer|exact|token-accuracy", "one score; all of them unless said", OPTION_WORD,
+      AT(metric), 0, 0, metrics },
     { "bleu-tokens", "13a|none|char", "how BLEU cuts a line into words", OPTION_WORD, AT(tokens), 0, 0, tokens },
     { "lowercase", NULL, "capitals do not matter", OPTION_FLAG, AT(lowercase), 0, 0, NULL },
     { "json", NULL, "one JSON object", OPTION_FLAG, AT(json), 0, 0, NULL },
@@ -57,7 +58,8 @@ static int read_both(scores *s, attend_lines *hypotheses, attend_lines *referenc
         if (!text[0] && !text[1]) return ATTEND_OK;
         if (!text[0] || !text[1]) {
             fprintf(stderr, "attend evaluate: %s ends at line %llu, and %s goes on: they must have as many lines\n",
-                    attend_lines_name(text[0] ? references : hypotheses), s->lines, attend_lines_name(text[0] ? hypotheses : references));
+                    attend_lines_name(text[0] ? references : hypotheses), s->lines,
+                    attend_lines_name(text[0] ? hypotheses : references));
             return -1;
         }
         status = add_line(s, text[0], text[1]);
@@ -86,7 +88,9 @@ static int evaluate(const settings *o, bool all)
     scores s = { .lines = 0 };
     for (int i = 0; i < KINDS; i++) {
         s.wanted[i] = all || i == o->metric;
-        s.options[i] = (attend_metric_options){ .kind = (attend_metric_kind)i, .tokens = (attend_bleu_tokens)o->tokens, .lowercase = o->lowercase };
+        s.options[i] = (attend_metric_options){ .kind = (attend_metric_kind)i,
+                                                .tokens = (attend_bleu_tokens)o->tokens,
+                                                .lowercase = o->lowercase };
     }
     attend_lines *hypotheses = NULL, *references = NULL;
     int status = attend_lines_open(&hypotheses, o->hypothesis);
@@ -122,7 +126,8 @@ const verb verb_evaluate = {
     .name = "evaluate",
     .summary = "how good translations are",
     .synopsis = "attend evaluate --hypothesis FILE --reference FILE [--metric NAME] [--lowercase] [--json]",
-    .details = "BLEU, chrF, TER, errors by word and character, exact match; BLEU, chrF and TER as sacreBLEU computes them.",
+    .details =
+        "BLEU, chrF, TER, errors by word and character, exact match; BLEU, chrF and TER as sacreBLEU computes them.",
     .examples = "  attend evaluate --hypothesis test.out --reference test.de --lowercase\n",
     .options = table,
     .run = run,

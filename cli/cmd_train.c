@@ -20,7 +20,8 @@ typedef struct settings {
     double bpe_dropout;
     int optimizer, schedule, metric;
     double momentum, weight_decay, rate, clip, smoothing, average;
-    long long warmup, accumulate, batch_tokens, epochs, updates, patience, valid_every, save_every, log_every, seed, threads, memory, keep;
+    long long warmup, accumulate, batch_tokens, epochs, updates, patience, valid_every, save_every, log_every, seed,
+        threads, memory, keep;
     bool fresh, quiet, json, no_check;
 } settings;
 
@@ -32,11 +33,15 @@ static const char *const metrics[] = { "perplexity", "bleu", "chrf", "token-accu
 
 #define AT(member) offsetof(settings, member)
 static const option table[] = {
-    { "train", "PAIRS", "training pairs: one .tsv file or two line-aligned files; may be given several times", OPTION_PAIRS, AT(train), 0, 0, NULL },
-    { "valid", "PAIRS", "validation pairs: to stop in time and keep the best model", OPTION_PAIRS, AT(valid), 0, 0, NULL },
-    { "model", "FILE", "the model to make (and FILE.checkpoint, FILE.log.jsonl, FILE.svg)", OPTION_TEXT, AT(model), 0, 0, NULL },
+    { "train", "PAIRS", "training pairs: one .tsv file or two line-aligned files; may be given several times",
+      OPTION_PAIRS, AT(train), 0, 0, NULL },
+    { "valid", "PAIRS", "validation pairs: to stop in time and keep the best model", OPTION_PAIRS, AT(valid), 0, 0,
+      NULL },
+    { "model", "FILE", "the model to make (and FILE.checkpoint, FILE.log.jsonl, FILE.svg)", OPTION_TEXT, AT(model), 0,
+      0, NULL },
     { "config", "FILE", "options from a file, a line each: hidden 256", OPTION_TEXT, AT(config_file), 0, 0, NULL },
-    { "preset", "tiny|g2p|translate-small|translate", "a model sized to a task; other options change it", OPTION_WORD, AT(preset), 0, 0, presets },
+    { "preset", "tiny|g2p|translate-small|translate", "a model sized to a task; other options change it", OPTION_WORD,
+      AT(preset), 0, 0, presets },
     { "tokens", "word|char|bpe", "what a sentence is cut into; bpe unless said", OPTION_WORD, AT(tokens), 0, 0, kinds },
     { "source-tokens", "word|char|bpe", "of the source alone", OPTION_WORD, AT(source_tokens), 0, 0, kinds },
     { "target-tokens", "word|char|bpe", "of the target alone", OPTION_WORD, AT(target_tokens), 0, 0, kinds },
@@ -48,18 +53,22 @@ static const option table[] = {
     { "momentum", "X", "of sgd", OPTION_REAL, AT(momentum), 0, 0.9999, NULL },
     { "weight-decay", "X", "decoupled", OPTION_REAL, AT(weight_decay), 0, 1, NULL },
     { "learning-rate", "X", "step size", OPTION_REAL, AT(rate), 0, 100, NULL },
-    { "schedule", "constant|inverse-sqrt|cosine|plateau", "how the step size changes", OPTION_WORD, AT(schedule), 0, 0, schedules },
+    { "schedule", "constant|inverse-sqrt|cosine|plateau", "how the step size changes", OPTION_WORD, AT(schedule), 0, 0,
+      schedules },
     { "warmup", "N", "updates over which the step size rises", OPTION_WHOLE, AT(warmup), 0, 1e9, NULL },
     { "clip", "X", "longest gradient; 0: any", OPTION_REAL, AT(clip), 0, 1e9, NULL },
     { "label-smoothing", "P", "share of probability given to all words", OPTION_REAL, AT(smoothing), 0, 0.99, NULL },
-    { "average", "P", "keep a moving average of the weights (0.999, say)", OPTION_REAL, AT(average), 0, 0.999999, NULL },
+    { "average", "P", "keep a moving average of the weights (0.999, say)", OPTION_REAL, AT(average), 0, 0.999999,
+      NULL },
     { "accumulate", "N", "batches of an update", OPTION_WHOLE, AT(accumulate), 1, 1e4, NULL },
     { "batch-tokens", "N", "words of a batch", OPTION_WHOLE, AT(batch_tokens), 1, 1e8, NULL },
     { "epochs", "N", "passes over the data at most", OPTION_WHOLE, AT(epochs), 0, 1e9, NULL },
     { "updates", "N", "updates at most", OPTION_WHOLE, AT(updates), 0, 1e15, NULL },
-    { "patience", "N", "validations without a better model before it ends; 0: never", OPTION_WHOLE, AT(patience), 0, 1e9, NULL },
+    { "patience", "N", "validations without a better model before it ends; 0: never", OPTION_WHOLE, AT(patience), 0,
+      1e9, NULL },
     { "valid-every", "N", "updates between validations", OPTION_WHOLE, AT(valid_every), 0, 1e15, NULL },
-    { "valid-metric", "perplexity|bleu|chrf|token-accuracy|word-error|exact", "what makes a model better", OPTION_WORD, AT(metric), 0, 0, metrics },
+    { "valid-metric", "perplexity|bleu|chrf|token-accuracy|word-error|exact", "what makes a model better", OPTION_WORD,
+      AT(metric), 0, 0, metrics },
     { "save-every", "N", "updates between checkpoints", OPTION_WHOLE, AT(save_every), 0, 1e15, NULL },
     { "keep", "N", "the last N models are kept as FILE.update-..", OPTION_WHOLE, AT(keep), 0, 1e6, NULL },
     { "log", "FILE", "the log, a JSON object a line", OPTION_TEXT, AT(log), 0, 0, NULL },
@@ -80,14 +89,14 @@ static const struct {
     const char *name, *values[5];
 } preset_values[] = {
     /*                 none     tiny    g2p     small   translate */
-    { "hidden",      { NULL,    "128",  "256",  "384",  "512" } },
-    { "embedding",   { NULL,    "64",   "128",  "256",  "256" } },
-    { "layers",      { NULL,    "1",    "1",    "1",    "1" } },
-    { "dropout",     { NULL,    "0.1",  "0.3",  "0.3",  "0.2" } },
-    { "batch-tokens", { NULL,   "1000", "2000", "2000", "4000" } },
-    { "vocab-size",  { NULL,    "2000", "0",    "6000", "16000" } },
-    { "source-tokens", { NULL,  NULL,   "char", NULL,   NULL } },
-    { "target-tokens", { NULL,  NULL,   "word", NULL,   NULL } },
+    { "hidden", { NULL, "128", "256", "384", "512" } },
+    { "embedding", { NULL, "64", "128", "256", "256" } },
+    { "layers", { NULL, "1", "1", "1", "1" } },
+    { "dropout", { NULL, "0.1", "0.3", "0.3", "0.2" } },
+    { "batch-tokens", { NULL, "1000", "2000", "2000", "4000" } },
+    { "vocab-size", { NULL, "2000", "0", "6000", "16000" } },
+    { "source-tokens", { NULL, NULL, "char", NULL, NULL } },
+    { "target-tokens", { NULL, NULL, "word", NULL, NULL } },
 };
 
 static int apply_preset(settings *s, const parsed *p)
@@ -120,11 +129,13 @@ static bool stop(void *user)
 static attend_pairs_spec *specs_of(const pairs_list *list)
 {
     attend_pairs_spec *specs = calloc((size_t)list->count + 1, sizeof *specs);
-    for (int i = 0; specs && i < list->count; i++) specs[i] = (attend_pairs_spec){ list->items[i].first, list->items[i].second };
+    for (int i = 0; specs && i < list->count; i++)
+        specs[i] = (attend_pairs_spec){ list->items[i].first, list->items[i].second };
     return specs;
 }
 
-static attend_train_options train_options(const settings *s, const parsed *p, const attend_pairs_spec *train, const attend_pairs_spec *valid)
+static attend_train_options train_options(const settings *s, const parsed *p, const attend_pairs_spec *train,
+                                          const attend_pairs_spec *valid)
 {
     attend_train_options o = attend_train_defaults();
     o.train = train, o.train_count = s->train.count;
@@ -137,7 +148,8 @@ static attend_train_options train_options(const settings *s, const parsed *p, co
         o.tokens[side].kind = (attend_token_kind)(options_given(&verb_train, p, name) || own != 2 ? own : s->tokens);
         o.tokens[side].vocab_size = (int)s->vocab_size;
         o.tokens[side].min_count = (int)s->min_count;
-        if (o.tokens[side].kind != ATTEND_TOKENS_BPE && !options_given(&verb_train, p, "vocab-size")) o.tokens[side].vocab_size = 0;
+        if (o.tokens[side].kind != ATTEND_TOKENS_BPE && !options_given(&verb_train, p, "vocab-size"))
+            o.tokens[side].vocab_size = 0;
     }
     o.bpe_dropout = s->bpe_dropout;
     o.max_length = (int)s->max_length;
@@ -149,7 +161,8 @@ static attend_train_options train_options(const settings *s, const parsed *p, co
     o.accumulate = (int)s->accumulate, o.batch_tokens = (int)s->batch_tokens;
     o.updates = (uint64_t)s->updates, o.epochs = (uint64_t)s->epochs;
     o.patience = (int)s->patience;
-    o.valid_every = (uint64_t)s->valid_every, o.save_every = (uint64_t)s->save_every, o.log_every = (uint64_t)s->log_every;
+    o.valid_every = (uint64_t)s->valid_every, o.save_every = (uint64_t)s->save_every,
+    o.log_every = (uint64_t)s->log_every;
     o.valid_metric = (attend_valid_metric)s->metric;
     o.seed = (uint64_t)s->seed;
     o.threads = (int)s->threads;
@@ -199,11 +212,14 @@ static int keep_input(settings *s, char *path, size_t size)
     return 0;
 }
 
-static int train(const settings *s, const parsed *p, const attend_pairs_spec *train_specs, const attend_pairs_spec *valid_specs)
+static int train(const settings *s, const parsed *p, const attend_pairs_spec *train_specs,
+                 const attend_pairs_spec *valid_specs)
 {
     const attend_train_options o = train_options(s, p, train_specs, valid_specs);
     progress_view view = progress_new(stderr, s->quiet, metrics[s->metric], s->valid.count > 0);
-    const attend_train_events events = { .user = &view, .plan = progress_plan, .progress = progress_show, .say = progress_say, .stop = stop };
+    const attend_train_events events = {
+        .user = &view, .plan = progress_plan, .progress = progress_show, .say = progress_say, .stop = stop
+    };
     attend_train_end end = ATTEND_TRAIN_DONE;
     const struct sigaction action = { .sa_handler = on_signal };
     sigaction(SIGINT, &action, NULL);
@@ -212,27 +228,48 @@ static int train(const settings *s, const parsed *p, const attend_pairs_spec *tr
     progress_end(&view);
     if (status != ATTEND_OK) return cli_fail(&verb_train, status);
     if (end == ATTEND_TRAIN_STOPPED) {
-        if (!s->quiet) fprintf(stderr, "stopped; %s.checkpoint has everything: the same command goes on from there\n", s->model);
+        if (!s->quiet)
+            fprintf(stderr, "stopped; %s.checkpoint has everything: the same command goes on from there\n", s->model);
         return 128 + caught;
     }
-    if (!s->quiet) fprintf(stderr, "%s %s\n", end == ATTEND_TRAIN_PATIENCE ? "no better model for a while; the best is" : "done:", s->model);
+    if (!s->quiet)
+        fprintf(stderr, "%s %s\n",
+                end == ATTEND_TRAIN_PATIENCE ? "no better model for a while; the best is" : "done:", s->model);
     return 0;
 }
 
 static int run(int argc, char **argv)
 {
     static const attend_config config = ATTEND_CONFIG_INIT;
-    settings s = { .config = config, .tokens = 2, .source_tokens = 2, .target_tokens = 2, .vocab_size = 8000, .min_count = 1, .max_length = 200, .optimizer = 1, .schedule = 3,
-                   .rate = 1e-3, .clip = 1, .smoothing = 0.1, .accumulate = 1, .batch_tokens = 2000, .patience = 10, .seed = 1 };
+    settings s = { .config = config,
+                   .tokens = 2,
+                   .source_tokens = 2,
+                   .target_tokens = 2,
+                   .vocab_size = 8000,
+                   .min_count = 1,
+                   .max_length = 200,
+                   .optimizer = 1,
+                   .schedule = 3,
+                   .rate = 1e-3,
+                   .clip = 1,
+                   .smoothing = 0.1,
+                   .accumulate = 1,
+                   .batch_tokens = 2000,
+                   .patience = 10,
+                   .seed = 1 };
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
     s.threads = cores > 0 ? cores : 1;
     parsed p;
     int status = options_parse(&verb_train, &s, argc, argv, &p);
     if (status == 0 && !p.help) {
-        if (p.rest_count > 0) status = options_wrong(&verb_train, "'%s' is not understood", p.rest[0]);
-        else if (s.train.count == 0) status = options_wrong(&verb_train, "--train PAIRS is missing");
-        else if (!s.model) status = options_wrong(&verb_train, "--model FILE is missing");
-        else status = apply_preset(&s, &p);
+        if (p.rest_count > 0)
+            status = options_wrong(&verb_train, "'%s' is not understood", p.rest[0]);
+        else if (s.train.count == 0)
+            status = options_wrong(&verb_train, "--train PAIRS is missing");
+        else if (!s.model)
+            status = options_wrong(&verb_train, "--model FILE is missing");
+        else
+            status = apply_preset(&s, &p);
         char input[4096] = "";
         if (status == 0) status = keep_input(&s, input, sizeof input);
         attend_pairs_spec *train_specs = specs_of(&s.train), *valid_specs = specs_of(&s.valid);
@@ -250,11 +287,13 @@ const verb verb_train = {
     .name = "train",
     .summary = "from files of pairs to a model",
     .synopsis = "attend train --train PAIRS --valid PAIRS --model FILE [options]",
-    .details = "Looks through the data, learns vocabularies and trains. FILE is the best model by validation so far.\n"
-               "The same command goes on from the last checkpoint; SIGINT and SIGTERM save one and end with 130 and 143.",
-    .examples = "  attend train --train train.tsv --valid valid.tsv --model m\n"
-                "  attend train --train train.en train.de --valid valid.en valid.de --model en-de --preset translate-small\n"
-                "  attend train --train words.tsv --valid dev.tsv --model g2p --preset g2p --valid-metric word-error\n",
+    .details =
+        "Looks through the data, learns vocabularies and trains. FILE is the best model by validation so far.\n"
+        "The same command goes on from the last checkpoint; SIGINT and SIGTERM save one and end with 130 and 143.",
+    .examples =
+        "  attend train --train train.tsv --valid valid.tsv --model m\n"
+        "  attend train --train train.en train.de --valid valid.en valid.de --model en-de --preset translate-small\n"
+        "  attend train --train words.tsv --valid dev.tsv --model g2p --preset g2p --valid-metric word-error\n",
     .options = table,
     .has_config = true,
     .config = AT(config),

@@ -21,10 +21,14 @@ static const option table[] = {
     { "input", "FILE", "lines to translate; standard input unless said", OPTION_TEXT, AT(input), 0, 0, NULL },
     { "output", "FILE", "where they go; standard output unless said", OPTION_TEXT, AT(output), 0, 0, NULL },
     { "beam", "N", "hypotheses at a time; 1: greedy", OPTION_WHOLE, AT(beam), 1, 1024, NULL },
-    { "n-best", "N", "so many translations of each line: number ||| text ||| log p ||| score", OPTION_WHOLE, AT(n_best), 1, 1024, NULL },
-    { "length-penalty", "X", "favours long translations the more the larger", OPTION_REAL, AT(length_penalty), 0, 10, NULL },
-    { "coverage-penalty", "X", "favours translations that looked at every word", OPTION_REAL, AT(coverage_penalty), 0, 100, NULL },
-    { "length-ratio", "X", "a translation has at most X times the source's words, and ..", OPTION_REAL, AT(length_ratio), 0, 1000, NULL },
+    { "n-best", "N", "so many translations of each line: number ||| text ||| log p ||| score", OPTION_WHOLE, AT(n_best),
+      1, 1024, NULL },
+    { "length-penalty", "X", "favours long translations the more the larger", OPTION_REAL, AT(length_penalty), 0, 10,
+      NULL },
+    { "coverage-penalty", "X", "favours translations that looked at every word", OPTION_REAL, AT(coverage_penalty), 0,
+      100, NULL },
+    { "length-ratio", "X", "a translation has at most X times the source's words, and ..", OPTION_REAL,
+      AT(length_ratio), 0, 1000, NULL },
     { "length-extra", "N", ".. N more", OPTION_WHOLE, AT(length_extra), 0, 100000, NULL },
     { "max-words", "N", "a longer line is not translated", OPTION_WHOLE, AT(max_words), 1, 1e6, NULL },
     { "batch-tokens", "N", "source words that run together", OPTION_WHOLE, AT(batch_tokens), 1, 1e7, NULL },
@@ -79,13 +83,15 @@ static bool chunk_write(const chunk *c, const attend_translator *t, const settin
         const attend_line_result *r = attend_translator_result(t, i);
         const unsigned long long number = (unsigned long long)c->first + (unsigned long long)i;
         if (r->fault && !s->quiet)
-            fprintf(stderr, "attend translate: line %llu was not translated: %s; an empty line stands for it\n", number + 1, r->fault);
+            fprintf(stderr, "attend translate: line %llu was not translated: %s; an empty line stands for it\n",
+                    number + 1, r->fault);
         if (s->n_best == 1) {
             fprintf(to, "%s\n", r->list[0].text);
             continue;
         }
         for (int j = 0; j < r->count; j++)
-            fprintf(to, "%llu ||| %s ||| logp=%.4f ||| %.4f\n", number, r->list[j].text, r->list[j].log_probability, r->list[j].score);
+            fprintf(to, "%llu ||| %s ||| logp=%.4f ||| %.4f\n", number, r->list[j].text, r->list[j].log_probability,
+                    r->list[j].score);
     }
     return fflush(to) == 0 && !ferror(to);
 }
@@ -97,8 +103,7 @@ static int stream(attend_translator *t, attend_lines *from, FILE *to, const sett
     for (;;) {
         int status = chunk_read(&c, from, person ? 1 : MOST_LINES, s);
         if (status == ATTEND_OK && c.count == 0) return ATTEND_OK;
-        if (status == ATTEND_OK)
-            status = attend_translator_run(t, c.count, (const char *const *)c.lines, c.sizes);
+        if (status == ATTEND_OK) status = attend_translator_run(t, c.count, (const char *const *)c.lines, c.sizes);
         if (status != ATTEND_OK) return status;
         if (!chunk_write(&c, t, s, to)) {
             if (errno == EPIPE) return ATTEND_OK; /* whoever reads has enough */
@@ -141,14 +146,21 @@ static int translate(const settings *s)
 
 static int run(int argc, char **argv)
 {
-    settings s = { .beam = 5, .n_best = 1, .length_penalty = 1, .length_ratio = 2, .length_extra = 10, .max_words = 1000, .batch_tokens = 1000 };
+    settings s = { .beam = 5,
+                   .n_best = 1,
+                   .length_penalty = 1,
+                   .length_ratio = 2,
+                   .length_extra = 10,
+                   .max_words = 1000,
+                   .batch_tokens = 1000 };
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
     s.threads = cores > 0 ? cores : 1;
     parsed p;
     int status = options_parse(&verb_translate, &s, argc, argv, &p);
     if (status == 0 && !p.help) {
         if (p.rest_count > 0)
-            status = options_wrong(&verb_translate, "'%s' is not understood; text comes from standard input or --input", p.rest[0]);
+            status = options_wrong(&verb_translate, "'%s' is not understood; text comes from standard input or --input",
+                                   p.rest[0]);
         else if (!s.model)
             status = options_wrong(&verb_translate, "--model FILE is missing");
         else if (s.n_best > s.beam)
@@ -164,9 +176,11 @@ const verb verb_translate = {
     .name = "translate",
     .summary = "a line in, a line out",
     .synopsis = "attend translate --model FILE [--input FILE] [options]",
-    .details = "Translates standard input line by line: as many lines come out, in order, whatever the lines are. An empty line gives an empty\n"
+    .details = "Translates standard input line by line: as many lines come out, in order, whatever the lines are. An "
+               "empty line gives an empty\n"
                "line; so does one that cannot be translated (not UTF-8, too long), with a warning that has its number.",
-    .examples = "  attend translate --model en-de < test.en > test.out\n  echo 'a dog runs .' | attend translate --model en-de --beam 10 --n-best 3\n",
+    .examples = "  attend translate --model en-de < test.en > test.out\n  echo 'a dog runs .' | attend translate "
+                "--model en-de --beam 10 --n-best 3\n",
     .options = table,
     .run = run,
 };

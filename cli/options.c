@@ -105,10 +105,10 @@ static int set_number(const verb *v, const option *o, void *to, const char *valu
     const bool read = o->kind == OPTION_SIZE ? read_size(value, &x) : read_number(value, &x);
     if (!read || !(x >= o->least && x <= o->most) || (o->kind == OPTION_WHOLE && x != floor(x)))
         return options_wrong(v, "--%s '%s' is not a %s from %g to %g", o->name, value,
-                     o->kind == OPTION_WHOLE  ? "whole number"
-                     : o->kind == OPTION_SIZE ? "size (as 512M or 2G)"
-                                              : "number",
-                     o->least, o->most);
+                             o->kind == OPTION_WHOLE  ? "whole number"
+                             : o->kind == OPTION_SIZE ? "size (as 512M or 2G)"
+                                                      : "number",
+                             o->least, o->most);
     if (o->kind == OPTION_REAL)
         *(double *)to = x;
     else
@@ -125,7 +125,8 @@ static int set_word(const verb *v, const option *o, void *to, const char *value)
             return 0;
         }
     const char *near = attend_nearest(value, o->words, n);
-    if (near) return options_wrong(v, "--%s '%s' is not one of %s; did you mean '%s'?", o->name, value, o->argument, near);
+    if (near)
+        return options_wrong(v, "--%s '%s' is not one of %s; did you mean '%s'?", o->name, value, o->argument, near);
     return options_wrong(v, "--%s '%s' is not one of %s", o->name, value, o->argument);
 }
 

@@ -8,7 +8,9 @@ static const double EVERY_TERMINAL = 0.2, EVERY_PIPE = 10; /* seconds */
 
 progress_view progress_new(FILE *to, bool quiet, const char *metric, bool has_valid)
 {
-    return (progress_view){ .to = to, .quiet = quiet, .terminal = isatty(fileno(to)), .metric = metric, .has_valid = has_valid, .last = -1e9 };
+    return (progress_view){
+        .to = to, .quiet = quiet, .terminal = isatty(fileno(to)), .metric = metric, .has_valid = has_valid, .last = -1e9
+    };
 }
 
 static void close_line(progress_view *v)
@@ -41,10 +43,13 @@ void progress_plan(void *user, const attend_plan *p)
     if (p->left_out) fprintf(v->to, " (%llu left out: empty or too long)", (unsigned long long)p->left_out);
     fprintf(v->to, ", %llu and %llu words", (unsigned long long)p->source_tokens, (unsigned long long)p->target_tokens);
     if (p->valid_pairs) fprintf(v->to, "; validation %llu pairs", (unsigned long long)p->valid_pairs);
-    fprintf(v->to, "\nvocabulary  %d and %d\nmodel       %.2f million parameters\n", p->source_vocab, p->target_vocab, (double)p->parameters * 1e-6);
-    fprintf(v->to, "memory      about %zu MiB\nupdates     %llu an epoch", p->bytes >> 20, (unsigned long long)p->updates_per_epoch);
+    fprintf(v->to, "\nvocabulary  %d and %d\nmodel       %.2f million parameters\n", p->source_vocab, p->target_vocab,
+            (double)p->parameters * 1e-6);
+    fprintf(v->to, "memory      about %zu MiB\nupdates     %llu an epoch", p->bytes >> 20,
+            (unsigned long long)p->updates_per_epoch);
     if (p->updates) fprintf(v->to, ", %llu at most", (unsigned long long)p->updates);
-    fprintf(v->to, "; validation every %llu, a checkpoint every %llu\n", (unsigned long long)p->valid_every, (unsigned long long)p->save_every);
+    fprintf(v->to, "; validation every %llu, a checkpoint every %llu\n", (unsigned long long)p->valid_every,
+            (unsigned long long)p->save_every);
     if (p->resumed) fprintf(v->to, "going on from update %llu\n", (unsigned long long)p->update);
 }
 
@@ -59,8 +64,9 @@ void progress_say(void *user, const char *text)
 static void line_of(const progress_view *v, const attend_progress *p, char *text, size_t size)
 {
     char left[32] = "";
-    size_t n = (size_t)snprintf(text, size, "epoch %llu %3.0f%%  update %llu  loss %.3f  ppl %.2f", (unsigned long long)p->epoch + 1, 100 * p->part,
-                                (unsigned long long)p->update, p->loss, exp(p->loss));
+    size_t n = (size_t)snprintf(text, size, "epoch %llu %3.0f%%  update %llu  loss %.3f  ppl %.2f",
+                                (unsigned long long)p->epoch + 1, 100 * p->part, (unsigned long long)p->update, p->loss,
+                                exp(p->loss));
     if (!isnan(p->valid_score) && n < size)
         n += (size_t)snprintf(text + n, size - n, "  valid %s %.2f (best %.2f)", v->metric, p->valid_score, p->best);
     if (n < size) n += (size_t)snprintf(text + n, size - n, "  %.0f words/s", p->tokens_per_second);

@@ -34,7 +34,7 @@ typedef struct attend_train_options {
     int train_count, valid_count;
     const char *model;
 
-    attend_config config; /* vocabularies are found in the data */
+    attend_config config;               /* vocabularies are found in the data */
     attend_tokenizer_options tokens[2]; /* of source and target; with config.shared_vocab, the first is for both */
     double bpe_dropout;
     int max_length; /* longer pairs are left out */
@@ -43,12 +43,13 @@ typedef struct attend_train_options {
     attend_schedule schedule;
     double clip;
     double label_smoothing;
-    double average;      /* of an exponential moving average of the weights, which is then what is validated and kept; 0: none */
-    int accumulate;      /* batches of an update */
-    int batch_tokens;    /* of a batch */
-    int shard_tokens;    /* of what one thread does at a time: changes rounding, memory and speed, and nothing else */
+    double
+        average; /* of an exponential moving average of the weights, which is then what is validated and kept; 0: none */
+    int accumulate;   /* batches of an update */
+    int batch_tokens; /* of a batch */
+    int shard_tokens; /* of what one thread does at a time: changes rounding, memory and speed, and nothing else */
     uint64_t updates, epochs; /* at most; 0: any number */
-    int patience;        /* validations without a better one, after which training ends; 0: never */
+    int patience;             /* validations without a better one, after which training ends; 0: never */
     uint64_t valid_every, save_every, log_every; /* updates; 0: chosen from the size of the data */
     attend_valid_metric valid_metric;
     uint64_t seed;
@@ -66,11 +67,11 @@ attend_train_options attend_train_defaults(void);
 typedef struct attend_progress {
     uint64_t update, updates; /* of how many, as far as is known; 0: not known */
     uint64_t epoch;
-    double part;          /* of the epoch that is done */
-    double loss;          /* cross-entropy a target word, lately */
+    double part; /* of the epoch that is done */
+    double loss; /* cross-entropy a target word, lately */
     double rate, norm;
     double tokens_per_second;
-    double seconds, seconds_left; /* left < 0: not known */
+    double seconds, seconds_left;   /* left < 0: not known */
     double valid_loss, valid_score; /* of the last validation; NAN: none yet */
     double best;
     bool validated, saved, better; /* what the last update brought */
@@ -93,8 +94,8 @@ typedef struct attend_train_events {
     void *user;
     void (*plan)(void *user, const attend_plan *plan);
     void (*progress)(void *user, const attend_progress *p); /* after every update */
-    void (*say)(void *user, const char *text);              /* what somebody should know: a skipped update, data left out */
-    bool (*stop)(void *user);                               /* asked after every update: save and end? */
+    void (*say)(void *user, const char *text); /* what somebody should know: a skipped update, data left out */
+    bool (*stop)(void *user);                  /* asked after every update: save and end? */
 } attend_train_events;
 
 typedef enum attend_train_end {

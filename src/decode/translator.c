@@ -75,7 +75,8 @@ int attend_translator_new(attend_translator **out, const attend_model *m, const 
 {
     *out = NULL;
     if (options->threads < 1 || options->threads > 1024 || options->batch_tokens < 1 || options->max_words < 1)
-        return attend_fail(ATTEND_BAD_USAGE, "threads %d (1 to 1024), batch tokens %d and most words %d (1 and more) make no sense",
+        return attend_fail(ATTEND_BAD_USAGE,
+                           "threads %d (1 to 1024), batch tokens %d and most words %d (1 and more) make no sense",
                            options->threads, options->batch_tokens, options->max_words);
     attend_translator *t = attend_memory_zeroed(1, sizeof *t);
     if (!t) return attend_fail(ATTEND_NO_MEMORY, "no memory for a translator");
@@ -180,7 +181,8 @@ static int spell(attend_translator *t, job *j)
         const attend_translation *x = attend_found_at(j->found, j->place, i);
         starts[i] = j->text.size;
         status = attend_tokenizer_decode(t->tokenizers[1], x->words, x->count, &j->text);
-        for (size_t k = starts[i]; status == ATTEND_OK && k < j->text.size; k++) /* a line stays one, whatever bytes a model makes */
+        for (size_t k = starts[i]; status == ATTEND_OK && k < j->text.size;
+             k++) /* a line stays one, whatever bytes a model makes */
             if (j->text.text[k] == '\n' || j->text.text[k] == '\0') j->text.text[k] = ' ';
         if (status == ATTEND_OK) status = attend_string_add(&j->text, "", 1); /* the end of this one */
         j->list[i] = (attend_hypothesis){ .score = x->score,
@@ -189,9 +191,12 @@ static int spell(attend_translator *t, job *j)
                                           .count = x->count,
                                           .weights = x->weights };
     }
-    for (int i = 0; status == ATTEND_OK && i < count; i++) j->list[i].text = j->text.text + starts[i]; /* it moves no more */
+    for (int i = 0; status == ATTEND_OK && i < count; i++)
+        j->list[i].text = j->text.text + starts[i]; /* it moves no more */
     attend_memory_free(starts);
-    j->result = (attend_line_result){ .list = j->list, .count = count, .source = t->words.ids + j->first, .source_count = j->count };
+    j->result = (attend_line_result){
+        .list = j->list, .count = count, .source = t->words.ids + j->first, .source_count = j->count
+    };
     return status;
 }
 
@@ -200,7 +205,8 @@ static int run_batch(attend_translator *t, attend_ctx *c, batch *b)
     int *words = NULL, *lengths = attend_memory_zeroed((size_t)b->count, sizeof *lengths), total = 0;
     for (int i = 0; i < b->count; i++) total += t->jobs[line_of(t, b->first + i)].count;
     words = attend_memory_zeroed((size_t)total, sizeof *words);
-    int status = words && lengths ? ATTEND_OK : attend_fail(ATTEND_NO_MEMORY, "no memory for a batch of %d lines", b->count);
+    int status =
+        words && lengths ? ATTEND_OK : attend_fail(ATTEND_NO_MEMORY, "no memory for a batch of %d lines", b->count);
     for (int i = 0, at = 0; status == ATTEND_OK && i < b->count; i++) {
         const job *j = &t->jobs[line_of(t, b->first + i)];
         memcpy(words + at, t->words.ids + j->first, (size_t)j->count * sizeof *words);

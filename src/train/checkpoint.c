@@ -45,13 +45,16 @@ typedef struct state_field {
     enum { COUNT, NUMBER, INT } kind;
 } state_field;
 
-#define STATE(member, kind) { #member, offsetof(train_state, member), kind }
+#define STATE(member, kind)                                                                                            \
+    {                                                                                                                  \
+#member, offsetof(train_state, member), kind                                                                   \
+    }
 static const state_field state_fields[] = {
-    STATE(update, COUNT),        STATE(position.epoch, COUNT), STATE(position.pool, COUNT), STATE(position.batch, COUNT),
-    STATE(rows, COUNT),          STATE(loss, NUMBER),          STATE(loss_rows, COUNT),     STATE(best, NUMBER),
-    STATE(best_update, COUNT),   STATE(since_best, INT),       STATE(since_fall, INT),      STATE(falls, INT),
-    STATE(bad, INT),             STATE(returns, INT),          STATE(rate_share, NUMBER),   STATE(baseline, NUMBER),
-    STATE(valid_loss, NUMBER),   STATE(valid_score, NUMBER),   STATE(journal, COUNT),
+    STATE(update, COUNT),      STATE(position.epoch, COUNT), STATE(position.pool, COUNT), STATE(position.batch, COUNT),
+    STATE(rows, COUNT),        STATE(loss, NUMBER),          STATE(loss_rows, COUNT),     STATE(best, NUMBER),
+    STATE(best_update, COUNT), STATE(since_best, INT),       STATE(since_fall, INT),      STATE(falls, INT),
+    STATE(bad, INT),           STATE(returns, INT),          STATE(rate_share, NUMBER),   STATE(baseline, NUMBER),
+    STATE(valid_loss, NUMBER), STATE(valid_score, NUMBER),   STATE(journal, COUNT),
 };
 enum { STATE_FIELDS = sizeof state_fields / sizeof *state_fields };
 
@@ -73,14 +76,16 @@ static void put_state(facts *f, const train_state *s, uint64_t steps)
     add_text(f, "state", "steps", text);
 }
 
-static int get_fact(const attend_tensor_file *file, const char *path, const char *kind, const char *name, const char **text)
+static int get_fact(const attend_tensor_file *file, const char *path, const char *kind, const char *name,
+                    const char **text)
 {
     char key[NAME_SIZE];
     snprintf(key, sizeof key, "training.%s.%s", kind, name);
     *text = attend_tensor_file_metadata(file, key);
     if (*text) return ATTEND_OK;
-    return attend_fail(ATTEND_BAD_MODEL, "%s: not a checkpoint, or one of another version: it has no \"%s\"; begin anew with --fresh", path,
-                       key);
+    return attend_fail(ATTEND_BAD_MODEL,
+                       "%s: not a checkpoint, or one of another version: it has no \"%s\"; begin anew with --fresh",
+                       path, key);
 }
 
 static int get_state(const attend_tensor_file *file, const char *path, train_state *s)
@@ -111,8 +116,8 @@ static void put_files(facts *f, const char *name, const attend_pairs_spec *specs
     size_t n = 0;
     text[0] = '\0';
     for (int i = 0; i < count && n < sizeof text; i++)
-        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s%s%s", i ? " " : "", specs[i].source, specs[i].target ? " " : "",
-                              specs[i].target ? specs[i].target : "");
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s%s%s", i ? " " : "", specs[i].source,
+                              specs[i].target ? " " : "", specs[i].target ? specs[i].target : "");
     add_text(f, "option", name, text);
 }
 
@@ -125,7 +130,9 @@ static void put_options(facts *f, const trainer *t)
     add_number(f, "option", "pairs of the training data", (double)data.pairs);
     add_number(f, "option", "source words of the training data", (double)data.source_ids);
     add_number(f, "option", "target words of the training data", (double)data.target_ids);
-    static const char *const token_names[2] = { "source-tokens", "target-tokens" }, *const size_names[2] = { "source-vocab-size", "target-vocab-size" };
+    static const char *const token_names[2] = { "source-tokens", "target-tokens" }, *const size_names[2] = {
+        "source-vocab-size", "target-vocab-size"
+    };
     for (int side = 0; side < 2; side++) {
         add_text(f, "option", token_names[side], attend_token_kind_name(o->tokens[side].kind));
         add_number(f, "option", size_names[side], o->tokens[side].vocab_size);
@@ -156,11 +163,12 @@ static int same_config(const char *path, const attend_config *now, const attend_
         const char *name = attend_config_field_at(i)->name;
         char a[64], b[64];
         if (strcmp(name, "source-vocab") == 0 || strcmp(name, "target-vocab") == 0) continue;
-        if (attend_config_get(now, name, a, sizeof a) != ATTEND_OK || attend_config_get(then, name, b, sizeof b) != ATTEND_OK ||
-            strcmp(a, b) == 0)
+        if (attend_config_get(now, name, a, sizeof a) != ATTEND_OK ||
+            attend_config_get(then, name, b, sizeof b) != ATTEND_OK || strcmp(a, b) == 0)
             continue;
         return attend_fail(ATTEND_BAD_USAGE,
-                           "%s was made with %s '%s', and now it is '%s': take the same to go on, another --model, or --fresh to begin anew",
+                           "%s was made with %s '%s', and now it is '%s': take the same to go on, another --model, or "
+                           "--fresh to begin anew",
                            path, name, b, a);
     }
     return ATTEND_OK;
@@ -173,10 +181,12 @@ static int same_options(const attend_tensor_file *file, const char *path, const 
     put_options(f, t);
     int status = ATTEND_OK;
     for (int i = 0; status == ATTEND_OK && i < f->count; i++) {
-        const char *then = attend_tensor_file_metadata(file, f->list[i].name), *name = strrchr(f->list[i].name, '.') + 1;
+        const char *then = attend_tensor_file_metadata(file, f->list[i].name),
+                   *name = strrchr(f->list[i].name, '.') + 1;
         if (!then || strcmp(then, f->list[i].text) != 0)
             status = attend_fail(ATTEND_BAD_USAGE,
-                                 "%s was made with %s '%.80s', and now it is '%.80s': take the same to go on, another --model, or --fresh "
+                                 "%s was made with %s '%.80s', and now it is '%.80s': take the same to go on, another "
+                                 "--model, or --fresh "
                                  "to begin anew",
                                  path, name, then ? then : "", f->list[i].text);
     }
@@ -238,12 +248,14 @@ int attend_checkpoint_save(trainer *t)
     arrays a = { NULL, NULL, 0 };
     int status = attend_journal_flush(&t->log);
     t->s.journal = t->log.bytes;
-    if (status == ATTEND_OK && (!f || !arrays_new(t, &a))) status = attend_fail(ATTEND_NO_MEMORY, "no memory to save a checkpoint");
+    if (status == ATTEND_OK && (!f || !arrays_new(t, &a)))
+        status = attend_fail(ATTEND_NO_MEMORY, "no memory to save a checkpoint");
     if (status == ATTEND_OK) {
         put_state(f, &t->s, attend_optimizer_steps(t->optimizer));
         put_options(f, t);
         for (int i = 0; i < f->count; i++) metadata[i] = (attend_metadata){ f->list[i].name, f->list[i].text };
-        status = attend_model_save_with(t->m, attend_trainer_path(t, ".checkpoint"), a.tensors, a.count, metadata, (size_t)f->count);
+        status = attend_model_save_with(t->m, attend_trainer_path(t, ".checkpoint"), a.tensors, a.count, metadata,
+                                        (size_t)f->count);
     }
     attend_memory_free(a.tensors);
     attend_memory_free(a.names);
@@ -299,7 +311,8 @@ int attend_checkpoint_moments(trainer *t)
             array_name(name, which, p);
             const attend_tensor *x = attend_tensor_file_find(file, name);
             if (!x || x->bytes != p->size * sizeof(real))
-                status = attend_fail(ATTEND_BAD_MODEL, "%s: '%s' is missing or of another size; begin anew with --fresh", path, name);
+                status = attend_fail(ATTEND_BAD_MODEL,
+                                     "%s: '%s' is missing or of another size; begin anew with --fresh", path, name);
             else
                 memcpy(to, x->data, x->bytes);
         }

@@ -79,8 +79,8 @@ static double down(double y, double low, double high)
 static void line(picture *p, const curve *c, double low, double high, const char *color, const char *dashes)
 {
     if (c->count == 0) return;
-    put(p, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"1.8\"%s%s%s points=\"", color, *dashes ? " stroke-dasharray=\"" : "",
-        dashes, *dashes ? "\"" : "");
+    put(p, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"1.8\"%s%s%s points=\"", color,
+        *dashes ? " stroke-dasharray=\"" : "", dashes, *dashes ? "\"" : "");
     for (size_t i = 0; i < c->count; i++) put(p, "%.1f,%.1f ", across(p, c->x[i]), down(c->y[i], low, high));
     put(p, "\"/>\n");
 }
@@ -95,11 +95,11 @@ static void scale(picture *p, double low, double high, bool right, const char *c
 {
     for (int i = 0; i <= 4; i++) {
         const double y = low + (high - low) * i / 4;
-        put(p, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"%s\" fill=\"%s\">%.3g</text>\n", right ? WIDTH - RIGHT + 6 : LEFT - 6,
-            down(y, low, high) + 4, right ? "start" : "end", color, y);
+        put(p, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"%s\" fill=\"%s\">%.3g</text>\n",
+            right ? WIDTH - RIGHT + 6 : LEFT - 6, down(y, low, high) + 4, right ? "start" : "end", color, y);
         if (!right)
-            put(p, "<line x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"#8886\" stroke-width=\"0.5\"/>\n", LEFT, WIDTH - RIGHT,
-                down(y, low, high), down(y, low, high));
+            put(p, "<line x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"#8886\" stroke-width=\"0.5\"/>\n", LEFT,
+                WIDTH - RIGHT, down(y, low, high), down(y, low, high));
     }
 }
 
@@ -107,7 +107,10 @@ static void draw(picture *p, const curve *train, const curve *valid, const curve
 {
     double low = INFINITY, high = -INFINITY, least = INFINITY, most = -INFINITY;
     bounds(train, &low, &high), bounds(valid, &low, &high), bounds(score, &least, &most);
-    put(p, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" font-size=\"12\">\n", WIDTH, HEIGHT);
+    put(p,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" "
+        "font-size=\"12\">\n",
+        WIDTH, HEIGHT);
     put(p, "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n<text x=\"%d\" y=\"22\" font-size=\"14\">", LEFT);
     for (const char *s = title; *s; s++) /* a file name may hold anything */
         if (*s == '<' || *s == '&' || *s == '>')
@@ -119,7 +122,8 @@ static void draw(picture *p, const curve *train, const curve *valid, const curve
     if (isfinite(least)) scale(p, least, most, true, "#b5651d");
     for (int i = 0; i <= 4; i++) {
         const double update = p->first + (p->last - p->first) * i / 4;
-        put(p, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\" fill=\"#333\">%.0f</text>\n", across(p, update), HEIGHT - BOTTOM + 18, update);
+        put(p, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\" fill=\"#333\">%.0f</text>\n", across(p, update),
+            HEIGHT - BOTTOM + 18, update);
     }
     put(p, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\" fill=\"#333\">updates</text>\n", WIDTH / 2, HEIGHT - 8);
     line(p, train, low, high, "#4477aa", "");

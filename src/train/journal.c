@@ -22,10 +22,11 @@ int attend_journal_open(journal *j, const char *path, uint64_t bytes)
     if (fstat(file, &s) == 0 && S_ISREG(s.st_mode)) {
         if ((uint64_t)s.st_size < bytes) {
             close(file);
-            return attend_fail(ATTEND_IO,
-                               "%s: the log has %lld bytes, and had %llu when the checkpoint was made; put it back, or begin anew "
-                               "with --fresh",
-                               path, (long long)s.st_size, (unsigned long long)bytes);
+            return attend_fail(
+                ATTEND_IO,
+                "%s: the log has %lld bytes, and had %llu when the checkpoint was made; put it back, or begin anew "
+                "with --fresh",
+                path, (long long)s.st_size, (unsigned long long)bytes);
         }
         if (ftruncate(file, (off_t)bytes) != 0 || lseek(file, 0, SEEK_END) < 0) {
             close(file);

@@ -33,9 +33,11 @@ static bool probe_new(const trainer *t, int tokens, probe *p)
     for (int side = 0; side < 2; side++) p->lengths[side] = attend_memory_zeroed((size_t)count, sizeof(int));
     if (!p->words || !p->lengths[0] || !p->lengths[1]) return false;
     for (int i = 0; i < count; i++) p->lengths[0][i] = source, p->lengths[1][i] = target;
-    p->pairs = (attend_pairs){
-        .count = count, .source = p->words, .source_lengths = p->lengths[0], .target = p->words, .target_lengths = p->lengths[1]
-    };
+    p->pairs = (attend_pairs){ .count = count,
+                               .source = p->words,
+                               .source_lengths = p->lengths[0],
+                               .target = p->words,
+                               .target_lengths = p->lengths[1] };
     return true;
 }
 
@@ -76,10 +78,11 @@ static int fit_memory(trainer *t, attend_plan *plan)
         plan->bytes = fixed_bytes(t) + (size_t)t->o.threads * (shard + shard / 4); /* batches are not all alike */
         if (t->o.memory == 0 || plan->bytes <= t->o.memory) return ATTEND_OK;
         if (t->o.shard_tokens / 2 < LEAST_SHARD)
-            return attend_fail(ATTEND_BAD_USAGE,
-                               "training this model takes at least %zu MiB, and --memory allows %zu: take a smaller model (--hidden, "
-                               "--embedding, --vocab-size) or fewer threads",
-                               plan->bytes >> 20, t->o.memory >> 20);
+            return attend_fail(
+                ATTEND_BAD_USAGE,
+                "training this model takes at least %zu MiB, and --memory allows %zu: take a smaller model (--hidden, "
+                "--embedding, --vocab-size) or fewer threads",
+                plan->bytes >> 20, t->o.memory >> 20);
     }
 }
 
@@ -93,7 +96,8 @@ int attend_trainer_plan(trainer *t, attend_plan *plan)
     if (t->o.epochs > 0 && (t->updates == 0 || t->o.epochs * t->updates_per_epoch < t->updates))
         t->updates = t->o.epochs * t->updates_per_epoch;
     t->valid_every = t->o.valid_every;
-    if (t->valid_every == 0) t->valid_every = t->updates_per_epoch < 50 ? 50 : t->updates_per_epoch > 1000 ? 1000 : t->updates_per_epoch;
+    if (t->valid_every == 0)
+        t->valid_every = t->updates_per_epoch < 50 ? 50 : t->updates_per_epoch > 1000 ? 1000 : t->updates_per_epoch;
     t->save_every = t->o.save_every ? t->o.save_every : t->valid_every;
     t->log_every = t->o.log_every ? t->o.log_every : 50;
     if (t->o.schedule.kind == ATTEND_SCHEDULE_COSINE && t->o.schedule.updates == 0) t->o.schedule.updates = t->updates;

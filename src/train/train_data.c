@@ -99,13 +99,14 @@ int attend_trainer_corpora(trainer *t)
 {
     const bool again = t->o.bpe_dropout > 0;
     int status = corpus_of(t, &t->train, t->o.train, t->o.train_count, again);
-    if (status == ATTEND_OK && t->o.valid_count > 0) status = corpus_of(t, &t->valid, t->o.valid, t->o.valid_count, true);
+    if (status == ATTEND_OK && t->o.valid_count > 0)
+        status = corpus_of(t, &t->valid, t->o.valid, t->o.valid_count, true);
     if (status == ATTEND_OK && t->valid && attend_corpus_count(t->valid).pairs == 0)
-        return attend_fail(ATTEND_BAD_DATA, "%s: no validation pair is left: all are empty on a side or too long", t->o.valid[0].source);
-    const attend_batches_options options = { .seed = t->o.seed,
-                                             .batch_tokens = t->o.batch_tokens,
-                                             .encode = again ? encode_again : NULL,
-                                             .user = t };
+        return attend_fail(ATTEND_BAD_DATA, "%s: no validation pair is left: all are empty on a side or too long",
+                           t->o.valid[0].source);
+    const attend_batches_options options = {
+        .seed = t->o.seed, .batch_tokens = t->o.batch_tokens, .encode = again ? encode_again : NULL, .user = t
+    };
     if (status == ATTEND_OK) status = attend_batches_new(&t->batches, t->train, &options);
     return status;
 }
@@ -153,7 +154,8 @@ static bool append(trainer *t, const attend_pairs *p)
 static bool add_shard(trainer *t, int first, int count)
 {
     size_t room = (size_t)t->shard_room, other = (size_t)t->shard_room;
-    if (!ints_fit(&t->shard_first, &room, (size_t)t->shards, 1) || !ints_fit(&t->shard_count, &other, (size_t)t->shards, 1))
+    if (!ints_fit(&t->shard_first, &room, (size_t)t->shards, 1) ||
+        !ints_fit(&t->shard_count, &other, (size_t)t->shards, 1))
         return false;
     t->shard_room = (int)room;
     t->shard_first[t->shards] = first;
@@ -184,7 +186,8 @@ int attend_trainer_next_pairs(trainer *t)
         attend_batch batch;
         int status = attend_batches_next(t->batches, &t->s.position, &batch);
         if (status != ATTEND_OK) return status;
-        if (!append(t, &batch.pairs)) return attend_fail(ATTEND_NO_MEMORY, "no memory for a batch of %d pairs", batch.pairs.count);
+        if (!append(t, &batch.pairs))
+            return attend_fail(ATTEND_NO_MEMORY, "no memory for a batch of %d pairs", batch.pairs.count);
     }
     t->pairs = (attend_pairs){ .count = (int)t->pair_count,
                                .source = t->words[0],

@@ -88,7 +88,8 @@ static void average_part(void *user, int part)
     const averaging *a = user;
     for (int i = 0; i < attend_params_count(a->t->m->params); i++) {
         const attend_param *p = attend_params_at(a->t->m->params, i);
-        const size_t first = p->size * (size_t)part / (size_t)a->parts, last = p->size * (size_t)(part + 1) / (size_t)a->parts;
+        const size_t first = p->size * (size_t)part / (size_t)a->parts,
+                     last = p->size * (size_t)(part + 1) / (size_t)a->parts;
         real *to = a->t->average[i];
         for (size_t j = first; j < last; j++) to[j] = a->keep * to[j] + (1 - a->keep) * p->value[j];
     }
@@ -99,7 +100,9 @@ static void average(trainer *t)
 {
     if (!t->average) return;
     const double u = (double)t->s.update;
-    averaging a = { .t = t, .keep = (real)fmin(t->o.average, (1 + u) / (10 + u)), .parts = 4 * attend_pool_threads(t->team->pool) };
+    averaging a = { .t = t,
+                    .keep = (real)fmin(t->o.average, (1 + u) / (10 + u)),
+                    .parts = 4 * attend_pool_threads(t->team->pool) };
     attend_pool_run(t->team->pool, a.parts, average_part, &a);
 }
 
@@ -178,8 +181,10 @@ static int validate(trainer *t, bool *better)
     if (status != ATTEND_OK) return status;
     t->s.valid_loss = loss, t->s.valid_score = score;
     *better = isfinite(score) && is_better(t, score);
-    status = attend_journal_add(&t->log, "{\"update\": %llu, \"valid_loss\": %.6f, \"valid_perplexity\": %.4f, \"valid_score\": %.4f, \"better\": %s}",
-                                (unsigned long long)t->s.update, loss, exp(loss), score, *better ? "true" : "false");
+    status = attend_journal_add(
+        &t->log,
+        "{\"update\": %llu, \"valid_loss\": %.6f, \"valid_perplexity\": %.4f, \"valid_score\": %.4f, \"better\": %s}",
+        (unsigned long long)t->s.update, loss, exp(loss), score, *better ? "true" : "false");
     if (*better) {
         t->s.best = score, t->s.best_update = t->s.update;
         t->s.since_best = t->s.since_fall = 0;
@@ -188,8 +193,9 @@ static int validate(trainer *t, bool *better)
     t->s.since_best++;
     if (t->o.schedule.kind == ATTEND_SCHEDULE_PLATEAU && ++t->s.since_fall >= t->o.schedule.patience) {
         t->s.falls++, t->s.since_fall = 0;
-        attend_trainer_say(t, "update %llu: no better model for %d validations; the learning rate is now %.3g", (unsigned long long)t->s.update,
-                           t->o.schedule.patience, t->s.rate_share * attend_schedule_rate(&t->o.schedule, t->s.update + 1, t->s.falls));
+        attend_trainer_say(t, "update %llu: no better model for %d validations; the learning rate is now %.3g",
+                           (unsigned long long)t->s.update, t->o.schedule.patience,
+                           t->s.rate_share * attend_schedule_rate(&t->o.schedule, t->s.update + 1, t->s.falls));
     }
     return status;
 }
@@ -214,22 +220,26 @@ static int go_back(trainer *t)
     if (status == ATTEND_OK) status = attend_checkpoint_moments(t);
     if (status != ATTEND_OK) return status;
     t->s.returns = returns, t->s.rate_share = share, t->s.bad = 0, t->s.journal = logged;
-    attend_trainer_say(t, "%d updates in a row had gradients that are not numbers: back to update %llu, at half the learning rate", MOST_BAD,
-                       (unsigned long long)t->s.update);
-    status = attend_journal_add(&t->log, "{\"update\": %llu, \"event\": \"went back\", \"rate_share\": %g}", (unsigned long long)t->s.update,
-                                t->s.rate_share);
+    attend_trainer_say(
+        t, "%d updates in a row had gradients that are not numbers: back to update %llu, at half the learning rate",
+        MOST_BAD, (unsigned long long)t->s.update);
+    status = attend_journal_add(&t->log, "{\"update\": %llu, \"event\": \"went back\", \"rate_share\": %g}",
+                                (unsigned long long)t->s.update, t->s.rate_share);
     return status == ATTEND_OK ? attend_checkpoint_save(t) : status;
 }
 
 static int skipped(trainer *t, double norm)
 {
     t->s.bad++;
-    attend_trainer_say(t, "update %llu was skipped: its gradient is %s", (unsigned long long)t->s.update, isnan(norm) ? "not a number" : "infinite");
-    int status = attend_journal_add(&t->log, "{\"update\": %llu, \"event\": \"skipped\"}", (unsigned long long)t->s.update);
+    attend_trainer_say(t, "update %llu was skipped: its gradient is %s", (unsigned long long)t->s.update,
+                       isnan(norm) ? "not a number" : "infinite");
+    int status =
+        attend_journal_add(&t->log, "{\"update\": %llu, \"event\": \"skipped\"}", (unsigned long long)t->s.update);
     if (status != ATTEND_OK || t->s.bad < MOST_BAD) return status;
     if (t->s.returns > 0)
         return attend_fail(ATTEND_FAILED,
-                           "training diverged: gradients are not numbers, also at half the learning rate. The best model so far is untouched; "
+                           "training diverged: gradients are not numbers, also at half the learning rate. The best "
+                           "model so far is untouched; "
                            "try a lower --learning-rate, a smaller --clip or a longer --warmup with --fresh");
     return go_back(t);
 }
@@ -254,7 +264,8 @@ static void tell(const trainer *t, attend_progress *p)
     p->seconds = now() - t->begin;
     p->tokens_per_second = (double)(t->s.rows - t->rows_at_begin) / fmax(p->seconds, 1e-9);
     const uint64_t done = t->s.update - t->updates_at_begin;
-    p->seconds_left = t->updates > t->s.update && done > 0 ? p->seconds / (double)done * (double)(t->updates - t->s.update) : -1;
+    p->seconds_left =
+        t->updates > t->s.update && done > 0 ? p->seconds / (double)done * (double)(t->updates - t->s.update) : -1;
     p->valid_loss = t->s.valid_loss, p->valid_score = t->s.valid_score, p->best = t->s.best;
     if (t->events.progress) t->events.progress(t->events.user, p);
 }
@@ -262,11 +273,12 @@ static void tell(const trainer *t, attend_progress *p)
 static int log_line(trainer *t, const attend_progress *p)
 {
     const double loss = t->s.loss / (double)(t->s.loss_rows ? t->s.loss_rows : 1);
-    const int status = attend_journal_add(
-        &t->log,
-        "{\"update\": %llu, \"epoch\": %llu, \"loss\": %.6f, \"perplexity\": %.4f, \"rate\": %.6g, \"norm\": %.4f, \"rows\": %llu, \"seconds\": %.1f}",
-        (unsigned long long)t->s.update, (unsigned long long)t->s.position.epoch, loss, exp(loss), p->rate, p->norm,
-        (unsigned long long)t->s.rows, now() - t->begin);
+    const int status =
+        attend_journal_add(&t->log,
+                           "{\"update\": %llu, \"epoch\": %llu, \"loss\": %.6f, \"perplexity\": %.4f, \"rate\": %.6g, "
+                           "\"norm\": %.4f, \"rows\": %llu, \"seconds\": %.1f}",
+                           (unsigned long long)t->s.update, (unsigned long long)t->s.position.epoch, loss, exp(loss),
+                           p->rate, p->norm, (unsigned long long)t->s.rows, now() - t->begin);
     t->s.loss = 0, t->s.loss_rows = 0;
     return status;
 }
@@ -321,14 +333,20 @@ static int loop(trainer *t, attend_train_end *end)
 
 static int check_options(const attend_train_options *o)
 {
-    if (o->train_count < 1 || !o->model) return attend_fail(ATTEND_BAD_USAGE, "training needs pairs and the name of a model");
-    if (o->threads < 1 || o->threads > 1024) return attend_fail(ATTEND_BAD_USAGE, "%d threads are not 1 to 1024", o->threads);
+    if (o->train_count < 1 || !o->model)
+        return attend_fail(ATTEND_BAD_USAGE, "training needs pairs and the name of a model");
+    if (o->threads < 1 || o->threads > 1024)
+        return attend_fail(ATTEND_BAD_USAGE, "%d threads are not 1 to 1024", o->threads);
     if (o->accumulate < 1 || o->batch_tokens < 1 || o->shard_tokens < 1 || o->keep < 0)
-        return attend_fail(ATTEND_BAD_USAGE, "accumulate, batch tokens and shard tokens are at least 1, keep at least 0");
-    if (!(o->average >= 0 && o->average < 1) || !(o->bpe_dropout >= 0 && o->bpe_dropout < 1) || !(o->label_smoothing >= 0 && o->label_smoothing < 1))
+        return attend_fail(ATTEND_BAD_USAGE,
+                           "accumulate, batch tokens and shard tokens are at least 1, keep at least 0");
+    if (!(o->average >= 0 && o->average < 1) || !(o->bpe_dropout >= 0 && o->bpe_dropout < 1) ||
+        !(o->label_smoothing >= 0 && o->label_smoothing < 1))
         return attend_fail(ATTEND_BAD_USAGE, "average, BPE dropout and label smoothing lie in [0, 1)");
     if (o->updates == 0 && o->epochs == 0 && (o->valid_count == 0 || o->patience == 0))
-        return attend_fail(ATTEND_BAD_USAGE, "training would never end: give a number of updates or epochs, or validation pairs and patience");
+        return attend_fail(
+            ATTEND_BAD_USAGE,
+            "training would never end: give a number of updates or epochs, or validation pairs and patience");
     return ATTEND_OK;
 }
 
@@ -386,7 +404,8 @@ static int prepare(trainer *t)
     char log[4096];
     snprintf(log, sizeof log, "%s", t->o.log ? t->o.log : attend_trainer_path(t, ".log.jsonl"));
     if (status == ATTEND_OK) status = attend_journal_open(&t->log, log, t->s.journal);
-    if (status == ATTEND_OK && !found) status = attend_checkpoint_save(t); /* also a first try whether there is room and permission */
+    if (status == ATTEND_OK && !found)
+        status = attend_checkpoint_save(t); /* also a first try whether there is room and permission */
     return status;
 }
 

@@ -23,11 +23,11 @@ typedef struct train_state {
     double best;                    /* score of the best model; NAN: none yet */
     uint64_t best_update;
     int since_best, since_fall, falls; /* validations; how often plateau lowered the rate */
-    int bad, returns;               /* updates skipped in a row; how often training went back */
-    double rate_share;              /* halved by each return */
-    double baseline;                /* of REINFORCE */
-    double valid_loss, valid_score; /* of the last validation */
-    uint64_t journal;               /* bytes of the log */
+    int bad, returns;                  /* updates skipped in a row; how often training went back */
+    double rate_share;                 /* halved by each return */
+    double baseline;                   /* of REINFORCE */
+    double valid_loss, valid_score;    /* of the last validation */
+    uint64_t journal;                  /* bytes of the log */
 } train_state;
 
 typedef struct trainer {

@@ -65,7 +65,8 @@ static int add_loss(const validation *v, attend_ctx *c, const piece *p, piece_re
 }
 
 /* Compares one translation with the text that was in the file. */
-static int add_text(const validation *v, uint64_t number, const attend_translation *found, attend_string *said, piece_result *r)
+static int add_text(const validation *v, uint64_t number, const attend_translation *found, attend_string *said,
+                    piece_result *r)
 {
     attend_text_pair text;
     attend_string reference = { 0 };
@@ -74,7 +75,8 @@ static int add_text(const validation *v, uint64_t number, const attend_translati
     int status = attend_tokenizer_decode(v->t->tokenizers[ATTEND_TARGET], found->words, found->count, said);
     if (status == ATTEND_OK) status = attend_normalize(&reference, text.target, text.target_size);
     const char *const references[1] = { reference.text ? reference.text : "" };
-    if (status == ATTEND_OK) status = attend_metric_add(&v->metric, &r->sums, said->text ? said->text : "", references, 1);
+    if (status == ATTEND_OK)
+        status = attend_metric_add(&v->metric, &r->sums, said->text ? said->text : "", references, 1);
     attend_string_free(&reference);
     return status;
 }

@@ -109,7 +109,8 @@ static void same_training(const char *a, const char *b)
 
 static void remove_model(const char *model)
 {
-    static const char *const suffixes[] = { "", ".checkpoint", ".log.jsonl", ".svg", ".update-3", ".update-6", ".update-9", ".update-12", ".update-13" };
+    static const char *const suffixes[] = { "",          ".checkpoint", ".log.jsonl", ".svg",      ".update-3",
+                                            ".update-6", ".update-9",   ".update-12", ".update-13" };
     for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
         char name[64];
         snprintf(name, sizeof name, "%s%s", model, suffixes[i]);
