@@ -6,8 +6,8 @@
 #include "support/tiny_pairs.h"
 
 static const char *const models[] = { "dropout=0.2 layers=2",
-                                      "cell=lstm context=after readout=plain input-feeding=yes layers=2 dropout=0.2 "
-                                      "dropout-along-time=yes attention=dot",
+                                      ("cell=lstm context=after readout=plain input-feeding=yes layers=2 dropout=0.2 "
+                                       "dropout-along-time=yes attention=dot"),
                                       "attention=location-sensitive cell=gru-reset-before",
                                       "attention=projected heads=2 attention-width=6 context=after readout=plain",
                                       "window=local-p cell=simple",
