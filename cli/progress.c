@@ -22,6 +22,10 @@ static void close_line(progress_view *v)
 void progress_end(progress_view *v)
 {
     close_line(v);
+    const double training = v->now.seconds - v->now.in_validation;
+    if (v->quiet || training < 1) return;
+    fprintf(v->to, "%.0f s, of which %.0f s validating; of the rest, updates had %.1f %%\n", v->now.seconds,
+            v->now.in_validation, 100 * v->now.in_steps / training);
 }
 
 static void time_text(double seconds, char *text, size_t size)
@@ -78,6 +82,7 @@ static void line_of(const progress_view *v, const attend_progress *p, char *text
 void progress_show(void *user, const attend_progress *p)
 {
     progress_view *v = user;
+    v->now = *p;
     if (v->quiet) return;
     const bool due = p->validated || p->seconds - v->last >= (v->terminal ? EVERY_TERMINAL : EVERY_PIPE);
     if (!due) return;

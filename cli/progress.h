@@ -10,7 +10,8 @@ typedef struct progress_view {
     bool quiet, terminal, open; /* open: a line is being written over */
     const char *metric;
     bool has_valid;
-    double last; /* seconds at the last line */
+    double last;         /* seconds at the last line */
+    attend_progress now; /* as it was told last */
 } progress_view;
 
 progress_view progress_new(FILE *to, bool quiet, const char *metric, bool has_valid);

@@ -72,6 +72,7 @@ typedef struct attend_progress {
     double rate, norm;
     double tokens_per_second;
     double seconds, seconds_left;   /* left < 0: not known */
+    double in_steps, in_validation; /* of those seconds: in gradients and steps, and validating */
     double valid_loss, valid_score; /* of the last validation; NAN: none yet */
     double best;
     bool validated, saved, better; /* what the last update brought */

@@ -125,12 +125,14 @@ static int update(trainer *t, double *norm, double *rate)
 {
     double loss;
     int status = attend_trainer_next_pairs(t);
+    const double began = now();
     if (status == ATTEND_OK)
         status = attend_team_gradient(t->team, t->shards, shard_loss, t, t->o.seed, t->s.update, &loss);
     if (status != ATTEND_OK) return status;
     t->s.update++;
     *rate = t->s.rate_share * attend_schedule_rate(&t->o.schedule, t->s.update, t->s.falls);
     status = attend_optimizer_step(t->optimizer, *rate, t->o.clip, norm);
+    t->in_steps += now() - began;
     if (status != ATTEND_OK || !isfinite(*norm)) return status;
     double nll = 0;
     for (int i = 0; i < t->rows; i++) nll += (double)t->nll[i];
@@ -175,9 +177,11 @@ static bool is_better(const trainer *t, double score)
 static int validate(trainer *t, bool *better)
 {
     double loss = 0, score = 0;
+    const double began = now();
     swap_average(t);
     int status = attend_trainer_validate(t, &loss, &score);
     swap_average(t);
+    t->in_validation += now() - began;
     if (status != ATTEND_OK) return status;
     t->s.valid_loss = loss, t->s.valid_score = score;
     *better = isfinite(score) && is_better(t, score);
@@ -262,6 +266,7 @@ static void tell(const trainer *t, attend_progress *p)
     p->epoch = t->s.position.epoch;
     p->part = (double)t->s.position.pool / (double)attend_batches_pools(t->batches);
     p->seconds = now() - t->begin;
+    p->in_steps = t->in_steps, p->in_validation = t->in_validation;
     p->tokens_per_second = (double)(t->s.rows - t->rows_at_begin) / fmax(p->seconds, 1e-9);
     const uint64_t done = t->s.update - t->updates_at_begin;
     p->seconds_left =

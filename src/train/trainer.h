@@ -54,7 +54,7 @@ typedef struct trainer {
     size_t nll_room;
     uint64_t updates_per_epoch, updates;
     uint64_t valid_every, save_every, log_every;
-    double begin;
+    double begin, in_steps, in_validation; /* seconds; the last two of this run */
     uint64_t rows_at_begin, updates_at_begin;
 } trainer;
 

@@ -1,0 +1,106 @@
+#!/bin/sh
+# train.sh ATTEND: train, translate, evaluate and check as a user meets them: exit codes, what is said, signals, and bad data of every kind.
+attend=$1 failed=0
+folder=$(mktemp -d) || exit 1
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+
+expect() { # CODE WORDS ARGUMENTS..
+    code=$1 words=$2
+    shift 2
+    said=$("$attend" "$@" 2>&1)
+    got=$?
+    case $said in *"$words"*) ;; *) got="$got, without '$words'" ;; esac
+    [ "$got" = "$code" ] && return
+    echo "attend $*: ended with $got and not with $code: $said"
+    failed=1
+}
+
+# sequences of letters, and the same backwards
+awk 'BEGIN { srand(1); for (i = 0; i < 300; i++) { s = ""; t = ""; n = 1 + int(rand() * 4);
+    for (j = 0; j < n; j++) { w = substr("abcde", 1 + int(rand() * 5), 1); s = s (j ? " " : "") w; t = w (j ? " " : "") t }
+    print s "\t" t } }' >pairs.tsv
+head -20 pairs.tsv >valid.tsv
+cut -f1 pairs.tsv >pairs.src
+cut -f2 pairs.tsv >pairs.tgt
+small="--tokens word --hidden 32 --embedding 16 --dropout 0 --batch-tokens 100 --learning-rate 0.005 --threads 2"
+
+# usage
+expect 2 '--train PAIRS is missing' train --model m
+expect 2 '--model FILE is missing' train --train pairs.tsv
+expect 2 'did you mean --hidden?' train --train pairs.tsv --model m --hiden 3
+expect 2 "did you mean 'additive'?" train --train pairs.tsv --model m --attention aditive
+expect 2 'a whole number' train --train pairs.tsv --model m --epochs 1.5
+expect 2 'a size' train --train pairs.tsv --model m --memory lots
+expect 2 "context 'after'" train --train pairs.tsv --model m --input-feeding --epochs 1
+expect 0 'the model (docs/models.md)' train --help
+
+# it trains, goes on when asked for more, and refuses what does not fit
+expect 0 'done: m' train --train pairs.tsv --valid valid.tsv --model m $small --updates 150 --valid-metric exact --valid-every 50
+expect 0 'going on from update 150' train --train pairs.tsv --valid valid.tsv --model m $small --updates 160 --valid-metric exact --valid-every 50
+expect 2 "hidden '32', and now it is '33'" train --train pairs.tsv --valid valid.tsv --model m $small --hidden 33 --updates 150
+[ -s m.svg ] && [ -s m.log.jsonl ] || { echo "no curve or log"; failed=1; }
+expect 0 'cell                 gru' info m
+
+# two files, gzip, a configuration file and standard input are the same data
+gzip -c pairs.src >pairs.src.gz
+printf 'tokens word # a comment\nhidden = 32\nembedding 16\ndropout 0\nbatch-tokens 100\nlearning-rate 0.005\n' >settings
+expect 0 'done' train --train pairs.src.gz pairs.tgt --model two --config settings --updates 20
+expect 0 'done' train --train pairs.tsv --model one $small --updates 20
+"$attend" train --train - --model three $small --updates 20 --quiet <pairs.tsv || { echo "standard input"; failed=1; }
+cmp -s one two && cmp -s one three || { echo "the same data from other files gave another model"; failed=1; }
+expect 2 'hidden' train --train pairs.tsv --model x --config /dev/null --hidden 0
+
+# as many lines out as in
+printf 'a b\n\n \nb c d\n\377\376\na\n' >lines
+"$attend" translate --model m --quiet <lines >out || { echo "translate failed"; failed=1; }
+[ "$(wc -l <out)" = 6 ] || { echo "6 lines in, $(wc -l <out) out"; failed=1; }
+expect 0 'line 5 was not translated: it is not UTF-8' translate --model m --input lines
+expect 0 '0 ||| ' translate --model m --input lines --n-best 3
+expect 2 'more than --beam' translate --model m --n-best 9
+expect 4 'plain text' translate --model pairs.tsv
+expect 5 'none' translate --model none
+expect 4 'source.vocabulary' translate --model "$2"
+expect 0 'bleu' evaluate --hypothesis out --reference out
+expect 3 'as many lines' evaluate --hypothesis out --reference pairs.src
+
+# bad data
+: >empty.tsv
+head -299 pairs.tgt >short.tgt
+printf 'a\tb\n\tb\n' >side.tsv
+printf 'a b\n' >notab.tsv
+printf 'a\tb\tc\n' >tabs.tsv
+printf 'a\t\377\n' >bytes.tsv
+printf 'a\tb\0c\n' >nul.tsv
+printf '\357\273\277a b\tb a\r\nb\tb' >windows.tsv
+gzip -c pairs.tsv | head -c 300 >cut.tsv.gz
+expect 3 '300' check --train pairs.src short.tgt
+expect 3 '299' train --train pairs.src short.tgt --model bad --epochs 1
+expect 3 'empty.tsv' check --train empty.tsv
+expect 3 'notab.tsv:1' check --train notab.tsv
+expect 3 'notab.tsv:1' train --train notab.tsv --model bad --epochs 1
+expect 3 'tabs.tsv:1' check --train tabs.tsv
+expect 3 'bytes.tsv:1' check --train bytes.tsv
+expect 3 'bytes.tsv:1' train --train bytes.tsv --model bad --epochs 1
+expect 3 'nul.tsv:1' check --train nul.tsv
+expect 0 'side.tsv:2' check --train side.tsv
+expect 0 'Nothing here stops training' check --train windows.tsv
+expect 3 'cut.tsv.gz' check --train cut.tsv.gz
+expect 5 'none.tsv' check --train none.tsv
+expect 0 '"findings"' check --train side.tsv --json
+expect 0 'validation' check --train pairs.tsv --valid valid.tsv
+[ -e bad ] && { echo "bad data made a model"; failed=1; }
+
+# signals
+for signal in INT TERM; do
+    "$attend" train --train pairs.tsv --model stopped$signal $small --updates 1000000 --quiet &
+    child=$!
+    sleep 1
+    kill -s $signal $child
+    wait $child
+    got=$?
+    wanted=$([ $signal = INT ] && echo 130 || echo 143)
+    [ "$got" = "$wanted" ] || { echo "SIG$signal: ended with $got and not with $wanted"; failed=1; }
+    expect 0 'parameters' info stopped$signal.checkpoint
+done
+exit $failed
