@@ -50,6 +50,7 @@ recipes: packages-test                  ## the recipes at full length (minutes t
 soak: packages-test                     ## interrupt a training at every system call of every save (many minutes)
 	@$(call compile,$(BUILD),-DCMAKE_BUILD_TYPE=Release -DATTEND_TESTS=ON -DATTEND_WERROR=ON)
 	@ATTEND_TEST_LONG=1 $(BUILD)/test/test_trainer
+	@test/cli/kill.sh $(abspath $(BUILD))/attend 50
 
 exhaustive: packages-test               ## exp, tanh and sigmoid on every float there is (minutes)
 	@$(call compile,$(BUILD),-DCMAKE_BUILD_TYPE=Release -DATTEND_TESTS=ON -DATTEND_WERROR=ON)

@@ -90,16 +90,32 @@ static void bounds(const curve *c, double *low, double *high)
     for (size_t i = 0; i < c->count; i++) *low = fmin(*low, c->y[i]), *high = fmax(*high, c->y[i]);
 }
 
-/* A scale on one side: five numbers. */
+/* A round step that makes four to nine of a range. */
+static double step_of(double range)
+{
+    const double rough = fmax(range, 1e-9) / 5, ten = pow(10, floor(log10(rough)));
+    return ten * (rough / ten < 1.5 ? 1 : rough / ten < 3.5 ? 2 : rough / ten < 7.5 ? 5 : 10);
+}
+
+/* Bounds that are multiples of the step. */
+static void widen(double *low, double *high)
+{
+    const double step = step_of(*high - *low);
+    *low = step * floor(*low / step + 1e-9), *high = step * ceil(*high / step - 1e-9);
+    if (*high <= *low) *high = *low + step;
+}
+
+/* A scale on one side. */
 static void scale(picture *p, double low, double high, bool right, const char *color)
 {
-    for (int i = 0; i <= 4; i++) {
-        const double y = low + (high - low) * i / 4;
-        put(p, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"%s\" fill=\"%s\">%.3g</text>\n",
-            right ? WIDTH - RIGHT + 6 : LEFT - 6, down(y, low, high) + 4, right ? "start" : "end", color, y);
+    const double step = step_of(high - low);
+    for (int i = 0; low + step * i <= high + step / 2; i++) {
+        const double y = low + step * i, at = down(y, low, high);
+        put(p, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"%s\" fill=\"%s\">%.6g</text>\n",
+            right ? WIDTH - RIGHT + 6 : LEFT - 6, at + 4, right ? "start" : "end", color, y);
         if (!right)
-            put(p, "<line x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"#8886\" stroke-width=\"0.5\"/>\n", LEFT,
-                WIDTH - RIGHT, down(y, low, high), down(y, low, high));
+            put(p, "<line x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"#ccc\" stroke-width=\"0.5\"/>\n", LEFT,
+                WIDTH - RIGHT, at, at);
     }
 }
 
@@ -107,6 +123,9 @@ static void draw(picture *p, const curve *train, const curve *valid, const curve
 {
     double low = INFINITY, high = -INFINITY, least = INFINITY, most = -INFINITY;
     bounds(train, &low, &high), bounds(valid, &low, &high), bounds(score, &least, &most);
+    if (isfinite(low)) widen(&low, &high);
+    if (isfinite(least)) widen(&least, &most);
+    p->first = 0;
     put(p,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" "
         "font-size=\"12\">\n",
@@ -120,11 +139,10 @@ static void draw(picture *p, const curve *train, const curve *valid, const curve
     put(p, "</text>\n");
     if (isfinite(low)) scale(p, low, high, false, "#333");
     if (isfinite(least)) scale(p, least, most, true, "#b5651d");
-    for (int i = 0; i <= 4; i++) {
-        const double update = p->first + (p->last - p->first) * i / 4;
-        put(p, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\" fill=\"#333\">%.0f</text>\n", across(p, update),
+    const double step = step_of(p->last - p->first);
+    for (double update = p->first; update <= p->last + 1e-9; update += step)
+        put(p, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\" fill=\"#333\">%.6g</text>\n", across(p, update),
             HEIGHT - BOTTOM + 18, update);
-    }
     put(p, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\" fill=\"#333\">updates</text>\n", WIDTH / 2, HEIGHT - 8);
     line(p, train, low, high, "#4477aa", "");
     line(p, valid, low, high, "#228833", "");

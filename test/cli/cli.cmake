@@ -3,3 +3,4 @@ add_test(NAME cli_info COMMAND ${CMAKE_CURRENT_LIST_DIR}/info.sh $<TARGET_FILE:a
 set_tests_properties(cli_info PROPERTIES FIXTURES_REQUIRED reverses) # made by recipes/
 add_test(NAME cli_train COMMAND ${CMAKE_CURRENT_LIST_DIR}/train.sh $<TARGET_FILE:attend_command> ${PROJECT_BINARY_DIR}/reverses.model)
 set_tests_properties(cli_train PROPERTIES FIXTURES_REQUIRED reverses)
+add_test(NAME cli_kill COMMAND ${CMAKE_CURRENT_LIST_DIR}/kill.sh $<TARGET_FILE:attend_command> 4)
