@@ -275,13 +275,14 @@ static void tell(const trainer *t, attend_progress *p)
     if (t->events.progress) t->events.progress(t->events.user, p);
 }
 
+/* Seconds are always as long: the checkpoint has the size of the log, and must not depend on the time. */
 static int log_line(trainer *t, const attend_progress *p)
 {
     const double loss = t->s.loss / (double)(t->s.loss_rows ? t->s.loss_rows : 1);
     const int status =
         attend_journal_add(&t->log,
                            "{\"update\": %llu, \"epoch\": %llu, \"loss\": %.6f, \"perplexity\": %.4f, \"rate\": %.6g, "
-                           "\"norm\": %.4f, \"rows\": %llu, \"seconds\": %.1f}",
+                           "\"norm\": %.4f, \"rows\": %llu, \"seconds\": %9.1f}",
                            (unsigned long long)t->s.update, (unsigned long long)t->s.position.epoch, loss, exp(loss),
                            p->rate, p->norm, (unsigned long long)t->s.rows, now() - t->begin);
     t->s.loss = 0, t->s.loss_rows = 0;

@@ -27,7 +27,7 @@ while :; do
     [ $? = 0 ] && break
 done
 rm -f .*.tmp # what a killed save leaves
-seconds='s/, "seconds": [0-9.]*//'
+seconds='s/, "seconds": [ 0-9.]*//'
 for suffix in '' .checkpoint; do
     cmp "reference$suffix" "other$suffix" || exit 1
 done
