@@ -4,7 +4,8 @@
 #include "core/nearest.h"
 #include <string.h>
 
-const verb *const verbs[] = { &verb_train, &verb_translate, &verb_evaluate, &verb_check, &verb_info, NULL };
+const verb *const verbs[] = { &verb_train, &verb_translate, &verb_score, &verb_evaluate,
+                              &verb_align, &verb_check,     &verb_info,  NULL };
 
 static void usage(FILE *to)
 {

@@ -81,7 +81,7 @@ int cli_fail(const verb *v, int status);
 /* The exit code at the end: what was printed must have arrived. */
 int cli_end(int status);
 
-extern const verb verb_train, verb_translate, verb_evaluate, verb_check, verb_info;
+extern const verb verb_train, verb_translate, verb_score, verb_evaluate, verb_align, verb_check, verb_info;
 /* All of them; NULL at the end. */
 extern const verb *const verbs[];
 

@@ -11,6 +11,7 @@
 #include <attend/op.h>
 #include <attend/pairs_file.h>
 #include <attend/score.h>
+#include <attend/scorer.h>
 #include <attend/search.h>
 #include <attend/status.h>
 #include <attend/tape.h>

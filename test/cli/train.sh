@@ -52,6 +52,7 @@ cmp -s one two && cmp -s one three || { echo "the same data from other files gav
 expect 2 'hidden' train --train pairs.tsv --model x --config /dev/null --hidden 0
 
 # as many lines out as in
+echo 'x-y' >gold.wrong
 printf 'a b\n\n \nb c d\n\377\376\na\n' >lines
 "$attend" translate --model m --quiet <lines >out || { echo "translate failed"; failed=1; }
 [ "$(wc -l <out)" = 6 ] || { echo "6 lines in, $(wc -l <out) out"; failed=1; }
@@ -63,6 +64,19 @@ expect 5 'none' translate --model none
 expect 4 'source.vocabulary' translate --model "$2"
 expect 0 'bleu' evaluate --hypothesis out --reference out
 expect 3 'as many lines' evaluate --hypothesis out --reference pairs.src
+
+# scores and links: letters that were said backwards come from where they stood
+printf 'a b c\tc b a\nd\td\n\tx\n' >three.tsv
+expect 0 'a side is empty' score --model m --input three.tsv
+expect 0 '"perplexity"' score --model m --input three.tsv --json --per-token
+expect 0 '2-0 1-1 0-2' align --model m --input three.tsv
+expect 0 '"weights": [[' align --model m --input three.tsv --alignment soft
+printf '2-0 1-1 0-2\n0-0\n\n' >gold
+expect 0 'AER 0.0000' align --model m --input three.tsv --gold gold
+printf '1 3 1 S\n1 2 2 S\n1 1 3 P\n2 1 1 S\n' >gold.numbers
+expect 0 'AER 0.0000' align --model m --input three.tsv --gold gold.numbers
+expect 3 'gold.wrong:1' align --model m --input three.tsv --gold gold.wrong
+expect 2 'are both needed' align --model m
 
 # bad data
 : >empty.tsv

@@ -1,0 +1,106 @@
+/* cmd_score.c: how probable are these targets? */
+#include "options.h"
+#include "pairs_stream.h"
+
+#include <attend/scorer.h>
+#include <math.h>
+#include <unistd.h>
+
+typedef struct settings {
+    const char *model;
+    pairs_list input;
+    long long threads;
+    bool per_token, json, quiet;
+} settings;
+
+#define AT(member) offsetof(settings, member)
+static const option table[] = {
+    { "model", "FILE", "a model made by attend train", OPTION_TEXT, AT(model), 0, 0, NULL },
+    { "input", "PAIRS", "pairs to score: one .tsv file or two line-aligned files", OPTION_PAIRS, AT(input), 0, 0,
+      NULL },
+    { "per-token", NULL, "the log-probability of each piece and of the end behind it", OPTION_FLAG, AT(per_token), 0, 0,
+      NULL },
+    { "threads", "N", "any number gives the same numbers", OPTION_WHOLE, AT(threads), 1, 1024, NULL },
+    { "json", NULL, "a JSON object a line, and one for the whole", OPTION_FLAG, AT(json), 0, 0, NULL },
+    { "quiet", NULL, "no summary", OPTION_FLAG, AT(quiet), 0, 0, NULL },
+    { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
+};
+
+typedef struct totals {
+    double log_probability;
+    unsigned long long pairs, rows, faults;
+} totals;
+
+static void print_pair(const attend_scored *r, const settings *s, totals *t)
+{
+    if (r->fault) {
+        printf(s->json ? "{\"fault\": \"%s\"}\n" : "nan %s\n", r->fault);
+        t->faults++;
+        return;
+    }
+    t->log_probability += r->log_probability, t->rows += (unsigned long long)r->rows, t->pairs++;
+    printf(s->json ? "{\"log_probability\": %.6f, \"rows\": %d" : "%.6f", r->log_probability, r->rows);
+    if (s->json && s->per_token) printf(", \"tokens\": [");
+    for (int i = 0; s->per_token && i < r->rows; i++)
+        printf(s->json ? "%s%.6f" : "%s%.6f", s->json ? (i ? ", " : "") : " ", (double)r->row_log_probability[i]);
+    if (s->json && s->per_token) printf("]");
+    printf(s->json ? "}\n" : "\n");
+}
+
+static int score(const settings *s)
+{
+    attend_model *m = NULL;
+    attend_scorer *scorer = NULL;
+    pairs_stream *from = NULL;
+    totals t = { 0 };
+    int status = attend_model_load(&m, s->model, NULL);
+    if (status == ATTEND_OK) status = attend_scorer_new(&scorer, m, (int)s->threads, false);
+    if (status == ATTEND_OK) status = pairs_stream_open(&from, &s->input);
+    while (status == ATTEND_OK && (status = pairs_stream_next(from)) == ATTEND_OK && from->count > 0) {
+        status = attend_scorer_run(scorer, from->count, (const char *const *)from->sources,
+                                   (const char *const *)from->targets);
+        for (int i = 0; status == ATTEND_OK && i < from->count; i++) print_pair(attend_scorer_result(scorer, i), s, &t);
+    }
+    if (status != ATTEND_OK) status = cli_fail(&verb_score, status);
+    const double perplexity = t.rows ? exp(-t.log_probability / (double)t.rows) : NAN;
+    if (status == 0 && s->json)
+        printf("{\"pairs\": %llu, \"faults\": %llu, \"rows\": %llu, \"log_probability\": %.6f, \"perplexity\": %.4f}\n",
+               t.pairs, t.faults, t.rows, t.log_probability, t.rows ? perplexity : 0);
+    else if (status == 0 && !s->quiet)
+        fprintf(stderr, "%llu pairs, %llu words and ends: log p %.2f, perplexity %.4f\n", t.pairs, t.rows,
+                t.log_probability, perplexity);
+    pairs_stream_close(from);
+    attend_scorer_free(scorer);
+    attend_model_free(m);
+    return status;
+}
+
+static int run(int argc, char **argv)
+{
+    settings s = { .model = NULL };
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    s.threads = cores > 0 ? cores : 1;
+    parsed p;
+    int status = options_parse(&verb_score, &s, argc, argv, &p);
+    if (status == 0 && !p.help) {
+        if (p.rest_count > 0)
+            status = options_wrong(&verb_score, "'%s' is not understood; pairs are given by --input", p.rest[0]);
+        else if (!s.model || s.input.count == 0)
+            status = options_wrong(&verb_score, "--model FILE and --input PAIRS are both needed");
+        else
+            status = score(&s);
+    }
+    options_free(&verb_score, &s, &p);
+    return status;
+}
+
+const verb verb_score = {
+    .name = "score",
+    .summary = "log-probability of each pair",
+    .synopsis = "attend score --model FILE --input PAIRS [--per-token] [--json]",
+    .details = "A line for each pair: the natural logarithm of p(target | source). The perplexity of the whole goes to "
+               "standard error.",
+    .examples = "  attend score --model en-de --input test.en test.de\n",
+    .options = table,
+    .run = run,
+};

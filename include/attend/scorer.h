@@ -1,0 +1,46 @@
+/* scorer.h: given pairs of texts, how probable is the target, and where does each of its words look?
+ *
+ * Purpose    attend_scorer_run takes pairs and gives as many results, in their order: log-probabilities of targets and of their words, and the
+ *            attention of a model that is made to say them. attend_scorer_links merges pieces of words to words.
+ * Lines      A pair with an empty side or one that is not UTF-8 has `fault` set and nothing else.
+ * Ownership  A scorer borrows its model. Results belong to the scorer and are valid until its next run.
+ * Threads    A scorer is used by one thread at a time; it has its own. */
+#ifndef ATTEND_SCORER_H
+#define ATTEND_SCORER_H
+
+#include <attend/metric.h>
+#include <attend/text.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct attend_scored {
+    double log_probability;                 /* of the whole target, its end included */
+    int rows;                               /* words and the end */
+    const attend_real *row_log_probability; /* (rows) */
+    const attend_real *weights; /* (rows, source_count), heads averaged; NULL: not asked for, or no attention */
+    const int *source, *target; /* words by number; the source with its end, the target without */
+    int source_count, target_count;
+    const attend_span *source_spans, *target_spans; /* in the texts in normal form C, which are .. */
+    const char *source_text, *target_text;          /* .. these */
+    const char *fault;                              /* NULL: none */
+} attend_scored;
+
+typedef struct attend_scorer attend_scorer;
+
+/* weights: attention is wanted. *out is the caller's, freed by attend_scorer_free (NULL is fine there). */
+int attend_scorer_new(attend_scorer **out, const attend_model *m, int threads, bool weights);
+void attend_scorer_free(attend_scorer *s);
+
+int attend_scorer_run(attend_scorer *s, int count, const char *const *sources, const char *const *targets);
+const attend_scored *attend_scorer_result(const attend_scorer *s, int pair);
+
+/* Words, as blanks separate them, of both sides: of each target word the source word that its pieces look at most. `links` has room for as many as the
+ * target has words; returns how many there are. What looks at the source's end does not count. */
+int attend_scorer_links(const attend_scored *scored, attend_aligned *links, int room);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
