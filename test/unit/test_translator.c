@@ -176,7 +176,7 @@ static void pairs_are_scored_alike(void **state)
             const int n = attend_scorer_links(a, links, 16);
             int words = 0;
             for (const char *c = targets[i]; *c; c++) words += *c != ' ' && (c == targets[i] || c[-1] == ' ');
-            assert_int_equal(n, words);
+            assert_int_equal(n, strcmp(lines[i], " ") == 0 ? 0 : words); /* a blank has no word to look at */
             for (int j = 0; j < n; j++) assert_true(links[j].target == j && links[j].source >= 0);
         }
         attend_scorer_free(one), attend_scorer_free(two), attend_scorer_free(alone);
