@@ -37,7 +37,7 @@ int attend_scorer_run(attend_scorer *s, int count, const char *const *sources, c
 const attend_scored *attend_scorer_result(const attend_scorer *s, int pair);
 
 /* Words, as blanks separate them, of both sides: of each target word the source word that its pieces look at most. `links` has room for as many as the
- * target has words; returns how many there are. What looks at the source's end does not count. */
+ * target has words; returns how many there are. What looks at blanks or at the source's end does not count. */
 int attend_scorer_links(const attend_scored *scored, attend_aligned *links, int room);
 
 #ifdef __cplusplus

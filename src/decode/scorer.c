@@ -301,7 +301,7 @@ int attend_scorer_links(const attend_scored *r, attend_aligned *links, int room)
                  end++)
                 for (int i = first; i < last; i++)
                     sum += (double)r->weights[(size_t)i * (size_t)r->source_count + (size_t)end];
-            if (sum > most) most = sum, best = source_word;
+            if (source_word >= 0 && sum > most) most = sum, best = source_word;
         }
         if (word >= 0 && best >= 0 && count < room)
             links[count++] = (attend_aligned){ .source = best, .target = word, .sure = true };
