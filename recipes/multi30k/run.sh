@@ -20,7 +20,7 @@ train() { # NAME options of the model
     shift
     "$attend" train --train "$out/train.en" "$out/train.de" --valid "$out/val.en" "$out/val.de" --model "$out/$name" \
         --shared-vocab --tie-embeddings --vocab-size 6000 --hidden 384 --embedding 256 --dropout 0.35 --batch-tokens 1500 \
-        --learning-rate 0.0015 --schedule cosine --warmup 300 --average 0.998 --valid-metric bleu --patience 0 --epochs 18 \
+        --learning-rate 0.0015 --schedule cosine --warmup 300 --average 0.998 --valid-metric bleu --patience 0 --epochs 11 \
         --threads "$threads" "$@"
     "$attend" translate --model "$out/$name" --beam 5 --input "$out/test_2016_flickr.en" --output "$out/$name.out"
     echo "$name:"
