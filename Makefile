@@ -13,7 +13,7 @@ configure = cmake -S . -B $(1) -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(2) $(CMAKE_FLA
 compile = $(call configure,$(1),$(2)) && cmake --build $(1) -j $(JOBS)
 run_tests = ctest --test-dir $(1) --output-on-failure -j $(JOBS) $(CTEST_FLAGS)
 
-.PHONY: all test bench recipes soak asan clang fuzz install format format-check exhaustive clean help packages-build packages-test
+.PHONY: all test bench recipes demo soak asan clang fuzz install deb deb-check format format-check exhaustive clean help packages-build packages-test
 
 all: packages-build                     ## build the library
 	@$(call compile,$(BUILD),-DCMAKE_BUILD_TYPE=Release -DATTEND_TESTS=OFF -DATTEND_WERROR=OFF)
@@ -47,10 +47,14 @@ recipes: packages-test                  ## the recipes at full length (minutes t
 	@if [ -n "$(DATA)" ]; then for r in recipes/*/run.sh; do DATA="$(DATA)" ATTEND=$(BUILD)/attend $$r || exit 1; done; \
 	else echo "the recipes on real data need DATA=folder"; fi
 
-soak: packages-test                     ## interrupt a training at every system call of every save (many minutes)
+demo: all                               ## train on built-in pairs, translate, show the attention (about a minute)
+	@$(BUILD)/attend demo --keep $(BUILD)/demo $(DEMO_FLAGS)
+
+soak: packages-test                     ## interrupt a training at every system call of every save; a million lines of rubbish (many minutes)
 	@$(call compile,$(BUILD),-DCMAKE_BUILD_TYPE=Release -DATTEND_TESTS=ON -DATTEND_WERROR=ON)
 	@ATTEND_TEST_LONG=1 $(BUILD)/test/test_trainer
 	@test/cli/kill.sh $(abspath $(BUILD))/attend 50
+	@test/cli/garbage.sh $(abspath $(BUILD))/attend $(abspath $(BUILD))/test/garbage $(abspath $(BUILD))/test/json_lines 1000000
 
 exhaustive: packages-test               ## exp, tanh and sigmoid on every float there is (minutes)
 	@$(call compile,$(BUILD),-DCMAKE_BUILD_TYPE=Release -DATTEND_TESTS=ON -DATTEND_WERROR=ON)
@@ -58,6 +62,15 @@ exhaustive: packages-test               ## exp, tanh and sigmoid on every float 
 
 install: all                            ## install under PREFIX (and DESTDIR)
 	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD)
+
+deb: packages-build                     ## Debian packages of the command and the library, in BUILD/deb
+	@tools/packages.sh deb
+	@$(MAKE) --no-print-directory all PREFIX=/usr
+	@tools/deb.sh $(BUILD) $(BUILD)/deb
+
+deb-check: deb                          ## install the packages in a new, bare Debian, train there and translate (root, network, minutes)
+	@tools/packages.sh deb-check
+	@tools/check_deb.sh $(BUILD)/deb
 
 # examples/ is laid out by hand, for reading
 SOURCES = git ls-files '*.c' '*.h' ':!examples/'

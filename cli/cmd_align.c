@@ -1,192 +1,294 @@
 /* cmd_align.c: which word comes from which? Attention of a model that is made to say given targets, as links between words. */
 #include "options.h"
+#include "gold_links.h"
+#include "json_text.h"
 #include "pairs_stream.h"
 
-#include "text/lines.h"
+#include "core/status.h"
 #include <attend/scorer.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 typedef struct settings {
-    const char *model, *gold;
+    const char *model, *reverse_model, *gold;
     pairs_list input;
     long long threads;
-    int kind;
+    int kind, symmetry;
+    bool pieces, json, quiet;
+    bool every; /* way of two models, against gold */
 } settings;
 
 static const char *const kinds[] = { "hard", "soft", NULL };
+static const char *const symmetries[] = { "intersection",        "union", "grow-diag", "grow-diag-final",
+                                          "grow-diag-final-and", NULL };
 
 #define AT(member) offsetof(settings, member)
 static const option table[] = {
     { "model", "FILE", "a model with attention", OPTION_TEXT, AT(model), 0, 0, NULL },
+    { "reverse-model", "FILE", "one that translates the targets to the sources; alone, or with --model", OPTION_TEXT,
+      AT(reverse_model), 0, 0, NULL },
+    { "symmetrize", "intersection|union|grow-diag|grow-diag-final|grow-diag-final-and",
+      "how the links of two models become one alignment; grow-diag-final-and unless said", OPTION_WORD, AT(symmetry), 0,
+      0, symmetries },
     { "input", "PAIRS", "pairs to align: one .tsv file or two line-aligned files", OPTION_PAIRS, AT(input), 0, 0,
       NULL },
-    { "alignment", "hard|soft", "the word looked at most, or all weights of all pieces as JSON", OPTION_WORD, AT(kind),
+    { "alignment", "hard|soft", "the word looked at most, or all weights between words as JSON", OPTION_WORD, AT(kind),
       0, 0, kinds },
+    { "pieces", NULL, "soft ones between pieces of words and ends, as the model has them", OPTION_FLAG, AT(pieces), 0,
+      0, NULL },
     { "gold", "FILE",
       "links that are right: prints the alignment error instead (a line a pair, \"0-0 1?2\", or lines of \"pair source "
       "target S|P\" from 1)",
       OPTION_TEXT, AT(gold), 0, 0, NULL },
     { "threads", "N", "any number gives the same links", OPTION_WHOLE, AT(threads), 1, 1024, NULL },
+    { "json", NULL, "a JSON object a pair, or one for the alignment error", OPTION_FLAG, AT(json), 0, 0, NULL },
+    { "quiet", NULL, "no warnings", OPTION_FLAG, AT(quiet), 0, 0, NULL },
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
 };
 
-enum { MOST_LINKS = 4096 };
+/* Links of the first model, of the second, and of both by each rule. */
+enum { THERE, BACK, TOGETHER, WAYS = TOGETHER + ATTEND_GROW_DIAG_FINAL_AND + 1 };
 
-/* ---- gold links ---- */
+typedef struct job {
+    const settings *s;
+    attend_model *models[2];
+    attend_scorer *scorers[2];
+    attend_aligned *links[3]; /* there, back, together */
+    int counts[3], room;
+    gold_links gold;
+    attend_aer_sums sums[WAYS];
+} job;
 
-typedef struct gold_link {
-    unsigned long long pair;
-    attend_aligned link;
-} gold_link;
+/* ---- links of a pair ---- */
 
-typedef struct gold {
-    gold_link *list;
-    size_t count, room, next;
-} gold;
-
-static bool add_gold(gold *g, unsigned long long pair, int source, int target, bool sure)
+static int take_room(job *j, int words)
 {
-    if (g->count == g->room) {
-        gold_link *larger = realloc(g->list, (2 * g->room + 256) * sizeof *larger);
-        if (!larger) return false;
-        g->list = larger, g->room = 2 * g->room + 256;
+    if (words <= j->room) return ATTEND_OK;
+    for (int i = 0; i < 3; i++) {
+        attend_aligned *larger = realloc(j->links[i], 2 * (size_t)words * sizeof *larger);
+        if (!larger) return attend_fail(ATTEND_NO_MEMORY, "no memory for the links of %d words", words);
+        j->links[i] = larger;
     }
-    g->list[g->count++] = (gold_link){ pair, { .source = source, .target = target, .sure = sure } };
-    return true;
+    j->room = words;
+    return ATTEND_OK;
 }
 
-/* One line of either format; false: it is neither. */
-static bool read_gold_line(gold *g, const char *text, unsigned long long line)
+static int find_links(job *j, int pair)
 {
-    unsigned long long pair;
-    int source, target, used = 0;
-    char kind = 'S';
-    if (sscanf(text, "%llu %d %d %c %n", &pair, &source, &target, &kind, &used) >= 3 &&
-        (used == 0 || text[used] == '\0'))
-        return pair > 0 && source > 0 && target > 0 && add_gold(g, pair - 1, source - 1, target - 1, kind != 'P');
-    for (const char *s = text; *s; s += used) {
-        char mark;
-        used = 0;
-        if (sscanf(s, " %d%c%d %n", &source, &mark, &target, &used) < 3 || !strchr("-?:", mark) || source < 0 ||
-            target < 0)
-            return *s == ' ' && s[1] == '\0';
-        if (!add_gold(g, line, source, target, mark == '-')) return false;
-        if (used == 0) return false;
-    }
-    return true;
-}
-
-static int read_gold(gold *g, const char *path)
-{
-    attend_lines *from = NULL;
-    int status = attend_lines_open(&from, path);
-    for (unsigned long long line = 0; status == ATTEND_OK; line++) {
-        const char *text;
-        size_t size;
-        status = attend_lines_next(from, &text, &size);
-        if (status != ATTEND_OK || !text) break;
-        if (!read_gold_line(g, text, line)) {
-            fprintf(stderr, "attend align: %s:%llu: '%.60s' is no link: write \"0-0 1?2\" or \"1 1 1 S\"\n", path,
-                    line + 1, text);
-            attend_lines_close(from);
-            return -1;
+    for (int d = 0; d < 2; d++) {
+        j->counts[d] = 0;
+        if (!j->scorers[d]) continue;
+        const attend_scored *r = attend_scorer_result(j->scorers[d], pair);
+        const int status = take_room(j, r->source_count + r->target_count + 1);
+        if (status != ATTEND_OK) return status;
+        j->counts[d] = attend_scorer_links(r, j->links[d], j->room);
+        for (int i = 0; d == BACK && i < j->counts[d]; i++) {
+            attend_aligned *l = &j->links[d][i];
+            *l = (attend_aligned){ .source = l->target, .target = l->source, .sure = l->sure };
         }
     }
-    attend_lines_close(from);
-    return status;
+    return ATTEND_OK;
 }
 
-/* The gold links of a pair; they are in the order of pairs. */
-static int gold_of(gold *g, unsigned long long pair, attend_aligned *links)
+static int unite(job *j, attend_symmetry how)
 {
-    int n = 0;
-    while (g->next < g->count && g->list[g->next].pair < pair) g->next++;
-    for (; g->next < g->count && g->list[g->next].pair == pair; g->next++)
-        if (n < MOST_LINKS) links[n++] = g->list[g->next].link;
-    return n;
+    return attend_symmetrize(how, j->links[THERE], j->counts[THERE], j->links[BACK], j->counts[BACK],
+                             j->links[TOGETHER], &j->counts[TOGETHER]);
+}
+
+/* Which of a job's ways of linking is the one asked for. */
+static int way_of(const settings *s)
+{
+    return s->model && s->reverse_model ? TOGETHER + s->symmetry : s->model ? THERE : BACK;
+}
+
+static int add_errors(job *j, unsigned long long number)
+{
+    const attend_aligned *gold;
+    const int count = gold_links_of(&j->gold, number, &gold), asked = way_of(j->s);
+    int status = ATTEND_OK;
+    for (int way = 0; status == ATTEND_OK && way < WAYS; way++) {
+        if (way != asked && !j->s->every) continue;
+        const int list = way < TOGETHER ? way : TOGETHER;
+        if (list == TOGETHER) status = unite(j, (attend_symmetry)(way - TOGETHER));
+        if (status == ATTEND_OK) status = attend_aer_add(&j->sums[way], j->links[list], j->counts[list], gold, count);
+    }
+    return status;
 }
 
 /* ---- what is printed ---- */
 
-static void print_soft(const attend_scored *r)
+static void print_links(const job *j, int list)
 {
-    printf("{\"source\": %d, \"target\": %d, \"weights\": [", r->source_count, r->rows);
-    for (int i = 0; !r->fault && i < r->rows; i++) {
-        printf("%s[", i ? ", " : "");
-        for (int j = 0; j < r->source_count; j++)
-            printf("%s%.5f", j ? ", " : "", (double)r->weights[(size_t)i * (size_t)r->source_count + (size_t)j]);
-        printf("]");
-    }
-    printf("]}\n");
+    const char *const form[2] = { "%s%d-%d", "%s[%d, %d]" };
+    if (j->s->json) printf("{\"links\": [");
+    for (int i = 0; i < j->counts[list]; i++)
+        printf(form[j->s->json], i ? (j->s->json ? ", " : " ") : "", j->links[list][i].source,
+               j->links[list][i].target);
+    printf(j->s->json ? "]}\n" : "\n");
 }
 
-static int one_pair(const attend_scored *r, const settings *s, unsigned long long number, gold *g,
-                    attend_aer_sums *sums)
+/* The words of a side, as blanks separate them. */
+static void print_words(const char *name, const char *text)
 {
-    static attend_aligned links[MOST_LINKS], right[MOST_LINKS];
-    if (s->kind == 1 && !s->gold) {
-        print_soft(r);
+    printf("\"%s\": [", name);
+    for (int n = 0; *(text += strspn(text, " \t")); n++) {
+        const size_t size = strcspn(text, " \t");
+        if (n) printf(", ");
+        json_text(stdout, text, size);
+        text += size;
+    }
+    printf("], ");
+}
+
+static void print_pieces(const char *name, const char *text, const attend_span *spans, int count)
+{
+    printf("\"%s\": [", name);
+    for (int i = 0; i < count; i++) {
+        if (i) printf(", ");
+        json_text(stdout, text + spans[i].begin, (size_t)(spans[i].end - spans[i].begin));
+    }
+    printf("%s\"</s>\"], ", count ? ", " : "");
+}
+
+static void print_row(const double *weights, const attend_real *pieces, int count)
+{
+    printf("[");
+    for (int j = 0; j < count; j++) printf("%s%.5f", j ? ", " : "", weights ? weights[j] : (double)pieces[j]);
+    printf("]");
+}
+
+static int print_soft(const attend_scored *r, bool pieces)
+{
+    int sources, targets;
+    attend_scorer_words(r, &sources, &targets);
+    double *weights = calloc((size_t)sources * (size_t)targets + 1, sizeof *weights);
+    if (!weights) return attend_fail(ATTEND_NO_MEMORY, "no memory for %d words", sources);
+    printf("{");
+    if (pieces) {
+        print_pieces("source", r->source_text, r->source_spans, r->source_count - 1);
+        print_pieces("target", r->target_text, r->target_spans, r->target_count);
+    } else {
+        attend_scorer_word_weights(r, weights);
+        print_words("source", r->source_text);
+        print_words("target", r->target_text);
+    }
+    printf("\"weights\": [");
+    for (int i = 0; i < (pieces ? r->rows : targets); i++) {
+        if (i) printf(", ");
+        if (pieces)
+            print_row(NULL, r->weights + (size_t)i * (size_t)r->source_count, r->source_count);
+        else
+            print_row(weights + (size_t)i * (size_t)sources, NULL, sources);
+    }
+    printf("]}\n");
+    free(weights);
+    return ATTEND_OK;
+}
+
+static int one_pair(job *j, int pair, unsigned long long number)
+{
+    const settings *s = j->s;
+    const attend_scored *r = attend_scorer_result(j->scorers[s->model ? THERE : BACK], pair);
+    if (r->fault && !s->quiet) fprintf(stderr, "attend align: pair %llu is not aligned: %s\n", number + 1, r->fault);
+    if (r->fault && !s->gold && (s->json || s->kind == 1)) {
+        printf("{\"fault\": \"%s\"}\n", r->fault);
         return ATTEND_OK;
     }
-    const int count = attend_scorer_links(r, links, MOST_LINKS);
-    if (s->gold) return attend_aer_add(sums, links, count, right, gold_of(g, number, right));
-    for (int i = 0; i < count; i++) printf("%s%d-%d", i ? " " : "", links[i].source, links[i].target);
-    printf("\n");
-    return ATTEND_OK;
+    if (s->kind == 1 && !s->gold) return print_soft(r, s->pieces);
+    int status = find_links(j, pair);
+    if (status == ATTEND_OK && s->gold) return add_errors(j, number);
+    const int way = way_of(s);
+    if (status == ATTEND_OK && way >= TOGETHER) status = unite(j, (attend_symmetry)(way - TOGETHER));
+    if (status == ATTEND_OK) print_links(j, way < TOGETHER ? way : TOGETHER);
+    return status;
+}
+
+static void print_errors(const job *j, unsigned long long pairs)
+{
+    const int asked = way_of(j->s);
+    if (j->s->json) printf("{\"pairs\": %llu", pairs);
+    for (int way = 0; way < WAYS; way++) {
+        const attend_aer_sums *a = &j->sums[way];
+        const double precision = a->found > 0 ? a->both_possible / a->found : 0,
+                     recall = a->sure > 0 ? a->both_sure / a->sure : 0;
+        const char *name = way == THERE ? "forward" : way == BACK ? "reverse" : symmetries[way - TOGETHER];
+        if (way != asked && !j->s->every) continue;
+        if (j->s->json)
+            printf(", \"%s\": {\"aer\": %.6f, \"precision\": %.6f, \"recall\": %.6f, \"links\": %.0f, \"sure\": %.0f}",
+                   name, attend_aer(a), precision, recall, a->found, a->sure);
+        else
+            printf("AER %.4f  precision %.4f  recall %.4f  (%.0f links, %.0f sure)  %s\n", attend_aer(a), precision,
+                   recall, a->found, a->sure, name);
+    }
+    if (j->s->json) printf("}\n");
+}
+
+/* ---- all of it ---- */
+
+static int load(job *j, int which, const char *path)
+{
+    if (!path) return ATTEND_OK;
+    int status = attend_model_load(&j->models[which], path, NULL);
+    if (status == ATTEND_OK && !attend_model_config(j->models[which])->attention)
+        status = attend_fail(ATTEND_BAD_USAGE, "%s has no attention to align with", path);
+    if (status == ATTEND_OK) status = attend_scorer_new(&j->scorers[which], j->models[which], (int)j->s->threads, true);
+    return status;
+}
+
+static int align_all(job *j, pairs_stream *from)
+{
+    int status = ATTEND_OK;
+    while (status == ATTEND_OK && (status = pairs_stream_next(from)) == ATTEND_OK && from->count > 0) {
+        const char *const *sides[2] = { (const char *const *)from->sources, (const char *const *)from->targets };
+        for (int d = 0; status == ATTEND_OK && d < 2; d++)
+            if (j->scorers[d]) status = attend_scorer_run(j->scorers[d], from->count, sides[d], sides[1 - d]);
+        for (int i = 0; status == ATTEND_OK && i < from->count; i++)
+            status = one_pair(j, i, from->first + (unsigned long long)i);
+    }
+    return status;
 }
 
 static int align(const settings *s)
 {
-    attend_model *m = NULL;
-    attend_scorer *scorer = NULL;
+    job j = { .s = s };
     pairs_stream *from = NULL;
-    gold g = { .list = NULL };
-    attend_aer_sums sums = { 0 };
-    int status = attend_model_load(&m, s->model, NULL);
-    if (status == ATTEND_OK && !attend_model_config(m)->attention) {
-        fprintf(stderr, "attend align: %s has no attention to align with\n", s->model);
-        attend_model_free(m);
-        return 2;
-    }
-    if (status == ATTEND_OK) status = attend_scorer_new(&scorer, m, (int)s->threads, true);
+    int status = load(&j, THERE, s->model);
+    if (status == ATTEND_OK) status = load(&j, BACK, s->reverse_model);
+    if (status == ATTEND_OK && s->gold) status = gold_links_read(&j.gold, s->gold);
     if (status == ATTEND_OK) status = pairs_stream_open(&from, &s->input);
-    if (status == ATTEND_OK && s->gold) status = read_gold(&g, s->gold);
-    while (status == ATTEND_OK && (status = pairs_stream_next(from)) == ATTEND_OK && from->count > 0) {
-        status = attend_scorer_run(scorer, from->count, (const char *const *)from->sources,
-                                   (const char *const *)from->targets);
-        for (int i = 0; status == ATTEND_OK && i < from->count; i++)
-            status = one_pair(attend_scorer_result(scorer, i), s, from->first + (unsigned long long)i, &g, &sums);
-    }
-    if (status == ATTEND_OK && s->gold)
-        printf("AER %.4f  precision %.4f  recall %.4f  (%.0f links, %.0f sure)\n", attend_aer(&sums),
-               sums.found > 0 ? sums.both_possible / sums.found : 0, sums.sure > 0 ? sums.both_sure / sums.sure : 0,
-               sums.found, sums.sure);
-    if (status < 0)
-        status = ATTEND_BAD_DATA;
-    else if (status != ATTEND_OK)
-        status = cli_fail(&verb_align, status);
-    free(g.list);
+    if (status == ATTEND_OK) status = align_all(&j, from);
+    if (status == ATTEND_OK && s->gold) status = gold_links_check(&j.gold, s->gold, from->first);
+    if (status == ATTEND_OK && s->gold) print_errors(&j, from->first);
+    if (status != ATTEND_OK) status = cli_fail(&verb_align, status);
+    gold_links_free(&j.gold);
     pairs_stream_close(from);
-    attend_scorer_free(scorer);
-    attend_model_free(m);
+    for (int i = 0; i < 3; i++) free(j.links[i]);
+    for (int i = 0; i < 2; i++) attend_scorer_free(j.scorers[i]), attend_model_free(j.models[i]);
     return status;
 }
 
 static int run(int argc, char **argv)
 {
-    settings s = { .model = NULL };
+    settings s = { .symmetry = ATTEND_GROW_DIAG_FINAL_AND };
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
     s.threads = cores > 0 ? cores : 1;
     parsed p;
     int status = options_parse(&verb_align, &s, argc, argv, &p);
     if (status == 0 && !p.help) {
+        const bool both = s.model && s.reverse_model, rule = options_given(&verb_align, &p, "symmetrize");
+        s.every = both && !rule;
         if (p.rest_count > 0)
             status = options_wrong(&verb_align, "'%s' is not understood; pairs are given by --input", p.rest[0]);
-        else if (!s.model || s.input.count == 0)
+        else if ((!s.model && !s.reverse_model) || s.input.count == 0)
             status = options_wrong(&verb_align, "--model FILE and --input PAIRS are both needed");
+        else if (rule && !both)
+            status = options_wrong(&verb_align, "--symmetrize needs two models: --model and --reverse-model");
+        else if (s.kind == 1 && s.reverse_model)
+            status = options_wrong(&verb_align, "soft alignments are those of --model alone");
+        else if (s.pieces && s.kind != 1)
+            status = options_wrong(&verb_align, "--pieces goes with --alignment soft");
         else
             status = align(&s);
     }
@@ -197,13 +299,15 @@ static int run(int argc, char **argv)
 const verb verb_align = {
     .name = "align",
     .summary = "which word comes from which: Pharaoh alignments",
-    .synopsis = "attend align --model FILE --input PAIRS [--alignment soft] [--gold FILE]",
+    .synopsis = "attend align --model FILE --input PAIRS [--reverse-model FILE] [--alignment soft] [--gold FILE]",
     .details = "Makes the model say each target and prints where it looked: of every target word the source word with "
                "the most attention, as\n"
-               "source-target from 0; pieces of words are merged to words. With --gold, the alignment error rate (Och, "
-               "Ney 2003).",
-    .examples = "  attend align --model en-de --input test.en test.de\n  attend align --model en-fr --input dev.en "
-                "dev.fr --gold dev.wa\n",
+               "source-target from 0; pieces of words are merged to words. A second model, of the other direction, "
+               "makes links that both agree on\n"
+               "(docs/metrics.md has the rules). With --gold, the alignment error rate (Och, Ney 2003); of two models "
+               "each alone and by each rule.",
+    .examples = "  attend align --model en-de --input test.en test.de\n  attend align --model en-fr --reverse-model "
+                "fr-en --input dev.en dev.fr --gold dev.wa\n",
     .options = table,
     .run = run,
 };

@@ -1,6 +1,7 @@
 /* cmd_check.c: what is wrong with this data? */
 #include "options.h"
 
+#include "streams.h"
 #include "text/doctor.h"
 #include <stdlib.h>
 
@@ -53,7 +54,8 @@ static int run(int argc, char **argv)
         else if (s.train.count == 0)
             status = options_wrong(&verb_check, "--train PAIRS is missing");
         else
-            status = check(&s);
+            status = streams_check(&verb_check, (const pairs_list *const[]){ &s.train, &s.valid }, 2);
+        if (status == 0) status = check(&s);
     }
     options_free(&verb_check, &s, &p);
     return status;

@@ -1,122 +1,232 @@
-/* cmd_evaluate.c: how good are these translations? */
+/* cmd_evaluate.c: how good are these translations, or those of this model? */
 #include "options.h"
+#include "evaluation.h"
 
-#include "text/lines.h"
-#include <attend/metric.h>
+#include "core/nearest.h"
+#include "core/status.h"
+#include <attend/translator.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct settings {
-    const char *hypothesis, *reference;
-    int metric, tokens;
-    bool lowercase, json, all;
+    const char *model, *hypothesis, *against, *source, *metrics, *by_length, *plot, *output;
+    pairs_list input;
+    texts_list references;
+    long long samples, seed, beam, max_words, length_extra, batch_tokens, threads;
+    double length_penalty, coverage_penalty, length_ratio;
+    int tokens, unit;
+    bool lowercase, json, quiet;
 } settings;
 
-static const char *const metrics[] = { "bleu", "chrf", "chrf++", "ter", "wer", "cer", "exact", "token-accuracy", NULL };
 static const char *const tokens[] = { "13a", "none", "char", NULL };
+static const char *const units[] = { "words", "characters", NULL };
 
 #define AT(member) offsetof(settings, member)
 static const option table[] = {
+    { "model", "FILE", "translates the sources itself; a model made by attend train", OPTION_TEXT, AT(model), 0, 0,
+      NULL },
+    { "input", "PAIRS", "sources and what they should become; pairs of equal source are alternatives", OPTION_PAIRS,
+      AT(input), 0, 0, NULL },
     { "hypothesis", "FILE", "translations, a line each", OPTION_TEXT, AT(hypothesis), 0, 0, NULL },
-    { "reference", "FILE", "what they should be", OPTION_TEXT, AT(reference), 0, 0, NULL },
-    { "metric", "bleu|chrf|chrf++|ter|wer|cer|exact|token-accuracy", "one score; all of them unless said", OPTION_WORD,
-      AT(metric), 0, 0, metrics },
+    { "reference", "FILE", "what they should be, line by line; several times: any of them is right", OPTION_TEXTS,
+      AT(references), 0, 0, NULL },
+    { "source", "FILE", "what was translated, for --by-length or --model with --reference", OPTION_TEXT, AT(source), 0,
+      0, NULL },
+    { "against", "FILE", "translations of another system, for a paired test", OPTION_TEXT, AT(against), 0, 0, NULL },
+    { "metric", "NAMES",
+      "of bleu, chrf, chrf++, ter, wer, cer, exact, token-accuracy, with commas between; all unless said", OPTION_TEXT,
+      AT(metrics), 0, 0, NULL },
     { "bleu-tokens", "13a|none|char", "how BLEU cuts a line into words", OPTION_WORD, AT(tokens), 0, 0, tokens },
     { "lowercase", NULL, "capitals do not matter", OPTION_FLAG, AT(lowercase), 0, 0, NULL },
+    { "bootstrap", "N", "95 % intervals by so many samples; with --against 1000 unless said", OPTION_WHOLE, AT(samples),
+      0, 1e6, NULL },
+    { "seed", "N", "of the samples", OPTION_WHOLE, AT(seed), 0, 9e15, NULL },
+    { "by-length", "auto|N,N,..", "scores by the length of sources, or of references where sources are not known",
+      OPTION_TEXT, AT(by_length), 0, 0, NULL },
+    { "length-unit", "words|characters", "what lengths are counted in", OPTION_WORD, AT(unit), 0, 0, units },
+    { "plot", "FILE", "the first score by length, as an SVG", OPTION_TEXT, AT(plot), 0, 0, NULL },
+    { "output", "FILE", "the translations of --model go here too", OPTION_TEXT, AT(output), 0, 0, NULL },
+    { "beam", "N", "of --model: hypotheses at a time; 1: greedy", OPTION_WHOLE, AT(beam), 1, 1024, NULL },
+    { "length-penalty", "X", "favours long translations the more the larger", OPTION_REAL, AT(length_penalty), 0, 10,
+      NULL },
+    { "coverage-penalty", "X", "favours translations that looked at every word", OPTION_REAL, AT(coverage_penalty), 0,
+      100, NULL },
+    { "length-ratio", "X", "a translation has at most X times the source's words, and ..", OPTION_REAL,
+      AT(length_ratio), 0, 1000, NULL },
+    { "length-extra", "N", ".. N more", OPTION_WHOLE, AT(length_extra), 0, 100000, NULL },
+    { "max-words", "N", "a longer line is not translated", OPTION_WHOLE, AT(max_words), 1, 1e6, NULL },
+    { "batch-tokens", "N", "source words that run together", OPTION_WHOLE, AT(batch_tokens), 1, 1e7, NULL },
+    { "threads", "N", "any number gives the same translations", OPTION_WHOLE, AT(threads), 1, 1024, NULL },
     { "json", NULL, "one JSON object", OPTION_FLAG, AT(json), 0, 0, NULL },
+    { "quiet", NULL, "no warnings", OPTION_FLAG, AT(quiet), 0, 0, NULL },
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
 };
 
-enum { KINDS = 8 };
+/* ---- what a model makes of the sources ---- */
 
-typedef struct scores {
-    attend_metric_options options[KINDS];
-    attend_metric_sums sums[KINDS];
-    bool wanted[KINDS];
-    unsigned long long lines;
-} scores;
-
-static int add_line(scores *s, const char *hypothesis, const char *reference)
+static int take_results(const attend_translator *t, const settings *s, int count, text_lines *to)
 {
-    const char *const references[1] = { reference };
     int status = ATTEND_OK;
-    for (int i = 0; status == ATTEND_OK && i < KINDS; i++)
-        if (s->wanted[i]) status = attend_metric_add(&s->options[i], &s->sums[i], hypothesis, references, 1);
-    s->lines++;
+    for (int i = 0; status == ATTEND_OK && i < count; i++) {
+        const attend_line_result *r = attend_translator_result(t, i);
+        if (r->fault && !s->quiet)
+            fprintf(stderr, "attend evaluate: source %d was not translated: %s; an empty line stands for it\n",
+                    to->count + 1, r->fault);
+        status = text_lines_add(to, r->list[0].text, strlen(r->list[0].text));
+    }
     return status;
 }
 
-/* Both files line by line. */
-static int read_both(scores *s, attend_lines *hypotheses, attend_lines *references)
+static int translate(const settings *s, const text_lines *sources, text_lines *to)
 {
-    for (;;) {
-        const char *text[2];
-        size_t size[2];
-        int status = attend_lines_next(hypotheses, &text[0], &size[0]);
-        if (status == ATTEND_OK) status = attend_lines_next(references, &text[1], &size[1]);
-        if (status != ATTEND_OK) return status;
-        if (!text[0] && !text[1]) return ATTEND_OK;
-        if (!text[0] || !text[1]) {
-            fprintf(stderr, "attend evaluate: %s ends at line %llu, and %s goes on: they must have as many lines\n",
-                    attend_lines_name(text[0] ? references : hypotheses), s->lines,
-                    attend_lines_name(text[0] ? hypotheses : references));
-            return -1;
+    enum { TOGETHER = 4096 };
+    attend_translator_options o = ATTEND_TRANSLATOR_OPTIONS_INIT;
+    o.search.beam = (int)s->beam;
+    o.search.length_penalty = s->length_penalty, o.search.coverage_penalty = s->coverage_penalty;
+    o.search.length_ratio = s->length_ratio, o.search.length_extra = (int)s->length_extra;
+    o.threads = (int)s->threads, o.batch_tokens = (int)s->batch_tokens, o.max_words = (int)s->max_words;
+    attend_model *m = NULL;
+    attend_translator *t = NULL;
+    size_t *sizes = calloc(TOGETHER, sizeof *sizes);
+    int status = sizes ? ATTEND_OK : attend_fail(ATTEND_NO_MEMORY, "no memory to translate");
+    if (status == ATTEND_OK) status = attend_model_load(&m, s->model, NULL);
+    if (status == ATTEND_OK) status = attend_translator_new(&t, m, &o);
+    for (int first = 0; status == ATTEND_OK && first < sources->count; first += TOGETHER) {
+        const int left = sources->count - first, count = left < TOGETHER ? left : TOGETHER;
+        for (int i = 0; i < count; i++) sizes[i] = strlen(sources->items[first + i]);
+        status = attend_translator_run(t, count, (const char *const *)sources->items + first, sizes);
+        if (status == ATTEND_OK) status = take_results(t, s, count, to);
+    }
+    attend_translator_free(t);
+    attend_model_free(m);
+    free(sizes);
+    return status;
+}
+
+static int write_lines(const text_lines *l, const char *path)
+{
+    FILE *to = fopen(path, "wb");
+    if (!to) return attend_fail(ATTEND_IO, "%s: %s", path, attend_system_words(errno));
+    for (int i = 0; i < l->count; i++) fprintf(to, "%s\n", l->items[i]);
+    const bool written = !ferror(to);
+    if (fclose(to) == 0 && written) return ATTEND_OK;
+    return attend_fail(ATTEND_IO, "%s: cannot write: %s", path, attend_system_words(errno));
+}
+
+/* ---- all of it ---- */
+
+static int set_metrics(evaluation *e, const settings *s)
+{
+    const char *names[METRICS];
+    for (int i = 0; i < METRICS; i++) {
+        names[i] = attend_metric_name((attend_metric_kind)i);
+        e->wanted[i] = !s->metrics;
+        e->options[i] = (attend_metric_options){ .kind = (attend_metric_kind)i,
+                                                 .tokens = (attend_bleu_tokens)s->tokens,
+                                                 .lowercase = s->lowercase };
+    }
+    for (const char *at = s->metrics; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+        char name[32];
+        attend_metric_kind kind;
+        const size_t size = strcspn(at, ",");
+        snprintf(name, sizeof name, "%.*s", size < sizeof name ? (int)size : (int)sizeof name, at);
+        if (!attend_metric_find(name, &kind)) {
+            const char *near = attend_nearest(name, names, METRICS);
+            return options_wrong(&verb_evaluate, "there is no metric '%s'%s%s%s", name, near ? "; did you mean '" : "",
+                                 near ? near : "", near ? "'?" : "");
         }
-        status = add_line(s, text[0], text[1]);
-        if (status != ATTEND_OK) return status;
+        e->wanted[kind] = true;
     }
+    return 0;
 }
 
-static void print(const scores *s, const settings *o)
+/* The last part of a path, as text that fits into a legend. */
+static void set_name(evaluation *e, int system, const char *path)
 {
-    if (o->json) printf("{\"lines\": %llu", s->lines);
-    for (int i = 0; i < KINDS; i++) {
-        char signature[160];
-        if (!s->wanted[i]) continue;
-        const double score = attend_metric_score(&s->options[i], &s->sums[i]);
-        attend_metric_signature(&s->options[i], 1, signature, sizeof signature);
-        if (o->json)
-            printf(", \"%s\": {\"score\": %.4f, \"signature\": \"%s\"}", metrics[i], score, signature);
-        else
-            printf("%-15s %6.2f   %s\n", metrics[i], score, signature);
-    }
-    if (o->json) printf("}\n");
+    const char *slash = strrchr(path, '/');
+    const char *from = slash && slash[1] ? slash + 1 : path;
+    size_t size = strlen(from);
+    if (size >= sizeof e->names[system])
+        for (size = sizeof e->names[system] - 1; size > 0 && ((unsigned char)from[size] & 0xc0) == 0x80;) size--;
+    memcpy(e->names[system], from, size);
+    e->names[system][size] = '\0';
+    for (size_t valid; (valid = attend_utf8_valid(e->names[system], size)) < size;) e->names[system][valid] = '?';
 }
 
-static int evaluate(const settings *o, bool all)
+static int read_all(evaluation *e, const settings *s)
 {
-    scores s = { .lines = 0 };
-    for (int i = 0; i < KINDS; i++) {
-        s.wanted[i] = all || i == o->metric;
-        s.options[i] = (attend_metric_options){ .kind = (attend_metric_kind)i,
-                                                .tokens = (attend_bleu_tokens)o->tokens,
-                                                .lowercase = o->lowercase };
+    segments *g = &e->segments;
+    int status = s->input.count ? segments_read_pairs(g, &s->input) : segments_read_lines(g, &s->references, s->source);
+    set_name(e, 0, s->model ? s->model : s->hypothesis);
+    e->system_count = 1;
+    if (status == ATTEND_OK && s->by_length) status = evaluation_set_buckets(e, s->by_length);
+    if (status == ATTEND_OK && !s->model) status = segments_read_system(g, &e->systems[0], s->hypothesis);
+    if (status == ATTEND_OK && s->against) {
+        set_name(e, 1, s->against);
+        e->system_count = 2;
+        status = segments_read_system(g, &e->systems[1], s->against);
     }
-    attend_lines *hypotheses = NULL, *references = NULL;
-    int status = attend_lines_open(&hypotheses, o->hypothesis);
-    if (status == ATTEND_OK) status = attend_lines_open(&references, o->reference);
-    if (status == ATTEND_OK) status = read_both(&s, hypotheses, references);
-    if (status == ATTEND_OK)
-        print(&s, o);
-    else
-        status = status < 0 ? ATTEND_BAD_DATA : cli_fail(&verb_evaluate, status);
-    attend_lines_close(hypotheses);
-    attend_lines_close(references);
+    if (status == ATTEND_OK && s->model) status = translate(s, &g->sources, &e->systems[0]);
+    if (status == ATTEND_OK && s->output) status = write_lines(&e->systems[0], s->output);
     return status;
+}
+
+static int evaluate(const settings *s, evaluation *e)
+{
+    int status = read_all(e, s);
+    if (status == ATTEND_OK) status = evaluation_run(e);
+    if (status == ATTEND_OK && s->plot) status = evaluation_plot(e, s->plot);
+    if (status != ATTEND_OK) return cli_fail(&verb_evaluate, status);
+    if (s->json)
+        evaluation_print_json(e);
+    else
+        evaluation_print(e);
+    return 0;
+}
+
+/* What of the options does not fit together; 0: nothing. */
+static int check(const settings *s, const parsed *p)
+{
+    const verb *v = &verb_evaluate;
+    if (p->rest_count > 0) return options_wrong(v, "'%s' is not understood", p->rest[0]);
+    if (!s->model && !s->hypothesis)
+        return options_wrong(v, "what is to be evaluated? --model FILE translates, --hypothesis FILE has translations");
+    if (s->model && s->hypothesis)
+        return options_wrong(v, "--model and --hypothesis are one too many; --against compares");
+    if (s->input.count == 0 && s->references.count == 0)
+        return options_wrong(v, "what is right? --input PAIRS or --reference FILE is missing");
+    if (s->input.count && (s->references.count || s->source))
+        return options_wrong(v, "--input has sources and references; --reference and --source are not for it");
+    if (s->model && s->input.count == 0 && !s->source)
+        return options_wrong(v, "--model needs --input PAIRS or --source FILE");
+    if (s->output && !s->model) return options_wrong(v, "--output is for the translations of --model");
+    return 0;
 }
 
 static int run(int argc, char **argv)
 {
-    settings s = { .tokens = 0 };
+    settings s = { .seed = 1,
+                   .beam = 5,
+                   .length_penalty = 1,
+                   .length_ratio = 2,
+                   .length_extra = 10,
+                   .max_words = 1000,
+                   .batch_tokens = 1000 };
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    s.threads = cores > 0 ? cores : 1;
+    static evaluation e;
     parsed p;
     int status = options_parse(&verb_evaluate, &s, argc, argv, &p);
     if (status == 0 && !p.help) {
-        if (p.rest_count > 0)
-            status = options_wrong(&verb_evaluate, "'%s' is not understood", p.rest[0]);
-        else if (!s.hypothesis || !s.reference)
-            status = options_wrong(&verb_evaluate, "--hypothesis FILE and --reference FILE are both needed");
-        else
-            status = evaluate(&s, !options_given(&verb_evaluate, &p, "metric"));
+        if (s.plot && !s.by_length) s.by_length = "auto";
+        if (s.against && !options_given(&verb_evaluate, &p, "bootstrap")) s.samples = 1000;
+        e.samples = (int)s.samples, e.seed = (uint64_t)s.seed, e.characters = s.unit == 1;
+        status = check(&s, &p);
+        if (status == 0) status = set_metrics(&e, &s);
+        if (status == 0) status = evaluate(&s, &e);
+        evaluation_free(&e);
     }
     options_free(&verb_evaluate, &s, &p);
     return status;
@@ -125,10 +235,18 @@ static int run(int argc, char **argv)
 const verb verb_evaluate = {
     .name = "evaluate",
     .summary = "how good translations are",
-    .synopsis = "attend evaluate --hypothesis FILE --reference FILE [--metric NAME] [--lowercase] [--json]",
+    .synopsis = "attend evaluate --model FILE --input PAIRS | --hypothesis FILE --reference FILE.. [--against FILE] "
+                "[options]",
     .details =
-        "BLEU, chrF, TER, errors by word and character, exact match; BLEU, chrF and TER as sacreBLEU computes them.",
-    .examples = "  attend evaluate --hypothesis test.out --reference test.de --lowercase\n",
+        "BLEU, chrF, TER, errors by word and character, exact match; BLEU, chrF and TER as sacreBLEU computes them\n"
+        "(docs/metrics.md). References: several --reference files, or --input, of which pairs with the same source "
+        "are alternatives for one\n"
+        "translation. --against tells whether the difference between two systems is more than chance; --by-length and "
+        "--plot show where it lies.",
+    .examples = "  attend evaluate --hypothesis test.out --reference test.de --lowercase\n"
+                "  attend evaluate --model g2p --input test.tsv --metric exact,wer --bootstrap 1000\n"
+                "  attend evaluate --hypothesis with.out --against without.out --source test.en --reference test.de "
+                "--plot lengths.svg\n",
     .options = table,
     .run = run,
 };

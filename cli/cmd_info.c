@@ -1,6 +1,8 @@
 /* cmd_info.c: what is in a model file. */
 #include "options.h"
 
+#include "core/precision.h"
+
 #include <string.h>
 
 typedef struct info {
@@ -26,9 +28,13 @@ static void print(const attend_model *m, const char *path, const info *o)
     const attend_params *params = attend_model_params(m);
     char text[64];
     if (o->json)
-        printf("{\"parameters\": %zu, \"config\": {", attend_params_size(params));
+        printf("{\"parameters\": %zu, \"precision\": \"%s\", \"shortlist\": %s, \"config\": {",
+               attend_params_size(params), attend_precision_name(attend_model_precision(m)),
+               attend_model_has_shortlist(m) ? "true" : "false");
     else
-        printf("%s: %zu parameters\n", path, attend_params_size(params));
+        printf("%s: %zu parameters, %s%s\n", path, attend_params_size(params),
+               attend_precision_name(attend_model_precision(m)),
+               attend_model_has_shortlist(m) ? ", with a shortlist" : "");
     for (int i = 0; attend_config_field_at(i); i++) {
         const char *name = attend_config_field_at(i)->name;
         if (attend_config_get(attend_model_config(m), name, text, sizeof text) != ATTEND_OK) continue;

@@ -1,5 +1,6 @@
 /* cmd_score.c: how probable are these targets? */
 #include "options.h"
+#include "json_text.h"
 #include "pairs_stream.h"
 
 #include <attend/scorer.h>
@@ -22,7 +23,7 @@ static const option table[] = {
       NULL },
     { "threads", "N", "any number gives the same numbers", OPTION_WHOLE, AT(threads), 1, 1024, NULL },
     { "json", NULL, "a JSON object a line, and one for the whole", OPTION_FLAG, AT(json), 0, 0, NULL },
-    { "quiet", NULL, "no summary", OPTION_FLAG, AT(quiet), 0, 0, NULL },
+    { "quiet", NULL, "no summary and no warnings", OPTION_FLAG, AT(quiet), 0, 0, NULL },
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
 };
 
@@ -31,20 +32,60 @@ typedef struct totals {
     unsigned long long pairs, rows, faults;
 } totals;
 
-static void print_pair(const attend_scored *r, const settings *s, totals *t)
+/* A piece as it stands in the text; the end behind the last. */
+static void print_piece(const attend_scored *r, int i)
+{
+    const attend_span span = i < r->target_count ? r->target_spans[i] : (attend_span){ 0, 0 };
+    if (i < r->target_count)
+        json_text(stdout, r->target_text + span.begin, (size_t)(span.end - span.begin));
+    else
+        json_text(stdout, "</s>", 4);
+}
+
+static void print_pair(const attend_scored *r, const settings *s, totals *t, unsigned long long number)
 {
     if (r->fault) {
-        printf(s->json ? "{\"fault\": \"%s\"}\n" : "nan %s\n", r->fault);
+        if (s->json)
+            printf("{\"fault\": \"%s\"}\n", r->fault);
+        else
+            printf("nan\n");
+        if (!s->quiet) fprintf(stderr, "attend score: pair %llu is not scored: %s\n", number + 1, r->fault);
         t->faults++;
         return;
     }
     t->log_probability += r->log_probability, t->rows += (unsigned long long)r->rows, t->pairs++;
     printf(s->json ? "{\"log_probability\": %.6f, \"rows\": %d" : "%.6f", r->log_probability, r->rows);
-    if (s->json && s->per_token) printf(", \"tokens\": [");
+    if (s->json && s->per_token) {
+        printf(", \"pieces\": [");
+        for (int i = 0; i < r->rows; i++) {
+            if (i) printf(", ");
+            print_piece(r, i);
+        }
+        printf("], \"tokens\": [");
+    }
     for (int i = 0; s->per_token && i < r->rows; i++)
-        printf(s->json ? "%s%.6f" : "%s%.6f", s->json ? (i ? ", " : "") : " ", (double)r->row_log_probability[i]);
+        printf("%s%.6f", !s->json ? " " : i ? ", " : "", (double)r->row_log_probability[i]);
     if (s->json && s->per_token) printf("]");
     printf(s->json ? "}\n" : "\n");
+}
+
+/* The whole: as JSON behind the pairs, else for a person. */
+static void print_totals(const totals *t, const settings *s)
+{
+    const double perplexity = t->rows ? exp(-t->log_probability / (double)t->rows) : NAN;
+    if (s->json) {
+        printf("{\"pairs\": %llu, \"faults\": %llu, \"rows\": %llu, \"log_probability\": %.6f, \"perplexity\": ",
+               t->pairs, t->faults, t->rows, t->log_probability);
+        if (isfinite(perplexity))
+            printf("%.4f}\n", perplexity);
+        else
+            printf("null}\n");
+    } else if (!s->quiet) {
+        fprintf(stderr, "%llu pairs, %llu words and ends: log p %.2f, perplexity %.4f", t->pairs, t->rows,
+                t->log_probability, perplexity);
+        if (t->faults) fprintf(stderr, "; %llu pairs were not scored", t->faults);
+        fprintf(stderr, "\n");
+    }
 }
 
 static int score(const settings *s)
@@ -59,16 +100,11 @@ static int score(const settings *s)
     while (status == ATTEND_OK && (status = pairs_stream_next(from)) == ATTEND_OK && from->count > 0) {
         status = attend_scorer_run(scorer, from->count, (const char *const *)from->sources,
                                    (const char *const *)from->targets);
-        for (int i = 0; status == ATTEND_OK && i < from->count; i++) print_pair(attend_scorer_result(scorer, i), s, &t);
+        for (int i = 0; status == ATTEND_OK && i < from->count; i++)
+            print_pair(attend_scorer_result(scorer, i), s, &t, from->first + (unsigned long long)i);
     }
     if (status != ATTEND_OK) status = cli_fail(&verb_score, status);
-    const double perplexity = t.rows ? exp(-t.log_probability / (double)t.rows) : NAN;
-    if (status == 0 && s->json)
-        printf("{\"pairs\": %llu, \"faults\": %llu, \"rows\": %llu, \"log_probability\": %.6f, \"perplexity\": %.4f}\n",
-               t.pairs, t.faults, t.rows, t.log_probability, t.rows ? perplexity : 0);
-    else if (status == 0 && !s->quiet)
-        fprintf(stderr, "%llu pairs, %llu words and ends: log p %.2f, perplexity %.4f\n", t.pairs, t.rows,
-                t.log_probability, perplexity);
+    if (status == 0) print_totals(&t, s);
     pairs_stream_close(from);
     attend_scorer_free(scorer);
     attend_model_free(m);
@@ -98,8 +134,11 @@ const verb verb_score = {
     .name = "score",
     .summary = "log-probability of each pair",
     .synopsis = "attend score --model FILE --input PAIRS [--per-token] [--json]",
-    .details = "A line for each pair: the natural logarithm of p(target | source). The perplexity of the whole goes to "
-               "standard error.",
+    .details =
+        "A line for each pair: the natural logarithm of p(target | source), its end included; with --per-token those "
+        "of its pieces behind it.\n"
+        "A pair that cannot be scored (an empty side, not UTF-8) is nan. The perplexity of the whole goes to "
+        "standard error.",
     .examples = "  attend score --model en-de --input test.en test.de\n",
     .options = table,
     .run = run,

@@ -1,6 +1,8 @@
 /* cmd_translate.c: a line in, a line out, in order, while reading. */
 #include "options.h"
+#include "translation_writer.h"
 
+#include "core/status.h"
 #include "text/lines.h"
 #include <attend/translator.h>
 #include <errno.h>
@@ -9,15 +11,23 @@
 #include <unistd.h>
 
 typedef struct settings {
-    const char *model, *input, *output;
-    long long beam, n_best, batch_tokens, max_words, length_extra, threads;
-    double length_penalty, coverage_penalty, length_ratio;
-    bool quiet;
+    texts_list models;
+    const char *input, *output, *prefix, *dictionary;
+    long long beam, n_best, batch_tokens, max_words, length_extra, max_length, threads, no_repeat, top_k, seed;
+    double length_penalty, coverage_penalty, length_ratio, temperature, top_p;
+    bool sample, replace_unknown, json, quiet, shortlist;
+    int precision; /* a place in precision_words; -1: as the file has it */
+    int alignment; /* a place in `alignments`; ALIGNMENT_NONE - 1 unless it is given */
 } settings;
+
+static const char *const alignments[] = { "hard", "soft", NULL }; /* from ALIGNMENT_HARD on */
 
 #define AT(member) offsetof(settings, member)
 static const option table[] = {
-    { "model", "FILE", "a model made by attend train", OPTION_TEXT, AT(model), 0, 0, NULL },
+    { "model", "FILE",
+      "a model made by attend train; several of the same vocabularies translate together, by the mean "
+      "of their probabilities",
+      OPTION_TEXTS, AT(models), 0, 0, NULL },
     { "input", "FILE", "lines to translate; standard input unless said", OPTION_TEXT, AT(input), 0, 0, NULL },
     { "output", "FILE", "where they go; standard output unless said", OPTION_TEXT, AT(output), 0, 0, NULL },
     { "beam", "N", "hypotheses at a time; 1: greedy", OPTION_WHOLE, AT(beam), 1, 1024, NULL },
@@ -30,6 +40,33 @@ static const option table[] = {
     { "length-ratio", "X", "a translation has at most X times the source's words, and ..", OPTION_REAL,
       AT(length_ratio), 0, 1000, NULL },
     { "length-extra", "N", ".. N more", OPTION_WHOLE, AT(length_extra), 0, 100000, NULL },
+    { "max-length", "N", "a translation has at most N words, whatever the source has", OPTION_WHOLE, AT(max_length), 1,
+      1e6, NULL },
+    { "no-repeat", "N", "no N words (pieces, characters) in a row twice in a translation", OPTION_WHOLE, AT(no_repeat),
+      1, 1000, NULL },
+    { "sample", NULL, "draw words at random instead of searching; --n-best N draws N times", OPTION_FLAG, AT(sample), 0,
+      0, NULL },
+    { "temperature", "X", "of --sample: below 1 the probable becomes more probable, above 1 less", OPTION_REAL,
+      AT(temperature), 1e-6, 1000, NULL },
+    { "top-k", "N", "of --sample: only the N best words", OPTION_WHOLE, AT(top_k), 1, 1e9, NULL },
+    { "top-p", "X", "of --sample: only the best words that have X of the probability together", OPTION_REAL, AT(top_p),
+      1e-6, 1, NULL },
+    { "seed", "N", "of --sample: the same seed draws the same for the same line number", OPTION_WHOLE, AT(seed), 0,
+      9e15, NULL },
+    { "prefix", "FILE", "a line for each line: what its translation begins with, if it is not empty", OPTION_TEXT,
+      AT(prefix), 0, 0, NULL },
+    { "replace-unknown", NULL, "write the source word with the most attention for an unknown word", OPTION_FLAG,
+      AT(replace_unknown), 0, 0, NULL },
+    { "dictionary", "FILE", "of --replace-unknown: lines of source word TAB target word", OPTION_TEXT, AT(dictionary),
+      0, 0, NULL },
+    { "alignment", "hard|soft", "' ||| ' and links 0-0 1-2 of words, or all weights of all pieces, behind the text",
+      OPTION_WORD, AT(alignment), 0, 0, alignments },
+    { "json", NULL, "an object a line: text, score, log-probability, tokens, alignment, list", OPTION_FLAG, AT(json), 0,
+      0, NULL },
+    { "precision", "fp32|bf16|int8", "bits of the weights: fewer are faster; as the file has them unless said",
+      OPTION_WORD, AT(precision), 0, 0, precision_words },
+    { "shortlist", NULL, "only words that attend convert --shortlist found for the source's words: much faster",
+      OPTION_FLAG, AT(shortlist), 0, 0, NULL },
     { "max-words", "N", "a longer line is not translated", OPTION_WHOLE, AT(max_words), 1, 1e6, NULL },
     { "batch-tokens", "N", "source words that run together", OPTION_WHOLE, AT(batch_tokens), 1, 1e7, NULL },
     { "threads", "N", "any number gives the same translations", OPTION_WHOLE, AT(threads), 1, 1024, NULL },
@@ -37,111 +74,215 @@ static const option table[] = {
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
 };
 
-/* Lines that run together. */
-enum { MOST_LINES = 4096 };
+/* ---- lines that run together ---- */
+
+/* At most so many lines, or bytes, if more can be read without waiting: whoever writes line by line into a pipe gets line by line. */
+enum { MOST_LINES = 4096, MOST_BYTES = 4 << 20, WAIT = 20 };
 
 typedef struct chunk {
-    char *lines[MOST_LINES];
-    size_t sizes[MOST_LINES];
+    char *lines[MOST_LINES], *prefixes[MOST_LINES];
+    size_t sizes[MOST_LINES], prefix_sizes[MOST_LINES];
     int count;
-    uint64_t first; /* number of the first line, from 0 */
+    size_t bytes;
+    unsigned long long first; /* number of the first line, from 0 */
 } chunk;
+
+/* Where lines come from, and what they begin with. */
+typedef struct inputs {
+    attend_lines *lines, *prefixes;
+    bool unequal; /* one of them has more lines */
+} inputs;
 
 static void chunk_clear(chunk *c)
 {
-    for (int i = 0; i < c->count; i++) free(c->lines[i]);
-    c->first += (uint64_t)c->count;
-    c->count = 0;
+    for (int i = 0; i < c->count; i++) free(c->lines[i]), free(c->prefixes[i]);
+    c->first += (unsigned long long)c->count;
+    c->count = 0, c->bytes = 0;
 }
 
-/* Reads up to `most` lines; a line that cannot be read as one is kept as an empty line with a warning. */
-static int chunk_read(chunk *c, attend_lines *from, int most, const settings *s)
+/* A copy of the next line; *copy is NULL behind the last. One that is too long for any line is an empty line, with a warning. */
+static int next_line(attend_lines *from, const settings *s, char **copy, size_t *size)
 {
-    while (c->count < most) {
-        const char *text;
-        size_t size;
-        const int status = attend_lines_next(from, &text, &size);
-        if (status != ATTEND_OK && attend_lines_failed(from)) return status;
-        if (status != ATTEND_OK) {
-            if (!s->quiet) fprintf(stderr, "attend translate: %s; an empty line stands for it\n", attend_message());
-            text = "", size = 0;
+    const char *text;
+    *copy = NULL;
+    const int status = attend_lines_next(from, &text, size);
+    if (status != ATTEND_OK && attend_lines_failed(from)) return status;
+    if (status != ATTEND_OK) {
+        if (!s->quiet) fprintf(stderr, "attend translate: %s; an empty line stands for it\n", attend_message());
+        text = "", *size = 0;
+    }
+    if (!text) return ATTEND_OK;
+    *copy = malloc(*size + 1);
+    if (!*copy) return attend_fail(ATTEND_NO_MEMORY, "no memory for a line of %zu bytes", *size);
+    memcpy(*copy, text, *size);
+    (*copy)[*size] = '\0';
+    return ATTEND_OK;
+}
+
+static int chunk_read(chunk *c, inputs *in, const settings *s)
+{
+    while (c->count < MOST_LINES && c->bytes < MOST_BYTES && !in->unequal) {
+        char *line = NULL, *prefix = NULL;
+        const int i = c->count;
+        if (i > 0 && !attend_lines_wait(in->lines, WAIT)) break;
+        int status = next_line(in->lines, s, &line, &c->sizes[i]);
+        if (status == ATTEND_OK && in->prefixes) status = next_line(in->prefixes, s, &prefix, &c->prefix_sizes[i]);
+        in->unequal = in->prefixes && !line != !prefix;
+        if (status != ATTEND_OK || !line || in->unequal) {
+            free(line), free(prefix);
+            return status;
         }
-        if (!text) break;
-        char *copy = malloc(size + 1);
-        if (!copy) return ATTEND_NO_MEMORY;
-        memcpy(copy, text, size);
-        copy[size] = '\0';
-        c->lines[c->count] = copy;
-        c->sizes[c->count++] = size;
+        c->lines[i] = line, c->prefixes[i] = prefix, c->count++;
+        c->bytes += c->sizes[i];
     }
     return ATTEND_OK;
 }
 
-static bool chunk_write(const chunk *c, const attend_translator *t, const settings *s, FILE *to)
+static int chunk_write(const chunk *c, translation_writer *w, const settings *s)
 {
     for (int i = 0; i < c->count; i++) {
-        const attend_line_result *r = attend_translator_result(t, i);
-        const unsigned long long number = (unsigned long long)c->first + (unsigned long long)i;
+        const attend_line_result *r = attend_translator_result(w->translator, i);
+        const unsigned long long number = c->first + (unsigned long long)i;
         if (r->fault && !s->quiet)
             fprintf(stderr, "attend translate: line %llu was not translated: %s; an empty line stands for it\n",
                     number + 1, r->fault);
-        if (s->n_best == 1) {
-            fprintf(to, "%s\n", r->list[0].text);
-            continue;
-        }
-        for (int j = 0; j < r->count; j++)
-            fprintf(to, "%llu ||| %s ||| logp=%.4f ||| %.4f\n", number, r->list[j].text, r->list[j].log_probability,
-                    r->list[j].score);
+        if (!translation_write(w, number, r))
+            return attend_fail(ATTEND_NO_MEMORY, "no memory to write line %llu", number + 1);
     }
-    return fflush(to) == 0 && !ferror(to);
+    if (fflush(w->to) == 0 && !ferror(w->to)) return ATTEND_OK;
+    return attend_fail(ATTEND_IO, "cannot write: %s", strerror(errno));
 }
 
-static int stream(attend_translator *t, attend_lines *from, FILE *to, const settings *s)
+static int stream(attend_translator *t, inputs *in, translation_writer *w, const settings *s)
 {
     static chunk c;
-    const bool person = !s->input && isatty(0);
+    int status = ATTEND_OK;
     for (;;) {
-        int status = chunk_read(&c, from, person ? 1 : MOST_LINES, s);
-        if (status == ATTEND_OK && c.count == 0) return ATTEND_OK;
-        if (status == ATTEND_OK) status = attend_translator_run(t, c.count, (const char *const *)c.lines, c.sizes);
-        if (status != ATTEND_OK) return status;
-        if (!chunk_write(&c, t, s, to)) {
-            if (errno == EPIPE) return ATTEND_OK; /* whoever reads has enough */
-            fprintf(stderr, "attend translate: cannot write: %s\n", strerror(errno));
-            return ATTEND_IO;
+        status = chunk_read(&c, in, s);
+        if (status != ATTEND_OK || c.count == 0) break;
+        status = attend_translator_run_from(t, c.count, (const char *const *)c.lines, c.sizes,
+                                            in->prefixes ? (const char *const *)c.prefixes : NULL, c.prefix_sizes);
+        if (status == ATTEND_OK) status = chunk_write(&c, w, s);
+        if (status == ATTEND_IO && errno == EPIPE) { /* whoever reads has enough */
+            in->unequal = false;
+            status = ATTEND_OK;
+            break;
         }
+        if (status != ATTEND_OK) break;
         chunk_clear(&c);
     }
+    const unsigned long long lines = c.first;
+    chunk_clear(&c);
+    if (status == ATTEND_OK && in->unequal)
+        status =
+            attend_fail(ATTEND_BAD_DATA,
+                        "%s has %s lines than %s, where there must be a line for each, an empty one for no prefix; "
+                        "%llu lines were translated",
+                        attend_lines_name(in->prefixes), attend_lines_number(in->prefixes) > lines ? "more" : "fewer",
+                        attend_lines_name(in->lines), lines);
+    return status;
 }
 
-static int translate(const settings *s)
+/* ---- models ---- */
+
+static attend_translator_options options_of(const settings *s, const attend_dictionary *d)
 {
     attend_translator_options o = ATTEND_TRANSLATOR_OPTIONS_INIT;
     o.search.beam = (int)s->beam, o.search.n_best = (int)s->n_best;
     o.search.length_penalty = s->length_penalty, o.search.coverage_penalty = s->coverage_penalty;
     o.search.length_ratio = s->length_ratio, o.search.length_extra = (int)s->length_extra;
+    o.search.max_length = (int)s->max_length, o.search.no_repeat = (int)s->no_repeat;
+    o.search.sample = s->sample, o.search.temperature = s->temperature, o.search.top_k = (int)s->top_k;
+    o.search.top_p = s->top_p, o.search.seed = (uint64_t)s->seed;
+    o.search.shortlist = s->shortlist;
+    o.search.weights = s->json || s->alignment != ALIGNMENT_NONE;
     o.threads = (int)s->threads, o.batch_tokens = (int)s->batch_tokens, o.max_words = (int)s->max_words;
-    attend_model *m = NULL;
-    attend_translator *t = NULL;
-    attend_lines *from = NULL;
-    FILE *to = stdout;
-    int status = attend_model_load(&m, s->model, NULL);
-    if (status == ATTEND_OK) status = attend_translator_new(&t, m, &o);
-    if (status == ATTEND_OK) status = attend_lines_open(&from, s->input ? s->input : "-");
-    if (status == ATTEND_OK && s->output && !(to = fopen(s->output, "wb"))) {
-        fprintf(stderr, "attend translate: %s: %s\n", s->output, strerror(errno));
-        status = ATTEND_IO;
-    } else if (status != ATTEND_OK) {
-        cli_fail(&verb_translate, status);
-    } else {
-        status = stream(t, from, to, s);
-        if (status != ATTEND_OK && status != ATTEND_IO) cli_fail(&verb_translate, status);
+    o.replace_unknown = s->replace_unknown, o.dictionary = d;
+    return o;
+}
+
+static int load(const settings *s, attend_model **models)
+{
+    bool attention = false;
+    int status = ATTEND_OK;
+    for (int i = 0; status == ATTEND_OK && i < s->models.count; i++) {
+        status = attend_model_load(&models[i], s->models.items[i], NULL);
+        if (status == ATTEND_OK && s->precision >= 0)
+            status = attend_model_shorten(models[i], (attend_precision)s->precision);
+        if (status == ATTEND_OK) attention |= attend_model_config(models[i])->attention != NULL;
     }
-    if (to && to != stdout && fclose(to) != 0) status = ATTEND_IO;
-    attend_lines_close(from);
+    if (status == ATTEND_OK && s->alignment != ALIGNMENT_NONE && !attention)
+        return attend_fail(ATTEND_BAD_USAGE, "--alignment needs attention, and %s has none", s->models.items[0]);
+    return status;
+}
+
+/* Translates from files that are open to one that may be opened. */
+static int run_stream(const settings *s, attend_translator *t, inputs *in)
+{
+    translation_writer w = { .to = stdout, .translator = t, .json = s->json, .list = s->n_best > 1 };
+    w.alignment = s->alignment;
+    if (s->output && !(w.to = fopen(s->output, "wb")))
+        return attend_fail(ATTEND_IO, "cannot write %s: %s", s->output, strerror(errno));
+    if (s->replace_unknown && !s->quiet &&
+        attend_tokenizer_kind(attend_translator_tokenizer(t, true)) != ATTEND_TOKENS_WORD)
+        fprintf(stderr, "attend translate: this model writes pieces of words, none of which is unknown: there is "
+                        "nothing to replace\n");
+    int status = stream(t, in, &w, s);
+    if (w.to != stdout && fclose(w.to) != 0 && status == ATTEND_OK)
+        status = attend_fail(ATTEND_IO, "cannot write %s: %s", s->output, strerror(errno));
+    translation_writer_free(&w);
+    return status;
+}
+
+static int translate(const settings *s)
+{
+    attend_model **models = calloc((size_t)s->models.count, sizeof *models);
+    attend_dictionary *dictionary = NULL;
+    attend_translator *t = NULL;
+    inputs in = { .lines = NULL };
+    int status = models ? load(s, models) : attend_fail(ATTEND_NO_MEMORY, "no memory for models");
+    if (status == ATTEND_OK && s->dictionary) status = attend_dictionary_read(&dictionary, s->dictionary);
+    const attend_translator_options o = options_of(s, dictionary);
+    if (status == ATTEND_OK)
+        status = attend_translator_new_together(&t, (const attend_model *const *)models, s->models.count, &o);
+    if (status == ATTEND_OK && s->prefix) status = attend_lines_open(&in.prefixes, s->prefix);
+    if (status == ATTEND_OK) status = attend_lines_open(&in.lines, s->input ? s->input : "-");
+    if (status == ATTEND_OK) status = run_stream(s, t, &in);
+    if (status != ATTEND_OK) status = cli_fail(&verb_translate, status);
+    attend_lines_close(in.lines);
+    attend_lines_close(in.prefixes);
     attend_translator_free(t);
-    attend_model_free(m);
-    return status == ATTEND_NO_MEMORY ? 1 : status;
+    attend_dictionary_free(dictionary);
+    for (int i = 0; models && i < s->models.count; i++) attend_model_free(models[i]);
+    free(models);
+    return status;
+}
+
+/* ---- the command line ---- */
+
+/* What does not go together. */
+static int check(const settings *s, const parsed *p)
+{
+    static const char *const of_search[] = { "beam", "length-penalty", "coverage-penalty" };
+    static const char *const of_sampling[] = { "temperature", "top-k", "top-p", "seed" };
+    const verb *v = &verb_translate;
+    if (p->rest_count > 0)
+        return options_wrong(v, "'%s' is not understood; text comes from standard input or --input", p->rest[0]);
+    if (s->models.count == 0) return options_wrong(v, "--model FILE is missing");
+    for (size_t i = 0; s->sample && i < sizeof of_search / sizeof *of_search; i++)
+        if (options_given(v, p, of_search[i]))
+            return options_wrong(v, "--%s is for searching, and --sample draws; give one of them", of_search[i]);
+    for (size_t i = 0; !s->sample && i < sizeof of_sampling / sizeof *of_sampling; i++)
+        if (options_given(v, p, of_sampling[i])) return options_wrong(v, "--%s needs --sample", of_sampling[i]);
+    if (!s->sample && s->n_best > s->beam)
+        return options_wrong(v, "--n-best %lld is more than --beam %lld finds", s->n_best, s->beam);
+    if (s->shortlist && (s->sample || s->prefix || s->no_repeat > 0 || s->models.count > 1 || s->beam > 32))
+        return options_wrong(
+            v, "--shortlist is for one model and a beam of at most 32, without --sample, --prefix and --no-repeat");
+    if (s->dictionary && !s->replace_unknown) return options_wrong(v, "--dictionary needs --replace-unknown");
+    if (s->prefix && strcmp(s->prefix, "-") == 0 && (!s->input || strcmp(s->input, "-") == 0))
+        return options_wrong(v, "lines and prefixes cannot both come from standard input; give --input FILE");
+    return 0;
 }
 
 static int run(int argc, char **argv)
@@ -152,22 +293,18 @@ static int run(int argc, char **argv)
                    .length_ratio = 2,
                    .length_extra = 10,
                    .max_words = 1000,
-                   .batch_tokens = 1000 };
+                   .batch_tokens = 1000,
+                   .temperature = 1,
+                   .top_p = 1,
+                   .precision = -1,
+                   .alignment = ALIGNMENT_NONE - 1 };
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
     s.threads = cores > 0 ? cores : 1;
     parsed p;
     int status = options_parse(&verb_translate, &s, argc, argv, &p);
-    if (status == 0 && !p.help) {
-        if (p.rest_count > 0)
-            status = options_wrong(&verb_translate, "'%s' is not understood; text comes from standard input or --input",
-                                   p.rest[0]);
-        else if (!s.model)
-            status = options_wrong(&verb_translate, "--model FILE is missing");
-        else if (s.n_best > s.beam)
-            status = options_wrong(&verb_translate, "--n-best %lld is more than --beam %lld finds", s.n_best, s.beam);
-        else
-            status = translate(&s);
-    }
+    if (status == 0 && !p.help) status = check(&s, &p);
+    s.alignment++; /* words count from 0 */
+    if (status == 0 && !p.help) status = translate(&s);
     options_free(&verb_translate, &s, &p);
     return status;
 }
@@ -175,12 +312,16 @@ static int run(int argc, char **argv)
 const verb verb_translate = {
     .name = "translate",
     .summary = "a line in, a line out",
-    .synopsis = "attend translate --model FILE [--input FILE] [options]",
+    .synopsis = "attend translate --model FILE [--model FILE ..] [--input FILE] [options]",
     .details = "Translates standard input line by line: as many lines come out, in order, whatever the lines are. An "
                "empty line gives an empty\n"
-               "line; so does one that cannot be translated (not UTF-8, too long), with a warning that has its number.",
+               "line; so does one that cannot be translated (not UTF-8, too long), with a warning that has its number. "
+               "docs/translate.md has\n"
+               "the formats.",
     .examples = "  attend translate --model en-de < test.en > test.out\n  echo 'a dog runs .' | attend translate "
-                "--model en-de --beam 10 --n-best 3\n",
+                "--model en-de --beam 10 --n-best 3\n"
+                "  attend translate --model a --model b --json --alignment soft < test.en\n"
+                "  attend translate --model en-de --sample --top-p 0.9 --seed 3 --n-best 5 < test.en\n",
     .options = table,
     .run = run,
 };

@@ -4,9 +4,6 @@
 #include "core/nearest.h"
 #include <string.h>
 
-const verb *const verbs[] = { &verb_train, &verb_translate, &verb_score, &verb_evaluate,
-                              &verb_align, &verb_check,     &verb_info,  NULL };
-
 static void usage(FILE *to)
 {
     fprintf(to, "attend: sequence-to-sequence with attention\n\nusage: attend VERB [options]\n\n");

@@ -1,4 +1,4 @@
-#include "options.h"
+#include "options_inside.h"
 
 #include "core/nearest.h"
 #include <errno.h>
@@ -9,13 +9,22 @@
 
 enum { USAGE = 2, INPUT_OUTPUT = 5 };
 
+const char *const precision_words[] = { "fp32", "bf16", "int8", NULL };
+
 /* ---- messages ---- */
+
+static const char *place = ""; /* "FILE:LINE: ", while a file is read */
+
+void options_at(const char *where)
+{
+    place = where;
+}
 
 int options_wrong(const verb *v, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    fprintf(stderr, "attend %s: ", v->name);
+    fprintf(stderr, "attend %s: %s", v->name, place);
     vfprintf(stderr, format, arguments);
     fprintf(stderr, " (attend %s --help lists what there is)\n", v->name);
     va_end(arguments);
@@ -38,21 +47,21 @@ int cli_end(int status)
 
 /* ---- the table ---- */
 
-static int option_count(const verb *v)
+int options_count(const verb *v)
 {
     int n = 0;
     while (v->options[n].name) n++;
     return n;
 }
 
-static int find_option(const verb *v, const char *name)
+int options_find(const verb *v, const char *name)
 {
     for (int i = 0; v->options[i].name; i++)
         if (strcmp(v->options[i].name, name) == 0) return i;
     return -1;
 }
 
-static int find_field(const verb *v, const char *name)
+int options_find_field(const verb *v, const char *name)
 {
     for (int i = 0; v->has_config && attend_config_field_at(i); i++)
         if (strcmp(attend_config_field_at(i)->name, name) == 0) return i;
@@ -61,11 +70,11 @@ static int find_field(const verb *v, const char *name)
 
 bool options_given(const verb *v, const parsed *p, const char *name)
 {
-    const int number = find_option(v, name), f = find_field(v, name);
-    return number >= 0 ? p->given[number] : f >= 0 && p->given[option_count(v) + f];
+    const int number = options_find(v, name), f = options_find_field(v, name);
+    return number >= 0 ? p->given[number] : f >= 0 && p->given[options_count(v) + f];
 }
 
-static int unknown(const verb *v, const char *name)
+int options_unknown(const verb *v, const char *name)
 {
     const char *names[MOST_OPTIONS + 2];
     size_t n = 0;
@@ -92,7 +101,9 @@ static bool read_size(const char *text, double *x)
 {
     static const char units[] = "kMGT";
     char *end;
+    errno = 0;
     *x = strtod(text, &end);
+    if (errno == ERANGE) return false;
     const char *unit = *end ? strchr(units, *end) : NULL;
     if (end == text || (*end && (!unit || end[1]))) return false;
     for (long i = unit ? unit - units + 1 : 0; i > 0; i--) *x *= 1024;
@@ -130,12 +141,26 @@ static int set_word(const verb *v, const option *o, void *to, const char *value)
     return options_wrong(v, "--%s '%s' is not one of %s", o->name, value, o->argument);
 }
 
-static int add_pairs(const verb *v, const option *o, pairs_list *list, const char *first, const char *second)
+int options_add_pairs(const verb *v, const option *o, void *base, const char *const *names, int count)
 {
-    pairs_given *items = realloc(list->items, (size_t)(list->count + 1) * sizeof *items);
+    pairs_list *list = (pairs_list *)((char *)base + o->offset);
+    attend_pairs_spec *specs = calloc((size_t)count, sizeof *specs);
+    pairs_given *items = realloc(list->items, (size_t)(list->count + count) * sizeof *items);
+    if (items) list->items = items;
+    int made = 0, status = specs && items ? 0 : options_wrong(v, "--%s: no memory", o->name);
+    if (status == 0 && attend_pairs_specs(specs, &made, names, count) != ATTEND_OK)
+        status = options_wrong(v, "--%s: %s", o->name, attend_message());
+    for (int i = 0; i < made; i++) list->items[list->count++] = (pairs_given){ specs[i].source, specs[i].target };
+    free(specs);
+    return status;
+}
+
+static int add_text(const verb *v, const option *o, texts_list *list, const char *value)
+{
+    const char **items = realloc(list->items, (size_t)(list->count + 1) * sizeof *items);
     if (!items) return options_wrong(v, "--%s: no memory", o->name);
     list->items = items;
-    list->items[list->count++] = (pairs_given){ first, second };
+    list->items[list->count++] = value;
     return 0;
 }
 
@@ -149,8 +174,10 @@ static int set_option(const verb *v, const option *o, void *base, const char *va
     case OPTION_TEXT:
         *(const char **)to = value;
         return 0;
+    case OPTION_TEXTS:
+        return add_text(v, o, to, value);
     case OPTION_PAIRS:
-        return add_pairs(v, o, to, value, NULL);
+        return options_add_pairs(v, o, base, &value, 1);
     case OPTION_WHOLE:
     case OPTION_REAL:
     case OPTION_SIZE:
@@ -167,91 +194,32 @@ static int set_field(const verb *v, void *base, const char *name, const char *va
     return options_wrong(v, "--%s", attend_message());
 }
 
-static bool is_switch(int field)
+bool options_is_switch(int field)
 {
     return strcmp(attend_config_field_at(field)->values, "yes|no") == 0;
 }
 
 int options_set(const verb *v, void *to, const char *name, const char *value)
 {
-    const int number = find_option(v, name);
+    const int number = options_find(v, name);
     return number >= 0 ? set_option(v, &v->options[number], to, value) : set_field(v, to, name, value);
 }
 
-/* ---- a configuration file ---- */
-
-static char *read_text(const char *path)
-{
-    FILE *f = fopen(path, "rb");
-    if (!f) return NULL;
-    size_t size = 0, room = 4096;
-    char *text = malloc(room);
-    for (size_t got; text && (got = fread(text + size, 1, room - size - 1, f)) > 0;) {
-        size += got;
-        if (size + 1 < room) continue;
-        char *larger = realloc(text, room *= 2);
-        if (!larger) free(text);
-        text = larger;
-    }
-    fclose(f);
-    if (text) text[size] = '\0';
-    return text;
-}
-
-static char *strip(char *s)
-{
-    while (*s == ' ' || *s == '\t' || *s == '\r') s++;
-    for (char *end = s + strlen(s); end > s && strchr(" \t\r", end[-1]); end--) end[-1] = '\0';
-    return s;
-}
-
-/* One line: a word and its value. */
-static int set_line(const verb *v, void *base, parsed *p, const char *path, int line_number, char *line)
-{
-    line[strcspn(line, "#")] = '\0';
-    char *name = strip(line);
-    if (!*name) return 0;
-    char *value = name + strcspn(name, " \t=");
-    if (*value) *value++ = '\0';
-    value = strip(value);
-    if (*value == '=') value = strip(value + 1);
-    const int number = find_option(v, name), f = find_field(v, name);
-    int status;
-    if (number >= 0)
-        p->given[number] = true, status = set_option(v, &v->options[number], base, value);
-    else if (f >= 0)
-        p->given[option_count(v) + f] = true,
-                                   status = set_field(v, base, name, *value || !is_switch(f) ? value : "yes");
-    else
-        status = unknown(v, name);
-    if (status) fprintf(stderr, "attend %s: that was %s:%d\n", v->name, path, line_number);
-    return status;
-}
-
-static int read_config(const verb *v, void *base, parsed *p, const char *path)
-{
-    char *text = read_text(path);
-    if (!text) {
-        fprintf(stderr, "attend %s: cannot read %s: %s\n", v->name, path, strerror(errno));
-        return INPUT_OUTPUT;
-    }
-    char **texts = realloc(p->texts, (size_t)(p->text_count + 1) * sizeof *texts);
-    if (!texts) {
-        free(text);
-        return options_wrong(v, "no memory for %s", path);
-    }
-    p->texts = texts;
-    p->texts[p->text_count++] = text; /* values point into it */
-    int number = 1, status = 0;
-    for (char *line = text, *next; status == 0 && line; line = next, number++) {
-        next = strchr(line, '\n');
-        if (next) *next++ = '\0';
-        status = set_line(v, base, p, path, number, line);
-    }
-    return status;
-}
-
 /* ---- the command line ---- */
+
+/* The names of pairs: all up to the next option. */
+static int add_names(const verb *v, const option *o, void *base, const char *first, int argc, char **argv, int *next)
+{
+    const int from = *next;
+    while (*next < argc && strncmp(argv[*next], "--", 2) != 0) ++*next;
+    const char **names = calloc((size_t)(*next - from) + 1, sizeof *names);
+    if (!names) return options_wrong(v, "--%s: no memory", o->name);
+    names[0] = first;
+    for (int i = from; i < *next; i++) names[i - from + 1] = argv[i];
+    const int status = options_add_pairs(v, o, base, names, *next - from + 1);
+    free(names);
+    return status;
+}
 
 /* Takes the option at argv[i]; *next becomes the place behind it. */
 static int take(const verb *v, void *base, parsed *p, int argc, char **argv, int i, int *next)
@@ -259,26 +227,30 @@ static int take(const verb *v, void *base, parsed *p, int argc, char **argv, int
     char name[64];
     const char *text = argv[i] + 2, *equals = strchr(text, '=');
     snprintf(name, sizeof name, "%.*s", (int)(equals ? equals - text : (long)strlen(text)), text);
-    const int number = find_option(v, name), f = find_field(v, name);
+    const int number = options_find(v, name), f = options_find_field(v, name);
     *next = i + 1;
-    if (number < 0 && f < 0) return unknown(v, name);
-    p->given[number >= 0 ? number : option_count(v) + f] = true;
+    if (number < 0 && f < 0) return options_unknown(v, name);
+    p->given[number >= 0 ? number : options_count(v) + f] = true;
     const option *o = number >= 0 ? &v->options[number] : NULL;
     if (o && o->kind == OPTION_FLAG)
         return equals ? options_wrong(v, "--%s takes no value", name) : set_option(v, o, base, NULL);
     const char *value = equals ? equals + 1 : NULL;
-    if (!value && !o && is_switch(f)) {
+    if (!value && !o && options_is_switch(f)) {
         const bool said = i + 1 < argc && (strcmp(argv[i + 1], "yes") == 0 || strcmp(argv[i + 1], "no") == 0);
         if (said) ++*next;
         return set_field(v, base, name, said ? argv[i + 1] : "yes");
     }
     if (!value && i + 1 >= argc)
         return options_wrong(v, "--%s wants a value: %s", name, o ? o->argument : attend_config_field_at(f)->values);
+    if (!value && strncmp(argv[i + 1], "--", 2) == 0)
+        return options_wrong(v, "--%s wants a value, and %s is an option (--%s=%s, if it is meant)", name, argv[i + 1],
+                             name, argv[i + 1]);
     if (!value) value = argv[(*next)++];
     if (!o) return set_field(v, base, name, value);
     if (o->kind == OPTION_PAIRS) {
-        const bool second = *next < argc && strncmp(argv[*next], "--", 2) != 0;
-        return add_pairs(v, o, (pairs_list *)((char *)base + o->offset), value, second ? argv[(*next)++] : NULL);
+        if (p->from_file[number]) ((pairs_list *)((char *)base + o->offset))->count = 0; /* these come in their place */
+        p->from_file[number] = false;
+        return add_names(v, o, base, value, argc, argv, next);
     }
     return set_option(v, o, base, value);
 }
@@ -294,11 +266,11 @@ int options_parse(const verb *v, void *to, int argc, char **argv, parsed *p)
             return 0;
         }
     int status = 0;
-    for (int i = 1; v->has_config && status == 0 && i < argc; i++) {
+    for (int i = 1; v->has_config && status == 0 && i < argc && strcmp(argv[i], "--") != 0; i++) {
         const char *path = NULL;
         if (strncmp(argv[i], "--config=", 9) == 0) path = argv[i] + 9;
         if (strcmp(argv[i], "--config") == 0 && i + 1 < argc) path = argv[i + 1];
-        if (path) status = read_config(v, to, p, path);
+        if (path) status = options_read_config(v, to, p, path);
     }
     bool options = true;
     for (int i = 1, next; status == 0 && i < argc; i = next) {
@@ -317,8 +289,11 @@ int options_parse(const verb *v, void *to, int argc, char **argv, parsed *p)
 
 void options_free(const verb *v, void *to, parsed *p)
 {
-    for (int i = 0; v->options[i].name; i++)
-        if (v->options[i].kind == OPTION_PAIRS) free(((pairs_list *)((char *)to + v->options[i].offset))->items);
+    for (int i = 0; v->options[i].name; i++) {
+        void *list = (char *)to + v->options[i].offset;
+        if (v->options[i].kind == OPTION_PAIRS) free(((pairs_list *)list)->items);
+        if (v->options[i].kind == OPTION_TEXTS) free(((texts_list *)list)->items);
+    }
     for (int i = 0; i < p->text_count; i++) free(p->texts[i]);
     free(p->texts);
     free(p->rest);
@@ -326,27 +301,58 @@ void options_free(const verb *v, void *to, parsed *p)
 
 /* ---- help ---- */
 
-static void help_line(FILE *to, const char *name, const char *argument, const char *help)
+/* Vocabularies are fields of a model's configuration, but come from the data. */
+static bool is_from_data(const attend_config_field *f)
+{
+    return strcmp(f->name, "source-vocab") == 0 || strcmp(f->name, "target-vocab") == 0;
+}
+
+bool options_shown(const verb *v, int i, option_shown *shown)
+{
+    const int count = options_count(v);
+    if (i < count) {
+        const option *o = &v->options[i];
+        *shown = (option_shown){ .name = o->name, .argument = o->argument, .help = o->help, .entry = o };
+        return true;
+    }
+    if (i == count) {
+        *shown = (option_shown){ .name = "help", .help = "this text" };
+        return true;
+    }
+    int left = i - count - 1;
+    for (int f = 0; v->has_config && attend_config_field_at(f); f++) {
+        const attend_config_field *field = attend_config_field_at(f);
+        if (is_from_data(field) || left-- > 0) continue;
+        *shown = (option_shown){ .name = field->name,
+                                 .argument = field->values,
+                                 .help = field->help,
+                                 .is_field = true,
+                                 .may_stand_alone = options_is_switch(f) };
+        return true;
+    }
+    return false;
+}
+
+static void help_line(FILE *to, const option_shown *shown)
 {
     char left[128];
-    snprintf(left, sizeof left, "--%s%s%s", name, argument ? " " : "", argument ? argument : "");
+    snprintf(left, sizeof left, "--%s%s%s", shown->name, shown->argument ? " " : "",
+             shown->argument ? shown->argument : "");
     if (strlen(left) < 28)
-        fprintf(to, "  %-28s %s\n", left, help);
+        fprintf(to, "  %-28s %s\n", left, shown->help);
     else
-        fprintf(to, "  %s\n  %-28s %s\n", left, "", help);
+        fprintf(to, "  %s\n  %-28s %s\n", left, "", shown->help);
 }
 
 void options_help(const verb *v, FILE *to)
 {
-    fprintf(to, "attend %s: %s\n\nusage: %s\n\n%s\n", v->name, v->summary, v->synopsis, v->details);
-    if (v->options[0].name) fprintf(to, "\noptions:\n");
-    for (const option *o = v->options; o->name; o++) help_line(to, o->name, o->argument, o->help);
-    help_line(to, "help", NULL, "this text");
-    if (v->has_config) fprintf(to, "\nthe model (docs/models.md):\n");
-    for (int i = 0; v->has_config && attend_config_field_at(i); i++) {
-        const attend_config_field *f = attend_config_field_at(i);
-        if (strcmp(f->name, "source-vocab") == 0 || strcmp(f->name, "target-vocab") == 0) continue; /* from the data */
-        help_line(to, f->name, f->values, f->help);
+    fprintf(to, "attend %s: %s\n\nusage: %s\n\n%s\n\noptions:\n", v->name, v->summary, v->synopsis, v->details);
+    option_shown shown;
+    bool in_fields = false;
+    for (int i = 0; options_shown(v, i, &shown); i++) {
+        if (shown.is_field && !in_fields) fprintf(to, "\nthe model (docs/models.md):\n");
+        in_fields = shown.is_field;
+        help_line(to, &shown);
     }
     if (v->examples) fprintf(to, "\nexamples:\n%s", v->examples);
 }

@@ -1,9 +1,9 @@
-/* options.h: what a verb takes on its command line. One table a verb: parsing, help, the nearest right word for a wrong one, and (later) man
- * pages and completions all read it.
+/* options.h: what a verb takes on its command line. One table a verb: parsing, help, the nearest right word for a wrong one, man pages and
+ * completions (manual/) all read it.
  *
  * A value is written --name VALUE or --name=VALUE. Fields of a model's configuration (attend/config.h) are options too where a verb says
- * so; yes|no fields may stand alone for yes. --config FILE has the same words, a line each ("hidden 256" or "hidden = 256", # begins a
- * comment); the command line comes after it. */
+ * so; yes|no fields may stand alone for yes. --config FILE has the same words, a line each ("hidden 256" or "hidden = 256", "fresh no"; # begins
+ * a comment, at the beginning of a line or behind a blank); what the command line says comes before it. */
 #ifndef ATTEND_CLI_OPTIONS_H
 #define ATTEND_CLI_OPTIONS_H
 
@@ -15,7 +15,8 @@
 typedef enum option_kind {
     OPTION_FLAG,  /* bool */
     OPTION_TEXT,  /* const char * */
-    OPTION_PAIRS, /* pairs_list: one file or two, each time it is given */
+    OPTION_TEXTS, /* texts_list: one each time it is given */
+    OPTION_PAIRS, /* pairs_list: one .tsv file or two others, or several of them, each time it is given */
     OPTION_WHOLE, /* long long */
     OPTION_REAL,  /* double */
     OPTION_SIZE,  /* long long: bytes, with k, M or G */
@@ -42,6 +43,11 @@ typedef struct pairs_list {
     int count;
 } pairs_list;
 
+typedef struct texts_list {
+    const char **items;
+    int count;
+} texts_list;
+
 /* Which options were given, by their place in the table; fields of the configuration follow behind. */
 enum { MOST_OPTIONS = 128 };
 
@@ -60,8 +66,9 @@ typedef struct parsed {
     const char **rest; /* what is no option */
     int rest_count;
     bool given[MOST_OPTIONS];
-    bool help;    /* was asked for and printed */
-    char **texts; /* of the configuration file: values point into it */
+    bool from_file[MOST_OPTIONS]; /* pairs that a configuration file named, which the command line replaces */
+    bool help;                    /* was asked for and printed */
+    char **texts;                 /* of the configuration file: values point into it */
     int text_count;
 } parsed;
 
@@ -76,12 +83,26 @@ int options_wrong(const verb *v, const char *format, ...) __attribute__((format(
 bool options_given(const verb *v, const parsed *p, const char *name);
 void options_help(const verb *v, FILE *to);
 
+/* An option as help, man pages and completions show it. */
+typedef struct option_shown {
+    const char *name, *argument, *help; /* argument NULL: there is none */
+    const option *entry;                /* of the table; NULL: --help, or a field of the configuration */
+    bool is_field;
+    bool may_stand_alone; /* a field that is yes or no */
+} option_shown;
+
+/* The i-th: those of the table, --help, fields of the configuration; false behind the last. */
+bool options_shown(const verb *v, int i, option_shown *shown);
+
 /* The exit code for a status, after its message on standard error. */
 int cli_fail(const verb *v, int status);
 /* The exit code at the end: what was printed must have arrived. */
 int cli_end(int status);
 
-extern const verb verb_train, verb_translate, verb_score, verb_evaluate, verb_align, verb_check, verb_info;
+extern const verb verb_demo, verb_train, verb_translate, verb_score, verb_evaluate, verb_align, verb_show, verb_check,
+    verb_convert, verb_info;
+/* Words of an option that names an attend_precision. */
+extern const char *const precision_words[];
 /* All of them; NULL at the end. */
 extern const verb *const verbs[];
 

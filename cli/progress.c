@@ -1,7 +1,9 @@
 #include "progress.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 static const double EVERY_TERMINAL = 0.2, EVERY_PIPE = 10; /* seconds */
@@ -42,6 +44,8 @@ static void time_text(double seconds, char *text, size_t size)
 void progress_plan(void *user, const attend_plan *p)
 {
     progress_view *v = user;
+    v->planned = true;
+    v->per_epoch = p->updates_per_epoch;
     if (v->quiet) return;
     fprintf(v->to, "data        %llu pairs", (unsigned long long)p->pairs);
     if (p->left_out) fprintf(v->to, " (%llu left out: empty or too long)", (unsigned long long)p->left_out);
@@ -65,18 +69,71 @@ void progress_say(void *user, const char *text)
     fprintf(v->to, "%s\n", text);
 }
 
-static void line_of(const progress_view *v, const attend_progress *p, char *text, size_t size)
+static void add(char *text, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void add(char *text, size_t size, const char *format, ...)
 {
-    char left[32] = "";
-    size_t n = (size_t)snprintf(text, size, "epoch %llu %3.0f%%  update %llu  loss %.3f  ppl %.2f",
-                                (unsigned long long)p->epoch + 1, 100 * p->part, (unsigned long long)p->update, p->loss,
-                                exp(p->loss));
-    if (!isnan(p->valid_score) && n < size)
-        n += (size_t)snprintf(text + n, size - n, "  valid %s %.2f (best %.2f)", v->metric, p->valid_score, p->best);
-    if (n < size) n += (size_t)snprintf(text + n, size - n, "  %.0f words/s", p->tokens_per_second);
-    if (p->seconds_left < 0 || n >= size) return;
+    const size_t n = strlen(text);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text + n, size - n, format, arguments);
+    va_end(arguments);
+}
+
+/* [=====>    ] where the end is known. */
+static void add_bar(const attend_progress *p, char *text, size_t size)
+{
+    enum { WIDE = 20 };
+    static const char done[] = "====================", rest[] = "                    ";
+    if (p->updates == 0) return;
+    const double part = (double)p->update / (double)p->updates;
+    const int n = part >= 1 ? WIDE : (int)(part * WIDE);
+    add(text, size, "[%.*s%s%.*s] ", n, done, n < WIDE ? ">" : "", n < WIDE ? WIDE - n - 1 : 0, rest);
+}
+
+/* brief: for a terminal that is too narrow for all of it. */
+static void line_of(const progress_view *v, const attend_progress *p, bool brief, char *text, size_t size)
+{
+    char left[32];
+    *text = '\0';
+    if (v->terminal && !brief) add_bar(p, text, size);
+    add(text, size, "epoch %llu %3.0f%%", (unsigned long long)p->epoch + 1, 100 * p->part);
+    if (!brief) add(text, size, "  update %llu", (unsigned long long)p->update);
+    add(text, size, "  loss %.3f  ppl %.2f", p->loss, exp(p->loss));
+    if (!isnan(p->valid_score))
+        add(text, size, "  valid%s%s %.2f", brief ? "" : " ", brief ? "" : v->metric, p->valid_score);
+    if (!isnan(p->valid_score) && !brief) add(text, size, " (best %.2f)", p->best);
+    add(text, size, "  %.0f words/s", p->tokens_per_second);
+    if (p->seconds_left < 0) return;
     time_text(p->seconds_left, left, sizeof left);
-    snprintf(text + n, size - n, "  %s left", left);
+    add(text, size, "  %s left", left);
+}
+
+/* Characters of a line that can be written over: one that wraps cannot. */
+static size_t columns(const progress_view *v)
+{
+    struct winsize w;
+    return v->terminal && ioctl(fileno(v->to), TIOCGWINSZ, &w) == 0 && w.ws_col > 1 ? w.ws_col - 1u : 1000;
+}
+
+/* Once, when a few updates have shown how long they take: how long will all this be? */
+static void estimate(progress_view *v, const attend_progress *p)
+{
+    enum { UPDATES = 10 };
+    static const double SECONDS = 3;
+    char epoch[32], left[32];
+    if (v->first == 0) v->first = p->update, v->first_second = p->seconds;
+    const double seconds = p->seconds - v->first_second;
+    if (v->estimated || p->update < v->first + UPDATES || seconds < SECONDS) return;
+    v->estimated = true;
+    const double each = seconds / (double)(p->update - v->first);
+    time_text(each * (double)v->per_epoch, epoch, sizeof epoch);
+    close_line(v);
+    fprintf(v->to, "time        about %s an epoch", epoch);
+    if (p->updates > p->update) {
+        time_text(each * (double)(p->updates - p->update), left, sizeof left);
+        fprintf(v->to, ", %s to go", left);
+    }
+    fprintf(v->to, "\n");
 }
 
 void progress_show(void *user, const attend_progress *p)
@@ -84,10 +141,14 @@ void progress_show(void *user, const attend_progress *p)
     progress_view *v = user;
     v->now = *p;
     if (v->quiet) return;
+    estimate(v, p);
     const bool due = p->validated || p->seconds - v->last >= (v->terminal ? EVERY_TERMINAL : EVERY_PIPE);
     if (!due) return;
     char text[256];
-    line_of(v, p, text, sizeof text);
+    const size_t wide = columns(v);
+    line_of(v, p, false, text, sizeof text);
+    if (strlen(text) > wide) line_of(v, p, true, text, sizeof text);
+    if (strlen(text) > wide) text[wide] = '\0';
     v->last = p->seconds;
     if (v->terminal)
         fprintf(v->to, "\r\033[K%s", text);

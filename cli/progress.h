@@ -8,9 +8,14 @@
 typedef struct progress_view {
     FILE *to;
     bool quiet, terminal, open; /* open: a line is being written over */
+    bool planned;               /* there was a plan: data is read, and a checkpoint will be there */
     const char *metric;
     bool has_valid;
     double last;         /* seconds at the last line */
+    uint64_t per_epoch;  /* updates */
+    uint64_t first;      /* update of the first report */
+    double first_second; /* and when it came */
+    bool estimated;      /* the time was told */
     attend_progress now; /* as it was told last */
 } progress_view;
 

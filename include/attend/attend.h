@@ -6,6 +6,7 @@
 #include <attend/cache.h>
 #include <attend/check.h>
 #include <attend/config.h>
+#include <attend/demo.h>
 #include <attend/metric.h>
 #include <attend/model.h>
 #include <attend/op.h>
@@ -13,6 +14,7 @@
 #include <attend/score.h>
 #include <attend/scorer.h>
 #include <attend/search.h>
+#include <attend/shortlist.h>
 #include <attend/status.h>
 #include <attend/tape.h>
 #include <attend/text.h>
@@ -20,5 +22,6 @@
 #include <attend/trainer.h>
 #include <attend/translator.h>
 #include <attend/version.h>
+#include <attend/view.h>
 
 #endif

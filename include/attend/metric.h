@@ -98,6 +98,26 @@ int attend_aer_add(attend_aer_sums *sums, const attend_aligned *found, int found
 /* 1 - (|A & S| + |A & P|) / (|A| + |S|): 0 to 1; 0 if there are no links at all. */
 double attend_aer(const attend_aer_sums *sums);
 
+/* How the links of two models, one of each direction, become one alignment (Och, Ney 2003; Koehn et al. 2003): those of both, those of either, or
+ * those of both and of the others the ones that lie beside a link, diagonals included, and align a word that had none ("grow-diag"); "final"
+ * then takes all that align a word that had none, "final-and" those that align two. */
+typedef enum attend_symmetry {
+    ATTEND_INTERSECTION,
+    ATTEND_UNION,
+    ATTEND_GROW_DIAG,
+    ATTEND_GROW_DIAG_FINAL,
+    ATTEND_GROW_DIAG_FINAL_AND
+} attend_symmetry;
+
+/* "intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and"; NULL if there is no such one. */
+const char *attend_symmetry_name(attend_symmetry how);
+
+/* `back` has the links of the model of the other direction, turned round: its sources and targets are those of `there`. `out` has room for
+ * there_count + back_count; they come by target and then by source, each once, all sure. ATTEND_BAD_USAGE, ATTEND_BAD_DATA for a place below
+ * 0 or beyond 2^24, ATTEND_NO_MEMORY. */
+int attend_symmetrize(attend_symmetry how, const attend_aligned *there, int there_count, const attend_aligned *back,
+                      int back_count, attend_aligned *out, int *out_count);
+
 #ifdef __cplusplus
 }
 #endif

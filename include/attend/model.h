@@ -44,6 +44,13 @@ int attend_model_load(attend_model **out, const char *path, const attend_load_op
 int attend_model_load_bytes(attend_model **out, const void *bytes, size_t size, const char *name,
                             const attend_load_options *options);
 
+/* Keeps the matrices of a model, the output layer first of all, in fewer bits from now on: it becomes smaller and faster, can be saved so, and
+ * cannot be trained any more. Biases, and what a score uses in its own way, stay. ATTEND_BAD_USAGE if it has fewer bits already. Nobody else
+ * may use the model meanwhile. */
+int attend_model_shorten(attend_model *m, attend_precision precision);
+/* Of the output layer, and so of the model. */
+attend_precision attend_model_precision(const attend_model *m);
+
 /* Bytes that belong to a model (its vocabularies, say) and are saved with it, by name ("source.vocabulary"). Copied; in the place of
  * what had that name. A vocabulary has a line for each word, every one ended by a line feed; a file whose vocabularies do
  * not have as many lines as the model has words is refused. */
@@ -119,9 +126,23 @@ void attend_decoding_free(attend_decoding *d);
  * first step a source has one hypothesis, itself: parents[i] is the source, and the word ATTEND_BEGIN. */
 int attend_decoding_step(attend_decoding *d, const int *counts, const int *parents, const int *words);
 
-/* Of the last step: log p of every word for every hypothesis, (n, target_vocab); valid until the next. NULL before the first, and after
- * one that failed for want of memory. */
+/* From now on only words on the model's shortlist (shortlist.h) have a probability; before the first step, while the
+ * sources given to attend_decoding_new are still there. ATTEND_BAD_USAGE if it has none. */
+int attend_decoding_limit(attend_decoding *d);
+/* From now on steps leave the `most` best words of each hypothesis alone, which is faster; before the first step. 0: all of them, and so if
+ * `most` is more than a few. */
+int attend_decoding_keep(attend_decoding *d, int most);
+
+/* Of the last step: log p of every word for every hypothesis, (n, target_vocab); valid until the next. NULL before the first, after
+ * one that failed for want of memory, with a shortlist, and where the best alone are kept. */
 const attend_real *attend_decoding_log_probabilities(const attend_decoding *d);
+/* The same of one hypothesis: `count` numbers. *words: whose they are, in rising order; NULL: of all words, in order. */
+const attend_real *attend_decoding_row(const attend_decoding *d, int hypothesis, int *count, const int **words);
+/* The best words of a hypothesis and log p of each, best first, of equal ones the lower number first; never ATTEND_BEGIN. NULL unless
+ * attend_decoding_keep asked for them alone. */
+const attend_real *attend_decoding_best(const attend_decoding *d, int hypothesis, int *count, const int **words);
+/* log p of ATTEND_END, in any case. */
+attend_real attend_decoding_end(const attend_decoding *d, int hypothesis);
 /* Attention of hypothesis i and a head over its source's words; NULL if the model has none. */
 const attend_real *attend_decoding_weights(const attend_decoding *d, int hypothesis, int head);
 

@@ -92,12 +92,12 @@ typedef enum attend_activation { ATTEND_TANH, ATTEND_RELU } attend_activation;
 typedef struct attend_cell {
     attend_cell_kind kind;
     attend_activation activation; /* f above; the gates stay sigmoid */
-    attend_var *w;                /* (G H, Din) */
-    attend_var *u;                /* (G H, H) */
-    attend_var *bw;               /* (G H) or NULL */
-    attend_var *bu;               /* (G H) or NULL */
-    attend_var *base;             /* (M, G H) or NULL: added to W x, bw then being NULL; row i of x takes row .. */
-    const int *base_rows;         /* .. base_rows[i] of it (copied); NULL: row i */
+    attend_var *w;        /* (G H, Din); NULL: x (N, G H) is W x + bw itself, and neither bw nor base is there */
+    attend_var *u;        /* (G H, H) */
+    attend_var *bw;       /* (G H) or NULL */
+    attend_var *bu;       /* (G H) or NULL */
+    attend_var *base;     /* (M, G H) or NULL: added to W x, bw then being NULL; row i of x takes row .. */
+    const int *base_rows; /* .. base_rows[i] of it (copied); NULL: row i */
 } attend_cell;
 
 /* What a cell carries from step to step. */

@@ -88,6 +88,7 @@ typedef struct attend_score {
     double (*default_scale)(int query_width);
     bool wants_previous; /* the weights of the step before */
     unsigned in_tile;    /* bit i set: `tile` uses parameter i and tile_backward adds to its gradient */
+    unsigned in_linear; /* bit i set: attend_linear alone uses parameter i, which may therefore be kept in fewer bits */
 
     /* Numbers to keep for the keys of one head, and how to make them, once a source. NULL: nothing. */
     size_t (*cache_size)(int keys, int key_width);

@@ -40,6 +40,12 @@ const attend_scored *attend_scorer_result(const attend_scorer *s, int pair);
  * target has words; returns how many there are. What looks at blanks or at the source's end does not count. */
 int attend_scorer_links(const attend_scored *scored, attend_aligned *links, int room);
 
+/* How many words, as blanks separate them, the sides have; 0 and 0 of a faulty pair. */
+void attend_scorer_words(const attend_scored *scored, int *sources, int *targets);
+/* Attention between words: of a target word the mean of its pieces, to a source word the sum over its pieces. What goes to blanks and to the
+ * source's end is left out, so a row adds up to 1 at most. Nothing is written if there is no attention. */
+void attend_scorer_word_weights(const attend_scored *scored, double *weights); /* (targets, sources) */
+
 #ifdef __cplusplus
 }
 #endif

@@ -32,6 +32,11 @@ typedef struct attend_grads attend_grads;
 
 /* ---- parameters: what a model learns; they outlive every context ---- */
 
+/* How the numbers of a matrix are kept. Fewer bits are for using a model, not for training one.
+ *     bf16   the upper half of a float: 8 bits of precision
+ *     int8   w_ij = step_i q_ij, q_ij in [-127, 127]: a step for each row, no offset */
+typedef enum attend_precision { ATTEND_FP32, ATTEND_BFLOAT16, ATTEND_INT8 } attend_precision;
+
 /* An empty set. *out is the caller's, freed by attend_params_free (NULL is fine there). */
 int attend_params_new(attend_params **out);
 void attend_params_free(attend_params *set);
@@ -48,6 +53,8 @@ const char *attend_param_name(const attend_param *p);
 int attend_param_rank(const attend_param *p);
 int attend_param_dim(const attend_param *p, int axis);
 size_t attend_param_size(const attend_param *p);
+attend_precision attend_param_precision(const attend_param *p);
+/* NULL if the parameter is kept in fewer bits. */
 const attend_real *attend_param_value(const attend_param *p);
 /* For writing. Whoever writes calls attend_param_changed afterwards, so that packed copies are made anew. */
 attend_real *attend_param_edit(attend_param *p);
@@ -68,6 +75,9 @@ const attend_real *attend_grads_of(const attend_grads *g, const attend_param *p)
 
 int attend_ctx_new(attend_ctx **out);
 void attend_ctx_free(attend_ctx *c);
+/* Products that are worth it are shared by so many threads (1: none but the caller's), which belong to the context; results stay the same
+ * to the bit. For one sentence at a time; many are faster with a context for each thread. */
+int attend_ctx_set_threads(attend_ctx *c, int threads);
 
 /* Forgets the tape, every variable and any failure; keeps the memory for the next step. */
 void attend_ctx_reset(attend_ctx *c);

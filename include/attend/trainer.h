@@ -4,6 +4,7 @@
  *            MODEL.checkpoint  where training stands: a model file with the optimizer's numbers and the place in the data
  *            MODEL.update-N    the last `keep` models
  *            MODEL.log.jsonl   what happened, a JSON object a line;  MODEL.svg  the same as curves
+ *            MODEL.lock        while it is being trained: a second training of the same model is ATTEND_BAD_USAGE
  * Going on   The same options with the same files go on from the checkpoint, and end in the same model, to the bit, as a training that was never
  *            interrupted; whatever was logged behind the checkpoint is taken out of the log first. Other options are refused, with the name
  *            of the one that differs; `fresh` begins anew.
@@ -28,6 +29,9 @@ typedef enum attend_valid_metric {
     ATTEND_VALID_WORD_ERROR,
     ATTEND_VALID_EXACT
 } attend_valid_metric;
+
+/* Words for choices, by their number; NULL behind the last. */
+extern const char *const attend_optimizer_words[], *const attend_schedule_words[], *const attend_valid_metric_words[];
 
 typedef struct attend_train_options {
     const attend_pairs_spec *train, *valid; /* valid: NULL, none */
@@ -58,10 +62,41 @@ typedef struct attend_train_options {
     int keep;
     const char *log; /* NULL: MODEL.log.jsonl */
     bool fresh;
+    const char *
+        basis; /* what the data is, in words, if sizes were chosen by it: data that has changed is then refused as such; or NULL */
 } attend_train_options;
 
 /* Sensible, but for the files. */
 attend_train_options attend_train_defaults(void);
+
+/* ---- sizes ---- */
+
+typedef enum attend_preset {
+    ATTEND_PRESET_NONE,            /* what the data asks for */
+    ATTEND_PRESET_TINY,            /* the smallest model, whatever the data */
+    ATTEND_PRESET_G2P,             /* letters to symbols between blanks */
+    ATTEND_PRESET_TRANSLATE_SMALL, /* what the data asks for, but nothing that takes days */
+    ATTEND_PRESET_TRANSLATE        /* one size more than the data asks for */
+} attend_preset;
+extern const char *const attend_preset_words[]; /* by their number; NULL behind the last */
+
+/* Of pairs that can be used: how many there are, and words (as blanks separate them) and characters of source and target. */
+typedef struct attend_data_size {
+    uint64_t pairs, words[2], characters[2];
+} attend_data_size;
+
+/* What fits data of that size. */
+typedef struct attend_sizes {
+    bool of_words; /* pairs of words rather than of sentences */
+    uint64_t seen; /* tokens, of the side that has more */
+    attend_token_kind tokens[2];
+    int hidden, embedding, vocab_size; /* of bpe */
+    double dropout;
+    int batch_tokens;
+    uint64_t epochs; /* where nothing else ends training */
+} attend_sizes;
+/* A function of its arguments and of nothing else. kinds: attend_token_kind of each side where it is settled, -1 where not; NULL: none is. */
+attend_sizes attend_sizes_of(attend_preset preset, const attend_data_size *data, const int kinds[2]);
 
 /* Where training stands. */
 typedef struct attend_progress {
@@ -96,7 +131,7 @@ typedef struct attend_train_events {
     void (*plan)(void *user, const attend_plan *plan);
     void (*progress)(void *user, const attend_progress *p); /* after every update */
     void (*say)(void *user, const char *text); /* what somebody should know: a skipped update, data left out */
-    bool (*stop)(void *user);                  /* asked after every update: save and end? */
+    bool (*stop)(void *user); /* asked after every update, and now and then while data is read: save and end? */
 } attend_train_events;
 
 typedef enum attend_train_end {

@@ -46,10 +46,8 @@ static bool weigh_row(group *g, const attend_tile *t, int i)
 /* o_i = sum_j w_ij v_j, leaving out what weighs nothing */
 static void context_row(const group *g, const attend_tile *t, const real *w, real *o)
 {
-    const size_t width = (size_t)g->a->source->value_width;
-    memset(o, 0, width * sizeof *o);
-    for (int j = 0; j < t->keys; j++)
-        if (w[j] != 0) attend_kernel()->axpy(width, w[j], fused_value(g, t->first_key + j), o);
+    attend_kernel()->weigh((size_t)g->a->source->value_width, (size_t)t->keys, w, fused_value(g, t->first_key),
+                           g->a->source->value_rows.row, o);
 }
 
 static void forward_tile(group *g, int head, int first, int count)

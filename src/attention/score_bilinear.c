@@ -13,6 +13,9 @@ static attend_var *prepare_keys(attend_ctx *c, attend_var *const *w, attend_var 
     return attend_linear(c, keys, w[0], NULL);
 }
 
-const attend_score attend_score_bilinear = {
-    .name = "bilinear", .formula = "q' W k", .parameter = parameter, .prepare_keys = prepare_keys, ATTENTION_DOT_TILE
-};
+const attend_score attend_score_bilinear = { .name = "bilinear",
+                                             .formula = "q' W k",
+                                             .parameter = parameter,
+                                             .prepare_keys = prepare_keys,
+                                             .in_linear = 1,
+                                             ATTENTION_DOT_TILE };

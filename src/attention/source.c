@@ -74,7 +74,7 @@ static bool parameters_fit(attend_ctx *c, attend_source *s, attend_var *const *g
                             p.name, p.rank);
             return false;
         }
-        if (!attend_ready(c, "attend_source_new", 1, given[i])) return false;
+        if (!attend_ready_weights(c, "attend_source_new", given[i])) return false;
         s->parameters[i] = given[i];
         s->parameter_values[i] = given[i]->value;
         memcpy(s->parameter_shapes[i], given[i]->shape, sizeof s->parameter_shapes[i]);

@@ -1,12 +1,26 @@
+#define _DEFAULT_SOURCE /* madvise */
 #include "core/memory.h"
+#include "core/precision.h"
 #include "core/rng.h"
 #include "core/tape.h"
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 int attend_params_new(attend_params **out)
 {
     *out = attend_memory_zeroed(1, sizeof **out);
     return *out ? ATTEND_OK : attend_fail(ATTEND_NO_MEMORY, "no memory for parameters");
+}
+
+static void forget_numbers(attend_param *p)
+{
+    if (!p->borrowed) {
+        attend_memory_free(p->value);
+        attend_memory_free((void *)(uintptr_t)p->bits);
+        attend_memory_free((void *)(uintptr_t)p->steps);
+    }
+    p->value = NULL, p->bits = NULL, p->steps = NULL;
 }
 
 static void param_free(attend_param *p)
@@ -15,7 +29,7 @@ static void param_free(attend_param *p)
     for (int i = 0; i < 2; i++) attend_memory_free(p->packed[i].data);
     pthread_mutex_destroy(&p->lock);
     attend_memory_free(p->name);
-    if (!p->borrowed) attend_memory_free(p->value);
+    forget_numbers(p);
     attend_memory_free(p);
 }
 
@@ -45,42 +59,64 @@ int attend_params_add(attend_param **out, attend_params *set, const char *name, 
     return attend_params_add_at(out, set, name, rank, shape, NULL);
 }
 
-int attend_params_add_at(attend_param **out, attend_params *set, const char *name, int rank, const int *shape,
-                         real *value)
+/* The size of a shape; 0: it makes no sense, and there is a message. */
+static size_t size_of(const char *name, int rank, const int *shape)
 {
-    if (out) *out = NULL;
-    if (attend_params_find(set, name)) return attend_fail(ATTEND_BAD_USAGE, "parameter '%s' is there already", name);
-    if (rank < 1 || rank > ATTEND_MAX_RANK)
-        return attend_fail(ATTEND_BAD_USAGE, "parameter '%s': rank %d is not 1 to %d", name, rank, ATTEND_MAX_RANK);
     size_t size = 1;
+    if (rank < 1 || rank > ATTEND_MAX_RANK) {
+        attend_fail(ATTEND_BAD_USAGE, "parameter '%s': rank %d is not 1 to %d", name, rank, ATTEND_MAX_RANK);
+        return 0;
+    }
     for (int i = 0; i < rank; i++) {
-        if (shape[i] < 1 || size > PTRDIFF_MAX / sizeof(real) / (size_t)shape[i])
-            return attend_fail(ATTEND_BAD_USAGE, "parameter '%s': axis %d of length %d makes no sense", name, i,
-                               shape[i]);
+        if (shape[i] < 1 || size > PTRDIFF_MAX / sizeof(real) / (size_t)shape[i]) {
+            attend_fail(ATTEND_BAD_USAGE, "parameter '%s': axis %d of length %d makes no sense", name, i, shape[i]);
+            return 0;
+        }
         size *= (size_t)shape[i];
     }
+    return size;
+}
+
+/* The same, once the numbers belong to p. */
+static int add(attend_params *set, attend_param *p, const char *name, int rank, const int *shape, bool zeros)
+{
+    if (attend_params_find(set, name)) return attend_fail(ATTEND_BAD_USAGE, "parameter '%s' is there already", name);
+    p->size = size_of(name, rank, shape);
+    if (p->size == 0) return ATTEND_BAD_USAGE;
     int status = grow(set);
     if (status != ATTEND_OK) return status;
-
-    attend_param *p = attend_memory_zeroed(1, sizeof *p);
-    if (!p) return attend_fail(ATTEND_NO_MEMORY, "no memory for parameter '%s'", name);
-    pthread_mutex_init(&p->lock, NULL);
     p->index = set->count;
     p->rank = rank;
     memcpy(p->shape, shape, (size_t)rank * sizeof *shape);
-    p->size = size;
     p->name = attend_memory_zeroed(strlen(name) + 1, 1);
-    p->borrowed = value != NULL;
-    p->value = value ? value : attend_memory_aligned(size * sizeof(real));
-    if (!p->name || !p->value) {
-        param_free(p);
-        return attend_fail(ATTEND_NO_MEMORY, "no memory for the %zu numbers of parameter '%s'", size, name);
-    }
+    if (zeros) p->value = attend_memory_aligned(p->size * sizeof(real));
+    if (!p->name || (zeros && !p->value))
+        return attend_fail(ATTEND_NO_MEMORY, "no memory for the %zu numbers of parameter '%s'", p->size, name);
     memcpy(p->name, name, strlen(name) + 1);
-    if (!p->borrowed) memset(p->value, 0, size * sizeof(real));
+    if (zeros) memset(p->value, 0, p->size * sizeof(real));
     set->list[set->count++] = p;
-    if (out) *out = p;
     return ATTEND_OK;
+}
+
+int attend_params_add_at(attend_param **out, attend_params *set, const char *name, int rank, const int *shape,
+                         const param_numbers *numbers)
+{
+    if (out) *out = NULL;
+    attend_param *p = attend_memory_zeroed(1, sizeof *p);
+    if (!p) {
+        attend_param none = { 0 };
+        if (numbers) attend_param_take(&none, numbers);
+        forget_numbers(&none);
+        return attend_fail(ATTEND_NO_MEMORY, "no memory for parameter '%s'", name);
+    }
+    pthread_mutex_init(&p->lock, NULL);
+    if (numbers) attend_param_take(p, numbers);
+    const int status = add(set, p, name, rank, shape, !numbers);
+    if (status != ATTEND_OK)
+        param_free(p);
+    else if (out)
+        *out = p;
+    return status;
 }
 
 int attend_params_count(const attend_params *set)
@@ -127,6 +163,40 @@ size_t attend_param_size(const attend_param *p)
     return p->size;
 }
 
+attend_precision attend_param_precision(const attend_param *p)
+{
+    return p->precision;
+}
+
+void attend_param_take(attend_param *p, const param_numbers *numbers)
+{
+    forget_numbers(p);
+    p->value = numbers->value, p->precision = numbers->precision, p->borrowed = numbers->borrowed;
+    p->bits = numbers->bits, p->steps = numbers->steps;
+    attend_param_changed(p);
+    p->mapped = numbers->mapped;
+}
+
+void attend_param_release(const attend_param *p)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE),
+                    first = (uintptr_t)(p->value ? (const void *)p->value : p->bits);
+    const uintptr_t last = first + p->size * attend_precision_bytes(p->precision);
+    const uintptr_t begin = (first + page - 1) / page * page, end = last / page * page; /* pages it has for itself */
+    if (p->mapped && end > begin) madvise((void *)begin, end - begin, MADV_DONTNEED);
+}
+
+void attend_param_row(const attend_param *p, size_t i, real *row)
+{
+    const size_t width = (size_t)p->shape[1];
+    if (p->precision == ATTEND_BFLOAT16)
+        attend_bf16_expand(width, (const uint16_t *)p->bits + i * width, row);
+    else if (p->precision == ATTEND_INT8)
+        for (size_t j = 0; j < width; j++) row[j] = (real)((const int8_t *)p->bits)[i * width + j] * (real)p->steps[i];
+    else
+        memcpy(row, p->value + i * width, width * sizeof *row);
+}
+
 const real *attend_param_value(const attend_param *p)
 {
     return p->value;
@@ -134,11 +204,13 @@ const real *attend_param_value(const attend_param *p)
 
 real *attend_param_edit(attend_param *p)
 {
+    p->mapped = false; /* it will differ from the file */
     return p->value;
 }
 
 void attend_param_changed(attend_param *p)
 {
+    p->mapped = false;
     atomic_fetch_add(&p->version, 1);
 }
 

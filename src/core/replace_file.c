@@ -2,12 +2,14 @@
 
 #include "core/memory.h"
 #include "core/status.h"
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -149,19 +151,23 @@ static int open_folder(attend_replacement *r, char *path)
     return attend_fail(ATTEND_IO, "cannot write %s: folder %s: %s", r->path, folder, attend_system_words(errno));
 }
 
+enum {
+    UNIQUE = 6,
+    LONGEST = NAME_MAX - UNIQUE - 6
+}; /* of a temporary's name: letters and digits, and bytes of the file's name */
+static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyz";
+
 /* ".NAME.XXXXXX.tmp"; O_EXCL makes sure of it, this only makes a second try unlikely. */
 static void name_temporary(attend_replacement *r)
 {
     static atomic_ulong uses;
-    static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyz";
-    enum { LENGTH = 6, LONGEST = NAME_MAX - LENGTH - 6 };
     struct timespec now = { 0 };
     clock_gettime(CLOCK_REALTIME, &now);
     uint64_t x =
         ((uint64_t)now.tv_sec << 30 ^ (uint64_t)now.tv_nsec) + ((uint64_t)getpid() << 40) + atomic_fetch_add(&uses, 1);
     x = (x ^ x >> 31) * UINT64_C(0x9e3779b97f4a7c15);
-    char unique[LENGTH + 1] = { 0 };
-    for (int i = 0; i < LENGTH; i++, x /= 36) unique[i] = digits[(x >> 20) % 36];
+    char unique[UNIQUE + 1] = { 0 };
+    for (int i = 0; i < UNIQUE; i++, x /= 36) unique[i] = digits[(x >> 20) % 36];
     snprintf(r->temporary, sizeof r->temporary, ".%.*s.%s.tmp", LONGEST, r->name, unique);
 }
 
@@ -256,6 +262,17 @@ int attend_replacement_write(attend_replacement *r, const void *bytes, size_t co
     return ATTEND_OK;
 }
 
+void attend_replacement_put(attend_replacement *r, int *status, const char *format, ...)
+{
+    char text[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    const int n = vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (*status == ATTEND_OK && n > 0 && (size_t)n < sizeof text)
+        *status = attend_replacement_write(r, text, (size_t)n);
+}
+
 static int commit(attend_replacement *r)
 {
     /* The content must be on the disk before its name is: otherwise a power cut may leave an empty file. */
@@ -288,4 +305,46 @@ void attend_replacement_abandon(attend_replacement *r)
     if (r->temporary[0]) unlinkat(r->folder, r->temporary, 0);
     if (r->folder >= 0) close(r->folder);
     attend_memory_free(r);
+}
+
+/* --- what killed ones left --- */
+
+/* Is `entry` ".NAME.XXXXXX.tmp", with a number behind NAME if there should be one? */
+static bool is_temporary(const char *entry, const char *name, bool numbered)
+{
+    const size_t length = strlen(name) < LONGEST ? strlen(name) : LONGEST;
+    if (entry[0] != '.' || strncmp(entry + 1, name, length) != 0) return false;
+    const char *at = entry + 1 + length;
+    const size_t number = numbered ? strspn(at, "0123456789") : 0;
+    if (numbered && number == 0) return false;
+    at += number;
+    return *at == '.' && strspn(at + 1, digits) == UNIQUE && strcmp(at + 1 + UNIQUE, ".tmp") == 0;
+}
+
+static void sweep_folder(const attend_replacement *r, bool numbered)
+{
+    struct stat s;
+    const int folder = dup(r->folder);
+    DIR *d = folder >= 0 ? fdopendir(folder) : NULL;
+    if (!d) {
+        if (folder >= 0) close(folder);
+        return;
+    }
+    for (struct dirent *e; (e = readdir(d));)
+        if (is_temporary(e->d_name, r->name, numbered) && fstatat(r->folder, e->d_name, &s, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISREG(s.st_mode))
+            unlinkat(r->folder, e->d_name, 0);
+    closedir(d);
+}
+
+void attend_replacement_sweep(const char *path, bool numbered)
+{
+    char real[PATH_MAX];
+    attend_replacement *r = strlen(path) < PATH_MAX ? attend_memory_zeroed(1, sizeof *r) : NULL;
+    if (!r) return;
+    r->folder = r->file = -1;
+    memcpy(real, path, strlen(path) + 1);
+    memcpy(r->path, path, strlen(path) + 1);
+    if (follow_links(real) == 0 && open_folder(r, real) == ATTEND_OK && *r->name) sweep_folder(r, numbered);
+    attend_replacement_abandon(r);
 }

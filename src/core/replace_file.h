@@ -13,6 +13,7 @@
 #ifndef ATTEND_CORE_REPLACE_FILE_H
 #define ATTEND_CORE_REPLACE_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef struct attend_replacement attend_replacement;
@@ -27,6 +28,14 @@ int attend_replacement_write(attend_replacement *r, const void *bytes, size_t co
 int attend_replacement_commit(attend_replacement *r);
 /* Forgets what was written: removes the temporary and frees the replacement. NULL is fine. */
 void attend_replacement_abandon(attend_replacement *r);
+
+/* Removes the temporaries that killed replacements of `path` left, or, if `numbered`, of all paths that are `path` and a number behind it.
+ * Only where nobody else is writing there; only regular files of that name. What cannot be removed stays. */
+void attend_replacement_sweep(const char *path, bool numbered);
+
+/* printf, at most 1023 bytes at a time, unless *status is a failure already, which stays; a new one is left there. */
+void attend_replacement_put(attend_replacement *r, int *status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* For tests: the n-th system call from now (1 is the next) that makes, fills, flushes, closes or renames a file first
  * calls `action` (unless NULL; it may end the process), and then fails with the errno `error` (unless 0), once. A write

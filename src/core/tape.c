@@ -18,7 +18,18 @@ void attend_ctx_free(attend_ctx *c)
 {
     if (!c) return;
     attend_arena_free(&c->arena);
+    attend_pool_free(c->own_pool);
     attend_memory_free(c);
+}
+
+int attend_ctx_set_threads(attend_ctx *c, int threads)
+{
+    attend_pool *pool = NULL;
+    const int status = threads == 1 ? ATTEND_OK : attend_pool_new(&pool, threads);
+    if (status != ATTEND_OK) return status;
+    attend_pool_free(c->own_pool);
+    c->pool = c->own_pool = pool;
+    return ATTEND_OK;
 }
 
 void attend_ctx_reset(attend_ctx *c)
@@ -112,11 +123,24 @@ bool attend_ready(attend_ctx *c, const char *operation, int n, ...)
         else if (v->consumed)
             attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: variable %d was consumed by attend_cross_entropy before",
                             operation, i + 1);
+        else if (v->param && v->param->precision != ATTEND_FP32)
+            attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: '%s' is kept in fewer bits, which this operation cannot read",
+                            operation, v->param->name);
         else
             v->needed = true;
     }
     va_end(variables);
     return c->status == ATTEND_OK;
+}
+
+bool attend_ready_weights(attend_ctx *c, const char *operation, attend_var *v)
+{
+    if (c->status != ATTEND_OK || !v || !v->param || v->param->precision == ATTEND_FP32)
+        return attend_ready(c, operation, 1, v);
+    if (!c->recording) return true;
+    attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: '%s' is kept in fewer bits, and only full precision can be trained",
+                    operation, v->param->name);
+    return false;
 }
 
 void *attend_take(attend_ctx *c, size_t count, size_t size)

@@ -4,6 +4,7 @@
 #define ATTEND_CORE_TAPE_H
 
 #include "core/arena.h"
+#include "core/pool.h"
 #include "core/rng.h"
 #include "core/status.h"
 #include <attend/tape.h>
@@ -16,8 +17,8 @@ typedef attend_real real;
 
 /* A weight laid out for the packed product; op/packed_weights.c keeps it. */
 typedef struct packed_copy {
-    real *data;
-    size_t size;        /* numbers */
+    void *data;
+    size_t size;        /* bytes */
     const void *kernel; /* table it was packed for; NULL: not yet */
     uint64_t version;   /* of the value it was packed from */
 } packed_copy;
@@ -27,8 +28,13 @@ struct attend_param {
     int index; /* in its set */
     int rank, shape[ATTEND_MAX_RANK];
     size_t size;
-    real *value;
-    bool borrowed; /* the value is somebody else's memory */
+    real *value;   /* NULL if it is kept in fewer bits */
+    bool borrowed; /* the value, or bits and steps, are somebody else's memory */
+    attend_precision precision;
+    const void *bits;   /* bf16: uint16_t, int8: int8_t, in the shape of the parameter */
+    const float *steps; /* int8: (rows) */
+    bool mapped;        /* see param_numbers; until it changes */
+    bool weights;       /* of products or of rows alone, so that fewer bits will do */
     atomic_uint_least64_t version;
     pthread_mutex_t lock; /* of packed[] */
     packed_copy packed[2];
@@ -39,9 +45,26 @@ struct attend_params {
     int count, capacity;
 };
 
-/* attend_params_add on memory of the caller's, which outlives the set; NULL: the set's own, zeros. */
+/* The numbers of a parameter that are there already: a value, or fewer bits. */
+typedef struct param_numbers {
+    real *value;
+    attend_precision precision;
+    const void *bits;
+    const float *steps;
+    bool borrowed; /* they stay the caller's and outlive the set; else they become the set's, whatever happens */
+    bool mapped;   /* and are a private map of a file, whose pages can be given back and come again */
+} param_numbers;
+
+/* attend_params_add with such numbers; NULL: zeros. */
 int attend_params_add_at(attend_param **out, attend_params *set, const char *name, int rank, const int *shape,
-                         real *value);
+                         const param_numbers *numbers);
+/* Puts others in the place of a parameter's numbers. */
+void attend_param_take(attend_param *p, const param_numbers *numbers);
+/* Gives the pages of a mapped parameter back to the system, since there is a packed copy of it or it is not wanted soon; whoever reads it
+ * all the same finds it as it was. */
+void attend_param_release(const attend_param *p);
+/* Row i of a matrix as numbers. */
+void attend_param_row(const attend_param *p, size_t i, real *row);
 
 /* ---- gradients ---- */
 
@@ -103,6 +126,8 @@ struct attend_ctx {
     uint32_t random_uses;
     struct late_product *late;     /* of op/weight_gradient.c: what the end of the walk back still has to do, .. */
     void (*finish)(attend_ctx *c); /* .. and who does it; NULL: nothing */
+    attend_pool *pool;             /* threads that share a product with the caller's; NULL: none */
+    attend_pool *own_pool;         /* the same, if it is the context's to free */
     int status;
     char message[ATTEND_MESSAGE_SIZE];
 };
@@ -114,6 +139,10 @@ void *attend_ctx_fail(attend_ctx *c, int code, const char *format, ...) __attrib
  * from then on. Optional variables are checked by the caller when they are there. An operation whose backward reads
  * its own result says so itself. */
 bool attend_ready(attend_ctx *c, const char *operation, int n, ...);
+
+/* The same for one variable that may be kept in fewer bits, since the operation reads it through attend_var_matrix or
+ * attend_param_row alone. */
+bool attend_ready_weights(attend_ctx *c, const char *operation, attend_var *v);
 
 /* Arena memory for count * size bytes, not initialised; NULL (and the context failed) when it ran out. */
 void *attend_take(attend_ctx *c, size_t count, size_t size);

@@ -4,6 +4,7 @@
 #include "core/memory.h"
 #include "core/pool.h"
 #include "core/status.h"
+#include "decode/links.h"
 #include "text/arrays.h"
 #include <stdint.h>
 #include <stdio.h>
@@ -267,44 +268,24 @@ const attend_scored *attend_scorer_result(const attend_scorer *s, int pair)
 
 /* ---- links ---- */
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t';
-}
-
-/* Which word of a text a piece belongs to: that of its last byte that is no blank; -1: none. */
-static int word_of(const char *text, attend_span span)
-{
-    int last = span.end - 1, word = -1;
-    while (last >= span.begin && is_blank(text[last])) last--;
-    if (last < span.begin) return -1;
-    for (int i = 0; i <= last; i++)
-        if (!is_blank(text[i]) && (i == 0 || is_blank(text[i - 1]))) word++;
-    return word;
-}
-
 int attend_scorer_links(const attend_scored *r, attend_aligned *links, int room)
 {
-    int count = 0;
     if (r->fault || !r->weights) return 0;
-    for (int first = 0, last; first < r->target_count; first = last) {
-        /* the pieces of one target word */
-        const int word = word_of(r->target_text, r->target_spans[first]);
-        for (last = first + 1; last < r->target_count && word_of(r->target_text, r->target_spans[last]) == word;)
-            last++;
-        double most = 0;
-        int best = -1;
-        for (int j = 0, end; j < r->source_count - 1; j = end) { /* the source's end is no word */
-            const int source_word = word_of(r->source_text, r->source_spans[j]);
-            double sum = 0;
-            for (end = j; end < r->source_count - 1 && word_of(r->source_text, r->source_spans[end]) == source_word;
-                 end++)
-                for (int i = first; i < last; i++)
-                    sum += (double)r->weights[(size_t)i * (size_t)r->source_count + (size_t)end];
-            if (source_word >= 0 && sum > most) most = sum, best = source_word;
-        }
-        if (word >= 0 && best >= 0 && count < room)
-            links[count++] = (attend_aligned){ .source = best, .target = word, .sure = true };
-    }
-    return count;
+    const attend_link_side source = { r->source_text, r->source_spans, r->source_count - 1 }; /* its end is no word */
+    const attend_link_side target = { r->target_text, r->target_spans, r->target_count };
+    return attend_links_of(&source, &target, r->weights, r->source_count, links, room);
+}
+
+void attend_scorer_words(const attend_scored *r, int *sources, int *targets)
+{
+    *sources = r->fault ? 0 : attend_link_words(r->source_text);
+    *targets = r->fault ? 0 : attend_link_words(r->target_text);
+}
+
+void attend_scorer_word_weights(const attend_scored *r, double *weights)
+{
+    if (!r->weights || r->fault) return;
+    const attend_link_side source = { r->source_text, r->source_spans, r->source_count - 1 };
+    const attend_link_side target = { r->target_text, r->target_spans, r->target_count };
+    attend_link_weights(&source, &target, r->weights, r->source_count, weights);
 }

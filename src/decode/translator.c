@@ -4,20 +4,39 @@
 #include "core/memory.h"
 #include "core/pool.h"
 #include "core/status.h"
+#include "core/tape.h"
+#include "decode/agree.h"
+#include "decode/links.h"
+#include "decode/spell.h"
 #include "text/arrays.h"
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* Texts as numbers: the lines, and what translations begin with. */
+typedef struct side {
+    attend_ids ids;     /* of all lines */
+    attend_string text; /* in normal form C, each with a '\0' behind */
+} side;
+
+/* Where a line's part of a side lies. */
+typedef struct place {
+    int first, count;
+    size_t text;
+} place;
+
 /* A line, and what became of it. */
 typedef struct job {
-    int first, count; /* of its words among all; count 0: nothing to do */
+    place source, prefix; /* source.count 0: nothing to do */
+    uint64_t number;      /* of all lines this translator was given */
     const char *fault;
-    attend_found *found; /* its batch's */
-    int place;           /* in its batch */
+    attend_found *found; /* its batch's, .. */
+    int place;           /* .. where it is this one; or .. */
+    attend_found *own;   /* .. its own */
     attend_hypothesis *list;
-    attend_string text; /* of all hypotheses, one after another */
+    attend_span *spans; /* of all hypotheses, one after another, as .. */
+    attend_string text; /* .. their texts are */
     attend_line_result result;
 } job;
 
@@ -29,12 +48,15 @@ typedef struct batch {
 } batch;
 
 struct attend_translator {
-    const attend_model *m;
+    const attend_model **models;
+    int model_count;
     attend_translator_options o;
     attend_tokenizer *tokenizers[2];
     attend_pool *pool;
-    attend_ctx **contexts;
-    attend_ids words; /* of all lines */
+    attend_ctx **contexts; /* (threads, models) */
+    side sides[2];         /* lines, prefixes */
+    attend_string line;    /* one text in normal form */
+    uint64_t number;       /* of the first line of the run */
     job *jobs;
     int count, room;
     uint64_t *order; /* lines with words, short ones first: see by_key */
@@ -45,54 +67,101 @@ struct attend_translator {
 
 /* ---- memory ---- */
 
+/* Arrays stay for the next run, unless one line made them large. */
+static void side_clear(side *x)
+{
+    enum { LARGE = 1 << 20 };
+    x->ids.count = 0, x->text.size = 0;
+    if (x->ids.room > LARGE) attend_ids_free(&x->ids);
+    if (x->text.room > LARGE) attend_string_free(&x->text);
+}
+
 static void forget(attend_translator *t)
 {
     for (int i = 0; i < t->count; i++) {
         attend_memory_free(t->jobs[i].list);
+        attend_memory_free(t->jobs[i].spans);
         attend_string_free(&t->jobs[i].text);
+        attend_found_free(t->jobs[i].own);
     }
     for (int i = 0; i < t->batch_count; i++) attend_found_free(t->batches[i].found);
-    t->count = t->ordered = t->batch_count = t->words.count = 0;
+    t->count = t->ordered = t->batch_count = 0;
+    for (int i = 0; i < 2; i++) side_clear(&t->sides[i]);
+    if (t->line.room > 1 << 20) attend_string_free(&t->line);
 }
 
 void attend_translator_free(attend_translator *t)
 {
     if (!t) return;
     forget(t);
-    for (int i = 0; t->contexts && i < t->o.threads; i++) attend_ctx_free(t->contexts[i]);
+    for (int i = 0; t->contexts && i < t->o.threads * t->model_count; i++) attend_ctx_free(t->contexts[i]);
     attend_memory_free(t->contexts);
     attend_pool_free(t->pool);
-    attend_tokenizer_free(t->tokenizers[0]);
-    attend_tokenizer_free(t->tokenizers[1]);
-    attend_ids_free(&t->words);
+    for (int i = 0; i < 2; i++) {
+        attend_tokenizer_free(t->tokenizers[i]);
+        attend_ids_free(&t->sides[i].ids);
+        attend_string_free(&t->sides[i].text);
+    }
+    attend_string_free(&t->line);
+    attend_memory_free(t->models);
     attend_memory_free(t->jobs);
     attend_memory_free(t->order);
     attend_memory_free(t->batches);
     attend_memory_free(t);
 }
 
-int attend_translator_new(attend_translator **out, const attend_model *m, const attend_translator_options *options)
+static int check(const attend_model *const *models, int count, const attend_translator_options *o)
 {
-    *out = NULL;
-    if (options->threads < 1 || options->threads > 1024 || options->batch_tokens < 1 || options->max_words < 1)
+    bool attention = false;
+    if (count < 1) return attend_fail(ATTEND_BAD_USAGE, "a translator needs a model, and there are %d", count);
+    if (o->threads < 1 || o->threads > 1024 || o->batch_tokens < 1 || o->max_words < 1)
         return attend_fail(ATTEND_BAD_USAGE,
                            "threads %d (1 to 1024), batch tokens %d and most words %d (1 and more) make no sense",
-                           options->threads, options->batch_tokens, options->max_words);
+                           o->threads, o->batch_tokens, o->max_words);
+    for (int i = 0; i < count; i++) attention |= attend_model_config(models[i])->attention != NULL;
+    if (!attention && o->replace_unknown)
+        return attend_fail(ATTEND_BAD_USAGE, "replacing unknown words needs attention, and this model has none");
+    return attend_models_agree(models, count);
+}
+
+static int fill(attend_translator *t, const attend_model *const *models)
+{
+    const size_t contexts = (size_t)t->o.threads * (size_t)t->model_count;
+    t->models = attend_memory_zeroed((size_t)t->model_count, sizeof *t->models);
+    t->contexts = attend_memory_zeroed(contexts, sizeof *t->contexts);
+    if (!t->models || !t->contexts) return attend_fail(ATTEND_NO_MEMORY, "no memory for a translator");
+    for (int i = 0; i < t->model_count; i++) t->models[i] = models[i];
+    int status = attend_tokenizer_of(&t->tokenizers[0], models[0], "source");
+    if (status == ATTEND_OK) status = attend_tokenizer_of(&t->tokenizers[1], models[0], "target");
+    if (status == ATTEND_OK) status = attend_pool_new(&t->pool, t->o.threads);
+    for (size_t i = 0; status == ATTEND_OK && i < contexts; i++) status = attend_ctx_new(&t->contexts[i]);
+    return status;
+}
+
+int attend_translator_new_together(attend_translator **out, const attend_model *const *models, int model_count,
+                                   const attend_translator_options *options)
+{
+    *out = NULL;
+    int status = check(models, model_count, options);
+    if (status != ATTEND_OK) return status;
     attend_translator *t = attend_memory_zeroed(1, sizeof *t);
     if (!t) return attend_fail(ATTEND_NO_MEMORY, "no memory for a translator");
-    t->m = m, t->o = *options;
-    int status = attend_tokenizer_of(&t->tokenizers[0], m, "source");
-    if (status == ATTEND_OK) status = attend_tokenizer_of(&t->tokenizers[1], m, "target");
-    if (status == ATTEND_OK) status = attend_pool_new(&t->pool, options->threads);
-    t->contexts = attend_memory_zeroed((size_t)options->threads, sizeof *t->contexts);
-    if (status == ATTEND_OK && !t->contexts) status = attend_fail(ATTEND_NO_MEMORY, "no memory for a translator");
-    for (int i = 0; status == ATTEND_OK && i < options->threads; i++) status = attend_ctx_new(&t->contexts[i]);
+    t->o = *options, t->model_count = model_count;
+    status = fill(t, models);
     if (status != ATTEND_OK) {
         attend_translator_free(t);
         return status;
     }
+    if (attend_tokenizer_kind(t->tokenizers[1]) != ATTEND_TOKENS_WORD)
+        t->o.replace_unknown = false; /* there are none */
+    if (t->o.replace_unknown) t->o.search.weights = true;
     *out = t;
     return ATTEND_OK;
+}
+
+int attend_translator_new(attend_translator **out, const attend_model *m, const attend_translator_options *options)
+{
+    return attend_translator_new_together(out, &m, 1, options);
 }
 
 static bool room_for(attend_translator *t, int count)
@@ -123,21 +192,42 @@ static bool is_blank(const char *text, size_t size)
     return true;
 }
 
-static int encode(attend_translator *t, job *j, const char *text, size_t size)
+/* Adds a text to a side; *fault says what is wrong with it, and then nothing was added. */
+static int add_text(attend_translator *t, int which, const char *text, size_t size, place *p, const char **fault)
 {
-    *j = (job){ .first = t->words.count };
+    side *x = &t->sides[which];
+    *p = (place){ .first = x->ids.count, .text = x->text.size };
+    int status = attend_normalize(&t->line, text, size);
+    if (status == ATTEND_BAD_DATA) {
+        *fault = which ? "its prefix is not UTF-8" : "it is not UTF-8";
+        return ATTEND_OK;
+    }
+    if (status == ATTEND_OK) status = attend_string_add(&x->text, t->line.text, t->line.size);
+    if (status == ATTEND_OK) status = attend_string_add(&x->text, "", 1);
+    if (status == ATTEND_OK)
+        status = attend_tokenizer_encode(t->tokenizers[which], t->line.text, t->line.size, &x->ids, 0, 0, 0);
+    if (status != ATTEND_OK) return status;
+    p->count = x->ids.count - p->first;
+    if (p->count <= t->o.max_words) return ATTEND_OK;
+    *fault = which ? "its prefix is too long" : "it is too long";
+    x->ids.count = p->first, x->text.size = p->text, p->count = 0;
+    return ATTEND_OK;
+}
+
+static int encode(attend_translator *t, job *j, const char *text, size_t size, const char *prefix, size_t prefix_size)
+{
+    *j = (job){ .number = t->number++ };
     if (is_blank(text, size)) return ATTEND_OK;
-    int status = attend_tokenizer_encode(t->tokenizers[0], text, size, &t->words, 0, 0, 0);
-    if (status == ATTEND_OK) status = attend_ids_add(&t->words, ATTEND_END, size, size);
-    const int words = t->words.count - j->first;
-    if (status == ATTEND_BAD_DATA)
-        j->fault = "it is not UTF-8", status = ATTEND_OK;
-    else if (status == ATTEND_OK && words > t->o.max_words + 1)
-        j->fault = "it is too long";
-    else if (status == ATTEND_OK && words > 1)
-        j->count = words;
-    if (j->count == 0) t->words.count = j->first; /* what was added is not wanted */
-    return status;
+    int status = add_text(t, 0, text, size, &j->source, &j->fault);
+    if (status == ATTEND_OK && !j->fault && prefix_size > 0)
+        status = add_text(t, 1, prefix, prefix_size, &j->prefix, &j->fault);
+    if (status != ATTEND_OK || j->fault || j->source.count == 0) {
+        j->source.count = 0;
+        return status;
+    }
+    const size_t end = t->sides[0].text.size - j->source.text - 1;
+    j->source.count++;
+    return attend_ids_add(&t->sides[0].ids, ATTEND_END, end, end);
 }
 
 /* A length above a line number: sorted, short lines come first, and of equal ones the earlier. */
@@ -152,14 +242,21 @@ static int line_of(const attend_translator *t, int i)
     return (int)(t->order[i] & UINT32_MAX);
 }
 
+/* Batches of at most batch_tokens, and of few lines so small that every thread has one. */
 static void cut(attend_translator *t)
 {
-    for (int i = 0; i < t->count; i++)
-        if (t->jobs[i].count > 0) t->order[t->ordered++] = (uint64_t)t->jobs[i].count << 32 | (uint32_t)i;
+    int64_t all = 0, tokens = 0;
+    for (int i = 0; i < t->count; i++) {
+        if (t->jobs[i].source.count == 0) continue;
+        t->order[t->ordered++] = (uint64_t)t->jobs[i].source.count << 32 | (uint32_t)i;
+        all += t->jobs[i].source.count;
+    }
     if (t->ordered) qsort(t->order, (size_t)t->ordered, sizeof *t->order, by_key);
-    for (int i = 0, tokens = 0; i < t->ordered; i++) {
-        const int more = t->jobs[line_of(t, i)].count;
-        if (i == 0 || tokens + more > t->o.batch_tokens) {
+    const int64_t share = (all + t->o.threads - 1) / t->o.threads;
+    const int64_t most = share < t->o.batch_tokens ? share : t->o.batch_tokens;
+    for (int i = 0; i < t->ordered; i++) {
+        const int more = t->jobs[line_of(t, i)].source.count;
+        if (i == 0 || tokens + more > most) {
             t->batches[t->batch_count++] = (batch){ .first = i };
             tokens = 0;
         }
@@ -170,90 +267,213 @@ static void cut(attend_translator *t)
 
 /* ---- a batch ---- */
 
+static const attend_span *spans_of(const attend_translator *t, int which, const place *p)
+{
+    return t->sides[which].ids.spans + p->first;
+}
+
+static const char *text_of(const attend_translator *t, int which, const place *p)
+{
+    return t->sides[which].text.text + p->text;
+}
+
+/* The source word a row of weights looks at most, or what the dictionary has for it. */
+static attend_instead word_instead(const attend_translator *t, const job *j, const attend_real *weights)
+{
+    const attend_link_side source = { text_of(t, 0, &j->source), spans_of(t, 0, &j->source), j->source.count - 1 };
+    attend_span at;
+    if (attend_link_of(&source, weights, 1, j->source.count, &at) < 0) return (attend_instead){ NULL, 0 };
+    const attend_instead own = { source.text + at.begin, (size_t)(at.end - at.begin) };
+    const char *other = t->o.dictionary ? attend_dictionary_find(t->o.dictionary, own.text, own.size) : NULL;
+    return other ? (attend_instead){ other, strlen(other) } : own;
+}
+
+/* What stands for words that are not known: in the prefix what the user wrote, behind it what replaces them. */
+static void stand_in(const attend_translator *t, const job *j, const attend_translation *x, attend_instead *instead)
+{
+    for (int i = 0; i < x->count; i++) {
+        instead[i] = (attend_instead){ NULL, 0 };
+        if (x->words[i] != ATTEND_UNKNOWN) continue;
+        if (i < j->prefix.count) {
+            const attend_span at = spans_of(t, 1, &j->prefix)[i];
+            instead[i] = (attend_instead){ text_of(t, 1, &j->prefix) + at.begin, (size_t)(at.end - at.begin) };
+        } else if (t->o.replace_unknown && x->weights) {
+            instead[i] = word_instead(t, j, x->weights + (size_t)i * (size_t)j->source.count);
+        }
+    }
+}
+
+/* One translation behind the texts and spans that are there; *start is where its text begins. */
+static int spell_one(attend_translator *t, job *j, const attend_translation *x, attend_span *spans, size_t *start)
+{
+    attend_instead *instead = attend_memory_zeroed((size_t)x->count, sizeof *instead);
+    if (!instead) return attend_fail(ATTEND_NO_MEMORY, "no memory for a translation of %d words", x->count);
+    *start = j->text.size;
+    stand_in(t, j, x, instead);
+    int status = attend_spell(t->tokenizers[1], x->words, x->count, instead, &j->text, spans);
+    for (size_t k = *start; status == ATTEND_OK && k < j->text.size;
+         k++) /* a line stays one, whatever bytes a model makes */
+        if (j->text.text[k] == '\n' || j->text.text[k] == '\0') j->text.text[k] = ' ';
+    if (status == ATTEND_OK) status = attend_string_add(&j->text, "", 1); /* the end of this one */
+    attend_memory_free(instead);
+    return status;
+}
+
 /* The texts of a line's translations. */
 static int spell(attend_translator *t, job *j)
 {
     const int count = attend_found_count(j->found, j->place);
+    size_t words = 0, at = 0;
+    for (int i = 0; i < count; i++) words += (size_t)attend_found_at(j->found, j->place, i)->count;
     j->list = attend_memory_zeroed((size_t)count, sizeof *j->list);
+    j->spans = attend_memory_zeroed(words, sizeof *j->spans);
     size_t *starts = attend_memory_zeroed((size_t)count, sizeof *starts);
-    int status = j->list && starts ? ATTEND_OK : attend_fail(ATTEND_NO_MEMORY, "no memory for %d translations", count);
+    int status = j->list && j->spans && starts ? ATTEND_OK
+                                               : attend_fail(ATTEND_NO_MEMORY, "no memory for %d translations", count);
     for (int i = 0; status == ATTEND_OK && i < count; i++) {
         const attend_translation *x = attend_found_at(j->found, j->place, i);
-        starts[i] = j->text.size;
-        status = attend_tokenizer_decode(t->tokenizers[1], x->words, x->count, &j->text);
-        for (size_t k = starts[i]; status == ATTEND_OK && k < j->text.size;
-             k++) /* a line stays one, whatever bytes a model makes */
-            if (j->text.text[k] == '\n' || j->text.text[k] == '\0') j->text.text[k] = ' ';
-        if (status == ATTEND_OK) status = attend_string_add(&j->text, "", 1); /* the end of this one */
+        status = spell_one(t, j, x, j->spans + at, &starts[i]);
         j->list[i] = (attend_hypothesis){ .score = x->score,
                                           .log_probability = x->log_probability,
                                           .words = x->words,
                                           .count = x->count,
+                                          .spans = j->spans + at,
                                           .weights = x->weights };
+        at += (size_t)x->count;
     }
     for (int i = 0; status == ATTEND_OK && i < count; i++)
         j->list[i].text = j->text.text + starts[i]; /* it moves no more */
     attend_memory_free(starts);
-    j->result = (attend_line_result){
-        .list = j->list, .count = count, .source = t->words.ids + j->first, .source_count = j->count
-    };
+    if (status == ATTEND_OK)
+        j->result = (attend_line_result){ .list = j->list,
+                                          .count = count,
+                                          .source = t->sides[0].ids.ids + j->source.first,
+                                          .source_count = j->source.count,
+                                          .source_text = text_of(t, 0, &j->source),
+                                          .source_spans = spans_of(t, 0, &j->source) };
     return status;
 }
 
-static int run_batch(attend_translator *t, attend_ctx *c, batch *b)
+/* Searches for the lines [first, first + count) of the order. */
+static int find(attend_translator *t, attend_ctx *const *contexts, int first, int count, attend_found **found)
 {
-    int *words = NULL, *lengths = attend_memory_zeroed((size_t)b->count, sizeof *lengths), total = 0;
-    for (int i = 0; i < b->count; i++) total += t->jobs[line_of(t, b->first + i)].count;
-    words = attend_memory_zeroed((size_t)total, sizeof *words);
-    int status =
-        words && lengths ? ATTEND_OK : attend_fail(ATTEND_NO_MEMORY, "no memory for a batch of %d lines", b->count);
-    for (int i = 0, at = 0; status == ATTEND_OK && i < b->count; i++) {
-        const job *j = &t->jobs[line_of(t, b->first + i)];
-        memcpy(words + at, t->words.ids + j->first, (size_t)j->count * sizeof *words);
-        lengths[i] = j->count;
-        at += j->count;
+    size_t totals[2] = { 0, 0 }, at[2] = { 0, 0 };
+    for (int i = 0; i < count; i++) {
+        const job *j = &t->jobs[line_of(t, first + i)];
+        totals[0] += (size_t)j->source.count, totals[1] += (size_t)j->prefix.count;
     }
-    if (status == ATTEND_OK) status = attend_search(&b->found, c, t->m, &t->o.search, b->count, words, lengths);
+    int *words[2], *lengths = attend_memory_zeroed(2 * (size_t)count, sizeof *lengths);
+    uint64_t *streams = attend_memory_zeroed((size_t)count, sizeof *streams);
+    for (int k = 0; k < 2; k++) words[k] = attend_memory_zeroed(totals[k], sizeof *words[k]);
+    int status = words[0] && words[1] && lengths && streams
+                     ? ATTEND_OK
+                     : attend_fail(ATTEND_NO_MEMORY, "no memory for a batch of %d lines", count);
+    for (int i = 0; status == ATTEND_OK && i < count; i++) {
+        const job *j = &t->jobs[line_of(t, first + i)];
+        const place *places[2] = { &j->source, &j->prefix };
+        for (int k = 0; k < 2; k++) {
+            if (places[k]->count)
+                memcpy(words[k] + at[k], t->sides[k].ids.ids + places[k]->first,
+                       (size_t)places[k]->count * sizeof *words[k]);
+            lengths[k * count + i] = places[k]->count;
+            at[k] += (size_t)places[k]->count;
+        }
+        streams[i] = j->number;
+    }
+    const attend_search_sources sources = { .count = count,
+                                            .words = words[0],
+                                            .lengths = lengths,
+                                            .prefix = totals[1] ? words[1] : NULL,
+                                            .prefix_lengths = totals[1] && lengths ? lengths + count : NULL,
+                                            .streams = streams };
+    if (status == ATTEND_OK)
+        status = attend_search_together(found, contexts, t->models, t->model_count, &t->o.search, &sources);
+    for (int k = 0; k < 2; k++) attend_memory_free(words[k]);
+    attend_memory_free(lengths);
+    attend_memory_free(streams);
+    return status;
+}
+
+/* A line alone, whose batch failed because of one of its lines. */
+static int run_alone(attend_translator *t, attend_ctx *const *contexts, int i)
+{
+    job *j = &t->jobs[line_of(t, i)];
+    int status = find(t, contexts, i, 1, &j->own);
+    j->found = j->own, j->place = 0;
+    if (status == ATTEND_OK) return spell(t, j);
+    if (status != ATTEND_FAILED) return status;
+    j->result.fault = j->fault = "the model's probabilities for it are not numbers";
+    return ATTEND_OK;
+}
+
+static int translate_batch(attend_translator *t, attend_ctx *const *contexts, batch *b)
+{
+    int status = find(t, contexts, b->first, b->count, &b->found);
+    if (status == ATTEND_FAILED) {
+        status = ATTEND_OK;
+        for (int i = 0; status == ATTEND_OK && i < b->count; i++) status = run_alone(t, contexts, b->first + i);
+        return status;
+    }
     for (int i = 0; status == ATTEND_OK && i < b->count; i++) {
         job *j = &t->jobs[line_of(t, b->first + i)];
         j->found = b->found, j->place = i;
         status = spell(t, j);
     }
-    attend_memory_free(words);
-    attend_memory_free(lengths);
     return status;
+}
+
+/* And what became of it; messages are a thread's own. */
+static void run_batch(attend_translator *t, attend_ctx *const *contexts, batch *b)
+{
+    b->status = translate_batch(t, contexts, b);
+    if (b->status != ATTEND_OK) snprintf(b->message, sizeof b->message, "%s", attend_message());
 }
 
 /* Long batches first, so that no thread ends up with the longest alone. */
 static void run_worker(void *user, int worker)
 {
     attend_translator *t = user;
-    for (int i = t->batch_count - 1 - worker; i >= 0; i -= t->o.threads) {
-        batch *b = &t->batches[i];
-        b->status = run_batch(t, t->contexts[worker], b);
-        if (b->status != ATTEND_OK) snprintf(b->message, sizeof b->message, "%s", attend_message());
-    }
+    for (int i = t->batch_count - 1 - worker; i >= 0; i -= t->o.threads)
+        run_batch(t, t->contexts + worker * t->model_count, &t->batches[i]);
+}
+
+/* A batch alone: all threads share its products. */
+static void run_one(attend_translator *t)
+{
+    for (int i = 0; i < t->model_count; i++) t->contexts[i]->pool = t->pool;
+    run_batch(t, t->contexts, &t->batches[0]);
+    for (int i = 0; i < t->model_count; i++) t->contexts[i]->pool = NULL;
 }
 
 /* ---- all lines ---- */
 
-int attend_translator_run(attend_translator *t, int count, const char *const *lines, const size_t *sizes)
+int attend_translator_run_from(attend_translator *t, int count, const char *const *lines, const size_t *sizes,
+                               const char *const *prefixes, const size_t *prefix_sizes)
 {
     static const attend_hypothesis nothing = { .text = "" };
     forget(t);
     if (!room_for(t, count)) return attend_fail(ATTEND_NO_MEMORY, "no memory for %d lines", count);
     int status = ATTEND_OK;
     for (int i = 0; status == ATTEND_OK && i < count; i++) {
-        status = encode(t, &t->jobs[i], lines[i], sizes[i]);
+        status =
+            encode(t, &t->jobs[i], lines[i], sizes[i], prefixes ? prefixes[i] : NULL, prefixes ? prefix_sizes[i] : 0);
         t->jobs[i].result = (attend_line_result){ .list = &nothing, .count = 1, .fault = t->jobs[i].fault };
         t->count = i + 1;
     }
     if (status != ATTEND_OK) return status;
     cut(t);
-    attend_pool_run(t->pool, t->o.threads, run_worker, t);
+    if (t->batch_count == 1)
+        run_one(t);
+    else
+        attend_pool_run(t->pool, t->o.threads, run_worker, t);
     for (int i = 0; i < t->batch_count; i++)
         if (t->batches[i].status != ATTEND_OK) return attend_fail(t->batches[i].status, "%s", t->batches[i].message);
     return ATTEND_OK;
+}
+
+int attend_translator_run(attend_translator *t, int count, const char *const *lines, const size_t *sizes)
+{
+    return attend_translator_run_from(t, count, lines, sizes, NULL, NULL);
 }
 
 const attend_line_result *attend_translator_result(const attend_translator *t, int line)
@@ -264,4 +484,12 @@ const attend_line_result *attend_translator_result(const attend_translator *t, i
 const attend_tokenizer *attend_translator_tokenizer(const attend_translator *t, bool target)
 {
     return t->tokenizers[target];
+}
+
+int attend_hypothesis_links(const attend_line_result *r, const attend_hypothesis *h, attend_aligned *links, int room)
+{
+    if (!r->source || !h->weights) return 0;
+    const attend_link_side source = { r->source_text, r->source_spans, r->source_count - 1 }; /* its end is no word */
+    const attend_link_side target = { h->text, h->spans, h->count };
+    return attend_links_of(&source, &target, h->weights, r->source_count, links, room);
 }

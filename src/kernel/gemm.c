@@ -110,3 +110,88 @@ void attend_gemm_packed_transposed(size_t m, size_t n, size_t k, const real *a, 
     const attend_kernel_table *t = attend_kernel();
     t->packed(PACKED_ADD, NULL, m, n, k, a, 1, lda, packed, k * (size_t)t->panel, c, ldc);
 }
+
+/* ---- weights of any precision ---- */
+
+size_t attend_packed_bytes(attend_precision precision, size_t k, size_t n)
+{
+    if (precision == ATTEND_INT8) return attend_packed_size(packed_even(k), n);
+    return attend_packed_size(k, n) * (precision == ATTEND_BFLOAT16 ? sizeof(uint16_t) : sizeof(real));
+}
+
+static void pack_bf16(size_t k, size_t n, const uint16_t *w, uint16_t *packed)
+{
+    const size_t panel = (size_t)attend_kernel()->panel;
+    memset(packed, 0, attend_packed_bytes(ATTEND_BFLOAT16, k, n));
+    for (size_t j = 0; j < n; j++)
+        for (size_t l = 0; l < k; l++) packed[(j / panel * k + l) * panel + j % panel] = w[j * k + l];
+}
+
+static void pack_int8(size_t k, size_t n, const int8_t *w, int8_t *packed)
+{
+    const size_t panel = (size_t)attend_kernel()->panel, even = packed_even(k);
+    memset(packed, 0, attend_packed_bytes(ATTEND_INT8, k, n));
+    for (size_t j = 0; j < n; j++) {
+        int8_t *column = packed + j / panel * panel * even + j % panel * 2;
+        for (size_t l = 0; l < k; l++) column[l / 2 * 2 * panel + l % 2] = w[j * k + l];
+    }
+}
+
+void attend_pack_as(attend_precision precision, size_t k, size_t n, const void *w, void *packed)
+{
+    if (precision == ATTEND_INT8)
+        pack_int8(k, n, w, packed);
+    else if (precision == ATTEND_BFLOAT16)
+        pack_bf16(k, n, w, packed);
+    else
+        attend_pack(true, k, n, w, k, packed);
+}
+
+/* A column is numbers, or pairs of int8, one panel's width apart. */
+void attend_pack_columns(const packed_matrix *from, size_t n, const int *columns, void *packed)
+{
+    const size_t panel = (size_t)attend_kernel()->panel;
+    const size_t size = from->precision == ATTEND_FP32 ? sizeof(real) : sizeof(uint16_t);
+    const size_t k = from->precision == ATTEND_INT8 ? packed_even(from->k) / 2 : from->k;
+    memset(packed, 0, attend_packed_bytes(from->precision, from->k, n));
+    for (size_t j = 0; j < n; j++) {
+        const size_t column = (size_t)columns[j];
+        const char *source = (const char *)from->data + (column / panel * k * panel + column % panel) * size;
+        char *to = (char *)packed + (j / panel * k * panel + j % panel) * size;
+        if (size == sizeof(uint16_t))
+            for (size_t l = 0; l < k; l++) memcpy(to + l * panel * size, source + l * panel * size, sizeof(uint16_t));
+        else
+            for (size_t l = 0; l < k; l++) memcpy(to + l * panel * size, source + l * panel * size, sizeof(real));
+    }
+}
+
+int attend_int8_limit(size_t k)
+{
+    const size_t most = INT32_MAX / 127 / (k ? k : 1);
+    return most > INT16_MAX ? INT16_MAX : most < 1 ? 1 : (int)most;
+}
+
+void attend_gemm_matrix(packed_start start, const real *bias, const activations *a, const packed_matrix *w,
+                        size_t first, size_t count, real *c, size_t ldc)
+{
+    const attend_kernel_table *t = attend_kernel();
+    const size_t k = w->k;
+    if (a->m == 0 || count == 0) return;
+    if (w->precision == ATTEND_INT8)
+        t->packed_int8(&(int8_product){ .start = start,
+                                        .bias = bias,
+                                        .m = a->m,
+                                        .n = count,
+                                        .k = packed_even(k),
+                                        .a = a->whole,
+                                        .a_step = a->steps,
+                                        .b = (const int8_t *)w->data + first * packed_even(k),
+                                        .b_step = w->steps + first,
+                                        .c = c,
+                                        .ldc = ldc });
+    else if (w->precision == ATTEND_BFLOAT16)
+        t->packed_bf16(start, bias, a->m, count, k, a->numbers, a->row, (const uint16_t *)w->data + first * k, c, ldc);
+    else
+        t->packed(start, bias, a->m, count, k, a->numbers, a->row, 1, (const real *)w->data + first * k,
+                  k * (size_t)t->panel, c, ldc);
+}

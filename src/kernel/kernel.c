@@ -24,7 +24,7 @@ const attend_kernel_table *const *attend_kernels(void)
     static const attend_kernel_table *const to_avx2[] = { &attend_plain_table, &attend_avx2_table, NULL };
     __builtin_cpu_init();
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        return __builtin_cpu_supports("avx512f") ? to_avx512 : to_avx2;
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") ? to_avx512 : to_avx2;
 #endif
     static const attend_kernel_table *const plain_alone[] = { &attend_plain_table, NULL };
     return plain_alone;

@@ -51,6 +51,21 @@ typedef struct additive_gradients {
     real *u; /* (width) */
 } additive_gradients;
 
+/* C (m, n) = A B + start with A in whole numbers of 16 bits and B in whole numbers of 8 (gemm.h has the layout):
+ *     c_ij = start + a_step_i b_step_j sum_l a_il b_lj
+ * Sums are whole numbers and exact, so every table and every cut of the product gives the same. */
+typedef struct int8_product {
+    packed_start start;
+    const real *bias;
+    size_t m, n, k;     /* k even */
+    const int16_t *a;   /* (m, k) */
+    const real *a_step; /* (m) */
+    const int8_t *b;    /* packed */
+    const real *b_step; /* (n) */
+    real *c;
+    size_t ldc;
+} int8_product;
+
 typedef struct attend_kernel_table {
     const char *name;
 
@@ -68,8 +83,10 @@ typedef struct attend_kernel_table {
     real (*dot)(size_t n, const real *x, const real *y);
     double (*sum_squares)(size_t n, const real *x); /* added in double */
 
-    void (*add)(size_t n, const real *x, real *y);                    /* y += x */
-    void (*axpy)(size_t n, real a, const real *x, real *y);           /* y += a x */
+    void (*add)(size_t n, const real *x, real *y);          /* y += x */
+    void (*axpy)(size_t n, real a, const real *x, real *y); /* y += a x */
+    /* y = sum_j w_j x_j over `rows` rows `stride` apart, from the first on; those that weigh 0 are not read. As axpy would add them, to the bit. */
+    void (*weigh)(size_t n, size_t rows, const real *w, const real *x, size_t stride, real *y);
     void (*scale)(size_t n, real a, real *x);                         /* x *= a */
     void (*mul)(size_t n, const real *a, const real *b, real *y);     /* y = a b; y may be a or b */
     void (*mul_add)(size_t n, const real *a, const real *b, real *y); /* y += a b */
@@ -126,6 +143,13 @@ typedef struct attend_kernel_table {
     int panel;
     void (*packed)(packed_start start, const real *bias, size_t m, size_t n, size_t k, const real *a, size_t a_row,
                    size_t a_step, const real *b, size_t panel_stride, real *c, size_t ldc);
+    /* The same with weights in bfloat16: the upper half of a float. Rows of A are contiguous. */
+    void (*packed_bf16)(packed_start start, const real *bias, size_t m, size_t n, size_t k, const real *a, size_t a_row,
+                        const uint16_t *b, real *c, size_t ldc);
+    /* q = x / step to the nearest whole number, of two as near the even one; step = max |x| / limit is returned, so that |q| <= limit
+     * (at most 32767). NaN if a number is not finite; 0, and all q 0, if all are so small that step would be 0. */
+    real (*quantize)(size_t n, const real *x, int limit, int16_t *q);
+    void (*packed_int8)(const int8_product *p);
 } attend_kernel_table;
 
 /* The table in use, chosen on first use (see attend_kernel_name). Never NULL. */

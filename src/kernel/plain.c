@@ -71,6 +71,13 @@ static void axpy(size_t n, real a, const real *x, real *y)
     for (size_t i = 0; i < n; i++) y[i] += a * x[i];
 }
 
+static void weigh(size_t n, size_t rows, const real *w, const real *x, size_t stride, real *y)
+{
+    for (size_t i = 0; i < n; i++) y[i] = 0;
+    for (size_t j = 0; j < rows; j++)
+        if (w[j] != 0) axpy(n, w[j], x + j * stride, y);
+}
+
 static void scale_row(size_t n, real a, real *x)
 {
     for (size_t i = 0; i < n; i++) x[i] *= a;
@@ -147,6 +154,7 @@ const attend_kernel_table attend_plain_table = {
     .sum_squares = sum_squares,
     .add = add,
     .axpy = axpy,
+    .weigh = weigh,
     .scale = scale_row,
     .mul = mul,
     .mul_add = mul_add,
@@ -165,4 +173,7 @@ const attend_kernel_table attend_plain_table = {
     .adam = adam,
     .panel = 8,
     .packed = attend_plain_packed,
+    .packed_bf16 = attend_plain_packed_bf16,
+    .quantize = attend_plain_quantize,
+    .packed_int8 = attend_plain_packed_int8,
 };

@@ -2,6 +2,8 @@
  * vector code. Layout in gemm.h. */
 #include "kernel/tables.h"
 
+#include <string.h>
+
 enum { PANEL = 8 };
 
 /* One row of one panel: PANEL sums over k, in registers where the compiler has them. */
@@ -14,6 +16,28 @@ static void row_of_panel(const real *from, size_t columns, size_t k, const real 
     for (size_t i = 0; i < k; i++)
         for (size_t j = 0; j < PANEL; j++) sum[j] += a[i * a_step] * b[i * PANEL + j];
     for (size_t j = 0; j < columns; j++) c[j] = sum[j];
+}
+
+static real from_bf16(uint16_t bits)
+{
+    const uint32_t whole = (uint32_t)bits << 16;
+    float value;
+    memcpy(&value, &whole, sizeof value);
+    return (real)value;
+}
+
+void attend_plain_packed_bf16(packed_start start, const real *bias, size_t m, size_t n, size_t k, const real *a,
+                              size_t a_row, const uint16_t *b, real *c, size_t ldc)
+{
+    for (size_t j = 0; j < n; j++) {
+        const uint16_t *column = b + j / PANEL * PANEL * k + j % PANEL;
+        for (size_t i = 0; i < m; i++) {
+            real *to = c + i * ldc + j;
+            real sum = start == PACKED_ADD ? *to : start == PACKED_BIAS ? bias[j] : 0;
+            for (size_t l = 0; l < k; l++) sum += a[i * a_row + l] * from_bf16(column[l * PANEL]);
+            *to = sum;
+        }
+    }
 }
 
 void attend_plain_packed(packed_start start, const real *bias, size_t m, size_t n, size_t k, const real *a,

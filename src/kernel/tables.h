@@ -28,6 +28,11 @@ void attend_plain_additive_backward(const additive_block *t, const additive_grad
 /* plain_packed.c */
 void attend_plain_packed(packed_start start, const real *bias, size_t m, size_t n, size_t k, const real *a,
                          size_t a_row, size_t a_step, const real *b, size_t panel_stride, real *c, size_t ldc);
+void attend_plain_packed_bf16(packed_start start, const real *bias, size_t m, size_t n, size_t k, const real *a,
+                              size_t a_row, const uint16_t *b, real *c, size_t ldc);
+/* plain_int8.c */
+real attend_plain_quantize(size_t n, const real *x, int limit, int16_t *q);
+void attend_plain_packed_int8(const int8_product *p);
 
 #ifdef VNAME /* inside vector_*.c */
 extern const attend_kernel_table VNAME(table);
@@ -43,6 +48,7 @@ real VNAME(dot)(size_t n, const real *x, const real *y);
 double VNAME(sum_squares)(size_t n, const real *x);
 void VNAME(add)(size_t n, const real *x, real *y);
 void VNAME(axpy)(size_t n, real a, const real *x, real *y);
+void VNAME(weigh)(size_t n, size_t rows, const real *w, const real *x, size_t stride, real *y);
 void VNAME(scale)(size_t n, real a, real *x);
 void VNAME(mul)(size_t n, const real *a, const real *b, real *y);
 void VNAME(mul_add)(size_t n, const real *a, const real *b, real *y);
@@ -70,6 +76,11 @@ void VNAME(additive_backward)(const additive_block *t, const additive_gradients 
 /* vector_packed.c */
 void VNAME(packed)(packed_start start, const real *bias, size_t m, size_t n, size_t k, const real *a, size_t a_row,
                    size_t a_step, const real *b, size_t panel_stride, real *c, size_t ldc);
+void VNAME(packed_bf16)(packed_start start, const real *bias, size_t m, size_t n, size_t k, const real *a, size_t a_row,
+                        const uint16_t *b, real *c, size_t ldc);
+/* vector_int8.c */
+real VNAME(quantize)(size_t n, const real *x, int limit, int16_t *q);
+void VNAME(packed_int8)(const int8_product *p);
 #endif
 
 #endif

@@ -4,6 +4,7 @@
 
 #include <immintrin.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define VNAME(name) attend_avx2_##name
 #define VTABLE_NAME "avx2"
@@ -83,6 +84,27 @@ static inline vf vf_scale(vf a, vf t)
     __m256i n = _mm256_castps_si256(t), half = _mm256_srli_epi32(n, 1), rest = _mm256_sub_epi32(n, half);
     a = _mm256_mul_ps(a, _mm256_castsi256_ps(_mm256_slli_epi32(half, 23)));
     return _mm256_mul_ps(a, _mm256_castsi256_ps(_mm256_slli_epi32(rest, 23)));
+}
+
+/* bfloat16 to float */
+static inline vf vf_load_bf16(const uint16_t *p)
+{
+    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)p)), 16));
+}
+
+/* Whole numbers: 2 VLANES of 16 bits, or VLANES of 32. */
+typedef __m256i vi;
+static inline vi vi_zero(void) { return _mm256_setzero_si256(); }
+static inline vi vi_load_bytes(const int8_t *p) { return _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)p)); } /* 8 to 16 bits */
+static inline vi vi_set_pair(int32_t pair) { return _mm256_set1_epi32(pair); } /* two of 16 bits, again and again */
+static inline vi vi_multiply_pairs(vi a, vi b) { return _mm256_madd_epi16(a, b); } /* a0 b0 + a1 b1, .. of 32 bits */
+static inline vi vi_add(vi a, vi b) { return _mm256_add_epi32(a, b); } /* of 32 bits */
+static inline vf vf_from_whole(vi a) { return _mm256_cvtepi32_ps(a); }
+/* Rounds to whole numbers, which fit into 16 bits, and stores VLANES of them. */
+static inline void vf_store_shorts(int16_t *p, vf a)
+{
+    const __m256i x = _mm256_cvtps_epi32(a);
+    _mm_storeu_si128((__m128i *)p, _mm_packs_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1)));
 }
 
 /* Half as many lanes of double. */

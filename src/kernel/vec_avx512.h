@@ -3,6 +3,7 @@
 #define ATTEND_VEC_AVX512_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #ifdef ATTEND_SIMDE /* the tests' emulation of AVX-512 on machines without */
 #include "support/simde_avx512.h"
@@ -92,6 +93,26 @@ static inline vf vf_or(vf a, vf b) { return vec_bits(_mm512_or_si512(vec_int(a),
 static inline vf vf_power2(vf t) { return vec_bits(_mm512_slli_epi32(vec_int(t), 23)); }
 /* a 2^n for t = VROUND_SCALE + n, -253 < n < 255, rounded once */
 static inline vf vf_scale(vf a, vf t) { return _mm512_scalef_ps(a, _mm512_sub_ps(t, _mm512_set1_ps(VROUND_SCALE))); }
+
+/* bfloat16 to float */
+static inline vf vf_load_bf16(const uint16_t *p)
+{
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)p)), 16));
+}
+
+/* Whole numbers: 2 VLANES of 16 bits, or VLANES of 32. */
+typedef __m512i vi;
+static inline vi vi_zero(void) { return _mm512_setzero_si512(); }
+static inline vi vi_load_bytes(const int8_t *p) { return _mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i *)p)); } /* 8 to 16 bits */
+static inline vi vi_set_pair(int32_t pair) { return _mm512_set1_epi32(pair); } /* two of 16 bits, again and again */
+static inline vi vi_multiply_pairs(vi a, vi b) { return _mm512_madd_epi16(a, b); } /* a0 b0 + a1 b1, .. of 32 bits */
+static inline vi vi_add(vi a, vi b) { return _mm512_add_epi32(a, b); } /* of 32 bits */
+static inline vf vf_from_whole(vi a) { return _mm512_cvtepi32_ps(a); }
+/* Rounds to whole numbers, which fit into 16 bits, and stores VLANES of them. */
+static inline void vf_store_shorts(int16_t *p, vf a)
+{
+    _mm256_storeu_si256((__m256i *)p, _mm512_cvtsepi32_epi16(_mm512_cvtps_epi32(a)));
+}
 
 /* Half as many lanes of double. */
 typedef __m512d vd;

@@ -7,16 +7,14 @@
  * the latency of the multiply-add. */
 #include ATTEND_VECTOR_HEADER
 #include "kernel/tables.h"
+#include "kernel/vector_tiles.h"
 
 /* Steps of k are unrolled too: a product of k = 64, as of scores, is short enough to feel its loop's overhead. */
 #ifdef __clang__
-#define UNROLL _Pragma("clang loop unroll(full)")
-#define STEPS  _Pragma("clang loop unroll_count(8)")
+#define STEPS _Pragma("clang loop unroll_count(8)")
 #else
-#define UNROLL _Pragma("GCC unroll 16")
-#define STEPS  _Pragma("GCC unroll 8")
+#define STEPS _Pragma("GCC unroll 8")
 #endif
-#define INLINE static inline __attribute__((always_inline))
 
 enum {
     PANEL = 2 * VLANES,
@@ -34,7 +32,7 @@ typedef struct product {
     size_t k;
     const float *a;
     size_t a_row, a_step; /* from one row to the next, and from one k to the next */
-    const float *b;       /* panel, at the first k of this block */
+    const void *b;        /* panel, at the first k of this block: floats, or bfloat16 */
     size_t panel_stride;
     float *c;
     size_t ldc;
@@ -62,10 +60,22 @@ INLINE void store_columns(float *p, vf v, size_t first, size_t columns)
         vf_store_first(p + first, v, columns - first);
 }
 
-/* One step of k for many rows: the panel's two vectors stay, the rows' numbers pass by. */
-INLINE void step_tall(const int rows, const float *a, size_t a_row, const float *b, vf sum[][2 * MOST_PANELS])
+/* Vector v of a panel's or several panels' weights; `half`: bfloat16. */
+INLINE vf load_weights(const bool half, const void *b, size_t at)
 {
-    vf b0 = vf_load(b), b1 = vf_load(b + VLANES);
+    return half ? vf_load_bf16((const uint16_t *)b + at) : vf_load((const float *)b + at);
+}
+
+INLINE const void *weights_at(const bool half, const void *b, size_t at)
+{
+    return half ? (const void *)((const uint16_t *)b + at) : (const void *)((const float *)b + at);
+}
+
+/* One step of k for many rows: the panel's two vectors stay, the rows' numbers pass by. */
+INLINE void step_tall(const int rows, const bool half, const float *a, size_t a_row, const void *b,
+                      vf sum[][2 * MOST_PANELS])
+{
+    vf b0 = load_weights(half, b, 0), b1 = load_weights(half, b, VLANES);
     KEEP_IN_REGISTER(b0);
     KEEP_IN_REGISTER(b1);
     UNROLL for (int r = 0; r < rows; r++)
@@ -77,20 +87,20 @@ INLINE void step_tall(const int rows, const float *a, size_t a_row, const float 
 }
 
 /* And for few: the rows' numbers stay, the vectors of several panels pass by. */
-INLINE void step_wide(const int rows, const int panels, const float *a, size_t a_row, const float *b,
+INLINE void step_wide(const int rows, const int panels, const bool half, const float *a, size_t a_row, const void *b,
                       size_t panel_stride, vf sum[][2 * MOST_PANELS])
 {
     vf ar[3];
     UNROLL for (int r = 0; r < rows; r++) ar[r] = vf_set1(a[(size_t)r * a_row]);
     UNROLL for (int v = 0; v < 2 * panels; v++)
     {
-        vf bv = vf_load(b + (size_t)(v / 2) * panel_stride + (size_t)(v % 2) * VLANES);
+        vf bv = load_weights(half, b, (size_t)(v / 2) * panel_stride + (size_t)(v % 2) * VLANES);
         if (rows > 1) KEEP_IN_REGISTER(bv);
         UNROLL for (int r = 0; r < rows; r++) sum[r][v] = vf_fma(ar[r], bv, sum[r][v]);
     }
 }
 
-INLINE void tile_with(const int rows, const int panels, const bool full, const product *t)
+INLINE void tile_with(const int rows, const int panels, const bool half, const bool full, const product *t)
 {
     vf sum[VPACKED_ROWS][2 * MOST_PANELS];
     const size_t whole = full ? (size_t)panels * PANEL : t->columns;
@@ -100,15 +110,16 @@ INLINE void tile_with(const int rows, const int panels, const bool full, const p
         UNROLL for (int v = 0; v < 2 * panels; v++) sum[r][v] =
             t->start == PACKED_ZERO ? vf_zero() : load_columns(from, (size_t)v * VLANES, whole);
     }
-    const float *a = t->a, *b = t->b;
+    const float *a = t->a;
+    const void *b = t->b;
     const size_t a_row = t->a_row, a_step = t->a_step, k = t->k;
-    STEPS for (size_t i = 0; i < k; i++, a += a_step, b += PANEL)
+    STEPS for (size_t i = 0; i < k; i++, a += a_step, b = weights_at(half, b, PANEL))
     {
         if (panels > 1) {
-            step_wide(rows, panels, a, a_row, b, t->panel_stride, sum);
+            step_wide(rows, panels, half, a, a_row, b, t->panel_stride, sum);
         } else {
-            __builtin_prefetch(b + PREFETCH);
-            step_tall(rows, a, a_row, b, sum);
+            __builtin_prefetch(weights_at(half, b, PREFETCH));
+            step_tall(rows, half, a, a_row, b, sum);
         }
     }
     UNROLL for (int r = 0; r < rows; r++) UNROLL for (int v = 0; v < 2 * panels; v++)
@@ -116,12 +127,12 @@ INLINE void tile_with(const int rows, const int panels, const bool full, const p
 }
 
 /* Whole panels do not ask, vector by vector, where they end. */
-INLINE void tile(const int rows, const int panels, const product *t)
+INLINE void tile(const int rows, const int panels, const bool half, const product *t)
 {
     if (t->columns >= (size_t)panels * PANEL)
-        tile_with(rows, panels, true, t);
+        tile_with(rows, panels, half, true, t);
     else
-        tile_with(rows, panels, false, t);
+        tile_with(rows, panels, half, false, t);
 }
 
 /* Panels a tile of so many rows takes: as many as fill the registers. */
@@ -130,45 +141,45 @@ INLINE int panels_for(size_t rows)
     return rows == 1 ? 6 : rows == 2 ? 3 : rows == 3 ? 2 : 1;
 }
 
-static void tile_of(size_t rows, bool all_panels, const product *t)
+INLINE void tile_of(const bool half, size_t rows, bool all_panels, const product *t)
 {
     switch (rows) {
     case 1:
-        all_panels ? tile(1, 6, t) : tile(1, 1, t);
+        all_panels ? tile(1, 6, half, t) : tile(1, 1, half, t);
         break;
     case 2:
-        all_panels ? tile(2, 3, t) : tile(2, 1, t);
+        all_panels ? tile(2, 3, half, t) : tile(2, 1, half, t);
         break;
     case 3:
-        all_panels ? tile(3, 2, t) : tile(3, 1, t);
+        all_panels ? tile(3, 2, half, t) : tile(3, 1, half, t);
         break;
     case 4:
-        tile(4, 1, t);
+        tile(4, 1, half, t);
         break;
     case 5:
-        tile(5, 1, t);
+        tile(5, 1, half, t);
         break;
     case 6:
-        tile(6, 1, t);
+        tile(6, 1, half, t);
         break;
 #if ATTEND_VECTOR_ROWS > 6
     case 7:
-        tile(7, 1, t);
+        tile(7, 1, half, t);
         break;
     case 8:
-        tile(8, 1, t);
+        tile(8, 1, half, t);
         break;
     case 9:
-        tile(9, 1, t);
+        tile(9, 1, half, t);
         break;
     case 10:
-        tile(10, 1, t);
+        tile(10, 1, half, t);
         break;
     case 11:
-        tile(11, 1, t);
+        tile(11, 1, half, t);
         break;
     case 12:
-        tile(12, 1, t);
+        tile(12, 1, half, t);
         break;
 #endif
     default:
@@ -176,16 +187,9 @@ static void tile_of(size_t rows, bool all_panels, const product *t)
     }
 }
 
-/* Rows of the next tile: full ones, and the last two of equal height rather than one full and one thin. */
-INLINE size_t next_rows(size_t left)
-{
-    if (left <= VPACKED_ROWS) return left;
-    return left < 2 * VPACKED_ROWS ? (left + 1) / 2 : VPACKED_ROWS;
-}
-
 /* Some rows of C, all of n. The block of A stays in the second cache; of each panel a block of k at a time stays in the
  * first while all rows pass over it. */
-static void row_block(product t, size_t rows, size_t n)
+INLINE void row_block(const bool half, product t, size_t rows, size_t n)
 {
     const product begin = t;
     const size_t k_block = rows <= VPACKED_ROWS ? begin.k : K_BLOCK;
@@ -197,12 +201,12 @@ static void row_block(product t, size_t rows, size_t n)
         t.bias = begin.bias ? begin.bias + j : NULL;
         for (size_t l = 0; l < begin.k || l == 0; l += k_block) { /* once even if k is 0: C still gets its start */
             t.k = begin.k - l < k_block ? begin.k - l : k_block;
-            t.b = begin.b + j / PANEL * begin.panel_stride + l * PANEL;
+            t.b = weights_at(half, begin.b, j / PANEL * begin.panel_stride + l * PANEL);
             for (size_t i = 0, height; i < rows; i += height) {
                 height = next_rows(rows - i);
                 t.a = begin.a + i * begin.a_row + l * begin.a_step;
                 t.c = begin.c + i * begin.ldc + j;
-                tile_of(height, step == (size_t)panels_for(height), &t);
+                tile_of(half, height, step == (size_t)panels_for(height), &t);
             }
             t.start = PACKED_ADD;
             if (k_block == 0) break;
@@ -210,24 +214,51 @@ static void row_block(product t, size_t rows, size_t n)
     }
 }
 
+/* Blocks of rows of equal height, as few as their share of the second cache allows; of a transposed A, whose rows
+ * are short pieces of many lines, as many as the first cache holds while all panels pass. */
+INLINE void all_rows(const bool half, product t, size_t m, size_t n)
+{
+    const size_t most = t.a_step == 1 && A_BLOCK / (t.k + 1) > M_LEAST ? A_BLOCK / (t.k + 1) : M_LEAST;
+    const size_t blocks = (m + most - 1) / most;
+    const size_t height = ((m + blocks - 1) / blocks + VPACKED_ROWS - 1) / VPACKED_ROWS * VPACKED_ROWS;
+    for (size_t row = 0; row < m; row += height) {
+        product part = t;
+        part.a += row * t.a_row;
+        part.c += row * t.ldc;
+        row_block(half, part, m - row < height ? m - row : height, n);
+    }
+}
+
 void VNAME(packed)(packed_start start, const float *bias, size_t m, size_t n, size_t k, const float *a, size_t a_row,
                    size_t a_step, const float *b, size_t panel_stride, float *c, size_t ldc)
 {
-    /* blocks of rows of equal height, as few as their share of the second cache allows; of a transposed A, whose rows
-     * are short pieces of many lines, as many as the first cache holds while all panels pass */
-    size_t most = a_step == 1 && A_BLOCK / (k + 1) > M_LEAST ? A_BLOCK / (k + 1) : M_LEAST;
-    size_t blocks = (m + most - 1) / most;
-    size_t height = ((m + blocks - 1) / blocks + VPACKED_ROWS - 1) / VPACKED_ROWS * VPACKED_ROWS;
-    for (size_t row = 0; row < m; row += height)
-        row_block((product){ .start = start,
-                             .bias = bias,
-                             .k = k,
-                             .a = a + row * a_row,
-                             .a_row = a_row,
-                             .a_step = a_step,
-                             .b = b,
-                             .panel_stride = panel_stride,
-                             .c = c + row * ldc,
-                             .ldc = ldc },
-                  m - row < height ? m - row : height, n);
+    all_rows(false,
+             (product){ .start = start,
+                        .bias = bias,
+                        .k = k,
+                        .a = a,
+                        .a_row = a_row,
+                        .a_step = a_step,
+                        .b = b,
+                        .panel_stride = panel_stride,
+                        .c = c,
+                        .ldc = ldc },
+             m, n);
+}
+
+void VNAME(packed_bf16)(packed_start start, const float *bias, size_t m, size_t n, size_t k, const float *a,
+                        size_t a_row, const uint16_t *b, float *c, size_t ldc)
+{
+    all_rows(true,
+             (product){ .start = start,
+                        .bias = bias,
+                        .k = k,
+                        .a = a,
+                        .a_row = a_row,
+                        .a_step = 1,
+                        .b = b,
+                        .panel_stride = k * PANEL,
+                        .c = c,
+                        .ldc = ldc },
+             m, n);
 }

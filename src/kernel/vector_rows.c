@@ -6,6 +6,7 @@
 
 #include "kernel/tables.h"
 #include <math.h>
+#include <string.h>
 
 /* y = f(x), two vectors at a time to keep the pipelines full. */
 VINLINE void map(size_t n, const real *x, real *y, vf (*f)(vf))
@@ -154,6 +155,30 @@ void VNAME(axpy)(size_t n, real a, const real *x, real *y)
     size_t i = 0;
     for (; i + VLANES <= n; i += VLANES) axpy_at(VLANES, av, x + i, y + i);
     if (i < n) axpy_at(n - i, av, x + i, y + i);
+}
+
+/* Some vectors of columns stay in registers while all rows pass. */
+VINLINE void weigh_at(const int vectors, size_t rows, const real *w, const real *x, size_t stride, real *y)
+{
+    vf sum[8];
+    for (int v = 0; v < vectors; v++) sum[v] = vf_zero();
+    for (size_t j = 0; j < rows; j++, x += stride) {
+        if (w[j] == 0) continue;
+        const vf a = vf_set1(w[j]);
+        for (int v = 0; v < vectors; v++) sum[v] = vf_fma(a, vf_load(x + v * VLANES), sum[v]);
+    }
+    for (int v = 0; v < vectors; v++) vf_store(y + v * VLANES, sum[v]);
+}
+
+void VNAME(weigh)(size_t n, size_t rows, const real *w, const real *x, size_t stride, real *y)
+{
+    size_t i = 0;
+    for (; i + 8 * VLANES <= n; i += 8 * VLANES) weigh_at(8, rows, w, x + i, stride, y + i);
+    for (; i + VLANES <= n; i += VLANES) weigh_at(1, rows, w, x + i, stride, y + i);
+    if (i == n) return;
+    memset(y + i, 0, (n - i) * sizeof *y);
+    for (size_t j = 0; j < rows; j++)
+        if (w[j] != 0) axpy_at(n - i, vf_set1(w[j]), x + j * stride + i, y + i);
 }
 
 VINLINE void scale_at(size_t count, vf a, real *x)

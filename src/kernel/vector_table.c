@@ -14,6 +14,7 @@ const attend_kernel_table VNAME(table) = {
     .sum_squares = VNAME(sum_squares),
     .add = VNAME(add),
     .axpy = VNAME(axpy),
+    .weigh = VNAME(weigh),
     .scale = VNAME(scale),
     .mul = VNAME(mul),
     .mul_add = VNAME(mul_add),
@@ -32,4 +33,7 @@ const attend_kernel_table VNAME(table) = {
     .adam = VNAME(adam),
     .panel = 2 * VLANES,
     .packed = VNAME(packed),
+    .packed_bf16 = VNAME(packed_bf16),
+    .quantize = VNAME(quantize),
+    .packed_int8 = VNAME(packed_int8),
 };

@@ -2,6 +2,7 @@
 #include "model/model.h"
 
 #include "core/memory.h"
+#include "core/precision.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,15 +18,20 @@ static attend_param *declare(builder *b, const char *name, int rank, int rows, i
 {
     const int shape[2] = { rows, columns };
     attend_param *p = NULL;
-    real *value = NULL;
-    if (b->status == ATTEND_OK && b->values) b->status = b->values(b->user, name, rank, shape, &value);
-    if (b->status == ATTEND_OK) b->status = attend_params_add_at(&p, b->m->params, name, rank, shape, value);
+    param_numbers numbers = { 0 };
+    if (b->status == ATTEND_OK && b->values) b->status = b->values(b->user, name, rank, shape, &numbers);
+    const bool given = numbers.value || numbers.bits;
+    if (b->status == ATTEND_OK)
+        b->status = attend_params_add_at(&p, b->m->params, name, rank, shape, given ? &numbers : NULL);
     return p;
 }
 
+/* Every matrix here is used by attend_linear, attend_gather and the cells alone. */
 static attend_param *matrix(builder *b, const char *name, int rows, int columns)
 {
-    return declare(b, name, 2, rows, columns);
+    attend_param *p = declare(b, name, 2, rows, columns);
+    if (p) p->weights = true;
+    return p;
 }
 
 static attend_param *vector(builder *b, const char *name, int size)
@@ -43,6 +49,7 @@ static model_cell cell(builder *b, const char *place, int in)
     p.w = matrix(b, name, wide, in);
     snprintf(name, sizeof name, "%s.u", place);
     p.u = matrix(b, name, wide, c->hidden);
+    if (p.u && c->cell == ATTEND_CELL_GRU_RESET_BEFORE) p.u->weights = false; /* which takes it apart */
     snprintf(name, sizeof name, "%s.bw", place);
     p.bw = vector(b, name, wide);
     snprintf(name, sizeof name, "%s.bu", place);
@@ -113,10 +120,11 @@ static void attention(builder *b)
             return;
         }
         m->score[i] = declare(b, name, p.rank, p.shape[0], p.rank > 1 ? p.shape[1] : 1);
+        if (m->score[i] && p.rank == 2) m->score[i]->weights = c->attention->in_linear >> i & 1;
     }
     if (c->window == ATTEND_WINDOW_LOCAL_P) {
-        m->position_w = matrix(b, "position.w", c->hidden, c->hidden);
-        m->position_v = matrix(b, "position.v", 1, c->hidden);
+        m->position_w = declare(b, "position.w", 2, c->hidden, c->hidden);
+        m->position_v = declare(b, "position.v", 2, 1, c->hidden);
     }
 }
 
@@ -188,6 +196,7 @@ int attend_model_new(attend_model **out, const attend_config *config, uint64_t s
     *out = NULL;
     attend_model *m = attend_memory_zeroed(1, sizeof *m);
     if (!m) return attend_fail(ATTEND_NO_MEMORY, "no memory for a model");
+    pthread_mutex_init(&m->lock, NULL);
     m->config = *config;
     int status = attend_config_check(&m->config);
     if (status == ATTEND_OK) status = attend_params_new(&m->params);
@@ -205,7 +214,10 @@ void attend_model_free(attend_model *m)
 {
     if (!m) return;
     attend_params_free(m->params);
+    attend_model_fold_free(m);
+    attend_memory_free(m->shortlist_starts);
     attend_model_detach(m);
+    pthread_mutex_destroy(&m->lock);
     attend_memory_free(m);
 }
 
@@ -217,4 +229,24 @@ const attend_config *attend_model_config(const attend_model *m)
 attend_params *attend_model_params(const attend_model *m)
 {
     return m->params;
+}
+
+attend_precision attend_model_precision(const attend_model *m)
+{
+    return m->output_w->precision;
+}
+
+int attend_model_shorten(attend_model *m, attend_precision precision)
+{
+    const attend_precision now = attend_model_precision(m);
+    if (precision == now) return ATTEND_OK;
+    if (now != ATTEND_FP32)
+        return attend_fail(ATTEND_BAD_USAGE, "the model is kept as %s and cannot become %s: shorten the original",
+                           attend_precision_name(now), attend_precision_name(precision));
+    for (int i = 0; i < attend_params_count(m->params); i++) {
+        attend_param *p = attend_params_at(m->params, i);
+        const int status = p->weights ? attend_param_shorten(p, precision) : ATTEND_OK;
+        if (status != ATTEND_OK) return status;
+    }
+    return ATTEND_OK;
 }

@@ -7,7 +7,17 @@
  * With context before, the first layer attends and the others lie on top of it, so that they run over whole sentences. */
 #include "model/model.h"
 
-bool attend_decoder_new(attend_ctx *c, const attend_model *m, const encoded *e, const attend_ragged *sources,
+/* Folded matrices are no parameters of the model: a context that has its gradients takes them all the same. */
+static attend_var *use_folded(attend_ctx *c, attend_param *p)
+{
+    attend_grads *grads = c->grads;
+    c->grads = NULL;
+    attend_var *v = attend_use(c, p);
+    c->grads = grads;
+    return v;
+}
+
+bool attend_decoder_new(attend_ctx *c, const attend_model *m, const encoded *e, const attend_ragged *sources, bool fold,
                         decoder *d)
 {
     const attend_config *o = &m->config;
@@ -31,7 +41,13 @@ bool attend_decoder_new(attend_ctx *c, const attend_model *m, const encoded *e, 
     options.entropy_bonus = o->entropy_bonus;
     attend_var *parameters[ATTEND_SCORE_PARAMETERS] = { NULL };
     for (int i = 0; i < ATTEND_SCORE_PARAMETERS && m->score[i]; i++) parameters[i] = attend_use(c, m->score[i]);
-    d->source = attend_source_new(c, &options, parameters, e->memory, NULL, sources);
+    const model_fold *folded = fold ? attend_model_fold(c, m) : NULL;
+    attend_var *values = NULL;
+    if (folded) {
+        values = attend_linear(c, e->memory, use_folded(c, folded->context), NULL);
+        d->folded_readout = use_folded(c, folded->readout);
+    }
+    d->source = attend_source_new(c, &options, parameters, e->memory, values, sources);
 
     if (o->dropout > 0 && o->dropout_along_time && c->training && model_luong(m) && model_feedback(m))
         for (int i = 1; i < o->layers; i++) {
@@ -112,6 +128,11 @@ attend_var *attend_decoder_recur(attend_ctx *c, const decoder *d, attend_var *in
 {
     if (model_bahdanau(d->m)) {
         attend_var *context = attend_decoder_look(c, d, s->layers[0].h, s, step);
+        if (context && d->folded_readout) {
+            attend_cell cell = d->cells[0];
+            cell.w = cell.bw = NULL;
+            return attend_cell_step(c, &cell, attend_fold_input(c, input, rows, context), &s->layers[0]);
+        }
         return context ? first_layer(c, d, input, rows, context, &s->layers[0]) : NULL;
     }
     attend_var *h = step_layers(c, d, first_layer(c, d, input, rows, s->feed, &s->layers[0]), s, step);
@@ -123,6 +144,7 @@ attend_var *attend_decoder_recur(attend_ctx *c, const decoder *d, attend_var *in
 attend_var *attend_decoder_readout(attend_ctx *c, const decoder *d, attend_var *state, attend_var *context,
                                    attend_var *words)
 {
+    if (d->folded_readout) return attend_fold_readout(c, d, state, context, words);
     if (!d->readout_w) return state;
     attend_var *parts[3];
     int count = 0;

@@ -3,7 +3,8 @@
 #include "model/model.h"
 
 #include "core/memory.h"
-#include "kernel/kernel.h"
+#include "model/output.h"
+#include <attend/shortlist.h>
 #include <limits.h>
 #include <math.h>
 #include <string.h>
@@ -29,9 +30,12 @@ struct attend_decoding {
     rows h[ATTEND_MAX_LAYERS], c_of[ATTEND_MAX_LAYERS], feed, last; /* last: weights of the step before */
     int *source_of; /* hypotheses of the last step: whose they are, and .. */
     int *place;     /* .. the how-manieth of its source */
+    int *row_of;    /* (target words) zeros between steps; see word_input */
     size_t hypotheses_room;
-    const real *log_probabilities;
+    output_layer out;
+    bool stepped; /* what is in `out` is of the last step */
     const attend_var *weights;
+    const int *source; /* words of all sources; the caller's, for attend_decoding_limit */
 };
 
 /* ---- memory ---- */
@@ -64,6 +68,7 @@ void attend_decoding_free(attend_decoding *d)
     attend_memory_free(d->last.data);
     attend_memory_free(d->source_of);
     attend_memory_free(d->place);
+    attend_memory_free(d->row_of);
     attend_memory_free(d);
 }
 
@@ -91,6 +96,27 @@ static int no_memory(attend_decoding *d, int hypotheses)
 
 /* ---- the sources ---- */
 
+/* Encodes the sources. What the encoder left in the context besides its last layer is not wanted any more: that moves to the front, and the decoder
+ * takes the place of the rest. False: the context failed. */
+static bool encode(attend_decoding *d, const int *source, const int *lengths)
+{
+    attend_ctx *c = d->c;
+    encoded e;
+    rows memory = { 0 };
+    d->sources = attend_ragged_new(c, d->count, lengths);
+    if (!d->sources || !attend_model_encode(c, d->m, source, d->sources, &e)) return false;
+    bool room = keep(&memory, e.memory);
+    for (int i = 0; room && i < d->m->config.layers; i++)
+        room = keep(&d->h[i], e.start[i].h) && keep(&d->c_of[i], e.start[i].c);
+    if (!room) attend_ctx_fail(c, ATTEND_NO_MEMORY, "no memory for the states of %d sources", d->count);
+    attend_ctx_rewind(c, (attend_mark){ 0 });
+    d->sources = attend_ragged_new(c, d->count, lengths);
+    if (memory.data && d->sources)
+        d->e.memory = attend_constant(c, 2, (const int[]){ attend_ragged_rows(d->sources), memory.width }, memory.data);
+    attend_memory_free(memory.data);
+    return attend_ctx_status(c) == ATTEND_OK && attend_decoder_new(c, d->m, &d->e, d->sources, true, &d->d);
+}
+
 int attend_decoding_new(attend_decoding **out, attend_ctx *c, const attend_model *m, int count, const int *source,
                         const int *lengths)
 {
@@ -100,21 +126,20 @@ int attend_decoding_new(attend_decoding **out, attend_ctx *c, const attend_model
     attend_ctx_set_training(c, false);
     attend_ctx_reset(c);
     attend_decoding *d = attend_memory_zeroed(1, sizeof *d);
-    if (!d || !hypotheses_fit(d, count)) {
+    if (d) d->row_of = attend_memory_zeroed((size_t)m->config.target_vocab, sizeof *d->row_of);
+    if (!d || !d->row_of || !hypotheses_fit(d, count)) {
         attend_decoding_free(d);
         return attend_fail(ATTEND_NO_MEMORY, "no memory for decoding");
     }
     d->c = c, d->m = m, d->count = d->hypotheses = count;
+    attend_output_new(&d->out, m);
+    d->source = source;
     for (int i = 0; i < count; i++) {
         d->source_of[i] = i;
         if (lengths[i] > d->longest) d->longest = lengths[i];
     }
-    d->sources = attend_ragged_new(c, count, lengths);
-    bool ok = d->sources && attend_model_encode(c, m, source, d->sources, &d->e) &&
-              attend_decoder_new(c, m, &d->e, d->sources, &d->d);
+    bool ok = encode(d, source, lengths);
     bool room = true;
-    for (int i = 0; ok && room && i < m->config.layers; i++)
-        room = keep(&d->h[i], d->e.start[i].h) && keep(&d->c_of[i], d->e.start[i].c);
     d->feed.width = m->readout_width;
     d->last.width = d->longest;
     if (ok && room && m->config.input_feeding && (room = rows_fit(&d->feed, count)))
@@ -130,6 +155,34 @@ int attend_decoding_new(attend_decoding **out, attend_ctx *c, const attend_model
     }
     d->mark = attend_ctx_mark(c);
     *out = d;
+    return ATTEND_OK;
+}
+
+/* Both are for the time before the first step. */
+static int too_late(const attend_decoding *d, const char *name)
+{
+    return d->steps == 0 ? ATTEND_OK : attend_fail(ATTEND_BAD_USAGE, "%s: a step was made already", name);
+}
+
+int attend_decoding_limit(attend_decoding *d)
+{
+    attend_ctx *c = d->c;
+    const int status = too_late(d, "attend_decoding_limit");
+    if (status != ATTEND_OK) return status;
+    if (!attend_model_has_shortlist(d->m))
+        return attend_fail(ATTEND_BAD_USAGE, "the model has no shortlist; attend convert --shortlist gives it one");
+    if (!attend_output_limit(c, &d->out, d->d.output_w, d->sources, d->source))
+        return attend_fail(c->status, "%s", c->message);
+    d->mark = attend_ctx_mark(c);
+    return ATTEND_OK;
+}
+
+int attend_decoding_keep(attend_decoding *d, int most)
+{
+    const int status = too_late(d, "attend_decoding_keep");
+    if (status != ATTEND_OK) return status;
+    if (most < 0) return attend_fail(ATTEND_BAD_USAGE, "attend_decoding_keep: %d words make no sense", most);
+    d->out.keep = most > OUTPUT_MOST_KEPT ? 0 : most;
     return ATTEND_OK;
 }
 
@@ -211,30 +264,35 @@ static bool keep_states(attend_decoding *d, const decoder_state *s)
     return true;
 }
 
-/* x -> x - lse(x) for each row */
-static void log_softmax(attend_ctx *c, attend_var *x)
+/* W y + bw of the first layer for the words of a step, each different word once; *which: the row of each hypothesis. */
+static attend_var *word_input(attend_decoding *d, const int *words, int n, int **which)
 {
-    const attend_kernel_table *k = attend_kernel();
-    const size_t width = (size_t)x->shape[1];
-    real *scratch = attend_take_reals(c, width);
-    for (int i = 0; scratch && i < x->shape[0]; i++) {
-        real *row = x->value + (size_t)i * width;
-        const real most = k->max(width, row);
-        const double lse = (double)most + log((double)k->exp_sum(width, row, most, scratch));
-        k->scale_shift(width, (real)-lse, 1, row, row);
+    attend_ctx *c = d->c;
+    int *different = attend_take(c, (size_t)n, sizeof *different), *at = attend_take(c, (size_t)n, sizeof *at);
+    int count = 0;
+    if (!different || !at) return NULL;
+    for (int i = 0; i < n; i++) {
+        if (d->row_of[words[i]] == 0) different[count++] = words[i], d->row_of[words[i]] = count;
+        at[i] = d->row_of[words[i]] - 1;
     }
+    for (int i = 0; i < count; i++) d->row_of[different[i]] = 0;
+    *which = at;
+    attend_var *y = attend_gather(c, attend_use(c, d->m->target_table), different, count);
+    return y ? attend_decoder_input(c, &d->d, y) : NULL;
 }
 
 /* The layers, from states s to states s; returns the readout. */
-static attend_var *run(attend_decoding *d, attend_var *words, const attend_ragged *singles, decoder_state *s,
-                       decoder_step *step)
+static attend_var *run(attend_decoding *d, const int *ids, attend_var *words, const attend_ragged *singles,
+                       decoder_state *s, decoder_step *step)
 {
     attend_ctx *c = d->c;
     const decoder *x = &d->d;
     if (model_luong(d->m)) return attend_decoder_recur(c, x, attend_decoder_input(c, x, words), NULL, s, step);
     attend_var *h;
     if (model_bahdanau(d->m)) {
-        h = attend_decoder_recur(c, x, attend_decoder_input(c, x, words), NULL, s, step);
+        int *which = NULL;
+        attend_var *input = word_input(d, ids, d->hypotheses, &which);
+        h = input ? attend_decoder_recur(c, x, input, which, s, step) : NULL;
         h = attend_decoder_layers(c, x, 1, h, singles, s->layers);
     } else {
         h = attend_decoder_layers(c, x, 0, words, singles, s->layers);
@@ -248,7 +306,7 @@ int attend_decoding_step(attend_decoding *d, const int *counts, const int *paren
     if (c->status != ATTEND_OK) return attend_fail(c->status, "%s", c->message);
     const int n = take_hypotheses(d, counts, parents, words);
     if (n < 0) return ATTEND_BAD_USAGE;
-    d->log_probabilities = NULL, d->weights = NULL; /* they lie behind the mark */
+    d->stepped = false, d->weights = NULL; /* what is there lies behind the mark */
     if (!hypotheses_fit(d, n)) return no_memory(d, n);
     attend_ctx_rewind(c, d->mark);
     for (int b = 0, i = 0; b < d->count; b++)
@@ -265,12 +323,11 @@ int attend_decoding_step(attend_decoding *d, const int *counts, const int *paren
     decoder_state s;
     if (step.rows) take_states(d, parents, n, step.rows, &s);
     attend_var *y = singles ? attend_model_embed(c, d->m, d->m->target_table, words, singles) : NULL;
-    attend_var *readout = y ? run(d, y, singles, &s, &step) : NULL;
-    attend_var *logits = attend_decoder_output(c, &d->d, readout, singles);
-    if (logits) log_softmax(c, logits);
+    attend_var *readout = y ? run(d, words, y, singles, &s, &step) : NULL;
+    if (readout) attend_output_step(c, &d->out, &d->d, readout, d->source_of);
     if (c->status != ATTEND_OK) return attend_fail(c->status, "%s", c->message);
     if (!keep_states(d, &s)) return no_memory(d, n);
-    d->log_probabilities = logits->value;
+    d->stepped = true;
     d->weights = step.weights;
     d->steps++;
     return ATTEND_OK;
@@ -278,7 +335,33 @@ int attend_decoding_step(attend_decoding *d, const int *counts, const int *paren
 
 const real *attend_decoding_log_probabilities(const attend_decoding *d)
 {
-    return d->log_probabilities;
+    return d->stepped && !d->out.limits ? d->out.log_p : NULL;
+}
+
+const real *attend_decoding_row(const attend_decoding *d, int hypothesis, int *count, const int **words)
+{
+    if (!d->stepped || !d->out.log_p || hypothesis < 0 || hypothesis >= d->hypotheses) return NULL;
+    const output_limit *l = d->out.limits ? &d->out.limits[d->source_of[hypothesis]] : NULL;
+    *count = l ? l->count : (int)d->out.width;
+    *words = l ? l->words : NULL;
+    return d->out.log_p + (size_t)hypothesis * d->out.width;
+}
+
+const real *attend_decoding_best(const attend_decoding *d, int hypothesis, int *count, const int **words)
+{
+    if (!d->stepped || d->out.keep == 0 || hypothesis < 0 || hypothesis >= d->hypotheses) return NULL;
+    const size_t at = (size_t)hypothesis * (size_t)d->out.keep;
+    *count = d->out.best_count[hypothesis];
+    *words = d->out.best_words + at;
+    return d->out.best_log_p + at;
+}
+
+real attend_decoding_end(const attend_decoding *d, int hypothesis)
+{
+    if (!d->stepped || hypothesis < 0 || hypothesis >= d->hypotheses) return -(real)INFINITY;
+    if (d->out.keep > 0) return d->out.end_log_p[hypothesis];
+    const size_t at = d->out.limits ? d->out.limits[d->source_of[hypothesis]].end : ATTEND_END;
+    return d->out.log_p[(size_t)hypothesis * d->out.width + at];
 }
 
 const real *attend_decoding_weights(const attend_decoding *d, int hypothesis, int head)

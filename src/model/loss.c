@@ -250,7 +250,8 @@ attend_var *attend_model_loss(attend_ctx *c, const attend_model *m, const attend
         if (!nll) nll = attend_take_reals(c, (size_t)attend_ragged_rows(f.targets));
         if (!f.advantage || !nll) return NULL;
     }
-    if (!attend_model_encode(c, m, pairs->source, f.sources, &f.e) || !attend_decoder_new(c, m, &f.e, f.sources, &f.d))
+    if (!attend_model_encode(c, m, pairs->source, f.sources, &f.e) ||
+        !attend_decoder_new(c, m, &f.e, f.sources, false, &f.d))
         return NULL;
     f.words = attend_model_embed(c, m, m->target_table, f.inputs, f.targets);
     attend_var *readout = model_feedback(m) ? with_feedback(&f) : without_feedback(&f);

@@ -30,6 +30,11 @@ struct attend_model {
     int memory_width, context_width, readout_width;
     struct attachment *attachments;  /* model_file.c: a list */
     struct attend_tensor_file *file; /* whose numbers the parameters are, or NULL */
+    const unsigned char *shortlist;  /* shortlist.c: what is attached, and .. */
+    uint32_t
+        *shortlist_starts;   /* .. (source_vocab + 1): where the common list and each word's begin in it, in numbers */
+    pthread_mutex_t lock;    /* of .. */
+    struct model_fold *fold; /* .. what fold.c made of some matrices */
 };
 
 struct attend_tensor;
@@ -41,8 +46,8 @@ int attend_model_save_with(const attend_model *m, const char *path, const struct
 /* Frees what model_file.c hung onto a model. */
 void attend_model_detach(attend_model *m);
 
-/* Adds every parameter of m->config to m->params and sets the pointers; `values` gives each its memory, or is NULL: zeros of its own. */
-typedef int (*model_values)(void *user, const char *name, int rank, const int *shape, real **value);
+/* Adds every parameter of m->config to m->params and sets the pointers; `values` gives each its numbers (none: zeros), or is NULL. */
+typedef int (*model_values)(void *user, const char *name, int rank, const int *shape, param_numbers *numbers);
 int attend_model_build(attend_model *m, model_values values, void *user);
 
 static inline bool model_bahdanau(const attend_model *m)
@@ -92,8 +97,28 @@ typedef struct decoder {
     attend_cell cells[ATTEND_MAX_LAYERS];
     attend_var *second_w, *position_w, *position_v, *readout_w, *readout_b, *output_w, *output_b;
     const attend_source *source;          /* NULL without attention */
+    attend_var *folded_readout;           /* with a folded context: see model_fold; else NULL */
     attend_var *masks[ATTEND_MAX_LAYERS]; /* dropout along time between layers that step: (B, H), or NULL */
 } decoder;
+
+/* ---- folding ---- */
+
+/* Matrices that decoding uses in the place of those of the context (fold.c has the equations). */
+typedef struct model_fold {
+    attend_params *set;
+    attend_param *context; /* (G H + R, C): what meets the context, of the first layer and of the readout */
+    attend_param *readout; /* (R, H + E): the rest of the readout */
+    uint64_t versions[2];  /* of the matrices it was made from */
+} model_fold;
+
+/* NULL if this model's context cannot be folded, or memory ran out (and the context failed). Safe from many threads. */
+const model_fold *attend_model_fold(attend_ctx *c, const attend_model *m);
+void attend_model_fold_free(attend_model *m);
+/* What the first layer takes: W y + bw, in row rows[i] of the input (NULL: row i), + the context's share. */
+attend_var *attend_fold_input(attend_ctx *c, attend_var *input, const int *rows, attend_var *context);
+/* tanh(W [state; words] + b + the context's share) */
+attend_var *attend_fold_readout(attend_ctx *c, const decoder *d, attend_var *state, attend_var *context,
+                                attend_var *words);
 
 /* What goes from step to step; rows are hypotheses, or the sentences that are still running. */
 typedef struct decoder_state {
@@ -113,7 +138,8 @@ typedef struct decoder_step {
     attend_var *context, *weights; /* out */
 } decoder_step;
 
-bool attend_decoder_new(attend_ctx *c, const attend_model *m, const encoded *e, const attend_ragged *sources,
+/* `fold`: for decoding, where nothing flows back. */
+bool attend_decoder_new(attend_ctx *c, const attend_model *m, const encoded *e, const attend_ragged *sources, bool fold,
                         decoder *d);
 /* What the words bring to the steps below, for all of them at once: W y + bw of the first layer, or where nothing is added to that the
  * embedded words themselves. */

@@ -1,7 +1,7 @@
 /* model_file.c: a model as a safetensors file (tensor_file.h).
  *
  *     metadata    format = attend-model, format-version, made-by, and config.NAME for every field of config.h
- *     tensors     the parameters by name, F32; text.NAME, U8: what was attached; training.NAME: of a checkpoint, not looked at here
+ *     tensors     the parameters by name, F32, and matrices as BF16 or I8 too (NAME.steps: of each row); text.NAME, U8: what was attached; training.NAME: of a checkpoint, not looked at here
  *
  * Reading: the configuration first, then each parameter it asks for is looked up and compared, then what is left over. Numbers stay
  * in the map. */
@@ -9,6 +9,7 @@
 
 #include "core/memory.h"
 #include "kernel/kernel.h"
+#include "model/shortlist.h"
 #include "model/tensor_file.h"
 #include <attend/version.h>
 #include <math.h>
@@ -18,7 +19,7 @@
 
 enum { FORMAT_VERSION = 1, MOST_FIELDS = 64, FIELD_TEXT = 64, NAME_TEXT = 64 };
 static const char format[] = "attend-model", config_prefix[] = "config.", text_prefix[] = "text.",
-                  training_prefix[] = "training.";
+                  training_prefix[] = "training.", steps_suffix[] = ".steps";
 
 /* ---- what is attached ---- */
 
@@ -110,7 +111,7 @@ static const float *as_floats(const attend_param *p, float **own)
 typedef struct saving {
     attend_tensor *tensors;
     float **own; /* one a tensor, NULL or to be freed */
-    char (*names)[NAME_TEXT + sizeof text_prefix];
+    char (*names)[NAME_TEXT + sizeof text_prefix + sizeof steps_suffix];
     size_t count;
     attend_metadata *metadata;
     char keys[MOST_FIELDS][FIELD_TEXT], values[MOST_FIELDS][FIELD_TEXT], version[16], maker[32];
@@ -134,15 +135,37 @@ static int save_config(saving *s, const attend_config *config)
     return ATTEND_OK;
 }
 
+/* A matrix of fewer bits, and beside int8 its steps. */
+static void save_bits(saving *s, const attend_param *p, attend_tensor t)
+{
+    t.dtype = p->precision == ATTEND_INT8 ? ATTEND_I8 : ATTEND_BF16;
+    t.bytes = p->size * attend_dtype_size(t.dtype);
+    t.data = p->bits;
+    s->tensors[s->count++] = t;
+    if (p->precision != ATTEND_INT8) return;
+    snprintf(s->names[s->count], sizeof *s->names, "%s%s", p->name, steps_suffix);
+    s->tensors[s->count] = (attend_tensor){ .name = s->names[s->count],
+                                            .dtype = ATTEND_F32,
+                                            .rank = 1,
+                                            .shape = { p->shape[0] },
+                                            .bytes = (size_t)p->shape[0] * sizeof(float),
+                                            .data = p->steps };
+    s->count++;
+}
+
 static int save_parameters(saving *s, const attend_model *m)
 {
     for (int i = 0; i < attend_params_count(m->params); i++) {
         const attend_param *p = attend_params_at(m->params, i);
+        attend_tensor t = { .name = p->name, .dtype = ATTEND_F32, .rank = p->rank, .bytes = p->size * sizeof(float) };
+        for (int axis = 0; axis < p->rank; axis++) t.shape[axis] = p->shape[axis];
+        if (p->precision != ATTEND_FP32) {
+            save_bits(s, p, t);
+            continue;
+        }
         if (!all_finite(p->size, p->value))
             return attend_fail(ATTEND_FAILED,
                                "'%s' has numbers that are infinite or not numbers; such a model is not saved", p->name);
-        attend_tensor t = { .name = p->name, .dtype = ATTEND_F32, .rank = p->rank, .bytes = p->size * sizeof(float) };
-        for (int axis = 0; axis < p->rank; axis++) t.shape[axis] = p->shape[axis];
         t.data = as_floats(p, &s->own[s->count]);
         if (!t.data) return attend_fail(ATTEND_NO_MEMORY, "no memory to save '%s'", p->name);
         s->tensors[s->count++] = t;
@@ -187,7 +210,7 @@ static saving *saving_new(size_t most, size_t facts)
 int attend_model_save_with(const attend_model *m, const char *path, const attend_tensor *more, size_t more_count,
                            const attend_metadata *facts, size_t fact_count)
 {
-    size_t most = (size_t)attend_params_count(m->params) + more_count;
+    size_t most = 2 * (size_t)attend_params_count(m->params) + more_count; /* a matrix may have steps beside it */
     for (const attachment *a = m->attachments; a; a = a->next) most++;
     saving *s = saving_new(most, fact_count);
     if (!s) return attend_fail(ATTEND_NO_MEMORY, "no memory to save a model");
@@ -307,23 +330,81 @@ static int wrong_shape(const loading *l, const attend_tensor *t, int rank, const
                        attend_dtype_name(t->dtype), is, wanted);
 }
 
+/* Whether a tensor has a shape that the configuration wants, and numbers of one of these kinds. */
+static bool fits(const attend_tensor *t, int rank, const int *shape, attend_dtype dtype)
+{
+    bool same = t && t->dtype == dtype && t->rank == rank;
+    for (int i = 0; i < rank && same; i++) same = t->shape[i] == shape[i];
+    return same;
+}
+
+/* The bytes of a tensor where they are, or a copy; NULL: no memory. */
+static const void *bytes_of(const loading *l, const attend_tensor *t, bool in_place)
+{
+    if (in_place) return attend_tensor_file_edit(l->file, t);
+    void *copy = attend_memory_aligned(t->bytes);
+    if (copy) memcpy(copy, t->data, t->bytes);
+    return copy;
+}
+
+static int load_bits(const loading *l, const attend_tensor *t, const int *shape, param_numbers *out)
+{
+    char name[NAME_TEXT + sizeof steps_suffix];
+    const attend_tensor *steps = NULL;
+    out->precision = t->dtype == ATTEND_I8 ? ATTEND_INT8 : ATTEND_BFLOAT16;
+    if (out->precision == ATTEND_INT8) {
+        snprintf(name, sizeof name, "%s%s", t->name, steps_suffix);
+        steps = attend_tensor_file_find(l->file, name);
+        if (!fits(steps, 1, shape, ATTEND_F32))
+            return attend_fail(ATTEND_BAD_MODEL, "%s: '%s' is I8, and '%s' beside it is missing or not F32 (%d)",
+                               l->name, t->name, name, shape[0]);
+    }
+    out->borrowed = attend_tensor_file_edit(l->file, t) && (!steps || attend_tensor_file_edit(l->file, steps));
+    out->mapped = out->borrowed;
+    out->bits = bytes_of(l, t, out->borrowed);
+    out->steps = steps ? bytes_of(l, steps, out->borrowed) : NULL;
+    if (out->bits && (!steps || out->steps)) return ATTEND_OK;
+    if (!out->borrowed) {
+        attend_memory_free((void *)(uintptr_t)out->bits);
+        attend_memory_free((void *)(uintptr_t)out->steps);
+    }
+    return attend_fail(ATTEND_NO_MEMORY, "no memory for '%s'", t->name);
+}
+
 /* A model_values. */
-static int load_parameter(void *user, const char *name, int rank, const int *shape, real **value)
+static int load_parameter(void *user, const char *name, int rank, const int *shape, param_numbers *out)
 {
     loading *l = user;
     const attend_tensor *t = attend_tensor_file_find(l->file, name);
     if (!t)
         return attend_fail(ATTEND_BAD_MODEL, "%s: the configuration asks for '%s', and the file has none", l->name,
                            name);
-    bool fits = t->dtype == ATTEND_F32 && t->rank == rank;
-    for (int i = 0; i < rank && fits; i++) fits = t->shape[i] == shape[i];
-    if (!fits) return wrong_shape(l, t, rank, shape);
-#ifdef ATTEND_DOUBLE
-    *value = NULL;
-#else
-    *value = attend_tensor_file_edit(l->file, t);
+    if (rank == 2 && (fits(t, rank, shape, ATTEND_I8) || fits(t, rank, shape, ATTEND_BF16)))
+        return load_bits(l, t, shape, out);
+    if (!fits(t, rank, shape, ATTEND_F32)) return wrong_shape(l, t, rank, shape);
+#ifndef ATTEND_DOUBLE
+    out->value = attend_tensor_file_edit(l->file, t);
+    out->borrowed = out->mapped = out->value != NULL;
 #endif
     return ATTEND_OK;
+}
+
+/* What is wrong with a matrix of fewer bits; NULL: nothing. */
+static const char *wrong_bits(const attend_param *p)
+{
+    if (!p->weights) return "is kept in fewer bits, which this model cannot use there";
+    if (p->precision == ATTEND_BFLOAT16) {
+        const uint16_t *bits = p->bits;
+        for (size_t i = 0; i < p->size; i++)
+            if ((bits[i] & 0x7f80) == 0x7f80) return "has numbers that are infinite or not numbers";
+        return NULL;
+    }
+    const int8_t *bits = p->bits;
+    for (size_t i = 0; i < p->size; i++)
+        if (bits[i] == INT8_MIN) return "has a -128, which int8 of this format never has";
+    for (int i = 0; i < p->shape[0]; i++)
+        if (!(isfinite(p->steps[i]) && p->steps[i] >= 0)) return "has steps that are negative, infinite or not numbers";
+    return NULL;
 }
 
 /* Numbers that cannot stay where they are are copied; all are looked at. */
@@ -331,13 +412,32 @@ static int load_numbers(const loading *l)
 {
     for (int i = 0; i < attend_params_count(l->m->params); i++) {
         attend_param *p = attend_params_at(l->m->params, i);
-        const float *from = attend_tensor_file_find(l->file, p->name)->data;
-        for (size_t j = 0; !p->borrowed && j < p->size; j++) p->value[j] = (real)from[j];
-        if (!all_finite(p->size, p->value))
-            return attend_fail(ATTEND_BAD_MODEL, "%s: '%s' has numbers that are infinite or not numbers", l->name,
-                               p->name);
+        const char *wrong = NULL;
+        if (p->precision != ATTEND_FP32) {
+            wrong = wrong_bits(p);
+        } else {
+            const float *from = attend_tensor_file_find(l->file, p->name)->data;
+            for (size_t j = 0; !p->borrowed && j < p->size; j++) p->value[j] = (real)from[j];
+            if (!all_finite(p->size, p->value)) wrong = "has numbers that are infinite or not numbers";
+        }
+        if (wrong) return attend_fail(ATTEND_BAD_MODEL, "%s: '%s' %s", l->name, p->name, wrong);
+        if (p == l->m->source_table || p == l->m->target_table)
+            attend_param_release(p); /* few of its rows will be used */
     }
     return ATTEND_OK;
+}
+
+/* Whether a tensor is the steps of a matrix of this model. */
+static bool is_steps(const loading *l, const char *name)
+{
+    char of[NAME_TEXT];
+    const size_t length = strlen(name), suffix = sizeof steps_suffix - 1;
+    if (length <= suffix || length - suffix >= sizeof of || strcmp(name + length - suffix, steps_suffix) != 0)
+        return false;
+    memcpy(of, name, length - suffix);
+    of[length - suffix] = '\0';
+    const attend_param *p = attend_params_find(l->m->params, of);
+    return p && p->precision == ATTEND_INT8;
 }
 
 /* ---- the rest of the file ---- */
@@ -361,7 +461,8 @@ static int load_others(loading *l)
         int status = ATTEND_OK;
         if (starts_with(t->name, text_prefix))
             status = load_text(l, t);
-        else if (!starts_with(t->name, training_prefix) && !attend_params_find(l->m->params, t->name))
+        else if (!starts_with(t->name, training_prefix) && !attend_params_find(l->m->params, t->name) &&
+                 !is_steps(l, t->name))
             status = attend_fail(ATTEND_BAD_MODEL, "%s: '%s' is no part of the model that the configuration describes",
                                  l->name, t->name);
         if (status != ATTEND_OK) return status;
@@ -391,6 +492,7 @@ static int load(loading *l)
 {
     l->m = attend_memory_zeroed(1, sizeof *l->m);
     if (!l->m) return attend_fail(ATTEND_NO_MEMORY, "no memory for a model");
+    pthread_mutex_init(&l->m->lock, NULL);
     l->last = &l->m->attachments;
     int status = load_version(l);
     if (status == ATTEND_OK) status = load_config(l);
@@ -398,6 +500,7 @@ static int load(loading *l)
     if (status == ATTEND_OK) status = attend_model_build(l->m, load_parameter, l);
     if (status == ATTEND_OK) status = load_numbers(l);
     if (status == ATTEND_OK) status = load_others(l);
+    if (status == ATTEND_OK) status = blame(l, attend_shortlist_index(l->m));
     if (status == ATTEND_OK) status = check_vocabulary(l, "source.vocabulary", l->m->config.source_vocab);
     if (status == ATTEND_OK) status = check_vocabulary(l, "target.vocabulary", l->m->config.target_vocab);
     return status;

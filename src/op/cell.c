@@ -6,6 +6,7 @@
 #include "op/cell.h"
 
 #include "op/packed_weights.h"
+#include "op/product.h"
 #include "op/row_sum.h"
 #include "op/weight_gradient.h"
 #include <string.h>
@@ -48,8 +49,9 @@ const real *attend_cell_c_before(const cell_run *r, int i, int t)
 void attend_cell_past(cell_run *r, int n)
 {
     size_t h = r->hidden, wide = (size_t)r->spec->gates * h;
-    attend_gemm_packed(r->bu ? PACKED_BIAS : PACKED_ZERO, r->bu ? r->bu->value : NULL, (size_t)n, wide, h, r->h, h,
-                       r->u_packed[0], r->past, wide);
+    attend_activations_set(&r->rows, (size_t)n, r->h, h, &r->u_matrix);
+    attend_product(r->c, r->bu ? PACKED_BIAS : PACKED_ZERO, r->bu ? r->bu->value : NULL, &r->rows, &r->u_matrix,
+                   r->past, wide);
 }
 
 void attend_cell_past_backward(cell_run *r, int n, packed_start start)
@@ -68,8 +70,11 @@ void attend_cell_add_output_gradient(cell_run *r, int t, int n)
 
 static bool pack(attend_ctx *c, cell_run *r, bool transpose)
 {
+    r->c = c;
     if (r->spec->pack) return r->spec->pack(c, r, transpose);
-    return (r->u_packed[0] = attend_var_packed(c, r->u, transpose)) != NULL;
+    if (!transpose) return (r->u_packed[0] = attend_var_packed(c, r->u, false)) != NULL;
+    return attend_var_matrix(c, r->u, &r->u_matrix) &&
+           attend_activations_new(c, &r->rows, (size_t)r->sequences->count, &r->u_matrix);
 }
 
 /* What lasts until the way back. */
@@ -96,10 +101,10 @@ static bool take_scratch(attend_ctx *c, cell_run *r)
     return c->status == ATTEND_OK;
 }
 
-/* gates = W x + bw, or W x + base */
-static void input_product(const cell_run *r, const real *w)
+/* gates = W x + bw, or W x + base, or x */
+static bool input_product(attend_ctx *c, const cell_run *r)
 {
-    const size_t h = r->hidden, in = (size_t)r->x->shape[1], wide = (size_t)r->spec->gates * h;
+    const size_t h = r->hidden, wide = (size_t)r->spec->gates * h;
     const size_t rows = (size_t)r->sequences->rows, stride = (size_t)r->spec->width * h;
     packed_start start = r->bw ? PACKED_BIAS : PACKED_ZERO;
     for (size_t i = 0; r->base && i < rows; i++) {
@@ -107,15 +112,18 @@ static void input_product(const cell_run *r, const real *w)
         memcpy(r->gates + i * stride, r->base->value + from * wide, wide * sizeof(real));
         start = PACKED_ADD;
     }
-    attend_gemm_packed(start, r->bw ? r->bw->value : NULL, rows, wide, in, r->x->value, in, w, r->gates, stride);
+    packed_matrix w;
+    for (size_t i = 0; !r->w && i < rows; i++)
+        memcpy(r->gates + i * stride, r->x->value + i * wide, wide * sizeof(real));
+    if (!r->w) return true;
+    return attend_var_matrix(c, r->w, &w) && attend_multiply(c, start, r->bw ? r->bw->value : NULL, rows, r->x->value,
+                                                             (size_t)r->x->shape[1], &w, r->gates, stride);
 }
 
 static bool forward(attend_ctx *c, cell_run *r)
 {
     const size_t h = r->hidden;
-    const real *w = attend_var_packed(c, r->w, true);
-    if (!w || !pack(c, r, true) || !take_scratch(c, r)) return false;
-    input_product(r, w);
+    if (!pack(c, r, true) || !take_scratch(c, r) || !input_product(c, r)) return false;
     for (int i = 0; i < r->sequences->count; i++)
         memcpy(r->h + (size_t)i * h, attend_cell_h_before(r, i, 0), h * sizeof(real));
     for (int t = 0; t < r->sequences->longest; t++) r->spec->forward(r, t, r->sequences->active[t]);
@@ -174,6 +182,8 @@ static void input_gradients(attend_ctx *c, cell_run *r)
     const size_t h = r->hidden, in = (size_t)r->x->shape[1], rows = (size_t)r->sequences->rows;
     const size_t wide = (size_t)r->spec->gates * h, stride = (size_t)r->spec->width * h;
     real *dx = attend_grad(c, r->x);
+    for (size_t i = 0; !r->w && dx && i < rows; i++) attend_kernel()->add(wide, r->gates + i * stride, dx + i * wide);
+    if (!r->w) return;
     const real *w = dx ? attend_var_packed(c, r->w, false) : NULL;
     if (w) attend_gemm_packed(PACKED_ADD, NULL, rows, in, wide, r->gates, stride, w, dx, in);
     attend_weight_gradient(c, r->w, 0, rows, wide, r->gates, stride, r->x->value, in);
@@ -226,13 +236,16 @@ static void sequence_backward(attend_ctx *c, attend_node *node)
 static bool weights_fit(attend_ctx *c, const char *name, const attend_cell *cell, const cell_spec *spec,
                         const attend_var *x)
 {
-    if (!attend_ready(c, name, 2, cell->w, cell->u)) return false;
+    if (!attend_ready_weights(c, name, cell->u) || (cell->w && !attend_ready_weights(c, name, cell->w))) return false;
     char text[ATTEND_SHAPE_TEXT];
     const attend_var *w = cell->w, *u = cell->u;
     if (u->rank != 2 || (int64_t)u->shape[0] != (int64_t)spec->gates * u->shape[1])
         attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: u is %s and not (%d H, H)", name, attend_shape_text(u, text),
                         spec->gates);
-    else if (w->rank != 2 || w->shape[0] != u->shape[0] || w->shape[1] != x->shape[1])
+    else if (!w && (cell->bw || cell->base || x->shape[1] != u->shape[0]))
+        attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: without w, x is %s and not (N, %d), or bw or a base is there", name,
+                        attend_shape_text(x, text), u->shape[0]);
+    else if (w && (w->rank != 2 || w->shape[0] != u->shape[0] || w->shape[1] != x->shape[1]))
         attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: w is %s and not (%d, %d)", name, attend_shape_text(w, text),
                         u->shape[0], x->shape[1]);
     const attend_var *biases[2] = { cell->bw, cell->bu };

@@ -48,7 +48,10 @@ struct cell_run {
     real *past;              /* (B, G H): U h + bu; on the way back, the derivatives that flow through U */
     real *dh, *dc;           /* (B, H) */
     real *scratch;           /* (B, H), for the cell */
-    const real *u_packed[2]; /* for the way at hand; two if the cell multiplies U in parts */
+    const real *u_packed[2]; /* for the way at hand; two if the cell multiplies U in parts, and .. */
+    packed_matrix u_matrix;  /* .. going forward, this if it does not */
+    activations rows;
+    attend_ctx *c;
 };
 
 /* The batch's row of step t of sequence i of the order. */

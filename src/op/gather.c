@@ -23,7 +23,7 @@ static void gather_backward(attend_ctx *c, attend_node *node)
 
 attend_var *attend_gather(attend_ctx *c, attend_var *table, const int *ids, int n)
 {
-    if (!attend_ready(c, "attend_gather", 1, table)) return NULL;
+    if (!attend_ready_weights(c, "attend_gather", table)) return NULL;
     if (table->rank != 2 || n < 0) {
         char text[ATTEND_SHAPE_TEXT];
         return attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_gather: %d rows of a table %s, which should be (V, D)", n,
@@ -36,8 +36,13 @@ attend_var *attend_gather(attend_ctx *c, attend_var *table, const int *ids, int 
     attend_var *y = attend_var_2d(c, n, table->shape[1], table->differentiable);
     if (!y) return NULL;
     size_t width = (size_t)table->shape[1];
-    for (int i = 0; i < n; i++)
-        memcpy(y->value + (size_t)i * width, table->value + (size_t)ids[i] * width, width * sizeof(real));
+    for (int i = 0; i < n; i++) {
+        real *row = y->value + (size_t)i * width;
+        if (table->value)
+            memcpy(row, table->value + (size_t)ids[i] * width, width * sizeof(real));
+        else
+            attend_param_row(table->param, (size_t)ids[i], row);
+    }
 
     if (y->differentiable) {
         gather_node *g = attend_take(c, 1, sizeof *g);

@@ -3,6 +3,7 @@
 #include "core/tape.h"
 #include "kernel/gemm.h"
 #include "op/packed_weights.h"
+#include "op/product.h"
 #include "op/row_sum.h"
 #include "op/weight_gradient.h"
 #include <attend/op.h>
@@ -30,7 +31,7 @@ static void linear_backward(attend_ctx *c, attend_node *node)
 
 attend_var *attend_linear(attend_ctx *c, attend_var *x, attend_var *w, attend_var *b)
 {
-    if (!attend_ready(c, "attend_linear", 2, x, w)) return NULL;
+    if (!attend_ready(c, "attend_linear", 1, x) || !attend_ready_weights(c, "attend_linear", w)) return NULL;
     char xs[ATTEND_SHAPE_TEXT], ws[ATTEND_SHAPE_TEXT];
     if (x->rank != 2 || w->rank != 2 || x->shape[1] != w->shape[1])
         return attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_linear: x %s and w %s should be (N, Din) and (Dout, Din)",
@@ -42,10 +43,11 @@ attend_var *attend_linear(attend_ctx *c, attend_var *x, attend_var *w, attend_va
     size_t n = (size_t)x->shape[0], in = (size_t)x->shape[1], out = (size_t)w->shape[0];
     bool differentiable = x->differentiable || w->differentiable || (b && b->differentiable);
     attend_var *y = attend_var_2d(c, x->shape[0], w->shape[0], differentiable);
-    const real *packed = y ? attend_var_packed(c, w, true) : NULL;
-    if (!packed) return NULL;
-    attend_gemm_packed(b ? PACKED_BIAS : PACKED_ZERO, b ? b->value : NULL, n, out, in, x->value, in, packed, y->value,
-                       out);
+    packed_matrix packed;
+    if (!y || !attend_var_matrix(c, w, &packed) ||
+        !attend_multiply(c, b ? PACKED_BIAS : PACKED_ZERO, b ? b->value : NULL, n, x->value, in, &packed, y->value,
+                         out))
+        return NULL;
 
     if (y->differentiable) {
         linear_node *l = attend_take(c, 1, sizeof *l);

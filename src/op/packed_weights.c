@@ -2,26 +2,29 @@
 #include "op/packed_weights.h"
 
 #include "core/memory.h"
-#include "kernel/gemm.h"
 
 static bool repack(attend_param *p, packed_copy *copy, bool transpose)
 {
     /* (out, in) as stored: op(B) of y = x W' is W', in x out; untransposed it is W itself. */
     size_t rows = (size_t)p->shape[0], columns = (size_t)p->shape[1];
     size_t k = transpose ? columns : rows, n = transpose ? rows : columns;
-    size_t size = attend_packed_size(k, n);
+    size_t size = attend_packed_bytes(p->precision, k, n);
     if (size != copy->size || !copy->data) {
         attend_memory_free(copy->data);
-        *copy = (packed_copy){ .data = attend_memory_aligned(size * sizeof(real)), .size = size };
+        *copy = (packed_copy){ .data = attend_memory_aligned(size), .size = size };
         if (!copy->data) return false;
     }
-    attend_pack(transpose, k, n, p->value, columns, copy->data);
+    if (transpose)
+        attend_pack_as(p->precision, k, n, p->precision == ATTEND_FP32 ? p->value : p->bits, copy->data);
+    else
+        attend_pack(false, k, n, p->value, columns, copy->data);
+    attend_param_release(p);
     copy->kernel = attend_kernel();
     copy->version = atomic_load(&p->version);
     return true;
 }
 
-const real *attend_param_packed(attend_param *p, bool transpose)
+const void *attend_param_packed(attend_param *p, bool transpose)
 {
     packed_copy *copy = &p->packed[transpose];
     pthread_mutex_lock(&p->lock);
@@ -33,6 +36,11 @@ const real *attend_param_packed(attend_param *p, bool transpose)
 
 const real *attend_var_packed(attend_ctx *c, const attend_var *v, bool transpose)
 {
+    if (v->param && v->param->precision != ATTEND_FP32) {
+        attend_ctx_fail(c, ATTEND_BAD_USAGE, "'%s' is kept in fewer bits, which this use of it cannot read",
+                        v->param->name);
+        return NULL;
+    }
     if (v->param) {
         const real *packed = attend_param_packed(v->param, transpose);
         if (!packed) attend_ctx_fail(c, ATTEND_NO_MEMORY, "no memory for a packed copy of '%s'", v->param->name);
@@ -44,4 +52,22 @@ const real *attend_var_packed(attend_ctx *c, const attend_var *v, bool transpose
     real *packed = attend_take_reals(c, attend_packed_size(k, n));
     if (packed) attend_pack(transpose, k, n, v->value, columns, packed);
     return packed;
+}
+
+bool attend_var_matrix(attend_ctx *c, const attend_var *w, packed_matrix *out)
+{
+    *out = (packed_matrix){ .k = (size_t)w->shape[1], .n = (size_t)w->shape[0] };
+    if (!w->param || w->param->precision == ATTEND_FP32) return (out->data = attend_var_packed(c, w, true)) != NULL;
+    out->precision = w->param->precision;
+    out->data = attend_param_packed(w->param, true);
+    if (!out->data) attend_ctx_fail(c, ATTEND_NO_MEMORY, "no memory for a packed copy of '%s'", w->param->name);
+    if (out->precision != ATTEND_INT8) return out->data != NULL;
+#ifdef ATTEND_DOUBLE
+    real *steps = attend_take_reals(c, out->n);
+    for (size_t i = 0; steps && i < out->n; i++) steps[i] = (real)w->param->steps[i];
+    out->steps = steps;
+#else
+    out->steps = w->param->steps;
+#endif
+    return out->data && out->steps;
 }

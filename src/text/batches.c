@@ -31,6 +31,7 @@ struct attend_batches {
     uint64_t *numbers; /* as many as a pool has */
     int *source_lengths, *target_lengths;
     attend_ids sides[2];
+    attend_string text; /* of a pair that is encoded anew */
 };
 
 static int pair_tokens(int source, int target)
@@ -101,10 +102,8 @@ int attend_batches_new(attend_batches **out, const attend_corpus *corpus, const 
 void attend_batches_free(attend_batches *b)
 {
     if (!b) return;
-    for (int i = 0; i < 2; i++) {
-        attend_memory_free(b->sides[i].ids);
-        attend_memory_free(b->sides[i].spans);
-    }
+    for (int i = 0; i < 2; i++) attend_ids_free(&b->sides[i]);
+    attend_string_free(&b->text);
     attend_memory_free(b->target_lengths);
     attend_memory_free(b->source_lengths);
     attend_memory_free(b->numbers);
@@ -160,7 +159,7 @@ static void cut_batches(attend_batches *b)
     b->starts[b->batch_count] = b->count;
 }
 
-static void make_pool(attend_batches *b, uint64_t epoch, uint64_t pool)
+static int make_pool(attend_batches *b, uint64_t epoch, uint64_t pool)
 {
     const attend_rng r = { b->options.seed, epoch, USE_PAIRS };
     const attend_shuffle shuffle = attend_shuffle_of(b->pairs, &r);
@@ -172,13 +171,15 @@ static void make_pool(attend_batches *b, uint64_t epoch, uint64_t pool)
         member *m = b->members + i;
         m->number = attend_shuffle_at(&shuffle, start + (uint64_t)i);
         m->rank = i;
-        attend_corpus_lengths(b->corpus, m->number, &m->source, &m->target);
+        const int status = attend_corpus_lengths(b->corpus, m->number, &m->source, &m->target);
+        if (status != ATTEND_OK) return status;
     }
     /* glibc's takes memory of its own, and does without it where there is none. */
     qsort(b->members, (size_t)b->count, sizeof *b->members, by_length);
     cut_batches(b);
     shuffle_order(b);
     b->ready = true;
+    return ATTEND_OK;
 }
 
 /* --- batches --- */
@@ -210,7 +211,8 @@ static int copy_batch(attend_batches *b, const member *members, int count)
     }
     int *source = b->sides[0].ids, *target = b->sides[1].ids;
     for (int i = 0; i < count; i++) {
-        attend_corpus_ids(b->corpus, members[i].number, source, target);
+        const int status = attend_corpus_ids(b->corpus, members[i].number, source, target);
+        if (status != ATTEND_OK) return status;
         source += members[i].source;
         target += members[i].target;
     }
@@ -227,8 +229,9 @@ static int encode_batch(attend_batches *b, const member *members, int count)
         const int had[2] = { source->count, target->count };
         const uint64_t number = members[i].number;
         attend_text_pair text;
-        attend_corpus_text(b->corpus, number, &text);
-        int status = o->encode(o->user, ATTEND_SOURCE, b->epoch, number, text.source, text.source_size, source);
+        int status = attend_corpus_text(b->corpus, number, &b->text, &text);
+        if (status == ATTEND_OK)
+            status = o->encode(o->user, ATTEND_SOURCE, b->epoch, number, text.source, text.source_size, source);
         if (status == ATTEND_OK)
             status = o->encode(o->user, ATTEND_TARGET, b->epoch, number, text.target, text.target_size, target);
         if (status != ATTEND_OK) return status;
@@ -263,8 +266,8 @@ int attend_batches_next(attend_batches *b, attend_batch_position *position, atte
     if (b->epoch != position->epoch || b->pool != position->pool) b->ready = false;
     int status = check_position(b, position);
     if (status != ATTEND_OK) return status;
-    if (!b->ready) make_pool(b, position->epoch, position->pool);
-    status = check_position(b, position); /* now that the pool's batches are known */
+    if (!b->ready) status = make_pool(b, position->epoch, position->pool);
+    if (status == ATTEND_OK) status = check_position(b, position); /* now that the pool's batches are known */
     if (status != ATTEND_OK) return status;
     const int at = b->order[position->batch], count = b->starts[at + 1] - b->starts[at];
     const member *members = b->members + b->starts[at];
@@ -288,4 +291,10 @@ int attend_batches_next(attend_batches *b, attend_batch_position *position, atte
 uint64_t attend_batches_pools(const attend_batches *b)
 {
     return b->pools;
+}
+
+double attend_batches_part(const attend_batches *b, const attend_batch_position *p)
+{
+    const double in_pool = b->ready && p->pool == b->pool ? (double)p->batch / b->batch_count : 0;
+    return ((double)p->pool + in_pool) / (double)b->pools;
 }

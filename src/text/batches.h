@@ -49,6 +49,8 @@ void attend_batches_free(attend_batches *b);
  * exist (saved with other data or options) is ATTEND_BAD_USAGE. */
 int attend_batches_next(attend_batches *b, attend_batch_position *position, attend_batch *batch);
 
+/* How much of its epoch lies before a position that attend_batches_next has moved: from 0 to 1. */
+double attend_batches_part(const attend_batches *b, const attend_batch_position *p);
 uint64_t attend_batches_pools(const attend_batches *b); /* of an epoch */
 
 #endif

@@ -2,9 +2,13 @@
 
 #include "core/memory.h"
 #include "core/status.h"
+#include "text/arrays.h"
 #include "text/spool.h"
 #include <stdlib.h>
 #include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 enum { PIECE = 1024, NARROW = 1 << 16 };
 
@@ -132,7 +136,10 @@ int attend_corpus_add(attend_corpus *c, const int *source, int source_count, con
     if (status == ATTEND_OK) status = append_ids(c, target, target_count);
     if (status == ATTEND_OK && c->options.keep_text) status = append_text(c, text);
     if (status == ATTEND_OK) status = attend_spool_append(&c->index, &p, sizeof p);
-    if (status == ATTEND_OK) count_pair(&c->counts, source_count, target_count);
+    if (status != ATTEND_OK) return status;
+    count_pair(&c->counts, source_count, target_count);
+    c->counts.fingerprint = XXH3_64bits_withSeed(source, (size_t)source_count * sizeof *source, c->counts.fingerprint);
+    c->counts.fingerprint = XXH3_64bits_withSeed(target, (size_t)target_count * sizeof *target, c->counts.fingerprint);
     return status;
 }
 
@@ -174,19 +181,16 @@ int attend_corpus_read(attend_corpus *c, attend_pairs_file *file, attend_encode_
         status = attend_pairs_file_next(file, &pair);
         if (status == ATTEND_OK && pair.source) status = read_pair(c, &pair, encode, user, sides);
     } while (status == ATTEND_OK && pair.source);
-    for (int i = 0; i < 2; i++) {
-        attend_memory_free(sides[i].ids);
-        attend_memory_free(sides[i].spans);
-    }
+    for (int i = 0; i < 2; i++) attend_ids_free(&sides[i]);
     return status;
 }
 
 int attend_corpus_finish(attend_corpus *c)
 {
     if (c->finished) return ATTEND_OK;
-    int status = attend_spool_map(&c->ids);
-    if (status == ATTEND_OK) status = attend_spool_map(&c->index);
-    if (status == ATTEND_OK && c->options.keep_text) status = attend_spool_map(&c->texts);
+    int status = attend_spool_end(&c->ids);
+    if (status == ATTEND_OK) status = attend_spool_end(&c->index);
+    if (status == ATTEND_OK && c->options.keep_text) status = attend_spool_end(&c->texts);
     c->finished = status == ATTEND_OK;
     return status;
 }
@@ -208,42 +212,63 @@ attend_corpus_counts attend_corpus_count(const attend_corpus *c)
     return c->counts;
 }
 
-static const place *place_of(const attend_corpus *c, uint64_t i)
+static int place_of(const attend_corpus *c, uint64_t i, place *p)
 {
-    return (const place *)(const void *)c->index.bytes + i; /* a map begins at a page */
+    return attend_spool_read(&c->index, (size_t)i * sizeof *p, p, sizeof *p);
 }
 
-void attend_corpus_lengths(const attend_corpus *c, uint64_t i, int *source, int *target)
+int attend_corpus_lengths(const attend_corpus *c, uint64_t i, int *source, int *target)
 {
-    const place *p = place_of(c, i);
-    *source = (int)p->source;
-    *target = (int)p->target;
+    place p;
+    const int status = place_of(c, i, &p);
+    if (status != ATTEND_OK) return status;
+    *source = (int)p.source;
+    *target = (int)p.target;
+    return ATTEND_OK;
 }
 
-static void copy_ids(const attend_corpus *c, uint64_t at, uint32_t count, int *out)
+/* Numbers from byte *at on; *at moves behind them. */
+static int read_ids(const attend_corpus *c, size_t *at, uint32_t count, int *out)
 {
-    if (!c->narrow) {
-        memcpy(out, c->ids.bytes + at, count * sizeof *out);
-        return;
+    uint16_t piece[PIECE];
+    const size_t each = c->narrow ? sizeof *piece : sizeof *out;
+    int status = c->narrow ? ATTEND_OK : attend_spool_read(&c->ids, *at, out, count * each);
+    for (uint32_t i = 0, now; c->narrow && i < count && status == ATTEND_OK; i += now) {
+        now = count - i < PIECE ? count - i : PIECE;
+        status = attend_spool_read(&c->ids, *at + i * each, piece, now * each);
+        for (uint32_t j = 0; status == ATTEND_OK && j < now; j++) out[i + j] = piece[j];
     }
-    const uint16_t *ids = (const uint16_t *)(const void *)(c->ids.bytes + at);
-    for (uint32_t i = 0; i < count; i++) out[i] = ids[i];
+    *at += count * each;
+    return status;
 }
 
-void attend_corpus_ids(const attend_corpus *c, uint64_t i, int *source, int *target)
+int attend_corpus_ids(const attend_corpus *c, uint64_t i, int *source, int *target)
 {
-    const place *p = place_of(c, i);
-    copy_ids(c, p->ids, p->source, source);
-    copy_ids(c, p->ids + p->source * (c->narrow ? sizeof(uint16_t) : sizeof(int)), p->target, target);
+    place p;
+    int status = place_of(c, i, &p);
+    if (status != ATTEND_OK) return status;
+    size_t at = p.ids;
+    status = read_ids(c, &at, p.source, source);
+    return status == ATTEND_OK ? read_ids(c, &at, p.target, target) : status;
 }
 
-void attend_corpus_text(const attend_corpus *c, uint64_t i, attend_text_pair *text)
+int attend_corpus_text(const attend_corpus *c, uint64_t i, attend_string *room, attend_text_pair *text)
 {
-    const char *at = c->texts.bytes + place_of(c, i)->text;
+    place p;
     text_sizes sizes;
-    memcpy(&sizes, at, sizeof sizes);
-    *text = (attend_text_pair){ .source = at + sizeof sizes,
+    int status = place_of(c, i, &p);
+    if (status == ATTEND_OK) status = attend_spool_read(&c->texts, p.text, &sizes, sizeof sizes);
+    if (status != ATTEND_OK) return status;
+    const size_t both = (size_t)sizes.source + sizes.target;
+    room->size = 0;
+    status = attend_string_reserve(room, both);
+    if (status == ATTEND_OK) status = attend_spool_read(&c->texts, p.text + sizeof sizes, room->text, both);
+    if (status != ATTEND_OK) return status;
+    room->size = both;
+    room->text[both] = '\0';
+    *text = (attend_text_pair){ .source = room->text,
                                 .source_size = sizes.source,
-                                .target = at + sizeof sizes + sizes.source,
+                                .target = room->text + sizes.source,
                                 .target_size = sizes.target };
+    return ATTEND_OK;
 }

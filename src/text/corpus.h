@@ -1,11 +1,11 @@
 /* corpus.h: encoded pairs, as many as the disk holds.
  *
  * Purpose    What a model trains on, encoded once. The numbers of all pairs (2 bytes each if the vocabulary allows it, 4 otherwise), an index and,
- *            if asked for, the texts are appended to temporary files, which are then mapped: memory holds as much of them
- *            as there is room for, and the system sees to it. The files have no names, so nothing is left behind, whatever happens.
- *            They lie in TMPDIR (or /tmp): 2 or 4 bytes a number, 24 bytes a pair, and the texts. A TMPDIR in memory (tmpfs) defeats the purpose.
+ *            if asked for, the texts are appended to temporary files, from which a pair is read when it is wanted. The files have no names,
+ *            so nothing is left behind, whatever happens. They lie in TMPDIR (or /tmp): 2 or 4 bytes a number, 24 bytes a pair, and the texts.
+ * Memory     does not grow with the number of pairs: the system keeps of the files what it has room for. A TMPDIR in memory (tmpfs) defeats
+ *            the purpose.
  * Left out   are pairs of which a side is empty or longer than max_length; they are counted.
- * Ownership  The views a corpus gives are valid until it is freed.
  * Threads    Filled by one thread; once finished, read by many at once. */
 #ifndef ATTEND_TEXT_CORPUS_H
 #define ATTEND_TEXT_CORPUS_H
@@ -33,6 +33,7 @@ typedef struct attend_corpus_counts {
     uint64_t source_ids, target_ids; /* of those */
     uint64_t empty, too_long;        /* left out */
     int longest_source, longest_target;
+    uint64_t fingerprint; /* of all numbers in their order */
 } attend_corpus_counts;
 
 typedef struct attend_corpus attend_corpus;
@@ -53,11 +54,11 @@ int attend_corpus_finish(attend_corpus *c);
 bool attend_corpus_is_finished(const attend_corpus *c);
 bool attend_corpus_has_text(const attend_corpus *c);
 attend_corpus_counts attend_corpus_count(const attend_corpus *c);
-/* Lengths of pair i < pairs. */
-void attend_corpus_lengths(const attend_corpus *c, uint64_t i, int *source, int *target);
-/* Its numbers, copied to where there is room for them. */
-void attend_corpus_ids(const attend_corpus *c, uint64_t i, int *source, int *target);
-/* Its texts; sizes and pointers only. Only if they are kept. */
-void attend_corpus_text(const attend_corpus *c, uint64_t i, attend_text_pair *text);
+/* Lengths of pair i < pairs. These three are ATTEND_IO if the temporary files cannot be read. */
+int attend_corpus_lengths(const attend_corpus *c, uint64_t i, int *source, int *target);
+/* Its numbers, to where there is room for them. */
+int attend_corpus_ids(const attend_corpus *c, uint64_t i, int *source, int *target);
+/* Its texts, in `room`, which grows as needed and is the caller's; sizes and pointers only. Only if they are kept. */
+int attend_corpus_text(const attend_corpus *c, uint64_t i, attend_string *room, attend_text_pair *text);
 
 #endif

@@ -201,10 +201,10 @@ static int note_trouble(doctor *d, attend_pair_fault fault, const attend_text_pa
     return ATTEND_OK;
 }
 
-static int read_pairs(doctor *d, const attend_pairs_spec *specs, int count)
+static int read_pairs(doctor *d)
 {
     attend_text_pair p;
-    int status = attend_pairs_file_open(&d->files[d->valid], specs, count);
+    int status = ATTEND_OK;
     attend_pairs_file *f = d->files[d->valid];
     while (status == ATTEND_OK) {
         status = attend_pairs_file_next(f, &p);
@@ -304,11 +304,14 @@ static int run(doctor *d, const attend_pairs_spec *train, int train_count, const
                int valid_count)
 {
     d->counts = &d->report->train;
-    int status = read_pairs(d, train, train_count);
+    int status = attend_pairs_file_open(&d->files[0], train, train_count);
+    if (status == ATTEND_OK && valid_count > 0) /* a wrong name is found before anything is read */
+        status = attend_pairs_file_open(&d->files[1], valid, valid_count);
+    if (status == ATTEND_OK) status = read_pairs(d);
     if (status == ATTEND_OK && valid_count > 0 && d->found[ATTEND_FOUND_COUNTS].count == 0) {
         d->valid = true;
         d->counts = &d->report->valid;
-        status = read_pairs(d, valid, valid_count);
+        status = read_pairs(d);
     }
     if (status != ATTEND_OK) return status;
     conclude(d);

@@ -2,8 +2,10 @@
 
 #include "core/memory.h"
 #include "core/status.h"
+#include <attend/text.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -110,7 +112,8 @@ static void z_give(void *unused, void *p)
 static int look(attend_lines *l)
 {
     enum { ENOUGH = 16 };
-    while (!l->file_over && l->input_end < ENOUGH) { /* a pipe may give them one by one */
+    /* a pipe may give them one by one; what has a line feed so early is text, and whoever typed it may wait for an answer */
+    while (!l->file_over && l->input_end < ENOUGH && !memchr(l->input, '\n', l->input_end)) {
         const int status = read_file(l);
         if (status != ATTEND_OK) return status;
     }
@@ -330,6 +333,14 @@ bool attend_lines_failed(const attend_lines *l)
     return l->failure != ATTEND_OK;
 }
 
+bool attend_lines_wait(const attend_lines *l, int milliseconds)
+{
+    if (l->failure || l->trouble || l->poured || l->file_over || l->input_at < l->input_end) return true;
+    if (memchr(l->text + l->scanned, '\n', l->end - l->scanned)) return true;
+    struct pollfd p = { .fd = l->file, .events = POLLIN };
+    return poll(&p, 1, milliseconds) != 0; /* what is wrong with it, reading will say */
+}
+
 const char *attend_lines_name(const attend_lines *l)
 {
     return l->name;
@@ -342,32 +353,11 @@ uint64_t attend_lines_number(const attend_lines *l)
 
 /* --- bytes that can be text --- */
 
-/* Bytes of the UTF-8 sequence at `s`, of which `left` > 0 can be read; 0 if it is none (RFC 3629). */
-static size_t sequence(const unsigned char *s, size_t left)
-{
-    if (s[0] < 0x80) return 1;
-    const size_t length = s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
-    if (length == 0 || length > left) return 0;
-    for (size_t i = 1; i < length; i++)
-        if ((s[i] & 0xc0) != 0x80) return 0;
-    const bool wrong = (s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
-                       (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f);
-    return wrong ? 0 : length;
-}
-
 attend_line_fault attend_line_check(const char *text, size_t size, size_t *at)
 {
-    const unsigned char *s = (const unsigned char *)text;
-    for (size_t i = 0; i < size;) {
-        if (s[i] != 0 && s[i] < 0x80) {
-            i++;
-            continue;
-        }
-        *at = i;
-        if (s[i] == 0) return ATTEND_LINE_NUL;
-        const size_t length = sequence(s + i, size - i);
-        if (length == 0) return ATTEND_LINE_NOT_UTF8;
-        i += length;
-    }
-    return ATTEND_LINE_FINE;
+    const size_t valid = attend_utf8_valid(text, size);
+    const char *nul = valid > 0 ? memchr(text, '\0', valid) : NULL;
+    if (!nul && valid == size) return ATTEND_LINE_FINE;
+    *at = nul ? (size_t)(nul - text) : valid;
+    return nul ? ATTEND_LINE_NUL : ATTEND_LINE_NOT_UTF8;
 }

@@ -28,6 +28,10 @@ void attend_lines_close(attend_lines *l);
 int attend_lines_next(attend_lines *l, const char **text, size_t *size);
 bool attend_lines_failed(const attend_lines *l);
 
+/* Whether more can be had at once, or within some milliseconds: a line, or at least a part of one, or the end. What is false for is a
+ * pipe or a terminal that waits for somebody. */
+bool attend_lines_wait(const attend_lines *l, int milliseconds);
+
 const char *attend_lines_name(const attend_lines *l); /* for messages: the path, or "standard input" */
 uint64_t attend_lines_number(const attend_lines *l);  /* of the last line that was given or refused; the first is 1 */
 

@@ -3,11 +3,11 @@
 #include "core/memory.h"
 #include "core/status.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 enum { BUFFER = 256 << 10 };
@@ -63,25 +63,34 @@ int attend_spool_append(attend_spool *s, const void *bytes, size_t count)
     return ATTEND_OK;
 }
 
-int attend_spool_map(attend_spool *s)
+int attend_spool_end(attend_spool *s)
 {
     const int status = flush(s);
     attend_memory_free(s->buffer);
     s->buffer = NULL;
-    if (status != ATTEND_OK || s->size == 0) return status;
-    if (attend_memory_refused()) return attend_fail(ATTEND_NO_MEMORY, "no memory to map a temporary file");
-    void *bytes = mmap(NULL, s->size, PROT_READ, MAP_SHARED, s->file, 0);
-    if (bytes == MAP_FAILED)
-        return attend_fail(errno == ENOMEM ? ATTEND_NO_MEMORY : ATTEND_IO,
-                           "cannot map a temporary file of %zu bytes: %s", s->size, attend_system_words(errno));
-    posix_madvise(bytes, s->size, POSIX_MADV_RANDOM); /* reading ahead would push out what is still needed */
-    s->bytes = bytes;
+    if (status == ATTEND_OK)
+        posix_fadvise(s->file, 0, 0, POSIX_FADV_RANDOM); /* reading ahead would push out what is still needed */
+    return status;
+}
+
+int attend_spool_read(const attend_spool *s, size_t at, void *to, size_t count)
+{
+    char *next = to;
+    while (count > 0) {
+        const ssize_t got = pread(s->file, next, count, (off_t)at);
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0)
+            return attend_fail(ATTEND_IO, "cannot read a temporary file in %s at byte %zu of %zu: %s", s->folder, at,
+                               s->size, got < 0 ? attend_system_words(errno) : "it was cut short");
+        next += got;
+        at += (size_t)got;
+        count -= (size_t)got;
+    }
     return ATTEND_OK;
 }
 
 void attend_spool_free(attend_spool *s)
 {
-    if (s->bytes) munmap(s->bytes, s->size);
     if (s->file >= 0) close(s->file);
     attend_memory_free(s->buffer);
     *s = (attend_spool)ATTEND_SPOOL_INIT;

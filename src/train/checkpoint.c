@@ -5,12 +5,13 @@
 #include "train/trainer.h"
 
 #include "core/memory.h"
+#include "core/status.h"
 #include "model/tensor_file.h"
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
 enum { MOST_FACTS = 96, NAME_SIZE = 96, TEXT_SIZE = 600 };
 
 typedef struct fact {
@@ -110,26 +111,22 @@ static int get_state(const attend_tensor_file *file, const char *path, train_sta
 
 /* ---- options that must stay the same ---- */
 
-static void put_files(facts *f, const char *name, const attend_pairs_spec *specs, int count)
+/* What the files are called does not matter, what is in them does. */
+static void put_data(facts *f, const char *name, const attend_corpus *c)
 {
-    char text[TEXT_SIZE];
-    size_t n = 0;
-    text[0] = '\0';
-    for (int i = 0; i < count && n < sizeof text; i++)
-        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s%s%s", i ? " " : "", specs[i].source,
-                              specs[i].target ? " " : "", specs[i].target ? specs[i].target : "");
+    char text[120];
+    const attend_corpus_counts n = c ? attend_corpus_count(c) : (attend_corpus_counts){ 0 };
+    snprintf(text, sizeof text, "%llu pairs, %llu and %llu words, %016llx", (unsigned long long)n.pairs,
+             (unsigned long long)n.source_ids, (unsigned long long)n.target_ids, (unsigned long long)n.fingerprint);
     add_text(f, "option", name, text);
 }
 
 static void put_options(facts *f, const trainer *t)
 {
     const attend_train_options *o = &t->o;
-    const attend_corpus_counts data = attend_corpus_count(t->train);
-    put_files(f, "train", o->train, o->train_count);
-    put_files(f, "valid", o->valid, o->valid_count);
-    add_number(f, "option", "pairs of the training data", (double)data.pairs);
-    add_number(f, "option", "source words of the training data", (double)data.source_ids);
-    add_number(f, "option", "target words of the training data", (double)data.target_ids);
+    if (o->basis) add_text(f, "option", "data", o->basis);
+    put_data(f, "training data", t->train);
+    put_data(f, "validation data", t->valid);
     static const char *const token_names[2] = { "source-tokens", "target-tokens" }, *const size_names[2] = {
         "source-vocab-size", "target-vocab-size"
     };
@@ -137,14 +134,17 @@ static void put_options(facts *f, const trainer *t)
         add_text(f, "option", token_names[side], attend_token_kind_name(o->tokens[side].kind));
         add_number(f, "option", size_names[side], o->tokens[side].vocab_size);
     }
+    add_number(f, "option", "min-count", o->tokens[0].min_count);
     add_number(f, "option", "bpe-dropout", o->bpe_dropout);
     add_number(f, "option", "max-length", o->max_length);
-    add_number(f, "option", "optimizer", o->optimizer.kind);
+    add_text(f, "option", "optimizer", attend_optimizer_words[o->optimizer.kind]);
     add_number(f, "option", "momentum", o->optimizer.momentum);
     add_number(f, "option", "weight-decay", o->optimizer.weight_decay);
-    add_number(f, "option", "schedule", o->schedule.kind);
+    add_text(f, "option", "schedule", attend_schedule_words[o->schedule.kind]);
     add_number(f, "option", "learning-rate", o->schedule.rate);
     add_number(f, "option", "warmup", (double)o->schedule.warmup);
+    if (o->schedule.kind == ATTEND_SCHEDULE_COSINE) /* whose end is part of every step */
+        add_number(f, "option", "updates", (double)o->schedule.updates);
     add_number(f, "option", "clip", o->clip);
     add_number(f, "option", "label-smoothing", o->label_smoothing);
     add_number(f, "option", "average", o->average);
@@ -152,7 +152,7 @@ static void put_options(facts *f, const trainer *t)
     add_number(f, "option", "batch-tokens", o->batch_tokens);
     add_number(f, "option", "shard-tokens", o->shard_tokens);
     add_number(f, "option", "seed", (double)o->seed);
-    add_number(f, "option", "valid-metric", o->valid_metric);
+    add_text(f, "option", "valid-metric", attend_valid_metric_words[o->valid_metric]);
     add_number(f, "option", "valid-every", (double)t->valid_every);
 }
 
@@ -174,6 +174,28 @@ static int same_config(const char *path, const attend_config *now, const attend_
     return ATTEND_OK;
 }
 
+static int same_option(const char *path, const char *name, const char *then, const char *now)
+{
+    if (!then || strcmp(then, now) == 0) return ATTEND_OK; /* not there: a version that did not ask */
+    return attend_fail(
+        ATTEND_BAD_USAGE,
+        "%s was made with %s '%.80s', and now it is '%.80s': take the same to go on, another --model, or "
+        "--fresh to begin anew",
+        path, name, then, now);
+}
+
+/* Other data may have led to other options, which would then be to blame. */
+static int same_basis(const char *path, const attend_train_options *o)
+{
+    attend_tensor_file *file = NULL;
+    if (!o->basis) return ATTEND_OK;
+    int status = attend_tensor_file_open(&file, path, ATTEND_TENSOR_SKIP_CHECKSUM);
+    if (status == ATTEND_OK)
+        status = same_option(path, "data", attend_tensor_file_metadata(file, "training.option.data"), o->basis);
+    attend_tensor_file_close(file);
+    return status;
+}
+
 static int same_options(const attend_tensor_file *file, const char *path, const trainer *t)
 {
     facts *f = attend_memory_zeroed(1, sizeof *f);
@@ -183,12 +205,7 @@ static int same_options(const attend_tensor_file *file, const char *path, const 
     for (int i = 0; status == ATTEND_OK && i < f->count; i++) {
         const char *then = attend_tensor_file_metadata(file, f->list[i].name),
                    *name = strrchr(f->list[i].name, '.') + 1;
-        if (!then || strcmp(then, f->list[i].text) != 0)
-            status = attend_fail(ATTEND_BAD_USAGE,
-                                 "%s was made with %s '%.80s', and now it is '%.80s': take the same to go on, another "
-                                 "--model, or --fresh "
-                                 "to begin anew",
-                                 path, name, then ? then : "", f->list[i].text);
+        status = same_option(path, name, then, f->list[i].text);
     }
     attend_memory_free(f);
     return status;
@@ -270,9 +287,13 @@ int attend_checkpoint_load(trainer *t, bool *found)
     const char *path = attend_trainer_path(t, ".checkpoint");
     *found = false;
     FILE *there = fopen(path, "rb");
-    if (!there) return ATTEND_OK; /* none yet; what else is wrong will come out when one is saved */
+    if (!there && errno == ENOENT) return ATTEND_OK;
+    if (!there) /* beginning anew would replace it */
+        return attend_fail(ATTEND_IO, "cannot read %s: %s; mend that to go on, or begin anew with --fresh", path,
+                           attend_system_words(errno));
     fclose(there);
     int status = attend_model_load(&t->m, path, NULL);
+    if (status == ATTEND_OK) status = same_basis(path, &t->o);
     if (status == ATTEND_OK) status = same_config(path, &t->o.config, &t->m->config);
     if (status == ATTEND_OK) status = attend_tokenizer_of(&t->tokenizers[0], t->m, "source");
     if (status == ATTEND_OK && t->o.config.shared_vocab)
@@ -290,6 +311,10 @@ int attend_checkpoint_state(trainer *t)
     attend_tensor_file *file = NULL;
     int status = attend_tensor_file_open(&file, path, ATTEND_TENSOR_SKIP_CHECKSUM);
     if (status == ATTEND_OK) status = get_state(file, path, &t->s);
+    /* shards were cut to the memory there was; they stay, whatever there is now */
+    const char *shard = status == ATTEND_OK ? attend_tensor_file_metadata(file, "training.option.shard-tokens") : NULL;
+    const long tokens = shard ? strtol(shard, NULL, 10) : 0;
+    if (tokens > 0 && tokens < 1 << 30) t->o.shard_tokens = (int)tokens;
     attend_tensor_file_close(file);
     return status;
 }

@@ -6,7 +6,6 @@
 #include "core/status.h"
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +44,10 @@ static double number_of(const char *line, const char *name)
     char key[64];
     snprintf(key, sizeof key, "\"%s\": ", name);
     const char *at = strstr(line, key);
-    return at ? strtod(at + strlen(key), NULL) : NAN;
+    if (!at) return NAN;
+    char *end;
+    const double x = strtod(at += strlen(key), &end);
+    return end > at ? x : NAN; /* null */
 }
 
 typedef struct picture {
@@ -54,17 +56,7 @@ typedef struct picture {
     double first, last; /* updates */
 } picture;
 
-static void put(picture *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void put(picture *p, const char *format, ...)
-{
-    char text[512];
-    va_list arguments;
-    va_start(arguments, format);
-    const int n = vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    if (p->status == ATTEND_OK && n > 0 && (size_t)n < sizeof text)
-        p->status = attend_replacement_write(p->to, text, (size_t)n);
-}
+#define put(p, ...) attend_replacement_put((p)->to, &(p)->status, __VA_ARGS__)
 
 static double across(const picture *p, double update)
 {

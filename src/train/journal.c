@@ -3,13 +3,25 @@
 #include "core/status.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdarg.h>
+#include <stdbool.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 static int failed(const journal *j, const char *what)
 {
     return attend_fail(ATTEND_IO, "%s: cannot %s the log: %s", j->path, what, attend_system_words(errno));
+}
+
+/* Whatever is there must be a log: it is going to be cut. */
+static bool is_log(int file)
+{
+    static const char begin[] = "{\"update\": ";
+    char first[sizeof begin - 1];
+    const ssize_t got = pread(file, first, sizeof first, 0);
+    return got == 0 || (got == (ssize_t)sizeof first && memcmp(first, begin, sizeof first) == 0);
 }
 
 int attend_journal_open(journal *j, const char *path, uint64_t bytes)
@@ -20,16 +32,16 @@ int attend_journal_open(journal *j, const char *path, uint64_t bytes)
     struct stat s;
     if (file < 0) return failed(j, "open");
     if (fstat(file, &s) == 0 && S_ISREG(s.st_mode)) {
-        if ((uint64_t)s.st_size < bytes) {
+        if (!is_log(file)) {
             close(file);
-            return attend_fail(
-                ATTEND_IO,
-                "%s: the log has %lld bytes, and had %llu when the checkpoint was made; put it back, or begin anew "
-                "with --fresh",
-                path, (long long)s.st_size, (unsigned long long)bytes);
+            return attend_fail(ATTEND_BAD_USAGE,
+                               "%s is not the log of a training, and would be lost: name another --log", path);
         }
-        if (ftruncate(file, (off_t)bytes) != 0 || lseek(file, 0, SEEK_END) < 0) {
+        if ((uint64_t)s.st_size < bytes) j->bytes = (uint64_t)s.st_size;
+        if (ftruncate(file, (off_t)j->bytes) != 0) {
+            const int error = errno;
             close(file);
+            errno = error;
             return failed(j, "cut back");
         }
     }
@@ -51,9 +63,26 @@ int attend_journal_add(journal *j, const char *format, ...)
     va_start(arguments, format);
     const int n = vfprintf(j->file, format, arguments);
     va_end(arguments);
-    if (n < 0 || fputc('\n', j->file) == EOF || fflush(j->file) != 0) return failed(j, "write");
+    if (n < 0 || fputc('\n', j->file) == EOF || fflush(j->file) != 0) {
+        const int error = errno;
+        return attend_fail(ATTEND_IO,
+                           "%s: cannot write %d bytes behind the %llu of the log: %s; make room, and the same command "
+                           "goes on from the last checkpoint",
+                           j->path, n + 1, (unsigned long long)j->bytes, attend_system_words(error));
+    }
     j->bytes += (uint64_t)n + 1;
     return ATTEND_OK;
+}
+
+const char *attend_journal_number(char text[JOURNAL_NUMBER], int digits, double x)
+{
+    if (!isfinite(x))
+        snprintf(text, JOURNAL_NUMBER, "null");
+    else if (fabs(x) < 1e15)
+        snprintf(text, JOURNAL_NUMBER, "%.*f", digits, x);
+    else
+        snprintf(text, JOURNAL_NUMBER, "%.*e", digits, x);
+    return text;
 }
 
 int attend_journal_flush(journal *j)

@@ -12,12 +12,15 @@ typedef struct journal {
     uint64_t bytes; /* written so far */
 } journal;
 
-/* Opens it and forgets what is behind its first `bytes`. ATTEND_IO. */
+/* Opens it and forgets what is behind its first `bytes`; j->bytes is less if it has lost some. ATTEND_IO. */
 int attend_journal_open(journal *j, const char *path, uint64_t bytes);
 void attend_journal_close(journal *j);
 
 /* Adds a line, which must be one JSON object, and hands it to the system. ATTEND_IO. */
 int attend_journal_add(journal *j, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* A number as JSON can say it: null if it is none. Returns `text`. */
+enum { JOURNAL_NUMBER = 48 };
+const char *attend_journal_number(char text[JOURNAL_NUMBER], int digits, double x);
 /* To the disk, before a checkpoint speaks of it. */
 int attend_journal_flush(journal *j);
 

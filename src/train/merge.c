@@ -16,25 +16,20 @@ void attend_merge_begin(attend_grads *to, attend_grads *const *from, int count)
         }
 }
 
-/* to[first, last) += from[first, last), which becomes zero; small enough blocks to meet both in the first cache. */
-static void merge_range(real *to, real *from, size_t first, size_t last)
+/* to[first, last) += entry i of each `from` in turn, which becomes zero; block by block, so that `to` is read and written once and all meet
+ * in the first cache. */
+static void merge_range(real *to, attend_grads *const *from, int count, int i, size_t first, size_t last)
 {
     enum { BLOCK = 2048 };
     const attend_kernel_table *k = attend_kernel();
-    for (size_t i = first; i < last; i += BLOCK) {
-        size_t n = last - i < BLOCK ? last - i : BLOCK;
-        k->add(n, from + i, to + i);
-        memset(from + i, 0, n * sizeof(real));
+    for (size_t at = first; at < last; at += BLOCK) {
+        const size_t n = last - at < BLOCK ? last - at : BLOCK;
+        for (int f = 0; f < count; f++) {
+            real *part = from[f]->entries[i].value + at;
+            k->add(n, part, to + at);
+            memset(part, 0, n * sizeof(real));
+        }
     }
-}
-
-/* The same from all of them, block by block: `to` is read and written once. */
-static void merge_dense(grad_entry *to, attend_grads *const *from, int count, int i, size_t first, size_t last)
-{
-    enum { BLOCK = 2048 };
-    for (size_t at = first; at < last; at += BLOCK)
-        for (int f = 0; f < count; f++)
-            merge_range(to->value, from[f]->entries[i].value, at, last - at < BLOCK ? last : at + BLOCK);
 }
 
 static bool all_dense(attend_grads *const *from, int count, int i)
@@ -49,20 +44,17 @@ void attend_merge_part(attend_grads *to, attend_grads *const *from, int count, i
     for (int i = 0; i < to->count; i++) {
         size_t width = attend_grads_row_size(&to->entries[i]), rows = (size_t)to->entries[i].param->shape[0];
         size_t first = rows * (size_t)part / (size_t)parts, last = rows * (size_t)(part + 1) / (size_t)parts;
+        real *value = to->entries[i].value;
         if (all_dense(from, count, i)) {
-            merge_dense(&to->entries[i], from, count, i, first * width, last * width);
+            merge_range(value, from, count, i, first * width, last * width);
             continue;
         }
         for (int f = 0; f < count; f++) {
-            grad_entry *e = &from[f]->entries[i];
-            if (e->dense) {
-                merge_range(to->entries[i].value, e->value, first * width, last * width);
-                continue;
-            }
-            for (int j = 0; j < e->rows_used; j++) {
-                size_t row = (size_t)e->rows[j];
-                if (row >= first && row < last)
-                    merge_range(to->entries[i].value, e->value, row * width, (row + 1) * width);
+            const grad_entry *e = &from[f]->entries[i];
+            if (e->dense) merge_range(value, from + f, 1, i, first * width, last * width);
+            for (int j = 0; !e->dense && j < e->rows_used; j++) {
+                const size_t row = (size_t)e->rows[j];
+                if (row >= first && row < last) merge_range(value, from + f, 1, i, row * width, (row + 1) * width);
             }
         }
     }

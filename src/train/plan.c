@@ -5,9 +5,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { LEAST_SHARD = 100, MOST_LENGTH = 100000 };
+enum { LEAST_SHARD = 100 };
 
-/* Pairs of average lengths that fill a shard. */
+/* Pairs of the same lengths. */
 typedef struct probe {
     int *words, *lengths[2];
     attend_pairs pairs;
@@ -20,14 +20,8 @@ static void probe_free(probe *p)
     attend_memory_free(p->lengths[1]);
 }
 
-static bool probe_new(const trainer *t, int tokens, probe *p)
+static bool probe_new(int count, int source, int target, probe *p)
 {
-    const attend_corpus_counts n = attend_corpus_count(t->train);
-    int source = (int)(n.source_ids / n.pairs) + 1, target = (int)(n.target_ids / n.pairs) + 1;
-    if (source > MOST_LENGTH) source = MOST_LENGTH;
-    if (target > MOST_LENGTH) target = MOST_LENGTH;
-    int count = tokens / (source + target + 1);
-    if (count < 1) count = 1;
     const size_t words = (size_t)count * (size_t)(source > target ? source : target);
     p->words = attend_memory_zeroed(words, sizeof *p->words); /* all ATTEND_UNKNOWN: a word that every vocabulary has */
     for (int side = 0; side < 2; side++) p->lengths[side] = attend_memory_zeroed((size_t)count, sizeof(int));
@@ -41,13 +35,14 @@ static bool probe_new(const trainer *t, int tokens, probe *p)
     return true;
 }
 
-/* Bytes that the context of a shard of so many tokens takes. */
-static int shard_bytes(const trainer *t, int tokens, size_t *bytes)
+/* Bytes that the context of a shard of so many pairs of these lengths takes. */
+static int measure(const trainer *t, int count, int source, int target, size_t *bytes)
 {
     probe p = { .words = NULL };
     attend_ctx *c = NULL;
     attend_grads *g = NULL;
-    int status = probe_new(t, tokens, &p) ? attend_ctx_new(&c) : attend_fail(ATTEND_NO_MEMORY, "no memory for a plan");
+    int status = probe_new(count, source, target, &p) ? attend_ctx_new(&c)
+                                                      : attend_fail(ATTEND_NO_MEMORY, "no memory for a plan");
     if (status == ATTEND_OK) status = attend_grads_new(&g, t->m->params);
     if (status == ATTEND_OK) {
         attend_ctx_set_grads(c, g);
@@ -61,29 +56,61 @@ static int shard_bytes(const trainer *t, int tokens, size_t *bytes)
     return status;
 }
 
-/* What does not depend on shards: weights, two packed copies, gradients, moments, the average. */
-static size_t fixed_bytes(const trainer *t)
+/* The same for the worst shard of at most so many tokens: full of pairs of average lengths, or of the longest pair alone. */
+static int shard_bytes(const trainer *t, int tokens, size_t *bytes)
 {
-    const size_t n = attend_params_size(t->m->params) * sizeof(real);
-    const bool adam = t->o.optimizer.kind == ATTEND_ADAM;
-    return n * (size_t)(1 + 2 + t->o.threads + 1 + (adam ? 2 : t->o.optimizer.momentum > 0) + (t->o.average > 0));
+    const attend_corpus_counts n = attend_corpus_count(t->train);
+    const int source = (int)(n.source_ids / n.pairs) + 1, target = (int)(n.target_ids / n.pairs) + 1;
+    const int count = tokens / (source + target + 1);
+    size_t full = 0, longest = 0;
+    int status = measure(t, count > 0 ? count : 1, source, target, &full);
+    if (status == ATTEND_OK && n.longest_source + n.longest_target > tokens)
+        status = measure(t, 1, n.longest_source, n.longest_target, &longest);
+    *bytes = full > longest ? full : longest;
+    *bytes += *bytes / 4; /* batches are not all alike */
+    return status;
 }
 
-static int fit_memory(trainer *t, attend_plan *plan)
+/* What does not depend on shards: the program, weights, two packed copies, gradients; moments and the average, twice, since those of a checkpoint
+ * that is gone on from are mapped too, and going on must not take more than beginning. */
+static size_t fixed_bytes(const trainer *t, int threads)
 {
-    for (;; t->o.shard_tokens /= 2) {
-        size_t shard = 0;
-        int status = shard_bytes(t, t->o.shard_tokens, &shard);
-        if (status != ATTEND_OK) return status;
-        plan->bytes = fixed_bytes(t) + (size_t)t->o.threads * (shard + shard / 4); /* batches are not all alike */
-        if (t->o.memory == 0 || plan->bytes <= t->o.memory) return ATTEND_OK;
-        if (t->o.shard_tokens / 2 < LEAST_SHARD)
-            return attend_fail(
-                ATTEND_BAD_USAGE,
-                "training this model takes at least %zu MiB, and --memory allows %zu: take a smaller model (--hidden, "
-                "--embedding, --vocab-size) or fewer threads",
-                plan->bytes >> 20, t->o.memory >> 20);
+    enum { PROGRAM = 16 << 20 };
+    const size_t n = attend_params_size(t->m->params) * sizeof(real);
+    const int moments = t->o.optimizer.kind == ATTEND_ADAM ? 2 : t->o.optimizer.momentum > 0;
+    return PROGRAM + n * (size_t)(1 + 2 + threads + 1 + 2 * (moments + (t->o.average > 0)));
+}
+
+/* The largest shards of which SEVERAL fit into memory beside the rest, and as many threads as then have room: the size of shards, on which rounding
+ * depends, must not depend on the number of threads. Small shards are tried first, so that trying takes no more memory than is allowed. */
+static int fit_memory(trainer *t, attend_plan *plan, bool resumed)
+{
+    enum { SEVERAL = 4 };
+    int smallest = t->o.shard_tokens;
+    while (!resumed && t->o.memory > 0 && smallest / 2 >= LEAST_SHARD) smallest /= 2;
+    size_t shard = 0;
+    int status = shard_bytes(t, smallest, &shard);
+    if (status != ATTEND_OK) return status;
+    const size_t least = fixed_bytes(t, 1) + shard;
+    if (t->o.memory > 0 && least > t->o.memory)
+        return attend_fail(
+            ATTEND_BAD_USAGE,
+            "training this model takes at least %zu MiB, and --memory allows %zu: give --memory %zuM, or take "
+            "a smaller model (--hidden, --embedding, --vocab-size) or a smaller --max-length",
+            (least >> 20) + 1, t->o.memory >> 20, (least >> 20) + 1);
+    while (status == ATTEND_OK && 2 * smallest <= t->o.shard_tokens &&
+           fixed_bytes(t, 1) + SEVERAL * 2 * shard <= t->o.memory) {
+        smallest *= 2;
+        status = shard_bytes(t, smallest, &shard);
     }
+    t->o.shard_tokens = smallest;
+    const int wanted = t->o.threads;
+    while (t->o.memory > 0 && t->o.threads > 1 &&
+           fixed_bytes(t, t->o.threads) + (size_t)t->o.threads * shard > t->o.memory)
+        t->o.threads--;
+    if (t->o.threads < wanted) attend_trainer_say(t, "--memory has room for %d of %d threads", t->o.threads, wanted);
+    plan->bytes = fixed_bytes(t, t->o.threads) + (size_t)t->o.threads * shard;
+    return status;
 }
 
 int attend_trainer_plan(trainer *t, attend_plan *plan)
@@ -108,5 +135,5 @@ int attend_trainer_plan(trainer *t, attend_plan *plan)
     plan->updates_per_epoch = t->updates_per_epoch, plan->updates = t->updates;
     plan->valid_every = t->valid_every, plan->save_every = t->save_every;
     plan->source_vocab = t->m->config.source_vocab, plan->target_vocab = t->m->config.target_vocab;
-    return fit_memory(t, plan);
+    return fit_memory(t, plan, plan->resumed);
 }

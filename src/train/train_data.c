@@ -2,41 +2,105 @@
 #include "train/trainer.h"
 
 #include "core/memory.h"
+#include "core/status.h"
 #include "text/arrays.h"
+#include <stdio.h>
 #include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 /* ---- tokenizers ---- */
 
 /* The lines of one side, or of both: what a tokenizer learns from. */
 typedef struct side_lines {
-    const trainer *t;
+    trainer *t;
     attend_pairs_file *file;
     attend_side side;
     bool both;
     bool second; /* the source of the last pair was given, its target comes now */
     attend_text_pair pair;
+    uint64_t bytes, most; /* given so far, and when to begin again with fewer */
+    int halvings;         /* one line in 2^halvings is given, by its hash */
+    bool too_many;
 } side_lines;
 
-static int next_line(void *user, const char **line, size_t *size)
+/* Looking at the clock and the like for every line would take longer than the lines. */
+static bool is_stopped(trainer *t, uint64_t line)
 {
-    side_lines *l = user;
-    if (!l->second) {
-        if (attend_pairs_file_next(l->file, &l->pair) != ATTEND_OK) return -1;
-        if (!l->pair.source) return 0;
-    }
-    const bool target = l->both ? l->second : l->side == ATTEND_TARGET;
-    l->second = l->both && !l->second;
-    *line = target ? l->pair.target : l->pair.source;
-    *size = target ? l->pair.target_size : l->pair.source_size;
+    if (line % 4096 == 0 && attend_trainer_stops(t)) t->stopped = true;
+    return t->stopped;
+}
+
+static int next_pair(side_lines *l)
+{
+    const int status = attend_pairs_file_next(l->file, &l->pair);
+    if (status != ATTEND_OK) return -status;
+    if (!l->pair.source) return 0;
+    if (is_stopped(l->t, l->pair.line)) return -attend_fail(ATTEND_FAILED, "stopped");
     return 1;
 }
 
+/* An attend_line_fn. */
+static int next_line(void *user, const char **line, size_t *size)
+{
+    side_lines *l = user;
+    for (;;) {
+        const int more = l->second ? 1 : next_pair(l);
+        if (more <= 0) return more;
+        const bool target = l->both ? l->second : l->side == ATTEND_TARGET;
+        l->second = l->both && !l->second;
+        *line = target ? l->pair.target : l->pair.source;
+        *size = target ? l->pair.target_size : l->pair.source_size;
+        if (l->halvings > 0 && XXH3_64bits(*line, *size) >> (64 - l->halvings) != 0) continue;
+        l->bytes += *size;
+        l->too_many = l->bytes > l->most;
+        return l->too_many ? -attend_fail(ATTEND_FAILED, "too many lines") : 1;
+    }
+}
+
+/* Bytes of lines to learn pieces from: a line without blanks is one long word, of which every byte takes LEARN_BYTES while merges are learned. */
+enum { LEARN_BYTES = 64, LEARN_MOST = 64 << 20 };
+static uint64_t most_bytes(const trainer *t, attend_side side)
+{
+    if (t->o.tokens[side].kind != ATTEND_TOKENS_BPE) return UINT64_MAX;
+    const uint64_t fit = t->o.memory / LEARN_BYTES;
+    return t->o.memory > 0 && fit < LEARN_MOST ? fit : LEARN_MOST;
+}
+
+/* Where there are more lines than that, half of them do, or half of those: which ones is a matter of their text, so that the order of lines,
+ * here as elsewhere, does not matter. */
 static int learn_side(trainer *t, attend_side side)
 {
-    side_lines l = { .t = t, .side = side, .both = t->o.config.shared_vocab };
-    int status = attend_pairs_file_open(&l.file, t->o.train, t->o.train_count);
-    if (status == ATTEND_OK) status = attend_tokenizer_learn(&t->tokenizers[side], &t->o.tokens[side], next_line, &l);
-    attend_pairs_file_close(l.file);
+    int halvings = 0;
+    for (;; halvings++) {
+        side_lines l = {
+            .t = t, .side = side, .both = t->o.config.shared_vocab, .most = most_bytes(t, side), .halvings = halvings
+        };
+        int status = attend_pairs_file_open(&l.file, t->o.train, t->o.train_count);
+        if (status == ATTEND_OK)
+            status = attend_tokenizer_learn(&t->tokenizers[side], &t->o.tokens[side], next_line, &l);
+        if (status == ATTEND_BAD_DATA && attend_pairs_file_fault(l.file) == ATTEND_PAIR_FINE && l.pair.source) {
+            char why[512];
+            snprintf(why, sizeof why, "%s", attend_message());
+            const char *text = strstr(why, ": "); /* "line n": of the lines given, which are not those of a file */
+            const bool target = l.both ? !l.second : side == ATTEND_TARGET;
+            status = attend_fail(status, "%s:%llu%s", target ? l.pair.target_file : l.pair.source_file,
+                                 (unsigned long long)l.pair.line, text ? text : "");
+        }
+        attend_pairs_file_close(l.file);
+        if (!l.too_many) return status;
+    }
+}
+
+int attend_trainer_look(const trainer *t)
+{
+    attend_pairs_file *file = NULL;
+    int status = attend_pairs_file_open(&file, t->o.train, t->o.train_count);
+    attend_pairs_file_close(file);
+    if (status != ATTEND_OK || t->o.valid_count == 0) return status;
+    status = attend_pairs_file_open(&file, t->o.valid, t->o.valid_count);
+    attend_pairs_file_close(file);
     return status;
 }
 
@@ -62,8 +126,9 @@ static int end_source(attend_side side, attend_ids *out)
 /* An attend_encode_fn. A source ends with ATTEND_END, so that attention can look at its end. */
 static int encode(void *user, attend_side side, const char *text, size_t size, attend_ids *out)
 {
-    const trainer *t = user;
+    trainer *t = user;
     const int before = out->count;
+    if (side == ATTEND_SOURCE && is_stopped(t, ++t->lines)) return attend_fail(ATTEND_FAILED, "stopped");
     int status = attend_tokenizer_encode(t->tokenizers[side], text, size, out, 0, 0, 0);
     if (status == ATTEND_OK && out->count > before) status = end_source(side, out);
     return status;

@@ -6,7 +6,6 @@
 #include "kernel/kernel.h"
 #include "train/plan.h"
 #include "train/team.h"
-#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,6 +14,11 @@
 #include <unistd.h>
 
 enum { MOST_BAD = 10 };
+
+const char *const attend_optimizer_words[] = { "sgd", "adam", NULL };
+const char *const attend_schedule_words[] = { "constant", "inverse-sqrt", "cosine", "plateau", NULL };
+const char *const attend_valid_metric_words[] = { "perplexity", "bleu",  "chrf", "token-accuracy",
+                                                  "word-error", "exact", NULL };
 
 static double now(void)
 {
@@ -38,6 +42,11 @@ void attend_trainer_say(const trainer *t, const char *format, ...)
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     t->events.say(t->events.user, text);
+}
+
+bool attend_trainer_stops(const trainer *t)
+{
+    return t->events.stop && t->events.stop(t->events.user);
 }
 
 attend_train_options attend_train_defaults(void)
@@ -185,10 +194,13 @@ static int validate(trainer *t, bool *better)
     if (status != ATTEND_OK) return status;
     t->s.valid_loss = loss, t->s.valid_score = score;
     *better = isfinite(score) && is_better(t, score);
+    char text[3][JOURNAL_NUMBER];
     status = attend_journal_add(
         &t->log,
-        "{\"update\": %llu, \"valid_loss\": %.6f, \"valid_perplexity\": %.4f, \"valid_score\": %.4f, \"better\": %s}",
-        (unsigned long long)t->s.update, loss, exp(loss), score, *better ? "true" : "false");
+        "{\"update\": %llu, \"valid_loss\": %s, \"valid_perplexity\": %s, \"valid_score\": %s, \"better\": %s}",
+        (unsigned long long)t->s.update, attend_journal_number(text[0], 6, loss),
+        attend_journal_number(text[1], 4, exp(loss)), attend_journal_number(text[2], 4, score),
+        *better ? "true" : "false");
     if (*better) {
         t->s.best = score, t->s.best_update = t->s.update;
         t->s.since_best = t->s.since_fall = 0;
@@ -255,6 +267,11 @@ static bool is_done(const trainer *t)
     return (t->o.updates > 0 && t->s.update >= t->o.updates) || (t->o.epochs > 0 && t->s.position.epoch >= t->o.epochs);
 }
 
+static bool is_out_of_patience(const trainer *t)
+{
+    return t->valid && t->o.patience > 0 && t->s.since_best >= t->o.patience;
+}
+
 static bool is_due(uint64_t update, uint64_t every)
 {
     return every > 0 && update % every == 0;
@@ -264,7 +281,7 @@ static void tell(const trainer *t, attend_progress *p)
 {
     p->update = t->s.update, p->updates = t->updates;
     p->epoch = t->s.position.epoch;
-    p->part = (double)t->s.position.pool / (double)attend_batches_pools(t->batches);
+    p->part = attend_batches_part(t->batches, &t->s.position);
     p->seconds = now() - t->begin;
     p->in_steps = t->in_steps, p->in_validation = t->in_validation;
     p->tokens_per_second = (double)(t->s.rows - t->rows_at_begin) / fmax(p->seconds, 1e-9);
@@ -279,12 +296,15 @@ static void tell(const trainer *t, attend_progress *p)
 static int log_line(trainer *t, const attend_progress *p)
 {
     const double loss = t->s.loss / (double)(t->s.loss_rows ? t->s.loss_rows : 1);
+    char text[3][JOURNAL_NUMBER];
     const int status =
         attend_journal_add(&t->log,
-                           "{\"update\": %llu, \"epoch\": %llu, \"loss\": %.6f, \"perplexity\": %.4f, \"rate\": %.6g, "
-                           "\"norm\": %.4f, \"rows\": %llu, \"seconds\": %9.1f}",
-                           (unsigned long long)t->s.update, (unsigned long long)t->s.position.epoch, loss, exp(loss),
-                           p->rate, p->norm, (unsigned long long)t->s.rows, now() - t->begin);
+                           "{\"update\": %llu, \"epoch\": %llu, \"loss\": %s, \"perplexity\": %s, \"rate\": %.6g, "
+                           "\"norm\": %s, \"rows\": %llu, \"seconds\": %9.1f}",
+                           (unsigned long long)t->s.update, (unsigned long long)t->s.position.epoch,
+                           attend_journal_number(text[0], 6, loss), attend_journal_number(text[1], 4, exp(loss)),
+                           p->rate, attend_journal_number(text[2], 4, p->norm), (unsigned long long)t->s.rows,
+                           now() - t->begin);
     t->s.loss = 0, t->s.loss_rows = 0;
     return status;
 }
@@ -299,10 +319,26 @@ static int after_update(trainer *t, attend_progress *p, bool last)
     return status;
 }
 
+static bool all_finite(const trainer *t)
+{
+    for (int i = 0; i < attend_params_count(t->m->params); i++) {
+        const attend_param *p = attend_params_at(t->m->params, i);
+        if (!isfinite(attend_kernel()->sum_squares(p->size, p->value))) return false;
+    }
+    return true;
+}
+
+/* Weights that an update blew up are no model to keep, nor a place to go back to; the next gradient will say so, and training go back. */
 static int save(trainer *t)
 {
+    if (!all_finite(t)) {
+        attend_trainer_say(t, "update %llu: weights are not numbers; nothing is saved",
+                           (unsigned long long)t->s.update);
+        return ATTEND_OK;
+    }
     int status = t->valid ? ATTEND_OK : save_model(t, "");
-    if (status == ATTEND_OK) status = save_kept(t);
+    /* one that is saved only because training was stopped would be kept for ever */
+    if (status == ATTEND_OK && (is_due(t->s.update, t->save_every) || is_done(t))) status = save_kept(t);
     return status == ATTEND_OK ? attend_checkpoint_save(t) : status;
 }
 
@@ -310,28 +346,26 @@ static int loop(trainer *t, attend_train_end *end)
 {
     attend_progress p = { .loss = NAN };
     int status = ATTEND_OK;
-    *end = ATTEND_TRAIN_DONE;
-    while (status == ATTEND_OK && !is_done(t)) {
+    bool stop = false;
+    while (status == ATTEND_OK && !is_done(t) && !is_out_of_patience(t) && !stop) {
         p.validated = p.saved = p.better = false;
         status = update(t, &p.norm, &p.rate);
         if (status == ATTEND_OK && !isfinite(p.norm)) {
             status = skipped(t, p.norm);
+            stop = attend_trainer_stops(t); /* the checkpoint is from before: these updates come again */
             continue;
         }
         t->s.bad = 0;
         if (status == ATTEND_OK) status = after_update(t, &p, is_done(t));
-        const bool patience = t->valid && t->o.patience > 0 && t->s.since_best >= t->o.patience;
-        const bool stop = t->events.stop && t->events.stop(t->events.user);
-        if (status == ATTEND_OK && (is_due(t->s.update, t->save_every) || is_done(t) || patience || stop)) {
+        stop = attend_trainer_stops(t);
+        if (status == ATTEND_OK &&
+            (is_due(t->s.update, t->save_every) || is_done(t) || is_out_of_patience(t) || stop)) {
             p.saved = true;
             status = save(t);
         }
         if (status == ATTEND_OK) tell(t, &p);
-        if (patience || stop) {
-            *end = patience ? ATTEND_TRAIN_PATIENCE : ATTEND_TRAIN_STOPPED;
-            return status;
-        }
     }
+    *end = is_out_of_patience(t) ? ATTEND_TRAIN_PATIENCE : stop ? ATTEND_TRAIN_STOPPED : ATTEND_TRAIN_DONE;
     return status;
 }
 
@@ -359,6 +393,13 @@ static int check_options(const attend_train_options *o)
 static int new_model(trainer *t)
 {
     int status = attend_trainer_learn(t);
+    for (int side = 0; status == ATTEND_OK && side < 2; side++)
+        if (attend_tokenizer_size(t->tokenizers[side]) <= ATTEND_FIRST_WORD)
+            status = attend_fail(ATTEND_BAD_DATA,
+                                 "%s: there is not one word to learn on the %s side: lines are empty, or no word comes "
+                                 "%d times (--min-count)",
+                                 side && t->o.train[0].target ? t->o.train[0].target : t->o.train[0].source,
+                                 side ? "target" : "source", t->o.tokens[side].min_count);
     if (status != ATTEND_OK) return status;
     t->o.config.source_vocab = attend_tokenizer_size(t->tokenizers[0]);
     t->o.config.target_vocab = attend_tokenizer_size(t->tokenizers[1]);
@@ -395,9 +436,10 @@ static int prepare(trainer *t)
     int status = check_options(&t->o);
     t->s = (train_state){ .best = NAN, .valid_loss = NAN, .valid_score = NAN, .rate_share = 1 };
     if (status == ATTEND_OK) status = check_config(t);
-    if (status == ATTEND_OK && t->o.fresh && unlink(attend_trainer_path(t, ".checkpoint")) != 0 && errno != ENOENT)
-        status = attend_fail(ATTEND_IO, "%s: cannot remove it: %s", t->path, attend_system_words(errno));
-    if (status == ATTEND_OK) status = attend_checkpoint_load(t, &found);
+    if (status == ATTEND_OK) status = attend_trainer_look(t);
+    if (status == ATTEND_OK) status = attend_trainer_claim(t);
+    /* an old checkpoint stays until there is a new one */
+    if (status == ATTEND_OK && !t->o.fresh) status = attend_checkpoint_load(t, &found);
     if (status == ATTEND_OK && !found) status = new_model(t);
     if (status == ATTEND_OK) status = attend_trainer_corpora(t);
     attend_plan plan = { .resumed = found, .update = t->s.update };
@@ -410,6 +452,9 @@ static int prepare(trainer *t)
     char log[4096];
     snprintf(log, sizeof log, "%s", t->o.log ? t->o.log : attend_trainer_path(t, ".log.jsonl"));
     if (status == ATTEND_OK) status = attend_journal_open(&t->log, log, t->s.journal);
+    if (status == ATTEND_OK && t->log.bytes < t->s.journal)
+        attend_trainer_say(t, "%s: the log has lost its last %llu bytes; training goes on without them", log,
+                           (unsigned long long)(t->s.journal - t->log.bytes));
     if (status == ATTEND_OK && !found)
         status = attend_checkpoint_save(t); /* also a first try whether there is room and permission */
     return status;
@@ -424,21 +469,27 @@ static void trainer_free(trainer *t)
     attend_memory_free(t->average);
     attend_trainer_data_free(t);
     attend_model_free(t->m);
+    attend_trainer_release(t);
     attend_memory_free(t);
 }
 
 int attend_train(const attend_train_options *options, const attend_train_events *events, attend_train_end *end)
 {
     attend_train_end ignored;
+    if (!end) end = &ignored;
     trainer *t = attend_memory_zeroed(1, sizeof *t);
     if (!t) return attend_fail(ATTEND_NO_MEMORY, "no memory to train");
     t->o = *options;
+    t->lock = -1;
     if (events) t->events = *events;
     int status = prepare(t);
     t->begin = now();
     t->rows_at_begin = t->s.rows, t->updates_at_begin = t->s.update;
-    if (status == ATTEND_OK) status = loop(t, end ? end : &ignored);
-    if (status == ATTEND_OK) {
+    if (t->stopped)
+        *end = ATTEND_TRAIN_STOPPED, status = ATTEND_OK;
+    else if (status == ATTEND_OK)
+        status = loop(t, end);
+    if (status == ATTEND_OK && t->log.file) {
         char log[4096];
         snprintf(log, sizeof log, "%s", t->log.path);
         status = attend_curve_write(log, attend_trainer_path(t, ".svg"), t->o.model);

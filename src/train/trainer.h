@@ -1,6 +1,7 @@
 /* trainer.h: the inside of a training run.
  *
  *     trainer.c      the loop
+ *     claim.c        one process at a time
  *     train_data.c   tokenizers, corpora, the pairs of an update
  *     validate.c     loss and metric on the validation pairs
  *     checkpoint.c   everything a run needs to go on, in one file
@@ -43,6 +44,9 @@ typedef struct trainer {
     journal log;
     train_state s;
     char path[4096];
+    int lock;       /* a descriptor; -1: none */
+    uint64_t lines; /* encoded so far */
+    bool stopped;   /* by events.stop, before the first update */
     /* the pairs of an update: batches one after another */
     int *words[2], *lengths[2];
     size_t word_count[2], word_room[2], pair_count, pair_room;
@@ -62,7 +66,15 @@ typedef struct trainer {
 const char *attend_trainer_path(trainer *t, const char *suffix);
 void attend_trainer_say(const trainer *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Were we asked to end? */
+bool attend_trainer_stops(const trainer *t);
+
+/* ---- claim.c ---- */
+int attend_trainer_claim(trainer *t); /* ATTEND_BAD_USAGE if another process has it; removes what killed saves left */
+void attend_trainer_release(trainer *t);
+
 /* ---- train_data.c ---- */
+int attend_trainer_look(const trainer *t); /* are all files there? Before an hour is spent on the first */
 int attend_trainer_learn(trainer *t);      /* tokenizers, from the training pairs */
 int attend_trainer_corpora(trainer *t);    /* both, encoded by the tokenizers */
 int attend_trainer_next_pairs(trainer *t); /* of the next update: moves the position */

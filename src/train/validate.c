@@ -34,32 +34,50 @@ typedef struct piece {
     attend_pairs pairs;
 } piece;
 
-static bool piece_new(const validation *v, int number, piece *p)
+static int piece_new(const validation *v, int number, piece *p)
 {
+    int status = ATTEND_OK;
     const uint64_t first = (uint64_t)number * PIECE, left = v->pairs - first;
     const int count = left < PIECE ? (int)left : PIECE;
     size_t sizes[2] = { 0, 0 };
     for (int i = 0; i < count; i++) {
-        attend_corpus_lengths(v->t->valid, first + (uint64_t)i, &p->lengths[0][i], &p->lengths[1][i]);
+        status = attend_corpus_lengths(v->t->valid, first + (uint64_t)i, &p->lengths[0][i], &p->lengths[1][i]);
+        if (status != ATTEND_OK) return status;
         for (int side = 0; side < 2; side++) sizes[side] += (size_t)p->lengths[side][i];
     }
     for (int side = 0; side < 2; side++) p->ids[side] = attend_memory_zeroed(sizes[side] + 1, sizeof(int));
-    if (!p->ids[0] || !p->ids[1]) return false;
-    for (int i = 0, s = 0, o = 0; i < count; s += p->lengths[0][i], o += p->lengths[1][i], i++)
-        attend_corpus_ids(v->t->valid, first + (uint64_t)i, p->ids[0] + s, p->ids[1] + o);
+    if (!p->ids[0] || !p->ids[1]) return attend_fail(ATTEND_NO_MEMORY, "no memory for validation");
+    for (int i = 0, s = 0, o = 0; i < count && status == ATTEND_OK; s += p->lengths[0][i], o += p->lengths[1][i], i++)
+        status = attend_corpus_ids(v->t->valid, first + (uint64_t)i, p->ids[0] + s, p->ids[1] + o);
     p->pairs = (attend_pairs){ .count = count,
                                .source = p->ids[0],
                                .source_lengths = p->lengths[0],
                                .target = p->ids[1],
                                .target_lengths = p->lengths[1] };
-    return true;
+    return status;
+}
+
+/* Pairs from `first` on that take no more memory than a shard of training does. */
+static int part_size(const validation *v, const attend_pairs *pairs, int first)
+{
+    int count = 0, tokens = 0;
+    for (; first + count < pairs->count; count++) {
+        tokens += pairs->source_lengths[first + count] + pairs->target_lengths[first + count] + 1;
+        if (count > 0 && tokens > v->t->o.shard_tokens) break;
+    }
+    return count;
 }
 
 static int add_loss(const validation *v, attend_ctx *c, const piece *p, piece_result *r)
 {
     double log_probability[PIECE];
-    int status = attend_model_score(c, v->t->m, &p->pairs, log_probability, NULL, NULL);
-    for (int i = 0; status == ATTEND_OK && i < p->pairs.count; i++) r->nll -= log_probability[i];
+    int status = ATTEND_OK;
+    for (int first = 0, count; status == ATTEND_OK && first < p->pairs.count; first += count) {
+        count = part_size(v, &p->pairs, first);
+        const attend_pairs part = attend_pairs_part(&p->pairs, first, count);
+        status = attend_model_score(c, v->t->m, &part, log_probability, NULL, NULL);
+        for (int i = 0; status == ATTEND_OK && i < count; i++) r->nll -= log_probability[i];
+    }
     r->rows = (uint64_t)attend_pairs_rows(&p->pairs);
     return status;
 }
@@ -69,15 +87,17 @@ static int add_text(const validation *v, uint64_t number, const attend_translati
                     piece_result *r)
 {
     attend_text_pair text;
-    attend_string reference = { 0 };
-    attend_corpus_text(v->t->valid, number, &text);
+    attend_string reference = { 0 }, room = { 0 };
     said->size = 0;
-    int status = attend_tokenizer_decode(v->t->tokenizers[ATTEND_TARGET], found->words, found->count, said);
+    int status = attend_corpus_text(v->t->valid, number, &room, &text);
+    if (status == ATTEND_OK)
+        status = attend_tokenizer_decode(v->t->tokenizers[ATTEND_TARGET], found->words, found->count, said);
     if (status == ATTEND_OK) status = attend_normalize(&reference, text.target, text.target_size);
     const char *const references[1] = { reference.text ? reference.text : "" };
     if (status == ATTEND_OK)
         status = attend_metric_add(&v->metric, &r->sums, said->text ? said->text : "", references, 1);
     attend_string_free(&reference);
+    attend_string_free(&room);
     return status;
 }
 
@@ -103,7 +123,7 @@ static void run_worker(void *user, int worker)
     for (int i = worker; i < v->pieces; i += v->workers) {
         piece p = { .ids = { NULL, NULL } };
         piece_result *r = &v->results[i];
-        r->status = piece_new(v, i, &p) ? ATTEND_OK : attend_fail(ATTEND_NO_MEMORY, "no memory for validation");
+        r->status = piece_new(v, i, &p);
         if (r->status == ATTEND_OK) r->status = add_loss(v, c, &p, r);
         if (r->status == ATTEND_OK && v->translate) r->status = add_translations(v, c, i, &p, r);
         if (r->status != ATTEND_OK) snprintf(r->message, sizeof r->message, "%s", attend_message());

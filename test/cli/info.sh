@@ -1,19 +1,7 @@
 #!/bin/sh
 # info.sh ATTEND MODEL: each case is the exit code, words that must be in what is printed, and the arguments.
-attend=$1 model=$2 failed=0
-folder=$(mktemp -d) || exit 1
-trap 'rm -rf "$folder"' EXIT
-
-expect() {
-    code=$1 words=$2
-    shift 2
-    said=$("$attend" "$@" 2>&1)
-    got=$?
-    case $said in *"$words"*) ;; *) got="$got, without '$words'" ;; esac
-    [ "$got" = "$code" ] && return
-    echo "attend $*: ended with $got and not with $code: $said"
-    failed=1
-}
+model=$2
+. "$(dirname "$0")/cases.sh"
 
 expect 2 'usage: attend VERB'
 expect 0 'usage: attend VERB' --help

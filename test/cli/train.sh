@@ -1,20 +1,7 @@
 #!/bin/sh
 # train.sh ATTEND: train, translate, evaluate and check as a user meets them: exit codes, what is said, signals, and bad data of every kind.
-attend=$1 failed=0
-folder=$(mktemp -d) || exit 1
-trap 'rm -rf "$folder"' EXIT
+. "$(dirname "$0")/cases.sh"
 cd "$folder" || exit 1
-
-expect() { # CODE WORDS ARGUMENTS..
-    code=$1 words=$2
-    shift 2
-    said=$("$attend" "$@" 2>&1)
-    got=$?
-    case $said in *"$words"*) ;; *) got="$got, without '$words'" ;; esac
-    [ "$got" = "$code" ] && return
-    echo "attend $*: ended with $got and not with $code: $said"
-    failed=1
-}
 
 # sequences of letters, and the same backwards
 awk 'BEGIN { srand(1); for (i = 0; i < 300; i++) { s = ""; t = ""; n = 1 + int(rand() * 4);

@@ -19,4 +19,11 @@ if(Python3_FOUND)
   target_link_libraries(metric_tool PRIVATE attend)
   add_test(NAME peer_metrics COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/check_metrics.py
                                      $<TARGET_FILE:metric_tool>)
+  add_test(NAME peer_evaluate COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/check_evaluate.py $<TARGET_FILE:attend_command>)
+
+  add_executable(page_tool peer/page_tool.c) # the page of attend_view_html in a browser, where there is chromium
+  target_include_directories(page_tool PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+  target_link_libraries(page_tool PRIVATE attend m)
+  add_test(NAME peer_page COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/check_page.py $<TARGET_FILE:page_tool>)
+  set_tests_properties(peer_page PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 600)
 endif()

@@ -44,6 +44,51 @@ static inline __m512 emulated_scalef_ps(__m512 a, __m512 b)
     return _mm512_loadu_ps(x);
 }
 
+static inline __m512i emulated_madd_epi16(__m512i a, __m512i b)
+{
+    int16_t x[32], y[32];
+    int32_t sums[16];
+    _mm512_storeu_si512(x, a);
+    _mm512_storeu_si512(y, b);
+    for (size_t i = 0; i < 16; i++) sums[i] = x[2 * i] * y[2 * i] + x[2 * i + 1] * y[2 * i + 1];
+    return _mm512_loadu_si512(sums);
+}
+
+static inline __m512i emulated_cvtepu16_epi32(__m256i a)
+{
+    uint16_t x[16];
+    uint32_t y[16];
+    _mm256_storeu_si256((__m256i *)x, a);
+    for (size_t i = 0; i < 16; i++) y[i] = x[i];
+    return _mm512_loadu_si512(y);
+}
+
+static inline __m512 emulated_cvtepi32_ps(__m512i a)
+{
+    int32_t x[16];
+    float y[16];
+    _mm512_storeu_si512(x, a);
+    for (size_t i = 0; i < 16; i++) y[i] = (float)x[i];
+    return _mm512_loadu_ps(y);
+}
+
+static inline __m512i emulated_cvtps_epi32(__m512 a)
+{
+    float x[16];
+    int32_t y[16];
+    _mm512_storeu_ps(x, a);
+    for (size_t i = 0; i < 16; i++) y[i] = (int32_t)rintf(x[i]);
+    return _mm512_loadu_si512(y);
+}
+
+#undef _mm512_cvtepu16_epi32
+#define _mm512_cvtepu16_epi32 emulated_cvtepu16_epi32
+#undef _mm512_cvtepi32_ps
+#define _mm512_cvtepi32_ps emulated_cvtepi32_ps
+#undef _mm512_cvtps_epi32
+#define _mm512_cvtps_epi32 emulated_cvtps_epi32
+#undef _mm512_madd_epi16
+#define _mm512_madd_epi16 emulated_madd_epi16
 #undef _mm512_maskz_loadu_ps
 #define _mm512_maskz_loadu_ps emulated_maskz_loadu_ps
 #undef _mm512_mask_storeu_ps

@@ -34,17 +34,19 @@ static void test_reading(void **state)
         assert_true(n.pairs == 2 && n.empty == 2 && n.too_long == 2);
         assert_true(n.source_ids == 7 && n.target_ids == 6 && n.longest_source == 5 && n.longest_target == 5);
         int source[5], target[5], lengths[2];
-        attend_corpus_lengths(c, 0, &lengths[0], &lengths[1]);
+        assert_ok(attend_corpus_lengths(c, 0, &lengths[0], &lengths[1]));
         assert_true(lengths[0] == 2 && lengths[1] == 1);
-        attend_corpus_ids(c, 0, source, target);
+        assert_ok(attend_corpus_ids(c, 0, source, target));
         assert_true(source[0] == 'a' && source[1] == 'b' && target[0] == 'c');
-        attend_corpus_ids(c, 1, source, target);
+        assert_ok(attend_corpus_ids(c, 1, source, target));
         assert_true(source[4] == '.' && target[0] == '1' && target[4] == '5');
         if (kept) {
             attend_text_pair text;
-            attend_corpus_text(c, 1, &text);
+            attend_string room = { 0 };
+            assert_ok(attend_corpus_text(c, 1, &room, &text));
             assert_true(text.source_size == 5 && memcmp(text.source, "long.", 5) == 0);
             assert_true(text.target_size == 5 && memcmp(text.target, "12345", 5) == 0);
+            attend_string_free(&room);
         }
         assert_int_equal(attend_corpus_add(c, source, 1, target, 1, NULL), ATTEND_BAD_USAGE);
         attend_corpus_free(c);
@@ -111,6 +113,50 @@ static void test_full_disk(void **state)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+/* A number of /proc/self/status in bytes; 0 where there is no such thing. */
+static size_t resident(const char *name)
+{
+    char line[256];
+    size_t kib = 0;
+    FILE *f = fopen("/proc/self/status", "r");
+    while (f && fgets(line, sizeof line, f))
+        if (strncmp(line, name, strlen(name)) == 0) kib = strtoul(line + strlen(name), NULL, 10);
+    if (f) fclose(f);
+    return kib << 10;
+}
+
+/* Data that does not fit in memory: what is resident does not grow with it. */
+static void test_large(void **state)
+{
+    (void)state;
+    enum { PAIRS = 60000, LENGTH = 256 };
+    const attend_corpus_options options = { .vocabulary = 1 << 20, .keep_text = true };
+    static int ids[LENGTH], other[LENGTH];
+    static char text[LENGTH];
+    attend_corpus *c = NULL;
+    attend_string room = { 0 };
+    assert_ok(attend_corpus_new(&c, &options));
+    const size_t before = resident("VmHWM:");
+    memset(text, 'x', sizeof text);
+    for (int i = 0; i < PAIRS; i++) {
+        const attend_text_pair pair = { .source = text, .target = text, .source_size = LENGTH, .target_size = LENGTH };
+        ids[0] = i;
+        assert_ok(attend_corpus_add(c, ids, LENGTH, ids, LENGTH, &pair)); /* 150 MB in all */
+    }
+    assert_ok(attend_corpus_finish(c));
+    for (uint64_t i = 0; i < PAIRS; i++) {
+        attend_text_pair pair;
+        const uint64_t at = i * 7919 % PAIRS;
+        assert_ok(attend_corpus_ids(c, at, other, ids));
+        assert_int_equal(other[0], at);
+        assert_ok(attend_corpus_text(c, at, &room, &pair));
+        assert_int_equal(pair.target[LENGTH - 1], 'x');
+    }
+    assert_true(resident("VmHWM:") - before < 8 << 20);
+    attend_string_free(&room);
+    attend_corpus_free(c);
+}
+
 static void test_memory(void **state)
 {
     (void)state;
@@ -132,8 +178,8 @@ static void test_memory(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_reading), cmocka_unit_test(test_errors),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_reading),  cmocka_unit_test(test_errors),
                                         cmocka_unit_test(test_no_names), cmocka_unit_test(test_full_disk),
-                                        cmocka_unit_test(test_memory) };
+                                        cmocka_unit_test(test_large),    cmocka_unit_test(test_memory) };
     return cmocka_run_group_tests(tests, folder_make, folder_remove);
 }

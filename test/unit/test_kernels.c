@@ -374,12 +374,39 @@ static void layer_norm_far_from_zero(void **state)
             }
 }
 
+/* Rows added up by weight, as axpy does one after another; a row that weighs nothing may hold anything. */
+static void weighing_is_axpy(void **state)
+{
+    (void)state;
+    enum { MOST = 300, ROWS = 7, STRIDE = MOST + 3 };
+    static float x[ROWS * STRIDE], right[MOST + 1], y[MOST + 1];
+    const float w[ROWS] = { 0.5f, 0, -1.25f, 3, 0, 0.1f, 7 };
+    unsigned seed = 9;
+    for (size_t i = 0; i < ROWS * STRIDE; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        x[i] = i / STRIDE == 1 || i / STRIDE == 4 ? NAN : (float)(seed >> 8) / 8388608.0f - 1.0f;
+    }
+    for (const attend_kernel_table *const *t = tables_to_test(); *t; t++)
+        for (size_t n = 0; n <= MOST; n += n < 70 ? 1 : 23)
+            for (size_t count = 0; count <= ROWS; count++) {
+                memset(right, 0, sizeof right);
+                memset(y, 0x7f, sizeof y);
+                for (size_t j = 0; j < count; j++)
+                    if (w[j] != 0) (*t)->axpy(n, w[j], x + j * STRIDE, right);
+                const float behind = y[n];
+                (*t)->weigh(n, count, w, x, STRIDE, y);
+                assert_memory_equal(y, right, n * sizeof *y);
+                assert_memory_equal(&y[n], &behind, sizeof behind);
+            }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(against_plain),          cmocka_unit_test(position_does_not_matter),
         cmocka_unit_test(not_a_number),           cmocka_unit_test(infinities_and_nothing),
         cmocka_unit_test(exp_sum_over_its_range), cmocka_unit_test(layer_norm_far_from_zero),
+        cmocka_unit_test(weighing_is_axpy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

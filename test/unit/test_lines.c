@@ -254,11 +254,47 @@ static void test_memory(void **state)
     }
 }
 
+/* A pipe that somebody writes into by and by: the first line is there before the second is written, however short it is. */
+static void test_a_pipe_that_waits(void **state)
+{
+    (void)state;
+    int ends[2];
+    char path[64];
+    attend_lines *l = NULL;
+    const char *text;
+    size_t size;
+    assert_int_equal(pipe(ends), 0);
+    snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
+    assert_int_equal(write(ends[1], "a\nb\nc", 5), 5);
+    if (attend_lines_open(&l, path) != ATTEND_OK) { /* a system without such names */
+        close(ends[0]), close(ends[1]);
+        skip();
+    }
+    for (int i = 0; i < 2; i++) {
+        assert_true(attend_lines_wait(l, 0));
+        assert_ok(attend_lines_next(l, &text, &size));
+        assert_string_equal(text, i ? "b" : "a");
+    }
+    assert_false(attend_lines_wait(l, 0)); /* half a line is none */
+    assert_int_equal(write(ends[1], "d\n", 2), 2);
+    assert_true(attend_lines_wait(l, 0));
+    assert_ok(attend_lines_next(l, &text, &size));
+    assert_string_equal(text, "cd");
+    assert_false(attend_lines_wait(l, 1));
+    close(ends[1]);
+    assert_true(attend_lines_wait(l, 0)); /* the end is something too */
+    assert_ok(attend_lines_next(l, &text, &size));
+    assert_null(text);
+    attend_lines_close(l);
+    close(ends[0]);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_endings),      cmocka_unit_test(test_gzip),
-                                        cmocka_unit_test(test_damaged_gzip), cmocka_unit_test(test_other_files),
-                                        cmocka_unit_test(test_long_lines),   cmocka_unit_test(test_input),
-                                        cmocka_unit_test(test_check),        cmocka_unit_test(test_memory) };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_endings),     cmocka_unit_test(test_gzip),       cmocka_unit_test(test_damaged_gzip),
+        cmocka_unit_test(test_other_files), cmocka_unit_test(test_long_lines), cmocka_unit_test(test_input),
+        cmocka_unit_test(test_check),       cmocka_unit_test(test_memory),     cmocka_unit_test(test_a_pipe_that_waits)
+    };
     return cmocka_run_group_tests(tests, folder_make, folder_remove);
 }

@@ -106,6 +106,127 @@ static void check_transposed(void)
     }
 }
 
+/* Weights in fewer bits against a plain sum of what the bits mean: bf16 as floats are, int8 with activations as they are rounded. */
+static void check_bits(attend_precision precision, size_t m, size_t n, size_t k, packed_start start)
+{
+    const size_t ldc = n + 5, even = packed_even(k);
+    float *a = numbers(m * k + 1), *bias = numbers(n + 1), *steps = numbers(n + 1), *c = numbers(m * ldc + 1);
+    float *old = malloc((m * ldc + 1) * sizeof *old), *a_steps = numbers(m);
+    uint16_t *halves = malloc((n * k + 1) * sizeof *halves);
+    int8_t *bytes = malloc(n * k + 1);
+    int16_t *whole = calloc(m * even + 1, sizeof *whole);
+    void *packed = aligned_alloc(64, (attend_packed_bytes(precision, k, n) + 64) / 64 * 64);
+    for (size_t i = 0; i < n * k; i++) {
+        const float w = next();
+        uint32_t bits;
+        memcpy(&bits, &w, sizeof bits);
+        halves[i] = (uint16_t)(bits >> 16);
+        bytes[i] = (int8_t)(int)(127 * next());
+    }
+    for (size_t i = 0; i < m; i++)
+        for (size_t j = n; j < ldc; j++) c[i * ldc + j] = GUARD;
+    memcpy(old, c, (m * ldc + 1) * sizeof *old);
+
+    attend_pack_as(precision, k, n, precision == ATTEND_INT8 ? (void *)bytes : halves, packed);
+    for (size_t i = 0; i < m; i++)
+        a_steps[i] = attend_kernel()->quantize(k, a + i * k, attend_int8_limit(k), whole + i * even);
+    const packed_matrix w = { .precision = precision, .k = k, .n = n, .data = packed, .steps = steps };
+    const activations x = { .m = m, .row = k, .numbers = a, .whole = whole, .steps = a_steps };
+    const size_t cut =
+        n / 2 / (size_t)attend_kernel()->panel * (size_t)attend_kernel()->panel; /* two pieces are as good as one */
+    attend_gemm_matrix(start, bias, &x, &w, 0, cut, c, ldc);
+    attend_gemm_matrix(start, bias + cut, &x, &w, cut, n - cut, c + cut, ldc);
+
+    for (size_t i = 0; i < m; i++) {
+        for (size_t j = 0; j < n; j++) {
+            double sum = start == PACKED_BIAS ? (double)bias[j] : start == PACKED_ADD ? (double)old[i * ldc + j] : 0;
+            double size = fabs(sum);
+            for (size_t l = 0; l < k; l++) {
+                const uint32_t bits = (uint32_t)halves[j * k + l] << 16;
+                float half;
+                memcpy(&half, &bits, sizeof half);
+                const double term = precision == ATTEND_INT8
+                                        ? (double)a_steps[i] * whole[i * even + l] * (double)steps[j] * bytes[j * k + l]
+                                        : (double)a[i * k + l] * (double)half;
+                sum += term;
+                size += fabs(term);
+            }
+            if (!(fabs((double)c[i * ldc + j] - sum) <= size * ((double)k + 3) * 6e-8))
+                fail_msg("%s, %d bits: %zu x %zu x %zu, start %d: element (%zu, %zu) is %.9g, not %.9g",
+                         attend_kernel_name(), precision == ATTEND_INT8 ? 8 : 16, m, n, k, (int)start, i, j,
+                         (double)c[i * ldc + j], sum);
+        }
+        for (size_t j = n; j < ldc; j++) assert_true(c[i * ldc + j] == GUARD);
+    }
+    assert_true(c[m * ldc] == old[m * ldc]);
+    free(a), free(bias), free(steps), free(c), free(old), free(a_steps), free(halves), free(bytes), free(whole),
+        free(packed);
+}
+
+static void check_all_bits(void)
+{
+    for (int p = ATTEND_BFLOAT16; p <= ATTEND_INT8; p++) {
+        for (size_t m = 1; m <= 26; m++)
+            for (size_t n = 1; n <= 140; n += n < 34 ? 5 : 19)
+                check_bits((attend_precision)p, m, n, 1 + (m * 7 + n) % 37, (packed_start)((m + n) % 3));
+        check_bits((attend_precision)p, 1, 1000, 511, PACKED_BIAS);
+        check_bits((attend_precision)p, 300, 97, 600, PACKED_ADD);
+    }
+}
+
+/* Columns of packed weights, packed anew, are the same weights. */
+static void check_columns(void)
+{
+    enum { N = 70, K = 13, SOME = 37 };
+    float *w = numbers(N * K), *part = numbers(SOME * K);
+    void *packed = numbers(attend_packed_size(K + 1, N)), *gathered = numbers(attend_packed_size(K + 1, SOME));
+    void *right = numbers(attend_packed_size(K + 1, SOME));
+    int columns[SOME];
+    for (int p = ATTEND_FP32; p <= ATTEND_INT8; p++) {
+        const size_t size = p == ATTEND_INT8 ? 1 : p == ATTEND_BFLOAT16 ? 2 : 4;
+        for (int i = 0; i < SOME; i++) {
+            columns[i] = i * 53 % N;
+            memcpy((char *)part + (size_t)i * K * size, (char *)w + (size_t)columns[i] * K * size, K * size);
+        }
+        attend_pack_as((attend_precision)p, K, N, w, packed);
+        attend_pack_as((attend_precision)p, K, SOME, part, right);
+        const packed_matrix m = { .precision = (attend_precision)p, .k = K, .n = N, .data = packed };
+        attend_pack_columns(&m, SOME, columns, gathered);
+        assert_memory_equal(gathered, right, attend_packed_bytes((attend_precision)p, K, SOME));
+    }
+    free(w), free(part), free(packed), free(gathered), free(right);
+}
+
+/* Rounded to whole steps, whatever the numbers are. */
+static void check_quantize(void)
+{
+    for (size_t n = 1; n < 70; n++) {
+        float *x = numbers(n);
+        int16_t q[71];
+        q[n] = 77;
+        const float step = attend_kernel()->quantize(n, x, 1000, q);
+        int most = 0;
+        for (size_t i = 0; i < n; i++) {
+            assert_true(fabs((double)x[i] - (double)step * q[i]) <= 0.5001 * (double)step);
+            most = abs(q[i]) > most ? abs(q[i]) : most;
+        }
+        assert_int_equal(most, 1000);
+        assert_int_equal(q[n], 77);
+        for (size_t i = 0; i < n; i += 9) {
+            const float before = x[i];
+            x[i] = i % 2 ? NAN : -INFINITY;
+            assert_true(isnan(attend_kernel()->quantize(n, x, 1000, q)));
+            x[i] = before;
+        }
+        memset(x, 0, n * sizeof *x);
+        x[n - 1] = 1e-45f;
+        assert_true(attend_kernel()->quantize(n, x, 1000, q) == 0 && q[0] == 0 && q[n - 1] == 0);
+        free(x);
+    }
+    assert_int_equal(attend_int8_limit(10), 32767);
+    assert_true((double)attend_int8_limit(4096) * 127 * 4096 <= 2147483647.0);
+}
+
 static void test_tables(void **state)
 {
     (void)state;
@@ -114,6 +235,9 @@ static void test_tables(void **state)
         check_table();
         check_rows_alone();
         check_transposed();
+        check_all_bits();
+        check_columns();
+        check_quantize();
     }
 }
 

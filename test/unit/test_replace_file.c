@@ -340,10 +340,41 @@ static void test_two_writers(void **state)
     assert_int_equal(folder_count(NULL, 0), 1);
 }
 
+/* What killed processes left goes; whatever only looks like it stays. */
+static void sweeps_only_its_own(void **state)
+{
+    (void)state;
+    static const char *const gone[] = { ".m.abc123.tmp", ".m.zzzzzz.tmp" },
+                             *const numbered[] = { ".m.update-7.abc123.tmp", ".m.update-12.000000.tmp" },
+                             *const kept[] = { ".m.abc12.tmp",          ".m.abc1234.tmp",
+                                               ".m.ABC123.tmp",         ".n.abc123.tmp",
+                                               "m.abc123.tmp",          ".m.abc123.tm",
+                                               ".m.small.abc123.tmp",   ".m.abc123.tmp2",
+                                               ".m.update-.abc123.tmp", "m" };
+    for (size_t i = 0; i < 2; i++) put_file(in_folder(gone[i]), "x", 1), put_file(in_folder(numbered[i]), "x", 1);
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) put_file(in_folder(kept[i]), "x", 1);
+    assert_int_equal(symlink("m", in_folder(".m.link00.tmp")), 0);
+    assert_int_equal(mkdir(in_folder(".m.folder.tmp"), 0700), 0);
+    attend_replacement_sweep(in_folder("m"), false);
+    for (size_t i = 0; i < 2; i++) assert_int_equal(access(in_folder(gone[i]), F_OK), -1);
+    for (size_t i = 0; i < 2; i++) assert_int_equal(access(in_folder(numbered[i]), F_OK), 0);
+    attend_replacement_sweep(in_folder("m.update-"), true);
+    for (size_t i = 0; i < 2; i++) assert_int_equal(access(in_folder(numbered[i]), F_OK), -1);
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+        assert_int_equal(access(in_folder(kept[i]), F_OK), 0);
+        unlink(in_folder(kept[i]));
+    }
+    assert_int_equal(unlink(in_folder(".m.link00.tmp")), 0); /* a link is no file of ours */
+    assert_int_equal(rmdir(in_folder(".m.folder.tmp")), 0);
+    attend_replacement_sweep(in_folder("no/such/folder"), false);
+    attend_replacement_sweep("", false);
+}
+
 int main(void)
 {
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, folder_make, folder_remove)
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sweeps_only_its_own),
         IN_FOLDER(test_new_and_old),
         IN_FOLDER(test_abandon),
         IN_FOLDER(test_here),

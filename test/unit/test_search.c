@@ -8,6 +8,20 @@
 enum { SOURCES = 3, LIMIT = 3 };
 static const int sources[] = { 3, 4, 2, 5, 2, 6, 3, 3, 2 }, lengths[SOURCES] = { 3, 2, 4 };
 
+/* The linker puts this in the place of attend_decoding_step: hypotheses of all steps are counted. */
+static long decoded, steps;
+int __real_attend_decoding_step(attend_decoding *d, const int *counts, const int *parents, const int *words);
+int __wrap_attend_decoding_step(attend_decoding *d, const int *counts, const int *parents, const int *words);
+
+static int sources_now; /* of the search that is watched */
+
+int __wrap_attend_decoding_step(attend_decoding *d, const int *counts, const int *parents, const int *words)
+{
+    for (int i = 0; i < sources_now; i++) decoded += counts[i];
+    steps++;
+    return __real_attend_decoding_step(d, counts, parents, words);
+}
+
 static attend_model *model_of(const char *words, uint64_t seed)
 {
     attend_config config;
@@ -176,6 +190,7 @@ static void alone_as_in_a_batch(void **state)
             const attend_translation *a = attend_found_at(one, 0, j), *b = attend_found_at(all, i, j);
             assert_int_equal(a->count, b->count);
             assert_memory_equal(a->words, b->words, (size_t)a->count * sizeof *a->words);
+            assert_true(a->log_probability == b->log_probability); /* to the bit */
         }
         attend_found_free(one);
     }
@@ -196,16 +211,40 @@ static void limits_and_refusals(void **state)
     attend_found_free(f);
     attend_ctx *c = NULL;
     assert_ok(attend_ctx_new(&c));
-    const attend_search_options wrong[] = { { 0, 1, 0, 0, 1, 1, false },  { 2, 3, 0, 0, 1, 1, false },
-                                            { 2, 0, 0, 0, 1, 1, false },  { 2, 1, -1, 0, 1, 1, false },
-                                            { 2, 1, 0, 0, -1, 1, false }, { 2, 1, 0, 0, 1, -1, false },
-                                            { 2, 1, NAN, 0, 1, 1, false } };
+    const attend_search_options usual = ATTEND_SEARCH_OPTIONS_INIT;
+    attend_search_options wrong[16];
+    for (int i = 0; i < 16; i++) wrong[i] = usual;
+    wrong[0].beam = 0, wrong[1].n_best = 6, wrong[2].n_best = 0, wrong[3].length_penalty = -1;
+    wrong[4].length_ratio = -1, wrong[5].length_extra = -1, wrong[6].length_penalty = NAN, wrong[7].max_length = -1;
+    wrong[8].no_repeat = -1;
+    for (int i = 9; i < 16; i++) wrong[i].sample = true;
+    wrong[9].temperature = 0, wrong[10].temperature = NAN, wrong[11].top_k = -1, wrong[12].top_p = 0;
+    wrong[13].top_p = 1.5, wrong[14].n_best = 1025, wrong[15].top_p = NAN;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         assert_int_equal(attend_search(&f, c, m, &wrong[i], 1, sources, lengths), ATTEND_BAD_USAGE);
         assert_null(f);
     }
-    const attend_search_options coverage = { 2, 1, 0, 1, 1, 1, true };
+    attend_search_options coverage = usual;
+    coverage.coverage_penalty = 1;
     assert_int_equal(attend_search(&f, c, bare, &coverage, 1, sources, lengths), ATTEND_BAD_USAGE);
+    const int bad[] = { ATTEND_BEGIN, ATTEND_END, -1, TINY_TARGET }, one = 1, minus = -1;
+    for (int i = 0; i < 5; i++) { /* words no prefix has, and a length */
+        const attend_search_sources x = { .count = 1,
+                                          .words = sources,
+                                          .lengths = lengths,
+                                          .prefix = &bad[i % 4],
+                                          .prefix_lengths = i < 4 ? &one : &minus };
+        assert_int_equal(attend_search_together(&f, &c, (const attend_model *const[]){ m }, 1, &usual, &x),
+                         ATTEND_BAD_USAGE);
+    }
+    const attend_search_sources x = { .count = 1, .words = sources, .lengths = lengths };
+    assert_int_equal(attend_search_together(&f, NULL, NULL, 0, &usual, &x), ATTEND_BAD_USAGE);
+    attend_model *larger = model_of("target-vocab=9", 2);
+    assert_int_equal(attend_search_together(&f, (attend_ctx *[]){ c, c }, (const attend_model *const[]){ m, larger }, 2,
+                                            &usual, &x),
+                     ATTEND_BAD_USAGE);
+    assert_non_null(strstr(attend_message(), "model 2 has 7 source and 9 target words"));
+    attend_model_free(larger);
     /* weights that are numbers and yet make none: in the first step, and where the limit ends it */
     attend_model *huge = model_of("", 2);
     for (int i = 0; i < attend_params_count(attend_model_params(huge)); i++)
@@ -229,11 +268,276 @@ static void limits_and_refusals(void **state)
     attend_model_free(m), attend_model_free(bare);
 }
 
+/* ---- several models, prefixes, repeats ---- */
+
+static attend_found *together(const attend_model *const *models, int count, const attend_search_options *o,
+                              const attend_search_sources *x)
+{
+    attend_ctx *contexts[3];
+    attend_found *f = NULL;
+    for (int i = 0; i < count; i++) assert_ok(attend_ctx_new(&contexts[i]));
+    assert_ok(attend_search_together(&f, contexts, models, count, o, x));
+    for (int i = 0; i < count; i++) attend_ctx_free(contexts[i]);
+    return f;
+}
+
+static void assert_same(const attend_translation *a, const attend_translation *b, bool to_the_bit)
+{
+    assert_int_equal(a->count, b->count);
+    assert_memory_equal(a->words, b->words, (size_t)a->count * sizeof *a->words);
+    if (to_the_bit) assert_true(a->log_probability == b->log_probability && a->score == b->score);
+}
+
+static const attend_search_sources all_sources = { .count = SOURCES, .words = sources, .lengths = lengths };
+
+static void a_model_with_itself_is_the_model(void **state)
+{
+    (void)state;
+    attend_model *m = model_of("heads=2 attention-width=6 attention=projected", 4);
+    attend_search_options o = ATTEND_SEARCH_OPTIONS_INIT;
+    o.n_best = 5, o.weights = true, o.coverage_penalty = 0.1;
+    attend_found *one = together((const attend_model *const[]){ m }, 1, &o, &all_sources);
+    attend_found *three = together((const attend_model *const[]){ m, m, m }, 3, &o, &all_sources);
+    for (int i = 0; i < SOURCES; i++)
+        for (int j = 0; j < 5; j++) {
+            const attend_translation *a = attend_found_at(one, i, j), *b = attend_found_at(three, i, j);
+            assert_same(a, b, false);
+            assert_true(a->log_probability == b->log_probability);
+            for (int k = 0; k < (a->count + 1) * lengths[i]; k++)
+                assert_true(fabs((double)(a->weights[k] - b->weights[k])) < 1e-6);
+        }
+    attend_found_free(one), attend_found_free(three);
+    attend_model_free(m);
+}
+
+/* log p of a given target by each model, row by row, averaged by hand. */
+static void models_together_are_their_mean(void **state)
+{
+    (void)state;
+    attend_model *a = model_of("", 5), *b = model_of("attention=none layers=2", 6);
+    attend_search_options o = ATTEND_SEARCH_OPTIONS_INIT;
+    o.n_best = 3, o.weights = true;
+    attend_found *f = together((const attend_model *const[]){ a, b }, 2, &o, &all_sources);
+    attend_ctx *c = NULL;
+    assert_ok(attend_ctx_new(&c));
+    int moved = 0;
+    for (int i = 0, first = 0; i < SOURCES; first += lengths[i++])
+        for (int j = 0; j < 3; j++) {
+            const attend_translation *t = attend_found_at(f, i, j);
+            attend_real rows[2][64], weights[64 * 8];
+            const attend_pairs pair = { .count = 1,
+                                        .source = sources + first,
+                                        .source_lengths = &lengths[i],
+                                        .target = t->words,
+                                        .target_lengths = &t->count };
+            double p[2], sum = 0;
+            assert_true(t->count < 64);
+            assert_ok(attend_model_score(c, a, &pair, &p[0], rows[0], weights));
+            assert_ok(attend_model_score(c, b, &pair, &p[1], rows[1], NULL));
+            for (int k = 0; k <= t->count; k++) {
+                const double mean = log((exp((double)rows[0][k]) + exp((double)rows[1][k])) / 2);
+                assert_true(fabs(mean - (double)t->word_log_probability[k]) < 1e-5);
+                sum += mean;
+                for (int w = 0; w < lengths[i]; w++) /* only one of them has attention: its weights */
+                    assert_true(fabs((double)(t->weights[k * lengths[i] + w] - weights[k * lengths[i] + w])) < 1e-5);
+            }
+            assert_true(fabs(sum - t->log_probability) < 1e-4);
+            moved += fabs(p[0] - p[1]) > 0.1;
+        }
+    assert_true(moved > 0); /* they do not agree anyway */
+    attend_found_free(f);
+    /* greedily: the first word is the best of the mean */
+    o.beam = o.n_best = 1;
+    f = together((const attend_model *const[]){ a, b }, 2, &o, &all_sources);
+    for (int i = 0, first = 0; i < SOURCES; first += lengths[i++]) {
+        const attend_model *models[] = { a, b };
+        double mean[TINY_TARGET] = { 0 };
+        int best = 0;
+        for (int k = 0; k < 2; k++) {
+            attend_decoding *d = NULL;
+            const int one = 1, zero = 0, begin = ATTEND_BEGIN;
+            assert_ok(attend_decoding_new(&d, c, models[k], 1, sources + first, &lengths[i]));
+            assert_ok(attend_decoding_step(d, &one, &zero, &begin));
+            for (int v = 0; v < TINY_TARGET; v++) mean[v] += exp((double)attend_decoding_log_probabilities(d)[v]) / 2;
+            attend_decoding_free(d);
+        }
+        for (int v = 2; v < TINY_TARGET; v++)
+            if (mean[v] > mean[best]) best = v;
+        const attend_translation *t = attend_found_at(f, i, 0);
+        assert_int_equal(t->count > 0 ? t->words[0] : ATTEND_END, best);
+        assert_true(fabs(exp((double)t->word_log_probability[0]) - mean[best]) < 1e-5);
+    }
+    attend_found_free(f);
+    attend_ctx_free(c);
+    attend_model_free(a), attend_model_free(b);
+}
+
+/* A target begins with its prefix; with what the search itself says, and with a beam that misses nothing, it says the rest as well. */
+static void prefixes_come_first(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        attend_model *m = model_of(seed % 2 ? "" : "layers=2", seed);
+        const attend_model *const models[] = { m };
+        for (int wide = 0; wide < 2; wide++) {
+            attend_search_options o = ATTEND_SEARCH_OPTIONS_INIT;
+            o.beam = wide ? 256 : 1, o.length_ratio = 0, o.length_extra = LIMIT;
+            attend_found *own = together(models, 1, &o, &all_sources);
+            for (int length = 0; length <= LIMIT; length++) {
+                int prefix[SOURCES * LIMIT], counts[SOURCES], n = 0;
+                for (int i = 0; i < SOURCES; i++) {
+                    const attend_translation *t = attend_found_at(own, i, 0);
+                    counts[i] = length < t->count ? length : t->count;
+                    memcpy(prefix + n, t->words, (size_t)counts[i] * sizeof *prefix);
+                    n += counts[i];
+                }
+                attend_search_sources x = all_sources;
+                x.prefix = prefix, x.prefix_lengths = counts;
+                attend_found *f = together(models, 1, &o, &x);
+                for (int i = 0; i < SOURCES; i++)
+                    assert_same(attend_found_at(own, i, 0), attend_found_at(f, i, 0), true);
+                attend_found_free(f);
+            }
+            attend_found_free(own);
+        }
+        /* any words, some longer than the limit; log p is that of the whole */
+        const int prefix[] = { 5, 4, 3, 5, 3, 0 }, counts[SOURCES] = { 5, 0, 1 };
+        attend_search_sources x = all_sources;
+        x.prefix = prefix, x.prefix_lengths = counts;
+        attend_search_options o = ATTEND_SEARCH_OPTIONS_INIT;
+        o.max_length = 2, o.n_best = 2;
+        attend_found *f = together(models, 1, &o, &x);
+        attend_ctx *c = NULL;
+        assert_ok(attend_ctx_new(&c));
+        for (int i = 0, n = 0, first = 0; i < SOURCES; n += counts[i], first += lengths[i++])
+            for (int j = 0; j < attend_found_count(f, i); j++) {
+                const attend_translation *t = attend_found_at(f, i, j);
+                double p;
+                const attend_pairs pair = { .count = 1,
+                                            .source = sources + first,
+                                            .source_lengths = &lengths[i],
+                                            .target = t->words,
+                                            .target_lengths = &t->count };
+                assert_true(t->count >= counts[i] && t->count <= (counts[i] > 2 ? counts[i] : 2));
+                assert_memory_equal(t->words, prefix + n, (size_t)counts[i] * sizeof *prefix);
+                assert_ok(attend_model_score(c, m, &pair, &p, NULL, NULL));
+                assert_true(fabs(p - t->log_probability) < 1e-4);
+            }
+        attend_ctx_free(c);
+        attend_found_free(f);
+        attend_model_free(m);
+    }
+}
+
+static bool repeats(const attend_translation *t, int n)
+{
+    for (int i = 0; i + n <= t->count; i++)
+        for (int j = 0; j < i; j++)
+            if (memcmp(t->words + i, t->words + j, (size_t)n * sizeof *t->words) == 0) return true;
+    return false;
+}
+
+static void nothing_is_said_twice(void **state)
+{
+    (void)state;
+    int would = 0;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        attend_model *m = model_of("", seed);
+        for (int n = 1; n <= 4; n++)
+            for (int mode = 0; mode < 3; mode++) { /* greedy, beam, sampling */
+                attend_search_options o = ATTEND_SEARCH_OPTIONS_INIT;
+                o.beam = mode ? 6 : 1, o.n_best = mode ? 3 : 1, o.sample = mode == 2, o.length_extra = 30;
+                attend_found *free_one = together((const attend_model *const[]){ m }, 1, &o, &all_sources);
+                o.no_repeat = n;
+                attend_found *f = together((const attend_model *const[]){ m }, 1, &o, &all_sources);
+                for (int i = 0; i < SOURCES; i++)
+                    for (int j = 0; j < attend_found_count(f, i); j++) {
+                        assert_false(repeats(attend_found_at(f, i, j), n));
+                        const attend_translation *t = attend_found_at(free_one, i, j);
+                        if (mode == 0 && !repeats(t, n)) assert_same(t, attend_found_at(f, i, j), true);
+                        would += t && repeats(t, n);
+                    }
+                attend_found_free(free_one), attend_found_free(f);
+            }
+        attend_model_free(m);
+    }
+    assert_true(would > 50); /* they would have, else the test says nothing */
+}
+
+static void memory_runs_out_in_every_mode(void **state)
+{
+    (void)state;
+    attend_model *a = model_of("", 2), *b = model_of("attention=dot context=after readout=plain", 3);
+    const attend_model *const models[] = { a, b };
+    const int prefix[] = { 3, 4 }, counts[SOURCES] = { 1, 0, 1 };
+    attend_search_sources x = all_sources;
+    x.prefix = prefix, x.prefix_lengths = counts;
+    for (int mode = 0; mode < 2; mode++) {
+        attend_search_options o = ATTEND_SEARCH_OPTIONS_INIT;
+        o.n_best = 3, o.length_extra = 3, o.weights = true, o.no_repeat = 2, o.sample = mode, o.top_k = 4,
+        o.top_p = 0.9;
+        for (long n = 1, done = 0; !done; n++) {
+            attend_ctx *c[2] = { NULL, NULL };
+            attend_found *f = NULL;
+            assert_ok(attend_ctx_new(&c[0]));
+            assert_ok(attend_ctx_new(&c[1]));
+            attend_memory_refuse(n);
+            const int status = attend_search_together(&f, c, models, 2, &o, &x);
+            attend_memory_refuse(0);
+            done = status == ATTEND_OK;
+            if (!done) assert_true(status == ATTEND_NO_MEMORY && !f);
+            attend_found_free(f);
+            attend_ctx_free(c[0]), attend_ctx_free(c[1]);
+        }
+    }
+    attend_model_free(a), attend_model_free(b);
+}
+
+/* Sources together take as many hypotheses as each alone, and as many steps as the longest: what is done is decoded no more. */
+static void who_is_done_leaves(void **state)
+{
+    (void)state;
+    int different = 0;
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        attend_model *m = model_of("", seed);
+        for (int mode = 0; mode < 3; mode++) {
+            attend_search_options o = ATTEND_SEARCH_OPTIONS_INIT;
+            o.beam = mode == 0 ? 1 : 5, o.sample = mode == 2, o.n_best = mode == 2 ? 4 : 1;
+            const uint64_t streams[SOURCES] = { 0, 1, 2 };
+            long alone = 0, longest = 0;
+            for (int i = 0, first = 0; i < SOURCES; first += lengths[i++]) {
+                const attend_search_sources x = {
+                    .count = 1, .words = sources + first, .lengths = &lengths[i], .streams = &streams[i]
+                };
+                sources_now = 1, decoded = steps = 0;
+                attend_found_free(together((const attend_model *const[]){ m }, 1, &o, &x));
+                alone += decoded;
+                different += i > 0 && steps != longest;
+                if (steps > longest) longest = steps;
+            }
+            sources_now = SOURCES, decoded = steps = 0;
+            attend_found_free(together((const attend_model *const[]){ m }, 1, &o, &all_sources));
+            assert_int_equal(decoded, alone);
+            assert_int_equal(steps, longest);
+        }
+        attend_model_free(m);
+    }
+    sources_now = 0;
+    assert_true(different > 10);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(a_wide_beam_finds_the_best),
                                         cmocka_unit_test(a_beam_of_one_is_greedy),
                                         cmocka_unit_test(lists_are_sorted_distinct_and_true),
-                                        cmocka_unit_test(alone_as_in_a_batch), cmocka_unit_test(limits_and_refusals) };
+                                        cmocka_unit_test(alone_as_in_a_batch),
+                                        cmocka_unit_test(limits_and_refusals),
+                                        cmocka_unit_test(a_model_with_itself_is_the_model),
+                                        cmocka_unit_test(models_together_are_their_mean),
+                                        cmocka_unit_test(prefixes_come_first),
+                                        cmocka_unit_test(nothing_is_said_twice),
+                                        cmocka_unit_test(memory_runs_out_in_every_mode),
+                                        cmocka_unit_test(who_is_done_leaves) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #include "core/replace_file.h"
 #include "support/folder.h"
 #include "support/sample_tensors.h"
+#include <signal.h>
 #include <sys/wait.h>
 
 static sample s;
@@ -266,7 +267,7 @@ static void test_no_memory(void **state)
 /* Every system call fails or kills in turn: then the old file is there, or the new one, and opens. */
 static void die(void)
 {
-    _exit(42);
+    raise(SIGKILL); /* as it comes: nothing is freed, and nobody is told of leaks */
 }
 
 static void test_no_disk(void **state)
@@ -290,9 +291,11 @@ static void test_no_disk(void **state)
                 _exit(sample_write(path));
             }
             assert_int_equal(waitpid(child, &status, 0), child);
-            assert_true(WIFEXITED(status));
-            if (WEXITSTATUS(status) == ATTEND_OK) break; /* fewer calls than thought */
-            assert_int_equal(WEXITSTATUS(status), kill ? 42 : ATTEND_IO);
+            if (WIFEXITED(status) && WEXITSTATUS(status) == ATTEND_OK) break; /* fewer calls than thought */
+            if (kill)
+                assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+            else
+                assert_true(WIFEXITED(status) && WEXITSTATUS(status) == ATTEND_IO);
             folder_count(&temporaries, 1);
             if (!kill) assert_int_equal(temporaries, 0);
             assert_ok(attend_tensor_file_open(&f, path, 0));

@@ -1,6 +1,7 @@
 /* Training survives: the same model on any number of threads, after any interruption, whatever the disk does. */
 #include "unit/unit.h"
 
+#include "core/memory.h"
 #include "core/replace_file.h"
 #include "support/folder.h"
 #include <attend/trainer.h>
@@ -158,6 +159,7 @@ static void stopped_and_gone_on(void **state)
             assert_ok(attend_train(&o, &events, &end));
             assert_true(runs < 30);
         }
+        assert_null(get_file(in_folder(n == 1 ? "stopped.update-1" : "stopped.update-2"), NULL)); /* not due */
         /* a stop saves once more, and without a validation nothing else changes */
         same_file("reference", "stopped", "");
         same_file("reference", "stopped", ".checkpoint");
@@ -254,8 +256,25 @@ static void other_options_are_refused(void **state)
     write_pairs("train.tsv", TRAIN + 1, 1);
     o = options_for("reference");
     assert_int_equal(attend_train(&o, NULL, NULL), ATTEND_BAD_USAGE);
-    assert_non_null(strstr(attend_message(), "pairs of the training data"));
+    assert_non_null(strstr(attend_message(), "training data"));
+    write_pairs("train.tsv", TRAIN, 2);
+    o = options_for("reference"); /* as many pairs of the same lengths, and yet others */
+    assert_int_equal(attend_train(&o, NULL, NULL), ATTEND_BAD_USAGE);
+    assert_non_null(strstr(attend_message(), "training data"));
     write_pairs("train.tsv", TRAIN, 1);
+    write_pairs("valid.tsv", VALID, 78);
+    o = options_for("reference");
+    assert_int_equal(attend_train(&o, NULL, NULL), ATTEND_BAD_USAGE);
+    assert_non_null(strstr(attend_message(), "validation data"));
+    write_pairs("valid.tsv", VALID, 77);
+    o = options_for("reference");
+    o.tokens[0].min_count = 3;
+    assert_int_equal(attend_train(&o, NULL, NULL), ATTEND_BAD_USAGE);
+    assert_non_null(strstr(attend_message(), "min-count '1', and now it is '3'"));
+    o = options_for("reference");
+    o.optimizer.kind = ATTEND_SGD;
+    assert_int_equal(attend_train(&o, NULL, NULL), ATTEND_BAD_USAGE);
+    assert_non_null(strstr(attend_message(), "optimizer 'adam', and now it is 'sgd'"));
     o = options_for("never");
     o.updates = 0;
     assert_int_equal(attend_train(&o, NULL, NULL), ATTEND_BAD_USAGE);
@@ -285,6 +304,151 @@ static void a_damaged_checkpoint_is_said(void **state)
     o.fresh = true;
     assert_ok(attend_train(&o, NULL, NULL));
     same_training("reference", "damaged");
+}
+
+/* ---- one at a time ---- */
+
+static bool try_again(void *user)
+{
+    attend_train_options o = options_for("reference");
+    *(int *)user = attend_train(&o, NULL, NULL);
+    return true;
+}
+
+static void a_second_training_is_refused(void **state)
+{
+    (void)state;
+    attend_train_options o = options_for("reference");
+    int second = ATTEND_OK;
+    const attend_train_events events = { .user = &second, .stop = try_again };
+    o.updates = 14;
+    put_file(in_folder(".reference.checkpoint.0abc12.tmp"), "left", 4); /* by one that was killed */
+    assert_ok(attend_train(&o, &events, NULL));
+    assert_int_equal(second, ATTEND_BAD_USAGE);
+    assert_non_null(strstr(attend_message(), "another process"));
+    assert_null(get_file(in_folder("reference.lock"), NULL));
+    assert_null(get_file(in_folder(".reference.checkpoint.0abc12.tmp"), NULL));
+    remove_model("reference");
+    train("reference", 1);
+}
+
+static void a_device_is_no_model(void **state)
+{
+    (void)state;
+    attend_train_options o = options_for("x");
+    o.model = "/dev/null";
+    assert_int_equal(attend_train(&o, NULL, NULL), ATTEND_IO);
+    assert_int_equal(access("/dev/null.checkpoint", F_OK), -1);
+    o.model = folder;
+    assert_int_equal(attend_train(&o, NULL, NULL), ATTEND_IO);
+    o.model = "";
+    assert_int_equal(attend_train(&o, NULL, NULL), ATTEND_BAD_USAGE);
+}
+
+/* ---- nothing is lost ---- */
+
+/* Data that cannot be used, or a killed beginning, must not cost the checkpoint that --fresh would replace. */
+static void fresh_keeps_the_old_until_there_is_a_new_one(void **state)
+{
+    (void)state;
+    train("kept", 1);
+    attend_train_options o = options_for("kept");
+    const attend_pairs_spec missing = { in_folder("none.tsv"), NULL };
+    o.fresh = true;
+    o.train = &missing;
+    assert_int_equal(attend_train(&o, NULL, NULL), ATTEND_IO);
+    same_training("reference", "kept");
+}
+
+static void a_lost_log_is_no_loss(void **state)
+{
+    (void)state;
+    attend_train_options o = options_for("unlogged");
+    stopper s = { .left = 7 };
+    const attend_train_events events = { .user = &s, .stop = stop_after };
+    assert_ok(attend_train(&o, &events, NULL));
+    unlink(in_folder("unlogged.log.jsonl"));
+    train("unlogged", 1);
+    same_file("reference", "unlogged", "");
+}
+
+static void count_updates(void *user, const attend_progress *p)
+{
+    (void)p;
+    ++*(int *)user;
+}
+
+static void out_of_patience_is_the_end(void **state)
+{
+    (void)state;
+    int updates = 0;
+    const attend_train_events events = { .user = &updates, .progress = count_updates };
+    attend_train_options o = options_for("impatient");
+    attend_train_end end;
+    o.patience = 1, o.valid_every = 1, o.updates = 500;
+    assert_ok(attend_train(&o, &events, &end));
+    assert_int_equal(end, ATTEND_TRAIN_PATIENCE);
+    assert_in_range(updates, 1, 499);
+    updates = 0;
+    size_t size, again;
+    char *before = get_file(in_folder("impatient.checkpoint"), &size);
+    assert_ok(attend_train(&o, &events, &end));
+    assert_int_equal(end, ATTEND_TRAIN_PATIENCE);
+    assert_int_equal(updates, 0); /* it is over, and stays over */
+    char *after = get_file(in_folder("impatient.checkpoint"), &again);
+    assert_true(size == again && memcmp(before, after, size) == 0);
+    free(before), free(after);
+}
+
+/* ---- memory ---- */
+
+static void say_nothing(void *user, const attend_plan *p)
+{
+    *(attend_plan *)user = *p;
+}
+
+/* Less memory, smaller shards, fewer threads: and the model still does not depend on the threads. */
+static void memory_does_not_make_threads_matter(void **state)
+{
+    (void)state;
+    attend_plan plan;
+    const attend_train_events events = { .user = &plan, .plan = say_nothing };
+    static const char *const models[] = { "little1", "little2" };
+    for (int i = 0; i < 2; i++) {
+        attend_train_options o = options_for(models[i]);
+        o.shard_tokens = 800, o.threads = 1 + 6 * i, o.config.hidden = 64;
+        o.memory = (size_t)24 << 20;
+        assert_ok(attend_train(&o, &events, NULL));
+        assert_true(plan.bytes <= o.memory);
+    }
+    same_training("little1", "little2");
+    attend_train_options o = options_for("little2");
+    o.shard_tokens = 800, o.config.hidden = 64, o.memory = (size_t)1 << 30, o.updates = 14;
+    assert_ok(attend_train(&o, NULL, NULL)); /* more memory: shards stay as they were */
+    o.memory = 0, o.updates = 15;
+    assert_ok(attend_train(&o, NULL, NULL));
+}
+
+/* Memory that runs out at any request: an error, no crash, and the same command goes on. */
+static void memory_that_runs_out(void **state)
+{
+    (void)state;
+    attend_train_options o = options_for("short");
+    o.updates = 2, o.valid_every = 2, o.fresh = true;
+    attend_memory_refuse(-1);
+    assert_ok(attend_train(&o, NULL, NULL));
+    const long requests = attend_memory_requests();
+    int failed = 0;
+    for (long n = 1; n <= requests; n += n < 400 ? 7 : requests / 40 + 1) {
+        attend_memory_refuse(n);
+        const int status = attend_train(&o, NULL, NULL);
+        attend_memory_refuse(0);
+        if (status == ATTEND_OK) continue; /* something that can do without */
+        assert_int_equal(status, ATTEND_NO_MEMORY);
+        failed++;
+    }
+    assert_true(failed > 40);
+    assert_null(get_file(in_folder("short.lock"), NULL));
 }
 
 /* ---- divergence ---- */
@@ -322,6 +486,48 @@ static void divergence_goes_back_and_then_stops(void **state)
     char *now = get_file(in_folder("wild"), &after);
     assert_true(size == after && memcmp(before, now, size) == 0);
     free(before), free(now);
+}
+
+/* Without validation the latest model is the one that is kept: not one that has blown up. */
+static void weights_that_are_no_numbers_are_not_saved(void **state)
+{
+    (void)state;
+    attend_train_options o = options_for("burst");
+    o.valid_count = 0, o.average = 0;
+    assert_ok(attend_train(&o, NULL, NULL));
+    o.fresh = true;
+    o.updates = 200, o.save_every = 1;
+    o.config.activation = ATTEND_RELU, o.config.cell = ATTEND_CELL_SIMPLE;
+    o.schedule.kind = ATTEND_SCHEDULE_CONSTANT, o.schedule.rate = 1e39, o.clip = 0; /* infinite as a float */
+    assert_int_equal(attend_train(&o, NULL, NULL), ATTEND_FAILED);
+    assert_non_null(strstr(attend_message(), "also at half the learning rate")); /* it went back, and tried again */
+    attend_model *m = NULL;
+    static const char *const files[] = { "burst", "burst.checkpoint" };
+    for (int f = 0; f < 2; f++) {
+        assert_ok(attend_model_load(&m, in_folder(files[f]), NULL));
+        const attend_params *params = attend_model_params(m);
+        for (int i = 0; i < attend_params_count(params); i++) {
+            const attend_param *p = attend_params_at(params, i);
+            for (size_t j = 0; j < attend_param_size(p); j++) assert_true(isfinite(attend_param_value(p)[j]));
+        }
+        attend_model_free(m);
+    }
+}
+
+/* Whatever happens, every line of the log is JSON, which has no word for infinity. */
+static void the_log_is_json(void **state)
+{
+    (void)state;
+    attend_train_options o = options_for("infinite");
+    o.config.activation = ATTEND_RELU, o.config.cell = ATTEND_CELL_SIMPLE;
+    o.schedule.kind = ATTEND_SCHEDULE_CONSTANT, o.schedule.rate = 1e5, o.clip = 0;
+    o.average = 0, o.valid_every = 1, o.log_every = 1;
+    attend_train(&o, NULL, NULL); /* may well diverge */
+    char *log = log_of("infinite");
+    assert_null(strstr(log, "inf"));
+    assert_null(strstr(log, "nan"));
+    assert_non_null(strstr(log, "\"perplexity\": null"));
+    free(log);
 }
 
 static void it_learns(void **state)
@@ -372,7 +578,16 @@ int main(void)
         cmocka_unit_test(failing_writes_lose_nothing),
         cmocka_unit_test(other_options_are_refused),
         cmocka_unit_test(a_damaged_checkpoint_is_said),
+        cmocka_unit_test(a_second_training_is_refused),
+        cmocka_unit_test(a_device_is_no_model),
+        cmocka_unit_test(fresh_keeps_the_old_until_there_is_a_new_one),
+        cmocka_unit_test(a_lost_log_is_no_loss),
+        cmocka_unit_test(out_of_patience_is_the_end),
+        cmocka_unit_test(memory_does_not_make_threads_matter),
+        cmocka_unit_test(memory_that_runs_out),
         cmocka_unit_test(divergence_goes_back_and_then_stops),
+        cmocka_unit_test(weights_that_are_no_numbers_are_not_saved),
+        cmocka_unit_test(the_log_is_json),
         cmocka_unit_test(it_learns),
         cmocka_unit_test(pieces_of_words_train_too),
     };

@@ -1,0 +1,256 @@
+/* cmd_demo.c: from nothing to a model that translates and shows where it looks, in about a minute, on the built-in pairs (attend/demo.h). */
+#include "options.h"
+
+#include "demo_files.h"
+#include "demo_maps.h"
+#include "interrupt.h"
+#include "progress.h"
+
+#include "core/status.h"
+#include <attend/demo.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct settings {
+    const char *attention, *keep, *write_pairs;
+    attend_config config;
+    long long pairs, updates, seed, threads;
+    bool quiet;
+} settings;
+
+enum {
+    TESTED = 500,  /* held-out sentences that are translated, and .. */
+    ALIGNED = 200, /* .. the first of them, whose links are compared */
+    SHOWN = 4
+};
+
+#define AT(member) offsetof(settings, member)
+static const option table[] = {
+    { "attention", "NAME",
+      "another score: none, dot, bilinear, additive, .. (attend train --help has them all); additive", OPTION_TEXT,
+      AT(attention), 0, 0, NULL },
+    { "pairs", "N", "built-in pairs to train on", OPTION_WHOLE, AT(pairs), 100, 1e7, NULL },
+    { "updates", "N", "how long: fewer for a first look", OPTION_WHOLE, AT(updates), 1, 1e9, NULL },
+    { "seed", "N", "other sentences, and another model", OPTION_WHOLE, AT(seed), 0, 9e15, NULL },
+    { "threads", "N", "any number gives the same model", OPTION_WHOLE, AT(threads), 1, 1024, NULL },
+    { "keep", "FOLDER", "where pairs and model are kept; attend-demo", OPTION_TEXT, AT(keep), 0, 0, NULL },
+    { "write-pairs", "FOLDER", "only write the pairs there, for attend train and attend align", OPTION_TEXT,
+      AT(write_pairs), 0, 0, NULL },
+    { "quiet", NULL, "the results only", OPTION_FLAG, AT(quiet), 0, 0, NULL },
+    { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
+};
+
+/* ---- training ---- */
+
+/* Sizes and rates at which several seeds come to 95 % in about a minute on two cores. */
+static void train_options(const settings *s, const demo_files *f, const attend_pairs_spec *specs,
+                          attend_train_options *o)
+{
+    *o = attend_train_defaults();
+    o->config = s->config;
+    o->train = &specs[0], o->train_count = 1;
+    o->valid = &specs[1], o->valid_count = 1;
+    o->model = f->model;
+    for (int side = 0; side < 2; side++) o->tokens[side].kind = ATTEND_TOKENS_WORD;
+    o->label_smoothing = 0;
+    o->batch_tokens = 500;
+    o->schedule.kind = ATTEND_SCHEDULE_COSINE;
+    o->schedule.rate = 0.003, o->schedule.warmup = 50;
+    o->updates = (uint64_t)s->updates;
+    o->valid_every = o->save_every = (o->updates + 3) / 4;
+    o->patience = 0;
+    o->seed = (uint64_t)s->seed;
+    o->threads = (int)s->threads;
+    o->fresh = true;
+}
+
+static int train(const settings *s, const demo_files *f, attend_train_end *end)
+{
+    const attend_pairs_spec specs[2] = { { f->train, NULL }, { f->valid, NULL } };
+    attend_train_options o;
+    train_options(s, f, specs, &o);
+    progress_view view = progress_new(stderr, s->quiet, attend_valid_metric_words[o.valid_metric], true);
+    const attend_train_events events = {
+        .user = &view, .plan = progress_plan, .progress = progress_show, .say = progress_say, .stop = interrupt_stop
+    };
+    interrupt_catch();
+    const int status = attend_train(&o, &events, end);
+    progress_end(&view);
+    return status;
+}
+
+/* ---- what it has learned ---- */
+
+typedef struct test {
+    attend_demo_pair *pairs;                       /* (TESTED), and .. */
+    const char *sources[TESTED], *targets[TESTED]; /* .. their texts */
+    size_t sizes[TESTED];
+    int exact;
+    attend_aer_sums errors;
+    double words; /* of the targets that were aligned */
+} test;
+
+static int align(test *t, const attend_model *m, int threads)
+{
+    attend_scorer *scorer = NULL;
+    attend_aligned found[ATTEND_DEMO_LINKS];
+    int status = attend_scorer_new(&scorer, m, threads, true);
+    if (status == ATTEND_OK) status = attend_scorer_run(scorer, ALIGNED, t->sources, t->targets);
+    for (int i = 0; status == ATTEND_OK && i < ALIGNED; i++) {
+        const attend_demo_pair *p = &t->pairs[i];
+        const int count = attend_scorer_links(attend_scorer_result(scorer, i), found, ATTEND_DEMO_LINKS);
+        status = attend_aer_add(&t->errors, found, count, p->links, p->link_count);
+        t->words += p->target_words;
+    }
+    attend_scorer_free(scorer);
+    return status;
+}
+
+/* Links that cross another: where French has another order. */
+static int crossings(const attend_demo_pair *p)
+{
+    int n = 0;
+    for (int i = 0; i < p->link_count; i++)
+        for (int j = 0; j < i; j++)
+            n += p->links[i].sure && p->links[j].sure && p->links[i].target > p->links[j].target &&
+                 p->links[i].source < p->links[j].source;
+    return n;
+}
+
+/* A translation, and below it where the model looked. */
+static int show(demo_maps *d, const attend_line_result *r, const attend_demo_pair *p, bool attends)
+{
+    printf("\n  %s\n  %s%s\n%s", p->source, r->list[0].text,
+           strcmp(r->list[0].text, p->target) == 0 ? "" : "     (the grammar says it otherwise)", attends ? "\n" : "");
+    return attends ? demo_maps_add(d, p->source, r, true) : ATTEND_OK;
+}
+
+/* Some sentences whose words change places: the first few on the terminal, all on the page. */
+static int show_some(test *t, const attend_model *m, const attend_translator *translator, const char *page)
+{
+    const bool attends = attend_model_config(m)->attention != NULL;
+    demo_maps d = { 0 };
+    int status = demo_maps_new(&d, m);
+    for (int i = 0, shown = 0; status == ATTEND_OK && i < TESTED; i++) {
+        const attend_line_result *r = attend_translator_result(translator, i);
+        if (crossings(&t->pairs[i]) < 3) continue;
+        if (t->pairs[i].source_words <= 9 && shown < SHOWN)
+            status = show(&d, r, &t->pairs[i], attends), shown++;
+        else if (attends)
+            status = demo_maps_add(&d, t->sources[i], r, false);
+    }
+    if (status == ATTEND_OK && attends) status = demo_maps_write_page(&d, page);
+    demo_maps_free(&d);
+    return status;
+}
+
+static int translate(test *t, const attend_model *m, int threads, const char *page)
+{
+    attend_translator_options o = ATTEND_TRANSLATOR_OPTIONS_INIT;
+    attend_translator *translator = NULL;
+    o.threads = threads, o.search.n_best = 3;
+    int status = attend_translator_new(&translator, m, &o);
+    if (status == ATTEND_OK) status = attend_translator_run(translator, TESTED, t->sources, t->sizes);
+    for (int i = 0; status == ATTEND_OK && i < TESTED; i++)
+        t->exact += strcmp(attend_translator_result(translator, i)->list[0].text, t->targets[i]) == 0;
+    if (status == ATTEND_OK) status = show_some(t, m, translator, page);
+    attend_translator_free(translator);
+    return status;
+}
+
+static int look(const settings *s, const demo_files *f, test *t)
+{
+    attend_model *model = NULL;
+    t->pairs = malloc(TESTED * sizeof *t->pairs);
+    if (!t->pairs) return attend_fail(ATTEND_NO_MEMORY, "no memory for %d pairs", TESTED);
+    for (int i = 0; i < TESTED; i++) {
+        demo_test_pair((uint64_t)s->seed, i, &t->pairs[i]);
+        t->sources[i] = t->pairs[i].source, t->targets[i] = t->pairs[i].target, t->sizes[i] = strlen(t->sources[i]);
+    }
+    int status = attend_model_load(&model, f->model, NULL);
+    const bool attends = status == ATTEND_OK && attend_model_config(model)->attention;
+    if (status == ATTEND_OK) status = translate(t, model, (int)s->threads, f->page);
+    if (status == ATTEND_OK && attends) status = align(t, model, (int)s->threads);
+    attend_model_free(model);
+    free(t->pairs);
+    return status;
+}
+
+static void report(const demo_files *f, const test *t)
+{
+    printf("\nexact match %.1f %% of %d sentences that it never saw\n", 100.0 * t->exact / TESTED, TESTED);
+    if (t->words > 0)
+        printf("attention   %.1f %% of the words of %d of them look at the word they come from; AER %.4f\n",
+               100 * t->errors.both_possible / t->words, ALIGNED, attend_aer(&t->errors));
+    if (t->words > 0) printf("\nMore of these maps, to point at, are in %s: open it in a browser.\n", f->page);
+    printf("The model is %s. Try it:\n\n", f->model);
+    printf("  echo 'I do not see the black cat .' | attend translate --model %s\n", f->model);
+    if (t->words > 0) {
+        printf("  attend show --model %s 'the cat does not give me the black bag .'\n", f->model);
+        printf("  attend align --model %s --input %s --gold %s\n", f->model, f->test, f->links);
+    }
+    printf("\nAnd then with pairs of your own, a line each with a TAB between source and target:\n\n");
+    printf("  attend check --train pairs.tsv\n  attend train --train pairs.tsv --valid others.tsv --model m\n");
+}
+
+/* ---- all of it ---- */
+
+static int demo(settings *s)
+{
+    demo_files f = { 0 };
+    test t = { 0 };
+    attend_train_end end = ATTEND_TRAIN_DONE;
+    const bool only_pairs = s->write_pairs != NULL;
+    int status = s->attention ? attend_config_set(&s->config, "attention", s->attention) : ATTEND_OK;
+    s->config.input_feeding = s->config.attention != NULL;
+    if (status == ATTEND_OK)
+        status = demo_files_write(&f, only_pairs ? s->write_pairs : s->keep, (uint64_t)s->seed, s->pairs);
+    if (status == ATTEND_OK && only_pairs) {
+        printf("%s  %s\n%s  %s\n", f.train, f.valid, f.test, f.links);
+    } else {
+        if (status == ATTEND_OK) status = train(s, &f, &end);
+        if (status == ATTEND_OK && end == ATTEND_TRAIN_STOPPED) {
+            if (!s->quiet) fprintf(stderr, "stopped; the demo begins anew when it is called again\n");
+            demo_files_free(&f);
+            return 128 + interrupt_caught();
+        }
+        if (status == ATTEND_OK) status = look(s, &f, &t);
+        if (status == ATTEND_OK) report(&f, &t);
+    }
+    demo_files_free(&f);
+    return status == ATTEND_OK ? 0 : cli_fail(&verb_demo, status);
+}
+
+static int run(int argc, char **argv)
+{
+    static const attend_config config = ATTEND_CONFIG_INIT;
+    settings s = { .config = config, .keep = "attend-demo", .pairs = 60000, .updates = 3500, .seed = 1 };
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    s.threads = cores > 0 ? cores : 1;
+    s.config.hidden = 128, s.config.embedding = 128, s.config.dropout = 0;
+    s.config.context = ATTEND_CONTEXT_AFTER,
+    s.config.readout = ATTEND_READOUT_PLAIN; /* the last word is known when it looks for the next: sharper maps */
+    parsed p;
+    int status = options_parse(&verb_demo, &s, argc, argv, &p);
+    if (status == 0 && !p.help)
+        status = p.rest_count > 0 ? options_wrong(&verb_demo, "'%s' is not understood", p.rest[0]) : demo(&s);
+    options_free(&verb_demo, &s, &p);
+    return status;
+}
+
+const verb verb_demo = {
+    .name = "demo",
+    .summary = "train on built-in pairs, translate, show the attention: about a minute",
+    .synopsis =
+        "attend demo [--attention NAME] [--pairs N] [--updates N] [--seed N] [--keep FOLDER] [--write-pairs FOLDER]",
+    .details =
+        "Trains on English and French sentences that a grammar makes, by seed, translates some that it never saw, and "
+        "says how often it\n"
+        "is right and how often attention looks at the word that the grammar knows a word to come from. Pairs, gold "
+        "links and the model\n"
+        "stay in a folder for the other verbs (docs/demo.md).",
+    .examples = "  attend demo\n  attend demo --attention dot --seed 2\n  attend demo --write-pairs pairs\n",
+    .options = table,
+    .run = run,
+};

@@ -1,0 +1,424 @@
+/* cmd_show.c: where did the model look? A map of attention for a sentence, for each line of a file, or for given pairs. */
+#include "options.h"
+#include "output_file.h"
+#include "pairs_stream.h"
+#include "terminal.h"
+
+#include "core/status.h"
+#include "model/json.h"
+#include "text/lines.h"
+#include "view/grid.h"
+#include <attend/view.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { TERMINAL, SVG, PNG, HTML, JSON, GUESS };
+static const char *const formats[] = { "terminal", "svg", "png", "html", "json", NULL };
+
+typedef struct settings {
+    const char *model, *input, *target, *output;
+    long long layer, head, hypothesis, beam, width, threads;
+    int format;
+    bool pieces, quiet;
+} settings;
+
+#define AT(member) offsetof(settings, member)
+static const option table[] = {
+    { "model", "FILE", "a model made by attend train", OPTION_TEXT, AT(model), 0, 0, NULL },
+    { "input", "FILE", "a sentence a line; or, in a .tsv file, pairs whose targets the model is made to say",
+      OPTION_TEXT, AT(input), 0, 0, NULL },
+    { "target", "TEXT", "what the model is made to say, instead of what it would", OPTION_TEXT, AT(target), 0, 0,
+      NULL },
+    { "format", "terminal|svg|png|html|json", "terminal, unless --output has a name that says another", OPTION_WORD,
+      AT(format), 0, 0, formats },
+    { "output", "FILE", "standard output if not given; %d in the name of a picture is the number of the line",
+      OPTION_TEXT, AT(output), 0, 0, NULL },
+    { "layer", "N", "of attention, from 0; the mean over all unless given", OPTION_WHOLE, AT(layer), 0, 1000, NULL },
+    { "head", "N", "of attention, from 0; the mean over all unless given", OPTION_WHOLE, AT(head), 0, 1000, NULL },
+    { "pieces", NULL, "pieces as the model reads and writes them, and the ends, instead of words", OPTION_FLAG,
+      AT(pieces), 0, 0, NULL },
+    { "beam", "N", "hypotheses at a time while it translates", OPTION_WHOLE, AT(beam), 1, 1000, NULL },
+    { "hypothesis", "N", "the N-th best translation instead of the best; html shows all", OPTION_WHOLE, AT(hypothesis),
+      1, 1000, NULL },
+    { "width", "N", "columns of the terminal, if it does not say so itself", OPTION_WHOLE, AT(width), 20, 10000, NULL },
+    { "threads", "N", "any number gives the same", OPTION_WHOLE, AT(threads), 1, 1024, NULL },
+    { "quiet", NULL, "no warnings", OPTION_FLAG, AT(quiet), 0, 0, NULL },
+    { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
+};
+
+/* The maps of a sentence: one, or all hypotheses. */
+typedef struct maps {
+    attend_map **items;
+    int count;
+} maps;
+
+typedef struct job {
+    const settings *s;
+    attend_view_options view;
+    attend_model *m;
+    attend_ctx *c;
+    attend_translator *translator;
+    output_file *to;    /* of what is no picture */
+    attend_string text; /* of one map */
+    maps *kept;         /* for a page */
+    int kept_count, kept_room;
+    unsigned long long lines, shown;
+} job;
+
+/* ---- maps ---- */
+
+static void maps_free(maps *x)
+{
+    for (int i = 0; i < x->count; i++) attend_map_free(x->items[i]);
+    free(x->items);
+    *x = (maps){ NULL, 0 };
+}
+
+static int maps_room(maps *x, int count)
+{
+    x->items = calloc((size_t)count, sizeof(attend_map *));
+    return x->items ? ATTEND_OK : attend_fail(ATTEND_NO_MEMORY, "no memory for %d maps", count);
+}
+
+/* Of what the model says of its own accord. */
+static int map_found(job *j, const char *source, maps *out)
+{
+    const size_t size = strlen(source);
+    int status = attend_translator_run(j->translator, 1, &source, &size);
+    if (status != ATTEND_OK) return status;
+    const attend_line_result *r = attend_translator_result(j->translator, 0);
+    if (r->fault) return attend_fail(ATTEND_BAD_DATA, "%s", r->fault);
+    if (!r->source) return attend_fail(ATTEND_BAD_DATA, "it is empty");
+    const int wanted = (int)j->s->hypothesis, first = j->s->format == HTML ? 0 : wanted - 1;
+    if (wanted > r->count)
+        return attend_fail(ATTEND_BAD_DATA, "there is no %d. translation; a --beam of %lld found %d", wanted,
+                           j->s->beam, r->count);
+    const int end = j->s->format == HTML ? r->count : wanted;
+    status = maps_room(out, end - first);
+    for (int i = first; status == ATTEND_OK && i < end; i++) {
+        const attend_hypothesis *h = &r->list[i];
+        status = attend_map_new(&out->items[out->count], j->c, j->m, source, NULL, h->words, h->count, h->score);
+        if (status == ATTEND_OK) out->count++;
+    }
+    return status;
+}
+
+static int map_forced(job *j, const char *source, const char *target, maps *out)
+{
+    int status = maps_room(out, 1);
+    if (status == ATTEND_OK) status = attend_map_new(&out->items[0], j->c, j->m, source, target, NULL, 0, NAN);
+    if (status == ATTEND_OK) out->count = 1;
+    return status;
+}
+
+/* ---- what is written ---- */
+
+/* `name` with the number in the place of %d. */
+static char *numbered(const char *name, unsigned long long number)
+{
+    const char *at = strstr(name, "%d");
+    const size_t size = strlen(name) + 32;
+    char *path = malloc(size);
+    if (path && at)
+        snprintf(path, size, "%.*s%llu%s", (int)(at - name), name, number, at + 2);
+    else if (path)
+        snprintf(path, size, "%s", name);
+    return path;
+}
+
+static int write_picture(job *j)
+{
+    const char *name = j->s->output;
+    char *path = name ? numbered(name, j->lines) : NULL;
+    output_file *to = NULL;
+    int status = name && !path ? attend_fail(ATTEND_NO_MEMORY, "no memory for a name") : output_open(&to, path);
+    if (status == ATTEND_OK) status = output_write(to, j->text.text, j->text.size);
+    const int closed = output_close(to, status == ATTEND_OK);
+    free(path);
+    return status == ATTEND_OK ? closed : status;
+}
+
+static int write_text(job *j, const char *text, size_t size)
+{
+    return output_write(j->to, text, size);
+}
+
+static int write_json(job *j)
+{
+    char line[64];
+    if (!j->s->input) return write_text(j, j->text.text, j->text.size);
+    snprintf(line, sizeof line, "{\"line\": %llu, ", j->lines);
+    const int status = write_text(j, line, strlen(line));
+    return status == ATTEND_OK ? write_text(j, j->text.text + 1, j->text.size - 1) : status;
+}
+
+/* Above each map of several: its number and the source. */
+static int write_terminal(job *j, const attend_map *map)
+{
+    attend_view_options view = j->view;
+    const size_t size = strlen(map->source_text) + 32;
+    char *title = j->s->input ? malloc(size) : NULL;
+    if (j->s->input && !title) return attend_fail(ATTEND_NO_MEMORY, "no memory for a title");
+    if (title) snprintf(title, size, "%llu: %s", j->lines, map->source_text);
+    view.title = title;
+    int status = attend_view_terminal(map, &view, &j->text);
+    if (status == ATTEND_OK && j->shown > 0) status = write_text(j, "\n", 1);
+    if (status == ATTEND_OK) status = write_text(j, j->text.text, j->text.size);
+    free(title);
+    return status;
+}
+
+/* Keeps the maps of a sentence for the page; they are not the caller's any more. */
+static int keep(job *j, maps *x)
+{
+    if (j->kept_count == j->kept_room) {
+        const int room = 2 * j->kept_room + 16;
+        maps *more = realloc(j->kept, (size_t)room * sizeof *more);
+        if (!more) return attend_fail(ATTEND_NO_MEMORY, "no memory for %d sentences", room);
+        j->kept = more, j->kept_room = room;
+    }
+    j->kept[j->kept_count++] = *x;
+    *x = (maps){ NULL, 0 };
+    return ATTEND_OK;
+}
+
+static int write_page(job *j)
+{
+    attend_map_list *lists = calloc((size_t)j->kept_count + 1, sizeof *lists);
+    if (!lists) return attend_fail(ATTEND_NO_MEMORY, "no memory for a page");
+    for (int i = 0; i < j->kept_count; i++)
+        lists[i] = (attend_map_list){ (const attend_map *const *)j->kept[i].items, j->kept[i].count };
+    j->text.size = 0;
+    int status = attend_view_html(lists, j->kept_count, &j->view, &j->text);
+    if (status == ATTEND_OK) status = write_text(j, j->text.text, j->text.size);
+    free(lists);
+    return status;
+}
+
+static int draw(job *j, maps *x)
+{
+    int status = attend_grid_check(x->items[0], &j->view);
+    if (status != ATTEND_OK) return status;
+    switch (j->s->format) {
+    case SVG:
+    case PNG:
+        status = (j->s->format == SVG ? attend_view_svg : attend_view_png)(x->items[0], &j->view, &j->text);
+        return status == ATTEND_OK ? write_picture(j) : status;
+    case HTML:
+        return keep(j, x);
+    case JSON:
+        status = attend_view_json(x->items[0], &j->view, &j->text);
+        return status == ATTEND_OK ? write_json(j) : status;
+    default:
+        return write_terminal(j, x->items[0]);
+    }
+}
+
+/* ---- sentences ---- */
+
+/* A line of a file that cannot be shown is passed over; in JSON an object says why. */
+static int pass_over(job *j)
+{
+    char why[256], object[600];
+    snprintf(why, sizeof why, "%s", attend_message());
+    if (!j->s->quiet) fprintf(stderr, "attend show: line %llu is not shown: %s\n", j->lines, why);
+    if (j->s->format != JSON) return ATTEND_OK;
+    const int used = snprintf(object, sizeof object, "{\"line\": %llu, \"fault\": ", j->lines);
+    size_t size = (size_t)used;
+    if (attend_json_quote(NULL, why) + size + 2 > sizeof object) why[200] = '\0';
+    size += attend_json_quote(object + size, why);
+    memcpy(object + size, "}\n", 2);
+    return write_text(j, object, size + 2);
+}
+
+static int show(job *j, const char *source, const char *target)
+{
+    maps x = { NULL, 0 };
+    j->lines++;
+    int status = target ? map_forced(j, source, target, &x) : map_found(j, source, &x);
+    if (status == ATTEND_OK) status = draw(j, &x);
+    maps_free(&x);
+    if (status == ATTEND_OK) j->shown++;
+    if (status != ATTEND_BAD_DATA && status != ATTEND_FAILED) return status;
+    if (j->s->input) return pass_over(j);
+    char why[256];
+    snprintf(why, sizeof why, "%s", attend_message());
+    return attend_fail(status, "the sentence cannot be shown: %s", why);
+}
+
+static int show_pairs(job *j)
+{
+    pairs_given given = { j->s->input, NULL };
+    const pairs_list list = { &given, 1 };
+    pairs_stream *from = NULL;
+    int status = pairs_stream_open(&from, &list);
+    while (status == ATTEND_OK && (status = pairs_stream_next(from)) == ATTEND_OK && from->count > 0)
+        for (int i = 0; status == ATTEND_OK && i < from->count; i++)
+            status = show(j, from->sources[i], from->targets[i]);
+    pairs_stream_close(from);
+    return status;
+}
+
+static int show_lines(job *j)
+{
+    attend_lines *from = NULL;
+    int status = attend_lines_open(&from, j->s->input);
+    while (status == ATTEND_OK) {
+        const char *text;
+        size_t size;
+        status = attend_lines_next(from, &text, &size);
+        if (status != ATTEND_OK && !attend_lines_failed(from)) {
+            j->lines++;
+            status = pass_over(j);
+            continue;
+        }
+        if (status != ATTEND_OK || !text) break;
+        if (strlen(text) == size) {
+            status = show(j, text, NULL);
+            continue;
+        }
+        j->lines++;
+        attend_fail(ATTEND_BAD_DATA, "the character 0 is in it");
+        status = pass_over(j);
+    }
+    attend_lines_close(from);
+    return status;
+}
+
+static bool ends(const char *name, const char *end)
+{
+    const size_t size = strlen(name), tail = strlen(end);
+    return size >= tail && strcmp(name + size - tail, end) == 0;
+}
+
+static int show_all(job *j, const char *sentence)
+{
+    const settings *s = j->s;
+    const bool stream = s->format != SVG && s->format != PNG;
+    int status = stream ? output_open(&j->to, s->output) : ATTEND_OK;
+    if (status == ATTEND_OK && !s->input)
+        status = show(j, sentence, s->target);
+    else if (status == ATTEND_OK)
+        status = ends(s->input, ".tsv") || ends(s->input, ".tsv.gz") ? show_pairs(j) : show_lines(j);
+    if (status == ATTEND_OK && j->shown == 0)
+        status = attend_fail(ATTEND_BAD_DATA, "%s: none of its %llu lines can be shown", s->input, j->lines);
+    if (status == ATTEND_OK && s->format == HTML) status = write_page(j);
+    const int closed = output_close(j->to, status == ATTEND_OK);
+    return status == ATTEND_OK ? closed : status;
+}
+
+/* ---- all of it ---- */
+
+static int load(job *j)
+{
+    const settings *s = j->s;
+    attend_translator_options o = ATTEND_TRANSLATOR_OPTIONS_INIT;
+    int status = attend_model_load(&j->m, s->model, NULL);
+    if (status == ATTEND_OK && !attend_model_config(j->m)->attention)
+        status = attend_fail(ATTEND_BAD_USAGE, "%s has no attention: there is nothing to show", s->model);
+    o.search.beam = (int)s->beam, o.search.n_best = (int)(s->format == HTML ? s->beam : s->hypothesis);
+    o.search.max_length = o.max_words = ATTEND_MAP_MOST;
+    o.threads = (int)s->threads;
+    if (status == ATTEND_OK) status = attend_translator_new(&j->translator, j->m, &o);
+    if (status == ATTEND_OK) status = attend_ctx_new(&j->c);
+    return status;
+}
+
+static int run_job(const settings *s, const char *sentence)
+{
+    job j = { .s = s, .view = ATTEND_VIEW_OPTIONS_INIT };
+    j.view.layer = (int)s->layer, j.view.head = (int)s->head, j.view.pieces = s->pieces;
+    j.view.width = s->width ? (int)s->width : terminal_width();
+    j.view.colours = s->output ? 0 : terminal_colours();
+    int status = load(&j);
+    if (status == ATTEND_OK) status = show_all(&j, sentence);
+    if (status != ATTEND_OK) status = cli_fail(&verb_show, status);
+    for (int i = 0; i < j.kept_count; i++) maps_free(&j.kept[i]);
+    free(j.kept);
+    attend_string_free(&j.text);
+    attend_ctx_free(j.c);
+    attend_translator_free(j.translator);
+    attend_model_free(j.m);
+    return status;
+}
+
+/* ---- the command line ---- */
+
+/* What the name of the output says. */
+static int guess(const char *output)
+{
+    static const char *const names[] = { "", ".svg", ".png", ".html", ".json" };
+    for (int i = SVG; output && i <= JSON; i++)
+        if (ends(output, names[i])) return i;
+    return output && ends(output, ".jsonl") ? JSON : TERMINAL;
+}
+
+static int check(const settings *s, const parsed *p)
+{
+    const verb *v = &verb_show;
+    const bool picture = s->format == SVG || s->format == PNG, number = s->output && strstr(s->output, "%d");
+    if (!s->model) return options_wrong(v, "--model FILE is missing");
+    if (p->rest_count > 1)
+        return options_wrong(v, "'%s' is one sentence too many; put one in quotes, or several in a file (--input)",
+                             p->rest[1]);
+    if (p->rest_count == 0 && !s->input)
+        return options_wrong(v, "a sentence is missing: attend show --model FILE \"a sentence\", or --input FILE");
+    if (p->rest_count == 1 && s->input) return options_wrong(v, "give a sentence or --input FILE, not both");
+    if (s->target && s->input)
+        return options_wrong(v, "--target is for one sentence; a .tsv file has the targets of several");
+    const bool forced = s->target || (s->input && (ends(s->input, ".tsv") || ends(s->input, ".tsv.gz")));
+    if (forced && (options_given(v, p, "beam") || options_given(v, p, "hypothesis")))
+        return options_wrong(
+            v, "--beam and --hypothesis are for translations that are looked for, and here they are given");
+    if (s->format == HTML && options_given(v, p, "hypothesis"))
+        return options_wrong(v, "html shows all hypotheses; --beam says how many");
+    if (s->hypothesis > s->beam)
+        return options_wrong(v, "--hypothesis %lld is more than --beam %lld finds", s->hypothesis, s->beam);
+    if (picture && s->input && !number)
+        return options_wrong(v,
+                             "pictures of several lines need --output with %%d, for the number of the line, in the "
+                             "name: --output map-%%d.%s",
+                             formats[s->format]);
+    if (s->format == PNG && (!s->output || strcmp(s->output, "-") == 0) && isatty(STDOUT_FILENO))
+        return options_wrong(v, "a PNG is nothing for a terminal; give --output FILE");
+    return 0;
+}
+
+static int run(int argc, char **argv)
+{
+    settings s = { .layer = -1, .head = -1, .hypothesis = 1, .beam = 5, .format = GUESS };
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    s.threads = cores > 0 ? cores : 1;
+    parsed p;
+    int status = options_parse(&verb_show, &s, argc, argv, &p);
+    if (s.format == GUESS) s.format = guess(s.output);
+    if (status == 0 && !p.help) status = check(&s, &p);
+    if (status == 0 && !p.help) status = run_job(&s, p.rest_count ? p.rest[0] : NULL);
+    options_free(&verb_show, &s, &p);
+    return status;
+}
+
+const verb verb_show = {
+    .name = "show",
+    .summary = "where the model looked: maps of attention",
+    .synopsis = "attend show --model FILE \"a sentence\" [--target TEXT] [--format FORMAT] [--output FILE]\n"
+                "       attend show --model FILE --input FILE [--format FORMAT] [--output FILE]",
+    .details = "Translates a sentence, or makes the model say a given target, and shows how much each word of the "
+               "target looked at "
+               "each of the source:\n"
+               "on the terminal, as a picture (svg, png), a page (html) or data (json, an object a line). The number "
+               "beside a word "
+               "is its probability.\n"
+               "Of several lines, pictures go to a file each: %d in --output is the number of the line. A line that "
+               "cannot be shown "
+               "is passed over with\n"
+               "a warning. Colours are as NO_COLOR, COLORTERM and TERM say. docs/show.md has more.",
+    .examples = "  attend show --model en-de 'a dog runs .'\n"
+                "  attend show --model en-de 'a dog runs .' --target 'ein Hund rennt .' --output dog.svg\n"
+                "  attend show --model en-de --input test.tsv --format png --output map-%d.png\n"
+                "  attend show --model en-de 'a dog runs .' --head 2 --hypothesis 3 --pieces\n",
+    .options = table,
+    .run = run,
+};

@@ -1,0 +1,73 @@
+#include "demo_files.h"
+
+#include "core/status.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { VALID = 300, TEST = 500 }; /* pairs */
+
+void demo_test_pair(uint64_t seed, int i, attend_demo_pair *pair)
+{
+    attend_demo_pairs_at(seed, true, (uint64_t)(VALID + i), pair);
+}
+
+static char *path_of(const char *folder, const char *name)
+{
+    const size_t size = strlen(folder) + strlen(name) + 2;
+    char *path = malloc(size);
+    if (path) snprintf(path, size, "%s/%s", folder, name);
+    return path;
+}
+
+static void write_links(FILE *to, const attend_demo_pair *p)
+{
+    for (int i = 0; i < p->link_count; i++)
+        fprintf(to, "%s%d%c%d", i ? " " : "", p->links[i].source, p->links[i].sure ? '-' : '?', p->links[i].target);
+    fprintf(to, "\n");
+}
+
+static int failed(const char *path)
+{
+    return attend_fail(ATTEND_IO, "cannot write %s: %s", path, strerror(errno));
+}
+
+/* Pairs, or their links. */
+static int write_file(const char *path, uint64_t seed, bool held_out, long long first, long long count, bool links)
+{
+    attend_demo_pair pair;
+    FILE *to = fopen(path, "w");
+    if (!to) return failed(path);
+    for (long long i = 0; i < count && !ferror(to); i++) {
+        attend_demo_pairs_at(seed, held_out, (uint64_t)(first + i), &pair);
+        if (links)
+            write_links(to, &pair);
+        else
+            fprintf(to, "%s\t%s\n", pair.source, pair.target);
+    }
+    const bool written = !ferror(to);
+    return fclose(to) == 0 && written ? ATTEND_OK : failed(path);
+}
+
+int demo_files_write(demo_files *f, const char *folder, uint64_t seed, long long pairs)
+{
+    *f = (demo_files){ path_of(folder, "train.tsv"),  path_of(folder, "valid.tsv"), path_of(folder, "test.tsv"),
+                       path_of(folder, "test.links"), path_of(folder, "model"),     path_of(folder, "attention.html") };
+    if (!f->train || !f->valid || !f->test || !f->links || !f->model || !f->page)
+        return attend_fail(ATTEND_NO_MEMORY, "no memory for the names of files");
+    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
+        return attend_fail(ATTEND_IO, "cannot make the folder %s: %s; another is named by --keep", folder,
+                           strerror(errno));
+    int status = write_file(f->train, seed, false, 0, pairs, false);
+    if (status == ATTEND_OK) status = write_file(f->valid, seed, true, 0, VALID, false);
+    if (status == ATTEND_OK) status = write_file(f->test, seed, true, VALID, TEST, false);
+    if (status == ATTEND_OK) status = write_file(f->links, seed, true, VALID, TEST, true);
+    return status;
+}
+
+void demo_files_free(demo_files *f)
+{
+    free(f->train), free(f->valid), free(f->test), free(f->links), free(f->model), free(f->page);
+}

@@ -1,0 +1,194 @@
+#include "evaluation.h"
+
+#include "core/status.h"
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int no_memory(void)
+{
+    return attend_fail(ATTEND_NO_MEMORY, "no memory for the scores of single lines");
+}
+
+void evaluation_free(evaluation *e)
+{
+    segments_free(&e->segments);
+    for (int i = 0; i < MOST_SYSTEMS; i++) text_lines_free(&e->systems[i]);
+    free(e->lengths);
+    e->lengths = NULL;
+}
+
+const char *evaluation_length_name(const evaluation *e)
+{
+    if (e->segments.sources.count > 0) return e->characters ? "characters of the source" : "words of the source";
+    return e->characters ? "characters of the reference" : "words of the reference";
+}
+
+void evaluation_bucket_name(const bucket *b, char *text, size_t size)
+{
+    if (b->from == 0 && b->to == INT_MAX)
+        snprintf(text, size, "any");
+    else if (b->from == 0)
+        snprintf(text, size, "up to %d", b->to);
+    else if (b->to == INT_MAX)
+        snprintf(text, size, "%d and more", b->from);
+    else if (b->from == b->to)
+        snprintf(text, size, "%d", b->from);
+    else
+        snprintf(text, size, "%d to %d", b->from, b->to);
+}
+
+void evaluation_metric_title(const evaluation *e, int metric, char *text, size_t size)
+{
+    attend_metric_signature(&e->options[metric], 1, text, size);
+    text[strcspn(text, "|")] = '\0';
+}
+
+/* ---- lengths ---- */
+
+static int length_of(const char *text, bool characters)
+{
+    int words = 0, count = 0;
+    for (const char *s = text; *s; s++) {
+        const bool blank = *s == ' ' || *s == '\t';
+        if (!blank && (s == text || s[-1] == ' ' || s[-1] == '\t')) words++;
+        if (!blank && ((unsigned char)*s & 0xc0) != 0x80) count++; /* of a character's bytes the first */
+    }
+    return characters ? count : words;
+}
+
+static int measure(evaluation *e)
+{
+    const segments *s = &e->segments;
+    e->lengths = calloc((size_t)s->count + 1, sizeof *e->lengths);
+    if (!e->lengths) return no_memory();
+    for (int i = 0; i < s->count; i++)
+        e->lengths[i] = length_of(s->sources.count ? s->sources.items[i] : s->references[s->begin[i]], e->characters);
+    return ATTEND_OK;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    const int x = *(const int *)a, y = *(const int *)b;
+    return (x > y) - (x < y);
+}
+
+/* Up to eight steps of a round width, up to the length that one line in a hundred exceeds; few lines at either end join their neighbours. */
+static int choose_bounds(const evaluation *e, int *bounds, int *count)
+{
+    static const int widths[] = { 1, 2, 3, 4, 5, 10, 15, 20, 25, 30, 40, 50, 100, 200, 500, 1000, 10000, 1000000 };
+    enum { STEPS = 8, WIDTHS = sizeof widths / sizeof *widths };
+    const int n = e->segments.count, least = n / 50 > 20 ? n / 50 : 20;
+    int *sorted = malloc(((size_t)n + 1) * sizeof *sorted), width = widths[WIDTHS - 1];
+    if (!sorted) return no_memory();
+    memcpy(sorted, e->lengths, (size_t)n * sizeof *sorted);
+    qsort(sorted, (size_t)n, sizeof *sorted, ascending);
+    const int longest = sorted[n - 1 - n / 100];
+    for (int i = WIDTHS - 1; i >= 0; i--)
+        if (longest <= STEPS * widths[i]) width = widths[i];
+    *count = 0;
+    int below = 0, taken = 0; /* lines up to the bound; those in buckets already */
+    for (int k = 1; k < STEPS; k++) {
+        while (below < n && sorted[below] <= k * width) below++;
+        if (below - taken < least || n - below < least) continue;
+        bounds[(*count)++] = k * width;
+        taken = below;
+    }
+    free(sorted);
+    return ATTEND_OK;
+}
+
+static int read_bounds(const char *text, int *bounds, int *count)
+{
+    *count = 0;
+    for (const char *s = text;; s++) {
+        char *end;
+        const long bound = strtol(s, &end, 10);
+        if (end == s || (*end && *end != ',') || bound < 1 || bound > INT_MAX / 2 ||
+            (*count && bound <= bounds[*count - 1]) || *count == MOST_BUCKETS - 1)
+            return attend_fail(ATTEND_BAD_USAGE,
+                               "--by-length '%s' is neither auto nor rising lengths such as 10,20,30 (at most %d)",
+                               text, MOST_BUCKETS - 1);
+        bounds[(*count)++] = (int)bound;
+        if (!*end) return ATTEND_OK;
+        s = end;
+    }
+}
+
+int evaluation_set_buckets(evaluation *e, const char *text)
+{
+    int bounds[MOST_BUCKETS], count = 0;
+    int status = measure(e);
+    if (status == ATTEND_OK)
+        status = strcmp(text, "auto") == 0 ? choose_bounds(e, bounds, &count) : read_bounds(text, bounds, &count);
+    if (status != ATTEND_OK) return status;
+    for (int i = 0; i <= count; i++)
+        e->buckets[i] = (bucket){ .from = i ? bounds[i - 1] + 1 : 0, .to = i < count ? bounds[i] : INT_MAX };
+    e->bucket_count = count + 1;
+    return ATTEND_OK;
+}
+
+static bool holds(const evaluation *e, const bucket *b, int line)
+{
+    return b == &e->whole || (e->lengths[line] >= b->from && e->lengths[line] <= b->to);
+}
+
+/* ---- scores ---- */
+
+/* Every line's counts, of one system. */
+static int add_lines(const evaluation *e, int metric, int system, attend_metric_sums *sums)
+{
+    const segments *s = &e->segments;
+    int status = ATTEND_OK;
+    for (int i = 0; status == ATTEND_OK && i < s->count; i++) {
+        sums[i] = (attend_metric_sums){ 0 };
+        status = attend_metric_add(&e->options[metric], &sums[i], e->systems[system].items[i],
+                                   s->references + s->begin[i], s->begin[i + 1] - s->begin[i]);
+        if (status == ATTEND_BAD_DATA)
+            status = attend_fail(ATTEND_BAD_DATA, "%s:%d: %s", e->names[system], i + 1, attend_message());
+    }
+    return status;
+}
+
+/* The lines of a bucket, of all systems alike; the work space has room for all lines of each. */
+static int score_bucket(const evaluation *e, int metric, attend_metric_sums *const *sums,
+                        attend_metric_sums *const *work, bucket *b)
+{
+    int n = 0, status = ATTEND_OK;
+    for (int i = 0; i < e->segments.count; i++) {
+        if (!holds(e, b, i)) continue;
+        for (int k = 0; k < e->system_count; k++) work[k][n] = sums[k][i];
+        n++;
+    }
+    b->lines = n;
+    for (int k = 0; status == ATTEND_OK && k < e->system_count; k++) {
+        attend_interval *out = &b->scores[k][metric];
+        attend_metric_sums all = { 0 };
+        for (int i = 0; i < n; i++) attend_metric_merge(&all, &work[k][i]);
+        *out = (attend_interval){ .score = attend_metric_score(&e->options[metric], &all), .p = 1 };
+        if (e->samples > 0 && n > 0)
+            status = attend_metric_bootstrap(&e->options[metric], work[k], e->system_count > 1 ? work[1 - k] : NULL, n,
+                                             e->samples, e->seed, out);
+    }
+    return status;
+}
+
+int evaluation_run(evaluation *e)
+{
+    attend_metric_sums *sums[MOST_SYSTEMS] = { NULL, NULL }, *work[MOST_SYSTEMS] = { NULL, NULL };
+    int status = ATTEND_OK;
+    for (int k = 0; k < e->system_count; k++) {
+        sums[k] = calloc((size_t)e->segments.count + 1, sizeof **sums);
+        work[k] = calloc((size_t)e->segments.count + 1, sizeof **work);
+        if (!sums[k] || !work[k]) status = no_memory();
+    }
+    for (int metric = 0; status == ATTEND_OK && metric < METRICS; metric++) {
+        if (!e->wanted[metric]) continue;
+        for (int k = 0; status == ATTEND_OK && k < e->system_count; k++) status = add_lines(e, metric, k, sums[k]);
+        if (status == ATTEND_OK) status = score_bucket(e, metric, sums, work, &e->whole);
+        for (int b = 0; status == ATTEND_OK && b < e->bucket_count; b++)
+            status = score_bucket(e, metric, sums, work, &e->buckets[b]);
+    }
+    for (int k = 0; k < MOST_SYSTEMS; k++) free(sums[k]), free(work[k]);
+    return status;
+}

@@ -1,0 +1,160 @@
+#include "gold_links.h"
+
+#include "core/status.h"
+#include "text/lines.h"
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { UNKNOWN, A_LINE_A_PAIR, A_LINE_A_LINK };
+enum { MOST = 1 << 24 }; /* words of a line */
+
+static int add(gold_links *g, unsigned long long pair, attend_aligned link)
+{
+    if (g->count == g->room) {
+        const size_t room = 2 * g->room + 256;
+        unsigned long long *pairs = realloc(g->pairs, room * sizeof *pairs);
+        if (pairs) g->pairs = pairs;
+        attend_aligned *links = pairs ? realloc(g->links, room * sizeof *links) : NULL;
+        if (!links) return attend_fail(ATTEND_NO_MEMORY, "no memory for gold links");
+        g->links = links, g->room = room;
+    }
+    g->pairs[g->count] = pair;
+    g->links[g->count++] = link;
+    return ATTEND_OK;
+}
+
+/* A number without a sign; false: there is none. */
+static bool number(const char **s, unsigned long long *n)
+{
+    char *end;
+    if (**s < '0' || **s > '9') return false;
+    *n = strtoull(*s, &end, 10);
+    *s = end;
+    return *n < ULLONG_MAX;
+}
+
+static const char *past_blanks(const char *s)
+{
+    while (*s == ' ' || *s == '\t') s++;
+    return s;
+}
+
+static int wrong(const gold_links *g, const char *path, const char *text)
+{
+    return attend_fail(ATTEND_BAD_DATA,
+                       "%s:%llu: '%.60s' is no link: write \"0-0 1?2\" for a pair, or \"1 1 1 S\" for a link", path,
+                       g->lines, text);
+}
+
+static int read_pair(gold_links *g, const char *path, const char *text)
+{
+    int status = ATTEND_OK;
+    for (const char *s = past_blanks(text); status == ATTEND_OK && *s; s = past_blanks(s)) {
+        unsigned long long source, target;
+        if (!number(&s, &source) || !*s || !strchr("-?:", *s)) return wrong(g, path, text);
+        const bool sure = *s++ == '-';
+        if (!number(&s, &target) || (*s && *s != ' ' && *s != '\t') || source >= MOST || target >= MOST)
+            return wrong(g, path, text);
+        status = add(g, g->lines - 1, (attend_aligned){ .source = (int)source, .target = (int)target, .sure = sure });
+    }
+    return status;
+}
+
+static int read_link(gold_links *g, const char *path, const char *text)
+{
+    unsigned long long n[3];
+    const char *s = text;
+    for (int i = 0; i < 3; i++) {
+        s = past_blanks(s);
+        if (!number(&s, &n[i]) || n[i] < 1 || (i > 0 && n[i] > MOST)) return wrong(g, path, text);
+    }
+    s = past_blanks(s);
+    const char kind = *s ? *s++ : 'S';
+    if ((kind != 'S' && kind != 'P') || *past_blanks(s)) return wrong(g, path, text);
+    return add(g, n[0] - 1, (attend_aligned){ .source = (int)n[1] - 1, .target = (int)n[2] - 1, .sure = kind == 'S' });
+}
+
+static int read_line(gold_links *g, const char *path, const char *text)
+{
+    unsigned long long n;
+    const char *s = past_blanks(text);
+    if (!*s) return ATTEND_OK;
+    const int kind = number(&s, &n) && *s && strchr("-?:", *s) ? A_LINE_A_PAIR : A_LINE_A_LINK;
+    if (g->kind == UNKNOWN) g->kind = kind;
+    if (g->kind != kind) return wrong(g, path, text);
+    return kind == A_LINE_A_PAIR ? read_pair(g, path, text) : read_link(g, path, text);
+}
+
+typedef struct numbered {
+    unsigned long long pair;
+    attend_aligned link;
+} numbered;
+
+static int by_pair(const void *a, const void *b)
+{
+    const numbered *x = a, *y = b;
+    return (x->pair > y->pair) - (x->pair < y->pair);
+}
+
+/* A file of links may have them in any order. */
+static int sort(gold_links *g)
+{
+    numbered *all = malloc((g->count + 1) * sizeof *all);
+    if (!all) return attend_fail(ATTEND_NO_MEMORY, "no memory for gold links");
+    for (size_t i = 0; i < g->count; i++) all[i] = (numbered){ g->pairs[i], g->links[i] };
+    qsort(all, g->count, sizeof *all, by_pair);
+    for (size_t i = 0; i < g->count; i++) g->pairs[i] = all[i].pair, g->links[i] = all[i].link;
+    free(all);
+    return ATTEND_OK;
+}
+
+int gold_links_read(gold_links *g, const char *path)
+{
+    attend_lines *from = NULL;
+    int status = attend_lines_open(&from, path);
+    while (status == ATTEND_OK) {
+        const char *text;
+        size_t size;
+        status = attend_lines_next(from, &text, &size);
+        if (status != ATTEND_OK || !text) break;
+        g->lines++;
+        status = read_line(g, path, text);
+    }
+    attend_lines_close(from);
+    return status == ATTEND_OK ? sort(g) : status;
+}
+
+void gold_links_free(gold_links *g)
+{
+    free(g->pairs);
+    free(g->links);
+    *g = (gold_links){ 0 };
+}
+
+int gold_links_of(const gold_links *g, unsigned long long pair, const attend_aligned **links)
+{
+    size_t low = 0, high = g->count;
+    while (low < high) { /* the first that belongs to this pair or a later one */
+        const size_t middle = low + (high - low) / 2;
+        if (g->pairs[middle] < pair)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    int n = 0;
+    while (low + (size_t)n < g->count && g->pairs[low + (size_t)n] == pair) n++;
+    *links = n ? g->links + low : NULL;
+    return n;
+}
+
+int gold_links_check(const gold_links *g, const char *path, unsigned long long pairs)
+{
+    const unsigned long long last = g->count ? g->pairs[g->count - 1] + 1 : 0;
+    if (g->kind != A_LINE_A_LINK && g->lines != pairs)
+        return attend_fail(ATTEND_BAD_DATA, "%s has %llu lines, and there are %llu pairs: a line belongs to each", path,
+                           g->lines, pairs);
+    if (last > pairs)
+        return attend_fail(ATTEND_BAD_DATA, "%s has links of pair %llu, and there are %llu pairs", path, last, pairs);
+    return ATTEND_OK;
+}

@@ -1,0 +1,51 @@
+/* value.c: what an option's value can be, for whoever completes it. */
+#include "manual.h"
+
+#include <string.h>
+
+/* The alternatives of "auto|N,N,..", by number; those that a user cannot type as they stand (N,N,..) are left out. False: there are no
+ * more. */
+static bool alternative(const char *argument, int number, char *word, size_t size)
+{
+    for (const char *at = argument; *at;) {
+        const size_t length = strcspn(at, "|");
+        const bool typed = length > 0 && length < size && strcspn(at, "ABCDEFGHIJKLMNOPQRSTUVWXYZ.,= ") >= length;
+        if (typed && number-- == 0) {
+            snprintf(word, size, "%.*s", (int)length, at);
+            return true;
+        }
+        at += length;
+        if (*at == '|') at++;
+    }
+    return false;
+}
+
+static bool has_alternatives(const char *argument)
+{
+    char word[64];
+    return strchr(argument, '|') && alternative(argument, 0, word, sizeof word);
+}
+
+value_kind manual_value(const option_shown *shown)
+{
+    static const char *const files[] = { "FILE", "PAIRS", "FOLDER" };
+    if (!shown->argument) return VALUE_NONE;
+    if (shown->entry && shown->entry->kind == OPTION_WORD) return VALUE_WORD;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (strncmp(shown->argument, files[i], strlen(files[i])) == 0) return VALUE_FILE;
+    return has_alternatives(shown->argument) ? VALUE_WORD : VALUE_OTHER;
+}
+
+void manual_words(const option_shown *shown, void (*each)(FILE *to, const char *word), FILE *to)
+{
+    char word[64];
+    if (shown->entry && shown->entry->kind == OPTION_WORD)
+        for (const char *const *w = shown->entry->words; *w; w++) each(to, *w);
+    else
+        for (int i = 0; alternative(shown->argument, i, word, sizeof word); i++) each(to, word);
+}
+
+bool manual_repeats(const option_shown *shown)
+{
+    return shown->entry && (shown->entry->kind == OPTION_TEXTS || shown->entry->kind == OPTION_PAIRS);
+}

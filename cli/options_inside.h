@@ -1,0 +1,24 @@
+/* options_inside.h: what options.c and config_file.c share. */
+#ifndef ATTEND_CLI_OPTIONS_INSIDE_H
+#define ATTEND_CLI_OPTIONS_INSIDE_H
+
+#include "options.h"
+
+int options_count(const verb *v);
+/* The place of an option, or of a field of the configuration; -1: there is none of that name. */
+int options_find(const verb *v, const char *name);
+int options_find_field(const verb *v, const char *name);
+/* A field that is yes or no. */
+bool options_is_switch(int field);
+
+int options_unknown(const verb *v, const char *name);
+/* What a list of names means: attend_pairs_specs. */
+int options_add_pairs(const verb *v, const option *o, void *base, const char *const *names, int count);
+
+/* What stands before messages about wrong usage from now on: "FILE:LINE: ". Kept by the caller. */
+void options_at(const char *where);
+
+/* 0, or an exit code after a message. */
+int options_read_config(const verb *v, void *base, parsed *p, const char *path);
+
+#endif

@@ -1,0 +1,63 @@
+#include "output_file.h"
+
+#include "core/replace_file.h"
+#include "core/status.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct output_file {
+    FILE *stream; /* or .. */
+    attend_replacement *replacement;
+    const char *name;
+};
+
+/* Something that is there and is no file. */
+static bool is_stream(const char *path)
+{
+    struct stat s;
+    return stat(path, &s) == 0 && !S_ISREG(s.st_mode) && !S_ISDIR(s.st_mode);
+}
+
+int output_open(output_file **out, const char *path)
+{
+    *out = NULL;
+    output_file *f = calloc(1, sizeof *f);
+    if (!f) return attend_fail(ATTEND_NO_MEMORY, "no memory to write");
+    int status = ATTEND_OK;
+    f->name = path && strcmp(path, "-") != 0 ? path : "standard output";
+    if (f->name != path)
+        f->stream = stdout;
+    else if (!is_stream(path))
+        status = attend_replacement_begin(&f->replacement, path, 0);
+    else if (!(f->stream = fopen(path, "wb")))
+        status = attend_fail(ATTEND_IO, "cannot write %s: %s", path, strerror(errno));
+    if (status == ATTEND_OK)
+        *out = f;
+    else
+        free(f);
+    return status;
+}
+
+int output_write(output_file *f, const void *bytes, size_t size)
+{
+    if (f->replacement) return attend_replacement_write(f->replacement, bytes, size);
+    if (fwrite(bytes, 1, size, f->stream) == size && fflush(f->stream) == 0) return ATTEND_OK;
+    return attend_fail(ATTEND_IO, "cannot write %s: %s", f->name, strerror(errno));
+}
+
+int output_close(output_file *f, bool keep)
+{
+    if (!f) return ATTEND_OK;
+    int status = ATTEND_OK;
+    if (f->replacement && keep)
+        status = attend_replacement_commit(f->replacement);
+    else if (f->replacement)
+        attend_replacement_abandon(f->replacement);
+    else if (f->stream != stdout && fclose(f->stream) != 0 && keep)
+        status = attend_fail(ATTEND_IO, "cannot write %s: %s", f->name, strerror(errno));
+    free(f);
+    return status;
+}

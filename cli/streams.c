@@ -1,0 +1,95 @@
+#include "streams.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool is_input(const char *name)
+{
+    return strcmp(name, "-") == 0;
+}
+
+static bool is_stream(const char *name)
+{
+    struct stat s;
+    return is_input(name) || (stat(name, &s) == 0 && (S_ISFIFO(s.st_mode) || S_ISSOCK(s.st_mode)));
+}
+
+/* The i-th name of a list; NULL: this one has TABs, and no second file. */
+static const char **name_at(const pairs_list *list, int i)
+{
+    return i % 2 ? &list->items[i / 2].second : &list->items[i / 2].first;
+}
+
+int streams_check(const verb *v, const pairs_list *const *lists, int count)
+{
+    int found = 0;
+    for (int l = 0; l < count; l++)
+        for (int i = 0; i < 2 * lists[l]->count; i++) {
+            const char *name = *name_at(lists[l], i);
+            found += name && is_input(name);
+        }
+    return found > 1 ? options_wrong(v, "standard input (-) is named %d times, and can be read once", found) : 0;
+}
+
+static bool copy(int from, int to, unsigned long long *bytes)
+{
+    static char block[1 << 16];
+    for (ssize_t n, done; (n = read(from, block, sizeof block)) != 0;) {
+        if (n < 0) return false;
+        for (ssize_t at = 0; at < n; at += done, *bytes += (unsigned long long)done)
+            if ((done = write(to, block + at, (size_t)(n - at))) <= 0) return false;
+    }
+    return true;
+}
+
+static int keep(const verb *v, const char **name, stream_copy *kept)
+{
+    char path[4096];
+    const char *folder = getenv("TMPDIR");
+    unsigned long long bytes = 0;
+    snprintf(path, sizeof path, "%s/attend-input-XXXXXX", folder && *folder ? folder : "/tmp");
+    const int from = is_input(*name) ? STDIN_FILENO : open(*name, O_RDONLY | O_CLOEXEC);
+    const int to = from >= 0 ? mkstemp(path) : -1;
+    if (to >= 0) unlink(path);
+    const bool ok = to >= 0 && copy(from, to, &bytes);
+    const int error = errno;
+    if (from > STDIN_FILENO) close(from);
+    kept->name = is_input(*name) ? "standard input" : *name;
+    if (!ok) {
+        fprintf(stderr, "attend %s: cannot keep %s in %s, behind %llu bytes of it: %s; TMPDIR names another folder\n",
+                v->name, kept->name, path, bytes, strerror(error));
+        return ATTEND_IO;
+    }
+    snprintf(kept->path, sizeof kept->path, "/dev/fd/%d", to);
+    *name = kept->path;
+    return 0;
+}
+
+int streams_keep(const verb *v, pairs_list *const *lists, int count, stream_copies *copies)
+{
+    int most = 0, status = streams_check(v, (const pairs_list *const *)lists, count);
+    for (int l = 0; l < count; l++) most += 2 * lists[l]->count;
+    *copies = (stream_copies){ .items = calloc((size_t)most + 1, sizeof *copies->items) };
+    if (!copies->items) return options_wrong(v, "no memory");
+    for (int l = 0; l < count; l++)
+        for (int i = 0; status == 0 && i < 2 * lists[l]->count; i++) {
+            const char **name = name_at(lists[l], i);
+            if (*name && is_stream(*name)) status = keep(v, name, &copies->items[copies->count++]);
+        }
+    return status;
+}
+
+void streams_explain(const stream_copies *copies)
+{
+    for (int i = 0; i < copies->count; i++)
+        if (copies->items[i].path[0]) fprintf(stderr, "(%s is %s)\n", copies->items[i].path, copies->items[i].name);
+}
+
+void streams_free(stream_copies *copies)
+{
+    free(copies->items);
+}

@@ -1,0 +1,23 @@
+#include "terminal.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+int terminal_width(void)
+{
+    struct winsize size;
+    if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+    const char *said = getenv("COLUMNS");
+    const long columns = said ? strtol(said, NULL, 10) : 0;
+    return columns > 0 && columns <= 10000 ? (int)columns : 80;
+}
+
+int terminal_colours(void)
+{
+    const char *none = getenv("NO_COLOR"), *term = getenv("TERM"), *colours = getenv("COLORTERM");
+    if ((none && *none) || !isatty(STDOUT_FILENO) || !term || !*term || strcmp(term, "dumb") == 0) return 0;
+    if (colours && (strcmp(colours, "truecolor") == 0 || strcmp(colours, "24bit") == 0)) return 1 << 24;
+    return strstr(term, "256color") || strstr(term, "direct") ? 256 : 0;
+}

@@ -1,0 +1,159 @@
+/* english.c: the English words of a sentence, each with its place remembered where French will ask for it. */
+#include "demo/sentence.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int say(demo_sentence *s, const char *word)
+{
+    if (s->english_count == DEMO_MOST_WORDS) {
+        s->too_long = true;
+        return 0;
+    }
+    demo_spoken *w = &s->english[s->english_count];
+    snprintf(w->text, sizeof w->text, "%s", word);
+    w->flags = strcmp(word, "a") == 0 ? DEMO_ARTICLE : 0;
+    return s->english_count++;
+}
+
+static void say_clause(demo_sentence *s, demo_clause *c, bool question);
+
+/* ---- nouns ---- */
+
+static const char *determiner_of(const demo_phrase *p)
+{
+    static const char *const words[] = {
+        [DEMO_THE] = "the", [DEMO_MY] = "my",       [DEMO_HIS] = "his",     [DEMO_HER] = "her",
+        [DEMO_OUR] = "our", [DEMO_THEIR] = "their", [DEMO_EVERY] = "every", [DEMO_MANY] = "many"
+    };
+    if (p->determiner == DEMO_THIS) return p->plural ? "these" : "this";
+    if (p->determiner == DEMO_NUMBER) return p->number->english;
+    if (p->determiner != DEMO_A) return words[p->determiner];
+    if (!p->plural && p->noun->english[1]) return "a";
+    return p->negated ? "any" : "some";
+}
+
+/* the king 's, the kings ', the children 's */
+static const char *genitive_of(const demo_phrase *owner)
+{
+    const char *const word = owner->kind == DEMO_NOUN && owner->plural ? owner->noun->english[1] : "";
+    return *word && word[strlen(word) - 1] == 's' ? "'" : "'s";
+}
+
+/* object: him and not he */
+static void say_phrase(demo_sentence *s, demo_phrase *p, bool object)
+{
+    static const char *const subjects[] = { "I", "you", "he", "we", "you", "they" }, *const objects[] = {
+        "me", "you", "him", "us", "you", "them"
+    };
+    p->at_determiner = p->at_before = p->at_behind = p->at_noun = p->at_second = p->at_that = -1;
+    if (p->kind == DEMO_PRONOUN) {
+        const char *word = (object ? objects : subjects)[p->person];
+        p->at_noun = say(s, p->feminine && p->person == IL ? (object ? "her" : "she") : word);
+        return;
+    }
+    if (p->kind != DEMO_NOUN) {
+        p->at_noun = say(s, p->name->text);
+        if (p->kind == DEMO_TWO_NAMES) p->at_that = say(s, "and"), p->at_second = say(s, p->other->text);
+        return;
+    }
+    if (p->owner) say_phrase(s, p->owner, false);
+    p->at_determiner = say(s, p->owner ? genitive_of(p->owner) : determiner_of(p));
+    if (p->before) p->at_before = say(s, p->before->english);
+    if (p->behind) p->at_behind = say(s, p->behind->english);
+    p->at_noun = say(s, p->noun->english[p->plural]);
+    if (!p->relative) return;
+    p->at_that = say(s, !p->relative->subject && p->noun->kind == PERSON ? "who" : "that");
+    say_clause(s, p->relative, false);
+}
+
+/* ---- verbs ---- */
+
+static const char *be(int person)
+{
+    return person == JE ? "am" : person == IL ? "is" : "are";
+}
+
+/* The word that goes to the front of a question and takes "not"; NULL: there is none. */
+static const char *auxiliary_of(const demo_clause *c, bool question)
+{
+    const bool wants = c->tense == DEMO_MODAL && c->modal == &demo_modals[0];
+    if (c->tense == DEMO_FUTURE) return "will";
+    if (c->tense == DEMO_PERFECT) return c->person == IL ? "has" : "have";
+    if (c->tense == DEMO_MODAL && !wants) return c->modal->base;
+    if (c->verb == &demo_be) return be(c->person);
+    return question || c->polarity == DEMO_NOT ? (c->person == IL ? "does" : "do") : NULL;
+}
+
+static void say_negation(demo_sentence *s, demo_clause *c)
+{
+    if (c->polarity == DEMO_NO_LONGER) c->at_not = say(s, "no"), c->at_longer = say(s, "longer");
+    if (c->polarity == DEMO_NOT) c->at_not = say(s, "not");
+    if (c->polarity == DEMO_NEVER) c->at_not = say(s, "never");
+}
+
+static void say_verb(demo_sentence *s, demo_clause *c)
+{
+    const bool alone = c->at_auxiliary < 0, third = alone && c->person == IL;
+    if (c->tense == DEMO_MODAL) {
+        if (c->modal == &demo_modals[0])
+            c->at_modal = say(s, third ? c->modal->third : c->modal->base), c->at_to = say(s, "to");
+        else
+            c->at_modal = c->at_auxiliary;
+        c->at_verb = say(s, c->verb->base);
+    } else if (c->verb == &demo_be && c->tense == DEMO_PRESENT) {
+        c->at_verb = c->at_auxiliary;
+    } else {
+        c->at_verb = say(s, c->tense == DEMO_PERFECT ? c->verb->past : third ? c->verb->third : c->verb->base);
+    }
+}
+
+static const char *preposition_of(const demo_clause *c)
+{
+    if (c->place) return c->place->english;
+    return c->moving_from ? "from" : strcmp(c->verb->base, "arrive") == 0 ? "at" : "to";
+}
+
+static void say_clause(demo_sentence *s, demo_clause *c, bool question)
+{
+    const char *const auxiliary = auxiliary_of(c, question);
+    c->at_auxiliary = c->at_not = c->at_longer = c->at_verb = c->at_modal = c->at_to = c->at_adverb = -1;
+    c->at_quality = c->at_preposition = c->at_receiver = c->at_time = -1;
+    if (question) c->at_auxiliary = say(s, auxiliary);
+    if (c->subject) say_phrase(s, c->subject, false);
+    if (!question && auxiliary) c->at_auxiliary = say(s, auxiliary);
+    say_negation(s, c);
+    if (c->adverb) c->at_adverb = say(s, c->adverb->english);
+    say_verb(s, c);
+    if (c->quality) c->at_quality = say(s, c->quality->english);
+    if (c->object) say_phrase(s, c->object, true);
+    if (c->receiver) c->at_receiver = say(s, "to"), say_phrase(s, c->receiver, true);
+    if (c->where) c->at_preposition = say(s, preposition_of(c)), say_phrase(s, c->where, false);
+    if (c->time) c->at_time = say(s, c->time->english);
+}
+
+/* ---- sentences ---- */
+
+/* An apple. */
+static void mend_articles(demo_sentence *s)
+{
+    for (int i = 0; i + 1 < s->english_count; i++)
+        if ((s->english[i].flags & DEMO_ARTICLE) && strchr("aeiouAEIOU", s->english[i + 1].text[0]))
+            snprintf(s->english[i].text, sizeof s->english[i].text, "an");
+}
+
+void demo_say_english(demo_sentence *s)
+{
+    const bool question = s->form == DEMO_QUESTION || s->form == DEMO_WHY || s->form == DEMO_WHERE;
+    s->at_first = s->at_comma = s->at_that = -1;
+    if (s->said_to) say_phrase(s, s->said_to, false);
+    if (s->title) s->at_first = say(s, s->title->english);
+    if (s->form == DEMO_ADDRESS) s->at_comma = say(s, ",");
+    if (s->form == DEMO_WHY) s->at_first = say(s, "why");
+    if (s->form == DEMO_WHERE) s->at_first = say(s, "where");
+    if (s->outer) say_clause(s, s->outer, false), s->at_that = say(s, "that");
+    if (s->form == DEMO_IT_IS) s->at_first = say(s, s->clause->person == ILS ? "they" : "it");
+    say_clause(s, s->clause, question);
+    s->at_end = say(s, question ? "?" : ".");
+    mend_articles(s);
+}

@@ -1,0 +1,39 @@
+/* plain_int8.c: the product of whole numbers in plain C: the oracle, and the kernel of machines without vector code. */
+#include "kernel/tables.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { PANEL = 8 };
+
+real attend_plain_quantize(size_t n, const real *x, int limit, int16_t *q)
+{
+    real most = 0;
+    memset(q, 0, n * sizeof *q);
+    for (size_t i = 0; i < n; i++) {
+        if (!isfinite(x[i])) return (real)NAN;
+        if (fabs((double)x[i]) > (double)most) most = (real)fabs((double)x[i]);
+    }
+    const real step = most / (real)limit, inverse = (real)limit / most;
+    if (!(step > 0) || !isfinite(inverse)) return 0;
+    for (size_t i = 0; i < n; i++) q[i] = (int16_t)lrint((double)(x[i] * inverse));
+    return step;
+}
+
+void attend_plain_packed_int8(const int8_product *p)
+{
+    for (size_t j = 0; j < p->n; j++) {
+        const int8_t *column = p->b + j / PANEL * PANEL * p->k + j % PANEL * 2;
+        for (size_t i = 0; i < p->m; i++) {
+            const int16_t *a = p->a + i * p->k;
+            real *to = p->c + i * p->ldc + j;
+            int32_t sum = 0;
+            for (size_t l = 0; l < p->k; l += 2) {
+                const int8_t *pair = column + l * PANEL;
+                sum += a[l] * pair[0] + a[l + 1] * pair[1];
+            }
+            const real start = p->start == PACKED_ADD ? *to : p->start == PACKED_BIAS ? p->bias[j] : 0;
+            *to = start + (real)sum * (p->a_step[i] * p->b_step[j]);
+        }
+    }
+}

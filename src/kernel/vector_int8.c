@@ -1,0 +1,191 @@
+/* vector_int8.c: the product of whole numbers: activations of 16 bits, weights of 8.
+ *
+ * A step takes two numbers of a row at once: they are multiplied with two weights of every column of a panel and the two products added
+ * up, one instruction for 2 VLANES products. Weights become numbers of 16 bits when they are loaded. Activations of 16 bits cost
+ * no more than those of 8 would here, and lose nothing that one could measure; the caller keeps them small enough that no sum of 32
+ * bits overflows. */
+#include ATTEND_VECTOR_HEADER
+#include "kernel/tables.h"
+#include "kernel/vector_tiles.h"
+
+#include <math.h>
+#include <string.h>
+
+#ifdef __clang__
+#define STEPS _Pragma("clang loop unroll_count(4)")
+#else
+#define STEPS _Pragma("GCC unroll 4")
+#endif
+
+enum {
+    PANEL = 2 * VLANES,
+    MOST_PANELS = 6,     /* in a tile */
+    ROWS = VPACKED_ROWS, /* of a tile */
+    A_BLOCK = 1 << 17,   /* numbers of A that stay in the second cache */
+};
+
+real VNAME(quantize)(size_t n, const real *x, int limit, int16_t *q)
+{
+    vf most = vf_zero(), wrong = vf_zero();
+    size_t i = 0;
+    for (; i < n; i += VLANES) {
+        const vf v = n - i >= VLANES ? vf_load(x + i) : vf_load_first(x + i, n - i);
+        most = vf_max(most, vf_max(v, vf_sub(vf_zero(), v)));
+        wrong = vf_fma(v, vf_zero(), wrong); /* 0, or NaN if a number is not finite */
+    }
+    const float largest = vf_max_lane(most), step = largest / (float)limit, inverse = (float)limit / largest;
+    if (!(vf_sum(wrong) == 0)) {
+        memset(q, 0, n * sizeof *q);
+        return NAN;
+    }
+    if (!(step > 0) || !isfinite(inverse)) {
+        memset(q, 0, n * sizeof *q);
+        return 0;
+    }
+    const vf scale = vf_set1(inverse);
+    for (i = 0; i + VLANES <= n; i += VLANES) vf_store_shorts(q + i, vf_mul(vf_load(x + i), scale));
+    if (i < n) {
+        int16_t rest[VLANES];
+        vf_store_shorts(rest, vf_mul(vf_load_first(x + i, n - i), scale));
+        memcpy(q + i, rest, (n - i) * sizeof *q);
+    }
+    return step;
+}
+
+/* ---- tiles ---- */
+
+typedef struct int8_tile {
+    const int8_product *p;
+    size_t row, column; /* the tile's first */
+    const int8_t *b;    /* its first panel */
+} int8_tile;
+
+INLINE int32_t pair_at(const int16_t *a)
+{
+    int32_t pair;
+    memcpy(&pair, a, sizeof pair);
+    return pair;
+}
+
+/* One vector of columns of one row. */
+INLINE void finish(const int8_product *p, size_t row, size_t column, vi sum)
+{
+    float *to = p->c + row * p->ldc + column;
+    const float *bias = p->bias + (p->bias ? column : 0), *step = p->b_step + column;
+    const size_t left = p->n > column ? p->n - column : 0;
+    const vf scale = vf_set1(p->a_step[row]);
+    if (left >= VLANES) {
+        const vf start = p->start == PACKED_ADD ? vf_load(to) : p->start == PACKED_BIAS ? vf_load(bias) : vf_zero();
+        vf_store(to, vf_add(start, vf_mul(vf_from_whole(sum), vf_mul(scale, vf_load(step)))));
+    } else if (left > 0) {
+        const vf start = p->start == PACKED_ADD    ? vf_load_first(to, left)
+                         : p->start == PACKED_BIAS ? vf_load_first(bias, left)
+                                                   : vf_zero();
+        vf_store_first(to, vf_add(start, vf_mul(vf_from_whole(sum), vf_mul(scale, vf_load_first(step, left)))), left);
+    }
+}
+
+INLINE void tile(const int rows, const int panels, const int8_tile *t)
+{
+    const int8_product *p = t->p;
+    const size_t k = p->k, panel_stride = k * PANEL;
+    const int16_t *a = p->a + t->row * k;
+    const int8_t *b = t->b;
+    vi sum[ROWS][2 * MOST_PANELS];
+    UNROLL for (int r = 0; r < rows; r++) UNROLL for (int v = 0; v < 2 * panels; v++) sum[r][v] = vi_zero();
+    STEPS for (size_t l = 0; l < k; l += 2, b += 2 * PANEL)
+    {
+        vi pair[ROWS];
+        if (panels > 1) UNROLL for (int r = 0; r < rows; r++) pair[r] = vi_set_pair(pair_at(a + (size_t)r * k + l));
+        vi weights[2];
+        if (panels == 1) {
+            weights[0] = vi_load_bytes(b), weights[1] = vi_load_bytes(b + PANEL);
+            UNROLL for (int r = 0; r < rows; r++)
+            {
+                const vi x = vi_set_pair(pair_at(a + (size_t)r * k + l));
+                sum[r][0] = vi_add(sum[r][0], vi_multiply_pairs(x, weights[0]));
+                sum[r][1] = vi_add(sum[r][1], vi_multiply_pairs(x, weights[1]));
+            }
+        } else {
+            UNROLL for (int v = 0; v < 2 * panels; v++)
+            {
+                const vi w = vi_load_bytes(b + (size_t)(v / 2) * panel_stride + (size_t)(v % 2) * PANEL);
+                UNROLL for (int r = 0; r < rows; r++) sum[r][v] = vi_add(sum[r][v], vi_multiply_pairs(pair[r], w));
+            }
+        }
+    }
+    UNROLL for (int r = 0; r < rows; r++) UNROLL for (int v = 0; v < 2 * panels; v++)
+        finish(p, t->row + (size_t)r, t->column + (size_t)v * VLANES, sum[r][v]);
+}
+
+INLINE int panels_for(size_t rows)
+{
+    return rows == 1 ? 4 : rows == 2 ? 2 : 1;
+}
+
+static void tile_of(size_t rows, bool all_panels, const int8_tile *t)
+{
+    switch (rows) {
+    case 1:
+        all_panels ? tile(1, 4, t) : tile(1, 1, t);
+        break;
+    case 2:
+        all_panels ? tile(2, 2, t) : tile(2, 1, t);
+        break;
+    case 3:
+        tile(3, 1, t);
+        break;
+    case 4:
+        tile(4, 1, t);
+        break;
+    case 5:
+        tile(5, 1, t);
+        break;
+    case 6:
+        tile(6, 1, t);
+        break;
+#if ATTEND_VECTOR_ROWS > 6
+    case 7:
+        tile(7, 1, t);
+        break;
+    case 8:
+        tile(8, 1, t);
+        break;
+    case 9:
+        tile(9, 1, t);
+        break;
+    case 10:
+        tile(10, 1, t);
+        break;
+    case 11:
+        tile(11, 1, t);
+        break;
+    case 12:
+        tile(12, 1, t);
+        break;
+#endif
+    default:
+        break;
+    }
+}
+
+/* Some rows of C: they stay in the second cache while every panel passes, and the panel in the first while they pass. */
+static void row_block(const int8_product *p, size_t first, size_t rows)
+{
+    size_t step = (size_t)panels_for(rows);
+    for (size_t j = 0; j < p->n; j += step * PANEL) {
+        if (p->n - j < step * PANEL) step = 1;
+        int8_tile t = { .p = p, .column = j, .b = p->b + j * p->k };
+        for (size_t i = 0, height; i < rows; i += height) {
+            height = next_rows(rows - i);
+            t.row = first + i;
+            tile_of(height, step > 1 && step == (size_t)panels_for(height), &t);
+        }
+    }
+}
+
+void VNAME(packed_int8)(const int8_product *p)
+{
+    const size_t most = A_BLOCK / (p->k + 1) > 8 * ROWS ? A_BLOCK / (p->k + 1) : 8 * ROWS;
+    for (size_t row = 0; row < p->m; row += most) row_block(p, row, p->m - row < most ? p->m - row : most);
+}

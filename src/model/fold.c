@@ -1,0 +1,128 @@
+/* fold.c: the context is a weighted sum of what the encoder left, c_t = sum_j a_tj h_j, and decoding multiplies it with two matrices in
+ * every step: Wc of the first layer and Rc of the readout. Sums and products change places,
+ *
+ *     [Wc ; Rc] c_t = sum_j a_tj ([Wc ; Rc] h_j),
+ *
+ * so that each h_j meets the matrices once, for all steps and all hypotheses: of a beam of 5 that is a fifth of the products, and for a
+ * sentence alone the matrices are read once and not in every step. Only where the score leaves values and contexts as they are. */
+#include "model/model.h"
+
+#include "core/memory.h"
+#include "core/precision.h"
+#include "kernel/kernel.h"
+#include <string.h>
+
+static bool foldable(const attend_model *m)
+{
+    const attend_score *s = m->config.attention;
+    return model_bahdanau(m) && m->readout_w && m->second_w && m->config.heads == 1 && !s->prepare_values &&
+           !s->finish && !s->context_width && m->second_w->precision == m->readout_w->precision;
+}
+
+void attend_model_fold_free(attend_model *m)
+{
+    if (m->fold) attend_params_free(m->fold->set);
+    attend_memory_free(m->fold);
+    m->fold = NULL;
+}
+
+/* Columns [first, first + count) of all rows of a matrix. */
+typedef struct piece {
+    const attend_param *from;
+    size_t first, count;
+} piece;
+
+/* Puts a piece at (row, column) of a matrix whose rows are `width` wide. */
+static void put(const piece *p, size_t row, size_t column, size_t width, char *numbers, float *steps)
+{
+    const attend_param *from = p->from;
+    const size_t size = attend_precision_bytes(from->precision), wide = (size_t)from->shape[1];
+    const char *source = from->precision == ATTEND_FP32 ? (const char *)from->value : from->bits;
+    for (size_t i = 0; i < (size_t)from->shape[0]; i++)
+        memcpy(numbers + ((row + i) * width + column) * size, source + (i * wide + p->first) * size, p->count * size);
+    if (steps) memcpy(steps + row, from->steps, (size_t)from->shape[0] * sizeof *steps);
+}
+
+/* A matrix of two pieces: one below the other, or side by side. The set owns its numbers. */
+static int add(attend_param **out, attend_params *set, const char *name, const piece *a, const piece *b, bool below)
+{
+    const attend_precision precision = a->from->precision;
+    const size_t rows = (size_t)a->from->shape[0] + (below ? (size_t)b->from->shape[0] : 0);
+    const size_t width = a->count + (below ? 0 : b->count);
+    const int shape[2] = { (int)rows, (int)width };
+    char *numbers = attend_memory_aligned(rows * width * attend_precision_bytes(precision));
+    float *steps = precision == ATTEND_INT8 ? attend_memory_aligned(rows * sizeof *steps) : NULL;
+    if (!numbers || (precision == ATTEND_INT8 && !steps)) {
+        attend_memory_free(numbers);
+        attend_memory_free(steps);
+        return attend_fail(ATTEND_NO_MEMORY, "no memory for a folded matrix");
+    }
+    put(a, 0, 0, width, numbers, steps);
+    put(b, below ? (size_t)a->from->shape[0] : 0, below ? 0 : a->count, width, numbers, steps);
+    const param_numbers given = { .precision = precision,
+                                  .value = precision == ATTEND_FP32 ? (real *)(void *)numbers : NULL,
+                                  .bits = precision == ATTEND_FP32 ? NULL : numbers,
+                                  .steps = steps };
+    return attend_params_add_at(out, set, name, 2, shape, &given);
+}
+
+static int make(attend_model *m, model_fold *f)
+{
+    const size_t h = (size_t)m->config.hidden, context = (size_t)m->context_width, e = (size_t)m->config.embedding;
+    int status = attend_params_new(&f->set);
+    if (status == ATTEND_OK)
+        status = add(&f->context, f->set, "fold.context", &(piece){ m->second_w, 0, context },
+                     &(piece){ m->readout_w, h, context }, true);
+    if (status == ATTEND_OK)
+        status = add(&f->readout, f->set, "fold.readout", &(piece){ m->readout_w, 0, h },
+                     &(piece){ m->readout_w, h + context, e }, false);
+    return status;
+}
+
+const model_fold *attend_model_fold(attend_ctx *c, const attend_model *model)
+{
+    attend_model *m = (attend_model *)(uintptr_t)model; /* as packed copies of parameters: a cache, behind a lock */
+    if (!foldable(m)) return NULL;
+    pthread_mutex_lock(&m->lock);
+    const uint64_t versions[2] = { atomic_load(&m->second_w->version), atomic_load(&m->readout_w->version) };
+    if (m->fold && memcmp(m->fold->versions, versions, sizeof versions) != 0) attend_model_fold_free(m);
+    if (!m->fold) {
+        m->fold = attend_memory_zeroed(1, sizeof *m->fold);
+        const int status = m->fold ? make(m, m->fold) : attend_fail(ATTEND_NO_MEMORY, "no memory for a folded matrix");
+        if (status == ATTEND_OK)
+            memcpy(m->fold->versions, versions, sizeof versions);
+        else
+            attend_model_fold_free(m), attend_ctx_fail(c, status, "%s", attend_message());
+    }
+    const model_fold *fold = m->fold;
+    pthread_mutex_unlock(&m->lock);
+    return fold;
+}
+
+attend_var *attend_fold_input(attend_ctx *c, attend_var *input, const int *rows, attend_var *context)
+{
+    if (!input || !context) return NULL;
+    const size_t wide = (size_t)input->shape[1], all = (size_t)context->shape[1];
+    attend_var *sum = attend_var_2d(c, context->shape[0], input->shape[1], false);
+    for (int i = 0; sum && i < context->shape[0]; i++) {
+        real *row = sum->value + (size_t)i * wide;
+        memcpy(row, input->value + (size_t)(rows ? rows[i] : i) * wide, wide * sizeof *row);
+        attend_kernel()->add(wide, context->value + (size_t)i * all, row);
+    }
+    return sum;
+}
+
+attend_var *attend_fold_readout(attend_ctx *c, const decoder *d, attend_var *state, attend_var *context,
+                                attend_var *words)
+{
+    attend_var *parts[2] = { state, words };
+    attend_var *y = attend_linear(c, attend_concat(c, parts, 2), d->folded_readout, d->readout_b);
+    if (!y || !context) return NULL;
+    const size_t wide = (size_t)y->shape[1], all = (size_t)context->shape[1];
+    for (int i = 0; i < y->shape[0]; i++) {
+        real *row = y->value + (size_t)i * wide;
+        attend_kernel()->add(wide, context->value + (size_t)i * all + all - wide, row);
+        attend_kernel()->tanh(wide, row, row);
+    }
+    return y;
+}

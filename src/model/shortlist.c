@@ -1,0 +1,230 @@
+/* shortlist.c: counting alignments, the list in the model file, and the list of a sentence.
+ *
+ * In the file (attached as "shortlist"): int32 numbers, the lowest byte first:
+ *     F, F words that are on every list, then for each source word n and n words. */
+#include "model/shortlist.h"
+
+#include "core/memory.h"
+#include <stdlib.h>
+#include <string.h>
+
+static const char attached_name[] = "shortlist";
+
+/* ---- counting ---- */
+
+/* Pairs of words with their counts, open addressing. */
+typedef struct counted {
+    uint64_t key; /* source << 32 | target, plus 1; 0: free */
+    uint64_t count;
+} counted;
+
+struct attend_shortlist {
+    int source_vocab, target_vocab;
+    uint64_t *frequency; /* (target_vocab) */
+    counted *table;
+    size_t used, room; /* room: a power of two */
+};
+
+void attend_shortlist_free(attend_shortlist *s)
+{
+    if (!s) return;
+    attend_memory_free(s->frequency);
+    attend_memory_free(s->table);
+    attend_memory_free(s);
+}
+
+int attend_shortlist_new(attend_shortlist **out, int source_vocab, int target_vocab)
+{
+    *out = NULL;
+    if (source_vocab < 1 || target_vocab < 1)
+        return attend_fail(ATTEND_BAD_USAGE, "a shortlist for %d and %d words makes no sense", source_vocab,
+                           target_vocab);
+    attend_shortlist *s = attend_memory_zeroed(1, sizeof *s);
+    if (s) {
+        s->source_vocab = source_vocab, s->target_vocab = target_vocab;
+        s->room = 1 << 16;
+        s->frequency = attend_memory_zeroed((size_t)target_vocab, sizeof *s->frequency);
+        s->table = attend_memory_zeroed(s->room, sizeof *s->table);
+    }
+    if (!s || !s->frequency || !s->table) {
+        attend_shortlist_free(s);
+        return attend_fail(ATTEND_NO_MEMORY, "no memory for a shortlist");
+    }
+    *out = s;
+    return ATTEND_OK;
+}
+
+static counted *place_of(counted *table, size_t room, uint64_t key)
+{
+    size_t i = (size_t)(key * 0x9e3779b97f4a7c15u >> 20) & (room - 1);
+    while (table[i].key != 0 && table[i].key != key) i = (i + 1) & (room - 1);
+    return &table[i];
+}
+
+static bool grow(attend_shortlist *s)
+{
+    counted *table = attend_memory_zeroed(2 * s->room, sizeof *table);
+    if (!table) return false;
+    for (size_t i = 0; i < s->room; i++)
+        if (s->table[i].key) *place_of(table, 2 * s->room, s->table[i].key) = s->table[i];
+    attend_memory_free(s->table);
+    s->table = table, s->room *= 2;
+    return true;
+}
+
+static int check_word(const char *side, int word, int vocab)
+{
+    if (word >= 0 && word < vocab) return ATTEND_OK;
+    return attend_fail(ATTEND_BAD_USAGE, "shortlist: the %s word %d is not in [0, %d)", side, word, vocab);
+}
+
+int attend_shortlist_add(attend_shortlist *s, int source, int target)
+{
+    int status = check_word("source", source, s->source_vocab);
+    if (status == ATTEND_OK) status = check_word("target", target, s->target_vocab);
+    if (status != ATTEND_OK) return status;
+    if (2 * s->used >= s->room && !grow(s)) return attend_fail(ATTEND_NO_MEMORY, "no memory for a shortlist");
+    const uint64_t key = ((uint64_t)(uint32_t)source << 32 | (uint32_t)target) + 1;
+    counted *c = place_of(s->table, s->room, key);
+    s->used += c->key == 0;
+    c->key = key;
+    c->count++;
+    return ATTEND_OK;
+}
+
+int attend_shortlist_count(attend_shortlist *s, int target)
+{
+    const int status = check_word("target", target, s->target_vocab);
+    if (status == ATTEND_OK) s->frequency[target]++;
+    return status;
+}
+
+/* ---- into the model ---- */
+
+static int by_count(const void *a, const void *b)
+{
+    const counted *x = a, *y = b;
+    if (x->key >> 32 != y->key >> 32) return x->key >> 32 < y->key >> 32 ? -1 : 1; /* source word by source word */
+    if (x->count != y->count) return x->count > y->count ? -1 : 1;
+    return x->key < y->key ? -1 : x->key > y->key;
+}
+
+static void put(unsigned char **to, uint32_t number)
+{
+    for (int i = 0; i < 4; i++) *(*to)++ = (unsigned char)(number >> 8 * i);
+}
+
+/* The counts of all pairs (keys less 1), sorted; `frequent` begins with the words of every list, sorted by count. */
+static void write_lists(const attend_shortlist *s, const counted *pairs, const counted *words, int frequent,
+                        int per_word, unsigned char **to)
+{
+    put(to, (uint32_t)frequent);
+    for (int i = 0; i < frequent; i++) put(to, (uint32_t)words[i].key);
+    size_t at = 0;
+    for (int v = 0; v < s->source_vocab; v++) {
+        size_t end = at;
+        while (end < s->used && pairs[end].key >> 32 == (uint64_t)v) end++;
+        const size_t n = end - at < (size_t)per_word ? end - at : (size_t)per_word;
+        put(to, (uint32_t)n);
+        for (size_t i = 0; i < n; i++) put(to, (uint32_t)pairs[at + i].key);
+        at = end;
+    }
+}
+
+int attend_shortlist_attach(const attend_shortlist *s, attend_model *m, int frequent, int per_word)
+{
+    if (s->source_vocab != m->config.source_vocab || s->target_vocab != m->config.target_vocab || frequent < 0 ||
+        per_word < 1)
+        return attend_fail(ATTEND_BAD_USAGE,
+                           "a shortlist of %d and %d words, %d frequent ones and %d for each does not fit the model",
+                           s->source_vocab, s->target_vocab, frequent, per_word);
+    if (frequent > s->target_vocab) frequent = s->target_vocab;
+    if (per_word > s->target_vocab) per_word = s->target_vocab;
+    size_t most = 4 * (1 + (size_t)frequent + (size_t)s->source_vocab + s->used);
+    counted *pairs = attend_memory_zeroed(s->used + 1, sizeof *pairs);
+    counted *words = attend_memory_zeroed((size_t)s->target_vocab, sizeof *words);
+    unsigned char *bytes = attend_memory_zeroed(most, 1), *to = bytes;
+    int status = pairs && words && bytes ? ATTEND_OK : attend_fail(ATTEND_NO_MEMORY, "no memory for a shortlist");
+    if (status == ATTEND_OK) {
+        size_t n = 0;
+        for (size_t i = 0; i < s->room; i++)
+            if (s->table[i].key) pairs[n++] = (counted){ s->table[i].key - 1, s->table[i].count };
+        for (int i = 0; i < s->target_vocab; i++) words[i] = (counted){ (uint64_t)i, s->frequency[i] };
+        qsort(pairs, n, sizeof *pairs, by_count);
+        qsort(words, (size_t)s->target_vocab, sizeof *words, by_count);
+        write_lists(s, pairs, words, frequent, per_word, &to);
+        status = attend_model_attach(m, attached_name, bytes, (size_t)(to - bytes));
+        if (status == ATTEND_OK) status = attend_shortlist_index(m);
+    }
+    attend_memory_free(pairs);
+    attend_memory_free(words);
+    attend_memory_free(bytes);
+    return status;
+}
+
+/* ---- out of the model ---- */
+
+bool attend_model_has_shortlist(const attend_model *m)
+{
+    return m->shortlist != NULL;
+}
+
+static uint32_t number_at(const unsigned char *bytes, size_t i)
+{
+    return bytes[4 * i] | (uint32_t)bytes[4 * i + 1] << 8 | (uint32_t)bytes[4 * i + 2] << 16 |
+           (uint32_t)bytes[4 * i + 3] << 24;
+}
+
+/* Walks over all lists: each must lie within the bytes, and its words in the vocabulary. Where they begin is left in `starts`. */
+static bool walk(const attend_model *m, const unsigned char *bytes, size_t size, uint32_t *starts)
+{
+    size_t at = 0;
+    const size_t numbers = size / 4;
+    if (size % 4 != 0 || numbers > UINT32_MAX) return false;
+    for (int list = -1; list < m->config.source_vocab; list++) {
+        if (at >= numbers || number_at(bytes, at) > numbers - at - 1) return false;
+        starts[list + 1] = (uint32_t)at;
+        const size_t n = number_at(bytes, at++);
+        for (size_t i = 0; i < n; i++)
+            if (number_at(bytes, at++) >= (uint32_t)m->config.target_vocab) return false;
+    }
+    return at == numbers;
+}
+
+int attend_shortlist_index(attend_model *m)
+{
+    size_t size;
+    const unsigned char *bytes = attend_model_attached(m, attached_name, &size);
+    attend_memory_free(m->shortlist_starts);
+    m->shortlist_starts = NULL, m->shortlist = NULL;
+    if (!bytes) return ATTEND_OK;
+    m->shortlist_starts = attend_memory_zeroed((size_t)m->config.source_vocab + 1, sizeof *m->shortlist_starts);
+    if (!m->shortlist_starts) return attend_fail(ATTEND_NO_MEMORY, "no memory for a shortlist");
+    if (!walk(m, bytes, size, m->shortlist_starts))
+        return attend_fail(ATTEND_BAD_MODEL, "the shortlist is none of this model's words");
+    m->shortlist = bytes;
+    return ATTEND_OK;
+}
+
+static void mark_list(const unsigned char *bytes, size_t at, unsigned char *wanted)
+{
+    const size_t n = number_at(bytes, at);
+    for (size_t i = 1; i <= n; i++) wanted[number_at(bytes, at + i)] = 1;
+}
+
+int *attend_shortlist_words(attend_ctx *c, const attend_model *m, int n, const int *source, int *count)
+{
+    const int vocab = m->config.target_vocab;
+    unsigned char *wanted = attend_take(c, (size_t)vocab, 1);
+    if (!wanted) return NULL;
+    memset(wanted, 0, (size_t)vocab);
+    wanted[ATTEND_END] = 1;
+    mark_list(m->shortlist, m->shortlist_starts[0], wanted);
+    for (int i = 0; i < n; i++) mark_list(m->shortlist, m->shortlist_starts[source[i] + 1], wanted);
+    *count = 0;
+    for (int i = 0; i < vocab; i++) *count += wanted[i];
+    int *words = attend_take(c, (size_t)*count, sizeof *words);
+    for (int i = 0, j = 0; words && i < vocab; i++)
+        if (wanted[i]) words[j++] = i;
+    return words;
+}

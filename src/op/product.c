@@ -1,0 +1,77 @@
+#include "op/product.h"
+
+/* Multiplications that repay waking another thread, which takes a microsecond or two: a tenth of what they cost. */
+enum { WORTH_SHARING = 200000 };
+
+bool attend_activations_new(attend_ctx *c, activations *a, size_t m, const packed_matrix *w)
+{
+    *a = (activations){ 0 };
+    if (w->precision != ATTEND_INT8) return true;
+    a->whole = attend_take(c, m * packed_even(w->k), sizeof *a->whole);
+    a->steps = attend_take_reals(c, m);
+    return a->whole && a->steps;
+}
+
+void attend_activations_set(activations *a, size_t m, const real *x, size_t row, const packed_matrix *w)
+{
+    a->m = m, a->numbers = x, a->row = row;
+    if (w->precision != ATTEND_INT8) return;
+    const size_t even = packed_even(w->k);
+    const int limit = attend_int8_limit(w->k);
+    int16_t *whole = (int16_t *)(uintptr_t)a->whole; /* both were taken for this by attend_activations_new */
+    real *steps = (real *)(uintptr_t)a->steps;
+    for (size_t i = 0; i < m; i++) {
+        steps[i] = attend_kernel()->quantize(w->k, x + i * row, limit, whole + i * even);
+        if (even > w->k) whole[i * even + w->k] = 0;
+    }
+}
+
+typedef struct shared_product {
+    packed_start start;
+    const real *bias;
+    const activations *a;
+    const packed_matrix *w;
+    real *y;
+    size_t ldy, width; /* width: columns of a piece */
+} shared_product;
+
+static void piece(void *user, int i)
+{
+    const shared_product *s = user;
+    const size_t first = (size_t)i * s->width, left = s->w->n - first;
+    attend_gemm_matrix(s->start, s->bias ? s->bias + first : NULL, s->a, s->w, first, left < s->width ? left : s->width,
+                       s->y + first, s->ldy);
+}
+
+int attend_product_threads(const attend_ctx *c, size_t multiplications)
+{
+    return c->pool && multiplications >= WORTH_SHARING ? attend_pool_threads(c->pool) : 1;
+}
+
+void attend_product(attend_ctx *c, packed_start start, const real *bias, const activations *a, const packed_matrix *w,
+                    real *y, size_t ldy)
+{
+    const size_t threads = (size_t)attend_product_threads(c, a->m * w->n * w->k);
+    if (threads == 1) {
+        attend_gemm_matrix(start, bias, a, w, 0, w->n, y, ldy);
+        return;
+    }
+    const size_t panel = (size_t)attend_kernel()->panel, unit = 6 * panel; /* a row alone takes up to six at once */
+    const size_t width = (w->n + threads * unit - 1) / (threads * unit) * unit;
+    shared_product s = { .start = start, .bias = bias, .a = a, .w = w, .y = y, .ldy = ldy, .width = width };
+    attend_pool_run(c->pool, (int)((w->n + width - 1) / width), piece, &s);
+}
+
+bool attend_multiply(attend_ctx *c, packed_start start, const real *bias, size_t m, const real *x, size_t row,
+                     const packed_matrix *w, real *y, size_t ldy)
+{
+    activations a;
+    const attend_mark mark = attend_arena_mark(&c->arena);
+    const bool ok = attend_activations_new(c, &a, m, w);
+    if (ok) {
+        attend_activations_set(&a, m, x, row, w);
+        attend_product(c, start, bias, &a, w, y, ldy);
+    }
+    attend_arena_rewind(&c->arena, mark);
+    return ok;
+}

@@ -1,0 +1,86 @@
+/* map_numbers.c: what the numbers of a map say: attention of one head or of all, between pieces or words, and what is remarkable. */
+#include <attend/view.h>
+
+#include <math.h>
+#include <string.h>
+
+/* The weight of one cell, over the layers and heads that are asked for. */
+static double cell(const attend_map *map, int layer, int head, int row, int column)
+{
+    const size_t columns = (size_t)map->source_count, area = (size_t)map->target_count * columns;
+    const int first[2] = { layer < 0 ? 0 : layer, head < 0 ? 0 : head };
+    const int last[2] = { layer < 0 ? map->layers - 1 : layer, head < 0 ? map->heads - 1 : head };
+    double sum = 0;
+    for (int l = first[0]; l <= last[0]; l++)
+        for (int h = first[1]; h <= last[1]; h++)
+            sum += (double)map->weights[((size_t)l * (size_t)map->heads + (size_t)h) * area + (size_t)row * columns +
+                                        (size_t)column];
+    return sum / ((last[0] - first[0] + 1) * (last[1] - first[1] + 1));
+}
+
+void attend_map_weights(const attend_map *map, int layer, int head, float *to)
+{
+    for (int i = 0; i < map->target_count; i++)
+        for (int j = 0; j < map->source_count; j++)
+            to[(size_t)i * (size_t)map->source_count + (size_t)j] = (float)cell(map, layer, head, i, j);
+}
+
+void attend_map_word_weights(const attend_map *map, int layer, int head, float *to)
+{
+    const size_t words = (size_t)map->source_word_count;
+    if (words == 0 || map->target_word_count == 0) return;
+    memset(to, 0, words * (size_t)map->target_word_count * sizeof *to);
+    for (int i = 0, next; i < map->target_count; i = next) {
+        for (next = i + 1; next < map->target_count && map->target[next].word == map->target[i].word;) next++;
+        if (map->target[i].word < 0) continue;
+        float *row = to + (size_t)map->target[i].word * words;
+        for (int k = i; k < next; k++)
+            for (int j = 0; j < map->source_count; j++)
+                if (map->source[j].word >= 0)
+                    row[map->source[j].word] += (float)(cell(map, layer, head, k, j) / (next - i));
+    }
+}
+
+/* ---- remarks ---- */
+
+static double entropy(const attend_map *map)
+{
+    double bits = 0;
+    for (int i = 0; i < map->target_count; i++)
+        for (int j = 0; j < map->source_count; j++) {
+            const double w = cell(map, -1, -1, i, j);
+            if (w > 0) bits -= w * log2(w);
+        }
+    return bits / map->target_count;
+}
+
+static int unseen(const attend_map *map)
+{
+    int count = 0;
+    for (int first = 0, next; first < map->source_count; first = next) {
+        double sum = 0;
+        for (next = first; next < map->source_count && map->source[next].word == map->source[first].word; next++)
+            for (int i = 0; i < map->target_count; i++) sum += cell(map, -1, -1, i, next);
+        if (map->source[first].word >= 0 && sum < 0.2) count++;
+    }
+    return count;
+}
+
+/* Words i .. i + n - 1 are words i + n .. i + 2 n - 1: as many equal ones in a row, n apart. */
+static bool loops(const attend_map *map)
+{
+    for (int n = 3; 2 * n <= map->target_word_count; n++)
+        for (int i = 0, equal = 0; i + n < map->target_word_count; i++) {
+            equal = strcmp(map->target_words[i], map->target_words[i + n]) == 0 ? equal + 1 : 0;
+            if (equal == n) return true;
+        }
+    return false;
+}
+
+void attend_map_remark(const attend_map *map, attend_map_remarks *out)
+{
+    *out = (attend_map_remarks){ .confidence = exp(map->log_probability / map->target_count), .loops = loops(map) };
+    if (!map->weights) return;
+    out->entropy = entropy(map);
+    out->unseen = unseen(map);
+}

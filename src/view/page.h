@@ -1,0 +1,17 @@
+/* page.h: the parts of the page, made from page.html, page.css and page*.js by cmake/embed.cmake. */
+#ifndef ATTEND_VIEW_PAGE_H
+#define ATTEND_VIEW_PAGE_H
+
+#include <stddef.h>
+
+typedef struct attend_page_part {
+    const unsigned char *bytes; /* UTF-8 */
+    size_t size;
+} attend_page_part;
+
+extern const attend_page_part attend_page_frame; /* HTML with {{name}} where the others go */
+extern const attend_page_part attend_page_style, attend_page_script;
+extern const char attend_page_style_hash[],
+    attend_page_script_hash[]; /* as a Content-Security-Policy names them: "sha256-.." */
+
+#endif

@@ -1,0 +1,317 @@
+/* page_draw.js: a view as SVG. Everything is said by attributes, none by the page's style sheet, so that a saved picture is whole.
+   A picture is { svg, heat(hot), .. }: heat shows the partners of hot = { side, index, other } or nothing. */
+
+const SVG = "http://www.w3.org/2000/svg";
+const FONT = 'system-ui, "Segoe UI", Roboto, "Noto Sans", "Helvetica Neue", Arial, sans-serif';
+const LEVELS = 48;         /* of colour */
+const FAINTEST_LINK = 0.04;
+
+/* ---- colour ---- */
+
+/* OKLCH to sRGB: equal steps of lightness look equal. */
+function oklch(lightness, chroma, hue) {
+  const a = chroma * Math.cos(hue * Math.PI / 180), b = chroma * Math.sin(hue * Math.PI / 180);
+  const l = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3;
+  const m = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3;
+  const s = (lightness - 0.0894841775 * a - 1.291485548 * b) ** 3;
+  const linear = [
+    4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s,
+    -1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s,
+    -0.0041960863 * l - 0.7034186147 * m + 1.707614701 * s,
+  ];
+  return "#" + linear.map((x) => {
+    const y = x <= 0.0031308 ? 12.92 * x : 1.055 * x ** (1 / 2.4) - 0.055;
+    return Math.round(255 * Math.min(1, Math.max(0, y))).toString(16).padStart(2, "0");
+  }).join("");
+}
+
+/* One hue, from the paper's lightness to the ink's, within what a screen can show. */
+function rampOf(dark) {
+  return Array.from({ length: LEVELS + 1 }, (_, i) => {
+    const x = i / LEVELS;
+    return dark ? oklch(0.235 + 0.63 * x, 0.014 + 0.105 * Math.sin(0.9 * Math.PI * x), 248)
+      : oklch(0.975 - 0.595 * x, 0.005 + 0.125 * Math.sin(0.62 * Math.PI * x), 254);
+  });
+}
+
+const PAPERS = {
+  light: { dark: false, paper: "#ffffff", ink: "#1b2130", soft: "#667085", line: "#e3e7ee", mark: "#b45309", ramp: rampOf(false) },
+  dark: { dark: true, paper: "#14181f", ink: "#e6e9ef", soft: "#929cac", line: "#2a313d", mark: "#f0a94a", ramp: rampOf(true) },
+};
+
+const level = (weight) => Math.max(0, Math.min(LEVELS, Math.round(weight * LEVELS)));
+const colourOf = (paper, weight) => paper.ramp[level(weight)];
+const inkOn = (paper, weight) => (weight > 0.5 ? paper.paper : paper.ink);
+
+/* ---- elements ---- */
+
+function drawn(name, attributes, text) {
+  const element = document.createElementNS(SVG, name);
+  for (const key in attributes) element.setAttribute(key, attributes[key]);
+  if (text !== undefined) element.textContent = text;
+  return element;
+}
+
+const ruler = document.createElement("canvas").getContext("2d");
+const widths = new Map();
+function widthOf(text, size) {
+  const key = size + text;
+  if (!widths.has(key)) {
+    ruler.font = `${size}px ${FONT}`;
+    widths.set(key, ruler.measureText(text).width);
+  }
+  return widths.get(key);
+}
+
+/* The text, or its beginning where it is wider than `room`; characters, not halves of them. */
+function shortened(text, size, room) {
+  if (widthOf(text, size) <= room) return text;
+  const letters = Array.from(text);
+  while (letters.length > 1 && widthOf(letters.join("") + "…", size) > room) letters.pop();
+  return letters.join("") + "…";
+}
+
+function canvas(width, height, paper, size, label) {
+  const svg = drawn("svg", {
+    xmlns: SVG, width: Math.ceil(width), height: Math.ceil(height), viewBox: `0 0 ${Math.ceil(width)} ${Math.ceil(height)}`,
+    "font-family": FONT, "font-size": size, role: "img", "aria-label": label,
+  });
+  svg.append(drawn("rect", { width: "100%", height: "100%", fill: paper.paper }));
+  return svg;
+}
+
+const exact = (weight) => weight.toFixed(4);
+const isMarked = (unit, side, remarks) =>
+  side === "source" ? remarks.unseen.includes(unit.word)
+    : remarks.loop !== null && unit.word >= remarks.loop.begin && unit.word < remarks.loop.end;
+const weightWith = (view, hot, i) => (hot.side === "target" ? view.at(hot.index, i) : view.at(i, hot.index));
+
+/* ---- links ---- */
+
+const SIZES = [{ size: 15, height: 28, pad: 8, gap: 6 }, { size: 14, height: 27, pad: 6, gap: 4 }, { size: 13, height: 26, pad: 4, gap: 2 }];
+
+/* Words beside one another; from the right where that is how they are read. */
+function rowOf(units, rightToLeft, word) {
+  let x = 0;
+  const boxes = units.map((unit) => {
+    const text = shortened(unit.text, word.size, 220), width = Math.max(22, widthOf(text, word.size) + 2 * word.pad);
+    x += unit.joined ? 1 : word.gap;
+    const box = { text, x, width };
+    x += width;
+    return box;
+  });
+  if (rightToLeft) for (const box of boxes) box.x = x - box.x - box.width;
+  return { boxes, width: x };
+}
+
+/* Two rows where they fit, else two columns. */
+function linksLayout(view, room) {
+  const rowsOf = (word) => ({
+    source: rowOf(view.source, isRightToLeft(view.map.source), word), target: rowOf(view.target, isRightToLeft(view.map.target), word),
+  });
+  const width = (both) => Math.max(both.source.width, both.target.width), boxes = { source: [], target: [] };
+  let word = SIZES.find((size) => width(rowsOf(size)) <= room);
+  if (word) {
+    const rows = rowsOf(word), deep = Math.min(300, Math.max(150, 0.36 * width(rows)));
+    for (const side of ["source", "target"]) {
+      const left = (room - rows[side].width) / 2, y = side === "source" ? 30 : 30 + word.height + deep;
+      boxes[side] = rows[side].boxes.map((b) => ({ ...b, x: left + b.x, y }));
+    }
+    return { rows: true, word, width: room, height: 60 + 2 * word.height + deep, boxes };
+  }
+  word = room < 480 ? SIZES[1] : SIZES[0];
+  const rows = rowsOf(word);
+  const widest = (side) => Math.min((room - 74) / 2 - 42, Math.max(...rows[side].boxes.map((b) => b.width), 40));
+  const left = widest("source"), right = widest("target"), between = Math.min(320, Math.max(74, room - left - right - 120));
+  const margin = Math.max(42, (room - left - right - between) / 2);
+  for (const side of ["source", "target"]) {
+    let y = 8;
+    boxes[side] = view[side].map((unit) => {
+      const text = shortened(unit.text, word.size, (side === "source" ? left : right) - 2 * word.pad);
+      const box = { text, y, width: widthOf(text, word.size) + 2 * word.pad };
+      box.x = side === "source" ? margin + left - box.width : margin + left + between;
+      y += word.height + (unit.joined ? 0 : 2);
+      return box;
+    });
+  }
+  const last = (side) => (boxes[side].length ? boxes[side][boxes[side].length - 1].y : 0) + word.height + 12;
+  return { rows: false, word, width: Math.max(room, 2 * margin + left + right + between), height: Math.max(last("source"), last("target")), boxes };
+}
+
+function linkPath(layout, from, to) {
+  const high = layout.word.height;
+  if (layout.rows) {
+    const x1 = from.x + from.width / 2, y1 = from.y + high, x2 = to.x + to.width / 2, y2 = to.y, m = (y1 + y2) / 2;
+    return `M${x1.toFixed(1)} ${y1}C${x1.toFixed(1)} ${m} ${x2.toFixed(1)} ${m} ${x2.toFixed(1)} ${y2}`;
+  }
+  const x1 = from.x + from.width, y1 = from.y + high / 2, x2 = to.x, y2 = to.y + high / 2, m = (x1 + x2) / 2;
+  return `M${x1.toFixed(1)} ${y1}C${m.toFixed(1)} ${y1} ${m.toFixed(1)} ${y2} ${x2.toFixed(1)} ${y2}`;
+}
+
+function drawLinks(view, remarks, paper, room) {
+  const layout = linksLayout(view, room), word = layout.word;
+  const svg = canvas(layout.width, layout.height, paper, word.size, "links between source and target");
+  const all = drawn("g", { fill: "none", "stroke-linecap": "round" }), some = drawn("g", { fill: "none", "stroke-linecap": "round" });
+  const labels = drawn("g", { "font-size": 11, fill: paper.soft });
+  const words = { source: [], target: [] };
+  const link = (t, s) => drawn("path", {
+    d: linkPath(layout, layout.boxes.source[s], layout.boxes.target[t]),
+    stroke: colourOf(paper, 0.12 + 0.88 * view.at(t, s)), "stroke-width": (0.8 + 4.2 * view.at(t, s)).toFixed(2),
+  });
+  const order = [];
+  for (let t = 0; t < view.target.length; t++)
+    for (let s = 0; s < view.source.length; s++) if (view.at(t, s) >= FAINTEST_LINK) order.push([view.at(t, s), t, s]);
+  order.sort((a, b) => a[0] - b[0]);
+  for (const [, t, s] of order) all.append(link(t, s));
+  svg.append(all, some);
+  for (const side of ["source", "target"])
+    view[side].forEach((unit, i) => {
+      const box = layout.boxes[side][i], g = drawn("g", { "data-side": side, "data-index": i, cursor: "default" });
+      const rect = drawn("rect", { x: box.x, y: box.y, width: box.width, height: word.height, rx: 6, fill: paper.paper, stroke: "none", "stroke-width": 1.5 });
+      const text = drawn("text", { x: box.x + box.width / 2, y: box.y + word.height / 2 + 0.34 * word.size, "text-anchor": "middle", fill: unit.end ? paper.soft : paper.ink }, box.text);
+      g.append(rect, text);
+      if (isMarked(unit, side, remarks))
+        g.append(drawn("path", { d: `M${box.x + word.pad} ${box.y + word.height - 3}h${box.width - 2 * word.pad}`, stroke: paper.mark, "stroke-width": 2, "stroke-dasharray": "2 3" }));
+      g.append(drawn("title", {}, unit.text));
+      words[side].push({ rect, text, unit, box });
+      svg.append(g);
+    });
+  svg.append(labels);
+
+  function label(side, box, weight) {
+    const at = layout.rows
+      ? { x: box.x + box.width / 2, y: side === "source" ? box.y - 7 : box.y + word.height + 16, "text-anchor": "middle" }
+      : { x: side === "source" ? box.x - 6 : box.x + box.width + 6, y: box.y + 18, "text-anchor": side === "source" ? "end" : "start" };
+    labels.append(drawn("text", at, layout.rows ? weight.toFixed(2) : exact(weight)));
+  }
+
+  function heat(hot) {
+    some.replaceChildren();
+    labels.replaceChildren();
+    all.setAttribute("opacity", hot ? 0.13 : 1);
+    for (const side of ["source", "target"])
+      words[side].forEach(({ rect, text, unit, box }, i) => {
+        const self = hot && hot.side === side && hot.index === i;
+        const weight = hot && hot.side !== side ? weightWith(view, hot, i) : 0;
+        rect.setAttribute("fill", weight >= 0.005 ? colourOf(paper, weight) : paper.paper);
+        rect.setAttribute("stroke", self ? paper.ramp[Math.round(0.8 * LEVELS)] : "none");
+        text.setAttribute("fill", weight > 0.5 ? paper.paper : unit.end ? paper.soft : paper.ink);
+        if (weight < 0.01) return;
+        some.append(hot.side === "target" ? link(hot.index, i) : link(i, hot.index));
+        label(side, box, weight);
+      });
+  }
+  return { svg, heat, rows: layout.rows, element: (side, i) => (words[side][i] ? words[side][i].rect : null) };
+}
+
+/* ---- matrix ---- */
+
+function drawMatrix(view, remarks, paper, room) {
+  const S = view.source.length, T = view.target.length, mirrored = isRightToLeft(view.map.source);
+  const widest = (side, size) => Math.max(24, ...view[side].map((unit) => Math.min(150, widthOf(unit.text, size))));
+  const probabilities = 46;
+  const left = Math.min(widest("target", 13) + 18, room * 0.32), lean = 58 * Math.PI / 180, coverage = 40;
+  const spillOf = (size) => Math.max(widest("source", size) * Math.cos(lean) + 12, probabilities);
+  const cellOf = (size) => Math.max(13, Math.min(38, Math.floor((room - left - spillOf(size)) / Math.max(S, 1))));
+  const size = cellOf(13) < 17 ? 10.5 : 13, cell = cellOf(size), top = widest("source", size) * Math.sin(lean) + 22;
+  const width = left + S * cell + spillOf(size), height = top + T * cell + coverage;
+  const svg = canvas(width, height, paper, size, "matrix of attention weights");
+  const column = (s) => left + (mirrored ? S - 1 - s : s) * cell, row = (t) => top + t * cell;
+
+  svg.append(drawn("rect", { x: left, y: top, width: S * cell, height: T * cell, fill: paper.ramp[0] }));
+  const paths = Array.from({ length: LEVELS + 1 }, () => "");
+  for (let t = 0; t < T; t++)
+    for (let x = 0, next; x < S; x = next) {
+      const at = (k) => level(view.at(t, mirrored ? S - 1 - k : k));
+      for (next = x + 1; next < S && at(next) === at(x);) next++;
+      paths[at(x)] += `M${left + x * cell} ${row(t)}h${(next - x) * cell}v${cell}h${(x - next) * cell}z`;
+    }
+  paths.forEach((d, i) => { if (d && i > 0) svg.append(drawn("path", { d, fill: paper.ramp[i] })); });
+  let grid = "";
+  for (let t = 0; t <= T; t++) grid += `M${left} ${row(t)}h${S * cell}`;
+  for (let s = 0; s <= S; s++) grid += `M${left + s * cell} ${top}v${T * cell}`;
+  svg.append(drawn("path", { d: grid, stroke: paper.paper, "stroke-width": cell > 20 ? 1.5 : 0.8 }));
+
+  /* How much each source unit got, and how probable each target unit was. */
+  const bars = drawn("g", {}), under = top + T * cell + 4;
+  view.source.forEach((unit, s) => {
+    const high = Math.max(1, 24 * Math.min(1, unit.coverage / 2));
+    bars.append(drawn("rect", { x: column(s) + 1.5, y: under, width: cell - 3, height: high.toFixed(1), fill: isMarked(unit, "source", remarks) ? paper.mark : paper.ramp[Math.round(0.42 * LEVELS)], rx: 1 }));
+  });
+  view.target.forEach((unit, t) => {
+    const wide = Math.max(1, (probabilities - 10) * unit.probability);
+    bars.append(drawn("rect", { x: left + S * cell + 4, y: row(t) + cell * 0.3, width: wide.toFixed(1), height: (cell * 0.4).toFixed(1), fill: paper.ramp[Math.round(0.42 * LEVELS)], rx: 1 }));
+  });
+  if (left > 60) bars.append(drawn("text", { x: left - 8, y: under + 11, "text-anchor": "end", "font-size": 10, fill: paper.soft }, "coverage"));
+  bars.append(drawn("text", { x: left + S * cell + 4, y: under + 11, "font-size": 10, fill: paper.soft }, "prob."));
+  svg.append(bars);
+
+  const cross = drawn("g", { fill: "none", stroke: paper.ink, "stroke-width": 1.5 });
+  svg.append(cross);
+  const across = drawn("g", {}), down = drawn("g", {}), words = { source: [], target: [] };
+  down.append(drawn("rect", { width: left - 2, height, fill: paper.paper }));
+  across.append(drawn("rect", { width, height: top - 2, fill: paper.paper }));
+  view.source.forEach((unit, s) => {
+    const x = column(s) + cell / 2 + size * 0.3, y = top - 8;
+    const text = drawn("text", { x, y, transform: `rotate(-58 ${x} ${y})`, fill: unit.end ? paper.soft : isMarked(unit, "source", remarks) ? paper.mark : paper.ink, "data-side": "source", "data-index": s }, shortened(unit.text, size, 150));
+    text.append(drawn("title", {}, unit.text));
+    words.source.push(text);
+    across.append(text);
+  });
+  view.target.forEach((unit, t) => {
+    const text = drawn("text", { x: left - 10, y: row(t) + cell / 2 + size * 0.35, "text-anchor": "end", fill: unit.end ? paper.soft : isMarked(unit, "target", remarks) ? paper.mark : paper.ink, "data-side": "target", "data-index": t }, shortened(unit.text, size, left - 18));
+    text.append(drawn("title", {}, unit.text));
+    words.target.push(text);
+    down.append(text);
+  });
+  svg.append(down, across);
+  const corner = drawn("rect", { width: left - 2, height: top - 2, fill: paper.paper });
+  svg.append(corner);
+
+  /* Labels stay in sight when the matrix is scrolled. */
+  function follow(x, y) {
+    down.setAttribute("transform", `translate(${x} 0)`);
+    across.setAttribute("transform", `translate(0 ${y})`);
+    corner.setAttribute("transform", `translate(${x} ${y})`);
+  }
+
+  function heat(hot) {
+    cross.replaceChildren();
+    for (const side of ["source", "target"])
+      words[side].forEach((text, i) => {
+        const self = hot && (hot.side === side ? hot.index === i : hot.other === i);
+        text.setAttribute("font-weight", self ? 700 : 400);
+        text.setAttribute("opacity", !hot || self || (hot.side !== side && weightWith(view, hot, i) >= 0.05) ? 1 : 0.5);
+      });
+    if (!hot) return;
+    const frame = (x, y, w, h) => cross.append(drawn("rect", { x, y, width: w, height: h, rx: 2 }));
+    const place = { source: hot.side === "source" ? hot.index : hot.other, target: hot.side === "target" ? hot.index : hot.other };
+    if (hot.side === "target") frame(left, row(hot.index), S * cell, cell);
+    else frame(column(hot.index), top, cell, T * cell);
+    if (!(hot.other >= 0)) return;
+    const weight = exact(view.at(place.target, place.source)), x = column(place.source), y = row(place.target);
+    frame(x, y, cell, cell);
+    const wide = widthOf(weight, 12) + 12, tx = Math.min(x + cell + 4, width - wide - 2), ty = y > top + 24 ? y - 24 : y + cell + 4;
+    cross.append(drawn("rect", { x: tx, y: ty, width: wide, height: 20, rx: 4, fill: paper.ink, stroke: "none" }));
+    cross.append(drawn("text", { x: tx + 6, y: ty + 14.5, "font-size": 12, fill: paper.paper, stroke: "none" }, weight));
+  }
+
+  /* The cell at a place of the picture, or null. */
+  function cellAt(x, y) {
+    const k = Math.floor((x - left) / cell), t = Math.floor((y - top) / cell);
+    if (k < 0 || k >= S || t < 0 || t >= T) return null;
+    return { side: "target", index: t, other: mirrored ? S - 1 - k : k };
+  }
+  const box = (hot) => {
+    const t = hot.side === "target" ? hot.index : hot.other, s = hot.side === "source" ? hot.index : hot.other;
+    return { x: s >= 0 ? column(s) : null, y: t >= 0 ? row(t) : null, cell, left, top };
+  };
+  return { svg, heat, follow, cellAt, box, mirrored };
+}
+
+/* ---- the file ---- */
+
+function svgText(svg) {
+  const copy = svg.cloneNode(true);
+  return '<?xml version="1.0" encoding="UTF-8"?>\n' + new XMLSerializer().serializeToString(copy) + "\n";
+}

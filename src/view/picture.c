@@ -1,0 +1,306 @@
+/* picture.c: a map as SVG or PNG: the source across, slanted where its words are wider than cells, the target down, and a colour bar.
+ *
+ * The only file that knows cairo (lines, colours, files) and pango (words of any script). All lengths are points; a PNG has two pixels to the point,
+ * or one if it would be very large. */
+#include <attend/view.h>
+
+#include "core/status.h"
+#include "text/arrays.h"
+#include "view/grid.h"
+#include <cairo-svg.h>
+#include <math.h>
+#include <pango/pangocairo.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    SIDE = 560, /* what the cells should take together, if their sizes allow */
+    SMALLEST_CELL = 14,
+    LARGEST_CELL = 34,
+    NUMBERS_FROM = 24, /* cells of this size have room for numbers */
+    LONGEST_LABEL = 150,
+    MARGIN = 12,
+    GAP = 5, /* between cells and labels */
+    BAR_GAP = 18,
+    BAR = 10,
+    LEAST_BAR = 60,
+    MOST_BAR = 160
+};
+static const double slant = 0.70710678118654752; /* sine and cosine of 45 degrees */
+static const double many_pixels = 1 << 25;
+
+typedef struct picture {
+    attend_grid g;
+    const char *title; /* NULL: none */
+    PangoFontMap *fonts;
+    PangoContext *context;
+    PangoLayout *layout;
+    cairo_t *to; /* NULL while it is measured */
+    double font, cell;
+    bool slanted;
+    double left, top; /* of the cells */
+    double bar;       /* height of the colour bar */
+    double width, height;
+} picture;
+
+/* ---- words ---- */
+
+/* Lays a text out; the room it takes, at most `most` across. */
+static PangoRectangle lay_out(picture *p, const char *text, double size, double most)
+{
+    PangoFontDescription *font = pango_font_description_from_string("Sans");
+    PangoRectangle room;
+    pango_font_description_set_absolute_size(font, size * PANGO_SCALE);
+    pango_layout_set_font_description(p->layout, font);
+    pango_font_description_free(font);
+    pango_layout_set_width(p->layout, -1);
+    pango_layout_set_text(p->layout, text, -1);
+    pango_layout_get_extents(p->layout, NULL, &room);
+    if (room.width > most * PANGO_SCALE) {
+        pango_layout_set_width(p->layout, (int)(most * PANGO_SCALE));
+        pango_layout_get_extents(p->layout, NULL, &room);
+    }
+    return room;
+}
+
+static double points(int pango_units)
+{
+    return (double)pango_units / PANGO_SCALE;
+}
+
+/* across: how much of its width is left of (x, y): 0 all of it right, 1 all of it left. Its middle line is at y. */
+static void write_text(picture *p, const char *text, double size, double most, double x, double y, double across)
+{
+    const PangoRectangle room = lay_out(p, text, size, most);
+    cairo_move_to(p->to, x - points(room.x) - across * points(room.width),
+                  y - points(room.y) - points(room.height) / 2);
+    pango_cairo_show_layout(p->to, p->layout);
+}
+
+/* ---- measures ---- */
+
+static double clamp(double x, double least, double most)
+{
+    return x < least ? least : x > most ? most : x;
+}
+
+static void measure(picture *p)
+{
+    const attend_grid *g = &p->g;
+    const int longer = g->rows > g->columns ? g->rows : g->columns;
+    p->cell = clamp(floor(SIDE / (double)longer), SMALLEST_CELL, LARGEST_CELL);
+    p->font = clamp(0.55 * p->cell, 8.5, 13);
+    double row = 0, column = 0, rightmost = 0, line = 0;
+    for (int i = 0; i < g->rows; i++) row = fmax(row, points(lay_out(p, g->row[i], p->font, LONGEST_LABEL).width));
+    for (int j = 0; j < g->columns; j++) {
+        const PangoRectangle room = lay_out(p, g->column[j], p->font, LONGEST_LABEL);
+        column = fmax(column, points(room.width)), line = fmax(line, points(room.height));
+        rightmost = fmax(rightmost, (j + 0.5) * p->cell + slant * (points(room.width) + points(room.height) / 2));
+    }
+    p->slanted = column > p->cell - 4;
+    if (!p->slanted) rightmost = 0;
+    p->left = ceil(MARGIN + row + GAP);
+    p->top = ceil(MARGIN + (p->title ? 2 * p->font : 0) + (p->slanted ? slant * (column + line / 2) : line) + GAP);
+    const double across = p->cell * g->columns, down = p->cell * g->rows;
+    p->bar = clamp(down, LEAST_BAR, MOST_BAR);
+    p->width = ceil(p->left + fmax(across + BAR_GAP + BAR + 2.5 * p->font, rightmost) + MARGIN);
+    p->height = ceil(p->top + fmax(down, p->bar) + MARGIN);
+}
+
+/* ---- drawing ---- */
+
+static void colour(picture *p, attend_colour c)
+{
+    cairo_set_source_rgb(p->to, c.red, c.green, c.blue);
+}
+
+static void grey(picture *p, double level)
+{
+    cairo_set_source_rgb(p->to, level, level, level);
+}
+
+static void draw_labels(picture *p)
+{
+    const attend_grid *g = &p->g;
+    grey(p, 0.1);
+    for (int i = 0; i < g->rows; i++)
+        write_text(p, g->row[i], p->font, LONGEST_LABEL, p->left - GAP, p->top + (i + 0.5) * p->cell, 1);
+    for (int j = 0; j < g->columns; j++) {
+        const double x = p->left + (j + 0.5) * p->cell, y = p->top - GAP;
+        if (!p->slanted) {
+            write_text(p, g->column[j], p->font, LONGEST_LABEL, x, y - 0.6 * p->font, 0.5);
+            continue;
+        }
+        cairo_save(p->to);
+        cairo_translate(p->to, x, y);
+        cairo_rotate(p->to, -G_PI / 4);
+        write_text(p, g->column[j], p->font, LONGEST_LABEL, 0, 0, 0);
+        cairo_restore(p->to);
+    }
+}
+
+static void draw_cell(picture *p, double weight, double x, double y)
+{
+    char number[16];
+    if (!(weight > 0.002)) return; /* white, as the paper is */
+    const attend_colour c = attend_colour_paper(weight);
+    colour(p, c);
+    cairo_rectangle(p->to, x, y, p->cell, p->cell);
+    cairo_fill(p->to);
+    if (p->cell < NUMBERS_FROM || weight < 0.05) return;
+    snprintf(number, sizeof number, "%.2f", weight);
+    grey(p, attend_colour_bright(c) ? 0.1 : 1);
+    write_text(p, number, 0.34 * p->cell, p->cell, x + p->cell / 2, y + p->cell / 2, 0.5);
+}
+
+static void draw_cells(picture *p)
+{
+    const attend_grid *g = &p->g;
+    const double across = p->cell * g->columns, down = p->cell * g->rows;
+    for (int i = 0; i < g->rows; i++)
+        for (int j = 0; j < g->columns; j++)
+            draw_cell(p, (double)g->weights[(size_t)i * (size_t)g->columns + (size_t)j], p->left + j * p->cell,
+                      p->top + i * p->cell);
+    grey(p, 0.82);
+    cairo_set_line_width(p->to, 0.4);
+    for (int i = 1; i < g->rows; i++) {
+        cairo_move_to(p->to, p->left, p->top + i * p->cell);
+        cairo_rel_line_to(p->to, across, 0);
+    }
+    for (int j = 1; j < g->columns; j++) {
+        cairo_move_to(p->to, p->left + j * p->cell, p->top);
+        cairo_rel_line_to(p->to, 0, down);
+    }
+    cairo_stroke(p->to);
+    grey(p, 0.35);
+    cairo_set_line_width(p->to, 0.8);
+    cairo_rectangle(p->to, p->left, p->top, across, down);
+    cairo_stroke(p->to);
+}
+
+static void draw_bar(picture *p)
+{
+    static const char *const ticks[] = { "0", "0.5", "1" };
+    const double x = p->left + p->cell * p->g.columns + BAR_GAP, y = p->top;
+    cairo_pattern_t *shades = cairo_pattern_create_linear(0, y + p->bar, 0, y);
+    for (int i = 0; i <= 4; i++) {
+        const attend_colour c = attend_colour_paper(i / 4.0);
+        cairo_pattern_add_color_stop_rgb(shades, i / 4.0, c.red, c.green, c.blue);
+    }
+    cairo_rectangle(p->to, x, y, BAR, p->bar);
+    cairo_set_source(p->to, shades);
+    cairo_fill_preserve(p->to);
+    cairo_pattern_destroy(shades);
+    grey(p, 0.35);
+    cairo_set_line_width(p->to, 0.6);
+    cairo_stroke(p->to);
+    for (int i = 0; i < 3; i++) write_text(p, ticks[i], 9, LONGEST_LABEL, x + BAR + 4, y + p->bar * (1 - i / 2.0), 0);
+}
+
+static cairo_status_t draw(picture *p, cairo_surface_t *surface)
+{
+    p->to = cairo_create(surface);
+    pango_cairo_update_layout(p->to, p->layout);
+    grey(p, 1);
+    cairo_paint(p->to);
+    grey(p, 0);
+    if (p->title) write_text(p, p->title, 1.15 * p->font, p->width - 2 * MARGIN, MARGIN, MARGIN + 0.6 * p->font, 0);
+    draw_labels(p);
+    draw_cells(p);
+    draw_bar(p);
+    const cairo_status_t status = cairo_status(p->to);
+    cairo_destroy(p->to);
+    p->to = NULL;
+    return status;
+}
+
+/* ---- the whole ---- */
+
+static void picture_free(picture *p)
+{
+    if (p->layout) g_object_unref(p->layout);
+    if (p->context) g_object_unref(p->context);
+    if (p->fonts) g_object_unref(p->fonts);
+    attend_grid_free(&p->g);
+}
+
+/* Everything but the surface. */
+static int picture_new(picture *p, const attend_map *map, const attend_view_options *o)
+{
+    *p = (picture){ .font = 0 };
+    int status = attend_grid_new(&p->g, map, o);
+    if (status != ATTEND_OK) return status;
+    const char *what = o->pieces ? "pieces" : "words";
+    if (p->g.rows == 0) status = attend_fail(ATTEND_BAD_DATA, "the target has no %s to draw", what);
+    if (p->g.rows > ATTEND_VIEW_MOST || p->g.columns > ATTEND_VIEW_MOST)
+        status = attend_fail(ATTEND_BAD_DATA, "a picture has room for %d %s of either side, and there are %d and %d%s",
+                             ATTEND_VIEW_MOST, what, p->g.columns, p->g.rows,
+                             o->pieces ? "; draw words instead of pieces" : "");
+    if (status == ATTEND_OK && o->title && !(p->title = attend_grid_label(&p->g.arena, o->title)))
+        status = attend_fail(ATTEND_NO_MEMORY, "no memory for a title");
+    if (status != ATTEND_OK) {
+        attend_grid_free(&p->g);
+        return status;
+    }
+    cairo_font_options_t *exact = cairo_font_options_create(); /* the same lengths in any size */
+    cairo_font_options_set_hint_style(exact, CAIRO_HINT_STYLE_NONE);
+    cairo_font_options_set_hint_metrics(exact, CAIRO_HINT_METRICS_OFF);
+    cairo_font_options_set_antialias(exact, CAIRO_ANTIALIAS_GRAY);
+    p->fonts = pango_cairo_font_map_new();
+    p->context = pango_font_map_create_context(p->fonts);
+    pango_cairo_context_set_font_options(p->context, exact);
+    cairo_font_options_destroy(exact);
+    p->layout = pango_layout_new(p->context);
+    pango_layout_set_single_paragraph_mode(p->layout, TRUE);
+    pango_layout_set_ellipsize(p->layout, PANGO_ELLIPSIZE_END);
+    measure(p);
+    return ATTEND_OK;
+}
+
+/* Bytes of a file, as cairo has them ready. */
+static cairo_status_t add(void *to, const unsigned char *bytes, unsigned int count)
+{
+    return attend_string_add(to, (const char *)bytes, count) == ATTEND_OK ? CAIRO_STATUS_SUCCESS
+                                                                          : CAIRO_STATUS_WRITE_ERROR;
+}
+
+static int status_of(cairo_status_t status)
+{
+    if (status == CAIRO_STATUS_SUCCESS) return ATTEND_OK;
+    if (status == CAIRO_STATUS_NO_MEMORY || status == CAIRO_STATUS_WRITE_ERROR) /* only memory is written to */
+        return attend_fail(ATTEND_NO_MEMORY, "no memory for a picture");
+    return attend_fail(ATTEND_FAILED, "cannot draw: %s", cairo_status_to_string(status));
+}
+
+int attend_view_svg(const attend_map *map, const attend_view_options *o, attend_string *out)
+{
+    picture p;
+    out->size = 0;
+    const int status = picture_new(&p, map, o);
+    if (status != ATTEND_OK) return status;
+    cairo_surface_t *surface = cairo_svg_surface_create_for_stream(add, out, p.width, p.height);
+    cairo_status_t drawn = draw(&p, surface);
+    cairo_surface_finish(surface);
+    if (drawn == CAIRO_STATUS_SUCCESS) drawn = cairo_surface_status(surface);
+    cairo_surface_destroy(surface);
+    picture_free(&p);
+    return status_of(drawn);
+}
+
+int attend_view_png(const attend_map *map, const attend_view_options *o, attend_string *out)
+{
+    picture p;
+    out->size = 0;
+    const int status = picture_new(&p, map, o);
+    if (status != ATTEND_OK) return status;
+    const double scale =
+        4 * p.width * p.height > many_pixels ? 1 : 2; /* ATTEND_VIEW_MOST keeps it below 40 million pixels */
+    cairo_surface_t *surface =
+        cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)(scale * p.width), (int)(scale * p.height));
+    cairo_surface_set_device_scale(surface, scale, scale);
+    cairo_status_t drawn = draw(&p, surface);
+    if (drawn == CAIRO_STATUS_SUCCESS) drawn = cairo_surface_write_to_png_stream(surface, add, out);
+    cairo_surface_destroy(surface);
+    picture_free(&p);
+    return status_of(drawn);
+}

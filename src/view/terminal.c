@@ -1,0 +1,238 @@
+/* terminal.c: a map on a terminal: the target down, the source across, in as many bands as the width makes needed.
+ *
+ * Words of any script keep to their columns: columns.c knows their room, and marks of direction around words that are read from right to left
+ * keep a terminal that knows of directions from moving the cells around them. */
+#include <attend/view.h>
+
+#include "core/status.h"
+#include "view/columns.h"
+#include "view/grid.h"
+#include "view/writer.h"
+#include <stdio.h>
+#include <string.h>
+
+enum { USUAL_WIDTH = 80, LEAST_WIDTH = 20, LEAST_COLUMN = 3, MOST_COLUMN = 14, NUMBER = 4 };
+
+static const char ramp[] = " .:-=+*#%@";   /* without colours */
+static const char mark[] = "\xe2\x80\x8e"; /* left to right */
+
+typedef struct sheet {
+    attend_writer w;
+    attend_grid g;
+    int width, colours;
+    int label;   /* columns of the rows' labels */
+    int *widths; /* of each column */
+} sheet;
+
+/* ---- words in columns ---- */
+
+/* A label of at most `room` columns, with spaces around it so that it takes all of them. */
+static void put_label(sheet *s, const char *text, int room, bool right)
+{
+    int columns;
+    size_t size = attend_columns_cut(text, room, &columns);
+    const bool cut = text[size], turned = attend_columns_leftward(text);
+    if (cut) size = attend_columns_cut(text, room - 1, &columns);
+    const int rest = room - columns - cut;
+    if (right || turned) attend_put_times(&s->w, ' ', rest);
+    if (turned) attend_put_text(&s->w, mark);
+    attend_put_bytes(&s->w, text, size);
+    if (cut) attend_put_text(&s->w, "\xe2\x80\xa6");
+    if (turned) attend_put_text(&s->w, mark);
+    if (!right && !turned) attend_put_times(&s->w, ' ', rest);
+}
+
+/* Words of a sentence about the map, in lines that fit. */
+static void put_lines(sheet *s, const char *text)
+{
+    int used = 0;
+    for (size_t size; *(text += strspn(text, " ")); text += size) {
+        size = strcspn(text, " ");
+        const int columns = (int)size; /* our own words, and numbers */
+        if (used && used + 1 + columns > s->width) attend_put_text(&s->w, "\n"), used = 0;
+        if (used) attend_put_text(&s->w, " "), used++;
+        attend_put_bytes(&s->w, text, size);
+        used += columns;
+    }
+    attend_put_text(&s->w, "\n");
+}
+
+/* ---- cells ---- */
+
+static int byte_of(double x)
+{
+    return (int)(x * 255 + 0.5);
+}
+
+/* The nearest colour of the cube that has 6 x 6 x 6 of the 256. */
+static int cube_of(attend_colour c)
+{
+    static const int levels[6] = { 0, 95, 135, 175, 215, 255 };
+    const double rgb[3] = { c.red, c.green, c.blue };
+    int number = 0;
+    for (int i = 0; i < 3; i++) {
+        int level = 0;
+        while (level < 5 && 2 * byte_of(rgb[i]) > levels[level] + levels[level + 1]) level++;
+        number = 6 * number + level;
+    }
+    return 16 + number;
+}
+
+static void put_colour(sheet *s, attend_colour c)
+{
+    const bool bright = attend_colour_bright(c);
+    if (s->colours == 256)
+        attend_put(&s->w, "\033[48;5;%d;38;5;%dm", cube_of(c), bright ? 16 : 231);
+    else
+        attend_put(&s->w, "\033[48;2;%d;%d;%d;38;5;%dm", byte_of(c.red), byte_of(c.green), byte_of(c.blue),
+                   bright ? 16 : 231);
+}
+
+/* The nearest of so many levels above 0. */
+static int level_of(double weight, int levels)
+{
+    return weight > 0 ? weight < 1 ? (int)(weight * levels + 0.5) : levels : 0;
+}
+
+static void put_cell(sheet *s, double weight, int room)
+{
+    if (s->colours == 0) {
+        attend_put_times(&s->w, ramp[level_of(weight, (int)sizeof ramp - 2)], room);
+        return;
+    }
+    const int percent = level_of(weight, 100);
+    if (percent == 0) { /* as the terminal is */
+        attend_put_times(&s->w, ' ', room);
+        return;
+    }
+    char number[16] = "";
+    if (percent >= 10) snprintf(number, sizeof number, "%d", percent);
+    const int left = (room - (int)strlen(number)) / 2;
+    put_colour(s, attend_colour_screen(weight));
+    attend_put_times(&s->w, ' ', left);
+    attend_put_text(&s->w, number);
+    attend_put_times(&s->w, ' ', room - left - (int)strlen(number));
+    attend_put_text(&s->w, "\033[0m");
+}
+
+/* ---- bands ---- */
+
+/* The columns from `first` on that fit beside the labels: at least one. */
+static int band_end(const sheet *s, int first)
+{
+    int used = s->label + 1 + NUMBER + 1, end = first;
+    while (end < s->g.columns && (end == first || used + s->widths[end] <= s->width)) used += s->widths[end++] + 1;
+    return end;
+}
+
+static void end_line(sheet *s)
+{
+    attend_put_trim(&s->w);
+    attend_put_text(&s->w, "\n");
+}
+
+static void put_band(sheet *s, int first, int end)
+{
+    bool turned = false;
+    for (int j = first; j < end; j++) turned |= attend_columns_leftward(s->g.column[j]);
+    if (turned) attend_put_text(&s->w, mark);
+    attend_put_times(&s->w, ' ', s->label + 1 + NUMBER);
+    for (int j = first; j < end; j++) {
+        attend_put_text(&s->w, " ");
+        put_label(s, s->g.column[j], s->widths[j], false);
+    }
+    end_line(s);
+    for (int i = 0; i < s->g.rows; i++) {
+        if (attend_columns_leftward(s->g.row[i])) attend_put_text(&s->w, mark);
+        put_label(s, s->g.row[i], s->label, true);
+        attend_put(&s->w, " %*.2f", NUMBER, s->g.probability[i]);
+        for (int j = first; j < end; j++) {
+            attend_put_text(&s->w, " ");
+            put_cell(s, (double)s->g.weights[(size_t)i * (size_t)s->g.columns + (size_t)j], s->widths[j]);
+        }
+        end_line(s);
+    }
+}
+
+/* ---- the whole ---- */
+
+static bool measure(sheet *s)
+{
+    s->widths = attend_arena_take(&s->g.arena, ((size_t)s->g.columns + 1) * sizeof *s->widths);
+    if (!s->widths) return false;
+    for (int i = 0; i < s->g.rows; i++) {
+        const int columns = attend_columns(s->g.row[i]);
+        if (columns > s->label) s->label = columns;
+    }
+    if (s->label > s->width / 4) s->label = s->width / 4;
+    const int room = s->width - s->label - NUMBER - 2, most = room < MOST_COLUMN ? room : MOST_COLUMN;
+    for (int j = 0; j < s->g.columns; j++) {
+        const int columns = attend_columns(s->g.column[j]);
+        s->widths[j] = columns < LEAST_COLUMN ? LEAST_COLUMN : columns < most ? columns : most;
+    }
+    return true;
+}
+
+static void put_remarks(sheet *s, const attend_map *map, const attend_view_options *o)
+{
+    attend_map_remarks r;
+    char text[256], of[64] = "";
+    attend_map_remark(map, &r);
+    if (map->layers > 1) snprintf(of, sizeof of, o->layer < 0 ? ", all layers" : ", layer %d", o->layer);
+    if (map->heads > 1)
+        snprintf(of + strlen(of), sizeof of - strlen(of), o->head < 0 ? ", mean of %d heads" : ", head %d",
+                 o->head < 0 ? map->heads : o->head);
+    snprintf(text, sizeof text, "log p %.3f, confidence %.2f, entropy %.2f bits%s", map->log_probability, r.confidence,
+             r.entropy, of);
+    put_lines(s, text);
+    if (r.unseen > 0) {
+        snprintf(text, sizeof text, "%d source word%s hardly looked at", r.unseen, r.unseen > 1 ? "s were" : " was");
+        put_lines(s, text);
+    }
+    if (r.loops) put_lines(s, "the target repeats itself");
+    if (s->g.rows == 0) put_lines(s, "the target has no words");
+}
+
+static void put_scale(sheet *s)
+{
+    attend_put_text(&s->w, "0 ");
+    for (int i = 0; i <= 9; i++) {
+        if (s->colours) put_colour(s, attend_colour_screen(i / 9.0));
+        attend_put_times(&s->w, s->colours ? ' ' : ramp[i], 1);
+    }
+    attend_put_text(&s->w, s->colours ? "\033[0m 1\n" : " 1\n");
+}
+
+static void put_title(sheet *s, const char *title)
+{
+    const char *label = attend_grid_label(&s->g.arena, title);
+    if (label) {
+        put_label(s, label, s->width, false);
+        end_line(s);
+    } else if (s->w.status == ATTEND_OK) {
+        s->w.status = attend_fail(ATTEND_NO_MEMORY, "no memory for a title");
+    }
+}
+
+int attend_view_terminal(const attend_map *map, const attend_view_options *o, attend_string *out)
+{
+    sheet s = { .w = attend_writer_begin(out), .colours = o->colours, .width = o->width > 0 ? o->width : USUAL_WIDTH };
+    if (s.width < LEAST_WIDTH) s.width = LEAST_WIDTH;
+    if (s.w.status != ATTEND_OK) return s.w.status;
+    const int status = attend_grid_new(&s.g, map, o);
+    if (status != ATTEND_OK) return status;
+    if (!measure(&s)) s.w.status = attend_fail(ATTEND_NO_MEMORY, "no memory for %d columns", s.g.columns);
+    if (s.w.status == ATTEND_OK) {
+        if (o->title) put_title(&s, o->title);
+        put_remarks(&s, map, o);
+        for (int first = 0, end; first < s.g.columns && s.g.rows > 0; first = end) {
+            end = band_end(&s, first);
+            attend_put_text(&s.w, "\n");
+            put_band(&s, first, end);
+        }
+        attend_put_text(&s.w, "\n");
+        put_scale(&s);
+    }
+    attend_grid_free(&s.g);
+    return s.w.status;
+}

@@ -1,0 +1,76 @@
+#!/bin/sh
+# align.sh ATTEND: a model that learned to say letters backwards looks, for word i, at word n - 1 - i, of every sentence it never saw; so do two
+# models together. And what score, align and evaluate say about them.
+. "$(dirname "$0")/cases.sh"
+cd "$folder" || exit 1
+
+awk 'BEGIN { srand(7); for (i = 0; i < 3000; i++) { s = ""; t = ""; l = ""; n = 2 + int(rand() * 7);
+    for (j = 0; j < n; j++) { w = substr("abcdefghijklmnop", 1 + int(rand() * 16), 1); s = s (j ? " " : "") w; t = w (j ? " " : "") t
+        l = l (j ? " " : "") (n - 1 - j) "-" j }
+    print s "\t" t > (i < 200 ? "test.tsv" : "train.tsv"); if (i < 200) print l > "gold" } }'
+for seed in 1 2; do
+    "$attend" train --train train.tsv --model m$seed --tokens word --hidden 64 --embedding 32 --dropout 0 --batch-tokens 400 \
+        --learning-rate 0.004 --threads 2 --updates 700 --seed $seed --quiet || { echo "training failed"; exit 1; }
+done
+
+# hard links
+"$attend" align --model m1 --input test.tsv >links && same 'links and the reversal' links gold
+"$attend" align --reverse-model m2 --input test.tsv >links && sed 's/ /\n/g' links >a && sed 's/ /\n/g' gold >b && sort a >c && sort b >d &&
+    same 'links of the reverse model and the reversal' c d
+printf 'a b c d\td c\n' >uneven.tsv # a link for each of the four, to one of the two
+"$attend" align --reverse-model m2 --input uneven.tsv | grep -qx '\(0-[01]\|1-[01]\|2-[01]\|3-[01]\| \)*' || { echo "reverse links are not turned round"; failed=1; }
+for rule in intersection union grow-diag grow-diag-final grow-diag-final-and; do
+    "$attend" align --model m1 --reverse-model m2 --symmetrize $rule --input test.tsv >links && same "links by $rule and the reversal" links gold
+done
+"$attend" align --model m1 --input test.tsv --threads 3 --json | sed 's/{"links": \[//; s/\]}$//; s/\[\([0-9]*\), \([0-9]*\)\],*/\1-\2/g' >links
+same 'links as JSON' links gold
+
+# soft ones: the words, a row each that adds up to 1 at most, with most of it where the link is
+"$attend" align --model m1 --input test.tsv --alignment soft >soft
+awk -F'"weights": ' '{ n = split($2, row, "], "); for (i = 1; i <= n; i++) { gsub(/[^0-9., ]/, "", row[i]); k = split(row[i], w, ", "); sum = 0
+    for (j = 1; j <= k; j++) sum += w[j]; if (k != n || sum > 1.001 || w[n + 1 - i] < 0.5) bad++ } } END { exit bad > 0 || NR != 200 }' soft ||
+    { echo "soft weights: $(head -2 soft)"; failed=1; }
+printf 'a b c\tc b a\n\tx\n' >two.tsv
+expect 0 '{"source": ["a", "b", "c"], "target": ["c", "b", "a"], "weights": [[' align --model m1 --input two.tsv --alignment soft
+expect 0 '"target": ["c", "b", "a", "</s>"]' align --model m1 --input two.tsv --alignment soft --pieces
+expect 0 'pair 2 is not aligned: a side is empty' align --model m1 --input two.tsv
+
+# alignment error: of one model, and of two by every rule; gold links in any order
+expect 0 'AER 0.0000  precision 1.0000  recall 1.0000' align --model m1 --input test.tsv --gold gold
+expect 0 'grow-diag-final-and' align --model m1 --reverse-model m2 --input test.tsv --gold gold
+[ "$("$attend" align --model m1 --reverse-model m2 --input test.tsv --gold gold | grep -c '^AER 0.0000')" = 7 ] || { echo "not seven ways"; failed=1; }
+expect 0 '"union": {"aer": 0.000000' align --model m1 --reverse-model m2 --symmetrize union --input test.tsv --gold gold --json
+awk '{ for (i = NF; i > 0; i--) { split($i, p, "-"); print NR, p[1] + 1, p[2] + 1, "S" } }' gold | sort -rn >gold.numbers
+expect 0 'AER 0.0000' align --model m1 --input test.tsv --gold gold.numbers
+head -199 gold >gold.short
+expect 3 'gold.short has 199 lines, and there are 200 pairs' align --model m1 --input test.tsv --gold gold.short
+echo '201 1 1 S' >gold.far
+expect 3 'links of pair 201' align --model m1 --input test.tsv --gold gold.far
+for wrong in '1 1 1 X' '1 0 1' '0-0 1' '0-' '0-0x' '-1-0' '1 1' 'x'; do
+    echo "$wrong" >gold.wrong
+    expect 3 'gold.wrong:1' align --model m1 --input test.tsv --gold gold.wrong
+done
+printf '0-0\n1 1 1\n' >gold.wrong
+expect 3 'gold.wrong:2' align --model m1 --input test.tsv --gold gold.wrong
+expect 2 'needs two models' align --model m1 --input test.tsv --symmetrize union
+expect 2 'soft alignments' align --model m1 --reverse-model m2 --input test.tsv --alignment soft
+
+# scores: the sum of the pieces, and the perplexity of all
+"$attend" score --model m1 --input test.tsv --per-token 2>summary |
+    awk '{ s = 0; for (i = 2; i <= NF; i++) s += $i; d = s - $1; if (d * d > 1e-6) bad++; all += $1; rows += NF - 1 }
+         END { printf "%.4f\n", exp(-all / rows); exit bad > 0 }' >perplexity || { echo "pieces do not add up"; failed=1; }
+grep -q "perplexity $(cut -c1-5 perplexity)" summary || { echo "perplexity $(cat perplexity), but $(cat summary)"; failed=1; }
+expect 0 '"pieces": ["c", "b", "a", "</s>"], "tokens": [' score --model m1 --input two.tsv --per-token --json
+expect 0 '1 pairs were not scored' score --model m1 --input two.tsv
+
+# what evaluate translates is what translate translates
+cut -f1 test.tsv >test.source
+cut -f2 test.tsv >test.target
+"$attend" translate --model m1 --beam 3 --input test.source --output out
+"$attend" evaluate --model m1 --beam 3 --source test.source --reference test.target --output out2 >scores
+same 'translations' out out2
+"$attend" evaluate --hypothesis out --reference test.target >scores2
+same 'scores' scores scores2
+expect 0 'by words of the source' evaluate --model m1 --input test.tsv --metric exact --by-length auto
+expect 4 'plain text' evaluate --model test.tsv --input test.tsv
+exit $failed

@@ -1,0 +1,69 @@
+#!/bin/bash
+# demo.sh ATTEND: the demo as a user meets it, cut short: what it prints and leaves behind, wrong options, folders that cannot be, Ctrl-C.
+. "$(dirname "$0")/cases.sh"
+cd "$folder" || exit 1
+exec </dev/null
+limit=300
+
+# ---- a short one ----
+"$attend" demo --pairs 300 --updates 4 --keep short --threads 2 >out 2>messages || fail "the demo failed: $(cat messages)"
+for words in 'exact match' 'attention ' 'AER' 'short/model' 'attend train --train'; do
+    grep -q "$words" out || fail "nothing was said about '$words': $(cat out)"
+done
+[ "$(grep -c '@ 1$' out)" -gt 3 ] || fail "no maps were shown: $(cat out)"
+grep -q 'attention.html' out && grep -q '</html>' short/attention.html || fail "there is no page"
+grep -q 'update' messages || fail 'no progress was seen'
+[ "$(wc -l <short/train.tsv)" = 300 ] && [ "$(wc -l <short/test.tsv)" = 500 ] || fail 'other pairs than were asked for'
+cut -f1 short/train.tsv | sort -u >a && cut -f1 short/valid.tsv short/test.tsv | sort -u >b
+[ -z "$(comm -12 a b)" ] || fail 'held-out sources are among the training ones'
+
+# what was printed is what the other verbs find
+printf 'I do not see him .\n' | "$attend" translate --model short/model >/dev/null || fail 'the model does not translate'
+said=$("$attend" align --model short/model --input short/test.tsv --gold short/test.links) || fail "the gold links: $said"
+exact=$("$attend" evaluate --model short/model --input short/test.tsv --metric exact | grep -o '[0-9.]*' | head -1)
+grep -q "exact match ${exact%0*}" out || fail "evaluate says $exact: $(grep exact out)"
+
+# by seed, on any number of threads, and again
+"$attend" demo --pairs 300 --updates 4 --keep again --threads 1 --quiet >out2 2>messages2 || fail 'the demo failed on one thread'
+[ -s messages2 ] && fail "quiet, and yet: $(cat messages2)"
+cmp -s short/model again/model || fail 'threads made another model'
+sed 's/again/short/g' out2 | cmp -s - out || fail 'threads made other results'
+expect 0 'again/model' demo --pairs 300 --updates 2 --keep again --seed 2 --attention dot
+cmp -s short/train.tsv again/train.tsv && fail 'another seed made the same pairs'
+"$attend" info again/model | grep -q dot || fail '--attention was not heard'
+expect 0 'exact match' demo --pairs 300 --updates 2 --keep none --attention none --quiet
+
+# ---- pairs alone ----
+expect 0 'pairs/train.tsv' demo --write-pairs pairs --pairs 200
+[ -e pairs/model ] && fail '--write-pairs trained'
+"$attend" check --train pairs/train.tsv --valid pairs/valid.tsv >said 2>&1 || fail "check does not like the pairs: $(cat said)"
+
+# ---- what is wrong ----
+expect 2 'did you mean' demo --attention additiv
+expect 2 "'words' is not understood" demo words
+expect 2 'whole number from 100' demo --pairs 3
+expect 2 'did you mean --pairs' demo --pair 300
+expect 5 'cannot make the folder no/such' demo --keep no/such --pairs 100
+touch file
+expect 5 'cannot write file/train.tsv' demo --keep file --pairs 100
+if [ "$(id -u)" != 0 ]; then
+    mkdir closed && chmod a-w closed
+    expect 5 'cannot write closed/train.tsv' demo --keep closed --pairs 100
+fi
+mkdir full && ln -s /dev/full full/train.tsv
+expect 5 'cannot write full/train.tsv' demo --keep full --pairs 100
+ls attend-demo >/dev/null 2>&1 && fail 'something was left in attend-demo'
+
+# ---- Ctrl-C ----
+"$attend" demo --pairs 2000 --keep stopped --threads 1 >out 2>messages &
+demo=$!
+for _ in $(seq 600); do
+    grep -q 'update 1 ' messages && break
+    sleep 0.1
+done
+kill -INT $demo
+wait $demo
+code=$?
+[ $code = 130 ] && grep -q 'stopped' messages || fail "Ctrl-C: ended with $code: $(cat messages)"
+ls stopped/.*.tmp >/dev/null 2>&1 && fail 'temporary files were left'
+exit $failed

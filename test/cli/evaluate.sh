@@ -1,0 +1,111 @@
+#!/bin/sh
+# evaluate.sh ATTEND: scores of files as a user meets them: sacreBLEU's on the lines in evaluate/, alternatives, intervals, lengths, the plot, bad data.
+lines=$(cd "$(dirname "$0")/evaluate" && pwd)
+. "$(dirname "$0")/cases.sh"
+cd "$folder" || exit 1
+verb=evaluate
+
+number() { # of WORD in the JSON on standard input, the first there is
+    sed -n "s/.*\"$1\": \([-0-9.e]*\).*/\1/p" | head -1
+}
+
+# sacreBLEU's scores, to two decimals
+while read -r metric tokens case count system other; do
+    case $metric in \#*) continue ;; esac
+    set -- --metric "$metric" --bleu-tokens "$tokens" --reference "$lines/reference.txt"
+    [ "$case" = lc ] && set -- "$@" --lowercase
+    [ "$count" = 2 ] && set -- "$@" --reference "$lines/second.txt"
+    for which in system other; do
+        found=$("$attend" evaluate --hypothesis "$lines/$which.txt" "$@" | awk '{ print $2 }')
+        [ $which = system ] && wanted=$system || wanted=$other
+        is "$metric $tokens $case of $which with $count references" "$found" "$wanted"
+    done
+done <"$lines/expected.txt"
+
+# alternatives: any of a source's targets is right, in whatever order pairs come; a line a source, or a line a pair
+printf 'tomato\tT AH M EY T OW\nroute\tR UW T\ntomato\tT AH M AA T OW\nthe\tDH AH\nroute\tR AW T\nthe\tDH IY\nroute\tR UW T\n' >words.tsv
+printf 'T AH M AA T OW\nR AW D\nDH IY\n' >by_source
+printf 'T AH M AA T OW\nR AW D\nT AH M AA T OW\nDH IY\nR AW D\nDH IY\nR AW D\n' >by_pair
+for file in by_source by_pair; do
+    expect 0 'exact            66.67   exact|nrefs:2|' --hypothesis $file --input words.tsv
+    expect 0 'wer               9.09   ' --hypothesis $file --input words.tsv --metric wer # one of 6 + 3 + 2
+done
+sed '$d' words.tsv >six.tsv
+cut -f1 six.tsv >six.source
+cut -f2 six.tsv >six.target
+expect 0 'exact            66.67' --hypothesis by_source --input six.source six.target --metric exact
+sed '3s/.*/T/' by_pair >differs
+expect 3 'differs:3: another translation than in line 1' --hypothesis differs --input words.tsv
+head -2 by_source >two
+expect 3 'two has 2 lines, and words.tsv has 7 pairs with 3 different sources' --hypothesis two --input words.tsv
+
+# counts that differ are said, both of them
+expect 3 'two has 2 lines, and by_source has 3' --hypothesis two --reference by_source
+expect 3 'two has 2 lines, and by_source has 3' --hypothesis by_source --reference by_source --reference two
+expect 3 'two has 2 lines, and by_source has 3' --hypothesis by_source --reference by_source --source two
+expect 3 'two has 2 lines, and by_source has 3' --hypothesis by_source --reference by_source --against two
+
+# intervals hold the score; the better system is told apart, equal ones are not
+set -- --hypothesis "$lines/system.txt" --reference "$lines/reference.txt" --metric bleu --json
+"$attend" evaluate "$@" --bootstrap 500 >json
+awk -v s="$(number score <json)" -v l="$(number low <json)" -v h="$(number high <json)" \
+    'BEGIN { exit !(l > 40 && l < s && s < h && h < 75 && h - l > 5) }' || { echo "the interval: $(cat json)"; failed=1; }
+is 'the same seed again' "$("$attend" evaluate "$@" --bootstrap 500)" "$(cat json)"
+"$attend" evaluate "$@" --against "$lines/other.txt" >json
+awk -v p="$(number p <json)" 'BEGIN { exit !(p > 0 && p < 0.01) }' || { echo "the paired test: $(cat json)"; failed=1; }
+is 'the second score' "$(sed 's/.*"against": {"score": \([0-9.]*\).*/\1/' json | cut -c1-5)" 21.93
+cp "$lines/system.txt" again
+is 'p of equal systems' "$("$attend" evaluate "$@" --against again | number p)" 1.000000
+expect 0 'p 0.00' --hypothesis "$lines/system.txt" --against "$lines/other.txt" --reference "$lines/reference.txt" --metric ter
+
+# a bucket's score is that of its lines alone; every line is in one bucket
+for side in reference second; do # lengths by sources, then by references
+    if [ $side = second ]; then set -- --source "$lines/second.txt"; else set --; fi
+    "$attend" evaluate --hypothesis "$lines/system.txt" --reference "$lines/reference.txt" "$@" --metric chrf --by-length 5,12 >table
+    grep -q "by words of the $([ $side = second ] && echo source || echo reference):" table || { echo "$side: $(cat table)"; failed=1; }
+    all=0
+    for bounds in '0 5' '6 12' '13 999'; do
+        for file in system reference; do
+            paste -d'\t' "$lines/$side.txt" "$lines/$file.txt" | awk -F'\t' -v b="$bounds" \
+                '{ split(b, n, " "); k = split($1, w, " "); if (k >= n[1] && k <= n[2]) print $2 }' >part.$file
+        done
+        count=$(wc -l <part.system) all=$((all + count))
+        score=$("$attend" evaluate --hypothesis part.system --reference part.reference --metric chrf | awk '{ print $2 }')
+        grep -q " $count  *$score\$" table || { echo "lengths $bounds: $count lines, $score is not in $(cat table)"; failed=1; }
+    done
+    is 'lines in buckets' "$all" 22
+done
+expect 0 '"length": "characters of the reference", "by_length": [{"from": 0, "to": 20, "lines": 5, "exact": {"score": 60' --json --metric exact \
+    --hypothesis "$lines/system.txt" --reference "$lines/reference.txt" --by-length 20 --length-unit characters
+for bounds in 5,5 0 x 5, ''; do expect 2 'rising lengths' --hypothesis two --reference two --by-length "$bounds"; done
+
+# the plot has a point for each bucket of each system and one in the legend, names that cannot break it, and counts
+cp "$lines/other.txt" 'o<&>'
+expect 0 'bleu by words of the reference' --hypothesis "$lines/system.txt" --against 'o<&>' --reference "$lines/reference.txt" --metric bleu \
+    --by-length 5,10 --plot plot.svg
+is 'points' "$(grep -o '<circle' plot.svg | wc -l)" 8
+is 'the end of the plot' "$(tail -1 plot.svg)" '</svg>'
+grep -q 'o&#60;&#38;&#62;' plot.svg && grep -q "n = $(awk 'NF <= 5' "$lines/reference.txt" | wc -l)<" plot.svg || { echo "the plot lacks a name or a count"; failed=1; }
+cp "$lines/other.txt" "$(printf 'x\377y')"
+expect 0 '"system": "x?y"' --hypothesis "$(printf 'x\377y')" --reference "$lines/reference.txt" --json
+cp "$lines/other.txt" "ab$(printf 'ä%.0s' 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20)"
+expect 0 '"system": "abääääääääääääääääää",' --hypothesis abä* --reference "$lines/reference.txt" --json
+expect 5 'none/plot.svg' --hypothesis two --reference two --plot none/plot.svg
+
+# usage and bad files
+expect 2 'what is to be evaluated?' --reference two
+expect 2 'what is right?' --hypothesis two
+expect 2 "did you mean 'bleu'?" --hypothesis two --reference two --metric chrf,blue
+expect 2 'not for it' --hypothesis two --reference two --input words.tsv
+expect 2 '--model needs' --model m --reference two
+expect 2 'one too many' --model m --hypothesis two --input words.tsv
+expect 5 'none' --hypothesis none --reference two
+expect 5 'none' --hypothesis two --reference none
+: >empty
+expect 3 'empty has no lines' --hypothesis empty --reference empty
+printf 'a\n\0b\n' >zero
+expect 3 'zero:2' --hypothesis zero --reference two
+printf 'a\tb\nc\n' >notab.tsv
+expect 3 'notab.tsv:2' --hypothesis two --input notab.tsv
+expect 0 'attend evaluate --model g2p' --help
+exit $failed

@@ -1,0 +1,177 @@
+#!/bin/bash
+# hostile.sh ATTEND: train and check as an enemy would use them: wrong configurations, wrong files, numbers out of hand, trainings that meet, signals.
+. "$(dirname "$0")/cases.sh"
+cd "$folder" || exit 1
+exec </dev/null
+limit=100
+
+awk 'BEGIN { srand(2); for (i = 0; i < 300; i++) { s = ""; t = ""; n = 2 + int(rand() * 4);
+    for (j = 0; j < n; j++) { w = substr("abcde", 1 + int(rand() * 5), 1); s = s (j ? " " : "") w; t = w (j ? " " : "") t }
+    print s "\t" t } }' >pairs.tsv
+head -20 pairs.tsv >valid.tsv
+small="--tokens word --hidden 16 --embedding 8 --batch-tokens 100 --threads 1"
+train="train --train pairs.tsv $small"
+
+# ---- configurations ----
+config() { # CODE WORDS TEXT: the text as printf writes it
+    # shellcheck disable=SC2059
+    printf "$3" >settings
+    # shellcheck disable=SC2086
+    expect "$1" "$2" train --config settings --train pairs.tsv --model c --fresh --updates 1 $small
+}
+expect 5 'it is a folder' train --config . --train pairs.tsv --model c
+expect 5 'more than 1 MiB' train --config /dev/zero --train pairs.tsv --model c
+expect 5 'No such file' train --config none --train pairs.tsv --model c
+config 2 'settings:2: there is no --hiden; did you mean --hidden?' 'seed 3\nhiden 4\n'
+config 2 "settings:3: --seed 'x' is not a whole number" '\n# a comment\nseed x\n'
+config 2 'settings:1: there is a NUL byte' 'seed 3\0seed 4\n'
+config 2 'settings:2: --seed wants a value' 'clip 2\nseed\n'
+config 2 "settings:1: --quiet is yes or no (alone: yes), and not 'maybe'" 'quiet maybe\n'
+config 2 "did you mean 'adam'?" 'optimizer adan\n'
+config 2 'a configuration cannot name another' 'config other\n'
+config 2 'c stands alone' 'valid a.tsv b.tsv c\n'
+config 0 'done: c' 'quiet no\n'
+config 0 '' '\357\273\277quiet\r\nseed = 4\r\nclip=2 # behind a blank\r\nlog l#og\r\n'
+[ -s 'l#og' ] || fail 'a # inside a name began a comment'
+printf 'train none.tsv\nvalid valid.tsv valid.tsv\nmodel c\nupdates 2\n' >settings
+# shellcheck disable=SC2086
+expect 0 'done: c' train --config settings --train pairs.tsv $small --fresh # the command line's --train in the place of the file's
+expect 2 '--model wants a value, and --fresh is an option' train --train pairs.tsv --model --fresh
+
+# ---- numbers ----
+# shellcheck disable=SC2086
+{
+    for option in epochs updates valid-every save-every; do expect 2 'from 1 to' $train --model n --$option 0; done
+    for number in -1 1e99 nan inf 0x 99999999999999999999 1.5 ''; do expect 2 'whole number' $train --model n --updates=$number; done
+    expect 2 'size' $train --model n --memory 1e999
+    expect 2 'size' $train --model n --memory 5X
+    expect 2 'whole number from 1 to 1024' $train --model n --threads 0
+    expect 0 'are enough for' train --train pairs.tsv --model n --tokens word --hidden 16 --embedding 8 --updates 2 --threads 1000
+    expect 2 'too small for the kind bpe' train --train pairs.tsv --model n2 --tokens bpe --vocab-size 100
+    expect 0 'done' train --train pairs.tsv --model n3 --tokens bpe --vocab-size 1000000 --hidden 16 --embedding 8 --updates 1
+    expect 3 'are too long' $train --model n4 --max-length 1 --updates 1
+}
+awk 'BEGIN { for (i = 0; i < 9; i++) printf "a "; print "\ta" }' >longer.tsv
+printf ' \t \n' >blank.tsv
+# shellcheck disable=SC2086
+{
+    expect 3 'no validation pair is left' $train --model n5 --max-length 6 --updates 1 --valid longer.tsv
+    expect 3 'files of which no pair can be used' $train --model n6 --updates 1 --valid blank.tsv
+}
+
+# ---- vocabularies ----
+# shellcheck disable=SC2086
+{
+    expect 2 '--vocab-size limits them' $train --model v --source-vocab 500
+    expect 2 'with --shared-vocab' $train --model v --shared-vocab --target-vocab-size 500
+    expect 3 'not one word to learn on the source side' $train --model v --min-count 1000000
+    expect 3 'blank.tsv: there is not one word' train --train blank.tsv --model v $small --no-check --updates 1
+    expect 0 'vocabulary  5 and 8' $train --model v --source-vocab-size 5 --updates 1
+}
+
+# ---- memory: the smallest that works is named, and works ----
+# shellcheck disable=SC2086
+{
+    said=$("$attend" train --train pairs.tsv --model mem --hidden 200 --tokens word --updates 1 --memory 1M 2>&1)
+    least=$(echo "$said" | sed -n 's/.*give --memory \([0-9]*M\).*/\1/p')
+    [ -n "$least" ] || fail "no memory was named: $said"
+    expect 0 'done' train --train pairs.tsv --model mem --hidden 200 --tokens word --updates 1 --memory "$least"
+}
+
+# ---- files ----
+# shellcheck disable=SC2086
+{
+    expect 5 'it is a device' $train --model /dev/full --updates 1
+    [ -e /dev/full.checkpoint ] && fail 'files were left beside /dev/full'
+    expect 5 "make its folder first" $train --model no/such/m --updates 1
+    expect 5 'it is a folder' $train --model . --updates 1
+    expect 2 'is named 2 times' train --train - --valid - --model m
+    expect 2 'is named 2 times' train --train - - --model m
+    "$attend" $train --valid - --model stdin --updates 2 --quiet <valid.tsv || fail 'standard input for validation'
+    "$attend" train --train - $small --model stdin --updates 3 --valid valid.tsv --quiet <pairs.tsv || fail 'going on from standard input'
+    (ulimit -f 20 && "$attend" $train --model limited --updates 5 --hidden 64) >said 2>&1
+    [ $? = 5 ] && grep -q 'limited.checkpoint' said && grep -q 'bytes written' said || fail "a file that may not grow: $(cat said)"
+    expect 0 'done' $train --model logged --updates 20 --log-every 1
+    cp logged before && cp logged.checkpoint before.checkpoint
+    rm -f logged.log.jsonl && ln -s /dev/full logged.log.jsonl
+    expect 5 'logged.log.jsonl' $train --model logged --updates 40 --log-every 1
+    cmp -s logged before && cmp -s logged.checkpoint before.checkpoint || fail 'a full disk under the log cost a checkpoint'
+    rm logged.log.jsonl
+    expect 0 'done' $train --model logged --updates 40 --log-every 1
+    expect 5 'cannot read' $train --model gone --valid none.tsv --updates 1
+    printf 'a\tb\r\n\357\273\277c\td' >odd.tsv # CR LF, a byte order mark in the middle, no line feed at the end
+    expect 0 'done' train --train odd.tsv --model odd $small --updates 1
+    head -c 1000000 /dev/zero | tr '\0' x >long.line && printf '\ty\na\tb\n' >>long.line
+    expect 0 '1 left out' train --train long.line --model long --tokens char --hidden 16 --embedding 8 --updates 1
+    printf 'a\t\377\n' >bytes.tsv
+    expect 3 'bytes.tsv:1' train --train bytes.tsv --model bytes --no-check --updates 1
+    printf 'a\tb\nx y\n' >notab.tsv
+    expect 3 'notab.tsv:2' train --train notab.tsv --model bytes --no-check --updates 1
+}
+
+# ---- what is not to be lost ----
+cp pairs.tsv precious.tsv
+# shellcheck disable=SC2086
+{
+    expect 2 'is not a model' train --train precious.tsv --model precious.tsv $small --updates 1
+    expect 2 'is not the log of a training' train --train precious.tsv --log precious.tsv --model other $small --updates 1
+    cmp -s pairs.tsv precious.tsv || fail 'data was overwritten'
+    ln -s around.checkpoint around.checkpoint # cannot be read, and is there
+    expect 5 'around.checkpoint' $train --model around --updates 1
+}
+
+# ---- several files, and pipes ----
+head -100 pairs.tsv >a.tsv
+tail -200 pairs.tsv >b.tsv
+# shellcheck disable=SC2086
+{
+    expect 0 'data        300 pairs' train --train a.tsv b.tsv --model several $small --updates 5
+    expect 0 'data        300 pairs' train --train a.tsv --train b.tsv --model several2 $small --updates 5
+    cmp -s several several2 || fail 'the same files, named otherwise, gave another model'
+    expect 2 'stands alone' train --train a.tsv words --model x $small --updates 5
+    mkfifo pipe
+    cat b.tsv >pipe &
+    timeout 60 "$attend" train --train a.tsv --train pipe --model piped $small --updates 5 --quiet || fail 'a pipe'
+    cmp -s several piped || fail 'a pipe gave another model'
+    expect 3 '(/dev/fd/' train --train <(echo no tab) --model x $small --updates 1
+    expect 5 'it is a device' check --train /dev/zero
+    expect 2 'is named 2 times' check --train - --valid -
+}
+
+# ---- sizes ----
+expect 0 'for 300 pairs of sentences' train --train pairs.tsv --model sized --updates 1
+expect 0 'going on from update 1' train --train pairs.tsv --model sized --updates 2
+expect 0 'hidden               128' info sized
+expect 2 "hidden '128', and now it is '32'" train --train pairs.tsv --model sized --updates 3 --hidden 32
+cat pairs.tsv pairs.tsv >twice.tsv
+expect 2 "data '300 pairs" train --train twice.tsv --model sized --updates 3
+cut -f1 pairs.tsv | tr -d ' ' >words && paste words words >words.tsv
+expect 0 'source-tokens char, target-tokens char' train --train words.tsv --model letters --updates 1 --preset tiny
+
+# ---- trainings that meet, signals, readers that go away ----
+# shellcheck disable=SC2086
+"$attend" $train --model busy --updates 100000000 --save-every 50 2>/dev/null &
+child=$!
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do [ -e busy.checkpoint ] && break; sleep 0.3; done
+# shellcheck disable=SC2086
+expect 2 'being trained by another process' $train --model busy --updates 10
+kill -s HUP $child
+wait $child
+[ $? = 129 ] || fail 'SIGHUP did not end with 129'
+expect 0 'parameters' info busy.checkpoint
+# shellcheck disable=SC2086
+"$attend" $train --model busy --updates 100000000 --save-every 50 2>/dev/null &
+child=$!
+sleep 1
+kill -9 $child # the lock dies with it; what it was writing is swept
+wait $child 2>/dev/null
+: >.busy.checkpoint.abc123.tmp
+# shellcheck disable=SC2086
+timeout 100 "$attend" $train --model busy --updates 10 2>&1 | true
+# shellcheck disable=SC2086
+expect 0 'done: busy' $train --model busy --updates 10
+[ -e .busy.checkpoint.abc123.tmp ] && fail 'a temporary of a killed save was not swept'
+# shellcheck disable=SC2086
+"$attend" $train --model read --updates 400 --log-every 1 2>&1 | head -1 >/dev/null
+[ -s read ] || fail 'training ended when its reader went away'
+exit $failed

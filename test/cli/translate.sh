@@ -1,0 +1,162 @@
+#!/bin/sh
+# translate.sh ATTEND JSON_LINES: attend translate as a user meets it: every option, what does not go together, formats, and as many lines as came in.
+json=$2
+. "$(dirname "$0")/cases.sh"
+cd "$folder" || exit 1
+
+# sequences of letters, said backwards; two models of the same words, one of others, one of pieces, one without attention
+awk 'BEGIN { srand(1); for (i = 0; i < 400; i++) { s = ""; t = ""; n = 1 + int(rand() * 5);
+    for (j = 0; j < n; j++) { w = substr("abcdefgh", 1 + int(rand() * 8), 1); s = s (j ? " " : "") w; t = w (j ? " " : "") t }
+    print s "\t" t } }' >pairs.tsv
+train() { # MODEL OPTIONS..
+    model=$1
+    shift
+    "$attend" train --train pairs.tsv --model "$model" --hidden 32 --embedding 16 --dropout 0 --batch-tokens 100 --learning-rate 0.005 \
+        --threads 2 --quiet --no-check "$@" || exit 1
+}
+train one --tokens word --vocab-size 9 --updates 400 --seed 1
+train two --tokens word --vocab-size 9 --updates 400 --seed 2
+train more --tokens word --updates 10
+train bpe --tokens bpe --vocab-size 300 --updates 200
+train bare --tokens word --vocab-size 9 --attention none --readout plain --updates 10
+
+printf 'd e h\n\n \nb d zebra\n\377\376\nd\n' >lines
+export LC_ALL=C
+
+# usage
+: >nothing
+expect 2 '--model FILE is missing' translate <nothing
+expect 2 "'words' is not understood" translate --model one words <nothing
+expect 2 'did you mean --sample?' translate --model one --sampel <nothing
+for option in beam length-penalty coverage-penalty; do
+    expect 2 "--$option is for searching" translate --model one --sample --$option 2 <nothing
+done
+expect 2 '--temperature needs --sample' translate --model one --temperature 1 <nothing
+expect 2 '--top-k needs --sample' translate --model one --top-k 1 <nothing
+expect 2 '--top-p needs --sample' translate --model one --top-p 1 <nothing
+expect 2 '--seed needs --sample' translate --model one --seed 1 <nothing
+expect 2 'not a number from' translate --model one --sample --temperature 0 <nothing
+expect 2 'not a number from' translate --model one --sample --top-p 1.5 <nothing
+expect 2 'a whole number' translate --model one --sample --top-k 0 <nothing
+expect 2 'a whole number' translate --model one --sample --seed -1 <nothing
+expect 2 'a whole number' translate --model one --no-repeat 0 <nothing
+expect 2 'a whole number' translate --model one --max-length x <nothing
+expect 2 'more than --beam' translate --model one --n-best 9 <nothing
+expect 2 '--dictionary needs --replace-unknown' translate --model one --dictionary lines <nothing
+expect 2 "did you mean 'soft'?" translate --model one --alignment sofd <nothing
+expect 2 'both come from standard input' translate --model one --prefix - <nothing
+expect 2 '--alignment needs attention, and bare has none' translate --model bare --alignment hard <nothing
+expect 2 'needs attention' translate --model bare --replace-unknown <nothing
+expect 2 'coverage penalty needs attention' translate --model bare --coverage-penalty 1 <lines
+expect 2 'model 2 has another source.vocabulary than model 1: line 10' translate --model one --model more <nothing
+expect 2 'model 3 has another source.tokenizer' translate --model one --model two --model bpe <nothing
+expect 4 'pairs.tsv' translate --model one --model pairs.tsv <nothing
+expect 5 'none' translate --model one --dictionary none --replace-unknown <nothing
+expect 5 'none' translate --model one --prefix none <nothing
+expect 5 'none' translate --model one --input none
+expect 3 'lines:1' translate --model one --dictionary lines --replace-unknown <nothing
+expect 0 'docs/translate.md' translate --help
+is 'no lines' '' "$("$attend" translate --model one <nothing)"
+
+# lines
+"$attend" translate --model one <lines >out 2>said || fail "translate failed"
+is 'lines' 6 "$(wc -l <out | tr -d ' ')"
+is 'the first' 'h e d' "$(head -1 out)"
+is 'empty lines' '' "$(sed -n '2,3p;5p' out | tr -d '\n')"
+is 'the unknown' '<unk> d b' "$(sed -n 4p out)"
+is 'a warning' 'attend translate: line 5 was not translated: it is not UTF-8; an empty line stands for it' "$(cat said)"
+is 'quiet' '' "$("$attend" translate --model one --quiet <lines 2>&1 >/dev/null)"
+expect 0 'line 1 was not translated: it is too long' translate --model one --max-words 2 --input lines
+"$attend" translate --model one --quiet --input lines --output elsewhere && cmp -s out elsewhere || fail '--output differs'
+for threads in 1 2 3; do
+    for tokens in 1 7 10000; do
+        "$attend" translate --model one --quiet --threads $threads --batch-tokens $tokens <lines | cmp -s - out || fail "threads $threads, batches of $tokens differ"
+    done
+done
+is 'max-length' 'h' "$(head -1 lines | "$attend" translate --model one --max-length 1)"
+
+# whoever writes line by line gets line by line: the second line is written when the first answer is there
+mkfifo ask || exit 1
+"$attend" translate --model one <ask >answers 2>/dev/null &
+child=$!
+exec 9>ask
+echo 'd e' >&9
+waited=0
+while [ ! -s answers ] && [ $waited -lt 300 ]; do
+    sleep 0.1
+    waited=$((waited + 1))
+done
+is 'an answer before the end' 'e d' "$(cat answers)"
+exec 9>&-
+wait $child || fail 'a pipe that closes is no failure'
+
+# several models
+is 'a model with itself' "$(cat out)" "$("$attend" translate --model one --model one --model=one --quiet <lines)"
+is 'two models' "$(head -1 out)" "$(head -1 lines | "$attend" translate --model one --model two)"
+
+# sampling
+draw() {
+    "$attend" translate --model one --quiet --sample "$@" <lines
+}
+is 'the same seed' "$(draw --temperature 3 --seed 5 --threads 1)" "$(draw --temperature 3 --seed 5 --threads 3 --batch-tokens 1)"
+[ "$(draw --temperature 3 --seed 5)" = "$(draw --temperature 3 --seed 6)" ] && fail 'another seed draws the same'
+is 'top-k 1' "$("$attend" translate --model one --quiet --beam 1 <lines)" "$(draw --top-k 1)"
+is 'cold' "$("$attend" translate --model one --quiet --beam 1 <lines)" "$(draw --temperature 0.000001)"
+is 'narrow' "$("$attend" translate --model one --quiet --beam 1 <lines)" "$(draw --top-p 0.000001)"
+is 'as many samples' 21 "$(draw --n-best 6 --temperature 2 | wc -l | tr -d ' ')"
+is 'the first sample is that of one' "$(draw --temperature 2 | head -1)" "$(draw --n-best 6 --temperature 2 | head -1 | awk -F ' [|][|][|] ' '{ print $2 }')"
+
+# prefixes
+printf 'b\n\n\na a yak\n\n\n' >prefixes
+"$attend" translate --model one --quiet --prefix prefixes <lines >led || fail 'prefixes fail'
+case $(head -1 led) in b*) ;; *) fail "it begins with '$(head -1 led)'" ;; esac
+case $(sed -n 4p led) in 'a a yak'*) ;; *) fail "it begins with '$(sed -n 4p led)'" ;; esac
+is 'no prefix' "$(sed -n 6p out)" "$(sed -n 6p led)"
+awk '{ print NR == 1 ? "h e" : "" }' lines >own
+"$attend" translate --model one --quiet --beam 1 --prefix own <lines | cmp -s - out || fail 'its own prefix changes a translation'
+head -3 prefixes >few
+"$attend" translate --model one --quiet --prefix few <lines >led 2>said
+is 'a missing prefix' 3 $?
+is 'lines with a prefix' 3 "$(wc -l <led | tr -d ' ')"
+grep -q 'few has fewer lines than standard input.*3 lines were translated' said || fail "a missing prefix: $(cat said)"
+echo >>prefixes
+expect 3 'prefixes has more lines than lines' translate --model one --quiet --input lines --prefix prefixes
+
+# repeats, unknown words
+is 'no repeat' 1 "$(echo 'd d d d' | "$attend" translate --model one --no-repeat 2 | grep -c -v 'd d.*d d')"
+is 'replaced' 'zebra d b' "$("$attend" translate --model one --quiet --replace-unknown <lines | sed -n 4p)"
+printf 'zebra\tStreifen pferd\nyak\tx\n' >dictionary
+is 'by the dictionary' 'Streifen pferd d b' "$("$attend" translate --model one --quiet --replace-unknown --dictionary dictionary <lines | sed -n 4p)"
+expect 0 'nothing to replace' translate --model bpe --replace-unknown --input lines
+
+# formats
+is 'links' 'h e d ||| 2-0 1-1 0-2' "$("$attend" translate --model one --quiet --alignment hard <lines | head -1)"
+is 'no links' ' |||' "$("$attend" translate --model one --quiet --alignment hard <lines | sed -n 2p)"
+is 'weights' '4 4' "$("$attend" translate --model one --quiet --alignment soft <lines | head -1 | awk -F ' [|][|][|] ' '{ n = split($2, r, " "); print n, split(r[1], w, ",") }')"
+is 'a list' '0 ||| h e d ||| logp=' "$("$attend" translate --model one --quiet --n-best 3 <lines | head -1 | cut -c 1-21)"
+is 'a list with links' '2-0 1-1 0-2' "$("$attend" translate --model one --quiet --n-best 3 --alignment hard <lines | head -1 | awk -F ' [|][|][|] ' '{ print $5 }')"
+for model in one bpe bare; do
+    for options in '' '--n-best 3' '--sample --n-best 2' '--alignment soft'; do
+        [ $model = bare ] && [ "$options" = '--alignment soft' ] && continue
+        # shellcheck disable=SC2086
+        "$attend" translate --model $model --quiet --json $options <lines >objects || fail "--json $options failed"
+        is "objects of $model $options" 6 "$("$json" line text <objects)"
+        sed 5d objects >good
+        members='line text score log_probability source target'
+        [ -n "$(echo "$options" | grep n-best)" ] && members="$members n_best"
+        # shellcheck disable=SC2086
+        is "members of $model $options" 5 "$("$json" $members <good)"
+        is 'a fault' '{"line": 5, "text": "", "fault": "it is not UTF-8"}' "$(sed -n 5p objects)"
+    done
+done
+is 'an object' '{"line": 1, "text": "h e d", "score": ' "$("$attend" translate --model one --json <lines 2>/dev/null | head -1 | cut -c 1-38)"
+"$attend" translate --model one --json --alignment soft <lines 2>/dev/null | head -1 | "$json" alignment weights >/dev/null || fail 'no weights in an object'
+printf '\001\t"\\ \302\205 d\n' | "$attend" translate --model bpe --json | "$json" text >/dev/null || fail 'an object with strange characters'
+expect 0 '"n_best": [{"text": ' translate --model one --json --n-best 2 --input lines
+
+# what was printed must have arrived
+if [ -c /dev/full ]; then
+    "$attend" translate --model one --quiet <lines >/dev/full 2>said
+    is 'a full disk' 5 $?
+fi
+exit $failed

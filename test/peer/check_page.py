@@ -1,0 +1,402 @@
+"""The page of attend_view_html in a browser: check_page.py PAGE_TOOL [FOLDER]
+
+Drives headless Chromium over WebDriver, with nothing but the standard library: points, clicks, presses keys, and looks at what the page then shows,
+at what its console says and at what it asked the network for, which must be nothing. With FOLDER: leaves pictures of the page there.
+Without chromium and chromedriver it is skipped (77)."""
+import base64
+import http.client
+import json
+import math
+import os
+import pathlib
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
+KEYS = {"left": "\ue012", "up": "\ue013", "right": "\ue014", "down": "\ue015", "home": "\ue011", "end": "\ue010", "escape": "\ue00c"}
+
+
+class Browser:
+    def __init__(self, driver, chromium, folder, dark, size, phone=False):
+        with socket.socket() as s:
+            s.bind(("127.0.0.1", 0))
+            self.port = s.getsockname()[1]
+        self.process = subprocess.Popen([driver, f"--port={self.port}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        arguments = ["--headless=new", "--disable-gpu", "--hide-scrollbars", f"--window-size={size[0]},{size[1]}", "--lang=en",
+                     "--force-color-profile=srgb"]
+        if os.geteuid() == 0:
+            arguments.append("--no-sandbox")
+        if dark:
+            arguments.append("--force-dark-mode")
+        options = {"binary": chromium, "args": arguments, "prefs": {"download.default_directory": str(folder)}}
+        if phone:
+            options["mobileEmulation"] = {"deviceMetrics": {"width": size[0], "height": size[1], "pixelRatio": 2, "touch": True}}
+        capabilities = {"browserName": "chrome", "goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"}}
+        for _ in range(200):
+            try:
+                self.session = ""
+                self.session = "/session/" + self.call("POST", "/session", {"capabilities": {"alwaysMatch": capabilities}})["sessionId"]
+                break
+            except ConnectionError:
+                time.sleep(0.1)
+        else:
+            raise RuntimeError("chromedriver does not answer")
+        self.call("POST", "/goog/cdp/execute", {"cmd": "Emulation.setEmulatedMedia",
+                  "params": {"features": [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]}})
+
+    def call(self, method, path, body=None):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
+        connection.request(method, self.session + path, json.dumps(body) if body is not None else None, {"Content-Type": "application/json"})
+        value = json.loads(connection.getresponse().read())["value"]
+        connection.close()
+        if isinstance(value, dict) and "error" in value:
+            raise RuntimeError(f"{path}: {value['error']}: {value['message'].splitlines()[0]}")
+        return value
+
+    def close(self):
+        try:
+            self.call("DELETE", "")
+        finally:
+            self.process.terminate()
+            self.process.wait()
+
+    def run(self, script, *arguments):
+        return self.call("POST", "/execute/sync", {"script": script, "args": list(arguments)})
+
+    def find(self, selector):
+        return self.call("POST", "/element", {"using": "css selector", "value": selector})[ELEMENT]
+
+    def click(self, selector):
+        self.call("POST", f"/element/{self.find(selector)}/click", {})
+
+    def hover(self, selector):
+        """Moves the mouse over the middle of an element."""
+        self.run("document.querySelector(arguments[0]).scrollIntoView({block: 'center', inline: 'center'})", selector)
+        self.call("POST", "/actions", {"actions": [{"type": "pointer", "id": "mouse", "parameters": {"pointerType": "mouse"}, "actions": [
+            {"type": "pointerMove", "duration": 0, "x": 0, "y": 0, "origin": {ELEMENT: self.find(selector)}}]}]})
+
+    def press(self, *keys):
+        actions = []
+        for key in keys:
+            value = KEYS.get(key, key)
+            actions += [{"type": "keyDown", "value": value}, {"type": "keyUp", "value": value}]
+        self.call("POST", "/actions", {"actions": [{"type": "key", "id": "keys", "actions": actions}]})
+
+    def text(self, selector):
+        return self.run("return document.querySelector(arguments[0]).innerText", selector)
+
+    def log(self, kind):
+        return self.call("POST", "/se/log", {"type": kind})
+
+    def picture(self, path):
+        path.write_bytes(base64.b64decode(self.call("GET", "/screenshot")))
+
+
+def check(condition, what):
+    if not condition:
+        raise AssertionError(what)
+
+
+def word(side, index):
+    return f'#view [data-side="{side}"][data-index="{index}"]'
+
+
+def open_sentence(b, starts):
+    """Chooses the sentence whose source starts so."""
+    found = b.run("""for (const x of document.querySelectorAll("#sentences button"))
+        if (x.querySelector(".line").textContent.startsWith(arguments[0])) { x.click(); return true; } return false""", starts)
+    check(found, f"no sentence {starts}")
+
+
+def check_pointing(b):
+    open_sentence(b, "The agreement")
+    check(b.run("return document.querySelectorAll('#hypotheses button').length") == 3, "three hypotheses")
+    b.hover(word("target", 4))
+    seen = b.text("#detail")
+    check("zone" in seen and "Area" in seen and "Looks at" in seen and "probability 0." in seen, f"zone looks at Area: {seen}")
+    weight = b.run("return viewOf(map(), false, -1, -1).at(4, 6).toFixed(4)")
+    check(weight in seen and float(weight) > 0.3, f"{weight} in {seen}")
+    b.hover(word("source", 6))
+    seen = b.text("#detail")
+    check("Is looked at by" in seen and "zone" in seen and weight in seen and "coverage" in seen, f"Area is looked at by zone: {seen}")
+    choices = "return document.querySelectorAll('#detail section:last-child li').length"
+    b.hover(word("target", 4))
+    check(b.run(choices) == 5, "five alternatives")
+    b.click('[data-view="matrix"]')
+    b.hover(word("target", 4))
+    check(weight in b.text("#detail"), "the matrix says the same")
+    b.run("document.getElementById('view').scrollTo(0, 0)")
+    frame = b.run("const r = picture.svg.getBoundingClientRect(), p = picture.box({side: 'target', index: 4, other: 6}); return [r.left + p.x + p.cell / 2, r.top + p.y + p.cell / 2]")
+    b.call("POST", "/actions", {"actions": [{"type": "pointer", "id": "mouse", "parameters": {"pointerType": "mouse"}, "actions": [
+        {"type": "pointerMove", "duration": 0, "x": int(frame[0]), "y": int(frame[1]), "origin": "viewport"}]}]})
+    check(b.run("return picture.svg.textContent").count(weight) == 1, "the weight stands beside its cell")
+    b.click('[data-view="text"]')
+    b.hover(word("source", 6))
+    colour = b.run("return document.querySelector(arguments[0]).style.backgroundColor", word("target", 4))
+    check(colour.startswith("rgb"), "the text is tinted")
+
+
+def check_numbers(b):
+    """Weights between words, entropy, coverage and what is remarkable, against their definitions."""
+    for i in range(b.run("return data.sentences.length")):
+        m = b.run("return data.sentences[arguments[0]][0]", i)
+        if not m["weights"]:
+            continue
+        T, S, maps = len(m["targetPieces"]), len(m["sourcePieces"]), m["layers"] * m["heads"]
+        mean = [[sum(m["weights"][(k * T + t) * S + s] for k in range(maps)) / maps / 10000 for s in range(S)] for t in range(T)]
+        words = []
+        for t in range(len(m["targetWords"])):
+            rows = [mean[k] for k in range(T) if m["targetWord"][k] == t]
+            words += [sum(row[k] for row in rows for k in range(S) if m["sourceWord"][k] == s) / len(rows) for s in range(len(m["sourceWords"]))]
+        shown = b.run("return Array.from(viewOf(data.sentences[arguments[0]][0], false, -1, -1).weights)", i)
+        check(len(shown) == len(words) and all(abs(x - y) < 1e-9 for x, y in zip(shown, words)), f"sentence {i + 1}: weights between words")
+        entropy = sum(-w * math.log2(w) for row in mean for w in row if w > 0) / T
+        coverage = [sum(mean[t][k] for t in range(T) for k in range(S) if m["sourceWord"][k] == s) for s in range(len(m["sourceWords"]))]
+        remarks = b.run("return remarksOf(data.sentences[arguments[0]][0])", i)
+        check(abs(remarks["entropy"] - entropy) < 1e-9, f"sentence {i + 1}: entropy")
+        check(abs(remarks["confidence"] - math.exp(m["logProbability"] / 10000 / T)) < 1e-9, f"sentence {i + 1}: confidence")
+        check(remarks["unseen"] == [s for s, c in enumerate(coverage) if c < 0.2], f"sentence {i + 1}: words never looked at")
+    for words, loop in (("a b c a b c", True), ("x a b c d a b c d", True), ("a b a b", False), ("a a a a a a", True), ("a b c a b", False), ("", False)):
+        check(b.run("return loopOf(arguments[0]) !== null", words.split()) is loop, f"loop: {words}")
+
+
+def check_switches(b):
+    open_sentence(b, "The agreement")
+    b.click('[data-view="links"]')
+    check(b.run("return view.target.length") == 14, "14 words")
+    b.click('[data-pieces="1"]')
+    check(b.run("return view.target.length") == 18, "18 pieces with the end")
+    check(b.run("return Math.abs(1 - view.source.reduce((sum, _, s) => sum + view.at(3, s), 0)) < 0.002"), "rows add up to 1")
+    b.click('[data-pieces=""]')
+    b.click('#hypotheses button:nth-child(2)')
+    check("espace" in b.text("#view"), "the second hypothesis")
+    check(b.run("return document.querySelector('#hypotheses button:nth-child(2)').getAttribute('aria-checked')") == "true", "is marked")
+    shown = b.run("return [...document.querySelectorAll('#sentences button')].map((x) => remarksOf(data.sentences[x.dataset.sentence][0]).confidence)")
+    check(shown == sorted(shown), "the least sure sentence is the first")
+    b.run("const o = document.getElementById('order'); o.value = 'file'; o.dispatchEvent(new Event('change'))")
+    order = b.run("return [...document.querySelectorAll('#sentences button')].map((x) => Number(x.dataset.sentence))")
+    check(order == list(range(len(order))), "the order of the file")
+    open_sentence(b, "many heads")
+    check(b.run("return !document.getElementById('layer-choice').hidden && document.getElementById('head').options.length") == 4, "three heads and their mean")
+    before = b.run("return view.at(0, 0)")
+    b.run("const h = document.getElementById('head'); h.value = 0; h.dispatchEvent(new Event('change'))")
+    check(b.run("return view.at(0, 0)") > before, "the first head looks more sharply than the mean")
+    b.press("a", "a")
+    check(b.run("return [state.layer, state.head]") == [0, 2], "a goes on to the third")
+    b.run("state.layer = state.head = -1; refresh()")
+    open_sentence(b, "I went home")
+    check("again and again" in b.text("#warnings") and "je suis allé" in b.text("#warnings"), "a loop is reported")
+    check("Never looked at" in b.text("#warnings"), "words never looked at are reported")
+    open_sentence(b, "a model without")
+    check("no attention" in b.text("#warnings"), "no attention is reported")
+    b.hover(word("target", 1))
+    check("Modell" in b.text("#detail"), "alternatives without attention")
+    open_sentence(b, "control")
+    check("␁" in b.text("#view") and "\ufffd" in b.text("#view"), "what cannot be seen is shown")
+    b.press("1", "2", "3", "1")
+
+
+def check_keys(b):
+    open_sentence(b, "The agreement")
+    b.press("1", "escape", "right")
+    check(b.run("return [state.kept.side, state.kept.index]") == ["target", 0], "the first word")
+    b.press("down", "down")
+    rows = b.run("return picture.rows")
+    check(b.run("return state.kept.index") == (0 if rows else 2), "down, in columns, goes on")
+    b.press("home", "end")
+    check(b.run("return state.kept.index") == 13, "the last word")
+    b.press("up" if rows else "left")
+    check(b.run("return [state.kept.side, state.kept.index]") == ["source", 12], "over to the partner")
+    b.press("2", "escape", "right", "right", "down")
+    check(b.run("return [state.kept.index, state.kept.other]") == [1, 1], "in the matrix")
+    check(b.run("return view.at(1, 1).toFixed(4)") in b.text("#view"), "with its weight")
+    b.press("h")
+    check(b.run("return state.hypothesis") == 1, "the next hypothesis")
+    b.press("H", "j")
+    check(b.run("return [state.hypothesis, state.sentence]") == [0, 1], "the next sentence, as in the file")
+    b.press("k", "w")
+    check(b.run("return state.pieces") is True, "pieces")
+    b.press("w", "o", "?")
+    check(b.run("return document.getElementById('help').open") is True and "hypothesis" in b.text("#help"), "help")
+    b.press("escape")
+    check(b.run("return document.getElementById('help').open") is False, "help is closed")
+    b.press("d", "d")
+    check(b.run("return document.documentElement.dataset.theme") == "dark", "dark")
+    b.press("d")
+    check(b.run("return document.documentElement.dataset.theme") == "light", "as the system has it")
+    b.press("o", "o", "1", "escape")
+
+
+def check_hostile(b):
+    open_sentence(b, "say <script>")
+    for key in "123":
+        b.press(key)
+        shown = b.run("return document.getElementById('view').textContent")
+        check("<script>window.bad=1</script>" in shown and "<img" in shown and "&amp;" in shown, f"markup is shown: {shown}")
+    b.press("1")
+    check(b.text("#source-text").startswith("say <script>window.bad=1</script> & \"quotes\" 'single' \\u0041"), "as it stands in the sentence")
+    check(b.run("return window.bad === undefined"), "and not run")
+    check(b.run("return document.title").startswith("</title><script>"), "nor in the title")
+    check(b.run("return document.images.length + document.scripts.length") == 2, "no element came in")
+    stopped = b.run("""return new Promise((done) => { addEventListener("securitypolicyviolation", (e) => done(e.effectiveDirective));
+        const s = document.createElement("script"); s.textContent = "window.bad = 4"; document.body.append(s); s.remove(); })""")
+    check(stopped == "script-src-elem" and b.run("return window.bad === undefined"), "a script that came in would not run")
+    b.log("browser") # what was provoked
+
+
+def check_directions(b):
+    open_sentence(b, "שלום")
+    b.press("1")
+    x = b.run("return [0, 1].map((i) => document.querySelector(`#view [data-side='source'][data-index='${i}']`).getBoundingClientRect().left)")
+    check(x[0] > x[1] or not b.run("return picture.rows"), "the first word is on the right")
+    b.press("escape", "left", "left")
+    check(b.run("return state.kept.index") == 1 or not b.run("return picture.rows"), "left goes on")
+    b.press("2")
+    x = b.run("return [0, 1].map((s) => picture.box({side: 'source', index: s}).x)")
+    check(x[0] > x[1], "columns from the right")
+    b.press("3")
+    check(b.run("return document.querySelector('.text.source').dir") == "rtl", "the text is written from the right")
+    b.press("1", "escape")
+
+
+def check_long(b):
+    open_sentence(b, "word1 ")
+    for key in "123":
+        begin = time.time()
+        b.press(key, "escape", "end", "end")
+        took = time.time() - begin
+        check(b.run("return state.kept.index") == 199, "the last of 200 words")
+        inside = b.run("""const at = document.querySelector(arguments[0]).getBoundingClientRect();
+            return at.top >= 0 && at.bottom <= innerHeight + 1 ? "" : [at.top, at.bottom, innerHeight].join()""", word("target", 199))
+        check(not inside, f"is in sight in view {key}: {inside}")
+        check(took < 20, f"{took:.1f} s")
+    spent = b.run("""const now = performance.now(); state.view = "matrix"; refresh(); picture.svg.getBoundingClientRect();
+        const drawn = performance.now(); for (let i = 0; i < 50; i++) point({side: "target", index: i}, true);
+        return [drawn - now, (performance.now() - drawn) / 50]""")
+    print(f"200 words: the matrix drawn in {spent[0]:.0f} ms, a word pointed at in {spent[1]:.1f} ms")
+    b.press("1", "escape")
+
+
+def check_saving(b, folder):
+    open_sentence(b, "say <script>")
+    for key, kind in (("1", "links"), ("2", "matrix")):
+        b.press(key, "s")
+        for _ in range(100):
+            files = list(folder.glob(f"*-{kind}.svg"))
+            if files:
+                break
+            time.sleep(0.1)
+        check(files, f"{kind}: no file was saved")
+        import xml.etree.ElementTree
+        root = xml.etree.ElementTree.parse(files[0]).getroot()
+        check(root.tag.endswith("svg") and "<img" in "".join(root.itertext()), f"{kind}: an SVG with the words in it")
+    b.press("1")
+
+
+def check_phone(b):
+    check(b.run("return document.documentElement.dataset.theme") == "dark", "dark, as the system has it")
+    for starts in ("The agreement", "word1 ", "שלום", "say <script>", "many heads", "I went"):
+        open_sentence(b, starts)
+        for kind in ("links", "matrix", "text"):
+            b.click(f'[data-view="{kind}"]')
+            wide = b.run("return [document.documentElement.scrollWidth, innerWidth]")
+            check(wide[0] <= wide[1], f"{starts}, {kind}: {wide[0]} pixels on a screen of {wide[1]}")
+            if kind != "matrix":
+                b.run("point(null, true); document.querySelector(arguments[0]).dispatchEvent(new MouseEvent('click', {bubbles: true}))", word("target", 1))
+                places = b.run("return [document.querySelector(arguments[0]), document.getElementById('detail')].map((e) => [e.getBoundingClientRect().top, e.getBoundingClientRect().bottom])",
+                               word("target", 1))
+                check(0 <= places[0][0] and places[0][1] <= places[1][0], f"{starts}, {kind}: the word and what is said about it are both in sight: {places}")
+                check(b.run("return state.kept.index") == 1, "a tap keeps the word")
+    b.click("#open-list")
+    b.click("#sentences button")
+    check(b.run("return !document.body.classList.contains('listing') && state.sentence === orderOfSentences()[0]"), "the list opens and closes")
+
+
+def check_quiet(b, page):
+    problems = [entry["message"] for entry in b.log("browser") if entry["level"] != "INFO"]
+    check(not problems, f"the console says: {problems}")
+    asked = set()
+    for entry in b.log("performance"):
+        message = json.loads(entry["message"])["message"]
+        if message["method"] == "Network.requestWillBeSent":
+            asked.add(message["params"]["request"]["url"].split(":")[0] + ":" + message["params"]["request"]["url"][-10:])
+    outside = [url for url in asked if not url.startswith(("file:", "data:", "blob:"))]
+    check(not outside and len([u for u in asked if u.startswith("file:")]) <= 1, f"asked for {asked}")
+    check(b.run("return performance.getEntriesByType('resource').filter((e) => !/^(data|blob):/.test(e.name)).length") == 0, "resources")
+
+
+def take_pictures(driver, chromium, folder, page, example):
+    for name, size, phone in (("desktop", (1280, 860), False), ("phone", (390, 844), True)):
+        for dark in (False, True):
+            b = Browser(driver, chromium, folder, dark, size, phone)
+            try:
+                def take(what):
+                    b.picture(folder / f"{name}-{'dark' if dark else 'light'}-{what}.png")
+                b.call("POST", "/url", {"url": example.as_uri()})
+                open_sentence(b, "The agreement")
+                take("idle")
+                for key, what in (("1", "links"), ("2", "matrix"), ("3", "text")):
+                    b.press(key)
+                    b.run("point({side: 'target', index: 4, other: arguments[0] ? 6 : undefined}, true)", what == "matrix")
+                    take(what)
+                b.call("POST", "/url", {"url": page.as_uri()})
+                for sentence, what in (("word1 ", "long"), ("שלום", "right-to-left"), ("I went", "loop"), ("say <", "markup")):
+                    open_sentence(b, sentence)
+                    b.press("1", "escape")
+                    b.run("point({side: 'target', index: 2}, true)")
+                    take(what)
+                    if what in ("long", "right-to-left"):
+                        b.press("2")
+                        take(what + "-matrix")
+                b.press("?")
+                take("help")
+                b.press("escape")
+                if phone:
+                    b.click("#open-list")
+                    take("list")
+            finally:
+                b.close()
+
+
+def main():
+    driver = shutil.which("chromedriver")
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if not driver or not chromium:
+        print("skipped: no chromium with chromedriver here (apt-get install chromium chromium-driver)")
+        return 77
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        page, example = folder / "page.html", folder / "example.html"
+        subprocess.run([sys.argv[1], page], check=True)
+        subprocess.run([sys.argv[1], example, "picture"], check=True)
+        b = Browser(driver, chromium, folder, False, (1400, 900))
+        try:
+            b.call("POST", "/url", {"url": page.as_uri()})
+            for part in (check_pointing, check_numbers, check_switches, check_keys, check_hostile, check_directions, check_long):
+                part(b)
+                print(part.__name__, "is right")
+            check_saving(b, folder)
+            check_quiet(b, page)
+        finally:
+            b.close()
+        b = Browser(driver, chromium, folder, True, (360, 740), phone=True)
+        try:
+            b.call("POST", "/url", {"url": page.as_uri()})
+            check_phone(b)
+            check_quiet(b, page)
+            print("check_phone is right")
+        finally:
+            b.close()
+        if len(sys.argv) > 2:
+            out = pathlib.Path(sys.argv[2])
+            out.mkdir(parents=True, exist_ok=True)
+            take_pictures(driver, chromium, out, page, example)
+    print("the page does what it should, says nothing on its console and asks for nothing")
+    return 0
+
+
+sys.exit(main())

@@ -1,0 +1,281 @@
+/* A map is what the model says: its numbers are those of the scorer and of the search; texts that cannot be mapped are refused, and so is memory. */
+#include "unit/unit.h"
+
+#include "core/memory.h"
+#include "support/hand_map.h"
+#include "support/tiny_pairs.h"
+#include <attend/scorer.h>
+#include <math.h>
+
+typedef struct giver {
+    int next;
+} giver;
+
+static int give(void *user, const char **line, size_t *size)
+{
+    static const char *const words[] = { "a b c d", "b c", "a ab abc", "ab" };
+    giver *g = user;
+    if (g->next == 4) return 0;
+    *line = words[g->next++];
+    *size = strlen(*line);
+    return 1;
+}
+
+/* A model of random weights. */
+static attend_model *model_of(attend_token_kind kind, const char *words)
+{
+    attend_tokenizer_options options = ATTEND_TOKENIZER_OPTIONS_INIT;
+    attend_tokenizer *t = NULL;
+    attend_config config;
+    attend_model *m = NULL;
+    giver g = { 0 };
+    options.kind = kind;
+    assert_ok(attend_tokenizer_learn(&t, &options, give, &g));
+    assert_ok(tiny_config(&config, words));
+    config.source_vocab = config.target_vocab = attend_tokenizer_size(t);
+    assert_ok(attend_model_new(&m, &config, 1));
+    for (int i = 0; i < attend_params_count(attend_model_params(m)); i++)
+        attend_param_fill_uniform(attend_params_at(attend_model_params(m), i), 3, 1.0);
+    assert_ok(attend_tokenizer_attach(t, m, "source"));
+    assert_ok(attend_tokenizer_attach(t, m, "target"));
+    attend_tokenizer_free(t);
+    return m;
+}
+
+static const char usual[] = "hidden=8 heads=2 attention-width=6";
+
+static void near(double wanted, double got, const char *what)
+{
+    if (!(fabs(wanted - got) < 1e-5)) fail_msg("%s: %g and not %g", what, got, wanted);
+}
+
+static void check_choices(const attend_map *map)
+{
+    for (int i = 0; i < map->target_count; i++) {
+        const attend_map_choice *c = map->choices + i * ATTEND_MAP_CHOICES;
+        for (int k = 0; k < ATTEND_MAP_CHOICES; k++) {
+            assert_non_null(c[k].text);
+            assert_string_not_equal(c[k].text, "<s>");
+            assert_true(k == 0 || c[k].probability <= c[k - 1].probability);
+            if (strcmp(c[k].text, map->target[i].text) == 0) near(map->probability[i], c[k].probability, "a choice");
+        }
+        assert_true(c[0].probability >= map->probability[i] - 1e-12);
+    }
+}
+
+/* Numbers of a map against those of the scorer, which runs the model by another way. */
+static void same_as_the_scorer(void **state)
+{
+    (void)state;
+    static const char *const pairs[][2] = { { "a b c", "b ab" }, { "abc  d", "a\tb  c" }, { "d", "zebra" } };
+    for (int kind = ATTEND_TOKENS_WORD; kind <= ATTEND_TOKENS_BPE; kind++) {
+        attend_model *m = model_of((attend_token_kind)kind, usual);
+        attend_scorer *scorer = NULL;
+        attend_ctx *c = NULL;
+        assert_ok(attend_ctx_new(&c));
+        assert_ok(attend_scorer_new(&scorer, m, 1, true));
+        for (size_t p = 0; p < sizeof pairs / sizeof *pairs; p++) {
+            attend_map *map = NULL;
+            float mean[1024];
+            double sums[256];
+            int sources, targets;
+            assert_ok(attend_scorer_run(scorer, 1, &pairs[p][0], &pairs[p][1]));
+            assert_ok(attend_map_new(&map, c, m, pairs[p][0], pairs[p][1], NULL, 0, NAN));
+            const attend_scored *r = attend_scorer_result(scorer, 0);
+            near(r->log_probability, map->log_probability, "log p");
+            near(map->log_probability, map->score, "the score");
+            assert_true(map->forced && map->layers == 1 && map->heads == 2);
+            assert_true(map->source_count == r->source_count && map->target_count == r->rows);
+            for (int i = 0; i < r->rows; i++)
+                near(exp((double)r->row_log_probability[i]), map->probability[i], "a probability");
+            attend_map_weights(map, -1, -1, mean);
+            for (int i = 0; i < r->rows * r->source_count; i++)
+                near((double)r->weights[i], (double)mean[i], "a weight");
+            attend_scorer_words(r, &sources, &targets);
+            assert_true(map->source_word_count == sources && map->target_word_count == targets);
+            attend_scorer_word_weights(r, sums);
+            attend_map_word_weights(map, -1, -1, mean);
+            for (int i = 0; i < sources * targets; i++) near(sums[i], (double)mean[i], "a weight of words");
+            check_choices(map);
+            attend_map_free(map);
+        }
+        attend_scorer_free(scorer);
+        attend_ctx_free(c);
+        attend_model_free(m);
+    }
+}
+
+/* A model that found something says the same about it afterwards. */
+static void same_as_the_search(void **state)
+{
+    (void)state;
+    attend_model *m = model_of(ATTEND_TOKENS_BPE, usual);
+    attend_translator_options o = ATTEND_TRANSLATOR_OPTIONS_INIT;
+    attend_translator *t = NULL;
+    attend_ctx *c = NULL;
+    const char *line = "ab d";
+    const size_t size = 4;
+    o.search.n_best = 3, o.search.weights = true;
+    assert_ok(attend_ctx_new(&c));
+    assert_ok(attend_translator_new(&t, m, &o));
+    assert_ok(attend_translator_run(t, 1, &line, &size));
+    const attend_line_result *r = attend_translator_result(t, 0);
+    for (int i = 0; i < r->count; i++) {
+        const attend_hypothesis *h = &r->list[i];
+        attend_map *map = NULL;
+        float mean[4096];
+        assert_ok(attend_map_new(&map, c, m, line, NULL, h->words, h->count, h->score));
+        assert_string_equal(map->target_text, h->text);
+        assert_true(!map->forced && map->score == h->score && map->target_count == h->count + 1);
+        near(h->log_probability, map->log_probability, "log p");
+        attend_map_weights(map, -1, -1, mean);
+        for (int k = 0; k < map->target_count * map->source_count; k++)
+            near((double)h->weights[k], (double)mean[k], "a weight");
+        attend_map_free(map);
+    }
+    attend_translator_free(t);
+    attend_ctx_free(c);
+    attend_model_free(m);
+}
+
+/* Pieces as they stand in the sentence, and the words they belong to. */
+static void pieces(void **state)
+{
+    (void)state;
+    attend_model *m = model_of(ATTEND_TOKENS_CHAR, usual);
+    attend_ctx *c = NULL;
+    attend_map *map = NULL;
+    assert_ok(attend_ctx_new(&c));
+    assert_ok(attend_map_new(&map, c, m, "ab \xe4\xbd\xa0", "c", NULL, 0,
+                             NAN)); /* a character that was not learned is its bytes */
+    static const char *const texts[] = { "a", "b", "", "<0xE4>", "<0xBD>", "<0xA0>", "</s>" };
+    static const int words[] = { 0, 0, -1, 1, 1, 1, -1 };
+    assert_int_equal(map->source_count, 7);
+    for (int i = 0; i < 7; i++) {
+        assert_string_equal(map->source[i].text, texts[i]);
+        assert_int_equal(map->source[i].word, words[i]);
+    }
+    assert_string_equal(map->source_words[1], "\xe4\xbd\xa0");
+    attend_map_free(map);
+    attend_ctx_free(c);
+    attend_model_free(m);
+}
+
+static void refused(attend_ctx *c, const attend_model *m, const char *source, const char *target, const char *why)
+{
+    attend_map *map = (attend_map *)1;
+    assert_int_equal(attend_map_new(&map, c, m, source, target, NULL, 0, NAN), ATTEND_BAD_DATA);
+    assert_null(map);
+    if (!strstr(attend_message(), why)) fail_msg("'%s' does not say '%s'", attend_message(), why);
+}
+
+static void refusals(void **state)
+{
+    (void)state;
+    attend_model *m = model_of(ATTEND_TOKENS_WORD, usual),
+                 *bare = model_of(ATTEND_TOKENS_WORD, "attention=none readout=plain");
+    attend_ctx *c = NULL;
+    attend_map *map = NULL;
+    static char many[2 * ATTEND_MAP_MOST + 3];
+    assert_ok(attend_ctx_new(&c));
+    for (int i = 0; i < ATTEND_MAP_MOST + 1; i++) memcpy(many + 2 * i, "a ", 3);
+    refused(c, m, "", "a", "the source is empty");
+    refused(c, m, " \t", "a", "the source is empty");
+    refused(c, m, "a", " ", "the target is empty");
+    refused(c, m, "a\xff", "a", "UTF-8");
+    refused(c, m, "a", "\xc0\x80", "UTF-8");
+    refused(c, m, many, "a", "1001 pieces");
+    refused(c, m, "a", many, "1001 pieces");
+    many[2 * ATTEND_MAP_MOST] = '\0';
+    assert_ok(attend_map_new(&map, c, m, many, "a", NULL, 0, NAN));
+    attend_map_free(map);
+    const int wrong[] = { 1, 2, -1, 1000 };
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(attend_map_new(&map, c, m, "a", NULL, wrong + i, 1, NAN), ATTEND_BAD_USAGE);
+    assert_ok(attend_map_new(&map, c, m, "a", NULL, NULL, 0, -1)); /* nothing but the end */
+    assert_true(map->target_count == 1 && map->target_word_count == 0 && map->score == -1);
+    attend_map_free(map);
+    assert_ok(attend_map_new(&map, c, bare, "a", "b", NULL, 0, NAN));
+    assert_null(map->weights);
+    attend_view_options o = ATTEND_VIEW_OPTIONS_INIT;
+    attend_string out = { 0 };
+    assert_int_equal(attend_view_terminal(map, &o, &out), ATTEND_BAD_USAGE);
+    assert_int_equal(attend_view_svg(map, &o, &out), ATTEND_BAD_USAGE);
+    assert_ok(attend_view_json(map, &o, &out));
+    assert_null(strstr(out.text, "weights"));
+    attend_string_free(&out);
+    attend_map_free(map);
+    attend_map_free(NULL);
+    attend_ctx_free(c);
+    attend_model_free(bare);
+    attend_model_free(m);
+}
+
+static void remarks(void **state)
+{
+    (void)state;
+    static hand_map h;
+    attend_map_remarks r;
+    const char *source[] = { "a", "b", "c", "d", NULL }, *target[] = { "x", "y", NULL };
+    attend_map_remark(hand_map_of(&h, source, target), &r);
+    near(exp(h.map.log_probability / 3), r.confidence, "confidence");
+    assert_int_equal(r.unseen, 2); /* c has 0.125, d nothing */
+    h.weights[2] = 0.5f;
+    attend_map_remark(&h.map, &r);
+    assert_int_equal(r.unseen, 1);
+    assert_false(r.loops);
+    /* two heads: rows of 0.75 0.125 (the first word), 0.625 0.25 0.125, 1 */
+    hand_map_of(&h, source, target);
+    attend_map_remark(&h.map, &r);
+    const double first = -0.75 * log2(0.75) - 0.125 * log2(0.125),
+                 second = -0.625 * log2(0.625) - 0.25 * log2(0.25) - 0.125 * log2(0.125);
+    near((first + second) / 3, r.entropy, "entropy");
+    const char *again[] = { "z", "a", "b", "c", "a", "b", "c", NULL },
+               *almost[] = { "a", "b", "c", "a", "b", "d", "b", "d", NULL };
+    attend_map_remark(hand_map_of(&h, source, again), &r);
+    assert_true(r.loops);
+    attend_map_remark(hand_map_of(&h, source, almost), &r);
+    assert_false(r.loops);
+}
+
+/* Every request for memory is refused once: an error, and nothing is lost. */
+static void no_memory(void **state)
+{
+    (void)state;
+    attend_model *m = model_of(ATTEND_TOKENS_BPE, usual);
+    attend_view_options o = ATTEND_VIEW_OPTIONS_INIT;
+    o.title = "a title";
+    long n = 1;
+    for (int status = ATTEND_NO_MEMORY; status != ATTEND_OK; n++) {
+        attend_ctx *c = NULL;
+        attend_map *map = NULL;
+        attend_string out = { 0 };
+        assert_ok(attend_ctx_new(&c));
+        attend_memory_refuse(n);
+        status = attend_map_new(&map, c, m, "a b", "ab c", NULL, 0, NAN);
+        if (status == ATTEND_OK) status = attend_view_terminal(map, &o, &out);
+        if (status == ATTEND_OK) status = attend_view_json(map, &o, &out);
+        if (status == ATTEND_OK) status = attend_view_svg(map, &o, &out);
+        if (status == ATTEND_OK) status = attend_view_png(map, &o, &out);
+        attend_memory_refuse(0);
+        if (status != ATTEND_OK && status != ATTEND_NO_MEMORY)
+            fail_msg("request %ld: %d, %s", n, status, attend_message());
+        if (status != ATTEND_OK) assert_non_null(strstr(attend_message(), "no memory"));
+        attend_map_free(map);
+        attend_string_free(&out);
+        attend_ctx_free(c);
+    }
+    assert_true(n > 100);
+    attend_model_free(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(same_as_the_scorer),
+                                        cmocka_unit_test(same_as_the_search),
+                                        cmocka_unit_test(pieces),
+                                        cmocka_unit_test(refusals),
+                                        cmocka_unit_test(remarks),
+                                        cmocka_unit_test(no_memory) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

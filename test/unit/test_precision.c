@@ -1,0 +1,443 @@
+/* Models in fewer bits, and shortlists: near the model they were made from, the same to the bit whether shortened here or read from a file, on
+ * any number of threads; and what must be refused is. */
+#include "core/precision.h"
+#include "model/tensor_file.h"
+#include "support/folder.h"
+#include "unit/unit.h"
+#include <math.h>
+
+enum { SOURCE = 23, TARGET = 41, WORDS = 7, STEPS = 5 };
+static const int source[2 * WORDS] = { 4, 9, 3, 22, 17, 5, 2, 8, 8, 11, 20, 6, 3, 2 };
+static const int lengths[2] = { WORDS, WORDS };
+
+static const char *const kinds[] = { "",
+                                     "cell=lstm layers=2",
+                                     "cell=simple readout=plain",
+                                     "context=after readout=plain input-feeding=yes attention=bilinear",
+                                     "attention=none",
+                                     "tie-embeddings=yes",
+                                     "cell=gru-reset-before",
+                                     "heads=2 attention=projected attention-width=12",
+                                     "window=local-p",
+                                     "attention=location-sensitive",
+                                     NULL };
+
+static attend_model *model_of(const char *words)
+{
+    attend_config config = ATTEND_CONFIG_INIT;
+    attend_model *m = NULL;
+    char text[128], *rest = text;
+    config.hidden = 24, config.embedding = 20, config.dropout = 0;
+    config.source_vocab = SOURCE, config.target_vocab = TARGET, config.longest = 16;
+    snprintf(text, sizeof text, "%s", words);
+    for (char *word; (word = strtok_r(rest, " ", &rest));) {
+        char *value = strchr(word, '=');
+        *value++ = '\0';
+        assert_ok(attend_config_set(&config, word, value));
+    }
+    assert_ok(attend_model_new(&m, &config, 5));
+    return m;
+}
+
+/* log p of some steps of two sources, the second with two hypotheses after the first step. */
+static void decode(const attend_model *m, int threads, bool limited, double *out)
+{
+    attend_ctx *c = NULL;
+    attend_decoding *d = NULL;
+    assert_ok(attend_ctx_new(&c));
+    assert_ok(attend_ctx_set_threads(c, threads));
+    assert_ok(attend_decoding_new(&d, c, m, 2, source, lengths));
+    if (limited) assert_ok(attend_decoding_limit(d));
+    for (int step = 0; step < STEPS; step++) {
+        const int first[2] = { 1, 1 }, later[2] = { 1, 2 }, roots[2] = { 0, 1 }, second[3] = { 0, 1, 1 },
+                  third[3] = { 0, 2, 1 };
+        const int words[3] = { step ? 3 + step : ATTEND_BEGIN, step ? 7 : ATTEND_BEGIN, 30 + step };
+        assert_ok(attend_decoding_step(d, step ? later : first, step == 0 ? roots : step == 1 ? second : third, words));
+        for (int i = 0; i < (step ? 3 : 2); i++) {
+            int count;
+            const int *whose;
+            const attend_real *log_p = attend_decoding_row(d, i, &count, &whose);
+            double *row = out + (step * 3 + i) * TARGET;
+            for (int j = 0; j < TARGET; j++) row[j] = -1000;
+            for (int j = 0; j < count; j++) row[whose ? whose[j] : j] = (double)log_p[j];
+        }
+    }
+    attend_decoding_free(d);
+    attend_ctx_free(c);
+}
+
+enum { NUMBERS = 3 * STEPS * TARGET };
+
+static double worst(const double *a, const double *b)
+{
+    double most = 0;
+    for (int i = 0; i < NUMBERS; i++) most = fmax(most, fabs(a[i] - b[i]));
+    return most;
+}
+
+/* What a model says does not depend on how it came to have fewer bits, nor on threads. */
+static void test_models(void **state)
+{
+    (void)state;
+    for (int k = 0; kinds[k]; k++) {
+        static double full[NUMBERS], shortened[NUMBERS], again[NUMBERS];
+        attend_model *m = model_of(kinds[k]);
+        memset(full, 0, sizeof full), memset(shortened, 0, sizeof full), memset(again, 0, sizeof full);
+        decode(m, 1, false, full);
+        decode(m, 3, false, again);
+        assert_memory_equal(full, again, sizeof full);
+        attend_model_free(m);
+        for (int p = ATTEND_BFLOAT16; p <= ATTEND_INT8; p++) {
+            m = model_of(kinds[k]);
+            assert_ok(attend_model_save(m, in_folder("full")));
+            assert_ok(attend_model_shorten(m, (attend_precision)p));
+            assert_int_equal(attend_model_precision(m), p);
+            decode(m, 1, false, shortened);
+            const double off = worst(full, shortened);
+            if (!(off > 0 && off < (p == ATTEND_INT8 ? 0.04 : 0.02))) fail_msg("%s, %d: off by %g", kinds[k], p, off);
+            decode(m, 3, false, again);
+            assert_memory_equal(shortened, again, sizeof again);
+            assert_ok(attend_model_save(m, in_folder("short")));
+            attend_model_free(m);
+            assert_ok(attend_model_load(&m, in_folder("short"), NULL));
+            assert_int_equal(attend_model_precision(m), p);
+            decode(m, 1, false, again);
+            assert_memory_equal(shortened, again, sizeof again);
+            attend_model_free(m);
+            assert_ok(attend_model_load(&m, in_folder("full"), NULL));
+            assert_ok(attend_model_shorten(m, (attend_precision)p));
+            decode(m, 2, false, again);
+            assert_memory_equal(shortened, again, sizeof again);
+            assert_int_equal(attend_model_shorten(m, ATTEND_FP32), ATTEND_BAD_USAGE);
+            attend_model_free(m);
+            struct stat a, b;
+            assert_true(stat(in_folder("full"), &a) == 0 && stat(in_folder("short"), &b) == 0 && b.st_size < a.st_size);
+        }
+    }
+}
+
+/* Products large enough to be shared. */
+static void test_threads(void **state)
+{
+    (void)state;
+    enum { VOCAB = 3001 };
+    attend_config config = ATTEND_CONFIG_INIT;
+    config.hidden = 130, config.embedding = 70, config.dropout = 0, config.source_vocab = config.target_vocab = VOCAB;
+    for (int p = ATTEND_FP32; p <= ATTEND_INT8; p++) {
+        static attend_real first[2][VOCAB];
+        attend_model *m = NULL;
+        assert_ok(attend_model_new(&m, &config, 5));
+        assert_ok(attend_model_shorten(m, (attend_precision)p));
+        for (int threads = 1; threads <= 4; threads++) {
+            const int counts[2] = { 1, 1 }, roots[2] = { 0, 1 }, words[2] = { ATTEND_BEGIN, ATTEND_BEGIN };
+            attend_ctx *c = NULL;
+            attend_decoding *d = NULL;
+            assert_ok(attend_ctx_new(&c));
+            assert_ok(attend_ctx_set_threads(c, threads));
+            assert_ok(attend_decoding_new(&d, c, m, 2, source, lengths));
+            for (int step = 0; step < 3; step++) assert_ok(attend_decoding_step(d, counts, roots, words));
+            const attend_real *log_p = attend_decoding_log_probabilities(d);
+            if (threads == 1) memcpy(first, log_p, sizeof first);
+            assert_memory_equal(first, log_p, sizeof first);
+            attend_decoding_free(d);
+            attend_ctx_free(c);
+        }
+        attend_model_free(m);
+    }
+}
+
+/* Two steps of two sources; what the second says of row 1, if `keep` of all words, else the best of them. */
+static attend_decoding *two_steps(attend_ctx *c, const attend_model *m, bool limited, int keep)
+{
+    const int counts[2] = { 1, 1 }, roots[2] = { 0, 1 }, words[2] = { ATTEND_BEGIN, ATTEND_BEGIN };
+    attend_decoding *d = NULL;
+    assert_ok(attend_decoding_new(&d, c, m, 2, source, lengths));
+    if (limited) assert_ok(attend_decoding_limit(d));
+    assert_ok(attend_decoding_keep(d, keep));
+    for (int step = 0; step < 2; step++) assert_ok(attend_decoding_step(d, counts, roots, words));
+    return d;
+}
+
+/* The best words alone are the best of all words, with their probabilities. */
+static void test_best(void **state)
+{
+    (void)state;
+    enum { VOCAB = 3001, MOST = 32 };
+    attend_config config = ATTEND_CONFIG_INIT;
+    attend_model *m = NULL;
+    attend_ctx *c[2] = { NULL, NULL };
+    attend_shortlist *s = NULL;
+    config.hidden = 130, config.embedding = 70, config.dropout = 0, config.source_vocab = config.target_vocab = VOCAB;
+    assert_ok(attend_model_new(&m, &config, 5));
+    attend_param *bias = attend_params_find(attend_model_params(m), "output.b");
+    for (int i = 0; i < VOCAB; i++)
+        attend_param_edit(bias)[i] = (attend_real)(i % 7 == 0 ? i % 91 : -(i % 13)) / 30; /* many alike */
+    attend_param_edit(bias)[ATTEND_BEGIN] = 50;
+    attend_param_changed(bias);
+    assert_ok(attend_shortlist_new(&s, VOCAB, VOCAB));
+    for (int i = 0; i < VOCAB; i++) assert_ok(attend_shortlist_add(s, 8, i * 37 % VOCAB));
+    assert_ok(attend_shortlist_attach(s, m, 10, 900));
+    attend_shortlist_free(s);
+    for (int i = 0; i < 2; i++) assert_ok(attend_ctx_new(&c[i]));
+    for (int threads = 1; threads <= 3; threads++)
+        for (int limited = 0; limited < 2; limited++)
+            for (int keep = 1; keep <= MOST; keep = 3 * keep + 1 > MOST && keep < MOST ? MOST : 3 * keep + 1) {
+                assert_ok(attend_ctx_set_threads(c[1], threads));
+                attend_decoding *all = two_steps(c[0], m, limited, 0), *some = two_steps(c[1], m, limited, keep);
+                int count, found;
+                const int *whose, *words;
+                static bool taken[VOCAB];
+                const attend_real *log_p = attend_decoding_row(all, 1, &count, &whose);
+                const attend_real *best = attend_decoding_best(some, 1, &found, &words);
+                assert_null(attend_decoding_log_probabilities(some));
+                assert_true(limited ? count < VOCAB : count == VOCAB);
+                assert_int_equal(found, keep);
+                memset(taken, 0, sizeof taken);
+                for (int i = 0; i < found; i++) {
+                    int right = -1;
+                    for (int j = 0; j < count; j++) {
+                        const int word = whose ? whose[j] : j;
+                        if (word != ATTEND_BEGIN && !taken[j] &&
+                            (right < 0 || log_p[j] > log_p[right] + (attend_real)1e-6))
+                            right = j;
+                    }
+                    taken[right] = true;
+                    assert_true(fabs((double)log_p[right] - (double)best[i]) < 1e-5);
+                }
+                for (int i = 0; i < found; i++) { /* each with its own number */
+                    int j = 0;
+                    while (j < count && (whose ? whose[j] : j) != words[i]) j++;
+                    assert_true(j < count && fabs((double)log_p[j] - (double)best[i]) < 1e-5);
+                    for (int k = 0; k < i; k++) assert_true(words[k] != words[i]);
+                }
+                attend_decoding_free(all);
+                attend_decoding_free(some);
+            }
+    for (int i = 0; i < 2; i++) attend_ctx_free(c[i]);
+    attend_model_free(m);
+}
+
+/* The same from memory, where nothing can stay in a map; and scoring works, training is refused. */
+static void test_uses(void **state)
+{
+    (void)state;
+    attend_model *m = model_of(""), *again = NULL;
+    static double a[NUMBERS], b[NUMBERS];
+    assert_ok(attend_model_shorten(m, ATTEND_INT8));
+    decode(m, 1, false, a);
+    assert_ok(attend_model_save(m, in_folder("short")));
+    FILE *f = fopen(in_folder("short"), "rb");
+    assert_non_null(f);
+    static char bytes[1 << 20];
+    const size_t size = fread(bytes, 1, sizeof bytes, f);
+    fclose(f);
+    assert_ok(attend_model_load_bytes(&again, bytes, size, "bytes", NULL));
+    decode(again, 1, false, b);
+    assert_memory_equal(a, b, sizeof a);
+    attend_model_free(again);
+
+    const int target[2] = { 5, 7 }, count = 2, one = WORDS;
+    const attend_pairs pairs = {
+        .count = 1, .source = source, .source_lengths = &one, .target = target, .target_lengths = &count
+    };
+    attend_ctx *c = NULL;
+    attend_grads *grads = NULL;
+    double log_p;
+    attend_loss_options options = ATTEND_LOSS_OPTIONS_INIT;
+    assert_ok(attend_ctx_new(&c));
+    assert_ok(attend_model_score(c, m, &pairs, &log_p, NULL, NULL));
+    assert_true(log_p < 0 && log_p > -100);
+    attend_ctx_reset(c);
+    assert_ok(attend_grads_new(&grads, attend_model_params(m)));
+    attend_ctx_set_grads(c, grads);
+    attend_ctx_set_recording(c, true);
+    assert_null(attend_model_loss(c, m, &pairs, &options));
+    assert_non_null(strstr(attend_ctx_message(c), "trained"));
+    attend_grads_free(grads);
+    attend_ctx_free(c);
+    attend_model_free(m);
+}
+
+/* A file whose tensor `name` was changed by `change` must not load, and the message must say `why`. */
+static void refuse(const char *name, void (*change)(void *data, size_t bytes), const char *why)
+{
+    attend_model *m = model_of("");
+    attend_tensor_file *file = NULL;
+    assert_ok(attend_model_shorten(m, strcmp(why, "infinite") == 0 ? ATTEND_BFLOAT16 : ATTEND_INT8));
+    assert_ok(attend_model_save(m, in_folder("good")));
+    attend_model_free(m);
+    assert_ok(attend_tensor_file_open(&file, in_folder("good"), 0));
+    static attend_tensor tensors[256];
+    static attend_metadata facts[128];
+    size_t count = 0, pairs = 0;
+    for (size_t i = 0; i < attend_tensor_file_count(file); i++) {
+        const attend_tensor *t = attend_tensor_file_at(file, i);
+        if (strcmp(t->name, name) == 0 && !change) continue; /* left out */
+        if (strcmp(t->name, name) == 0) change(attend_tensor_file_edit(file, t), t->bytes);
+        tensors[count++] = *t;
+    }
+    for (size_t i = 0; i < attend_tensor_file_metadata_count(file); i++)
+        if (strcmp(attend_tensor_file_metadata_at(file, i)->key, "checksum") != 0)
+            facts[pairs++] = *attend_tensor_file_metadata_at(file, i);
+    assert_ok(attend_tensor_file_write(in_folder("bad"), tensors, count, facts, pairs));
+    attend_tensor_file_close(file);
+    assert_int_equal(attend_model_load(&m, in_folder("bad"), NULL), ATTEND_BAD_MODEL);
+    if (!strstr(attend_message(), why)) fail_msg("'%s' does not say '%s'", attend_message(), why);
+}
+
+static void to_least(void *data, size_t bytes)
+{
+    ((int8_t *)data)[bytes / 2] = INT8_MIN;
+}
+
+static void to_negative(void *data, size_t bytes)
+{
+    ((float *)data)[bytes / 8] = -1;
+}
+
+static void to_infinite(void *data, size_t bytes)
+{
+    ((uint16_t *)data)[bytes / 4] = 0xff80;
+}
+
+static void test_bad_files(void **state)
+{
+    (void)state;
+    refuse("output.w", to_least, "-128");
+    refuse("output.w.steps", to_negative, "negative");
+    refuse("output.w.steps", NULL, "missing");
+    refuse("output.w", to_infinite, "infinite");
+}
+
+static void test_numbers(void **state)
+{
+    (void)state;
+    const attend_real x[] = {
+        0, 1, -1, (attend_real)1.00390625, (attend_real)1.01171875, (attend_real)3.4e38, (attend_real)-3.4e38
+    };
+    uint16_t bits[7];
+    attend_real back[7];
+    attend_bf16_shorten(7, x, bits);
+    attend_bf16_expand(7, bits, back);
+    assert_true(back[0] == 0 && back[1] == 1 && back[2] == -1);
+    assert_true((double)back[3] == 1.0 && (double)back[4] == 1.015625); /* halfway goes to the even one */
+    assert_true(isfinite((double)back[5]) && isfinite((double)back[6]));
+    int8_t q[7];
+    assert_true(attend_int8_shorten(3, x, q) == 1.0f / 127 && q[0] == 0 && q[1] == 127 && q[2] == -127);
+    const attend_real zeros[3] = { 0, 0, 0 };
+    assert_true(attend_int8_shorten(3, zeros, q) == 0 && q[0] == 0 && q[2] == 0);
+}
+
+/* ---- shortlists ---- */
+
+static attend_shortlist *some_list(void)
+{
+    attend_shortlist *s = NULL;
+    assert_ok(attend_shortlist_new(&s, SOURCE, TARGET));
+    for (int i = 0; i < TARGET; i++)
+        for (int n = 0; n < i; n++) assert_ok(attend_shortlist_count(s, i)); /* the last are the most frequent */
+    for (int i = 0; i < SOURCE; i++)
+        for (int j = 0; j < 4; j++)
+            for (int n = 0; n <= j; n++)
+                assert_ok(attend_shortlist_add(s, i, (3 * i + j) % 30)); /* j of 3 the most often */
+    return s;
+}
+
+/* Exactly the words that were said, with the probabilities of the whole vocabulary, divided by what they add up to and an estimate for the rest. */
+static void test_shortlist(void **state)
+{
+    (void)state;
+    attend_model *m = model_of("");
+    attend_ctx *c = NULL;
+    attend_decoding *d = NULL;
+    static double full[NUMBERS], limited[NUMBERS], again[NUMBERS];
+    assert_false(attend_model_has_shortlist(m));
+    assert_ok(attend_ctx_new(&c));
+    assert_ok(attend_decoding_new(&d, c, m, 1, source, lengths));
+    assert_int_equal(attend_decoding_limit(d), ATTEND_BAD_USAGE);
+    attend_decoding_free(d);
+    attend_ctx_free(c);
+
+    attend_shortlist *s = some_list();
+    assert_ok(attend_shortlist_attach(s, m, 3, 2));
+    attend_shortlist_free(s);
+    assert_true(attend_model_has_shortlist(m));
+    decode(m, 1, false, full);
+    decode(m, 1, true, limited);
+    for (int step = 0; step < STEPS; step++)
+        for (int i = 0; i < (step ? 3 : 2); i++) {
+            bool on[TARGET] = { false };
+            const int b = i > 0;
+            double sum = 0;
+            on[ATTEND_END] = true;
+            for (int j = TARGET - 3; j < TARGET; j++) on[j] = true;
+            for (int j = 0; j < WORDS; j++)
+                for (int k = 2; k < 4; k++) on[(3 * source[b * WORDS + j] + k) % 30] = true;
+            const double *row = full + (step * 3 + i) * TARGET, *short_row = limited + (step * 3 + i) * TARGET;
+            int listed = 0, sampled = 0;
+            double tail = 0;
+            for (int j = 0; j < TARGET; j++) sum += on[j] ? exp(row[j]) : 0, listed += on[j];
+            for (int j = 5; j < TARGET; j += 16)
+                if (!on[j]) tail += fmin(exp(row[j]) / sum, 0.02), sampled++;
+            if (sampled) sum *= 1 + tail * (TARGET - listed) / sampled;
+            for (int j = 0; j < TARGET; j++) {
+                const double right = on[j] ? row[j] - log(sum) : -1000;
+                if (!(fabs(right - short_row[j]) < 1e-5))
+                    fail_msg("step %d, %d, word %d: %g, not %g", step, i, j, short_row[j], right);
+            }
+        }
+    for (int p = ATTEND_FP32; p <= ATTEND_INT8; p++) { /* in the file, and in fewer bits */
+        assert_ok(attend_model_shorten(m, (attend_precision)p));
+        decode(m, 1, true, limited);
+        assert_ok(attend_model_save(m, in_folder("listed")));
+        attend_model_free(m);
+        assert_ok(attend_model_load(&m, in_folder("listed"), NULL));
+        assert_true(attend_model_has_shortlist(m));
+        decode(m, 2, true, again);
+        assert_memory_equal(limited, again, sizeof again);
+        attend_model_free(m);
+        m = model_of("");
+        s = some_list();
+        assert_ok(attend_shortlist_attach(s, m, 3, 2));
+        attend_shortlist_free(s);
+    }
+    attend_model_free(m);
+}
+
+static void test_bad_shortlists(void **state)
+{
+    (void)state;
+    attend_shortlist *s = NULL;
+    assert_ok(attend_shortlist_new(&s, SOURCE, TARGET));
+    assert_int_equal(attend_shortlist_add(s, SOURCE, 0), ATTEND_BAD_USAGE);
+    assert_int_equal(attend_shortlist_add(s, 0, -1), ATTEND_BAD_USAGE);
+    assert_int_equal(attend_shortlist_count(s, TARGET), ATTEND_BAD_USAGE);
+    attend_shortlist_free(s);
+    assert_int_equal(attend_shortlist_new(&s, 0, 1), ATTEND_BAD_USAGE);
+
+    unsigned char bytes[4 * (SOURCE + 2)] = { 1, 0, 0, 0, TARGET - 1 };
+    attend_model *m = NULL;
+    for (int wrong = 0; wrong < 5; wrong++) {
+        size_t size = sizeof bytes;
+        if (wrong == 1) bytes[4] = TARGET;
+        if (wrong == 2) bytes[4] = 0, size -= 4;
+        if (wrong == 3) bytes[9] = 1; /* a list longer than all there is */
+        if (wrong == 4) bytes[9] = 0, size -= 1;
+        m = model_of("");
+        assert_ok(attend_model_attach(m, "shortlist", bytes, size));
+        assert_ok(attend_model_save(m, in_folder("listed")));
+        attend_model_free(m);
+        const int status = attend_model_load(&m, in_folder("listed"), NULL);
+        if (status != (wrong ? ATTEND_BAD_MODEL : ATTEND_OK)) fail_msg("case %d: %d", wrong, status);
+        attend_model_free(m);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_models),    cmocka_unit_test(test_threads),
+                                        cmocka_unit_test(test_best),      cmocka_unit_test(test_uses),
+                                        cmocka_unit_test(test_bad_files), cmocka_unit_test(test_numbers),
+                                        cmocka_unit_test(test_shortlist), cmocka_unit_test(test_bad_shortlists) };
+    return cmocka_run_group_tests(tests, folder_make, folder_remove);
+}

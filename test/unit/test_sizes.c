@@ -1,0 +1,72 @@
+/* size.c: more data never gets a smaller model, recipes get what they were made with, and what is settled stays. */
+#include "unit/unit.h"
+
+#include <attend/trainer.h>
+
+/* Sentences of ten words of five letters, or single words of eight letters on both sides. */
+static attend_data_size data_of(uint64_t pairs, bool sentences)
+{
+    const uint64_t words = sentences ? 10 * pairs : pairs, characters = sentences ? 59 * pairs : 8 * pairs;
+    return (attend_data_size){ pairs, { words, words }, { characters, characters } };
+}
+
+static void more_data_more_model(void **state)
+{
+    (void)state;
+    for (int preset = 0; attend_preset_words[preset]; preset++)
+        for (int sentences = 0; sentences < 2; sentences++) {
+            attend_sizes before = { .hidden = 0 };
+            for (uint64_t pairs = 1; pairs < (uint64_t)1 << 40; pairs = 3 * pairs / 2 + 1) {
+                const attend_data_size d = data_of(pairs, sentences);
+                const attend_sizes s = attend_sizes_of((attend_preset)preset, &d, NULL);
+                assert_true(s.hidden >= 128 && s.hidden <= 512 && s.embedding >= 64 && s.embedding <= 512);
+                assert_true(s.dropout >= 0.1 && s.dropout <= 0.3 && s.vocab_size >= 1000 && s.epochs >= 5 &&
+                            s.epochs <= 100);
+                assert_true(s.batch_tokens >= 200 && s.batch_tokens <= 4000);
+                assert_true(s.hidden >= before.hidden && s.batch_tokens >= before.batch_tokens &&
+                            s.vocab_size >= before.vocab_size);
+                if (preset == ATTEND_PRESET_TINY) assert_int_equal(s.hidden, 128);
+                before = s;
+            }
+        }
+}
+
+static void recipes_get_what_they_had(void **state)
+{
+    (void)state;
+    /* Multi30k: 29,000 captions of 13 words; Arabic names, 11,868; CMUdict, 105,000 words and their sounds */
+    const attend_data_size captions = { 29000, { 377000, 360000 }, { 1800000, 2100000 } },
+                           names = { 11868, { 11900, 11900 }, { 71000, 86000 } },
+                           sounds = { 105000, { 105000, 660000 }, { 780000, 2200000 } };
+    attend_sizes s = attend_sizes_of(ATTEND_PRESET_NONE, &captions, NULL);
+    assert_true(s.hidden == 384 && s.embedding == 256 && s.vocab_size == 6000 && s.batch_tokens == 1900);
+    assert_true(s.tokens[0] == ATTEND_TOKENS_BPE && s.tokens[1] == ATTEND_TOKENS_BPE && !s.of_words);
+    s = attend_sizes_of(ATTEND_PRESET_NONE, &names, NULL);
+    assert_true(s.hidden == 192 && s.embedding == 64 && s.dropout == 0.3 && s.batch_tokens == 400 && s.of_words);
+    assert_true(s.tokens[0] == ATTEND_TOKENS_CHAR && s.tokens[1] == ATTEND_TOKENS_CHAR);
+    for (int preset = 0; preset <= ATTEND_PRESET_G2P; preset += ATTEND_PRESET_G2P) {
+        s = attend_sizes_of((attend_preset)preset, &sounds, NULL);
+        assert_true(s.hidden == 256 && s.embedding == 128 && s.dropout == 0.3);
+        assert_true(s.tokens[0] == ATTEND_TOKENS_CHAR && s.tokens[1] == ATTEND_TOKENS_WORD);
+    }
+}
+
+static void what_is_settled_stays(void **state)
+{
+    (void)state;
+    const attend_data_size d = data_of(1000, true);
+    const int settled[2] = { ATTEND_TOKENS_CHAR, -1 };
+    const attend_sizes s = attend_sizes_of(ATTEND_PRESET_NONE, &d, settled);
+    assert_true(s.tokens[0] == ATTEND_TOKENS_CHAR && s.tokens[1] == ATTEND_TOKENS_BPE);
+    assert_int_equal(s.seen, 59000); /* letters */
+    const attend_data_size nothing = { 0 };
+    assert_int_equal(attend_sizes_of(ATTEND_PRESET_NONE, &nothing, NULL).hidden, 128);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(more_data_more_model),
+                                        cmocka_unit_test(recipes_get_what_they_had),
+                                        cmocka_unit_test(what_is_settled_stays) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

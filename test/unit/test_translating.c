@@ -1,0 +1,430 @@
+/* What a translator does besides: unknown words replaced, prefixes, several models, samples, links; and numbers spelled with their places. */
+#include "support/folder.h"
+
+#include "core/memory.h"
+#include "decode/spell.h"
+#include "support/tiny_pairs.h"
+#include "text/arrays.h"
+#include "text/tokenizer.h"
+#include <math.h>
+
+static int give(void *user, const char **line, size_t *size)
+{
+    static const char *const words[] = { "a b c d", "b c", "a bcd" };
+    int *next = user;
+    if (*next == 3) return 0;
+    *line = words[(*next)++];
+    *size = strlen(*line);
+    return 1;
+}
+
+static attend_tokenizer *tokenizer_of(attend_token_kind kind, int vocab_size)
+{
+    attend_tokenizer_options options = ATTEND_TOKENIZER_OPTIONS_INIT;
+    attend_tokenizer *t = NULL;
+    int next = 0;
+    options.kind = kind, options.vocab_size = vocab_size;
+    assert_ok(attend_tokenizer_learn(&t, &options, give, &next));
+    return t;
+}
+
+/* A model of random weights that reads pieces of one kind and writes those of another. */
+static attend_model *model_of(attend_token_kind source, attend_token_kind target, const char *words, uint64_t seed)
+{
+    attend_config config;
+    attend_model *m = NULL;
+    attend_tokenizer *t[2] = { tokenizer_of(source, 0), tokenizer_of(target, 0) };
+    assert_ok(tiny_config(&config, words));
+    config.source_vocab = attend_tokenizer_size(t[0]), config.target_vocab = attend_tokenizer_size(t[1]);
+    assert_ok(attend_model_new(&m, &config, 1));
+    for (int i = 0; i < attend_params_count(attend_model_params(m)); i++)
+        attend_param_fill_uniform(attend_params_at(attend_model_params(m), i), seed, 1.0);
+    assert_ok(attend_tokenizer_attach(t[0], m, "source"));
+    assert_ok(attend_tokenizer_attach(t[1], m, "target"));
+    attend_tokenizer_free(t[0]), attend_tokenizer_free(t[1]);
+    return m;
+}
+
+/* .. that says nothing but unknown words */
+static attend_model *unknowing(attend_token_kind source, attend_token_kind target)
+{
+    attend_model *m = model_of(source, target, "hidden=8", 3);
+    attend_param *b = attend_params_find(attend_model_params(m), "output.b");
+    assert_non_null(b);
+    attend_param_edit(b)[ATTEND_UNKNOWN] = 50;
+    attend_param_changed(b);
+    return m;
+}
+
+static void run(attend_translator *t, int count, const char *const *lines, const char *const *prefixes)
+{
+    size_t sizes[128], prefix_sizes[128];
+    assert_true(count <= 128);
+    for (int i = 0; i < count; i++) sizes[i] = strlen(lines[i]), prefix_sizes[i] = prefixes ? strlen(prefixes[i]) : 0;
+    assert_ok(attend_translator_run_from(t, count, lines, sizes, prefixes, prefix_sizes));
+}
+
+static attend_translator *translator_of(const attend_model *m, const attend_translator_options *o)
+{
+    attend_translator *t = NULL;
+    assert_ok(attend_translator_new(&t, m, o));
+    return t;
+}
+
+/* ---- unknown words ---- */
+
+static const char *const strange[] = { "a zebra b", "zebra  yak", "d" };
+
+/* Each word of a translation is the source word its row looks at most, or what `becomes` says. */
+static void check_replaced(const attend_translator *t, bool dictionary)
+{
+    for (int i = 0; i < 3; i++) {
+        const attend_line_result *r = attend_translator_result(t, i);
+        const attend_hypothesis *h = &r->list[0];
+        char expected[512] = "", copy[64], *words[4];
+        int count = 0;
+        snprintf(copy, sizeof copy, "%s", strange[i]);
+        for (char *rest = copy, *word; (word = strtok_r(rest, " ", &rest));) words[count++] = word;
+        assert_int_equal(r->source_count, count + 1); /* words on the source side */
+        for (int k = 0; k < h->count; k++) {
+            int best = 0;
+            for (int j = 1; j < count; j++)
+                if (h->weights[k * r->source_count + j] > h->weights[k * r->source_count + best]) best = j;
+            const char *word = words[best];
+            if (dictionary && strcmp(word, "zebra") == 0)
+                word = "Z\xc3\xa9"
+                       "bre rouge";
+            if (dictionary && strcmp(word, "d") == 0) word = "delta";
+            snprintf(expected + strlen(expected), sizeof expected - strlen(expected), "%s%s", k ? " " : "", word);
+        }
+        assert_string_equal(h->text, expected);
+        assert_true(h->count > 0);
+    }
+}
+
+static void unknown_words_come_from_the_source(void **state)
+{
+    (void)state;
+    attend_model *m = unknowing(ATTEND_TOKENS_WORD, ATTEND_TOKENS_WORD);
+    attend_translator_options o = ATTEND_TRANSLATOR_OPTIONS_INIT;
+    o.search.length_ratio = 1, o.search.length_extra = 3, o.search.weights = true;
+    attend_translator *t = translator_of(m, &o);
+    run(t, 3, strange, NULL);
+    assert_non_null(strstr(attend_translator_result(t, 0)->list[0].text, "<unk> <unk>"));
+    attend_translator_free(t);
+    o.replace_unknown = true, o.search.weights = false; /* it takes care of that */
+    t = translator_of(m, &o);
+    run(t, 3, strange, NULL);
+    check_replaced(t, false);
+    attend_translator_free(t);
+    /* the decomposed e is one with its accent, and the first entry counts */
+    const char entries[] = "zebra\tZe\xcc\x81"
+                           "bre rouge\r\n\nd\tdelta\nd\tomega\n";
+    put_file(in_folder("dictionary"), entries, sizeof entries - 1);
+    attend_dictionary *d = NULL;
+    assert_ok(attend_dictionary_read(&d, in_folder("dictionary")));
+    o.dictionary = d;
+    t = translator_of(m, &o);
+    run(t, 3, strange, NULL);
+    check_replaced(t, true);
+    attend_translator_free(t);
+    attend_model_free(m);
+    /* a source of pieces: still whole words */
+    m = unknowing(ATTEND_TOKENS_BPE, ATTEND_TOKENS_WORD);
+    t = translator_of(m, &o);
+    run(t, 2, (const char *const[]){ "zebra", "  bcd  " }, NULL);
+    const char *text = attend_translator_result(t, 1)->list[0].text;
+    assert_true(strncmp(text, "bcd bcd", 7) == 0);
+    assert_true(strncmp(attend_translator_result(t, 0)->list[0].text, "Z\xc3\xa9", 3) == 0);
+    attend_translator_free(t);
+    attend_dictionary_free(d);
+    attend_model_free(m);
+}
+
+static void dictionaries_that_are_none(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t size;
+        const char *says;
+    } wrong[] = { { "a\tb\nc", 5, ":2:" },   { "a\t\n", 3, ":1:" },     { "\tb\n", 3, ":1:" },
+                  { "a\tb\tc\n", 6, ":1:" }, { "a\t\xff\n", 4, ":1:" }, { "a\tb\0c\n", 6, ":1:" } };
+    attend_dictionary *d = NULL;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        put_file(in_folder("wrong"), wrong[i].text, wrong[i].size);
+        assert_int_equal(attend_dictionary_read(&d, in_folder("wrong")), ATTEND_BAD_DATA);
+        assert_null(d);
+        assert_non_null(strstr(attend_message(), wrong[i].says));
+    }
+    assert_int_equal(attend_dictionary_read(&d, in_folder("none")), ATTEND_IO);
+    put_file(in_folder("empty"), "", 0);
+    assert_ok(attend_dictionary_read(&d, in_folder("empty")));
+    assert_null(attend_dictionary_find(d, "a", 1));
+    attend_dictionary_free(d);
+    put_file(in_folder("good"), "a\tb\nc\td\n", 8);
+    for (long n = 1, done = 0; !done; n++) {
+        attend_memory_refuse(n);
+        const int status = attend_dictionary_read(&d, in_folder("good"));
+        attend_memory_refuse(0);
+        done = status == ATTEND_OK;
+        if (!done) assert_true(status == ATTEND_NO_MEMORY && !d);
+    }
+    assert_string_equal(attend_dictionary_find(d, "c", 1), "d");
+    attend_dictionary_free(d);
+}
+
+/* ---- prefixes ---- */
+
+static void translations_begin_as_they_are_told(void **state)
+{
+    (void)state;
+    static const char *const lines[] = { "a b", "", "c d a", "b", "a", "a b" }, *const prefixes[] = {
+        "b zebra", "b", "", "\xff", "c c c c c c c c c c", "b zebra"
+    };
+    for (int kind = ATTEND_TOKENS_WORD; kind <= ATTEND_TOKENS_BPE; kind++) {
+        attend_model *m = model_of((attend_token_kind)kind, (attend_token_kind)kind, "hidden=8", 4);
+        attend_translator_options o = ATTEND_TRANSLATOR_OPTIONS_INIT;
+        o.max_words = kind == ATTEND_TOKENS_WORD ? 5 : 9, o.search.n_best = 2;
+        attend_translator *t = translator_of(m, &o), *plain = translator_of(m, &o);
+        run(t, 6, lines, prefixes);
+        run(plain, 6, lines, NULL);
+        for (int j = 0; j < 2; j++)
+            assert_int_equal(strncmp(attend_translator_result(t, 0)->list[j].text, "b zebra", 7), 0);
+        assert_string_equal(attend_translator_result(t, 0)->list[0].text, attend_translator_result(t, 5)->list[0].text);
+        assert_string_equal(attend_translator_result(t, 1)->list[0].text, "");
+        assert_null(attend_translator_result(t, 1)->fault);
+        assert_string_equal(attend_translator_result(t, 2)->list[0].text,
+                            attend_translator_result(plain, 2)->list[0].text);
+        assert_string_equal(attend_translator_result(t, 3)->fault, "its prefix is not UTF-8");
+        assert_string_equal(attend_translator_result(t, 4)->fault, "its prefix is too long");
+        attend_translator_free(t), attend_translator_free(plain);
+        attend_model_free(m);
+    }
+}
+
+/* ---- several models ---- */
+
+static void models_must_share_their_words(void **state)
+{
+    (void)state;
+    attend_model *a = model_of(ATTEND_TOKENS_WORD, ATTEND_TOKENS_WORD, "", 1);
+    attend_model *b = model_of(ATTEND_TOKENS_WORD, ATTEND_TOKENS_WORD, "attention=none", 2);
+    attend_model *other = model_of(ATTEND_TOKENS_WORD, ATTEND_TOKENS_CHAR, "", 2);
+    attend_translator_options o = ATTEND_TRANSLATOR_OPTIONS_INIT;
+    attend_translator *t = NULL, *one = translator_of(a, &o);
+    const char *const lines[] = { "a b c", "d" };
+    assert_ok(attend_translator_new_together(&t, (const attend_model *const[]){ a, a, a }, 3, &o));
+    run(t, 2, lines, NULL);
+    run(one, 2, lines, NULL);
+    for (int i = 0; i < 2; i++) {
+        const attend_hypothesis *x = attend_translator_result(t, i)->list, *y = attend_translator_result(one, i)->list;
+        assert_string_equal(x->text, y->text);
+        assert_true(x->log_probability == y->log_probability);
+    }
+    attend_translator_free(t), attend_translator_free(one);
+    assert_ok(attend_translator_new_together(&t, (const attend_model *const[]){ a, b }, 2, &o));
+    run(t, 2, lines, NULL);
+    attend_translator_free(t);
+    assert_int_equal(attend_translator_new_together(&t, (const attend_model *const[]){ a, b, other }, 3, &o),
+                     ATTEND_BAD_USAGE);
+    assert_non_null(
+        strstr(attend_message(), "model 3 has another target.tokenizer than model 1: line 2 is 'kind char'"));
+    assert_int_equal(attend_translator_new_together(&t, NULL, 0, &o), ATTEND_BAD_USAGE);
+    o.replace_unknown = true;
+    assert_int_equal(attend_translator_new(&t, b, &o), ATTEND_BAD_USAGE);
+    assert_ok(attend_translator_new_together(&t, (const attend_model *const[]){ b, a }, 2, &o)); /* one has attention */
+    attend_translator_free(t);
+    attend_model_free(a), attend_model_free(b), attend_model_free(other);
+}
+
+/* ---- company ---- */
+
+/* 64 lines: one by one, all together, on threads, in two runs; searched and drawn, by one model and by two. */
+static void any_batch_any_thread_any_run(void **state)
+{
+    (void)state;
+    enum { LINES = 64 };
+    char texts[LINES][64];
+    const char *lines[LINES];
+    for (int i = 0; i < LINES; i++) {
+        lines[i] = texts[i], texts[i][0] = '\0';
+        for (int j = 0; j < 1 + i * 7 % 13; j++)
+            snprintf(texts[i] + strlen(texts[i]), 8, "%s%c", j ? " " : "", "abcd"[(i * 5 + j * j) % 4]);
+    }
+    attend_model *a = model_of(ATTEND_TOKENS_BPE, ATTEND_TOKENS_CHAR, "hidden=8 heads=2 attention-width=6", 3);
+    attend_model *b = model_of(ATTEND_TOKENS_BPE, ATTEND_TOKENS_CHAR, "hidden=6 attention=dot bidirectional=no", 4);
+    const attend_model *const models[] = { a, b };
+    for (int mode = 0; mode < 4; mode++) {
+        attend_translator_options o = ATTEND_TRANSLATOR_OPTIONS_INIT;
+        o.search.n_best = 2, o.search.sample = mode & 1, o.search.seed = 9, o.search.no_repeat = 3;
+        attend_translator *t[4];
+        const int batch_tokens[] = { 1, 100000, 100, 100 }, threads[] = { 1, 1, 2, 3 };
+        for (int k = 0; k < 4; k++) {
+            o.batch_tokens = batch_tokens[k], o.threads = threads[k];
+            assert_ok(attend_translator_new_together(&t[k], models, 1 + mode / 2, &o));
+            if (k < 3) run(t[k], LINES, lines, NULL);
+        }
+        for (int part = 0; part < 2; part++) { /* the last one in two runs, so that line numbers go on */
+            run(t[3], LINES / 2, lines + part * LINES / 2, NULL);
+            for (int i = 0; i < LINES; i++)
+                for (int j = 0; j < 2; j++) {
+                    const attend_hypothesis *x = &attend_translator_result(t[0], i)->list[j];
+                    for (int k = 1; k < 3; k++) {
+                        assert_string_equal(x->text, attend_translator_result(t[k], i)->list[j].text);
+                        assert_true(x->log_probability == attend_translator_result(t[k], i)->list[j].log_probability);
+                    }
+                    if (i / (LINES / 2) == part)
+                        assert_string_equal(x->text, attend_translator_result(t[3], i % (LINES / 2))->list[j].text);
+                }
+        }
+        for (int k = 0; k < 4; k++) attend_translator_free(t[k]);
+    }
+    attend_model_free(a), attend_model_free(b);
+}
+
+/* A line for which numbers overflow is faulty, and the others of its batch are as they were. */
+static void one_bad_line_stays_alone(void **state)
+{
+    (void)state;
+    attend_model *m = model_of(ATTEND_TOKENS_WORD, ATTEND_TOKENS_WORD, "attention=none cell=simple activation=relu", 3);
+    attend_translator_options o = ATTEND_TRANSLATOR_OPTIONS_INIT;
+    const char *const lines[] = { "a b", "d a", "b c" }; /* the second has the word d */
+    attend_translator *t = translator_of(m, &o);
+    run(t, 3, lines, NULL);
+    char before[2][256];
+    for (int i = 0; i < 2; i++) snprintf(before[i], 256, "%s", attend_translator_result(t, 2 * i)->list[0].text);
+    attend_translator_free(t);
+    attend_param *table = attend_params_find(attend_model_params(m), "source.embedding");
+    attend_tokenizer *words = tokenizer_of(ATTEND_TOKENS_WORD, 0);
+    attend_ids ids = { 0 };
+    assert_ok(attend_tokenizer_encode(words, "d", 1, &ids, 0, 0, 0));
+    for (int i = 0; i < 3; i++)
+        attend_param_edit(table)[ids.ids[0] * 3 + i] = i % 2 ? (attend_real)-3e38 : (attend_real)3e38;
+    attend_param_changed(table);
+    t = translator_of(m, &o);
+    run(t, 3, lines, NULL);
+    assert_non_null(strstr(attend_translator_result(t, 1)->fault, "not numbers"));
+    assert_string_equal(attend_translator_result(t, 1)->list[0].text, "");
+    for (int i = 0; i < 2; i++) {
+        assert_null(attend_translator_result(t, 2 * i)->fault);
+        assert_string_equal(attend_translator_result(t, 2 * i)->list[0].text, before[i]);
+    }
+    attend_translator_free(t);
+    attend_ids_free(&ids);
+    attend_tokenizer_free(words);
+    attend_model_free(m);
+}
+
+/* ---- places ---- */
+
+/* Any numbers are spelled as the tokenizer decodes them, and places are in their order, without gaps but for spaces. */
+static void spelling_is_decoding(void **state)
+{
+    (void)state;
+    for (int kind = ATTEND_TOKENS_WORD; kind <= ATTEND_TOKENS_BPE; kind++) {
+        attend_tokenizer *t = tokenizer_of((attend_token_kind)kind, 0);
+        const int size = attend_tokenizer_size(t);
+        uint64_t x = 1;
+        for (int round = 0; round < 3000; round++) {
+            int ids[12], count = round % 12;
+            for (int i = 0; i < count; i++) {
+                x = x * 6364136223846793005u + 1442695040888963407u;
+                const int any = (int)(x >> 33) % (size - 2);
+                ids[i] = any ? any + 2 : ATTEND_UNKNOWN; /* no begin, no end */
+                if (kind && round % 3 == 0 && i % 4) ids[i] = ATTEND_FIRST_BYTE + "\xe4\xb8\xad\xc3"[x >> 60 & 3];
+                if (ids[i] >= size || ids[i] < 0) ids[i] = ATTEND_FIRST_BYTE + 0xe4;
+            }
+            attend_string said = { 0 }, decoded = { 0 };
+            attend_span spans[12];
+            assert_ok(attend_string_reserve(&said, 1));
+            assert_ok(attend_spell(t, ids, count, NULL, &said, spans));
+            assert_ok(attend_tokenizer_decode(t, ids, count, &decoded));
+            for (int i = 0; i < count; i++) assert_true(spans[i].begin <= spans[i].end);
+            assert_int_equal(said.size, decoded.size);
+            assert_memory_equal(said.text, decoded.text, said.size);
+            for (int i = 1; i < count; i++)
+                assert_true(spans[i].begin >= spans[i - 1].begin && spans[i].end >= spans[i - 1].end);
+            if (count) assert_int_equal(spans[count - 1].end, said.size);
+            attend_string_free(&said), attend_string_free(&decoded);
+        }
+        attend_tokenizer_free(t);
+    }
+}
+
+/* Links of a translation are those that scoring the same pair finds. */
+static void links_are_those_of_scoring(void **state)
+{
+    (void)state;
+    const char *const lines[] = { "a b c", "d  bcd a", "c" };
+    for (int kind = ATTEND_TOKENS_WORD; kind <= ATTEND_TOKENS_BPE; kind++) {
+        attend_model *m = model_of((attend_token_kind)kind, ATTEND_TOKENS_WORD, "hidden=8", 6);
+        attend_translator_options o = ATTEND_TRANSLATOR_OPTIONS_INIT;
+        o.search.weights = true, o.search.length_ratio = 1, o.search.n_best = 3;
+        attend_translator *t = translator_of(m, &o);
+        attend_scorer *s = NULL;
+        assert_ok(attend_scorer_new(&s, m, 1, true));
+        run(t, 3, lines, NULL);
+        int total = 0;
+        for (int i = 0; i < 3; i++)
+            for (int j = 0; j < 3; j++) {
+                const attend_line_result *r = attend_translator_result(t, i);
+                const attend_hypothesis *h = &r->list[j];
+                attend_aligned found[64], scored[64];
+                const int count = attend_hypothesis_links(r, h, found, 64);
+                if (h->count == 0) continue;
+                assert_ok(attend_scorer_run(s, 1, &lines[i], &h->text));
+                assert_int_equal(count, attend_scorer_links(attend_scorer_result(s, 0), scored, 64));
+                for (int k = 0; k < count; k++)
+                    assert_true(found[k].source == scored[k].source && found[k].target == scored[k].target);
+                total += count;
+            }
+        assert_true(total > 10);
+        attend_scorer_free(s);
+        attend_translator_free(t);
+        attend_model_free(m);
+    }
+}
+
+/* ---- memory ---- */
+
+static void memory_that_runs_out(void **state)
+{
+    (void)state;
+    attend_model *m = unknowing(ATTEND_TOKENS_WORD, ATTEND_TOKENS_WORD);
+    const attend_model *const models[] = { m, m };
+    attend_translator_options o = ATTEND_TRANSLATOR_OPTIONS_INIT;
+    o.replace_unknown = true, o.search.length_ratio = 0, o.search.length_extra = 2;
+    const char *const prefixes[] = { "yak", "", "a" };
+    size_t sizes[3], prefix_sizes[3];
+    for (int i = 0; i < 3; i++) sizes[i] = strlen(strange[i]), prefix_sizes[i] = strlen(prefixes[i]);
+    for (int mode = 0; mode < 2; mode++) {
+        o.search.sample = mode;
+        for (long n = 1, done = 0; !done; n += 1 + n / 50) {
+            attend_translator *t = NULL;
+            attend_memory_refuse(n);
+            int status = attend_translator_new_together(&t, models, 2, &o);
+            if (status == ATTEND_OK) status = attend_translator_run_from(t, 3, strange, sizes, prefixes, prefix_sizes);
+            attend_memory_refuse(0);
+            done = status == ATTEND_OK;
+            if (!done) assert_int_equal(status, ATTEND_NO_MEMORY);
+            if (t) run(t, 3, strange, prefixes); /* and then it works */
+            attend_translator_free(t);
+        }
+    }
+    attend_model_free(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(unknown_words_come_from_the_source),
+                                        cmocka_unit_test(dictionaries_that_are_none),
+                                        cmocka_unit_test(translations_begin_as_they_are_told),
+                                        cmocka_unit_test(models_must_share_their_words),
+                                        cmocka_unit_test(any_batch_any_thread_any_run),
+                                        cmocka_unit_test(one_bad_line_stays_alone),
+                                        cmocka_unit_test(spelling_is_decoding),
+                                        cmocka_unit_test(links_are_those_of_scoring),
+                                        cmocka_unit_test(memory_that_runs_out) };
+    return cmocka_run_group_tests(tests, folder_make, folder_remove);
+}

@@ -1,0 +1,189 @@
+/* Pictures: SVG is well-formed XML, a PNG is one and shows what it should, at any number of words and in any script; what is too large is refused. */
+#include "unit/unit.h"
+
+#include "support/hand_map.h"
+#include "support/xml.h"
+#include "view/grid.h"
+#include <cairo.h>
+
+static hand_map h;
+static const char *many[2 * ATTEND_VIEW_MOST + 2];
+
+/* `count` words on either side. */
+static const attend_map *map_of(int count)
+{
+    static const char *const words[] = { "the", "commission", "of", "a", "house", "understandably" };
+    static const char *chosen[HAND_WORDS + 1];
+    for (int i = 0; i < count; i++) chosen[i] = words[i * 7 % 6];
+    chosen[count] = NULL;
+    return hand_map_of(&h, chosen, chosen);
+}
+
+static const char *const strange[] = { "\xd9\x83\xd8\xaa\xd8\xa7\xd8\xa8", /* Arabic */
+                                       "\xe4\xbd\xa0\xe5\xa5\xbd",         /* Chinese */
+                                       "o\xcc\x88\xcc\xa3x\xcc\x8a",       /* combining marks */
+                                       "<&\"'>]]>",
+                                       "\x01\x1b[31m\x7f",
+                                       "\xf0\x9f\x98\x80",
+                                       NULL };
+
+static void check_svg(const attend_map *map, const attend_view_options *o, attend_string *out)
+{
+    int elements;
+    assert_ok(attend_view_svg(map, o, out));
+    const char *fault = xml_fault(out->text, &elements);
+    if (fault) fail_msg("not well-formed at %.40s", fault);
+    assert_true(strlen(out->text) == out->size && strstr(out->text, "<svg ") && elements > map->target_word_count);
+}
+
+static void svg(void **state)
+{
+    (void)state;
+    attend_string out = { 0 };
+    attend_view_options o = ATTEND_VIEW_OPTIONS_INIT;
+    const int counts[] = { 1, 5, 25, 60, HAND_WORDS };
+    for (int i = 0; i < 5; i++) check_svg(map_of(counts[i]), &o, &out);
+    o.title = "a < b & \x02 \xff";
+    o.pieces = true;
+    check_svg(hand_map_of(&h, strange, strange), &o, &out);
+    attend_string_free(&out);
+}
+
+/* ---- PNG ---- */
+
+typedef struct reader {
+    const attend_string *from;
+    size_t at;
+} reader;
+
+static cairo_status_t next_bytes(void *user, unsigned char *bytes, unsigned int count)
+{
+    reader *r = user;
+    if (r->from->size - r->at < count) return CAIRO_STATUS_READ_ERROR;
+    memcpy(bytes, r->from->text + r->at, count);
+    r->at += count;
+    return CAIRO_STATUS_SUCCESS;
+}
+
+static uint32_t number_at(const char *bytes)
+{
+    const unsigned char *b = (const unsigned char *)bytes;
+    return (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
+}
+
+/* Reads a PNG back, after a look at its first chunk; how many pixels have this colour. */
+static int count_pixels(const attend_string *png, attend_colour c, int *width, int *height)
+{
+    assert_memory_equal(png->text, "\x89PNG\r\n\x1a\n\0\0\0\rIHDR", 16);
+    reader r = { png, 0 };
+    cairo_surface_t *s = cairo_image_surface_create_from_png_stream(next_bytes, &r);
+    assert_int_equal(cairo_surface_status(s), CAIRO_STATUS_SUCCESS);
+    *width = cairo_image_surface_get_width(s), *height = cairo_image_surface_get_height(s);
+    assert_int_equal(*width, number_at(png->text + 16));
+    assert_int_equal(*height, number_at(png->text + 20));
+    const uint32_t wanted =
+        (uint32_t)(c.red * 255 + 0.5) << 16 | (uint32_t)(c.green * 255 + 0.5) << 8 | (uint32_t)(c.blue * 255 + 0.5);
+    int count = 0;
+    for (int y = 0; y < *height; y++) {
+        const unsigned char *line = cairo_image_surface_get_data(s) + y * cairo_image_surface_get_stride(s);
+        for (int x = 0; x < *width; x++) {
+            uint32_t pixel;
+            memcpy(&pixel, line + 4 * x, 4);
+            count += (pixel & 0xffffff) == wanted;
+        }
+    }
+    cairo_surface_destroy(s);
+    return count;
+}
+
+static void png(void **state)
+{
+    (void)state;
+    attend_string out = { 0 };
+    attend_view_options o = ATTEND_VIEW_OPTIONS_INIT;
+    int width, height;
+    o.head = 1; /* the first column is dark, and nothing else */
+    assert_ok(attend_view_png(map_of(5), &o, &out));
+    const int dark = count_pixels(&out, attend_colour_paper(1), &width, &height);
+    if (dark < 5 * 68 * 68 / 2 || dark > 5 * 68 * 68 + 1000) fail_msg("%d dark pixels of %d x %d", dark, width, height);
+    o.head = 0; /* nothing looks at anything with all its weight */
+    assert_ok(attend_view_png(map_of(5), &o, &out));
+    assert_true(count_pixels(&out, attend_colour_paper(1), &width, &height) < 1000);
+    assert_true(count_pixels(&out, attend_colour_paper(0.5), &width, &height) > 5 * 68 * 68 / 2);
+    assert_ok(attend_view_png(map_of(60), &o, &out));
+    count_pixels(&out, attend_colour_paper(1), &width, &height);
+    assert_true(width > 2 * 60 * 14 && width < 2400 && height > 2 * 60 * 14 && height < 2400);
+    o.title = "any script";
+    assert_ok(attend_view_png(hand_map_of(&h, strange, strange), &o, &out));
+    count_pixels(&out, attend_colour_paper(1), &width, &height);
+    attend_string_free(&out);
+}
+
+/* A map of one head whose weights are all 0. */
+static attend_map large(int count)
+{
+    static attend_map_piece pieces[2 * ATTEND_VIEW_MOST];
+    static float weights[4 * ATTEND_VIEW_MOST * ATTEND_VIEW_MOST];
+    static double probability[2 * ATTEND_VIEW_MOST];
+    for (int i = 0; i < count; i++) many[i] = "w", pieces[i] = (attend_map_piece){ "w", 3, i };
+    return (attend_map){ .source_text = "w",
+                         .target_text = "w",
+                         .source = pieces,
+                         .target = pieces,
+                         .source_count = count,
+                         .target_count = count,
+                         .source_words = many,
+                         .target_words = many,
+                         .source_word_count = count,
+                         .target_word_count = count,
+                         .layers = 1,
+                         .heads = 1,
+                         .weights = weights,
+                         .probability = probability };
+}
+
+static void limits(void **state)
+{
+    (void)state;
+    attend_string out = { 0 };
+    attend_view_options o = ATTEND_VIEW_OPTIONS_INIT;
+    attend_map map = large(ATTEND_VIEW_MOST + 1);
+    assert_int_equal(attend_view_svg(&map, &o, &out), ATTEND_BAD_DATA);
+    assert_int_equal(attend_view_png(&map, &o, &out), ATTEND_BAD_DATA);
+    assert_non_null(strstr(attend_message(), "room for 400 words"));
+    map = large(ATTEND_VIEW_MOST);
+    assert_ok(attend_view_svg(&map, &o, &out));
+    map = large(250);
+    assert_ok(attend_view_png(&map, &o, &out));
+    int width, height;
+    count_pixels(&out, attend_colour_paper(1), &width, &height);
+    assert_true(width < 4000 && height < 4000); /* one pixel to the point */
+    map = large(3);
+    map.target_word_count = 0;
+    assert_int_equal(attend_view_svg(&map, &o, &out), ATTEND_BAD_DATA);
+    o.head = 1;
+    assert_int_equal(attend_view_png(&map, &o, &out), ATTEND_BAD_USAGE);
+    o.head = -1, o.layer = 1;
+    assert_int_equal(attend_view_json(&map, &o, &out), ATTEND_BAD_USAGE);
+    attend_string_free(&out);
+}
+
+/* The checker itself is not asleep. */
+static void checker(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = { "",           "<a>",         "<a></b>",  "<a b=c/>", "<a b=\"&x\"/>",
+                                         "<a/><a/>",   "<a>\x01</a>", "<a><</a>", "x<a/>",    "<a b=\"<\"/>",
+                                         "<a></a></a>" };
+    int elements;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) assert_non_null(xml_fault(wrong[i], &elements));
+    assert_null(xml_fault("<?xml version=\"1.0\"?>\n<a b=\"&lt;\"><c/>x &#38; y</a>\n", &elements));
+    assert_int_equal(elements, 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(checker), cmocka_unit_test(svg), cmocka_unit_test(png),
+                                        cmocka_unit_test(limits) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,273 @@
+/* The terminal's maps, to the byte: several widths, scripts, colours; and the room that characters take. */
+#include "unit/unit.h"
+
+#include "support/hand_map.h"
+#include "view/columns.h"
+
+static hand_map h;
+static const char *const english[] = { "the", "house", "is", "understandably", "small", ".", NULL };
+static const char *const german[] = { "das", "Haus", "ist", "verst\xc3\xa4ndlicherweise", "klein", ".", NULL };
+/* Arabic, Chinese, combining marks, what would clear a screen, what would turn the direction */
+static const char *const strange[] = { "\xd9\x83\xd8\xaa\xd8\xa7\xd8\xa8",
+                                       "\xe4\xbd\xa0\xe5\xa5\xbd",
+                                       "o\xcc\x88\xcc\xa3x",
+                                       "\x1b[2J",
+                                       "\xe2\x80\xaeno",
+                                       NULL };
+
+static void expect(const char *const *source, const char *const *target, const attend_view_options *o,
+                   const char *wanted)
+{
+    attend_string out = { 0 };
+    assert_ok(attend_view_terminal(hand_map_of(&h, source, target), o, &out));
+    assert_string_equal(out.text, wanted);
+    assert_int_equal(out.size, strlen(wanted));
+    attend_string_free(&out);
+}
+
+static void usual(void **state)
+{
+    (void)state;
+    attend_view_options o = ATTEND_VIEW_OPTIONS_INIT;
+    o.head = 0;
+    expect(english, german, &o,
+           "log p -8.525, confidence 0.30, entropy 1.23 bits, head 0\n"
+           "\n"
+           "                         the house is  understandably small .\n"
+           "                das 1.00 +++ :::::\n"
+           "               Haus 0.50 ::: +++++ :::\n"
+           "                ist 0.33     ::::: +++ ::::::::::::::\n"
+           "verst\xc3\xa4ndlicherweise 0.25           ::: ++++++++++++++ :::::\n"
+           "              klein 0.20               :::::::::::::: +++++ :::\n"
+           "                  . 0.17                              ::::: +++\n"
+           "\n"
+           "0  .:-=+*#%@ 1\n");
+}
+
+/* Bands, and labels that are cut. */
+static void narrow(void **state)
+{
+    (void)state;
+    attend_view_options o = ATTEND_VIEW_OPTIONS_INIT;
+    o.head = 0, o.width = 40;
+    expect(english, german, &o,
+           "log p -8.525, confidence 0.30, entropy\n"
+           "1.23 bits, head 0\n"
+           "\n"
+           "                the house is\n"
+           "       das 1.00 +++ :::::\n"
+           "      Haus 0.50 ::: +++++ :::\n"
+           "       ist 0.33     ::::: +++\n"
+           "verst\xc3\xa4ndl\xe2\x80\xa6 0.25           :::\n"
+           "     klein 0.20\n"
+           "         . 0.17\n"
+           "\n"
+           "                understandably small .\n"
+           "       das 1.00\n"
+           "      Haus 0.50\n"
+           "       ist 0.33 ::::::::::::::\n"
+           "verst\xc3\xa4ndl\xe2\x80\xa6 0.25 ++++++++++++++ :::::\n"
+           "     klein 0.20 :::::::::::::: +++++ :::\n"
+           "         . 0.17                ::::: +++\n"
+           "\n"
+           "0  .:-=+*#%@ 1\n");
+    o.width = 1; /* as if it were 20 */
+    expect(english, german, &o,
+           "log p -8.525,\n"
+           "confidence 0.30,\n"
+           "entropy 1.23 bits,\n"
+           "head 0\n"
+           "\n"
+           "           the house\n"
+           "  das 1.00 +++ :::::\n"
+           " Haus 0.50 ::: +++++\n"
+           "  ist 0.33     :::::\n"
+           "vers\xe2\x80\xa6 0.25\n"
+           "klein 0.20\n"
+           "    . 0.17\n"
+           "\n"
+           "           is\n"
+           "  das 1.00\n"
+           " Haus 0.50 :::\n"
+           "  ist 0.33 +++\n"
+           "vers\xe2\x80\xa6 0.25 :::\n"
+           "klein 0.20\n"
+           "    . 0.17\n"
+           "\n"
+           "           understa\xe2\x80\xa6\n"
+           "  das 1.00\n"
+           " Haus 0.50\n"
+           "  ist 0.33 :::::::::\n"
+           "vers\xe2\x80\xa6 0.25 +++++++++\n"
+           "klein 0.20 :::::::::\n"
+           "    . 0.17\n"
+           "\n"
+           "           small .\n"
+           "  das 1.00\n"
+           " Haus 0.50\n"
+           "  ist 0.33\n"
+           "vers\xe2\x80\xa6 0.25 :::::\n"
+           "klein 0.20 +++++ :::\n"
+           "    . 0.17 ::::: +++\n"
+           "\n"
+           "0  .:-=+*#%@ 1\n");
+}
+
+static void scripts(void **state)
+{
+    (void)state;
+    attend_view_options o = ATTEND_VIEW_OPTIONS_INIT;
+    o.head = 0, o.width = 60;
+    expect(strange, strange, &o,
+           "log p -6.579, confidence 0.33, entropy 1.14 bits, head 0\n"
+           "\n"
+           "\xe2\x80\x8e          \xe2\x80\x8e\xd9\x83\xd8\xaa\xd8\xa7\xd8\xa8\xe2\x80\x8e \xe4\xbd\xa0\xe5\xa5\xbd "
+           "o\xcc\x88\xcc\xa3x  \xef\xbf\xbd[2J no\n"
+           "\xe2\x80\x8e\xe2\x80\x8e\xd9\x83\xd8\xaa\xd8\xa7\xd8\xa8\xe2\x80\x8e 1.00 ++++ ::::\n"
+           "\xe4\xbd\xa0\xe5\xa5\xbd 0.50 :::: ++++ :::\n"
+           "  o\xcc\x88\xcc\xa3x 0.33      :::: +++ ::::\n"
+           "\xef\xbf\xbd[2J 0.25           ::: ++++ :::\n"
+           "  no 0.20               :::: +++\n"
+           "\n"
+           "0  .:-=+*#%@ 1\n");
+    o.head = -1, o.pieces = true, o.title = "a title";
+    expect(german, strange, &o,
+           "a title\n"
+           "log p -6.579, confidence 0.33, entropy 1.21 bits, mean of 2\n"
+           "heads\n"
+           "1 source word was hardly looked at\n"
+           "\n"
+           "          das Haus ist verst\xc3\xa4ndliche\xe2\x80\xa6 klein .   </s>\n"
+           "\xe2\x80\x8e\xe2\x80\x8e\xd9\x83\xd8\xaa\xd8\xa7\xd8\xa8\xe2\x80\x8e 1.00 ### ....\n"
+           "\xe4\xbd\xa0\xe5\xa5\xbd 0.50 *** :::: ...\n"
+           "  o\xcc\x88\xcc\xa3x 0.33 +++ .... ::: ..............\n"
+           "\xef\xbf\xbd[2J 0.25 +++      ... :::::::::::::: .....\n"
+           "  no 0.20 +++          .............. ::::: ...\n"
+           "</s> 0.17                                       @@@@\n"
+           "\n"
+           "0  .:-=+*#%@ 1\n");
+}
+
+static void colours(void **state)
+{
+    (void)state;
+    attend_view_options o = ATTEND_VIEW_OPTIONS_INIT;
+    o.width = 60, o.title = "a title", o.colours = 256;
+    expect(strange, strange, &o,
+           "a title\n"
+           "log p -6.579, confidence 0.33, entropy 1.14 bits, mean of 2\n"
+           "heads\n"
+           "\n"
+           "\xe2\x80\x8e          \xe2\x80\x8e\xd9\x83\xd8\xaa\xd8\xa7\xd8\xa8\xe2\x80\x8e \xe4\xbd\xa0\xe5\xa5\xbd "
+           "o\xcc\x88\xcc\xa3x  \xef\xbf\xbd[2J no\n"
+           "\xe2\x80\x8e\xe2\x80\x8e\xd9\x83\xd8\xaa\xd8\xa7\xd8\xa8\xe2\x80\x8e 1.00 \033[48;5;208;38;5;16m 75 "
+           "\033[0m \033[48;5;53;38;5;231m 13 \033[0m\n"
+           "\xe4\xbd\xa0\xe5\xa5\xbd 0.50 \033[48;5;167;38;5;231m 63 \033[0m \033[48;5;54;38;5;231m 25 \033[0m "
+           "\033[48;5;53;38;5;231m13 \033[0m\n"
+           "  o\xcc\x88\xcc\xa3x 0.33 \033[48;5;131;38;5;231m 50 \033[0m \033[48;5;53;38;5;231m 13 \033[0m "
+           "\033[48;5;54;38;5;231m25 \033[0m \033[48;5;53;38;5;231m 13 \033[0m\n"
+           "\xef\xbf\xbd[2J 0.25 \033[48;5;131;38;5;231m 50 \033[0m      \033[48;5;53;38;5;231m13 \033[0m "
+           "\033[48;5;54;38;5;231m 25 \033[0m \033[48;5;53;38;5;231m13 \033[0m\n"
+           "  no 0.20 \033[48;5;131;38;5;231m 50 \033[0m          \033[48;5;53;38;5;231m 13 \033[0m "
+           "\033[48;5;54;38;5;231m25 \033[0m\n"
+           "\n"
+           "0 \033[48;5;17;38;5;231m \033[48;5;53;38;5;231m \033[48;5;54;38;5;231m \033[48;5;89;38;5;231m "
+           "\033[48;5;131;38;5;231m \033[48;5;167;38;5;231m \033[48;5;167;38;5;16m \033[48;5;209;38;5;16m "
+           "\033[48;5;215;38;5;16m \033[48;5;221;38;5;16m \033[0m 1\n");
+    o.colours = 1 << 24;
+    expect(strange, strange, &o,
+           "a title\n"
+           "log p -6.579, confidence 0.33, entropy 1.14 bits, mean of 2\n"
+           "heads\n"
+           "\n"
+           "\xe2\x80\x8e          \xe2\x80\x8e\xd9\x83\xd8\xaa\xd8\xa7\xd8\xa8\xe2\x80\x8e \xe4\xbd\xa0\xe5\xa5\xbd "
+           "o\xcc\x88\xcc\xa3x  \xef\xbf\xbd[2J no\n"
+           "\xe2\x80\x8e\xe2\x80\x8e\xd9\x83\xd8\xaa\xd8\xa7\xd8\xa8\xe2\x80\x8e 1.00 \033[48;2;240;132;44;38;5;16m 75 "
+           "\033[0m \033[48;2;76;26;104;38;5;231m 13 \033[0m\n"
+           "\xe4\xbd\xa0\xe5\xa5\xbd 0.50 \033[48;2;216;94;66;38;5;231m 63 \033[0m \033[48;2;108;32;124;38;5;231m 25 "
+           "\033[0m \033[48;2;76;26;104;38;5;231m13 \033[0m\n"
+           "  o\xcc\x88\xcc\xa3x 0.33 \033[48;2;192;56;88;38;5;231m 50 \033[0m \033[48;2;76;26;104;38;5;231m 13 "
+           "\033[0m \033[48;2;108;32;124;38;5;231m25 \033[0m \033[48;2;76;26;104;38;5;231m 13 \033[0m\n"
+           "\xef\xbf\xbd[2J 0.25 \033[48;2;192;56;88;38;5;231m 50 \033[0m      \033[48;2;76;26;104;38;5;231m13 \033[0m "
+           "\033[48;2;108;32;124;38;5;231m 25 \033[0m \033[48;2;76;26;104;38;5;231m13 \033[0m\n"
+           "  no 0.20 \033[48;2;192;56;88;38;5;231m 50 \033[0m          \033[48;2;76;26;104;38;5;231m 13 \033[0m "
+           "\033[48;2;108;32;124;38;5;231m25 \033[0m\n"
+           "\n"
+           "0 \033[48;2;44;20;84;38;5;231m \033[48;2;72;25;102;38;5;231m \033[48;2;101;31;120;38;5;231m "
+           "\033[48;2;136;40;112;38;5;231m \033[48;2;173;51;96;38;5;231m \033[48;2;203;73;78;38;5;231m "
+           "\033[48;2;224;107;59;38;5;16m \033[48;2;241;143;50;38;5;16m \033[48;2;247;188;73;38;5;16m "
+           "\033[48;2;252;232;96;38;5;16m \033[0m 1\n");
+}
+
+static void nothing(void **state)
+{
+    (void)state;
+    static const char *const none[] = { NULL };
+    attend_view_options o = ATTEND_VIEW_OPTIONS_INIT;
+    o.head = 1;
+    expect(strange, none, &o,
+           "log p 0.000, confidence 1.00, entropy 0.00 bits, head 1\n"
+           "5 source words were hardly looked at\n"
+           "the target has no words\n"
+           "\n"
+           "0  .:-=+*#%@ 1\n");
+}
+
+/* Whatever the width, no line is longer. */
+static void no_line_is_too_long(void **state)
+{
+    (void)state;
+    attend_string out = { 0 };
+    attend_view_options o = ATTEND_VIEW_OPTIONS_INIT;
+    for (o.width = 20; o.width < 120; o.width++)
+        for (int which = 0; which < 4; which++) {
+            o.pieces = which & 1;
+            assert_ok(attend_view_terminal(hand_map_of(&h, which & 2 ? strange : english, german), &o, &out));
+            for (char *at = out.text, *end; (end = strchr(at, '\n')); at = end + 1) {
+                *end = '\0';
+                if (attend_columns(at) > o.width) fail_msg("%d columns of %d: %s", attend_columns(at), o.width, at);
+            }
+        }
+    attend_string_free(&out);
+}
+
+static void room(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int columns;
+    } cases[] = { { "", 0 },
+                  { "abc", 3 },
+                  { "\xe4\xbd\xa0\xe5\xa5\xbd", 4 },
+                  { "o\xcc\x88\xcc\xa3", 1 },
+                  { "\xd9\x83\xd9\x8e", 1 },
+                  { "\xef\xbd\xb1", 1 },
+                  { "\xf0\x9f\x98\x80", 2 },
+                  { "\xe1\x84\x92\xe1\x85\xa1", 2 } };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(attend_columns(cases[i].text), cases[i].columns);
+    int columns;
+    assert_int_equal(attend_columns_cut("o\xcc\x88\xcc\xa3"
+                                        "o\xcc\x88",
+                                        1, &columns),
+                     5); /* marks stay with their letter */
+    assert_int_equal(columns, 1);
+    assert_int_equal(attend_columns_cut("\xe4\xbd\xa0\xe5\xa5\xbd", 3, &columns), 3); /* half a wide one is none */
+    assert_int_equal(columns, 2);
+    assert_int_equal(attend_columns_cut("a\xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x92\xbb", 4, &columns),
+                     1); /* two that are joined */
+    assert_int_equal(columns, 1);
+    assert_int_equal(attend_columns_cut("abc", 0, &columns), 0);
+    assert_true(attend_columns_leftward("a\xd7\x90") && attend_columns_leftward(strange[0]) &&
+                !attend_columns_leftward("a1\xe4\xbd\xa0"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(usual),   cmocka_unit_test(narrow),
+                                        cmocka_unit_test(scripts), cmocka_unit_test(colours),
+                                        cmocka_unit_test(nothing), cmocka_unit_test(no_line_is_too_long),
+                                        cmocka_unit_test(room) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,59 @@
+#!/bin/sh
+# Usage: tools/check_deb.sh FOLDER
+# Installs the packages in FOLDER in a new Debian that has nothing else, and uses them there: the command trains and translates, a program is built
+# with the library. As root, with a network. MIRROR and SUITE say what to install; ROOT keeps the new system's folder, or takes one that exists.
+set -eu
+debs=$1
+source=$(cd "$(dirname "$0")/.." && pwd)
+suite=${SUITE:-bookworm}
+root=${ROOT:-}
+if [ -z "$root" ]; then
+    root=$(mktemp -d)
+    chmod 755 "$root"
+    trap 'rm -rf --one-file-system "$root"' EXIT
+fi
+[ -e "$root/bin/sh" ] || debootstrap --variant=minbase "$suite" "$root" ${MIRROR:+"$MIRROR"} >"$root.log" 2>&1 || {
+    tail "$root.log"
+    exit 1
+}
+rm -f "$root.log"
+
+inside() {
+    chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@"
+}
+
+mkdir -p "$root/packages"
+cp "$debs"/*.deb "$source/examples/three_arrays.c" "$root/packages"
+inside apt-get update -qq
+inside sh -c 'apt-get install -y -qq --no-install-recommends /packages/attend_*.deb >/dev/null'
+inside attend --version
+inside attend --help >/dev/null
+inside dpkg --verify attend
+
+# Pairs to learn: letters, and their capitals.
+pairs() {
+    awk -v count="$1" -v seed="$2" 'BEGIN {
+        srand(seed)
+        for (i = 0; i < count; i++) {
+            word = ""
+            for (n = 2 + int(5 * rand()); n > 0; n--) word = word substr("abcdefgh", 1 + int(8 * rand()), 1)
+            print word "\t" toupper(word)
+        }
+    }'
+}
+pairs 2000 1 >"$root/packages/train.tsv"
+pairs 100 2 >"$root/packages/valid.tsv"
+cut -f 2 "$root/packages/valid.tsv" >"$root/packages/right"
+inside sh -c 'cd /packages && rm -f m m.* &&
+    attend train --train train.tsv --valid valid.tsv --model m --tokens char --hidden 64 --embedding 32 --learning-rate 0.005 --updates 800 --quiet &&
+    cut -f 1 valid.tsv | attend translate --model m >translated'
+right=$(paste "$root/packages/right" "$root/packages/translated" | awk '$1 == $2' | wc -l)
+echo "attend learned $right of 100 words"
+[ "$right" -ge 80 ]
+
+inside sh -c 'apt-get install -y -qq --no-install-recommends gcc libc6-dev pkg-config /packages/libattend-dev_*.deb >/dev/null'
+inside sh -c 'cd /packages && gcc three_arrays.c $(pkg-config --cflags --libs attend) && ./a.out >/dev/null'
+echo "a program is built with libattend-dev and runs"
+inside dpkg --purge attend libattend-dev >/dev/null
+[ ! -e "$root/usr/bin/attend" ] && [ ! -e "$root/usr/share/doc/attend" ]
+echo "both packages go without a trace"

@@ -1,0 +1,41 @@
+"""Writes test/cli/evaluate/expected.txt: sacreBLEU's scores of the lines beside it, for test/cli/evaluate.sh.
+
+    make_evaluate_fixture.py [--check]
+
+A line is: metric, BLEU's tokens, case, how many references, the scores of system.txt and of other.txt. --check compares with what is there."""
+import pathlib
+import sys
+
+import sacrebleu
+from sacrebleu.metrics import BLEU, CHRF, TER
+
+FOLDER = pathlib.Path(__file__).resolve().parents[1] / "test" / "cli" / "evaluate"
+
+
+def lines_of(name):
+    return (FOLDER / name).read_text(encoding="utf-8").split("\n")[:-1]
+
+
+def main():
+    systems = [lines_of("system.txt"), lines_of("other.txt")]
+    references = [lines_of("reference.txt"), lines_of("second.txt")]
+    rows = [f"# sacreBLEU {sacrebleu.__version__}, by tools/make_evaluate_fixture.py"]
+    for lower, case in ((False, "mixed"), (True, "lc")):
+        metrics = [("bleu", t, BLEU(tokenize=t, lowercase=lower, force=True)) for t in ("13a", "none", "char")]
+        metrics += [("chrf", "13a", CHRF(lowercase=lower)), ("chrf++", "13a", CHRF(word_order=2, lowercase=lower)),
+                    ("ter", "13a", TER(case_sensitive=not lower))]
+        for count in (1, 2):
+            for name, tokens, metric in metrics:
+                scores = [metric.corpus_score(s, references[:count]).score for s in systems]
+                rows.append(f"{name} {tokens} {case} {count} {scores[0]:.2f} {scores[1]:.2f}")
+    text = "\n".join(rows) + "\n"
+    path = FOLDER / "expected.txt"
+    if "--check" in sys.argv:
+        if path.read_text(encoding="utf-8").split("\n")[1:] != rows[1:] + [""]:
+            sys.exit(f"{path} is not what sacreBLEU {sacrebleu.__version__} says")
+        return
+    path.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
