@@ -185,7 +185,7 @@ static void run_decoding(void *state)
     attend_score_additive.tile(&((decoding *)state)->tile);
 }
 
-static void bench_decoding(bench *b)
+static void bench_one_step(bench *b)
 {
     enum { KEYS = 50, WIDTH = 512 };
     decoding d = { .query = bench_numbers(WIDTH),
@@ -258,7 +258,7 @@ static void bench_growth(bench *b)
 
 void bench_attention(bench *b)
 {
-    bench_decoding(b);
+    bench_one_step(b);
     bench_additive(b);
     bench_dot(b);
     bench_growth(b);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { MOST_RESULTS = 128 };
 
@@ -113,6 +114,32 @@ peer *bench_peer(bench *b)
     return b->peer;
 }
 
+/* ---- memory ---- */
+
+double bench_status_mib(const char *field)
+{
+    char line[128];
+    double kib = 0;
+    FILE *f = fopen("/proc/self/status", "r");
+    while (f && fgets(line, sizeof line, f))
+        if (strncmp(line, field, strlen(field)) == 0) kib = strtod(line + strlen(field) + 1, NULL);
+    if (f) fclose(f);
+    return kib / 1024;
+}
+
+double bench_peak_of(const char *what)
+{
+    char self[512], command[600], line[64] = "";
+    const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (n < 0) return 0;
+    self[n] = '\0';
+    snprintf(command, sizeof command, "'%s' --peak %s", self, what);
+    FILE *f = popen(command, "r");
+    if (f && !fgets(line, sizeof line, f)) line[0] = '\0';
+    if (f) pclose(f);
+    return strtod(line, NULL);
+}
+
 /* ---- the report ---- */
 
 void bench_report(bench *b, const result *r)
@@ -152,7 +179,8 @@ static const struct {
     const char *name;
     void (*run)(bench *b);
 } groups[] = { { "elementary", bench_elementary }, { "products", bench_products },   { "cells", bench_cells },
-               { "training", bench_training },     { "attention", bench_attention }, { "models", bench_models } };
+               { "training", bench_training },     { "attention", bench_attention }, { "models", bench_models },
+               { "decoding", bench_decoding } };
 enum { GROUPS = sizeof groups / sizeof *groups };
 
 static int usage(FILE *to)
@@ -182,8 +210,8 @@ int main(int argc, char **argv)
             b.json = true;
         else if (strcmp(argv[i], "--quick") == 0)
             b.quick = true;
-        else if (strcmp(argv[i], "--peak") == 0) /* what models.c asks of a second bench */
-            return bench_peak(), 0;
+        else if (strcmp(argv[i], "--peak") == 0 && i + 1 < argc) /* see bench_peak_of */
+            return strcmp(argv[i + 1], "training") == 0 ? bench_training_peak() : bench_decoding_peak(argv[i + 1]), 0;
         else if (strcmp(argv[i], "--no-peers") == 0)
             b.peers = false;
         else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc && known_group(argv[i + 1]))

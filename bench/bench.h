@@ -60,7 +60,14 @@ void bench_cells(bench *b);
 void bench_training(bench *b);
 void bench_attention(bench *b);
 void bench_models(bench *b);
-void bench_peak(void); /* trains a little and prints the peak memory of the process, MiB */
+void bench_decoding(bench *b);
+
+/* ---- memory ---- */
+double bench_status_mib(const char *field); /* of this process: "VmHWM" */
+/* What a second bench, which does one thing alone, prints of its peak: this one holds what other groups took. 0: it failed. */
+double bench_peak_of(const char *what);
+void bench_training_peak(void);             /* "training": trains a little; MiB */
+void bench_decoding_peak(const char *what); /* a precision: decodes; MiB over the size of the model file */
 
 /* Numbers in [-1, 1], 64-byte aligned; the program ends if there is no memory. */
 float *bench_numbers(size_t n);

@@ -283,46 +283,21 @@ static void bench_ragged(bench *b)
 
 /* ---- memory ---- */
 
-static double status_mib(const char *field)
-{
-    char line[128];
-    double kib = 0;
-    FILE *f = fopen("/proc/self/status", "r");
-    while (f && fgets(line, sizeof line, f))
-        if (strncmp(line, field, strlen(field)) == 0) kib = strtod(line + strlen(field) + 1, NULL);
-    if (f) fclose(f);
-    return kib / 1024;
-}
-
-void bench_peak(void)
+void bench_training_peak(void)
 {
     batch all;
     for (int i = 0; i < BATCH; i++) all.source_lengths[i] = WORDS, all.target_lengths[i] = WORDS - 1;
     batch_fill(&all);
     trainer t = trainer_new(config_of(0), &all, 1);
     for (int i = 0; i < 3; i++) run_steps(&t);
-    printf("%.1f\n", status_mib("VmHWM"));
+    printf("%.1f\n", bench_status_mib("VmHWM"));
     trainer_free(&t);
     free(all.words);
 }
 
-/* In a process of its own: this one holds what other groups took. */
-static double our_peak(void)
-{
-    char self[512], command[600], line[64] = "";
-    const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (n < 0) return 0;
-    self[n] = '\0';
-    snprintf(command, sizeof command, "'%s' --peak", self);
-    FILE *f = popen(command, "r");
-    if (f && !fgets(line, sizeof line, f)) line[0] = '\0';
-    if (f) pclose(f);
-    return strtod(line, NULL);
-}
-
 static void bench_memory(bench *b)
 {
-    const double ours = bench_quick(b) ? 0 : our_peak();
+    const double ours = bench_quick(b) ? 0 : bench_peak_of("training");
     const double theirs = bench_peer(b) ? peer_seconds(bench_peer(b), "memory rnnsearch") : 0;
     result r = { .group = "peak memory of a process that trains",
                  .goal = 2,

@@ -5,6 +5,7 @@ Tasks:  gru | lstm
         additive B Tq Tk D whole|alone     forward and backward, with the projections or without; the best of four forms
         dot T full|causal forward|both     scaled_dot_product_attention, B 8, H 8, d 64
         train NAME [FILE]                  see torch_models.py; with FILE, the time of all its batches together
+        decode BATCH BEAM                  see torch_decoding.py
         memory NAME                        not seconds but MiB: the peak of a training step, in a process of its own"""
 import gc
 import os
@@ -17,6 +18,7 @@ try:
     import torch.nn.functional as F
     from torch.utils.checkpoint import checkpoint
 
+    import torch_decoding
     import torch_models
 except ImportError:
     sys.exit(1)
@@ -105,6 +107,7 @@ MAKERS = {
     "additive": additive,
     "dot": dot,
     "train": torch_models.train,
+    "decode": torch_decoding.decode,
 }
 
 

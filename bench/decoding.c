@@ -1,0 +1,210 @@
+/* decoding.c: RNNsearch with random weights, 25 words in and 25 steps, two threads, against PyTorch on two: a sentence alone and 64 of them, the
+ * best word and a beam of 5, weights of 32, 16 and 8 bits, and a shortlist. */
+#include "bench.h"
+
+#include "core/pool.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { VOCABULARY = 10000, EMBEDDING = 256, HIDDEN = 512, WORDS = 25, MOST = 64, THREADS = 2 };
+
+typedef struct decoder {
+    const attend_model *m;
+    attend_search_options options;
+    int count; /* sentences */
+    int words[MOST * WORDS], lengths[MOST];
+    attend_ctx *alone; /* a sentence on both threads, or .. */
+    attend_pool *pool; /* .. half of them on each */
+    attend_ctx *contexts[THREADS];
+} decoder;
+
+static void run_part(void *user, int i)
+{
+    decoder *d = user;
+    const int part = d->count / THREADS;
+    attend_found *found = NULL;
+    bench_must(attend_search(&found, d->contexts[i], d->m, &d->options, part, d->words + i * part * WORDS, d->lengths));
+    attend_found_free(found);
+}
+
+static void run_search(void *state)
+{
+    decoder *d = state;
+    if (d->count > 1) {
+        attend_pool_run(d->pool, THREADS, run_part, d);
+        return;
+    }
+    attend_found *found = NULL;
+    bench_must(attend_search(&found, d->alone, d->m, &d->options, 1, d->words, d->lengths));
+    if (attend_found_at(found, 0, 0)->count != WORDS - 1) fprintf(stderr, "bench: it ended early\n");
+    attend_found_free(found);
+}
+
+/* Lists of about 900 words for a sentence of 25: as large a share of the vocabulary as Multi30k's recipe has (9 %). */
+static void give_shortlist(attend_model *m)
+{
+    enum { PER_WORD = 38 };
+    attend_shortlist *s = NULL;
+    unsigned seed = 7;
+    bench_must(attend_shortlist_new(&s, VOCABULARY, VOCABULARY));
+    for (int i = 0; i < VOCABULARY; i++)
+        for (int j = 0; j < PER_WORD; j++) {
+            seed = seed * 1664525u + 1013904223u;
+            bench_must(
+                attend_shortlist_add(s, i, ATTEND_FIRST_WORD + (int)(seed >> 8) % (VOCABULARY - ATTEND_FIRST_WORD)));
+        }
+    bench_must(attend_shortlist_attach(s, m, 0, PER_WORD));
+    attend_shortlist_free(s);
+}
+
+static attend_model *model_of(attend_precision precision)
+{
+    attend_config config = ATTEND_CONFIG_INIT;
+    config.hidden = HIDDEN, config.embedding = EMBEDDING, config.dropout = 0;
+    config.source_vocab = config.target_vocab = VOCABULARY;
+    attend_model *m = NULL;
+    bench_must(attend_model_new(&m, &config, 1));
+    attend_param *bias = attend_params_find(attend_model_params(m), "output.b");
+    attend_param_edit(bias)[ATTEND_END] = -1000; /* all 25 steps are made */
+    attend_param_changed(bias);
+    bench_must(attend_model_shorten(m, precision));
+    return m;
+}
+
+enum { WAYS = 4 }; /* three precisions, and the last with a shortlist */
+
+typedef struct race_case {
+    const char *name;
+    int batch, beam;
+    double goals[WAYS];
+} race_case;
+
+/* Ours in all precisions, and PyTorch, in turn. */
+static void race(bench *b, const race_case *x, decoder *d, attend_model *const *models)
+{
+    static const char *const ways[WAYS] = { "fp32", "bf16", "int8", "int8, shortlist" };
+    double ours[WAYS] = { 0 }, theirs = 0;
+    char task[64];
+    snprintf(task, sizeof task, "decode %d %d", x->batch, x->beam);
+    d->count = x->batch;
+    d->options.beam = x->beam;
+    for (int round = 0; round < (bench_quick(b) ? 1 : 3); round++) {
+        for (int p = 0; p < WAYS; p++) {
+            double seconds;
+            d->m = models[p < 3 ? p : 2];
+            d->options.shortlist = p == 3;
+            bench_race(b, 1, (const work[]){ { run_search, d } }, &seconds);
+            if (ours[p] == 0 || seconds < ours[p]) ours[p] = seconds;
+        }
+        const double s = bench_peer(b) ? peer_seconds(bench_peer(b), task) : 0;
+        if (s > 0 && (theirs == 0 || s < theirs)) theirs = s;
+    }
+    for (int p = 0; p < WAYS; p++) {
+        result r = { .group = "decoding, RNNsearch 512, V 10000, 25 words, 25 steps, 2 threads",
+                     .goal = x->goals[p],
+                     .ratio = theirs > 0 ? theirs / ours[p] : NAN };
+        snprintf(r.name, sizeof r.name, "%s, %s", x->name, ways[p]);
+        snprintf(r.measured, sizeof r.measured, "%.1f sentences/s", x->batch / ours[p]);
+        if (theirs > 0)
+            snprintf(r.against, sizeof r.against, "%.1f, PyTorch %s tuned", x->batch / theirs,
+                     peer_version(bench_peer(b)));
+        else
+            snprintf(r.against, sizeof r.against, "PyTorch: none here");
+        bench_report(b, &r);
+    }
+}
+
+/* ---- memory ---- */
+
+static const char *const precision_names[] = { "fp32", "bf16", "int8" };
+
+static void decoder_new(decoder *d)
+{
+    const attend_search_options options = ATTEND_SEARCH_OPTIONS_INIT;
+    d->options = options;
+    d->options.length_ratio = 0, d->options.length_extra = WORDS - 1;
+    unsigned seed = 1;
+    for (int i = 0; i < MOST * WORDS; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        d->words[i] = ATTEND_FIRST_WORD + (int)(seed >> 8) % (VOCABULARY - ATTEND_FIRST_WORD);
+    }
+    for (int i = 0; i < MOST; i++) d->lengths[i] = WORDS;
+    bench_must(attend_pool_new(&d->pool, THREADS));
+    for (int i = 0; i < THREADS; i++) bench_must(attend_ctx_new(&d->contexts[i]));
+}
+
+static void decoder_free(decoder *d)
+{
+    attend_ctx_free(d->alone);
+    for (int i = 0; i < THREADS; i++) attend_ctx_free(d->contexts[i]);
+    attend_pool_free(d->pool);
+}
+
+/* The peak of loading a model and decoding with it, less the size of its file. */
+void bench_decoding_peak(const char *what)
+{
+    static decoder d;
+    int precision = 0;
+    while (precision < 2 && strcmp(precision_names[precision], what) != 0) precision++;
+    char path[] = "/tmp/attend_bench_XXXXXX";
+    const int file = mkstemp(path);
+    if (file < 0) return;
+    attend_model *m = NULL;
+    const pid_t maker = fork(); /* what it takes to make a model is not ours */
+    if (maker == 0) {
+        m = model_of((attend_precision)precision);
+        _exit(attend_model_save(m, path));
+    }
+    int status = -1;
+    if (maker < 0 || waitpid(maker, &status, 0) != maker || status != 0) return;
+    struct stat at;
+    const double size = stat(path, &at) == 0 ? (double)at.st_size / (1 << 20) : 0;
+    bench_must(attend_model_load(&m, path, NULL));
+    unlink(path);
+    decoder_new(&d);
+    d.m = m, d.count = MOST, d.options.beam = 5;
+    run_search(&d);
+    printf("%.1f\n", bench_status_mib("VmHWM") - size);
+    decoder_free(&d);
+    attend_model_free(m);
+    close(file);
+}
+
+static void bench_memory(bench *b)
+{
+    for (int p = 0; p < 3 && !bench_quick(b); p++) {
+        const double over = bench_peak_of(precision_names[p]);
+        result r = { .group =
+                         "peak memory of a process that decodes 64 sentences with a beam of 5, over the model file",
+                     .goal = 1,
+                     .ratio = over > 0 ? 100e6 / (over * (1 << 20)) : NAN };
+        snprintf(r.name, sizeof r.name, "%s", precision_names[p]);
+        snprintf(r.measured, sizeof r.measured, "%.1f MB", over * (1 << 20) * 1e-6);
+        snprintf(r.against, sizeof r.against, "100 MB");
+        bench_report(b, &r);
+    }
+}
+
+void bench_decoding(bench *b)
+{
+    static const race_case cases[] = { { "best word, 1 sentence", 1, 1, { 3, 0, 8, 0 } },
+                                       { "beam 5, 1 sentence", 1, 5, { 2.5, 0, 6, 0 } },
+                                       { "best word, 64 sentences", 64, 1, { 1.4, 0, 2.5, 0 } },
+                                       { "beam 5, 64 sentences", 64, 5, { 1.35, 0, 2.5, 6 } } };
+    static decoder d;
+    decoder_new(&d);
+    bench_must(attend_ctx_new(&d.alone));
+    bench_must(attend_ctx_set_threads(d.alone, THREADS));
+    attend_model *models[3];
+    for (int p = 0; p < 3; p++) models[p] = model_of((attend_precision)p);
+    give_shortlist(models[2]);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) race(b, &cases[i], &d, models);
+    for (int p = 0; p < 3; p++) attend_model_free(models[p]);
+    decoder_free(&d);
+    bench_memory(b);
+}
