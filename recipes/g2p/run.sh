@@ -1,8 +1,9 @@
 #!/bin/sh
 # Pronunciation of English words: CMUdict (g014b2b, without stress), letters to phonemes.
-#     DATA=folder-with-cmudict [OUT=folder] [ATTEND=path/to/attend] recipes/g2p/run.sh
-# The last 5 % of the words of the training file, in the order of the file, are held out; of a word with several pronunciations any
-# counts as right. README.md beside this has what came out.
+#     DATA=folder-with-cmudict [OUT=folder] [ATTEND=path/to/attend] [THREADS=2] recipes/g2p/run.sh
+# The last of every twenty words of the training file are held out (5 %), and 2 % more for validation; of a word with several
+# pronunciations any counts as right. SPLIT=tail holds out the last 5 % of the file instead, which is sorted: README.md beside this has what
+# came out of both.
 set -eu
 data=${DATA:?name the folder that holds cmudict/}
 out=${OUT:-recipe-g2p}
@@ -10,24 +11,20 @@ attend=${ATTEND:-build/attend}
 threads=${THREADS:-2}
 mkdir -p "$out"
 gzip -dc "$data/cmudict/g014b2b.train.gz" >"$out/all.tsv"
-# words in the order in which they first come; the last 5 % are for testing, the 2 % before them for validation
-awk -F'\t' -v folder="$out" '
+# words by number, in the order in which they first come
+awk -F'\t' -v folder="$out" -v split_by="${SPLIT:-twentieth}" '
+    function part(n) {
+        if (split_by == "tail") return n > words * 0.95 ? "test" : n > words * 0.93 ? "valid" : "train"
+        return n % 20 == 0 ? "test" : n % 100 == 50 || n % 100 == 51 ? "valid" : "train"
+    }
     !($1 in number) { number[$1] = ++words }
     { line[NR] = $0; word[NR] = $1 }
-    END {
-        test = int(words * 0.95); valid = int(words * 0.93)
-        for (i = 1; i <= NR; i++) {
-            n = number[word[i]]
-            print line[i] > (folder "/" (n > test ? "test" : n > valid ? "valid" : "train") ".tsv")
-        }
-    }' "$out/all.tsv"
-"$attend" train --train "$out/train.tsv" --valid "$out/valid.tsv" --model "$out/g2p" --preset g2p --batch-tokens 4000 \
-    --learning-rate 0.002 --schedule cosine --warmup 300 --average 0.999 --valid-metric exact --patience 0 --epochs 12 \
+    END { for (i = 1; i <= NR; i++) print line[i] > (folder "/" part(number[word[i]]) ".tsv") }' "$out/all.tsv"
+"$attend" train --train "$out/train.tsv" --valid "$out/valid.tsv" --model "$out/g2p" --preset g2p --hidden 320 \
+    --dropout 0.35 --batch-tokens 1500 --learning-rate 0.002 --schedule cosine --warmup 300 --average 0.999 --valid-metric exact \
+    --patience 0 --epochs 11 \
     --threads "$threads"
-cut -f1 "$out/test.tsv" | uniq >"$out/test.words"
-"$attend" translate --model "$out/g2p" --beam 5 --input "$out/test.words" --output "$out/test.out"
-# a word is wrong if none of its listed pronunciations came out
-paste "$out/test.words" "$out/test.out" | awk -F'\t' -v gold="$out/test.tsv" '
-    BEGIN { while ((getline line < gold) > 0) { split(line, part, "\t"); right[part[1] "\t" part[2]] = 1 } }
-    { words++; if (!(($1 "\t" $2) in right)) wrong++ }
-    END { printf "%d words, %.2f %% word error\n", words, 100 * wrong / words }'
+# words right (word error is 100 less that) and phoneme error, over words, each against the nearest of its pronunciations; and by length
+"$attend" evaluate --model "$out/g2p" --input "$out/test.tsv" --beam 5 --metric exact,wer --bootstrap 1000 --by-length auto \
+    --length-unit characters --plot "$out/lengths.svg" --output "$out/test.out" --threads "$threads" | tee "$out/scores"
+awk '$1 == "exact" { printf "word error %.2f %%\n", 100 - $2 } $1 == "wer" { printf "phoneme error %s %%\n", $2 }' "$out/scores"

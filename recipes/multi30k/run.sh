@@ -29,3 +29,6 @@ train() { # NAME options of the model
 
 train additive
 train none --attention none
+# is the difference more than chance, and where does it lie?
+"$attend" evaluate --hypothesis "$out/additive.out" --against "$out/none.out" --source "$out/test_2016_flickr.en" \
+    --reference "$out/test_2016_flickr.de" --lowercase --metric bleu,chrf --by-length auto --plot "$out/lengths.svg" | tee "$out/lengths.txt"

@@ -1,0 +1,64 @@
+#!/bin/sh
+# Word alignment of the Canadian Hansards: a model from English to French and one back, trained on pairs of sentences alone, and where they look.
+#     DATA=folder-with-hansards [OUT=folder] [ATTEND=path/to/attend] [THREADS=2] recipes/hansards/run.sh
+# DATA/hansards has train.en.gz and train.fr.gz, a sentence a line, and gold/NAME.en.gz, .fr.gz and .wa.gz (links by people, sure and possible), of
+# which every NAME is aligned. No gold link is seen in training. README.md beside this has what came out.
+set -eu
+data=${DATA:?name the folder that holds hansards/}
+out=${OUT:-recipe-hansards}
+attend=${ATTEND:-build/attend}
+threads=${THREADS:-2}
+pairs=${PAIRS:-60000}
+updates=${UPDATES:-5000}
+mkdir -p "$out"
+
+# The gold sentences are lower-cased here and there, cut into words, with accents; the training text is neither cut nor has it accents. Both become:
+# lower case, no accents, every mark a word of its own but within numbers and behind titles.
+words() {
+    LC_ALL=C.UTF-8 sed 's/.*/\L&/; y/àâäáãéèêëîïìíôöòóùûüúçñ/aaaaaeeeeiiiioooouuuucn/; s/œ/oe/g; s/æ/ae/g; s/[’`]/'"'"'/g' |
+        sed "s/''/\"/g; s/[^a-z0-9.,' ]/ & /g; s/\([^0-9]\)\([.,]\)/\1 \2 /g; s/\([.,]\)\([^0-9]\)/ \1 \2/g; s/\([.,]\)\$/ \1/; s/^[.,]/& /"
+}
+# what English runs together
+english() {
+    words | sed "s/\b\(mr\|mrs\|ms\|dr\) *\. /\1. /g; s/can't/can not/g; s/won't/will not/g; s/n't / not /g; s/'\(s\|ll\|re\|ve\|m\|d\) / '\1 /g; s/\([a-z]\)' /\1 ' /g; s/  */ /g; s/^ //; s/ \$//"
+}
+# what French runs together: l'heure is "le heure", du is "de le"; so the gold sentences have it
+french() {
+    words | sed "s/.*/ & /; s/ \(m\|mm\) *\. / \1. /g; s/aujourd'hui/aujourd' hui/g; s/ s'il/ si il/g; s/\([^a-z]\)\([ldnjmtsc]\|[a-z]*qu\)'/\1\2e /g; s/\(qu\)'/\1e /g
+        s/ des / de les /g; s/ du / de le /g; s/ aux / a les /g; s/ au / a le /g; s/  */ /g; s/^ //; s/ \$//"
+}
+
+gzip -dc "$data/hansards/train.en.gz" | english >"$out/all.en"
+gzip -dc "$data/hansards/train.fr.gz" | french >"$out/all.fr"
+# Whole sentences, each pair once, in the order of the debates, evenly taken from all of them; every third also joined to the one before it, since
+# the gold sentences are longer than any in the training text (they have at most 15 words).
+paste "$out/all.en" "$out/all.fr" |
+    awk -F'\t' '$1 ~ /[.?!]$/ && $2 ~ /[.?!]$/ && split($1, word, " ") >= 6 && !seen[$0]++' >"$out/once.tsv"
+total=$(wc -l <"$out/once.tsv")
+awk -F'\t' -v wanted="$pairs" -v total="$total" -v folder="$out" '
+    int(NR * wanted / total) == int((NR - 1) * wanted / total) { next }
+    { n++; to = folder "/" (n % 60 == 0 ? "valid" : "train") ".tsv"; print > to
+      if (n % 3 == 0 && n % 60 != 0) print before[1] " " $1 "\t" before[2] " " $2 > to
+      before[1] = $1; before[2] = $2 }' "$out/once.tsv"
+for part in train valid; do awk -F'\t' '{ print $2 "\t" $1 }' "$out/$part.tsv" >"$out/$part.back.tsv"; done
+
+train() { # NAME ENDING-OF-FILES
+    "$attend" train --train "$out/train$2.tsv" --valid "$out/valid$2.tsv" --model "$out/$1" --tokens bpe --vocab-size 4000 --context after \
+        --input-feeding --readout plain --hidden 192 --embedding 128 --dropout 0.1 --batch-tokens 800 --learning-rate 0.001 --schedule cosine \
+        --warmup 300 --average 0.998 --valid-metric perplexity --valid-every 500 --save-every 500 --patience 0 --updates "$updates" \
+        --threads "$threads"
+}
+train en-fr ""
+train fr-en .back
+
+for gold in "$data"/hansards/gold/*.wa.gz; do
+    name=$(basename "$gold" .wa.gz)
+    # the people's words as they stand, one for one: cut already, and their links count them
+    for side in en fr; do
+        gzip -dc "$data/hansards/gold/$name.$side.gz" |
+            LC_ALL=C.UTF-8 sed 's/.*/\L&/; y/àâäáãéèêëîïìíôöòóùûüúçñ/aaaaaeeeeiiiioooouuuucn/; s/œ/oe/g; s/æ/ae/g; s/ *$//' >"$out/$name.$side"
+    done
+    echo "$name:"
+    "$attend" align --model "$out/en-fr" --reverse-model "$out/fr-en" --input "$out/$name.en" "$out/$name.fr" --gold "$gold" | tee "$out/$name.aer"
+    "$attend" align --model "$out/en-fr" --reverse-model "$out/fr-en" --input "$out/$name.en" "$out/$name.fr" >"$out/$name.links"
+done
