@@ -401,7 +401,7 @@ static void bench_growth(bench *b)
             seconds[attention] = 0;
             for (int round = 0; round < 4; round++) {
                 const double begin = bench_now();
-                bench_must(attend_model_score(c, m, &all.pairs, NULL, NULL, NULL));
+                bench_must(attend_model_score(c, m, &all.pairs, NULL, NULL, ATTEND_LOOK_SOURCE, NULL));
                 const double s = bench_now() - begin;
                 if (round == 1 || (round > 1 && s < seconds[attention])) seconds[attention] = s;
             }

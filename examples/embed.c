@@ -30,7 +30,7 @@ int main(int argc, char **argv)
         if (status != ATTEND_OK) break;
         word = largest(attend_decoding_log_probabilities(decoding), attend_model_config(model)->target_vocab);
         if (word == ATTEND_END) break;
-        const attend_real *weights = attend_decoding_weights(decoding, 0, 0); /* NULL: no attention */
+        const attend_real *weights = attend_decoding_weights(decoding, 0, 0, 0); /* NULL: no attention */
         printf("%d%s", word, weights ? " from " : "\n");
         if (weights) printf("%d\n", source[largest(weights, length)]);
     }

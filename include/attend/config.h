@@ -15,6 +15,45 @@ extern "C" {
 
 enum { ATTEND_MAX_LAYERS = 8 };
 
+typedef enum attend_task {
+    ATTEND_TASK_TRANSLATION,   /* a source to a target */
+    ATTEND_TASK_LANGUAGE_MODEL /* targets alone: sources have no words */
+} attend_task;
+
+typedef enum attend_architecture {
+    ATTEND_ARCHITECTURE_RNN,         /* cells and one attention: Bahdanau et al. 2015, Luong et al. 2015 */
+    ATTEND_ARCHITECTURE_TRANSFORMER, /* Vaswani et al. 2017 */
+    ATTEND_ARCHITECTURE_LSTMN        /* cells that attend to their own past: Cheng, Dong, Lapata 2016 */
+} attend_architecture;
+
+/* ---- of the Transformer ---- */
+
+typedef enum attend_norm {
+    ATTEND_NORM_PRE, /* x + f(norm(x)), and a norm at the end */
+    ATTEND_NORM_POST /* norm(x + f(x)), as published */
+} attend_norm;
+
+typedef enum attend_positions {
+    ATTEND_POSITIONS_SINUSOIDAL,
+    ATTEND_POSITIONS_LEARNED, /* of `longest` words at most */
+    ATTEND_POSITIONS_ROTARY   /* Su et al. 2021 */
+} attend_positions;
+
+typedef enum attend_feed_forward {
+    ATTEND_FEED_FORWARD_RELU,
+    ATTEND_FEED_FORWARD_GELU,
+    ATTEND_FEED_FORWARD_GATED /* silu(W x) * (V x): Shazeer 2020 */
+} attend_feed_forward;
+
+/* ---- of the LSTMN ---- */
+
+typedef enum attend_fusion {
+    ATTEND_FUSION_SHALLOW, /* an attention of its own looks at the encoder */
+    ATTEND_FUSION_DEEP     /* the cell takes in the encoder's memory */
+} attend_fusion;
+
+/* ---- of recurrent networks ---- */
+
 /* Where the context enters the decoder; docs/models.md has the equations. */
 typedef enum attend_context_place {
     ATTEND_CONTEXT_BEFORE, /* s_t = f(s_{t-1}, [y_{t-1}; c_t]), c_t from s_{t-1}: Bahdanau et al. 2015 */
@@ -34,11 +73,14 @@ typedef enum attend_start {
 } attend_start;
 
 typedef struct attend_config {
+    attend_task task;
+    attend_architecture architecture;
     attend_cell_kind cell;
     attend_activation activation;
-    int layers;    /* of the encoder and of the decoder, each */
-    int hidden;    /* of a cell; of one direction of the encoder */
-    int embedding; /* of a word */
+    int layers;         /* of the encoder, and of the decoder too unless .. */
+    int decoder_layers; /* .. this says otherwise; 0: as many. Transformer and LSTMN */
+    int hidden;         /* of a cell; of one direction of the encoder; of every row of a Transformer */
+    int embedding;      /* of a word; 0: 256, and hidden for a Transformer, which knows no other */
     bool bidirectional;
     attend_start start;
 
@@ -48,7 +90,7 @@ typedef struct attend_config {
     attend_readout readout;
     int heads;                /* of the attention; 0: 1 */
     int attention_width;      /* inner width of additive and projected scores; 0: hidden */
-    int longest;              /* location: source words at most */
+    int longest;              /* location: source words at most; learned positions: words of either side */
     int filters, filter_size; /* location-sensitive */
     attend_window window;
     int window_size;
@@ -56,7 +98,15 @@ typedef struct attend_config {
     attend_estimator estimator;
     double temperature, entropy_bonus; /* of hard attention */
 
+    attend_norm norm;
+    attend_positions positions;
+    attend_feed_forward feed_forward;
+    int feed_forward_width; /* 0: 4 hidden */
+    attend_fusion fusion;
+    int span; /* words that a cell of an LSTMN looks back to; 0: all */
+
     double dropout;                 /* on embeddings, between layers and before the output */
+    double attention_dropout;       /* on the weights inside a Transformer */
     bool dropout_along_time;        /* one mask a sentence instead of one a word: Gal, Ghahramani 2016 */
     bool tie_embeddings;            /* the output matrix is the target's embedding table */
     bool shared_vocab;              /* one vocabulary and one embedding table for both sides */
@@ -65,9 +115,11 @@ typedef struct attend_config {
 
 #define ATTEND_CONFIG_INIT                                                                                             \
     {                                                                                                                  \
-        ATTEND_CELL_GRU, ATTEND_TANH, 1, 256, 256, true, ATTEND_START_MAP, &attend_score_additive,                     \
-            ATTEND_CONTEXT_BEFORE, false, ATTEND_READOUT_DEEP, 0, 0, 128, 8, 15, ATTEND_WINDOW_GLOBAL, 5,              \
-            ATTEND_SELECT_SOFT, ATTEND_STRAIGHT_THROUGH, 1.0, 0.0, 0.2, false, false, false, 0, 0                      \
+        ATTEND_TASK_TRANSLATION, ATTEND_ARCHITECTURE_RNN, ATTEND_CELL_GRU, ATTEND_TANH, 1, 0, 256, 0, true,            \
+            ATTEND_START_MAP, &attend_score_additive, ATTEND_CONTEXT_BEFORE, false, ATTEND_READOUT_DEEP, 0, 0, 128, 8, \
+            15, ATTEND_WINDOW_GLOBAL, 5, ATTEND_SELECT_SOFT, ATTEND_STRAIGHT_THROUGH, 1.0, 0.0, ATTEND_NORM_PRE,       \
+            ATTEND_POSITIONS_SINUSOIDAL, ATTEND_FEED_FORWARD_RELU, 0, ATTEND_FUSION_SHALLOW, 0, 0.2, 0.0, false,       \
+            false, false, 0, 0                                                                                         \
     }
 
 /* A field by its word. */
@@ -87,6 +139,17 @@ int attend_config_get(const attend_config *config, const char *name, char *text,
 
 /* Fills what was left open, and refuses with the reason what makes no sense together. */
 int attend_config_check(attend_config *config);
+
+/* Who looks at whom. */
+typedef enum attend_look {
+    ATTEND_LOOK_SOURCE,  /* target words at source words */
+    ATTEND_LOOK_ENCODER, /* source words at source words: Transformer, LSTMN */
+    ATTEND_LOOK_DECODER  /* target words at the words before them (the first is ATTEND_BEGIN): Transformer, LSTMN */
+} attend_look;
+
+/* How many layers of a checked configuration look so, and how many heads each has; 0: none looks so. */
+int attend_config_look_layers(const attend_config *config, attend_look look);
+int attend_config_look_heads(const attend_config *config, attend_look look);
 
 #ifdef __cplusplus
 }

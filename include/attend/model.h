@@ -60,6 +60,21 @@ const void *attend_model_attached(const attend_model *m, const char *name, size_
 const attend_config *attend_model_config(const attend_model *m);
 attend_params *attend_model_params(const attend_model *m);
 
+/* ---- alignment ---- */
+
+/* Of all the maps that a model makes of a source, the one that says which word comes from which; -1: the mean of all layers, or of all heads. */
+typedef struct attend_alignment {
+    int layer, head;
+} attend_alignment;
+
+/* What attend_model_align_by said, also in a model that was saved and loaded since; else the mean of the heads of the last layer but one. */
+attend_alignment attend_model_alignment(const attend_model *m);
+/* ATTEND_BAD_USAGE if there is no such layer or head. */
+int attend_model_align_by(attend_model *m, attend_alignment alignment);
+/* Whether a map is one of those whose mean it is, and how many they are. */
+bool attend_alignment_has(attend_alignment alignment, int layer, int head);
+int attend_alignment_maps(attend_alignment alignment, const attend_config *config);
+
 /* ---- pairs ---- */
 
 /* An alignment that is known: this word of the target comes from this word of the source. */
@@ -81,8 +96,9 @@ typedef struct attend_pairs {
 attend_pairs attend_pairs_part(const attend_pairs *all, int first, int count);
 /* Rows of all targets: words and ends. */
 int attend_pairs_rows(const attend_pairs *pairs);
-/* Numbers that the weights of all pairs take: of each, heads x (target words + 1) x source words, pair after pair. */
-size_t attend_pairs_weights(const attend_pairs *pairs, const attend_config *config);
+/* Numbers that the weights of all pairs take, pair after pair: of each, layers x heads x words that look x words looked at. A target has one word
+ * more than it was given, either ATTEND_END at its end (where it looks) or ATTEND_BEGIN in front (where it is looked at). */
+size_t attend_pairs_weights(const attend_pairs *pairs, const attend_config *config, attend_look look);
 
 /* ---- loss ---- */
 
@@ -92,12 +108,13 @@ typedef struct attend_loss_options {
     double guidance;  /* times sum over linked words of -log(weight on the link): guided alignment (Chen et al. 2016) */
     double baseline;  /* REINFORCE: what a pair's loss, for each of its rows, is expected to be */
     attend_real *nll; /* out, if not NULL: -log p of each row, attend_pairs_rows of them */
-    attend_real *weights; /* out, if not NULL: attend_pairs_weights numbers */
+    attend_look look; /* which weights .. */
+    attend_real *weights; /* .. are wanted: out, if not NULL: attend_pairs_weights numbers */
 } attend_loss_options;
 
 #define ATTEND_LOSS_OPTIONS_INIT                                                                                       \
     {                                                                                                                  \
-        1.0, 0.0, 0.0, 0.0, 0, 0                                                                                       \
+        1.0, 0.0, 0.0, 0.0, 0, ATTEND_LOOK_SOURCE, 0                                                                   \
     }
 
 /* The loss of some pairs with teacher forcing, on the context's tape -> (1). Words out of range are refused. */
@@ -106,10 +123,10 @@ attend_var *attend_model_loss(attend_ctx *c, const attend_model *m, const attend
 
 /* ---- scoring ---- */
 
-/* log p(target | source) of each pair (`count` numbers), and of each row and the weights if wanted. Resets the context, whose memory
+/* log p(target | source) of each pair (`count` numbers), and of each row and the weights of a look if wanted. Resets the context, whose memory
  * it uses; recording and training are off afterwards. */
 int attend_model_score(attend_ctx *c, const attend_model *m, const attend_pairs *pairs, double *log_probability,
-                       attend_real *row_log_probability, attend_real *weights);
+                       attend_real *row_log_probability, attend_look look, attend_real *weights);
 
 /* ---- decoding ---- */
 
@@ -143,8 +160,8 @@ const attend_real *attend_decoding_row(const attend_decoding *d, int hypothesis,
 const attend_real *attend_decoding_best(const attend_decoding *d, int hypothesis, int *count, const int **words);
 /* log p of ATTEND_END, in any case. */
 attend_real attend_decoding_end(const attend_decoding *d, int hypothesis);
-/* Attention of hypothesis i and a head over its source's words; NULL if the model has none. */
-const attend_real *attend_decoding_weights(const attend_decoding *d, int hypothesis, int head);
+/* Attention of hypothesis i over its source's words, of a layer and a head; NULL if there is none. */
+const attend_real *attend_decoding_weights(const attend_decoding *d, int hypothesis, int layer, int head);
 
 #ifdef __cplusplus
 }

@@ -139,24 +139,21 @@ static int encode(attend_scorer *s, place *p, int which, const char *text)
 
 /* ---- a piece ---- */
 
-static int heads_of(const attend_scorer *s)
-{
-    return attend_model_config(s->m)->heads;
-}
-
 /* The pairs [first, first + count) of the good ones, whose numbers lie one behind another. */
 static int run_piece(attend_scorer *s, attend_ctx *c, int first, int count)
 {
     int lengths[2][PIECE], *words[2] = { NULL, NULL };
     double sums[PIECE];
-    size_t sizes[2] = { 0, 0 }, weights = 0;
+    size_t sizes[2] = { 0, 0 };
     for (int i = 0; i < count; i++) {
         const place *p = &s->places[s->good[first + i]];
         for (int k = 0; k < 2; k++) lengths[k][i] = p->counts[k], sizes[k] += (size_t)p->counts[k];
-        weights += (size_t)heads_of(s) * (size_t)(p->counts[1] + 1) * (size_t)p->counts[0];
     }
     for (int k = 0; k < 2; k++) words[k] = attend_memory_zeroed(sizes[k], sizeof(int));
-    real *all = s->weights ? attend_memory_zeroed(weights, sizeof *all) : NULL;
+    const attend_config *config = attend_model_config(s->m);
+    const attend_pairs sized = { .count = count, .source_lengths = lengths[0], .target_lengths = lengths[1] };
+    real *all =
+        s->weights ? attend_memory_zeroed(attend_pairs_weights(&sized, config, ATTEND_LOOK_SOURCE), sizeof *all) : NULL;
     int status = words[0] && words[1] && (all || !s->weights)
                      ? ATTEND_OK
                      : attend_fail(ATTEND_NO_MEMORY, "no memory for %d pairs", count);
@@ -173,15 +170,21 @@ static int run_piece(attend_scorer *s, attend_ctx *c, int first, int count)
                                  .target = words[1],
                                  .target_lengths = lengths[1] };
     const place *begin = &s->places[s->good[first]];
-    if (status == ATTEND_OK) status = attend_model_score(c, s->m, &pairs, sums, s->row_numbers + begin->rows, all);
+    if (status == ATTEND_OK)
+        status = attend_model_score(c, s->m, &pairs, sums, s->row_numbers + begin->rows, ATTEND_LOOK_SOURCE, all);
     const real *from = all;
+    const attend_alignment alignment = attend_model_alignment(s->m);
+    const int layers = attend_config_look_layers(config, ATTEND_LOOK_SOURCE),
+              heads = attend_config_look_heads(config, ATTEND_LOOK_SOURCE),
+              maps = attend_alignment_maps(alignment, config);
     for (int i = 0; status == ATTEND_OK && i < count; i++) {
         const int pair = s->good[first + i];
         const size_t area = (size_t)(lengths[1][i] + 1) * (size_t)lengths[0][i];
         s->results[pair].log_probability = sums[i];
         real *to = s->weights ? s->weight_numbers + s->places[pair].weights : NULL;
-        for (int h = 0; to && h < heads_of(s); h++, from += area)
-            for (size_t j = 0; j < area; j++) to[j] += from[j] / (real)heads_of(s);
+        for (int k = 0; to && k < layers * heads; k++, from += area)
+            for (size_t j = 0; attend_alignment_has(alignment, k / heads, k % heads) && j < area; j++)
+                to[j] += from[j] / (real)maps;
     }
     for (int k = 0; k < 2; k++) attend_memory_free(words[k]);
     attend_memory_free(all);

@@ -124,10 +124,14 @@ real attend_voters_word(const attend_voters *v, int hypothesis, int word)
 void attend_voters_weights(const attend_voters *v, int hypothesis, int length, real *sums)
 {
     for (int i = 0; i < v->count; i++) {
-        const int heads = attend_model_config(v->models[i])->heads;
-        for (int h = 0; h < heads; h++) {
-            const real *w = attend_decoding_weights(v->decodings[i], hypothesis, h);
-            for (int j = 0; w && j < length; j++) sums[j] += w[j] / (real)(heads * v->attending);
-        }
+        const attend_config *config = attend_model_config(v->models[i]);
+        const attend_alignment a = attend_model_alignment(v->models[i]);
+        const real share = (real)(attend_alignment_maps(a, config) * v->attending);
+        for (int l = 0; l < attend_config_look_layers(config, ATTEND_LOOK_SOURCE); l++)
+            for (int h = 0; h < attend_config_look_heads(config, ATTEND_LOOK_SOURCE); h++) {
+                const real *w =
+                    attend_alignment_has(a, l, h) ? attend_decoding_weights(v->decodings[i], hypothesis, l, h) : NULL;
+                for (int j = 0; w && j < length; j++) sums[j] += w[j] / share;
+            }
     }
 }

@@ -1,4 +1,4 @@
-/* build.c: which parameters a configuration has. Their names are those of the model file. */
+/* build.c: a model's parameters and their first values. Their names are those of the model file. */
 #include "model/model.h"
 
 #include "core/memory.h"
@@ -7,160 +7,53 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef struct builder {
-    attend_model *m;
-    model_values values;
-    void *user;
-    int status;
-} builder;
-
-static attend_param *declare(builder *b, const char *name, int rank, int rows, int columns)
+attend_param *attend_build_tensor(model_builder *b, const char *place, const char *name, int rank, int rows,
+                                  int columns)
 {
+    char whole[64];
     const int shape[2] = { rows, columns };
     attend_param *p = NULL;
     param_numbers numbers = { 0 };
-    if (b->status == ATTEND_OK && b->values) b->status = b->values(b->user, name, rank, shape, &numbers);
+    snprintf(whole, sizeof whole, "%s%s", place, name);
+    if (b->status == ATTEND_OK && b->values) b->status = b->values(b->user, whole, rank, shape, &numbers);
     const bool given = numbers.value || numbers.bits;
     if (b->status == ATTEND_OK)
-        b->status = attend_params_add_at(&p, b->m->params, name, rank, shape, given ? &numbers : NULL);
+        b->status = attend_params_add_at(&p, b->m->params, whole, rank, shape, given ? &numbers : NULL);
     return p;
 }
 
-/* Every matrix here is used by attend_linear, attend_gather and the cells alone. */
-static attend_param *matrix(builder *b, const char *name, int rows, int columns)
+attend_param *attend_build_matrix(model_builder *b, const char *place, const char *name, int rows, int columns)
 {
-    attend_param *p = declare(b, name, 2, rows, columns);
+    attend_param *p = attend_build_tensor(b, place, name, 2, rows, columns);
     if (p) p->weights = true;
     return p;
 }
 
-static attend_param *vector(builder *b, const char *name, int size)
+attend_param *attend_build_vector(model_builder *b, const char *place, const char *name, int size)
 {
-    return declare(b, name, 1, size, 1);
+    return attend_build_tensor(b, place, name, 1, size, 1);
 }
 
-static model_cell cell(builder *b, const char *place, int in)
-{
-    const attend_config *c = &b->m->config;
-    const int wide = attend_cell_gates(c->cell) * c->hidden;
-    char name[64];
-    model_cell p;
-    snprintf(name, sizeof name, "%s.w", place);
-    p.w = matrix(b, name, wide, in);
-    snprintf(name, sizeof name, "%s.u", place);
-    p.u = matrix(b, name, wide, c->hidden);
-    if (p.u && c->cell == ATTEND_CELL_GRU_RESET_BEFORE) p.u->weights = false; /* which takes it apart */
-    snprintf(name, sizeof name, "%s.bw", place);
-    p.bw = vector(b, name, wide);
-    snprintf(name, sizeof name, "%s.bu", place);
-    p.bu = vector(b, name, wide);
-    return p;
-}
-
-static void encoder(builder *b)
-{
-    attend_model *m = b->m;
-    const attend_config *c = &m->config;
-    const int directions = c->bidirectional ? 2 : 1;
-    char name[64];
-    for (int i = 0; i < c->layers; i++)
-        for (int way = 0; way < directions; way++) {
-            snprintf(name, sizeof name, "encoder.%d.%s", i, way ? "backward" : "forward");
-            m->encoder[i][way] = cell(b, name, i == 0 ? c->embedding : directions * c->hidden);
-        }
-    for (int i = 0; c->start == ATTEND_START_MAP && i < c->layers; i++)
-        for (int part = 0; part < (c->cell == ATTEND_CELL_LSTM ? 2 : 1); part++) {
-            snprintf(name, sizeof name, "start.%d.%s.w", i, part ? "c" : "h");
-            m->start_w[i][part] = matrix(b, name, c->hidden, directions * c->hidden);
-            snprintf(name, sizeof name, "start.%d.%s.b", i, part ? "c" : "h");
-            m->start_b[i][part] = vector(b, name, c->hidden);
-        }
-}
-
-/* Whether a score that maps neither queries nor keys refuses them as they are, since they differ in width. */
-static bool needs_map(const attend_config *c, int memory)
-{
-    const attend_score *s = c->attention;
-    const attend_tile tile = { .query_width = c->hidden / c->heads, .key_width = memory / c->heads, .heads = c->heads };
-    return !s->prepare_keys && !s->prepare_queries && s->refuse_tile && memory != c->hidden && s->refuse_tile(&tile);
-}
-
-static void attention(builder *b)
-{
-    attend_model *m = b->m;
-    const attend_config *c = &m->config;
-    m->memory_width = (c->bidirectional ? 2 : 1) * c->hidden;
-    if (!c->attention) return;
-    if (needs_map(c, m->memory_width)) {
-        m->memory_w = matrix(b, "memory.w", c->hidden, m->memory_width);
-        m->memory_b = vector(b, "memory.b", c->hidden);
-        m->memory_width = c->hidden;
-    }
-    const attend_widths w = { .query = c->hidden,
-                              .key = m->memory_width,
-                              .value = m->memory_width,
-                              .heads = c->heads,
-                              .key_heads = c->heads,
-                              .attention = c->attention_width,
-                              .longest = c->longest,
-                              .filters = c->filters,
-                              .filter_size = c->filter_size };
-    m->context_width = c->attention->context_width ? c->attention->context_width(&w) : m->memory_width;
-    for (int i = 0; c->attention->parameter && i < ATTEND_SCORE_PARAMETERS; i++) {
-        const attend_score_parameter p = c->attention->parameter(&w, i);
-        if (!p.name) break;
-        char name[64];
-        const int length = snprintf(name, sizeof name, "attention.%s", p.name);
-        if (p.rank < 1 || p.rank > 2 || length >= (int)sizeof name) {
-            if (b->status == ATTEND_OK)
-                b->status = attend_fail(ATTEND_BAD_USAGE,
-                                        "score %s: parameter '%.80s' has rank %d; 1 or 2, and a name of at most %d "
-                                        "bytes, are possible",
-                                        c->attention->name, p.name, p.rank, (int)(sizeof name - sizeof "attention."));
-            return;
-        }
-        m->score[i] = declare(b, name, p.rank, p.shape[0], p.rank > 1 ? p.shape[1] : 1);
-        if (m->score[i] && p.rank == 2) m->score[i]->weights = c->attention->in_linear >> i & 1;
-    }
-    if (c->window == ATTEND_WINDOW_LOCAL_P) {
-        m->position_w = declare(b, "position.w", 2, c->hidden, c->hidden);
-        m->position_v = declare(b, "position.v", 2, 1, c->hidden);
-    }
-}
-
-static void decoder_of(builder *b)
-{
-    attend_model *m = b->m;
-    const attend_config *c = &m->config;
-    const int wide = attend_cell_gates(c->cell) * c->hidden;
-    char name[64];
-    for (int i = 0; i < c->layers; i++) {
-        snprintf(name, sizeof name, "decoder.%d", i);
-        m->decoder[i] = cell(b, name, i == 0 ? c->embedding : c->hidden);
-    }
-    int wants = 0; /* what the readout is made from */
-    if (c->readout == ATTEND_READOUT_DEEP) wants = c->hidden + m->context_width + c->embedding;
-    if (model_luong(m)) wants = m->context_width + c->hidden;
-    m->readout_width = wants == 0 ? c->hidden : c->tie_embeddings ? c->embedding : c->hidden;
-    if (wants) {
-        m->readout_w = matrix(b, "readout.w", m->readout_width, wants);
-        m->readout_b = vector(b, "readout.b", m->readout_width);
-    }
-    if (model_bahdanau(m)) m->second_w = matrix(b, "decoder.0.context", wide, m->context_width);
-    if (c->input_feeding) m->second_w = matrix(b, "decoder.0.feed", wide, m->readout_width);
-    m->output_w = c->tie_embeddings ? m->target_table : matrix(b, "output.w", c->target_vocab, m->readout_width);
-    m->output_b = vector(b, "output.b", c->target_vocab);
-}
+/* By attend_architecture. */
+static const architecture *const architectures[] = { &attend_rnn, NULL, NULL };
 
 int attend_model_build(attend_model *m, model_values values, void *user)
 {
-    builder b = { .m = m, .values = values, .user = user };
+    model_builder b = { .m = m, .values = values, .user = user };
     const attend_config *c = &m->config;
-    m->source_table = matrix(&b, c->shared_vocab ? "embedding" : "source.embedding", c->source_vocab, c->embedding);
-    m->target_table = c->shared_vocab ? m->source_table : matrix(&b, "target.embedding", c->target_vocab, c->embedding);
-    encoder(&b);
-    attention(&b);
-    decoder_of(&b);
+    m->kind = architectures[c->architecture];
+    if (!m->kind) return attend_fail(ATTEND_BAD_USAGE, "this architecture is still to come");
+    if (c->task == ATTEND_TASK_TRANSLATION)
+        m->source_table = attend_build_matrix(&b, "", c->shared_vocab ? "embedding" : "source.embedding",
+                                              c->source_vocab, c->embedding);
+    if (m->source_table && c->shared_vocab)
+        m->target_table = m->source_table;
+    else
+        m->target_table = attend_build_matrix(&b, "", "target.embedding", c->target_vocab, c->embedding);
+    m->kind->build(&b);
+    m->output_w = c->tie_embeddings ? m->target_table
+                                    : attend_build_matrix(&b, "", "output.w", c->target_vocab, m->readout_width);
+    m->output_b = attend_build_vector(&b, "", "output.b", c->target_vocab);
     return b.status;
 }
 
@@ -214,7 +107,7 @@ void attend_model_free(attend_model *m)
 {
     if (!m) return;
     attend_params_free(m->params);
-    attend_model_fold_free(m);
+    if (m->kind) m->kind->free(m);
     attend_memory_free(m->shortlist_starts);
     attend_model_detach(m);
     pthread_mutex_destroy(&m->lock);

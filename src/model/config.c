@@ -18,6 +18,12 @@ typedef struct field {
     const char *const *words; /* of WORD, in the order of its enum; NULL at the end */
 } field;
 
+static const char *const tasks[] = { "translation", "language-model", NULL };
+static const char *const architectures[] = { "rnn", "transformer", "lstmn", NULL };
+static const char *const norms[] = { "pre", "post", NULL };
+static const char *const positions[] = { "sinusoidal", "learned", "rotary", NULL };
+static const char *const feed_forwards[] = { "relu", "gelu", "gated", NULL };
+static const char *const fusions[] = { "shallow", "deep", NULL };
 static const char *const cells[] = { "simple", "gru", "gru-reset-before", "lstm", NULL };
 static const char *const activations[] = { "tanh", "relu", NULL };
 static const char *const starts[] = { "map", "copy", NULL };
@@ -50,11 +56,15 @@ static const char *const estimators[] = { "straight-through", "reinforce", NULL 
 enum { WIDEST = 16384, MOST_WORDS = 10000000 };
 
 static const field fields[] = {
+    WORDS("task", task, tasks, "translation|language-model", "source to target, or lines of text alone"),
+    WORDS("architecture", architecture, architectures, "rnn|transformer|lstmn", "what kind of network"),
     WORDS("cell", cell, cells, "simple|gru|gru-reset-before|lstm", "recurrent cell"),
     WORDS("activation", activation, activations, "tanh|relu", "of the cell; its gates stay sigmoid"),
-    NUMBER("layers", layers, 1, ATTEND_MAX_LAYERS, "1..8", "recurrent layers of encoder and decoder"),
-    NUMBER("hidden", hidden, 1, WIDEST, "1..16384", "width of a cell"),
-    NUMBER("embedding", embedding, 1, WIDEST, "1..16384", "width of a word"),
+    NUMBER("layers", layers, 1, ATTEND_MAX_LAYERS, "1..8", "of encoder and decoder"),
+    NUMBER("decoder-layers", decoder_layers, 0, ATTEND_MAX_LAYERS, "0..8",
+           "of a transformer's or lstmn's decoder; 0: as layers"),
+    NUMBER("hidden", hidden, 1, WIDEST, "1..16384", "width of a cell, or of a transformer"),
+    NUMBER("embedding", embedding, 0, WIDEST, "0..16384", "width of a word; 0: 256, or a transformer's hidden"),
     SWITCH("bidirectional", bidirectional, "the encoder reads in both directions"),
     WORDS("start", start, starts, "map|copy", "the decoder's first state: tanh(W h + b) of the encoder's last, or h"),
     { { "attention", "none|dot|scaled-dot|bilinear|additive|projected|location|location-sensitive",
@@ -71,7 +81,7 @@ static const field fields[] = {
     NUMBER("heads", heads, 0, 256, "1..256", "of the attention"),
     NUMBER("attention-width", attention_width, 0, WIDEST, "1..16384",
            "inside additive and projected attention; 0: hidden"),
-    NUMBER("longest", longest, 1, 1 << 16, "1..65536", "location attention: source words at most"),
+    NUMBER("longest", longest, 1, 1 << 16, "1..65536", "location attention, learned positions: words at most"),
     NUMBER("filters", filters, 1, 1024, "1..1024", "location-sensitive attention: filters over the last weights"),
     NUMBER("filter-size", filter_size, 1, 1024, "1..1024", "and how many weights each sees"),
     WORDS("window", window, windows, "global|local-m|local-p", "which keys a query sees"),
@@ -80,7 +90,14 @@ static const field fields[] = {
     WORDS("estimator", estimator, estimators, "straight-through|reinforce", "how hard attention learns"),
     FRACTION("temperature", temperature, 1e-6, 1e6, "1e-6..1e6", "of the straight-through estimator"),
     FRACTION("entropy-bonus", entropy_bonus, 0, 1e6, "0..1e6", "of REINFORCE"),
+    WORDS("norm", norm, norms, "pre|post", "transformer: normalise before or after each part"),
+    WORDS("positions", positions, positions, "sinusoidal|learned|rotary", "transformer: how it tells places"),
+    WORDS("feed-forward", feed_forward, feed_forwards, "relu|gelu|gated", "transformer: inside a feed-forward part"),
+    NUMBER("feed-forward-width", feed_forward_width, 0, 4 * WIDEST, "0..65536", "and its width; 0: 4 hidden"),
+    WORDS("fusion", fusion, fusions, "shallow|deep", "lstmn: attention beside the decoder's cell or inside it"),
+    NUMBER("span", span, 0, 1 << 16, "0..65536", "lstmn: words a cell looks back to; 0: all"),
     FRACTION("dropout", dropout, 0, 0.999, "0..0.999", "on embeddings, between layers and before the output"),
+    FRACTION("attention-dropout", attention_dropout, 0, 0.999, "0..0.999", "on the weights inside a transformer"),
     SWITCH("dropout-along-time", dropout_along_time, "one dropout mask a sentence, not one a word"),
     SWITCH("tie-embeddings", tie_embeddings, "the output matrix is the target's embedding table"),
     SWITCH("shared-vocab", shared_vocab, "one vocabulary and one embedding table for both sides"),
@@ -252,10 +269,11 @@ static int numbers_fit(const attend_config *c)
 }
 
 /* The first combination that makes no sense, in words; NULL: none. */
-static const char *nonsense(const attend_config *c)
+static const char *recurrent_nonsense(const attend_config *c)
 {
     const bool attention = c->attention != NULL, local = c->window != ATTEND_WINDOW_GLOBAL;
-    if (c->start == ATTEND_START_COPY && c->bidirectional)
+    const bool translates = c->task == ATTEND_TASK_TRANSLATION;
+    if (translates && c->architecture == ATTEND_ARCHITECTURE_RNN && c->start == ATTEND_START_COPY && c->bidirectional)
         return "start 'copy' takes the encoder's last state as it is, but an encoder in both directions has two: "
                "choose "
                "'map', or bidirectional 'no'";
@@ -273,21 +291,58 @@ static const char *nonsense(const attend_config *c)
                "two";
     if (attention && c->attention->wants_previous && c->heads > 1)
         return "this attention looks at the last weights of one head: heads must be 1";
-    if (c->shared_vocab && c->source_vocab != c->target_vocab)
-        return "shared-vocab means one vocabulary, but source-vocab and target-vocab differ";
+    if (c->architecture == ATTEND_ARCHITECTURE_LSTMN && translates && !attention)
+        return "an lstmn sees the source by attention alone: choose an attention";
     const bool own_width = c->readout == ATTEND_READOUT_DEEP || (attention && c->context == ATTEND_CONTEXT_AFTER);
     if (c->tie_embeddings && !own_width && c->hidden != c->embedding)
         return "tie-embeddings needs hidden and embedding to be equal where words are predicted from the state itself";
     return NULL;
 }
 
-int attend_config_check(attend_config *c)
+static const char *transformer_nonsense(const attend_config *c)
 {
-    int status = numbers_fit(c);
-    if (status != ATTEND_OK) return status;
+    if (c->embedding != c->hidden)
+        return "a transformer's words are as wide as its rows: leave embedding out, or make it hidden";
+    if (c->positions == ATTEND_POSITIONS_ROTARY && c->hidden / c->heads % 2 != 0)
+        return "rotary positions turn pairs of numbers: hidden / heads must be even";
+    if (c->window != ATTEND_WINDOW_GLOBAL || c->selection != ATTEND_SELECT_SOFT || c->input_feeding)
+        return "a window, a selection or input-feeding belongs to architecture 'rnn' or 'lstmn'";
+    return NULL;
+}
+
+/* What the other words leave no choice about. */
+static void settle(attend_config *c)
+{
+    const bool transformer = c->architecture == ATTEND_ARCHITECTURE_TRANSFORMER;
     if (c->heads == 0) c->heads = 1;
     if (c->attention_width == 0) c->attention_width = c->hidden;
-    const char *why = nonsense(c);
+    if (c->embedding == 0) c->embedding = transformer ? c->hidden : 256;
+    if (c->decoder_layers == 0 || c->architecture == ATTEND_ARCHITECTURE_RNN) c->decoder_layers = c->layers;
+    if (c->feed_forward_width == 0) c->feed_forward_width = 4 * c->hidden;
+    if (transformer) c->attention = &attend_score_scaled_dot;
+    if (c->architecture == ATTEND_ARCHITECTURE_LSTMN) {
+        c->cell = ATTEND_CELL_LSTM;
+        c->bidirectional = false;
+        c->context = ATTEND_CONTEXT_AFTER;
+        c->readout = ATTEND_READOUT_PLAIN;
+        if (c->fusion == ATTEND_FUSION_DEEP) c->attention = &attend_score_additive;
+    }
+    if (c->task == ATTEND_TASK_LANGUAGE_MODEL) {
+        if (!transformer) c->attention = NULL;
+        c->shared_vocab = true;
+    }
+}
+
+int attend_config_check(attend_config *c)
+{
+    if (c->task == ATTEND_TASK_LANGUAGE_MODEL) c->source_vocab = c->target_vocab; /* there is no other side */
+    int status = numbers_fit(c);
+    if (status != ATTEND_OK) return status;
+    settle(c);
+    const bool transformer = c->architecture == ATTEND_ARCHITECTURE_TRANSFORMER;
+    const char *why = transformer ? transformer_nonsense(c) : recurrent_nonsense(c);
+    if (!why && c->shared_vocab && c->source_vocab != c->target_vocab)
+        why = "shared-vocab means one vocabulary, but source-vocab and target-vocab differ";
     if (why) return attend_fail(ATTEND_BAD_USAGE, "%s", why);
     if (!c->attention) return ATTEND_OK;
     const bool inner = c->attention == &attend_score_additive || c->attention == &attend_score_projected ||
@@ -296,4 +351,33 @@ int attend_config_check(attend_config *c)
         return attend_fail(ATTEND_BAD_USAGE, "%d heads cannot share hidden %d%s evenly", c->heads, c->hidden,
                            inner && c->attention_width % c->heads != 0 ? " and the attention-width" : "");
     return ATTEND_OK;
+}
+
+/* ---- who looks at whom ---- */
+
+int attend_config_look_layers(const attend_config *c, attend_look look)
+{
+    const bool translates = c->task == ATTEND_TASK_TRANSLATION,
+               transformer = c->architecture == ATTEND_ARCHITECTURE_TRANSFORMER;
+    const bool lstmn = c->architecture == ATTEND_ARCHITECTURE_LSTMN;
+    const int decoder = c->decoder_layers > 0 ? c->decoder_layers : c->layers; /* 0, if nobody has checked it yet */
+    switch (look) {
+    case ATTEND_LOOK_SOURCE:
+        if (!translates) return 0;
+        if (transformer || (lstmn && c->fusion == ATTEND_FUSION_DEEP)) return decoder;
+        return c->attention ? 1 : 0;
+    case ATTEND_LOOK_ENCODER:
+        return translates && (transformer || lstmn) ? c->layers : 0;
+    case ATTEND_LOOK_DECODER:
+        return transformer || lstmn ? decoder : 0;
+    }
+    return 0;
+}
+
+int attend_config_look_heads(const attend_config *c, attend_look look)
+{
+    if (attend_config_look_layers(c, look) == 0) return 0;
+    const bool lstmn = c->architecture == ATTEND_ARCHITECTURE_LSTMN;
+    if (lstmn && (look != ATTEND_LOOK_SOURCE || c->fusion == ATTEND_FUSION_DEEP)) return 1;
+    return c->heads > 0 ? c->heads : 1;
 }

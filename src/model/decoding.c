@@ -1,46 +1,15 @@
-/* decoding.c: one step at a time for many hypotheses. The sources stay in the context; what goes from step to step is copied out of it,
- * so that each step begins where the sources end: memory does not grow with the number of steps. */
-#include "model/model.h"
+/* decoding.c: one step at a time for many hypotheses. */
+#include "model/decoding.h"
 
 #include "core/memory.h"
-#include "model/output.h"
 #include <attend/shortlist.h>
 #include <limits.h>
 #include <math.h>
 #include <string.h>
 
-/* Rows of numbers that grow when they must. */
-typedef struct rows {
-    real *data;
-    size_t room;
-    int width;
-} rows;
-
-struct attend_decoding {
-    attend_ctx *c;
-    const attend_model *m;
-    attend_mark mark; /* behind the sources */
-    const attend_ragged *sources;
-    encoded e;
-    decoder d;
-    int count;      /* sources */
-    int longest;    /* words of the longest */
-    int hypotheses; /* of the last step */
-    int steps;
-    rows h[ATTEND_MAX_LAYERS], c_of[ATTEND_MAX_LAYERS], feed, last; /* last: weights of the step before */
-    int *source_of; /* hypotheses of the last step: whose they are, and .. */
-    int *place;     /* .. the how-manieth of its source */
-    int *row_of;    /* (target words) zeros between steps; see word_input */
-    size_t hypotheses_room;
-    output_layer out;
-    bool stepped; /* what is in `out` is of the last step */
-    const attend_var *weights;
-    const int *source; /* words of all sources; the caller's, for attend_decoding_limit */
-};
-
 /* ---- memory ---- */
 
-static bool rows_fit(rows *r, int n)
+bool attend_rows_fit(kept_rows *r, int n)
 {
     const size_t wanted = (size_t)n * (size_t)r->width;
     if (wanted <= r->room) return true;
@@ -51,24 +20,31 @@ static bool rows_fit(rows *r, int n)
     return true;
 }
 
-static bool keep(rows *r, const attend_var *v)
+bool attend_rows_keep(kept_rows *r, const attend_var *v)
 {
     if (!v) return true;
     r->width = v->shape[1];
-    if (!rows_fit(r, v->shape[0])) return false;
+    if (!attend_rows_fit(r, v->shape[0])) return false;
     memcpy(r->data, v->value, v->size * sizeof(real));
     return true;
+}
+
+attend_var *attend_rows_chosen(attend_ctx *c, const kept_rows *r, const int *rows, int n)
+{
+    attend_var *v = attend_var_2d(c, n, r->width, false);
+    for (int i = 0; v && i < n; i++)
+        memcpy(v->value + (size_t)i * (size_t)r->width, r->data + (size_t)rows[i] * (size_t)r->width,
+               (size_t)r->width * sizeof(real));
+    return v;
 }
 
 void attend_decoding_free(attend_decoding *d)
 {
     if (!d) return;
-    for (int i = 0; i < ATTEND_MAX_LAYERS; i++) attend_memory_free(d->h[i].data), attend_memory_free(d->c_of[i].data);
-    attend_memory_free(d->feed.data);
-    attend_memory_free(d->last.data);
+    if (d->states) d->m->kind->end(d);
+    attend_memory_free(d->states);
     attend_memory_free(d->source_of);
     attend_memory_free(d->place);
-    attend_memory_free(d->row_of);
     attend_memory_free(d);
 }
 
@@ -96,27 +72,6 @@ static int no_memory(attend_decoding *d, int hypotheses)
 
 /* ---- the sources ---- */
 
-/* Encodes the sources. What the encoder left in the context besides its last layer is not wanted any more: that moves to the front, and the decoder
- * takes the place of the rest. False: the context failed. */
-static bool encode(attend_decoding *d, const int *source, const int *lengths)
-{
-    attend_ctx *c = d->c;
-    encoded e;
-    rows memory = { 0 };
-    d->sources = attend_ragged_new(c, d->count, lengths);
-    if (!d->sources || !attend_model_encode(c, d->m, source, d->sources, &e)) return false;
-    bool room = keep(&memory, e.memory);
-    for (int i = 0; room && i < d->m->config.layers; i++)
-        room = keep(&d->h[i], e.start[i].h) && keep(&d->c_of[i], e.start[i].c);
-    if (!room) attend_ctx_fail(c, ATTEND_NO_MEMORY, "no memory for the states of %d sources", d->count);
-    attend_ctx_rewind(c, (attend_mark){ 0 });
-    d->sources = attend_ragged_new(c, d->count, lengths);
-    if (memory.data && d->sources)
-        d->e.memory = attend_constant(c, 2, (const int[]){ attend_ragged_rows(d->sources), memory.width }, memory.data);
-    attend_memory_free(memory.data);
-    return attend_ctx_status(c) == ATTEND_OK && attend_decoder_new(c, d->m, &d->e, d->sources, true, &d->d);
-}
-
 int attend_decoding_new(attend_decoding **out, attend_ctx *c, const attend_model *m, int count, const int *source,
                         const int *lengths)
 {
@@ -126,8 +81,9 @@ int attend_decoding_new(attend_decoding **out, attend_ctx *c, const attend_model
     attend_ctx_set_training(c, false);
     attend_ctx_reset(c);
     attend_decoding *d = attend_memory_zeroed(1, sizeof *d);
-    if (d) d->row_of = attend_memory_zeroed((size_t)m->config.target_vocab, sizeof *d->row_of);
-    if (!d || !d->row_of || !hypotheses_fit(d, count)) {
+    if (d) d->states = attend_memory_zeroed(1, m->kind->states);
+    if (!d || !d->states || !hypotheses_fit(d, count)) {
+        if (d) attend_memory_free(d->states), d->states = NULL; /* nothing has begun */
         attend_decoding_free(d);
         return attend_fail(ATTEND_NO_MEMORY, "no memory for decoding");
     }
@@ -138,18 +94,8 @@ int attend_decoding_new(attend_decoding **out, attend_ctx *c, const attend_model
         d->source_of[i] = i;
         if (lengths[i] > d->longest) d->longest = lengths[i];
     }
-    bool ok = encode(d, source, lengths);
-    bool room = true;
-    d->feed.width = m->readout_width;
-    d->last.width = d->longest;
-    if (ok && room && m->config.input_feeding && (room = rows_fit(&d->feed, count)))
-        memset(d->feed.data, 0, (size_t)count * (size_t)d->feed.width * sizeof(real));
-    if (ok && room && m->config.attention && m->config.attention->wants_previous && (room = rows_fit(&d->last, count)))
-        memset(d->last.data, 0, (size_t)count * (size_t)d->last.width * sizeof(real));
-    int status = ATTEND_OK;
-    if (!room) status = no_memory(d, count);
-    if (!ok) status = attend_fail(c->status, "%s", c->message);
-    if (status != ATTEND_OK) {
+    if (!m->kind->begin(d, source, lengths)) {
+        const int status = attend_fail(c->status, "%s", c->message);
         attend_decoding_free(d);
         return status;
     }
@@ -171,8 +117,7 @@ int attend_decoding_limit(attend_decoding *d)
     if (status != ATTEND_OK) return status;
     if (!attend_model_has_shortlist(d->m))
         return attend_fail(ATTEND_BAD_USAGE, "the model has no shortlist; attend convert --shortlist gives it one");
-    if (!attend_output_limit(c, &d->out, d->d.output_w, d->sources, d->source))
-        return attend_fail(c->status, "%s", c->message);
+    if (!attend_output_limit(c, &d->out, d->sources, d->source)) return attend_fail(c->status, "%s", c->message);
     d->mark = attend_ctx_mark(c);
     return ATTEND_OK;
 }
@@ -218,95 +163,14 @@ static int take_hypotheses(attend_decoding *d, const int *counts, const int *par
     return n > 0 ? n : -1;
 }
 
-/* Rows of the step before, by parent. */
-static attend_var *chosen(attend_ctx *c, const rows *r, const int *parents, int n)
-{
-    attend_var *v = attend_var_2d(c, n, r->width, false);
-    for (int i = 0; v && i < n; i++)
-        memcpy(v->value + (size_t)i * (size_t)r->width, r->data + (size_t)parents[i] * (size_t)r->width,
-               (size_t)r->width * sizeof(real));
-    return v;
-}
-
-static void take_states(attend_decoding *d, const int *parents, int n, const attend_ragged *queries, decoder_state *s)
-{
-    attend_ctx *c = d->c;
-    const attend_config *o = &d->m->config;
-    *s = (decoder_state){ 0 };
-    for (int i = 0; i < o->layers; i++) {
-        s->layers[i].h = chosen(c, &d->h[i], parents, n);
-        if (d->c_of[i].data) s->layers[i].c = chosen(c, &d->c_of[i], parents, n);
-    }
-    if (o->input_feeding) s->feed = chosen(c, &d->feed, parents, n);
-    if (!o->attention || !o->attention->wants_previous) return;
-    int most = 0;
-    for (int b = 0; b < d->count; b++)
-        if (attend_ragged_length(queries, b) > most) most = attend_ragged_length(queries, b);
-    s->previous = attend_constant(c, 4, (const int[]){ d->count, 1, most, d->longest }, NULL);
-    for (int i = 0; s->previous && i < n; i++)
-        memcpy(s->previous->value + ((size_t)d->source_of[i] * (size_t)most + (size_t)d->place[i]) * (size_t)d->longest,
-               d->last.data + (size_t)parents[i] * (size_t)d->longest, (size_t)d->longest * sizeof(real));
-}
-
-static bool keep_states(attend_decoding *d, const decoder_state *s)
-{
-    bool ok = true;
-    for (int i = 0; ok && i < d->m->config.layers; i++)
-        ok = keep(&d->h[i], s->layers[i].h) && keep(&d->c_of[i], s->layers[i].c);
-    if (ok) ok = keep(&d->feed, s->feed);
-    if (!ok || !s->previous) return ok;
-    if (!rows_fit(&d->last, d->hypotheses)) return false;
-    const size_t most = (size_t)s->previous->shape[2], longest = (size_t)d->longest;
-    for (int i = 0; i < d->hypotheses; i++)
-        memcpy(d->last.data + (size_t)i * longest,
-               s->previous->value + ((size_t)d->source_of[i] * most + (size_t)d->place[i]) * longest,
-               longest * sizeof(real));
-    return true;
-}
-
-/* W y + bw of the first layer for the words of a step, each different word once; *which: the row of each hypothesis. */
-static attend_var *word_input(attend_decoding *d, const int *words, int n, int **which)
-{
-    attend_ctx *c = d->c;
-    int *different = attend_take(c, (size_t)n, sizeof *different), *at = attend_take(c, (size_t)n, sizeof *at);
-    int count = 0;
-    if (!different || !at) return NULL;
-    for (int i = 0; i < n; i++) {
-        if (d->row_of[words[i]] == 0) different[count++] = words[i], d->row_of[words[i]] = count;
-        at[i] = d->row_of[words[i]] - 1;
-    }
-    for (int i = 0; i < count; i++) d->row_of[different[i]] = 0;
-    *which = at;
-    attend_var *y = attend_gather(c, attend_use(c, d->m->target_table), different, count);
-    return y ? attend_decoder_input(c, &d->d, y) : NULL;
-}
-
-/* The layers, from states s to states s; returns the readout. */
-static attend_var *run(attend_decoding *d, const int *ids, attend_var *words, const attend_ragged *singles,
-                       decoder_state *s, decoder_step *step)
-{
-    attend_ctx *c = d->c;
-    const decoder *x = &d->d;
-    if (model_luong(d->m)) return attend_decoder_recur(c, x, attend_decoder_input(c, x, words), NULL, s, step);
-    attend_var *h;
-    if (model_bahdanau(d->m)) {
-        int *which = NULL;
-        attend_var *input = word_input(d, ids, d->hypotheses, &which);
-        h = input ? attend_decoder_recur(c, x, input, which, s, step) : NULL;
-        h = attend_decoder_layers(c, x, 1, h, singles, s->layers);
-    } else {
-        h = attend_decoder_layers(c, x, 0, words, singles, s->layers);
-    }
-    return attend_decoder_readout(c, x, h, step->context, words);
-}
-
 int attend_decoding_step(attend_decoding *d, const int *counts, const int *parents, const int *words)
 {
     attend_ctx *c = d->c;
     if (c->status != ATTEND_OK) return attend_fail(c->status, "%s", c->message);
     const int n = take_hypotheses(d, counts, parents, words);
     if (n < 0) return ATTEND_BAD_USAGE;
-    d->stepped = false, d->weights = NULL; /* what is there lies behind the mark */
+    d->stepped = false; /* what is there lies behind the mark, and so do .. */
+    memset(d->weights, 0, sizeof d->weights);
     if (!hypotheses_fit(d, n)) return no_memory(d, n);
     attend_ctx_rewind(c, d->mark);
     for (int b = 0, i = 0; b < d->count; b++)
@@ -315,20 +179,19 @@ int attend_decoding_step(attend_decoding *d, const int *counts, const int *paren
 
     int *ones = attend_take(c, (size_t)n, sizeof *ones);
     for (int i = 0; ones && i < n; i++) ones[i] = 1;
-    const attend_ragged *singles = ones ? attend_ragged_new(c, n, ones) : NULL;
-    decoder_step step = { .rows = attend_ragged_new(c, d->count, counts),
-                          .position = d->steps,
-                          .one_position = true,
-                          .want_weights = d->m->config.attention != NULL };
-    decoder_state s;
-    if (step.rows) take_states(d, parents, n, step.rows, &s);
-    attend_var *y = singles ? attend_model_embed(c, d->m, d->m->target_table, words, singles) : NULL;
-    attend_var *readout = y ? run(d, words, y, singles, &s, &step) : NULL;
-    if (readout) attend_output_step(c, &d->out, &d->d, readout, d->source_of);
-    if (c->status != ATTEND_OK) return attend_fail(c->status, "%s", c->message);
-    if (!keep_states(d, &s)) return no_memory(d, n);
+    const decoding_step s = { .count = n,
+                              .parents = parents,
+                              .words = words,
+                              .queries = attend_ragged_new(c, d->count, counts),
+                              .singles = ones ? attend_ragged_new(c, n, ones) : NULL };
+    attend_var *readout = s.queries && s.singles ? d->m->kind->step(d, &s) : NULL;
+    if (readout) attend_output_step(c, &d->out, readout, d->source_of);
+    if (c->status == ATTEND_OK && !d->m->kind->keep(d, &s)) no_memory(d, n);
+    if (c->status != ATTEND_OK) {
+        memset(d->weights, 0, sizeof d->weights);
+        return attend_fail(c->status, "%s", c->message);
+    }
     d->stepped = true;
-    d->weights = step.weights;
     d->steps++;
     return ATTEND_OK;
 }
@@ -364,10 +227,11 @@ real attend_decoding_end(const attend_decoding *d, int hypothesis)
     return d->out.log_p[(size_t)hypothesis * d->out.width + at];
 }
 
-const real *attend_decoding_weights(const attend_decoding *d, int hypothesis, int head)
+const real *attend_decoding_weights(const attend_decoding *d, int hypothesis, int layer, int head)
 {
-    const attend_var *w = d->weights;
-    if (!w || hypothesis < 0 || hypothesis >= d->hypotheses || head < 0 || head >= w->shape[1]) return NULL;
+    if (hypothesis < 0 || hypothesis >= d->hypotheses || layer < 0 || layer >= ATTEND_MAX_LAYERS) return NULL;
+    const attend_var *w = d->weights[layer];
+    if (!w || head < 0 || head >= w->shape[1]) return NULL;
     const size_t row = ((size_t)d->source_of[hypothesis] * (size_t)w->shape[1] + (size_t)head) * (size_t)w->shape[2] +
                        (size_t)d->place[hypothesis];
     return w->value + row * (size_t)w->shape[3];

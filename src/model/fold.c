@@ -5,7 +5,7 @@
  *
  * so that each h_j meets the matrices once, for all steps and all hypotheses: of a beam of 5 that is a fifth of the products, and for a
  * sentence alone the matrices are read once and not in every step. Only where the score leaves values and contexts as they are. */
-#include "model/model.h"
+#include "model/rnn.h"
 
 #include "core/memory.h"
 #include "core/precision.h"

@@ -1,28 +1,7 @@
-/* loss.c: teacher forcing. Rows are the words of all targets, sentence after sentence; where the decoder has feedback its steps run over
- * the sentences that are still going, and the rows of all steps are put back into that order afterwards. */
+/* loss.c: teacher forcing. Rows are the words of all targets, sentence after sentence. */
 #include "model/model.h"
 
 #include <string.h>
-
-/* One run over some pairs. */
-typedef struct forcing {
-    attend_ctx *c;
-    const attend_model *m;
-    const attend_pairs *pairs;
-    const attend_loss_options *options;
-    const attend_ragged *sources, *targets;
-    const int *inputs, *outputs; /* words of each row: what goes in, what should come out */
-    decoder d;
-    encoded e;
-    attend_var *words;   /* (N, E) embedded inputs */
-    double *advantage;   /* (B), of REINFORCE; NULL otherwise */
-    attend_var *guiding; /* the guided-alignment loss so far, or NULL */
-} forcing;
-
-static bool wants_weights(const forcing *f)
-{
-    return f->options->weights || (f->options->guidance != 0 && f->pairs->link_count > 0);
-}
 
 /* ---- rows ---- */
 
@@ -58,21 +37,38 @@ static int source_length(const forcing *f, int b)
     return f->pairs->source_lengths[b];
 }
 
-/* Weights (B, H, Tq, Tk) whose first query is target word `first` of each sentence, to where the caller wants them. */
-static void report_weights(const forcing *f, const attend_var *weights, int first)
+/* The layer whose weights guided alignment teaches: the last but one, as where several look it is there that words are told apart best (Garg et
+ * al. 2019). */
+static bool guided(const forcing *f, attend_look look, int layer)
 {
-    if (!f->options->weights || !weights) return;
+    const int layers = attend_config_look_layers(&f->m->config, ATTEND_LOOK_SOURCE);
+    return f->options->guidance != 0 && f->pairs->link_count > 0 && look == ATTEND_LOOK_SOURCE &&
+           layer == (layers > 1 ? layers - 2 : 0);
+}
+
+bool attend_forcing_wants(const forcing *f, attend_look look, int layer)
+{
+    return (f->options->weights && f->options->look == look) || guided(f, look, layer);
+}
+
+/* Weights (B, H, Tq, Tk) whose first query is word `first` of each sentence, to where the caller wants them. */
+static void report_weights(const forcing *f, int layer, const attend_var *weights, int first)
+{
+    const attend_look look = f->options->look;
+    const size_t layers = (size_t)attend_config_look_layers(&f->m->config, look);
     const size_t heads = (size_t)weights->shape[1], queries = (size_t)weights->shape[2],
                  keys = (size_t)weights->shape[3];
+    const attend_ragged *above = look == ATTEND_LOOK_ENCODER ? f->sources : f->targets;
+    const attend_ragged *below = look == ATTEND_LOOK_DECODER ? f->targets : f->sources;
     real *to = f->options->weights;
     for (int b = 0; b < f->pairs->count; b++) {
-        const size_t m = (size_t)source_length(f, b);
-        const int words = attend_ragged_length(f->targets, b);
+        const int words = attend_ragged_length(above, b);
+        const size_t m = (size_t)attend_ragged_length(below, b), map = (size_t)words * m;
         for (size_t h = 0; h < heads; h++)
             for (size_t i = 0; i < queries && first + (int)i < words; i++)
-                memcpy(to + (h * (size_t)words + (size_t)first + i) * m,
+                memcpy(to + ((size_t)layer * heads + h) * map + ((size_t)first + i) * m,
                        weights->value + (((size_t)b * heads + h) * queries + i) * keys, m * sizeof *to);
-        to += heads * (size_t)words * m;
+        to += layers * heads * map;
     }
 }
 
@@ -101,7 +97,6 @@ static bool fill_wanted(forcing *f, int b, int first, int last, size_t keys, rea
 
 static void guide(forcing *f, attend_var *weights, int first)
 {
-    if (f->options->guidance == 0 || f->pairs->link_count == 0 || !weights) return;
     const int queries = weights->shape[2];
     const size_t keys = (size_t)weights->shape[3];
     real *wanted = attend_take_zeros(f->c, (size_t)f->pairs->count * (size_t)queries * keys);
@@ -112,120 +107,11 @@ static void guide(forcing *f, attend_var *weights, int first)
     f->guiding = f->guiding ? attend_add(f->c, f->guiding, loss) : loss;
 }
 
-static void use_weights(forcing *f, attend_var *weights, int first)
+void attend_forcing_weights(forcing *f, attend_look look, int layer, attend_var *weights, int first)
 {
-    report_weights(f, weights, first);
-    guide(f, weights, first);
-}
-
-/* ---- with feedback ---- */
-
-/* The sentences that are still going at a step, and where their rows are. */
-typedef struct running {
-    int count;
-    int *sentences; /* which */
-    int *rows;      /* row of this step, of each */
-    int *kept;      /* its place among those of the step before */
-    const attend_ragged *queries;
-} running;
-
-static bool running_new(const forcing *f, running *r)
-{
-    const size_t n = (size_t)f->pairs->count;
-    int *memory = attend_take(f->c, 3 * n, sizeof *memory);
-    *r = (running){ .count = f->pairs->count };
-    if (!memory) return false;
-    r->sentences = memory, r->rows = memory + n, r->kept = memory + 2 * n;
-    for (int i = 0; i < r->count; i++) r->sentences[i] = i;
-    return true;
-}
-
-/* On to step t; *fewer: some have ended. */
-static bool running_next(const forcing *f, running *r, int t, bool *fewer)
-{
-    int left = 0;
-    for (int i = 0; i < r->count; i++) {
-        const int b = r->sentences[i];
-        if (attend_ragged_length(f->targets, b) <= t) continue;
-        r->sentences[left] = b;
-        r->rows[left] = attend_ragged_offset(f->targets, b) + t;
-        r->kept[left++] = i;
-    }
-    *fewer = left < r->count;
-    r->count = left;
-    if (r->queries && !*fewer) return true;
-    int *lengths = attend_take(f->c, (size_t)f->pairs->count, sizeof *lengths);
-    if (!lengths) return false;
-    memset(lengths, 0, (size_t)f->pairs->count * sizeof *lengths);
-    for (int i = 0; i < left; i++) lengths[r->sentences[i]] = 1;
-    r->queries = attend_ragged_new(f->c, f->pairs->count, lengths);
-    return r->queries != NULL;
-}
-
-/* The states of those that go on. */
-static void keep_states(attend_ctx *c, const attend_model *m, const running *r, decoder_state *s)
-{
-    const int stepping = model_bahdanau(m) ? 1 : m->config.layers;
-    for (int i = 0; i < stepping; i++) {
-        s->layers[i].h = attend_gather(c, s->layers[i].h, r->kept, r->count);
-        if (s->layers[i].c) s->layers[i].c = attend_gather(c, s->layers[i].c, r->kept, r->count);
-    }
-    if (s->feed) s->feed = attend_gather(c, s->feed, r->kept, r->count);
-}
-
-/* The steps; *contexts, if not NULL, receives what they looked at. */
-static attend_var *run_steps(forcing *f, attend_var **contexts)
-{
-    attend_ctx *c = f->c;
-    int steps = 0;
-    for (int b = 0; b < f->pairs->count; b++)
-        if (attend_ragged_length(f->targets, b) > steps) steps = attend_ragged_length(f->targets, b);
-    attend_var **outs = attend_take(c, 2 * (size_t)steps, sizeof *outs), **looks = outs ? outs + steps : NULL;
-    int *places = attend_take(c, (size_t)attend_ragged_rows(f->targets), sizeof *places); /* of rows, step after step */
-    running r;
-    if (!outs || !places || !running_new(f, &r)) return NULL;
-
-    decoder_state s = { .feed = NULL };
-    memcpy(s.layers, f->e.start, sizeof s.layers);
-    if (f->m->config.input_feeding) s.feed = attend_constant(c, 2, (const int[]){ r.count, f->m->readout_width }, NULL);
-    attend_var *input = attend_decoder_input(c, &f->d, f->words);
-    for (int t = 0, row = 0; t < steps; t++) {
-        bool fewer;
-        if (!running_next(f, &r, t, &fewer)) return NULL;
-        if (fewer) keep_states(c, f->m, &r, &s);
-        for (int i = 0; i < r.count; i++) places[row++] = r.rows[i];
-        decoder_step step = { .rows = r.queries,
-                              .position = t,
-                              .advantage = f->advantage,
-                              .want_weights = wants_weights(f),
-                              .running = r.sentences };
-        outs[t] = attend_decoder_recur(c, &f->d, input, r.rows, &s, &step);
-        looks[t] = step.context;
-        if (!outs[t]) return NULL;
-        use_weights(f, step.weights, t);
-    }
-    if (contexts) *contexts = attend_stack_at(c, looks, steps, places);
-    return attend_stack_at(c, outs, steps, places);
-}
-
-/* ---- the readout of every row ---- */
-
-static attend_var *with_feedback(forcing *f)
-{
-    if (model_luong(f->m)) return run_steps(f, NULL);
-    attend_var *contexts = NULL;
-    attend_var *s = run_steps(f, f->d.readout_w ? &contexts : NULL);
-    s = attend_decoder_layers(f->c, &f->d, 1, s, f->targets, f->e.start);
-    return attend_decoder_readout(f->c, &f->d, s, contexts, f->words);
-}
-
-static attend_var *without_feedback(forcing *f)
-{
-    attend_var *s = attend_decoder_layers(f->c, &f->d, 0, f->words, f->targets, f->e.start);
-    decoder_step step = { .rows = f->targets, .advantage = f->advantage, .want_weights = wants_weights(f) };
-    if (f->m->config.attention) attend_decoder_look(f->c, &f->d, s, NULL, &step);
-    use_weights(f, step.weights, 0);
-    return attend_decoder_readout(f->c, &f->d, s, step.context, f->words);
+    if (!weights) return;
+    if (f->options->weights && f->options->look == look) report_weights(f, layer, weights, first);
+    if (guided(f, look, layer)) guide(f, weights, first);
 }
 
 /* What each pair lost more than was expected, for REINFORCE. */
@@ -250,13 +136,26 @@ attend_var *attend_model_loss(attend_ctx *c, const attend_model *m, const attend
         if (!nll) nll = attend_take_reals(c, (size_t)attend_ragged_rows(f.targets));
         if (!f.advantage || !nll) return NULL;
     }
-    if (!attend_model_encode(c, m, pairs->source, f.sources, &f.e) ||
-        !attend_decoder_new(c, m, &f.e, f.sources, false, &f.d))
-        return NULL;
-    f.words = attend_model_embed(c, m, m->target_table, f.inputs, f.targets);
-    attend_var *readout = model_feedback(m) ? with_feedback(&f) : without_feedback(&f);
-    attend_var *logits = attend_decoder_output(c, &f.d, readout, f.targets);
+    attend_var *readout = m->kind->force(&f);
+    if (!readout) return NULL;
+    attend_var *logits = attend_linear(c, readout, attend_use(c, m->output_w), attend_use(c, m->output_b));
     attend_var *loss = attend_cross_entropy(c, logits, f.outputs, f.options->label_smoothing, f.options->scale, nll);
     if (loss) fill_advantage(&f, nll);
     return f.guiding ? attend_add(c, loss, f.guiding) : loss;
+}
+
+/* ---- what architectures share ---- */
+
+attend_var *attend_model_dropout(attend_ctx *c, const attend_model *m, attend_var *x, const attend_ragged *sentences)
+{
+    if (m->config.dropout == 0) return x;
+    return m->config.dropout_along_time ? attend_dropout_shared(c, x, sentences, m->config.dropout)
+                                        : attend_dropout(c, x, m->config.dropout);
+}
+
+attend_var *attend_model_embed(attend_ctx *c, const attend_model *m, attend_param *table, const int *words,
+                               const attend_ragged *sentences)
+{
+    attend_var *x = attend_gather(c, attend_use(c, table), words, attend_ragged_rows(sentences));
+    return attend_model_dropout(c, m, x, sentences);
 }

@@ -68,13 +68,14 @@ static bool limit_new(attend_ctx *c, const attend_model *m, const packed_matrix 
     return true;
 }
 
-bool attend_output_limit(attend_ctx *c, output_layer *o, attend_var *output_w, const attend_ragged *sources,
-                         const int *words)
+bool attend_output_limit(attend_ctx *c, output_layer *o, const attend_ragged *sources, const int *words)
 {
     packed_matrix all;
+    const attend_var *output_w = attend_use(c, o->m->output_w);
     const int count = attend_ragged_count(sources);
     output_limit *limits = attend_take(c, (size_t)count, sizeof *limits);
-    if (!limits || !attend_var_matrix(c, output_w, &all) || !tail_new(c, o->m, &all, &o->tail)) return false;
+    if (!limits || !output_w || !attend_var_matrix(c, output_w, &all) || !tail_new(c, o->m, &all, &o->tail))
+        return false;
     o->width = 0;
     for (int i = 0, at = 0; i < count; i++) {
         const int n = attend_ragged_length(sources, i);
@@ -339,19 +340,20 @@ static bool best_of_lists(attend_ctx *c, output_layer *o, const packed_matrix *w
 
 /* ---- a step ---- */
 
-bool attend_output_step(attend_ctx *c, output_layer *o, const decoder *d, attend_var *readout, const int *source_of)
+bool attend_output_step(attend_ctx *c, output_layer *o, attend_var *readout, const int *source_of)
 {
     const size_t rows = (size_t)readout->shape[0], k = (size_t)readout->shape[1];
     packed_matrix w;
     activations a;
     o->log_p = NULL;
-    if (!attend_var_matrix(c, d->output_w, &w) || !attend_activations_new(c, &a, rows, &w)) return false;
+    const attend_var *output_w = attend_use(c, o->m->output_w);
+    if (!output_w || !attend_var_matrix(c, output_w, &w) || !attend_activations_new(c, &a, rows, &w)) return false;
     attend_activations_set(&a, rows, readout->value, k, &w);
-    if (o->keep == 0) return all_words(c, o, &w, d->output_b->value, &a, source_of);
+    if (o->keep == 0) return all_words(c, o, &w, o->m->output_b->value, &a, source_of);
     o->best_words = attend_take(c, rows * (size_t)o->keep, sizeof *o->best_words);
     o->best_count = attend_take(c, rows, sizeof *o->best_count);
     o->best_log_p = attend_take_reals(c, rows * (size_t)o->keep);
     o->end_log_p = attend_take_reals(c, rows);
     if (attend_ctx_status(c) != ATTEND_OK) return false;
-    return o->limits ? best_of_lists(c, o, &w, &a, source_of) : best_of_all(c, o, &w, d->output_b->value, &a);
+    return o->limits ? best_of_lists(c, o, &w, &a, source_of) : best_of_all(c, o, &w, o->m->output_b->value, &a);
 }

@@ -44,9 +44,8 @@ enum { OUTPUT_MOST_KEPT = 32 }; /* more than that are better looked for among al
 
 void attend_output_new(output_layer *o, const attend_model *m);
 /* The shortlists of some sources. False: the context failed. */
-bool attend_output_limit(attend_ctx *c, output_layer *o, attend_var *output_w, const attend_ragged *sources,
-                         const int *words);
+bool attend_output_limit(attend_ctx *c, output_layer *o, const attend_ragged *sources, const int *words);
 /* readout (rows, R), on the context's memory until the next step; source_of: of each row, neighbours together. */
-bool attend_output_step(attend_ctx *c, output_layer *o, const decoder *d, attend_var *readout, const int *source_of);
+bool attend_output_step(attend_ctx *c, output_layer *o, attend_var *readout, const int *source_of);
 
 #endif

@@ -35,11 +35,15 @@ int attend_pairs_rows(const attend_pairs *pairs)
     return rows;
 }
 
-size_t attend_pairs_weights(const attend_pairs *pairs, const attend_config *config)
+size_t attend_pairs_weights(const attend_pairs *pairs, const attend_config *config, attend_look look)
 {
     size_t numbers = 0;
-    const size_t heads = config->heads > 0 ? (size_t)config->heads : 1; /* 0, if nobody has checked it yet, is 1 */
-    for (int i = 0; config->attention && i < pairs->count; i++)
-        numbers += heads * ((size_t)pairs->target_lengths[i] + 1) * (size_t)pairs->source_lengths[i];
+    const size_t maps =
+        (size_t)attend_config_look_layers(config, look) * (size_t)attend_config_look_heads(config, look);
+    for (int i = 0; maps > 0 && i < pairs->count; i++) {
+        const size_t source = (size_t)pairs->source_lengths[i], target = (size_t)pairs->target_lengths[i] + 1;
+        const size_t above = look == ATTEND_LOOK_ENCODER ? source : target;
+        numbers += maps * above * (look == ATTEND_LOOK_DECODER ? target : source);
+    }
     return numbers;
 }

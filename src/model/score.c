@@ -18,7 +18,7 @@ static int part_size(const attend_model *m, const attend_pairs *pairs, int first
 }
 
 int attend_model_score(attend_ctx *c, const attend_model *m, const attend_pairs *pairs, double *log_probability,
-                       real *row_log_probability, real *weights)
+                       real *row_log_probability, attend_look look, real *weights)
 {
     const int checked = attend_pairs_check(pairs);
     if (checked != ATTEND_OK) return checked;
@@ -32,7 +32,7 @@ int attend_model_score(attend_ctx *c, const attend_model *m, const attend_pairs 
         const int rows = attend_pairs_rows(&part);
         attend_loss_options options = ATTEND_LOSS_OPTIONS_INIT;
         options.nll = attend_take_reals(c, (size_t)rows);
-        options.weights = weights;
+        options.weights = weights, options.look = look;
         if (!attend_model_loss(c, m, &part, &options)) return attend_fail(c->status, "%s", c->message);
         for (int i = 0, row = 0; i < count; i++) {
             double sum = 0;
@@ -42,7 +42,7 @@ int attend_model_score(attend_ctx *c, const attend_model *m, const attend_pairs 
             }
             if (log_probability) log_probability[first + i] = sum;
         }
-        if (weights) weights += attend_pairs_weights(&part, &m->config);
+        if (weights) weights += attend_pairs_weights(&part, &m->config, look);
     }
     return ATTEND_OK;
 }

@@ -75,7 +75,7 @@ static int add_loss(const validation *v, attend_ctx *c, const piece *p, piece_re
     for (int first = 0, count; status == ATTEND_OK && first < p->pairs.count; first += count) {
         count = part_size(v, &p->pairs, first);
         const attend_pairs part = attend_pairs_part(&p->pairs, first, count);
-        status = attend_model_score(c, v->t->m, &part, log_probability, NULL, NULL);
+        status = attend_model_score(c, v->t->m, &part, log_probability, NULL, ATTEND_LOOK_SOURCE, NULL);
         for (int i = 0; status == ATTEND_OK && i < count; i++) r->nll -= log_probability[i];
     }
     r->rows = (uint64_t)attend_pairs_rows(&p->pairs);

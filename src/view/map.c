@@ -222,9 +222,9 @@ static int note(maker *k, const attend_decoding *d, int vocabulary, int i, numbe
     map->log_probability += p;
     n->probability[i] = exp(p);
     const size_t columns = (size_t)map->source_count, area = (size_t)map->target_count * columns;
-    for (int h = 0; n->weights && h < map->heads; h++) {
-        const real *w = attend_decoding_weights(d, 0, h);
-        float *row = n->weights + (size_t)h * area + (size_t)i * columns;
+    for (int each = 0; n->weights && each < map->layers * map->heads; each++) {
+        const real *w = attend_decoding_weights(d, 0, each / map->heads, each % map->heads);
+        float *row = n->weights + (size_t)each * area + (size_t)i * columns;
         for (size_t j = 0; j < columns; j++) row[j] = (float)w[j];
     }
     return choose(k, log_p, vocabulary, n->choices + (size_t)i * ATTEND_MAP_CHOICES) ? ATTEND_OK : no_memory();
@@ -249,12 +249,14 @@ static int fill_numbers(maker *k, attend_ctx *c, const attend_model *m)
 {
     attend_map *map = &k->w->map;
     const size_t rows = (size_t)map->target_count;
-    const bool attention = attend_model_config(m)->attention != NULL;
-    map->layers = attention ? 1 : 0;
-    map->heads = attention ? attend_model_config(m)->heads : 0;
+    map->layers = attend_config_look_layers(attend_model_config(m), ATTEND_LOOK_SOURCE);
+    map->heads = attend_config_look_heads(attend_model_config(m), ATTEND_LOOK_SOURCE);
+    const bool attention = map->layers > 0;
     numbers n = { .probability = take(k->w, rows, sizeof *n.probability),
                   .choices = take(k->w, rows * ATTEND_MAP_CHOICES, sizeof *n.choices) };
-    if (attention) n.weights = take(k->w, (size_t)map->heads * rows * (size_t)map->source_count, sizeof *n.weights);
+    if (attention)
+        n.weights =
+            take(k->w, (size_t)map->layers * (size_t)map->heads * rows * (size_t)map->source_count, sizeof *n.weights);
     if (!n.probability || !n.choices || (attention && !n.weights)) return no_memory();
     map->weights = n.weights, map->probability = n.probability, map->choices = n.choices;
     return say(k, c, m, &n);

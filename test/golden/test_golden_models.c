@@ -133,7 +133,7 @@ typedef struct said {
 static void compare_said(problem *p, const said *s)
 {
     const int rows = attend_pairs_rows(&p->pairs);
-    const int weights = (int)attend_pairs_weights(&p->pairs, attend_model_config(p->m));
+    const int weights = (int)attend_pairs_weights(&p->pairs, attend_model_config(p->m), ATTEND_LOOK_SOURCE);
     assert_true(rows <= MOST_ROWS && weights <= MOST_WEIGHTS);
     rig_compare(&p->r, "nll", 1, &rows, s->nll);
     if (weights > 0) rig_compare(&p->r, "weights", 1, &weights, s->weights);
@@ -184,7 +184,8 @@ static void check_score(problem *p)
 {
     said s = { .nll = { 0 } };
     double log_probability[MOST_ROWS];
-    rig_status(&p->r, attend_model_score(p->r.c, p->m, &p->pairs, log_probability, s.nll, s.weights));
+    rig_status(&p->r,
+               attend_model_score(p->r.c, p->m, &p->pairs, log_probability, s.nll, ATTEND_LOOK_SOURCE, s.weights));
     for (int i = 0; i < attend_pairs_rows(&p->pairs); i++) s.nll[i] = -s.nll[i];
     compare_said(p, &s);
 }

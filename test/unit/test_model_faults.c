@@ -39,7 +39,7 @@ static int score(trial *t)
 {
     double p[TINY_PAIRS];
     attend_real rows[TINY_ROWS], weights[256];
-    return attend_model_score(t->c, t->m, &t->pairs, p, rows, weights);
+    return attend_model_score(t->c, t->m, &t->pairs, p, rows, ATTEND_LOOK_SOURCE, weights);
 }
 
 /* Steps with more hypotheses than before, then fewer. */
@@ -55,7 +55,7 @@ static int decode(trial *t)
             parents[j] = j / steps[i] * before + j % before, words[j] = i ? 3 : ATTEND_BEGIN;
         status = attend_decoding_step(d, counts, parents, words);
         if ((status == ATTEND_OK) != (attend_decoding_log_probabilities(d) != NULL)) status = ATTEND_FAILED;
-        if (status != ATTEND_OK && attend_decoding_weights(d, 0, 0)) status = ATTEND_FAILED; /* of no step */
+        if (status != ATTEND_OK && attend_decoding_weights(d, 0, 0, 0)) status = ATTEND_FAILED; /* of no step */
     }
     attend_decoding_free(d);
     return status;

@@ -26,7 +26,8 @@ static double score(const attend_model *m)
     const attend_pairs pairs = tiny_pairs();
     double p[TINY_PAIRS], sum = 0;
     assert_int_equal(attend_ctx_new(&c), ATTEND_OK);
-    if (attend_model_score(c, m, &pairs, p, NULL, NULL) != ATTEND_OK) fail_msg("%s", attend_message());
+    if (attend_model_score(c, m, &pairs, p, NULL, ATTEND_LOOK_SOURCE, NULL) != ATTEND_OK)
+        fail_msg("%s", attend_message());
     for (int i = 0; i < TINY_PAIRS; i++) sum += p[i];
     attend_ctx_free(c);
     return sum;
@@ -391,7 +392,7 @@ static void runs(const attend_model *m)
     };
     double p;
     assert_int_equal(attend_ctx_new(&c), ATTEND_OK);
-    assert_ok(attend_model_score(c, m, &pair, &p, NULL, NULL));
+    assert_ok(attend_model_score(c, m, &pair, &p, NULL, ATTEND_LOOK_SOURCE, NULL));
     attend_ctx_free(c);
 }
 

@@ -77,8 +77,8 @@ static void score(const char *words, const attend_model *m, const attend_pairs *
 {
     attend_ctx *c = NULL;
     assert_int_equal(attend_ctx_new(&c), ATTEND_OK);
-    assert_true(attend_pairs_weights(pairs, attend_model_config(m)) <= MOST_WEIGHTS);
-    if (attend_model_score(c, m, pairs, s->pair, s->row, s->weights) != ATTEND_OK)
+    assert_true(attend_pairs_weights(pairs, attend_model_config(m), ATTEND_LOOK_SOURCE) <= MOST_WEIGHTS);
+    if (attend_model_score(c, m, pairs, s->pair, s->row, ATTEND_LOOK_SOURCE, s->weights) != ATTEND_OK)
         fail_msg("%s: %s", words, attend_message());
     attend_ctx_free(c);
 }
@@ -124,7 +124,7 @@ static void decode(const char *words, const attend_model *m, const attend_pairs 
                 close_to(words, "sum of p", sum, 1);
             }
             for (int h = 0; counts[b] && attend_model_config(m)->attention && h < heads; h++) {
-                const attend_real *w = attend_decoding_weights(d, next[b], h);
+                const attend_real *w = attend_decoding_weights(d, next[b], 0, h);
                 for (int j = 0; j < source; j++)
                     close_to(words, "weight", (double)w[j], (double)weights[(h * rows + t) * source + j]);
             }
@@ -310,7 +310,7 @@ static void wrong_words_and_links_are_refused(void **state)
         assert_int_not_equal(attend_ctx_status(c), ATTEND_OK);
         double p;
         if (cases[i].count && !cases[i].links)
-            assert_int_equal(attend_model_score(c, m, &cases[i], &p, NULL, NULL), ATTEND_BAD_USAGE);
+            assert_int_equal(attend_model_score(c, m, &cases[i], &p, NULL, ATTEND_LOOK_SOURCE, NULL), ATTEND_BAD_USAGE);
         attend_ctx_set_recording(c, true);
     }
     /* an empty source is not an error: attention sees nothing */
@@ -318,7 +318,7 @@ static void wrong_words_and_links_are_refused(void **state)
         .count = 1, .source = fine, .source_lengths = zero, .target = fine, .target_lengths = one
     };
     double p;
-    assert_int_equal(attend_model_score(c, m, &empty, &p, NULL, NULL), ATTEND_OK);
+    assert_int_equal(attend_model_score(c, m, &empty, &p, NULL, ATTEND_LOOK_SOURCE, NULL), ATTEND_OK);
     assert_true(isfinite(p) && p < 0);
 
     attend_decoding *d = NULL;
@@ -327,7 +327,7 @@ static void wrong_words_and_links_are_refused(void **state)
     assert_int_equal(attend_decoding_step(d, one, zero, high), ATTEND_BAD_USAGE); /* no such word */
     assert_int_equal(attend_decoding_step(d, zero, zero, fine), ATTEND_BAD_USAGE);
     assert_int_equal(attend_decoding_step(d, one, zero, one), ATTEND_OK); /* and goes on */
-    assert_null(attend_decoding_weights(d, 1, 0));
+    assert_null(attend_decoding_weights(d, 1, 0, 0));
     attend_decoding_free(d);
     attend_ctx_free(c);
     attend_model_free(m);
@@ -335,7 +335,7 @@ static void wrong_words_and_links_are_refused(void **state)
     const attend_pairs pairs = tiny_pairs();
     assert_int_equal(tiny_config(&config, ""), ATTEND_OK);
     assert_int_equal(config.heads, 0);
-    assert_int_equal(attend_pairs_weights(&pairs, &config), 3 * 4 + 1 * 1 + 3 * 5 + 2 * 2);
+    assert_int_equal(attend_pairs_weights(&pairs, &config, ATTEND_LOOK_SOURCE), 3 * 4 + 1 * 1 + 3 * 5 + 2 * 2);
 }
 
 static void fields_read_what_they_write(void **state)

@@ -245,7 +245,7 @@ static void test_uses(void **state)
     double log_p;
     attend_loss_options options = ATTEND_LOSS_OPTIONS_INIT;
     assert_ok(attend_ctx_new(&c));
-    assert_ok(attend_model_score(c, m, &pairs, &log_p, NULL, NULL));
+    assert_ok(attend_model_score(c, m, &pairs, &log_p, NULL, ATTEND_LOOK_SOURCE, NULL));
     assert_true(log_p < 0 && log_p > -100);
     attend_ctx_reset(c);
     assert_ok(attend_grads_new(&grads, attend_model_params(m)));

@@ -65,7 +65,7 @@ static double best_of_all(const attend_model *m, const int *source, int length, 
                 .count = 1, .source = source, .source_lengths = &length, .target = words, .target_lengths = &n
             };
             double p;
-            assert_ok(attend_model_score(c, m, &pair, &p, NULL, NULL));
+            assert_ok(attend_model_score(c, m, &pair, &p, NULL, ATTEND_LOOK_SOURCE, NULL));
             p /= penalty(alpha, n + 1);
             if (p <= most) continue;
             most = p, *best_count = n;
@@ -148,7 +148,7 @@ static void lists_are_sorted_distinct_and_true(void **state)
                                         .source_lengths = &lengths[i],
                                         .target = t->words,
                                         .target_lengths = &t->count };
-            assert_ok(attend_model_score(c, m, &pair, &p, NULL, NULL));
+            assert_ok(attend_model_score(c, m, &pair, &p, NULL, ATTEND_LOOK_SOURCE, NULL));
             assert_true(fabs(p - t->log_probability) < 1e-4);
             for (int n = 0; n <= t->count; n++) {
                 double row = 0;
@@ -332,8 +332,8 @@ static void models_together_are_their_mean(void **state)
                                         .target_lengths = &t->count };
             double p[2], sum = 0;
             assert_true(t->count < 64);
-            assert_ok(attend_model_score(c, a, &pair, &p[0], rows[0], weights));
-            assert_ok(attend_model_score(c, b, &pair, &p[1], rows[1], NULL));
+            assert_ok(attend_model_score(c, a, &pair, &p[0], rows[0], ATTEND_LOOK_SOURCE, weights));
+            assert_ok(attend_model_score(c, b, &pair, &p[1], rows[1], ATTEND_LOOK_SOURCE, NULL));
             for (int k = 0; k <= t->count; k++) {
                 const double mean = log((exp((double)rows[0][k]) + exp((double)rows[1][k])) / 2);
                 assert_true(fabs(mean - (double)t->word_log_probability[k]) < 1e-5);
@@ -420,7 +420,7 @@ static void prefixes_come_first(void **state)
                                             .target_lengths = &t->count };
                 assert_true(t->count >= counts[i] && t->count <= (counts[i] > 2 ? counts[i] : 2));
                 assert_memory_equal(t->words, prefix + n, (size_t)counts[i] * sizeof *prefix);
-                assert_ok(attend_model_score(c, m, &pair, &p, NULL, NULL));
+                assert_ok(attend_model_score(c, m, &pair, &p, NULL, ATTEND_LOOK_SOURCE, NULL));
                 assert_true(fabs(p - t->log_probability) < 1e-4);
             }
         attend_ctx_free(c);

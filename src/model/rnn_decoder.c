@@ -1,11 +1,11 @@
-/* decoder.c: the decoder's layers, its attention and its readout. What has no feedback runs over whole sentences; the rest is a step,
+/* rnn_decoder.c: the decoder's layers, its attention and its readout. What has no feedback runs over whole sentences; the rest is a step,
  * which training and decoding share.
  *
  *     context before   c_t = attention(s_{t-1})    s_t = f(s_{t-1}, [y_{t-1} ; c_t])              (Bahdanau et al. 2015)
  *     context after    s_t = f(s_{t-1}, [y_{t-1} ; r_{t-1} with input feeding])   c_t = attention(s_t)   r_t = tanh(Wc [c_t ; s_t] + b)
  *                                                                                                 (Luong et al. 2015)
  * With context before, the first layer attends and the others lie on top of it, so that they run over whole sentences. */
-#include "model/model.h"
+#include "model/rnn.h"
 
 /* Folded matrices are no parameters of the model: a context that has its gradients takes them all the same. */
 static attend_var *use_folded(attend_ctx *c, attend_param *p)
@@ -25,8 +25,6 @@ bool attend_decoder_new(attend_ctx *c, const attend_model *m, const encoded *e, 
     for (int i = 0; i < o->layers; i++) d->cells[i] = attend_model_cell(c, m, &m->decoder[i]);
     if (m->second_w) d->second_w = attend_use(c, m->second_w);
     if (m->readout_w) d->readout_w = attend_use(c, m->readout_w), d->readout_b = attend_use(c, m->readout_b);
-    d->output_w = attend_use(c, m->output_w);
-    d->output_b = attend_use(c, m->output_b);
     if (m->position_w) d->position_w = attend_use(c, m->position_w), d->position_v = attend_use(c, m->position_v);
     if (!o->attention) return attend_ctx_status(c) == ATTEND_OK;
 
@@ -157,9 +155,4 @@ attend_var *attend_decoder_readout(attend_ctx *c, const decoder *d, attend_var *
         parts[count++] = words;
     }
     return attend_tanh(c, attend_linear(c, attend_concat(c, parts, count), d->readout_w, d->readout_b));
-}
-
-attend_var *attend_decoder_output(attend_ctx *c, const decoder *d, attend_var *readout, const attend_ragged *sentences)
-{
-    return attend_linear(c, attend_model_dropout(c, d->m, readout, sentences), d->output_w, d->output_b);
 }

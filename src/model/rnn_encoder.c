@@ -1,6 +1,6 @@
-/* encoder.c: recurrent layers over the source, in one direction or both; the states of both directions side by side.
+/* rnn_encoder.c: recurrent layers over the source, in one direction or both; the states of both directions side by side.
  *     h_i = [f(x_i, h_{i-1}) ; f'(x_i, h_{i+1})]     s_0 = tanh(W [h_m ; h_1] + b), for each layer */
-#include "model/model.h"
+#include "model/rnn.h"
 
 attend_cell attend_model_cell(attend_ctx *c, const attend_model *m, const model_cell *p)
 {
@@ -10,20 +10,6 @@ attend_cell attend_model_cell(attend_ctx *c, const attend_model *m, const model_
                           .u = attend_use(c, p->u),
                           .bw = attend_use(c, p->bw),
                           .bu = attend_use(c, p->bu) };
-}
-
-attend_var *attend_model_dropout(attend_ctx *c, const attend_model *m, attend_var *x, const attend_ragged *sentences)
-{
-    if (m->config.dropout == 0) return x;
-    return m->config.dropout_along_time ? attend_dropout_shared(c, x, sentences, m->config.dropout)
-                                        : attend_dropout(c, x, m->config.dropout);
-}
-
-attend_var *attend_model_embed(attend_ctx *c, const attend_model *m, attend_param *table, const int *words,
-                               const attend_ragged *sentences)
-{
-    attend_var *x = attend_gather(c, attend_use(c, table), words, attend_ragged_rows(sentences));
-    return attend_model_dropout(c, m, x, sentences);
 }
 
 /* One layer; *last: the states after the last word, and after the first going backward, side by side. */
@@ -59,8 +45,9 @@ static attend_state start_of(attend_ctx *c, const attend_model *m, int i, attend
 bool attend_model_encode(attend_ctx *c, const attend_model *m, const int *words, const attend_ragged *sentences,
                          encoded *out)
 {
-    attend_var *x = attend_model_embed(c, m, m->source_table, words, sentences);
     *out = (encoded){ 0 };
+    if (m->config.task == ATTEND_TASK_LANGUAGE_MODEL) return attend_ctx_status(c) == ATTEND_OK;
+    attend_var *x = attend_model_embed(c, m, m->source_table, words, sentences);
     for (int i = 0; i < m->config.layers && x; i++) {
         attend_state last;
         if (i > 0) x = attend_model_dropout(c, m, x, sentences);

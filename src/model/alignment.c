@@ -1,0 +1,56 @@
+/* alignment.c: which of a model's maps stands for its alignment. Kept with the model as an attachment, "layer head" in digits. */
+#include "model/model.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char name[] = "alignment";
+
+/* Where several layers look, the last but one tells words apart best as a rule (Garg et al. 2019). */
+static attend_alignment usual(const attend_config *c)
+{
+    const int layers = attend_config_look_layers(c, ATTEND_LOOK_SOURCE);
+    return (attend_alignment){ .layer = layers > 1 ? layers - 2 : 0, .head = -1 };
+}
+
+static bool is_one(const attend_config *c, attend_alignment a)
+{
+    return a.layer >= -1 && a.layer < attend_config_look_layers(c, ATTEND_LOOK_SOURCE) && a.head >= -1 &&
+           a.head < attend_config_look_heads(c, ATTEND_LOOK_SOURCE);
+}
+
+attend_alignment attend_model_alignment(const attend_model *m)
+{
+    size_t size;
+    const char *text = attend_model_attached(m, name, &size);
+    char copy[32] = "";
+    attend_alignment a;
+    if (text && size < sizeof copy) memcpy(copy, text, size);
+    return sscanf(copy, "%d %d", &a.layer, &a.head) == 2 && is_one(&m->config, a) ? a : usual(&m->config);
+}
+
+int attend_model_align_by(attend_model *m, attend_alignment a)
+{
+    const attend_config *c = &m->config;
+    const int layers = attend_config_look_layers(c, ATTEND_LOOK_SOURCE),
+              heads = attend_config_look_heads(c, ATTEND_LOOK_SOURCE);
+    if (layers == 0) return attend_fail(ATTEND_BAD_USAGE, "the model has no attention to align by");
+    if (!is_one(c, a))
+        return attend_fail(ATTEND_BAD_USAGE,
+                           "there is no layer %d with head %d: layers are 0 to %d, heads 0 to %d, and -1 is all",
+                           a.layer, a.head, layers - 1, heads - 1);
+    char text[32];
+    const int size = snprintf(text, sizeof text, "%d %d", a.layer, a.head);
+    return attend_model_attach(m, name, text, (size_t)size);
+}
+
+bool attend_alignment_has(attend_alignment a, int layer, int head)
+{
+    return (a.layer < 0 || a.layer == layer) && (a.head < 0 || a.head == head);
+}
+
+int attend_alignment_maps(attend_alignment a, const attend_config *c)
+{
+    return (a.layer < 0 ? attend_config_look_layers(c, ATTEND_LOOK_SOURCE) : 1) *
+           (a.head < 0 ? attend_config_look_heads(c, ATTEND_LOOK_SOURCE) : 1);
+}

@@ -1,0 +1,51 @@
+/* decoding.h: the inside of a decoding: hypotheses, and what an architecture keeps for them.
+ *
+ * The sources stay in the context; what goes from step to step is kept outside of it, so that each step begins where the sources end: memory
+ * does not grow with the number of steps, but for the past of architectures that look at it. */
+#ifndef ATTEND_MODEL_DECODING_H
+#define ATTEND_MODEL_DECODING_H
+
+#include "model/output.h"
+
+struct attend_decoding {
+    attend_ctx *c;
+    const attend_model *m;
+    attend_mark mark; /* behind the sources */
+    const attend_ragged *sources;
+    int count;      /* sources */
+    int longest;    /* words of the longest */
+    int hypotheses; /* of the last step */
+    int steps;
+    int *source_of; /* hypotheses of the last step: whose they are, and .. */
+    int *place;     /* .. the how-manieth of its source */
+    size_t hypotheses_room;
+    output_layer out;
+    bool stepped; /* what is in `out` is of the last step */
+    const attend_var
+        *weights[ATTEND_MAX_LAYERS]; /* of the last step, on source words: (B, H, Tq, Tk) of each layer; NULL: none */
+    const int *source;               /* words of all sources; the caller's, for attend_decoding_limit */
+    void *states;                    /* the architecture's own */
+};
+
+/* A step, as an architecture sees it. */
+typedef struct decoding_step {
+    int count;                    /* hypotheses */
+    const int *parents, *words;   /* of each: which of the step before it goes on from, and with which word */
+    const attend_ragged *queries; /* how many each source has */
+    const attend_ragged *singles; /* count times one */
+} decoding_step;
+
+/* Rows of numbers that grow when they must. */
+typedef struct kept_rows {
+    real *data;
+    size_t room;
+    int width;
+} kept_rows;
+
+bool attend_rows_fit(kept_rows *r, int n);
+/* Copies (n, width); NULL is nothing to copy. False: no memory. */
+bool attend_rows_keep(kept_rows *r, const attend_var *v);
+/* Row rows[i] of what was kept, n of them. */
+attend_var *attend_rows_chosen(attend_ctx *c, const kept_rows *r, const int *rows, int n);
+
+#endif

@@ -1,0 +1,118 @@
+/* rnn_build.c: which parameters a recurrent network has. */
+#include "model/rnn.h"
+
+#include <stdio.h>
+
+static model_cell cell(model_builder *b, const char *place, int in)
+{
+    const attend_config *c = &b->m->config;
+    const int wide = attend_cell_gates(c->cell) * c->hidden;
+    model_cell p;
+    p.w = attend_build_matrix(b, place, ".w", wide, in);
+    p.u = attend_build_matrix(b, place, ".u", wide, c->hidden);
+    if (p.u && c->cell == ATTEND_CELL_GRU_RESET_BEFORE) p.u->weights = false; /* which takes it apart */
+    p.bw = attend_build_vector(b, place, ".bw", wide);
+    p.bu = attend_build_vector(b, place, ".bu", wide);
+    return p;
+}
+
+static void encoder(model_builder *b)
+{
+    attend_model *m = b->m;
+    const attend_config *c = &m->config;
+    const int directions = c->bidirectional ? 2 : 1;
+    char name[64];
+    for (int i = 0; i < c->layers; i++)
+        for (int way = 0; way < directions; way++) {
+            snprintf(name, sizeof name, "encoder.%d.%s", i, way ? "backward" : "forward");
+            m->encoder[i][way] = cell(b, name, i == 0 ? c->embedding : directions * c->hidden);
+        }
+    for (int i = 0; c->start == ATTEND_START_MAP && i < c->layers; i++)
+        for (int part = 0; part < (c->cell == ATTEND_CELL_LSTM ? 2 : 1); part++) {
+            snprintf(name, sizeof name, "start.%d.%s", i, part ? "c" : "h");
+            m->start_w[i][part] = attend_build_matrix(b, name, ".w", c->hidden, directions * c->hidden);
+            m->start_b[i][part] = attend_build_vector(b, name, ".b", c->hidden);
+        }
+}
+
+/* Whether a score that maps neither queries nor keys refuses them as they are, since they differ in width. */
+static bool needs_map(const attend_config *c, int memory)
+{
+    const attend_score *s = c->attention;
+    const attend_tile tile = { .query_width = c->hidden / c->heads, .key_width = memory / c->heads, .heads = c->heads };
+    return !s->prepare_keys && !s->prepare_queries && s->refuse_tile && memory != c->hidden && s->refuse_tile(&tile);
+}
+
+void attend_build_attention(model_builder *b)
+{
+    attend_model *m = b->m;
+    const attend_config *c = &m->config;
+    m->memory_width = (c->bidirectional ? 2 : 1) * c->hidden;
+    if (!c->attention) return;
+    if (needs_map(c, m->memory_width)) {
+        m->memory_w = attend_build_matrix(b, "", "memory.w", c->hidden, m->memory_width);
+        m->memory_b = attend_build_vector(b, "", "memory.b", c->hidden);
+        m->memory_width = c->hidden;
+    }
+    const attend_widths w = { .query = c->hidden,
+                              .key = m->memory_width,
+                              .value = m->memory_width,
+                              .heads = c->heads,
+                              .key_heads = c->heads,
+                              .attention = c->attention_width,
+                              .longest = c->longest,
+                              .filters = c->filters,
+                              .filter_size = c->filter_size };
+    m->context_width = c->attention->context_width ? c->attention->context_width(&w) : m->memory_width;
+    for (int i = 0; c->attention->parameter && i < ATTEND_SCORE_PARAMETERS; i++) {
+        const attend_score_parameter p = c->attention->parameter(&w, i);
+        if (!p.name) break;
+        char name[64];
+        const int length = snprintf(name, sizeof name, "attention.%s", p.name);
+        if (p.rank < 1 || p.rank > 2 || length >= (int)sizeof name) {
+            if (b->status == ATTEND_OK)
+                b->status = attend_fail(ATTEND_BAD_USAGE,
+                                        "score %s: parameter '%.80s' has rank %d; 1 or 2, and a name of at most %d "
+                                        "bytes, are possible",
+                                        c->attention->name, p.name, p.rank, (int)(sizeof name - sizeof "attention."));
+            return;
+        }
+        m->score[i] = attend_build_tensor(b, "", name, p.rank, p.shape[0], p.rank > 1 ? p.shape[1] : 1);
+        if (m->score[i] && p.rank == 2) m->score[i]->weights = c->attention->in_linear >> i & 1;
+    }
+    if (c->window == ATTEND_WINDOW_LOCAL_P) {
+        m->position_w = attend_build_tensor(b, "", "position.w", 2, c->hidden, c->hidden);
+        m->position_v = attend_build_tensor(b, "", "position.v", 2, 1, c->hidden);
+    }
+}
+
+static void decoder_of(model_builder *b)
+{
+    attend_model *m = b->m;
+    const attend_config *c = &m->config;
+    const int wide = attend_cell_gates(c->cell) * c->hidden;
+    char name[64];
+    for (int i = 0; i < c->layers; i++) {
+        snprintf(name, sizeof name, "decoder.%d", i);
+        m->decoder[i] = cell(b, name, i == 0 ? c->embedding : c->hidden);
+    }
+    int wants = 0; /* what the readout is made from */
+    if (c->readout == ATTEND_READOUT_DEEP) wants = c->hidden + m->context_width + c->embedding;
+    if (model_luong(m)) wants = m->context_width + c->hidden;
+    m->readout_width = wants == 0 ? c->hidden : c->tie_embeddings ? c->embedding : c->hidden;
+    if (wants) {
+        m->readout_w = attend_build_matrix(b, "", "readout.w", m->readout_width, wants);
+        m->readout_b = attend_build_vector(b, "", "readout.b", m->readout_width);
+    }
+    if (model_bahdanau(m)) m->second_w = attend_build_matrix(b, "", "decoder.0.context", wide, m->context_width);
+    if (c->input_feeding) m->second_w = attend_build_matrix(b, "", "decoder.0.feed", wide, m->readout_width);
+}
+
+void attend_rnn_build(model_builder *b)
+{
+    if (b->m->config.task == ATTEND_TASK_TRANSLATION) {
+        encoder(b);
+        attend_build_attention(b);
+    }
+    decoder_of(b);
+}
