@@ -3,7 +3,7 @@
 find_path(ATTEND_SIMDE_INCLUDE simde/x86/avx512.h)
 if(ATTEND_SIMDE_INCLUDE AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
   set(EMULATED "")
-  foreach(part table rows cells additive packed int8)
+  foreach(part table rows cells activations additive packed int8)
     list(APPEND EMULATED ${PROJECT_SOURCE_DIR}/src/kernel/vector_${part}.c)
   endforeach()
   add_library(attend_avx512_simde OBJECT ${EMULATED})

@@ -310,12 +310,43 @@ def elementwise():
 
 
 def activations():
-    g = Golden("activations", "torch.tanh, sigmoid, relu; among the arguments 0, tiny and saturated ones")
+    g = Golden("activations", "torch.tanh, sigmoid, relu, gelu; among the arguments 0, tiny and saturated ones")
     x = g.numbers(3, 19, bound=128)
     x[0, :10] = torch.tensor([0, 2**-20, -(2**-20), 9.5, -9.5, 20, -20, 100, -100, 0.0625])
     x = g.leaf("x", x)
-    for function in torch.tanh, torch.sigmoid, torch.relu:
+    for function in torch.tanh, torch.sigmoid, torch.relu, F.gelu:
         g.output(function.__name__, function(x))
+    return g.finish()
+
+
+def swiglu():
+    g = Golden("swiglu", "torch.nn.functional.silu of one half of each row, times the other")
+    ab = g.numbers(3, 38, bound=128)
+    ab[0, :6] = torch.tensor([0, 9.5, -9.5, 20, -20, -100])
+    a, b = g.leaf("ab", ab).chunk(2, dim=1)
+    g.output("y", F.silu(a) * b)
+    return g.finish()
+
+
+def places():
+    g = Golden("places", "what is added to a row, or how it is turned, by its place in its sequence: sinusoids, torch.nn.functional.embedding, "
+               "and pairs as complex numbers; options: scale, first place, heads")
+    lengths, scale, first, heads, width = [3, 0, 1, 5], 0.75, 7, 2, 12
+    g.put("lengths", lengths)
+    g.put("options", [scale, first, heads])
+    x, table = g.leaf("x", g.numbers(sum(lengths), width)), g.leaf("table", g.numbers(14, width))
+    places = torch.tensor([first + t for length in lengths for t in range(length)])
+
+    def angles(numbers):
+        frequency = 10000.0 ** -(torch.arange(0, numbers, 2, dtype=torch.float64) / numbers)
+        return places[:, None] * frequency
+
+    wave = angles(width)
+    g.output("sinusoids", scale * x + torch.stack([wave.sin(), wave.cos()], dim=-1).flatten(1))
+    g.output("rows", scale * x + F.embedding(places, table))
+    pairs = torch.view_as_complex(x.reshape(len(places), heads, width // heads // 2, 2))
+    turns = torch.polar(torch.ones(()).double(), angles(width // heads))
+    g.output("rotary", torch.view_as_real(pairs * turns[:, None]).flatten(1))
     return g.finish()
 
 
@@ -379,6 +410,8 @@ def op_goldens():
     yield matmul()
     yield elementwise()
     yield activations()
+    yield swiglu()
+    yield places()
     yield embedding()
     yield rows()
     yield layer_norm("layer_norm", "torch.nn.functional.layer_norm", 1e-5)

@@ -29,7 +29,11 @@ attend_var *attend_scale(attend_ctx *c, attend_var *a, double factor);
 attend_var *attend_tanh(attend_ctx *c, attend_var *a);
 attend_var *attend_sigmoid(attend_ctx *c, attend_var *a);
 attend_var *attend_relu(attend_ctx *c, attend_var *a);
-attend_var *attend_sum(attend_ctx *c, attend_var *a); /* of all elements -> (1) */
+attend_var *attend_gelu(attend_ctx *c, attend_var *a); /* a (1 + erf(a / sqrt 2)) / 2 (Hendrycks, Gimpel 2016) */
+attend_var *attend_sum(attend_ctx *c, attend_var *a);  /* of all elements -> (1) */
+
+/* y = a sigmoid(a) b for the two halves of each row of [a, b] (SwiGLU: Shazeer 2020).   (N, 2 F) -> (N, F) */
+attend_var *attend_swiglu(attend_ctx *c, attend_var *ab);
 
 /* ---- moving rows and columns ---- */
 
@@ -70,6 +74,18 @@ int attend_ragged_offset(const attend_ragged *r, int sequence);
 
 /* Dropout with one mask a sequence, shared by all its rows (Gal, Ghahramani 2016).   x (N, D) */
 attend_var *attend_dropout_shared(attend_ctx *c, attend_var *x, const attend_ragged *sequences, double p);
+
+/* ---- places in a sequence: row t of a sequence stands at place first_place + t ---- */
+
+/* scale x + P with P(p, 2i) = sin(p / 10000^(2i / D)), P(p, 2i + 1) = cos of the same (Vaswani et al. 2017).   x (N, D) */
+attend_var *attend_add_sinusoids(attend_ctx *c, attend_var *x, double scale, const attend_ragged *sequences,
+                                 int first_place);
+/* scale x + row p of a table, learned.   x (N, D), table (P, D): no sequence may reach beyond place P - 1 */
+attend_var *attend_add_rows(attend_ctx *c, attend_var *x, double scale, attend_var *table,
+                            const attend_ragged *sequences, int first_place);
+/* Turns each pair (2i, 2i + 1) of a head's D numbers by the angle p 10000^(-2i / D), so that the product of a turned query and a
+ * turned key depends on how far apart they are, and not on where (RoPE: Su et al. 2021).   x (N, heads D), D even */
+attend_var *attend_rotary(attend_ctx *c, attend_var *x, const attend_ragged *sequences, int heads, int first_place);
 
 /* ---- recurrent cells ---- */
 

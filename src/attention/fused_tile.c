@@ -93,7 +93,7 @@ void attend_fused_bell(const attention_call *a, double at, int first, size_t n, 
 real attend_fused_dropout(const attention_call *a, int b, int head, int i, int first, size_t n, unsigned char *keep)
 {
     uint64_t place = (uint64_t)attention_query_index(a, b, head, i) * (uint64_t)a->source->longest + (uint64_t)first;
-    attend_rng_keep(&a->dropout_random, place, n, a->dropout, keep);
+    attend_kernel()->keep(&a->dropout_random, place, n, a->dropout, keep);
     return (real)(1 / (1 - a->dropout));
 }
 

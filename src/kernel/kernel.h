@@ -9,6 +9,7 @@
 #ifndef ATTEND_KERNEL_H
 #define ATTEND_KERNEL_H
 
+#include "core/rng.h"
 #include <attend/real.h>
 #include <attend/op.h> /* attend_activation */
 #include <stdbool.h>
@@ -92,6 +93,32 @@ typedef struct attend_kernel_table {
     void (*mul_add)(size_t n, const real *a, const real *b, real *y); /* y += a b */
     /* y = a + scale x */
     void (*scale_shift)(size_t n, real a, real scale, const real *x, real *y); /* x and y may be the same */
+
+    /* e_j = q . x_j and y = sum_j w_j x_j over `rows` rows of n numbers, row j from x[j] + first on; as dot and axpy would, to the bit. */
+    void (*dot_rows)(size_t n, size_t rows, const real *q, const real *const *x, size_t first, real *e);
+    void (*weigh_rows)(size_t n, size_t rows, const real *w, const real *const *x, size_t first, real *y);
+
+    /* Pairs of numbers as points of a plane, n even: y = c x + s x', where x' is x with the two of each pair exchanged. To turn pair i
+     * by an angle, c_2i = c_2i+1 = cos, -s_2i = s_2i+1 = sin; `turn_back` adds what turns back. */
+    void (*turn)(size_t n, const real *x, const real *c, const real *s, real *y);
+    void (*turn_back)(size_t n, const real *x, const real *c, const real *s, real *y); /* y += c x - s x' */
+
+    /* y = max(x, 0); NaN stays NaN. dx += dy where y > 0. */
+    void (*relu)(size_t n, const real *x, real *y);
+    void (*relu_backward)(size_t n, const real *dy, const real *y, real *dx);
+    /* y = x P(x), P the normal distribution (1 + erf(x / sqrt 2)) / 2, within 3e-7 max(1, |x|), and at infinity 0 or inf.
+     * dx += dy (P(x) + x P'(x)) */
+    void (*gelu)(size_t n, const real *x, real *y);
+    void (*gelu_backward)(size_t n, const real *dy, const real *x, real *dx);
+    /* y = a s(a) b, s = sigmoid.  da += dy b s(a) (1 + a (1 - s(a))), db += dy a s(a) */
+    void (*swiglu)(size_t n, const real *a, const real *b, real *y);
+    void (*swiglu_backward)(size_t n, const real *dy, const real *a, const real *b, real *da, real *db);
+
+    /* attend_rng_keep, to the bit */
+    void (*keep)(const attend_rng *r, uint64_t i, size_t n, double p, unsigned char *keep);
+    /* y = scale x where keep is not 0, else 0; and the same added to y */
+    void (*drop)(size_t n, const unsigned char *keep, real scale, const real *x, real *y);
+    void (*drop_add)(size_t n, const unsigned char *keep, real scale, const real *x, real *y);
 
     /* y = gain (x - mean) rstd + bias; mean and rstd of this row are left for backward */
     void (*layer_norm)(size_t n, const real *x, const real *gain, const real *bias, real epsilon, real *y, real *mean,

@@ -78,6 +78,17 @@ static void weigh(size_t n, size_t rows, const real *w, const real *x, size_t st
         if (w[j] != 0) axpy(n, w[j], x + j * stride, y);
 }
 
+static void dot_rows(size_t n, size_t rows, const real *q, const real *const *x, size_t first, real *e)
+{
+    for (size_t j = 0; j < rows; j++) e[j] = dot(n, q, x[j] + first);
+}
+
+static void weigh_rows(size_t n, size_t rows, const real *w, const real *const *x, size_t first, real *y)
+{
+    for (size_t i = 0; i < n; i++) y[i] = 0;
+    for (size_t j = 0; j < rows; j++) axpy(n, w[j], x[j] + first, y);
+}
+
 static void scale_row(size_t n, real a, real *x)
 {
     for (size_t i = 0; i < n; i++) x[i] *= a;
@@ -96,6 +107,16 @@ static void mul_add(size_t n, const real *a, const real *b, real *y)
 static void scale_shift(size_t n, real a, real scale, const real *x, real *y)
 {
     for (size_t i = 0; i < n; i++) y[i] = a + scale * x[i];
+}
+
+static void turn(size_t n, const real *x, const real *c, const real *s, real *y)
+{
+    for (size_t i = 0; i < n; i++) y[i] = c[i] * x[i] + s[i] * x[i ^ 1];
+}
+
+static void turn_back(size_t n, const real *x, const real *c, const real *s, real *y)
+{
+    for (size_t i = 0; i < n; i++) y[i] += c[i] * x[i] - s[i] * x[i ^ 1];
 }
 
 static void layer_norm(size_t n, const real *x, const real *gain, const real *bias, real epsilon, real *y, real *mean,
@@ -155,10 +176,23 @@ const attend_kernel_table attend_plain_table = {
     .add = add,
     .axpy = axpy,
     .weigh = weigh,
+    .dot_rows = dot_rows,
+    .weigh_rows = weigh_rows,
     .scale = scale_row,
     .mul = mul,
     .mul_add = mul_add,
     .scale_shift = scale_shift,
+    .turn = turn,
+    .turn_back = turn_back,
+    .relu = attend_plain_relu,
+    .relu_backward = attend_plain_relu_backward,
+    .gelu = attend_plain_gelu,
+    .gelu_backward = attend_plain_gelu_backward,
+    .swiglu = attend_plain_swiglu,
+    .swiglu_backward = attend_plain_swiglu_backward,
+    .keep = attend_rng_keep,
+    .drop = attend_plain_drop,
+    .drop_add = attend_plain_drop_add,
     .layer_norm = layer_norm,
     .layer_norm_backward = layer_norm_backward,
     .simple = attend_plain_simple,

@@ -69,6 +69,7 @@ static inline vf vf_if_negative(vf x, vf a, vf b) { return _mm256_blendv_ps(b, a
 
 static inline vf vf_sign(vf a) { return _mm256_and_ps(a, _mm256_set1_ps(-0.0f)); } /* the sign bit alone */
 static inline vf vf_or(vf a, vf b) { return _mm256_or_ps(a, b); } /* the bits of both */
+static inline vf vf_swap_pairs(vf a) { return _mm256_permute_ps(a, 0xB1); } /* a1, a0, a3, a2, .. */
 
 /* Adding VROUND to |n| < 2^22 rounds n to an integer and leaves it in the low bits of the sum; from there it
  * goes into a power of two without a conversion. */
@@ -95,6 +96,31 @@ static inline vf vf_load_bf16(const uint16_t *p)
 /* Whole numbers: 2 VLANES of 16 bits, or VLANES of 32. */
 typedef __m256i vi;
 static inline vi vi_zero(void) { return _mm256_setzero_si256(); }
+static inline vi vi_set1(int32_t a) { return _mm256_set1_epi32(a); }
+static inline vi vi_xor(vi a, vi b) { return _mm256_xor_si256(a, b); }
+static inline vi vi_or(vi a, vi b) { return _mm256_or_si256(a, b); }
+static inline void vi_store(void *p, vi a) { _mm256_storeu_si256((__m256i *)p, a); }
+/* first, 0, first + 2, 0, first + 4, 0, .. */
+static inline vi vi_even_from(uint32_t first)
+{
+    return _mm256_add_epi64(_mm256_set1_epi64x(first), _mm256_setr_epi64x(0, 2, 4, 6));
+}
+/* Numbers 0, 2, .. without sign: their products of 64 bits, and the upper halves of such. */
+static inline vi vi_multiply_even(vi a, vi b) { return _mm256_mul_epu32(a, b); }
+static inline vi vi_upper(vi a) { return _mm256_srli_epi64(a, 32); }
+/* a0, b0, a2, b2, .. */
+static inline vi vi_join_even(vi a, vi b) { return _mm256_blend_epi32(a, _mm256_slli_epi64(b, 32), 0xAA); }
+/* `then` where a >= b, both without sign, else 0 */
+static inline vi vi_at_least(vi a, vi b, vi then)
+{
+    return _mm256_and_si256(_mm256_cmpeq_epi32(_mm256_max_epu32(a, b), a), then);
+}
+/* Where a byte of VLANES is not 0. */
+static inline vmask vf_where(const unsigned char *p)
+{
+    const __m256i x = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)p));
+    return _mm256_castsi256_ps(_mm256_cmpgt_epi32(x, _mm256_setzero_si256()));
+}
 static inline vi vi_load_bytes(const int8_t *p) { return _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)p)); } /* 8 to 16 bits */
 static inline vi vi_set_pair(int32_t pair) { return _mm256_set1_epi32(pair); } /* two of 16 bits, again and again */
 static inline vi vi_multiply_pairs(vi a, vi b) { return _mm256_madd_epi16(a, b); } /* a0 b0 + a1 b1, .. of 32 bits */

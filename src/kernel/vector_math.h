@@ -1,6 +1,6 @@
-/* vector_math.h: exp, tanh and sigmoid of a vector, and what vector_*.c share besides.
+/* vector_math.h: exp, tanh, sigmoid and the normal distribution of a vector, and what vector_*.c share besides.
  *
- * All three come from  e^x = 2^n e^r,  n = round(x log2 e),  r = x - n ln2,  |r| <= ln2 / 2,  and one polynomial,
+ * The first three come from  e^x = 2^n e^r,  n = round(x log2 e),  r = x - n ln2,  |r| <= ln2 / 2,  and one polynomial,
  * e^r = 1 + r + r^2 q(r). On every float, subnormal ones among them, exp is right to under 1 ulp, tanh to 2,
  * sigmoid to 2.1: test_elementary --every-float. tools/fit_elementary.py prints the constants. */
 #ifndef ATTEND_VECTOR_MATH_H
@@ -112,6 +112,34 @@ VINLINE vf vf_tanh(vf x)
     vf s = vf_power2(t), half = vf_set1(0.5f);
     vf numerator = vf_fnma(p, s, vf_fnma(s, half, half)), denominator = vf_fma(p, s, vf_fma(s, half, half));
     return vf_or(vf_div(numerator, denominator), vf_sign(x));
+}
+
+#define VTAIL0 0x1.1df1d4p-3f
+#define VTAIL1 0x1.1e6fd8p-3f
+#define VTAIL2 0x1.ead6d4p-4f
+#define VTAIL3 0x1.b024acp-4f
+#define VTAIL4 -0x1.7a705p-6f
+#define VTAIL5 0x1.45f2d4p-3f
+#define VTAIL6 -0x1.05d4dcp-2f
+#define VTAIL7 0x1.26d518p-3f
+#define VTAIL8 -0x1.dd7ccp-6f
+
+/* P(-a) for a = |x|, P the normal distribution, and with it a, at most 14, where the tail is 0 in float, and e^(-a a / 2). */
+VINLINE vf vf_normal_tail(vf x, vf *a, vf *bell)
+{
+    *a = vf_min(vf_set1(14.0f), vf_max(x, vf_sub(vf_zero(), x)));
+    *bell = vf_mul(vf_mul(*a, *a), vf_set1(-0.5f));
+    vf_exp_below(1, bell);
+    const vf t = vf_div(vf_set1(1.0f), vf_fma(*a, vf_set1(0.35f), vf_set1(1.0f)));
+    vf r = vf_fma(vf_set1(VTAIL8), t, vf_set1(VTAIL7));
+    r = vf_fma(r, t, vf_set1(VTAIL6));
+    r = vf_fma(r, t, vf_set1(VTAIL5));
+    r = vf_fma(r, t, vf_set1(VTAIL4));
+    r = vf_fma(r, t, vf_set1(VTAIL3));
+    r = vf_fma(r, t, vf_set1(VTAIL2));
+    r = vf_fma(r, t, vf_set1(VTAIL1));
+    r = vf_fma(r, t, vf_set1(VTAIL0));
+    return vf_mul(*bell, vf_mul(r, t));
 }
 
 #endif

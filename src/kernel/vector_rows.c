@@ -100,7 +100,7 @@ real VNAME(sum)(size_t n, const real *x)
     return sum_of(s);
 }
 
-real VNAME(dot)(size_t n, const real *x, const real *y)
+VINLINE real dot_of(size_t n, const real *x, const real *y)
 {
     vf s[4] = { vf_zero(), vf_zero(), vf_zero(), vf_zero() };
     size_t i = 0;
@@ -109,6 +109,16 @@ real VNAME(dot)(size_t n, const real *x, const real *y)
     for (size_t k = 0; i + VLANES <= n; i += VLANES, k++) s[k] = vf_fma(vf_load(x + i), vf_load(y + i), s[k]);
     if (i < n) s[3] = vf_fma(vf_load_first(x + i, n - i), vf_load_first(y + i, n - i), s[3]);
     return sum_of(s);
+}
+
+real VNAME(dot)(size_t n, const real *x, const real *y)
+{
+    return dot_of(n, x, y);
+}
+
+void VNAME(dot_rows)(size_t n, size_t rows, const real *q, const real *const *x, size_t first, real *e)
+{
+    for (size_t j = 0; j < rows; j++) e[j] = dot_of(n, q, x[j] + first);
 }
 
 double VNAME(sum_squares)(size_t n, const real *x)
@@ -181,6 +191,27 @@ void VNAME(weigh)(size_t n, size_t rows, const real *w, const real *x, size_t st
         if (w[j] != 0) axpy_at(n - i, vf_set1(w[j]), x + j * stride + i, y + i);
 }
 
+VINLINE void weigh_rows_at(const int vectors, size_t rows, const real *w, const real *const *x, size_t first, real *y)
+{
+    vf sum[8];
+    for (int v = 0; v < vectors; v++) sum[v] = vf_zero();
+    for (size_t j = 0; j < rows; j++) {
+        const vf a = vf_set1(w[j]);
+        for (int v = 0; v < vectors; v++) sum[v] = vf_fma(a, vf_load(x[j] + first + v * VLANES), sum[v]);
+    }
+    for (int v = 0; v < vectors; v++) vf_store(y + v * VLANES, sum[v]);
+}
+
+void VNAME(weigh_rows)(size_t n, size_t rows, const real *w, const real *const *x, size_t first, real *y)
+{
+    size_t i = 0;
+    for (; i + 4 * VLANES <= n; i += 4 * VLANES) weigh_rows_at(4, rows, w, x, first + i, y + i);
+    for (; i + VLANES <= n; i += VLANES) weigh_rows_at(1, rows, w, x, first + i, y + i);
+    if (i == n) return;
+    memset(y + i, 0, (n - i) * sizeof *y);
+    for (size_t j = 0; j < rows; j++) axpy_at(n - i, vf_set1(w[j]), x[j] + first + i, y + i);
+}
+
 VINLINE void scale_at(size_t count, vf a, real *x)
 {
     vf_put(x, vf_mul(a, vf_get(x, count)), count);
@@ -229,6 +260,39 @@ void VNAME(scale_shift)(size_t n, real a, real scale, const real *x, real *y)
     size_t i = 0;
     for (; i + VLANES <= n; i += VLANES) scale_shift_at(VLANES, av, sv, x + i, y + i);
     if (i < n) scale_shift_at(n - i, av, sv, x + i, y + i);
+}
+
+/* ---- points of a plane; a tail is of whole pairs ---- */
+
+VINLINE vf turned(size_t count, const real *x, const real *c, vf s)
+{
+    const vf a = vf_get(x, count);
+    return vf_fma(s, vf_swap_pairs(a), vf_mul(vf_get(c, count), a));
+}
+
+VINLINE void turn_at(size_t count, const real *x, const real *c, const real *s, real *y)
+{
+    vf_put(y, turned(count, x, c, vf_get(s, count)), count);
+}
+
+void VNAME(turn)(size_t n, const real *x, const real *c, const real *s, real *y)
+{
+    size_t i = 0;
+    for (; i + VLANES <= n; i += VLANES) turn_at(VLANES, x + i, c + i, s + i, y + i);
+    if (i < n) turn_at(n - i, x + i, c + i, s + i, y + i);
+}
+
+VINLINE void turn_back_at(size_t count, const real *x, const real *c, const real *s, real *y)
+{
+    const vf back = vf_sub(vf_zero(), vf_get(s, count));
+    vf_put(y, vf_add(vf_get(y, count), turned(count, x, c, back)), count);
+}
+
+void VNAME(turn_back)(size_t n, const real *x, const real *c, const real *s, real *y)
+{
+    size_t i = 0;
+    for (; i + VLANES <= n; i += VLANES) turn_back_at(VLANES, x + i, c + i, s + i, y + i);
+    if (i < n) turn_back_at(n - i, x + i, c + i, s + i, y + i);
 }
 
 /* ---- layer normalisation: the row is read three times, from cache ---- */

@@ -1,6 +1,7 @@
 /* dropout.c: y = x * mask / (1 - p), mask one with probability 1 - p (Srivastava et al. 2014), one mask an element, or one
  * a sequence shared by its rows (Gal, Ghahramani 2016). The mask is a function of the context's random numbers. */
 #include "core/tape.h"
+#include "kernel/kernel.h"
 #include "op/ragged.h"
 #include <attend/op.h>
 
@@ -15,11 +16,8 @@ typedef struct dropout_node {
 /* y (= or +=) x * mask * scale over `rows` rows that share one mask, or one row as long as everything. */
 static void apply(size_t rows, size_t width, const unsigned char *keep, real scale, const real *x, real *y, bool add)
 {
-    for (size_t i = 0; i < rows; i++, x += width, y += width)
-        for (size_t j = 0; j < width; j++) {
-            real kept = keep[j] ? x[j] * scale : 0;
-            y[j] = add ? y[j] + kept : kept;
-        }
+    const attend_kernel_table *k = attend_kernel();
+    for (size_t i = 0; i < rows; i++) (add ? k->drop_add : k->drop)(width, keep, scale, x + i * width, y + i * width);
 }
 
 static void apply_all(const dropout_node *d, const real *x, real *y, bool add)
@@ -52,7 +50,7 @@ static attend_var *dropout(attend_ctx *c, const char *name, attend_var *x, const
     unsigned char *keep = attend_take(c, masks, 1);
     if (!y || !d || !keep) return NULL;
     const attend_rng random = attend_ctx_random(c);
-    attend_rng_keep(&random, 0, masks, p, keep);
+    attend_kernel()->keep(&random, 0, masks, p, keep);
     *d = (dropout_node){ .x = x, .y = y, .keep = keep, .sequences = sequences, .scale = (real)(1 / (1 - p)) };
     apply_all(d, x->value, y->value, false);
     if (y->differentiable) attend_record(c, &d->node, dropout_backward);

@@ -1,4 +1,4 @@
-/* elementwise.c: y = a + b, a b, s a, tanh a, sigmoid a, relu a, and the sum of all elements. */
+/* elementwise.c: y = a + b, a b, s a, tanh a, sigmoid a, relu a, gelu a, and the sum of all elements. */
 #include "core/tape.h"
 #include "kernel/kernel.h"
 #include "op/row_sum.h"
@@ -154,16 +154,31 @@ static void relu_backward(attend_ctx *c, attend_node *node) /* da += dy where y 
     elementwise_node *e = (elementwise_node *)node;
     const real *dy = e->y->grad, *y = e->y->value;
     real *da = dy ? attend_grad(c, e->a) : NULL;
-    for (size_t i = 0; da && i < e->a->size; i++) da[i] += y[i] > 0 ? dy[i] : 0;
+    if (da) attend_kernel()->relu_backward(e->a->size, dy, y, da);
 }
 
 attend_var *attend_relu(attend_ctx *c, attend_var *a)
 {
     attend_var *y = unary_result(c, "attend_relu", a);
     if (!y) return NULL;
-    /* written so that NaN stays NaN */
-    for (size_t i = 0; i < a->size; i++) y->value[i] = a->value[i] < 0 ? 0 : a->value[i];
+    attend_kernel()->relu(a->size, a->value, y->value);
     return recorded(c, a, NULL, y, 0, relu_backward);
+}
+
+static void gelu_backward(attend_ctx *c, attend_node *node) /* da += dy (P(a) + a P'(a)) */
+{
+    elementwise_node *e = (elementwise_node *)node;
+    real *da = e->y->grad ? attend_grad(c, e->a) : NULL;
+    if (da) attend_kernel()->gelu_backward(e->a->size, e->y->grad, e->a->value, da);
+}
+
+attend_var *attend_gelu(attend_ctx *c, attend_var *a)
+{
+    if (!attend_ready(c, "attend_gelu", 1, a)) return NULL;
+    attend_var *y = attend_var_new(c, a->rank, a->shape, a->differentiable);
+    if (!y) return NULL;
+    attend_kernel()->gelu(a->size, a->value, y->value);
+    return recorded(c, a, NULL, y, 0, gelu_backward);
 }
 
 static void sum_backward(attend_ctx *c, attend_node *node)

@@ -47,6 +47,26 @@ static void build_activations(rig *r)
     rig_output(r, "tanh", attend_tanh(r->c, x));
     rig_output(r, "sigmoid", attend_sigmoid(r->c, x));
     rig_output(r, "relu", attend_relu(r->c, x));
+    rig_output(r, "gelu", attend_gelu(r->c, x));
+}
+
+static void build_swiglu(rig *r)
+{
+    rig_output(r, "y", attend_swiglu(r->c, rig_weight(r, "ab")));
+}
+
+static void build_places(rig *r)
+{
+    int count = 0;
+    int *lengths = rig_integers(r, "lengths", &count);
+    const attend_ragged *s = attend_ragged_new(r->c, count, lengths);
+    free(lengths);
+    const double scale = rig_number(r, "options", 0);
+    const int first = (int)rig_number(r, "options", 1), heads = (int)rig_number(r, "options", 2);
+    attend_var *x = rig_input(r, "x");
+    rig_output(r, "sinusoids", attend_add_sinusoids(r->c, x, scale, s, first));
+    rig_output(r, "rows", attend_add_rows(r->c, x, scale, rig_weight(r, "table"), s, first));
+    rig_output(r, "rotary", attend_rotary(r->c, x, s, heads, first));
 }
 
 static void build_embedding(rig *r)
@@ -127,6 +147,8 @@ static const spec specs[] = {
     { "matmul", "matmul", build_matmul },
     { "elementwise", "elementwise", build_elementwise },
     { "activations", "activations", build_activations },
+    { "swiglu", "swiglu", build_swiglu },
+    { "places", "places", build_places },
     { "embedding", "embedding", build_embedding },
     { "rows", "rows", build_rows },
     { "layer_norm", "layer_norm", build_layer_norm },

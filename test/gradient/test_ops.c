@@ -97,8 +97,34 @@ static attend_var *scale(attend_ctx *c, void *in)
 static attend_var *unary(attend_ctx *c, void *in)
 {
     attend_var *a = use_a(c, in);
-    attend_var *parts[] = { attend_tanh(c, a), attend_sigmoid(c, a), attend_relu(c, a), a };
-    return weigh(c, attend_concat(c, parts, 4), 6);
+    attend_var *parts[] = { attend_tanh(c, a), attend_sigmoid(c, a), attend_relu(c, a), attend_gelu(c, a), a };
+    return weigh(c, attend_concat(c, parts, 5), 6);
+}
+
+static attend_var *swiglu(attend_ctx *c, void *in)
+{
+    return weigh(c, attend_swiglu(c, attend_scale(c, use_a(c, in), 2)), 17);
+}
+
+static const attend_ragged *three_sequences(attend_ctx *c)
+{
+    return attend_ragged_new(c, 4, (const int[]){ 2, 0, 1, 3 });
+}
+
+static attend_var *sinusoids(attend_ctx *c, void *in)
+{
+    return weigh(c, attend_tanh(c, attend_add_sinusoids(c, use_a(c, in), 0.7, three_sequences(c), 3)), 18);
+}
+
+static attend_var *rows_of_places(attend_ctx *c, void *in)
+{
+    attend_var *x = attend_tanh(c, use_a(c, in));
+    return weigh(c, attend_tanh(c, attend_add_rows(c, x, 0.7, use_b(c, in), three_sequences(c), 2)), 19);
+}
+
+static attend_var *rotary(attend_ctx *c, void *in)
+{
+    return weigh(c, attend_tanh(c, attend_rotary(c, use_a(c, in), three_sequences(c), 2, 1)), 20);
 }
 
 static attend_var *sum_of_squares(attend_ctx *c, void *in)
@@ -279,7 +305,11 @@ static const op_case cases[] = {
     { "mul by itself", mul_itself, { 3, 4 }, { 0 }, 0, 0 },
     { "mul by a row", mul_row, { 3, 4 }, { 0 }, 4, 0 },
     { "scale", scale, { 3, 4 }, { 0 }, 0, 0 },
-    { "tanh, sigmoid, relu, concat", unary, { 3, 4 }, { 0 }, 0, 0 },
+    { "tanh, sigmoid, relu, gelu, concat", unary, { 3, 4 }, { 0 }, 0, 0 },
+    { "swiglu", swiglu, { 3, 10 }, { 0 }, 0, 0 },
+    { "sinusoids", sinusoids, { 6, 5 }, { 0 }, 0, 0 },
+    { "rows of places", rows_of_places, { 6, 5 }, { 7, 5 }, 0, 0 },
+    { "rotary", rotary, { 6, 12 }, { 0 }, 0, 0 },
     { "sum", sum_of_squares, { 3, 4 }, { 0 }, 0, 0 },
     { "gather", gather, { 4, 3 }, { 0 }, 0, 0 },
     { "gather from a computed table", gather_computed, { 4, 3 }, { 0 }, 0, 0 },

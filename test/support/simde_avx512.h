@@ -81,6 +81,27 @@ static inline __m512i emulated_cvtps_epi32(__m512 a)
     return _mm512_loadu_si512(y);
 }
 
+static inline __m512i emulated_cvtepu8_epi32(__m128i a)
+{
+    uint8_t x[16];
+    uint32_t y[16];
+    _mm_storeu_si128((__m128i *)x, a);
+    for (size_t i = 0; i < 16; i++) y[i] = x[i];
+    return _mm512_loadu_si512(y);
+}
+
+static inline __m512i emulated_shuffle_epi32(__m512i a, int places)
+{
+    uint32_t x[16], y[16];
+    _mm512_storeu_si512(x, a);
+    for (size_t i = 0; i < 16; i++) y[i] = x[i / 4 * 4 + ((unsigned)places >> (2 * (i % 4)) & 3)];
+    return _mm512_loadu_si512(y);
+}
+
+#undef _mm512_cvtepu8_epi32
+#define _mm512_cvtepu8_epi32 emulated_cvtepu8_epi32
+#undef _mm512_shuffle_epi32
+#define _mm512_shuffle_epi32 emulated_shuffle_epi32
 #undef _mm512_cvtepu16_epi32
 #define _mm512_cvtepu16_epi32 emulated_cvtepu16_epi32
 #undef _mm512_cvtepi32_ps

@@ -68,6 +68,9 @@ static int every_operation(void)
     x = attend_layer_norm(c, attend_dropout(c, attend_dropout_shared(c, x, r, 0.2), 0.2), v, v, 1e-5);
     x = attend_linear(c, attend_matmul(c, x, w, ATTEND_TRANSPOSE_B), w, v);
     x = attend_relu(c, attend_sigmoid(c, attend_tanh(c, x)));
+    x = attend_gelu(c, attend_swiglu(c, attend_concat(c, (attend_var *[]){ x, x }, 2)));
+    x = attend_add_rows(c, attend_add_sinusoids(c, x, 2, r, 1), 0.5, table, r, 0);
+    x = attend_rotary(c, x, r, 2, 5);
     attend_state state = { 0 };
     const attend_cell cell = { .kind = ATTEND_CELL_LSTM, .w = tall, .u = tall };
     x = attend_cell_sequence(c, &cell, x, r, true, &state);

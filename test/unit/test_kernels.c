@@ -101,6 +101,14 @@ typedef struct kernel_case {
     static void name##_call(const attend_kernel_table *t, size_t n, attend_activation f, float *const *a, double *s)
 #define UNUSED (void)f, (void)s
 
+/* A byte for each number: whether it is positive. */
+static const unsigned char *kept(size_t n, const float *x)
+{
+    static unsigned char keep[MOST_N];
+    for (size_t i = 0; i < n; i++) keep[i] = x[i] > 0;
+    return keep;
+}
+
 CALL(exp) { UNUSED; t->exp(n, a[0], a[1]); }
 CALL(tanh) { UNUSED; t->tanh(n, a[0], a[1]); }
 CALL(sigmoid) { UNUSED; t->sigmoid(n, a[0], a[1]); }
@@ -120,6 +128,16 @@ CALL(layer_norm_backward) { UNUSED; t->layer_norm_backward(n, a[0], a[1], a[2], 
 CALL(layer_norm_dx) { UNUSED; t->layer_norm_backward(n, a[0], a[1], a[2], 0.1f, 1.3f, a[3], NULL, NULL); }
 CALL(layer_norm_dgain) { UNUSED; t->layer_norm_backward(n, a[0], a[1], a[2], 0.1f, 1.3f, NULL, a[3], NULL); }
 CALL(layer_norm_dbias) { UNUSED; t->layer_norm_backward(n, a[0], a[1], a[2], 0.1f, 1.3f, NULL, NULL, a[3]); }
+CALL(relu) { UNUSED; t->relu(n, a[0], a[1]); }
+CALL(relu_backward) { UNUSED; t->relu_backward(n, a[0], a[1], a[2]); }
+CALL(gelu) { UNUSED; t->gelu(n, a[0], a[1]); }
+CALL(gelu_backward) { UNUSED; t->gelu_backward(n, a[0], a[1], a[2]); }
+CALL(swiglu) { UNUSED; t->swiglu(n, a[0], a[1], a[2]); }
+CALL(swiglu_backward) { UNUSED; t->swiglu_backward(n, a[0], a[1], a[2], a[3], a[4]); }
+CALL(turn) { UNUSED; t->turn(2 * n, a[0], a[1], a[2], a[3]); }
+CALL(turn_back) { UNUSED; t->turn_back(2 * n, a[0], a[1], a[2], a[3]); }
+CALL(drop) { UNUSED; t->drop(n, kept(n, a[0]), 1.25f, a[1], a[2]); }
+CALL(drop_add) { UNUSED; t->drop_add(n, kept(n, a[0]), 1.25f, a[1], a[2]); }
 CALL(simple) { (void)s; t->simple(n, f, a[0], a[1], a[2]); }
 CALL(simple_backward) { (void)s; t->simple_backward(n, f, a[0], a[1], a[2]); }
 CALL(gru) { (void)s; t->gru(n, f, a[0], a[1], a[2], a[3], a[4]); }
@@ -135,11 +153,14 @@ CALL(adam)
 
 /* Arrays of n numbers (of 3 n, 4 n; of one): what is read, what is written, what is both. */
 #define IN(low, high)    { 1, low, high, false }
+#define IN2(low, high)   { 2, low, high, false }
 #define IN3(low, high)   { 3, low, high, false }
 #define IN4(low, high)   { 4, low, high, false }
 #define INOUT(low, high) { 1, low, high, true }
 #define OUT              { 1, 0, 1, true }
+#define INOUT2(low, high) { 2, low, high, true }
 #define OUT1             { 0, 0, 1, true }
+#define OUT2             { 2, 0, 1, true }
 #define OUT3             { 3, 0, 1, true }
 #define OUT4             { 4, 0, 1, true }
 
@@ -171,6 +192,17 @@ static const kernel_case cases[] = {
       { IN(-1, 1), IN(-1, 1), IN(-1, 1), INOUT(-1, 1) } },
     { "layer_norm_backward, dbias", layer_norm_dbias_call, 0, 0, false, { 0, 0 },
       { IN(-1, 1), IN(-1, 1), IN(-1, 1), INOUT(-1, 1) } },
+    { "relu", relu_call, 0, 0, false, { 0, 1 }, { IN(-1, 1), OUT } },
+    { "relu_backward", relu_backward_call, 0, 0, false, { 0, 0 }, { IN(-1, 1), IN(-1, 1), INOUT(-1, 1) } },
+    { "gelu", gelu_call, 16, 0, false, { 0, 1 }, { IN(-4, 4), OUT } },
+    { "gelu_backward", gelu_backward_call, 16, 0, false, { 0, 0 }, { IN(-1, 1), IN(-4, 4), INOUT(-1, 1) } },
+    { "swiglu", swiglu_call, 24, 0, false, { 0, 2 }, { IN(-4, 4), IN(-1, 1), OUT } },
+    { "swiglu_backward", swiglu_backward_call, 40, 0, false, { 0, 0 },
+      { IN(-1, 1), IN(-4, 4), IN(-1, 1), INOUT(-1, 1), INOUT(-1, 1) } },
+    { "turn", turn_call, 4, 0, false, { 0, 0 }, { IN2(-1, 1), IN2(-1, 1), IN2(-1, 1), OUT2 } },
+    { "turn_back", turn_back_call, 6, 0, false, { 0, 0 }, { IN2(-1, 1), IN2(-1, 1), IN2(-1, 1), INOUT2(-1, 1) } },
+    { "drop", drop_call, 0, 0, false, { 1, 2 }, { IN(-1, 1), IN(-1, 1), OUT } },
+    { "drop_add", drop_add_call, 0, 0, false, { 0, 0 }, { IN(-1, 1), IN(-1, 1), INOUT(-1, 1) } },
     { "simple", simple_call, 12, 0, true, { 0, 0 }, { IN(-3, 3), IN(-3, 3), OUT } },
     { "simple_backward", simple_backward_call, 4, 0, true, { 0, 0 }, { IN(-1, 1), IN(-1, 1), OUT } },
     { "gru", gru_call, 60, 0, true, { 2, 3 }, { IN3(-2, 2), IN3(-2, 2), IN(-1, 1), OUT, OUT4 } },
@@ -272,8 +304,9 @@ static void position_does_not_matter(void **state)
 {
     (void)state;
     for (const attend_kernel_table *const *t = tables_to_test(); *t; t++) {
-        void (*const functions[])(size_t, const float *, float *) = { (*t)->exp, (*t)->tanh, (*t)->sigmoid };
-        for (size_t k = 0; k < 3; k++) {
+        void (*const functions[])(size_t, const float *, float *) = { (*t)->exp, (*t)->tanh, (*t)->sigmoid, (*t)->relu,
+                                                                      (*t)->gelu };
+        for (size_t k = 0; k < 5; k++) {
             float x[70], y[70], one;
             for (size_t n = 1; n <= 70; n++) {
                 for (size_t i = 0; i < n; i++) x[i] = uniform(-20, 20);
@@ -302,6 +335,10 @@ static void not_a_number(void **state)
                 assert_true(isnan((*t)->dot(n, x, ones)));
                 assert_true(isnan((*t)->sum_squares(n, x)));
                 assert_true(isnan((*t)->exp_sum(n, x, 1, y)));
+                for (size_t i = 0; i < n; i++) assert_int_equal(isnan(y[i]) != 0, i == at);
+                (*t)->relu(n, x, y);
+                for (size_t i = 0; i < n; i++) assert_int_equal(isnan(y[i]) != 0, i == at);
+                (*t)->gelu(n, x, y);
                 for (size_t i = 0; i < n; i++) assert_int_equal(isnan(y[i]) != 0, i == at);
                 for (int f = 0; f < 2; f++) {
                     (*t)->simple(n, f ? ATTEND_RELU : ATTEND_TANH, x, ones, y);
@@ -400,13 +437,90 @@ static void weighing_is_axpy(void **state)
             }
 }
 
+/* Rows that lie anywhere, by their addresses: as dot and axpy one after another. */
+static void rows_by_address(void **state)
+{
+    (void)state;
+    enum { MOST = 150, ROWS = 7, FIRST = 5, STRIDE = MOST + FIRST };
+    static float x[ROWS * STRIDE], q[MOST], right[MOST + 1], y[MOST + 1], e[ROWS];
+    const float w[ROWS] = { 0.5f, 0, -1.25f, 3, 0, 0.1f, 7 };
+    const float *at[ROWS];
+    for (size_t i = 0; i < ROWS * STRIDE; i++) x[i] = uniform(-1, 1);
+    for (size_t i = 0; i < MOST; i++) q[i] = uniform(-1, 1);
+    for (size_t j = 0; j < ROWS; j++) at[j] = x + (j * 3 % ROWS) * STRIDE;
+    for (const attend_kernel_table *const *t = tables_to_test(); *t; t++)
+        for (size_t n = 0; n <= MOST; n += n < 70 ? 1 : 23)
+            for (size_t count = 0; count <= ROWS; count++) {
+                memset(right, 0, sizeof right);
+                memset(y, 0x7f, sizeof y);
+                for (size_t j = 0; j < count; j++) (*t)->axpy(n, w[j], at[j] + FIRST, right);
+                const float behind = y[n];
+                (*t)->weigh_rows(n, count, w, at, FIRST, y);
+                assert_memory_equal(y, right, n * sizeof *y);
+                assert_memory_equal(&y[n], &behind, sizeof behind);
+                (*t)->dot_rows(n, count, q, at, FIRST, e);
+                for (size_t j = 0; j < count; j++) assert_true(e[j] == (*t)->dot(n, q, at[j] + FIRST));
+            }
+}
+
+/* The normal distribution from one end to the other, where the contract speaks of absolute errors. */
+static void gelu_everywhere(void **state)
+{
+    (void)state;
+    for (const attend_kernel_table *const *t = tables_to_test(); *t; t++) {
+        for (double at = -20; at <= 20; at += 1.0 / 4096) {
+            const float x = (float)at, one = 1;
+            float y, slope = 0;
+            const double share = 0.5 * erfc(-x / sqrt(2)), bell = exp(-0.5 * x * (double)x) / sqrt(2 * acos(-1));
+            (*t)->gelu(1, &x, &y);
+            (*t)->gelu_backward(1, &one, &x, &slope);
+            if (!(fabs((double)y - x * share) <= 3e-7 * fmax(1, fabs(at))))
+                fail_msg("%s gelu(%a) %a", (*t)->name, at, (double)y);
+            if (!(fabs((double)slope - (share + x * bell)) <= 5e-7))
+                fail_msg("%s gelu'(%a) %a", (*t)->name, at, (double)slope);
+        }
+        const float ends[] = { INFINITY, -INFINITY, 3e38f, -3e38f }, ones[] = { 1, 1, 1, 1 };
+        float y[4], slope[4] = { 0 };
+        (*t)->gelu(4, ends, y);
+        (*t)->gelu_backward(4, ones, ends, slope);
+        assert_true(y[0] == INFINITY && y[1] == 0 && y[2] == 3e38f && y[3] == 0);
+        assert_true(slope[0] == 1 && slope[1] == 0 && slope[2] == 1 && slope[3] == 0);
+    }
+}
+
+/* Which numbers dropout keeps does not depend on the table, on where a row begins or on how long it is. */
+static void what_is_kept(void **state)
+{
+    (void)state;
+    enum { MOST = 700 };
+    static unsigned char right[MOST], found[MOST + 1];
+    const attend_rng uses[] = { { 1, 2, 3 },
+                                { UINT64_C(0xfedcba9876543210), UINT64_C(0x8123456789abcdef), UINT32_MAX } };
+    const uint64_t firsts[] = {
+        0, 1, 2, 3, 1001, (UINT64_C(1) << 34) - 133, UINT64_C(1) << 40
+    }; /* blocks are counted in 32 bits */
+    const double shares[] = { 0, 0.1, 0.5, 0.999 };
+    for (const attend_kernel_table *const *t = tables_to_test(); *t; t++)
+        for (size_t u = 0; u < 2; u++)
+            for (size_t f = 0; f < sizeof firsts / sizeof *firsts; f++)
+                for (size_t p = 0; p < 4; p++)
+                    for (size_t n = 0; n <= MOST; n += n < 140 ? 1 : 93) {
+                        attend_rng_keep(&uses[u], firsts[f], n, shares[p], right);
+                        memset(found, 77, sizeof found);
+                        (*t)->keep(&uses[u], firsts[f], n, shares[p], found);
+                        assert_memory_equal(found, right, n);
+                        assert_int_equal(found[n], 77);
+                    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(against_plain),          cmocka_unit_test(position_does_not_matter),
         cmocka_unit_test(not_a_number),           cmocka_unit_test(infinities_and_nothing),
         cmocka_unit_test(exp_sum_over_its_range), cmocka_unit_test(layer_norm_far_from_zero),
-        cmocka_unit_test(weighing_is_axpy),
+        cmocka_unit_test(weighing_is_axpy),       cmocka_unit_test(rows_by_address),
+        cmocka_unit_test(gelu_everywhere),        cmocka_unit_test(what_is_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

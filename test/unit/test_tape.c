@@ -1,6 +1,7 @@
 /* Contexts and variables: what is refused and how it is said, sticky failure, mark and rewind, the tape off. */
 #include "kernel/kernel.h"
 #include "unit/unit.h"
+#include <limits.h>
 
 static attend_ctx *context(void)
 {
@@ -133,6 +134,41 @@ static attend_var *bad_cell_state(attend_ctx *c)
     return attend_cell_step(c, &cell, zeros(c, 2, 3), &state);
 }
 
+static attend_var *bad_halves(attend_ctx *c)
+{
+    return attend_swiglu(c, zeros(c, 3, 5));
+}
+
+static attend_var *bad_pairs(attend_ctx *c)
+{
+    return attend_rotary(c, zeros(c, 3, 6), attend_ragged_new(c, 1, (const int[]){ 3 }), 2, 0);
+}
+
+static attend_var *bad_places(attend_ctx *c)
+{
+    return attend_add_sinusoids(c, zeros(c, 3, 6), 1, attend_ragged_new(c, 1, (const int[]){ 3 }), INT_MAX - 2);
+}
+
+static attend_var *bad_negative_place(attend_ctx *c)
+{
+    return attend_rotary(c, zeros(c, 3, 4), attend_ragged_new(c, 1, (const int[]){ 3 }), 2, -1);
+}
+
+static attend_var *bad_place_table(attend_ctx *c)
+{
+    return attend_add_rows(c, zeros(c, 3, 6), 1, zeros(c, 9, 5), attend_ragged_new(c, 1, (const int[]){ 3 }), 0);
+}
+
+static attend_var *bad_long_sequence(attend_ctx *c)
+{
+    return attend_add_rows(c, zeros(c, 4, 6), 1, zeros(c, 9, 6), attend_ragged_new(c, 2, (const int[]){ 1, 3 }), 7);
+}
+
+static attend_var *bad_place_rows(attend_ctx *c)
+{
+    return attend_add_rows(c, zeros(c, 4, 6), 1, zeros(c, 9, 6), attend_ragged_new(c, 1, (const int[]){ 3 }), 0);
+}
+
 static const struct {
     attend_var *(*run)(attend_ctx *c);
     const char *words;
@@ -156,6 +192,13 @@ static const struct {
     { bad_smoothing, "smoothing 1.5" },
     { bad_consumed, "attend_tanh: variable 1 was consumed" },
     { bad_null, "attend_tanh: variable 1 is NULL" },
+    { bad_halves, "attend_swiglu: (3, 5) is not (N, 2 F)" },
+    { bad_pairs, "attend_rotary: rows of (3, 6) are not pairs of numbers in 2 heads" },
+    { bad_places, "attend_add_sinusoids: 3 rows cannot stand at the places from 2147483645 on" },
+    { bad_negative_place, "attend_rotary: 3 rows cannot stand at the places from -1 on" },
+    { bad_place_table, "attend_add_rows: a table (9, 5) does not fit rows of (3, 6)" },
+    { bad_long_sequence, "attend_add_rows: a sequence is 10 long, and the table has rows for 9 places" },
+    { bad_place_rows, "attend_add_rows: x is (4, 6), but the sequences have 3 rows" },
     { bad_cell, "u is (16, 4) and not (3 H, H)" },
     { bad_cell_input, "w is (16, 3) and not (16, 5)" },
     { bad_cell_state, "attend_cell_step: an initial state is (3, 4) and not (2, 4)" },

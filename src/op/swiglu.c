@@ -1,0 +1,46 @@
+/* swiglu.c: y = a s(a) b, s the logistic function, for rows [a, b] (Shazeer 2020, "GLU variants improve Transformer").
+ *     da += dy b s (1 + a (1 - s))     db += dy a s */
+#include "core/tape.h"
+#include "kernel/kernel.h"
+#include <attend/op.h>
+
+typedef struct swiglu_node {
+    attend_node node;
+    attend_var *ab, *y;
+} swiglu_node;
+
+static void swiglu_backward(attend_ctx *c, attend_node *node)
+{
+    swiglu_node *s = (swiglu_node *)node;
+    const real *dy = s->y->grad;
+    real *d = dy ? attend_grad(c, s->ab) : NULL;
+    const size_t width = (size_t)s->y->shape[1];
+    for (size_t i = 0; d && i < (size_t)s->y->shape[0]; i++, d += 2 * width) {
+        const real *a = s->ab->value + 2 * i * width;
+        attend_kernel()->swiglu_backward(width, dy + i * width, a, a + width, d, d + width);
+    }
+}
+
+attend_var *attend_swiglu(attend_ctx *c, attend_var *ab)
+{
+    if (!attend_ready(c, "attend_swiglu", 1, ab)) return NULL;
+    if (ab->rank != 2 || ab->shape[1] % 2 != 0) {
+        char text[ATTEND_SHAPE_TEXT];
+        return attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_swiglu: %s is not (N, 2 F): two halves side by side",
+                               attend_shape_text(ab, text));
+    }
+    attend_var *y = attend_var_2d(c, ab->shape[0], ab->shape[1] / 2, ab->differentiable);
+    if (!y) return NULL;
+    const size_t width = (size_t)y->shape[1];
+    for (size_t i = 0; i < (size_t)y->shape[0]; i++) {
+        const real *a = ab->value + 2 * i * width;
+        attend_kernel()->swiglu(width, a, a + width, y->value + i * width);
+    }
+    if (y->differentiable) {
+        swiglu_node *s = attend_take(c, 1, sizeof *s);
+        if (!s) return NULL;
+        *s = (swiglu_node){ .ab = ab, .y = y };
+        attend_record(c, &s->node, swiglu_backward);
+    }
+    return y;
+}
