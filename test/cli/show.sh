@@ -149,6 +149,20 @@ if [ -c /dev/full ]; then
         expect 5 '/dev/full' show --model one 'd e h' --format $format --output /dev/full
     done
 fi
+mkfifo slow
+"$attend" show --model one --input slow --output stopped.json &
+stopped=$!
+exec 3>slow
+echo 'd e h' >&3
+for _ in $(seq 200); do
+    ls .stopped.json.*.tmp >/dev/null 2>&1 && break
+    sleep 0.05
+done
+kill -TERM $stopped
+wait $stopped
+is 'stopped while it writes' 143 $?
+exec 3>&-
+is 'nothing is left of it' '' "$(ls -A | grep stopped)"
 expect 5 'no/such' show --model one 'd e h' --output no/such/x.svg
 cp x.svg old.svg
 expect 3 'empty' show --model one '' --output x.svg
