@@ -8,6 +8,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 CMAKE_FLAGS ?=
 CTEST_FLAGS ?=
 FUZZ_FLAGS ?= -max_total_time=60
+MAKEFLAGS += --no-print-directory
 
 configure = cmake -S . -B $(1) -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(2) $(CMAKE_FLAGS) >$(1).log 2>&1 || { cat $(1).log; exit 1; }
 compile = $(call configure,$(1),$(2)) && cmake --build $(1) -j $(JOBS)
@@ -65,7 +66,7 @@ install: all                            ## install under PREFIX (and DESTDIR)
 
 deb: packages-build                     ## Debian packages of the command and the library, in BUILD/deb
 	@tools/packages.sh deb
-	@$(MAKE) --no-print-directory all PREFIX=/usr
+	@$(MAKE) all PREFIX=/usr
 	@tools/deb.sh $(BUILD) $(BUILD)/deb
 
 deb-check: deb                          ## install the packages in a new, bare Debian, train there and translate (root, network, minutes)

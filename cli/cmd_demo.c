@@ -177,6 +177,13 @@ static int look(const settings *s, const demo_files *f, test *t)
     return status;
 }
 
+/* A word of a command that can be typed as it is printed. */
+static void word(const char *before, const char *text)
+{
+    fputs(before, stdout);
+    cli_print_word(stdout, text);
+}
+
 static void report(const demo_files *f, const test *t)
 {
     printf("\nexact match %.1f %% of %d sentences that it never saw\n", 100.0 * t->exact / TESTED, TESTED);
@@ -185,13 +192,16 @@ static void report(const demo_files *f, const test *t)
                100 * t->errors.both_possible / t->words, ALIGNED, attend_aer(&t->errors));
     if (t->words > 0) printf("\nMore of these maps, to point at, are in %s: open it in a browser.\n", f->page);
     printf("The model is %s. Try it:\n\n", f->model);
-    printf("  echo 'I do not see the black cat .' | attend translate --model %s\n", f->model);
+    word("  echo 'I do not see the black cat .' | ", cli_program), word(" translate --model ", f->model);
     if (t->words > 0) {
-        printf("  attend show --model %s 'the cat does not give me the black bag .'\n", f->model);
-        printf("  attend align --model %s --input %s --gold %s\n", f->model, f->test, f->links);
+        word("\n  ", cli_program), word(" show --model ", f->model),
+            printf(" 'the cat does not give me the black bag .'");
+        word("\n  ", cli_program), word(" align --model ", f->model), word(" --input ", f->test);
+        word(" --gold ", f->links);
     }
-    printf("\nAnd then with pairs of your own, a line each with a TAB between source and target:\n\n");
-    printf("  attend check --train pairs.tsv\n  attend train --train pairs.tsv --valid others.tsv --model m\n");
+    printf("\n\nAnd then with pairs of your own, a line each with a TAB between source and target:\n\n");
+    word("  ", cli_program), printf(" check --train pairs.tsv\n");
+    word("  ", cli_program), printf(" train --train pairs.tsv --valid others.tsv --model my-model\n");
 }
 
 /* ---- all of it ---- */
@@ -210,12 +220,12 @@ static int demo(settings *s)
         printf("%s  %s\n%s  %s\n", f.train, f.valid, f.test, f.links);
     } else {
         if (status == ATTEND_OK) status = train(s, &f, &end);
-        if (status == ATTEND_OK && end == ATTEND_TRAIN_STOPPED) {
+        if (status == ATTEND_OK && end != ATTEND_TRAIN_STOPPED) status = look(s, &f, &t);
+        if (status == ATTEND_OK && interrupt_caught()) {
             if (!s->quiet) fprintf(stderr, "stopped; the demo begins anew when it is called again\n");
             demo_files_free(&f);
             return 128 + interrupt_caught();
         }
-        if (status == ATTEND_OK) status = look(s, &f, &t);
         if (status == ATTEND_OK) report(&f, &t);
     }
     demo_files_free(&f);

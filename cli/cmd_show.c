@@ -1,11 +1,11 @@
 /* cmd_show.c: where did the model look? A map of attention for a sentence, for each line of a file, or for given pairs. */
 #include "options.h"
 #include "output_file.h"
-#include "pairs_stream.h"
 #include "terminal.h"
 
 #include "core/status.h"
 #include "model/json.h"
+#include "text/arrays.h"
 #include "text/lines.h"
 #include "view/grid.h"
 #include <attend/view.h>
@@ -18,7 +18,8 @@ enum { TERMINAL, SVG, PNG, HTML, JSON, GUESS };
 static const char *const formats[] = { "terminal", "svg", "png", "html", "json", NULL };
 
 typedef struct settings {
-    const char *model, *input, *target, *output;
+    const char *model, *target, *output;
+    pairs_list input;
     long long layer, head, hypothesis, beam, width, threads;
     int format;
     bool pieces, quiet;
@@ -27,8 +28,11 @@ typedef struct settings {
 #define AT(member) offsetof(settings, member)
 static const option table[] = {
     { "model", "FILE", "a model made by attend train", OPTION_TEXT, AT(model), 0, 0, NULL },
-    { "input", "FILE", "a sentence a line; or, in a .tsv file, pairs whose targets the model is made to say",
-      OPTION_TEXT, AT(input), 0, 0, NULL },
+    { "input", "FILE|PAIRS",
+      "a file with a sentence a line; or pairs (one .tsv file, or two line-aligned files), whose targets the model is "
+      "made "
+      "to say",
+      OPTION_PAIRS, AT(input), 0, 0, NULL },
     { "target", "TEXT", "what the model is made to say, instead of what it would", OPTION_TEXT, AT(target), 0, 0,
       NULL },
     { "format", "terminal|svg|png|html|json", "terminal, unless --output has a name that says another", OPTION_WORD,
@@ -60,10 +64,13 @@ typedef struct job {
     attend_model *m;
     attend_ctx *c;
     attend_translator *translator;
-    output_file *to;    /* of what is no picture */
-    attend_string text; /* of one map */
-    maps *kept;         /* for a page */
+    output_file *to;        /* of what is no picture */
+    attend_string text;     /* of one map */
+    attend_string texts[2]; /* source and target of a line */
+    maps *kept;             /* for a page */
     int kept_count, kept_room;
+    const char *file;        /* that is being read; NULL: one sentence was given */
+    unsigned long long line; /* in it */
     unsigned long long lines, shown;
 } job;
 
@@ -89,6 +96,8 @@ static int map_found(job *j, const char *source, maps *out)
     int status = attend_translator_run(j->translator, 1, &source, &size);
     if (status != ATTEND_OK) return status;
     const attend_line_result *r = attend_translator_result(j->translator, 0);
+    if (r->fault && strstr(r->fault, "too long"))
+        return attend_fail(ATTEND_BAD_DATA, "%s: a map has room for %d pieces", r->fault, ATTEND_MAP_MOST);
     if (r->fault) return attend_fail(ATTEND_BAD_DATA, "%s", r->fault);
     if (!r->source) return attend_fail(ATTEND_BAD_DATA, "it is empty");
     const int wanted = (int)j->s->hypothesis, first = j->s->format == HTML ? 0 : wanted - 1;
@@ -148,7 +157,7 @@ static int write_text(job *j, const char *text, size_t size)
 static int write_json(job *j)
 {
     char line[64];
-    if (!j->s->input) return write_text(j, j->text.text, j->text.size);
+    if (!j->file) return write_text(j, j->text.text, j->text.size);
     snprintf(line, sizeof line, "{\"line\": %llu, ", j->lines);
     const int status = write_text(j, line, strlen(line));
     return status == ATTEND_OK ? write_text(j, j->text.text + 1, j->text.size - 1) : status;
@@ -159,8 +168,8 @@ static int write_terminal(job *j, const attend_map *map)
 {
     attend_view_options view = j->view;
     const size_t size = strlen(map->source_text) + 32;
-    char *title = j->s->input ? malloc(size) : NULL;
-    if (j->s->input && !title) return attend_fail(ATTEND_NO_MEMORY, "no memory for a title");
+    char *title = j->file ? malloc(size) : NULL;
+    if (j->file && !title) return attend_fail(ATTEND_NO_MEMORY, "no memory for a title");
     if (title) snprintf(title, size, "%llu: %s", j->lines, map->source_text);
     view.title = title;
     int status = attend_view_terminal(map, &view, &j->text);
@@ -221,13 +230,14 @@ static int draw(job *j, maps *x)
 /* A line of a file that cannot be shown is passed over; in JSON an object says why. */
 static int pass_over(job *j)
 {
-    char why[256], object[600];
-    snprintf(why, sizeof why, "%s", attend_message());
-    if (!j->s->quiet) fprintf(stderr, "attend show: line %llu is not shown: %s\n", j->lines, why);
+    char where[256], why[256], object[600]; /* a message has no control characters: each byte becomes two at most */
+    const char *said = attend_message();
+    snprintf(where, sizeof where, "%s:%llu: ", j->file, j->line);
+    if (strncmp(said, where, strlen(where)) == 0) said += strlen(where); /* some messages begin with their place */
+    snprintf(why, sizeof why, "%s", said);
+    if (!j->s->quiet) fprintf(stderr, "attend show: %s:%llu is not shown: %s\n", j->file, j->line, why);
     if (j->s->format != JSON) return ATTEND_OK;
-    const int used = snprintf(object, sizeof object, "{\"line\": %llu, \"fault\": ", j->lines);
-    size_t size = (size_t)used;
-    if (attend_json_quote(NULL, why) + size + 2 > sizeof object) why[200] = '\0';
+    size_t size = (size_t)snprintf(object, sizeof object, "{\"line\": %llu, \"fault\": ", j->lines);
     size += attend_json_quote(object + size, why);
     memcpy(object + size, "}\n", 2);
     return write_text(j, object, size + 2);
@@ -242,46 +252,58 @@ static int show(job *j, const char *source, const char *target)
     maps_free(&x);
     if (status == ATTEND_OK) j->shown++;
     if (status != ATTEND_BAD_DATA && status != ATTEND_FAILED) return status;
-    if (j->s->input) return pass_over(j);
+    if (j->file) return pass_over(j);
     char why[256];
     snprintf(why, sizeof why, "%s", attend_message());
     return attend_fail(status, "the sentence cannot be shown: %s", why);
 }
 
-static int show_pairs(job *j)
+/* A line of a file, or the two of a pair, in a copy that ends with '\0'. */
+static int show_text(job *j, const char *source, size_t source_size, const char *target, size_t target_size)
 {
-    pairs_given given = { j->s->input, NULL };
-    const pairs_list list = { &given, 1 };
-    pairs_stream *from = NULL;
-    int status = pairs_stream_open(&from, &list);
-    while (status == ATTEND_OK && (status = pairs_stream_next(from)) == ATTEND_OK && from->count > 0)
-        for (int i = 0; status == ATTEND_OK && i < from->count; i++)
-            status = show(j, from->sources[i], from->targets[i]);
-    pairs_stream_close(from);
+    attend_string *s = &j->texts[0], *t = &j->texts[1];
+    s->size = t->size = 0;
+    int status = attend_string_add(s, source, source_size);
+    if (status == ATTEND_OK && target) status = attend_string_add(t, target, target_size);
+    if (status != ATTEND_OK) return status;
+    if (strlen(s->text) == source_size && (!target || strlen(t->text) == target_size))
+        return show(j, s->text, target ? t->text : NULL);
+    j->lines++;
+    attend_fail(ATTEND_BAD_DATA, "the character 0 is in it");
+    return pass_over(j);
+}
+
+/* Pairs that are none (no TAB) end it, as they do everywhere: what would follow is not known to be what it seems. */
+static int show_pairs(job *j, const pairs_given *given)
+{
+    const attend_pairs_spec spec = { given->first, given->second };
+    attend_pairs_file *from = NULL;
+    attend_text_pair p = { 0 };
+    int status = attend_pairs_file_open(&from, &spec, 1);
+    while (status == ATTEND_OK && (status = attend_pairs_file_next(from, &p)) == ATTEND_OK && p.source) {
+        j->file = p.source_file, j->line = p.line;
+        status = show_text(j, p.source, p.source_size, p.target, p.target_size);
+    }
+    attend_pairs_file_close(from);
     return status;
 }
 
-static int show_lines(job *j)
+static int show_lines(job *j, const char *path)
 {
     attend_lines *from = NULL;
-    int status = attend_lines_open(&from, j->s->input);
+    int status = attend_lines_open(&from, path);
     while (status == ATTEND_OK) {
         const char *text;
         size_t size;
         status = attend_lines_next(from, &text, &size);
-        if (status != ATTEND_OK && !attend_lines_failed(from)) {
+        if (status == ATTEND_OK && !text) break;
+        j->file = attend_lines_name(from), j->line = attend_lines_number(from);
+        if (status == ATTEND_OK) {
+            status = show_text(j, text, size, NULL, 0);
+        } else if (!attend_lines_failed(from)) {
             j->lines++;
             status = pass_over(j);
-            continue;
         }
-        if (status != ATTEND_OK || !text) break;
-        if (strlen(text) == size) {
-            status = show(j, text, NULL);
-            continue;
-        }
-        j->lines++;
-        attend_fail(ATTEND_BAD_DATA, "the character 0 is in it");
-        status = pass_over(j);
     }
     attend_lines_close(from);
     return status;
@@ -293,17 +315,64 @@ static bool ends(const char *name, const char *end)
     return size >= tail && strcmp(name + size - tail, end) == 0;
 }
 
+/* One file with a TAB a line, or two; otherwise it has sentences. */
+static bool is_pairs(const pairs_given *given)
+{
+    return given->second || ends(given->first, ".tsv") || ends(given->first, ".tsv.gz");
+}
+
+static bool has_pairs(const pairs_list *list)
+{
+    for (int i = 0; i < list->count; i++)
+        if (is_pairs(&list->items[i])) return true;
+    return false;
+}
+
+/* Looks at all files before the first is read. */
+static int look_at(const pairs_list *list)
+{
+    attend_pairs_file *file = NULL;
+    attend_pairs_spec *specs = calloc((size_t)list->count, sizeof *specs);
+    if (!specs) return attend_fail(ATTEND_NO_MEMORY, "no memory for the names of %d files", list->count);
+    for (int i = 0; i < list->count; i++) specs[i] = (attend_pairs_spec){ list->items[i].first, list->items[i].second };
+    const int status = attend_pairs_file_open(&file, specs, list->count);
+    attend_pairs_file_close(file);
+    free(specs);
+    return status;
+}
+
+static int show_files(job *j)
+{
+    const pairs_list *list = &j->s->input;
+    int status = look_at(list);
+    for (int i = 0; status == ATTEND_OK && i < list->count; i++)
+        status = is_pairs(&list->items[i]) ? show_pairs(j, &list->items[i]) : show_lines(j, list->items[i].first);
+    if (status == ATTEND_OK && j->shown == 0)
+        status =
+            attend_fail(ATTEND_BAD_DATA, "%s: none of its %llu lines can be shown", list->items[0].first, j->lines);
+    return status;
+}
+
+/* A text from the command line may have several lines, and is one sentence all the same. */
+static int show_given(job *j, const char *sentence, const char *target)
+{
+    const char *const given[2] = { sentence, target };
+    for (int i = 0; i < 2; i++) {
+        attend_string *text = &j->texts[i];
+        if (!given[i]) continue;
+        const int status = attend_string_add(text, given[i], strlen(given[i]));
+        if (status != ATTEND_OK) return status;
+        for (char *c = text->text; (c = strpbrk(c, "\n\r")) != NULL;) *c = ' ';
+    }
+    return show(j, j->texts[0].text, target ? j->texts[1].text : NULL);
+}
+
 static int show_all(job *j, const char *sentence)
 {
     const settings *s = j->s;
     const bool stream = s->format != SVG && s->format != PNG;
     int status = stream ? output_open(&j->to, s->output) : ATTEND_OK;
-    if (status == ATTEND_OK && !s->input)
-        status = show(j, sentence, s->target);
-    else if (status == ATTEND_OK)
-        status = ends(s->input, ".tsv") || ends(s->input, ".tsv.gz") ? show_pairs(j) : show_lines(j);
-    if (status == ATTEND_OK && j->shown == 0)
-        status = attend_fail(ATTEND_BAD_DATA, "%s: none of its %llu lines can be shown", s->input, j->lines);
+    if (status == ATTEND_OK) status = sentence ? show_given(j, sentence, s->target) : show_files(j);
     if (status == ATTEND_OK && s->format == HTML) status = write_page(j);
     const int closed = output_close(j->to, status == ATTEND_OK);
     return status == ATTEND_OK ? closed : status;
@@ -338,6 +407,7 @@ static int run_job(const settings *s, const char *sentence)
     for (int i = 0; i < j.kept_count; i++) maps_free(&j.kept[i]);
     free(j.kept);
     attend_string_free(&j.text);
+    for (int i = 0; i < 2; i++) attend_string_free(&j.texts[i]);
     attend_ctx_free(j.c);
     attend_translator_free(j.translator);
     attend_model_free(j.m);
@@ -359,16 +429,17 @@ static int check(const settings *s, const parsed *p)
 {
     const verb *v = &verb_show;
     const bool picture = s->format == SVG || s->format == PNG, number = s->output && strstr(s->output, "%d");
+    const bool several = s->input.count > 0;
     if (!s->model) return options_wrong(v, "--model FILE is missing");
     if (p->rest_count > 1)
         return options_wrong(v, "'%s' is one sentence too many; put one in quotes, or several in a file (--input)",
                              p->rest[1]);
-    if (p->rest_count == 0 && !s->input)
+    if (p->rest_count == 0 && !several)
         return options_wrong(v, "a sentence is missing: attend show --model FILE \"a sentence\", or --input FILE");
-    if (p->rest_count == 1 && s->input) return options_wrong(v, "give a sentence or --input FILE, not both");
-    if (s->target && s->input)
-        return options_wrong(v, "--target is for one sentence; a .tsv file has the targets of several");
-    const bool forced = s->target || (s->input && (ends(s->input, ".tsv") || ends(s->input, ".tsv.gz")));
+    if (p->rest_count == 1 && several) return options_wrong(v, "give a sentence or --input FILE, not both");
+    if (s->target && several)
+        return options_wrong(v, "--target is for one sentence; pairs have the targets of several");
+    const bool forced = s->target || has_pairs(&s->input);
     if (forced && (options_given(v, p, "beam") || options_given(v, p, "hypothesis")))
         return options_wrong(
             v, "--beam and --hypothesis are for translations that are looked for, and here they are given");
@@ -376,7 +447,7 @@ static int check(const settings *s, const parsed *p)
         return options_wrong(v, "html shows all hypotheses; --beam says how many");
     if (s->hypothesis > s->beam)
         return options_wrong(v, "--hypothesis %lld is more than --beam %lld finds", s->hypothesis, s->beam);
-    if (picture && s->input && !number)
+    if (picture && several && !number)
         return options_wrong(v,
                              "pictures of several lines need --output with %%d, for the number of the line, in the "
                              "name: --output map-%%d.%s",
@@ -404,7 +475,7 @@ const verb verb_show = {
     .name = "show",
     .summary = "where the model looked: maps of attention",
     .synopsis = "attend show --model FILE \"a sentence\" [--target TEXT] [--format FORMAT] [--output FILE]\n"
-                "       attend show --model FILE --input FILE [--format FORMAT] [--output FILE]",
+                "       attend show --model FILE --input FILE|PAIRS [--format FORMAT] [--output FILE]",
     .details = "Translates a sentence, or makes the model say a given target, and shows how much each word of the "
                "target looked at "
                "each of the source:\n"

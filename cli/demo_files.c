@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { VALID = 300, TEST = 500 }; /* pairs */
 
@@ -51,6 +52,20 @@ static int write_file(const char *path, uint64_t seed, bool held_out, long long 
     return fclose(to) == 0 && written ? ATTEND_OK : failed(path);
 }
 
+/* Somebody's own pairs or model are not written over. The demo's folder has links in it, which are written first. */
+static int spare(const demo_files *f, const char *folder)
+{
+    const char *const others[] = { f->train, f->valid, f->test, f->model, f->page };
+    if (access(f->links, F_OK) == 0) return ATTEND_OK;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (access(others[i], F_OK) == 0)
+            return attend_fail(ATTEND_BAD_USAGE,
+                               "%s is not from a demo (there is no test.links beside it) and would be written over; "
+                               "name another folder than %s",
+                               others[i], folder);
+    return ATTEND_OK;
+}
+
 int demo_files_write(demo_files *f, const char *folder, uint64_t seed, long long pairs)
 {
     *f = (demo_files){ path_of(folder, "train.tsv"),  path_of(folder, "valid.tsv"), path_of(folder, "test.tsv"),
@@ -60,10 +75,11 @@ int demo_files_write(demo_files *f, const char *folder, uint64_t seed, long long
     if (mkdir(folder, 0777) != 0 && errno != EEXIST)
         return attend_fail(ATTEND_IO, "cannot make the folder %s: %s; another is named by --keep", folder,
                            strerror(errno));
-    int status = write_file(f->train, seed, false, 0, pairs, false);
-    if (status == ATTEND_OK) status = write_file(f->valid, seed, true, 0, VALID, false);
-    if (status == ATTEND_OK) status = write_file(f->test, seed, true, VALID, TEST, false);
+    int status = spare(f, folder);
     if (status == ATTEND_OK) status = write_file(f->links, seed, true, VALID, TEST, true);
+    if (status == ATTEND_OK) status = write_file(f->test, seed, true, VALID, TEST, false);
+    if (status == ATTEND_OK) status = write_file(f->valid, seed, true, 0, VALID, false);
+    if (status == ATTEND_OK) status = write_file(f->train, seed, false, 0, pairs, false);
     return status;
 }
 

@@ -13,6 +13,7 @@ static void usage(FILE *to)
 
 int main(int argc, char **argv)
 {
+    if (argc > 0 && argv[0][0]) cli_program = argv[0];
     if (argc < 2) {
         usage(stderr);
         return 2;

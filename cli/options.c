@@ -31,6 +31,24 @@ int options_wrong(const verb *v, const char *format, ...)
     return USAGE;
 }
 
+const char *cli_program = "attend";
+
+void cli_print_word(FILE *to, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+-,:@%=";
+    if (*word && word[strspn(word, plain)] == '\0') {
+        fputs(word, to);
+        return;
+    }
+    fputc('\'', to);
+    for (; *word; word++)
+        if (*word == '\'')
+            fputs("'\\''", to);
+        else
+            fputc(*word, to);
+    fputc('\'', to);
+}
+
 int cli_fail(const verb *v, int status)
 {
     fprintf(stderr, "attend %s: %s\n", v->name, attend_message());

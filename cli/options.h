@@ -94,6 +94,11 @@ typedef struct option_shown {
 /* The i-th: those of the table, --help, fields of the configuration; false behind the last. */
 bool options_shown(const verb *v, int i, option_shown *shown);
 
+/* How the user called attend, for commands that are suggested: a word for the shell. */
+extern const char *cli_program;
+/* A word as the shell must be given it: in quotes if there is anything odd in it. */
+void cli_print_word(FILE *to, const char *word);
+
 /* The exit code for a status, after its message on standard error. */
 int cli_fail(const verb *v, int status);
 /* The exit code at the end: what was printed must have arrived. */

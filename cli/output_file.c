@@ -3,6 +3,7 @@
 #include "core/replace_file.h"
 #include "core/status.h"
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,41 @@ struct output_file {
     attend_replacement *replacement;
     const char *name;
 };
+
+/* ---- signals ---- */
+
+/* A file that is half written does not stay behind when the process is told to end. Only one is written at a time. */
+static attend_replacement *volatile unfinished;
+static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
+enum { ENDS = sizeof ends / sizeof *ends };
+static struct sigaction before[ENDS];
+
+static void on_end(int number)
+{
+    if (unfinished) attend_replacement_unlink(unfinished);
+    signal(number, SIG_DFL);
+    raise(number); /* as soon as this handler has returned */
+}
+
+/* Signals that are ignored, or have a handler already, keep to that. */
+static void watch(attend_replacement *r)
+{
+    const struct sigaction action = { .sa_handler = on_end };
+    unfinished = r;
+    for (int i = 0; i < ENDS; i++)
+        if (sigaction(ends[i], NULL, &before[i]) == 0 && before[i].sa_handler == SIG_DFL)
+            sigaction(ends[i], &action, NULL);
+}
+
+static void unwatch(void)
+{
+    struct sigaction now;
+    for (int i = 0; i < ENDS; i++)
+        if (sigaction(ends[i], NULL, &now) == 0 && now.sa_handler == on_end) sigaction(ends[i], &before[i], NULL);
+    unfinished = NULL;
+}
+
+/* ---- files ---- */
 
 /* Something that is there and is no file. */
 static bool is_stream(const char *path)
@@ -34,6 +70,7 @@ int output_open(output_file **out, const char *path)
         status = attend_replacement_begin(&f->replacement, path, 0);
     else if (!(f->stream = fopen(path, "wb")))
         status = attend_fail(ATTEND_IO, "cannot write %s: %s", path, strerror(errno));
+    if (status == ATTEND_OK && f->replacement) watch(f->replacement);
     if (status == ATTEND_OK)
         *out = f;
     else
@@ -52,6 +89,7 @@ int output_close(output_file *f, bool keep)
 {
     if (!f) return ATTEND_OK;
     int status = ATTEND_OK;
+    if (f->replacement) unwatch(); /* before it is freed */
     if (f->replacement && keep)
         status = attend_replacement_commit(f->replacement);
     else if (f->replacement)

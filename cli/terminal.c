@@ -10,8 +10,9 @@ int terminal_width(void)
     struct winsize size;
     if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
     const char *said = getenv("COLUMNS");
-    const long columns = said ? strtol(said, NULL, 10) : 0;
-    return columns > 0 && columns <= 10000 ? (int)columns : 80;
+    char *end = NULL;
+    const long columns = said ? strtol(said, &end, 10) : 0;
+    return columns > 0 && columns <= 10000 && *end == '\0' ? (int)columns : 80;
 }
 
 int terminal_colours(void)

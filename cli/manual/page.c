@@ -80,6 +80,22 @@ static void exit_status(FILE *to)
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) fprintf(to, ".TP\n%s\n%s\n", codes[i][0], codes[i][1]);
 }
 
+static void environment(FILE *to)
+{
+    static const char *const variables[][2] = {
+        { "ATTEND_KERNEL",
+          "plain, avx2 or avx512: the kernels to use, where the machine can run them; the best unless said" },
+        { "COLUMNS", "how wide a map of attention is where standard output is no terminal; 80 unless said" },
+        { "COLORTERM", "truecolor or 24bit: the terminal has that many colours, which maps of attention use" },
+        { "NO_COLOR", "if it is there and not empty, maps of attention are drawn by characters alone" },
+        { "TERM", "256 colours if the word 256color or direct is in it; none if it is dumb, or not there" },
+        { "TMPDIR", "where temporary files are kept; /tmp unless said" },
+    };
+    section(to, "ENVIRONMENT");
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
+        fprintf(to, ".TP\n.B %s\n%s\n", variables[i][0], variables[i][1]);
+}
+
 static void see_also(FILE *to, const verb *without)
 {
     section(to, "SEE ALSO");
@@ -216,10 +232,7 @@ void manual_page(FILE *to)
                 "source and target, or "
                 "two files, a line of the one for a line of the other; several of these may follow each other. "
                 "What gzip has packed is read as it is; \\- is standard input. docs/data.md has the rest.\n");
-    section(to, "ENVIRONMENT");
-    fprintf(to, ".TP\n.B ATTEND_KERNEL\nplain, avx2 or avx512: the kernels to use, where the machine can run them; the "
-                "best unless "
-                "said\n.TP\n.B TMPDIR\nwhere temporary files are kept; /tmp unless said\n");
+    environment(to);
     section(to, "EXAMPLES");
     fprintf(to, ".EX\n");
     for (const verb *const *v = verbs; *v; v++) first_example(to, *v);

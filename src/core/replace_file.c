@@ -307,6 +307,11 @@ void attend_replacement_abandon(attend_replacement *r)
     attend_memory_free(r);
 }
 
+void attend_replacement_unlink(const attend_replacement *r)
+{
+    if (r->temporary[0]) unlinkat(r->folder, r->temporary, 0);
+}
+
 /* --- what killed ones left --- */
 
 /* Is `entry` ".NAME.XXXXXX.tmp", with a number behind NAME if there should be one? */

@@ -29,6 +29,9 @@ int attend_replacement_commit(attend_replacement *r);
 /* Forgets what was written: removes the temporary and frees the replacement. NULL is fine. */
 void attend_replacement_abandon(attend_replacement *r);
 
+/* For the handler of a signal that is going to end the process: removes the temporary, and does nothing else. */
+void attend_replacement_unlink(const attend_replacement *r);
+
 /* Removes the temporaries that killed replacements of `path` left, or, if `numbered`, of all paths that are `path` and a number behind it.
  * Only where nobody else is writing there; only regular files of that name. What cannot be removed stays. */
 void attend_replacement_sweep(const char *path, bool numbered);

@@ -136,7 +136,7 @@ function showFigures() {
 
 function fillChoice(id, count, chosen) {
   const options = [made("option", "mean", { value: -1 })];
-  for (let i = 0; i < count; i++) options.push(made("option", String(i + 1), { value: i }));
+  for (let i = 0; i < count; i++) options.push(made("option", String(i), { value: i })); /* from 0, as the command counts */
   byId(id).replaceChildren(...options);
   byId(id).value = chosen;
   byId(id + "-choice").hidden = count < 2;

@@ -7,7 +7,7 @@ limit=300
 
 # ---- a short one ----
 "$attend" demo --pairs 300 --updates 4 --keep short --threads 2 >out 2>messages || fail "the demo failed: $(cat messages)"
-for words in 'exact match' 'attention ' 'AER' 'short/model' 'attend train --train'; do
+for words in 'exact match' 'attention ' 'AER' 'short/model' 'train --train pairs.tsv'; do
     grep -q "$words" out || fail "nothing was said about '$words': $(cat out)"
 done
 [ "$(grep -c '@ 1$' out)" -gt 3 ] || fail "no maps were shown: $(cat out)"
@@ -38,6 +38,18 @@ expect 0 'pairs/train.tsv' demo --write-pairs pairs --pairs 200
 [ -e pairs/model ] && fail '--write-pairs trained'
 "$attend" check --train pairs/train.tsv --valid pairs/valid.tsv >said 2>&1 || fail "check does not like the pairs: $(cat said)"
 
+# ---- what is somebody's own ----
+mkdir own && echo mine >own/valid.tsv
+expect 2 'own/valid.tsv is not from a demo' demo --keep own --pairs 100
+expect 2 'own/valid.tsv is not from a demo' demo --write-pairs own --pairs 100
+[ "$(cat own/valid.tsv)" = mine ] && [ "$(ls own)" = valid.tsv ] || fail 'the demo wrote over pairs that are not its own'
+
+# ---- what it says to try works as it stands ----
+"$attend" demo --pairs 300 --updates 2 --keep "it's here" --quiet >out || fail 'a folder with a quote and a blank'
+grep "^  .*--model 'it" out >try
+[ "$(wc -l <try)" = 3 ] || fail "three commands to try: $(cat out)"
+sh -e ./try >said 2>&1 || fail "what it says to try fails: $(cat said)"
+
 # ---- what is wrong ----
 expect 2 'did you mean' demo --attention additiv
 expect 2 "'words' is not understood" demo words
@@ -45,12 +57,12 @@ expect 2 'whole number from 100' demo --pairs 3
 expect 2 'did you mean --pairs' demo --pair 300
 expect 5 'cannot make the folder no/such' demo --keep no/such --pairs 100
 touch file
-expect 5 'cannot write file/train.tsv' demo --keep file --pairs 100
+expect 5 'cannot write file/test.links' demo --keep file --pairs 100
 if [ "$(id -u)" != 0 ]; then
     mkdir closed && chmod a-w closed
-    expect 5 'cannot write closed/train.tsv' demo --keep closed --pairs 100
+    expect 5 'cannot write closed/test.links' demo --keep closed --pairs 100
 fi
-mkdir full && ln -s /dev/full full/train.tsv
+mkdir full && ln -s /dev/full full/train.tsv && touch full/test.links
 expect 5 'cannot write full/train.tsv' demo --keep full --pairs 100
 ls attend-demo >/dev/null 2>&1 && fail 'something was left in attend-demo'
 

@@ -47,7 +47,7 @@ expect 3 'empty' show --model one '  '
 expect 3 'empty' show --model one 'd e' --target ''
 expect 3 'UTF-8' show --model one "$(printf 'd \377')"
 expect 3 'UTF-8' show --model one 'd e' --target "$(printf 'd \377')"
-expect 3 'too long' show --model one "$(awk 'BEGIN { for (i = 0; i < 1001; i++) printf "d " }')"
+expect 3 'room for 1000 pieces' show --model one "$(awk 'BEGIN { for (i = 0; i < 1001; i++) printf "d " }')"
 expect 3 'has 1001 pieces' show --model one d --target "$(awk 'BEGIN { for (i = 0; i < 1001; i++) printf "d " }')"
 expect 3 'room for 400 words' show --model one d --format svg --target "$(awk 'BEGIN { for (i = 0; i < 401; i++) printf "d " }')"
 
@@ -66,6 +66,9 @@ is 'ends are pieces' 2 "$("$attend" show --model one 'd e h' --pieces | grep -c 
 [ "$("$attend" show --model two 'd e h' --target 'd' --head 0)" = "$("$attend" show --model two 'd e h' --target 'd' --head 1)" ] && fail 'two heads are the same'
 "$attend" show --model two 'd e h' --target 'd' | grep -q 'mean of 2 heads' || fail 'no mean of heads'
 is 'a narrow one has bands' 2 "$("$attend" show --model one 'd e h a b c' --width 24 | grep -c '^$' | awk '{ print $1 - 1 }')"
+for columns in x 12x -3 0 99999999999999999999; do
+    is "COLUMNS=$columns" "$(cat out)" "$(COLUMNS=$columns "$attend" show --model one 'd e h')"
+done
 is 'COLUMNS' "$("$attend" show --model one 'd e h a b c' --width 24)" "$(COLUMNS=24 "$attend" show --model one 'd e h a b c')"
 is 'no locale matters' "$(cat out)" "$(LC_ALL=C.UTF-8 "$attend" show --model one 'd e h')"
 
@@ -89,7 +92,7 @@ printf '\n\377\nd\000e\n' >>lines
 "$attend" show --model one --input lines >out 2>said || fail 'a file fails'
 is 'maps of a file' 3 "$(grep -c '^log p' out)"
 is 'lines passed over' 3 "$(grep -c 'is not shown' said)"
-grep -q 'line 5 is not shown: it is not UTF-8' said || fail "no warning: $(cat said)"
+grep -q 'lines:5 is not shown: it is not UTF-8' said || fail "no warning: $(cat said)"
 is 'quiet' '' "$("$attend" show --model one --input lines --quiet 2>&1 >/dev/null)"
 is 'standard input' "$(cat out)" "$("$attend" show --model one --input - --quiet <lines)"
 "$attend" show --model one --input lines --quiet --output elsewhere && cmp -s out elsewhere || fail '--output differs'
@@ -98,6 +101,23 @@ expect 3 'none of its 0 lines' show --model one --input nothing
 printf '\n\n' >nothing
 expect 3 'none of its 2 lines' show --model one --input nothing --quiet
 is 'pairs are forced' 3 "$("$attend" show --model one --input few.tsv --format json | grep -c '"forced": true')"
+cut -f 1 few.tsv >few.source
+cut -f 2 few.tsv >few.target
+"$attend" show --model one --input few.tsv >out
+is 'two files are pairs' "$(cat out)" "$("$attend" show --model one --input few.source few.target)"
+is 'several files' 6 "$("$attend" show --model one --input few.source --input few.target --format json | "$json" line)"
+expect 2 'here they are given' show --model one --input few.source few.target --beam 2
+expect 5 'nowhere' show --model one --input few.tsv --input nowhere
+"$attend" show --model one --input few.tsv --input nowhere 2>/dev/null | grep -q . && fail 'a file is read before all are looked at'
+printf 'd e\te d\nd e\nd\td\n' >torn.tsv
+expect 3 'torn.tsv:2: there is no TAB' show --model one --input torn.tsv
+is 'the pair before it is shown' 1 "$("$attend" show --model one --input torn.tsv 2>/dev/null | grep -c '^log p')"
+printf 'd\000e\te d\nd\td\n' >torn.tsv
+expect 0 'torn.tsv:1 is not shown: the character 0' show --model one --input torn.tsv
+expect 3 'torn.tsv:1: a byte 0' score --model one --input torn.tsv
+echo d >>few.source
+expect 3 'one has 4 lines and the other 3' show --model one --input few.source few.target
+is 'a sentence of two lines' "$("$attend" show --model one 'd e')" "$("$attend" show --model one "$(printf 'd\ne')")"
 
 # JSON
 is 'objects' 6 "$("$attend" show --model one --input lines --quiet --format json | "$json" line)"
@@ -116,22 +136,33 @@ done
 is 'a PNG' 'PNG' "$(head -c 4 x.png | tail -c 3)"
 case $(head -c 5 x.svg) in '<?xml' | '<svg ') ;; *) fail "an SVG begins with '$(head -1 x.svg)'" ;; esac
 
-# a page, if this attend writes any
-if "$attend" show --model one --input lines --quiet --beam 2 --output x.html 2>said; then
-    is 'a page' '<!doctype html>' "$(head -c 15 x.html | tr A-Z a-z)"
-    expect 2 'html shows all hypotheses' show --model one 'd e h' --format html --hypothesis 2
-else
-    grep -q 'built without html' said || fail "html: $(cat said)"
-fi
+# a page
+"$attend" show --model one --input lines --quiet --beam 2 --output x.html || fail 'html fails'
+is 'a page' '<!doctype html>' "$(head -c 15 x.html | tr A-Z a-z)"
+expect 2 'html shows all hypotheses' show --model one 'd e h' --format html --hypothesis 2
 
 # what was written must have arrived
 if [ -c /dev/full ]; then
-    for format in terminal json svg png; do
+    for format in terminal json svg png html; do
         "$attend" show --model one 'd e h' --format $format >/dev/full 2>said
         is "a full disk and $format" 5 $?
         expect 5 '/dev/full' show --model one 'd e h' --format $format --output /dev/full
     done
 fi
+mkfifo slow
+"$attend" show --model one --input slow --output stopped.json &
+stopped=$!
+exec 3>slow
+echo 'd e h' >&3
+for _ in $(seq 200); do
+    ls .stopped.json.*.tmp >/dev/null 2>&1 && break
+    sleep 0.05
+done
+kill -TERM $stopped
+wait $stopped
+is 'stopped while it writes' 143 $?
+exec 3>&-
+is 'nothing is left of it' '' "$(ls -A | grep stopped)"
 expect 5 'no/such' show --model one 'd e h' --output no/such/x.svg
 cp x.svg old.svg
 expect 3 'empty' show --model one '' --output x.svg

@@ -38,6 +38,12 @@ check bash attend.bash bash -n "$folder/attend.bash"
 check zsh _attend zsh -n "$folder/_attend"
 check fish attend.fish fish -n "$folder/attend.fish"
 
+# what the command asks the environment for
+sources=$(cd "$(dirname "$0")/../.." && pwd)
+for variable in $(grep -rhoE --exclude-dir=manual 'getenv\("[A-Z_]+"' "$sources/src" "$sources/cli" | sed 's/.*"\(.*\)"/\1/' | sort -u); do
+    has "$folder/man/attend.1" ".B $variable"
+done
+
 # What a reader sees of a page, or its text without troff's escapes where nothing can show it.
 shown() {
     if command -v groff >/dev/null; then
