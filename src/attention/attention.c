@@ -203,6 +203,27 @@ attend_var *attend_attention_to(attend_ctx *c, const attend_source *source, atte
     return context && score->finish ? score->finish(c, w, context) : context;
 }
 
+attend_var *attend_attention_joint(attend_ctx *c, const attend_source *source, attend_var *joint, int width,
+                                   const attend_ragged *queries, attend_var **weights)
+{
+    static const char name[] = "attend_attention_joint";
+    if (weights) *weights = NULL;
+    if (!attend_ready(c, name, 1, joint) || !source || !attend_ragged_fits(c, name, queries, joint)) return NULL;
+    const int heads = source->options.heads;
+    attention_call *a = attend_take(c, 1, sizeof *a);
+    if (!a) return NULL;
+    *a = (attention_call){ .source = source, .longest_query = queries->longest };
+    if (!attend_attention_take_query(c, a, joint, width)) return NULL;
+    a->query_rows = attend_attention_packed_rows(joint, heads, queries);
+    a->query_rows.head = (size_t)a->query_width;
+    attend_var *context = attend_var_2d(c, queries->rows, heads * source->value_width, false);
+    if (!context) return NULL;
+    a->context_rows = attend_attention_packed_rows(context, heads, queries);
+    context = attend_attention_run(c, a, NULL, context, weights != NULL);
+    if (weights) *weights = a->weights;
+    return context;
+}
+
 attend_var *attend_window_position(attend_ctx *c, attend_var *query, attend_var *wp, attend_var *vp)
 {
     return attend_sigmoid(c, attend_linear(c, attend_tanh(c, attend_linear(c, query, wp, NULL)), vp, NULL));

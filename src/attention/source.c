@@ -150,3 +150,30 @@ attend_source *attend_source_new(attend_ctx *c, const attend_attention_options *
     s->keys->needed = s->values->needed = true;
     return attend_attention_source_cache(c, s, FEW_QUERIES, NULL) ? s : NULL;
 }
+
+attend_source *attend_source_joint(attend_ctx *c, const attend_attention_options *options, attend_var *joint, int at,
+                                   int width, const attend_ragged *sequences)
+{
+    static const char name[] = "attend_source_joint";
+    if (!attend_ready(c, name, 1, joint) || !attend_ragged_fits(c, name, sequences, joint)) return NULL;
+    attend_source *s = attend_take(c, 1, sizeof *s);
+    if (!s) return NULL;
+    *s = (attend_source){
+        .options = *options, .count = sequences->count, .longest = sequences->longest, .keys = joint, .values = joint
+    };
+    if (!attend_attention_options_resolve(c, &s->options)) return NULL;
+    const attend_score *score = s->options.score;
+    const int heads = s->options.key_heads;
+    if (score->parameter || score->prepare_keys || score->prepare_values || score->prepare_queries || score->finish ||
+        width % heads != 0 || at + 2 * width > joint->shape[1])
+        return attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: score %s cannot take %d heads from columns %d to %d of %d",
+                               name, score->name, heads, at, at + 2 * width, joint->shape[1]);
+    s->key_width = s->value_width = width / heads;
+    s->key_rows = attend_attention_packed_rows(joint, heads, sequences);
+    s->key_rows.head = (size_t)s->key_width;
+    s->value_rows = s->key_rows;
+    s->key_rows.first = (size_t)at;
+    s->value_rows.first = (size_t)(at + width);
+    joint->needed = true;
+    return attend_attention_source_cache(c, s, FEW_QUERIES, NULL) ? s : NULL;
+}

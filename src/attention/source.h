@@ -8,6 +8,7 @@
 
 /* Rows of D numbers of B sequences and some heads, packed (offsets) or padded (sequence stride). */
 typedef struct attention_rows {
+    size_t first;               /* number of a row at which the first head begins */
     size_t sequence, head, row; /* strides, in numbers */
     const int *offsets;         /* first row of each sequence; NULL: sequence b begins at b * sequence */
     const int *lengths;         /* rows of each sequence */
@@ -16,7 +17,7 @@ typedef struct attention_rows {
 static inline size_t attention_row(const attention_rows *r, int b, int head, int i)
 {
     size_t start = r->offsets ? (size_t)r->offsets[b] * r->row : (size_t)b * r->sequence;
-    return start + (size_t)head * r->head + (size_t)i * r->row;
+    return start + r->first + (size_t)head * r->head + (size_t)i * r->row;
 }
 
 struct attend_source {
@@ -34,6 +35,16 @@ struct attend_source {
 
 /* Packed rows of v (N, heads * width). */
 attention_rows attend_attention_packed_rows(const attend_var *v, int heads, const attend_ragged *sequences);
+
+/* ---- columns of one variable: what one product made need not be taken apart ---- */
+
+/* A source whose keys and values are columns [at, at + width) and [at + width, at + 2 width) of the variable. For scores that learn and prepare
+ * nothing. */
+attend_source *attend_source_joint(attend_ctx *c, const attend_attention_options *options, attend_var *joint, int at,
+                                   int width, const attend_ragged *sequences);
+/* attend_attention of queries that are the first `width` columns of a variable. */
+attend_var *attend_attention_joint(attend_ctx *c, const attend_source *source, attend_var *joint, int width,
+                                   const attend_ragged *queries, attend_var **weights);
 
 /* Checks options, resolves defaults and looks at the parameters; false: the context failed. */
 bool attend_attention_options_resolve(attend_ctx *c, attend_attention_options *options);

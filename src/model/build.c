@@ -35,7 +35,7 @@ attend_param *attend_build_vector(model_builder *b, const char *place, const cha
 }
 
 /* By attend_architecture. */
-static const architecture *const architectures[] = { &attend_rnn, NULL, NULL };
+static const architecture *const architectures[] = { &attend_rnn, &attend_transformer, NULL };
 
 int attend_model_build(attend_model *m, model_values values, void *user)
 {
@@ -65,14 +65,18 @@ static bool ends_with(const char *name, const char *end)
     return n >= m && strcmp(name + n - m, end) == 0;
 }
 
-/* Tables +-0.1; matrices +-sqrt(6 / (in + out)) (Glorot, Bengio 2010); the matrix of a recurrent step +-1 / sqrt(H); biases 0, but 1 for what
+/* Tables +-0.1, but a Transformer's so that its words have variance 1, and learned positions +-1; gains of norms 1; matrices +-sqrt(6 / (in + out)) (Glorot, Bengio 2010); the matrix of a recurrent step +-1 / sqrt(H); biases 0, but 1 for what
  * an LSTM keeps (Jozefowicz et al. 2015); vectors of a score +-1 / sqrt(size). */
 static void first_value(const attend_model *m, attend_param *p, uint64_t seed)
 {
     const char *name = attend_param_name(p);
     const int hidden = m->config.hidden;
     if (ends_with(name, "embedding"))
-        attend_param_fill_uniform(p, seed, 0.1);
+        attend_param_fill_uniform(p, seed, m->transformer ? sqrt(3.0 / hidden) : 0.1);
+    else if (ends_with(name, ".position"))
+        attend_param_fill_uniform(p, seed, 1);
+    else if (ends_with(name, ".gain"))
+        for (size_t i = 0; i < p->size; i++) p->value[i] = 1;
     else if (ends_with(name, ".u") && p->rank == 2)
         attend_param_fill_uniform(p, seed, 1 / sqrt(hidden));
     else if (p->rank == 2)

@@ -78,9 +78,22 @@ static void the_rest(void **state)
     check("dropout=0.3 layers=2 context=after readout=plain input-feeding=yes");
 }
 
+static void transformers(void **state)
+{
+    (void)state;
+#define TRANSFORMER "architecture=transformer hidden=8 embedding=0 heads=2 feed-forward=gelu "
+    check(TRANSFORMER "layers=2");
+    check(TRANSFORMER "layers=3 decoder-layers=2 norm=post");
+    check(TRANSFORMER "positions=learned tie-embeddings=yes shared-vocab=yes source-vocab=7 target-vocab=7");
+    check(TRANSFORMER "positions=rotary feed-forward=gated feed-forward-width=5");
+    check_from(TRANSFORMER "feed-forward=relu", 5);
+    check(TRANSFORMER "dropout=0.3 attention-dropout=0.2");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(every_cell_score_and_place),
-                                        cmocka_unit_test(windows_and_selections), cmocka_unit_test(the_rest) };
+                                        cmocka_unit_test(windows_and_selections), cmocka_unit_test(the_rest),
+                                        cmocka_unit_test(transformers) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,6 +33,8 @@ static void close_to(const char *words, const char *what, double a, double b)
     if (!(fabs(a - b) <= 1e-5)) fail_msg("%s: %s: %.9g and %.9g", words, what, a, b);
 }
 
+#define TRANSFORMER "architecture=transformer hidden=8 embedding=0 heads=2 layers=2"
+
 /* All models worth telling apart, into `words`; false behind the last. */
 static bool every_model(int i, char *words, size_t size)
 {
@@ -53,7 +55,11 @@ static bool every_model(int i, char *words, size_t size)
                                         "heads=2 attention=projected attention-width=6",
                                         "tie-embeddings=yes",
                                         "dropout=0.5",
-                                        "cell=gru-reset-before" };
+                                        "cell=gru-reset-before",
+                                        TRANSFORMER,
+                                        TRANSFORMER " norm=post positions=learned feed-forward=gelu",
+                                        TRANSFORMER " positions=rotary feed-forward=gated decoder-layers=3",
+                                        TRANSFORMER " tie-embeddings=yes dropout=0.5 attention-dropout=0.2" };
     int scores = 0;
     while (attend_scores[scores]) scores++;
     if (i < 4 * scores) {
@@ -92,7 +98,9 @@ static void decode(const char *words, const attend_model *m, const attend_pairs 
     assert_int_equal(attend_ctx_new(&c), ATTEND_OK);
     if (attend_decoding_new(&d, c, m, pairs->count, pairs->source, pairs->source_lengths) != ATTEND_OK)
         fail_msg("%s: %s", words, attend_message());
-    const int vocabulary = attend_model_config(m)->target_vocab, heads = attend_model_config(m)->heads;
+    const attend_config *config = attend_model_config(m);
+    const int vocabulary = config->target_vocab, heads = attend_config_look_heads(config, ATTEND_LOOK_SOURCE),
+              maps = attend_config_look_layers(config, ATTEND_LOOK_SOURCE) * heads;
     int true_one[TINY_PAIRS]; /* of the step before: where the target's hypothesis is */
     for (int i = 0; i < pairs->count; i++) true_one[i] = i;
     for (int t = 0; t < 6; t++) {
@@ -123,13 +131,13 @@ static void decode(const char *words, const attend_model *m, const attend_pairs 
                 for (int v = 0; v < vocabulary; v++) sum += exp((double)log_p[next[b] * vocabulary + v]);
                 close_to(words, "sum of p", sum, 1);
             }
-            for (int h = 0; counts[b] && attend_model_config(m)->attention && h < heads; h++) {
-                const attend_real *w = attend_decoding_weights(d, next[b], 0, h);
+            for (int k = 0; counts[b] && k < maps; k++) {
+                const attend_real *w = attend_decoding_weights(d, next[b], k / heads, k % heads);
                 for (int j = 0; j < source; j++)
-                    close_to(words, "weight", (double)w[j], (double)weights[(h * rows + t) * source + j]);
+                    close_to(words, "weight", (double)w[j], (double)weights[(k * rows + t) * source + j]);
             }
             row += rows;
-            if (attend_model_config(m)->attention) weights += heads * rows * source;
+            weights += maps * rows * source;
         }
         memcpy(true_one, next, sizeof next);
     }
@@ -265,6 +273,10 @@ static void nonsense_is_refused(void **state)
         { "dropout=1", "0..0.999" },
         { "dropout=nan", "0..0.999" },
         { "bidirectional=maybe", "yes|no" },
+        { TRANSFORMER " embedding=7", "leave embedding out" },
+        { TRANSFORMER " heads=3", "3 heads" },
+        { TRANSFORMER " heads=8 positions=rotary", "must be even" },
+        { TRANSFORMER " window=local-m", "belongs to architecture 'rnn'" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         attend_config config;

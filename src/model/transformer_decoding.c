@@ -1,0 +1,130 @@
+/* transformer_decoding.c: the Transformer step by step. Each layer keeps the keys and values of the words so far (attention/past.h); what it looks at
+ * in the source is computed once. */
+#include "attention/past.h"
+#include "core/memory.h"
+#include "model/decoding.h"
+#include "model/transformer.h"
+#include <math.h>
+
+typedef struct transformer_states {
+    const attend_source *sources[ATTEND_MAX_LAYERS]; /* in the context, before the mark */
+    attend_past *past[ATTEND_MAX_LAYERS];            /* of each layer: rows of key and value */
+} transformer_states;
+
+/* What the encoder left in the context besides its last rows is not wanted any more: those move to the front. */
+static attend_var *encode(attend_decoding *d, const int *source, const int *lengths)
+{
+    attend_ctx *c = d->c;
+    kept_rows kept = { 0 };
+    d->sources = attend_ragged_new(c, d->count, lengths);
+    attend_var *memory = d->sources ? attend_transformer_encode(c, d->m, source, d->sources, NULL) : NULL;
+    if (memory && !attend_rows_keep(&kept, memory))
+        attend_ctx_fail(c, ATTEND_NO_MEMORY, "no memory for the states of %d sources", d->count);
+    attend_ctx_rewind(c, (attend_mark){ 0 });
+    d->sources = attend_ragged_new(c, d->count, lengths);
+    memory = NULL;
+    if (kept.data && d->sources)
+        memory = attend_constant(c, 2, (const int[]){ attend_ragged_rows(d->sources), kept.width }, kept.data);
+    attend_memory_free(kept.data);
+    return memory;
+}
+
+static bool begin(attend_decoding *d, const int *source, const int *lengths)
+{
+    attend_ctx *c = d->c;
+    const attend_model *m = d->m;
+    transformer_states *s = d->states;
+    for (int i = 0; i < m->config.decoder_layers; i++)
+        if (attend_past_new(&s->past[i], 2 * m->config.hidden) != ATTEND_OK) {
+            attend_ctx_fail(c, ATTEND_NO_MEMORY, "no memory for decoding");
+            return false;
+        }
+    if (m->config.task == ATTEND_TASK_LANGUAGE_MODEL) {
+        d->sources = attend_ragged_new(c, d->count, lengths);
+        return d->sources != NULL;
+    }
+    attend_var *memory = encode(d, source, lengths);
+    for (int i = 0; memory && i < m->config.decoder_layers; i++)
+        s->sources[i] = attend_transformer_source(c, m, &m->transformer->decoder[i], memory, d->sources);
+    return attend_ctx_status(c) == ATTEND_OK;
+}
+
+static attend_var *look_at_past(attend_decoding *d, const decoding_step *step, int i, attend_var *x)
+{
+    attend_ctx *c = d->c;
+    const attend_model *m = d->m;
+    const transformer_layer *l = &m->transformer->decoder[i];
+    const int width = m->config.hidden;
+    attend_past *past = ((transformer_states *)d->states)->past[i];
+    attend_var *qkv = attend_part_linear(c, &l->qkv, attend_part_input(c, m, &l->self_norm, x));
+    qkv = attend_transformer_turn(c, m, qkv, step->singles, d->steps);
+    attend_var *context = qkv ? attend_var_2d(c, step->count, width, false) : NULL;
+    if (!context) return NULL;
+    if (attend_past_step(past, step->count, d->steps > 0 ? step->parents : NULL, qkv->value + width,
+                         3 * (size_t)width) != ATTEND_OK) {
+        attend_ctx_fail(c, ATTEND_NO_MEMORY, "no memory for the past of %d hypotheses", step->count);
+        return NULL;
+    }
+    const int head = width / m->config.heads;
+    const past_attention look = { .query = qkv->value,
+                                  .query_stride = 3 * (size_t)width,
+                                  .heads = m->config.heads,
+                                  .width = head,
+                                  .value = (size_t)width,
+                                  .scale = 1 / sqrt(head),
+                                  .context = context->value,
+                                  .context_stride = (size_t)width };
+    if (!attend_past_attend(c, past, &look)) return NULL;
+    return attend_part_output(c, m, &l->self_norm, x, attend_part_linear(c, &l->self_out, context));
+}
+
+static attend_var *look_at_source(attend_decoding *d, const decoding_step *step, int i, attend_var *x)
+{
+    attend_ctx *c = d->c;
+    const attend_model *m = d->m;
+    const transformer_layer *l = &m->transformer->decoder[i];
+    const attend_attention_inputs none = { 0 };
+    attend_var *weights = NULL;
+    attend_var *query = attend_part_linear(c, &l->query, attend_part_input(c, m, &l->cross_norm, x));
+    attend_var *context =
+        attend_attention(c, ((transformer_states *)d->states)->sources[i], query, step->queries, &none, &weights);
+    d->weights[i] = weights;
+    return attend_part_output(c, m, &l->cross_norm, x, attend_part_linear(c, &l->cross_out, context));
+}
+
+static attend_var *step_on(attend_decoding *d, const decoding_step *step)
+{
+    attend_ctx *c = d->c;
+    const attend_model *m = d->m;
+    const transformer *t = m->transformer;
+    attend_var *x =
+        attend_transformer_words(c, m, m->target_table, t->target_position, step->words, step->singles, d->steps);
+    for (int i = 0; x && i < m->config.decoder_layers; i++) {
+        x = look_at_past(d, step, i, x);
+        if (x && m->config.task == ATTEND_TASK_TRANSLATION) x = look_at_source(d, step, i, x);
+        if (x) x = attend_part_feed(c, m, &t->decoder[i], x);
+    }
+    return x ? attend_part_last(c, m, &t->decoder_norm, x) : NULL;
+}
+
+/* All is in the past already. */
+static bool keep(attend_decoding *d, const decoding_step *step)
+{
+    (void)d, (void)step;
+    return true;
+}
+
+static void end(attend_decoding *d)
+{
+    transformer_states *s = d->states;
+    for (int i = 0; i < ATTEND_MAX_LAYERS; i++) attend_past_free(s->past[i]);
+}
+
+const architecture attend_transformer = { .build = attend_transformer_build,
+                                          .free = attend_transformer_free,
+                                          .force = attend_transformer_force,
+                                          .states = sizeof(transformer_states),
+                                          .begin = begin,
+                                          .step = step_on,
+                                          .keep = keep,
+                                          .end = end };
