@@ -5,14 +5,19 @@
 #include "core/memory.h"
 #include "support/tiny_pairs.h"
 
-static const char *const models[] = { "dropout=0.2 layers=2",
-                                      ("cell=lstm context=after readout=plain input-feeding=yes layers=2 dropout=0.2 "
-                                       "dropout-along-time=yes attention=dot"),
-                                      "attention=location-sensitive cell=gru-reset-before",
-                                      "attention=projected heads=2 attention-width=6 context=after readout=plain",
-                                      "window=local-p cell=simple",
-                                      "selection=hard estimator=reinforce",
-                                      "attention=none" };
+static const char *const models[] = {
+    "dropout=0.2 layers=2",
+    ("cell=lstm context=after readout=plain input-feeding=yes layers=2 dropout=0.2 "
+     "dropout-along-time=yes attention=dot"),
+    "attention=location-sensitive cell=gru-reset-before",
+    "attention=projected heads=2 attention-width=6 context=after readout=plain",
+    "window=local-p cell=simple",
+    "selection=hard estimator=reinforce",
+    "attention=none",
+    "architecture=transformer hidden=4 embedding=0 heads=2",
+    "architecture=transformer hidden=4 embedding=0 positions=learned norm=post",
+    "architecture=transformer hidden=4 embedding=0 positions=rotary feed-forward=gated"
+};
 
 typedef struct trial {
     attend_model *m;

@@ -43,6 +43,8 @@ static void saved_and_loaded_is_the_same(void **state)
                                        "window=local-p layers=3",
                                        "attention=location-sensitive input-feeding=yes context=after readout=plain",
                                        "tie-embeddings=yes shared-vocab=yes target-vocab=7",
+                                       "architecture=transformer hidden=8 embedding=0 heads=2 layers=2",
+                                       "architecture=transformer hidden=8 embedding=0 positions=learned norm=post",
                                        "dropout=0.123456789012345" };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         attend_model *m = model_of(all[i]), *mapped = NULL, *read = NULL;

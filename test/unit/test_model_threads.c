@@ -123,6 +123,8 @@ static const char *const models[] = {
     "selection=hard dropout=0.2",
     "selection=hard estimator=reinforce entropy-bonus=0.01",
     "selection=hard estimator=reinforce context=after readout=plain input-feeding=yes layers=2 dropout=0.2",
+    "architecture=transformer hidden=8 embedding=0 heads=2 layers=2 dropout=0.3 attention-dropout=0.2",
+    "architecture=transformer hidden=8 embedding=0 heads=2 norm=post positions=learned longest=8 feed-forward=gated",
 };
 
 static void training_does_not_depend_on_threads(void **state)

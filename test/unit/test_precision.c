@@ -20,6 +20,8 @@ static const char *const kinds[] = { "",
                                      "heads=2 attention=projected attention-width=12",
                                      "window=local-p",
                                      "attention=location-sensitive",
+                                     "architecture=transformer embedding=0 heads=2 layers=2",
+                                     "architecture=transformer embedding=0 tie-embeddings=yes positions=learned",
                                      NULL };
 
 static attend_model *model_of(const char *words)
