@@ -1,10 +1,9 @@
 /* cmd_evaluate.c: how good are these translations, or those of this model? */
 #include "options.h"
 #include "evaluation.h"
+#include "translate_lines.h"
 
-#include "core/nearest.h"
 #include "core/status.h"
-#include <attend/translator.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +19,6 @@ typedef struct settings {
     bool lowercase, json, quiet;
 } settings;
 
-static const char *const tokens[] = { "13a", "none", "char", NULL };
 static const char *const units[] = { "words", "characters", NULL };
 
 #define AT(member) offsetof(settings, member)
@@ -38,7 +36,8 @@ static const option table[] = {
     { "metric", "NAMES",
       "of bleu, chrf, chrf++, ter, wer, cer, exact, token-accuracy, with commas between; all unless said", OPTION_TEXT,
       AT(metrics), 0, 0, NULL },
-    { "bleu-tokens", "13a|none|char", "how BLEU cuts a line into words", OPTION_WORD, AT(tokens), 0, 0, tokens },
+    { "bleu-tokens", "13a|none|char", "how BLEU cuts a line into words", OPTION_WORD, AT(tokens), 0, 0,
+      evaluation_bleu_words },
     { "lowercase", NULL, "capitals do not matter", OPTION_FLAG, AT(lowercase), 0, 0, NULL },
     { "bootstrap", "N", "95 % intervals by so many samples; with --against 1000 unless said", OPTION_WHOLE, AT(samples),
       0, 1e6, NULL },
@@ -66,42 +65,19 @@ static const option table[] = {
 
 /* ---- what a model makes of the sources ---- */
 
-static int take_results(const attend_translator *t, const settings *s, int count, text_lines *to)
-{
-    int status = ATTEND_OK;
-    for (int i = 0; status == ATTEND_OK && i < count; i++) {
-        const attend_line_result *r = attend_translator_result(t, i);
-        if (r->fault && !s->quiet)
-            fprintf(stderr, "attend evaluate: source %d was not translated: %s; an empty line stands for it\n",
-                    to->count + 1, r->fault);
-        status = text_lines_add(to, r->list[0].text, strlen(r->list[0].text));
-    }
-    return status;
-}
-
 static int translate(const settings *s, const text_lines *sources, text_lines *to)
 {
-    enum { TOGETHER = 4096 };
     attend_translator_options o = ATTEND_TRANSLATOR_OPTIONS_INIT;
     o.search.beam = (int)s->beam;
     o.search.length_penalty = s->length_penalty, o.search.coverage_penalty = s->coverage_penalty;
     o.search.length_ratio = s->length_ratio, o.search.length_extra = (int)s->length_extra;
     o.threads = (int)s->threads, o.batch_tokens = (int)s->batch_tokens, o.max_words = (int)s->max_words;
     attend_model *m = NULL;
-    attend_translator *t = NULL;
-    size_t *sizes = calloc(TOGETHER, sizeof *sizes);
-    int status = sizes ? ATTEND_OK : attend_fail(ATTEND_NO_MEMORY, "no memory to translate");
-    if (status == ATTEND_OK) status = attend_model_load(&m, s->model, NULL);
-    if (status == ATTEND_OK) status = attend_translator_new(&t, m, &o);
-    for (int first = 0; status == ATTEND_OK && first < sources->count; first += TOGETHER) {
-        const int left = sources->count - first, count = left < TOGETHER ? left : TOGETHER;
-        for (int i = 0; i < count; i++) sizes[i] = strlen(sources->items[first + i]);
-        status = attend_translator_run(t, count, (const char *const *)sources->items + first, sizes);
-        if (status == ATTEND_OK) status = take_results(t, s, count, to);
-    }
-    attend_translator_free(t);
+    translate_cost cost;
+    int status = attend_model_load(&m, s->model, NULL);
+    if (status == ATTEND_OK)
+        status = translate_lines(s->quiet ? NULL : &verb_evaluate, m, &o, sources, NULL, to, &cost);
     attend_model_free(m);
-    free(sizes);
     return status;
 }
 
@@ -116,31 +92,6 @@ static int write_lines(const text_lines *l, const char *path)
 }
 
 /* ---- all of it ---- */
-
-static int set_metrics(evaluation *e, const settings *s)
-{
-    const char *names[METRICS];
-    for (int i = 0; i < METRICS; i++) {
-        names[i] = attend_metric_name((attend_metric_kind)i);
-        e->wanted[i] = !s->metrics;
-        e->options[i] = (attend_metric_options){ .kind = (attend_metric_kind)i,
-                                                 .tokens = (attend_bleu_tokens)s->tokens,
-                                                 .lowercase = s->lowercase };
-    }
-    for (const char *at = s->metrics; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
-        char name[32];
-        attend_metric_kind kind;
-        const size_t size = strcspn(at, ",");
-        snprintf(name, sizeof name, "%.*s", size < sizeof name ? (int)size : (int)sizeof name, at);
-        if (!attend_metric_find(name, &kind)) {
-            const char *near = attend_nearest(name, names, METRICS);
-            return options_wrong(&verb_evaluate, "there is no metric '%s'%s%s%s", name, near ? "; did you mean '" : "",
-                                 near ? near : "", near ? "'?" : "");
-        }
-        e->wanted[kind] = true;
-    }
-    return 0;
-}
 
 /* The last part of a path, as text that fits into a legend. */
 static void set_name(evaluation *e, int system, const char *path)
@@ -224,7 +175,8 @@ static int run(int argc, char **argv)
         if (s.against && !options_given(&verb_evaluate, &p, "bootstrap")) s.samples = 1000;
         e.samples = (int)s.samples, e.seed = (uint64_t)s.seed, e.characters = s.unit == 1;
         status = check(&s, &p);
-        if (status == 0) status = set_metrics(&e, &s);
+        if (status == 0)
+            status = evaluation_set_metrics(&e, &verb_evaluate, s.metrics, (attend_bleu_tokens)s.tokens, s.lowercase);
         if (status == 0) status = evaluate(&s, &e);
         evaluation_free(&e);
     }

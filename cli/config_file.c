@@ -83,8 +83,8 @@ static int set_line(const verb *v, void *base, parsed *p, char *line)
     if (strncmp(name, "--", 2) == 0) name += 2;
     const int number = options_find(v, name), f = options_find_field(v, name);
     if (number < 0 && f < 0) return options_unknown(v, name);
-    p->given[number >= 0 ? number : options_count(v) + f] = true;
-    const option *o = number >= 0 ? &v->options[number] : NULL;
+    options_mark(v, p, name);
+    const option *o = number >= 0 ? options_entry(v, number) : NULL;
     if (o && o->kind == OPTION_FLAG) {
         const bool yes = !*value || strcmp(value, "yes") == 0;
         if (!yes && strcmp(value, "no") != 0)

@@ -1,5 +1,6 @@
 #include "evaluation.h"
 
+#include "core/nearest.h"
 #include "core/status.h"
 #include <limits.h>
 #include <stdlib.h>
@@ -16,6 +17,32 @@ void evaluation_free(evaluation *e)
     for (int i = 0; i < MOST_SYSTEMS; i++) text_lines_free(&e->systems[i]);
     free(e->lengths);
     e->lengths = NULL;
+}
+
+const char *const evaluation_bleu_words[] = { "13a", "none", "char", NULL };
+
+int evaluation_set_metrics(evaluation *e, const verb *v, const char *names, attend_bleu_tokens tokens, bool lowercase)
+{
+    const char *all[METRICS];
+    for (int i = 0; i < METRICS; i++) {
+        all[i] = attend_metric_name((attend_metric_kind)i);
+        e->wanted[i] = !names;
+        e->options[i] =
+            (attend_metric_options){ .kind = (attend_metric_kind)i, .tokens = tokens, .lowercase = lowercase };
+    }
+    for (const char *at = names; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+        char name[32];
+        attend_metric_kind kind;
+        const size_t size = strcspn(at, ",");
+        snprintf(name, sizeof name, "%.*s", size < sizeof name ? (int)size : (int)sizeof name, at);
+        if (!attend_metric_find(name, &kind)) {
+            const char *near = attend_nearest(name, all, METRICS);
+            return options_wrong(v, "there is no metric '%s'%s%s%s", name, near ? "; did you mean '" : "",
+                                 near ? near : "", near ? "'?" : "");
+        }
+        e->wanted[kind] = true;
+    }
+    return 0;
 }
 
 const char *evaluation_length_name(const evaluation *e)

@@ -31,6 +31,10 @@ typedef struct evaluation {
     int bucket_count; /* 0: not asked for */
 } evaluation;
 
+/* Words of an option that names an attend_bleu_tokens. */
+extern const char *const evaluation_bleu_words[];
+/* Which scores: names with commas between, or NULL for all. 0, or an exit code after a message. */
+int evaluation_set_metrics(evaluation *e, const verb *v, const char *names, attend_bleu_tokens tokens, bool lowercase);
 /* Bounds from "10,20,30" (up to 10, 11 to 20, 21 to 30, 31 and more) or "auto"; the segments are there. ATTEND_BAD_USAGE. */
 int evaluation_set_buckets(evaluation *e, const char *text);
 int evaluation_run(evaluation *e);

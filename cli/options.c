@@ -1,6 +1,7 @@
 #include "options_inside.h"
 
 #include "core/nearest.h"
+#include "core/number.h"
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
@@ -65,17 +66,30 @@ int cli_end(int status)
 
 /* ---- the table ---- */
 
-int options_count(const verb *v)
+static int count_of(const option *table)
 {
     int n = 0;
-    while (v->options[n].name) n++;
+    while (table && table[n].name) n++;
     return n;
+}
+
+int options_count(const verb *v)
+{
+    return count_of(v->options) + count_of(v->training);
+}
+
+const option *options_entry(const verb *v, int i)
+{
+    const int own = count_of(v->options);
+    if (i < own) return &v->options[i];
+    return i < own + count_of(v->training) ? &v->training[i - own] : NULL;
 }
 
 int options_find(const verb *v, const char *name)
 {
-    for (int i = 0; v->options[i].name; i++)
-        if (strcmp(v->options[i].name, name) == 0) return i;
+    const option *o;
+    for (int i = 0; (o = options_entry(v, i)); i++)
+        if (strcmp(o->name, name) == 0) return i;
     return -1;
 }
 
@@ -92,11 +106,18 @@ bool options_given(const verb *v, const parsed *p, const char *name)
     return number >= 0 ? p->given[number] : f >= 0 && p->given[options_count(v) + f];
 }
 
+void options_mark(const verb *v, parsed *p, const char *name)
+{
+    const int number = options_find(v, name), f = options_find_field(v, name);
+    p->given[number >= 0 ? number : options_count(v) + f] = true;
+}
+
 int options_unknown(const verb *v, const char *name)
 {
     const char *names[MOST_OPTIONS + 2];
     size_t n = 0;
-    for (int i = 0; v->options[i].name; i++) names[n++] = v->options[i].name;
+    const option *o;
+    for (int i = 0; (o = options_entry(v, i)); i++) names[n++] = o->name;
     for (int i = 0; v->has_config && attend_config_field_at(i); i++) names[n++] = attend_config_field_at(i)->name;
     names[n++] = "help";
     const char *near = attend_nearest(name, names, n);
@@ -220,7 +241,35 @@ bool options_is_switch(int field)
 int options_set(const verb *v, void *to, const char *name, const char *value)
 {
     const int number = options_find(v, name);
-    return number >= 0 ? set_option(v, &v->options[number], to, value) : set_field(v, to, name, value);
+    return number >= 0 ? set_option(v, options_entry(v, number), to, value) : set_field(v, to, name, value);
+}
+
+/* As a person would write it, and so that reading gives the same number again. */
+static int write_real(char *text, size_t size, double x)
+{
+    int length = -1;
+    double back = x + 1;
+    for (int digits = 6; digits <= 17 && back != x; digits++) {
+        length = snprintf(text, size, "%.*g", digits, x);
+        if (!attend_number_read(text, &back)) back = x + 1;
+    }
+    return length;
+}
+
+bool options_get(const verb *v, const void *from, const char *name, char *text, size_t size)
+{
+    const int number = options_find(v, name);
+    if (number < 0)
+        return v->has_config && attend_config_get((const attend_config *)((const char *)from + v->config), name, text,
+                                                  size) == ATTEND_OK;
+    const option *o = options_entry(v, number);
+    const void *at = (const char *)from + o->offset;
+    int length = -1;
+    if (o->kind == OPTION_WORD) length = snprintf(text, size, "%s", o->words[*(const int *)at]);
+    if (o->kind == OPTION_REAL) length = write_real(text, size, *(const double *)at);
+    if (o->kind == OPTION_WHOLE || o->kind == OPTION_SIZE)
+        length = snprintf(text, size, "%lld", *(const long long *)at);
+    return length >= 0 && (size_t)length < size;
 }
 
 /* ---- the command line ---- */
@@ -248,8 +297,8 @@ static int take(const verb *v, void *base, parsed *p, int argc, char **argv, int
     const int number = options_find(v, name), f = options_find_field(v, name);
     *next = i + 1;
     if (number < 0 && f < 0) return options_unknown(v, name);
-    p->given[number >= 0 ? number : options_count(v) + f] = true;
-    const option *o = number >= 0 ? &v->options[number] : NULL;
+    options_mark(v, p, name);
+    const option *o = number >= 0 ? options_entry(v, number) : NULL;
     if (o && o->kind == OPTION_FLAG)
         return equals ? options_wrong(v, "--%s takes no value", name) : set_option(v, o, base, NULL);
     const char *value = equals ? equals + 1 : NULL;
@@ -307,10 +356,11 @@ int options_parse(const verb *v, void *to, int argc, char **argv, parsed *p)
 
 void options_free(const verb *v, void *to, parsed *p)
 {
-    for (int i = 0; v->options[i].name; i++) {
-        void *list = (char *)to + v->options[i].offset;
-        if (v->options[i].kind == OPTION_PAIRS) free(((pairs_list *)list)->items);
-        if (v->options[i].kind == OPTION_TEXTS) free(((texts_list *)list)->items);
+    const option *o;
+    for (int i = 0; (o = options_entry(v, i)); i++) {
+        void *list = (char *)to + o->offset;
+        if (o->kind == OPTION_PAIRS) free(((pairs_list *)list)->items);
+        if (o->kind == OPTION_TEXTS) free(((texts_list *)list)->items);
     }
     for (int i = 0; i < p->text_count; i++) free(p->texts[i]);
     free(p->texts);
@@ -327,14 +377,18 @@ static bool is_from_data(const attend_config_field *f)
 
 bool options_shown(const verb *v, int i, option_shown *shown)
 {
-    const int count = options_count(v);
-    if (i < count) {
-        const option *o = &v->options[i];
-        *shown = (option_shown){ .name = o->name, .argument = o->argument, .help = o->help, .entry = o };
+    const int own = count_of(v->options), count = options_count(v);
+    if (i == own) {
+        *shown = (option_shown){ .name = "help", .help = "this text" };
         return true;
     }
-    if (i == count) {
-        *shown = (option_shown){ .name = "help", .help = "this text" };
+    if (i <= count) {
+        const option *o = options_entry(v, i - (i > own));
+        *shown = (option_shown){ .name = o->name,
+                                 .argument = o->argument,
+                                 .help = o->help,
+                                 .entry = o,
+                                 .group = i > own ? TRAINING_OPTION : OWN_OPTION };
         return true;
     }
     int left = i - count - 1;
@@ -344,7 +398,7 @@ bool options_shown(const verb *v, int i, option_shown *shown)
         *shown = (option_shown){ .name = field->name,
                                  .argument = field->values,
                                  .help = field->help,
-                                 .is_field = true,
+                                 .group = FIELD_OPTION,
                                  .may_stand_alone = options_is_switch(f) };
         return true;
     }
@@ -366,10 +420,12 @@ void options_help(const verb *v, FILE *to)
 {
     fprintf(to, "attend %s: %s\n\nusage: %s\n\n%s\n\noptions:\n", v->name, v->summary, v->synopsis, v->details);
     option_shown shown;
-    bool in_fields = false;
+    enum option_group group = OWN_OPTION;
     for (int i = 0; options_shown(v, i, &shown); i++) {
-        if (shown.is_field && !in_fields) fprintf(to, "\nthe model (docs/models.md):\n");
-        in_fields = shown.is_field;
+        if (shown.group != group)
+            fprintf(to, "\n%s:\n",
+                    shown.group == FIELD_OPTION ? "the model (docs/models.md)" : "training (docs/training.md)");
+        group = shown.group;
         help_line(to, &shown);
     }
     if (v->examples) fprintf(to, "\nexamples:\n%s", v->examples);

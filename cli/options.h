@@ -49,7 +49,7 @@ typedef struct texts_list {
 } texts_list;
 
 /* Which options were given, by their place in the table; fields of the configuration follow behind. */
-enum { MOST_OPTIONS = 128 };
+enum { MOST_OPTIONS = 256 };
 
 typedef struct verb {
     const char *name, *summary;
@@ -57,8 +57,9 @@ typedef struct verb {
     const char *details;  /* what it does, for help */
     const char *examples;
     const option *options;
-    bool has_config; /* fields of a configuration, at .. */
-    size_t config;   /* .. this place in the struct */
+    const option *training; /* a second table for the same struct: train_options.h; NULL: none */
+    bool has_config;        /* fields of a configuration, at .. */
+    size_t config;          /* .. this place in the struct */
     int (*run)(int argc, char **argv);
 } verb;
 
@@ -77,6 +78,10 @@ int options_parse(const verb *v, void *to, int argc, char **argv, parsed *p);
 void options_free(const verb *v, void *to, parsed *p);
 /* Sets an option or field from text, as if it had been given. */
 int options_set(const verb *v, void *to, const char *name, const char *value);
+/* An option of numbers or words, or a field, as text that options_set understands; false: it is of another kind, or does not fit. */
+bool options_get(const verb *v, const void *from, const char *name, char *text, size_t size);
+/* The i-th option of the verb's own table and of that of training behind it; NULL: there are no more. */
+const option *options_entry(const verb *v, int i);
 /* A message about wrong usage; returns the exit code for it. */
 int options_wrong(const verb *v, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Whether the user set this option or field. */
@@ -87,11 +92,11 @@ void options_help(const verb *v, FILE *to);
 typedef struct option_shown {
     const char *name, *argument, *help; /* argument NULL: there is none */
     const option *entry;                /* of the table; NULL: --help, or a field of the configuration */
-    bool is_field;
+    enum option_group { OWN_OPTION, TRAINING_OPTION, FIELD_OPTION } group;
     bool may_stand_alone; /* a field that is yes or no */
 } option_shown;
 
-/* The i-th: those of the table, --help, fields of the configuration; false behind the last. */
+/* The i-th: those of the table, --help, those of training, fields of the configuration; false behind the last. */
 bool options_shown(const verb *v, int i, option_shown *shown);
 
 /* How the user called attend, for commands that are suggested: a word for the shell. */
@@ -104,8 +109,8 @@ int cli_fail(const verb *v, int status);
 /* The exit code at the end: what was printed must have arrived. */
 int cli_end(int status);
 
-extern const verb verb_demo, verb_train, verb_translate, verb_score, verb_evaluate, verb_align, verb_show, verb_check,
-    verb_convert, verb_info;
+extern const verb verb_demo, verb_train, verb_translate, verb_score, verb_evaluate, verb_align, verb_show, verb_compare,
+    verb_check, verb_convert, verb_info;
 /* Words of an option that names an attend_precision. */
 extern const char *const precision_words[];
 /* All of them; NULL at the end. */

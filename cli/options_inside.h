@@ -1,4 +1,4 @@
-/* options_inside.h: what options.c and config_file.c share. */
+/* options_inside.h: what options.c shares with those who set options by other ways: config_file.c, variants.c. */
 #ifndef ATTEND_CLI_OPTIONS_INSIDE_H
 #define ATTEND_CLI_OPTIONS_INSIDE_H
 
@@ -10,6 +10,9 @@ int options_find(const verb *v, const char *name);
 int options_find_field(const verb *v, const char *name);
 /* A field that is yes or no. */
 bool options_is_switch(int field);
+
+/* An option or field that there is counts as given from now on. */
+void options_mark(const verb *v, parsed *p, const char *name);
 
 int options_unknown(const verb *v, const char *name);
 /* What a list of names means: attend_pairs_specs. */

@@ -30,7 +30,7 @@ void progress_end(progress_view *v)
             v->now.in_validation, 100 * v->now.in_steps / training);
 }
 
-static void time_text(double seconds, char *text, size_t size)
+void progress_time_text(double seconds, char *text, size_t size)
 {
     const long s = (long)(seconds + 0.5);
     if (s >= 3600)
@@ -104,7 +104,7 @@ static void line_of(const progress_view *v, const attend_progress *p, bool brief
     if (!isnan(p->valid_score) && !brief) add(text, size, " (best %.2f)", p->best);
     add(text, size, "  %.0f words/s", p->tokens_per_second);
     if (p->seconds_left < 0) return;
-    time_text(p->seconds_left, left, sizeof left);
+    progress_time_text(p->seconds_left, left, sizeof left);
     add(text, size, "  %s left", left);
 }
 
@@ -126,11 +126,11 @@ static void estimate(progress_view *v, const attend_progress *p)
     if (v->estimated || p->update < v->first + UPDATES || seconds < SECONDS) return;
     v->estimated = true;
     const double each = seconds / (double)(p->update - v->first);
-    time_text(each * (double)v->per_epoch, epoch, sizeof epoch);
+    progress_time_text(each * (double)v->per_epoch, epoch, sizeof epoch);
     close_line(v);
     fprintf(v->to, "time        about %s an epoch", epoch);
     if (p->updates > p->update) {
-        time_text(each * (double)(p->updates - p->update), left, sizeof left);
+        progress_time_text(each * (double)(p->updates - p->update), left, sizeof left);
         fprintf(v->to, ", %s to go", left);
     }
     fprintf(v->to, "\n");

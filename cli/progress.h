@@ -21,6 +21,8 @@ typedef struct progress_view {
 
 progress_view progress_new(FILE *to, bool quiet, const char *metric, bool has_valid);
 void progress_end(progress_view *v);
+/* "2h05", "3m07", "12s" */
+void progress_time_text(double seconds, char *text, size_t size);
 
 /* attend_train_events */
 void progress_plan(void *user, const attend_plan *plan);

@@ -144,15 +144,19 @@ static void option_entry(FILE *to, const option_shown *shown)
 static void options(FILE *to, const verb *v)
 {
     option_shown shown;
-    bool in_fields = false;
+    enum option_group group = OWN_OPTION;
     section(to, "OPTIONS");
     fprintf(to, "A value is written\n.B \\-\\-name VALUE\nor\n.BR \\-\\-name=VALUE .\n");
     for (int i = 0; options_shown(v, i, &shown); i++) {
-        if (shown.is_field && !in_fields) {
+        if (shown.group != group && shown.group == TRAINING_OPTION) {
+            section(to, "TRAINING");
+            fprintf(to, "Options that say how it is trained; docs/training.md explains them.\n");
+        }
+        if (shown.group != group && shown.group == FIELD_OPTION) {
             section(to, "THE MODEL");
             fprintf(to, "Options that say what the model is; docs/models.md explains them.\n");
         }
-        in_fields = shown.is_field;
+        group = shown.group;
         option_entry(to, &shown);
     }
 }

@@ -1,0 +1,332 @@
+/* comparison_print.c: the table, as text that any terminal can show and as Markdown. */
+#include "comparison.h"
+#include "progress.h"
+
+#include "core/status.h"
+#include "view/columns.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CELL = 48, MOST_COLUMNS = 2 * METRICS + 10 };
+
+typedef struct cell {
+    char text[CELL]; /* "" : nothing to say */
+    char marks[4];   /* '+', '*' */
+    double value;    /* NAN: nothing to compare */
+} cell;
+
+typedef struct column {
+    char title[CELL];
+    int direction; /* 1: more is better, -1: less is, 0: neither */
+    int width, marks;
+    int order; /* in which it is left out where there is no room, the largest first; below 2: never */
+    bool shown;
+    cell *cells; /* (variants) */
+} column;
+
+typedef struct table {
+    const comparison *c;
+    column columns[MOST_COLUMNS];
+    int count, names; /* columns; width of the names */
+    bool failed;      /* no memory for one of them */
+} table;
+
+/* ---- numbers ---- */
+
+static void count_text(char text[CELL], double n)
+{
+    if (n >= 1e6)
+        snprintf(text, CELL, "%.2f M", n * 1e-6);
+    else if (n >= 1e4)
+        snprintf(text, CELL, "%.1f k", n * 1e-3);
+    else
+        snprintf(text, CELL, "%.0f", n);
+}
+
+/* Perplexities of models that learned nothing can be very large. */
+static void number_text(char text[CELL], int digits, double x)
+{
+    if (!isfinite(x))
+        snprintf(text, CELL, "-");
+    else if (fabs(x) >= 1e6)
+        snprintf(text, CELL, "%.2g", x);
+    else
+        snprintf(text, CELL, "%.*f", digits, x);
+}
+
+/* ---- columns ---- */
+
+static column *add_column(table *t, const char *title, int direction, int order)
+{
+    column *k = &t->columns[t->count];
+    *k = (column){ .direction = direction, .order = order, .shown = true };
+    snprintf(k->title, sizeof k->title, "%s", title);
+    k->cells = calloc((size_t)t->c->count + 1, sizeof *k->cells);
+    t->failed = t->failed || !k->cells;
+    if (!k->cells) return NULL;
+    t->count++;
+    for (int i = 0; i < t->c->count; i++) k->cells[i].value = NAN;
+    return k;
+}
+
+static void fill_number(const table *t, column *k, int digits, double (*number)(const variant *))
+{
+    for (int i = 0; k && i < t->c->count; i++) {
+        const variant *x = &t->c->variants[i];
+        if (x->state != VARIANT_DONE) continue;
+        k->cells[i].value = number(x);
+        number_text(k->cells[i].text, digits, k->cells[i].value);
+    }
+}
+
+static bool differs(const comparison *c, int i, int metric)
+{
+    return c->e.samples > 0 && i != c->base && c->variants[i].scores[metric].p < 0.05;
+}
+
+static void fill_scores(const table *t, column *k, int metric)
+{
+    const comparison *c = t->c;
+    for (int i = 0; k && i < c->count; i++) {
+        if (c->variants[i].state != VARIANT_DONE) continue;
+        k->cells[i].value = c->variants[i].scores[metric].score;
+        number_text(k->cells[i].text, 2, k->cells[i].value);
+        if (differs(c, i, metric)) strcpy(k->cells[i].marks, "*");
+    }
+}
+
+static void fill_intervals(const table *t, column *k, int metric)
+{
+    for (int i = 0; k && i < t->c->count; i++) {
+        const attend_interval *s = &t->c->variants[i].scores[metric];
+        if (t->c->variants[i].state == VARIANT_DONE) snprintf(k->cells[i].text, CELL, "%.1f to %.1f", s->low, s->high);
+    }
+}
+
+static double parameters_of(const variant *x)
+{
+    return x->r.parameters;
+}
+
+static double best_of(const variant *x)
+{
+    return x->r.best_update;
+}
+
+static double epochs_of(const variant *x)
+{
+    return x->r.best_update / x->r.updates_per_epoch;
+}
+
+static void mark_best(const table *t, column *k)
+{
+    double best = NAN;
+    int done = 0;
+    for (int i = 0; i < t->c->count; i++) {
+        const double x = k->cells[i].value;
+        if (isnan(x)) continue;
+        done++;
+        if (isnan(best) || k->direction * x > k->direction * best) best = x;
+    }
+    for (int i = 0; k->direction && done > 1 && i < t->c->count; i++)
+        if (k->cells[i].value == best) {
+            cell *b = &k->cells[i];
+            memmove(b->marks + 1, b->marks, sizeof b->marks - 1);
+            b->marks[0] = '+';
+        }
+}
+
+static void fill(table *t)
+{
+    const comparison *c = t->c;
+    column *k = add_column(t, "parameters", 0, 5);
+    fill_number(t, k, 0, parameters_of);
+    for (int i = 0; k && i < c->count; i++)
+        if (*k->cells[i].text) count_text(k->cells[i].text, k->cells[i].value);
+    fill_number(t, add_column(t, "perplexity", -1, 4), 2, comparison_perplexity);
+    for (int m = 0; m < METRICS; m++) {
+        char title[CELL];
+        if (!c->e.wanted[m]) continue;
+        evaluation_metric_title(&c->e, m, title, sizeof title);
+        const bool first = m == c->metric;
+        fill_scores(t, add_column(t, title, attend_metric_rises((attend_metric_kind)m) ? 1 : -1, first ? 0 : 2), m);
+        if (c->e.samples > 0) fill_intervals(t, add_column(t, "95 %", 0, first ? 3 : 11), m);
+    }
+    if (c->s->gold) fill_number(t, add_column(t, "AER", -1, 1), 4, comparison_aer);
+    fill_number(t, add_column(t, "updates", 0, 9), 0, best_of);
+    fill_number(t, add_column(t, "epochs", 0, 8), 1, epochs_of);
+    k = add_column(t, "time", 0, 6);
+    for (int i = 0; k && i < c->count; i++)
+        if (c->variants[i].state == VARIANT_DONE) progress_time_text(c->variants[i].r.seconds, k->cells[i].text, CELL);
+    fill_number(t, add_column(t, "train tokens/s", 1, 7), 0, comparison_train_speed);
+    fill_number(t, add_column(t, "translate tokens/s", 1, 10), 0, comparison_translate_speed);
+    for (int i = 0; i < t->count; i++) mark_best(t, &t->columns[i]);
+}
+
+static void measure(table *t)
+{
+    t->names = (int)strlen("variant");
+    for (int i = 0; i < t->c->count; i++) {
+        const int n = attend_columns(t->c->variants[i].name);
+        if (n > t->names) t->names = n;
+    }
+    for (int j = 0; j < t->count; j++) {
+        column *k = &t->columns[j];
+        k->width = (int)strlen(k->title);
+        for (int i = 0; i < t->c->count; i++) {
+            const int marks = (int)strlen(k->cells[i].marks), n = (int)strlen(k->cells[i].text);
+            if (marks > k->marks) k->marks = marks;
+            if (n > k->width) k->width = n;
+        }
+    }
+}
+
+/* Leaves out columns until the rest fits; the name, the first score and the alignment error stay. Whether any was left out. */
+static bool squeeze(table *t, int width)
+{
+    for (bool squeezed = false;; squeezed = true) {
+        int all = t->names;
+        column *least = NULL;
+        for (int j = 0; j < t->count; j++) {
+            column *k = &t->columns[j];
+            if (!k->shown) continue;
+            all += 2 + k->width + k->marks;
+            if (k->order > 1 && (!least || k->order > least->order)) least = k;
+        }
+        if (width == 0 || all <= width || !least) return squeezed;
+        least->shown = false;
+    }
+}
+
+/* ---- text ---- */
+
+static void put_blanks(FILE *to, int count)
+{
+    fprintf(to, "%*s", count > 0 ? count : 0, "");
+}
+
+/* A cell with the blanks before it; *behind: what is still to come, if anything does. */
+static void print_cell(FILE *to, const column *k, const char *text, const char *marks, bool bold, int *behind)
+{
+    put_blanks(to, *behind + 2 + k->width - (int)strlen(text));
+    fprintf(to, "%s%s%s%s", bold ? "\033[1m" : "", text, marks, bold ? "\033[0m" : "");
+    *behind = k->marks - (int)strlen(marks);
+}
+
+static void print_text(const table *t, FILE *to, bool bold)
+{
+    const comparison *c = t->c;
+    int behind = t->names - (int)strlen("variant");
+    fprintf(to, "variant");
+    for (int j = 0; j < t->count; j++)
+        if (t->columns[j].shown) print_cell(to, &t->columns[j], t->columns[j].title, "", false, &behind);
+    fprintf(to, "\n");
+    for (int i = 0; i < c->count; i++) {
+        const variant *x = &c->variants[i];
+        fprintf(to, "%s", x->name);
+        behind = t->names - attend_columns(x->name);
+        if (x->state != VARIANT_DONE) put_blanks(to, behind + 2);
+        if (x->state == VARIANT_FAILED) fprintf(to, "failed: %s", x->reason);
+        if (x->state == VARIANT_WAITS) fprintf(to, "..");
+        for (int j = 0; x->state == VARIANT_DONE && j < t->count; j++) {
+            const cell *k = &t->columns[j].cells[i];
+            if (t->columns[j].shown)
+                print_cell(to, &t->columns[j], k->text, k->marks, bold && k->marks[0] == '+', &behind);
+        }
+        fprintf(to, "\n");
+    }
+}
+
+/* ---- Markdown ---- */
+
+/* A bar would end the cell. */
+static void put_markdown(FILE *to, const char *text)
+{
+    for (; *text; text++) fprintf(to, *text == '|' ? "\\%c" : "%c", *text);
+}
+
+static void print_markdown(const table *t, FILE *to)
+{
+    const comparison *c = t->c;
+    fprintf(to, "| variant |");
+    for (int j = 0; j < t->count; j++) fprintf(to, " %s |", t->columns[j].title);
+    fprintf(to, "\n|---|");
+    for (int j = 0; j < t->count; j++) fprintf(to, "---:|");
+    fprintf(to, "\n");
+    for (int i = 0; i < c->count; i++) {
+        const variant *x = &c->variants[i];
+        fprintf(to, "| ");
+        put_markdown(to, x->name);
+        fprintf(to, " |");
+        for (int j = 0; j < t->count; j++) {
+            const cell *k = &t->columns[j].cells[i];
+            const char *bold = k->marks[0] == '+' ? "**" : "";
+            const char *text = x->state == VARIANT_FAILED && j == 0 ? "failed" : k->text;
+            fprintf(to, " %s%s%s%s |", bold, text, bold, strchr(k->marks, '*') ? " \\*" : "");
+        }
+        fprintf(to, "\n");
+    }
+    fprintf(to, "\n");
+    for (int i = 0; i < c->count; i++)
+        if (c->variants[i].state == VARIANT_FAILED) {
+            put_markdown(to, c->variants[i].name);
+            fprintf(to, " failed: %s\n\n", c->variants[i].reason);
+        }
+}
+
+/* ---- what stands below ---- */
+
+static bool any_mark(const table *t, char mark)
+{
+    for (int j = 0; j < t->count; j++)
+        for (int i = 0; i < t->c->count; i++)
+            if (t->columns[j].shown && strchr(t->columns[j].cells[i].marks, mark)) return true;
+    return false;
+}
+
+/* Perplexities are a word of the model's own vocabulary: they compare where those are cut alike. */
+static bool cut_alike(const comparison *c)
+{
+    for (int i = 0; i < c->count; i++)
+        if (c->variants[i].state == VARIANT_DONE && c->variants[i].r.rows != c->variants[c->base].r.rows) return false;
+    return true;
+}
+
+static void print_notes(const table *t, FILE *to, bool markdown, bool squeezed)
+{
+    const comparison *c = t->c;
+    const char *end = markdown ? "\n\n" : "\n";
+    if (c->base < 0) return;
+    if (any_mark(t, '+') && !markdown) fprintf(to, "+ the best of its column%s", end);
+    if (any_mark(t, '*'))
+        fprintf(to, "%s differs from %s by more than chance: p < 0.05 by %d paired bootstrap samples%s",
+                markdown ? "\\*" : "*", c->variants[c->base].name, c->e.samples, end);
+    for (int m = 0; m < METRICS; m++) {
+        char signature[160];
+        if (!c->e.wanted[m]) continue;
+        attend_metric_signature(&c->e.options[m], segments_reference_count(&c->e.segments), signature,
+                                sizeof signature);
+        fprintf(to, "%s%s%s, %d sources, beam %lld%s", markdown ? "`" : "", signature, markdown ? "`" : "",
+                c->e.segments.count, c->s->beam, end);
+    }
+    if (!cut_alike(c)) fprintf(to, "perplexities are by each model's own tokens, which are not the same here%s", end);
+    if (squeezed) fprintf(to, "%s/comparison.txt has all columns%s", c->s->output, end);
+}
+
+int comparison_print(const comparison *c, FILE *to, table_format format, int width, bool bold, bool notes)
+{
+    table t = { .c = c };
+    fill(&t);
+    if (!t.failed) {
+        measure(&t);
+        const bool squeezed = format == TABLE_TEXT && squeeze(&t, width);
+        if (format == TABLE_TEXT)
+            print_text(&t, to, bold);
+        else
+            print_markdown(&t, to);
+        if (notes) print_notes(&t, to, format == TABLE_MARKDOWN, squeezed);
+    }
+    for (int j = 0; j < t.count; j++) free(t.columns[j].cells);
+    return !t.failed ? ATTEND_OK : attend_fail(ATTEND_NO_MEMORY, "no memory for the table");
+}

@@ -1,0 +1,180 @@
+/* comparison_test.c: what a trained variant is worth: its translations of the test sources, the probability of the test targets, its links, and the scores
+ * of all of them. */
+#include "comparison.h"
+#include "interrupt.h"
+#include "pairs_stream.h"
+#include "translate_lines.h"
+
+#include "core/replace_file.h"
+#include "core/status.h"
+#include <attend/scorer.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const pairs_list *test_pairs(const comparison *c)
+{
+    return c->s->test.count ? &c->s->test : &c->s->t.valid;
+}
+
+/* ---- probabilities and links ---- */
+
+typedef struct visit {
+    variant *x;
+    const gold_links *gold; /* NULL: the probability is wanted, else the links */
+    attend_aer_sums sums;
+    attend_aligned *links;
+    int room;
+} visit;
+
+static int add_links(visit *w, const attend_scored *r, unsigned long long number)
+{
+    const attend_aligned *right;
+    int sources, targets;
+    attend_scorer_words(r, &sources, &targets);
+    if (targets + 1 > w->room) {
+        attend_aligned *larger = realloc(w->links, (size_t)(targets + 1) * sizeof *larger);
+        if (!larger) return attend_fail(ATTEND_NO_MEMORY, "no memory for the links of %d words", targets);
+        w->links = larger, w->room = targets + 1;
+    }
+    const int found = attend_scorer_links(r, w->links, w->room), count = gold_links_of(w->gold, number, &right);
+    return attend_aer_add(&w->sums, w->links, found, right, count);
+}
+
+/* All pairs through the model, made to say their targets. */
+static int visit_pairs(visit *w, const attend_model *m, const pairs_list *pairs, int threads, bool *stopped)
+{
+    attend_scorer *scorer = NULL;
+    pairs_stream *from = NULL;
+    int status = attend_scorer_new(&scorer, m, threads, w->gold != NULL);
+    if (status == ATTEND_OK) status = pairs_stream_open(&from, pairs);
+    while (status == ATTEND_OK && (status = pairs_stream_next(from)) == ATTEND_OK && from->count > 0) {
+        if ((*stopped = interrupt_stop(NULL))) break;
+        status = attend_scorer_run(scorer, from->count, (const char *const *)from->sources,
+                                   (const char *const *)from->targets);
+        for (int i = 0; status == ATTEND_OK && i < from->count; i++) {
+            const attend_scored *r = attend_scorer_result(scorer, i);
+            if (w->gold)
+                status = add_links(w, r, from->first + (unsigned long long)i);
+            else if (!r->fault)
+                w->x->r.log_probability += r->log_probability, w->x->r.rows += r->rows;
+        }
+    }
+    pairs_stream_close(from);
+    attend_scorer_free(scorer);
+    free(w->links);
+    return status;
+}
+
+static int weigh(const comparison *c, variant *x, const attend_model *m, bool *stopped)
+{
+    const int threads = (int)c->s->t.threads;
+    visit likely = { .x = x }, links = { .x = x, .gold = &c->gold };
+    x->r.log_probability = x->r.rows = 0;
+    int status = visit_pairs(&likely, m, test_pairs(c), threads, stopped);
+    const bool attends = attend_model_config(m)->attention != NULL;
+    if (status == ATTEND_OK && !*stopped && c->s->gold && attends)
+        status = visit_pairs(&links, m, c->s->gold_pairs.count ? &c->s->gold_pairs : test_pairs(c), threads, stopped);
+    x->r.both_sure = links.sums.both_sure, x->r.both_possible = links.sums.both_possible;
+    x->r.found = links.sums.found, x->r.sure = links.sums.sure;
+    return status;
+}
+
+/* ---- translations ---- */
+
+static int write_translations(const comparison *c, const variant *x)
+{
+    attend_replacement *to = NULL;
+    char *path = comparison_path(c, x, "translations");
+    int status = path ? attend_replacement_begin(&to, path, 0) : ATTEND_NO_MEMORY;
+    for (int i = 0; status == ATTEND_OK && i < x->translations.count; i++) {
+        const char *text = x->translations.items[i];
+        status = attend_replacement_write(to, text, strlen(text));
+        if (status == ATTEND_OK) status = attend_replacement_write(to, "\n", 1);
+    }
+    if (status == ATTEND_OK)
+        status = attend_replacement_commit(to);
+    else
+        attend_replacement_abandon(to);
+    free(path);
+    return status;
+}
+
+static int translate(const comparison *c, variant *x, const attend_model *m, bool *stopped)
+{
+    attend_translator_options o = ATTEND_TRANSLATOR_OPTIONS_INIT;
+    o.search.beam = (int)c->s->beam, o.search.length_penalty = c->s->length_penalty;
+    o.threads = (int)c->s->t.threads;
+    translate_cost cost;
+    text_lines_free(&x->translations);
+    const int status = translate_lines(c->s->t.quiet ? NULL : &verb_compare, m, &o, &c->e.segments.sources,
+                                       interrupt_stop, &x->translations, &cost);
+    x->r.translating = cost.seconds, x->r.translated = (double)cost.words;
+    *stopped = cost.stopped;
+    return status;
+}
+
+int comparison_test(const comparison *c, variant *x, bool *stopped)
+{
+    attend_model *m = NULL;
+    char *path = comparison_path(c, x, "model");
+    int status = path ? attend_model_load(&m, path, NULL) : ATTEND_NO_MEMORY;
+    *stopped = false;
+    if (status == ATTEND_OK) x->r.parameters = (double)attend_params_size(attend_model_params(m));
+    if (status == ATTEND_OK) status = translate(c, x, m, stopped);
+    if (status == ATTEND_OK && !*stopped) status = weigh(c, x, m, stopped);
+    if (status == ATTEND_OK && !*stopped) status = write_translations(c, x);
+    if (status == ATTEND_OK && !*stopped) status = comparison_save(c, x);
+    attend_model_free(m);
+    free(path);
+    return status;
+}
+
+/* ---- scores ---- */
+
+static int score(comparison *c, int i)
+{
+    evaluation *e = &c->e;
+    variant *x = &c->variants[i];
+    e->system_count = i == c->base ? 1 : 2;
+    e->systems[0] = x->translations, e->systems[1] = c->variants[c->base].translations;
+    const int status = evaluation_run(e);
+    memcpy(x->scores, e->whole.scores[0], sizeof x->scores);
+    e->systems[0] = e->systems[1] = (text_lines){ 0 }; /* they were lent */
+    return status;
+}
+
+int comparison_score(comparison *c)
+{
+    int status = ATTEND_OK;
+    c->base = -1;
+    for (int i = 0; status == ATTEND_OK && i < c->count; i++) {
+        if (c->variants[i].state != VARIANT_DONE) continue;
+        if (c->base < 0) c->base = i;
+        status = score(c, i);
+    }
+    return status;
+}
+
+/* ---- ratios ---- */
+
+double comparison_perplexity(const variant *x)
+{
+    return exp(-x->r.log_probability / x->r.rows);
+}
+
+double comparison_aer(const variant *x)
+{
+    const attend_aer_sums sums = { x->r.both_sure, x->r.both_possible, x->r.found, x->r.sure };
+    return x->r.found + x->r.sure > 0 ? attend_aer(&sums) : NAN;
+}
+
+double comparison_train_speed(const variant *x)
+{
+    return x->r.words / fmax(x->r.seconds - x->r.validating, 1e-9);
+}
+
+double comparison_translate_speed(const variant *x)
+{
+    return x->r.translated / fmax(x->r.translating, 1e-9);
+}

@@ -1,0 +1,89 @@
+/* comparison_train.c: the training of one variant, and how long it took over all its interruptions. */
+#include "comparison.h"
+#include "interrupt.h"
+#include "progress.h"
+#include "training_log.h"
+
+#include "core/status.h"
+#include <math.h>
+#include <stdlib.h>
+
+typedef struct stage {
+    progress_view view;
+    variant *x;
+    char *clock;                       /* its file */
+    double seconds, validating, words; /* before this run */
+} stage;
+
+static void plan(void *user, const attend_plan *p)
+{
+    stage *s = user;
+    s->x->r.updates_per_epoch = (double)p->updates_per_epoch;
+    if (!p->resumed || p->update == 0) s->seconds = s->validating = s->words = 0;
+    s->x->r.seconds = s->seconds, s->x->r.validating = s->validating, s->x->r.words = s->words;
+    progress_plan(&s->view, p);
+}
+
+static void show(void *user, const attend_progress *p)
+{
+    stage *s = user;
+    variant_result *r = &s->x->r;
+    r->seconds = s->seconds + p->seconds, r->validating = s->validating + p->in_validation;
+    r->words = s->words + p->tokens_per_second * fmax(p->seconds, 1e-9);
+    progress_show(&s->view, p);
+    if (!p->saved) return;
+    facts f = { 0 }; /* times are worth nobody's while: if they cannot be kept, the next run's begin a little lower */
+    facts_add_number(&f, "seconds", r->seconds);
+    facts_add_number(&f, "validating", r->validating);
+    facts_add_number(&f, "words", r->words);
+    facts_write(&f, s->clock);
+    facts_free(&f);
+}
+
+static void say(void *user, const char *text)
+{
+    progress_say(&((stage *)user)->view, text);
+}
+
+static void read_clock(stage *s)
+{
+    facts f = { 0 };
+    bool found;
+    if (facts_read(&f, s->clock, &found) != ATTEND_OK || !facts_number(&f, "seconds", &s->seconds) ||
+        !facts_number(&f, "validating", &s->validating) || !facts_number(&f, "words", &s->words))
+        s->seconds = s->validating = s->words = 0;
+    facts_free(&f);
+}
+
+static int read_log(const comparison *c, variant *x)
+{
+    training_log log = { 0 };
+    char *path = comparison_path(c, x, "model.log.jsonl");
+    const int status = path ? training_log_read(&log, path) : ATTEND_NO_MEMORY;
+    x->r.best_update = training_log_best(&log), x->r.last_update = log.last_update;
+    training_log_free(&log);
+    free(path);
+    return status;
+}
+
+int comparison_train(const comparison *c, variant *x, attend_train_end *end)
+{
+    char *model = comparison_path(c, x, "model"), *clock = comparison_path(c, x, "clock");
+    stage s = { .x = x, .clock = clock };
+    s.view = progress_new(stderr, x->t.quiet, attend_valid_metric_words[x->t.metric], x->t.valid.count > 0);
+    const attend_train_events events = {
+        .user = &s, .plan = plan, .progress = show, .say = say, .stop = interrupt_stop
+    };
+    int status = model && clock ? comparison_begin(c, x) : ATTEND_NO_MEMORY;
+    if (status == ATTEND_OK) {
+        attend_train_options o = train_settings_options(&verb_compare, &x->t, &x->p, c->train, c->valid);
+        o.model = model, o.fresh = false; /* what was there is gone, if that was asked for */
+        read_clock(&s);
+        status = attend_train(&o, &events, end);
+        progress_end(&s.view);
+    }
+    if (status == ATTEND_OK && *end != ATTEND_TRAIN_STOPPED) status = read_log(c, x);
+    free(model);
+    free(clock);
+    return status;
+}

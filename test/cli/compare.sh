@@ -1,0 +1,214 @@
+#!/bin/bash
+# compare.sh ATTEND JSON_LINES KILLS: attend compare as a user meets it: variants and what is refused of them, the table in all its forms, going on after
+# everything that can happen to a process, and variants that fail.
+json=$2 kills=$3
+. "$(dirname "$0")/cases.sh"
+cd "$folder" || exit 1
+unset NO_COLOR COLUMNS
+verb=compare
+
+# sequences of letters, said backwards, and where each comes from
+awk 'BEGIN { srand(1); for (i = 0; i < 600; i++) { s = ""; t = ""; l = ""; n = 2 + int(rand() * 4);
+    for (j = 0; j < n; j++) { w = substr("abcdefgh", 1 + int(rand() * 8), 1); s = s (j ? " " : "") w; t = w (j ? " " : "") t
+        l = l (j ? " " : "") j "-" (n - 1 - j) }
+    print s "\t" t > "pairs.tsv"; print l > "pairs.links" } }'
+head -60 pairs.tsv >valid.tsv
+sed -n 61,140p pairs.tsv >test.tsv
+sed -n 61,140p pairs.links >test.links
+small="--train pairs.tsv --valid valid.tsv --tokens word --hidden 24 --embedding 12 --batch-tokens 150 --learning-rate 0.01 --valid-every 20 --threads 2 --no-check"
+short="$small --updates 40"
+# shellcheck disable=SC2086
+{
+    # ---- usage: nothing is trained, and no folder made ----
+    expect 2 '--train PAIRS is missing' --valid valid.tsv --vary attention=dot
+    expect 2 'what is to be compared? --vary' $short
+    expect 2 'what are the variants tested on?' --train pairs.tsv --vary attention=dot
+    expect 2 'is not FIELD=VALUE' $short --vary attention
+    expect 2 'is not FIELD=VALUE' $short --vary attention=
+    expect 2 'has an empty value' $short --vary attention=dot,,none
+    expect 2 'did you mean --attention?' $short --vary atention=dot
+    expect 2 "variant 'dto': --attention 'dto' is not one of" $short --vary attention=none,dto
+    expect 2 "did you mean 'dot'?" $short --vary attention=none,dto
+    expect 2 "variant 'x': there is no --cel; did you mean --cell?" $short --variant 'x: cel=gru'
+    expect 2 "variant 'x': 'layers' wants a value" $short --variant 'x: layers'
+    expect 2 "variant 'x': 'layers=' has no value" $short --variant 'x: layers='
+    expect 2 'makes no other model: give it once' $short --vary threads=1,2
+    expect 2 'makes no other model: give it once' $short --variant 'x: beam=3'
+    expect 2 'vocabularies come from the data' $short --vary source-vocab=20,30
+    expect 2 "has no name: write" $short --variant 'attention=dot'
+    expect 2 'a variant has no name' $short --variant ' : attention=dot'
+    expect 2 "two variants are called 'dot'" $short --vary attention=dot,none,dot
+    expect 2 "two variants are called 'dot'" $short --vary attention=dot --variant 'dot: cell=gru'
+    expect 2 "would both be kept in comparison/a_b" $short --variant 'a b: cell=gru' --variant 'a_b: cell=lstm'
+    expect 2 "is given twice" $short --vary attention=dot --vary attention=none
+    expect 2 "the comparison's own files" $short --variant 'comparison.json: cell=gru'
+    expect 2 'is not UTF-8' $short --variant "$(printf 'a\377: cell=gru')"
+    expect 2 'one line of text' $short --variant "$(printf 'a\nb: cell=gru')"
+    expect 2 '100 are the most' $short --variant "$(printf '%0101d: cell=gru' 0)"
+    expect 2 'variants or more; 256 are the most' $short --vary "seed=$(seq -s, 1 257)"
+    expect 2 "there is no metric 'blue'; did you mean 'bleu'?" $short --vary attention=dot --metric blue
+    expect 2 "did you mean 'markdown'?" $short --vary attention=dot --format markdwon
+    expect 2 'one too many' $short --vary attention=dot --json --format text
+    expect 2 '--gold-pairs are what' $short --vary attention=dot --gold-pairs test.tsv
+    expect 3 'test.links' $short --vary attention=dot --gold test.links # the validation pairs are fewer
+    expect 5 'none.tsv' $short --vary attention=dot --test none.tsv
+    expect 0 'docs/training.md' --help
+    # a combination that makes no sense is refused with its name and the reason
+    expect 2 "variant 'x': a window or a selection needs an attention" $short --variant 'x: attention=none window=local-p'
+    expect 2 "variant 'none': a window or a selection needs an attention" $short --window local-p --vary attention=dot,none
+    expect 2 "no combination of these --vary makes sense" $short --vary attention=none --vary window=local-m,local-p
+    [ -e comparison ] && fail 'a refused comparison made a folder'
+
+    # ---- folders ----
+    echo file >is-a-file
+    expect 5 'cannot use is-a-file as a folder' $short --vary attention=dot --output is-a-file
+    expect 5 'cannot make the folder no/where' $short --vary attention=dot --output no/where
+    if [ "$(id -u)" != 0 ]; then
+        mkdir locked && chmod a-w locked
+        expect 5 'cannot write into locked' $short --vary attention=dot --output locked
+    else
+        expect 5 '/proc/attend' $short --vary attention=dot --output /proc/attend
+    fi
+    mkdir -p foreign/dot && echo x >foreign/dot/model
+    expect 2 'attend compare did not make it' $short --vary attention=dot --output foreign
+
+    # ---- the table: of a product, of which a combination is left out ----
+    set -- $short --vary attention=none,dot --vary window=global,local-p --variant 'two layers: layers=2' --test test.tsv --gold test.links --output c
+    "$attend" compare "$@" >table 2>said || fail "compare ended with $?: $(cat said)"
+}
+grep -q 'left out    none local-p: a window or a selection needs an attention' said || fail "nothing was left out: $(cat said)"
+grep -q 'variant 2 of 4: dot global (attention=dot window=global)' said || fail "which variant of how many? $(cat said)"
+is 'the names' 'variant none dot dot two' "$(sed 5q table | awk '{ printf "%s%s", (NR > 1 ? " " : ""), $1 }')"
+grep -q 'AER' table || fail "no AER: $(cat table)"
+grep -q "$(printf '\033')" table && fail 'colours in a pipe'
+grep -q ' $' table && fail 'blanks at the end of a line'
+same 'the table and comparison.txt' table c/comparison.txt
+is 'lines of the same length' 1 "$(head -5 table | sed 's/[+*]*$//' | awk '{ print length }' | sort -u | wc -l)"
+"$json" <c/comparison.json >/dev/null || fail 'comparison.json is not JSON'
+"$attend" compare "$@" --json --quiet >again.json || fail '--json fails'
+same 'the JSON and comparison.json' again.json c/comparison.json
+is 'variants in the JSON' 4 "$(grep -o '"state": "done"' c/comparison.json | wc -l)"
+grep -q '"aer": null' c/comparison.json || fail 'none has no attention, and an alignment error'
+if command -v xmllint >/dev/null; then xmllint --noout c/comparison.svg || fail 'comparison.svg is not well-formed'; fi
+is 'points in the picture' 8 "$(grep -c '<circle' c/comparison.svg)" # a score and a best model each
+"$attend" compare "$@" --format markdown --quiet >markdown || fail '--format markdown fails'
+is 'rows of the markdown' 6 "$(grep -c '^|' markdown)"
+is 'its columns' 1 "$(grep '^|' markdown | awk -F'|' '{ print NF }' | sort -u | wc -l)"
+
+# a terminal: the best are bold, unless NO_COLOR says otherwise; where it is narrow, what matters least is left out
+if script -qec true /dev/null >/dev/null 2>&1; then
+    printf '%s ' "'$attend' compare --quiet" >again
+    for word in "$@"; do printf "'%s' " "$word" >>again; done
+    on_terminal() { # COLUMNS SETTINGS..
+        columns=$1
+        shift
+        script -qec "stty cols $columns; env $* sh ./again" /dev/null </dev/null | tr -d '\r'
+    }
+    on_terminal 200 -u NO_COLOR TERM=xterm-256color >bold
+    grep -q "$(printf '\033\\[1m')" bold || fail "nothing is bold: $(cat bold)"
+    on_terminal 200 NO_COLOR=1 TERM=xterm-256color >plain
+    same 'a terminal without colours and a pipe' plain table
+    on_terminal 50 NO_COLOR=1 >narrow
+    is 'lines longer than a narrow terminal' 0 "$(sed 5q narrow | awk 'length > 50' | wc -l)"
+    case $(head -1 narrow) in *BLEU*AER*) ;; *) fail "a narrow terminal: $(cat narrow)" ;; esac
+    grep -q 'c/comparison.txt has all columns' narrow || fail "where are all columns? $(cat narrow)"
+else
+    echo 'skipped: no script(1) to make a terminal with'
+fi
+
+# what the table says is what the other verbs say
+"$attend" evaluate --hypothesis c/two_layers/translations --input test.tsv --metric bleu >evaluated
+is 'BLEU of a variant' "$(awk '{ print $2 }' evaluated)" "$(sed -n 's/^two layers  *[^ ]* *k*  *[^ ]*  *\([0-9.]*\).*/\1/p' table)"
+perplexity=$("$attend" score --model c/two_layers/model --input test.tsv --json | tail -1 | sed 's/.*"perplexity": \([0-9.]*\).*/\1/')
+grep -q "\"name\": \"two layers\".*\"perplexity\": $perplexity" c/comparison.json || fail "score says perplexity $perplexity: $(cat c/comparison.json)"
+aer=$("$attend" align --model c/two_layers/model --input test.tsv --gold test.links --json | sed 's/.*"aer": \([0-9.]*\).*/\1/')
+grep -q "\"name\": \"two layers\".*\"aer\": $aer" c/comparison.json || fail "align says $aer: $(cat c/comparison.json)"
+# shellcheck disable=SC2086
+"$attend" train $short --attention dot --model alone --quiet || fail 'train fails'
+same 'a model that is compared and one that is trained alone' alone c/dot_global/model
+
+# ---- the same command again, other options, more variants ----
+cp -r c before
+expect 0 'variants    4, of which 4 are done already' "$@"
+diff -r c before >differences || fail "nothing was to be done: $(cat differences)"
+expect 2 "c/none_global was made with learning-rate '0.01', and now it is '0.02'" "$@" --learning-rate 0.02
+expect 2 "was made with training data '600 pairs" "$@" --train valid.tsv
+expect 2 "was made with seed '1', and now it is '2'" "$@" --seed 2
+diff -r c before >differences || fail "a refused comparison changed $(cat differences)"
+said=$("$attend" compare "$@" --variant 'lstm: cell=lstm' 2>&1)
+case $said in *'5, of which 4 are done'*'variant 5 of 5: lstm'*) ;; *) fail "another variant: $said" ;; esac
+for name in none_global dot_local-p; do diff -r c/$name before/$name || fail "$name was made anew"; done
+expect 0 'testing' "$@" --beam 2 # tests anew, trains nothing
+case $said in *'data        600 pairs'*) fail "another beam trained: $said" ;; esac
+echo x >>c/dot_global/translations
+expect 0 'of which 3 are done' "$@" --beam 2
+mv c/dot_global/model moved
+expect 1 "variant 'dot global' failed: " "$@" --beam 2 # its training is done, and its model gone
+mv moved c/dot_global/model
+expect 0 '"samples": 0' "$@" --beam 2 --bootstrap 0 --json
+expect 0 'chrF2' "$@" --beam 2 --metric chrf,ter --quiet
+expect 0 'variants    4, of which 0 are done' "$@" --fresh --learning-rate 0.02
+same 'the options' <(grep learning-rate c/two_layers/options) <(printf 'learning-rate\t0.02\n')
+
+# a configuration file; a pipe; pairs of words, which are scored by exact matches
+printf 'vary seed=1,2 # two seeds\nvariant wide: hidden=28\nupdates 20\n' >settings
+# shellcheck disable=SC2086
+{
+    expect 0 'wide' $small --config settings --output from-file --quiet
+    "$attend" compare ${small#--train pairs.tsv} --train - --updates 20 --vary seed=1,2 --output from-pipe --quiet <pairs.tsv >/dev/null || fail 'standard input fails'
+    same 'pairs from a pipe' from-file/seed=2/model from-pipe/seed=2/model
+    tr -d ' ' <pairs.tsv >words.tsv
+    expect 0 'exact' --train words.tsv --valid words.tsv --hidden 16 --updates 5 --vary attention=dot --output words --threads 2
+}
+
+# ---- one that fails does not lose the others ----
+# shellcheck disable=SC2086
+set -- $short --vary tokens=word --variant 'too few: tokens=bpe vocab-size=100' --variant 'blows up: optimizer=sgd learning-rate=100 clip=0 momentum=0.99 weight-decay=1 updates=200' --variant 'last: seed=2' --output f
+expect 1 "variant 'too few' failed: " "$@"
+case $said in *'too few   failed: '*'too small'*) ;; *) fail "a variant failed, and: $said" ;; esac
+case $said in *'blows up  failed: training diverged'*) ;; *) fail "a variant diverged, and: $said" ;; esac
+is 'the others' 2 "$(grep -o '"state": "done"' f/comparison.json | wc -l)"
+is 'those that failed' 2 "$(grep -o '"state": "failed", "reason": "' f/comparison.json | wc -l)"
+"$json" <f/comparison.json >/dev/null || fail 'comparison.json with failures is not JSON'
+expect 1 'of which 2 are done already' "$@" --format markdown
+
+# ---- going on ----
+# shellcheck disable=SC2086
+set -- $small --updates 120 --save-every 7 --average 0.9 --vary attention=none,dot,additive --test test.tsv --gold test.links --bootstrap 100 --quiet
+times='s/, "[a-z_]*_\(seconds\|per_second\)": [0-9.]*//g'
+"$attend" compare "$@" --output reference >reference.txt || fail 'the reference fails'
+killed=0
+while :; do
+    "$attend" compare "$@" --threads $((1 + RANDOM % 3)) --output other >other.txt 2>other.said &
+    child=$!
+    if [ $killed -lt "$kills" ]; then
+        sleep 0.$((RANDOM % 60 + 10))
+        kill -9 $child 2>/dev/null && killed=$((killed + 1))
+    fi
+    wait $child 2>/dev/null
+    code=$?
+    [ $code = 0 ] && break
+    [ $code = 137 ] || { fail "a comparison that was killed goes on to end with $code: $(cat other.said)"; break; }
+done
+for name in none dot additive; do
+    for file in model model.checkpoint translations options; do same "killed $killed times: $name/$file" reference/$name/$file other/$name/$file; done
+    same "killed $killed times: the log of $name" <(sed 's/, "seconds": [ 0-9.]*//' reference/$name/model.log.jsonl) <(sed 's/, "seconds": [ 0-9.]*//' other/$name/model.log.jsonl)
+done
+same "killed $killed times: the table" <(sed "$times" reference/comparison.json) <(sed "$times" other/comparison.json)
+same "killed $killed times: the picture" reference/comparison.svg other/comparison.svg
+[ -n "$(find other -name '.*.tmp')" ] && fail "left behind: $(find other -name '.*.tmp')"
+
+# a signal saves; two at once are one too many
+for signal in INT TERM; do
+    "$attend" compare "$@" --updates 1000000 --patience 0 --output stopped$signal 2>stopped.said &
+    child=$!
+    while [ ! -s stopped$signal/none/model.checkpoint ] && kill -0 $child 2>/dev/null; do sleep 0.05; done
+    [ $signal = INT ] && expect 2 'another process is comparing in stoppedINT' "$@" --updates 1000000 --patience 0 --output stoppedINT
+    kill -s $signal $child
+    wait $child
+    got=$?
+    is "the code of SIG$signal" "$([ $signal = INT ] && echo 130 || echo 143)" $got
+    grep -q '"state": "waits"' stopped$signal/comparison.json || fail "SIG$signal: $(cat stopped$signal/comparison.json)"
+done
+echo "killed $killed times"
+exit $failed
