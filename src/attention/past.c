@@ -188,7 +188,7 @@ static int parent_of(const attend_past *p, const int *parents, int i)
 /* Whether each hypothesis goes on from the one in its own place, so that its list stays where it is. */
 static bool stays(const attend_past *p, int n, const int *parents)
 {
-    bool same = n <= p->count;
+    bool same = true;
     for (int i = 0; same && i < n; i++) same = parent_of(p, parents, i) == i;
     return same;
 }
