@@ -19,6 +19,7 @@ enum {
     LARGEST_CELL = 34,
     NUMBERS_FROM = 24, /* cells of this size have room for numbers */
     LONGEST_LABEL = 150,
+    MOST_BYTES = 1000, /* of a label or title */
     MARGIN = 12,
     GAP = 5, /* between cells and labels */
     BAR_GAP = 18,
@@ -45,6 +46,16 @@ typedef struct picture {
 
 /* ---- words ---- */
 
+/* As many bytes of a label as can be seen: beyond LONGEST_LABEL there is an ellipsis, and laying out megabytes takes a minute. */
+static int seen_bytes(const char *text)
+{
+    size_t size = strnlen(text, MOST_BYTES + 1);
+    if (size > MOST_BYTES)
+        for (size = MOST_BYTES; size > 0 && ((unsigned char)text[size] & 0xc0) == 0x80;)
+            size--; /* no half characters */
+    return (int)size;
+}
+
 /* Lays a text out; the room it takes, at most `most` across. */
 static PangoRectangle lay_out(picture *p, const char *text, double size, double most)
 {
@@ -54,7 +65,7 @@ static PangoRectangle lay_out(picture *p, const char *text, double size, double 
     pango_layout_set_font_description(p->layout, font);
     pango_font_description_free(font);
     pango_layout_set_width(p->layout, -1);
-    pango_layout_set_text(p->layout, text, -1);
+    pango_layout_set_text(p->layout, text, seen_bytes(text));
     pango_layout_get_extents(p->layout, NULL, &room);
     if (room.width > most * PANGO_SCALE) {
         pango_layout_set_width(p->layout, (int)(most * PANGO_SCALE));

@@ -5,6 +5,7 @@
 #include "support/xml.h"
 #include "view/grid.h"
 #include <cairo.h>
+#include <time.h>
 
 static hand_map h;
 static const char *many[2 * ATTEND_VIEW_MOST + 2];
@@ -119,6 +120,31 @@ static void png(void **state)
     attend_string_free(&out);
 }
 
+/* A word of megabytes is drawn as far as it can be seen, and at once; characters are not cut in two. */
+static void endless_word(void **state)
+{
+    (void)state;
+    enum { MUCH = 6000000, SOME = 1200 };
+    static char word[MUCH + 1];
+    attend_string out[2] = { { 0 }, { 0 } };
+    const attend_view_options o = ATTEND_VIEW_OPTIONS_INIT;
+    const clock_t before = clock();
+    for (int i = 0; i < 2; i++) {
+        const int size = i ? SOME : MUCH;
+        word[0] = 'x'; /* what follows has two bytes: the byte at an even number is half of a character */
+        for (int k = 1; k + 1 < size; k += 2) memcpy(word + k, "\xc3\xa9", 2);
+        word[size - 1] = '\0';
+        const attend_map *map = map_of(1);
+        h.words[0][0] = word;
+        assert_ok(attend_view_png(map, &o, &out[i]));
+    }
+    assert_int_equal(out[0].size, out[1].size);
+    assert_memory_equal(out[0].text, out[1].text, out[0].size);
+    const double seconds = (double)(clock() - before) / CLOCKS_PER_SEC;
+    if (seconds > 3) fail_msg("%.1f s for a long word", seconds);
+    for (int i = 0; i < 2; i++) attend_string_free(&out[i]);
+}
+
 /* A map of one head whose weights are all 0. */
 static attend_map large(int count)
 {
@@ -184,6 +210,6 @@ static void checker(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(checker), cmocka_unit_test(svg), cmocka_unit_test(png),
-                                        cmocka_unit_test(limits) };
+                                        cmocka_unit_test(endless_word), cmocka_unit_test(limits) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
