@@ -137,7 +137,8 @@ int train_settings_choose(const verb *v, train_settings *s, const parsed *p, con
     if (status == 0) status = choose_kind(v, s, p, 1, z.tokens[1]);
     if (status == 0 && pieces) status = choose(v, s, p, "vocab-size", "%.0f", z.vocab_size);
     if (status == 0) status = choose(v, s, p, "hidden", "%.0f", z.hidden);
-    if (status == 0) status = choose(v, s, p, "embedding", "%.0f", z.embedding);
+    if (status == 0 && s->config.architecture != ATTEND_ARCHITECTURE_TRANSFORMER) /* whose words are as wide as it is */
+        status = choose(v, s, p, "embedding", "%.0f", z.embedding);
     if (status == 0) status = choose(v, s, p, "dropout", "%g", z.dropout);
     if (status == 0) status = choose(v, s, p, "batch-tokens", "%.0f", z.batch_tokens);
     if (status == 0 && s->valid.count == 0 && s->updates == 0) /* nothing else would end it */
