@@ -10,7 +10,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WIDTH = 820, TOP = 52, ROW = 26, RIGHT = 70, SCALE = 46, CURVES = 300, GAP = 50, MARGIN = 64, RADIUS = 5 };
+enum {
+    WIDTH = 820,
+    TOP = 52,
+    ROW = 26,
+    RIGHT = 70,
+    SCALE = 46,
+    CURVES = 300,
+    GAP = 50,
+    MARGIN = 64,
+    RADIUS = 5,
+    LEGEND_ROW = 18
+};
+enum { LETTER = 8, MOST_LETTERS = 36 }; /* of a name: pixels, and how many are shown */
 
 /* Told apart by people who see no red or no green too (Okabe, Ito); behind the last they come again with dashes. */
 static const char *const colours[] = { "#0072b2", "#d55e00", "#009e73", "#cc79a7",
@@ -26,7 +38,7 @@ typedef struct picture {
     int left;                        /* where scales begin: behind the longest name */
     double low, high;                /* of the scores */
     double last_update, least, most; /* of the curves; losses */
-    int curves_top, height;
+    int curves_top, curves_height, curves_right, height;
 } picture;
 
 #define put(p, ...) attend_replacement_put((p)->to, &(p)->status, __VA_ARGS__)
@@ -38,6 +50,18 @@ static void put_text(picture *p, const char *text)
             put(p, "&#%d;", *s);
         else
             put(p, "%c", *s);
+}
+
+/* A variant's name, as much of it as there is room for. */
+static void put_name(picture *p, int i)
+{
+    char text[VARIANT_NAME];
+    int columns;
+    const char *name = p->c->variants[i].name;
+    const size_t size = attend_columns_cut(name, MOST_LETTERS, &columns);
+    snprintf(text, sizeof text, "%.*s", (int)size, name);
+    put_text(p, text);
+    if (name[size]) put(p, "..");
 }
 
 /* A round step that makes four to nine of a range. */
@@ -94,7 +118,7 @@ static void draw_row(picture *p, int i)
     const double y = TOP + ROW * (i + 0.5) + 3, at = across(p, s->score);
     const char *colour = colours[i % COLOURS];
     put(p, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\" fill=\"#222\">", p->left - 12, y + 4);
-    put_text(p, x->name);
+    put_name(p, i);
     put(p, "</text>\n");
     if (!is_done(p, i)) {
         put(p, "<text x=\"%d\" y=\"%.1f\" fill=\"#888\">%s</text>\n", p->left + 8, y + 4,
@@ -113,12 +137,12 @@ static void draw_row(picture *p, int i)
 
 static double curve_across(const picture *p, double update)
 {
-    return MARGIN + (WIDTH - RIGHT - MARGIN) * update / fmax(p->last_update, 1);
+    return MARGIN + (p->curves_right - MARGIN) * update / fmax(p->last_update, 1);
 }
 
 static double curve_down(const picture *p, double loss)
 {
-    return p->curves_top + CURVES * (1 - (loss - p->least) / (p->most - p->least));
+    return p->curves_top + p->curves_height * (1 - (loss - p->least) / (p->most - p->least));
 }
 
 /* Logs that cannot be read draw nothing: the table does not need them. */
@@ -151,8 +175,8 @@ static void draw_perplexities(picture *p)
             const bool main = rounds[i] == 1 || rounds[i] == 2 || rounds[i] == 5;
             const double loss = log(ten * rounds[i]), y = curve_down(p, loss);
             if (loss < p->least || loss > p->most || (!main && !few)) continue;
-            put(p, "<line x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"#e3e3e3\"/>\n", MARGIN, WIDTH - RIGHT, y,
-                y);
+            put(p, "<line x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"#e3e3e3\"/>\n", MARGIN, p->curves_right,
+                y, y);
             put(p, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\" fill=\"#444\">%.6g</text>\n", MARGIN - 8, y + 4,
                 ten * rounds[i]);
         }
@@ -160,15 +184,16 @@ static void draw_perplexities(picture *p)
 
 static void draw_curve_axes(picture *p)
 {
-    const int bottom = p->curves_top + CURVES;
+    const int bottom = p->curves_top + p->curves_height;
     const double step = step_of(p->last_update);
     draw_perplexities(p);
-    put(p, "<line x1=\"%d\" x2=\"%d\" y1=\"%d\" y2=\"%d\" stroke=\"#555\"/>\n", MARGIN, WIDTH - RIGHT, bottom, bottom);
+    put(p, "<line x1=\"%d\" x2=\"%d\" y1=\"%d\" y2=\"%d\" stroke=\"#555\"/>\n", MARGIN, p->curves_right, bottom,
+        bottom);
     for (int i = 0; step * i <= p->last_update * 1.0001; i++)
         put(p, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\" fill=\"#444\">%.6g</text>\n",
             curve_across(p, step * i), bottom + 18, step * i);
     put(p, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\" fill=\"#222\">updates (a ring: the best model)</text>\n",
-        (MARGIN + WIDTH - RIGHT) / 2, bottom + 38);
+        (MARGIN + p->curves_right) / 2, bottom + 38);
     put(p, "<text x=\"%d\" y=\"%d\" font-size=\"16\" fill=\"#111\">Perplexity on the validation pairs</text>\n", MARGIN,
         p->curves_top - 14);
 }
@@ -191,30 +216,26 @@ static void draw_curve(picture *p, int i)
         }
 }
 
-/* Which line is which, in the corner that curves leave free: they fall. */
-static void draw_legend(picture *p, int wide)
+/* Which line is which, beside them: they may lie anywhere. */
+static void draw_legend(picture *p)
 {
-    const int x = WIDTH - RIGHT - wide - 52;
-    int rows = 0;
-    for (int i = 0; i < p->c->count; i++) rows += p->logs[i].count > 0;
-    put(p, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"white\" fill-opacity=\"0.8\"/>\n", x - 8,
-        p->curves_top, wide + 60, 18 * rows + 6);
+    const int x = p->curves_right + 20;
     for (int i = 0, row = 0; i < p->c->count; i++) {
-        const int y = p->curves_top + 12 + 18 * row;
+        const int y = p->curves_top + 12 + LEGEND_ROW * row;
         const char *dash = dashes[i / COLOURS % DASHES];
         if (p->logs[i].count == 0) continue;
         row++;
         put(p, "<line x1=\"%d\" x2=\"%d\" y1=\"%d\" y2=\"%d\" stroke=\"%s\" stroke-width=\"2.4\"%s%s%s/>\n", x, x + 26,
             y, y, colours[i % COLOURS], *dash ? " stroke-dasharray=\"" : "", dash, *dash ? "\"" : "");
         put(p, "<text x=\"%d\" y=\"%d\" fill=\"#222\">", x + 34, y + 4);
-        put_text(p, p->c->variants[i].name);
+        put_name(p, i);
         put(p, "</text>\n");
     }
 }
 
 /* ---- all of it ---- */
 
-static void draw(picture *p, int wide, bool curves)
+static void draw(picture *p, bool curves)
 {
     char title[64];
     evaluation_metric_title(&p->c->e, p->c->metric, title, sizeof title);
@@ -226,7 +247,7 @@ static void draw(picture *p, int wide, bool curves)
         p->c->e.segments.count, p->c->e.samples > 0 ? ", with 95 % intervals" : "");
     if (p->c->e.samples > 0 && p->c->base >= 0 && p->c->count > 1) {
         put(p, "<tspan dx=\"8\" font-size=\"13\" fill=\"#666\">(*: differs from ");
-        put_text(p, p->c->variants[p->c->base].name);
+        put_name(p, p->c->base);
         put(p, ", p &lt; 0.05)</tspan>");
     }
     put(p, "</text>\n");
@@ -235,29 +256,31 @@ static void draw(picture *p, int wide, bool curves)
     if (curves) {
         draw_curve_axes(p);
         for (int i = p->c->count - 1; i >= 0; i--) draw_curve(p, i);
-        draw_legend(p, wide);
+        draw_legend(p);
     }
     put(p, "</svg>\n");
 }
 
 int comparison_plot(const comparison *c, const char *path)
 {
-    enum { LETTER = 8, MOST_WIDE = 320 }; /* pixels */
     picture p = { .c = c };
-    int wide = 0;
+    int letters = 0;
     for (int i = 0; i < c->count; i++) {
-        const int n = LETTER * attend_columns(c->variants[i].name);
-        if (n > wide) wide = n < MOST_WIDE ? n : MOST_WIDE;
+        const int n = attend_columns(c->variants[i].name);
+        if (n > letters) letters = n <= MOST_LETTERS ? n : MOST_LETTERS + 2;
     }
+    const int wide = LETTER * letters;
     p.left = wide + 36 > MARGIN ? wide + 36 : MARGIN;
     if (!read_logs(&p)) return attend_fail(ATTEND_NO_MEMORY, "no memory for the picture");
     choose_scale(&p);
     const bool curves = isfinite(p.least);
     p.curves_top = TOP + ROW * c->count + SCALE + GAP;
-    p.height = curves ? p.curves_top + CURVES + 56 : p.curves_top - GAP / 2;
+    p.curves_height = LEGEND_ROW * c->count > CURVES ? LEGEND_ROW * c->count : CURVES;
+    p.curves_right = WIDTH - wide - 66;
+    p.height = curves ? p.curves_top + p.curves_height + 56 : p.curves_top - GAP / 2;
     p.status = attend_replacement_begin(&p.to, path, 0);
     if (p.status == ATTEND_OK) {
-        draw(&p, wide, curves);
+        draw(&p, curves);
         if (p.status == ATTEND_OK)
             p.status = attend_replacement_commit(p.to);
         else

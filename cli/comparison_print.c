@@ -310,6 +310,8 @@ static void print_notes(const table *t, FILE *to, bool markdown, bool squeezed)
         fprintf(to, "%s%s%s, %d sources, beam %lld%s", markdown ? "`" : "", signature, markdown ? "`" : "",
                 c->e.segments.count, c->s->beam, end);
     }
+    if (c->s->test.count == 0)
+        fprintf(to, "tested on the validation pairs, by which the models were chosen; --test has others%s", end);
     if (!cut_alike(c)) fprintf(to, "perplexities are by each model's own tokens, which are not the same here%s", end);
     if (squeezed) fprintf(to, "%s/comparison.txt has all columns%s", c->s->output, end);
 }

@@ -72,7 +72,7 @@ static int weigh(const comparison *c, variant *x, const attend_model *m, bool *s
     visit likely = { .x = x }, links = { .x = x, .gold = &c->gold };
     x->r.log_probability = x->r.rows = 0;
     int status = visit_pairs(&likely, m, test_pairs(c), threads, stopped);
-    const bool attends = attend_model_config(m)->attention != NULL;
+    const bool attends = attend_config_look_layers(attend_model_config(m), ATTEND_LOOK_SOURCE) > 0;
     if (status == ATTEND_OK && !*stopped && c->s->gold && attends)
         status = visit_pairs(&links, m, c->s->gold_pairs.count ? &c->s->gold_pairs : test_pairs(c), threads, stopped);
     x->r.both_sure = links.sums.both_sure, x->r.both_possible = links.sums.both_possible;

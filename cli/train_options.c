@@ -133,11 +133,14 @@ int train_settings_choose(const verb *v, train_settings *s, const parsed *p, con
     const bool pieces = z.tokens[0] == ATTEND_TOKENS_BPE || z.tokens[1] == ATTEND_TOKENS_BPE;
     snprintf(s->basis, sizeof s->basis, "%llu pairs, %llu and %llu characters", (unsigned long long)n->good,
              (unsigned long long)n->characters[0], (unsigned long long)n->characters[1]);
+    for (int side = 0; side < 2; side++) /* what is said of both is said of each */
+        if (settled[side] >= 0) *(side ? &s->target_tokens : &s->source_tokens) = settled[side];
     int status = choose_kind(v, s, p, 0, z.tokens[0]);
     if (status == 0) status = choose_kind(v, s, p, 1, z.tokens[1]);
     if (status == 0 && pieces) status = choose(v, s, p, "vocab-size", "%.0f", z.vocab_size);
     if (status == 0) status = choose(v, s, p, "hidden", "%.0f", z.hidden);
-    if (status == 0) status = choose(v, s, p, "embedding", "%.0f", z.embedding);
+    if (status == 0 && s->config.architecture != ATTEND_ARCHITECTURE_TRANSFORMER) /* whose words are as wide as it is */
+        status = choose(v, s, p, "embedding", "%.0f", z.embedding);
     if (status == 0) status = choose(v, s, p, "dropout", "%g", z.dropout);
     if (status == 0) status = choose(v, s, p, "batch-tokens", "%.0f", z.batch_tokens);
     if (status == 0 && s->valid.count == 0 && s->updates == 0) /* nothing else would end it */

@@ -281,7 +281,9 @@ int variants_settle(comparison *c, const attend_doctor_counts *counts)
     for (int i = 0; status == 0 && i < c->count; i++) {
         variant *x = &c->variants[i];
         at_variant(x->name);
-        status = train_settings_check(v, &x->t, &x->p);
+        status = x->t.config.task == ATTEND_TASK_TRANSLATION
+                     ? train_settings_check(v, &x->t, &x->p)
+                     : options_wrong(v, "what is compared are translations, and a language model makes none");
         if (status == 0) status = train_settings_choose(v, &x->t, &x->p, counts);
         if (status == 0 && check_config(x) != ATTEND_OK) {
             if (!x->may_be_left_out) status = options_wrong(v, "%s", attend_message());

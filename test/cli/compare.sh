@@ -95,6 +95,13 @@ is 'points in the picture' 8 "$(grep -c '<circle' c/comparison.svg)" # a score a
 is 'rows of the markdown' 6 "$(grep -c '^|' markdown)"
 is 'its columns' 1 "$(grep '^|' markdown | awk -F'|' '{ print NF }' | sort -u | wc -l)"
 
+# the best of a column: the least perplexity (4) and the highest BLEU (5)
+for column in 4 5; do
+    bold=$(awk -F'|' -v c=$column '/^\|/ && $c ~ /\*\*/ { gsub(/[ *\\]/, "", $c); print $c }' markdown | sort -u)
+    best=$(awk -F'|' -v c=$column 'NR > 2 && /^\|/ { gsub(/[ *\\]/, "", $c); print $c }' markdown | sort -g | if [ $column = 4 ]; then head -1; else tail -1; fi)
+    is "the best of column $column" "$best" "$bold"
+done
+
 # a terminal: the best are bold, unless NO_COLOR says otherwise; where it is narrow, what matters least is left out
 if script -qec true /dev/null >/dev/null 2>&1; then
     printf '%s ' "'$attend' compare --quiet" >again
@@ -119,6 +126,9 @@ fi
 # what the table says is what the other verbs say
 "$attend" evaluate --hypothesis c/two_layers/translations --input test.tsv --metric bleu >evaluated
 is 'BLEU of a variant' "$(awk '{ print $2 }' evaluated)" "$(sed -n 's/^two layers  *[^ ]* *k*  *[^ ]*  *\([0-9.]*\).*/\1/p' table)"
+"$attend" evaluate --hypothesis c/two_layers/translations --against c/none_global/translations --input test.tsv --metric bleu --json >evaluated
+numbers=$(sed 's/.*"bleu": {\("score": [0-9.]*, "low": [0-9.]*, "high": [0-9.]*\),.*\("p": [0-9.]*\).*/\1, \2/' evaluated)
+grep -q "\"name\": \"two layers\".*\"bleu\": {$numbers}" c/comparison.json || fail "evaluate says $numbers: $(cat c/comparison.json)"
 perplexity=$("$attend" score --model c/two_layers/model --input test.tsv --json | tail -1 | sed 's/.*"perplexity": \([0-9.]*\).*/\1/')
 grep -q "\"name\": \"two layers\".*\"perplexity\": $perplexity" c/comparison.json || fail "score says perplexity $perplexity: $(cat c/comparison.json)"
 aer=$("$attend" align --model c/two_layers/model --input test.tsv --gold test.links --json | sed 's/.*"aer": \([0-9.]*\).*/\1/')
@@ -198,7 +208,7 @@ same "killed $killed times: the table" <(sed "$times" reference/comparison.json)
 same "killed $killed times: the picture" reference/comparison.svg other/comparison.svg
 [ -n "$(find other -name '.*.tmp')" ] && fail "left behind: $(find other -name '.*.tmp')"
 
-# a signal saves; two at once are one too many
+# a signal saves, and the next one goes on from there; two at once are one too many
 for signal in INT TERM; do
     "$attend" compare "$@" --updates 1000000 --patience 0 --output stopped$signal 2>stopped.said &
     child=$!
@@ -210,5 +220,17 @@ for signal in INT TERM; do
     is "the code of SIG$signal" "$([ $signal = INT ] && echo 130 || echo 143)" $got
     grep -q '"state": "waits"' stopped$signal/comparison.json || fail "SIG$signal: $(cat stopped$signal/comparison.json)"
 done
+eval "set -- $(printf "'%s' " "$@" | sed "s/'--quiet'//")"
+"$attend" compare "$@" --updates 1000000 --patience 0 --output stoppedINT 2>stopped.said &
+child=$!
+for _ in $(seq 200); do
+    if grep -q 'update [0-9]* .*loss' stopped.said; then break; fi
+    sleep 0.05
+done
+kill -s TERM $child
+wait $child
+is 'the code of SIGTERM' 143 $?
+grep -q 'going on from update [1-9]' stopped.said || fail "a stopped comparison begins anew: $(cat stopped.said)"
+grep -q 'stopped; stoppedINT has everything' stopped.said || fail "nothing is said of where it goes on: $(cat stopped.said)"
 echo "killed $killed times"
 exit $failed

@@ -1,0 +1,42 @@
+#!/bin/sh
+# Eight ways to attend, or not to, on Multi30k English-German under one set of training options: the table of Luong et al. (2015), and what came later.
+#     DATA=folder-with-multi30k [OUT=folder] [ATTEND=path/to/attend] [THREADS=2] recipes/compare/run.sh [--smoke]
+# DATA/multi30k has train, val and test_2016_flickr as .en.gz and .de.gz, a caption a line; text is lower-cased, as its published scores are. Stop it
+# when you like: the same command goes on. --smoke: a minute or two of much smaller models on few captions, to see that everything runs; its
+# figures mean nothing. README.md beside this has what came out.
+set -eu
+smoke=no
+case ${1-} in
+--smoke) smoke=yes ;;
+'') ;;
+*)
+    echo "run.sh: '$1' is not understood; there is --smoke" >&2
+    exit 2
+    ;;
+esac
+data=${DATA:?name the folder that holds multi30k/}
+out=${OUT:-recipe-compare}
+attend=${ATTEND:-build/attend}
+threads=${THREADS:-2}
+[ $smoke = no ] || out=$out-smoke
+mkdir -p "$out"
+for part in train val test_2016_flickr; do
+    for side in en de; do
+        gzip -dc "$data/multi30k/$part.$side.gz" | LC_ALL=C.UTF-8 sed 's/.*/\L&/' |
+            if [ $smoke = yes ]; then head -n "$([ $part = train ] && echo 4000 || echo 200)"; else cat; fi >"$out/$part.$side"
+    done
+done
+
+# the same for all of them
+set -- --train "$out/train.en" "$out/train.de" --valid "$out/val.en" "$out/val.de" --test "$out/test_2016_flickr.en" "$out/test_2016_flickr.de" \
+    --shared-vocab --tie-embeddings --dropout 0.3 --schedule cosine --average 0.998 --patience 0 --metric bleu,chrf --lowercase \
+    --threads "$threads" --output "$out/comparison"
+if [ $smoke = yes ]; then
+    set -- "$@" --vocab-size 1500 --hidden 96 --embedding 96 --batch-tokens 700 --learning-rate 0.005 --warmup 20 --updates 300 --valid-every 75
+else
+    set -- "$@" --vocab-size 6000 --hidden 256 --embedding 256 --batch-tokens 1500 --learning-rate 0.0015 --warmup 300 --epochs 12 --valid-metric bleu
+fi
+"$attend" compare "$@" --vary attention=none,dot,scaled-dot,bilinear,additive \
+    --variant 'local-p: attention=bilinear window=local-p' \
+    --variant 'hard: attention=additive selection=hard' \
+    --variant 'transformer: architecture=transformer layers=4 heads=4 norm=pre'
