@@ -1,5 +1,6 @@
 /* cmd_align.c: which word comes from which? Attention of a model that is made to say given targets, as links between words. */
 #include "options.h"
+#include "align_maps.h"
 #include "gold_links.h"
 #include "json_text.h"
 #include "pairs_stream.h"
@@ -13,9 +14,10 @@
 typedef struct settings {
     const char *model, *reverse_model, *gold;
     pairs_list input;
-    long long threads;
+    long long threads, layer, head;
     int kind, symmetry;
-    bool pieces, json, quiet;
+    bool layer_given, head_given;
+    bool pieces, maps, choose, json, quiet;
     bool every; /* way of two models, against gold */
 } settings;
 
@@ -37,6 +39,15 @@ static const option table[] = {
       0, 0, kinds },
     { "pieces", NULL, "soft ones between pieces of words and ends, as the model has them", OPTION_FLAG, AT(pieces), 0,
       0, NULL },
+    { "layer", "N", "align by this layer, from 0; -1: the mean of all; as the model has it unless given", OPTION_WHOLE,
+      AT(layer), -1, 1000, NULL },
+    { "head", "N", "align by this head, from 0; -1: the mean of all, and so with --layer alone", OPTION_WHOLE, AT(head),
+      -1, 1000, NULL },
+    { "maps", NULL,
+      "how well every layer and head aligns, instead of links: by --gold, or by IBM Model 1 on these pairs",
+      OPTION_FLAG, AT(maps), 0, 0, NULL },
+    { "choose", NULL, "the same, and the model aligns by the best from now on: it is kept in its file", OPTION_FLAG,
+      AT(choose), 0, 0, NULL },
     { "gold", "FILE",
       "links that are right: prints the alignment error instead (a line a pair, \"0-0 1?2\", or lines of \"pair source "
       "target S|P\" from 1)",
@@ -230,11 +241,31 @@ static void print_errors(const job *j, unsigned long long pairs)
 static int load(job *j, int which, const char *path)
 {
     if (!path) return ATTEND_OK;
-    int status = attend_model_load(&j->models[which], path, NULL);
-    if (status == ATTEND_OK && !attend_model_config(j->models[which])->attention)
+    int status = j->s->choose ? align_maps_check(path) : ATTEND_OK;
+    if (status == ATTEND_OK) status = attend_model_load(&j->models[which], path, NULL);
+    if (status == ATTEND_OK &&
+        attend_config_look_layers(attend_model_config(j->models[which]), ATTEND_LOOK_SOURCE) == 0)
         status = attend_fail(ATTEND_BAD_USAGE, "%s has no attention to align with", path);
-    if (status == ATTEND_OK) status = attend_scorer_new(&j->scorers[which], j->models[which], (int)j->s->threads, true);
-    return status;
+    if (status != ATTEND_OK || j->s->maps) return status;
+    status = attend_scorer_new(&j->scorers[which], j->models[which], (int)j->s->threads, true);
+    attend_alignment alignment = attend_model_alignment(j->models[which]);
+    if (j->s->layer_given) alignment = (attend_alignment){ .layer = (int)j->s->layer, .head = -1 };
+    if (j->s->head_given) alignment.head = (int)j->s->head;
+    return status == ATTEND_OK ? attend_scorer_align_by(j->scorers[which], alignment) : status;
+}
+
+static int try_maps(job *j, pairs_stream *from)
+{
+    const settings *s = j->s;
+    const align_maps_job maps = { .models = { j->models[THERE], j->models[BACK] },
+                                  .paths = { s->model, s->reverse_model },
+                                  .threads = (int)s->threads,
+                                  .gold = s->gold ? &j->gold : NULL,
+                                  .gold_path = s->gold,
+                                  .json = s->json,
+                                  .choose = s->choose,
+                                  .quiet = s->quiet };
+    return align_maps(&maps, from);
 }
 
 static int align_all(job *j, pairs_stream *from)
@@ -258,9 +289,11 @@ static int align(const settings *s)
     if (status == ATTEND_OK) status = load(&j, BACK, s->reverse_model);
     if (status == ATTEND_OK && s->gold) status = gold_links_read(&j.gold, s->gold);
     if (status == ATTEND_OK) status = pairs_stream_open(&from, &s->input);
-    if (status == ATTEND_OK) status = align_all(&j, from);
-    if (status == ATTEND_OK && s->gold) status = gold_links_check(&j.gold, s->gold, from->first);
-    if (status == ATTEND_OK && s->gold) print_errors(&j, from->first);
+    if (status == ATTEND_OK) status = s->maps ? try_maps(&j, from) : align_all(&j, from);
+    if (status == ATTEND_OK && s->gold && !s->maps) {
+        status = gold_links_check(&j.gold, s->gold, from->first);
+        if (status == ATTEND_OK) print_errors(&j, from->first);
+    }
     if (status != ATTEND_OK) status = cli_fail(&verb_align, status);
     gold_links_free(&j.gold);
     pairs_stream_close(from);
@@ -279,6 +312,8 @@ static int run(int argc, char **argv)
     if (status == 0 && !p.help) {
         const bool both = s.model && s.reverse_model, rule = options_given(&verb_align, &p, "symmetrize");
         s.every = both && !rule;
+        s.maps = s.maps || s.choose;
+        s.layer_given = options_given(&verb_align, &p, "layer"), s.head_given = options_given(&verb_align, &p, "head");
         if (p.rest_count > 0)
             status = options_wrong(&verb_align, "'%s' is not understood; pairs are given by --input", p.rest[0]);
         else if ((!s.model && !s.reverse_model) || s.input.count == 0)
@@ -287,6 +322,8 @@ static int run(int argc, char **argv)
             status = options_wrong(&verb_align, "--symmetrize needs two models: --model and --reverse-model");
         else if (s.kind == 1 && s.reverse_model)
             status = options_wrong(&verb_align, "soft alignments are those of --model alone");
+        else if (s.maps && (s.layer_given || s.head_given || s.kind == 1 || rule))
+            status = options_wrong(&verb_align, "--maps and --choose try every layer and head of each model by itself");
         else if (s.pieces && s.kind != 1)
             status = options_wrong(&verb_align, "--pieces goes with --alignment soft");
         else
@@ -299,15 +336,19 @@ static int run(int argc, char **argv)
 const verb verb_align = {
     .name = "align",
     .summary = "which word comes from which: Pharaoh alignments",
-    .synopsis = "attend align --model FILE --input PAIRS [--reverse-model FILE] [--alignment soft] [--gold FILE]",
-    .details = "Makes the model say each target and prints where it looked: of every target word the source word with "
-               "the most attention, as\n"
-               "source-target from 0; pieces of words are merged to words. A second model, of the other direction, "
-               "makes links that both agree on\n"
-               "(docs/metrics.md has the rules). With --gold, the alignment error rate (Och, Ney 2003); of two models "
-               "each alone and by each rule.",
+    .synopsis = "attend align --model FILE --input PAIRS [--reverse-model FILE] [--alignment soft] [--gold FILE]\n"
+                "       attend align --model FILE --input PAIRS --choose [--gold FILE]",
+    .details =
+        "Makes the model say each target and prints where it looked: of every target word the source word with "
+        "the most attention, as\n"
+        "source-target from 0; pieces of words are merged to words. A second model, of the other direction, "
+        "makes links that both agree on\n"
+        "(docs/metrics.md has the rules). With --gold, the alignment error rate (Och, Ney 2003); of two models "
+        "each alone and by each rule. A model of several layers or\n"
+        "heads aligns by one of them, or by a mean: as it was chosen at the end of its training, or by --choose.",
     .examples = "  attend align --model en-de --input test.en test.de\n  attend align --model en-fr --reverse-model "
-                "fr-en --input dev.en dev.fr --gold dev.wa\n",
+                "fr-en --input dev.en dev.fr --gold dev.wa\n"
+                "  attend align --model en-de --input valid.en valid.de --choose\n",
     .options = table,
     .run = run,
 };

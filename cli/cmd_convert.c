@@ -1,4 +1,4 @@
-/* cmd_convert.c: a model in fewer bits, or with a shortlist taken from aligned pairs. */
+/* cmd_convert.c: several models averaged to one; a model in fewer bits, or with a shortlist taken from aligned pairs. */
 #include "options.h"
 #include "pairs_stream.h"
 
@@ -13,13 +13,15 @@ typedef struct settings {
     pairs_list shortlist;
     long long threads, frequent, per_word;
     int precision;
-    bool quiet;
+    bool average, quiet;
 } settings;
 
 #define AT(member) offsetof(settings, member)
 static const option table[] = {
     { "model", "FILE", "a model made by attend train", OPTION_TEXT, AT(model), 0, 0, NULL },
     { "output", "FILE", "the model to make", OPTION_TEXT, AT(output), 0, 0, NULL },
+    { "average", NULL, "the mean of the models named besides, the last ones of a training: --average m.update-*",
+      OPTION_FLAG, AT(average), 0, 0, NULL },
     { "precision", "fp32|bf16|int8", "bits of its matrices; as they are unless said", OPTION_WORD, AT(precision), 0, 0,
       precision_words },
     { "shortlist", "PAIRS",
@@ -76,9 +78,9 @@ static int make_shortlist(attend_model *m, const settings *s)
     attend_shortlist *list = NULL;
     attend_scorer *scorer = NULL;
     pairs_stream *from = NULL;
-    if (!config->attention) {
+    if (attend_config_look_layers(config, ATTEND_LOOK_SOURCE) == 0) {
         fprintf(stderr, "attend convert: %s has no attention, so that it cannot say which words come of which\n",
-                s->model);
+                s->average ? "the average" : s->model);
         return -1;
     }
     int status = attend_shortlist_new(&list, config->source_vocab, config->target_vocab);
@@ -104,10 +106,10 @@ static int make_shortlist(attend_model *m, const settings *s)
     return status;
 }
 
-static int convert(const settings *s, bool shorten)
+static int convert(const settings *s, const parsed *p, bool shorten)
 {
     attend_model *m = NULL;
-    int status = attend_model_load(&m, s->model, NULL);
+    int status = s->average ? attend_models_average(&m, p->rest, p->rest_count) : attend_model_load(&m, s->model, NULL);
     if (status == ATTEND_OK && s->shortlist.count > 0) status = make_shortlist(m, s);
     if (status == ATTEND_OK && shorten) status = attend_model_shorten(m, (attend_precision)s->precision);
     if (status == ATTEND_OK) status = attend_model_save(m, s->output);
@@ -124,14 +126,18 @@ static int run(int argc, char **argv)
     int status = options_parse(&verb_convert, &s, argc, argv, &p);
     if (status == 0 && !p.help) {
         const bool shorten = options_given(&verb_convert, &p, "precision");
-        if (p.rest_count > 0)
+        if (s.average && s.model)
+            status = options_wrong(&verb_convert, "--average has its models behind it, without --model");
+        else if (s.average && p.rest_count < 2)
+            status = options_wrong(&verb_convert, "--average needs two models at least: --average m.update-*");
+        else if (!s.average && p.rest_count > 0)
             status = options_wrong(&verb_convert, "'%s' is not understood", p.rest[0]);
-        else if (!s.model || !s.output)
-            status = options_wrong(&verb_convert, "%s FILE is missing", s.model ? "--output" : "--model");
-        else if (!shorten && s.shortlist.count == 0)
-            status = options_wrong(&verb_convert, "nothing to do: give --precision, --shortlist or both");
+        else if ((!s.model && !s.average) || !s.output)
+            status = options_wrong(&verb_convert, "%s FILE is missing", s.model || s.average ? "--output" : "--model");
+        else if (!s.average && !shorten && s.shortlist.count == 0)
+            status = options_wrong(&verb_convert, "nothing to do: give --precision, --shortlist, both, or --average");
         else
-            status = convert(&s, shorten);
+            status = convert(&s, &p, shorten);
     }
     options_free(&verb_convert, &s, &p);
     return status;
@@ -139,12 +145,15 @@ static int run(int argc, char **argv)
 
 const verb verb_convert = {
     .name = "convert",
-    .summary = "make a model smaller and faster",
-    .synopsis = "attend convert --model FILE --output FILE [--precision int8] [--shortlist PAIRS]",
-    .details = "Keeps the matrices of a model in fewer bits (it can then be used, and not trained any more), or adds a "
-               "shortlist of the "
-               "target\nwords that may come of each source word, or both.",
+    .summary = "make a model smaller and faster, or one of several",
+    .synopsis = "attend convert --model FILE | --average FILES.. --output FILE [--precision int8] [--shortlist PAIRS]",
+    .details =
+        "Keeps the matrices of a model in fewer bits (it can then be used, and not trained any more), or adds a "
+        "shortlist of the "
+        "target\nwords that may come of each source word, or both. Of several models of one training, makes their "
+        "average first.",
     .examples = "  attend convert --model en-de --output en-de.int8 --precision int8\n"
+                "  attend convert --average en-de.update-* --output en-de.average\n"
                 "  attend convert --model en-de --output en-de.fast --precision int8 --shortlist train.en train.de\n",
     .options = table,
     .run = run,

@@ -1,6 +1,7 @@
 /* cmd_info.c: what is in a model file. */
 #include "options.h"
 
+#include "alignment_text.h"
 #include "core/precision.h"
 
 #include <string.h>
@@ -21,6 +22,19 @@ static void shape_of(const attend_param *p, char *text, size_t size)
     size_t n = 0;
     for (int i = 0; i < attend_param_rank(p); i++)
         n += (size_t)snprintf(text + n, size - n, "%s%d", i ? ", " : "", attend_param_dim(p, i));
+}
+
+/* Which of its maps says which word comes from which, where it has any. */
+static void print_alignment(const attend_model *m, bool json)
+{
+    const attend_config *config = attend_model_config(m);
+    const attend_alignment a = attend_model_alignment(m);
+    char text[ALIGNMENT_TEXT];
+    if (attend_config_look_layers(config, ATTEND_LOOK_SOURCE) == 0) return;
+    if (json)
+        printf(", \"alignment\": {\"layer\": %d, \"head\": %d}", a.layer, a.head);
+    else
+        printf("  %-20s %s\n", "aligns by", alignment_text(text, a, config));
 }
 
 static void print(const attend_model *m, const char *path, const info *o)
@@ -44,6 +58,7 @@ static void print(const attend_model *m, const char *path, const info *o)
             printf("  %-20s %s\n", name, text);
     }
     if (o->json) printf("}");
+    print_alignment(m, o->json);
     if (o->json && o->parameters) printf(", \"shapes\": {");
     for (int i = 0; o->parameters && i < attend_params_count(params); i++) {
         const attend_param *p = attend_params_at(params, i);

@@ -202,7 +202,7 @@ attend_train_options train_settings_options(const verb *v, const train_settings 
     o.seed = (uint64_t)s->seed;
     o.threads = (int)s->threads;
     o.memory = (size_t)s->memory;
-    o.keep = (int)s->keep;
+    o.keep = (int)s->keep, o.average_last = (int)s->average_last;
     o.fresh = s->fresh;
     o.basis = s->basis;
     return o;

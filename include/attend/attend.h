@@ -7,6 +7,7 @@
 #include <attend/check.h>
 #include <attend/config.h>
 #include <attend/demo.h>
+#include <attend/map_trial.h>
 #include <attend/metric.h>
 #include <attend/model.h>
 #include <attend/op.h>

@@ -44,6 +44,11 @@ int attend_model_load(attend_model **out, const char *path, const attend_load_op
 int attend_model_load_bytes(attend_model **out, const void *bytes, size_t size, const char *name,
                             const attend_load_options *options);
 
+/* The mean of the weights of several models of one training, its last checkpoints say (Vaswani et al. 2017), in whatever order they are named the
+ * same. ATTEND_BAD_USAGE, with the file, if one has another configuration or other vocabularies than the first, or is kept in fewer bits. What
+ * else is attached stays if all have it alike. *out is the caller's. */
+int attend_models_average(attend_model **out, const char *const *paths, int count);
+
 /* Keeps the matrices of a model, the output layer first of all, in fewer bits from now on: it becomes smaller and faster, can be saved so, and
  * cannot be trained any more. Biases, and what a score uses in its own way, stay. ATTEND_BAD_USAGE if it has fewer bits already. Nobody else
  * may use the model meanwhile. */
@@ -71,6 +76,7 @@ typedef struct attend_alignment {
 attend_alignment attend_model_alignment(const attend_model *m);
 /* ATTEND_BAD_USAGE if there is no such layer or head. */
 int attend_model_align_by(attend_model *m, attend_alignment alignment);
+int attend_alignment_check(attend_alignment alignment, const attend_config *config);
 /* Whether a map is one of those whose mean it is, and how many they are. */
 bool attend_alignment_has(attend_alignment alignment, int layer, int head);
 int attend_alignment_maps(attend_alignment alignment, const attend_config *config);

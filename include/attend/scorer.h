@@ -19,7 +19,8 @@ typedef struct attend_scored {
     double log_probability;                 /* of the whole target, its end included */
     int rows;                               /* words and the end */
     const attend_real *row_log_probability; /* (rows) */
-    const attend_real *weights; /* (rows, source_count), heads averaged; NULL: not asked for, or no attention */
+    const attend_real
+        *weights; /* (rows, source_count), by attend_model_alignment; NULL: not asked for, or no attention */
     const int *source, *target; /* words by number; the source with its end, the target without */
     int source_count, target_count;
     const attend_span *source_spans, *target_spans; /* in the texts in normal form C, which are .. */
@@ -33,8 +34,15 @@ typedef struct attend_scorer attend_scorer;
 int attend_scorer_new(attend_scorer **out, const attend_model *m, int threads, bool weights);
 void attend_scorer_free(attend_scorer *s);
 
+/* From the next run on weights are the mean of these maps, whatever the model says. ATTEND_BAD_USAGE if it has none of them. */
+int attend_scorer_align_by(attend_scorer *s, attend_alignment alignment);
+/* From the next run on every map of a pair is kept beside, which takes as many times the memory; for attend_scorer_result_by. */
+void attend_scorer_keep_maps(attend_scorer *s);
+
 int attend_scorer_run(attend_scorer *s, int count, const char *const *sources, const char *const *targets);
 const attend_scored *attend_scorer_result(const attend_scorer *s, int pair);
+/* The same with the mean of these maps as its weights; valid until the next call. Maps must have been kept. */
+int attend_scorer_result_by(attend_scorer *s, int pair, attend_alignment alignment, const attend_scored **result);
 
 /* Words, as blanks separate them, of both sides: of each target word the source word that its pieces look at most. `links` has room for as many as the
  * target has words; returns how many there are. What looks at blanks or at the source's end does not count. */

@@ -2,7 +2,8 @@
  *
  * Files      MODEL             the best model so far by validation (the latest, without validation): written whole, when there is a better one
  *            MODEL.checkpoint  where training stands: a model file with the optimizer's numbers and the place in the data
- *            MODEL.update-N    the last `keep` models
+ *            MODEL.update-N    the last `keep` models, or `average_last`
+ *            MODEL.single      the best model, where MODEL is the average of the last
  *            MODEL.log.jsonl   what happened, a JSON object a line;  MODEL.svg  the same as curves
  *            MODEL.lock        while it is being trained: a second training of the same model is ATTEND_BAD_USAGE
  * Going on   The same options with the same files go on from the checkpoint, and end in the same model, to the bit, as a training that was never
@@ -33,6 +34,8 @@ typedef enum attend_valid_metric {
 /* Words for choices, by their number; NULL behind the last. */
 extern const char *const attend_optimizer_words[], *const attend_schedule_words[], *const attend_valid_metric_words[];
 
+enum { ATTEND_MOST_AVERAGED = 1000 };
+
 typedef struct attend_train_options {
     const attend_pairs_spec *train, *valid; /* valid: NULL, none */
     int train_count, valid_count;
@@ -60,7 +63,8 @@ typedef struct attend_train_options {
     int threads;
     size_t memory; /* bytes that training may take; shards are made as small as it takes; 0: any */
     int keep;
-    const char *log; /* NULL: MODEL.log.jsonl */
+    int average_last; /* at the end, the mean of so many of the last models becomes MODEL if it is better; 0: none */
+    const char *log;  /* NULL: MODEL.log.jsonl */
     bool fresh;
     const char *
         basis; /* what the data is, in words, if sizes were chosen by it: data that has changed is then refused as such; or NULL */

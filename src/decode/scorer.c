@@ -32,13 +32,17 @@ struct attend_scorer {
     attend_pool *pool;
     attend_ctx **contexts;
     int threads;
-    bool weights;
+    bool weights, keep_maps;
+    attend_alignment alignment; /* whose weights results have */
     side sides[2];
     attend_string line; /* one text in normal form */
     place *places;
     attend_scored *results;
     int count, room;
-    real *row_numbers, *weight_numbers;
+    real *row_numbers, *weight_numbers, *map_numbers;
+    attend_scored by; /* of attend_scorer_result_by, with .. */
+    real *by_numbers; /* .. these weights */
+    size_t by_room;
     int *good; /* pairs without fault */
     int good_count;
     int *statuses; /* of pieces, at their first pair */
@@ -48,7 +52,8 @@ static void forget(attend_scorer *s)
 {
     attend_memory_free(s->row_numbers);
     attend_memory_free(s->weight_numbers);
-    s->row_numbers = s->weight_numbers = NULL;
+    attend_memory_free(s->map_numbers);
+    s->row_numbers = s->weight_numbers = s->map_numbers = NULL;
     for (int i = 0; i < 2; i++) s->sides[i].ids.count = 0, s->sides[i].text.size = 0;
     s->count = s->good_count = 0;
 }
@@ -75,6 +80,7 @@ void attend_scorer_free(attend_scorer *s)
         attend_string_free(&s->sides[i].text);
     }
     attend_string_free(&s->line);
+    attend_memory_free(s->by_numbers);
     attend_memory_free(s);
 }
 
@@ -84,7 +90,9 @@ int attend_scorer_new(attend_scorer **out, const attend_model *m, int threads, b
     if (threads < 1 || threads > 1024) return attend_fail(ATTEND_BAD_USAGE, "%d threads are not 1 to 1024", threads);
     attend_scorer *s = attend_memory_zeroed(1, sizeof *s);
     if (!s) return attend_fail(ATTEND_NO_MEMORY, "no memory for a scorer");
-    s->m = m, s->threads = threads, s->weights = weights && attend_model_config(m)->attention;
+    s->m = m, s->threads = threads;
+    s->weights = weights && attend_config_look_layers(attend_model_config(m), ATTEND_LOOK_SOURCE) > 0;
+    s->alignment = attend_model_alignment(m);
     int status = attend_tokenizer_of(&s->tokenizers[0], m, "source");
     if (status == ATTEND_OK) status = attend_tokenizer_of(&s->tokenizers[1], m, "target");
     if (status == ATTEND_OK) status = attend_pool_new(&s->pool, threads);
@@ -97,6 +105,18 @@ int attend_scorer_new(attend_scorer **out, const attend_model *m, int threads, b
     }
     *out = s;
     return ATTEND_OK;
+}
+
+int attend_scorer_align_by(attend_scorer *s, attend_alignment alignment)
+{
+    const int status = attend_alignment_check(alignment, attend_model_config(s->m));
+    if (status == ATTEND_OK) s->alignment = alignment;
+    return status;
+}
+
+void attend_scorer_keep_maps(attend_scorer *s)
+{
+    s->keep_maps = s->weights;
 }
 
 static int take_room(attend_scorer *s, int count)
@@ -139,6 +159,33 @@ static int encode(attend_scorer *s, place *p, int which, const char *text)
 
 /* ---- a piece ---- */
 
+/* The mean of some of a pair's maps, each of `area` numbers. */
+static void add_maps(const attend_scorer *s, attend_alignment alignment, const real *from, size_t area, real *to)
+{
+    const attend_config *config = attend_model_config(s->m);
+    const int layers = attend_config_look_layers(config, ATTEND_LOOK_SOURCE),
+              heads = attend_config_look_heads(config, ATTEND_LOOK_SOURCE);
+    const real maps = (real)attend_alignment_maps(alignment, config);
+    memset(to, 0, area * sizeof *to);
+    for (int k = 0; k < layers * heads; k++, from += area)
+        for (size_t j = 0; attend_alignment_has(alignment, k / heads, k % heads) && j < area; j++)
+            to[j] += from[j] / maps;
+}
+
+/* How many maps the model makes of a pair. */
+static size_t maps_of(const attend_scorer *s)
+{
+    const attend_config *config = attend_model_config(s->m);
+    return (size_t)attend_config_look_layers(config, ATTEND_LOOK_SOURCE) *
+           (size_t)attend_config_look_heads(config, ATTEND_LOOK_SOURCE);
+}
+
+/* How many numbers one of a pair's maps has. */
+static size_t area_of(const place *p)
+{
+    return (size_t)(p->counts[1] + 1) * (size_t)p->counts[0];
+}
+
 /* The pairs [first, first + count) of the good ones, whose numbers lie one behind another. */
 static int run_piece(attend_scorer *s, attend_ctx *c, int first, int count)
 {
@@ -150,10 +197,11 @@ static int run_piece(attend_scorer *s, attend_ctx *c, int first, int count)
         for (int k = 0; k < 2; k++) lengths[k][i] = p->counts[k], sizes[k] += (size_t)p->counts[k];
     }
     for (int k = 0; k < 2; k++) words[k] = attend_memory_zeroed(sizes[k], sizeof(int));
-    const attend_config *config = attend_model_config(s->m);
+    const place *begin = &s->places[s->good[first]];
     const attend_pairs sized = { .count = count, .source_lengths = lengths[0], .target_lengths = lengths[1] };
-    real *all =
-        s->weights ? attend_memory_zeroed(attend_pairs_weights(&sized, config, ATTEND_LOOK_SOURCE), sizeof *all) : NULL;
+    const size_t numbers = attend_pairs_weights(&sized, attend_model_config(s->m), ATTEND_LOOK_SOURCE);
+    real *own = s->weights && !s->keep_maps ? attend_memory_zeroed(numbers, sizeof *own) : NULL,
+         *all = s->keep_maps ? s->map_numbers + maps_of(s) * begin->weights : own;
     int status = words[0] && words[1] && (all || !s->weights)
                      ? ATTEND_OK
                      : attend_fail(ATTEND_NO_MEMORY, "no memory for %d pairs", count);
@@ -169,25 +217,18 @@ static int run_piece(attend_scorer *s, attend_ctx *c, int first, int count)
                                  .source_lengths = lengths[0],
                                  .target = words[1],
                                  .target_lengths = lengths[1] };
-    const place *begin = &s->places[s->good[first]];
     if (status == ATTEND_OK)
         status = attend_model_score(c, s->m, &pairs, sums, s->row_numbers + begin->rows, ATTEND_LOOK_SOURCE, all);
     const real *from = all;
-    const attend_alignment alignment = attend_model_alignment(s->m);
-    const int layers = attend_config_look_layers(config, ATTEND_LOOK_SOURCE),
-              heads = attend_config_look_heads(config, ATTEND_LOOK_SOURCE),
-              maps = attend_alignment_maps(alignment, config);
     for (int i = 0; status == ATTEND_OK && i < count; i++) {
         const int pair = s->good[first + i];
-        const size_t area = (size_t)(lengths[1][i] + 1) * (size_t)lengths[0][i];
+        const place *p = &s->places[pair];
         s->results[pair].log_probability = sums[i];
-        real *to = s->weights ? s->weight_numbers + s->places[pair].weights : NULL;
-        for (int k = 0; to && k < layers * heads; k++, from += area)
-            for (size_t j = 0; attend_alignment_has(alignment, k / heads, k % heads) && j < area; j++)
-                to[j] += from[j] / (real)maps;
+        if (s->weights) add_maps(s, s->alignment, from, area_of(p), s->weight_numbers + p->weights);
+        if (s->weights) from += maps_of(s) * area_of(p);
     }
     for (int k = 0; k < 2; k++) attend_memory_free(words[k]);
-    attend_memory_free(all);
+    attend_memory_free(own);
     return status;
 }
 
@@ -211,11 +252,12 @@ static int take_numbers(attend_scorer *s)
         s->good[s->good_count++] = i;
         p->rows = rows, p->weights = weights;
         rows += (size_t)p->counts[1] + 1;
-        weights += (size_t)(p->counts[1] + 1) * (size_t)p->counts[0];
+        weights += area_of(p);
     }
     s->row_numbers = attend_memory_zeroed(rows + 1, sizeof *s->row_numbers);
     s->weight_numbers = s->weights ? attend_memory_zeroed(weights + 1, sizeof *s->weight_numbers) : NULL;
-    if (!s->row_numbers || (s->weights && !s->weight_numbers))
+    s->map_numbers = s->keep_maps ? attend_memory_zeroed(maps_of(s) * weights + 1, sizeof *s->map_numbers) : NULL;
+    if (!s->row_numbers || (s->weights && !s->weight_numbers) || (s->keep_maps && !s->map_numbers))
         return attend_fail(ATTEND_NO_MEMORY, "no memory for the scores of %d pairs", s->count);
     return ATTEND_OK;
 }
@@ -267,6 +309,26 @@ int attend_scorer_run(attend_scorer *s, int count, const char *const *sources, c
 const attend_scored *attend_scorer_result(const attend_scorer *s, int pair)
 {
     return pair >= 0 && pair < s->count ? &s->results[pair] : NULL;
+}
+
+int attend_scorer_result_by(attend_scorer *s, int pair, attend_alignment alignment, const attend_scored **result)
+{
+    const attend_scored *r = *result = attend_scorer_result(s, pair);
+    if (!r || !s->map_numbers)
+        return attend_fail(ATTEND_BAD_USAGE, "the scorer has no pair %d, or kept no maps of it", pair);
+    const int status = attend_alignment_check(alignment, attend_model_config(s->m));
+    if (status != ATTEND_OK || r->fault) return status;
+    const size_t area = area_of(&s->places[pair]);
+    if (area > s->by_room) {
+        attend_memory_free(s->by_numbers);
+        s->by_numbers = attend_memory_zeroed(area, sizeof *s->by_numbers);
+        s->by_room = s->by_numbers ? area : 0;
+        if (!s->by_numbers) return attend_fail(ATTEND_NO_MEMORY, "no memory for a map of %zu numbers", area);
+    }
+    add_maps(s, alignment, s->map_numbers + maps_of(s) * s->places[pair].weights, area, s->by_numbers);
+    s->by = *r, s->by.weights = s->by_numbers;
+    *result = &s->by;
+    return ATTEND_OK;
 }
 
 /* ---- links ---- */

@@ -29,19 +29,23 @@ attend_alignment attend_model_alignment(const attend_model *m)
     return sscanf(copy, "%d %d", &a.layer, &a.head) == 2 && is_one(&m->config, a) ? a : usual(&m->config);
 }
 
-int attend_model_align_by(attend_model *m, attend_alignment a)
+int attend_alignment_check(attend_alignment a, const attend_config *c)
 {
-    const attend_config *c = &m->config;
     const int layers = attend_config_look_layers(c, ATTEND_LOOK_SOURCE),
               heads = attend_config_look_heads(c, ATTEND_LOOK_SOURCE);
     if (layers == 0) return attend_fail(ATTEND_BAD_USAGE, "the model has no attention to align by");
-    if (!is_one(c, a))
-        return attend_fail(ATTEND_BAD_USAGE,
-                           "there is no layer %d with head %d: layers are 0 to %d, heads 0 to %d, and -1 is all",
-                           a.layer, a.head, layers - 1, heads - 1);
+    if (is_one(c, a)) return ATTEND_OK;
+    return attend_fail(ATTEND_BAD_USAGE,
+                       "there is no layer %d with head %d: layers are 0 to %d, heads 0 to %d, and -1 is all", a.layer,
+                       a.head, layers - 1, heads - 1);
+}
+
+int attend_model_align_by(attend_model *m, attend_alignment a)
+{
     char text[32];
-    const int size = snprintf(text, sizeof text, "%d %d", a.layer, a.head);
-    return attend_model_attach(m, name, text, (size_t)size);
+    const int status = attend_alignment_check(a, &m->config),
+              size = snprintf(text, sizeof text, "%d %d", a.layer, a.head);
+    return status == ATTEND_OK ? attend_model_attach(m, name, text, (size_t)size) : status;
 }
 
 bool attend_alignment_has(attend_alignment a, int layer, int head)

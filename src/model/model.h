@@ -46,6 +46,8 @@ struct attend_metadata;
 int attend_model_save_with(const attend_model *m, const char *path, const struct attend_tensor *more, size_t more_count,
                            const struct attend_metadata *facts, size_t fact_count);
 
+/* The name of the i-th thing that is attached; NULL behind the last. */
+const char *attend_model_attachment(const attend_model *m, int i);
 /* Frees what model_file.c hung onto a model. */
 void attend_model_detach(attend_model *m);
 

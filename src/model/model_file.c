@@ -83,6 +83,13 @@ const void *attend_model_attached(const attend_model *m, const char *name, size_
     return a ? a->bytes : NULL;
 }
 
+const char *attend_model_attachment(const attend_model *m, int i)
+{
+    const attachment *a = m->attachments;
+    for (; a && i > 0; i--) a = a->next;
+    return a ? a->name : NULL;
+}
+
 /* ---- saving ---- */
 
 /* All of them numbers? Squares of finite floats cannot overflow the kernel's sum, which is a double. */

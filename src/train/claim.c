@@ -82,7 +82,7 @@ static int lock(trainer *t)
 /* What a save left that was killed. Nobody else writes these files now. */
 static void sweep(trainer *t)
 {
-    static const char *const suffixes[] = { "", ".checkpoint", ".svg" };
+    static const char *const suffixes[] = { "", ".checkpoint", ".single", ".svg" };
     for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
         attend_replacement_sweep(attend_trainer_path(t, suffixes[i]), false);
     attend_replacement_sweep(attend_trainer_path(t, ".update-"), true);

@@ -162,22 +162,24 @@ static int save_model(trainer *t, const char *suffix)
     return status;
 }
 
+/* The last ones: as many as are asked for, or are going to be averaged. */
 static int save_kept(trainer *t)
 {
-    char suffix[40];
-    if (t->o.keep < 1) return ATTEND_OK;
-    snprintf(suffix, sizeof suffix, ".update-%llu", (unsigned long long)t->s.update);
-    int status = save_model(t, suffix);
-    const uint64_t behind = (uint64_t)t->o.keep * t->save_every;
-    if (status != ATTEND_OK || t->s.update <= behind) return status;
-    snprintf(suffix, sizeof suffix, ".update-%llu", (unsigned long long)(t->s.update - behind));
+    char suffix[KEPT_SUFFIX];
+    const int keep = t->o.keep > t->o.average_last ? t->o.keep : t->o.average_last;
+    if (keep < 1) return ATTEND_OK;
+    attend_trainer_kept_suffix(suffix, t->s.update);
+    const int status = save_model(t, suffix);
+    const uint64_t old = attend_trainer_kept(t, keep);
+    if (status != ATTEND_OK || old == 0) return status;
+    attend_trainer_kept_suffix(suffix, old);
     unlink(attend_trainer_path(t, suffix)); /* that it is not there is fine */
     return ATTEND_OK;
 }
 
 /* ---- validation ---- */
 
-static bool is_better(const trainer *t, double score)
+bool attend_trainer_better(const trainer *t, double score)
 {
     const bool falls = t->o.valid_metric == ATTEND_VALID_LOSS || t->o.valid_metric == ATTEND_VALID_WORD_ERROR;
     return isnan(t->s.best) || (falls ? score < t->s.best : score > t->s.best);
@@ -193,7 +195,7 @@ static int validate(trainer *t, bool *better)
     t->in_validation += now() - began;
     if (status != ATTEND_OK) return status;
     t->s.valid_loss = loss, t->s.valid_score = score;
-    *better = isfinite(score) && is_better(t, score);
+    *better = isfinite(score) && attend_trainer_better(t, score);
     char text[3][JOURNAL_NUMBER];
     status = attend_journal_add(
         &t->log,
@@ -262,7 +264,7 @@ static int skipped(trainer *t, double norm)
 
 /* ---- the loop ---- */
 
-static bool is_done(const trainer *t)
+bool attend_trainer_done(const trainer *t)
 {
     return (t->o.updates > 0 && t->s.update >= t->o.updates) || (t->o.epochs > 0 && t->s.position.epoch >= t->o.epochs);
 }
@@ -338,7 +340,7 @@ static int save(trainer *t)
     }
     int status = t->valid ? ATTEND_OK : save_model(t, "");
     /* one that is saved only because training was stopped would be kept for ever */
-    if (status == ATTEND_OK && (is_due(t->s.update, t->save_every) || is_done(t))) status = save_kept(t);
+    if (status == ATTEND_OK && (is_due(t->s.update, t->save_every) || attend_trainer_done(t))) status = save_kept(t);
     return status == ATTEND_OK ? attend_checkpoint_save(t) : status;
 }
 
@@ -347,7 +349,7 @@ static int loop(trainer *t, attend_train_end *end)
     attend_progress p = { .loss = NAN };
     int status = ATTEND_OK;
     bool stop = false;
-    while (status == ATTEND_OK && !is_done(t) && !is_out_of_patience(t) && !stop) {
+    while (status == ATTEND_OK && !attend_trainer_done(t) && !is_out_of_patience(t) && !stop) {
         p.validated = p.saved = p.better = false;
         status = update(t, &p.norm, &p.rate);
         if (status == ATTEND_OK && !isfinite(p.norm)) {
@@ -356,10 +358,10 @@ static int loop(trainer *t, attend_train_end *end)
             continue;
         }
         t->s.bad = 0;
-        if (status == ATTEND_OK) status = after_update(t, &p, is_done(t));
+        if (status == ATTEND_OK) status = after_update(t, &p, attend_trainer_done(t));
         stop = attend_trainer_stops(t);
         if (status == ATTEND_OK &&
-            (is_due(t->s.update, t->save_every) || is_done(t) || is_out_of_patience(t) || stop)) {
+            (is_due(t->s.update, t->save_every) || attend_trainer_done(t) || is_out_of_patience(t) || stop)) {
             p.saved = true;
             status = save(t);
         }
@@ -380,6 +382,9 @@ static int check_options(const attend_train_options *o)
     if (o->accumulate < 1 || o->batch_tokens < 1 || o->shard_tokens < 1 || o->keep < 0)
         return attend_fail(ATTEND_BAD_USAGE,
                            "accumulate, batch tokens and shard tokens are at least 1, keep at least 0");
+    if (o->average_last < 0 || o->average_last == 1 || o->average_last > ATTEND_MOST_AVERAGED)
+        return attend_fail(ATTEND_BAD_USAGE, "an average is of 2 to %d models, not of %d", ATTEND_MOST_AVERAGED,
+                           o->average_last);
     if (!(o->average >= 0 && o->average < 1) || !(o->bpe_dropout >= 0 && o->bpe_dropout < 1) ||
         !(o->label_smoothing >= 0 && o->label_smoothing < 1))
         return attend_fail(ATTEND_BAD_USAGE, "average, BPE dropout and label smoothing lie in [0, 1)");
@@ -455,8 +460,10 @@ static int prepare(trainer *t)
     if (status == ATTEND_OK && t->log.bytes < t->s.journal)
         attend_trainer_say(t, "%s: the log has lost its last %llu bytes; training goes on without them", log,
                            (unsigned long long)(t->s.journal - t->log.bytes));
+    if (status == ATTEND_OK && found) status = attend_trainer_put_back(t); /* nothing is refused any more */
     if (status == ATTEND_OK && !found)
         status = attend_checkpoint_save(t); /* also a first try whether there is room and permission */
+    if (status == ATTEND_OK && !found) attend_trainer_forget_single(t);
     return status;
 }
 
@@ -489,6 +496,10 @@ int attend_train(const attend_train_options *options, const attend_train_events 
         *end = ATTEND_TRAIN_STOPPED, status = ATTEND_OK;
     else if (status == ATTEND_OK)
         status = loop(t, end);
+    if (status == ATTEND_OK && *end != ATTEND_TRAIN_STOPPED) {
+        status = attend_trainer_average_last(t);
+        if (status == ATTEND_OK) status = attend_trainer_choose_map(t);
+    }
     if (status == ATTEND_OK && t->log.file) {
         char log[4096];
         snprintf(log, sizeof log, "%s", t->log.path);

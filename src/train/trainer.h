@@ -5,6 +5,7 @@
  *     train_data.c   tokenizers, corpora, the pairs of an update
  *     validate.c     loss and metric on the validation pairs
  *     checkpoint.c   everything a run needs to go on, in one file
+ *     average_last.c the last models, and their mean at the end;  choose_map.c  which layer or head aligns
  *     journal.c      the log;  curve.c  the log as a picture */
 #ifndef ATTEND_TRAIN_TRAINER_H
 #define ATTEND_TRAIN_TRAINER_H
@@ -66,6 +67,11 @@ typedef struct trainer {
 const char *attend_trainer_path(trainer *t, const char *suffix);
 void attend_trainer_say(const trainer *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* As many updates or epochs as were asked for? */
+bool attend_trainer_done(const trainer *t);
+/* Whether a validation score is better than that of the best model so far. */
+bool attend_trainer_better(const trainer *t, double score);
+
 /* Were we asked to end? */
 bool attend_trainer_stops(const trainer *t);
 
@@ -82,6 +88,19 @@ void attend_trainer_data_free(trainer *t);
 
 /* ---- validate.c ---- */
 int attend_trainer_validate(trainer *t, double *loss, double *score);
+
+/* ---- average_last.c ---- */
+enum { KEPT_SUFFIX = 40 };
+/* The update of the i-th of the models that are kept, the last one first, as it is now; 0: there is none. */
+uint64_t attend_trainer_kept(const trainer *t, int i);
+void attend_trainer_kept_suffix(char suffix[KEPT_SUFFIX], uint64_t update);
+int attend_trainer_average_last(trainer *t); /* at the end; without options.average_last, nothing */
+/* MODEL.single to MODEL again, if it is there, since training goes on; and without a word, since it begins anew. */
+int attend_trainer_put_back(trainer *t);
+void attend_trainer_forget_single(trainer *t);
+
+/* ---- choose_map.c ---- */
+int attend_trainer_choose_map(trainer *t); /* at the end, which layer or head of MODEL aligns, if it has several */
 
 /* ---- checkpoint.c ---- */
 int attend_checkpoint_save(trainer *t);

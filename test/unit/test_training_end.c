@@ -1,0 +1,339 @@
+/* What a training does at its end, once and again, whatever interrupts it: the mean of its last models, and which of a model's maps aligns. */
+#include "unit/unit.h"
+
+#include "core/replace_file.h"
+#include "support/folder.h"
+#include <attend/trainer.h>
+#include <sys/wait.h>
+
+enum { TRAIN = 60, VALID = 60 };
+
+/* Sequences of letters and their reverse, by a fixed rule. */
+static void write_pairs(const char *name, int count, unsigned seed)
+{
+    FILE *f = fopen(in_folder(name), "wb");
+    assert_non_null(f);
+    for (int i = 0; i < count; i++) {
+        char text[16];
+        int n = 0;
+        for (int length = 1 + i % 4; length > 0; length--) {
+            seed = seed * 1664525u + 1013904223u;
+            text[n++] = (char)('a' + (seed >> 16) % 5);
+        }
+        for (int j = 0; j < n; j++) fprintf(f, "%s%c", j ? " " : "", text[j]);
+        fputc('\t', f);
+        for (int j = n - 1; j >= 0; j--) fprintf(f, "%s%c", j < n - 1 ? " " : "", text[j]);
+        fputc('\n', f);
+    }
+    assert_int_equal(fclose(f), 0);
+}
+
+static int setup(void **state)
+{
+    if (folder_make(state) != 0) return -1;
+    write_pairs("train.tsv", TRAIN, 1);
+    write_pairs("valid.tsv", VALID, 77);
+    return 0;
+}
+
+/* At this rate weights jump about, and their mean is better than any of them. */
+static attend_train_options options_for(const char *model)
+{
+    static attend_pairs_spec train_spec, valid_spec;
+    static char names[2][512], model_name[512];
+    attend_train_options o = attend_train_defaults();
+    snprintf(names[0], sizeof names[0], "%s", in_folder("train.tsv"));
+    snprintf(names[1], sizeof names[1], "%s", in_folder("valid.tsv"));
+    snprintf(model_name, sizeof model_name, "%s", in_folder(model));
+    train_spec.source = names[0], valid_spec.source = names[1];
+    o.train = &train_spec, o.train_count = 1, o.valid = &valid_spec, o.valid_count = 1;
+    o.model = model_name;
+    o.tokens[0].kind = o.tokens[1].kind = ATTEND_TOKENS_WORD;
+    o.config.hidden = 8, o.config.embedding = 6, o.config.dropout = 0.2;
+    o.config.attention = &attend_score_projected, o.config.heads = 2;
+    o.schedule.rate = 0.05;
+    o.batch_tokens = 40, o.shard_tokens = 20;
+    o.valid_every = 4, o.save_every = 3, o.log_every = 2;
+    o.updates = 31, o.patience = 0;
+    o.average_last = 4;
+    return o;
+}
+
+static void train(const char *model, uint64_t updates, int threads)
+{
+    attend_train_options o = options_for(model);
+    o.updates = updates, o.threads = threads;
+    assert_ok(attend_train(&o, NULL, NULL));
+}
+
+static char *file_of(const char *model, const char *suffix, size_t *size)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%s%s", model, suffix);
+    return get_file(in_folder(name), size);
+}
+
+static bool is_there(const char *model, const char *suffix)
+{
+    char *bytes = file_of(model, suffix, NULL);
+    free(bytes);
+    return bytes;
+}
+
+/* The log without what no two runs share: seconds. */
+static char *log_of(const char *model)
+{
+    char *text = file_of(model, ".log.jsonl", NULL), *to = text;
+    assert_non_null(text);
+    for (char *from = text; *from;) {
+        if (strncmp(from, ", \"seconds\"", 11) == 0)
+            while (*from && *from != '}') from++;
+        else
+            *to++ = *from++;
+    }
+    *to = '\0';
+    return text;
+}
+
+static bool logged(const char *model, const char *words)
+{
+    char *text = log_of(model);
+    const bool found = strstr(text, words);
+    free(text);
+    return found;
+}
+
+static bool same(const char *a, const char *suffix_a, const char *b, const char *suffix_b)
+{
+    size_t size[2];
+    char *x = file_of(a, suffix_a, &size[0]), *y = file_of(b, suffix_b, &size[1]);
+    const bool equal = x && y && size[0] == size[1] && memcmp(x, y, size[0]) == 0;
+    free(x), free(y);
+    return equal;
+}
+
+static void same_training(const char *a, const char *b)
+{
+    static const char *const suffixes[] = { "",           ".checkpoint", ".single",   ".update-31",
+                                            ".update-30", ".update-27",  ".update-24" };
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
+        if (!same(a, suffixes[i], b, suffixes[i])) fail_msg("%s%s and %s's differ", a, suffixes[i], b);
+    assert_false(is_there(b, ".update-21"));
+    char *x = log_of(a), *y = log_of(b);
+    assert_string_equal(x, y);
+    free(x), free(y);
+}
+
+static void remove_model(const char *model)
+{
+    DIR *d = opendir(folder);
+    const size_t n = strlen(model);
+    assert_non_null(d);
+    for (struct dirent *e; (e = readdir(d));)
+        if (strncmp(e->d_name, model, n) == 0 && (e->d_name[n] == '.' || e->d_name[n] == '\0'))
+            assert_int_equal(unlinkat(dirfd(d), e->d_name, 0), 0);
+    closedir(d);
+}
+
+/* ---- the average ---- */
+
+static void is_the_model_if_it_is_better(void **state)
+{
+    (void)state;
+    train("reference", 31, 1);
+    assert_true(logged("reference", "\"event\": \"averaged\", \"models\": 4,"));
+    assert_true(logged("reference", "\"better\": true}\n{\"update\": 31, \"event\": \"aligns\""));
+    /* the same made from the files, but for the map that was chosen for it */
+    static const char *const suffixes[4] = { ".update-24", ".update-31", ".update-27", ".update-30" };
+    char paths[4][512];
+    const char *names[4];
+    attend_model *mean = NULL, *made = NULL;
+    for (int i = 0; i < 4; i++) {
+        snprintf(paths[i], sizeof paths[i], "%s%s", in_folder("reference"), suffixes[i]);
+        names[i] = paths[i];
+    }
+    assert_ok(attend_models_average(&mean, names, 4));
+    assert_ok(attend_model_load(&made, in_folder("reference"), NULL));
+    assert_non_null(attend_model_attached(made, "alignment", NULL));
+    assert_null(attend_model_attached(mean, "alignment", NULL));
+    assert_ok(attend_model_align_by(mean, attend_model_alignment(made)));
+    assert_ok(attend_model_save(mean, in_folder("mean")));
+    assert_true(same("reference", "", "mean", ""));
+    attend_model_free(mean);
+    attend_model_free(made);
+    /* and the best single one is where it says, as a training without an average leaves it */
+    attend_train_options o = options_for("alone");
+    o.average_last = 0, o.valid_count = 1;
+    assert_ok(attend_train(&o, NULL, NULL));
+    assert_ok(attend_model_load(&made, in_folder("alone"), NULL));
+    attend_model *single = NULL;
+    assert_ok(attend_model_load(&single, in_folder("reference.single"), NULL));
+    for (int i = 0; i < attend_params_count(attend_model_params(made)); i++) {
+        const attend_param *a = attend_params_at(attend_model_params(made), i),
+                           *b = attend_params_at(attend_model_params(single), i);
+        assert_memory_equal(attend_param_value(a), attend_param_value(b), attend_param_size(a) * sizeof(attend_real));
+    }
+    attend_model_free(made);
+    attend_model_free(single);
+    assert_true(same("alone", ".checkpoint", "reference", ".checkpoint"));
+}
+
+static void is_not_if_it_is_not(void **state)
+{
+    (void)state;
+    attend_train_options o = options_for("early"); /* every model is better than the one before */
+    o.schedule.rate = 0.01, o.updates = 6, o.save_every = o.valid_every = 1, o.config.dropout = 0;
+    assert_ok(attend_train(&o, NULL, NULL));
+    assert_true(logged("early", "\"event\": \"averaged\", \"models\": 4,"));
+    assert_false(logged("early", "\"better\": true}\n{\"update\": 6, \"event\": \"aligns\""));
+    assert_false(is_there("early", ".single"));
+    attend_model *best = NULL, *last = NULL;
+    assert_ok(attend_model_load(&best, in_folder("early"), NULL));
+    assert_ok(attend_model_load(&last, in_folder("early.update-6"), NULL));
+    const attend_param *a = attend_params_at(attend_model_params(best), 0),
+                       *b = attend_params_at(attend_model_params(last), 0);
+    assert_memory_equal(attend_param_value(a), attend_param_value(b), attend_param_size(a) * sizeof(attend_real));
+    attend_model_free(best);
+    attend_model_free(last);
+}
+
+/* A training that ended, and was then asked for more, is the one that was asked for more at once; where it ended, validation was due anyway. */
+static void goes_on_as_if_it_had_not_ended(void **state)
+{
+    (void)state;
+    for (uint64_t first = 12; first <= 24; first += 12) {
+        train("twice", first, 2);
+        assert_true(logged("twice", "averaged"));
+        train("twice", 31, 1);
+        same_training("reference", "twice");
+        train("twice", 31, 1); /* and once more changes nothing */
+        same_training("reference", "twice");
+        remove_model("twice");
+    }
+}
+
+static void die(void)
+{
+    _exit(77);
+}
+
+/* The last saves are those of the end: each call of theirs, and some of those before. */
+static void killed_at_every_call_of_the_end(void **state)
+{
+    (void)state;
+    attend_replacement_disturb(-1, 0, NULL);
+    train("killed", 31, 1);
+    const long calls = attend_replacement_calls();
+    attend_replacement_disturb(0, 0, NULL);
+    remove_model("killed");
+    const bool all = getenv("ATTEND_TEST_LONG");
+    int killed = 0;
+    for (long n = calls; n > 0; n -= all ? 1 : calls - n < 45 ? 2 : 61, killed++) {
+        const pid_t child = fork();
+        if (child == 0) {
+            attend_replacement_disturb(n, 0, die);
+            train("killed", 31, 1);
+            _exit(0);
+        }
+        int status = 0;
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 77);
+        train("killed", 31, 1);
+        same_training("reference", "killed");
+        remove_model("killed");
+        folder_count(&status, 1);
+    }
+    printf("    killed at %d of %ld calls\n", killed, calls);
+}
+
+static void without_validation_it_is_the_model(void **state)
+{
+    (void)state;
+    attend_train_options o = options_for("blind");
+    o.valid_count = 0;
+    assert_ok(attend_train(&o, NULL, NULL));
+    assert_true(same("blind", ".single", "blind", ".update-31"));
+    assert_false(same("blind", "", "blind", ".update-31"));
+    o.average_last = 0; /* asked for no longer */
+    assert_ok(attend_train(&o, NULL, NULL));
+    assert_true(same("blind", "", "blind", ".update-31"));
+    assert_false(is_there("blind", ".single"));
+}
+
+static char said[4096];
+
+static void listen(void *user, const char *text)
+{
+    (void)user;
+    strncat(said, text, sizeof said - strlen(said) - 1);
+}
+
+static void what_is_missing_is_said(void **state)
+{
+    (void)state;
+    const attend_train_events events = { .say = listen };
+    attend_train_options o = options_for("holes");
+    o.updates = 10;
+    assert_ok(attend_train(&o, NULL, NULL));
+    assert_int_equal(unlink(in_folder("holes.update-6")), 0);
+    assert_ok(attend_train(&o, &events, NULL));
+    assert_non_null(strstr(said, "holes.update-6 is not there"));
+    assert_true(logged("holes", "\"models\": 3,"));
+    for (int i = 3; i < 10; i += 6) {
+        char name[32];
+        snprintf(name, sizeof name, "holes.update-%d", i);
+        unlink(in_folder(name));
+    }
+    assert_ok(attend_train(&o, &events, NULL));
+    assert_non_null(strstr(said, "not two models"));
+    assert_false(is_there("holes", ".single")); /* it is the best one again */
+}
+
+static void refused_options_change_nothing(void **state)
+{
+    (void)state;
+    attend_train_options o = options_for("reference");
+    size_t size;
+    char *before = file_of("reference", "", &size);
+    o.seed = 5, o.updates = 40;
+    assert_int_equal(attend_train(&o, NULL, NULL), ATTEND_BAD_USAGE);
+    put_file(in_folder("before"), before, size);
+    free(before);
+    assert_true(same("reference", "", "before", ""));
+    assert_true(is_there("reference", ".single"));
+    o = options_for("reference");
+    o.average_last = 1;
+    assert_int_equal(attend_train(&o, NULL, NULL), ATTEND_BAD_USAGE);
+    assert_non_null(strstr(attend_message(), "2 to 1000"));
+    o = options_for("reference"); /* begun anew, it is another model's */
+    o.fresh = true, o.average_last = 0, o.updates = 2;
+    assert_ok(attend_train(&o, NULL, NULL));
+    assert_false(is_there("reference", ".single"));
+}
+
+/* ---- which map aligns ---- */
+
+static void few_pairs_choose_nothing(void **state)
+{
+    (void)state;
+    write_pairs("valid.tsv", 49, 77);
+    attend_train_options o = options_for("few");
+    o.updates = 4, o.average_last = 0;
+    assert_ok(attend_train(&o, NULL, NULL));
+    assert_false(logged("few", "aligns"));
+    write_pairs("valid.tsv", 50, 77);
+    o.model = in_folder("enough");
+    assert_ok(attend_train(&o, NULL, NULL));
+    assert_true(logged("enough", "aligns"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(is_the_model_if_it_is_better),       cmocka_unit_test(is_not_if_it_is_not),
+        cmocka_unit_test(goes_on_as_if_it_had_not_ended),     cmocka_unit_test(killed_at_every_call_of_the_end),
+        cmocka_unit_test(without_validation_it_is_the_model), cmocka_unit_test(what_is_missing_is_said),
+        cmocka_unit_test(refused_options_change_nothing),     cmocka_unit_test(few_pairs_choose_nothing),
+    };
+    return cmocka_run_group_tests(tests, setup, folder_remove);
+}
