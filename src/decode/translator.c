@@ -145,9 +145,9 @@ static int fill(attend_translator *t, const attend_model *const *models)
     if (!t->models || !t->contexts) return attend_fail(ATTEND_NO_MEMORY, "no memory for a translator");
     for (int i = 0; i < t->model_count; i++) t->models[i] = models[i];
     t->alone = attend_model_config(models[0])->task == ATTEND_TASK_LANGUAGE_MODEL;
-    int status = attend_tokenizer_of(&t->tokenizers[1], models[0], "target");
+    int status = t->alone ? ATTEND_OK : attend_tokenizer_of(&t->tokenizers[0], models[0], "source");
+    if (status == ATTEND_OK) status = attend_tokenizer_of(&t->tokenizers[1], models[0], "target");
     if (t->alone) t->tokenizers[0] = t->tokenizers[1];
-    if (status == ATTEND_OK && !t->alone) status = attend_tokenizer_of(&t->tokenizers[0], models[0], "source");
     if (status == ATTEND_OK) status = attend_pool_new(&t->pool, t->o.threads);
     for (size_t i = 0; status == ATTEND_OK && i < contexts; i++) status = attend_ctx_new(&t->contexts[i]);
     return status;

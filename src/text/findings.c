@@ -17,7 +17,9 @@ static const kind kinds[ATTEND_FOUND_KINDS] = {
                               "Find the line from which they do not match (a line feed too many or too few) and mend "
                               "it there." },
     [ATTEND_FOUND_NO_TAB] = { "no-tab", STOPS, "lines without a TAB",
-                              "Write each line as source, TAB, target; two line-aligned files are given as two." },
+                              "Write each line as source, TAB, target; two line-aligned files are given as two, and "
+                              "lines of "
+                              "text alone are for --task language-model." },
     [ATTEND_FOUND_TABS] = { "tabs", STOPS, "lines with more than one TAB",
                             "Take the further columns off (cut -f 1,2), or write TABs inside a sentence as blanks." },
     [ATTEND_FOUND_TOO_LONG] = { "too-long", STOPS, "lines of more than 16 MiB",
