@@ -243,8 +243,10 @@ static int load(job *j, int which, const char *path)
     if (!path) return ATTEND_OK;
     int status = j->s->choose ? align_maps_check(path) : ATTEND_OK;
     if (status == ATTEND_OK) status = attend_model_load(&j->models[which], path, NULL);
-    if (status == ATTEND_OK &&
-        attend_config_look_layers(attend_model_config(j->models[which]), ATTEND_LOOK_SOURCE) == 0)
+    const attend_config *config = status == ATTEND_OK ? attend_model_config(j->models[which]) : NULL;
+    if (config && config->task == ATTEND_TASK_LANGUAGE_MODEL)
+        status = attend_fail(ATTEND_BAD_USAGE, "%s is a language model: it has no source to align with", path);
+    else if (config && attend_config_look_layers(config, ATTEND_LOOK_SOURCE) == 0)
         status = attend_fail(ATTEND_BAD_USAGE, "%s has no attention to align with", path);
     if (status != ATTEND_OK || j->s->maps) return status;
     status = attend_scorer_new(&j->scorers[which], j->models[which], (int)j->s->threads, true);

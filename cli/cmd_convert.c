@@ -79,8 +79,10 @@ static int make_shortlist(attend_model *m, const settings *s)
     attend_scorer *scorer = NULL;
     pairs_stream *from = NULL;
     if (attend_config_look_layers(config, ATTEND_LOOK_SOURCE) == 0) {
-        fprintf(stderr, "attend convert: %s has no attention, so that it cannot say which words come of which\n",
-                s->average ? "the average" : s->model);
+        fprintf(stderr, "attend convert: %s %s, so that it cannot say which words come of which\n",
+                s->average ? "the average" : s->model,
+                config->task == ATTEND_TASK_LANGUAGE_MODEL ? "is a language model, which has no source"
+                                                           : "has no attention");
         return -1;
     }
     int status = attend_shortlist_new(&list, config->source_vocab, config->target_vocab);

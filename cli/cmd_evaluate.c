@@ -1,5 +1,7 @@
 /* cmd_evaluate.c: how good are these translations, or those of this model? */
 #include "options.h"
+#include "data_files.h"
+#include "evaluate_lines.h"
 #include "evaluation.h"
 #include "translate_lines.h"
 
@@ -25,8 +27,10 @@ static const char *const units[] = { "words", "characters", NULL };
 static const option table[] = {
     { "model", "FILE", "translates the sources itself; a model made by attend train", OPTION_TEXT, AT(model), 0, 0,
       NULL },
-    { "input", "PAIRS", "sources and what they should become; pairs of equal source are alternatives", OPTION_PAIRS,
-      AT(input), 0, 0, NULL },
+    { "input", "PAIRS",
+      "sources and what they should become; pairs of equal source are alternatives. For a language model, files of "
+      "text",
+      OPTION_DATA, AT(input), 0, 0, NULL },
     { "hypothesis", "FILE", "translations, a line each", OPTION_TEXT, AT(hypothesis), 0, 0, NULL },
     { "reference", "FILE", "what they should be, line by line; several times: any of them is right", OPTION_TEXTS,
       AT(references), 0, 0, NULL },
@@ -146,14 +150,57 @@ static int check(const settings *s, const parsed *p)
         return options_wrong(v, "what is to be evaluated? --model FILE translates, --hypothesis FILE has translations");
     if (s->model && s->hypothesis)
         return options_wrong(v, "--model and --hypothesis are one too many; --against compares");
-    if (s->input.count == 0 && s->references.count == 0)
+    if (s->input.name_count == 0 && s->references.count == 0)
         return options_wrong(v, "what is right? --input PAIRS or --reference FILE is missing");
-    if (s->input.count && (s->references.count || s->source))
+    if (s->input.name_count && (s->references.count || s->source))
         return options_wrong(v, "--input has sources and references; --reference and --source are not for it");
-    if (s->model && s->input.count == 0 && !s->source)
+    if (s->model && s->input.name_count == 0 && !s->source)
         return options_wrong(v, "--model needs --input PAIRS or --source FILE");
     if (s->output && !s->model) return options_wrong(v, "--output is for the translations of --model");
     return 0;
+}
+
+/* A language model is asked for its perplexity. */
+static int run_lines(settings *s, const parsed *p, const attend_model *m)
+{
+    static const char *const fitting[] = { "model", "input", "threads", "json", "quiet" };
+    if (s->input.name_count == 0)
+        return options_wrong(&verb_evaluate, "%s is a language model: --input FILE has the lines that it scores",
+                             s->model);
+    for (int i = 0; table[i].name; i++) {
+        bool fits = !options_given(&verb_evaluate, p, table[i].name);
+        for (size_t k = 0; k < sizeof fitting / sizeof *fitting; k++) fits |= strcmp(table[i].name, fitting[k]) == 0;
+        if (!fits)
+            return options_wrong(&verb_evaluate,
+                                 "--%s is for translations, and %s is a language model: its score is perplexity",
+                                 table[i].name, s->model);
+    }
+    return evaluate_lines(&verb_evaluate, s->model, m, &s->input, (int)s->threads, s->json, s->quiet);
+}
+
+/* Whether the model is one; *status is then how it ended. */
+static bool is_lines(settings *s, const parsed *p, int *status)
+{
+    attend_model *m = NULL;
+    if (!s->model) return false;
+    const int loaded = attend_model_load(&m, s->model, NULL);
+    const bool lines = loaded == ATTEND_OK && attend_model_config(m)->task == ATTEND_TASK_LANGUAGE_MODEL;
+    if (lines) *status = run_lines(s, p, m);
+    if (loaded != ATTEND_OK) *status = cli_fail(&verb_evaluate, loaded);
+    attend_model_free(m);
+    return lines || loaded != ATTEND_OK;
+}
+
+/* What was parsed makes sense. */
+static int run_with(settings *s, const parsed *p, evaluation *e)
+{
+    int status = 0;
+    if (is_lines(s, p, &status)) return status;
+    status = data_settle(&verb_evaluate, "input", &s->input, ATTEND_TASK_TRANSLATION);
+    if (status == 0)
+        status = evaluation_set_metrics(e, &verb_evaluate, s->metrics, (attend_bleu_tokens)s->tokens, s->lowercase);
+    if (status == 0) status = evaluate(s, e);
+    return status;
 }
 
 static int run(int argc, char **argv)
@@ -175,9 +222,7 @@ static int run(int argc, char **argv)
         if (s.against && !options_given(&verb_evaluate, &p, "bootstrap")) s.samples = 1000;
         e.samples = (int)s.samples, e.seed = (uint64_t)s.seed, e.characters = s.unit == 1;
         status = check(&s, &p);
-        if (status == 0)
-            status = evaluation_set_metrics(&e, &verb_evaluate, s.metrics, (attend_bleu_tokens)s.tokens, s.lowercase);
-        if (status == 0) status = evaluate(&s, &e);
+        if (status == 0) status = run_with(&s, &p, &e);
         evaluation_free(&e);
     }
     options_free(&verb_evaluate, &s, &p);
@@ -194,7 +239,8 @@ const verb verb_evaluate = {
         "(docs/metrics.md). References: several --reference files, or --input, of which pairs with the same source "
         "are alternatives for one\n"
         "translation. --against tells whether the difference between two systems is more than chance; --by-length and "
-        "--plot show where it lies.",
+        "--plot show where it lies.\nA language model is given lines, and has perplexity for a score "
+        "(docs/language-models.md).",
     .examples = "  attend evaluate --hypothesis test.out --reference test.de --lowercase\n"
                 "  attend evaluate --model g2p --input test.tsv --metric exact,wer --bootstrap 1000\n"
                 "  attend evaluate --hypothesis with.out --against without.out --source test.en --reference test.de "

@@ -46,8 +46,9 @@ static void print(const attend_model *m, const char *path, const info *o)
                attend_params_size(params), attend_precision_name(attend_model_precision(m)),
                attend_model_has_shortlist(m) ? "true" : "false");
     else
-        printf("%s: %zu parameters, %s%s\n", path, attend_params_size(params),
-               attend_precision_name(attend_model_precision(m)),
+        printf("%s: %s%zu parameters, %s%s\n", path,
+               attend_model_config(m)->task == ATTEND_TASK_LANGUAGE_MODEL ? "a language model, " : "",
+               attend_params_size(params), attend_precision_name(attend_model_precision(m)),
                attend_model_has_shortlist(m) ? ", with a shortlist" : "");
     for (int i = 0; attend_config_field_at(i); i++) {
         const char *name = attend_config_field_at(i)->name;

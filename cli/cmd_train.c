@@ -1,6 +1,7 @@
-/* cmd_train.c: from files of pairs to a model. */
+/* cmd_train.c: from files of pairs, or of lines, to a model. */
 #include "train_options.h"
 
+#include "data_files.h"
 #include "interrupt.h"
 #include "progress.h"
 #include "streams.h"
@@ -13,10 +14,12 @@ typedef struct settings {
 
 #define AT(member) offsetof(settings, member)
 static const option table[] = {
-    { "train", "PAIRS", "training pairs: one .tsv file or two line-aligned files; may be given several times",
-      OPTION_PAIRS, AT(t.train), 0, 0, NULL },
-    { "valid", "PAIRS", "validation pairs: to stop in time and keep the best model", OPTION_PAIRS, AT(t.valid), 0, 0,
-      NULL },
+    { "train", "PAIRS",
+      "training pairs: one .tsv file or two line-aligned files; may be given several times. With --task "
+      "language-model: any number of files of text, a sentence a line",
+      OPTION_DATA, AT(t.train), 0, 0, NULL },
+    { "valid", "PAIRS", "validation pairs, or lines: to stop in time and keep the best model", OPTION_DATA,
+      AT(t.valid), 0, 0, NULL },
     { "model", "FILE", "the model to make (and FILE.checkpoint, FILE.log.jsonl, FILE.svg)", OPTION_TEXT, AT(model), 0,
       0, NULL },
     { "config", "FILE", "options from a file, a line each: hidden 256", OPTION_TEXT, AT(config_file), 0, 0, NULL },
@@ -102,6 +105,10 @@ static int run(int argc, char **argv)
     int status = options_parse(&verb_train, &s, argc, argv, &p);
     if (status == 0 && !p.help) {
         train_settings_limit_threads(&s.t);
+        status = data_settle(&verb_train, "train", &s.t.train, s.t.config.task);
+        if (status == 0) status = data_settle(&verb_train, "valid", &s.t.valid, s.t.config.task);
+    }
+    if (status == 0 && !p.help) {
         if (p.rest_count > 0)
             status = options_wrong(&verb_train, "'%s' is not understood", p.rest[0]);
         else if (s.t.train.count == 0)
@@ -118,15 +125,18 @@ static int run(int argc, char **argv)
 
 const verb verb_train = {
     .name = "train",
-    .summary = "from files of pairs to a model",
-    .synopsis = "attend train --train PAIRS --valid PAIRS --model FILE [options]",
+    .summary = "from files of pairs, or of lines, to a model",
+    .synopsis = "attend train --train PAIRS --valid PAIRS --model FILE [options]\n"
+                "       attend train --task language-model --train FILE.. --valid FILE.. --model FILE [options]",
     .details = "Looks through the data, learns vocabularies and trains. FILE is the best model by validation so far.\n"
                "The same command goes on from the last checkpoint; SIGINT, SIGTERM and SIGHUP save one and end\n"
-               "with 130, 143 and 129. Sizes that are not given go by the data (docs/training.md).",
+               "with 130, 143 and 129. Sizes that are not given go by the data (docs/training.md). A language model\n"
+               "learns from lines of text alone (docs/language-models.md).",
     .examples =
         "  attend train --train train.tsv --valid valid.tsv --model m\n"
         "  attend train --train train.en train.de --valid valid.en valid.de --model en-de --preset translate-small\n"
         "  attend train --train words.tsv --valid dev.tsv --model g2p --preset g2p --valid-metric word-error\n"
+        "  attend train --task language-model --train a.txt b.txt.gz --valid valid.txt --model lm\n"
         "  zcat big*.tsv.gz | attend train --train - --valid valid.tsv --model m --memory 2G\n",
     .options = table,
     .training = train_option_table,

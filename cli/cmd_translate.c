@@ -16,6 +16,7 @@ typedef struct settings {
     long long beam, n_best, batch_tokens, max_words, length_extra, max_length, threads, no_repeat, top_k, seed;
     double length_penalty, coverage_penalty, length_ratio, temperature, top_p;
     bool sample, replace_unknown, json, quiet, shortlist;
+    bool lines;    /* a language model goes on from them */
     int precision; /* a place in precision_words; -1: as the file has it */
     int alignment; /* a place in `alignments`; ALIGNMENT_NONE - 1 unless it is given */
 } settings;
@@ -39,13 +40,14 @@ static const option table[] = {
       100, NULL },
     { "length-ratio", "X", "a translation has at most X times the source's words, and ..", OPTION_REAL,
       AT(length_ratio), 0, 1000, NULL },
-    { "length-extra", "N", ".. N more", OPTION_WHOLE, AT(length_extra), 0, 100000, NULL },
+    { "length-extra", "N", ".. N more; of a language model, N more than the line has: 100", OPTION_WHOLE,
+      AT(length_extra), 0, 100000, NULL },
     { "max-length", "N", "a translation has at most N words, whatever the source has", OPTION_WHOLE, AT(max_length), 1,
       1e6, NULL },
     { "no-repeat", "N", "no N words (pieces, characters) in a row twice in a translation", OPTION_WHOLE, AT(no_repeat),
       1, 1000, NULL },
-    { "sample", NULL, "draw words at random instead of searching; --n-best N draws N times", OPTION_FLAG, AT(sample), 0,
-      0, NULL },
+    { "sample", NULL, "draw words at random instead of searching, as language models do; --n-best N draws N times",
+      OPTION_FLAG, AT(sample), 0, 0, NULL },
     { "temperature", "X", "of --sample: below 1 the probable becomes more probable, above 1 less", OPTION_REAL,
       AT(temperature), 1e-6, 1000, NULL },
     { "top-k", "N", "of --sample: only the N best words", OPTION_WHOLE, AT(top_k), 1, 1e9, NULL },
@@ -201,6 +203,38 @@ static attend_translator_options options_of(const settings *s, const attend_dict
     return o;
 }
 
+/* ---- language models ---- */
+
+/* What goes by a source. */
+static int refuse_for_lines(const verb *v, const parsed *p, const char *path)
+{
+    static const struct {
+        const char *name, *why;
+    } of_sources[] = { { "prefix", "the lines are what its text begins with" },
+                       { "length-ratio",
+                         "it has no source to be so much longer than; --length-extra says by how much" },
+                       { "coverage-penalty", "it has no source to look at" },
+                       { "replace-unknown", "it has no source to take words from" },
+                       { "dictionary", "it has no source to take words from" },
+                       { "alignment", "it has no source to align with" },
+                       { "shortlist", "it has no source whose words a shortlist goes by" } };
+    for (size_t i = 0; i < sizeof of_sources / sizeof *of_sources; i++)
+        if (options_given(v, p, of_sources[i].name))
+            return options_wrong(v, "--%s is not for %s, a language model: %s", of_sources[i].name, path,
+                                 of_sources[i].why);
+    return 0;
+}
+
+/* Lines are gone on from, by sampling unless a search is asked for. */
+static void settle_for_lines(settings *s, const parsed *p)
+{
+    enum { MORE = 100 }; /* words, if nothing is said */
+    if (!options_given(&verb_translate, p, "beam") && !options_given(&verb_translate, p, "length-penalty"))
+        s->sample = true;
+    if (!options_given(&verb_translate, p, "length-extra")) s->length_extra = MORE;
+    s->lines = true;
+}
+
 static int load(const settings *s, attend_model **models)
 {
     bool attention = false;
@@ -209,9 +243,11 @@ static int load(const settings *s, attend_model **models)
         status = attend_model_load(&models[i], s->models.items[i], NULL);
         if (status == ATTEND_OK && s->precision >= 0)
             status = attend_model_shorten(models[i], (attend_precision)s->precision);
-        if (status == ATTEND_OK) attention |= attend_model_config(models[i])->attention != NULL;
+        if (status == ATTEND_OK)
+            attention |= attend_config_look_layers(attend_model_config(models[i]), ATTEND_LOOK_SOURCE) > 0;
     }
-    if (status == ATTEND_OK && s->alignment != ALIGNMENT_NONE && !attention)
+    if (status == ATTEND_OK && s->alignment != ALIGNMENT_NONE && !attention &&
+        attend_model_config(models[0])->task == ATTEND_TASK_TRANSLATION)
         return attend_fail(ATTEND_BAD_USAGE, "--alignment needs attention, and %s has none", s->models.items[0]);
     return status;
 }
@@ -220,7 +256,7 @@ static int load(const settings *s, attend_model **models)
 static int run_stream(const settings *s, attend_translator *t, inputs *in)
 {
     translation_writer w = { .to = stdout, .translator = t, .json = s->json, .list = s->n_best > 1 };
-    w.alignment = s->alignment;
+    w.alignment = s->alignment, w.lines = s->lines;
     if (s->output && !(w.to = fopen(s->output, "wb")))
         return attend_fail(ATTEND_IO, "cannot write %s: %s", s->output, strerror(errno));
     if (s->replace_unknown && !s->quiet &&
@@ -234,13 +270,25 @@ static int run_stream(const settings *s, attend_translator *t, inputs *in)
     return status;
 }
 
-static int translate(const settings *s)
+static int check_sampling(const settings *s, const parsed *p);
+
+static int translate(settings *s, const parsed *p)
 {
     attend_model **models = calloc((size_t)s->models.count, sizeof *models);
     attend_dictionary *dictionary = NULL;
     attend_translator *t = NULL;
     inputs in = { .lines = NULL };
-    int status = models ? load(s, models) : attend_fail(ATTEND_NO_MEMORY, "no memory for models");
+    int status = models ? load(s, models) : attend_fail(ATTEND_NO_MEMORY, "no memory for models"), wrong = 0;
+    if (status == ATTEND_OK && attend_model_config(models[0])->task == ATTEND_TASK_LANGUAGE_MODEL) {
+        wrong = refuse_for_lines(&verb_translate, p, s->models.items[0]);
+        settle_for_lines(s, p);
+    }
+    if (status == ATTEND_OK && wrong == 0) wrong = check_sampling(s, p);
+    if (wrong) {
+        for (int i = 0; i < s->models.count; i++) attend_model_free(models[i]);
+        free(models);
+        return wrong;
+    }
     if (status == ATTEND_OK && s->dictionary) status = attend_dictionary_read(&dictionary, s->dictionary);
     const attend_translator_options o = options_of(s, dictionary);
     if (status == ATTEND_OK)
@@ -260,15 +308,12 @@ static int translate(const settings *s)
 
 /* ---- the command line ---- */
 
-/* What does not go together. */
-static int check(const settings *s, const parsed *p)
+/* Searching and sampling, once it is known which of the two it is. */
+static int check_sampling(const settings *s, const parsed *p)
 {
     static const char *const of_search[] = { "beam", "length-penalty", "coverage-penalty" };
     static const char *const of_sampling[] = { "temperature", "top-k", "top-p", "seed" };
     const verb *v = &verb_translate;
-    if (p->rest_count > 0)
-        return options_wrong(v, "'%s' is not understood; text comes from standard input or --input", p->rest[0]);
-    if (s->models.count == 0) return options_wrong(v, "--model FILE is missing");
     for (size_t i = 0; s->sample && i < sizeof of_search / sizeof *of_search; i++)
         if (options_given(v, p, of_search[i]))
             return options_wrong(v, "--%s is for searching, and --sample draws; give one of them", of_search[i]);
@@ -276,6 +321,16 @@ static int check(const settings *s, const parsed *p)
         if (options_given(v, p, of_sampling[i])) return options_wrong(v, "--%s needs --sample", of_sampling[i]);
     if (!s->sample && s->n_best > s->beam)
         return options_wrong(v, "--n-best %lld is more than --beam %lld finds", s->n_best, s->beam);
+    return 0;
+}
+
+/* What does not go together. */
+static int check(const settings *s, const parsed *p)
+{
+    const verb *v = &verb_translate;
+    if (p->rest_count > 0)
+        return options_wrong(v, "'%s' is not understood; text comes from standard input or --input", p->rest[0]);
+    if (s->models.count == 0) return options_wrong(v, "--model FILE is missing");
     if (s->shortlist && (s->sample || s->prefix || s->no_repeat > 0 || s->models.count > 1 || s->beam > 32))
         return options_wrong(
             v, "--shortlist is for one model and a beam of at most 32, without --sample, --prefix and --no-repeat");
@@ -304,24 +359,27 @@ static int run(int argc, char **argv)
     int status = options_parse(&verb_translate, &s, argc, argv, &p);
     if (status == 0 && !p.help) status = check(&s, &p);
     s.alignment++; /* words count from 0 */
-    if (status == 0 && !p.help) status = translate(&s);
+    if (status == 0 && !p.help) status = translate(&s, &p);
     options_free(&verb_translate, &s, &p);
     return status;
 }
 
 const verb verb_translate = {
     .name = "translate",
-    .summary = "a line in, a line out",
+    .summary = "a line in, a line out; of a language model, with what follows it",
     .synopsis = "attend translate --model FILE [--model FILE ..] [--input FILE] [options]",
     .details = "Translates standard input line by line: as many lines come out, in order, whatever the lines are. An "
                "empty line gives an empty\n"
                "line; so does one that cannot be translated (not UTF-8, too long), with a warning that has its number. "
                "docs/translate.md has\n"
-               "the formats.",
+               "the formats. A language model goes on from each line, by sampling unless --beam is given; an empty "
+               "line begins with nothing\n"
+               "(docs/language-models.md).",
     .examples = "  attend translate --model en-de < test.en > test.out\n  echo 'a dog runs .' | attend translate "
                 "--model en-de --beam 10 --n-best 3\n"
                 "  attend translate --model a --model b --json --alignment soft < test.en\n"
-                "  attend translate --model en-de --sample --top-p 0.9 --seed 3 --n-best 5 < test.en\n",
+                "  attend translate --model en-de --sample --top-p 0.9 --seed 3 --n-best 5 < test.en\n"
+                "  echo 'the company said' | attend translate --model lm --temperature 0.8 --seed 7\n",
     .options = table,
     .run = run,
 };

@@ -180,9 +180,24 @@ static int set_word(const verb *v, const option *o, void *to, const char *value)
     return options_wrong(v, "--%s '%s' is not one of %s", o->name, value, o->argument);
 }
 
+bool options_has_files(const option *o)
+{
+    return o->kind == OPTION_PAIRS || o->kind == OPTION_DATA;
+}
+
+static int add_data(const verb *v, const option *o, pairs_list *list, const char *const *names, int count)
+{
+    data_name *more = realloc(list->names, (size_t)(list->name_count + count) * sizeof *more);
+    if (!more) return options_wrong(v, "--%s: no memory", o->name);
+    list->names = more;
+    for (int i = 0; i < count; i++) list->names[list->name_count++] = (data_name){ names[i], i == 0 };
+    return 0;
+}
+
 int options_add_pairs(const verb *v, const option *o, void *base, const char *const *names, int count)
 {
     pairs_list *list = (pairs_list *)((char *)base + o->offset);
+    if (o->kind == OPTION_DATA) return add_data(v, o, list, names, count);
     attend_pairs_spec *specs = calloc((size_t)count, sizeof *specs);
     pairs_given *items = realloc(list->items, (size_t)(list->count + count) * sizeof *items);
     if (items) list->items = items;
@@ -216,6 +231,7 @@ static int set_option(const verb *v, const option *o, void *base, const char *va
     case OPTION_TEXTS:
         return add_text(v, o, to, value);
     case OPTION_PAIRS:
+    case OPTION_DATA:
         return options_add_pairs(v, o, base, &value, 1);
     case OPTION_WHOLE:
     case OPTION_REAL:
@@ -314,8 +330,9 @@ static int take(const verb *v, void *base, parsed *p, int argc, char **argv, int
                              name, argv[i + 1]);
     if (!value) value = argv[(*next)++];
     if (!o) return set_field(v, base, name, value);
-    if (o->kind == OPTION_PAIRS) {
-        if (p->from_file[number]) ((pairs_list *)((char *)base + o->offset))->count = 0; /* these come in their place */
+    if (options_has_files(o)) {
+        pairs_list *list = (pairs_list *)((char *)base + o->offset);
+        if (p->from_file[number]) list->count = list->name_count = 0; /* these come in their place */
         p->from_file[number] = false;
         return add_names(v, o, base, value, argc, argv, next);
     }
@@ -359,7 +376,7 @@ void options_free(const verb *v, void *to, parsed *p)
     const option *o;
     for (int i = 0; (o = options_entry(v, i)); i++) {
         void *list = (char *)to + o->offset;
-        if (o->kind == OPTION_PAIRS) free(((pairs_list *)list)->items);
+        if (options_has_files(o)) free(((pairs_list *)list)->items), free(((pairs_list *)list)->names);
         if (o->kind == OPTION_TEXTS) free(((texts_list *)list)->items);
     }
     for (int i = 0; i < p->text_count; i++) free(p->texts[i]);

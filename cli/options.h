@@ -17,6 +17,7 @@ typedef enum option_kind {
     OPTION_TEXT,  /* const char * */
     OPTION_TEXTS, /* texts_list: one each time it is given */
     OPTION_PAIRS, /* pairs_list: one .tsv file or two others, or several of them, each time it is given */
+    OPTION_DATA, /* pairs_list: files of pairs or of lines; which, data_settle (data_files.h) is told once the task is known */
     OPTION_WHOLE, /* long long */
     OPTION_REAL,  /* double */
     OPTION_SIZE,  /* long long: bytes, with k, M or G */
@@ -35,12 +36,20 @@ typedef struct option {
 
 /* What was given for an option that may come several times. */
 typedef struct pairs_given {
-    const char *first, *second; /* second NULL: one file with both sides */
+    const char *first, *second; /* second NULL: one file with both sides; first NULL: lines alone */
 } pairs_given;
+
+/* A name of a file, as it was given. */
+typedef struct data_name {
+    const char *name;
+    bool first; /* of those behind one option */
+} data_name;
 
 typedef struct pairs_list {
     pairs_given *items;
     int count;
+    data_name *names; /* of OPTION_DATA */
+    int name_count;
 } pairs_list;
 
 typedef struct texts_list {

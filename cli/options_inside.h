@@ -15,7 +15,9 @@ bool options_is_switch(int field);
 void options_mark(const verb *v, parsed *p, const char *name);
 
 int options_unknown(const verb *v, const char *name);
-/* What a list of names means: attend_pairs_specs. */
+/* OPTION_PAIRS or OPTION_DATA. */
+bool options_has_files(const option *o);
+/* What a list of names means: attend_pairs_specs; of OPTION_DATA that is not known yet. */
 int options_add_pairs(const verb *v, const option *o, void *base, const char *const *names, int count);
 
 /* What stands before messages about wrong usage from now on: "FILE:LINE: ". Kept by the caller. */

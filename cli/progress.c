@@ -47,12 +47,16 @@ void progress_plan(void *user, const attend_plan *p)
     v->planned = true;
     v->per_epoch = p->updates_per_epoch;
     if (v->quiet) return;
-    fprintf(v->to, "data        %llu pairs", (unsigned long long)p->pairs);
+    const bool lines = p->task == ATTEND_TASK_LANGUAGE_MODEL;
+    const char *const items = lines ? "lines" : "pairs";
+    fprintf(v->to, "data        %llu %s", (unsigned long long)p->pairs, items);
     if (p->left_out) fprintf(v->to, " (%llu left out: empty or too long)", (unsigned long long)p->left_out);
-    fprintf(v->to, ", %llu and %llu words", (unsigned long long)p->source_tokens, (unsigned long long)p->target_tokens);
-    if (p->valid_pairs) fprintf(v->to, "; validation %llu pairs", (unsigned long long)p->valid_pairs);
-    fprintf(v->to, "\nvocabulary  %d and %d\nmodel       %.2f million parameters\n", p->source_vocab, p->target_vocab,
-            (double)p->parameters * 1e-6);
+    if (!lines) fprintf(v->to, ", %llu and", (unsigned long long)p->source_tokens);
+    fprintf(v->to, "%s %llu words", lines ? "," : "", (unsigned long long)p->target_tokens);
+    if (p->valid_pairs) fprintf(v->to, "; validation %llu %s", (unsigned long long)p->valid_pairs, items);
+    fprintf(v->to, "\nvocabulary  ");
+    if (!lines) fprintf(v->to, "%d and ", p->source_vocab);
+    fprintf(v->to, "%d\nmodel       %.2f million parameters\n", p->target_vocab, (double)p->parameters * 1e-6);
     fprintf(v->to, "memory      about %zu MiB\nupdates     %llu an epoch", p->bytes >> 20,
             (unsigned long long)p->updates_per_epoch);
     if (p->updates) fprintf(v->to, ", %llu at most", (unsigned long long)p->updates);

@@ -81,8 +81,27 @@ void train_settings_limit_threads(train_settings *s)
     if (!s->quiet) fprintf(stderr, "threads     %lld are enough for %ld cores\n", s->threads, cores());
 }
 
+/* What needs a source, where there is none. */
+static int check_lines(const verb *v, const train_settings *s, const parsed *p)
+{
+    static const char *const of_sources[] = { "attention",        "context",       "input-feeding", "window",
+                                              "selection",        "bidirectional", "start",         "fusion",
+                                              "shared-vocab",     "source-tokens", "target-tokens", "source-vocab-size",
+                                              "target-vocab-size" };
+    if (s->config.task != ATTEND_TASK_LANGUAGE_MODEL) return 0;
+    for (size_t i = 0; i < sizeof of_sources / sizeof *of_sources; i++)
+        if (options_given(v, p, of_sources[i]))
+            return options_wrong(v, "--%s is for a source and a target, and a language model has lines alone",
+                                 of_sources[i]);
+    if (s->preset == ATTEND_PRESET_G2P)
+        return options_wrong(v, "--preset g2p is for pairs, and a language model has lines alone");
+    return 0;
+}
+
 int train_settings_check(const verb *v, const train_settings *s, const parsed *p)
 {
+    const int wrong = check_lines(v, s, p);
+    if (wrong) return wrong;
     if (options_given(v, p, "source-vocab") || options_given(v, p, "target-vocab"))
         return options_wrong(v, "vocabularies come from the data; --vocab-size limits them");
     if (s->config.shared_vocab && (options_given(v, p, "target-vocab-size") || options_given(v, p, "target-tokens")))
@@ -121,8 +140,48 @@ static int settled_kind(const verb *v, const train_settings *s, const parsed *p,
     return options_given(v, p, "tokens") ? s->tokens : -1;
 }
 
+/* What was chosen for what. */
+static void give_reason(train_settings *s, const attend_sizes *z, uint64_t count, const char *of)
+{
+    snprintf(s->because, sizeof s->because, "%llu %s, %llu tokens%s%s", (unsigned long long)count, of,
+             (unsigned long long)z->seen, s->preset ? ", preset " : "", s->preset ? attend_preset_words[s->preset] : "");
+    s->of_words = z->of_words;
+}
+
+/* What pairs and lines have in common. */
+static int choose_sizes(const verb *v, train_settings *s, const parsed *p, const attend_sizes *z)
+{
+    const bool pieces = z->tokens[0] == ATTEND_TOKENS_BPE || z->tokens[1] == ATTEND_TOKENS_BPE;
+    int status = pieces ? choose(v, s, p, "vocab-size", "%.0f", z->vocab_size) : 0;
+    if (status == 0) status = choose(v, s, p, "hidden", "%.0f", z->hidden);
+    if (status == 0 && s->config.architecture != ATTEND_ARCHITECTURE_TRANSFORMER) /* whose words are as wide as it is */
+        status = choose(v, s, p, "embedding", "%.0f", z->embedding);
+    if (status == 0) status = choose(v, s, p, "dropout", "%g", z->dropout);
+    if (status == 0 && z->label_smoothing != s->smoothing)
+        status = choose(v, s, p, "label-smoothing", "%g", z->label_smoothing);
+    if (status == 0) status = choose(v, s, p, "batch-tokens", "%.0f", z->batch_tokens);
+    if (status == 0 && s->valid.count == 0 && s->updates == 0) /* nothing else would end it */
+        status = choose(v, s, p, "epochs", "%.0f", (double)z->epochs);
+    return status;
+}
+
+/* Of lines alone, which have one side. */
+static int choose_for_lines(const verb *v, train_settings *s, const parsed *p, const attend_doctor_counts *n)
+{
+    const attend_data_size data = { n->good, { 0, n->words[1] }, { 0, n->characters[1] } };
+    const int kind = options_given(v, p, "tokens") ? s->tokens : -1;
+    const attend_sizes z = attend_sizes_of((attend_preset)s->preset, &data, (const int[2]){ kind, kind });
+    snprintf(s->basis, sizeof s->basis, "%llu lines, %llu characters", (unsigned long long)n->good,
+             (unsigned long long)n->characters[1]);
+    s->source_tokens = s->target_tokens = (int)z.tokens[0];
+    if (kind < 0) snprintf(s->chosen, sizeof s->chosen, "tokens %s", kinds[z.tokens[0]]);
+    give_reason(s, &z, n->good, z.of_words ? "lines of words" : "lines of text");
+    return choose_sizes(v, s, p, &z);
+}
+
 int train_settings_choose(const verb *v, train_settings *s, const parsed *p, const attend_doctor_counts *n)
 {
+    if (s->config.task == ATTEND_TASK_LANGUAGE_MODEL) return choose_for_lines(v, s, p, n);
     const attend_data_size data = { n->good, { n->words[0], n->words[1] }, { n->characters[0], n->characters[1] } };
     const int settled[2] = { settled_kind(v, s, p, 0), settled_kind(v, s, p, 1) };
     attend_sizes z = attend_sizes_of((attend_preset)s->preset, &data, settled);
@@ -130,26 +189,14 @@ int train_settings_choose(const verb *v, train_settings *s, const parsed *p, con
         const int one = settled[0] >= 0 ? settled[0] : ATTEND_TOKENS_BPE;
         z = attend_sizes_of((attend_preset)s->preset, &data, (const int[2]){ one, one });
     }
-    const bool pieces = z.tokens[0] == ATTEND_TOKENS_BPE || z.tokens[1] == ATTEND_TOKENS_BPE;
     snprintf(s->basis, sizeof s->basis, "%llu pairs, %llu and %llu characters", (unsigned long long)n->good,
              (unsigned long long)n->characters[0], (unsigned long long)n->characters[1]);
     for (int side = 0; side < 2; side++) /* what is said of both is said of each */
         if (settled[side] >= 0) *(side ? &s->target_tokens : &s->source_tokens) = settled[side];
+    give_reason(s, &z, n->good, z.of_words ? "pairs of words" : "pairs of sentences");
     int status = choose_kind(v, s, p, 0, z.tokens[0]);
     if (status == 0) status = choose_kind(v, s, p, 1, z.tokens[1]);
-    if (status == 0 && pieces) status = choose(v, s, p, "vocab-size", "%.0f", z.vocab_size);
-    if (status == 0) status = choose(v, s, p, "hidden", "%.0f", z.hidden);
-    if (status == 0 && s->config.architecture != ATTEND_ARCHITECTURE_TRANSFORMER) /* whose words are as wide as it is */
-        status = choose(v, s, p, "embedding", "%.0f", z.embedding);
-    if (status == 0) status = choose(v, s, p, "dropout", "%g", z.dropout);
-    if (status == 0) status = choose(v, s, p, "batch-tokens", "%.0f", z.batch_tokens);
-    if (status == 0 && s->valid.count == 0 && s->updates == 0) /* nothing else would end it */
-        status = choose(v, s, p, "epochs", "%.0f", (double)z.epochs);
-    snprintf(s->because, sizeof s->because, "%llu pairs of %s, %llu tokens%s%s", (unsigned long long)n->good,
-             z.of_words ? "words" : "sentences", (unsigned long long)z.seen, s->preset ? ", preset " : "",
-             s->preset ? attend_preset_words[s->preset] : "");
-    s->of_words = z.of_words;
-    return status;
+    return status == 0 ? choose_sizes(v, s, p, &z) : status;
 }
 
 void train_settings_print_choice(const train_settings *s)

@@ -80,8 +80,12 @@ static bool json_hypothesis(translation_writer *w, const attend_line_result *r, 
 {
     fputs("\"text\": ", w->to);
     bool ok = quote(w, h->text);
+    if (ok && w->lines) {
+        fputs(", \"continuation\": ", w->to);
+        ok = quote(w, h->text + h->given);
+    }
     fprintf(w->to, ", \"score\": %.6f, \"log_probability\": %.6f", h->score, h->log_probability);
-    if (ok) ok = write_tokens(w, "target", true, h->words, h->count, r->source != NULL);
+    if (ok) ok = write_tokens(w, "target", true, h->words, h->count, w->lines || r->source != NULL);
     return ok && json_alignment(w, r, h);
 }
 
@@ -95,7 +99,7 @@ static bool write_json(translation_writer *w, unsigned long long number, const a
         return ok;
     }
     bool ok = json_hypothesis(w, r, &r->list[0]);
-    if (ok) ok = write_tokens(w, "source", false, r->source, r->source_count, false);
+    if (ok && !w->lines) ok = write_tokens(w, "source", false, r->source, r->source_count, false);
     if (w->list) fputs(", \"n_best\": [", w->to);
     for (int i = 0; ok && w->list && i < r->count; i++) {
         fputs(i ? ", {" : "{", w->to);

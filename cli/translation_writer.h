@@ -12,6 +12,7 @@ typedef struct translation_writer {
     FILE *to;
     const attend_translator *translator;
     bool json, list; /* list: all translations of a line, not the best alone */
+    bool lines;      /* a language model went on from them */
     int alignment;
     char *quoted; /* scratch */
     size_t quoted_room;

@@ -5,9 +5,10 @@
     make_model_goldens.py --check     write nothing; compare with the files that are there, to 1e-13
 
 Format, seeds and rounding are those of make_goldens.py. Sentences run one at a time, so there is no padding to get
-wrong; encoders are nn.RNN, nn.GRU and nn.LSTM, decoders their cells, projected heads nn.MultiheadAttention, the loss
-is F.cross_entropy. What PyTorch has not (a GRU with reset before, the other scores, windows) is written out. Names:
-    source, source_lengths      words of all sources, and how many each has; target and target_lengths likewise
+wrong; encoders and language models are nn.RNN, nn.GRU and nn.LSTM, decoders their cells, projected heads
+nn.MultiheadAttention, the loss is F.cross_entropy. What PyTorch has not (a GRU with reset before, the other scores, windows) is written out. Names:
+    source, source_lengths      words of all sources, and how many each has; target and target_lengths likewise. A
+                                language model has no source, and lengths of 0
     links                       rows of pair, target word, source word; only with guidance
     options                     scale, label smoothing, guidance: those of attend_loss_options
     encoder.0.forward.w, ..     every parameter of the model, by the name attend gives it; grad.NAME its derivative
@@ -27,7 +28,7 @@ import make_goldens
 from make_attention_goldens import EDGE, redraw, soft
 
 # Those of tiny_config in test/support/tiny_pairs.h. The widths all differ, so that no transposition can hide.
-DEFAULTS = ("cell=gru layers=1 hidden=4 embedding=3 bidirectional=yes start=map attention=additive context=before "
+DEFAULTS = ("task=translation cell=gru layers=1 hidden=4 embedding=3 bidirectional=yes start=map attention=additive context=before "
             "input-feeding=no readout=deep heads=1 attention-width=5 filters=2 filter-size=3 window=global "
             "window-size=1 tie-embeddings=no shared-vocab=no source-vocab=7 target-vocab=6")
 BEGIN, END = 1, 2
@@ -61,6 +62,7 @@ class Model:
         self.g, self.o, self.p = g, parse(words), {}
         self.fit = True  # no word of a source is on the edge of a window
         o = self.o
+        self.alone = o["task"] == "language-model"  # targets without sources
         self.lstm, self.before = o["cell"] == "lstm", o["attention"] != "none" and o["context"] == "before"
         self.after = o["attention"] != "none" and o["context"] == "after"
         self.ways = ("forward", "backward") if o["bidirectional"] else ("forward",)
@@ -69,8 +71,9 @@ class Model:
         self.memory = self.hidden if self.mapped else self.encoded
         self.context = self.hidden if o["attention"] == "projected" else self.memory
         self.draw_embeddings()
-        self.draw_encoder()
-        self.draw_attention()
+        if not self.alone:
+            self.draw_encoder()
+            self.draw_attention()
         self.draw_decoder()
 
     def draw(self, name, *shape):
@@ -78,6 +81,10 @@ class Model:
 
     def draw_embeddings(self):
         o, (source, target) = self.o, ("source.embedding", "target.embedding")
+        if self.alone:
+            self.draw(target, o["target_vocab"], o["embedding"])
+            self.target_table = self.p[target]
+            return
         if o["shared_vocab"]:
             source = target = "embedding"
         self.draw(source, o["source_vocab"], o["embedding"])
@@ -140,17 +147,22 @@ class Model:
 
 # ---- source to memory and first states ----
 
-def encoder_module(m):
+def layers_module(m, places):
+    """All layers as one module; places(layer) names the parameters of its direction, or of both."""
     o = m.o
     module = MODULES[o["cell"]][0](o["embedding"], o["hidden"], num_layers=o["layers"],
-                                   bidirectional=o["bidirectional"], dtype=torch.float64)
+                                   bidirectional=len(places(0)) == 2, dtype=torch.float64)
     for layer in range(o["layers"]):
-        for way in m.ways:
+        for place, way in zip(places(layer), ("", "_reverse")):
             for ours, theirs in CELL_NAMES.items():
-                name = f"{theirs}_l{layer}" + ("_reverse" if way == "backward" else "")
-                assert getattr(module, name).shape == m.p[f"encoder.{layer}.{way}.{ours}"].shape
-                setattr(module, name, m.p[f"encoder.{layer}.{way}.{ours}"])
+                name = f"{theirs}_l{layer}{way}"
+                assert getattr(module, name).shape == m.p[f"{place}.{ours}"].shape
+                setattr(module, name, m.p[f"{place}.{ours}"])
     return module
+
+
+def encoder_module(m):
+    return layers_module(m, lambda layer: [f"encoder.{layer}.{way}" for way in m.ways])
 
 
 def encode_reset_before(m, x):
@@ -240,8 +252,19 @@ def step(m, place, x, state, second=None):
     return out if m.lstm else (out,)
 
 
+def run_alone(m, target):
+    """Logits (rows, vocabulary) of a language model, all rows at once."""
+    y = F.embedding(torch.tensor([BEGIN, *target]), m.target_table)
+    x, _ = layers_module(m, lambda layer: [f"decoder.{layer}"])(y)
+    if m.o["readout"] == "deep":
+        x = torch.tanh(m.linear("readout", torch.cat([x, y], dim=1)))
+    return F.linear(x, m.output, m.p["output.b"])
+
+
 def run(m, source, target):
     """Logits (rows, vocabulary) and weights (heads, rows, words), or None without attention."""
+    if m.alone:
+        return run_alone(m, target), None
     memory, states = encode(m, source)
     feed, previous = torch.zeros(m.feed, dtype=torch.float64), torch.zeros(len(source), dtype=torch.float64)
     logits, looks = [], []
@@ -284,15 +307,17 @@ def model(name, title, words, smoothing=0.0, guidance=0.0):
 
     def make(draw):
         g = Golden(f"model_{name}", f"{title}: {words}", draw)
-        for side, sentences in ("source", SOURCES), ("target", TARGETS):
-            g.put(side, sum(sentences, []))
+        sources = [[]] * len(SOURCES) if parse(words)["task"] == "language-model" else SOURCES
+        for side, sentences in ("source", sources), ("target", TARGETS):
+            if any(sentences):
+                g.put(side, sum(sentences, []))
             g.put(f"{side}_lengths", [len(sentence) for sentence in sentences])
         if guidance:
             g.put("links", LINKS)
         g.put("options", [scale, smoothing, guidance])
         m = Model(g, words)
         nll, looks = [], []
-        for pair, (source, target) in enumerate(zip(SOURCES, TARGETS)):
+        for pair, (source, target) in enumerate(zip(sources, TARGETS)):
             logits, weights = run(m, source, target)
             wanted = torch.tensor([*target, END])
             g.loss = g.loss + scale * F.cross_entropy(logits, wanted, label_smoothing=smoothing, reduction="sum")
@@ -342,6 +367,15 @@ def model_goldens():
                 "cell=gru attention=projected heads=2 attention-width=4 context=after readout=plain", guidance=0.5)
     yield model("location", "location-sensitive attention (Chorowski et al. 2015), guided alignment",
                 "cell=gru attention=location-sensitive context=before readout=deep", guidance=0.5)
+    alone = "task=language-model attention=none"
+    yield model("lines_lstm", "a language model", f"{alone} cell=lstm readout=plain")
+    yield model("lines_stacked", "a language model of two layers, label smoothing",
+                f"{alone} cell=lstm layers=2 readout=plain", smoothing=0.1)
+    yield model("lines_gru", "a language model with a deep readout", f"{alone} cell=gru readout=deep")
+    yield model("lines_tied", "a language model whose output matrix is its table",
+                f"{alone} cell=lstm readout=deep tie-embeddings=yes")
+    yield model("lines_simple", "a language model as it was in the beginning (Mikolov et al. 2010)",
+                f"{alone} cell=simple readout=plain")
 
 
 if __name__ == "__main__":

@@ -47,5 +47,7 @@ void manual_words(const option_shown *shown, void (*each)(FILE *to, const char *
 
 bool manual_repeats(const option_shown *shown)
 {
-    return shown->entry && (shown->entry->kind == OPTION_TEXTS || shown->entry->kind == OPTION_PAIRS);
+    if (!shown->entry) return false;
+    const option_kind kind = shown->entry->kind;
+    return kind == OPTION_TEXTS || kind == OPTION_PAIRS || kind == OPTION_DATA;
 }

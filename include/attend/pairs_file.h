@@ -1,8 +1,8 @@
-/* pairs_file.h: pairs of sentences from files.
+/* pairs_file.h: pairs of sentences, or sentences alone, from files.
  *
  * Purpose    Pairs come from one file with a TAB between source and target (.tsv), or from two files in which line i of one belongs to
- *            line i of the other; several of either are read one after another. gzip is unpacked, "-" is standard input. docs/data.md has
- *            the rules and the limits.
+ *            line i of the other; several of either are read one after another. Lines alone, for a language model, are targets whose
+ *            sources are empty. gzip is unpacked, "-" is standard input. docs/data.md has the rules and the limits.
  * Ownership  A pair's texts belong to the reader and are valid until the next pair is asked for, its file names until the
  *            reader is closed.
  * Threads    A reader belongs to one thread at a time. */
@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-/* One file with TABs (target is NULL) or two with lines that belong together. */
+/* One file with TABs (target is NULL), two with lines that belong together, or one of lines alone (source is NULL). */
 typedef struct attend_pairs_spec {
     const char *source, *target;
 } attend_pairs_spec;
@@ -26,18 +26,23 @@ typedef struct attend_pairs_spec {
  * two, source and target. `specs` has room for `count` and borrows the names. ATTEND_BAD_USAGE if one is left over. */
 int attend_pairs_specs(attend_pairs_spec *specs, int *spec_count, const char *const *names, int count);
 
-/* Bytes as they are in the files; no '\0' ends them. */
+/* Lines alone: each name is a file of them, in which a TAB is text like any other. `specs` has room for `count` and borrows the names.
+ * ATTEND_BAD_USAGE if a name ends in .tsv or .tsv.gz, which is a file of pairs. */
+int attend_lines_specs(attend_pairs_spec *specs, const char *const *names, int count);
+
+/* Bytes as they are in the files; no '\0' ends them. Of a line alone the source is empty. */
 typedef struct attend_text_pair {
     const char *source, *target;
     size_t source_size, target_size;
-    const char *source_file, *target_file; /* the same one if it has TABs */
+    const char *source_file, *target_file; /* the same one if it has TABs, or lines alone */
     uint64_t line;                         /* in both files; the first is 1 */
 } attend_text_pair;
 
 typedef struct attend_pairs_file attend_pairs_file;
 
-/* ATTEND_BAD_USAGE: no files, or standard input twice. ATTEND_IO: one of them cannot be read; all are looked at before the first is. *out is
- * the caller's, freed by attend_pairs_file_close (NULL is fine there). The specs are copied. */
+/* ATTEND_BAD_USAGE: no files, pairs and lines alone together, or standard input twice. ATTEND_IO: one of them cannot be read; all are looked at before the first is. *out is
+ * the caller's, freed by attend_pairs_file_close (NULL is fine there). The specs are
+ * copied. */
 int attend_pairs_file_open(attend_pairs_file **out, const attend_pairs_spec *specs, int count);
 void attend_pairs_file_close(attend_pairs_file *f);
 

@@ -1,8 +1,8 @@
-/* scorer.h: given pairs of texts, how probable is the target, and where does each of its words look?
+/* scorer.h: given pairs of texts, how probable is the target, and where does each of its words look? Given lines, how probable is each?
  *
  * Purpose    attend_scorer_run takes pairs and gives as many results, in their order: log-probabilities of targets and of their words, and the
  *            attention of a model that is made to say them. attend_scorer_links merges pieces of words to words.
- * Lines      A pair with an empty side or one that is not UTF-8 has `fault` set and nothing else.
+ * Lines      A pair with an empty side or one that is not UTF-8 has `fault` set and nothing else. A language model scores targets alone.
  * Ownership  A scorer borrows its model. Results belong to the scorer and are valid until its next run.
  * Threads    A scorer is used by one thread at a time; it has its own. */
 #ifndef ATTEND_SCORER_H
@@ -39,6 +39,7 @@ int attend_scorer_align_by(attend_scorer *s, attend_alignment alignment);
 /* From the next run on every map of a pair is kept beside, which takes as many times the memory; for attend_scorer_result_by. */
 void attend_scorer_keep_maps(attend_scorer *s);
 
+/* sources: NULL for a language model, and only for one. */
 int attend_scorer_run(attend_scorer *s, int count, const char *const *sources, const char *const *targets);
 const attend_scored *attend_scorer_result(const attend_scorer *s, int pair);
 /* The same with the mean of these maps as its weights; valid until the next call. Maps must have been kept. */

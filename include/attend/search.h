@@ -10,6 +10,7 @@
  *            have top_p of the probability together (Fan et al. 2018; Holtzman et al. 2020). The n_best translations are independent of one another
  *            and come in the order in which they were drawn. A random number is a function of (seed, stream of the source, which of
  *            its translations, which of its words), so a source gives the same in any batch.
+ * Language   models have sources of 0 words, and go on from their prefixes.
  * Together   Several models say log(mean of their probabilities) for each word; weights are the mean over those that have attention.
  * Ownership  *out is the caller's, freed by attend_found_free (NULL is fine there). */
 #ifndef ATTEND_SEARCH_H
@@ -27,9 +28,9 @@ typedef struct attend_search_options {
     double length_penalty;   /* 0: none; favours long targets the more the larger */
     double coverage_penalty; /* 0: none; favours targets that looked at every source word */
     double length_ratio;     /* a target has at most length_ratio * source words + length_extra words, .. */
-    int length_extra;
-    bool weights;   /* attention comes back too */
-    int max_length; /* .. and at most so many; 0: no such limit. A prefix that is longer counts instead */
+    int length_extra;        /* of a language model: so many more than its prefix has, whatever the ratio */
+    bool weights;            /* attention comes back too */
+    int max_length;          /* .. and at most so many; 0: no such limit. A prefix that is longer counts instead */
     int no_repeat; /* no run of so many words is twice in a target; 0: any may be. What a prefix repeats is left to it */
     bool sample;   /* draw instead of search */
     double temperature; /* of sampling: above 0; towards 0 it is greedy, 1 the model's own */

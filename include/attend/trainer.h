@@ -1,5 +1,7 @@
-/* trainer.h: from files of pairs to a model: what `attend train` does, for programs.
+/* trainer.h: from files of pairs, or of lines, to a model: what `attend train` does, for programs.
  *
+ * Task       By config.task a model translates, and learns from pairs, or it is a language model, and learns from lines alone (pairs_file.h);
+ *            files of the other kind are ATTEND_BAD_USAGE. A language model has one vocabulary, and perplexity for a score.
  * Files      MODEL             the best model so far by validation (the latest, without validation): written whole, when there is a better one
  *            MODEL.checkpoint  where training stands: a model file with the optimizer's numbers and the place in the data
  *            MODEL.update-N    the last `keep` models, or `average_last`
@@ -41,8 +43,9 @@ typedef struct attend_train_options {
     int train_count, valid_count;
     const char *model;
 
-    attend_config config;               /* vocabularies are found in the data */
-    attend_tokenizer_options tokens[2]; /* of source and target; with config.shared_vocab, the first is for both */
+    attend_config config; /* vocabularies are found in the data */
+    attend_tokenizer_options
+        tokens[2]; /* of source and target; with config.shared_vocab, and for a language model, the first is for both */
     double bpe_dropout;
     int max_length; /* longer pairs are left out */
 
@@ -84,18 +87,19 @@ typedef enum attend_preset {
 } attend_preset;
 extern const char *const attend_preset_words[]; /* by their number; NULL behind the last */
 
-/* Of pairs that can be used: how many there are, and words (as blanks separate them) and characters of source and target. */
+/* Of pairs that can be used: how many there are, and words (as blanks separate them) and characters of source and target. Lines alone have
+ * no characters on the side of the source. */
 typedef struct attend_data_size {
     uint64_t pairs, words[2], characters[2];
 } attend_data_size;
 
 /* What fits data of that size. */
 typedef struct attend_sizes {
-    bool of_words; /* pairs of words rather than of sentences */
-    uint64_t seen; /* tokens, of the side that has more */
-    attend_token_kind tokens[2];
+    bool of_words;                     /* pairs (or lines) of words rather than of sentences */
+    uint64_t seen;                     /* tokens, of the side that has more */
+    attend_token_kind tokens[2];       /* of lines alone, the same twice */
     int hidden, embedding, vocab_size; /* of bpe */
-    double dropout;
+    double dropout, label_smoothing;
     int batch_tokens;
     uint64_t epochs; /* where nothing else ends training */
 } attend_sizes;
@@ -123,6 +127,7 @@ typedef struct attend_plan {
     size_t bytes; /* of memory, at the most */
     uint64_t pairs, valid_pairs, left_out;
     uint64_t source_tokens, target_tokens;
+    attend_task task; /* of a language model, pairs are lines, without sources */
     uint64_t updates_per_epoch, updates;
     uint64_t valid_every, save_every;
     int source_vocab, target_vocab;

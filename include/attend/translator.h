@@ -1,9 +1,12 @@
-/* translator.h: text in, text out: a model, or several together, with their tokenizers, on any number of threads.
+/* translator.h: text in, text out: a model, or several together, with their tokenizers, on any number of threads. Models that translate make
+ * translations of lines; language models go on from them.
  *
  * Purpose    attend_translator_run takes lines and gives as many results, in their order: sentences of similar lengths run together, threads share
  *            the batches, and what comes out for a line does not depend on the others.
  * Lines      An empty line (or one of blanks alone) gives an empty line. A line that cannot be translated (not UTF-8, longer than max_words, or
  *            one for which the model's numbers overflow) gives an empty line too, with `fault` saying why: never a lost or shifted line.
+ * Going on   A language model takes a line for the beginning of its text, which is what comes back, with what follows: an empty line begins with
+ *            nothing. Prefixes, and what needs a source (replace_unknown, a shortlist), are not for it.
  * Sampling   A translator counts its lines from 0 over all its runs; the number is the line's stream of random numbers.
  * Unknown    Words of a target vocabulary of words that are ATTEND_UNKNOWN are written "<unk>", or, if replace_unknown is set, as the source
  *            word with the most attention, by way of the dictionary if that has it. Characters and byte pairs have no unknown words.
@@ -36,7 +39,7 @@ typedef struct attend_translator_options {
     attend_search_options search;
     int threads;
     int batch_tokens; /* source words of a batch */
-    int max_words;    /* of a source, or of a prefix; longer ones are not translated */
+    int max_words;    /* of a source, a prefix or the beginning of a text; longer ones are not translated */
     bool replace_unknown;
     const attend_dictionary *dictionary; /* for that; NULL: none */
 } attend_translator_options;
@@ -49,6 +52,7 @@ typedef struct attend_translator_options {
 /* One of a line's translations. */
 typedef struct attend_hypothesis {
     const char *text;
+    size_t given; /* bytes of the text that it had to begin with */
     double score, log_probability;
     const int *words; /* by number, and .. */
     int count;
@@ -59,7 +63,8 @@ typedef struct attend_hypothesis {
 typedef struct attend_line_result {
     const attend_hypothesis *list; /* best first, or in the order of drawing; at least one */
     int count;
-    const int *source; /* words by number, with the end; NULL if the line was empty or faulty; so are .. */
+    const int *
+        source; /* words by number, with the end; NULL if the line was empty or faulty, or for a language model; so are .. */
     int source_count;
     const char *source_text;         /* .. the line in normal form C, and .. */
     const attend_span *source_spans; /* .. (source_count) the places of its words in it */
@@ -87,7 +92,8 @@ const attend_line_result *attend_translator_result(const attend_translator *t, i
 /* Words, as blanks separate them, of a line and one of its translations: see attend_scorer_links. None without weights. */
 int attend_hypothesis_links(const attend_line_result *r, const attend_hypothesis *h, attend_aligned *links, int room);
 
-const attend_tokenizer *attend_translator_tokenizer(const attend_translator *t, bool target);
+const attend_tokenizer *attend_translator_tokenizer(const attend_translator *t,
+                                                    bool target); /* a language model's: one */
 
 #ifdef __cplusplus
 }

@@ -33,6 +33,7 @@ struct attend_scorer {
     attend_ctx **contexts;
     int threads;
     bool weights, keep_maps;
+    bool alone;                 /* a language model: there are no sources */
     attend_alignment alignment; /* whose weights results have */
     side sides[2];
     attend_string line; /* one text in normal form */
@@ -90,10 +91,12 @@ int attend_scorer_new(attend_scorer **out, const attend_model *m, int threads, b
     if (threads < 1 || threads > 1024) return attend_fail(ATTEND_BAD_USAGE, "%d threads are not 1 to 1024", threads);
     attend_scorer *s = attend_memory_zeroed(1, sizeof *s);
     if (!s) return attend_fail(ATTEND_NO_MEMORY, "no memory for a scorer");
+    const attend_config *config = attend_model_config(m);
     s->m = m, s->threads = threads;
-    s->weights = weights && attend_config_look_layers(attend_model_config(m), ATTEND_LOOK_SOURCE) > 0;
+    s->weights = weights && attend_config_look_layers(config, ATTEND_LOOK_SOURCE) > 0;
+    s->alone = config->task == ATTEND_TASK_LANGUAGE_MODEL;
     s->alignment = attend_model_alignment(m);
-    int status = attend_tokenizer_of(&s->tokenizers[0], m, "source");
+    int status = s->alone ? ATTEND_OK : attend_tokenizer_of(&s->tokenizers[0], m, "source");
     if (status == ATTEND_OK) status = attend_tokenizer_of(&s->tokenizers[1], m, "target");
     if (status == ATTEND_OK) status = attend_pool_new(&s->pool, threads);
     s->contexts = attend_memory_zeroed((size_t)threads, sizeof *s->contexts);
@@ -151,7 +154,7 @@ static int encode(attend_scorer *s, place *p, int which, const char *text)
     if (status == ATTEND_OK)
         status = attend_tokenizer_encode(s->tokenizers[which], s->line.text ? s->line.text : "", s->line.size, &x->ids,
                                          0, 0, 0);
-    if (status == ATTEND_OK && x->ids.count == p->ids[which]) p->fault = "a side is empty";
+    if (status == ATTEND_OK && x->ids.count == p->ids[which]) p->fault = s->alone ? "it is empty" : "a side is empty";
     if (status == ATTEND_OK && which == 0) status = attend_ids_add(&x->ids, ATTEND_END, s->line.size, s->line.size);
     p->counts[which] = x->ids.count - p->ids[which];
     return status;
@@ -209,6 +212,7 @@ static int run_piece(attend_scorer *s, attend_ctx *c, int first, int count)
     for (int i = 0; status == ATTEND_OK && i < count; i++)
         for (int k = 0; k < 2; k++) {
             const place *p = &s->places[s->good[first + i]];
+            if (p->counts[k] == 0) continue;
             memcpy(words[k] + at[k], s->sides[k].ids.ids + p->ids[k], (size_t)p->counts[k] * sizeof(int));
             at[k] += (size_t)p->counts[k];
         }
@@ -268,25 +272,31 @@ static void fill_results(attend_scorer *s)
         const place *p = &s->places[i];
         attend_scored *r = &s->results[i];
         *r = (attend_scored){ .log_probability = r->log_probability, .fault = p->fault };
-        r->source_text = s->sides[0].text.text + p->text[0], r->target_text = s->sides[1].text.text + p->text[1];
+        r->source_text = s->alone ? "" : s->sides[0].text.text + p->text[0];
+        r->target_text = s->sides[1].text.text + p->text[1];
         if (p->fault) continue;
         r->rows = p->counts[1] + 1;
         r->row_log_probability = s->row_numbers + p->rows;
         r->weights = s->weights ? s->weight_numbers + p->weights : NULL;
-        r->source = s->sides[0].ids.ids + p->ids[0], r->source_count = p->counts[0];
         r->target = s->sides[1].ids.ids + p->ids[1], r->target_count = p->counts[1];
-        r->source_spans = s->sides[0].ids.spans + p->ids[0], r->target_spans = s->sides[1].ids.spans + p->ids[1];
+        r->target_spans = s->sides[1].ids.spans + p->ids[1];
+        if (s->alone) continue;
+        r->source = s->sides[0].ids.ids + p->ids[0], r->source_count = p->counts[0];
+        r->source_spans = s->sides[0].ids.spans + p->ids[0];
     }
 }
 
 int attend_scorer_run(attend_scorer *s, int count, const char *const *sources, const char *const *targets)
 {
     forget(s);
+    if (!sources != s->alone)
+        return attend_fail(ATTEND_BAD_USAGE, s->alone ? "a language model scores lines alone, without sources"
+                                                      : "pairs are scored, and there are no sources");
     int status = take_room(s, count);
     for (int i = 0; status == ATTEND_OK && i < count; i++) {
         s->places[i] = (place){ .fault = NULL };
         s->results[i].log_probability = 0;
-        status = encode(s, &s->places[i], 0, sources[i]);
+        if (sources) status = encode(s, &s->places[i], 0, sources[i]);
         if (status == ATTEND_OK) status = encode(s, &s->places[i], 1, targets[i]);
         s->count = i + 1;
     }

@@ -63,10 +63,12 @@ static void search_free(search *s)
     attend_voters_free(&s->voters);
 }
 
-/* Words a target may have: by the source's length, by the user's word, and at least its prefix. */
-static int limit_of(const attend_search_options *o, int length, int prefix)
+/* Words a target may have: by the source's length (where there is none, by the prefix'), by the user's word, and at least its prefix. */
+static int limit_of(const search *s, int length, int prefix)
 {
-    double limit = fmin(o->length_ratio * length + o->length_extra, 1000000);
+    const attend_search_options *o = &s->o;
+    const bool alone = attend_model_config(s->voters.models[0])->task == ATTEND_TASK_LANGUAGE_MODEL;
+    double limit = fmin((alone ? prefix : o->length_ratio * length) + o->length_extra, 1000000);
     if (o->max_length > 0) limit = fmin(limit, o->max_length);
     return (int)fmax(limit, prefix);
 }
@@ -99,7 +101,7 @@ static bool search_new(search *s, const attend_search_sources *x)
         b->prefix_count = x->prefix_lengths ? x->prefix_lengths[i] : 0;
         if (prefix) prefix += b->prefix_count;
         b->stream = x->streams ? x->streams[i] : (uint64_t)i;
-        b->limit = limit_of(&s->o, b->length, b->prefix_count);
+        b->limit = limit_of(s, b->length, b->prefix_count);
         if (b->length > s->longest) s->longest = b->length;
         if (b->limit > longest_limit) longest_limit = b->limit;
         ok = beam_new(s, b);

@@ -23,13 +23,14 @@ typedef struct side {
 /* Where a line's part of a side lies. */
 typedef struct place {
     int first, count;
-    size_t text;
+    size_t text, size; /* bytes */
 } place;
 
 /* A line, and what became of it. */
 typedef struct job {
-    place source, prefix; /* source.count 0: nothing to do */
-    uint64_t number;      /* of all lines this translator was given */
+    place source, prefix;
+    bool wanted;     /* there is something to do */
+    uint64_t number; /* of all lines this translator was given */
     const char *fault;
     attend_found *found; /* its batch's, .. */
     int place;           /* .. where it is this one; or .. */
@@ -50,8 +51,9 @@ typedef struct batch {
 struct attend_translator {
     const attend_model **models;
     int model_count;
+    bool alone; /* language models: lines are prefixes, and there are no sources */
     attend_translator_options o;
-    attend_tokenizer *tokenizers[2];
+    attend_tokenizer *tokenizers[2]; /* the same twice, of language models */
     attend_pool *pool;
     attend_ctx **contexts; /* (threads, models) */
     side sides[2];         /* lines, prefixes */
@@ -97,8 +99,9 @@ void attend_translator_free(attend_translator *t)
     for (int i = 0; t->contexts && i < t->o.threads * t->model_count; i++) attend_ctx_free(t->contexts[i]);
     attend_memory_free(t->contexts);
     attend_pool_free(t->pool);
+    if (t->tokenizers[0] != t->tokenizers[1]) attend_tokenizer_free(t->tokenizers[0]);
+    attend_tokenizer_free(t->tokenizers[1]);
     for (int i = 0; i < 2; i++) {
-        attend_tokenizer_free(t->tokenizers[i]);
         attend_ids_free(&t->sides[i].ids);
         attend_string_free(&t->sides[i].text);
     }
@@ -112,13 +115,23 @@ void attend_translator_free(attend_translator *t)
 
 static int check(const attend_model *const *models, int count, const attend_translator_options *o)
 {
-    bool attention = false;
+    bool attention = false, alone = false;
     if (count < 1) return attend_fail(ATTEND_BAD_USAGE, "a translator needs a model, and there are %d", count);
     if (o->threads < 1 || o->threads > 1024 || o->batch_tokens < 1 || o->max_words < 1)
         return attend_fail(ATTEND_BAD_USAGE,
                            "threads %d (1 to 1024), batch tokens %d and most words %d (1 and more) make no sense",
                            o->threads, o->batch_tokens, o->max_words);
-    for (int i = 0; i < count; i++) attention |= attend_model_config(models[i])->attention != NULL;
+    for (int i = 0; i < count; i++) {
+        const attend_config *config = attend_model_config(models[i]);
+        attention |= attend_config_look_layers(config, ATTEND_LOOK_SOURCE) > 0;
+        alone |= config->task == ATTEND_TASK_LANGUAGE_MODEL;
+        if (config->task != attend_model_config(models[0])->task)
+            return attend_fail(ATTEND_BAD_USAGE, "a language model and one for translation cannot work together");
+    }
+    if (alone && (o->replace_unknown || o->search.shortlist))
+        return attend_fail(ATTEND_BAD_USAGE,
+                           "replacing unknown words and shortlists go by the words of a source, and a language model "
+                           "has none");
     if (!attention && o->replace_unknown)
         return attend_fail(ATTEND_BAD_USAGE, "replacing unknown words needs attention, and this model has none");
     return attend_models_agree(models, count);
@@ -131,8 +144,10 @@ static int fill(attend_translator *t, const attend_model *const *models)
     t->contexts = attend_memory_zeroed(contexts, sizeof *t->contexts);
     if (!t->models || !t->contexts) return attend_fail(ATTEND_NO_MEMORY, "no memory for a translator");
     for (int i = 0; i < t->model_count; i++) t->models[i] = models[i];
-    int status = attend_tokenizer_of(&t->tokenizers[0], models[0], "source");
+    t->alone = attend_model_config(models[0])->task == ATTEND_TASK_LANGUAGE_MODEL;
+    int status = t->alone ? ATTEND_OK : attend_tokenizer_of(&t->tokenizers[0], models[0], "source");
     if (status == ATTEND_OK) status = attend_tokenizer_of(&t->tokenizers[1], models[0], "target");
+    if (t->alone) t->tokenizers[0] = t->tokenizers[1];
     if (status == ATTEND_OK) status = attend_pool_new(&t->pool, t->o.threads);
     for (size_t i = 0; status == ATTEND_OK && i < contexts; i++) status = attend_ctx_new(&t->contexts[i]);
     return status;
@@ -199,9 +214,10 @@ static int add_text(attend_translator *t, int which, const char *text, size_t si
     *p = (place){ .first = x->ids.count, .text = x->text.size };
     int status = attend_normalize(&t->line, text, size);
     if (status == ATTEND_BAD_DATA) {
-        *fault = which ? "its prefix is not UTF-8" : "it is not UTF-8";
+        *fault = which && !t->alone ? "its prefix is not UTF-8" : "it is not UTF-8";
         return ATTEND_OK;
     }
+    p->size = t->line.size;
     if (status == ATTEND_OK) status = attend_string_add(&x->text, t->line.text, t->line.size);
     if (status == ATTEND_OK) status = attend_string_add(&x->text, "", 1);
     if (status == ATTEND_OK)
@@ -209,19 +225,29 @@ static int add_text(attend_translator *t, int which, const char *text, size_t si
     if (status != ATTEND_OK) return status;
     p->count = x->ids.count - p->first;
     if (p->count <= t->o.max_words) return ATTEND_OK;
-    *fault = which ? "its prefix is too long" : "it is too long";
+    *fault = which && !t->alone ? "its prefix is too long" : "it is too long";
     x->ids.count = p->first, x->text.size = p->text, p->count = 0;
     return ATTEND_OK;
+}
+
+/* A language model's line is what its text begins with. */
+static int encode_alone(attend_translator *t, job *j, const char *text, size_t size)
+{
+    const int status = is_blank(text, size) ? ATTEND_OK : add_text(t, 1, text, size, &j->prefix, &j->fault);
+    j->wanted = status == ATTEND_OK && !j->fault;
+    return status;
 }
 
 static int encode(attend_translator *t, job *j, const char *text, size_t size, const char *prefix, size_t prefix_size)
 {
     *j = (job){ .number = t->number++ };
+    if (t->alone) return encode_alone(t, j, text, size);
     if (is_blank(text, size)) return ATTEND_OK;
     int status = add_text(t, 0, text, size, &j->source, &j->fault);
     if (status == ATTEND_OK && !j->fault && prefix_size > 0)
         status = add_text(t, 1, prefix, prefix_size, &j->prefix, &j->fault);
-    if (status != ATTEND_OK || j->fault || j->source.count == 0) {
+    j->wanted = status == ATTEND_OK && !j->fault && j->source.count > 0;
+    if (!j->wanted) {
         j->source.count = 0;
         return status;
     }
@@ -242,20 +268,27 @@ static int line_of(const attend_translator *t, int i)
     return (int)(t->order[i] & UINT32_MAX);
 }
 
+/* What a line counts for. How long a language model goes on nobody knows: about a sentence. */
+static int tokens_of(const attend_translator *t, const job *j)
+{
+    enum { SENTENCE = 20 };
+    return t->alone ? j->prefix.count + SENTENCE : j->source.count;
+}
+
 /* Batches of at most batch_tokens, and of few lines so small that every thread has one. */
 static void cut(attend_translator *t)
 {
     int64_t all = 0, tokens = 0;
     for (int i = 0; i < t->count; i++) {
-        if (t->jobs[i].source.count == 0) continue;
-        t->order[t->ordered++] = (uint64_t)t->jobs[i].source.count << 32 | (uint32_t)i;
-        all += t->jobs[i].source.count;
+        if (!t->jobs[i].wanted) continue;
+        t->order[t->ordered++] = (uint64_t)tokens_of(t, &t->jobs[i]) << 32 | (uint32_t)i;
+        all += tokens_of(t, &t->jobs[i]);
     }
     if (t->ordered) qsort(t->order, (size_t)t->ordered, sizeof *t->order, by_key);
     const int64_t share = (all + t->o.threads - 1) / t->o.threads;
     const int64_t most = share < t->o.batch_tokens ? share : t->o.batch_tokens;
     for (int i = 0; i < t->ordered; i++) {
-        const int more = t->jobs[line_of(t, i)].source.count;
+        const int more = tokens_of(t, &t->jobs[line_of(t, i)]);
         if (i == 0 || tokens + more > most) {
             t->batches[t->batch_count++] = (batch){ .first = i };
             tokens = 0;
@@ -319,6 +352,14 @@ static int spell_one(attend_translator *t, job *j, const attend_translation *x, 
     return status;
 }
 
+/* Bytes of a translation that its prefix gave. Pieces lose nothing of it; words have one space between them. */
+static size_t given_of(const attend_translator *t, const job *j, const attend_span *spans)
+{
+    if (j->prefix.count == 0) return 0;
+    if (attend_tokenizer_kind(t->tokenizers[1]) == ATTEND_TOKENS_WORD) return (size_t)spans[j->prefix.count - 1].end;
+    return j->prefix.size;
+}
+
 /* The texts of a line's translations. */
 static int spell(attend_translator *t, job *j)
 {
@@ -333,7 +374,9 @@ static int spell(attend_translator *t, job *j)
     for (int i = 0; status == ATTEND_OK && i < count; i++) {
         const attend_translation *x = attend_found_at(j->found, j->place, i);
         status = spell_one(t, j, x, j->spans + at, &starts[i]);
-        j->list[i] = (attend_hypothesis){ .score = x->score,
+        if (status != ATTEND_OK) break;
+        j->list[i] = (attend_hypothesis){ .given = given_of(t, j, j->spans + at),
+                                          .score = x->score,
                                           .log_probability = x->log_probability,
                                           .words = x->words,
                                           .count = x->count,
@@ -344,7 +387,8 @@ static int spell(attend_translator *t, job *j)
     for (int i = 0; status == ATTEND_OK && i < count; i++)
         j->list[i].text = j->text.text + starts[i]; /* it moves no more */
     attend_memory_free(starts);
-    if (status == ATTEND_OK)
+    if (status == ATTEND_OK && t->alone) j->result = (attend_line_result){ .list = j->list, .count = count };
+    if (status == ATTEND_OK && !t->alone)
         j->result = (attend_line_result){ .list = j->list,
                                           .count = count,
                                           .source = t->sides[0].ids.ids + j->source.first,
@@ -452,6 +496,9 @@ int attend_translator_run_from(attend_translator *t, int count, const char *cons
 {
     static const attend_hypothesis nothing = { .text = "" };
     forget(t);
+    if (t->alone && prefixes)
+        return attend_fail(ATTEND_BAD_USAGE,
+                           "lines are what a language model's text begins with: there are no prefixes");
     if (!room_for(t, count)) return attend_fail(ATTEND_NO_MEMORY, "no memory for %d lines", count);
     int status = ATTEND_OK;
     for (int i = 0; status == ATTEND_OK && i < count; i++) {

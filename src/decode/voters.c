@@ -20,6 +20,10 @@ static int check(const attend_model *const *models, int count)
     const attend_config *first = attend_model_config(models[0]);
     for (int i = 1; i < count; i++) {
         const attend_config *other = attend_model_config(models[i]);
+        if (other->task != first->task)
+            return attend_fail(ATTEND_BAD_USAGE, "model %d is %s and model 1 is %s: they cannot search together", i + 1,
+                               other->task == ATTEND_TASK_LANGUAGE_MODEL ? "a language model" : "for translation",
+                               first->task == ATTEND_TASK_LANGUAGE_MODEL ? "a language model" : "for translation");
         if (other->source_vocab != first->source_vocab || other->target_vocab != first->target_vocab)
             return attend_fail(ATTEND_BAD_USAGE,
                                "model %d has %d source and %d target words, and model 1 has %d and %d; models that "
@@ -44,7 +48,7 @@ int attend_voters_new(attend_voters *v, attend_ctx *const *contexts, const atten
     if (!v->decodings || !v->log_p || (model_count > 1 && !v->row))
         return attend_fail(ATTEND_NO_MEMORY, "no memory for %d models", model_count);
     for (int i = 0; status == ATTEND_OK && i < model_count; i++) {
-        v->attending += attend_model_config(models[i])->attention != NULL;
+        v->attending += attend_config_look_layers(attend_model_config(models[i]), ATTEND_LOOK_SOURCE) > 0;
         status = attend_decoding_new(&v->decodings[i], contexts[i], models[i], count, source, lengths);
     }
     return status;

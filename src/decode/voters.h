@@ -12,7 +12,7 @@ typedef struct attend_voters {
     attend_decoding **decodings; /* (count) */
     const attend_real **log_p;   /* (count) of the last step, (hypotheses, vocabulary) each */
     attend_real *row;            /* (vocabulary) the mean, if there are several */
-    int attending;               /* models with attention */
+    int attending;               /* models with attention to sources */
     int keep; /* of a model alone: so many of the best words are all that a step leaves; 0: all words */
 } attend_voters;
 

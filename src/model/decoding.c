@@ -77,6 +77,8 @@ int attend_decoding_new(attend_decoding **out, attend_ctx *c, const attend_model
 {
     *out = NULL;
     if (count < 1) return attend_fail(ATTEND_BAD_USAGE, "attend_decoding_new: there are %d sources", count);
+    const int checked = attend_sources_check(m, lengths, count);
+    if (checked != ATTEND_OK) return checked;
     attend_ctx_set_recording(c, false);
     attend_ctx_set_training(c, false);
     attend_ctx_reset(c);

@@ -10,7 +10,8 @@ static bool take_rows(forcing *f)
     attend_ctx *c = f->c;
     const attend_pairs *p = f->pairs;
     if (p->count == 0) attend_ctx_fail(c, ATTEND_BAD_USAGE, "there are no pairs");
-    if (attend_pairs_check(p) != ATTEND_OK) attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s", attend_message());
+    if (attend_pairs_check(p) != ATTEND_OK || attend_sources_check(f->m, p->source_lengths, p->count) != ATTEND_OK)
+        attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s", attend_message());
     if (c->status != ATTEND_OK) return false;
     int *lengths = attend_take(c, (size_t)p->count, sizeof *lengths);
     for (int i = 0; lengths && i < p->count; i++) lengths[i] = p->target_lengths[i] + 1;

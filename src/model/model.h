@@ -76,6 +76,8 @@ attend_param *attend_build_vector(model_builder *b, const char *place, const cha
 
 /* Refuses lengths that are none. */
 int attend_pairs_check(const attend_pairs *pairs);
+/* Refuses sources with words for a language model. */
+int attend_sources_check(const attend_model *m, const int *lengths, int count);
 
 /* ---- teacher forcing ---- */
 

@@ -12,12 +12,22 @@ int attend_pairs_check(const attend_pairs *pairs)
     return ATTEND_OK;
 }
 
+int attend_sources_check(const attend_model *m, const int *lengths, int count)
+{
+    if (m->config.task == ATTEND_TASK_TRANSLATION) return ATTEND_OK;
+    for (int i = 0; i < count; i++)
+        if (lengths[i] > 0)
+            return attend_fail(ATTEND_BAD_USAGE, "source %d has %d words, and a language model has no sources", i,
+                               lengths[i]);
+    return ATTEND_OK;
+}
+
 attend_pairs attend_pairs_part(const attend_pairs *all, int first, int count)
 {
     attend_pairs part = *all;
     for (int i = 0; i < first; i++) {
-        part.source += all->source_lengths[i];
-        part.target += all->target_lengths[i];
+        if (all->source_lengths[i]) part.source += all->source_lengths[i]; /* NULL, where no source has words */
+        if (all->target_lengths[i]) part.target += all->target_lengths[i];
     }
     part.source_lengths += first;
     part.target_lengths += first;

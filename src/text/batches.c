@@ -81,8 +81,8 @@ int attend_batches_new(attend_batches **out, const attend_corpus *corpus, const 
     if (n.pairs == 0)
         return attend_fail(
             ATTEND_BAD_DATA,
-            "there are no pairs to make batches of: %llu have an empty side and %llu are too long; give other data "
-            "or a larger max_length",
+            "there are no pairs or lines to make batches of: %llu are empty, on one side at least, and %llu are too "
+            "long; give other data or a larger max_length",
             (unsigned long long)n.empty, (unsigned long long)n.too_long);
     attend_batches *b = attend_memory_zeroed(1, sizeof *b);
     if (!b) return attend_fail(ATTEND_NO_MEMORY, "no memory for batches");
@@ -213,7 +213,7 @@ static int copy_batch(attend_batches *b, const member *members, int count)
     for (int i = 0; i < count; i++) {
         const int status = attend_corpus_ids(b->corpus, members[i].number, source, target);
         if (status != ATTEND_OK) return status;
-        source += members[i].source;
+        if (members[i].source) source += members[i].source; /* there is no array where no pair has one */
         target += members[i].target;
     }
     return ATTEND_OK;
@@ -230,7 +230,7 @@ static int encode_batch(attend_batches *b, const member *members, int count)
         const uint64_t number = members[i].number;
         attend_text_pair text;
         int status = attend_corpus_text(b->corpus, number, &b->text, &text);
-        if (status == ATTEND_OK)
+        if (status == ATTEND_OK && members[i].source > 0) /* a line alone has none */
             status = o->encode(o->user, ATTEND_SOURCE, b->epoch, number, text.source, text.source_size, source);
         if (status == ATTEND_OK)
             status = o->encode(o->user, ATTEND_TARGET, b->epoch, number, text.target, text.target_size, target);

@@ -123,7 +123,9 @@ int attend_corpus_add(attend_corpus *c, const int *source, int source_count, con
         return attend_fail(ATTEND_BAD_USAGE, c->finished
                                                  ? "a finished corpus takes no more pairs"
                                                  : "a pair with a negative length, or without the text that is kept");
-    if (source_count == 0 || target_count == 0) {
+    if (c->options.lines && source_count > 0)
+        return attend_fail(ATTEND_BAD_USAGE, "a line alone has no source, and this one has %d words", source_count);
+    if ((source_count == 0 && !c->options.lines) || target_count == 0) {
         c->counts.empty++;
         return ATTEND_OK;
     }
@@ -161,11 +163,12 @@ static int read_pair(attend_corpus *c, const attend_text_pair *pair, attend_enco
                      attend_ids sides[2])
 {
     sides[0].count = sides[1].count = 0;
-    if (is_blank(pair->source, pair->source_size) || is_blank(pair->target, pair->target_size)) {
+    const bool lines = c->options.lines;
+    if ((!lines && is_blank(pair->source, pair->source_size)) || is_blank(pair->target, pair->target_size)) {
         c->counts.empty++;
         return ATTEND_OK;
     }
-    int status = encode(user, ATTEND_SOURCE, pair->source, pair->source_size, &sides[0]);
+    int status = lines ? ATTEND_OK : encode(user, ATTEND_SOURCE, pair->source, pair->source_size, &sides[0]);
     if (status != ATTEND_OK) return at_line(pair->source_file, pair->line, status);
     status = encode(user, ATTEND_TARGET, pair->target, pair->target_size, &sides[1]);
     if (status != ATTEND_OK) return at_line(pair->target_file, pair->line, status);

@@ -5,7 +5,8 @@
  *            so nothing is left behind, whatever happens. They lie in TMPDIR (or /tmp): 2 or 4 bytes a number, 24 bytes a pair, and the texts.
  * Memory     does not grow with the number of pairs: the system keeps of the files what it has room for. A TMPDIR in memory (tmpfs) defeats
  *            the purpose.
- * Left out   are pairs of which a side is empty or longer than max_length; they are counted.
+ * Lines      alone, for a language model, are pairs whose sources are empty.
+ * Left out   are pairs of which a side is empty (of lines, the target) or longer than max_length; they are counted.
  * Threads    Filled by one thread; once finished, read by many at once. */
 #ifndef ATTEND_TEXT_CORPUS_H
 #define ATTEND_TEXT_CORPUS_H
@@ -24,6 +25,7 @@ typedef int (*attend_encode_fn)(void *user, attend_side side, const char *text, 
 typedef struct attend_corpus_options {
     int vocabulary;     /* all numbers are below this, on both sides */
     int max_length;     /* numbers of a side; 0: any */
+    bool lines;         /* no pair has a source */
     bool keep_text;     /* for encoding anew, see batches.h */
     const char *folder; /* for the temporary files; NULL: TMPDIR, or /tmp */
 } attend_corpus_options;

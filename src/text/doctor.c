@@ -28,7 +28,7 @@ typedef struct extreme {
 typedef struct doctor {
     attend_doctor_report *report;
     attend_doctor_counts *counts; /* of what is being read */
-    bool quick, valid;
+    bool quick, valid, lines;
     attend_pairs_file *files[2]; /* open to the end: examples borrow their names */
     attend_hash_set pairs, sources;
     attend_finding found[ATTEND_FOUND_KINDS];
@@ -51,13 +51,22 @@ static void note_line(doctor *d, attend_finding_kind kind, const attend_line *l,
     if (e) attend_example_of(e, l->file, number, l->text, l->size, NULL, 0);
 }
 
+/* Both sides, or a line that is alone. */
+static void show_pair(const doctor *d, attend_example *e, const attend_text_pair *p)
+{
+    if (d->lines)
+        attend_example_of(e, p->target_file, p->line, p->target, p->target_size, NULL, 0);
+    else
+        attend_example_of(e, p->source_file, p->line, p->source, p->source_size, p->target, p->target_size);
+}
+
 static void note_pair(doctor *d, attend_finding_kind kind, const attend_text_pair *p)
 {
     attend_example *e = note(d, kind);
-    if (e) attend_example_of(e, p->source_file, p->line, p->source, p->source_size, p->target, p->target_size);
+    if (e) show_pair(d, e, p);
 }
 
-static void note_extreme(extreme *x, int key, const attend_text_pair *p)
+static void note_extreme(const doctor *d, extreme *x, int key, const attend_text_pair *p)
 {
     int at = x->count < ATTEND_EXAMPLES ? x->count : ATTEND_EXAMPLES - 1;
     if (x->count == ATTEND_EXAMPLES && key <= x->keys[at]) return;
@@ -66,7 +75,7 @@ static void note_extreme(extreme *x, int key, const attend_text_pair *p)
         x->examples[at] = x->examples[at - 1];
     }
     x->keys[at] = key;
-    attend_example_of(&x->examples[at], p->source_file, p->line, p->source, p->source_size, p->target, p->target_size);
+    show_pair(d, &x->examples[at], p);
     if (x->count < ATTEND_EXAMPLES) x->count++;
 }
 
@@ -124,9 +133,9 @@ static void measure(doctor *d, const attend_text_pair *p, const attend_line side
     d->side_lengths[1][attend_length_bucket(target)]++;
     d->lengths[length]++;
     d->ratios[ratio]++;
-    if (length > LONG) note_extreme(&d->longest, length, p);
-    note_extreme(&d->steepest, ratio, p);
-    note_extreme(&d->flattest, -ratio, p);
+    if (length > LONG) note_extreme(d, &d->longest, length, p);
+    note_extreme(d, &d->steepest, ratio, p);
+    note_extreme(d, &d->flattest, -ratio, p);
 }
 
 /* By 64-bit hashes: among 100 million lines, one chance in 4000 that any two are taken for the same wrongly. */
@@ -137,7 +146,7 @@ static int compare(doctor *d, const attend_text_pair *p)
     if (d->valid) {
         if (attend_hash_set_has(&d->pairs, pair))
             note_pair(d, ATTEND_FOUND_VALID_PAIR, p);
-        else if (attend_hash_set_has(&d->sources, source))
+        else if (!d->lines && attend_hash_set_has(&d->sources, source))
             note_pair(d, ATTEND_FOUND_VALID_SOURCE, p);
         return ATTEND_OK;
     }
@@ -147,7 +156,7 @@ static int compare(doctor *d, const attend_text_pair *p)
     if (status != ATTEND_OK) return status;
     if (had_pair)
         note_pair(d, ATTEND_FOUND_DUPLICATE, p);
-    else if (had_source)
+    else if (had_source && !d->lines)
         note_pair(d, ATTEND_FOUND_SAME_SOURCE, p);
     return ATTEND_OK;
 }
@@ -166,13 +175,14 @@ static int examine(doctor *d, const attend_text_pair *p)
     bool usable = check_line(d, &sides[0], p->line);
     usable &= check_line(d, &sides[1], p->line);
     if (!usable) return ATTEND_OK;
-    if (sides[0].words == 0 || sides[1].words == 0) {
+    if ((sides[0].words == 0 && !d->lines) || sides[1].words == 0) {
         note_pair(d, ATTEND_FOUND_EMPTY, p);
         return ATTEND_OK;
     }
     count_good(d->counts, sides);
     if (d->quick) return ATTEND_OK;
-    for (int i = 0; i < 2; i++) note_looks(d, &sides[i], p->line);
+    for (int i = d->lines; i < 2; i++) note_looks(d, &sides[i], p->line);
+    if (d->lines && memchr(p->target, '\t', p->target_size)) note_pair(d, ATTEND_FOUND_TAB, p);
     if (p->source_size == p->target_size && memcmp(p->source, p->target, p->source_size) == 0)
         note_pair(d, ATTEND_FOUND_IDENTICAL, p);
     if (!d->valid) measure(d, p, sides);
@@ -258,7 +268,7 @@ static void conclude(doctor *d)
         d->report->train.median[i] =
             (int)attend_length_of_bucket(attend_histogram_median(d->side_lengths[i], ATTEND_LENGTH_BUCKETS));
     conclude_lengths(d);
-    if (d->report->train.good >= FEW) conclude_ratios(d);
+    if (d->report->train.good >= FEW && !d->lines) conclude_ratios(d);
 }
 
 static bool is_about_valid(int kind)
@@ -292,7 +302,7 @@ static int write_report(doctor *d)
     if (!r->findings) return attend_fail(ATTEND_NO_MEMORY, "no memory for a report");
     for (int i = 0; i < ATTEND_FOUND_KINDS; i++)
         attend_finding_describe(&d->found[i], (attend_finding_kind)i,
-                                is_about_valid(i) ? r->valid.pairs : r->train.pairs);
+                                is_about_valid(i) ? r->valid.pairs : r->train.pairs, d->lines);
     for (int severity = 0; severity <= ATTEND_INFORMATION; severity++)
         for (int i = 0; i < ATTEND_FOUND_KINDS; i++)
             if (d->found[i].count > 0 && (int)d->found[i].severity == severity)
@@ -305,6 +315,8 @@ static int run(doctor *d, const attend_pairs_spec *train, int train_count, const
 {
     d->counts = &d->report->train;
     int status = attend_pairs_file_open(&d->files[0], train, train_count);
+    if (status == ATTEND_OK && valid_count > 0 && d->lines != !valid[0].source)
+        status = attend_fail(ATTEND_BAD_USAGE, "training and validation must both be pairs, or both lines alone");
     if (status == ATTEND_OK && valid_count > 0) /* a wrong name is found before anything is read */
         status = attend_pairs_file_open(&d->files[1], valid, valid_count);
     if (status == ATTEND_OK) status = read_pairs(d);
@@ -328,6 +340,7 @@ int attend_doctor(attend_doctor_report **out, const attend_pairs_spec *train, in
     if (status == ATTEND_OK) {
         d->report = r;
         d->quick = r->quick = quick;
+        d->lines = r->lines = train_count > 0 && !train[0].source;
         status = run(d, train, train_count, valid, valid_count);
         attend_hash_set_free(&d->pairs);
         attend_hash_set_free(&d->sources);

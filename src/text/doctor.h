@@ -1,6 +1,6 @@
 /* doctor.h: what is wrong with this data?
  *
- * Purpose    Reads pairs once, from files or standard input, and says what would stop a training, what would harm it and what is worth
+ * Purpose    Reads pairs, or lines alone, once, from files or standard input, and says what would stop a training, what would harm it and what is worth
  *            knowing: each finding with a count, up to three examples with file and line, and what to do. docs/data.md has
  *            the list and the reasons for its limits.
  * Memory     21 to 43 bytes for each pair that differs from those before it (its two hashes, see hash_set.h), none in the quick look; nothing else
@@ -35,16 +35,18 @@ typedef struct attend_finding {
 } attend_finding;
 
 typedef struct attend_doctor_counts {
-    uint64_t pairs;                   /* lines of a file, good or bad */
-    uint64_t good;                    /* of those, the ones a training would use: text, with something on both sides */
-    uint64_t words[2], characters[2]; /* of the good ones: source, target; words as blanks separate them */
-    int median[2];                    /* characters of a line; 0 in the quick look */
-    int longest[2];                   /* characters */
+    uint64_t pairs; /* lines of a file, good or bad */
+    uint64_t good;  /* of those, the ones a training would use: text, with something on both sides */
+    uint64_t words[2],
+        characters[2]; /* of the good ones: source (0 of lines alone), target; words as blanks separate them */
+    int median[2];     /* characters of a line; 0 in the quick look */
+    int longest[2];    /* characters */
 } attend_doctor_counts;
 
 typedef struct attend_doctor_report {
     attend_doctor_counts train, valid;
     bool quick;
+    bool lines; /* alone, and no pairs */
     int finding_count;
     attend_finding *findings; /* the most serious first */
     char *names;              /* of the files */

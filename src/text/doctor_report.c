@@ -14,14 +14,19 @@ static int written(FILE *out)
 
 /* --- for people --- */
 
-static void print_counts(FILE *out, const char *name, const attend_doctor_counts *n)
+/* What the sides are called: lines alone have one. */
+static const char *side_name(const attend_doctor_report *r, int side)
 {
-    static const char *const sides[] = { "source", "target" };
-    fprintf(out, "%s: %llu pairs", name, (unsigned long long)n->pairs);
+    return r->lines ? "text" : side ? "target" : "source";
+}
+
+static void print_counts(FILE *out, const attend_doctor_report *r, const char *name, const attend_doctor_counts *n)
+{
+    fprintf(out, "%s: %llu %s", name, (unsigned long long)n->pairs, r->lines ? "lines" : "pairs");
     if (n->good != n->pairs) fprintf(out, ", of which %llu can be used", (unsigned long long)n->good);
     fputc('\n', out);
-    for (int i = 0; i < 2 && n->good > 0; i++) {
-        fprintf(out, "    %s: %llu words, %llu characters; a line has %.1f characters", sides[i],
+    for (int i = r->lines; i < 2 && n->good > 0; i++) {
+        fprintf(out, "    %s: %llu words, %llu characters; a line has %.1f characters", side_name(r, i),
                 (unsigned long long)n->words[i], (unsigned long long)n->characters[i],
                 (double)n->characters[i] / (double)n->good);
         if (n->median[i] > 0) fprintf(out, " (median %d)", n->median[i]);
@@ -40,8 +45,8 @@ static void print_finding(FILE *out, const attend_finding *f)
 
 int attend_doctor_print(const attend_doctor_report *r, FILE *out)
 {
-    print_counts(out, "training", &r->train);
-    if (r->valid.pairs > 0) print_counts(out, "validation", &r->valid);
+    print_counts(out, r, "training", &r->train);
+    if (r->valid.pairs > 0) print_counts(out, r, "validation", &r->valid);
     for (int i = 0; i < r->finding_count; i++) print_finding(out, r->findings + i);
     fputs(attend_doctor_stops(r) ? "Training stops at this data.\n" : "Nothing here stops training.\n", out);
     return written(out);
@@ -73,14 +78,13 @@ static void print_string(FILE *out, const char *s)
     fputc('"', out);
 }
 
-static void json_counts(FILE *out, const char *name, const attend_doctor_counts *n)
+static void json_counts(FILE *out, const attend_doctor_report *r, const char *name, const attend_doctor_counts *n)
 {
-    fprintf(out, "\"%s\":{\"pairs\":%llu,\"usable\":%llu", name, (unsigned long long)n->pairs,
-            (unsigned long long)n->good);
-    for (int i = 0; i < 2; i++)
-        fprintf(out, ",\"%s\":{\"words\":%llu,\"characters\":%llu,\"median\":%d,\"longest\":%d}",
-                i == 0 ? "source" : "target", (unsigned long long)n->words[i], (unsigned long long)n->characters[i],
-                n->median[i], n->longest[i]);
+    fprintf(out, "\"%s\":{\"%s\":%llu,\"usable\":%llu", name, r->lines ? "lines" : "pairs",
+            (unsigned long long)n->pairs, (unsigned long long)n->good);
+    for (int i = r->lines; i < 2; i++)
+        fprintf(out, ",\"%s\":{\"words\":%llu,\"characters\":%llu,\"median\":%d,\"longest\":%d}", side_name(r, i),
+                (unsigned long long)n->words[i], (unsigned long long)n->characters[i], n->median[i], n->longest[i]);
     fputs("},", out);
 }
 
@@ -105,8 +109,8 @@ static void json_finding(FILE *out, const attend_finding *f)
 int attend_doctor_json(const attend_doctor_report *r, FILE *out)
 {
     fprintf(out, "{\"quick\":%s,\"stops\":%s,", r->quick ? "true" : "false", attend_doctor_stops(r) ? "true" : "false");
-    json_counts(out, "train", &r->train);
-    json_counts(out, "valid", &r->valid);
+    json_counts(out, r, "train", &r->train);
+    json_counts(out, r, "valid", &r->valid);
     fputs("\"findings\":[", out);
     for (int i = 0; i < r->finding_count; i++) {
         if (i > 0) fputc(',', out);

@@ -17,7 +17,9 @@ static const kind kinds[ATTEND_FOUND_KINDS] = {
                               "Find the line from which they do not match (a line feed too many or too few) and mend "
                               "it there." },
     [ATTEND_FOUND_NO_TAB] = { "no-tab", STOPS, "lines without a TAB",
-                              "Write each line as source, TAB, target; two line-aligned files are given as two." },
+                              "Write each line as source, TAB, target; two line-aligned files are given as two, and "
+                              "lines of "
+                              "text alone are for --task language-model." },
     [ATTEND_FOUND_TABS] = { "tabs", STOPS, "lines with more than one TAB",
                             "Take the further columns off (cut -f 1,2), or write TABs inside a sentence as blanks." },
     [ATTEND_FOUND_TOO_LONG] = { "too-long", STOPS, "lines of more than 16 MiB",
@@ -59,14 +61,31 @@ static const kind kinds[ATTEND_FOUND_KINDS] = {
                                    "source." },
     [ATTEND_FOUND_BLANKS] = { "blanks", INFORMS, "lines that begin or end with a blank",
                               "Harmless for words; characters and subwords would learn the blank." },
+    [ATTEND_FOUND_TAB] = { "tab", 0.5, "lines with a TAB",
+                           "It is text like any other to a language model. If these are pairs, leave --task "
+                           "language-model out." },
 };
 
-void attend_finding_describe(attend_finding *f, attend_finding_kind k, uint64_t total)
+/* The same of lines alone, where other words are needed. */
+typedef struct words {
+    const char *what, *advice; /* NULL: those above */
+} words;
+
+static const words of_lines[ATTEND_FOUND_KINDS] = {
+    [ATTEND_FOUND_NOTHING] = { "files of which no line can be used", NULL },
+    [ATTEND_FOUND_EMPTY] = { "empty lines", "Training leaves them out." },
+    [ATTEND_FOUND_LONG] = { "lines far longer than the others", NULL },
+    [ATTEND_FOUND_VALID_PAIR] = { "validation lines that are training lines too", NULL },
+    [ATTEND_FOUND_DUPLICATE] = { "lines that came before",
+                                 "Keep one of each (sort -u) unless their frequency means something." },
+};
+
+void attend_finding_describe(attend_finding *f, attend_finding_kind k, uint64_t total, bool lines)
 {
     const kind *d = kinds + k;
     f->name = d->name;
-    f->what = d->what;
-    f->advice = d->advice;
+    f->what = lines && of_lines[k].what ? of_lines[k].what : d->what;
+    f->advice = lines && of_lines[k].advice ? of_lines[k].advice : d->advice;
     f->severity = d->share < 0                                  ? ATTEND_STOPS_TRAINING
                   : (double)f->count > d->share * (double)total ? ATTEND_WARNING
                                                                 : ATTEND_INFORMATION;

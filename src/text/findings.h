@@ -23,11 +23,12 @@ typedef enum attend_finding_kind {
     ATTEND_FOUND_IDENTICAL,
     ATTEND_FOUND_SAME_SOURCE,
     ATTEND_FOUND_BLANKS,
+    ATTEND_FOUND_TAB,
     ATTEND_FOUND_KINDS
 } attend_finding_kind;
 
-/* name, what and advice of a kind. `total`: the pairs its count is a share of, which may decide its severity. */
-void attend_finding_describe(attend_finding *f, attend_finding_kind kind, uint64_t total);
+/* name, what and advice of a kind. `total`: the pairs its count is a share of, which may decide its severity; lines: they are lines alone. */
+void attend_finding_describe(attend_finding *f, attend_finding_kind kind, uint64_t total, bool lines);
 
 /* Fills in an example from a line, or from both sides of a pair (`target` may be NULL). The file name is borrowed. */
 void attend_example_of(attend_example *e, const char *file, uint64_t line, const char *source, size_t source_size,

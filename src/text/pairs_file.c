@@ -11,7 +11,7 @@
 
 struct attend_pairs_file {
     int count, at;                 /* specs, and the one being read */
-    attend_lines *source, *target; /* open; NULL: not */
+    attend_lines *source, *target; /* open; NULL: not, or, of lines alone, no source */
     attend_pair_fault fault;
     int failure; /* sticky status */
     attend_pairs_spec *specs;
@@ -48,13 +48,27 @@ int attend_pairs_specs(attend_pairs_spec *specs, int *spec_count, const char *co
                 return attend_fail(
                     ATTEND_BAD_USAGE,
                     "%s stands alone: name the file with the other language behind it, or give it a name in "
-                    ".tsv if each of its lines has a source, a TAB and a target",
+                    ".tsv if each of its lines has a source, a TAB and a target (lines of text alone are for --task "
+                    "language-model)",
                     names[i]);
             specs[made].target = names[++i];
         }
         made++;
     }
     *spec_count = made;
+    return ATTEND_OK;
+}
+
+int attend_lines_specs(attend_pairs_spec *specs, const char *const *names, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (!is_input(names[i]) && has_tabs(names[i]))
+            return attend_fail(ATTEND_BAD_USAGE,
+                               "%s is a file of pairs, by its name, and a language model wants lines of text alone: "
+                               "take one side out of it (cut -f 2), or give it another name",
+                               names[i]);
+        specs[i] = (attend_pairs_spec){ NULL, names[i] };
+    }
     return ATTEND_OK;
 }
 
@@ -77,7 +91,9 @@ static int check_specs(const attend_pairs_spec *specs, int count)
     int inputs = 0;
     if (count < 1) return attend_fail(ATTEND_BAD_USAGE, "no files with pairs are given");
     for (int i = 0; i < count; i++) {
-        if (!specs[i].source) return attend_fail(ATTEND_BAD_USAGE, "pairs have no file for their sources");
+        if (!specs[i].source && !specs[i].target) return attend_fail(ATTEND_BAD_USAGE, "a file has no name");
+        if (!specs[i].source != !specs[0].source)
+            return attend_fail(ATTEND_BAD_USAGE, "pairs and lines alone cannot be read together");
         inputs += is_input(specs[i].source) + is_input(specs[i].target);
         int status = look_at(specs[i].source);
         if (status == ATTEND_OK) status = look_at(specs[i].target);
@@ -124,7 +140,9 @@ int attend_pairs_file_open(attend_pairs_file **out, const attend_pairs_spec *spe
     int status = check_specs(specs, count);
     if (status != ATTEND_OK) return status;
     attend_pairs_file *f = attend_memory_zeroed(1, sizeof *f);
-    if (!f) return attend_fail(ATTEND_NO_MEMORY, "no memory to read %s", display(specs[0].source));
+    if (!f)
+        return attend_fail(ATTEND_NO_MEMORY, "no memory to read %s",
+                           display(specs[0].source ? specs[0].source : specs[0].target));
     status = copy_specs(f, specs, count);
     if (status == ATTEND_OK)
         *out = f;
@@ -162,17 +180,18 @@ static int stop(attend_pairs_file *f, attend_pair_fault fault, int status)
 static int open_spec(attend_pairs_file *f)
 {
     const attend_pairs_spec *spec = f->specs + f->at;
-    int status = attend_lines_open(&f->source, spec->source);
+    int status = spec->source ? attend_lines_open(&f->source, spec->source) : ATTEND_OK;
     if (status == ATTEND_OK && spec->target) status = attend_lines_open(&f->target, spec->target);
     return status == ATTEND_OK ? status : stop(f, ATTEND_PAIR_STOPPED, status);
 }
 
 static int end_spec(attend_pairs_file *f)
 {
-    if (attend_lines_number(f->source) == 0)
+    const attend_lines *lines = f->source ? f->source : f->target;
+    if (attend_lines_number(lines) == 0)
         return stop(f, ATTEND_PAIR_EMPTY,
                     attend_fail(ATTEND_BAD_DATA, "%s:1: the file is empty; did whatever made it finish?",
-                                attend_lines_name(f->source)));
+                                attend_lines_name(lines)));
     close_spec(f);
     f->at++;
     return ATTEND_OK;
@@ -190,7 +209,7 @@ static int cut(attend_pairs_file *f, attend_text_pair *pair)
         return attend_fail(
             ATTEND_BAD_DATA,
             "%s:%llu: there is no TAB in this line; it wants a source, a TAB and a target (two line-aligned "
-            "files are given as two)",
+            "files are given as two; lines of text alone are for --task language-model)",
             pair->source_file, number);
     }
     if (second) {
@@ -222,6 +241,17 @@ static int next_with_tab(attend_pairs_file *f, attend_text_pair *pair)
     pair->line = attend_lines_number(f->source);
     if (status != ATTEND_OK) return line_failed(f, f->source, status);
     return pair->source ? cut(f, pair) : end_spec(f);
+}
+
+static int next_alone(attend_pairs_file *f, attend_text_pair *pair)
+{
+    const int status = attend_lines_next(f->target, &pair->target, &pair->target_size);
+    pair->source_file = pair->target_file = display(f->specs[f->at].target);
+    pair->line = attend_lines_number(f->target);
+    if (status != ATTEND_OK) return line_failed(f, f->target, status);
+    if (!pair->target) return end_spec(f);
+    pair->source = "";
+    return ATTEND_OK;
 }
 
 /* One of the files has ended and the other not: by how much? */
@@ -274,8 +304,9 @@ int attend_pairs_file_next(attend_pairs_file *f, attend_text_pair *pair)
         return attend_fail(f->failure, "cannot go on reading pairs, which failed before");
     }
     while (f->at < f->count) {
-        int status = f->source ? ATTEND_OK : open_spec(f);
-        if (status == ATTEND_OK) status = f->target ? next_of_two(f, pair) : next_with_tab(f, pair);
+        int status = f->source || f->target ? ATTEND_OK : open_spec(f);
+        if (status == ATTEND_OK)
+            status = !f->source ? next_alone(f, pair) : f->target ? next_of_two(f, pair) : next_with_tab(f, pair);
         if (status != ATTEND_OK || pair->source) return status;
     }
     *pair = (attend_text_pair){ 0 };

@@ -112,12 +112,16 @@ static int get_state(const attend_tensor_file *file, const char *path, train_sta
 /* ---- options that must stay the same ---- */
 
 /* What the files are called does not matter, what is in them does. */
-static void put_data(facts *f, const char *name, const attend_corpus *c)
+static void put_data(facts *f, const trainer *t, const char *name, const attend_corpus *c)
 {
     char text[120];
     const attend_corpus_counts n = c ? attend_corpus_count(c) : (attend_corpus_counts){ 0 };
-    snprintf(text, sizeof text, "%llu pairs, %llu and %llu words, %016llx", (unsigned long long)n.pairs,
-             (unsigned long long)n.source_ids, (unsigned long long)n.target_ids, (unsigned long long)n.fingerprint);
+    if (attend_trainer_lines(t))
+        snprintf(text, sizeof text, "%llu lines, %llu words, %016llx", (unsigned long long)n.pairs,
+                 (unsigned long long)n.target_ids, (unsigned long long)n.fingerprint);
+    else
+        snprintf(text, sizeof text, "%llu pairs, %llu and %llu words, %016llx", (unsigned long long)n.pairs,
+                 (unsigned long long)n.source_ids, (unsigned long long)n.target_ids, (unsigned long long)n.fingerprint);
     add_text(f, "option", name, text);
 }
 
@@ -125,8 +129,8 @@ static void put_options(facts *f, const trainer *t)
 {
     const attend_train_options *o = &t->o;
     if (o->basis) add_text(f, "option", "data", o->basis);
-    put_data(f, "training data", t->train);
-    put_data(f, "validation data", t->valid);
+    put_data(f, t, "training data", t->train);
+    put_data(f, t, "validation data", t->valid);
     static const char *const token_names[2] = { "source-tokens", "target-tokens" }, *const size_names[2] = {
         "source-vocab-size", "target-vocab-size"
     };
@@ -295,7 +299,8 @@ int attend_checkpoint_load(trainer *t, bool *found)
     int status = attend_model_load(&t->m, path, NULL);
     if (status == ATTEND_OK) status = same_basis(path, &t->o);
     if (status == ATTEND_OK) status = same_config(path, &t->o.config, &t->m->config);
-    if (status == ATTEND_OK) status = attend_tokenizer_of(&t->tokenizers[0], t->m, "source");
+    if (status == ATTEND_OK)
+        status = attend_tokenizer_of(&t->tokenizers[0], t->m, attend_trainer_lines(t) ? "target" : "source");
     if (status == ATTEND_OK && t->o.config.shared_vocab)
         t->tokenizers[1] = t->tokenizers[0];
     else if (status == ATTEND_OK)

@@ -60,7 +60,8 @@ static int measure(const trainer *t, int count, int source, int target, size_t *
 static int shard_bytes(const trainer *t, int tokens, size_t *bytes)
 {
     const attend_corpus_counts n = attend_corpus_count(t->train);
-    const int source = (int)(n.source_ids / n.pairs) + 1, target = (int)(n.target_ids / n.pairs) + 1;
+    const int source = attend_trainer_lines(t) ? 0 : (int)(n.source_ids / n.pairs) + 1;
+    const int target = (int)(n.target_ids / n.pairs) + 1;
     const int count = tokens / (source + target + 1);
     size_t full = 0, longest = 0;
     int status = measure(t, count > 0 ? count : 1, source, target, &full);
@@ -128,6 +129,7 @@ int attend_trainer_plan(trainer *t, attend_plan *plan)
     t->save_every = t->o.save_every ? t->o.save_every : t->valid_every;
     t->log_every = t->o.log_every ? t->o.log_every : 50;
     if (t->o.schedule.kind == ATTEND_SCHEDULE_COSINE && t->o.schedule.updates == 0) t->o.schedule.updates = t->updates;
+    plan->task = t->m->config.task;
     plan->parameters = attend_params_size(t->m->params);
     plan->pairs = n.pairs, plan->left_out = n.empty + n.too_long;
     plan->valid_pairs = t->valid ? attend_corpus_count(t->valid).pairs : 0;

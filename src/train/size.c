@@ -23,6 +23,13 @@ static const level letters[LEVELS] = {
     { 30000000, 384, 128, 0.2, 4000 }, { UINT64_MAX, 512, 256, 0.1, 8000 },
 };
 
+/* Of language models, which have nothing else to go by than what they have read, and so learn it by heart the sooner: more dropout. Their
+ * targets are not smoothed, since it is their probabilities that count. */
+static const level lines[LEVELS] = {
+    { 30000, 128, 64, 0.3, 1000 },      { 150000, 256, 128, 0.4, 3000 },      { 2000000, 320, 320, 0.5, 6000 },
+    { 10000000, 512, 512, 0.3, 16000 }, { UINT64_MAX, 768, 512, 0.1, 24000 },
+};
+
 const char *const attend_preset_words[] = { "none", "tiny", "g2p", "translate-small", "translate", NULL };
 
 /* Lines of a single word, as a rule. */
@@ -63,10 +70,28 @@ static uint64_t round_within(uint64_t x, uint64_t least, uint64_t most)
     return x < least ? least : x > most ? most : x;
 }
 
+/* Of lines alone: one kind of token, and a table of their own. */
+static attend_sizes sizes_of_lines(attend_preset preset, const attend_data_size *d, int kind)
+{
+    attend_sizes s = { .of_words = d->pairs > 0 && has_single_words(d, 1) };
+    s.tokens[0] = s.tokens[1] = kind >= 0    ? (attend_token_kind)kind
+                                : s.of_words ? ATTEND_TOKENS_CHAR
+                                             : ATTEND_TOKENS_BPE;
+    s.seen = s.tokens[1] == ATTEND_TOKENS_CHAR ? d->characters[1] : d->words[1];
+    const level *column = s.of_words ? letters : lines, *l = &column[level_of(preset, column, s.seen)];
+    s.hidden = l->hidden, s.embedding = l->embedding, s.dropout = l->dropout, s.vocab_size = l->vocab_size;
+    s.batch_tokens = (int)round_within(s.seen / 1000, 200, 4000);
+    const uint64_t updates = s.seen / (uint64_t)s.batch_tokens + 1;
+    s.epochs = 20000 / updates < 5 ? 5 : 20000 / updates > 100 ? 100 : 20000 / updates;
+    return s;
+}
+
 attend_sizes attend_sizes_of(attend_preset preset, const attend_data_size *d, const int kinds[2])
 {
+    if (d->pairs > 0 && d->characters[0] == 0) return sizes_of_lines(preset, d, kinds ? kinds[0] : -1);
     attend_sizes s = { .of_words = preset == ATTEND_PRESET_G2P ||
-                                   (d->pairs > 0 && (has_single_words(d, 0) || has_single_words(d, 1))) };
+                                   (d->pairs > 0 && (has_single_words(d, 0) || has_single_words(d, 1))),
+                       .label_smoothing = 0.1 };
     for (int side = 0; side < 2; side++) {
         s.tokens[side] =
             kinds && kinds[side] >= 0 ? (attend_token_kind)kinds[side] : kind_of(preset, d, side, s.of_words);

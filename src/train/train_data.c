@@ -1,4 +1,4 @@
-/* train_data.c: from files of pairs to the numbers of an update. */
+/* train_data.c: from files of pairs, or of lines, to the numbers of an update. */
 #include "train/trainer.h"
 
 #include "core/memory.h"
@@ -9,6 +9,16 @@
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
+
+bool attend_trainer_lines(const trainer *t)
+{
+    return t->o.config.task == ATTEND_TASK_LANGUAGE_MODEL;
+}
+
+const char *attend_spec_name(const attend_pairs_spec *spec)
+{
+    return spec->source ? spec->source : spec->target;
+}
 
 /* ---- tokenizers ---- */
 
@@ -73,10 +83,13 @@ static uint64_t most_bytes(const trainer *t, attend_side side)
 static int learn_side(trainer *t, attend_side side)
 {
     int halvings = 0;
+    const bool lines = attend_trainer_lines(t); /* which are targets */
     for (;; halvings++) {
-        side_lines l = {
-            .t = t, .side = side, .both = t->o.config.shared_vocab, .most = most_bytes(t, side), .halvings = halvings
-        };
+        side_lines l = { .t = t,
+                         .side = lines ? ATTEND_TARGET : side,
+                         .both = t->o.config.shared_vocab && !lines,
+                         .most = most_bytes(t, side),
+                         .halvings = halvings };
         int status = attend_pairs_file_open(&l.file, t->o.train, t->o.train_count);
         if (status == ATTEND_OK)
             status = attend_tokenizer_learn(&t->tokenizers[side], &t->o.tokens[side], next_line, &l);
@@ -84,7 +97,7 @@ static int learn_side(trainer *t, attend_side side)
             char why[512];
             snprintf(why, sizeof why, "%s", attend_message());
             const char *text = strstr(why, ": "); /* "line n": of the lines given, which are not those of a file */
-            const bool target = l.both ? !l.second : side == ATTEND_TARGET;
+            const bool target = l.both ? !l.second : l.side == ATTEND_TARGET;
             status = attend_fail(status, "%s:%llu%s", target ? l.pair.target_file : l.pair.source_file,
                                  (unsigned long long)l.pair.line, text ? text : "");
         }
@@ -93,10 +106,28 @@ static int learn_side(trainer *t, attend_side side)
     }
 }
 
+/* Lines are nothing to translate, and pairs no text. */
+static int fits_task(const trainer *t, const attend_pairs_spec *specs, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (!specs[i].source == attend_trainer_lines(t)) continue;
+        return attend_fail(ATTEND_BAD_USAGE,
+                           attend_trainer_lines(t)
+                               ? "%s: a language model learns from lines of text alone, and these are pairs"
+                               : "%s: a translation is learned from pairs, and these are lines of text alone, which "
+                                 "are for task 'language-model'",
+                           attend_spec_name(&specs[i]));
+    }
+    return ATTEND_OK;
+}
+
 int attend_trainer_look(const trainer *t)
 {
     attend_pairs_file *file = NULL;
-    int status = attend_pairs_file_open(&file, t->o.train, t->o.train_count);
+    int status = fits_task(t, t->o.train, t->o.train_count);
+    if (status == ATTEND_OK) status = fits_task(t, t->o.valid, t->o.valid_count);
+    if (status != ATTEND_OK) return status;
+    status = attend_pairs_file_open(&file, t->o.train, t->o.train_count);
     attend_pairs_file_close(file);
     if (status != ATTEND_OK || t->o.valid_count == 0) return status;
     status = attend_pairs_file_open(&file, t->o.valid, t->o.valid_count);
@@ -128,7 +159,8 @@ static int encode(void *user, attend_side side, const char *text, size_t size, a
 {
     trainer *t = user;
     const int before = out->count;
-    if (side == ATTEND_SOURCE && is_stopped(t, ++t->lines)) return attend_fail(ATTEND_FAILED, "stopped");
+    if ((side == ATTEND_SOURCE || attend_trainer_lines(t)) && is_stopped(t, ++t->lines))
+        return attend_fail(ATTEND_FAILED, "stopped");
     int status = attend_tokenizer_encode(t->tokenizers[side], text, size, out, 0, 0, 0);
     if (status == ATTEND_OK && out->count > before) status = end_source(side, out);
     return status;
@@ -151,6 +183,7 @@ static int corpus_of(trainer *t, attend_corpus **out, const attend_pairs_spec *s
                                                               ? attend_tokenizer_size(t->tokenizers[0])
                                                               : attend_tokenizer_size(t->tokenizers[1]),
                                             .max_length = t->o.max_length,
+                                            .lines = attend_trainer_lines(t),
                                             .keep_text = keep_text };
     attend_pairs_file *file = NULL;
     int status = attend_pairs_file_open(&file, specs, count);
@@ -167,8 +200,9 @@ int attend_trainer_corpora(trainer *t)
     if (status == ATTEND_OK && t->o.valid_count > 0)
         status = corpus_of(t, &t->valid, t->o.valid, t->o.valid_count, true);
     if (status == ATTEND_OK && t->valid && attend_corpus_count(t->valid).pairs == 0)
-        return attend_fail(ATTEND_BAD_DATA, "%s: no validation pair is left: all are empty on a side or too long",
-                           t->o.valid[0].source);
+        return attend_fail(ATTEND_BAD_DATA, "%s: no validation %s is left: all are empty%s or too long",
+                           attend_spec_name(&t->o.valid[0]), attend_trainer_lines(t) ? "line" : "pair",
+                           attend_trainer_lines(t) ? "" : " on a side");
     const attend_batches_options options = {
         .seed = t->o.seed, .batch_tokens = t->o.batch_tokens, .encode = again ? encode_again : NULL, .user = t
     };
@@ -207,7 +241,7 @@ static bool append(trainer *t, const attend_pairs *p)
         if (!ints_fit(&t->words[side], &t->word_room[side], t->word_count[side], more) ||
             !ints_fit(&t->lengths[side], &room[side], t->pair_count, (size_t)p->count))
             return false;
-        memcpy(t->words[side] + t->word_count[side], words[side], more * sizeof(int));
+        if (more) memcpy(t->words[side] + t->word_count[side], words[side], more * sizeof(int));
         memcpy(t->lengths[side] + t->pair_count, lengths[side], (size_t)p->count * sizeof(int));
         t->word_count[side] += more;
     }

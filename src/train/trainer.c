@@ -376,7 +376,12 @@ static int loop(trainer *t, attend_train_end *end)
 static int check_options(const attend_train_options *o)
 {
     if (o->train_count < 1 || !o->model)
-        return attend_fail(ATTEND_BAD_USAGE, "training needs pairs and the name of a model");
+        return attend_fail(ATTEND_BAD_USAGE, "training needs pairs, or lines, and the name of a model");
+    if (o->config.task == ATTEND_TASK_LANGUAGE_MODEL && o->valid_metric != ATTEND_VALID_LOSS)
+        return attend_fail(ATTEND_BAD_USAGE,
+                           "valid-metric '%s' compares translations, and a language model makes none: perplexity is "
+                           "what tells language models apart",
+                           attend_valid_metric_words[o->valid_metric]);
     if (o->threads < 1 || o->threads > 1024)
         return attend_fail(ATTEND_BAD_USAGE, "%d threads are not 1 to 1024", o->threads);
     if (o->accumulate < 1 || o->batch_tokens < 1 || o->shard_tokens < 1 || o->keep < 0)
@@ -391,25 +396,30 @@ static int check_options(const attend_train_options *o)
     if (o->updates == 0 && o->epochs == 0 && (o->valid_count == 0 || o->patience == 0))
         return attend_fail(
             ATTEND_BAD_USAGE,
-            "training would never end: give a number of updates or epochs, or validation pairs and patience");
+            "training would never end: give a number of updates or epochs, or validation data and patience");
     return ATTEND_OK;
 }
 
 static int new_model(trainer *t)
 {
     int status = attend_trainer_learn(t);
+    const attend_pairs_spec *first = &t->o.train[0];
+    const bool lines = attend_trainer_lines(t);
     for (int side = 0; status == ATTEND_OK && side < 2; side++)
         if (attend_tokenizer_size(t->tokenizers[side]) <= ATTEND_FIRST_WORD)
             status = attend_fail(ATTEND_BAD_DATA,
-                                 "%s: there is not one word to learn on the %s side: lines are empty, or no word comes "
+                                 "%s: there is not one word to learn%s: lines are empty, or no word comes "
                                  "%d times (--min-count)",
-                                 side && t->o.train[0].target ? t->o.train[0].target : t->o.train[0].source,
-                                 side ? "target" : "source", t->o.tokens[side].min_count);
+                                 side && first->target ? first->target : attend_spec_name(first),
+                                 lines  ? ""
+                                 : side ? " on the target side"
+                                        : " on the source side",
+                                 t->o.tokens[side].min_count);
     if (status != ATTEND_OK) return status;
     t->o.config.source_vocab = attend_tokenizer_size(t->tokenizers[0]);
     t->o.config.target_vocab = attend_tokenizer_size(t->tokenizers[1]);
     status = attend_model_new(&t->m, &t->o.config, t->o.seed);
-    if (status == ATTEND_OK) status = attend_tokenizer_attach(t->tokenizers[0], t->m, "source");
+    if (status == ATTEND_OK && !lines) status = attend_tokenizer_attach(t->tokenizers[0], t->m, "source");
     if (status == ATTEND_OK) status = attend_tokenizer_attach(t->tokenizers[1], t->m, "target");
     return status;
 }

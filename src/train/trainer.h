@@ -71,6 +71,9 @@ void attend_trainer_say(const trainer *t, const char *format, ...) __attribute__
 bool attend_trainer_done(const trainer *t);
 /* Whether a validation score is better than that of the best model so far. */
 bool attend_trainer_better(const trainer *t, double score);
+/* Does it learn from lines alone? And the name of a file of pairs or lines, for messages. */
+bool attend_trainer_lines(const trainer *t);
+const char *attend_spec_name(const attend_pairs_spec *spec);
 
 /* Were we asked to end? */
 bool attend_trainer_stops(const trainer *t);

@@ -5,7 +5,7 @@
 
 static attend_var *loss(attend_ctx *c, void *user)
 {
-    const attend_pairs pairs = tiny_pairs();
+    const attend_pairs pairs = tiny_pairs_of(user);
     attend_loss_options options = ATTEND_LOSS_OPTIONS_INIT;
     options.scale = 0.25;
     options.label_smoothing = 0.1;
@@ -90,10 +90,31 @@ static void transformers(void **state)
     check(TRANSFORMER "dropout=0.3 attention-dropout=0.2");
 }
 
+static void language_models(void **state)
+{
+    (void)state;
+    static const char *const cells[] = { "simple", "gru", "gru-reset-before", "lstm" };
+    for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) {
+        char words[256];
+        for (int layers = 1; layers <= 2; layers++) {
+            snprintf(words, sizeof words, "task=language-model cell=%s layers=%d", cells[i], layers);
+            check(words);
+            snprintf(words, sizeof words, "task=language-model cell=%s layers=%d readout=plain", cells[i], layers);
+            check(words);
+        }
+    }
+    check("task=language-model cell=lstm tie-embeddings=yes");
+    check("task=language-model cell=lstm readout=plain tie-embeddings=yes embedding=4");
+    check("task=language-model cell=lstm layers=2 dropout=0.3");
+    check("task=language-model cell=lstm layers=2 dropout=0.3 dropout-along-time=yes");
+    check(TRANSFORMER "task=language-model layers=2");
+    check(TRANSFORMER "task=language-model norm=post positions=learned tie-embeddings=yes");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(every_cell_score_and_place),
                                         cmocka_unit_test(windows_and_selections), cmocka_unit_test(the_rest),
-                                        cmocka_unit_test(transformers) };
+                                        cmocka_unit_test(transformers), cmocka_unit_test(language_models) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

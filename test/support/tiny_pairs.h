@@ -23,6 +23,22 @@ static inline attend_pairs tiny_pairs(void)
                            .link_count = 5 };
 }
 
+/* The same targets without sources, for a language model. */
+static inline attend_pairs tiny_lines(void)
+{
+    static const int none[TINY_PAIRS] = { 0 };
+    attend_pairs alone = tiny_pairs();
+    alone.source = NULL, alone.source_lengths = none;
+    alone.links = NULL, alone.link_count = 0;
+    return alone;
+}
+
+/* Those of the two that a model takes. */
+static inline attend_pairs tiny_pairs_of(const attend_model *m)
+{
+    return attend_model_config(m)->task == ATTEND_TASK_LANGUAGE_MODEL ? tiny_lines() : tiny_pairs();
+}
+
 /* A configuration from "name=value name=value ..", small. Returns the status of the first setting that failed. */
 static inline int tiny_config(attend_config *config, const char *words)
 {

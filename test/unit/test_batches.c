@@ -309,9 +309,57 @@ static void test_speed(void **state)
     attend_corpus_free(c);
 }
 
+/* Lines alone: sources of no words, also where texts are encoded anew. */
+static int never_a_source(void *user, attend_side side, uint64_t epoch, uint64_t pair, const char *text, size_t size,
+                          attend_ids *out)
+{
+    assert_int_equal(side, ATTEND_TARGET);
+    return encode_epoch(user, side, epoch, pair, text, size, out);
+}
+
+static void test_lines(void **state)
+{
+    (void)state;
+    const attend_corpus_options kept = { .vocabulary = 256, .lines = true, .keep_text = true };
+    attend_corpus *c = NULL;
+    assert_ok(attend_corpus_new(&c, &kept));
+    for (int i = 0; i < 50; i++) {
+        int ids[8];
+        const char *const text = "abcdefgh";
+        const int count = 1 + i % 7;
+        for (int j = 0; j < count; j++) ids[j] = text[j];
+        const attend_text_pair pair = { .source = "", .target = text, .target_size = (size_t)count };
+        assert_ok(attend_corpus_add(c, NULL, 0, ids, count, &pair));
+    }
+    assert_ok(attend_corpus_finish(c));
+    for (int again = 0; again < 2; again++) {
+        const attend_batches_options options = { .batch_tokens = 24, .encode = again ? never_a_source : NULL };
+        attend_batches *b = NULL;
+        attend_batch batch = { .last = false };
+        attend_batch_position at = { 0 };
+        int lines = 0;
+        assert_ok(attend_batches_new(&b, c, &options));
+        while (!batch.last) {
+            assert_ok(attend_batches_next(b, &at, &batch));
+            assert_true(batch.tokens <= 24);
+            const int *word = batch.pairs.target;
+            for (int i = 0; i < batch.pairs.count; i++, lines++) {
+                assert_int_equal(batch.pairs.source_lengths[i], 0);
+                assert_int_equal(batch.pairs.target_lengths[i], 1 + (int)(batch.numbers[i] % 7) + again);
+                assert_int_equal(*word, 'a');
+                word += batch.pairs.target_lengths[i];
+            }
+        }
+        assert_int_equal(lines, 50);
+        attend_batches_free(b);
+    }
+    attend_corpus_free(c);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_every_pair_once),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_lines),
+                                        cmocka_unit_test(test_every_pair_once),
                                         cmocka_unit_test(test_seeds),
                                         cmocka_unit_test(test_positions),
                                         cmocka_unit_test(test_over_long),

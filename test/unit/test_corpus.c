@@ -53,6 +53,41 @@ static void test_reading(void **state)
     }
 }
 
+/* Lines alone have no source, and only they. */
+static void test_lines(void **state)
+{
+    (void)state;
+    const attend_pairs_spec spec = { NULL, text_file("l.txt", "ab\n\n \t\nlonger\nc\td\n") };
+    for (int kept = 0; kept < 2; kept++) {
+        const attend_corpus_options options = {
+            .vocabulary = kept ? 256 : 1 << 17, .max_length = 5, .lines = true, .keep_text = kept
+        };
+        attend_pairs_file *f = NULL;
+        attend_corpus *c = NULL;
+        assert_ok(attend_pairs_file_open(&f, &spec, 1));
+        assert_ok(attend_corpus_new(&c, &options));
+        assert_ok(attend_corpus_read(c, f, encode_letters, NULL));
+        assert_int_equal(attend_corpus_add(c, (const int[]){ 1 }, 1, (const int[]){ 1 }, 1, &(attend_text_pair){ 0 }),
+                         ATTEND_BAD_USAGE);
+        assert_ok(attend_corpus_finish(c));
+        const attend_corpus_counts n = attend_corpus_count(c);
+        assert_true(n.pairs == 2 && n.empty == 2 && n.too_long == 1);
+        assert_true(n.source_ids == 0 && n.target_ids == 5 && n.longest_source == 0 && n.longest_target == 3);
+        int target[5], lengths[2];
+        assert_ok(attend_corpus_lengths(c, 1, &lengths[0], &lengths[1]));
+        assert_true(lengths[0] == 0 && lengths[1] == 3);
+        assert_ok(attend_corpus_ids(c, 1, NULL, target));
+        assert_true(target[0] == 'c' && target[1] == '\t' && target[2] == 'd');
+        attend_text_pair text;
+        attend_string room = { 0 };
+        if (kept) assert_ok(attend_corpus_text(c, 0, &room, &text));
+        if (kept) assert_true(text.source_size == 0 && text.target_size == 2 && memcmp(text.target, "ab", 2) == 0);
+        attend_string_free(&room);
+        attend_corpus_free(c);
+        attend_pairs_file_close(f);
+    }
+}
+
 static void test_errors(void **state)
 {
     (void)state;
@@ -178,8 +213,9 @@ static void test_memory(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_reading),  cmocka_unit_test(test_errors),
-                                        cmocka_unit_test(test_no_names), cmocka_unit_test(test_full_disk),
-                                        cmocka_unit_test(test_large),    cmocka_unit_test(test_memory) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_reading),   cmocka_unit_test(test_lines),
+                                        cmocka_unit_test(test_errors),    cmocka_unit_test(test_no_names),
+                                        cmocka_unit_test(test_full_disk), cmocka_unit_test(test_large),
+                                        cmocka_unit_test(test_memory) };
     return cmocka_run_group_tests(tests, folder_make, folder_remove);
 }

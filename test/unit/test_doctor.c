@@ -90,6 +90,38 @@ static void test_lines(void **state)
     assert_only((attend_pairs_spec){ path, NULL }, "nul", ATTEND_STOPS_TRAINING, 1, 2, "byte 2: \"c\\x00d\"");
 }
 
+static attend_pairs_spec alone(const char *name, const char *text)
+{
+    return (attend_pairs_spec){ NULL, text_file(name, text) };
+}
+
+/* Of lines alone there is less to find, and it has other words. */
+static void test_lines_alone(void **state)
+{
+    (void)state;
+    attend_doctor_report *r = examine(alone("l.txt", "a b\nc\n"), NULL, false);
+    assert_true(r->lines && r->finding_count == 0 && r->train.pairs == 2 && r->train.good == 2);
+    assert_true(r->train.words[0] == 0 && r->train.words[1] == 3 && r->train.characters[1] == 4);
+    attend_doctor_free(r);
+    assert_only(alone("l.txt", "a\n\n \nb\n"), "empty", ATTEND_WARNING, 2, 2, "\"\"");
+    assert_only(alone("l.txt", "a\nb\na\n"), "duplicate", ATTEND_WARNING, 1, 3, "\"a\"");
+    assert_only(alone("l.txt", "a\nb\xff\n"), "not-utf8", ATTEND_STOPS_TRAINING, 1, 2, "byte 2");
+    assert_only(alone("l.txt", "a\tb\nc\nd\n"), "tab", ATTEND_INFORMATION, 1, 1, "\"a\\tb\"");
+    assert_only(alone("l.txt", "a\tb\nc\td\ne\n"), "tab", ATTEND_WARNING, 2, 1, "\"a\\tb\"");
+    const attend_pairs_spec valid = alone("v.txt", "c\nd\n");
+    r = examine(alone("l.txt", "a\nb\nc\n"), &valid, false);
+    const attend_finding *f = find(r, "validation-pair");
+    assert_true(r->finding_count == 1 && f && f->count == 1 && f->examples[0].line == 1);
+    assert_non_null(strstr(f->what, "validation lines"));
+    attend_doctor_free(r);
+    r = examine(alone("l.txt", "\n \n"), NULL, true);
+    assert_true(attend_doctor_stops(r) && find(r, "nothing-left"));
+    attend_doctor_free(r);
+    const attend_pairs_spec train = alone("l.txt", "a\n"), pairs = tabbed("a\tb\n");
+    assert_int_equal(attend_doctor(&r, &train, 1, &pairs, 1, false), ATTEND_BAD_USAGE);
+    assert_non_null(strstr(attend_message(), "both"));
+}
+
 static void test_lengths(void **state)
 {
     (void)state;
@@ -269,11 +301,11 @@ static void test_memory(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_good_data),  cmocka_unit_test(test_lines),
-                                        cmocka_unit_test(test_lengths),    cmocka_unit_test(test_counts),
-                                        cmocka_unit_test(test_validation), cmocka_unit_test(test_quick),
-                                        cmocka_unit_test(test_unreadable), cmocka_unit_test(test_twice),
-                                        cmocka_unit_test(test_histogram),  cmocka_unit_test(test_printing),
-                                        cmocka_unit_test(test_memory) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_good_data),   cmocka_unit_test(test_lines),
+                                        cmocka_unit_test(test_lines_alone), cmocka_unit_test(test_lengths),
+                                        cmocka_unit_test(test_counts),      cmocka_unit_test(test_validation),
+                                        cmocka_unit_test(test_quick),       cmocka_unit_test(test_unreadable),
+                                        cmocka_unit_test(test_twice),       cmocka_unit_test(test_histogram),
+                                        cmocka_unit_test(test_printing),    cmocka_unit_test(test_memory) };
     return cmocka_run_group_tests(tests, folder_make, folder_remove);
 }

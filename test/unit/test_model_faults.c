@@ -16,7 +16,9 @@ static const char *const models[] = {
     "attention=none",
     "architecture=transformer hidden=4 embedding=0 heads=2",
     "architecture=transformer hidden=4 embedding=0 positions=learned norm=post",
-    "architecture=transformer hidden=4 embedding=0 positions=rotary feed-forward=gated"
+    "architecture=transformer hidden=4 embedding=0 positions=rotary feed-forward=gated",
+    "task=language-model cell=lstm layers=2 dropout=0.2",
+    "task=language-model architecture=transformer hidden=4 embedding=0 heads=2"
 };
 
 typedef struct trial {
@@ -68,10 +70,11 @@ static int decode(trial *t)
 
 static void refuse_each(const char *words, const char *what, int (*run)(trial *t))
 {
-    trial t = { .pairs = tiny_pairs() };
+    trial t = { .m = NULL };
     attend_config config;
     assert_ok(tiny_config(&config, words));
     assert_ok(attend_model_new(&t.m, &config, 1));
+    t.pairs = tiny_pairs_of(t.m);
     assert_ok(attend_grads_new(&t.g, attend_model_params(t.m)));
     long n = 0;
     for (int status = ATTEND_NO_MEMORY; status != ATTEND_OK;) {

@@ -23,7 +23,7 @@ static attend_model *model_of(const char *words)
 static double score(const attend_model *m)
 {
     attend_ctx *c = NULL;
-    const attend_pairs pairs = tiny_pairs();
+    const attend_pairs pairs = tiny_pairs_of(m);
     double p[TINY_PAIRS], sum = 0;
     assert_int_equal(attend_ctx_new(&c), ATTEND_OK);
     if (attend_model_score(c, m, &pairs, p, NULL, ATTEND_LOOK_SOURCE, NULL) != ATTEND_OK)
@@ -45,6 +45,8 @@ static void saved_and_loaded_is_the_same(void **state)
                                        "tie-embeddings=yes shared-vocab=yes target-vocab=7",
                                        "architecture=transformer hidden=8 embedding=0 heads=2 layers=2",
                                        "architecture=transformer hidden=8 embedding=0 positions=learned norm=post",
+                                       "task=language-model cell=lstm layers=2 readout=plain",
+                                       "task=language-model tie-embeddings=yes",
                                        "dropout=0.123456789012345" };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         attend_model *m = model_of(all[i]), *mapped = NULL, *read = NULL;

@@ -59,7 +59,17 @@ static bool every_model(int i, char *words, size_t size)
                                         TRANSFORMER,
                                         TRANSFORMER " norm=post positions=learned feed-forward=gelu",
                                         TRANSFORMER " positions=rotary feed-forward=gated decoder-layers=3",
-                                        TRANSFORMER " tie-embeddings=yes dropout=0.5 attention-dropout=0.2" };
+                                        TRANSFORMER " tie-embeddings=yes dropout=0.5 attention-dropout=0.2",
+                                        "task=language-model",
+                                        "task=language-model cell=lstm readout=plain",
+                                        "task=language-model cell=lstm layers=2 readout=plain",
+                                        "task=language-model cell=gru readout=plain",
+                                        "task=language-model cell=simple layers=3",
+                                        "task=language-model cell=lstm tie-embeddings=yes",
+                                        "task=language-model cell=lstm readout=plain tie-embeddings=yes hidden=3",
+                                        "task=language-model dropout=0.5 dropout-along-time=yes",
+                                        TRANSFORMER " task=language-model",
+                                        TRANSFORMER " task=language-model positions=rotary tie-embeddings=yes" };
     int scores = 0;
     while (attend_scores[scores]) scores++;
     if (i < 4 * scores) {
@@ -148,10 +158,10 @@ static void decode(const char *words, const attend_model *m, const attend_pairs 
 static void decoding_agrees_with_scoring(void **state)
 {
     (void)state;
-    const attend_pairs pairs = tiny_pairs();
     char words[256];
     for (int i = 0; every_model(i, words, sizeof words); i++) {
         attend_model *m = model_of(words);
+        const attend_pairs pairs = tiny_pairs_of(m);
         said s = { 0 };
         score(words, m, &pairs, &s);
         for (int b = 0, row = 0; b < pairs.count; b++) {
@@ -168,10 +178,10 @@ static void decoding_agrees_with_scoring(void **state)
 static void a_pair_does_not_depend_on_its_batch(void **state)
 {
     (void)state;
-    const attend_pairs pairs = tiny_pairs();
     char words[256];
     for (int i = 0; every_model(i, words, sizeof words); i++) {
         attend_model *m = model_of(words);
+        const attend_pairs pairs = tiny_pairs_of(m);
         said all = { 0 }, one = { 0 };
         score(words, m, &pairs, &all);
         for (int b = 0; b < pairs.count; b++) {
@@ -186,11 +196,11 @@ static void a_pair_does_not_depend_on_its_batch(void **state)
 static void training_reports_what_scoring_says(void **state)
 {
     (void)state;
-    const attend_pairs pairs = tiny_pairs();
     char words[256];
     for (int i = 0; every_model(i, words, sizeof words); i++) {
         if (strstr(words, "hard") || strstr(words, "dropout")) continue; /* chance */
         attend_model *m = model_of(words);
+        const attend_pairs pairs = tiny_pairs_of(m);
         said s = { 0 };
         score(words, m, &pairs, &s);
         attend_grads *g = NULL;
@@ -277,6 +287,9 @@ static void nonsense_is_refused(void **state)
         { TRANSFORMER " heads=3", "3 heads" },
         { TRANSFORMER " heads=8 positions=rotary", "must be even" },
         { TRANSFORMER " window=local-m", "belongs to architecture 'rnn'" },
+        { "task=languagemodel", "did you mean 'language-model'" },
+        { "task=language-model tie-embeddings=yes readout=plain", "hidden and embedding" },
+        { "task=language-model input-feeding=yes readout=plain", "choose an attention" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         attend_config config;
@@ -348,6 +361,45 @@ static void wrong_words_and_links_are_refused(void **state)
     assert_int_equal(tiny_config(&config, ""), ATTEND_OK);
     assert_int_equal(config.heads, 0);
     assert_int_equal(attend_pairs_weights(&pairs, &config, ATTEND_LOOK_SOURCE), 3 * 4 + 1 * 1 + 3 * 5 + 2 * 2);
+}
+
+/* A language model takes lines of any length, none at all among them, and no source. */
+static void a_language_model_has_no_source(void **state)
+{
+    (void)state;
+    static const char *const all[] = { "task=language-model cell=lstm", "task=language-model readout=plain" };
+    const int zeros[3] = { 0 }, one[] = { 1 }, none[] = { 0 }, fine[] = { 3 }, high[] = { TINY_TARGET };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        attend_model *m = model_of(all[i]);
+        attend_ctx *c = NULL;
+        assert_int_equal(attend_ctx_new(&c), ATTEND_OK);
+        assert_null(attend_params_find(attend_model_params(m), "source.embedding"));
+        const attend_config *config = attend_model_config(m);
+        assert_true(!config->attention && config->shared_vocab && config->source_vocab == config->target_vocab);
+        const attend_pairs empty = { .count = 3, .source_lengths = zeros, .target_lengths = zeros };
+        double p[3];
+        assert_int_equal(attend_model_score(c, m, &empty, p, NULL, ATTEND_LOOK_SOURCE, NULL), ATTEND_OK);
+        assert_true(isfinite(p[0]) && p[0] < 0);
+        close_to(all[i], "empty lines", p[0], p[1]);
+        close_to(all[i], "empty lines", p[0], p[2]);
+        attend_decoding *d = NULL;
+        assert_int_equal(attend_decoding_new(&d, c, m, 3, NULL, zeros), ATTEND_OK);
+        const int counts[3] = { 1, 1, 1 }, parents[3] = { 0, 1, 2 }, begin[3] = { 1, 1, 1 };
+        assert_int_equal(attend_decoding_step(d, counts, parents, begin), ATTEND_OK);
+        close_to(all[i], "an end", (double)attend_decoding_end(d, 2), p[2]);
+        assert_null(attend_decoding_weights(d, 0, 0, 0));
+        attend_decoding_free(d);
+        const attend_pairs wrong[] = {
+            { .count = 1, .source = fine, .source_lengths = one, .target = fine, .target_lengths = one },
+            { .count = 1, .source_lengths = none, .target = high, .target_lengths = one },
+        };
+        for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++)
+            assert_int_equal(attend_model_score(c, m, &wrong[k], p, NULL, ATTEND_LOOK_SOURCE, NULL), ATTEND_BAD_USAGE);
+        assert_int_equal(attend_decoding_new(&d, c, m, 1, fine, one), ATTEND_BAD_USAGE);
+        assert_non_null(strstr(attend_message(), "language model"));
+        attend_ctx_free(c);
+        attend_model_free(m);
+    }
 }
 
 static void fields_read_what_they_write(void **state)
@@ -446,6 +498,7 @@ int main(void)
         cmocka_unit_test(hard_attention_trains),
         cmocka_unit_test(nonsense_is_refused),
         cmocka_unit_test(wrong_words_and_links_are_refused),
+        cmocka_unit_test(a_language_model_has_no_source),
         cmocka_unit_test(fields_read_what_they_write),
         cmocka_unit_test(enums_that_are_none_are_refused),
         cmocka_unit_test(scores_whose_parameters_do_not_fit_are_refused),

@@ -172,6 +172,43 @@ static void test_names(void **state)
     assert_int_equal(attend_pairs_specs(specs, &count, (const char *const[]){ "b.en", "a.tsv" }, 2), ATTEND_BAD_USAGE);
 }
 
+/* Lines alone: targets whose sources are empty, in which a TAB is text. */
+static void test_alone(void **state)
+{
+    (void)state;
+    attend_pairs_spec spec = { NULL, text_file("l.txt", "a b\r\n\nc\td\te\n ") };
+    assert_pairs(&spec, 1, "=a b@1 =@2 =c\td\te@3 = @4 ");
+    unsigned char bytes[256];
+    const char *path = in_folder("l.txt.gz");
+    put_file(path, bytes, gzip_bytes(bytes, sizeof bytes, "s\tt\n", 4));
+    const attend_pairs_spec several[] = { spec, { NULL, path }, spec };
+    assert_pairs(several, 3, "=a b@1 =@2 =c\td\te@3 = @4 =s\tt@1 =a b@1 =@2 =c\td\te@3 = @4 ");
+    assert_fails((attend_pairs_spec){ NULL, text_file("e.txt", "") }, ATTEND_BAD_DATA, ATTEND_PAIR_EMPTY,
+                 "e.txt:1: ", "is empty");
+    assert_fails((attend_pairs_spec){ NULL, in_folder("missing") }, ATTEND_IO, ATTEND_PAIR_FINE, "missing",
+                 "cannot read");
+    attend_pairs_file *f = NULL;
+    const attend_pairs_spec mixed[] = { spec, two("a\n", "b\n") }, none = { NULL, NULL };
+    assert_int_equal(attend_pairs_file_open(&f, mixed, 2), ATTEND_BAD_USAGE);
+    assert_non_null(strstr(attend_message(), "together"));
+    assert_int_equal(attend_pairs_file_open(&f, &none, 1), ATTEND_BAD_USAGE);
+    attend_pairs_spec specs[3];
+    assert_ok(attend_lines_specs(specs, (const char *const[]){ "a.txt", "-", "b.en" }, 3));
+    for (int i = 0; i < 3; i++) assert_null(specs[i].source);
+    assert_string_equal(specs[2].target, "b.en");
+    assert_int_equal(attend_lines_specs(specs, (const char *const[]){ "a.txt", "b.tsv.gz" }, 2), ATTEND_BAD_USAGE);
+    assert_non_null(strstr(attend_message(), "b.tsv.gz is a file of pairs"));
+    char is[512];
+    attend_memory_refuse(-1);
+    assert_ok(read_pairs(is, sizeof is, several, 3, NULL));
+    const long requests = attend_memory_requests();
+    for (long n = 1; n <= requests; n++) {
+        attend_memory_refuse(n);
+        assert_int_equal(read_pairs(is, sizeof is, several, 3, NULL), ATTEND_NO_MEMORY);
+    }
+    attend_memory_refuse(0);
+}
+
 static void test_memory(void **state)
 {
     (void)state;
@@ -193,6 +230,6 @@ int main(void)
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_good),     cmocka_unit_test(test_tabs),
                                         cmocka_unit_test(test_counts),   cmocka_unit_test(test_unreadable),
                                         cmocka_unit_test(test_too_long), cmocka_unit_test(test_names),
-                                        cmocka_unit_test(test_memory) };
+                                        cmocka_unit_test(test_alone),    cmocka_unit_test(test_memory) };
     return cmocka_run_group_tests(tests, folder_make, folder_remove);
 }

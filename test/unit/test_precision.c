@@ -22,6 +22,7 @@ static const char *const kinds[] = { "",
                                      "attention=location-sensitive",
                                      "architecture=transformer embedding=0 heads=2 layers=2",
                                      "architecture=transformer embedding=0 tie-embeddings=yes positions=learned",
+                                     "task=language-model cell=lstm layers=2",
                                      NULL };
 
 static attend_model *model_of(const char *words)
@@ -48,7 +49,9 @@ static void decode(const attend_model *m, int threads, bool limited, double *out
     attend_decoding *d = NULL;
     assert_ok(attend_ctx_new(&c));
     assert_ok(attend_ctx_set_threads(c, threads));
-    assert_ok(attend_decoding_new(&d, c, m, 2, source, lengths));
+    const int none[2] = { 0, 0 };
+    const bool alone = attend_model_config(m)->task == ATTEND_TASK_LANGUAGE_MODEL;
+    assert_ok(attend_decoding_new(&d, c, m, 2, alone ? NULL : source, alone ? none : lengths));
     if (limited) assert_ok(attend_decoding_limit(d));
     for (int step = 0; step < STEPS; step++) {
         const int first[2] = { 1, 1 }, later[2] = { 1, 2 }, roots[2] = { 0, 1 }, second[3] = { 0, 1, 1 },
@@ -153,7 +156,9 @@ static attend_decoding *two_steps(attend_ctx *c, const attend_model *m, bool lim
 {
     const int counts[2] = { 1, 1 }, roots[2] = { 0, 1 }, words[2] = { ATTEND_BEGIN, ATTEND_BEGIN };
     attend_decoding *d = NULL;
-    assert_ok(attend_decoding_new(&d, c, m, 2, source, lengths));
+    const int none[2] = { 0, 0 };
+    const bool alone = attend_model_config(m)->task == ATTEND_TASK_LANGUAGE_MODEL;
+    assert_ok(attend_decoding_new(&d, c, m, 2, alone ? NULL : source, alone ? none : lengths));
     if (limited) assert_ok(attend_decoding_limit(d));
     assert_ok(attend_decoding_keep(d, keep));
     for (int step = 0; step < 2; step++) assert_ok(attend_decoding_step(d, counts, roots, words));

@@ -51,6 +51,31 @@ static void recipes_get_what_they_had(void **state)
     }
 }
 
+static void lines_have_a_table_of_their_own(void **state)
+{
+    (void)state;
+    for (int preset = 0; attend_preset_words[preset]; preset++) {
+        attend_sizes before = { .hidden = 0 };
+        for (uint64_t lines = 1; lines < (uint64_t)1 << 40; lines = 3 * lines / 2 + 1) {
+            const attend_data_size d = { lines, { 0, 20 * lines }, { 0, 110 * lines } };
+            const attend_sizes s = attend_sizes_of((attend_preset)preset, &d, NULL);
+            assert_true(!s.of_words && s.tokens[0] == ATTEND_TOKENS_BPE && s.tokens[1] == ATTEND_TOKENS_BPE);
+            assert_true(s.label_smoothing == 0 && s.seen == 20 * lines && s.epochs >= 5 && s.epochs <= 100);
+            assert_true(s.hidden >= before.hidden && s.batch_tokens >= before.batch_tokens);
+            assert_true(s.hidden >= 128 && s.embedding >= 64 && s.dropout >= 0.1 && s.dropout <= 0.5);
+            before = s;
+        }
+    }
+    const attend_data_size words = { 1000, { 0, 1000 }, { 0, 7000 } };
+    attend_sizes s = attend_sizes_of(ATTEND_PRESET_NONE, &words, NULL);
+    assert_true(s.of_words && s.tokens[0] == ATTEND_TOKENS_CHAR && s.seen == 7000);
+    const int settled[2] = { ATTEND_TOKENS_WORD, ATTEND_TOKENS_WORD };
+    s = attend_sizes_of(ATTEND_PRESET_NONE, &words, settled);
+    assert_true(s.tokens[0] == ATTEND_TOKENS_WORD && s.seen == 1000);
+    const attend_data_size pairs = data_of(1000, true);
+    assert_true(attend_sizes_of(ATTEND_PRESET_NONE, &pairs, NULL).label_smoothing == 0.1);
+}
+
 static void what_is_settled_stays(void **state)
 {
     (void)state;
@@ -67,6 +92,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(more_data_more_model),
                                         cmocka_unit_test(recipes_get_what_they_had),
+                                        cmocka_unit_test(lines_have_a_table_of_their_own),
                                         cmocka_unit_test(what_is_settled_stays) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,45 @@
+#!/bin/sh
+# Language models of the Penn Treebank, sentence by sentence: an LSTM and an LSTMN (Cheng, Dong, Lapata 2016) of the same size.
+#     DATA=folder-with-ptb [OUT=folder] [ATTEND=path/to/attend] [THREADS=2] [MODELS="lstm lstmn"] recipes/penn/run.sh [--smoke]
+# DATA/ptb has ptb.train.txt.gz, ptb.valid.txt.gz and ptb.test.txt.gz: 10,000 words, <unk> and N among them, a sentence a line. Everything can be stopped
+# when you like: the same command goes on. --smoke: a minute of tiny models on few sentences, to see that everything runs; its figures mean nothing.
+set -eu
+smoke=no
+case ${1:-} in
+--smoke) smoke=yes ;;
+"") ;;
+*)
+    echo "run.sh: '$1' is not understood; there is --smoke" >&2
+    exit 2
+    ;;
+esac
+data=${DATA:?name the folder that holds ptb/}
+out=${OUT:-recipe-penn}
+attend=${ATTEND:-build/attend}
+threads=${THREADS:-2}
+models=${MODELS:-lstm lstmn}
+size="--hidden 300 --embedding 300 --dropout 0.5 --batch-tokens 600 --learning-rate 0.002 --schedule cosine --warmup 200 --average 0.999
+    --epochs 12 --valid-every 1500 --save-every 500"
+if [ $smoke = yes ]; then
+    out=$out-smoke
+    size="--hidden 32 --embedding 32 --dropout 0.2 --batch-tokens 300 --learning-rate 0.005 --updates 60 --valid-every 30"
+fi
+mkdir -p "$out"
+for part in train valid test; do
+    gzip -dc "$data/ptb/ptb.$part.txt.gz" | if [ $smoke = yes ]; then head -n 300; else cat; fi >"$out/$part.txt"
+done
+for model in $models; do
+    case $model in
+    lstm) kind="--architecture rnn --cell lstm --readout plain" ;;
+    *) kind="--architecture $model" ;;
+    esac
+    # shellcheck disable=SC2086 # lists of options
+    "$attend" train --task language-model --train "$out/train.txt" --valid "$out/valid.txt" --model "$out/$model" --tokens word $kind $size \
+        --label-smoothing 0 --clip 1 --max-length 100 --patience 0 --threads "$threads"
+done
+for model in $models; do
+    for part in valid test; do
+        echo "$model, $part:"
+        "$attend" evaluate --model "$out/$model" --input "$out/$part.txt" --threads "$threads" | tee "$out/$model.$part"
+    done
+done

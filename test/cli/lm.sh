@@ -1,0 +1,127 @@
+#!/bin/sh
+# lm.sh ATTEND JSON_LINES: language models as a user meets them: lines in any number of files, perplexity against a sum by hand, lines that are gone on
+# from, and what is refused.
+. "$(dirname "$0")/cases.sh"
+json=$2
+cd "$folder" || exit 1
+
+# lines in which b follows a, c follows b and so on, mostly
+awk 'BEGIN { srand(1); for (i = 0; i < 400; i++) { n = 1 + int(rand() * 6); c = int(rand() * 5); s = "";
+    for (j = 0; j < n; j++) { s = s (j ? " " : "") substr("abcde", c + 1, 1); c = rand() < 0.8 ? (c + 1) % 5 : int(rand() * 5) }
+    print s } }' >all.txt
+head -300 all.txt >train.txt
+tail -100 all.txt >valid.txt
+head -150 train.txt >first.txt
+tail -150 train.txt | gzip -c >second.txt.gz
+paste train.txt train.txt >pairs.tsv
+lm="--task language-model"
+small="--tokens word --cell lstm --hidden 24 --embedding 16 --dropout 0 --batch-tokens 150 --learning-rate 0.01 --threads 2"
+
+# it trains, says what it is, and goes on
+expect 0 'data        300 lines, ' train $lm --train train.txt --valid valid.txt --model m $small --updates 120 --valid-every 40
+case $said in *"vocabulary  8"*"valid perplexity"*"done: m"*) ;; *) fail "train says: $said" ;; esac
+case $said in *pairs*) fail "train speaks of pairs: $said" ;; esac
+expect 0 'going on from update 120' train $lm --train train.txt --valid valid.txt --model m $small --updates 130 --valid-every 40
+expect 0 'a language model, ' info m
+expect 0 'task                 language-model' info m
+expect 0 '"task": "language-model"' info m --json
+
+# three files, gzip, standard input and a configuration file are the same lines
+expect 0 done train $lm --train train.txt --model one $small --updates 20
+expect 0 done train $lm --train first.txt second.txt.gz --model two $small --updates 20
+expect 0 done train $lm --train first.txt --train second.txt.gz --model three $small --updates 20
+"$attend" train $lm --train - --model four $small --updates 20 --quiet <train.txt || fail "standard input"
+printf 'train first.txt second.txt.gz\ntask language-model\n' >settings
+expect 0 done train --config settings --model five $small --updates 20
+for other in two three four five; do same "one and $other" one $other; done
+head -100 train.txt >a.txt && sed -n 101,200p train.txt >b.txt && tail -100 train.txt >c.txt
+expect 0 done train $lm --train a.txt b.txt c.txt --model six $small --updates 20 # three are no pairs
+same "one and six" one six
+
+# sizes by the data
+expect 0 'chosen      for 300 lines of text, ' train $lm --train train.txt --model sized --updates 1 --tokens char
+case $said in *"label-smoothing 0"*) ;; *) fail "sizes: $said" ;; esac
+
+# a TAB is text; empty lines are left out and counted
+printf 'a\tb c\n\n \nb c\td\n' >tabs.txt
+expect 0 'data        2 lines (2 left out' train $lm --train tabs.txt --model tabs --tokens char --hidden 8 --embedding 8 --updates 2
+expect 0 'empty lines: 2' check $lm --train tabs.txt
+expect 0 'lines with a TAB: 2' check $lm --train tabs.txt
+expect 0 'training: 300 lines' check $lm --train train.txt --valid valid.txt
+expect 0 'text: ' check $lm --train train.txt
+expect 0 '"lines":300' check $lm --train train.txt --json
+expect 3 'bytes.txt:2' check $lm --train "$(printf 'a\nb\377\n' >bytes.txt; echo bytes.txt)"
+expect 3 'bytes.txt:2' train $lm --train bytes.txt --model bad --epochs 1
+
+# files of the wrong kind, both ways
+expect 2 'pairs.tsv is a file of pairs' train $lm --train pairs.tsv --model bad --epochs 1
+expect 2 'pairs.tsv is a file of pairs' check $lm --train train.txt --valid pairs.tsv
+expect 3 'lines of text alone are for --task language-model' train --train train.txt --model bad --epochs 1
+expect 3 'lines of text alone are for --task language-model' train --train train.txt --model bad --epochs 1 --no-check
+expect 2 'lines of text alone are for --task language-model' train --train a.txt b.txt c.txt --model bad --epochs 1
+expect 2 'pairs.tsv is a file of pairs' score --model m --input pairs.tsv
+
+# what needs a source, or translations
+expect 2 'perplexity is what tells language models apart' train $lm --train train.txt --valid valid.txt --model bad --valid-metric bleu --epochs 1
+for option in "--attention dot" "--context after" --bidirectional "--source-tokens char" "--target-vocab-size 9" --shared-vocab; do
+    expect 2 'a language model has lines alone' train $lm --train train.txt --model bad --epochs 1 $option
+done
+expect 2 'a language model has lines alone' train $lm --train train.txt --model bad --epochs 1 --preset g2p
+expect 2 'it has no source to align with' align --model m --input pairs.tsv
+expect 1 'a language model, which has no source' convert --model m --output x --shortlist pairs.tsv
+expect 2 'm' show --model m 'a b'
+for option in "--prefix a.txt" "--alignment hard" --shortlist --replace-unknown "--length-ratio 2" "--coverage-penalty 1"; do
+    expect 2 'a language model' translate --model m $option --input a.txt
+done
+[ -e bad ] && fail "bad data made a model"
+
+# scores: perplexity is what the sum of the logarithms says, a token, a word, a character and a byte, ends counted
+"$attend" score --model m --input valid.txt >scores 2>summary || fail "score failed"
+is "lines scored" 100 "$(wc -l <scores)"
+by_hand() { # UNITS: exp(-sum / units)
+    awk -v n="$1" '{ s += $1 } END { printf "%.3f", exp(-s / n) }' scores
+}
+units=$(($(wc -w <valid.txt) + 100))
+bytes=$(wc -c <valid.txt) # a line feed is an end
+said=$(sed 's/.*perplexity \([0-9.]*\) a token, \([0-9.]*\) a word, \([0-9.]*\) a character, \([0-9.]*\) a byte.*/\1 \2 \3 \4/' summary |
+    awk '{ printf "%.3f %.3f %.3f %.3f", $1, $2, $3, $4 }')
+is "perplexity" "$(by_hand $units) $(by_hand $units) $(by_hand "$bytes") $(by_hand "$bytes")" "$said"
+awk -v p="$(by_hand $units)" 'BEGIN { exit !(p < 4.5) }' || fail "it has learned nothing: $said"
+grep -q "100 lines, $units tokens and ends" summary || fail "summary: $(cat summary)"
+"$attend" score --model m --input valid.txt --json --per-token >scores.json 2>/dev/null || fail "score --json failed"
+"$json" <scores.json >count || fail "score --json is no JSON"
+tail -1 scores.json | grep -q '"word_perplexity": ' || fail "score --json: $(tail -1 scores.json)"
+"$attend" score --model m --input a.txt b.txt 2>/dev/null | wc -l | grep -q '^ *200$' || fail "two files are 200 lines"
+"$attend" score --model m --input valid.txt --threads 1 2>/dev/null | cmp -s - scores || fail "threads change scores"
+printf 'a b\n\n\377\nz a\n' >odd.txt
+expect 0 'line 2 is not scored: it is empty' score --model m --input odd.txt
+case $said in *"1 tokens are unknown; 2 lines were not scored"*) ;; *) fail "odd lines: $said" ;; esac
+expect 0 'a character' evaluate --model m --input valid.txt
+is "evaluate" "$(by_hand $units)" "$(echo "$said" | awk '/^perplexity/ { printf "%.3f", $2 }')"
+"$attend" evaluate --model m --input valid.txt --json | "$json" >count || fail "evaluate --json is no JSON"
+expect 2 'its score is perplexity' evaluate --model m --input valid.txt --metric bleu
+expect 2 'a language model' evaluate --model m --source a.txt --reference a.txt
+
+# lines are gone on from: as many lines, each with its beginning, the same for the same seed on any number of threads
+printf 'a b\n\nzebra a\n\377\nc\n' >begin
+"$attend" translate --model m --seed 3 --quiet <begin >drawn || fail "translate failed"
+is "lines" 5 "$(wc -l <drawn)"
+sed -n 1p drawn | grep -q '^a b' && sed -n 3p drawn | grep -q '^zebra a' && sed -n 5p drawn | grep -q '^c' || fail "beginnings: $(cat drawn)"
+"$attend" translate --model m --seed 3 --threads 1 --quiet <begin | cmp -s - drawn || fail "threads change what is drawn"
+"$attend" translate --model m --seed 4 --quiet <begin | cmp -s - drawn && fail "another seed draws the same"
+"$attend" translate --model m --seed 3 --sample --quiet <begin | cmp -s - drawn || fail "sampling is not what it does by itself"
+expect 0 'line 4 was not translated: it is not UTF-8' translate --model m --input begin
+"$attend" translate --model m --beam 3 --quiet <begin >searched || fail "a beam"
+"$attend" translate --model m --beam 3 --seed 4 --quiet <begin 2>said && fail "a seed for a search"
+grep -q -- '--seed needs --sample' said || fail "a seed for a search: $(cat said)"
+expect 0 '0 ||| a b' translate --model m --n-best 3 --input begin --top-k 2 --temperature 0.5
+"$attend" translate --model m --json --seed 3 --quiet <begin >drawn.json || fail "translate --json failed"
+"$json" <drawn.json >count || fail "translate --json is no JSON"
+whole=$(sed -n 1p drawn) && grep -q "\"text\": \"$whole\", \"continuation\": \"${whole#a b}\"" drawn.json || fail "JSON: $(head -1 drawn.json)"
+awk 'BEGIN { for (i = 0; i < 300; i++) printf "a "; print "" }' >long
+"$attend" translate --model m --length-extra 7 --input long | awk '{ exit !(NF >= 300 && NF <= 307) }' || fail "length-extra"
+"$attend" translate --model m --max-length 4 --n-best 20 --input begin --quiet | awk -F' [|][|][|] ' 'split($2, w, " ") > 4 { exit 1 }' || fail "max-length"
+"$attend" convert --model m --output m8 --precision int8 || fail "convert failed"
+expect 0 'a token' score --model m8 --input valid.txt
+expect 2 'cannot work together' translate --model m --model "$("$attend" train --train pairs.tsv --model t $small --updates 1 --quiet && echo t)" --input begin
+exit $failed
