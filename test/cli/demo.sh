@@ -67,6 +67,7 @@ expect 5 'cannot write full/train.tsv' demo --keep full --pairs 100
 ls attend-demo >/dev/null 2>&1 && fail 'something was left in attend-demo'
 
 # ---- Ctrl-C ----
+rm -f messages # of the demo before, which would pass for this one's
 "$attend" demo --pairs 2000 --keep stopped --threads 1 >out 2>messages &
 demo=$!
 for _ in $(seq 600); do
