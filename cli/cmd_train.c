@@ -18,8 +18,8 @@ static const option table[] = {
       "training pairs: one .tsv file or two line-aligned files; may be given several times. With --task "
       "language-model: any number of files of text, a sentence a line",
       OPTION_DATA, AT(t.train), 0, 0, NULL },
-    { "valid", "PAIRS", "validation pairs, or lines: to stop in time and keep the best model", OPTION_DATA,
-      AT(t.valid), 0, 0, NULL },
+    { "valid", "PAIRS", "validation pairs, or lines: to stop in time and keep the best model", OPTION_DATA, AT(t.valid),
+      0, 0, NULL },
     { "model", "FILE", "the model to make (and FILE.checkpoint, FILE.log.jsonl, FILE.svg)", OPTION_TEXT, AT(model), 0,
       0, NULL },
     { "config", "FILE", "options from a file, a line each: hidden 256", OPTION_TEXT, AT(config_file), 0, 0, NULL },

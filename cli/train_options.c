@@ -144,8 +144,29 @@ static int settled_kind(const verb *v, const train_settings *s, const parsed *p,
 static void give_reason(train_settings *s, const attend_sizes *z, uint64_t count, const char *of)
 {
     snprintf(s->because, sizeof s->because, "%llu %s, %llu tokens%s%s", (unsigned long long)count, of,
-             (unsigned long long)z->seen, s->preset ? ", preset " : "", s->preset ? attend_preset_words[s->preset] : "");
+             (unsigned long long)z->seen, s->preset ? ", preset " : "",
+             s->preset ? attend_preset_words[s->preset] : "");
     s->of_words = z->of_words;
+}
+
+static int choose_transformer(const verb *v, train_settings *s, const parsed *p, const attend_sizes *z)
+{
+    int status = choose(v, s, p, "hidden", "%.0f", z->transformer.hidden);
+    if (status == 0) status = choose(v, s, p, "layers", "%.0f", z->transformer.layers);
+    if (status == 0) status = choose(v, s, p, "heads", "%.0f", z->transformer.heads);
+    if (status == 0 && !options_given(v, p, "hidden")) /* 4 times as wide as another is what the model takes itself */
+        status = choose(v, s, p, "feed-forward-width", "%.0f", z->transformer.feed_forward_width);
+    if (status == 0) status = choose(v, s, p, "dropout", "%g", z->transformer.dropout);
+    if (status == 0) status = choose(v, s, p, "learning-rate", "%g", z->transformer.rate);
+    if (status == 0) status = choose(v, s, p, "warmup", "%.0f", (double)z->transformer.warmup);
+    return status;
+}
+
+static int choose_network(const verb *v, train_settings *s, const parsed *p, const attend_sizes *z)
+{
+    int status = choose(v, s, p, "hidden", "%.0f", z->hidden);
+    if (status == 0) status = choose(v, s, p, "embedding", "%.0f", z->embedding);
+    return status == 0 ? choose(v, s, p, "dropout", "%g", z->dropout) : status;
 }
 
 /* What pairs and lines have in common. */
@@ -153,10 +174,10 @@ static int choose_sizes(const verb *v, train_settings *s, const parsed *p, const
 {
     const bool pieces = z->tokens[0] == ATTEND_TOKENS_BPE || z->tokens[1] == ATTEND_TOKENS_BPE;
     int status = pieces ? choose(v, s, p, "vocab-size", "%.0f", z->vocab_size) : 0;
-    if (status == 0) status = choose(v, s, p, "hidden", "%.0f", z->hidden);
-    if (status == 0 && s->config.architecture != ATTEND_ARCHITECTURE_TRANSFORMER) /* whose words are as wide as it is */
-        status = choose(v, s, p, "embedding", "%.0f", z->embedding);
-    if (status == 0) status = choose(v, s, p, "dropout", "%g", z->dropout);
+    if (status == 0 && s->config.architecture == ATTEND_ARCHITECTURE_TRANSFORMER)
+        status = choose_transformer(v, s, p, z);
+    else if (status == 0)
+        status = choose_network(v, s, p, z);
     if (status == 0 && z->label_smoothing != s->smoothing)
         status = choose(v, s, p, "label-smoothing", "%g", z->label_smoothing);
     if (status == 0) status = choose(v, s, p, "batch-tokens", "%.0f", z->batch_tokens);

@@ -140,6 +140,9 @@ int attend_config_get(const attend_config *config, const char *name, char *text,
 /* Fills what was left open, and refuses with the reason what makes no sense together. */
 int attend_config_check(attend_config *config);
 
+/* Words that a side may have, ATTEND_END of a source and ATTEND_BEGIN of a target included: INT_MAX unless `longest` says so. */
+int attend_config_longest(const attend_config *config, bool target);
+
 /* Who looks at whom. */
 typedef enum attend_look {
     ATTEND_LOOK_SOURCE,  /* target words at source words */

@@ -102,6 +102,11 @@ typedef struct attend_sizes {
     double dropout, label_smoothing;
     int batch_tokens;
     uint64_t epochs; /* where nothing else ends training */
+    struct {
+        int hidden, layers, heads, feed_forward_width;
+        double dropout, rate;
+        uint64_t warmup;
+    } transformer; /* in the place of hidden, embedding and dropout, if it is one */
 } attend_sizes;
 /* A function of its arguments and of nothing else. kinds: attend_token_kind of each side where it is settled, -1 where not; NULL: none is. */
 attend_sizes attend_sizes_of(attend_preset preset, const attend_data_size *data, const int kinds[2]);

@@ -157,6 +157,8 @@ static int encode(attend_scorer *s, place *p, int which, const char *text)
     if (status == ATTEND_OK && x->ids.count == p->ids[which]) p->fault = s->alone ? "it is empty" : "a side is empty";
     if (status == ATTEND_OK && which == 0) status = attend_ids_add(&x->ids, ATTEND_END, s->line.size, s->line.size);
     p->counts[which] = x->ids.count - p->ids[which];
+    if (p->counts[which] + which > attend_config_longest(attend_model_config(s->m), which))
+        p->fault = "it is longer than the model can take";
     return status;
 }
 

@@ -63,13 +63,16 @@ static void search_free(search *s)
     attend_voters_free(&s->voters);
 }
 
-/* Words a target may have: by the source's length (where there is none, by the prefix'), by the user's word, and at least its prefix. */
+/* Words a target may have: by the source's length (where there is none, by the prefix'), by the user's word, by what the models can take, and at least its
+ * prefix. */
 static int limit_of(const search *s, int length, int prefix)
 {
     const attend_search_options *o = &s->o;
     const bool alone = attend_model_config(s->voters.models[0])->task == ATTEND_TASK_LANGUAGE_MODEL;
     double limit = fmin((alone ? prefix : o->length_ratio * length) + o->length_extra, 1000000);
     if (o->max_length > 0) limit = fmin(limit, o->max_length);
+    for (int i = 0; i < s->voters.count; i++)
+        limit = fmin(limit, attend_config_longest(attend_model_config(s->voters.models[i]), true) - 1);
     return (int)fmax(limit, prefix);
 }
 

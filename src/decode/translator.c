@@ -51,7 +51,8 @@ typedef struct batch {
 struct attend_translator {
     const attend_model **models;
     int model_count;
-    bool alone; /* language models: lines are prefixes, and there are no sources */
+    int most[2]; /* words of a source, or of a prefix: by max_words, and by what the models can take */
+    bool alone;  /* language models: lines are prefixes, and there are no sources */
     attend_translator_options o;
     attend_tokenizer *tokenizers[2]; /* the same twice, of language models */
     attend_pool *pool;
@@ -143,7 +144,14 @@ static int fill(attend_translator *t, const attend_model *const *models)
     t->models = attend_memory_zeroed((size_t)t->model_count, sizeof *t->models);
     t->contexts = attend_memory_zeroed(contexts, sizeof *t->contexts);
     if (!t->models || !t->contexts) return attend_fail(ATTEND_NO_MEMORY, "no memory for a translator");
-    for (int i = 0; i < t->model_count; i++) t->models[i] = models[i];
+    t->most[0] = t->most[1] = t->o.max_words;
+    for (int i = 0; i < t->model_count; i++) {
+        t->models[i] = models[i];
+        for (int which = 0; which < 2; which++) { /* one place is the end's, or the beginning's */
+            const int most = attend_config_longest(attend_model_config(models[i]), which) - 1;
+            if (most < t->most[which]) t->most[which] = most;
+        }
+    }
     t->alone = attend_model_config(models[0])->task == ATTEND_TASK_LANGUAGE_MODEL;
     int status = t->alone ? ATTEND_OK : attend_tokenizer_of(&t->tokenizers[0], models[0], "source");
     if (status == ATTEND_OK) status = attend_tokenizer_of(&t->tokenizers[1], models[0], "target");
@@ -224,7 +232,7 @@ static int add_text(attend_translator *t, int which, const char *text, size_t si
         status = attend_tokenizer_encode(t->tokenizers[which], t->line.text, t->line.size, &x->ids, 0, 0, 0);
     if (status != ATTEND_OK) return status;
     p->count = x->ids.count - p->first;
-    if (p->count <= t->o.max_words) return ATTEND_OK;
+    if (p->count <= t->most[which]) return ATTEND_OK;
     *fault = which && !t->alone ? "its prefix is too long" : "it is too long";
     x->ids.count = p->first, x->text.size = p->text, p->count = 0;
     return ATTEND_OK;

@@ -4,6 +4,7 @@
 #include "core/nearest.h"
 #include "core/number.h"
 #include "core/status.h"
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -351,6 +352,14 @@ int attend_config_check(attend_config *c)
         return attend_fail(ATTEND_BAD_USAGE, "%d heads cannot share hidden %d%s evenly", c->heads, c->hidden,
                            inner && c->attention_width % c->heads != 0 ? " and the attention-width" : "");
     return ATTEND_OK;
+}
+
+/* ---- how much there may be of it ---- */
+
+int attend_config_longest(const attend_config *c, bool target)
+{
+    const bool learned = c->architecture == ATTEND_ARCHITECTURE_TRANSFORMER && c->positions == ATTEND_POSITIONS_LEARNED;
+    return learned || (!target && c->attention == &attend_score_location) ? c->longest : INT_MAX;
 }
 
 /* ---- who looks at whom ---- */

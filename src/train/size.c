@@ -30,6 +30,15 @@ static const level lines[LEVELS] = {
     { 10000000, 512, 512, 0.3, 16000 }, { UINT64_MAX, 768, 512, 0.1, 24000 },
 };
 
+/* Of Transformers, by the same levels: they fill up sooner than recurrent networks, and learn from a low rate that rises at first. */
+static const struct {
+    int hidden, layers, feed_forward_width;
+    double dropout, rate;
+} transformers[LEVELS] = {
+    { 64, 2, 128, 0.2, 0.002 },   { 128, 3, 256, 0.3, 0.002 },   { 128, 4, 256, 0.3, 0.002 },
+    { 256, 4, 1024, 0.2, 0.001 }, { 512, 6, 2048, 0.1, 0.0007 },
+};
+
 const char *const attend_preset_words[] = { "none", "tiny", "g2p", "translate-small", "translate", NULL };
 
 /* Lines of a single word, as a rule. */
@@ -70,6 +79,15 @@ static uint64_t round_within(uint64_t x, uint64_t least, uint64_t most)
     return x < least ? least : x > most ? most : x;
 }
 
+static void take_level(attend_sizes *s, const level *l, int number)
+{
+    s->hidden = l->hidden, s->embedding = l->embedding, s->dropout = l->dropout, s->vocab_size = l->vocab_size;
+    s->transformer.hidden = transformers[number].hidden, s->transformer.layers = transformers[number].layers;
+    s->transformer.feed_forward_width = transformers[number].feed_forward_width, s->transformer.heads = 4;
+    s->transformer.dropout = transformers[number].dropout, s->transformer.rate = transformers[number].rate;
+    s->transformer.warmup = 1000;
+}
+
 /* Of lines alone: one kind of token, and a table of their own. */
 static attend_sizes sizes_of_lines(attend_preset preset, const attend_data_size *d, int kind)
 {
@@ -79,7 +97,7 @@ static attend_sizes sizes_of_lines(attend_preset preset, const attend_data_size 
                                              : ATTEND_TOKENS_BPE;
     s.seen = s.tokens[1] == ATTEND_TOKENS_CHAR ? d->characters[1] : d->words[1];
     const level *column = s.of_words ? letters : lines, *l = &column[level_of(preset, column, s.seen)];
-    s.hidden = l->hidden, s.embedding = l->embedding, s.dropout = l->dropout, s.vocab_size = l->vocab_size;
+    take_level(&s, l, (int)(l - column));
     s.batch_tokens = (int)round_within(s.seen / 1000, 200, 4000);
     const uint64_t updates = s.seen / (uint64_t)s.batch_tokens + 1;
     s.epochs = 20000 / updates < 5 ? 5 : 20000 / updates > 100 ? 100 : 20000 / updates;
@@ -99,7 +117,7 @@ attend_sizes attend_sizes_of(attend_preset preset, const attend_data_size *d, co
         if (seen > s.seen) s.seen = seen;
     }
     const level *column = s.of_words ? letters : sentences, *l = &column[level_of(preset, column, s.seen)];
-    s.hidden = l->hidden, s.embedding = l->embedding, s.dropout = l->dropout, s.vocab_size = l->vocab_size;
+    take_level(&s, l, (int)(l - column));
     s.batch_tokens = (int)round_within(s.seen / 200, 200, 4000);
     const uint64_t updates = s.seen / (uint64_t)s.batch_tokens + 1;
     s.epochs = 6000 / updates < 5 ? 5 : 6000 / updates > 100 ? 100 : 6000 / updates;

@@ -6,6 +6,7 @@
 #include "kernel/kernel.h"
 #include "train/plan.h"
 #include "train/team.h"
+#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -442,7 +443,16 @@ static int take_average(trainer *t, bool resumed)
 static int check_config(trainer *t)
 {
     t->o.config.source_vocab = t->o.config.target_vocab = ATTEND_FIRST_WORD + 1;
-    return attend_config_check(&t->o.config);
+    const int status = attend_config_check(&t->o.config);
+    for (int side = 0; status == ATTEND_OK && side < 2; side++) {
+        const int most = attend_config_longest(&t->o.config, side) - 1; /* one place is the end's, or the beginning's */
+        if (most < t->o.max_length) t->o.max_length = most;
+        if (most < INT_MAX - 1 && t->o.bpe_dropout > 0)
+            return attend_fail(ATTEND_BAD_USAGE,
+                               "BPE dropout makes sentences longer than any limit, and this model has one "
+                               "('longest'): choose other positions or another attention");
+    }
+    return status;
 }
 
 static int prepare(trainer *t)

@@ -25,7 +25,11 @@ static void more_data_more_model(void **state)
                 assert_true(s.batch_tokens >= 200 && s.batch_tokens <= 4000);
                 assert_true(s.hidden >= before.hidden && s.batch_tokens >= before.batch_tokens &&
                             s.vocab_size >= before.vocab_size);
-                if (preset == ATTEND_PRESET_TINY) assert_int_equal(s.hidden, 128);
+                assert_true(s.transformer.hidden % s.transformer.heads == 0 &&
+                            s.transformer.layers <= ATTEND_MAX_LAYERS &&
+                            s.transformer.hidden >= before.transformer.hidden &&
+                            s.transformer.layers >= before.transformer.layers);
+                if (preset == ATTEND_PRESET_TINY) assert_true(s.hidden == 128 && s.transformer.hidden == 64);
                 before = s;
             }
         }

@@ -1,0 +1,69 @@
+#!/bin/sh
+# transformer.sh ATTEND: a Transformer with every verb: it learns, goes on, translates, scores, aligns, shows, is shortened; and how long its sentences may be.
+. "$(dirname "$0")/cases.sh"
+cd "$folder" || exit 1
+
+# sequences of letters, said backwards
+awk 'BEGIN { srand(1); for (i = 0; i < 800; i++) { s = ""; t = ""; n = 1 + int(rand() * 5);
+    for (j = 0; j < n; j++) { w = substr("abcdefgh", 1 + int(rand() * 8), 1); s = s (j ? " " : "") w; t = w (j ? " " : "") t }
+    print s "\t" t } }' >pairs.tsv
+head -100 pairs.tsv >test.tsv
+cut -f1 test.tsv >test.in
+cut -f2 test.tsv >test.out
+train() { # MODEL OPTIONS..
+    model=$1
+    shift
+    "$attend" train --train pairs.tsv --model "$model" --architecture transformer --tokens word --hidden 32 --layers 2 --dropout 0 \
+        --batch-tokens 200 --learning-rate 0.005 --warmup 50 --quiet --no-check "$@"
+}
+right() { # MODEL OPTIONS..: how many of a hundred
+    model=$1
+    shift
+    "$attend" translate --model "$model" "$@" <test.in | paste - test.out | awk -F'\t' '$1 == $2' | wc -l
+}
+
+# ---- it learns, whatever its parts are, and goes on to the same model on any number of threads ----
+train one --updates 400 --threads 2 || fail 'it does not train'
+got=$(right one)
+[ "$got" -ge 95 ] || fail "$got of 100 are right"
+train same --updates 150 --threads 1
+train same --updates 400 --threads 3
+same 'models that were made at once, and gone on with by other threads' one same
+for parts in '--norm post' '--positions learned --feed-forward gelu' '--positions rotary --feed-forward gated --decoder-layers 1 --tie-embeddings'; do
+    # shellcheck disable=SC2086
+    train other $parts --updates 400 --threads 2 --fresh || fail "$parts: it does not train"
+    got=$(right other)
+    [ "$got" -ge 90 ] || fail "$parts: $got of 100 are right"
+done
+
+# ---- every verb ----
+"$attend" translate --model one --beam 1 <test.in >greedy
+"$attend" translate --model one --beam 1 --batch-tokens 3 --threads 2 <test.in >alone
+same 'translations of a line in a batch and alone' greedy alone
+"$attend" evaluate --model one --input test.tsv >/dev/null || fail 'it cannot be evaluated'
+is 'lines of scores' 100 "$("$attend" score --model one --input test.tsv --quiet | wc -l)"
+is 'lines of links' 100 "$("$attend" align --model one --input test.tsv | wc -l)"
+for map in '--layer 0 --head 3' '--layer 1' ''; do
+    # shellcheck disable=SC2086
+    "$attend" show --model one $map 'a b c' >/dev/null || fail "show $map"
+done
+verb=show expect 2 '' --model one --layer 2 'a b c'
+expect 0 'transformer' info one
+"$attend" convert --model one --output small --precision int8 || fail 'it cannot be shortened'
+got=$(right small)
+[ "$got" -ge 93 ] || fail "in 8 bits, $got of 100 are right"
+
+# ---- learned positions have an end ----
+train short --positions learned --longest 4 --updates 20 || fail 'longer pairs are not left out'
+printf 'a b c\na b c d\na\n' >lines
+"$attend" translate --model short <lines >out 2>messages
+is 'lines' 3 "$(wc -l <out)"
+grep -q 'line 2.*too long' messages || fail "a line that is too long: $(cat messages)"
+[ "$("$attend" translate --model short --length-ratio 50 <lines 2>/dev/null | awk '{ if (NF > m) m = NF } END { print m }')" -le 3 ] ||
+    fail 'a translation is longer than there are places'
+printf 'a\tb\na b c d\tb\na\tb a c d\n' >long.tsv
+"$attend" score --model short --input long.tsv >out 2>messages
+grep -q 'longer than the model can take' messages out || fail "a pair that is too long is scored: $(cat messages out)"
+verb=train expect 2 "'longest'" --train pairs.tsv --model x --architecture transformer --tokens bpe --positions learned --bpe-dropout 0.1 --updates 1
+
+exit $failed
