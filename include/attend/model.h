@@ -88,7 +88,8 @@ typedef struct attend_link {
     int pair, target, source;
 } attend_link;
 
-/* Some pairs: words of all sources one after another, and of all targets. All arrays stay the caller's. */
+/* Some pairs: words of all sources one after another, and of all targets. All arrays stay the caller's. A language model has sources of 0 words,
+ * and `source` may then be NULL; others are refused. */
 typedef struct attend_pairs {
     int count;
     const int *source, *source_lengths;

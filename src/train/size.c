@@ -23,8 +23,8 @@ static const level letters[LEVELS] = {
     { 30000000, 384, 128, 0.2, 4000 }, { UINT64_MAX, 512, 256, 0.1, 8000 },
 };
 
-/* Of language models, which have nothing else to go by than what they have read, and so learn it by heart the sooner: more dropout. Their
- * targets are not smoothed, since it is their probabilities that count. */
+/* Of language models: what is usual for text of that size. They have nothing else to go by than what they have read, and so learn it by heart the
+ * sooner: more dropout. Their targets are not smoothed, since it is their probabilities that count. */
 static const level lines[LEVELS] = {
     { 30000, 128, 64, 0.3, 1000 },      { 150000, 256, 128, 0.4, 3000 },      { 2000000, 320, 320, 0.5, 6000 },
     { 10000000, 512, 512, 0.3, 16000 }, { UINT64_MAX, 768, 512, 0.1, 24000 },

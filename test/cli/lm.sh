@@ -38,6 +38,20 @@ head -100 train.txt >a.txt && sed -n 101,200p train.txt >b.txt && tail -100 trai
 expect 0 done train $lm --train a.txt b.txt c.txt --model six $small --updates 20 # three are no pairs
 same "one and six" one six
 
+# other architectures are language models too
+expect 0 'done: attends' train $lm --train train.txt --valid valid.txt --model attends --architecture transformer --tokens char --hidden 16 \
+    --heads 2 --layers 1 --dropout 0 --batch-tokens 150 --learning-rate 0.005 --updates 60 --valid-every 30
+expect 0 'a token' score --model attends --input valid.txt
+printf 'a b\n\n' | "$attend" translate --model attends --seed 2 --quiet >drawn || fail "a transformer does not go on"
+is "a transformer's lines" 2 "$(wc -l <drawn)"
+head -1 drawn | grep -q '^a b' || fail "a transformer's beginning: $(head -1 drawn)"
+for option in "--alignment hard" --replace-unknown; do
+    expect 2 'a language model' translate --model attends $option --input a.txt
+done
+expect 2 'it has no source to align with' align --model attends --input pairs.tsv
+"$attend" show --model attends 'a b' >/dev/null 2>&1
+[ $? -lt 128 ] || fail "show of a language model ended with a signal"
+
 # sizes by the data
 expect 0 'chosen      for 300 lines of text, ' train $lm --train train.txt --model sized --updates 1 --tokens char
 case $said in *"label-smoothing 0"*) ;; *) fail "sizes: $said" ;; esac
