@@ -1,18 +1,13 @@
 /* score_additive.c: e(q, k) = u . tanh(Wq q + Wk k + b)      (Bahdanau et al. 2015; Luong et al. 2015, "concat")
  * beta = Wk k + b once a source, a = Wq q once a query; the tile does the rest:
  *     x = de u (1 - tanh^2),  da_i += sum_j x,  dbeta_j += sum_i x,  du += de tanh
- * Rows of a and beta are made ready once (kernel.h), those of the keys for all queries. A row that cannot be, since
- * something in it is large or no number, meets every row of the other side by tanh itself: which way a pair goes
- * depends on its two rows alone, so its score is the same in any tile. */
-#include "kernel/kernel.h"
+ * Rows of a and beta are made ready once (kernel/additive_pairs.h), those of the keys for all queries. */
+#include "kernel/additive_pairs.h"
 #include <attend/score.h>
 #include <string.h>
 
 enum { WQ, WK, B, U };
-enum {
-    LINE = 16, /* numbers */
-    CHUNK = 32 /* keys made ready at a time where there is no cache */
-};
+enum { CHUNK = 32 }; /* keys made ready at a time where there is no cache */
 
 static int inner(const attend_widths *w)
 {
@@ -54,189 +49,99 @@ static const char *refuse_tile(const attend_tile *t)
 
 /* ---- ready rows ---- */
 
-static size_t round_up(size_t n, size_t unit)
-{
-    return (n + unit - 1) / unit * unit;
-}
-
-static size_t padded(int width)
-{
-    return round_up((size_t)width, (size_t)attend_kernel()->panel);
-}
-
-/* A ready row and, behind it, whether it is one. An odd number of lines: equal columns of many rows spread over the
- * whole cache. */
-static size_t row_size(int width)
-{
-    return ((round_up(padded(width), LINE) / LINE + 1) | 1) * LINE;
-}
-
-static bool is_ready(const real *row, int width)
-{
-    return row[padded(width)] != 0;
-}
-
-static void make_ready(int rows, int width, const real *x, size_t stride, real *ready)
-{
-    const size_t size = row_size(width), flag = padded(width);
-    for (int i = 0; i < rows; i++, x += stride, ready += size)
-        ready[flag] = attend_kernel()->additive_row((size_t)width, x, ready) ? 1 : 0;
-}
-
 static size_t cache_size(int keys, int key_width)
 {
-    return (size_t)keys * row_size(key_width);
+    return (size_t)keys * attend_additive_row_size((size_t)key_width);
+}
+
+static void cache_keys(int keys, int key_width, const real *key, size_t key_stride, real *cache)
+{
+    attend_additive_ready((size_t)keys, (size_t)key_width, key, key_stride, cache);
 }
 
 /* ---- tiles ---- */
 
-/* A tile with what is in its scratch, and where its gradients go. */
-typedef struct work {
-    const attend_tile *t;
-    const attend_tile_gradients *g; /* NULL: forward */
-    real *u, *du;                   /* scale u; sum de tanh: (width), 0 up to padded(width) */
-    real *pair;                     /* (width) */
-    real *query;                    /* ready rows */
-    const real *key;                /* ready rows, from .. */
-    int first;                      /* .. this key of the tile on */
-} work;
-
 static size_t scratch_size(const attend_tile *t)
 {
-    const int rows = t->queries + (t->keys < CHUNK ? t->keys : CHUNK);
-    return 3 * padded(t->query_width) + (size_t)rows * row_size(t->query_width);
+    const size_t rows = (size_t)(t->queries + (t->keys < CHUNK ? t->keys : CHUNK)), n = (size_t)t->query_width;
+    return 3 * attend_additive_padded(n) + rows * attend_additive_row_size(n);
 }
 
-static work work_new(const attend_tile *t, const attend_tile_gradients *g)
+/* A tile with what is in its scratch. */
+typedef struct work {
+    additive_pairs pairs; /* all queries; u is scale u */
+    real *du;             /* sum de tanh: (width), 0 up to the padded width */
+    real *room;           /* for ready keys */
+} work;
+
+static work work_new(const attend_tile *t)
 {
-    const size_t n = (size_t)t->query_width, room = padded(t->query_width);
-    work w = { .t = t, .g = g, .u = t->scratch };
-    w.du = w.u + room;
-    w.pair = w.du + room;
-    w.query = w.pair + room;
-    memset(w.u, 0, 2 * room * sizeof *w.u);
-    memcpy(w.u, t->parameters[U] + (size_t)t->head * n, n * sizeof *w.u);
-    attend_kernel()->scale(n, (real)t->scale, w.u);
-    make_ready(t->queries, t->query_width, t->query, t->query_stride, w.query);
-    return w;
+    const size_t n = (size_t)t->query_width, padded = attend_additive_padded(n), queries = (size_t)t->queries;
+    real *u = t->scratch, *du = u + padded, *pair = du + padded, *query = pair + padded;
+    memset(u, 0, 2 * padded * sizeof *u);
+    memcpy(u, t->parameters[U] + (size_t)t->head * n, n * sizeof *u);
+    attend_kernel()->scale(n, (real)t->scale, u);
+    attend_additive_ready(queries, n, t->query, t->query_stride, query);
+    return (work){ .pairs = { .queries = queries,
+                              .width = n,
+                              .query = t->query,
+                              .query_stride = t->query_stride,
+                              .key_stride = t->key_stride,
+                              .ready_query = query,
+                              .u = u,
+                              .scratch = pair },
+                   .du = du,
+                   .room = query + queries * attend_additive_row_size(n) };
 }
 
-/* Where the numbers of the pair (i, j) are. */
-static size_t score_at(const work *w, int i, int j)
+/* All queries against keys [first, last), whose ready rows are these. */
+static void some_keys(work *w, const attend_tile *t, const attend_tile_gradients *g, int first, int last,
+                      const real *ready)
 {
-    return (size_t)i * w->t->score_stride + (size_t)j;
-}
-
-static real *row_of(real *rows, size_t stride, int i)
-{
-    return rows ? rows + (size_t)i * stride : NULL;
-}
-
-/* Queries [i, i_last) and keys [j, j_last), whose rows are all ready. */
-static void fast(const work *w, int i, int i_last, int j, int j_last)
-{
-    const attend_tile *t = w->t;
-    const size_t size = row_size(t->query_width);
-    const additive_block block = { .queries = (size_t)(i_last - i),
-                                   .keys = (size_t)(j_last - j),
-                                   .width = (size_t)t->query_width,
-                                   .query = w->query + (size_t)i * size,
-                                   .key = w->key + (size_t)(j - w->first) * size,
-                                   .stride = size,
-                                   .u = w->u };
-    if (!w->g) {
-        attend_kernel()->additive(&block, t->score + score_at(w, i, j), t->score_stride);
+    const size_t from = (size_t)first;
+    w->pairs.keys = (size_t)(last - first);
+    w->pairs.key = t->key + from * t->key_stride;
+    w->pairs.ready_key = ready;
+    if (!g) {
+        attend_additive_scores(&w->pairs, t->score + from, t->score_stride);
         return;
     }
-    const additive_gradients to = { .score = w->g->score + score_at(w, i, j),
-                                    .score_stride = t->score_stride,
-                                    .query = row_of(w->g->query, t->query_stride, i),
-                                    .query_stride = t->query_stride,
-                                    .key = row_of(w->g->key, t->key_stride, j),
-                                    .key_stride = t->key_stride,
-                                    .u = w->du };
-    attend_kernel()->additive_backward(&block, &to);
+    attend_additive_scores_backward(&w->pairs,
+                                    &(additive_gradients){ .score = g->score + from,
+                                                           .score_stride = t->score_stride,
+                                                           .query = g->query,
+                                                           .query_stride = t->query_stride,
+                                                           .key = g->key ? g->key + from * t->key_stride : NULL,
+                                                           .key_stride = t->key_stride,
+                                                           .u = w->du });
 }
 
-/* One pair, whatever its numbers. */
-static void exact(const work *w, int i, int j)
+static void all_keys(work *w, const attend_tile *t, const attend_tile_gradients *g)
 {
-    const attend_tile *t = w->t;
-    const size_t n = (size_t)t->query_width;
-    const real *a = t->query + (size_t)i * t->query_stride, *beta = t->key + (size_t)j * t->key_stride;
-    real *y = w->pair;
-    for (size_t l = 0; l < n; l++) y[l] = a[l] + beta[l];
-    attend_kernel()->tanh(n, y, y);
-    if (!w->g) {
-        t->score[score_at(w, i, j)] = attend_kernel()->dot(n, w->u, y);
-        return;
-    }
-    const real de = w->g->score[score_at(w, i, j)];
-    if (de == 0) return;
-    attend_kernel()->axpy(n, de, y, w->du);
-    for (size_t l = 0; l < n; l++) y[l] = de * w->u[l] * (1 - y[l] * y[l]);
-    if (w->g->query) attend_kernel()->add(n, y, row_of(w->g->query, t->query_stride, i));
-    if (w->g->key) attend_kernel()->add(n, y, row_of(w->g->key, t->key_stride, j));
-}
-
-/* The end of a run of rows that are all ready, or all not, from row i of n on. */
-static int run_end(const real *rows, int width, int i, int n)
-{
-    const size_t size = row_size(width);
-    const bool ready = is_ready(rows + (size_t)i * size, width);
-    while (i < n && is_ready(rows + (size_t)i * size, width) == ready) i++;
-    return i;
-}
-
-/* All queries against keys [w->first, last). */
-static void keys_of_tile(const work *w, int last)
-{
-    const int width = w->t->query_width;
-    const size_t size = row_size(width);
-    for (int i = 0, i_last; i < w->t->queries; i = i_last) {
-        i_last = run_end(w->query, width, i, w->t->queries);
-        const bool ready = is_ready(w->query + (size_t)i * size, width);
-        for (int j = w->first, j_last; j < last; j = j_last) {
-            j_last = w->first + run_end(w->key, width, j - w->first, last - w->first);
-            if (ready && is_ready(w->key + (size_t)(j - w->first) * size, width)) {
-                fast(w, i, i_last, j, j_last);
-                continue;
-            }
-            for (int k = i; k < i_last; k++)
-                for (int l = j; l < j_last; l++) exact(w, k, l);
-        }
-    }
-}
-
-static void all_keys(work *w)
-{
-    const attend_tile *t = w->t;
-    const size_t size = row_size(t->key_width);
+    const size_t n = w->pairs.width;
     if (t->cache) {
-        w->key = t->cache + (size_t)t->first_key * size;
-        keys_of_tile(w, t->keys);
+        some_keys(w, t, g, 0, t->keys, t->cache + (size_t)t->first_key * attend_additive_row_size(n));
         return;
     }
-    real *ready = w->query + (size_t)t->queries * size;
-    w->key = ready;
-    for (int last; w->first < t->keys; w->first = last) {
-        last = t->keys - w->first < CHUNK ? t->keys : w->first + CHUNK;
-        make_ready(last - w->first, t->key_width, t->key + (size_t)w->first * t->key_stride, t->key_stride, ready);
-        keys_of_tile(w, last);
+    for (int first = 0, last; first < t->keys; first = last) {
+        last = t->keys - first < CHUNK ? t->keys : first + CHUNK;
+        attend_additive_ready((size_t)(last - first), n, t->key + (size_t)first * t->key_stride, t->key_stride,
+                              w->room);
+        some_keys(w, t, g, first, last, w->room);
     }
 }
 
 static void tile(const attend_tile *t)
 {
-    work w = work_new(t, NULL);
-    all_keys(&w);
+    work w = work_new(t);
+    all_keys(&w, t, NULL);
 }
 
 static void tile_backward(const attend_tile *t, const attend_tile_gradients *g)
 {
     const size_t n = (size_t)t->query_width;
-    work w = work_new(t, g);
-    all_keys(&w);
+    work w = work_new(t);
+    all_keys(&w, t, g);
     if (g->parameters[U]) attend_kernel()->axpy(n, (real)t->scale, w.du, g->parameters[U] + (size_t)t->head * n);
 }
 
@@ -249,7 +154,7 @@ const attend_score attend_score_additive = { .name = "additive",
                                              .in_tile = 1u << U,
                                              .in_linear = 1u << WQ | 1u << WK,
                                              .cache_size = cache_size,
-                                             .cache_keys = make_ready,
+                                             .cache_keys = cache_keys,
                                              .scratch_size = scratch_size,
                                              .tile = tile,
                                              .tile_backward = tile_backward };
