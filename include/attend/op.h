@@ -133,6 +133,72 @@ attend_var *attend_cell_sequence(attend_ctx *c, const attend_cell *cell, attend_
 /* One step for B sequences. x (B, Din); *state becomes the state after it. Returns state->h. */
 attend_var *attend_cell_step(attend_ctx *c, const attend_cell *cell, attend_var *x, attend_state *state);
 
+/* ---- LSTMN: a memory network whose cell looks back at its own past (Cheng, Dong, Lapata 2016) ---- */
+
+/* A look at the rows k_j of a tape, each with a row m_j beside it, for the input x:
+ *     e_j = v . tanh(Wk k_j + Wx x + b + Wt kt'),  s = softmax(e),  kt = sum_j s_j k_j,  mt = sum_j s_j m_j
+ * with kt' what this gave for the word before, 0 for the first. Where there is nothing to look at, kt = mt = 0. */
+typedef struct attend_lstmn_look {
+    attend_var *wk; /* (A, K) */
+    attend_var *wx; /* (A, Din) */
+    attend_var *wt; /* (A, K) */
+    attend_var *b;  /* (A) or NULL */
+    attend_var *v;  /* (A) */
+} attend_lstmn_look;
+
+/* (ht, ct) = a look at (h, c) of the words before;  [i; f; o] = sigmoid(W x + U ht + b),  g = tanh(..),
+ * c = f * ct + i * g,  h = o * tanh(c).   Rows of W, U, b: i, f, g, o. */
+typedef struct attend_lstmn {
+    attend_lstmn_look look; /* K = H */
+    attend_var *w;          /* (4 H, Din) */
+    attend_var *u;          /* (4 H, H) */
+    attend_var *b;          /* (4 H) or NULL */
+    int span;               /* how many words it looks back at; 0: all */
+} attend_lstmn;
+
+/* Deep fusion: (gt, at) = a look at the tapes (gamma, alpha) of a source;  r = sigmoid(Wr x + Ur gt + br),
+ * c = r * at + f * ct + i * g */
+typedef struct attend_lstmn_fusion {
+    attend_lstmn_look look; /* K = G */
+    attend_var *w;          /* (H, Din) */
+    attend_var *u;          /* (H, G) */
+    attend_var *b;          /* (H) or NULL */
+} attend_lstmn_fusion;
+
+/* Sources to fuse with: what is done once with their words, however many calls look at them. Lives as long as a variable made now.
+ * gamma (M, G), alpha (M, H), in the order of `words` */
+typedef struct attend_lstmn_source attend_lstmn_source;
+const attend_lstmn_source *attend_lstmn_source_new(attend_ctx *c, const attend_lstmn_fusion *fusion, attend_var *gamma,
+                                                   attend_var *alpha, const attend_ragged *words);
+
+/* The words before each sequence's first, for going on word by word: rows of the tape that earlier calls left. Constants: no derivative
+ * reaches them. */
+typedef struct attend_lstmn_past {
+    const attend_real *const *words; /* the row of each word: those of sequence 0, oldest first, then those of 1, .. */
+    const int *lengths;              /* (B): how many each has; those beyond the span may be left out */
+} attend_lstmn_past;
+
+/* What a call is given besides x, and what comes out of it besides h. All may be NULL or false. */
+typedef struct attend_lstmn_io {
+    const attend_lstmn_source *source; /* deep fusion with these, .. */
+    const int *source_of;              /* .. sequence b with source source_of[b]; NULL: with source b */
+    const attend_lstmn_past *past;
+    bool want_tape, want_weights, want_source_weights;
+
+    attend_var *c;    /* (N, H): c of every row */
+    attend_var *tape; /* (N, attend_lstmn_tape_width): what a later call must know of each word (attend_lstmn_past) */
+    attend_var *
+        weights; /* (B, 1, T, P + T): s of every word; column 0 is the first word of the past, or of the sequence; else 0 */
+    attend_var *source_weights; /* (B, 1, T, S): the same over the words of the source */
+} attend_lstmn_io;
+
+/* A whole batch of sequences as one operation. x (N, Din) in the order of `sequences` -> h of every row (N, H). A single step is a
+ * call with sequences of one row. No arithmetic is done on padding. io may be NULL. */
+attend_var *attend_lstmn_sequence(attend_ctx *c, const attend_lstmn *cell, attend_var *x,
+                                  const attend_ragged *sequences, attend_lstmn_io *io);
+/* Numbers of a row of the tape. */
+int attend_lstmn_tape_width(const attend_lstmn *cell, const attend_lstmn_source *source);
+
 /* ---- losses ---- */
 
 /* loss = scale * sum over rows of  -[(1 - smoothing) log p(target) + smoothing / V sum_v log p(v)],

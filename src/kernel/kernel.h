@@ -149,6 +149,13 @@ typedef struct attend_kernel_table {
     void (*lstm_backward)(size_t h, attend_activation f, const real *dh, const real *c_old, const real *c_new,
                           const real *saved, real *dgates, real *dc);
 
+    /* The same with tanh and something more for the memory: c' = f c + i g + r a. gx, gh, saved, dgates (5 h): i, f, g, o, r. */
+    void (*lstm_fused)(size_t h, const real *gx, const real *gh, const real *c_old, const real *a, real *c_new,
+                       real *h_new, real *saved);
+    /* da is set, not added to */
+    void (*lstm_fused_backward)(size_t h, const real *dh, const real *c_old, const real *a, const real *c_new,
+                                const real *saved, real *dgates, real *dc, real *da);
+
     /* Makes a row of n numbers ready for the two below, which look at it once a pair; `ready` has room for n rounded up
      * to a multiple of `panel`, and what it holds is the table's own affair. false: it cannot be made ready, for a
      * number in it is too large or NaN. Every row with |x| <= 20 can. */

@@ -95,3 +95,39 @@ void attend_plain_lstm_backward(size_t h, attend_activation f, const real *dh, c
         dc[j] = dcell * forget;
     }
 }
+
+void attend_plain_lstm_fused(size_t h, const real *gx, const real *gh, const real *c_old, const real *a, real *c_new,
+                             real *h_new, real *saved)
+{
+    for (size_t j = 0; j < h; j++) {
+        const real in = real_sigmoid(gx[j] + gh[j]);
+        const real forget = real_sigmoid(gx[h + j] + gh[h + j]);
+        const real g = real_tanh(gx[2 * h + j] + gh[2 * h + j]);
+        const real out = real_sigmoid(gx[3 * h + j] + gh[3 * h + j]);
+        const real read = real_sigmoid(gx[4 * h + j] + gh[4 * h + j]);
+        c_new[j] = forget * c_old[j] + in * g + read * a[j];
+        h_new[j] = out * real_tanh(c_new[j]);
+        saved[j] = in;
+        saved[h + j] = forget;
+        saved[2 * h + j] = g;
+        saved[3 * h + j] = out;
+        saved[4 * h + j] = read;
+    }
+}
+
+void attend_plain_lstm_fused_backward(size_t h, const real *dh, const real *c_old, const real *a, const real *c_new,
+                                      const real *saved, real *dgates, real *dc, real *da)
+{
+    for (size_t j = 0; j < h; j++) {
+        const real in = saved[j], forget = saved[h + j], g = saved[2 * h + j], out = saved[3 * h + j];
+        const real read = saved[4 * h + j], d = dh[j], shown = real_tanh(c_new[j]); /* h' = o tanh(c') */
+        const real dcell = dc[j] + through(ATTEND_TANH, d * out, shown);
+        dgates[j] = through_sigmoid(dcell * g, in);
+        dgates[h + j] = through_sigmoid(dcell * c_old[j], forget);
+        dgates[2 * h + j] = through(ATTEND_TANH, dcell * in, g);
+        dgates[3 * h + j] = through_sigmoid(d * shown, out);
+        dgates[4 * h + j] = through_sigmoid(dcell * a[j], read);
+        dc[j] = dcell * forget;
+        da[j] = dcell * read;
+    }
+}

@@ -21,6 +21,10 @@ void attend_plain_lstm(size_t h, attend_activation f, const real *gx, const real
                        real *h_new, real *saved);
 void attend_plain_lstm_backward(size_t h, attend_activation f, const real *dh, const real *c_old, const real *c_new,
                                 const real *saved, real *dgates, real *dc);
+void attend_plain_lstm_fused(size_t h, const real *gx, const real *gh, const real *c_old, const real *a, real *c_new,
+                             real *h_new, real *saved);
+void attend_plain_lstm_fused_backward(size_t h, const real *dh, const real *c_old, const real *a, const real *c_new,
+                                      const real *saved, real *dgates, real *dc, real *da);
 /* plain_additive.c */
 bool attend_plain_additive_row(size_t n, const real *x, real *ready);
 void attend_plain_additive(const additive_block *t, real *e, size_t e_stride);
@@ -82,6 +86,10 @@ void VNAME(lstm)(size_t h, attend_activation f, const real *gx, const real *gh, 
                  real *h_new, real *saved);
 void VNAME(lstm_backward)(size_t h, attend_activation f, const real *dh, const real *c_old, const real *c_new,
                           const real *saved, real *dgates, real *dc);
+void VNAME(lstm_fused)(size_t h, const real *gx, const real *gh, const real *c_old, const real *a, real *c_new,
+                       real *h_new, real *saved);
+void VNAME(lstm_fused_backward)(size_t h, const real *dh, const real *c_old, const real *a, const real *c_new,
+                                const real *saved, real *dgates, real *dc, real *da);
 /* vector_additive.c */
 bool VNAME(additive_row)(size_t n, const real *x, real *ready);
 void VNAME(additive)(const additive_block *t, real *e, size_t e_stride);

@@ -201,3 +201,56 @@ void VNAME(lstm_backward)(size_t h, attend_activation f, const real *dh, const r
     else
         lstm_backward_units(h, ATTEND_TANH, dh, c_old, c_new, saved, dgates, dc);
 }
+
+/* ---- LSTM with something more for its memory ---- */
+
+VINLINE void lstm_fused_at(size_t j, size_t count, size_t h, const real *gx, const real *gh, const real *c_old,
+                           const real *a, real *c_new, real *h_new, real *saved)
+{
+    vf in = gate(count, gx + j, gh + j), forget = gate(count, gx + h + j, gh + h + j);
+    vf g = vf_tanh(vf_add(vf_get(gx + 2 * h + j, count), vf_get(gh + 2 * h + j, count)));
+    vf out = gate(count, gx + 3 * h + j, gh + 3 * h + j), read = gate(count, gx + 4 * h + j, gh + 4 * h + j);
+    vf c = vf_fma(forget, vf_get(c_old + j, count), vf_mul(in, g));
+    c = vf_fma(read, vf_get(a + j, count), c);
+    vf_put(c_new + j, c, count);
+    vf_put(h_new + j, vf_mul(out, vf_tanh(c)), count);
+    vf_put(saved + j, in, count);
+    vf_put(saved + h + j, forget, count);
+    vf_put(saved + 2 * h + j, g, count);
+    vf_put(saved + 3 * h + j, out, count);
+    vf_put(saved + 4 * h + j, read, count);
+}
+
+void VNAME(lstm_fused)(size_t h, const real *gx, const real *gh, const real *c_old, const real *a, real *c_new,
+                       real *h_new, real *saved)
+{
+    size_t j = 0;
+    for (; j + VLANES <= h; j += VLANES) lstm_fused_at(j, VLANES, h, gx, gh, c_old, a, c_new, h_new, saved);
+    if (j < h) lstm_fused_at(j, h - j, h, gx, gh, c_old, a, c_new, h_new, saved);
+}
+
+VINLINE void lstm_fused_backward_at(size_t j, size_t count, size_t h, const real *dh, const real *c_old, const real *a,
+                                    const real *c_new, const real *saved, real *dgates, real *dc, real *da)
+{
+    vf in = vf_get(saved + j, count), forget = vf_get(saved + h + j, count), g = vf_get(saved + 2 * h + j, count);
+    vf out = vf_get(saved + 3 * h + j, count), read = vf_get(saved + 4 * h + j, count), d = vf_get(dh + j, count);
+    vf shown = vf_tanh(vf_get(c_new + j, count));
+    vf dcell = vf_add(vf_get(dc + j, count), through(ATTEND_TANH, vf_mul(d, out), shown));
+    vf old = vf_get(c_old + j, count), more = vf_get(a + j, count);
+    vf_put(dgates + j, through_sigmoid(vf_mul(dcell, g), in), count);
+    vf_put(dgates + h + j, through_sigmoid(vf_mul(dcell, old), forget), count);
+    vf_put(dgates + 2 * h + j, through(ATTEND_TANH, vf_mul(dcell, in), g), count);
+    vf_put(dgates + 3 * h + j, through_sigmoid(vf_mul(d, shown), out), count);
+    vf_put(dgates + 4 * h + j, through_sigmoid(vf_mul(dcell, more), read), count);
+    vf_put(dc + j, vf_mul(dcell, forget), count);
+    vf_put(da + j, vf_mul(dcell, read), count);
+}
+
+void VNAME(lstm_fused_backward)(size_t h, const real *dh, const real *c_old, const real *a, const real *c_new,
+                                const real *saved, real *dgates, real *dc, real *da)
+{
+    size_t j = 0;
+    for (; j + VLANES <= h; j += VLANES)
+        lstm_fused_backward_at(j, VLANES, h, dh, c_old, a, c_new, saved, dgates, dc, da);
+    if (j < h) lstm_fused_backward_at(j, h - j, h, dh, c_old, a, c_new, saved, dgates, dc, da);
+}

@@ -1,8 +1,8 @@
-# What PyTorch computed (golden/*.golden, made by tools/make_goldens.py, tools/make_attention_goldens.py and
+# What PyTorch computed (golden/*.golden, made by tools/make_goldens.py, tools/make_attention_goldens.py, tools/lstmn_reference.py and
 # tools/make_model_goldens.py) against both libraries.
 # A program takes another folder of goldens as its argument.
 set(SIMDE $<TARGET_EXISTS:attend_avx512_simde>) # from simde.cmake, before or after this
-foreach(part attention cells models ops optimizers)
+foreach(part attention cells lstmn models ops optimizers)
   foreach(library attend attend_double)
     string(REPLACE attend golden_${part} name ${library})
     attend_test(${name} ${library} golden/test_golden_${part}.c golden/golden.c golden/rig.c)

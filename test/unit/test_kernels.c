@@ -144,6 +144,9 @@ CALL(gru) { (void)s; t->gru(n, f, a[0], a[1], a[2], a[3], a[4]); }
 CALL(gru_backward) { (void)s; t->gru_backward(n, f, a[0], a[1], a[2], a[3], a[4], a[5]); }
 CALL(lstm) { (void)s; t->lstm(n, f, a[0], a[1], a[2], a[3], a[4], a[5]); }
 CALL(lstm_backward) { (void)s; t->lstm_backward(n, f, a[0], a[1], a[2], a[3], a[4], a[5]); }
+CALL(lstm_fused) { UNUSED; t->lstm_fused(n, a[0], a[1], a[2], a[3], a[4], a[5], a[6]); }
+CALL(lstm_fused_in_place) { UNUSED; t->lstm_fused(n, a[0], a[1], a[2], a[3], a[4], a[5], a[0]); }
+CALL(lstm_fused_backward) { UNUSED; t->lstm_fused_backward(n, a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7]); }
 CALL(adam)
 {
     UNUSED;
@@ -151,18 +154,21 @@ CALL(adam)
     t->adam(n, &k, a[0], a[1], a[2], a[3]);
 }
 
-/* Arrays of n numbers (of 3 n, 4 n; of one): what is read, what is written, what is both. */
+/* Arrays of n numbers (of 3 n, 4 n, 5 n; of one): what is read, what is written, what is both. */
 #define IN(low, high)    { 1, low, high, false }
 #define IN2(low, high)   { 2, low, high, false }
 #define IN3(low, high)   { 3, low, high, false }
 #define IN4(low, high)   { 4, low, high, false }
+#define IN5(low, high)   { 5, low, high, false }
 #define INOUT(low, high) { 1, low, high, true }
+#define INOUT5(low, high) { 5, low, high, true }
 #define OUT              { 1, 0, 1, true }
 #define INOUT2(low, high) { 2, low, high, true }
 #define OUT1             { 0, 0, 1, true }
 #define OUT2             { 2, 0, 1, true }
 #define OUT3             { 3, 0, 1, true }
 #define OUT4             { 4, 0, 1, true }
+#define OUT5             { 5, 0, 1, true }
 
 /* Bounds: each rounding that may differ, times the largest value there; an elementary function may be off by 4 ulp in
  * plain and by 2 in the others, and what follows multiplies that. Where both do the same operations: none. */
@@ -211,6 +217,12 @@ static const kernel_case cases[] = {
     { "lstm", lstm_call, 80, 0, true, { 2, 3 }, { IN4(-2, 2), IN4(-2, 2), IN(-1, 1), OUT, OUT, OUT4 } },
     { "lstm_backward", lstm_backward_call, 32, 0, true, { 3, 4 },
       { IN(-1, 1), IN(-1, 1), IN(-1, 1), IN4(-1, 1), OUT4, INOUT(-1, 1) } },
+    { "lstm_fused", lstm_fused_call, 80, 0, false, { 2, 4 },
+      { IN5(-2, 2), IN5(-2, 2), IN(-1, 1), IN(-1, 1), OUT, OUT, OUT5 } },
+    { "lstm_fused, in place", lstm_fused_in_place_call, 80, 0, false, { 0, 0 },
+      { INOUT5(-2, 2), IN5(-2, 2), IN(-1, 1), IN(-1, 1), OUT, OUT } },
+    { "lstm_fused_backward", lstm_fused_backward_call, 32, 0, false, { 4, 5 },
+      { IN(-1, 1), IN(-1, 1), IN(-1, 1), IN(-1, 1), IN5(-1, 1), OUT5, INOUT(-1, 1), OUT } },
     { "adam", adam_call, 24, 0, false, { 0, 0 }, { IN(-1, 1), INOUT(-1, 1), INOUT(0.01f, 1), INOUT(-1, 1) } },
 };
 /* clang-format on */
@@ -228,7 +240,7 @@ static size_t length(const array *a, size_t n)
     return a->times ? a->times * n : 1;
 }
 
-static float before[MOST_ARRAYS][4 * MOST_N], want[MOST_ARRAYS][4 * MOST_N];
+static float before[MOST_ARRAYS][5 * MOST_N], want[MOST_ARRAYS][5 * MOST_N];
 static row rows[MOST_ARRAYS];
 
 /* What plain makes of random arrays: before -> want. */
@@ -288,7 +300,7 @@ static void check_size(const kernel_case *c, size_t n, attend_activation f)
 static void against_plain(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < MOST_ARRAYS; i++) row_map(&rows[i], 4 * MOST_N);
+    for (size_t i = 0; i < MOST_ARRAYS; i++) row_map(&rows[i], 5 * MOST_N);
     for (size_t k = 0; k < CASES; k++)
         for (int f = 0; f <= cases[k].both_activations; f++) {
             random_state = 1 + k;
