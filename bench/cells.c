@@ -1,6 +1,7 @@
 /* cells.c: a GRU and an LSTM layer, 25 steps of 64 sequences, 512 -> 512, forward and backward with the gradients of
  * input, weights and biases. On one thread against the best large sgemm of that thread; on two threads (two shards
- * of 32 sequences, their gradients added at the end) against PyTorch on two. */
+ * of 32 sequences, their gradients added at the end) against PyTorch on two.
+ * And an LSTMN that looks back at 50 words against an LSTM of the same size, 64 sentences of 8 to 36 words (22 in the mean), 300 -> 300. */
 #include "bench.h"
 
 #include "core/pool.h"
@@ -130,6 +131,87 @@ static void against_peer(bench *b, attend_cell_kind kind, const char *name, cons
     layer_free(&two);
 }
 
+/* ---- LSTMN against LSTM ---- */
+
+enum { SENTENCES = 64, SHORTEST = 8, SPREAD = 29, NETWORK = 300, SPAN = 50 };
+
+typedef struct network {
+    attend_params *params;
+    attend_param *w, *u, *b, *wk, *wx, *wt, *v;
+    attend_grads *grads;
+    attend_ctx *c;
+    int lengths[SENTENCES], rows;
+    float *x, *dy;
+} network;
+
+static const attend_ragged *begin(network *n, attend_var **x)
+{
+    attend_grads_zero(n->grads);
+    for (int i = 0; i < attend_params_count(n->params); i++) attend_param_changed(attend_params_at(n->params, i));
+    attend_ctx_reset(n->c);
+    attend_ctx_set_grads(n->c, n->grads);
+    *x = attend_input(n->c, 2, (const int[]){ n->rows, NETWORK }, n->x);
+    return attend_ragged_new(n->c, SENTENCES, n->lengths);
+}
+
+static void run_lstm(void *state)
+{
+    network *n = state;
+    attend_var *x;
+    const attend_ragged *words = begin(n, &x);
+    const attend_cell cell = {
+        .kind = ATTEND_CELL_LSTM, .w = attend_use(n->c, n->w), .u = attend_use(n->c, n->u), .bw = attend_use(n->c, n->b)
+    };
+    bench_must(attend_backward_from(n->c, attend_cell_sequence(n->c, &cell, x, words, false, NULL), n->dy));
+}
+
+static void run_lstmn(void *state)
+{
+    network *n = state;
+    attend_ctx *c = n->c;
+    attend_var *x;
+    const attend_ragged *words = begin(n, &x);
+    const attend_lstmn cell = { .look = { attend_use(c, n->wk), attend_use(c, n->wx), attend_use(c, n->wt), NULL,
+                                          attend_use(c, n->v) },
+                                .w = attend_use(c, n->w),
+                                .u = attend_use(c, n->u),
+                                .b = attend_use(c, n->b),
+                                .span = SPAN };
+    bench_must(attend_backward_from(c, attend_lstmn_sequence(c, &cell, x, words, NULL), n->dy));
+}
+
+static attend_param *weights(network *n, const char *name, int rank, int rows)
+{
+    attend_param *p;
+    bench_must(attend_params_add(&p, n->params, name, rank, (const int[]){ rows, NETWORK }));
+    attend_param_fill_uniform(p, 1, 1 / sqrt(NETWORK));
+    return p;
+}
+
+static void network_against_lstm(bench *b)
+{
+    network n = { 0 };
+    for (int i = 0; i < SENTENCES; i++) n.rows += n.lengths[i] = SHORTEST + i * 17 % SPREAD;
+    n.x = bench_numbers((size_t)n.rows * NETWORK), n.dy = bench_numbers((size_t)n.rows * NETWORK);
+    bench_must(attend_params_new(&n.params));
+    n.w = weights(&n, "w", 2, 4 * NETWORK), n.u = weights(&n, "u", 2, 4 * NETWORK),
+    n.b = weights(&n, "b", 1, 4 * NETWORK);
+    n.wk = weights(&n, "wk", 2, NETWORK), n.wx = weights(&n, "wx", 2, NETWORK), n.wt = weights(&n, "wt", 2, NETWORK);
+    n.v = weights(&n, "v", 1, NETWORK);
+    bench_must(attend_grads_new(&n.grads, n.params));
+    bench_must(attend_ctx_new(&n.c));
+    double seconds[2];
+    bench_race(b, 2, (const work[]){ { run_lstmn, &n }, { run_lstm, &n } }, seconds);
+    result r = { .group = "LSTMN, 64 sentences of 22 words, 300 -> 300, span 50, forward+backward" };
+    snprintf(r.name, sizeof r.name, "LSTMN, 1 thread, of the LSTM's speed");
+    snprintf(r.measured, sizeof r.measured, "%.1f ms", seconds[0] * 1e3);
+    snprintf(r.against, sizeof r.against, "%.1f ms, LSTM 300", seconds[1] * 1e3);
+    r.ratio = seconds[1] / seconds[0];
+    bench_report(b, &r);
+    attend_ctx_free(n.c), attend_grads_free(n.grads), attend_params_free(n.params);
+    free(n.x), free(n.dy);
+}
+
 void bench_cells(bench *b)
 {
     const double per_gate = 3 * 2e-9 * T * B * (double)D * (D + D);
@@ -137,4 +219,5 @@ void bench_cells(bench *b)
     against_ceiling(b, ATTEND_CELL_LSTM, "LSTM", 4 * per_gate);
     against_peer(b, ATTEND_CELL_GRU, "GRU", "gru");
     against_peer(b, ATTEND_CELL_LSTM, "LSTM", "lstm");
+    network_against_lstm(b);
 }
