@@ -171,7 +171,7 @@ static void run_lstmn(void *state)
     attend_ctx *c = n->c;
     attend_var *x;
     const attend_ragged *words = begin(n, &x);
-    const attend_lstmn cell = { .look = { attend_use(c, n->wk), attend_use(c, n->wx), attend_use(c, n->wt), NULL,
+    const attend_lstmn_cell cell = { .look = { attend_use(c, n->wk), attend_use(c, n->wx), attend_use(c, n->wt), NULL,
                                           attend_use(c, n->v) },
                                 .w = attend_use(c, n->w),
                                 .u = attend_use(c, n->u),

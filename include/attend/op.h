@@ -148,13 +148,13 @@ typedef struct attend_lstmn_look {
 
 /* (ht, ct) = a look at (h, c) of the words before;  [i; f; o] = sigmoid(W x + U ht + b),  g = tanh(..),
  * c = f * ct + i * g,  h = o * tanh(c).   Rows of W, U, b: i, f, g, o. */
-typedef struct attend_lstmn {
+typedef struct attend_lstmn_cell {
     attend_lstmn_look look; /* K = H */
     attend_var *w;          /* (4 H, Din) */
     attend_var *u;          /* (4 H, H) */
     attend_var *b;          /* (4 H) or NULL */
     int span;               /* how many words it looks back at; 0: all */
-} attend_lstmn;
+} attend_lstmn_cell;
 
 /* Deep fusion: (gt, at) = a look at the tapes (gamma, alpha) of a source;  r = sigmoid(Wr x + Ur gt + br),
  * c = r * at + f * ct + i * g */
@@ -194,10 +194,10 @@ typedef struct attend_lstmn_io {
 
 /* A whole batch of sequences as one operation. x (N, Din) in the order of `sequences` -> h of every row (N, H). A single step is a
  * call with sequences of one row. No arithmetic is done on padding. io may be NULL. */
-attend_var *attend_lstmn_sequence(attend_ctx *c, const attend_lstmn *cell, attend_var *x,
+attend_var *attend_lstmn_sequence(attend_ctx *c, const attend_lstmn_cell *cell, attend_var *x,
                                   const attend_ragged *sequences, attend_lstmn_io *io);
 /* Numbers of a row of the tape. */
-int attend_lstmn_tape_width(const attend_lstmn *cell, const attend_lstmn_source *source);
+int attend_lstmn_tape_width(const attend_lstmn_cell *cell, const attend_lstmn_source *source);
 
 /* ---- losses ---- */
 

@@ -535,7 +535,7 @@ static bool take_past(attend_ctx *c, lstmn_run *r, const attend_lstmn_past *past
     return words != NULL;
 }
 
-static bool any_differentiable(const lstmn_run *r, const attend_lstmn *cell)
+static bool any_differentiable(const lstmn_run *r, const attend_lstmn_cell *cell)
 {
     const attend_lstmn_source *s = r->source;
     const attend_var *own[] = { r->x,          cell->w,       cell->u,      cell->b,     cell->look.wk,
@@ -551,7 +551,7 @@ static bool any_differentiable(const lstmn_run *r, const attend_lstmn *cell)
     return false;
 }
 
-static lstmn_run *run_new(attend_ctx *c, const attend_lstmn *cell, attend_var *x, const attend_ragged *sequences,
+static lstmn_run *run_new(attend_ctx *c, const attend_lstmn_cell *cell, attend_var *x, const attend_ragged *sequences,
                           const attend_lstmn_io *io)
 {
     lstmn_run *r = attend_take(c, 1, sizeof *r);
@@ -573,7 +573,7 @@ static lstmn_run *run_new(attend_ctx *c, const attend_lstmn *cell, attend_var *x
     return take_memory(c, r, io, any_differentiable(r, cell)) ? r : NULL;
 }
 
-attend_var *attend_lstmn_sequence(attend_ctx *c, const attend_lstmn *cell, attend_var *x,
+attend_var *attend_lstmn_sequence(attend_ctx *c, const attend_lstmn_cell *cell, attend_var *x,
                                   const attend_ragged *sequences, attend_lstmn_io *io)
 {
     attend_lstmn_io none = { 0 };

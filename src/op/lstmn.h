@@ -20,7 +20,7 @@ typedef struct lstmn_tape {
 lstmn_tape attend_lstmn_tape(size_t hidden, size_t gamma, size_t attention);
 
 /* Checks all that a call is given; false: the context failed. */
-bool attend_lstmn_fits(attend_ctx *c, const attend_lstmn *cell, attend_var *x, const attend_ragged *sequences,
+bool attend_lstmn_fits(attend_ctx *c, const attend_lstmn_cell *cell, attend_var *x, const attend_ragged *sequences,
                        const attend_lstmn_io *io);
 
 /* ---- a look (lstmn_look.c) ---- */

@@ -15,7 +15,7 @@ lstmn_tape attend_lstmn_tape(size_t hidden, size_t gamma, size_t attention)
     return t;
 }
 
-int attend_lstmn_tape_width(const attend_lstmn *cell, const attend_lstmn_source *source)
+int attend_lstmn_tape_width(const attend_lstmn_cell *cell, const attend_lstmn_source *source)
 {
     if (!cell->u || !cell->look.wk) return 0;
     const size_t gamma = source ? (size_t)source->gamma->shape[1] : 0;
@@ -92,7 +92,7 @@ static bool source_fits(attend_ctx *c, const attend_lstmn_io *io, int count, int
     return true;
 }
 
-bool attend_lstmn_fits(attend_ctx *c, const attend_lstmn *cell, attend_var *x, const attend_ragged *sequences,
+bool attend_lstmn_fits(attend_ctx *c, const attend_lstmn_cell *cell, attend_var *x, const attend_ragged *sequences,
                        const attend_lstmn_io *io)
 {
     if (!attend_ready(c, sequence_name, 1, x) || !attend_ragged_fits(c, sequence_name, sequences, x)) return false;

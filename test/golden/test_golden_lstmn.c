@@ -51,7 +51,7 @@ static void check(const char *name, rig_weights weights, const char *way)
 {
     rig r;
     rig_open(&r, name, weights, way);
-    const attend_lstmn cell = { .look = look_of(&r, ""),
+    const attend_lstmn_cell cell = { .look = look_of(&r, ""),
                                 .w = weight(&r, "", "w"),
                                 .u = weight(&r, "", "u"),
                                 .b = weight(&r, "", "b"),

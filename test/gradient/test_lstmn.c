@@ -28,9 +28,9 @@ static attend_var *use_bias(attend_ctx *c, const setting *s, const char *name)
     return s->bias ? use(c, s, name) : NULL;
 }
 
-static attend_lstmn cell_of(attend_ctx *c, const setting *s)
+static attend_lstmn_cell cell_of(attend_ctx *c, const setting *s)
 {
-    return (attend_lstmn){ .look = { use(c, s, "wk"), use(c, s, "wx"), use(c, s, "wt"), use_bias(c, s, "lb"),
+    return (attend_lstmn_cell){ .look = { use(c, s, "wk"), use(c, s, "wx"), use(c, s, "wt"), use_bias(c, s, "lb"),
                                      use(c, s, "v") },
                            .w = use(c, s, "w"),
                            .u = use(c, s, "u"),
@@ -55,7 +55,7 @@ static const int past_lengths[COUNT] = { 2, 0, 1, 1 };
 static attend_var *loss(attend_ctx *c, void *user)
 {
     const setting *s = user;
-    const attend_lstmn cell = cell_of(c, s);
+    const attend_lstmn_cell cell = cell_of(c, s);
     const attend_lstmn_past past = { .words = s->words, .lengths = past_lengths };
     attend_lstmn_io io = { .source = source_of(c, s), .source_of = s->shares ? shared : NULL };
     io.past = s->past ? &past : NULL;
@@ -73,7 +73,7 @@ static void make_past(setting *s)
 {
     attend_ctx *c = NULL;
     assert_int_equal(attend_ctx_new(&c), ATTEND_OK);
-    const attend_lstmn cell = cell_of(c, s);
+    const attend_lstmn_cell cell = cell_of(c, s);
     attend_lstmn_io io = { .source = source_of(c, s), .want_tape = true };
     static const int one_each[COUNT] = { 1, 1, 1, 1 };
     attend_real x[COUNT * IN];
@@ -138,8 +138,8 @@ static attend_var *stacked_loss(attend_ctx *c, void *user)
 {
     const setting *s = user;
     const attend_ragged *words = attend_ragged_new(c, COUNT, lengths);
-    const attend_lstmn cell = cell_of(c, s);
-    attend_lstmn second = cell;
+    const attend_lstmn_cell cell = cell_of(c, s);
+    attend_lstmn_cell second = cell;
     second.w = use(c, s, "w2"), second.look.wx = use(c, s, "wx2");
     attend_lstmn_io io = { 0 };
     attend_var *h = attend_lstmn_sequence(c, &cell, use(c, s, "x"), words, NULL);

@@ -38,7 +38,7 @@ static attend_lstmn_look look_new(attend_ctx *c, int width, uint64_t stream)
 
 typedef struct world {
     attend_ctx *c;
-    attend_lstmn cell;
+    attend_lstmn_cell cell;
     attend_lstmn_fusion fusion;
     attend_var *gamma, *alpha;
     const attend_lstmn_source *source;
@@ -47,7 +47,7 @@ typedef struct world {
 static void world_fill(world *w, int span, bool fused)
 {
     attend_ctx *c = w->c;
-    w->cell = (attend_lstmn){ .look = look_new(c, HIDDEN, 10),
+    w->cell = (attend_lstmn_cell){ .look = look_new(c, HIDDEN, 10),
                               .w = matrix(c, 4 * HIDDEN, IN, 20),
                               .u = matrix(c, 4 * HIDDEN, HIDDEN, 21),
                               .b = numbers(c, 1, 4 * HIDDEN, 0, 22, 0.3),
@@ -288,7 +288,7 @@ static void test_nan_stays(void **state)
 
 /* ---- refusals ---- */
 
-static void refused(world *w, const attend_lstmn *cell, attend_lstmn_io *io, const char *why)
+static void refused(world *w, const attend_lstmn_cell *cell, attend_lstmn_io *io, const char *why)
 {
     attend_var *x = all_rows(w->c);
     const attend_ragged *r = attend_ragged_new(w->c, COUNT, lengths);
@@ -304,7 +304,7 @@ static void test_refusals(void **state)
 {
     (void)state;
     world w = world_new(2, true);
-    attend_lstmn cell = w.cell;
+    attend_lstmn_cell cell = w.cell;
     attend_lstmn_io io = { 0 };
 #define REFUSED(change, why)                                                                                           \
     cell = w.cell, io = (attend_lstmn_io){ .source = w.source, .source_of = source_of }, change,                       \
