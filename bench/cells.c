@@ -172,11 +172,11 @@ static void run_lstmn(void *state)
     attend_var *x;
     const attend_ragged *words = begin(n, &x);
     const attend_lstmn_cell cell = { .look = { attend_use(c, n->wk), attend_use(c, n->wx), attend_use(c, n->wt), NULL,
-                                          attend_use(c, n->v) },
-                                .w = attend_use(c, n->w),
-                                .u = attend_use(c, n->u),
-                                .b = attend_use(c, n->b),
-                                .span = SPAN };
+                                               attend_use(c, n->v) },
+                                     .w = attend_use(c, n->w),
+                                     .u = attend_use(c, n->u),
+                                     .b = attend_use(c, n->b),
+                                     .span = SPAN };
     bench_must(attend_backward_from(c, attend_lstmn_sequence(c, &cell, x, words, NULL), n->dy));
 }
 

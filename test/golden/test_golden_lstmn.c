@@ -52,10 +52,10 @@ static void check(const char *name, rig_weights weights, const char *way)
     rig r;
     rig_open(&r, name, weights, way);
     const attend_lstmn_cell cell = { .look = look_of(&r, ""),
-                                .w = weight(&r, "", "w"),
-                                .u = weight(&r, "", "u"),
-                                .b = weight(&r, "", "b"),
-                                .span = (int)rig_number(&r, "span", 0) };
+                                     .w = weight(&r, "", "w"),
+                                     .u = weight(&r, "", "u"),
+                                     .b = weight(&r, "", "b"),
+                                     .span = (int)rig_number(&r, "span", 0) };
     const bool fused = golden_has(&r.g, "gamma");
     attend_lstmn_io io = { .want_weights = true, .want_source_weights = fused };
     if (fused) io.source = source_of(&r);

@@ -31,11 +31,11 @@ static attend_var *use_bias(attend_ctx *c, const setting *s, const char *name)
 static attend_lstmn_cell cell_of(attend_ctx *c, const setting *s)
 {
     return (attend_lstmn_cell){ .look = { use(c, s, "wk"), use(c, s, "wx"), use(c, s, "wt"), use_bias(c, s, "lb"),
-                                     use(c, s, "v") },
-                           .w = use(c, s, "w"),
-                           .u = use(c, s, "u"),
-                           .b = use_bias(c, s, "b"),
-                           .span = s->span };
+                                          use(c, s, "v") },
+                                .w = use(c, s, "w"),
+                                .u = use(c, s, "u"),
+                                .b = use_bias(c, s, "b"),
+                                .span = s->span };
 }
 
 static const attend_lstmn_source *source_of(attend_ctx *c, const setting *s)

@@ -48,10 +48,10 @@ static void world_fill(world *w, int span, bool fused)
 {
     attend_ctx *c = w->c;
     w->cell = (attend_lstmn_cell){ .look = look_new(c, HIDDEN, 10),
-                              .w = matrix(c, 4 * HIDDEN, IN, 20),
-                              .u = matrix(c, 4 * HIDDEN, HIDDEN, 21),
-                              .b = numbers(c, 1, 4 * HIDDEN, 0, 22, 0.3),
-                              .span = span };
+                                   .w = matrix(c, 4 * HIDDEN, IN, 20),
+                                   .u = matrix(c, 4 * HIDDEN, HIDDEN, 21),
+                                   .b = numbers(c, 1, 4 * HIDDEN, 0, 22, 0.3),
+                                   .span = span };
     if (!fused) return;
     w->fusion = (attend_lstmn_fusion){ .look = look_new(c, GAMMA, 30),
                                        .w = matrix(c, HIDDEN, IN, 40),
