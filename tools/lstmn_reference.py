@@ -303,15 +303,18 @@ def model(name, title, words, smoothing=0.0, guidance=0.0):
 
     def make(draw):
         g = Golden(f"model_{name}", f"{title}: architecture=lstmn {words}", draw)
-        for side, sentences in ("source", models.SOURCES), ("target", models.TARGETS):
-            g.put(side, sum(sentences, []))
+        alone = "task=language-model" in words  # targets without sources
+        sources = [[]] * len(models.SOURCES) if alone else models.SOURCES
+        for side, sentences in ("source", sources), ("target", models.TARGETS):
+            if any(sentences):
+                g.put(side, sum(sentences, []))
             g.put(f"{side}_lengths", [len(sentence) for sentence in sentences])
         if guidance:
             g.put("links", models.LINKS)
         g.put("options", [scale, smoothing, guidance])
         m = Model(g, words)
         nll, all_maps = [], {}
-        for pair, (source, target) in enumerate(zip(models.SOURCES, models.TARGETS)):
+        for pair, (source, target) in enumerate(zip(sources, models.TARGETS)):
             logits, maps = run_model(m, source, target)
             wanted = torch.tensor([*target, models.END])
             g.loss = g.loss + scale * F.cross_entropy(logits, wanted, label_smoothing=smoothing, reduction="sum")

@@ -126,7 +126,6 @@ static const char *const models[] = {
     "architecture=transformer hidden=8 embedding=0 heads=2 layers=2 dropout=0.3 attention-dropout=0.2",
     "architecture=lstmn layers=2 dropout=0.3",
     "architecture=lstmn fusion=deep layers=2 span=2 dropout=0.3 dropout-along-time=yes",
-    "architecture=lstmn task=language-model span=3",
     "architecture=transformer hidden=8 embedding=0 heads=2 norm=post positions=learned longest=8 feed-forward=gated",
 };
 
