@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The LSTMN (Cheng, Dong, Lapata 2016) word by word in float64, and test/golden/lstmn*.golden made with it.
+"""The LSTMN (Cheng, Dong, Lapata 2016) word by word in float64; test/golden/lstmn*.golden and model_lstmn*.golden made with it.
 
     lstmn_reference.py             write the files
     lstmn_reference.py --check     write nothing; compare with the files that are there, to 1e-13
@@ -16,13 +16,18 @@ Format, seeds and rounding are those of make_goldens.py. Names of the tensors:
     rw, ru, rb                  the gate r: what multiplies x, what multiplies gamma~, a bias
     y, c                        outputs: h and c of every row
     weights, source_weights     outputs: (sequence, 1, word, word it looks at), 0 where there is none
+Those of whole models are make_model_goldens.py's, and beside `weights` (at the source) encoder_weights and decoder_weights: of each
+pair layers x words x words it may look at, pair after pair.
 """
 import itertools
 import sys
 
 import torch
+import torch.nn.functional as F
 
 import make_goldens
+import make_model_goldens as models
+from make_attention_goldens import redraw
 
 
 def look(p, x, before, hidden_tape, memory_tape):
@@ -184,5 +189,170 @@ def lstmn_goldens():
                  Shape([5, 3], span=3, hidden=4, gamma=6, bias=False, sources=[1, 4]))
 
 
+# ---- whole models ----
+
+FAINT = 4e-4  # every parameter has a derivative larger than this
+DEFAULTS = "task=translation fusion=shallow span=0 decoder-layers=1 bidirectional=no context=after readout=plain"
+
+
+class Model:
+    """The parameters of a configuration, by attend's names."""
+
+    def __init__(self, g, words):
+        self.g, self.o, self.p, self.fit = g, models.parse(f"{DEFAULTS} {words}"), {}, True
+        o = self.o
+        self.hidden = self.memory = o["hidden"]
+        self.translates, self.deep = o["task"] == "translation", o["fusion"] == "deep"
+        if self.translates and not o["shared_vocab"]:
+            self.draw("source.embedding", o["source_vocab"], o["embedding"])
+        self.target_name = "embedding" if self.translates and o["shared_vocab"] else "target.embedding"
+        self.draw(self.target_name, o["target_vocab"], o["embedding"])
+        for layer in range(o["layers"] if self.translates else 0):
+            self.draw_layer(f"encoder.{layer}", layer)
+        for layer in range(o["decoder_layers"]):
+            self.draw_layer(f"decoder.{layer}", layer)
+            if self.translates and self.deep:
+                self.draw_parts(f"decoder.{layer}.source", f"decoder.{layer}.read", 1, layer, "b")
+        width = self.hidden
+        if self.translates and not self.deep:
+            models.Model.draw_attention(self)
+            width = o["embedding"] if o["tie_embeddings"] else self.hidden
+            self.draw("readout.w", width, 2 * self.hidden)
+            self.draw("readout.b", width)
+        if not o["tie_embeddings"]:
+            self.draw("output.w", o["target_vocab"], width)
+        self.draw("output.b", o["target_vocab"])
+
+    def draw(self, name, *shape):
+        """What a cell sees of its past matters little in a tiny network: large numbers, largest in v."""
+        bound = 128 if name.endswith(".v") else 64 if name.endswith("embedding") else 48
+        self.p[name] = self.g.leaf(name, self.g.numbers(*shape, bound=bound))
+
+    def draw_parts(self, look_place, gates, blocks, layer, bias):
+        size, inner, width = self.hidden, self.o["attention_width"], self.hidden if layer else self.o["embedding"]
+        for name, shape in {"wk": (inner, size), "wx": (inner, width), "wt": (inner, size), "b": (inner,),
+                            "v": (inner,)}.items():
+            self.draw(f"{look_place}.{name}", *shape)
+        for name, shape in {"w": (blocks * size, width), "u": (blocks * size, size), bias: (blocks * size,)}.items():
+            self.draw(f"{gates}.{name}", *shape)
+
+    def draw_layer(self, place, layer):
+        self.draw_parts(f"{place}.look", place, 4, layer, "bw")
+
+    def linear(self, name, x):
+        return F.linear(x, self.p[name + ".w"], self.p[name + ".b"])
+
+    def look(self, place):
+        return {k: self.p[f"{place}.{k}"] for k in ("wk", "wx", "wt", "b", "v")} | {"memory": self.hidden}
+
+    def layer(self, place, rows, source=None):
+        """One LSTMN over a sentence: what `read` returns."""
+        p = {"look": self.look(f"{place}.look"), "w": self.p[f"{place}.w"], "u": self.p[f"{place}.u"],
+             "b": self.p[f"{place}.bw"]}
+        if source:
+            p |= {"source_look": self.look(f"{place}.source"), "rw": self.p[f"{place}.read.w"],
+                  "ru": self.p[f"{place}.read.u"], "rb": self.p[f"{place}.read.b"]}
+        return read(p, rows, self.o["span"], source)
+
+
+def full_map(seen, width, first_of):
+    """Weights of all words of a sentence as one matrix; first_of: the first word that word t with n weights sees."""
+    rows = []
+    for t, row in enumerate(seen):
+        first = first_of(t, len(row))
+        rows += [torch.cat([torch.zeros(first, dtype=torch.float64), *(w.reshape(1) for w in row),
+                            torch.zeros(width - first - len(row), dtype=torch.float64)])]
+    return torch.stack(rows)
+
+
+def run_model(m, source, target):
+    """Logits (rows, vocabulary); maps by name: of each layer a matrix, `weights` at the source with heads before words."""
+    o, maps, tapes = m.o, {"encoder_weights": [], "decoder_weights": [], "weights": []}, None
+
+    def before(t, n):
+        return t - n
+
+    if m.translates:
+        rows = F.embedding(torch.tensor(source), m.p.get("source.embedding", m.p[m.target_name]))
+        for layer in range(o["layers"]):
+            hidden, memory, seen, _ = m.layer(f"encoder.{layer}", rows)
+            maps["encoder_weights"].append(full_map(seen, len(source), before))
+            rows, tapes = torch.stack(hidden), (torch.stack(hidden), torch.stack(memory))
+    x = F.embedding(torch.tensor([models.BEGIN, *target]), m.p[m.target_name])
+    for layer in range(o["decoder_layers"]):
+        hidden, _, seen, source_seen = m.layer(f"decoder.{layer}", x, tapes if m.translates and m.deep else None)
+        maps["decoder_weights"].append(full_map(seen, len(target) + 1, before))
+        if source_seen:
+            maps["weights"].append(full_map(source_seen, len(source), lambda t, n: 0)[None])
+        x = torch.stack(hidden)
+    if m.translates and not m.deep:
+        previous, readout, looks = torch.zeros(len(source), dtype=torch.float64), [], []
+        for t, h in enumerate(x):
+            context, look_at = models.attend(m, h, tapes[0], t, previous)
+            previous = look_at[0]
+            looks.append(look_at)
+            readout.append(torch.tanh(m.linear("readout", torch.cat([context, h]))))
+        x = torch.stack(readout)
+        maps["weights"].append(torch.stack(looks, dim=1))
+    output = m.p[m.target_name] if o["tie_embeddings"] else m.p["output.w"]
+    return x @ output.T + m.p["output.b"], maps
+
+
+def model(name, title, words, smoothing=0.0, guidance=0.0):
+    scale = 0.125
+
+    def make(draw):
+        g = Golden(f"model_{name}", f"{title}: architecture=lstmn {words}", draw)
+        alone = "task=language-model" in words  # targets without sources
+        sources = [[]] * len(models.SOURCES) if alone else models.SOURCES
+        for side, sentences in ("source", sources), ("target", models.TARGETS):
+            if any(sentences):
+                g.put(side, sum(sentences, []))
+            g.put(f"{side}_lengths", [len(sentence) for sentence in sentences])
+        if guidance:
+            g.put("links", models.LINKS)
+        g.put("options", [scale, smoothing, guidance])
+        m = Model(g, words)
+        nll, all_maps = [], {}
+        for pair, (source, target) in enumerate(zip(sources, models.TARGETS)):
+            logits, maps = run_model(m, source, target)
+            wanted = torch.tensor([*target, models.END])
+            g.loss = g.loss + scale * F.cross_entropy(logits, wanted, label_smoothing=smoothing, reduction="sum")
+            nll.append(F.cross_entropy(logits, wanted, reduction="none"))
+            for kind, layers in maps.items():
+                all_maps.setdefault(kind, []).extend(layer.flatten() for layer in layers)
+            if guidance:  # of the last layer but one, where there are several
+                layer = maps["weights"][-2] if len(maps["weights"]) > 1 else maps["weights"][0]
+                links = [link[1:] for link in models.LINKS if link[0] == pair]
+                g.loss = g.loss + scale * guidance * models.guided(layer, links)
+        g.put("loss", g.loss.reshape(1))
+        g.put("nll", torch.cat(nll))
+        for kind, flat in all_maps.items():
+            if flat:
+                g.put(kind, torch.cat(flat))
+        g.finish()
+        return g if m.fit and all(leaf.grad.abs().max() > FAINT for leaf in g.leaves.values()) else None
+
+    return redraw(make)
+
+
+def model_goldens():
+    yield model("lstmn_shallow", "LSTMN, shallow fusion", "attention=bilinear")
+    yield model("lstmn_shallow_layers", "LSTMN, shallow fusion, two layers and one, a span, label smoothing, guided alignment",
+                "attention=additive layers=2 decoder-layers=1 span=3", smoothing=0.1, guidance=0.5)
+    yield model("lstmn_shallow_location", "LSTMN, shallow fusion by location-sensitive attention",
+                "attention=location-sensitive")
+    yield model("lstmn_deep", "LSTMN, deep fusion, guided alignment", "fusion=deep", guidance=0.5)
+    yield model("lstmn_deep_layers", "LSTMN, deep fusion, one layer and two, a span, tied embeddings of one vocabulary",
+                "fusion=deep layers=1 decoder-layers=2 span=3 embedding=4 tie-embeddings=yes shared-vocab=yes "
+                "target-vocab=7", guidance=0.5)
+    yield model("lstmn_language", "LSTMN, language model of two layers", "task=language-model decoder-layers=2 span=3")
+
+
+def all_goldens():
+    yield from lstmn_goldens()
+    yield from model_goldens()
+
+
 if __name__ == "__main__":
-    sys.exit(make_goldens.main(lstmn_goldens(), __doc__.splitlines()[0]))
+    sys.exit(make_goldens.main(all_goldens(), __doc__.splitlines()[0]))

@@ -35,14 +35,13 @@ attend_param *attend_build_vector(model_builder *b, const char *place, const cha
 }
 
 /* By attend_architecture. */
-static const architecture *const architectures[] = { &attend_rnn, &attend_transformer, NULL };
+static const architecture *const architectures[] = { &attend_rnn, &attend_transformer, &attend_lstmn };
 
 int attend_model_build(attend_model *m, model_values values, void *user)
 {
     model_builder b = { .m = m, .values = values, .user = user };
     const attend_config *c = &m->config;
     m->kind = architectures[c->architecture];
-    if (!m->kind) return attend_fail(ATTEND_BAD_USAGE, "this architecture is still to come");
     if (c->task == ATTEND_TASK_TRANSLATION)
         m->source_table = attend_build_matrix(&b, "", c->shared_vocab ? "embedding" : "source.embedding",
                                               c->source_vocab, c->embedding);
@@ -81,7 +80,7 @@ static void first_value(const attend_model *m, attend_param *p, uint64_t seed)
         attend_param_fill_uniform(p, seed, 1 / sqrt(hidden));
     else if (p->rank == 2)
         attend_param_fill_uniform(p, seed, sqrt(6.0 / (p->shape[0] + p->shape[1])));
-    else if (strncmp(name, "attention.", 10) == 0)
+    else if (strncmp(name, "attention.", 10) == 0 || ends_with(name, ".v"))
         attend_param_fill_uniform(p, seed, 1 / sqrt((double)p->size));
     else if (ends_with(name, ".bw") && m->config.cell == ATTEND_CELL_LSTM)
         for (int i = hidden; i < 2 * hidden; i++) p->value[i] = 1;

@@ -294,7 +294,14 @@ static const char *recurrent_nonsense(const attend_config *c)
         return "this attention looks at the last weights of one head: heads must be 1";
     if (c->architecture == ATTEND_ARCHITECTURE_LSTMN && translates && !attention)
         return "an lstmn sees the source by attention alone: choose an attention";
-    const bool own_width = c->readout == ATTEND_READOUT_DEEP || (attention && c->context == ATTEND_CONTEXT_AFTER);
+    const bool fused = c->architecture == ATTEND_ARCHITECTURE_LSTMN && translates && c->fusion == ATTEND_FUSION_DEEP;
+    if (fused && (local || c->selection != ATTEND_SELECT_SOFT || c->heads > 1))
+        return "an lstmn with fusion 'deep' looks by cells of its own: a window, a selection or heads belong to fusion "
+               "'shallow'";
+    if (c->architecture == ATTEND_ARCHITECTURE_LSTMN && c->input_feeding)
+        return "input-feeding belongs to architecture 'rnn': an lstmn remembers by looking back";
+    const bool own_width =
+        c->readout == ATTEND_READOUT_DEEP || (attention && c->context == ATTEND_CONTEXT_AFTER && !fused);
     if (c->tie_embeddings && !own_width && c->hidden != c->embedding)
         return "tie-embeddings needs hidden and embedding to be equal where words are predicted from the state itself";
     return NULL;

@@ -38,6 +38,42 @@ attend_var *attend_rows_chosen(attend_ctx *c, const kept_rows *r, const int *row
     return v;
 }
 
+bool attend_rows_zero(kept_rows *r, int n)
+{
+    if (!attend_rows_fit(r, n)) return false;
+    memset(r->data, 0, (size_t)n * (size_t)r->width * sizeof(real));
+    return true;
+}
+
+/* Where the weights of a hypothesis are among those of all. */
+static size_t weights_at(const attend_decoding *d, const attend_var *weights, int hypothesis)
+{
+    const size_t most = (size_t)weights->shape[2];
+    return ((size_t)d->source_of[hypothesis] * most + (size_t)d->place[hypothesis]) * (size_t)d->longest;
+}
+
+attend_var *attend_weights_chosen(attend_decoding *d, const kept_rows *r, const decoding_step *step)
+{
+    int most = 0;
+    for (int b = 0; b < d->count; b++)
+        if (attend_ragged_length(step->queries, b) > most) most = attend_ragged_length(step->queries, b);
+    attend_var *v = attend_constant(d->c, 4, (const int[]){ d->count, 1, most, d->longest }, NULL);
+    for (int i = 0; v && i < step->count; i++)
+        memcpy(v->value + weights_at(d, v, i), r->data + (size_t)step->parents[i] * (size_t)d->longest,
+               (size_t)d->longest * sizeof(real));
+    return v;
+}
+
+bool attend_weights_keep(attend_decoding *d, kept_rows *r, const attend_var *weights)
+{
+    if (!weights) return true;
+    if (!attend_rows_fit(r, d->hypotheses)) return false;
+    for (int i = 0; i < d->hypotheses; i++)
+        memcpy(r->data + (size_t)i * (size_t)d->longest, weights->value + weights_at(d, weights, i),
+               (size_t)d->longest * sizeof(real));
+    return true;
+}
+
 void attend_decoding_free(attend_decoding *d)
 {
     if (!d) return;

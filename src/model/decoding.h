@@ -45,7 +45,14 @@ typedef struct kept_rows {
 bool attend_rows_fit(kept_rows *r, int n);
 /* Copies (n, width); NULL is nothing to copy. False: no memory. */
 bool attend_rows_keep(kept_rows *r, const attend_var *v);
+/* n rows of zeros. */
+bool attend_rows_zero(kept_rows *r, int n);
 /* Row rows[i] of what was kept, n of them. */
 attend_var *attend_rows_chosen(attend_ctx *c, const kept_rows *r, const int *rows, int n);
+
+/* Weights on source words from step to step, for scores that want them: a kept row for each hypothesis, as wide as the longest source. */
+attend_var *attend_weights_chosen(attend_decoding *d, const kept_rows *r,
+                                  const decoding_step *step);                          /* (B, 1, Tq, Tk) */
+bool attend_weights_keep(attend_decoding *d, kept_rows *r, const attend_var *weights); /* NULL is nothing to keep */
 
 #endif

@@ -96,6 +96,9 @@ typedef struct decoder_step {
 /* `fold`: for decoding, where nothing flows back. */
 bool attend_decoder_new(attend_ctx *c, const attend_model *m, const encoded *e, const attend_ragged *sources, bool fold,
                         decoder *d);
+/* The part of it that looks and reads out. memory: NULL without attention. */
+bool attend_decoder_attention(attend_ctx *c, const attend_model *m, attend_var *memory, const attend_ragged *sources,
+                              bool fold, decoder *d);
 /* What the words bring to the steps below, for all of them at once: W y + bw of the first layer, or where nothing is added to that the
  * embedded words themselves. */
 attend_var *attend_decoder_input(attend_ctx *c, const decoder *d, attend_var *words);

@@ -17,13 +17,11 @@ static attend_var *use_folded(attend_ctx *c, attend_param *p)
     return v;
 }
 
-bool attend_decoder_new(attend_ctx *c, const attend_model *m, const encoded *e, const attend_ragged *sources, bool fold,
-                        decoder *d)
+bool attend_decoder_attention(attend_ctx *c, const attend_model *m, attend_var *memory, const attend_ragged *sources,
+                              bool fold, decoder *d)
 {
     const attend_config *o = &m->config;
-    *d = (decoder){ .m = m };
-    for (int i = 0; i < o->layers; i++) d->cells[i] = attend_model_cell(c, m, &m->decoder[i]);
-    if (m->second_w) d->second_w = attend_use(c, m->second_w);
+    d->m = m;
     if (m->readout_w) d->readout_w = attend_use(c, m->readout_w), d->readout_b = attend_use(c, m->readout_b);
     if (m->position_w) d->position_w = attend_use(c, m->position_w), d->position_v = attend_use(c, m->position_v);
     if (!o->attention) return attend_ctx_status(c) == ATTEND_OK;
@@ -42,10 +40,22 @@ bool attend_decoder_new(attend_ctx *c, const attend_model *m, const encoded *e, 
     const model_fold *folded = fold ? attend_model_fold(c, m) : NULL;
     attend_var *values = NULL;
     if (folded) {
-        values = attend_linear(c, e->memory, use_folded(c, folded->context), NULL);
+        values = attend_linear(c, memory, use_folded(c, folded->context), NULL);
         d->folded_readout = use_folded(c, folded->readout);
     }
-    d->source = attend_source_new(c, &options, parameters, e->memory, values, sources);
+    d->source = attend_source_new(c, &options, parameters, memory, values, sources);
+    return attend_ctx_status(c) == ATTEND_OK;
+}
+
+bool attend_decoder_new(attend_ctx *c, const attend_model *m, const encoded *e, const attend_ragged *sources, bool fold,
+                        decoder *d)
+{
+    const attend_config *o = &m->config;
+    *d = (decoder){ .m = m };
+    for (int i = 0; i < o->layers; i++) d->cells[i] = attend_model_cell(c, m, &m->decoder[i]);
+    if (m->second_w) d->second_w = attend_use(c, m->second_w);
+    if (!attend_decoder_attention(c, m, e->memory, sources, fold, d)) return false;
+    if (!o->attention) return true;
 
     if (o->dropout > 0 && o->dropout_along_time && c->training && model_luong(m) && model_feedback(m))
         for (int i = 1; i < o->layers; i++) {

@@ -2,7 +2,6 @@
 #include "core/memory.h"
 #include "model/decoding.h"
 #include "model/rnn.h"
-#include <string.h>
 
 typedef struct rnn_states {
     decoder d;
@@ -32,14 +31,6 @@ static bool encode(attend_decoding *d, rnn_states *s, const int *source, const i
     return attend_ctx_status(c) == ATTEND_OK && attend_decoder_new(c, d->m, &kept, d->sources, true, &s->d);
 }
 
-/* Zeros for `count` hypotheses. */
-static bool zeros(kept_rows *r, int count)
-{
-    if (!attend_rows_fit(r, count)) return false;
-    memset(r->data, 0, (size_t)count * (size_t)r->width * sizeof(real));
-    return true;
-}
-
 static bool begin(attend_decoding *d, const int *source, const int *lengths)
 {
     const attend_model *m = d->m;
@@ -49,11 +40,12 @@ static bool begin(attend_decoding *d, const int *source, const int *lengths)
     s->row_of = attend_memory_zeroed((size_t)m->config.target_vocab, sizeof *s->row_of);
     bool room = s->row_of != NULL;
     if (room && !encode(d, s, source, lengths)) return false;
-    if (room && m->config.input_feeding) room = zeros(&s->feed, d->count);
-    if (room && m->config.attention && m->config.attention->wants_previous) room = zeros(&s->last, d->count);
+    if (room && m->config.input_feeding) room = attend_rows_zero(&s->feed, d->count);
+    if (room && m->config.attention && m->config.attention->wants_previous) room = attend_rows_zero(&s->last, d->count);
     for (int i = 0; room && m->config.task == ATTEND_TASK_LANGUAGE_MODEL && i < m->config.layers; i++) {
         s->h[i].width = s->c[i].width = m->config.hidden;
-        room = zeros(&s->h[i], d->count) && (m->config.cell != ATTEND_CELL_LSTM || zeros(&s->c[i], d->count));
+        room = attend_rows_zero(&s->h[i], d->count) &&
+               (m->config.cell != ATTEND_CELL_LSTM || attend_rows_zero(&s->c[i], d->count));
     }
     if (!room) attend_ctx_fail(d->c, ATTEND_NO_MEMORY, "no memory for the states of %d hypotheses", d->count);
     return room;
@@ -73,14 +65,7 @@ static void take_states(attend_decoding *d, const decoding_step *step, decoder_s
         if (kept->c[i].data) s->layers[i].c = attend_rows_chosen(c, &kept->c[i], parents, n);
     }
     if (o->input_feeding) s->feed = attend_rows_chosen(c, &kept->feed, parents, n);
-    if (!o->attention || !o->attention->wants_previous) return;
-    int most = 0;
-    for (int b = 0; b < d->count; b++)
-        if (attend_ragged_length(step->queries, b) > most) most = attend_ragged_length(step->queries, b);
-    s->previous = attend_constant(c, 4, (const int[]){ d->count, 1, most, d->longest }, NULL);
-    for (int i = 0; s->previous && i < n; i++)
-        memcpy(s->previous->value + ((size_t)d->source_of[i] * (size_t)most + (size_t)d->place[i]) * (size_t)d->longest,
-               kept->last.data + (size_t)parents[i] * (size_t)d->longest, (size_t)d->longest * sizeof(real));
+    if (o->attention && o->attention->wants_previous) s->previous = attend_weights_chosen(d, &kept->last, step);
 }
 
 static bool keep_states(attend_decoding *d, const decoding_step *step)
@@ -92,14 +77,7 @@ static bool keep_states(attend_decoding *d, const decoding_step *step)
     for (int i = 0; ok && i < d->m->config.layers; i++)
         ok = attend_rows_keep(&kept->h[i], s->layers[i].h) && attend_rows_keep(&kept->c[i], s->layers[i].c);
     if (ok) ok = attend_rows_keep(&kept->feed, s->feed);
-    if (!ok || !s->previous) return ok;
-    if (!attend_rows_fit(&kept->last, d->hypotheses)) return false;
-    const size_t most = (size_t)s->previous->shape[2], longest = (size_t)d->longest;
-    for (int i = 0; i < d->hypotheses; i++)
-        memcpy(kept->last.data + (size_t)i * longest,
-               s->previous->value + ((size_t)d->source_of[i] * most + (size_t)d->place[i]) * longest,
-               longest * sizeof(real));
-    return true;
+    return ok && attend_weights_keep(d, &kept->last, s->previous);
 }
 
 /* W y + bw of the first layer for the words of a step, each different word once; *which: the row of each hypothesis. */

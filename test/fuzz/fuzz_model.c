@@ -62,10 +62,12 @@ static void seed_model(void (*seed)(const void *bytes, size_t size), const char 
 void fuzz_seeds(void (*seed)(const void *bytes, size_t size))
 {
     static const char *const models[] = {
-        "hidden=2 embedding=2 attention-width=2", "hidden=1 embedding=1 cell=lstm attention=none readout=plain",
+        "hidden=2 embedding=2 attention-width=2",
+        "hidden=1 embedding=1 cell=lstm attention=none readout=plain",
         "hidden=2 embedding=2 cell=simple attention=dot context=after readout=plain bidirectional=no start=copy",
         ("hidden=2 embedding=2 tie-embeddings=yes shared-vocab=yes target-vocab=7 window=local-p heads=2 "
          "attention-width=2"),
+        "architecture=lstmn fusion=deep hidden=2 embedding=2 attention-width=2",
         "architecture=transformer hidden=2 embedding=0 feed-forward-width=2 positions=learned longest=3"
     };
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) seed_model(seed, models[i]);

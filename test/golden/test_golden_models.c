@@ -19,6 +19,7 @@ typedef struct spec {
     const char *words;  /* what differs from tiny_config */
 } spec;
 
+#define LSTMN "architecture=lstmn "
 #define LUONG "cell=lstm context=after readout=plain "
 #define LINES "task=language-model "
 
@@ -46,6 +47,13 @@ static const spec specs[] = {
     { "lines_gru", LINES "cell=gru readout=deep" },
     { "lines_tied", LINES "cell=lstm readout=deep tie-embeddings=yes" },
     { "lines_simple", LINES "cell=simple readout=plain" },
+    { "lstmn_shallow", LSTMN "attention=bilinear" },
+    { "lstmn_shallow_layers", LSTMN "attention=additive layers=2 decoder-layers=1 span=3" },
+    { "lstmn_shallow_location", LSTMN "attention=location-sensitive" },
+    { "lstmn_deep", LSTMN "fusion=deep" },
+    { "lstmn_deep_layers", LSTMN "fusion=deep decoder-layers=2 span=3 embedding=4 tie-embeddings=yes shared-vocab=yes "
+                                 "target-vocab=7" },
+    { "lstmn_language", LSTMN "task=language-model layers=2 span=3" },
 };
 
 /* ---- one golden, opened, and its model ---- */
@@ -187,6 +195,24 @@ static void check_together(problem *p)
     attend_grads_free(grads);
 }
 
+/* The other looks, of models that have them. */
+static void check_looks(problem *p)
+{
+    static const struct {
+        attend_look look;
+        const char *name;
+    } looks[] = { { ATTEND_LOOK_ENCODER, "encoder_weights" }, { ATTEND_LOOK_DECODER, "decoder_weights" } };
+    for (size_t i = 0; i < sizeof looks / sizeof *looks; i++) {
+        const int size = (int)attend_pairs_weights(&p->pairs, attend_model_config(p->m), looks[i].look);
+        double log_probability[MOST_ROWS];
+        attend_real weights[MOST_WEIGHTS] = { 0 };
+        assert_true(size <= MOST_WEIGHTS);
+        if (!golden_has(&p->r.g, looks[i].name)) continue;
+        rig_status(&p->r, attend_model_score(p->r.c, p->m, &p->pairs, log_probability, NULL, looks[i].look, weights));
+        rig_compare(&p->r, looks[i].name, 1, &size, weights);
+    }
+}
+
 static void check_score(problem *p)
 {
     said s = { .nll = { 0 } };
@@ -248,6 +274,7 @@ static void check_every_way(const void *user)
     check_together(&p);
     p.r.way = "scoring";
     check_score(&p);
+    check_looks(&p);
     p.r.way = "shards of one pair";
     check_shards(&p, 1);
     p.r.way = "shards of three pairs";

@@ -111,10 +111,31 @@ static void language_models(void **state)
     check(TRANSFORMER "task=language-model norm=post positions=learned tie-embeddings=yes");
 }
 
+static void lstmns(void **state)
+{
+    (void)state;
+#define LSTMN "architecture=lstmn "
+    for (const attend_score *const *s = attend_scores; *s; s++) {
+        char words[256];
+        snprintf(words, sizeof words, LSTMN "attention=%s", (*s)->name);
+        check(words);
+    }
+    check(LSTMN "layers=2 decoder-layers=3 span=2");
+    check(LSTMN "window=local-p selection=entmax15 attention=dot");
+    check(LSTMN "heads=2 attention=projected attention-width=6 tie-embeddings=yes dropout=0.3");
+    check(LSTMN "fusion=deep");
+    check(LSTMN "fusion=deep layers=3 decoder-layers=2 span=1");
+    check(LSTMN "fusion=deep embedding=4 tie-embeddings=yes shared-vocab=yes source-vocab=7 target-vocab=7");
+    check(LSTMN "fusion=deep layers=2 dropout=0.3 dropout-along-time=yes");
+    check(LSTMN "task=language-model layers=2");
+    check(LSTMN "task=language-model span=2 embedding=4 tie-embeddings=yes dropout=0.3");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(every_cell_score_and_place),
                                         cmocka_unit_test(windows_and_selections), cmocka_unit_test(the_rest),
-                                        cmocka_unit_test(transformers), cmocka_unit_test(language_models) };
+                                        cmocka_unit_test(transformers), cmocka_unit_test(language_models),
+                                        cmocka_unit_test(lstmns) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,6 +47,9 @@ static void saved_and_loaded_is_the_same(void **state)
                                        "architecture=transformer hidden=8 embedding=0 positions=learned norm=post",
                                        "task=language-model cell=lstm layers=2 readout=plain",
                                        "task=language-model tie-embeddings=yes",
+                                       "architecture=lstmn layers=2 decoder-layers=1 span=7",
+                                       "architecture=lstmn fusion=deep layers=2",
+                                       "architecture=lstmn task=language-model",
                                        "dropout=0.123456789012345" };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         attend_model *m = model_of(all[i]), *mapped = NULL, *read = NULL;

@@ -124,6 +124,8 @@ static const char *const models[] = {
     "selection=hard estimator=reinforce entropy-bonus=0.01",
     "selection=hard estimator=reinforce context=after readout=plain input-feeding=yes layers=2 dropout=0.2",
     "architecture=transformer hidden=8 embedding=0 heads=2 layers=2 dropout=0.3 attention-dropout=0.2",
+    "architecture=lstmn layers=2 dropout=0.3",
+    "architecture=lstmn fusion=deep layers=2 span=2 dropout=0.3 dropout-along-time=yes",
     "architecture=transformer hidden=8 embedding=0 heads=2 norm=post positions=learned longest=8 feed-forward=gated",
 };
 

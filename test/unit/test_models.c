@@ -33,6 +33,7 @@ static void close_to(const char *words, const char *what, double a, double b)
     if (!(fabs(a - b) <= 1e-5)) fail_msg("%s: %s: %.9g and %.9g", words, what, a, b);
 }
 
+#define LSTMN       "architecture=lstmn"
 #define TRANSFORMER "architecture=transformer hidden=8 embedding=0 heads=2 layers=2"
 
 /* All models worth telling apart, into `words`; false behind the last. */
@@ -69,7 +70,17 @@ static bool every_model(int i, char *words, size_t size)
                                         "task=language-model cell=lstm readout=plain tie-embeddings=yes hidden=3",
                                         "task=language-model dropout=0.5 dropout-along-time=yes",
                                         TRANSFORMER " task=language-model",
-                                        TRANSFORMER " task=language-model positions=rotary tie-embeddings=yes" };
+                                        TRANSFORMER " task=language-model positions=rotary tie-embeddings=yes",
+                                        LSTMN,
+                                        LSTMN " layers=2 decoder-layers=3 span=2 attention=dot",
+                                        LSTMN " attention=location-sensitive",
+                                        LSTMN " window=local-p selection=sparsemax attention=bilinear",
+                                        LSTMN " selection=hard estimator=reinforce tie-embeddings=yes",
+                                        LSTMN " heads=2 attention=projected attention-width=6 window=local-m span=1",
+                                        LSTMN " fusion=deep",
+                                        LSTMN " fusion=deep layers=2 decoder-layers=3 span=2 dropout=0.5",
+                                        LSTMN " task=language-model layers=2",
+                                        LSTMN " task=language-model span=1 dropout=0.5" };
     int scores = 0;
     while (attend_scores[scores]) scores++;
     if (i < 4 * scores) {
@@ -286,6 +297,13 @@ static void nonsense_is_refused(void **state)
         { TRANSFORMER " embedding=7", "leave embedding out" },
         { TRANSFORMER " heads=3", "3 heads" },
         { TRANSFORMER " heads=8 positions=rotary", "must be even" },
+        { LSTMN " attention=none", "by attention alone" },
+        { LSTMN " input-feeding=yes", "belongs to architecture 'rnn'" },
+        { LSTMN " fusion=deep heads=2 attention-width=4", "belong to fusion 'shallow'" },
+        { LSTMN " fusion=deep selection=sparsemax", "belong to fusion 'shallow'" },
+        { LSTMN " fusion=deep window=local-m", "belong to fusion 'shallow'" },
+        { LSTMN " fusion=deep tie-embeddings=yes", "hidden and embedding" },
+        { LSTMN " task=language-model tie-embeddings=yes", "hidden and embedding" },
         { TRANSFORMER " window=local-m", "belongs to architecture 'rnn'" },
         { "task=languagemodel", "did you mean 'language-model'" },
         { "task=language-model tie-embeddings=yes readout=plain", "hidden and embedding" },

@@ -23,6 +23,9 @@ static const char *const kinds[] = { "",
                                      "architecture=transformer embedding=0 heads=2 layers=2",
                                      "architecture=transformer embedding=0 tie-embeddings=yes positions=learned",
                                      "task=language-model cell=lstm layers=2",
+                                     "architecture=lstmn layers=2",
+                                     "architecture=lstmn fusion=deep span=3",
+                                     "architecture=lstmn task=language-model",
                                      NULL };
 
 static attend_model *model_of(const char *words)

@@ -1,0 +1,132 @@
+/* lstmn.c: the layers of an LSTMN, its encoder, and its decoder over given targets.
+ *
+ *     every layer     (ht, ct) = a look at (h, c) of the words before it    h_t, c_t = lstm(x_t, ht, ct)       (op/lstmn.c)
+ *     shallow fusion  attention from the decoder's h at the encoder's;  readout tanh(Wc [context ; h] + b)
+ *     deep fusion     each layer of the decoder also looks at (h, c) of the encoder's last, and adds r * at to its memory
+ * Nothing is handed over from the encoder's end to the decoder's beginning: the first word has no past. */
+#include "model/lstmn.h"
+
+#include <string.h>
+
+static attend_lstmn_look look_of(attend_ctx *c, const lstmn_parts *p)
+{
+    return (attend_lstmn_look){ .wk = attend_use(c, p->wk),
+                                .wx = attend_use(c, p->wx),
+                                .wt = attend_use(c, p->wt),
+                                .b = attend_use(c, p->b),
+                                .v = attend_use(c, p->v) };
+}
+
+attend_lstmn_cell attend_lstmn_cell_of(attend_ctx *c, const attend_model *m, const lstmn_layer *l)
+{
+    return (attend_lstmn_cell){ .look = look_of(c, &l->own),
+                                .w = attend_use(c, l->own.gates_w),
+                                .u = attend_use(c, l->own.gates_u),
+                                .b = attend_use(c, l->own.gates_b),
+                                .span = m->config.span };
+}
+
+const attend_lstmn_source *attend_lstmn_source_of(attend_ctx *c, const attend_model *m, const lstmn_layer *l,
+                                                  const lstmn_tapes *tapes, const attend_ragged *sources)
+{
+    if (!lstmn_fused(m)) return NULL;
+    const attend_lstmn_fusion fusion = { .look = look_of(c, &l->source),
+                                         .w = attend_use(c, l->source.gates_w),
+                                         .u = attend_use(c, l->source.gates_u),
+                                         .b = attend_use(c, l->source.gates_b) };
+    return attend_lstmn_source_new(c, &fusion, tapes->h, tapes->c, sources);
+}
+
+/* ---- whole sentences ---- */
+
+bool attend_lstmn_encode(attend_ctx *c, const attend_model *m, const int *words, const attend_ragged *sentences,
+                         forcing *f, lstmn_tapes *out)
+{
+    attend_var *x = attend_model_embed(c, m, m->source_table, words, sentences);
+    for (int i = 0; i < m->config.layers; i++) {
+        const attend_lstmn_cell cell = attend_lstmn_cell_of(c, m, &m->lstmn->encoder[i]);
+        attend_lstmn_io io = { .want_weights = f && attend_forcing_wants(f, ATTEND_LOOK_ENCODER, i) };
+        if (i > 0) x = attend_model_dropout(c, m, x, sentences);
+        x = attend_lstmn_sequence(c, &cell, x, sentences, &io);
+        if (f) attend_forcing_weights(f, ATTEND_LOOK_ENCODER, i, io.weights, 0);
+        *out = (lstmn_tapes){ x, io.c };
+    }
+    return attend_ctx_status(c) == ATTEND_OK;
+}
+
+static attend_var *decode(forcing *f, const lstmn_tapes *tapes)
+{
+    attend_ctx *c = f->c;
+    const attend_model *m = f->m;
+    attend_var *x = attend_model_embed(c, m, m->target_table, f->inputs, f->targets);
+    for (int i = 0; x && i < m->config.decoder_layers; i++) {
+        const lstmn_layer *l = &m->lstmn->decoder[i];
+        const attend_lstmn_cell cell = attend_lstmn_cell_of(c, m, l);
+        attend_lstmn_io io = { .source = attend_lstmn_source_of(c, m, l, tapes, f->sources) };
+        io.want_weights = attend_forcing_wants(f, ATTEND_LOOK_DECODER, i);
+        io.want_source_weights = io.source && attend_forcing_wants(f, ATTEND_LOOK_SOURCE, i);
+        if (i > 0) x = attend_model_dropout(c, m, x, f->targets);
+        x = attend_lstmn_sequence(c, &cell, x, f->targets, &io);
+        attend_forcing_weights(f, ATTEND_LOOK_DECODER, i, io.weights, 0);
+        attend_forcing_weights(f, ATTEND_LOOK_SOURCE, i, io.source_weights, 0);
+    }
+    return x;
+}
+
+/* ---- shallow fusion ---- */
+
+/* Where a score wants the weights of the step before, the steps look one after another; the states are all there. */
+static attend_var *look_in_steps(forcing *f, const decoder *d, attend_var *states)
+{
+    attend_ctx *c = f->c;
+    const int count = f->pairs->count, rows = attend_ragged_rows(f->targets);
+    int *ids = attend_take(c, (size_t)count, sizeof *ids), *places = attend_take(c, (size_t)rows, sizeof *places);
+    attend_var **contexts = attend_take(c, (size_t)rows, sizeof *contexts);
+    decoder_state s = { 0 };
+    int steps = 0;
+    for (int done = 0; places && contexts && done < rows; steps++) {
+        int *lengths = attend_take(c, (size_t)count, sizeof *lengths), n = 0;
+        for (int b = 0; lengths && b < count; b++) {
+            lengths[b] = attend_ragged_length(f->targets, b) > steps;
+            if (lengths[b]) places[done++] = ids[n++] = attend_ragged_offset(f->targets, b) + steps;
+        }
+        decoder_step step = { .rows = lengths ? attend_ragged_new(c, count, lengths) : NULL,
+                              .position = steps,
+                              .advantage = f->advantage,
+                              .want_weights = attend_forcing_wants(f, ATTEND_LOOK_SOURCE, 0) };
+        contexts[steps] = step.rows ? attend_decoder_look(c, d, attend_gather(c, states, ids, n), &s, &step) : NULL;
+        if (!contexts[steps]) return NULL;
+        if (step.want_weights) attend_forcing_weights(f, ATTEND_LOOK_SOURCE, 0, step.weights, steps);
+    }
+    return attend_ctx_status(c) == ATTEND_OK ? attend_stack_at(c, contexts, steps, places) : NULL;
+}
+
+static attend_var *look(forcing *f, const lstmn_tapes *tapes, attend_var *states)
+{
+    attend_ctx *c = f->c;
+    decoder d = { 0 };
+    if (!states || !attend_decoder_attention(c, f->m, tapes->h, f->sources, false, &d)) return NULL;
+    attend_var *context;
+    if (f->m->config.attention->wants_previous) {
+        context = look_in_steps(f, &d, states);
+    } else {
+        decoder_step step = { .rows = f->targets,
+                              .advantage = f->advantage,
+                              .want_weights = attend_forcing_wants(f, ATTEND_LOOK_SOURCE, 0) };
+        context = attend_decoder_look(c, &d, states, NULL, &step);
+        attend_forcing_weights(f, ATTEND_LOOK_SOURCE, 0, step.weights, 0);
+    }
+    return context ? attend_decoder_readout(c, &d, states, context, NULL) : NULL;
+}
+
+attend_var *attend_lstmn_force(forcing *f)
+{
+    attend_ctx *c = f->c;
+    const attend_model *m = f->m;
+    const bool translates = m->config.task == ATTEND_TASK_TRANSLATION;
+    lstmn_tapes tapes = { 0 };
+    if (translates && !attend_lstmn_encode(c, m, f->pairs->source, f->sources, f, &tapes)) return NULL;
+    attend_var *x = decode(f, &tapes);
+    if (translates && !lstmn_fused(m)) x = look(f, &tapes, x);
+    return x ? attend_model_dropout(c, m, x, f->targets) : NULL;
+}

@@ -1,0 +1,181 @@
+/* lstmn_decoding.c: the LSTMN step by step. A step is the operation of whole sentences on sentences of one word; each layer keeps a row of its tape for
+ * every word so far (attention/past.h). What is looked at in the source is computed once. */
+#include "attention/past.h"
+#include "core/memory.h"
+#include "model/decoding.h"
+#include "model/lstmn.h"
+#include <string.h>
+
+typedef struct lstmn_states {
+    decoder d;                                             /* shallow fusion: what looks and reads out */
+    const attend_lstmn_source *sources[ATTEND_MAX_LAYERS]; /* deep fusion; in the context, before the mark */
+    attend_past *past[ATTEND_MAX_LAYERS];                  /* of each layer of the decoder */
+    kept_rows last;                                        /* weights of the step before, where a score wants them */
+    /* of the step that is being made */
+    attend_var *tapes[ATTEND_MAX_LAYERS], *previous;
+} lstmn_states;
+
+/* A variable as a constant at the front of the context, which is rewound in between. */
+static attend_var *moved(attend_ctx *c, const kept_rows *r, int rows)
+{
+    return r->data ? attend_constant(c, 2, (const int[]){ rows, r->width }, r->data) : NULL;
+}
+
+/* What the encoder left in the context besides its last tapes is not wanted any more: those move to the front. */
+static bool encode(attend_decoding *d, const int *source, const int *lengths, lstmn_tapes *tapes)
+{
+    attend_ctx *c = d->c;
+    kept_rows h = { 0 }, memory = { 0 };
+    d->sources = attend_ragged_new(c, d->count, lengths);
+    bool ok = d->sources && attend_lstmn_encode(c, d->m, source, d->sources, NULL, tapes);
+    if (ok && (!attend_rows_keep(&h, tapes->h) || !attend_rows_keep(&memory, lstmn_fused(d->m) ? tapes->c : NULL))) {
+        attend_ctx_fail(c, ATTEND_NO_MEMORY, "no memory for the states of %d sources", d->count);
+        ok = false;
+    }
+    attend_ctx_rewind(c, (attend_mark){ 0 });
+    d->sources = ok ? attend_ragged_new(c, d->count, lengths) : NULL;
+    const int rows = attend_ragged_rows(d->sources);
+    *tapes = (lstmn_tapes){ .h = d->sources ? moved(c, &h, rows) : NULL };
+    if (tapes->h) tapes->c = moved(c, &memory, rows);
+    attend_memory_free(h.data);
+    attend_memory_free(memory.data);
+    return attend_ctx_status(c) == ATTEND_OK;
+}
+
+static bool begin_layers(attend_decoding *d, const lstmn_tapes *tapes)
+{
+    attend_ctx *c = d->c;
+    const attend_model *m = d->m;
+    lstmn_states *s = d->states;
+    for (int i = 0; i < m->config.decoder_layers; i++) {
+        const lstmn_layer *l = &m->lstmn->decoder[i];
+        s->sources[i] = attend_lstmn_source_of(c, m, l, tapes, d->sources);
+        if (attend_ctx_status(c) != ATTEND_OK) return false;
+        const attend_lstmn_cell cell = attend_lstmn_cell_of(c, m, l);
+        if (attend_ctx_status(c) != ATTEND_OK) return false;
+        if (attend_past_new(&s->past[i], attend_lstmn_tape_width(&cell, s->sources[i])) != ATTEND_OK) {
+            attend_ctx_fail(c, ATTEND_NO_MEMORY, "no memory for decoding");
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool begin(attend_decoding *d, const int *source, const int *lengths)
+{
+    attend_ctx *c = d->c;
+    const attend_model *m = d->m;
+    lstmn_states *s = d->states;
+    lstmn_tapes tapes = { 0 };
+    if (m->config.task == ATTEND_TASK_LANGUAGE_MODEL) {
+        d->sources = attend_ragged_new(c, d->count, lengths);
+        return d->sources && begin_layers(d, &tapes);
+    }
+    if (!encode(d, source, lengths, &tapes) || !begin_layers(d, &tapes)) return false;
+    if (lstmn_fused(m)) return true;
+    s->last.width = d->longest;
+    if (m->config.attention->wants_previous && !attend_rows_zero(&s->last, d->count)) {
+        attend_ctx_fail(c, ATTEND_NO_MEMORY, "no memory for the states of %d hypotheses", d->count);
+        return false;
+    }
+    return attend_decoder_attention(c, m, tapes.h, d->sources, false, &s->d);
+}
+
+/* ---- a step ---- */
+
+/* The words that each hypothesis looks back at. False: no memory. */
+static bool take_past(attend_decoding *d, const decoding_step *step, int layer, attend_lstmn_past *out)
+{
+    attend_ctx *c = d->c;
+    const attend_past *past = ((lstmn_states *)d->states)->past[layer];
+    const int span = d->m->config.span;
+    int *lengths = attend_take(c, (size_t)step->count, sizeof *lengths);
+    size_t all = 0;
+    for (int i = 0; lengths && i < step->count; i++) {
+        const int known = attend_past_length(past, step->parents[i]);
+        lengths[i] = span && span < known ? span : known;
+        all += (size_t)lengths[i];
+    }
+    const real **words = lengths ? attend_take(c, all, sizeof *words) : NULL, **word = words;
+    for (int i = 0; words && i < step->count; i++) {
+        const int known = attend_past_length(past, step->parents[i]);
+        for (int j = known - lengths[i]; j < known; j++) *word++ = attend_past_row(past, step->parents[i], j);
+    }
+    *out = (attend_lstmn_past){ .words = words, .lengths = lengths };
+    return words != NULL;
+}
+
+/* Weights (hypotheses, 1, 1, Tk) as attend_decoding_weights wants them: by source, and by place there. */
+static attend_var *by_source(attend_decoding *d, const decoding_step *step, const attend_var *weights)
+{
+    int most = 0;
+    for (int b = 0; b < d->count; b++)
+        if (attend_ragged_length(step->queries, b) > most) most = attend_ragged_length(step->queries, b);
+    const size_t keys = (size_t)weights->shape[3];
+    attend_var *v = attend_constant(d->c, 4, (const int[]){ d->count, 1, most, d->longest }, NULL);
+    for (int i = 0; v && i < step->count; i++)
+        memcpy(v->value + ((size_t)d->source_of[i] * (size_t)most + (size_t)d->place[i]) * (size_t)d->longest,
+               weights->value + (size_t)i * keys, keys * sizeof(real));
+    return v;
+}
+
+static attend_var *step_layer(attend_decoding *d, const decoding_step *step, int i, attend_var *x)
+{
+    attend_ctx *c = d->c;
+    lstmn_states *s = d->states;
+    const attend_lstmn_cell cell = attend_lstmn_cell_of(c, d->m, &d->m->lstmn->decoder[i]);
+    attend_lstmn_past past;
+    attend_lstmn_io io = { .source = s->sources[i], .source_of = d->source_of, .want_tape = true };
+    io.want_source_weights = io.source != NULL;
+    if (d->steps > 0) {
+        if (!take_past(d, step, i, &past)) return NULL;
+        io.past = &past;
+    }
+    attend_var *h = attend_lstmn_sequence(c, &cell, x, step->singles, &io);
+    s->tapes[i] = io.tape;
+    if (h && io.source_weights) d->weights[i] = by_source(d, step, io.source_weights);
+    return h;
+}
+
+static attend_var *step_on(attend_decoding *d, const decoding_step *step)
+{
+    attend_ctx *c = d->c;
+    const attend_model *m = d->m;
+    lstmn_states *s = d->states;
+    attend_var *x = attend_model_embed(c, m, m->target_table, step->words, step->singles);
+    for (int i = 0; x && i < m->config.decoder_layers; i++) x = step_layer(d, step, i, x);
+    if (!x || !s->d.source) return x;
+    decoder_state state = { 0 };
+    decoder_step look = { .rows = step->queries, .position = d->steps, .one_position = true, .want_weights = true };
+    if (m->config.attention->wants_previous) state.previous = attend_weights_chosen(d, &s->last, step);
+    attend_var *context = attend_decoder_look(c, &s->d, x, &state, &look);
+    d->weights[0] = look.weights;
+    s->previous = state.previous;
+    return context ? attend_decoder_readout(c, &s->d, x, context, NULL) : NULL;
+}
+
+static bool keep(attend_decoding *d, const decoding_step *step)
+{
+    lstmn_states *s = d->states;
+    for (int i = 0; i < d->m->config.decoder_layers; i++)
+        if (attend_past_step(s->past[i], step->count, d->steps > 0 ? step->parents : NULL, s->tapes[i]->value,
+                             (size_t)s->tapes[i]->shape[1]) != ATTEND_OK)
+            return false;
+    return attend_weights_keep(d, &s->last, s->previous);
+}
+
+static void end(attend_decoding *d)
+{
+    lstmn_states *s = d->states;
+    for (int i = 0; i < ATTEND_MAX_LAYERS; i++) attend_past_free(s->past[i]);
+    attend_memory_free(s->last.data);
+}
+
+const architecture attend_lstmn = { .build = attend_lstmn_build,
+                                    .free = attend_lstmn_free,
+                                    .force = attend_lstmn_force,
+                                    .states = sizeof(lstmn_states),
+                                    .begin = begin,
+                                    .step = step_on,
+                                    .keep = keep,
+                                    .end = end };
