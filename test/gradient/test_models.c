@@ -134,8 +134,10 @@ static void lstmns(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(every_cell_score_and_place),
-                                        cmocka_unit_test(windows_and_selections), cmocka_unit_test(the_rest),
-                                        cmocka_unit_test(transformers), cmocka_unit_test(language_models),
+                                        cmocka_unit_test(windows_and_selections),
+                                        cmocka_unit_test(the_rest),
+                                        cmocka_unit_test(transformers),
+                                        cmocka_unit_test(language_models),
                                         cmocka_unit_test(lstmns) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

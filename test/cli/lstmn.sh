@@ -1,0 +1,60 @@
+#!/bin/sh
+# lstmn.sh ATTEND: an LSTMN with every verb: it learns with either fusion, goes on, translates, scores, aligns, shows, is shortened; and as a language model.
+. "$(dirname "$0")/cases.sh"
+cd "$folder" || exit 1
+
+# sequences of letters, said backwards
+awk 'BEGIN { srand(1); for (i = 0; i < 800; i++) { s = ""; t = ""; n = 1 + int(rand() * 4);
+    for (j = 0; j < n; j++) { w = substr("abcdef", 1 + int(rand() * 6), 1); s = s (j ? " " : "") w; t = w (j ? " " : "") t }
+    print s "\t" t } }' >pairs.tsv
+head -100 pairs.tsv >test.tsv
+cut -f1 test.tsv >test.in
+cut -f2 test.tsv >test.out
+data=pairs.tsv
+train() { # MODEL OPTIONS..
+    model=$1
+    shift
+    "$attend" train --train "$data" --model "$model" --architecture lstmn --tokens word --hidden 48 --embedding 24 --dropout 0 --batch-tokens 200 \
+        --learning-rate 0.005 --quiet --no-check "$@"
+}
+right() { # MODEL OPTIONS..: how many of a hundred
+    model=$1
+    shift
+    "$attend" translate --model "$model" "$@" <test.in | paste - test.out | awk -F'\t' '$1 == $2' | wc -l
+}
+
+for fusion in shallow deep; do
+    # ---- it learns, and goes on to the same model on any number of threads ----
+    train $fusion --fusion $fusion --updates 500 --threads 2 || fail "$fusion: it does not train"
+    got=$(right $fusion)
+    [ "$got" -ge 90 ] || fail "$fusion: $got of 100 are right"
+    train same --fusion $fusion --updates 100 --threads 1 --fresh
+    train same --fusion $fusion --updates 500 --threads 3
+    same "$fusion: models that were made at once, and gone on with by other threads" $fusion same
+
+    # ---- every verb ----
+    "$attend" translate --model $fusion --beam 1 <test.in >greedy
+    "$attend" translate --model $fusion --beam 1 --batch-tokens 3 --threads 2 <test.in >alone
+    same "$fusion: translations of a line in a batch and alone" greedy alone
+    "$attend" evaluate --model $fusion --input test.tsv >/dev/null || fail "$fusion: it cannot be evaluated"
+    is "$fusion: lines of scores" 100 "$("$attend" score --model $fusion --input test.tsv --quiet | wc -l)"
+    is "$fusion: lines of links" 100 "$("$attend" align --model $fusion --input test.tsv | wc -l)"
+    "$attend" show --model $fusion 'a b c' >/dev/null || fail "$fusion: it cannot be shown"
+    expect 0 'lstmn' info $fusion
+    "$attend" convert --model $fusion --output small --precision int8 || fail "$fusion: it cannot be shortened"
+    got=$(right small)
+    [ "$got" -ge 88 ] || fail "$fusion: in 8 bits, $got of 100 are right"
+done
+
+# ---- several layers, another score, a span; and what makes no sense ----
+train layers --layers 2 --decoder-layers 1 --span 3 --attention bilinear --updates 20 || fail 'several layers do not train'
+right layers >/dev/null
+verb=train expect 2 "belong to fusion 'shallow'" --train pairs.tsv --model x --architecture lstmn --fusion deep --selection sparsemax --updates 1
+
+# ---- a language model ----
+data=test.in
+train lines --task language-model --span 3 --updates 200 || fail 'a language model does not train'
+"$attend" evaluate --model lines --input test.in >/dev/null || fail 'a language model cannot be evaluated'
+is 'lines gone on with' 100 "$("$attend" translate --model lines --seed 1 <test.in | wc -l)"
+
+exit $failed
