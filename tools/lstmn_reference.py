@@ -16,7 +16,7 @@ Format, seeds and rounding are those of make_goldens.py. Names of the tensors:
     rw, ru, rb                  the gate r: what multiplies x, what multiplies gamma~, a bias
     y, c                        outputs: h and c of every row
     weights, source_weights     outputs: (sequence, 1, word, word it looks at), 0 where there is none
-Those of whole models are make_model_goldens.py's, and beside `weights` (at the source) encoder_weights and decoder_weights: of each
+Those of whole models are make_model_goldens.py's, and beside `weights` (at the source) weights.encoder and weights.decoder: of each
 pair layers x words x words it may look at, pair after pair.
 """
 import itertools
@@ -267,7 +267,7 @@ def full_map(seen, width, first_of):
 
 def run_model(m, source, target):
     """Logits (rows, vocabulary); maps by name: of each layer a matrix, `weights` at the source with heads before words."""
-    o, maps, tapes = m.o, {"encoder_weights": [], "decoder_weights": [], "weights": []}, None
+    o, maps, tapes = m.o, {"weights.encoder": [], "weights.decoder": [], "weights": []}, None
 
     def before(t, n):
         return t - n
@@ -276,12 +276,12 @@ def run_model(m, source, target):
         rows = F.embedding(torch.tensor(source), m.p.get("source.embedding", m.p[m.target_name]))
         for layer in range(o["layers"]):
             hidden, memory, seen, _ = m.layer(f"encoder.{layer}", rows)
-            maps["encoder_weights"].append(full_map(seen, len(source), before))
+            maps["weights.encoder"].append(full_map(seen, len(source), before))
             rows, tapes = torch.stack(hidden), (torch.stack(hidden), torch.stack(memory))
     x = F.embedding(torch.tensor([models.BEGIN, *target]), m.p[m.target_name])
     for layer in range(o["decoder_layers"]):
         hidden, _, seen, source_seen = m.layer(f"decoder.{layer}", x, tapes if m.translates and m.deep else None)
-        maps["decoder_weights"].append(full_map(seen, len(target) + 1, before))
+        maps["weights.decoder"].append(full_map(seen, len(target) + 1, before))
         if source_seen:
             maps["weights"].append(full_map(source_seen, len(source), lambda t, n: 0)[None])
         x = torch.stack(hidden)

@@ -1,5 +1,5 @@
-# What PyTorch computed (golden/*.golden, made by tools/make_goldens.py, tools/make_attention_goldens.py, tools/lstmn_reference.py and
-# tools/make_model_goldens.py) against both libraries.
+# What PyTorch computed (golden/*.golden, made by tools/make_goldens.py, tools/make_attention_goldens.py, tools/lstmn_reference.py,
+# tools/make_model_goldens.py and tools/make_transformer_goldens.py) against both libraries.
 # A program takes another folder of goldens as its argument.
 set(SIMDE $<TARGET_EXISTS:attend_avx512_simde>) # from simde.cmake, before or after this
 foreach(part attention cells lstmn models ops optimizers)

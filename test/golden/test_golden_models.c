@@ -1,6 +1,7 @@
 /* test_golden_models.c: whole models against PyTorch. With the same weights the loss, the probability of every word,
  * the attention and the derivative of every parameter are the same: of all pairs at once, when scoring, and in shards on
- * one thread and on two, which must agree to the bit. tools/make_model_goldens.py names the tensors. */
+ * one thread and on two, which must agree to the bit. tools/make_model_goldens.py and
+ * tools/make_transformer_goldens.py name the tensors. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,9 +20,10 @@ typedef struct spec {
     const char *words;  /* what differs from tiny_config */
 } spec;
 
-#define LSTMN "architecture=lstmn "
-#define LUONG "cell=lstm context=after readout=plain "
-#define LINES "task=language-model "
+#define LSTMN       "architecture=lstmn "
+#define LUONG       "cell=lstm context=after readout=plain "
+#define LINES       "task=language-model "
+#define TRANSFORMER "architecture=transformer embedding=0 layers=2 hidden=6 heads=2 feed-forward-width=5 "
 
 static const spec specs[] = {
     { "simple", "cell=simple attention=none readout=plain bidirectional=no" },
@@ -54,6 +56,13 @@ static const spec specs[] = {
     { "lstmn_deep_layers", LSTMN "fusion=deep decoder-layers=2 span=3 embedding=4 tie-embeddings=yes shared-vocab=yes "
                                  "target-vocab=7" },
     { "lstmn_language", LSTMN "task=language-model layers=2 span=3" },
+    { "transformer_pre", TRANSFORMER "norm=pre positions=sinusoidal feed-forward=relu" },
+    { "transformer_post",
+      TRANSFORMER "norm=post positions=sinusoidal feed-forward=relu layers=1 decoder-layers=2 heads=3" },
+    { "transformer_learned", TRANSFORMER "norm=pre positions=learned feed-forward=gelu tie-embeddings=yes "
+                                         "shared-vocab=yes target-vocab=7" },
+    { "transformer_rotary", TRANSFORMER "norm=pre positions=rotary feed-forward=gated hidden=8 decoder-layers=1" },
+    { "transformer_language", TRANSFORMER "task=language-model norm=pre positions=sinusoidal feed-forward=gelu" },
 };
 
 /* ---- one golden, opened, and its model ---- */
@@ -138,20 +147,22 @@ static void close_problem(problem *p)
 
 /* ---- comparing ---- */
 
-enum { MOST_ROWS = 32, MOST_WEIGHTS = 256 };
+enum { MOST_ROWS = 32, MOST_WEIGHTS = 512 };
 
 /* What a run says besides the loss. */
 typedef struct said {
     attend_real nll[MOST_ROWS], weights[MOST_WEIGHTS];
 } said;
 
-static void compare_said(problem *p, const said *s)
+static const char *const looks[] = { "weights", "weights.encoder", "weights.decoder" }; /* by attend_look */
+
+static void compare_said(problem *p, const said *s, attend_look look)
 {
     const int rows = attend_pairs_rows(&p->pairs);
-    const int weights = (int)attend_pairs_weights(&p->pairs, attend_model_config(p->m), ATTEND_LOOK_SOURCE);
+    const int weights = (int)attend_pairs_weights(&p->pairs, attend_model_config(p->m), look);
     assert_true(rows <= MOST_ROWS && weights <= MOST_WEIGHTS);
     rig_compare(&p->r, "nll", 1, &rows, s->nll);
-    if (weights > 0) rig_compare(&p->r, "weights", 1, &weights, s->weights);
+    if (weights > 0) rig_compare(&p->r, looks[look], 1, &weights, s->weights);
 }
 
 static void compare_gradients(problem *p, const attend_grads *grads)
@@ -176,51 +187,34 @@ static void compare_loss(problem *p, double loss)
 
 /* ---- all pairs at once ---- */
 
-static void check_together(problem *p)
+static void check_together(problem *p, attend_look look)
 {
     said s = { .nll = { 0 } };
     attend_grads *grads = NULL;
     attend_loss_options options = p->options;
     options.nll = s.nll;
+    options.look = look;
     options.weights = s.weights;
+    attend_ctx_reset(p->r.c);
     rig_status(&p->r, attend_grads_new(&grads, attend_model_params(p->m)));
     attend_ctx_set_grads(p->r.c, grads);
     attend_var *loss = attend_model_loss(p->r.c, p->m, &p->pairs, &options);
     if (loss == NULL) fail_msg("%s: %s", p->r.path, attend_ctx_message(p->r.c));
     compare_loss(p, (double)attend_value(loss)[0]);
-    compare_said(p, &s);
+    compare_said(p, &s, look);
     rig_status(&p->r, attend_backward(p->r.c, loss));
     compare_gradients(p, grads);
     attend_ctx_set_grads(p->r.c, NULL);
     attend_grads_free(grads);
 }
 
-/* The other looks, of models that have them. */
-static void check_looks(problem *p)
-{
-    static const struct {
-        attend_look look;
-        const char *name;
-    } looks[] = { { ATTEND_LOOK_ENCODER, "encoder_weights" }, { ATTEND_LOOK_DECODER, "decoder_weights" } };
-    for (size_t i = 0; i < sizeof looks / sizeof *looks; i++) {
-        const int size = (int)attend_pairs_weights(&p->pairs, attend_model_config(p->m), looks[i].look);
-        double log_probability[MOST_ROWS];
-        attend_real weights[MOST_WEIGHTS] = { 0 };
-        assert_true(size <= MOST_WEIGHTS);
-        if (!golden_has(&p->r.g, looks[i].name)) continue;
-        rig_status(&p->r, attend_model_score(p->r.c, p->m, &p->pairs, log_probability, NULL, looks[i].look, weights));
-        rig_compare(&p->r, looks[i].name, 1, &size, weights);
-    }
-}
-
-static void check_score(problem *p)
+static void check_score(problem *p, attend_look look)
 {
     said s = { .nll = { 0 } };
     double log_probability[MOST_ROWS];
-    rig_status(&p->r,
-               attend_model_score(p->r.c, p->m, &p->pairs, log_probability, s.nll, ATTEND_LOOK_SOURCE, s.weights));
+    rig_status(&p->r, attend_model_score(p->r.c, p->m, &p->pairs, log_probability, s.nll, look, s.weights));
     for (int i = 0; i < attend_pairs_rows(&p->pairs); i++) s.nll[i] = -s.nll[i];
-    compare_said(p, &s);
+    compare_said(p, &s, look);
 }
 
 /* ---- in shards ---- */
@@ -271,10 +265,9 @@ static void check_every_way(const void *user)
     problem p;
     open_problem(&p, user);
     p.r.way = "all pairs at once";
-    check_together(&p);
+    for (int look = ATTEND_LOOK_SOURCE; look <= ATTEND_LOOK_DECODER; look++) check_together(&p, (attend_look)look);
     p.r.way = "scoring";
-    check_score(&p);
-    check_looks(&p);
+    for (int look = ATTEND_LOOK_SOURCE; look <= ATTEND_LOOK_DECODER; look++) check_score(&p, (attend_look)look);
     p.r.way = "shards of one pair";
     check_shards(&p, 1);
     p.r.way = "shards of three pairs";
