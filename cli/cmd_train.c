@@ -25,8 +25,6 @@ static const option table[] = {
     { "config", "FILE", "options from a file, a line each: hidden 256", OPTION_TEXT, AT(config_file), 0, 0, NULL },
     { "save-every", "N", "updates between checkpoints", OPTION_WHOLE, AT(t.save_every), 1, 1e15, NULL },
     { "keep", "N", "the last N models are kept as FILE.update-..", OPTION_WHOLE, AT(t.keep), 0, 1e6, NULL },
-    { "average-last", "N", "at the end, the mean of the last N models is FILE if it is better; 0: none", OPTION_WHOLE,
-      AT(t.average_last), 0, ATTEND_MOST_AVERAGED, NULL },
     { "log", "FILE", "the log, a JSON object a line", OPTION_TEXT, AT(log), 0, 0, NULL },
     { "log-every", "N", "updates between its lines", OPTION_WHOLE, AT(t.log_every), 1, 1e15, NULL },
     { "threads", "N", "any number gives the same model", OPTION_WHOLE, AT(t.threads), 1, 1024, NULL },

@@ -3,6 +3,7 @@
 
 #include "core/replace_file.h"
 #include "core/status.h"
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -69,12 +70,28 @@ int comparison_check(const comparison *c, variant *x)
     return status;
 }
 
+/* The models on the way, whose names have numbers. */
+static void forget_kept(const comparison *c, const variant *x)
+{
+    static const char begin[] = "model.update-";
+    char *folder = comparison_path(c, x, "");
+    DIR *names = folder ? opendir(folder) : NULL;
+    for (const struct dirent *e; names && (e = readdir(names));) {
+        char *path = strncmp(e->d_name, begin, sizeof begin - 1) == 0 ? comparison_path(c, x, e->d_name) : NULL;
+        if (path) unlink(path);
+        free(path);
+    }
+    if (names) closedir(names);
+    free(folder);
+}
+
 int comparison_forget(const comparison *c, const variant *x)
 {
     /* options last: as long as there is anything, it is known what it is */
-    static const char *const files[] = { "result", "translations",    "clock",     "model.checkpoint",
+    static const char *const files[] = { "result", "translations",    "clock",     "model.checkpoint", "model.single",
                                          "model",  "model.log.jsonl", "model.svg", "options" };
     int status = ATTEND_OK;
+    forget_kept(c, x);
     for (size_t i = 0; status == ATTEND_OK && i < sizeof files / sizeof *files; i++) {
         char *path = comparison_path(c, x, files[i]);
         if (!path)

@@ -35,6 +35,8 @@ const option train_option_table[] = {
       NULL },
     { "average", "P", "keep a moving average of the weights (0.999, say)", OPTION_REAL, AT(average), 0, 0.999999,
       NULL },
+    { "average-last", "N", "at the end, the mean of the last N models is kept if it is better; 0: none", OPTION_WHOLE,
+      AT(average_last), 0, ATTEND_MOST_AVERAGED, NULL },
     { "accumulate", "N", "batches of an update", OPTION_WHOLE, AT(accumulate), 1, 1e4, NULL },
     { "batch-tokens", "N", "words of a batch", OPTION_WHOLE, AT(batch_tokens), 1, 1e8, NULL },
     { "epochs", "N", "passes over the data at most", OPTION_WHOLE, AT(epochs), 1, 1e9, NULL },

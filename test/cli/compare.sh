@@ -184,7 +184,7 @@ expect 1 'of which 2 are done already' "$@" --format markdown
 
 # ---- going on ----
 # shellcheck disable=SC2086
-set -- $small --updates 120 --save-every 7 --average 0.9 --vary attention=none,dot,additive --test test.tsv --gold test.links --bootstrap 100 --quiet
+set -- $small --updates 120 --save-every 7 --average-last 3 --vary attention=none,dot,additive --variant 'transformer: architecture=transformer embedding=24 heads=2' --test test.tsv --gold test.links --bootstrap 100 --quiet
 times='s/, "[a-z_]*_\(seconds\|per_second\)": [0-9.]*//g'
 "$attend" compare "$@" --output reference >reference.txt || fail 'the reference fails'
 killed=0
@@ -200,7 +200,7 @@ while :; do
     [ $code = 0 ] && break
     [ $code = 137 ] || { fail "a comparison that was killed goes on to end with $code: $(cat other.said)"; break; }
 done
-for name in none dot additive; do
+for name in none dot additive transformer; do
     for file in model model.checkpoint translations options; do same "killed $killed times: $name/$file" reference/$name/$file other/$name/$file; done
     same "killed $killed times: the log of $name" <(sed 's/, "seconds": [ 0-9.]*//' reference/$name/model.log.jsonl) <(sed 's/, "seconds": [ 0-9.]*//' other/$name/model.log.jsonl)
 done
