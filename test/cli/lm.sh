@@ -133,6 +133,9 @@ expect 0 '0 ||| a b' translate --model m --n-best 3 --input begin --top-k 2 --te
 "$json" <drawn.json >count || fail "translate --json is no JSON"
 whole=$(sed -n 1p drawn) && grep -q "\"text\": \"$whole\", \"continuation\": \"${whole#a b}\"" drawn.json || fail "JSON: $(head -1 drawn.json)"
 awk 'BEGIN { for (i = 0; i < 300; i++) printf "a "; print "" }' >long
+longest=$(echo 'a b' | "$attend" translate --model m --length-extra 3 --n-best 100 --seed 1 |
+    awk -F' [|][|][|] ' '{ n = split($2, w, " "); if (n > most) most = n } END { print most }')
+is "words of a line of 2 with 3 more at most" 5 "$longest"
 "$attend" translate --model m --length-extra 7 --input long | awk '{ exit !(NF >= 300 && NF <= 307) }' || fail "length-extra"
 "$attend" translate --model m --max-length 4 --n-best 20 --input begin --quiet | awk -F' [|][|][|] ' 'split($2, w, " ") > 4 { exit 1 }' || fail "max-length"
 "$attend" convert --model m --output m8 --precision int8 || fail "convert failed"
