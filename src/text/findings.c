@@ -86,9 +86,9 @@ void attend_finding_describe(attend_finding *f, attend_finding_kind k, uint64_t 
     f->name = d->name;
     f->what = lines && of_lines[k].what ? of_lines[k].what : d->what;
     f->advice = lines && of_lines[k].advice ? of_lines[k].advice : d->advice;
-    f->severity = d->share < 0                                  ? ATTEND_STOPS_TRAINING
-                  : (double)f->count > d->share * (double)total ? ATTEND_WARNING
-                                                                : ATTEND_INFORMATION;
+    f->severity = d->share < 0                                                        ? ATTEND_STOPS_TRAINING
+                  : d->share < INFORMS && (double)f->count > d->share * (double)total ? ATTEND_WARNING
+                                                                                      : ATTEND_INFORMATION;
 }
 
 /* --- excerpts --- */

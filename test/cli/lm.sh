@@ -52,6 +52,10 @@ expect 2 'it has no source to align with' align --model attends --input pairs.ts
 "$attend" show --model attends 'a b' >/dev/null 2>&1
 [ $? -lt 128 ] || fail "show of a language model ended with a signal"
 
+expect 0 'done: past' train $lm --train train.txt --valid valid.txt --model past --architecture lstmn $small --updates 30 --valid-every 30
+expect 0 'a token' score --model past --input valid.txt
+printf 'a b\n\n' | "$attend" translate --model past --seed 2 --quiet | head -1 | grep -q '^a b' || fail "an lstmn does not go on"
+
 # sizes by the data
 expect 0 'chosen      for 300 lines of text, ' train $lm --train train.txt --model sized --updates 1 --tokens char
 case $said in *"label-smoothing 0"*) ;; *) fail "sizes: $said" ;; esac
@@ -122,6 +126,7 @@ printf 'a b\n\nzebra a\n\377\nc\n' >begin
 is "lines" 5 "$(wc -l <drawn)"
 sed -n 1p drawn | grep -q '^a b' && sed -n 3p drawn | grep -q '^zebra a' && sed -n 5p drawn | grep -q '^c' || fail "beginnings: $(cat drawn)"
 "$attend" translate --model m --seed 3 --threads 1 --quiet <begin | cmp -s - drawn || fail "threads change what is drawn"
+"$attend" translate --model m --model m --seed 3 --quiet <begin | cmp -s - drawn || fail "a model with itself is not the model"
 "$attend" translate --model m --seed 4 --quiet <begin | cmp -s - drawn && fail "another seed draws the same"
 "$attend" translate --model m --seed 3 --sample --quiet <begin | cmp -s - drawn || fail "sampling is not what it does by itself"
 expect 0 'line 4 was not translated: it is not UTF-8' translate --model m --input begin
@@ -133,6 +138,9 @@ expect 0 '0 ||| a b' translate --model m --n-best 3 --input begin --top-k 2 --te
 "$json" <drawn.json >count || fail "translate --json is no JSON"
 whole=$(sed -n 1p drawn) && grep -q "\"text\": \"$whole\", \"continuation\": \"${whole#a b}\"" drawn.json || fail "JSON: $(head -1 drawn.json)"
 awk 'BEGIN { for (i = 0; i < 300; i++) printf "a "; print "" }' >long
+longest=$(echo 'a b' | "$attend" translate --model m --length-extra 3 --n-best 100 --seed 1 |
+    awk -F' [|][|][|] ' '{ n = split($2, w, " "); if (n > most) most = n } END { print most }')
+is "words of a line of 2 with 3 more at most" 5 "$longest"
 "$attend" translate --model m --length-extra 7 --input long | awk '{ exit !(NF >= 300 && NF <= 307) }' || fail "length-extra"
 "$attend" translate --model m --max-length 4 --n-best 20 --input begin --quiet | awk -F' [|][|][|] ' 'split($2, w, " ") > 4 { exit 1 }' || fail "max-length"
 "$attend" convert --model m --output m8 --precision int8 || fail "convert failed"

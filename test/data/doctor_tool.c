@@ -1,8 +1,8 @@
 /* doctor_tool.c: what the doctor says about real data.
  *
- *     doctor_tool [--json | --quick] --if-present FILE... [--valid FILE...]
+ *     doctor_tool [--json | --quick] [--lines] --if-present FILE... [--valid FILE...]
  *
- * --if-present: succeeds, with a word, where the first file is missing. */
+ * --lines: they are lines alone, and no pairs. --if-present: succeeds, with a word, where the first file is missing. */
 #include "text/doctor.h"
 #include <string.h>
 #include <unistd.h>
@@ -14,9 +14,10 @@ typedef struct names {
     int count;
 } names;
 
-static int specs_of(attend_pairs_spec *specs, int *count, const names *n)
+static int specs_of(attend_pairs_spec *specs, int *count, const names *n, bool lines)
 {
-    *count = 0;
+    *count = lines ? n->count : 0;
+    if (lines) return attend_lines_specs(specs, n->files, n->count);
     return n->count > 0 ? attend_pairs_specs(specs, count, n->files, n->count) : ATTEND_OK;
 }
 
@@ -25,12 +26,14 @@ int main(int argc, char **argv)
     names lists[2] = { { .count = 0 }, { .count = 0 } };
     attend_pairs_spec train[MOST], valid[MOST];
     int train_count, valid_count, to = 0;
-    bool json = false, quick = false, if_present = false;
+    bool json = false, quick = false, lines = false, if_present = false;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--json") == 0)
             json = true;
         else if (strcmp(argv[i], "--quick") == 0)
             quick = true;
+        else if (strcmp(argv[i], "--lines") == 0)
+            lines = true;
         else if (strcmp(argv[i], "--if-present") == 0)
             if_present = true;
         else if (strcmp(argv[i], "--valid") == 0)
@@ -43,8 +46,8 @@ int main(int argc, char **argv)
         return 0;
     }
     attend_doctor_report *r = NULL;
-    int status = specs_of(train, &train_count, &lists[0]);
-    if (status == ATTEND_OK) status = specs_of(valid, &valid_count, &lists[1]);
+    int status = specs_of(train, &train_count, &lists[0], lines);
+    if (status == ATTEND_OK) status = specs_of(valid, &valid_count, &lists[1], lines);
     if (status == ATTEND_OK) status = attend_doctor(&r, train, train_count, valid, valid_count, quick);
     if (status == ATTEND_OK) status = json ? attend_doctor_json(r, stdout) : attend_doctor_print(r, stdout);
     if (status != ATTEND_OK) fprintf(stderr, "doctor_tool: %s\n", attend_message());
