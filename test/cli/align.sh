@@ -55,6 +55,47 @@ expect 3 'gold.wrong:2' align --model m1 --input test.tsv --gold gold.wrong
 expect 2 'needs two models' align --model m1 --input test.tsv --symmetrize union
 expect 2 'soft alignments' align --model m1 --reverse-model m2 --input test.tsv --alignment soft
 
+# several heads: any of them by its number, and the one that is right found and kept
+"$attend" train --train train.tsv --model heads --tokens word --hidden 32 --embedding 16 --dropout 0 --batch-tokens 400 --heads 2 --learning-rate 0.004 \
+    --threads 2 --updates 60 --quiet || { echo "training failed"; exit 1; }
+"$attend" align --model heads --input test.tsv >by.mean
+for head in 0 1; do "$attend" align --model heads --input test.tsv --head $head >by.$head; done
+"$attend" align --model heads --input test.tsv --layer 0 --head -1 >links && same 'the mean, said and not' links by.mean
+cmp -s by.0 by.1 && fail 'two heads have the same links'
+expect 2 'there is no layer 0 with head 2: layers are 0 to 0, heads 0 to 1' align --model heads --input test.tsv --head 2
+expect 2 'there is no layer 1' align --model heads --input test.tsv --layer 1
+expect 2 'every layer and head' align --model heads --input test.tsv --maps --head 1
+expect 0 'aligns by            layer 0, mean of 2 heads' info heads
+[ "$("$attend" align --model heads --input test.tsv --maps | grep -c '^AER')" = 3 ] || fail 'not three maps'
+expect 0 'best by IBM 1: layer 0, ' align --model heads --input test.tsv --maps
+is 'maps against gold' "$("$attend" align --model heads --input test.tsv --gold gold | cut -c1-10)" \
+    "$("$attend" align --model heads --input test.tsv --gold gold --maps | grep 'mean of' | cut -c1-10)"
+cp heads chosen
+cp heads.checkpoint copy.checkpoint
+expect 2 'is where a training stands' align --model heads.checkpoint --input test.tsv --choose
+same 'a checkpoint that was refused' heads.checkpoint copy.checkpoint
+expect 3 'gold.short has 199 lines' align --model chosen --input test.tsv --gold gold.short --choose
+same 'a model and one that was not chosen for' heads chosen
+for head in 1 0; do # what a head says is right, so that it must be the best
+    expect 0 "best: layer 0, head $head" align --model chosen --input test.tsv --gold by.$head --choose --threads $((1 + head))
+    expect 0 "\"alignment\": {\"layer\": 0, \"head\": $head}" info chosen --json
+    "$attend" align --model chosen --input test.tsv >links && same "links of head $head, chosen and named" links by.$head
+    "$attend" align --model chosen --input test.tsv --layer 0 >links && same "the mean, of a model with a choice" links by.mean
+    cut -f1 test.tsv | head -20 | "$attend" translate --model chosen --alignment hard --threads 1 --quiet >by.translate.$head
+done
+cmp -s by.translate.0 by.translate.1 && fail 'translations are not aligned by what was chosen'
+awk -F'\t' '{ print $2 "\t" $1 }' test.tsv >back.tsv
+awk '{ for (i = 1; i <= NF; i++) { split($i, p, "-"); printf "%s%s-%s", i > 1 ? " " : "", p[2], p[1] } print "" }' by.1 >turned.1
+expect 0 '"model": "reverse", "against": "gold"' align --reverse-model heads --input back.tsv --gold turned.1 --maps --json
+expect 0 '"best": {"layer": 0, "head": 1}}' align --reverse-model heads --input back.tsv --gold turned.1 --maps --json
+expect 0 'reverse:' align --model m1 --reverse-model heads --input back.tsv --maps
+
+# at the end of a training with validation pairs it is chosen without a word
+"$attend" train --train train.tsv --valid test.tsv --model valid --tokens word --hidden 32 --embedding 16 --dropout 0 --batch-tokens 400 --heads 2 \
+    --learning-rate 0.004 --threads 2 --updates 60 --quiet || { echo "training failed"; exit 1; }
+is 'what training chose' "$("$attend" align --model valid --input test.tsv --maps | sed -n 's/^best by IBM 1: //p')" \
+    "$("$attend" info valid | sed -n 's/^  aligns by *//p')"
+
 # scores: the sum of the pieces, and the perplexity of all
 "$attend" score --model m1 --input test.tsv --per-token 2>summary |
     awk '{ s = 0; for (i = 2; i <= NF; i++) s += $i; d = s - $1; if (d * d > 1e-6) bad++; all += $1; rows += NF - 1 }

@@ -57,4 +57,29 @@ for wrong in '--sample' '--no-repeat 2' '--beam 33' '--prefix lines' '--model m'
     # shellcheck disable=SC2086
     expect 2 '--shortlist is for one model' translate --model m.fast --shortlist $wrong <lines
 done
+
+# the mean of several models
+train k --updates 30 --save-every 10 --keep 3
+train other --updates 5 --hidden 40
+sed 's/[a-f]/x/g' pairs.tsv >fewer.tsv
+"$attend" train --train fewer.tsv --model fewer --tokens word --hidden 48 --embedding 24 --updates 2 --quiet --no-check || failed=1
+expect 0 '' convert --average k.update-10 k.update-20 k.update-30 --output mean
+expect 0 '' convert --output mean2 --average k.update-30 k.update-10 k.update-20
+same 'means in any order' mean mean2
+"$attend" convert --average k.update-30 k.update-30 --output same || failed=1
+same 'a model and its mean with itself' same k.update-30
+cmp -s mean k.update-20 && fail 'a mean is one of its models'
+expect 0 'fp32' info mean
+expect 0 '' convert --average k.update-* --output mean.int8 --precision int8 --shortlist pairs.tsv --quiet
+expect 0 'int8, with a shortlist' info mean.int8
+expect 0 '' convert --average k.checkpoint k.update-20 --output mean2 # of which training is no part
+expect 2 'two models at least' convert --average k --output x
+expect 2 'without --model' convert --average k k --model k --output x
+expect 2 '--output FILE is missing' convert --average k k
+expect 2 "other has hidden '40', and k has '48'" convert --average k other --output x
+expect 2 "fewer has " convert --average k fewer --output x
+expect 2 'fewer bits' convert --average k mean.int8 --output x
+expect 5 'nowhere' convert --average k nowhere --output x
+expect 4 'pairs.tsv' convert --average k pairs.tsv --output x
+[ -e x ] && fail 'something was written all the same'
 exit $failed

@@ -11,7 +11,7 @@ awk 'BEGIN { srand(1); for (i = 0; i < 2000; i++) { s = ""; t = ""; n = 2 + int(
 head -100 pairs.tsv >valid.tsv
 train() { # exec: what is killed is the training itself, and not a shell around it
     exec "$attend" train --train pairs.tsv --valid valid.tsv --tokens bpe --vocab-size 300 --bpe-dropout 0.1 --hidden 32 --embedding 16 --dropout 0.2 --batch-tokens 200 \
-        --valid-metric bleu --average 0.99 --valid-every 20 --save-every 7 --log-every 5 --keep 2 --patience 0 --updates "$1" --quiet --no-check --threads "$2" --model "$3"
+        --valid-metric bleu --average 0.99 --valid-every 20 --save-every 7 --log-every 5 --keep 2 --average-last 3 --heads 2 --patience 0 --updates "$1" --quiet --no-check --threads "$2" --model "$3"
 }
 killed=0
 updates=$((60 + 45 * kills))
@@ -28,7 +28,7 @@ while :; do
 done
 rm -f .*.tmp # what a killed save leaves
 seconds='s/, "seconds": [ 0-9.]*//'
-for suffix in '' .checkpoint; do
+for suffix in '' .checkpoint $(for f in reference.update-* reference.single; do [ -e "$f" ] && echo "${f#reference}"; done); do
     cmp "reference$suffix" "other$suffix" || exit 1
 done
 diff <(sed "$seconds" reference.log.jsonl) <(sed "$seconds" other.log.jsonl) || exit 1

@@ -29,6 +29,16 @@ expect 2 "hidden '32', and now it is '33'" train --train pairs.tsv --valid valid
 [ -s m.svg ] && [ -s m.log.jsonl ] || { echo "no curve or log"; failed=1; }
 expect 0 'cell                 gru' info m
 
+# the mean of the last models, if it is better; and again when asked again
+expect 2 'an average is of 2 to 1000 models' train --train pairs.tsv --valid valid.tsv --model a $small --updates 40 --average-last 1
+expect 0 'the average of the last 3 models: perplexity' train --train pairs.tsv --valid valid.tsv --model a $small --learning-rate 0.1 --updates 41 \
+    --save-every 10 --valid-every 20 --average-last 3
+[ "$(echo a.update-*)" = 'a.update-30 a.update-40 a.update-41' ] || { echo "kept: $(echo a.update-*)"; failed=1; }
+cp a a.before
+expect 0 'the average of the last 3 models: perplexity' train --train pairs.tsv --valid valid.tsv --model a $small --learning-rate 0.1 --updates 41 \
+    --save-every 10 --valid-every 20 --average-last 3
+cmp -s a a.before || { echo "a training that had ended made another model"; failed=1; }
+
 # two files, gzip, a configuration file and standard input are the same data
 gzip -c pairs.src >pairs.src.gz
 printf 'tokens word # a comment\nhidden = 32\nembedding 16\ndropout 0\nbatch-tokens 100\nlearning-rate 0.005\n' >settings
