@@ -64,7 +64,7 @@ typedef struct comparison {
     content_mark train_mark, valid_mark, test_mark, gold_mark, gold_pairs_mark;
     gold_links gold;
     evaluation e; /* the test set and its scores; its systems are lent */
-    int metric;   /* the first that is wanted: of the picture, and the only one whose marks are explained */
+    int metric;   /* the first that is wanted: of the picture, and never left out */
     int base;     /* the variant that the others are tested against; -1: none is done yet */
     int lock;     /* descriptor of the folder */
 } comparison;
