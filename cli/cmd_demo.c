@@ -184,12 +184,16 @@ static void word(const char *before, const char *text)
     cli_print_word(stdout, text);
 }
 
-static void report(const demo_files *f, const test *t)
+static void report(const settings *s, const demo_files *f, const test *t)
 {
     printf("\nexact match %.1f %% of %d sentences that it never saw\n", 100.0 * t->exact / TESTED, TESTED);
     if (t->words > 0)
         printf("attention   %.1f %% of the words of %d of them look at the word they come from; AER %.4f\n",
                100 * t->errors.both_possible / t->words, ALIGNED, attend_aer(&t->errors));
+    if (s->attention && strcmp(s->attention, "additive") != 0)
+        printf("What each score comes to in as many updates, and why they differ, is in docs/demo.md; additive: 99.0 "
+               "%% and "
+               "96.6 %%.\n");
     if (t->words > 0) printf("\nMore of these maps, to point at, are in %s: open it in a browser.\n", f->page);
     printf("The model is %s. Try it:\n\n", f->model);
     word("  echo 'I do not see the black cat .' | ", cli_program), word(" translate --model ", f->model);
@@ -226,7 +230,7 @@ static int demo(settings *s)
             demo_files_free(&f);
             return 128 + interrupt_caught();
         }
-        if (status == ATTEND_OK) report(&f, &t);
+        if (status == ATTEND_OK) report(s, &f, &t);
     }
     demo_files_free(&f);
     return status == ATTEND_OK ? 0 : cli_fail(&verb_demo, status);

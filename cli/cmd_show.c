@@ -385,6 +385,8 @@ static int load(job *j)
     const settings *s = j->s;
     attend_translator_options o = ATTEND_TRANSLATOR_OPTIONS_INIT;
     int status = attend_model_load(&j->m, s->model, NULL);
+    if (status == ATTEND_OK && attend_model_config(j->m)->task == ATTEND_TASK_LANGUAGE_MODEL)
+        status = attend_fail(ATTEND_BAD_USAGE, "%s is a language model: it has no source to look at", s->model);
     if (status == ATTEND_OK && !attend_model_config(j->m)->attention)
         status = attend_fail(ATTEND_BAD_USAGE, "%s has no attention: there is nothing to show", s->model);
     o.search.beam = (int)s->beam, o.search.n_best = (int)(s->format == HTML ? s->beam : s->hypothesis);

@@ -31,6 +31,8 @@ sed 's/again/short/g' out2 | cmp -s - out || fail 'threads made other results'
 expect 0 'again/model' demo --pairs 300 --updates 2 --keep again --seed 2 --attention dot
 cmp -s short/train.tsv again/train.tsv && fail 'another seed made the same pairs'
 "$attend" info again/model | grep -q dot || fail '--attention was not heard'
+grep -q 'What each score comes to' out && fail 'the usual score is compared with itself'
+expect 0 'What each score comes to' demo --pairs 300 --updates 2 --keep again --attention bilinear --quiet
 expect 0 'exact match' demo --pairs 300 --updates 2 --keep none --attention none --quiet
 
 # ---- pairs alone ----

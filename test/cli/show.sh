@@ -18,6 +18,9 @@ train() { # MODEL OPTIONS..
 }
 train one --tokens word --updates 400 --seed 1
 train two --tokens bpe --vocab-size 300 --heads 2 --updates 20
+train layered --tokens word --architecture transformer --heads 2 --layers 2 --embedding 32 --updates 20
+cut -f 1 pairs.tsv >lines.txt
+"$attend" train --task language-model --train lines.txt --model lines.model --tokens word --hidden 16 --updates 5 --threads 2 --quiet --no-check || exit 1
 train bare --tokens word --attention none --readout plain --updates 10
 
 # usage
@@ -36,6 +39,7 @@ expect 2 'a whole number' show --model one 'd e' --width 5
 expect 2 'there is no head 1' show --model one 'd e' --head 1
 expect 2 'there is no layer 1' show --model one 'd e' --layer 1
 expect 2 'bare has no attention' show --model bare 'd e'
+expect 2 'lines.model is a language model' show --model lines.model 'd e'
 expect 4 'pairs.tsv' show --model pairs.tsv 'd e'
 expect 5 'none' show --model none 'd e'
 expect 5 'none' show --model one --input none
@@ -65,6 +69,11 @@ is 'ends are pieces' 2 "$("$attend" show --model one 'd e h' --pieces | grep -c 
 [ "$("$attend" show --model one 'd e h' --hypothesis 2)" = "$(cat out)" ] && fail 'the second hypothesis is the first'
 [ "$("$attend" show --model two 'd e h' --target 'd' --head 0)" = "$("$attend" show --model two 'd e h' --target 'd' --head 1)" ] && fail 'two heads are the same'
 "$attend" show --model two 'd e h' --target 'd' | grep -q 'mean of 2 heads' || fail 'no mean of heads'
+is 'layers and heads' '"layers": 2, "heads": 2, "layer": 1, "head": 0' \
+    "$("$attend" show --model layered 'd e h' --target 'd' --layer 1 --head 0 --format json | grep -o '"layers.*"head": [0-9]*')"
+"$attend" show --model layered 'd e h' --target 'd' --layer 1 | grep -q 'layer 1, mean of 2 heads' || fail 'no layer'
+[ "$("$attend" show --model layered 'd e h' --target 'd' --layer 0)" = "$("$attend" show --model layered 'd e h' --target 'd' --layer 1)" ] && fail 'two layers are the same'
+expect 2 'there is no layer 2' show --model layered 'd e' --layer 2
 is 'a narrow one has bands' 2 "$("$attend" show --model one 'd e h a b c' --width 24 | grep -c '^$' | awk '{ print $1 - 1 }')"
 for columns in x 12x -3 0 99999999999999999999; do
     is "COLUMNS=$columns" "$(cat out)" "$(COLUMNS=$columns "$attend" show --model one 'd e h')"
