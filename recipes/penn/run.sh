@@ -18,8 +18,8 @@ out=${OUT:-recipe-penn}
 attend=${ATTEND:-build/attend}
 threads=${THREADS:-2}
 models=${MODELS:-lstm lstmn}
-size="--hidden 300 --embedding 300 --dropout 0.5 --batch-tokens 600 --learning-rate 0.002 --schedule cosine --warmup 200 --average 0.999
-    --epochs 12 --valid-every 1500 --save-every 500"
+size="--hidden 300 --embedding 300 --dropout 0.4 --batch-tokens 600 --learning-rate 0.002 --schedule cosine --warmup 200 --average 0.999
+    --epochs 10 --valid-every 1500 --save-every 500"
 if [ $smoke = yes ]; then
     out=$out-smoke
     size="--hidden 32 --embedding 32 --dropout 0.2 --batch-tokens 300 --learning-rate 0.005 --updates 60 --valid-every 30"
