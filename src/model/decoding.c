@@ -12,7 +12,7 @@
 bool attend_rows_fit(kept_rows *r, int n)
 {
     const size_t wanted = (size_t)n * (size_t)r->width;
-    if (wanted <= r->room) return true;
+    if (r->data && wanted <= r->room) return true; /* no rows are rows too: of sources without words */
     real *data = attend_memory_aligned(wanted * sizeof *data);
     if (!data) return false;
     attend_memory_free(r->data);

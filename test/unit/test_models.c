@@ -204,6 +204,41 @@ static void a_pair_does_not_depend_on_its_batch(void **state)
     }
 }
 
+/* log p of the first word, by decoding so many sources. */
+static double first_word(const char *words, const attend_model *m, int count, const int *source, const int *lengths)
+{
+    attend_ctx *c = NULL;
+    attend_decoding *d = NULL;
+    const int counts[] = { 1, 1 }, parents[] = { 0, 1 }, begin[] = { ATTEND_BEGIN, ATTEND_BEGIN };
+    assert_int_equal(attend_ctx_new(&c), ATTEND_OK);
+    if (attend_decoding_new(&d, c, m, count, source, lengths) != ATTEND_OK ||
+        attend_decoding_step(d, counts, parents, begin) != ATTEND_OK)
+        fail_msg("%s: %d sources, the first without words: %s", words, count, attend_message());
+    const double p = (double)attend_decoding_log_probabilities(d)[ATTEND_FIRST_WORD];
+    attend_decoding_free(d);
+    attend_ctx_free(c);
+    return p;
+}
+
+static void a_source_may_have_no_words(void **state)
+{
+    (void)state;
+    char words[256];
+    const int source[] = { 3, 4 }, lengths[] = { 0, 2 }, target[] = { ATTEND_FIRST_WORD }, target_lengths[] = { 1 };
+    const attend_pairs alone = {
+        .count = 1, .source_lengths = lengths, .target = target, .target_lengths = target_lengths
+    };
+    for (int i = 0; every_model(i, words, sizeof words); i++) {
+        attend_model *m = model_of(words);
+        said s = { 0 };
+        score(words, m, &alone, &s);
+        close_to(words, "alone", first_word(words, m, 1, NULL, lengths), (double)s.row[0]);
+        if (attend_model_config(m)->task == ATTEND_TASK_TRANSLATION)
+            close_to(words, "in company", first_word(words, m, 2, source, lengths), (double)s.row[0]);
+        attend_model_free(m);
+    }
+}
+
 static void training_reports_what_scoring_says(void **state)
 {
     (void)state;
@@ -512,6 +547,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(decoding_agrees_with_scoring),
         cmocka_unit_test(a_pair_does_not_depend_on_its_batch),
+        cmocka_unit_test(a_source_may_have_no_words),
         cmocka_unit_test(training_reports_what_scoring_says),
         cmocka_unit_test(hard_attention_trains),
         cmocka_unit_test(nonsense_is_refused),
