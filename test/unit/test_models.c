@@ -340,6 +340,9 @@ static void nonsense_is_refused(void **state)
         { LSTMN " fusion=deep tie-embeddings=yes", "hidden and embedding" },
         { LSTMN " task=language-model tie-embeddings=yes", "hidden and embedding" },
         { TRANSFORMER " window=local-m", "belongs to architecture 'rnn'" },
+        { TRANSFORMER " dropout-along-time=yes", "dropout-along-time belongs to architecture 'rnn'" },
+        { "attention-dropout=0.1", "attention-dropout belongs to architecture 'transformer'" },
+        { LSTMN " attention-dropout=0.1", "attention-dropout belongs to architecture 'transformer'" },
         { "task=languagemodel", "did you mean 'language-model'" },
         { "task=language-model tie-embeddings=yes readout=plain", "hidden and embedding" },
         { "task=language-model input-feeding=yes readout=plain", "choose an attention" },
@@ -352,6 +355,38 @@ static void nonsense_is_refused(void **state)
         if (status != ATTEND_BAD_USAGE || m || !strstr(attend_message(), cases[i].says))
             fail_msg("%s: status %d, '%s'", cases[i].words, status, attend_message());
     }
+}
+
+/* What is attached may come from anybody's file. */
+static void a_map_that_is_none_does_not_align(void **state)
+{
+    (void)state;
+    static const char *const none[] = { "",
+                                        "1",
+                                        "1 ",
+                                        "one two",
+                                        "1 1 1",
+                                        "1 1x",
+                                        "2 0",
+                                        "0 2",
+                                        "-2 0",
+                                        "0 -2",
+                                        "4294967297 0",
+                                        "1 4294967296",
+                                        "1 99999999999999999999999" };
+    attend_model *m = model_of(TRANSFORMER);
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        assert_int_equal(attend_model_attach(m, "alignment", none[i], strlen(none[i])), ATTEND_OK);
+        const attend_alignment a = attend_model_alignment(m);
+        if (a.layer != 0 || a.head != -1) fail_msg("'%s' is taken for layer %d and head %d", none[i], a.layer, a.head);
+    }
+    for (int layer = -1; layer < 2; layer++)
+        for (int head = -1; head < 2; head++) {
+            assert_int_equal(attend_model_align_by(m, (attend_alignment){ layer, head }), ATTEND_OK);
+            const attend_alignment a = attend_model_alignment(m);
+            assert_true(a.layer == layer && a.head == head);
+        }
+    attend_model_free(m);
 }
 
 static void wrong_words_and_links_are_refused(void **state)
@@ -551,6 +586,7 @@ int main(void)
         cmocka_unit_test(training_reports_what_scoring_says),
         cmocka_unit_test(hard_attention_trains),
         cmocka_unit_test(nonsense_is_refused),
+        cmocka_unit_test(a_map_that_is_none_does_not_align),
         cmocka_unit_test(wrong_words_and_links_are_refused),
         cmocka_unit_test(a_language_model_has_no_source),
         cmocka_unit_test(fields_read_what_they_write),
