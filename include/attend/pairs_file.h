@@ -40,9 +40,8 @@ typedef struct attend_text_pair {
 
 typedef struct attend_pairs_file attend_pairs_file;
 
-/* ATTEND_BAD_USAGE: no files, pairs and lines alone together, or standard input twice. ATTEND_IO: one of them cannot be read; all are looked at before the first is. *out is
- * the caller's, freed by attend_pairs_file_close (NULL is fine there). The specs are
- * copied. */
+/* ATTEND_BAD_USAGE: no files, pairs and lines alone together, or standard input twice. ATTEND_IO: one of them cannot be read; all are looked
+ * at before the first is. *out is the caller's, freed by attend_pairs_file_close (NULL is fine there). The specs are copied. */
 int attend_pairs_file_open(attend_pairs_file **out, const attend_pairs_spec *specs, int count);
 void attend_pairs_file_close(attend_pairs_file *f);
 

@@ -18,8 +18,8 @@ struct attend_map_trial {
     attend_scorer *scorer;
     attend_map_score *scores; /* (count) */
     int count;
-    enum { NOTHING, GOLD, SILVER, ENDED } against;
-    attend_aligned *links; /* found in one pair */
+    enum { NOTHING, GOLD, SILVER, ENDED, FAILED } against; /* FAILED: some maps have counted a pair, others not */
+    attend_aligned *links;                                 /* found in one pair */
     size_t link_room;
     /* silver: all pairs, since links come of all of them */
     numbers words[2], lengths[2];
@@ -148,9 +148,15 @@ static int add_silver(attend_map_trial *t, int pair)
     return status;
 }
 
+static int has_failed(void)
+{
+    return attend_fail(ATTEND_BAD_USAGE, "this trial of maps has failed before: begin a new one");
+}
+
 int attend_map_trial_add(attend_map_trial *t, int count, const char *const *sources, const char *const *targets,
                          const attend_pair_links *gold)
 {
+    if (t->against == FAILED) return has_failed();
     if (t->against == ENDED || t->against == (gold ? SILVER : GOLD))
         return attend_fail(ATTEND_BAD_USAGE, "a trial has ended, or has gold links of some pairs and not of others");
     t->against = gold ? GOLD : SILVER;
@@ -161,6 +167,7 @@ int attend_map_trial_add(attend_map_trial *t, int count, const char *const *sour
         for (int i = 0; status == ATTEND_OK && i < some; i++)
             status = gold ? add_gold(t, i, &gold[first + i]) : add_silver(t, i);
     }
+    if (status != ATTEND_OK) t->against = FAILED;
     return status;
 }
 
@@ -196,9 +203,10 @@ static int try_silver(attend_map_trial *t)
 
 int attend_map_trial_end(attend_map_trial *t, const attend_map_score **scores, int *count, int *best)
 {
+    if (t->against == FAILED) return has_failed();
     const int status = t->against == SILVER ? try_silver(t) : ATTEND_OK;
+    t->against = status == ATTEND_OK ? ENDED : FAILED;
     if (status != ATTEND_OK) return status;
-    t->against = ENDED;
     *scores = t->scores, *count = t->count, *best = 0;
     for (int k = 0; k < t->count; k++) {
         t->scores[k].error = attend_aer(&t->scores[k].sums);

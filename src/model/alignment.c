@@ -1,7 +1,9 @@
 /* alignment.c: which of a model's maps stands for its alignment. Kept with the model as an attachment, "layer head" in digits. */
 #include "model/model.h"
 
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char name[] = "alignment";
@@ -19,14 +21,21 @@ static bool is_one(const attend_config *c, attend_alignment a)
            a.head < attend_config_look_heads(c, ATTEND_LOOK_SOURCE);
 }
 
+static bool fits(long x)
+{
+    return x >= INT_MIN && x <= INT_MAX;
+}
+
 attend_alignment attend_model_alignment(const attend_model *m)
 {
     size_t size;
     const char *text = attend_model_attached(m, name, &size);
-    char copy[32] = "";
-    attend_alignment a;
+    char copy[32] = "", *rest, *end;
     if (text && size < sizeof copy) memcpy(copy, text, size);
-    return sscanf(copy, "%d %d", &a.layer, &a.head) == 2 && is_one(&m->config, a) ? a : usual(&m->config);
+    const long layer = strtol(copy, &rest, 10), head = strtol(rest, &end, 10); /* a file may say anything */
+    const bool numbers = rest != copy && end != rest && *end == '\0' && fits(layer) && fits(head);
+    const attend_alignment a = { .layer = numbers ? (int)layer : -2, .head = numbers ? (int)head : -2 };
+    return is_one(&m->config, a) ? a : usual(&m->config);
 }
 
 int attend_alignment_check(attend_alignment a, const attend_config *c)

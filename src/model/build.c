@@ -64,8 +64,9 @@ static bool ends_with(const char *name, const char *end)
     return n >= m && strcmp(name + n - m, end) == 0;
 }
 
-/* Tables +-0.1, but a Transformer's so that its words have variance 1, and learned positions +-1; gains of norms 1; matrices +-sqrt(6 / (in + out)) (Glorot, Bengio 2010); the matrix of a recurrent step +-1 / sqrt(H); biases 0, but 1 for what
- * an LSTM keeps (Jozefowicz et al. 2015); vectors of a score +-1 / sqrt(size). */
+/* Tables +-0.1, but a Transformer's so that its words have variance 1, and learned positions +-1; gains of norms 1; matrices
+ * +-sqrt(6 / (in + out)) (Glorot, Bengio 2010); the matrix of a recurrent step +-1 / sqrt(H); biases 0, but 1 for what an LSTM keeps
+ * (Jozefowicz et al. 2015); vectors of a score or a look +-1 / sqrt(size). */
 static void first_value(const attend_model *m, attend_param *p, uint64_t seed)
 {
     const char *name = attend_param_name(p);

@@ -302,6 +302,8 @@ static const char *recurrent_nonsense(const attend_config *c)
         return "input-feeding belongs to architecture 'rnn': an lstmn remembers by looking back";
     const bool own_width =
         c->readout == ATTEND_READOUT_DEEP || (attention && c->context == ATTEND_CONTEXT_AFTER && !fused);
+    if (c->attention_dropout > 0)
+        return "attention-dropout belongs to architecture 'transformer': leave it out, and choose dropout";
     if (c->tie_embeddings && !own_width && c->hidden != c->embedding)
         return "tie-embeddings needs hidden and embedding to be equal where words are predicted from the state itself";
     return NULL;
@@ -315,6 +317,9 @@ static const char *transformer_nonsense(const attend_config *c)
         return "rotary positions turn pairs of numbers: hidden / heads must be even";
     if (c->window != ATTEND_WINDOW_GLOBAL || c->selection != ATTEND_SELECT_SOFT || c->input_feeding)
         return "a window, a selection or input-feeding belongs to architecture 'rnn' or 'lstmn'";
+    if (c->dropout_along_time)
+        return "dropout-along-time belongs to architecture 'rnn' or 'lstmn': a transformer has no time that it goes "
+               "along";
     return NULL;
 }
 

@@ -12,7 +12,7 @@
 bool attend_rows_fit(kept_rows *r, int n)
 {
     const size_t wanted = (size_t)n * (size_t)r->width;
-    if (wanted <= r->room) return true;
+    if (r->data && wanted <= r->room) return true; /* no rows are rows too: of sources without words */
     real *data = attend_memory_aligned(wanted * sizeof *data);
     if (!data) return false;
     attend_memory_free(r->data);
@@ -38,6 +38,14 @@ attend_var *attend_rows_chosen(attend_ctx *c, const kept_rows *r, const int *row
     return v;
 }
 
+attend_var *attend_rows_moved(attend_ctx *c, kept_rows *r, int n)
+{
+    attend_var *v = r->data ? attend_constant(c, 2, (const int[]){ n, r->width }, r->data) : NULL;
+    attend_memory_free(r->data);
+    *r = (kept_rows){ 0 };
+    return v;
+}
+
 bool attend_rows_zero(kept_rows *r, int n)
 {
     if (!attend_rows_fit(r, n)) return false;
@@ -52,15 +60,16 @@ static size_t weights_at(const attend_decoding *d, const attend_var *weights, in
     return ((size_t)d->source_of[hypothesis] * most + (size_t)d->place[hypothesis]) * (size_t)d->longest;
 }
 
-attend_var *attend_weights_chosen(attend_decoding *d, const kept_rows *r, const decoding_step *step)
+attend_var *attend_weights_by_source(attend_decoding *d, const decoding_step *step, const real *rows, int width,
+                                     const int *which)
 {
     int most = 0;
     for (int b = 0; b < d->count; b++)
         if (attend_ragged_length(step->queries, b) > most) most = attend_ragged_length(step->queries, b);
     attend_var *v = attend_constant(d->c, 4, (const int[]){ d->count, 1, most, d->longest }, NULL);
     for (int i = 0; v && i < step->count; i++)
-        memcpy(v->value + weights_at(d, v, i), r->data + (size_t)step->parents[i] * (size_t)d->longest,
-               (size_t)d->longest * sizeof(real));
+        memcpy(v->value + weights_at(d, v, i), rows + (size_t)(which ? which[i] : i) * (size_t)width,
+               (size_t)width * sizeof(real));
     return v;
 }
 

@@ -50,9 +50,16 @@ bool attend_rows_zero(kept_rows *r, int n);
 /* Row rows[i] of what was kept, n of them. */
 attend_var *attend_rows_chosen(attend_ctx *c, const kept_rows *r, const int *rows, int n);
 
-/* Weights on source words from step to step, for scores that want them: a kept row for each hypothesis, as wide as the longest source. */
-attend_var *attend_weights_chosen(attend_decoding *d, const kept_rows *r,
-                                  const decoding_step *step);                          /* (B, 1, Tq, Tk) */
-bool attend_weights_keep(attend_decoding *d, kept_rows *r, const attend_var *weights); /* NULL is nothing to keep */
+/* All n of them as a constant, and no longer kept; NULL if there are none. For what an encoder leaves: kept, the context rewound, and so
+ * moved to its front. */
+attend_var *attend_rows_moved(attend_ctx *c, kept_rows *r, int n);
+
+/* Weights on source words, `width` of each hypothesis, in the order of sources and of hypotheses there. which: the row of each hypothesis; NULL:
+ * its own.   rows (.., width) -> (B, 1, Tq, Tk) */
+attend_var *attend_weights_by_source(attend_decoding *d, const decoding_step *step, const real *rows, int width,
+                                     const int *which);
+/* The way back, for scores that want those of the step before: a row for each hypothesis, as wide as the longest source. NULL is nothing to
+ * keep. False: no memory. */
+bool attend_weights_keep(attend_decoding *d, kept_rows *r, const attend_var *weights);
 
 #endif

@@ -15,12 +15,6 @@ typedef struct lstmn_states {
     attend_var *tapes[ATTEND_MAX_LAYERS], *previous;
 } lstmn_states;
 
-/* A variable as a constant at the front of the context, which is rewound in between. */
-static attend_var *moved(attend_ctx *c, const kept_rows *r, int rows)
-{
-    return r->data ? attend_constant(c, 2, (const int[]){ rows, r->width }, r->data) : NULL;
-}
-
 /* What the encoder left in the context besides its last tapes is not wanted any more: those move to the front. */
 static bool encode(attend_decoding *d, const int *source, const int *lengths, lstmn_tapes *tapes)
 {
@@ -35,10 +29,7 @@ static bool encode(attend_decoding *d, const int *source, const int *lengths, ls
     attend_ctx_rewind(c, (attend_mark){ 0 });
     d->sources = ok ? attend_ragged_new(c, d->count, lengths) : NULL;
     const int rows = attend_ragged_rows(d->sources);
-    *tapes = (lstmn_tapes){ .h = d->sources ? moved(c, &h, rows) : NULL };
-    if (tapes->h) tapes->c = moved(c, &memory, rows);
-    attend_memory_free(h.data);
-    attend_memory_free(memory.data);
+    *tapes = (lstmn_tapes){ .h = attend_rows_moved(c, &h, rows), .c = attend_rows_moved(c, &memory, rows) };
     return attend_ctx_status(c) == ATTEND_OK;
 }
 
@@ -105,20 +96,6 @@ static bool take_past(attend_decoding *d, const decoding_step *step, int layer, 
     return words != NULL;
 }
 
-/* Weights (hypotheses, 1, 1, Tk) as attend_decoding_weights wants them: by source, and by place there. */
-static attend_var *by_source(attend_decoding *d, const decoding_step *step, const attend_var *weights)
-{
-    int most = 0;
-    for (int b = 0; b < d->count; b++)
-        if (attend_ragged_length(step->queries, b) > most) most = attend_ragged_length(step->queries, b);
-    const size_t keys = (size_t)weights->shape[3];
-    attend_var *v = attend_constant(d->c, 4, (const int[]){ d->count, 1, most, d->longest }, NULL);
-    for (int i = 0; v && i < step->count; i++)
-        memcpy(v->value + ((size_t)d->source_of[i] * (size_t)most + (size_t)d->place[i]) * (size_t)d->longest,
-               weights->value + (size_t)i * keys, keys * sizeof(real));
-    return v;
-}
-
 static attend_var *step_layer(attend_decoding *d, const decoding_step *step, int i, attend_var *x)
 {
     attend_ctx *c = d->c;
@@ -133,7 +110,8 @@ static attend_var *step_layer(attend_decoding *d, const decoding_step *step, int
     }
     attend_var *h = attend_lstmn_sequence(c, &cell, x, step->singles, &io);
     s->tapes[i] = io.tape;
-    if (h && io.source_weights) d->weights[i] = by_source(d, step, io.source_weights);
+    if (h && io.source_weights) /* (hypotheses, 1, 1, Tk) */
+        d->weights[i] = attend_weights_by_source(d, step, io.source_weights->value, io.source_weights->shape[3], NULL);
     return h;
 }
 
@@ -147,7 +125,8 @@ static attend_var *step_on(attend_decoding *d, const decoding_step *step)
     if (!x || !s->d.source) return x;
     decoder_state state = { 0 };
     decoder_step look = { .rows = step->queries, .position = d->steps, .one_position = true, .want_weights = true };
-    if (m->config.attention->wants_previous) state.previous = attend_weights_chosen(d, &s->last, step);
+    if (m->config.attention->wants_previous)
+        state.previous = attend_weights_by_source(d, step, s->last.data, d->longest, step->parents);
     attend_var *context = attend_decoder_look(c, &s->d, x, &state, &look);
     d->weights[0] = look.weights;
     s->previous = state.previous;

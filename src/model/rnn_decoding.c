@@ -25,9 +25,7 @@ static bool encode(attend_decoding *d, rnn_states *s, const int *source, const i
     if (!room) attend_ctx_fail(c, ATTEND_NO_MEMORY, "no memory for the states of %d sources", d->count);
     attend_ctx_rewind(c, (attend_mark){ 0 });
     d->sources = attend_ragged_new(c, d->count, lengths);
-    if (memory.data && d->sources)
-        kept.memory = attend_constant(c, 2, (const int[]){ attend_ragged_rows(d->sources), memory.width }, memory.data);
-    attend_memory_free(memory.data);
+    kept.memory = attend_rows_moved(c, &memory, attend_ragged_rows(d->sources));
     return attend_ctx_status(c) == ATTEND_OK && attend_decoder_new(c, d->m, &kept, d->sources, true, &s->d);
 }
 
@@ -65,7 +63,8 @@ static void take_states(attend_decoding *d, const decoding_step *step, decoder_s
         if (kept->c[i].data) s->layers[i].c = attend_rows_chosen(c, &kept->c[i], parents, n);
     }
     if (o->input_feeding) s->feed = attend_rows_chosen(c, &kept->feed, parents, n);
-    if (o->attention && o->attention->wants_previous) s->previous = attend_weights_chosen(d, &kept->last, step);
+    if (o->attention && o->attention->wants_previous)
+        s->previous = attend_weights_by_source(d, step, kept->last.data, d->longest, parents);
 }
 
 static bool keep_states(attend_decoding *d, const decoding_step *step)

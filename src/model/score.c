@@ -1,18 +1,21 @@
 /* score.c: the probability of given targets: the loss without the tape, some pairs at a time. */
 #include "model/model.h"
 
-/* Logits of a part: enough to run at full speed, little enough to fit anywhere. */
-enum { PART_NUMBERS = 16 << 20 };
+/* Numbers of a part: enough rows to run at full speed, little enough to fit anywhere. */
+enum { PART_LOGITS = 16 << 20, PART_NUMBERS = 32 << 20, NUMBERS_OF_A_ROW = 32 /* times the width, in every layer */ };
 
-/* How many pairs from `first` on make a part. */
+/* How many pairs from `first` on make a part: by the logits of target rows, and by what the layers make of every row. */
 static int part_size(const attend_model *m, const attend_pairs *pairs, int first)
 {
-    const int most = PART_NUMBERS / m->config.target_vocab;
+    const attend_config *o = &m->config;
+    const int64_t logits = PART_LOGITS / o->target_vocab,
+                  rows = PART_NUMBERS / (NUMBERS_OF_A_ROW * (int64_t)o->hidden * (o->layers + o->decoder_layers));
+    int64_t targets = 0, both = 0;
     int count = 0;
-    for (int rows = 0; first + count < pairs->count; count++) {
-        const int more = pairs->target_lengths[first + count] + 1;
-        if (count > 0 && rows > most - more) break;
-        rows += more;
+    for (; first + count < pairs->count; count++) {
+        targets += (int64_t)pairs->target_lengths[first + count] + 1;
+        both += (int64_t)pairs->target_lengths[first + count] + 1 + pairs->source_lengths[first + count];
+        if (count > 0 && (targets > logits || both > rows)) break;
     }
     return count;
 }

@@ -22,11 +22,7 @@ static attend_var *encode(attend_decoding *d, const int *source, const int *leng
         attend_ctx_fail(c, ATTEND_NO_MEMORY, "no memory for the states of %d sources", d->count);
     attend_ctx_rewind(c, (attend_mark){ 0 });
     d->sources = attend_ragged_new(c, d->count, lengths);
-    memory = NULL;
-    if (kept.data && d->sources)
-        memory = attend_constant(c, 2, (const int[]){ attend_ragged_rows(d->sources), kept.width }, kept.data);
-    attend_memory_free(kept.data);
-    return memory;
+    return attend_rows_moved(c, &kept, attend_ragged_rows(d->sources));
 }
 
 static bool begin(attend_decoding *d, const int *source, const int *lengths)

@@ -2,6 +2,7 @@
 #include "op/lstmn.h"
 
 #include "core/tape.h"
+#include <limits.h>
 #include <stdio.h>
 
 static const char sequence_name[] = "attend_lstmn_sequence", source_name[] = "attend_lstmn_source_new";
@@ -55,12 +56,14 @@ static bool look_fits(attend_ctx *c, const char *operation, const attend_lstmn_l
            shaped(c, operation, "v", l->v, false, a, 0);
 }
 
-static bool past_fits(attend_ctx *c, const attend_lstmn_past *past, int count)
+/* All words together are counted in an int, those of the past and of the longest sequence behind it. */
+static bool past_fits(attend_ctx *c, const attend_lstmn_past *past, const attend_ragged *sequences)
 {
-    for (int b = 0; past && b < count; b++)
-        if (past->lengths[b] < 0) {
-            attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: the past of sequence %d has %d words", sequence_name, b,
-                            past->lengths[b]);
+    int left = INT_MAX - sequences->longest;
+    for (int b = 0; past && b < sequences->count; left -= past->lengths[b++])
+        if (past->lengths[b] < 0 || past->lengths[b] > left) {
+            attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: the past of sequence %d has %d words, which is not in [0, %d]",
+                            sequence_name, b, past->lengths[b], left);
             return false;
         }
     return true;
@@ -98,6 +101,11 @@ bool attend_lstmn_fits(attend_ctx *c, const attend_lstmn_cell *cell, attend_var 
     if (!attend_ready(c, sequence_name, 1, x) || !attend_ragged_fits(c, sequence_name, sequences, x)) return false;
     if (!is_matrix(c, sequence_name, "u", cell->u)) return false;
     const int hidden = cell->u->shape[1], in = x->shape[1];
+    if (hidden > INT_MAX / 4) {
+        attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: u has %d columns, and four gates of as many rows are too many",
+                        sequence_name, hidden);
+        return false;
+    }
     if (cell->span < 0) {
         attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: a span of %d words", sequence_name, cell->span);
         return false;
@@ -105,7 +113,7 @@ bool attend_lstmn_fits(attend_ctx *c, const attend_lstmn_cell *cell, attend_var 
     return shaped(c, sequence_name, "u", cell->u, false, 4 * hidden, hidden) &&
            shaped(c, sequence_name, "w", cell->w, false, 4 * hidden, in) &&
            shaped(c, sequence_name, "b", cell->b, true, 4 * hidden, 0) &&
-           look_fits(c, sequence_name, &cell->look, hidden, in) && past_fits(c, io->past, sequences->count) &&
+           look_fits(c, sequence_name, &cell->look, hidden, in) && past_fits(c, io->past, sequences) &&
            source_fits(c, io, sequences->count, hidden, in);
 }
 

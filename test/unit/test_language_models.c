@@ -4,6 +4,7 @@
 #include "core/replace_file.h"
 #include "core/rng.h"
 #include "support/text_files.h"
+#include "support/trainings.h"
 #include <attend/scorer.h>
 #include <attend/trainer.h>
 #include <attend/translator.h>
@@ -63,31 +64,10 @@ static attend_train_options options_for(const char *model)
     return o;
 }
 
-static void same_file(const char *a, const char *b, const char *suffix)
-{
-    char name[2][64];
-    size_t size[2];
-    snprintf(name[0], sizeof name[0], "%s%s", a, suffix);
-    snprintf(name[1], sizeof name[1], "%s%s", b, suffix);
-    char *x = get_file(in_folder(name[0]), &size[0]), *y = get_file(in_folder(name[1]), &size[1]);
-    if (!x || !y || size[0] != size[1] || memcmp(x, y, size[0]) != 0) fail_msg("%s and %s differ", name[0], name[1]);
-    free(x), free(y);
-}
-
 static void same_training(const char *a, const char *b)
 {
     same_file(a, b, "");
     same_file(a, b, ".checkpoint");
-}
-
-static void forget(const char *model)
-{
-    static const char *const suffixes[] = { "", ".checkpoint", ".log.jsonl", ".svg" };
-    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
-        char name[64];
-        snprintf(name, sizeof name, "%s%s", model, suffixes[i]);
-        unlink(in_folder(name));
-    }
 }
 
 /* ---- training ---- */
@@ -122,10 +102,10 @@ static void threads_do_not_matter(void **state)
             o.threads = threads;
             assert_ok(attend_train(&o, NULL, NULL));
             same_training("reference", "other");
-            forget("other");
+            remove_model("other");
         }
     }
-    forget("reference");
+    remove_model("reference");
     attend_train_options o = options_for("reference");
     assert_ok(attend_train(&o, NULL, NULL));
 }
@@ -153,7 +133,7 @@ static void stopped_and_gone_on(void **state)
             assert_true(runs < 30);
         }
         same_training("reference", "stopped");
-        forget("stopped");
+        remove_model("stopped");
     }
 }
 
@@ -180,7 +160,7 @@ static void killed_and_gone_on(void **state)
         attend_train_options o = options_for("killed");
         assert_ok(attend_train(&o, NULL, NULL));
         same_training("reference", "killed");
-        forget("killed");
+        remove_model("killed");
         int temporaries;
         folder_count(&temporaries, 1);
     }

@@ -4,6 +4,7 @@
 #include "core/rng.h"
 #include "support/kernel_tables.h"
 #include "unit/unit.h"
+#include <limits.h>
 #include <math.h>
 
 enum { IN = 19, HIDDEN = 37, INNER = 41, GAMMA = 23, COUNT = 5, SOURCES = 3, MOST_WEIGHTS = COUNT * 8 * 8 };
@@ -324,6 +325,10 @@ static void test_refusals(void **state)
     REFUSED(io.source_of = NULL, "5 sequences and 3 sources");
     const attend_lstmn_past past = { .lengths = few };
     REFUSED(io.past = &past, "the past of sequence 2 has -2 words");
+    static const int many[COUNT] = { 5, INT_MAX - 40, 5, INT_MAX - 40, 5 };
+    const attend_lstmn_past long_past = { .lengths = many };
+    REFUSED(io.past = &long_past, "the past of sequence 3 has 2147483607 words");
+    REFUSED(cell.u = matrix(w.c, 0, 1 << 30, 1), "too many");
 #undef REFUSED
     attend_lstmn_fusion f = w.fusion;
     f.w = matrix(w.c, HIDDEN, 3, 1);

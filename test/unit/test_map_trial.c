@@ -287,6 +287,11 @@ static void without_memory(void **state)
             if (status == ATTEND_OK) status = attend_map_trial_add(t, 40, sides[0], sides[1], k ? gold : NULL);
             if (status == ATTEND_OK) status = attend_map_trial_end(t, &scores, &count, &best);
             attend_memory_refuse(0);
+            if (t && status != ATTEND_OK) { /* it does not go on with half a pair */
+                assert_int_equal(attend_map_trial_add(t, 1, sides[0], sides[1], k ? gold : NULL), ATTEND_BAD_USAGE);
+                assert_int_equal(attend_map_trial_end(t, &scores, &count, &best), ATTEND_BAD_USAGE);
+                assert_non_null(strstr(attend_message(), "begin a new one"));
+            }
             attend_map_trial_free(t);
         }
         assert_ok(status);

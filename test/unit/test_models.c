@@ -204,6 +204,41 @@ static void a_pair_does_not_depend_on_its_batch(void **state)
     }
 }
 
+/* log p of the first word, by decoding so many sources. */
+static double first_word(const char *words, const attend_model *m, int count, const int *source, const int *lengths)
+{
+    attend_ctx *c = NULL;
+    attend_decoding *d = NULL;
+    const int counts[] = { 1, 1 }, parents[] = { 0, 1 }, begin[] = { ATTEND_BEGIN, ATTEND_BEGIN };
+    assert_int_equal(attend_ctx_new(&c), ATTEND_OK);
+    if (attend_decoding_new(&d, c, m, count, source, lengths) != ATTEND_OK ||
+        attend_decoding_step(d, counts, parents, begin) != ATTEND_OK)
+        fail_msg("%s: %d sources, the first without words: %s", words, count, attend_message());
+    const double p = (double)attend_decoding_log_probabilities(d)[ATTEND_FIRST_WORD];
+    attend_decoding_free(d);
+    attend_ctx_free(c);
+    return p;
+}
+
+static void a_source_may_have_no_words(void **state)
+{
+    (void)state;
+    char words[256];
+    const int source[] = { 3, 4 }, lengths[] = { 0, 2 }, target[] = { ATTEND_FIRST_WORD }, target_lengths[] = { 1 };
+    const attend_pairs alone = {
+        .count = 1, .source_lengths = lengths, .target = target, .target_lengths = target_lengths
+    };
+    for (int i = 0; every_model(i, words, sizeof words); i++) {
+        attend_model *m = model_of(words);
+        said s = { 0 };
+        score(words, m, &alone, &s);
+        close_to(words, "alone", first_word(words, m, 1, NULL, lengths), (double)s.row[0]);
+        if (attend_model_config(m)->task == ATTEND_TASK_TRANSLATION)
+            close_to(words, "in company", first_word(words, m, 2, source, lengths), (double)s.row[0]);
+        attend_model_free(m);
+    }
+}
+
 static void training_reports_what_scoring_says(void **state)
 {
     (void)state;
@@ -305,6 +340,9 @@ static void nonsense_is_refused(void **state)
         { LSTMN " fusion=deep tie-embeddings=yes", "hidden and embedding" },
         { LSTMN " task=language-model tie-embeddings=yes", "hidden and embedding" },
         { TRANSFORMER " window=local-m", "belongs to architecture 'rnn'" },
+        { TRANSFORMER " dropout-along-time=yes", "dropout-along-time belongs to architecture 'rnn'" },
+        { "attention-dropout=0.1", "attention-dropout belongs to architecture 'transformer'" },
+        { LSTMN " attention-dropout=0.1", "attention-dropout belongs to architecture 'transformer'" },
         { "task=languagemodel", "did you mean 'language-model'" },
         { "task=language-model tie-embeddings=yes readout=plain", "hidden and embedding" },
         { "task=language-model input-feeding=yes readout=plain", "choose an attention" },
@@ -317,6 +355,38 @@ static void nonsense_is_refused(void **state)
         if (status != ATTEND_BAD_USAGE || m || !strstr(attend_message(), cases[i].says))
             fail_msg("%s: status %d, '%s'", cases[i].words, status, attend_message());
     }
+}
+
+/* What is attached may come from anybody's file. */
+static void a_map_that_is_none_does_not_align(void **state)
+{
+    (void)state;
+    static const char *const none[] = { "",
+                                        "1",
+                                        "1 ",
+                                        "one two",
+                                        "1 1 1",
+                                        "1 1x",
+                                        "2 0",
+                                        "0 2",
+                                        "-2 0",
+                                        "0 -2",
+                                        "4294967297 0",
+                                        "1 4294967296",
+                                        "1 99999999999999999999999" };
+    attend_model *m = model_of(TRANSFORMER);
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        assert_int_equal(attend_model_attach(m, "alignment", none[i], strlen(none[i])), ATTEND_OK);
+        const attend_alignment a = attend_model_alignment(m);
+        if (a.layer != 0 || a.head != -1) fail_msg("'%s' is taken for layer %d and head %d", none[i], a.layer, a.head);
+    }
+    for (int layer = -1; layer < 2; layer++)
+        for (int head = -1; head < 2; head++) {
+            assert_int_equal(attend_model_align_by(m, (attend_alignment){ layer, head }), ATTEND_OK);
+            const attend_alignment a = attend_model_alignment(m);
+            assert_true(a.layer == layer && a.head == head);
+        }
+    attend_model_free(m);
 }
 
 static void wrong_words_and_links_are_refused(void **state)
@@ -512,9 +582,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(decoding_agrees_with_scoring),
         cmocka_unit_test(a_pair_does_not_depend_on_its_batch),
+        cmocka_unit_test(a_source_may_have_no_words),
         cmocka_unit_test(training_reports_what_scoring_says),
         cmocka_unit_test(hard_attention_trains),
         cmocka_unit_test(nonsense_is_refused),
+        cmocka_unit_test(a_map_that_is_none_does_not_align),
         cmocka_unit_test(wrong_words_and_links_are_refused),
         cmocka_unit_test(a_language_model_has_no_source),
         cmocka_unit_test(fields_read_what_they_write),

@@ -193,7 +193,7 @@ static void test_rows_used_alone_are_touched(void **state)
 static attend_var *several_pieces(attend_ctx *c, int shard, void *user)
 {
     attend_param **p = user;
-    static int ids[300];
+    int ids[300];
     for (int i = 0; i < 300; i++) ids[i] = (i * 37 + shard) % 300;
     attend_var *rows = attend_gather(c, attend_use(c, p[0]), ids, 150);
     attend_var *all = attend_use(c, p[1]);

@@ -3,38 +3,18 @@
 
 #include "core/memory.h"
 #include "core/replace_file.h"
-#include "support/folder.h"
+#include "support/trainings.h"
 #include <attend/trainer.h>
 #include <math.h>
 #include <sys/wait.h>
 
 enum { TRAIN = 60, VALID = 8 };
 
-/* Sequences of letters and their reverse, by a fixed rule. */
-static void write_pairs(const char *name, int count, unsigned seed)
-{
-    FILE *f = fopen(in_folder(name), "wb");
-    assert_non_null(f);
-    for (int i = 0; i < count; i++) {
-        char text[16];
-        int n = 0;
-        for (int length = 1 + i % 4; length > 0; length--) {
-            seed = seed * 1664525u + 1013904223u;
-            text[n++] = (char)('a' + (seed >> 16) % 5);
-        }
-        for (int j = 0; j < n; j++) fprintf(f, "%s%c", j ? " " : "", text[j]);
-        fputc('\t', f);
-        for (int j = n - 1; j >= 0; j--) fprintf(f, "%s%c", j < n - 1 ? " " : "", text[j]);
-        fputc('\n', f);
-    }
-    assert_int_equal(fclose(f), 0);
-}
-
 static int setup(void **state)
 {
     if (folder_make(state) != 0) return -1;
-    write_pairs("train.tsv", TRAIN, 1);
-    write_pairs("valid.tsv", VALID, 77);
+    write_reversals("train.tsv", TRAIN, 1);
+    write_reversals("valid.tsv", VALID, 77);
     return 0;
 }
 
@@ -70,53 +50,12 @@ static void train(const char *model, int threads)
     assert_int_equal(end, ATTEND_TRAIN_DONE);
 }
 
-/* The log without what no two runs share: seconds. */
-static char *log_of(const char *model)
-{
-    char name[64];
-    snprintf(name, sizeof name, "%s.log.jsonl", model);
-    char *text = get_file(in_folder(name), NULL), *to = text;
-    assert_non_null(text);
-    for (char *from = text; *from;) {
-        if (strncmp(from, ", \"seconds\"", 11) == 0)
-            while (*from && *from != '}') from++;
-        else
-            *to++ = *from++;
-    }
-    *to = '\0';
-    return text;
-}
-
-static void same_file(const char *a, const char *b, const char *suffix)
-{
-    char name[2][64];
-    size_t size[2];
-    snprintf(name[0], sizeof name[0], "%s%s", a, suffix);
-    snprintf(name[1], sizeof name[1], "%s%s", b, suffix);
-    char *x = get_file(in_folder(name[0]), &size[0]), *y = get_file(in_folder(name[1]), &size[1]);
-    if (!x || !y || size[0] != size[1] || memcmp(x, y, size[0]) != 0) fail_msg("%s and %s differ", name[0], name[1]);
-    free(x), free(y);
-}
-
 static void same_training(const char *a, const char *b)
 {
     same_file(a, b, "");
     same_file(a, b, ".checkpoint");
     same_file(a, b, ".update-12");
-    char *x = log_of(a), *y = log_of(b);
-    assert_string_equal(x, y);
-    free(x), free(y);
-}
-
-static void remove_model(const char *model)
-{
-    static const char *const suffixes[] = { "",          ".checkpoint", ".log.jsonl", ".svg",      ".update-3",
-                                            ".update-6", ".update-9",   ".update-12", ".update-13" };
-    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
-        char name[64];
-        snprintf(name, sizeof name, "%s%s", model, suffixes[i]);
-        unlink(in_folder(name));
-    }
+    same_log(a, b);
 }
 
 static void threads_do_not_matter(void **state)
@@ -163,9 +102,7 @@ static void stopped_and_gone_on(void **state)
         /* a stop saves once more, and without a validation nothing else changes */
         same_file("reference", "stopped", "");
         same_file("reference", "stopped", ".checkpoint");
-        char *x = log_of("reference"), *y = log_of("stopped");
-        assert_string_equal(x, y);
-        free(x), free(y);
+        same_log("reference", "stopped");
         remove_model("stopped");
     }
 }
@@ -253,20 +190,20 @@ static void other_options_are_refused(void **state)
     o.seed = 2;
     assert_int_equal(attend_train(&o, NULL, NULL), ATTEND_BAD_USAGE);
     assert_non_null(strstr(attend_message(), "seed"));
-    write_pairs("train.tsv", TRAIN + 1, 1);
+    write_reversals("train.tsv", TRAIN + 1, 1);
     o = options_for("reference");
     assert_int_equal(attend_train(&o, NULL, NULL), ATTEND_BAD_USAGE);
     assert_non_null(strstr(attend_message(), "training data"));
-    write_pairs("train.tsv", TRAIN, 2);
+    write_reversals("train.tsv", TRAIN, 2);
     o = options_for("reference"); /* as many pairs of the same lengths, and yet others */
     assert_int_equal(attend_train(&o, NULL, NULL), ATTEND_BAD_USAGE);
     assert_non_null(strstr(attend_message(), "training data"));
-    write_pairs("train.tsv", TRAIN, 1);
-    write_pairs("valid.tsv", VALID, 78);
+    write_reversals("train.tsv", TRAIN, 1);
+    write_reversals("valid.tsv", VALID, 78);
     o = options_for("reference");
     assert_int_equal(attend_train(&o, NULL, NULL), ATTEND_BAD_USAGE);
     assert_non_null(strstr(attend_message(), "validation data"));
-    write_pairs("valid.tsv", VALID, 77);
+    write_reversals("valid.tsv", VALID, 77);
     o = options_for("reference");
     o.tokens[0].min_count = 3;
     assert_int_equal(attend_train(&o, NULL, NULL), ATTEND_BAD_USAGE);

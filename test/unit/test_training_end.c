@@ -2,37 +2,17 @@
 #include "unit/unit.h"
 
 #include "core/replace_file.h"
-#include "support/folder.h"
+#include "support/trainings.h"
 #include <attend/trainer.h>
 #include <sys/wait.h>
 
 enum { TRAIN = 60, VALID = 60 };
 
-/* Sequences of letters and their reverse, by a fixed rule. */
-static void write_pairs(const char *name, int count, unsigned seed)
-{
-    FILE *f = fopen(in_folder(name), "wb");
-    assert_non_null(f);
-    for (int i = 0; i < count; i++) {
-        char text[16];
-        int n = 0;
-        for (int length = 1 + i % 4; length > 0; length--) {
-            seed = seed * 1664525u + 1013904223u;
-            text[n++] = (char)('a' + (seed >> 16) % 5);
-        }
-        for (int j = 0; j < n; j++) fprintf(f, "%s%c", j ? " " : "", text[j]);
-        fputc('\t', f);
-        for (int j = n - 1; j >= 0; j--) fprintf(f, "%s%c", j < n - 1 ? " " : "", text[j]);
-        fputc('\n', f);
-    }
-    assert_int_equal(fclose(f), 0);
-}
-
 static int setup(void **state)
 {
     if (folder_make(state) != 0) return -1;
-    write_pairs("train.tsv", TRAIN, 1);
-    write_pairs("valid.tsv", VALID, 77);
+    write_reversals("train.tsv", TRAIN, 1);
+    write_reversals("valid.tsv", VALID, 77);
     return 0;
 }
 
@@ -66,33 +46,11 @@ static void train(const char *model, uint64_t updates, int threads)
     assert_ok(attend_train(&o, NULL, NULL));
 }
 
-static char *file_of(const char *model, const char *suffix, size_t *size)
-{
-    char name[64];
-    snprintf(name, sizeof name, "%s%s", model, suffix);
-    return get_file(in_folder(name), size);
-}
-
 static bool is_there(const char *model, const char *suffix)
 {
     char *bytes = file_of(model, suffix, NULL);
     free(bytes);
     return bytes;
-}
-
-/* The log without what no two runs share: seconds. */
-static char *log_of(const char *model)
-{
-    char *text = file_of(model, ".log.jsonl", NULL), *to = text;
-    assert_non_null(text);
-    for (char *from = text; *from;) {
-        if (strncmp(from, ", \"seconds\"", 11) == 0)
-            while (*from && *from != '}') from++;
-        else
-            *to++ = *from++;
-    }
-    *to = '\0';
-    return text;
 }
 
 static bool logged(const char *model, const char *words)
@@ -103,36 +61,13 @@ static bool logged(const char *model, const char *words)
     return found;
 }
 
-static bool same(const char *a, const char *suffix_a, const char *b, const char *suffix_b)
-{
-    size_t size[2];
-    char *x = file_of(a, suffix_a, &size[0]), *y = file_of(b, suffix_b, &size[1]);
-    const bool equal = x && y && size[0] == size[1] && memcmp(x, y, size[0]) == 0;
-    free(x), free(y);
-    return equal;
-}
-
 static void same_training(const char *a, const char *b)
 {
     static const char *const suffixes[] = { "",           ".checkpoint", ".single",   ".update-31",
                                             ".update-30", ".update-27",  ".update-24" };
-    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
-        if (!same(a, suffixes[i], b, suffixes[i])) fail_msg("%s%s and %s's differ", a, suffixes[i], b);
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) same_file(a, b, suffixes[i]);
     assert_false(is_there(b, ".update-21"));
-    char *x = log_of(a), *y = log_of(b);
-    assert_string_equal(x, y);
-    free(x), free(y);
-}
-
-static void remove_model(const char *model)
-{
-    DIR *d = opendir(folder);
-    const size_t n = strlen(model);
-    assert_non_null(d);
-    for (struct dirent *e; (e = readdir(d));)
-        if (strncmp(e->d_name, model, n) == 0 && (e->d_name[n] == '.' || e->d_name[n] == '\0'))
-            assert_int_equal(unlinkat(dirfd(d), e->d_name, 0), 0);
-    closedir(d);
+    same_log(a, b);
 }
 
 /* ---- the average ---- */
@@ -158,7 +93,7 @@ static void is_the_model_if_it_is_better(void **state)
     assert_null(attend_model_attached(mean, "alignment", NULL));
     assert_ok(attend_model_align_by(mean, attend_model_alignment(made)));
     assert_ok(attend_model_save(mean, in_folder("mean")));
-    assert_true(same("reference", "", "mean", ""));
+    assert_true(are_same("reference", "", "mean", ""));
     attend_model_free(mean);
     attend_model_free(made);
     /* and the best single one is where it says, as a training without an average leaves it */
@@ -175,7 +110,7 @@ static void is_the_model_if_it_is_better(void **state)
     }
     attend_model_free(made);
     attend_model_free(single);
-    assert_true(same("alone", ".checkpoint", "reference", ".checkpoint"));
+    assert_true(are_same("alone", ".checkpoint", "reference", ".checkpoint"));
 }
 
 static void is_not_if_it_is_not(void **state)
@@ -252,11 +187,11 @@ static void without_validation_it_is_the_model(void **state)
     attend_train_options o = options_for("blind");
     o.valid_count = 0;
     assert_ok(attend_train(&o, NULL, NULL));
-    assert_true(same("blind", ".single", "blind", ".update-31"));
-    assert_false(same("blind", "", "blind", ".update-31"));
+    assert_true(are_same("blind", ".single", "blind", ".update-31"));
+    assert_false(are_same("blind", "", "blind", ".update-31"));
     o.average_last = 0; /* asked for no longer */
     assert_ok(attend_train(&o, NULL, NULL));
-    assert_true(same("blind", "", "blind", ".update-31"));
+    assert_true(are_same("blind", "", "blind", ".update-31"));
     assert_false(is_there("blind", ".single"));
 }
 
@@ -299,7 +234,7 @@ static void refused_options_change_nothing(void **state)
     assert_int_equal(attend_train(&o, NULL, NULL), ATTEND_BAD_USAGE);
     put_file(in_folder("before"), before, size);
     free(before);
-    assert_true(same("reference", "", "before", ""));
+    assert_true(are_same("reference", "", "before", ""));
     assert_true(is_there("reference", ".single"));
     o = options_for("reference");
     o.average_last = 1;
@@ -316,12 +251,12 @@ static void refused_options_change_nothing(void **state)
 static void few_pairs_choose_nothing(void **state)
 {
     (void)state;
-    write_pairs("valid.tsv", 49, 77);
+    write_reversals("valid.tsv", 49, 77);
     attend_train_options o = options_for("few");
     o.updates = 4, o.average_last = 0;
     assert_ok(attend_train(&o, NULL, NULL));
     assert_false(logged("few", "aligns"));
-    write_pairs("valid.tsv", 50, 77);
+    write_reversals("valid.tsv", 50, 77);
     o.model = in_folder("enough");
     assert_ok(attend_train(&o, NULL, NULL));
     assert_true(logged("enough", "aligns"));
