@@ -33,6 +33,7 @@ cmp -s short/train.tsv again/train.tsv && fail 'another seed made the same pairs
 "$attend" info again/model | grep -q dot || fail '--attention was not heard'
 grep -q 'What each score comes to' out && fail 'the usual score is compared with itself'
 expect 0 'What each score comes to' demo --pairs 300 --updates 2 --keep again --attention bilinear --quiet
+"$attend" info again/model | grep -qE 'heads +8' || fail 'bilinear scores without their heads'
 expect 0 'exact match' demo --pairs 300 --updates 2 --keep none --attention none --quiet
 
 # ---- pairs alone ----
