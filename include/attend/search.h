@@ -63,7 +63,7 @@ typedef struct attend_translation {
     double log_probability;                  /* of the words and the end, whatever the temperature */
     const attend_real *word_log_probability; /* (count + 1), of each word and of the end */
     const attend_real *
-        weights; /* (count + 1, source words), heads averaged: where each word, and the end, looked; NULL: not asked for, or none */
+        weights; /* (count + 1, source words), by attend_model_alignment: where each word, and the end, looked; NULL: not asked for, or none */
 } attend_translation;
 
 typedef struct attend_found attend_found;

@@ -9,7 +9,7 @@
 
 /* ---- memory ---- */
 
-bool attend_rows_fit(kept_rows *r, int n)
+static bool rows_fit(kept_rows *r, int n)
 {
     const size_t wanted = (size_t)n * (size_t)r->width;
     if (r->data && wanted <= r->room) return true; /* no rows are rows too: of sources without words */
@@ -24,7 +24,7 @@ bool attend_rows_keep(kept_rows *r, const attend_var *v)
 {
     if (!v) return true;
     r->width = v->shape[1];
-    if (!attend_rows_fit(r, v->shape[0])) return false;
+    if (!rows_fit(r, v->shape[0])) return false;
     memcpy(r->data, v->value, v->size * sizeof(real));
     return true;
 }
@@ -48,7 +48,7 @@ attend_var *attend_rows_moved(attend_ctx *c, kept_rows *r, int n)
 
 bool attend_rows_zero(kept_rows *r, int n)
 {
-    if (!attend_rows_fit(r, n)) return false;
+    if (!rows_fit(r, n)) return false;
     memset(r->data, 0, (size_t)n * (size_t)r->width * sizeof(real));
     return true;
 }
@@ -76,7 +76,7 @@ attend_var *attend_weights_by_source(attend_decoding *d, const decoding_step *st
 bool attend_weights_keep(attend_decoding *d, kept_rows *r, const attend_var *weights)
 {
     if (!weights) return true;
-    if (!attend_rows_fit(r, d->hypotheses)) return false;
+    if (!rows_fit(r, d->hypotheses)) return false;
     for (int i = 0; i < d->hypotheses; i++)
         memcpy(r->data + (size_t)i * (size_t)d->longest, weights->value + weights_at(d, weights, i),
                (size_t)d->longest * sizeof(real));

@@ -42,7 +42,6 @@ typedef struct kept_rows {
     int width;
 } kept_rows;
 
-bool attend_rows_fit(kept_rows *r, int n);
 /* Copies (n, width); NULL is nothing to copy. False: no memory. */
 bool attend_rows_keep(kept_rows *r, const attend_var *v);
 /* n rows of zeros. */

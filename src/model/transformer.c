@@ -17,26 +17,21 @@ attend_var *attend_part_linear(attend_ctx *c, const part_linear *p, attend_var *
     return attend_linear(c, x, attend_use(c, p->w), attend_use(c, p->b));
 }
 
-attend_var *attend_part_norm(attend_ctx *c, const part_norm *p, attend_var *x)
+static attend_var *norm(attend_ctx *c, const part_norm *p, attend_var *x)
 {
     return attend_layer_norm(c, x, attend_use(c, p->gain), attend_use(c, p->bias), EPSILON);
 }
 
 attend_var *attend_part_input(attend_ctx *c, const attend_model *m, const part_norm *p, attend_var *x)
 {
-    return m->config.norm == ATTEND_NORM_PRE ? attend_part_norm(c, p, x) : x;
+    return m->config.norm == ATTEND_NORM_PRE ? norm(c, p, x) : x;
 }
 
 attend_var *attend_part_output(attend_ctx *c, const attend_model *m, const part_norm *p, attend_var *x,
                                attend_var *made)
 {
     attend_var *sum = attend_add(c, x, attend_dropout(c, made, m->config.dropout));
-    return m->config.norm == ATTEND_NORM_PRE ? sum : attend_part_norm(c, p, sum);
-}
-
-attend_var *attend_part_last(attend_ctx *c, const attend_model *m, const part_norm *p, attend_var *x)
-{
-    return m->config.norm == ATTEND_NORM_PRE ? attend_part_norm(c, p, x) : x;
+    return m->config.norm == ATTEND_NORM_PRE ? sum : norm(c, p, sum);
 }
 
 attend_var *attend_part_feed(attend_ctx *c, const attend_model *m, const transformer_layer *l, attend_var *x)
@@ -131,7 +126,7 @@ attend_var *attend_transformer_encode(attend_ctx *c, const attend_model *m, cons
         if (f) attend_forcing_weights(f, ATTEND_LOOK_ENCODER, i, weights, 0);
         x = attend_part_feed(c, m, l, x);
     }
-    return x ? attend_part_last(c, m, &t->encoder_norm, x) : NULL;
+    return x ? attend_part_input(c, m, &t->encoder_norm, x) : NULL;
 }
 
 static attend_var *look_at_source(forcing *f, int i, attend_var *memory, attend_var *x)
@@ -165,5 +160,5 @@ attend_var *attend_transformer_force(forcing *f)
         if (memory) x = look_at_source(f, i, memory, x);
         x = attend_part_feed(c, m, &t->decoder[i], x);
     }
-    return x ? attend_part_last(c, m, &t->decoder_norm, x) : NULL;
+    return x ? attend_part_input(c, m, &t->decoder_norm, x) : NULL;
 }

@@ -38,16 +38,13 @@ attend_var *attend_transformer_force(forcing *f);
 /* ---- parts ---- */
 
 attend_var *attend_part_linear(attend_ctx *c, const part_linear *p, attend_var *x);
-attend_var *attend_part_norm(attend_ctx *c, const part_norm *p, attend_var *x);
-/* What a part reads: x, or with norm 'pre' the norm of it. */
+/* What a part reads, or whoever comes behind the last one: x, or with norm 'pre' the norm of it. */
 attend_var *attend_part_input(attend_ctx *c, const attend_model *m, const part_norm *p, attend_var *x);
 /* What comes of x and of what a part made of it. */
 attend_var *attend_part_output(attend_ctx *c, const attend_model *m, const part_norm *p, attend_var *x,
                                attend_var *made);
 /* The whole feed-forward part. */
 attend_var *attend_part_feed(attend_ctx *c, const attend_model *m, const transformer_layer *l, attend_var *x);
-/* The last norm, where there is one. */
-attend_var *attend_part_last(attend_ctx *c, const attend_model *m, const part_norm *p, attend_var *x);
 
 /* Words of one side, the first of each sentence at place `first`. */
 attend_var *attend_transformer_words(attend_ctx *c, const attend_model *m, attend_param *table, attend_param *position,

@@ -100,7 +100,7 @@ static attend_var *step_on(attend_decoding *d, const decoding_step *step)
         if (x && m->config.task == ATTEND_TASK_TRANSLATION) x = look_at_source(d, step, i, x);
         if (x) x = attend_part_feed(c, m, &t->decoder[i], x);
     }
-    return x ? attend_part_last(c, m, &t->decoder_norm, x) : NULL;
+    return x ? attend_part_input(c, m, &t->decoder_norm, x) : NULL;
 }
 
 /* All is in the past already. */

@@ -526,6 +526,65 @@ static void who_is_done_leaves(void **state)
     assert_true(different > 10);
 }
 
+#define TRANSFORMER "architecture=transformer hidden=8 embedding=0 heads=2 layers=2 "
+
+/* Weights are those of the map that aligns, whichever it is. */
+static void weights_are_of_the_map_that_aligns(void **state)
+{
+    (void)state;
+    attend_model *m = model_of(TRANSFORMER, 3);
+    attend_ctx *c = NULL;
+    attend_search_options o = ATTEND_SEARCH_OPTIONS_INIT;
+    o.weights = true, o.length_extra = 2, o.length_ratio = 0;
+    assert_ok(attend_ctx_new(&c));
+    for (int layer = -1; layer < 2; layer++)
+        for (int head = -1; head < 2; head++) {
+            const attend_alignment a = { layer, head };
+            assert_ok(attend_model_align_by(m, a));
+            attend_found *f = search(m, o, 1, sources, lengths);
+            const attend_translation *t = attend_found_at(f, 0, 0);
+            const attend_pairs pair = { .count = 1,
+                                        .source = sources,
+                                        .source_lengths = lengths,
+                                        .target = t->words,
+                                        .target_lengths = &t->count };
+            attend_real maps[64];
+            double p;
+            const int area = (t->count + 1) * lengths[0];
+            assert_true(4 * area <= 64);
+            assert_ok(attend_model_score(c, m, &pair, &p, NULL, ATTEND_LOOK_SOURCE, maps));
+            for (int k = 0; k < area; k++) {
+                double mean = 0;
+                for (int map = 0; map < 4; map++)
+                    if ((layer < 0 || map / 2 == layer) && (head < 0 || map % 2 == head))
+                        mean += (double)maps[map * area + k] / attend_alignment_maps(a, attend_model_config(m));
+                assert_true(fabs(mean - (double)t->weights[k]) < 1e-5);
+            }
+            attend_found_free(f);
+        }
+    attend_ctx_free(c);
+    attend_model_free(m);
+}
+
+/* Learned positions have an end, before which a target that would go on ends too. */
+static void nothing_is_longer_than_there_are_places(void **state)
+{
+    (void)state;
+    attend_model *m = model_of(TRANSFORMER "positions=learned longest=6", 3);
+    attend_param *b = attend_params_find(attend_model_params(m), "output.b");
+    attend_param_edit(b)[ATTEND_END] = -30;
+    attend_param_changed(b);
+    attend_search_options o = ATTEND_SEARCH_OPTIONS_INIT;
+    o.length_ratio = 10;
+    attend_found *f = search(m, o, SOURCES, sources, lengths);
+    for (int i = 0; i < SOURCES; i++) {
+        const attend_translation *t = attend_found_at(f, i, 0);
+        assert_true(t->count == 5 && !t->ended); /* and the beginning */
+    }
+    attend_found_free(f);
+    attend_model_free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(a_wide_beam_finds_the_best),
@@ -538,6 +597,8 @@ int main(void)
                                         cmocka_unit_test(prefixes_come_first),
                                         cmocka_unit_test(nothing_is_said_twice),
                                         cmocka_unit_test(memory_runs_out_in_every_mode),
-                                        cmocka_unit_test(who_is_done_leaves) };
+                                        cmocka_unit_test(who_is_done_leaves),
+                                        cmocka_unit_test(weights_are_of_the_map_that_aligns),
+                                        cmocka_unit_test(nothing_is_longer_than_there_are_places) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

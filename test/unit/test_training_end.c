@@ -1,6 +1,7 @@
 /* What a training does at its end, once and again, whatever interrupts it: the mean of its last models, and which of a model's maps aligns. */
 #include "unit/unit.h"
 
+#include "core/memory.h"
 #include "core/replace_file.h"
 #include "support/trainings.h"
 #include <attend/trainer.h>
@@ -224,6 +225,33 @@ static void what_is_missing_is_said(void **state)
     assert_false(is_there("holes", ".single")); /* it is the best one again */
 }
 
+/* Whatever is refused at the end, MODEL is a model, and the end can be begun anew. */
+static void memory_that_runs_out_at_the_end(void **state)
+{
+    (void)state;
+    enum { TRIALS = 25 };
+    train("without", 31, 1);
+    attend_train_options o = options_for("without");
+    attend_memory_refuse(-1);
+    assert_ok(attend_train(&o, NULL, NULL)); /* which only ends once more */
+    const long requests = attend_memory_requests();
+    int failed = 0;
+    for (long n = requests / TRIALS; n < requests; n += requests / TRIALS) {
+        attend_model *m = NULL;
+        attend_memory_refuse(n);
+        const int status = attend_train(&o, NULL, NULL);
+        attend_memory_refuse(0);
+        assert_true(status == ATTEND_OK || status == ATTEND_NO_MEMORY); /* some can be done without */
+        failed += status != ATTEND_OK;
+        assert_ok(attend_model_load(&m, o.model, NULL));
+        attend_model_free(m);
+        assert_ok(attend_train(&o, NULL, NULL));
+        if (!are_same("reference", "", "without", "")) fail_msg("after request %ld of %ld", n, requests);
+    }
+    assert_true(failed > TRIALS / 2);
+    remove_model("without");
+}
+
 static void refused_options_change_nothing(void **state)
 {
     (void)state;
@@ -268,7 +296,8 @@ int main(void)
         cmocka_unit_test(is_the_model_if_it_is_better),       cmocka_unit_test(is_not_if_it_is_not),
         cmocka_unit_test(goes_on_as_if_it_had_not_ended),     cmocka_unit_test(killed_at_every_call_of_the_end),
         cmocka_unit_test(without_validation_it_is_the_model), cmocka_unit_test(what_is_missing_is_said),
-        cmocka_unit_test(refused_options_change_nothing),     cmocka_unit_test(few_pairs_choose_nothing),
+        cmocka_unit_test(memory_that_runs_out_at_the_end),    cmocka_unit_test(refused_options_change_nothing),
+        cmocka_unit_test(few_pairs_choose_nothing),
     };
     return cmocka_run_group_tests(tests, setup, folder_remove);
 }
