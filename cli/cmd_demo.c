@@ -44,12 +44,12 @@ static const option table[] = {
 /* ---- training ---- */
 
 /* Adam moves every number by the rate, and a score without a bound is a sum of so many of them that within some updates one word has all the
- * weight, and no gradient tells it otherwise. Several heads have shorter sums (docs/demo.md). */
+ * weight, and no gradient tells it otherwise. Several heads have shorter sums; projected ones are meant to have them (docs/demo.md). */
 static int heads_of(const char *score)
 {
-    static const char *const without_bound[] = { "dot", "bilinear" };
-    for (size_t i = 0; score && i < sizeof without_bound / sizeof *without_bound; i++)
-        if (strcmp(score, without_bound[i]) == 0) return 8;
+    static const char *const with_heads[] = { "dot", "bilinear", "projected" };
+    for (size_t i = 0; score && i < sizeof with_heads / sizeof *with_heads; i++)
+        if (strcmp(score, with_heads[i]) == 0) return 8;
     return 1;
 }
 
