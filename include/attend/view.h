@@ -18,7 +18,7 @@ extern "C" {
 /* A piece of a sentence: what the model reads or writes at one step. */
 typedef struct attend_map_piece {
     const char *
-        text; /* UTF-8, as it stands in the sentence, without blanks around it ("" for a blank alone); "</s>" for the end, "<s>" for the beginning */
+        text; /* UTF-8, as it stands in the sentence, without blanks around it ("" for a blank alone); "<s>" and "</s>" for its ends */
     int id;   /* in the vocabulary */
     int word; /* the how-manieth word of the sentence (what blanks separate) it belongs to; -1: an end, or a blank */
 } attend_map_piece;
@@ -32,7 +32,9 @@ typedef struct attend_map_choice {
 enum { ATTEND_MAP_CHOICES = 5, ATTEND_MAP_MOST = 1000 };
 
 /* Who looks, down, and at whom, across: the target at the source; or, where a side looks at itself, that side both times. A source has "</s>" at
- * its end, and so has a target that looks at a source. A target that looks at itself is what the decoder reads: "<s>", and the target without its end. */
+ * its end, and so has a target that looks at a source. A target that looks at itself is what the decoder reads: "<s>", and the target without its end.
+ * An encoder says nothing: its map has neither probabilities nor choices (NULL), and what is said of the whole is NAN. The first row of an LSTMN that
+ * looks at itself is 0: nothing is there yet. */
 typedef struct attend_map {
     attend_look look;
     const char *source_text, *target_text;
@@ -41,15 +43,11 @@ typedef struct attend_map {
     const char *const *source_words, *const *target_words; /* what blanks separate */
     int source_word_count, target_word_count;
     int layers, heads;
-    const float *
-        weights; /* (layers, heads, target_count, source_count); rows add up to 1, or are 0 where there is nothing to look at (the
-                    first word of an LSTMN). NULL: no attention */
-    const double
-        *probability; /* (target_count) of each piece of the target, NAN of "<s>"; NULL in an encoder's map .. */
+    const float *weights;      /* (layers, heads, target_count, source_count); rows add up to 1. NULL: no attention */
+    const double *probability; /* (target_count) of each piece of the target; NAN: "<s>" */
     const attend_map_choice *
-        choices; /* .. as is this: (target_count, ATTEND_MAP_CHOICES) the most probable there, best first; text NULL: there are no more */
-    double log_probability, score; /* of the whole, its end included; score: by which hypotheses are sorted, else
-                                      log_probability. NAN in an encoder's map */
+        choices; /* (target_count, ATTEND_MAP_CHOICES) the most probable there, best first; text NULL: there are no more */
+    double log_probability, score; /* of the whole; score: by which hypotheses are sorted, else log_probability */
     bool forced;                   /* the target was given, not found */
 } attend_map;
 
@@ -90,13 +88,12 @@ typedef struct attend_map_list {
 /* Rows, or columns, of a picture. */
 enum { ATTEND_VIEW_MOST = 400 };
 
-/* How it is drawn. */
+/* How it is drawn. On a page, layer and head are of the first look: the others begin with the mean. */
 typedef struct attend_view_options {
-    int layer,
-        head;    /* -1: the mean over all; on a page, of the look of the first map: the others begin with the mean */
-    bool pieces; /* pieces instead of words */
-    int width;   /* of the terminal, in columns; 0: 80 */
-    int colours; /* of the terminal: 0 (characters alone), 256, or 1 << 24 */
+    int layer, head;   /* -1: the mean over all */
+    bool pieces;       /* pieces instead of words */
+    int width;         /* of the terminal, in columns; 0: 80 */
+    int colours;       /* of the terminal: 0 (characters alone), 256, or 1 << 24 */
     const char *title; /* of a picture or page; NULL: none */
 } attend_view_options;
 

@@ -408,8 +408,8 @@ function chooseOrder(order) {
 function chooseHead(step) {
   const m = map(), n = m.layers * m.heads, was = chosen();
   if (!m.weights || n < 2) return;
-  const one = was.layer >= 0 || was.head >= 0;
-  let now = one ? 1 + Math.max(was.layer, 0) * m.heads + Math.max(was.head, 0) : 0;
+  const one = was.layer >= 0 || was.head >= 0, between = was.layer >= 0 && was.head < 0 && m.heads > 1; /* a layer's mean stands before its heads */
+  let now = between ? was.layer * m.heads + (step < 0) : one ? 1 + Math.max(was.layer, 0) * m.heads + Math.max(was.head, 0) : 0;
   now = (now + step + n + 1) % (n + 1);
   was.layer = now ? Math.floor((now - 1) / m.heads) : -1;
   was.head = now ? (now - 1) % m.heads : -1;
@@ -472,13 +472,18 @@ function listenToPointer() {
   for (const id of ["layer", "head"])
     byId(id).addEventListener("change", (event) => { chosen()[id] = Number(event.target.value); refresh(); });
   byId("theme").addEventListener("click", nextTheme);
-  byId("help-open").addEventListener("click", () => byId("help").showModal());
+  byId("help-open").addEventListener("click", openHelp);
   byId("open-list").addEventListener("click", () => openList(!document.body.classList.contains("listing")));
 }
 
 function openList(open) {
   document.body.classList.toggle("listing", open);
   byId("open-list").setAttribute("aria-expanded", open);
+}
+
+function openHelp() {
+  byId("help").showModal();
+  byId("help").scrollTop = 0; /* its button, at the end, is what has the focus */
 }
 
 function nextTheme() {
@@ -525,7 +530,7 @@ const KEYS = {
   1: () => chooseView("links"), 2: () => chooseView("matrix"), 3: () => chooseView("text"),
   l: () => nextLook(1), L: () => nextLook(-1), w: () => choosePieces(!state.pieces), a: () => chooseHead(1), A: () => chooseHead(-1),
   o: () => chooseOrder(ORDERS[(ORDERS.indexOf(state.order) + 1) % ORDERS.length]),
-  d: nextTheme, s: save, "?": () => byId("help").showModal(),
+  d: nextTheme, s: save, "?": openHelp,
   Escape: () => { openList(false); point(null, true); },
 };
 

@@ -229,6 +229,7 @@ expect 3 'the source has 4 pieces, and the model has places for 3' show --model 
 expect 3 'the target has 4 pieces, and the model has places for 3' show --model short 'd e' --target 'd e h d'
 expect 3 'the source has 4 pieces, and the model has places for 3' show --model short 'd e h d' --look encoder
 expect 0 'log p' show --model short 'd e h' --target 'd e h' --look decoder
+expect 0 'log p' show --model short 'd e h' --beam 2 --hypothesis 2 --pieces
 
 # a page has every look, as long as there is room
 "$attend" show --model looks --input few.tsv --output x.html || fail 'a page of looks'

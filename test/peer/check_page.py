@@ -222,6 +222,7 @@ def check_keys(b):
     check(b.run("return state.pieces") is True, "pieces")
     b.press("w", "o", "?")
     check(b.run("return document.getElementById('help').open") is True and "hypothesis" in b.text("#help"), "help")
+    check(b.run("return document.getElementById('help').scrollTop") == 0, "from its beginning")
     b.press("escape")
     check(b.run("return document.getElementById('help').open") is False, "help is closed")
     b.press("d", "d")
@@ -240,6 +241,10 @@ def check_looks(b):
     open_sentence(b, "It looked at")
     check(shown_looks(b) == ["source+", "encoder", "decoder"], f"three looks: {shown_looks(b)}")
     check(b.run("return document.querySelectorAll('#hypotheses button').length") == 3, "as many hypotheses as maps of the first look")
+    for key, before, after in (("a", [1, -1], [1, 0]), ("A", [1, -1], [0, 3]), ("a", [0, -1], [0, 0]), ("A", [0, -1], [-1, -1]), ("a", [1, 3], [-1, -1]), ("A", [-1, -1], [1, 3])):
+        b.run("[chosen().layer, chosen().head] = arguments[0]; refresh()", before)
+        b.press(key)
+        check(b.run("return [chosen().layer, chosen().head]") == after, f"{key} goes from {before} to {after}")
     b.run("chosen().layer = 1; chosen().head = 2; refresh()")
     b.press("2", "l")
     check(shown_looks(b) == ["source", "encoder+", "decoder"], "the next look is the encoder's")
