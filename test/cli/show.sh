@@ -244,6 +244,7 @@ is 'one look' '0 0 2' "$(for look in source encoder decoder; do grep -o "\"look\
 awk 'BEGIN { for (i = 0; i < 500; i++) s = s "d "; print s "\t" s; print "d\te" }' >large.tsv # 1.5 million weights a look
 expect 0 "1 of 2 sentences have only the look 'source' on the page" show --model looks --input large.tsv --output x.html
 is 'looks with room' '2 1 1' "$(for look in source encoder decoder; do grep -o "\"look\":\"$look\"" x.html | wc -l; done | tr '\n' ' ' | sed 's/ $//')"
+grep -q '"look":"encoder","source":"d",' x.html || fail 'a short sentence behind a long one has no room'
 
 # what was written must have arrived
 if [ -c /dev/full ]; then

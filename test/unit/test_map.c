@@ -187,6 +187,27 @@ static void every_look(void **state)
         }
 }
 
+/* What a decoder reads: the beginning belongs to no word, and the others to theirs. */
+static void pieces_read(void **state)
+{
+    (void)state;
+    static const char *const texts[] = { "<s>", "a", "b", "", "c" };
+    static const int words[] = { -1, 0, 0, -1, 1 };
+    attend_model *m = model_of(ATTEND_TOKENS_CHAR, text_transformer);
+    attend_ctx *c = NULL;
+    attend_map *map = NULL;
+    assert_ok(attend_ctx_new(&c));
+    assert_ok(attend_map_new(&map, c, m, ATTEND_LOOK_DECODER, NULL, "ab c", NULL, 0, NAN));
+    assert_true(map->target_count == 5 && map->target_word_count == 2);
+    for (int i = 0; i < 5; i++) {
+        assert_string_equal(map->target[i].text, texts[i]);
+        assert_int_equal(map->target[i].word, words[i]);
+    }
+    attend_map_free(map);
+    attend_ctx_free(c);
+    attend_model_free(m);
+}
+
 /* A search's hypothesis of no words is read as "<s>" alone. */
 static void nothing_said(void **state)
 {
@@ -442,10 +463,15 @@ static void no_memory(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(same_as_the_scorer), cmocka_unit_test(every_look),
-                                        cmocka_unit_test(nothing_said),       cmocka_unit_test(refused_looks),
-                                        cmocka_unit_test(same_as_the_search), cmocka_unit_test(pieces),
-                                        cmocka_unit_test(refusals),           cmocka_unit_test(remarks),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(same_as_the_scorer),
+                                        cmocka_unit_test(every_look),
+                                        cmocka_unit_test(pieces_read),
+                                        cmocka_unit_test(nothing_said),
+                                        cmocka_unit_test(refused_looks),
+                                        cmocka_unit_test(same_as_the_search),
+                                        cmocka_unit_test(pieces),
+                                        cmocka_unit_test(refusals),
+                                        cmocka_unit_test(remarks),
                                         cmocka_unit_test(no_memory) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
