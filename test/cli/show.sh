@@ -19,8 +19,6 @@ train() { # MODEL OPTIONS..
 train one --tokens word --updates 400 --seed 1
 train two --tokens bpe --vocab-size 300 --heads 2 --updates 20
 train layered --tokens word --architecture transformer --heads 2 --layers 2 --embedding 32 --updates 20
-cut -f 1 pairs.tsv >lines.txt
-"$attend" train --task language-model --train lines.txt --model lines.model --tokens word --hidden 16 --updates 5 --threads 2 --quiet --no-check || exit 1
 train bare --tokens word --attention none --readout plain --updates 10
 cut -f 1 pairs.tsv >text
 lm() { # MODEL OPTIONS..
@@ -51,7 +49,6 @@ expect 2 'a whole number' show --model one 'd e' --width 5
 expect 2 'there is no head 1' show --model one 'd e' --head 1
 expect 2 'there is no layer 1' show --model one 'd e' --layer 1
 expect 2 'bare has no attention' show --model bare 'd e'
-expect 2 'lines.model is a language model' show --model lines.model 'd e'
 expect 4 'pairs.tsv' show --model pairs.tsv 'd e'
 expect 5 'none' show --model none 'd e'
 expect 5 'none' show --model one --input none
