@@ -20,9 +20,18 @@ void demo_maps_free(demo_maps *d)
     *d = (demo_maps){ 0 };
 }
 
-static int print_map(const attend_map *map)
+/* Of several heads, what the model aligns by. */
+static attend_view_options view_of(const demo_maps *d)
 {
     attend_view_options view = ATTEND_VIEW_OPTIONS_INIT;
+    const attend_alignment by = attend_model_alignment(d->m);
+    view.layer = by.layer, view.head = by.head;
+    return view;
+}
+
+static int print_map(const demo_maps *d, const attend_map *map)
+{
+    attend_view_options view = view_of(d);
     attend_string text = { 0 };
     view.width = terminal_width(), view.colours = terminal_colours();
     const int status = attend_view_terminal(map, &view, &text);
@@ -39,7 +48,8 @@ static int add_map(demo_maps *d, const char *source, const attend_hypothesis *h)
         if (!more) return attend_fail(ATTEND_NO_MEMORY, "no memory for %d maps", room);
         d->maps = more, d->room = room;
     }
-    const int status = attend_map_new(&d->maps[d->map_count], d->c, d->m, source, NULL, h->words, h->count, h->score);
+    const int status = attend_map_new(&d->maps[d->map_count], d->c, d->m, ATTEND_LOOK_SOURCE, source, NULL, h->words,
+                                      h->count, h->score);
     if (status == ATTEND_OK) d->map_count++;
     return status;
 }
@@ -51,7 +61,7 @@ int demo_maps_add(demo_maps *d, const char *source, const attend_line_result *r,
     for (int i = 0; status == ATTEND_OK && i < r->count; i++) {
         status = add_map(d, source, &r->list[i]);
         if (status == ATTEND_OK) d->counts[d->sentences]++;
-        if (status == ATTEND_OK && i == 0 && print) status = print_map(d->maps[d->map_count - 1]);
+        if (status == ATTEND_OK && i == 0 && print) status = print_map(d, d->maps[d->map_count - 1]);
     }
     d->sentences++;
     return status;
@@ -59,7 +69,7 @@ int demo_maps_add(demo_maps *d, const char *source, const attend_line_result *r,
 
 int demo_maps_write_page(const demo_maps *d, const char *path)
 {
-    attend_view_options view = ATTEND_VIEW_OPTIONS_INIT;
+    attend_view_options view = view_of(d);
     attend_map_list lists[DEMO_PAGE_SENTENCES];
     attend_string page = { 0 };
     output_file *to = NULL;

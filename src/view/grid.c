@@ -68,24 +68,39 @@ int attend_grid_check(const attend_map *map, const attend_view_options *o)
     return ATTEND_OK;
 }
 
+static bool fill_probabilities(attend_grid *g, const attend_map *map, bool pieces)
+{
+    if (!map->probability) return true;
+    g->probability = attend_arena_take(&g->arena, ((size_t)g->rows + 1) * sizeof *g->probability);
+    if (!g->probability) return false;
+    for (int i = 0; i < g->rows; i++) g->probability[i] = 1;
+    for (int i = 0; i < map->target_count; i++) {
+        const int row = pieces ? i : map->target[i].word;
+        if (row >= 0) g->probability[row] *= map->probability[i];
+    }
+    return true;
+}
+
+static bool is_causal(const attend_grid *g, const attend_map *map)
+{
+    if (map->look == ATTEND_LOOK_SOURCE) return false;
+    for (int i = 0; i < g->rows; i++)
+        for (int j = i + 1; j < g->columns; j++)
+            if (g->weights[(size_t)i * (size_t)g->columns + (size_t)j] != 0) return false;
+    return true;
+}
+
 static bool fill(attend_grid *g, const attend_map *map, const attend_view_options *o)
 {
     const size_t rows = (size_t)g->rows, columns = (size_t)g->columns;
     g->row = attend_arena_take(&g->arena, (rows + 1) * sizeof *g->row);
     g->column = attend_arena_take(&g->arena, (columns + 1) * sizeof *g->column);
     g->weights = attend_arena_take(&g->arena, (rows * columns + 1) * sizeof *g->weights);
-    g->probability = attend_arena_take(&g->arena, (rows + 1) * sizeof *g->probability);
-    if (!g->row || !g->column || !g->weights || !g->probability) return false;
-    for (int i = 0; i < g->rows; i++) g->probability[i] = 1;
-    for (int i = 0; i < map->target_count; i++) {
-        const int row = o->pieces ? i : map->target[i].word;
-        if (row >= 0) g->probability[row] *= map->probability[i];
-    }
-    if (o->pieces) {
-        attend_map_weights(map, o->layer, o->head, g->weights);
+    if (!g->row || !g->column || !g->weights || !fill_probabilities(g, map, o->pieces)) return false;
+    (o->pieces ? attend_map_weights : attend_map_word_weights)(map, o->layer, o->head, g->weights);
+    g->causal = is_causal(g, map);
+    if (o->pieces)
         return piece_labels(g, map->target, g->rows, g->row) && piece_labels(g, map->source, g->columns, g->column);
-    }
-    attend_map_word_weights(map, o->layer, o->head, g->weights);
     return word_labels(g, map->target_words, g->rows, g->row) &&
            word_labels(g, map->source_words, g->columns, g->column);
 }

@@ -6,10 +6,11 @@
 #include <attend/view.h>
 
 typedef struct attend_grid {
-    int rows, columns;          /* the target's words or pieces, the source's */
+    int rows, columns;          /* words or pieces of who looks, and of what is looked at */
     const char **row, **column; /* labels: UTF-8 that nothing in it can disturb a terminal or a page */
     float *weights;             /* (rows, columns) */
-    double *probability;        /* (rows) of a word: all its pieces */
+    double *probability;        /* (rows) of a word: all its pieces; NAN: it has none. NULL: no row has */
+    bool causal;                /* a side that looks at itself, and nowhere ahead */
     attend_arena arena;         /* everything it points to */
 } attend_grid;
 

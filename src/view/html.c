@@ -125,6 +125,20 @@ static void put_choices(attend_writer *p, const attend_map_choice *choices) /* (
     attend_put_text(p, "]");
 }
 
+static void put_probabilities(attend_writer *p, const attend_map *map)
+{
+    if (!map->probability) {
+        attend_put_text(p, ",\"probability\":null,\"choices\":null");
+        return;
+    }
+    attend_put_text(p, ",\"probability\":[");
+    for (int i = 0; i < map->target_count; i++) comma(p, i), put_number(p, map->probability[i]);
+    attend_put_text(p, "],\"choices\":[");
+    for (int i = 0; i < map->target_count; i++)
+        comma(p, i), put_choices(p, map->choices + (size_t)i * ATTEND_MAP_CHOICES);
+    attend_put_text(p, "]");
+}
+
 static void put_weights(attend_writer *p, const attend_map *map)
 {
     if (!map->weights) {
@@ -143,17 +157,13 @@ static void put_weights(attend_writer *p, const attend_map *map)
 
 static void put_map(attend_writer *p, const attend_map *map)
 {
-    attend_put_text(p, "{");
+    attend_put_text(p, "{\"look\":"), put_string(p, attend_look_name(map->look)), attend_put_text(p, ",");
     put_side(p, "source", map->source_text, map->source, map->source_count, map->source_words, map->source_word_count);
     put_side(p, "target", map->target_text, map->target, map->target_count, map->target_words, map->target_word_count);
     attend_put_text(p, "\"layers\":"), put_whole(p, map->layers);
     attend_put_text(p, ",\"heads\":"), put_whole(p, map->heads);
-    attend_put_text(p, ",\"probability\":[");
-    for (int i = 0; i < map->target_count; i++) comma(p, i), put_number(p, map->probability[i]);
-    attend_put_text(p, "],\"choices\":[");
-    for (int i = 0; i < map->target_count; i++)
-        comma(p, i), put_choices(p, map->choices + (size_t)i * ATTEND_MAP_CHOICES);
-    attend_put_text(p, "],\"logProbability\":"), put_number(p, map->log_probability);
+    put_probabilities(p, map);
+    attend_put_text(p, ",\"logProbability\":"), put_number(p, map->log_probability);
     attend_put_text(p, ",\"score\":"), put_number(p, map->score);
     attend_put_text(p, map->forced ? ",\"forced\":true" : ",\"forced\":false");
     attend_put_text(p, ",\"weights\":"), put_weights(p, map);
@@ -183,7 +193,7 @@ static int check(const attend_map_list *sentences, int count, const attend_view_
     for (int i = 0; i < count; i++)
         for (int k = 0; k < sentences[i].count; k++) {
             const attend_map *map = sentences[i].maps[k];
-            if (!map->weights) continue;
+            if (!map->weights || map->look != sentences[i].maps[0]->look) continue;
             if (options->layer < -1 || options->layer >= map->layers)
                 return attend_fail(ATTEND_BAD_USAGE, "layer %d: sentence %d has %d, counted from 0", options->layer,
                                    i + 1, map->layers);

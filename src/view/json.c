@@ -89,18 +89,25 @@ static void put_probabilities(attend_writer *w, const attend_map *map)
     attend_put_text(w, "]");
 }
 
-static void put_remarks(attend_writer *w, const attend_map *map)
+/* What there is to say about it: of an encoder's map, which says nothing, only how widely it looks. */
+static void put_remarks(attend_writer *w, const attend_map *map, const attend_view_options *o)
 {
     attend_map_remarks r;
-    attend_map_remark(map, &r);
-    attend_put_text(w, ", \"confidence\": ");
-    put_number(w, r.confidence, 6);
+    attend_map_remark(map, o->layer, o->head, &r);
+    if (map->probability) {
+        attend_put(w, ", \"forced\": %s, \"log_probability\": ", map->forced ? "true" : "false");
+        put_number(w, map->log_probability, 6);
+        attend_put_text(w, ", \"score\": ");
+        put_number(w, map->score, 6);
+        attend_put_text(w, ", \"confidence\": ");
+        put_number(w, r.confidence, 6);
+    }
     if (map->weights) {
         attend_put_text(w, ", \"entropy\": ");
         put_number(w, r.entropy, 6);
-        attend_put(w, ", \"unseen\": %d", r.unseen);
     }
-    attend_put(w, ", \"loops\": %s", r.loops ? "true" : "false");
+    if (map->weights && map->look == ATTEND_LOOK_SOURCE) attend_put(w, ", \"unseen\": %d", r.unseen);
+    if (map->probability) attend_put(w, ", \"loops\": %s", r.loops ? "true" : "false");
 }
 
 static void put_which(attend_writer *w, const char *name, int number)
@@ -135,20 +142,16 @@ int attend_view_json(const attend_map *map, const attend_view_options *o, attend
     attend_writer w = attend_writer_begin(out);
     if (w.status == ATTEND_OK && map->weights) w.status = attend_grid_check(map, o);
     if (w.status != ATTEND_OK) return w.status;
-    attend_put_text(&w, "{\"source\": ");
+    attend_put(&w, "{\"look\": \"%s\", \"source\": ", attend_look_name(map->look));
     put_string(&w, map->source_text);
     attend_put_text(&w, ", \"target\": ");
     put_string(&w, map->target_text);
-    attend_put(&w, ", \"forced\": %s, \"log_probability\": ", map->forced ? "true" : "false");
-    put_number(&w, map->log_probability, 6);
-    attend_put_text(&w, ", \"score\": ");
-    put_number(&w, map->score, 6);
-    put_remarks(&w, map);
+    put_remarks(&w, map, o);
     put_words(&w, "source", map->source_words, map->source_word_count);
     put_words(&w, "target", map->target_words, map->target_word_count);
     put_pieces(&w, "source", map->source, map->source_count);
     put_pieces(&w, "target", map->target, map->target_count);
-    put_probabilities(&w, map);
+    if (map->probability) put_probabilities(&w, map);
     if (w.status == ATTEND_OK && map->weights) put_weights(&w, map, o);
     attend_put_text(&w, "}\n");
     return w.status;

@@ -1,4 +1,5 @@
-/* map.c: a model is made to say a target, step by step, and what it looked at and thought of is written down. */
+/* map.c: a model is made to say a target, step by step, and what it looked at and thought of is written down. How a side looks at itself comes out of
+ * scoring the same target: steps do not give it. */
 #include <attend/view.h>
 
 #include "core/arena.h"
@@ -28,7 +29,9 @@ typedef struct side {
 
 typedef struct maker {
     whole *w;
-    side sides[2];
+    const attend_model *m;
+    attend_look look;
+    side sides[2]; /* as far as has_side */
 } maker;
 
 /* ---- memory ---- */
@@ -62,20 +65,27 @@ void attend_map_free(attend_map *map)
 
 /* ---- texts to numbers ---- */
 
-static const char *name_of(int which)
+/* A language model has no source, and an encoder reads without knowing what will be said. */
+static bool has_side(const maker *k, int which)
 {
-    return which ? "target" : "source";
+    return which ? k->look != ATTEND_LOOK_ENCODER : attend_model_config(k->m)->task == ATTEND_TASK_TRANSLATION;
 }
 
-static int encode(side *x, int which, const char *text)
+static const char *name_of(const maker *k, int which)
 {
+    return !which ? "source" : has_side(k, 0) ? "target" : "text";
+}
+
+static int encode(maker *k, int which, const char *text)
+{
+    side *x = &k->sides[which];
     int status = attend_normalize(&x->text, text, strlen(text));
     if (status == ATTEND_OK)
         status =
             attend_tokenizer_encode(x->tokenizer, x->text.text ? x->text.text : "", x->text.size, &x->ids, 0, 0, 0);
     if (status != ATTEND_OK) return status;
     if (x->text.size == 0 || attend_link_words(x->text.text) == 0 || x->ids.count == 0)
-        return attend_fail(ATTEND_BAD_DATA, "the %s is empty: there is nothing to look at", name_of(which));
+        return attend_fail(ATTEND_BAD_DATA, "the %s is empty: there is nothing to look at", name_of(k, which));
     return ATTEND_OK;
 }
 
@@ -97,20 +107,33 @@ static int spell(side *x, const int *words, int count)
     return status;
 }
 
-static int read_sides(maker *k, const attend_model *m, const char *source, const char *target, const int *words,
-                      int count)
+static int check_size(const maker *k, int which)
+{
+    const int count = k->sides[which].ids.count;
+    const int places =
+        attend_config_longest(attend_model_config(k->m), which) - 1; /* one is the end's, or the beginning's */
+    if (count > ATTEND_MAP_MOST)
+        return attend_fail(ATTEND_BAD_DATA, "the %s has %d pieces, and a map has room for %d", name_of(k, which), count,
+                           ATTEND_MAP_MOST);
+    if (count > places)
+        return attend_fail(ATTEND_BAD_DATA, "the %s has %d pieces, and the model has places for %d", name_of(k, which),
+                           count, places);
+    return ATTEND_OK;
+}
+
+static int read_sides(maker *k, const char *source, const char *target, const int *words, int count)
 {
     int status = ATTEND_OK;
     for (int i = 0; status == ATTEND_OK && i < 2; i++)
-        status = attend_tokenizer_of(&k->sides[i].tokenizer, m, name_of(i));
-    if (status == ATTEND_OK) status = encode(&k->sides[0], 0, source);
-    if (status == ATTEND_OK) status = target ? encode(&k->sides[1], 1, target) : spell(&k->sides[1], words, count);
+        if (has_side(k, i)) status = attend_tokenizer_of(&k->sides[i].tokenizer, k->m, i ? "target" : "source");
+    if (status == ATTEND_OK && has_side(k, 0)) status = encode(k, 0, source);
+    if (status == ATTEND_OK && has_side(k, 1))
+        status = target ? encode(k, 1, target) : spell(&k->sides[1], words, count);
     for (int i = 0; status == ATTEND_OK && i < 2; i++) {
         side *x = &k->sides[i];
-        if (x->ids.count > ATTEND_MAP_MOST)
-            return attend_fail(ATTEND_BAD_DATA, "the %s has %d pieces, and a map has room for %d", name_of(i),
-                               x->ids.count, ATTEND_MAP_MOST);
-        status = attend_ids_add(&x->ids, ATTEND_END, x->text.size, x->text.size);
+        if (!has_side(k, i)) continue;
+        status = check_size(k, i);
+        if (status == ATTEND_OK) status = attend_ids_add(&x->ids, ATTEND_END, x->text.size, x->text.size);
     }
     return status;
 }
@@ -139,18 +162,22 @@ static const char *piece_text(whole *w, const side *x, int i)
     return copy(w, spelled, strlen(spelled));
 }
 
-static const attend_map_piece *pieces_of(whole *w, const side *x)
+/* With the end behind it, or, as a decoder reads it, the beginning in front. */
+static const attend_map_piece *pieces_of(whole *w, const side *x, bool begun)
 {
-    const int count = x->ids.count;
+    const int count = x->ids.count, first = begun ? 1 : 0;
     attend_map_piece *pieces = take(w, (size_t)count, sizeof *pieces);
     int *words = take(w, (size_t)count, sizeof *words);
     if (!pieces || !words) return NULL;
     attend_link_numbers(&(attend_link_side){ x->text.text, x->ids.spans, count - 1 }, words);
     words[count - 1] = -1; /* the end */
-    for (int i = 0; i < count; i++) {
-        pieces[i] = (attend_map_piece){ .text = piece_text(w, x, i), .id = x->ids.ids[i], .word = words[i] };
+    if (begun) pieces[0] = (attend_map_piece){ .text = copy(w, "<s>", 3), .id = ATTEND_BEGIN, .word = -1 };
+    for (int i = first; i < count; i++)
+        pieces[i] = (attend_map_piece){ .text = piece_text(w, x, i - first),
+                                        .id = x->ids.ids[i - first],
+                                        .word = words[i - first] };
+    for (int i = 0; i < count; i++)
         if (!pieces[i].text) return NULL;
-    }
     return pieces;
 }
 
@@ -171,13 +198,20 @@ static const char *const *words_of(whole *w, const side *x, int *count)
 static int fill_sides(maker *k)
 {
     attend_map *map = &k->w->map;
-    const side *s = &k->sides[0], *t = &k->sides[1];
-    map->source_text = copy(k->w, s->text.text, s->text.size),
-    map->target_text = copy(k->w, t->text.text, t->text.size);
-    map->source = pieces_of(k->w, s), map->target = pieces_of(k->w, t);
+    const bool begun = k->look == ATTEND_LOOK_DECODER;
+    const side *s = &k->sides[begun], *t = &k->sides[k->look != ATTEND_LOOK_ENCODER];
+    map->source_text = copy(k->w, s->text.text, s->text.size);
+    map->source = pieces_of(k->w, s, begun);
     map->source_words = words_of(k->w, s, &map->source_word_count);
-    map->target_words = words_of(k->w, t, &map->target_word_count);
     map->source_count = s->ids.count, map->target_count = t->ids.count;
+    if (s == t) {
+        map->target_text = map->source_text, map->target = map->source;
+        map->target_words = map->source_words, map->target_word_count = map->source_word_count;
+    } else {
+        map->target_text = copy(k->w, t->text.text, t->text.size);
+        map->target = pieces_of(k->w, t, false);
+        map->target_words = words_of(k->w, t, &map->target_word_count);
+    }
     return map->source_text && map->target_text && map->source && map->target && map->source_words && map->target_words
                ? ATTEND_OK
                : no_memory();
@@ -212,67 +246,123 @@ static bool choose(maker *k, const real *log_p, int vocabulary, attend_map_choic
     return true;
 }
 
-/* What the last step says about row i of the map. */
-static int note(maker *k, const attend_decoding *d, int vocabulary, int i, numbers *n)
+/* What the last step, from which word i of the target was to come, looked at. */
+static void note_weights(const attend_map *map, const attend_decoding *d, int i, float *weights)
 {
-    attend_map *map = &k->w->map;
-    const real *log_p = attend_decoding_log_probabilities(d);
-    const double p = (double)log_p[map->target[i].id];
-    if (isnan(p) || p > 1) return attend_fail(ATTEND_FAILED, "the model's probabilities for it are not numbers");
-    map->log_probability += p;
-    n->probability[i] = exp(p);
     const size_t columns = (size_t)map->source_count, area = (size_t)map->target_count * columns;
-    for (int each = 0; n->weights && each < map->layers * map->heads; each++) {
+    for (int each = 0; each < map->layers * map->heads; each++) {
         const real *w = attend_decoding_weights(d, 0, each / map->heads, each % map->heads);
-        float *row = n->weights + (size_t)each * area + (size_t)i * columns;
+        float *row = weights + (size_t)each * area + (size_t)i * columns;
         for (size_t j = 0; j < columns; j++) row[j] = (float)w[j];
     }
-    return choose(k, log_p, vocabulary, n->choices + (size_t)i * ATTEND_MAP_CHOICES) ? ATTEND_OK : no_memory();
 }
 
-static int say(maker *k, attend_ctx *c, const attend_model *m, numbers *n)
+static int no_numbers(void)
 {
-    const attend_map *map = &k->w->map;
-    const int one = 1, parent = 0, vocabulary = attend_model_config(m)->target_vocab;
+    return attend_fail(ATTEND_FAILED, "the model's probabilities for it are not numbers");
+}
+
+/* .. and what it says about word i. Where the target is what a decoder reads, that word is a row further down, and the end has none. */
+static int note(maker *k, const attend_decoding *d, int i, numbers *n)
+{
+    attend_map *map = &k->w->map;
+    const int row = k->look == ATTEND_LOOK_DECODER ? i + 1 : i, vocabulary = attend_model_config(k->m)->target_vocab;
+    const real *log_p = attend_decoding_log_probabilities(d);
+    const double p = (double)log_p[k->sides[1].ids.ids[i]];
+    if (isnan(p) || p > 1) return no_numbers();
+    map->log_probability += p;
+    if (k->look == ATTEND_LOOK_SOURCE && n->weights) note_weights(map, d, i, n->weights);
+    if (row == map->target_count) return ATTEND_OK;
+    n->probability[row] = exp(p);
+    return choose(k, log_p, vocabulary, n->choices + (size_t)row * ATTEND_MAP_CHOICES) ? ATTEND_OK : no_memory();
+}
+
+static int say(maker *k, attend_ctx *c, numbers *n)
+{
+    const attend_ids *source = &k->sides[0].ids, *target = &k->sides[1].ids;
+    const int one = 1, parent = 0;
     attend_decoding *d = NULL;
-    int status = attend_decoding_new(&d, c, m, 1, k->sides[0].ids.ids, &map->source_count);
-    for (int i = 0; status == ATTEND_OK && i < map->target_count; i++) {
-        const int word = i ? map->target[i - 1].id : ATTEND_BEGIN;
+    n->probability[0] = NAN; /* of "<s>": word 0 says otherwise, if it stands in this row */
+    int status = attend_decoding_new(&d, c, k->m, 1, source->ids, &source->count);
+    for (int i = 0; status == ATTEND_OK && i < target->count; i++) {
+        const int word = i ? target->ids[i - 1] : ATTEND_BEGIN;
         status = attend_decoding_step(d, &one, &parent, &word);
-        if (status == ATTEND_OK) status = note(k, d, vocabulary, i, n);
+        if (status == ATTEND_OK) status = note(k, d, i, n);
     }
     attend_decoding_free(d);
     return status;
 }
 
-static int fill_numbers(maker *k, attend_ctx *c, const attend_model *m)
+/* How a side looks at itself. */
+static int look_inside(maker *k, attend_ctx *c, float *weights)
+{
+    const attend_ids *source = &k->sides[0].ids, *target = &k->sides[1].ids;
+    const int said = target->count > 0 ? target->count - 1 : 0; /* the model adds the end by itself */
+    const attend_pairs pair = { .count = 1,
+                                .source = source->ids,
+                                .source_lengths = &source->count,
+                                .target = target->ids,
+                                .target_lengths = &said };
+    const size_t count = attend_pairs_weights(&pair, attend_model_config(k->m), k->look);
+    double log_p = 0;
+    real *given = attend_memory_zeroed(count, sizeof *given);
+    if (!given) return no_memory();
+    int status = attend_model_score(c, k->m, &pair, &log_p, NULL, k->look, given);
+    if (status == ATTEND_OK && isnan(log_p)) status = no_numbers();
+    for (size_t i = 0; status == ATTEND_OK && i < count; i++) weights[i] = (float)given[i];
+    attend_memory_free(given);
+    return status;
+}
+
+static int fill_numbers(maker *k, attend_ctx *c)
 {
     attend_map *map = &k->w->map;
     const size_t rows = (size_t)map->target_count;
-    map->layers = attend_config_look_layers(attend_model_config(m), ATTEND_LOOK_SOURCE);
-    map->heads = attend_config_look_heads(attend_model_config(m), ATTEND_LOOK_SOURCE);
-    const bool attention = map->layers > 0;
-    numbers n = { .probability = take(k->w, rows, sizeof *n.probability),
-                  .choices = take(k->w, rows * ATTEND_MAP_CHOICES, sizeof *n.choices) };
+    const bool attention = map->layers > 0, said = k->look != ATTEND_LOOK_ENCODER;
+    numbers n = { 0 };
     if (attention)
         n.weights =
             take(k->w, (size_t)map->layers * (size_t)map->heads * rows * (size_t)map->source_count, sizeof *n.weights);
-    if (!n.probability || !n.choices || (attention && !n.weights)) return no_memory();
+    if (said) {
+        n.probability = take(k->w, rows, sizeof *n.probability);
+        n.choices = take(k->w, rows * ATTEND_MAP_CHOICES, sizeof *n.choices);
+    }
+    if ((attention && !n.weights) || (said && (!n.probability || !n.choices))) return no_memory();
+    if (said) memset(n.choices, 0, ATTEND_MAP_CHOICES * sizeof *n.choices); /* "<s>" has none */
     map->weights = n.weights, map->probability = n.probability, map->choices = n.choices;
-    return say(k, c, m, &n);
+    if (!said) map->log_probability = NAN;
+    int status = said ? say(k, c, &n) : ATTEND_OK;
+    if (status == ATTEND_OK && k->look != ATTEND_LOOK_SOURCE) status = look_inside(k, c, n.weights);
+    return status;
 }
 
-int attend_map_new(attend_map **out, attend_ctx *c, const attend_model *m, const char *source, const char *target,
-                   const int *target_words, int target_count, double score)
+/* ---- all of it ---- */
+
+static int check_look(maker *k)
+{
+    static const char *const lacks[] = { "a language model has no source to look at",
+                                         "the model's encoder does not look at itself",
+                                         "the model's decoder does not look at itself" };
+    const attend_config *config = attend_model_config(k->m);
+    attend_map *map = &k->w->map;
+    map->look = k->look;
+    map->layers = attend_config_look_layers(config, k->look), map->heads = attend_config_look_heads(config, k->look);
+    if (map->layers > 0 || (k->look == ATTEND_LOOK_SOURCE && has_side(k, 0))) return ATTEND_OK;
+    return attend_fail(ATTEND_BAD_USAGE, "%s", lacks[k->look]);
+}
+
+int attend_map_new(attend_map **out, attend_ctx *c, const attend_model *m, attend_look look, const char *source,
+                   const char *target, const int *target_words, int target_count, double score)
 {
     *out = NULL;
-    maker k = { .w = attend_memory_zeroed(1, sizeof *k.w) };
+    maker k = { .w = attend_memory_zeroed(1, sizeof *k.w), .m = m, .look = look };
     if (!k.w) return no_memory();
-    int status = read_sides(&k, m, source, target, target_words, target_count);
+    int status = check_look(&k);
+    if (status == ATTEND_OK) status = read_sides(&k, source, target, target_words, target_count);
     if (status == ATTEND_OK) status = fill_sides(&k);
-    if (status == ATTEND_OK) status = fill_numbers(&k, c, m);
-    k.w->map.forced = target != NULL;
-    k.w->map.score = isnan(score) ? k.w->map.log_probability : score;
+    if (status == ATTEND_OK) status = fill_numbers(&k, c);
+    k.w->map.forced = target && has_side(&k, 1);
+    k.w->map.score = isnan(score) || !has_side(&k, 1) ? k.w->map.log_probability : score;
     for (int i = 0; i < 2; i++) {
         attend_tokenizer_free(k.sides[i].tokenizer);
         attend_string_free(&k.sides[i].text);

@@ -43,24 +43,24 @@ void attend_map_word_weights(const attend_map *map, int layer, int head, float *
 
 /* ---- remarks ---- */
 
-static double entropy(const attend_map *map)
+static double entropy(const attend_map *map, int layer, int head)
 {
     double bits = 0;
     for (int i = 0; i < map->target_count; i++)
         for (int j = 0; j < map->source_count; j++) {
-            const double w = cell(map, -1, -1, i, j);
+            const double w = cell(map, layer, head, i, j);
             if (w > 0) bits -= w * log2(w);
         }
     return bits / map->target_count;
 }
 
-static int unseen(const attend_map *map)
+static int unseen(const attend_map *map, int layer, int head)
 {
     int count = 0;
     for (int first = 0, next; first < map->source_count; first = next) {
         double sum = 0;
         for (next = first; next < map->source_count && map->source[next].word == map->source[first].word; next++)
-            for (int i = 0; i < map->target_count; i++) sum += cell(map, -1, -1, i, next);
+            for (int i = 0; i < map->target_count; i++) sum += cell(map, layer, head, i, next);
         if (map->source[first].word >= 0 && sum < 0.2) count++;
     }
     return count;
@@ -77,10 +77,17 @@ static bool loops(const attend_map *map)
     return false;
 }
 
-void attend_map_remark(const attend_map *map, attend_map_remarks *out)
+void attend_map_remark(const attend_map *map, int layer, int head, attend_map_remarks *out)
 {
-    *out = (attend_map_remarks){ .confidence = exp(map->log_probability / map->target_count), .loops = loops(map) };
+    *out = (attend_map_remarks){ .confidence = exp(map->log_probability / map->target_count),
+                                 .loops = map->look != ATTEND_LOOK_ENCODER && loops(map) };
     if (!map->weights) return;
-    out->entropy = entropy(map);
-    out->unseen = unseen(map);
+    out->entropy = entropy(map, layer, head);
+    if (map->look == ATTEND_LOOK_SOURCE) out->unseen = unseen(map, layer, head);
+}
+
+const char *attend_look_name(attend_look look)
+{
+    static const char *const names[] = { "source", "encoder", "decoder" };
+    return names[look];
 }

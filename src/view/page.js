@@ -2,11 +2,21 @@
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const VIEWS = ["links", "matrix", "text"];
+const LOOKS = {
+  source: { title: "the target looks at the source", target: "target", source: "source" },
+  encoder: { title: "the source looks at itself", target: "looking", source: "looked at" },
+  decoder: { title: "each word looks at the words so far", target: "looking", source: "looked at" },
+};
 const ORDERS = ["unsure", "sure", "file"];
 const MOST_PARTNERS = 12;
 
+const sentences = data.sentences.map(hypothesesOf);
+const looks = Object.keys(LOOKS).filter((look) => data.sentences.some((maps) => maps.some((map) => map.look === look)));
+const firstLook = (data.sentences.find((maps) => maps.length) || [{ look: "source" }])[0].look;
+
 const state = {
-  sentence: 0, hypothesis: 0, view: "links", pieces: data.pieces, layer: data.layer, head: data.head, order: "unsure",
+  sentence: 0, hypothesis: 0, view: "links", pieces: data.pieces, order: "unsure",
+  look: firstLook, heads: { [firstLook]: { layer: data.layer, head: data.head } }, /* of each look */
   theme: "auto", /* or light, dark */
   hover: null, kept: null, /* { side, index, other }: what is pointed at, and what was clicked or reached by keys */
 };
@@ -28,8 +38,17 @@ function made(name, content, more) {
 const percent = (p) => (p >= 0.9995 ? "100" : p < 0.0001 ? "<0.01" : (100 * p).toFixed(p < 0.1 ? 2 : 1)) + " %";
 const signed = (x, digits) => x.toFixed(digits).replace("-", "−");
 const hot = () => state.hover || state.kept;
-const sentence = () => data.sentences[state.sentence];
-const map = () => sentence()[state.hypothesis];
+const sentence = () => sentences[state.sentence];
+const hypothesis = () => sentence()[state.hypothesis];
+const map = () => hypothesis()[state.look] || hypothesis().first;
+const chosen = () => state.heads[map().look] || (state.heads[map().look] = { layer: -1, head: -1 });
+const remarks = () => remarksOf(map(), chosen().layer, chosen().head);
+
+/* Of the first map of a hypothesis, as the page begins: by it lists are marked and sorted, whatever is looked at now. */
+function firstRemarks(hypothesis) {
+  const m = hypothesis.first;
+  return remarksOf(m, data.layer < m.layers ? data.layer : -1, data.head < m.heads ? data.head : -1);
+}
 
 /* ---- light and dark ---- */
 
@@ -53,26 +72,26 @@ function setTheme(theme) {
 /* ---- the list of sentences ---- */
 
 function orderOfSentences() {
-  const order = data.sentences.map((_, i) => i).filter((i) => data.sentences[i].length);
+  const order = sentences.map((_, i) => i).filter((i) => sentences[i].length);
   if (state.order === "file") return order;
   const sign = state.order === "sure" ? -1 : 1;
-  const sure = (i) => remarksOf(data.sentences[i][0]).confidence || 0;
+  const sure = (i) => firstRemarks(sentences[i][0]).confidence || 0;
   return order.sort((a, b) => sign * (sure(a) - sure(b)) || a - b);
 }
 
 function showList() {
   const list = byId("sentences");
   list.replaceChildren(...orderOfSentences().map((i) => {
-    const first = data.sentences[i][0], remarks = remarksOf(first);
+    const first = sentences[i][0].first, said = firstRemarks(sentences[i][0]);
     const bar = made("span", [], { className: "bar" });
-    bar.style.setProperty("--share", remarks.confidence || 0);
-    const marks = [];
-    if (remarks.unseen.length) marks.push(made("span", `${remarks.unseen.length} unseen`, { className: "mark" }));
-    if (remarks.loop) marks.push(made("span", "loop", { className: "mark" }));
+    bar.style.setProperty("--share", said.confidence || 0);
+    const marks = first.probability ? [bar, made("span", percent(said.confidence), { className: "figure" })] : [];
+    if (said.unseen.length) marks.push(made("span", `${said.unseen.length} unseen`, { className: "mark" }));
+    if (said.loop) marks.push(made("span", "loop", { className: "mark" }));
     const button = made("button", [
       made("span", String(i + 1), { className: "count" }),
       made("span", visible(first.source), { className: "line", dir: "auto" }),
-      made("span", [bar, made("span", percent(remarks.confidence), { className: "figure" }), ...marks], { className: "under" }),
+      made("span", marks, { className: "under" }),
     ], { type: "button" });
     button.dataset.sentence = i;
     return made("li", button);
@@ -91,13 +110,16 @@ function markList(scroll) {
 
 /* ---- the head of a sentence ---- */
 
+/* A page of a side that looks at itself repeats nothing: what was said is its heading. */
 function showHypotheses() {
-  byId("hypotheses").replaceChildren(...sentence().map((m, i) => {
-    const here = i === state.hypothesis;
+  const all = sentence()[0].first.look === "source" ? sentence() : [];
+  byId("hypotheses").hidden = all.length === 0;
+  byId("hypotheses").replaceChildren(...all.map((each, i) => {
+    const here = i === state.hypothesis, m = each.first;
     const button = made("button", [
       made("span", m.forced ? "given" : String(i + 1), { className: "count" }),
       made("span", m.target ? visible(m.target) : "(nothing)", { className: "line", dir: "auto" }),
-      made("span", percent(remarksOf(m).confidence), { className: "figure" }),
+      made("span", percent(firstRemarks(each).confidence), { className: "figure" }),
     ], { type: "button", role: "radio", "aria-checked": here });
     button.dataset.hypothesis = i;
     return button;
@@ -109,27 +131,26 @@ function figure(name, value, title) {
 }
 
 function showFigures() {
-  const m = map(), remarks = remarksOf(m), words = m.sourceWords.length;
-  const figures = [
-    figure("confidence", percent(remarks.confidence), "probability of a piece, geometric mean"),
-    figure("log probability", signed(number(m.logProbability), 2), "natural logarithm, of the whole"),
-  ];
-  if (m.score !== null && m.score !== m.logProbability)
-    figures.push(figure("score", signed(number(m.score), 3), "by which hypotheses are sorted"));
-  if (m.weights) {
-    figures.push(figure("entropy", remarks.entropy.toFixed(2) + " bits", "of attention at a step, on average"));
-    figures.push(figure("coverage", `${words - remarks.unseen.length} of ${words} words`, "source words that were looked at"));
+  const m = map(), now = remarks(), words = m.sourceWords.length, figures = [];
+  if (m.probability) {
+    figures.push(figure("confidence", percent(now.confidence), "probability of a piece, geometric mean"));
+    figures.push(figure("log probability", signed(number(m.logProbability), 2), "natural logarithm, of the whole"));
+    if (m.score !== null && m.score !== m.logProbability)
+      figures.push(figure("score", signed(number(m.score), 3), "by which hypotheses are sorted"));
   }
+  if (m.weights) figures.push(figure("entropy", now.entropy.toFixed(2) + " bits", "of attention at a step, on average"));
+  if (m.weights && m.look === "source")
+    figures.push(figure("coverage", `${words - now.unseen.length} of ${words} words`, "source words that were looked at"));
   byId("figures").replaceChildren(...figures);
 
   const warnings = [];
   const quoted = (text) => made("q", text, { dir: "auto" });
-  if (remarks.unseen.length) {
-    const some = remarks.unseen.slice(0, 8).flatMap((i) => [" ", quoted(visible(m.sourceWords[i]))]);
-    warnings.push(made("li", ["Never looked at:", ...some, remarks.unseen.length > 8 ? ` and ${remarks.unseen.length - 8} more` : ""]));
+  if (now.unseen.length) {
+    const some = now.unseen.slice(0, 8).flatMap((i) => [" ", quoted(visible(m.sourceWords[i]))]);
+    warnings.push(made("li", ["Never looked at:", ...some, now.unseen.length > 8 ? ` and ${now.unseen.length - 8} more` : ""]));
   }
-  if (remarks.loop) warnings.push(made("li", ["Says the same again and again: ", quoted(visible(remarks.loop.said))]));
-  if (remarks.broken) warnings.push(made("li", "Some weights are not numbers; they are shown as 0."));
+  if (now.loop) warnings.push(made("li", ["Says the same again and again: ", quoted(visible(now.loop.said))]));
+  if (now.broken) warnings.push(made("li", "Some weights are not numbers; they are shown as 0."));
   if (!m.weights) warnings.push(made("li", "This model has no attention: there are only its words and their probabilities."));
   byId("warnings").replaceChildren(...warnings);
 }
@@ -142,18 +163,29 @@ function fillChoice(id, count, chosen) {
   byId(id + "-choice").hidden = count < 2;
 }
 
+function showLooks() {
+  byId("looks").hidden = looks.length === 1 && looks[0] === "source";
+  for (const button of document.querySelectorAll("[data-look]")) {
+    const look = button.dataset.look, here = Boolean(hypothesis()[look]);
+    button.disabled = !here;
+    button.title = LOOKS[look].title + (here ? " (l)" : `: left out here, as the page would be too large; attend show --look ${look} shows it`);
+    button.setAttribute("aria-pressed", look === map().look);
+  }
+}
+
 function showTools() {
-  const m = map();
+  const m = map(), now = chosen();
+  showLooks();
   for (const button of document.querySelectorAll("[data-view]")) {
     button.setAttribute("aria-pressed", button.dataset.view === shownView());
     button.disabled = !m.weights && button.dataset.view !== "text";
   }
   for (const button of document.querySelectorAll("[data-pieces]"))
     button.setAttribute("aria-pressed", Boolean(button.dataset.pieces) === state.pieces);
-  if (state.layer >= m.layers) state.layer = -1;
-  if (state.head >= m.heads) state.head = -1;
-  fillChoice("layer", m.weights ? m.layers : 0, state.layer);
-  fillChoice("head", m.weights ? m.heads : 0, state.head);
+  if (now.layer >= m.layers) now.layer = -1;
+  if (now.head >= m.heads) now.head = -1;
+  fillChoice("layer", m.weights ? m.layers : 0, now.layer);
+  fillChoice("head", m.weights ? m.heads : 0, now.head);
   byId("save").disabled = !m.weights;
 }
 
@@ -162,7 +194,7 @@ function showTools() {
 const shownView = () => (map().weights ? state.view : "text");
 
 /* Running text: for long sentences, and where there is nothing to draw. */
-function drawText(remarks) {
+function drawText(marks) {
   const spans = { source: [], target: [] };
   const paragraphs = ["source", "target"].map((side) => {
     const p = made("p", [], { className: "text " + side, dir: isRightToLeft(view.map[side]) ? "rtl" : "ltr" });
@@ -171,7 +203,7 @@ function drawText(remarks) {
       span.dataset.side = side;
       span.dataset.index = i;
       if (unit.end) span.classList.add("end");
-      if (isMarked(unit, side, remarks)) span.classList.add("marked");
+      if (isMarked(unit, side, marks)) span.classList.add("marked");
       if (i > 0 && !unit.joined) p.append(" ");
       p.append(span);
       spans[side].push(span);
@@ -197,13 +229,13 @@ function roomForPicture() {
 
 function showPicture() {
   if (!view) return;
-  const box = byId("view"), kind = shownView(), remarks = remarksOf(map());
+  const box = byId("view"), kind = shownView();
   box.className = kind;
   if (kind === "text") {
-    picture = drawText(remarks);
+    picture = drawText(remarks());
     box.replaceChildren(...picture.paragraphs);
   } else {
-    picture = (kind === "links" ? drawLinks : drawMatrix)(view, remarks, paper(), roomForPicture());
+    picture = (kind === "links" ? drawLinks : drawMatrix)(view, remarks(), paper(), roomForPicture());
     box.replaceChildren(picture.svg);
   }
   if (picture.follow) picture.follow(box.scrollLeft, box.scrollTop);
@@ -230,12 +262,14 @@ function partnersOf(now) {
   return made("ul", items, { className: "meters" });
 }
 
+/* Of the pieces that were said: an encoder says none, and nobody says the beginning. */
 function alternativesOf(unit) {
-  return unit.pieces.flatMap((piece) => {
-    const said = map().targetPieces[piece], choices = map().choices[piece], place = choices.findIndex(([text]) => text === said);
+  const m = map(), pieces = m.probability ? unit.pieces.filter((piece) => m.probability[piece] !== null) : [];
+  return pieces.flatMap((piece) => {
+    const said = m.targetPieces[piece], choices = m.choices[piece], place = choices.findIndex(([text]) => text === said);
     const items = choices.map(([text, p], i) => meter(number(p), visible(text), exact(number(p)), "target", i === place));
-    if (place < 0) items.push(meter(number(map().probability[piece]), visible(said), exact(number(map().probability[piece])), "target", true));
-    const step = unit.pieces.length > 1 ? [made("h5", [`step ${piece + 1}: `, made("bdi", visible(said))])] : [];
+    if (place < 0) items.push(meter(number(m.probability[piece]), visible(said), exact(number(m.probability[piece])), "target", true));
+    const step = unit.pieces.length > 1 ? [made("h5", [`step ${piece + (m.look === "decoder" ? 0 : 1)}: `, made("bdi", visible(said))])] : [];
     return [...step, made("ul", items, { className: "meters" })];
   });
 }
@@ -260,15 +294,16 @@ function showDetail() {
     return;
   }
   box.classList.remove("idle");
-  const unit = view[now.side][now.index], parts = [made("p", now.side, { className: "side" }), made("h3", made("bdi", unit.text))];
+  const unit = view[now.side][now.index], parts = [made("p", LOOKS[map().look][now.side], { className: "side" }), made("h3", made("bdi", unit.text))];
   if (now.side === "target") {
-    const says = [made("span", `probability ${exact(unit.probability)}`)];
+    const says = Number.isNaN(unit.probability) ? [] : [made("span", `probability ${exact(unit.probability)}`)];
     if (map().weights) says.push(" ", made("span", `entropy ${unit.entropy.toFixed(2)} bits`));
     parts.push(made("p", says, { className: "says" }));
     if (map().weights) parts.push(made("section", [made("h4", "Looks at"), partnersOf(now)]));
-    parts.push(made("section", [made("h4", "Alternatives"), ...alternativesOf(unit)]));
+    const alternatives = alternativesOf(unit);
+    if (alternatives.length) parts.push(made("section", [made("h4", "Alternatives"), ...alternatives]));
   } else if (map().weights) {
-    parts.push(made("p", `coverage ${exact(unit.coverage)}` + (isMarked(unit, "source", remarksOf(map())) ? " · never looked at" : ""), { className: "says" }),
+    parts.push(made("p", `coverage ${exact(unit.coverage)}` + (isMarked(unit, "source", remarks()) ? " · never looked at" : ""), { className: "says" }),
       made("section", [made("h4", "Is looked at by"), partnersOf(now)]));
   }
   box.replaceChildren(...parts);
@@ -306,14 +341,14 @@ function reveal() {
 function showMap() {
   state.hover = state.kept = null;
   showHypotheses();
-  showFigures();
   refresh();
 }
 
 /* The same map, in another way. */
 function refresh() {
   showTools();
-  view = viewOf(map(), state.pieces, state.layer, state.head);
+  showFigures();
+  view = viewOf(map(), state.pieces, chosen().layer, chosen().head);
   if (state.kept && !view[state.kept.side][state.kept.index]) state.kept = null;
   if (state.kept) state.kept = { side: state.kept.side, index: state.kept.index };
   state.hover = null;
@@ -324,7 +359,7 @@ function refresh() {
 function chooseSentence(i) {
   state.sentence = i;
   state.hypothesis = 0;
-  const text = sentence()[0].source;
+  const text = sentence()[0].first.source;
   byId("source-text").textContent = text ? visible(text) : "(nothing)";
   markList(true);
   byId("view").scrollTo(0, 0);
@@ -351,6 +386,19 @@ function chooseView(kind) {
   reveal();
 }
 
+function chooseLook(look) {
+  if (!hypothesis()[look] || look === map().look) return;
+  state.look = look;
+  state.kept = null;
+  byId("view").scrollTo(0, 0);
+  refresh();
+}
+
+function nextLook(step) {
+  const here = looks.filter((look) => hypothesis()[look]);
+  chooseLook(here[(here.indexOf(map().look) + step + here.length) % here.length]);
+}
+
 function chooseOrder(order) {
   state.order = order;
   showList();
@@ -358,23 +406,23 @@ function chooseOrder(order) {
 }
 
 function chooseHead(step) {
-  const m = map(), n = m.layers * m.heads;
+  const m = map(), n = m.layers * m.heads, was = chosen();
   if (!m.weights || n < 2) return;
-  const one = state.layer >= 0 || state.head >= 0;
-  let now = one ? 1 + Math.max(state.layer, 0) * m.heads + Math.max(state.head, 0) : 0;
+  const one = was.layer >= 0 || was.head >= 0, between = was.layer >= 0 && was.head < 0 && m.heads > 1; /* a layer's mean stands before its heads */
+  let now = between ? was.layer * m.heads + (step < 0) : one ? 1 + Math.max(was.layer, 0) * m.heads + Math.max(was.head, 0) : 0;
   now = (now + step + n + 1) % (n + 1);
-  state.layer = now ? Math.floor((now - 1) / m.heads) : -1;
-  state.head = now ? (now - 1) % m.heads : -1;
+  was.layer = now ? Math.floor((now - 1) / m.heads) : -1;
+  was.head = now ? (now - 1) % m.heads : -1;
   refresh();
 }
 
 function save() {
   if (!map().weights) return;
   const kind = shownView() === "matrix" ? "matrix" : "links";
-  const drawing = (kind === "matrix" ? drawMatrix : drawLinks)(view, remarksOf(map()), paper(), Math.max(roomForPicture(), 480));
+  const drawing = (kind === "matrix" ? drawMatrix : drawLinks)(view, remarks(), paper(), Math.max(roomForPicture(), 480));
   if (state.kept) drawing.heat(state.kept);
   const url = URL.createObjectURL(new Blob([svgText(drawing.svg)], { type: "image/svg+xml" }));
-  const link = made("a", [], { href: url, download: `attention-${state.sentence + 1}-${state.hypothesis + 1}-${kind}.svg` });
+  const link = made("a", [], { href: url, download: `attention-${state.sentence + 1}-${state.hypothesis + 1}-${map().look === "source" ? "" : map().look + "-"}${kind}.svg` });
   document.body.append(link);
   link.click();
   link.remove();
@@ -415,21 +463,27 @@ function listenToPointer() {
   document.querySelector(".tools").addEventListener("click", (event) => {
     const button = event.target.closest("button");
     if (!button) return;
-    if (button.dataset.view) chooseView(button.dataset.view);
+    if (button.dataset.look) chooseLook(button.dataset.look);
+    else if (button.dataset.view) chooseView(button.dataset.view);
     else if (button.dataset.pieces !== undefined) choosePieces(Boolean(button.dataset.pieces));
     else save();
   });
   byId("order").addEventListener("change", (event) => chooseOrder(event.target.value));
   for (const id of ["layer", "head"])
-    byId(id).addEventListener("change", (event) => { state[id] = Number(event.target.value); refresh(); });
+    byId(id).addEventListener("change", (event) => { chosen()[id] = Number(event.target.value); refresh(); });
   byId("theme").addEventListener("click", nextTheme);
-  byId("help-open").addEventListener("click", () => byId("help").showModal());
+  byId("help-open").addEventListener("click", openHelp);
   byId("open-list").addEventListener("click", () => openList(!document.body.classList.contains("listing")));
 }
 
 function openList(open) {
   document.body.classList.toggle("listing", open);
   byId("open-list").setAttribute("aria-expanded", open);
+}
+
+function openHelp() {
+  byId("help").showModal();
+  byId("help").scrollTop = 0; /* its button, at the end, is what has the focus */
 }
 
 function nextTheme() {
@@ -474,9 +528,9 @@ const KEYS = {
   j: () => nextSentence(1), k: () => nextSentence(-1),
   h: () => chooseHypothesis(state.hypothesis + 1), H: () => chooseHypothesis(state.hypothesis - 1),
   1: () => chooseView("links"), 2: () => chooseView("matrix"), 3: () => chooseView("text"),
-  w: () => choosePieces(!state.pieces), a: () => chooseHead(1), A: () => chooseHead(-1),
+  l: () => nextLook(1), L: () => nextLook(-1), w: () => choosePieces(!state.pieces), a: () => chooseHead(1), A: () => chooseHead(-1),
   o: () => chooseOrder(ORDERS[(ORDERS.indexOf(state.order) + 1) % ORDERS.length]),
-  d: nextTheme, s: save, "?": () => byId("help").showModal(),
+  d: nextTheme, s: save, "?": openHelp,
   Escape: () => { openList(false); point(null, true); },
 };
 
@@ -500,6 +554,7 @@ function begin() {
   try { state.theme = { light: "light", dark: "dark" }[localStorage.getItem("attend-theme")] || "auto"; } catch (e) { state.theme = "auto"; }
   showTheme();
   byId("title").textContent = data.title || "Where it looked";
+  for (const button of document.querySelectorAll("[data-look]")) if (!looks.includes(button.dataset.look)) button.remove();
   const order = orderOfSentences();
   if (!order.length) {
     document.body.classList.add("empty");

@@ -150,7 +150,7 @@ function linkPath(layout, from, to) {
 
 function drawLinks(view, remarks, paper, room) {
   const layout = linksLayout(view, room), word = layout.word;
-  const svg = canvas(layout.width, layout.height, paper, word.size, "links between source and target");
+  const svg = canvas(layout.width, layout.height, paper, word.size, view.map.look === "source" ? "links between source and target" : "links between a sentence and itself");
   const all = drawn("g", { fill: "none", "stroke-linecap": "round" }), some = drawn("g", { fill: "none", "stroke-linecap": "round" });
   const labels = drawn("g", { "font-size": 11, fill: paper.soft });
   const words = { source: [], target: [] };
@@ -209,7 +209,7 @@ function drawLinks(view, remarks, paper, room) {
 function drawMatrix(view, remarks, paper, room) {
   const S = view.source.length, T = view.target.length, mirrored = isRightToLeft(view.map.source);
   const widest = (side, size) => Math.max(24, ...view[side].map((unit) => Math.min(150, widthOf(unit.text, size))));
-  const probabilities = 46;
+  const said = Boolean(view.map.probability), probabilities = said ? 46 : 10;
   const left = Math.min(widest("target", 13) + 18, room * 0.32), lean = 58 * Math.PI / 180, coverage = 40;
   const spillOf = (size) => Math.max(widest("source", size) * Math.cos(lean) + 12, probabilities);
   const cellOf = (size) => Math.max(13, Math.min(38, Math.floor((room - left - spillOf(size)) / Math.max(S, 1))));
@@ -227,6 +227,11 @@ function drawMatrix(view, remarks, paper, room) {
       paths[at(x)] += `M${left + x * cell} ${row(t)}h${(next - x) * cell}v${cell}h${(x - next) * cell}z`;
     }
   paths.forEach((d, i) => { if (d && i > 0) svg.append(drawn("path", { d, fill: paper.ramp[i] })); });
+  if (view.causal) { /* what nobody could look at */
+    let ahead = "";
+    for (let t = 0; t + 1 < T; t++) ahead += `M${mirrored ? left : left + (t + 1) * cell} ${row(t)}h${(S - 1 - t) * cell}v${cell}h${(t + 1 - S) * cell}z`;
+    svg.append(drawn("path", { d: ahead, fill: paper.line, opacity: 0.6 }));
+  }
   let grid = "";
   for (let t = 0; t <= T; t++) grid += `M${left} ${row(t)}h${S * cell}`;
   for (let s = 0; s <= S; s++) grid += `M${left + s * cell} ${top}v${T * cell}`;
@@ -238,12 +243,13 @@ function drawMatrix(view, remarks, paper, room) {
     const high = Math.max(1, 24 * Math.min(1, unit.coverage / 2));
     bars.append(drawn("rect", { x: column(s) + 1.5, y: under, width: cell - 3, height: high.toFixed(1), fill: isMarked(unit, "source", remarks) ? paper.mark : paper.ramp[Math.round(0.42 * LEVELS)], rx: 1 }));
   });
-  view.target.forEach((unit, t) => {
+  if (said) view.target.forEach((unit, t) => {
+    if (Number.isNaN(unit.probability)) return;
     const wide = Math.max(1, (probabilities - 10) * unit.probability);
     bars.append(drawn("rect", { x: left + S * cell + 4, y: row(t) + cell * 0.3, width: wide.toFixed(1), height: (cell * 0.4).toFixed(1), fill: paper.ramp[Math.round(0.42 * LEVELS)], rx: 1 }));
   });
   if (left > 60) bars.append(drawn("text", { x: left - 8, y: under + 11, "text-anchor": "end", "font-size": 10, fill: paper.soft }, "coverage"));
-  bars.append(drawn("text", { x: left + S * cell + 4, y: under + 11, "font-size": 10, fill: paper.soft }, "prob."));
+  if (said) bars.append(drawn("text", { x: left + S * cell + 4, y: under + 11, "font-size": 10, fill: paper.soft }, "prob."));
   svg.append(bars);
 
   const cross = drawn("g", { fill: "none", stroke: paper.ink, "stroke-width": 1.5 });

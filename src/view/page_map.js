@@ -1,12 +1,23 @@
 "use strict";
 /* page_map.js: what is computed from a map. Numbers come as whole multiples of 1/10000.
-   A unit is what a view shows: a word or a piece. */
+   A unit is what a view shows: a word or a piece. "target" is who looks and "source" what is looked at, also where a side looks at itself. */
 
 const SCALE = 10000;
 const UNSEEN = 0.2;     /* coverage below which a source word was never looked at */
 const LOOP_WORDS = 3;   /* as many words or more, twice in a row: a loop */
 
 const number = (x) => (x === null ? NaN : x / SCALE);
+
+/* The maps of a sentence by hypothesis and look. Every map of the first one's look begins a hypothesis; an encoder's map is that of all. */
+function hypothesesOf(maps) {
+  const list = [];
+  for (const map of maps) {
+    if (map.look === maps[0].look) list.push({ first: map });
+    list[list.length - 1][map.look] = map;
+  }
+  for (const hypothesis of list) hypothesis.encoder = hypothesis.encoder || list[0].encoder;
+  return list;
+}
 
 /* (target pieces, source pieces) of one layer and head; -1: the mean over all. */
 function pieceWeights(map, layer, head) {
@@ -77,9 +88,17 @@ function viewOf(map, asPieces, layer, head) {
       });
     });
   }
-  for (const unit of target)
-    unit.probability = unit.pieces.reduce((p, i) => p * number(map.probability[i]), 1);
-  return { map, source, target, weights, at: (t, s) => weights[t * S + s] };
+  for (const unit of target) /* an encoder says nothing, and the beginning is not said */
+    unit.probability = map.probability ? unit.pieces.reduce((p, i) => p * number(map.probability[i]), 1) : NaN;
+  return { map, source, target, weights, causal: isCausal(map, weights, T, S), at: (t, s) => weights[t * S + s] };
+}
+
+/* A side that looks at itself, and nowhere ahead. */
+function isCausal(map, weights, rows, columns) {
+  if (map.look === "source" || !map.weights) return false;
+  for (let t = 0; t < rows; t++)
+    for (let s = t + 1; s < columns; s++) if (weights[t * columns + s] !== 0) return false;
+  return true;
 }
 
 /* [first, behind the last] of the words of a loop and what it repeats, or null. */
@@ -93,25 +112,28 @@ function loopOf(words) {
   return null;
 }
 
-/* What is remarkable about a map, over all its layers and heads. */
-function remarksOf(map) {
-  if (map.remarks) return map.remarks;
+/* What is remarkable about a map, by one layer and head or by their mean (-1). Words that nobody looks at are remarkable in a source alone: of what
+   looks at itself, the last word is seen by itself at most. */
+function remarksOf(map, layer, head) {
+  const key = `${layer} ${head}`;
+  map.remarks = map.remarks || {};
+  if (map.remarks[key]) return map.remarks[key];
   const rows = map.targetPieces.length, columns = map.sourcePieces.length;
   const remarks = {
     confidence: Math.exp(number(map.logProbability) / Math.max(rows, 1)),
-    entropy: NaN, unseen: [], loop: loopOf(map.targetWords),
+    entropy: NaN, unseen: [], loop: map.look === "encoder" ? null : loopOf(map.targetWords),
     broken: map.weights !== null && map.weights.includes(null),
   };
   if (map.weights) {
-    const pieces = pieceWeights(map, -1, -1);
+    const pieces = pieceWeights(map, layer, head);
     remarks.entropy = mean(Array.from(rowEntropies(pieces, rows, columns)));
     const got = map.sourceWords.map(() => 0);
     for (let t = 0; t < rows; t++)
       for (let s = 0; s < columns; s++)
         if (map.sourceWord[s] >= 0) got[map.sourceWord[s]] += pieces[t * columns + s];
-    got.forEach((sum, word) => { if (sum < UNSEEN) remarks.unseen.push(word); });
+    if (map.look === "source") got.forEach((sum, word) => { if (sum < UNSEEN) remarks.unseen.push(word); });
   }
-  map.remarks = remarks;
+  map.remarks[key] = remarks;
   return remarks;
 }
 

@@ -1,4 +1,4 @@
-/* picture.c: a map as SVG or PNG: the source across, slanted where its words are wider than cells, the target down, and a colour bar.
+/* picture.c: a map as SVG or PNG: what is looked at across, slanted where its words are wider than cells, who looks down, and a colour bar.
  *
  * The only file that knows cairo (lines, colours, files) and pango (words of any script). All lengths are points; a PNG has two pixels to the point,
  * or one if it would be very large. */
@@ -164,6 +164,16 @@ static void draw_cell(picture *p, double weight, double x, double y)
     write_text(p, number, 0.34 * p->cell, p->cell, x + p->cell / 2, y + p->cell / 2, 0.5);
 }
 
+/* What nobody could look at is not paper that was left white. */
+static void draw_ahead(picture *p)
+{
+    const int n = p->g.rows;
+    grey(p, 0.955);
+    for (int i = 0; i + 1 < n; i++)
+        cairo_rectangle(p->to, p->left + (i + 1) * p->cell, p->top + i * p->cell, (n - 1 - i) * p->cell, p->cell);
+    cairo_fill(p->to);
+}
+
 static void draw_cells(picture *p)
 {
     const attend_grid *g = &p->g;
@@ -172,6 +182,7 @@ static void draw_cells(picture *p)
         for (int j = 0; j < g->columns; j++)
             draw_cell(p, (double)g->weights[(size_t)i * (size_t)g->columns + (size_t)j], p->left + j * p->cell,
                       p->top + i * p->cell);
+    if (g->causal) draw_ahead(p);
     grey(p, 0.82);
     cairo_set_line_width(p->to, 0.4);
     for (int i = 1; i < g->rows; i++) {
@@ -242,7 +253,9 @@ static int picture_new(picture *p, const attend_map *map, const attend_view_opti
     int status = attend_grid_new(&p->g, map, o);
     if (status != ATTEND_OK) return status;
     const char *what = o->pieces ? "pieces" : "words";
-    if (p->g.rows == 0) status = attend_fail(ATTEND_BAD_DATA, "the target has no %s to draw", what);
+    if (p->g.rows == 0)
+        status = attend_fail(ATTEND_BAD_DATA, "the %s has no %s to draw",
+                             map->look == ATTEND_LOOK_SOURCE ? "target" : "text", what);
     if (p->g.rows > ATTEND_VIEW_MOST || p->g.columns > ATTEND_VIEW_MOST)
         status = attend_fail(ATTEND_BAD_DATA, "a picture has room for %d %s of either side, and there are %d and %d%s",
                              ATTEND_VIEW_MOST, what, p->g.columns, p->g.rows,

@@ -1,4 +1,4 @@
-/* terminal.c: a map on a terminal: the target down, the source across, in as many bands as the width makes needed.
+/* terminal.c: a map on a terminal: who looks down, what is looked at across, in as many bands as the width makes needed.
  *
  * Words of any script keep to their columns: columns.c knows their room, and marks of direction around words that are read from right to left
  * keep a terminal that knows of directions from moving the cells around them. */
@@ -8,6 +8,7 @@
 #include "view/columns.h"
 #include "view/grid.h"
 #include "view/writer.h"
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,7 +21,8 @@ typedef struct sheet {
     attend_writer w;
     attend_grid g;
     int width, colours;
-    int label;   /* columns of the rows' labels */
+    int label;   /* columns of the rows' labels .. */
+    int number;  /* .. and of the probabilities behind them, with the space between */
     int *widths; /* of each column */
 } sheet;
 
@@ -120,7 +122,7 @@ static void put_cell(sheet *s, double weight, int room)
 /* The columns from `first` on that fit beside the labels: at least one. */
 static int band_end(const sheet *s, int first)
 {
-    int used = s->label + 1 + NUMBER + 1, end = first;
+    int used = s->label + s->number + 1, end = first;
     while (end < s->g.columns && (end == first || used + s->widths[end] <= s->width)) used += s->widths[end++] + 1;
     return end;
 }
@@ -136,7 +138,7 @@ static void put_band(sheet *s, int first, int end)
     bool turned = false;
     for (int j = first; j < end; j++) turned |= attend_columns_leftward(s->g.column[j]);
     if (turned) attend_put_text(&s->w, mark);
-    attend_put_times(&s->w, ' ', s->label + 1 + NUMBER);
+    attend_put_times(&s->w, ' ', s->label + s->number);
     for (int j = first; j < end; j++) {
         attend_put_text(&s->w, " ");
         put_label(s, s->g.column[j], s->widths[j], false);
@@ -145,7 +147,10 @@ static void put_band(sheet *s, int first, int end)
     for (int i = 0; i < s->g.rows; i++) {
         if (attend_columns_leftward(s->g.row[i])) attend_put_text(&s->w, mark);
         put_label(s, s->g.row[i], s->label, true);
-        attend_put(&s->w, " %*.2f", NUMBER, s->g.probability[i]);
+        if (s->g.probability && !isnan(s->g.probability[i]))
+            attend_put(&s->w, " %*.2f", NUMBER, s->g.probability[i]);
+        else
+            attend_put_times(&s->w, ' ', s->number);
         for (int j = first; j < end; j++) {
             attend_put_text(&s->w, " ");
             put_cell(s, (double)s->g.weights[(size_t)i * (size_t)s->g.columns + (size_t)j], s->widths[j]);
@@ -165,7 +170,8 @@ static bool measure(sheet *s)
         if (columns > s->label) s->label = columns;
     }
     if (s->label > s->width / 4) s->label = s->width / 4;
-    const int room = s->width - s->label - NUMBER - 2, most = room < MOST_COLUMN ? room : MOST_COLUMN;
+    s->number = s->g.probability ? 1 + NUMBER : 0;
+    const int room = s->width - s->label - s->number - 1, most = room < MOST_COLUMN ? room : MOST_COLUMN;
     for (int j = 0; j < s->g.columns; j++) {
         const int columns = attend_columns(s->g.column[j]);
         s->widths[j] = columns < LEAST_COLUMN ? LEAST_COLUMN : columns < most ? columns : most;
@@ -173,24 +179,38 @@ static bool measure(sheet *s)
     return true;
 }
 
+/* Which of the maps it is: nothing, where there is only one. */
+static void say_which(char *text, size_t size, const attend_map *map, const attend_view_options *o)
+{
+    static const char *const looks[] = { "", ", encoder at itself", ", decoder at itself" };
+    char layers[32] = "", heads[32] = "";
+    const bool all_layers = o->layer < 0 && map->layers > 1, all_heads = o->head < 0 && map->heads > 1;
+    if (o->layer >= 0 && map->layers > 1) snprintf(layers, sizeof layers, ", layer %d", o->layer);
+    if (o->head >= 0 && map->heads > 1) snprintf(heads, sizeof heads, ", head %d", o->head);
+    if (all_layers) snprintf(layers, sizeof layers, ", mean of %d layers", map->layers);
+    if (all_heads) snprintf(heads, sizeof heads, all_layers ? " and %d heads" : ", mean of %d heads", map->heads);
+    snprintf(text, size, "%s%s%s", looks[map->look], layers, heads);
+}
+
 static void put_remarks(sheet *s, const attend_map *map, const attend_view_options *o)
 {
     attend_map_remarks r;
-    char text[256], of[64] = "";
-    attend_map_remark(map, &r);
-    if (map->layers > 1) snprintf(of, sizeof of, o->layer < 0 ? ", all layers" : ", layer %d", o->layer);
-    if (map->heads > 1)
-        snprintf(of + strlen(of), sizeof of - strlen(of), o->head < 0 ? ", mean of %d heads" : ", head %d",
-                 o->head < 0 ? map->heads : o->head);
-    snprintf(text, sizeof text, "log p %.3f, confidence %.2f, entropy %.2f bits%s", map->log_probability, r.confidence,
-             r.entropy, of);
+    char text[256], said[96] = "", of[96] = "";
+    attend_map_remark(map, o->layer, o->head, &r);
+    say_which(of, sizeof of, map, o);
+    if (s->g.probability)
+        snprintf(said, sizeof said, "log p %.3f, confidence %.2f, ", map->log_probability, r.confidence);
+    snprintf(text, sizeof text, "%sentropy %.2f bits%s", said, r.entropy, of);
     put_lines(s, text);
     if (r.unseen > 0) {
         snprintf(text, sizeof text, "%d source word%s hardly looked at", r.unseen, r.unseen > 1 ? "s were" : " was");
         put_lines(s, text);
     }
-    if (r.loops) put_lines(s, "the target repeats itself");
-    if (s->g.rows == 0) put_lines(s, "the target has no words");
+    const char *who = map->look == ATTEND_LOOK_SOURCE ? "target" : "text";
+    snprintf(text, sizeof text, "the %s repeats itself", who);
+    if (r.loops) put_lines(s, text);
+    snprintf(text, sizeof text, "the %s has no words", who);
+    if (s->g.rows == 0) put_lines(s, text);
 }
 
 static void put_scale(sheet *s)

@@ -19,9 +19,19 @@ train() { # MODEL OPTIONS..
 train one --tokens word --updates 400 --seed 1
 train two --tokens bpe --vocab-size 300 --heads 2 --updates 20
 train layered --tokens word --architecture transformer --heads 2 --layers 2 --embedding 32 --updates 20
-cut -f 1 pairs.tsv >lines.txt
-"$attend" train --task language-model --train lines.txt --model lines.model --tokens word --hidden 16 --updates 5 --threads 2 --quiet --no-check || exit 1
 train bare --tokens word --attention none --readout plain --updates 10
+cut -f 1 pairs.tsv >text
+lm() { # MODEL OPTIONS..
+    model=$1
+    shift
+    "$attend" train --task language-model --train text --model "$model" --hidden 16 --dropout 0 --batch-tokens 100 --threads 2 --quiet --no-check "$@" || exit 1
+}
+train looks --architecture transformer --tokens word --embedding 32 --heads 2 --layers 2 --decoder-layers 3 --updates 20
+train lstmn --architecture lstmn --tokens word --updates 10
+train short --architecture transformer --tokens word --embedding 32 --heads 2 --layers 1 --positions learned --longest 4 --updates 5
+lm text-looks --architecture transformer --tokens word --heads 2 --layers 2 --updates 20
+lm text-lstmn --architecture lstmn --tokens char --embedding 8 --updates 5
+lm text-lstm --tokens word --cell lstm --embedding 8 --updates 5
 
 # usage
 expect 2 '--model FILE is missing' show 'd e'
@@ -39,7 +49,6 @@ expect 2 'a whole number' show --model one 'd e' --width 5
 expect 2 'there is no head 1' show --model one 'd e' --head 1
 expect 2 'there is no layer 1' show --model one 'd e' --layer 1
 expect 2 'bare has no attention' show --model bare 'd e'
-expect 2 'lines.model is a language model' show --model lines.model 'd e'
 expect 4 'pairs.tsv' show --model pairs.tsv 'd e'
 expect 5 'none' show --model none 'd e'
 expect 5 'none' show --model one --input none
@@ -149,6 +158,90 @@ case $(head -c 5 x.svg) in '<?xml' | '<svg ') ;; *) fail "an SVG begins with '$(
 "$attend" show --model one --input lines --quiet --beam 2 --output x.html || fail 'html fails'
 is 'a page' '<!doctype html>' "$(head -c 15 x.html | tr A-Z a-z)"
 expect 2 'html shows all hypotheses' show --model one 'd e h' --format html --hypothesis 2
+
+# ---- who looks at whom ----
+# the lower triangle of a sentence that looks at itself, and nothing above it; columns of `show` are four wide
+lower() { # FILE FIRST_ROW ROWS COLUMN
+    awk -v first="$2" -v rows="$3" -v column="$4" 'NR >= first && NR < first + rows { if (length($0) > column + 4 * (NR - first) + 3) bad = 1; n++ }
+        END { exit bad || n != rows }' "$1"
+}
+"$attend" show --model looks 'd e h' --target 'h e d' >out || fail 'a Transformer'
+grep -q 'layer 1, mean of 2 heads' out || fail "not by which it aligns: $(head -1 out)"
+is 'the same, asked for' "$(cat out)" "$("$attend" show --model looks 'd e h' --target 'h e d' --look source --layer 1)"
+"$attend" show --model looks 'd e h' --target 'h e d' --layer -1 | grep -q 'mean of 3 layers and 2 heads' || fail 'the mean of all'
+"$attend" show --model looks 'd e h' --look encoder >out || fail 'the encoder'
+is 'what is said of an encoder' 'entropy' "$(head -1 out | awk '{ print $1 }')"
+grep -q 'encoder at itself, mean of 2 layers and 2 heads' out || fail "which map: $(head -2 out)"
+grep -q 'log p\|confidence\|[0-9]\.[0-9][0-9] *[-:=+*#%@.]' out && fail "an encoder says nothing: $(cat out)"
+is 'the source across' 'd e h' "$(sed -n 3p out | awk '{ print $1, $2, $3 }')"
+is 'the source down' 'd e h' "$(sed -n 4,6p out | awk '{ printf "%s%s", (NR > 1 ? " " : ""), $1 }')"
+[ "$("$attend" show --model looks 'd e h' --look encoder --layer 0 --head 1)" = "$("$attend" show --model looks 'd e h' --look encoder --layer 1 --head 1)" ] && fail 'two layers are the same'
+"$attend" show --model looks 'd e h' --target 'h e d' --look decoder --pieces --width 100 >out || fail 'the decoder'
+grep -q 'decoder at itself, mean of 3 layers and 2 heads' out || fail "which map: $(head -2 out)"
+is 'the target on both sides' '<s> h e d' "$(sed -n 3p out | sed 's/ *$//; s/^ *//; s/  */ /g')"
+sed -n 4p out | grep -q '^<s>      @@@$' || fail "the beginning looks at itself, and is not said: $(sed -n 4p out)"
+lower out 4 4 9 || fail "something is looked at too early: $(cat out)"
+is 'encoder and probabilities' 0 "$("$attend" show --model looks 'd e h' --look encoder --format json | grep -c 'probability\|confidence\|choices\|loops\|forced')"
+is 'members of a look' 1 "$("$attend" show --model looks 'd e h' --look encoder --format json | "$json" look source target entropy layers heads layer head weights word_weights)"
+"$attend" show --model looks 'd e h' --look decoder --target 'h e' --format json | grep -q '"look": "decoder", "source": "h e", "target": "h e".*"probability": \[null, 0\.' || fail 'JSON of a decoder'
+for look in encoder decoder; do
+    "$attend" show --model lstmn 'd e h' --look $look --pieces >out || fail "an LSTMN's $look"
+    grep -q "$look at itself" out || fail "an LSTMN's $look: $(cat out)"
+done
+for kind in svg png json html; do
+    "$attend" show --model looks 'd e h' --look encoder --output look.$kind || fail "an encoder as $kind"
+    "$attend" show --model text-looks 'd e h' --output text.$kind || fail "a language model as $kind"
+done
+"$attend" show --model lstmn --input few.tsv --look encoder --format json >out || fail 'sources of pairs'
+is 'sources of pairs' 3 "$(grep -c '"look": "encoder"' out)"
+expect 2 "one has no look 'decoder': it has source" show --model one 'd e' --look decoder
+expect 2 "text-looks has no look 'source': it has decoder, as a language model has no source" show --model text-looks 'd e' --look source
+expect 2 "did you mean 'encoder'?" show --model looks 'd e' --look encode
+expect 2 'there is no layer 2' show --model looks 'd e' --look encoder --layer 2
+expect 0 'layer 2' show --model looks 'd e' --layer 2
+expect 2 'before anything is said: --target' show --model looks 'd e' --look encoder --target 'e d'
+expect 2 'before anything is said: --beam' show --model looks 'd e' --look encoder --beam 2
+
+# language models: the line is what is said
+"$attend" show --model text-looks 'd e h' --pieces >out || fail 'a language model'
+grep -q '^log p -.*decoder at itself, mean of 2' out || fail "a language model: $(cat out)"
+lower out "$(awk '/^<s>/ { print NR }' out)" 4 9 || fail "it looks ahead: $(cat out)"
+is 'as it is scored' "$(echo 'd e h' | "$attend" score --model text-looks --input - --quiet | awk '{ printf "%.3f", $1 }')" "$(head -1 out | awk '{ print substr($3, 1, length($3) - 1) }')"
+"$attend" show --model text-lstmn 'd e h' >/dev/null || fail 'an LSTMN that reads'
+expect 2 'text-lstm has no attention: there is nothing to show' show --model text-lstm 'd e h'
+expect 2 'there is no translation for --beam' show --model text-looks 'd e' --beam 3
+expect 2 'there is no translation for --hypothesis' show --model text-looks 'd e' --hypothesis 2
+expect 2 'there is no translation for --target' show --model text-looks 'd e' --target 'd'
+expect 2 'few.tsv is a file of pairs' show --model text-looks --input few.tsv
+expect 3 'the text is empty' show --model text-looks ' '
+is 'files of lines' 6 "$("$attend" show --model text-looks --input few.target few.target --format json | "$json" line look)"
+"$attend" show --model text-looks --input lines >out 2>said || fail 'lines'
+is 'maps of lines' 3 "$(grep -c '^log p' out)"
+grep -q 'lines:5 is not shown' said || fail "no warning: $(cat said)"
+is 'their titles' "1: $(head -1 lines)" "$(head -1 out)"
+
+# what there are no places for
+expect 3 'the source is too long: the model has places for 3 pieces' show --model short 'd e h d'
+expect 3 'the source has 4 pieces, and the model has places for 3' show --model short 'd e h d' --target d
+expect 3 'the target has 4 pieces, and the model has places for 3' show --model short 'd e' --target 'd e h d'
+expect 3 'the source has 4 pieces, and the model has places for 3' show --model short 'd e h d' --look encoder
+expect 0 'log p' show --model short 'd e h' --target 'd e h' --look decoder
+expect 0 'log p' show --model short 'd e h' --beam 2 --hypothesis 2 --pieces
+
+# a page has every look, as long as there is room
+"$attend" show --model looks --input few.tsv --output x.html || fail 'a page of looks'
+for look in source encoder decoder; do
+    is "maps of $look" 3 "$(grep -o "\"look\":\"$look\"" x.html | wc -l)"
+done
+"$attend" show --model looks 'd e h' --beam 3 --output x.html || fail 'a page of hypotheses'
+is 'hypotheses' '3 1 3' "$(for look in source encoder decoder; do grep -o "\"look\":\"$look\"" x.html | wc -l; done | tr '\n' ' ' | sed 's/ $//')"
+grep -q '"layer":1,"head":-1' x.html || fail 'a page begins with the map by which the model aligns'
+"$attend" show --model looks 'd e h' --look decoder --beam 2 --output x.html || fail 'a page of one look'
+is 'one look' '0 0 2' "$(for look in source encoder decoder; do grep -o "\"look\":\"$look\"" x.html | wc -l; done | tr '\n' ' ' | sed 's/ $//')"
+awk 'BEGIN { for (i = 0; i < 500; i++) s = s "d "; print s "\t" s; print "d\te" }' >large.tsv # 1.5 million weights a look
+expect 0 "1 of 2 sentences have only the look 'source' on the page" show --model looks --input large.tsv --output x.html
+is 'looks with room' '2 1 1' "$(for look in source encoder decoder; do grep -o "\"look\":\"$look\"" x.html | wc -l; done | tr '\n' ' ' | sed 's/ $//')"
+grep -q '"look":"encoder","source":"d",' x.html || fail 'a short sentence behind a long one has no room'
 
 # what was written must have arrived
 if [ -c /dev/full ]; then

@@ -156,7 +156,7 @@ def check_numbers(b):
         check(len(shown) == len(words) and all(abs(x - y) < 1e-9 for x, y in zip(shown, words)), f"sentence {i + 1}: weights between words")
         entropy = sum(-w * math.log2(w) for row in mean for w in row if w > 0) / T
         coverage = [sum(mean[t][k] for t in range(T) for k in range(S) if m["sourceWord"][k] == s) for s in range(len(m["sourceWords"]))]
-        remarks = b.run("return remarksOf(data.sentences[arguments[0]][0])", i)
+        remarks = b.run("return remarksOf(data.sentences[arguments[0]][0], -1, -1)", i)
         check(abs(remarks["entropy"] - entropy) < 1e-9, f"sentence {i + 1}: entropy")
         check(abs(remarks["confidence"] - math.exp(m["logProbability"] / 10000 / T)) < 1e-9, f"sentence {i + 1}: confidence")
         check(remarks["unseen"] == [s for s, c in enumerate(coverage) if c < 0.2], f"sentence {i + 1}: words never looked at")
@@ -175,7 +175,7 @@ def check_switches(b):
     b.click('#hypotheses button:nth-child(2)')
     check("espace" in b.text("#view"), "the second hypothesis")
     check(b.run("return document.querySelector('#hypotheses button:nth-child(2)').getAttribute('aria-checked')") == "true", "is marked")
-    shown = b.run("return [...document.querySelectorAll('#sentences button')].map((x) => remarksOf(data.sentences[x.dataset.sentence][0]).confidence)")
+    shown = b.run("return [...document.querySelectorAll('#sentences button')].map((x) => firstRemarks(sentences[x.dataset.sentence][0]).confidence)")
     check(shown == sorted(shown), "the least sure sentence is the first")
     b.run("const o = document.getElementById('order'); o.value = 'file'; o.dispatchEvent(new Event('change'))")
     order = b.run("return [...document.querySelectorAll('#sentences button')].map((x) => Number(x.dataset.sentence))")
@@ -186,8 +186,8 @@ def check_switches(b):
     b.run("const h = document.getElementById('head'); h.value = 0; h.dispatchEvent(new Event('change'))")
     check(b.run("return view.at(0, 0)") > before, "the first head looks more sharply than the mean")
     b.press("a", "a")
-    check(b.run("return [state.layer, state.head]") == [0, 2], "a goes on to the third")
-    b.run("state.layer = state.head = -1; refresh()")
+    check(b.run("return [chosen().layer, chosen().head]") == [0, 2], "a goes on to the third")
+    b.run("chosen().layer = chosen().head = -1; refresh()")
     open_sentence(b, "I went home")
     check("again and again" in b.text("#warnings") and "je suis allé" in b.text("#warnings"), "a loop is reported")
     check("Never looked at" in b.text("#warnings"), "words never looked at are reported")
@@ -222,6 +222,7 @@ def check_keys(b):
     check(b.run("return state.pieces") is True, "pieces")
     b.press("w", "o", "?")
     check(b.run("return document.getElementById('help').open") is True and "hypothesis" in b.text("#help"), "help")
+    check(b.run("return document.getElementById('help').scrollTop") == 0, "from its beginning")
     b.press("escape")
     check(b.run("return document.getElementById('help').open") is False, "help is closed")
     b.press("d", "d")
@@ -229,6 +230,78 @@ def check_keys(b):
     b.press("d")
     check(b.run("return document.documentElement.dataset.theme") == "light", "as the system has it")
     b.press("o", "o", "1", "escape")
+
+
+def shown_looks(b):
+    return b.run("return document.getElementById('looks').hidden ? [] : [...document.querySelectorAll('[data-look]')].map((x) => x.dataset.look + (x.disabled ? '-' : x.getAttribute('aria-pressed') === 'true' ? '+' : ''))")
+
+
+def check_looks(b):
+    """A sentence whose model looks at both sides and at itself; what the page says is said of the look that is shown."""
+    open_sentence(b, "It looked at")
+    check(shown_looks(b) == ["source+", "encoder", "decoder"], f"three looks: {shown_looks(b)}")
+    check(b.run("return document.querySelectorAll('#hypotheses button').length") == 3, "as many hypotheses as maps of the first look")
+    for key, before, after in (("a", [1, -1], [1, 0]), ("A", [1, -1], [0, 3]), ("a", [0, -1], [0, 0]), ("A", [0, -1], [-1, -1]), ("a", [1, 3], [-1, -1]), ("A", [-1, -1], [1, 3])):
+        b.run("[chosen().layer, chosen().head] = arguments[0]; refresh()", before)
+        b.press(key)
+        check(b.run("return [chosen().layer, chosen().head]") == after, f"{key} goes from {before} to {after}")
+    b.run("chosen().layer = 1; chosen().head = 2; refresh()")
+    b.press("2", "l")
+    check(shown_looks(b) == ["source", "encoder+", "decoder"], "the next look is the encoder's")
+    check(b.run("return [map().look, chosen().layer, chosen().head, document.getElementById('layer').options.length]") == ["encoder", -1, -1, 4], "with layers of its own")
+    check(b.run("return document.getElementById('view').innerText").count("prob.") == 0, "nothing was said there")
+    check("confidence" not in b.text("#figures") and "log prob" not in b.text("#figures") and "entropy" in b.text("#figures"), b.text("#figures"))
+    b.hover(word("target", 1))
+    seen = b.text("#detail")
+    check("looking" in seen and "Looks at" in seen and "Alternatives" not in seen and "probability" not in seen and "NaN" not in seen, seen)
+    b.press("1")
+    b.hover(word("source", 2))
+    check("looked at" in b.text("#detail") and "Is looked at by" in b.text("#detail"), b.text("#detail"))
+    b.press("l", "2")
+    check(b.run("return map().look") == "decoder" and "confidence" in b.text("#figures") and "coverage" not in b.text("#figures"), "the decoder's")
+    check(b.run("return view.causal && view.at(1, 0) > 0 && view.at(0, 1) === 0"), "looks back alone")
+    b.press("w", "escape", "right")
+    check(b.run("return [view.target[0].text, view.source[0].text]") == ["<s>", "<s>"], "begins with <s>")
+    seen = b.text("#detail")
+    check("<s>" in seen and "probability" not in seen and "Alternatives" not in seen and "NaN" not in seen, f"of which nothing was said: {seen}")
+    b.press("down")
+    check("probability 0." in b.text("#detail") and "Alternatives" in b.text("#detail"), f"as of its own word: {b.text('#detail')}")
+    b.press("w", "h")
+    check(b.run("return [map().look, map().target]") == ["decoder", "Es sah alles an"], "the next hypothesis, looked at in the same way")
+    b.press("L")
+    check(b.run("return map().look") == "encoder", "the encoder's is that of all hypotheses")
+    b.press("L")
+    check(b.run("return [map().look, chosen().layer, chosen().head]") == ["source", 1, 2], "the first look is as it was left")
+    b.click('[data-look="decoder"]')
+    b.press("h")
+    check(shown_looks(b) == ["source+", "encoder", "decoder-"], f"a look that was left out: {shown_looks(b)}")
+    check("too large" in b.run("return document.querySelector('[data-look=\"decoder\"]').title"), "and why")
+    open_sentence(b, "narrow page")
+    check(shown_looks(b) == ["source+", "encoder-", "decoder-"], f"looks that were left out: {shown_looks(b)}")
+    b.press("l", "l", "L")
+    check(b.run("return map().look") == "source", "keys pass over them")
+    b.run("state.look = 'source'; chosen().layer = chosen().head = -1; state.hypothesis = 0; refresh()")
+    b.press("1", "escape")
+
+
+def check_text(b):
+    """What a language model reads: a sentence and itself."""
+    check(shown_looks(b) == ["decoder+"], f"one look, and it is said: {shown_looks(b)}")
+    open_sentence(b, "the cat sat")
+    check(b.run("return document.getElementById('hypotheses').hidden"), "nothing was looked for")
+    check(b.text("#source-text").startswith("the cat sat on the mat"), "the text is the heading")
+    b.press("1", "escape", "right")
+    check(b.run("return document.querySelectorAll('#view [data-side]').length") == 22, "two rows of the same words")
+    for key in "123":
+        b.press(key)
+        check("NaN" not in b.run("return document.body.innerText"), f"no NaN in view {key}")
+    open_sentence(b, "שלום")
+    b.press("2")
+    x = b.run("return [0, 1].map((s) => picture.box({side: 'source', index: s}).x)")
+    check(x[0] > x[1], "columns from the right")
+    open_sentence(b, "and and")
+    check("again and again" in b.text("#warnings"), "a loop is reported")
+    b.press("1", "escape", "l")
 
 
 def check_hostile(b):
@@ -299,7 +372,7 @@ def check_saving(b, folder):
 
 def check_phone(b):
     check(b.run("return document.documentElement.dataset.theme") == "dark", "dark, as the system has it")
-    for starts in ("The agreement", "word1 ", "שלום", "say <script>", "many heads", "I went"):
+    for starts in ("The agreement", "word1 ", "שלום", "say <script>", "many heads", "I went", "It looked"):
         open_sentence(b, starts)
         for kind in ("links", "matrix", "text"):
             b.click(f'[data-view="{kind}"]')
@@ -329,7 +402,7 @@ def check_quiet(b, page):
     check(b.run("return performance.getEntriesByType('resource').filter((e) => !/^(data|blob):/.test(e.name)).length") == 0, "resources")
 
 
-def take_pictures(driver, chromium, folder, page, example):
+def take_pictures(driver, chromium, folder, page, example, text):
     for name, size, phone in (("desktop", (1280, 860), False), ("phone", (390, 844), True)):
         for dark in (False, True):
             b = Browser(driver, chromium, folder, dark, size, phone)
@@ -352,6 +425,19 @@ def take_pictures(driver, chromium, folder, page, example):
                     if what in ("long", "right-to-left"):
                         b.press("2")
                         take(what + "-matrix")
+                open_sentence(b, "It looked")
+                for look in ("encoder", "decoder"):
+                    b.press("l")
+                    for key, what in (("1", "links"), ("2", "matrix"), ("3", "text")):
+                        b.press(key)
+                        b.run("point({side: 'target', index: 3, other: arguments[0] ? 2 : undefined}, true)", what == "matrix")
+                        take(f"{look}-{what}")
+                b.call("POST", "/url", {"url": text.as_uri()})
+                open_sentence(b, "the cat")
+                for key, what in (("1", "links"), ("2", "matrix")):
+                    b.press(key)
+                    b.run("point({side: 'target', index: 6, other: arguments[0] ? 5 : undefined}, true)", what == "matrix")
+                    take(f"language-model-{what}")
                 b.press("?")
                 take("help")
                 b.press("escape")
@@ -370,17 +456,26 @@ def main():
         return 77
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        page, example = folder / "page.html", folder / "example.html"
+        page, example, text = folder / "page.html", folder / "example.html", folder / "text.html"
         subprocess.run([sys.argv[1], page], check=True)
         subprocess.run([sys.argv[1], example, "picture"], check=True)
+        subprocess.run([sys.argv[1], text, "text"], check=True)
         b = Browser(driver, chromium, folder, False, (1400, 900))
         try:
             b.call("POST", "/url", {"url": page.as_uri()})
-            for part in (check_pointing, check_numbers, check_switches, check_keys, check_hostile, check_directions, check_long):
+            for part in (check_pointing, check_numbers, check_switches, check_keys, check_looks, check_hostile, check_directions, check_long):
                 part(b)
                 print(part.__name__, "is right")
             check_saving(b, folder)
             check_quiet(b, page)
+        finally:
+            b.close()
+        b = Browser(driver, chromium, folder, False, (1400, 900))
+        try:
+            b.call("POST", "/url", {"url": text.as_uri()})
+            check_text(b)
+            check_quiet(b, text)
+            print("check_text is right")
         finally:
             b.close()
         b = Browser(driver, chromium, folder, True, (360, 740), phone=True)
@@ -394,7 +489,7 @@ def main():
         if len(sys.argv) > 2:
             out = pathlib.Path(sys.argv[2])
             out.mkdir(parents=True, exist_ok=True)
-            take_pictures(driver, chromium, out, page, example)
+            take_pictures(driver, chromium, out, page, example, text)
     print("the page does what it should, says nothing on its console and asks for nothing")
     return 0
 

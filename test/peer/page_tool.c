@@ -1,6 +1,7 @@
 /* page_tool.c: a page of hand-made maps for the browser that check_page.py drives.
  * page_tool FILE           what a page must bear: markup, quotes, right to left, 200 words, loops, several heads, no attention
- * page_tool FILE picture   a few sentences as they are, for a picture */
+ * page_tool FILE picture   a few sentences as they are, for a picture
+ * page_tool FILE text      what a language model reads */
 #include "support/sample_maps.h"
 
 enum { LONG = 200 };
@@ -20,6 +21,38 @@ static void add(sheet *s, const char *source, const char *target, const char *li
     if (source) s->source = source;
     s->maps[s->maps_used++] = &sample_map_new(s->source, target, links, layers, heads, spread)->map;
     s->lists[s->count - 1].count++;
+}
+
+/* A map of another look behind the last. */
+static void add_look(sheet *s, attend_look look, const char *text, int layers, int heads)
+{
+    s->maps[s->maps_used++] = &sample_own_new(text, look, layers, heads)->map;
+    s->lists[s->count - 1].count++;
+}
+
+/* A Transformer, two hypotheses with all looks and one with the first alone; and the last sentence of a page that grew too large. */
+static void add_looks(sheet *s)
+{
+    const char *source = "It look|ed at every|thing twice", *first = "Es sah all|es zwei|mal an",
+               *second = "Es sah all|es an";
+    add(s, source, first, NULL, 2, 4, 0.5);
+    add_look(s, ATTEND_LOOK_ENCODER, source, 3, 4);
+    add_look(s, ATTEND_LOOK_DECODER, first, 2, 4);
+    add(s, NULL, second, NULL, 2, 4, 0.7);
+    add_look(s, ATTEND_LOOK_DECODER, second, 2, 4);
+    add(s, NULL, "Es sah", NULL, 2, 4, 0.7);
+    add(s, "narrow page", "enge Seite", NULL, 2, 4, 0.5);
+}
+
+/* Every line is read as it is. */
+static void add_texts(sheet *s)
+{
+    static const char *const lines[] = { "the cat sat on the mat and look|ed at the door", "a|b",
+                                         "שלום עולם , זה משפט .", "and and and and so and and and so it goes" };
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        s->lists[s->count++] = (attend_map_list){ s->maps + s->maps_used, 0 };
+        add_look(s, ATTEND_LOOK_DECODER, lines[i], 2, 2);
+    }
 }
 
 /* What else might stand in the place of some pieces, so that a picture looks like one. */
@@ -90,6 +123,7 @@ static void add_hostile(sheet *s)
         "0-0 0-1 0-2 1-3 1-4 1-5 1-6 1-7 1-8 2-9 2-10 2-11 2-12", 1, 1, 0.2);
     add(s, "a model without attention", "ein Modell ohne Aufmerksamkeit", NULL, 0, 0, 0.5);
     add(s, "", "", NULL, 1, 1, 0.1);
+    add_looks(s);
     char *source = long_sentence("word"), *target = long_sentence("Wort");
     add(s, source, target, NULL, 1, 1, 0.6);
     free(source);
@@ -99,13 +133,16 @@ static void add_hostile(sheet *s)
 int main(int argc, char **argv)
 {
     static sheet s;
-    const bool picture = argc == 3 && strcmp(argv[2], "picture") == 0;
+    const bool picture = argc == 3 && strcmp(argv[2], "picture") == 0, text = argc == 3 && strcmp(argv[2], "text") == 0;
     if (argc < 2) return 2;
-    add_examples(&s);
-    for (int i = 0; i < s.maps_used; i++) say_alternatives((sample_map *)s.maps[i]);
-    if (!picture) add_hostile(&s);
+    if (text) add_texts(&s);
+    if (!text) add_examples(&s);
+    for (int i = 0; !text && i < s.maps_used; i++) say_alternatives((sample_map *)s.maps[i]);
+    if (!picture && !text) add_hostile(&s);
     attend_view_options options = ATTEND_VIEW_OPTIONS_INIT;
-    options.title = picture ? "English to French" : "</title><script>window.bad=3</script> & \"title\"";
+    options.title = text      ? "A language model reads"
+                    : picture ? "English to French"
+                              : "</title><script>window.bad=3</script> & \"title\"";
     attend_string html = { 0 };
     int status = attend_view_html(s.lists, s.count, &options, &html);
     FILE *f = status == ATTEND_OK ? fopen(argv[1], "wb") : NULL;

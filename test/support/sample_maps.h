@@ -127,6 +127,39 @@ static inline sample_map *sample_map_new(const char *source, const char *target,
     return m;
 }
 
+/* A sentence that looks at itself: as an encoder does, everywhere, or as a decoder, at the words so far, "<s>" in front. */
+static inline sample_map *sample_own_new(const char *text, attend_look look, int layers, int heads)
+{
+    sample_map *m = sample_map_new(text, text, NULL, layers, heads, 0.8);
+    m->map.look = look;
+    if (look == ATTEND_LOOK_ENCODER) {
+        m->map.probability = NULL, m->map.choices = NULL;
+        m->map.log_probability = m->map.score = NAN;
+        return m;
+    }
+    sample_side *const sides[] = { &m->source, &m->target };
+    for (int i = 0; i < 2; i++) {
+        memmove(sides[i]->pieces + 1, sides[i]->pieces, (size_t)(sides[i]->count - 1) * sizeof *sides[i]->pieces);
+        sides[i]->pieces[0] = (attend_map_piece){ "<s>", 1, -1 };
+    }
+    for (int t = m->target.count - 1; t > 0; t--) {
+        m->probability[t] = m->probability[t - 1];
+        memcpy(m->choices + t * ATTEND_MAP_CHOICES, m->choices + (t - 1) * ATTEND_MAP_CHOICES,
+               ATTEND_MAP_CHOICES * sizeof *m->choices);
+    }
+    m->probability[0] = NAN;
+    for (int k = 0; k < ATTEND_MAP_CHOICES; k++) m->choices[k].text = NULL;
+    float *row = m->weights;
+    for (int each = 0; each < layers * heads; each++)
+        for (int t = 0; t < m->target.count; t++, row += m->source.count) {
+            double sum = 0;
+            for (int s = 0; s < m->source.count; s++) row[s] = s > t ? 0 : (float)exp(-abs(t - s - 1) / (0.4 + each));
+            for (int s = 0; s <= t; s++) sum += (double)row[s];
+            for (int s = 0; s <= t; s++) row[s] = (float)((double)row[s] / sum);
+        }
+    return m;
+}
+
 static inline void sample_map_free(sample_map *m)
 {
     if (m) free(m->weights);

@@ -69,9 +69,9 @@ static void sample(void **state)
     attend_string html = page_of(&m->map, NULL);
     check_page(&html);
     char *data = data_of(&html);
-    assert_non_null(strstr(
-        data, "\"source\":\"the small house\",\"sourcePieces\":[\"the\",\"small\",\"hous\",\"e\",\"\\u003c/s\\u003e\"],"
-              "\"sourceWord\":[0,1,2,2,-1],\"sourceWords\":[\"the\",\"small\",\"house\"]"));
+    assert_non_null(strstr(data, "{\"look\":\"source\",\"source\":\"the small "
+                                 "house\",\"sourcePieces\":[\"the\",\"small\",\"hous\",\"e\",\"\\u003c/s\\u003e\"],"
+                                 "\"sourceWord\":[0,1,2,2,-1],\"sourceWords\":[\"the\",\"small\",\"house\"]"));
     assert_non_null(strstr(data, "\"layer\":-1,\"head\":-1,\"pieces\":false"));
     free(data);
     attend_string_free(&html);
@@ -181,6 +181,38 @@ static void many(void **state)
     sample_map_free(m);
 }
 
+/* A sentence with its other looks behind it: an encoder says nothing, and the beginning is not said. */
+static void looks(void **state)
+{
+    (void)state;
+    sample_map *m[] = { sample_map_new("a b", "c", NULL, 2, 2, 0.5), sample_own_new("a b", ATTEND_LOOK_ENCODER, 3, 1),
+                        sample_own_new("c", ATTEND_LOOK_DECODER, 1, 1) };
+    const attend_map *const maps[] = { &m[0]->map, &m[1]->map, &m[2]->map };
+    const attend_map_list list = { maps, 3 };
+    attend_string html = { 0 };
+    attend_view_options options = usual;
+    options.layer = options.head = 1; /* of the first look; the others need not have it */
+    assert_ok(attend_view_html(&list, 1, &options, &html));
+    check_page(&html);
+    char *data = data_of(&html);
+    assert_non_null(strstr(data, "{\"look\":\"source\","));
+    assert_non_null(strstr(data, "{\"look\":\"encoder\","));
+    assert_non_null(strstr(data,
+                           "\"layers\":3,\"heads\":1,\"probability\":null,\"choices\":null,\"logProbability\":null,"
+                           "\"score\":null,\"forced\":false,\"weights\":["));
+    const char *decoder =
+        strstr(data, "{\"look\":\"decoder\",\"source\":\"c\",\"sourcePieces\":[\"\\u003cs\\u003e\",\"c\"],");
+    assert_non_null(decoder);
+    assert_non_null(strstr(decoder, "\"probability\":[null,7767"));
+    assert_non_null(strstr(decoder, "\"choices\":[[],[[\"c\",7767"));
+    assert_non_null(strstr(decoder, "\"weights\":[10000,0,"));
+    options.layer = 2;
+    assert_int_equal(attend_view_html(&list, 1, &options, &html), ATTEND_BAD_USAGE);
+    free(data);
+    attend_string_free(&html);
+    for (int i = 0; i < 3; i++) sample_map_free(m[i]);
+}
+
 static void without_attention(void **state)
 {
     (void)state;
@@ -242,6 +274,7 @@ int main(void)
         cmocka_unit_test(any_bytes), cmocka_unit_test(numbers_have_four_decimals),
         cmocka_unit_test(many),      cmocka_unit_test(without_attention),
         cmocka_unit_test(wrong_use), cmocka_unit_test(memory_refused),
+        cmocka_unit_test(looks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

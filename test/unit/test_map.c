@@ -4,6 +4,8 @@
 #include "core/memory.h"
 #include "support/hand_map.h"
 #include "support/tiny_pairs.h"
+#include "text/arrays.h"
+#include "text/tokenizer.h"
 #include <attend/scorer.h>
 #include <math.h>
 
@@ -43,6 +45,11 @@ static attend_model *model_of(attend_token_kind kind, const char *words)
 }
 
 static const char usual[] = "hidden=8 heads=2 attention-width=6";
+static const char transformer[] = "architecture=transformer hidden=8 heads=2 layers=2 decoder-layers=1 embedding=0",
+                  lstmn[] = "architecture=lstmn hidden=8 layers=2 attention-width=6",
+                  text_transformer[] =
+                      "task=language-model architecture=transformer hidden=8 heads=2 layers=2 embedding=0",
+                  text_lstmn[] = "task=language-model architecture=lstmn hidden=8 layers=1";
 
 static void near(double wanted, double got, const char *what)
 {
@@ -80,7 +87,7 @@ static void same_as_the_scorer(void **state)
             double sums[256];
             int sources, targets;
             assert_ok(attend_scorer_run(scorer, 1, &pairs[p][0], &pairs[p][1]));
-            assert_ok(attend_map_new(&map, c, m, pairs[p][0], pairs[p][1], NULL, 0, NAN));
+            assert_ok(attend_map_new(&map, c, m, ATTEND_LOOK_SOURCE, pairs[p][0], pairs[p][1], NULL, 0, NAN));
             const attend_scored *r = attend_scorer_result(scorer, 0);
             near(r->log_probability, map->log_probability, "log p");
             near(map->log_probability, map->score, "the score");
@@ -105,6 +112,180 @@ static void same_as_the_scorer(void **state)
     }
 }
 
+/* ---- every look ---- */
+
+enum { MOST_NUMBERS = 1 << 14 };
+
+/* What the model says when it is asked directly, words by number. */
+static void same_as_the_model(const attend_model *m, attend_ctx *c, attend_look look, const char *source,
+                              const char *target)
+{
+    static attend_real weights[MOST_NUMBERS], rows[256];
+    const attend_config *config = attend_model_config(m);
+    const bool alone = config->task == ATTEND_TASK_LANGUAGE_MODEL, encoder = look == ATTEND_LOOK_ENCODER,
+               decoder = look == ATTEND_LOOK_DECODER;
+    attend_tokenizer *t = NULL;
+    attend_ids ids[2] = { { 0 }, { 0 } };
+    attend_map *map = NULL;
+    assert_ok(attend_tokenizer_of(&t, m, "target"));
+    if (!alone) assert_ok(attend_tokenizer_encode(t, source, strlen(source), &ids[0], 0, 0, 0));
+    if (!alone) assert_ok(attend_ids_add(&ids[0], ATTEND_END, 0, 0));
+    assert_ok(attend_tokenizer_encode(t, target, strlen(target), &ids[1], 0, 0, 0));
+    const attend_pairs pair = { .count = 1,
+                                .source = ids[0].ids,
+                                .source_lengths = &ids[0].count,
+                                .target = ids[1].ids,
+                                .target_lengths = &ids[1].count };
+    double log_p = 0;
+    const size_t count = attend_pairs_weights(&pair, config, look);
+    assert_true(count > 0 && count <= MOST_NUMBERS);
+    assert_ok(attend_model_score(c, m, &pair, &log_p, rows, look, weights));
+    assert_ok(attend_map_new(&map, c, m, look, alone ? NULL : source, encoder ? NULL : target, NULL, 0, NAN));
+    assert_int_equal(map->look, look);
+    const int across = decoder ? ids[1].count + 1 : ids[0].count, down = encoder ? ids[0].count : ids[1].count + 1;
+    assert_true(map->source_count == across && map->target_count == down);
+    assert_int_equal(map->layers * map->heads * down * across, count);
+    for (size_t i = 0; i < count; i++) near((double)weights[i], (double)map->weights[i], "a weight");
+    for (int i = 0; i < across; i++)
+        assert_int_equal(map->source[i].id, !decoder ? ids[0].ids[i] : i ? ids[1].ids[i - 1] : ATTEND_BEGIN);
+    if (look != ATTEND_LOOK_SOURCE) {
+        assert_ptr_equal(map->source, map->target);
+        assert_string_equal(map->source_text, encoder ? source : target);
+        assert_string_equal(map->source[decoder ? 0 : across - 1].text, decoder ? "<s>" : "</s>");
+        assert_int_equal(map->source[decoder ? 0 : across - 1].word, -1);
+    }
+    if (encoder) {
+        assert_true(!map->probability && !map->choices && isnan(map->log_probability) && isnan(map->score));
+        assert_false(map->forced);
+    } else {
+        near(log_p, map->log_probability, "log p");
+        for (int i = decoder; i < down; i++) near(exp((double)rows[i - decoder]), map->probability[i], "a probability");
+        if (decoder) assert_true(isnan(map->probability[0]) && !map->choices[0].text);
+        for (int i = decoder; i < down; i++) assert_non_null(map->choices[i * ATTEND_MAP_CHOICES].text);
+    }
+    attend_map_free(map);
+    attend_tokenizer_free(t);
+    for (int i = 0; i < 2; i++) attend_ids_free(&ids[i]);
+}
+
+static void every_look(void **state)
+{
+    (void)state;
+    const char *const kinds[] = { transformer, lstmn, text_transformer, text_lstmn, usual };
+    static const char *const pairs[][2] = { { "a b c", "b ab" }, { "abc d", "d" } };
+    for (int kind = ATTEND_TOKENS_WORD; kind <= ATTEND_TOKENS_BPE; kind++)
+        for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+            attend_model *m = model_of((attend_token_kind)kind, kinds[k]);
+            attend_ctx *c = NULL;
+            assert_ok(attend_ctx_new(&c));
+            for (int look = 0; look < 3; look++)
+                for (int p = 0; p < 2; p++)
+                    if (attend_config_look_layers(attend_model_config(m), (attend_look)look) > 0)
+                        same_as_the_model(m, c, (attend_look)look, pairs[p][0], pairs[p][1]);
+            attend_ctx_free(c);
+            attend_model_free(m);
+        }
+}
+
+/* What a decoder reads: the beginning belongs to no word, and the others to theirs. */
+static void pieces_read(void **state)
+{
+    (void)state;
+    static const char *const texts[] = { "<s>", "a", "b", "", "c" };
+    static const int words[] = { -1, 0, 0, -1, 1 };
+    attend_model *m = model_of(ATTEND_TOKENS_CHAR, text_transformer);
+    attend_ctx *c = NULL;
+    attend_map *map = NULL;
+    assert_ok(attend_ctx_new(&c));
+    assert_ok(attend_map_new(&map, c, m, ATTEND_LOOK_DECODER, NULL, "ab c", NULL, 0, NAN));
+    assert_true(map->target_count == 5 && map->target_word_count == 2);
+    for (int i = 0; i < 5; i++) {
+        assert_string_equal(map->target[i].text, texts[i]);
+        assert_int_equal(map->target[i].word, words[i]);
+    }
+    attend_map_free(map);
+    attend_ctx_free(c);
+    attend_model_free(m);
+}
+
+/* A search's hypothesis of no words is read as "<s>" alone. */
+static void nothing_said(void **state)
+{
+    (void)state;
+    attend_model *m = model_of(ATTEND_TOKENS_WORD, transformer);
+    attend_ctx *c = NULL;
+    attend_map *map = NULL;
+    attend_view_options o = ATTEND_VIEW_OPTIONS_INIT;
+    attend_string out = { 0 };
+    assert_ok(attend_ctx_new(&c));
+    assert_ok(attend_map_new(&map, c, m, ATTEND_LOOK_DECODER, "a", NULL, NULL, 0, -1));
+    assert_true(map->target_count == 1 && map->target_word_count == 0 && map->score == -1);
+    near(1, (double)map->weights[0], "a weight");
+    assert_true(map->log_probability < 0);
+    assert_ok(attend_view_terminal(map, &o, &out));
+    assert_non_null(strstr(out.text, "the text has no words"));
+    attend_string_free(&out);
+    attend_map_free(map);
+    attend_ctx_free(c);
+    attend_model_free(m);
+}
+
+/* What a model does not have, and sentences for which it has no places. */
+static void refused_looks(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *words;
+        attend_look look;
+        const char *why;
+    } cases[] = { { usual, ATTEND_LOOK_ENCODER, "encoder does not look at itself" },
+                  { usual, ATTEND_LOOK_DECODER, "decoder does not look at itself" },
+                  { text_transformer, ATTEND_LOOK_SOURCE, "no source" },
+                  { text_transformer, ATTEND_LOOK_ENCODER, "encoder does not look" },
+                  { "task=language-model", ATTEND_LOOK_DECODER, "decoder does not look" } };
+    attend_ctx *c = NULL;
+    attend_map *map = (attend_map *)1;
+    assert_ok(attend_ctx_new(&c));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        attend_model *m = model_of(ATTEND_TOKENS_WORD, cases[i].words);
+        assert_int_equal(attend_map_new(&map, c, m, cases[i].look, "a", "a", NULL, 0, NAN), ATTEND_BAD_USAGE);
+        assert_null(map);
+        if (!strstr(attend_message(), cases[i].why)) fail_msg("'%s' and not '%s'", attend_message(), cases[i].why);
+        attend_model_free(m);
+    }
+    static const struct {
+        const char *words;
+        attend_look look;
+        const char *source, *target, *why; /* NULL: it fits */
+    } lengths[] = {
+        { "architecture=transformer positions=learned longest=4 embedding=0", ATTEND_LOOK_SOURCE, "a b c d", "a",
+          "the source has 4 pieces, and the model has places for 3" },
+        { "architecture=transformer positions=learned longest=4 embedding=0", ATTEND_LOOK_SOURCE, "a", "a b c d",
+          "the target has 4 pieces, and the model has places for 3" },
+        { "architecture=transformer positions=learned longest=4 embedding=0", ATTEND_LOOK_ENCODER, "a b c d", NULL,
+          "the source has 4 pieces" },
+        { "architecture=transformer positions=learned longest=4 embedding=0", ATTEND_LOOK_DECODER, "a b c", "a b c",
+          NULL },
+        { "task=language-model architecture=transformer positions=learned longest=4 embedding=0", ATTEND_LOOK_DECODER,
+          NULL, "a b c d", "the text has 4 pieces" },
+        { "attention=location longest=4 context=after readout=plain", ATTEND_LOOK_SOURCE, "a b c d", "a",
+          "the source has 4 pieces, and the model has places for 3" },
+        { "attention=location longest=4 context=after readout=plain", ATTEND_LOOK_SOURCE, "a b c", "a b c d", NULL },
+    };
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        attend_model *m = model_of(ATTEND_TOKENS_WORD, lengths[i].words);
+        const int status =
+            attend_map_new(&map, c, m, lengths[i].look, lengths[i].source, lengths[i].target, NULL, 0, NAN);
+        if (status != (lengths[i].why ? ATTEND_BAD_DATA : ATTEND_OK))
+            fail_msg("%zu: %d, %s", i, status, attend_message());
+        if (lengths[i].why && !strstr(attend_message(), lengths[i].why))
+            fail_msg("'%s' and not '%s'", attend_message(), lengths[i].why);
+        attend_map_free(map);
+        attend_model_free(m);
+    }
+    attend_ctx_free(c);
+}
+
 /* A model that found something says the same about it afterwards. */
 static void same_as_the_search(void **state)
 {
@@ -124,7 +305,7 @@ static void same_as_the_search(void **state)
         const attend_hypothesis *h = &r->list[i];
         attend_map *map = NULL;
         float mean[4096];
-        assert_ok(attend_map_new(&map, c, m, line, NULL, h->words, h->count, h->score));
+        assert_ok(attend_map_new(&map, c, m, ATTEND_LOOK_SOURCE, line, NULL, h->words, h->count, h->score));
         assert_string_equal(map->target_text, h->text);
         assert_true(!map->forced && map->score == h->score && map->target_count == h->count + 1);
         near(h->log_probability, map->log_probability, "log p");
@@ -146,7 +327,7 @@ static void pieces(void **state)
     attend_ctx *c = NULL;
     attend_map *map = NULL;
     assert_ok(attend_ctx_new(&c));
-    assert_ok(attend_map_new(&map, c, m, "ab \xe4\xbd\xa0", "c", NULL, 0,
+    assert_ok(attend_map_new(&map, c, m, ATTEND_LOOK_SOURCE, "ab \xe4\xbd\xa0", "c", NULL, 0,
                              NAN)); /* a character that was not learned is its bytes */
     static const char *const texts[] = { "a", "b", "", "<0xE4>", "<0xBD>", "<0xA0>", "</s>" };
     static const int words[] = { 0, 0, -1, 1, 1, 1, -1 };
@@ -164,7 +345,7 @@ static void pieces(void **state)
 static void refused(attend_ctx *c, const attend_model *m, const char *source, const char *target, const char *why)
 {
     attend_map *map = (attend_map *)1;
-    assert_int_equal(attend_map_new(&map, c, m, source, target, NULL, 0, NAN), ATTEND_BAD_DATA);
+    assert_int_equal(attend_map_new(&map, c, m, ATTEND_LOOK_SOURCE, source, target, NULL, 0, NAN), ATTEND_BAD_DATA);
     assert_null(map);
     if (!strstr(attend_message(), why)) fail_msg("'%s' does not say '%s'", attend_message(), why);
 }
@@ -187,15 +368,16 @@ static void refusals(void **state)
     refused(c, m, many, "a", "1001 pieces");
     refused(c, m, "a", many, "1001 pieces");
     many[2 * ATTEND_MAP_MOST] = '\0';
-    assert_ok(attend_map_new(&map, c, m, many, "a", NULL, 0, NAN));
+    assert_ok(attend_map_new(&map, c, m, ATTEND_LOOK_SOURCE, many, "a", NULL, 0, NAN));
     attend_map_free(map);
     const int wrong[] = { 1, 2, -1, 1000 };
     for (int i = 0; i < 4; i++)
-        assert_int_equal(attend_map_new(&map, c, m, "a", NULL, wrong + i, 1, NAN), ATTEND_BAD_USAGE);
-    assert_ok(attend_map_new(&map, c, m, "a", NULL, NULL, 0, -1)); /* nothing but the end */
+        assert_int_equal(attend_map_new(&map, c, m, ATTEND_LOOK_SOURCE, "a", NULL, wrong + i, 1, NAN),
+                         ATTEND_BAD_USAGE);
+    assert_ok(attend_map_new(&map, c, m, ATTEND_LOOK_SOURCE, "a", NULL, NULL, 0, -1)); /* nothing but the end */
     assert_true(map->target_count == 1 && map->target_word_count == 0 && map->score == -1);
     attend_map_free(map);
-    assert_ok(attend_map_new(&map, c, bare, "a", "b", NULL, 0, NAN));
+    assert_ok(attend_map_new(&map, c, bare, ATTEND_LOOK_SOURCE, "a", "b", NULL, 0, NAN));
     assert_null(map->weights);
     attend_view_options o = ATTEND_VIEW_OPTIONS_INIT;
     attend_string out = { 0 };
@@ -217,32 +399,34 @@ static void remarks(void **state)
     static hand_map h;
     attend_map_remarks r;
     const char *source[] = { "a", "b", "c", "d", NULL }, *target[] = { "x", "y", NULL };
-    attend_map_remark(hand_map_of(&h, source, target), &r);
+    attend_map_remark(hand_map_of(&h, source, target), -1, -1, &r);
     near(exp(h.map.log_probability / 3), r.confidence, "confidence");
     assert_int_equal(r.unseen, 2); /* c has 0.125, d nothing */
     h.weights[2] = 0.5f;
-    attend_map_remark(&h.map, &r);
+    attend_map_remark(&h.map, -1, -1, &r);
     assert_int_equal(r.unseen, 1);
     assert_false(r.loops);
     /* two heads: rows of 0.75 0.125 (the first word), 0.625 0.25 0.125, 1 */
     hand_map_of(&h, source, target);
-    attend_map_remark(&h.map, &r);
+    attend_map_remark(&h.map, -1, -1, &r);
     const double first = -0.75 * log2(0.75) - 0.125 * log2(0.125),
                  second = -0.625 * log2(0.625) - 0.25 * log2(0.25) - 0.125 * log2(0.125);
     near((first + second) / 3, r.entropy, "entropy");
+    attend_map_remark(&h.map, 0, 1, &r); /* the second head: everything at the first word */
+    near(0, r.entropy, "entropy of a head");
+    assert_int_equal(r.unseen, 3);
     const char *again[] = { "z", "a", "b", "c", "a", "b", "c", NULL },
                *almost[] = { "a", "b", "c", "a", "b", "d", "b", "d", NULL };
-    attend_map_remark(hand_map_of(&h, source, again), &r);
+    attend_map_remark(hand_map_of(&h, source, again), -1, -1, &r);
     assert_true(r.loops);
-    attend_map_remark(hand_map_of(&h, source, almost), &r);
+    attend_map_remark(hand_map_of(&h, source, almost), -1, -1, &r);
     assert_false(r.loops);
 }
 
 /* Every request for memory is refused once: an error, and nothing is lost. */
-static void no_memory(void **state)
+static void no_memory_for(const char *words, attend_look look)
 {
-    (void)state;
-    attend_model *m = model_of(ATTEND_TOKENS_BPE, usual);
+    attend_model *m = model_of(ATTEND_TOKENS_BPE, words);
     attend_view_options o = ATTEND_VIEW_OPTIONS_INIT;
     o.title = "a title";
     long n = 1;
@@ -252,7 +436,7 @@ static void no_memory(void **state)
         attend_string out = { 0 };
         assert_ok(attend_ctx_new(&c));
         attend_memory_refuse(n);
-        status = attend_map_new(&map, c, m, "a b", "ab c", NULL, 0, NAN);
+        status = attend_map_new(&map, c, m, look, "a b", "ab c", NULL, 0, NAN);
         if (status == ATTEND_OK) status = attend_view_terminal(map, &o, &out);
         if (status == ATTEND_OK) status = attend_view_json(map, &o, &out);
         if (status == ATTEND_OK) status = attend_view_svg(map, &o, &out);
@@ -269,9 +453,21 @@ static void no_memory(void **state)
     attend_model_free(m);
 }
 
+static void no_memory(void **state)
+{
+    (void)state;
+    no_memory_for(usual, ATTEND_LOOK_SOURCE);
+    no_memory_for(transformer, ATTEND_LOOK_ENCODER);
+    no_memory_for(text_lstmn, ATTEND_LOOK_DECODER);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(same_as_the_scorer),
+                                        cmocka_unit_test(every_look),
+                                        cmocka_unit_test(pieces_read),
+                                        cmocka_unit_test(nothing_said),
+                                        cmocka_unit_test(refused_looks),
                                         cmocka_unit_test(same_as_the_search),
                                         cmocka_unit_test(pieces),
                                         cmocka_unit_test(refusals),

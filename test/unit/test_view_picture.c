@@ -2,6 +2,7 @@
 #include "unit/unit.h"
 
 #include "support/hand_map.h"
+#include "support/sample_maps.h"
 #include "support/xml.h"
 #include "view/grid.h"
 #include <cairo.h>
@@ -120,6 +121,25 @@ static void png(void **state)
     attend_string_free(&out);
 }
 
+/* Where nobody looks ahead, what lies ahead is grey; an encoder looks everywhere. */
+static void own_looks(void **state)
+{
+    (void)state;
+    attend_string out = { 0 };
+    attend_view_options o = ATTEND_VIEW_OPTIONS_INIT;
+    const attend_colour ahead = { 0.955, 0.955, 0.955 };
+    for (int look = ATTEND_LOOK_ENCODER; look <= ATTEND_LOOK_DECODER; look++) {
+        sample_map *m = sample_own_new("one tw|o three four fi|ve", (attend_look)look, 2, 2);
+        int width, height;
+        check_svg(&m->map, &o, &out);
+        assert_ok(attend_view_png(&m->map, &o, &out));
+        const int grey = count_pixels(&out, ahead, &width, &height), cells = look == ATTEND_LOOK_DECODER ? 10 : 0;
+        if (grey < cells * 64 * 64 || grey > cells * 68 * 68 + 200) fail_msg("look %d: %d grey pixels", look, grey);
+        sample_map_free(m);
+    }
+    attend_string_free(&out);
+}
+
 /* A word of megabytes is drawn as far as it can be seen, and at once; characters are not cut in two. */
 static void endless_word(void **state)
 {
@@ -209,7 +229,8 @@ static void checker(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(checker), cmocka_unit_test(svg), cmocka_unit_test(png),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(checker),      cmocka_unit_test(svg),
+                                        cmocka_unit_test(png),          cmocka_unit_test(own_looks),
                                         cmocka_unit_test(endless_word), cmocka_unit_test(limits) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

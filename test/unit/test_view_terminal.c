@@ -2,6 +2,7 @@
 #include "unit/unit.h"
 
 #include "support/hand_map.h"
+#include "support/sample_maps.h"
 #include "view/columns.h"
 
 static hand_map h;
@@ -31,7 +32,7 @@ static void usual(void **state)
     attend_view_options o = ATTEND_VIEW_OPTIONS_INIT;
     o.head = 0;
     expect(english, german, &o,
-           "log p -8.525, confidence 0.30, entropy 1.23 bits, head 0\n"
+           "log p -8.525, confidence 0.30, entropy 1.14 bits, head 0\n"
            "\n"
            "                         the house is  understandably small .\n"
            "                das 1.00 +++ :::::\n"
@@ -52,7 +53,7 @@ static void narrow(void **state)
     o.head = 0, o.width = 40;
     expect(english, german, &o,
            "log p -8.525, confidence 0.30, entropy\n"
-           "1.23 bits, head 0\n"
+           "1.14 bits, head 0\n"
            "\n"
            "                the house is\n"
            "       das 1.00 +++ :::::\n"
@@ -75,7 +76,7 @@ static void narrow(void **state)
     expect(english, german, &o,
            "log p -8.525,\n"
            "confidence 0.30,\n"
-           "entropy 1.23 bits,\n"
+           "entropy 1.14 bits,\n"
            "head 0\n"
            "\n"
            "           the house\n"
@@ -119,7 +120,7 @@ static void scripts(void **state)
     attend_view_options o = ATTEND_VIEW_OPTIONS_INIT;
     o.head = 0, o.width = 60;
     expect(strange, strange, &o,
-           "log p -6.579, confidence 0.33, entropy 1.14 bits, head 0\n"
+           "log p -6.579, confidence 0.33, entropy 1.08 bits, head 0\n"
            "\n"
            "\xe2\x80\x8e          \xe2\x80\x8e\xd9\x83\xd8\xaa\xd8\xa7\xd8\xa8\xe2\x80\x8e \xe4\xbd\xa0\xe5\xa5\xbd "
            "o\xcc\x88\xcc\xa3x  \xef\xbf\xbd[2J no\n"
@@ -213,6 +214,62 @@ static void nothing(void **state)
            "0  .:-=+*#%@ 1\n");
 }
 
+/* A side that looks at itself: an encoder says nothing, so nothing is said of probabilities; "<s>" has none. */
+static void own_looks(void **state)
+{
+    (void)state;
+    static const char *const wanted[] = {
+        "entropy 2.00 bits, encoder at itself, mean of 2 layers and 2\n"
+        "heads\n"
+        "\n"
+        "      one two three\n"
+        "  one === --- .....\n"
+        "  two ... *** .....\n"
+        "three ... --- =====\n"
+        "\n"
+        "0  .:-=+*#%@ 1\n",
+        "log p -1.385, confidence 0.76, entropy 0.99 bits, decoder at\n"
+        "itself, layer 0, mean of 2 heads\n"
+        "\n"
+        "           one two three\n"
+        "  one 0.78 :::\n"
+        "  two 0.59 === ===\n"
+        "three 0.64     ### .....\n"
+        "\n"
+        "0  .:-=+*#%@ 1\n",
+        "log p -1.385, confidence 0.76, entropy 1.08 bits, decoder at\n"
+        "itself, mean of 2 layers, head 0\n"
+        "\n"
+        "           <s> one tw  o   three\n"
+        "  <s>      @@@\n"
+        "  one 0.78 ### :::\n"
+        "   tw 0.89 ::: *** :::\n"
+        "    o 0.66 ... ... +++ ...\n"
+        "three 0.64     ... ... +++ .....\n"
+        "\n"
+        "0  .:-=+*#%@ 1\n",
+    };
+    attend_string out = { 0 };
+    attend_view_options o = ATTEND_VIEW_OPTIONS_INIT;
+    o.width = 60;
+    for (int i = 0; i < 3; i++) {
+        sample_map *m = sample_own_new("one tw|o three", i ? ATTEND_LOOK_DECODER : ATTEND_LOOK_ENCODER, 2, 2);
+        o.pieces = i == 2, o.head = i == 2 ? 0 : -1, o.layer = i == 1 ? 0 : -1;
+        assert_ok(attend_view_terminal(&m->map, &o, &out));
+        assert_string_equal(out.text, wanted[i]);
+        sample_map_free(m);
+    }
+    sample_map *m = sample_own_new("a b c a b c", ATTEND_LOOK_DECODER, 1, 1);
+    assert_ok(attend_view_terminal(&m->map, &o, &out));
+    assert_non_null(strstr(out.text, "the text repeats itself"));
+    sample_map_free(m);
+    m = sample_own_new("a b c a b c", ATTEND_LOOK_ENCODER, 1, 1);
+    assert_ok(attend_view_terminal(&m->map, &o, &out));
+    assert_null(strstr(out.text, "repeats itself"));
+    sample_map_free(m);
+    attend_string_free(&out);
+}
+
 /* Whatever the width, no line is longer. */
 static void no_line_is_too_long(void **state)
 {
@@ -265,9 +322,13 @@ static void room(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(usual),   cmocka_unit_test(narrow),
-                                        cmocka_unit_test(scripts), cmocka_unit_test(colours),
-                                        cmocka_unit_test(nothing), cmocka_unit_test(no_line_is_too_long),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(usual),
+                                        cmocka_unit_test(narrow),
+                                        cmocka_unit_test(scripts),
+                                        cmocka_unit_test(colours),
+                                        cmocka_unit_test(nothing),
+                                        cmocka_unit_test(own_looks),
+                                        cmocka_unit_test(no_line_is_too_long),
                                         cmocka_unit_test(room) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
