@@ -278,6 +278,8 @@ static const char *recurrent_nonsense(const attend_config *c)
         return "start 'copy' takes the encoder's last state as it is, but an encoder in both directions has two: "
                "choose "
                "'map', or bidirectional 'no'";
+    if (c->architecture == ATTEND_ARCHITECTURE_RNN && c->decoder_layers != c->layers)
+        return "a decoder of architecture 'rnn' has as many layers as its encoder: leave decoder-layers out";
     if (!attention && c->input_feeding)
         return "input-feeding feeds what attention made back into the decoder: choose an attention, or leave it out";
     if (attention && c->input_feeding && c->context != ATTEND_CONTEXT_AFTER)
@@ -330,7 +332,7 @@ static void settle(attend_config *c)
     if (c->heads == 0) c->heads = 1;
     if (c->attention_width == 0) c->attention_width = c->hidden;
     if (c->embedding == 0) c->embedding = transformer ? c->hidden : 256;
-    if (c->decoder_layers == 0 || c->architecture == ATTEND_ARCHITECTURE_RNN) c->decoder_layers = c->layers;
+    if (c->decoder_layers == 0) c->decoder_layers = c->layers;
     if (c->feed_forward_width == 0) c->feed_forward_width = 4 * c->hidden;
     if (transformer) c->attention = &attend_score_scaled_dot;
     if (c->architecture == ATTEND_ARCHITECTURE_LSTMN) {

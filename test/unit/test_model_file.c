@@ -191,6 +191,7 @@ static void other_value(parts *p)
 static void more_layers(parts *p)
 {
     field(p, "config.layers")->value = "2";
+    field(p, "config.decoder-layers")->value = "2";
 }
 static void more_words(parts *p)
 {

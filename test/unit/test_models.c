@@ -341,6 +341,7 @@ static void nonsense_is_refused(void **state)
         { LSTMN " task=language-model tie-embeddings=yes", "hidden and embedding" },
         { TRANSFORMER " window=local-m", "belongs to architecture 'rnn'" },
         { TRANSFORMER " dropout-along-time=yes", "dropout-along-time belongs to architecture 'rnn'" },
+        { "layers=2 decoder-layers=3", "leave decoder-layers out" },
         { "attention-dropout=0.1", "attention-dropout belongs to architecture 'transformer'" },
         { LSTMN " attention-dropout=0.1", "attention-dropout belongs to architecture 'transformer'" },
         { "task=languagemodel", "did you mean 'language-model'" },
