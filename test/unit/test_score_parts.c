@@ -3,7 +3,11 @@
 
 #include "support/tiny_pairs.h"
 
+#ifdef ATTEND_ARENA_MALLOC /* under the sanitizers, where it takes long and memory is given back at once */
+enum { PAIRS = 120, FEW = 1, LENGTH = 20 };
+#else
 enum { PAIRS = 400, FEW = 100, LENGTH = 20 };
+#endif
 
 static int words[PAIRS * LENGTH], lengths[PAIRS];
 
@@ -35,7 +39,11 @@ static void memory_does_not_grow_with_the_pairs(void **state)
         assert_ok(tiny_config(&config, models[i]));
         assert_ok(attend_model_new(&m, &config, 1));
         const size_t few = score(m, 0, FEW, together), many = score(m, 0, PAIRS, together);
+#ifdef ATTEND_ARENA_MALLOC
+        (void)few, (void)many;
+#else
         if (many > 2 * few) fail_msg("%s: %d pairs take %zu bytes, and %d take %zu", models[i], FEW, few, PAIRS, many);
+#endif
         for (int pair = 0; pair < PAIRS; pair += 57) {
             score(m, pair, 1, &alone);
             assert_true(alone == together[pair]);
