@@ -296,6 +296,17 @@ static const attend_score *own_score(const loading *l, const char *name)
     return NULL;
 }
 
+/* The first models did not have these fields; their files are models all the same, by what is usual. */
+static bool came_later(const char *name)
+{
+    static const char *const later[] = { "task",      "architecture",     "decoder-layers",     "norm",
+                                         "positions", "feed-forward",     "feed-forward-width", "fusion",
+                                         "span",      "attention-dropout" };
+    for (size_t i = 0; i < sizeof later / sizeof *later; i++)
+        if (strcmp(later[i], name) == 0) return true;
+    return false;
+}
+
 static int load_config(const loading *l)
 {
     static const attend_config usual = ATTEND_CONFIG_INIT;
@@ -306,6 +317,7 @@ static int load_config(const loading *l)
         char key[FIELD_TEXT];
         snprintf(key, sizeof key, "%s%s", config_prefix, attend_config_field_at(i)->name);
         const char *value = attend_tensor_file_metadata(l->file, key);
+        if (!value && came_later(attend_config_field_at(i)->name)) continue;
         if (!value) return attend_fail(ATTEND_BAD_MODEL, "%s: the metadata has no \"%s\"", l->name, key);
         known++;
         const attend_score *own = strcmp(key, "config.attention") == 0 ? own_score(l, value) : NULL;

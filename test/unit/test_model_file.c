@@ -244,6 +244,40 @@ static void text_of_numbers(parts *p)
     p->tensors[p->tensor_count++].name = "text.source.vocabulary";
 }
 
+/* A file of before there were Transformers, LSTMNs and language models. */
+static void first_models_are_models(void **state)
+{
+    (void)state;
+    static const char *const later[] = { "task",      "architecture",     "decoder-layers",     "norm",
+                                         "positions", "feed-forward",     "feed-forward-width", "fusion",
+                                         "span",      "attention-dropout" };
+    attend_model *m = model_of(small), *back = NULL;
+    attend_tensor_file *good = NULL;
+    attend_metadata kept[64];
+    attend_tensor tensors[64];
+    size_t count = 0, left_out = 0;
+    assert_ok(attend_model_save(m, in_folder("good")));
+    assert_ok(attend_tensor_file_open(&good, in_folder("good"), 0));
+    for (size_t i = 0; i < attend_tensor_file_count(good); i++) tensors[i] = *attend_tensor_file_at(good, i);
+    for (size_t i = 0; i < attend_tensor_file_metadata_count(good); i++) {
+        const attend_metadata *fact = attend_tensor_file_metadata_at(good, i);
+        bool old = true;
+        for (size_t j = 0; j < sizeof later / sizeof *later; j++)
+            old = old && (strncmp(fact->key, "config.", 7) != 0 || strcmp(fact->key + 7, later[j]) != 0);
+        if (old)
+            kept[count++] = *fact;
+        else
+            left_out++;
+    }
+    assert_int_equal(left_out, sizeof later / sizeof *later);
+    assert_ok(attend_tensor_file_write(in_folder("old"), tensors, attend_tensor_file_count(good), kept, count));
+    if (attend_model_load(&back, in_folder("old"), NULL) != ATTEND_OK) fail_msg("%s", attend_message());
+    assert_int_equal(attend_model_config(back)->architecture, ATTEND_ARCHITECTURE_RNN);
+    attend_tensor_file_close(good);
+    attend_model_free(back);
+    attend_model_free(m);
+}
+
 static void others_are_refused(void **state)
 {
     (void)state;
@@ -491,6 +525,7 @@ int main(void)
         cmocka_unit_test(saved_and_loaded_is_the_same),
         cmocka_unit_test(attachments_come_back),
         cmocka_unit_test(others_are_refused),
+        cmocka_unit_test(first_models_are_models),
         cmocka_unit_test(a_checkpoint_is_a_model),
         cmocka_unit_test(a_score_of_ones_own_is_found),
         cmocka_unit_test(many_attachments_are_quick),
