@@ -114,6 +114,29 @@ peer *bench_peer(bench *b)
     return b->peer;
 }
 
+double bench_against_peer(bench *b, work ours, const char *task, const char *group, const char *name, double tokens,
+                          double goal)
+{
+    peer *p = bench_peer(b);
+    double best = 0, theirs = 0;
+    for (int round = 0; round < (b->quick ? 1 : 4); round++) {
+        double seconds;
+        bench_race(b, 1, &ours, &seconds);
+        if (best == 0 || seconds < best) best = seconds;
+        const double s = p ? peer_seconds(p, task) : 0;
+        if (s > 0 && (theirs == 0 || s < theirs)) theirs = s;
+    }
+    result r = { .group = group, .goal = goal, .ratio = theirs > 0 ? theirs / best : NAN };
+    snprintf(r.name, sizeof r.name, "%s", name);
+    snprintf(r.measured, sizeof r.measured, "%.0f tokens/s", tokens / best);
+    if (theirs > 0)
+        snprintf(r.against, sizeof r.against, "%.0f, PyTorch %s tuned", tokens / theirs, peer_version(p));
+    else
+        snprintf(r.against, sizeof r.against, "PyTorch: %s", p ? "failed" : "none here");
+    bench_report(b, &r);
+    return best;
+}
+
 /* ---- memory ---- */
 
 double bench_status_mib(const char *field)
@@ -178,9 +201,9 @@ static void print_json(const bench *b)
 static const struct {
     const char *name;
     void (*run)(bench *b);
-} groups[] = { { "elementary", bench_elementary }, { "products", bench_products },   { "cells", bench_cells },
-               { "training", bench_training },     { "attention", bench_attention }, { "models", bench_models },
-               { "decoding", bench_decoding } };
+} groups[] = { { "elementary", bench_elementary },   { "products", bench_products },   { "cells", bench_cells },
+               { "training", bench_training },       { "attention", bench_attention }, { "models", bench_models },
+               { "transformer", bench_transformer }, { "decoding", bench_decoding } };
 enum { GROUPS = sizeof groups / sizeof *groups };
 
 static int usage(FILE *to)

@@ -49,9 +49,23 @@ typedef struct peer peer;
 peer *bench_peer(bench *b);
 /* Asks for the best seconds of a few runs of `task` (peers/torch_peer.py lists them); 0 if it failed. */
 double peer_seconds(peer *p, const char *task);
+/* Best time of our work, which PyTorch's `task` took turns with; reported as tokens a second. */
+double bench_against_peer(bench *b, work ours, const char *task, const char *group, const char *name, double tokens,
+                          double goal);
 const char *peer_version(const peer *p);
 peer *peer_start(void);
 void peer_stop(peer *p);
+
+/* ---- real sentences (lengths.c) ---- */
+
+/* Words and an end each. */
+typedef struct pair_lengths {
+    int source, target;
+} pair_lengths;
+
+/* The lengths of the first pairs of a corpus (Multi30k en-de, in the folder ATTEND_DATA); returns how many there are. */
+int bench_lengths(pair_lengths *to, int most);
+void bench_sort_lengths(pair_lengths *lengths, int count); /* by target, then by source */
 
 /* ---- the groups; each is one file ---- */
 void bench_elementary(bench *b);
@@ -60,6 +74,7 @@ void bench_cells(bench *b);
 void bench_training(bench *b);
 void bench_attention(bench *b);
 void bench_models(bench *b);
+void bench_transformer(bench *b);
 void bench_decoding(bench *b);
 
 /* ---- memory ---- */

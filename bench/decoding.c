@@ -1,5 +1,5 @@
-/* decoding.c: RNNsearch with random weights, 25 words in and 25 steps, two threads, against PyTorch on two: a sentence alone and 64 of them, the
- * best word and a beam of 5, weights of 32, 16 and 8 bits, and a shortlist. */
+/* decoding.c: RNNsearch and a Transformer with random weights, 25 words in and 25 steps, two threads, against PyTorch on two: a sentence alone and 64 of
+ * them, the best word and a beam of 5, weights of 32, 16 and 8 bits, and a shortlist. */
 #include "bench.h"
 
 #include "core/pool.h"
@@ -62,10 +62,35 @@ static void give_shortlist(attend_model *m)
     attend_shortlist_free(s);
 }
 
-static attend_model *model_of(attend_precision precision)
+/* What is decoded with. */
+typedef struct decoded {
+    const char *group, *task; /* task: of the peer */
+    attend_config config;
+} decoded;
+
+static decoded rnnsearch(void)
 {
-    attend_config config = ATTEND_CONFIG_INIT;
-    config.hidden = HIDDEN, config.embedding = EMBEDDING, config.dropout = 0;
+    decoded x = { .group = "decoding, RNNsearch 512, V 10000, 25 words, 25 steps, 2 threads",
+                  .task = "decode",
+                  .config = ATTEND_CONFIG_INIT };
+    x.config.hidden = HIDDEN, x.config.embedding = EMBEDDING;
+    return x;
+}
+
+static decoded transformer(void)
+{
+    decoded x = { .group = "decoding, Transformer 256, 4 + 4 layers, V 10000, 25 words, 25 steps, 2 threads",
+                  .task = "decode-transformer",
+                  .config = ATTEND_CONFIG_INIT };
+    x.config.architecture = ATTEND_ARCHITECTURE_TRANSFORMER;
+    x.config.hidden = 256, x.config.heads = 4, x.config.feed_forward_width = 1024, x.config.layers = 4;
+    return x;
+}
+
+static attend_model *model_of(const decoded *x, attend_precision precision)
+{
+    attend_config config = x->config;
+    config.dropout = 0;
     config.source_vocab = config.target_vocab = VOCABULARY;
     attend_model *m = NULL;
     bench_must(attend_model_new(&m, &config, 1));
@@ -85,12 +110,12 @@ typedef struct race_case {
 } race_case;
 
 /* Ours in all precisions, and PyTorch, in turn. */
-static void race(bench *b, const race_case *x, decoder *d, attend_model *const *models)
+static void race(bench *b, const decoded *with, const race_case *x, decoder *d, attend_model *const *models)
 {
     static const char *const ways[WAYS] = { "fp32", "bf16", "int8", "int8, shortlist" };
     double ours[WAYS] = { 0 }, theirs = 0;
     char task[64];
-    snprintf(task, sizeof task, "decode %d %d", x->batch, x->beam);
+    snprintf(task, sizeof task, "%s %d %d", with->task, x->batch, x->beam);
     d->count = x->batch;
     d->options.beam = x->beam;
     for (int round = 0; round < (bench_quick(b) ? 1 : 3); round++) {
@@ -105,9 +130,7 @@ static void race(bench *b, const race_case *x, decoder *d, attend_model *const *
         if (s > 0 && (theirs == 0 || s < theirs)) theirs = s;
     }
     for (int p = 0; p < WAYS; p++) {
-        result r = { .group = "decoding, RNNsearch 512, V 10000, 25 words, 25 steps, 2 threads",
-                     .goal = x->goals[p],
-                     .ratio = theirs > 0 ? theirs / ours[p] : NAN };
+        result r = { .group = with->group, .goal = x->goals[p], .ratio = theirs > 0 ? theirs / ours[p] : NAN };
         snprintf(r.name, sizeof r.name, "%s, %s", x->name, ways[p]);
         snprintf(r.measured, sizeof r.measured, "%.1f sentences/s", x->batch / ours[p]);
         if (theirs > 0)
@@ -157,7 +180,8 @@ void bench_decoding_peak(const char *what)
     attend_model *m = NULL;
     const pid_t maker = fork(); /* what it takes to make a model is not ours */
     if (maker == 0) {
-        m = model_of((attend_precision)precision);
+        const decoded x = rnnsearch();
+        m = model_of(&x, (attend_precision)precision);
         _exit(attend_model_save(m, path));
     }
     int status = -1;
@@ -190,21 +214,31 @@ static void bench_memory(bench *b)
     }
 }
 
+static void race_all(bench *b, decoder *d, decoded with, const race_case *cases, int count)
+{
+    attend_model *models[3];
+    for (int p = 0; p < 3; p++) models[p] = model_of(&with, (attend_precision)p);
+    give_shortlist(models[2]);
+    for (int i = 0; i < count; i++) race(b, &with, &cases[i], d, models);
+    for (int p = 0; p < 3; p++) attend_model_free(models[p]);
+}
+
 void bench_decoding(bench *b)
 {
     static const race_case cases[] = { { "best word, 1 sentence", 1, 1, { 3, 0, 8, 0 } },
                                        { "beam 5, 1 sentence", 1, 5, { 2.5, 0, 6, 0 } },
                                        { "best word, 64 sentences", 64, 1, { 1.4, 0, 2.5, 0 } },
                                        { "beam 5, 64 sentences", 64, 5, { 1.35, 0, 2.5, 6 } } };
+    static const race_case transformer_cases[] = { { "best word, 1 sentence", 1, 1, { 3, 0, 0, 0 } },
+                                                   { "beam 5, 1 sentence", 1, 5, { 3, 0, 0, 0 } },
+                                                   { "best word, 64 sentences", 64, 1, { 2, 0, 0, 0 } },
+                                                   { "beam 5, 64 sentences", 64, 5, { 2, 0, 0, 0 } } };
     static decoder d;
     decoder_new(&d);
     bench_must(attend_ctx_new(&d.alone));
     bench_must(attend_ctx_set_threads(d.alone, THREADS));
-    attend_model *models[3];
-    for (int p = 0; p < 3; p++) models[p] = model_of((attend_precision)p);
-    give_shortlist(models[2]);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) race(b, &cases[i], &d, models);
-    for (int p = 0; p < 3; p++) attend_model_free(models[p]);
+    race_all(b, &d, rnnsearch(), cases, 4);
+    race_all(b, &d, transformer(), transformer_cases, 4);
     decoder_free(&d);
     bench_memory(b);
 }

@@ -89,46 +89,6 @@ static void trainer_free(trainer *t)
     attend_model_free(t->m);
 }
 
-/* ---- PyTorch in turn with ours ---- */
-
-typedef struct asked {
-    peer *p;
-    char task[160];
-    double best;
-} asked;
-
-static void ask(asked *a)
-{
-    const double s = a->p ? peer_seconds(a->p, a->task) : 0;
-    if (s > 0 && (a->best == 0 || s < a->best)) a->best = s;
-}
-
-/* Best of several turns of each. */
-static double race(bench *b, trainer *t, asked *a)
-{
-    double best = 0;
-    for (int round = 0; round < (bench_quick(b) ? 1 : 4); round++) {
-        double seconds;
-        bench_race(b, 1, (const work[]){ { run_steps, t } }, &seconds);
-        if (best == 0 || seconds < best) best = seconds;
-        ask(a);
-    }
-    return best;
-}
-
-static void report(bench *b, const char *group, const char *name, double rows, double seconds, const asked *a,
-                   double goal)
-{
-    result r = { .group = group, .goal = goal, .ratio = a->best > 0 ? a->best / seconds : NAN };
-    snprintf(r.name, sizeof r.name, "%s", name);
-    snprintf(r.measured, sizeof r.measured, "%.0f tokens/s", rows / seconds);
-    if (a->best > 0)
-        snprintf(r.against, sizeof r.against, "%.0f, PyTorch %s tuned", rows / a->best, peer_version(a->p));
-    else
-        snprintf(r.against, sizeof r.against, "PyTorch: %s", a->p ? "failed" : "none here");
-    bench_report(b, &r);
-}
-
 /* Products of a training step of RNNsearch, forward and backward: three times those of the forward pass. */
 static double rnnsearch_flop(double pairs, double source, double target)
 {
@@ -166,10 +126,10 @@ static void bench_even(bench *b)
     batch_fill(&all);
     for (int i = 0; i < 3; i++) {
         trainer t = trainer_new(config_of(i), &all, 1);
-        asked a = { .p = bench_peer(b) };
-        snprintf(a.task, sizeof a.task, "train %s", models[i].task);
-        const double seconds = race(b, &t, &a);
-        report(b, group, models[i].name, all.rows, seconds, &a, models[i].goal);
+        char task[64];
+        snprintf(task, sizeof task, "train %s", models[i].task);
+        const double seconds =
+            bench_against_peer(b, (work){ run_steps, &t }, task, group, models[i].name, all.rows, models[i].goal);
         if (i == 0) {
             const double speed = rnnsearch_flop(BATCH, WORDS, WORDS) / seconds * 1e-9, ceiling = 2 * bench_ceiling(b);
             result r = { .group = group, .goal = 0.8, .ratio = speed / ceiling };
@@ -186,50 +146,6 @@ static void bench_even(bench *b)
 /* ---- real lengths ---- */
 
 static const char ragged_group[] = "the same on batches of 64 real pairs (Multi30k en-de; PyTorch pads)";
-
-typedef struct pair_lengths {
-    int source, target;
-} pair_lengths;
-
-static int words_in(const char *line)
-{
-    int words = 0;
-    for (const char *s = line; *s; s++) words += *s > ' ' && (s == line || s[-1] <= ' ');
-    return words;
-}
-
-static int by_length(const void *a, const void *b)
-{
-    const pair_lengths *x = a, *y = b;
-    return x->target != y->target ? x->target - y->target : x->source - y->source;
-}
-
-/* The lengths of the first pairs of a corpus; returns how many there are. */
-static int read_lengths(pair_lengths *to, int most)
-{
-    const char *folder = getenv("ATTEND_DATA");
-    static const char *const sides[] = { "en", "de" };
-    FILE *f[2];
-    for (int i = 0; i < 2; i++) {
-        char command[512];
-        snprintf(command, sizeof command, "gzip -dc '%s/multi30k/train.%s.gz' 2>/dev/null",
-                 folder ? folder : "../shared/data", sides[i]);
-        f[i] = popen(command, "r");
-    }
-    char *line = NULL;
-    size_t room = 0;
-    int count = 0;
-    for (; count < most && f[0] && f[1]; count++) {
-        if (getline(&line, &room, f[0]) < 0) break;
-        to[count].source = words_in(line) + 1;
-        if (getline(&line, &room, f[1]) < 0) break;
-        to[count].target = words_in(line) + 1;
-    }
-    free(line);
-    for (int i = 0; i < 2; i++)
-        if (f[i]) pclose(f[i]);
-    return count;
-}
 
 enum { POOL = 40 * BATCH };
 
@@ -256,10 +172,9 @@ static void race_lengths(bench *b, const char *name, const pair_lengths *lengths
     }
     fclose(f);
     trainer t = trainer_new(config_of(0), batches, MOST_BATCHES);
-    asked a = { .p = bench_peer(b) };
-    snprintf(a.task, sizeof a.task, "train %s %s", models[0].task, path);
-    const double seconds = race(b, &t, &a);
-    report(b, ragged_group, name, rows, seconds, &a, goal);
+    char task[160];
+    snprintf(task, sizeof task, "train %s %s", models[0].task, path);
+    bench_against_peer(b, (work){ run_steps, &t }, task, ragged_group, name, rows, goal);
     trainer_free(&t);
     unlink(path);
     for (int i = 0; i < MOST_BATCHES; i++) free(batches[i].words);
@@ -268,7 +183,7 @@ static void race_lengths(bench *b, const char *name, const pair_lengths *lengths
 static void bench_ragged(bench *b)
 {
     static pair_lengths lengths[POOL];
-    if (read_lengths(lengths, POOL) < POOL) {
+    if (bench_lengths(lengths, POOL) < POOL) {
         result r = { .group = ragged_group, .ratio = NAN };
         snprintf(r.name, sizeof r.name, "RNNsearch");
         snprintf(r.measured, sizeof r.measured, "-");
@@ -277,7 +192,7 @@ static void bench_ragged(bench *b)
         return;
     }
     race_lengths(b, "RNNsearch, pairs as they come", lengths, models[0].ragged_goal);
-    qsort(lengths, POOL, sizeof *lengths, by_length);
+    bench_sort_lengths(lengths, POOL);
     race_lengths(b, "RNNsearch, pairs sorted by length", lengths, 0);
 }
 

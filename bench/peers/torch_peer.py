@@ -6,6 +6,8 @@ Tasks:  gru | lstm
         dot T full|causal forward|both     scaled_dot_product_attention, B 8, H 8, d 64
         train NAME [FILE]                  see torch_models.py; with FILE, the time of all its batches together
         decode BATCH BEAM                  see torch_decoding.py
+        train-transformer [FILE]           see torch_transformer.py
+        decode-transformer BATCH BEAM      likewise
         memory NAME                        not seconds but MiB: the peak of a training step, in a process of its own"""
 import gc
 import os
@@ -20,6 +22,7 @@ try:
 
     import torch_decoding
     import torch_models
+    import torch_transformer
 except ImportError:
     sys.exit(1)
 
@@ -108,6 +111,8 @@ MAKERS = {
     "dot": dot,
     "train": torch_models.train,
     "decode": torch_decoding.decode,
+    "train-transformer": torch_transformer.train,
+    "decode-transformer": torch_transformer.decode,
 }
 
 
