@@ -36,7 +36,11 @@ int attend_number_write(char *text, size_t size, double x)
 {
     locale_t before = (locale_t)0;
     const locale_t plain = plain_begin(&before);
-    const int length = snprintf(text, size, "%.17g", x);
+    int length = -1;
+    for (int digits = 15; digits <= 17; digits++) { /* 17 always come back as they were, and fewer read better */
+        length = snprintf(text, size, "%.*g", digits, x);
+        if (length < 0 || (size_t)length >= size || strtod(text, NULL) == x) break;
+    }
     plain_end(plain, before);
     return length;
 }
