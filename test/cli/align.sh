@@ -77,7 +77,7 @@ same 'a checkpoint that was refused' heads.checkpoint copy.checkpoint
 expect 3 'gold.short has 199 lines' align --model chosen --input test.tsv --gold gold.short --choose
 # pairs that say nothing choose nothing
 cp chosen before
-printf 'zz\tyy\n' >says.nothing
+printf 'a a\tb b\n' >says.nothing # words that stand twice have no link
 expect 3 'nothing to choose by: chosen is as it was' align --model chosen --input says.nothing --choose
 same 'a model for which nothing was chosen' before chosen
 same 'a model and one that was not chosen for' heads chosen

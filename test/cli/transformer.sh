@@ -66,6 +66,9 @@ got=$(right small)
 
 # ---- learned positions have an end ----
 train short --positions learned --longest 4 --updates 20 || fail 'longer pairs are not left out'
+for i in 1 2 3 4 5 6; do printf 'a b\tb c a\n'; done >even.tsv # as long as there are places, all of them
+verb=train expect 0 done --train even.tsv --model even --architecture transformer --tokens word --hidden 8 --heads 2 --layers 1 --positions learned \
+    --longest 4 --updates 2 --no-check
 printf 'a b c\na b c d\na\n' >lines
 "$attend" translate --model short <lines >out 2>messages
 is 'lines' 3 "$(wc -l <out)"
