@@ -81,6 +81,11 @@ static int end_trial(const align_maps_job *job, int d, attend_map_trial *trial)
     else
         printf("best%s: %s\n", job->gold ? "" : " by IBM 1", alignment_text(text, scores[best].map, config));
     if (!job->choose) return ATTEND_OK;
+    if (!(scores[best].error < 1))
+        return attend_fail(ATTEND_BAD_DATA,
+                           "no map has a link in common with %s, so that there is nothing to choose by: "
+                           "%s is as it was; give more pairs",
+                           job->gold ? "the gold ones" : "those of IBM Model 1", job->paths[d]);
     status = attend_model_align_by(job->models[d], scores[best].map);
     if (status == ATTEND_OK) status = attend_model_save(job->models[d], job->paths[d]);
     if (status == ATTEND_OK && !job->quiet) fprintf(stderr, "%s aligns by it from now on: %s\n", job->paths[d], text);

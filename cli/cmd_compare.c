@@ -272,6 +272,9 @@ static int check(const compare_settings *s, const parsed *p)
 {
     const verb *v = &verb_compare;
     if (p->rest_count > 0) return options_wrong(v, "'%s' is not understood", p->rest[0]);
+    if (s->t.config.task != ATTEND_TASK_TRANSLATION)
+        return options_wrong(v, "what is compared are translations, and a language model makes none: train each by "
+                                "attend train, and see its perplexity by attend evaluate");
     if (s->t.train.count == 0) return options_wrong(v, "--train PAIRS is missing");
     if (s->t.valid.count == 0 && s->test.count == 0)
         return options_wrong(v, "what are the variants tested on? --valid PAIRS or --test PAIRS is missing");

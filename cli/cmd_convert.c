@@ -116,7 +116,7 @@ static int convert(const settings *s, const parsed *p, bool shorten)
     if (status == ATTEND_OK && shorten) status = attend_model_shorten(m, (attend_precision)s->precision);
     if (status == ATTEND_OK) status = attend_model_save(m, s->output);
     attend_model_free(m);
-    return status == -1 ? 1 : status == ATTEND_OK ? 0 : cli_fail(&verb_convert, status);
+    return status == -1 ? ATTEND_BAD_USAGE : status == ATTEND_OK ? 0 : cli_fail(&verb_convert, status);
 }
 
 static int run(int argc, char **argv)

@@ -3,6 +3,7 @@
 
 #include "alignment_text.h"
 #include "core/precision.h"
+#include "idle_fields.h"
 
 #include <string.h>
 
@@ -55,7 +56,7 @@ static void print(const attend_model *m, const char *path, const info *o)
         if (attend_config_get(attend_model_config(m), name, text, sizeof text) != ATTEND_OK) continue;
         if (o->json)
             printf("%s\"%s\": \"%s\"", i ? ", " : "", name, text);
-        else
+        else if (!field_is_idle(attend_model_config(m), name))
             printf("  %-20s %s\n", name, text);
     }
     if (o->json) printf("}");

@@ -2,6 +2,7 @@
 #include "train_options.h"
 
 #include "data_files.h"
+#include "idle_fields.h"
 #include "interrupt.h"
 #include "progress.h"
 #include "streams.h"
@@ -79,6 +80,14 @@ static int train(const settings *s, const parsed *p, const attend_pairs_spec *tr
     return 0;
 }
 
+/* Fields that would do nothing. */
+static int check_fields(const train_settings *s, const parsed *p)
+{
+    char text[IDLE_TEXT];
+    const char *idle = idle_field_given(&verb_train, &s->config, p);
+    return idle ? options_wrong(&verb_train, "%s", idle_field_text(text, &s->config, idle)) : 0;
+}
+
 /* What was parsed makes sense; now for the files. */
 static int run_with(settings *s, const parsed *p)
 {
@@ -114,7 +123,8 @@ static int run(int argc, char **argv)
         else if (!s.model)
             status = options_wrong(&verb_train, "--model FILE is missing");
         else
-            status = train_settings_check(&verb_train, &s.t, &p);
+            status = check_fields(&s.t, &p);
+        if (status == 0) status = train_settings_check(&verb_train, &s.t, &p);
         if (status == 0) status = run_with(&s, &p);
     }
     options_free(&verb_train, &s, &p);

@@ -152,7 +152,7 @@ static int chunk_write(const chunk *c, translation_writer *w, const settings *s)
             return attend_fail(ATTEND_NO_MEMORY, "no memory to write line %llu", number + 1);
     }
     if (fflush(w->to) == 0 && !ferror(w->to)) return ATTEND_OK;
-    return attend_fail(ATTEND_IO, "cannot write: %s", strerror(errno));
+    return attend_fail(ATTEND_IO, "cannot write %s: %s", s->output ? s->output : "standard output", strerror(errno));
 }
 
 static int stream(attend_translator *t, inputs *in, translation_writer *w, const settings *s)

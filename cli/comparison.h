@@ -46,7 +46,8 @@ typedef struct variant {
     char *said;                                  /* "attention=dot window=local-p": how it differs */
     bool may_be_left_out;                        /* one of a product, which nobody asked for by name */
     train_settings t;
-    parsed p; /* `given` is its own; the rest is that of the command line */
+    parsed p;   /* `given` is its own; the rest is that of the command line */
+    parsed own; /* only what the variant says itself, not what is given for all */
     facts options;
     variant_state state;
     char reason[MESSAGE]; /* why it failed */

@@ -96,10 +96,8 @@ static int set_line(const verb *v, void *base, parsed *p, char *line)
     if (!*value)
         return options_wrong(v, "--%s wants a value: %s", name, o ? o->argument : attend_config_field_at(f)->values);
     if (o && strcmp(name, "config") == 0) return options_wrong(v, "a configuration cannot name another");
-    if (o && options_has_files(o)) {
-        p->from_file[number] = true;
-        return set_pairs(v, base, o, value);
-    }
+    if (o) p->from_file[number] = true;
+    if (o && options_has_files(o)) return set_pairs(v, base, o, value);
     return options_set(v, base, name, value);
 }
 

@@ -2,6 +2,7 @@
 #include "options.h"
 
 #include "core/nearest.h"
+#include <signal.h>
 #include <string.h>
 
 static void usage(FILE *to)
@@ -14,6 +15,7 @@ static void usage(FILE *to)
 int main(int argc, char **argv)
 {
     if (argc > 0 && argv[0][0]) cli_program = argv[0];
+    signal(SIGXFSZ, SIG_IGN); /* a file that may grow no further is an error to tell, and leaves nothing behind */
     if (argc < 2) {
         usage(stderr);
         return 2;

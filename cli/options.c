@@ -304,6 +304,14 @@ static int add_names(const verb *v, const option *o, void *base, const char *fir
     return status;
 }
 
+/* What a configuration file said of an option that may come several times. */
+static void forget(const option *o, void *base)
+{
+    void *list = (char *)base + o->offset;
+    if (options_has_files(o)) ((pairs_list *)list)->count = ((pairs_list *)list)->name_count = 0;
+    if (o->kind == OPTION_TEXTS) ((texts_list *)list)->count = 0;
+}
+
 /* Takes the option at argv[i]; *next becomes the place behind it. */
 static int take(const verb *v, void *base, parsed *p, int argc, char **argv, int i, int *next)
 {
@@ -313,8 +321,9 @@ static int take(const verb *v, void *base, parsed *p, int argc, char **argv, int
     const int number = options_find(v, name), f = options_find_field(v, name);
     *next = i + 1;
     if (number < 0 && f < 0) return options_unknown(v, name);
-    options_mark(v, p, name);
     const option *o = number >= 0 ? options_entry(v, number) : NULL;
+    const bool again = o && o->kind == OPTION_TEXT && options_given(v, p, name) && !p->from_file[number];
+    options_mark(v, p, name);
     if (o && o->kind == OPTION_FLAG)
         return equals ? options_wrong(v, "--%s takes no value", name) : set_option(v, o, base, NULL);
     const char *value = equals ? equals + 1 : NULL;
@@ -329,13 +338,12 @@ static int take(const verb *v, void *base, parsed *p, int argc, char **argv, int
         return options_wrong(v, "--%s wants a value, and %s is an option (--%s=%s, if it is meant)", name, argv[i + 1],
                              name, argv[i + 1]);
     if (!value) value = argv[(*next)++];
+    if (again && strcmp(name, "config") != 0) /* of two models, one would be left out and nobody told */
+        return options_wrong(v, "--%s is given twice, the second time as '%s', and one is all it takes", name, value);
     if (!o) return set_field(v, base, name, value);
-    if (options_has_files(o)) {
-        pairs_list *list = (pairs_list *)((char *)base + o->offset);
-        if (p->from_file[number]) list->count = list->name_count = 0; /* these come in their place */
-        p->from_file[number] = false;
-        return add_names(v, o, base, value, argc, argv, next);
-    }
+    if (p->from_file[number]) forget(o, base); /* this comes in its place */
+    p->from_file[number] = false;
+    if (options_has_files(o)) return add_names(v, o, base, value, argc, argv, next);
     return set_option(v, o, base, value);
 }
 
@@ -368,7 +376,7 @@ int options_parse(const verb *v, void *to, int argc, char **argv, parsed *p)
         else
             p->rest[p->rest_count++] = argv[i];
     }
-    return status;
+    return status == 0 ? options_outputs_apart(v, to) : status;
 }
 
 void options_free(const verb *v, void *to, parsed *p)

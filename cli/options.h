@@ -76,7 +76,7 @@ typedef struct parsed {
     const char **rest; /* what is no option */
     int rest_count;
     bool given[MOST_OPTIONS];
-    bool from_file[MOST_OPTIONS]; /* pairs that a configuration file named, which the command line replaces */
+    bool from_file[MOST_OPTIONS]; /* options that a configuration file has, which the command line replaces */
     bool help;                    /* was asked for and printed */
     char **texts;                 /* of the configuration file: values point into it */
     int text_count;

@@ -23,6 +23,9 @@ int options_add_pairs(const verb *v, const option *o, void *base, const char *co
 /* What stands before messages about wrong usage from now on: "FILE:LINE: ". Kept by the caller. */
 void options_at(const char *where);
 
+/* 0, or an exit code after a message: what is written must not be what is read. */
+int options_outputs_apart(const verb *v, const void *base);
+
 /* 0, or an exit code after a message. */
 int options_read_config(const verb *v, void *base, parsed *p, const char *path);
 

@@ -53,8 +53,8 @@ int pairs_stream_next(pairs_stream *s)
         if (status != ATTEND_OK) return status;
         if (!p.source) break;
         if (memchr(p.source, '\0', p.source_size) || memchr(p.target, '\0', p.target_size))
-            return attend_fail(ATTEND_BAD_DATA, "%s:%llu: a byte 0: this is no text", p.source_file,
-                               (unsigned long long)p.line);
+            return attend_fail(ATTEND_BAD_DATA, "%s:%llu: a byte 0: no text has one; take it out (tr -d '\\000')",
+                               p.source_file, (unsigned long long)p.line);
         s->sources[s->count] = copy_of(p.source, p.source_size);
         s->targets[s->count] = copy_of(p.target, p.target_size);
         s->count++;

@@ -45,8 +45,8 @@ int text_lines_read(text_lines *l, const char *path)
         status = attend_lines_next(from, &text, &size);
         if (status != ATTEND_OK || !text) break;
         if (memchr(text, '\0', size))
-            status = attend_fail(ATTEND_BAD_DATA, "%s:%llu: a byte 0: this is no text", attend_lines_name(from),
-                                 (unsigned long long)attend_lines_number(from));
+            status = attend_fail(ATTEND_BAD_DATA, "%s:%llu: a byte 0: no text has one; take it out (tr -d '\\000')",
+                                 attend_lines_name(from), (unsigned long long)attend_lines_number(from));
         else
             status = text_lines_add(l, text, size);
     }
@@ -101,8 +101,8 @@ static int add_pair(segments *s, attend_strings *known, const attend_text_pair *
 {
     int number, status = attend_strings_add(known, p->source, p->source_size, &number);
     if (status == ATTEND_OK && (memchr(p->source, '\0', p->source_size) || memchr(p->target, '\0', p->target_size)))
-        status = attend_fail(ATTEND_BAD_DATA, "%s:%llu: a byte 0: this is no text", p->source_file,
-                             (unsigned long long)p->line);
+        status = attend_fail(ATTEND_BAD_DATA, "%s:%llu: a byte 0: no text has one; take it out (tr -d '\\000')",
+                             p->source_file, (unsigned long long)p->line);
     if (status == ATTEND_OK && number == s->sources.count)
         status = text_lines_add(&s->sources, p->source, p->source_size);
     if (status == ATTEND_OK) status = text_lines_add(&s->texts, p->target, p->target_size);

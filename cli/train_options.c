@@ -1,6 +1,8 @@
 /* train_options.c: what a training is told on a command line. */
 #include "train_options.h"
 
+#include "idle_fields.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -86,9 +88,7 @@ void train_settings_limit_threads(train_settings *s)
 /* What needs a source, where there is none. */
 static int check_lines(const verb *v, const train_settings *s, const parsed *p)
 {
-    static const char *const of_sources[] = { "attention",        "context",       "input-feeding", "window",
-                                              "selection",        "bidirectional", "start",         "fusion",
-                                              "shared-vocab",     "source-tokens", "target-tokens", "source-vocab-size",
+    static const char *const of_sources[] = { "source-tokens", "target-tokens", "source-vocab-size",
                                               "target-vocab-size" };
     if (s->config.task != ATTEND_TASK_LANGUAGE_MODEL) return 0;
     for (size_t i = 0; i < sizeof of_sources / sizeof *of_sources; i++)

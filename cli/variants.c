@@ -1,5 +1,7 @@
 /* variants.c: which variants there are. Nothing here knows what an option means: whatever changes a model may differ. */
 #include "comparison.h"
+#include "core/status.h"
+#include "idle_fields.h"
 #include "options_inside.h"
 
 #include <ctype.h>
@@ -64,6 +66,7 @@ static int set(variant *x, const char *field, const char *value)
     if (!value && !(f >= 0 && options_is_switch(f))) return options_wrong(v, "'%s' wants a value: %s=..", field, field);
     if (value && !*value) return options_wrong(v, "'%s=' has no value", field);
     options_mark(v, &x->p, field);
+    options_mark(v, &x->own, field);
     const size_t size = (x->said ? strlen(x->said) + 1 : 0) + strlen(field) + strlen(value ? value : "yes") + 2;
     char *said = malloc(size);
     if (!said) return no_memory();
@@ -246,9 +249,13 @@ int variants_make(comparison *c)
 
 /* ---- what makes sense ---- */
 
+/* What the variant itself says must do something; what is given for all may be meant for the others. */
 static int check_config(const variant *x)
 {
     attend_config config = x->t.config;
+    char text[IDLE_TEXT];
+    const char *idle = idle_field_given(v, &config, &x->own);
+    if (idle) return attend_fail(ATTEND_BAD_USAGE, "%s", idle_field_text(text, &config, idle));
     config.source_vocab = config.target_vocab = ATTEND_FIRST_WORD + 1; /* not known yet */
     return attend_config_check(&config);
 }

@@ -233,7 +233,9 @@ static int add_text(attend_translator *t, int which, const char *text, size_t si
     if (status != ATTEND_OK) return status;
     p->count = x->ids.count - p->first;
     if (p->count <= t->most[which]) return ATTEND_OK;
-    *fault = which && !t->alone ? "its prefix is too long" : "it is too long";
+    *fault = which && !t->alone                ? "its prefix is too long"
+             : t->most[which] < t->o.max_words ? "it is too long for the model"
+                                               : "it is too long (max-words)";
     x->ids.count = p->first, x->text.size = p->text, p->count = 0;
     return ATTEND_OK;
 }

@@ -48,8 +48,8 @@ int attend_pairs_specs(attend_pairs_spec *specs, int *spec_count, const char *co
                 return attend_fail(
                     ATTEND_BAD_USAGE,
                     "%s stands alone: name the file with the other language behind it, or give it a name in "
-                    ".tsv if each of its lines has a source, a TAB and a target (lines of text alone are for --task "
-                    "language-model)",
+                    ".tsv if each of its lines has a source, a TAB and a target (lines of text alone are for a "
+                    "language model, which attend train --task language-model makes)",
                     names[i]);
             specs[made].target = names[++i];
         }
@@ -209,7 +209,8 @@ static int cut(attend_pairs_file *f, attend_text_pair *pair)
         return attend_fail(
             ATTEND_BAD_DATA,
             "%s:%llu: there is no TAB in this line; it wants a source, a TAB and a target (two line-aligned "
-            "files are given as two; lines of text alone are for --task language-model)",
+            "files are given as two; lines of text alone are for a language model, which attend train --task "
+            "language-model makes)",
             pair->source_file, number);
     }
     if (second) {

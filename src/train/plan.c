@@ -56,12 +56,19 @@ static int measure(const trainer *t, int count, int source, int target, size_t *
     return status;
 }
 
+/* Rounded up, but never longer than the longest: a model may have no place for more. */
+static int average_length(uint64_t ids, uint64_t pairs, int longest)
+{
+    const int length = (int)(ids / pairs) + 1;
+    return length < longest ? length : longest;
+}
+
 /* The same for the worst shard of at most so many tokens: full of pairs of average lengths, or of the longest pair alone. */
 static int shard_bytes(const trainer *t, int tokens, size_t *bytes)
 {
     const attend_corpus_counts n = attend_corpus_count(t->train);
-    const int source = attend_trainer_lines(t) ? 0 : (int)(n.source_ids / n.pairs) + 1;
-    const int target = (int)(n.target_ids / n.pairs) + 1;
+    const int source = average_length(n.source_ids, n.pairs, n.longest_source);
+    const int target = average_length(n.target_ids, n.pairs, n.longest_target);
     const int count = tokens / (source + target + 1);
     size_t full = 0, longest = 0;
     int status = measure(t, count > 0 ? count : 1, source, target, &full);

@@ -75,6 +75,11 @@ cp heads.checkpoint copy.checkpoint
 expect 2 'is where a training stands' align --model heads.checkpoint --input test.tsv --choose
 same 'a checkpoint that was refused' heads.checkpoint copy.checkpoint
 expect 3 'gold.short has 199 lines' align --model chosen --input test.tsv --gold gold.short --choose
+# pairs that say nothing choose nothing
+cp chosen before
+printf 'a a\tb b\n' >says.nothing # words that stand twice have no link
+expect 3 'nothing to choose by: chosen is as it was' align --model chosen --input says.nothing --choose
+same 'a model for which nothing was chosen' before chosen
 same 'a model and one that was not chosen for' heads chosen
 for head in 1 0; do # what a head says is right, so that it must be the best
     expect 0 "best: layer 0, head $head" align --model chosen --input test.tsv --gold by.$head --choose --threads $((1 + head))

@@ -18,6 +18,7 @@ train m --updates 900
 train bare --attention none --readout plain --updates 5
 
 expect 2 '--model FILE is missing' convert --output x
+expect 2 '--output is given twice' convert --model m --output x --output y --precision int8
 expect 2 '--output FILE is missing' convert --model m
 expect 2 'nothing to do' convert --model m --output x
 expect 2 'precision' convert --model m --output x --precision int7
@@ -25,7 +26,10 @@ expect 2 'not understood' convert --model m --output x --precision int8 y
 expect 5 'nowhere' convert --model nowhere --output x --precision int8
 expect 4 'pairs.tsv' convert --model pairs.tsv --output x --precision int8
 expect 5 'no/x' convert --model m --output no/x --precision int8
-expect 1 'no attention' convert --model bare --output x --shortlist pairs.tsv
+cp pairs.tsv kept.tsv
+expect 2 '--output kept.tsv is what --shortlist is' convert --model m --output kept.tsv --shortlist kept.tsv
+same 'pairs that were to be written over' pairs.tsv kept.tsv
+expect 2 'no attention' convert --model bare --output x --shortlist pairs.tsv
 expect 5 'none.tsv' convert --model m --output x --shortlist none.tsv
 [ -e x ] && echo "something was written all the same" && failed=1
 
@@ -73,6 +77,10 @@ expect 0 'fp32' info mean
 expect 0 '' convert --average k.update-* --output mean.int8 --precision int8 --shortlist pairs.tsv --quiet
 expect 0 'int8, with a shortlist' info mean.int8
 expect 0 '' convert --average k.checkpoint k.update-20 --output mean2 # of which training is no part
+(ulimit -f 8 && "$attend" convert --average k.update-10 k.update-20 --output grown) >said 2>&1
+is 'the end of a mean that may not grow' 5 $?
+grep -q 'nothing is left behind' said || fail "a mean that may not grow: $(cat said)"
+ls -a | grep -q grown && fail 'it left something behind'
 expect 2 'two models at least' convert --average k --output x
 expect 2 'without --model' convert --average k k --model k --output x
 expect 2 '--output FILE is missing' convert --average k k

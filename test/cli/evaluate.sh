@@ -98,6 +98,11 @@ expect 2 'what is right?' --hypothesis two
 expect 2 "did you mean 'bleu'?" --hypothesis two --reference two --metric chrf,blue
 expect 2 'not for it' --hypothesis two --reference two --input words.tsv
 expect 2 '--model needs' --model m --reference two
+expect 2 "--model is given twice, the second time as 'n'" --model m --model n --input words.tsv
+cp words.tsv kept.tsv
+expect 2 '--output kept.tsv is what --input is' --model m --input kept.tsv --output kept.tsv
+expect 2 '--plot kept.tsv is what --reference is' --hypothesis two --reference two --reference kept.tsv --plot kept.tsv
+same 'pairs that were to be written over' words.tsv kept.tsv
 expect 2 'one too many' --model m --hypothesis two --input words.tsv
 expect 5 'none' --hypothesis none --reference two
 expect 5 'none' --hypothesis two --reference none

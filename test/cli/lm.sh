@@ -50,6 +50,8 @@ for option in "--alignment hard" --replace-unknown; do
 done
 expect 2 'it has no source to align with' align --model attends --input pairs.tsv
 expect 0 'decoder at itself' show --model attends 'a b'
+expect 2 "belongs to architecture 'transformer', and this is 'rnn'" train $lm --train train.txt --model bad --norm post
+expect 2 'for a source and a target' train $lm --train train.txt --model bad --window-size 3
 
 expect 0 'done: past' train $lm --train train.txt --valid valid.txt --model past --architecture lstmn $small --updates 30 --valid-every 30
 expect 0 'a token' score --model past --input valid.txt
@@ -74,8 +76,8 @@ expect 3 'bytes.txt:2' train $lm --train bytes.txt --model bad --epochs 1
 expect 2 'pairs.tsv is a file of pairs' train $lm --train pairs.tsv --model bad --epochs 1
 expect 2 'pairs.tsv is a file of pairs' check $lm --train train.txt --valid pairs.tsv
 expect 3 'lines of text alone are for --task language-model' train --train train.txt --model bad --epochs 1
-expect 3 'lines of text alone are for --task language-model' train --train train.txt --model bad --epochs 1 --no-check
-expect 2 'lines of text alone are for --task language-model' train --train a.txt b.txt c.txt --model bad --epochs 1
+expect 3 'lines of text alone are for a language model, which attend train --task language-model makes' train --train train.txt --model bad --epochs 1 --no-check
+expect 2 'lines of text alone are for a language model, which attend train --task language-model makes' train --train a.txt b.txt c.txt --model bad --epochs 1
 expect 2 'pairs.tsv is a file of pairs' score --model m --input pairs.tsv
 
 # what needs a source, or translations
@@ -85,7 +87,7 @@ for option in "--attention dot" "--context after" --bidirectional "--source-toke
 done
 expect 2 'a language model has lines alone' train $lm --train train.txt --model bad --epochs 1 --preset g2p
 expect 2 'it has no source to align with' align --model m --input pairs.tsv
-expect 1 'a language model, which has no source' convert --model m --output x --shortlist pairs.tsv
+expect 2 'a language model, which has no source' convert --model m --output x --shortlist pairs.tsv
 expect 2 'm has no attention: there is nothing to show' show --model m 'a b'
 for option in "--prefix a.txt" "--alignment hard" --shortlist --replace-unknown "--length-ratio 2" "--coverage-penalty 1"; do
     expect 2 'a language model' translate --model m $option --input a.txt

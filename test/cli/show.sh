@@ -132,7 +132,7 @@ expect 3 'torn.tsv:2: there is no TAB' show --model one --input torn.tsv
 is 'the pair before it is shown' 1 "$("$attend" show --model one --input torn.tsv 2>/dev/null | grep -c '^log p')"
 printf 'd\000e\te d\nd\td\n' >torn.tsv
 expect 0 'torn.tsv:1 is not shown: the character 0' show --model one --input torn.tsv
-expect 3 'torn.tsv:1: a byte 0' score --model one --input torn.tsv
+expect 3 'torn.tsv:1: a byte 0: no text has one; take it out' score --model one --input torn.tsv
 echo d >>few.source
 expect 3 'one has 4 lines and the other 3' show --model one --input few.source few.target
 is 'a sentence of two lines' "$("$attend" show --model one 'd e')" "$("$attend" show --model one "$(printf 'd\ne')")"

@@ -15,6 +15,7 @@ small="--tokens word --hidden 32 --embedding 16 --dropout 0 --batch-tokens 100 -
 # usage
 expect 2 '--train PAIRS is missing' train --model m
 expect 2 '--model FILE is missing' train --train pairs.tsv
+expect 2 "--model is given twice, the second time as 'n'" train --train pairs.tsv --model m --model n
 expect 2 'did you mean --hidden?' train --train pairs.tsv --model m --hiden 3
 expect 2 "did you mean 'additive'?" train --train pairs.tsv --model m --attention aditive
 expect 2 'a whole number' train --train pairs.tsv --model m --epochs 1.5

@@ -49,16 +49,30 @@ for map in '--layer 0 --head 3' '--layer 1' ''; do
 done
 verb=show expect 2 '' --model one --layer 2 'a b c'
 expect 0 'transformer' info one
+"$attend" info one | grep -q '  cell \|  bidirectional ' && fail 'info speaks of what a transformer does not have'
+
+# what it does not have is refused, unless it says nothing else than what holds anyway
+for option in '--cell lstm' '--attention none' '--attention additive' '--start copy' '--readout plain' '--span 3' '--fusion deep'; do
+    # shellcheck disable=SC2086
+    verb=train expect 2 "${option% *} belongs to architecture '" --train pairs.tsv --model x --architecture transformer --updates 1 $option
+done
+verb=train expect 2 "--norm belongs to architecture 'transformer', and this is 'rnn'" --train pairs.tsv --model x --norm post
+[ -e x ] && fail 'a refused training made a model'
+verb=train expect 0 '' --train pairs.tsv --model x --architecture transformer --updates 1 --quiet --hidden 8 --heads 2 --layers 1 \
+    --bidirectional no --attention scaled-dot --attention-dropout 0
 "$attend" convert --model one --output small --precision int8 || fail 'it cannot be shortened'
 got=$(right small)
 [ "$got" -ge 93 ] || fail "in 8 bits, $got of 100 are right"
 
 # ---- learned positions have an end ----
 train short --positions learned --longest 4 --updates 20 || fail 'longer pairs are not left out'
+for i in 1 2 3 4 5 6; do printf 'a b\tb c a\n'; done >even.tsv # as long as there are places, all of them
+verb=train expect 0 done --train even.tsv --model even --architecture transformer --tokens word --hidden 8 --heads 2 --layers 1 --positions learned \
+    --longest 4 --updates 2 --no-check
 printf 'a b c\na b c d\na\n' >lines
 "$attend" translate --model short <lines >out 2>messages
 is 'lines' 3 "$(wc -l <out)"
-grep -q 'line 2.*too long' messages || fail "a line that is too long: $(cat messages)"
+grep -q 'line 2.*too long for the model' messages || fail "a line that is too long: $(cat messages)"
 [ "$("$attend" translate --model short --length-ratio 50 <lines 2>/dev/null | awk '{ if (NF > m) m = NF } END { print m }')" -le 3 ] ||
     fail 'a translation is longer than there are places'
 printf 'a\tb\na b c d\tb\na\tb a c d\n' >long.tsv

@@ -66,7 +66,16 @@ is 'empty lines' '' "$(sed -n '2,3p;5p' out | tr -d '\n')"
 is 'the unknown' '<unk> d b' "$(sed -n 4p out)"
 is 'a warning' 'attend translate: line 5 was not translated: it is not UTF-8; an empty line stands for it' "$(cat said)"
 is 'quiet' '' "$("$attend" translate --model one --quiet <lines 2>&1 >/dev/null)"
-expect 0 'line 1 was not translated: it is too long' translate --model one --max-words 2 --input lines
+# what is written must not be what is read
+cp one kept && cp lines kept.lines && ln -s kept kept.link
+expect 2 '--output kept is what --model is, and would be lost' translate --model kept --input lines --output kept
+expect 2 '--output kept.link is what --model is' translate --model kept --input lines --output kept.link
+expect 2 '--output ./kept.lines is what --input is' translate --model one --input kept.lines --output ./kept.lines
+expect 2 '--output kept.lines is what --prefix is' translate --model one --input lines --prefix kept.lines --output kept.lines
+same 'a model that was to be written over' one kept
+same 'lines that were to be written over' lines kept.lines
+expect 5 'cannot write /dev/full' translate --model one --input lines --output /dev/full
+expect 0 'line 1 was not translated: it is too long (max-words)' translate --model one --max-words 2 --input lines
 "$attend" translate --model one --quiet --input lines --output elsewhere && cmp -s out elsewhere || fail '--output differs'
 for threads in 1 2 3; do
     for tokens in 1 7 10000; do

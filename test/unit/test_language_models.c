@@ -379,7 +379,7 @@ static void what_going_on_refuses(void **state)
     assert_ok(attend_translator_run(t, 2, both, sizes));
     assert_null(attend_translator_result(t, 0)->fault);
     assert_true(attend_translator_result(t, 0)->list[0].count <= 3);
-    assert_string_equal(attend_translator_result(t, 1)->fault, "it is too long");
+    assert_string_equal(attend_translator_result(t, 1)->fault, "it is too long (max-words)");
     attend_translator_free(t);
     attend_model_free(m);
 }
