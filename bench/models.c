@@ -339,7 +339,7 @@ static void bench_growth(bench *b)
 void bench_models(bench *b)
 {
     bench_even(b);
-    bench_ragged(b);
+    if (!bench_quick(b)) bench_ragged(b);
     bench_memory(b);
     bench_load(b);
     bench_growth(b);
