@@ -3,6 +3,8 @@
  * It reports and never fails on a figure. ATTEND_PEER_PYTHON names the interpreter that has torch. */
 #include "bench.h"
 
+#include <attend/model.h>
+
 #include "core/memory.h"
 #include "kernel/gemm.h"
 #include <math.h>
@@ -38,6 +40,15 @@ void bench_must(int status)
     if (status == ATTEND_OK) return;
     fprintf(stderr, "bench: %s\n", attend_message());
     exit(1);
+}
+
+void bench_words(int *words, int count, int vocabulary)
+{
+    unsigned seed = 1;
+    for (int i = 0; i < count; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        words[i] = ATTEND_FIRST_WORD + (int)(seed >> 8) % (vocabulary - ATTEND_FIRST_WORD);
+    }
 }
 
 bool bench_quick(const bench *b)

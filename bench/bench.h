@@ -38,6 +38,9 @@ void bench_report(bench *b, const result *r);
 /* Ends the program with the library's message unless all is well. */
 void bench_must(int status);
 
+/* `count` words of a vocabulary, the same ones each time. */
+void bench_words(int *words, int count, int vocabulary);
+
 /* What the caller asked for. */
 bool bench_quick(const bench *b);
 

@@ -151,11 +151,7 @@ static void decoder_new(decoder *d)
     const attend_search_options options = ATTEND_SEARCH_OPTIONS_INIT;
     d->options = options;
     d->options.length_ratio = 0, d->options.length_extra = WORDS - 1;
-    unsigned seed = 1;
-    for (int i = 0; i < MOST * WORDS; i++) {
-        seed = seed * 1664525u + 1013904223u;
-        d->words[i] = ATTEND_FIRST_WORD + (int)(seed >> 8) % (VOCABULARY - ATTEND_FIRST_WORD);
-    }
+    bench_words(d->words, MOST * WORDS, VOCABULARY);
     for (int i = 0; i < MOST; i++) d->lengths[i] = WORDS;
     bench_must(attend_pool_new(&d->pool, THREADS));
     for (int i = 0; i < THREADS; i++) bench_must(attend_ctx_new(&d->contexts[i]));

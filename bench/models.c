@@ -26,11 +26,7 @@ static void batch_fill(batch *b)
     for (int i = 0; i < BATCH; i++) sources += b->source_lengths[i], targets += b->target_lengths[i];
     b->words = malloc((size_t)(sources + targets + 1) * sizeof *b->words);
     if (!b->words) exit(1);
-    unsigned seed = 1;
-    for (int i = 0; i < sources + targets; i++) {
-        seed = seed * 1664525u + 1013904223u;
-        b->words[i] = ATTEND_FIRST_WORD + (int)(seed >> 8) % (VOCABULARY - ATTEND_FIRST_WORD);
-    }
+    bench_words(b->words, sources + targets, VOCABULARY);
     b->pairs = (attend_pairs){ .count = BATCH,
                                .source = b->words,
                                .source_lengths = b->source_lengths,

@@ -44,11 +44,7 @@ static int batch_new(batch *b, const pair_lengths *lengths, int most)
     b->sources = sources, b->rows = tokens;
     b->words = malloc((size_t)(sources + tokens + 1) * sizeof *b->words);
     if (!b->words) exit(1);
-    unsigned seed = 1;
-    for (int i = 0; i < sources + tokens; i++) {
-        seed = seed * 1664525u + 1013904223u;
-        b->words[i] = ATTEND_FIRST_WORD + (int)(seed >> 8) % (VOCABULARY - ATTEND_FIRST_WORD);
-    }
+    bench_words(b->words, sources + tokens, VOCABULARY);
     b->pairs = (attend_pairs){ .count = count,
                                .source = b->words,
                                .source_lengths = b->source_lengths,

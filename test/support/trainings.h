@@ -80,4 +80,14 @@ static inline void remove_model(const char *model)
     closedir(d);
 }
 
+/* An attend_train_events.stop: after so many questions. */
+typedef struct stopper {
+    int left;
+} stopper;
+
+static inline bool stop_after(void *user)
+{
+    return --((stopper *)user)->left <= 0;
+}
+
 #endif

@@ -3,7 +3,7 @@
 
 #include "core/memory.h"
 #include "support/hand_map.h"
-#include "support/tiny_pairs.h"
+#include "support/texted_model.h"
 #include "text/arrays.h"
 #include "text/tokenizer.h"
 #include <attend/scorer.h>
@@ -26,22 +26,8 @@ static int give(void *user, const char **line, size_t *size)
 /* A model of random weights. */
 static attend_model *model_of(attend_token_kind kind, const char *words)
 {
-    attend_tokenizer_options options = ATTEND_TOKENIZER_OPTIONS_INIT;
-    attend_tokenizer *t = NULL;
-    attend_config config;
-    attend_model *m = NULL;
     giver g = { 0 };
-    options.kind = kind;
-    assert_ok(attend_tokenizer_learn(&t, &options, give, &g));
-    assert_ok(tiny_config(&config, words));
-    config.source_vocab = config.target_vocab = attend_tokenizer_size(t);
-    assert_ok(attend_model_new(&m, &config, 1));
-    for (int i = 0; i < attend_params_count(attend_model_params(m)); i++)
-        attend_param_fill_uniform(attend_params_at(attend_model_params(m), i), 3, 1.0);
-    assert_ok(attend_tokenizer_attach(t, m, "source"));
-    assert_ok(attend_tokenizer_attach(t, m, "target"));
-    attend_tokenizer_free(t);
-    return m;
+    return texted_model(kind, words, give, &g);
 }
 
 static const char usual[] = "hidden=8 heads=2 attention-width=6";

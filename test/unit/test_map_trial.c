@@ -3,7 +3,7 @@
 
 #include "core/memory.h"
 #include "decode/silver.h"
-#include "support/tiny_pairs.h"
+#include "support/texted_model.h"
 #include <attend/map_trial.h>
 #include <attend/scorer.h>
 #include <math.h>
@@ -47,22 +47,8 @@ static int give(void *user, const char **line, size_t *size)
 
 static attend_model *model_of(const char *words)
 {
-    attend_tokenizer_options options = ATTEND_TOKENIZER_OPTIONS_INIT;
-    attend_tokenizer *t = NULL;
-    attend_config config;
-    attend_model *m = NULL;
     int next = 0;
-    options.kind = ATTEND_TOKENS_WORD;
-    assert_ok(attend_tokenizer_learn(&t, &options, give, &next));
-    assert_ok(tiny_config(&config, words));
-    config.source_vocab = config.target_vocab = attend_tokenizer_size(t);
-    assert_ok(attend_model_new(&m, &config, 1));
-    for (int i = 0; i < attend_params_count(attend_model_params(m)); i++)
-        attend_param_fill_uniform(attend_params_at(attend_model_params(m), i), 3, 1.0);
-    assert_ok(attend_tokenizer_attach(t, m, "source"));
-    assert_ok(attend_tokenizer_attach(t, m, "target"));
-    attend_tokenizer_free(t);
-    return m;
+    return texted_model(ATTEND_TOKENS_WORD, words, give, &next);
 }
 
 static attend_model *model(void)

@@ -75,15 +75,6 @@ static void threads_do_not_matter(void **state)
 
 /* ---- interruptions ---- */
 
-typedef struct stopper {
-    int left;
-} stopper;
-
-static bool stop_after(void *user)
-{
-    return --((stopper *)user)->left <= 0;
-}
-
 static void stopped_and_gone_on(void **state)
 {
     (void)state;

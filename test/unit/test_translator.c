@@ -2,7 +2,7 @@
 #include "unit/unit.h"
 
 #include "core/memory.h"
-#include "support/tiny_pairs.h"
+#include "support/texted_model.h"
 #include <math.h>
 
 static const char *const lines[] = { "a b c", "",        "d", "\xff",    "a a a a a a a a",
@@ -26,22 +26,8 @@ static int give(void *user, const char **line, size_t *size)
 /* A model of random weights that reads and writes a, b, c and d. */
 static attend_model *model_of(attend_token_kind kind)
 {
-    attend_tokenizer_options options = ATTEND_TOKENIZER_OPTIONS_INIT;
-    attend_tokenizer *t = NULL;
-    attend_config config;
-    attend_model *m = NULL;
     giver g = { 0 };
-    options.kind = kind;
-    assert_ok(attend_tokenizer_learn(&t, &options, give, &g));
-    assert_ok(tiny_config(&config, "hidden=8 heads=2 attention-width=6"));
-    config.source_vocab = config.target_vocab = attend_tokenizer_size(t);
-    assert_ok(attend_model_new(&m, &config, 1));
-    for (int i = 0; i < attend_params_count(attend_model_params(m)); i++)
-        attend_param_fill_uniform(attend_params_at(attend_model_params(m), i), 3, 1.0);
-    assert_ok(attend_tokenizer_attach(t, m, "source"));
-    assert_ok(attend_tokenizer_attach(t, m, "target"));
-    attend_tokenizer_free(t);
-    return m;
+    return texted_model(kind, "hidden=8 heads=2 attention-width=6", give, &g);
 }
 
 static attend_translator *translate(const attend_model *m, int threads, int batch_tokens, int count,

@@ -1,0 +1,28 @@
+/* texted_model.h: a small random model whose two tokenizers, one and the same, were learned from the lines that a test gives. */
+#ifndef ATTEND_TEST_TEXTED_MODEL_H
+#define ATTEND_TEST_TEXTED_MODEL_H
+
+#include "support/tiny_pairs.h"
+#include <attend/text.h>
+
+static inline attend_model *texted_model(attend_token_kind kind, const char *words,
+                                         int (*give)(void *user, const char **line, size_t *size), void *user)
+{
+    attend_tokenizer_options options = ATTEND_TOKENIZER_OPTIONS_INIT;
+    attend_tokenizer *t = NULL;
+    attend_config config;
+    attend_model *m = NULL;
+    options.kind = kind;
+    assert_ok(attend_tokenizer_learn(&t, &options, give, user));
+    assert_ok(tiny_config(&config, words));
+    config.source_vocab = config.target_vocab = attend_tokenizer_size(t);
+    assert_ok(attend_model_new(&m, &config, 1));
+    for (int i = 0; i < attend_params_count(attend_model_params(m)); i++)
+        attend_param_fill_uniform(attend_params_at(attend_model_params(m), i), 3, 1.0);
+    assert_ok(attend_tokenizer_attach(t, m, "source"));
+    assert_ok(attend_tokenizer_attach(t, m, "target"));
+    attend_tokenizer_free(t);
+    return m;
+}
+
+#endif
