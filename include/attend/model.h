@@ -1,4 +1,4 @@
-/* model.h: encoder-decoder models: make one or load one, train it, score with it, decode with it.
+/* model.h: models, with a source or of lines alone: make one or load one, train it, score with it, decode with it.
  *
  * Purpose    config.h says what a model is, docs/models.md has the equations. There are three ways to run one: the loss of a batch
  *            of pairs (attend_model_loss), the probability of given targets (attend_model_score), and decoding step by step
