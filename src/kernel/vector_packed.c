@@ -22,8 +22,7 @@ enum {
     K_BLOCK = 256,   /* of a panel that stays in the first cache */
     A_BLOCK = 80000, /* numbers of A that stay in the second, but .. */
     M_LEAST = 48,    /* .. at least so many rows */
-    PREFETCH = 2048, /* numbers ahead, for tiles of some rows, which stream weights from the third cache; with few
-                       * rows the several streams are left to the machine's own prefetching, which was faster */
+    LINE = 64,       /* bytes of a cache's line */
 };
 
 typedef struct product {
@@ -34,6 +33,8 @@ typedef struct product {
     size_t a_row, a_step; /* from one row to the next, and from one k to the next */
     const void *b;        /* panel, at the first k of this block: floats, or bfloat16 */
     size_t panel_stride;
+    const char *ahead; /* weights to fetch into the second cache meanwhile, so many bytes a step of k */
+    size_t ahead_step;
     float *c;
     size_t ldc;
     size_t columns; /* of C from here on; fewer than a panel only in the last one */
@@ -112,13 +113,16 @@ INLINE void tile_with(const int rows, const int panels, const bool half, const b
     }
     const float *a = t->a;
     const void *b = t->b;
-    const size_t a_row = t->a_row, a_step = t->a_step, k = t->k;
+    const size_t a_row = t->a_row, a_step = t->a_step, k = t->k, ahead_step = t->ahead_step;
+    const char *ahead = t->ahead;
     STEPS for (size_t i = 0; i < k; i++, a += a_step, b = weights_at(half, b, PANEL))
     {
         if (panels > 1) {
             step_wide(rows, panels, half, a, a_row, b, t->panel_stride, sum);
         } else {
-            __builtin_prefetch(weights_at(half, b, PREFETCH));
+            __builtin_prefetch(ahead, 0, 2);
+            if (ahead_step > LINE) __builtin_prefetch(ahead + LINE, 0, 2);
+            ahead += ahead_step;
             step_tall(rows, half, a, a_row, b, sum);
         }
     }
@@ -187,6 +191,22 @@ INLINE void tile_of(const bool half, size_t rows, bool all_panels, const product
     }
 }
 
+/* Of a panel's weights, a step of k. */
+INLINE size_t step_bytes(const bool half)
+{
+    return PANEL * (half ? sizeof(uint16_t) : sizeof(float));
+}
+
+/* The weights that come after those of block t, which is at column j and k = l; after the last panel the first, for the
+ * next rows. They are fetched while the rows pass over t, a line a step: so early that they arrive in time even from
+ * memory, and so slowly that they do not stand in each other's way. (Where tiles of few rows take several panels at
+ * once, the streams are left to the machine's own prefetching, which was faster.) */
+INLINE const char *following(const bool half, const product *begin, const product *t, size_t j, size_t l)
+{
+    if (l + t->k < begin->k) return weights_at(half, t->b, t->k * PANEL);
+    return weights_at(half, begin->b, t->columns > PANEL ? (j / PANEL + 1) * begin->panel_stride : 0);
+}
+
 /* Some rows of C, all of n. The block of A stays in the second cache; of each panel a block of k at a time stays in the
  * first while all rows pass over it. */
 INLINE void row_block(const bool half, product t, size_t rows, size_t n)
@@ -202,8 +222,12 @@ INLINE void row_block(const bool half, product t, size_t rows, size_t n)
         for (size_t l = 0; l < begin.k || l == 0; l += k_block) { /* once even if k is 0: C still gets its start */
             t.k = begin.k - l < k_block ? begin.k - l : k_block;
             t.b = weights_at(half, begin.b, j / PANEL * begin.panel_stride + l * PANEL);
+            const char *next = following(half, &begin, &t, j, l), *const end = next + t.k * step_bytes(half);
             for (size_t i = 0, height; i < rows; i += height) {
                 height = next_rows(rows - i);
+                t.ahead = next;
+                t.ahead_step = next >= end ? 0 : height == rows || step_bytes(half) < LINE ? step_bytes(half) : LINE;
+                next += t.ahead_step * t.k;
                 t.a = begin.a + i * begin.a_row + l * begin.a_step;
                 t.c = begin.c + i * begin.ldc + j;
                 tile_of(half, height, step == (size_t)panels_for(height), &t);
