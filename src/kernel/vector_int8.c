@@ -177,7 +177,7 @@ static void row_block(const int8_product *p, size_t first, size_t rows)
         if (p->n - j < step * PANEL) step = 1;
         int8_tile t = { .p = p, .column = j, .b = p->b + j * p->k };
         for (size_t i = 0, height; i < rows; i += height) {
-            height = next_rows(rows - i);
+            height = next_rows(rows - i, VPACKED_ROWS);
             t.row = first + i;
             tile_of(height, step > 1 && step == (size_t)panels_for(height), &t);
         }

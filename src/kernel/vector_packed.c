@@ -23,6 +23,8 @@ enum {
     A_BLOCK = 80000, /* numbers of A that stay in the second, but .. */
     M_LEAST = 48,    /* .. at least so many rows */
     LINE = 64,       /* bytes of a cache's line */
+    SET = 4096,      /* bytes from one line to the next of the same set of the first cache, .. */
+    WAYS = 8,        /* .. which holds so many of them */
 };
 
 typedef struct product {
@@ -207,12 +209,21 @@ INLINE const char *following(const bool half, const product *begin, const produc
     return weights_at(half, begin->b, t->columns > PANEL ? (j / PANEL + 1) * begin->panel_stride : 0);
 }
 
+/* Rows of the tallest tile. Rows of A as far apart as the lines of a set, as 1024 numbers are, drive each other out of the
+ * first cache if they are more than it has room for. */
+INLINE size_t tallest(const product *t)
+{
+    const bool same_set = t->a_step == 1 && t->a_row * sizeof(float) % SET == 0;
+    const size_t most = VPACKED_ROWS;
+    return same_set && most > WAYS ? WAYS : most;
+}
+
 /* Some rows of C, all of n. The block of A stays in the second cache; of each panel a block of k at a time stays in the
  * first while all rows pass over it. */
 INLINE void row_block(const bool half, product t, size_t rows, size_t n)
 {
     const product begin = t;
-    const size_t k_block = rows <= VPACKED_ROWS ? begin.k : K_BLOCK;
+    const size_t most = tallest(&t), k_block = rows <= VPACKED_ROWS ? begin.k : K_BLOCK;
     size_t step = (size_t)panels_for(rows);
     for (size_t j = 0; j < n; j += step * PANEL) {
         if (n - j < step * PANEL) step = 1;
@@ -224,7 +235,7 @@ INLINE void row_block(const bool half, product t, size_t rows, size_t n)
             t.b = weights_at(half, begin.b, j / PANEL * begin.panel_stride + l * PANEL);
             const char *next = following(half, &begin, &t, j, l), *const end = next + t.k * step_bytes(half);
             for (size_t i = 0, height; i < rows; i += height) {
-                height = next_rows(rows - i);
+                height = next_rows(rows - i, most);
                 t.ahead = next;
                 t.ahead_step = next >= end ? 0 : height == rows || step_bytes(half) < LINE ? step_bytes(half) : LINE;
                 next += t.ahead_step * t.k;

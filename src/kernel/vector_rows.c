@@ -184,6 +184,7 @@ void VNAME(weigh)(size_t n, size_t rows, const real *w, const real *x, size_t st
 {
     size_t i = 0;
     for (; i + 8 * VLANES <= n; i += 8 * VLANES) weigh_at(8, rows, w, x + i, stride, y + i);
+    for (; i + 4 * VLANES <= n; i += 4 * VLANES) weigh_at(4, rows, w, x + i, stride, y + i);
     for (; i + VLANES <= n; i += VLANES) weigh_at(1, rows, w, x + i, stride, y + i);
     if (i == n) return;
     memset(y + i, 0, (n - i) * sizeof *y);

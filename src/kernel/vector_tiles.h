@@ -9,11 +9,11 @@
 #endif
 #define INLINE static inline __attribute__((always_inline))
 
-/* Rows of the next tile: full ones, and the last two of equal height rather than one full and one thin. */
-INLINE size_t next_rows(size_t left)
+/* Rows of the next tile, of at most so many: full ones, and the last two of equal height rather than one full and one thin. */
+INLINE size_t next_rows(size_t left, size_t most)
 {
-    if (left <= VPACKED_ROWS) return left;
-    return left < 2 * VPACKED_ROWS ? (left + 1) / 2 : VPACKED_ROWS;
+    if (left <= most) return left;
+    return left < 2 * most ? (left + 1) / 2 : most;
 }
 
 #endif
