@@ -126,6 +126,9 @@ int attend_trainer_average_last(trainer *t)
     } else if (status == ATTEND_OK) {
         bool better = true; /* if nothing can be compared, it is what was asked for */
         status = attend_models_average(&mean, paths, count);
+        if (status == ATTEND_BAD_MODEL)
+            status = attend_fail(status, "%s; the training is done: remove that file, and the average goes without it",
+                                 attend_message());
         if (status == ATTEND_OK && t->valid) status = weigh(t, mean, count, &better);
         if (status == ATTEND_OK && better) status = keep(t, mean);
     }
