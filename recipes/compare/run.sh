@@ -34,9 +34,9 @@ set -- --train "$out/train.en" "$out/train.de" --valid "$out/val.en" "$out/val.d
 if [ $smoke = yes ]; then
     set -- "$@" --vocab-size 1500 --hidden 96 --embedding 96 --batch-tokens 700 --learning-rate 0.005 --warmup 20 --updates 300 --valid-every 75
 else
-    set -- "$@" --vocab-size 6000 --hidden 256 --embedding 256 --batch-tokens 1500 --learning-rate 0.0015 --warmup 300 --epochs 10 --valid-metric bleu
+    set -- "$@" --vocab-size 6000 --hidden 192 --embedding 192 --batch-tokens 1500 --learning-rate 0.0015 --warmup 300 --epochs 8 --valid-metric bleu
 fi
 "$attend" compare "$@" --vary attention=none,dot,scaled-dot,bilinear,additive \
     --variant 'local-p: attention=bilinear window=local-p' \
     --variant 'hard: attention=additive selection=hard' \
-    --variant 'transformer: architecture=transformer layers=4 heads=4 norm=pre'
+    --variant 'transformer: architecture=transformer layers=3 heads=4 norm=pre'
