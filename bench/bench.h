@@ -79,6 +79,7 @@ void bench_attention(bench *b);
 void bench_models(bench *b);
 void bench_transformer(bench *b);
 void bench_decoding(bench *b);
+void bench_transformer_decoding(bench *b);
 
 /* ---- memory ---- */
 double bench_status_mib(const char *field); /* of this process: "VmHWM" */
