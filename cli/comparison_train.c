@@ -13,12 +13,14 @@ typedef struct stage {
     variant *x;
     char *clock;                       /* its file */
     double seconds, validating, words; /* before this run */
+    double rows;                       /* targets' words and ends in an epoch */
 } stage;
 
 static void plan(void *user, const attend_plan *p)
 {
     stage *s = user;
     s->x->r.updates_per_epoch = (double)p->updates_per_epoch;
+    s->rows = (double)(p->target_tokens + p->pairs);
     if (!p->resumed || p->update == 0) s->seconds = s->validating = s->words = 0;
     s->x->r.seconds = s->seconds, s->x->r.validating = s->validating, s->x->r.words = s->words;
     progress_plan(&s->view, p);
@@ -55,12 +57,14 @@ static void read_clock(stage *s)
     facts_free(&f);
 }
 
-static int read_log(const comparison *c, variant *x)
+/* Updates of an epoch as they were: the plan takes every batch for a full one. */
+static int read_log(const comparison *c, variant *x, double rows)
 {
     training_log log = { 0 };
     char *path = comparison_path(c, x, "model.log.jsonl");
     const int status = path ? training_log_read(&log, path) : ATTEND_NO_MEMORY;
     x->r.best_update = training_log_best(&log), x->r.last_update = log.last_update;
+    if (log.rows_an_update > 0 && rows > 0) x->r.updates_per_epoch = rows / log.rows_an_update;
     training_log_free(&log);
     free(path);
     return status;
@@ -82,7 +86,7 @@ int comparison_train(const comparison *c, variant *x, attend_train_end *end)
         status = attend_train(&o, &events, end);
         progress_end(&s.view);
     }
-    if (status == ATTEND_OK && *end != ATTEND_TRAIN_STOPPED) status = read_log(c, x);
+    if (status == ATTEND_OK && *end != ATTEND_TRAIN_STOPPED) status = read_log(c, x, s.rows);
     free(model);
     free(clock);
     return status;

@@ -44,7 +44,9 @@ int training_log_read(training_log *l, const char *path)
     bool ok = true;
     while (ok && getline(&line, &room, f) > 0) {
         const double update = number_of(line, "update"), loss = number_of(line, "valid_loss");
+        const double rows = number_of(line, "rows");
         if (isfinite(update)) l->last_update = update;
+        if (isfinite(rows) && update > 0) l->rows_an_update = rows / update;
         if (isfinite(update) && isfinite(loss))
             ok = add(l, (log_point){ update, loss, strstr(line, "\"better\": true") != NULL });
     }

@@ -13,6 +13,7 @@ typedef struct training_log {
     log_point *points;
     int count, room;
     double last_update;
+    double rows_an_update; /* targets' words and ends, in the mean; 0: not known */
 } training_log;
 
 /* Zero is empty. Lines of another kind are passed over. ATTEND_IO, ATTEND_NO_MEMORY. */

@@ -34,7 +34,7 @@ set -- --train "$out/train.en" "$out/train.de" --valid "$out/val.en" "$out/val.d
 if [ $smoke = yes ]; then
     set -- "$@" --vocab-size 1500 --hidden 96 --embedding 96 --batch-tokens 700 --learning-rate 0.005 --warmup 20 --updates 300 --valid-every 75
 else
-    set -- "$@" --vocab-size 6000 --hidden 192 --embedding 192 --batch-tokens 1500 --learning-rate 0.0015 --warmup 300 --epochs 8 --valid-metric bleu
+    set -- "$@" --vocab-size 6000 --hidden 192 --embedding 192 --batch-tokens 600 --learning-rate 0.002 --warmup 300 --epochs 6 --valid-metric bleu
 fi
 "$attend" compare "$@" --vary attention=none,dot,scaled-dot,bilinear,additive \
     --variant 'local-p: attention=bilinear window=local-p' \
