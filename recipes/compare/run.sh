@@ -37,6 +37,6 @@ else
     set -- "$@" --vocab-size 6000 --hidden 192 --embedding 192 --batch-tokens 600 --learning-rate 0.002 --warmup 300 --epochs 6 --valid-metric bleu
 fi
 "$attend" compare "$@" --vary attention=none,dot,scaled-dot,bilinear,additive \
-    --variant 'local-p: attention=bilinear window=local-p' \
+    --variant 'local-p: attention=bilinear window=local-p window-size=10' \
     --variant 'hard: attention=additive selection=hard' \
     --variant 'transformer: architecture=transformer layers=3 heads=4 norm=pre'
