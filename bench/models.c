@@ -1,6 +1,6 @@
 /* models.c: whole training steps (gradient, norm, clipping, Adam) of the models in docs/models.md, two threads, against PyTorch on two;
  * on sentences of one length and on the lengths of real batches; their memory; and how the cost grows with the length of sentences. */
-#include "bench.h"
+#include "steps.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -10,79 +10,11 @@
 
 enum { VOCABULARY = 10000, EMBEDDING = 256, HIDDEN = 512, BATCH = 64, WORDS = 25, SHARD = 16, MOST_BATCHES = 8 };
 
-/* ---- batches ---- */
-
-/* A batch; a target of t rows has t - 1 words and the end. */
-typedef struct batch {
-    int source_lengths[BATCH], target_lengths[BATCH];
-    int *words;
-    attend_pairs pairs;
-    int rows;
-} batch;
-
-static void batch_fill(batch *b)
+static step_batch even_batch(int pairs, int words)
 {
-    int sources = 0, targets = 0;
-    for (int i = 0; i < BATCH; i++) sources += b->source_lengths[i], targets += b->target_lengths[i];
-    b->words = malloc((size_t)(sources + targets + 1) * sizeof *b->words);
-    if (!b->words) exit(1);
-    bench_words(b->words, sources + targets, VOCABULARY);
-    b->pairs = (attend_pairs){ .count = BATCH,
-                               .source = b->words,
-                               .source_lengths = b->source_lengths,
-                               .target = b->words + sources,
-                               .target_lengths = b->target_lengths };
-    b->rows = attend_pairs_rows(&b->pairs);
-}
-
-/* ---- a trainer ---- */
-
-typedef struct trainer {
-    attend_model *m;
-    attend_team *team;
-    attend_optimizer *adam;
-    uint64_t update;
-    const batch *batches, *now;
-    int count;
-} trainer;
-
-static attend_var *shard_loss(attend_ctx *c, int shard, void *user)
-{
-    const trainer *t = user;
-    const attend_pairs part = attend_pairs_part(&t->now->pairs, shard * SHARD, SHARD);
-    attend_loss_options options = ATTEND_LOSS_OPTIONS_INIT;
-    options.scale = 1.0 / t->now->rows;
-    return attend_model_loss(c, t->m, &part, &options);
-}
-
-static void run_steps(void *state)
-{
-    trainer *t = state;
-    for (int i = 0; i < t->count; i++) {
-        double loss;
-        t->now = &t->batches[i];
-        bench_must(attend_team_gradient(t->team, BATCH / SHARD, shard_loss, t, 1, t->update++, &loss));
-        bench_must(attend_optimizer_step(t->adam, 1e-3, 1, NULL));
-    }
-}
-
-static trainer trainer_new(attend_config config, const batch *batches, int count)
-{
-    const attend_optimizer_options options = ATTEND_OPTIMIZER_OPTIONS_INIT;
-    trainer t = { .batches = batches, .count = count };
-    config.hidden = HIDDEN, config.embedding = EMBEDDING, config.dropout = 0;
-    config.source_vocab = config.target_vocab = VOCABULARY;
-    bench_must(attend_model_new(&t.m, &config, 1));
-    bench_must(attend_team_new(&t.team, attend_model_params(t.m), 2));
-    bench_must(attend_optimizer_new(&t.adam, t.team, &options));
-    return t;
-}
-
-static void trainer_free(trainer *t)
-{
-    attend_optimizer_free(t->adam);
-    attend_team_free(t->team);
-    attend_model_free(t->m);
+    pair_lengths lengths[BATCH];
+    for (int i = 0; i < pairs; i++) lengths[i] = (pair_lengths){ words, words };
+    return step_batch_new(lengths, pairs, VOCABULARY, SHARD, 0);
 }
 
 /* Products of a training step of RNNsearch, forward and backward: three times those of the forward pass. */
@@ -105,6 +37,8 @@ static const struct {
 static attend_config config_of(int i)
 {
     attend_config config = ATTEND_CONFIG_INIT;
+    config.hidden = HIDDEN, config.embedding = EMBEDDING, config.dropout = 0;
+    config.source_vocab = config.target_vocab = VOCABULARY;
     if (i == 0) return config;
     config.cell = ATTEND_CELL_LSTM;
     config.attention = &attend_score_dot;
@@ -117,26 +51,18 @@ static attend_config config_of(int i)
 static void bench_even(bench *b)
 {
     static const char group[] = "training step, 512, B 64, 25 words each way, V 10000";
-    batch all;
-    for (int i = 0; i < BATCH; i++) all.source_lengths[i] = WORDS, all.target_lengths[i] = WORDS - 1;
-    batch_fill(&all);
+    step_batch all = even_batch(BATCH, WORDS);
     for (int i = 0; i < 3; i++) {
-        trainer t = trainer_new(config_of(i), &all, 1);
+        const attend_config config = config_of(i);
+        stepper t = stepper_new(&config, &all, 1);
         char task[64];
         snprintf(task, sizeof task, "train %s", models[i].task);
         const double seconds =
-            bench_against_peer(b, (work){ run_steps, &t }, task, group, models[i].name, all.rows, models[i].goal);
-        if (i == 0) {
-            const double speed = rnnsearch_flop(BATCH, WORDS, WORDS) / seconds * 1e-9, ceiling = 2 * bench_ceiling(b);
-            result r = { .group = group, .goal = 0.8, .ratio = speed / ceiling };
-            snprintf(r.name, sizeof r.name, "%s, of the ceiling", models[i].name);
-            snprintf(r.measured, sizeof r.measured, "%.0f GFLOP/s", speed);
-            snprintf(r.against, sizeof r.against, "%.0f, twice the best sgemm", ceiling);
-            bench_report(b, &r);
-        }
-        trainer_free(&t);
+            bench_against_peer(b, (work){ stepper_run, &t }, task, group, models[i].name, all.rows, models[i].goal);
+        if (i == 0) steps_of_ceiling(b, group, models[i].name, rnnsearch_flop(BATCH, WORDS, WORDS), seconds, 0.8);
+        stepper_free(&t);
     }
-    free(all.words);
+    step_batch_free(&all);
 }
 
 /* ---- real lengths ---- */
@@ -148,43 +74,29 @@ enum { POOL = 40 * BATCH };
 /* RNNsearch over some batches of these lengths. */
 static void race_lengths(bench *b, const char *name, const pair_lengths *lengths, double goal)
 {
-    static batch batches[MOST_BATCHES];
-    char path[] = "/tmp/attend_bench_XXXXXX";
-    int file = mkstemp(path);
-    FILE *f = file >= 0 ? fdopen(file, "w") : NULL;
-    if (!f) return;
+    step_batch batches[MOST_BATCHES];
     double rows = 0;
-    for (int i = 0; i < MOST_BATCHES;
-         i++) { /* every fifth batch of the pool: sorted, that is short ones and long ones */
-        for (int j = 0; j < BATCH; j++) {
-            const pair_lengths l = lengths[(5 * i + 2) * BATCH + j];
-            batches[i].source_lengths[j] = l.source;
-            batches[i].target_lengths[j] = l.target - 1;
-            fprintf(f, "%d:%d ", l.source, l.target);
-        }
-        fprintf(f, "\n");
-        batch_fill(&batches[i]);
+    for (int i = 0; i < MOST_BATCHES; i++) { /* every fifth of the pool: sorted, that is short ones and long ones */
+        batches[i] = step_batch_new(lengths + (5 * i + 2) * BATCH, BATCH, VOCABULARY, SHARD, 0);
         rows += batches[i].rows;
     }
-    fclose(f);
-    trainer t = trainer_new(config_of(0), batches, MOST_BATCHES);
-    char task[160];
-    snprintf(task, sizeof task, "train %s %s", models[0].task, path);
-    bench_against_peer(b, (work){ run_steps, &t }, task, ragged_group, name, rows, goal);
-    trainer_free(&t);
-    unlink(path);
-    for (int i = 0; i < MOST_BATCHES; i++) free(batches[i].words);
+    char path[] = "/tmp/attend_bench_XXXXXX", task[160];
+    if (step_batches_write(path, batches, MOST_BATCHES)) {
+        const attend_config config = config_of(0);
+        stepper t = stepper_new(&config, batches, MOST_BATCHES);
+        snprintf(task, sizeof task, "train %s %s", models[0].task, path);
+        bench_against_peer(b, (work){ stepper_run, &t }, task, ragged_group, name, rows, goal);
+        stepper_free(&t);
+        unlink(path);
+    }
+    for (int i = 0; i < MOST_BATCHES; i++) step_batch_free(&batches[i]);
 }
 
 static void bench_ragged(bench *b)
 {
     static pair_lengths lengths[POOL];
     if (bench_lengths(lengths, POOL) < POOL) {
-        result r = { .group = ragged_group, .ratio = NAN };
-        snprintf(r.name, sizeof r.name, "RNNsearch");
-        snprintf(r.measured, sizeof r.measured, "-");
-        snprintf(r.against, sizeof r.against, "no data (ATTEND_DATA names the folder)");
-        bench_report(b, &r);
+        steps_no_data(b, ragged_group, "RNNsearch");
         return;
     }
     race_lengths(b, "RNNsearch, pairs as they come", lengths, models[0].ragged_goal);
@@ -196,14 +108,13 @@ static void bench_ragged(bench *b)
 
 void bench_training_peak(void)
 {
-    batch all;
-    for (int i = 0; i < BATCH; i++) all.source_lengths[i] = WORDS, all.target_lengths[i] = WORDS - 1;
-    batch_fill(&all);
-    trainer t = trainer_new(config_of(0), &all, 1);
-    for (int i = 0; i < 3; i++) run_steps(&t);
+    step_batch all = even_batch(BATCH, WORDS);
+    const attend_config config = config_of(0);
+    stepper t = stepper_new(&config, &all, 1);
+    for (int i = 0; i < 3; i++) stepper_run(&t);
     printf("%.1f\n", bench_status_mib("VmHWM"));
-    trainer_free(&t);
-    free(all.words);
+    stepper_free(&t);
+    step_batch_free(&all);
 }
 
 static void bench_memory(bench *b)
@@ -261,8 +172,7 @@ static void bench_load(bench *b)
     int file = mkstemp(path);
     if (file < 0) return;
     close(file);
-    attend_config config = config_of(0);
-    config.hidden = HIDDEN, config.embedding = EMBEDDING, config.source_vocab = config.target_vocab = VOCABULARY;
+    const attend_config config = config_of(0);
     attend_model *m = NULL;
     bench_must(attend_model_new(&m, &config, 1));
     bench_must(attend_model_save(m, path));
@@ -296,10 +206,7 @@ static void bench_growth(bench *b)
     double first = 0;
     for (int n = 25; n <= (bench_quick(b) ? 25 : 400); n *= 2) {
         enum { PAIRS = 2 };
-        batch all = { .rows = 0 };
-        for (int i = 0; i < PAIRS; i++) all.source_lengths[i] = n, all.target_lengths[i] = n - 1;
-        batch_fill(&all);
-        all.pairs.count = PAIRS;
+        step_batch all = even_batch(PAIRS, n);
         double seconds[2];
         attend_ctx *c = NULL;
         bench_must(attend_ctx_new(&c));
@@ -319,7 +226,7 @@ static void bench_growth(bench *b)
             attend_model_free(m);
         }
         attend_ctx_free(c);
-        free(all.words);
+        step_batch_free(&all);
         if (first == 0) first = seconds[0];
         int stars = (int)(4 * log2(seconds[1] / first) + 2), dots = (int)(4 * log2(seconds[0] / first) + 2);
         result r = { .group = group, .ratio = seconds[1] / seconds[0] };
