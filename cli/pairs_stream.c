@@ -1,5 +1,6 @@
 #include "pairs_stream.h"
 
+#include "byte_zero.h"
 #include "core/status.h"
 #include <stdlib.h>
 #include <string.h>
@@ -49,12 +50,10 @@ int pairs_stream_next(pairs_stream *s)
     clear(s);
     while (s->count < STREAM_PAIRS) {
         attend_text_pair p;
-        const int status = attend_pairs_file_next(s->file, &p);
+        int status = attend_pairs_file_next(s->file, &p);
+        if (status == ATTEND_OK && !p.source) break;
+        if (status == ATTEND_OK) status = byte_zero_refuse_pair(&p);
         if (status != ATTEND_OK) return status;
-        if (!p.source) break;
-        if (memchr(p.source, '\0', p.source_size) || memchr(p.target, '\0', p.target_size))
-            return attend_fail(ATTEND_BAD_DATA, "%s:%llu: a byte 0: no text has one; take it out (tr -d '\\000')",
-                               p.source_file, (unsigned long long)p.line);
         s->sources[s->count] = copy_of(p.source, p.source_size);
         s->targets[s->count] = copy_of(p.target, p.target_size);
         s->count++;

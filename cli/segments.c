@@ -1,5 +1,6 @@
 #include "segments.h"
 
+#include "byte_zero.h"
 #include "core/status.h"
 #include "text/lines.h"
 #include "text/strings.h"
@@ -44,11 +45,8 @@ int text_lines_read(text_lines *l, const char *path)
         size_t size;
         status = attend_lines_next(from, &text, &size);
         if (status != ATTEND_OK || !text) break;
-        if (memchr(text, '\0', size))
-            status = attend_fail(ATTEND_BAD_DATA, "%s:%llu: a byte 0: no text has one; take it out (tr -d '\\000')",
-                                 attend_lines_name(from), (unsigned long long)attend_lines_number(from));
-        else
-            status = text_lines_add(l, text, size);
+        status = byte_zero_refuse(text, size, attend_lines_name(from), attend_lines_number(from));
+        if (status == ATTEND_OK) status = text_lines_add(l, text, size);
     }
     attend_lines_close(from);
     return status;
@@ -100,9 +98,7 @@ static int arrange(segments *s)
 static int add_pair(segments *s, attend_strings *known, const attend_text_pair *p, int *room)
 {
     int number, status = attend_strings_add(known, p->source, p->source_size, &number);
-    if (status == ATTEND_OK && (memchr(p->source, '\0', p->source_size) || memchr(p->target, '\0', p->target_size)))
-        status = attend_fail(ATTEND_BAD_DATA, "%s:%llu: a byte 0: no text has one; take it out (tr -d '\\000')",
-                             p->source_file, (unsigned long long)p->line);
+    if (status == ATTEND_OK) status = byte_zero_refuse_pair(p);
     if (status == ATTEND_OK && number == s->sources.count)
         status = text_lines_add(&s->sources, p->source, p->source_size);
     if (status == ATTEND_OK) status = text_lines_add(&s->texts, p->target, p->target_size);

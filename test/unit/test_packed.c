@@ -69,17 +69,17 @@ static void check_table(void)
 }
 
 /* Rows computed alone, in twos, ... and all together agree to the bit. */
-static void check_rows_alone(void)
+static void check_rows_alone(size_t k)
 {
-    enum { M = 31, N = 117, K = 600 };
-    float *a = numbers(M * K), *b = numbers(K * N), *together = numbers(M * N), *apart = numbers(M * N);
-    float *packed = aligned_alloc(64, (attend_packed_size(K, N) * sizeof *packed + 64) / 64 * 64);
-    attend_pack(false, K, N, b, N, packed);
-    attend_gemm_packed(PACKED_ZERO, NULL, M, N, K, a, K, packed, together, N);
+    enum { M = 31, N = 117 };
+    float *a = numbers(M * k), *b = numbers(k * N), *together = numbers(M * N), *apart = numbers(M * N);
+    float *packed = aligned_alloc(64, (attend_packed_size(k, N) * sizeof *packed + 64) / 64 * 64);
+    attend_pack(false, k, N, b, N, packed);
+    attend_gemm_packed(PACKED_ZERO, NULL, M, N, k, a, k, packed, together, N);
     for (size_t rows = 1; rows < M; rows++) {
         for (size_t i = 0; i < M; i += rows) {
             size_t now = M - i < rows ? M - i : rows;
-            attend_gemm_packed(PACKED_ZERO, NULL, now, N, K, a + i * K, K, packed, apart + i * N, N);
+            attend_gemm_packed(PACKED_ZERO, NULL, now, N, k, a + i * k, k, packed, apart + i * N, N);
         }
         assert_memory_equal(together, apart, M * N * sizeof *apart);
     }
@@ -233,7 +233,8 @@ static void test_tables(void **state)
     for (const attend_kernel_table *const *t = tables_to_test(); *t; t++) {
         attend_kernel_use(*t);
         check_table();
-        check_rows_alone();
+        check_rows_alone(600);
+        check_rows_alone(1024); /* rows that share a set of the first cache */
         check_transposed();
         check_all_bits();
         check_columns();
