@@ -47,7 +47,7 @@ void bench_words(int *words, int count, int vocabulary)
     unsigned seed = 1;
     for (int i = 0; i < count; i++) {
         seed = seed * 1664525u + 1013904223u;
-        words[i] = ATTEND_FIRST_WORD + (int)(seed >> 8) % (vocabulary - ATTEND_FIRST_WORD);
+        words[i] = ATTEND_FIRST_TOKEN + (int)(seed >> 8) % (vocabulary - ATTEND_FIRST_TOKEN);
     }
 }
 

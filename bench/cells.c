@@ -5,7 +5,7 @@
 #include "bench.h"
 
 #include "core/pool.h"
-#include "train/merge.h"
+#include "train/gradient_sum.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,7 +46,7 @@ static void run_shard(void *state, int shard)
 static void run_merge(void *state, int part)
 {
     layer *l = state;
-    attend_merge_part(l->grads[0], l->grads + 1, l->shards - 1, part, 8);
+    attend_gradient_sum_part(l->grads[0], l->grads + 1, l->shards - 1, part, 8);
 }
 
 static void run_layer(void *state)
@@ -56,9 +56,9 @@ static void run_layer(void *state)
     attend_grads_zero(l->grads[0]);
     attend_pool_run(l->pool, l->shards, run_shard, l);
     if (l->shards > 1) {
-        attend_merge_begin(l->grads[0], l->grads + 1, l->shards - 1);
+        attend_gradient_sum_begin(l->grads[0], l->grads + 1, l->shards - 1);
         attend_pool_run(l->pool, 8, run_merge, l);
-        attend_merge_end(l->grads + 1, l->shards - 1);
+        attend_gradient_sum_end(l->grads + 1, l->shards - 1);
     }
 }
 

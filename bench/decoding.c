@@ -27,9 +27,9 @@ static void run_part(void *user, int i)
 {
     decoder *d = user;
     const int part = d->count / THREADS;
-    attend_found *found = NULL;
+    attend_search_result *found = NULL;
     bench_must(attend_search(&found, d->contexts[i], d->m, &d->options, part, d->words + i * part * WORDS, d->lengths));
-    attend_found_free(found);
+    attend_search_result_free(found);
 }
 
 static void run_search(void *state)
@@ -39,10 +39,10 @@ static void run_search(void *state)
         attend_pool_run(d->pool, THREADS, run_part, d);
         return;
     }
-    attend_found *found = NULL;
+    attend_search_result *found = NULL;
     bench_must(attend_search(&found, d->alone, d->m, &d->options, 1, d->words, d->lengths));
-    if (attend_found_at(found, 0, 0)->count != WORDS - 1) fprintf(stderr, "bench: it ended early\n");
-    attend_found_free(found);
+    if (attend_search_result_at(found, 0, 0)->count != WORDS - 1) fprintf(stderr, "bench: it ended early\n");
+    attend_search_result_free(found);
 }
 
 /* Lists of about 900 words for a sentence of 25: as large a share of the vocabulary as Multi30k's recipe has (9 %). */
@@ -56,7 +56,7 @@ static void give_shortlist(attend_model *m)
         for (int j = 0; j < PER_WORD; j++) {
             seed = seed * 1664525u + 1013904223u;
             bench_must(
-                attend_shortlist_add(s, i, ATTEND_FIRST_WORD + (int)(seed >> 8) % (VOCABULARY - ATTEND_FIRST_WORD)));
+                attend_shortlist_add(s, i, ATTEND_FIRST_TOKEN + (int)(seed >> 8) % (VOCABULARY - ATTEND_FIRST_TOKEN)));
         }
     bench_must(attend_shortlist_attach(s, m, 0, PER_WORD));
     attend_shortlist_free(s);
@@ -97,7 +97,7 @@ static attend_model *model_of(const decoded *x, attend_precision precision)
     attend_param *bias = attend_params_find(attend_model_params(m), "output.b");
     attend_param_edit(bias)[ATTEND_END] = -1000; /* all 25 steps are made */
     attend_param_changed(bias);
-    bench_must(attend_model_shorten(m, precision));
+    bench_must(attend_model_quantize(m, precision));
     return m;
 }
 

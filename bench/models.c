@@ -149,7 +149,7 @@ static void run_load(void *state)
     bench_must(attend_model_load(&m, l->path, &l->options));
     if (l->decode) {
         int source[WORDS], length = WORDS, one = 1, zero = 0, begin = ATTEND_BEGIN;
-        for (int i = 0; i < WORDS; i++) source[i] = ATTEND_FIRST_WORD + i;
+        for (int i = 0; i < WORDS; i++) source[i] = ATTEND_FIRST_TOKEN + i;
         attend_decoding *d = NULL;
         bench_must(attend_decoding_new(&d, l->c, m, 1, source, &length));
         bench_must(attend_decoding_step(d, &one, &zero, &begin));
@@ -219,7 +219,7 @@ static void bench_growth(bench *b)
             seconds[attention] = 0;
             for (int round = 0; round < 4; round++) {
                 const double begin = bench_now();
-                bench_must(attend_model_score(c, m, &all.pairs, NULL, NULL, ATTEND_LOOK_SOURCE, NULL));
+                bench_must(attend_model_score(c, m, &all.pairs, NULL, NULL, ATTEND_ATTENTION_CROSS, NULL));
                 const double s = bench_now() - begin;
                 if (round == 1 || (round > 1 && s < seconds[attention])) seconds[attention] = s;
             }

@@ -2,8 +2,8 @@
 
 #include "alignment_text.h"
 #include "core/status.h"
-#include "model/tensor_file.h"
-#include <attend/map_trial.h>
+#include "format/tensor_file.h"
+#include <attend/map_selection.h>
 #include <stdlib.h>
 
 static const char *const names[2] = { "forward", "reverse" };
@@ -23,7 +23,7 @@ int align_maps_check(const char *path)
 
 typedef struct gold_list {
     attend_pair_links pairs[STREAM_PAIRS];
-    attend_aligned *turned; /* for the model of the other direction */
+    attend_word_link *turned; /* for the model of the other direction */
 } gold_list;
 
 static int take_gold(gold_list *g, const gold_links *all, const pairs_stream *from, bool turn)
@@ -35,15 +35,15 @@ static int take_gold(gold_list *g, const gold_links *all, const pairs_stream *fr
         count += (size_t)p->count;
     }
     if (!turn) return ATTEND_OK;
-    attend_aligned *to = realloc(g->turned, (count + 1) * sizeof *to);
+    attend_word_link *to = realloc(g->turned, (count + 1) * sizeof *to);
     if (!to) return attend_fail(ATTEND_NO_MEMORY, "no memory for gold links");
     g->turned = to;
     for (int i = 0; i < from->count; i++) {
         attend_pair_links *p = &g->pairs[i];
-        const attend_aligned *links = p->links;
+        const attend_word_link *links = p->links;
         p->links = to;
         for (int k = 0; k < p->count; k++)
-            *to++ = (attend_aligned){ .source = links[k].target, .target = links[k].source, .sure = links[k].sure };
+            *to++ = (attend_word_link){ .source = links[k].target, .target = links[k].source, .sure = links[k].sure };
     }
     return ATTEND_OK;
 }
@@ -64,12 +64,12 @@ static void print_map(const attend_map_score *s, const attend_config *config, bo
                alignment_text(text, s->map, config));
 }
 
-static int end_trial(const align_maps_job *job, int d, attend_map_trial *trial)
+static int end_trial(const align_maps_job *job, int d, attend_map_selection *trial)
 {
     const attend_config *config = attend_model_config(job->models[d]);
     const attend_map_score *scores;
     char text[ALIGNMENT_TEXT];
-    int count, best, status = attend_map_trial_end(trial, &scores, &count, &best);
+    int count, best, status = attend_map_selection_end(trial, &scores, &count, &best);
     if (status != ATTEND_OK) return status;
     const bool both = job->models[0] && job->models[1];
     if (job->json)
@@ -94,29 +94,29 @@ static int end_trial(const align_maps_job *job, int d, attend_map_trial *trial)
 
 /* ---- all of it ---- */
 
-static int add(const align_maps_job *job, int d, attend_map_trial *trial, gold_list *gold, const pairs_stream *from)
+static int add(const align_maps_job *job, int d, attend_map_selection *trial, gold_list *gold, const pairs_stream *from)
 {
     const char *const *sides[2] = { (const char *const *)from->sources, (const char *const *)from->targets };
     int status = job->gold ? take_gold(gold, job->gold, from, d == 1) : ATTEND_OK;
     if (status == ATTEND_OK)
-        status = attend_map_trial_add(trial, from->count, sides[d], sides[1 - d], job->gold ? gold->pairs : NULL);
+        status = attend_map_selection_add(trial, from->count, sides[d], sides[1 - d], job->gold ? gold->pairs : NULL);
     return status;
 }
 
 int align_maps(const align_maps_job *job, pairs_stream *from)
 {
-    attend_map_trial *trials[2] = { NULL, NULL };
+    attend_map_selection *trials[2] = { NULL, NULL };
     gold_list *gold = calloc(1, sizeof *gold);
     int status = gold ? ATTEND_OK : attend_fail(ATTEND_NO_MEMORY, "no memory to try maps");
     for (int d = 0; status == ATTEND_OK && d < 2; d++)
-        if (job->models[d]) status = attend_map_trial_new(&trials[d], job->models[d], job->threads);
+        if (job->models[d]) status = attend_map_selection_new(&trials[d], job->models[d], job->threads);
     while (status == ATTEND_OK && (status = pairs_stream_next(from)) == ATTEND_OK && from->count > 0)
         for (int d = 0; status == ATTEND_OK && d < 2; d++)
             if (trials[d]) status = add(job, d, trials[d], gold, from);
     if (status == ATTEND_OK && job->gold) status = gold_links_check(job->gold, job->gold_path, from->first);
     for (int d = 0; status == ATTEND_OK && d < 2; d++)
         if (trials[d]) status = end_trial(job, d, trials[d]);
-    for (int d = 0; d < 2; d++) attend_map_trial_free(trials[d]);
+    for (int d = 0; d < 2; d++) attend_map_selection_free(trials[d]);
     if (gold) free(gold->turned);
     free(gold);
     return status;

@@ -4,8 +4,8 @@
 
 const char *alignment_text(char text[ALIGNMENT_TEXT], attend_alignment a, const attend_config *config)
 {
-    const int layers = attend_config_look_layers(config, ATTEND_LOOK_SOURCE),
-              heads = attend_config_look_heads(config, ATTEND_LOOK_SOURCE);
+    const int layers = attend_config_attention_layers(config, ATTEND_ATTENTION_CROSS),
+              heads = attend_config_attention_heads(config, ATTEND_ATTENTION_CROSS);
     if (a.layer < 0 && a.head < 0)
         snprintf(text, ALIGNMENT_TEXT, "mean of %d layers and %d heads", layers, heads);
     else if (a.layer < 0)

@@ -65,7 +65,7 @@ typedef struct job {
     const settings *s;
     attend_model *models[2];
     attend_scorer *scorers[2];
-    attend_aligned *links[3]; /* there, back, together */
+    attend_word_link *links[3]; /* there, back, together */
     int counts[3], room;
     gold_links gold;
     attend_aer_sums sums[WAYS];
@@ -77,7 +77,7 @@ static int take_room(job *j, int words)
 {
     if (words <= j->room) return ATTEND_OK;
     for (int i = 0; i < 3; i++) {
-        attend_aligned *larger = realloc(j->links[i], 2 * (size_t)words * sizeof *larger);
+        attend_word_link *larger = realloc(j->links[i], 2 * (size_t)words * sizeof *larger);
         if (!larger) return attend_fail(ATTEND_NO_MEMORY, "no memory for the links of %d words", words);
         j->links[i] = larger;
     }
@@ -95,8 +95,8 @@ static int find_links(job *j, int pair)
         if (status != ATTEND_OK) return status;
         j->counts[d] = attend_scorer_links(r, j->links[d], j->room);
         for (int i = 0; d == BACK && i < j->counts[d]; i++) {
-            attend_aligned *l = &j->links[d][i];
-            *l = (attend_aligned){ .source = l->target, .target = l->source, .sure = l->sure };
+            attend_word_link *l = &j->links[d][i];
+            *l = (attend_word_link){ .source = l->target, .target = l->source, .sure = l->sure };
         }
     }
     return ATTEND_OK;
@@ -116,7 +116,7 @@ static int way_of(const settings *s)
 
 static int add_errors(job *j, unsigned long long number)
 {
-    const attend_aligned *gold;
+    const attend_word_link *gold;
     const int count = gold_links_of(&j->gold, number, &gold), asked = way_of(j->s);
     int status = ATTEND_OK;
     for (int way = 0; status == ATTEND_OK && way < WAYS; way++) {
@@ -246,7 +246,7 @@ static int load(job *j, int which, const char *path)
     const attend_config *config = status == ATTEND_OK ? attend_model_config(j->models[which]) : NULL;
     if (config && config->task == ATTEND_TASK_LANGUAGE_MODEL)
         status = attend_fail(ATTEND_BAD_USAGE, "%s is a language model: it has no source to align with", path);
-    else if (config && attend_config_look_layers(config, ATTEND_LOOK_SOURCE) == 0)
+    else if (config && attend_config_attention_layers(config, ATTEND_ATTENTION_CROSS) == 0)
         status = attend_fail(ATTEND_BAD_USAGE, "%s has no attention to align with", path);
     if (status != ATTEND_OK || j->s->maps) return status;
     status = attend_scorer_new(&j->scorers[which], j->models[which], (int)j->s->threads, true);

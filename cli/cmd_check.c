@@ -3,7 +3,7 @@
 
 #include "data_files.h"
 #include "streams.h"
-#include "text/doctor.h"
+#include "text/data_check.h"
 #include <stdlib.h>
 
 typedef struct settings {
@@ -35,16 +35,16 @@ static int check(const settings *s)
         specs[i] = (attend_pairs_spec){ s->train.items[i].first, s->train.items[i].second };
     for (int i = 0; i < s->valid.count; i++)
         valid[i] = (attend_pairs_spec){ s->valid.items[i].first, s->valid.items[i].second };
-    attend_doctor_report *report = NULL;
-    int status = attend_doctor(&report, specs, s->train.count, valid, s->valid.count, s->quick);
+    attend_data_check_report *report = NULL;
+    int status = attend_data_check(&report, specs, s->train.count, valid, s->valid.count, s->quick);
     if (status == ATTEND_OK)
-        status = s->json ? attend_doctor_json(report, stdout) : attend_doctor_print(report, stdout);
+        status = s->json ? attend_data_check_json(report, stdout) : attend_data_check_print(report, stdout);
     int code = 0;
     if (status != ATTEND_OK)
         code = cli_fail(&verb_check, status);
-    else if (attend_doctor_stops(report))
+    else if (attend_data_check_stops(report))
         code = ATTEND_BAD_DATA;
-    attend_doctor_free(report);
+    attend_data_check_free(report);
     free(specs);
     return code;
 }

@@ -1,7 +1,7 @@
 /* cmd_compare.c: several variants trained on the same pairs, tested on the same pairs, in one table. */
 #include "comparison.h"
 
-#include "core/replace_file.h"
+#include "core/atomic_file.h"
 #include "core/status.h"
 #include "interrupt.h"
 #include "streams.h"
@@ -62,14 +62,14 @@ static const option table[] = {
 /* The quick part of `attend check`, and sizes by what it counts. */
 static int look_through(comparison *c)
 {
-    attend_doctor_report *report = NULL;
+    attend_data_check_report *report = NULL;
     const train_settings *t = &c->s->t;
-    int status = attend_doctor(&report, c->train, t->train.count, c->valid, t->valid.count, true);
+    int status = attend_data_check(&report, c->train, t->train.count, c->valid, t->valid.count, true);
     if (status != ATTEND_OK) return cli_fail(&verb_compare, status);
-    const bool stops = !t->no_check && attend_doctor_stops(report);
-    if (stops) attend_doctor_print(report, stderr);
+    const bool stops = !t->no_check && attend_data_check_stops(report);
+    if (stops) attend_data_check_print(report, stderr);
     status = stops ? ATTEND_BAD_DATA : variants_settle(c, &report->train);
-    attend_doctor_free(report);
+    attend_data_check_free(report);
     return status;
 }
 
@@ -132,19 +132,19 @@ static int write_file(const comparison *c, const char *name, int format)
 {
     char *text = NULL, *path = comparison_path(c, NULL, name);
     size_t size = 0;
-    attend_replacement *to = NULL;
+    attend_atomic_file *to = NULL;
     FILE *memory = path ? open_memstream(&text, &size) : NULL;
     int status = memory ? write_table(c, memory, format, 0, false)
                         : attend_fail(ATTEND_NO_MEMORY, "no memory to write %s", name);
     if (memory && fclose(memory) != 0 && status == ATTEND_OK)
         status = attend_fail(ATTEND_NO_MEMORY, "no memory to write %s", name);
-    if (status == ATTEND_OK) attend_replacement_sweep(path, false);
-    if (status == ATTEND_OK) status = attend_replacement_begin(&to, path, size);
-    if (status == ATTEND_OK) status = attend_replacement_write(to, text, size);
+    if (status == ATTEND_OK) attend_atomic_file_sweep(path, false);
+    if (status == ATTEND_OK) status = attend_atomic_file_begin(&to, path, size);
+    if (status == ATTEND_OK) status = attend_atomic_file_write(to, text, size);
     if (status == ATTEND_OK)
-        status = attend_replacement_commit(to);
+        status = attend_atomic_file_commit(to);
     else
-        attend_replacement_abandon(to);
+        attend_atomic_file_abandon(to);
     free(text);
     free(path);
     return status;
@@ -157,7 +157,7 @@ static int refresh(comparison *c)
     int status = picture ? comparison_score(c) : ATTEND_NO_MEMORY;
     if (status == ATTEND_OK) status = write_file(c, "comparison.txt", 0);
     if (status == ATTEND_OK) status = write_file(c, "comparison.json", FORMAT_JSON);
-    if (status == ATTEND_OK) attend_replacement_sweep(picture, false);
+    if (status == ATTEND_OK) attend_atomic_file_sweep(picture, false);
     if (status == ATTEND_OK) status = comparison_plot(c, picture);
     free(picture);
     return status;

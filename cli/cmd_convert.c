@@ -78,7 +78,7 @@ static int make_shortlist(attend_model *m, const settings *s)
     attend_shortlist *list = NULL;
     attend_scorer *scorer = NULL;
     pairs_stream *from = NULL;
-    if (attend_config_look_layers(config, ATTEND_LOOK_SOURCE) == 0) {
+    if (attend_config_attention_layers(config, ATTEND_ATTENTION_CROSS) == 0) {
         fprintf(stderr, "attend convert: %s %s, so that it cannot say which words come of which\n",
                 s->average ? "the average" : s->model,
                 config->task == ATTEND_TASK_LANGUAGE_MODEL ? "is a language model, which has no source"
@@ -113,7 +113,7 @@ static int convert(const settings *s, const parsed *p, bool shorten)
     attend_model *m = NULL;
     int status = s->average ? attend_models_average(&m, p->rest, p->rest_count) : attend_model_load(&m, s->model, NULL);
     if (status == ATTEND_OK && s->shortlist.count > 0) status = make_shortlist(m, s);
-    if (status == ATTEND_OK && shorten) status = attend_model_shorten(m, (attend_precision)s->precision);
+    if (status == ATTEND_OK && shorten) status = attend_model_quantize(m, (attend_precision)s->precision);
     if (status == ATTEND_OK) status = attend_model_save(m, s->output);
     attend_model_free(m);
     return status == -1 ? ATTEND_BAD_USAGE : status == ATTEND_OK ? 0 : cli_fail(&verb_convert, status);

@@ -1,4 +1,4 @@
-/* cmd_demo.c: from nothing to a model that translates and shows where it looks, in about a minute, on the built-in pairs (attend/demo.h). */
+/* cmd_demo.c: from nothing to a model that translates and shows where it looks, in about a minute, on the built-in pairs (demo/demo_pairs.h). */
 #include "options.h"
 
 #include "demo_files.h"
@@ -7,7 +7,7 @@
 #include "progress.h"
 
 #include "core/status.h"
-#include <attend/demo.h>
+#include "demo/demo_pairs.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -93,7 +93,7 @@ static int train(const settings *s, const demo_files *f, attend_train_end *end)
 /* ---- what it has learned ---- */
 
 typedef struct test {
-    attend_demo_pair *pairs;                       /* (TESTED), and .. */
+    demo_pair *pairs;                              /* (TESTED), and .. */
     const char *sources[TESTED], *targets[TESTED]; /* .. their texts */
     size_t sizes[TESTED];
     int exact;
@@ -104,11 +104,11 @@ typedef struct test {
 static int align(test *t, const attend_model *m, int threads)
 {
     attend_scorer *scorer = NULL;
-    attend_aligned found[ATTEND_DEMO_LINKS];
+    attend_word_link found[ATTEND_DEMO_LINKS];
     int status = attend_scorer_new(&scorer, m, threads, true);
     if (status == ATTEND_OK) status = attend_scorer_run(scorer, ALIGNED, t->sources, t->targets);
     for (int i = 0; status == ATTEND_OK && i < ALIGNED; i++) {
-        const attend_demo_pair *p = &t->pairs[i];
+        const demo_pair *p = &t->pairs[i];
         const int count = attend_scorer_links(attend_scorer_result(scorer, i), found, ATTEND_DEMO_LINKS);
         status = attend_aer_add(&t->errors, found, count, p->links, p->link_count);
         t->words += p->target_words;
@@ -118,7 +118,7 @@ static int align(test *t, const attend_model *m, int threads)
 }
 
 /* Links that cross another: where French has another order. */
-static int crossings(const attend_demo_pair *p)
+static int crossings(const demo_pair *p)
 {
     int n = 0;
     for (int i = 0; i < p->link_count; i++)
@@ -129,7 +129,7 @@ static int crossings(const attend_demo_pair *p)
 }
 
 /* A translation, and below it where the model looked. */
-static int show(demo_maps *d, const attend_line_result *r, const attend_demo_pair *p, bool attends)
+static int show(demo_maps *d, const attend_line_result *r, const demo_pair *p, bool attends)
 {
     printf("\n  %s\n  %s%s\n%s", p->source, r->list[0].text,
            strcmp(r->list[0].text, p->target) == 0 ? "" : "     (the grammar says it otherwise)", attends ? "\n" : "");

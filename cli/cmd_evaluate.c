@@ -88,11 +88,11 @@ static int translate(const settings *s, const text_lines *sources, text_lines *t
 static int write_lines(const text_lines *l, const char *path)
 {
     FILE *to = fopen(path, "wb");
-    if (!to) return attend_fail(ATTEND_IO, "%s: %s", path, attend_system_words(errno));
+    if (!to) return attend_fail(ATTEND_IO, "%s: %s", path, attend_errno_text(errno));
     for (int i = 0; i < l->count; i++) fprintf(to, "%s\n", l->items[i]);
     const bool written = !ferror(to);
     if (fclose(to) == 0 && written) return ATTEND_OK;
-    return attend_fail(ATTEND_IO, "%s: cannot write: %s", path, attend_system_words(errno));
+    return attend_fail(ATTEND_IO, "%s: cannot write: %s", path, attend_errno_text(errno));
 }
 
 /* ---- all of it ---- */

@@ -3,7 +3,7 @@
 
 #include "alignment_text.h"
 #include "core/precision.h"
-#include "idle_fields.h"
+#include "unused_fields.h"
 
 #include <string.h>
 
@@ -31,7 +31,7 @@ static void print_alignment(const attend_model *m, bool json)
     const attend_config *config = attend_model_config(m);
     const attend_alignment a = attend_model_alignment(m);
     char text[ALIGNMENT_TEXT];
-    if (attend_config_look_layers(config, ATTEND_LOOK_SOURCE) == 0) return;
+    if (attend_config_attention_layers(config, ATTEND_ATTENTION_CROSS) == 0) return;
     if (json)
         printf(", \"alignment\": {\"layer\": %d, \"head\": %d}", a.layer, a.head);
     else

@@ -5,8 +5,8 @@
 #include "terminal.h"
 
 #include "core/status.h"
-#include "model/json.h"
-#include "text/arrays.h"
+#include "format/json.h"
+#include "text/buffers.h"
 #include "text/lines.h"
 #include "view/grid.h"
 #include <attend/view.h>
@@ -19,7 +19,7 @@ enum { TERMINAL, SVG, PNG, HTML, JSON, GUESS };
 static const char *const formats[] = { "terminal", "svg", "png", "html", "json", NULL };
 
 enum { LOOKS = 3, USUAL = -1 };
-static const char *const looks[] = { "source", "encoder", "decoder", NULL }; /* as attend_look counts */
+static const char *const looks[] = { "source", "encoder", "decoder", NULL }; /* as attend_attention_kind counts */
 
 /* Weights on a page, some four bytes each: beyond them, sentences have the first look alone. */
 enum { PAGE_WEIGHTS = 4000000 };
@@ -79,7 +79,7 @@ typedef struct job {
     attend_view_options view;
     attend_model *m;
     bool alone; /* a language model */
-    attend_look look;
+    attend_attention_kind look;
     bool others; /* the page has the other looks too */
     attend_ctx *c;
     attend_translator *translator; /* NULL: nothing is looked for */
@@ -116,7 +116,7 @@ typedef struct subject {
     const attend_hypothesis *found;
 } subject;
 
-static int add_map(job *j, attend_look look, const subject *x, maps *out)
+static int add_map(job *j, attend_attention_kind look, const subject *x, maps *out)
 {
     const attend_hypothesis *h = x->found;
     const int status = attend_map_new(&out->items[out->count], j->c, j->m, look, x->source, x->target,
@@ -126,10 +126,10 @@ static int add_map(job *j, attend_look look, const subject *x, maps *out)
 }
 
 /* Whether a look at `other` goes on the page behind the first, of a sentence's first hypothesis or of one behind it. */
-static bool is_wanted(const job *j, attend_look other, bool first)
+static bool is_wanted(const job *j, attend_attention_kind other, bool first)
 {
-    return j->others && other != j->look && (other != ATTEND_LOOK_ENCODER || first) &&
-           attend_config_look_layers(attend_model_config(j->m), other) > 0;
+    return j->others && other != j->look && (other != ATTEND_ATTENTION_ENCODER || first) &&
+           attend_config_attention_layers(attend_model_config(j->m), other) > 0;
 }
 
 /* Its map, and on a page those of the other looks behind it. */
@@ -138,14 +138,15 @@ static int add_maps(job *j, const subject *x, maps *out)
     const bool first = out->count == 0;
     int status = add_map(j, j->look, x, out);
     for (int other = 0; status == ATTEND_OK && other < LOOKS; other++)
-        if (is_wanted(j, (attend_look)other, first)) status = add_map(j, (attend_look)other, x, out);
+        if (is_wanted(j, (attend_attention_kind)other, first))
+            status = add_map(j, (attend_attention_kind)other, x, out);
     return status;
 }
 
 /* A source that a map, or the model, has no room for: the translator says no more than that it is too long. */
 static int too_long(const job *j)
 {
-    const int places = attend_config_longest(attend_model_config(j->m), false) - 1;
+    const int places = attend_config_max_tokens(attend_model_config(j->m), false) - 1;
     if (places < ATTEND_MAP_MOST)
         return attend_fail(ATTEND_BAD_DATA, "the source is too long: the model has places for %d pieces", places);
     return attend_fail(ATTEND_BAD_DATA, "the source is too long: a map has room for %d pieces", ATTEND_MAP_MOST);
@@ -480,7 +481,7 @@ static int show_all(job *j, const char *sentence)
 
 static int look_layers(const job *j, int look)
 {
-    return attend_config_look_layers(attend_model_config(j->m), (attend_look)look);
+    return attend_config_attention_layers(attend_model_config(j->m), (attend_attention_kind)look);
 }
 
 /* Which look it is, and that the model has it. */
@@ -495,11 +496,11 @@ static int choose_look(job *j)
         snprintf(has + strlen(has), sizeof has - strlen(has), "%s%s", count++ ? ", " : "", looks[i]);
     }
     if (usual == USUAL) return attend_fail(ATTEND_BAD_USAGE, "%s has no attention: there is nothing to show", s->model);
-    j->look = (attend_look)(s->look == USUAL ? usual : s->look);
+    j->look = (attend_attention_kind)(s->look == USUAL ? usual : s->look);
     j->others = s->format == HTML && s->look == USUAL;
     if (look_layers(j, (int)j->look) > 0) return ATTEND_OK;
     return attend_fail(ATTEND_BAD_USAGE, "%s has no look '%s': it has %s%s", s->model, looks[j->look], has,
-                       j->alone && j->look == ATTEND_LOOK_SOURCE ? ", as a language model has no source" : "");
+                       j->alone && j->look == ATTEND_ATTENTION_CROSS ? ", as a language model has no source" : "");
 }
 
 /* What cannot be asked of this model, or of this look. */
@@ -516,7 +517,7 @@ static int check_asked(const job *j)
             s->target       ? "target"
             : s->beam_given ? "beam"
                             : "hypothesis");
-    if (j->look == ATTEND_LOOK_ENCODER && (s->target || search))
+    if (j->look == ATTEND_ATTENTION_ENCODER && (s->target || search))
         return attend_fail(ATTEND_BAD_USAGE,
                            "--look encoder is how the source is read, before anything is said: --%s has nothing to do "
                            "there",
@@ -535,11 +536,11 @@ static int choose_map(job *j)
     const settings *s = j->s;
     const attend_config *config = attend_model_config(j->m);
     const attend_alignment usual = attend_model_alignment(j->m);
-    const bool aligned = j->look == ATTEND_LOOK_SOURCE && !s->layer_given && !s->head_given;
+    const bool aligned = j->look == ATTEND_ATTENTION_CROSS && !s->layer_given && !s->head_given;
     j->view.layer = aligned ? usual.layer : (int)s->layer, j->view.head = aligned ? usual.head : (int)s->head;
     const attend_map some = { .look = j->look,
-                              .layers = attend_config_look_layers(config, j->look),
-                              .heads = attend_config_look_heads(config, j->look) };
+                              .layers = attend_config_attention_layers(config, j->look),
+                              .heads = attend_config_attention_heads(config, j->look) };
     return attend_grid_check(&some, &j->view);
 }
 
@@ -547,7 +548,7 @@ static int start_search(job *j)
 {
     const settings *s = j->s;
     attend_translator_options o = ATTEND_TRANSLATOR_OPTIONS_INIT;
-    if (j->alone || j->look == ATTEND_LOOK_ENCODER) return ATTEND_OK;
+    if (j->alone || j->look == ATTEND_ATTENTION_ENCODER) return ATTEND_OK;
     o.search.beam = (int)s->beam, o.search.n_best = (int)(s->format == HTML ? s->beam : s->hypothesis);
     o.search.max_length = o.max_words = ATTEND_MAP_MOST;
     o.threads = (int)s->threads;

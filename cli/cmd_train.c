@@ -2,7 +2,7 @@
 #include "train_options.h"
 
 #include "data_files.h"
-#include "idle_fields.h"
+#include "unused_fields.h"
 #include "interrupt.h"
 #include "progress.h"
 #include "streams.h"
@@ -40,13 +40,13 @@ static const option table[] = {
 static int look_through(train_settings *s, const parsed *p, const attend_pairs_spec *train,
                         const attend_pairs_spec *valid)
 {
-    attend_doctor_report *report = NULL;
-    int status = attend_doctor(&report, train, s->train.count, valid, s->valid.count, true);
+    attend_data_check_report *report = NULL;
+    int status = attend_data_check(&report, train, s->train.count, valid, s->valid.count, true);
     if (status != ATTEND_OK) return cli_fail(&verb_train, status);
-    const bool stops = !s->no_check && attend_doctor_stops(report);
-    if (stops) attend_doctor_print(report, stderr);
+    const bool stops = !s->no_check && attend_data_check_stops(report);
+    if (stops) attend_data_check_print(report, stderr);
     status = stops ? ATTEND_BAD_DATA : train_settings_choose(&verb_train, s, p, &report->train);
-    attend_doctor_free(report);
+    attend_data_check_free(report);
     if (status == 0) train_settings_print_choice(s);
     return status;
 }

@@ -242,9 +242,9 @@ static int load(const settings *s, attend_model **models)
     for (int i = 0; status == ATTEND_OK && i < s->models.count; i++) {
         status = attend_model_load(&models[i], s->models.items[i], NULL);
         if (status == ATTEND_OK && s->precision >= 0)
-            status = attend_model_shorten(models[i], (attend_precision)s->precision);
+            status = attend_model_quantize(models[i], (attend_precision)s->precision);
         if (status == ATTEND_OK)
-            attention |= attend_config_look_layers(attend_model_config(models[i]), ATTEND_LOOK_SOURCE) > 0;
+            attention |= attend_config_attention_layers(attend_model_config(models[i]), ATTEND_ATTENTION_CROSS) > 0;
     }
     if (status == ATTEND_OK && s->alignment != ALIGNMENT_NONE && !attention &&
         attend_model_config(models[0])->task == ATTEND_TASK_TRANSLATION)
@@ -292,7 +292,7 @@ static int translate(settings *s, const parsed *p)
     if (status == ATTEND_OK && s->dictionary) status = attend_dictionary_read(&dictionary, s->dictionary);
     const attend_translator_options o = options_of(s, dictionary);
     if (status == ATTEND_OK)
-        status = attend_translator_new_together(&t, (const attend_model *const *)models, s->models.count, &o);
+        status = attend_translator_new_ensemble(&t, (const attend_model *const *)models, s->models.count, &o);
     if (status == ATTEND_OK && s->prefix) status = attend_lines_open(&in.prefixes, s->prefix);
     if (status == ATTEND_OK) status = attend_lines_open(&in.lines, s->input ? s->input : "-");
     if (status == ATTEND_OK) status = run_stream(s, t, &in);

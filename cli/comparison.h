@@ -10,9 +10,9 @@
 #ifndef ATTEND_CLI_COMPARISON_H
 #define ATTEND_CLI_COMPARISON_H
 
-#include "content_mark.h"
+#include "content_hash.h"
 #include "evaluation.h"
-#include "facts.h"
+#include "metadata.h"
 #include "gold_links.h"
 #include "train_options.h"
 
@@ -74,7 +74,7 @@ typedef struct comparison {
 /* From --vary and --variant. 0, or an exit code after a message. */
 int variants_make(comparison *c);
 /* Sizes by the data, and what makes sense: a combination of several --vary that does not is left out, and said. 0, or an exit code. */
-int variants_settle(comparison *c, const attend_doctor_counts *counts);
+int variants_settle(comparison *c, const attend_data_check_counts *counts);
 void variants_free(comparison *c);
 
 /* ---- comparison_files.c ---- */

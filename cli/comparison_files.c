@@ -1,7 +1,7 @@
 /* comparison_files.c: what a comparison keeps, so that it can be interrupted and added to. */
 #include "comparison.h"
 
-#include "core/replace_file.h"
+#include "core/atomic_file.h"
 #include "core/status.h"
 #include <dirent.h>
 #include <errno.h>
@@ -31,14 +31,14 @@ int comparison_claim(comparison *c)
     const char *folder = c->s->output;
     if (mkdir(folder, 0777) != 0 && errno != EEXIST)
         return attend_fail(ATTEND_IO, "cannot make the folder %s: %s; another is named by --output", folder,
-                           attend_system_words(errno));
+                           attend_errno_text(errno));
     c->lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (c->lock < 0)
         return attend_fail(ATTEND_IO, "cannot use %s as a folder: %s; another is named by --output", folder,
-                           attend_system_words(errno));
+                           attend_errno_text(errno));
     if (access(folder, W_OK | X_OK) != 0)
         return attend_fail(ATTEND_IO, "cannot write into %s: %s; another folder is named by --output", folder,
-                           attend_system_words(errno));
+                           attend_errno_text(errno));
     if (flock(c->lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) /* ends with the process, however that ends */
         return attend_fail(ATTEND_BAD_USAGE,
                            "another process is comparing in %s: wait for it, stop it, or name another --output",
@@ -97,7 +97,7 @@ int comparison_forget(const comparison *c, const variant *x)
         if (!path)
             status = ATTEND_NO_MEMORY;
         else if (unlink(path) != 0 && errno != ENOENT && errno != ENOTDIR)
-            status = attend_fail(ATTEND_IO, "cannot remove %s: %s", path, attend_system_words(errno));
+            status = attend_fail(ATTEND_IO, "cannot remove %s: %s", path, attend_errno_text(errno));
         free(path);
     }
     return status;
@@ -109,7 +109,7 @@ static void sweep(const comparison *c, const variant *x)
     static const char *const files[] = { "options", "clock", "translations", "result" };
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         char *path = comparison_path(c, x, files[i]);
-        if (path) attend_replacement_sweep(path, false);
+        if (path) attend_atomic_file_sweep(path, false);
         free(path);
     }
 }
@@ -119,7 +119,7 @@ int comparison_begin(const comparison *c, const variant *x)
     char *folder = comparison_path(c, x, ""), *path = comparison_path(c, x, "options");
     int status = folder && path ? ATTEND_OK : ATTEND_NO_MEMORY;
     if (status == ATTEND_OK && mkdir(folder, 0777) != 0 && errno != EEXIST)
-        status = attend_fail(ATTEND_IO, "cannot make the folder %s: %s", folder, attend_system_words(errno));
+        status = attend_fail(ATTEND_IO, "cannot make the folder %s: %s", folder, attend_errno_text(errno));
     if (status == ATTEND_OK) sweep(c, x);
     if (status == ATTEND_OK) status = facts_write(&x->options, path);
     free(folder);

@@ -3,9 +3,9 @@
 #include "comparison.h"
 #include "training_log.h"
 
-#include "core/replace_file.h"
+#include "core/atomic_file.h"
 #include "core/status.h"
-#include "view/columns.h"
+#include "view/terminal_columns.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +32,7 @@ enum { COLOURS = sizeof colours / sizeof *colours, DASHES = sizeof dashes / size
 
 typedef struct picture {
     const comparison *c;
-    attend_replacement *to;
+    attend_atomic_file *to;
     int status;
     training_log *logs;              /* (variants) */
     int left;                        /* where scales begin: behind the longest name */
@@ -41,7 +41,7 @@ typedef struct picture {
     int curves_top, curves_height, curves_right, height;
 } picture;
 
-#define put(p, ...) attend_replacement_put((p)->to, &(p)->status, __VA_ARGS__)
+#define put(p, ...) attend_atomic_file_put((p)->to, &(p)->status, __VA_ARGS__)
 
 static void put_text(picture *p, const char *text)
 {
@@ -278,13 +278,13 @@ int comparison_plot(const comparison *c, const char *path)
     p.curves_height = LEGEND_ROW * c->count > CURVES ? LEGEND_ROW * c->count : CURVES;
     p.curves_right = WIDTH - wide - 66;
     p.height = curves ? p.curves_top + p.curves_height + 56 : p.curves_top - GAP / 2;
-    p.status = attend_replacement_begin(&p.to, path, 0);
+    p.status = attend_atomic_file_begin(&p.to, path, 0);
     if (p.status == ATTEND_OK) {
         draw(&p, curves);
         if (p.status == ATTEND_OK)
-            p.status = attend_replacement_commit(p.to);
+            p.status = attend_atomic_file_commit(p.to);
         else
-            attend_replacement_abandon(p.to);
+            attend_atomic_file_abandon(p.to);
     }
     for (int i = 0; i < c->count; i++) training_log_free(&p.logs[i]);
     free(p.logs);

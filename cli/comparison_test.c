@@ -5,7 +5,7 @@
 #include "pairs_stream.h"
 #include "translate_lines.h"
 
-#include "core/replace_file.h"
+#include "core/atomic_file.h"
 #include "core/status.h"
 #include <attend/scorer.h>
 #include <math.h>
@@ -23,17 +23,17 @@ typedef struct visit {
     variant *x;
     const gold_links *gold; /* NULL: the probability is wanted, else the links */
     attend_aer_sums sums;
-    attend_aligned *links;
+    attend_word_link *links;
     int room;
 } visit;
 
 static int add_links(visit *w, const attend_scored *r, unsigned long long number)
 {
-    const attend_aligned *right;
+    const attend_word_link *right;
     int sources, targets;
     attend_scorer_words(r, &sources, &targets);
     if (targets + 1 > w->room) {
-        attend_aligned *larger = realloc(w->links, (size_t)(targets + 1) * sizeof *larger);
+        attend_word_link *larger = realloc(w->links, (size_t)(targets + 1) * sizeof *larger);
         if (!larger) return attend_fail(ATTEND_NO_MEMORY, "no memory for the links of %d words", targets);
         w->links = larger, w->room = targets + 1;
     }
@@ -72,7 +72,7 @@ static int weigh(const comparison *c, variant *x, const attend_model *m, bool *s
     visit likely = { .x = x }, links = { .x = x, .gold = &c->gold };
     x->r.log_probability = x->r.rows = 0;
     int status = visit_pairs(&likely, m, test_pairs(c), threads, stopped);
-    const bool attends = attend_config_look_layers(attend_model_config(m), ATTEND_LOOK_SOURCE) > 0;
+    const bool attends = attend_config_attention_layers(attend_model_config(m), ATTEND_ATTENTION_CROSS) > 0;
     if (status == ATTEND_OK && !*stopped && c->s->gold && attends)
         status = visit_pairs(&links, m, c->s->gold_pairs.count ? &c->s->gold_pairs : test_pairs(c), threads, stopped);
     x->r.both_sure = links.sums.both_sure, x->r.both_possible = links.sums.both_possible;
@@ -84,18 +84,18 @@ static int weigh(const comparison *c, variant *x, const attend_model *m, bool *s
 
 static int write_translations(const comparison *c, const variant *x)
 {
-    attend_replacement *to = NULL;
+    attend_atomic_file *to = NULL;
     char *path = comparison_path(c, x, "translations");
-    int status = path ? attend_replacement_begin(&to, path, 0) : ATTEND_NO_MEMORY;
+    int status = path ? attend_atomic_file_begin(&to, path, 0) : ATTEND_NO_MEMORY;
     for (int i = 0; status == ATTEND_OK && i < x->translations.count; i++) {
         const char *text = x->translations.items[i];
-        status = attend_replacement_write(to, text, strlen(text));
-        if (status == ATTEND_OK) status = attend_replacement_write(to, "\n", 1);
+        status = attend_atomic_file_write(to, text, strlen(text));
+        if (status == ATTEND_OK) status = attend_atomic_file_write(to, "\n", 1);
     }
     if (status == ATTEND_OK)
-        status = attend_replacement_commit(to);
+        status = attend_atomic_file_commit(to);
     else
-        attend_replacement_abandon(to);
+        attend_atomic_file_abandon(to);
     free(path);
     return status;
 }

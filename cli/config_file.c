@@ -1,6 +1,6 @@
 /* config_file.c: options from a file, a line each: "hidden 256" or "hidden = 256". A # at the beginning of a line or behind a blank begins
  * a comment. */
-#include "options_inside.h"
+#include "options_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>

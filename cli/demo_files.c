@@ -10,9 +10,9 @@
 
 enum { VALID = 300, TEST = 500 }; /* pairs */
 
-void demo_test_pair(uint64_t seed, int i, attend_demo_pair *pair)
+void demo_test_pair(uint64_t seed, int i, demo_pair *pair)
 {
-    attend_demo_pairs_at(seed, true, (uint64_t)(VALID + i), pair);
+    demo_pairs_at(seed, true, (uint64_t)(VALID + i), pair);
 }
 
 static char *path_of(const char *folder, const char *name)
@@ -23,7 +23,7 @@ static char *path_of(const char *folder, const char *name)
     return path;
 }
 
-static void write_links(FILE *to, const attend_demo_pair *p)
+static void write_links(FILE *to, const demo_pair *p)
 {
     for (int i = 0; i < p->link_count; i++)
         fprintf(to, "%s%d%c%d", i ? " " : "", p->links[i].source, p->links[i].sure ? '-' : '?', p->links[i].target);
@@ -38,11 +38,11 @@ static int failed(const char *path)
 /* Pairs, or their links. */
 static int write_file(const char *path, uint64_t seed, bool held_out, long long first, long long count, bool links)
 {
-    attend_demo_pair pair;
+    demo_pair pair;
     FILE *to = fopen(path, "w");
     if (!to) return failed(path);
     for (long long i = 0; i < count && !ferror(to); i++) {
-        attend_demo_pairs_at(seed, held_out, (uint64_t)(first + i), &pair);
+        demo_pairs_at(seed, held_out, (uint64_t)(first + i), &pair);
         if (links)
             write_links(to, &pair);
         else

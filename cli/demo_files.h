@@ -2,7 +2,7 @@
 #ifndef ATTEND_CLI_DEMO_FILES_H
 #define ATTEND_CLI_DEMO_FILES_H
 
-#include <attend/demo.h>
+#include "demo/demo_pairs.h"
 
 typedef struct demo_files {
     char *train, *valid, *test; /* pairs; the last two are held out */
@@ -16,6 +16,6 @@ int demo_files_write(demo_files *f, const char *folder, uint64_t seed, long long
 void demo_files_free(demo_files *f);
 
 /* Pair i of `test`. */
-void demo_test_pair(uint64_t seed, int i, attend_demo_pair *pair);
+void demo_test_pair(uint64_t seed, int i, demo_pair *pair);
 
 #endif

@@ -48,8 +48,8 @@ static int add_map(demo_maps *d, const char *source, const attend_hypothesis *h)
         if (!more) return attend_fail(ATTEND_NO_MEMORY, "no memory for %d maps", room);
         d->maps = more, d->room = room;
     }
-    const int status = attend_map_new(&d->maps[d->map_count], d->c, d->m, ATTEND_LOOK_SOURCE, source, NULL, h->words,
-                                      h->count, h->score);
+    const int status = attend_map_new(&d->maps[d->map_count], d->c, d->m, ATTEND_ATTENTION_CROSS, source, NULL,
+                                      h->words, h->count, h->score);
     if (status == ATTEND_OK) d->map_count++;
     return status;
 }

@@ -1,6 +1,6 @@
 #include "evaluation.h"
 
-#include "core/nearest.h"
+#include "core/closest_word.h"
 #include "core/status.h"
 #include <limits.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@ int evaluation_set_metrics(evaluation *e, const verb *v, const char *names, atte
         const size_t size = strcspn(at, ",");
         snprintf(name, sizeof name, "%.*s", size < sizeof name ? (int)size : (int)sizeof name, at);
         if (!attend_metric_find(name, &kind)) {
-            const char *near = attend_nearest(name, all, METRICS);
+            const char *near = attend_closest_word(name, all, METRICS);
             return options_wrong(v, "there is no metric '%s'%s%s%s", name, near ? "; did you mean '" : "",
                                  near ? near : "", near ? "'?" : "");
         }

@@ -9,13 +9,13 @@
 enum { UNKNOWN, A_LINE_A_PAIR, A_LINE_A_LINK };
 enum { MOST = 1 << 24 }; /* words of a line */
 
-static int add(gold_links *g, unsigned long long pair, attend_aligned link)
+static int add(gold_links *g, unsigned long long pair, attend_word_link link)
 {
     if (g->count == g->room) {
         const size_t room = 2 * g->room + 256;
         unsigned long long *pairs = realloc(g->pairs, room * sizeof *pairs);
         if (pairs) g->pairs = pairs;
-        attend_aligned *links = pairs ? realloc(g->links, room * sizeof *links) : NULL;
+        attend_word_link *links = pairs ? realloc(g->links, room * sizeof *links) : NULL;
         if (!links) return attend_fail(ATTEND_NO_MEMORY, "no memory for gold links");
         g->links = links, g->room = room;
     }
@@ -56,7 +56,7 @@ static int read_pair(gold_links *g, const char *path, const char *text)
         const bool sure = *s++ == '-';
         if (!number(&s, &target) || (*s && *s != ' ' && *s != '\t') || source >= MOST || target >= MOST)
             return wrong(g, path, text);
-        status = add(g, g->lines - 1, (attend_aligned){ .source = (int)source, .target = (int)target, .sure = sure });
+        status = add(g, g->lines - 1, (attend_word_link){ .source = (int)source, .target = (int)target, .sure = sure });
     }
     return status;
 }
@@ -72,7 +72,8 @@ static int read_link(gold_links *g, const char *path, const char *text)
     s = past_blanks(s);
     const char kind = *s ? *s++ : 'S';
     if ((kind != 'S' && kind != 'P') || *past_blanks(s)) return wrong(g, path, text);
-    return add(g, n[0] - 1, (attend_aligned){ .source = (int)n[1] - 1, .target = (int)n[2] - 1, .sure = kind == 'S' });
+    return add(g, n[0] - 1,
+               (attend_word_link){ .source = (int)n[1] - 1, .target = (int)n[2] - 1, .sure = kind == 'S' });
 }
 
 static int read_line(gold_links *g, const char *path, const char *text)
@@ -88,7 +89,7 @@ static int read_line(gold_links *g, const char *path, const char *text)
 
 typedef struct numbered {
     unsigned long long pair;
-    attend_aligned link;
+    attend_word_link link;
 } numbered;
 
 static int by_pair(const void *a, const void *b)
@@ -132,7 +133,7 @@ void gold_links_free(gold_links *g)
     *g = (gold_links){ 0 };
 }
 
-int gold_links_of(const gold_links *g, unsigned long long pair, const attend_aligned **links)
+int gold_links_of(const gold_links *g, unsigned long long pair, const attend_word_link **links)
 {
     size_t low = 0, high = g->count;
     while (low < high) { /* the first that belongs to this pair or a later one */

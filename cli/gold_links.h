@@ -8,7 +8,7 @@
 
 typedef struct gold_links {
     unsigned long long *pairs; /* (count), ascending: which pair a link belongs to, from 0 */
-    attend_aligned *links;     /* (count) */
+    attend_word_link *links;   /* (count) */
     size_t count, room;
     unsigned long long lines; /* of the file */
     int kind;                 /* of the file: 0 is not known yet */
@@ -18,7 +18,7 @@ typedef struct gold_links {
 int gold_links_read(gold_links *g, const char *path);
 void gold_links_free(gold_links *g);
 /* How many links a pair has; *links points at them. */
-int gold_links_of(const gold_links *g, unsigned long long pair, const attend_aligned **links);
+int gold_links_of(const gold_links *g, unsigned long long pair, const attend_word_link **links);
 /* ATTEND_BAD_DATA if the file is about another number of pairs than there were. */
 int gold_links_check(const gold_links *g, const char *path, unsigned long long pairs);
 

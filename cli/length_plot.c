@@ -2,7 +2,7 @@
  * one, the number of sentences below it, and all of a system's sentences together in the legend. */
 #include "evaluation.h"
 
-#include "core/replace_file.h"
+#include "core/atomic_file.h"
 #include "core/status.h"
 #include <limits.h>
 #include <math.h>
@@ -14,12 +14,12 @@ static const char *const colors[MOST_SYSTEMS] = { "#2b6ca3", "#c44e52" };
 
 typedef struct picture {
     const evaluation *e;
-    attend_replacement *to;
+    attend_atomic_file *to;
     int status, metric;
     double top, step; /* of the scale, which begins at 0 */
 } picture;
 
-#define put(p, ...) attend_replacement_put((p)->to, &(p)->status, __VA_ARGS__)
+#define put(p, ...) attend_atomic_file_put((p)->to, &(p)->status, __VA_ARGS__)
 
 /* A file name may hold anything. */
 static void put_text(picture *p, const char *text)
@@ -144,10 +144,10 @@ int evaluation_plot(const evaluation *e, const char *path)
     picture p = { .e = e };
     while (p.metric < METRICS - 1 && !e->wanted[p.metric]) p.metric++;
     choose_scale(&p);
-    p.status = attend_replacement_begin(&p.to, path, 0);
+    p.status = attend_atomic_file_begin(&p.to, path, 0);
     if (p.status != ATTEND_OK) return p.status;
     draw(&p);
-    if (p.status == ATTEND_OK) return attend_replacement_commit(p.to);
-    attend_replacement_abandon(p.to);
+    if (p.status == ATTEND_OK) return attend_atomic_file_commit(p.to);
+    attend_atomic_file_abandon(p.to);
     return p.status;
 }

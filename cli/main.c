@@ -1,7 +1,7 @@
 /* main.c: attend VERB. */
 #include "options.h"
 
-#include "core/nearest.h"
+#include "core/closest_word.h"
 #include <signal.h>
 #include <string.h>
 
@@ -34,7 +34,7 @@ int main(int argc, char **argv)
         if (strcmp((*v)->name, argv[1]) == 0) return cli_end((*v)->run(argc - 1, argv + 1));
         names[n++] = (*v)->name;
     }
-    const char *near = attend_nearest(argv[1], names, n);
+    const char *near = attend_closest_word(argv[1], names, n);
     fprintf(stderr, "attend: there is no verb '%s'", argv[1]);
     if (near) fprintf(stderr, "; did you mean '%s'?", near);
     fprintf(stderr, " (attend --help lists them)\n");

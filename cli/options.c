@@ -1,6 +1,6 @@
-#include "options_inside.h"
+#include "options_internal.h"
 
-#include "core/nearest.h"
+#include "core/closest_word.h"
 #include "core/number.h"
 #include <errno.h>
 #include <math.h>
@@ -120,7 +120,7 @@ int options_unknown(const verb *v, const char *name)
     for (int i = 0; (o = options_entry(v, i)); i++) names[n++] = o->name;
     for (int i = 0; v->has_config && attend_config_field_at(i); i++) names[n++] = attend_config_field_at(i)->name;
     names[n++] = "help";
-    const char *near = attend_nearest(name, names, n);
+    const char *near = attend_closest_word(name, names, n);
     if (near) return options_wrong(v, "there is no --%s; did you mean --%s?", name, near);
     return options_wrong(v, "there is no --%s", name);
 }
@@ -174,7 +174,7 @@ static int set_word(const verb *v, const option *o, void *to, const char *value)
             *(int *)to = (int)n;
             return 0;
         }
-    const char *near = attend_nearest(value, o->words, n);
+    const char *near = attend_closest_word(value, o->words, n);
     if (near)
         return options_wrong(v, "--%s '%s' is not one of %s; did you mean '%s'?", o->name, value, o->argument, near);
     return options_wrong(v, "--%s '%s' is not one of %s", o->name, value, o->argument);

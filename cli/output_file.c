@@ -1,6 +1,6 @@
 #include "output_file.h"
 
-#include "core/replace_file.h"
+#include "core/atomic_file.h"
 #include "core/status.h"
 #include <errno.h>
 #include <signal.h>
@@ -11,27 +11,27 @@
 
 struct output_file {
     FILE *stream; /* or .. */
-    attend_replacement *replacement;
+    attend_atomic_file *replacement;
     const char *name;
 };
 
 /* ---- signals ---- */
 
 /* A file that is half written does not stay behind when the process is told to end. Only one is written at a time. */
-static attend_replacement *volatile unfinished;
+static attend_atomic_file *volatile unfinished;
 static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
 enum { ENDS = sizeof ends / sizeof *ends };
 static struct sigaction before[ENDS];
 
 static void on_end(int number)
 {
-    if (unfinished) attend_replacement_unlink(unfinished);
+    if (unfinished) attend_atomic_file_unlink(unfinished);
     signal(number, SIG_DFL);
     raise(number); /* as soon as this handler has returned */
 }
 
 /* Signals that are ignored, or have a handler already, keep to that. */
-static void watch(attend_replacement *r)
+static void watch(attend_atomic_file *r)
 {
     const struct sigaction action = { .sa_handler = on_end };
     unfinished = r;
@@ -67,7 +67,7 @@ int output_open(output_file **out, const char *path)
     if (f->name != path)
         f->stream = stdout;
     else if (!is_stream(path))
-        status = attend_replacement_begin(&f->replacement, path, 0);
+        status = attend_atomic_file_begin(&f->replacement, path, 0);
     else if (!(f->stream = fopen(path, "wb")))
         status = attend_fail(ATTEND_IO, "cannot write %s: %s", path, strerror(errno));
     if (status == ATTEND_OK && f->replacement) watch(f->replacement);
@@ -80,7 +80,7 @@ int output_open(output_file **out, const char *path)
 
 int output_write(output_file *f, const void *bytes, size_t size)
 {
-    if (f->replacement) return attend_replacement_write(f->replacement, bytes, size);
+    if (f->replacement) return attend_atomic_file_write(f->replacement, bytes, size);
     if (fwrite(bytes, 1, size, f->stream) == size && fflush(f->stream) == 0) return ATTEND_OK;
     return attend_fail(ATTEND_IO, "cannot write %s: %s", f->name, strerror(errno));
 }
@@ -91,9 +91,9 @@ int output_close(output_file *f, bool keep)
     int status = ATTEND_OK;
     if (f->replacement) unwatch(); /* before it is freed */
     if (f->replacement && keep)
-        status = attend_replacement_commit(f->replacement);
+        status = attend_atomic_file_commit(f->replacement);
     else if (f->replacement)
-        attend_replacement_abandon(f->replacement);
+        attend_atomic_file_abandon(f->replacement);
     else if (f->stream != stdout && fclose(f->stream) != 0 && keep)
         status = attend_fail(ATTEND_IO, "cannot write %s: %s", f->name, strerror(errno));
     free(f);

@@ -1,6 +1,6 @@
 #include "pairs_stream.h"
 
-#include "byte_zero.h"
+#include "nul_bytes.h"
 #include "core/status.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 #include "segments.h"
 
-#include "byte_zero.h"
+#include "nul_bytes.h"
 #include "core/status.h"
 #include "text/lines.h"
-#include "text/strings.h"
+#include "text/string_table.h"
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* train_options.c: what a training is told on a command line. */
 #include "train_options.h"
 
-#include "idle_fields.h"
+#include "unused_fields.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -189,7 +189,7 @@ static int choose_sizes(const verb *v, train_settings *s, const parsed *p, const
 }
 
 /* Of lines alone, which have one side. */
-static int choose_for_lines(const verb *v, train_settings *s, const parsed *p, const attend_doctor_counts *n)
+static int choose_for_lines(const verb *v, train_settings *s, const parsed *p, const attend_data_check_counts *n)
 {
     const attend_data_size data = { n->good, { 0, n->words[1] }, { 0, n->characters[1] } };
     const int kind = options_given(v, p, "tokens") ? s->tokens : -1;
@@ -202,7 +202,7 @@ static int choose_for_lines(const verb *v, train_settings *s, const parsed *p, c
     return choose_sizes(v, s, p, &z);
 }
 
-int train_settings_choose(const verb *v, train_settings *s, const parsed *p, const attend_doctor_counts *n)
+int train_settings_choose(const verb *v, train_settings *s, const parsed *p, const attend_data_check_counts *n)
 {
     if (s->config.task == ATTEND_TASK_LANGUAGE_MODEL) return choose_for_lines(v, s, p, n);
     const attend_data_size data = { n->good, { n->words[0], n->words[1] }, { n->characters[0], n->characters[1] } };

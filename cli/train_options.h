@@ -4,7 +4,7 @@
 
 #include "options.h"
 
-#include "text/doctor.h"
+#include "text/data_check.h"
 #include <attend/trainer.h>
 
 /* The first member of such a verb's own struct, so that the table fits that too. */
@@ -32,7 +32,7 @@ void train_settings_limit_threads(train_settings *s);
 /* What does not go together; 0, or an exit code after a message. */
 int train_settings_check(const verb *v, const train_settings *s, const parsed *p);
 /* Sizes by the data, where the user did not say. 0, or an exit code after a message. */
-int train_settings_choose(const verb *v, train_settings *s, const parsed *p, const attend_doctor_counts *n);
+int train_settings_choose(const verb *v, train_settings *s, const parsed *p, const attend_data_check_counts *n);
 void train_settings_print_choice(const train_settings *s);
 /* What the library is told; the name of the model is still to be set. The settings and specs must outlive it. */
 attend_train_options train_settings_options(const verb *v, const train_settings *s, const parsed *p,

@@ -38,7 +38,7 @@ static bool add(training_log *l, log_point point)
 int training_log_read(training_log *l, const char *path)
 {
     FILE *f = fopen(path, "rb");
-    if (!f) return attend_fail(ATTEND_IO, "cannot read the log %s: %s", path, attend_system_words(errno));
+    if (!f) return attend_fail(ATTEND_IO, "cannot read the log %s: %s", path, attend_errno_text(errno));
     char *line = NULL;
     size_t room = 0;
     bool ok = true;

@@ -1,6 +1,6 @@
 #include "translation_writer.h"
 
-#include "model/json.h"
+#include "format/json.h"
 #include <stdlib.h>
 
 void translation_writer_free(translation_writer *w)
@@ -47,7 +47,7 @@ static bool write_tokens(translation_writer *w, const char *name, bool target, c
 static int find_links(translation_writer *w, const attend_line_result *r, const attend_hypothesis *h)
 {
     if (h->count > w->link_room) {
-        attend_aligned *more = realloc(w->links, 2 * (size_t)h->count * sizeof *more);
+        attend_word_link *more = realloc(w->links, 2 * (size_t)h->count * sizeof *more);
         if (!more) return -1;
         w->links = more, w->link_room = 2 * h->count;
     }

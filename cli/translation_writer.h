@@ -16,7 +16,7 @@ typedef struct translation_writer {
     int alignment;
     char *quoted; /* scratch */
     size_t quoted_room;
-    attend_aligned *links; /* scratch */
+    attend_word_link *links; /* scratch */
     int link_room;
 } translation_writer;
 

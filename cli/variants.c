@@ -1,8 +1,8 @@
 /* variants.c: which variants there are. Nothing here knows what an option means: whatever changes a model may differ. */
 #include "comparison.h"
 #include "core/status.h"
-#include "idle_fields.h"
-#include "options_inside.h"
+#include "unused_fields.h"
+#include "options_internal.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -256,7 +256,7 @@ static int check_config(const variant *x)
     char text[IDLE_TEXT];
     const char *idle = idle_field_given(v, &config, &x->own);
     if (idle) return attend_fail(ATTEND_BAD_USAGE, "%s", idle_field_text(text, &config, idle));
-    config.source_vocab = config.target_vocab = ATTEND_FIRST_WORD + 1; /* not known yet */
+    config.source_vocab = config.target_vocab = ATTEND_FIRST_TOKEN + 1; /* not known yet */
     return attend_config_check(&config);
 }
 
@@ -284,7 +284,7 @@ static void leave_out(comparison *c, int i)
     c->count--;
 }
 
-int variants_settle(comparison *c, const attend_doctor_counts *counts)
+int variants_settle(comparison *c, const attend_data_check_counts *counts)
 {
     int status = 0;
     for (int i = 0; status == 0 && i < c->count; i++) {

@@ -6,8 +6,7 @@
 #include <attend/cache.h>
 #include <attend/check.h>
 #include <attend/config.h>
-#include <attend/demo.h>
-#include <attend/map_trial.h>
+#include <attend/map_selection.h>
 #include <attend/metric.h>
 #include <attend/model.h>
 #include <attend/op.h>

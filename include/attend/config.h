@@ -55,10 +55,10 @@ typedef enum attend_fusion {
 /* ---- of recurrent networks ---- */
 
 /* Where the context enters the decoder; docs/models.md has the equations. */
-typedef enum attend_context_place {
+typedef enum attend_context_position {
     ATTEND_CONTEXT_BEFORE, /* s_t = f(s_{t-1}, [y_{t-1}; c_t]), c_t from s_{t-1}: Bahdanau et al. 2015 */
     ATTEND_CONTEXT_AFTER   /* s_t = f(s_{t-1}, y_{t-1}), c_t from s_t, then tanh(Wc [c_t; s_t]): Luong et al. 2015 */
-} attend_context_place;
+} attend_context_position;
 
 /* What the words are predicted from. */
 typedef enum attend_readout {
@@ -85,7 +85,7 @@ typedef struct attend_config {
     attend_start start;
 
     const attend_score *attention; /* NULL: none */
-    attend_context_place context;
+    attend_context_position context;
     bool input_feeding; /* the last tanh(Wc [c; s]) enters the next step: Luong et al. 2015 */
     attend_readout readout;
     int heads;                /* of the attention; 0: 1 */
@@ -141,18 +141,18 @@ int attend_config_get(const attend_config *config, const char *name, char *text,
 int attend_config_check(attend_config *config);
 
 /* Words that a side may have, ATTEND_END of a source and ATTEND_BEGIN of a target included: INT_MAX unless `longest` says so. */
-int attend_config_longest(const attend_config *config, bool target);
+int attend_config_max_tokens(const attend_config *config, bool target);
 
 /* Who looks at whom. */
-typedef enum attend_look {
-    ATTEND_LOOK_SOURCE,  /* target words at source words */
-    ATTEND_LOOK_ENCODER, /* source words at source words: Transformer, LSTMN */
-    ATTEND_LOOK_DECODER  /* target words at the words before them (the first is ATTEND_BEGIN): Transformer, LSTMN */
-} attend_look;
+typedef enum attend_attention_kind {
+    ATTEND_ATTENTION_CROSS,   /* target words at source words */
+    ATTEND_ATTENTION_ENCODER, /* source words at source words: Transformer, LSTMN */
+    ATTEND_ATTENTION_DECODER /* target words at the words before them (the first is ATTEND_BEGIN): Transformer, LSTMN */
+} attend_attention_kind;
 
 /* How many layers of a checked configuration look so, and how many heads each has; 0: none looks so. */
-int attend_config_look_layers(const attend_config *config, attend_look look);
-int attend_config_look_heads(const attend_config *config, attend_look look);
+int attend_config_attention_layers(const attend_config *config, attend_attention_kind look);
+int attend_config_attention_heads(const attend_config *config, attend_attention_kind look);
 
 #ifdef __cplusplus
 }

@@ -81,10 +81,10 @@ int attend_metric_bootstrap(const attend_metric_options *o, const attend_metric_
 /* ---- alignments ---- */
 
 /* Links of one sentence pair, source and target from 0. A link that is there twice counts once. */
-typedef struct attend_aligned {
+typedef struct attend_word_link {
     int source, target;
     bool sure; /* of gold links; the others are possible */
-} attend_aligned;
+} attend_word_link;
 
 /* Counts for AER (Och, Ney 2003): |A & S|, |A & P|, |A|, |S|; zero is empty. Sure links are possible ones too. */
 typedef struct attend_aer_sums {
@@ -93,7 +93,7 @@ typedef struct attend_aer_sums {
 
 /* Adds one sentence pair's links; on failure the sums are unchanged. ATTEND_BAD_USAGE, ATTEND_BAD_DATA for a place
  * below 0, ATTEND_NO_MEMORY. */
-int attend_aer_add(attend_aer_sums *sums, const attend_aligned *found, int found_count, const attend_aligned *gold,
+int attend_aer_add(attend_aer_sums *sums, const attend_word_link *found, int found_count, const attend_word_link *gold,
                    int gold_count);
 /* 1 - (|A & S| + |A & P|) / (|A| + |S|): 0 to 1; 0 if there are no links at all. */
 double attend_aer(const attend_aer_sums *sums);
@@ -115,8 +115,8 @@ const char *attend_symmetry_name(attend_symmetry how);
 /* `back` has the links of the model of the other direction, turned round: its sources and targets are those of `there`. `out` has room for
  * there_count + back_count; they come by target and then by source, each once, all sure. ATTEND_BAD_USAGE, ATTEND_BAD_DATA for a place below
  * 0 or beyond 2^24, ATTEND_NO_MEMORY. */
-int attend_symmetrize(attend_symmetry how, const attend_aligned *there, int there_count, const attend_aligned *back,
-                      int back_count, attend_aligned *out, int *out_count);
+int attend_symmetrize(attend_symmetry how, const attend_word_link *there, int there_count, const attend_word_link *back,
+                      int back_count, attend_word_link *out, int *out_count);
 
 #ifdef __cplusplus
 }

@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-enum { ATTEND_UNKNOWN = 0, ATTEND_BEGIN = 1, ATTEND_END = 2, ATTEND_FIRST_WORD = 3 };
+enum { ATTEND_UNKNOWN = 0, ATTEND_BEGIN = 1, ATTEND_END = 2, ATTEND_FIRST_TOKEN = 3 };
 
 typedef struct attend_model attend_model;
 
@@ -52,7 +52,7 @@ int attend_models_average(attend_model **out, const char *const *paths, int coun
 /* Keeps the matrices of a model, the output layer first of all, in fewer bits from now on: it becomes smaller and faster, can be saved so, and
  * cannot be trained any more. Biases, and what a score uses in its own way, stay. ATTEND_BAD_USAGE if it has fewer bits already. Nobody else
  * may use the model meanwhile. */
-int attend_model_shorten(attend_model *m, attend_precision precision);
+int attend_model_quantize(attend_model *m, attend_precision precision);
 /* Of the output layer, and so of the model. */
 attend_precision attend_model_precision(const attend_model *m);
 
@@ -105,7 +105,7 @@ attend_pairs attend_pairs_part(const attend_pairs *all, int first, int count);
 int attend_pairs_rows(const attend_pairs *pairs);
 /* Numbers that the weights of all pairs take, pair after pair: of each, layers x heads x words that look x words looked at. A target has one word
  * more than it was given, either ATTEND_END at its end (where it looks) or ATTEND_BEGIN in front (where it is looked at). */
-size_t attend_pairs_weights(const attend_pairs *pairs, const attend_config *config, attend_look look);
+size_t attend_pairs_weights(const attend_pairs *pairs, const attend_config *config, attend_attention_kind look);
 
 /* ---- loss ---- */
 
@@ -115,13 +115,13 @@ typedef struct attend_loss_options {
     double guidance;  /* times sum over linked words of -log(weight on the link): guided alignment (Chen et al. 2016) */
     double baseline;  /* REINFORCE: what a pair's loss, for each of its rows, is expected to be */
     attend_real *nll; /* out, if not NULL: -log p of each row, attend_pairs_rows of them */
-    attend_look look; /* which weights .. */
-    attend_real *weights; /* .. are wanted: out, if not NULL: attend_pairs_weights numbers */
+    attend_attention_kind look; /* which weights .. */
+    attend_real *weights;       /* .. are wanted: out, if not NULL: attend_pairs_weights numbers */
 } attend_loss_options;
 
 #define ATTEND_LOSS_OPTIONS_INIT                                                                                       \
     {                                                                                                                  \
-        1.0, 0.0, 0.0, 0.0, 0, ATTEND_LOOK_SOURCE, 0                                                                   \
+        1.0, 0.0, 0.0, 0.0, 0, ATTEND_ATTENTION_CROSS, 0                                                               \
     }
 
 /* The loss of some pairs with teacher forcing, on the context's tape -> (1). Words out of range are refused. */
@@ -133,7 +133,7 @@ attend_var *attend_model_loss(attend_ctx *c, const attend_model *m, const attend
 /* log p(target | source) of each pair (`count` numbers), and of each row and the weights of a look if wanted. Resets the context, whose memory
  * it uses; recording and training are off afterwards. */
 int attend_model_score(attend_ctx *c, const attend_model *m, const attend_pairs *pairs, double *log_probability,
-                       attend_real *row_log_probability, attend_look look, attend_real *weights);
+                       attend_real *row_log_probability, attend_attention_kind look, attend_real *weights);
 
 /* ---- decoding ---- */
 

@@ -138,31 +138,31 @@ attend_var *attend_cell_step(attend_ctx *c, const attend_cell *cell, attend_var 
 /* A look at the rows k_j of a tape, each with a row m_j beside it, for the input x:
  *     e_j = v . tanh(Wk k_j + Wx x + b + Wt kt'),  s = softmax(e),  kt = sum_j s_j k_j,  mt = sum_j s_j m_j
  * with kt' what this gave for the word before, 0 for the first. Where there is nothing to look at, kt = mt = 0. */
-typedef struct attend_lstmn_look {
+typedef struct attend_lstmn_attention {
     attend_var *wk; /* (A, K) */
     attend_var *wx; /* (A, Din) */
     attend_var *wt; /* (A, K) */
     attend_var *b;  /* (A) or NULL */
     attend_var *v;  /* (A) */
-} attend_lstmn_look;
+} attend_lstmn_attention;
 
 /* (ht, ct) = a look at (h, c) of the words before;  [i; f; o] = sigmoid(W x + U ht + b),  g = tanh(..),
  * c = f * ct + i * g,  h = o * tanh(c).   Rows of W, U, b: i, f, g, o. */
 typedef struct attend_lstmn_cell {
-    attend_lstmn_look look; /* K = H */
-    attend_var *w;          /* (4 H, Din) */
-    attend_var *u;          /* (4 H, H) */
-    attend_var *b;          /* (4 H) or NULL */
-    int span;               /* how many words it looks back at; 0: all */
+    attend_lstmn_attention look; /* K = H */
+    attend_var *w;               /* (4 H, Din) */
+    attend_var *u;               /* (4 H, H) */
+    attend_var *b;               /* (4 H) or NULL */
+    int span;                    /* how many words it looks back at; 0: all */
 } attend_lstmn_cell;
 
 /* Deep fusion: (gt, at) = a look at the tapes (gamma, alpha) of a source;  r = sigmoid(Wr x + Ur gt + br),
  * c = r * at + f * ct + i * g */
 typedef struct attend_lstmn_fusion {
-    attend_lstmn_look look; /* K = G */
-    attend_var *w;          /* (H, Din) */
-    attend_var *u;          /* (H, G) */
-    attend_var *b;          /* (H) or NULL */
+    attend_lstmn_attention look; /* K = G */
+    attend_var *w;               /* (H, Din) */
+    attend_var *u;               /* (H, G) */
+    attend_var *b;               /* (H) or NULL */
 } attend_lstmn_fusion;
 
 /* Sources to fuse with: what is done once with their words, however many calls look at them. Lives as long as a variable made now.

@@ -47,7 +47,7 @@ int attend_scorer_result_by(attend_scorer *s, int pair, attend_alignment alignme
 
 /* Words, as blanks separate them, of both sides: of each target word the source word that its pieces look at most. `links` has room for as many as the
  * target has words; returns how many there are. What looks at blanks or at the source's end does not count. */
-int attend_scorer_links(const attend_scored *scored, attend_aligned *links, int room);
+int attend_scorer_links(const attend_scored *scored, attend_word_link *links, int room);
 
 /* How many words, as blanks separate them, the sides have; 0 and 0 of a faulty pair. */
 void attend_scorer_words(const attend_scored *scored, int *sources, int *targets);

@@ -12,7 +12,7 @@
  *            its translations, which of its words), so a source gives the same in any batch.
  * Language   models have sources of 0 words, and go on from their prefixes.
  * Together   Several models say log(mean of their probabilities) for each word; weights are the mean over those that have attention.
- * Ownership  *out is the caller's, freed by attend_found_free (NULL is fine there). */
+ * Ownership  *out is the caller's, freed by attend_search_result_free (NULL is fine there). */
 #ifndef ATTEND_SEARCH_H
 #define ATTEND_SEARCH_H
 
@@ -66,21 +66,21 @@ typedef struct attend_translation {
         weights; /* (count + 1, source words), by attend_model_alignment: where each word, and the end, looked; NULL: not asked for, or none */
 } attend_translation;
 
-typedef struct attend_found attend_found;
+typedef struct attend_search_result attend_search_result;
 
 /* Uses the context as attend_decoding_new does: it is reset, and recording is off afterwards. ATTEND_FAILED if the model's numbers overflow so
  * that no word has a probability. */
-int attend_search(attend_found **out, attend_ctx *c, const attend_model *m, const attend_search_options *options,
-                  int count, const int *source, const int *lengths);
+int attend_search(attend_search_result **out, attend_ctx *c, const attend_model *m,
+                  const attend_search_options *options, int count, const int *source, const int *lengths);
 /* Several models, each with a context of its own, and sources with all they may have. ATTEND_BAD_USAGE if the vocabularies are not of one size;
  * whether their words are the same only who has the words can say. */
-int attend_search_together(attend_found **out, attend_ctx *const *contexts,    /* (model_count) */
-                           const attend_model *const *models, int model_count, /* (model_count) */
+int attend_search_ensemble(attend_search_result **out, attend_ctx *const *contexts, /* (model_count) */
+                           const attend_model *const *models, int model_count,      /* (model_count) */
                            const attend_search_options *options, const attend_search_sources *sources);
-void attend_found_free(attend_found *f);
+void attend_search_result_free(attend_search_result *f);
 
-int attend_found_count(const attend_found *f, int source); /* translations of a source: at least 1 */
-const attend_translation *attend_found_at(const attend_found *f, int source, int rank);
+int attend_search_result_count(const attend_search_result *f, int source); /* translations of a source: at least 1 */
+const attend_translation *attend_search_result_at(const attend_search_result *f, int source, int rank);
 
 #ifdef __cplusplus
 }

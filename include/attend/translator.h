@@ -77,7 +77,7 @@ typedef struct attend_translator attend_translator;
  * is the caller's, freed by attend_translator_free (NULL is fine there). */
 int attend_translator_new(attend_translator **out, const attend_model *m, const attend_translator_options *options);
 /* Several models. ATTEND_BAD_USAGE, saying which differ, if they do not have the same tokenizers and vocabularies. */
-int attend_translator_new_together(attend_translator **out, const attend_model *const *models, int model_count,
+int attend_translator_new_ensemble(attend_translator **out, const attend_model *const *models, int model_count,
                                    const attend_translator_options *options);
 void attend_translator_free(attend_translator *t);
 
@@ -90,7 +90,7 @@ int attend_translator_run_from(attend_translator *t, int count, const char *cons
 const attend_line_result *attend_translator_result(const attend_translator *t, int line);
 
 /* Words, as blanks separate them, of a line and one of its translations: see attend_scorer_links. None without weights. */
-int attend_hypothesis_links(const attend_line_result *r, const attend_hypothesis *h, attend_aligned *links, int room);
+int attend_hypothesis_links(const attend_line_result *r, const attend_hypothesis *h, attend_word_link *links, int room);
 
 const attend_tokenizer *attend_translator_tokenizer(const attend_translator *t,
                                                     bool target); /* a language model's: one */

@@ -36,7 +36,7 @@ enum { ATTEND_MAP_CHOICES = 5, ATTEND_MAP_MOST = 1000 };
  * An encoder says nothing: its map has neither probabilities nor choices (NULL), and what is said of the whole is NAN. The first row of an LSTMN that
  * looks at itself is 0: nothing is there yet. */
 typedef struct attend_map {
-    attend_look look;
+    attend_attention_kind look;
     const char *source_text, *target_text;
     const attend_map_piece *source, *target;
     int source_count, target_count;
@@ -53,11 +53,11 @@ typedef struct attend_map {
 
 /* A model with its tokenizers reads `source` (a text; a language model has none, and it is not looked at) and says `target` (a text) or, if that is
  * NULL, the given words; an encoder's map needs none. score NAN: none. ATTEND_BAD_DATA: a text that is not UTF-8, nothing to look at, more than
- * ATTEND_MAP_MOST pieces, or more than the model has places for (attend_config_longest). ATTEND_BAD_USAGE: a look that the model does not have; but one
- * that translates without attention gives, for ATTEND_LOOK_SOURCE, a map without weights. ATTEND_FAILED: the model's numbers overflow. *out is the
+ * ATTEND_MAP_MOST pieces, or more than the model has places for (attend_config_max_tokens). ATTEND_BAD_USAGE: a look that the model does not have; but one
+ * that translates without attention gives, for ATTEND_ATTENTION_CROSS, a map without weights. ATTEND_FAILED: the model's numbers overflow. *out is the
  * caller's, freed by attend_map_free (NULL is fine there). */
-int attend_map_new(attend_map **out, attend_ctx *c, const attend_model *m, attend_look look, const char *source,
-                   const char *target, const int *target_words, int target_count, double score);
+int attend_map_new(attend_map **out, attend_ctx *c, const attend_model *m, attend_attention_kind look,
+                   const char *source, const char *target, const int *target_words, int target_count, double score);
 void attend_map_free(attend_map *map);
 
 /* weights (target_count, source_count) of one layer and head; -1: the mean over all. `to` has room for them. */
@@ -67,16 +67,16 @@ void attend_map_weights(const attend_map *map, int layer, int head, float *to);
 void attend_map_word_weights(const attend_map *map, int layer, int head, float *to);
 
 /* Who looks at whom, in the words of the command: "source", "encoder", "decoder". */
-const char *attend_look_name(attend_look look);
+const char *attend_attention_kind_name(attend_attention_kind look);
 
 /* What is remarkable about a map, of one layer and head, or of the mean (-1). */
-typedef struct attend_map_remarks {
+typedef struct attend_map_statistics {
     double confidence; /* exp(log_probability / target_count); NAN: nothing was said */
     double entropy;    /* of a row, in bits, on average */
     int unseen;        /* source words that got less than 0.2 in all; 0 where a side looks at itself */
     bool loops;        /* three or more words, two or more times in a row, in what was said */
-} attend_map_remarks;
-void attend_map_remark(const attend_map *map, int layer, int head, attend_map_remarks *out);
+} attend_map_statistics;
+void attend_map_describe(const attend_map *map, int layer, int head, attend_map_statistics *out);
 
 /* The maps of one sentence: its hypotheses, best first, all of the same look. Behind each, on a page, maps of its other looks may follow; an encoder's
  * map, the same for all hypotheses, behind the first alone. */

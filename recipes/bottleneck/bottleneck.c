@@ -47,7 +47,7 @@ static void batch_fill(batch *b, const task *t, int count)
     int s = 0, o = 0;
     for (int i = 0; i < count; i++) {
         const int length = t->least + below(t->most - t->least + 1);
-        for (int j = 0; j < length; j++) b->source[s + j] = ATTEND_FIRST_WORD + below(t->words);
+        for (int j = 0; j < length; j++) b->source[s + j] = ATTEND_FIRST_TOKEN + below(t->words);
         for (int j = 0; j < length; j++) b->target[o + j] = b->source[s + (t->reverse ? length - 1 - j : j)];
         b->source[s + length] = ATTEND_END;
         b->source_lengths[i] = length + 1, b->target_lengths[i] = length;
@@ -227,7 +227,7 @@ int main(int argc, char **argv)
         for (int attention = fields; attention < 2; attention++) {
             attend_config now = fields ? own : config;
             now.hidden = s.hidden, now.embedding = s.hidden / 2;
-            now.source_vocab = now.target_vocab = ATTEND_FIRST_WORD + t.words;
+            now.source_vocab = now.target_vocab = ATTEND_FIRST_TOKEN + t.words;
             if (!attention) now.attention = NULL;
             const time_t begin = time(NULL);
             share[attention] = run(&now, &t, &s);

@@ -17,7 +17,7 @@ const char *attend_precision_name(attend_precision precision)
 
 /* ---- bfloat16 ---- */
 
-void attend_bf16_shorten(size_t n, const real *x, uint16_t *bits)
+void attend_bf16_quantize(size_t n, const real *x, uint16_t *bits)
 {
     for (size_t i = 0; i < n; i++) {
         const float value = (float)x[i];
@@ -42,7 +42,7 @@ void attend_bf16_expand(size_t n, const uint16_t *bits, real *x)
 
 /* ---- int8 ---- */
 
-float attend_int8_shorten(size_t n, const real *x, int8_t *q)
+float attend_int8_quantize(size_t n, const real *x, int8_t *q)
 {
     float most = 0;
     for (size_t i = 0; i < n; i++) most = fmaxf(most, fabsf((float)x[i]));
@@ -53,7 +53,7 @@ float attend_int8_shorten(size_t n, const real *x, int8_t *q)
 
 /* ---- parameters ---- */
 
-int attend_param_shorten(attend_param *p, attend_precision precision)
+int attend_param_quantize(attend_param *p, attend_precision precision)
 {
     const size_t rows = (size_t)p->shape[0], width = (size_t)p->shape[1];
     if (precision == p->precision) return ATTEND_OK;
@@ -70,9 +70,9 @@ int attend_param_shorten(attend_param *p, attend_precision precision)
     for (size_t i = 0; i < rows; i++) {
         const real *row = p->value + i * width;
         if (precision == ATTEND_INT8)
-            steps[i] = attend_int8_shorten(width, row, (int8_t *)bits + i * width);
+            steps[i] = attend_int8_quantize(width, row, (int8_t *)bits + i * width);
         else
-            attend_bf16_shorten(width, row, (uint16_t *)bits + i * width);
+            attend_bf16_quantize(width, row, (uint16_t *)bits + i * width);
     }
     attend_param_take(p, &(param_numbers){ .precision = precision, .bits = bits, .steps = steps });
     return ATTEND_OK;

@@ -39,7 +39,7 @@ int attend_fail(int code, const char *format, ...)
     return code;
 }
 
-const char *attend_system_words(int error)
+const char *attend_errno_text(int error)
 {
     static _Thread_local char words[128];
     if (strerror_r(error, words, sizeof words) != 0) snprintf(words, sizeof words, "system error %d", error);

@@ -12,6 +12,6 @@ int attend_fail(int code, const char *format, ...) __attribute__((format(printf,
 int attend_fail_v(int code, const char *format, va_list arguments) __attribute__((format(printf, 2, 0)));
 
 /* The system's words for an errno, such as "No space left on device": this thread's, until its next call. */
-const char *attend_system_words(int error);
+const char *attend_errno_text(int error);
 
 #endif

@@ -3,7 +3,7 @@
 #include <attend/model.h>
 #include <math.h>
 
-int attend_best_words(const attend_real *log_p, int n, const unsigned char *banned, int most, int *words)
+int attend_top_tokens(const attend_real *log_p, int n, const unsigned char *banned, int most, int *words)
 {
     int found = 0;
     attend_real least = -INFINITY; /* of those found, once there are enough: nearly every word ends at one comparison */

@@ -4,7 +4,7 @@
 #include "core/memory.h"
 #include "core/status.h"
 #include "text/lines.h"
-#include "text/strings.h"
+#include "text/string_table.h"
 #include <string.h>
 
 struct attend_dictionary {
@@ -34,7 +34,7 @@ static int add(attend_dictionary *d, const char *word, size_t word_size, const c
     if (status != ATTEND_OK || number < before) return status;
     size_t *places = (size_t)number < d->room
                          ? d->places
-                         : attend_grown(d->places, (size_t)number, (size_t)number + 1, sizeof *places, &d->room);
+                         : attend_grow_array(d->places, (size_t)number, (size_t)number + 1, sizeof *places, &d->room);
     if (!places) return attend_fail(ATTEND_NO_MEMORY, "no memory for a dictionary of %d words", number + 1);
     d->places = places;
     places[number] = d->texts.size;

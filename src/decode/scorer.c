@@ -4,8 +4,8 @@
 #include "core/memory.h"
 #include "core/pool.h"
 #include "core/status.h"
-#include "decode/links.h"
-#include "text/arrays.h"
+#include "decode/word_links.h"
+#include "text/buffers.h"
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -93,7 +93,7 @@ int attend_scorer_new(attend_scorer **out, const attend_model *m, int threads, b
     if (!s) return attend_fail(ATTEND_NO_MEMORY, "no memory for a scorer");
     const attend_config *config = attend_model_config(m);
     s->m = m, s->threads = threads;
-    s->weights = weights && attend_config_look_layers(config, ATTEND_LOOK_SOURCE) > 0;
+    s->weights = weights && attend_config_attention_layers(config, ATTEND_ATTENTION_CROSS) > 0;
     s->alone = config->task == ATTEND_TASK_LANGUAGE_MODEL;
     s->alignment = attend_model_alignment(m);
     int status = s->alone ? ATTEND_OK : attend_tokenizer_of(&s->tokenizers[0], m, "source");
@@ -157,7 +157,7 @@ static int encode(attend_scorer *s, place *p, int which, const char *text)
     if (status == ATTEND_OK && x->ids.count == p->ids[which]) p->fault = s->alone ? "it is empty" : "a side is empty";
     if (status == ATTEND_OK && which == 0) status = attend_ids_add(&x->ids, ATTEND_END, s->line.size, s->line.size);
     p->counts[which] = x->ids.count - p->ids[which];
-    if (p->counts[which] + which > attend_config_longest(attend_model_config(s->m), which))
+    if (p->counts[which] + which > attend_config_max_tokens(attend_model_config(s->m), which))
         p->fault = "it is longer than the model can take";
     return status;
 }
@@ -168,8 +168,8 @@ static int encode(attend_scorer *s, place *p, int which, const char *text)
 static void add_maps(const attend_scorer *s, attend_alignment alignment, const real *from, size_t area, real *to)
 {
     const attend_config *config = attend_model_config(s->m);
-    const int layers = attend_config_look_layers(config, ATTEND_LOOK_SOURCE),
-              heads = attend_config_look_heads(config, ATTEND_LOOK_SOURCE);
+    const int layers = attend_config_attention_layers(config, ATTEND_ATTENTION_CROSS),
+              heads = attend_config_attention_heads(config, ATTEND_ATTENTION_CROSS);
     const real maps = (real)attend_alignment_maps(alignment, config);
     memset(to, 0, area * sizeof *to);
     for (int k = 0; k < layers * heads; k++, from += area)
@@ -181,8 +181,8 @@ static void add_maps(const attend_scorer *s, attend_alignment alignment, const r
 static size_t maps_of(const attend_scorer *s)
 {
     const attend_config *config = attend_model_config(s->m);
-    return (size_t)attend_config_look_layers(config, ATTEND_LOOK_SOURCE) *
-           (size_t)attend_config_look_heads(config, ATTEND_LOOK_SOURCE);
+    return (size_t)attend_config_attention_layers(config, ATTEND_ATTENTION_CROSS) *
+           (size_t)attend_config_attention_heads(config, ATTEND_ATTENTION_CROSS);
 }
 
 /* How many numbers one of a pair's maps has. */
@@ -204,7 +204,7 @@ static int run_piece(attend_scorer *s, attend_ctx *c, int first, int count)
     for (int k = 0; k < 2; k++) words[k] = attend_memory_zeroed(sizes[k], sizeof(int));
     const place *begin = &s->places[s->good[first]];
     const attend_pairs sized = { .count = count, .source_lengths = lengths[0], .target_lengths = lengths[1] };
-    const size_t numbers = attend_pairs_weights(&sized, attend_model_config(s->m), ATTEND_LOOK_SOURCE);
+    const size_t numbers = attend_pairs_weights(&sized, attend_model_config(s->m), ATTEND_ATTENTION_CROSS);
     real *own = s->weights && !s->keep_maps ? attend_memory_zeroed(numbers, sizeof *own) : NULL,
          *all = s->keep_maps ? s->map_numbers + maps_of(s) * begin->weights : own;
     int status = words[0] && words[1] && (all || !s->weights)
@@ -224,7 +224,7 @@ static int run_piece(attend_scorer *s, attend_ctx *c, int first, int count)
                                  .target = words[1],
                                  .target_lengths = lengths[1] };
     if (status == ATTEND_OK)
-        status = attend_model_score(c, s->m, &pairs, sums, s->row_numbers + begin->rows, ATTEND_LOOK_SOURCE, all);
+        status = attend_model_score(c, s->m, &pairs, sums, s->row_numbers + begin->rows, ATTEND_ATTENTION_CROSS, all);
     const real *from = all;
     for (int i = 0; status == ATTEND_OK && i < count; i++) {
         const int pair = s->good[first + i];
@@ -345,18 +345,18 @@ int attend_scorer_result_by(attend_scorer *s, int pair, attend_alignment alignme
 
 /* ---- links ---- */
 
-int attend_scorer_links(const attend_scored *r, attend_aligned *links, int room)
+int attend_scorer_links(const attend_scored *r, attend_word_link *links, int room)
 {
     if (r->fault || !r->weights) return 0;
     const attend_link_side source = { r->source_text, r->source_spans, r->source_count - 1 }; /* its end is no word */
     const attend_link_side target = { r->target_text, r->target_spans, r->target_count };
-    return attend_links_of(&source, &target, r->weights, r->source_count, links, room);
+    return attend_word_links(&source, &target, r->weights, r->source_count, links, room);
 }
 
 void attend_scorer_words(const attend_scored *r, int *sources, int *targets)
 {
-    *sources = r->fault ? 0 : attend_link_words(r->source_text);
-    *targets = r->fault ? 0 : attend_link_words(r->target_text);
+    *sources = r->fault ? 0 : attend_word_count(r->source_text);
+    *targets = r->fault ? 0 : attend_word_count(r->target_text);
 }
 
 void attend_scorer_word_weights(const attend_scored *r, double *weights)
@@ -364,5 +364,5 @@ void attend_scorer_word_weights(const attend_scored *r, double *weights)
     if (!r->weights || r->fault) return;
     const attend_link_side source = { r->source_text, r->source_spans, r->source_count - 1 };
     const attend_link_side target = { r->target_text, r->target_spans, r->target_count };
-    attend_link_weights(&source, &target, r->weights, r->source_count, weights);
+    attend_word_weights(&source, &target, r->weights, r->source_count, weights);
 }

@@ -5,7 +5,7 @@
 #include "core/rng.h"
 #include "core/status.h"
 #include "decode/best.h"
-#include "decode/repeats.h"
+#include "decode/repeated_ngrams.h"
 #include <limits.h>
 #include <math.h>
 #include <string.h>
@@ -60,7 +60,7 @@ static void search_free(search *s)
     attend_memory_free(s->banned);
     attend_memory_free(s->draw.masses);
     attend_memory_free(s->draw.heap);
-    attend_voters_free(&s->voters);
+    attend_ensemble_free(&s->voters);
 }
 
 /* Words a target may have: by the source's length (where there is none, by the prefix'), by the user's word, by what the models can take, and at least its
@@ -72,7 +72,7 @@ static int limit_of(const search *s, int length, int prefix)
     double limit = fmin((alone ? prefix : o->length_ratio * length) + o->length_extra, 1000000);
     if (o->max_length > 0) limit = fmin(limit, o->max_length);
     for (int i = 0; i < s->voters.count; i++)
-        limit = fmin(limit, attend_config_longest(attend_model_config(s->voters.models[i]), true) - 1);
+        limit = fmin(limit, attend_config_max_tokens(attend_model_config(s->voters.models[i]), true) - 1);
     return (int)fmax(limit, prefix);
 }
 
@@ -116,7 +116,7 @@ static bool search_new(search *s, const attend_search_sources *x)
         ok = s->said && s->banned;
     }
     if (ok && s->o.sample) {
-        s->draw = (attend_draw){ .temperature = s->o.temperature, .top_p = s->o.top_p, .top_k = s->o.top_k };
+        s->draw = (attend_sampler){ .temperature = s->o.temperature, .top_p = s->o.top_p, .top_k = s->o.top_k };
         s->draw.masses = attend_memory_zeroed(words, sizeof *s->draw.masses);
         s->draw.heap = attend_memory_zeroed(words, sizeof *s->draw.heap);
         ok = s->draw.masses && s->draw.heap;
@@ -201,8 +201,8 @@ static candidate candidate_with(const search *s, int row, int word, real log_p)
 static candidate candidate_of(const search *s, int row, int word)
 {
     return candidate_with(s, row, word,
-                          word == ATTEND_END ? attend_voters_end(&s->voters, row)
-                                             : attend_voters_word(&s->voters, row, word));
+                          word == ATTEND_END ? attend_ensemble_end(&s->voters, row)
+                                             : attend_ensemble_word(&s->voters, row, word));
 }
 
 static int add_node(search *s, const beam *b, const candidate *c)
@@ -212,7 +212,7 @@ static int add_node(search *s, const beam *b, const candidate *c)
     if (!s->want_weights) return n;
     real *weights = s->blocks->numbers + s->blocks->used; /* zero so far */
     s->blocks->used += (size_t)b->length;
-    attend_voters_weights(&s->voters, c->hypothesis, b->length, weights);
+    attend_ensemble_weights(&s->voters, c->hypothesis, b->length, weights);
     s->nodes[n].weights = weights;
     return n;
 }
@@ -238,7 +238,7 @@ static void ban(search *s, int row, int rows, unsigned char flag)
 {
     if (!s->banned) return;
     for (int n = s->rows[row], i = rows - 2; n >= 0; n = s->nodes[n].parent, i--) s->said[i] = s->nodes[n].word;
-    attend_repeats_mark(s->said, rows - 1, s->o.no_repeat, flag, s->banned);
+    attend_mark_repeated_ngrams(s->said, rows - 1, s->o.no_repeat, flag, s->banned);
 }
 
 /* ---- a step of one source, whose hypotheses are rows [first, first + running) of the step ---- */
@@ -249,12 +249,12 @@ static int add_candidates(search *s, int row, int rows, int n)
     int found;
     if (s->voters.keep) {
         const int *words;
-        const real *log_p = attend_voters_best(&s->voters, row, &found, &words);
+        const real *log_p = attend_ensemble_best(&s->voters, row, &found, &words);
         for (int j = 0; j < found; j++) s->candidates[n++] = candidate_with(s, row, words[j], log_p[j]);
         return n;
     }
     ban(s, row, rows, 1);
-    found = attend_best_words(attend_voters_row(&s->voters, row), s->vocabulary, s->banned, s->o.beam, s->best);
+    found = attend_top_tokens(attend_ensemble_row(&s->voters, row), s->vocabulary, s->banned, s->o.beam, s->best);
     ban(s, row, rows, 0);
     for (int j = 0; j < found; j++) s->candidates[n++] = candidate_of(s, row, s->best[j]);
     return n;
@@ -297,8 +297,8 @@ static void draw_on(search *s, beam *b, int first, int running, int rows)
     for (int i = 0; i < samples; i++) {
         const int row = one ? first : first + i, slot = one ? i : b->slots[i];
         ban(s, row, rows, 1);
-        const int word = attend_draw_word(&s->draw, attend_voters_row(&s->voters, row), s->vocabulary, s->banned,
-                                          uniform(s, b, slot, rows));
+        const int word = attend_sample_token(&s->draw, attend_ensemble_row(&s->voters, row), s->vocabulary, s->banned,
+                                             uniform(s, b, slot, rows));
         ban(s, row, rows, 0);
         if (word < 0) continue;
         const candidate c = candidate_of(s, row, word);
@@ -339,7 +339,7 @@ static void advance(search *s, beam *b, int first, int rows)
 /* One step of all sources that still run. */
 static int step(search *s, int rows)
 {
-    int status = attend_voters_step(&s->voters, s->counts, s->parents, s->words);
+    int status = attend_ensemble_step(&s->voters, s->counts, s->parents, s->words);
     if (status != ATTEND_OK) return status;
     int first = 0;
     for (int i = 0; i < s->count; i++) {
@@ -437,14 +437,14 @@ static int keep_few(search *s, const attend_search_sources *x, int model_count)
 {
     const bool possible =
         model_count == 1 && !s->o.sample && s->o.no_repeat == 0 && !x->prefix_lengths && s->o.beam <= 32;
-    if (possible) return attend_voters_keep(&s->voters, s->o.beam, s->o.shortlist);
+    if (possible) return attend_ensemble_keep(&s->voters, s->o.beam, s->o.shortlist);
     if (!s->o.shortlist) return ATTEND_OK;
     return attend_fail(
         ATTEND_BAD_USAGE,
         "a shortlist is for one model and a beam of at most 32, without samples, prefixes or forbidden repeats");
 }
 
-int attend_search_together(attend_found **out, attend_ctx *const *contexts, const attend_model *const *models,
+int attend_search_ensemble(attend_search_result **out, attend_ctx *const *contexts, const attend_model *const *models,
                            int model_count, const attend_search_options *options, const attend_search_sources *sources)
 {
     static const attend_search_options usual = ATTEND_SEARCH_OPTIONS_INIT;
@@ -453,8 +453,8 @@ int attend_search_together(attend_found **out, attend_ctx *const *contexts, cons
     s.width = s.o.sample ? s.o.n_best : s.o.beam;
     int status = check(&s.o);
     if (status == ATTEND_OK)
-        status = attend_voters_new(&s.voters, contexts, models, model_count, sources->count, sources->words,
-                                   sources->lengths);
+        status = attend_ensemble_new(&s.voters, contexts, models, model_count, sources->count, sources->words,
+                                     sources->lengths);
     s.vocabulary = s.voters.vocabulary;
     s.want_weights = (s.o.weights || s.o.coverage_penalty != 0) && s.voters.attending;
     if (status == ATTEND_OK && s.o.coverage_penalty > 0 && !s.voters.attending)
@@ -469,9 +469,9 @@ int attend_search_together(attend_found **out, attend_ctx *const *contexts, cons
     return status;
 }
 
-int attend_search(attend_found **out, attend_ctx *c, const attend_model *m, const attend_search_options *options,
-                  int count, const int *source, const int *lengths)
+int attend_search(attend_search_result **out, attend_ctx *c, const attend_model *m,
+                  const attend_search_options *options, int count, const int *source, const int *lengths)
 {
-    return attend_search_together(out, &c, &m, 1, options,
+    return attend_search_ensemble(out, &c, &m, 1, options,
                                   &(attend_search_sources){ .count = count, .words = source, .lengths = lengths });
 }

@@ -3,8 +3,8 @@
 #ifndef ATTEND_DECODE_SEARCH_H
 #define ATTEND_DECODE_SEARCH_H
 
-#include "decode/draw.h"
-#include "decode/voters.h"
+#include "decode/sampling.h"
+#include "decode/ensemble.h"
 #include <attend/search.h>
 
 typedef struct search_node {
@@ -51,7 +51,7 @@ typedef struct search_candidate {
 
 typedef struct search {
     attend_search_options o;
-    attend_voters voters;
+    attend_ensemble voters;
     int count, vocabulary, longest;
     int width; /* hypotheses a source can have: the beam, or the samples */
     bool want_weights;
@@ -65,10 +65,10 @@ typedef struct search {
     double *coverage;                     /* (longest) */
     int *said;                            /* (longest limit) the words of one hypothesis */
     unsigned char *banned;                /* (vocabulary) NULL: nothing is */
-    attend_draw draw;
+    attend_sampler draw;
 } search;
 
 /* What came out. ATTEND_FAILED if a source has nothing. */
-int attend_search_collect(const search *s, attend_found **out);
+int attend_search_collect(const search *s, attend_search_result **out);
 
 #endif

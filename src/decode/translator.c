@@ -5,10 +5,10 @@
 #include "core/pool.h"
 #include "core/status.h"
 #include "core/tape.h"
-#include "decode/agree.h"
-#include "decode/links.h"
-#include "decode/spell.h"
-#include "text/arrays.h"
+#include "decode/ensemble_check.h"
+#include "decode/word_links.h"
+#include "decode/detokenize.h"
+#include "text/buffers.h"
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,9 +32,9 @@ typedef struct job {
     bool wanted;     /* there is something to do */
     uint64_t number; /* of all lines this translator was given */
     const char *fault;
-    attend_found *found; /* its batch's, .. */
-    int place;           /* .. where it is this one; or .. */
-    attend_found *own;   /* .. its own */
+    attend_search_result *found; /* its batch's, .. */
+    int place;                   /* .. where it is this one; or .. */
+    attend_search_result *own;   /* .. its own */
     attend_hypothesis *list;
     attend_span *spans; /* of all hypotheses, one after another, as .. */
     attend_string text; /* .. their texts are */
@@ -43,7 +43,7 @@ typedef struct job {
 
 typedef struct batch {
     int first, count; /* of `order` */
-    attend_found *found;
+    attend_search_result *found;
     int status;
     char message[256];
 } batch;
@@ -85,9 +85,9 @@ static void forget(attend_translator *t)
         attend_memory_free(t->jobs[i].list);
         attend_memory_free(t->jobs[i].spans);
         attend_string_free(&t->jobs[i].text);
-        attend_found_free(t->jobs[i].own);
+        attend_search_result_free(t->jobs[i].own);
     }
-    for (int i = 0; i < t->batch_count; i++) attend_found_free(t->batches[i].found);
+    for (int i = 0; i < t->batch_count; i++) attend_search_result_free(t->batches[i].found);
     t->count = t->ordered = t->batch_count = 0;
     for (int i = 0; i < 2; i++) side_clear(&t->sides[i]);
     if (t->line.room > 1 << 20) attend_string_free(&t->line);
@@ -124,7 +124,7 @@ static int check(const attend_model *const *models, int count, const attend_tran
                            o->threads, o->batch_tokens, o->max_words);
     for (int i = 0; i < count; i++) {
         const attend_config *config = attend_model_config(models[i]);
-        attention |= attend_config_look_layers(config, ATTEND_LOOK_SOURCE) > 0;
+        attention |= attend_config_attention_layers(config, ATTEND_ATTENTION_CROSS) > 0;
         alone |= config->task == ATTEND_TASK_LANGUAGE_MODEL;
         if (config->task != attend_model_config(models[0])->task)
             return attend_fail(ATTEND_BAD_USAGE, "a language model and one for translation cannot work together");
@@ -135,7 +135,7 @@ static int check(const attend_model *const *models, int count, const attend_tran
                            "has none");
     if (!attention && o->replace_unknown)
         return attend_fail(ATTEND_BAD_USAGE, "replacing unknown words needs attention, and this model has none");
-    return attend_models_agree(models, count);
+    return attend_models_check_ensemble(models, count);
 }
 
 static int fill(attend_translator *t, const attend_model *const *models)
@@ -148,7 +148,7 @@ static int fill(attend_translator *t, const attend_model *const *models)
     for (int i = 0; i < t->model_count; i++) {
         t->models[i] = models[i];
         for (int which = 0; which < 2; which++) { /* one place is the end's, or the beginning's */
-            const int most = attend_config_longest(attend_model_config(models[i]), which) - 1;
+            const int most = attend_config_max_tokens(attend_model_config(models[i]), which) - 1;
             if (most < t->most[which]) t->most[which] = most;
         }
     }
@@ -161,7 +161,7 @@ static int fill(attend_translator *t, const attend_model *const *models)
     return status;
 }
 
-int attend_translator_new_together(attend_translator **out, const attend_model *const *models, int model_count,
+int attend_translator_new_ensemble(attend_translator **out, const attend_model *const *models, int model_count,
                                    const attend_translator_options *options)
 {
     *out = NULL;
@@ -184,7 +184,7 @@ int attend_translator_new_together(attend_translator **out, const attend_model *
 
 int attend_translator_new(attend_translator **out, const attend_model *m, const attend_translator_options *options)
 {
-    return attend_translator_new_together(out, &m, 1, options);
+    return attend_translator_new_ensemble(out, &m, 1, options);
 }
 
 static bool room_for(attend_translator *t, int count)
@@ -321,25 +321,26 @@ static const char *text_of(const attend_translator *t, int which, const place *p
 }
 
 /* The source word a row of weights looks at most, or what the dictionary has for it. */
-static attend_instead word_instead(const attend_translator *t, const job *j, const attend_real *weights)
+static attend_substitution word_instead(const attend_translator *t, const job *j, const attend_real *weights)
 {
     const attend_link_side source = { text_of(t, 0, &j->source), spans_of(t, 0, &j->source), j->source.count - 1 };
     attend_span at;
-    if (attend_link_of(&source, weights, 1, j->source.count, &at) < 0) return (attend_instead){ NULL, 0 };
-    const attend_instead own = { source.text + at.begin, (size_t)(at.end - at.begin) };
+    if (attend_strongest_link(&source, weights, 1, j->source.count, &at) < 0) return (attend_substitution){ NULL, 0 };
+    const attend_substitution own = { source.text + at.begin, (size_t)(at.end - at.begin) };
     const char *other = t->o.dictionary ? attend_dictionary_find(t->o.dictionary, own.text, own.size) : NULL;
-    return other ? (attend_instead){ other, strlen(other) } : own;
+    return other ? (attend_substitution){ other, strlen(other) } : own;
 }
 
 /* What stands for words that are not known: in the prefix what the user wrote, behind it what replaces them. */
-static void stand_in(const attend_translator *t, const job *j, const attend_translation *x, attend_instead *instead)
+static void stand_in(const attend_translator *t, const job *j, const attend_translation *x,
+                     attend_substitution *instead)
 {
     for (int i = 0; i < x->count; i++) {
-        instead[i] = (attend_instead){ NULL, 0 };
+        instead[i] = (attend_substitution){ NULL, 0 };
         if (x->words[i] != ATTEND_UNKNOWN) continue;
         if (i < j->prefix.count) {
             const attend_span at = spans_of(t, 1, &j->prefix)[i];
-            instead[i] = (attend_instead){ text_of(t, 1, &j->prefix) + at.begin, (size_t)(at.end - at.begin) };
+            instead[i] = (attend_substitution){ text_of(t, 1, &j->prefix) + at.begin, (size_t)(at.end - at.begin) };
         } else if (t->o.replace_unknown && x->weights) {
             instead[i] = word_instead(t, j, x->weights + (size_t)i * (size_t)j->source.count);
         }
@@ -349,11 +350,11 @@ static void stand_in(const attend_translator *t, const job *j, const attend_tran
 /* One translation behind the texts and spans that are there; *start is where its text begins. */
 static int spell_one(attend_translator *t, job *j, const attend_translation *x, attend_span *spans, size_t *start)
 {
-    attend_instead *instead = attend_memory_zeroed((size_t)x->count, sizeof *instead);
+    attend_substitution *instead = attend_memory_zeroed((size_t)x->count, sizeof *instead);
     if (!instead) return attend_fail(ATTEND_NO_MEMORY, "no memory for a translation of %d words", x->count);
     *start = j->text.size;
     stand_in(t, j, x, instead);
-    int status = attend_spell(t->tokenizers[1], x->words, x->count, instead, &j->text, spans);
+    int status = attend_detokenize(t->tokenizers[1], x->words, x->count, instead, &j->text, spans);
     for (size_t k = *start; status == ATTEND_OK && k < j->text.size;
          k++) /* a line stays one, whatever bytes a model makes */
         if (j->text.text[k] == '\n' || j->text.text[k] == '\0') j->text.text[k] = ' ';
@@ -373,16 +374,16 @@ static size_t given_of(const attend_translator *t, const job *j, const attend_sp
 /* The texts of a line's translations. */
 static int spell(attend_translator *t, job *j)
 {
-    const int count = attend_found_count(j->found, j->place);
+    const int count = attend_search_result_count(j->found, j->place);
     size_t words = 0, at = 0;
-    for (int i = 0; i < count; i++) words += (size_t)attend_found_at(j->found, j->place, i)->count;
+    for (int i = 0; i < count; i++) words += (size_t)attend_search_result_at(j->found, j->place, i)->count;
     j->list = attend_memory_zeroed((size_t)count, sizeof *j->list);
     j->spans = attend_memory_zeroed(words, sizeof *j->spans);
     size_t *starts = attend_memory_zeroed((size_t)count, sizeof *starts);
     int status = j->list && j->spans && starts ? ATTEND_OK
                                                : attend_fail(ATTEND_NO_MEMORY, "no memory for %d translations", count);
     for (int i = 0; status == ATTEND_OK && i < count; i++) {
-        const attend_translation *x = attend_found_at(j->found, j->place, i);
+        const attend_translation *x = attend_search_result_at(j->found, j->place, i);
         status = spell_one(t, j, x, j->spans + at, &starts[i]);
         if (status != ATTEND_OK) break;
         j->list[i] = (attend_hypothesis){ .given = given_of(t, j, j->spans + at),
@@ -409,7 +410,7 @@ static int spell(attend_translator *t, job *j)
 }
 
 /* Searches for the lines [first, first + count) of the order. */
-static int find(attend_translator *t, attend_ctx *const *contexts, int first, int count, attend_found **found)
+static int find(attend_translator *t, attend_ctx *const *contexts, int first, int count, attend_search_result **found)
 {
     size_t totals[2] = { 0, 0 }, at[2] = { 0, 0 };
     for (int i = 0; i < count; i++) {
@@ -441,7 +442,7 @@ static int find(attend_translator *t, attend_ctx *const *contexts, int first, in
                                             .prefix_lengths = totals[1] && lengths ? lengths + count : NULL,
                                             .streams = streams };
     if (status == ATTEND_OK)
-        status = attend_search_together(found, contexts, t->models, t->model_count, &t->o.search, &sources);
+        status = attend_search_ensemble(found, contexts, t->models, t->model_count, &t->o.search, &sources);
     for (int k = 0; k < 2; k++) attend_memory_free(words[k]);
     attend_memory_free(lengths);
     attend_memory_free(streams);
@@ -543,10 +544,10 @@ const attend_tokenizer *attend_translator_tokenizer(const attend_translator *t, 
     return t->tokenizers[target];
 }
 
-int attend_hypothesis_links(const attend_line_result *r, const attend_hypothesis *h, attend_aligned *links, int room)
+int attend_hypothesis_links(const attend_line_result *r, const attend_hypothesis *h, attend_word_link *links, int room)
 {
     if (!r->source || !h->weights) return 0;
     const attend_link_side source = { r->source_text, r->source_spans, r->source_count - 1 }; /* its end is no word */
     const attend_link_side target = { h->text, h->spans, h->count };
-    return attend_links_of(&source, &target, h->weights, r->source_count, links, room);
+    return attend_word_links(&source, &target, h->weights, r->source_count, links, room);
 }

@@ -1,30 +1,30 @@
 /* AER (Och, Ney 2003): 1 - (|A & S| + |A & P|) / (|A| + |S|), with A the links found, S the sure and P the possible
  * ones of the gold standard, S within P. */
 #include "core/status.h"
-#include "metric/grams.h"
+#include "metric/ngrams.h"
 
 #include <attend/metric.h>
 
 /* The node of a link, a sequence of two symbols; 0 after a failure. */
-static uint32_t link_node(attend_grams *links, const attend_aligned *l, int *status)
+static uint32_t link_node(attend_ngrams *links, const attend_word_link *l, int *status)
 {
     if (l->source < 0 || l->target < 0) {
         *status = attend_fail(ATTEND_BAD_DATA, "a link %d-%d: places count from 0", l->source, l->target);
         return 0;
     }
-    const uint32_t source = attend_grams_child(links, 0, (uint32_t)l->source);
-    const uint32_t node = source ? attend_grams_child(links, source, (uint32_t)l->target) : 0;
+    const uint32_t source = attend_ngrams_child(links, 0, (uint32_t)l->source);
+    const uint32_t node = source ? attend_ngrams_child(links, source, (uint32_t)l->target) : 0;
     if (!node) *status = attend_fail(ATTEND_NO_MEMORY, "no memory for the links of a sentence");
     return node;
 }
 
-int attend_aer_add(attend_aer_sums *sums, const attend_aligned *found, int found_count, const attend_aligned *gold,
+int attend_aer_add(attend_aer_sums *sums, const attend_word_link *found, int found_count, const attend_word_link *gold,
                    int gold_count)
 {
     if (!sums || found_count < 0 || gold_count < 0 || (found_count && !found) || (gold_count && !gold))
         return attend_fail(ATTEND_BAD_USAGE, "alignment error needs sums and two lists of links");
     enum { POSSIBLE = 1, SURE = 2 };
-    attend_grams links = { 0 };
+    attend_ngrams links = { 0 };
     attend_aer_sums these = { 0 };
     int status = ATTEND_OK;
     for (int i = 0; status == ATTEND_OK && i < gold_count; i++) {
@@ -41,7 +41,7 @@ int attend_aer_add(attend_aer_sums *sums, const attend_aligned *found, int found
         these.both_sure += links.nodes[node].reference == SURE;
         these.both_possible += links.nodes[node].reference != 0;
     }
-    attend_grams_free(&links);
+    attend_ngrams_free(&links);
     if (status != ATTEND_OK) return status;
     sums->both_sure += these.both_sure;
     sums->both_possible += these.both_possible;

@@ -17,22 +17,22 @@ static bool is_nearer(double length, double best, double wanted)
 
 static int add(const attend_metric_options *o, attend_metric_lines *lines, double *n)
 {
-    attend_grams names = { 0 }, grams = { 0 };
+    attend_ngrams names = { 0 }, grams = { 0 };
     attend_metric_words words = { 0 };
     int status = attend_bleu_words_read(&words, &names, &lines->hypothesis, o->tokens);
-    if (status == ATTEND_OK) status = attend_grams_add(&grams, words.id, words.n, ORDERS);
+    if (status == ATTEND_OK) status = attend_ngrams_add(&grams, words.id, words.n, ORDERS);
     n[HYPOTHESIS] = (double)words.n;
-    for (int k = 1; k <= ORDERS; k++) n[TOTAL + k - 1] = attend_grams_total(words.n, k);
+    for (int k = 1; k <= ORDERS; k++) n[TOTAL + k - 1] = attend_ngrams_total(words.n, k);
     for (int r = 0; status == ATTEND_OK && r < lines->count; r++) {
         attend_metric_words_free(&words);
         status = attend_bleu_words_read(&words, &names, &lines->references[r], o->tokens);
         if (status != ATTEND_OK) break;
-        attend_grams_match(&grams, words.id, words.n, ORDERS, r + 1, true, n + CORRECT);
+        attend_ngrams_match(&grams, words.id, words.n, ORDERS, r + 1, true, n + CORRECT);
         if (r == 0 || is_nearer((double)words.n, n[REFERENCE], n[HYPOTHESIS])) n[REFERENCE] = (double)words.n;
     }
     attend_metric_words_free(&words);
-    attend_grams_free(&grams);
-    attend_grams_free(&names);
+    attend_ngrams_free(&grams);
+    attend_ngrams_free(&names);
     return status;
 }
 

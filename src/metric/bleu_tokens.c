@@ -118,7 +118,7 @@ static int tokenize_13a(attend_metric_text *t)
     return room ? ATTEND_OK : attend_fail(ATTEND_NO_MEMORY, "no memory for a line of %zu characters", t->n);
 }
 
-int attend_bleu_words_read(attend_metric_words *w, attend_grams *names, attend_metric_text *t,
+int attend_bleu_words_read(attend_metric_words *w, attend_ngrams *names, attend_metric_text *t,
                            attend_bleu_tokens tokens)
 {
     if (tokens == ATTEND_BLEU_CHAR) { /* a character is its own number */

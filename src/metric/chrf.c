@@ -26,7 +26,7 @@ static double f_score(const double *n, int orders)
 
 /* The n-grams of the hypothesis, characters and words apart. */
 typedef struct counted {
-    attend_grams names, characters, words;
+    attend_ngrams names, characters, words;
     size_t word_count;
 } counted;
 
@@ -34,9 +34,9 @@ static int count(counted *c, attend_metric_text *t, int word_orders)
 {
     attend_metric_words w = { 0 };
     int status = word_orders ? attend_metric_words_read(&w, &c->names, t, true) : ATTEND_OK;
-    if (status == ATTEND_OK && word_orders) status = attend_grams_add(&c->words, w.id, w.n, word_orders);
+    if (status == ATTEND_OK && word_orders) status = attend_ngrams_add(&c->words, w.id, w.n, word_orders);
     attend_metric_squeeze(t);
-    if (status == ATTEND_OK) status = attend_grams_add(&c->characters, t->c, t->n, CHARACTERS);
+    if (status == ATTEND_OK) status = attend_ngrams_add(&c->characters, t->c, t->n, CHARACTERS);
     c->word_count = w.n;
     attend_metric_words_free(&w);
     return status;
@@ -51,14 +51,14 @@ static int compare(counted *c, const attend_metric_text *hypothesis, attend_metr
     int status = word_orders ? attend_metric_words_read(&w, &c->names, t, true) : ATTEND_OK;
     if (status != ATTEND_OK) return status;
     attend_metric_squeeze(t);
-    attend_grams_match(&c->characters, t->c, t->n, CHARACTERS, r + 1, false, both);
-    attend_grams_match(&c->words, w.id, w.n, word_orders, r + 1, false, both + CHARACTERS);
+    attend_ngrams_match(&c->characters, t->c, t->n, CHARACTERS, r + 1, false, both);
+    attend_ngrams_match(&c->words, w.id, w.n, word_orders, r + 1, false, both + CHARACTERS);
     for (int k = 0; k < CHARACTERS + word_orders; k++) {
         const bool words = k >= CHARACTERS;
         const int order = words ? k - CHARACTERS + 1 : k + 1;
-        n[3 * k + 1] = attend_grams_total(words ? w.n : t->n, order);
+        n[3 * k + 1] = attend_ngrams_total(words ? w.n : t->n, order);
         /* an order the reference is too short for is not held against the hypothesis */
-        n[3 * k] = n[3 * k + 1] > 0 ? attend_grams_total(words ? c->word_count : hypothesis->n, order) : 0;
+        n[3 * k] = n[3 * k + 1] > 0 ? attend_ngrams_total(words ? c->word_count : hypothesis->n, order) : 0;
         n[3 * k + 2] = both[k];
     }
     attend_metric_words_free(&w);
@@ -78,9 +78,9 @@ static int add(attend_metric_lines *lines, int word_orders, double *n)
         best = score;
         memcpy(n, these, 3 * (size_t)orders * sizeof *n);
     }
-    attend_grams_free(&c.names);
-    attend_grams_free(&c.characters);
-    attend_grams_free(&c.words);
+    attend_ngrams_free(&c.names);
+    attend_ngrams_free(&c.characters);
+    attend_ngrams_free(&c.words);
     return status;
 }
 

@@ -38,7 +38,7 @@ extern const attend_metric_functions attend_metric_exact;
 extern const attend_metric_functions attend_metric_token_accuracy;
 
 /* bleu_tokens.c: the words BLEU counts; changes or takes `t`. ATTEND_NO_MEMORY. */
-int attend_bleu_words_read(attend_metric_words *w, attend_grams *names, attend_metric_text *t,
+int attend_bleu_words_read(attend_metric_words *w, attend_ngrams *names, attend_metric_text *t,
                            attend_bleu_tokens tokens);
 
 /* 100 errors / length, over nothing 100 or, without errors, 0: of TER, WER and CER. */

@@ -39,10 +39,10 @@ static int by_target(const void *a, const void *b)
     return (x->source > y->source) - (x->source < y->source);
 }
 
-static int take(points *p, const attend_aligned *links, int count, int from)
+static int take(points *p, const attend_word_link *links, int count, int from)
 {
     for (int i = 0; i < count; i++) {
-        const attend_aligned *l = &links[i];
+        const attend_word_link *l = &links[i];
         if (l->source < 0 || l->target < 0 || l->source >= MOST_WORDS || l->target >= MOST_WORDS)
             return attend_fail(ATTEND_BAD_DATA, "a link %d-%d: places are 0 to %d", l->source, l->target,
                                MOST_WORDS - 1);
@@ -118,8 +118,8 @@ static void finish(points *p, int from, bool (*fits)(const points *p, const poin
         if ((p->list[i].from & from) && !p->list[i].in && fits(p, &p->list[i])) put_in(p, &p->list[i]);
 }
 
-int attend_symmetrize(attend_symmetry how, const attend_aligned *there, int there_count, const attend_aligned *back,
-                      int back_count, attend_aligned *out, int *out_count)
+int attend_symmetrize(attend_symmetry how, const attend_word_link *there, int there_count, const attend_word_link *back,
+                      int back_count, attend_word_link *out, int *out_count)
 {
     if (!attend_symmetry_name(how) || there_count < 0 || back_count < 0 || (there_count && !there) ||
         (back_count && !back) || (there_count + back_count > 0 && !out) || !out_count)
@@ -142,7 +142,7 @@ int attend_symmetrize(attend_symmetry how, const attend_aligned *there, int ther
         for (int i = 0; i < p.count; i++)
             if (p.list[i].in)
                 out[(*out_count)++] =
-                    (attend_aligned){ .source = p.list[i].source, .target = p.list[i].target, .sure = true };
+                    (attend_word_link){ .source = p.list[i].source, .target = p.list[i].target, .sure = true };
     }
     attend_memory_free(p.list);
     attend_memory_free(p.sources);

@@ -280,7 +280,7 @@ static int edits(const attend_metric_words *h, const attend_metric_words *r, dou
 static int add(const attend_metric_options *o, attend_metric_lines *lines, double *n)
 {
     (void)o;
-    attend_grams names = { 0 };
+    attend_ngrams names = { 0 };
     attend_metric_words h = { 0 }, r = { 0 };
     double fewest = INFINITY, words = 0;
     int status = attend_metric_words_read(&h, &names, &lines->hypothesis, false);
@@ -295,7 +295,7 @@ static int add(const attend_metric_options *o, attend_metric_lines *lines, doubl
     n[0] = fewest;
     n[1] = words / lines->count;
     attend_metric_words_free(&h);
-    attend_grams_free(&names);
+    attend_ngrams_free(&names);
     return status;
 }
 

@@ -178,18 +178,18 @@ static size_t cut(const attend_metric_text *t, size_t begin, size_t end)
     return is_punctuation(t->c[begin]) ? begin + 1 : end;
 }
 
-static bool put_word(attend_metric_words *w, attend_grams *names, const uint32_t *c, size_t n)
+static bool put_word(attend_metric_words *w, attend_ngrams *names, const uint32_t *c, size_t n)
 {
     uint32_t node = 0;
     for (size_t i = 0; i < n; i++) {
-        node = attend_grams_child(names, node, c[i]);
+        node = attend_ngrams_child(names, node, c[i]);
         if (!node) return false;
     }
     w->id[w->n++] = node;
     return true;
 }
 
-int attend_metric_words_read(attend_metric_words *w, attend_grams *names, const attend_metric_text *t,
+int attend_metric_words_read(attend_metric_words *w, attend_ngrams *names, const attend_metric_text *t,
                              bool cut_punctuation)
 {
     size_t words = 0, begin, end;

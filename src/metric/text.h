@@ -7,7 +7,7 @@
 #ifndef ATTEND_METRIC_TEXT_H
 #define ATTEND_METRIC_TEXT_H
 
-#include "metric/grams.h"
+#include "metric/ngrams.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,7 +36,7 @@ typedef struct attend_metric_words {
 
 /* What white space separates; chrF++ cuts one mark of ASCII punctuation off the end of a word, or else off its
  * beginning. ATTEND_NO_MEMORY. */
-int attend_metric_words_read(attend_metric_words *w, attend_grams *names, const attend_metric_text *t,
+int attend_metric_words_read(attend_metric_words *w, attend_ngrams *names, const attend_metric_text *t,
                              bool cut_punctuation);
 void attend_metric_words_free(attend_metric_words *w);
 

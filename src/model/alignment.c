@@ -11,14 +11,14 @@ static const char name[] = "alignment";
 /* Where several layers look, the last but one tells words apart best as a rule (Garg et al. 2019). */
 static attend_alignment usual(const attend_config *c)
 {
-    const int layers = attend_config_look_layers(c, ATTEND_LOOK_SOURCE);
+    const int layers = attend_config_attention_layers(c, ATTEND_ATTENTION_CROSS);
     return (attend_alignment){ .layer = layers > 1 ? layers - 2 : 0, .head = -1 };
 }
 
 static bool is_one(const attend_config *c, attend_alignment a)
 {
-    return a.layer >= -1 && a.layer < attend_config_look_layers(c, ATTEND_LOOK_SOURCE) && a.head >= -1 &&
-           a.head < attend_config_look_heads(c, ATTEND_LOOK_SOURCE);
+    return a.layer >= -1 && a.layer < attend_config_attention_layers(c, ATTEND_ATTENTION_CROSS) && a.head >= -1 &&
+           a.head < attend_config_attention_heads(c, ATTEND_ATTENTION_CROSS);
 }
 
 static bool fits(long x)
@@ -40,8 +40,8 @@ attend_alignment attend_model_alignment(const attend_model *m)
 
 int attend_alignment_check(attend_alignment a, const attend_config *c)
 {
-    const int layers = attend_config_look_layers(c, ATTEND_LOOK_SOURCE),
-              heads = attend_config_look_heads(c, ATTEND_LOOK_SOURCE);
+    const int layers = attend_config_attention_layers(c, ATTEND_ATTENTION_CROSS),
+              heads = attend_config_attention_heads(c, ATTEND_ATTENTION_CROSS);
     if (layers == 0) return attend_fail(ATTEND_BAD_USAGE, "the model has no attention to align by");
     if (is_one(c, a)) return ATTEND_OK;
     return attend_fail(ATTEND_BAD_USAGE,
@@ -64,6 +64,6 @@ bool attend_alignment_has(attend_alignment a, int layer, int head)
 
 int attend_alignment_maps(attend_alignment a, const attend_config *c)
 {
-    return (a.layer < 0 ? attend_config_look_layers(c, ATTEND_LOOK_SOURCE) : 1) *
-           (a.head < 0 ? attend_config_look_heads(c, ATTEND_LOOK_SOURCE) : 1);
+    return (a.layer < 0 ? attend_config_attention_layers(c, ATTEND_ATTENTION_CROSS) : 1) *
+           (a.head < 0 ? attend_config_attention_heads(c, ATTEND_ATTENTION_CROSS) : 1);
 }

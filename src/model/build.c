@@ -133,7 +133,7 @@ attend_precision attend_model_precision(const attend_model *m)
     return m->output_w->precision;
 }
 
-int attend_model_shorten(attend_model *m, attend_precision precision)
+int attend_model_quantize(attend_model *m, attend_precision precision)
 {
     const attend_precision now = attend_model_precision(m);
     if (precision == now) return ATTEND_OK;
@@ -142,7 +142,7 @@ int attend_model_shorten(attend_model *m, attend_precision precision)
                            attend_precision_name(now), attend_precision_name(precision));
     for (int i = 0; i < attend_params_count(m->params); i++) {
         attend_param *p = attend_params_at(m->params, i);
-        const int status = p->weights ? attend_param_shorten(p, precision) : ATTEND_OK;
+        const int status = p->weights ? attend_param_quantize(p, precision) : ATTEND_OK;
         if (status != ATTEND_OK) return status;
     }
     return ATTEND_OK;

@@ -1,7 +1,7 @@
 /* config.c: the table of a model's fields. A new field is a member of attend_config, its default there, and a line here. */
 #include <attend/config.h>
 
-#include "core/nearest.h"
+#include "core/closest_word.h"
 #include "core/number.h"
 #include "core/status.h"
 #include <limits.h>
@@ -120,7 +120,7 @@ static const field *field_of(const char *name)
         names[i] = fields[i].said.name;
         if (strcmp(names[i], name) == 0) return &fields[i];
     }
-    const char *near = attend_nearest(name, names, FIELDS);
+    const char *near = attend_closest_word(name, names, FIELDS);
     attend_fail(ATTEND_BAD_USAGE, "a model has no '%s'%s%s%s", name, near ? "; did you mean '" : "", near ? near : "",
                 near ? "'?" : "");
     return NULL;
@@ -135,7 +135,7 @@ static int refuse(const field *f, const char *value)
 
 static int refuse_word(const field *f, const char *value, const char *const *words, size_t count)
 {
-    const char *near = attend_nearest(value, words, count);
+    const char *near = attend_closest_word(value, words, count);
     if (!near) return refuse(f, value);
     return attend_fail(ATTEND_BAD_USAGE, "%s '%s' is not one of %s; did you mean '%s'?", f->said.name, value,
                        f->said.values, near);
@@ -370,7 +370,7 @@ int attend_config_check(attend_config *c)
 
 /* ---- how much there may be of it ---- */
 
-int attend_config_longest(const attend_config *c, bool target)
+int attend_config_max_tokens(const attend_config *c, bool target)
 {
     const bool learned = c->architecture == ATTEND_ARCHITECTURE_TRANSFORMER && c->positions == ATTEND_POSITIONS_LEARNED;
     return learned || (!target && c->attention == &attend_score_location) ? c->longest : INT_MAX;
@@ -378,29 +378,29 @@ int attend_config_longest(const attend_config *c, bool target)
 
 /* ---- who looks at whom ---- */
 
-int attend_config_look_layers(const attend_config *c, attend_look look)
+int attend_config_attention_layers(const attend_config *c, attend_attention_kind look)
 {
     const bool translates = c->task == ATTEND_TASK_TRANSLATION,
                transformer = c->architecture == ATTEND_ARCHITECTURE_TRANSFORMER;
     const bool lstmn = c->architecture == ATTEND_ARCHITECTURE_LSTMN;
     const int decoder = c->decoder_layers > 0 ? c->decoder_layers : c->layers; /* 0, if nobody has checked it yet */
     switch (look) {
-    case ATTEND_LOOK_SOURCE:
+    case ATTEND_ATTENTION_CROSS:
         if (!translates) return 0;
         if (transformer || (lstmn && c->fusion == ATTEND_FUSION_DEEP)) return decoder;
         return c->attention ? 1 : 0;
-    case ATTEND_LOOK_ENCODER:
+    case ATTEND_ATTENTION_ENCODER:
         return translates && (transformer || lstmn) ? c->layers : 0;
-    case ATTEND_LOOK_DECODER:
+    case ATTEND_ATTENTION_DECODER:
         return transformer || lstmn ? decoder : 0;
     }
     return 0;
 }
 
-int attend_config_look_heads(const attend_config *c, attend_look look)
+int attend_config_attention_heads(const attend_config *c, attend_attention_kind look)
 {
-    if (attend_config_look_layers(c, look) == 0) return 0;
+    if (attend_config_attention_layers(c, look) == 0) return 0;
     const bool lstmn = c->architecture == ATTEND_ARCHITECTURE_LSTMN;
-    if (lstmn && (look != ATTEND_LOOK_SOURCE || c->fusion == ATTEND_FUSION_DEEP)) return 1;
+    if (lstmn && (look != ATTEND_ATTENTION_CROSS || c->fusion == ATTEND_FUSION_DEEP)) return 1;
     return c->heads > 0 ? c->heads : 1;
 }

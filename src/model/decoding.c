@@ -73,7 +73,7 @@ attend_var *attend_weights_by_source(attend_decoding *d, const decoding_step *st
     return v;
 }
 
-bool attend_weights_keep(attend_decoding *d, kept_rows *r, const attend_var *weights)
+bool attend_weights_copy(attend_decoding *d, kept_rows *r, const attend_var *weights)
 {
     if (!weights) return true;
     if (!rows_fit(r, d->hypotheses)) return false;

@@ -59,6 +59,6 @@ attend_var *attend_weights_by_source(attend_decoding *d, const decoding_step *st
                                      const int *which);
 /* The way back, for scores that want those of the step before: a row for each hypothesis, as wide as the longest source. NULL is nothing to
  * keep. False: no memory. */
-bool attend_weights_keep(attend_decoding *d, kept_rows *r, const attend_var *weights);
+bool attend_weights_copy(attend_decoding *d, kept_rows *r, const attend_var *weights);
 
 #endif

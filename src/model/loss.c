@@ -40,14 +40,14 @@ static int source_length(const forcing *f, int b)
 
 /* The layer whose weights guided alignment teaches: the last but one, as where several look it is there that words are told apart best (Garg et
  * al. 2019). */
-static bool guided(const forcing *f, attend_look look, int layer)
+static bool guided(const forcing *f, attend_attention_kind look, int layer)
 {
-    const int layers = attend_config_look_layers(&f->m->config, ATTEND_LOOK_SOURCE);
-    return f->options->guidance != 0 && f->pairs->link_count > 0 && look == ATTEND_LOOK_SOURCE &&
+    const int layers = attend_config_attention_layers(&f->m->config, ATTEND_ATTENTION_CROSS);
+    return f->options->guidance != 0 && f->pairs->link_count > 0 && look == ATTEND_ATTENTION_CROSS &&
            layer == (layers > 1 ? layers - 2 : 0);
 }
 
-bool attend_forcing_wants(const forcing *f, attend_look look, int layer)
+bool attend_forcing_wants(const forcing *f, attend_attention_kind look, int layer)
 {
     return (f->options->weights && f->options->look == look) || guided(f, look, layer);
 }
@@ -55,12 +55,12 @@ bool attend_forcing_wants(const forcing *f, attend_look look, int layer)
 /* Weights (B, H, Tq, Tk) whose first query is word `first` of each sentence, to where the caller wants them. */
 static void report_weights(const forcing *f, int layer, const attend_var *weights, int first)
 {
-    const attend_look look = f->options->look;
-    const size_t layers = (size_t)attend_config_look_layers(&f->m->config, look);
+    const attend_attention_kind look = f->options->look;
+    const size_t layers = (size_t)attend_config_attention_layers(&f->m->config, look);
     const size_t heads = (size_t)weights->shape[1], queries = (size_t)weights->shape[2],
                  keys = (size_t)weights->shape[3];
-    const attend_ragged *above = look == ATTEND_LOOK_ENCODER ? f->sources : f->targets;
-    const attend_ragged *below = look == ATTEND_LOOK_DECODER ? f->targets : f->sources;
+    const attend_ragged *above = look == ATTEND_ATTENTION_ENCODER ? f->sources : f->targets;
+    const attend_ragged *below = look == ATTEND_ATTENTION_DECODER ? f->targets : f->sources;
     real *to = f->options->weights;
     for (int b = 0; b < f->pairs->count; b++) {
         const int words = attend_ragged_length(above, b);
@@ -108,7 +108,7 @@ static void guide(forcing *f, attend_var *weights, int first)
     f->guiding = f->guiding ? attend_add(f->c, f->guiding, loss) : loss;
 }
 
-void attend_forcing_weights(forcing *f, attend_look look, int layer, attend_var *weights, int first)
+void attend_forcing_weights(forcing *f, attend_attention_kind look, int layer, attend_var *weights, int first)
 {
     if (!weights) return;
     if (f->options->weights && f->options->look == look) report_weights(f, layer, weights, first);

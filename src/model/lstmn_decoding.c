@@ -1,6 +1,6 @@
 /* lstmn_decoding.c: the LSTMN step by step. A step is the operation of whole sentences on sentences of one word; each layer keeps a row of its tape for
- * every word so far (attention/past.h). What is looked at in the source is computed once. */
-#include "attention/past.h"
+ * every word so far (attention/beam_cache.h). What is looked at in the source is computed once. */
+#include "attention/beam_cache.h"
 #include "core/memory.h"
 #include "model/decoding.h"
 #include "model/lstmn.h"
@@ -9,7 +9,7 @@
 typedef struct lstmn_states {
     decoder d;                                             /* shallow fusion: what looks and reads out */
     const attend_lstmn_source *sources[ATTEND_MAX_LAYERS]; /* deep fusion; in the context, before the mark */
-    attend_past *past[ATTEND_MAX_LAYERS];                  /* of each layer of the decoder */
+    attend_beam_cache *past[ATTEND_MAX_LAYERS];            /* of each layer of the decoder */
     kept_rows last;                                        /* weights of the step before, where a score wants them */
     /* of the step that is being made */
     attend_var *tapes[ATTEND_MAX_LAYERS], *previous;
@@ -44,7 +44,7 @@ static bool begin_layers(attend_decoding *d, const lstmn_tapes *tapes)
         if (attend_ctx_status(c) != ATTEND_OK) return false;
         const attend_lstmn_cell cell = attend_lstmn_cell_of(c, m, l);
         if (attend_ctx_status(c) != ATTEND_OK) return false;
-        if (attend_past_new(&s->past[i], attend_lstmn_tape_width(&cell, s->sources[i])) != ATTEND_OK) {
+        if (attend_beam_cache_new(&s->past[i], attend_lstmn_tape_width(&cell, s->sources[i])) != ATTEND_OK) {
             attend_ctx_fail(c, ATTEND_NO_MEMORY, "no memory for decoding");
             return false;
         }
@@ -78,19 +78,19 @@ static bool begin(attend_decoding *d, const int *source, const int *lengths)
 static bool take_past(attend_decoding *d, const decoding_step *step, int layer, attend_lstmn_past *out)
 {
     attend_ctx *c = d->c;
-    const attend_past *past = ((lstmn_states *)d->states)->past[layer];
+    const attend_beam_cache *past = ((lstmn_states *)d->states)->past[layer];
     const int span = d->m->config.span;
     int *lengths = attend_take(c, (size_t)step->count, sizeof *lengths);
     size_t all = 0;
     for (int i = 0; lengths && i < step->count; i++) {
-        const int known = attend_past_length(past, step->parents[i]);
+        const int known = attend_beam_cache_length(past, step->parents[i]);
         lengths[i] = span && span < known ? span : known;
         all += (size_t)lengths[i];
     }
     const real **words = lengths ? attend_take(c, all, sizeof *words) : NULL, **word = words;
     for (int i = 0; words && i < step->count; i++) {
-        const int known = attend_past_length(past, step->parents[i]);
-        for (int j = known - lengths[i]; j < known; j++) *word++ = attend_past_row(past, step->parents[i], j);
+        const int known = attend_beam_cache_length(past, step->parents[i]);
+        for (int j = known - lengths[i]; j < known; j++) *word++ = attend_beam_cache_row(past, step->parents[i], j);
     }
     *out = (attend_lstmn_past){ .words = words, .lengths = lengths };
     return words != NULL;
@@ -127,7 +127,7 @@ static attend_var *step_on(attend_decoding *d, const decoding_step *step)
     decoder_step look = { .rows = step->queries, .position = d->steps, .one_position = true, .want_weights = true };
     if (m->config.attention->wants_previous)
         state.previous = attend_weights_by_source(d, step, s->last.data, d->longest, step->parents);
-    attend_var *context = attend_decoder_look(c, &s->d, x, &state, &look);
+    attend_var *context = attend_decoder_attend(c, &s->d, x, &state, &look);
     d->weights[0] = look.weights;
     s->previous = state.previous;
     return context ? attend_decoder_readout(c, &s->d, x, context, NULL) : NULL;
@@ -137,16 +137,16 @@ static bool keep(attend_decoding *d, const decoding_step *step)
 {
     lstmn_states *s = d->states;
     for (int i = 0; i < d->m->config.decoder_layers; i++)
-        if (attend_past_step(s->past[i], step->count, d->steps > 0 ? step->parents : NULL, s->tapes[i]->value,
-                             (size_t)s->tapes[i]->shape[1]) != ATTEND_OK)
+        if (attend_beam_cache_step(s->past[i], step->count, d->steps > 0 ? step->parents : NULL, s->tapes[i]->value,
+                                   (size_t)s->tapes[i]->shape[1]) != ATTEND_OK)
             return false;
-    return attend_weights_keep(d, &s->last, s->previous);
+    return attend_weights_copy(d, &s->last, s->previous);
 }
 
 static void end(attend_decoding *d)
 {
     lstmn_states *s = d->states;
-    for (int i = 0; i < ATTEND_MAX_LAYERS; i++) attend_past_free(s->past[i]);
+    for (int i = 0; i < ATTEND_MAX_LAYERS; i++) attend_beam_cache_free(s->past[i]);
     attend_memory_free(s->last.data);
 }
 

@@ -94,9 +94,9 @@ typedef struct forcing {
 } forcing;
 
 /* Whether somebody wants the weights of a layer that looks so .. */
-bool attend_forcing_wants(const forcing *f, attend_look look, int layer);
+bool attend_forcing_wants(const forcing *f, attend_attention_kind look, int layer);
 /* .. and takes them: (B, H, Tq, Tk), the first query being word `first` of each sentence. NULL is fine. */
-void attend_forcing_weights(forcing *f, attend_look look, int layer, attend_var *weights, int first);
+void attend_forcing_weights(forcing *f, attend_attention_kind look, int layer, attend_var *weights, int first);
 
 /* ---- architectures ---- */
 

@@ -10,7 +10,7 @@
 #include "core/memory.h"
 #include "kernel/kernel.h"
 #include "model/shortlist.h"
-#include "model/tensor_file.h"
+#include "format/tensor_file.h"
 #include <attend/version.h>
 #include <math.h>
 #include <stdio.h>

@@ -45,15 +45,15 @@ int attend_pairs_rows(const attend_pairs *pairs)
     return rows;
 }
 
-size_t attend_pairs_weights(const attend_pairs *pairs, const attend_config *config, attend_look look)
+size_t attend_pairs_weights(const attend_pairs *pairs, const attend_config *config, attend_attention_kind look)
 {
     size_t numbers = 0;
     const size_t maps =
-        (size_t)attend_config_look_layers(config, look) * (size_t)attend_config_look_heads(config, look);
+        (size_t)attend_config_attention_layers(config, look) * (size_t)attend_config_attention_heads(config, look);
     for (int i = 0; maps > 0 && i < pairs->count; i++) {
         const size_t source = (size_t)pairs->source_lengths[i], target = (size_t)pairs->target_lengths[i] + 1;
-        const size_t above = look == ATTEND_LOOK_ENCODER ? source : target;
-        numbers += maps * above * (look == ATTEND_LOOK_DECODER ? target : source);
+        const size_t above = look == ATTEND_ATTENTION_ENCODER ? source : target;
+        numbers += maps * above * (look == ATTEND_ATTENTION_DECODER ? target : source);
     }
     return numbers;
 }

@@ -110,8 +110,8 @@ attend_var *attend_decoder_recur(attend_ctx *c, const decoder *d, attend_var *in
 attend_var *attend_decoder_layers(attend_ctx *c, const decoder *d, int first, attend_var *x,
                                   const attend_ragged *sentences, attend_state *states);
 /* Attention over whole sentences, or single steps. */
-attend_var *attend_decoder_look(attend_ctx *c, const decoder *d, attend_var *query, decoder_state *s,
-                                decoder_step *step);
+attend_var *attend_decoder_attend(attend_ctx *c, const decoder *d, attend_var *query, decoder_state *s,
+                                  decoder_step *step);
 /* tanh(W [..] + b) of what the configuration says; the state where there is none. words: embedded. */
 attend_var *attend_decoder_readout(attend_ctx *c, const decoder *d, attend_var *state, attend_var *context,
                                    attend_var *words);

@@ -72,8 +72,8 @@ attend_var *attend_decoder_input(attend_ctx *c, const decoder *d, attend_var *wo
     return d->second_w ? attend_linear(c, words, d->cells[0].w, d->cells[0].bw) : words;
 }
 
-attend_var *attend_decoder_look(attend_ctx *c, const decoder *d, attend_var *query, decoder_state *s,
-                                decoder_step *step)
+attend_var *attend_decoder_attend(attend_ctx *c, const decoder *d, attend_var *query, decoder_state *s,
+                                  decoder_step *step)
 {
     attend_attention_inputs in = { .first_position = step->position,
                                    .one_position = step->one_position,
@@ -135,7 +135,7 @@ attend_var *attend_decoder_recur(attend_ctx *c, const decoder *d, attend_var *in
                                  decoder_step *step)
 {
     if (model_bahdanau(d->m)) {
-        attend_var *context = attend_decoder_look(c, d, s->layers[0].h, s, step);
+        attend_var *context = attend_decoder_attend(c, d, s->layers[0].h, s, step);
         if (context && d->folded_readout) {
             attend_cell cell = d->cells[0];
             cell.w = cell.bw = NULL;
@@ -144,7 +144,7 @@ attend_var *attend_decoder_recur(attend_ctx *c, const decoder *d, attend_var *in
         return context ? first_layer(c, d, input, rows, context, &s->layers[0]) : NULL;
     }
     attend_var *h = step_layers(c, d, first_layer(c, d, input, rows, s->feed, &s->layers[0]), s, step);
-    attend_var *readout = attend_decoder_readout(c, d, h, attend_decoder_look(c, d, h, s, step), NULL);
+    attend_var *readout = attend_decoder_readout(c, d, h, attend_decoder_attend(c, d, h, s, step), NULL);
     if (s->feed) s->feed = readout;
     return readout;
 }

@@ -76,7 +76,7 @@ static bool keep_states(attend_decoding *d, const decoding_step *step)
     for (int i = 0; ok && i < d->m->config.layers; i++)
         ok = attend_rows_keep(&kept->h[i], s->layers[i].h) && attend_rows_keep(&kept->c[i], s->layers[i].c);
     if (ok) ok = attend_rows_keep(&kept->feed, s->feed);
-    return ok && attend_weights_keep(d, &kept->last, s->previous);
+    return ok && attend_weights_copy(d, &kept->last, s->previous);
 }
 
 /* W y + bw of the first layer for the words of a step, each different word once; *which: the row of each hypothesis. */

@@ -21,7 +21,7 @@ static int part_size(const attend_model *m, const attend_pairs *pairs, int first
 }
 
 int attend_model_score(attend_ctx *c, const attend_model *m, const attend_pairs *pairs, double *log_probability,
-                       real *row_log_probability, attend_look look, real *weights)
+                       real *row_log_probability, attend_attention_kind look, real *weights)
 {
     const int checked = attend_pairs_check(pairs);
     if (checked != ATTEND_OK) return checked;

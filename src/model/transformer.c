@@ -70,8 +70,8 @@ attend_var *attend_transformer_words(attend_ctx *c, const attend_model *m, atten
     return attend_dropout(c, x, m->config.dropout);
 }
 
-attend_var *attend_transformer_turn(attend_ctx *c, const attend_model *m, attend_var *qkv,
-                                    const attend_ragged *sentences, int first)
+attend_var *attend_transformer_rotate(attend_ctx *c, const attend_model *m, attend_var *qkv,
+                                      const attend_ragged *sentences, int first)
 {
     if (m->config.positions != ATTEND_POSITIONS_ROTARY) return qkv;
     const int d = m->config.hidden;
@@ -98,7 +98,7 @@ static attend_var *look_at_self(attend_ctx *c, const attend_model *m, const tran
     const int d = m->config.hidden;
     const attend_attention_options o = options_of(m, causal);
     attend_var *qkv = attend_part_linear(c, &l->qkv, attend_part_input(c, m, &l->self_norm, x));
-    qkv = attend_transformer_turn(c, m, qkv, sentences, 0);
+    qkv = attend_transformer_rotate(c, m, qkv, sentences, 0);
     const attend_source *source = attend_source_joint(c, &o, qkv, d, d, sentences);
     attend_var *context = source ? attend_attention_joint(c, source, qkv, d, sentences, weights) : NULL;
     return attend_part_output(c, m, &l->self_norm, x, attend_part_linear(c, &l->self_out, context));
@@ -121,9 +121,9 @@ attend_var *attend_transformer_encode(attend_ctx *c, const attend_model *m, cons
     for (int i = 0; x && i < m->config.layers; i++) {
         const transformer_layer *l = &t->encoder[i];
         attend_var *weights = NULL;
-        const bool wanted = f && attend_forcing_wants(f, ATTEND_LOOK_ENCODER, i);
+        const bool wanted = f && attend_forcing_wants(f, ATTEND_ATTENTION_ENCODER, i);
         x = look_at_self(c, m, l, x, sentences, false, wanted ? &weights : NULL);
-        if (f) attend_forcing_weights(f, ATTEND_LOOK_ENCODER, i, weights, 0);
+        if (f) attend_forcing_weights(f, ATTEND_ATTENTION_ENCODER, i, weights, 0);
         x = attend_part_feed(c, m, l, x);
     }
     return x ? attend_part_input(c, m, &t->encoder_norm, x) : NULL;
@@ -136,10 +136,11 @@ static attend_var *look_at_source(forcing *f, int i, attend_var *memory, attend_
     attend_var *weights = NULL;
     attend_var *query = attend_part_linear(f->c, &l->query, attend_part_input(f->c, f->m, &l->cross_norm, x));
     const attend_source *source = attend_transformer_source(f->c, f->m, l, memory, f->sources);
-    attend_var *context = source ? attend_attention(f->c, source, query, f->targets, &none,
-                                                    attend_forcing_wants(f, ATTEND_LOOK_SOURCE, i) ? &weights : NULL)
-                                 : NULL;
-    attend_forcing_weights(f, ATTEND_LOOK_SOURCE, i, weights, 0);
+    attend_var *context = source
+                              ? attend_attention(f->c, source, query, f->targets, &none,
+                                                 attend_forcing_wants(f, ATTEND_ATTENTION_CROSS, i) ? &weights : NULL)
+                              : NULL;
+    attend_forcing_weights(f, ATTEND_ATTENTION_CROSS, i, weights, 0);
     return attend_part_output(f->c, f->m, &l->cross_norm, x, attend_part_linear(f->c, &l->cross_out, context));
 }
 
@@ -154,9 +155,9 @@ attend_var *attend_transformer_force(forcing *f)
     attend_var *x = attend_transformer_words(c, m, m->target_table, t->target_position, f->inputs, f->targets, 0);
     for (int i = 0; x && i < m->config.decoder_layers; i++) {
         attend_var *weights = NULL;
-        const bool wanted = attend_forcing_wants(f, ATTEND_LOOK_DECODER, i);
+        const bool wanted = attend_forcing_wants(f, ATTEND_ATTENTION_DECODER, i);
         x = look_at_self(c, m, &t->decoder[i], x, f->targets, true, wanted ? &weights : NULL);
-        attend_forcing_weights(f, ATTEND_LOOK_DECODER, i, weights, 0);
+        attend_forcing_weights(f, ATTEND_ATTENTION_DECODER, i, weights, 0);
         if (memory) x = look_at_source(f, i, memory, x);
         x = attend_part_feed(c, m, &t->decoder[i], x);
     }

@@ -50,8 +50,8 @@ attend_var *attend_part_feed(attend_ctx *c, const attend_model *m, const transfo
 attend_var *attend_transformer_words(attend_ctx *c, const attend_model *m, attend_param *table, attend_param *position,
                                      const int *words, const attend_ragged *sentences, int first);
 /* Query, key and value of self-attention, the first two turned to their places where positions are rotary. */
-attend_var *attend_transformer_turn(attend_ctx *c, const attend_model *m, attend_var *qkv,
-                                    const attend_ragged *sentences, int first);
+attend_var *attend_transformer_rotate(attend_ctx *c, const attend_model *m, attend_var *qkv,
+                                      const attend_ragged *sentences, int first);
 /* The rows of the last layer of the encoder. f: whoever wants weights, or NULL. */
 attend_var *attend_transformer_encode(attend_ctx *c, const attend_model *m, const int *words,
                                       const attend_ragged *sentences, forcing *f);

@@ -1,6 +1,6 @@
-/* transformer_decoding.c: the Transformer step by step. Each layer keeps the keys and values of the words so far (attention/past.h); what it looks at
+/* transformer_decoding.c: the Transformer step by step. Each layer keeps the keys and values of the words so far (attention/beam_cache.h); what it looks at
  * in the source is computed once. */
-#include "attention/past.h"
+#include "attention/beam_cache.h"
 #include "core/memory.h"
 #include "model/decoding.h"
 #include "model/transformer.h"
@@ -8,7 +8,7 @@
 
 typedef struct transformer_states {
     const attend_source *sources[ATTEND_MAX_LAYERS]; /* in the context, before the mark */
-    attend_past *past[ATTEND_MAX_LAYERS];            /* of each layer: rows of key and value */
+    attend_beam_cache *past[ATTEND_MAX_LAYERS];      /* of each layer: rows of key and value */
 } transformer_states;
 
 /* What the encoder left in the context besides its last rows is not wanted any more: those move to the front. */
@@ -31,7 +31,7 @@ static bool begin(attend_decoding *d, const int *source, const int *lengths)
     const attend_model *m = d->m;
     transformer_states *s = d->states;
     for (int i = 0; i < m->config.decoder_layers; i++)
-        if (attend_past_new(&s->past[i], 2 * m->config.hidden) != ATTEND_OK) {
+        if (attend_beam_cache_new(&s->past[i], 2 * m->config.hidden) != ATTEND_OK) {
             attend_ctx_fail(c, ATTEND_NO_MEMORY, "no memory for decoding");
             return false;
         }
@@ -51,13 +51,13 @@ static attend_var *look_at_past(attend_decoding *d, const decoding_step *step, i
     const attend_model *m = d->m;
     const transformer_layer *l = &m->transformer->decoder[i];
     const int width = m->config.hidden;
-    attend_past *past = ((transformer_states *)d->states)->past[i];
+    attend_beam_cache *past = ((transformer_states *)d->states)->past[i];
     attend_var *qkv = attend_part_linear(c, &l->qkv, attend_part_input(c, m, &l->self_norm, x));
-    qkv = attend_transformer_turn(c, m, qkv, step->singles, d->steps);
+    qkv = attend_transformer_rotate(c, m, qkv, step->singles, d->steps);
     attend_var *context = qkv ? attend_var_2d(c, step->count, width, false) : NULL;
     if (!context) return NULL;
-    if (attend_past_step(past, step->count, d->steps > 0 ? step->parents : NULL, qkv->value + width,
-                         3 * (size_t)width) != ATTEND_OK) {
+    if (attend_beam_cache_step(past, step->count, d->steps > 0 ? step->parents : NULL, qkv->value + width,
+                               3 * (size_t)width) != ATTEND_OK) {
         attend_ctx_fail(c, ATTEND_NO_MEMORY, "no memory for the past of %d hypotheses", step->count);
         return NULL;
     }
@@ -70,7 +70,7 @@ static attend_var *look_at_past(attend_decoding *d, const decoding_step *step, i
                                   .scale = 1 / sqrt(head),
                                   .context = context->value,
                                   .context_stride = (size_t)width };
-    if (!attend_past_attend(c, past, &look)) return NULL;
+    if (!attend_beam_cache_attend(c, past, &look)) return NULL;
     return attend_part_output(c, m, &l->self_norm, x, attend_part_linear(c, &l->self_out, context));
 }
 
@@ -113,7 +113,7 @@ static bool keep(attend_decoding *d, const decoding_step *step)
 static void end(attend_decoding *d)
 {
     transformer_states *s = d->states;
-    for (int i = 0; i < ATTEND_MAX_LAYERS; i++) attend_past_free(s->past[i]);
+    for (int i = 0; i < ATTEND_MAX_LAYERS; i++) attend_beam_cache_free(s->past[i]);
 }
 
 const architecture attend_transformer = { .build = attend_transformer_build,

@@ -1,5 +1,5 @@
 /* lstmn.c: a long short-term memory network (Cheng, Dong, Lapata 2016) over a batch of sequences as one operation.
- *     (ht, ct) = a look at (h, c) of the words before       (lstmn_look.c)
+ *     (ht, ct) = a look at (h, c) of the words before       (lstmn_attention.c)
  *     i, f, o = sigmoid(W x + U ht + b)   g = tanh(.)   c = f ct + i g   h = o tanh(c)
  * and, fused with a source's tapes, (gt, at) = a look at them, r = sigmoid(Wr x + Ur gt + br), c = r at + f ct + i g.
  *
@@ -185,7 +185,7 @@ static bool take_scratch(attend_ctx *c, lstmn_run *r)
         size_t most = 0;
         for (int row = 0; row < r->sequences->rows; row++) most = larger(most, l->at[row + 1] - l->at[row]);
         widest = larger(widest, larger(l->width, l->attention));
-        if (!attend_lstmn_look_scratch(c, l, most)) return false;
+        if (!attend_lstmn_attention_scratch(c, l, most)) return false;
     }
     r->gathered = attend_take_reals(c, count * widest);
     r->product = attend_take_reals(c, count * widest);
@@ -277,7 +277,8 @@ static void forward_step(lstmn_run *r, int t, int n, size_t *rows)
     }
     for (int look = 0; look < r->look_count; look++) {
         if (!nothing_before(r, t)) finish_queries(r, look, t, n);
-        for (int i = 0; i < n; i++) attend_lstmn_look_forward(&r->looks[look], row_of(r, i, t), view_of(r, look, i, t));
+        for (int i = 0; i < n; i++)
+            attend_lstmn_attention_forward(&r->looks[look], row_of(r, i, t), view_of(r, look, i, t));
     }
     if (nothing_before(r, t)) /* ht is 0 */
         memset(r->recurrent, 0, (size_t)n * wide * sizeof(real));
@@ -410,13 +411,14 @@ static void backward_step(lstmn_run *r, int t, int n, int next)
     if (r->source) {
         mixed_backward(r, &r->ur, SOURCE, t, n, next, 4 * h, h);
         for (int i = 0; i < n; i++)
-            attend_lstmn_look_backward(&r->looks[SOURCE], row_of(r, i, t), view_of(r, SOURCE, i, t),
-                                       r->dkt[SOURCE] + (size_t)i * r->looks[SOURCE].width, r->dat + (size_t)i * h);
+            attend_lstmn_attention_backward(&r->looks[SOURCE], row_of(r, i, t), view_of(r, SOURCE, i, t),
+                                            r->dkt[SOURCE] + (size_t)i * r->looks[SOURCE].width,
+                                            r->dat + (size_t)i * h);
     }
     if (!nothing_before(r, t)) mixed_backward(r, &r->u, OWN, t, n, next, 0, 4 * h);
     for (int i = 0; i < n; i++) /* at the first word this but clears the query */
-        attend_lstmn_look_backward(&r->looks[OWN], row_of(r, i, t), view_of(r, OWN, i, t), r->dkt[OWN] + (size_t)i * h,
-                                   r->dc + row_of(r, i, t) * h);
+        attend_lstmn_attention_backward(&r->looks[OWN], row_of(r, i, t), view_of(r, OWN, i, t),
+                                        r->dkt[OWN] + (size_t)i * h, r->dc + row_of(r, i, t) * h);
 }
 
 /* y = x w' + b of all rows: dx, dw and db from dy (N, out), rows `stride` apart. */
@@ -493,7 +495,7 @@ static void backward(attend_ctx *c, attend_node *node)
 
 /* ---- the operation ---- */
 
-static void take_look_of(lstmn_run *r, int look, const attend_lstmn_look *with)
+static void take_look_of(lstmn_run *r, int look, const attend_lstmn_attention *with)
 {
     r->looks[look] = (lstmn_look){ .wx = with->wx,
                                    .wt = with->wt,

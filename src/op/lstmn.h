@@ -23,7 +23,7 @@ lstmn_tape attend_lstmn_tape(size_t hidden, size_t gamma, size_t attention);
 bool attend_lstmn_fits(attend_ctx *c, const attend_lstmn_cell *cell, attend_var *x, const attend_ragged *sequences,
                        const attend_lstmn_io *io);
 
-/* ---- a look (lstmn_look.c) ---- */
+/* ---- a look (lstmn_attention.c) ---- */
 
 /* The rows that one word looks at: some of the past, and behind them [first, first + count) of this call's. */
 typedef struct lstmn_view {
@@ -56,10 +56,10 @@ typedef struct lstmn_look {
 } lstmn_look;
 
 /* Scratch for rows that see at most so many others, and v; false: the context failed. */
-bool attend_lstmn_look_scratch(attend_ctx *c, lstmn_look *l, size_t most);
+bool attend_lstmn_attention_scratch(attend_ctx *c, lstmn_look *l, size_t most);
 /* kt, mt and the weights of a row. */
-void attend_lstmn_look_forward(lstmn_look *l, size_t row, lstmn_view view);
+void attend_lstmn_attention_forward(lstmn_look *l, size_t row, lstmn_view view);
 /* Given dkt (K) and dmt (H): adds to dk, dm, dkey and dv, and turns the row's query into its derivative. */
-void attend_lstmn_look_backward(lstmn_look *l, size_t row, lstmn_view view, const real *dkt, const real *dmt);
+void attend_lstmn_attention_backward(lstmn_look *l, size_t row, lstmn_view view, const real *dkt, const real *dmt);
 
 #endif

@@ -47,7 +47,7 @@ static bool is_matrix(attend_ctx *c, const char *operation, const char *what, at
     return false;
 }
 
-static bool look_fits(attend_ctx *c, const char *operation, const attend_lstmn_look *l, int k, int in)
+static bool look_fits(attend_ctx *c, const char *operation, const attend_lstmn_attention *l, int k, int in)
 {
     if (!is_matrix(c, operation, "wk", l->wk)) return false;
     const int a = l->wk->shape[0];

@@ -4,7 +4,7 @@
  *     y_2i+1 = x_2i sin(p w_i) + x_2i+1 cos(p w_i)
  * Backward turns dy back. */
 #include "kernel/kernel.h"
-#include "op/places.h"
+#include "op/positions.h"
 #include <math.h>
 
 /* Cosines and sines of each place that occurs, as `turn` of kernel.h wants them. */
@@ -26,7 +26,7 @@ static bool angles_new(attend_ctx *c, angles *a, size_t longest, size_t width, i
     *a = (angles){ width, attend_take_reals(c, longest * width), attend_take_reals(c, longest * width) };
     if (!a->c || !a->s) return false;
     for (size_t i = 0; i < width / 2; i++) {
-        const double frequency = attend_places_frequency(i, width);
+        const double frequency = attend_positions_frequency(i, width);
         for (size_t t = 0; t < longest; t++) {
             const double angle = ((double)first_place + (double)t) * frequency;
             const size_t at = t * width + 2 * i;
@@ -62,7 +62,7 @@ static void rotary_backward(attend_ctx *c, attend_node *node)
 attend_var *attend_rotary(attend_ctx *c, attend_var *x, const attend_ragged *sequences, int heads, int first_place)
 {
     if (!attend_ready(c, "attend_rotary", 1, x)) return NULL;
-    if (!attend_places_fit(c, "attend_rotary", sequences, x, first_place)) return NULL;
+    if (!attend_positions_fit(c, "attend_rotary", sequences, x, first_place)) return NULL;
     if (heads < 1 || x->shape[1] % heads != 0 || x->shape[1] / heads % 2 != 0) {
         char text[ATTEND_SHAPE_TEXT];
         return attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_rotary: rows of %s are not pairs of numbers in %d heads",

@@ -2,7 +2,7 @@
 
 #include "core/memory.h"
 #include "core/status.h"
-#include "text/shuffle.h"
+#include "text/permutation.h"
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -162,14 +162,14 @@ static void cut_batches(attend_batches *b)
 static int make_pool(attend_batches *b, uint64_t epoch, uint64_t pool)
 {
     const attend_rng r = { b->options.seed, epoch, USE_PAIRS };
-    const attend_shuffle shuffle = attend_shuffle_of(b->pairs, &r);
+    const attend_permutation shuffle = attend_permutation_of(b->pairs, &r);
     const uint64_t start = pool_start(b, pool);
     b->epoch = epoch;
     b->pool = pool;
     b->count = (int)(pool_start(b, pool + 1) - start);
     for (int i = 0; i < b->count; i++) {
         member *m = b->members + i;
-        m->number = attend_shuffle_at(&shuffle, start + (uint64_t)i);
+        m->number = attend_permutation_at(&shuffle, start + (uint64_t)i);
         m->rank = i;
         const int status = attend_corpus_lengths(b->corpus, m->number, &m->source, &m->target);
         if (status != ATTEND_OK) return status;

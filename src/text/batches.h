@@ -1,6 +1,6 @@
 /* batches.h: a corpus in batches, epoch after epoch, in an order that is a function of (seed, epoch).
  *
- * How        An epoch is a permutation of all pairs (shuffle.h), cut into pools of nearly the same number of pairs. Inside a pool pairs are sorted by
+ * How        An epoch is a permutation of all pairs (permutation.h), cut into pools of nearly the same number of pairs. Inside a pool pairs are sorted by
  *            length and cut into batches, whose order is then shuffled: sentences of a batch are about equally long, and yet batches
  *            differ from epoch to epoch.
  * Size       A pair counts as the longer of its source's numbers and its target's rows (numbers and an end). A batch holds pairs of at

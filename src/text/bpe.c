@@ -5,7 +5,7 @@
 #include "text/tokenizer.h"
 
 #include "core/status.h"
-#include "text/utf8.h"
+#include "format/utf8.h"
 #include <string.h>
 
 size_t attend_bpe_word_end(const char *text, size_t size, size_t begin)
@@ -35,7 +35,7 @@ static int split(attend_strings *parts, const char *text, size_t size)
 int attend_bpe_add_merge(attend_tokenizer *t, int left, int right)
 {
     if ((size_t)t->merge_count == t->merge_room) {
-        void *more = attend_grown(t->merges, t->merge_room, t->merge_room + 1, sizeof *t->merges, &t->merge_room);
+        void *more = attend_grow_array(t->merges, t->merge_room, t->merge_room + 1, sizeof *t->merges, &t->merge_room);
         if (!more) return attend_fail(ATTEND_NO_MEMORY, "no memory for more than %d merges", t->merge_count);
         t->merges = more;
     }

@@ -9,7 +9,7 @@
 
 #include "core/memory.h"
 #include "core/status.h"
-#include "text/utf8.h"
+#include "format/utf8.h"
 #include <string.h>
 
 enum { NONE = -1, SMALL = 64, LONGEST_WHOLE = 128 };

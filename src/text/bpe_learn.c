@@ -14,7 +14,7 @@
 
 #include "core/memory.h"
 #include "core/status.h"
-#include "text/utf8.h"
+#include "format/utf8.h"
 #include <limits.h>
 #include <string.h>
 
@@ -65,7 +65,7 @@ static bool is_better(const learner *l, int a, int b)
 static int enqueue(learner *l, int p)
 {
     if (l->queue_count == l->queue_room) {
-        void *more = attend_grown(l->queue, l->queue_count, l->queue_count + 1, sizeof *l->queue, &l->queue_room);
+        void *more = attend_grow_array(l->queue, l->queue_count, l->queue_count + 1, sizeof *l->queue, &l->queue_room);
         if (!more) return attend_fail(ATTEND_NO_MEMORY, "no memory for a queue of %zu pairs", l->queue_count);
         l->queue = more;
     }
@@ -122,7 +122,7 @@ static int pair_of(learner *l, int left, int right)
     const int known = attend_pair_map_find(&l->pair_at, left, right);
     if (known != NONE) return known;
     if (l->pair_count == l->pair_room) {
-        void *more = attend_grown(l->pairs, l->pair_count, l->pair_count + 1, sizeof *l->pairs, &l->pair_room);
+        void *more = attend_grow_array(l->pairs, l->pair_count, l->pair_count + 1, sizeof *l->pairs, &l->pair_room);
         if (!more) return NONE;
         l->pairs = more;
     }

@@ -1,7 +1,7 @@
 /* char.c: tokens are characters (code points); one that was not learned is its bytes. */
 #include "text/tokenizer.h"
 
-#include "text/utf8.h"
+#include "format/utf8.h"
 
 static int split(attend_strings *parts, const char *text, size_t size)
 {

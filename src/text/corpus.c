@@ -2,8 +2,8 @@
 
 #include "core/memory.h"
 #include "core/status.h"
-#include "text/arrays.h"
-#include "text/spool.h"
+#include "text/buffers.h"
+#include "text/token_store.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +27,7 @@ struct attend_corpus {
     attend_corpus_options options;
     attend_corpus_counts counts;
     bool narrow, finished;
-    attend_spool ids, index, texts;
+    attend_token_store ids, index, texts;
     char *folder;
 };
 
@@ -43,9 +43,9 @@ static int begin(attend_corpus *c)
     c->folder = attend_memory_zeroed(strlen(folder) + 1, 1);
     if (!c->folder) return attend_fail(ATTEND_NO_MEMORY, "no memory for a corpus");
     memcpy(c->folder, folder, strlen(folder));
-    int status = attend_spool_open(&c->ids, c->folder);
-    if (status == ATTEND_OK) status = attend_spool_open(&c->index, c->folder);
-    if (status == ATTEND_OK && c->options.keep_text) status = attend_spool_open(&c->texts, c->folder);
+    int status = attend_token_store_open(&c->ids, c->folder);
+    if (status == ATTEND_OK) status = attend_token_store_open(&c->index, c->folder);
+    if (status == ATTEND_OK && c->options.keep_text) status = attend_token_store_open(&c->texts, c->folder);
     return status;
 }
 
@@ -59,7 +59,7 @@ int attend_corpus_new(attend_corpus **out, const attend_corpus_options *options)
     if (!c) return attend_fail(ATTEND_NO_MEMORY, "no memory for a corpus");
     c->options = *options;
     c->narrow = options->vocabulary <= NARROW;
-    c->ids = c->index = c->texts = (attend_spool)ATTEND_SPOOL_INIT;
+    c->ids = c->index = c->texts = (attend_token_store)ATTEND_TOKEN_STORE_INIT;
     const int status = begin(c);
     if (status == ATTEND_OK)
         *out = c;
@@ -71,9 +71,9 @@ int attend_corpus_new(attend_corpus **out, const attend_corpus_options *options)
 void attend_corpus_free(attend_corpus *c)
 {
     if (!c) return;
-    attend_spool_free(&c->ids);
-    attend_spool_free(&c->index);
-    attend_spool_free(&c->texts);
+    attend_token_store_free(&c->ids);
+    attend_token_store_free(&c->index);
+    attend_token_store_free(&c->texts);
     attend_memory_free(c->folder);
     attend_memory_free(c);
 }
@@ -88,11 +88,11 @@ static int append_ids(attend_corpus *c, const int *ids, int count)
         if (ids[i] < 0 || ids[i] >= c->options.vocabulary)
             return attend_fail(ATTEND_BAD_DATA, "word number %d is not below the vocabulary's %d", ids[i],
                                c->options.vocabulary);
-    if (!c->narrow) return attend_spool_append(&c->ids, ids, (size_t)count * sizeof *ids);
+    if (!c->narrow) return attend_token_store_append(&c->ids, ids, (size_t)count * sizeof *ids);
     for (int i = 0, now; i < count && status == ATTEND_OK; i += now) {
         now = count - i < PIECE ? count - i : PIECE;
         for (int j = 0; j < now; j++) piece[j] = (uint16_t)ids[i + j];
-        status = attend_spool_append(&c->ids, piece, (size_t)now * sizeof *piece);
+        status = attend_token_store_append(&c->ids, piece, (size_t)now * sizeof *piece);
     }
     return status;
 }
@@ -100,9 +100,9 @@ static int append_ids(attend_corpus *c, const int *ids, int count)
 static int append_text(attend_corpus *c, const attend_text_pair *text)
 {
     const text_sizes sizes = { (uint32_t)text->source_size, (uint32_t)text->target_size };
-    int status = attend_spool_append(&c->texts, &sizes, sizeof sizes);
-    if (status == ATTEND_OK) status = attend_spool_append(&c->texts, text->source, text->source_size);
-    if (status == ATTEND_OK) status = attend_spool_append(&c->texts, text->target, text->target_size);
+    int status = attend_token_store_append(&c->texts, &sizes, sizeof sizes);
+    if (status == ATTEND_OK) status = attend_token_store_append(&c->texts, text->source, text->source_size);
+    if (status == ATTEND_OK) status = attend_token_store_append(&c->texts, text->target, text->target_size);
     return status;
 }
 
@@ -137,7 +137,7 @@ int attend_corpus_add(attend_corpus *c, const int *source, int source_count, con
     int status = append_ids(c, source, source_count);
     if (status == ATTEND_OK) status = append_ids(c, target, target_count);
     if (status == ATTEND_OK && c->options.keep_text) status = append_text(c, text);
-    if (status == ATTEND_OK) status = attend_spool_append(&c->index, &p, sizeof p);
+    if (status == ATTEND_OK) status = attend_token_store_append(&c->index, &p, sizeof p);
     if (status != ATTEND_OK) return status;
     count_pair(&c->counts, source_count, target_count);
     c->counts.fingerprint = XXH3_64bits_withSeed(source, (size_t)source_count * sizeof *source, c->counts.fingerprint);
@@ -191,9 +191,9 @@ int attend_corpus_read(attend_corpus *c, attend_pairs_file *file, attend_encode_
 int attend_corpus_finish(attend_corpus *c)
 {
     if (c->finished) return ATTEND_OK;
-    int status = attend_spool_end(&c->ids);
-    if (status == ATTEND_OK) status = attend_spool_end(&c->index);
-    if (status == ATTEND_OK && c->options.keep_text) status = attend_spool_end(&c->texts);
+    int status = attend_token_store_end(&c->ids);
+    if (status == ATTEND_OK) status = attend_token_store_end(&c->index);
+    if (status == ATTEND_OK && c->options.keep_text) status = attend_token_store_end(&c->texts);
     c->finished = status == ATTEND_OK;
     return status;
 }
@@ -217,7 +217,7 @@ attend_corpus_counts attend_corpus_count(const attend_corpus *c)
 
 static int place_of(const attend_corpus *c, uint64_t i, place *p)
 {
-    return attend_spool_read(&c->index, (size_t)i * sizeof *p, p, sizeof *p);
+    return attend_token_store_read(&c->index, (size_t)i * sizeof *p, p, sizeof *p);
 }
 
 int attend_corpus_lengths(const attend_corpus *c, uint64_t i, int *source, int *target)
@@ -235,10 +235,10 @@ static int read_ids(const attend_corpus *c, size_t *at, uint32_t count, int *out
 {
     uint16_t piece[PIECE];
     const size_t each = c->narrow ? sizeof *piece : sizeof *out;
-    int status = c->narrow ? ATTEND_OK : attend_spool_read(&c->ids, *at, out, count * each);
+    int status = c->narrow ? ATTEND_OK : attend_token_store_read(&c->ids, *at, out, count * each);
     for (uint32_t i = 0, now; c->narrow && i < count && status == ATTEND_OK; i += now) {
         now = count - i < PIECE ? count - i : PIECE;
-        status = attend_spool_read(&c->ids, *at + i * each, piece, now * each);
+        status = attend_token_store_read(&c->ids, *at + i * each, piece, now * each);
         for (uint32_t j = 0; status == ATTEND_OK && j < now; j++) out[i + j] = piece[j];
     }
     *at += count * each;
@@ -260,12 +260,12 @@ int attend_corpus_text(const attend_corpus *c, uint64_t i, attend_string *room, 
     place p;
     text_sizes sizes;
     int status = place_of(c, i, &p);
-    if (status == ATTEND_OK) status = attend_spool_read(&c->texts, p.text, &sizes, sizeof sizes);
+    if (status == ATTEND_OK) status = attend_token_store_read(&c->texts, p.text, &sizes, sizeof sizes);
     if (status != ATTEND_OK) return status;
     const size_t both = (size_t)sizes.source + sizes.target;
     room->size = 0;
     status = attend_string_reserve(room, both);
-    if (status == ATTEND_OK) status = attend_spool_read(&c->texts, p.text + sizeof sizes, room->text, both);
+    if (status == ATTEND_OK) status = attend_token_store_read(&c->texts, p.text + sizeof sizes, room->text, both);
     if (status != ATTEND_OK) return status;
     room->size = both;
     room->text[both] = '\0';

@@ -56,7 +56,7 @@ static int read_file(attend_lines *l)
     while (got < 0 && errno == EINTR);
     if (got < 0)
         return fail_with(l, attend_fail(ATTEND_IO, "cannot read %s: %s after line %llu", l->name,
-                                        attend_system_words(errno), (unsigned long long)l->number));
+                                        attend_errno_text(errno), (unsigned long long)l->number));
     l->file_over = got == 0;
     l->input_end += (size_t)got;
     return ATTEND_OK;
@@ -143,7 +143,7 @@ static int open_file(attend_lines *l, const char *path)
     l->file = strcmp(path, "-") == 0 ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     struct stat s;
     if (l->file < 0 || fstat(l->file, &s) != 0)
-        return attend_fail(ATTEND_IO, "cannot read %s: %s", l->name, attend_system_words(errno));
+        return attend_fail(ATTEND_IO, "cannot read %s: %s", l->name, attend_errno_text(errno));
     if (S_ISDIR(s.st_mode)) return attend_fail(ATTEND_IO, "cannot read %s: it is a folder; name a file in it", l->name);
     return look(l);
 }

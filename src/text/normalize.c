@@ -6,8 +6,8 @@
 
 #include "core/memory.h"
 #include "core/status.h"
-#include "text/arrays.h"
-#include "text/utf8.h"
+#include "text/buffers.h"
+#include "format/utf8.h"
 #include <stdbool.h>
 #include <string.h>
 #include <utf8proc.h>

@@ -79,7 +79,7 @@ static int look_at(const char *name)
     if (!name || is_input(name)) return ATTEND_OK;
     if (stat(name, &s) != 0 || access(name, R_OK) != 0)
         return attend_fail(ATTEND_IO, "cannot read %s: %s", *name ? name : "a file without a name",
-                           attend_system_words(errno));
+                           attend_errno_text(errno));
     if (S_ISDIR(s.st_mode)) return attend_fail(ATTEND_IO, "cannot read %s: it is a folder; name a file in it", name);
     if (S_ISCHR(s.st_mode) || S_ISBLK(s.st_mode)) /* some have no end */
         return attend_fail(ATTEND_IO, "cannot read %s: it is a device; name a file", name);

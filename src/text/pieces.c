@@ -1,7 +1,7 @@
 /* pieces.c: what char and bpe share: characters that are spelled, and bytes for those that are not known. */
 #include "text/tokenizer.h"
 
-#include "text/utf8.h"
+#include "format/utf8.h"
 #include <string.h>
 
 static bool is_space_spelled(const char *character, size_t size)

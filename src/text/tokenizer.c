@@ -120,7 +120,8 @@ static int check_options(const attend_tokenizer_options *o, const attend_kind *k
         return attend_fail(ATTEND_BAD_USAGE,
                            "a vocabulary of %d is too small for the kind %s, which needs %d for special tokens%s; give "
                            "more, or 0 for the usual size",
-                           o->vocab_size, kind->name, kind->first, kind->first > ATTEND_FIRST_WORD ? " and bytes" : "");
+                           o->vocab_size, kind->name, kind->first,
+                           kind->first > ATTEND_FIRST_TOKEN ? " and bytes" : "");
     return ATTEND_OK;
 }
 

@@ -7,14 +7,14 @@
 
 #include "core/rng.h"
 #include "text/pair_map.h"
-#include "text/strings.h"
+#include "text/string_table.h"
 #include <attend/text.h>
 #include <stdbool.h>
 
 #define ATTEND_SPACE_SPELLED "\xe2\x96\x81"
 enum {
     ATTEND_SPACE_SIZE = 3,
-    ATTEND_FIRST_BYTE = ATTEND_FIRST_WORD,
+    ATTEND_FIRST_BYTE = ATTEND_FIRST_TOKEN,
     ATTEND_FIRST_PIECE = ATTEND_FIRST_BYTE + 256 /* of kinds that have bytes */
 };
 

@@ -1,7 +1,7 @@
 /* word.c: tokens are what stands between spaces; one that was not learned is ATTEND_UNKNOWN. */
 #include "text/tokenizer.h"
 
-#include "text/utf8.h"
+#include "format/utf8.h"
 #include <string.h>
 
 /* Bytes of the space at `text`, of which `left` can be read; 0: it is none. ASCII white space and Unicode's space separators (Zs). */
@@ -54,7 +54,7 @@ static int encode(const attend_tokenizer *t, const char *text, size_t size, atte
     int status = ATTEND_OK;
     for (size_t at = 0, begin; status == ATTEND_OK && next_word(text, size, &at, &begin);) {
         const int id = attend_strings_find(&t->tokens, text + begin, at - begin);
-        status = attend_ids_add(out, id >= ATTEND_FIRST_WORD ? id : ATTEND_UNKNOWN, begin, at);
+        status = attend_ids_add(out, id >= ATTEND_FIRST_TOKEN ? id : ATTEND_UNKNOWN, begin, at);
     }
     return status;
 }
@@ -76,7 +76,7 @@ static int decode(const attend_tokenizer *t, const int *ids, int count, attend_s
 const attend_kind attend_kind_word = {
     .kind = ATTEND_TOKENS_WORD,
     .name = "word",
-    .first = ATTEND_FIRST_WORD,
+    .first = ATTEND_FIRST_TOKEN,
     .split = split,
     .learn = attend_tokenizer_take,
     .finish = finish,

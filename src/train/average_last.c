@@ -14,7 +14,7 @@ static const char single[] = ".single";
 
 /* ---- which models ---- */
 
-uint64_t attend_trainer_kept(const trainer *t, int i)
+uint64_t attend_trainer_kept_update(const trainer *t, int i)
 {
     const uint64_t every = t->save_every, last = t->s.update, saved = every > 0 ? last / every : 0;
     if (attend_trainer_done(t) && saved * every < last && i-- == 0) return last;
@@ -35,9 +35,9 @@ static int find_paths(trainer *t, char **texts, const char ***paths, int *count)
     *paths = attend_memory_zeroed((size_t)most, sizeof(char *));
     *count = 0;
     if (!*texts || !*paths) return attend_fail(ATTEND_NO_MEMORY, "no memory for %d models' names", most);
-    for (int i = 0; i < most && attend_trainer_kept(t, i) > 0; i++) {
+    for (int i = 0; i < most && attend_trainer_kept_update(t, i) > 0; i++) {
         char *to = *texts + (size_t)*count * size, suffix[KEPT_SUFFIX];
-        attend_trainer_kept_suffix(suffix, attend_trainer_kept(t, i));
+        attend_trainer_kept_suffix(suffix, attend_trainer_kept_update(t, i));
         snprintf(to, size, "%s%s", t->o.model, suffix);
         if (access(to, F_OK) == 0)
             (*paths)[(*count)++] = to;
@@ -95,11 +95,11 @@ static int weigh(trainer *t, const attend_model *mean, int count, bool *better)
     attend_trainer_say(t, "the average of the last %d models: %s %.4f, %s the best one, %.4f", count,
                        attend_valid_metric_words[t->o.valid_metric], score, *better ? "better than" : "not better than",
                        t->s.best);
-    return attend_journal_add(&t->log,
-                              "{\"update\": %llu, \"event\": \"averaged\", \"models\": %d, \"average_loss\": %s, "
-                              "\"average_score\": %s, \"better\": %s}",
-                              (unsigned long long)t->s.update, count, attend_journal_number(text[0], 6, loss),
-                              attend_journal_number(text[1], 4, score), *better ? "true" : "false");
+    return attend_training_log_add(&t->log,
+                                   "{\"update\": %llu, \"event\": \"averaged\", \"models\": %d, \"average_loss\": %s, "
+                                   "\"average_score\": %s, \"better\": %s}",
+                                   (unsigned long long)t->s.update, count, attend_training_log_number(text[0], 6, loss),
+                                   attend_training_log_number(text[1], 4, score), *better ? "true" : "false");
 }
 
 /* MODEL last: as long as it is the single one, all of this can be done again. */

@@ -6,7 +6,7 @@
 
 #include "core/memory.h"
 #include "core/status.h"
-#include "model/tensor_file.h"
+#include "format/tensor_file.h"
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -267,7 +267,7 @@ int attend_checkpoint_save(trainer *t)
     facts *f = attend_memory_zeroed(1, sizeof *f);
     attend_metadata metadata[MOST_FACTS];
     arrays a = { NULL, NULL, 0 };
-    int status = attend_journal_flush(&t->log);
+    int status = attend_training_log_flush(&t->log);
     t->s.journal = t->log.bytes;
     if (status == ATTEND_OK && (!f || !arrays_new(t, &a)))
         status = attend_fail(ATTEND_NO_MEMORY, "no memory to save a checkpoint");
@@ -294,7 +294,7 @@ int attend_checkpoint_load(trainer *t, bool *found)
     if (!there && errno == ENOENT) return ATTEND_OK;
     if (!there) /* beginning anew would replace it */
         return attend_fail(ATTEND_IO, "cannot read %s: %s; mend that to go on, or begin anew with --fresh", path,
-                           attend_system_words(errno));
+                           attend_errno_text(errno));
     fclose(there);
     int status = attend_model_load(&t->m, path, NULL);
     if (status == ATTEND_OK) status = same_basis(path, &t->o);

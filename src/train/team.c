@@ -7,7 +7,7 @@
 
 #include "core/memory.h"
 #include "kernel/kernel.h"
-#include "train/merge.h"
+#include "train/gradient_sum.h"
 #include <math.h>
 
 enum {
@@ -107,7 +107,7 @@ static void run_shard(void *user, int i)
 static void run_merge(void *user, int part)
 {
     wave *w = user;
-    attend_merge_part(w->team->total, w->merge, w->merging, part, w->parts);
+    attend_gradient_sum_part(w->team->total, w->merge, w->merging, part, w->parts);
 }
 
 static void merge(wave *w, int from, int count)
@@ -116,9 +116,9 @@ static void merge(wave *w, int from, int count)
     w->merge = t->shard + from;
     w->merging = count;
     w->parts = 4 * attend_pool_threads(t->pool);
-    attend_merge_begin(t->total, w->merge, count);
+    attend_gradient_sum_begin(t->total, w->merge, count);
     attend_pool_run(t->pool, w->parts, run_merge, w);
-    attend_merge_end(w->merge, count);
+    attend_gradient_sum_end(w->merge, count);
 }
 
 /* The first failure of a wave of n shards, in shard order. */

@@ -3,7 +3,7 @@
 
 #include "core/memory.h"
 #include "core/status.h"
-#include "text/arrays.h"
+#include "text/buffers.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -121,7 +121,7 @@ static int fits_task(const trainer *t, const attend_pairs_spec *specs, int count
     return ATTEND_OK;
 }
 
-int attend_trainer_look(const trainer *t)
+int attend_trainer_check_files(const trainer *t)
 {
     attend_pairs_file *file = NULL;
     int status = fits_task(t, t->o.train, t->o.train_count);

@@ -171,7 +171,7 @@ static int save_kept(trainer *t)
     if (keep < 1) return ATTEND_OK;
     attend_trainer_kept_suffix(suffix, t->s.update);
     const int status = save_model(t, suffix);
-    const uint64_t old = attend_trainer_kept(t, keep);
+    const uint64_t old = attend_trainer_kept_update(t, keep);
     if (status != ATTEND_OK || old == 0) return status;
     attend_trainer_kept_suffix(suffix, old);
     unlink(attend_trainer_path(t, suffix)); /* that it is not there is fine */
@@ -198,11 +198,11 @@ static int validate(trainer *t, bool *better)
     t->s.valid_loss = loss, t->s.valid_score = score;
     *better = isfinite(score) && attend_trainer_better(t, score);
     char text[3][JOURNAL_NUMBER];
-    status = attend_journal_add(
+    status = attend_training_log_add(
         &t->log,
         "{\"update\": %llu, \"valid_loss\": %s, \"valid_perplexity\": %s, \"valid_score\": %s, \"better\": %s}",
-        (unsigned long long)t->s.update, attend_journal_number(text[0], 6, loss),
-        attend_journal_number(text[1], 4, exp(loss)), attend_journal_number(text[2], 4, score),
+        (unsigned long long)t->s.update, attend_training_log_number(text[0], 6, loss),
+        attend_training_log_number(text[1], 4, exp(loss)), attend_training_log_number(text[2], 4, score),
         *better ? "true" : "false");
     if (*better) {
         t->s.best = score, t->s.best_update = t->s.update;
@@ -242,8 +242,8 @@ static int go_back(trainer *t)
     attend_trainer_say(
         t, "%d updates in a row had gradients that are not numbers: back to update %llu, at half the learning rate",
         MOST_BAD, (unsigned long long)t->s.update);
-    status = attend_journal_add(&t->log, "{\"update\": %llu, \"event\": \"went back\", \"rate_share\": %g}",
-                                (unsigned long long)t->s.update, t->s.rate_share);
+    status = attend_training_log_add(&t->log, "{\"update\": %llu, \"event\": \"went back\", \"rate_share\": %g}",
+                                     (unsigned long long)t->s.update, t->s.rate_share);
     return status == ATTEND_OK ? attend_checkpoint_save(t) : status;
 }
 
@@ -253,7 +253,7 @@ static int skipped(trainer *t, double norm)
     attend_trainer_say(t, "update %llu was skipped: its gradient is %s", (unsigned long long)t->s.update,
                        isnan(norm) ? "not a number" : "infinite");
     int status =
-        attend_journal_add(&t->log, "{\"update\": %llu, \"event\": \"skipped\"}", (unsigned long long)t->s.update);
+        attend_training_log_add(&t->log, "{\"update\": %llu, \"event\": \"skipped\"}", (unsigned long long)t->s.update);
     if (status != ATTEND_OK || t->s.bad < MOST_BAD) return status;
     if (t->s.returns > 0)
         return attend_fail(ATTEND_FAILED,
@@ -301,13 +301,14 @@ static int log_line(trainer *t, const attend_progress *p)
     const double loss = t->s.loss / (double)(t->s.loss_rows ? t->s.loss_rows : 1);
     char text[3][JOURNAL_NUMBER];
     const int status =
-        attend_journal_add(&t->log,
-                           "{\"update\": %llu, \"epoch\": %llu, \"loss\": %s, \"perplexity\": %s, \"rate\": %.6g, "
-                           "\"norm\": %s, \"rows\": %llu, \"seconds\": %9.1f}",
-                           (unsigned long long)t->s.update, (unsigned long long)t->s.position.epoch,
-                           attend_journal_number(text[0], 6, loss), attend_journal_number(text[1], 4, exp(loss)),
-                           p->rate, attend_journal_number(text[2], 4, p->norm), (unsigned long long)t->s.rows,
-                           now() - t->begin);
+        attend_training_log_add(&t->log,
+                                "{\"update\": %llu, \"epoch\": %llu, \"loss\": %s, \"perplexity\": %s, \"rate\": %.6g, "
+                                "\"norm\": %s, \"rows\": %llu, \"seconds\": %9.1f}",
+                                (unsigned long long)t->s.update, (unsigned long long)t->s.position.epoch,
+                                attend_training_log_number(text[0], 6, loss),
+                                attend_training_log_number(text[1], 4, exp(loss)), p->rate,
+                                attend_training_log_number(text[2], 4, p->norm), (unsigned long long)t->s.rows,
+                                now() - t->begin);
     t->s.loss = 0, t->s.loss_rows = 0;
     return status;
 }
@@ -407,7 +408,7 @@ static int new_model(trainer *t)
     const attend_pairs_spec *first = &t->o.train[0];
     const bool lines = attend_trainer_lines(t);
     for (int side = 0; status == ATTEND_OK && side < 2; side++)
-        if (attend_tokenizer_size(t->tokenizers[side]) <= ATTEND_FIRST_WORD)
+        if (attend_tokenizer_size(t->tokenizers[side]) <= ATTEND_FIRST_TOKEN)
             status = attend_fail(ATTEND_BAD_DATA,
                                  "%s: there is not one word to learn%s: lines are empty, or no word comes "
                                  "%d times (--min-count)",
@@ -442,10 +443,11 @@ static int take_average(trainer *t, bool resumed)
 /* Before any data is read; the vocabularies are not known yet. */
 static int check_config(trainer *t)
 {
-    t->o.config.source_vocab = t->o.config.target_vocab = ATTEND_FIRST_WORD + 1;
+    t->o.config.source_vocab = t->o.config.target_vocab = ATTEND_FIRST_TOKEN + 1;
     const int status = attend_config_check(&t->o.config);
     for (int side = 0; status == ATTEND_OK && side < 2; side++) {
-        const int most = attend_config_longest(&t->o.config, side) - 1; /* one place is the end's, or the beginning's */
+        const int most =
+            attend_config_max_tokens(&t->o.config, side) - 1; /* one place is the end's, or the beginning's */
         if (most < t->o.max_length) t->o.max_length = most;
         if (most < INT_MAX - 1 && t->o.bpe_dropout > 0)
             return attend_fail(ATTEND_BAD_USAGE,
@@ -461,8 +463,8 @@ static int prepare(trainer *t)
     int status = check_options(&t->o);
     t->s = (train_state){ .best = NAN, .valid_loss = NAN, .valid_score = NAN, .rate_share = 1 };
     if (status == ATTEND_OK) status = check_config(t);
-    if (status == ATTEND_OK) status = attend_trainer_look(t);
-    if (status == ATTEND_OK) status = attend_trainer_claim(t);
+    if (status == ATTEND_OK) status = attend_trainer_check_files(t);
+    if (status == ATTEND_OK) status = attend_trainer_lock(t);
     /* an old checkpoint stays until there is a new one */
     if (status == ATTEND_OK && !t->o.fresh) status = attend_checkpoint_load(t, &found);
     if (status == ATTEND_OK && !found) status = new_model(t);
@@ -476,7 +478,7 @@ static int prepare(trainer *t)
     if (status == ATTEND_OK && found) status = attend_checkpoint_moments(t);
     char log[4096];
     snprintf(log, sizeof log, "%s", t->o.log ? t->o.log : attend_trainer_path(t, ".log.jsonl"));
-    if (status == ATTEND_OK) status = attend_journal_open(&t->log, log, t->s.journal);
+    if (status == ATTEND_OK) status = attend_training_log_open(&t->log, log, t->s.journal);
     if (status == ATTEND_OK && t->log.bytes < t->s.journal)
         attend_trainer_say(t, "%s: the log has lost its last %llu bytes; training goes on without them", log,
                            (unsigned long long)(t->s.journal - t->log.bytes));
@@ -489,14 +491,14 @@ static int prepare(trainer *t)
 
 static void trainer_free(trainer *t)
 {
-    attend_journal_close(&t->log);
+    attend_training_log_close(&t->log);
     attend_optimizer_free(t->optimizer);
     attend_team_free(t->team);
     for (int i = 0; t->average && i < attend_params_count(t->m->params); i++) attend_memory_free(t->average[i]);
     attend_memory_free(t->average);
     attend_trainer_data_free(t);
     attend_model_free(t->m);
-    attend_trainer_release(t);
+    attend_trainer_unlock(t);
     attend_memory_free(t);
 }
 
@@ -523,7 +525,7 @@ int attend_train(const attend_train_options *options, const attend_train_events 
     if (status == ATTEND_OK && t->log.file) {
         char log[4096];
         snprintf(log, sizeof log, "%s", t->log.path);
-        status = attend_curve_write(log, attend_trainer_path(t, ".svg"), t->o.model);
+        status = attend_training_plot_write(log, attend_trainer_path(t, ".svg"), t->o.model);
     }
     trainer_free(t);
     return status;

@@ -1,18 +1,18 @@
 /* trainer.h: the inside of a training run.
  *
  *     trainer.c      the loop
- *     claim.c        one process at a time
+ *     run_lock.c        one process at a time
  *     train_data.c   tokenizers, corpora, the pairs of an update
  *     validate.c     loss and metric on the validation pairs
  *     checkpoint.c   everything a run needs to go on, in one file
- *     average_last.c the last models, and their mean at the end;  choose_map.c  which layer or head aligns
- *     journal.c      the log;  curve.c  the log as a picture */
+ *     average_last.c the last models, and their mean at the end;  alignment_choice.c  which layer or head aligns
+ *     training_log.c      the log;  training_plot.c  the log as a picture */
 #ifndef ATTEND_TRAIN_TRAINER_H
 #define ATTEND_TRAIN_TRAINER_H
 
 #include "model/model.h"
 #include "text/batches.h"
-#include "train/journal.h"
+#include "train/training_log.h"
 #include <attend/trainer.h>
 
 /* What goes on from update to update besides the arrays; all of it is in a checkpoint. */
@@ -78,15 +78,15 @@ const char *attend_spec_name(const attend_pairs_spec *spec);
 /* Were we asked to end? */
 bool attend_trainer_stops(const trainer *t);
 
-/* ---- claim.c ---- */
-int attend_trainer_claim(trainer *t); /* ATTEND_BAD_USAGE if another process has it; removes what killed saves left */
-void attend_trainer_release(trainer *t);
+/* ---- run_lock.c ---- */
+int attend_trainer_lock(trainer *t); /* ATTEND_BAD_USAGE if another process has it; removes what killed saves left */
+void attend_trainer_unlock(trainer *t);
 
 /* ---- train_data.c ---- */
-int attend_trainer_look(const trainer *t); /* are all files there? Before an hour is spent on the first */
-int attend_trainer_learn(trainer *t);      /* tokenizers, from the training pairs */
-int attend_trainer_corpora(trainer *t);    /* both, encoded by the tokenizers */
-int attend_trainer_next_pairs(trainer *t); /* of the next update: moves the position */
+int attend_trainer_check_files(const trainer *t); /* are all files there? Before an hour is spent on the first */
+int attend_trainer_learn(trainer *t);             /* tokenizers, from the training pairs */
+int attend_trainer_corpora(trainer *t);           /* both, encoded by the tokenizers */
+int attend_trainer_next_pairs(trainer *t);        /* of the next update: moves the position */
 void attend_trainer_data_free(trainer *t);
 
 /* ---- validate.c ---- */
@@ -95,14 +95,14 @@ int attend_trainer_validate(trainer *t, double *loss, double *score);
 /* ---- average_last.c ---- */
 enum { KEPT_SUFFIX = 40 };
 /* The update of the i-th of the models that are kept, the last one first, as it is now; 0: there is none. */
-uint64_t attend_trainer_kept(const trainer *t, int i);
+uint64_t attend_trainer_kept_update(const trainer *t, int i);
 void attend_trainer_kept_suffix(char suffix[KEPT_SUFFIX], uint64_t update);
 int attend_trainer_average_last(trainer *t); /* at the end; without options.average_last, nothing */
 /* MODEL.single to MODEL again, if it is there, since training goes on; and without a word, since it begins anew. */
 int attend_trainer_put_back(trainer *t);
 void attend_trainer_forget_single(trainer *t);
 
-/* ---- choose_map.c ---- */
+/* ---- alignment_choice.c ---- */
 int attend_trainer_choose_map(trainer *t); /* at the end, which layer or head of MODEL aligns, if it has several */
 
 /* ---- checkpoint.c ---- */

@@ -75,7 +75,7 @@ static int add_loss(const validation *v, attend_ctx *c, const piece *p, piece_re
     for (int first = 0, count; status == ATTEND_OK && first < p->pairs.count; first += count) {
         count = part_size(v, &p->pairs, first);
         const attend_pairs part = attend_pairs_part(&p->pairs, first, count);
-        status = attend_model_score(c, v->t->m, &part, log_probability, NULL, ATTEND_LOOK_SOURCE, NULL);
+        status = attend_model_score(c, v->t->m, &part, log_probability, NULL, ATTEND_ATTENTION_CROSS, NULL);
         for (int i = 0; status == ATTEND_OK && i < count; i++) r->nll -= log_probability[i];
     }
     r->rows = (uint64_t)attend_pairs_rows(&p->pairs);
@@ -104,14 +104,14 @@ static int add_text(const validation *v, uint64_t number, const attend_translati
 static int add_translations(const validation *v, attend_ctx *c, int number, const piece *p, piece_result *r)
 {
     attend_search_options options = ATTEND_SEARCH_OPTIONS_INIT;
-    attend_found *found = NULL;
+    attend_search_result *found = NULL;
     attend_string said = { 0 };
     options.beam = 1;
     int status = attend_search(&found, c, v->t->m, &options, p->pairs.count, p->pairs.source, p->pairs.source_lengths);
     for (int i = 0; status == ATTEND_OK && i < p->pairs.count; i++)
-        status = add_text(v, (uint64_t)number * PIECE + (uint64_t)i, attend_found_at(found, i, 0), &said, r);
+        status = add_text(v, (uint64_t)number * PIECE + (uint64_t)i, attend_search_result_at(found, i, 0), &said, r);
     attend_string_free(&said);
-    attend_found_free(found);
+    attend_search_result_free(found);
     return status;
 }
 

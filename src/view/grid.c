@@ -1,7 +1,7 @@
 #include "view/grid.h"
 
 #include "core/status.h"
-#include "text/utf8.h"
+#include "format/utf8.h"
 #include <string.h>
 
 /* ---- labels ---- */
@@ -83,7 +83,7 @@ static bool fill_probabilities(attend_grid *g, const attend_map *map, bool piece
 
 static bool is_causal(const attend_grid *g, const attend_map *map)
 {
-    if (map->look == ATTEND_LOOK_SOURCE) return false;
+    if (map->look == ATTEND_ATTENTION_CROSS) return false;
     for (int i = 0; i < g->rows; i++)
         for (int j = i + 1; j < g->columns; j++)
             if (g->weights[(size_t)i * (size_t)g->columns + (size_t)j] != 0) return false;

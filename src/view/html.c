@@ -5,7 +5,7 @@
 #include <attend/view.h>
 
 #include "core/status.h"
-#include "text/utf8.h"
+#include "format/utf8.h"
 #include "view/page.h"
 #include "view/writer.h"
 #include <math.h>
@@ -157,7 +157,7 @@ static void put_weights(attend_writer *p, const attend_map *map)
 
 static void put_map(attend_writer *p, const attend_map *map)
 {
-    attend_put_text(p, "{\"look\":"), put_string(p, attend_look_name(map->look)), attend_put_text(p, ",");
+    attend_put_text(p, "{\"look\":"), put_string(p, attend_attention_kind_name(map->look)), attend_put_text(p, ",");
     put_side(p, "source", map->source_text, map->source, map->source_count, map->source_words, map->source_word_count);
     put_side(p, "target", map->target_text, map->target, map->target_count, map->target_words, map->target_word_count);
     attend_put_text(p, "\"layers\":"), put_whole(p, map->layers);

@@ -3,8 +3,8 @@
 
 #include "core/memory.h"
 #include "core/status.h"
-#include "model/json.h"
-#include "text/arrays.h"
+#include "format/json.h"
+#include "text/buffers.h"
 #include "view/grid.h"
 #include "view/writer.h"
 #include <math.h>
@@ -92,8 +92,8 @@ static void put_probabilities(attend_writer *w, const attend_map *map)
 /* What there is to say about it: of an encoder's map, which says nothing, only how widely it looks. */
 static void put_remarks(attend_writer *w, const attend_map *map, const attend_view_options *o)
 {
-    attend_map_remarks r;
-    attend_map_remark(map, o->layer, o->head, &r);
+    attend_map_statistics r;
+    attend_map_describe(map, o->layer, o->head, &r);
     if (map->probability) {
         attend_put(w, ", \"forced\": %s, \"log_probability\": ", map->forced ? "true" : "false");
         put_number(w, map->log_probability, 6);
@@ -106,7 +106,7 @@ static void put_remarks(attend_writer *w, const attend_map *map, const attend_vi
         attend_put_text(w, ", \"entropy\": ");
         put_number(w, r.entropy, 6);
     }
-    if (map->weights && map->look == ATTEND_LOOK_SOURCE) attend_put(w, ", \"unseen\": %d", r.unseen);
+    if (map->weights && map->look == ATTEND_ATTENTION_CROSS) attend_put(w, ", \"unseen\": %d", r.unseen);
     if (map->probability) attend_put(w, ", \"loops\": %s", r.loops ? "true" : "false");
 }
 
@@ -142,7 +142,7 @@ int attend_view_json(const attend_map *map, const attend_view_options *o, attend
     attend_writer w = attend_writer_begin(out);
     if (w.status == ATTEND_OK && map->weights) w.status = attend_grid_check(map, o);
     if (w.status != ATTEND_OK) return w.status;
-    attend_put(&w, "{\"look\": \"%s\", \"source\": ", attend_look_name(map->look));
+    attend_put(&w, "{\"look\": \"%s\", \"source\": ", attend_attention_kind_name(map->look));
     put_string(&w, map->source_text);
     attend_put_text(&w, ", \"target\": ");
     put_string(&w, map->target_text);

@@ -5,9 +5,9 @@
 #include "core/arena.h"
 #include "core/memory.h"
 #include "core/status.h"
-#include "decode/links.h"
-#include "decode/spell.h"
-#include "text/arrays.h"
+#include "decode/word_links.h"
+#include "decode/detokenize.h"
+#include "text/buffers.h"
 #include "text/tokenizer.h"
 #include <math.h>
 #include <string.h>
@@ -30,7 +30,7 @@ typedef struct side {
 typedef struct maker {
     whole *w;
     const attend_model *m;
-    attend_look look;
+    attend_attention_kind look;
     side sides[2]; /* as far as has_side */
 } maker;
 
@@ -68,7 +68,7 @@ void attend_map_free(attend_map *map)
 /* A language model has no source, and an encoder reads without knowing what will be said. */
 static bool has_side(const maker *k, int which)
 {
-    return which ? k->look != ATTEND_LOOK_ENCODER : attend_model_config(k->m)->task == ATTEND_TASK_TRANSLATION;
+    return which ? k->look != ATTEND_ATTENTION_ENCODER : attend_model_config(k->m)->task == ATTEND_TASK_TRANSLATION;
 }
 
 static const char *name_of(const maker *k, int which)
@@ -84,7 +84,7 @@ static int encode(maker *k, int which, const char *text)
         status =
             attend_tokenizer_encode(x->tokenizer, x->text.text ? x->text.text : "", x->text.size, &x->ids, 0, 0, 0);
     if (status != ATTEND_OK) return status;
-    if (x->text.size == 0 || attend_link_words(x->text.text) == 0 || x->ids.count == 0)
+    if (x->text.size == 0 || attend_word_count(x->text.text) == 0 || x->ids.count == 0)
         return attend_fail(ATTEND_BAD_DATA, "the %s is empty: there is nothing to look at", name_of(k, which));
     return ATTEND_OK;
 }
@@ -101,7 +101,7 @@ static int spell(side *x, const int *words, int count)
             return attend_fail(ATTEND_BAD_USAGE, "attend_map_new: %d is no word of the target", words[i]);
     if (count) memcpy(x->ids.ids, words, (size_t)count * sizeof *words);
     x->ids.count = count;
-    status = attend_spell(x->tokenizer, words, count, NULL, &x->text, x->ids.spans);
+    status = attend_detokenize(x->tokenizer, words, count, NULL, &x->text, x->ids.spans);
     for (size_t i = 0; status == ATTEND_OK && i < x->text.size; i++)
         if (x->text.text[i] == '\n' || x->text.text[i] == '\0') x->text.text[i] = ' ';
     return status;
@@ -111,7 +111,7 @@ static int check_size(const maker *k, int which)
 {
     const int count = k->sides[which].ids.count;
     const int places =
-        attend_config_longest(attend_model_config(k->m), which) - 1; /* one is the end's, or the beginning's */
+        attend_config_max_tokens(attend_model_config(k->m), which) - 1; /* one is the end's, or the beginning's */
     if (count > ATTEND_MAP_MOST)
         return attend_fail(ATTEND_BAD_DATA, "the %s has %d pieces, and a map has room for %d", name_of(k, which), count,
                            ATTEND_MAP_MOST);
@@ -154,8 +154,8 @@ static const char *piece_text(whole *w, const side *x, int i)
     attend_span s = x->ids.spans[i];
     const char *text = x->text.text;
     if (x->ids.ids[i] == ATTEND_END) return copy(w, "</s>", 4);
-    while (s.begin < s.end && attend_link_is_blank(text[s.begin])) s.begin++;
-    while (s.begin < s.end && attend_link_is_blank(text[s.end - 1])) s.end--;
+    while (s.begin < s.end && attend_is_blank(text[s.begin])) s.begin++;
+    while (s.begin < s.end && attend_is_blank(text[s.end - 1])) s.end--;
     const size_t size = (size_t)(s.end - s.begin);
     if (attend_utf8_valid(text + s.begin, size) == size) return copy(w, text + s.begin, size);
     const char *spelled = token(x->tokenizer, x->ids.ids[i]);
@@ -169,7 +169,7 @@ static const attend_map_piece *pieces_of(whole *w, const side *x, bool begun)
     attend_map_piece *pieces = take(w, (size_t)count, sizeof *pieces);
     int *words = take(w, (size_t)count, sizeof *words);
     if (!pieces || !words) return NULL;
-    attend_link_numbers(&(attend_link_side){ x->text.text, x->ids.spans, count - 1 }, words);
+    attend_word_of_pieces(&(attend_link_side){ x->text.text, x->ids.spans, count - 1 }, words);
     words[count - 1] = -1; /* the end */
     if (begun) pieces[0] = (attend_map_piece){ .text = copy(w, "<s>", 3), .id = ATTEND_BEGIN, .word = -1 };
     for (int i = first; i < count; i++)
@@ -183,11 +183,11 @@ static const attend_map_piece *pieces_of(whole *w, const side *x, bool begun)
 
 static const char *const *words_of(whole *w, const side *x, int *count)
 {
-    *count = attend_link_words(x->text.text);
+    *count = attend_word_count(x->text.text);
     const char **words = take(w, (size_t)*count + 1, sizeof *words);
     attend_span *places = take(w, (size_t)*count + 1, sizeof *places);
     if (!words || !places) return NULL;
-    attend_link_places(x->text.text, places);
+    attend_word_spans(x->text.text, places);
     for (int i = 0; i < *count; i++) {
         words[i] = copy(w, x->text.text + places[i].begin, (size_t)(places[i].end - places[i].begin));
         if (!words[i]) return NULL;
@@ -198,8 +198,8 @@ static const char *const *words_of(whole *w, const side *x, int *count)
 static int fill_sides(maker *k)
 {
     attend_map *map = &k->w->map;
-    const bool begun = k->look == ATTEND_LOOK_DECODER;
-    const side *s = &k->sides[begun], *t = &k->sides[k->look != ATTEND_LOOK_ENCODER];
+    const bool begun = k->look == ATTEND_ATTENTION_DECODER;
+    const side *s = &k->sides[begun], *t = &k->sides[k->look != ATTEND_ATTENTION_ENCODER];
     map->source_text = copy(k->w, s->text.text, s->text.size);
     map->source = pieces_of(k->w, s, begun);
     map->source_words = words_of(k->w, s, &map->source_word_count);
@@ -266,12 +266,13 @@ static int no_numbers(void)
 static int note(maker *k, const attend_decoding *d, int i, numbers *n)
 {
     attend_map *map = &k->w->map;
-    const int row = k->look == ATTEND_LOOK_DECODER ? i + 1 : i, vocabulary = attend_model_config(k->m)->target_vocab;
+    const int row = k->look == ATTEND_ATTENTION_DECODER ? i + 1 : i,
+              vocabulary = attend_model_config(k->m)->target_vocab;
     const real *log_p = attend_decoding_log_probabilities(d);
     const double p = (double)log_p[k->sides[1].ids.ids[i]];
     if (isnan(p) || p > 1) return no_numbers();
     map->log_probability += p;
-    if (k->look == ATTEND_LOOK_SOURCE && n->weights) note_weights(map, d, i, n->weights);
+    if (k->look == ATTEND_ATTENTION_CROSS && n->weights) note_weights(map, d, i, n->weights);
     if (row == map->target_count) return ATTEND_OK;
     n->probability[row] = exp(p);
     return choose(k, log_p, vocabulary, n->choices + (size_t)row * ATTEND_MAP_CHOICES) ? ATTEND_OK : no_memory();
@@ -318,7 +319,7 @@ static int fill_numbers(maker *k, attend_ctx *c)
 {
     attend_map *map = &k->w->map;
     const size_t rows = (size_t)map->target_count;
-    const bool attention = map->layers > 0, said = k->look != ATTEND_LOOK_ENCODER;
+    const bool attention = map->layers > 0, said = k->look != ATTEND_ATTENTION_ENCODER;
     numbers n = { 0 };
     if (attention)
         n.weights =
@@ -332,7 +333,7 @@ static int fill_numbers(maker *k, attend_ctx *c)
     map->weights = n.weights, map->probability = n.probability, map->choices = n.choices;
     if (!said) map->log_probability = NAN;
     int status = said ? say(k, c, &n) : ATTEND_OK;
-    if (status == ATTEND_OK && k->look != ATTEND_LOOK_SOURCE) status = look_inside(k, c, n.weights);
+    if (status == ATTEND_OK && k->look != ATTEND_ATTENTION_CROSS) status = look_inside(k, c, n.weights);
     return status;
 }
 
@@ -346,13 +347,14 @@ static int check_look(maker *k)
     const attend_config *config = attend_model_config(k->m);
     attend_map *map = &k->w->map;
     map->look = k->look;
-    map->layers = attend_config_look_layers(config, k->look), map->heads = attend_config_look_heads(config, k->look);
-    if (map->layers > 0 || (k->look == ATTEND_LOOK_SOURCE && has_side(k, 0))) return ATTEND_OK;
+    map->layers = attend_config_attention_layers(config, k->look),
+    map->heads = attend_config_attention_heads(config, k->look);
+    if (map->layers > 0 || (k->look == ATTEND_ATTENTION_CROSS && has_side(k, 0))) return ATTEND_OK;
     return attend_fail(ATTEND_BAD_USAGE, "%s", lacks[k->look]);
 }
 
-int attend_map_new(attend_map **out, attend_ctx *c, const attend_model *m, attend_look look, const char *source,
-                   const char *target, const int *target_words, int target_count, double score)
+int attend_map_new(attend_map **out, attend_ctx *c, const attend_model *m, attend_attention_kind look,
+                   const char *source, const char *target, const int *target_words, int target_count, double score)
 {
     *out = NULL;
     maker k = { .w = attend_memory_zeroed(1, sizeof *k.w), .m = m, .look = look };

@@ -77,16 +77,16 @@ static bool loops(const attend_map *map)
     return false;
 }
 
-void attend_map_remark(const attend_map *map, int layer, int head, attend_map_remarks *out)
+void attend_map_describe(const attend_map *map, int layer, int head, attend_map_statistics *out)
 {
-    *out = (attend_map_remarks){ .confidence = exp(map->log_probability / map->target_count),
-                                 .loops = map->look != ATTEND_LOOK_ENCODER && loops(map) };
+    *out = (attend_map_statistics){ .confidence = exp(map->log_probability / map->target_count),
+                                    .loops = map->look != ATTEND_ATTENTION_ENCODER && loops(map) };
     if (!map->weights) return;
     out->entropy = entropy(map, layer, head);
-    if (map->look == ATTEND_LOOK_SOURCE) out->unseen = unseen(map, layer, head);
+    if (map->look == ATTEND_ATTENTION_CROSS) out->unseen = unseen(map, layer, head);
 }
 
-const char *attend_look_name(attend_look look)
+const char *attend_attention_kind_name(attend_attention_kind look)
 {
     static const char *const names[] = { "source", "encoder", "decoder" };
     return names[look];

@@ -5,7 +5,7 @@
 #include <attend/view.h>
 
 #include "core/status.h"
-#include "text/arrays.h"
+#include "text/buffers.h"
 #include "view/grid.h"
 #include <cairo-svg.h>
 #include <math.h>
@@ -255,7 +255,7 @@ static int picture_new(picture *p, const attend_map *map, const attend_view_opti
     const char *what = o->pieces ? "pieces" : "words";
     if (p->g.rows == 0)
         status = attend_fail(ATTEND_BAD_DATA, "the %s has no %s to draw",
-                             map->look == ATTEND_LOOK_SOURCE ? "target" : "text", what);
+                             map->look == ATTEND_ATTENTION_CROSS ? "target" : "text", what);
     if (p->g.rows > ATTEND_VIEW_MOST || p->g.columns > ATTEND_VIEW_MOST)
         status = attend_fail(ATTEND_BAD_DATA, "a picture has room for %d %s of either side, and there are %d and %d%s",
                              ATTEND_VIEW_MOST, what, p->g.columns, p->g.rows,

@@ -1,11 +1,11 @@
 /* terminal.c: a map on a terminal: who looks down, what is looked at across, in as many bands as the width makes needed.
  *
- * Words of any script keep to their columns: columns.c knows their room, and marks of direction around words that are read from right to left
+ * Words of any script keep to their columns: terminal_columns.c knows their room, and marks of direction around words that are read from right to left
  * keep a terminal that knows of directions from moving the cells around them. */
 #include <attend/view.h>
 
 #include "core/status.h"
-#include "view/columns.h"
+#include "view/terminal_columns.h"
 #include "view/grid.h"
 #include "view/writer.h"
 #include <math.h>
@@ -194,9 +194,9 @@ static void say_which(char *text, size_t size, const attend_map *map, const atte
 
 static void put_remarks(sheet *s, const attend_map *map, const attend_view_options *o)
 {
-    attend_map_remarks r;
+    attend_map_statistics r;
     char text[256], said[96] = "", of[96] = "";
-    attend_map_remark(map, o->layer, o->head, &r);
+    attend_map_describe(map, o->layer, o->head, &r);
     say_which(of, sizeof of, map, o);
     if (s->g.probability)
         snprintf(said, sizeof said, "log p %.3f, confidence %.2f, ", map->log_probability, r.confidence);
@@ -206,7 +206,7 @@ static void put_remarks(sheet *s, const attend_map *map, const attend_view_optio
         snprintf(text, sizeof text, "%d source word%s hardly looked at", r.unseen, r.unseen > 1 ? "s were" : " was");
         put_lines(s, text);
     }
-    const char *who = map->look == ATTEND_LOOK_SOURCE ? "target" : "text";
+    const char *who = map->look == ATTEND_ATTENTION_CROSS ? "target" : "text";
     snprintf(text, sizeof text, "the %s repeats itself", who);
     if (r.loops) put_lines(s, text);
     snprintf(text, sizeof text, "the %s has no words", who);

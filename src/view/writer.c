@@ -1,6 +1,6 @@
 #include "view/writer.h"
 
-#include "text/arrays.h"
+#include "text/buffers.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

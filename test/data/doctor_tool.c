@@ -3,7 +3,7 @@
  *     doctor_tool [--json | --quick] [--lines] --if-present FILE... [--valid FILE...]
  *
  * --lines: they are lines alone, and no pairs. --if-present: succeeds, with a word, where the first file is missing. */
-#include "text/doctor.h"
+#include "text/data_check.h"
 #include <string.h>
 #include <unistd.h>
 
@@ -45,12 +45,12 @@ int main(int argc, char **argv)
         printf("skipped: %s is not here\n", lists[0].files[0]);
         return 0;
     }
-    attend_doctor_report *r = NULL;
+    attend_data_check_report *r = NULL;
     int status = specs_of(train, &train_count, &lists[0], lines);
     if (status == ATTEND_OK) status = specs_of(valid, &valid_count, &lists[1], lines);
-    if (status == ATTEND_OK) status = attend_doctor(&r, train, train_count, valid, valid_count, quick);
-    if (status == ATTEND_OK) status = json ? attend_doctor_json(r, stdout) : attend_doctor_print(r, stdout);
+    if (status == ATTEND_OK) status = attend_data_check(&r, train, train_count, valid, valid_count, quick);
+    if (status == ATTEND_OK) status = json ? attend_data_check_json(r, stdout) : attend_data_check_print(r, stdout);
     if (status != ATTEND_OK) fprintf(stderr, "doctor_tool: %s\n", attend_message());
-    attend_doctor_free(r);
+    attend_data_check_free(r);
     return status;
 }

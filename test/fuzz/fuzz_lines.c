@@ -1,7 +1,7 @@
 /* Any bytes as a file of pairs, plain or gzip: pairs that hold what they say, or a message with file and line, and an end in any case. */
 #include "fuzz/fuzz.h"
 #include "support/gzip.h"
-#include "text/doctor.h"
+#include "text/data_check.h"
 #include "text/lines.h"
 #include <string.h>
 #include <unistd.h>
@@ -77,12 +77,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     const attend_pairs_spec specs[] = { { path, NULL }, { path, path } };
     put(bytes, size);
     const uint64_t lines = read_lines();
-    attend_doctor_report *r = NULL;
+    attend_data_check_report *r = NULL;
     must(read_pairs(&specs[0]) >= lines && read_pairs(&specs[1]) >= lines);
-    const int status = attend_doctor(&r, &specs[0], 1, NULL, 0, false);
+    const int status = attend_data_check(&r, &specs[0], 1, NULL, 0, false);
     must((status == ATTEND_OK) == (r != NULL));
     if (r) must(r->train.pairs >= lines && r->train.good <= r->train.pairs);
-    attend_doctor_free(r);
+    attend_data_check_free(r);
     return 0;
 }
 

@@ -21,7 +21,7 @@ static void run(const attend_model *m)
     double p;
     if (attend_params_size(attend_model_params(m)) > 1 << 20) return;
     must(attend_ctx_new(&c) == ATTEND_OK);
-    must(attend_model_score(c, m, &pair, &p, NULL, ATTEND_LOOK_SOURCE, NULL) == ATTEND_OK);
+    must(attend_model_score(c, m, &pair, &p, NULL, ATTEND_ATTENTION_CROSS, NULL) == ATTEND_OK);
     attend_ctx_free(c);
 }
 

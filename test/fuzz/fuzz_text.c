@@ -3,7 +3,7 @@
  * learned from the text. */
 #include "fuzz/fuzz.h"
 #include "support/round_trip.h"
-#include "text/arrays.h"
+#include "text/buffers.h"
 #include "text/tokenizer.h"
 
 static void must(int holds)

@@ -21,13 +21,13 @@ static attend_var *weight(rig *r, const char *prefix, const char *name)
     return rig_weight_if_any(r, full);
 }
 
-static attend_lstmn_look look_of(rig *r, const char *prefix)
+static attend_lstmn_attention look_of(rig *r, const char *prefix)
 {
-    return (attend_lstmn_look){ .wk = weight(r, prefix, "wk"),
-                                .wx = weight(r, prefix, "wx"),
-                                .wt = weight(r, prefix, "wt"),
-                                .b = weight(r, prefix, "lb"),
-                                .v = weight(r, prefix, "v") };
+    return (attend_lstmn_attention){ .wk = weight(r, prefix, "wk"),
+                                     .wx = weight(r, prefix, "wx"),
+                                     .wt = weight(r, prefix, "wt"),
+                                     .b = weight(r, prefix, "lb"),
+                                     .v = weight(r, prefix, "v") };
 }
 
 static const attend_ragged *ragged(rig *r, const char *name)

@@ -154,9 +154,9 @@ typedef struct said {
     attend_real nll[MOST_ROWS], weights[MOST_WEIGHTS];
 } said;
 
-static const char *const looks[] = { "weights", "weights.encoder", "weights.decoder" }; /* by attend_look */
+static const char *const looks[] = { "weights", "weights.encoder", "weights.decoder" }; /* by attend_attention_kind */
 
-static void compare_said(problem *p, const said *s, attend_look look)
+static void compare_said(problem *p, const said *s, attend_attention_kind look)
 {
     const int rows = attend_pairs_rows(&p->pairs);
     const int weights = (int)attend_pairs_weights(&p->pairs, attend_model_config(p->m), look);
@@ -187,7 +187,7 @@ static void compare_loss(problem *p, double loss)
 
 /* ---- all pairs at once ---- */
 
-static void check_together(problem *p, attend_look look)
+static void check_together(problem *p, attend_attention_kind look)
 {
     said s = { .nll = { 0 } };
     attend_grads *grads = NULL;
@@ -208,7 +208,7 @@ static void check_together(problem *p, attend_look look)
     attend_grads_free(grads);
 }
 
-static void check_score(problem *p, attend_look look)
+static void check_score(problem *p, attend_attention_kind look)
 {
     said s = { .nll = { 0 } };
     double log_probability[MOST_ROWS];
@@ -265,9 +265,11 @@ static void check_every_way(const void *user)
     problem p;
     open_problem(&p, user);
     p.r.way = "all pairs at once";
-    for (int look = ATTEND_LOOK_SOURCE; look <= ATTEND_LOOK_DECODER; look++) check_together(&p, (attend_look)look);
+    for (int look = ATTEND_ATTENTION_CROSS; look <= ATTEND_ATTENTION_DECODER; look++)
+        check_together(&p, (attend_attention_kind)look);
     p.r.way = "scoring";
-    for (int look = ATTEND_LOOK_SOURCE; look <= ATTEND_LOOK_DECODER; look++) check_score(&p, (attend_look)look);
+    for (int look = ATTEND_ATTENTION_CROSS; look <= ATTEND_ATTENTION_DECODER; look++)
+        check_score(&p, (attend_attention_kind)look);
     p.r.way = "shards of one pair";
     check_shards(&p, 1);
     p.r.way = "shards of three pairs";

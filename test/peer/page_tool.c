@@ -24,7 +24,7 @@ static void add(sheet *s, const char *source, const char *target, const char *li
 }
 
 /* A map of another look behind the last. */
-static void add_look(sheet *s, attend_look look, const char *text, int layers, int heads)
+static void add_look(sheet *s, attend_attention_kind look, const char *text, int layers, int heads)
 {
     s->maps[s->maps_used++] = &sample_own_new(text, look, layers, heads)->map;
     s->lists[s->count - 1].count++;
@@ -36,10 +36,10 @@ static void add_looks(sheet *s)
     const char *source = "It look|ed at every|thing twice", *first = "Es sah all|es zwei|mal an",
                *second = "Es sah all|es an";
     add(s, source, first, NULL, 2, 4, 0.5);
-    add_look(s, ATTEND_LOOK_ENCODER, source, 3, 4);
-    add_look(s, ATTEND_LOOK_DECODER, first, 2, 4);
+    add_look(s, ATTEND_ATTENTION_ENCODER, source, 3, 4);
+    add_look(s, ATTEND_ATTENTION_DECODER, first, 2, 4);
     add(s, NULL, second, NULL, 2, 4, 0.7);
-    add_look(s, ATTEND_LOOK_DECODER, second, 2, 4);
+    add_look(s, ATTEND_ATTENTION_DECODER, second, 2, 4);
     add(s, NULL, "Es sah", NULL, 2, 4, 0.7);
     add(s, "narrow page", "enge Seite", NULL, 2, 4, 0.5);
 }
@@ -51,7 +51,7 @@ static void add_texts(sheet *s)
                                          "שלום עולם , זה משפט .", "and and and and so and and and so it goes" };
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         s->lists[s->count++] = (attend_map_list){ s->maps + s->maps_used, 0 };
-        add_look(s, ATTEND_LOOK_DECODER, lines[i], 2, 2);
+        add_look(s, ATTEND_ATTENTION_DECODER, lines[i], 2, 2);
     }
 }
 

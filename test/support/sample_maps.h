@@ -128,11 +128,11 @@ static inline sample_map *sample_map_new(const char *source, const char *target,
 }
 
 /* A sentence that looks at itself: as an encoder does, everywhere, or as a decoder, at the words so far, "<s>" in front. */
-static inline sample_map *sample_own_new(const char *text, attend_look look, int layers, int heads)
+static inline sample_map *sample_own_new(const char *text, attend_attention_kind look, int layers, int heads)
 {
     sample_map *m = sample_map_new(text, text, NULL, layers, heads, 0.8);
     m->map.look = look;
-    if (look == ATTEND_LOOK_ENCODER) {
+    if (look == ATTEND_ATTENTION_ENCODER) {
         m->map.probability = NULL, m->map.choices = NULL;
         m->map.log_probability = m->map.score = NAN;
         return m;

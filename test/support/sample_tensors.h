@@ -3,7 +3,7 @@
 #ifndef ATTEND_TEST_SAMPLE_TENSORS_H
 #define ATTEND_TEST_SAMPLE_TENSORS_H
 
-#include "model/tensor_file.h"
+#include "format/tensor_file.h"
 #include <stdio.h>
 
 enum { SAMPLE_COUNT = ATTEND_DTYPES + 3, SAMPLE_BYTES = 1024, SAMPLE_METADATA = 4 };

@@ -5,11 +5,11 @@
 #include <math.h>
 
 /* sure 0-0 and 1-1, possible 1-2; 2-1 stands twice, once as sure */
-static const attend_aligned gold[] = {
+static const attend_word_link gold[] = {
     { 0, 0, true }, { 1, 1, true }, { 1, 2, false }, { 2, 1, false }, { 2, 1, true }
 };
 
-static void check(const attend_aligned *found, int count, double wanted)
+static void check(const attend_word_link *found, int count, double wanted)
 {
     attend_aer_sums sums = { 0 };
     assert_ok(attend_aer_add(&sums, found, count, gold, 5));
@@ -20,12 +20,12 @@ static void check(const attend_aligned *found, int count, double wanted)
 static void test_by_hand(void **state)
 {
     (void)state;
-    check((const attend_aligned[]){ { 0, 0, 0 }, { 1, 1, 0 }, { 2, 1, 0 } }, 3, 0);
-    check((const attend_aligned[]){ { 0, 0, 0 }, { 1, 1, 0 }, { 2, 1, 0 }, { 1, 2, 0 } }, 4, 0); /* possible: free */
-    check((const attend_aligned[]){ { 0, 0, 0 }, { 5, 5, 0 } }, 2, 1 - 2.0 / 5);
-    check((const attend_aligned[]){ { 0, 0, 0 }, { 0, 0, 0 }, { 5, 5, 0 } }, 3, 1 - 2.0 / 5); /* twice is once */
-    check((const attend_aligned[]){ { 1, 2, 0 } }, 1, 1 - 1.0 / 4);
-    check((const attend_aligned[]){ { 1, 0, 0 } }, 1, 1); /* source and target are not the same thing */
+    check((const attend_word_link[]){ { 0, 0, 0 }, { 1, 1, 0 }, { 2, 1, 0 } }, 3, 0);
+    check((const attend_word_link[]){ { 0, 0, 0 }, { 1, 1, 0 }, { 2, 1, 0 }, { 1, 2, 0 } }, 4, 0); /* possible: free */
+    check((const attend_word_link[]){ { 0, 0, 0 }, { 5, 5, 0 } }, 2, 1 - 2.0 / 5);
+    check((const attend_word_link[]){ { 0, 0, 0 }, { 0, 0, 0 }, { 5, 5, 0 } }, 3, 1 - 2.0 / 5); /* twice is once */
+    check((const attend_word_link[]){ { 1, 2, 0 } }, 1, 1 - 1.0 / 4);
+    check((const attend_word_link[]){ { 1, 0, 0 } }, 1, 1); /* source and target are not the same thing */
     check(NULL, 0, 1);
 }
 
@@ -36,7 +36,7 @@ static void test_corpus(void **state)
     assert_true(attend_aer(&sums) == 0);
     assert_ok(attend_aer_add(&sums, NULL, 0, NULL, 0));
     assert_true(attend_aer(&sums) == 0);
-    const attend_aligned found[] = { { 0, 0, false }, { 3, 3, false } };
+    const attend_word_link found[] = { { 0, 0, false }, { 3, 3, false } };
     assert_ok(attend_aer_add(&sums, found, 2, gold, 5));
     assert_ok(attend_aer_add(&sums, gold, 2, gold, 5)); /* 0-0 and 1-1 */
     assert_true(sums.both_sure == 3 && sums.both_possible == 3 && sums.found == 4 && sums.sure == 6);
@@ -48,7 +48,7 @@ static void test_refusals(void **state)
     (void)state;
     attend_aer_sums sums = { 0 };
     const attend_aer_sums zero = { 0 };
-    const attend_aligned wrong[] = { { 0, 0, true }, { 0, -1, true } };
+    const attend_word_link wrong[] = { { 0, 0, true }, { 0, -1, true } };
     assert_int_equal(attend_aer_add(&sums, wrong, 2, gold, 5), ATTEND_BAD_DATA);
     assert_int_equal(attend_aer_add(&sums, gold, 5, wrong, 2), ATTEND_BAD_DATA);
     assert_non_null(strstr(attend_message(), "0--1"));

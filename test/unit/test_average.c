@@ -166,7 +166,7 @@ static void others_are_refused(void **state)
     refused("wide", "hidden '");
     c = config_of();
     attend_model *m = make(&c, 9, vocabulary);
-    assert_ok(attend_model_shorten(m, ATTEND_INT8));
+    assert_ok(attend_model_quantize(m, ATTEND_INT8));
     save(m, "short");
     refused("short", "fewer bits");
     attend_model *mean = NULL;

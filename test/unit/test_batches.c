@@ -1,6 +1,6 @@
-/* batches.c and shuffle.c: every pair once an epoch, in an order that is a function of (seed, epoch), from any position. */
+/* batches.c and permutation.c: every pair once an epoch, in an order that is a function of (seed, epoch), from any position. */
 #include "support/letters.h"
-#include "text/shuffle.h"
+#include "text/permutation.h"
 #include "unit/unit.h"
 #include <time.h>
 
@@ -253,8 +253,8 @@ static void test_shuffle_is_fair(void **state)
     int cells[N][N] = { { 0 } };
     for (uint64_t epoch = 0; epoch < EPOCHS; epoch++) {
         const attend_rng r = { 1, epoch, 9 };
-        const attend_shuffle s = attend_shuffle_of(N, &r);
-        for (uint64_t i = 0; i < N; i++) cells[i][attend_shuffle_at(&s, i)]++;
+        const attend_permutation s = attend_permutation_of(N, &r);
+        for (uint64_t i = 0; i < N; i++) cells[i][attend_permutation_at(&s, i)]++;
     }
     for (int i = 0; i < N; i++)
         for (int j = 0; j < N; j++)

@@ -185,8 +185,9 @@ static void many(void **state)
 static void looks(void **state)
 {
     (void)state;
-    sample_map *m[] = { sample_map_new("a b", "c", NULL, 2, 2, 0.5), sample_own_new("a b", ATTEND_LOOK_ENCODER, 3, 1),
-                        sample_own_new("c", ATTEND_LOOK_DECODER, 1, 1) };
+    sample_map *m[] = { sample_map_new("a b", "c", NULL, 2, 2, 0.5),
+                        sample_own_new("a b", ATTEND_ATTENTION_ENCODER, 3, 1),
+                        sample_own_new("c", ATTEND_ATTENTION_DECODER, 1, 1) };
     const attend_map *const maps[] = { &m[0]->map, &m[1]->map, &m[2]->map };
     const attend_map_list list = { maps, 3 };
     attend_string html = { 0 };

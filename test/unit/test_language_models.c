@@ -1,7 +1,7 @@
 /* Language models from lines of text: trained to the same bytes on any number of threads and after any interruption, scored as their words say, and
  * gone on from, line by line, the same in any company. */
 #include "core/memory.h"
-#include "core/replace_file.h"
+#include "core/atomic_file.h"
 #include "core/rng.h"
 #include "support/text_files.h"
 #include "support/trainings.h"
@@ -141,7 +141,7 @@ static void killed_and_gone_on(void **state)
         const pid_t child = fork();
         if (child == 0) {
             attend_train_options o = options_for("killed");
-            attend_replacement_disturb(n, 0, die);
+            attend_atomic_file_disturb(n, 0, die);
             _exit(attend_train(&o, NULL, NULL) == ATTEND_OK ? 0 : 1);
         }
         int status = 0;
@@ -257,7 +257,7 @@ static void scores_are_sums_of_words(void **state)
         const attend_pairs line = {
             .count = 1, .source_lengths = &none, .target = r->target, .target_lengths = &r->target_count
         };
-        assert_ok(attend_model_score(c, m, &line, &alone, NULL, ATTEND_LOOK_SOURCE, NULL));
+        assert_ok(attend_model_score(c, m, &line, &alone, NULL, ATTEND_ATTENTION_CROSS, NULL));
         assert_true(fabs(sum - r->log_probability) < 1e-5 && fabs(alone - r->log_probability) < 1e-5);
     }
     assert_int_equal(attend_scorer_result(s, 6)->target[1], ATTEND_UNKNOWN);

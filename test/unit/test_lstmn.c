@@ -28,13 +28,13 @@ static attend_var *matrix(attend_ctx *c, int rows, int columns, uint64_t stream)
     return numbers(c, 2, rows, columns, stream, 0.4);
 }
 
-static attend_lstmn_look look_new(attend_ctx *c, int width, uint64_t stream)
+static attend_lstmn_attention look_new(attend_ctx *c, int width, uint64_t stream)
 {
-    return (attend_lstmn_look){ .wk = matrix(c, INNER, width, stream),
-                                .wx = matrix(c, INNER, IN, stream + 1),
-                                .wt = matrix(c, INNER, width, stream + 2),
-                                .b = numbers(c, 1, INNER, 0, stream + 3, 0.3),
-                                .v = numbers(c, 1, INNER, 0, stream + 4, 1) };
+    return (attend_lstmn_attention){ .wk = matrix(c, INNER, width, stream),
+                                     .wx = matrix(c, INNER, IN, stream + 1),
+                                     .wt = matrix(c, INNER, width, stream + 2),
+                                     .b = numbers(c, 1, INNER, 0, stream + 3, 0.3),
+                                     .v = numbers(c, 1, INNER, 0, stream + 4, 1) };
 }
 
 typedef struct world {

@@ -4,7 +4,7 @@
 #include "core/memory.h"
 #include "support/hand_map.h"
 #include "support/texted_model.h"
-#include "text/arrays.h"
+#include "text/buffers.h"
 #include "text/tokenizer.h"
 #include <attend/scorer.h>
 #include <math.h>
@@ -73,7 +73,7 @@ static void same_as_the_scorer(void **state)
             double sums[256];
             int sources, targets;
             assert_ok(attend_scorer_run(scorer, 1, &pairs[p][0], &pairs[p][1]));
-            assert_ok(attend_map_new(&map, c, m, ATTEND_LOOK_SOURCE, pairs[p][0], pairs[p][1], NULL, 0, NAN));
+            assert_ok(attend_map_new(&map, c, m, ATTEND_ATTENTION_CROSS, pairs[p][0], pairs[p][1], NULL, 0, NAN));
             const attend_scored *r = attend_scorer_result(scorer, 0);
             near(r->log_probability, map->log_probability, "log p");
             near(map->log_probability, map->score, "the score");
@@ -103,13 +103,13 @@ static void same_as_the_scorer(void **state)
 enum { MOST_NUMBERS = 1 << 14 };
 
 /* What the model says when it is asked directly, words by number. */
-static void same_as_the_model(const attend_model *m, attend_ctx *c, attend_look look, const char *source,
+static void same_as_the_model(const attend_model *m, attend_ctx *c, attend_attention_kind look, const char *source,
                               const char *target)
 {
     static attend_real weights[MOST_NUMBERS], rows[256];
     const attend_config *config = attend_model_config(m);
-    const bool alone = config->task == ATTEND_TASK_LANGUAGE_MODEL, encoder = look == ATTEND_LOOK_ENCODER,
-               decoder = look == ATTEND_LOOK_DECODER;
+    const bool alone = config->task == ATTEND_TASK_LANGUAGE_MODEL, encoder = look == ATTEND_ATTENTION_ENCODER,
+               decoder = look == ATTEND_ATTENTION_DECODER;
     attend_tokenizer *t = NULL;
     attend_ids ids[2] = { { 0 }, { 0 } };
     attend_map *map = NULL;
@@ -134,7 +134,7 @@ static void same_as_the_model(const attend_model *m, attend_ctx *c, attend_look 
     for (size_t i = 0; i < count; i++) near((double)weights[i], (double)map->weights[i], "a weight");
     for (int i = 0; i < across; i++)
         assert_int_equal(map->source[i].id, !decoder ? ids[0].ids[i] : i ? ids[1].ids[i - 1] : ATTEND_BEGIN);
-    if (look != ATTEND_LOOK_SOURCE) {
+    if (look != ATTEND_ATTENTION_CROSS) {
         assert_ptr_equal(map->source, map->target);
         assert_string_equal(map->source_text, encoder ? source : target);
         assert_string_equal(map->source[decoder ? 0 : across - 1].text, decoder ? "<s>" : "</s>");
@@ -166,8 +166,8 @@ static void every_look(void **state)
             assert_ok(attend_ctx_new(&c));
             for (int look = 0; look < 3; look++)
                 for (int p = 0; p < 2; p++)
-                    if (attend_config_look_layers(attend_model_config(m), (attend_look)look) > 0)
-                        same_as_the_model(m, c, (attend_look)look, pairs[p][0], pairs[p][1]);
+                    if (attend_config_attention_layers(attend_model_config(m), (attend_attention_kind)look) > 0)
+                        same_as_the_model(m, c, (attend_attention_kind)look, pairs[p][0], pairs[p][1]);
             attend_ctx_free(c);
             attend_model_free(m);
         }
@@ -183,7 +183,7 @@ static void pieces_read(void **state)
     attend_ctx *c = NULL;
     attend_map *map = NULL;
     assert_ok(attend_ctx_new(&c));
-    assert_ok(attend_map_new(&map, c, m, ATTEND_LOOK_DECODER, NULL, "ab c", NULL, 0, NAN));
+    assert_ok(attend_map_new(&map, c, m, ATTEND_ATTENTION_DECODER, NULL, "ab c", NULL, 0, NAN));
     assert_true(map->target_count == 5 && map->target_word_count == 2);
     for (int i = 0; i < 5; i++) {
         assert_string_equal(map->target[i].text, texts[i]);
@@ -204,7 +204,7 @@ static void nothing_said(void **state)
     attend_view_options o = ATTEND_VIEW_OPTIONS_INIT;
     attend_string out = { 0 };
     assert_ok(attend_ctx_new(&c));
-    assert_ok(attend_map_new(&map, c, m, ATTEND_LOOK_DECODER, "a", NULL, NULL, 0, -1));
+    assert_ok(attend_map_new(&map, c, m, ATTEND_ATTENTION_DECODER, "a", NULL, NULL, 0, -1));
     assert_true(map->target_count == 1 && map->target_word_count == 0 && map->score == -1);
     near(1, (double)map->weights[0], "a weight");
     assert_true(map->log_probability < 0);
@@ -222,13 +222,13 @@ static void refused_looks(void **state)
     (void)state;
     static const struct {
         const char *words;
-        attend_look look;
+        attend_attention_kind look;
         const char *why;
-    } cases[] = { { usual, ATTEND_LOOK_ENCODER, "encoder does not look at itself" },
-                  { usual, ATTEND_LOOK_DECODER, "decoder does not look at itself" },
-                  { text_transformer, ATTEND_LOOK_SOURCE, "no source" },
-                  { text_transformer, ATTEND_LOOK_ENCODER, "encoder does not look" },
-                  { "task=language-model", ATTEND_LOOK_DECODER, "decoder does not look" } };
+    } cases[] = { { usual, ATTEND_ATTENTION_ENCODER, "encoder does not look at itself" },
+                  { usual, ATTEND_ATTENTION_DECODER, "decoder does not look at itself" },
+                  { text_transformer, ATTEND_ATTENTION_CROSS, "no source" },
+                  { text_transformer, ATTEND_ATTENTION_ENCODER, "encoder does not look" },
+                  { "task=language-model", ATTEND_ATTENTION_DECODER, "decoder does not look" } };
     attend_ctx *c = NULL;
     attend_map *map = (attend_map *)1;
     assert_ok(attend_ctx_new(&c));
@@ -241,22 +241,23 @@ static void refused_looks(void **state)
     }
     static const struct {
         const char *words;
-        attend_look look;
+        attend_attention_kind look;
         const char *source, *target, *why; /* NULL: it fits */
     } lengths[] = {
-        { "architecture=transformer positions=learned longest=4 embedding=0", ATTEND_LOOK_SOURCE, "a b c d", "a",
+        { "architecture=transformer positions=learned longest=4 embedding=0", ATTEND_ATTENTION_CROSS, "a b c d", "a",
           "the source has 4 pieces, and the model has places for 3" },
-        { "architecture=transformer positions=learned longest=4 embedding=0", ATTEND_LOOK_SOURCE, "a", "a b c d",
+        { "architecture=transformer positions=learned longest=4 embedding=0", ATTEND_ATTENTION_CROSS, "a", "a b c d",
           "the target has 4 pieces, and the model has places for 3" },
-        { "architecture=transformer positions=learned longest=4 embedding=0", ATTEND_LOOK_ENCODER, "a b c d", NULL,
+        { "architecture=transformer positions=learned longest=4 embedding=0", ATTEND_ATTENTION_ENCODER, "a b c d", NULL,
           "the source has 4 pieces" },
-        { "architecture=transformer positions=learned longest=4 embedding=0", ATTEND_LOOK_DECODER, "a b c", "a b c",
-          NULL },
-        { "task=language-model architecture=transformer positions=learned longest=4 embedding=0", ATTEND_LOOK_DECODER,
-          NULL, "a b c d", "the text has 4 pieces" },
-        { "attention=location longest=4 context=after readout=plain", ATTEND_LOOK_SOURCE, "a b c d", "a",
+        { "architecture=transformer positions=learned longest=4 embedding=0", ATTEND_ATTENTION_DECODER, "a b c",
+          "a b c", NULL },
+        { "task=language-model architecture=transformer positions=learned longest=4 embedding=0",
+          ATTEND_ATTENTION_DECODER, NULL, "a b c d", "the text has 4 pieces" },
+        { "attention=location longest=4 context=after readout=plain", ATTEND_ATTENTION_CROSS, "a b c d", "a",
           "the source has 4 pieces, and the model has places for 3" },
-        { "attention=location longest=4 context=after readout=plain", ATTEND_LOOK_SOURCE, "a b c", "a b c d", NULL },
+        { "attention=location longest=4 context=after readout=plain", ATTEND_ATTENTION_CROSS, "a b c", "a b c d",
+          NULL },
     };
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         attend_model *m = model_of(ATTEND_TOKENS_WORD, lengths[i].words);
@@ -291,7 +292,7 @@ static void same_as_the_search(void **state)
         const attend_hypothesis *h = &r->list[i];
         attend_map *map = NULL;
         float mean[4096];
-        assert_ok(attend_map_new(&map, c, m, ATTEND_LOOK_SOURCE, line, NULL, h->words, h->count, h->score));
+        assert_ok(attend_map_new(&map, c, m, ATTEND_ATTENTION_CROSS, line, NULL, h->words, h->count, h->score));
         assert_string_equal(map->target_text, h->text);
         assert_true(!map->forced && map->score == h->score && map->target_count == h->count + 1);
         near(h->log_probability, map->log_probability, "log p");
@@ -313,7 +314,7 @@ static void pieces(void **state)
     attend_ctx *c = NULL;
     attend_map *map = NULL;
     assert_ok(attend_ctx_new(&c));
-    assert_ok(attend_map_new(&map, c, m, ATTEND_LOOK_SOURCE, "ab \xe4\xbd\xa0", "c", NULL, 0,
+    assert_ok(attend_map_new(&map, c, m, ATTEND_ATTENTION_CROSS, "ab \xe4\xbd\xa0", "c", NULL, 0,
                              NAN)); /* a character that was not learned is its bytes */
     static const char *const texts[] = { "a", "b", "", "<0xE4>", "<0xBD>", "<0xA0>", "</s>" };
     static const int words[] = { 0, 0, -1, 1, 1, 1, -1 };
@@ -331,7 +332,7 @@ static void pieces(void **state)
 static void refused(attend_ctx *c, const attend_model *m, const char *source, const char *target, const char *why)
 {
     attend_map *map = (attend_map *)1;
-    assert_int_equal(attend_map_new(&map, c, m, ATTEND_LOOK_SOURCE, source, target, NULL, 0, NAN), ATTEND_BAD_DATA);
+    assert_int_equal(attend_map_new(&map, c, m, ATTEND_ATTENTION_CROSS, source, target, NULL, 0, NAN), ATTEND_BAD_DATA);
     assert_null(map);
     if (!strstr(attend_message(), why)) fail_msg("'%s' does not say '%s'", attend_message(), why);
 }
@@ -354,16 +355,16 @@ static void refusals(void **state)
     refused(c, m, many, "a", "1001 pieces");
     refused(c, m, "a", many, "1001 pieces");
     many[2 * ATTEND_MAP_MOST] = '\0';
-    assert_ok(attend_map_new(&map, c, m, ATTEND_LOOK_SOURCE, many, "a", NULL, 0, NAN));
+    assert_ok(attend_map_new(&map, c, m, ATTEND_ATTENTION_CROSS, many, "a", NULL, 0, NAN));
     attend_map_free(map);
     const int wrong[] = { 1, 2, -1, 1000 };
     for (int i = 0; i < 4; i++)
-        assert_int_equal(attend_map_new(&map, c, m, ATTEND_LOOK_SOURCE, "a", NULL, wrong + i, 1, NAN),
+        assert_int_equal(attend_map_new(&map, c, m, ATTEND_ATTENTION_CROSS, "a", NULL, wrong + i, 1, NAN),
                          ATTEND_BAD_USAGE);
-    assert_ok(attend_map_new(&map, c, m, ATTEND_LOOK_SOURCE, "a", NULL, NULL, 0, -1)); /* nothing but the end */
+    assert_ok(attend_map_new(&map, c, m, ATTEND_ATTENTION_CROSS, "a", NULL, NULL, 0, -1)); /* nothing but the end */
     assert_true(map->target_count == 1 && map->target_word_count == 0 && map->score == -1);
     attend_map_free(map);
-    assert_ok(attend_map_new(&map, c, bare, ATTEND_LOOK_SOURCE, "a", "b", NULL, 0, NAN));
+    assert_ok(attend_map_new(&map, c, bare, ATTEND_ATTENTION_CROSS, "a", "b", NULL, 0, NAN));
     assert_null(map->weights);
     attend_view_options o = ATTEND_VIEW_OPTIONS_INIT;
     attend_string out = { 0 };
@@ -383,34 +384,34 @@ static void remarks(void **state)
 {
     (void)state;
     static hand_map h;
-    attend_map_remarks r;
+    attend_map_statistics r;
     const char *source[] = { "a", "b", "c", "d", NULL }, *target[] = { "x", "y", NULL };
-    attend_map_remark(hand_map_of(&h, source, target), -1, -1, &r);
+    attend_map_describe(hand_map_of(&h, source, target), -1, -1, &r);
     near(exp(h.map.log_probability / 3), r.confidence, "confidence");
     assert_int_equal(r.unseen, 2); /* c has 0.125, d nothing */
     h.weights[2] = 0.5f;
-    attend_map_remark(&h.map, -1, -1, &r);
+    attend_map_describe(&h.map, -1, -1, &r);
     assert_int_equal(r.unseen, 1);
     assert_false(r.loops);
     /* two heads: rows of 0.75 0.125 (the first word), 0.625 0.25 0.125, 1 */
     hand_map_of(&h, source, target);
-    attend_map_remark(&h.map, -1, -1, &r);
+    attend_map_describe(&h.map, -1, -1, &r);
     const double first = -0.75 * log2(0.75) - 0.125 * log2(0.125),
                  second = -0.625 * log2(0.625) - 0.25 * log2(0.25) - 0.125 * log2(0.125);
     near((first + second) / 3, r.entropy, "entropy");
-    attend_map_remark(&h.map, 0, 1, &r); /* the second head: everything at the first word */
+    attend_map_describe(&h.map, 0, 1, &r); /* the second head: everything at the first word */
     near(0, r.entropy, "entropy of a head");
     assert_int_equal(r.unseen, 3);
     const char *again[] = { "z", "a", "b", "c", "a", "b", "c", NULL },
                *almost[] = { "a", "b", "c", "a", "b", "d", "b", "d", NULL };
-    attend_map_remark(hand_map_of(&h, source, again), -1, -1, &r);
+    attend_map_describe(hand_map_of(&h, source, again), -1, -1, &r);
     assert_true(r.loops);
-    attend_map_remark(hand_map_of(&h, source, almost), -1, -1, &r);
+    attend_map_describe(hand_map_of(&h, source, almost), -1, -1, &r);
     assert_false(r.loops);
 }
 
 /* Every request for memory is refused once: an error, and nothing is lost. */
-static void no_memory_for(const char *words, attend_look look)
+static void no_memory_for(const char *words, attend_attention_kind look)
 {
     attend_model *m = model_of(ATTEND_TOKENS_BPE, words);
     attend_view_options o = ATTEND_VIEW_OPTIONS_INIT;
@@ -442,9 +443,9 @@ static void no_memory_for(const char *words, attend_look look)
 static void no_memory(void **state)
 {
     (void)state;
-    no_memory_for(usual, ATTEND_LOOK_SOURCE);
-    no_memory_for(transformer, ATTEND_LOOK_ENCODER);
-    no_memory_for(text_lstmn, ATTEND_LOOK_DECODER);
+    no_memory_for(usual, ATTEND_ATTENTION_CROSS);
+    no_memory_for(transformer, ATTEND_ATTENTION_ENCODER);
+    no_memory_for(text_lstmn, ATTEND_ATTENTION_DECODER);
 }
 
 int main(void)

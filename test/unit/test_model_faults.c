@@ -50,7 +50,7 @@ static int score(trial *t)
 {
     double p[TINY_PAIRS];
     attend_real rows[TINY_ROWS], weights[256];
-    return attend_model_score(t->c, t->m, &t->pairs, p, rows, ATTEND_LOOK_SOURCE, weights);
+    return attend_model_score(t->c, t->m, &t->pairs, p, rows, ATTEND_ATTENTION_CROSS, weights);
 }
 
 /* Steps with more hypotheses than before, then fewer. */

@@ -2,7 +2,7 @@
 #include "unit/unit.h"
 
 #include "core/memory.h"
-#include "model/tensor_file.h"
+#include "format/tensor_file.h"
 #include "support/folder.h"
 #include "support/tiny_pairs.h"
 #include <attend/attend.h>
@@ -26,7 +26,7 @@ static double score(const attend_model *m)
     const attend_pairs pairs = tiny_pairs_of(m);
     double p[TINY_PAIRS], sum = 0;
     assert_int_equal(attend_ctx_new(&c), ATTEND_OK);
-    if (attend_model_score(c, m, &pairs, p, NULL, ATTEND_LOOK_SOURCE, NULL) != ATTEND_OK)
+    if (attend_model_score(c, m, &pairs, p, NULL, ATTEND_ATTENTION_CROSS, NULL) != ATTEND_OK)
         fail_msg("%s", attend_message());
     for (int i = 0; i < TINY_PAIRS; i++) sum += p[i];
     attend_ctx_free(c);
@@ -434,7 +434,7 @@ static void runs(const attend_model *m)
     };
     double p;
     assert_int_equal(attend_ctx_new(&c), ATTEND_OK);
-    assert_ok(attend_model_score(c, m, &pair, &p, NULL, ATTEND_LOOK_SOURCE, NULL));
+    assert_ok(attend_model_score(c, m, &pair, &p, NULL, ATTEND_ATTENTION_CROSS, NULL));
     attend_ctx_free(c);
 }
 

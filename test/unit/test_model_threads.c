@@ -161,7 +161,7 @@ typedef struct reading {
 static void read_model(void *user, int i)
 {
     reading *r = user;
-    r->status[i] = attend_model_score(r->contexts[i], r->m, r->pairs, r->scores[i], NULL, ATTEND_LOOK_SOURCE, NULL);
+    r->status[i] = attend_model_score(r->contexts[i], r->m, r->pairs, r->scores[i], NULL, ATTEND_ATTENTION_CROSS, NULL);
 }
 
 static void many_read_one_model(void **state)

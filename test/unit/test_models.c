@@ -104,8 +104,8 @@ static void score(const char *words, const attend_model *m, const attend_pairs *
 {
     attend_ctx *c = NULL;
     assert_int_equal(attend_ctx_new(&c), ATTEND_OK);
-    assert_true(attend_pairs_weights(pairs, attend_model_config(m), ATTEND_LOOK_SOURCE) <= MOST_WEIGHTS);
-    if (attend_model_score(c, m, pairs, s->pair, s->row, ATTEND_LOOK_SOURCE, s->weights) != ATTEND_OK)
+    assert_true(attend_pairs_weights(pairs, attend_model_config(m), ATTEND_ATTENTION_CROSS) <= MOST_WEIGHTS);
+    if (attend_model_score(c, m, pairs, s->pair, s->row, ATTEND_ATTENTION_CROSS, s->weights) != ATTEND_OK)
         fail_msg("%s: %s", words, attend_message());
     attend_ctx_free(c);
 }
@@ -120,8 +120,8 @@ static void decode(const char *words, const attend_model *m, const attend_pairs 
     if (attend_decoding_new(&d, c, m, pairs->count, pairs->source, pairs->source_lengths) != ATTEND_OK)
         fail_msg("%s: %s", words, attend_message());
     const attend_config *config = attend_model_config(m);
-    const int vocabulary = config->target_vocab, heads = attend_config_look_heads(config, ATTEND_LOOK_SOURCE),
-              maps = attend_config_look_layers(config, ATTEND_LOOK_SOURCE) * heads;
+    const int vocabulary = config->target_vocab, heads = attend_config_attention_heads(config, ATTEND_ATTENTION_CROSS),
+              maps = attend_config_attention_layers(config, ATTEND_ATTENTION_CROSS) * heads;
     int true_one[TINY_PAIRS]; /* of the step before: where the target's hypothesis is */
     for (int i = 0; i < pairs->count; i++) true_one[i] = i;
     for (int t = 0; t < 6; t++) {
@@ -214,7 +214,7 @@ static double first_word(const char *words, const attend_model *m, int count, co
     if (attend_decoding_new(&d, c, m, count, source, lengths) != ATTEND_OK ||
         attend_decoding_step(d, counts, parents, begin) != ATTEND_OK)
         fail_msg("%s: %d sources, the first without words: %s", words, count, attend_message());
-    const double p = (double)attend_decoding_log_probabilities(d)[ATTEND_FIRST_WORD];
+    const double p = (double)attend_decoding_log_probabilities(d)[ATTEND_FIRST_TOKEN];
     attend_decoding_free(d);
     attend_ctx_free(c);
     return p;
@@ -224,7 +224,7 @@ static void a_source_may_have_no_words(void **state)
 {
     (void)state;
     char words[256];
-    const int source[] = { 3, 4 }, lengths[] = { 0, 2 }, target[] = { ATTEND_FIRST_WORD }, target_lengths[] = { 1 };
+    const int source[] = { 3, 4 }, lengths[] = { 0, 2 }, target[] = { ATTEND_FIRST_TOKEN }, target_lengths[] = { 1 };
     const attend_pairs alone = {
         .count = 1, .source_lengths = lengths, .target = target, .target_lengths = target_lengths
     };
@@ -424,7 +424,8 @@ static void wrong_words_and_links_are_refused(void **state)
         assert_int_not_equal(attend_ctx_status(c), ATTEND_OK);
         double p;
         if (cases[i].count && !cases[i].links)
-            assert_int_equal(attend_model_score(c, m, &cases[i], &p, NULL, ATTEND_LOOK_SOURCE, NULL), ATTEND_BAD_USAGE);
+            assert_int_equal(attend_model_score(c, m, &cases[i], &p, NULL, ATTEND_ATTENTION_CROSS, NULL),
+                             ATTEND_BAD_USAGE);
         attend_ctx_set_recording(c, true);
     }
     /* an empty source is not an error: attention sees nothing */
@@ -432,7 +433,7 @@ static void wrong_words_and_links_are_refused(void **state)
         .count = 1, .source = fine, .source_lengths = zero, .target = fine, .target_lengths = one
     };
     double p;
-    assert_int_equal(attend_model_score(c, m, &empty, &p, NULL, ATTEND_LOOK_SOURCE, NULL), ATTEND_OK);
+    assert_int_equal(attend_model_score(c, m, &empty, &p, NULL, ATTEND_ATTENTION_CROSS, NULL), ATTEND_OK);
     assert_true(isfinite(p) && p < 0);
 
     attend_decoding *d = NULL;
@@ -449,7 +450,7 @@ static void wrong_words_and_links_are_refused(void **state)
     const attend_pairs pairs = tiny_pairs();
     assert_int_equal(tiny_config(&config, ""), ATTEND_OK);
     assert_int_equal(config.heads, 0);
-    assert_int_equal(attend_pairs_weights(&pairs, &config, ATTEND_LOOK_SOURCE), 3 * 4 + 1 * 1 + 3 * 5 + 2 * 2);
+    assert_int_equal(attend_pairs_weights(&pairs, &config, ATTEND_ATTENTION_CROSS), 3 * 4 + 1 * 1 + 3 * 5 + 2 * 2);
 }
 
 /* A language model takes lines of any length, none at all among them, and no source. */
@@ -467,7 +468,7 @@ static void a_language_model_has_no_source(void **state)
         assert_true(!config->attention && config->shared_vocab && config->source_vocab == config->target_vocab);
         const attend_pairs empty = { .count = 3, .source_lengths = zeros, .target_lengths = zeros };
         double p[3];
-        assert_int_equal(attend_model_score(c, m, &empty, p, NULL, ATTEND_LOOK_SOURCE, NULL), ATTEND_OK);
+        assert_int_equal(attend_model_score(c, m, &empty, p, NULL, ATTEND_ATTENTION_CROSS, NULL), ATTEND_OK);
         assert_true(isfinite(p[0]) && p[0] < 0);
         close_to(all[i], "empty lines", p[0], p[1]);
         close_to(all[i], "empty lines", p[0], p[2]);
@@ -483,7 +484,8 @@ static void a_language_model_has_no_source(void **state)
             { .count = 1, .source_lengths = none, .target = high, .target_lengths = one },
         };
         for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++)
-            assert_int_equal(attend_model_score(c, m, &wrong[k], p, NULL, ATTEND_LOOK_SOURCE, NULL), ATTEND_BAD_USAGE);
+            assert_int_equal(attend_model_score(c, m, &wrong[k], p, NULL, ATTEND_ATTENTION_CROSS, NULL),
+                             ATTEND_BAD_USAGE);
         assert_int_equal(attend_decoding_new(&d, c, m, 1, fine, one), ATTEND_BAD_USAGE);
         assert_non_null(strstr(attend_message(), "language model"));
         attend_ctx_free(c);

@@ -1,7 +1,7 @@
 /* Models in fewer bits, and shortlists: near the model they were made from, the same to the bit whether shortened here or read from a file, on
  * any number of threads; and what must be refused is. */
 #include "core/precision.h"
-#include "model/tensor_file.h"
+#include "format/tensor_file.h"
 #include "support/folder.h"
 #include "unit/unit.h"
 #include <math.h>
@@ -98,7 +98,7 @@ static void test_models(void **state)
         for (int p = ATTEND_BFLOAT16; p <= ATTEND_INT8; p++) {
             m = model_of(kinds[k]);
             assert_ok(attend_model_save(m, in_folder("full")));
-            assert_ok(attend_model_shorten(m, (attend_precision)p));
+            assert_ok(attend_model_quantize(m, (attend_precision)p));
             assert_int_equal(attend_model_precision(m), p);
             decode(m, 1, false, shortened);
             const double off = worst(full, shortened);
@@ -113,10 +113,10 @@ static void test_models(void **state)
             assert_memory_equal(shortened, again, sizeof again);
             attend_model_free(m);
             assert_ok(attend_model_load(&m, in_folder("full"), NULL));
-            assert_ok(attend_model_shorten(m, (attend_precision)p));
+            assert_ok(attend_model_quantize(m, (attend_precision)p));
             decode(m, 2, false, again);
             assert_memory_equal(shortened, again, sizeof again);
-            assert_int_equal(attend_model_shorten(m, ATTEND_FP32), ATTEND_BAD_USAGE);
+            assert_int_equal(attend_model_quantize(m, ATTEND_FP32), ATTEND_BAD_USAGE);
             attend_model_free(m);
             struct stat a, b;
             assert_true(stat(in_folder("full"), &a) == 0 && stat(in_folder("short"), &b) == 0 && b.st_size < a.st_size);
@@ -135,7 +135,7 @@ static void test_threads(void **state)
         static attend_real first[2][VOCAB];
         attend_model *m = NULL;
         assert_ok(attend_model_new(&m, &config, 5));
-        assert_ok(attend_model_shorten(m, (attend_precision)p));
+        assert_ok(attend_model_quantize(m, (attend_precision)p));
         for (int threads = 1; threads <= 4; threads++) {
             const int counts[2] = { 1, 1 }, roots[2] = { 0, 1 }, words[2] = { ATTEND_BEGIN, ATTEND_BEGIN };
             attend_ctx *c = NULL;
@@ -233,7 +233,7 @@ static void test_uses(void **state)
     (void)state;
     attend_model *m = model_of(""), *again = NULL;
     static double a[NUMBERS], b[NUMBERS];
-    assert_ok(attend_model_shorten(m, ATTEND_INT8));
+    assert_ok(attend_model_quantize(m, ATTEND_INT8));
     decode(m, 1, false, a);
     assert_ok(attend_model_save(m, in_folder("short")));
     FILE *f = fopen(in_folder("short"), "rb");
@@ -255,7 +255,7 @@ static void test_uses(void **state)
     double log_p;
     attend_loss_options options = ATTEND_LOSS_OPTIONS_INIT;
     assert_ok(attend_ctx_new(&c));
-    assert_ok(attend_model_score(c, m, &pairs, &log_p, NULL, ATTEND_LOOK_SOURCE, NULL));
+    assert_ok(attend_model_score(c, m, &pairs, &log_p, NULL, ATTEND_ATTENTION_CROSS, NULL));
     assert_true(log_p < 0 && log_p > -100);
     attend_ctx_reset(c);
     assert_ok(attend_grads_new(&grads, attend_model_params(m)));
@@ -273,7 +273,7 @@ static void refuse(const char *name, void (*change)(void *data, size_t bytes), c
 {
     attend_model *m = model_of("");
     attend_tensor_file *file = NULL;
-    assert_ok(attend_model_shorten(m, strcmp(why, "infinite") == 0 ? ATTEND_BFLOAT16 : ATTEND_INT8));
+    assert_ok(attend_model_quantize(m, strcmp(why, "infinite") == 0 ? ATTEND_BFLOAT16 : ATTEND_INT8));
     assert_ok(attend_model_save(m, in_folder("good")));
     attend_model_free(m);
     assert_ok(attend_tensor_file_open(&file, in_folder("good"), 0));
@@ -327,15 +327,15 @@ static void test_numbers(void **state)
     };
     uint16_t bits[7];
     attend_real back[7];
-    attend_bf16_shorten(7, x, bits);
+    attend_bf16_quantize(7, x, bits);
     attend_bf16_expand(7, bits, back);
     assert_true(back[0] == 0 && back[1] == 1 && back[2] == -1);
     assert_true((double)back[3] == 1.0 && (double)back[4] == 1.015625); /* halfway goes to the even one */
     assert_true(isfinite((double)back[5]) && isfinite((double)back[6]));
     int8_t q[7];
-    assert_true(attend_int8_shorten(3, x, q) == 1.0f / 127 && q[0] == 0 && q[1] == 127 && q[2] == -127);
+    assert_true(attend_int8_quantize(3, x, q) == 1.0f / 127 && q[0] == 0 && q[1] == 127 && q[2] == -127);
     const attend_real zeros[3] = { 0, 0, 0 };
-    assert_true(attend_int8_shorten(3, zeros, q) == 0 && q[0] == 0 && q[2] == 0);
+    assert_true(attend_int8_quantize(3, zeros, q) == 0 && q[0] == 0 && q[2] == 0);
 }
 
 /* ---- shortlists ---- */
@@ -397,7 +397,7 @@ static void test_shortlist(void **state)
             }
         }
     for (int p = ATTEND_FP32; p <= ATTEND_INT8; p++) { /* in the file, and in fewer bits */
-        assert_ok(attend_model_shorten(m, (attend_precision)p));
+        assert_ok(attend_model_quantize(m, (attend_precision)p));
         decode(m, 1, true, limited);
         assert_ok(attend_model_save(m, in_folder("listed")));
         attend_model_free(m);

@@ -18,12 +18,13 @@ static attend_model *model_of(const char *words, uint64_t seed)
     return m;
 }
 
-static attend_found *sample(const attend_model *m, const attend_search_options *o, const attend_search_sources *x)
+static attend_search_result *sample(const attend_model *m, const attend_search_options *o,
+                                    const attend_search_sources *x)
 {
     attend_ctx *c = NULL;
-    attend_found *f = NULL;
+    attend_search_result *f = NULL;
     assert_ok(attend_ctx_new(&c));
-    assert_ok(attend_search_together(&f, &c, &m, 1, o, x));
+    assert_ok(attend_search_ensemble(&f, &c, &m, 1, o, x));
     attend_ctx_free(c);
     return f;
 }
@@ -105,12 +106,12 @@ static void words_come_as_often_as_they_should(void **state)
         attend_search_options o = ATTEND_SEARCH_OPTIONS_INIT;
         o.sample = true, o.n_best = MANY, o.seed = 5, o.temperature = kinds[k].temperature, o.top_k = kinds[k].top_k;
         o.top_p = kinds[k].top_p, o.length_extra = 3, o.length_ratio = 0;
-        attend_found *f = sample(m, &o, &x);
+        attend_search_result *f = sample(m, &o, &x);
         int first[TINY_TARGET] = { 0 }, second[TINY_TARGET] = { 0 }, often = 0;
         for (int pass = 0; pass < 2; pass++)
             for (int i = 0; i < STREAMS; i++)
                 for (int j = 0; j < MANY; j++) {
-                    const attend_translation *t = attend_found_at(f, i, j);
+                    const attend_translation *t = attend_search_result_at(f, i, j);
                     if (pass == 0) first[t->count > 0 ? t->words[0] : ATTEND_END]++;
                     if (pass == 0)
                         for (int v = 0; v < TINY_TARGET; v++)
@@ -123,7 +124,7 @@ static void words_come_as_often_as_they_should(void **state)
         assert_drawn(first, p, kinds[k].name);
         expected(m, &o, &often, 1, p);
         assert_drawn(second, p, kinds[k].name);
-        attend_found_free(f);
+        attend_search_result_free(f);
     }
     attend_model_free(m);
 }
@@ -136,19 +137,20 @@ static void cold_or_narrow_is_greedy(void **state)
         attend_model *m = model_of(seed % 2 ? "" : "attention=none", seed);
         attend_search_options o = ATTEND_SEARCH_OPTIONS_INIT;
         o.beam = 1;
-        attend_found *greedy = sample(m, &o, &x);
+        attend_search_result *greedy = sample(m, &o, &x);
         for (int kind = 0; kind < 3; kind++) {
             attend_search_options drawn = ATTEND_SEARCH_OPTIONS_INIT;
             drawn.sample = true, drawn.seed = seed, drawn.n_best = 3;
             if (kind == 0) drawn.top_k = 1;
             if (kind == 1) drawn.temperature = 1e-6;
             if (kind == 2) drawn.top_p = 1e-6;
-            attend_found *f = sample(m, &drawn, &x);
+            attend_search_result *f = sample(m, &drawn, &x);
             for (int i = 0; i < SOURCES; i++)
-                for (int j = 0; j < 3; j++) assert_same(attend_found_at(greedy, i, 0), attend_found_at(f, i, j));
-            attend_found_free(f);
+                for (int j = 0; j < 3; j++)
+                    assert_same(attend_search_result_at(greedy, i, 0), attend_search_result_at(f, i, j));
+            attend_search_result_free(f);
         }
-        attend_found_free(greedy);
+        attend_search_result_free(greedy);
         attend_model_free(m);
     }
 }
@@ -162,41 +164,42 @@ static void the_same_seed_the_same_words(void **state)
     attend_search_sources x = { .count = SOURCES, .words = sources, .lengths = lengths, .streams = streams };
     attend_search_options o = ATTEND_SEARCH_OPTIONS_INIT;
     o.sample = true, o.seed = 11, o.n_best = 50, o.top_p = 0.95;
-    attend_found *all = sample(m, &o, &x), *again = sample(m, &o, &x);
+    attend_search_result *all = sample(m, &o, &x), *again = sample(m, &o, &x);
     o.seed = 12;
-    attend_found *other = sample(m, &o, &x);
+    attend_search_result *other = sample(m, &o, &x);
     o.seed = 11, o.n_best = 7;
     int differ = 0, within = 0;
     for (int i = 0, first = 0; i < SOURCES; first += lengths[i++]) {
         const attend_search_sources alone = {
             .count = 1, .words = sources + first, .lengths = &lengths[i], .streams = &streams[i]
         };
-        attend_found *one = sample(m, &o, &alone);
+        attend_search_result *one = sample(m, &o, &alone);
         for (int j = 0; j < 50; j++) {
-            const attend_translation *t = attend_found_at(all, i, j), *u = attend_found_at(other, i, j);
-            assert_same(t, attend_found_at(again, i, j));
-            if (j < 7) assert_same(t, attend_found_at(one, 0, j));
+            const attend_translation *t = attend_search_result_at(all, i, j), *u = attend_search_result_at(other, i, j);
+            assert_same(t, attend_search_result_at(again, i, j));
+            if (j < 7) assert_same(t, attend_search_result_at(one, 0, j));
             differ += t->log_probability != u->log_probability;
-            within += t->log_probability != attend_found_at(all, i, 0)->log_probability;
+            within += t->log_probability != attend_search_result_at(all, i, 0)->log_probability;
         }
-        attend_found_free(one);
+        attend_search_result_free(one);
     }
     assert_true(differ > 100 && within > 100);
     /* behind a prefix they part ways again */
     const int prefix[] = { 3, 4, 5 }, counts[SOURCES] = { 1, 2, 0 };
     x.prefix = prefix, x.prefix_lengths = counts;
     o.n_best = 50;
-    attend_found *led = sample(m, &o, &x);
+    attend_search_result *led = sample(m, &o, &x);
     for (int i = 0; i < 2; i++) {
         int kinds = 0;
         for (int j = 0; j < 50; j++) {
-            const attend_translation *t = attend_found_at(led, i, j);
+            const attend_translation *t = attend_search_result_at(led, i, j);
             assert_true(t->count >= counts[i] && memcmp(t->words, prefix + i, (size_t)counts[i] * sizeof *prefix) == 0);
-            kinds += t->log_probability != attend_found_at(led, i, 0)->log_probability;
+            kinds += t->log_probability != attend_search_result_at(led, i, 0)->log_probability;
         }
         assert_true(kinds > 10);
     }
-    attend_found_free(all), attend_found_free(again), attend_found_free(other), attend_found_free(led);
+    attend_search_result_free(all), attend_search_result_free(again), attend_search_result_free(other),
+        attend_search_result_free(led);
     attend_model_free(m);
 }
 

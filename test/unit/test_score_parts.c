@@ -19,7 +19,7 @@ static size_t score(const attend_model *m, int first, int count, double *log_pro
     };
     const attend_pairs part = attend_pairs_part(&all, first, count);
     assert_ok(attend_ctx_new(&c));
-    assert_ok(attend_model_score(c, m, &part, log_probability, NULL, ATTEND_LOOK_SOURCE, NULL));
+    assert_ok(attend_model_score(c, m, &part, log_probability, NULL, ATTEND_ATTENTION_CROSS, NULL));
     const size_t bytes = attend_ctx_bytes(c);
     attend_ctx_free(c);
     return bytes;
@@ -31,7 +31,7 @@ static void memory_does_not_grow_with_the_pairs(void **state)
     static const char *const models[] = { "architecture=transformer hidden=64 embedding=0 heads=2 layers=2",
                                           "architecture=lstmn hidden=64 layers=2", "hidden=64 layers=2" };
     for (int i = 0; i < PAIRS; i++) lengths[i] = LENGTH;
-    for (int i = 0; i < PAIRS * LENGTH; i++) words[i] = ATTEND_FIRST_WORD + i * i % 3;
+    for (int i = 0; i < PAIRS * LENGTH; i++) words[i] = ATTEND_FIRST_TOKEN + i * i % 3;
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
         double together[PAIRS], alone;
         attend_config config;

@@ -73,7 +73,7 @@ static void test_links(void **state)
 {
     (void)state;
     attend_scored r = scored();
-    attend_aligned links[4];
+    attend_word_link links[4];
     assert_int_equal(attend_scorer_links(&r, links, 4), 2);
     assert_true(links[0].source == 1 && links[0].target == 0); /* c */
     assert_true(links[1].source == 0 && links[1].target == 1); /* of equal ones the first */

@@ -33,10 +33,10 @@ static attend_model *model_of(const char *words, uint64_t seed)
     return m;
 }
 
-static attend_found *search(const attend_model *m, attend_search_options o, int count, const int *source,
-                            const int *length)
+static attend_search_result *search(const attend_model *m, attend_search_options o, int count, const int *source,
+                                    const int *length)
 {
-    attend_found *f = NULL;
+    attend_search_result *f = NULL;
     attend_ctx *c = NULL;
     assert_ok(attend_ctx_new(&c));
     assert_ok(attend_search(&f, c, m, &o, count, source, length));
@@ -65,7 +65,7 @@ static double best_of_all(const attend_model *m, const int *source, int length, 
                 .count = 1, .source = source, .source_lengths = &length, .target = words, .target_lengths = &n
             };
             double p;
-            assert_ok(attend_model_score(c, m, &pair, &p, NULL, ATTEND_LOOK_SOURCE, NULL));
+            assert_ok(attend_model_score(c, m, &pair, &p, NULL, ATTEND_ATTENTION_CROSS, NULL));
             p /= penalty(alpha, n + 1);
             if (p <= most) continue;
             most = p, *best_count = n;
@@ -83,16 +83,16 @@ static void a_wide_beam_finds_the_best(void **state)
         for (int alpha = 0; alpha < 2; alpha++) {
             attend_search_options o = ATTEND_SEARCH_OPTIONS_INIT;
             o.beam = 64, o.length_penalty = alpha, o.length_ratio = 0, o.length_extra = LIMIT;
-            attend_found *f = search(m, o, SOURCES, sources, lengths);
+            attend_search_result *f = search(m, o, SOURCES, sources, lengths);
             for (int i = 0, first = 0; i < SOURCES; first += lengths[i++]) {
                 int words[LIMIT + 1], count = 0;
                 const double most = best_of_all(m, sources + first, lengths[i], alpha, words, &count);
-                const attend_translation *t = attend_found_at(f, i, 0);
+                const attend_translation *t = attend_search_result_at(f, i, 0);
                 assert_true(fabs(t->score - most) < 1e-5);
                 assert_int_equal(t->count, count);
                 assert_memory_equal(t->words, words, (size_t)count * sizeof *words);
             }
-            attend_found_free(f);
+            attend_search_result_free(f);
         }
         attend_model_free(m);
     }
@@ -104,7 +104,7 @@ static void a_beam_of_one_is_greedy(void **state)
     attend_model *m = model_of("layers=2", 3);
     attend_search_options o = ATTEND_SEARCH_OPTIONS_INIT;
     o.beam = 1;
-    attend_found *f = search(m, o, SOURCES, sources, lengths);
+    attend_search_result *f = search(m, o, SOURCES, sources, lengths);
     attend_ctx *c = NULL;
     assert_ok(attend_ctx_new(&c));
     for (int i = 0, first = 0; i < SOURCES; first += lengths[i++]) {
@@ -112,7 +112,7 @@ static void a_beam_of_one_is_greedy(void **state)
         const int one = 1, zero = 0;
         int word = ATTEND_BEGIN, n = 0;
         assert_ok(attend_decoding_new(&d, c, m, 1, sources + first, &lengths[i]));
-        const attend_translation *t = attend_found_at(f, i, 0);
+        const attend_translation *t = attend_search_result_at(f, i, 0);
         for (; n <= t->count; n++) {
             assert_ok(attend_decoding_step(d, &one, &zero, &word));
             const attend_real *p = attend_decoding_log_probabilities(d);
@@ -125,7 +125,7 @@ static void a_beam_of_one_is_greedy(void **state)
         attend_decoding_free(d);
     }
     attend_ctx_free(c);
-    attend_found_free(f);
+    attend_search_result_free(f);
     attend_model_free(m);
 }
 
@@ -135,20 +135,20 @@ static void lists_are_sorted_distinct_and_true(void **state)
     attend_model *m = model_of("heads=2 attention-width=6 attention=projected", 5);
     attend_search_options o = ATTEND_SEARCH_OPTIONS_INIT;
     o.beam = o.n_best = 8, o.weights = true, o.coverage_penalty = 0.2;
-    attend_found *f = search(m, o, SOURCES, sources, lengths);
+    attend_search_result *f = search(m, o, SOURCES, sources, lengths);
     attend_ctx *c = NULL;
     assert_ok(attend_ctx_new(&c));
     for (int i = 0, first = 0; i < SOURCES; first += lengths[i++]) {
-        assert_int_equal(attend_found_count(f, i), 8);
+        assert_int_equal(attend_search_result_count(f, i), 8);
         for (int j = 0; j < 8; j++) {
-            const attend_translation *t = attend_found_at(f, i, j);
+            const attend_translation *t = attend_search_result_at(f, i, j);
             double p, sum = 0, coverage = 0;
             const attend_pairs pair = { .count = 1,
                                         .source = sources + first,
                                         .source_lengths = &lengths[i],
                                         .target = t->words,
                                         .target_lengths = &t->count };
-            assert_ok(attend_model_score(c, m, &pair, &p, NULL, ATTEND_LOOK_SOURCE, NULL));
+            assert_ok(attend_model_score(c, m, &pair, &p, NULL, ATTEND_ATTENTION_CROSS, NULL));
             assert_true(fabs(p - t->log_probability) < 1e-4);
             for (int n = 0; n <= t->count; n++) {
                 double row = 0;
@@ -163,16 +163,16 @@ static void lists_are_sorted_distinct_and_true(void **state)
             }
             assert_true(fabs(sum - p) < 1e-4);
             assert_true(fabs(t->score - (p / penalty(1, t->count + 1) + 0.2 * coverage)) < 1e-4);
-            if (j > 0) assert_true(attend_found_at(f, i, j - 1)->score >= t->score);
+            if (j > 0) assert_true(attend_search_result_at(f, i, j - 1)->score >= t->score);
             for (int k = 0; k < j; k++) {
-                const attend_translation *u = attend_found_at(f, i, k);
+                const attend_translation *u = attend_search_result_at(f, i, k);
                 assert_false(u->count == t->count &&
                              memcmp(u->words, t->words, (size_t)t->count * sizeof *t->words) == 0);
             }
         }
     }
     attend_ctx_free(c);
-    attend_found_free(f);
+    attend_search_result_free(f);
     attend_model_free(m);
 }
 
@@ -182,19 +182,19 @@ static void alone_as_in_a_batch(void **state)
     attend_model *m = model_of("window=local-m", 6);
     attend_search_options o = ATTEND_SEARCH_OPTIONS_INIT;
     o.n_best = 3;
-    attend_found *all = search(m, o, SOURCES, sources, lengths);
+    attend_search_result *all = search(m, o, SOURCES, sources, lengths);
     for (int i = 0, first = 0; i < SOURCES; first += lengths[i++]) {
-        attend_found *one = search(m, o, 1, sources + first, &lengths[i]);
-        assert_int_equal(attend_found_count(one, 0), attend_found_count(all, i));
-        for (int j = 0; j < attend_found_count(one, 0); j++) {
-            const attend_translation *a = attend_found_at(one, 0, j), *b = attend_found_at(all, i, j);
+        attend_search_result *one = search(m, o, 1, sources + first, &lengths[i]);
+        assert_int_equal(attend_search_result_count(one, 0), attend_search_result_count(all, i));
+        for (int j = 0; j < attend_search_result_count(one, 0); j++) {
+            const attend_translation *a = attend_search_result_at(one, 0, j), *b = attend_search_result_at(all, i, j);
             assert_int_equal(a->count, b->count);
             assert_memory_equal(a->words, b->words, (size_t)a->count * sizeof *a->words);
             assert_true(a->log_probability == b->log_probability); /* to the bit */
         }
-        attend_found_free(one);
+        attend_search_result_free(one);
     }
-    attend_found_free(all);
+    attend_search_result_free(all);
     attend_model_free(m);
 }
 
@@ -204,11 +204,11 @@ static void limits_and_refusals(void **state)
     attend_model *m = model_of("", 2), *bare = model_of("attention=none", 2);
     attend_search_options o = ATTEND_SEARCH_OPTIONS_INIT;
     o.length_ratio = 0, o.length_extra = 0;
-    attend_found *f = search(m, o, 1, sources, lengths);
-    assert_int_equal(attend_found_at(f, 0, 0)->count, 0);
-    assert_null(attend_found_at(f, 0, 1));
-    assert_null(attend_found_at(f, 1, 0));
-    attend_found_free(f);
+    attend_search_result *f = search(m, o, 1, sources, lengths);
+    assert_int_equal(attend_search_result_at(f, 0, 0)->count, 0);
+    assert_null(attend_search_result_at(f, 0, 1));
+    assert_null(attend_search_result_at(f, 1, 0));
+    attend_search_result_free(f);
     attend_ctx *c = NULL;
     assert_ok(attend_ctx_new(&c));
     const attend_search_options usual = ATTEND_SEARCH_OPTIONS_INIT;
@@ -234,13 +234,13 @@ static void limits_and_refusals(void **state)
                                           .lengths = lengths,
                                           .prefix = &bad[i % 4],
                                           .prefix_lengths = i < 4 ? &one : &minus };
-        assert_int_equal(attend_search_together(&f, &c, (const attend_model *const[]){ m }, 1, &usual, &x),
+        assert_int_equal(attend_search_ensemble(&f, &c, (const attend_model *const[]){ m }, 1, &usual, &x),
                          ATTEND_BAD_USAGE);
     }
     const attend_search_sources x = { .count = 1, .words = sources, .lengths = lengths };
-    assert_int_equal(attend_search_together(&f, NULL, NULL, 0, &usual, &x), ATTEND_BAD_USAGE);
+    assert_int_equal(attend_search_ensemble(&f, NULL, NULL, 0, &usual, &x), ATTEND_BAD_USAGE);
     attend_model *larger = model_of("target-vocab=9", 2);
-    assert_int_equal(attend_search_together(&f, (attend_ctx *[]){ c, c }, (const attend_model *const[]){ m, larger }, 2,
+    assert_int_equal(attend_search_ensemble(&f, (attend_ctx *[]){ c, c }, (const attend_model *const[]){ m, larger }, 2,
                                             &usual, &x),
                      ATTEND_BAD_USAGE);
     assert_non_null(strstr(attend_message(), "model 2 has 7 source and 9 target words"));
@@ -263,20 +263,20 @@ static void limits_and_refusals(void **state)
         if (!done) assert_int_equal(status, ATTEND_NO_MEMORY);
     }
     attend_memory_refuse(0);
-    attend_found_free(f);
+    attend_search_result_free(f);
     attend_ctx_free(c);
     attend_model_free(m), attend_model_free(bare);
 }
 
 /* ---- several models, prefixes, repeats ---- */
 
-static attend_found *together(const attend_model *const *models, int count, const attend_search_options *o,
-                              const attend_search_sources *x)
+static attend_search_result *together(const attend_model *const *models, int count, const attend_search_options *o,
+                                      const attend_search_sources *x)
 {
     attend_ctx *contexts[3];
-    attend_found *f = NULL;
+    attend_search_result *f = NULL;
     for (int i = 0; i < count; i++) assert_ok(attend_ctx_new(&contexts[i]));
-    assert_ok(attend_search_together(&f, contexts, models, count, o, x));
+    assert_ok(attend_search_ensemble(&f, contexts, models, count, o, x));
     for (int i = 0; i < count; i++) attend_ctx_free(contexts[i]);
     return f;
 }
@@ -296,17 +296,17 @@ static void a_model_with_itself_is_the_model(void **state)
     attend_model *m = model_of("heads=2 attention-width=6 attention=projected", 4);
     attend_search_options o = ATTEND_SEARCH_OPTIONS_INIT;
     o.n_best = 5, o.weights = true, o.coverage_penalty = 0.1;
-    attend_found *one = together((const attend_model *const[]){ m }, 1, &o, &all_sources);
-    attend_found *three = together((const attend_model *const[]){ m, m, m }, 3, &o, &all_sources);
+    attend_search_result *one = together((const attend_model *const[]){ m }, 1, &o, &all_sources);
+    attend_search_result *three = together((const attend_model *const[]){ m, m, m }, 3, &o, &all_sources);
     for (int i = 0; i < SOURCES; i++)
         for (int j = 0; j < 5; j++) {
-            const attend_translation *a = attend_found_at(one, i, j), *b = attend_found_at(three, i, j);
+            const attend_translation *a = attend_search_result_at(one, i, j), *b = attend_search_result_at(three, i, j);
             assert_same(a, b, false);
             assert_true(a->log_probability == b->log_probability);
             for (int k = 0; k < (a->count + 1) * lengths[i]; k++)
                 assert_true(fabs((double)(a->weights[k] - b->weights[k])) < 1e-6);
         }
-    attend_found_free(one), attend_found_free(three);
+    attend_search_result_free(one), attend_search_result_free(three);
     attend_model_free(m);
 }
 
@@ -317,13 +317,13 @@ static void models_together_are_their_mean(void **state)
     attend_model *a = model_of("", 5), *b = model_of("attention=none layers=2", 6);
     attend_search_options o = ATTEND_SEARCH_OPTIONS_INIT;
     o.n_best = 3, o.weights = true;
-    attend_found *f = together((const attend_model *const[]){ a, b }, 2, &o, &all_sources);
+    attend_search_result *f = together((const attend_model *const[]){ a, b }, 2, &o, &all_sources);
     attend_ctx *c = NULL;
     assert_ok(attend_ctx_new(&c));
     int moved = 0;
     for (int i = 0, first = 0; i < SOURCES; first += lengths[i++])
         for (int j = 0; j < 3; j++) {
-            const attend_translation *t = attend_found_at(f, i, j);
+            const attend_translation *t = attend_search_result_at(f, i, j);
             attend_real rows[2][64], weights[64 * 8];
             const attend_pairs pair = { .count = 1,
                                         .source = sources + first,
@@ -332,8 +332,8 @@ static void models_together_are_their_mean(void **state)
                                         .target_lengths = &t->count };
             double p[2], sum = 0;
             assert_true(t->count < 64);
-            assert_ok(attend_model_score(c, a, &pair, &p[0], rows[0], ATTEND_LOOK_SOURCE, weights));
-            assert_ok(attend_model_score(c, b, &pair, &p[1], rows[1], ATTEND_LOOK_SOURCE, NULL));
+            assert_ok(attend_model_score(c, a, &pair, &p[0], rows[0], ATTEND_ATTENTION_CROSS, weights));
+            assert_ok(attend_model_score(c, b, &pair, &p[1], rows[1], ATTEND_ATTENTION_CROSS, NULL));
             for (int k = 0; k <= t->count; k++) {
                 const double mean = log((exp((double)rows[0][k]) + exp((double)rows[1][k])) / 2);
                 assert_true(fabs(mean - (double)t->word_log_probability[k]) < 1e-5);
@@ -345,7 +345,7 @@ static void models_together_are_their_mean(void **state)
             moved += fabs(p[0] - p[1]) > 0.1;
         }
     assert_true(moved > 0); /* they do not agree anyway */
-    attend_found_free(f);
+    attend_search_result_free(f);
     /* greedily: the first word is the best of the mean */
     o.beam = o.n_best = 1;
     f = together((const attend_model *const[]){ a, b }, 2, &o, &all_sources);
@@ -363,11 +363,11 @@ static void models_together_are_their_mean(void **state)
         }
         for (int v = 2; v < TINY_TARGET; v++)
             if (mean[v] > mean[best]) best = v;
-        const attend_translation *t = attend_found_at(f, i, 0);
+        const attend_translation *t = attend_search_result_at(f, i, 0);
         assert_int_equal(t->count > 0 ? t->words[0] : ATTEND_END, best);
         assert_true(fabs(exp((double)t->word_log_probability[0]) - mean[best]) < 1e-5);
     }
-    attend_found_free(f);
+    attend_search_result_free(f);
     attend_ctx_free(c);
     attend_model_free(a), attend_model_free(b);
 }
@@ -382,23 +382,23 @@ static void prefixes_come_first(void **state)
         for (int wide = 0; wide < 2; wide++) {
             attend_search_options o = ATTEND_SEARCH_OPTIONS_INIT;
             o.beam = wide ? 256 : 1, o.length_ratio = 0, o.length_extra = LIMIT;
-            attend_found *own = together(models, 1, &o, &all_sources);
+            attend_search_result *own = together(models, 1, &o, &all_sources);
             for (int length = 0; length <= LIMIT; length++) {
                 int prefix[SOURCES * LIMIT], counts[SOURCES], n = 0;
                 for (int i = 0; i < SOURCES; i++) {
-                    const attend_translation *t = attend_found_at(own, i, 0);
+                    const attend_translation *t = attend_search_result_at(own, i, 0);
                     counts[i] = length < t->count ? length : t->count;
                     memcpy(prefix + n, t->words, (size_t)counts[i] * sizeof *prefix);
                     n += counts[i];
                 }
                 attend_search_sources x = all_sources;
                 x.prefix = prefix, x.prefix_lengths = counts;
-                attend_found *f = together(models, 1, &o, &x);
+                attend_search_result *f = together(models, 1, &o, &x);
                 for (int i = 0; i < SOURCES; i++)
-                    assert_same(attend_found_at(own, i, 0), attend_found_at(f, i, 0), true);
-                attend_found_free(f);
+                    assert_same(attend_search_result_at(own, i, 0), attend_search_result_at(f, i, 0), true);
+                attend_search_result_free(f);
             }
-            attend_found_free(own);
+            attend_search_result_free(own);
         }
         /* any words, some longer than the limit; log p is that of the whole */
         const int prefix[] = { 5, 4, 3, 5, 3, 0 }, counts[SOURCES] = { 5, 0, 1 };
@@ -406,12 +406,12 @@ static void prefixes_come_first(void **state)
         x.prefix = prefix, x.prefix_lengths = counts;
         attend_search_options o = ATTEND_SEARCH_OPTIONS_INIT;
         o.max_length = 2, o.n_best = 2;
-        attend_found *f = together(models, 1, &o, &x);
+        attend_search_result *f = together(models, 1, &o, &x);
         attend_ctx *c = NULL;
         assert_ok(attend_ctx_new(&c));
         for (int i = 0, n = 0, first = 0; i < SOURCES; n += counts[i], first += lengths[i++])
-            for (int j = 0; j < attend_found_count(f, i); j++) {
-                const attend_translation *t = attend_found_at(f, i, j);
+            for (int j = 0; j < attend_search_result_count(f, i); j++) {
+                const attend_translation *t = attend_search_result_at(f, i, j);
                 double p;
                 const attend_pairs pair = { .count = 1,
                                             .source = sources + first,
@@ -420,11 +420,11 @@ static void prefixes_come_first(void **state)
                                             .target_lengths = &t->count };
                 assert_true(t->count >= counts[i] && t->count <= (counts[i] > 2 ? counts[i] : 2));
                 assert_memory_equal(t->words, prefix + n, (size_t)counts[i] * sizeof *prefix);
-                assert_ok(attend_model_score(c, m, &pair, &p, NULL, ATTEND_LOOK_SOURCE, NULL));
+                assert_ok(attend_model_score(c, m, &pair, &p, NULL, ATTEND_ATTENTION_CROSS, NULL));
                 assert_true(fabs(p - t->log_probability) < 1e-4);
             }
         attend_ctx_free(c);
-        attend_found_free(f);
+        attend_search_result_free(f);
         attend_model_free(m);
     }
 }
@@ -447,17 +447,17 @@ static void nothing_is_said_twice(void **state)
             for (int mode = 0; mode < 3; mode++) { /* greedy, beam, sampling */
                 attend_search_options o = ATTEND_SEARCH_OPTIONS_INIT;
                 o.beam = mode ? 6 : 1, o.n_best = mode ? 3 : 1, o.sample = mode == 2, o.length_extra = 30;
-                attend_found *free_one = together((const attend_model *const[]){ m }, 1, &o, &all_sources);
+                attend_search_result *free_one = together((const attend_model *const[]){ m }, 1, &o, &all_sources);
                 o.no_repeat = n;
-                attend_found *f = together((const attend_model *const[]){ m }, 1, &o, &all_sources);
+                attend_search_result *f = together((const attend_model *const[]){ m }, 1, &o, &all_sources);
                 for (int i = 0; i < SOURCES; i++)
-                    for (int j = 0; j < attend_found_count(f, i); j++) {
-                        assert_false(repeats(attend_found_at(f, i, j), n));
-                        const attend_translation *t = attend_found_at(free_one, i, j);
-                        if (mode == 0 && !repeats(t, n)) assert_same(t, attend_found_at(f, i, j), true);
+                    for (int j = 0; j < attend_search_result_count(f, i); j++) {
+                        assert_false(repeats(attend_search_result_at(f, i, j), n));
+                        const attend_translation *t = attend_search_result_at(free_one, i, j);
+                        if (mode == 0 && !repeats(t, n)) assert_same(t, attend_search_result_at(f, i, j), true);
                         would += t && repeats(t, n);
                     }
-                attend_found_free(free_one), attend_found_free(f);
+                attend_search_result_free(free_one), attend_search_result_free(f);
             }
         attend_model_free(m);
     }
@@ -478,15 +478,15 @@ static void memory_runs_out_in_every_mode(void **state)
         o.top_p = 0.9;
         for (long n = 1, done = 0; !done; n++) {
             attend_ctx *c[2] = { NULL, NULL };
-            attend_found *f = NULL;
+            attend_search_result *f = NULL;
             assert_ok(attend_ctx_new(&c[0]));
             assert_ok(attend_ctx_new(&c[1]));
             attend_memory_refuse(n);
-            const int status = attend_search_together(&f, c, models, 2, &o, &x);
+            const int status = attend_search_ensemble(&f, c, models, 2, &o, &x);
             attend_memory_refuse(0);
             done = status == ATTEND_OK;
             if (!done) assert_true(status == ATTEND_NO_MEMORY && !f);
-            attend_found_free(f);
+            attend_search_result_free(f);
             attend_ctx_free(c[0]), attend_ctx_free(c[1]);
         }
     }
@@ -510,13 +510,13 @@ static void who_is_done_leaves(void **state)
                     .count = 1, .words = sources + first, .lengths = &lengths[i], .streams = &streams[i]
                 };
                 sources_now = 1, decoded = steps = 0;
-                attend_found_free(together((const attend_model *const[]){ m }, 1, &o, &x));
+                attend_search_result_free(together((const attend_model *const[]){ m }, 1, &o, &x));
                 alone += decoded;
                 different += i > 0 && steps != longest;
                 if (steps > longest) longest = steps;
             }
             sources_now = SOURCES, decoded = steps = 0;
-            attend_found_free(together((const attend_model *const[]){ m }, 1, &o, &all_sources));
+            attend_search_result_free(together((const attend_model *const[]){ m }, 1, &o, &all_sources));
             assert_int_equal(decoded, alone);
             assert_int_equal(steps, longest);
         }
@@ -541,8 +541,8 @@ static void weights_are_of_the_map_that_aligns(void **state)
         for (int head = -1; head < 2; head++) {
             const attend_alignment a = { layer, head };
             assert_ok(attend_model_align_by(m, a));
-            attend_found *f = search(m, o, 1, sources, lengths);
-            const attend_translation *t = attend_found_at(f, 0, 0);
+            attend_search_result *f = search(m, o, 1, sources, lengths);
+            const attend_translation *t = attend_search_result_at(f, 0, 0);
             const attend_pairs pair = { .count = 1,
                                         .source = sources,
                                         .source_lengths = lengths,
@@ -552,7 +552,7 @@ static void weights_are_of_the_map_that_aligns(void **state)
             double p;
             const int area = (t->count + 1) * lengths[0];
             assert_true(4 * area <= 64);
-            assert_ok(attend_model_score(c, m, &pair, &p, NULL, ATTEND_LOOK_SOURCE, maps));
+            assert_ok(attend_model_score(c, m, &pair, &p, NULL, ATTEND_ATTENTION_CROSS, maps));
             for (int k = 0; k < area; k++) {
                 double mean = 0;
                 for (int map = 0; map < 4; map++)
@@ -560,7 +560,7 @@ static void weights_are_of_the_map_that_aligns(void **state)
                         mean += (double)maps[map * area + k] / attend_alignment_maps(a, attend_model_config(m));
                 assert_true(fabs(mean - (double)t->weights[k]) < 1e-5);
             }
-            attend_found_free(f);
+            attend_search_result_free(f);
         }
     attend_ctx_free(c);
     attend_model_free(m);
@@ -576,12 +576,12 @@ static void nothing_is_longer_than_there_are_places(void **state)
     attend_param_changed(b);
     attend_search_options o = ATTEND_SEARCH_OPTIONS_INIT;
     o.length_ratio = 10;
-    attend_found *f = search(m, o, SOURCES, sources, lengths);
+    attend_search_result *f = search(m, o, SOURCES, sources, lengths);
     for (int i = 0; i < SOURCES; i++) {
-        const attend_translation *t = attend_found_at(f, i, 0);
+        const attend_translation *t = attend_search_result_at(f, i, 0);
         assert_true(t->count == 5 && !t->ended); /* and the beginning */
     }
-    attend_found_free(f);
+    attend_search_result_free(f);
     attend_model_free(m);
 }
 

@@ -1,4 +1,4 @@
-/* size.c: more data never gets a smaller model, recipes get what they were made with, and what is settled stays. */
+/* model_size.c: more data never gets a smaller model, recipes get what they were made with, and what is settled stays. */
 #include "unit/unit.h"
 
 #include <attend/trainer.h>

@@ -9,12 +9,12 @@ typedef struct table {
     bool at[WORDS][WORDS]; /* target, source */
 } table;
 
-static int links_of(const table *t, attend_aligned *links)
+static int links_of(const table *t, attend_word_link *links)
 {
     int n = 0;
     for (int e = 0; e < WORDS; e++)
         for (int f = 0; f < WORDS; f++)
-            if (t->at[e][f]) links[n++] = (attend_aligned){ .source = f, .target = e };
+            if (t->at[e][f]) links[n++] = (attend_word_link){ .source = f, .target = e };
     return n;
 }
 
@@ -77,7 +77,7 @@ static void define(attend_symmetry how, const table *there, const table *back, t
 static void test_definition(void **state)
 {
     (void)state;
-    attend_aligned links[4][2 * WORDS * WORDS];
+    attend_word_link links[4][2 * WORDS * WORDS];
     int differ = 0;
     for (int trial = 0; trial < 3000; trial++) {
         const attend_rng rng = { .seed = 5, .stream = (uint64_t)trial };
@@ -110,11 +110,11 @@ static void test_definition(void **state)
 
 static void check(attend_symmetry how, const char *there, const char *back, const char *wanted)
 {
-    attend_aligned in[2][32], out[64];
+    attend_word_link in[2][32], out[64];
     int counts[2] = { 0, 0 }, found = 0;
     for (int k = 0; k < 2; k++)
         for (const char *s = k ? back : there; *s; s += s[3] ? 4 : 3)
-            in[k][counts[k]++] = (attend_aligned){ .source = s[0] - '0', .target = s[2] - '0' };
+            in[k][counts[k]++] = (attend_word_link){ .source = s[0] - '0', .target = s[2] - '0' };
     assert_ok(attend_symmetrize(how, in[0], counts[0], in[1], counts[1], out, &found));
     char text[256] = "";
     for (int i = 0; i < found; i++)
@@ -161,8 +161,8 @@ static void test_by_hand(void **state)
 static void test_refusals(void **state)
 {
     (void)state;
-    const attend_aligned right[] = { { 0, 0, true }, { 1, 1, true } }, wrong[] = { { 0, -1, true } };
-    attend_aligned out[4];
+    const attend_word_link right[] = { { 0, 0, true }, { 1, 1, true } }, wrong[] = { { 0, -1, true } };
+    attend_word_link out[4];
     int count;
     assert_string_equal(attend_symmetry_name(ATTEND_GROW_DIAG_FINAL_AND), "grow-diag-final-and");
     assert_null(attend_symmetry_name((attend_symmetry)RULES));
@@ -172,7 +172,7 @@ static void test_refusals(void **state)
     assert_int_equal(attend_symmetrize(ATTEND_UNION, right, 2, right, 2, NULL, &count), ATTEND_BAD_USAGE);
     assert_int_equal(attend_symmetrize(ATTEND_UNION, right, 2, wrong, 1, out, &count), ATTEND_BAD_DATA);
     assert_non_null(strstr(attend_message(), "0--1"));
-    const attend_aligned far[] = { { 1 << 24, 0, true } };
+    const attend_word_link far[] = { { 1 << 24, 0, true } };
     assert_int_equal(attend_symmetrize(ATTEND_UNION, far, 1, right, 2, out, &count), ATTEND_BAD_DATA);
     for (long n = 1; n <= 3; n++) {
         attend_memory_refuse(n);

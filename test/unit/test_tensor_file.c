@@ -1,6 +1,6 @@
 /* What is written is what is read; the same input gives the same bytes; and whatever fails, fails cleanly. */
 #include "core/memory.h"
-#include "core/replace_file.h"
+#include "core/atomic_file.h"
 #include "support/folder.h"
 #include "support/sample_tensors.h"
 #include <signal.h>
@@ -274,10 +274,10 @@ static void test_no_disk(void **state)
 {
     (void)state;
     const char *path = in_folder("disk");
-    attend_replacement_disturb(-1, 0, NULL);
+    attend_atomic_file_disturb(-1, 0, NULL);
     assert_ok(sample_write(path));
     assert_ok(sample_write(path));
-    long calls = attend_replacement_calls() / 2 + 1;
+    long calls = attend_atomic_file_calls() / 2 + 1;
     int old = 0, new = 0;
     sample_make(&s);
     for (long n = 1; n <= calls; n++)
@@ -287,7 +287,7 @@ static void test_no_disk(void **state)
             assert_ok(attend_tensor_file_write(path, NULL, 0, NULL, 0));
             pid_t child = fork();
             if (child == 0) {
-                attend_replacement_disturb(n, kill ? 0 : ENOSPC, kill ? die : NULL);
+                attend_atomic_file_disturb(n, kill ? 0 : ENOSPC, kill ? die : NULL);
                 _exit(sample_write(path));
             }
             assert_int_equal(waitpid(child, &status, 0), child);
@@ -307,7 +307,7 @@ static void test_no_disk(void **state)
             }
             attend_tensor_file_close(f);
         }
-    attend_replacement_disturb(0, 0, NULL);
+    attend_atomic_file_disturb(0, 0, NULL);
     assert_int_equal(new, 2); /* only the last call comes after the rename */
     assert_true(old > 30);
     printf("%ld system calls: %d times the old file, %d times the new one\n", calls, old, new);

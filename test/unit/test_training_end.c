@@ -2,7 +2,7 @@
 #include "unit/unit.h"
 
 #include "core/memory.h"
-#include "core/replace_file.h"
+#include "core/atomic_file.h"
 #include "support/trainings.h"
 #include <attend/trainer.h>
 #include <sys/wait.h>
@@ -157,17 +157,17 @@ static void die(void)
 static void killed_at_every_call_of_the_end(void **state)
 {
     (void)state;
-    attend_replacement_disturb(-1, 0, NULL);
+    attend_atomic_file_disturb(-1, 0, NULL);
     train("killed", 31, 1);
-    const long calls = attend_replacement_calls();
-    attend_replacement_disturb(0, 0, NULL);
+    const long calls = attend_atomic_file_calls();
+    attend_atomic_file_disturb(0, 0, NULL);
     remove_model("killed");
     const bool all = getenv("ATTEND_TEST_LONG");
     int killed = 0;
     for (long n = calls; n > 0; n -= all ? 1 : calls - n < 45 ? 2 : 61, killed++) {
         const pid_t child = fork();
         if (child == 0) {
-            attend_replacement_disturb(n, 0, die);
+            attend_atomic_file_disturb(n, 0, die);
             train("killed", 31, 1);
             _exit(0);
         }

@@ -2,9 +2,9 @@
 #include "support/folder.h"
 
 #include "core/memory.h"
-#include "decode/spell.h"
+#include "decode/detokenize.h"
 #include "support/tiny_pairs.h"
-#include "text/arrays.h"
+#include "text/buffers.h"
 #include "text/tokenizer.h"
 #include <math.h>
 
@@ -214,7 +214,7 @@ static void models_must_share_their_words(void **state)
     attend_translator_options o = ATTEND_TRANSLATOR_OPTIONS_INIT;
     attend_translator *t = NULL, *one = translator_of(a, &o);
     const char *const lines[] = { "a b c", "d" };
-    assert_ok(attend_translator_new_together(&t, (const attend_model *const[]){ a, a, a }, 3, &o));
+    assert_ok(attend_translator_new_ensemble(&t, (const attend_model *const[]){ a, a, a }, 3, &o));
     run(t, 2, lines, NULL);
     run(one, 2, lines, NULL);
     for (int i = 0; i < 2; i++) {
@@ -223,17 +223,17 @@ static void models_must_share_their_words(void **state)
         assert_true(x->log_probability == y->log_probability);
     }
     attend_translator_free(t), attend_translator_free(one);
-    assert_ok(attend_translator_new_together(&t, (const attend_model *const[]){ a, b }, 2, &o));
+    assert_ok(attend_translator_new_ensemble(&t, (const attend_model *const[]){ a, b }, 2, &o));
     run(t, 2, lines, NULL);
     attend_translator_free(t);
-    assert_int_equal(attend_translator_new_together(&t, (const attend_model *const[]){ a, b, other }, 3, &o),
+    assert_int_equal(attend_translator_new_ensemble(&t, (const attend_model *const[]){ a, b, other }, 3, &o),
                      ATTEND_BAD_USAGE);
     assert_non_null(
         strstr(attend_message(), "model 3 has another target.tokenizer than model 1: line 2 is 'kind char'"));
-    assert_int_equal(attend_translator_new_together(&t, NULL, 0, &o), ATTEND_BAD_USAGE);
+    assert_int_equal(attend_translator_new_ensemble(&t, NULL, 0, &o), ATTEND_BAD_USAGE);
     o.replace_unknown = true;
     assert_int_equal(attend_translator_new(&t, b, &o), ATTEND_BAD_USAGE);
-    assert_ok(attend_translator_new_together(&t, (const attend_model *const[]){ b, a }, 2, &o)); /* one has attention */
+    assert_ok(attend_translator_new_ensemble(&t, (const attend_model *const[]){ b, a }, 2, &o)); /* one has attention */
     attend_translator_free(t);
     attend_model_free(a), attend_model_free(b), attend_model_free(other);
 }
@@ -262,7 +262,7 @@ static void any_batch_any_thread_any_run(void **state)
         const int batch_tokens[] = { 1, 100000, 100, 100 }, threads[] = { 1, 1, 2, 3 };
         for (int k = 0; k < 4; k++) {
             o.batch_tokens = batch_tokens[k], o.threads = threads[k];
-            assert_ok(attend_translator_new_together(&t[k], models, 1 + mode / 2, &o));
+            assert_ok(attend_translator_new_ensemble(&t[k], models, 1 + mode / 2, &o));
             if (k < 3) run(t[k], LINES, lines, NULL);
         }
         for (int part = 0; part < 2; part++) { /* the last one in two runs, so that line numbers go on */
@@ -338,7 +338,7 @@ static void spelling_is_decoding(void **state)
             attend_string said = { 0 }, decoded = { 0 };
             attend_span spans[12];
             assert_ok(attend_string_reserve(&said, 1));
-            assert_ok(attend_spell(t, ids, count, NULL, &said, spans));
+            assert_ok(attend_detokenize(t, ids, count, NULL, &said, spans));
             assert_ok(attend_tokenizer_decode(t, ids, count, &decoded));
             for (int i = 0; i < count; i++) assert_true(spans[i].begin <= spans[i].end);
             assert_int_equal(said.size, decoded.size);
@@ -370,7 +370,7 @@ static void links_are_those_of_scoring(void **state)
             for (int j = 0; j < 3; j++) {
                 const attend_line_result *r = attend_translator_result(t, i);
                 const attend_hypothesis *h = &r->list[j];
-                attend_aligned found[64], scored[64];
+                attend_word_link found[64], scored[64];
                 const int count = attend_hypothesis_links(r, h, found, 64);
                 if (h->count == 0) continue;
                 assert_ok(attend_scorer_run(s, 1, &lines[i], &h->text));
@@ -403,7 +403,7 @@ static void memory_that_runs_out(void **state)
         for (long n = 1, done = 0; !done; n += 1 + n / 50) {
             attend_translator *t = NULL;
             attend_memory_refuse(n);
-            int status = attend_translator_new_together(&t, models, 2, &o);
+            int status = attend_translator_new_ensemble(&t, models, 2, &o);
             if (status == ATTEND_OK) status = attend_translator_run_from(t, 3, strange, sizes, prefixes, prefix_sizes);
             attend_memory_refuse(0);
             done = status == ATTEND_OK;

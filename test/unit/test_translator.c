@@ -158,7 +158,7 @@ static void pairs_are_scored_alike(void **state)
             assert_true(fabs(sum - a->log_probability) < 1e-4);
             assert_ok(attend_scorer_run(alone, 1, &lines[i], &targets[i]));
             assert_true(fabs(attend_scorer_result(alone, 0)->log_probability - a->log_probability) < 1e-4);
-            attend_aligned links[16];
+            attend_word_link links[16];
             const int n = attend_scorer_links(a, links, 16);
             int words = 0;
             for (const char *c = targets[i]; *c; c++) words += *c != ' ' && (c == targets[i] || c[-1] == ' ');

@@ -128,12 +128,12 @@ static void own_looks(void **state)
     attend_string out = { 0 };
     attend_view_options o = ATTEND_VIEW_OPTIONS_INIT;
     const attend_colour ahead = { 0.955, 0.955, 0.955 };
-    for (int look = ATTEND_LOOK_ENCODER; look <= ATTEND_LOOK_DECODER; look++) {
-        sample_map *m = sample_own_new("one tw|o three four fi|ve", (attend_look)look, 2, 2);
+    for (int look = ATTEND_ATTENTION_ENCODER; look <= ATTEND_ATTENTION_DECODER; look++) {
+        sample_map *m = sample_own_new("one tw|o three four fi|ve", (attend_attention_kind)look, 2, 2);
         int width, height;
         check_svg(&m->map, &o, &out);
         assert_ok(attend_view_png(&m->map, &o, &out));
-        const int grey = count_pixels(&out, ahead, &width, &height), cells = look == ATTEND_LOOK_DECODER ? 10 : 0;
+        const int grey = count_pixels(&out, ahead, &width, &height), cells = look == ATTEND_ATTENTION_DECODER ? 10 : 0;
         if (grey < cells * 64 * 64 || grey > cells * 68 * 68 + 200) fail_msg("look %d: %d grey pixels", look, grey);
         sample_map_free(m);
     }

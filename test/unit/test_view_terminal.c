@@ -3,7 +3,7 @@
 
 #include "support/hand_map.h"
 #include "support/sample_maps.h"
-#include "view/columns.h"
+#include "view/terminal_columns.h"
 
 static hand_map h;
 static const char *const english[] = { "the", "house", "is", "understandably", "small", ".", NULL };
@@ -253,17 +253,17 @@ static void own_looks(void **state)
     attend_view_options o = ATTEND_VIEW_OPTIONS_INIT;
     o.width = 60;
     for (int i = 0; i < 3; i++) {
-        sample_map *m = sample_own_new("one tw|o three", i ? ATTEND_LOOK_DECODER : ATTEND_LOOK_ENCODER, 2, 2);
+        sample_map *m = sample_own_new("one tw|o three", i ? ATTEND_ATTENTION_DECODER : ATTEND_ATTENTION_ENCODER, 2, 2);
         o.pieces = i == 2, o.head = i == 2 ? 0 : -1, o.layer = i == 1 ? 0 : -1;
         assert_ok(attend_view_terminal(&m->map, &o, &out));
         assert_string_equal(out.text, wanted[i]);
         sample_map_free(m);
     }
-    sample_map *m = sample_own_new("a b c a b c", ATTEND_LOOK_DECODER, 1, 1);
+    sample_map *m = sample_own_new("a b c a b c", ATTEND_ATTENTION_DECODER, 1, 1);
     assert_ok(attend_view_terminal(&m->map, &o, &out));
     assert_non_null(strstr(out.text, "the text repeats itself"));
     sample_map_free(m);
-    m = sample_own_new("a b c a b c", ATTEND_LOOK_ENCODER, 1, 1);
+    m = sample_own_new("a b c a b c", ATTEND_ATTENTION_ENCODER, 1, 1);
     assert_ok(attend_view_terminal(&m->map, &o, &out));
     assert_null(strstr(out.text, "repeats itself"));
     sample_map_free(m);

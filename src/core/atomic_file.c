@@ -1,0 +1,355 @@
+#include "core/atomic_file.h"
+
+#include "core/memory.h"
+#include "core/status.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Everything goes by the folder's descriptor: a folder that is renamed meanwhile, or another working folder, does not
+ * matter. */
+struct attend_atomic_file {
+    int folder, file;             /* descriptors; -1: not open */
+    bool replaces;                /* there was a file before */
+    size_t size, written;         /* bytes, announced and done */
+    char path[PATH_MAX];          /* the caller's, for messages */
+    char name[NAME_MAX + 1];      /* in the folder, links followed */
+    char temporary[NAME_MAX + 1]; /* in the folder; "": there is none */
+};
+
+/* --- the system, as tests may disturb it --- */
+
+static atomic_long calls;
+static atomic_long disturb_at; /* 0: never */
+static int disturb_error;
+static void (*disturb_action)(void);
+
+void attend_atomic_file_disturb(long n, int error, void (*action)(void))
+{
+    disturb_error = error;
+    disturb_action = action;
+    atomic_store(&calls, 0);
+    atomic_store(&disturb_at, n);
+}
+
+long attend_atomic_file_calls(void)
+{
+    return atomic_load(&calls);
+}
+
+/* What the call at hand is to fail with; 0: nothing. */
+static int disturbance(void)
+{
+    long at = atomic_load_explicit(&disturb_at, memory_order_relaxed);
+    if (at == 0 || atomic_fetch_add(&calls, 1) + 1 != at) return 0;
+    if (disturb_action) disturb_action();
+    return disturb_error;
+}
+
+static bool disturbed(void)
+{
+    int error = disturbance();
+    if (error > 0) errno = error;
+    return error > 0;
+}
+
+static int system_create(int folder, const char *name, mode_t mode)
+{
+    if (disturbed()) return -1;
+    return openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+}
+
+static int system_chmod(int file, mode_t mode)
+{
+    return disturbed() ? -1 : fchmod(file, mode);
+}
+
+static ssize_t system_write(int file, const void *bytes, size_t count)
+{
+    int error = disturbance();
+    if (error > 0) {
+        errno = error;
+        return -1;
+    }
+    return write(file, bytes, error == ATTEND_SHORT_WRITE ? (count + 1) / 2 : count);
+}
+
+static int system_flush(int file)
+{
+    int done;
+    do done = disturbed() ? -1 : fsync(file);
+    while (done != 0 && errno == EINTR);
+    return done;
+}
+
+static int system_close(int file)
+{
+    if (!disturbed()) return close(file);
+    int error = errno;
+    close(file); /* a close that fails has closed, here as in the kernel */
+    errno = error;
+    return -1;
+}
+
+static int system_rename(int folder, const char *from, const char *to)
+{
+    return disturbed() ? -1 : renameat(folder, from, folder, to);
+}
+
+/* --- beginning --- */
+
+static int refuse(const char *path, const char *why)
+{
+    return attend_fail(ATTEND_IO, "cannot write %s: %s", path, why);
+}
+
+/* Follows the links a path ends in. By hand, because realpath() refuses a link whose target does not exist yet.
+ * Returns an errno. */
+static int follow_links(char path[PATH_MAX])
+{
+    enum { HOPS = 40 };
+    for (int hops = 0; hops < HOPS; hops++) {
+        struct stat s;
+        if (lstat(path, &s) != 0)
+            return errno == ENOENT || errno == ENOTDIR ? 0 : errno; /* the folder's case says more */
+        if (!S_ISLNK(s.st_mode)) return 0;
+        char target[PATH_MAX];
+        ssize_t got = readlink(path, target, sizeof target);
+        if (got < 0) return errno;
+        const char *slash = strrchr(path, '/');
+        size_t length = (size_t)got, folder = slash && target[0] != '/' ? (size_t)(slash - path) + 1 : 0;
+        if (folder + length >= PATH_MAX) return ENAMETOOLONG;
+        memcpy(path + folder, target, length);
+        path[folder + length] = '\0';
+    }
+    return ELOOP;
+}
+
+/* Opens the folder of `path` (links followed) and keeps the name in it. */
+static int open_folder(attend_atomic_file *r, char *path)
+{
+    char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path, *folder = slash == path ? "/" : slash ? path : ".";
+    if (strlen(name) > NAME_MAX) return refuse(r->path, attend_errno_text(ENAMETOOLONG));
+    memcpy(r->name, name, strlen(name) + 1);
+    if (slash && slash != path) *slash = '\0';
+    r->folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (r->folder >= 0) return ATTEND_OK;
+    if (errno == ENOENT)
+        return attend_fail(ATTEND_IO, "cannot write %s: there is no folder %s; make it first", r->path, folder);
+    if (errno == ENOTDIR) return attend_fail(ATTEND_IO, "cannot write %s: %s is not a folder", r->path, folder);
+    return attend_fail(ATTEND_IO, "cannot write %s: folder %s: %s", r->path, folder, attend_errno_text(errno));
+}
+
+enum {
+    UNIQUE = 6,
+    LONGEST = NAME_MAX - UNIQUE - 6
+}; /* of a temporary's name: letters and digits, and bytes of the file's name */
+static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyz";
+
+/* ".NAME.XXXXXX.tmp"; O_EXCL makes sure of it, this only makes a second try unlikely. */
+static void name_temporary(attend_atomic_file *r)
+{
+    static atomic_ulong uses;
+    struct timespec now = { 0 };
+    clock_gettime(CLOCK_REALTIME, &now);
+    uint64_t x =
+        ((uint64_t)now.tv_sec << 30 ^ (uint64_t)now.tv_nsec) + ((uint64_t)getpid() << 40) + atomic_fetch_add(&uses, 1);
+    x = (x ^ x >> 31) * UINT64_C(0x9e3779b97f4a7c15);
+    char unique[UNIQUE + 1] = { 0 };
+    for (int i = 0; i < UNIQUE; i++, x /= 36) unique[i] = digits[(x >> 20) % 36];
+    snprintf(r->temporary, sizeof r->temporary, ".%.*s.%s.tmp", LONGEST, r->name, unique);
+}
+
+/* The temporary; opened for nobody else until it has the permissions of the file it replaces. */
+static int create_temporary(attend_atomic_file *r, const struct stat *old)
+{
+    enum { TRIES = 100 };
+    for (int i = 0; i < TRIES && r->file < 0; i++) {
+        name_temporary(r);
+        r->file = system_create(r->folder, r->temporary, old ? 0600 : 0666);
+        if (r->file < 0 && errno != EEXIST && errno != EINTR) break;
+    }
+    if (r->file < 0) {
+        r->temporary[0] = '\0';
+        return attend_fail(ATTEND_IO, "cannot write %s: no new file can be made in its folder: %s", r->path,
+                           attend_errno_text(errno));
+    }
+    if (!old) return ATTEND_OK;
+    mode_t mode = old->st_mode & 0777;
+    if (fchown(r->file, (uid_t)-1, old->st_gid) != 0) mode &= ~(mode_t)070; /* another group: not its business */
+    int kept = fchown(r->file, old->st_uid, (gid_t)-1);                     /* only root can, and nobody else need */
+    (void)kept;
+    if (system_chmod(r->file, mode) != 0)
+        return attend_fail(ATTEND_IO,
+                           "cannot give the new %s the permissions of the old: %s; the old file is untouched", r->path,
+                           attend_errno_text(errno));
+    return ATTEND_OK;
+}
+
+static int begin(attend_atomic_file *r, const char *path)
+{
+    char real[PATH_MAX];
+    if (!*path) return refuse("a file", "its path is empty");
+    if (strlen(path) >= PATH_MAX) return refuse("a file", attend_errno_text(ENAMETOOLONG));
+    memcpy(real, path, strlen(path) + 1);
+    memcpy(r->path, path, strlen(path) + 1);
+    int error = follow_links(real);
+    if (error) return refuse(path, attend_errno_text(error));
+    int status = open_folder(r, real);
+    if (status != ATTEND_OK) return status;
+    if (!*r->name) return refuse(path, "it is a folder; name a file in it");
+    struct stat old;
+    if (fstatat(r->folder, r->name, &old, AT_SYMLINK_NOFOLLOW) == 0) {
+        if (S_ISDIR(old.st_mode)) return refuse(path, "it is a folder; name a file in it");
+        if (!S_ISREG(old.st_mode)) return refuse(path, "it is a device, pipe or socket, which no file can replace");
+        r->replaces = true;
+    } else if (errno != ENOENT) {
+        return refuse(path, attend_errno_text(errno));
+    }
+    return create_temporary(r, r->replaces ? &old : NULL);
+}
+
+int attend_atomic_file_begin(attend_atomic_file **out, const char *path, size_t size)
+{
+    *out = NULL;
+    attend_atomic_file *r = attend_memory_zeroed(1, sizeof *r);
+    if (!r) return attend_fail(ATTEND_NO_MEMORY, "no memory to write %s", path);
+    r->folder = r->file = -1;
+    r->size = size;
+    int status = begin(r, path);
+    if (status == ATTEND_OK)
+        *out = r;
+    else
+        attend_atomic_file_abandon(r);
+    return status;
+}
+
+/* --- writing and ending --- */
+
+/* A failure while the path still holds what it held. */
+static int trouble(const attend_atomic_file *r, const char *doing, int error, size_t needed)
+{
+    const char *mend = error == ENOSPC || error == EDQUOT ? "; make room and try again" : "";
+    return attend_fail(ATTEND_IO, "cannot write %s: %s while %s (%zu of %zu bytes written); %s%s", r->path,
+                       attend_errno_text(error), doing, r->written, needed,
+                       r->replaces ? "the old file is untouched" : "nothing is left behind", mend);
+}
+
+int attend_atomic_file_write(attend_atomic_file *r, const void *bytes, size_t count)
+{
+    const size_t most = (size_t)1 << 30; /* some systems refuse 2 GiB at once */
+    const size_t needed = r->size > r->written + count ? r->size : r->written + count;
+    const char *next = bytes;
+    while (count > 0) {
+        ssize_t done = system_write(r->file, next, count < most ? count : most);
+        if (done < 0 && errno == EINTR) continue;
+        if (done <= 0) return trouble(r, "writing", done < 0 ? errno : EIO, needed);
+        next += done;
+        count -= (size_t)done;
+        r->written += (size_t)done;
+    }
+    return ATTEND_OK;
+}
+
+void attend_atomic_file_put(attend_atomic_file *r, int *status, const char *format, ...)
+{
+    char text[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    const int n = vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (*status == ATTEND_OK && n > 0 && (size_t)n < sizeof text)
+        *status = attend_atomic_file_write(r, text, (size_t)n);
+}
+
+static int commit(attend_atomic_file *r)
+{
+    /* The content must be on the disk before its name is: otherwise a power cut may leave an empty file. */
+    if (system_flush(r->file) != 0) return trouble(r, "flushing it to the disk", errno, r->written);
+    int closed = system_close(r->file);
+    r->file = -1;
+    if (closed != 0 && errno != EINTR) return trouble(r, "closing it", errno, r->written);
+    if (system_rename(r->folder, r->temporary, r->name) != 0) return trouble(r, "renaming it", errno, r->written);
+    r->temporary[0] = '\0';
+    /* EINVAL: a file system that has no notion of flushing a folder. */
+    if (system_flush(r->folder) != 0 && errno != EINVAL)
+        return attend_fail(ATTEND_IO,
+                           "%s is written, but the system cannot promise that it survives a power cut: %s while "
+                           "flushing its folder",
+                           r->path, attend_errno_text(errno));
+    return ATTEND_OK;
+}
+
+int attend_atomic_file_commit(attend_atomic_file *r)
+{
+    int status = commit(r);
+    attend_atomic_file_abandon(r);
+    return status;
+}
+
+void attend_atomic_file_abandon(attend_atomic_file *r)
+{
+    if (!r) return;
+    if (r->file >= 0) close(r->file);
+    if (r->temporary[0]) unlinkat(r->folder, r->temporary, 0);
+    if (r->folder >= 0) close(r->folder);
+    attend_memory_free(r);
+}
+
+void attend_atomic_file_unlink(const attend_atomic_file *r)
+{
+    if (r->temporary[0]) unlinkat(r->folder, r->temporary, 0);
+}
+
+/* --- what killed ones left --- */
+
+/* Is `entry` ".NAME.XXXXXX.tmp", with a number behind NAME if there should be one? */
+static bool is_temporary(const char *entry, const char *name, bool numbered)
+{
+    const size_t length = strlen(name) < LONGEST ? strlen(name) : LONGEST;
+    if (entry[0] != '.' || strncmp(entry + 1, name, length) != 0) return false;
+    const char *at = entry + 1 + length;
+    const size_t number = numbered ? strspn(at, "0123456789") : 0;
+    if (numbered && number == 0) return false;
+    at += number;
+    return *at == '.' && strspn(at + 1, digits) == UNIQUE && strcmp(at + 1 + UNIQUE, ".tmp") == 0;
+}
+
+static void sweep_folder(const attend_atomic_file *r, bool numbered)
+{
+    struct stat s;
+    const int folder = dup(r->folder);
+    DIR *d = folder >= 0 ? fdopendir(folder) : NULL;
+    if (!d) {
+        if (folder >= 0) close(folder);
+        return;
+    }
+    for (struct dirent *e; (e = readdir(d));)
+        if (is_temporary(e->d_name, r->name, numbered) && fstatat(r->folder, e->d_name, &s, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISREG(s.st_mode))
+            unlinkat(r->folder, e->d_name, 0);
+    closedir(d);
+}
+
+void attend_atomic_file_sweep(const char *path, bool numbered)
+{
+    char real[PATH_MAX];
+    attend_atomic_file *r = strlen(path) < PATH_MAX ? attend_memory_zeroed(1, sizeof *r) : NULL;
+    if (!r) return;
+    r->folder = r->file = -1;
+    memcpy(real, path, strlen(path) + 1);
+    memcpy(r->path, path, strlen(path) + 1);
+    if (follow_links(real) == 0 && open_folder(r, real) == ATTEND_OK && *r->name) sweep_folder(r, numbered);
+    attend_atomic_file_abandon(r);
+}

@@ -1,0 +1,217 @@
+#include "format/json.h"
+
+#include <string.h>
+
+bool attend_json_fail(attend_json *j, const char *error)
+{
+    if (!j->error) j->error = error;
+    return false;
+}
+
+static void skip_space(attend_json *j)
+{
+    while (j->at < j->end && (*j->at == ' ' || *j->at == '\n' || *j->at == '\r' || *j->at == '\t')) j->at++;
+}
+
+bool attend_json_next_is(attend_json *j, char c)
+{
+    skip_space(j);
+    if (j->at == j->end || *j->at != c) return false;
+    j->at++;
+    return true;
+}
+
+bool attend_json_expect(attend_json *j, char c)
+{
+    if (attend_json_next_is(j, c)) return true;
+    switch (c) {
+    case '{':
+        return attend_json_fail(j, "'{' is missing");
+    case '}':
+        return attend_json_fail(j, "',' or '}' is missing");
+    case '[':
+        return attend_json_fail(j, "'[' is missing");
+    case ']':
+        return attend_json_fail(j, "',' or ']' is missing");
+    case ':':
+        return attend_json_fail(j, "':' is missing");
+    default:
+        return attend_json_fail(j, "',' is missing");
+    }
+}
+
+bool attend_json_end(attend_json *j)
+{
+    skip_space(j);
+    return j->at == j->end || attend_json_fail(j, "something follows its end");
+}
+
+/* Bytes of the UTF-8 sequence at `s`, of which `left` can be read; 0 if it is none (RFC 3629: shortest form, no
+ * surrogates, at most U+10FFFF). */
+static size_t utf8_sequence(const unsigned char *s, size_t left)
+{
+    if (s[0] < 0x80) return 1;
+    size_t length = s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
+    if (length == 0 || length > left) return 0;
+    for (size_t i = 1; i < length; i++)
+        if ((s[i] & 0xc0) != 0x80) return 0;
+    bool wrong = (s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf0 && s[1] < 0x90) ||
+                 (s[0] == 0xf4 && s[1] > 0x8f);
+    return wrong ? 0 : length;
+}
+
+/* The four digits after "\u"; -1 if they are none. */
+static int hex4(attend_json *j)
+{
+    if (j->end - j->at < 4) return -1;
+    int value = 0;
+    for (int i = 0; i < 4; i++) {
+        char c = *j->at++;
+        int digit = c >= '0' && c <= '9'   ? c - '0'
+                    : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                    : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                           : -1;
+        if (digit < 0) return -1;
+        value = value << 4 | digit;
+    }
+    return value;
+}
+
+static void put_utf8(attend_json *j, int c)
+{
+    if (c < 0x80) {
+        *j->pool++ = (char)c;
+    } else if (c < 0x800) {
+        *j->pool++ = (char)(0xc0 | c >> 6);
+        *j->pool++ = (char)(0x80 | (c & 0x3f));
+    } else if (c < 0x10000) {
+        *j->pool++ = (char)(0xe0 | c >> 12);
+        *j->pool++ = (char)(0x80 | (c >> 6 & 0x3f));
+        *j->pool++ = (char)(0x80 | (c & 0x3f));
+    } else {
+        *j->pool++ = (char)(0xf0 | c >> 18);
+        *j->pool++ = (char)(0x80 | (c >> 12 & 0x3f));
+        *j->pool++ = (char)(0x80 | (c >> 6 & 0x3f));
+        *j->pool++ = (char)(0x80 | (c & 0x3f));
+    }
+}
+
+/* What follows "\u": one half or both halves of a surrogate pair. */
+static bool unicode_escape(attend_json *j)
+{
+    int c = hex4(j);
+    if (c < 0) return attend_json_fail(j, "\\u is not followed by four hex digits");
+    if (c == 0) return attend_json_fail(j, "a string holds the character 0");
+    if (c >= 0xd800 && c < 0xe000) {
+        bool pair = c < 0xdc00 && j->end - j->at >= 2 && j->at[0] == '\\' && j->at[1] == 'u';
+        if (pair) j->at += 2;
+        int low = pair ? hex4(j) : -1;
+        if (low < 0xdc00 || low >= 0xe000) return attend_json_fail(j, "half of a surrogate pair stands alone");
+        c = 0x10000 + ((c - 0xd800) << 10 | (low - 0xdc00));
+    }
+    put_utf8(j, c);
+    return true;
+}
+
+static const char escapes[] = "\"\"\\\\//b\bf\fn\nr\rt\t"; /* pairs: what is written, what is meant */
+
+static bool escape(attend_json *j)
+{
+    if (j->at == j->end) return attend_json_fail(j, "a string has no end");
+    char c = *j->at++;
+    if (c == 'u') return unicode_escape(j);
+    for (const char *e = escapes; *e; e += 2)
+        if (c == e[0]) {
+            *j->pool++ = e[1];
+            return true;
+        }
+    return attend_json_fail(j, "a string has an escape that JSON does not know");
+}
+
+bool attend_json_string(attend_json *j, const char **string, const char **at)
+{
+    if (!attend_json_next_is(j, '"')) return attend_json_fail(j, "a string is missing");
+    *string = j->pool;
+    *at = j->at;
+    while (j->at < j->end && *j->at != '"') {
+        unsigned char c = (unsigned char)*j->at;
+        if (c == '\\') {
+            j->at++;
+            if (!escape(j)) return false;
+            continue;
+        }
+        if (c < 0x20) return attend_json_fail(j, "a string has a control character");
+        size_t length = utf8_sequence((const unsigned char *)j->at, (size_t)(j->end - j->at));
+        if (length == 0) return attend_json_fail(j, "a string is not UTF-8");
+        for (; length > 0; length--) *j->pool++ = *j->at++;
+    }
+    if (j->at == j->end) return attend_json_fail(j, "a string has no end");
+    j->at++;
+    *j->pool++ = '\0'; /* room: the two quotes are not in the pool */
+    return true;
+}
+
+bool attend_json_integer(attend_json *j, int64_t *number)
+{
+    skip_space(j);
+    if (j->at < j->end && *j->at == '-') return attend_json_fail(j, "a number is negative");
+    const char *first = j->at;
+    int64_t n = 0;
+    for (; j->at < j->end && *j->at >= '0' && *j->at <= '9'; j->at++) {
+        int digit = *j->at - '0';
+        if (n > (INT64_MAX - digit) / 10) return attend_json_fail(j, "a number is too large");
+        n = 10 * n + digit;
+    }
+    if (j->at == first) return attend_json_fail(j, "a whole number is missing");
+    if (*first == '0' && j->at - first > 1) return attend_json_fail(j, "a number begins with 0");
+    if (j->at < j->end && (*j->at == '.' || *j->at == 'e' || *j->at == 'E'))
+        return attend_json_fail(j, "a number is not written as a whole number");
+    *number = n;
+    return true;
+}
+
+size_t attend_json_quote(char *out, const char *string)
+{
+    static const char hex[] = "0123456789abcdef";
+    size_t used = 0;
+    char piece[6];
+    if (out) out[used] = '"';
+    used++;
+    for (const char *s = string; *s; s++) {
+        size_t length = 1;
+        piece[0] = *s;
+        if ((unsigned char)*s < 0x20) {
+            memcpy(piece, "\\u00", 4);
+            piece[4] = hex[*s >> 4];
+            piece[5] = hex[*s & 15];
+            length = 6;
+        } else if (*s == '"' || *s == '\\') {
+            piece[0] = '\\';
+            piece[1] = *s;
+            length = 2;
+        }
+        if (out) memcpy(out + used, piece, length);
+        used += length;
+    }
+    if (out) out[used] = '"';
+    return used + 1;
+}
+
+bool attend_json_is_utf8(const char *string)
+{
+    const unsigned char *s = (const unsigned char *)string;
+    for (size_t left = strlen(string), n; left > 0; s += n, left -= n)
+        if ((n = utf8_sequence(s, left)) == 0) return false;
+    return true;
+}
+
+bool attend_json_is_name(const char *string, size_t longest)
+{
+    size_t length = strlen(string);
+    if (length == 0 || length > longest || !attend_json_is_utf8(string)) return false;
+    for (const unsigned char *s = (const unsigned char *)string; *s; s++) {
+        if (*s < 0x20 || *s == 0x7f) return false;
+        if (s[0] == 0xc2 && s[1] < 0xa0) return false; /* U+0080 to U+009F: control characters too */
+    }
+    return true;
+}

@@ -1,0 +1,314 @@
+/* tensor_header.c: {"__metadata__": {key: value, ...}, name: {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, ...}
+ *
+ * The text is read twice, the first time to count, so that all memory is taken at its right size before it is used. */
+#include "format/tensor_header.h"
+
+#include "core/memory.h"
+#include "core/status.h"
+#include "format/json.h"
+#include "format/tensor_checksum.h"
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    size_t size;
+} dtypes[ATTEND_DTYPES] = {
+    [ATTEND_BOOL] = { "BOOL", 1 },       [ATTEND_U8] = { "U8", 1 },           [ATTEND_I8] = { "I8", 1 },
+    [ATTEND_F8_E5M2] = { "F8_E5M2", 1 }, [ATTEND_F8_E4M3] = { "F8_E4M3", 1 }, [ATTEND_I16] = { "I16", 2 },
+    [ATTEND_U16] = { "U16", 2 },         [ATTEND_F16] = { "F16", 2 },         [ATTEND_BF16] = { "BF16", 2 },
+    [ATTEND_I32] = { "I32", 4 },         [ATTEND_U32] = { "U32", 4 },         [ATTEND_F32] = { "F32", 4 },
+    [ATTEND_F64] = { "F64", 8 },         [ATTEND_I64] = { "I64", 8 },         [ATTEND_U64] = { "U64", 8 },
+};
+
+const char *attend_dtype_name(attend_dtype dtype)
+{
+    return dtypes[dtype].name;
+}
+
+size_t attend_dtype_size(attend_dtype dtype)
+{
+    return dtypes[dtype].size;
+}
+
+const char *attend_tensor_size(attend_dtype dtype, int rank, const int64_t *shape, size_t *bytes)
+{
+    size_t size = dtypes[dtype].size;
+    bool empty = false;
+    for (int i = 0; i < rank; i++) {
+        if (shape[i] < 0) return "a dimension is negative";
+        if (shape[i] == 0)
+            empty = true;
+        else if ((uint64_t)shape[i] > SIZE_MAX / 2 / size)
+            return "it is larger than memory";
+        else
+            size *= (size_t)shape[i];
+    }
+    *bytes = empty ? 0 : size;
+    return NULL;
+}
+
+/* --- reading --- */
+
+typedef struct header_reader {
+    attend_json json;
+    attend_tensor_header *h;
+    const char *file;
+    bool counting; /* the first time: nothing is kept */
+    int status;    /* of what is wrong beyond the JSON */
+} header_reader;
+
+#define WRONG(r, ...) ((r)->status = attend_fail(ATTEND_BAD_MODEL, __VA_ARGS__), false)
+
+static bool read_name(header_reader *r, const char **name)
+{
+    const char *at;
+    if (!attend_json_string(&r->json, name, &at)) return false;
+    if (attend_json_is_name(*name, ATTEND_TENSOR_NAME)) return true;
+    return WRONG(r,
+                 "%s: the header has a name that is empty, longer than %d bytes or holds control characters (byte %td)",
+                 r->file, ATTEND_TENSOR_NAME, 8 + (at - r->json.start));
+}
+
+/* [1, 2, ...], at most `most`. */
+static bool read_list(header_reader *r, int64_t *list, int most, int *count, const char *name)
+{
+    *count = 0;
+    if (!attend_json_expect(&r->json, '[')) return false;
+    if (attend_json_next_is(&r->json, ']')) return true;
+    do {
+        if (*count == most)
+            return WRONG(r, "%s: tensor %.100s: a list has more than %d numbers (a shape has at most %d)", r->file,
+                         name, most, ATTEND_TENSOR_RANK);
+        if (!attend_json_integer(&r->json, &list[(*count)++])) return false;
+    } while (attend_json_next_is(&r->json, ','));
+    return attend_json_expect(&r->json, ']');
+}
+
+static bool read_dtype(header_reader *r, attend_dtype *dtype, const char *name)
+{
+    const char *word, *at;
+    if (!attend_json_string(&r->json, &word, &at)) return false;
+    for (int i = 0; i < ATTEND_DTYPES; i++)
+        if (strcmp(word, dtypes[i].name) == 0) {
+            *dtype = (attend_dtype)i;
+            return true;
+        }
+    return WRONG(r, "%s: tensor %.100s has type '%.20s', which is none of those attend knows", r->file, name, word);
+}
+
+/* {"dtype": ..., "shape": ..., "data_offsets": [begin, end]}: each once, in any order. */
+static bool read_fields(header_reader *r, attend_tensor *t, int64_t offsets[2])
+{
+    enum { DTYPE = 1, SHAPE = 2, OFFSETS = 4, ALL = 7 };
+    int seen = 0, two = 0;
+    if (!attend_json_expect(&r->json, '{')) return false;
+    do {
+        const char *key, *at;
+        if (!attend_json_string(&r->json, &key, &at) || !attend_json_expect(&r->json, ':')) return false;
+        int field = strcmp(key, "dtype") == 0          ? DTYPE
+                    : strcmp(key, "shape") == 0        ? SHAPE
+                    : strcmp(key, "data_offsets") == 0 ? OFFSETS
+                                                       : 0;
+        if (field == 0 || seen & field)
+            return WRONG(r, "%s: tensor %.100s has the field '%.40s' %s", r->file, t->name, key,
+                         field ? "twice" : "which safetensors does not know");
+        seen |= field;
+        if (field == DTYPE && !read_dtype(r, &t->dtype, t->name)) return false;
+        if (field == SHAPE && !read_list(r, t->shape, ATTEND_TENSOR_RANK, &t->rank, t->name)) return false;
+        if (field == OFFSETS && !read_list(r, offsets, 2, &two, t->name)) return false;
+    } while (attend_json_next_is(&r->json, ','));
+    if (!attend_json_expect(&r->json, '}')) return false;
+    if (seen != ALL || two != 2)
+        return WRONG(r, "%s: tensor %.100s lacks its type, its shape or its two offsets", r->file, t->name);
+    return true;
+}
+
+static bool read_tensor(header_reader *r, const char *name)
+{
+    attend_tensor t = { .name = name };
+    int64_t offsets[2] = { 0 };
+    if (!read_fields(r, &t, offsets)) return false;
+    const char *wrong = attend_tensor_size(t.dtype, t.rank, t.shape, &t.bytes);
+    if (wrong) return WRONG(r, "%s: tensor %.100s: %s", r->file, name, wrong);
+    if (offsets[0] > offsets[1] || (uint64_t)(offsets[1] - offsets[0]) != t.bytes)
+        return WRONG(r, "%s: tensor %.100s has offsets %" PRId64 " to %" PRId64 ", and %zu bytes by its type and shape",
+                     r->file, name, offsets[0], offsets[1], t.bytes);
+    if (r->h->count == ATTEND_TENSOR_COUNT)
+        return WRONG(r, "%s has more than %d tensors", r->file, ATTEND_TENSOR_COUNT);
+    if (!r->counting) r->h->entries[r->h->count] = (attend_tensor_entry){ .tensor = t, .begin = (size_t)offsets[0] };
+    r->h->count++;
+    return true;
+}
+
+/* A pair of metadata. A checksum under another name is a damaged name: without this rule, damage to the key would switch
+ * the checksum off. */
+static bool read_pair(header_reader *r)
+{
+    attend_metadata pair;
+    const char *at;
+    if (!read_name(r, &pair.key) || !attend_json_expect(&r->json, ':') ||
+        !attend_json_string(&r->json, &pair.value, &at))
+        return false;
+    bool named = strcmp(pair.key, "checksum") == 0, is_one = attend_checksum_is_one(pair.value);
+    if (named != is_one || (named && r->h->checksum))
+        return WRONG(
+            r,
+            "%s: metadata '%.100s' is '%.40s': a checksum is '%s' and %d hex digits, once, under 'checksum'; the "
+            "file is damaged",
+            r->file, pair.key, pair.value, ATTEND_CHECKSUM_PREFIX, ATTEND_CHECKSUM_DIGITS);
+    if (named) {
+        /* Its place must hold it as it is, without escapes, for its digits are taken as zeros there. */
+        if (strncmp(at, pair.value, strlen(pair.value)) != 0)
+            return WRONG(r, "%s: the checksum is written with escapes", r->file);
+        r->h->checksum = at + sizeof ATTEND_CHECKSUM_PREFIX - 1;
+        return true;
+    }
+    if (r->h->metadata_count == ATTEND_TENSOR_COUNT)
+        return WRONG(r, "%s has more than %d pairs of metadata", r->file, ATTEND_TENSOR_COUNT);
+    if (!r->counting) r->h->metadata[r->h->metadata_count] = pair;
+    r->h->metadata_count++;
+    return true;
+}
+
+static bool read_metadata(header_reader *r)
+{
+    if (!attend_json_expect(&r->json, '{')) return false;
+    if (attend_json_next_is(&r->json, '}')) return true;
+    do
+        if (!read_pair(r)) return false;
+    while (attend_json_next_is(&r->json, ','));
+    return attend_json_expect(&r->json, '}');
+}
+
+static bool read_text(header_reader *r)
+{
+    bool metadata = false;
+    r->h->count = r->h->metadata_count = 0;
+    r->h->checksum = NULL;
+    if (!attend_json_expect(&r->json, '{')) return false;
+    if (attend_json_next_is(&r->json, '}')) return attend_json_end(&r->json);
+    do {
+        const char *name;
+        if (!read_name(r, &name) || !attend_json_expect(&r->json, ':')) return false;
+        if (strcmp(name, "__metadata__") != 0) {
+            if (!read_tensor(r, name)) return false;
+            continue;
+        }
+        if (metadata) return WRONG(r, "%s has __metadata__ twice", r->file);
+        metadata = true;
+        if (!read_metadata(r)) return false;
+    } while (attend_json_next_is(&r->json, ','));
+    return attend_json_expect(&r->json, '}') && attend_json_end(&r->json);
+}
+
+static int read_once(attend_tensor_header *h, const char *text, size_t size, const char *file, bool counting)
+{
+    header_reader r = { .json = { .start = text, .at = text, .end = text + size, .pool = h->pool },
+                        .h = h,
+                        .file = file,
+                        .counting = counting };
+    if (read_text(&r)) return ATTEND_OK;
+    if (r.status != ATTEND_OK) return r.status;
+    return attend_fail(ATTEND_BAD_MODEL, "%s: the header is damaged: %s (byte %td of the file)", file, r.json.error,
+                       8 + (r.json.at - text));
+}
+
+/* --- what the header says as a whole --- */
+
+static int compare_places(const void *a, const void *b)
+{
+    const attend_tensor_entry *x = a, *y = b;
+    if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
+    if (x->tensor.bytes != y->tensor.bytes) return x->tensor.bytes < y->tensor.bytes ? -1 : 1; /* empty ones first */
+    return strcmp(x->tensor.name, y->tensor.name);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    const attend_tensor_entry *const *x = a, *const *y = b;
+    return strcmp((*x)->tensor.name, (*y)->tensor.name);
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+    const attend_metadata *x = a, *y = b;
+    return strcmp(x->key, y->key);
+}
+
+/* One tensor after the other, from the first byte on. */
+static int check_cover(attend_tensor_header *h, const char *file)
+{
+    qsort(h->entries, h->count, sizeof *h->entries, compare_places);
+    h->bytes = 0;
+    for (size_t i = 0; i < h->count; i++) {
+        const attend_tensor_entry *e = &h->entries[i];
+        if (e->begin < h->bytes)
+            return attend_fail(ATTEND_BAD_MODEL, "%s: tensors %.100s and %.100s overlap", file,
+                               h->entries[i - 1].tensor.name, e->tensor.name);
+        if (e->begin > h->bytes)
+            return attend_fail(ATTEND_BAD_MODEL, "%s: %zu bytes before tensor %.100s belong to none", file,
+                               e->begin - h->bytes, e->tensor.name);
+        h->bytes += e->tensor.bytes; /* = the tensor's end, an int64_t */
+    }
+    return ATTEND_OK;
+}
+
+static int check_names(attend_tensor_header *h, const char *file)
+{
+    for (size_t i = 0; i < h->count; i++) h->by_name[i] = &h->entries[i];
+    qsort(h->by_name, h->count, sizeof *h->by_name, compare_names);
+    for (size_t i = 1; i < h->count; i++)
+        if (compare_names(&h->by_name[i - 1], &h->by_name[i]) == 0)
+            return attend_fail(ATTEND_BAD_MODEL, "%s has two tensors named %.100s", file, h->by_name[i]->tensor.name);
+    qsort(h->metadata, h->metadata_count, sizeof *h->metadata, compare_keys);
+    for (size_t i = 1; i < h->metadata_count; i++)
+        if (compare_keys(&h->metadata[i - 1], &h->metadata[i]) == 0)
+            return attend_fail(ATTEND_BAD_MODEL, "%s has metadata '%.100s' twice", file, h->metadata[i].key);
+    return ATTEND_OK;
+}
+
+int attend_tensor_header_read(attend_tensor_header *h, const char *text, size_t size, const char *file)
+{
+    *h = (attend_tensor_header){ 0 };
+    h->pool = attend_memory_zeroed(size, 1);
+    int status = h->pool ? read_once(h, text, size, file, true) : ATTEND_NO_MEMORY;
+    if (status == ATTEND_OK) {
+        h->entries = attend_memory_zeroed(h->count, sizeof *h->entries);
+        h->by_name = attend_memory_zeroed(h->count, sizeof *h->by_name);
+        h->metadata = attend_memory_zeroed(h->metadata_count, sizeof *h->metadata);
+        if (!h->entries || !h->by_name || !h->metadata) status = ATTEND_NO_MEMORY;
+    }
+    if (status == ATTEND_OK) status = read_once(h, text, size, file, false);
+    if (status == ATTEND_OK) status = check_cover(h, file);
+    if (status == ATTEND_OK) status = check_names(h, file);
+    if (status == ATTEND_NO_MEMORY) attend_fail(status, "no memory for the header of %s", file);
+    if (status != ATTEND_OK) attend_tensor_header_free(h);
+    return status;
+}
+
+void attend_tensor_header_free(attend_tensor_header *h)
+{
+    for (size_t i = 0; h->entries && i < h->count; i++)
+        if (h->entries[i].copied) attend_memory_free((void *)h->entries[i].tensor.data);
+    attend_memory_free(h->entries);
+    attend_memory_free(h->by_name);
+    attend_memory_free(h->metadata);
+    attend_memory_free(h->pool);
+    *h = (attend_tensor_header){ 0 };
+}
+
+const attend_tensor *attend_tensor_header_find(const attend_tensor_header *h, const char *name)
+{
+    const attend_tensor_entry wanted = { .tensor.name = name }, *key = &wanted;
+    attend_tensor_entry **found = bsearch(&key, h->by_name, h->count, sizeof *h->by_name, compare_names);
+    return found ? &(*found)->tensor : NULL;
+}
+
+const char *attend_tensor_header_metadata(const attend_tensor_header *h, const char *key)
+{
+    const attend_metadata wanted = { .key = key };
+    const attend_metadata *found = bsearch(&wanted, h->metadata, h->metadata_count, sizeof *h->metadata, compare_keys);
+    return found ? found->value : NULL;
+}

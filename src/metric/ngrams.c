@@ -1,0 +1,94 @@
+#include "metric/ngrams.h"
+
+#include "core/memory.h"
+#include "core/status.h"
+
+#include <string.h>
+
+void attend_ngrams_free(attend_ngrams *g)
+{
+    attend_memory_free(g->slots);
+    attend_memory_free(g->nodes);
+    *g = (attend_ngrams){ 0 };
+}
+
+/* The finalizer of splitmix64 (Steele, Lea, Flood 2014): every bit of the key moves every bit of the result. */
+static size_t hash(uint32_t parent, uint32_t symbol)
+{
+    uint64_t x = (uint64_t)parent << 32 | symbol;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return (size_t)(x ^ x >> 31);
+}
+
+/* Where it is, or the free place where it belongs. */
+static attend_ngram_slot *place(const attend_ngrams *g, uint32_t parent, uint32_t symbol)
+{
+    size_t at = hash(parent, symbol) & (g->capacity - 1);
+    while (g->slots[at].node && (g->slots[at].parent != parent || g->slots[at].symbol != symbol))
+        at = (at + 1) & (g->capacity - 1);
+    return &g->slots[at];
+}
+
+static bool grow(attend_ngrams *g)
+{
+    enum { FIRST = 256, LAST = 1 << 30 };
+    if (g->capacity >= LAST) return false;
+    attend_ngrams larger = { .capacity = g->capacity ? 4 * g->capacity : FIRST, .count = g->count };
+    larger.slots = attend_memory_zeroed(larger.capacity, sizeof *larger.slots);
+    larger.nodes = attend_memory_zeroed(larger.capacity / 2, sizeof *larger.nodes);
+    if (!larger.slots || !larger.nodes) {
+        attend_ngrams_free(&larger);
+        return false;
+    }
+    if (g->nodes) memcpy(larger.nodes, g->nodes, (g->count + (size_t)1) * sizeof *g->nodes);
+    for (size_t i = 0; i < g->capacity; i++)
+        if (g->slots[i].node) *place(&larger, g->slots[i].parent, g->slots[i].symbol) = g->slots[i];
+    attend_ngrams_free(g);
+    *g = larger;
+    return true;
+}
+
+uint32_t attend_ngrams_child(attend_ngrams *g, uint32_t parent, uint32_t symbol)
+{
+    if (g->count + (size_t)2 > g->capacity / 2 && !grow(g)) return 0;
+    attend_ngram_slot *s = place(g, parent, symbol);
+    if (!s->node) *s = (attend_ngram_slot){ parent, symbol, ++g->count };
+    return s->node;
+}
+
+uint32_t attend_ngrams_find(const attend_ngrams *g, uint32_t parent, uint32_t symbol)
+{
+    return g->capacity ? place(g, parent, symbol)->node : 0;
+}
+
+int attend_ngrams_add(attend_ngrams *g, const uint32_t *symbols, size_t n, int orders)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint32_t node = 0;
+        for (size_t k = 0; k < (size_t)orders && i + k < n; k++) {
+            node = attend_ngrams_child(g, node, symbols[i + k]);
+            if (!node) return attend_fail(ATTEND_NO_MEMORY, "no memory for the n-grams of a line of %zu tokens", n);
+            g->nodes[node].hypothesis++;
+        }
+    }
+    return ATTEND_OK;
+}
+
+void attend_ngrams_match(attend_ngrams *g, const uint32_t *symbols, size_t n, int orders, int which, bool together,
+                         double *matches)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint32_t node = 0;
+        for (size_t k = 0; k < (size_t)orders && i + k < n; k++) {
+            node = attend_ngrams_find(g, node, symbols[i + k]);
+            if (!node) break; /* what the hypothesis does not have, it does not have longer either */
+            attend_ngram *gram = &g->nodes[node];
+            if (gram->which != which) gram->which = which, gram->reference = 0;
+            gram->reference++;
+            if (together && gram->reference <= gram->most) continue;
+            gram->most = gram->reference;
+            if (gram->reference <= gram->hypothesis) matches[k]++;
+        }
+    }
+}

@@ -1,0 +1,95 @@
+#include "text/buffers.h"
+
+#include "core/memory.h"
+#include "core/status.h"
+#include <limits.h>
+#include <string.h>
+
+void *attend_grow_array(void *old, size_t used, size_t least, size_t each, size_t *room)
+{
+    enum { SMALLEST = 16 };
+    size_t more = *room + *room / 2;
+    if (more < SMALLEST) more = SMALLEST;
+    if (more < least) more = least;
+    if (more > SIZE_MAX / each) return NULL;
+    void *grown = attend_memory_aligned(more * each);
+    if (!grown) return NULL;
+    if (used) memcpy(grown, old, used * each);
+    attend_memory_free(old);
+    *room = more;
+    return grown;
+}
+
+/* ---- strings ---- */
+
+void attend_string_free(attend_string *s)
+{
+    attend_memory_free(s->text);
+    *s = (attend_string){ 0 };
+}
+
+int attend_string_reserve(attend_string *s, size_t more)
+{
+    if (s->room - s->size > more) return ATTEND_OK;
+    char *text =
+        more < SIZE_MAX - s->size ? attend_grow_array(s->text, s->size, s->size + more + 1, 1, &s->room) : NULL;
+    if (!text) return attend_fail(ATTEND_NO_MEMORY, "no memory for %zu bytes of text", more);
+    s->text = text;
+    return ATTEND_OK;
+}
+
+int attend_string_add(attend_string *s, const char *bytes, size_t size)
+{
+    const int status = attend_string_reserve(s, size);
+    if (status != ATTEND_OK) return status;
+    if (size) memcpy(s->text + s->size, bytes, size);
+    s->size += size;
+    s->text[s->size] = '\0';
+    return ATTEND_OK;
+}
+
+/* ---- numbers ---- */
+
+void attend_ids_free(attend_ids *ids)
+{
+    attend_memory_free(ids->ids);
+    attend_memory_free(ids->spans);
+    *ids = (attend_ids){ 0 };
+}
+
+int attend_ids_reserve(attend_ids *ids, size_t more)
+{
+    if (more <= (size_t)(ids->room - ids->count)) return ATTEND_OK;
+    if (more > (size_t)(INT_MAX - ids->count))
+        return attend_fail(ATTEND_BAD_DATA, "an array holds %d numbers at most; encode fewer lines into one", INT_MAX);
+    const size_t used = (size_t)ids->count;
+    size_t least = (size_t)ids->room + (size_t)ids->room / 2 + 16;
+    if (least < used + more) least = used + more;
+    if (least > INT_MAX) least = INT_MAX;
+    int *numbers = attend_memory_aligned(least * sizeof *numbers);
+    attend_span *spans = attend_memory_aligned(least * sizeof *spans);
+    if (!numbers || !spans) {
+        attend_memory_free(numbers);
+        attend_memory_free(spans);
+        return attend_fail(ATTEND_NO_MEMORY, "no memory for %zu numbers of words", least);
+    }
+    if (used) {
+        memcpy(numbers, ids->ids, used * sizeof *numbers);
+        memcpy(spans, ids->spans, used * sizeof *spans);
+    }
+    const int count = ids->count;
+    attend_ids_free(ids);
+    *ids = (attend_ids){ numbers, spans, count, (int)least };
+    return ATTEND_OK;
+}
+
+int attend_ids_add(attend_ids *ids, int id, size_t begin, size_t end)
+{
+    if (ids->count == ids->room) {
+        const int status = attend_ids_reserve(ids, 1);
+        if (status != ATTEND_OK) return status;
+    }
+    ids->ids[ids->count] = id;
+    ids->spans[ids->count++] = (attend_span){ (int)begin, (int)end };
+    return ATTEND_OK;
+}

@@ -1,0 +1,41 @@
+#include "text/line_inspect.h"
+
+#include <string.h>
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+/* Control characters (a TAB is a blank), and those that end a line for some programs and not for others. */
+static bool is_control(const unsigned char *s, size_t left)
+{
+    if (s[0] < 0x20) return s[0] != '\t';
+    if (s[0] == 0x7f || (s[0] == 0xc2 && left > 1 && s[1] < 0xa0)) return true;
+    return left > 2 && ((s[0] == 0xe2 && s[1] == 0x80 && (s[2] == 0xa8 || s[2] == 0xa9)) || /* U+2028, U+2029 */
+                        (s[0] == 0xef && s[1] == 0xbb && s[2] == 0xbf)); /* a stray byte order mark */
+}
+
+/* A letter's two bytes as two letters (U+00C2 or U+00C3, then one that is none), or the beginning of a quotation mark's three. */
+static bool is_mojibake(const unsigned char *s, size_t left)
+{
+    if (s[0] != 0xc3 || left < 4) return false;
+    if ((s[1] == 0x82 || s[1] == 0x83) && s[2] == 0xc2) return true;
+    return left > 4 && memcmp(s, "\xc3\xa2\xe2\x82\xac", 5) == 0;
+}
+
+void attend_line_inspect(attend_line *l)
+{
+    const unsigned char *s = (const unsigned char *)l->text;
+    bool inside = false;
+    for (size_t i = 0; i < l->size; i++) {
+        const bool blank = is_blank(l->text[i]);
+        if (!blank && !inside) l->words++;
+        inside = !blank;
+        if ((s[i] & 0xc0) != 0x80) l->characters++;
+        if (s[i] >= 0x20 && s[i] < 0x7f) continue;
+        if (is_control(s + i, l->size - i)) l->control = true;
+        if (is_mojibake(s + i, l->size - i)) l->mojibake = true;
+    }
+    l->blanks = l->size > 0 && (is_blank(l->text[0]) || is_blank(l->text[l->size - 1]));
+}

@@ -1,0 +1,22 @@
+/* permutation.h: a permutation of [0, n) that takes no memory.
+ *
+ * A Feistel network (Luby and Rackoff 1988) permutes the numbers of 2h bits, the smallest such domain that holds n; a number that lands
+ * outside [0, n) is sent through again until it lands inside (cycle walking, Black and Rogaway 2002), fewer than four times on average.
+ * The keys are Philox numbers, so the permutation is a function of (seed, stream, use) and of nothing else. */
+#ifndef ATTEND_TEXT_PERMUTATION_H
+#define ATTEND_TEXT_PERMUTATION_H
+
+#include "core/rng.h"
+
+enum { ATTEND_SHUFFLE_ROUNDS = 8 };
+
+typedef struct attend_permutation {
+    uint64_t n;
+    int half; /* bits */
+    uint64_t keys[ATTEND_SHUFFLE_ROUNDS];
+} attend_permutation;
+
+attend_permutation attend_permutation_of(uint64_t n, const attend_rng *r); /* n < 2^62 */
+uint64_t attend_permutation_at(const attend_permutation *s, uint64_t i);   /* i < n */
+
+#endif

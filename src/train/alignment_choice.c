@@ -1,0 +1,95 @@
+/* alignment_choice.c: at the end of a training, which of the model's maps aligns (map_selection.h): of several layers or heads some do and others do not. By
+ * validation pairs without gold links, so that nobody has to ask for it; kept with MODEL, and nowhere else: whoever goes on chooses again. */
+#include "train/trainer.h"
+
+#include "core/memory.h"
+#include "core/status.h"
+#include <attend/map_selection.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    FEWEST = 50, /* pairs: with 20 a choice is often another one than with 500, with 50 seldom (docs/metrics.md) */
+    MOST = 500,
+    LONGEST = 1000 /* bytes of a side */
+};
+
+typedef struct texts {
+    char *sides[2][MOST];
+    int count;
+} texts;
+
+static void texts_free(texts *x)
+{
+    for (int i = 0; x && i < x->count; i++)
+        for (int side = 0; side < 2; side++) attend_memory_free(x->sides[side][i]);
+    attend_memory_free(x);
+}
+
+static char *copy(const char *text, size_t size)
+{
+    char *to = attend_memory_zeroed(size + 1, 1);
+    if (to) memcpy(to, text, size);
+    return to;
+}
+
+/* The first pairs of the files, which need not be there any more: there is nothing to choose by then. */
+static int read_texts(texts *x, const attend_train_options *o)
+{
+    attend_pairs_file *file = NULL;
+    attend_text_pair pair;
+    int status = attend_pairs_file_open(&file, o->valid, o->valid_count);
+    while (status == ATTEND_OK && x->count < MOST) {
+        status = attend_pairs_file_next(file, &pair);
+        if (status != ATTEND_OK || !pair.source) break;
+        if (pair.source_size > LONGEST || pair.target_size > LONGEST) continue;
+        x->sides[0][x->count] = copy(pair.source, pair.source_size);
+        x->sides[1][x->count] = copy(pair.target, pair.target_size);
+        if (!x->sides[0][x->count] || !x->sides[1][x->count])
+            status = attend_fail(ATTEND_NO_MEMORY, "no memory for pairs to align");
+        x->count++;
+    }
+    attend_pairs_file_close(file);
+    return status == ATTEND_NO_MEMORY ? status : ATTEND_OK;
+}
+
+static int choose(trainer *t, attend_model *m, const texts *x)
+{
+    const attend_map_score *scores = NULL;
+    attend_map_selection *trial = NULL;
+    attend_alignment chosen = { .layer = 0, .head = 0 };
+    int maps, best = 0, status = attend_map_selection_new(&trial, m, t->o.threads);
+    if (status == ATTEND_OK)
+        status = attend_map_selection_add(trial, x->count, (const char *const *)x->sides[0],
+                                          (const char *const *)x->sides[1], NULL);
+    if (status == ATTEND_OK) status = attend_map_selection_end(trial, &scores, &maps, &best);
+    if (status == ATTEND_OK) {
+        chosen = scores[best].map;
+        status = attend_training_log_add(
+            &t->log, "{\"update\": %llu, \"event\": \"aligns\", \"layer\": %d, \"head\": %d, \"error\": %.4f}",
+            (unsigned long long)t->s.update, chosen.layer, chosen.head, scores[best].error);
+    }
+    attend_map_selection_free(trial);
+    if (status == ATTEND_OK) status = attend_model_align_by(m, chosen);
+    return status == ATTEND_OK ? attend_model_save(m, t->o.model) : status;
+}
+
+int attend_trainer_choose_map(trainer *t)
+{
+    const attend_config *c = &t->m->config;
+    if (!t->valid || access(t->o.model, F_OK) != 0 ||
+        attend_config_attention_layers(c, ATTEND_ATTENTION_CROSS) *
+                attend_config_attention_heads(c, ATTEND_ATTENTION_CROSS) <
+            2)
+        return ATTEND_OK;
+    attend_model *m = NULL;
+    texts *x = attend_memory_zeroed(1, sizeof *x);
+    int status = x ? read_texts(x, &t->o) : attend_fail(ATTEND_NO_MEMORY, "no memory for pairs to align");
+    if (status == ATTEND_OK && x->count >= FEWEST) {
+        status = attend_model_load(&m, t->o.model, NULL);
+        if (status == ATTEND_OK) status = choose(t, m, x);
+    }
+    attend_model_free(m);
+    texts_free(x);
+    return status;
+}

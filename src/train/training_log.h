@@ -1,0 +1,30 @@
+/* training_log.h: the log of a training, a JSON object a line. It is cut back to where a checkpoint was made before training goes on from there,
+ * so that an interruption leaves no trace in it. */
+#ifndef ATTEND_TRAIN_TRAINING_LOG_H
+#define ATTEND_TRAIN_TRAINING_LOG_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+typedef struct journal {
+    FILE *file;
+    char path[4096];
+    uint64_t bytes; /* written so far */
+} journal;
+
+/* Opens it and forgets what is behind its first `bytes`; j->bytes is less if it has lost some. ATTEND_IO. */
+int attend_training_log_open(journal *j, const char *path, uint64_t bytes);
+void attend_training_log_close(journal *j);
+
+/* Adds a line, which must be one JSON object, and hands it to the system. ATTEND_IO. */
+int attend_training_log_add(journal *j, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* A number as JSON can say it: null if it is none. Returns `text`. */
+enum { JOURNAL_NUMBER = 48 };
+const char *attend_training_log_number(char text[JOURNAL_NUMBER], int digits, double x);
+/* To the disk, before a checkpoint speaks of it. */
+int attend_training_log_flush(journal *j);
+
+/* The log as a picture: loss of training and validation, and the validation score, over updates. */
+int attend_training_plot_write(const char *journal_path, const char *svg_path, const char *title);
+
+#endif

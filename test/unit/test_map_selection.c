@@ -1,0 +1,301 @@
+/* Which map aligns: every one that a scorer hands out, against gold links and against silver ones, which are right where there is no doubt. */
+#include "unit/unit.h"
+
+#include "core/memory.h"
+#include "decode/ibm1.h"
+#include "support/texted_model.h"
+#include <attend/map_selection.h>
+#include <attend/scorer.h>
+#include <math.h>
+
+enum { PAIRS = 90, WORDS = 20, ROOM = 64, HEADS = 3 };
+
+/* Sentences of w0 .. w19, said backwards in capitals: W19 .. */
+static char texts[2][PAIRS][ROOM];
+static const char *sides[2][PAIRS];
+
+static int setup(void **state)
+{
+    (void)state;
+    unsigned seed = 5;
+    for (int i = 0; i < PAIRS; i++) {
+        int words[8];
+        const int n = 2 + i % 6;
+        for (int j = 0; j < n; j++) words[j] = (int)((seed = seed * 1664525u + 1013904223u) >> 16) % WORDS;
+        int at[2] = { 0, 0 };
+        for (int j = 0; j < n; j++) {
+            at[0] += snprintf(texts[0][i] + at[0], (size_t)(ROOM - at[0]), "%sw%d", j ? " " : "", words[j]);
+            at[1] += snprintf(texts[1][i] + at[1], (size_t)(ROOM - at[1]), "%sW%d", j ? " " : "", words[n - 1 - j]);
+        }
+        for (int side = 0; side < 2; side++) sides[side][i] = texts[side][i];
+    }
+    sides[0][7] = ""; /* what cannot be aligned */
+    sides[1][8] = "\xff W3";
+    return 0;
+}
+
+static int give(void *user, const char **line, size_t *size)
+{
+    static char text[16];
+    int *next = user;
+    if (*next == WORDS) return 0;
+    snprintf(text, sizeof text, "w%d W%d", *next, *next);
+    ++*next;
+    *line = text, *size = strlen(text);
+    return 1;
+}
+
+static attend_model *model_of(const char *words)
+{
+    int next = 0;
+    return texted_model(ATTEND_TOKENS_WORD, words, give, &next);
+}
+
+static attend_model *model(void)
+{
+    return model_of("hidden=9 heads=3 attention-width=6 attention=projected");
+}
+
+/* ---- maps of a scorer ---- */
+
+static void every_map_of_one_run(void **state)
+{
+    (void)state;
+    attend_model *m = model();
+    attend_scorer *all = NULL, *one = NULL;
+    assert_ok(attend_scorer_new(&all, m, 2, true));
+    attend_scorer_keep_maps(all);
+    assert_ok(attend_scorer_run(all, PAIRS, sides[0], sides[1]));
+    for (int head = -1; head < HEADS; head++) {
+        const attend_alignment by = { .layer = 0, .head = head };
+        assert_ok(attend_scorer_new(&one, m, 1, true));
+        assert_ok(attend_scorer_align_by(one, by));
+        assert_ok(attend_scorer_run(one, PAIRS, sides[0], sides[1]));
+        for (int i = 0; i < PAIRS; i++) {
+            const attend_scored *a, *b = attend_scorer_result(one, i), *usual = attend_scorer_result(all, i);
+            assert_ok(attend_scorer_result_by(all, i, by, &a));
+            assert_true((a->fault != NULL) == (i == 7 || i == 8));
+            if (a->fault) continue;
+            const size_t bytes = (size_t)a->rows * (size_t)a->source_count * sizeof(attend_real);
+            assert_memory_equal(a->weights, b->weights, bytes);
+            assert_true((memcmp(a->weights, usual->weights, bytes) == 0) == (head == -1)); /* the mean, unless said */
+            assert_true(a->log_probability == b->log_probability);
+        }
+        attend_scorer_free(one);
+    }
+    const attend_scored *r;
+    assert_int_equal(attend_scorer_result_by(all, PAIRS, (attend_alignment){ 0, 0 }, &r), ATTEND_BAD_USAGE);
+    assert_int_equal(attend_scorer_result_by(all, 0, (attend_alignment){ 1, 0 }, &r), ATTEND_BAD_USAGE);
+    assert_int_equal(attend_scorer_align_by(all, (attend_alignment){ 0, HEADS }), ATTEND_BAD_USAGE);
+    assert_ok(attend_scorer_new(&one, m, 1, true));
+    assert_ok(attend_scorer_run(one, 1, sides[0], sides[1]));
+    assert_int_equal(attend_scorer_result_by(one, 0, (attend_alignment){ 0, 0 }, &r), ATTEND_BAD_USAGE);
+    attend_scorer_free(one);
+    /* what the model was told is what a scorer does by itself */
+    assert_ok(attend_model_align_by(m, (attend_alignment){ 0, 2 }));
+    assert_ok(attend_scorer_new(&one, m, 1, true));
+    assert_ok(attend_scorer_run(one, 1, sides[0], sides[1]));
+    assert_ok(attend_scorer_result_by(all, 0, (attend_alignment){ 0, 2 }, &r));
+    assert_memory_equal(attend_scorer_result(one, 0)->weights, r->weights,
+                        (size_t)r->rows * (size_t)r->source_count * sizeof(attend_real));
+    attend_scorer_free(one);
+    attend_scorer_free(all);
+    attend_model_free(m);
+}
+
+/* ---- silver ---- */
+
+static void silver_is_right_where_there_is_no_doubt(void **state)
+{
+    (void)state;
+    int words[2][PAIRS * 10], lengths[2][PAIRS], used = 0, once = 0, found = 0;
+    for (int i = 0; i < PAIRS; i++) {
+        const int n = 3 + i % 6;
+        for (int j = 0; j < n; j++) {
+            const int w = (i * 7 + j * (5 + i % 3)) % WORDS;
+            words[0][used + j] = 10 + w, words[1][used + n - 1 - j] = 50 + w;
+        }
+        words[0][used + n] = words[1][used + n] = ATTEND_END;
+        lengths[0][i] = lengths[1][i] = n + 1;
+        used += n + 1;
+    }
+    const attend_ibm1_pairs pairs = { PAIRS, { words[0], words[1] }, { lengths[0], lengths[1] } };
+    attend_ibm1 *s = NULL;
+    assert_ok(attend_ibm1_new(&s, &pairs));
+    const int *source = words[0];
+    for (int i = 0; i < PAIRS; source += lengths[0][i++]) {
+        const attend_word_link *links;
+        const int count = attend_ibm1_links(s, i, &links), n = lengths[0][i] - 1;
+        for (int k = 0; k < count; k++) {
+            assert_int_equal(links[k].source, n - 1 - links[k].target);
+            assert_true(links[k].sure && (k == 0 || links[k].target > links[k - 1].target));
+        }
+        found += count;
+        for (int j = 0; j < n; j++) {
+            int times = 0;
+            for (int k = 0; k < n; k++) times += source[k] == source[j];
+            once += times == 1;
+        }
+    }
+    assert_int_equal(found, once); /* a word that stands there twice has none */
+    attend_ibm1_free(s);
+    const attend_ibm1_pairs nothing = { .count = 0 };
+    assert_ok(attend_ibm1_new(&s, &nothing));
+    attend_ibm1_free(s);
+}
+
+/* ---- trials ---- */
+
+static attend_word_link gold_links[PAIRS][8];
+static attend_pair_links gold[PAIRS];
+
+/* What one head says is gold. */
+static void take_gold(const attend_model *m, int head)
+{
+    attend_scorer *s = NULL;
+    assert_ok(attend_scorer_new(&s, m, 1, true));
+    assert_ok(attend_scorer_align_by(s, (attend_alignment){ .layer = 0, .head = head }));
+    assert_ok(attend_scorer_run(s, PAIRS, sides[0], sides[1]));
+    for (int i = 0; i < PAIRS; i++)
+        gold[i] =
+            (attend_pair_links){ gold_links[i], attend_scorer_links(attend_scorer_result(s, i), gold_links[i], 8) };
+    attend_scorer_free(s);
+}
+
+static void the_head_that_made_the_gold_is_best(void **state)
+{
+    (void)state;
+    attend_model *m = model();
+    for (int head = -1; head < HEADS; head++) {
+        attend_aer_sums first[HEADS + 1];
+        take_gold(m, head);
+        for (int threads = 1; threads <= 3; threads++) {
+            attend_map_selection *t = NULL;
+            const attend_map_score *scores;
+            int count, best;
+            assert_ok(attend_map_selection_new(&t, m, threads));
+            assert_ok(attend_map_selection_add(t, 10 * threads, sides[0], sides[1], gold));
+            assert_ok(attend_map_selection_add(t, PAIRS - 10 * threads, sides[0] + 10 * threads,
+                                               sides[1] + 10 * threads, gold + 10 * threads));
+            assert_ok(attend_map_selection_end(t, &scores, &count, &best));
+            assert_int_equal(count, HEADS + 1);
+            assert_int_equal(best, head + 1);
+            for (int k = 0; k < count; k++) {
+                assert_true(scores[k].map.layer == 0 && scores[k].map.head == k - 1);
+                assert_true((scores[k].error == 0) == (k == best));
+                if (threads > 1) assert_memory_equal(&scores[k].sums, &first[k], sizeof first[k]);
+                first[k] = scores[k].sums;
+            }
+            assert_int_equal(attend_map_selection_add(t, 1, sides[0], sides[1], gold), ATTEND_BAD_USAGE);
+            attend_map_selection_free(t);
+        }
+    }
+    attend_model_free(m);
+}
+
+/* Where pieces are words, silver links are gold ones that nobody made. */
+static void silver_counts_as_gold_does(void **state)
+{
+    (void)state;
+    attend_model *m = model();
+    attend_scorer *s = NULL;
+    int words[2][PAIRS * 10], lengths[2][PAIRS], used[2] = { 0, 0 }, count = 0, places[PAIRS];
+    assert_ok(attend_scorer_new(&s, m, 1, false));
+    assert_ok(attend_scorer_run(s, PAIRS, sides[0], sides[1]));
+    for (int i = 0; i < PAIRS; i++) {
+        const attend_scored *r = attend_scorer_result(s, i);
+        gold[i] = (attend_pair_links){ NULL, 0 };
+        if (r->fault) continue;
+        memcpy(words[0] + used[0], r->source, (size_t)r->source_count * sizeof(int));
+        memcpy(words[1] + used[1], r->target, (size_t)r->target_count * sizeof(int));
+        lengths[0][count] = r->source_count, lengths[1][count] = r->target_count + 1;
+        used[0] += lengths[0][count], used[1] += lengths[1][count];
+        words[1][used[1] - 1] = ATTEND_END;
+        places[count++] = i;
+    }
+    attend_scorer_free(s);
+    const attend_ibm1_pairs pairs = { count, { words[0], words[1] }, { lengths[0], lengths[1] } };
+    attend_ibm1 *silver = NULL;
+    assert_ok(attend_ibm1_new(&silver, &pairs));
+    int links = 0;
+    for (int i = 0; i < count; i++)
+        links += gold[places[i]].count = attend_ibm1_links(silver, i, &gold[places[i]].links);
+    assert_true(links > PAIRS);
+    attend_map_selection *trials[2];
+    const attend_map_score *scores[2];
+    int maps, best[2];
+    for (int k = 0; k < 2; k++) {
+        assert_ok(attend_map_selection_new(&trials[k], m, 1));
+        assert_ok(attend_map_selection_add(trials[k], PAIRS, sides[0], sides[1], k ? gold : NULL));
+        if (k == 0)
+            assert_int_equal(attend_map_selection_add(trials[k], 1, sides[0], sides[1], gold), ATTEND_BAD_USAGE);
+        assert_ok(attend_map_selection_end(trials[k], &scores[k], &maps, &best[k]));
+    }
+    assert_int_equal(best[0], best[1]);
+    for (int i = 0; i < maps; i++)
+        assert_memory_equal(&scores[0][i].sums, &scores[1][i].sums, sizeof scores[0][i].sums);
+    for (int k = 0; k < 2; k++) attend_map_selection_free(trials[k]);
+    attend_ibm1_free(silver);
+    attend_model_free(m);
+}
+
+static void without_attention(void **state)
+{
+    (void)state;
+    attend_model *m = model_of("hidden=4 attention=none readout=plain");
+    attend_map_selection *t = (attend_map_selection *)&t;
+    assert_int_equal(attend_map_selection_new(&t, m, 1), ATTEND_BAD_USAGE);
+    assert_null(t);
+    attend_model_free(m);
+    m = model_of("hidden=4"); /* one map: there is nothing to choose from, and it is chosen */
+    const attend_map_score *scores;
+    int count, best;
+    assert_ok(attend_map_selection_new(&t, m, 1));
+    assert_ok(attend_map_selection_end(t, &scores, &count, &best));
+    assert_true(count == 1 && best == 0 && scores[0].error == 0);
+    attend_map_selection_free(t);
+    attend_model_free(m);
+}
+
+static void without_memory(void **state)
+{
+    (void)state;
+    attend_model *m = model();
+    take_gold(m, 0);
+    for (int k = 0; k < 2; k++) {
+        int status = ATTEND_NO_MEMORY;
+        long n = 0;
+        while (status == ATTEND_NO_MEMORY) {
+            attend_map_selection *t = NULL;
+            const attend_map_score *scores;
+            int count, best;
+            attend_memory_refuse(n += n < 300 ? 1 : 37);
+            status = attend_map_selection_new(&t, m, 1);
+            if (status == ATTEND_OK) status = attend_map_selection_add(t, 40, sides[0], sides[1], k ? gold : NULL);
+            if (status == ATTEND_OK) status = attend_map_selection_end(t, &scores, &count, &best);
+            attend_memory_refuse(0);
+            if (t && status != ATTEND_OK) { /* it does not go on with half a pair */
+                assert_int_equal(attend_map_selection_add(t, 1, sides[0], sides[1], k ? gold : NULL), ATTEND_BAD_USAGE);
+                assert_int_equal(attend_map_selection_end(t, &scores, &count, &best), ATTEND_BAD_USAGE);
+                assert_non_null(strstr(attend_message(), "begin a new one"));
+            }
+            attend_map_selection_free(t);
+        }
+        assert_ok(status);
+        assert_true(n > 100);
+    }
+    attend_model_free(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_map_of_one_run),
+        cmocka_unit_test(silver_is_right_where_there_is_no_doubt),
+        cmocka_unit_test(the_head_that_made_the_gold_is_best),
+        cmocka_unit_test(silver_counts_as_gold_does),
+        cmocka_unit_test(without_attention),
+        cmocka_unit_test(without_memory),
+    };
+    return cmocka_run_group_tests(tests, setup, NULL);
+}
