@@ -14,7 +14,7 @@ configure = cmake -S . -B $(1) -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(2) $(CMAKE_FLA
 compile = $(call configure,$(1),$(2)) && cmake --build $(1) -j $(JOBS)
 run_tests = ctest --test-dir $(1) --output-on-failure -j $(JOBS) $(CTEST_FLAGS)
 
-.PHONY: all test bench recipes demo soak asan clang fuzz install deb deb-check format format-check exhaustive clean help packages-build packages-test
+.PHONY: all test bench recipes demo soak asan clang fuzz install deb deb-check format format-check docs exhaustive clean help packages-build packages-test
 
 all: packages-build                     ## build the library
 	@$(call compile,$(BUILD),-DCMAKE_BUILD_TYPE=Release -DATTEND_TESTS=OFF -DATTEND_WERROR=OFF)
@@ -83,6 +83,9 @@ format:                                 ## lay out the C sources
 format-check:
 	@tools/packages.sh format
 	@$(SOURCES) | xargs clang-format --dry-run --Werror
+
+docs:                                   ## write the C API reference from the headers: BUILD/docs/api/index.html
+	@python3 tools/make_api_reference.py include/attend $(BUILD)/docs/api
 
 clean:                                  ## remove what was built
 	@rm -rf $(foreach b,$(BUILD) $(BUILD)-asan $(BUILD)-clang $(BUILD)-fuzz,$(b) $(b).log)

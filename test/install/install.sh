@@ -1,5 +1,5 @@
 #!/bin/sh
-# install.sh BUILD EXAMPLES MODEL: installs what is in BUILD, and builds and runs programs with it, by pkg-config and by CMake. MODEL reverses.
+# install.sh BUILD EXAMPLES MODEL: installs what is in BUILD, and builds and runs programs with it, by pkg-config and by CMake. MODEL reverses a line (examples/train_reversal.sh).
 set -eu
 build=$1 examples=$2 model=$3 here=$(cd "$(dirname "$0")" && pwd)
 folder=$(mktemp -d)
@@ -18,9 +18,8 @@ done
 library=$(find "$prefix" -name attend.pc)
 export PKG_CONFIG_PATH="${library%/*}"
 eval "cc -std=c11 '$examples/embed.c' $(pkg-config --cflags --libs attend) -o '$folder/embed'"
-[ "$("$folder/embed" "$model" 3 4 5 2)" = "5 from 5
-4 from 4
-3 from 3" ] || { echo "embed says something else"; exit 1; }
+[ "$("$folder/embed" "$model" "a b c")" = "c b a
+   2-0 1-1 0-2" ] || { echo "embed printed another translation"; exit 1; }
 eval "cc -std=c11 '$examples/own_score.c' $(pkg-config --cflags --libs attend_double) -o '$folder/own_score'"
 "$folder/own_score" >/dev/null
 
