@@ -6,9 +6,8 @@
 
 #include "core/status.h"
 #include "format/json.h"
-#include "text/buffers.h"
+#include <attend/string.h>
 #include "text/lines.h"
-#include "view/grid.h"
 #include <attend/view.h>
 #include <math.h>
 #include <stdlib.h>
@@ -301,7 +300,7 @@ static int write_page(job *j)
 
 static int draw(job *j, maps *x)
 {
-    int status = attend_grid_check(x->items[0], &j->view);
+    int status = attend_view_check(x->items[0], &j->view);
     if (status != ATTEND_OK) return status;
     switch (j->s->format) {
     case SVG:
@@ -541,7 +540,7 @@ static int choose_map(job *j)
     const attend_map some = { .look = j->look,
                               .layers = attend_config_attention_layers(config, j->look),
                               .heads = attend_config_attention_heads(config, j->look) };
-    return attend_grid_check(&some, &j->view);
+    return attend_view_check(&some, &j->view);
 }
 
 static int start_search(job *j)

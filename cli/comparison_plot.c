@@ -5,7 +5,7 @@
 
 #include "core/atomic_file.h"
 #include "core/status.h"
-#include "view/terminal_columns.h"
+#include <attend/terminal.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "progress.h"
 
 #include "core/status.h"
-#include "view/terminal_columns.h"
+#include <attend/terminal.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -6,6 +6,7 @@
 #include <attend/cache.h>
 #include <attend/check.h>
 #include <attend/config.h>
+#include <attend/json.h>
 #include <attend/map_selection.h>
 #include <attend/metric.h>
 #include <attend/model.h>
@@ -16,7 +17,9 @@
 #include <attend/search.h>
 #include <attend/shortlist.h>
 #include <attend/status.h>
+#include <attend/string.h>
 #include <attend/tape.h>
+#include <attend/terminal.h>
 #include <attend/text.h>
 #include <attend/train.h>
 #include <attend/trainer.h>

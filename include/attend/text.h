@@ -18,6 +18,7 @@
 #define ATTEND_TEXT_H
 
 #include <attend/model.h>
+#include <attend/string.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -27,12 +28,6 @@ extern "C" {
 enum { ATTEND_LONGEST_LINE = 1 << 28 };
 
 /* ---- growing arrays ---- */
-
-typedef struct attend_string {
-    char *text; /* '\0' behind the last byte, once anything was written */
-    size_t size, room;
-} attend_string;
-void attend_string_free(attend_string *s);
 
 /* Where a number came from: bytes [begin, end) of the text in normal form C. For char and bpe they cover the text, one behind
  * the other; the space that bpe adds in front has no bytes. */

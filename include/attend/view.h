@@ -102,6 +102,9 @@ typedef struct attend_view_options {
         -1, -1, false, 0, 0, 0                                                                                         \
     }
 
+/* ATTEND_BAD_USAGE if the map has no layer or head of the numbers in the options. */
+int attend_view_check(const attend_map *map, const attend_view_options *options);
+
 /* Text in place of what was in `out`, to be freed with attend_string_free. Terminal, SVG and JSON (one line) show one map; HTML all sentences with all
  * their hypotheses. ATTEND_BAD_USAGE: a layer or head that is not there; of terminal, SVG and PNG: a map without attention. ATTEND_BAD_DATA: more than
  * ATTEND_VIEW_MOST rows or columns for a picture. Pictures are drawn by cairo and pango, whose memory is not attend's: if there is none, they

@@ -3,6 +3,7 @@
 #include "core/atomic_file.h"
 #include "core/status.h"
 #include "format/json.h"
+#include <attend/json.h>
 #include "format/tensor_checksum.h"
 #include "format/tensor_header.h"
 #include <inttypes.h>
@@ -105,84 +106,73 @@ static int check(const job *j)
 
 /* --- the header --- */
 
-/* Text that grows; `bytes` NULL only counts. */
-typedef struct sink {
-    char *bytes;
-    size_t used;
-} sink;
-
-static void put(sink *s, const char *text)
+/* A sink of attend_json_writer: the next bytes of the header in memory. */
+static int copy_bytes(void *user, const char *bytes, size_t size)
 {
-    const size_t length = strlen(text);
-    if (s->bytes) memcpy(s->bytes + s->used, text, length);
-    s->used += length;
+    char **at = user;
+    memcpy(*at, bytes, size);
+    *at += size;
+    return ATTEND_OK;
 }
 
-static void put_quoted(sink *s, const char *text)
+/* A sink that leaves only the writer's byte count. */
+static int count_bytes(void *user, const char *bytes, size_t size)
 {
-    s->used += attend_json_quote(s->bytes ? s->bytes + s->used : NULL, text);
+    (void)user, (void)bytes, (void)size;
+    return ATTEND_OK;
 }
 
-static void put_number(sink *s, uint64_t number)
+static void put_tensor(attend_json_writer *w, const attend_tensor *t, uint64_t begin)
 {
-    char digits[24];
-    snprintf(digits, sizeof digits, "%" PRIu64, number);
-    put(s, digits);
+    attend_json_put_key(w, t->name);
+    attend_json_begin_object(w);
+    attend_json_put_key(w, "dtype"), attend_json_put_text(w, attend_dtype_name(t->dtype));
+    attend_json_put_key(w, "shape"), attend_json_begin_array(w);
+    for (int i = 0; i < t->rank; i++) attend_json_put_unsigned(w, (uint64_t)t->shape[i]);
+    attend_json_end_array(w);
+    attend_json_put_key(w, "data_offsets"), attend_json_begin_array(w);
+    attend_json_put_unsigned(w, begin), attend_json_put_unsigned(w, begin + t->bytes);
+    attend_json_end_array(w);
+    attend_json_end_object(w);
 }
 
-static void put_tensor(sink *s, const attend_tensor *t, uint64_t begin)
+/* Returns the size of the header without its size field. */
+static size_t put_header(job *j, attend_json_sink sink, void *user)
 {
-    put(s, ",");
-    put_quoted(s, t->name);
-    put(s, ":{\"dtype\":");
-    put_quoted(s, attend_dtype_name(t->dtype));
-    put(s, ",\"shape\":[");
-    for (int i = 0; i < t->rank; i++) {
-        if (i) put(s, ",");
-        put_number(s, (uint64_t)t->shape[i]);
-    }
-    put(s, "],\"data_offsets\":[");
-    put_number(s, begin);
-    put(s, ",");
-    put_number(s, begin + t->bytes);
-    put(s, "]}");
-}
-
-static void put_header(job *j, sink *s)
-{
+    static const char prefix[] = "\"" ATTEND_CHECKSUM_PREFIX;
+    attend_json_writer w = attend_json_to_sink(sink, user);
     uint64_t begin = 0;
-    put(s, "{\"__metadata__\":{\"checksum\":\"" ATTEND_CHECKSUM_PREFIX);
-    j->checksum_at = SIZE_FIELD + s->used;
-    put(s, ATTEND_CHECKSUM_ZEROS "\"");
-    for (size_t i = 0; i < j->metadata_count; i++) {
-        put(s, ",");
-        put_quoted(s, j->metadata[i].key);
-        put(s, ":");
-        put_quoted(s, j->metadata[i].value);
-    }
-    put(s, "}");
+    w.compact = true;
+    attend_json_begin_object(&w);
+    attend_json_put_key(&w, "__metadata__"), attend_json_begin_object(&w);
+    attend_json_put_key(&w, "checksum");
+    j->checksum_at = SIZE_FIELD + w.bytes + sizeof prefix - 1;
+    attend_json_put_text(&w, ATTEND_CHECKSUM_PREFIX ATTEND_CHECKSUM_ZEROS);
+    for (size_t i = 0; i < j->metadata_count; i++)
+        attend_json_put_key(&w, j->metadata[i].key), attend_json_put_text(&w, j->metadata[i].value);
+    attend_json_end_object(&w);
     for (size_t i = 0; i < j->count; i++) {
-        put_tensor(s, j->order[i], begin);
+        put_tensor(&w, j->order[i], begin);
         begin += j->order[i]->bytes;
     }
-    put(s, "}");
+    attend_json_end_object(&w);
+    return w.bytes;
 }
 
 static int make_header(job *j)
 {
-    sink s = { 0 };
-    put_header(j, &s);
-    j->header_size = (SIZE_FIELD + s.used + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    const size_t size = put_header(j, count_bytes, NULL);
+    j->header_size = (SIZE_FIELD + size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     if (j->header_size - SIZE_FIELD > ATTEND_TENSOR_HEADER)
         return attend_fail(ATTEND_BAD_USAGE,
                            "cannot write %s: names and metadata take %zu bytes, and a header has at most %d", j->path,
-                           s.used, ATTEND_TENSOR_HEADER);
+                           size, ATTEND_TENSOR_HEADER);
     j->header = attend_memory_zeroed(j->header_size, 1);
     if (!j->header) return attend_fail(ATTEND_NO_MEMORY, "no memory for the header of %s", j->path);
     memset(j->header, ' ', j->header_size);
     for (int i = 0; i < SIZE_FIELD; i++) j->header[i] = (char)((uint64_t)(j->header_size - SIZE_FIELD) >> 8 * i & 255);
-    s = (sink){ .bytes = j->header + SIZE_FIELD };
-    put_header(j, &s);
+    char *at = j->header + SIZE_FIELD;
+    put_header(j, copy_bytes, &at);
     return ATTEND_OK;
 }
 

@@ -5,51 +5,6 @@
 #include <limits.h>
 #include <string.h>
 
-void *attend_grow_array(void *old, size_t used, size_t least, size_t each, size_t *room)
-{
-    enum { SMALLEST = 16 };
-    size_t more = *room + *room / 2;
-    if (more < SMALLEST) more = SMALLEST;
-    if (more < least) more = least;
-    if (more > SIZE_MAX / each) return NULL;
-    void *grown = attend_memory_aligned(more * each);
-    if (!grown) return NULL;
-    if (used) memcpy(grown, old, used * each);
-    attend_memory_free(old);
-    *room = more;
-    return grown;
-}
-
-/* ---- strings ---- */
-
-void attend_string_free(attend_string *s)
-{
-    attend_memory_free(s->text);
-    *s = (attend_string){ 0 };
-}
-
-int attend_string_reserve(attend_string *s, size_t more)
-{
-    if (s->room - s->size > more) return ATTEND_OK;
-    char *text =
-        more < SIZE_MAX - s->size ? attend_grow_array(s->text, s->size, s->size + more + 1, 1, &s->room) : NULL;
-    if (!text) return attend_fail(ATTEND_NO_MEMORY, "no memory for %zu bytes of text", more);
-    s->text = text;
-    return ATTEND_OK;
-}
-
-int attend_string_add(attend_string *s, const char *bytes, size_t size)
-{
-    const int status = attend_string_reserve(s, size);
-    if (status != ATTEND_OK) return status;
-    if (size) memcpy(s->text + s->size, bytes, size);
-    s->size += size;
-    s->text[s->size] = '\0';
-    return ATTEND_OK;
-}
-
-/* ---- numbers ---- */
-
 void attend_ids_free(attend_ids *ids)
 {
     attend_memory_free(ids->ids);

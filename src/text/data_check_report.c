@@ -1,7 +1,7 @@
 /* A doctor's report, for people and for programs. */
 #include "core/status.h"
 #include "text/data_check.h"
-#include "text/lines.h"
+#include <attend/json.h>
 #include <errno.h>
 
 static const char *const severities[] = { "stop", "warning", "information" };
@@ -55,70 +55,56 @@ int attend_data_check_print(const attend_data_check_report *r, FILE *out)
 
 /* --- for programs --- */
 
-/* Bytes that are not UTF-8 (in a file's name) become U+FFFD: JSON cannot say them. */
-static void print_string(FILE *out, const char *s)
-{
-    fputc('"', out);
-    while (*s) {
-        const unsigned char c = (unsigned char)*s;
-        size_t at, length = 1;
-        while (length < 4 && ((unsigned char)s[length] & 0xc0) == 0x80) length++;
-        if (c == '"' || c == '\\')
-            fprintf(out, "\\%c", c);
-        else if (c < 0x20 || c == 0x7f)
-            fprintf(out, "\\u%04x", c);
-        else if (c < 0x80)
-            fputc(c, out);
-        else if (attend_line_check(s, length, &at) == ATTEND_LINE_FINE) {
-            fwrite(s, 1, length, out);
-            s += length - 1;
-        } else
-            fputs("\\ufffd", out);
-        s++;
-    }
-    fputc('"', out);
-}
-
-static void json_counts(FILE *out, const attend_data_check_report *r, const char *name,
+static void json_counts(attend_json_writer *w, const attend_data_check_report *r, const char *name,
                         const attend_data_check_counts *n)
 {
-    fprintf(out, "\"%s\":{\"%s\":%llu,\"usable\":%llu", name, r->lines ? "lines" : "pairs",
-            (unsigned long long)n->pairs, (unsigned long long)n->good);
-    for (int i = r->lines; i < 2; i++)
-        fprintf(out, ",\"%s\":{\"words\":%llu,\"characters\":%llu,\"median\":%d,\"longest\":%d}", side_name(r, i),
-                (unsigned long long)n->words[i], (unsigned long long)n->characters[i], n->median[i], n->longest[i]);
-    fputs("},", out);
+    attend_json_put_key(w, name), attend_json_begin_object(w);
+    attend_json_put_key(w, r->lines ? "lines" : "pairs"), attend_json_put_unsigned(w, n->pairs);
+    attend_json_put_key(w, "usable"), attend_json_put_unsigned(w, n->good);
+    for (int i = r->lines; i < 2; i++) {
+        attend_json_put_key(w, side_name(r, i)), attend_json_begin_object(w);
+        attend_json_put_key(w, "words"), attend_json_put_unsigned(w, n->words[i]);
+        attend_json_put_key(w, "characters"), attend_json_put_unsigned(w, n->characters[i]);
+        attend_json_put_key(w, "median"), attend_json_put_integer(w, n->median[i]);
+        attend_json_put_key(w, "longest"), attend_json_put_integer(w, n->longest[i]);
+        attend_json_end_object(w);
+    }
+    attend_json_end_object(w);
 }
 
-static void json_finding(FILE *out, const attend_finding *f)
+static void json_finding(attend_json_writer *w, const attend_finding *f)
 {
-    fprintf(out, "{\"name\":\"%s\",\"severity\":\"%s\",\"count\":%llu,\"what\":", f->name, severities[f->severity],
-            (unsigned long long)f->count);
-    print_string(out, f->what);
-    fputs(",\"advice\":", out);
-    print_string(out, f->advice);
-    fputs(",\"examples\":[", out);
+    attend_json_begin_object(w);
+    attend_json_put_key(w, "name"), attend_json_put_text(w, f->name);
+    attend_json_put_key(w, "severity"), attend_json_put_text(w, severities[f->severity]);
+    attend_json_put_key(w, "count"), attend_json_put_unsigned(w, f->count);
+    attend_json_put_key(w, "what"), attend_json_put_text(w, f->what);
+    attend_json_put_key(w, "advice"), attend_json_put_text(w, f->advice);
+    attend_json_put_key(w, "examples"), attend_json_begin_array(w);
     for (int i = 0; i < f->example_count; i++) {
-        fputs(i > 0 ? ",{\"file\":" : "{\"file\":", out);
-        print_string(out, f->examples[i].file);
-        fprintf(out, ",\"line\":%llu,\"excerpt\":", (unsigned long long)f->examples[i].line);
-        print_string(out, f->examples[i].excerpt);
-        fputc('}', out);
+        attend_json_begin_object(w);
+        attend_json_put_key(w, "file"), attend_json_put_text(w, f->examples[i].file);
+        attend_json_put_key(w, "line"), attend_json_put_unsigned(w, f->examples[i].line);
+        attend_json_put_key(w, "excerpt"), attend_json_put_text(w, f->examples[i].excerpt);
+        attend_json_end_object(w);
     }
-    fputs("]}", out);
+    attend_json_end_array(w);
+    attend_json_end_object(w);
 }
 
 int attend_data_check_json(const attend_data_check_report *r, FILE *out)
 {
-    fprintf(out, "{\"quick\":%s,\"stops\":%s,", r->quick ? "true" : "false",
-            attend_data_check_stops(r) ? "true" : "false");
-    json_counts(out, r, "train", &r->train);
-    json_counts(out, r, "valid", &r->valid);
-    fputs("\"findings\":[", out);
-    for (int i = 0; i < r->finding_count; i++) {
-        if (i > 0) fputc(',', out);
-        json_finding(out, r->findings + i);
-    }
-    fputs("]}\n", out);
+    attend_json_writer w = attend_json_to_file(out);
+    w.compact = true;
+    attend_json_begin_object(&w);
+    attend_json_put_key(&w, "quick"), attend_json_put_bool(&w, r->quick);
+    attend_json_put_key(&w, "stops"), attend_json_put_bool(&w, attend_data_check_stops(r));
+    json_counts(&w, r, "train", &r->train);
+    json_counts(&w, r, "valid", &r->valid);
+    attend_json_put_key(&w, "findings"), attend_json_begin_array(&w);
+    for (int i = 0; i < r->finding_count; i++) json_finding(&w, r->findings + i);
+    attend_json_end_array(&w);
+    attend_json_end_object(&w);
+    attend_json_put_space(&w, "\n");
     return written(out);
 }

@@ -65,9 +65,12 @@ static int choose(trainer *t, attend_model *m, const texts *x)
     if (status == ATTEND_OK) status = attend_map_selection_end(trial, &scores, &maps, &best);
     if (status == ATTEND_OK) {
         chosen = scores[best].map;
-        status = attend_training_log_add(
-            &t->log, "{\"update\": %llu, \"event\": \"aligns\", \"layer\": %d, \"head\": %d, \"error\": %.4f}",
-            (unsigned long long)t->s.update, chosen.layer, chosen.head, scores[best].error);
+        attend_json_writer w = attend_training_log_begin(&t->log, t->s.update);
+        attend_json_put_key(&w, "event"), attend_json_put_text(&w, "aligns");
+        attend_json_put_key(&w, "layer"), attend_json_put_integer(&w, chosen.layer);
+        attend_json_put_key(&w, "head"), attend_json_put_integer(&w, chosen.head);
+        attend_json_put_key(&w, "error"), attend_json_put_number(&w, 4, scores[best].error);
+        status = attend_training_log_end(&t->log, &w);
     }
     attend_map_selection_free(trial);
     if (status == ATTEND_OK) status = attend_model_align_by(m, chosen);

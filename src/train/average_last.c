@@ -88,18 +88,19 @@ static int validate(trainer *t, const attend_model *mean, double *loss, double *
 static int weigh(trainer *t, const attend_model *mean, int count, bool *better)
 {
     double loss = NAN, score = NAN;
-    char text[2][JOURNAL_NUMBER];
     int status = validate(t, mean, &loss, &score);
     if (status != ATTEND_OK) return status;
     *better = isfinite(score) && attend_trainer_better(t, score);
     attend_trainer_say(t, "the average of the last %d models: %s %.4f, %s the best one, %.4f", count,
                        attend_valid_metric_words[t->o.valid_metric], score, *better ? "better than" : "not better than",
                        t->s.best);
-    return attend_training_log_add(&t->log,
-                                   "{\"update\": %llu, \"event\": \"averaged\", \"models\": %d, \"average_loss\": %s, "
-                                   "\"average_score\": %s, \"better\": %s}",
-                                   (unsigned long long)t->s.update, count, attend_training_log_number(text[0], 6, loss),
-                                   attend_training_log_number(text[1], 4, score), *better ? "true" : "false");
+    attend_json_writer w = attend_training_log_begin(&t->log, t->s.update);
+    attend_json_put_key(&w, "event"), attend_json_put_text(&w, "averaged");
+    attend_json_put_key(&w, "models"), attend_json_put_integer(&w, count);
+    attend_json_put_key(&w, "average_loss"), attend_json_put_number(&w, 6, loss);
+    attend_json_put_key(&w, "average_score"), attend_json_put_number(&w, 4, score);
+    attend_json_put_key(&w, "better"), attend_json_put_bool(&w, *better);
+    return attend_training_log_end(&t->log, &w);
 }
 
 /* MODEL last: as long as it is the single one, all of this can be done again. */

@@ -197,13 +197,12 @@ static int validate(trainer *t, bool *better)
     if (status != ATTEND_OK) return status;
     t->s.valid_loss = loss, t->s.valid_score = score;
     *better = isfinite(score) && attend_trainer_better(t, score);
-    char text[3][JOURNAL_NUMBER];
-    status = attend_training_log_add(
-        &t->log,
-        "{\"update\": %llu, \"valid_loss\": %s, \"valid_perplexity\": %s, \"valid_score\": %s, \"better\": %s}",
-        (unsigned long long)t->s.update, attend_training_log_number(text[0], 6, loss),
-        attend_training_log_number(text[1], 4, exp(loss)), attend_training_log_number(text[2], 4, score),
-        *better ? "true" : "false");
+    attend_json_writer w = attend_training_log_begin(&t->log, t->s.update);
+    attend_json_put_key(&w, "valid_loss"), attend_json_put_number(&w, 6, loss);
+    attend_json_put_key(&w, "valid_perplexity"), attend_json_put_number(&w, 4, exp(loss));
+    attend_json_put_key(&w, "valid_score"), attend_json_put_number(&w, 4, score);
+    attend_json_put_key(&w, "better"), attend_json_put_bool(&w, *better);
+    status = attend_training_log_end(&t->log, &w);
     if (*better) {
         t->s.best = score, t->s.best_update = t->s.update;
         t->s.since_best = t->s.since_fall = 0;
@@ -242,8 +241,10 @@ static int go_back(trainer *t)
     attend_trainer_say(
         t, "%d updates in a row had gradients that are not numbers: back to update %llu, at half the learning rate",
         MOST_BAD, (unsigned long long)t->s.update);
-    status = attend_training_log_add(&t->log, "{\"update\": %llu, \"event\": \"went back\", \"rate_share\": %g}",
-                                     (unsigned long long)t->s.update, t->s.rate_share);
+    attend_json_writer w = attend_training_log_begin(&t->log, t->s.update);
+    attend_json_put_key(&w, "event"), attend_json_put_text(&w, "went back");
+    attend_json_put_key(&w, "rate_share"), attend_json_put_short(&w, 6, t->s.rate_share);
+    status = attend_training_log_end(&t->log, &w);
     return status == ATTEND_OK ? attend_checkpoint_save(t) : status;
 }
 
@@ -252,8 +253,9 @@ static int skipped(trainer *t, double norm)
     t->s.bad++;
     attend_trainer_say(t, "update %llu was skipped: its gradient is %s", (unsigned long long)t->s.update,
                        isnan(norm) ? "not a number" : "infinite");
-    int status =
-        attend_training_log_add(&t->log, "{\"update\": %llu, \"event\": \"skipped\"}", (unsigned long long)t->s.update);
+    attend_json_writer w = attend_training_log_begin(&t->log, t->s.update);
+    attend_json_put_key(&w, "event"), attend_json_put_text(&w, "skipped");
+    const int status = attend_training_log_end(&t->log, &w);
     if (status != ATTEND_OK || t->s.bad < MOST_BAD) return status;
     if (t->s.returns > 0)
         return attend_fail(ATTEND_FAILED,
@@ -299,16 +301,18 @@ static void tell(const trainer *t, attend_progress *p)
 static int log_line(trainer *t, const attend_progress *p)
 {
     const double loss = t->s.loss / (double)(t->s.loss_rows ? t->s.loss_rows : 1);
-    char text[3][JOURNAL_NUMBER];
-    const int status =
-        attend_training_log_add(&t->log,
-                                "{\"update\": %llu, \"epoch\": %llu, \"loss\": %s, \"perplexity\": %s, \"rate\": %.6g, "
-                                "\"norm\": %s, \"rows\": %llu, \"seconds\": %9.1f}",
-                                (unsigned long long)t->s.update, (unsigned long long)t->s.position.epoch,
-                                attend_training_log_number(text[0], 6, loss),
-                                attend_training_log_number(text[1], 4, exp(loss)), p->rate,
-                                attend_training_log_number(text[2], 4, p->norm), (unsigned long long)t->s.rows,
-                                now() - t->begin);
+    char seconds[32];
+    snprintf(seconds, sizeof seconds, "%9.1f",
+             now() - t->begin); /* a fixed width keeps the log's size the same in every run */
+    attend_json_writer w = attend_training_log_begin(&t->log, t->s.update);
+    attend_json_put_key(&w, "epoch"), attend_json_put_unsigned(&w, t->s.position.epoch);
+    attend_json_put_key(&w, "loss"), attend_json_put_number(&w, 6, loss);
+    attend_json_put_key(&w, "perplexity"), attend_json_put_number(&w, 4, exp(loss));
+    attend_json_put_key(&w, "rate"), attend_json_put_short(&w, 6, p->rate);
+    attend_json_put_key(&w, "norm"), attend_json_put_number(&w, 4, p->norm);
+    attend_json_put_key(&w, "rows"), attend_json_put_unsigned(&w, t->s.rows);
+    attend_json_put_key(&w, "seconds"), attend_json_put_value(&w, seconds);
+    const int status = attend_training_log_end(&t->log, &w);
     t->s.loss = 0, t->s.loss_rows = 0;
     return status;
 }

@@ -3,8 +3,6 @@
 #include "core/status.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -57,32 +55,28 @@ void attend_training_log_close(journal *j)
     j->file = NULL;
 }
 
-int attend_training_log_add(journal *j, const char *format, ...)
+attend_json_writer attend_training_log_begin(journal *j, uint64_t update)
 {
-    va_list arguments;
-    va_start(arguments, format);
-    const int n = vfprintf(j->file, format, arguments);
-    va_end(arguments);
-    if (n < 0 || fputc('\n', j->file) == EOF || fflush(j->file) != 0) {
-        const int error = errno;
-        return attend_fail(ATTEND_IO,
-                           "%s: cannot write %d bytes behind the %llu of the log: %s; make room, and the same command "
-                           "goes on from the last checkpoint",
-                           j->path, n + 1, (unsigned long long)j->bytes, attend_errno_text(error));
-    }
-    j->bytes += (uint64_t)n + 1;
-    return ATTEND_OK;
+    attend_json_writer w = attend_json_to_file(j->file);
+    attend_json_begin_object(&w);
+    attend_json_put_key(&w, "update"), attend_json_put_unsigned(&w, update);
+    return w;
 }
 
-const char *attend_training_log_number(char text[JOURNAL_NUMBER], int digits, double x)
+int attend_training_log_end(journal *j, attend_json_writer *w)
 {
-    if (!isfinite(x))
-        snprintf(text, JOURNAL_NUMBER, "null");
-    else if (fabs(x) < 1e15)
-        snprintf(text, JOURNAL_NUMBER, "%.*f", digits, x);
-    else
-        snprintf(text, JOURNAL_NUMBER, "%.*e", digits, x);
-    return text;
+    attend_json_end_object(w);
+    attend_json_put_space(w, "\n");
+    if (w->status != ATTEND_OK || fflush(j->file) != 0) {
+        const int error = errno;
+        return attend_fail(
+            ATTEND_IO,
+            "%s: cannot write after byte %llu of the log: %s; free disk space and run the same command to "
+            "resume from the last checkpoint",
+            j->path, (unsigned long long)j->bytes, attend_errno_text(error));
+    }
+    j->bytes += w->bytes;
+    return ATTEND_OK;
 }
 
 int attend_training_log_flush(journal *j)

@@ -3,6 +3,7 @@
 #ifndef ATTEND_TRAIN_TRAINING_LOG_H
 #define ATTEND_TRAIN_TRAINING_LOG_H
 
+#include <attend/json.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -16,11 +17,10 @@ typedef struct journal {
 int attend_training_log_open(journal *j, const char *path, uint64_t bytes);
 void attend_training_log_close(journal *j);
 
-/* Adds a line, which must be one JSON object, and hands it to the system. ATTEND_IO. */
-int attend_training_log_add(journal *j, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* A number as JSON can say it: null if it is none. Returns `text`. */
-enum { JOURNAL_NUMBER = 48 };
-const char *attend_training_log_number(char text[JOURNAL_NUMBER], int digits, double x);
+/* Begins a line, a JSON object with the number of updates in it, and returns the writer for its other values. */
+attend_json_writer attend_training_log_begin(journal *j, uint64_t update);
+/* Ends the line and hands it to the system. ATTEND_IO. */
+int attend_training_log_end(journal *j, attend_json_writer *w);
 /* To the disk, before a checkpoint speaks of it. */
 int attend_training_log_flush(journal *j);
 

@@ -57,7 +57,7 @@ static bool word_labels(attend_grid *g, const char *const *words, int count, con
 
 /* ---- the grid ---- */
 
-int attend_grid_check(const attend_map *map, const attend_view_options *o)
+int attend_view_check(const attend_map *map, const attend_view_options *o)
 {
     if (o->layer >= map->layers)
         return attend_fail(ATTEND_BAD_USAGE, "there is no layer %d of attention: they count from 0, and there are %d",
@@ -110,7 +110,7 @@ int attend_grid_new(attend_grid *g, const attend_map *map, const attend_view_opt
     *g = (attend_grid){ .rows = o->pieces ? map->target_count : map->target_word_count,
                         .columns = o->pieces ? map->source_count : map->source_word_count };
     if (!map->weights) return attend_fail(ATTEND_BAD_USAGE, "there is no attention to look at: the model has none");
-    const int status = attend_grid_check(map, o);
+    const int status = attend_view_check(map, o);
     if (status != ATTEND_OK) return status;
     if (fill(g, map, o)) return ATTEND_OK;
     attend_grid_free(g);

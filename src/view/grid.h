@@ -18,9 +18,6 @@ typedef struct attend_grid {
 int attend_grid_new(attend_grid *g, const attend_map *map, const attend_view_options *options);
 void attend_grid_free(attend_grid *g);
 
-/* ATTEND_BAD_USAGE, saying what there is, for a layer or head that the map does not have. */
-int attend_grid_check(const attend_map *map, const attend_view_options *options);
-
 /* A text that can be shown: control characters and what is not UTF-8 become U+FFFD, characters that turn the direction are left out; of an
  * empty one a sign for a space. NULL: no memory. */
 const char *attend_grid_label(attend_arena *arena, const char *text);

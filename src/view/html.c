@@ -1,188 +1,129 @@
-/* html.c: maps as one HTML page: page.html with its style and script, and the maps as JSON in the middle.
+/* html.c: attention maps as one HTML page: page.html with its style and script, and the maps as JSON in a <script> element.
  *
- * Nothing in the JSON can end the element it stands in, or be taken for markup: <, > and & are escaped, as are the two line ends that JavaScript
- * knows and JSON does not. Numbers are whole multiples of 1/10000: four decimals, in the fewest bytes. */
+ * Nothing in the JSON can end that element or be taken for markup (attend/json.h: in_html). Numbers are stored as integers, in units of 1/10000: four
+ * decimals in the fewest bytes. */
+#include <attend/json.h>
 #include <attend/view.h>
 
 #include "core/status.h"
 #include "format/utf8.h"
 #include "view/page.h"
-#include "view/writer.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { SCALE = 10000 };
-static const double LARGEST = 1e11; /* before scaling: far beyond any log-probability */
+static const double LIMIT = 1e11; /* before scaling: far beyond any log-probability */
 
-/* ---- text ---- */
+/* ---- maps as JSON ---- */
 
-/* Bytes of the character at the front, which is not the end; 0: they are no UTF-8. */
-static size_t character(const char *text)
-{
-    const size_t longest = strnlen(text, 4);
-    for (size_t n = 1; n <= longest; n++)
-        if (attend_utf8_valid(text, n) == n) return n;
-    return 0;
-}
-
-/* How a character stands in JSON, if not as itself: what is markup in HTML, quotes, what cannot be seen, and line ends. */
-static const char *json_escape(const char *at, size_t size, char *room, size_t room_size)
-{
-    const unsigned char c = (unsigned char)*at;
-    if (size == 0) return "\\ufffd";
-    if (c < ' ' || c == 0x7f || strchr("<>&\"\\'", c)) {
-        snprintf(room, room_size, "\\u%04x", c);
-        return room;
-    }
-    if (size == 3 && memcmp(at, "\xe2\x80\xa8", 3) == 0) return "\\u2028";
-    if (size == 3 && memcmp(at, "\xe2\x80\xa9", 3) == 0) return "\\u2029";
-    return NULL;
-}
-
-static const char *html_escape(const char *at, size_t size, char *room, size_t room_size)
-{
-    const unsigned char c = (unsigned char)*at;
-    if (size == 0) return "\xef\xbf\xbd";
-    if (c < ' ' || c == 0x7f) return " ";
-    if (!strchr("<>&\"'", c)) return NULL;
-    snprintf(room, room_size, "&#%u;", c);
-    return room;
-}
-
-typedef const char *(*escape_fn)(const char *at, size_t size, char *room, size_t room_size);
-
-static void put_escaped(attend_writer *p, const char *text, escape_fn escape)
-{
-    for (const char *plain = text; p->status == ATTEND_OK;) { /* from `plain` on, nothing is written yet */
-        char room[16];
-        if (*text == '\0') {
-            attend_put_bytes(p, plain, (size_t)(text - plain));
-            return;
-        }
-        const size_t size = character(text);
-        const char *escaped = escape(text, size, room, sizeof room);
-        if (escaped) {
-            attend_put_bytes(p, plain, (size_t)(text - plain));
-            attend_put_text(p, escaped);
-        }
-        text += size ? size : 1;
-        if (escaped) plain = text;
-    }
-}
-
-static void put_string(attend_writer *p, const char *text)
-{
-    attend_put_text(p, "\"");
-    put_escaped(p, text ? text : "", json_escape);
-    attend_put_text(p, "\"");
-}
-
-/* ---- numbers ---- */
-
-static void put_whole(attend_writer *p, long long n)
-{
-    char text[24];
-    const int size = snprintf(text, sizeof text, "%lld", n);
-    attend_put_bytes(p, text, (size_t)size);
-}
-
-static void put_number(attend_writer *p, double x)
+static void put_number(attend_json_writer *w, double x)
 {
     if (isnan(x))
-        attend_put_text(p, "null");
+        attend_json_put_null(w);
     else
-        put_whole(p, llround(SCALE * fmax(-LARGEST, fmin(LARGEST, x))));
+        attend_json_put_integer(w, llround(SCALE * fmax(-LIMIT, fmin(LIMIT, x))));
 }
 
-static void comma(attend_writer *p, int i)
+/* "source" or "target" with "Pieces", "Word" or "Words" after it. */
+static void put_side_key(attend_json_writer *w, const char *side, const char *part)
 {
-    if (i > 0) attend_put_text(p, ",");
+    char key[32];
+    snprintf(key, sizeof key, "%s%s", side, part);
+    attend_json_put_key(w, key);
 }
 
-/* ---- maps ---- */
-
-static void put_side(attend_writer *p, const char *side, const char *text, const attend_map_piece *pieces, int count,
-                     const char *const *words, int word_count)
+static void put_side(attend_json_writer *w, const char *side, const char *text, const attend_map_piece *pieces,
+                     int count, const char *const *words, int word_count)
 {
-    attend_put_text(p, "\""), attend_put_text(p, side), attend_put_text(p, "\":"), put_string(p, text);
-    attend_put_text(p, ",\""), attend_put_text(p, side), attend_put_text(p, "Pieces\":[");
-    for (int i = 0; i < count; i++) comma(p, i), put_string(p, pieces[i].text);
-    attend_put_text(p, "],\""), attend_put_text(p, side), attend_put_text(p, "Word\":[");
-    for (int i = 0; i < count; i++) comma(p, i), put_whole(p, pieces[i].word);
-    attend_put_text(p, "],\""), attend_put_text(p, side), attend_put_text(p, "Words\":[");
-    for (int i = 0; i < word_count; i++) comma(p, i), put_string(p, words[i]);
-    attend_put_text(p, "],");
+    put_side_key(w, side, ""), attend_json_put_text(w, text);
+    put_side_key(w, side, "Pieces"), attend_json_begin_array(w);
+    for (int i = 0; i < count; i++) attend_json_put_text(w, pieces[i].text);
+    attend_json_end_array(w);
+    put_side_key(w, side, "Word"), attend_json_begin_array(w);
+    for (int i = 0; i < count; i++) attend_json_put_integer(w, pieces[i].word);
+    attend_json_end_array(w);
+    put_side_key(w, side, "Words"), attend_json_begin_array(w);
+    for (int i = 0; i < word_count; i++) attend_json_put_text(w, words[i]);
+    attend_json_end_array(w);
 }
 
-static void put_choices(attend_writer *p, const attend_map_choice *choices) /* (ATTEND_MAP_CHOICES) */
+static void put_choices(attend_json_writer *w, const attend_map_choice *choices) /* (ATTEND_MAP_CHOICES) */
 {
-    attend_put_text(p, "[");
+    attend_json_begin_array(w);
     for (int k = 0; k < ATTEND_MAP_CHOICES && choices[k].text; k++) {
-        comma(p, k), attend_put_text(p, "["), put_string(p, choices[k].text);
-        attend_put_text(p, ","), put_number(p, choices[k].probability), attend_put_text(p, "]");
+        attend_json_begin_array(w);
+        attend_json_put_text(w, choices[k].text), put_number(w, choices[k].probability);
+        attend_json_end_array(w);
     }
-    attend_put_text(p, "]");
+    attend_json_end_array(w);
 }
 
-static void put_probabilities(attend_writer *p, const attend_map *map)
+static void put_probabilities(attend_json_writer *w, const attend_map *map)
 {
+    attend_json_put_key(w, "probability");
     if (!map->probability) {
-        attend_put_text(p, ",\"probability\":null,\"choices\":null");
+        attend_json_put_null(w);
+        attend_json_put_key(w, "choices"), attend_json_put_null(w);
         return;
     }
-    attend_put_text(p, ",\"probability\":[");
-    for (int i = 0; i < map->target_count; i++) comma(p, i), put_number(p, map->probability[i]);
-    attend_put_text(p, "],\"choices\":[");
-    for (int i = 0; i < map->target_count; i++)
-        comma(p, i), put_choices(p, map->choices + (size_t)i * ATTEND_MAP_CHOICES);
-    attend_put_text(p, "]");
+    attend_json_begin_array(w);
+    for (int i = 0; i < map->target_count; i++) put_number(w, map->probability[i]);
+    attend_json_end_array(w);
+    attend_json_put_key(w, "choices"), attend_json_begin_array(w);
+    for (int i = 0; i < map->target_count; i++) put_choices(w, map->choices + (size_t)i * ATTEND_MAP_CHOICES);
+    attend_json_end_array(w);
 }
 
-static void put_weights(attend_writer *p, const attend_map *map)
+static void put_weights(attend_json_writer *w, const attend_map *map)
 {
+    attend_json_put_key(w, "weights");
     if (!map->weights) {
-        attend_put_text(p, "null");
+        attend_json_put_null(w);
         return;
     }
     const size_t count =
         (size_t)map->layers * (size_t)map->heads * (size_t)map->target_count * (size_t)map->source_count;
-    attend_put_text(p, "[");
-    for (size_t i = 0; i < count && p->status == ATTEND_OK; i++) {
-        if (i > 0) attend_put_text(p, ",");
-        put_number(p, (double)map->weights[i]);
-    }
-    attend_put_text(p, "]");
+    attend_json_begin_array(w);
+    for (size_t i = 0; i < count && w->status == ATTEND_OK; i++) put_number(w, (double)map->weights[i]);
+    attend_json_end_array(w);
 }
 
-static void put_map(attend_writer *p, const attend_map *map)
+static void put_map(attend_json_writer *w, const attend_map *map)
 {
-    attend_put_text(p, "{\"look\":"), put_string(p, attend_attention_kind_name(map->look)), attend_put_text(p, ",");
-    put_side(p, "source", map->source_text, map->source, map->source_count, map->source_words, map->source_word_count);
-    put_side(p, "target", map->target_text, map->target, map->target_count, map->target_words, map->target_word_count);
-    attend_put_text(p, "\"layers\":"), put_whole(p, map->layers);
-    attend_put_text(p, ",\"heads\":"), put_whole(p, map->heads);
-    put_probabilities(p, map);
-    attend_put_text(p, ",\"logProbability\":"), put_number(p, map->log_probability);
-    attend_put_text(p, ",\"score\":"), put_number(p, map->score);
-    attend_put_text(p, map->forced ? ",\"forced\":true" : ",\"forced\":false");
-    attend_put_text(p, ",\"weights\":"), put_weights(p, map);
-    attend_put_text(p, "}");
+    attend_json_begin_object(w);
+    attend_json_put_key(w, "look"), attend_json_put_text(w, attend_attention_kind_name(map->look));
+    put_side(w, "source", map->source_text, map->source, map->source_count, map->source_words, map->source_word_count);
+    put_side(w, "target", map->target_text, map->target, map->target_count, map->target_words, map->target_word_count);
+    attend_json_put_key(w, "layers"), attend_json_put_integer(w, map->layers);
+    attend_json_put_key(w, "heads"), attend_json_put_integer(w, map->heads);
+    put_probabilities(w, map);
+    attend_json_put_key(w, "logProbability"), put_number(w, map->log_probability);
+    attend_json_put_key(w, "score"), put_number(w, map->score);
+    attend_json_put_key(w, "forced"), attend_json_put_bool(w, map->forced);
+    put_weights(w, map);
+    attend_json_end_object(w);
 }
 
-static void put_data(attend_writer *p, const attend_map_list *sentences, int count, const attend_view_options *options)
+static int put_data(attend_string *out, const attend_map_list *sentences, int count, const attend_view_options *options)
 {
-    attend_put_text(p, "{\"title\":"), put_string(p, options->title);
-    attend_put_text(p, ",\"layer\":"), put_whole(p, options->layer);
-    attend_put_text(p, ",\"head\":"), put_whole(p, options->head);
-    attend_put_text(p, options->pieces ? ",\"pieces\":true" : ",\"pieces\":false");
-    attend_put_text(p, ",\"sentences\":[");
-    for (int i = 0; i < count && p->status == ATTEND_OK; i++) {
-        comma(p, i), attend_put_text(p, "\n[");
-        for (int k = 0; k < sentences[i].count; k++) comma(p, k), put_map(p, sentences[i].maps[k]);
-        attend_put_text(p, "]");
+    attend_json_writer w = attend_json_to_string(out);
+    w.compact = w.in_html = true;
+    attend_json_begin_object(&w);
+    attend_json_put_key(&w, "title"), attend_json_put_text(&w, options->title ? options->title : "");
+    attend_json_put_key(&w, "layer"), attend_json_put_integer(&w, options->layer);
+    attend_json_put_key(&w, "head"), attend_json_put_integer(&w, options->head);
+    attend_json_put_key(&w, "pieces"), attend_json_put_bool(&w, options->pieces);
+    attend_json_put_key(&w, "sentences"), attend_json_begin_array(&w);
+    for (int i = 0; i < count && w.status == ATTEND_OK; i++) {
+        attend_json_begin_line(&w);
+        attend_json_begin_array(&w);
+        for (int k = 0; k < sentences[i].count; k++) put_map(&w, sentences[i].maps[k]);
+        attend_json_end_array(&w);
     }
-    attend_put_text(p, "]}");
+    attend_json_end_array(&w);
+    attend_json_end_object(&w);
+    return w.status;
 }
 
 /* ---- the page ---- */
@@ -204,8 +145,34 @@ static int check(const attend_map_list *sentences, int count, const attend_view_
     return ATTEND_OK;
 }
 
-/* The next "{{" .. "}}" at or behind `at`; NULL: there is none. */
-static const char *next_hole(const char *at, const char *end)
+/* Text between tags or in an attribute. Control characters become spaces. */
+static int put_html_text(attend_string *out, const char *text)
+{
+    const size_t size = strlen(text);
+    int status = ATTEND_OK;
+    for (size_t i = 0, length; i < size && status == ATTEND_OK; i += length ? length : 1) {
+        int32_t point = 0;
+        char room[16];
+        length = attend_utf8_next(text + i, size - i, &point);
+        if (length == 0)
+            status = attend_string_add(out, "\xef\xbf\xbd", 3);
+        else if (point < ' ' || point == 0x7f)
+            status = attend_string_add(out, " ", 1);
+        else if (point < 0x7f && strchr("<>&\"'", point))
+            status = attend_string_add(out, room, (size_t)snprintf(room, sizeof room, "&#%d;", (int)point));
+        else
+            status = attend_string_add(out, text + i, length);
+    }
+    return status;
+}
+
+static int put_part(attend_string *out, const attend_page_part *part)
+{
+    return attend_string_add(out, (const char *)part->bytes, part->size);
+}
+
+/* The next "{{" at or after `at`; NULL: there is none. */
+static const char *next_placeholder(const char *at, const char *end)
 {
     for (; end - at >= 2; at++)
         if (at[0] == '{' && at[1] == '{') return at;
@@ -220,31 +187,31 @@ static bool is(const char *name, size_t size, const char *text)
 int attend_view_html(const attend_map_list *sentences, int count, const attend_view_options *options,
                      attend_string *out)
 {
-    const attend_view_options usual = ATTEND_VIEW_OPTIONS_INIT;
-    if (!options) options = &usual;
+    const attend_view_options defaults = ATTEND_VIEW_OPTIONS_INIT;
+    if (!options) options = &defaults;
     out->size = 0;
-    attend_writer p = { out, check(sentences, count, options) };
+    int status = check(sentences, count, options);
     const char *at = (const char *)attend_page_frame.bytes, *end = at + attend_page_frame.size;
-    for (const char *hole; p.status == ATTEND_OK && (hole = next_hole(at, end)) != NULL;) {
-        attend_put_bytes(&p, at, (size_t)(hole - at));
-        at = hole + 2;
+    for (const char *placeholder; status == ATTEND_OK && (placeholder = next_placeholder(at, end)) != NULL;) {
+        status = attend_string_add(out, at, (size_t)(placeholder - at));
+        at = placeholder + 2;
         const char *const name = at;
         while (*at != '}') at++;
         const size_t size = (size_t)(at - name);
-        if (is(name, size, "title"))
-            put_escaped(&p, options->title ? options->title : "Where it looked", html_escape);
-        else if (is(name, size, "style"))
-            attend_put_bytes(&p, (const char *)attend_page_style.bytes, attend_page_style.size);
-        else if (is(name, size, "style-hash"))
-            attend_put_text(&p, attend_page_style_hash);
-        else if (is(name, size, "script"))
-            attend_put_bytes(&p, (const char *)attend_page_script.bytes, attend_page_script.size);
-        else if (is(name, size, "script-hash"))
-            attend_put_text(&p, attend_page_script_hash);
-        else
-            put_data(&p, sentences, count, options);
         at += 2;
+        if (status != ATTEND_OK) break;
+        if (is(name, size, "title"))
+            status = put_html_text(out, options->title ? options->title : "Where it looked");
+        else if (is(name, size, "style"))
+            status = put_part(out, &attend_page_style);
+        else if (is(name, size, "style-hash"))
+            status = attend_string_add(out, attend_page_style_hash, strlen(attend_page_style_hash));
+        else if (is(name, size, "script"))
+            status = put_part(out, &attend_page_script);
+        else if (is(name, size, "script-hash"))
+            status = attend_string_add(out, attend_page_script_hash, strlen(attend_page_script_hash));
+        else
+            status = put_data(out, sentences, count, options);
     }
-    attend_put_bytes(&p, at, (size_t)(end - at));
-    return p.status;
+    return status == ATTEND_OK ? attend_string_add(out, at, (size_t)(end - at)) : status;
 }

@@ -5,7 +5,7 @@
 #include <attend/view.h>
 
 #include "core/status.h"
-#include "view/terminal_columns.h"
+#include <attend/terminal.h>
 #include "view/grid.h"
 #include "view/writer.h"
 #include <math.h>
@@ -33,7 +33,7 @@ static void put_label(sheet *s, const char *text, int room, bool right)
 {
     int columns;
     size_t size = attend_columns_cut(text, room, &columns);
-    const bool cut = text[size], turned = attend_columns_leftward(text);
+    const bool cut = text[size], turned = attend_has_right_to_left(text);
     if (cut) size = attend_columns_cut(text, room - 1, &columns);
     const int rest = room - columns - cut;
     if (right || turned) attend_put_times(&s->w, ' ', rest);
@@ -136,7 +136,7 @@ static void end_line(sheet *s)
 static void put_band(sheet *s, int first, int end)
 {
     bool turned = false;
-    for (int j = first; j < end; j++) turned |= attend_columns_leftward(s->g.column[j]);
+    for (int j = first; j < end; j++) turned |= attend_has_right_to_left(s->g.column[j]);
     if (turned) attend_put_text(&s->w, mark);
     attend_put_times(&s->w, ' ', s->label + s->number);
     for (int j = first; j < end; j++) {
@@ -145,7 +145,7 @@ static void put_band(sheet *s, int first, int end)
     }
     end_line(s);
     for (int i = 0; i < s->g.rows; i++) {
-        if (attend_columns_leftward(s->g.row[i])) attend_put_text(&s->w, mark);
+        if (attend_has_right_to_left(s->g.row[i])) attend_put_text(&s->w, mark);
         put_label(s, s->g.row[i], s->label, true);
         if (s->g.probability && !isnan(s->g.probability[i]))
             attend_put(&s->w, " %*.2f", NUMBER, s->g.probability[i]);

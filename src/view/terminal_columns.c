@@ -1,4 +1,4 @@
-#include "view/terminal_columns.h"
+#include <attend/terminal.h>
 
 #include "format/utf8.h"
 #include <limits.h>
@@ -11,7 +11,7 @@ static int width_of(int32_t c)
     return (c >= 0x1160 && c <= 0x11ff) || (c >= 0xd7b0 && c <= 0xd7ff) ? 0 : utf8proc_charwidth(c);
 }
 
-size_t attend_columns_cut(const char *text, int most, int *columns)
+size_t attend_columns_cut(const char *text, int max_columns, int *columns)
 {
     const size_t size = strlen(text);
     size_t good = 0; /* the end of the last grapheme that fits */
@@ -22,7 +22,7 @@ size_t attend_columns_cut(const char *text, int most, int *columns)
         if (n == 0) break;
         if (i == 0 || utf8proc_grapheme_break_stateful(last, c, &state)) good = i, good_width = width;
         width += width_of(c);
-        if (width > most) {
+        if (width > max_columns) {
             *columns = good_width;
             return good;
         }
@@ -38,7 +38,7 @@ int attend_columns(const char *text)
     return columns;
 }
 
-bool attend_columns_leftward(const char *text)
+bool attend_has_right_to_left(const char *text)
 {
     const size_t size = strlen(text);
     int32_t c;

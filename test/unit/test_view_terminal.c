@@ -3,7 +3,7 @@
 
 #include "support/hand_map.h"
 #include "support/sample_maps.h"
-#include "view/terminal_columns.h"
+#include <attend/terminal.h>
 
 static hand_map h;
 static const char *const english[] = { "the", "house", "is", "understandably", "small", ".", NULL };
@@ -316,8 +316,8 @@ static void room(void **state)
                      1); /* two that are joined */
     assert_int_equal(columns, 1);
     assert_int_equal(attend_columns_cut("abc", 0, &columns), 0);
-    assert_true(attend_columns_leftward("a\xd7\x90") && attend_columns_leftward(strange[0]) &&
-                !attend_columns_leftward("a1\xe4\xbd\xa0"));
+    assert_true(attend_has_right_to_left("a\xd7\x90") && attend_has_right_to_left(strange[0]) &&
+                !attend_has_right_to_left("a1\xe4\xbd\xa0"));
 }
 
 int main(void)
