@@ -1,0 +1,42 @@
+#!/bin/sh
+# v0.1.sh ATTEND DATA: models and a checkpoint that version 0.1 wrote (DATA/make.sh) load, and their output is what version 0.1 printed.
+. "$(dirname "$0")/cases.sh"
+data=$(cd "$2" && pwd) || exit 1
+cd "$folder" || exit 1
+
+# Texts must be equal. Numbers may differ by DIFFERENCE: kernels of other machines round differently.
+equal() { # WHAT DIFFERENCE EXPECTED GOT
+    [ "$(wc -l <"$3")" = "$(wc -l <"$4")" ] || fail "$1: $(wc -l <"$4") lines instead of $(wc -l <"$3")"
+    paste "$3" "$4" | awk -v most="$2" '
+        function number(s) { sub(/^logp=/, "", s); return s }
+        { n = NF / 2
+          if (NF % 2) { print; next }
+          for (i = 1; i <= n; i++) {
+              a = number($i); b = number($(i + n))
+              if (a == b) continue
+              if (a !~ /^-?[0-9.]+$/ || b !~ /^-?[0-9.]+$/ || a - b > most || b - a > most) { print; next }
+          } }' >different
+    [ -s different ] && fail "$1 differ from those of version 0.1: $(head -3 different)"
+}
+
+for m in rnn-bpe rnn-location transformer-learned lstmn int8-shortlist language-model; do
+    shortlist= options='--n-best 2' input=$data/valid.tsv
+    [ $m = int8-shortlist ] && shortlist=--shortlist
+    [ $m = language-model ] && options='--beam 2' input=$data/lines.txt
+    # shellcheck disable=SC2086 # several options, or none
+    "$attend" translate --model "$data/$m.model" $shortlist $options <"$data/input.txt" >got || fail "$m: translate failed"
+    equal "$m: translations" 0.00021 "$data/$m.translations" got
+    "$attend" score --model "$data/$m.model" --input "$input" --per-token --quiet >got || fail "$m: score failed"
+    equal "$m: scores" 0.0000041 "$data/$m.scores" got
+    "$attend" info "$data/$m.model" >/dev/null || fail "$m: info failed"
+done
+
+# ---- a training that version 0.1 began ----
+cp "$data/stopped.model" "$data/stopped.model.checkpoint" .
+"$attend" train --model stopped.model --hidden 8 --embedding 8 --batch-tokens 60 --learning-rate 0.01 --dropout 0 --threads 2 --no-check \
+    --train "$data/pairs.tsv" --tokens word --updates 600 >said 2>&1 || fail "resuming failed: $(cat said)"
+grep -q 'update 300' said || fail "training began anew instead of resuming: $(cat said)"
+"$attend" score --model stopped.model --input "$data/valid.tsv" --per-token --quiet >got
+equal 'scores after resuming' 0.001 "$data/stopped.scores" got
+
+exit $failed
