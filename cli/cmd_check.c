@@ -3,7 +3,7 @@
 
 #include "data_files.h"
 #include "streams.h"
-#include "text/data_check.h"
+#include <attend/data_check.h>
 #include <stdlib.h>
 
 typedef struct settings {

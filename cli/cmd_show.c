@@ -6,8 +6,8 @@
 
 #include "core/status.h"
 #include "format/json.h"
+#include <attend/lines.h>
 #include <attend/string.h>
-#include "text/lines.h"
 #include <attend/view.h>
 #include <math.h>
 #include <stdlib.h>

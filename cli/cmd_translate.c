@@ -3,7 +3,7 @@
 #include "translation_writer.h"
 
 #include "core/status.h"
-#include "text/lines.h"
+#include <attend/lines.h>
 #include <attend/translator.h>
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 #include "gold_links.h"
 
 #include "core/status.h"
-#include "text/lines.h"
+#include <attend/lines.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>

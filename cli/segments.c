@@ -2,8 +2,8 @@
 
 #include "nul_bytes.h"
 #include "core/status.h"
-#include "text/lines.h"
-#include "text/string_table.h"
+#include <attend/lines.h>
+#include <attend/string_table.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,9 +95,9 @@ static int arrange(segments *s)
 
 /* ---- pairs ---- */
 
-static int add_pair(segments *s, attend_strings *known, const attend_text_pair *p, int *room)
+static int add_pair(segments *s, attend_string_table *known, const attend_text_pair *p, int *room)
 {
-    int number, status = attend_strings_add(known, p->source, p->source_size, &number);
+    int number, status = attend_string_table_add(known, p->source, p->source_size, &number);
     if (status == ATTEND_OK) status = byte_zero_refuse_pair(p);
     if (status == ATTEND_OK && number == s->sources.count)
         status = text_lines_add(&s->sources, p->source, p->source_size);
@@ -116,7 +116,7 @@ int segments_read_pairs(segments *s, const pairs_list *pairs)
 {
     attend_pairs_spec *specs = calloc((size_t)pairs->count + 1, sizeof *specs);
     attend_pairs_file *file = NULL;
-    attend_strings known = { 0 };
+    attend_string_table known = { 0 };
     int status = specs ? ATTEND_OK : no_memory(), room = 0;
     for (int i = 0; status == ATTEND_OK && i < pairs->count; i++)
         specs[i] = (attend_pairs_spec){ pairs->items[i].first, pairs->items[i].second };
@@ -127,7 +127,7 @@ int segments_read_pairs(segments *s, const pairs_list *pairs)
         if (status != ATTEND_OK || !p.source) break;
         status = add_pair(s, &known, &p, &room);
     }
-    attend_strings_free(&known);
+    attend_string_table_free(&known);
     attend_pairs_file_close(file);
     free(specs);
     s->grouped = true;

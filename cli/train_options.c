@@ -191,32 +191,32 @@ static int choose_sizes(const verb *v, train_settings *s, const parsed *p, const
 /* Of lines alone, which have one side. */
 static int choose_for_lines(const verb *v, train_settings *s, const parsed *p, const attend_data_check_counts *n)
 {
-    const attend_data_size data = { n->good, { 0, n->words[1] }, { 0, n->characters[1] } };
+    const attend_data_size data = { n->usable, { 0, n->words[1] }, { 0, n->characters[1] } };
     const int kind = options_given(v, p, "tokens") ? s->tokens : -1;
     const attend_sizes z = attend_sizes_of((attend_preset)s->preset, &data, (const int[2]){ kind, kind });
-    snprintf(s->basis, sizeof s->basis, "%llu lines, %llu characters", (unsigned long long)n->good,
+    snprintf(s->basis, sizeof s->basis, "%llu lines, %llu characters", (unsigned long long)n->usable,
              (unsigned long long)n->characters[1]);
     s->source_tokens = s->target_tokens = (int)z.tokens[0];
     if (kind < 0) snprintf(s->chosen, sizeof s->chosen, "tokens %s", kinds[z.tokens[0]]);
-    give_reason(s, &z, n->good, z.of_words ? "lines of words" : "lines of text");
+    give_reason(s, &z, n->usable, z.of_words ? "lines of words" : "lines of text");
     return choose_sizes(v, s, p, &z);
 }
 
 int train_settings_choose(const verb *v, train_settings *s, const parsed *p, const attend_data_check_counts *n)
 {
     if (s->config.task == ATTEND_TASK_LANGUAGE_MODEL) return choose_for_lines(v, s, p, n);
-    const attend_data_size data = { n->good, { n->words[0], n->words[1] }, { n->characters[0], n->characters[1] } };
+    const attend_data_size data = { n->usable, { n->words[0], n->words[1] }, { n->characters[0], n->characters[1] } };
     const int settled[2] = { settled_kind(v, s, p, 0), settled_kind(v, s, p, 1) };
     attend_sizes z = attend_sizes_of((attend_preset)s->preset, &data, settled);
     if (s->config.shared_vocab && z.tokens[0] != z.tokens[1]) { /* one vocabulary has one kind of token */
         const int one = settled[0] >= 0 ? settled[0] : ATTEND_TOKENS_BPE;
         z = attend_sizes_of((attend_preset)s->preset, &data, (const int[2]){ one, one });
     }
-    snprintf(s->basis, sizeof s->basis, "%llu pairs, %llu and %llu characters", (unsigned long long)n->good,
+    snprintf(s->basis, sizeof s->basis, "%llu pairs, %llu and %llu characters", (unsigned long long)n->usable,
              (unsigned long long)n->characters[0], (unsigned long long)n->characters[1]);
     for (int side = 0; side < 2; side++) /* what is said of both is said of each */
         if (settled[side] >= 0) *(side ? &s->target_tokens : &s->source_tokens) = settled[side];
-    give_reason(s, &z, n->good, z.of_words ? "pairs of words" : "pairs of sentences");
+    give_reason(s, &z, n->usable, z.of_words ? "pairs of words" : "pairs of sentences");
     int status = choose_kind(v, s, p, 0, z.tokens[0]);
     if (status == 0) status = choose_kind(v, s, p, 1, z.tokens[1]);
     return status == 0 ? choose_sizes(v, s, p, &z) : status;

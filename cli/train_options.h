@@ -4,7 +4,7 @@
 
 #include "options.h"
 
-#include "text/data_check.h"
+#include <attend/data_check.h>
 #include <attend/trainer.h>
 
 /* The first member of such a verb's own struct, so that the table fits that too. */

@@ -6,7 +6,9 @@
 #include <attend/cache.h>
 #include <attend/check.h>
 #include <attend/config.h>
+#include <attend/data_check.h>
 #include <attend/json.h>
+#include <attend/lines.h>
 #include <attend/map_selection.h>
 #include <attend/metric.h>
 #include <attend/model.h>
@@ -18,6 +20,7 @@
 #include <attend/shortlist.h>
 #include <attend/status.h>
 #include <attend/string.h>
+#include <attend/string_table.h>
 #include <attend/tape.h>
 #include <attend/terminal.h>
 #include <attend/text.h>

@@ -1,19 +1,19 @@
-/* text.h: lines of text to words by number, and back.
+/* text.h: tokenizers: text to token ids and back.
  *
- * Purpose    A tokenizer is learned from lines, kept in a model (as two attachments, see attend_tokenizer_attach) and used for one side of a model
- *            or for both. Text is UTF-8, put into normal form C before anything else; what is not UTF-8 is refused with its place. docs/text.md
- *            has the details.
- * Kinds      word: what stands between spaces; a word that is not known is ATTEND_UNKNOWN. char: characters. bpe: pieces of words, learned by
- *            byte-pair encoding (Sennrich, Haddow, Birch 2016). char and bpe lose nothing, spaces included: a character
- *            they do not know is written as its bytes, which are always known. decode(encode(x)) is x in normal form C (for word: if every word
- *            is known and single spaces stand between them).
- * Numbers    0, 1, 2 are ATTEND_UNKNOWN, ATTEND_BEGIN, ATTEND_END ("<unk>", "<s>", "</s>"), then, for char and bpe, the 256 bytes ("<0x00>" ..),
- *            then what was learned: words and characters by falling count, then, for bpe, merges as they were made. Text that spells "<s>" is
- *            never ATTEND_BEGIN.
- * Lines      have at most ATTEND_LONGEST_LINE bytes. Line feeds and the character 0 inside one are kept by char and bpe, as their
- *            bytes; word splits at the former and never learns a word with the latter.
- * Ownership  Arrays of attend_ids and attend_string are grown as needed and kept for the next call; {0} is empty; the caller frees.
- * Threads    A tokenizer is read by many threads at once. */
+ * Purpose    A tokenizer is learned from lines of text, stored in a model (as two attachments, see attend_tokenizer_attach) and used for one
+ *            side of a model or for both. Text is UTF-8; it is converted to Unicode normalization form C (NFC) before anything else.
+ *            Invalid UTF-8 is an error that names the byte. docs/text.md has the details.
+ * Kinds      word: sequences between blanks; an unknown word becomes ATTEND_UNKNOWN. char: characters. bpe: subwords learned by byte-pair
+ *            encoding (Sennrich, Haddow, Birch 2016). char and bpe are lossless, blanks included: a character outside the
+ *            vocabulary is encoded as its UTF-8 bytes, each of which has a token. decode(encode(x)) is x in NFC (for word: if every
+ *            word is known and words are separated by single spaces).
+ * Token ids  0, 1 and 2 are ATTEND_UNKNOWN, ATTEND_BEGIN and ATTEND_END ("<unk>", "<s>", "</s>"). For char and bpe the 256 bytes follow
+ *            ("<0x00>", ...). Then come learned tokens: words or characters by decreasing count and, for bpe, merges in the order
+ *            in which they were learned. The text "<s>" is never encoded as ATTEND_BEGIN.
+ * Lines      A line has at most ATTEND_MAX_TEXT_BYTES bytes. char and bpe encode a line feed or a NUL inside a line as its byte; word
+ *            splits at a line feed and never learns a word with a NUL.
+ * Ownership  The arrays of attend_ids and attend_string grow as needed and are reused by the next call; {0} is empty; the caller frees them.
+ * Threads    A tokenizer can be used by many threads at once. */
 #ifndef ATTEND_TEXT_H
 #define ATTEND_TEXT_H
 
@@ -24,39 +24,40 @@
 extern "C" {
 #endif
 
-/* Bytes. Normal form C has at most three times as many, which an int can count. */
-enum { ATTEND_LONGEST_LINE = 1 << 28 };
+/* 256 MiB. NFC is at most three times as long, which still fits an int. */
+enum { ATTEND_MAX_TEXT_BYTES = 1 << 28 };
 
-/* ---- growing arrays ---- */
+/* ---- token ids ---- */
 
-/* Where a number came from: bytes [begin, end) of the text in normal form C. For char and bpe they cover the text, one behind
- * the other; the space that bpe adds in front has no bytes. */
+/* The bytes [begin, end) of a text in NFC from which a token was made. For char and bpe the spans of a line cover it without gaps; the space that
+ * bpe puts before a line has an empty span. */
 typedef struct attend_span {
     int begin, end;
 } attend_span;
 
 typedef struct attend_ids {
     int *ids;
-    attend_span *spans; /* of each id */
-    int count, room;
+    attend_span *spans; /* one per id */
+    int count, room;    /* ids in use, ids allocated */
 } attend_ids;
 void attend_ids_free(attend_ids *ids);
 
 /* ---- UTF-8 ---- */
 
-/* Bytes of the longest prefix that is valid UTF-8 (no overlong forms, no surrogates, no code point above 10FFFF). */
+/* The length in bytes of the longest valid UTF-8 prefix (no overlong forms, no surrogates, no code point above 10FFFF). */
 size_t attend_utf8_valid(const char *text, size_t size);
-/* Normal form C into `out`, whose content is replaced. ATTEND_BAD_DATA if it is not UTF-8: the message says which byte. */
+/* Replaces the content of `out` with the text in NFC. ATTEND_BAD_DATA if the text is not UTF-8 (the message names the byte) or longer than
+ * ATTEND_MAX_TEXT_BYTES; ATTEND_NO_MEMORY. */
 int attend_normalize(attend_string *out, const char *text, size_t size);
 
-/* ---- learning ---- */
+/* ---- learning a tokenizer ---- */
 
 typedef enum attend_token_kind { ATTEND_TOKENS_WORD, ATTEND_TOKENS_CHAR, ATTEND_TOKENS_BPE } attend_token_kind;
 
 typedef struct attend_tokenizer_options {
     attend_token_kind kind;
-    int vocab_size; /* numbers at most, special ones and bytes included; 0: as many as there are (word, char), 8000 (bpe) */
-    int min_count; /* words, characters and merges seen less often are not learned (nor are merges seen once) */
+    int vocab_size; /* maximum number of tokens, special tokens and bytes included; 0: no limit (word, char), 8000 (bpe) */
+    int min_count; /* words, characters and merges with a lower count are not learned; a merge needs a count of at least 2 */
 } attend_tokenizer_options;
 #define ATTEND_TOKENIZER_OPTIONS_INIT                                                                                  \
     {                                                                                                                  \
@@ -65,39 +66,44 @@ typedef struct attend_tokenizer_options {
 
 typedef struct attend_tokenizer attend_tokenizer;
 
-/* Gives the next line (without its end; valid until the next call): 1, or 0 behind the last, or minus a status (-ATTEND_IO, say) after a
- * failure, whose message is set. */
+/* Supplies the next line, without its line feed, valid until the next call. Returns 1, or 0 after the last line, or a negated status code
+ * (such as -ATTEND_IO) after a failure whose message is set. */
 typedef int (*attend_line_fn)(void *user, const char **line, size_t *size);
 
-/* *out is the caller's, freed by attend_tokenizer_free (NULL is fine there). The same lines give the same tokenizer, in any order.
- * ATTEND_BAD_DATA if a line is not UTF-8: the message says which one. */
+/* Learns a tokenizer. The result depends on the lines but not on their order. ATTEND_BAD_USAGE for invalid options; ATTEND_BAD_DATA if a line is not
+ * UTF-8 (the message names the line); ATTEND_NO_MEMORY; or the status of `next`. *out is the caller's, freed by attend_tokenizer_free. */
 int attend_tokenizer_learn(attend_tokenizer **out, const attend_tokenizer_options *options, attend_line_fn next,
                            void *user);
+/* NULL is allowed. */
 void attend_tokenizer_free(attend_tokenizer *t);
 
 attend_token_kind attend_tokenizer_kind(const attend_tokenizer *t);
-int attend_tokenizer_size(const attend_tokenizer *t); /* numbers */
-const char *attend_tokenizer_token(const attend_tokenizer *t,
-                                   int id);                 /* as the vocabulary spells it; NULL: no such number */
-const char *attend_token_kind_name(attend_token_kind kind); /* "word", "char", "bpe" */
+/* The number of tokens: ids are 0 to size - 1. */
+int attend_tokenizer_size(const attend_tokenizer *t);
+/* A token as the vocabulary file spells it, with U+2581 for a space; NULL if the id is out of range. */
+const char *attend_tokenizer_token(const attend_tokenizer *t, int id);
+/* "word", "char" or "bpe". */
+const char *attend_token_kind_name(attend_token_kind kind);
 
-/* ---- using ---- */
+/* ---- encoding and decoding ---- */
 
-/* Adds the numbers of a line to `out` (nothing special in front or behind). dropout > 0: each merge of bpe is left out with that probability
- * (Provilkov et al. 2020), by (seed, place): the same pair gives the same numbers. ATTEND_BAD_DATA if the line is not UTF-8. */
+/* Appends the tokens of a line to `out`, without ATTEND_BEGIN or ATTEND_END. dropout > 0: bpe skips each merge with this probability
+ * (BPE-dropout, Provilkov et al. 2020); the result is a function of the text, seed and position. ATTEND_BAD_DATA if the line is not
+ * UTF-8; ATTEND_NO_MEMORY. */
 int attend_tokenizer_encode(const attend_tokenizer *t, const char *text, size_t size, attend_ids *out, double dropout,
-                            uint64_t seed, uint64_t place);
-/* Adds the text of some numbers to `out`. Special ones but ATTEND_UNKNOWN ("<unk>") are left out; each byte that is no part of UTF-8 becomes
- * U+FFFD. Numbers that a model made up can say anything that bytes can, a line feed among them. */
+                            uint64_t seed, uint64_t position);
+/* Appends the text of tokens to `out`. ATTEND_UNKNOWN is written as "<unk>", other special tokens are skipped, and each byte that is not
+ * part of valid UTF-8 becomes U+FFFD. Tokens that a model generates can contain any character, a line feed included. */
 int attend_tokenizer_decode(const attend_tokenizer *t, const int *ids, int count, attend_string *out);
 
-/* ---- in a model ---- */
+/* ---- tokenizers in a model ---- */
 
-/* As "SIDE.vocabulary" (a line a number) and "SIDE.tokenizer" (what else it knows, as text). side: "source" or "target", of which the model
- * must have as many words as the tokenizer has numbers. After a failure the side is to be attached again. */
+/* Stores a tokenizer in a model as "SIDE.vocabulary" (one token per line) and "SIDE.tokenizer" (kind and merges, as text). side is "source"
+ * or "target". ATTEND_BAD_USAGE if the model's vocabulary on that side has another size. After a failure the side must be attached again. */
 int attend_tokenizer_attach(const attend_tokenizer *t, attend_model *m, const char *side);
-/* ATTEND_BAD_MODEL if what is attached is damaged: it comes from a file, and is trusted in nothing. */
-int attend_tokenizer_of(attend_tokenizer **out, const attend_model *m, const char *side);
+/* Reads a tokenizer from a model. ATTEND_BAD_MODEL if it is missing or damaged; every field is validated. *out is the caller's, freed by
+ * attend_tokenizer_free. */
+int attend_tokenizer_from_model(attend_tokenizer **out, const attend_model *m, const char *side);
 
 #ifdef __cplusplus
 }

@@ -3,13 +3,14 @@
 
 #include "core/memory.h"
 #include "core/status.h"
-#include "text/lines.h"
-#include "text/string_table.h"
+#include "text/buffers.h"
+#include <attend/lines.h>
+#include <attend/string_table.h>
 #include <string.h>
 
 struct attend_dictionary {
-    attend_strings words; /* of the source */
-    size_t *places;       /* (words) of what each becomes, in .. */
+    attend_string_table words; /* of the source */
+    size_t *places;            /* (words) of what each becomes, in .. */
     size_t room;
     attend_string texts; /* .. this, a '\0' behind each */
     attend_string line;  /* in normal form */
@@ -18,7 +19,7 @@ struct attend_dictionary {
 void attend_dictionary_free(attend_dictionary *d)
 {
     if (!d) return;
-    attend_strings_free(&d->words);
+    attend_string_table_free(&d->words);
     attend_memory_free(d->places);
     attend_string_free(&d->texts);
     attend_string_free(&d->line);
@@ -30,7 +31,7 @@ static int add(attend_dictionary *d, const char *word, size_t word_size, const c
 {
     int number;
     const int before = d->words.count;
-    int status = attend_strings_add(&d->words, word, word_size, &number);
+    int status = attend_string_table_add(&d->words, word, word_size, &number);
     if (status != ATTEND_OK || number < before) return status;
     size_t *places = (size_t)number < d->room
                          ? d->places
@@ -76,6 +77,6 @@ int attend_dictionary_read(attend_dictionary **out, const char *path)
 
 const char *attend_dictionary_find(const attend_dictionary *d, const char *word, size_t size)
 {
-    const int number = attend_strings_find(&d->words, word, size);
+    const int number = attend_string_table_find(&d->words, word, size);
     return number >= 0 ? d->texts.text + d->places[number] : NULL;
 }

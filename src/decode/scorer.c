@@ -96,8 +96,8 @@ int attend_scorer_new(attend_scorer **out, const attend_model *m, int threads, b
     s->weights = weights && attend_config_attention_layers(config, ATTEND_ATTENTION_CROSS) > 0;
     s->alone = config->task == ATTEND_TASK_LANGUAGE_MODEL;
     s->alignment = attend_model_alignment(m);
-    int status = s->alone ? ATTEND_OK : attend_tokenizer_of(&s->tokenizers[0], m, "source");
-    if (status == ATTEND_OK) status = attend_tokenizer_of(&s->tokenizers[1], m, "target");
+    int status = s->alone ? ATTEND_OK : attend_tokenizer_from_model(&s->tokenizers[0], m, "source");
+    if (status == ATTEND_OK) status = attend_tokenizer_from_model(&s->tokenizers[1], m, "target");
     if (status == ATTEND_OK) status = attend_pool_new(&s->pool, threads);
     s->contexts = attend_memory_zeroed((size_t)threads, sizeof *s->contexts);
     if (status == ATTEND_OK && !s->contexts) status = attend_fail(ATTEND_NO_MEMORY, "no memory for a scorer");

@@ -153,8 +153,8 @@ static int fill(attend_translator *t, const attend_model *const *models)
         }
     }
     t->alone = attend_model_config(models[0])->task == ATTEND_TASK_LANGUAGE_MODEL;
-    int status = t->alone ? ATTEND_OK : attend_tokenizer_of(&t->tokenizers[0], models[0], "source");
-    if (status == ATTEND_OK) status = attend_tokenizer_of(&t->tokenizers[1], models[0], "target");
+    int status = t->alone ? ATTEND_OK : attend_tokenizer_from_model(&t->tokenizers[0], models[0], "source");
+    if (status == ATTEND_OK) status = attend_tokenizer_from_model(&t->tokenizers[1], models[0], "target");
     if (t->alone) t->tokenizers[0] = t->tokenizers[1];
     if (status == ATTEND_OK) status = attend_pool_new(&t->pool, t->o.threads);
     for (size_t i = 0; status == ATTEND_OK && i < contexts; i++) status = attend_ctx_new(&t->contexts[i]);

@@ -16,18 +16,18 @@ size_t attend_bpe_word_end(const char *text, size_t size, size_t begin)
     return next ? (size_t)(next - text) : size;
 }
 
-static int split(attend_strings *parts, const char *text, size_t size)
+static int split(attend_string_table *parts, const char *text, size_t size)
 {
     if (size == 0) return ATTEND_OK;
     size_t end = attend_bpe_word_end(text, size, 0);
     attend_string first = { 0 };
     int status = attend_string_add(&first, " ", 1);
     if (status == ATTEND_OK) status = attend_string_add(&first, text, end);
-    if (status == ATTEND_OK) status = attend_strings_count(parts, first.text, first.size, 1);
+    if (status == ATTEND_OK) status = attend_string_table_count(parts, first.text, first.size, 1);
     attend_string_free(&first);
     for (size_t begin = end; begin < size && status == ATTEND_OK; begin = end) {
         end = attend_bpe_word_end(text, size, begin);
-        status = attend_strings_count(parts, text + begin, end - begin, 1);
+        status = attend_string_table_count(parts, text + begin, end - begin, 1);
     }
     return status;
 }

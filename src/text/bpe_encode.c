@@ -160,7 +160,7 @@ static int whole_word(const work *w, const char *text, size_t begin, size_t end,
             memcmp(spelled + n - ATTEND_SPACE_SIZE, ATTEND_SPACE_SPELLED, ATTEND_SPACE_SIZE) == 0)
             return NONE; /* the character itself, not a space */
     }
-    const int id = attend_strings_find(&w->t->tokens, spelled, n);
+    const int id = attend_string_table_find(&w->t->tokens, spelled, n);
     return id >= 0 && w->t->whole[id] ? id : NONE;
 }
 

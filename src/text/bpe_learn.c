@@ -10,6 +10,7 @@
  * Every place where a symbol stands (a site) is in the chain of the pair that it begins, so that a merge touches only the sites it changes. Pairs
  * with a new token are all found while it is being made; from then on the count of a pair only falls. Hence the queue is lazy: a pair
  * that comes out with an old count goes back with the new one. */
+#include "text/string_order.h"
 #include "text/tokenizer.h"
 
 #include "core/memory.h"
@@ -35,7 +36,7 @@ typedef struct pair {
 
 typedef struct learner {
     attend_tokenizer *t;
-    const attend_strings *words;
+    const attend_string_table *words;
     site *sites;
     pair *pairs;
     size_t pair_count, pair_room;
@@ -47,11 +48,11 @@ typedef struct learner {
 
 /* ---- the queue ---- */
 
-static int compare_tokens(const attend_strings *s, int a, int b)
+static int compare_tokens(const attend_string_table *s, int a, int b)
 {
     if (a == b) return 0;
-    return attend_bytes_compare(attend_strings_at(s, a), attend_strings_size(s, a), attend_strings_at(s, b),
-                                attend_strings_size(s, b));
+    return attend_bytes_compare(attend_string_table_at(s, a), attend_string_table_size(s, a),
+                                attend_string_table_at(s, b), attend_string_table_size(s, b));
 }
 
 static bool is_better(const learner *l, int a, int b)
@@ -199,13 +200,14 @@ static int merge_everywhere(learner *l, int p, int token)
 /* Makes a token of a pair; *made is false if that token is there already. */
 static int make_token(learner *l, int p, bool *made, int *token)
 {
-    attend_strings *tokens = &l->t->tokens;
+    attend_string_table *tokens = &l->t->tokens;
     const int left = l->pairs[p].left, right = l->pairs[p].right, known = tokens->count;
     attend_string both = { 0 };
-    int status = attend_string_add(&both, attend_strings_at(tokens, left), attend_strings_size(tokens, left));
+    int status = attend_string_add(&both, attend_string_table_at(tokens, left), attend_string_table_size(tokens, left));
     if (status == ATTEND_OK)
-        status = attend_string_add(&both, attend_strings_at(tokens, right), attend_strings_size(tokens, right));
-    if (status == ATTEND_OK) status = attend_strings_add(tokens, both.text, both.size, token);
+        status =
+            attend_string_add(&both, attend_string_table_at(tokens, right), attend_string_table_size(tokens, right));
+    if (status == ATTEND_OK) status = attend_string_table_add(tokens, both.text, both.size, token);
     attend_string_free(&both);
     *made = status == ATTEND_OK && tokens->count > known;
     return *made ? attend_bpe_add_merge(l->t, left, right) : status;
@@ -229,13 +231,13 @@ static int merge_all(learner *l, int size)
 
 static int learn_alphabet(learner *l, int size, int min_count)
 {
-    attend_strings characters = { 0 };
+    attend_string_table characters = { 0 };
     int status = ATTEND_OK;
     for (int i = 0; i < l->words->count && status == ATTEND_OK; i++)
-        status = attend_pieces_count(&characters, attend_strings_at(l->words, i), attend_strings_size(l->words, i),
-                                     l->words->entries[i].count);
+        status = attend_pieces_count(&characters, attend_string_table_at(l->words, i),
+                                     attend_string_table_size(l->words, i), l->words->entries[i].count);
     if (status == ATTEND_OK) status = attend_tokenizer_take(l->t, &characters, size, min_count);
-    attend_strings_free(&characters);
+    attend_string_table_free(&characters);
     l->t->first_merge = l->t->tokens.count;
     return status == ATTEND_OK ? attend_pieces_finish(l->t) : status;
 }
@@ -243,7 +245,7 @@ static int learn_alphabet(learner *l, int size, int min_count)
 /* All words as sites, one after another, with a site that holds nothing in front of each and behind the last. */
 static int lay_out(learner *l)
 {
-    const attend_strings *words = l->words;
+    const attend_string_table *words = l->words;
     const size_t most = words->bytes.size + 1; /* bytes, and a '\0' a word: its site in front */
     int n = 0, status = ATTEND_OK;
     if (most > INT_MAX)
@@ -252,8 +254,8 @@ static int lay_out(learner *l)
     l->sites = attend_memory_aligned(most * sizeof *l->sites);
     if (!l->sites) return attend_fail(ATTEND_NO_MEMORY, "no memory for %zu symbols; learn from fewer lines", most);
     for (int w = 0; w < words->count; w++) {
-        const char *word = attend_strings_at(words, w);
-        const size_t size = attend_strings_size(words, w);
+        const char *word = attend_string_table_at(words, w);
+        const size_t size = attend_string_table_size(words, w);
         l->sites[n] = (site){ NONE, n - 1, n + 1, w, NONE, NONE, NONE };
         n++;
         for (size_t i = 0, length; i < size; i += length, n++) {
@@ -266,7 +268,7 @@ static int lay_out(learner *l)
     return status;
 }
 
-int attend_bpe_learn(attend_tokenizer *t, const attend_strings *words, int size, int min_count)
+int attend_bpe_learn(attend_tokenizer *t, const attend_string_table *words, int size, int min_count)
 {
     learner l = { .t = t, .words = words, .least = min_count > 2 ? min_count : 2 };
     int status = learn_alphabet(&l, size, min_count);

@@ -1,12 +1,13 @@
-/* buffers.h: arrays of token ids that grow (the public half is in attend/text.h). */
+/* buffers.h: growable arrays of token ids. The type is public (attend/text.h). */
 #ifndef ATTEND_TEXT_BUFFERS_H
 #define ATTEND_TEXT_BUFFERS_H
 
 #include "core/string.h"
 #include <attend/text.h>
 
-/* Room for `more` numbers. */
+/* Allocates memory for `more` ids. ATTEND_NO_MEMORY, or ATTEND_BAD_DATA if the count would exceed INT_MAX. */
 int attend_ids_reserve(attend_ids *ids, size_t more);
+/* Appends an id with its span. */
 int attend_ids_add(attend_ids *ids, int id, size_t begin, size_t end);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include "format/utf8.h"
 
-static int split(attend_strings *parts, const char *text, size_t size)
+static int split(attend_string_table *parts, const char *text, size_t size)
 {
     return attend_pieces_count(parts, text, size, 1);
 }

@@ -1,4 +1,4 @@
-#include "text/data_check.h"
+#include <attend/data_check.h>
 
 #include "core/memory.h"
 #include "core/status.h"
@@ -6,7 +6,7 @@
 #include "text/hash_set.h"
 #include "text/histogram.h"
 #include "text/line_inspect.h"
-#include "text/lines.h"
+#include <attend/lines.h>
 #include <limits.h>
 #include <string.h>
 
@@ -21,8 +21,8 @@ static const double ratio_deviations = 6 * 1.4826;
 /* The examples that stand out most, so far. */
 typedef struct extreme {
     int count;
-    int keys[ATTEND_EXAMPLES]; /* falling */
-    attend_example examples[ATTEND_EXAMPLES];
+    int keys[ATTEND_MAX_EXAMPLES]; /* falling */
+    attend_example examples[ATTEND_MAX_EXAMPLES];
 } extreme;
 
 typedef struct doctor {
@@ -31,7 +31,7 @@ typedef struct doctor {
     bool quick, valid, lines;
     attend_pairs_file *files[2]; /* open to the end: examples borrow their names */
     attend_hash_set pairs, sources;
-    attend_finding found[ATTEND_FOUND_KINDS];
+    attend_finding found[ATTEND_FINDING_KINDS];
     uint64_t side_lengths[2][ATTEND_LENGTH_BUCKETS], lengths[ATTEND_LENGTH_BUCKETS], ratios[ATTEND_RATIO_BUCKETS];
     extreme longest, steepest, flattest; /* ratios: high and low */
 } doctor;
@@ -42,7 +42,7 @@ static attend_example *note(doctor *d, attend_finding_kind kind)
 {
     attend_finding *f = d->found + kind;
     f->count++;
-    return f->example_count < ATTEND_EXAMPLES ? &f->examples[f->example_count++] : NULL;
+    return f->example_count < ATTEND_MAX_EXAMPLES ? &f->examples[f->example_count++] : NULL;
 }
 
 static void note_line(doctor *d, attend_finding_kind kind, const attend_line *l, uint64_t number)
@@ -68,15 +68,15 @@ static void note_pair(doctor *d, attend_finding_kind kind, const attend_text_pai
 
 static void note_extreme(const doctor *d, extreme *x, int key, const attend_text_pair *p)
 {
-    int at = x->count < ATTEND_EXAMPLES ? x->count : ATTEND_EXAMPLES - 1;
-    if (x->count == ATTEND_EXAMPLES && key <= x->keys[at]) return;
+    int at = x->count < ATTEND_MAX_EXAMPLES ? x->count : ATTEND_MAX_EXAMPLES - 1;
+    if (x->count == ATTEND_MAX_EXAMPLES && key <= x->keys[at]) return;
     for (; at > 0 && x->keys[at - 1] < key; at--) {
         x->keys[at] = x->keys[at - 1];
         x->examples[at] = x->examples[at - 1];
     }
     x->keys[at] = key;
     show_pair(d, &x->examples[at], p);
-    if (x->count < ATTEND_EXAMPLES) x->count++;
+    if (x->count < ATTEND_MAX_EXAMPLES) x->count++;
 }
 
 /* --- lines --- */
@@ -90,7 +90,7 @@ static void note_fault(doctor *d, attend_finding_kind kind, const attend_line *l
     size_t from = at > BEFORE ? at - BEFORE : 0;
     while (from > 0 && from < at && ((unsigned char)l->text[from] & 0xc0) == 0x80) from++;
     attend_example_of(e, l->file, number, l->text + from, l->size - from, NULL, 0);
-    char shown[ATTEND_EXCERPT];
+    char shown[ATTEND_EXCERPT_BYTES];
     snprintf(shown, sizeof shown, "byte %zu: %.720s", at + 1, e->excerpt);
     memcpy(e->excerpt, shown, sizeof shown);
 }
@@ -101,10 +101,10 @@ static bool check_line(doctor *d, attend_line *l, uint64_t number)
     size_t at;
     switch (attend_line_check(l->text, l->size, &at)) {
     case ATTEND_LINE_NUL:
-        note_fault(d, ATTEND_FOUND_NUL, l, number, at);
+        note_fault(d, ATTEND_FINDING_NUL, l, number, at);
         return false;
     case ATTEND_LINE_NOT_UTF8:
-        note_fault(d, ATTEND_FOUND_NOT_UTF8, l, number, at);
+        note_fault(d, ATTEND_FINDING_NOT_UTF8, l, number, at);
         return false;
     default:
         attend_line_inspect(l);
@@ -116,7 +116,7 @@ static bool check_line(doctor *d, attend_line *l, uint64_t number)
 
 static void count_good(attend_data_check_counts *n, const attend_line sides[2])
 {
-    n->good++;
+    n->usable++;
     for (int i = 0; i < 2; i++) {
         n->words[i] += sides[i].words;
         n->characters[i] += sides[i].characters;
@@ -145,9 +145,9 @@ static int compare(doctor *d, const attend_text_pair *p)
     const uint64_t pair = XXH3_64bits_withSeed(p->target, p->target_size, source);
     if (d->valid) {
         if (attend_hash_set_has(&d->pairs, pair))
-            note_pair(d, ATTEND_FOUND_VALID_PAIR, p);
+            note_pair(d, ATTEND_FINDING_VALID_PAIR, p);
         else if (!d->lines && attend_hash_set_has(&d->sources, source))
-            note_pair(d, ATTEND_FOUND_VALID_SOURCE, p);
+            note_pair(d, ATTEND_FINDING_VALID_SOURCE, p);
         return ATTEND_OK;
     }
     bool had_pair = false, had_source = false;
@@ -155,17 +155,17 @@ static int compare(doctor *d, const attend_text_pair *p)
     if (status == ATTEND_OK) status = attend_hash_set_add(&d->sources, source, &had_source);
     if (status != ATTEND_OK) return status;
     if (had_pair)
-        note_pair(d, ATTEND_FOUND_DUPLICATE, p);
+        note_pair(d, ATTEND_FINDING_DUPLICATE, p);
     else if (had_source && !d->lines)
-        note_pair(d, ATTEND_FOUND_SAME_SOURCE, p);
+        note_pair(d, ATTEND_FINDING_SAME_SOURCE, p);
     return ATTEND_OK;
 }
 
 static void note_looks(doctor *d, const attend_line *l, uint64_t number)
 {
-    if (l->control) note_line(d, ATTEND_FOUND_CONTROL, l, number);
-    if (l->mojibake) note_line(d, ATTEND_FOUND_MOJIBAKE, l, number);
-    if (l->blanks) note_line(d, ATTEND_FOUND_BLANKS, l, number);
+    if (l->control) note_line(d, ATTEND_FINDING_CONTROL, l, number);
+    if (l->mojibake) note_line(d, ATTEND_FINDING_MOJIBAKE, l, number);
+    if (l->blanks) note_line(d, ATTEND_FINDING_BLANKS, l, number);
 }
 
 static int examine(doctor *d, const attend_text_pair *p)
@@ -176,15 +176,15 @@ static int examine(doctor *d, const attend_text_pair *p)
     usable &= check_line(d, &sides[1], p->line);
     if (!usable) return ATTEND_OK;
     if ((sides[0].words == 0 && !d->lines) || sides[1].words == 0) {
-        note_pair(d, ATTEND_FOUND_EMPTY, p);
+        note_pair(d, ATTEND_FINDING_EMPTY, p);
         return ATTEND_OK;
     }
     count_good(d->counts, sides);
     if (d->quick) return ATTEND_OK;
     for (int i = d->lines; i < 2; i++) note_looks(d, &sides[i], p->line);
-    if (d->lines && memchr(p->target, '\t', p->target_size)) note_pair(d, ATTEND_FOUND_TAB, p);
+    if (d->lines && memchr(p->target, '\t', p->target_size)) note_pair(d, ATTEND_FINDING_TAB, p);
     if (p->source_size == p->target_size && memcmp(p->source, p->target, p->source_size) == 0)
-        note_pair(d, ATTEND_FOUND_IDENTICAL, p);
+        note_pair(d, ATTEND_FINDING_IDENTICAL, p);
     if (!d->valid) measure(d, p, sides);
     return compare(d, p);
 }
@@ -194,12 +194,12 @@ static int examine(doctor *d, const attend_text_pair *p)
 /* A line that made no pair; the reader's message stands. */
 static int note_trouble(doctor *d, attend_pair_fault fault, const attend_text_pair *p, int status)
 {
-    static const attend_finding_kind kinds[] = { [ATTEND_PAIR_NO_TAB] = ATTEND_FOUND_NO_TAB,
-                                                 [ATTEND_PAIR_TABS] = ATTEND_FOUND_TABS,
-                                                 [ATTEND_PAIR_TOO_LONG] = ATTEND_FOUND_TOO_LONG };
+    static const attend_finding_kind kinds[] = { [ATTEND_PAIR_NO_TAB] = ATTEND_FINDING_NO_TAB,
+                                                 [ATTEND_PAIR_TABS] = ATTEND_FINDING_TABS,
+                                                 [ATTEND_PAIR_TOO_LONG] = ATTEND_FINDING_TOO_LONG };
     if (fault == ATTEND_PAIR_COUNTS) { /* what else there is to say about these files means nothing */
         memset(d->found, 0, sizeof d->found);
-        attend_example *e = note(d, ATTEND_FOUND_COUNTS);
+        attend_example *e = note(d, ATTEND_FINDING_COUNTS);
         e->file = p->source_file;
         e->line = p->line;
         snprintf(e->excerpt, sizeof e->excerpt, "%s", attend_message());
@@ -220,15 +220,15 @@ static int read_pairs(doctor *d)
         status = attend_pairs_file_next(f, &p);
         if (status != ATTEND_OK) {
             status = note_trouble(d, attend_pairs_file_fault(f), &p, status);
-            if (d->found[ATTEND_FOUND_COUNTS].count > 0) break;
+            if (d->found[ATTEND_FINDING_COUNTS].count > 0) break;
             continue;
         }
         if (!p.source) break;
         d->counts->pairs++;
         status = examine(d, &p);
     }
-    if (status == ATTEND_OK && d->counts->good == 0 && d->found[ATTEND_FOUND_COUNTS].count == 0)
-        d->found[ATTEND_FOUND_NOTHING].count++;
+    if (status == ATTEND_OK && d->counts->usable == 0 && d->found[ATTEND_FINDING_COUNTS].count == 0)
+        d->found[ATTEND_FINDING_NOTHING].count++;
     return status;
 }
 
@@ -239,10 +239,10 @@ static void conclude_ratios(doctor *d)
     const int median = attend_histogram_median(d->ratios, ATTEND_RATIO_BUCKETS);
     const int deviation = attend_histogram_deviation(d->ratios, ATTEND_RATIO_BUCKETS, median);
     const int wide = (int)(ratio_deviations * deviation), limit = wide > RATIO_LEAST ? wide : RATIO_LEAST;
-    attend_finding *f = d->found + ATTEND_FOUND_RATIO;
+    attend_finding *f = d->found + ATTEND_FINDING_RATIO;
     f->count = attend_histogram_outside(d->ratios, ATTEND_RATIO_BUCKETS, median - limit, median + limit);
     int high = 0, low = 0; /* the farther of both ends, again and again */
-    while (f->example_count < ATTEND_EXAMPLES) {
+    while (f->example_count < ATTEND_MAX_EXAMPLES) {
         const int above = high < d->steepest.count ? d->steepest.keys[high] - median : 0;
         const int below = low < d->flattest.count ? median + d->flattest.keys[low] : 0;
         if (above <= limit && below <= limit) break;
@@ -255,7 +255,7 @@ static void conclude_lengths(doctor *d)
     const size_t many =
         LONG_TIMES * attend_length_of_bucket(attend_histogram_median(d->lengths, ATTEND_LENGTH_BUCKETS));
     const int limit = attend_length_bucket(many > LONG ? many : LONG);
-    attend_finding *f = d->found + ATTEND_FOUND_LONG;
+    attend_finding *f = d->found + ATTEND_FINDING_LONG;
     f->count = attend_histogram_outside(d->lengths, ATTEND_LENGTH_BUCKETS, 0, limit);
     for (int i = 0; i < d->longest.count && d->longest.keys[i] > limit; i++)
         f->examples[f->example_count++] = d->longest.examples[i];
@@ -263,17 +263,17 @@ static void conclude_lengths(doctor *d)
 
 static void conclude(doctor *d)
 {
-    if (d->quick || d->found[ATTEND_FOUND_COUNTS].count > 0) return;
+    if (d->quick || d->found[ATTEND_FINDING_COUNTS].count > 0) return;
     for (int i = 0; i < 2; i++)
         d->report->train.median[i] =
             (int)attend_length_of_bucket(attend_histogram_median(d->side_lengths[i], ATTEND_LENGTH_BUCKETS));
     conclude_lengths(d);
-    if (d->report->train.good >= FEW && !d->lines) conclude_ratios(d);
+    if (d->report->train.usable >= FEW && !d->lines) conclude_ratios(d);
 }
 
 static bool is_about_valid(int kind)
 {
-    return kind == ATTEND_FOUND_VALID_PAIR || kind == ATTEND_FOUND_VALID_SOURCE;
+    return kind == ATTEND_FINDING_VALID_PAIR || kind == ATTEND_FINDING_VALID_SOURCE;
 }
 
 /* The names the examples use, which belong to the files, become the report's. */
@@ -298,13 +298,13 @@ static int keep_names(doctor *d)
 static int write_report(doctor *d)
 {
     attend_data_check_report *r = d->report;
-    r->findings = attend_memory_zeroed(ATTEND_FOUND_KINDS, sizeof *r->findings);
+    r->findings = attend_memory_zeroed(ATTEND_FINDING_KINDS, sizeof *r->findings);
     if (!r->findings) return attend_fail(ATTEND_NO_MEMORY, "no memory for a report");
-    for (int i = 0; i < ATTEND_FOUND_KINDS; i++)
+    for (int i = 0; i < ATTEND_FINDING_KINDS; i++)
         attend_finding_describe(&d->found[i], (attend_finding_kind)i,
                                 is_about_valid(i) ? r->valid.pairs : r->train.pairs, d->lines);
-    for (int severity = 0; severity <= ATTEND_INFORMATION; severity++)
-        for (int i = 0; i < ATTEND_FOUND_KINDS; i++)
+    for (int severity = 0; severity <= ATTEND_SEVERITY_INFO; severity++)
+        for (int i = 0; i < ATTEND_FINDING_KINDS; i++)
             if (d->found[i].count > 0 && (int)d->found[i].severity == severity)
                 r->findings[r->finding_count++] = d->found[i];
     return keep_names(d);
@@ -320,7 +320,7 @@ static int run(doctor *d, const attend_pairs_spec *train, int train_count, const
     if (status == ATTEND_OK && valid_count > 0) /* a wrong name is found before anything is read */
         status = attend_pairs_file_open(&d->files[1], valid, valid_count);
     if (status == ATTEND_OK) status = read_pairs(d);
-    if (status == ATTEND_OK && valid_count > 0 && d->found[ATTEND_FOUND_COUNTS].count == 0) {
+    if (status == ATTEND_OK && valid_count > 0 && d->found[ATTEND_FINDING_COUNTS].count == 0) {
         d->valid = true;
         d->counts = &d->report->valid;
         status = read_pairs(d);
@@ -365,5 +365,5 @@ void attend_data_check_free(attend_data_check_report *r)
 
 bool attend_data_check_stops(const attend_data_check_report *r)
 {
-    return r->finding_count > 0 && r->findings[0].severity == ATTEND_STOPS_TRAINING;
+    return r->finding_count > 0 && r->findings[0].severity == ATTEND_SEVERITY_ERROR;
 }

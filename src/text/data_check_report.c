@@ -1,6 +1,6 @@
 /* A doctor's report, for people and for programs. */
 #include "core/status.h"
-#include "text/data_check.h"
+#include <attend/data_check.h>
 #include <attend/json.h>
 #include <errno.h>
 
@@ -24,12 +24,12 @@ static void print_counts(FILE *out, const attend_data_check_report *r, const cha
                          const attend_data_check_counts *n)
 {
     fprintf(out, "%s: %llu %s", name, (unsigned long long)n->pairs, r->lines ? "lines" : "pairs");
-    if (n->good != n->pairs) fprintf(out, ", of which %llu can be used", (unsigned long long)n->good);
+    if (n->usable != n->pairs) fprintf(out, ", of which %llu can be used", (unsigned long long)n->usable);
     fputc('\n', out);
-    for (int i = r->lines; i < 2 && n->good > 0; i++) {
+    for (int i = r->lines; i < 2 && n->usable > 0; i++) {
         fprintf(out, "    %s: %llu words, %llu characters; a line has %.1f characters", side_name(r, i),
                 (unsigned long long)n->words[i], (unsigned long long)n->characters[i],
-                (double)n->characters[i] / (double)n->good);
+                (double)n->characters[i] / (double)n->usable);
         if (n->median[i] > 0) fprintf(out, " (median %d)", n->median[i]);
         fprintf(out, ", the longest %d\n", n->longest[i]);
     }
@@ -60,7 +60,7 @@ static void json_counts(attend_json_writer *w, const attend_data_check_report *r
 {
     attend_json_put_key(w, name), attend_json_begin_object(w);
     attend_json_put_key(w, r->lines ? "lines" : "pairs"), attend_json_put_unsigned(w, n->pairs);
-    attend_json_put_key(w, "usable"), attend_json_put_unsigned(w, n->good);
+    attend_json_put_key(w, "usable"), attend_json_put_unsigned(w, n->usable);
     for (int i = r->lines; i < 2; i++) {
         attend_json_put_key(w, side_name(r, i)), attend_json_begin_object(w);
         attend_json_put_key(w, "words"), attend_json_put_unsigned(w, n->words[i]);

@@ -1,6 +1,6 @@
 #include "text/data_findings.h"
 
-#include "text/lines.h"
+#include <attend/lines.h>
 #include <string.h>
 
 /* A finding is a warning if its count is more than `share` of all pairs, and information up to there; below 0 it always stops training. */
@@ -12,58 +12,62 @@ typedef struct kind {
 
 enum { STOPS = -1, WARNS = 0, INFORMS = 1 };
 
-static const kind kinds[ATTEND_FOUND_KINDS] = {
-    [ATTEND_FOUND_COUNTS] = { "line-counts", STOPS, "files whose lines do not belong together",
-                              "Find the line from which they do not match (a line feed too many or too few) and mend "
-                              "it there." },
-    [ATTEND_FOUND_NO_TAB] = { "no-tab", STOPS, "lines without a TAB",
-                              "Write each line as source, TAB, target; two line-aligned files are given as two, and "
-                              "lines of "
-                              "text alone are for --task language-model." },
-    [ATTEND_FOUND_TABS] = { "tabs", STOPS, "lines with more than one TAB",
-                            "Take the further columns off (cut -f 1,2), or write TABs inside a sentence as blanks." },
-    [ATTEND_FOUND_TOO_LONG] = { "too-long", STOPS, "lines of more than 16 MiB",
-                                "Put a line feed behind every sentence; if there are some, this is not a text." },
-    [ATTEND_FOUND_NOT_UTF8] = { "not-utf8", STOPS, "lines that are not UTF-8",
-                                "Convert the file (iconv -f WINDOWS-1252 -t UTF-8, if it is Western European), or take "
-                                "these lines "
-                                "out." },
-    [ATTEND_FOUND_NUL] = { "nul", STOPS, "lines with a NUL byte",
-                           "Take the bytes out (tr -d '\\000'); if there are many, the file is UTF-16 or no text at "
-                           "all." },
-    [ATTEND_FOUND_NOTHING] = { "nothing-left", STOPS, "files of which no pair can be used",
-                               "See the findings about single lines." },
-    [ATTEND_FOUND_EMPTY] = { "empty", WARNS, "pairs with an empty side",
-                             "Training leaves them out; many of them mean that the files have slipped out of step." },
-    [ATTEND_FOUND_CONTROL] = { "control", WARNS, "lines with control characters",
-                               "Take them out: the model would learn them as letters. A CR or U+2028 inside a line is "
-                               "often a lost line feed." },
-    [ATTEND_FOUND_MOJIBAKE] = { "mojibake", WARNS,
-                                "lines that look like UTF-8 that was read as Latin-1 and written again",
-                                "Go back to the source of the file and convert it once." },
-    [ATTEND_FOUND_LONG] = { "long", WARNS, "pairs far longer than the others",
-                            "Look whether they are sentences; --max-length leaves them out." },
-    [ATTEND_FOUND_RATIO] = { "ratio", WARNS, "pairs with sides of very different lengths",
-                             "Look at some; if one side is no translation of the other, take them out or align the "
-                             "files again." },
-    [ATTEND_FOUND_VALID_PAIR] = { "validation-pair", 0.01, "validation pairs that are training pairs too",
-                                  "Take them out of one of the two: the validation rewards memory otherwise." },
-    [ATTEND_FOUND_VALID_SOURCE] = { "validation-source", INFORMS,
-                                    "validation sources that occur in training, with another target",
-                                    "Fine for formulae and greetings; split by source if it is much." },
-    [ATTEND_FOUND_DUPLICATE] = { "duplicate", 0.1, "pairs that came before",
-                                 "Keep one of each (sort -u on a .tsv) unless their frequency means something." },
-    [ATTEND_FOUND_IDENTICAL] = { "identical", 0.02, "pairs with the same text on both sides",
-                                 "Names and numbers do; if they are untranslated sentences, take them out: they teach "
-                                 "copying." },
-    [ATTEND_FOUND_SAME_SOURCE] = { "same-source", INFORMS, "pairs with a source that came before, with another target",
-                                   "Fine: there is more than one translation. Split training and validation by "
-                                   "source." },
-    [ATTEND_FOUND_BLANKS] = { "blanks", INFORMS, "lines that begin or end with a blank",
-                              "Harmless for words; characters and subwords would learn the blank." },
-    [ATTEND_FOUND_TAB] = { "tab", 0.5, "lines with a TAB",
-                           "It is text like any other to a language model. If these are pairs, leave --task "
-                           "language-model out." },
+static const kind kinds[ATTEND_FINDING_KINDS] = {
+    [ATTEND_FINDING_COUNTS] = { "line-counts", STOPS, "files whose lines do not belong together",
+                                "Find the line from which they do not match (a line feed too many or too few) and mend "
+                                "it there." },
+    [ATTEND_FINDING_NO_TAB] = { "no-tab", STOPS, "lines without a TAB",
+                                "Write each line as source, TAB, target; two line-aligned files are given as two, and "
+                                "lines of "
+                                "text alone are for --task language-model." },
+    [ATTEND_FINDING_TABS] = { "tabs", STOPS, "lines with more than one TAB",
+                              "Take the further columns off (cut -f 1,2), or write TABs inside a sentence as blanks." },
+    [ATTEND_FINDING_TOO_LONG] = { "too-long", STOPS, "lines of more than 16 MiB",
+                                  "Put a line feed behind every sentence; if there are some, this is not a text." },
+    [ATTEND_FINDING_NOT_UTF8] = { "not-utf8", STOPS, "lines that are not UTF-8",
+                                  "Convert the file (iconv -f WINDOWS-1252 -t UTF-8, if it is Western European), or "
+                                  "take "
+                                  "these lines "
+                                  "out." },
+    [ATTEND_FINDING_NUL] = { "nul", STOPS, "lines with a NUL byte",
+                             "Take the bytes out (tr -d '\\000'); if there are many, the file is UTF-16 or no text at "
+                             "all." },
+    [ATTEND_FINDING_NOTHING] = { "nothing-left", STOPS, "files of which no pair can be used",
+                                 "See the findings about single lines." },
+    [ATTEND_FINDING_EMPTY] = { "empty", WARNS, "pairs with an empty side",
+                               "Training leaves them out; many of them mean that the files have slipped out of step." },
+    [ATTEND_FINDING_CONTROL] = { "control", WARNS, "lines with control characters",
+                                 "Take them out: the model would learn them as letters. A CR or U+2028 inside a line "
+                                 "is "
+                                 "often a lost line feed." },
+    [ATTEND_FINDING_MOJIBAKE] = { "mojibake", WARNS,
+                                  "lines that look like UTF-8 that was read as Latin-1 and written again",
+                                  "Go back to the source of the file and convert it once." },
+    [ATTEND_FINDING_LONG] = { "long", WARNS, "pairs far longer than the others",
+                              "Look whether they are sentences; --max-length leaves them out." },
+    [ATTEND_FINDING_RATIO] = { "ratio", WARNS, "pairs with sides of very different lengths",
+                               "Look at some; if one side is no translation of the other, take them out or align the "
+                               "files again." },
+    [ATTEND_FINDING_VALID_PAIR] = { "validation-pair", 0.01, "validation pairs that are training pairs too",
+                                    "Take them out of one of the two: the validation rewards memory otherwise." },
+    [ATTEND_FINDING_VALID_SOURCE] = { "validation-source", INFORMS,
+                                      "validation sources that occur in training, with another target",
+                                      "Fine for formulae and greetings; split by source if it is much." },
+    [ATTEND_FINDING_DUPLICATE] = { "duplicate", 0.1, "pairs that came before",
+                                   "Keep one of each (sort -u on a .tsv) unless their frequency means something." },
+    [ATTEND_FINDING_IDENTICAL] = { "identical", 0.02, "pairs with the same text on both sides",
+                                   "Names and numbers do; if they are untranslated sentences, take them out: they "
+                                   "teach "
+                                   "copying." },
+    [ATTEND_FINDING_SAME_SOURCE] = { "same-source", INFORMS,
+                                     "pairs with a source that came before, with another target",
+                                     "Fine: there is more than one translation. Split training and validation by "
+                                     "source." },
+    [ATTEND_FINDING_BLANKS] = { "blanks", INFORMS, "lines that begin or end with a blank",
+                                "Harmless for words; characters and subwords would learn the blank." },
+    [ATTEND_FINDING_TAB] = { "tab", 0.5, "lines with a TAB",
+                             "It is text like any other to a language model. If these are pairs, leave --task "
+                             "language-model out." },
 };
 
 /* The same of lines alone, where other words are needed. */
@@ -71,13 +75,13 @@ typedef struct words {
     const char *what, *advice; /* NULL: those above */
 } words;
 
-static const words of_lines[ATTEND_FOUND_KINDS] = {
-    [ATTEND_FOUND_NOTHING] = { "files of which no line can be used", NULL },
-    [ATTEND_FOUND_EMPTY] = { "empty lines", "Training leaves them out." },
-    [ATTEND_FOUND_LONG] = { "lines far longer than the others", NULL },
-    [ATTEND_FOUND_VALID_PAIR] = { "validation lines that are training lines too", NULL },
-    [ATTEND_FOUND_DUPLICATE] = { "lines that came before",
-                                 "Keep one of each (sort -u) unless their frequency means something." },
+static const words of_lines[ATTEND_FINDING_KINDS] = {
+    [ATTEND_FINDING_NOTHING] = { "files of which no line can be used", NULL },
+    [ATTEND_FINDING_EMPTY] = { "empty lines", "Training leaves them out." },
+    [ATTEND_FINDING_LONG] = { "lines far longer than the others", NULL },
+    [ATTEND_FINDING_VALID_PAIR] = { "validation lines that are training lines too", NULL },
+    [ATTEND_FINDING_DUPLICATE] = { "lines that came before",
+                                   "Keep one of each (sort -u) unless their frequency means something." },
 };
 
 void attend_finding_describe(attend_finding *f, attend_finding_kind k, uint64_t total, bool lines)
@@ -86,9 +90,9 @@ void attend_finding_describe(attend_finding *f, attend_finding_kind k, uint64_t 
     f->name = d->name;
     f->what = lines && of_lines[k].what ? of_lines[k].what : d->what;
     f->advice = lines && of_lines[k].advice ? of_lines[k].advice : d->advice;
-    f->severity = d->share < 0                                                        ? ATTEND_STOPS_TRAINING
-                  : d->share < INFORMS && (double)f->count > d->share * (double)total ? ATTEND_WARNING
-                                                                                      : ATTEND_INFORMATION;
+    f->severity = d->share < 0                                                        ? ATTEND_SEVERITY_ERROR
+                  : d->share < INFORMS && (double)f->count > d->share * (double)total ? ATTEND_SEVERITY_WARNING
+                                                                                      : ATTEND_SEVERITY_INFO;
 }
 
 /* --- excerpts --- */
@@ -100,7 +104,7 @@ static size_t decode(const char *s, size_t size, long *number)
     const size_t length = u[0] < 0x80 ? 1 : u[0] < 0xe0 ? 2 : u[0] < 0xf0 ? 3 : 4;
     size_t at;
     *number = -1;
-    if (length > size || (u[0] && attend_line_check(s, length, &at) != ATTEND_LINE_FINE)) return 1;
+    if (length > size || (u[0] && attend_line_check(s, length, &at) != ATTEND_LINE_OK)) return 1;
     *number = length == 1 ? u[0] : u[0] & (0x7f >> length);
     for (size_t i = 1; i < length; i++) *number = *number << 6 | (u[i] & 0x3f);
     return length;
@@ -139,7 +143,7 @@ void attend_example_of(attend_example *e, const char *file, uint64_t line, const
                        const char *target, size_t target_size)
 {
     enum { ALONE = 80, BESIDE = 40 }; /* characters, of at most 8 bytes each */
-    _Static_assert(ALONE * 8 + 16 < ATTEND_EXCERPT && 2 * BESIDE * 8 + 32 < ATTEND_EXCERPT,
+    _Static_assert(ALONE * 8 + 16 < ATTEND_EXCERPT_BYTES && 2 * BESIDE * 8 + 32 < ATTEND_EXCERPT_BYTES,
                    "an excerpt has room for the longest escapes");
     char *out = e->excerpt;
     e->file = file;

@@ -1,4 +1,4 @@
-#include "text/lines.h"
+#include <attend/lines.h>
 
 #include "core/memory.h"
 #include "core/status.h"
@@ -289,11 +289,11 @@ static int give(attend_lines *l, size_t stop, size_t next, bool too_long, const 
     l->number++;
     l->begin = l->scanned = next;
     if (stop > begin && l->text[stop - 1] == '\r') stop--;
-    if (too_long || stop - begin > ATTEND_LINE_MOST)
+    if (too_long || stop - begin > ATTEND_MAX_LINE_BYTES)
         return attend_fail(
             ATTEND_BAD_DATA,
             "%s:%llu: this line has more than %d MiB; is it text, with a line feed behind every sentence?", l->name,
-            (unsigned long long)l->number, ATTEND_LINE_MOST >> 20);
+            (unsigned long long)l->number, ATTEND_MAX_LINE_BYTES >> 20);
     l->text[stop] = '\0';
     *text = l->text + begin;
     *size = stop - begin;
@@ -318,7 +318,7 @@ int attend_lines_next(attend_lines *l, const char **text, size_t *size)
             if (l->begin == l->end && !too_long) return ATTEND_OK;
             return give(l, l->end, l->end, too_long, text, size);
         }
-        if (l->end - l->begin > ATTEND_LINE_MOST + 1) { /* a CR may still be its last byte */
+        if (l->end - l->begin > ATTEND_MAX_LINE_BYTES + 1) { /* a CR may still be its last byte */
             too_long = true;
             l->begin = l->scanned = l->end = 0;
         }
@@ -357,7 +357,7 @@ attend_line_fault attend_line_check(const char *text, size_t size, size_t *at)
 {
     const size_t valid = attend_utf8_valid(text, size);
     const char *nul = valid > 0 ? memchr(text, '\0', valid) : NULL;
-    if (!nul && valid == size) return ATTEND_LINE_FINE;
+    if (!nul && valid == size) return ATTEND_LINE_OK;
     *at = nul ? (size_t)(nul - text) : valid;
     return nul ? ATTEND_LINE_NUL : ATTEND_LINE_NOT_UTF8;
 }

@@ -156,9 +156,9 @@ static int compose(attend_string *out, const char *text, size_t size)
 
 int attend_normal(const char **text, size_t *size, attend_string *own)
 {
-    if (*size > ATTEND_LONGEST_LINE)
+    if (*size > ATTEND_MAX_TEXT_BYTES)
         return attend_fail(ATTEND_BAD_DATA, "a line of %zu bytes: it may have %d; is this a text with line feeds?",
-                           *size, ATTEND_LONGEST_LINE);
+                           *size, ATTEND_MAX_TEXT_BYTES);
     const size_t valid = attend_utf8_valid(*text, *size);
     if (valid < *size)
         return attend_fail(

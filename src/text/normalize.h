@@ -5,7 +5,7 @@
 #include <attend/text.h>
 
 /* Turns *text, *size into normal form C: as they are if they are in it, or else `own`, whose content is replaced. Refuses what
- * is not UTF-8 or longer than ATTEND_LONGEST_LINE. */
+ * is not UTF-8 or longer than ATTEND_MAX_TEXT_BYTES. */
 int attend_normal(const char **text, size_t *size, attend_string *own);
 
 #endif

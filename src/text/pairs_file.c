@@ -2,7 +2,7 @@
 
 #include "core/memory.h"
 #include "core/status.h"
-#include "text/lines.h"
+#include <attend/lines.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>

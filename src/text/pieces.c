@@ -9,15 +9,15 @@ static bool is_space_spelled(const char *character, size_t size)
     return size == ATTEND_SPACE_SIZE && memcmp(character, ATTEND_SPACE_SPELLED, ATTEND_SPACE_SIZE) == 0;
 }
 
-int attend_pieces_count(attend_strings *characters, const char *text, size_t size, int64_t times)
+int attend_pieces_count(attend_string_table *characters, const char *text, size_t size, int64_t times)
 {
     int status = ATTEND_OK;
     for (size_t i = 0, n; i < size && status == ATTEND_OK; i += n) {
         n = attend_utf8_length(text[i]);
         if (text[i] == ' ')
-            status = attend_strings_count(characters, ATTEND_SPACE_SPELLED, ATTEND_SPACE_SIZE, times);
+            status = attend_string_table_count(characters, ATTEND_SPACE_SPELLED, ATTEND_SPACE_SIZE, times);
         else if (text[i] != '\n' && text[i] != '\0' && !is_space_spelled(text + i, n))
-            status = attend_strings_count(characters, text + i, n, times);
+            status = attend_string_table_count(characters, text + i, n, times);
     }
     return status;
 }
@@ -26,8 +26,8 @@ int attend_pieces_finish(attend_tokenizer *t)
 {
     for (int c = 0; c < 128; c++) {
         const char text = (char)c;
-        t->ascii[c] = c == ' ' ? attend_strings_find(&t->tokens, ATTEND_SPACE_SPELLED, ATTEND_SPACE_SIZE)
-                               : attend_strings_find(&t->tokens, &text, 1);
+        t->ascii[c] = c == ' ' ? attend_string_table_find(&t->tokens, ATTEND_SPACE_SPELLED, ATTEND_SPACE_SIZE)
+                               : attend_string_table_find(&t->tokens, &text, 1);
     }
     return ATTEND_OK;
 }
@@ -35,15 +35,15 @@ int attend_pieces_finish(attend_tokenizer *t)
 int attend_piece_of(const attend_tokenizer *t, const char *character, size_t size)
 {
     if (size == 1) return t->ascii[(unsigned char)*character & 0x7f];
-    return is_space_spelled(character, size) ? -1 : attend_strings_find(&t->tokens, character, size);
+    return is_space_spelled(character, size) ? -1 : attend_string_table_find(&t->tokens, character, size);
 }
 
 const char *attend_piece_fault(const attend_tokenizer *t, int id)
 {
-    const char *token = attend_strings_at(&t->tokens, id);
-    if (memchr(token, ' ', attend_strings_size(&t->tokens, id)))
+    const char *token = attend_string_table_at(&t->tokens, id);
+    if (memchr(token, ' ', attend_string_table_size(&t->tokens, id)))
         return "has a space in it that is not written as U+2581";
-    return attend_utf8_length(*token) == attend_strings_size(&t->tokens, id) ? NULL : "is not one character";
+    return attend_utf8_length(*token) == attend_string_table_size(&t->tokens, id) ? NULL : "is not one character";
 }
 
 /* ---- back to text ---- */
@@ -95,7 +95,7 @@ int attend_pieces_decode(const attend_tokenizer *t, const int *ids, int count, a
         if (id == ATTEND_BEGIN || id == ATTEND_END) continue;
         status = add_bytes(out, &bytes);
         if (status == ATTEND_OK)
-            status = add_token(out, attend_strings_at(&t->tokens, id), attend_strings_size(&t->tokens, id));
+            status = add_token(out, attend_string_table_at(&t->tokens, id), attend_string_table_size(&t->tokens, id));
     }
     if (status == ATTEND_OK) status = add_bytes(out, &bytes);
     attend_string_free(&bytes);

@@ -1,25 +1,24 @@
-#include "text/string_table.h"
+#include <attend/string_table.h>
 
 #include "core/memory.h"
 #include "core/status.h"
-#include <limits.h>
-#include <stdlib.h>
+#include "text/buffers.h"
 #include <string.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 enum { MOST = 1 << 30 };
 
-void attend_strings_free(attend_strings *s)
+void attend_string_table_free(attend_string_table *s)
 {
     attend_string_free(&s->bytes);
     attend_memory_free(s->entries);
     attend_memory_free(s->slots);
-    *s = (attend_strings){ 0 };
+    *s = (attend_string_table){ 0 };
 }
 
 /* The slot of a string, or the free one where it would go. */
-static struct attend_string_slot *slot_of(const attend_strings *s, uint32_t hash, const char *bytes, size_t size)
+static struct attend_string_slot *slot_of(const attend_string_table *s, uint32_t hash, const char *bytes, size_t size)
 {
     for (size_t i = hash;; i++) {
         struct attend_string_slot *slot = &s->slots[i & (s->slot_count - 1)];
@@ -30,14 +29,14 @@ static struct attend_string_slot *slot_of(const attend_strings *s, uint32_t hash
     }
 }
 
-int attend_strings_find(const attend_strings *s, const char *bytes, size_t size)
+int attend_string_table_find(const attend_string_table *s, const char *bytes, size_t size)
 {
     if (s->slot_count == 0) return -1;
     return slot_of(s, (uint32_t)XXH3_64bits(bytes, size), bytes, size)->number - 1;
 }
 
 /* Twice as many slots, if they would be more than half full. */
-static int widen(attend_strings *s)
+static int widen(attend_string_table *s)
 {
     enum { SMALLEST = 64 };
     if (2 * ((size_t)s->count + 1) <= s->slot_count) return ATTEND_OK;
@@ -56,7 +55,7 @@ static int widen(attend_strings *s)
     return ATTEND_OK;
 }
 
-int attend_strings_add(attend_strings *s, const char *bytes, size_t size, int *number)
+int attend_string_table_add(attend_string_table *s, const char *bytes, size_t size, int *number)
 {
     int status = widen(s);
     if (status != ATTEND_OK) return status;
@@ -84,51 +83,10 @@ int attend_strings_add(attend_strings *s, const char *bytes, size_t size, int *n
     return ATTEND_OK;
 }
 
-int attend_strings_count(attend_strings *s, const char *bytes, size_t size, int64_t times)
+int attend_string_table_count(attend_string_table *s, const char *bytes, size_t size, int64_t times)
 {
     int number;
-    const int status = attend_strings_add(s, bytes, size, &number);
+    const int status = attend_string_table_add(s, bytes, size, &number);
     if (status == ATTEND_OK) s->entries[number].count += times;
     return status;
-}
-
-/* ---- order ---- */
-
-int attend_bytes_compare(const char *a, size_t a_size, const char *b, size_t b_size)
-{
-    const int order = memcmp(a, b, a_size < b_size ? a_size : b_size);
-    return order ? order : (a_size > b_size) - (a_size < b_size);
-}
-
-typedef struct ranked {
-    const char *bytes;
-    size_t size;
-    int64_t count;
-    int number;
-} ranked;
-
-static int compare(const void *x, const void *y)
-{
-    const ranked *a = x, *b = y;
-    if (a->count != b->count) return a->count < b->count ? 1 : -1;
-    return attend_bytes_compare(a->bytes, a->size, b->bytes, b->size);
-}
-
-int *attend_strings_by_count(const attend_strings *s)
-{
-    const size_t n = (size_t)s->count;
-    ranked *all = attend_memory_aligned(n * sizeof *all);
-    int *order = attend_memory_aligned(n * sizeof *order);
-    if (!all || !order) {
-        attend_fail(ATTEND_NO_MEMORY, "no memory to sort %d words", s->count);
-        attend_memory_free(order);
-        order = NULL;
-    } else {
-        for (int i = 0; i < s->count; i++)
-            all[i] = (ranked){ attend_strings_at(s, i), attend_strings_size(s, i), s->entries[i].count, i };
-        qsort(all, n, sizeof *all, compare);
-        for (size_t i = 0; i < n; i++) order[i] = all[i].number;
-    }
-    attend_memory_free(all);
-    return order;
 }

@@ -3,6 +3,7 @@
 #include "core/memory.h"
 #include "core/status.h"
 #include "text/normalize.h"
+#include "text/string_order.h"
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -43,7 +44,7 @@ static int add_reserved(attend_tokenizer *t)
         const int b = i - ATTEND_FIRST_BYTE;
         const char byte[] = { '<', '0', 'x', hex[b >> 4 & 15], hex[b & 15], '>', '\0' };
         const char *token = i < ATTEND_FIRST_BYTE ? special[i] : byte;
-        status = attend_strings_add(&t->tokens, token, strlen(token), &number);
+        status = attend_string_table_add(&t->tokens, token, strlen(token), &number);
     }
     return status;
 }
@@ -65,22 +66,22 @@ int attend_tokenizer_new(attend_tokenizer **out, const attend_kind *kind)
 void attend_tokenizer_free(attend_tokenizer *t)
 {
     if (!t) return;
-    attend_strings_free(&t->tokens);
+    attend_string_table_free(&t->tokens);
     attend_memory_free(t->merges);
     attend_pair_map_free(&t->merge_of);
     attend_memory_free(t->whole);
     attend_memory_free(t);
 }
 
-int attend_tokenizer_take(attend_tokenizer *t, const attend_strings *parts, int size, int min_count)
+int attend_tokenizer_take(attend_tokenizer *t, const attend_string_table *parts, int size, int min_count)
 {
-    int *order = attend_strings_by_count(parts), number;
+    int *order = attend_string_table_by_count(parts), number;
     int status = order ? ATTEND_OK : ATTEND_NO_MEMORY;
     for (int i = 0; i < parts->count && status == ATTEND_OK; i++) {
         if (t->tokens.count >= size || parts->entries[order[i]].count < min_count) break;
         /* a part that is spelled as a reserved token is there already, and stays what it was */
-        status = attend_strings_add(&t->tokens, attend_strings_at(parts, order[i]),
-                                    attend_strings_size(parts, order[i]), &number);
+        status = attend_string_table_add(&t->tokens, attend_string_table_at(parts, order[i]),
+                                         attend_string_table_size(parts, order[i]), &number);
     }
     attend_memory_free(order);
     return status;
@@ -88,7 +89,7 @@ int attend_tokenizer_take(attend_tokenizer *t, const attend_strings *parts, int 
 
 /* ---- learning ---- */
 
-static int count_lines(const attend_kind *kind, attend_strings *parts, attend_line_fn next, void *user)
+static int count_lines(const attend_kind *kind, attend_string_table *parts, attend_line_fn next, void *user)
 {
     attend_string own = { 0 };
     const char *line = NULL;
@@ -130,7 +131,7 @@ int attend_tokenizer_learn(attend_tokenizer **out, const attend_tokenizer_option
 {
     *out = NULL;
     const attend_kind *kind = attend_kind_of(options->kind);
-    attend_strings parts = { 0 };
+    attend_string_table parts = { 0 };
     attend_tokenizer *t = NULL;
     int status = check_options(options, kind);
     if (status == ATTEND_OK) status = count_lines(kind, &parts, next, user);
@@ -139,7 +140,7 @@ int attend_tokenizer_learn(attend_tokenizer **out, const attend_tokenizer_option
         const int size = options->vocab_size ? options->vocab_size : kind->usual_size ? kind->usual_size : INT_MAX;
         status = kind->learn(t, &parts, size, options->min_count);
     }
-    attend_strings_free(&parts);
+    attend_string_table_free(&parts);
     if (status == ATTEND_OK) status = kind->finish(t);
     if (status == ATTEND_OK)
         *out = t;
@@ -162,7 +163,7 @@ int attend_tokenizer_size(const attend_tokenizer *t)
 
 const char *attend_tokenizer_token(const attend_tokenizer *t, int id)
 {
-    return id >= 0 && id < t->tokens.count ? attend_strings_at(&t->tokens, id) : NULL;
+    return id >= 0 && id < t->tokens.count ? attend_string_table_at(&t->tokens, id) : NULL;
 }
 
 int attend_tokenizer_encode(const attend_tokenizer *t, const char *text, size_t size, attend_ids *out, double dropout,

@@ -6,9 +6,9 @@
 #define ATTEND_TEXT_TOKENIZER_H
 
 #include "core/rng.h"
+#include "text/buffers.h"
 #include "text/pair_map.h"
-#include "text/string_table.h"
-#include <attend/text.h>
+#include <attend/string_table.h>
 #include <stdbool.h>
 
 #define ATTEND_SPACE_SPELLED "\xe2\x96\x81"
@@ -36,9 +36,9 @@ typedef struct attend_kind {
     int first;      /* the first number that is learned */
     int usual_size; /* of the vocabulary; 0: as large as it gets */
     /* Counts the parts of a line. */
-    int (*split)(attend_strings *parts, const char *text, size_t size);
+    int (*split)(attend_string_table *parts, const char *text, size_t size);
     /* Fills the vocabulary from the parts of all lines: at most `size` numbers. */
-    int (*learn)(attend_tokenizer *t, const attend_strings *parts, int size, int min_count);
+    int (*learn)(attend_tokenizer *t, const attend_string_table *parts, int size, int min_count);
     /* Prepares a tokenizer whose vocabulary (and merges) are complete. */
     int (*finish)(attend_tokenizer *t);
     /* Is a token, from `first` on, one that this kind could have learned? NULL, or what is wrong with it. */
@@ -55,7 +55,7 @@ const attend_kind *attend_kind_named(const char *name, size_t size);
 
 struct attend_tokenizer {
     const attend_kind *kind;
-    attend_strings tokens;
+    attend_string_table tokens;
     int ascii[128]; /* char, bpe: the number of a character below 0x80, or -1 */
     /* bpe: merge i makes token first_merge + i, so merges are known by what they make, and a token is made in one way */
     attend_merge *merges;
@@ -68,7 +68,7 @@ struct attend_tokenizer {
 /* A tokenizer with the special tokens and the bytes its kind has, and nothing learned. */
 int attend_tokenizer_new(attend_tokenizer **out, const attend_kind *kind);
 /* Adds the parts seen at least min_count times, the most frequent first, until there are `size` tokens. */
-int attend_tokenizer_take(attend_tokenizer *t, const attend_strings *parts, int size, int min_count);
+int attend_tokenizer_take(attend_tokenizer *t, const attend_string_table *parts, int size, int min_count);
 
 /* ---- as text (tokenizer_file.c) ---- */
 
@@ -81,7 +81,7 @@ int attend_tokenizer_read(attend_tokenizer **out, const char *side, const char *
 /* ---- characters and bytes: char and bpe ---- */
 
 /* Counts the characters of some text, as they are spelled, `times` each; those that are never learned are left out. */
-int attend_pieces_count(attend_strings *characters, const char *text, size_t size, int64_t times);
+int attend_pieces_count(attend_string_table *characters, const char *text, size_t size, int64_t times);
 int attend_pieces_finish(attend_tokenizer *t);
 /* The number of a character, or -1: it goes by its bytes. */
 int attend_piece_of(const attend_tokenizer *t, const char *character, size_t size);
@@ -92,7 +92,7 @@ int attend_pieces_decode(const attend_tokenizer *t, const int *ids, int count, a
 
 /* The end of the word that begins at `begin`: spaces, then what is none. */
 size_t attend_bpe_word_end(const char *text, size_t size, size_t begin);
-int attend_bpe_learn(attend_tokenizer *t, const attend_strings *words, int size, int min_count);
+int attend_bpe_learn(attend_tokenizer *t, const attend_string_table *words, int size, int min_count);
 int attend_bpe_add_merge(attend_tokenizer *t, int left, int right);
 int attend_bpe_finish(attend_tokenizer *t);
 int attend_bpe_encode(const attend_tokenizer *t, const char *text, size_t size, attend_ids *out,

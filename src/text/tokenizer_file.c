@@ -28,7 +28,8 @@ static int add_line(attend_string *s, const char *text, size_t size)
 
 static int add_token(attend_string *s, const attend_tokenizer *t, int id, const char *behind)
 {
-    const int status = attend_string_add(s, attend_strings_at(&t->tokens, id), attend_strings_size(&t->tokens, id));
+    const int status =
+        attend_string_add(s, attend_string_table_at(&t->tokens, id), attend_string_table_size(&t->tokens, id));
     return status == ATTEND_OK ? attend_string_add(s, behind, 1) : status;
 }
 
@@ -137,12 +138,12 @@ static int read_token(attend_tokenizer *t, reader *r, const char *token, size_t 
     int number;
     const int id = r->line - 1;
     if (id < t->kind->first) {
-        const char *reserved = attend_strings_at(&t->tokens, id);
+        const char *reserved = attend_string_table_at(&t->tokens, id);
         if (strlen(reserved) == size && memcmp(reserved, token, size) == 0) return ATTEND_OK;
         snprintf(what, sizeof what, "is '%.*s' and should be '%s'", size < 40 ? (int)size : 40, token, reserved);
         return refuse(r, what);
     }
-    const int status = attend_strings_add(&t->tokens, token, size, &number);
+    const int status = attend_string_table_add(&t->tokens, token, size, &number);
     if (status != ATTEND_OK || number == id) return status;
     snprintf(what, sizeof what, "is '%.*s', and so is line %d", size < 40 ? (int)size : 40, token, number + 1);
     return refuse(r, what);
@@ -161,13 +162,14 @@ static int read_vocabulary(attend_tokenizer *t, reader *r)
 }
 
 /* Is this token the two others, one after the other? */
-static bool is_made_of(const attend_strings *tokens, int token, int left, int right)
+static bool is_made_of(const attend_string_table *tokens, int token, int left, int right)
 {
-    const size_t left_size = attend_strings_size(tokens, left), right_size = attend_strings_size(tokens, right);
-    const char *text = attend_strings_at(tokens, token);
-    return attend_strings_size(tokens, token) == left_size + right_size &&
-           memcmp(text, attend_strings_at(tokens, left), left_size) == 0 &&
-           memcmp(text + left_size, attend_strings_at(tokens, right), right_size) == 0;
+    const size_t left_size = attend_string_table_size(tokens, left),
+                 right_size = attend_string_table_size(tokens, right);
+    const char *text = attend_string_table_at(tokens, token);
+    return attend_string_table_size(tokens, token) == left_size + right_size &&
+           memcmp(text, attend_string_table_at(tokens, left), left_size) == 0 &&
+           memcmp(text + left_size, attend_string_table_at(tokens, right), right_size) == 0;
 }
 
 static int read_merge(attend_tokenizer *t, reader *r, const char *line, size_t size)
@@ -176,15 +178,15 @@ static int read_merge(attend_tokenizer *t, reader *r, const char *line, size_t s
     const char *space = size > 0 ? memchr(line, ' ', size) : NULL;
     if (!space) return refuse(r, "is not a merge: two tokens with a space between them");
     const size_t left_size = (size_t)(space - line);
-    const int left = attend_strings_find(&t->tokens, line, left_size);
-    const int right = attend_strings_find(&t->tokens, space + 1, size - left_size - 1);
+    const int left = attend_string_table_find(&t->tokens, line, left_size);
+    const int right = attend_string_table_find(&t->tokens, space + 1, size - left_size - 1);
     if (left < t->kind->first || right < t->kind->first)
         return refuse(r, "merges a token that the vocabulary does not have");
     if (left >= made || right >= made) return refuse(r, "merges a token that is made only later");
     if (!is_made_of(&t->tokens, made, left, right)) {
         char what[96];
         snprintf(what, sizeof what, "does not make token %d of the vocabulary, '%.40s'", made,
-                 attend_strings_at(&t->tokens, made));
+                 attend_string_table_at(&t->tokens, made));
         return refuse(r, what);
     }
     return attend_bpe_add_merge(t, left, right);
@@ -280,7 +282,7 @@ int attend_tokenizer_attach(const attend_tokenizer *t, attend_model *m, const ch
     return status;
 }
 
-int attend_tokenizer_of(attend_tokenizer **out, const attend_model *m, const char *side)
+int attend_tokenizer_from_model(attend_tokenizer **out, const attend_model *m, const char *side)
 {
     char vocabulary_name[NAME_ROOM], rest_name[NAME_ROOM];
     size_t vocabulary_size, rest_size;

@@ -25,11 +25,12 @@ static bool next_word(const char *text, size_t size, size_t *at, size_t *begin)
     return *at > *begin;
 }
 
-static int split(attend_strings *parts, const char *text, size_t size)
+static int split(attend_string_table *parts, const char *text, size_t size)
 {
     int status = ATTEND_OK;
     for (size_t at = 0, begin; status == ATTEND_OK && next_word(text, size, &at, &begin);)
-        if (!memchr(text + begin, '\0', at - begin)) status = attend_strings_count(parts, text + begin, at - begin, 1);
+        if (!memchr(text + begin, '\0', at - begin))
+            status = attend_string_table_count(parts, text + begin, at - begin, 1);
     return status;
 }
 
@@ -41,8 +42,8 @@ static int finish(attend_tokenizer *t)
 
 static const char *fault(const attend_tokenizer *t, int id)
 {
-    const char *token = attend_strings_at(&t->tokens, id);
-    for (size_t size = attend_strings_size(&t->tokens, id), i = 0; i < size; i += attend_utf8_length(token[i]))
+    const char *token = attend_string_table_at(&t->tokens, id);
+    for (size_t size = attend_string_table_size(&t->tokens, id), i = 0; i < size; i += attend_utf8_length(token[i]))
         if (space_at(token + i, size - i)) return "has a space in it";
     return NULL;
 }
@@ -53,7 +54,7 @@ static int encode(const attend_tokenizer *t, const char *text, size_t size, atte
     (void)dropout;
     int status = ATTEND_OK;
     for (size_t at = 0, begin; status == ATTEND_OK && next_word(text, size, &at, &begin);) {
-        const int id = attend_strings_find(&t->tokens, text + begin, at - begin);
+        const int id = attend_string_table_find(&t->tokens, text + begin, at - begin);
         status = attend_ids_add(out, id >= ATTEND_FIRST_TOKEN ? id : ATTEND_UNKNOWN, begin, at);
     }
     return status;
@@ -67,8 +68,8 @@ static int decode(const attend_tokenizer *t, const int *ids, int count, attend_s
         if (ids[i] == ATTEND_BEGIN || ids[i] == ATTEND_END) continue;
         if (out->size > before) status = attend_string_add(out, " ", 1);
         if (status == ATTEND_OK)
-            status =
-                attend_string_add(out, attend_strings_at(&t->tokens, ids[i]), attend_strings_size(&t->tokens, ids[i]));
+            status = attend_string_add(out, attend_string_table_at(&t->tokens, ids[i]),
+                                       attend_string_table_size(&t->tokens, ids[i]));
     }
     return status;
 }

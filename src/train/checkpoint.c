@@ -300,11 +300,11 @@ int attend_checkpoint_load(trainer *t, bool *found)
     if (status == ATTEND_OK) status = same_basis(path, &t->o);
     if (status == ATTEND_OK) status = same_config(path, &t->o.config, &t->m->config);
     if (status == ATTEND_OK)
-        status = attend_tokenizer_of(&t->tokenizers[0], t->m, attend_trainer_lines(t) ? "target" : "source");
+        status = attend_tokenizer_from_model(&t->tokenizers[0], t->m, attend_trainer_lines(t) ? "target" : "source");
     if (status == ATTEND_OK && t->o.config.shared_vocab)
         t->tokenizers[1] = t->tokenizers[0];
     else if (status == ATTEND_OK)
-        status = attend_tokenizer_of(&t->tokenizers[1], t->m, "target");
+        status = attend_tokenizer_from_model(&t->tokenizers[1], t->m, "target");
     if (status == ATTEND_OK) status = attend_checkpoint_state(t);
     *found = status == ATTEND_OK;
     return status;

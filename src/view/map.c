@@ -125,7 +125,7 @@ static int read_sides(maker *k, const char *source, const char *target, const in
 {
     int status = ATTEND_OK;
     for (int i = 0; status == ATTEND_OK && i < 2; i++)
-        if (has_side(k, i)) status = attend_tokenizer_of(&k->sides[i].tokenizer, k->m, i ? "target" : "source");
+        if (has_side(k, i)) status = attend_tokenizer_from_model(&k->sides[i].tokenizer, k->m, i ? "target" : "source");
     if (status == ATTEND_OK && has_side(k, 0)) status = encode(k, 0, source);
     if (status == ATTEND_OK && has_side(k, 1))
         status = target ? encode(k, 1, target) : spell(&k->sides[1], words, count);

@@ -3,7 +3,7 @@
  *     doctor_tool [--json | --quick] [--lines] --if-present FILE... [--valid FILE...]
  *
  * --lines: they are lines alone, and no pairs. --if-present: succeeds, with a word, where the first file is missing. */
-#include "text/data_check.h"
+#include <attend/data_check.h>
 #include <string.h>
 #include <unistd.h>
 

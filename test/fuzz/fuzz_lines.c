@@ -1,8 +1,8 @@
 /* Any bytes as a file of pairs, plain or gzip: pairs that hold what they say, or a message with file and line, and an end in any case. */
 #include "fuzz/fuzz.h"
 #include "support/gzip.h"
-#include "text/data_check.h"
-#include "text/lines.h"
+#include <attend/data_check.h>
+#include <attend/lines.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -43,7 +43,7 @@ static uint64_t read_lines(void)
         if (status != ATTEND_OK || !text) break;
         lines++;
         must(text[length] == '\0' && !memchr(text, '\n', length) && attend_lines_number(l) == lines);
-        if (attend_line_check(text, length, &at) != ATTEND_LINE_FINE) must(at < length);
+        if (attend_line_check(text, length, &at) != ATTEND_LINE_OK) must(at < length);
     }
     must(status == ATTEND_OK || status == ATTEND_BAD_DATA);
     must(status == ATTEND_OK || strncmp(attend_message(), path, strlen(path)) == 0);
@@ -81,7 +81,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     must(read_pairs(&specs[0]) >= lines && read_pairs(&specs[1]) >= lines);
     const int status = attend_data_check(&r, &specs[0], 1, NULL, 0, false);
     must((status == ATTEND_OK) == (r != NULL));
-    if (r) must(r->train.pairs >= lines && r->train.good <= r->train.pairs);
+    if (r) must(r->train.pairs >= lines && r->train.usable <= r->train.pairs);
     attend_data_check_free(r);
     return 0;
 }

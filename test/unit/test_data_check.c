@@ -1,7 +1,7 @@
 /* data_check.c: each kind of bad data is found, counted and shown; good data is left in peace. */
 #include "core/memory.h"
 #include "support/text_files.h"
-#include "text/data_check.h"
+#include <attend/data_check.h>
 #include "text/histogram.h"
 
 static const attend_finding *find(const attend_data_check_report *r, const char *name)
@@ -31,7 +31,7 @@ static void assert_only(attend_pairs_spec spec, const char *name, attend_severit
     assert_int_equal(f->count, count);
     assert_int_equal(f->examples[0].line, line);
     if (!strstr(f->examples[0].excerpt, excerpt)) fail_msg("'%s' should hold '%s'", f->examples[0].excerpt, excerpt);
-    assert_true(attend_data_check_stops(r) == (severity == ATTEND_STOPS_TRAINING));
+    assert_true(attend_data_check_stops(r) == (severity == ATTEND_SEVERITY_ERROR));
     attend_data_check_free(r);
 }
 
@@ -57,7 +57,8 @@ static void test_good_data(void **state)
     (void)state;
     attend_data_check_report *r = examine(usual(100, ""), NULL, false);
     assert_int_equal(r->finding_count, 0);
-    assert_true(r->train.pairs == 100 && r->train.good == 100 && r->train.words[0] == 600 && r->train.words[1] == 700);
+    assert_true(r->train.pairs == 100 && r->train.usable == 100 && r->train.words[0] == 600 &&
+                r->train.words[1] == 700);
     assert_int_equal(r->train.median[0], 27);
     assert_false(attend_data_check_stops(r));
     attend_data_check_free(r);
@@ -71,24 +72,24 @@ static void test_good_data(void **state)
 static void test_lines(void **state)
 {
     (void)state;
-    assert_only(tabbed("a\tb\nc\tx\xffz\n\xff\td\n"), "not-utf8", ATTEND_STOPS_TRAINING, 2, 2, "byte 2: \"x\\xffz\"");
-    assert_only(tabbed("a\tb\nab\n\n"), "no-tab", ATTEND_STOPS_TRAINING, 2, 2, "\"ab\"");
-    assert_only(tabbed("a\tb\tc\nd\te\n"), "tabs", ATTEND_STOPS_TRAINING, 1, 1, "\"a\\tb\\tc\"");
-    assert_only(tabbed("a\tb\n\tc\nd\t\n \t \n"), "empty", ATTEND_WARNING, 3, 2, "\"\" | \"c\"");
-    assert_only(tabbed("a\tb\nc\x1b[1m\td\n"), "control", ATTEND_WARNING, 1, 2, "\"c\\u{1b}[1m\"");
-    assert_only(tabbed("a\tb\nc\xe2\x80\xa8\td\n"), "control", ATTEND_WARNING, 1, 2, "\\u{2028}");
-    assert_only(tabbed("a\xc2\x85z\tb\n"), "control", ATTEND_WARNING, 1, 1, "\\u{85}");
-    assert_only(tabbed("caf\xc3\x83\xc2\xa9\tb\n"), "mojibake", ATTEND_WARNING, 1, 1, "caf");
-    assert_only(tabbed(" a\tb \nc\td\n"), "blanks", ATTEND_INFORMATION, 2, 1, "\" a\"");
-    assert_only(tabbed(" a\t b\n"), "blanks", ATTEND_INFORMATION, 2, 1, "\" a\""); /* more of them than pairs */
-    assert_only(usual(100, "same\tsame\n"), "identical", ATTEND_INFORMATION, 1, 101, "\"same\" | \"same\"");
-    assert_only(usual(0, "same\tsame\n"), "identical", ATTEND_WARNING, 1, 1, "same");
-    assert_only(tabbed("a\tb\na\tb\na\tb\n"), "duplicate", ATTEND_WARNING, 2, 2, "\"a\" | \"b\"");
-    assert_only(usual(100, "a\tb\na\tb\n"), "duplicate", ATTEND_INFORMATION, 1, 102, "\"a\" | \"b\"");
-    assert_only(tabbed("a\tb\na\tc\n"), "same-source", ATTEND_INFORMATION, 1, 2, "\"a\" | \"c\"");
+    assert_only(tabbed("a\tb\nc\tx\xffz\n\xff\td\n"), "not-utf8", ATTEND_SEVERITY_ERROR, 2, 2, "byte 2: \"x\\xffz\"");
+    assert_only(tabbed("a\tb\nab\n\n"), "no-tab", ATTEND_SEVERITY_ERROR, 2, 2, "\"ab\"");
+    assert_only(tabbed("a\tb\tc\nd\te\n"), "tabs", ATTEND_SEVERITY_ERROR, 1, 1, "\"a\\tb\\tc\"");
+    assert_only(tabbed("a\tb\n\tc\nd\t\n \t \n"), "empty", ATTEND_SEVERITY_WARNING, 3, 2, "\"\" | \"c\"");
+    assert_only(tabbed("a\tb\nc\x1b[1m\td\n"), "control", ATTEND_SEVERITY_WARNING, 1, 2, "\"c\\u{1b}[1m\"");
+    assert_only(tabbed("a\tb\nc\xe2\x80\xa8\td\n"), "control", ATTEND_SEVERITY_WARNING, 1, 2, "\\u{2028}");
+    assert_only(tabbed("a\xc2\x85z\tb\n"), "control", ATTEND_SEVERITY_WARNING, 1, 1, "\\u{85}");
+    assert_only(tabbed("caf\xc3\x83\xc2\xa9\tb\n"), "mojibake", ATTEND_SEVERITY_WARNING, 1, 1, "caf");
+    assert_only(tabbed(" a\tb \nc\td\n"), "blanks", ATTEND_SEVERITY_INFO, 2, 1, "\" a\"");
+    assert_only(tabbed(" a\t b\n"), "blanks", ATTEND_SEVERITY_INFO, 2, 1, "\" a\""); /* more of them than pairs */
+    assert_only(usual(100, "same\tsame\n"), "identical", ATTEND_SEVERITY_INFO, 1, 101, "\"same\" | \"same\"");
+    assert_only(usual(0, "same\tsame\n"), "identical", ATTEND_SEVERITY_WARNING, 1, 1, "same");
+    assert_only(tabbed("a\tb\na\tb\na\tb\n"), "duplicate", ATTEND_SEVERITY_WARNING, 2, 2, "\"a\" | \"b\"");
+    assert_only(usual(100, "a\tb\na\tb\n"), "duplicate", ATTEND_SEVERITY_INFO, 1, 102, "\"a\" | \"b\"");
+    assert_only(tabbed("a\tb\na\tc\n"), "same-source", ATTEND_SEVERITY_INFO, 1, 2, "\"a\" | \"c\"");
     const char *path = in_folder("nul.tsv");
     put_file(path, "a\tb\nc\0d\te\n", 10);
-    assert_only((attend_pairs_spec){ path, NULL }, "nul", ATTEND_STOPS_TRAINING, 1, 2, "byte 2: \"c\\x00d\"");
+    assert_only((attend_pairs_spec){ path, NULL }, "nul", ATTEND_SEVERITY_ERROR, 1, 2, "byte 2: \"c\\x00d\"");
 }
 
 static attend_pairs_spec alone(const char *name, const char *text)
@@ -101,14 +102,14 @@ static void test_lines_alone(void **state)
 {
     (void)state;
     attend_data_check_report *r = examine(alone("l.txt", "a b\nc\n"), NULL, false);
-    assert_true(r->lines && r->finding_count == 0 && r->train.pairs == 2 && r->train.good == 2);
+    assert_true(r->lines && r->finding_count == 0 && r->train.pairs == 2 && r->train.usable == 2);
     assert_true(r->train.words[0] == 0 && r->train.words[1] == 3 && r->train.characters[1] == 4);
     attend_data_check_free(r);
-    assert_only(alone("l.txt", "a\n\n \nb\n"), "empty", ATTEND_WARNING, 2, 2, "\"\"");
-    assert_only(alone("l.txt", "a\nb\na\n"), "duplicate", ATTEND_WARNING, 1, 3, "\"a\"");
-    assert_only(alone("l.txt", "a\nb\xff\n"), "not-utf8", ATTEND_STOPS_TRAINING, 1, 2, "byte 2");
-    assert_only(alone("l.txt", "a\tb\nc\nd\n"), "tab", ATTEND_INFORMATION, 1, 1, "\"a\\tb\"");
-    assert_only(alone("l.txt", "a\tb\nc\td\ne\n"), "tab", ATTEND_WARNING, 2, 1, "\"a\\tb\"");
+    assert_only(alone("l.txt", "a\n\n \nb\n"), "empty", ATTEND_SEVERITY_WARNING, 2, 2, "\"\"");
+    assert_only(alone("l.txt", "a\nb\na\n"), "duplicate", ATTEND_SEVERITY_WARNING, 1, 3, "\"a\"");
+    assert_only(alone("l.txt", "a\nb\xff\n"), "not-utf8", ATTEND_SEVERITY_ERROR, 1, 2, "byte 2");
+    assert_only(alone("l.txt", "a\tb\nc\nd\n"), "tab", ATTEND_SEVERITY_INFO, 1, 1, "\"a\\tb\"");
+    assert_only(alone("l.txt", "a\tb\nc\td\ne\n"), "tab", ATTEND_SEVERITY_WARNING, 2, 1, "\"a\\tb\"");
     const attend_pairs_spec valid = alone("v.txt", "c\nd\n");
     r = examine(alone("l.txt", "a\nb\nc\n"), &valid, false);
     const attend_finding *f = find(r, "validation-pair");
@@ -143,7 +144,7 @@ static void test_lengths(void **state)
         usual(100, "yes\tThis is no translation of yes but a sentence that slipped in from somewhere else, as the "
                    "length shows.\n"
                    "A long and winding sentence with a translation that is as short as this one here at the end\tja\n"),
-        "ratio", ATTEND_WARNING, 2, 102, "\"A long");
+        "ratio", ATTEND_SEVERITY_WARNING, 2, 102, "\"A long");
     r = examine(usual(100, "yes\tja, sicher, aber\nwow\tach du meine G\xc3\xbcte\n"), NULL,
                 false); /* short lines are free */
     assert_int_equal(r->finding_count, 0);
@@ -154,7 +155,7 @@ static void test_counts(void **state)
 {
     (void)state;
     const attend_pairs_spec spec = { text_file("d.en", "a\nb\xff\n\n"), text_file("d.fr", "c\n") };
-    assert_only(spec, "line-counts", ATTEND_STOPS_TRAINING, 1, 2, "one has 3 lines and the other 1");
+    assert_only(spec, "line-counts", ATTEND_SEVERITY_ERROR, 1, 2, "one has 3 lines and the other 1");
     attend_data_check_report *r = examine(tabbed("\t\n"), NULL, true);
     assert_true(find(r, "nothing-left") && find(r, "empty") && attend_data_check_stops(r));
     attend_data_check_free(r);
@@ -167,11 +168,11 @@ static void test_validation(void **state)
                             valid = { text_file("v.tsv", "a\tb\na\tx\ne\tf\ng\t\n"), NULL };
     attend_data_check_report *r = examine(train, &valid, false);
     const attend_finding *pair = find(r, "validation-pair"), *source = find(r, "validation-source");
-    assert_true(pair && pair->count == 1 && pair->severity == ATTEND_WARNING && pair->examples[0].line == 1);
+    assert_true(pair && pair->count == 1 && pair->severity == ATTEND_SEVERITY_WARNING && pair->examples[0].line == 1);
     assert_non_null(strstr(pair->examples[0].file, "v.tsv"));
     assert_true(source && source->count == 1 && source->examples[0].line == 2);
     assert_true(find(r, "empty") && r->finding_count == 3);
-    assert_true(r->valid.pairs == 4 && r->valid.good == 3);
+    assert_true(r->valid.pairs == 4 && r->valid.usable == 3);
     attend_data_check_free(r);
 }
 
@@ -243,7 +244,7 @@ static void test_unreadable(void **state)
     free(text);
     r = examine(huge, NULL, false);
     assert_true(r->finding_count == 1 && find(r, "too-long") && find(r, "too-long")->examples[0].line == 1);
-    assert_true(r->train.pairs == 2 && r->train.good == 1);
+    assert_true(r->train.pairs == 2 && r->train.usable == 1);
     attend_data_check_free(r);
 }
 

@@ -1,7 +1,7 @@
 /* lines.c: every kind of file that somebody may call a text. */
 #include "core/memory.h"
 #include "support/text_files.h"
-#include "text/lines.h"
+#include <attend/lines.h>
 #include <fcntl.h>
 
 /* Reads a file and compares its lines with `lines` (NULL at the end). */
@@ -184,10 +184,10 @@ static void test_long_lines(void **state)
 {
     (void)state;
     check_long(1000000, "\nlast\n", true, true);
-    check_long(ATTEND_LINE_MOST, "\r\nlast", true, true);
-    check_long(ATTEND_LINE_MOST, "", true, false);
-    check_long(ATTEND_LINE_MOST + 1, "\nlast\n", false, true);
-    check_long(ATTEND_LINE_MOST + 1, "", false, false);
+    check_long(ATTEND_MAX_LINE_BYTES, "\r\nlast", true, true);
+    check_long(ATTEND_MAX_LINE_BYTES, "", true, false);
+    check_long(ATTEND_MAX_LINE_BYTES + 1, "\nlast\n", false, true);
+    check_long(ATTEND_MAX_LINE_BYTES + 1, "", false, false);
     check_long(17 << 20, "\nlast\n", false, true);
     check_long(40 << 20, "\r\nlast\n", false, true);
 }
@@ -218,7 +218,7 @@ static void test_check(void **state)
 {
     (void)state;
     size_t at = 99;
-    assert_int_equal(attend_line_check("abc \xc3\xa9 \xf0\x9f\x98\x80", 11, &at), ATTEND_LINE_FINE);
+    assert_int_equal(attend_line_check("abc \xc3\xa9 \xf0\x9f\x98\x80", 11, &at), ATTEND_LINE_OK);
     assert_int_equal(attend_line_check("ab\0c", 4, &at), ATTEND_LINE_NUL);
     assert_int_equal(at, 2);
     static const char *const wrong[] = { "x\xff",         "x\xc3",         "x\xc0\x80",

@@ -113,7 +113,7 @@ static void same_as_the_model(const attend_model *m, attend_ctx *c, attend_atten
     attend_tokenizer *t = NULL;
     attend_ids ids[2] = { { 0 }, { 0 } };
     attend_map *map = NULL;
-    assert_ok(attend_tokenizer_of(&t, m, "target"));
+    assert_ok(attend_tokenizer_from_model(&t, m, "target"));
     if (!alone) assert_ok(attend_tokenizer_encode(t, source, strlen(source), &ids[0], 0, 0, 0));
     if (!alone) assert_ok(attend_ids_add(&ids[0], ATTEND_END, 0, 0));
     assert_ok(attend_tokenizer_encode(t, target, strlen(target), &ids[1], 0, 0, 0));

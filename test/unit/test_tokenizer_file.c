@@ -60,10 +60,10 @@ static void attached_comes_back(void **state)
             assert_ok(attend_tokenizer_attach(target, m, "target"));
             assert_ok(attend_model_save(m, in_folder("model")));
             assert_ok(attend_model_load(&loaded, in_folder("model"), NULL));
-            assert_ok(attend_tokenizer_of(&back, loaded, "source"));
+            assert_ok(attend_tokenizer_from_model(&back, loaded, "source"));
             assert_same(source, back);
             attend_tokenizer_free(back);
-            assert_ok(attend_tokenizer_of(&back, loaded, "target"));
+            assert_ok(attend_tokenizer_from_model(&back, loaded, "target"));
             assert_same(target, back);
             attend_tokenizer_free(back);
             attend_tokenizer_free(source), attend_tokenizer_free(target);
@@ -79,12 +79,12 @@ static void what_cannot_be_attached(void **state)
     assert_int_equal(attend_tokenizer_attach(words, m, "left"), ATTEND_BAD_USAGE);
     assert_int_equal(attend_tokenizer_attach(words, m, "target"), ATTEND_BAD_USAGE);
     assert_non_null(strstr(attend_message(), "target-vocab"));
-    assert_int_equal(attend_tokenizer_of(&back, m, "left"), ATTEND_BAD_USAGE);
-    assert_int_equal(attend_tokenizer_of(&back, m, "source"), ATTEND_BAD_MODEL);
+    assert_int_equal(attend_tokenizer_from_model(&back, m, "left"), ATTEND_BAD_USAGE);
+    assert_int_equal(attend_tokenizer_from_model(&back, m, "source"), ATTEND_BAD_MODEL);
     assert_non_null(strstr(attend_message(), "source.vocabulary"));
     assert_ok(attend_tokenizer_attach(words, m, "source"));
     assert_ok(attend_model_attach(m, "source.vocabulary", "<unk>\n<s>\n</s>\nx\n", 17));
-    assert_int_equal(attend_tokenizer_of(&back, m, "source"), ATTEND_BAD_MODEL);
+    assert_int_equal(attend_tokenizer_from_model(&back, m, "source"), ATTEND_BAD_MODEL);
     assert_non_null(strstr(attend_message(), "4 tokens"));
     assert_null(back);
     attend_model_free(m);
@@ -237,7 +237,7 @@ static void memory_runs_out(void **state)
         for (long n = 1;; n++) {
             attend_memory_refuse(n);
             int status = attend_tokenizer_attach(t, m, "source");
-            if (status == ATTEND_OK) status = attend_tokenizer_of(&back, m, "source");
+            if (status == ATTEND_OK) status = attend_tokenizer_from_model(&back, m, "source");
             const long asked = attend_memory_requests();
             attend_memory_refuse(0);
             if (asked < n) {

@@ -477,7 +477,7 @@ static void it_learns(void **state)
     attend_model *m = NULL;
     attend_tokenizer *t = NULL;
     assert_ok(attend_model_load(&m, in_folder("learns"), NULL));
-    assert_ok(attend_tokenizer_of(&t, m, "source"));
+    assert_ok(attend_tokenizer_from_model(&t, m, "source"));
     attend_tokenizer_free(t);
     attend_model_free(m);
 }

@@ -162,7 +162,7 @@ static void what_is_refused(void **state)
     assert_non_null(strstr(attend_message(), "byte 4"));
     assert_non_null(strstr(attend_message(), "iconv"));
     /* the size is looked at before a single byte is */
-    assert_int_equal(attend_normalize(&out, "abc", (size_t)ATTEND_LONGEST_LINE + 1), ATTEND_BAD_DATA);
+    assert_int_equal(attend_normalize(&out, "abc", (size_t)ATTEND_MAX_TEXT_BYTES + 1), ATTEND_BAD_DATA);
     assert_non_null(strstr(attend_message(), "268435456"));
     attend_string_free(&out);
 }
