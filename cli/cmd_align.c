@@ -90,7 +90,7 @@ static int find_links(job *j, int pair)
     for (int d = 0; d < 2; d++) {
         j->counts[d] = 0;
         if (!j->scorers[d]) continue;
-        const attend_scored *r = attend_scorer_result(j->scorers[d], pair);
+        const attend_scored_pair *r = attend_scorer_result(j->scorers[d], pair);
         const int status = take_room(j, r->source_count + r->target_count + 1);
         if (status != ATTEND_OK) return status;
         j->counts[d] = attend_scorer_links(r, j->links[d], j->room);
@@ -102,7 +102,7 @@ static int find_links(job *j, int pair)
     return ATTEND_OK;
 }
 
-static int unite(job *j, attend_symmetry how)
+static int unite(job *j, attend_symmetrization how)
 {
     return attend_symmetrize(how, j->links[THERE], j->counts[THERE], j->links[BACK], j->counts[BACK],
                              j->links[TOGETHER], &j->counts[TOGETHER]);
@@ -122,7 +122,7 @@ static int add_errors(job *j, unsigned long long number)
     for (int way = 0; status == ATTEND_OK && way < WAYS; way++) {
         if (way != asked && !j->s->every) continue;
         const int list = way < TOGETHER ? way : TOGETHER;
-        if (list == TOGETHER) status = unite(j, (attend_symmetry)(way - TOGETHER));
+        if (list == TOGETHER) status = unite(j, (attend_symmetrization)(way - TOGETHER));
         if (status == ATTEND_OK) status = attend_aer_add(&j->sums[way], j->links[list], j->counts[list], gold, count);
     }
     return status;
@@ -170,10 +170,10 @@ static void print_row(const double *weights, const attend_real *pieces, int coun
     printf("]");
 }
 
-static int print_soft(const attend_scored *r, bool pieces)
+static int print_soft(const attend_scored_pair *r, bool pieces)
 {
     int sources, targets;
-    attend_scorer_words(r, &sources, &targets);
+    attend_scorer_word_counts(r, &sources, &targets);
     double *weights = calloc((size_t)sources * (size_t)targets + 1, sizeof *weights);
     if (!weights) return attend_fail(ATTEND_NO_MEMORY, "no memory for %d words", sources);
     printf("{");
@@ -201,7 +201,7 @@ static int print_soft(const attend_scored *r, bool pieces)
 static int one_pair(job *j, int pair, unsigned long long number)
 {
     const settings *s = j->s;
-    const attend_scored *r = attend_scorer_result(j->scorers[s->model ? THERE : BACK], pair);
+    const attend_scored_pair *r = attend_scorer_result(j->scorers[s->model ? THERE : BACK], pair);
     if (r->fault && !s->quiet) fprintf(stderr, "attend align: pair %llu is not aligned: %s\n", number + 1, r->fault);
     if (r->fault && !s->gold && (s->json || s->kind == 1)) {
         printf("{\"fault\": \"%s\"}\n", r->fault);
@@ -211,7 +211,7 @@ static int one_pair(job *j, int pair, unsigned long long number)
     int status = find_links(j, pair);
     if (status == ATTEND_OK && s->gold) return add_errors(j, number);
     const int way = way_of(s);
-    if (status == ATTEND_OK && way >= TOGETHER) status = unite(j, (attend_symmetry)(way - TOGETHER));
+    if (status == ATTEND_OK && way >= TOGETHER) status = unite(j, (attend_symmetrization)(way - TOGETHER));
     if (status == ATTEND_OK) print_links(j, way < TOGETHER ? way : TOGETHER);
     return status;
 }
@@ -253,7 +253,7 @@ static int load(job *j, int which, const char *path)
     attend_alignment alignment = attend_model_alignment(j->models[which]);
     if (j->s->layer_given) alignment = (attend_alignment){ .layer = (int)j->s->layer, .head = -1 };
     if (j->s->head_given) alignment.head = (int)j->s->head;
-    return status == ATTEND_OK ? attend_scorer_align_by(j->scorers[which], alignment) : status;
+    return status == ATTEND_OK ? attend_scorer_set_alignment(j->scorers[which], alignment) : status;
 }
 
 static int try_maps(job *j, pairs_stream *from)

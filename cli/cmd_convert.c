@@ -38,7 +38,7 @@ static const option table[] = {
 };
 
 /* Whether piece t of the target looks at piece j of the source: most, or at least so much. */
-static bool looks_at(const attend_scored *s, int t, int j)
+static bool looks_at(const attend_scored_pair *s, int t, int j)
 {
     const double looked_at = 0.1;
     const attend_real *w = s->weights + (size_t)t * (size_t)s->source_count;
@@ -49,14 +49,14 @@ static bool looks_at(const attend_scored *s, int t, int j)
 }
 
 /* Whether a piece of the target begins a word. */
-static bool begins_word(const attend_scored *s, int t)
+static bool begins_word(const attend_scored_pair *s, int t)
 {
     const int at = s->target_spans[t].begin;
     return at == 0 || s->target_text[at] == ' ' || s->target_text[at - 1] == ' ';
 }
 
 /* What one piece of a word looks at brings the whole word. */
-static int count_pair(attend_shortlist *list, const attend_scored *s)
+static int count_pair(attend_shortlist *list, const attend_scored_pair *s)
 {
     int status = ATTEND_OK;
     for (int first = 0, last; first < s->target_count && status == ATTEND_OK; first = last) {
@@ -93,7 +93,7 @@ static int make_shortlist(attend_model *m, const settings *s)
         status = attend_scorer_run(scorer, from->count, (const char *const *)from->sources,
                                    (const char *const *)from->targets);
         for (int i = 0; i < from->count && status == ATTEND_OK; i++) {
-            const attend_scored *pair = attend_scorer_result(scorer, i);
+            const attend_scored_pair *pair = attend_scorer_result(scorer, i);
             if (pair->fault || !pair->weights) continue;
             status = count_pair(list, pair);
             used++;

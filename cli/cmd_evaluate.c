@@ -15,7 +15,7 @@ typedef struct settings {
     const char *model, *hypothesis, *against, *source, *metrics, *by_length, *plot, *output;
     pairs_list input;
     texts_list references;
-    long long samples, seed, beam, max_words, length_extra, batch_tokens, threads;
+    long long samples, seed, beam, max_tokens, length_extra, batch_tokens, threads;
     double length_penalty, coverage_penalty, length_ratio;
     int tokens, unit;
     bool lowercase, json, quiet;
@@ -59,7 +59,7 @@ static const option table[] = {
     { "length-ratio", "X", "a translation has at most X times the source's words, and ..", OPTION_REAL,
       AT(length_ratio), 0, 1000, NULL },
     { "length-extra", "N", ".. N more", OPTION_WHOLE, AT(length_extra), 0, 100000, NULL },
-    { "max-words", "N", "a longer line is not translated", OPTION_WHOLE, AT(max_words), 1, 1e6, NULL },
+    { "max-words", "N", "a longer line is not translated", OPTION_WHOLE, AT(max_tokens), 1, 1e6, NULL },
     { "batch-tokens", "N", "source words that run together", OPTION_WHOLE, AT(batch_tokens), 1, 1e7, NULL },
     { "threads", "N", "any number gives the same translations", OPTION_WHOLE, AT(threads), 1, 1024, NULL },
     { "json", NULL, "one JSON object", OPTION_FLAG, AT(json), 0, 0, NULL },
@@ -75,7 +75,7 @@ static int translate(const settings *s, const text_lines *sources, text_lines *t
     o.search.beam = (int)s->beam;
     o.search.length_penalty = s->length_penalty, o.search.coverage_penalty = s->coverage_penalty;
     o.search.length_ratio = s->length_ratio, o.search.length_extra = (int)s->length_extra;
-    o.threads = (int)s->threads, o.batch_tokens = (int)s->batch_tokens, o.max_words = (int)s->max_words;
+    o.threads = (int)s->threads, o.batch_tokens = (int)s->batch_tokens, o.max_tokens = (int)s->max_tokens;
     attend_model *m = NULL;
     translate_cost cost;
     int status = attend_model_load(&m, s->model, NULL);
@@ -210,7 +210,7 @@ static int run(int argc, char **argv)
                    .length_penalty = 1,
                    .length_ratio = 2,
                    .length_extra = 10,
-                   .max_words = 1000,
+                   .max_tokens = 1000,
                    .batch_tokens = 1000 };
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
     s.threads = cores > 0 ? cores : 1;

@@ -38,7 +38,7 @@ typedef struct totals {
 } totals;
 
 /* A piece as it stands in the text; the end behind the last. */
-static void print_piece(const attend_scored *r, int i)
+static void print_piece(const attend_scored_pair *r, int i)
 {
     const attend_span span = i < r->target_count ? r->target_spans[i] : (attend_span){ 0, 0 };
     if (i < r->target_count)
@@ -47,7 +47,7 @@ static void print_piece(const attend_scored *r, int i)
         json_text(stdout, "</s>", 4);
 }
 
-static void print_pair(const attend_scored *r, const settings *s, totals *t, unsigned long long number)
+static void print_pair(const attend_scored_pair *r, const settings *s, totals *t, unsigned long long number)
 {
     if (r->fault) {
         if (s->json)

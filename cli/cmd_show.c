@@ -549,7 +549,7 @@ static int start_search(job *j)
     attend_translator_options o = ATTEND_TRANSLATOR_OPTIONS_INIT;
     if (j->alone || j->look == ATTEND_ATTENTION_ENCODER) return ATTEND_OK;
     o.search.beam = (int)s->beam, o.search.n_best = (int)(s->format == HTML ? s->beam : s->hypothesis);
-    o.search.max_length = o.max_words = ATTEND_MAP_MOST;
+    o.search.max_length = o.max_tokens = ATTEND_MAP_MOST;
     o.threads = (int)s->threads;
     return attend_translator_new(&j->translator, j->m, &o);
 }

@@ -13,7 +13,7 @@
 typedef struct settings {
     texts_list models;
     const char *input, *output, *prefix, *dictionary;
-    long long beam, n_best, batch_tokens, max_words, length_extra, max_length, threads, no_repeat, top_k, seed;
+    long long beam, n_best, batch_tokens, max_tokens, length_extra, max_length, threads, no_repeat_ngram, top_k, seed;
     double length_penalty, coverage_penalty, length_ratio, temperature, top_p;
     bool sample, replace_unknown, json, quiet, shortlist;
     bool lines;    /* a language model goes on from them */
@@ -44,8 +44,8 @@ static const option table[] = {
       AT(length_extra), 0, 100000, NULL },
     { "max-length", "N", "a translation has at most N words, whatever the source has", OPTION_WHOLE, AT(max_length), 1,
       1e6, NULL },
-    { "no-repeat", "N", "no N words (pieces, characters) in a row twice in a translation", OPTION_WHOLE, AT(no_repeat),
-      1, 1000, NULL },
+    { "no-repeat", "N", "no N words (pieces, characters) in a row twice in a translation", OPTION_WHOLE,
+      AT(no_repeat_ngram), 1, 1000, NULL },
     { "sample", NULL, "draw words at random instead of searching, as language models do; --n-best N draws N times",
       OPTION_FLAG, AT(sample), 0, 0, NULL },
     { "temperature", "X", "of --sample: below 1 the probable becomes more probable, above 1 less", OPTION_REAL,
@@ -69,7 +69,7 @@ static const option table[] = {
       OPTION_WORD, AT(precision), 0, 0, precision_words },
     { "shortlist", NULL, "only words that attend convert --shortlist found for the source's words: much faster",
       OPTION_FLAG, AT(shortlist), 0, 0, NULL },
-    { "max-words", "N", "a longer line is not translated", OPTION_WHOLE, AT(max_words), 1, 1e6, NULL },
+    { "max-words", "N", "a longer line is not translated", OPTION_WHOLE, AT(max_tokens), 1, 1e6, NULL },
     { "batch-tokens", "N", "source words that run together", OPTION_WHOLE, AT(batch_tokens), 1, 1e7, NULL },
     { "threads", "N", "any number gives the same translations", OPTION_WHOLE, AT(threads), 1, 1024, NULL },
     { "quiet", NULL, "no warnings", OPTION_FLAG, AT(quiet), 0, 0, NULL },
@@ -193,12 +193,12 @@ static attend_translator_options options_of(const settings *s, const attend_dict
     o.search.beam = (int)s->beam, o.search.n_best = (int)s->n_best;
     o.search.length_penalty = s->length_penalty, o.search.coverage_penalty = s->coverage_penalty;
     o.search.length_ratio = s->length_ratio, o.search.length_extra = (int)s->length_extra;
-    o.search.max_length = (int)s->max_length, o.search.no_repeat = (int)s->no_repeat;
+    o.search.max_length = (int)s->max_length, o.search.no_repeat_ngram = (int)s->no_repeat_ngram;
     o.search.sample = s->sample, o.search.temperature = s->temperature, o.search.top_k = (int)s->top_k;
     o.search.top_p = s->top_p, o.search.seed = (uint64_t)s->seed;
     o.search.shortlist = s->shortlist;
     o.search.weights = s->json || s->alignment != ALIGNMENT_NONE;
-    o.threads = (int)s->threads, o.batch_tokens = (int)s->batch_tokens, o.max_words = (int)s->max_words;
+    o.threads = (int)s->threads, o.batch_tokens = (int)s->batch_tokens, o.max_tokens = (int)s->max_tokens;
     o.replace_unknown = s->replace_unknown, o.dictionary = d;
     return o;
 }
@@ -331,7 +331,7 @@ static int check(const settings *s, const parsed *p)
     if (p->rest_count > 0)
         return options_wrong(v, "'%s' is not understood; text comes from standard input or --input", p->rest[0]);
     if (s->models.count == 0) return options_wrong(v, "--model FILE is missing");
-    if (s->shortlist && (s->sample || s->prefix || s->no_repeat > 0 || s->models.count > 1 || s->beam > 32))
+    if (s->shortlist && (s->sample || s->prefix || s->no_repeat_ngram > 0 || s->models.count > 1 || s->beam > 32))
         return options_wrong(
             v, "--shortlist is for one model and a beam of at most 32, without --sample, --prefix and --no-repeat");
     if (s->dictionary && !s->replace_unknown) return options_wrong(v, "--dictionary needs --replace-unknown");
@@ -347,7 +347,7 @@ static int run(int argc, char **argv)
                    .length_penalty = 1,
                    .length_ratio = 2,
                    .length_extra = 10,
-                   .max_words = 1000,
+                   .max_tokens = 1000,
                    .batch_tokens = 1000,
                    .temperature = 1,
                    .top_p = 1,

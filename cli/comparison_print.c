@@ -150,7 +150,9 @@ static void fill(table *t)
         if (!c->e.wanted[m]) continue;
         evaluation_metric_title(&c->e, m, title, sizeof title);
         const bool first = m == c->metric;
-        fill_scores(t, add_column(t, title, attend_metric_rises((attend_metric_kind)m) ? 1 : -1, first ? 0 : 2), m);
+        fill_scores(t,
+                    add_column(t, title, attend_metric_higher_is_better((attend_metric_kind)m) ? 1 : -1, first ? 0 : 2),
+                    m);
         if (c->e.samples > 0) fill_intervals(t, add_column(t, "95 %", 0, first ? 3 : 11), m);
     }
     if (c->s->gold) fill_number(t, add_column(t, "AER", -1, 1), 4, comparison_aer);

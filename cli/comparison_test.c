@@ -27,11 +27,11 @@ typedef struct visit {
     int room;
 } visit;
 
-static int add_links(visit *w, const attend_scored *r, unsigned long long number)
+static int add_links(visit *w, const attend_scored_pair *r, unsigned long long number)
 {
     const attend_word_link *right;
     int sources, targets;
-    attend_scorer_words(r, &sources, &targets);
+    attend_scorer_word_counts(r, &sources, &targets);
     if (targets + 1 > w->room) {
         attend_word_link *larger = realloc(w->links, (size_t)(targets + 1) * sizeof *larger);
         if (!larger) return attend_fail(ATTEND_NO_MEMORY, "no memory for the links of %d words", targets);
@@ -53,7 +53,7 @@ static int visit_pairs(visit *w, const attend_model *m, const pairs_list *pairs,
         status = attend_scorer_run(scorer, from->count, (const char *const *)from->sources,
                                    (const char *const *)from->targets);
         for (int i = 0; status == ATTEND_OK && i < from->count; i++) {
-            const attend_scored *r = attend_scorer_result(scorer, i);
+            const attend_scored_pair *r = attend_scorer_result(scorer, i);
             if (w->gold)
                 status = add_links(w, r, from->first + (unsigned long long)i);
             else if (!r->fault)

@@ -7,7 +7,7 @@
 static int settle_group(attend_pairs_spec *specs, int *made, const char **names, int count, attend_task task)
 {
     *made = count;
-    return task == ATTEND_TASK_LANGUAGE_MODEL ? attend_lines_specs(specs, names, count)
+    return task == ATTEND_TASK_LANGUAGE_MODEL ? attend_monolingual_specs(specs, names, count)
                                               : attend_pairs_specs(specs, made, names, count);
 }
 

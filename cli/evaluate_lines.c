@@ -14,7 +14,7 @@ static int add_lines(perplexity *sums, attend_scorer *scorer, pairs_stream *from
     while (status == ATTEND_OK && (status = pairs_stream_next(from)) == ATTEND_OK && from->count > 0) {
         status = attend_scorer_run(scorer, from->count, NULL, (const char *const *)from->targets);
         for (int i = 0; status == ATTEND_OK && i < from->count; i++) {
-            const attend_scored *line = attend_scorer_result(scorer, i);
+            const attend_scored_pair *line = attend_scorer_result(scorer, i);
             if (line->fault && !quiet)
                 fprintf(stderr, "attend %s: line %llu is not scored: %s\n", v->name,
                         from->first + (unsigned long long)i + 1, line->fault);

@@ -8,14 +8,14 @@ const char *perplexity_unit_name(perplexity_unit unit)
     return names[unit];
 }
 
-void perplexity_add(perplexity *p, const attend_scored *line)
+void perplexity_add(perplexity *p, const attend_scored_pair *line)
 {
     int sources, words;
     if (line->fault) {
         p->faults++;
         return;
     }
-    attend_scorer_words(line, &sources, &words);
+    attend_scorer_word_counts(line, &sources, &words);
     p->log_probability += line->log_probability, p->lines++;
     p->units[PERPLEXITY_TOKEN] += (unsigned long long)line->target_count;
     p->units[PERPLEXITY_WORD] += (unsigned long long)words;

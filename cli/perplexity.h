@@ -26,7 +26,7 @@ typedef struct perplexity {
     unsigned long long unknown;                 /* tokens */
 } perplexity;
 
-void perplexity_add(perplexity *p, const attend_scored *line);
+void perplexity_add(perplexity *p, const attend_scored_pair *line);
 /* NAN: nothing was scored. */
 double perplexity_of(const perplexity *p, perplexity_unit unit);
 const char *perplexity_unit_name(perplexity_unit unit); /* "token" */

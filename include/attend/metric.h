@@ -56,7 +56,7 @@ void attend_metric_merge(attend_metric_sums *sums, const attend_metric_sums *mor
 /* The score of the sums: 0 to 100; of TER, WER and CER, which count errors, it may be above 100. */
 double attend_metric_score(const attend_metric_options *o, const attend_metric_sums *sums);
 /* Whether a larger score is better. */
-bool attend_metric_rises(attend_metric_kind kind);
+bool attend_metric_higher_is_better(attend_metric_kind kind);
 /* "bleu", "chrf", "chrf++", "ter", "wer", "cer", "exact", "token-accuracy"; NULL if there is no such kind, so that a
  * loop from 0 lists them. */
 const char *attend_metric_name(attend_metric_kind kind);
@@ -101,22 +101,22 @@ double attend_aer(const attend_aer_sums *sums);
 /* How the links of two models, one of each direction, become one alignment (Och, Ney 2003; Koehn et al. 2003): those of both, those of either, or
  * those of both and of the others the ones that lie beside a link, diagonals included, and align a word that had none ("grow-diag"); "final"
  * then takes all that align a word that had none, "final-and" those that align two. */
-typedef enum attend_symmetry {
+typedef enum attend_symmetrization {
     ATTEND_INTERSECTION,
     ATTEND_UNION,
     ATTEND_GROW_DIAG,
     ATTEND_GROW_DIAG_FINAL,
     ATTEND_GROW_DIAG_FINAL_AND
-} attend_symmetry;
+} attend_symmetrization;
 
 /* "intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and"; NULL if there is no such one. */
-const char *attend_symmetry_name(attend_symmetry how);
+const char *attend_symmetrization_name(attend_symmetrization how);
 
 /* `back` has the links of the model of the other direction, turned round: its sources and targets are those of `there`. `out` has room for
  * there_count + back_count; they come by target and then by source, each once, all sure. ATTEND_BAD_USAGE, ATTEND_BAD_DATA for a place below
  * 0 or beyond 2^24, ATTEND_NO_MEMORY. */
-int attend_symmetrize(attend_symmetry how, const attend_word_link *there, int there_count, const attend_word_link *back,
-                      int back_count, attend_word_link *out, int *out_count);
+int attend_symmetrize(attend_symmetrization how, const attend_word_link *there, int there_count,
+                      const attend_word_link *back, int back_count, attend_word_link *out, int *out_count);
 
 #ifdef __cplusplus
 }

@@ -28,7 +28,7 @@ int attend_pairs_specs(attend_pairs_spec *specs, int *spec_count, const char *co
 
 /* Lines alone: each name is a file of them, in which a TAB is text like any other. `specs` has room for `count` and borrows the names.
  * ATTEND_BAD_USAGE if a name ends in .tsv or .tsv.gz, which is a file of pairs. */
-int attend_lines_specs(attend_pairs_spec *specs, const char *const *names, int count);
+int attend_monolingual_specs(attend_pairs_spec *specs, const char *const *names, int count);
 
 /* Bytes as they are in the files; no '\0' ends them. Of a line alone the source is empty. */
 typedef struct attend_text_pair {
@@ -51,13 +51,13 @@ int attend_pairs_file_next(attend_pairs_file *f, attend_text_pair *pair);
 /* Why the last attend_pairs_file_next failed. After the first three the next call gives the pair behind; what of the line there is is then in
  * pair->source (NULL if it is too long), with its place. After the others nothing more can be read. */
 typedef enum attend_pair_fault {
-    ATTEND_PAIR_FINE,
+    ATTEND_PAIR_OK,
     ATTEND_PAIR_NO_TAB,
-    ATTEND_PAIR_TABS,     /* more than one */
-    ATTEND_PAIR_TOO_LONG, /* a line of more than 16 MiB */
-    ATTEND_PAIR_COUNTS,   /* two files with different numbers of lines; the message has both */
-    ATTEND_PAIR_EMPTY,    /* a file without a line */
-    ATTEND_PAIR_STOPPED   /* unreadable, damaged, no memory */
+    ATTEND_PAIR_MANY_TABS,   /* more than one */
+    ATTEND_PAIR_TOO_LONG,    /* a line of more than 16 MiB */
+    ATTEND_PAIR_LINE_COUNTS, /* two files with different numbers of lines; the message has both */
+    ATTEND_PAIR_EMPTY_FILE,  /* a file without a line */
+    ATTEND_PAIR_UNREADABLE   /* unreadable, damaged, no memory */
 } attend_pair_fault;
 attend_pair_fault attend_pairs_file_fault(const attend_pairs_file *f);
 

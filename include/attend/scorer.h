@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-typedef struct attend_scored {
+typedef struct attend_scored_pair {
     double log_probability;                 /* of the whole target, its end included */
     int rows;                               /* words and the end */
     const attend_real *row_log_probability; /* (rows) */
@@ -26,7 +26,7 @@ typedef struct attend_scored {
     const attend_span *source_spans, *target_spans; /* in the texts in normal form C, which are .. */
     const char *source_text, *target_text;          /* .. these */
     const char *fault;                              /* NULL: none */
-} attend_scored;
+} attend_scored_pair;
 
 typedef struct attend_scorer attend_scorer;
 
@@ -35,25 +35,25 @@ int attend_scorer_new(attend_scorer **out, const attend_model *m, int threads, b
 void attend_scorer_free(attend_scorer *s);
 
 /* From the next run on weights are the mean of these maps, whatever the model says. ATTEND_BAD_USAGE if it has none of them. */
-int attend_scorer_align_by(attend_scorer *s, attend_alignment alignment);
-/* From the next run on every map of a pair is kept beside, which takes as many times the memory; for attend_scorer_result_by. */
+int attend_scorer_set_alignment(attend_scorer *s, attend_alignment alignment);
+/* From the next run on every map of a pair is kept beside, which takes as many times the memory; for attend_scorer_result_for. */
 void attend_scorer_keep_maps(attend_scorer *s);
 
 /* sources: NULL for a language model, and only for one. */
 int attend_scorer_run(attend_scorer *s, int count, const char *const *sources, const char *const *targets);
-const attend_scored *attend_scorer_result(const attend_scorer *s, int pair);
+const attend_scored_pair *attend_scorer_result(const attend_scorer *s, int pair);
 /* The same with the mean of these maps as its weights; valid until the next call. Maps must have been kept. */
-int attend_scorer_result_by(attend_scorer *s, int pair, attend_alignment alignment, const attend_scored **result);
+int attend_scorer_result_for(attend_scorer *s, int pair, attend_alignment alignment, const attend_scored_pair **result);
 
 /* Words, as blanks separate them, of both sides: of each target word the source word that its pieces look at most. `links` has room for as many as the
  * target has words; returns how many there are. What looks at blanks or at the source's end does not count. */
-int attend_scorer_links(const attend_scored *scored, attend_word_link *links, int room);
+int attend_scorer_links(const attend_scored_pair *scored, attend_word_link *links, int room);
 
 /* How many words, as blanks separate them, the sides have; 0 and 0 of a faulty pair. */
-void attend_scorer_words(const attend_scored *scored, int *sources, int *targets);
+void attend_scorer_word_counts(const attend_scored_pair *scored, int *sources, int *targets);
 /* Attention between words: of a target word the mean of its pieces, to a source word the sum over its pieces. What goes to blanks and to the
  * source's end is left out, so a row adds up to 1 at most. Nothing is written if there is no attention. */
-void attend_scorer_word_weights(const attend_scored *scored, double *weights); /* (targets, sources) */
+void attend_scorer_word_weights(const attend_scored_pair *scored, double *weights); /* (targets, sources) */
 
 #ifdef __cplusplus
 }

@@ -31,15 +31,15 @@ typedef struct attend_search_options {
     int length_extra;        /* of a language model: so many more than its prefix has, whatever the ratio */
     bool weights;            /* attention comes back too */
     int max_length;          /* .. and at most so many; 0: no such limit. A prefix that is longer counts instead */
-    int no_repeat; /* no run of so many words is twice in a target; 0: any may be. What a prefix repeats is left to it */
-    bool sample;   /* draw instead of search */
+    int no_repeat_ngram; /* no run of so many words is twice in a target; 0: any may be. What a prefix repeats is left to it */
+    bool sample;         /* draw instead of search */
     double temperature; /* of sampling: above 0; towards 0 it is greedy, 1 the model's own */
     int top_k;          /* 0: all words */
     double top_p;       /* above 0; 1: all words */
     uint64_t seed;
     bool
         shortlist; /* only words on the model's shortlist (shortlist.h), which is much faster: for a beam of at most 32 and one model, without
-                     * prefixes, samples or no_repeat */
+                     * prefixes, samples or no_repeat_ngram */
 } attend_search_options;
 
 #define ATTEND_SEARCH_OPTIONS_INIT                                                                                     \
@@ -58,10 +58,10 @@ typedef struct attend_search_sources {
 typedef struct attend_translation {
     const int *words; /* without begin and end, with the prefix; ATTEND_UNKNOWN may be among them */
     int count;
-    bool ended;                              /* false: the length limit ended it */
-    double score;                            /* by which they are sorted, unless they were drawn */
-    double log_probability;                  /* of the words and the end, whatever the temperature */
-    const attend_real *word_log_probability; /* (count + 1), of each word and of the end */
+    bool ended;                               /* false: the length limit ended it */
+    double score;                             /* by which they are sorted, unless they were drawn */
+    double log_probability;                   /* of the words and the end, whatever the temperature */
+    const attend_real *token_log_probability; /* (count + 1), of each word and of the end */
     const attend_real *
         weights; /* (count + 1, source words), by attend_model_alignment: where each word, and the end, looked; NULL: not asked for, or none */
 } attend_translation;

@@ -3,7 +3,7 @@
  *
  * Purpose    attend_translator_run takes lines and gives as many results, in their order: sentences of similar lengths run together, threads share
  *            the batches, and what comes out for a line does not depend on the others.
- * Lines      An empty line (or one of blanks alone) gives an empty line. A line that cannot be translated (not UTF-8, longer than max_words, or
+ * Lines      An empty line (or one of blanks alone) gives an empty line. A line that cannot be translated (not UTF-8, longer than max_tokens, or
  *            one for which the model's numbers overflow) gives an empty line too, with `fault` saying why: never a lost or shifted line.
  * Going on   A language model takes a line for the beginning of its text, which is what comes back, with what follows: an empty line begins with
  *            nothing. Prefixes, and what needs a source (replace_unknown, a shortlist), are not for it.
@@ -39,7 +39,7 @@ typedef struct attend_translator_options {
     attend_search_options search;
     int threads;
     int batch_tokens; /* source words of a batch */
-    int max_words;    /* of a source, a prefix or the beginning of a text; longer ones are not translated */
+    int max_tokens;   /* of a source, a prefix or the beginning of a text; longer ones are not translated */
     bool replace_unknown;
     const attend_dictionary *dictionary; /* for that; NULL: none */
 } attend_translator_options;

@@ -6,7 +6,7 @@
 
 static bool is_byte(int id)
 {
-    return id >= ATTEND_FIRST_BYTE && id < ATTEND_FIRST_PIECE;
+    return id >= ATTEND_FIRST_BYTE && id < ATTEND_FIRST_LEARNED;
 }
 
 /* Words, a space between two. */
@@ -36,7 +36,7 @@ static int spell_pieces(const attend_tokenizer *t, const int *ids, int count, at
         next = i + 1;
         while (is_byte(ids[i]) && next < count && is_byte(ids[next])) next++;
         const size_t begin = out->size - before;
-        status = attend_pieces_decode(t, ids + i, next - i, out);
+        status = attend_characters_decode(t, ids + i, next - i, out);
         for (int j = i; j < next; j++) spans[j] = (attend_span){ (int)begin, (int)(out->size - before) };
     }
     /* the space that byte pairs put in front of a line */

@@ -54,7 +54,7 @@ int attend_ensemble_new(attend_ensemble *v, attend_ctx *const *contexts, const a
     return status;
 }
 
-int attend_ensemble_keep(attend_ensemble *v, int most, bool shortlist)
+int attend_ensemble_keep_best(attend_ensemble *v, int most, bool shortlist)
 {
     enum { A_FEW = 32 }; /* what attend_decoding_keep keeps at most */
     int status = ATTEND_OK;
@@ -107,10 +107,10 @@ const real *attend_ensemble_best(const attend_ensemble *v, int hypothesis, int *
 real attend_ensemble_end(const attend_ensemble *v, int hypothesis)
 {
     return v->count == 1 ? attend_decoding_end(v->decodings[0], hypothesis)
-                         : attend_ensemble_word(v, hypothesis, ATTEND_END);
+                         : attend_ensemble_token(v, hypothesis, ATTEND_END);
 }
 
-const real *attend_ensemble_row(const attend_ensemble *v, int hypothesis)
+const real *attend_ensemble_log_probabilities(const attend_ensemble *v, int hypothesis)
 {
     const size_t first = (size_t)hypothesis * (size_t)v->vocabulary;
     if (v->count == 1) return v->log_p[0] + first;
@@ -118,7 +118,7 @@ const real *attend_ensemble_row(const attend_ensemble *v, int hypothesis)
     return v->row;
 }
 
-real attend_ensemble_word(const attend_ensemble *v, int hypothesis, int word)
+real attend_ensemble_token(const attend_ensemble *v, int hypothesis, int word)
 {
     return mean_at(v, (size_t)hypothesis * (size_t)v->vocabulary + (size_t)word);
 }

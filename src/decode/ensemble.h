@@ -22,7 +22,7 @@ int attend_ensemble_new(attend_ensemble *v, attend_ctx *const *contexts, const a
 void attend_ensemble_free(attend_ensemble *v);
 
 /* For a model alone, before the first step: see attend_decoding_keep and attend_decoding_limit. */
-int attend_ensemble_keep(attend_ensemble *v, int most, bool shortlist);
+int attend_ensemble_keep_best(attend_ensemble *v, int most, bool shortlist);
 
 /* See attend_decoding_step. */
 int attend_ensemble_step(attend_ensemble *v, const int *counts, const int *parents, const int *words);
@@ -32,8 +32,8 @@ const attend_real *attend_ensemble_best(const attend_ensemble *v, int hypothesis
 /* log p of the end, in any case. */
 attend_real attend_ensemble_end(const attend_ensemble *v, int hypothesis);
 /* Unless they are: log p of every word (vocabulary), valid until the next row is asked for; and of one. */
-const attend_real *attend_ensemble_row(const attend_ensemble *v, int hypothesis);
-attend_real attend_ensemble_word(const attend_ensemble *v, int hypothesis, int word);
+const attend_real *attend_ensemble_log_probabilities(const attend_ensemble *v, int hypothesis);
+attend_real attend_ensemble_token(const attend_ensemble *v, int hypothesis, int word);
 /* Attention over `length` source words, heads and models averaged, added to `sums`, which are zero if it is alone; nothing if no model has any. */
 void attend_ensemble_weights(const attend_ensemble *v, int hypothesis, int length, attend_real *sums);
 

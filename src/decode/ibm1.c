@@ -9,7 +9,7 @@
 #include "core/memory.h"
 #include "core/status.h"
 #include "text/buffers.h"
-#include "text/pair_map.h"
+#include "text/pair_table.h"
 #include <attend/model.h>
 #include <limits.h>
 #include <string.h>
@@ -22,8 +22,8 @@ typedef struct entry {
 
 /* One direction: the words it goes from, and to. */
 typedef struct table {
-    attend_pair_map places; /* (from, to): which of .. */
-    entry *entries;         /* .. these */
+    attend_pair_table places; /* (from, to): which of .. */
+    entry *entries;           /* .. these */
     size_t used, room;
     double *total; /* (words) sum of c, of words it goes from */
     int words;
@@ -38,7 +38,7 @@ struct attend_ibm1 {
 
 static void table_free(table *t)
 {
-    attend_pair_map_free(&t->places);
+    attend_pair_table_free(&t->places);
     attend_memory_free(t->entries);
     attend_memory_free(t->total);
 }
@@ -50,13 +50,13 @@ static int no_memory(void)
 
 static int add_pair(table *t, int from, int to)
 {
-    if (attend_pair_map_find(&t->places, from, to) >= 0) return ATTEND_OK;
+    if (attend_pair_table_find(&t->places, from, to) >= 0) return ATTEND_OK;
     if (t->used == t->room) {
         entry *entries = attend_grow_array(t->entries, t->used, t->used + 1, sizeof *entries, &t->room);
         if (!entries) return no_memory();
         t->entries = entries;
     }
-    if (t->used >= INT_MAX || !attend_pair_map_add(&t->places, from, to, (int)t->used)) return no_memory();
+    if (t->used >= INT_MAX || !attend_pair_table_add(&t->places, from, to, (int)t->used)) return no_memory();
     t->entries[t->used++] = (entry){ .chance = 1 };
     return ATTEND_OK;
 }
@@ -78,7 +78,7 @@ static int table_new(table *t, const attend_ibm1_pairs *p, int side)
 
 static entry *entry_of(const table *t, int from, int to)
 {
-    return &t->entries[attend_pair_map_find(&t->places, from, to)];
+    return &t->entries[attend_pair_table_find(&t->places, from, to)];
 }
 
 static void count_sentence(table *t, const int *from, int froms, const int *to, int tos)

@@ -104,8 +104,8 @@ static int add_gold(attend_map_selection *t, int pair, const attend_pair_links *
 {
     int status = ATTEND_OK;
     for (int k = 0; status == ATTEND_OK && k < t->count; k++) {
-        const attend_scored *r;
-        status = attend_scorer_result_by(t->scorer, pair, t->scores[k].map, &r);
+        const attend_scored_pair *r;
+        status = attend_scorer_result_for(t->scorer, pair, t->scores[k].map, &r);
         if (status == ATTEND_OK) status = take_links(t, (size_t)r->target_count);
         const int found = status == ATTEND_OK ? attend_scorer_links(r, t->links, r->target_count) : 0;
         if (status == ATTEND_OK) status = attend_aer_add(&t->scores[k].sums, t->links, found, gold->links, gold->count);
@@ -134,12 +134,12 @@ static int add_words(numbers *words, numbers *lengths, const int *ids, int count
 
 static int add_silver(attend_map_selection *t, int pair)
 {
-    const attend_scored *r = attend_scorer_result(t->scorer, pair);
+    const attend_scored_pair *r = attend_scorer_result(t->scorer, pair);
     if (r->fault) return ATTEND_OK;
     int status = add_words(&t->words[0], &t->lengths[0], r->source, r->source_count, false);
     if (status == ATTEND_OK) status = add_words(&t->words[1], &t->lengths[1], r->target, r->target_count, true);
     for (int k = 0; status == ATTEND_OK && k < t->count; k++) {
-        status = attend_scorer_result_by(t->scorer, pair, t->scores[k].map, &r);
+        status = attend_scorer_result_for(t->scorer, pair, t->scores[k].map, &r);
         int *to = status == ATTEND_OK ? grow(&t->looked, (size_t)r->target_count) : NULL;
         if (status == ATTEND_OK && !to) status = no_memory();
         for (int i = 0; status == ATTEND_OK && i < r->target_count; i++)

@@ -38,11 +38,11 @@ struct attend_scorer {
     side sides[2];
     attend_string line; /* one text in normal form */
     place *places;
-    attend_scored *results;
+    attend_scored_pair *results;
     int count, room;
     real *row_numbers, *weight_numbers, *map_numbers;
-    attend_scored by; /* of attend_scorer_result_by, with .. */
-    real *by_numbers; /* .. these weights */
+    attend_scored_pair by; /* of attend_scorer_result_for, with .. */
+    real *by_numbers;      /* .. these weights */
     size_t by_room;
     int *good; /* pairs without fault */
     int good_count;
@@ -110,7 +110,7 @@ int attend_scorer_new(attend_scorer **out, const attend_model *m, int threads, b
     return ATTEND_OK;
 }
 
-int attend_scorer_align_by(attend_scorer *s, attend_alignment alignment)
+int attend_scorer_set_alignment(attend_scorer *s, attend_alignment alignment)
 {
     const int status = attend_alignment_check(alignment, attend_model_config(s->m));
     if (status == ATTEND_OK) s->alignment = alignment;
@@ -272,8 +272,8 @@ static void fill_results(attend_scorer *s)
 {
     for (int i = 0; i < s->count; i++) {
         const place *p = &s->places[i];
-        attend_scored *r = &s->results[i];
-        *r = (attend_scored){ .log_probability = r->log_probability, .fault = p->fault };
+        attend_scored_pair *r = &s->results[i];
+        *r = (attend_scored_pair){ .log_probability = r->log_probability, .fault = p->fault };
         r->source_text = s->alone ? "" : s->sides[0].text.text + p->text[0];
         r->target_text = s->sides[1].text.text + p->text[1];
         if (p->fault) continue;
@@ -318,14 +318,14 @@ int attend_scorer_run(attend_scorer *s, int count, const char *const *sources, c
     return ATTEND_OK;
 }
 
-const attend_scored *attend_scorer_result(const attend_scorer *s, int pair)
+const attend_scored_pair *attend_scorer_result(const attend_scorer *s, int pair)
 {
     return pair >= 0 && pair < s->count ? &s->results[pair] : NULL;
 }
 
-int attend_scorer_result_by(attend_scorer *s, int pair, attend_alignment alignment, const attend_scored **result)
+int attend_scorer_result_for(attend_scorer *s, int pair, attend_alignment alignment, const attend_scored_pair **result)
 {
-    const attend_scored *r = *result = attend_scorer_result(s, pair);
+    const attend_scored_pair *r = *result = attend_scorer_result(s, pair);
     if (!r || !s->map_numbers)
         return attend_fail(ATTEND_BAD_USAGE, "the scorer has no pair %d, or kept no maps of it", pair);
     const int status = attend_alignment_check(alignment, attend_model_config(s->m));
@@ -345,24 +345,25 @@ int attend_scorer_result_by(attend_scorer *s, int pair, attend_alignment alignme
 
 /* ---- links ---- */
 
-int attend_scorer_links(const attend_scored *r, attend_word_link *links, int room)
+int attend_scorer_links(const attend_scored_pair *r, attend_word_link *links, int room)
 {
     if (r->fault || !r->weights) return 0;
-    const attend_link_side source = { r->source_text, r->source_spans, r->source_count - 1 }; /* its end is no word */
-    const attend_link_side target = { r->target_text, r->target_spans, r->target_count };
+    const attend_tokenized_text source = { r->source_text, r->source_spans,
+                                           r->source_count - 1 }; /* its end is no word */
+    const attend_tokenized_text target = { r->target_text, r->target_spans, r->target_count };
     return attend_word_links(&source, &target, r->weights, r->source_count, links, room);
 }
 
-void attend_scorer_words(const attend_scored *r, int *sources, int *targets)
+void attend_scorer_word_counts(const attend_scored_pair *r, int *sources, int *targets)
 {
     *sources = r->fault ? 0 : attend_word_count(r->source_text);
     *targets = r->fault ? 0 : attend_word_count(r->target_text);
 }
 
-void attend_scorer_word_weights(const attend_scored *r, double *weights)
+void attend_scorer_word_weights(const attend_scored_pair *r, double *weights)
 {
     if (!r->weights || r->fault) return;
-    const attend_link_side source = { r->source_text, r->source_spans, r->source_count - 1 };
-    const attend_link_side target = { r->target_text, r->target_spans, r->target_count };
+    const attend_tokenized_text source = { r->source_text, r->source_spans, r->source_count - 1 };
+    const attend_tokenized_text target = { r->target_text, r->target_spans, r->target_count };
     attend_word_weights(&source, &target, r->weights, r->source_count, weights);
 }

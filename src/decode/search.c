@@ -4,7 +4,7 @@
 #include "core/memory.h"
 #include "core/rng.h"
 #include "core/status.h"
-#include "decode/best.h"
+#include "decode/top_tokens.h"
 #include "decode/repeated_ngrams.h"
 #include <limits.h>
 #include <math.h>
@@ -110,7 +110,7 @@ static bool search_new(search *s, const attend_search_sources *x)
         ok = beam_new(s, b);
     }
     if (ok) ok = (s->coverage = attend_memory_zeroed((size_t)s->longest + 1, sizeof *s->coverage)) != NULL;
-    if (ok && s->o.no_repeat > 0) {
+    if (ok && s->o.no_repeat_ngram > 0) {
         s->said = attend_memory_zeroed((size_t)longest_limit + 1, sizeof *s->said);
         s->banned = attend_memory_zeroed(words, sizeof *s->banned);
         ok = s->said && s->banned;
@@ -202,7 +202,7 @@ static candidate candidate_of(const search *s, int row, int word)
 {
     return candidate_with(s, row, word,
                           word == ATTEND_END ? attend_ensemble_end(&s->voters, row)
-                                             : attend_ensemble_word(&s->voters, row, word));
+                                             : attend_ensemble_token(&s->voters, row, word));
 }
 
 static int add_node(search *s, const beam *b, const candidate *c)
@@ -238,7 +238,7 @@ static void ban(search *s, int row, int rows, unsigned char flag)
 {
     if (!s->banned) return;
     for (int n = s->rows[row], i = rows - 2; n >= 0; n = s->nodes[n].parent, i--) s->said[i] = s->nodes[n].word;
-    attend_mark_repeated_ngrams(s->said, rows - 1, s->o.no_repeat, flag, s->banned);
+    attend_mark_repeated_ngrams(s->said, rows - 1, s->o.no_repeat_ngram, flag, s->banned);
 }
 
 /* ---- a step of one source, whose hypotheses are rows [first, first + running) of the step ---- */
@@ -254,7 +254,8 @@ static int add_candidates(search *s, int row, int rows, int n)
         return n;
     }
     ban(s, row, rows, 1);
-    found = attend_top_tokens(attend_ensemble_row(&s->voters, row), s->vocabulary, s->banned, s->o.beam, s->best);
+    found = attend_top_tokens(attend_ensemble_log_probabilities(&s->voters, row), s->vocabulary, s->banned, s->o.beam,
+                              s->best);
     ban(s, row, rows, 0);
     for (int j = 0; j < found; j++) s->candidates[n++] = candidate_of(s, row, s->best[j]);
     return n;
@@ -297,8 +298,8 @@ static void draw_on(search *s, beam *b, int first, int running, int rows)
     for (int i = 0; i < samples; i++) {
         const int row = one ? first : first + i, slot = one ? i : b->slots[i];
         ban(s, row, rows, 1);
-        const int word = attend_sample_token(&s->draw, attend_ensemble_row(&s->voters, row), s->vocabulary, s->banned,
-                                             uniform(s, b, slot, rows));
+        const int word = attend_sample_token(&s->draw, attend_ensemble_log_probabilities(&s->voters, row),
+                                             s->vocabulary, s->banned, uniform(s, b, slot, rows));
         ban(s, row, rows, 0);
         if (word < 0) continue;
         const candidate c = candidate_of(s, row, word);
@@ -402,9 +403,9 @@ static int check(const attend_search_options *o)
         !(o->coverage_penalty >= 0 && o->coverage_penalty <= 100))
         return attend_fail(ATTEND_BAD_USAGE, "length penalty %g and coverage penalty %g must lie in 0..10 and 0..100",
                            o->length_penalty, o->coverage_penalty);
-    if (o->no_repeat < 0)
+    if (o->no_repeat_ngram < 0)
         return attend_fail(ATTEND_BAD_USAGE, "runs of %d words cannot be forbidden to come twice; 0 allows all",
-                           o->no_repeat);
+                           o->no_repeat_ngram);
     if (o->sample &&
         (!(o->temperature > 0 && o->temperature <= 1000) || o->top_k < 0 || !(o->top_p > 0 && o->top_p <= 1)))
         return attend_fail(ATTEND_BAD_USAGE,
@@ -436,8 +437,8 @@ static int check_prefixes(const search *s, const attend_search_sources *x)
 static int keep_few(search *s, const attend_search_sources *x, int model_count)
 {
     const bool possible =
-        model_count == 1 && !s->o.sample && s->o.no_repeat == 0 && !x->prefix_lengths && s->o.beam <= 32;
-    if (possible) return attend_ensemble_keep(&s->voters, s->o.beam, s->o.shortlist);
+        model_count == 1 && !s->o.sample && s->o.no_repeat_ngram == 0 && !x->prefix_lengths && s->o.beam <= 32;
+    if (possible) return attend_ensemble_keep_best(&s->voters, s->o.beam, s->o.shortlist);
     if (!s->o.shortlist) return ATTEND_OK;
     return attend_fail(
         ATTEND_BAD_USAGE,

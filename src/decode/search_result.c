@@ -59,7 +59,7 @@ static attend_translation translation_of(const search *s, const search_beam *b, 
                              .ended = e->ended,
                              .score = e->score,
                              .log_probability = e->sum,
-                             .word_log_probability = *numbers,
+                             .token_log_probability = *numbers,
                              .weights = weights ? *numbers + rows : NULL };
     for (int n = e->last, i = rows - 1; n >= 0; n = s->nodes[n].parent, i--) {
         if (i < rows - 1) (*words)[i] = s->nodes[n].word;

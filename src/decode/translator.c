@@ -51,7 +51,7 @@ typedef struct batch {
 struct attend_translator {
     const attend_model **models;
     int model_count;
-    int most[2]; /* words of a source, or of a prefix: by max_words, and by what the models can take */
+    int most[2]; /* words of a source, or of a prefix: by max_tokens, and by what the models can take */
     bool alone;  /* language models: lines are prefixes, and there are no sources */
     attend_translator_options o;
     attend_tokenizer *tokenizers[2]; /* the same twice, of language models */
@@ -118,10 +118,10 @@ static int check(const attend_model *const *models, int count, const attend_tran
 {
     bool attention = false, alone = false;
     if (count < 1) return attend_fail(ATTEND_BAD_USAGE, "a translator needs a model, and there are %d", count);
-    if (o->threads < 1 || o->threads > 1024 || o->batch_tokens < 1 || o->max_words < 1)
+    if (o->threads < 1 || o->threads > 1024 || o->batch_tokens < 1 || o->max_tokens < 1)
         return attend_fail(ATTEND_BAD_USAGE,
                            "threads %d (1 to 1024), batch tokens %d and most words %d (1 and more) make no sense",
-                           o->threads, o->batch_tokens, o->max_words);
+                           o->threads, o->batch_tokens, o->max_tokens);
     for (int i = 0; i < count; i++) {
         const attend_config *config = attend_model_config(models[i]);
         attention |= attend_config_attention_layers(config, ATTEND_ATTENTION_CROSS) > 0;
@@ -144,7 +144,7 @@ static int fill(attend_translator *t, const attend_model *const *models)
     t->models = attend_memory_zeroed((size_t)t->model_count, sizeof *t->models);
     t->contexts = attend_memory_zeroed(contexts, sizeof *t->contexts);
     if (!t->models || !t->contexts) return attend_fail(ATTEND_NO_MEMORY, "no memory for a translator");
-    t->most[0] = t->most[1] = t->o.max_words;
+    t->most[0] = t->most[1] = t->o.max_tokens;
     for (int i = 0; i < t->model_count; i++) {
         t->models[i] = models[i];
         for (int which = 0; which < 2; which++) { /* one place is the end's, or the beginning's */
@@ -233,9 +233,9 @@ static int add_text(attend_translator *t, int which, const char *text, size_t si
     if (status != ATTEND_OK) return status;
     p->count = x->ids.count - p->first;
     if (p->count <= t->most[which]) return ATTEND_OK;
-    *fault = which && !t->alone                ? "its prefix is too long"
-             : t->most[which] < t->o.max_words ? "it is too long for the model"
-                                               : "it is too long (max-words)";
+    *fault = which && !t->alone                 ? "its prefix is too long"
+             : t->most[which] < t->o.max_tokens ? "it is too long for the model"
+                                                : "it is too long (max-words)";
     x->ids.count = p->first, x->text.size = p->text, p->count = 0;
     return ATTEND_OK;
 }
@@ -323,9 +323,10 @@ static const char *text_of(const attend_translator *t, int which, const place *p
 /* The source word a row of weights looks at most, or what the dictionary has for it. */
 static attend_substitution word_instead(const attend_translator *t, const job *j, const attend_real *weights)
 {
-    const attend_link_side source = { text_of(t, 0, &j->source), spans_of(t, 0, &j->source), j->source.count - 1 };
+    const attend_tokenized_text source = { text_of(t, 0, &j->source), spans_of(t, 0, &j->source), j->source.count - 1 };
     attend_span at;
-    if (attend_strongest_link(&source, weights, 1, j->source.count, &at) < 0) return (attend_substitution){ NULL, 0 };
+    if (attend_most_attended_word(&source, weights, 1, j->source.count, &at) < 0)
+        return (attend_substitution){ NULL, 0 };
     const attend_substitution own = { source.text + at.begin, (size_t)(at.end - at.begin) };
     const char *other = t->o.dictionary ? attend_dictionary_find(t->o.dictionary, own.text, own.size) : NULL;
     return other ? (attend_substitution){ other, strlen(other) } : own;
@@ -547,7 +548,8 @@ const attend_tokenizer *attend_translator_tokenizer(const attend_translator *t, 
 int attend_hypothesis_links(const attend_line_result *r, const attend_hypothesis *h, attend_word_link *links, int room)
 {
     if (!r->source || !h->weights) return 0;
-    const attend_link_side source = { r->source_text, r->source_spans, r->source_count - 1 }; /* its end is no word */
-    const attend_link_side target = { h->text, h->spans, h->count };
+    const attend_tokenized_text source = { r->source_text, r->source_spans,
+                                           r->source_count - 1 }; /* its end is no word */
+    const attend_tokenized_text target = { h->text, h->spans, h->count };
     return attend_word_links(&source, &target, h->weights, r->source_count, links, room);
 }

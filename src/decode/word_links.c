@@ -26,8 +26,8 @@ static int word_of(reader *r, attend_span span)
     return r->word;
 }
 
-int attend_strongest_link(const attend_link_side *source, const attend_real *weights, int rows, int width,
-                          attend_span *word)
+int attend_most_attended_word(const attend_tokenized_text *source, const attend_real *weights, int rows, int width,
+                              attend_span *word)
 {
     reader r = { .text = source->text, .word = -1 };
     double most = 0;
@@ -48,8 +48,8 @@ int attend_strongest_link(const attend_link_side *source, const attend_real *wei
     return best;
 }
 
-int attend_word_links(const attend_link_side *source, const attend_link_side *target, const attend_real *weights,
-                      int width, attend_word_link *links, int room)
+int attend_word_links(const attend_tokenized_text *source, const attend_tokenized_text *target,
+                      const attend_real *weights, int width, attend_word_link *links, int room)
 {
     reader r = { .text = target->text, .word = -1 };
     int count = 0;
@@ -58,7 +58,8 @@ int attend_word_links(const attend_link_side *source, const attend_link_side *ta
         do next = ++i < target->count ? word_of(&r, target->spans[i]) : -1;
         while (i < target->count && next == number);
         if (number < 0 || count >= room) continue;
-        const int best = attend_strongest_link(source, weights + (size_t)first * (size_t)width, i - first, width, NULL);
+        const int best =
+            attend_most_attended_word(source, weights + (size_t)first * (size_t)width, i - first, width, NULL);
         if (best >= 0) links[count++] = (attend_word_link){ .source = best, .target = number, .sure = true };
     }
     return count;
@@ -81,14 +82,14 @@ void attend_word_spans(const char *text, attend_span *places)
     }
 }
 
-void attend_word_of_pieces(const attend_link_side *side, int *words)
+void attend_words_of_tokens(const attend_tokenized_text *side, int *words)
 {
     reader r = { .text = side->text, .word = -1 };
     for (int i = 0; i < side->count; i++) words[i] = word_of(&r, side->spans[i]);
 }
 
-void attend_word_weights(const attend_link_side *source, const attend_link_side *target, const attend_real *weights,
-                         int width, double *sums)
+void attend_word_weights(const attend_tokenized_text *source, const attend_tokenized_text *target,
+                         const attend_real *weights, int width, double *sums)
 {
     const int words = attend_word_count(source->text), rows = attend_word_count(target->text);
     reader r = { .text = target->text, .word = -1 };

@@ -122,7 +122,7 @@ int attend_bleu_words_read(attend_metric_words *w, attend_ngrams *names, attend_
                            attend_bleu_tokens tokens)
 {
     if (tokens == ATTEND_BLEU_CHAR) { /* a character is its own number */
-        attend_metric_squeeze(t);
+        attend_metric_remove_spaces(t);
         *w = (attend_metric_words){ t->c, t->n };
         *t = (attend_metric_text){ 0 };
         return ATTEND_OK;

@@ -35,7 +35,7 @@ static int count(counted *c, attend_metric_text *t, int word_orders)
     attend_metric_words w = { 0 };
     int status = word_orders ? attend_metric_words_read(&w, &c->names, t, true) : ATTEND_OK;
     if (status == ATTEND_OK && word_orders) status = attend_ngrams_add(&c->words, w.id, w.n, word_orders);
-    attend_metric_squeeze(t);
+    attend_metric_remove_spaces(t);
     if (status == ATTEND_OK) status = attend_ngrams_add(&c->characters, t->c, t->n, CHARACTERS);
     c->word_count = w.n;
     attend_metric_words_free(&w);
@@ -50,7 +50,7 @@ static int compare(counted *c, const attend_metric_text *hypothesis, attend_metr
     double both[ORDERS] = { 0 };
     int status = word_orders ? attend_metric_words_read(&w, &c->names, t, true) : ATTEND_OK;
     if (status != ATTEND_OK) return status;
-    attend_metric_squeeze(t);
+    attend_metric_remove_spaces(t);
     attend_ngrams_match(&c->characters, t->c, t->n, CHARACTERS, r + 1, false, both);
     attend_ngrams_match(&c->words, w.id, w.n, word_orders, r + 1, false, both + CHARACTERS);
     for (int k = 0; k < CHARACTERS + word_orders; k++) {

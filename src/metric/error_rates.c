@@ -114,11 +114,11 @@ static int add_token_accuracy(const attend_metric_options *o, attend_metric_line
 static int add_cer(const attend_metric_options *o, attend_metric_lines *lines, double *n)
 {
     (void)o;
-    const attend_metric_text h = attend_metric_stripped(&lines->hypothesis);
+    const attend_metric_text h = attend_metric_strip(&lines->hypothesis);
     choice best = { 0 };
     int status = ATTEND_OK;
     for (int i = 0; status == ATTEND_OK && i < lines->count; i++) {
-        const attend_metric_text r = attend_metric_stripped(&lines->references[i]);
+        const attend_metric_text r = attend_metric_strip(&lines->references[i]);
         status = consider(&errors, (symbols){ h.c, h.n }, (symbols){ r.c, r.n }, &best, n);
     }
     return status;
@@ -127,10 +127,10 @@ static int add_cer(const attend_metric_options *o, attend_metric_lines *lines, d
 static int add_exact(const attend_metric_options *o, attend_metric_lines *lines, double *n)
 {
     (void)o;
-    const attend_metric_text h = attend_metric_stripped(&lines->hypothesis);
+    const attend_metric_text h = attend_metric_strip(&lines->hypothesis);
     n[1] = 1;
     for (int i = 0; i < lines->count; i++) {
-        const attend_metric_text r = attend_metric_stripped(&lines->references[i]);
+        const attend_metric_text r = attend_metric_strip(&lines->references[i]);
         if (h.n == r.n && memcmp(h.c, r.c, h.n * sizeof *h.c) == 0) n[0] = 1;
     }
     return ATTEND_OK;

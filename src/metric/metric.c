@@ -69,7 +69,7 @@ double attend_metric_score(const attend_metric_options *o, const attend_metric_s
     return f ? f->score(sums->n) : 0;
 }
 
-bool attend_metric_rises(attend_metric_kind kind)
+bool attend_metric_higher_is_better(attend_metric_kind kind)
 {
     const attend_metric_functions *f = find_kind(kind);
     return f && f->rises;

@@ -27,7 +27,7 @@ typedef struct points {
 static const char *const names[] = { "intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and" };
 enum { NAMES = sizeof names / sizeof *names };
 
-const char *attend_symmetry_name(attend_symmetry how)
+const char *attend_symmetrization_name(attend_symmetrization how)
 {
     return (size_t)how < NAMES ? names[how] : NULL;
 }
@@ -118,10 +118,10 @@ static void finish(points *p, int from, bool (*fits)(const points *p, const poin
         if ((p->list[i].from & from) && !p->list[i].in && fits(p, &p->list[i])) put_in(p, &p->list[i]);
 }
 
-int attend_symmetrize(attend_symmetry how, const attend_word_link *there, int there_count, const attend_word_link *back,
-                      int back_count, attend_word_link *out, int *out_count)
+int attend_symmetrize(attend_symmetrization how, const attend_word_link *there, int there_count,
+                      const attend_word_link *back, int back_count, attend_word_link *out, int *out_count)
 {
-    if (!attend_symmetry_name(how) || there_count < 0 || back_count < 0 || (there_count && !there) ||
+    if (!attend_symmetrization_name(how) || there_count < 0 || back_count < 0 || (there_count && !there) ||
         (back_count && !back) || (there_count + back_count > 0 && !out) || !out_count)
         return attend_fail(ATTEND_BAD_USAGE, "two alignments become one by a rule there is, from two lists of links");
     points p = { .list = attend_memory_zeroed((size_t)there_count + (size_t)back_count + 1, sizeof *p.list) };

@@ -38,7 +38,7 @@ void attend_metric_text_free(attend_metric_text *t)
     *t = (attend_metric_text){ 0 };
 }
 
-attend_metric_text attend_metric_stripped(const attend_metric_text *t)
+attend_metric_text attend_metric_strip(const attend_metric_text *t)
 {
     attend_metric_text s = *t;
     while (s.n > 0 && attend_metric_is_space(s.c[s.n - 1])) s.n--;
@@ -46,7 +46,7 @@ attend_metric_text attend_metric_stripped(const attend_metric_text *t)
     return s;
 }
 
-void attend_metric_squeeze(attend_metric_text *t)
+void attend_metric_remove_spaces(attend_metric_text *t)
 {
     size_t n = 0;
     for (size_t i = 0; i < t->n; i++)

@@ -24,9 +24,9 @@ int attend_metric_text_read(attend_metric_text *t, const char *line, bool lowerc
 void attend_metric_text_free(attend_metric_text *t);
 bool attend_metric_is_space(uint32_t c);
 /* Without white space at either end; borrows. */
-attend_metric_text attend_metric_stripped(const attend_metric_text *t);
+attend_metric_text attend_metric_strip(const attend_metric_text *t);
 /* Takes all white space out, in place. */
-void attend_metric_squeeze(attend_metric_text *t);
+void attend_metric_remove_spaces(attend_metric_text *t);
 
 /* Words, each a number: the same number exactly if `names` has seen the same word. */
 typedef struct attend_metric_words {

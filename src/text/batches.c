@@ -293,7 +293,7 @@ uint64_t attend_batches_pools(const attend_batches *b)
     return b->pools;
 }
 
-double attend_batches_part(const attend_batches *b, const attend_batch_position *p)
+double attend_batches_progress(const attend_batches *b, const attend_batch_position *p)
 {
     const double in_pool = b->ready && p->pool == b->pool ? (double)p->batch / b->batch_count : 0;
     return ((double)p->pool + in_pool) / (double)b->pools;

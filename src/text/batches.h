@@ -15,14 +15,14 @@
 #include "text/corpus.h"
 
 /* Encodes a text anew for an epoch (BPE-dropout): as attend_encode_fn, and (epoch, pair) is what randomness may depend on. */
-typedef int (*attend_encode_again_fn)(void *user, attend_side side, uint64_t epoch, uint64_t pair, const char *text,
-                                      size_t size, attend_ids *out);
+typedef int (*attend_reencode_fn)(void *user, attend_side side, uint64_t epoch, uint64_t pair, const char *text,
+                                  size_t size, attend_ids *out);
 
 typedef struct attend_batches_options {
     uint64_t seed;
     int batch_tokens;
     int pool; /* pairs of a pool at most; 0: as many as make 64 batches or 8 pools, but at least 8 batches */
-    attend_encode_again_fn
+    attend_reencode_fn
         encode; /* NULL: numbers as they are in the corpus. Else the corpus keeps texts; sizes go by the stored numbers */
     void *user;
 } attend_batches_options;
@@ -50,7 +50,7 @@ void attend_batches_free(attend_batches *b);
 int attend_batches_next(attend_batches *b, attend_batch_position *position, attend_batch *batch);
 
 /* How much of its epoch lies before a position that attend_batches_next has moved: from 0 to 1. */
-double attend_batches_part(const attend_batches *b, const attend_batch_position *p);
+double attend_batches_progress(const attend_batches *b, const attend_batch_position *p);
 uint64_t attend_batches_pools(const attend_batches *b); /* of an epoch */
 
 #endif

@@ -46,14 +46,14 @@ int attend_bpe_add_merge(attend_tokenizer *t, int left, int right)
 /* Tokens below first_merge are characters; of the others the reader has seen that a merge makes them. */
 static const char *fault(const attend_tokenizer *t, int id)
 {
-    if (id < t->first_merge) return attend_piece_fault(t, id);
+    if (id < t->first_merge) return attend_character_fault(t, id);
     return NULL;
 }
 
 static int decode(const attend_tokenizer *t, const int *ids, int count, attend_string *out)
 {
     const size_t before = out->size;
-    const int status = attend_pieces_decode(t, ids, count, out);
+    const int status = attend_characters_decode(t, ids, count, out);
     if (status == ATTEND_OK && out->size > before && out->text[before] == ' ') {
         memmove(out->text + before, out->text + before + 1, out->size - before); /* the '\0' too */
         out->size--;
@@ -64,7 +64,7 @@ static int decode(const attend_tokenizer *t, const int *ids, int count, attend_s
 const attend_kind attend_kind_bpe = {
     .kind = ATTEND_TOKENS_BPE,
     .name = "bpe",
-    .first = ATTEND_FIRST_PIECE,
+    .first = ATTEND_FIRST_LEARNED,
     .usual_size = 8000,
     .split = split,
     .learn = attend_bpe_learn,

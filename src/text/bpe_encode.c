@@ -66,7 +66,7 @@ static uint64_t take(queue *q)
 static void look(work *w, int at)
 {
     symbol *s = &w->symbols[at];
-    s->made = s->after == NONE ? NONE : attend_pair_map_find(&w->t->merge_of, s->id, w->symbols[s->after].id);
+    s->made = s->after == NONE ? NONE : attend_pair_table_find(&w->t->merge_of, s->id, w->symbols[s->after].id);
     if (s->made != NONE) put(&w->ready, (uint64_t)s->made << 32 | (uint32_t)at);
 }
 
@@ -133,7 +133,7 @@ static int spell(work *w, const char *text, size_t begin, size_t end, bool space
     }
     for (size_t i = begin, length; i < end; i += length) {
         length = attend_utf8_length(text[i]);
-        const int id = attend_piece_of(w->t, text + i, length);
+        const int id = attend_character_token(w->t, text + i, length);
         if (id >= 0) add_symbol(w, &n, id, i, i + length);
         for (size_t j = i; id < 0 && j < i + length; j++)
             add_symbol(w, &n, ATTEND_FIRST_BYTE + (unsigned char)text[j], j, j + 1);
@@ -145,19 +145,19 @@ static int spell(work *w, const char *text, size_t begin, size_t end, bool space
 /* The token that a word is as a whole, or NONE. */
 static int whole_word(const work *w, const char *text, size_t begin, size_t end, bool space_in_front)
 {
-    char spelled[LONGEST_WHOLE + ATTEND_SPACE_SIZE] = ATTEND_SPACE_SPELLED;
-    size_t n = space_in_front ? ATTEND_SPACE_SIZE : 0;
+    char spelled[LONGEST_WHOLE + ATTEND_SPACE_MARK_SIZE] = ATTEND_SPACE_MARK;
+    size_t n = space_in_front ? ATTEND_SPACE_MARK_SIZE : 0;
     if (!w->t->whole || w->dropout->probability > 0) return NONE;
     for (size_t i = begin; i < end; i++) {
         if (n >= LONGEST_WHOLE) return NONE;
         if (text[i] == ' ') {
-            memcpy(spelled + n, ATTEND_SPACE_SPELLED, ATTEND_SPACE_SIZE);
-            n += ATTEND_SPACE_SIZE;
+            memcpy(spelled + n, ATTEND_SPACE_MARK, ATTEND_SPACE_MARK_SIZE);
+            n += ATTEND_SPACE_MARK_SIZE;
             continue;
         }
         spelled[n++] = text[i];
-        if (n >= ATTEND_SPACE_SIZE && text[i] == ATTEND_SPACE_SPELLED[2] &&
-            memcmp(spelled + n - ATTEND_SPACE_SIZE, ATTEND_SPACE_SPELLED, ATTEND_SPACE_SIZE) == 0)
+        if (n >= ATTEND_SPACE_MARK_SIZE && text[i] == ATTEND_SPACE_MARK[2] &&
+            memcmp(spelled + n - ATTEND_SPACE_MARK_SIZE, ATTEND_SPACE_MARK, ATTEND_SPACE_MARK_SIZE) == 0)
             return NONE; /* the character itself, not a space */
     }
     const int id = attend_string_table_find(&w->t->tokens, spelled, n);
@@ -220,7 +220,7 @@ static int find_whole(attend_tokenizer *t)
     for (int id = t->first_merge; id < t->tokens.count && status == ATTEND_OK; id++) {
         ids.count = 0;
         text.size = 0;
-        status = attend_pieces_decode(t, &id, 1, &text);
+        status = attend_characters_decode(t, &id, 1, &text);
         if (status == ATTEND_OK) status = encode_word(&w, text.text, 0, text.size, false);
         whole[id] = ids.count == 1 && ids.ids[0] == id;
     }
@@ -233,9 +233,9 @@ static int find_whole(attend_tokenizer *t)
 
 int attend_bpe_finish(attend_tokenizer *t)
 {
-    attend_pieces_finish(t);
+    attend_characters_finish(t);
     for (int i = 0; i < t->merge_count; i++)
-        if (!attend_pair_map_add(&t->merge_of, t->merges[i].left, t->merges[i].right, t->first_merge + i))
+        if (!attend_pair_table_add(&t->merge_of, t->merges[i].left, t->merges[i].right, t->first_merge + i))
             return attend_fail(ATTEND_NO_MEMORY, "no memory for %d merges", t->merge_count);
     return find_whole(t);
 }

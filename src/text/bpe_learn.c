@@ -40,7 +40,7 @@ typedef struct learner {
     site *sites;
     pair *pairs;
     size_t pair_count, pair_room;
-    attend_pair_map pair_at;
+    attend_pair_table pair_at;
     int *queue; /* of pairs: a heap with the best one in front */
     size_t queue_count, queue_room;
     int64_t least;
@@ -120,14 +120,14 @@ static int64_t weight(const learner *l, int at)
 /* The number of a pair, which may be new; NONE: no memory. */
 static int pair_of(learner *l, int left, int right)
 {
-    const int known = attend_pair_map_find(&l->pair_at, left, right);
+    const int known = attend_pair_table_find(&l->pair_at, left, right);
     if (known != NONE) return known;
     if (l->pair_count == l->pair_room) {
         void *more = attend_grow_array(l->pairs, l->pair_count, l->pair_count + 1, sizeof *l->pairs, &l->pair_room);
         if (!more) return NONE;
         l->pairs = more;
     }
-    if (!attend_pair_map_add(&l->pair_at, left, right, (int)l->pair_count)) return NONE;
+    if (!attend_pair_table_add(&l->pair_at, left, right, (int)l->pair_count)) return NONE;
     l->pairs[l->pair_count] = (pair){ left, right, NONE, 0, 0 };
     return (int)l->pair_count++;
 }
@@ -234,12 +234,12 @@ static int learn_alphabet(learner *l, int size, int min_count)
     attend_string_table characters = { 0 };
     int status = ATTEND_OK;
     for (int i = 0; i < l->words->count && status == ATTEND_OK; i++)
-        status = attend_pieces_count(&characters, attend_string_table_at(l->words, i),
-                                     attend_string_table_size(l->words, i), l->words->entries[i].count);
+        status = attend_characters_count(&characters, attend_string_table_at(l->words, i),
+                                         attend_string_table_size(l->words, i), l->words->entries[i].count);
     if (status == ATTEND_OK) status = attend_tokenizer_take(l->t, &characters, size, min_count);
     attend_string_table_free(&characters);
     l->t->first_merge = l->t->tokens.count;
-    return status == ATTEND_OK ? attend_pieces_finish(l->t) : status;
+    return status == ATTEND_OK ? attend_characters_finish(l->t) : status;
 }
 
 /* All words as sites, one after another, with a site that holds nothing in front of each and behind the last. */
@@ -260,7 +260,7 @@ static int lay_out(learner *l)
         n++;
         for (size_t i = 0, length; i < size; i += length, n++) {
             length = attend_utf8_length(word[i]);
-            l->sites[n] = (site){ attend_piece_of(l->t, word + i, length), n - 1, n + 1, w, NONE, NONE, NONE };
+            l->sites[n] = (site){ attend_character_token(l->t, word + i, length), n - 1, n + 1, w, NONE, NONE, NONE };
         }
     }
     l->sites[n] = (site){ NONE, n - 1, n, 0, NONE, NONE, NONE };
@@ -277,6 +277,6 @@ int attend_bpe_learn(attend_tokenizer *t, const attend_string_table *words, int 
     attend_memory_free(l.sites);
     attend_memory_free(l.pairs);
     attend_memory_free(l.queue);
-    attend_pair_map_free(&l.pair_at);
+    attend_pair_table_free(&l.pair_at);
     return status;
 }

@@ -5,7 +5,7 @@
 
 static int split(attend_string_table *parts, const char *text, size_t size)
 {
-    return attend_pieces_count(parts, text, size, 1);
+    return attend_characters_count(parts, text, size, 1);
 }
 
 static int encode(const attend_tokenizer *t, const char *text, size_t size, attend_ids *out,
@@ -15,7 +15,7 @@ static int encode(const attend_tokenizer *t, const char *text, size_t size, atte
     int status = ATTEND_OK;
     for (size_t i = 0, n; i < size && status == ATTEND_OK; i += n) {
         n = attend_utf8_length(text[i]);
-        const int id = attend_piece_of(t, text + i, n);
+        const int id = attend_character_token(t, text + i, n);
         if (id >= 0) status = attend_ids_add(out, id, i, i + n);
         for (size_t j = i; id < 0 && j < i + n && status == ATTEND_OK; j++)
             status = attend_ids_add(out, ATTEND_FIRST_BYTE + (unsigned char)text[j], j, j + 1);
@@ -26,11 +26,11 @@ static int encode(const attend_tokenizer *t, const char *text, size_t size, atte
 const attend_kind attend_kind_char = {
     .kind = ATTEND_TOKENS_CHAR,
     .name = "char",
-    .first = ATTEND_FIRST_PIECE,
+    .first = ATTEND_FIRST_LEARNED,
     .split = split,
     .learn = attend_tokenizer_take,
-    .finish = attend_pieces_finish,
-    .fault = attend_piece_fault,
+    .finish = attend_characters_finish,
+    .fault = attend_character_fault,
     .encode = encode,
-    .decode = attend_pieces_decode,
+    .decode = attend_characters_decode,
 };

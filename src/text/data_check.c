@@ -5,7 +5,7 @@
 #include "text/data_findings.h"
 #include "text/hash_set.h"
 #include "text/histogram.h"
-#include "text/line_inspect.h"
+#include "text/line_features.h"
 #include <attend/lines.h>
 #include <limits.h>
 #include <string.h>
@@ -45,7 +45,7 @@ static attend_example *note(doctor *d, attend_finding_kind kind)
     return f->example_count < ATTEND_MAX_EXAMPLES ? &f->examples[f->example_count++] : NULL;
 }
 
-static void note_line(doctor *d, attend_finding_kind kind, const attend_line *l, uint64_t number)
+static void note_line(doctor *d, attend_finding_kind kind, const attend_line_features *l, uint64_t number)
 {
     attend_example *e = note(d, kind);
     if (e) attend_example_of(e, l->file, number, l->text, l->size, NULL, 0);
@@ -82,7 +82,7 @@ static void note_extreme(const doctor *d, extreme *x, int key, const attend_text
 /* --- lines --- */
 
 /* Shows what stands around the byte that is wrong. */
-static void note_fault(doctor *d, attend_finding_kind kind, const attend_line *l, uint64_t number, size_t at)
+static void note_fault(doctor *d, attend_finding_kind kind, const attend_line_features *l, uint64_t number, size_t at)
 {
     enum { BEFORE = 20 };
     attend_example *e = note(d, kind);
@@ -96,7 +96,7 @@ static void note_fault(doctor *d, attend_finding_kind kind, const attend_line *l
 }
 
 /* Can it be used at all? */
-static bool check_line(doctor *d, attend_line *l, uint64_t number)
+static bool check_line(doctor *d, attend_line_features *l, uint64_t number)
 {
     size_t at;
     switch (attend_line_check(l->text, l->size, &at)) {
@@ -107,14 +107,14 @@ static bool check_line(doctor *d, attend_line *l, uint64_t number)
         note_fault(d, ATTEND_FINDING_NOT_UTF8, l, number, at);
         return false;
     default:
-        attend_line_inspect(l);
+        attend_line_measure(l);
         return true;
     }
 }
 
 /* --- pairs --- */
 
-static void count_good(attend_data_check_counts *n, const attend_line sides[2])
+static void count_good(attend_data_check_counts *n, const attend_line_features sides[2])
 {
     n->usable++;
     for (int i = 0; i < 2; i++) {
@@ -124,7 +124,7 @@ static void count_good(attend_data_check_counts *n, const attend_line sides[2])
     }
 }
 
-static void measure(doctor *d, const attend_text_pair *p, const attend_line sides[2])
+static void measure(doctor *d, const attend_text_pair *p, const attend_line_features sides[2])
 {
     const size_t source = sides[0].characters, target = sides[1].characters;
     const int length = attend_length_bucket(source > target ? source : target),
@@ -161,7 +161,7 @@ static int compare(doctor *d, const attend_text_pair *p)
     return ATTEND_OK;
 }
 
-static void note_looks(doctor *d, const attend_line *l, uint64_t number)
+static void note_looks(doctor *d, const attend_line_features *l, uint64_t number)
 {
     if (l->control) note_line(d, ATTEND_FINDING_CONTROL, l, number);
     if (l->mojibake) note_line(d, ATTEND_FINDING_MOJIBAKE, l, number);
@@ -170,8 +170,8 @@ static void note_looks(doctor *d, const attend_line *l, uint64_t number)
 
 static int examine(doctor *d, const attend_text_pair *p)
 {
-    attend_line sides[2] = { { .text = p->source, .size = p->source_size, .file = p->source_file },
-                             { .text = p->target, .size = p->target_size, .file = p->target_file } };
+    attend_line_features sides[2] = { { .text = p->source, .size = p->source_size, .file = p->source_file },
+                                      { .text = p->target, .size = p->target_size, .file = p->target_file } };
     bool usable = check_line(d, &sides[0], p->line);
     usable &= check_line(d, &sides[1], p->line);
     if (!usable) return ATTEND_OK;
@@ -195,11 +195,11 @@ static int examine(doctor *d, const attend_text_pair *p)
 static int note_trouble(doctor *d, attend_pair_fault fault, const attend_text_pair *p, int status)
 {
     static const attend_finding_kind kinds[] = { [ATTEND_PAIR_NO_TAB] = ATTEND_FINDING_NO_TAB,
-                                                 [ATTEND_PAIR_TABS] = ATTEND_FINDING_TABS,
+                                                 [ATTEND_PAIR_MANY_TABS] = ATTEND_FINDING_MANY_TABS,
                                                  [ATTEND_PAIR_TOO_LONG] = ATTEND_FINDING_TOO_LONG };
-    if (fault == ATTEND_PAIR_COUNTS) { /* what else there is to say about these files means nothing */
+    if (fault == ATTEND_PAIR_LINE_COUNTS) { /* what else there is to say about these files means nothing */
         memset(d->found, 0, sizeof d->found);
-        attend_example *e = note(d, ATTEND_FINDING_COUNTS);
+        attend_example *e = note(d, ATTEND_FINDING_LINE_COUNTS);
         e->file = p->source_file;
         e->line = p->line;
         snprintf(e->excerpt, sizeof e->excerpt, "%s", attend_message());
@@ -220,15 +220,15 @@ static int read_pairs(doctor *d)
         status = attend_pairs_file_next(f, &p);
         if (status != ATTEND_OK) {
             status = note_trouble(d, attend_pairs_file_fault(f), &p, status);
-            if (d->found[ATTEND_FINDING_COUNTS].count > 0) break;
+            if (d->found[ATTEND_FINDING_LINE_COUNTS].count > 0) break;
             continue;
         }
         if (!p.source) break;
         d->counts->pairs++;
         status = examine(d, &p);
     }
-    if (status == ATTEND_OK && d->counts->usable == 0 && d->found[ATTEND_FINDING_COUNTS].count == 0)
-        d->found[ATTEND_FINDING_NOTHING].count++;
+    if (status == ATTEND_OK && d->counts->usable == 0 && d->found[ATTEND_FINDING_LINE_COUNTS].count == 0)
+        d->found[ATTEND_FINDING_NOTHING_USABLE].count++;
     return status;
 }
 
@@ -263,7 +263,7 @@ static void conclude_lengths(doctor *d)
 
 static void conclude(doctor *d)
 {
-    if (d->quick || d->found[ATTEND_FINDING_COUNTS].count > 0) return;
+    if (d->quick || d->found[ATTEND_FINDING_LINE_COUNTS].count > 0) return;
     for (int i = 0; i < 2; i++)
         d->report->train.median[i] =
             (int)attend_length_of_bucket(attend_histogram_median(d->side_lengths[i], ATTEND_LENGTH_BUCKETS));
@@ -320,7 +320,7 @@ static int run(doctor *d, const attend_pairs_spec *train, int train_count, const
     if (status == ATTEND_OK && valid_count > 0) /* a wrong name is found before anything is read */
         status = attend_pairs_file_open(&d->files[1], valid, valid_count);
     if (status == ATTEND_OK) status = read_pairs(d);
-    if (status == ATTEND_OK && valid_count > 0 && d->found[ATTEND_FINDING_COUNTS].count == 0) {
+    if (status == ATTEND_OK && valid_count > 0 && d->found[ATTEND_FINDING_LINE_COUNTS].count == 0) {
         d->valid = true;
         d->counts = &d->report->valid;
         status = read_pairs(d);

@@ -13,15 +13,17 @@ typedef struct kind {
 enum { STOPS = -1, WARNS = 0, INFORMS = 1 };
 
 static const kind kinds[ATTEND_FINDING_KINDS] = {
-    [ATTEND_FINDING_COUNTS] = { "line-counts", STOPS, "files whose lines do not belong together",
-                                "Find the line from which they do not match (a line feed too many or too few) and mend "
-                                "it there." },
+    [ATTEND_FINDING_LINE_COUNTS] = { "line-counts", STOPS, "files whose lines do not belong together",
+                                     "Find the line from which they do not match (a line feed too many or too few) and "
+                                     "mend "
+                                     "it there." },
     [ATTEND_FINDING_NO_TAB] = { "no-tab", STOPS, "lines without a TAB",
                                 "Write each line as source, TAB, target; two line-aligned files are given as two, and "
                                 "lines of "
                                 "text alone are for --task language-model." },
-    [ATTEND_FINDING_TABS] = { "tabs", STOPS, "lines with more than one TAB",
-                              "Take the further columns off (cut -f 1,2), or write TABs inside a sentence as blanks." },
+    [ATTEND_FINDING_MANY_TABS] = { "tabs", STOPS, "lines with more than one TAB",
+                                   "Take the further columns off (cut -f 1,2), or write TABs inside a sentence as "
+                                   "blanks." },
     [ATTEND_FINDING_TOO_LONG] = { "too-long", STOPS, "lines of more than 16 MiB",
                                   "Put a line feed behind every sentence; if there are some, this is not a text." },
     [ATTEND_FINDING_NOT_UTF8] = { "not-utf8", STOPS, "lines that are not UTF-8",
@@ -32,8 +34,8 @@ static const kind kinds[ATTEND_FINDING_KINDS] = {
     [ATTEND_FINDING_NUL] = { "nul", STOPS, "lines with a NUL byte",
                              "Take the bytes out (tr -d '\\000'); if there are many, the file is UTF-16 or no text at "
                              "all." },
-    [ATTEND_FINDING_NOTHING] = { "nothing-left", STOPS, "files of which no pair can be used",
-                                 "See the findings about single lines." },
+    [ATTEND_FINDING_NOTHING_USABLE] = { "nothing-left", STOPS, "files of which no pair can be used",
+                                        "See the findings about single lines." },
     [ATTEND_FINDING_EMPTY] = { "empty", WARNS, "pairs with an empty side",
                                "Training leaves them out; many of them mean that the files have slipped out of step." },
     [ATTEND_FINDING_CONTROL] = { "control", WARNS, "lines with control characters",
@@ -76,7 +78,7 @@ typedef struct words {
 } words;
 
 static const words of_lines[ATTEND_FINDING_KINDS] = {
-    [ATTEND_FINDING_NOTHING] = { "files of which no line can be used", NULL },
+    [ATTEND_FINDING_NOTHING_USABLE] = { "files of which no line can be used", NULL },
     [ATTEND_FINDING_EMPTY] = { "empty lines", "Training leaves them out." },
     [ATTEND_FINDING_LONG] = { "lines far longer than the others", NULL },
     [ATTEND_FINDING_VALID_PAIR] = { "validation lines that are training lines too", NULL },

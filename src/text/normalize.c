@@ -154,7 +154,7 @@ static int compose(attend_string *out, const char *text, size_t size)
     return status;
 }
 
-int attend_normal(const char **text, size_t *size, attend_string *own)
+int attend_to_nfc(const char **text, size_t *size, attend_string *own)
 {
     if (*size > ATTEND_MAX_TEXT_BYTES)
         return attend_fail(ATTEND_BAD_DATA, "a line of %zu bytes: it may have %d; is this a text with line feeds?",
@@ -176,7 +176,7 @@ int attend_normal(const char **text, size_t *size, attend_string *own)
 int attend_normalize(attend_string *out, const char *text, size_t size)
 {
     const char *normal = text;
-    const int status = attend_normal(&normal, &size, out);
+    const int status = attend_to_nfc(&normal, &size, out);
     if (status != ATTEND_OK || normal != text) return status;
     out->size = 0;
     return attend_string_add(out, text, size);

@@ -6,6 +6,6 @@
 
 /* Turns *text, *size into normal form C: as they are if they are in it, or else `own`, whose content is replaced. Refuses what
  * is not UTF-8 or longer than ATTEND_MAX_TEXT_BYTES. */
-int attend_normal(const char **text, size_t *size, attend_string *own);
+int attend_to_nfc(const char **text, size_t *size, attend_string *own);
 
 #endif

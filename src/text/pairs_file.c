@@ -59,7 +59,7 @@ int attend_pairs_specs(attend_pairs_spec *specs, int *spec_count, const char *co
     return ATTEND_OK;
 }
 
-int attend_lines_specs(attend_pairs_spec *specs, const char *const *names, int count)
+int attend_monolingual_specs(attend_pairs_spec *specs, const char *const *names, int count)
 {
     for (int i = 0; i < count; i++) {
         if (!is_input(names[i]) && has_tabs(names[i]))
@@ -182,14 +182,14 @@ static int open_spec(attend_pairs_file *f)
     const attend_pairs_spec *spec = f->specs + f->at;
     int status = spec->source ? attend_lines_open(&f->source, spec->source) : ATTEND_OK;
     if (status == ATTEND_OK && spec->target) status = attend_lines_open(&f->target, spec->target);
-    return status == ATTEND_OK ? status : stop(f, ATTEND_PAIR_STOPPED, status);
+    return status == ATTEND_OK ? status : stop(f, ATTEND_PAIR_UNREADABLE, status);
 }
 
 static int end_spec(attend_pairs_file *f)
 {
     const attend_lines *lines = f->source ? f->source : f->target;
     if (attend_lines_number(lines) == 0)
-        return stop(f, ATTEND_PAIR_EMPTY,
+        return stop(f, ATTEND_PAIR_EMPTY_FILE,
                     attend_fail(ATTEND_BAD_DATA, "%s:1: the file is empty; did whatever made it finish?",
                                 attend_lines_name(lines)));
     close_spec(f);
@@ -214,7 +214,7 @@ static int cut(attend_pairs_file *f, attend_text_pair *pair)
             pair->source_file, number);
     }
     if (second) {
-        f->fault = ATTEND_PAIR_TABS;
+        f->fault = ATTEND_PAIR_MANY_TABS;
         return attend_fail(
             ATTEND_BAD_DATA,
             "%s:%llu: there is a second TAB, at byte %td (the first is at byte %td); it wants a source, a TAB "
@@ -230,7 +230,7 @@ static int cut(attend_pairs_file *f, attend_text_pair *pair)
 /* What went wrong with a line; the reader's message stands. */
 static int line_failed(attend_pairs_file *f, const attend_lines *l, int status)
 {
-    if (attend_lines_failed(l)) return stop(f, ATTEND_PAIR_STOPPED, status);
+    if (attend_lines_failed(l)) return stop(f, ATTEND_PAIR_UNREADABLE, status);
     f->fault = ATTEND_PAIR_TOO_LONG;
     return status;
 }
@@ -265,11 +265,11 @@ static int counts_differ(attend_pairs_file *f)
         int status;
         do status = attend_lines_next(both[i], &text, &size);
         while (!attend_lines_failed(both[i]) && (status != ATTEND_OK || text));
-        if (attend_lines_failed(both[i])) return stop(f, ATTEND_PAIR_STOPPED, status);
+        if (attend_lines_failed(both[i])) return stop(f, ATTEND_PAIR_UNREADABLE, status);
     }
     const unsigned long long counts[2] = { attend_lines_number(f->source), attend_lines_number(f->target) };
     return stop(
-        f, ATTEND_PAIR_COUNTS,
+        f, ATTEND_PAIR_LINE_COUNTS,
         attend_fail(ATTEND_BAD_DATA,
                     "%s:%llu and %s:%llu: these files belong together line by line, but one has %llu lines and the "
                     "other %llu; look for the place from which they do not match",
@@ -298,10 +298,10 @@ static int next_of_two(attend_pairs_file *f, attend_text_pair *pair)
 
 int attend_pairs_file_next(attend_pairs_file *f, attend_text_pair *pair)
 {
-    f->fault = ATTEND_PAIR_FINE;
+    f->fault = ATTEND_PAIR_OK;
     *pair = (attend_text_pair){ 0 };
     if (f->failure) {
-        f->fault = ATTEND_PAIR_STOPPED;
+        f->fault = ATTEND_PAIR_UNREADABLE;
         return attend_fail(f->failure, "cannot go on reading pairs, which failed before");
     }
     while (f->at < f->count) {

@@ -68,7 +68,7 @@ void attend_tokenizer_free(attend_tokenizer *t)
     if (!t) return;
     attend_string_table_free(&t->tokens);
     attend_memory_free(t->merges);
-    attend_pair_map_free(&t->merge_of);
+    attend_pair_table_free(&t->merge_of);
     attend_memory_free(t->whole);
     attend_memory_free(t);
 }
@@ -100,7 +100,7 @@ static int count_lines(const attend_kind *kind, attend_string_table *parts, atte
             status = -more; /* its message is set */
             break;
         }
-        status = attend_normal(&line, &size, &own);
+        status = attend_to_nfc(&line, &size, &own);
         if (status == ATTEND_BAD_DATA) {
             char why[ATTEND_MESSAGE_SIZE];
             snprintf(why, sizeof why, "%s", attend_message());
@@ -176,7 +176,7 @@ int attend_tokenizer_encode(const attend_tokenizer *t, const char *text, size_t 
     attend_merge_dropout drop = { dropout, { seed, place, USE }, 0 };
     attend_string own = { 0 };
     const int before = out->count;
-    int status = attend_normal(&text, &size, &own);
+    int status = attend_to_nfc(&text, &size, &own);
     if (status == ATTEND_OK) status = t->kind->encode(t, text, size, out, &drop);
     if (status != ATTEND_OK) out->count = before;
     attend_string_free(&own);

@@ -7,15 +7,15 @@
 
 #include "core/rng.h"
 #include "text/buffers.h"
-#include "text/pair_map.h"
+#include "text/pair_table.h"
 #include <attend/string_table.h>
 #include <stdbool.h>
 
-#define ATTEND_SPACE_SPELLED "\xe2\x96\x81"
+#define ATTEND_SPACE_MARK "\xe2\x96\x81"
 enum {
-    ATTEND_SPACE_SIZE = 3,
+    ATTEND_SPACE_MARK_SIZE = 3,
     ATTEND_FIRST_BYTE = ATTEND_FIRST_TOKEN,
-    ATTEND_FIRST_PIECE = ATTEND_FIRST_BYTE + 256 /* of kinds that have bytes */
+    ATTEND_FIRST_LEARNED = ATTEND_FIRST_BYTE + 256 /* of kinds that have bytes */
 };
 
 /* Two tokens that become one, by bpe. */
@@ -61,8 +61,8 @@ struct attend_tokenizer {
     attend_merge *merges;
     int merge_count, first_merge;
     size_t merge_room;
-    attend_pair_map merge_of; /* what a pair becomes */
-    unsigned char *whole;     /* of each token: is it what its own text is encoded as? */
+    attend_pair_table merge_of; /* what a pair becomes */
+    unsigned char *whole;       /* of each token: is it what its own text is encoded as? */
 };
 
 /* A tokenizer with the special tokens and the bytes its kind has, and nothing learned. */
@@ -81,12 +81,12 @@ int attend_tokenizer_read(attend_tokenizer **out, const char *side, const char *
 /* ---- characters and bytes: char and bpe ---- */
 
 /* Counts the characters of some text, as they are spelled, `times` each; those that are never learned are left out. */
-int attend_pieces_count(attend_string_table *characters, const char *text, size_t size, int64_t times);
-int attend_pieces_finish(attend_tokenizer *t);
+int attend_characters_count(attend_string_table *characters, const char *text, size_t size, int64_t times);
+int attend_characters_finish(attend_tokenizer *t);
 /* The number of a character, or -1: it goes by its bytes. */
-int attend_piece_of(const attend_tokenizer *t, const char *character, size_t size);
-const char *attend_piece_fault(const attend_tokenizer *t, int id); /* a fault: of one character */
-int attend_pieces_decode(const attend_tokenizer *t, const int *ids, int count, attend_string *out);
+int attend_character_token(const attend_tokenizer *t, const char *character, size_t size);
+const char *attend_character_fault(const attend_tokenizer *t, int id); /* a fault: of one character */
+int attend_characters_decode(const attend_tokenizer *t, const int *ids, int count, attend_string *out);
 
 /* ---- bpe ---- */
 

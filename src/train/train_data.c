@@ -93,7 +93,7 @@ static int learn_side(trainer *t, attend_side side)
         int status = attend_pairs_file_open(&l.file, t->o.train, t->o.train_count);
         if (status == ATTEND_OK)
             status = attend_tokenizer_learn(&t->tokenizers[side], &t->o.tokens[side], next_line, &l);
-        if (status == ATTEND_BAD_DATA && attend_pairs_file_fault(l.file) == ATTEND_PAIR_FINE && l.pair.source) {
+        if (status == ATTEND_BAD_DATA && attend_pairs_file_fault(l.file) == ATTEND_PAIR_OK && l.pair.source) {
             char why[512];
             snprintf(why, sizeof why, "%s", attend_message());
             const char *text = strstr(why, ": "); /* "line n": of the lines given, which are not those of a file */
@@ -166,7 +166,7 @@ static int encode(void *user, attend_side side, const char *text, size_t size, a
     return status;
 }
 
-/* An attend_encode_again_fn: with dropout, by (seed, epoch, pair). */
+/* An attend_reencode_fn: with dropout, by (seed, epoch, pair). */
 static int encode_again(void *user, attend_side side, uint64_t epoch, uint64_t pair, const char *text, size_t size,
                         attend_ids *out)
 {

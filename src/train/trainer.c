@@ -286,7 +286,7 @@ static void tell(const trainer *t, attend_progress *p)
 {
     p->update = t->s.update, p->updates = t->updates;
     p->epoch = t->s.position.epoch;
-    p->part = attend_batches_part(t->batches, &t->s.position);
+    p->part = attend_batches_progress(t->batches, &t->s.position);
     p->seconds = now() - t->begin;
     p->in_steps = t->in_steps, p->in_validation = t->in_validation;
     p->tokens_per_second = (double)(t->s.rows - t->rows_at_begin) / fmax(p->seconds, 1e-9);

@@ -144,7 +144,7 @@ static int read_sides(maker *k, const char *source, const char *target, const in
 static const char *token(const attend_tokenizer *t, int id)
 {
     const char *spelled = attend_tokenizer_token(t, id);
-    while (strncmp(spelled, ATTEND_SPACE_SPELLED, ATTEND_SPACE_SIZE) == 0) spelled += ATTEND_SPACE_SIZE;
+    while (strncmp(spelled, ATTEND_SPACE_MARK, ATTEND_SPACE_MARK_SIZE) == 0) spelled += ATTEND_SPACE_MARK_SIZE;
     return spelled;
 }
 
@@ -169,7 +169,7 @@ static const attend_map_piece *pieces_of(whole *w, const side *x, bool begun)
     attend_map_piece *pieces = take(w, (size_t)count, sizeof *pieces);
     int *words = take(w, (size_t)count, sizeof *words);
     if (!pieces || !words) return NULL;
-    attend_word_of_pieces(&(attend_link_side){ x->text.text, x->ids.spans, count - 1 }, words);
+    attend_words_of_tokens(&(attend_tokenized_text){ x->text.text, x->ids.spans, count - 1 }, words);
     words[count - 1] = -1; /* the end */
     if (begun) pieces[0] = (attend_map_piece){ .text = copy(w, "<s>", 3), .id = ATTEND_BEGIN, .word = -1 };
     for (int i = first; i < count; i++)

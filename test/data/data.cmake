@@ -1,11 +1,11 @@
 # What the doctor says about real corpora, where they are at hand; its output is for reading (ctest -V -R data_).
-add_executable(doctor_tool data/doctor_tool.c)
-target_include_directories(doctor_tool PRIVATE ${PROJECT_SOURCE_DIR}/src)
-target_link_libraries(doctor_tool PRIVATE attend)
+add_executable(data_check_tool data/data_check_tool.c)
+target_include_directories(data_check_tool PRIVATE ${PROJECT_SOURCE_DIR}/src)
+target_link_libraries(data_check_tool PRIVATE attend)
 set(CORPORA ${PROJECT_SOURCE_DIR}/../shared/data)
 function(attend_data name)
   list(TRANSFORM ARGN PREPEND ${CORPORA}/ REGEX "^[a-z]")
-  add_test(NAME data_${name} COMMAND doctor_tool --if-present ${ARGN})
+  add_test(NAME data_${name} COMMAND data_check_tool --if-present ${ARGN})
   set_tests_properties(data_${name} PROPERTIES PASS_REGULAR_EXPRESSION "Nothing here stops training|skipped")
 endfunction()
 

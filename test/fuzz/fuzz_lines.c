@@ -61,7 +61,7 @@ static uint64_t read_pairs(const attend_pairs_spec *spec)
     for (;;) {
         const int status = attend_pairs_file_next(f, &p);
         const attend_pair_fault fault = attend_pairs_file_fault(f);
-        must((status == ATTEND_OK) == (fault == ATTEND_PAIR_FINE));
+        must((status == ATTEND_OK) == (fault == ATTEND_PAIR_OK));
         if (fault > ATTEND_PAIR_TOO_LONG || (status == ATTEND_OK && !p.source)) break;
         must(p.line == ++lines);
         if (status == ATTEND_OK && !spec->target)

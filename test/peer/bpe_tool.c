@@ -28,7 +28,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "%s\n", attend_message());
         return 1;
     }
-    for (int i = ATTEND_FIRST_PIECE; i < t->first_merge; i++) printf("%s\n", attend_tokenizer_token(t, i));
+    for (int i = ATTEND_FIRST_LEARNED; i < t->first_merge; i++) printf("%s\n", attend_tokenizer_token(t, i));
     printf("\n");
     for (int i = 0; i < t->merge_count; i++)
         printf("%s %s\n", attend_tokenizer_token(t, t->merges[i].left), attend_tokenizer_token(t, t->merges[i].right));

@@ -59,7 +59,7 @@ static void test_pair(void **state)
         assert_ok(attend_metric_bootstrap(&o, bad, good, LINES, SAMPLES, 7, &back));
         assert_ok(attend_metric_bootstrap(&o, good, good, LINES, SAMPLES, 7, &same));
         assert_true(there.p == 1.0 / (SAMPLES + 1) && back.p == there.p && same.p == 1);
-        assert_true(attend_metric_rises(o.kind) ? there.low > back.high : there.high < back.low);
+        assert_true(attend_metric_higher_is_better(o.kind) ? there.low > back.high : there.high < back.low);
     }
 }
 

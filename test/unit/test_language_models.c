@@ -246,7 +246,7 @@ static void scores_are_sums_of_words(void **state)
     attend_ctx *c = NULL;
     assert_ok(attend_ctx_new(&c));
     for (int i = 0; i < LINES; i++) {
-        const attend_scored *r = attend_scorer_result(s, i);
+        const attend_scored_pair *r = attend_scorer_result(s, i);
         const bool nothing = i == 1 || i == 3 || i == 5;
         assert_true((r->fault != NULL) == nothing);
         if (nothing) continue;
@@ -323,7 +323,7 @@ static void check_results(const attend_model *m, const attend_translator *t)
             const char *text = h->text;
             if (!*text || strstr(text, "<unk>")) continue;
             assert_ok(attend_scorer_run(s, 1, NULL, &text));
-            const attend_scored *scored = attend_scorer_result(s, 0);
+            const attend_scored_pair *scored = attend_scorer_result(s, 0);
             if (scored->target_count == h->count) /* pieces may be cut otherwise when they are read */
                 assert_true(fabs(scored->log_probability - h->log_probability) < 1e-3);
         }
@@ -362,7 +362,7 @@ static void what_going_on_refuses(void **state)
     assert_int_equal(attend_translator_new(&t, m, &o), ATTEND_BAD_USAGE);
     o.replace_unknown = false, o.search.shortlist = true;
     assert_int_equal(attend_translator_new(&t, m, &o), ATTEND_BAD_USAGE);
-    o.search.shortlist = false, o.max_words = 2, o.search.max_length = 3;
+    o.search.shortlist = false, o.max_tokens = 2, o.search.max_length = 3;
     assert_ok(attend_translator_new(&t, m, &o));
     const size_t sizes[2] = { 5, 8 };
     const char *const both[2] = { "ab cd", "ab cd ef" };

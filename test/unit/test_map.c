@@ -74,7 +74,7 @@ static void same_as_the_scorer(void **state)
             int sources, targets;
             assert_ok(attend_scorer_run(scorer, 1, &pairs[p][0], &pairs[p][1]));
             assert_ok(attend_map_new(&map, c, m, ATTEND_ATTENTION_CROSS, pairs[p][0], pairs[p][1], NULL, 0, NAN));
-            const attend_scored *r = attend_scorer_result(scorer, 0);
+            const attend_scored_pair *r = attend_scorer_result(scorer, 0);
             near(r->log_probability, map->log_probability, "log p");
             near(map->log_probability, map->score, "the score");
             assert_true(map->forced && map->layers == 1 && map->heads == 2);
@@ -84,7 +84,7 @@ static void same_as_the_scorer(void **state)
             attend_map_weights(map, -1, -1, mean);
             for (int i = 0; i < r->rows * r->source_count; i++)
                 near((double)r->weights[i], (double)mean[i], "a weight");
-            attend_scorer_words(r, &sources, &targets);
+            attend_scorer_word_counts(r, &sources, &targets);
             assert_true(map->source_word_count == sources && map->target_word_count == targets);
             attend_scorer_word_weights(r, sums);
             attend_map_word_weights(map, -1, -1, mean);

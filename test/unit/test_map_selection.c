@@ -69,11 +69,11 @@ static void every_map_of_one_run(void **state)
     for (int head = -1; head < HEADS; head++) {
         const attend_alignment by = { .layer = 0, .head = head };
         assert_ok(attend_scorer_new(&one, m, 1, true));
-        assert_ok(attend_scorer_align_by(one, by));
+        assert_ok(attend_scorer_set_alignment(one, by));
         assert_ok(attend_scorer_run(one, PAIRS, sides[0], sides[1]));
         for (int i = 0; i < PAIRS; i++) {
-            const attend_scored *a, *b = attend_scorer_result(one, i), *usual = attend_scorer_result(all, i);
-            assert_ok(attend_scorer_result_by(all, i, by, &a));
+            const attend_scored_pair *a, *b = attend_scorer_result(one, i), *usual = attend_scorer_result(all, i);
+            assert_ok(attend_scorer_result_for(all, i, by, &a));
             assert_true((a->fault != NULL) == (i == 7 || i == 8));
             if (a->fault) continue;
             const size_t bytes = (size_t)a->rows * (size_t)a->source_count * sizeof(attend_real);
@@ -83,19 +83,19 @@ static void every_map_of_one_run(void **state)
         }
         attend_scorer_free(one);
     }
-    const attend_scored *r;
-    assert_int_equal(attend_scorer_result_by(all, PAIRS, (attend_alignment){ 0, 0 }, &r), ATTEND_BAD_USAGE);
-    assert_int_equal(attend_scorer_result_by(all, 0, (attend_alignment){ 1, 0 }, &r), ATTEND_BAD_USAGE);
-    assert_int_equal(attend_scorer_align_by(all, (attend_alignment){ 0, HEADS }), ATTEND_BAD_USAGE);
+    const attend_scored_pair *r;
+    assert_int_equal(attend_scorer_result_for(all, PAIRS, (attend_alignment){ 0, 0 }, &r), ATTEND_BAD_USAGE);
+    assert_int_equal(attend_scorer_result_for(all, 0, (attend_alignment){ 1, 0 }, &r), ATTEND_BAD_USAGE);
+    assert_int_equal(attend_scorer_set_alignment(all, (attend_alignment){ 0, HEADS }), ATTEND_BAD_USAGE);
     assert_ok(attend_scorer_new(&one, m, 1, true));
     assert_ok(attend_scorer_run(one, 1, sides[0], sides[1]));
-    assert_int_equal(attend_scorer_result_by(one, 0, (attend_alignment){ 0, 0 }, &r), ATTEND_BAD_USAGE);
+    assert_int_equal(attend_scorer_result_for(one, 0, (attend_alignment){ 0, 0 }, &r), ATTEND_BAD_USAGE);
     attend_scorer_free(one);
     /* what the model was told is what a scorer does by itself */
     assert_ok(attend_model_align_by(m, (attend_alignment){ 0, 2 }));
     assert_ok(attend_scorer_new(&one, m, 1, true));
     assert_ok(attend_scorer_run(one, 1, sides[0], sides[1]));
-    assert_ok(attend_scorer_result_by(all, 0, (attend_alignment){ 0, 2 }, &r));
+    assert_ok(attend_scorer_result_for(all, 0, (attend_alignment){ 0, 2 }, &r));
     assert_memory_equal(attend_scorer_result(one, 0)->weights, r->weights,
                         (size_t)r->rows * (size_t)r->source_count * sizeof(attend_real));
     attend_scorer_free(one);
@@ -154,7 +154,7 @@ static void take_gold(const attend_model *m, int head)
 {
     attend_scorer *s = NULL;
     assert_ok(attend_scorer_new(&s, m, 1, true));
-    assert_ok(attend_scorer_align_by(s, (attend_alignment){ .layer = 0, .head = head }));
+    assert_ok(attend_scorer_set_alignment(s, (attend_alignment){ .layer = 0, .head = head }));
     assert_ok(attend_scorer_run(s, PAIRS, sides[0], sides[1]));
     for (int i = 0; i < PAIRS; i++)
         gold[i] =
@@ -203,7 +203,7 @@ static void silver_counts_as_gold_does(void **state)
     assert_ok(attend_scorer_new(&s, m, 1, false));
     assert_ok(attend_scorer_run(s, PAIRS, sides[0], sides[1]));
     for (int i = 0; i < PAIRS; i++) {
-        const attend_scored *r = attend_scorer_result(s, i);
+        const attend_scored_pair *r = attend_scorer_result(s, i);
         gold[i] = (attend_pair_links){ NULL, 0 };
         if (r->fault) continue;
         memcpy(words[0] + used[0], r->source, (size_t)r->source_count * sizeof(int));

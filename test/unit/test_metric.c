@@ -40,7 +40,7 @@ static void test_names(void **state)
         assert_string_equal(attend_metric_name((attend_metric_kind)k), names[k]);
         assert_true(attend_metric_find(names[k], &found));
         assert_int_equal(found, k);
-        assert_int_equal(attend_metric_rises((attend_metric_kind)k), k < ATTEND_TER || k > ATTEND_CER);
+        assert_int_equal(attend_metric_higher_is_better((attend_metric_kind)k), k < ATTEND_TER || k > ATTEND_CER);
     }
     attend_metric_kind kind = ATTEND_CER;
     assert_null(attend_metric_name((attend_metric_kind)KINDS));
@@ -76,14 +76,14 @@ static void test_perfect(void **state)
         for (int i = 0; i < LINES; i++) {
             if (!*hypotheses[i] || (k == ATTEND_BLEU && i == 5)) continue; /* no words; no four words */
             near(score_of((attend_metric_kind)k, false, hypotheses[i], hypotheses[i]),
-                 attend_metric_rises((attend_metric_kind)k) ? 100 : 0);
+                 attend_metric_higher_is_better((attend_metric_kind)k) ? 100 : 0);
         }
     near(score_of(ATTEND_EXACT, false, "", ""), 100);
     near(score_of(ATTEND_EXACT, false, "right\r", " right"), 100); /* the ends of a line do not count */
     near(score_of(ATTEND_CER, false, "right\r", " right"), 0);
     for (int k = 0; k < KINDS; k++)
         near(score_of((attend_metric_kind)k, true, "ÄHNLICH WIE ΣΊΣΥΦΟΣ IST KEINER", "ähnlich wie σίσυφος ist keiner"),
-             attend_metric_rises((attend_metric_kind)k) ? 100 : 0);
+             attend_metric_higher_is_better((attend_metric_kind)k) ? 100 : 0);
 }
 
 static void test_nothing(void **state)
@@ -124,7 +124,7 @@ static void test_several_references(void **state)
         const attend_metric_options o = { .kind = (attend_metric_kind)k };
         attend_metric_sums sums = { 0 };
         assert_ok(attend_metric_add(&o, &sums, "a b c d", two, 2));
-        near(attend_metric_score(&o, &sums), attend_metric_rises(o.kind) ? 100 : 0);
+        near(attend_metric_score(&o, &sums), attend_metric_higher_is_better(o.kind) ? 100 : 0);
     }
 }
 

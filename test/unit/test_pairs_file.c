@@ -35,7 +35,7 @@ static void assert_fails(attend_pairs_spec spec, int status, attend_pair_fault f
                          const char *another)
 {
     char is[512];
-    attend_pair_fault why = ATTEND_PAIR_FINE;
+    attend_pair_fault why = ATTEND_PAIR_OK;
     assert_int_equal(read_pairs(is, sizeof is, &spec, 1, &why), status);
     assert_int_equal(why, fault);
     if (!strstr(attend_message(), word) || !strstr(attend_message(), another))
@@ -76,7 +76,7 @@ static void test_tabs(void **state)
     (void)state;
     assert_fails(tabbed("a\tb\nab\n"), ATTEND_BAD_DATA, ATTEND_PAIR_NO_TAB, "p.tsv:2: ", "no TAB");
     assert_fails(tabbed("\n"), ATTEND_BAD_DATA, ATTEND_PAIR_NO_TAB, "p.tsv:1: ", "no TAB");
-    assert_fails(tabbed("ab\tcd\tef\tg\n"), ATTEND_BAD_DATA, ATTEND_PAIR_TABS,
+    assert_fails(tabbed("ab\tcd\tef\tg\n"), ATTEND_BAD_DATA, ATTEND_PAIR_MANY_TABS,
                  "p.tsv:1: ", "second TAB, at byte 6 (the first is at byte 3)");
     /* and it goes on behind */
     const attend_pairs_spec spec = tabbed("a\nb\tc\nd\te\tf\ng\th");
@@ -98,16 +98,16 @@ static void test_tabs(void **state)
 static void test_counts(void **state)
 {
     (void)state;
-    assert_fails(two("a\nb\nc\n", "d\n"), ATTEND_BAD_DATA, ATTEND_PAIR_COUNTS, "3 lines", "other 1;");
-    assert_fails(two("a\n", "d\ne\n\n\n"), ATTEND_BAD_DATA, ATTEND_PAIR_COUNTS, "1 lines", "other 4;");
-    assert_fails(two("", "d\n"), ATTEND_BAD_DATA, ATTEND_PAIR_COUNTS, "0 lines", "other 1;");
+    assert_fails(two("a\nb\nc\n", "d\n"), ATTEND_BAD_DATA, ATTEND_PAIR_LINE_COUNTS, "3 lines", "other 1;");
+    assert_fails(two("a\n", "d\ne\n\n\n"), ATTEND_BAD_DATA, ATTEND_PAIR_LINE_COUNTS, "1 lines", "other 4;");
+    assert_fails(two("", "d\n"), ATTEND_BAD_DATA, ATTEND_PAIR_LINE_COUNTS, "0 lines", "other 1;");
 }
 
 static void test_unreadable(void **state)
 {
     (void)state;
-    assert_fails(tabbed(""), ATTEND_BAD_DATA, ATTEND_PAIR_EMPTY, "p.tsv:1: ", "empty");
-    assert_fails(two("", ""), ATTEND_BAD_DATA, ATTEND_PAIR_EMPTY, "p.en:1: ", "empty");
+    assert_fails(tabbed(""), ATTEND_BAD_DATA, ATTEND_PAIR_EMPTY_FILE, "p.tsv:1: ", "empty");
+    assert_fails(two("", ""), ATTEND_BAD_DATA, ATTEND_PAIR_EMPTY_FILE, "p.en:1: ", "empty");
     attend_pairs_file *f = NULL;
     const attend_pairs_spec missing[] = { tabbed("a\tb\n"), { in_folder("missing"), NULL } };
     assert_int_equal(attend_pairs_file_open(&f, missing, 2), ATTEND_IO); /* before the first is read */
@@ -128,7 +128,7 @@ static void test_unreadable(void **state)
     assert_ok(attend_pairs_file_open(&f, &cut, 1));
     while (attend_pairs_file_next(f, &p) == ATTEND_OK) assert_non_null(p.source);
     assert_non_null(strstr(attend_message(), "cut short"));
-    assert_int_equal(attend_pairs_file_fault(f), ATTEND_PAIR_STOPPED);
+    assert_int_equal(attend_pairs_file_fault(f), ATTEND_PAIR_UNREADABLE);
     assert_int_equal(attend_pairs_file_next(f, &p), ATTEND_BAD_DATA);
     attend_pairs_file_close(f);
 }
@@ -183,9 +183,9 @@ static void test_alone(void **state)
     put_file(path, bytes, gzip_bytes(bytes, sizeof bytes, "s\tt\n", 4));
     const attend_pairs_spec several[] = { spec, { NULL, path }, spec };
     assert_pairs(several, 3, "=a b@1 =@2 =c\td\te@3 = @4 =s\tt@1 =a b@1 =@2 =c\td\te@3 = @4 ");
-    assert_fails((attend_pairs_spec){ NULL, text_file("e.txt", "") }, ATTEND_BAD_DATA, ATTEND_PAIR_EMPTY,
+    assert_fails((attend_pairs_spec){ NULL, text_file("e.txt", "") }, ATTEND_BAD_DATA, ATTEND_PAIR_EMPTY_FILE,
                  "e.txt:1: ", "is empty");
-    assert_fails((attend_pairs_spec){ NULL, in_folder("missing") }, ATTEND_IO, ATTEND_PAIR_FINE, "missing",
+    assert_fails((attend_pairs_spec){ NULL, in_folder("missing") }, ATTEND_IO, ATTEND_PAIR_OK, "missing",
                  "cannot read");
     attend_pairs_file *f = NULL;
     const attend_pairs_spec mixed[] = { spec, two("a\n", "b\n") }, none = { NULL, NULL };
@@ -193,10 +193,11 @@ static void test_alone(void **state)
     assert_non_null(strstr(attend_message(), "together"));
     assert_int_equal(attend_pairs_file_open(&f, &none, 1), ATTEND_BAD_USAGE);
     attend_pairs_spec specs[3];
-    assert_ok(attend_lines_specs(specs, (const char *const[]){ "a.txt", "-", "b.en" }, 3));
+    assert_ok(attend_monolingual_specs(specs, (const char *const[]){ "a.txt", "-", "b.en" }, 3));
     for (int i = 0; i < 3; i++) assert_null(specs[i].source);
     assert_string_equal(specs[2].target, "b.en");
-    assert_int_equal(attend_lines_specs(specs, (const char *const[]){ "a.txt", "b.tsv.gz" }, 2), ATTEND_BAD_USAGE);
+    assert_int_equal(attend_monolingual_specs(specs, (const char *const[]){ "a.txt", "b.tsv.gz" }, 2),
+                     ATTEND_BAD_USAGE);
     assert_non_null(strstr(attend_message(), "b.tsv.gz is a file of pairs"));
     char is[512];
     attend_memory_refuse(-1);

@@ -42,26 +42,26 @@ static const attend_real weights[(TARGETS + 1) * SOURCES] = {
     1, /* the end */
 };
 
-static attend_scored scored(void)
+static attend_scored_pair scored(void)
 {
-    return (attend_scored){ .rows = TARGETS + 1,
-                            .weights = weights,
-                            .source_count = SOURCES,
-                            .target_count = TARGETS,
-                            .source_spans = source_spans,
-                            .target_spans = target_spans,
-                            .source_text = "ab c d",
-                            .target_text = "xy  z" };
+    return (attend_scored_pair){ .rows = TARGETS + 1,
+                                 .weights = weights,
+                                 .source_count = SOURCES,
+                                 .target_count = TARGETS,
+                                 .source_spans = source_spans,
+                                 .target_spans = target_spans,
+                                 .source_text = "ab c d",
+                                 .target_text = "xy  z" };
 }
 
 static void test_weights(void **state)
 {
     (void)state;
     static const double wanted[2 * 3] = { 0.25, 0.375, 0, 0.25, 0, 0.25 };
-    const attend_scored r = scored();
+    const attend_scored_pair r = scored();
     int sources, targets;
     double found[2 * 3] = { 9, 9, 9, 9, 9, 9 };
-    attend_scorer_words(&r, &sources, &targets);
+    attend_scorer_word_counts(&r, &sources, &targets);
     assert_int_equal(sources, 3);
     assert_int_equal(targets, 2);
     attend_scorer_word_weights(&r, found);
@@ -72,7 +72,7 @@ static void test_weights(void **state)
 static void test_links(void **state)
 {
     (void)state;
-    attend_scored r = scored();
+    attend_scored_pair r = scored();
     attend_word_link links[4];
     assert_int_equal(attend_scorer_links(&r, links, 4), 2);
     assert_true(links[0].source == 1 && links[0].target == 0); /* c */
@@ -84,7 +84,7 @@ static void test_links(void **state)
     assert_int_equal(attend_scorer_links(&r, links, 4), 0);
     attend_scorer_word_weights(&r, &untouched);
     r.fault = "a side is empty";
-    attend_scorer_words(&r, &sources, &targets);
+    attend_scorer_word_counts(&r, &sources, &targets);
     attend_scorer_word_weights(&r, &untouched);
     assert_true(sources == 0 && targets == 0 && untouched == 7);
 }

@@ -154,7 +154,7 @@ static void lists_are_sorted_distinct_and_true(void **state)
                 double row = 0;
                 for (int k = 0; k < lengths[i]; k++) row += (double)t->weights[n * lengths[i] + k];
                 assert_true(fabs(row - 1) < 1e-5);
-                sum += (double)t->word_log_probability[n];
+                sum += (double)t->token_log_probability[n];
             }
             for (int k = 0; k < lengths[i]; k++) {
                 double looked = 0;
@@ -216,7 +216,7 @@ static void limits_and_refusals(void **state)
     for (int i = 0; i < 16; i++) wrong[i] = usual;
     wrong[0].beam = 0, wrong[1].n_best = 6, wrong[2].n_best = 0, wrong[3].length_penalty = -1;
     wrong[4].length_ratio = -1, wrong[5].length_extra = -1, wrong[6].length_penalty = NAN, wrong[7].max_length = -1;
-    wrong[8].no_repeat = -1;
+    wrong[8].no_repeat_ngram = -1;
     for (int i = 9; i < 16; i++) wrong[i].sample = true;
     wrong[9].temperature = 0, wrong[10].temperature = NAN, wrong[11].top_k = -1, wrong[12].top_p = 0;
     wrong[13].top_p = 1.5, wrong[14].n_best = 1025, wrong[15].top_p = NAN;
@@ -336,7 +336,7 @@ static void models_together_are_their_mean(void **state)
             assert_ok(attend_model_score(c, b, &pair, &p[1], rows[1], ATTEND_ATTENTION_CROSS, NULL));
             for (int k = 0; k <= t->count; k++) {
                 const double mean = log((exp((double)rows[0][k]) + exp((double)rows[1][k])) / 2);
-                assert_true(fabs(mean - (double)t->word_log_probability[k]) < 1e-5);
+                assert_true(fabs(mean - (double)t->token_log_probability[k]) < 1e-5);
                 sum += mean;
                 for (int w = 0; w < lengths[i]; w++) /* only one of them has attention: its weights */
                     assert_true(fabs((double)(t->weights[k * lengths[i] + w] - weights[k * lengths[i] + w])) < 1e-5);
@@ -365,7 +365,7 @@ static void models_together_are_their_mean(void **state)
             if (mean[v] > mean[best]) best = v;
         const attend_translation *t = attend_search_result_at(f, i, 0);
         assert_int_equal(t->count > 0 ? t->words[0] : ATTEND_END, best);
-        assert_true(fabs(exp((double)t->word_log_probability[0]) - mean[best]) < 1e-5);
+        assert_true(fabs(exp((double)t->token_log_probability[0]) - mean[best]) < 1e-5);
     }
     attend_search_result_free(f);
     attend_ctx_free(c);
@@ -448,7 +448,7 @@ static void nothing_is_said_twice(void **state)
                 attend_search_options o = ATTEND_SEARCH_OPTIONS_INIT;
                 o.beam = mode ? 6 : 1, o.n_best = mode ? 3 : 1, o.sample = mode == 2, o.length_extra = 30;
                 attend_search_result *free_one = together((const attend_model *const[]){ m }, 1, &o, &all_sources);
-                o.no_repeat = n;
+                o.no_repeat_ngram = n;
                 attend_search_result *f = together((const attend_model *const[]){ m }, 1, &o, &all_sources);
                 for (int i = 0; i < SOURCES; i++)
                     for (int j = 0; j < attend_search_result_count(f, i); j++) {
@@ -474,7 +474,7 @@ static void memory_runs_out_in_every_mode(void **state)
     x.prefix = prefix, x.prefix_lengths = counts;
     for (int mode = 0; mode < 2; mode++) {
         attend_search_options o = ATTEND_SEARCH_OPTIONS_INIT;
-        o.n_best = 3, o.length_extra = 3, o.weights = true, o.no_repeat = 2, o.sample = mode, o.top_k = 4,
+        o.n_best = 3, o.length_extra = 3, o.weights = true, o.no_repeat_ngram = 2, o.sample = mode, o.top_k = 4,
         o.top_p = 0.9;
         for (long n = 1, done = 0; !done; n++) {
             attend_ctx *c[2] = { NULL, NULL };

@@ -58,7 +58,7 @@ static void finished(table *a, const table *from, bool both)
         }
 }
 
-static void define(attend_symmetry how, const table *there, const table *back, table *a)
+static void define(attend_symmetrization how, const table *there, const table *back, table *a)
 {
     table either = { 0 };
     *a = (table){ 0 };
@@ -89,16 +89,16 @@ static void test_definition(void **state)
                     in[k].at[e][f] = attend_rng_uniform(&rng, (uint64_t)((e * WORDS + f) * 2 + k)) < dense;
         const int n0 = links_of(&in[0], links[0]), n1 = links_of(&in[1], links[1]);
         for (int how = 0; how < RULES; how++) {
-            define((attend_symmetry)how, &in[0], &in[1], &wanted);
+            define((attend_symmetrization)how, &in[0], &in[1], &wanted);
             const int n = links_of(&wanted, links[2]);
             int found = -1;
-            assert_ok(attend_symmetrize((attend_symmetry)how, links[0], n0, links[1], n1, links[3], &found));
+            assert_ok(attend_symmetrize((attend_symmetrization)how, links[0], n0, links[1], n1, links[3], &found));
             assert_int_equal(found, n);
             for (int i = 0; i < n; i++)
                 if (links[3][i].source != links[2][i].source || links[3][i].target != links[2][i].target)
                     fail_msg("trial %d, %s: link %d is %d-%d and not %d-%d", trial,
-                             attend_symmetry_name((attend_symmetry)how), i, links[3][i].source, links[3][i].target,
-                             links[2][i].source, links[2][i].target);
+                             attend_symmetrization_name((attend_symmetrization)how), i, links[3][i].source,
+                             links[3][i].target, links[2][i].source, links[2][i].target);
             differ += how > 0 && memcmp(&last, &wanted, sizeof last) != 0;
             last = wanted;
         }
@@ -108,7 +108,7 @@ static void test_definition(void **state)
 
 /* ---- by hand ---- */
 
-static void check(attend_symmetry how, const char *there, const char *back, const char *wanted)
+static void check(attend_symmetrization how, const char *there, const char *back, const char *wanted)
 {
     attend_word_link in[2][32], out[64];
     int counts[2] = { 0, 0 }, found = 0;
@@ -151,8 +151,8 @@ static void test_by_hand(void **state)
     /* a chain that grows against the order of the links takes a second pass */
     check(ATTEND_GROW_DIAG, "3-3 2-2 1-1 0-0", "3-3", "0-0 1-1 2-2 3-3");
     for (int how = 0; how < RULES; how++) {
-        check((attend_symmetry)how, "", "", "");
-        check((attend_symmetry)how, "1-0 0-1", "0-1 1-0 1-0", "1-0 0-1");
+        check((attend_symmetrization)how, "", "", "");
+        check((attend_symmetrization)how, "1-0 0-1", "0-1 1-0 1-0", "1-0 0-1");
     }
     check(ATTEND_GROW_DIAG_FINAL_AND, "1-0", "", "1-0");
     check(ATTEND_GROW_DIAG, "1-0", "", "");
@@ -164,9 +164,10 @@ static void test_refusals(void **state)
     const attend_word_link right[] = { { 0, 0, true }, { 1, 1, true } }, wrong[] = { { 0, -1, true } };
     attend_word_link out[4];
     int count;
-    assert_string_equal(attend_symmetry_name(ATTEND_GROW_DIAG_FINAL_AND), "grow-diag-final-and");
-    assert_null(attend_symmetry_name((attend_symmetry)RULES));
-    assert_int_equal(attend_symmetrize((attend_symmetry)RULES, right, 2, right, 2, out, &count), ATTEND_BAD_USAGE);
+    assert_string_equal(attend_symmetrization_name(ATTEND_GROW_DIAG_FINAL_AND), "grow-diag-final-and");
+    assert_null(attend_symmetrization_name((attend_symmetrization)RULES));
+    assert_int_equal(attend_symmetrize((attend_symmetrization)RULES, right, 2, right, 2, out, &count),
+                     ATTEND_BAD_USAGE);
     assert_int_equal(attend_symmetrize(ATTEND_UNION, NULL, 2, right, 2, out, &count), ATTEND_BAD_USAGE);
     assert_int_equal(attend_symmetrize(ATTEND_UNION, right, -1, right, 2, out, &count), ATTEND_BAD_USAGE);
     assert_int_equal(attend_symmetrize(ATTEND_UNION, right, 2, right, 2, NULL, &count), ATTEND_BAD_USAGE);

@@ -185,7 +185,7 @@ static void translations_begin_as_they_are_told(void **state)
     for (int kind = ATTEND_TOKENS_WORD; kind <= ATTEND_TOKENS_BPE; kind++) {
         attend_model *m = model_of((attend_token_kind)kind, (attend_token_kind)kind, "hidden=8", 4);
         attend_translator_options o = ATTEND_TRANSLATOR_OPTIONS_INIT;
-        o.max_words = kind == ATTEND_TOKENS_WORD ? 5 : 9, o.search.n_best = 2;
+        o.max_tokens = kind == ATTEND_TOKENS_WORD ? 5 : 9, o.search.n_best = 2;
         attend_translator *t = translator_of(m, &o), *plain = translator_of(m, &o);
         run(t, 6, lines, prefixes);
         run(plain, 6, lines, NULL);
@@ -257,7 +257,7 @@ static void any_batch_any_thread_any_run(void **state)
     const attend_model *const models[] = { a, b };
     for (int mode = 0; mode < 4; mode++) {
         attend_translator_options o = ATTEND_TRANSLATOR_OPTIONS_INIT;
-        o.search.n_best = 2, o.search.sample = mode & 1, o.search.seed = 9, o.search.no_repeat = 3;
+        o.search.n_best = 2, o.search.sample = mode & 1, o.search.seed = 9, o.search.no_repeat_ngram = 3;
         attend_translator *t[4];
         const int batch_tokens[] = { 1, 100000, 100, 100 }, threads[] = { 1, 1, 2, 3 };
         for (int k = 0; k < 4; k++) {

@@ -90,7 +90,7 @@ static void what_is_refused(void **state)
     assert_int_equal(attend_scorer_new(&s, m, 0, true), ATTEND_BAD_USAGE);
     o.threads = 0;
     assert_int_equal(attend_translator_new(&t, m, &o), ATTEND_BAD_USAGE);
-    o.threads = 1, o.max_words = 3;
+    o.threads = 1, o.max_tokens = 3;
     assert_ok(attend_translator_new(&t, m, &o));
     const size_t sizes[2] = { 15, 5 };
     assert_ok(attend_translator_run(t, 2, (const char *const[]){ lines[4], lines[0] }, sizes));
@@ -144,7 +144,7 @@ static void pairs_are_scored_alike(void **state)
         assert_ok(attend_scorer_run(one, LINES, lines, targets));
         assert_ok(attend_scorer_run(two, LINES, lines, targets));
         for (int i = 0; i < LINES; i++) {
-            const attend_scored *a = attend_scorer_result(one, i), *b = attend_scorer_result(two, i);
+            const attend_scored_pair *a = attend_scorer_result(one, i), *b = attend_scorer_result(two, i);
             assert_true((a->fault == NULL) == (b->fault == NULL));
             if (a->fault) continue;
             assert_true(a->log_probability == b->log_probability); /* to the bit */

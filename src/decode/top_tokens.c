@@ -1,4 +1,4 @@
-#include "decode/best.h"
+#include "decode/top_tokens.h"
 
 #include <attend/model.h>
 #include <math.h>

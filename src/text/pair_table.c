@@ -1,21 +1,21 @@
-#include "text/pair_map.h"
+#include "text/pair_table.h"
 
 #include "core/memory.h"
 
-void attend_pair_map_free(attend_pair_map *m)
+void attend_pair_table_free(attend_pair_table *m)
 {
     attend_memory_free(m->slots);
-    *m = (attend_pair_map){ 0 };
+    *m = (attend_pair_table){ 0 };
 }
 
 static void put(struct attend_pair_slot *slots, size_t slot_count, struct attend_pair_slot what)
 {
-    size_t i = attend_pair_hash(what.left, what.right) & (slot_count - 1);
+    size_t i = attend_pair_table_hash(what.left, what.right) & (slot_count - 1);
     while (slots[i].value) i = (i + 1) & (slot_count - 1);
     slots[i] = what;
 }
 
-bool attend_pair_map_add(attend_pair_map *m, int left, int right, int value)
+bool attend_pair_table_add(attend_pair_table *m, int left, int right, int value)
 {
     enum { SMALLEST = 64 };
     if (2 * (m->count + 1) > m->slot_count) {

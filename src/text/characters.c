@@ -1,4 +1,4 @@
-/* pieces.c: what char and bpe share: characters that are spelled, and bytes for those that are not known. */
+/* characters.c: what char and bpe share: characters that are spelled, and bytes for those that are not known. */
 #include "text/tokenizer.h"
 
 #include "format/utf8.h"
@@ -6,39 +6,39 @@
 
 static bool is_space_spelled(const char *character, size_t size)
 {
-    return size == ATTEND_SPACE_SIZE && memcmp(character, ATTEND_SPACE_SPELLED, ATTEND_SPACE_SIZE) == 0;
+    return size == ATTEND_SPACE_MARK_SIZE && memcmp(character, ATTEND_SPACE_MARK, ATTEND_SPACE_MARK_SIZE) == 0;
 }
 
-int attend_pieces_count(attend_string_table *characters, const char *text, size_t size, int64_t times)
+int attend_characters_count(attend_string_table *characters, const char *text, size_t size, int64_t times)
 {
     int status = ATTEND_OK;
     for (size_t i = 0, n; i < size && status == ATTEND_OK; i += n) {
         n = attend_utf8_length(text[i]);
         if (text[i] == ' ')
-            status = attend_string_table_count(characters, ATTEND_SPACE_SPELLED, ATTEND_SPACE_SIZE, times);
+            status = attend_string_table_count(characters, ATTEND_SPACE_MARK, ATTEND_SPACE_MARK_SIZE, times);
         else if (text[i] != '\n' && text[i] != '\0' && !is_space_spelled(text + i, n))
             status = attend_string_table_count(characters, text + i, n, times);
     }
     return status;
 }
 
-int attend_pieces_finish(attend_tokenizer *t)
+int attend_characters_finish(attend_tokenizer *t)
 {
     for (int c = 0; c < 128; c++) {
         const char text = (char)c;
-        t->ascii[c] = c == ' ' ? attend_string_table_find(&t->tokens, ATTEND_SPACE_SPELLED, ATTEND_SPACE_SIZE)
+        t->ascii[c] = c == ' ' ? attend_string_table_find(&t->tokens, ATTEND_SPACE_MARK, ATTEND_SPACE_MARK_SIZE)
                                : attend_string_table_find(&t->tokens, &text, 1);
     }
     return ATTEND_OK;
 }
 
-int attend_piece_of(const attend_tokenizer *t, const char *character, size_t size)
+int attend_character_token(const attend_tokenizer *t, const char *character, size_t size)
 {
     if (size == 1) return t->ascii[(unsigned char)*character & 0x7f];
     return is_space_spelled(character, size) ? -1 : attend_string_table_find(&t->tokens, character, size);
 }
 
-const char *attend_piece_fault(const attend_tokenizer *t, int id)
+const char *attend_character_fault(const attend_tokenizer *t, int id)
 {
     const char *token = attend_string_table_at(&t->tokens, id);
     if (memchr(token, ' ', attend_string_table_size(&t->tokens, id)))
@@ -81,13 +81,13 @@ static int add_token(attend_string *out, const char *token, size_t size)
     return ATTEND_OK;
 }
 
-int attend_pieces_decode(const attend_tokenizer *t, const int *ids, int count, attend_string *out)
+int attend_characters_decode(const attend_tokenizer *t, const int *ids, int count, attend_string *out)
 {
     attend_string bytes = { 0 };
     int status = ATTEND_OK;
     for (int i = 0; i < count && status == ATTEND_OK; i++) {
         const int id = ids[i];
-        if (id >= ATTEND_FIRST_BYTE && id < ATTEND_FIRST_PIECE) {
+        if (id >= ATTEND_FIRST_BYTE && id < ATTEND_FIRST_LEARNED) {
             const char byte = (char)(id - ATTEND_FIRST_BYTE);
             status = attend_string_add(&bytes, &byte, 1);
             continue;

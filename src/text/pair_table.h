@@ -1,33 +1,33 @@
-/* pair_map.h: pairs of numbers from 0 on to numbers from 0 on. {0} is empty. */
-#ifndef ATTEND_TEXT_PAIR_MAP_H
-#define ATTEND_TEXT_PAIR_MAP_H
+/* pair_table.h: pairs of numbers from 0 on to numbers from 0 on. {0} is empty. */
+#ifndef ATTEND_TEXT_PAIR_TABLE_H
+#define ATTEND_TEXT_PAIR_TABLE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-typedef struct attend_pair_map {
+typedef struct attend_pair_table {
     struct attend_pair_slot {
         int left, right, value; /* value + 1; 0: free */
     } * slots;
     size_t slot_count, count; /* a power of two, more than half of them free */
-} attend_pair_map;
+} attend_pair_table;
 
-void attend_pair_map_free(attend_pair_map *m);
+void attend_pair_table_free(attend_pair_table *m);
 /* A pair that is not there yet. false: no memory, and nothing changed. */
-bool attend_pair_map_add(attend_pair_map *m, int left, int right, int value);
+bool attend_pair_table_add(attend_pair_table *m, int left, int right, int value);
 
-static inline size_t attend_pair_hash(int left, int right)
+static inline size_t attend_pair_table_hash(int left, int right)
 {
     const uint64_t key = (uint64_t)(uint32_t)left << 32 | (uint32_t)right;
     return (size_t)((key * 0x9E3779B97F4A7C15u) >> 32);
 }
 
 /* The pair's value, or -1. */
-static inline int attend_pair_map_find(const attend_pair_map *m, int left, int right)
+static inline int attend_pair_table_find(const attend_pair_table *m, int left, int right)
 {
     if (m->slot_count == 0) return -1;
-    for (size_t i = attend_pair_hash(left, right);; i++) {
+    for (size_t i = attend_pair_table_hash(left, right);; i++) {
         const struct attend_pair_slot *slot = &m->slots[i & (m->slot_count - 1)];
         if (slot->value == 0 || (slot->left == left && slot->right == right)) return slot->value - 1;
     }

@@ -1,6 +1,6 @@
 /* best.h: the words a model thinks most of. */
-#ifndef ATTEND_DECODE_BEST_H
-#define ATTEND_DECODE_BEST_H
+#ifndef ATTEND_DECODE_TOP_TOKENS_H
+#define ATTEND_DECODE_TOP_TOKENS_H
 
 #include <attend/real.h>
 

@@ -1,4 +1,4 @@
-#include "text/line_inspect.h"
+#include "text/line_features.h"
 
 #include <string.h>
 
@@ -24,7 +24,7 @@ static bool is_mojibake(const unsigned char *s, size_t left)
     return left > 4 && memcmp(s, "\xc3\xa2\xe2\x82\xac", 5) == 0;
 }
 
-void attend_line_inspect(attend_line *l)
+void attend_line_measure(attend_line_features *l)
 {
     const unsigned char *s = (const unsigned char *)l->text;
     bool inside = false;

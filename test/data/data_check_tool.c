@@ -1,6 +1,6 @@
-/* doctor_tool.c: what the doctor says about real data.
+/* data_check_tool.c: what the doctor says about real data.
  *
- *     doctor_tool [--json | --quick] [--lines] --if-present FILE... [--valid FILE...]
+ *     data_check_tool [--json | --quick] [--lines] --if-present FILE... [--valid FILE...]
  *
  * --lines: they are lines alone, and no pairs. --if-present: succeeds, with a word, where the first file is missing. */
 #include <attend/data_check.h>
@@ -17,7 +17,7 @@ typedef struct names {
 static int specs_of(attend_pairs_spec *specs, int *count, const names *n, bool lines)
 {
     *count = lines ? n->count : 0;
-    if (lines) return attend_lines_specs(specs, n->files, n->count);
+    if (lines) return attend_monolingual_specs(specs, n->files, n->count);
     return n->count > 0 ? attend_pairs_specs(specs, count, n->files, n->count) : ATTEND_OK;
 }
 
@@ -50,7 +50,7 @@ int main(int argc, char **argv)
     if (status == ATTEND_OK) status = specs_of(valid, &valid_count, &lists[1], lines);
     if (status == ATTEND_OK) status = attend_data_check(&r, train, train_count, valid, valid_count, quick);
     if (status == ATTEND_OK) status = json ? attend_data_check_json(r, stdout) : attend_data_check_print(r, stdout);
-    if (status != ATTEND_OK) fprintf(stderr, "doctor_tool: %s\n", attend_message());
+    if (status != ATTEND_OK) fprintf(stderr, "data_check_tool: %s\n", attend_message());
     attend_data_check_free(r);
     return status;
 }
