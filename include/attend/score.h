@@ -104,10 +104,13 @@ typedef struct attend_score {
 extern const attend_score attend_score_dot, attend_score_scaled_dot, attend_score_bilinear, attend_score_additive,
     attend_score_projected, attend_score_location, attend_score_location_sensitive;
 
-/* All of them, NULL at the end: help texts, tests and model files go through this list. */
+/* All scores, ended by NULL. Configuration, help texts, model files and tests read this list. */
 extern const attend_score *const attend_scores[];
-/* By name; NULL if there is none of that name. */
+/* The score with this name, or NULL. */
 const attend_score *attend_score_find(const char *name);
+/* Writes the names of all scores, separated by '|', to `out` for help and error texts: "dot|scaled-dot|...". Writes at most `size` bytes
+ * including the final '\0', as snprintf does, and returns the length of the whole list. `out` may be NULL if `size` is 0. */
+size_t attend_score_names(char *out, size_t size);
 
 #ifdef __cplusplus
 }

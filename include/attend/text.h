@@ -19,6 +19,7 @@
 
 #include <attend/model.h>
 #include <attend/string.h>
+#include <attend/utf8.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -42,10 +43,8 @@ typedef struct attend_ids {
 } attend_ids;
 void attend_ids_free(attend_ids *ids);
 
-/* ---- UTF-8 ---- */
+/* ---- normalisation ---- */
 
-/* The length in bytes of the longest valid UTF-8 prefix (no overlong forms, no surrogates, no code point above 10FFFF). */
-size_t attend_utf8_valid(const char *text, size_t size);
 /* Replaces the content of `out` with the text in NFC. ATTEND_BAD_DATA if the text is not UTF-8 (the message names the byte) or longer than
  * ATTEND_MAX_TEXT_BYTES; ATTEND_NO_MEMORY. */
 int attend_normalize(attend_string *out, const char *text, size_t size);

@@ -1,6 +1,7 @@
-/* scores.c: the list of scores. A new one is its own file and a line here. */
+/* scores.c: the list of scores. A new score is a file of its own and an entry here. */
 #include <attend/score.h>
 
+#include <stdio.h>
 #include <string.h>
 
 const attend_score *const attend_scores[] = {
@@ -13,4 +14,14 @@ const attend_score *attend_score_find(const char *name)
     for (const attend_score *const *s = attend_scores; *s; s++)
         if (strcmp((*s)->name, name) == 0) return *s;
     return NULL;
+}
+
+size_t attend_score_names(char *out, size_t size)
+{
+    size_t used = 0;
+    for (const attend_score *const *s = attend_scores; *s; s++) {
+        const size_t room = used < size ? size - used : 0;
+        used += (size_t)snprintf(room ? out + used : NULL, room, "%s%s", used ? "|" : "", (*s)->name);
+    }
+    return used;
 }

@@ -1,5 +1,6 @@
 #include "format/json.h"
 
+#include "format/utf8.h"
 #include <string.h>
 
 bool attend_json_fail(attend_json *j, const char *error)
@@ -46,20 +47,6 @@ bool attend_json_end(attend_json *j)
     return j->at == j->end || attend_json_fail(j, "something follows its end");
 }
 
-/* Bytes of the UTF-8 sequence at `s`, of which `left` can be read; 0 if it is none (RFC 3629: shortest form, no
- * surrogates, at most U+10FFFF). */
-static size_t utf8_sequence(const unsigned char *s, size_t left)
-{
-    if (s[0] < 0x80) return 1;
-    size_t length = s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
-    if (length == 0 || length > left) return 0;
-    for (size_t i = 1; i < length; i++)
-        if ((s[i] & 0xc0) != 0x80) return 0;
-    bool wrong = (s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf0 && s[1] < 0x90) ||
-                 (s[0] == 0xf4 && s[1] > 0x8f);
-    return wrong ? 0 : length;
-}
-
 /* The four digits after "\u"; -1 if they are none. */
 static int hex4(attend_json *j)
 {
@@ -77,25 +64,6 @@ static int hex4(attend_json *j)
     return value;
 }
 
-static void put_utf8(attend_json *j, int c)
-{
-    if (c < 0x80) {
-        *j->pool++ = (char)c;
-    } else if (c < 0x800) {
-        *j->pool++ = (char)(0xc0 | c >> 6);
-        *j->pool++ = (char)(0x80 | (c & 0x3f));
-    } else if (c < 0x10000) {
-        *j->pool++ = (char)(0xe0 | c >> 12);
-        *j->pool++ = (char)(0x80 | (c >> 6 & 0x3f));
-        *j->pool++ = (char)(0x80 | (c & 0x3f));
-    } else {
-        *j->pool++ = (char)(0xf0 | c >> 18);
-        *j->pool++ = (char)(0x80 | (c >> 12 & 0x3f));
-        *j->pool++ = (char)(0x80 | (c >> 6 & 0x3f));
-        *j->pool++ = (char)(0x80 | (c & 0x3f));
-    }
-}
-
 /* What follows "\u": one half or both halves of a surrogate pair. */
 static bool unicode_escape(attend_json *j)
 {
@@ -109,7 +77,7 @@ static bool unicode_escape(attend_json *j)
         if (low < 0xdc00 || low >= 0xe000) return attend_json_fail(j, "half of a surrogate pair stands alone");
         c = 0x10000 + ((c - 0xd800) << 10 | (low - 0xdc00));
     }
-    put_utf8(j, c);
+    j->pool += attend_utf8_put(j->pool, c);
     return true;
 }
 
@@ -141,7 +109,8 @@ bool attend_json_string(attend_json *j, const char **string, const char **at)
             continue;
         }
         if (c < 0x20) return attend_json_fail(j, "a string has a control character");
-        size_t length = utf8_sequence((const unsigned char *)j->at, (size_t)(j->end - j->at));
+        int32_t code_point;
+        size_t length = attend_utf8_next(j->at, (size_t)(j->end - j->at), &code_point);
         if (length == 0) return attend_json_fail(j, "a string is not UTF-8");
         for (; length > 0; length--) *j->pool++ = *j->at++;
     }
@@ -195,23 +164,4 @@ size_t attend_json_quote(char *out, const char *string)
     }
     if (out) out[used] = '"';
     return used + 1;
-}
-
-bool attend_json_is_utf8(const char *string)
-{
-    const unsigned char *s = (const unsigned char *)string;
-    for (size_t left = strlen(string), n; left > 0; s += n, left -= n)
-        if ((n = utf8_sequence(s, left)) == 0) return false;
-    return true;
-}
-
-bool attend_json_is_name(const char *string, size_t longest)
-{
-    size_t length = strlen(string);
-    if (length == 0 || length > longest || !attend_json_is_utf8(string)) return false;
-    for (const unsigned char *s = (const unsigned char *)string; *s; s++) {
-        if (*s < 0x20 || *s == 0x7f) return false;
-        if (s[0] == 0xc2 && s[1] < 0xa0) return false; /* U+0080 to U+009F: control characters too */
-    }
-    return true;
 }

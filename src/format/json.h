@@ -31,8 +31,4 @@ bool attend_json_end(attend_json *j);
 /* Writes `string` with quotes and escapes to `out` and returns how many bytes that are; NULL only counts. */
 size_t attend_json_quote(char *out, const char *string);
 
-bool attend_json_is_utf8(const char *string);
-/* A name: 1 to `longest` bytes of UTF-8, no control characters. */
-bool attend_json_is_name(const char *string, size_t longest);
-
 #endif

@@ -6,6 +6,7 @@
 #include <attend/json.h>
 #include "format/tensor_checksum.h"
 #include "format/tensor_header.h"
+#include "format/utf8.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +33,7 @@ typedef struct job {
 
 static int check_tensor(const job *j, const attend_tensor *t)
 {
-    if (!t->name || !attend_json_is_name(t->name, ATTEND_TENSOR_NAME) || strcmp(t->name, "__metadata__") == 0)
+    if (!t->name || !attend_tensor_name_is_valid(t->name) || strcmp(t->name, "__metadata__") == 0)
         return attend_fail(
             ATTEND_BAD_USAGE,
             "cannot write %s: tensor %td needs a name: 1 to %d bytes of UTF-8, no control characters, not "
@@ -54,12 +55,13 @@ static int check_tensor(const job *j, const attend_tensor *t)
 
 static int check_metadata(const job *j, const attend_metadata *m)
 {
-    if (!m->key || !attend_json_is_name(m->key, ATTEND_TENSOR_NAME) || strcmp(m->key, "checksum") == 0)
+    if (!m->key || !attend_tensor_name_is_valid(m->key) || strcmp(m->key, "checksum") == 0)
         return attend_fail(ATTEND_BAD_USAGE,
                            "cannot write %s: pair %td of the metadata needs a key: 1 to %d bytes of UTF-8, no control "
                            "characters, not checksum",
                            j->path, m - j->metadata, ATTEND_TENSOR_NAME);
-    if (!m->value || !attend_json_is_utf8(m->value) || attend_checksum_is_one(m->value))
+    if (!m->value || attend_utf8_valid(m->value, strlen(m->value)) < strlen(m->value) ||
+        attend_checksum_is_one(m->value))
         return attend_fail(ATTEND_BAD_USAGE,
                            "cannot write %s: metadata '%.100s' needs a value in UTF-8 that is no checksum", j->path,
                            m->key);

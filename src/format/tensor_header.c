@@ -7,6 +7,7 @@
 #include "core/status.h"
 #include "format/json.h"
 #include "format/tensor_checksum.h"
+#include "format/utf8.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +50,17 @@ const char *attend_tensor_size(attend_dtype dtype, int rank, const int64_t *shap
     return NULL;
 }
 
+bool attend_tensor_name_is_valid(const char *name)
+{
+    const size_t length = strlen(name);
+    if (length == 0 || length > ATTEND_TENSOR_NAME || attend_utf8_valid(name, length) < length) return false;
+    for (const unsigned char *s = (const unsigned char *)name; *s; s++) {
+        if (*s < 0x20 || *s == 0x7f) return false;
+        if (s[0] == 0xc2 && s[1] < 0xa0) return false; /* U+0080 to U+009F, the C1 control characters */
+    }
+    return true;
+}
+
 /* --- reading --- */
 
 typedef struct header_reader {
@@ -65,7 +77,7 @@ static bool read_name(header_reader *r, const char **name)
 {
     const char *at;
     if (!attend_json_string(&r->json, name, &at)) return false;
-    if (attend_json_is_name(*name, ATTEND_TENSOR_NAME)) return true;
+    if (attend_tensor_name_is_valid(*name)) return true;
     return WRONG(r,
                  "%s: the header has a name that is empty, longer than %d bytes or holds control characters (byte %td)",
                  r->file, ATTEND_TENSOR_NAME, 8 + (at - r->json.start));

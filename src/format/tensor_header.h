@@ -29,6 +29,9 @@ void attend_tensor_header_free(attend_tensor_header *h); /* {0} is fine; copied 
 const attend_tensor *attend_tensor_header_find(const attend_tensor_header *h, const char *name);
 const char *attend_tensor_header_metadata(const attend_tensor_header *h, const char *key);
 
+/* A valid name of a tensor, and a valid key of the metadata: 1 to ATTEND_TENSOR_NAME bytes of UTF-8 without control characters. */
+bool attend_tensor_name_is_valid(const char *name);
+
 /* The bytes of a tensor of this type and shape, in *bytes; NULL, or what is wrong with it. The product of the dimensions
  * other than 0 must be in range too, so that no stride can overflow. */
 const char *attend_tensor_size(attend_dtype dtype, int rank, const int64_t *shape, size_t *bytes);

@@ -1,19 +1,21 @@
-/* utf8.h: characters of UTF-8 (the public half is in attend/text.h).
- *
- * RFC 3629: shortest form, no surrogates, at most U+10FFFF. */
+/* utf8.h: decoding and encoding of UTF-8 (RFC 3629: no overlong forms, no surrogates, at most U+10FFFF). Validation is public:
+ * attend/utf8.h. */
 #ifndef ATTEND_FORMAT_UTF8_H
 #define ATTEND_FORMAT_UTF8_H
 
+#include <attend/utf8.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes of the character at `s`, of which `left` can be read, and its code point; 0: there is none. */
-size_t attend_utf8_next(const char *s, size_t left, int32_t *point);
+/* Decodes the character at `text`, of which at most `left` bytes are read. Returns its length in bytes and stores its code point;
+ * returns 0 if `left` is 0 or no valid character starts there. Reading stops at the first byte that is not a continuation byte, so
+ * for a string that ends in '\0' `left` may be 4. */
+size_t attend_utf8_next(const char *text, size_t left, int32_t *code_point);
 
-/* Writes a code point to `s`, which has room for four bytes; returns how many it took. */
-size_t attend_utf8_put(char *s, int32_t point);
+/* Encodes a code point into `out`, which has room for four bytes. Returns the number of bytes written. */
+size_t attend_utf8_put(char *out, int32_t code_point);
 
-/* Bytes of a character by its first one, in text that is known to be UTF-8. */
+/* The length in bytes of the character that starts with byte `first`, in text that is known to be valid. */
 static inline size_t attend_utf8_length(char first)
 {
     const unsigned char c = (unsigned char)first;

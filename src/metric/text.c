@@ -2,28 +2,21 @@
 
 #include "core/memory.h"
 #include "core/status.h"
-
+#include "format/utf8.h"
 #include <string.h>
 #include <utf8proc.h>
 
 /* ---- characters ---- */
 
-/* The character at `s`, which ends in a NUL, and its length; a byte that begins no UTF-8 (RFC 3629: shortest form, no
- * surrogates, at most U+10FFFF) is escaped, as Python's "surrogateescape" does. */
-static uint32_t decode(const unsigned char *s, size_t *length)
+/* Decodes the character at `s`, a string that ends in '\0'. A byte that starts no valid UTF-8 becomes a lone surrogate, as Python's
+ * "surrogateescape" does. */
+static uint32_t decode(const char *s, size_t *length)
 {
+    int32_t code_point;
+    *length = attend_utf8_next(s, 4, &code_point);
+    if (*length > 0) return (uint32_t)code_point;
     *length = 1;
-    if (s[0] < 0x80) return s[0];
-    const size_t more = s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 1 : s[0] < 0xf0 ? 2 : s[0] < 0xf5 ? 3 : 0;
-    uint32_t c = s[0] & (0x3fu >> more);
-    for (size_t i = 1; i <= more; i++) {
-        if ((s[i] & 0xc0) != 0x80) return 0xdc00u + s[0]; /* a NUL is none either: nothing behind it is read */
-        c = c << 6 | (s[i] & 0x3fu);
-    }
-    const bool longer_than_needed = (more == 2 && c < 0x800) || (more == 3 && c < 0x10000);
-    if (more == 0 || longer_than_needed || (c >= 0xd800 && c < 0xe000) || c > 0x10ffff) return 0xdc00u + s[0];
-    *length = more + 1;
-    return c;
+    return 0xdc00u + (unsigned char)s[0];
 }
 
 bool attend_metric_is_space(uint32_t c)
@@ -139,7 +132,7 @@ int attend_metric_text_read(attend_metric_text *t, const char *line, bool lowerc
         return attend_fail(ATTEND_NO_MEMORY, "no memory for a line of %zu bytes", bytes);
     }
     size_t n = 0;
-    for (size_t at = 0, length; at < bytes; at += length) c[n++] = decode((const unsigned char *)line + at, &length);
+    for (size_t at = 0, length; at < bytes; at += length) c[n++] = decode(line + at, &length);
     *t = (attend_metric_text){ c, n };
     if (lowercase) {
         *t = (attend_metric_text){ lower, make_lower(c, n, lower) };

@@ -1,6 +1,6 @@
 #include "text/data_findings.h"
 
-#include <attend/lines.h>
+#include "format/utf8.h"
 #include <string.h>
 
 /* A finding is a warning if its count is more than `share` of all pairs, and information up to there; below 0 it always stops training. */
@@ -99,21 +99,18 @@ void attend_finding_describe(attend_finding *f, attend_finding_kind k, uint64_t 
 
 /* --- excerpts --- */
 
-/* A character at `s` of which `size` > 0 bytes can be read: its bytes and number; number -1 for a byte that is no character. */
-static size_t decode(const char *s, size_t size, long *number)
+/* Decodes the character at `s`, of which `size` > 0 bytes can be read. Returns its length in bytes and stores its code point; for a byte
+ * that starts no character, the length is 1 and the code point -1. */
+static size_t decode(const char *s, size_t size, int32_t *code_point)
 {
-    const unsigned char *u = (const unsigned char *)s;
-    const size_t length = u[0] < 0x80 ? 1 : u[0] < 0xe0 ? 2 : u[0] < 0xf0 ? 3 : 4;
-    size_t at;
-    *number = -1;
-    if (length > size || (u[0] && attend_line_check(s, length, &at) != ATTEND_LINE_OK)) return 1;
-    *number = length == 1 ? u[0] : u[0] & (0x7f >> length);
-    for (size_t i = 1; i < length; i++) *number = *number << 6 | (u[i] & 0x3f);
-    return length;
+    const size_t length = attend_utf8_next(s, size, code_point);
+    if (length > 0) return length;
+    *code_point = -1;
+    return 1;
 }
 
 /* Characters that would do something to a terminal, or that nobody sees. */
-static bool is_shown(long c)
+static bool is_shown(int32_t c)
 {
     return c >= 0x20 && c != 0x7f && !(c >= 0x80 && c < 0xa0) && c != 0xad && !(c >= 0x200b && c <= 0x200f) &&
            !(c >= 0x2028 && c <= 0x202e) && !(c >= 0x2060 && c <= 0x206f) && c != 0xfeff;
@@ -124,14 +121,14 @@ static char *quote(char *out, const char *text, size_t size, int most)
 {
     *out++ = '"';
     for (int i = 0; size > 0 && i < most; i++) {
-        long c;
+        int32_t c;
         const size_t length = decode(text, size, &c);
         if (c < 0 || c == 0)
             out += sprintf(out, "\\x%02x", (unsigned char)*text);
         else if (c == '\t')
             out += sprintf(out, "\\t");
         else if (!is_shown(c))
-            out += sprintf(out, "\\u{%lx}", (unsigned long)c);
+            out += sprintf(out, "\\u{%x}", (unsigned)c);
         else
             out = (char *)memcpy(out, text, length) + length;
         text += length;
