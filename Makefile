@@ -9,12 +9,13 @@ CMAKE_FLAGS ?=
 CTEST_FLAGS ?=
 FUZZ_FLAGS ?= -max_total_time=60
 MAKEFLAGS += --no-print-directory
+space := $(subst ,, )
 
 configure = cmake -S . -B $(1) -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(2) $(CMAKE_FLAGS) >$(1).log 2>&1 || { cat $(1).log; exit 1; }
 compile = $(call configure,$(1),$(2)) && cmake --build $(1) -j $(JOBS)
 run_tests = ctest --test-dir $(1) --output-on-failure -j $(JOBS) $(CTEST_FLAGS)
 
-.PHONY: all test bench recipes demo soak asan clang fuzz install deb deb-check format format-check docs exhaustive clean help packages-build packages-test
+.PHONY: all test bench recipes demo soak asan clang tsan tidy layers cross fuzz install deb deb-check format format-check docs exhaustive clean help packages-build packages-test
 
 all: packages-build                     ## build the library
 	@$(call compile,$(BUILD),-DCMAKE_BUILD_TYPE=Release -DATTEND_TESTS=OFF -DATTEND_WERROR=OFF)
@@ -31,6 +32,32 @@ clang: packages-test                    ## build everything with clang and run t
 	@tools/packages.sh ci
 	@$(call compile,$(BUILD)-clang,-DCMAKE_BUILD_TYPE=Release -DATTEND_TESTS=ON -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++)
 	@$(call run_tests,$(BUILD)-clang)
+
+# The tests that run code on several threads; OpenBLAS is told to use one.
+THREADED = test_pool test_team test_model_threads test_attention_agreement test_attention_stored test_translator test_translating test_trainer \
+	test_map_selection test_scorer_words golden_attention
+
+tsan: packages-test                     ## run the tests that use threads under ThreadSanitizer
+	@tools/packages.sh ci
+	@$(call configure,$(BUILD)-tsan,-DCMAKE_BUILD_TYPE=RelWithDebInfo -DATTEND_TESTS=ON -DATTEND_THREAD_SANITIZE=ON -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++)
+	@cmake --build $(BUILD)-tsan -j $(JOBS) --target $(THREADED)
+	@TSAN_OPTIONS=halt_on_error=1 ctest --test-dir $(BUILD)-tsan --output-on-failure -j $(JOBS) --no-tests=error -R '^($(subst $(space),|,$(strip $(THREADED))))$$'
+
+tidy: packages-test                     ## clang-tidy with the checks of .clang-tidy over the sources
+	@tools/packages.sh ci
+	@$(call configure,$(BUILD)-tidy,-DCMAKE_BUILD_TYPE=Release -DATTEND_TESTS=OFF -DCMAKE_C_COMPILER=clang)
+	@cmake --build $(BUILD)-tidy --target attend_page >/dev/null # a generated source
+	@git ls-files 'src/*.c' 'cli/*.c' | grep -v 'src/kernel/vector_' | xargs -P $(JOBS) -n 8 clang-tidy -p $(BUILD)-tidy --quiet 2>$(BUILD)-tidy.log || { cat $(BUILD)-tidy.log; exit 1; }
+
+layers:                                 ## check the #include lines against the list of layers in docs/design.md
+	@tools/packages.sh ci
+	@tools/check_layers.py
+
+cross:                                  ## build core to model for aarch64 and run their tests under qemu-user
+	@tools/packages.sh build cross
+	@cmake -S test/cross -B $(BUILD)-cross -DCMAKE_TOOLCHAIN_FILE=$(CURDIR)/test/cross/aarch64.cmake >$(BUILD)-cross.log 2>&1 || { cat $(BUILD)-cross.log; exit 1; }
+	@cmake --build $(BUILD)-cross -j $(JOBS)
+	@$(call run_tests,$(BUILD)-cross)
 
 fuzz: packages-test                     ## feed each reader of files inputs made to break it (FUZZ_FLAGS="-runs=1000000")
 	@tools/packages.sh ci
@@ -80,7 +107,7 @@ format:                                 ## lay out the C sources
 	@tools/packages.sh format
 	@$(SOURCES) | xargs clang-format -i
 
-format-check:
+format-check:                           ## check the layout of the C sources
 	@tools/packages.sh format
 	@$(SOURCES) | xargs clang-format --dry-run --Werror
 
@@ -88,7 +115,7 @@ docs:                                   ## write the C API reference from the he
 	@python3 tools/make_api_reference.py include/attend $(BUILD)/docs/api
 
 clean:                                  ## remove what was built
-	@rm -rf $(foreach b,$(BUILD) $(BUILD)-asan $(BUILD)-clang $(BUILD)-fuzz,$(b) $(b).log)
+	@rm -rf $(foreach b,$(BUILD) $(BUILD)-asan $(BUILD)-clang $(BUILD)-tsan $(BUILD)-tidy $(BUILD)-cross $(BUILD)-fuzz,$(b) $(b).log)
 
 help:                                   ## this list
 	@sed -n 's/^\([a-z-]*\):.*##  *\(.*\)/  make \1\t\2/p' Makefile | expand -t 20

@@ -1,16 +1,32 @@
 #!/bin/sh
 # Usage: tools/fuzz.sh FOLDER [libFuzzer options]
-# Runs every fuzzer built in FOLDER/test in turn, from fresh seeds and what earlier runs kept in FOLDER/corpus-NAME.
-# The quarantine is kept small, so that the limit on memory is about attend and not about AddressSanitizer.
-# What breaks one lands in FOLDER/found-NAME-*; FOLDER/test/fuzz_NAME FILE runs it again.
+# Runs every fuzzer built in FOLDER/test, as many at a time as there are cores (JOBS), each from fresh seeds and from the corpus that earlier
+# runs kept in FOLDER/corpus-NAME. Its output goes to FOLDER/fuzz-NAME.log, and the statistics at its end are printed.
+# An input that breaks a fuzzer is kept as FOLDER/found-NAME-*; FOLDER/test/fuzz_NAME FILE runs it again.
 set -eu
 folder=$1
 shift
-for fuzzer in "$folder"/test/libfuzzer_*; do
-    name=${fuzzer##*/libfuzzer_}
+
+run_one() {
+    name=$1
+    shift
     mkdir -p "$folder/corpus-$name"
-    "$folder/test/fuzz_$name" --seeds "$folder/corpus-$name"
-    echo "fuzzing $name" >&2
-    ASAN_OPTIONS=quarantine_size_mb=8 "$fuzzer" -rss_limit_mb=256 -artifact_prefix="$folder/found-$name-" \
-        -print_final_stats=1 "$@" "$folder/corpus-$name"
-done
+    "$folder/test/fuzz_$name" --seeds "$folder/corpus-$name" >/dev/null
+    # A small quarantine, so that the memory limit measures attend and not AddressSanitizer.
+    if ASAN_OPTIONS=quarantine_size_mb=8 "$folder/test/libfuzzer_$name" -rss_limit_mb=256 -artifact_prefix="$folder/found-$name-" \
+        -print_final_stats=1 "$@" "$folder/corpus-$name" >"$folder/fuzz-$name.log" 2>&1; then
+        echo "fuzz $name: $(sed -n 's/^stat::number_of_executed_units: *//p' "$folder/fuzz-$name.log") inputs, no finding"
+    else
+        tail -60 "$folder/fuzz-$name.log" >&2
+        echo "fuzz $name: FAILED; the input is in $folder/found-$name-*" >&2
+        return 1
+    fi
+}
+
+if [ "${FUZZ_ONE:-}" ]; then
+    run_one "$FUZZ_ONE" "$@"
+    exit
+fi
+for fuzzer in "$folder"/test/libfuzzer_*; do
+    echo "${fuzzer##*/libfuzzer_}"
+done | xargs -P "${JOBS:-$(nproc)}" -I '{}' env FUZZ_ONE='{}' "$0" "$folder" "$@"

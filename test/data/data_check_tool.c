@@ -1,8 +1,9 @@
-/* data_check_tool.c: what the doctor says about real data.
+/* data_check_tool.c: the data check on real data.
  *
  *     data_check_tool [--json | --quick] [--lines] --if-present FILE... [--valid FILE...]
  *
- * --lines: they are lines alone, and no pairs. --if-present: succeeds, with a word, where the first file is missing. */
+ * --lines: the files hold lines, not pairs. --if-present: exits with 77 if the first file is missing. Exits with 1 if something in the data
+ * stops training. */
 #include <attend/data_check.h>
 #include <string.h>
 #include <unistd.h>
@@ -43,7 +44,7 @@ int main(int argc, char **argv)
     }
     if (if_present && lists[0].count > 0 && access(lists[0].files[0], R_OK) != 0) {
         printf("skipped: %s is not here\n", lists[0].files[0]);
-        return 0;
+        return 77; /* ctest's code for a test that did not run */
     }
     attend_data_check_report *r = NULL;
     int status = specs_of(train, &train_count, &lists[0], lines);
@@ -51,6 +52,7 @@ int main(int argc, char **argv)
     if (status == ATTEND_OK) status = attend_data_check(&r, train, train_count, valid, valid_count, quick);
     if (status == ATTEND_OK) status = json ? attend_data_check_json(r, stdout) : attend_data_check_print(r, stdout);
     if (status != ATTEND_OK) fprintf(stderr, "data_check_tool: %s\n", attend_message());
+    const bool stops = status == ATTEND_OK && attend_data_check_stops(r);
     attend_data_check_free(r);
-    return status;
+    return status != ATTEND_OK || stops;
 }

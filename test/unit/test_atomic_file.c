@@ -374,7 +374,7 @@ int main(void)
 {
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, folder_make, folder_remove)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sweeps_only_its_own),
+        IN_FOLDER(sweeps_only_its_own),
         IN_FOLDER(test_new_and_old),
         IN_FOLDER(test_abandon),
         IN_FOLDER(test_here),
