@@ -3,7 +3,6 @@
 
 #include "alignment_text.h"
 #include "core/precision.h"
-#include "unused_fields.h"
 
 #include <string.h>
 
@@ -52,12 +51,12 @@ static void print(const attend_model *m, const char *path, const info *o)
                attend_params_size(params), attend_precision_name(attend_model_precision(m)),
                attend_model_has_shortlist(m) ? ", with a shortlist" : "");
     for (int i = 0; attend_config_field_at(i); i++) {
-        const char *name = attend_config_field_at(i)->name;
-        if (attend_config_get(attend_model_config(m), name, text, sizeof text) != ATTEND_OK) continue;
+        const attend_config_field *f = attend_config_field_at(i);
+        if (attend_config_get(attend_model_config(m), f->name, text, sizeof text) != ATTEND_OK) continue;
         if (o->json)
-            printf("%s\"%s\": \"%s\"", i ? ", " : "", name, text);
-        else if (!field_is_idle(attend_model_config(m), name))
-            printf("  %-20s %s\n", name, text);
+            printf("%s\"%s\": \"%s\"", i ? ", " : "", f->key, text);
+        else if (attend_config_field_applies(attend_model_config(m), f))
+            printf("  %-20s %s\n", f->name, text);
     }
     if (o->json) printf("}");
     print_alignment(m, o->json);

@@ -2,7 +2,6 @@
 #include "train_options.h"
 
 #include "data_files.h"
-#include "unused_fields.h"
 #include "interrupt.h"
 #include "progress.h"
 #include "streams.h"
@@ -80,12 +79,11 @@ static int train(const settings *s, const parsed *p, const attend_pairs_spec *tr
     return 0;
 }
 
-/* Fields that would do nothing. */
+/* Refuses fields of the model that were given and have no effect. */
 static int check_fields(const train_settings *s, const parsed *p)
 {
-    char text[IDLE_TEXT];
-    const char *idle = idle_field_given(&verb_train, &s->config, p);
-    return idle ? options_wrong(&verb_train, "%s", idle_field_text(text, &s->config, idle)) : 0;
+    if (attend_config_check_given(&s->config, options_fields_given(&verb_train, p)) == ATTEND_OK) return 0;
+    return options_wrong(&verb_train, "--%s", attend_message());
 }
 
 /* What was parsed makes sense; now for the files. */

@@ -95,15 +95,18 @@ int options_find(const verb *v, const char *name)
 
 int options_find_field(const verb *v, const char *name)
 {
-    for (int i = 0; v->has_config && attend_config_field_at(i); i++)
-        if (strcmp(attend_config_field_at(i)->name, name) == 0) return i;
-    return -1;
+    return v->has_config ? attend_config_field_find(name) : -1;
 }
 
 bool options_given(const verb *v, const parsed *p, const char *name)
 {
     const int number = options_find(v, name), f = options_find_field(v, name);
     return number >= 0 ? p->given[number] : f >= 0 && p->given[options_count(v) + f];
+}
+
+const bool *options_fields_given(const verb *v, const parsed *p)
+{
+    return p->given + options_count(v);
 }
 
 void options_mark(const verb *v, parsed *p, const char *name)
@@ -245,13 +248,16 @@ static int set_option(const verb *v, const option *o, void *base, const char *va
 
 static int set_field(const verb *v, void *base, const char *name, const char *value)
 {
+    const int f = attend_config_field_find(name);
+    const char *current = f >= 0 ? attend_config_field_at(f)->name : name;
+    if (strcmp(current, name) != 0) fprintf(stderr, "attend %s: note: '%s' is now '%s'\n", v->name, name, current);
     if (attend_config_set((attend_config *)((char *)base + v->config), name, value) == ATTEND_OK) return 0;
     return options_wrong(v, "--%s", attend_message());
 }
 
 bool options_is_switch(int field)
 {
-    return strcmp(attend_config_field_at(field)->values, "yes|no") == 0;
+    return attend_config_field_at(field)->type == ATTEND_FIELD_SWITCH;
 }
 
 int options_set(const verb *v, void *to, const char *name, const char *value)

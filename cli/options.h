@@ -95,6 +95,8 @@ const option *options_entry(const verb *v, int i);
 int options_wrong(const verb *v, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Whether the user set this option or field. */
 bool options_given(const verb *v, const parsed *p, const char *name);
+/* Whether each field of the model's configuration was given, for attend_config_check_given. */
+const bool *options_fields_given(const verb *v, const parsed *p);
 void options_help(const verb *v, FILE *to);
 
 /* An option as help, man pages and completions show it. */

@@ -1,8 +1,6 @@
 /* train_options.c: what a training is told on a command line. */
 #include "train_options.h"
 
-#include "unused_fields.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,7 +1,6 @@
 /* variants.c: which variants there are. Nothing here knows what an option means: whatever changes a model may differ. */
 #include "comparison.h"
 #include "core/status.h"
-#include "unused_fields.h"
 #include "options_internal.h"
 
 #include <ctype.h>
@@ -253,9 +252,8 @@ int variants_make(comparison *c)
 static int check_config(const variant *x)
 {
     attend_config config = x->t.config;
-    char text[IDLE_TEXT];
-    const char *idle = idle_field_given(v, &config, &x->own);
-    if (idle) return attend_fail(ATTEND_BAD_USAGE, "%s", idle_field_text(text, &config, idle));
+    const int status = attend_config_check_given(&config, options_fields_given(v, &x->own));
+    if (status != ATTEND_OK) return status;
     config.source_vocab = config.target_vocab = ATTEND_FIRST_TOKEN + 1; /* not known yet */
     return attend_config_check(&config);
 }
@@ -272,8 +270,8 @@ static void list_options(const comparison *c, variant *x)
     if (x->t.average_last > 0)
         facts_add(&x->options, "save-every", "%lld", x->t.save_every); /* which models the last are */
     for (int i = 0; attend_config_field_at(i); i++) {
-        const char *name = attend_config_field_at(i)->name;
-        if (options_get(v, &x->t, name, text, sizeof text)) facts_add(&x->options, name, "%s", text);
+        const attend_config_field *f = attend_config_field_at(i);
+        if (options_get(v, &x->t, f->name, text, sizeof text)) facts_add(&x->options, f->key, "%s", text);
     }
 }
 

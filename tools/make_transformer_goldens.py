@@ -28,7 +28,7 @@ from make_attention_goldens import redraw
 from make_model_goldens import BEGIN, END, FAINT, LINKS, SOURCES, TARGETS, guided, parse
 
 DEFAULTS = ("task=translation norm=pre positions=sinusoidal feed-forward=relu layers=2 decoder-layers=2 hidden=6 heads=2 "
-            "feed-forward-width=5 longest=6")
+            "feed-forward-width=5 max-positions=6")
 
 
 ROUGH = 2e-6  # of the largest
@@ -84,7 +84,7 @@ class Model:
             self.target_table = self.draw("target.embedding", o["target_vocab"], self.width)
         for side, there in sides.items():
             if there and o["positions"] == "learned":
-                self.draw(f"{side}.position", o["longest"], self.width)
+                self.draw(f"{side}.position", o["max-positions"], self.width)
 
     def linear(self, name, rows, columns):
         self.draw(f"{name}.w", rows, columns)

@@ -1,9 +1,12 @@
-/* config.h: what a model is, in the words a user meets.
+/* config.h: the configuration of a model.
  *
- * Purpose    One plain struct. The same words name its fields on the command line, in a configuration file and in a model file; one
- *            table (attend_config_field_at) has them all, with what they may be and a line of help.
- * Defaults   ATTEND_CONFIG_INIT is a sensible model but for the vocabularies, which must be given. Fields left at 0 where that
- *            makes no sense (attention_width, heads) are filled by attend_config_check. */
+ * Purpose    One plain struct, and a table that describes its fields (attend_config_field_at): name, type, values, default, the
+ *            architectures a field applies to, and a line of help. Command lines, configuration files, model files and help texts all
+ *            use that table.
+ * Defaults   ATTEND_CONFIG_INIT is a sensible model except for the vocabulary sizes, which must be set. attend_config_check fills
+ *            fields where 0 means "chosen by the library" (heads, attention_width, embedding, ..).
+ * Ownership  The struct owns nothing; fields and their texts are constant.
+ * Threads    All functions may be called from any thread. */
 #ifndef ATTEND_CONFIG_H
 #define ATTEND_CONFIG_H
 
@@ -17,25 +20,25 @@ enum { ATTEND_MAX_LAYERS = 8 };
 
 typedef enum attend_task {
     ATTEND_TASK_TRANSLATION,   /* a source to a target */
-    ATTEND_TASK_LANGUAGE_MODEL /* targets alone: sources have no words */
+    ATTEND_TASK_LANGUAGE_MODEL /* targets only; sources have no tokens */
 } attend_task;
 
 typedef enum attend_architecture {
-    ATTEND_ARCHITECTURE_RNN,         /* cells and one attention: Bahdanau et al. 2015, Luong et al. 2015 */
+    ATTEND_ARCHITECTURE_RNN,         /* recurrent cells and one attention: Bahdanau et al. 2015, Luong et al. 2015 */
     ATTEND_ARCHITECTURE_TRANSFORMER, /* Vaswani et al. 2017 */
     ATTEND_ARCHITECTURE_LSTMN        /* cells that attend to their own past: Cheng, Dong, Lapata 2016 */
 } attend_architecture;
 
-/* ---- of the Transformer ---- */
+/* ---- Transformer ---- */
 
 typedef enum attend_norm {
-    ATTEND_NORM_PRE, /* x + f(norm(x)), and a norm at the end */
+    ATTEND_NORM_PRE, /* x + f(norm(x)), and a norm after the last layer */
     ATTEND_NORM_POST /* norm(x + f(x)), as published */
 } attend_norm;
 
 typedef enum attend_positions {
     ATTEND_POSITIONS_SINUSOIDAL,
-    ATTEND_POSITIONS_LEARNED, /* of `longest` words at most */
+    ATTEND_POSITIONS_LEARNED, /* at most max_positions */
     ATTEND_POSITIONS_ROTARY   /* Su et al. 2021 */
 } attend_positions;
 
@@ -45,14 +48,14 @@ typedef enum attend_feed_forward {
     ATTEND_FEED_FORWARD_GATED /* silu(W x) * (V x): Shazeer 2020 */
 } attend_feed_forward;
 
-/* ---- of the LSTMN ---- */
+/* ---- LSTMN ---- */
 
 typedef enum attend_fusion {
-    ATTEND_FUSION_SHALLOW, /* an attention of its own looks at the encoder */
-    ATTEND_FUSION_DEEP     /* the cell takes in the encoder's memory */
+    ATTEND_FUSION_SHALLOW, /* a separate attention reads the encoder */
+    ATTEND_FUSION_DEEP     /* the cell itself reads the encoder's memory */
 } attend_fusion;
 
-/* ---- of recurrent networks ---- */
+/* ---- recurrent networks ---- */
 
 /* Where the context enters the decoder; docs/models.md has the equations. */
 typedef enum attend_context_position {
@@ -60,16 +63,16 @@ typedef enum attend_context_position {
     ATTEND_CONTEXT_AFTER   /* s_t = f(s_{t-1}, y_{t-1}), c_t from s_t, then tanh(Wc [c_t; s_t]): Luong et al. 2015 */
 } attend_context_position;
 
-/* What the words are predicted from. */
+/* The vector that the output layer reads. */
 typedef enum attend_readout {
     ATTEND_READOUT_PLAIN, /* the decoder's state (or Luong's tanh(Wc [c_t; s_t])) */
-    ATTEND_READOUT_DEEP   /* tanh(W [s_t; c_t; y_{t-1}] + b): Bahdanau et al. 2015, with tanh in the place of maxout */
+    ATTEND_READOUT_DEEP   /* tanh(W [s_t; c_t; y_{t-1}] + b): Bahdanau et al. 2015, with tanh instead of maxout */
 } attend_readout;
 
-/* Where the decoder starts. */
+/* The initial state of the decoder. */
 typedef enum attend_start {
-    ATTEND_START_MAP, /* s_0 = tanh(W h + b), h the encoder's last states of this layer, both directions side by side */
-    ATTEND_START_COPY /* s_0 = h, for an encoder in one direction */
+    ATTEND_START_MAP, /* s_0 = tanh(W h + b), h: the encoder's final states of this layer, both directions concatenated */
+    ATTEND_START_COPY /* s_0 = h, for a unidirectional encoder */
 } attend_start;
 
 typedef struct attend_config {
@@ -77,20 +80,20 @@ typedef struct attend_config {
     attend_architecture architecture;
     attend_cell_kind cell;
     attend_activation activation;
-    int layers;         /* of the encoder, and of the decoder too unless .. */
-    int decoder_layers; /* .. this says otherwise; 0: as many. Transformer and LSTMN */
-    int hidden;         /* of a cell; of one direction of the encoder; of every row of a Transformer */
-    int embedding;      /* of a word; 0: 256, and hidden for a Transformer, which knows no other */
+    int layers;         /* of the encoder, and of the decoder unless decoder_layers is set */
+    int decoder_layers; /* Transformer and LSTMN; 0: the same as layers */
+    int hidden;         /* width of a cell (of each direction of the encoder), or of a Transformer layer */
+    int embedding;      /* width of a token embedding; 0: 256, or hidden for a Transformer, which requires that */
     bool bidirectional;
     attend_start start;
 
     const attend_score *attention; /* NULL: none */
     attend_context_position context;
-    bool input_feeding; /* the last tanh(Wc [c; s]) enters the next step: Luong et al. 2015 */
+    bool input_feeding; /* the previous tanh(Wc [c; s]) is an input of the next step: Luong et al. 2015 */
     attend_readout readout;
-    int heads;                /* of the attention; 0: 1 */
-    int attention_width;      /* inner width of additive and projected scores; 0: hidden */
-    int longest;              /* location: source words at most; learned positions: words of either side */
+    int heads;                /* of the attention; 0 means 1 */
+    int attention_width;      /* inner width of additive and projected scores; 0 means hidden */
+    int max_positions;        /* of location attention (source) and of learned positions (both sides) */
     int filters, filter_size; /* location-sensitive */
     attend_window window;
     int window_size;
@@ -101,16 +104,16 @@ typedef struct attend_config {
     attend_norm norm;
     attend_positions positions;
     attend_feed_forward feed_forward;
-    int feed_forward_width; /* 0: 4 hidden */
+    int feed_forward_width; /* 0 means 4 * hidden */
     attend_fusion fusion;
-    int span; /* words that a cell of an LSTMN looks back to; 0: all */
+    int span; /* LSTMN: previous tokens that a cell attends to; 0: all */
 
     double dropout;                 /* on embeddings, between layers and before the output */
-    double attention_dropout;       /* on the weights inside a Transformer */
-    bool dropout_along_time;        /* one mask a sentence instead of one a word: Gal, Ghahramani 2016 */
+    double attention_dropout;       /* Transformer: on attention weights */
+    bool dropout_along_time;        /* one mask per sentence instead of one per token: Gal, Ghahramani 2016 */
     bool tie_embeddings;            /* the output matrix is the target's embedding table */
     bool shared_vocab;              /* one vocabulary and one embedding table for both sides */
-    int source_vocab, target_vocab; /* words, the special ones included */
+    int source_vocab, target_vocab; /* tokens, special ones included */
 } attend_config;
 
 #define ATTEND_CONFIG_INIT                                                                                             \
@@ -122,37 +125,64 @@ typedef struct attend_config {
             false, false, 0, 0                                                                                         \
     }
 
-/* A field by its word. */
+/* ---- the table of fields ---- */
+
+typedef enum attend_field_type {
+    ATTEND_FIELD_INTEGER,
+    ATTEND_FIELD_REAL,
+    ATTEND_FIELD_SWITCH, /* "yes" or "no"; a bool */
+    ATTEND_FIELD_CHOICE, /* one of several words; an enum */
+    ATTEND_FIELD_SCORE   /* the name of a score of attend_scores, or "none" */
+} attend_field_type;
+
 typedef struct attend_config_field {
-    const char *name;   /* "input-feeding" */
-    const char *values; /* "yes|no", "1..8", "none|dot|.." */
+    const char *name;     /* "input-feeding" */
+    const char *old_name; /* the name in an earlier version, still accepted; NULL: none */
+    const char *key;      /* the name in model files, after "config."; never changes */
+    const char *since;    /* the version that introduced it; files of earlier versions get the default */
+    attend_field_type type;
+    const char *values;        /* "yes|no", "1..8", "none|dot|additive" */
+    const char *default_value; /* as text; that of ATTEND_CONFIG_INIT */
+    unsigned translation;      /* architectures where it has an effect, by task: bit 1 << attend_architecture */
+    unsigned language_model;
     const char *help;
 } attend_config_field;
 
-/* The i-th, in the order of the struct; NULL behind the last. */
+/* The i-th field, in the order of the struct; NULL after the last. */
 const attend_config_field *attend_config_field_at(int i);
+/* The index of a field, by its name or its old name; -1: there is none. */
+int attend_config_field_find(const char *name);
 
-/* Sets a field from text; a wrong word is answered with the nearest right one. ATTEND_BAD_USAGE. */
+/* Sets a field from text. Old names are accepted. ATTEND_BAD_USAGE: there is no such field, or the value is not one of its values; the
+ * message names the closest valid word. The message of a refused value begins with the name of the field. */
 int attend_config_set(attend_config *config, const char *name, const char *value);
-/* Writes a field as text; ATTEND_BAD_USAGE if there is no such field or `size` is too small (64 is enough). */
+/* Writes a field as text. ATTEND_BAD_USAGE: there is no such field, or `size` is too small (64 suffices). */
 int attend_config_get(const attend_config *config, const char *name, char *text, size_t size);
 
-/* Fills what was left open, and refuses with the reason what makes no sense together. */
+/* Whether a field has an effect for the task and the architecture of a configuration. */
+bool attend_config_field_applies(const attend_config *config, const attend_config_field *field);
+/* Checks fields that a user set explicitly: given[i] for the i-th field. ATTEND_BAD_USAGE if one of them has no effect for this task and
+ * architecture and its value differs from the one the model uses anyway. The message begins with the name of the field. */
+int attend_config_check_given(const attend_config *config, const bool *given);
+
+/* Fills fields that were left open and refuses values out of range and combinations that contradict each other: ATTEND_BAD_USAGE. */
 int attend_config_check(attend_config *config);
 
-/* Words that a side may have, ATTEND_END of a source and ATTEND_BEGIN of a target included: INT_MAX unless `longest` says so. */
+/* ---- properties of a configuration ---- */
+
+/* The most tokens a side may have, ATTEND_END of a source and ATTEND_BEGIN of a target included; INT_MAX: any number. */
 int attend_config_max_tokens(const attend_config *config, bool target);
 
-/* Who looks at whom. */
+/* Which tokens attend to which. */
 typedef enum attend_attention_kind {
-    ATTEND_ATTENTION_CROSS,   /* target words at source words */
-    ATTEND_ATTENTION_ENCODER, /* source words at source words: Transformer, LSTMN */
-    ATTEND_ATTENTION_DECODER /* target words at the words before them (the first is ATTEND_BEGIN): Transformer, LSTMN */
+    ATTEND_ATTENTION_CROSS,   /* target tokens to source tokens */
+    ATTEND_ATTENTION_ENCODER, /* source tokens to source tokens: Transformer, LSTMN */
+    ATTEND_ATTENTION_DECODER /* target tokens to previous target tokens (the first is ATTEND_BEGIN): Transformer, LSTMN */
 } attend_attention_kind;
 
-/* How many layers of a checked configuration look so, and how many heads each has; 0: none looks so. */
-int attend_config_attention_layers(const attend_config *config, attend_attention_kind look);
-int attend_config_attention_heads(const attend_config *config, attend_attention_kind look);
+/* The number of layers with attention of this kind, and of heads in each; 0: the model has no such attention. */
+int attend_config_attention_layers(const attend_config *config, attend_attention_kind kind);
+int attend_config_attention_heads(const attend_config *config, attend_attention_kind kind);
 
 #ifdef __cplusplus
 }

@@ -34,14 +34,11 @@ attend_param *attend_build_vector(model_builder *b, const char *place, const cha
     return attend_build_tensor(b, place, name, 1, size, 1);
 }
 
-/* By attend_architecture. */
-static const architecture *const architectures[] = { &attend_rnn, &attend_transformer, &attend_lstmn };
-
 int attend_model_build(attend_model *m, model_values values, void *user)
 {
     model_builder b = { .m = m, .values = values, .user = user };
     const attend_config *c = &m->config;
-    m->kind = architectures[c->architecture];
+    m->architecture = attend_architectures[c->architecture];
     if (c->task == ATTEND_TASK_TRANSLATION)
         m->source_table = attend_build_matrix(&b, "", c->shared_vocab ? "embedding" : "source.embedding",
                                               c->source_vocab, c->embedding);
@@ -49,7 +46,7 @@ int attend_model_build(attend_model *m, model_values values, void *user)
         m->target_table = m->source_table;
     else
         m->target_table = attend_build_matrix(&b, "", "target.embedding", c->target_vocab, c->embedding);
-    m->kind->build(&b);
+    m->architecture->build(&b);
     m->output_w = c->tie_embeddings ? m->target_table
                                     : attend_build_matrix(&b, "", "output.w", c->target_vocab, m->readout_width);
     m->output_b = attend_build_vector(&b, "", "output.b", c->target_vocab);
@@ -71,8 +68,9 @@ static void first_value(const attend_model *m, attend_param *p, uint64_t seed)
 {
     const char *name = attend_param_name(p);
     const int hidden = m->config.hidden;
+    const double range = m->architecture->embedding_range;
     if (ends_with(name, "embedding"))
-        attend_param_fill_uniform(p, seed, m->transformer ? sqrt(3.0 / hidden) : 0.1);
+        attend_param_fill_uniform(p, seed, range > 0 ? range : sqrt(3.0 / hidden));
     else if (ends_with(name, ".position"))
         attend_param_fill_uniform(p, seed, 1);
     else if (ends_with(name, ".gain"))
@@ -111,7 +109,7 @@ void attend_model_free(attend_model *m)
 {
     if (!m) return;
     attend_params_free(m->params);
-    if (m->kind) m->kind->free(m);
+    if (m->architecture) m->architecture->free(m);
     attend_memory_free(m->shortlist_starts);
     attend_model_detach(m);
     pthread_mutex_destroy(&m->lock);

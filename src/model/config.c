@@ -1,198 +1,244 @@
-/* config.c: the table of a model's fields. A new field is a member of attend_config, its default there, and a line here. */
+/* config.c: the table of configuration fields. A new field is a member of attend_config, its default in ATTEND_CONFIG_INIT, and one line of
+ * the table: parsing, range checks, help, `attend info`, the check for fields without effect and model files follow from it. */
 #include <attend/config.h>
 
 #include "core/closest_word.h"
 #include "core/number.h"
 #include "core/status.h"
-#include <limits.h>
+#include "model/architecture.h"
+#include "model/config.h"
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
-typedef enum field_kind { WHOLE, REAL, YES_NO, WORD, SCORE } field_kind;
+enum { MAX_CHOICES = 32, MAX_VALUES_TEXT = 256 };
 
 typedef struct field {
-    attend_config_field said;
-    field_kind kind;
-    size_t offset;
-    double least, most;       /* of numbers */
-    const char *const *words; /* of WORD, in the order of its enum; NULL at the end */
+    attend_config_field public;
+    size_t offset;   /* of the member */
+    double min, max; /* of INTEGER and REAL */
 } field;
 
-static const char *const tasks[] = { "translation", "language-model", NULL };
-static const char *const architectures[] = { "rnn", "transformer", "lstmn", NULL };
-static const char *const norms[] = { "pre", "post", NULL };
-static const char *const positions[] = { "sinusoidal", "learned", "rotary", NULL };
-static const char *const feed_forwards[] = { "relu", "gelu", "gated", NULL };
-static const char *const fusions[] = { "shallow", "deep", NULL };
-static const char *const cells[] = { "simple", "gru", "gru-reset-before", "lstm", NULL };
-static const char *const activations[] = { "tanh", "relu", NULL };
-static const char *const starts[] = { "map", "copy", NULL };
-static const char *const places[] = { "before", "after", NULL };
-static const char *const readouts[] = { "plain", "deep", NULL };
-static const char *const windows[] = { "global", "local-m", "local-p", NULL };
-static const char *const selections[] = { "soft", "sparsemax", "entmax15", "hard", NULL };
-static const char *const estimators[] = { "straight-through", "reinforce", NULL };
+/* ---- the table ---- */
 
-#define AT(member) offsetof(attend_config, member)
-#define NUMBER(name, member, least, most, text, help)                                                                  \
-    {                                                                                                                  \
-        { name, text, help }, WHOLE, AT(member), least, most, NULL                                                     \
-    }
-#define WORDS(name, member, list, text, help)                                                                          \
-    {                                                                                                                  \
-        { name, text, help }, WORD, AT(member), 0, 0, list                                                             \
-    }
-#define SWITCH(name, member, help)                                                                                     \
-    {                                                                                                                  \
-        { name, "yes|no", help }, YES_NO, AT(member), 0, 0, NULL                                                       \
-    }
-#define FRACTION(name, member, least, most, text, help)                                                                \
-    {                                                                                                                  \
-        { name, text, help }, REAL, AT(member), least, most, NULL                                                      \
-    }
-
-/* Bounds keep every width a model adds up or multiplies by its gates far below what an int holds; areas, rows times width, do not fit one and
- * are size_t everywhere. */
-enum { WIDEST = 16384, MOST_WORDS = 10000000 };
-
-static const field fields[] = {
-    WORDS("task", task, tasks, "translation|language-model", "source to target, or lines of text alone"),
-    WORDS("architecture", architecture, architectures, "rnn|transformer|lstmn", "what kind of network"),
-    WORDS("cell", cell, cells, "simple|gru|gru-reset-before|lstm", "recurrent cell"),
-    WORDS("activation", activation, activations, "tanh|relu", "of the cell; its gates stay sigmoid"),
-    NUMBER("layers", layers, 1, ATTEND_MAX_LAYERS, "1..8", "of encoder and decoder"),
-    NUMBER("decoder-layers", decoder_layers, 0, ATTEND_MAX_LAYERS, "0..8",
-           "of a transformer's or lstmn's decoder; 0: as layers"),
-    NUMBER("hidden", hidden, 1, WIDEST, "1..16384", "width of a cell, or of a transformer"),
-    NUMBER("embedding", embedding, 0, WIDEST, "0..16384", "width of a word; 0: 256, or a transformer's hidden"),
-    SWITCH("bidirectional", bidirectional, "the encoder reads in both directions"),
-    WORDS("start", start, starts, "map|copy", "the decoder's first state: tanh(W h + b) of the encoder's last, or h"),
-    { { "attention", "none|dot|scaled-dot|bilinear|additive|projected|location|location-sensitive",
-        "score of the attention" },
-      SCORE,
-      AT(attention),
-      0,
-      0,
-      NULL },
-    WORDS("context", context, places, "before|after",
-          "the context enters before the step (Bahdanau) or after it (Luong)"),
-    SWITCH("input-feeding", input_feeding, "with context after: what was predicted from enters the next step"),
-    WORDS("readout", readout, readouts, "plain|deep", "predict from the state, or from state, context and last word"),
-    NUMBER("heads", heads, 0, 256, "1..256", "of the attention"),
-    NUMBER("attention-width", attention_width, 0, WIDEST, "1..16384",
-           "inside additive and projected attention; 0: hidden"),
-    NUMBER("longest", longest, 1, 1 << 16, "1..65536", "location attention, learned positions: words at most"),
-    NUMBER("filters", filters, 1, 1024, "1..1024", "location-sensitive attention: filters over the last weights"),
-    NUMBER("filter-size", filter_size, 1, 1024, "1..1024", "and how many weights each sees"),
-    WORDS("window", window, windows, "global|local-m|local-p", "which keys a query sees"),
-    NUMBER("window-size", window_size, 1, 1 << 16, "1..65536", "of a local window: keys on each side"),
-    WORDS("selection", selection, selections, "soft|sparsemax|entmax15|hard", "scores to weights"),
-    WORDS("estimator", estimator, estimators, "straight-through|reinforce", "how hard attention learns"),
-    FRACTION("temperature", temperature, 1e-6, 1e6, "1e-6..1e6", "of the straight-through estimator"),
-    FRACTION("entropy-bonus", entropy_bonus, 0, 1e6, "0..1e6", "of REINFORCE"),
-    WORDS("norm", norm, norms, "pre|post", "transformer: normalise before or after each part"),
-    WORDS("positions", positions, positions, "sinusoidal|learned|rotary", "transformer: how it tells places"),
-    WORDS("feed-forward", feed_forward, feed_forwards, "relu|gelu|gated", "transformer: inside a feed-forward part"),
-    NUMBER("feed-forward-width", feed_forward_width, 0, 4 * WIDEST, "0..65536", "and its width; 0: 4 hidden"),
-    WORDS("fusion", fusion, fusions, "shallow|deep", "lstmn: attention beside the decoder's cell or inside it"),
-    NUMBER("span", span, 0, 1 << 16, "0..65536", "lstmn: words a cell looks back to; 0: all"),
-    FRACTION("dropout", dropout, 0, 0.999, "0..0.999", "on embeddings, between layers and before the output"),
-    FRACTION("attention-dropout", attention_dropout, 0, 0.999, "0..0.999", "on the weights inside a transformer"),
-    SWITCH("dropout-along-time", dropout_along_time, "one dropout mask a sentence, not one a word"),
-    SWITCH("tie-embeddings", tie_embeddings, "the output matrix is the target's embedding table"),
-    SWITCH("shared-vocab", shared_vocab, "one vocabulary and one embedding table for both sides"),
-    NUMBER("source-vocab", source_vocab, 4, MOST_WORDS, "4..10000000", "words of the source, special ones included"),
-    NUMBER("target-vocab", target_vocab, 4, MOST_WORDS, "4..10000000", "words of the target"),
+/* Sets of architectures. */
+enum {
+    RNN = 1 << ATTEND_ARCHITECTURE_RNN,
+    TRANSFORMER = 1 << ATTEND_ARCHITECTURE_TRANSFORMER,
+    LSTMN = 1 << ATTEND_ARCHITECTURE_LSTMN,
+    RECURRENT = RNN | LSTMN,
+    NONE = 0,
+    ALL = ~0
 };
 
-enum { FIELDS = sizeof fields / sizeof *fields };
+#define FIELD(name, old_name, key, since, type, member, values, min, max, default_value, translation, language_model,  \
+              help)                                                                                                    \
+    {                                                                                                                  \
+        { name,                                                                                                        \
+          old_name,                                                                                                    \
+          key,                                                                                                         \
+          since,                                                                                                       \
+          ATTEND_FIELD_##type,                                                                                         \
+          values,                                                                                                      \
+          default_value,                                                                                               \
+          (unsigned)(translation),                                                                                     \
+          (unsigned)(language_model),                                                                                  \
+          help },                                                                                                      \
+            offsetof(attend_config, member), min, max                                                                  \
+    }
+#define INTEGER(name, member, min, max, default_value, since, translation, language_model, help)                       \
+    FIELD(name, NULL, name, since, INTEGER, member, #min ".." #max, min, max, default_value, translation,              \
+          language_model, help)
+#define REAL(name, member, min, max, default_value, since, translation, language_model, help)                          \
+    FIELD(name, NULL, name, since, REAL, member, #min ".." #max, min, max, default_value, translation, language_model, \
+          help)
+#define SWITCH(name, member, default_value, since, translation, language_model, help)                                  \
+    FIELD(name, NULL, name, since, SWITCH, member, "yes|no", 0, 0, default_value, translation, language_model, help)
+/* `values`: in the order of the enum. */
+#define CHOICE(name, member, values, default_value, since, translation, language_model, help)                          \
+    FIELD(name, NULL, name, since, CHOICE, member, values, 0, 0, default_value, translation, language_model, help)
+
+/* The values of these two fields are lists that exist elsewhere: attend_architectures and attend_scores. */
+static char architecture_values[MAX_VALUES_TEXT], score_values[MAX_VALUES_TEXT];
+
+/* Ranges keep every width that a model adds up or multiplies by its gates far below INT_MAX; areas (rows times width) may exceed an int and
+ * are size_t everywhere.
+ *
+ * since: "0.0" marks the fields of the first files, without which a file is damaged. A file without a later field gets the default.
+ *
+ *    name, member, values or range, default, since, architectures with an effect: for translation, for a language model, help */
+static const field fields[] = {
+    CHOICE("task", task, "translation|language-model", "translation", "0.1", ALL, ALL,
+           "translate a source to a target, or model lines of text"),
+    FIELD("architecture", NULL, "architecture", "0.1", CHOICE, architecture, architecture_values, 0, 0, "rnn", ALL, ALL,
+          "kind of network"),
+    CHOICE("cell", cell, "simple|gru|gru-reset-before|lstm", "gru", "0.0", RNN, RNN, "recurrent cell"),
+    CHOICE("activation", activation, "tanh|relu", "tanh", "0.0", RNN, RNN, "of the cell; gates are always sigmoid"),
+    INTEGER("layers", layers, 1, 8, "1", "0.0", ALL, ALL, "layers of encoder and decoder"),
+    INTEGER("decoder-layers", decoder_layers, 0, 8, "0", "0.1", TRANSFORMER | LSTMN, TRANSFORMER | LSTMN,
+            "transformer, lstmn: layers of the decoder; 0: as many as layers"),
+    INTEGER("hidden", hidden, 1, 16384, "256", "0.0", ALL, ALL, "width of a recurrent cell or a transformer layer"),
+    INTEGER("embedding", embedding, 0, 16384, "0", "0.0", ALL, ALL,
+            "width of a token embedding; 0: 256, or hidden for a transformer"),
+    SWITCH("bidirectional", bidirectional, "yes", "0.0", RNN, NONE, "the encoder reads in both directions"),
+    CHOICE("start", start, "map|copy", "map", "0.0", RNN, NONE,
+           "initial decoder state: tanh(W h + b) of the encoder's final state h, or h itself"),
+    FIELD("attention", NULL, "attention", "0.0", SCORE, attention, score_values, 0, 0, "additive", RECURRENT, NONE,
+          "score function of the attention"),
+    CHOICE("context", context, "before|after", "before", "0.0", RNN, NONE,
+           "the context enters before the decoder step (Bahdanau) or after it (Luong)"),
+    SWITCH("input-feeding", input_feeding, "no", "0.0", RNN, NONE,
+           "with context after: feed the previous attentional state into the next step"),
+    CHOICE("readout", readout, "plain|deep", "deep", "0.0", RNN, RNN,
+           "predict from the state, or from state, context and previous token"),
+    INTEGER("heads", heads, 0, 256, "0", "0.0", ALL, TRANSFORMER, "attention heads; 0: 1"),
+    INTEGER("attention-width", attention_width, 0, 16384, "0", "0.0", RECURRENT, LSTMN,
+            "inner width of additive and projected attention; 0: hidden"),
+    FIELD("max-positions", "longest", "longest", "0.0", INTEGER, max_positions, "1..65536", 1, 65536, "128", ALL,
+          TRANSFORMER, "location attention, learned positions: maximum number of positions"),
+    INTEGER("filters", filters, 1, 1024, "8", "0.0", RECURRENT, NONE,
+            "location-sensitive attention: filters over the previous weights"),
+    INTEGER("filter-size", filter_size, 1, 1024, "15", "0.0", RECURRENT, NONE, "weights that each filter covers"),
+    CHOICE("window", window, "global|local-m|local-p", "global", "0.0", RECURRENT, NONE,
+           "source positions that a query attends to"),
+    INTEGER("window-size", window_size, 1, 65536, "5", "0.0", RECURRENT, NONE,
+            "local windows: positions on each side of the centre"),
+    CHOICE("selection", selection, "soft|sparsemax|entmax15|hard", "soft", "0.0", RECURRENT, NONE,
+           "function from scores to weights"),
+    CHOICE("estimator", estimator, "straight-through|reinforce", "straight-through", "0.0", RECURRENT, NONE,
+           "gradient estimator of hard attention"),
+    REAL("temperature", temperature, 1e-6, 1e6, "1", "0.0", RECURRENT, NONE, "of the straight-through estimator"),
+    REAL("entropy-bonus", entropy_bonus, 0, 1e6, "0", "0.0", RECURRENT, NONE, "of REINFORCE"),
+    CHOICE("norm", norm, "pre|post", "pre", "0.1", TRANSFORMER, TRANSFORMER,
+           "transformer: layer norm before or after each sublayer"),
+    CHOICE("positions", positions, "sinusoidal|learned|rotary", "sinusoidal", "0.1", TRANSFORMER, TRANSFORMER,
+           "transformer: positional encoding"),
+    CHOICE("feed-forward", feed_forward, "relu|gelu|gated", "relu", "0.1", TRANSFORMER, TRANSFORMER,
+           "transformer: activation of the feed-forward sublayer"),
+    INTEGER("feed-forward-width", feed_forward_width, 0, 65536, "0", "0.1", TRANSFORMER, TRANSFORMER,
+            "transformer: width of the feed-forward sublayer; 0: 4 * hidden"),
+    CHOICE("fusion", fusion, "shallow|deep", "shallow", "0.1", LSTMN, NONE,
+           "lstmn: attention to the source beside the decoder's cell or inside it"),
+    INTEGER("span", span, 0, 65536, "0", "0.1", LSTMN, LSTMN, "lstmn: previous tokens that a cell attends to; 0: all"),
+    REAL("dropout", dropout, 0, 0.999, "0.2", "0.0", ALL, ALL, "on embeddings, between layers and before the output"),
+    REAL("attention-dropout", attention_dropout, 0, 0.999, "0", "0.1", TRANSFORMER, TRANSFORMER,
+         "transformer: dropout on attention weights"),
+    SWITCH("dropout-along-time", dropout_along_time, "no", "0.0", RECURRENT, RECURRENT,
+           "one dropout mask per sentence instead of one per token"),
+    SWITCH("tie-embeddings", tie_embeddings, "no", "0.0", ALL, ALL, "use the target embedding table as output matrix"),
+    SWITCH("shared-vocab", shared_vocab, "no", "0.0", ALL, NONE,
+           "one vocabulary and one embedding table for both sides"),
+    INTEGER("source-vocab", source_vocab, 4, 10000000, "0", "0.0", ALL, ALL,
+            "tokens of the source vocabulary, special ones included"),
+    INTEGER("target-vocab", target_vocab, 4, 10000000, "0", "0.0", ALL, ALL,
+            "tokens of the target vocabulary, special ones included"),
+};
+
+enum { FIELD_COUNT = sizeof fields / sizeof *fields };
+_Static_assert(ATTEND_MAX_LAYERS == 8, "the range of layers and decoder-layers");
+
+static void append(char *text, const char *word)
+{
+    const size_t length = strlen(text);
+    snprintf(text + length, MAX_VALUES_TEXT - length, "%s%s", length ? "|" : "", word);
+}
+
+static void make_values(void)
+{
+    for (const architecture *const *a = attend_architectures; *a; a++) append(architecture_values, (*a)->name);
+    append(score_values, "none");
+    for (const attend_score *const *s = attend_scores; *s; s++) append(score_values, (*s)->name);
+}
+
+static const field *field_at(int i)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, make_values);
+    return i >= 0 && i < FIELD_COUNT ? &fields[i] : NULL;
+}
 
 const attend_config_field *attend_config_field_at(int i)
 {
-    return i >= 0 && i < FIELDS ? &fields[i].said : NULL;
+    const field *f = field_at(i);
+    return f ? &f->public : NULL;
+}
+
+int attend_config_field_find(const char *name)
+{
+    for (int i = 0; i < FIELD_COUNT; i++) {
+        const attend_config_field *f = &fields[i].public;
+        if (strcmp(f->name, name) == 0 || (f->old_name && strcmp(f->old_name, name) == 0)) return i;
+    }
+    return -1;
 }
 
 static const field *field_of(const char *name)
 {
-    const char *names[FIELDS];
-    for (int i = 0; i < FIELDS; i++) {
-        names[i] = fields[i].said.name;
-        if (strcmp(names[i], name) == 0) return &fields[i];
-    }
-    const char *near = attend_closest_word(name, names, FIELDS);
-    attend_fail(ATTEND_BAD_USAGE, "a model has no '%s'%s%s%s", name, near ? "; did you mean '" : "", near ? near : "",
-                near ? "'?" : "");
+    const field *f = field_at(attend_config_field_find(name));
+    if (f) return f;
+    const char *names[FIELD_COUNT];
+    for (int i = 0; i < FIELD_COUNT; i++) names[i] = fields[i].public.name;
+    const char *closest = attend_closest_word(name, names, FIELD_COUNT);
+    attend_fail(ATTEND_BAD_USAGE, "a model has no field '%s'%s%s%s", name, closest ? "; did you mean '" : "",
+                closest ? closest : "", closest ? "'?" : "");
     return NULL;
 }
 
-/* ---- reading ---- */
+/* ---- from text ---- */
 
-static int refuse(const field *f, const char *value)
+/* The words of "yes|no". */
+typedef struct choices {
+    char text[MAX_VALUES_TEXT];
+    const char *words[MAX_CHOICES];
+    int count;
+} choices;
+
+static void split_choices(const field *f, choices *c)
 {
-    return attend_fail(ATTEND_BAD_USAGE, "%s '%s' is not one of %s", f->said.name, value, f->said.values);
+    snprintf(c->text, sizeof c->text, "%s", f->public.values);
+    c->count = 0;
+    for (char *rest = c->text, *word; c->count < MAX_CHOICES && (word = strtok_r(rest, "|", &rest));)
+        c->words[c->count++] = word;
 }
 
-static int refuse_word(const field *f, const char *value, const char *const *words, size_t count)
+static int refuse_value(const field *f, const char *value)
 {
-    const char *near = attend_closest_word(value, words, count);
-    if (!near) return refuse(f, value);
-    return attend_fail(ATTEND_BAD_USAGE, "%s '%s' is not one of %s; did you mean '%s'?", f->said.name, value,
-                       f->said.values, near);
+    return attend_fail(ATTEND_BAD_USAGE, "%s '%s' is not one of %s", f->public.name, value, f->public.values);
 }
 
-/* A member of the struct that is none of its enum. */
+/* The index of a word, or -1 and a message. */
+static int choice_of(const field *f, const char *value)
+{
+    choices c;
+    split_choices(f, &c);
+    for (int i = 0; i < c.count; i++)
+        if (strcmp(c.words[i], value) == 0) return i;
+    const char *closest = attend_closest_word(value, c.words, (size_t)c.count);
+    if (closest)
+        attend_fail(ATTEND_BAD_USAGE, "%s '%s' is not one of %s; did you mean '%s'?", f->public.name, value,
+                    f->public.values, closest);
+    else
+        refuse_value(f, value);
+    return -1;
+}
+
+/* An enum member of the struct with a value outside of its enum. */
 static int refuse_number(const field *f, int number)
 {
-    return attend_fail(ATTEND_BAD_USAGE, "%s number %d is not one of %s", f->said.name, number, f->said.values);
-}
-
-static size_t word_count(const field *f)
-{
-    size_t count = 0;
-    while (f->words[count]) count++;
-    return count;
+    return attend_fail(ATTEND_BAD_USAGE, "%s number %d is not one of %s", f->public.name, number, f->public.values);
 }
 
 static int set_number(const field *f, void *to, const char *value)
 {
+    const bool integer = f->public.type == ATTEND_FIELD_INTEGER;
     double x;
-    if (!attend_number_read(value, &x) || !(x >= f->least && x <= f->most) || (f->kind == WHOLE && x != floor(x)))
-        return refuse(f, value);
-    if (f->kind == WHOLE)
+    if (!attend_number_read(value, &x) || !(x >= f->min && x <= f->max) || (integer && x != floor(x)))
+        return refuse_value(f, value);
+    if (integer)
         *(int *)to = (int)x;
     else
         *(double *)to = x;
-    return ATTEND_OK;
-}
-
-static int set_switch(const field *f, void *to, const char *value)
-{
-    static const char *const words[] = { "yes", "no" };
-    if (strcmp(value, "yes") != 0 && strcmp(value, "no") != 0) return refuse_word(f, value, words, 2);
-    *(bool *)to = value[0] == 'y';
-    return ATTEND_OK;
-}
-
-static int set_word(const field *f, void *to, const char *value)
-{
-    for (int number = 0; f->words[number]; number++)
-        if (strcmp(f->words[number], value) == 0) {
-            memcpy(to, &number, sizeof number); /* enums of the public headers are as wide as an int; tested */
-            return ATTEND_OK;
-        }
-    return refuse_word(f, value, f->words, word_count(f));
-}
-
-static int set_score(const field *f, void *to, const char *value)
-{
-    enum { MOST = 32 };
-    const char *names[MOST] = { "none" };
-    size_t count = 1;
-    for (; attend_scores[count - 1] && count < MOST; count++) names[count] = attend_scores[count - 1]->name;
-    const attend_score *score = attend_score_find(value);
-    if (!score && strcmp(value, "none") != 0) return refuse_word(f, value, names, count);
-    *(const attend_score **)to = score;
     return ATTEND_OK;
 }
 
@@ -201,21 +247,19 @@ int attend_config_set(attend_config *config, const char *name, const char *value
     const field *f = field_of(name);
     if (!f) return ATTEND_BAD_USAGE;
     void *to = (char *)config + f->offset;
-    switch (f->kind) {
-    case WHOLE:
-    case REAL:
-        return set_number(f, to, value);
-    case YES_NO:
-        return set_switch(f, to, value);
-    case WORD:
-        return set_word(f, to, value);
-    case SCORE:
-        return set_score(f, to, value);
-    }
-    return ATTEND_BAD_USAGE;
+    if (f->public.type == ATTEND_FIELD_INTEGER || f->public.type == ATTEND_FIELD_REAL) return set_number(f, to, value);
+    const int choice = choice_of(f, value);
+    if (choice < 0) return ATTEND_BAD_USAGE;
+    if (f->public.type == ATTEND_FIELD_SWITCH)
+        *(bool *)to = choice == 0;
+    else if (f->public.type == ATTEND_FIELD_SCORE)
+        *(const attend_score **)to = choice == 0 ? NULL : attend_scores[choice - 1];
+    else
+        memcpy(to, &choice, sizeof choice); /* enums of the public headers are as wide as an int; tested */
+    return ATTEND_OK;
 }
 
-/* ---- writing ---- */
+/* ---- to text ---- */
 
 int attend_config_get(const attend_config *config, const char *name, char *text, size_t size)
 {
@@ -223,23 +267,25 @@ int attend_config_get(const attend_config *config, const char *name, char *text,
     if (!f) return ATTEND_BAD_USAGE;
     const void *from = (const char *)config + f->offset;
     const attend_score *score;
+    choices c;
     int number, length = -1;
-    switch (f->kind) {
-    case WHOLE:
+    switch (f->public.type) {
+    case ATTEND_FIELD_INTEGER:
         length = snprintf(text, size, "%d", *(const int *)from);
         break;
-    case REAL:
+    case ATTEND_FIELD_REAL:
         length = attend_number_write(text, size, *(const double *)from);
         break;
-    case YES_NO:
+    case ATTEND_FIELD_SWITCH:
         length = snprintf(text, size, "%s", *(const bool *)from ? "yes" : "no");
         break;
-    case WORD:
+    case ATTEND_FIELD_CHOICE:
         memcpy(&number, from, sizeof number);
-        if (number < 0 || (size_t)number >= word_count(f)) return refuse_number(f, number);
-        length = snprintf(text, size, "%s", f->words[number]);
+        split_choices(f, &c);
+        if (number < 0 || number >= c.count) return refuse_number(f, number);
+        length = snprintf(text, size, "%s", c.words[number]);
         break;
-    case SCORE:
+    case ATTEND_FIELD_SCORE:
         memcpy(&score, from, sizeof score);
         length = snprintf(text, size, "%s", score ? score->name : "none");
         break;
@@ -249,158 +295,76 @@ int attend_config_get(const attend_config *config, const char *name, char *text,
     return ATTEND_OK;
 }
 
-/* ---- what makes sense together ---- */
+/* ---- ranges ---- */
 
-static int numbers_fit(const attend_config *c)
+int attend_config_check_ranges(const attend_config *config)
 {
-    for (int i = 0; i < FIELDS; i++) {
-        const field *f = &fields[i];
-        const void *at = (const char *)c + f->offset;
-        double x = 0;
+    for (int i = 0; i < FIELD_COUNT; i++) {
+        const field *f = field_at(i);
+        const void *from = (const char *)config + f->offset;
+        choices c;
+        double x = f->min;
         int number;
-        if (f->kind == WHOLE) x = *(const int *)at;
-        if (f->kind == REAL) x = *(const double *)at;
-        if ((f->kind == WHOLE || f->kind == REAL) && !(x >= f->least && x <= f->most))
-            return attend_fail(ATTEND_BAD_USAGE, "%s %g is not in %s", f->said.name, x, f->said.values);
-        if (f->kind != WORD) continue;
-        memcpy(&number, at, sizeof number);
-        if (number < 0 || (size_t)number >= word_count(f)) return refuse_number(f, number);
+        if (f->public.type == ATTEND_FIELD_INTEGER) x = *(const int *)from;
+        if (f->public.type == ATTEND_FIELD_REAL) x = *(const double *)from;
+        if (!(x >= f->min && x <= f->max))
+            return attend_fail(ATTEND_BAD_USAGE, "%s %g is not in %s", f->public.name, x, f->public.values);
+        if (f->public.type != ATTEND_FIELD_CHOICE) continue;
+        memcpy(&number, from, sizeof number);
+        split_choices(f, &c);
+        if (number < 0 || number >= c.count) return refuse_number(f, number);
     }
     return ATTEND_OK;
 }
 
-/* The first combination that makes no sense, in words; NULL: none. */
-static const char *recurrent_nonsense(const attend_config *c)
+/* ---- fields without effect ---- */
+
+static unsigned users_of(attend_task task, const attend_config_field *f)
 {
-    const bool attention = c->attention != NULL, local = c->window != ATTEND_WINDOW_GLOBAL;
-    const bool translates = c->task == ATTEND_TASK_TRANSLATION;
-    if (translates && c->architecture == ATTEND_ARCHITECTURE_RNN && c->start == ATTEND_START_COPY && c->bidirectional)
-        return "start 'copy' takes the encoder's last state as it is, but an encoder in both directions has two: "
-               "choose "
-               "'map', or bidirectional 'no'";
-    if (c->architecture == ATTEND_ARCHITECTURE_RNN && c->decoder_layers != c->layers)
-        return "a decoder of architecture 'rnn' has as many layers as its encoder: leave decoder-layers out";
-    if (!attention && c->input_feeding)
-        return "input-feeding feeds what attention made back into the decoder: choose an attention, or leave it out";
-    if (attention && c->input_feeding && c->context != ATTEND_CONTEXT_AFTER)
-        return "input-feeding belongs to context 'after' (Luong); with 'before' the context enters the next step "
-               "anyway";
-    if (attention && c->context == ATTEND_CONTEXT_AFTER && c->readout == ATTEND_READOUT_DEEP)
-        return "readout 'deep' belongs to context 'before' (Bahdanau); with 'after', tanh(Wc [c; s]) is the readout";
-    if (!attention && (local || c->selection != ATTEND_SELECT_SOFT))
-        return "a window or a selection needs an attention";
-    if (local && c->window == ATTEND_WINDOW_LOCAL_P && c->selection == ATTEND_SELECT_HARD)
-        return "selection 'hard' takes one word, and the bell of window 'local-p' would scale it: choose one of the "
-               "two";
-    if (attention && c->attention->wants_previous && c->heads > 1)
-        return "this attention looks at the last weights of one head: heads must be 1";
-    if (c->architecture == ATTEND_ARCHITECTURE_LSTMN && translates && !attention)
-        return "an lstmn sees the source by attention alone: choose an attention";
-    const bool fused = c->architecture == ATTEND_ARCHITECTURE_LSTMN && translates && c->fusion == ATTEND_FUSION_DEEP;
-    if (fused && (local || c->selection != ATTEND_SELECT_SOFT || c->heads > 1))
-        return "an lstmn with fusion 'deep' looks by cells of its own: a window, a selection or heads belong to fusion "
-               "'shallow'";
-    if (c->architecture == ATTEND_ARCHITECTURE_LSTMN && c->input_feeding)
-        return "input-feeding belongs to architecture 'rnn': an lstmn remembers by looking back";
-    const bool own_width =
-        c->readout == ATTEND_READOUT_DEEP || (attention && c->context == ATTEND_CONTEXT_AFTER && !fused);
-    if (c->attention_dropout > 0)
-        return "attention-dropout belongs to architecture 'transformer': leave it out, and choose dropout";
-    if (c->tie_embeddings && !own_width && c->hidden != c->embedding)
-        return "tie-embeddings needs hidden and embedding to be equal where words are predicted from the state itself";
-    return NULL;
+    return task == ATTEND_TASK_LANGUAGE_MODEL ? f->language_model : f->translation;
 }
 
-static const char *transformer_nonsense(const attend_config *c)
+bool attend_config_field_applies(const attend_config *config, const attend_config_field *f)
 {
-    if (c->embedding != c->hidden)
-        return "a transformer's words are as wide as its rows: leave embedding out, or make it hidden";
-    if (c->positions == ATTEND_POSITIONS_ROTARY && c->hidden / c->heads % 2 != 0)
-        return "rotary positions turn pairs of numbers: hidden / heads must be even";
-    if (c->window != ATTEND_WINDOW_GLOBAL || c->selection != ATTEND_SELECT_SOFT || c->input_feeding)
-        return "a window, a selection or input-feeding belongs to architecture 'rnn' or 'lstmn'";
-    if (c->dropout_along_time)
-        return "dropout-along-time belongs to architecture 'rnn' or 'lstmn': a transformer has no time that it goes "
-               "along";
-    return NULL;
+    return (users_of(config->task, f) & 1u << config->architecture) != 0;
 }
 
-/* What the other words leave no choice about. */
-static void settle(attend_config *c)
+/* Whether a value of a field without effect is harmless: "no", 0, or what the architecture uses anyway (cell lstm of an LSTMN). */
+static bool is_harmless(const attend_config *config, const char *name)
 {
-    const bool transformer = c->architecture == ATTEND_ARCHITECTURE_TRANSFORMER;
-    if (c->heads == 0) c->heads = 1;
-    if (c->attention_width == 0) c->attention_width = c->hidden;
-    if (c->embedding == 0) c->embedding = transformer ? c->hidden : 256;
-    if (c->decoder_layers == 0) c->decoder_layers = c->layers;
-    if (c->feed_forward_width == 0) c->feed_forward_width = 4 * c->hidden;
-    if (transformer) c->attention = &attend_score_scaled_dot;
-    if (c->architecture == ATTEND_ARCHITECTURE_LSTMN) {
-        c->cell = ATTEND_CELL_LSTM;
-        c->bidirectional = false;
-        c->context = ATTEND_CONTEXT_AFTER;
-        c->readout = ATTEND_READOUT_PLAIN;
-        if (c->fusion == ATTEND_FUSION_DEEP) c->attention = &attend_score_additive;
+    attend_config settled = ATTEND_CONFIG_INIT;
+    char given[64], used[64];
+    settled.task = config->task, settled.architecture = config->architecture;
+    settled.source_vocab = settled.target_vocab = ATTEND_FIRST_TOKEN + 1;
+    if (attend_config_get(config, name, given, sizeof given) != ATTEND_OK) return true;
+    if (strcmp(given, "no") == 0 || strcmp(given, "0") == 0) return true;
+    return attend_config_check(&settled) == ATTEND_OK &&
+           attend_config_get(&settled, name, used, sizeof used) == ATTEND_OK && strcmp(given, used) == 0;
+}
+
+static int refuse_field(const attend_config *config, const attend_config_field *f)
+{
+    const unsigned users = users_of(config->task, f);
+    char list[MAX_VALUES_TEXT] = "";
+    if (users == 0)
+        return attend_fail(ATTEND_BAD_USAGE, "%s has no effect for a language model, which has no source: leave it out",
+                           f->name);
+    for (int i = 0; attend_architectures[i]; i++) {
+        const size_t length = strlen(list);
+        if (users & 1u << i)
+            snprintf(list + length, sizeof list - length, "%s'%s'", length ? " or " : "",
+                     attend_architectures[i]->name);
     }
-    if (c->task == ATTEND_TASK_LANGUAGE_MODEL) {
-        if (!transformer) c->attention = NULL;
-        c->shared_vocab = true;
-    }
+    return attend_fail(ATTEND_BAD_USAGE, "%s belongs to architecture %s, and this is '%s': leave it out", f->name, list,
+                       attend_architectures[config->architecture]->name);
 }
 
-int attend_config_check(attend_config *c)
+int attend_config_check_given(const attend_config *config, const bool *given)
 {
-    if (c->task == ATTEND_TASK_LANGUAGE_MODEL) c->source_vocab = c->target_vocab; /* there is no other side */
-    int status = numbers_fit(c);
-    if (status != ATTEND_OK) return status;
-    settle(c);
-    const bool transformer = c->architecture == ATTEND_ARCHITECTURE_TRANSFORMER;
-    const char *why = transformer ? transformer_nonsense(c) : recurrent_nonsense(c);
-    if (!why && c->shared_vocab && c->source_vocab != c->target_vocab)
-        why = "shared-vocab means one vocabulary, but source-vocab and target-vocab differ";
-    if (why) return attend_fail(ATTEND_BAD_USAGE, "%s", why);
-    if (!c->attention) return ATTEND_OK;
-    const bool inner = c->attention == &attend_score_additive || c->attention == &attend_score_projected ||
-                       c->attention == &attend_score_location_sensitive;
-    if (c->hidden % c->heads != 0 || (inner && c->attention_width % c->heads != 0))
-        return attend_fail(ATTEND_BAD_USAGE, "%d heads cannot share hidden %d%s evenly", c->heads, c->hidden,
-                           inner && c->attention_width % c->heads != 0 ? " and the attention-width" : "");
+    for (int i = 0; i < FIELD_COUNT; i++) {
+        const attend_config_field *f = attend_config_field_at(i);
+        if (!given[i] || attend_config_field_applies(config, f)) continue;
+        if (users_of(config->task, f) == 0 || !is_harmless(config, f->name)) return refuse_field(config, f);
+    }
     return ATTEND_OK;
-}
-
-/* ---- how much there may be of it ---- */
-
-int attend_config_max_tokens(const attend_config *c, bool target)
-{
-    const bool learned = c->architecture == ATTEND_ARCHITECTURE_TRANSFORMER && c->positions == ATTEND_POSITIONS_LEARNED;
-    return learned || (!target && c->attention == &attend_score_location) ? c->longest : INT_MAX;
-}
-
-/* ---- who looks at whom ---- */
-
-int attend_config_attention_layers(const attend_config *c, attend_attention_kind look)
-{
-    const bool translates = c->task == ATTEND_TASK_TRANSLATION,
-               transformer = c->architecture == ATTEND_ARCHITECTURE_TRANSFORMER;
-    const bool lstmn = c->architecture == ATTEND_ARCHITECTURE_LSTMN;
-    const int decoder = c->decoder_layers > 0 ? c->decoder_layers : c->layers; /* 0, if nobody has checked it yet */
-    switch (look) {
-    case ATTEND_ATTENTION_CROSS:
-        if (!translates) return 0;
-        if (transformer || (lstmn && c->fusion == ATTEND_FUSION_DEEP)) return decoder;
-        return c->attention ? 1 : 0;
-    case ATTEND_ATTENTION_ENCODER:
-        return translates && (transformer || lstmn) ? c->layers : 0;
-    case ATTEND_ATTENTION_DECODER:
-        return transformer || lstmn ? decoder : 0;
-    }
-    return 0;
-}
-
-int attend_config_attention_heads(const attend_config *c, attend_attention_kind look)
-{
-    if (attend_config_attention_layers(c, look) == 0) return 0;
-    const bool lstmn = c->architecture == ATTEND_ARCHITECTURE_LSTMN;
-    if (lstmn && (look != ATTEND_ATTENTION_CROSS || c->fusion == ATTEND_FUSION_DEEP)) return 1;
-    return c->heads > 0 ? c->heads : 1;
 }

@@ -86,7 +86,7 @@ bool attend_weights_copy(attend_decoding *d, kept_rows *r, const attend_var *wei
 void attend_decoding_free(attend_decoding *d)
 {
     if (!d) return;
-    if (d->states) d->m->kind->end(d);
+    if (d->states) d->m->architecture->end(d);
     attend_memory_free(d->states);
     attend_memory_free(d->source_of);
     attend_memory_free(d->place);
@@ -128,7 +128,7 @@ int attend_decoding_new(attend_decoding **out, attend_ctx *c, const attend_model
     attend_ctx_set_training(c, false);
     attend_ctx_reset(c);
     attend_decoding *d = attend_memory_zeroed(1, sizeof *d);
-    if (d) d->states = attend_memory_zeroed(1, m->kind->states);
+    if (d) d->states = attend_memory_zeroed(1, m->architecture->state_size);
     if (!d || !d->states || !hypotheses_fit(d, count)) {
         if (d) attend_memory_free(d->states), d->states = NULL; /* nothing has begun */
         attend_decoding_free(d);
@@ -141,7 +141,7 @@ int attend_decoding_new(attend_decoding **out, attend_ctx *c, const attend_model
         d->source_of[i] = i;
         if (lengths[i] > d->longest) d->longest = lengths[i];
     }
-    if (!m->kind->begin(d, source, lengths)) {
+    if (!m->architecture->begin(d, source, lengths)) {
         const int status = attend_fail(c->status, "%s", c->message);
         attend_decoding_free(d);
         return status;
@@ -231,9 +231,9 @@ int attend_decoding_step(attend_decoding *d, const int *counts, const int *paren
                               .words = words,
                               .queries = attend_ragged_new(c, d->count, counts),
                               .singles = ones ? attend_ragged_new(c, n, ones) : NULL };
-    attend_var *readout = s.queries && s.singles ? d->m->kind->step(d, &s) : NULL;
+    attend_var *readout = s.queries && s.singles ? d->m->architecture->step(d, &s) : NULL;
     if (readout) attend_output_step(c, &d->out, readout, d->source_of);
-    if (c->status == ATTEND_OK && !d->m->kind->keep(d, &s)) no_memory(d, n);
+    if (c->status == ATTEND_OK && !d->m->architecture->store(d, &s)) no_memory(d, n);
     if (c->status != ATTEND_OK) {
         memset(d->weights, 0, sizeof d->weights);
         return attend_fail(c->status, "%s", c->message);

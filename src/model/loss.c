@@ -137,7 +137,7 @@ attend_var *attend_model_loss(attend_ctx *c, const attend_model *m, const attend
         if (!nll) nll = attend_take_reals(c, (size_t)attend_ragged_rows(f.targets));
         if (!f.advantage || !nll) return NULL;
     }
-    attend_var *readout = m->kind->force(&f);
+    attend_var *readout = m->architecture->force(&f);
     if (!readout) return NULL;
     attend_var *logits = attend_linear(c, readout, attend_use(c, m->output_w), attend_use(c, m->output_b));
     attend_var *loss = attend_cross_entropy(c, logits, f.outputs, f.options->label_smoothing, f.options->scale, nll);

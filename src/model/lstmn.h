@@ -23,6 +23,16 @@ typedef struct lstmn {
     lstmn_layer encoder[ATTEND_MAX_LAYERS], decoder[ATTEND_MAX_LAYERS];
 } lstmn;
 
+/* ---- configuration (architecture.h) ---- */
+
+void attend_lstmn_settle(attend_config *c);
+const char *attend_lstmn_conflict(const attend_config *c);
+int attend_lstmn_max_tokens(const attend_config *c, bool target);
+int attend_lstmn_attention_layers(const attend_config *c, attend_attention_kind kind);
+int attend_lstmn_attention_heads(const attend_config *c, attend_attention_kind kind);
+
+/* ---- parameters ---- */
+
 void attend_lstmn_build(model_builder *b);
 void attend_lstmn_free(attend_model *m);
 attend_var *attend_lstmn_force(forcing *f);

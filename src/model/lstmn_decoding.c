@@ -133,7 +133,7 @@ static attend_var *step_on(attend_decoding *d, const decoding_step *step)
     return context ? attend_decoder_readout(c, &s->d, x, context, NULL) : NULL;
 }
 
-static bool keep(attend_decoding *d, const decoding_step *step)
+static bool store(attend_decoding *d, const decoding_step *step)
 {
     lstmn_states *s = d->states;
     for (int i = 0; i < d->m->config.decoder_layers; i++)
@@ -150,11 +150,20 @@ static void end(attend_decoding *d)
     attend_memory_free(s->last.data);
 }
 
-const architecture attend_lstmn = { .build = attend_lstmn_build,
-                                    .free = attend_lstmn_free,
-                                    .force = attend_lstmn_force,
-                                    .states = sizeof(lstmn_states),
-                                    .begin = begin,
-                                    .step = step_on,
-                                    .keep = keep,
-                                    .end = end };
+const architecture attend_lstmn = {
+    .name = "lstmn",
+    .settle = attend_lstmn_settle,
+    .conflict = attend_lstmn_conflict,
+    .max_tokens = attend_lstmn_max_tokens,
+    .attention_layers = attend_lstmn_attention_layers,
+    .attention_heads = attend_lstmn_attention_heads,
+    .embedding_range = 0.1,
+    .build = attend_lstmn_build,
+    .free = attend_lstmn_free,
+    .force = attend_lstmn_force,
+    .state_size = sizeof(lstmn_states),
+    .begin = begin,
+    .step = step_on,
+    .store = store,
+    .end = end,
+};

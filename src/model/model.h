@@ -7,8 +7,7 @@
 #ifndef ATTEND_MODEL_MODEL_H
 #define ATTEND_MODEL_MODEL_H
 
-#include "core/tape.h"
-#include <attend/model.h>
+#include "model/architecture.h"
 
 typedef struct model_cell {
     attend_param *w, *u, *bw, *bu;
@@ -28,7 +27,7 @@ struct attend_model {
     attend_param *readout_w, *readout_b;   /* NULL: the state itself */
     attend_param *output_w, *output_b;     /* (V, readout) */
     int memory_width, context_width, readout_width;
-    const struct architecture *kind;
+    const architecture *architecture;
     struct transformer *transformer; /* parameters of one; NULL if it is none */
     struct lstmn *lstmn;             /* likewise */
     struct attachment *attachments;  /* model_file.c: a list */
@@ -98,29 +97,7 @@ bool attend_forcing_wants(const forcing *f, attend_attention_kind look, int laye
 /* .. and takes them: (B, H, Tq, Tk), the first query being word `first` of each sentence. NULL is fine. */
 void attend_forcing_weights(forcing *f, attend_attention_kind look, int layer, attend_var *weights, int first);
 
-/* ---- architectures ---- */
-
-struct decoding_step;
-
-typedef struct architecture {
-    void (*build)(model_builder *b);
-    void (*free)(attend_model *m); /* what it hung onto the model besides parameters; also after a build that failed */
-    /* The readout of every row, with dropout: what the output layer turns into words. NULL: the context failed. */
-    attend_var *(*force)(forcing *f);
-    /* Decoding (decoding.h). `states` bytes of its own, zeroed, are in d->states. */
-    size_t states;
-    /* Encodes the sources; what is in the context afterwards stays there. False: the context failed. */
-    bool (*begin)(attend_decoding *d, const int *source, const int *lengths);
-    /* The readout of each hypothesis. Nothing that a failed step leaves behind may matter: what goes from step to step is kept .. */
-    attend_var *(*step)(attend_decoding *d, const struct decoding_step *s);
-    /* .. here, when all else has succeeded. False: no memory. */
-    bool (*keep)(attend_decoding *d, const struct decoding_step *s);
-    void (*end)(attend_decoding *d);
-} architecture;
-
-extern const architecture attend_rnn, attend_transformer, attend_lstmn;
-
-/* ---- what they share ---- */
+/* ---- shared by the architectures ---- */
 
 /* Rows of words by id, with dropout. */
 attend_var *attend_model_embed(attend_ctx *c, const attend_model *m, attend_param *table, const int *words,

@@ -132,10 +132,10 @@ static int save_config(saving *s, const attend_config *config)
     s->metadata[s->pairs++] = (attend_metadata){ "format", format };
     s->metadata[s->pairs++] = (attend_metadata){ "format-version", s->version };
     s->metadata[s->pairs++] = (attend_metadata){ "made-by", s->maker };
-    for (int i = 0; attend_config_field_at(i); i++) {
-        const char *name = attend_config_field_at(i)->name;
-        snprintf(s->keys[i], FIELD_TEXT, "%s%s", config_prefix, name);
-        int status = attend_config_get(config, name, s->values[i], FIELD_TEXT);
+    const attend_config_field *f;
+    for (int i = 0; (f = attend_config_field_at(i)); i++) {
+        snprintf(s->keys[i], FIELD_TEXT, "%s%s", config_prefix, f->key);
+        const int status = attend_config_get(config, f->name, s->values[i], FIELD_TEXT);
         if (status != ATTEND_OK) return status;
         s->metadata[s->pairs++] = (attend_metadata){ s->keys[i], s->values[i] };
     }
@@ -296,42 +296,31 @@ static const attend_score *own_score(const loading *l, const char *name)
     return NULL;
 }
 
-/* The first models did not have these fields; their files are models all the same, by what is usual. */
-static bool came_later(const char *name)
-{
-    static const char *const later[] = { "task",      "architecture",     "decoder-layers",     "norm",
-                                         "positions", "feed-forward",     "feed-forward-width", "fusion",
-                                         "span",      "attention-dropout" };
-    for (size_t i = 0; i < sizeof later / sizeof *later; i++)
-        if (strcmp(later[i], name) == 0) return true;
-    return false;
-}
-
 static int load_config(const loading *l)
 {
     static const attend_config usual = ATTEND_CONFIG_INIT;
     attend_config *config = &l->m->config;
     *config = usual;
     size_t known = 0;
-    for (int i = 0; attend_config_field_at(i); i++) {
+    const attend_config_field *f;
+    for (int i = 0; (f = attend_config_field_at(i)); i++) {
         char key[FIELD_TEXT];
-        snprintf(key, sizeof key, "%s%s", config_prefix, attend_config_field_at(i)->name);
+        snprintf(key, sizeof key, "%s%s", config_prefix, f->key);
         const char *value = attend_tensor_file_metadata(l->file, key);
-        if (!value && came_later(attend_config_field_at(i)->name)) continue;
+        if (!value && strcmp(f->since, "0.0") != 0) continue; /* a file of an earlier version: the default */
         if (!value) return attend_fail(ATTEND_BAD_MODEL, "%s: the metadata has no \"%s\"", l->name, key);
         known++;
-        const attend_score *own = strcmp(key, "config.attention") == 0 ? own_score(l, value) : NULL;
+        const attend_score *own = f->type == ATTEND_FIELD_SCORE ? own_score(l, value) : NULL;
         if (own)
             config->attention = own;
-        else if (attend_config_set(config, attend_config_field_at(i)->name, value) != ATTEND_OK)
+        else if (attend_config_set(config, f->name, value) != ATTEND_OK)
             return blame(l, ATTEND_BAD_USAGE);
     }
     for (size_t i = 0; i < attend_tensor_file_metadata_count(l->file); i++) {
         const char *key = attend_tensor_file_metadata_at(l->file, i)->key;
         if (starts_with(key, config_prefix) && known-- == 0)
-            return attend_fail(ATTEND_BAD_MODEL,
-                               "%s: a model has no field of which the metadata speaks; its last is \"%.60s\"", l->name,
-                               key);
+            return attend_fail(ATTEND_BAD_MODEL, "%s: the metadata has an unknown field; the last field is \"%.60s\"",
+                               l->name, key);
     }
     return blame(l, attend_config_check(config));
 }

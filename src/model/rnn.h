@@ -25,6 +25,14 @@ static inline bool model_feedback(const attend_model *m)
     return model_bahdanau(m) || m->config.input_feeding || (m->config.attention && m->config.attention->wants_previous);
 }
 
+/* ---- configuration (architecture.h) ---- */
+
+void attend_rnn_settle(attend_config *c);
+const char *attend_rnn_conflict(const attend_config *c);
+int attend_rnn_max_tokens(const attend_config *c, bool target);
+int attend_rnn_attention_layers(const attend_config *c, attend_attention_kind kind);
+int attend_rnn_attention_heads(const attend_config *c, attend_attention_kind kind);
+
 /* The attention's parameters, those of its window, and the widths of memory and context. */
 void attend_build_attention(model_builder *b);
 

@@ -60,7 +60,7 @@ void attend_build_attention(model_builder *b)
                               .heads = c->heads,
                               .key_heads = c->heads,
                               .attention = c->attention_width,
-                              .longest = c->longest,
+                              .longest = c->max_positions,
                               .filters = c->filters,
                               .filter_size = c->filter_size };
     m->context_width = c->attention->context_width ? c->attention->context_width(&w) : m->memory_width;

@@ -67,7 +67,7 @@ static void take_states(attend_decoding *d, const decoding_step *step, decoder_s
         s->previous = attend_weights_by_source(d, step, kept->last.data, d->longest, parents);
 }
 
-static bool keep_states(attend_decoding *d, const decoding_step *step)
+static bool store(attend_decoding *d, const decoding_step *step)
 {
     rnn_states *kept = d->states;
     const decoder_state *s = &kept->now;
@@ -140,11 +140,20 @@ static void end(attend_decoding *d)
     attend_memory_free(s->row_of);
 }
 
-const architecture attend_rnn = { .build = attend_rnn_build,
-                                  .free = attend_model_fold_free,
-                                  .force = attend_rnn_force,
-                                  .states = sizeof(rnn_states),
-                                  .begin = begin,
-                                  .step = step_rnn,
-                                  .keep = keep_states,
-                                  .end = end };
+const architecture attend_rnn = {
+    .name = "rnn",
+    .settle = attend_rnn_settle,
+    .conflict = attend_rnn_conflict,
+    .max_tokens = attend_rnn_max_tokens,
+    .attention_layers = attend_rnn_attention_layers,
+    .attention_heads = attend_rnn_attention_heads,
+    .embedding_range = 0.1,
+    .build = attend_rnn_build,
+    .free = attend_model_fold_free,
+    .force = attend_rnn_force,
+    .state_size = sizeof(rnn_states),
+    .begin = begin,
+    .step = step_rnn,
+    .store = store,
+    .end = end,
+};

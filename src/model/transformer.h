@@ -31,6 +31,16 @@ typedef struct transformer {
     attend_param *source_position, *target_position; /* learned; else NULL */
 } transformer;
 
+/* ---- configuration (architecture.h) ---- */
+
+void attend_transformer_settle(attend_config *c);
+const char *attend_transformer_conflict(const attend_config *c);
+int attend_transformer_max_tokens(const attend_config *c, bool target);
+int attend_transformer_attention_layers(const attend_config *c, attend_attention_kind kind);
+int attend_transformer_attention_heads(const attend_config *c, attend_attention_kind kind);
+
+/* ---- parameters ---- */
+
 void attend_transformer_build(model_builder *b);
 void attend_transformer_free(attend_model *m);
 attend_var *attend_transformer_force(forcing *f);

@@ -55,8 +55,8 @@ void attend_transformer_build(model_builder *b)
         return;
     }
     if (translates && learned)
-        t->source_position = attend_build_tensor(b, "", "source.position", 2, c->longest, c->hidden);
-    if (learned) t->target_position = attend_build_tensor(b, "", "target.position", 2, c->longest, c->hidden);
+        t->source_position = attend_build_tensor(b, "", "source.position", 2, c->max_positions, c->hidden);
+    if (learned) t->target_position = attend_build_tensor(b, "", "target.position", 2, c->max_positions, c->hidden);
     for (int i = 0; translates && i < c->layers; i++) layer(b, &t->encoder[i], "encoder", i, false);
     if (translates && c->norm == ATTEND_NORM_PRE) t->encoder_norm = norm(b, "encoder", "norm");
     for (int i = 0; i < c->decoder_layers; i++) layer(b, &t->decoder[i], "decoder", i, translates);

@@ -103,8 +103,8 @@ static attend_var *step_on(attend_decoding *d, const decoding_step *step)
     return x ? attend_part_input(c, m, &t->decoder_norm, x) : NULL;
 }
 
-/* All is in the past already. */
-static bool keep(attend_decoding *d, const decoding_step *step)
+/* step has added the keys and values to the caches. */
+static bool store(attend_decoding *d, const decoding_step *step)
 {
     (void)d, (void)step;
     return true;
@@ -116,11 +116,20 @@ static void end(attend_decoding *d)
     for (int i = 0; i < ATTEND_MAX_LAYERS; i++) attend_beam_cache_free(s->past[i]);
 }
 
-const architecture attend_transformer = { .build = attend_transformer_build,
-                                          .free = attend_transformer_free,
-                                          .force = attend_transformer_force,
-                                          .states = sizeof(transformer_states),
-                                          .begin = begin,
-                                          .step = step_on,
-                                          .keep = keep,
-                                          .end = end };
+const architecture attend_transformer = {
+    .name = "transformer",
+    .settle = attend_transformer_settle,
+    .conflict = attend_transformer_conflict,
+    .max_tokens = attend_transformer_max_tokens,
+    .attention_layers = attend_transformer_attention_layers,
+    .attention_heads = attend_transformer_attention_heads,
+    .embedding_range = 0,
+    .build = attend_transformer_build,
+    .free = attend_transformer_free,
+    .force = attend_transformer_force,
+    .state_size = sizeof(transformer_states),
+    .begin = begin,
+    .step = step_on,
+    .store = store,
+    .end = end,
+};

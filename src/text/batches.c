@@ -82,7 +82,7 @@ int attend_batches_new(attend_batches **out, const attend_corpus *corpus, const 
         return attend_fail(
             ATTEND_BAD_DATA,
             "there are no pairs or lines to make batches of: %llu are empty, on one side at least, and %llu are too "
-            "long; give other data, or a larger max-length (and longest, where positions are learned)",
+            "long; give other data, or a larger max-length (and max-positions, where positions are learned)",
             (unsigned long long)n.empty, (unsigned long long)n.too_long);
     attend_batches *b = attend_memory_zeroed(1, sizeof *b);
     if (!b) return attend_fail(ATTEND_NO_MEMORY, "no memory for batches");

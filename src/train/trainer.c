@@ -456,7 +456,7 @@ static int check_config(trainer *t)
         if (most < INT_MAX - 1 && t->o.bpe_dropout > 0)
             return attend_fail(ATTEND_BAD_USAGE,
                                "BPE dropout makes sentences longer than any limit, and this model has one "
-                               "('longest'): choose other positions or another attention");
+                               "('max-positions'): choose other positions or another attention");
     }
     return status;
 }

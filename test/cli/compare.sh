@@ -58,8 +58,8 @@ short="$small --updates 40"
     expect 2 "variant 'none': a window or a selection needs an attention" $short --window local-p --vary attention=dot,none
     expect 2 "no combination of these --vary makes sense" $short --vary attention=none --vary window=local-m,local-p
     # what would do nothing in a variant is refused; what is given for all may be meant for the others
-    expect 2 "variant 'lstm': --cell belongs to architecture 'rnn', and this is 'transformer'" $short --architecture transformer --vary cell=lstm,gru
-    expect 2 "variant 'x': --span belongs to architecture 'lstmn'" $short --variant 'x: span=3'
+    expect 2 "variant 'lstm': cell belongs to architecture 'rnn', and this is 'transformer'" $short --architecture transformer --vary cell=lstm,gru
+    expect 2 "variant 'x': span belongs to architecture 'lstmn'" $short --variant 'x: span=3'
     expect 2 'what is compared are translations' --task language-model --train test.in --valid test.in --vary cell=gru,lstm
     expect 2 "variant 'language-model': what is compared are translations" $short --vary task=translation,language-model
     expect 2 "--output is given twice, the second time as 'b'" $short --vary attention=dot --output a --output b

@@ -82,7 +82,10 @@ expect 2 'pairs.tsv is a file of pairs' score --model m --input pairs.tsv
 
 # what needs a source, or translations
 expect 2 'perplexity is what tells language models apart' train $lm --train train.txt --valid valid.txt --model bad --valid-metric bleu --epochs 1
-for option in "--attention dot" "--context after" --bidirectional "--source-tokens char" "--target-vocab-size 9" --shared-vocab; do
+for option in "--attention dot" "--context after" --bidirectional --shared-vocab; do
+    expect 2 "${option% *} has no effect for a language model" train $lm --train train.txt --model bad --epochs 1 $option
+done
+for option in "--source-tokens char" "--target-vocab-size 9"; do
     expect 2 'a language model has lines alone' train $lm --train train.txt --model bad --epochs 1 $option
 done
 expect 2 'a language model has lines alone' train $lm --train train.txt --model bad --epochs 1 --preset g2p

@@ -28,7 +28,7 @@ lm() { # MODEL OPTIONS..
 }
 train looks --architecture transformer --tokens word --embedding 32 --heads 2 --layers 2 --decoder-layers 3 --updates 20
 train lstmn --architecture lstmn --tokens word --updates 10
-train short --architecture transformer --tokens word --embedding 32 --heads 2 --layers 1 --positions learned --longest 4 --updates 5
+train short --architecture transformer --tokens word --embedding 32 --heads 2 --layers 1 --positions learned --max-positions 4 --updates 5
 lm text-looks --architecture transformer --tokens word --heads 2 --layers 2 --updates 20
 lm text-lstmn --architecture lstmn --tokens char --embedding 8 --updates 5
 lm text-lstm --tokens word --cell lstm --embedding 8 --updates 5

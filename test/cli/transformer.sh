@@ -65,10 +65,10 @@ got=$(right small)
 [ "$got" -ge 93 ] || fail "in 8 bits, $got of 100 are right"
 
 # ---- learned positions have an end ----
-train short --positions learned --longest 4 --updates 20 || fail 'longer pairs are not left out'
+train short --positions learned --max-positions 4 --updates 20 || fail 'longer pairs are not left out'
 for i in 1 2 3 4 5 6; do printf 'a b\tb c a\n'; done >even.tsv # as long as there are places, all of them
 verb=train expect 0 done --train even.tsv --model even --architecture transformer --tokens word --hidden 8 --heads 2 --layers 1 --positions learned \
-    --longest 4 --updates 2 --no-check
+    --max-positions 4 --updates 2 --no-check
 printf 'a b c\na b c d\na\n' >lines
 "$attend" translate --model short <lines >out 2>messages
 is 'lines' 3 "$(wc -l <out)"
@@ -78,6 +78,6 @@ grep -q 'line 2.*too long for the model' messages || fail "a line that is too lo
 printf 'a\tb\na b c d\tb\na\tb a c d\n' >long.tsv
 "$attend" score --model short --input long.tsv >out 2>messages
 grep -q 'longer than the model can take' messages out || fail "a pair that is too long is scored: $(cat messages out)"
-verb=train expect 2 "'longest'" --train pairs.tsv --model x --architecture transformer --tokens bpe --positions learned --bpe-dropout 0.1 --updates 1
+verb=train expect 2 "'max-positions'" --train pairs.tsv --model x --architecture transformer --tokens bpe --positions learned --bpe-dropout 0.1 --updates 1
 
 exit $failed

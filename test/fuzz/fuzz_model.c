@@ -68,7 +68,7 @@ void fuzz_seeds(void (*seed)(const void *bytes, size_t size))
         ("hidden=2 embedding=2 tie-embeddings=yes shared-vocab=yes target-vocab=7 window=local-p heads=2 "
          "attention-width=2"),
         "architecture=lstmn fusion=deep hidden=2 embedding=2 attention-width=2",
-        "architecture=transformer hidden=2 embedding=0 feed-forward-width=2 positions=learned longest=3"
+        "architecture=transformer hidden=2 embedding=0 feed-forward-width=2 positions=learned max-positions=3"
     };
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) seed_model(seed, models[i]);
 }

@@ -45,7 +45,7 @@ static inline int tiny_config(attend_config *config, const char *words)
     static const attend_config usual = ATTEND_CONFIG_INIT;
     *config = usual;
     config->hidden = 4, config->embedding = 3, config->attention_width = 5, config->window_size = 1,
-    config->longest = 6;
+    config->max_positions = 6;
     config->filters = 2, config->filter_size = 3, config->dropout = 0;
     config->source_vocab = TINY_SOURCE, config->target_vocab = TINY_TARGET;
     char copy[256];

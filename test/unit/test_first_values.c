@@ -84,7 +84,7 @@ static void every_kind_of_parameter(void **state)
     check("hidden=20 cell=lstm window=local-p attention=location-sensitive");
     check("hidden=20 cell=lstm context=after readout=plain attention=dot input-feeding=yes");
     check("hidden=20 task=language-model cell=lstm");
-    check("architecture=transformer hidden=20 embedding=0 heads=2 layers=2 positions=learned longest=30");
+    check("architecture=transformer hidden=20 embedding=0 heads=2 layers=2 positions=learned max-positions=30");
     check("architecture=transformer hidden=20 embedding=0 norm=post feed-forward=gated tie-embeddings=yes");
     check("architecture=lstmn hidden=20 layers=2");
     check("architecture=lstmn hidden=20 fusion=deep");

@@ -244,19 +244,19 @@ static void refused_looks(void **state)
         attend_attention_kind look;
         const char *source, *target, *why; /* NULL: it fits */
     } lengths[] = {
-        { "architecture=transformer positions=learned longest=4 embedding=0", ATTEND_ATTENTION_CROSS, "a b c d", "a",
+        { "architecture=transformer positions=learned max-positions=4 embedding=0", ATTEND_ATTENTION_CROSS, "a b c d", "a",
           "the source has 4 pieces, and the model has places for 3" },
-        { "architecture=transformer positions=learned longest=4 embedding=0", ATTEND_ATTENTION_CROSS, "a", "a b c d",
+        { "architecture=transformer positions=learned max-positions=4 embedding=0", ATTEND_ATTENTION_CROSS, "a", "a b c d",
           "the target has 4 pieces, and the model has places for 3" },
-        { "architecture=transformer positions=learned longest=4 embedding=0", ATTEND_ATTENTION_ENCODER, "a b c d", NULL,
+        { "architecture=transformer positions=learned max-positions=4 embedding=0", ATTEND_ATTENTION_ENCODER, "a b c d", NULL,
           "the source has 4 pieces" },
-        { "architecture=transformer positions=learned longest=4 embedding=0", ATTEND_ATTENTION_DECODER, "a b c",
+        { "architecture=transformer positions=learned max-positions=4 embedding=0", ATTEND_ATTENTION_DECODER, "a b c",
           "a b c", NULL },
-        { "task=language-model architecture=transformer positions=learned longest=4 embedding=0",
+        { "task=language-model architecture=transformer positions=learned max-positions=4 embedding=0",
           ATTEND_ATTENTION_DECODER, NULL, "a b c d", "the text has 4 pieces" },
-        { "attention=location longest=4 context=after readout=plain", ATTEND_ATTENTION_CROSS, "a b c d", "a",
+        { "attention=location max-positions=4 context=after readout=plain", ATTEND_ATTENTION_CROSS, "a b c d", "a",
           "the source has 4 pieces, and the model has places for 3" },
-        { "attention=location longest=4 context=after readout=plain", ATTEND_ATTENTION_CROSS, "a b c", "a b c d",
+        { "attention=location max-positions=4 context=after readout=plain", ATTEND_ATTENTION_CROSS, "a b c", "a b c d",
           NULL },
     };
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {

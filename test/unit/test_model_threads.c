@@ -118,7 +118,7 @@ static const char *const models[] = {
     "attention=bilinear context=after readout=plain cell=lstm window=local-m",
     "attention=projected heads=2 attention-width=6 selection=entmax15",
     "attention=location-sensitive selection=sparsemax",
-    "attention=location longest=8 context=after readout=plain",
+    "attention=location max-positions=8 context=after readout=plain",
     "attention=scaled-dot window=local-p tie-embeddings=yes shared-vocab=yes target-vocab=7",
     "selection=hard dropout=0.2",
     "selection=hard estimator=reinforce entropy-bonus=0.01",
@@ -126,7 +126,7 @@ static const char *const models[] = {
     "architecture=transformer hidden=8 embedding=0 heads=2 layers=2 dropout=0.3 attention-dropout=0.2",
     "architecture=lstmn layers=2 dropout=0.3",
     "architecture=lstmn fusion=deep layers=2 span=2 dropout=0.3 dropout-along-time=yes",
-    "architecture=transformer hidden=8 embedding=0 heads=2 norm=post positions=learned longest=8 feed-forward=gated",
+    "architecture=transformer hidden=8 embedding=0 heads=2 norm=post positions=learned max-positions=8 feed-forward=gated",
 };
 
 static void training_does_not_depend_on_threads(void **state)

@@ -309,7 +309,7 @@ static void nonsense_is_refused(void **state)
     static const struct {
         const char *words, *says;
     } cases[] = {
-        { "start=copy", "both directions" },
+        { "start=copy", "a bidirectional encoder has two" },
         { "attention=none readout=plain input-feeding=yes", "choose an attention" },
         { "input-feeding=yes", "context 'after'" },
         { "context=after", "context 'before'" },
@@ -512,6 +512,87 @@ static void fields_read_what_they_write(void **state)
     assert_int_equal(sizeof(attend_cell_kind), sizeof(int)); /* config.c writes enums as ints */
 }
 
+/* The table of fields and ATTEND_CONFIG_INIT have the same defaults. */
+static void defaults_are_those_of_the_table(void **state)
+{
+    (void)state;
+    static const attend_config usual = ATTEND_CONFIG_INIT;
+    attend_config other;
+    const attend_config_field *f;
+    assert_int_equal(tiny_config(&other, ""), ATTEND_OK);
+    for (int i = 0; (f = attend_config_field_at(i)); i++) {
+        char expected[64], got[64];
+        assert_int_equal(attend_config_get(&usual, f->name, expected, sizeof expected), ATTEND_OK);
+        if (strcmp(f->key, "source-vocab") == 0 || strcmp(f->key, "target-vocab") == 0) { /* must be given */
+            assert_string_equal(f->default_value, expected);
+            continue;
+        }
+        assert_int_equal(attend_config_set(&other, f->name, f->default_value), ATTEND_OK);
+        assert_int_equal(attend_config_get(&other, f->name, got, sizeof got), ATTEND_OK);
+        assert_string_equal(expected, got);
+    }
+}
+
+/* Every field has its own member, name and key; every score and architecture is among the values. */
+static void the_table_of_fields_is_complete(void **state)
+{
+    (void)state;
+    const attend_config_field *f, *g;
+    for (int i = 0; (f = attend_config_field_at(i)); i++) {
+        assert_int_equal(attend_config_field_find(f->name), i);
+        assert_true(f->help[0] && f->values[0] && f->since[0]);
+        for (int j = 0; j < i && (g = attend_config_field_at(j)); j++)
+            assert_true(strcmp(f->name, g->name) != 0 && strcmp(f->key, g->key) != 0);
+    }
+    assert_null(attend_config_field_at(-1));
+    assert_int_equal(attend_config_field_find("nothing"), -1);
+    for (const attend_score *const *s = attend_scores; *s; s++)
+        assert_non_null(strstr(attend_config_field_at(attend_config_field_find("attention"))->values, (*s)->name));
+    assert_string_equal(attend_config_field_at(attend_config_field_find("architecture"))->values,
+                        "rnn|transformer|lstmn");
+}
+
+static void old_names_of_fields_are_accepted(void **state)
+{
+    (void)state;
+    attend_config config;
+    char text[64];
+    assert_int_equal(tiny_config(&config, "longest=77"), ATTEND_OK);
+    assert_int_equal(config.max_positions, 77);
+    assert_int_equal(attend_config_get(&config, "longest", text, sizeof text), ATTEND_OK);
+    assert_string_equal(text, "77");
+    const attend_config_field *f = attend_config_field_at(attend_config_field_find("longest"));
+    assert_string_equal(f->name, "max-positions");
+    assert_string_equal(f->key, "longest"); /* as in files of version 0.1 */
+}
+
+static void fields_without_effect_are_refused_if_given(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *config, *given, *message;
+    } cases[] = {
+        { "cell=lstm", "cell", NULL },
+        { TRANSFORMER " cell=lstm", "cell", "cell belongs to architecture 'rnn', and this is 'transformer'" },
+        { TRANSFORMER " cell=lstm", "hidden", NULL },
+        { TRANSFORMER " window=local-m", "window", "window belongs to architecture 'rnn' or 'lstmn'" },
+        { TRANSFORMER " bidirectional=no", "bidirectional", NULL }, /* as it is anyway */
+        { LSTMN " cell=lstm", "cell", NULL },
+        { LSTMN " cell=gru", "cell", "cell belongs to architecture 'rnn'" },
+        { "task=language-model attention=dot", "attention", "attention has no effect for a language model" },
+        { "task=language-model cell=lstm", "cell", NULL },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        attend_config config;
+        bool given[64] = { false };
+        assert_int_equal(tiny_config(&config, cases[i].config), ATTEND_OK);
+        given[attend_config_field_find(cases[i].given)] = true;
+        const int status = attend_config_check_given(&config, given);
+        assert_int_equal(status, cases[i].message ? ATTEND_BAD_USAGE : ATTEND_OK);
+        if (cases[i].message) assert_non_null(strstr(attend_message(), cases[i].message));
+    }
+}
+
 static void enums_that_are_none_are_refused(void **state)
 {
     (void)state;
@@ -593,6 +674,10 @@ int main(void)
         cmocka_unit_test(wrong_words_and_links_are_refused),
         cmocka_unit_test(a_language_model_has_no_source),
         cmocka_unit_test(fields_read_what_they_write),
+        cmocka_unit_test(defaults_are_those_of_the_table),
+        cmocka_unit_test(the_table_of_fields_is_complete),
+        cmocka_unit_test(old_names_of_fields_are_accepted),
+        cmocka_unit_test(fields_without_effect_are_refused_if_given),
         cmocka_unit_test(enums_that_are_none_are_refused),
         cmocka_unit_test(scores_whose_parameters_do_not_fit_are_refused),
         cmocka_unit_test(numbers_have_a_point_in_any_locale),

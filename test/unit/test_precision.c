@@ -34,7 +34,7 @@ static attend_model *model_of(const char *words)
     attend_model *m = NULL;
     char text[128], *rest = text;
     config.hidden = 24, config.embedding = 20, config.dropout = 0;
-    config.source_vocab = SOURCE, config.target_vocab = TARGET, config.longest = 16;
+    config.source_vocab = SOURCE, config.target_vocab = TARGET, config.max_positions = 16;
     snprintf(text, sizeof text, "%s", words);
     for (char *word; (word = strtok_r(rest, " ", &rest));) {
         char *value = strchr(word, '=');

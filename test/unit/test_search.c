@@ -570,7 +570,7 @@ static void weights_are_of_the_map_that_aligns(void **state)
 static void nothing_is_longer_than_there_are_places(void **state)
 {
     (void)state;
-    attend_model *m = model_of(TRANSFORMER "positions=learned longest=6", 3);
+    attend_model *m = model_of(TRANSFORMER "positions=learned max-positions=6", 3);
     attend_param *b = attend_params_find(attend_model_params(m), "output.b");
     attend_param_edit(b)[ATTEND_END] = -30;
     attend_param_changed(b);

@@ -1,0 +1,58 @@
+/* config_check.c: which configurations are valid, and what follows from one. What depends on the architecture is in its own files. */
+#include "core/status.h"
+#include "model/architecture.h"
+#include "model/config.h"
+
+static const architecture *architecture_of(const attend_config *c)
+{
+    return attend_architectures[c->architecture];
+}
+
+/* Fields that the others determine. */
+static void settle(attend_config *c)
+{
+    if (c->heads == 0) c->heads = 1;
+    if (c->attention_width == 0) c->attention_width = c->hidden;
+    c->decoder_layers = attend_config_decoder_layers(c);
+    if (c->feed_forward_width == 0) c->feed_forward_width = 4 * c->hidden;
+    if (c->task == ATTEND_TASK_LANGUAGE_MODEL) c->shared_vocab = true;
+    architecture_of(c)->settle(c);
+}
+
+static int check_heads(const attend_config *c)
+{
+    if (!c->attention) return ATTEND_OK;
+    const bool inner = c->attention == &attend_score_additive || c->attention == &attend_score_projected ||
+                       c->attention == &attend_score_location_sensitive;
+    const bool inner_fits = !inner || c->attention_width % c->heads == 0;
+    if (c->hidden % c->heads == 0 && inner_fits) return ATTEND_OK;
+    return attend_fail(ATTEND_BAD_USAGE, "%d heads cannot share hidden %d%s evenly", c->heads, c->hidden,
+                       inner_fits ? "" : " and the attention-width");
+}
+
+int attend_config_check(attend_config *c)
+{
+    if (c->task == ATTEND_TASK_LANGUAGE_MODEL) c->source_vocab = c->target_vocab; /* there is only one vocabulary */
+    const int status = attend_config_check_ranges(c);
+    if (status != ATTEND_OK) return status;
+    settle(c);
+    const char *conflict = architecture_of(c)->conflict(c);
+    if (!conflict && c->shared_vocab && c->source_vocab != c->target_vocab)
+        conflict = "shared-vocab means one vocabulary, but source-vocab and target-vocab differ";
+    return conflict ? attend_fail(ATTEND_BAD_USAGE, "%s", conflict) : check_heads(c);
+}
+
+int attend_config_max_tokens(const attend_config *c, bool target)
+{
+    return architecture_of(c)->max_tokens(c, target);
+}
+
+int attend_config_attention_layers(const attend_config *c, attend_attention_kind kind)
+{
+    return architecture_of(c)->attention_layers(c, kind);
+}
+
+int attend_config_attention_heads(const attend_config *c, attend_attention_kind kind)
+{
+    return attend_config_attention_layers(c, kind) > 0 ? architecture_of(c)->attention_heads(c, kind) : 0;
+}

@@ -1,0 +1,67 @@
+/* rnn_config.c: valid configurations of recurrent networks. */
+#include "model/config.h"
+#include "model/rnn.h"
+#include <limits.h>
+
+const char *attend_config_attention_conflict(const attend_config *c)
+{
+    const bool attention = c->attention != NULL, local = c->window != ATTEND_WINDOW_GLOBAL;
+    if (!attention && c->input_feeding)
+        return "input-feeding feeds the attentional state into the next step: choose an attention, or leave it out";
+    if (attention && c->input_feeding && c->context != ATTEND_CONTEXT_AFTER)
+        return "input-feeding belongs to context 'after' (Luong); with 'before' the context enters the next step "
+               "anyway";
+    if (attention && c->context == ATTEND_CONTEXT_AFTER && c->readout == ATTEND_READOUT_DEEP)
+        return "readout 'deep' belongs to context 'before' (Bahdanau); with 'after', tanh(Wc [c; s]) is the readout";
+    if (!attention && (local || c->selection != ATTEND_SELECT_SOFT))
+        return "a window or a selection needs an attention";
+    if (c->window == ATTEND_WINDOW_LOCAL_P && c->selection == ATTEND_SELECT_HARD)
+        return "selection 'hard' gives one position the weight 1, which the Gaussian of window 'local-p' would scale: "
+               "choose one of the two";
+    if (attention && c->attention->wants_previous && c->heads > 1)
+        return "this attention uses the previous weights of one head: heads must be 1";
+    if (c->attention_dropout > 0)
+        return "attention-dropout belongs to architecture 'transformer': leave it out, and choose dropout";
+    return NULL;
+}
+
+const char *attend_config_tied_conflict(const attend_config *c, bool has_readout)
+{
+    if (!c->tie_embeddings || has_readout || c->hidden == c->embedding) return NULL;
+    return "tie-embeddings needs hidden and embedding to be equal where tokens are predicted from the state itself";
+}
+
+void attend_rnn_settle(attend_config *c)
+{
+    if (c->embedding == 0) c->embedding = 256;
+    if (c->task == ATTEND_TASK_LANGUAGE_MODEL) c->attention = NULL;
+}
+
+const char *attend_rnn_conflict(const attend_config *c)
+{
+    if (c->task == ATTEND_TASK_TRANSLATION && c->start == ATTEND_START_COPY && c->bidirectional)
+        return "start 'copy' uses the encoder's final state as it is, but a bidirectional encoder has two: choose "
+               "'map', or bidirectional 'no'";
+    if (c->decoder_layers != c->layers)
+        return "a decoder of architecture 'rnn' has as many layers as its encoder: leave decoder-layers out";
+    const char *conflict = attend_config_attention_conflict(c);
+    if (conflict) return conflict;
+    return attend_config_tied_conflict(c, c->readout == ATTEND_READOUT_DEEP ||
+                                              (c->attention && c->context == ATTEND_CONTEXT_AFTER));
+}
+
+int attend_rnn_max_tokens(const attend_config *c, bool target)
+{
+    return !target && c->attention == &attend_score_location ? c->max_positions : INT_MAX;
+}
+
+int attend_rnn_attention_layers(const attend_config *c, attend_attention_kind kind)
+{
+    return c->task == ATTEND_TASK_TRANSLATION && kind == ATTEND_ATTENTION_CROSS && c->attention ? 1 : 0;
+}
+
+int attend_rnn_attention_heads(const attend_config *c, attend_attention_kind kind)
+{
+    (void)kind;
+    return c->heads > 0 ? c->heads : 1;
+}

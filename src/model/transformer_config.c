@@ -1,0 +1,43 @@
+/* transformer_config.c: valid configurations of Transformers. */
+#include "model/config.h"
+#include "model/transformer.h"
+#include <limits.h>
+
+void attend_transformer_settle(attend_config *c)
+{
+    if (c->embedding == 0) c->embedding = c->hidden;
+    c->attention = &attend_score_scaled_dot;
+}
+
+const char *attend_transformer_conflict(const attend_config *c)
+{
+    if (c->embedding != c->hidden)
+        return "a transformer's embeddings are as wide as its layers: leave embedding out, or set it to hidden";
+    if (c->positions == ATTEND_POSITIONS_ROTARY && c->hidden / c->heads % 2 != 0)
+        return "rotary positions rotate pairs of numbers: hidden / heads must be even";
+    if (c->window != ATTEND_WINDOW_GLOBAL || c->selection != ATTEND_SELECT_SOFT || c->input_feeding)
+        return "a window, a selection or input-feeding belongs to architecture 'rnn' or 'lstmn'";
+    if (c->dropout_along_time)
+        return "dropout-along-time belongs to architecture 'rnn' or 'lstmn': a transformer has no recurrent steps";
+    return NULL;
+}
+
+int attend_transformer_max_tokens(const attend_config *c, bool target)
+{
+    (void)target;
+    return c->positions == ATTEND_POSITIONS_LEARNED ? c->max_positions : INT_MAX;
+}
+
+int attend_transformer_attention_layers(const attend_config *c, attend_attention_kind kind)
+{
+    const bool translates = c->task == ATTEND_TASK_TRANSLATION;
+    if (kind == ATTEND_ATTENTION_DECODER) return attend_config_decoder_layers(c);
+    if (!translates) return 0;
+    return kind == ATTEND_ATTENTION_CROSS ? attend_config_decoder_layers(c) : c->layers;
+}
+
+int attend_transformer_attention_heads(const attend_config *c, attend_attention_kind kind)
+{
+    (void)kind;
+    return c->heads > 0 ? c->heads : 1;
+}
