@@ -51,7 +51,7 @@ done
 expect 2 'it has no source to align with' align --model attends --input pairs.tsv
 expect 0 'decoder at itself' show --model attends 'a b'
 expect 2 "belongs to architecture 'transformer', and this is 'rnn'" train $lm --train train.txt --model bad --norm post
-expect 2 'for a source and a target' train $lm --train train.txt --model bad --window-size 3
+expect 2 'has no effect for a language model' train $lm --train train.txt --model bad --window-size 3
 
 expect 0 'done: past' train $lm --train train.txt --valid valid.txt --model past --architecture lstmn $small --updates 30 --valid-every 30
 expect 0 'a token' score --model past --input valid.txt
