@@ -2,7 +2,6 @@
 #include "comparison.h"
 #include "interrupt.h"
 #include "progress.h"
-#include "training_log.h"
 
 #include "core/status.h"
 #include <math.h>
@@ -57,15 +56,19 @@ static void read_clock(stage *s)
     facts_free(&f);
 }
 
-/* Updates of an epoch as they were: the plan takes every batch for a full one. */
+/* Updates of an epoch, from the log: the plan assumes that every batch is full. */
 static int read_log(const comparison *c, variant *x, double rows)
 {
-    training_log log = { 0 };
+    attend_training_history log = { 0 };
     char *path = comparison_path(c, x, "model.log.jsonl");
-    const int status = path ? training_log_read(&log, path) : ATTEND_NO_MEMORY;
-    x->r.best_update = training_log_best(&log), x->r.last_update = log.last_update;
-    if (log.rows_an_update > 0 && rows > 0) x->r.updates_per_epoch = rows / log.rows_an_update;
-    training_log_free(&log);
+    const int status = path ? attend_training_history_read(&log, path) : ATTEND_NO_MEMORY;
+    x->r.best_update = attend_training_history_best(&log);
+    for (size_t i = 0; i < log.count; i++) {
+        const attend_training_record *r = &log.records[i];
+        x->r.last_update = r->update;
+        if (r->rows > 0 && r->update > 0 && rows > 0) x->r.updates_per_epoch = rows / (r->rows / r->update);
+    }
+    attend_training_history_free(&log);
     free(path);
     return status;
 }

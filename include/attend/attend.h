@@ -14,6 +14,7 @@
 #include <attend/model.h>
 #include <attend/op.h>
 #include <attend/pairs_file.h>
+#include <attend/plot.h>
 #include <attend/score.h>
 #include <attend/scorer.h>
 #include <attend/search.h>

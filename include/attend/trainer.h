@@ -158,6 +158,29 @@ typedef enum attend_train_end {
  * last checkpoint at half the rate. The best model is never touched by any of it. */
 int attend_train(const attend_train_options *options, const attend_train_events *events, attend_train_end *end);
 
+/* ---- the training log ---- */
+
+/* A line of MODEL.log.jsonl; NAN for a number that the line does not have. */
+typedef struct attend_training_record {
+    double update;
+    double loss;                    /* cross-entropy of a training token, since the last such line */
+    double rows;                    /* training tokens predicted so far */
+    double valid_loss, valid_score; /* of a validation */
+    bool better;                    /* the validation found a better model than all before */
+} attend_training_record;
+
+typedef struct attend_training_history {
+    attend_training_record *records;
+    size_t count, room;
+} attend_training_history;
+
+/* Reads a training log; lines of another form are skipped. { 0 } is an empty history, which the caller frees also after a failure.
+ * ATTEND_IO, ATTEND_NO_MEMORY. */
+int attend_training_history_read(attend_training_history *history, const char *path);
+void attend_training_history_free(attend_training_history *history);
+/* The update of the best model; without validation, of the last one; 0: an empty history. */
+double attend_training_history_best(const attend_training_history *history);
+
 #ifdef __cplusplus
 }
 #endif

@@ -24,7 +24,8 @@ int attend_training_log_end(journal *j, attend_json_writer *w);
 /* To the disk, before a checkpoint speaks of it. */
 int attend_training_log_flush(journal *j);
 
-/* The log as a picture: loss of training and validation, and the validation score, over updates. */
-int attend_training_plot_write(const char *journal_path, const char *svg_path, const char *title);
+/* ---- training_plot.c ---- */
+/* Plots the loss of training and validation and the validation score over updates. A log without numbers makes no picture. */
+int attend_training_plot_write(const char *log_path, const char *svg_path, const char *title);
 
 #endif
