@@ -80,9 +80,9 @@ static int train(const settings *s, const demo_files *f, attend_train_end *end)
     const attend_pairs_spec specs[2] = { { f->train, NULL }, { f->valid, NULL } };
     attend_train_options o;
     train_options(s, f, specs, &o);
-    progress_view view = progress_new(stderr, s->quiet, attend_valid_metric_words[o.valid_metric], true);
+    progress_view view = progress_new(stderr, s->quiet, attend_valid_metric_names[o.valid_metric], true);
     const attend_train_events events = {
-        .user = &view, .plan = progress_plan, .progress = progress_show, .say = progress_say, .stop = interrupt_stop
+        .user = &view, .plan = progress_plan, .progress = progress_show, .notice = progress_say, .stop = interrupt_stop
     };
     interrupt_catch();
     const int status = attend_train(&o, &events, end);

@@ -57,9 +57,9 @@ static int train(const settings *s, const parsed *p, const attend_pairs_spec *tr
 {
     attend_train_options o = train_settings_options(&verb_train, &s->t, p, train_specs, valid_specs);
     o.model = s->model, o.log = s->log;
-    progress_view view = progress_new(stderr, s->t.quiet, attend_valid_metric_words[s->t.metric], s->t.valid.count > 0);
+    progress_view view = progress_new(stderr, s->t.quiet, attend_valid_metric_names[s->t.metric], s->t.valid.count > 0);
     const attend_train_events events = {
-        .user = &view, .plan = progress_plan, .progress = progress_show, .say = progress_say, .stop = interrupt_stop
+        .user = &view, .plan = progress_plan, .progress = progress_show, .notice = progress_say, .stop = interrupt_stop
     };
     attend_train_end end = ATTEND_TRAIN_DONE;
     interrupt_catch(); /* a training is worth more than whoever reads along */

@@ -29,7 +29,7 @@ static void show(void *user, const attend_progress *p)
 {
     stage *s = user;
     variant_result *r = &s->x->r;
-    r->seconds = s->seconds + p->seconds, r->validating = s->validating + p->in_validation;
+    r->seconds = s->seconds + p->seconds, r->validating = s->validating + p->validation_seconds;
     r->words = s->words + p->tokens_per_second * fmax(p->seconds, 1e-9);
     progress_show(&s->view, p);
     if (!p->saved) return;
@@ -77,9 +77,9 @@ int comparison_train(const comparison *c, variant *x, attend_train_end *end)
 {
     char *model = comparison_path(c, x, "model"), *clock = comparison_path(c, x, "clock");
     stage s = { .x = x, .clock = clock };
-    s.view = progress_new(stderr, x->t.quiet, attend_valid_metric_words[x->t.metric], x->t.valid.count > 0);
+    s.view = progress_new(stderr, x->t.quiet, attend_valid_metric_names[x->t.metric], x->t.valid.count > 0);
     const attend_train_events events = {
-        .user = &s, .plan = plan, .progress = show, .say = say, .stop = interrupt_stop
+        .user = &s, .plan = plan, .progress = show, .notice = say, .stop = interrupt_stop
     };
     int status = model && clock ? comparison_begin(c, x) : ATTEND_NO_MEMORY;
     if (status == ATTEND_OK) {

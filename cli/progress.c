@@ -24,10 +24,10 @@ static void close_line(progress_view *v)
 void progress_end(progress_view *v)
 {
     close_line(v);
-    const double training = v->now.seconds - v->now.in_validation;
+    const double training = v->now.seconds - v->now.validation_seconds;
     if (v->quiet || training < 1) return;
     fprintf(v->to, "%.0f s, of which %.0f s validating; of the rest, updates had %.1f %%\n", v->now.seconds,
-            v->now.in_validation, 100 * v->now.in_steps / training);
+            v->now.validation_seconds, 100 * v->now.step_seconds / training);
 }
 
 void progress_time_text(double seconds, char *text, size_t size)

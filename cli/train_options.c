@@ -12,7 +12,7 @@ enum { MOST_THREADS = 2 }; /* for each core */
 #define AT(member) offsetof(train_settings, member)
 const option train_option_table[] = {
     { "preset", "tiny|g2p|translate-small|translate", "a size; without it, the data decides (docs/training.md)",
-      OPTION_WORD, AT(preset), 0, 0, attend_preset_words },
+      OPTION_WORD, AT(preset), 0, 0, attend_preset_names },
     { "tokens", "word|char|bpe", "what a line is cut into; bpe for sentences", OPTION_WORD, AT(tokens), 0, 0, kinds },
     { "source-tokens", "word|char|bpe", "of the source alone", OPTION_WORD, AT(source_tokens), 0, 0, kinds },
     { "target-tokens", "word|char|bpe", "of the target alone", OPTION_WORD, AT(target_tokens), 0, 0, kinds },
@@ -22,13 +22,13 @@ const option train_option_table[] = {
     { "min-count", "N", "words seen less often are unknown; 1", OPTION_WHOLE, AT(min_count), 1, 1e9, NULL },
     { "bpe-dropout", "P", "merges left out at random, each epoch anew", OPTION_REAL, AT(bpe_dropout), 0, 0.99, NULL },
     { "max-length", "N", "longer sentences are left out; 200", OPTION_WHOLE, AT(max_length), 1, 1e6, NULL },
-    { "optimizer", "sgd|adam", "how weights are changed", OPTION_WORD, AT(optimizer), 0, 0, attend_optimizer_words },
+    { "optimizer", "sgd|adam", "how weights are changed", OPTION_WORD, AT(optimizer), 0, 0, attend_optimizer_names },
     { "momentum", "X", "of sgd", OPTION_REAL, AT(momentum), 0, 0.9999, NULL },
     { "weight-decay", "X", "decoupled", OPTION_REAL, AT(weight_decay), 0, 1, NULL },
     { "learning-rate", "X", "step size; 0.001", OPTION_REAL, AT(rate), 0, 100, NULL },
     { "schedule", "constant|inverse-sqrt|cosine|plateau",
       "how the step size changes; plateau: halved when nothing gets better", OPTION_WORD, AT(schedule), 0, 0,
-      attend_schedule_words },
+      attend_schedule_names },
     { "warmup", "N", "updates over which the step size rises", OPTION_WHOLE, AT(warmup), 0, 1e9, NULL },
     { "clip", "X", "longest gradient; 1; 0: any", OPTION_REAL, AT(clip), 0, 1e9, NULL },
     { "label-smoothing", "P", "share of probability given to all words; 0.1", OPTION_REAL, AT(smoothing), 0, 0.99,
@@ -36,7 +36,7 @@ const option train_option_table[] = {
     { "average", "P", "keep a moving average of the weights (0.999, say)", OPTION_REAL, AT(average), 0, 0.999999,
       NULL },
     { "average-last", "N", "at the end, the mean of the last N models is kept if it is better; 0: none", OPTION_WHOLE,
-      AT(average_last), 0, ATTEND_MOST_AVERAGED, NULL },
+      AT(average_checkpoints), 0, ATTEND_MAX_AVERAGED_CHECKPOINTS, NULL },
     { "accumulate", "N", "batches of an update", OPTION_WHOLE, AT(accumulate), 1, 1e4, NULL },
     { "batch-tokens", "N", "words of a batch", OPTION_WHOLE, AT(batch_tokens), 1, 1e8, NULL },
     { "epochs", "N", "passes over the data at most", OPTION_WHOLE, AT(epochs), 1, 1e9, NULL },
@@ -45,7 +45,7 @@ const option train_option_table[] = {
       1e9, NULL },
     { "valid-every", "N", "updates between validations; about an epoch", OPTION_WHOLE, AT(valid_every), 1, 1e15, NULL },
     { "valid-metric", "perplexity|bleu|chrf|token-accuracy|word-error|exact", "what makes a model better; perplexity",
-      OPTION_WORD, AT(metric), 0, 0, attend_valid_metric_words },
+      OPTION_WORD, AT(metric), 0, 0, attend_valid_metric_names },
     { "seed", "N", "the same seed gives the same model", OPTION_WHOLE, AT(seed), 0, 9e15, NULL },
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
 };
@@ -141,15 +141,15 @@ static int settled_kind(const verb *v, const train_settings *s, const parsed *p,
 }
 
 /* What was chosen for what. */
-static void give_reason(train_settings *s, const attend_sizes *z, uint64_t count, const char *of)
+static void give_reason(train_settings *s, const attend_training_sizes *z, uint64_t count, const char *of)
 {
     snprintf(s->because, sizeof s->because, "%llu %s, %llu tokens%s%s", (unsigned long long)count, of,
              (unsigned long long)z->seen, s->preset ? ", preset " : "",
-             s->preset ? attend_preset_words[s->preset] : "");
+             s->preset ? attend_preset_names[s->preset] : "");
     s->of_words = z->of_words;
 }
 
-static int choose_transformer(const verb *v, train_settings *s, const parsed *p, const attend_sizes *z)
+static int choose_transformer(const verb *v, train_settings *s, const parsed *p, const attend_training_sizes *z)
 {
     int status = choose(v, s, p, "hidden", "%.0f", z->transformer.hidden);
     if (status == 0) status = choose(v, s, p, "layers", "%.0f", z->transformer.layers);
@@ -162,7 +162,7 @@ static int choose_transformer(const verb *v, train_settings *s, const parsed *p,
     return status;
 }
 
-static int choose_network(const verb *v, train_settings *s, const parsed *p, const attend_sizes *z)
+static int choose_network(const verb *v, train_settings *s, const parsed *p, const attend_training_sizes *z)
 {
     int status = choose(v, s, p, "hidden", "%.0f", z->hidden);
     if (status == 0) status = choose(v, s, p, "embedding", "%.0f", z->embedding);
@@ -170,7 +170,7 @@ static int choose_network(const verb *v, train_settings *s, const parsed *p, con
 }
 
 /* What pairs and lines have in common. */
-static int choose_sizes(const verb *v, train_settings *s, const parsed *p, const attend_sizes *z)
+static int choose_sizes(const verb *v, train_settings *s, const parsed *p, const attend_training_sizes *z)
 {
     const bool pieces = z->tokens[0] == ATTEND_TOKENS_BPE || z->tokens[1] == ATTEND_TOKENS_BPE;
     int status = pieces ? choose(v, s, p, "vocab-size", "%.0f", z->vocab_size) : 0;
@@ -191,7 +191,8 @@ static int choose_for_lines(const verb *v, train_settings *s, const parsed *p, c
 {
     const attend_data_size data = { n->usable, { 0, n->words[1] }, { 0, n->characters[1] } };
     const int kind = options_given(v, p, "tokens") ? s->tokens : -1;
-    const attend_sizes z = attend_sizes_of((attend_preset)s->preset, &data, (const int[2]){ kind, kind });
+    const attend_training_sizes z =
+        attend_training_sizes_for((attend_preset)s->preset, &data, (const int[2]){ kind, kind });
     snprintf(s->basis, sizeof s->basis, "%llu lines, %llu characters", (unsigned long long)n->usable,
              (unsigned long long)n->characters[1]);
     s->source_tokens = s->target_tokens = (int)z.tokens[0];
@@ -205,10 +206,10 @@ int train_settings_choose(const verb *v, train_settings *s, const parsed *p, con
     if (s->config.task == ATTEND_TASK_LANGUAGE_MODEL) return choose_for_lines(v, s, p, n);
     const attend_data_size data = { n->usable, { n->words[0], n->words[1] }, { n->characters[0], n->characters[1] } };
     const int settled[2] = { settled_kind(v, s, p, 0), settled_kind(v, s, p, 1) };
-    attend_sizes z = attend_sizes_of((attend_preset)s->preset, &data, settled);
+    attend_training_sizes z = attend_training_sizes_for((attend_preset)s->preset, &data, settled);
     if (s->config.shared_vocab && z.tokens[0] != z.tokens[1]) { /* one vocabulary has one kind of token */
         const int one = settled[0] >= 0 ? settled[0] : ATTEND_TOKENS_BPE;
-        z = attend_sizes_of((attend_preset)s->preset, &data, (const int[2]){ one, one });
+        z = attend_training_sizes_for((attend_preset)s->preset, &data, (const int[2]){ one, one });
     }
     snprintf(s->basis, sizeof s->basis, "%llu pairs, %llu and %llu characters", (unsigned long long)n->usable,
              (unsigned long long)n->characters[0], (unsigned long long)n->characters[1]);
@@ -270,7 +271,7 @@ attend_train_options train_settings_options(const verb *v, const train_settings 
     o.seed = (uint64_t)s->seed;
     o.threads = (int)s->threads;
     o.memory = (size_t)s->memory;
-    o.keep = (int)s->keep, o.average_last = (int)s->average_last;
+    o.keep = (int)s->keep, o.average_checkpoints = (int)s->average_checkpoints;
     o.fresh = s->fresh;
     o.basis = s->basis;
     return o;

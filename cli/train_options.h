@@ -17,7 +17,7 @@ typedef struct train_settings {
     int optimizer, schedule, metric;
     double momentum, weight_decay, rate, clip, smoothing, average;
     long long warmup, accumulate, batch_tokens, epochs, updates, patience, valid_every, save_every, log_every, seed,
-        threads, memory, keep, average_last;
+        threads, memory, keep, average_checkpoints;
     bool fresh, quiet, no_check;
     char basis[120], because[120], chosen[300]; /* what the data is, and what was chosen for what reason */
     bool of_words;                              /* pairs of words rather than of sentences */

@@ -267,7 +267,7 @@ static void list_options(const comparison *c, variant *x)
     for (int i = 0; v->training[i].name; i++)
         if (options_get(v, &x->t, v->training[i].name, text, sizeof text))
             facts_add(&x->options, v->training[i].name, "%s", text);
-    if (x->t.average_last > 0)
+    if (x->t.average_checkpoints > 0)
         facts_add(&x->options, "save-every", "%lld", x->t.save_every); /* which models the last are */
     for (int i = 0; attend_config_field_at(i); i++) {
         const attend_config_field *f = attend_config_field_at(i);

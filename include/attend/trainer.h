@@ -4,7 +4,7 @@
  *            files of the other kind are ATTEND_BAD_USAGE. A language model has one vocabulary, and perplexity for a score.
  * Files      MODEL             the best model so far by validation (the latest, without validation): written whole, when there is a better one
  *            MODEL.checkpoint  where training stands: a model file with the optimizer's numbers and the place in the data
- *            MODEL.update-N    the last `keep` models, or `average_last`
+ *            MODEL.update-N    the last `keep` models, or `average_checkpoints`
  *            MODEL.single      the best model, where MODEL is the average of the last
  *            MODEL.log.jsonl   what happened, a JSON object a line;  MODEL.svg  the same as curves
  *            MODEL.lock        while it is being trained: a second training of the same model is ATTEND_BAD_USAGE
@@ -34,9 +34,9 @@ typedef enum attend_valid_metric {
 } attend_valid_metric;
 
 /* Words for choices, by their number; NULL behind the last. */
-extern const char *const attend_optimizer_words[], *const attend_schedule_words[], *const attend_valid_metric_words[];
+extern const char *const attend_optimizer_names[], *const attend_schedule_names[], *const attend_valid_metric_names[];
 
-enum { ATTEND_MOST_AVERAGED = 1000 };
+enum { ATTEND_MAX_AVERAGED_CHECKPOINTS = 1000 };
 
 typedef struct attend_train_options {
     const attend_pairs_spec *train, *valid; /* valid: NULL, none */
@@ -66,8 +66,8 @@ typedef struct attend_train_options {
     int threads;
     size_t memory; /* bytes that training may take; shards are made as small as it takes; 0: any */
     int keep;
-    int average_last; /* at the end, the mean of so many of the last models becomes MODEL if it is better; 0: none */
-    const char *log;  /* NULL: MODEL.log.jsonl */
+    int average_checkpoints; /* at the end, the mean of so many of the last models becomes MODEL if it is better; 0: none */
+    const char *log;         /* NULL: MODEL.log.jsonl */
     bool fresh;
     const char *
         basis; /* what the data is, in words, if sizes were chosen by it: data that has changed is then refused as such; or NULL */
@@ -85,7 +85,7 @@ typedef enum attend_preset {
     ATTEND_PRESET_TRANSLATE_SMALL, /* what the data asks for, but nothing that takes days */
     ATTEND_PRESET_TRANSLATE        /* one size more than the data asks for */
 } attend_preset;
-extern const char *const attend_preset_words[]; /* by their number; NULL behind the last */
+extern const char *const attend_preset_names[]; /* by their number; NULL behind the last */
 
 /* Of pairs that can be used: how many there are, and words (as blanks separate them) and characters of source and target. Lines alone have
  * no characters on the side of the source. */
@@ -94,7 +94,7 @@ typedef struct attend_data_size {
 } attend_data_size;
 
 /* What fits data of that size. */
-typedef struct attend_sizes {
+typedef struct attend_training_sizes {
     bool of_words;                     /* pairs (or lines) of words rather than of sentences */
     uint64_t seen;                     /* tokens, of the side that has more */
     attend_token_kind tokens[2];       /* of lines alone, the same twice */
@@ -107,9 +107,9 @@ typedef struct attend_sizes {
         double dropout, rate;
         uint64_t warmup;
     } transformer; /* in the place of hidden, embedding and dropout, if it is one */
-} attend_sizes;
+} attend_training_sizes;
 /* A function of its arguments and of nothing else. kinds: attend_token_kind of each side where it is settled, -1 where not; NULL: none is. */
-attend_sizes attend_sizes_of(attend_preset preset, const attend_data_size *data, const int kinds[2]);
+attend_training_sizes attend_training_sizes_for(attend_preset preset, const attend_data_size *data, const int kinds[2]);
 
 /* Where training stands. */
 typedef struct attend_progress {
@@ -119,9 +119,9 @@ typedef struct attend_progress {
     double loss; /* cross-entropy a target word, lately */
     double rate, norm;
     double tokens_per_second;
-    double seconds, seconds_left;   /* left < 0: not known */
-    double in_steps, in_validation; /* of those seconds: in gradients and steps, and validating */
-    double valid_loss, valid_score; /* of the last validation; NAN: none yet */
+    double seconds, seconds_left;            /* left < 0: not known */
+    double step_seconds, validation_seconds; /* of those seconds: in gradients and steps, and validating */
+    double valid_loss, valid_score;          /* of the last validation; NAN: none yet */
     double best;
     bool validated, saved, better; /* what the last update brought */
 } attend_progress;
@@ -144,7 +144,7 @@ typedef struct attend_train_events {
     void *user;
     void (*plan)(void *user, const attend_plan *plan);
     void (*progress)(void *user, const attend_progress *p); /* after every update */
-    void (*say)(void *user, const char *text); /* what somebody should know: a skipped update, data left out */
+    void (*notice)(void *user, const char *text);           /* a message for the user: a skipped update, say */
     bool (*stop)(void *user); /* asked after every update, and now and then while data is read: save and end? */
 } attend_train_events;
 

@@ -141,10 +141,10 @@ static void put_options(facts *f, const trainer *t)
     add_number(f, "option", "min-count", o->tokens[0].min_count);
     add_number(f, "option", "bpe-dropout", o->bpe_dropout);
     add_number(f, "option", "max-length", o->max_length);
-    add_text(f, "option", "optimizer", attend_optimizer_words[o->optimizer.kind]);
+    add_text(f, "option", "optimizer", attend_optimizer_names[o->optimizer.kind]);
     add_number(f, "option", "momentum", o->optimizer.momentum);
     add_number(f, "option", "weight-decay", o->optimizer.weight_decay);
-    add_text(f, "option", "schedule", attend_schedule_words[o->schedule.kind]);
+    add_text(f, "option", "schedule", attend_schedule_names[o->schedule.kind]);
     add_number(f, "option", "learning-rate", o->schedule.rate);
     add_number(f, "option", "warmup", (double)o->schedule.warmup);
     if (o->schedule.kind == ATTEND_SCHEDULE_COSINE) /* whose end is part of every step */
@@ -156,7 +156,7 @@ static void put_options(facts *f, const trainer *t)
     add_number(f, "option", "batch-tokens", o->batch_tokens);
     add_number(f, "option", "shard-tokens", o->shard_tokens);
     add_number(f, "option", "seed", (double)o->seed);
-    add_text(f, "option", "valid-metric", attend_valid_metric_words[o->valid_metric]);
+    add_text(f, "option", "valid-metric", attend_valid_metric_names[o->valid_metric]);
     add_number(f, "option", "valid-every", (double)t->valid_every);
 }
 

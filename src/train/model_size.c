@@ -39,7 +39,7 @@ static const struct {
     { 256, 4, 1024, 0.2, 0.001 }, { 512, 6, 2048, 0.1, 0.0007 },
 };
 
-const char *const attend_preset_words[] = { "none", "tiny", "g2p", "translate-small", "translate", NULL };
+const char *const attend_preset_names[] = { "none", "tiny", "g2p", "translate-small", "translate", NULL };
 
 /* Lines of a single word, as a rule. */
 static bool has_single_words(const attend_data_size *d, int side)
@@ -79,7 +79,7 @@ static uint64_t round_within(uint64_t x, uint64_t least, uint64_t most)
     return x < least ? least : x > most ? most : x;
 }
 
-static void take_level(attend_sizes *s, const level *l, int number)
+static void take_level(attend_training_sizes *s, const level *l, int number)
 {
     s->hidden = l->hidden, s->embedding = l->embedding, s->dropout = l->dropout, s->vocab_size = l->vocab_size;
     s->transformer.hidden = transformers[number].hidden, s->transformer.layers = transformers[number].layers;
@@ -89,9 +89,9 @@ static void take_level(attend_sizes *s, const level *l, int number)
 }
 
 /* Of lines alone: one kind of token, and a table of their own. */
-static attend_sizes sizes_of_lines(attend_preset preset, const attend_data_size *d, int kind)
+static attend_training_sizes sizes_of_lines(attend_preset preset, const attend_data_size *d, int kind)
 {
-    attend_sizes s = { .of_words = d->pairs > 0 && has_single_words(d, 1) };
+    attend_training_sizes s = { .of_words = d->pairs > 0 && has_single_words(d, 1) };
     s.tokens[0] = s.tokens[1] = kind >= 0    ? (attend_token_kind)kind
                                 : s.of_words ? ATTEND_TOKENS_CHAR
                                              : ATTEND_TOKENS_BPE;
@@ -104,12 +104,12 @@ static attend_sizes sizes_of_lines(attend_preset preset, const attend_data_size 
     return s;
 }
 
-attend_sizes attend_sizes_of(attend_preset preset, const attend_data_size *d, const int kinds[2])
+attend_training_sizes attend_training_sizes_for(attend_preset preset, const attend_data_size *d, const int kinds[2])
 {
     if (d->pairs > 0 && d->characters[0] == 0) return sizes_of_lines(preset, d, kinds ? kinds[0] : -1);
-    attend_sizes s = { .of_words = preset == ATTEND_PRESET_G2P ||
-                                   (d->pairs > 0 && (has_single_words(d, 0) || has_single_words(d, 1))),
-                       .label_smoothing = 0.1 };
+    attend_training_sizes s = { .of_words = preset == ATTEND_PRESET_G2P ||
+                                            (d->pairs > 0 && (has_single_words(d, 0) || has_single_words(d, 1))),
+                                .label_smoothing = 0.1 };
     for (int side = 0; side < 2; side++) {
         s.tokens[side] =
             kinds && kinds[side] >= 0 ? (attend_token_kind)kinds[side] : kind_of(preset, d, side, s.of_words);

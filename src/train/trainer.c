@@ -16,9 +16,9 @@
 
 enum { MOST_BAD = 10 };
 
-const char *const attend_optimizer_words[] = { "sgd", "adam", NULL };
-const char *const attend_schedule_words[] = { "constant", "inverse-sqrt", "cosine", "plateau", NULL };
-const char *const attend_valid_metric_words[] = { "perplexity", "bleu",  "chrf", "token-accuracy",
+const char *const attend_optimizer_names[] = { "sgd", "adam", NULL };
+const char *const attend_schedule_names[] = { "constant", "inverse-sqrt", "cosine", "plateau", NULL };
+const char *const attend_valid_metric_names[] = { "perplexity", "bleu",  "chrf", "token-accuracy",
                                                   "word-error", "exact", NULL };
 
 static double now(void)
@@ -38,11 +38,11 @@ void attend_trainer_say(const trainer *t, const char *format, ...)
 {
     char text[1024];
     va_list arguments;
-    if (!t->events.say) return;
+    if (!t->events.notice) return;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    t->events.say(t->events.user, text);
+    t->events.notice(t->events.user, text);
 }
 
 bool attend_trainer_stops(const trainer *t)
@@ -142,7 +142,7 @@ static int update(trainer *t, double *norm, double *rate)
     t->s.update++;
     *rate = t->s.rate_share * attend_schedule_rate(&t->o.schedule, t->s.update, t->s.falls);
     status = attend_optimizer_step(t->optimizer, *rate, t->o.clip, norm);
-    t->in_steps += now() - began;
+    t->step_seconds += now() - began;
     if (status != ATTEND_OK || !isfinite(*norm)) return status;
     double nll = 0;
     for (int i = 0; i < t->rows; i++) nll += (double)t->nll[i];
@@ -167,7 +167,7 @@ static int save_model(trainer *t, const char *suffix)
 static int save_kept(trainer *t)
 {
     char suffix[KEPT_SUFFIX];
-    const int keep = t->o.keep > t->o.average_last ? t->o.keep : t->o.average_last;
+    const int keep = t->o.keep > t->o.average_checkpoints ? t->o.keep : t->o.average_checkpoints;
     if (keep < 1) return ATTEND_OK;
     attend_trainer_kept_suffix(suffix, t->s.update);
     const int status = save_model(t, suffix);
@@ -193,7 +193,7 @@ static int validate(trainer *t, bool *better)
     swap_average(t);
     int status = attend_trainer_validate(t, &loss, &score);
     swap_average(t);
-    t->in_validation += now() - began;
+    t->validation_seconds += now() - began;
     if (status != ATTEND_OK) return status;
     t->s.valid_loss = loss, t->s.valid_score = score;
     *better = isfinite(score) && attend_trainer_better(t, score);
@@ -288,7 +288,7 @@ static void tell(const trainer *t, attend_progress *p)
     p->epoch = t->s.position.epoch;
     p->part = attend_batches_progress(t->batches, &t->s.position);
     p->seconds = now() - t->begin;
-    p->in_steps = t->in_steps, p->in_validation = t->in_validation;
+    p->step_seconds = t->step_seconds, p->validation_seconds = t->validation_seconds;
     p->tokens_per_second = (double)(t->s.rows - t->rows_at_begin) / fmax(p->seconds, 1e-9);
     const uint64_t done = t->s.update - t->updates_at_begin;
     p->seconds_left =
@@ -387,15 +387,16 @@ static int check_options(const attend_train_options *o)
         return attend_fail(ATTEND_BAD_USAGE,
                            "valid-metric '%s' compares translations, and a language model makes none: perplexity is "
                            "what tells language models apart",
-                           attend_valid_metric_words[o->valid_metric]);
+                           attend_valid_metric_names[o->valid_metric]);
     if (o->threads < 1 || o->threads > 1024)
         return attend_fail(ATTEND_BAD_USAGE, "%d threads are not 1 to 1024", o->threads);
     if (o->accumulate < 1 || o->batch_tokens < 1 || o->shard_tokens < 1 || o->keep < 0)
         return attend_fail(ATTEND_BAD_USAGE,
                            "accumulate, batch tokens and shard tokens are at least 1, keep at least 0");
-    if (o->average_last < 0 || o->average_last == 1 || o->average_last > ATTEND_MOST_AVERAGED)
-        return attend_fail(ATTEND_BAD_USAGE, "an average is of 2 to %d models, not of %d", ATTEND_MOST_AVERAGED,
-                           o->average_last);
+    if (o->average_checkpoints < 0 || o->average_checkpoints == 1 ||
+        o->average_checkpoints > ATTEND_MAX_AVERAGED_CHECKPOINTS)
+        return attend_fail(ATTEND_BAD_USAGE, "an average is of 2 to %d models, not of %d",
+                           ATTEND_MAX_AVERAGED_CHECKPOINTS, o->average_checkpoints);
     if (!(o->average >= 0 && o->average < 1) || !(o->bpe_dropout >= 0 && o->bpe_dropout < 1) ||
         !(o->label_smoothing >= 0 && o->label_smoothing < 1))
         return attend_fail(ATTEND_BAD_USAGE, "average, BPE dropout and label smoothing lie in [0, 1)");

@@ -2,10 +2,10 @@
  *
  *     trainer.c      the loop
  *     run_lock.c        one process at a time
- *     train_data.c   tokenizers, corpora, the pairs of an update
- *     validate.c     loss and metric on the validation pairs
+ *     training_data.c   tokenizers, corpora, the pairs of an update
+ *     validation.c     loss and metric on the validation pairs
  *     checkpoint.c   everything a run needs to go on, in one file
- *     average_last.c the last models, and their mean at the end;  alignment_choice.c  which layer or head aligns
+ *     average_checkpoints.c the last models, and their mean at the end;  alignment_choice.c  which layer or head aligns
  *     training_log.c      the log;  training_plot.c  the log as a picture */
 #ifndef ATTEND_TRAIN_TRAINER_H
 #define ATTEND_TRAIN_TRAINER_H
@@ -59,7 +59,7 @@ typedef struct trainer {
     size_t nll_room;
     uint64_t updates_per_epoch, updates;
     uint64_t valid_every, save_every, log_every;
-    double begin, in_steps, in_validation; /* seconds; the last two of this run */
+    double begin, step_seconds, validation_seconds; /* seconds; the last two of this run */
     uint64_t rows_at_begin, updates_at_begin;
 } trainer;
 
@@ -82,22 +82,22 @@ bool attend_trainer_stops(const trainer *t);
 int attend_trainer_lock(trainer *t); /* ATTEND_BAD_USAGE if another process has it; removes what killed saves left */
 void attend_trainer_unlock(trainer *t);
 
-/* ---- train_data.c ---- */
+/* ---- training_data.c ---- */
 int attend_trainer_check_files(const trainer *t); /* are all files there? Before an hour is spent on the first */
 int attend_trainer_learn(trainer *t);             /* tokenizers, from the training pairs */
 int attend_trainer_corpora(trainer *t);           /* both, encoded by the tokenizers */
 int attend_trainer_next_pairs(trainer *t);        /* of the next update: moves the position */
 void attend_trainer_data_free(trainer *t);
 
-/* ---- validate.c ---- */
+/* ---- validation.c ---- */
 int attend_trainer_validate(trainer *t, double *loss, double *score);
 
-/* ---- average_last.c ---- */
+/* ---- average_checkpoints.c ---- */
 enum { KEPT_SUFFIX = 40 };
 /* The update of the i-th of the models that are kept, the last one first, as it is now; 0: there is none. */
 uint64_t attend_trainer_kept_update(const trainer *t, int i);
 void attend_trainer_kept_suffix(char suffix[KEPT_SUFFIX], uint64_t update);
-int attend_trainer_average_last(trainer *t); /* at the end; without options.average_last, nothing */
+int attend_trainer_average_last(trainer *t); /* at the end; without options.average_checkpoints, nothing */
 /* MODEL.single to MODEL again, if it is there, since training goes on; and without a word, since it begins anew. */
 int attend_trainer_put_back(trainer *t);
 void attend_trainer_forget_single(trainer *t);

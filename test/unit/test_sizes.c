@@ -13,12 +13,12 @@ static attend_data_size data_of(uint64_t pairs, bool sentences)
 static void more_data_more_model(void **state)
 {
     (void)state;
-    for (int preset = 0; attend_preset_words[preset]; preset++)
+    for (int preset = 0; attend_preset_names[preset]; preset++)
         for (int sentences = 0; sentences < 2; sentences++) {
-            attend_sizes before = { .hidden = 0 };
+            attend_training_sizes before = { .hidden = 0 };
             for (uint64_t pairs = 1; pairs < (uint64_t)1 << 40; pairs = 3 * pairs / 2 + 1) {
                 const attend_data_size d = data_of(pairs, sentences);
-                const attend_sizes s = attend_sizes_of((attend_preset)preset, &d, NULL);
+                const attend_training_sizes s = attend_training_sizes_for((attend_preset)preset, &d, NULL);
                 assert_true(s.hidden >= 128 && s.hidden <= 512 && s.embedding >= 64 && s.embedding <= 512);
                 assert_true(s.dropout >= 0.1 && s.dropout <= 0.3 && s.vocab_size >= 1000 && s.epochs >= 5 &&
                             s.epochs <= 100);
@@ -42,14 +42,14 @@ static void recipes_get_what_they_had(void **state)
     const attend_data_size captions = { 29000, { 377000, 360000 }, { 1800000, 2100000 } },
                            names = { 11868, { 11900, 11900 }, { 71000, 86000 } },
                            sounds = { 105000, { 105000, 660000 }, { 780000, 2200000 } };
-    attend_sizes s = attend_sizes_of(ATTEND_PRESET_NONE, &captions, NULL);
+    attend_training_sizes s = attend_training_sizes_for(ATTEND_PRESET_NONE, &captions, NULL);
     assert_true(s.hidden == 384 && s.embedding == 256 && s.vocab_size == 6000 && s.batch_tokens == 1900);
     assert_true(s.tokens[0] == ATTEND_TOKENS_BPE && s.tokens[1] == ATTEND_TOKENS_BPE && !s.of_words);
-    s = attend_sizes_of(ATTEND_PRESET_NONE, &names, NULL);
+    s = attend_training_sizes_for(ATTEND_PRESET_NONE, &names, NULL);
     assert_true(s.hidden == 192 && s.embedding == 64 && s.dropout == 0.3 && s.batch_tokens == 400 && s.of_words);
     assert_true(s.tokens[0] == ATTEND_TOKENS_CHAR && s.tokens[1] == ATTEND_TOKENS_CHAR);
     for (int preset = 0; preset <= ATTEND_PRESET_G2P; preset += ATTEND_PRESET_G2P) {
-        s = attend_sizes_of((attend_preset)preset, &sounds, NULL);
+        s = attend_training_sizes_for((attend_preset)preset, &sounds, NULL);
         assert_true(s.hidden == 256 && s.embedding == 128 && s.dropout == 0.3);
         assert_true(s.tokens[0] == ATTEND_TOKENS_CHAR && s.tokens[1] == ATTEND_TOKENS_WORD);
     }
@@ -58,11 +58,11 @@ static void recipes_get_what_they_had(void **state)
 static void lines_have_a_table_of_their_own(void **state)
 {
     (void)state;
-    for (int preset = 0; attend_preset_words[preset]; preset++) {
-        attend_sizes before = { .hidden = 0 };
+    for (int preset = 0; attend_preset_names[preset]; preset++) {
+        attend_training_sizes before = { .hidden = 0 };
         for (uint64_t lines = 1; lines < (uint64_t)1 << 40; lines = 3 * lines / 2 + 1) {
             const attend_data_size d = { lines, { 0, 20 * lines }, { 0, 110 * lines } };
-            const attend_sizes s = attend_sizes_of((attend_preset)preset, &d, NULL);
+            const attend_training_sizes s = attend_training_sizes_for((attend_preset)preset, &d, NULL);
             assert_true(!s.of_words && s.tokens[0] == ATTEND_TOKENS_BPE && s.tokens[1] == ATTEND_TOKENS_BPE);
             assert_true(s.label_smoothing == 0 && s.seen == 20 * lines && s.epochs >= 5 && s.epochs <= 100);
             assert_true(s.hidden >= before.hidden && s.batch_tokens >= before.batch_tokens);
@@ -71,13 +71,13 @@ static void lines_have_a_table_of_their_own(void **state)
         }
     }
     const attend_data_size words = { 1000, { 0, 1000 }, { 0, 7000 } };
-    attend_sizes s = attend_sizes_of(ATTEND_PRESET_NONE, &words, NULL);
+    attend_training_sizes s = attend_training_sizes_for(ATTEND_PRESET_NONE, &words, NULL);
     assert_true(s.of_words && s.tokens[0] == ATTEND_TOKENS_CHAR && s.seen == 7000);
     const int settled[2] = { ATTEND_TOKENS_WORD, ATTEND_TOKENS_WORD };
-    s = attend_sizes_of(ATTEND_PRESET_NONE, &words, settled);
+    s = attend_training_sizes_for(ATTEND_PRESET_NONE, &words, settled);
     assert_true(s.tokens[0] == ATTEND_TOKENS_WORD && s.seen == 1000);
     const attend_data_size pairs = data_of(1000, true);
-    assert_true(attend_sizes_of(ATTEND_PRESET_NONE, &pairs, NULL).label_smoothing == 0.1);
+    assert_true(attend_training_sizes_for(ATTEND_PRESET_NONE, &pairs, NULL).label_smoothing == 0.1);
 }
 
 static void what_is_settled_stays(void **state)
@@ -85,11 +85,11 @@ static void what_is_settled_stays(void **state)
     (void)state;
     const attend_data_size d = data_of(1000, true);
     const int settled[2] = { ATTEND_TOKENS_CHAR, -1 };
-    const attend_sizes s = attend_sizes_of(ATTEND_PRESET_NONE, &d, settled);
+    const attend_training_sizes s = attend_training_sizes_for(ATTEND_PRESET_NONE, &d, settled);
     assert_true(s.tokens[0] == ATTEND_TOKENS_CHAR && s.tokens[1] == ATTEND_TOKENS_BPE);
     assert_int_equal(s.seen, 59000); /* letters */
     const attend_data_size nothing = { 0 };
-    assert_int_equal(attend_sizes_of(ATTEND_PRESET_NONE, &nothing, NULL).hidden, 128);
+    assert_int_equal(attend_training_sizes_for(ATTEND_PRESET_NONE, &nothing, NULL).hidden, 128);
 }
 
 int main(void)

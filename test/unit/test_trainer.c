@@ -400,7 +400,7 @@ static void divergence_goes_back_and_then_stops(void **state)
     char *before = get_file(in_folder("wild"), &size);
     attend_train_options o = options_for("wild");
     talk t = { 0, 0 };
-    const attend_train_events events = { .user = &t, .say = listen };
+    const attend_train_events events = { .user = &t, .notice = listen };
     o.fresh = true;
     o.updates = 200;
     o.config.activation = ATTEND_RELU; /* nothing is bounded */

@@ -36,7 +36,7 @@ static attend_train_options options_for(const char *model)
     o.batch_tokens = 40, o.shard_tokens = 20;
     o.valid_every = 4, o.save_every = 3, o.log_every = 2;
     o.updates = 31, o.patience = 0;
-    o.average_last = 4;
+    o.average_checkpoints = 4;
     return o;
 }
 
@@ -99,7 +99,7 @@ static void is_the_model_if_it_is_better(void **state)
     attend_model_free(made);
     /* and the best single one is where it says, as a training without an average leaves it */
     attend_train_options o = options_for("alone");
-    o.average_last = 0, o.valid_count = 1;
+    o.average_checkpoints = 0, o.valid_count = 1;
     assert_ok(attend_train(&o, NULL, NULL));
     assert_ok(attend_model_load(&made, in_folder("alone"), NULL));
     attend_model *single = NULL;
@@ -190,7 +190,7 @@ static void without_validation_it_is_the_model(void **state)
     assert_ok(attend_train(&o, NULL, NULL));
     assert_true(are_same("blind", ".single", "blind", ".update-31"));
     assert_false(are_same("blind", "", "blind", ".update-31"));
-    o.average_last = 0; /* asked for no longer */
+    o.average_checkpoints = 0; /* asked for no longer */
     assert_ok(attend_train(&o, NULL, NULL));
     assert_true(are_same("blind", "", "blind", ".update-31"));
     assert_false(is_there("blind", ".single"));
@@ -207,7 +207,7 @@ static void listen(void *user, const char *text)
 static void what_is_missing_is_said(void **state)
 {
     (void)state;
-    const attend_train_events events = { .say = listen };
+    const attend_train_events events = { .notice = listen };
     attend_train_options o = options_for("holes");
     o.updates = 10;
     assert_ok(attend_train(&o, NULL, NULL));
@@ -266,11 +266,11 @@ static void refused_options_change_nothing(void **state)
     assert_true(are_same("reference", "", "before", ""));
     assert_true(is_there("reference", ".single"));
     o = options_for("reference");
-    o.average_last = 1;
+    o.average_checkpoints = 1;
     assert_int_equal(attend_train(&o, NULL, NULL), ATTEND_BAD_USAGE);
     assert_non_null(strstr(attend_message(), "2 to 1000"));
     o = options_for("reference"); /* begun anew, it is another model's */
-    o.fresh = true, o.average_last = 0, o.updates = 2;
+    o.fresh = true, o.average_checkpoints = 0, o.updates = 2;
     assert_ok(attend_train(&o, NULL, NULL));
     assert_false(is_there("reference", ".single"));
 }
@@ -282,7 +282,7 @@ static void few_pairs_choose_nothing(void **state)
     (void)state;
     write_reversals("valid.tsv", 49, 77);
     attend_train_options o = options_for("few");
-    o.updates = 4, o.average_last = 0;
+    o.updates = 4, o.average_checkpoints = 0;
     assert_ok(attend_train(&o, NULL, NULL));
     assert_false(logged("few", "aligns"));
     write_reversals("valid.tsv", 50, 77);

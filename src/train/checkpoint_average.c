@@ -1,4 +1,4 @@
-/* average_last.c: at the end of a training, the mean of its last models' weights (Vaswani et al. 2017). It becomes MODEL if validation finds it
+/* average_checkpoints.c: at the end of a training, the mean of its last models' weights (Vaswani et al. 2017). It becomes MODEL if validation finds it
  * better than the best single one, which then stays as MODEL.single: a training that goes on puts it back first, and so ends in the same bytes as one
  * that never stopped there. Nothing of this is in the checkpoint; an interrupted end is begun anew. */
 #include "train/trainer.h"
@@ -29,7 +29,7 @@ void attend_trainer_kept_suffix(char suffix[KEPT_SUFFIX], uint64_t update)
 /* Paths of those that are there, one behind another in *texts; other options may have kept others. */
 static int find_paths(trainer *t, char **texts, const char ***paths, int *count)
 {
-    const int most = t->o.average_last;
+    const int most = t->o.average_checkpoints;
     const size_t size = strlen(t->o.model) + KEPT_SUFFIX;
     *texts = attend_memory_zeroed((size_t)most, size);
     *paths = attend_memory_zeroed((size_t)most, sizeof(char *));
@@ -92,7 +92,7 @@ static int weigh(trainer *t, const attend_model *mean, int count, bool *better)
     if (status != ATTEND_OK) return status;
     *better = isfinite(score) && attend_trainer_better(t, score);
     attend_trainer_say(t, "the average of the last %d models: %s %.4f, %s the best one, %.4f", count,
-                       attend_valid_metric_words[t->o.valid_metric], score, *better ? "better than" : "not better than",
+                       attend_valid_metric_names[t->o.valid_metric], score, *better ? "better than" : "not better than",
                        t->s.best);
     attend_json_writer w = attend_training_log_begin(&t->log, t->s.update);
     attend_json_put_key(&w, "event"), attend_json_put_text(&w, "averaged");
@@ -117,7 +117,7 @@ int attend_trainer_average_last(trainer *t)
     const char **paths = NULL;
     char *texts = NULL;
     int count = 0;
-    if (t->o.average_last < 2) return ATTEND_OK;
+    if (t->o.average_checkpoints < 2) return ATTEND_OK;
     attend_optimizer_free(t->optimizer); /* the average takes less than it did */
     t->optimizer = NULL;
     int status = find_paths(t, &texts, &paths, &count);

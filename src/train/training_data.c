@@ -1,4 +1,4 @@
-/* train_data.c: from files of pairs, or of lines, to the numbers of an update. */
+/* training_data.c: from files of pairs, or of lines, to the numbers of an update. */
 #include "train/trainer.h"
 
 #include "core/memory.h"

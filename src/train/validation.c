@@ -1,4 +1,4 @@
-/* validate.c: how good the model is on pairs it does not learn from. The loss is the cross-entropy of the targets; other scores translate the
+/* validation.c: how good the model is on pairs it does not learn from. The loss is the cross-entropy of the targets; other scores translate the
  * sources greedily and compare texts. Pieces of a fixed number of pairs run on threads and are added up in order. */
 #include "train/trainer.h"
 
