@@ -51,7 +51,7 @@ static attend_var *shard_loss(attend_ctx *c, int shard, void *user)
 {
     const stepper *s = user;
     const int *first = s->now->first + shard;
-    const attend_pairs part = attend_pairs_part(&s->now->pairs, first[0], first[1] - first[0]);
+    const attend_pairs part = attend_pairs_slice(&s->now->pairs, first[0], first[1] - first[0]);
     attend_loss_options options = ATTEND_LOSS_OPTIONS_INIT;
     options.scale = 1.0 / s->now->rows;
     return attend_model_loss(c, s->m, &part, &options);

@@ -86,7 +86,7 @@ static int end_trial(const align_maps_job *job, int d, attend_map_selection *tri
                            "no map has a link in common with %s, so that there is nothing to choose by: "
                            "%s is as it was; give more pairs",
                            job->gold ? "the gold ones" : "those of IBM Model 1", job->paths[d]);
-    status = attend_model_align_by(job->models[d], scores[best].map);
+    status = attend_model_set_alignment(job->models[d], scores[best].map);
     if (status == ATTEND_OK) status = attend_model_save(job->models[d], job->paths[d]);
     if (status == ATTEND_OK && !job->quiet) fprintf(stderr, "%s aligns by it from now on: %s\n", job->paths[d], text);
     return status;

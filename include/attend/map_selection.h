@@ -3,7 +3,7 @@
  * Purpose    A model of several layers or heads has as many maps of a pair; some align, others do something else. A trial makes the model say given
  *            targets and counts the alignment error (metric.h) of every map against links that people made, or, where there are none,
  *            against those on which IBM Model 1 agrees in both directions, estimated from these pairs (docs/metrics.md): too rough to be an
- *            alignment, good enough to tell which map is one. attend_model_align_by keeps the answer with the model.
+ *            alignment, good enough to tell which map is one. attend_model_set_alignment keeps the answer with the model.
  * Failure    A trial that has failed (ATTEND_NO_MEMORY, say) has counted some pairs for some maps: all it can be after that is freed.
  * Ownership  A trial borrows its model. Scores belong to the trial.
  * Threads    A trial is used by one thread at a time; it has its own. Any number of them gives the same. */

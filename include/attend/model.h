@@ -72,14 +72,14 @@ typedef struct attend_alignment {
     int layer, head;
 } attend_alignment;
 
-/* What attend_model_align_by said, also in a model that was saved and loaded since; else the mean of the heads of the last layer but one. */
+/* What attend_model_set_alignment said, also in a model that was saved and loaded since; else the mean of the heads of the last layer but one. */
 attend_alignment attend_model_alignment(const attend_model *m);
 /* ATTEND_BAD_USAGE if there is no such layer or head. */
-int attend_model_align_by(attend_model *m, attend_alignment alignment);
+int attend_model_set_alignment(attend_model *m, attend_alignment alignment);
 int attend_alignment_check(attend_alignment alignment, const attend_config *config);
 /* Whether a map is one of those whose mean it is, and how many they are. */
-bool attend_alignment_has(attend_alignment alignment, int layer, int head);
-int attend_alignment_maps(attend_alignment alignment, const attend_config *config);
+bool attend_alignment_includes(attend_alignment alignment, int layer, int head);
+int attend_alignment_map_count(attend_alignment alignment, const attend_config *config);
 
 /* ---- pairs ---- */
 
@@ -100,12 +100,12 @@ typedef struct attend_pairs {
 } attend_pairs;
 
 /* The pairs [first, first + count) of `all`, with their links. */
-attend_pairs attend_pairs_part(const attend_pairs *all, int first, int count);
+attend_pairs attend_pairs_slice(const attend_pairs *all, int first, int count);
 /* Rows of all targets: words and ends. */
 int attend_pairs_rows(const attend_pairs *pairs);
 /* Numbers that the weights of all pairs take, pair after pair: of each, layers x heads x words that look x words looked at. A target has one word
  * more than it was given, either ATTEND_END at its end (where it looks) or ATTEND_BEGIN in front (where it is looked at). */
-size_t attend_pairs_weights(const attend_pairs *pairs, const attend_config *config, attend_attention_kind look);
+size_t attend_pairs_weight_count(const attend_pairs *pairs, const attend_config *config, attend_attention_kind look);
 
 /* ---- loss ---- */
 
@@ -115,8 +115,8 @@ typedef struct attend_loss_options {
     double guidance;  /* times sum over linked words of -log(weight on the link): guided alignment (Chen et al. 2016) */
     double baseline;  /* REINFORCE: what a pair's loss, for each of its rows, is expected to be */
     attend_real *nll; /* out, if not NULL: -log p of each row, attend_pairs_rows of them */
-    attend_attention_kind look; /* which weights .. */
-    attend_real *weights;       /* .. are wanted: out, if not NULL: attend_pairs_weights numbers */
+    attend_attention_kind weights_kind;
+    attend_real *weights; /* out, if not NULL: the weights of that kind, attend_pairs_weight_count numbers */
 } attend_loss_options;
 
 #define ATTEND_LOSS_OPTIONS_INIT                                                                                       \
@@ -152,10 +152,10 @@ int attend_decoding_step(attend_decoding *d, const int *counts, const int *paren
 
 /* From now on only words on the model's shortlist (shortlist.h) have a probability; before the first step, while the
  * sources given to attend_decoding_new are still there. ATTEND_BAD_USAGE if it has none. */
-int attend_decoding_limit(attend_decoding *d);
+int attend_decoding_use_shortlist(attend_decoding *d);
 /* From now on steps leave the `most` best words of each hypothesis alone, which is faster; before the first step. 0: all of them, and so if
  * `most` is more than a few. */
-int attend_decoding_keep(attend_decoding *d, int most);
+int attend_decoding_set_top_k(attend_decoding *d, int most);
 
 /* Of the last step: log p of every word for every hypothesis, (n, target_vocab); valid until the next. NULL before the first, after
  * one that failed for want of memory, with a shortlist, and where the best alone are kept. */
@@ -163,10 +163,10 @@ const attend_real *attend_decoding_log_probabilities(const attend_decoding *d);
 /* The same of one hypothesis: `count` numbers. *words: whose they are, in rising order; NULL: of all words, in order. */
 const attend_real *attend_decoding_row(const attend_decoding *d, int hypothesis, int *count, const int **words);
 /* The best words of a hypothesis and log p of each, best first, of equal ones the lower number first; never ATTEND_BEGIN. NULL unless
- * attend_decoding_keep asked for them alone. */
-const attend_real *attend_decoding_best(const attend_decoding *d, int hypothesis, int *count, const int **words);
+ * attend_decoding_set_top_k asked for them alone. */
+const attend_real *attend_decoding_top_k(const attend_decoding *d, int hypothesis, int *count, const int **words);
 /* log p of ATTEND_END, in any case. */
-attend_real attend_decoding_end(const attend_decoding *d, int hypothesis);
+attend_real attend_decoding_end_log_probability(const attend_decoding *d, int hypothesis);
 /* Attention of hypothesis i over its source's words, of a layer and a head; NULL if there is none. */
 const attend_real *attend_decoding_weights(const attend_decoding *d, int hypothesis, int layer, int head);
 

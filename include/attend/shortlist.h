@@ -2,7 +2,7 @@
  *
  * Purpose    The output layer is most of the work of decoding. Of a source sentence only few target words can come: those that were aligned with
  *            its words in the training pairs, and those that are frequent everywhere. attend_shortlist_add counts what is aligned with what;
- *            attend_shortlist_attach keeps the best of it in a model, where it is saved with it; attend_decoding_limit (model.h) uses it.
+ *            attend_shortlist_attach keeps the best of it in a model, where it is saved with it; attend_decoding_use_shortlist (model.h) uses it.
  * Effect     A word that is not on the list of its sentence has probability 0. What all of these would have had is estimated from every sixteenth word
  *            of the vocabulary, so that the others are about as probable as they are without a list. What comes out for a sentence does not
  *            depend on the others.

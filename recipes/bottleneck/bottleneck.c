@@ -71,7 +71,7 @@ typedef struct training {
 static attend_var *shard_loss(attend_ctx *c, int shard, void *user)
 {
     const training *t = user;
-    const attend_pairs part = attend_pairs_part(&t->b->pairs, shard * SHARD, SHARD);
+    const attend_pairs part = attend_pairs_slice(&t->b->pairs, shard * SHARD, SHARD);
     attend_loss_options options = ATTEND_LOSS_OPTIONS_INIT;
     options.scale = 1.0 / t->b->rows;
     return attend_model_loss(c, t->m, &part, &options);

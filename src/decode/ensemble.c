@@ -56,11 +56,11 @@ int attend_ensemble_new(attend_ensemble *v, attend_ctx *const *contexts, const a
 
 int attend_ensemble_keep_best(attend_ensemble *v, int most, bool shortlist)
 {
-    enum { A_FEW = 32 }; /* what attend_decoding_keep keeps at most */
+    enum { A_FEW = 32 }; /* what attend_decoding_set_top_k keeps at most */
     int status = ATTEND_OK;
     if (v->count > 1 || most > A_FEW) return ATTEND_OK;
-    if (shortlist) status = attend_decoding_limit(v->decodings[0]);
-    if (status == ATTEND_OK) status = attend_decoding_keep(v->decodings[0], most);
+    if (shortlist) status = attend_decoding_use_shortlist(v->decodings[0]);
+    if (status == ATTEND_OK) status = attend_decoding_set_top_k(v->decodings[0], most);
     if (status == ATTEND_OK) v->keep = most;
     return status;
 }
@@ -101,12 +101,12 @@ static real mean_at(const attend_ensemble *v, size_t at)
 
 const real *attend_ensemble_best(const attend_ensemble *v, int hypothesis, int *count, const int **words)
 {
-    return attend_decoding_best(v->decodings[0], hypothesis, count, words);
+    return attend_decoding_top_k(v->decodings[0], hypothesis, count, words);
 }
 
 real attend_ensemble_end(const attend_ensemble *v, int hypothesis)
 {
-    return v->count == 1 ? attend_decoding_end(v->decodings[0], hypothesis)
+    return v->count == 1 ? attend_decoding_end_log_probability(v->decodings[0], hypothesis)
                          : attend_ensemble_token(v, hypothesis, ATTEND_END);
 }
 
@@ -130,11 +130,11 @@ void attend_ensemble_weights(const attend_ensemble *v, int hypothesis, int lengt
     for (int i = 0; i < v->count; i++) {
         const attend_config *config = attend_model_config(v->models[i]);
         const attend_alignment a = attend_model_alignment(v->models[i]);
-        const real share = (real)(attend_alignment_maps(a, config) * v->attending);
+        const real share = (real)(attend_alignment_map_count(a, config) * v->attending);
         for (int l = 0; l < attend_config_attention_layers(config, ATTEND_ATTENTION_CROSS); l++)
             for (int h = 0; h < attend_config_attention_heads(config, ATTEND_ATTENTION_CROSS); h++) {
                 const real *w =
-                    attend_alignment_has(a, l, h) ? attend_decoding_weights(v->decodings[i], hypothesis, l, h) : NULL;
+                    attend_alignment_includes(a, l, h) ? attend_decoding_weights(v->decodings[i], hypothesis, l, h) : NULL;
                 for (int j = 0; w && j < length; j++) sums[j] += w[j] / share;
             }
     }

@@ -21,13 +21,13 @@ int attend_ensemble_new(attend_ensemble *v, attend_ctx *const *contexts, const a
                         int model_count, int count, const int *source, const int *lengths);
 void attend_ensemble_free(attend_ensemble *v);
 
-/* For a model alone, before the first step: see attend_decoding_keep and attend_decoding_limit. */
+/* For a model alone, before the first step: see attend_decoding_set_top_k and attend_decoding_use_shortlist. */
 int attend_ensemble_keep_best(attend_ensemble *v, int most, bool shortlist);
 
 /* See attend_decoding_step. */
 int attend_ensemble_step(attend_ensemble *v, const int *counts, const int *parents, const int *words);
 
-/* Of the last step, if the best alone are kept: see attend_decoding_best. */
+/* Of the last step, if the best alone are kept: see attend_decoding_top_k. */
 const attend_real *attend_ensemble_best(const attend_ensemble *v, int hypothesis, int *count, const int **words);
 /* log p of the end, in any case. */
 attend_real attend_ensemble_end(const attend_ensemble *v, int hypothesis);

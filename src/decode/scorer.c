@@ -170,10 +170,10 @@ static void add_maps(const attend_scorer *s, attend_alignment alignment, const r
     const attend_config *config = attend_model_config(s->m);
     const int layers = attend_config_attention_layers(config, ATTEND_ATTENTION_CROSS),
               heads = attend_config_attention_heads(config, ATTEND_ATTENTION_CROSS);
-    const real maps = (real)attend_alignment_maps(alignment, config);
+    const real maps = (real)attend_alignment_map_count(alignment, config);
     memset(to, 0, area * sizeof *to);
     for (int k = 0; k < layers * heads; k++, from += area)
-        for (size_t j = 0; attend_alignment_has(alignment, k / heads, k % heads) && j < area; j++)
+        for (size_t j = 0; attend_alignment_includes(alignment, k / heads, k % heads) && j < area; j++)
             to[j] += from[j] / maps;
 }
 
@@ -204,7 +204,7 @@ static int run_piece(attend_scorer *s, attend_ctx *c, int first, int count)
     for (int k = 0; k < 2; k++) words[k] = attend_memory_zeroed(sizes[k], sizeof(int));
     const place *begin = &s->places[s->good[first]];
     const attend_pairs sized = { .count = count, .source_lengths = lengths[0], .target_lengths = lengths[1] };
-    const size_t numbers = attend_pairs_weights(&sized, attend_model_config(s->m), ATTEND_ATTENTION_CROSS);
+    const size_t numbers = attend_pairs_weight_count(&sized, attend_model_config(s->m), ATTEND_ATTENTION_CROSS);
     real *own = s->weights && !s->keep_maps ? attend_memory_zeroed(numbers, sizeof *own) : NULL,
          *all = s->keep_maps ? s->map_numbers + maps_of(s) * begin->weights : own;
     int status = words[0] && words[1] && (all || !s->weights)

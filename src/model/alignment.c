@@ -49,7 +49,7 @@ int attend_alignment_check(attend_alignment a, const attend_config *c)
                        a.head, layers - 1, heads - 1);
 }
 
-int attend_model_align_by(attend_model *m, attend_alignment a)
+int attend_model_set_alignment(attend_model *m, attend_alignment a)
 {
     char text[32];
     const int status = attend_alignment_check(a, &m->config),
@@ -57,12 +57,12 @@ int attend_model_align_by(attend_model *m, attend_alignment a)
     return status == ATTEND_OK ? attend_model_attach(m, name, text, (size_t)size) : status;
 }
 
-bool attend_alignment_has(attend_alignment a, int layer, int head)
+bool attend_alignment_includes(attend_alignment a, int layer, int head)
 {
     return (a.layer < 0 || a.layer == layer) && (a.head < 0 || a.head == head);
 }
 
-int attend_alignment_maps(attend_alignment a, const attend_config *c)
+int attend_alignment_map_count(attend_alignment a, const attend_config *c)
 {
     return (a.layer < 0 ? attend_config_attention_layers(c, ATTEND_ATTENTION_CROSS) : 1) *
            (a.head < 0 ? attend_config_attention_heads(c, ATTEND_ATTENTION_CROSS) : 1);

@@ -157,10 +157,10 @@ static int too_late(const attend_decoding *d, const char *name)
     return d->steps == 0 ? ATTEND_OK : attend_fail(ATTEND_BAD_USAGE, "%s: a step was made already", name);
 }
 
-int attend_decoding_limit(attend_decoding *d)
+int attend_decoding_use_shortlist(attend_decoding *d)
 {
     attend_ctx *c = d->c;
-    const int status = too_late(d, "attend_decoding_limit");
+    const int status = too_late(d, "attend_decoding_use_shortlist");
     if (status != ATTEND_OK) return status;
     if (!attend_model_has_shortlist(d->m))
         return attend_fail(ATTEND_BAD_USAGE, "the model has no shortlist; attend convert --shortlist gives it one");
@@ -169,12 +169,12 @@ int attend_decoding_limit(attend_decoding *d)
     return ATTEND_OK;
 }
 
-int attend_decoding_keep(attend_decoding *d, int most)
+int attend_decoding_set_top_k(attend_decoding *d, int most)
 {
-    const int status = too_late(d, "attend_decoding_keep");
+    const int status = too_late(d, "attend_decoding_set_top_k");
     if (status != ATTEND_OK) return status;
-    if (most < 0) return attend_fail(ATTEND_BAD_USAGE, "attend_decoding_keep: %d words make no sense", most);
-    d->out.keep = most > OUTPUT_MOST_KEPT ? 0 : most;
+    if (most < 0) return attend_fail(ATTEND_BAD_USAGE, "attend_decoding_set_top_k: %d words make no sense", most);
+    d->out.keep = most > OUTPUT_MAX_TOP_K ? 0 : most;
     return ATTEND_OK;
 }
 
@@ -257,7 +257,7 @@ const real *attend_decoding_row(const attend_decoding *d, int hypothesis, int *c
     return d->out.log_p + (size_t)hypothesis * d->out.width;
 }
 
-const real *attend_decoding_best(const attend_decoding *d, int hypothesis, int *count, const int **words)
+const real *attend_decoding_top_k(const attend_decoding *d, int hypothesis, int *count, const int **words)
 {
     if (!d->stepped || d->out.keep == 0 || hypothesis < 0 || hypothesis >= d->hypotheses) return NULL;
     const size_t at = (size_t)hypothesis * (size_t)d->out.keep;
@@ -266,7 +266,7 @@ const real *attend_decoding_best(const attend_decoding *d, int hypothesis, int *
     return d->out.best_log_p + at;
 }
 
-real attend_decoding_end(const attend_decoding *d, int hypothesis)
+real attend_decoding_end_log_probability(const attend_decoding *d, int hypothesis)
 {
     if (!d->stepped || hypothesis < 0 || hypothesis >= d->hypotheses) return -(real)INFINITY;
     if (d->out.keep > 0) return d->out.end_log_p[hypothesis];

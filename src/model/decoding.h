@@ -23,7 +23,7 @@ struct attend_decoding {
     bool stepped; /* what is in `out` is of the last step */
     const attend_var
         *weights[ATTEND_MAX_LAYERS]; /* of the last step, on source words: (B, H, Tq, Tk) of each layer; NULL: none */
-    const int *source;               /* words of all sources; the caller's, for attend_decoding_limit */
+    const int *source;               /* words of all sources; the caller's, for attend_decoding_use_shortlist */
     void *states;                    /* the architecture's own */
 };
 

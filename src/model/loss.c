@@ -47,15 +47,15 @@ static bool guided(const forcing *f, attend_attention_kind look, int layer)
            layer == (layers > 1 ? layers - 2 : 0);
 }
 
-bool attend_forcing_wants(const forcing *f, attend_attention_kind look, int layer)
+bool attend_teacher_forcing_wants(const forcing *f, attend_attention_kind look, int layer)
 {
-    return (f->options->weights && f->options->look == look) || guided(f, look, layer);
+    return (f->options->weights && f->options->weights_kind == look) || guided(f, look, layer);
 }
 
 /* Weights (B, H, Tq, Tk) whose first query is word `first` of each sentence, to where the caller wants them. */
 static void report_weights(const forcing *f, int layer, const attend_var *weights, int first)
 {
-    const attend_attention_kind look = f->options->look;
+    const attend_attention_kind look = f->options->weights_kind;
     const size_t layers = (size_t)attend_config_attention_layers(&f->m->config, look);
     const size_t heads = (size_t)weights->shape[1], queries = (size_t)weights->shape[2],
                  keys = (size_t)weights->shape[3];
@@ -108,10 +108,10 @@ static void guide(forcing *f, attend_var *weights, int first)
     f->guiding = f->guiding ? attend_add(f->c, f->guiding, loss) : loss;
 }
 
-void attend_forcing_weights(forcing *f, attend_attention_kind look, int layer, attend_var *weights, int first)
+void attend_teacher_forcing_weights(forcing *f, attend_attention_kind look, int layer, attend_var *weights, int first)
 {
     if (!weights) return;
-    if (f->options->weights && f->options->look == look) report_weights(f, layer, weights, first);
+    if (f->options->weights && f->options->weights_kind == look) report_weights(f, layer, weights, first);
     if (guided(f, look, layer)) guide(f, weights, first);
 }
 

@@ -45,10 +45,10 @@ bool attend_lstmn_encode(attend_ctx *c, const attend_model *m, const int *words,
     attend_var *x = attend_model_embed(c, m, m->source_table, words, sentences);
     for (int i = 0; i < m->config.layers; i++) {
         const attend_lstmn_cell cell = attend_lstmn_cell_of(c, m, &m->lstmn->encoder[i]);
-        attend_lstmn_io io = { .want_weights = f && attend_forcing_wants(f, ATTEND_ATTENTION_ENCODER, i) };
+        attend_lstmn_io io = { .want_weights = f && attend_teacher_forcing_wants(f, ATTEND_ATTENTION_ENCODER, i) };
         if (i > 0) x = attend_model_dropout(c, m, x, sentences);
         x = attend_lstmn_sequence(c, &cell, x, sentences, &io);
-        if (f) attend_forcing_weights(f, ATTEND_ATTENTION_ENCODER, i, io.weights, 0);
+        if (f) attend_teacher_forcing_weights(f, ATTEND_ATTENTION_ENCODER, i, io.weights, 0);
         *out = (lstmn_tapes){ x, io.c };
     }
     return attend_ctx_status(c) == ATTEND_OK;
@@ -63,12 +63,12 @@ static attend_var *decode(forcing *f, const lstmn_tapes *tapes)
         const lstmn_layer *l = &m->lstmn->decoder[i];
         const attend_lstmn_cell cell = attend_lstmn_cell_of(c, m, l);
         attend_lstmn_io io = { .source = attend_lstmn_source_of(c, m, l, tapes, f->sources) };
-        io.want_weights = attend_forcing_wants(f, ATTEND_ATTENTION_DECODER, i);
-        io.want_source_weights = io.source && attend_forcing_wants(f, ATTEND_ATTENTION_CROSS, i);
+        io.want_weights = attend_teacher_forcing_wants(f, ATTEND_ATTENTION_DECODER, i);
+        io.want_source_weights = io.source && attend_teacher_forcing_wants(f, ATTEND_ATTENTION_CROSS, i);
         if (i > 0) x = attend_model_dropout(c, m, x, f->targets);
         x = attend_lstmn_sequence(c, &cell, x, f->targets, &io);
-        attend_forcing_weights(f, ATTEND_ATTENTION_DECODER, i, io.weights, 0);
-        attend_forcing_weights(f, ATTEND_ATTENTION_CROSS, i, io.source_weights, 0);
+        attend_teacher_forcing_weights(f, ATTEND_ATTENTION_DECODER, i, io.weights, 0);
+        attend_teacher_forcing_weights(f, ATTEND_ATTENTION_CROSS, i, io.source_weights, 0);
     }
     return x;
 }
@@ -93,10 +93,10 @@ static attend_var *look_in_steps(forcing *f, const decoder *d, attend_var *state
         decoder_step step = { .rows = lengths ? attend_ragged_new(c, count, lengths) : NULL,
                               .position = steps,
                               .advantage = f->advantage,
-                              .want_weights = attend_forcing_wants(f, ATTEND_ATTENTION_CROSS, 0) };
+                              .want_weights = attend_teacher_forcing_wants(f, ATTEND_ATTENTION_CROSS, 0) };
         contexts[steps] = step.rows ? attend_decoder_attend(c, d, attend_gather(c, states, ids, n), &s, &step) : NULL;
         if (!contexts[steps]) return NULL;
-        if (step.want_weights) attend_forcing_weights(f, ATTEND_ATTENTION_CROSS, 0, step.weights, steps);
+        if (step.want_weights) attend_teacher_forcing_weights(f, ATTEND_ATTENTION_CROSS, 0, step.weights, steps);
     }
     return attend_ctx_status(c) == ATTEND_OK ? attend_stack_at(c, contexts, steps, places) : NULL;
 }
@@ -112,14 +112,14 @@ static attend_var *look(forcing *f, const lstmn_tapes *tapes, attend_var *states
     } else {
         decoder_step step = { .rows = f->targets,
                               .advantage = f->advantage,
-                              .want_weights = attend_forcing_wants(f, ATTEND_ATTENTION_CROSS, 0) };
+                              .want_weights = attend_teacher_forcing_wants(f, ATTEND_ATTENTION_CROSS, 0) };
         context = attend_decoder_attend(c, &d, states, NULL, &step);
-        attend_forcing_weights(f, ATTEND_ATTENTION_CROSS, 0, step.weights, 0);
+        attend_teacher_forcing_weights(f, ATTEND_ATTENTION_CROSS, 0, step.weights, 0);
     }
     return context ? attend_decoder_readout(c, &d, states, context, NULL) : NULL;
 }
 
-attend_var *attend_lstmn_force(forcing *f)
+attend_var *attend_lstmn_teacher_forcing(forcing *f)
 {
     attend_ctx *c = f->c;
     const attend_model *m = f->m;

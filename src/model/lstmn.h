@@ -35,7 +35,7 @@ int attend_lstmn_attention_heads(const attend_config *c, attend_attention_kind k
 
 void attend_lstmn_build(model_builder *b);
 void attend_lstmn_free(attend_model *m);
-attend_var *attend_lstmn_force(forcing *f);
+attend_var *attend_lstmn_teacher_forcing(forcing *f);
 
 static inline bool lstmn_fused(const attend_model *m)
 {

@@ -34,9 +34,9 @@ struct attend_model {
     struct attend_tensor_file *file; /* whose numbers the parameters are, or NULL */
     const unsigned char *shortlist;  /* shortlist.c: what is attached, and .. */
     uint32_t
-        *shortlist_starts;   /* .. (source_vocab + 1): where the common list and each word's begin in it, in numbers */
-    pthread_mutex_t lock;    /* of .. */
-    struct model_fold *fold; /* .. what fold.c made of some matrices */
+        *shortlist_starts; /* .. (source_vocab + 1): where the common list and each word's begin in it, in numbers */
+    pthread_mutex_t lock;  /* of .. */
+    struct folded_context *fold; /* .. what context_folding.c made of some matrices */
 };
 
 struct attend_tensor;
@@ -93,9 +93,9 @@ typedef struct forcing {
 } forcing;
 
 /* Whether somebody wants the weights of a layer that looks so .. */
-bool attend_forcing_wants(const forcing *f, attend_attention_kind look, int layer);
+bool attend_teacher_forcing_wants(const forcing *f, attend_attention_kind look, int layer);
 /* .. and takes them: (B, H, Tq, Tk), the first query being word `first` of each sentence. NULL is fine. */
-void attend_forcing_weights(forcing *f, attend_attention_kind look, int layer, attend_var *weights, int first);
+void attend_teacher_forcing_weights(forcing *f, attend_attention_kind look, int layer, attend_var *weights, int first);
 
 /* ---- shared by the architectures ---- */
 

@@ -52,7 +52,7 @@ static bool tail_new(attend_ctx *c, const attend_model *m, const packed_matrix *
 static bool limit_new(attend_ctx *c, const attend_model *m, const packed_matrix *all, const output_tail *tail, int n,
                       const int *source, output_limit *out)
 {
-    out->words = attend_shortlist_words(c, m, n, source, &out->count);
+    out->words = attend_shortlist_tokens(c, m, n, source, &out->count);
     out->outside = attend_take_reals(c, (size_t)tail->count);
     if (!out->words || !out->outside || !columns_new(c, m, all, out->count, out->words, &out->w, &out->b)) return false;
     int at = 0, outside = 0;
@@ -195,8 +195,8 @@ static bool all_words(attend_ctx *c, output_layer *o, const packed_matrix *w, co
 /* The best words of one row so far, by logit, best first; of equal ones the lower number. */
 typedef struct best {
     int count;
-    int words[OUTPUT_MOST_KEPT];
-    real logits[OUTPUT_MOST_KEPT];
+    int words[OUTPUT_MAX_TOP_K];
+    real logits[OUTPUT_MAX_TOP_K];
 } best;
 
 static void best_add(best *b, int most, real logit, int word)

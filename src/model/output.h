@@ -40,7 +40,7 @@ typedef struct output_layer {
     real *end_log_p;              /* (rows) of ATTEND_END, whether it is among them or not */
 } output_layer;
 
-enum { OUTPUT_MOST_KEPT = 32 }; /* more than that are better looked for among all */
+enum { OUTPUT_MAX_TOP_K = 32 }; /* more than that are better looked for among all */
 
 void attend_output_new(output_layer *o, const attend_model *m);
 /* The shortlists of some sources. False: the context failed. */

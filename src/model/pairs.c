@@ -22,7 +22,7 @@ int attend_sources_check(const attend_model *m, const int *lengths, int count)
     return ATTEND_OK;
 }
 
-attend_pairs attend_pairs_part(const attend_pairs *all, int first, int count)
+attend_pairs attend_pairs_slice(const attend_pairs *all, int first, int count)
 {
     attend_pairs part = *all;
     for (int i = 0; i < first; i++) {
@@ -45,7 +45,7 @@ int attend_pairs_rows(const attend_pairs *pairs)
     return rows;
 }
 
-size_t attend_pairs_weights(const attend_pairs *pairs, const attend_config *config, attend_attention_kind look)
+size_t attend_pairs_weight_count(const attend_pairs *pairs, const attend_config *config, attend_attention_kind look)
 {
     size_t numbers = 0;
     const size_t maps =

@@ -2,8 +2,8 @@
  *
  *     rnn_build.c     which parameters they have
  *     rnn_encoder.c   words -> memory (what attention looks at) and the decoder's first states
- *     rnn_decoder.c   words, memory and states -> readout;  fold.c  the same with fewer products, for decoding
- *     rnn_force.c     over given targets;  rnn_decoding.c  step by step */
+ *     rnn_decoder.c   words, memory and states -> readout;  context_folding.c  the same with fewer products, for decoding
+ *     rnn_teacher_forcing.c     over given targets;  rnn_decoding.c  step by step */
 #ifndef ATTEND_MODEL_RNN_H
 #define ATTEND_MODEL_RNN_H
 
@@ -37,7 +37,7 @@ int attend_rnn_attention_heads(const attend_config *c, attend_attention_kind kin
 void attend_build_attention(model_builder *b);
 
 void attend_rnn_build(model_builder *b);
-attend_var *attend_rnn_force(forcing *f);
+attend_var *attend_rnn_teacher_forcing(forcing *f);
 
 /* ---- encoder ---- */
 
@@ -60,28 +60,28 @@ typedef struct decoder {
     attend_cell cells[ATTEND_MAX_LAYERS];
     attend_var *second_w, *position_w, *position_v, *readout_w, *readout_b;
     const attend_source *source;          /* NULL without attention */
-    attend_var *folded_readout;           /* with a folded context: see model_fold; else NULL */
+    attend_var *folded_readout;           /* with a folded context: see folded_context; else NULL */
     attend_var *masks[ATTEND_MAX_LAYERS]; /* dropout along time between layers that step: (B, H), or NULL */
 } decoder;
 
 /* ---- folding ---- */
 
-/* Matrices that decoding uses in the place of those of the context (fold.c has the equations). */
-typedef struct model_fold {
+/* Matrices that decoding uses in the place of those of the context (context_folding.c has the equations). */
+typedef struct folded_context {
     attend_params *set;
     attend_param *context; /* (G H + R, C): what meets the context, of the first layer and of the readout */
     attend_param *readout; /* (R, H + E): the rest of the readout */
     uint64_t versions[2];  /* of the matrices it was made from */
-} model_fold;
+} folded_context;
 
 /* NULL if this model's context cannot be folded, or memory ran out (and the context failed). Safe from many threads. */
-const model_fold *attend_model_fold(attend_ctx *c, const attend_model *m);
-void attend_model_fold_free(attend_model *m);
+const folded_context *attend_folded_context(attend_ctx *c, const attend_model *m);
+void attend_folded_context_free(attend_model *m);
 /* What the first layer takes: W y + bw, in row rows[i] of the input (NULL: row i), + the context's share. */
-attend_var *attend_fold_input(attend_ctx *c, attend_var *input, const int *rows, attend_var *context);
+attend_var *attend_folded_input(attend_ctx *c, attend_var *input, const int *rows, attend_var *context);
 /* tanh(W [state; words] + b + the context's share) */
-attend_var *attend_fold_readout(attend_ctx *c, const decoder *d, attend_var *state, attend_var *context,
-                                attend_var *words);
+attend_var *attend_folded_readout(attend_ctx *c, const decoder *d, attend_var *state, attend_var *context,
+                                  attend_var *words);
 
 /* What goes from step to step; rows are hypotheses, or the sentences that are still running. */
 typedef struct decoder_state {

@@ -37,7 +37,7 @@ bool attend_decoder_attention(attend_ctx *c, const attend_model *m, attend_var *
     options.entropy_bonus = o->entropy_bonus;
     attend_var *parameters[ATTEND_SCORE_PARAMETERS] = { NULL };
     for (int i = 0; i < ATTEND_SCORE_PARAMETERS && m->score[i]; i++) parameters[i] = attend_use(c, m->score[i]);
-    const model_fold *folded = fold ? attend_model_fold(c, m) : NULL;
+    const folded_context *folded = fold ? attend_folded_context(c, m) : NULL;
     attend_var *values = NULL;
     if (folded) {
         values = attend_linear(c, memory, use_folded(c, folded->context), NULL);
@@ -139,7 +139,7 @@ attend_var *attend_decoder_recur(attend_ctx *c, const decoder *d, attend_var *in
         if (context && d->folded_readout) {
             attend_cell cell = d->cells[0];
             cell.w = cell.bw = NULL;
-            return attend_cell_step(c, &cell, attend_fold_input(c, input, rows, context), &s->layers[0]);
+            return attend_cell_step(c, &cell, attend_folded_input(c, input, rows, context), &s->layers[0]);
         }
         return context ? first_layer(c, d, input, rows, context, &s->layers[0]) : NULL;
     }
@@ -152,7 +152,7 @@ attend_var *attend_decoder_recur(attend_ctx *c, const decoder *d, attend_var *in
 attend_var *attend_decoder_readout(attend_ctx *c, const decoder *d, attend_var *state, attend_var *context,
                                    attend_var *words)
 {
-    if (d->folded_readout) return attend_fold_readout(c, d, state, context, words);
+    if (d->folded_readout) return attend_folded_readout(c, d, state, context, words);
     if (!d->readout_w) return state;
     attend_var *parts[3];
     int count = 0;

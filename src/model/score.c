@@ -29,13 +29,13 @@ int attend_model_score(attend_ctx *c, const attend_model *m, const attend_pairs 
     attend_ctx_set_training(c, false);
     for (int first = 0, count; first < pairs->count; first += count) {
         count = part_size(m, pairs, first);
-        attend_pairs part = attend_pairs_part(pairs, first, count);
+        attend_pairs part = attend_pairs_slice(pairs, first, count);
         part.link_count = 0;
         attend_ctx_reset(c);
         const int rows = attend_pairs_rows(&part);
         attend_loss_options options = ATTEND_LOSS_OPTIONS_INIT;
         options.nll = attend_take_reals(c, (size_t)rows);
-        options.weights = weights, options.look = look;
+        options.weights = weights, options.weights_kind = look;
         if (!attend_model_loss(c, m, &part, &options)) return attend_fail(c->status, "%s", c->message);
         for (int i = 0, row = 0; i < count; i++) {
             double sum = 0;
@@ -45,7 +45,7 @@ int attend_model_score(attend_ctx *c, const attend_model *m, const attend_pairs 
             }
             if (log_probability) log_probability[first + i] = sum;
         }
-        if (weights) weights += attend_pairs_weights(&part, &m->config, look);
+        if (weights) weights += attend_pairs_weight_count(&part, &m->config, look);
     }
     return ATTEND_OK;
 }

@@ -212,7 +212,7 @@ static void mark_list(const unsigned char *bytes, size_t at, unsigned char *want
     for (size_t i = 1; i <= n; i++) wanted[number_at(bytes, at + i)] = 1;
 }
 
-int *attend_shortlist_words(attend_ctx *c, const attend_model *m, int n, const int *source, int *count)
+int *attend_shortlist_tokens(attend_ctx *c, const attend_model *m, int n, const int *source, int *count)
 {
     const int vocab = m->config.target_vocab;
     unsigned char *wanted = attend_take(c, (size_t)vocab, 1);

@@ -121,9 +121,9 @@ attend_var *attend_transformer_encode(attend_ctx *c, const attend_model *m, cons
     for (int i = 0; x && i < m->config.layers; i++) {
         const transformer_layer *l = &t->encoder[i];
         attend_var *weights = NULL;
-        const bool wanted = f && attend_forcing_wants(f, ATTEND_ATTENTION_ENCODER, i);
+        const bool wanted = f && attend_teacher_forcing_wants(f, ATTEND_ATTENTION_ENCODER, i);
         x = look_at_self(c, m, l, x, sentences, false, wanted ? &weights : NULL);
-        if (f) attend_forcing_weights(f, ATTEND_ATTENTION_ENCODER, i, weights, 0);
+        if (f) attend_teacher_forcing_weights(f, ATTEND_ATTENTION_ENCODER, i, weights, 0);
         x = attend_part_feed(c, m, l, x);
     }
     return x ? attend_part_input(c, m, &t->encoder_norm, x) : NULL;
@@ -136,15 +136,15 @@ static attend_var *look_at_source(forcing *f, int i, attend_var *memory, attend_
     attend_var *weights = NULL;
     attend_var *query = attend_part_linear(f->c, &l->query, attend_part_input(f->c, f->m, &l->cross_norm, x));
     const attend_source *source = attend_transformer_source(f->c, f->m, l, memory, f->sources);
-    attend_var *context = source
-                              ? attend_attention(f->c, source, query, f->targets, &none,
-                                                 attend_forcing_wants(f, ATTEND_ATTENTION_CROSS, i) ? &weights : NULL)
-                              : NULL;
-    attend_forcing_weights(f, ATTEND_ATTENTION_CROSS, i, weights, 0);
+    attend_var *context =
+        source ? attend_attention(f->c, source, query, f->targets, &none,
+                                  attend_teacher_forcing_wants(f, ATTEND_ATTENTION_CROSS, i) ? &weights : NULL)
+               : NULL;
+    attend_teacher_forcing_weights(f, ATTEND_ATTENTION_CROSS, i, weights, 0);
     return attend_part_output(f->c, f->m, &l->cross_norm, x, attend_part_linear(f->c, &l->cross_out, context));
 }
 
-attend_var *attend_transformer_force(forcing *f)
+attend_var *attend_transformer_teacher_forcing(forcing *f)
 {
     attend_ctx *c = f->c;
     const attend_model *m = f->m;
@@ -155,9 +155,9 @@ attend_var *attend_transformer_force(forcing *f)
     attend_var *x = attend_transformer_words(c, m, m->target_table, t->target_position, f->inputs, f->targets, 0);
     for (int i = 0; x && i < m->config.decoder_layers; i++) {
         attend_var *weights = NULL;
-        const bool wanted = attend_forcing_wants(f, ATTEND_ATTENTION_DECODER, i);
+        const bool wanted = attend_teacher_forcing_wants(f, ATTEND_ATTENTION_DECODER, i);
         x = look_at_self(c, m, &t->decoder[i], x, f->targets, true, wanted ? &weights : NULL);
-        attend_forcing_weights(f, ATTEND_ATTENTION_DECODER, i, weights, 0);
+        attend_teacher_forcing_weights(f, ATTEND_ATTENTION_DECODER, i, weights, 0);
         if (memory) x = look_at_source(f, i, memory, x);
         x = attend_part_feed(c, m, &t->decoder[i], x);
     }

@@ -43,7 +43,7 @@ int attend_transformer_attention_heads(const attend_config *c, attend_attention_
 
 void attend_transformer_build(model_builder *b);
 void attend_transformer_free(attend_model *m);
-attend_var *attend_transformer_force(forcing *f);
+attend_var *attend_transformer_teacher_forcing(forcing *f);
 
 /* ---- parts ---- */
 

@@ -73,7 +73,7 @@ static int choose(trainer *t, attend_model *m, const texts *x)
         status = attend_training_log_end(&t->log, &w);
     }
     attend_map_selection_free(trial);
-    if (status == ATTEND_OK) status = attend_model_align_by(m, chosen);
+    if (status == ATTEND_OK) status = attend_model_set_alignment(m, chosen);
     return status == ATTEND_OK ? attend_model_save(m, t->o.model) : status;
 }
 

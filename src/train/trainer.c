@@ -77,7 +77,7 @@ static attend_var *shard_loss(attend_ctx *c, int shard, void *user)
 {
     const trainer *t = user;
     const int first = t->shard_first[shard];
-    const attend_pairs part = attend_pairs_part(&t->pairs, first, t->shard_count[shard]);
+    const attend_pairs part = attend_pairs_slice(&t->pairs, first, t->shard_count[shard]);
     attend_loss_options options = ATTEND_LOSS_OPTIONS_INIT;
     options.scale = 1.0 / t->rows;
     options.label_smoothing = t->o.label_smoothing;

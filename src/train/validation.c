@@ -74,7 +74,7 @@ static int add_loss(const validation *v, attend_ctx *c, const piece *p, piece_re
     int status = ATTEND_OK;
     for (int first = 0, count; status == ATTEND_OK && first < p->pairs.count; first += count) {
         count = part_size(v, &p->pairs, first);
-        const attend_pairs part = attend_pairs_part(&p->pairs, first, count);
+        const attend_pairs part = attend_pairs_slice(&p->pairs, first, count);
         status = attend_model_score(c, v->t->m, &part, log_probability, NULL, ATTEND_ATTENTION_CROSS, NULL);
         for (int i = 0; status == ATTEND_OK && i < count; i++) r->nll -= log_probability[i];
     }

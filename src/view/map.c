@@ -304,7 +304,7 @@ static int look_inside(maker *k, attend_ctx *c, float *weights)
                                 .source_lengths = &source->count,
                                 .target = target->ids,
                                 .target_lengths = &said };
-    const size_t count = attend_pairs_weights(&pair, attend_model_config(k->m), k->look);
+    const size_t count = attend_pairs_weight_count(&pair, attend_model_config(k->m), k->look);
     double log_p = 0;
     real *given = attend_memory_zeroed(count, sizeof *given);
     if (!given) return no_memory();

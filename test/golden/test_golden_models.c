@@ -159,7 +159,7 @@ static const char *const looks[] = { "weights", "weights.encoder", "weights.deco
 static void compare_said(problem *p, const said *s, attend_attention_kind look)
 {
     const int rows = attend_pairs_rows(&p->pairs);
-    const int weights = (int)attend_pairs_weights(&p->pairs, attend_model_config(p->m), look);
+    const int weights = (int)attend_pairs_weight_count(&p->pairs, attend_model_config(p->m), look);
     assert_true(rows <= MOST_ROWS && weights <= MOST_WEIGHTS);
     rig_compare(&p->r, "nll", 1, &rows, s->nll);
     if (weights > 0) rig_compare(&p->r, looks[look], 1, &weights, s->weights);
@@ -193,7 +193,7 @@ static void check_together(problem *p, attend_attention_kind look)
     attend_grads *grads = NULL;
     attend_loss_options options = p->options;
     options.nll = s.nll;
-    options.look = look;
+    options.weights_kind = look;
     options.weights = s.weights;
     attend_ctx_reset(p->r.c);
     rig_status(&p->r, attend_grads_new(&grads, attend_model_params(p->m)));
@@ -228,7 +228,7 @@ static attend_var *shard_loss(attend_ctx *c, int shard, void *user)
 {
     const shards *s = user;
     const int first = shard * s->each, left = s->p->pairs.count - first;
-    const attend_pairs part = attend_pairs_part(&s->p->pairs, first, left < s->each ? left : s->each);
+    const attend_pairs part = attend_pairs_slice(&s->p->pairs, first, left < s->each ? left : s->each);
     return attend_model_loss(c, s->p->m, &part, &s->p->options);
 }
 

@@ -54,7 +54,7 @@ static int setup(void **state)
                                                                                             : 1e-3);
             attend_param_changed(x);
         }
-        assert_ok(attend_model_align_by(m, (attend_alignment){ .layer = 0, .head = 1 }));
+        assert_ok(attend_model_set_alignment(m, (attend_alignment){ .layer = 0, .head = 1 }));
         assert_ok(attend_model_attach(m, "note", &i, sizeof i));
         save(m, name);
         snprintf(paths[i], sizeof paths[i], "%s", in_folder(name));

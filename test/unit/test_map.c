@@ -123,7 +123,7 @@ static void same_as_the_model(const attend_model *m, attend_ctx *c, attend_atten
                                 .target = ids[1].ids,
                                 .target_lengths = &ids[1].count };
     double log_p = 0;
-    const size_t count = attend_pairs_weights(&pair, config, look);
+    const size_t count = attend_pairs_weight_count(&pair, config, look);
     assert_true(count > 0 && count <= MOST_NUMBERS);
     assert_ok(attend_model_score(c, m, &pair, &log_p, rows, look, weights));
     assert_ok(attend_map_new(&map, c, m, look, alone ? NULL : source, encoder ? NULL : target, NULL, 0, NAN));
@@ -244,12 +244,12 @@ static void refused_looks(void **state)
         attend_attention_kind look;
         const char *source, *target, *why; /* NULL: it fits */
     } lengths[] = {
-        { "architecture=transformer positions=learned max-positions=4 embedding=0", ATTEND_ATTENTION_CROSS, "a b c d", "a",
-          "the source has 4 pieces, and the model has places for 3" },
-        { "architecture=transformer positions=learned max-positions=4 embedding=0", ATTEND_ATTENTION_CROSS, "a", "a b c d",
-          "the target has 4 pieces, and the model has places for 3" },
-        { "architecture=transformer positions=learned max-positions=4 embedding=0", ATTEND_ATTENTION_ENCODER, "a b c d", NULL,
-          "the source has 4 pieces" },
+        { "architecture=transformer positions=learned max-positions=4 embedding=0", ATTEND_ATTENTION_CROSS, "a b c d",
+          "a", "the source has 4 pieces, and the model has places for 3" },
+        { "architecture=transformer positions=learned max-positions=4 embedding=0", ATTEND_ATTENTION_CROSS, "a",
+          "a b c d", "the target has 4 pieces, and the model has places for 3" },
+        { "architecture=transformer positions=learned max-positions=4 embedding=0", ATTEND_ATTENTION_ENCODER, "a b c d",
+          NULL, "the source has 4 pieces" },
         { "architecture=transformer positions=learned max-positions=4 embedding=0", ATTEND_ATTENTION_DECODER, "a b c",
           "a b c", NULL },
         { "task=language-model architecture=transformer positions=learned max-positions=4 embedding=0",

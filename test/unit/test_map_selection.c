@@ -92,7 +92,7 @@ static void every_map_of_one_run(void **state)
     assert_int_equal(attend_scorer_result_for(one, 0, (attend_alignment){ 0, 0 }, &r), ATTEND_BAD_USAGE);
     attend_scorer_free(one);
     /* what the model was told is what a scorer does by itself */
-    assert_ok(attend_model_align_by(m, (attend_alignment){ 0, 2 }));
+    assert_ok(attend_model_set_alignment(m, (attend_alignment){ 0, 2 }));
     assert_ok(attend_scorer_new(&one, m, 1, true));
     assert_ok(attend_scorer_run(one, 1, sides[0], sides[1]));
     assert_ok(attend_scorer_result_for(all, 0, (attend_alignment){ 0, 2 }, &r));

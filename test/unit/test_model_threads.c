@@ -54,7 +54,7 @@ static attend_var *shard_loss(attend_ctx *c, int shard, void *user)
 {
     const training *t = user;
     const int first = shard * PAIRS / SHARDS, last = (shard + 1) * PAIRS / SHARDS;
-    const attend_pairs part = attend_pairs_part(t->pairs, first, last - first);
+    const attend_pairs part = attend_pairs_slice(t->pairs, first, last - first);
     attend_loss_options options = ATTEND_LOSS_OPTIONS_INIT;
     options.scale = 0.1, options.label_smoothing = 0.1, options.guidance = 0.3, options.baseline = 1.5;
     return attend_model_loss(c, t->m, &part, &options);
@@ -126,7 +126,8 @@ static const char *const models[] = {
     "architecture=transformer hidden=8 embedding=0 heads=2 layers=2 dropout=0.3 attention-dropout=0.2",
     "architecture=lstmn layers=2 dropout=0.3",
     "architecture=lstmn fusion=deep layers=2 span=2 dropout=0.3 dropout-along-time=yes",
-    "architecture=transformer hidden=8 embedding=0 heads=2 norm=post positions=learned max-positions=8 feed-forward=gated",
+    "architecture=transformer hidden=8 embedding=0 heads=2 norm=post positions=learned max-positions=8 "
+    "feed-forward=gated",
 };
 
 static void training_does_not_depend_on_threads(void **state)

@@ -104,7 +104,7 @@ static void score(const char *words, const attend_model *m, const attend_pairs *
 {
     attend_ctx *c = NULL;
     assert_int_equal(attend_ctx_new(&c), ATTEND_OK);
-    assert_true(attend_pairs_weights(pairs, attend_model_config(m), ATTEND_ATTENTION_CROSS) <= MOST_WEIGHTS);
+    assert_true(attend_pairs_weight_count(pairs, attend_model_config(m), ATTEND_ATTENTION_CROSS) <= MOST_WEIGHTS);
     if (attend_model_score(c, m, pairs, s->pair, s->row, ATTEND_ATTENTION_CROSS, s->weights) != ATTEND_OK)
         fail_msg("%s: %s", words, attend_message());
     attend_ctx_free(c);
@@ -196,7 +196,7 @@ static void a_pair_does_not_depend_on_its_batch(void **state)
         said all = { 0 }, one = { 0 };
         score(words, m, &pairs, &all);
         for (int b = 0; b < pairs.count; b++) {
-            const attend_pairs part = attend_pairs_part(&pairs, b, 1);
+            const attend_pairs part = attend_pairs_slice(&pairs, b, 1);
             score(words, m, &part, &one);
             close_to(words, "alone", one.pair[0], all.pair[b]);
         }
@@ -383,7 +383,7 @@ static void a_map_that_is_none_does_not_align(void **state)
     }
     for (int layer = -1; layer < 2; layer++)
         for (int head = -1; head < 2; head++) {
-            assert_int_equal(attend_model_align_by(m, (attend_alignment){ layer, head }), ATTEND_OK);
+            assert_int_equal(attend_model_set_alignment(m, (attend_alignment){ layer, head }), ATTEND_OK);
             const attend_alignment a = attend_model_alignment(m);
             assert_true(a.layer == layer && a.head == head);
         }
@@ -450,7 +450,7 @@ static void wrong_words_and_links_are_refused(void **state)
     const attend_pairs pairs = tiny_pairs();
     assert_int_equal(tiny_config(&config, ""), ATTEND_OK);
     assert_int_equal(config.heads, 0);
-    assert_int_equal(attend_pairs_weights(&pairs, &config, ATTEND_ATTENTION_CROSS), 3 * 4 + 1 * 1 + 3 * 5 + 2 * 2);
+    assert_int_equal(attend_pairs_weight_count(&pairs, &config, ATTEND_ATTENTION_CROSS), 3 * 4 + 1 * 1 + 3 * 5 + 2 * 2);
 }
 
 /* A language model takes lines of any length, none at all among them, and no source. */
@@ -476,7 +476,7 @@ static void a_language_model_has_no_source(void **state)
         assert_int_equal(attend_decoding_new(&d, c, m, 3, NULL, zeros), ATTEND_OK);
         const int counts[3] = { 1, 1, 1 }, parents[3] = { 0, 1, 2 }, begin[3] = { 1, 1, 1 };
         assert_int_equal(attend_decoding_step(d, counts, parents, begin), ATTEND_OK);
-        close_to(all[i], "an end", (double)attend_decoding_end(d, 2), p[2]);
+        close_to(all[i], "an end", (double)attend_decoding_end_log_probability(d, 2), p[2]);
         assert_null(attend_decoding_weights(d, 0, 0, 0));
         attend_decoding_free(d);
         const attend_pairs wrong[] = {

@@ -55,7 +55,7 @@ static void decode(const attend_model *m, int threads, bool limited, double *out
     const int none[2] = { 0, 0 };
     const bool alone = attend_model_config(m)->task == ATTEND_TASK_LANGUAGE_MODEL;
     assert_ok(attend_decoding_new(&d, c, m, 2, alone ? NULL : source, alone ? none : lengths));
-    if (limited) assert_ok(attend_decoding_limit(d));
+    if (limited) assert_ok(attend_decoding_use_shortlist(d));
     for (int step = 0; step < STEPS; step++) {
         const int first[2] = { 1, 1 }, later[2] = { 1, 2 }, roots[2] = { 0, 1 }, second[3] = { 0, 1, 1 },
                   third[3] = { 0, 2, 1 };
@@ -162,8 +162,8 @@ static attend_decoding *two_steps(attend_ctx *c, const attend_model *m, bool lim
     const int none[2] = { 0, 0 };
     const bool alone = attend_model_config(m)->task == ATTEND_TASK_LANGUAGE_MODEL;
     assert_ok(attend_decoding_new(&d, c, m, 2, alone ? NULL : source, alone ? none : lengths));
-    if (limited) assert_ok(attend_decoding_limit(d));
-    assert_ok(attend_decoding_keep(d, keep));
+    if (limited) assert_ok(attend_decoding_use_shortlist(d));
+    assert_ok(attend_decoding_set_top_k(d, keep));
     for (int step = 0; step < 2; step++) assert_ok(attend_decoding_step(d, counts, roots, words));
     return d;
 }
@@ -198,7 +198,7 @@ static void test_best(void **state)
                 const int *whose, *words;
                 static bool taken[VOCAB];
                 const attend_real *log_p = attend_decoding_row(all, 1, &count, &whose);
-                const attend_real *best = attend_decoding_best(some, 1, &found, &words);
+                const attend_real *best = attend_decoding_top_k(some, 1, &found, &words);
                 assert_null(attend_decoding_log_probabilities(some));
                 assert_true(limited ? count < VOCAB : count == VOCAB);
                 assert_int_equal(found, keep);
@@ -364,7 +364,7 @@ static void test_shortlist(void **state)
     assert_false(attend_model_has_shortlist(m));
     assert_ok(attend_ctx_new(&c));
     assert_ok(attend_decoding_new(&d, c, m, 1, source, lengths));
-    assert_int_equal(attend_decoding_limit(d), ATTEND_BAD_USAGE);
+    assert_int_equal(attend_decoding_use_shortlist(d), ATTEND_BAD_USAGE);
     attend_decoding_free(d);
     attend_ctx_free(c);
 

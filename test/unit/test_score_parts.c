@@ -17,7 +17,7 @@ static size_t score(const attend_model *m, int first, int count, double *log_pro
     const attend_pairs all = {
         .count = PAIRS, .source = words, .source_lengths = lengths, .target = words, .target_lengths = lengths
     };
-    const attend_pairs part = attend_pairs_part(&all, first, count);
+    const attend_pairs part = attend_pairs_slice(&all, first, count);
     assert_ok(attend_ctx_new(&c));
     assert_ok(attend_model_score(c, m, &part, log_probability, NULL, ATTEND_ATTENTION_CROSS, NULL));
     const size_t bytes = attend_ctx_bytes(c);

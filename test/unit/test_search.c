@@ -540,7 +540,7 @@ static void weights_are_of_the_map_that_aligns(void **state)
     for (int layer = -1; layer < 2; layer++)
         for (int head = -1; head < 2; head++) {
             const attend_alignment a = { layer, head };
-            assert_ok(attend_model_align_by(m, a));
+            assert_ok(attend_model_set_alignment(m, a));
             attend_search_result *f = search(m, o, 1, sources, lengths);
             const attend_translation *t = attend_search_result_at(f, 0, 0);
             const attend_pairs pair = { .count = 1,
@@ -557,7 +557,7 @@ static void weights_are_of_the_map_that_aligns(void **state)
                 double mean = 0;
                 for (int map = 0; map < 4; map++)
                     if ((layer < 0 || map / 2 == layer) && (head < 0 || map % 2 == head))
-                        mean += (double)maps[map * area + k] / attend_alignment_maps(a, attend_model_config(m));
+                        mean += (double)maps[map * area + k] / attend_alignment_map_count(a, attend_model_config(m));
                 assert_true(fabs(mean - (double)t->weights[k]) < 1e-5);
             }
             attend_search_result_free(f);

@@ -92,7 +92,7 @@ static void is_the_model_if_it_is_better(void **state)
     assert_ok(attend_model_load(&made, in_folder("reference"), NULL));
     assert_non_null(attend_model_attached(made, "alignment", NULL));
     assert_null(attend_model_attached(mean, "alignment", NULL));
-    assert_ok(attend_model_align_by(mean, attend_model_alignment(made)));
+    assert_ok(attend_model_set_alignment(mean, attend_model_alignment(made)));
     assert_ok(attend_model_save(mean, in_folder("mean")));
     assert_true(are_same("reference", "", "mean", ""));
     attend_model_free(mean);

@@ -1,4 +1,4 @@
-/* fold.c: the context is a weighted sum of what the encoder left, c_t = sum_j a_tj h_j, and decoding multiplies it with two matrices in
+/* context_folding.c: the context is a weighted sum of what the encoder left, c_t = sum_j a_tj h_j, and decoding multiplies it with two matrices in
  * every step: Wc of the first layer and Rc of the readout. Sums and products change places,
  *
  *     [Wc ; Rc] c_t = sum_j a_tj ([Wc ; Rc] h_j),
@@ -19,7 +19,7 @@ static bool foldable(const attend_model *m)
            !s->finish && !s->context_width && m->second_w->precision == m->readout_w->precision;
 }
 
-void attend_model_fold_free(attend_model *m)
+void attend_folded_context_free(attend_model *m)
 {
     if (m->fold) attend_params_free(m->fold->set);
     attend_memory_free(m->fold);
@@ -66,7 +66,7 @@ static int add(attend_param **out, attend_params *set, const char *name, const p
     return attend_params_add_at(out, set, name, 2, shape, &given);
 }
 
-static int make(attend_model *m, model_fold *f)
+static int make(attend_model *m, folded_context *f)
 {
     const size_t h = (size_t)m->config.hidden, context = (size_t)m->context_width, e = (size_t)m->config.embedding;
     int status = attend_params_new(&f->set);
@@ -79,27 +79,27 @@ static int make(attend_model *m, model_fold *f)
     return status;
 }
 
-const model_fold *attend_model_fold(attend_ctx *c, const attend_model *model)
+const folded_context *attend_folded_context(attend_ctx *c, const attend_model *model)
 {
     attend_model *m = (attend_model *)(uintptr_t)model; /* as packed copies of parameters: a cache, behind a lock */
     if (!foldable(m)) return NULL;
     pthread_mutex_lock(&m->lock);
     const uint64_t versions[2] = { atomic_load(&m->second_w->version), atomic_load(&m->readout_w->version) };
-    if (m->fold && memcmp(m->fold->versions, versions, sizeof versions) != 0) attend_model_fold_free(m);
+    if (m->fold && memcmp(m->fold->versions, versions, sizeof versions) != 0) attend_folded_context_free(m);
     if (!m->fold) {
         m->fold = attend_memory_zeroed(1, sizeof *m->fold);
         const int status = m->fold ? make(m, m->fold) : attend_fail(ATTEND_NO_MEMORY, "no memory for a folded matrix");
         if (status == ATTEND_OK)
             memcpy(m->fold->versions, versions, sizeof versions);
         else
-            attend_model_fold_free(m), attend_ctx_fail(c, status, "%s", attend_message());
+            attend_folded_context_free(m), attend_ctx_fail(c, status, "%s", attend_message());
     }
-    const model_fold *fold = m->fold;
+    const folded_context *fold = m->fold;
     pthread_mutex_unlock(&m->lock);
     return fold;
 }
 
-attend_var *attend_fold_input(attend_ctx *c, attend_var *input, const int *rows, attend_var *context)
+attend_var *attend_folded_input(attend_ctx *c, attend_var *input, const int *rows, attend_var *context)
 {
     if (!input || !context) return NULL;
     const size_t wide = (size_t)input->shape[1], all = (size_t)context->shape[1];
@@ -112,8 +112,8 @@ attend_var *attend_fold_input(attend_ctx *c, attend_var *input, const int *rows,
     return sum;
 }
 
-attend_var *attend_fold_readout(attend_ctx *c, const decoder *d, attend_var *state, attend_var *context,
-                                attend_var *words)
+attend_var *attend_folded_readout(attend_ctx *c, const decoder *d, attend_var *state, attend_var *context,
+                                  attend_var *words)
 {
     attend_var *parts[2] = { state, words };
     attend_var *y = attend_linear(c, attend_concat(c, parts, 2), d->folded_readout, d->readout_b);

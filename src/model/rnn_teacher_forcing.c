@@ -1,4 +1,4 @@
-/* rnn_force.c: recurrent networks over given targets. Where the decoder has feedback its steps run over the sentences that are still
+/* rnn_teacher_forcing.c: recurrent networks over given targets. Where the decoder has feedback its steps run over the sentences that are still
  * going, and the rows of all steps are put back into the order of words afterwards. */
 #include "model/rnn.h"
 
@@ -13,7 +13,7 @@ typedef struct rnn_forcing {
 
 static bool wants_weights(const forcing *f)
 {
-    return attend_forcing_wants(f, ATTEND_ATTENTION_CROSS, 0);
+    return attend_teacher_forcing_wants(f, ATTEND_ATTENTION_CROSS, 0);
 }
 
 /* ---- with feedback ---- */
@@ -101,7 +101,7 @@ static attend_var *run_steps(rnn_forcing *run, attend_var **contexts)
         outs[t] = attend_decoder_recur(c, &run->d, input, r.rows, &s, &step);
         looks[t] = step.context;
         if (!outs[t]) return NULL;
-        attend_forcing_weights(f, ATTEND_ATTENTION_CROSS, 0, step.weights, t);
+        attend_teacher_forcing_weights(f, ATTEND_ATTENTION_CROSS, 0, step.weights, t);
     }
     if (contexts) *contexts = attend_stack_at(c, looks, steps, places);
     return attend_stack_at(c, outs, steps, places);
@@ -125,11 +125,11 @@ static attend_var *without_feedback(rnn_forcing *r)
     attend_var *s = attend_decoder_layers(f->c, &r->d, 0, r->words, f->targets, r->e.start);
     decoder_step step = { .rows = f->targets, .advantage = f->advantage, .want_weights = wants_weights(f) };
     if (f->m->config.attention) attend_decoder_attend(f->c, &r->d, s, NULL, &step);
-    attend_forcing_weights(f, ATTEND_ATTENTION_CROSS, 0, step.weights, 0);
+    attend_teacher_forcing_weights(f, ATTEND_ATTENTION_CROSS, 0, step.weights, 0);
     return attend_decoder_readout(f->c, &r->d, s, step.context, r->words);
 }
 
-attend_var *attend_rnn_force(forcing *f)
+attend_var *attend_rnn_teacher_forcing(forcing *f)
 {
     attend_ctx *c = f->c;
     rnn_forcing r = { .f = f };
