@@ -11,7 +11,7 @@
 #define ATTEND_MODEL_H
 
 #include <attend/config.h>
-#include <attend/train.h>
+#include <attend/tape.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -18,6 +18,7 @@
 #include <attend/metric.h>
 #include <attend/pairs_file.h>
 #include <attend/text.h>
+#include <attend/train.h>
 
 #ifdef __cplusplus
 extern "C" {

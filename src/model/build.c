@@ -91,7 +91,6 @@ int attend_model_new(attend_model **out, const attend_config *config, uint64_t s
     *out = NULL;
     attend_model *m = attend_memory_zeroed(1, sizeof *m);
     if (!m) return attend_fail(ATTEND_NO_MEMORY, "no memory for a model");
-    pthread_mutex_init(&m->lock, NULL);
     m->config = *config;
     int status = attend_config_check(&m->config);
     if (status == ATTEND_OK) status = attend_params_new(&m->params);
@@ -112,7 +111,6 @@ void attend_model_free(attend_model *m)
     if (m->architecture) m->architecture->free(m);
     attend_memory_free(m->shortlist_starts);
     attend_model_detach(m);
-    pthread_mutex_destroy(&m->lock);
     attend_memory_free(m);
 }
 

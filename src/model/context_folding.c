@@ -15,15 +15,16 @@
 static bool foldable(const attend_model *m)
 {
     const attend_score *s = m->config.attention;
-    return model_bahdanau(m) && m->readout_w && m->second_w && m->config.heads == 1 && !s->prepare_values &&
-           !s->finish && !s->context_width && m->second_w->precision == m->readout_w->precision;
+    const attend_param *second = rnn_of(m)->second_w, *readout = rnn_of(m)->attention.readout_w;
+    return model_bahdanau(m) && readout && second && m->config.heads == 1 && !s->prepare_values && !s->finish &&
+           !s->context_width && second->precision == readout->precision;
 }
 
-void attend_folded_context_free(attend_model *m)
+void attend_folded_context_free(rnn *r)
 {
-    if (m->fold) attend_params_free(m->fold->set);
-    attend_memory_free(m->fold);
-    m->fold = NULL;
+    if (r->folded) attend_params_free(r->folded->set);
+    attend_memory_free(r->folded);
+    r->folded = NULL;
 }
 
 /* Columns [first, first + count) of all rows of a matrix. */
@@ -66,37 +67,40 @@ static int add(attend_param **out, attend_params *set, const char *name, const p
     return attend_params_add_at(out, set, name, 2, shape, &given);
 }
 
-static int make(attend_model *m, folded_context *f)
+static int make(const attend_model *m, folded_context *f)
 {
-    const size_t h = (size_t)m->config.hidden, context = (size_t)m->context_width, e = (size_t)m->config.embedding;
+    attend_param *second = rnn_of(m)->second_w, *readout = rnn_of(m)->attention.readout_w;
+    const size_t h = (size_t)m->config.hidden, e = (size_t)m->config.embedding,
+                 context = (size_t)rnn_of(m)->attention.context_width;
     int status = attend_params_new(&f->set);
     if (status == ATTEND_OK)
-        status = add(&f->context, f->set, "fold.context", &(piece){ m->second_w, 0, context },
-                     &(piece){ m->readout_w, h, context }, true);
+        status = add(&f->context, f->set, "fold.context", &(piece){ second, 0, context },
+                     &(piece){ readout, h, context }, true);
     if (status == ATTEND_OK)
-        status = add(&f->readout, f->set, "fold.readout", &(piece){ m->readout_w, 0, h },
-                     &(piece){ m->readout_w, h + context, e }, false);
+        status = add(&f->readout, f->set, "fold.readout", &(piece){ readout, 0, h },
+                     &(piece){ readout, h + context, e }, false);
     return status;
 }
 
-const folded_context *attend_folded_context(attend_ctx *c, const attend_model *model)
+const folded_context *attend_folded_context(attend_ctx *c, const attend_model *m)
 {
-    attend_model *m = (attend_model *)(uintptr_t)model; /* as packed copies of parameters: a cache, behind a lock */
+    rnn *r = m->own; /* like the packed copies of parameters, the folded matrices are a cache behind a lock */
     if (!foldable(m)) return NULL;
-    pthread_mutex_lock(&m->lock);
-    const uint64_t versions[2] = { atomic_load(&m->second_w->version), atomic_load(&m->readout_w->version) };
-    if (m->fold && memcmp(m->fold->versions, versions, sizeof versions) != 0) attend_folded_context_free(m);
-    if (!m->fold) {
-        m->fold = attend_memory_zeroed(1, sizeof *m->fold);
-        const int status = m->fold ? make(m, m->fold) : attend_fail(ATTEND_NO_MEMORY, "no memory for a folded matrix");
+    pthread_mutex_lock(&r->lock);
+    const uint64_t versions[2] = { atomic_load(&r->second_w->version), atomic_load(&r->attention.readout_w->version) };
+    if (r->folded && memcmp(r->folded->versions, versions, sizeof versions) != 0) attend_folded_context_free(r);
+    if (!r->folded) {
+        r->folded = attend_memory_zeroed(1, sizeof *r->folded);
+        const int status =
+            r->folded ? make(m, r->folded) : attend_fail(ATTEND_NO_MEMORY, "no memory for a folded matrix");
         if (status == ATTEND_OK)
-            memcpy(m->fold->versions, versions, sizeof versions);
+            memcpy(r->folded->versions, versions, sizeof versions);
         else
-            attend_folded_context_free(m), attend_ctx_fail(c, status, "%s", attend_message());
+            attend_folded_context_free(r), attend_ctx_fail(c, status, "%s", attend_message());
     }
-    const folded_context *fold = m->fold;
-    pthread_mutex_unlock(&m->lock);
-    return fold;
+    const folded_context *folded = r->folded;
+    pthread_mutex_unlock(&r->lock);
+    return folded;
 }
 
 attend_var *attend_folded_input(attend_ctx *c, attend_var *input, const int *rows, attend_var *context)

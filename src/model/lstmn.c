@@ -44,7 +44,7 @@ bool attend_lstmn_encode(attend_ctx *c, const attend_model *m, const int *words,
 {
     attend_var *x = attend_model_embed(c, m, m->source_table, words, sentences);
     for (int i = 0; i < m->config.layers; i++) {
-        const attend_lstmn_cell cell = attend_lstmn_cell_of(c, m, &m->lstmn->encoder[i]);
+        const attend_lstmn_cell cell = attend_lstmn_cell_of(c, m, &lstmn_of(m)->encoder[i]);
         attend_lstmn_io io = { .want_weights = f && attend_teacher_forcing_wants(f, ATTEND_ATTENTION_ENCODER, i) };
         if (i > 0) x = attend_model_dropout(c, m, x, sentences);
         x = attend_lstmn_sequence(c, &cell, x, sentences, &io);
@@ -60,7 +60,7 @@ static attend_var *decode(forcing *f, const lstmn_tapes *tapes)
     const attend_model *m = f->m;
     attend_var *x = attend_model_embed(c, m, m->target_table, f->inputs, f->targets);
     for (int i = 0; x && i < m->config.decoder_layers; i++) {
-        const lstmn_layer *l = &m->lstmn->decoder[i];
+        const lstmn_layer *l = &lstmn_of(m)->decoder[i];
         const attend_lstmn_cell cell = attend_lstmn_cell_of(c, m, l);
         attend_lstmn_io io = { .source = attend_lstmn_source_of(c, m, l, tapes, f->sources) };
         io.want_weights = attend_teacher_forcing_wants(f, ATTEND_ATTENTION_DECODER, i);
@@ -105,7 +105,8 @@ static attend_var *look(forcing *f, const lstmn_tapes *tapes, attend_var *states
 {
     attend_ctx *c = f->c;
     decoder d = { 0 };
-    if (!states || !attend_decoder_attention(c, f->m, tapes->h, f->sources, false, &d)) return NULL;
+    if (!states || !attend_decoder_attention(c, f->m, &lstmn_of(f->m)->attention, tapes->h, f->sources, NULL, &d))
+        return NULL;
     attend_var *context;
     if (f->m->config.attention->wants_previous) {
         context = look_in_steps(f, &d, states);

@@ -21,7 +21,13 @@ typedef struct lstmn_layer {
 
 typedef struct lstmn {
     lstmn_layer encoder[ATTEND_MAX_LAYERS], decoder[ATTEND_MAX_LAYERS];
+    cross_attention attention; /* of shallow fusion */
 } lstmn;
+
+static inline const lstmn *lstmn_of(const attend_model *m)
+{
+    return m->own;
+}
 
 /* ---- configuration (architecture.h) ---- */
 

@@ -42,7 +42,7 @@ void attend_lstmn_build(model_builder *b)
     const attend_config *c = &m->config;
     const bool translates = c->task == ATTEND_TASK_TRANSLATION;
     m->readout_width = c->hidden;
-    lstmn *n = m->lstmn = attend_memory_zeroed(1, sizeof *n);
+    lstmn *n = m->own = attend_memory_zeroed(1, sizeof *n);
     if (!n) {
         if (b->status == ATTEND_OK) b->status = attend_fail(ATTEND_NO_MEMORY, "no memory for a model");
         return;
@@ -50,13 +50,14 @@ void attend_lstmn_build(model_builder *b)
     for (int i = 0; translates && i < c->layers; i++) n->encoder[i] = layer(b, "encoder", i, false);
     for (int i = 0; i < c->decoder_layers; i++) n->decoder[i] = layer(b, "decoder", i, lstmn_fused(m));
     if (!translates || lstmn_fused(m)) return;
-    attend_build_attention(b);
+    cross_attention *a = &n->attention;
+    attend_build_attention(b, a);
     if (c->tie_embeddings) m->readout_width = c->embedding;
-    m->readout_w = attend_build_matrix(b, "", "readout.w", m->readout_width, m->context_width + c->hidden);
-    m->readout_b = attend_build_vector(b, "", "readout.b", m->readout_width);
+    a->readout_w = attend_build_matrix(b, "", "readout.w", m->readout_width, a->context_width + c->hidden);
+    a->readout_b = attend_build_vector(b, "", "readout.b", m->readout_width);
 }
 
 void attend_lstmn_free(attend_model *m)
 {
-    attend_memory_free(m->lstmn);
+    attend_memory_free(m->own);
 }

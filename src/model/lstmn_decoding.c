@@ -39,7 +39,7 @@ static bool begin_layers(attend_decoding *d, const lstmn_tapes *tapes)
     const attend_model *m = d->m;
     lstmn_states *s = d->states;
     for (int i = 0; i < m->config.decoder_layers; i++) {
-        const lstmn_layer *l = &m->lstmn->decoder[i];
+        const lstmn_layer *l = &lstmn_of(m)->decoder[i];
         s->sources[i] = attend_lstmn_source_of(c, m, l, tapes, d->sources);
         if (attend_ctx_status(c) != ATTEND_OK) return false;
         const attend_lstmn_cell cell = attend_lstmn_cell_of(c, m, l);
@@ -69,7 +69,7 @@ static bool begin(attend_decoding *d, const int *source, const int *lengths)
         attend_ctx_fail(c, ATTEND_NO_MEMORY, "no memory for the states of %d hypotheses", d->count);
         return false;
     }
-    return attend_decoder_attention(c, m, tapes.h, d->sources, false, &s->d);
+    return attend_decoder_attention(c, m, &lstmn_of(m)->attention, tapes.h, d->sources, NULL, &s->d);
 }
 
 /* ---- a step ---- */
@@ -100,7 +100,7 @@ static attend_var *step_layer(attend_decoding *d, const decoding_step *step, int
 {
     attend_ctx *c = d->c;
     lstmn_states *s = d->states;
-    const attend_lstmn_cell cell = attend_lstmn_cell_of(c, d->m, &d->m->lstmn->decoder[i]);
+    const attend_lstmn_cell cell = attend_lstmn_cell_of(c, d->m, &lstmn_of(d->m)->decoder[i]);
     attend_lstmn_past past;
     attend_lstmn_io io = { .source = s->sources[i], .source_of = d->source_of, .want_tape = true };
     io.want_source_weights = io.source != NULL;

@@ -9,34 +9,18 @@
 
 #include "model/architecture.h"
 
-typedef struct model_cell {
-    attend_param *w, *u, *bw, *bu;
-} model_cell;
-
 struct attend_model {
     attend_config config; /* checked */
     attend_params *params;
-    attend_param *source_table, *target_table; /* (V, E) */
-    model_cell encoder[ATTEND_MAX_LAYERS][2];  /* [1]: backward */
-    attend_param *memory_w, *memory_b;         /* the encoder's states to the decoder's width; NULL: as they are */
-    attend_param *start_w[ATTEND_MAX_LAYERS][2], *start_b[ATTEND_MAX_LAYERS][2]; /* of h, and of the LSTM's c */
-    model_cell decoder[ATTEND_MAX_LAYERS]; /* w: of the word, or of the layer below */
-    attend_param *second_w;                /* (G H, ..) of the context, or of what is fed back; NULL: neither */
-    attend_param *score[ATTEND_SCORE_PARAMETERS];
-    attend_param *position_w, *position_v; /* of local-p */
-    attend_param *readout_w, *readout_b;   /* NULL: the state itself */
-    attend_param *output_w, *output_b;     /* (V, readout) */
-    int memory_width, context_width, readout_width;
+    attend_param *source_table, *target_table; /* embeddings (V, E) */
+    attend_param *output_w, *output_b;         /* (V, readout_width), (V) */
+    int readout_width;                         /* of the rows that the output layer reads */
     const architecture *architecture;
-    struct transformer *transformer; /* parameters of one; NULL if it is none */
-    struct lstmn *lstmn;             /* likewise */
-    struct attachment *attachments;  /* model_file.c: a list */
-    struct attend_tensor_file *file; /* whose numbers the parameters are, or NULL */
-    const unsigned char *shortlist;  /* shortlist.c: what is attached, and .. */
-    uint32_t
-        *shortlist_starts; /* .. (source_vocab + 1): where the common list and each word's begin in it, in numbers */
-    pthread_mutex_t lock;  /* of .. */
-    struct folded_context *fold; /* .. what context_folding.c made of some matrices */
+    void *own;                       /* the architecture's parameters: struct rnn, transformer or lstmn */
+    struct attachment *attachments;  /* a list (model_file.c) */
+    struct attend_tensor_file *file; /* the file that the parameters are mapped from; NULL: none */
+    const unsigned char *shortlist;  /* the attached shortlist (shortlist.c); NULL: none */
+    uint32_t *shortlist_starts;      /* (source_vocab + 1): index of the common list and of each source token's list */
 };
 
 struct attend_tensor;

@@ -500,7 +500,6 @@ static int load(loading *l)
 {
     l->m = attend_memory_zeroed(1, sizeof *l->m);
     if (!l->m) return attend_fail(ATTEND_NO_MEMORY, "no memory for a model");
-    pthread_mutex_init(&l->m->lock, NULL);
     l->last = &l->m->attachments;
     int status = load_version(l);
     if (status == ATTEND_OK) status = load_config(l);

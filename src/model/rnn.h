@@ -9,6 +9,36 @@
 
 #include "model/model.h"
 
+/* ---- parameters ---- */
+
+typedef struct rnn_cell {
+    attend_param *w, *u, *bw, *bu;
+} rnn_cell;
+
+/* The attention to the source, and the readout that follows it; also of an LSTMN with shallow fusion. */
+typedef struct cross_attention {
+    attend_param *memory_w, *memory_b; /* from the encoder's states to the decoder's width; NULL: none is needed */
+    attend_param *score[ATTEND_SCORE_PARAMETERS];
+    attend_param *position_w, *position_v; /* of window local-p; else NULL */
+    attend_param *readout_w, *readout_b;   /* NULL: the output layer reads the state itself */
+    int memory_width, context_width;
+} cross_attention;
+
+typedef struct rnn {
+    rnn_cell encoder[ATTEND_MAX_LAYERS][2];                                      /* [1]: backward */
+    attend_param *start_w[ATTEND_MAX_LAYERS][2], *start_b[ATTEND_MAX_LAYERS][2]; /* of h, and of the LSTM's c */
+    rnn_cell decoder[ATTEND_MAX_LAYERS]; /* w: of the embedding, or of the layer below */
+    attend_param *second_w;              /* (G H, ..) of the context, or of the fed-back readout; NULL: neither */
+    cross_attention attention;
+    pthread_mutex_t lock;          /* protects folded */
+    struct folded_context *folded; /* context_folding.c; NULL: not made yet */
+} rnn;
+
+static inline const rnn *rnn_of(const attend_model *m)
+{
+    return m->own;
+}
+
 static inline bool model_bahdanau(const attend_model *m)
 {
     return m->config.attention && m->config.context == ATTEND_CONTEXT_BEFORE;
@@ -33,10 +63,13 @@ int attend_rnn_max_tokens(const attend_config *c, bool target);
 int attend_rnn_attention_layers(const attend_config *c, attend_attention_kind kind);
 int attend_rnn_attention_heads(const attend_config *c, attend_attention_kind kind);
 
-/* The attention's parameters, those of its window, and the widths of memory and context. */
-void attend_build_attention(model_builder *b);
+/* ---- building ---- */
+
+/* Adds the parameters of the attention and of its window, and sets the widths of memory and context. */
+void attend_build_attention(model_builder *b, cross_attention *a);
 
 void attend_rnn_build(model_builder *b);
+void attend_rnn_free(attend_model *m);
 attend_var *attend_rnn_teacher_forcing(forcing *f);
 
 /* ---- encoder ---- */
@@ -50,7 +83,7 @@ typedef struct encoded {
 bool attend_model_encode(attend_ctx *c, const attend_model *m, const int *words, const attend_ragged *sentences,
                          encoded *out);
 
-attend_cell attend_model_cell(attend_ctx *c, const attend_model *m, const model_cell *p);
+attend_cell attend_model_cell(attend_ctx *c, const attend_model *m, const rnn_cell *p);
 
 /* ---- decoder ---- */
 
@@ -76,7 +109,7 @@ typedef struct folded_context {
 
 /* NULL if this model's context cannot be folded, or memory ran out (and the context failed). Safe from many threads. */
 const folded_context *attend_folded_context(attend_ctx *c, const attend_model *m);
-void attend_folded_context_free(attend_model *m);
+void attend_folded_context_free(rnn *r);
 /* What the first layer takes: W y + bw, in row rows[i] of the input (NULL: row i), + the context's share. */
 attend_var *attend_folded_input(attend_ctx *c, attend_var *input, const int *rows, attend_var *context);
 /* tanh(W [state; words] + b + the context's share) */
@@ -101,12 +134,12 @@ typedef struct decoder_step {
     attend_var *context, *weights; /* out */
 } decoder_step;
 
-/* `fold`: for decoding, where nothing flows back. */
+/* fold: fold the context's matrices into the source; for decoding, where there are no gradients. */
 bool attend_decoder_new(attend_ctx *c, const attend_model *m, const encoded *e, const attend_ragged *sources, bool fold,
                         decoder *d);
-/* The part of it that looks and reads out. memory: NULL without attention. */
-bool attend_decoder_attention(attend_ctx *c, const attend_model *m, attend_var *memory, const attend_ragged *sources,
-                              bool fold, decoder *d);
+/* The attention and the readout of it. memory: NULL without attention. folded: NULL unless the context is folded. */
+bool attend_decoder_attention(attend_ctx *c, const attend_model *m, const cross_attention *a, attend_var *memory,
+                              const attend_ragged *sources, const folded_context *folded, decoder *d);
 /* What the words bring to the steps below, for all of them at once: W y + bw of the first layer, or where nothing is added to that the
  * embedded words themselves. */
 attend_var *attend_decoder_input(attend_ctx *c, const decoder *d, attend_var *words);

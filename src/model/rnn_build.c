@@ -1,13 +1,14 @@
 /* rnn_build.c: which parameters a recurrent network has. */
 #include "model/rnn.h"
 
+#include "core/memory.h"
 #include <stdio.h>
 
-static model_cell cell(model_builder *b, const char *place, int in)
+static rnn_cell cell(model_builder *b, const char *place, int in)
 {
     const attend_config *c = &b->m->config;
     const int wide = attend_cell_gates(c->cell) * c->hidden;
-    model_cell p;
+    rnn_cell p;
     p.w = attend_build_matrix(b, place, ".w", wide, in);
     p.u = attend_build_matrix(b, place, ".u", wide, c->hidden);
     if (p.u && c->cell == ATTEND_CELL_GRU_RESET_BEFORE) p.u->weights = false; /* which takes it apart */
@@ -16,22 +17,21 @@ static model_cell cell(model_builder *b, const char *place, int in)
     return p;
 }
 
-static void encoder(model_builder *b)
+static void encoder(model_builder *b, rnn *r)
 {
-    attend_model *m = b->m;
-    const attend_config *c = &m->config;
+    const attend_config *c = &b->m->config;
     const int directions = c->bidirectional ? 2 : 1;
     char name[64];
     for (int i = 0; i < c->layers; i++)
         for (int way = 0; way < directions; way++) {
             snprintf(name, sizeof name, "encoder.%d.%s", i, way ? "backward" : "forward");
-            m->encoder[i][way] = cell(b, name, i == 0 ? c->embedding : directions * c->hidden);
+            r->encoder[i][way] = cell(b, name, i == 0 ? c->embedding : directions * c->hidden);
         }
     for (int i = 0; c->start == ATTEND_START_MAP && i < c->layers; i++)
         for (int part = 0; part < (c->cell == ATTEND_CELL_LSTM ? 2 : 1); part++) {
             snprintf(name, sizeof name, "start.%d.%s", i, part ? "c" : "h");
-            m->start_w[i][part] = attend_build_matrix(b, name, ".w", c->hidden, directions * c->hidden);
-            m->start_b[i][part] = attend_build_vector(b, name, ".b", c->hidden);
+            r->start_w[i][part] = attend_build_matrix(b, name, ".w", c->hidden, directions * c->hidden);
+            r->start_b[i][part] = attend_build_vector(b, name, ".b", c->hidden);
         }
 }
 
@@ -43,27 +43,26 @@ static bool needs_map(const attend_config *c, int memory)
     return !s->prepare_keys && !s->prepare_queries && s->refuse_tile && memory != c->hidden && s->refuse_tile(&tile);
 }
 
-void attend_build_attention(model_builder *b)
+void attend_build_attention(model_builder *b, cross_attention *a)
 {
-    attend_model *m = b->m;
-    const attend_config *c = &m->config;
-    m->memory_width = (c->bidirectional ? 2 : 1) * c->hidden;
+    const attend_config *c = &b->m->config;
+    a->memory_width = (c->bidirectional ? 2 : 1) * c->hidden;
     if (!c->attention) return;
-    if (needs_map(c, m->memory_width)) {
-        m->memory_w = attend_build_matrix(b, "", "memory.w", c->hidden, m->memory_width);
-        m->memory_b = attend_build_vector(b, "", "memory.b", c->hidden);
-        m->memory_width = c->hidden;
+    if (needs_map(c, a->memory_width)) {
+        a->memory_w = attend_build_matrix(b, "", "memory.w", c->hidden, a->memory_width);
+        a->memory_b = attend_build_vector(b, "", "memory.b", c->hidden);
+        a->memory_width = c->hidden;
     }
     const attend_widths w = { .query = c->hidden,
-                              .key = m->memory_width,
-                              .value = m->memory_width,
+                              .key = a->memory_width,
+                              .value = a->memory_width,
                               .heads = c->heads,
                               .key_heads = c->heads,
                               .attention = c->attention_width,
                               .longest = c->max_positions,
                               .filters = c->filters,
                               .filter_size = c->filter_size };
-    m->context_width = c->attention->context_width ? c->attention->context_width(&w) : m->memory_width;
+    a->context_width = c->attention->context_width ? c->attention->context_width(&w) : a->memory_width;
     for (int i = 0; c->attention->parameter && i < ATTEND_SCORE_PARAMETERS; i++) {
         const attend_score_parameter p = c->attention->parameter(&w, i);
         if (!p.name) break;
@@ -77,42 +76,58 @@ void attend_build_attention(model_builder *b)
                                         c->attention->name, p.name, p.rank, (int)(sizeof name - sizeof "attention."));
             return;
         }
-        m->score[i] = attend_build_tensor(b, "", name, p.rank, p.shape[0], p.rank > 1 ? p.shape[1] : 1);
-        if (m->score[i] && p.rank == 2) m->score[i]->weights = c->attention->in_linear >> i & 1;
+        a->score[i] = attend_build_tensor(b, "", name, p.rank, p.shape[0], p.rank > 1 ? p.shape[1] : 1);
+        if (a->score[i] && p.rank == 2) a->score[i]->weights = c->attention->in_linear >> i & 1;
     }
     if (c->window == ATTEND_WINDOW_LOCAL_P) {
-        m->position_w = attend_build_tensor(b, "", "position.w", 2, c->hidden, c->hidden);
-        m->position_v = attend_build_tensor(b, "", "position.v", 2, 1, c->hidden);
+        a->position_w = attend_build_tensor(b, "", "position.w", 2, c->hidden, c->hidden);
+        a->position_v = attend_build_tensor(b, "", "position.v", 2, 1, c->hidden);
     }
 }
 
-static void decoder_of(model_builder *b)
+static void decoder_of(model_builder *b, rnn *r)
 {
     attend_model *m = b->m;
+    cross_attention *a = &r->attention;
     const attend_config *c = &m->config;
     const int wide = attend_cell_gates(c->cell) * c->hidden;
     char name[64];
     for (int i = 0; i < c->layers; i++) {
         snprintf(name, sizeof name, "decoder.%d", i);
-        m->decoder[i] = cell(b, name, i == 0 ? c->embedding : c->hidden);
+        r->decoder[i] = cell(b, name, i == 0 ? c->embedding : c->hidden);
     }
     int wants = 0; /* what the readout is made from */
-    if (c->readout == ATTEND_READOUT_DEEP) wants = c->hidden + m->context_width + c->embedding;
-    if (model_luong(m)) wants = m->context_width + c->hidden;
+    if (c->readout == ATTEND_READOUT_DEEP) wants = c->hidden + a->context_width + c->embedding;
+    if (model_luong(m)) wants = a->context_width + c->hidden;
     m->readout_width = wants == 0 ? c->hidden : c->tie_embeddings ? c->embedding : c->hidden;
     if (wants) {
-        m->readout_w = attend_build_matrix(b, "", "readout.w", m->readout_width, wants);
-        m->readout_b = attend_build_vector(b, "", "readout.b", m->readout_width);
+        a->readout_w = attend_build_matrix(b, "", "readout.w", m->readout_width, wants);
+        a->readout_b = attend_build_vector(b, "", "readout.b", m->readout_width);
     }
-    if (model_bahdanau(m)) m->second_w = attend_build_matrix(b, "", "decoder.0.context", wide, m->context_width);
-    if (c->input_feeding) m->second_w = attend_build_matrix(b, "", "decoder.0.feed", wide, m->readout_width);
+    if (model_bahdanau(m)) r->second_w = attend_build_matrix(b, "", "decoder.0.context", wide, a->context_width);
+    if (c->input_feeding) r->second_w = attend_build_matrix(b, "", "decoder.0.feed", wide, m->readout_width);
 }
 
 void attend_rnn_build(model_builder *b)
 {
-    if (b->m->config.task == ATTEND_TASK_TRANSLATION) {
-        encoder(b);
-        attend_build_attention(b);
+    rnn *r = b->m->own = attend_memory_zeroed(1, sizeof *r);
+    if (!r) {
+        if (b->status == ATTEND_OK) b->status = attend_fail(ATTEND_NO_MEMORY, "no memory for a model");
+        return;
     }
-    decoder_of(b);
+    pthread_mutex_init(&r->lock, NULL);
+    if (b->m->config.task == ATTEND_TASK_TRANSLATION) {
+        encoder(b, r);
+        attend_build_attention(b, &r->attention);
+    }
+    decoder_of(b, r);
+}
+
+void attend_rnn_free(attend_model *m)
+{
+    rnn *r = m->own;
+    if (!r) return;
+    attend_folded_context_free(r);
+    pthread_mutex_destroy(&r->lock);
+    attend_memory_free(r);
 }

@@ -17,13 +17,13 @@ static attend_var *use_folded(attend_ctx *c, attend_param *p)
     return v;
 }
 
-bool attend_decoder_attention(attend_ctx *c, const attend_model *m, attend_var *memory, const attend_ragged *sources,
-                              bool fold, decoder *d)
+bool attend_decoder_attention(attend_ctx *c, const attend_model *m, const cross_attention *a, attend_var *memory,
+                              const attend_ragged *sources, const folded_context *folded, decoder *d)
 {
     const attend_config *o = &m->config;
     d->m = m;
-    if (m->readout_w) d->readout_w = attend_use(c, m->readout_w), d->readout_b = attend_use(c, m->readout_b);
-    if (m->position_w) d->position_w = attend_use(c, m->position_w), d->position_v = attend_use(c, m->position_v);
+    if (a->readout_w) d->readout_w = attend_use(c, a->readout_w), d->readout_b = attend_use(c, a->readout_b);
+    if (a->position_w) d->position_w = attend_use(c, a->position_w), d->position_v = attend_use(c, a->position_v);
     if (!o->attention) return attend_ctx_status(c) == ATTEND_OK;
 
     attend_attention_options options = ATTEND_ATTENTION_OPTIONS_INIT;
@@ -36,8 +36,7 @@ bool attend_decoder_attention(attend_ctx *c, const attend_model *m, attend_var *
     options.temperature = o->temperature;
     options.entropy_bonus = o->entropy_bonus;
     attend_var *parameters[ATTEND_SCORE_PARAMETERS] = { NULL };
-    for (int i = 0; i < ATTEND_SCORE_PARAMETERS && m->score[i]; i++) parameters[i] = attend_use(c, m->score[i]);
-    const folded_context *folded = fold ? attend_folded_context(c, m) : NULL;
+    for (int i = 0; i < ATTEND_SCORE_PARAMETERS && a->score[i]; i++) parameters[i] = attend_use(c, a->score[i]);
     attend_var *values = NULL;
     if (folded) {
         values = attend_linear(c, memory, use_folded(c, folded->context), NULL);
@@ -51,10 +50,12 @@ bool attend_decoder_new(attend_ctx *c, const attend_model *m, const encoded *e, 
                         decoder *d)
 {
     const attend_config *o = &m->config;
+    const rnn *r = rnn_of(m);
     *d = (decoder){ .m = m };
-    for (int i = 0; i < o->layers; i++) d->cells[i] = attend_model_cell(c, m, &m->decoder[i]);
-    if (m->second_w) d->second_w = attend_use(c, m->second_w);
-    if (!attend_decoder_attention(c, m, e->memory, sources, fold, d)) return false;
+    for (int i = 0; i < o->layers; i++) d->cells[i] = attend_model_cell(c, m, &r->decoder[i]);
+    if (r->second_w) d->second_w = attend_use(c, r->second_w);
+    const folded_context *folded = fold ? attend_folded_context(c, m) : NULL;
+    if (!attend_decoder_attention(c, m, &r->attention, e->memory, sources, folded, d)) return false;
     if (!o->attention) return true;
 
     if (o->dropout > 0 && o->dropout_along_time && c->training && model_luong(m) && model_feedback(m))

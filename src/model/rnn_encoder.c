@@ -2,7 +2,7 @@
  *     h_i = [f(x_i, h_{i-1}) ; f'(x_i, h_{i+1})]     s_0 = tanh(W [h_m ; h_1] + b), for each layer */
 #include "model/rnn.h"
 
-attend_cell attend_model_cell(attend_ctx *c, const attend_model *m, const model_cell *p)
+attend_cell attend_model_cell(attend_ctx *c, const attend_model *m, const rnn_cell *p)
 {
     return (attend_cell){ .kind = m->config.cell,
                           .activation = m->config.activation,
@@ -13,7 +13,7 @@ attend_cell attend_model_cell(attend_ctx *c, const attend_model *m, const model_
 }
 
 /* One layer; *last: the states after the last word, and after the first going backward, side by side. */
-static attend_var *layer(attend_ctx *c, const attend_model *m, const model_cell *cells, attend_var *x,
+static attend_var *layer(attend_ctx *c, const attend_model *m, const rnn_cell *cells, attend_var *x,
                          const attend_ragged *sentences, attend_state *last)
 {
     const int directions = m->config.bidirectional ? 2 : 1;
@@ -35,26 +35,29 @@ static attend_var *layer(attend_ctx *c, const attend_model *m, const model_cell 
 
 static attend_state start_of(attend_ctx *c, const attend_model *m, int i, attend_state last)
 {
+    const rnn *r = rnn_of(m);
     if (m->config.start == ATTEND_START_COPY) return last;
-    attend_state s = { .h = attend_tanh(c, attend_linear(c, last.h, attend_use(c, m->start_w[i][0]),
-                                                         attend_use(c, m->start_b[i][0]))) };
-    if (last.c) s.c = attend_linear(c, last.c, attend_use(c, m->start_w[i][1]), attend_use(c, m->start_b[i][1]));
+    attend_state s = { .h = attend_tanh(c, attend_linear(c, last.h, attend_use(c, r->start_w[i][0]),
+                                                         attend_use(c, r->start_b[i][0]))) };
+    if (last.c) s.c = attend_linear(c, last.c, attend_use(c, r->start_w[i][1]), attend_use(c, r->start_b[i][1]));
     return s;
 }
 
 bool attend_model_encode(attend_ctx *c, const attend_model *m, const int *words, const attend_ragged *sentences,
                          encoded *out)
 {
+    const rnn *r = rnn_of(m);
     *out = (encoded){ 0 };
     if (m->config.task == ATTEND_TASK_LANGUAGE_MODEL) return attend_ctx_status(c) == ATTEND_OK;
     attend_var *x = attend_model_embed(c, m, m->source_table, words, sentences);
     for (int i = 0; i < m->config.layers && x; i++) {
         attend_state last;
         if (i > 0) x = attend_model_dropout(c, m, x, sentences);
-        x = layer(c, m, m->encoder[i], x, sentences, &last);
+        x = layer(c, m, r->encoder[i], x, sentences, &last);
         out->start[i] = start_of(c, m, i, last);
     }
-    if (m->memory_w) x = attend_linear(c, x, attend_use(c, m->memory_w), attend_use(c, m->memory_b));
+    if (r->attention.memory_w)
+        x = attend_linear(c, x, attend_use(c, r->attention.memory_w), attend_use(c, r->attention.memory_b));
     if (m->config.attention) out->memory = x;
     return attend_ctx_status(c) == ATTEND_OK;
 }

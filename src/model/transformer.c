@@ -116,7 +116,7 @@ const attend_source *attend_transformer_source(attend_ctx *c, const attend_model
 attend_var *attend_transformer_encode(attend_ctx *c, const attend_model *m, const int *words,
                                       const attend_ragged *sentences, forcing *f)
 {
-    const transformer *t = m->transformer;
+    const transformer *t = transformer_of(m);
     attend_var *x = attend_transformer_words(c, m, m->source_table, t->source_position, words, sentences, 0);
     for (int i = 0; x && i < m->config.layers; i++) {
         const transformer_layer *l = &t->encoder[i];
@@ -131,7 +131,7 @@ attend_var *attend_transformer_encode(attend_ctx *c, const attend_model *m, cons
 
 static attend_var *look_at_source(forcing *f, int i, attend_var *memory, attend_var *x)
 {
-    const transformer_layer *l = &f->m->transformer->decoder[i];
+    const transformer_layer *l = &transformer_of(f->m)->decoder[i];
     const attend_attention_inputs none = { 0 };
     attend_var *weights = NULL;
     attend_var *query = attend_part_linear(f->c, &l->query, attend_part_input(f->c, f->m, &l->cross_norm, x));
@@ -148,7 +148,7 @@ attend_var *attend_transformer_teacher_forcing(forcing *f)
 {
     attend_ctx *c = f->c;
     const attend_model *m = f->m;
-    const transformer *t = m->transformer;
+    const transformer *t = transformer_of(m);
     attend_var *memory = NULL;
     if (m->config.task == ATTEND_TASK_TRANSLATION)
         memory = attend_transformer_encode(c, m, f->pairs->source, f->sources, f);

@@ -31,6 +31,11 @@ typedef struct transformer {
     attend_param *source_position, *target_position; /* learned; else NULL */
 } transformer;
 
+static inline const transformer *transformer_of(const attend_model *m)
+{
+    return m->own;
+}
+
 /* ---- configuration (architecture.h) ---- */
 
 void attend_transformer_settle(attend_config *c);

@@ -49,7 +49,7 @@ void attend_transformer_build(model_builder *b)
     const attend_config *c = &m->config;
     const bool translates = c->task == ATTEND_TASK_TRANSLATION, learned = c->positions == ATTEND_POSITIONS_LEARNED;
     m->readout_width = c->hidden;
-    transformer *t = m->transformer = attend_memory_zeroed(1, sizeof *t);
+    transformer *t = m->own = attend_memory_zeroed(1, sizeof *t);
     if (!t) {
         if (b->status == ATTEND_OK) b->status = attend_fail(ATTEND_NO_MEMORY, "no memory for a model");
         return;
@@ -65,5 +65,5 @@ void attend_transformer_build(model_builder *b)
 
 void attend_transformer_free(attend_model *m)
 {
-    attend_memory_free(m->transformer);
+    attend_memory_free(m->own);
 }

@@ -41,7 +41,7 @@ static bool begin(attend_decoding *d, const int *source, const int *lengths)
     }
     attend_var *memory = encode(d, source, lengths);
     for (int i = 0; memory && i < m->config.decoder_layers; i++)
-        s->sources[i] = attend_transformer_source(c, m, &m->transformer->decoder[i], memory, d->sources);
+        s->sources[i] = attend_transformer_source(c, m, &transformer_of(m)->decoder[i], memory, d->sources);
     return attend_ctx_status(c) == ATTEND_OK;
 }
 
@@ -49,7 +49,7 @@ static attend_var *look_at_past(attend_decoding *d, const decoding_step *step, i
 {
     attend_ctx *c = d->c;
     const attend_model *m = d->m;
-    const transformer_layer *l = &m->transformer->decoder[i];
+    const transformer_layer *l = &transformer_of(m)->decoder[i];
     const int width = m->config.hidden;
     attend_beam_cache *past = ((transformer_states *)d->states)->past[i];
     attend_var *qkv = attend_part_linear(c, &l->qkv, attend_part_input(c, m, &l->self_norm, x));
@@ -78,7 +78,7 @@ static attend_var *look_at_source(attend_decoding *d, const decoding_step *step,
 {
     attend_ctx *c = d->c;
     const attend_model *m = d->m;
-    const transformer_layer *l = &m->transformer->decoder[i];
+    const transformer_layer *l = &transformer_of(m)->decoder[i];
     const attend_attention_inputs none = { 0 };
     attend_var *weights = NULL;
     attend_var *query = attend_part_linear(c, &l->query, attend_part_input(c, m, &l->cross_norm, x));
@@ -92,7 +92,7 @@ static attend_var *step_on(attend_decoding *d, const decoding_step *step)
 {
     attend_ctx *c = d->c;
     const attend_model *m = d->m;
-    const transformer *t = m->transformer;
+    const transformer *t = transformer_of(m);
     attend_var *x =
         attend_transformer_words(c, m, m->target_table, t->target_position, step->words, step->singles, d->steps);
     for (int i = 0; x && i < m->config.decoder_layers; i++) {
