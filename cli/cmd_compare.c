@@ -138,7 +138,7 @@ static int write_file(const comparison *c, const char *name, int format)
                         : attend_fail(ATTEND_NO_MEMORY, "no memory to write %s", name);
     if (memory && fclose(memory) != 0 && status == ATTEND_OK)
         status = attend_fail(ATTEND_NO_MEMORY, "no memory to write %s", name);
-    if (status == ATTEND_OK) attend_atomic_file_sweep(path, false);
+    if (status == ATTEND_OK) attend_atomic_file_remove_stale(path, false);
     if (status == ATTEND_OK) status = attend_atomic_file_begin(&to, path, size);
     if (status == ATTEND_OK) status = attend_atomic_file_write(to, text, size);
     if (status == ATTEND_OK)
@@ -157,7 +157,7 @@ static int refresh(comparison *c)
     int status = picture ? comparison_score(c) : ATTEND_NO_MEMORY;
     if (status == ATTEND_OK) status = write_file(c, "comparison.txt", 0);
     if (status == ATTEND_OK) status = write_file(c, "comparison.json", FORMAT_JSON);
-    if (status == ATTEND_OK) attend_atomic_file_sweep(picture, false);
+    if (status == ATTEND_OK) attend_atomic_file_remove_stale(picture, false);
     if (status == ATTEND_OK) status = comparison_plot(c, picture);
     free(picture);
     return status;

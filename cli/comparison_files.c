@@ -109,7 +109,7 @@ static void sweep(const comparison *c, const variant *x)
     static const char *const files[] = { "options", "clock", "translations", "result" };
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         char *path = comparison_path(c, x, files[i]);
-        if (path) attend_atomic_file_sweep(path, false);
+        if (path) attend_atomic_file_remove_stale(path, false);
         free(path);
     }
 }

@@ -1,7 +1,7 @@
 #include "evaluation.h"
 
-#include "core/closest_word.h"
 #include "core/status.h"
+#include <attend/parse.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -129,9 +129,9 @@ static int read_bounds(const char *text, int *bounds, int *count)
 {
     *count = 0;
     for (const char *s = text;; s++) {
-        char *end;
-        const long bound = strtol(s, &end, 10);
-        if (end == s || (*end && *end != ',') || bound < 1 || bound > INT_MAX / 2 ||
+        const char *end;
+        long long bound;
+        if (!attend_parse_integer(s, &end, &bound) || (*end && *end != ',') || bound < 1 || bound > INT_MAX / 2 ||
             (*count && bound <= bounds[*count - 1]) || *count == MOST_BUCKETS - 1)
             return attend_fail(ATTEND_BAD_USAGE,
                                "--by-length '%s' is neither auto nor rising lengths such as 10,20,30 (at most %d)",

@@ -2,6 +2,7 @@
 
 #include "core/status.h"
 #include <attend/lines.h>
+#include <attend/parse.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,10 +28,9 @@ static int add(gold_links *g, unsigned long long pair, attend_word_link link)
 /* A number without a sign; false: there is none. */
 static bool number(const char **s, unsigned long long *n)
 {
-    char *end;
-    if (**s < '0' || **s > '9') return false;
-    *n = strtoull(*s, &end, 10);
-    *s = end;
+    uint64_t x;
+    if (**s < '0' || **s > '9' || !attend_parse_unsigned(*s, s, &x)) return false;
+    *n = x;
     return *n < ULLONG_MAX;
 }
 

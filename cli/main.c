@@ -1,7 +1,7 @@
 /* main.c: attend VERB. */
 #include "options.h"
 
-#include "core/closest_word.h"
+#include <attend/parse.h>
 #include <signal.h>
 #include <string.h>
 

@@ -1,8 +1,8 @@
 #include "metadata.h"
 
-#include "core/number.h"
 #include "core/atomic_file.h"
 #include "core/status.h"
+#include <attend/parse.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -44,7 +44,7 @@ void facts_add(facts *f, const char *name, const char *format, ...)
 void facts_add_number(facts *f, const char *name, double x)
 {
     char text[64];
-    attend_number_write(text, sizeof text, x);
+    attend_format_real(text, sizeof text, x, 15);
     facts_add(f, name, "%s", text);
 }
 
@@ -58,7 +58,7 @@ const char *facts_find(const facts *f, const char *name)
 bool facts_number(const facts *f, const char *name, double *x)
 {
     const char *text = facts_find(f, name);
-    return text && attend_number_read(text, x);
+    return text && attend_parse_real(text, NULL, x);
 }
 
 const fact *facts_changed(const facts *then, const facts *now)
@@ -77,7 +77,7 @@ int facts_write(const facts *f, const char *path)
     int status = attend_atomic_file_begin(&to, path, 0);
     if (status != ATTEND_OK) return status;
     for (int i = 0; i < f->count; i++)
-        attend_atomic_file_put(to, &status, "%s\t%s\n", f->list[i].name, f->list[i].text);
+        attend_atomic_file_printf(to, &status, "%s\t%s\n", f->list[i].name, f->list[i].text);
     if (status == ATTEND_OK) return attend_atomic_file_commit(to);
     attend_atomic_file_abandon(to);
     return status;

@@ -1,7 +1,6 @@
 #include "options_internal.h"
 
-#include "core/closest_word.h"
-#include "core/number.h"
+#include <attend/parse.h>
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
@@ -132,22 +131,17 @@ int options_unknown(const verb *v, const char *name)
 
 static bool read_number(const char *text, double *x)
 {
-    char *end;
-    errno = 0;
-    *x = strtod(text, &end);
-    return end != text && *end == '\0' && errno != ERANGE && !isnan(*x);
+    return attend_parse_real(text, NULL, x) && !isnan(*x);
 }
 
 /* "512M" */
 static bool read_size(const char *text, double *x)
 {
     static const char units[] = "kMGT";
-    char *end;
-    errno = 0;
-    *x = strtod(text, &end);
-    if (errno == ERANGE) return false;
+    const char *end;
+    if (!attend_parse_real(text, &end, x)) return false;
     const char *unit = *end ? strchr(units, *end) : NULL;
-    if (end == text || (*end && (!unit || end[1]))) return false;
+    if (*end && (!unit || end[1])) return false;
     for (long i = unit ? unit - units + 1 : 0; i > 0; i--) *x *= 1024;
     return true;
 }
@@ -266,18 +260,6 @@ int options_set(const verb *v, void *to, const char *name, const char *value)
     return number >= 0 ? set_option(v, options_entry(v, number), to, value) : set_field(v, to, name, value);
 }
 
-/* As a person would write it, and so that reading gives the same number again. */
-static int write_real(char *text, size_t size, double x)
-{
-    int length = -1;
-    double back = x + 1;
-    for (int digits = 6; digits <= 17 && back != x; digits++) {
-        length = snprintf(text, size, "%.*g", digits, x);
-        if (!attend_number_read(text, &back)) back = x + 1;
-    }
-    return length;
-}
-
 bool options_get(const verb *v, const void *from, const char *name, char *text, size_t size)
 {
     const int number = options_find(v, name);
@@ -288,7 +270,7 @@ bool options_get(const verb *v, const void *from, const char *name, char *text, 
     const void *at = (const char *)from + o->offset;
     int length = -1;
     if (o->kind == OPTION_WORD) length = snprintf(text, size, "%s", o->words[*(const int *)at]);
-    if (o->kind == OPTION_REAL) length = write_real(text, size, *(const double *)at);
+    if (o->kind == OPTION_REAL) length = attend_format_real(text, size, *(const double *)at, 6);
     if (o->kind == OPTION_WHOLE || o->kind == OPTION_SIZE)
         length = snprintf(text, size, "%lld", *(const long long *)at);
     return length >= 0 && (size_t)length < size;

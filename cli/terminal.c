@@ -1,5 +1,6 @@
 #include "terminal.h"
 
+#include <attend/parse.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -10,9 +11,8 @@ int terminal_width(void)
     struct winsize size;
     if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
     const char *said = getenv("COLUMNS");
-    char *end = NULL;
-    const long columns = said ? strtol(said, &end, 10) : 0;
-    return columns > 0 && columns <= 10000 && *end == '\0' ? (int)columns : 80;
+    long long columns;
+    return said && attend_parse_integer(said, NULL, &columns) && columns > 0 && columns <= 10000 ? (int)columns : 80;
 }
 
 int terminal_colours(void)

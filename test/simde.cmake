@@ -12,7 +12,7 @@ if(ATTEND_SIMDE_INCLUDE AND NOT ATTEND_SANITIZE AND CMAKE_C_COMPILER_ID STREQUAL
   # functions would pass them (psabi) does not matter. The packed product takes half a minute to compile at -O2.
   target_compile_options(attend_avx512_simde PRIVATE -O2 -mavx2 -mfma -Wno-psabi)
   set_source_files_properties(${PROJECT_SOURCE_DIR}/src/kernel/vector_packed.c PROPERTIES COMPILE_OPTIONS -O1)
-  target_compile_definitions(attend_avx512_simde PRIVATE ATTEND_SIMDE ATTEND_VECTOR_HEADER="kernel/vec_avx512.h")
+  target_compile_definitions(attend_avx512_simde PRIVATE ATTEND_AVX512_EMULATION="support/simde_avx512.h" ATTEND_VECTOR_HEADER="kernel/vec_avx512.h")
   target_include_directories(attend_avx512_simde PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src
                                                          ${CMAKE_CURRENT_SOURCE_DIR})
   foreach(name test_additive test_elementary test_kernels test_packed)

@@ -2,6 +2,7 @@
  * can be found by what it is for. */
 #include "manual.h"
 
+#include <attend/parse.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -56,9 +57,11 @@ static void title(FILE *to, const char *name)
 {
     char date[32] = "";
     const char *said = getenv("SOURCE_DATE_EPOCH");
-    const time_t when = said ? (time_t)strtoll(said, NULL, 10) : 0;
+    long long seconds;
+    const bool given = said && attend_parse_integer(said, NULL, &seconds);
+    const time_t when = given ? (time_t)seconds : 0;
     struct tm parts;
-    if (said && gmtime_r(&when, &parts)) strftime(date, sizeof date, "%Y-%m-%d", &parts);
+    if (given && gmtime_r(&when, &parts)) strftime(date, sizeof date, "%Y-%m-%d", &parts);
     fprintf(to, ".\\\" Made from the option tables of the command.\n.TH %s 1 \"%s\" \"attend %s\" \"attend\"\n", name,
             date, attend_version());
 }

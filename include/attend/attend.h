@@ -1,12 +1,14 @@
-/* attend.h: everything public. */
+/* attend.h: includes all public headers. */
 #ifndef ATTEND_ATTEND_H
 #define ATTEND_ATTEND_H
 
+#include <attend/activation.h>
 #include <attend/attention.h>
 #include <attend/cache.h>
 #include <attend/check.h>
 #include <attend/config.h>
 #include <attend/data_check.h>
+#include <attend/file.h>
 #include <attend/json.h>
 #include <attend/lines.h>
 #include <attend/map_selection.h>
@@ -14,7 +16,11 @@
 #include <attend/model.h>
 #include <attend/op.h>
 #include <attend/pairs_file.h>
+#include <attend/parse.h>
 #include <attend/plot.h>
+#include <attend/precision.h>
+#include <attend/random.h>
+#include <attend/real.h>
 #include <attend/score.h>
 #include <attend/scorer.h>
 #include <attend/search.h>

@@ -6,6 +6,7 @@
 #ifndef ATTEND_OP_H
 #define ATTEND_OP_H
 
+#include <attend/activation.h>
 #include <attend/tape.h>
 
 #ifdef __cplusplus
@@ -101,8 +102,6 @@ typedef enum attend_cell_kind {
      * Rows of W, U: i, k, g, o. */
     ATTEND_CELL_LSTM
 } attend_cell_kind;
-
-typedef enum attend_activation { ATTEND_TANH, ATTEND_RELU } attend_activation;
 
 /* A cell with its weights; G = 1, 3, 4 gates for simple, GRU, LSTM. */
 typedef struct attend_cell {

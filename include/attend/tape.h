@@ -12,6 +12,7 @@
 #ifndef ATTEND_TAPE_H
 #define ATTEND_TAPE_H
 
+#include <attend/precision.h>
 #include <attend/real.h>
 #include <attend/status.h>
 #include <stdbool.h>
@@ -31,11 +32,6 @@ typedef struct attend_params attend_params;
 typedef struct attend_grads attend_grads;
 
 /* ---- parameters: what a model learns; they outlive every context ---- */
-
-/* How the numbers of a matrix are kept. Fewer bits are for using a model, not for training one.
- *     bf16   the upper half of a float: 8 bits of precision
- *     int8   w_ij = step_i q_ij, q_ij in [-127, 127]: a step for each row, no offset */
-typedef enum attend_precision { ATTEND_FP32, ATTEND_BFLOAT16, ATTEND_INT8 } attend_precision;
 
 /* An empty set. *out is the caller's, freed by attend_params_free (NULL is fine there). */
 int attend_params_new(attend_params **out);

@@ -34,7 +34,7 @@ static atomic_long disturb_at; /* 0: never */
 static int disturb_error;
 static void (*disturb_action)(void);
 
-void attend_atomic_file_disturb(long n, int error, void (*action)(void))
+void attend_atomic_file_inject_fault(long n, int error, void (*action)(void))
 {
     disturb_error = error;
     disturb_action = action;
@@ -262,7 +262,7 @@ int attend_atomic_file_write(attend_atomic_file *r, const void *bytes, size_t co
     return ATTEND_OK;
 }
 
-void attend_atomic_file_put(attend_atomic_file *r, int *status, const char *format, ...)
+void attend_atomic_file_printf(attend_atomic_file *r, int *status, const char *format, ...)
 {
     char text[1024];
     va_list arguments;
@@ -342,7 +342,7 @@ static void sweep_folder(const attend_atomic_file *r, bool numbered)
     closedir(d);
 }
 
-void attend_atomic_file_sweep(const char *path, bool numbered)
+void attend_atomic_file_remove_stale(const char *path, bool numbered)
 {
     char real[PATH_MAX];
     attend_atomic_file *r = strlen(path) < PATH_MAX ? attend_memory_zeroed(1, sizeof *r) : NULL;

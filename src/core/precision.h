@@ -2,14 +2,13 @@
 #ifndef ATTEND_CORE_PRECISION_H
 #define ATTEND_CORE_PRECISION_H
 
+#include <attend/precision.h>
 #include <attend/real.h>
 #include <attend/tape.h>
 #include <stddef.h>
 #include <stdint.h>
 
 size_t attend_precision_bytes(attend_precision precision); /* of a number */
-/* "fp32", "bf16", "int8" */
-const char *attend_precision_name(attend_precision precision);
 
 /* The nearest, of two as near the even one. Finite numbers stay finite. */
 void attend_bf16_quantize(size_t n, const attend_real *x, uint16_t *bits);

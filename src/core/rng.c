@@ -30,12 +30,12 @@ double attend_rng_uniform(const attend_rng *r, uint64_t i)
     return four[i % 4] * 0x1p-32;
 }
 
-void attend_rng_keep(const attend_rng *r, uint64_t i, size_t n, double p, unsigned char *keep)
+void attend_rng_dropout_mask(const attend_rng *r, uint64_t i, size_t n, double p, unsigned char *mask)
 {
-    const uint64_t dropped = (uint64_t)(p * 0x1p32); /* of 2^32 values, these many mean "drop" */
+    const uint64_t dropped = (uint64_t)(p * 0x1p32); /* values below this are dropped */
     uint32_t four[4];
     for (size_t j = 0; j < n; i++, j++) {
         if (j == 0 || i % 4 == 0) attend_rng_block(r, (uint32_t)(i / 4), four);
-        keep[j] = four[i % 4] >= dropped;
+        mask[j] = four[i % 4] >= dropped;
     }
 }

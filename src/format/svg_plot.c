@@ -38,7 +38,7 @@ typedef struct picture {
     double left, right, top, bottom;
 } picture;
 
-#define put(p, ...) attend_atomic_file_put((p)->file, &(p)->status, __VA_ARGS__)
+#define put(p, ...) attend_atomic_file_printf((p)->file, &(p)->status, __VA_ARGS__)
 
 /* ---- text ---- */
 

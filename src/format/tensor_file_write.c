@@ -1,12 +1,12 @@
 /* tensor_file_write.c: the header is made in memory, the data goes from where it is to the disk. */
 #include "core/memory.h"
-#include "core/atomic_file.h"
 #include "core/status.h"
 #include "format/json.h"
 #include <attend/json.h>
 #include "format/tensor_checksum.h"
 #include "format/tensor_header.h"
 #include "format/utf8.h"
+#include <attend/file.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

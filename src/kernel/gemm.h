@@ -7,7 +7,7 @@
 #define ATTEND_GEMM_H
 
 #include "kernel/kernel.h"
-#include <attend/tape.h> /* attend_precision */
+#include <attend/precision.h>
 #include <stdbool.h>
 
 /* C (m, n) = op(A) op(B) + beta C, op(A) (m, k), op(B) (k, n); beta is 0 (C is not read) or 1. */

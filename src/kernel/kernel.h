@@ -10,8 +10,8 @@
 #define ATTEND_KERNEL_H
 
 #include "core/rng.h"
+#include <attend/activation.h>
 #include <attend/real.h>
-#include <attend/op.h> /* attend_activation */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -114,7 +114,7 @@ typedef struct attend_kernel_table {
     void (*swiglu)(size_t n, const real *a, const real *b, real *y);
     void (*swiglu_backward)(size_t n, const real *dy, const real *a, const real *b, real *da, real *db);
 
-    /* attend_rng_keep, to the bit */
+    /* attend_rng_dropout_mask, to the bit */
     void (*keep)(const attend_rng *r, uint64_t i, size_t n, double p, unsigned char *keep);
     /* y = scale x where keep is not 0, else 0; and the same added to y */
     void (*drop)(size_t n, const unsigned char *keep, real scale, const real *x, real *y);

@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef ATTEND_SIMDE /* the tests' emulation of AVX-512 on machines without */
-#include "support/simde_avx512.h"
+#ifdef ATTEND_AVX512_EMULATION /* a header that emulates AVX-512 on machines that do not have it; for tests */
+#include ATTEND_AVX512_EMULATION
 #define VNAME(name) attend_simde512_##name
 #define VTABLE_NAME "simde512"
 #else

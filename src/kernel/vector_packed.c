@@ -43,7 +43,7 @@ typedef struct product {
 } product;
 
 /* gcc would fold the load into the multiply-add's memory operand, once a row: 1.7 times slower. */
-#if defined(ATTEND_SIMDE)
+#if defined(ATTEND_AVX512_EMULATION)
 #define KEEP_IN_REGISTER(v) ((void)(v))
 #else
 #define KEEP_IN_REGISTER(v) __asm__("" : "+v"(v))

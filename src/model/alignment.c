@@ -1,6 +1,7 @@
 /* alignment.c: which of a model's maps stands for its alignment. Kept with the model as an attachment, "layer head" in digits. */
 #include "model/model.h"
 
+#include <attend/parse.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +22,7 @@ static bool is_one(const attend_config *c, attend_alignment a)
            a.head < attend_config_attention_heads(c, ATTEND_ATTENTION_CROSS);
 }
 
-static bool fits(long x)
+static bool fits(long long x)
 {
     return x >= INT_MIN && x <= INT_MAX;
 }
@@ -30,10 +31,12 @@ attend_alignment attend_model_alignment(const attend_model *m)
 {
     size_t size;
     const char *text = attend_model_attached(m, name, &size);
-    char copy[32] = "", *rest, *end;
+    char copy[32] = "";
+    const char *rest;
     if (text && size < sizeof copy) memcpy(copy, text, size);
-    const long layer = strtol(copy, &rest, 10), head = strtol(rest, &end, 10); /* a file may say anything */
-    const bool numbers = rest != copy && end != rest && *end == '\0' && fits(layer) && fits(head);
+    long long layer, head; /* a file may contain anything */
+    const bool numbers = attend_parse_integer(copy, &rest, &layer) && attend_parse_integer(rest, NULL, &head) &&
+                         fits(layer) && fits(head);
     const attend_alignment a = { .layer = numbers ? (int)layer : -2, .head = numbers ? (int)head : -2 };
     return is_one(&m->config, a) ? a : usual(&m->config);
 }

@@ -2,11 +2,10 @@
  * the table: parsing, range checks, help, `attend info`, the check for fields without effect and model files follow from it. */
 #include <attend/config.h>
 
-#include "core/closest_word.h"
-#include "core/number.h"
 #include "core/status.h"
 #include "model/architecture.h"
 #include "model/config.h"
+#include <attend/parse.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -233,7 +232,7 @@ static int set_number(const field *f, void *to, const char *value)
 {
     const bool integer = f->public.type == ATTEND_FIELD_INTEGER;
     double x;
-    if (!attend_number_read(value, &x) || !(x >= f->min && x <= f->max) || (integer && x != floor(x)))
+    if (!attend_parse_real(value, NULL, &x) || !(x >= f->min && x <= f->max) || (integer && x != floor(x)))
         return refuse_value(f, value);
     if (integer)
         *(int *)to = (int)x;
@@ -274,7 +273,7 @@ int attend_config_get(const attend_config *config, const char *name, char *text,
         length = snprintf(text, size, "%d", *(const int *)from);
         break;
     case ATTEND_FIELD_REAL:
-        length = attend_number_write(text, size, *(const double *)from);
+        length = attend_format_real(text, size, *(const double *)from, 15);
         break;
     case ATTEND_FIELD_SWITCH:
         length = snprintf(text, size, "%s", *(const bool *)from ? "yes" : "no");

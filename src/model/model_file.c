@@ -11,6 +11,7 @@
 #include "kernel/kernel.h"
 #include "model/shortlist.h"
 #include "format/tensor_file.h"
+#include <attend/parse.h>
 #include <attend/version.h>
 #include <math.h>
 #include <stdio.h>
@@ -263,16 +264,15 @@ static int load_version(const loading *l)
         return attend_fail(ATTEND_BAD_MODEL, "%s: a safetensors file of format '%.40s', not '%s'", l->name, said,
                            format);
     const char *version = attend_tensor_file_metadata(l->file, "format-version");
-    char *end;
-    const long number = version ? strtol(version, &end, 10) : 0;
-    if (number < 1 || *end)
+    long long number = 0;
+    if (!version || !attend_parse_integer(version, NULL, &number) || number < 1)
         return attend_fail(ATTEND_BAD_MODEL, "%s: the format-version '%.40s' is not a number from 1 on", l->name,
                            version ? version : "");
     if (number > FORMAT_VERSION) {
         const char *maker = attend_tensor_file_metadata(l->file, "made-by");
         return attend_fail(
             ATTEND_BAD_MODEL,
-            "%s: made by a newer version%s%.40s%s: format %ld, and this is attend %s, which reads up to %d; "
+            "%s: made by a newer version%s%.40s%s: format %lld, and this is attend %s, which reads up to %d; "
             "please update attend",
             l->name, maker ? " (" : "", maker ? maker : "", maker ? ")" : "", number, attend_version(), FORMAT_VERSION);
     }

@@ -7,7 +7,9 @@
 #include "core/memory.h"
 #include "core/status.h"
 #include "format/tensor_file.h"
+#include <attend/parse.h>
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,7 +71,7 @@ static void put_state(facts *f, const train_state *s, uint64_t steps)
         else if (state_fields[i].kind == INT)
             snprintf(text, sizeof text, "%d", *(const int *)at);
         else
-            snprintf(text, sizeof text, "%.17g", *(const double *)at);
+            attend_format_real(text, sizeof text, *(const double *)at, 17);
         add_text(f, "state", state_fields[i].name, text);
     }
     char text[40];
@@ -89,20 +91,23 @@ static int get_fact(const attend_tensor_file *file, const char *path, const char
                        path, key);
 }
 
+static bool read_number(const char *text, int kind, void *to)
+{
+    if (kind == COUNT) return attend_parse_unsigned(text, NULL, to);
+    if (kind != INT) return attend_parse_real(text, NULL, to);
+    long long x;
+    if (!attend_parse_integer(text, NULL, &x) || x < INT_MIN || x > INT_MAX) return false;
+    *(int *)to = (int)x;
+    return true;
+}
+
 static int get_state(const attend_tensor_file *file, const char *path, train_state *s)
 {
     for (int i = 0; i < STATE_FIELDS; i++) {
         const char *text;
         int status = get_fact(file, path, "state", state_fields[i].name, &text);
         if (status != ATTEND_OK) return status;
-        char *at = (char *)s + state_fields[i].offset, *end;
-        if (state_fields[i].kind == COUNT)
-            *(uint64_t *)at = strtoull(text, &end, 10);
-        else if (state_fields[i].kind == INT)
-            *(int *)at = (int)strtol(text, &end, 10);
-        else
-            *(double *)at = strtod(text, &end);
-        if (end == text || *end)
+        if (!read_number(text, state_fields[i].kind, (char *)s + state_fields[i].offset))
             return attend_fail(ATTEND_BAD_MODEL, "%s: \"training.state.%s\" is '%.40s', which is not a number", path,
                                state_fields[i].name, text);
     }
@@ -318,8 +323,9 @@ int attend_checkpoint_state(trainer *t)
     if (status == ATTEND_OK) status = get_state(file, path, &t->s);
     /* shards were cut to the memory there was; they stay, whatever there is now */
     const char *shard = status == ATTEND_OK ? attend_tensor_file_metadata(file, "training.option.shard-tokens") : NULL;
-    const long tokens = shard ? strtol(shard, NULL, 10) : 0;
-    if (tokens > 0 && tokens < 1 << 30) t->o.shard_tokens = (int)tokens;
+    long long tokens;
+    if (shard && attend_parse_integer(shard, NULL, &tokens) && tokens > 0 && tokens < 1 << 30)
+        t->o.shard_tokens = (int)tokens;
     attend_tensor_file_close(file);
     return status;
 }
@@ -331,7 +337,11 @@ int attend_checkpoint_moments(trainer *t)
     int status = attend_tensor_file_open(&file, path, ATTEND_TENSOR_SKIP_CHECKSUM);
     if (status == ATTEND_OK) status = same_options(file, path, t);
     if (status == ATTEND_OK) status = get_fact(file, path, "state", "steps", &text);
-    if (status == ATTEND_OK) attend_optimizer_set_steps(t->optimizer, strtoull(text, NULL, 10));
+    uint64_t steps = 0;
+    if (status == ATTEND_OK && !attend_parse_unsigned(text, NULL, &steps))
+        status =
+            attend_fail(ATTEND_BAD_MODEL, "%s: \"training.state.steps\" is '%.40s', which is not a number", path, text);
+    if (status == ATTEND_OK) attend_optimizer_set_steps(t->optimizer, steps);
     for (int which = 0; status == ATTEND_OK && which < 3; which++)
         for (int i = 0; status == ATTEND_OK && i < attend_params_count(t->m->params); i++) {
             const attend_param *p = attend_params_at(t->m->params, i);

@@ -2,9 +2,9 @@
  * the process, however that ends. */
 #include "train/trainer.h"
 
-#include "core/atomic_file.h"
 #include "core/status.h"
 #include "format/tensor_file.h"
+#include <attend/file.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -84,8 +84,8 @@ static void sweep(trainer *t)
 {
     static const char *const suffixes[] = { "", ".checkpoint", ".single", ".svg" };
     for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
-        attend_atomic_file_sweep(attend_trainer_path(t, suffixes[i]), false);
-    attend_atomic_file_sweep(attend_trainer_path(t, ".update-"), true);
+        attend_atomic_file_remove_stale(attend_trainer_path(t, suffixes[i]), false);
+    attend_atomic_file_remove_stale(attend_trainer_path(t, ".update-"), true);
 }
 
 int attend_trainer_lock(trainer *t)

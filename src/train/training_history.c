@@ -3,6 +3,7 @@
 
 #include "core/memory.h"
 #include "core/status.h"
+#include <attend/parse.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -12,12 +13,13 @@
 /* The number after "name": in a line; NAN if the name is missing or its value is null. */
 static double number_of(const char *line, const char *name)
 {
-    char key[64], *end;
+    char key[64];
     snprintf(key, sizeof key, "\"%s\": ", name);
     const char *at = strstr(line, key);
     if (!at) return NAN;
-    const double x = strtod(at += strlen(key), &end);
-    return end > at ? x : NAN;
+    const char *end;
+    double x;
+    return attend_parse_real(at + strlen(key), &end, &x) ? x : NAN;
 }
 
 static bool add(attend_training_history *h, const attend_training_record *record)

@@ -173,7 +173,7 @@ static void test_every_call_fails(void **state)
     (void)state;
     for (int existed = 0; existed < 2; existed++) {
         if (existed) put_file(path, old_text, sizeof old_text - 1);
-        attend_atomic_file_disturb(-1, 0, NULL);
+        attend_atomic_file_inject_fault(-1, 0, NULL);
         assert_ok(replace(path));
         calls = attend_atomic_file_calls();
         /* make, (permissions,) write three times, flush, close, rename, flush the folder */
@@ -184,9 +184,9 @@ static void test_every_call_fails(void **state)
                     put_file(path, old_text, sizeof old_text - 1);
                 else
                     unlink(path);
-                attend_atomic_file_disturb(n, errors[e], NULL);
+                attend_atomic_file_inject_fault(n, errors[e], NULL);
                 int status = replace(path), temporaries;
-                attend_atomic_file_disturb(0, 0, NULL);
+                attend_atomic_file_inject_fault(0, 0, NULL);
                 if (status != ATTEND_IO) fail_msg("call %ld failed, and the answer is %d", n, status);
                 assert_non_null(strstr(attend_message(), strerror(errors[e])));
                 assert_non_null(strstr(attend_message(), path));
@@ -213,18 +213,18 @@ static void test_every_call_falters(void **state)
     (void)state;
     for (long n = 1; n <= 9; n++) {
         put_file(path, old_text, sizeof old_text - 1);
-        attend_atomic_file_disturb(n, ATTEND_SHORT_WRITE, NULL);
+        attend_atomic_file_inject_fault(n, ATTEND_SHORT_WRITE, NULL);
         assert_ok(replace(path));
         assert_holds(path, new_text);
         if (n == 2 || n == 8) continue; /* chmod and rename are not interrupted */
         put_file(path, old_text, sizeof old_text - 1);
-        attend_atomic_file_disturb(n, EINTR, NULL);
+        attend_atomic_file_inject_fault(n, EINTR, NULL);
         assert_ok(replace(path));
         assert_holds(path, new_text);
     }
-    attend_atomic_file_disturb(9, EINVAL, NULL);
+    attend_atomic_file_inject_fault(9, EINVAL, NULL);
     assert_ok(replace(path));
-    attend_atomic_file_disturb(0, 0, NULL);
+    attend_atomic_file_inject_fault(0, 0, NULL);
     assert_int_equal(folder_count(NULL, 0), 1);
 }
 
@@ -242,7 +242,7 @@ static void test_every_call_kills(void **state)
         put_file(path, old_text, sizeof old_text - 1);
         pid_t child = fork();
         if (child == 0) {
-            attend_atomic_file_disturb(n, 0, die);
+            attend_atomic_file_inject_fault(n, 0, die);
             _exit(replace(path) == ATTEND_OK ? 0 : 1);
         }
         int status, temporaries;
@@ -279,9 +279,9 @@ static void test_full_disk(void **state)
     assert_int_equal(WEXITSTATUS(status), 0);
     assert_holds(path, old_text);
     assert_int_equal(folder_count(NULL, 0), 1);
-    attend_atomic_file_disturb(5, ENOSPC, NULL);
+    attend_atomic_file_inject_fault(5, ENOSPC, NULL);
     assert_int_equal(replace(path), ATTEND_IO);
-    attend_atomic_file_disturb(0, 0, NULL);
+    attend_atomic_file_inject_fault(0, 0, NULL);
     assert_non_null(strstr(attend_message(),
                            "No space left on device while writing (17 of 32 bytes written); the old file "
                            "is untouched; make room and try again"));
@@ -355,10 +355,10 @@ static void sweeps_only_its_own(void **state)
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) put_file(in_folder(kept[i]), "x", 1);
     assert_int_equal(symlink("m", in_folder(".m.link00.tmp")), 0);
     assert_int_equal(mkdir(in_folder(".m.folder.tmp"), 0700), 0);
-    attend_atomic_file_sweep(in_folder("m"), false);
+    attend_atomic_file_remove_stale(in_folder("m"), false);
     for (size_t i = 0; i < 2; i++) assert_int_equal(access(in_folder(gone[i]), F_OK), -1);
     for (size_t i = 0; i < 2; i++) assert_int_equal(access(in_folder(numbered[i]), F_OK), 0);
-    attend_atomic_file_sweep(in_folder("m.update-"), true);
+    attend_atomic_file_remove_stale(in_folder("m.update-"), true);
     for (size_t i = 0; i < 2; i++) assert_int_equal(access(in_folder(numbered[i]), F_OK), -1);
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
         assert_int_equal(access(in_folder(kept[i]), F_OK), 0);
@@ -366,8 +366,8 @@ static void sweeps_only_its_own(void **state)
     }
     assert_int_equal(unlink(in_folder(".m.link00.tmp")), 0); /* a link is no file of ours */
     assert_int_equal(rmdir(in_folder(".m.folder.tmp")), 0);
-    attend_atomic_file_sweep(in_folder("no/such/folder"), false);
-    attend_atomic_file_sweep("", false);
+    attend_atomic_file_remove_stale(in_folder("no/such/folder"), false);
+    attend_atomic_file_remove_stale("", false);
 }
 
 int main(void)

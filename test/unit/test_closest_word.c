@@ -1,7 +1,7 @@
 /* The nearest right word: one slip, two letters that changed places, and words that are simply others. */
 #include "unit/unit.h"
 
-#include "core/closest_word.h"
+#include <attend/parse.h>
 
 static void slips_are_understood(void **state)
 {

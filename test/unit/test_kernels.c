@@ -517,7 +517,7 @@ static void what_is_kept(void **state)
             for (size_t f = 0; f < sizeof firsts / sizeof *firsts; f++)
                 for (size_t p = 0; p < 4; p++)
                     for (size_t n = 0; n <= MOST; n += n < 140 ? 1 : 93) {
-                        attend_rng_keep(&uses[u], firsts[f], n, shares[p], right);
+                        attend_rng_dropout_mask(&uses[u], firsts[f], n, shares[p], right);
                         memset(found, 77, sizeof found);
                         (*t)->keep(&uses[u], firsts[f], n, shares[p], found);
                         assert_memory_equal(found, right, n);

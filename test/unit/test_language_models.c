@@ -141,7 +141,7 @@ static void killed_and_gone_on(void **state)
         const pid_t child = fork();
         if (child == 0) {
             attend_train_options o = options_for("killed");
-            attend_atomic_file_disturb(n, 0, die);
+            attend_atomic_file_inject_fault(n, 0, die);
             _exit(attend_train(&o, NULL, NULL) == ATTEND_OK ? 0 : 1);
         }
         int status = 0;

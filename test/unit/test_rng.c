@@ -29,10 +29,10 @@ static void test_numbers_depend_on_where_alone(void **state)
     (void)state;
     const attend_rng a = { .seed = 5, .stream = 9, .use = 2 }, other = { .seed = 5, .stream = 9, .use = 3 };
     unsigned char whole[1000], part[1000];
-    attend_rng_keep(&a, 0, 1000, 0.3, whole);
+    attend_rng_dropout_mask(&a, 0, 1000, 0.3, whole);
     for (size_t first = 0, n; first < 1000; first += n) { /* in pieces of odd sizes */
         n = 1000 - first < 37 ? 1000 - first : 37;
-        attend_rng_keep(&a, first, n, 0.3, part + first);
+        attend_rng_dropout_mask(&a, first, n, 0.3, part + first);
     }
     assert_memory_equal(whole, part, 1000);
     int equal = 0;
@@ -54,7 +54,7 @@ static void test_distribution(void **state)
     }
     assert_true(fabs(mean - 0.5) < 4 * 0.2887 / sqrt(N));
     assert_true(fabs(square - 1.0 / 3) < 4 * 0.2981 / sqrt(N));
-    attend_rng_keep(&a, 0, N, 0.3, keep);
+    attend_rng_dropout_mask(&a, 0, N, 0.3, keep);
     for (int i = 0; i < N; i++) kept += keep[i];
     assert_true(fabs(kept / N - 0.7) < 4 * 0.4583 / sqrt(N));
 }

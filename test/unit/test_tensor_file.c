@@ -274,7 +274,7 @@ static void test_no_disk(void **state)
 {
     (void)state;
     const char *path = in_folder("disk");
-    attend_atomic_file_disturb(-1, 0, NULL);
+    attend_atomic_file_inject_fault(-1, 0, NULL);
     assert_ok(sample_write(path));
     assert_ok(sample_write(path));
     long calls = attend_atomic_file_calls() / 2 + 1;
@@ -287,7 +287,7 @@ static void test_no_disk(void **state)
             assert_ok(attend_tensor_file_write(path, NULL, 0, NULL, 0));
             pid_t child = fork();
             if (child == 0) {
-                attend_atomic_file_disturb(n, kill ? 0 : ENOSPC, kill ? die : NULL);
+                attend_atomic_file_inject_fault(n, kill ? 0 : ENOSPC, kill ? die : NULL);
                 _exit(sample_write(path));
             }
             assert_int_equal(waitpid(child, &status, 0), child);
@@ -307,7 +307,7 @@ static void test_no_disk(void **state)
             }
             attend_tensor_file_close(f);
         }
-    attend_atomic_file_disturb(0, 0, NULL);
+    attend_atomic_file_inject_fault(0, 0, NULL);
     assert_int_equal(new, 2); /* only the last call comes after the rename */
     assert_true(old > 30);
     printf("%ld system calls: %d times the old file, %d times the new one\n", calls, old, new);

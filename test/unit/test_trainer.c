@@ -109,7 +109,7 @@ static int train_and_die(const char *model, long n)
     const pid_t child = fork();
     if (child == 0) {
         attend_train_options o = options_for(model);
-        attend_atomic_file_disturb(n, 0, die);
+        attend_atomic_file_inject_fault(n, 0, die);
         _exit(attend_train(&o, NULL, NULL) == ATTEND_OK ? 0 : 1);
     }
     int status = 0;
@@ -150,10 +150,10 @@ static void failing_writes_lose_nothing(void **state)
     for (size_t e = 0; e < 2; e++)
         for (long n = 1;; n += every(101)) {
             attend_train_options o = options_for("failing");
-            attend_atomic_file_disturb(n, errors[e], NULL);
+            attend_atomic_file_inject_fault(n, errors[e], NULL);
             const int status = attend_train(&o, NULL, NULL);
             const bool reached = attend_atomic_file_calls() >= n;
-            attend_atomic_file_disturb(0, 0, NULL);
+            attend_atomic_file_inject_fault(0, 0, NULL);
             if (status != ATTEND_OK) {
                 assert_int_equal(status, ATTEND_IO);
                 assert_non_null(strstr(attend_message(), "failing"));

@@ -157,17 +157,17 @@ static void die(void)
 static void killed_at_every_call_of_the_end(void **state)
 {
     (void)state;
-    attend_atomic_file_disturb(-1, 0, NULL);
+    attend_atomic_file_inject_fault(-1, 0, NULL);
     train("killed", 31, 1);
     const long calls = attend_atomic_file_calls();
-    attend_atomic_file_disturb(0, 0, NULL);
+    attend_atomic_file_inject_fault(0, 0, NULL);
     remove_model("killed");
     const bool all = getenv("ATTEND_TEST_LONG");
     int killed = 0;
     for (long n = calls; n > 0; n -= all ? 1 : calls - n < 45 ? 2 : 61, killed++) {
         const pid_t child = fork();
         if (child == 0) {
-            attend_atomic_file_disturb(n, 0, die);
+            attend_atomic_file_inject_fault(n, 0, die);
             train("killed", 31, 1);
             _exit(0);
         }
