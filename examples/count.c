@@ -1,10 +1,10 @@
-/* count.c: a whole program on the engine. A GRU reads 3 4 5 6 ... (each sequence starts somewhere, modulo TEN, and is of
- * its own length) and learns to say the next number.
+/* count.c: a complete program on the tape. A GRU reads 3 4 5 6 ... (sequences start at different numbers, modulo TEN, and have
+ * different lengths) and learns to predict the next number.
  *     cc count.c $(pkg-config --cflags --libs attend) && ./a.out */
 #include <attend/attend.h>
 #include <stdio.h>
 
-enum { TEN = 10, WIDTH = 32, SEQUENCES = 16, SHARD = 4, LONGEST = 12, UPDATES = 150 };
+enum { TEN = 10, WIDTH = 32, SEQUENCES = 16, SHARD = 4, MAX_LENGTH = 12, UPDATES = 150 };
 
 typedef struct model {
     attend_params *params;
@@ -15,10 +15,10 @@ typedef struct model {
 static attend_var *loss(attend_ctx *c, int shard, void *user)
 {
     const model *m = user;
-    int ids[SHARD * LONGEST], next[SHARD * LONGEST], lengths[SHARD], rows = 0;
+    int ids[SHARD * MAX_LENGTH], next[SHARD * MAX_LENGTH], lengths[SHARD], rows = 0;
     for (int i = 0; i < SHARD; i++) {
         int number = shard * SHARD + i;
-        lengths[i] = 1 + number % LONGEST;
+        lengths[i] = 1 + number % MAX_LENGTH;
         for (int t = 0; t < lengths[i]; t++, rows++) {
             ids[rows] = (number + t) % TEN;
             next[rows] = (number + t + 1) % TEN;
