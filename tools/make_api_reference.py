@@ -30,6 +30,7 @@ pre { margin: 0; padding: 0.6rem 0.8rem; background: var(--code); border-radius:
 .comment { margin: 0.45rem 0.8rem 0; }
 .comment p { margin: 0.3rem 0; }
 .comment pre, dd pre { background: none; padding: 0.2rem 0.8rem; }
+code { font: 0.92em ui-monospace, monospace; }
 .remark { color: var(--muted); }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: 0.3rem 1rem; }
 dt { font-weight: 600; }
@@ -232,7 +233,8 @@ class Reference:
 
         def flush():
             if paragraph:
-                parts.append(f"<p>{self.linked(' '.join(paragraph), here)}</p>")
+                text = self.linked(" ".join(paragraph), here)
+                parts.append("<p>" + re.sub(r"`([^`]+)`", r"<code>\1</code>", text) + "</p>")
             if formula:
                 parts.append(f"<pre>{self.linked(chr(10).join(formula), here)}</pre>")
             paragraph.clear()
