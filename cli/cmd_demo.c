@@ -131,8 +131,9 @@ static int crossings(const demo_pair *p)
 /* A translation, and below it where the model looked. */
 static int show(demo_maps *d, const attend_line_result *r, const demo_pair *p, bool attends)
 {
-    printf("\n  %s\n  %s%s\n%s", p->source, r->list[0].text,
-           strcmp(r->list[0].text, p->target) == 0 ? "" : "     (the grammar says it otherwise)", attends ? "\n" : "");
+    printf("\n  %s\n  %s%s\n%s", p->source, r->hypotheses[0].text,
+           strcmp(r->hypotheses[0].text, p->target) == 0 ? "" : "     (the grammar says it otherwise)",
+           attends ? "\n" : "");
     return attends ? demo_maps_add(d, p->source, r, true) : ATTEND_OK;
 }
 
@@ -163,7 +164,7 @@ static int translate(test *t, const attend_model *m, int threads, const char *pa
     int status = attend_translator_new(&translator, m, &o);
     if (status == ATTEND_OK) status = attend_translator_run(translator, TESTED, t->sources, t->sizes);
     for (int i = 0; status == ATTEND_OK && i < TESTED; i++)
-        t->exact += strcmp(attend_translator_result(translator, i)->list[0].text, t->targets[i]) == 0;
+        t->exact += strcmp(attend_translator_result(translator, i)->hypotheses[0].text, t->targets[i]) == 0;
     if (status == ATTEND_OK) status = show_some(t, m, translator, page);
     attend_translator_free(translator);
     return status;

@@ -119,7 +119,7 @@ static int add_map(job *j, attend_attention_kind look, const subject *x, maps *o
 {
     const attend_hypothesis *h = x->found;
     const int status = attend_map_new(&out->items[out->count], j->c, j->m, look, x->source, x->target,
-                                      h ? h->words : NULL, h ? h->count : 0, h ? h->score : NAN);
+                                      h ? h->tokens : NULL, h ? h->count : 0, h ? h->score : NAN);
     if (status == ATTEND_OK) out->count++;
     return status;
 }
@@ -168,7 +168,7 @@ static int map_found(job *j, const char *source, maps *out)
     const int end = j->s->format == HTML ? r->count : wanted;
     status = maps_room(out, end - first);
     for (int i = first; status == ATTEND_OK && i < end; i++)
-        status = add_maps(j, &(subject){ .source = source, .found = &r->list[i] }, out);
+        status = add_maps(j, &(subject){ .source = source, .found = &r->hypotheses[i] }, out);
     return status;
 }
 

@@ -49,7 +49,7 @@ static int add_map(demo_maps *d, const char *source, const attend_hypothesis *h)
         d->maps = more, d->room = room;
     }
     const int status = attend_map_new(&d->maps[d->map_count], d->c, d->m, ATTEND_ATTENTION_CROSS, source, NULL,
-                                      h->words, h->count, h->score);
+                                      h->tokens, h->count, h->score);
     if (status == ATTEND_OK) d->map_count++;
     return status;
 }
@@ -59,7 +59,7 @@ int demo_maps_add(demo_maps *d, const char *source, const attend_line_result *r,
     int status = ATTEND_OK;
     if (d->sentences == DEMO_PAGE_SENTENCES || r->fault || !r->source) return ATTEND_OK;
     for (int i = 0; status == ATTEND_OK && i < r->count; i++) {
-        status = add_map(d, source, &r->list[i]);
+        status = add_map(d, source, &r->hypotheses[i]);
         if (status == ATTEND_OK) d->counts[d->sentences]++;
         if (status == ATTEND_OK && i == 0 && print) status = print_map(d, d->maps[d->map_count - 1]);
     }

@@ -22,8 +22,8 @@ static int take_results(const verb *v, const attend_translator *t, int count, te
         if (r->fault && v)
             fprintf(stderr, "attend %s: source %d was not translated: %s; an empty line stands for it\n", v->name,
                     to->count + 1, r->fault);
-        cost->words += (unsigned long long)r->list[0].count + 1;
-        status = text_lines_add(to, r->list[0].text, strlen(r->list[0].text));
+        cost->words += (unsigned long long)r->hypotheses[0].count + 1;
+        status = text_lines_add(to, r->hypotheses[0].text, strlen(r->hypotheses[0].text));
     }
     return status;
 }

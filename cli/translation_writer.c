@@ -82,10 +82,10 @@ static bool json_hypothesis(translation_writer *w, const attend_line_result *r, 
     bool ok = quote(w, h->text);
     if (ok && w->lines) {
         fputs(", \"continuation\": ", w->to);
-        ok = quote(w, h->text + h->given);
+        ok = quote(w, h->text + h->prefix_size);
     }
     fprintf(w->to, ", \"score\": %.6f, \"log_probability\": %.6f", h->score, h->log_probability);
-    if (ok) ok = write_tokens(w, "target", true, h->words, h->count, w->lines || r->source != NULL);
+    if (ok) ok = write_tokens(w, "target", true, h->tokens, h->count, w->lines || r->source != NULL);
     return ok && json_alignment(w, r, h);
 }
 
@@ -98,12 +98,12 @@ static bool write_json(translation_writer *w, unsigned long long number, const a
         fputs("}\n", w->to);
         return ok;
     }
-    bool ok = json_hypothesis(w, r, &r->list[0]);
+    bool ok = json_hypothesis(w, r, &r->hypotheses[0]);
     if (ok && !w->lines) ok = write_tokens(w, "source", false, r->source, r->source_count, false);
     if (w->list) fputs(", \"n_best\": [", w->to);
     for (int i = 0; ok && w->list && i < r->count; i++) {
         fputs(i ? ", {" : "{", w->to);
-        ok = json_hypothesis(w, r, &r->list[i]);
+        ok = json_hypothesis(w, r, &r->hypotheses[i]);
         fputs("}", w->to);
     }
     fputs(w->list ? "]}\n" : "}\n", w->to);
@@ -130,7 +130,7 @@ static bool write_plain(translation_writer *w, unsigned long long number, const 
 {
     bool ok = true;
     for (int i = 0; ok && i < (w->list ? r->count : 1); i++) {
-        const attend_hypothesis *h = &r->list[i];
+        const attend_hypothesis *h = &r->hypotheses[i];
         if (w->list)
             fprintf(w->to, "%llu ||| %s ||| logp=%.4f ||| %.4f", number, h->text, h->log_probability, h->score);
         else

@@ -10,7 +10,7 @@ static void print_result(const attend_line_result *result)
 {
     enum { MAX_LINKS = 1000 };
     attend_word_link links[MAX_LINKS];
-    const attend_hypothesis *best = &result->list[0];
+    const attend_hypothesis *best = &result->hypotheses[0];
     if (result->fault) fprintf(stderr, "embed: a line could not be translated: %s\n", result->fault);
     printf("%s\n", best->text); /* an empty line if it could not be translated */
     const int count = attend_hypothesis_links(result, best, links, MAX_LINKS);

@@ -1,17 +1,16 @@
-/* translator.h: text in, text out: a model, or several together, with their tokenizers, on any number of threads. Models that translate make
- * translations of lines; language models go on from them.
+/* translator.h: text in, text out: translates lines with a model, or an ensemble of models, and their tokenizers, on several threads.
  *
- * Purpose    attend_translator_run takes lines and gives as many results, in their order: sentences of similar lengths run together, threads share
- *            the batches, and what comes out for a line does not depend on the others.
- * Lines      An empty line (or one of blanks alone) gives an empty line. A line that cannot be translated (not UTF-8, longer than max_tokens, or
- *            one for which the model's numbers overflow) gives an empty line too, with `fault` saying why: never a lost or shifted line.
- * Going on   A language model takes a line for the beginning of its text, which is what comes back, with what follows: an empty line begins with
- *            nothing. Prefixes, and what needs a source (replace_unknown, a shortlist), are not for it.
- * Sampling   A translator counts its lines from 0 over all its runs; the number is the line's stream of random numbers.
- * Unknown    Words of a target vocabulary of words that are ATTEND_UNKNOWN are written "<unk>", or, if replace_unknown is set, as the source
- *            word with the most attention, by way of the dictionary if that has it. Characters and byte pairs have no unknown words.
+ * Purpose    attend_translator_run takes lines and produces one result per line, in the same order. Lines of similar length are decoded in one
+ *            batch and batches are distributed over threads. The result for a line does not depend on the other lines.
+ * Lines      An empty or blank line gives an empty translation. So does a line that cannot be translated (not UTF-8, longer than max_tokens, or
+ *            with non-finite model outputs), whose result has `fault` set to the reason. No line is lost or shifted.
+ * Language   A language model continues each line: the result is the line and its continuation. An empty line starts a new text. Prefixes and
+ * models     options that need a source (replace_unknown, shortlist) are ATTEND_BAD_USAGE.
+ * Sampling   A translator numbers its lines from 0 over all its runs; the number is the line's random stream.
+ * Unknown    With a tokenizer of kind word, ATTEND_UNKNOWN is written as "<unk>" or, if replace_unknown is set, as the source word with
+ * words      the most attention, translated by the dictionary if it has that word. Characters and subwords have no unknown words.
  * Ownership  A translator borrows its models and its dictionary. Results belong to the translator and are valid until its next run.
- * Threads    A translator is used by one thread at a time; it has its own. */
+ * Threads    A translator is used by one thread at a time; it has worker threads of its own. */
 #ifndef ATTEND_TRANSLATOR_H
 #define ATTEND_TRANSLATOR_H
 
@@ -23,25 +22,27 @@
 extern "C" {
 #endif
 
-/* ---- a dictionary ---- */
+/* ---- dictionaries ---- */
 
 typedef struct attend_dictionary attend_dictionary;
 
-/* A file of lines "word TAB what it becomes", both in UTF-8; empty lines are passed over, and of several entries for a word the first counts.
- * ATTEND_BAD_DATA with file and line for anything else. *out is the caller's, freed by attend_dictionary_free (NULL is fine there). */
+/* Reads a file of lines "WORD TAB REPLACEMENT" in UTF-8. Empty lines are skipped; the first of several entries for a word counts. ATTEND_BAD_DATA, with
+ * file and line, for any other line; ATTEND_IO; ATTEND_NO_MEMORY. *out is the caller's, freed by attend_dictionary_free. */
 int attend_dictionary_read(attend_dictionary **out, const char *path);
+/* NULL is allowed. */
 void attend_dictionary_free(attend_dictionary *d);
-const char *attend_dictionary_find(const attend_dictionary *d, const char *word, size_t size); /* NULL: it has none */
+/* The replacement of a word in NFC, which belongs to the dictionary; NULL if it has no entry. */
+const char *attend_dictionary_find(const attend_dictionary *d, const char *word, size_t size);
 
-/* ---- translating ---- */
+/* ---- translators ---- */
 
 typedef struct attend_translator_options {
     attend_search_options search;
-    int threads;
-    int batch_tokens; /* source words of a batch */
-    int max_tokens;   /* of a source, a prefix or the beginning of a text; longer ones are not translated */
-    bool replace_unknown;
-    const attend_dictionary *dictionary; /* for that; NULL: none */
+    int threads;                         /* 1 to 1024 */
+    int batch_tokens;                    /* maximum source tokens of a batch */
+    int max_tokens;                      /* of a line or a prefix; longer ones are not translated */
+    bool replace_unknown;                /* needs attention */
+    const attend_dictionary *dictionary; /* for replace_unknown; NULL: none */
 } attend_translator_options;
 
 #define ATTEND_TRANSLATOR_OPTIONS_INIT                                                                                 \
@@ -49,51 +50,54 @@ typedef struct attend_translator_options {
         ATTEND_SEARCH_OPTIONS_INIT, 1, 1000, 1000, false, 0                                                            \
     }
 
-/* One of a line's translations. */
+/* One translation of a line. */
 typedef struct attend_hypothesis {
     const char *text;
-    size_t given; /* bytes of the text that it had to begin with */
+    size_t prefix_size; /* bytes of the text that the prefix (language model: the line) prescribed */
     double score, log_probability;
-    const int *words; /* by number, and .. */
+    const int *tokens;
     int count;
-    const attend_span *spans;   /* .. (count) their places in the text, and .. */
-    const attend_real *weights; /* .. (count + 1, source words): see attend_translation; NULL unless asked for */
+    const attend_span *spans;   /* (count) of the tokens in the text */
+    const attend_real *weights; /* (count + 1, source_count): see attend_translation; NULL unless requested */
 } attend_hypothesis;
 
+/* The translations of a line. The source members are NULL or 0 for an empty or faulty line and for a language model. */
 typedef struct attend_line_result {
-    const attend_hypothesis *list; /* best first, or in the order of drawing; at least one */
+    const attend_hypothesis *hypotheses; /* best first, or in the order of sampling; at least one */
     int count;
-    const int *
-        source; /* words by number, with the end; NULL if the line was empty or faulty, or for a language model; so are .. */
+    const int *source; /* tokens, the end included */
     int source_count;
-    const char *source_text;         /* .. the line in normal form C, and .. */
-    const attend_span *source_spans; /* .. (source_count) the places of its words in it */
-    const char *fault;               /* NULL: none */
+    const char *source_text;         /* the line in NFC */
+    const attend_span *source_spans; /* (source_count) of the tokens in source_text */
+    const char *fault;               /* why the line could not be translated; NULL: it could */
 } attend_line_result;
 
 typedef struct attend_translator attend_translator;
 
-/* ATTEND_BAD_MODEL if the model has no tokenizers; ATTEND_BAD_USAGE if options make no sense, or want attention of a model that has none. *out
- * is the caller's, freed by attend_translator_free (NULL is fine there). */
+/* ATTEND_BAD_MODEL if the model has no tokenizers; ATTEND_BAD_USAGE if options are invalid or need attention that the model does not have;
+ * ATTEND_NO_MEMORY. *out is the caller's, freed by attend_translator_free. */
 int attend_translator_new(attend_translator **out, const attend_model *m, const attend_translator_options *options);
-/* Several models. ATTEND_BAD_USAGE, saying which differ, if they do not have the same tokenizers and vocabularies. */
+/* An ensemble. ATTEND_BAD_USAGE also if the models do not have the same task, tokenizers and vocabularies; the message says where they differ. */
 int attend_translator_new_ensemble(attend_translator **out, const attend_model *const *models, int model_count,
                                    const attend_translator_options *options);
+/* NULL is allowed. */
 void attend_translator_free(attend_translator *t);
 
-/* sizes: of the lines, in bytes. */
+/* Translates `count` lines of the given sizes in bytes. Faulty lines are results, not failures. ATTEND_BAD_USAGE for invalid search options;
+ * ATTEND_NO_MEMORY. */
 int attend_translator_run(attend_translator *t, int count, const char *const *lines, const size_t *sizes);
-/* The same with texts that the translations must begin with, `count` of each; an empty one asks for nothing. A word of it that the target vocabulary
- * does not have is unknown to the model and written as it is here. */
+/* The same with a prefix for each line with which its translation must begin; an empty prefix prescribes nothing. A prefix word that is not in the
+ * target vocabulary is ATTEND_UNKNOWN to the model and appears unchanged in the translation. */
 int attend_translator_run_from(attend_translator *t, int count, const char *const *lines, const size_t *sizes,
                                const char *const *prefixes, const size_t *prefix_sizes);
+/* The result of line 0, 1, ... of the last run; NULL if out of range. */
 const attend_line_result *attend_translator_result(const attend_translator *t, int line);
 
-/* Words, as blanks separate them, of a line and one of its translations: see attend_scorer_links. None without weights. */
+/* The word alignment of a line and one of its translations, by attention: see attend_scorer_links. 0 links without weights. */
 int attend_hypothesis_links(const attend_line_result *r, const attend_hypothesis *h, attend_word_link *links, int room);
 
-const attend_tokenizer *attend_translator_tokenizer(const attend_translator *t,
-                                                    bool target); /* a language model's: one */
+/* The tokenizer of a side, which belongs to the translator. A language model has one for both. */
+const attend_tokenizer *attend_translator_tokenizer(const attend_translator *t, bool target);
 
 #ifdef __cplusplus
 }

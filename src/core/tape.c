@@ -32,6 +32,11 @@ int attend_ctx_set_threads(attend_ctx *c, int threads)
     return ATTEND_OK;
 }
 
+void attend_ctx_set_pool(attend_ctx *c, attend_pool *pool)
+{
+    c->pool = pool ? pool : c->own_pool;
+}
+
 void attend_ctx_reset(attend_ctx *c)
 {
     attend_arena_rewind(&c->arena, (attend_mark){ 0 });

@@ -132,6 +132,10 @@ struct attend_ctx {
     char message[ATTEND_MESSAGE_SIZE];
 };
 
+/* Shares a pool, which stays the caller's, with a context: its threads take part in the matrix products of the context. NULL ends that; the threads of
+ * attend_ctx_set_threads, if any, are used again. */
+void attend_ctx_set_pool(attend_ctx *c, attend_pool *pool);
+
 /* Marks the context as failed (the first failure stays) and returns NULL. */
 void *attend_ctx_fail(attend_ctx *c, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 

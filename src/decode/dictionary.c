@@ -1,4 +1,4 @@
-/* dictionary.c: a word for a word, from a file. */
+/* dictionary.c: replacements of words, read from a file. */
 #include <attend/translator.h>
 
 #include "core/memory.h"
@@ -9,36 +9,36 @@
 #include <string.h>
 
 struct attend_dictionary {
-    attend_string_table words; /* of the source */
-    size_t *places;            /* (words) of what each becomes, in .. */
+    attend_string_table words; /* source words */
+    size_t *offsets;           /* (words) of the replacement of each word in `texts` */
     size_t room;
-    attend_string texts; /* .. this, a '\0' behind each */
-    attend_string line;  /* in normal form */
+    attend_string texts; /* replacements, each followed by '\0' */
+    attend_string line;  /* scratch: a line in NFC */
 };
 
 void attend_dictionary_free(attend_dictionary *d)
 {
     if (!d) return;
     attend_string_table_free(&d->words);
-    attend_memory_free(d->places);
+    attend_memory_free(d->offsets);
     attend_string_free(&d->texts);
     attend_string_free(&d->line);
     attend_memory_free(d);
 }
 
-/* The first of several entries for a word counts. */
+/* The first of several entries of a word counts. */
 static int add(attend_dictionary *d, const char *word, size_t word_size, const char *text, size_t text_size)
 {
     int number;
     const int before = d->words.count;
     int status = attend_string_table_add(&d->words, word, word_size, &number);
     if (status != ATTEND_OK || number < before) return status;
-    size_t *places = (size_t)number < d->room
-                         ? d->places
-                         : attend_grow_array(d->places, (size_t)number, (size_t)number + 1, sizeof *places, &d->room);
-    if (!places) return attend_fail(ATTEND_NO_MEMORY, "no memory for a dictionary of %d words", number + 1);
-    d->places = places;
-    places[number] = d->texts.size;
+    size_t *offsets = (size_t)number < d->room ? d->offsets
+                                               : attend_grow_array(d->offsets, (size_t)number, (size_t)number + 1,
+                                                                   sizeof *offsets, &d->room);
+    if (!offsets) return attend_fail(ATTEND_NO_MEMORY, "no memory for a dictionary of %d words", number + 1);
+    d->offsets = offsets;
+    offsets[number] = d->texts.size;
     status = attend_string_add(&d->texts, text, text_size);
     return status == ATTEND_OK ? attend_string_add(&d->texts, "", 1) : status;
 }
@@ -51,7 +51,7 @@ static int add_line(attend_dictionary *d, const attend_lines *from, const char *
     const size_t word = tab ? (size_t)(tab - d->line.text) : 0, rest = tab ? d->line.size - word - 1 : 0;
     if (word == 0 || rest == 0 || memchr(tab + 1, '\t', rest) || memchr(d->line.text, '\0', d->line.size))
         return attend_fail(ATTEND_BAD_DATA,
-                           "%s:%llu: this is no word, a TAB and what it becomes, in UTF-8; an entry of a dictionary is",
+                           "%s:%llu: a dictionary entry must be a word, a TAB and its replacement, in UTF-8",
                            attend_lines_name(from), (unsigned long long)attend_lines_number(from));
     return add(d, d->line.text, word, tab + 1, rest);
 }
@@ -78,5 +78,5 @@ int attend_dictionary_read(attend_dictionary **out, const char *path)
 const char *attend_dictionary_find(const attend_dictionary *d, const char *word, size_t size)
 {
     const int number = attend_string_table_find(&d->words, word, size);
-    return number >= 0 ? d->texts.text + d->places[number] : NULL;
+    return number >= 0 ? d->texts.text + d->offsets[number] : NULL;
 }

@@ -1,4 +1,4 @@
-/* ensemble.h: the models of a search: one, or several that decode the same hypotheses and are averaged.
+/* ensemble.h: the models of a search: one, or several that decode the same hypotheses and whose probabilities are averaged.
  *
  *     log p(w) = log(1/M sum_m p_m(w)) */
 #ifndef ATTEND_DECODE_ENSEMBLE_H
@@ -11,30 +11,32 @@ typedef struct attend_ensemble {
     int count, vocabulary;
     attend_decoding **decodings; /* (count) */
     const attend_real **log_p;   /* (count) of the last step, (hypotheses, vocabulary) each */
-    attend_real *row;            /* (vocabulary) the mean, if there are several */
-    int attending;               /* models with attention to sources */
-    int keep; /* of a model alone: so many of the best words are all that a step leaves; 0: all words */
+    attend_real *row;            /* (vocabulary) the mean; NULL for one model */
+    int attending;               /* models with cross-attention */
+    int keep;                    /* a step returns only this many best tokens per hypothesis; 0: all. One model only */
 } attend_ensemble;
 
-/* Zero is empty; attend_ensemble_free after a failure too. */
-int attend_ensemble_new(attend_ensemble *v, attend_ctx *const *contexts, const attend_model *const *models,
+/* Starts decoding `count` sources. {0} is empty; attend_ensemble_free is needed after a failure too. ATTEND_BAD_USAGE if the models' tasks or vocabulary sizes
+ * differ, ATTEND_NO_MEMORY. */
+int attend_ensemble_new(attend_ensemble *e, attend_ctx *const *contexts, const attend_model *const *models,
                         int model_count, int count, const int *source, const int *lengths);
-void attend_ensemble_free(attend_ensemble *v);
+void attend_ensemble_free(attend_ensemble *e);
 
-/* For a model alone, before the first step: see attend_decoding_set_top_k and attend_decoding_use_shortlist. */
-int attend_ensemble_keep_best(attend_ensemble *v, int most, bool shortlist);
+/* Keeps only the `max` best tokens of each hypothesis, and only those on the shortlist if requested, before the first step: see attend_decoding_set_top_k and
+ * attend_decoding_use_shortlist. No effect on several models or a large `max`. */
+int attend_ensemble_keep_best(attend_ensemble *e, int max, bool shortlist);
 
 /* See attend_decoding_step. */
-int attend_ensemble_step(attend_ensemble *v, const int *counts, const int *parents, const int *words);
+int attend_ensemble_step(attend_ensemble *e, const int *counts, const int *parents, const int *tokens);
 
-/* Of the last step, if the best alone are kept: see attend_decoding_top_k. */
-const attend_real *attend_ensemble_best(const attend_ensemble *v, int hypothesis, int *count, const int **words);
-/* log p of the end, in any case. */
-attend_real attend_ensemble_end(const attend_ensemble *v, int hypothesis);
-/* Unless they are: log p of every word (vocabulary), valid until the next row is asked for; and of one. */
-const attend_real *attend_ensemble_log_probabilities(const attend_ensemble *v, int hypothesis);
-attend_real attend_ensemble_token(const attend_ensemble *v, int hypothesis, int word);
-/* Attention over `length` source words, heads and models averaged, added to `sums`, which are zero if it is alone; nothing if no model has any. */
-void attend_ensemble_weights(const attend_ensemble *v, int hypothesis, int length, attend_real *sums);
+/* The best tokens of a hypothesis after the last step, if only those are kept: see attend_decoding_top_k. */
+const attend_real *attend_ensemble_best(const attend_ensemble *e, int hypothesis, int *count, const int **tokens);
+/* log p of ATTEND_END. */
+attend_real attend_ensemble_end(const attend_ensemble *e, int hypothesis);
+/* If all tokens are kept: log p of every token (vocabulary), valid until the next call; and of one token. */
+const attend_real *attend_ensemble_log_probabilities(const attend_ensemble *e, int hypothesis);
+attend_real attend_ensemble_token(const attend_ensemble *e, int hypothesis, int token);
+/* Adds the attention to `length` source tokens, averaged over heads and models, to `sums`. Adds nothing if no model has cross-attention. */
+void attend_ensemble_weights(const attend_ensemble *e, int hypothesis, int length, attend_real *sums);
 
 #endif

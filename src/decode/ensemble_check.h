@@ -1,10 +1,10 @@
-/* ensemble_check.h: can these models translate together? */
+/* ensemble_check.h: whether models can form an ensemble. */
 #ifndef ATTEND_DECODE_ENSEMBLE_CHECK_H
 #define ATTEND_DECODE_ENSEMBLE_CHECK_H
 
 #include <attend/model.h>
 
-/* ATTEND_BAD_USAGE, saying which differ and where, unless all have the tokenizers and vocabularies of the first. */
+/* ATTEND_BAD_USAGE unless all models have the tokenizers and vocabularies of the first; the message says where they differ. */
 int attend_models_check_ensemble(const attend_model *const *models, int count);
 
 #endif

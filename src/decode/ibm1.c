@@ -2,8 +2,9 @@
  *
  *     p(t_j | s) = 1/m sum_i T(t_j | s_i)       E: c(t, s) += T(t | s_i) / sum_k T(t | s_k)       M: T(t | s) = c(t, s) / sum_t' c(t', s)
  *
- * A link is (i, j) where T(t_j | s_i) is the largest of all i, and T'(s_i | t_j) that of all j. One direction alone links every rare word with
- * whatever stands beside it; both agree on that seldom. A word that stands twice in a sentence is not linked: nothing here tells which one is meant. */
+ * A link is a pair (i, j) with the largest T(t_j | s_i) over i and the largest T'(s_i | t_j) over j. One direction alone links rare tokens to arbitrary
+ * neighbours; both directions rarely agree on such links. A token that occurs twice in a sentence is not linked, because Model 1 cannot tell the
+ * occurrences apart. */
 #include "decode/ibm1.h"
 
 #include "core/memory.h"
@@ -14,19 +15,19 @@
 #include <limits.h>
 #include <string.h>
 
-enum { ROUNDS = 5 };
+enum { ITERATIONS = 5 };
 
 typedef struct entry {
-    double chance, count; /* T and c */
+    double probability, count; /* T and c */
 } entry;
 
-/* One direction: the words it goes from, and to. */
+/* One direction: probabilities of tokens `to` given tokens `from`. */
 typedef struct table {
-    attend_pair_table places; /* (from, to): which of .. */
-    entry *entries;           /* .. these */
+    attend_pair_table index; /* (from, to) to an index of `entries` */
+    entry *entries;
     size_t used, room;
-    double *total; /* (words) sum of c, of words it goes from */
-    int words;
+    double *total;  /* (vocabulary) sum of c over `to` */
+    int vocabulary; /* of `from` */
 } table;
 
 struct attend_ibm1 {
@@ -38,92 +39,93 @@ struct attend_ibm1 {
 
 static void table_free(table *t)
 {
-    attend_pair_table_free(&t->places);
+    attend_pair_table_free(&t->index);
     attend_memory_free(t->entries);
     attend_memory_free(t->total);
 }
 
 static int no_memory(void)
 {
-    return attend_fail(ATTEND_NO_MEMORY, "no memory to count which words come together");
+    return attend_fail(ATTEND_NO_MEMORY, "no memory for the word translation table of IBM Model 1");
 }
 
 static int add_pair(table *t, int from, int to)
 {
-    if (attend_pair_table_find(&t->places, from, to) >= 0) return ATTEND_OK;
+    if (attend_pair_table_find(&t->index, from, to) >= 0) return ATTEND_OK;
     if (t->used == t->room) {
         entry *entries = attend_grow_array(t->entries, t->used, t->used + 1, sizeof *entries, &t->room);
         if (!entries) return no_memory();
         t->entries = entries;
     }
-    if (t->used >= INT_MAX || !attend_pair_table_add(&t->places, from, to, (int)t->used)) return no_memory();
-    t->entries[t->used++] = (entry){ .chance = 1 };
+    if (t->used >= INT_MAX || !attend_pair_table_add(&t->index, from, to, (int)t->used)) return no_memory();
+    t->entries[t->used++] = (entry){ .probability = 1 };
     return ATTEND_OK;
 }
 
 static int table_new(table *t, const attend_ibm1_pairs *p, int side)
 {
     int status = ATTEND_OK;
-    const int *from = p->words[side], *to = p->words[1 - side];
+    const int *from = p->tokens[side], *to = p->tokens[1 - side];
     for (int i = 0; status == ATTEND_OK && i < p->count;
          from += p->lengths[side][i], to += p->lengths[1 - side][i], i++)
         for (int a = 0; status == ATTEND_OK && a < p->lengths[side][i]; a++) {
-            t->words = from[a] >= t->words ? from[a] + 1 : t->words;
+            t->vocabulary = from[a] >= t->vocabulary ? from[a] + 1 : t->vocabulary;
             for (int b = 0; status == ATTEND_OK && b < p->lengths[1 - side][i]; b++)
                 status = add_pair(t, from[a], to[b]);
         }
-    t->total = attend_memory_zeroed((size_t)t->words + 1, sizeof *t->total);
+    t->total = attend_memory_zeroed((size_t)t->vocabulary + 1, sizeof *t->total);
     return status == ATTEND_OK && !t->total ? no_memory() : status;
 }
 
 static entry *entry_of(const table *t, int from, int to)
 {
-    return &t->entries[attend_pair_table_find(&t->places, from, to)];
+    return &t->entries[attend_pair_table_find(&t->index, from, to)];
 }
 
+/* The E step for a sentence pair. */
 static void count_sentence(table *t, const int *from, int froms, const int *to, int tos)
 {
     for (int b = 0; b < tos; b++) {
         double sum = 0;
-        for (int a = 0; a < froms; a++) sum += entry_of(t, from[a], to[b])->chance;
+        for (int a = 0; a < froms; a++) sum += entry_of(t, from[a], to[b])->probability;
         for (int a = 0; a < froms; a++) {
             entry *e = entry_of(t, from[a], to[b]);
-            e->count += e->chance / sum;
-            t->total[from[a]] += e->chance / sum;
+            e->count += e->probability / sum;
+            t->total[from[a]] += e->probability / sum;
         }
     }
 }
 
-/* Every chance from its counts, which become zero. */
-static void settle(table *t)
+/* The M step: probabilities from counts, which become zero. */
+static void normalize(table *t)
 {
-    for (size_t i = 0; i < t->places.slot_count; i++) {
-        const struct attend_pair_slot *slot = &t->places.slots[i];
+    for (size_t i = 0; i < t->index.slot_count; i++) {
+        const struct attend_pair_slot *slot = &t->index.slots[i];
         if (slot->value == 0) continue;
         entry *e = &t->entries[slot->value - 1];
-        *e = (entry){ .chance = e->count / t->total[slot->left] };
+        *e = (entry){ .probability = e->count / t->total[slot->left] };
     }
-    memset(t->total, 0, (size_t)t->words * sizeof *t->total);
+    memset(t->total, 0, (size_t)t->vocabulary * sizeof *t->total);
 }
 
 static void estimate(table *t, const attend_ibm1_pairs *p, int side)
 {
-    for (int round = 0; round < ROUNDS; round++) {
-        const int *from = p->words[side], *to = p->words[1 - side];
+    for (int iteration = 0; iteration < ITERATIONS; iteration++) {
+        const int *from = p->tokens[side], *to = p->tokens[1 - side];
         for (int i = 0; i < p->count; from += p->lengths[side][i], to += p->lengths[1 - side][i], i++)
             count_sentence(t, from, p->lengths[side][i], to, p->lengths[1 - side][i]);
-        settle(t);
+        normalize(t);
     }
 }
 
 /* ---- links ---- */
 
-/* The place of the likeliest origin of a word; -1: none, or it stands there twice. */
+/* The position of the most probable origin of a token; -1: none, or it is ambiguous because it occurs twice. */
 static int origin(const table *t, const int *from, int froms, int to)
 {
     int best = 0;
     for (int a = 1; a < froms; a++)
-        if (entry_of(t, from[a], to)->chance > entry_of(t, from[best], to)->chance) best = a;
+        if (entry_of(t, from[a], to)->probability > entry_of(t, from[best], to)->probability) best = a;
     for (int a = best + 1; a < froms; a++)
         if (from[a] == from[best]) return -1;
     return from[best] == ATTEND_END ? -1 : best;
@@ -143,12 +145,12 @@ static int link_sentence(const table tables[2], const int *source, int sources, 
 
 static int link_all(attend_ibm1 *s, const table tables[2], const attend_ibm1_pairs *p)
 {
-    size_t words = 0;
-    for (int i = 0; i < p->count; i++) words += (size_t)p->lengths[1][i];
+    size_t tokens = 0;
+    for (int i = 0; i < p->count; i++) tokens += (size_t)p->lengths[1][i];
     s->starts = attend_memory_zeroed((size_t)p->count + 1, sizeof *s->starts);
-    s->links = attend_memory_zeroed(words + 1, sizeof *s->links);
+    s->links = attend_memory_zeroed(tokens + 1, sizeof *s->links);
     if (!s->starts || !s->links) return no_memory();
-    const int *source = p->words[0], *target = p->words[1];
+    const int *source = p->tokens[0], *target = p->tokens[1];
     for (int i = 0; i < p->count; source += p->lengths[0][i], target += p->lengths[1][i], i++)
         s->starts[i + 1] = s->starts[i] + link_sentence(tables, source, p->lengths[0][i], target, p->lengths[1][i],
                                                         s->links + s->starts[i]);

@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-void attend_mark_repeated_ngrams(const int *said, int count, int n, unsigned char flag, unsigned char *flags)
+void attend_mark_repeated_ngrams(const int *history, int count, int n, unsigned char flag, unsigned char *flags)
 {
-    const size_t before = (size_t)(n - 1) * sizeof *said; /* bytes of the words that stand before the last of a run */
+    const size_t bytes = (size_t)(n - 1) * sizeof *history; /* of the n - 1 tokens before the last one of an n-gram */
     for (int i = 0; i <= count - n; i++)
-        if (memcmp(said + i, said + count - (n - 1), before) == 0) flags[said[i + n - 1]] = flag;
+        if (memcmp(history + i, history + count - (n - 1), bytes) == 0) flags[history[i + n - 1]] = flag;
 }

@@ -1,8 +1,8 @@
-/* repeated_ngrams.h: words that would say again what was said. */
+/* repeated_ngrams.h: tokens that would repeat an n-gram. */
 #ifndef ATTEND_DECODE_REPEATED_NGRAMS_H
 #define ATTEND_DECODE_REPEATED_NGRAMS_H
 
-/* Sets flags[w] for each word w that would end a run of n words which `said` (count) has already. */
-void attend_mark_repeated_ngrams(const int *said, int count, int n, unsigned char flag, unsigned char *flags);
+/* Sets flags[t] = flag for each token t that, appended to `history` (count), would complete an n-gram that `history` already contains. */
+void attend_mark_repeated_ngrams(const int *history, int count, int n, unsigned char flag, unsigned char *flags);
 
 #endif

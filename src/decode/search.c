@@ -1,4 +1,4 @@
-/* search.c: beam search, or sampling, over a batch of sources. */
+/* search.c: beam search and sampling over a batch of sources. */
 #include "decode/search.h"
 
 #include "core/memory.h"
@@ -17,20 +17,20 @@ typedef search_candidate candidate;
 
 /* ---- memory ---- */
 
-/* Room for `more` nodes, each with the weights of `length` words. */
-static bool nodes_fit(search *s, size_t more, int length)
+/* Allocates memory for `more` nodes, each with the weights of `length` source tokens. */
+static bool reserve_nodes(search *s, size_t more, int length)
 {
-    enum { LEAST = 1 << 12 }; /* numbers of a block */
-    const size_t numbers = s->want_weights ? more * (size_t)length : 0;
+    enum { MIN_BLOCK = 1 << 12 };
+    const size_t numbers = s->needs_weights ? more * (size_t)length : 0;
     if (numbers && (!s->blocks || s->blocks->room - s->blocks->used < numbers)) {
-        const size_t room = 8 * numbers > LEAST ? 8 * numbers : LEAST;
+        const size_t room = 8 * numbers > MIN_BLOCK ? 8 * numbers : MIN_BLOCK;
         search_block *b = attend_memory_zeroed(1, sizeof *b + room * sizeof *b->numbers);
         if (!b) return false;
         b->next = s->blocks, b->room = room;
         s->blocks = b;
     }
     if (s->node_count + more <= s->node_room) return true;
-    if (s->node_count + more > INT_MAX) return false; /* nodes are known by an int */
+    if (s->node_count + more > INT_MAX) return false; /* a node index is an int */
     const size_t room = 2 * s->node_room + more + 256;
     node *nodes = attend_memory_zeroed(room, sizeof *nodes);
     if (!nodes) return false;
@@ -56,23 +56,23 @@ static void search_free(search *s)
     attend_memory_free(s->candidates);
     attend_memory_free(s->best);
     attend_memory_free(s->coverage);
-    attend_memory_free(s->said);
+    attend_memory_free(s->history);
     attend_memory_free(s->banned);
-    attend_memory_free(s->draw.masses);
-    attend_memory_free(s->draw.heap);
-    attend_ensemble_free(&s->voters);
+    attend_memory_free(s->sampler.masses);
+    attend_memory_free(s->sampler.heap);
+    attend_ensemble_free(&s->ensemble);
 }
 
-/* Words a target may have: by the source's length (where there is none, by the prefix'), by the user's word, by what the models can take, and at least its
- * prefix. */
+/* The maximum number of target tokens: by the length of the source (language model: of the prefix), by max_length and by the models' positions, but at
+ * least the prefix. */
 static int limit_of(const search *s, int length, int prefix)
 {
     const attend_search_options *o = &s->o;
-    const bool alone = attend_model_config(s->voters.models[0])->task == ATTEND_TASK_LANGUAGE_MODEL;
-    double limit = fmin((alone ? prefix : o->length_ratio * length) + o->length_extra, 1000000);
+    const bool is_language_model = attend_model_config(s->ensemble.models[0])->task == ATTEND_TASK_LANGUAGE_MODEL;
+    double limit = fmin((is_language_model ? prefix : o->length_ratio * length) + o->length_extra, 1000000);
     if (o->max_length > 0) limit = fmin(limit, o->max_length);
-    for (int i = 0; i < s->voters.count; i++)
-        limit = fmin(limit, attend_config_max_tokens(attend_model_config(s->voters.models[i]), true) - 1);
+    for (int i = 0; i < s->ensemble.count; i++)
+        limit = fmin(limit, attend_config_max_tokens(attend_model_config(s->ensemble.models[i]), true) - 1);
     return (int)fmax(limit, prefix);
 }
 
@@ -88,14 +88,14 @@ static bool beam_new(search *s, beam *b)
 
 static bool search_new(search *s, const attend_search_sources *x)
 {
-    const size_t width = (size_t)s->width, all = (size_t)s->count * width, words = (size_t)s->vocabulary;
-    int longest_limit = 0;
+    const size_t width = (size_t)s->width, all = (size_t)s->count * width, vocabulary = (size_t)s->vocabulary;
+    int max_limit = 0;
     s->beams = attend_memory_zeroed((size_t)s->count, sizeof *s->beams);
     s->counts = attend_memory_zeroed((size_t)s->count + 3 * all, sizeof *s->counts);
     s->candidates = attend_memory_zeroed(s->o.sample ? 1 : width * width, sizeof *s->candidates);
     s->best = attend_memory_zeroed(width, sizeof *s->best);
     bool ok = s->beams && s->counts && s->candidates && s->best;
-    if (ok) s->parents = s->counts + s->count, s->words = s->parents + all, s->rows = s->words + all;
+    if (ok) s->parents = s->counts + s->count, s->tokens = s->parents + all, s->rows = s->tokens + all;
     const int *prefix = x->prefix;
     for (int i = 0; ok && i < s->count; i++) {
         beam *b = &s->beams[i];
@@ -105,23 +105,23 @@ static bool search_new(search *s, const attend_search_sources *x)
         if (prefix) prefix += b->prefix_count;
         b->stream = x->streams ? x->streams[i] : (uint64_t)i;
         b->limit = limit_of(s, b->length, b->prefix_count);
-        if (b->length > s->longest) s->longest = b->length;
-        if (b->limit > longest_limit) longest_limit = b->limit;
+        if (b->length > s->max_source) s->max_source = b->length;
+        if (b->limit > max_limit) max_limit = b->limit;
         ok = beam_new(s, b);
     }
-    if (ok) ok = (s->coverage = attend_memory_zeroed((size_t)s->longest + 1, sizeof *s->coverage)) != NULL;
+    if (ok) ok = (s->coverage = attend_memory_zeroed((size_t)s->max_source + 1, sizeof *s->coverage)) != NULL;
     if (ok && s->o.no_repeat_ngram > 0) {
-        s->said = attend_memory_zeroed((size_t)longest_limit + 1, sizeof *s->said);
-        s->banned = attend_memory_zeroed(words, sizeof *s->banned);
-        ok = s->said && s->banned;
+        s->history = attend_memory_zeroed((size_t)max_limit + 1, sizeof *s->history);
+        s->banned = attend_memory_zeroed(vocabulary, sizeof *s->banned);
+        ok = s->history && s->banned;
     }
     if (ok && s->o.sample) {
-        s->draw = (attend_sampler){ .temperature = s->o.temperature, .top_p = s->o.top_p, .top_k = s->o.top_k };
-        s->draw.masses = attend_memory_zeroed(words, sizeof *s->draw.masses);
-        s->draw.heap = attend_memory_zeroed(words, sizeof *s->draw.heap);
-        ok = s->draw.masses && s->draw.heap;
+        s->sampler = (attend_sampler){ .temperature = s->o.temperature, .top_p = s->o.top_p, .top_k = s->o.top_k };
+        s->sampler.masses = attend_memory_zeroed(vocabulary, sizeof *s->sampler.masses);
+        s->sampler.heap = attend_memory_zeroed(vocabulary, sizeof *s->sampler.heap);
+        ok = s->sampler.masses && s->sampler.heap;
     }
-    return ok && nodes_fit(s, 1, 0);
+    return ok && reserve_nodes(s, 1, 0);
 }
 
 /* ---- scores ---- */
@@ -135,14 +135,15 @@ static double coverage_of(const search *s, const beam *b, int last)
 {
     double sum = 0;
     if (s->o.coverage_penalty == 0) return 0;
-    memset(s->coverage, 0, (size_t)s->longest * sizeof *s->coverage);
+    memset(s->coverage, 0, (size_t)s->max_source * sizeof *s->coverage);
     for (int n = last; n >= 0; n = s->nodes[n].parent)
         for (int j = 0; j < b->length; j++) s->coverage[j] += (double)s->nodes[n].weights[j];
     for (int j = 0; j < b->length; j++) sum += log(fmin(fmax(s->coverage[j], 1e-10), 1));
     return s->o.coverage_penalty * sum;
 }
 
-/* A target of `rows` rows ended at a node. A sample has its place; else, of equal scores the earlier one stays in front. */
+/* Adds a finished hypothesis of `rows` rows (tokens and end). A sample has its slot; otherwise hypotheses are sorted by score, the earlier of equal
+ * ones first. */
 static void finish(search *s, beam *b, int last, int slot, int rows, bool ended)
 {
     search_end f = { .last = last, .ended = ended, .sum = s->nodes[last].sum };
@@ -161,108 +162,108 @@ static void finish(search *s, beam *b, int last, int slot, int rows, bool ended)
     b->done_count = kept + 1;
 }
 
-/* Whether a hypothesis with this sum could still end better than the worst that would come back. log p only falls, coverage is at most 0, and
- * the penalty is largest at the length limit. */
+/* True if a hypothesis with this sum can still reach a higher score than the worst of the n-best. log p never rises, coverage is at most 0, and
+ * the length penalty is largest at the length limit. */
 static bool may_win(const search *s, const beam *b, double sum)
 {
     if (b->done_count < s->o.n_best) return true;
-    const double most = s->o.length_penalty > 0 ? penalty_of(s, b->limit + 1) : 1;
-    return sum / most > b->done[s->o.n_best - 1].score;
+    const double penalty = s->o.length_penalty > 0 ? penalty_of(s, b->limit + 1) : 1;
+    return sum / penalty > b->done[s->o.n_best - 1].score;
 }
 
 /* ---- candidates ---- */
 
-static int by_sum(const candidate *a, const candidate *b)
+static int is_better(const candidate *a, const candidate *b)
 {
     if (a->sum != b->sum) return a->sum > b->sum;
-    return a->hypothesis != b->hypothesis ? a->hypothesis < b->hypothesis : a->word < b->word;
+    return a->hypothesis != b->hypothesis ? a->hypothesis < b->hypothesis : a->token < b->token;
 }
 
-/* The best `most` of n, in order, to the front: both are small. */
-static int keep_best(candidate *c, int n, int most)
+/* Sorts the best `max` of n candidates to the front and returns their number. Insertion sort: both numbers are small. */
+static int keep_best(candidate *c, int n, int max)
 {
     int kept = 0;
     for (int i = 0; i < n; i++) {
         const candidate x = c[i];
-        int at = kept < most ? kept++ : most - 1;
-        if (i >= most && !by_sum(&x, &c[most - 1])) continue;
-        for (; at > 0 && by_sum(&x, &c[at - 1]); at--) c[at] = c[at - 1];
+        int at = kept < max ? kept++ : max - 1;
+        if (i >= max && !is_better(&x, &c[max - 1])) continue;
+        for (; at > 0 && is_better(&x, &c[at - 1]); at--) c[at] = c[at - 1];
         c[at] = x;
     }
     return kept;
 }
 
-static candidate candidate_with(const search *s, int row, int word, real log_p)
+static candidate candidate_with(const search *s, int row, int token, real log_p)
 {
     const double before = s->rows[row] >= 0 ? s->nodes[s->rows[row]].sum : 0;
-    return (candidate){ .hypothesis = row, .word = word, .sum = before + (double)log_p, .log_p = log_p };
+    return (candidate){ .hypothesis = row, .token = token, .sum = before + (double)log_p, .log_p = log_p };
 }
 
-static candidate candidate_of(const search *s, int row, int word)
+static candidate candidate_of(const search *s, int row, int token)
 {
-    return candidate_with(s, row, word,
-                          word == ATTEND_END ? attend_ensemble_end(&s->voters, row)
-                                             : attend_ensemble_token(&s->voters, row, word));
+    return candidate_with(s, row, token,
+                          token == ATTEND_END ? attend_ensemble_end(&s->ensemble, row)
+                                              : attend_ensemble_token(&s->ensemble, row, token));
 }
 
 static int add_node(search *s, const beam *b, const candidate *c)
 {
     const int n = (int)s->node_count++;
-    s->nodes[n] = (node){ .parent = s->rows[c->hypothesis], .word = c->word, .sum = c->sum, .log_p = c->log_p };
-    if (!s->want_weights) return n;
-    real *weights = s->blocks->numbers + s->blocks->used; /* zero so far */
+    s->nodes[n] = (node){ .parent = s->rows[c->hypothesis], .token = c->token, .sum = c->sum, .log_p = c->log_p };
+    if (!s->needs_weights) return n;
+    real *weights = s->blocks->numbers + s->blocks->used; /* zeroed */
     s->blocks->used += (size_t)b->length;
-    attend_ensemble_weights(&s->voters, c->hypothesis, b->length, weights);
+    attend_ensemble_weights(&s->ensemble, c->hypothesis, b->length, weights);
     s->nodes[n].weights = weights;
     return n;
 }
 
-static void go_on(search *s, beam *b, const candidate *c, int slot)
+static void continue_with(search *s, beam *b, const candidate *c, int slot)
 {
     b->from[b->running] = c->hypothesis;
     b->slots[b->running] = slot;
     b->nodes[b->running++] = add_node(s, b, c);
 }
 
-/* A word for a hypothesis: its end, or one more. */
-static void take(search *s, beam *b, const candidate *c, int slot, int rows)
+/* Extends a hypothesis by a token, or finishes it. */
+static void extend(search *s, beam *b, const candidate *c, int slot, int rows)
 {
-    if (c->word == ATTEND_END)
+    if (c->token == ATTEND_END)
         finish(s, b, add_node(s, b, c), slot, rows, true);
     else
-        go_on(s, b, c, slot);
+        continue_with(s, b, c, slot);
 }
 
-/* Bans what the hypothesis of a row must not say again, or lifts the ban. */
+/* Sets or clears the flags of the tokens that would repeat an n-gram of a hypothesis. */
 static void ban(search *s, int row, int rows, unsigned char flag)
 {
     if (!s->banned) return;
-    for (int n = s->rows[row], i = rows - 2; n >= 0; n = s->nodes[n].parent, i--) s->said[i] = s->nodes[n].word;
-    attend_mark_repeated_ngrams(s->said, rows - 1, s->o.no_repeat_ngram, flag, s->banned);
+    for (int n = s->rows[row], i = rows - 2; n >= 0; n = s->nodes[n].parent, i--) s->history[i] = s->nodes[n].token;
+    attend_mark_repeated_ngrams(s->history, rows - 1, s->o.no_repeat_ngram, flag, s->banned);
 }
 
-/* ---- a step of one source, whose hypotheses are rows [first, first + running) of the step ---- */
+/* ---- one step of one source; its hypotheses are the rows [first, first + running) of the step ---- */
 
-/* The best words of one hypothesis, as candidates from the n-th on; returns how many there are then. */
+/* Adds the best next tokens of a hypothesis to the n candidates so far; returns the new number. */
 static int add_candidates(search *s, int row, int rows, int n)
 {
-    int found;
-    if (s->voters.keep) {
-        const int *words;
-        const real *log_p = attend_ensemble_best(&s->voters, row, &found, &words);
-        for (int j = 0; j < found; j++) s->candidates[n++] = candidate_with(s, row, words[j], log_p[j]);
+    int count;
+    if (s->ensemble.keep) {
+        const int *tokens;
+        const real *log_p = attend_ensemble_best(&s->ensemble, row, &count, &tokens);
+        for (int j = 0; j < count; j++) s->candidates[n++] = candidate_with(s, row, tokens[j], log_p[j]);
         return n;
     }
     ban(s, row, rows, 1);
-    found = attend_top_tokens(attend_ensemble_log_probabilities(&s->voters, row), s->vocabulary, s->banned, s->o.beam,
+    count = attend_top_tokens(attend_ensemble_log_probabilities(&s->ensemble, row), s->vocabulary, s->banned, s->o.beam,
                               s->best);
     ban(s, row, rows, 0);
-    for (int j = 0; j < found; j++) s->candidates[n++] = candidate_of(s, row, s->best[j]);
+    for (int j = 0; j < count; j++) s->candidates[n++] = candidate_of(s, row, s->best[j]);
     return n;
 }
 
-/* The best words for all hypotheses. An end takes a place as a word does: with a beam of one, the best word decides. */
-static void search_on(search *s, beam *b, int first, int running, int rows)
+/* Extends the best candidates of all hypotheses. A finished hypothesis takes a place in the beam, so a beam of 1 is greedy decoding. */
+static void search_step(search *s, beam *b, int first, int running, int rows)
 {
     int n = 0;
     for (int i = first; i < first + running; i++) n = add_candidates(s, i, rows, n);
@@ -270,51 +271,51 @@ static void search_on(search *s, beam *b, int first, int running, int rows)
     for (int i = 0; i < n; i++) {
         const candidate *c = &s->candidates[i];
         if (c->sum == -INFINITY) break;
-        if (c->word == ATTEND_END || may_win(s, b, c->sum)) take(s, b, c, 0, rows);
+        if (c->token == ATTEND_END || may_win(s, b, c->sum)) extend(s, b, c, 0, rows);
     }
 }
 
-/* Whether all samples of a source are still one: nothing has been drawn yet. */
-static bool undivided(const search *s, const beam *b, int rows)
+/* True if all samples of a source share one hypothesis, the prefix: nothing has been sampled yet. */
+static bool is_undivided(const search *s, const beam *b, int rows)
 {
     return s->o.sample && rows - 1 == b->prefix_count;
 }
 
-/* A number in [0, 1) that belongs to a source, a sample and a word. */
+/* The random number in [0, 1) of a source, sample and position. */
 static double uniform(const search *s, const beam *b, int slot, int rows)
 {
-    enum { USE = 0x73616d70 }; /* apart from the operations', which count from 0 */
+    enum { USE = 0x73616d70 }; /* differs from the uses of operations, which count from 0 */
     const attend_rng r = { s->o.seed, b->stream, USE + (uint32_t)slot };
     uint32_t four[4];
     attend_rng_block(&r, (uint32_t)rows, four);
     return (four[0] + four[1] * 0x1p-32) * 0x1p-32;
 }
 
-/* One word for each sample. */
-static void draw_on(search *s, beam *b, int first, int running, int rows)
+/* Samples the next token of each sample. */
+static void sample_step(search *s, beam *b, int first, int running, int rows)
 {
-    const bool one = undivided(s, b, rows);
+    const bool one = is_undivided(s, b, rows);
     const int samples = one ? s->o.n_best : running;
     for (int i = 0; i < samples; i++) {
         const int row = one ? first : first + i, slot = one ? i : b->slots[i];
         ban(s, row, rows, 1);
-        const int word = attend_sample_token(&s->draw, attend_ensemble_log_probabilities(&s->voters, row),
-                                             s->vocabulary, s->banned, uniform(s, b, slot, rows));
+        const int token = attend_sample_token(&s->sampler, attend_ensemble_log_probabilities(&s->ensemble, row),
+                                              s->vocabulary, s->banned, uniform(s, b, slot, rows));
         ban(s, row, rows, 0);
-        if (word < 0) continue;
-        const candidate c = candidate_of(s, row, word);
-        take(s, b, &c, slot, rows);
+        if (token < 0) continue;
+        const candidate c = candidate_of(s, row, token);
+        extend(s, b, &c, slot, rows);
     }
 }
 
-/* The length limit is reached: what runs ends here. */
+/* The length limit: ends all hypotheses. */
 static void end_all(search *s, beam *b, int first, int running, int rows)
 {
-    const bool one = undivided(s, b, rows);
+    const bool one = is_undivided(s, b, rows);
     const int ends = one ? s->o.n_best : running;
     for (int i = 0; i < ends; i++) {
         const candidate c = candidate_of(s, one ? first : first + i, ATTEND_END);
-        if (c.sum > -INFINITY) /* NaN is not */
+        if (c.sum > -INFINITY) /* false for NaN */
             finish(s, b, add_node(s, b, &c), one ? i : b->slots[i], rows, false);
     }
 }
@@ -327,26 +328,26 @@ static void advance(search *s, beam *b, int first, int rows)
         end_all(s, b, first, running, rows);
     } else if (rows <= b->prefix_count) {
         const candidate c = candidate_of(s, first, b->prefix[rows - 1]);
-        if (c.sum > -INFINITY) go_on(s, b, &c, 0);
+        if (c.sum > -INFINITY) continue_with(s, b, &c, 0);
     } else if (s->o.sample) {
-        draw_on(s, b, first, running, rows);
+        sample_step(s, b, first, running, rows);
     } else {
-        search_on(s, b, first, running, rows);
+        search_step(s, b, first, running, rows);
     }
 }
 
 /* ---- all sources ---- */
 
-/* One step of all sources that still run. */
+/* One step of all running sources. */
 static int step(search *s, int rows)
 {
-    int status = attend_ensemble_step(&s->voters, s->counts, s->parents, s->words);
+    int status = attend_ensemble_step(&s->ensemble, s->counts, s->parents, s->tokens);
     if (status != ATTEND_OK) return status;
     int first = 0;
     for (int i = 0; i < s->count; i++) {
         beam *b = &s->beams[i];
         const int running = b->running;
-        if (running && !nodes_fit(s, (size_t)s->width, b->length))
+        if (running && !reserve_nodes(s, (size_t)s->width, b->length))
             return attend_fail(ATTEND_NO_MEMORY, "no memory for %d hypotheses of a source", s->width);
         if (running) advance(s, b, first, rows);
         first += running;
@@ -354,8 +355,8 @@ static int step(search *s, int rows)
     return ATTEND_OK;
 }
 
-/* The hypotheses of the next step; returns how many. */
-static int line_up(search *s)
+/* Collects the running hypotheses of all sources for the next step; returns their number. */
+static int collect_running(search *s)
 {
     int n = 0;
     for (int i = 0; i < s->count; i++) {
@@ -363,7 +364,7 @@ static int line_up(search *s)
         s->counts[i] = b->running;
         for (int j = 0; j < b->running; j++, n++) {
             s->parents[n] = b->from[j];
-            s->words[n] = s->nodes[b->nodes[j]].word;
+            s->tokens[n] = s->nodes[b->nodes[j]].token;
             s->rows[n] = b->nodes[j];
         }
     }
@@ -374,43 +375,44 @@ static int run(search *s)
 {
     for (int i = 0; i < s->count; i++) {
         s->counts[i] = s->beams[i].running = 1;
-        s->parents[i] = i, s->words[i] = ATTEND_BEGIN, s->rows[i] = -1;
+        s->parents[i] = i, s->tokens[i] = ATTEND_BEGIN, s->rows[i] = -1;
     }
     int status = ATTEND_OK;
     for (int rows = 1, n = s->count; status == ATTEND_OK && n > 0; rows++) {
         status = step(s, rows);
-        n = line_up(s);
+        n = collect_running(s);
     }
     return status;
 }
 
-/* ---- all together ---- */
+/* ---- the search ---- */
 
-static int check(const attend_search_options *o)
+static int check_options(const attend_search_options *o)
 {
     if (!o->sample && (o->beam < 1 || o->beam > 1024))
-        return attend_fail(ATTEND_BAD_USAGE, "a beam of %d is not one of 1 to 1024", o->beam);
-    const int most = o->sample ? 1024 : o->beam;
-    if (o->n_best < 1 || o->n_best > most)
-        return attend_fail(ATTEND_BAD_USAGE, "n-best %d is not one of 1 to %s%d", o->n_best,
-                           o->sample ? "" : "the beam, ", most);
+        return attend_fail(ATTEND_BAD_USAGE, "beam is %d; it must be from 1 to 1024", o->beam);
+    const int max = o->sample ? 1024 : o->beam;
+    if (o->n_best < 1 || o->n_best > max)
+        return attend_fail(ATTEND_BAD_USAGE, "n_best is %d; it must be from 1 to %s%d", o->n_best,
+                           o->sample ? "" : "the beam size, ", max);
     if (!(o->length_ratio >= 0 && o->length_ratio <= 1000) || o->length_extra < 0 || o->length_extra > 100000 ||
         o->max_length < 0)
         return attend_fail(ATTEND_BAD_USAGE,
-                           "a length limit of %g times the source and %d words, %d at most, makes no sense",
+                           "invalid length limit: length_ratio %g (0 to 1000), length_extra %d (0 to 100000), "
+                           "max_length %d (0 or more)",
                            o->length_ratio, o->length_extra, o->max_length);
     if (!(o->length_penalty >= 0 && o->length_penalty <= 10) ||
         !(o->coverage_penalty >= 0 && o->coverage_penalty <= 100))
-        return attend_fail(ATTEND_BAD_USAGE, "length penalty %g and coverage penalty %g must lie in 0..10 and 0..100",
+        return attend_fail(ATTEND_BAD_USAGE,
+                           "length_penalty is %g and coverage_penalty %g; they must be from 0 to 10 and from 0 to 100",
                            o->length_penalty, o->coverage_penalty);
     if (o->no_repeat_ngram < 0)
-        return attend_fail(ATTEND_BAD_USAGE, "runs of %d words cannot be forbidden to come twice; 0 allows all",
-                           o->no_repeat_ngram);
+        return attend_fail(ATTEND_BAD_USAGE, "no_repeat_ngram is %d; it must be 0 (off) or more", o->no_repeat_ngram);
     if (o->sample &&
         (!(o->temperature > 0 && o->temperature <= 1000) || o->top_k < 0 || !(o->top_p > 0 && o->top_p <= 1)))
         return attend_fail(ATTEND_BAD_USAGE,
-                           "sampling wants a temperature above 0 and up to 1000, top-k 0 (all) or more and top-p above "
-                           "0 and up to 1, and not %g, %d and %g",
+                           "invalid sampling: temperature %g (above 0, at most 1000), top_k %d (0 or more), top_p %g "
+                           "(above 0, at most 1)",
                            o->temperature, o->top_k, o->top_p);
     return ATTEND_OK;
 }
@@ -420,48 +422,49 @@ static int check_prefixes(const search *s, const attend_search_sources *x)
     if (!x->prefix_lengths) return ATTEND_OK;
     for (int i = 0, n = 0; i < x->count; i++) {
         if (x->prefix_lengths[i] < 0 || x->prefix_lengths[i] > 1000000)
-            return attend_fail(ATTEND_BAD_USAGE, "source %d has a prefix of %d words, which is not 0 to 1000000", i,
+            return attend_fail(ATTEND_BAD_USAGE, "the prefix of source %d has %d tokens; it must have 0 to 1000000", i,
                                x->prefix_lengths[i]);
         for (int j = 0; j < x->prefix_lengths[i]; j++, n++) {
-            const int word = x->prefix[n];
-            if (word < 0 || word >= s->vocabulary || word == ATTEND_BEGIN || word == ATTEND_END)
-                return attend_fail(ATTEND_BAD_USAGE,
-                                   "source %d: word %d of its prefix is %d, which no target of this model can have", i,
-                                   j, word);
+            const int token = x->prefix[n];
+            if (token < 0 || token >= s->vocabulary || token == ATTEND_BEGIN || token == ATTEND_END)
+                return attend_fail(
+                    ATTEND_BAD_USAGE,
+                    "the prefix of source %d: token %d is %d, which cannot occur in a target of this model", i, j,
+                    token);
         }
     }
     return ATTEND_OK;
 }
 
-/* Where a step needs no more than the best words of each hypothesis, it leaves no more. */
-static int keep_few(search *s, const attend_search_sources *x, int model_count)
+/* Lets the model return only the best tokens of each hypothesis where that suffices, and only those on the shortlist if requested. */
+static int choose_output(search *s, const attend_search_sources *x, int model_count)
 {
     const bool possible =
         model_count == 1 && !s->o.sample && s->o.no_repeat_ngram == 0 && !x->prefix_lengths && s->o.beam <= 32;
-    if (possible) return attend_ensemble_keep_best(&s->voters, s->o.beam, s->o.shortlist);
+    if (possible) return attend_ensemble_keep_best(&s->ensemble, s->o.beam, s->o.shortlist);
     if (!s->o.shortlist) return ATTEND_OK;
     return attend_fail(
         ATTEND_BAD_USAGE,
-        "a shortlist is for one model and a beam of at most 32, without samples, prefixes or forbidden repeats");
+        "a shortlist works with one model and a beam of at most 32, without sampling, prefixes or no_repeat_ngram");
 }
 
 int attend_search_ensemble(attend_search_result **out, attend_ctx *const *contexts, const attend_model *const *models,
                            int model_count, const attend_search_options *options, const attend_search_sources *sources)
 {
-    static const attend_search_options usual = ATTEND_SEARCH_OPTIONS_INIT;
+    static const attend_search_options defaults = ATTEND_SEARCH_OPTIONS_INIT;
     *out = NULL;
-    search s = { .o = options ? *options : usual, .count = sources->count };
+    search s = { .o = options ? *options : defaults, .count = sources->count };
     s.width = s.o.sample ? s.o.n_best : s.o.beam;
-    int status = check(&s.o);
+    int status = check_options(&s.o);
     if (status == ATTEND_OK)
-        status = attend_ensemble_new(&s.voters, contexts, models, model_count, sources->count, sources->words,
+        status = attend_ensemble_new(&s.ensemble, contexts, models, model_count, sources->count, sources->tokens,
                                      sources->lengths);
-    s.vocabulary = s.voters.vocabulary;
-    s.want_weights = (s.o.weights || s.o.coverage_penalty != 0) && s.voters.attending;
-    if (status == ATTEND_OK && s.o.coverage_penalty > 0 && !s.voters.attending)
-        status = attend_fail(ATTEND_BAD_USAGE, "a coverage penalty needs attention, and this model has none");
+    s.vocabulary = s.ensemble.vocabulary;
+    s.needs_weights = (s.o.weights || s.o.coverage_penalty != 0) && s.ensemble.attending;
+    if (status == ATTEND_OK && s.o.coverage_penalty > 0 && !s.ensemble.attending)
+        status = attend_fail(ATTEND_BAD_USAGE, "a coverage penalty needs attention, and the model has none");
     if (status == ATTEND_OK) status = check_prefixes(&s, sources);
-    if (status == ATTEND_OK) status = keep_few(&s, sources, model_count);
+    if (status == ATTEND_OK) status = choose_output(&s, sources, model_count);
     if (status == ATTEND_OK && !search_new(&s, sources))
         status = attend_fail(ATTEND_NO_MEMORY, "no memory to search for %d sources", s.count);
     if (status == ATTEND_OK) status = run(&s);
@@ -474,5 +477,5 @@ int attend_search(attend_search_result **out, attend_ctx *c, const attend_model 
                   const attend_search_options *options, int count, const int *source, const int *lengths)
 {
     return attend_search_ensemble(out, &c, &m, 1, options,
-                                  &(attend_search_sources){ .count = count, .words = source, .lengths = lengths });
+                                  &(attend_search_sources){ .count = count, .tokens = source, .lengths = lengths });
 }

@@ -1,4 +1,4 @@
-/* search_result.c: translations out of a search's nodes. */
+/* search_result.c: the hypotheses of a search, collected from its nodes. */
 #include "decode/search.h"
 
 #include "core/memory.h"
@@ -9,30 +9,30 @@ typedef attend_real real;
 
 struct attend_search_result {
     int count;
-    int *first; /* (count + 1): of the translations of each source */
+    int *first; /* (count + 1) index of the first hypothesis of each source */
     attend_translation *list;
-    int *words;
+    int *tokens;
     real *numbers;
 };
 
-void attend_search_result_free(attend_search_result *f)
+void attend_search_result_free(attend_search_result *r)
 {
-    if (!f) return;
-    attend_memory_free(f->first);
-    attend_memory_free(f->list);
-    attend_memory_free(f->words);
-    attend_memory_free(f->numbers);
-    attend_memory_free(f);
+    if (!r) return;
+    attend_memory_free(r->first);
+    attend_memory_free(r->list);
+    attend_memory_free(r->tokens);
+    attend_memory_free(r->numbers);
+    attend_memory_free(r);
 }
 
-int attend_search_result_count(const attend_search_result *f, int source)
+int attend_search_result_count(const attend_search_result *r, int source)
 {
-    return source >= 0 && source < f->count ? f->first[source + 1] - f->first[source] : 0;
+    return source >= 0 && source < r->count ? r->first[source + 1] - r->first[source] : 0;
 }
 
-const attend_translation *attend_search_result_at(const attend_search_result *f, int source, int rank)
+const attend_translation *attend_search_result_at(const attend_search_result *r, int source, int rank)
 {
-    return rank >= 0 && rank < attend_search_result_count(f, source) ? &f->list[f->first[source] + rank] : NULL;
+    return rank >= 0 && rank < attend_search_result_count(r, source) ? &r->list[r->first[source] + rank] : NULL;
 }
 
 static int rows_of(const search *s, int last)
@@ -42,19 +42,19 @@ static int rows_of(const search *s, int last)
     return rows;
 }
 
-/* Numbers that a translation of so many rows takes. */
+/* The size of a hypothesis of some rows: log probabilities and weights. */
 static size_t numbers_of(const search *s, const search_beam *b, int rows)
 {
-    return (size_t)rows * (1 + (s->o.weights && s->voters.attending ? (size_t)b->length : 0));
+    return (size_t)rows * (1 + (s->o.weights && s->ensemble.attending ? (size_t)b->length : 0));
 }
 
-/* Writes a translation behind what *words and *numbers have so far. */
-static attend_translation translation_of(const search *s, const search_beam *b, const search_end *e, int **words,
+/* Writes a hypothesis at *tokens and *numbers, which move to its end. */
+static attend_translation translation_of(const search *s, const search_beam *b, const search_end *e, int **tokens,
                                          real **numbers)
 {
     const int rows = rows_of(s, e->last);
-    const bool weights = s->o.weights && s->voters.attending;
-    attend_translation t = { .words = *words,
+    const bool weights = s->o.weights && s->ensemble.attending;
+    attend_translation t = { .tokens = *tokens,
                              .count = rows - 1,
                              .ended = e->ended,
                              .score = e->score,
@@ -62,58 +62,57 @@ static attend_translation translation_of(const search *s, const search_beam *b, 
                              .token_log_probability = *numbers,
                              .weights = weights ? *numbers + rows : NULL };
     for (int n = e->last, i = rows - 1; n >= 0; n = s->nodes[n].parent, i--) {
-        if (i < rows - 1) (*words)[i] = s->nodes[n].word;
+        if (i < rows - 1) (*tokens)[i] = s->nodes[n].token;
         (*numbers)[i] = s->nodes[n].log_p;
         if (weights)
             memcpy(*numbers + rows + (size_t)i * (size_t)b->length, s->nodes[n].weights,
                    (size_t)b->length * sizeof **numbers);
     }
-    *words += rows - 1;
+    *tokens += rows - 1;
     *numbers += numbers_of(s, b, rows);
     return t;
 }
 
-static int found_new(attend_search_result **out, int sources, size_t count, size_t words, size_t numbers)
+static int result_new(attend_search_result **out, int sources, size_t count, size_t tokens, size_t numbers)
 {
-    attend_search_result *f = attend_memory_zeroed(1, sizeof *f);
-    if (f) {
-        f->count = sources;
-        f->first = attend_memory_zeroed((size_t)sources + 1, sizeof *f->first);
-        f->list = attend_memory_zeroed(count, sizeof *f->list);
-        f->words = attend_memory_zeroed(words, sizeof *f->words);
-        f->numbers = attend_memory_zeroed(numbers, sizeof *f->numbers);
+    attend_search_result *r = attend_memory_zeroed(1, sizeof *r);
+    if (r) {
+        r->count = sources;
+        r->first = attend_memory_zeroed((size_t)sources + 1, sizeof *r->first);
+        r->list = attend_memory_zeroed(count, sizeof *r->list);
+        r->tokens = attend_memory_zeroed(tokens, sizeof *r->tokens);
+        r->numbers = attend_memory_zeroed(numbers, sizeof *r->numbers);
     }
-    if (!f || !f->first || !f->list || !f->words || !f->numbers) {
-        attend_search_result_free(f);
+    if (!r || !r->first || !r->list || !r->tokens || !r->numbers) {
+        attend_search_result_free(r);
         return attend_fail(ATTEND_NO_MEMORY, "no memory for %zu translations", count);
     }
-    *out = f;
+    *out = r;
     return ATTEND_OK;
 }
 
 int attend_search_collect(const search *s, attend_search_result **out)
 {
-    size_t count = 0, words = 0, numbers = 0;
+    size_t count = 0, tokens = 0, numbers = 0;
     for (int i = 0; i < s->count; i++) {
         const search_beam *b = &s->beams[i];
         if (b->done_count == 0 || (s->o.sample && b->done_count < s->o.n_best))
-            return attend_fail(ATTEND_FAILED,
-                               "source %d: the model's probabilities are not numbers; its weights are too large", i);
+            return attend_fail(ATTEND_FAILED, "source %d: the model's probabilities are not finite", i);
         for (int j = 0; j < b->done_count; j++) {
             const int rows = rows_of(s, b->done[j].last);
-            count++, words += (size_t)rows, numbers += numbers_of(s, b, rows);
+            count++, tokens += (size_t)rows, numbers += numbers_of(s, b, rows);
         }
     }
-    attend_search_result *f = NULL;
-    const int status = found_new(&f, s->count, count, words, numbers);
+    attend_search_result *r = NULL;
+    const int status = result_new(&r, s->count, count, tokens, numbers);
     if (status != ATTEND_OK) return status;
-    int *word = f->words;
-    real *number = f->numbers;
+    int *token = r->tokens;
+    real *number = r->numbers;
     for (int i = 0, n = 0; i < s->count; i++) {
         for (int j = 0; j < s->beams[i].done_count; j++)
-            f->list[n++] = translation_of(s, &s->beams[i], &s->beams[i].done[j], &word, &number);
-        f->first[i + 1] = n;
+            r->list[n++] = translation_of(s, &s->beams[i], &s->beams[i].done[j], &token, &number);
+        r->first[i + 1] = n;
     }
-    *out = f;
+    *out = r;
     return ATTEND_OK;
 }

@@ -1,11 +1,11 @@
-/* best.h: the words a model thinks most of. */
+/* top_tokens.h: the most probable tokens. */
 #ifndef ATTEND_DECODE_TOP_TOKENS_H
 #define ATTEND_DECODE_TOP_TOKENS_H
 
 #include <attend/real.h>
 
-/* The `most` best of n words by log p, best first, of equal ones the lower number first; ATTEND_BEGIN, which no target has, those that are
- * banned (n flags, or NULL) and what is not a number are left out. Returns how many were found. */
-int attend_top_tokens(const attend_real *log_p, int n, const unsigned char *banned, int most, int *words);
+/* Writes the `max` best of n tokens by log p, best first, the lower id first among equals. Left out are ATTEND_BEGIN, which no target contains, tokens whose
+ * flag in `banned` (n flags, or NULL) is set, and values that are NaN or minus infinity. Returns the number of tokens written. */
+int attend_top_tokens(const attend_real *log_p, int n, const unsigned char *banned, int max, int *tokens);
 
 #endif

@@ -7,14 +7,14 @@ bool attend_is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
-/* A reader of words, from the beginning of a text to its end. */
+/* Reads the words of a text from its beginning to its end. */
 typedef struct reader {
     const char *text;
     int at;          /* bytes read */
-    int word, begin; /* the last word that began: its number, -1 before the first, and its place */
+    int word, begin; /* index of the current word, -1 before the first; offset of its first byte */
 } reader;
 
-/* Which word a piece belongs to; -1: it is blank. Pieces come in their order. */
+/* The word of a token; -1 for a blank token. Tokens must be passed in order. */
 static int word_of(reader *r, attend_span span)
 {
     int last = span.end - 1;
@@ -30,7 +30,7 @@ int attend_most_attended_word(const attend_tokenized_text *source, const attend_
                               attend_span *word)
 {
     reader r = { .text = source->text, .word = -1 };
-    double most = 0;
+    double max = 0;
     int best = -1;
     for (int j = 0, next = source->count > 0 ? word_of(&r, source->spans[0]) : -1; j < source->count;) {
         const int number = next, begin = r.begin;
@@ -41,8 +41,8 @@ int attend_most_attended_word(const attend_tokenized_text *source, const attend_
             if (source->spans[j].end > end) end = source->spans[j].end;
             next = ++j < source->count ? word_of(&r, source->spans[j]) : -1;
         } while (j < source->count && next == number);
-        if (number < 0 || !(sum > most)) continue;
-        most = sum, best = number;
+        if (number < 0 || !(sum > max)) continue;
+        max = sum, best = number;
         if (word) *word = (attend_span){ begin, end };
     }
     return best;
@@ -72,20 +72,20 @@ int attend_word_count(const char *text)
     return r.word + 1;
 }
 
-void attend_word_spans(const char *text, attend_span *places)
+void attend_word_spans(const char *text, attend_span *spans)
 {
     for (int at = 0, words = 0; text[at];) {
         const int begin = at;
         while (text[at] && !attend_is_blank(text[at])) at++;
-        if (at > begin) places[words++] = (attend_span){ begin, at };
+        if (at > begin) spans[words++] = (attend_span){ begin, at };
         while (attend_is_blank(text[at])) at++;
     }
 }
 
-void attend_words_of_tokens(const attend_tokenized_text *side, int *words)
+void attend_words_of_tokens(const attend_tokenized_text *t, int *words)
 {
-    reader r = { .text = side->text, .word = -1 };
-    for (int i = 0; i < side->count; i++) words[i] = word_of(&r, side->spans[i]);
+    reader r = { .text = t->text, .word = -1 };
+    for (int i = 0; i < t->count; i++) words[i] = word_of(&r, t->spans[i]);
 }
 
 void attend_word_weights(const attend_tokenized_text *source, const attend_tokenized_text *target,

@@ -1,35 +1,36 @@
-/* word_links.h: attention between pieces, as links between words. Words are what blanks separate; a piece belongs to the word of its last byte that
- * is no blank. */
+/* word_links.h: attention between tokens as links between words. Words are separated by blanks; a token belongs to the word of its last byte that is not a
+ * blank. */
 #ifndef ATTEND_DECODE_WORD_LINKS_H
 #define ATTEND_DECODE_WORD_LINKS_H
 
 #include <attend/metric.h>
 #include <attend/text.h>
 
-/* Pieces of a text. */
+/* A text and the spans of its tokens. */
 typedef struct attend_tokenized_text {
     const char *text;
     const attend_span *spans;
     int count;
 } attend_tokenized_text;
 
-/* The word of the source that some rows of weights look at most together: its number, or -1 if they look at none. weights: (rows, width), of which
- * the first source->count columns are the source's pieces. *word, if not NULL, becomes its place. */
+/* The index of the source word with the largest sum of weights over some rows; -1 if there is none above 0. weights: (rows, width), whose first source->count
+ * columns are the source's tokens. *word, if not NULL, becomes the span of the word. */
 int attend_most_attended_word(const attend_tokenized_text *source, const attend_real *weights, int rows, int width,
                               attend_span *word);
 
-/* Of each word of the target the one it looks at most; returns how many links there are, at most `room`. weights: (target pieces, width). */
+/* Links each target word to the source word to which it attends most; returns the number of links, at most `room`. weights: (target tokens, width). */
 int attend_word_links(const attend_tokenized_text *source, const attend_tokenized_text *target,
                       const attend_real *weights, int width, attend_word_link *links, int room);
 
-/* What separates words. */
+/* True for the separators of words: space and TAB. */
 bool attend_is_blank(char c);
-/* How many words a text has, and the place of each. */
+/* The number of words of a text, and the span of each. */
 int attend_word_count(const char *text);
-void attend_word_spans(const char *text, attend_span *places);
-/* Which word each piece belongs to; -1: none, it is blank. */
-void attend_words_of_tokens(const attend_tokenized_text *side, int *words);
-/* How much each word of the target looks at each of the source: sums (target words, source words), of a word's pieces the mean. */
+void attend_word_spans(const char *text, attend_span *spans);
+/* The word to which each token belongs; -1 for a blank token. */
+void attend_words_of_tokens(const attend_tokenized_text *t, int *words);
+/* Attention between words: sums (target words, source words). The weight of a source word is the sum over its tokens; that of a target word the mean over
+ * its tokens. */
 void attend_word_weights(const attend_tokenized_text *source, const attend_tokenized_text *target,
                          const attend_real *weights, int width, double *sums);
 

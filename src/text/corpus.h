@@ -11,13 +11,11 @@
 #ifndef ATTEND_TEXT_CORPUS_H
 #define ATTEND_TEXT_CORPUS_H
 
+#include "text/pipeline.h"
 #include <attend/pairs_file.h>
-#include <attend/text.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-typedef enum attend_side { ATTEND_SOURCE, ATTEND_TARGET } attend_side;
 
 /* Adds the numbers of a text to `out` (whose arrays are from core/memory.h); for a source with ATTEND_END behind, if the model wants that. */
 typedef int (*attend_encode_fn)(void *user, attend_side side, const char *text, size_t size, attend_ids *out);

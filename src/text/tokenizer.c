@@ -166,19 +166,25 @@ const char *attend_tokenizer_token(const attend_tokenizer *t, int id)
     return id >= 0 && id < t->tokens.count ? attend_string_table_at(&t->tokens, id) : NULL;
 }
 
-int attend_tokenizer_encode(const attend_tokenizer *t, const char *text, size_t size, attend_ids *out, double dropout,
-                            uint64_t seed, uint64_t place)
+int attend_tokenizer_encode_nfc(const attend_tokenizer *t, const char *text, size_t size, attend_ids *out,
+                                double dropout, uint64_t seed, uint64_t position)
 {
-    enum { USE = 0x746f6b65 }; /* apart from the operations', which count from 0 */
+    enum { USE = 0x746f6b65 }; /* differs from the uses of operations, which count from 0 */
     if (!(dropout >= 0 && dropout <= 1))
-        return attend_fail(ATTEND_BAD_USAGE, "the probability of leaving out a merge is %g; it must be from 0 to 1",
-                           dropout);
-    attend_merge_dropout drop = { dropout, { seed, place, USE }, 0 };
-    attend_string own = { 0 };
+        return attend_fail(ATTEND_BAD_USAGE, "the BPE-dropout probability is %g; it must be from 0 to 1", dropout);
+    attend_merge_dropout drop = { dropout, { seed, position, USE }, 0 };
     const int before = out->count;
-    int status = attend_to_nfc(&text, &size, &own);
-    if (status == ATTEND_OK) status = t->kind->encode(t, text, size, out, &drop);
+    const int status = t->kind->encode(t, text, size, out, &drop);
     if (status != ATTEND_OK) out->count = before;
+    return status;
+}
+
+int attend_tokenizer_encode(const attend_tokenizer *t, const char *text, size_t size, attend_ids *out, double dropout,
+                            uint64_t seed, uint64_t position)
+{
+    attend_string own = { 0 };
+    int status = attend_to_nfc(&text, &size, &own);
+    if (status == ATTEND_OK) status = attend_tokenizer_encode_nfc(t, text, size, out, dropout, seed, position);
     attend_string_free(&own);
     return status;
 }

@@ -70,6 +70,10 @@ int attend_tokenizer_new(attend_tokenizer **out, const attend_kind *kind);
 /* Adds the parts seen at least min_count times, the most frequent first, until there are `size` tokens. */
 int attend_tokenizer_take(attend_tokenizer *t, const attend_string_table *parts, int size, int min_count);
 
+/* attend_tokenizer_encode for a line that is in NFC already. */
+int attend_tokenizer_encode_nfc(const attend_tokenizer *t, const char *text, size_t size, attend_ids *out,
+                                double dropout, uint64_t seed, uint64_t position);
+
 /* ---- as text (tokenizer_file.c) ---- */
 
 /* The two attachments; what the strings held is replaced. */

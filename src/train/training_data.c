@@ -148,32 +148,22 @@ int attend_trainer_learn(trainer *t)
 
 /* ---- corpora ---- */
 
-static int end_source(attend_side side, attend_ids *out)
-{
-    if (side != ATTEND_SOURCE) return ATTEND_OK;
-    return attend_ids_add(out, ATTEND_END, 0, 0);
-}
-
-/* An attend_encode_fn. A source ends with ATTEND_END, so that attention can look at its end. */
+/* An attend_encode_fn. */
 static int encode(void *user, attend_side side, const char *text, size_t size, attend_ids *out)
 {
     trainer *t = user;
-    const int before = out->count;
     if ((side == ATTEND_SOURCE || attend_trainer_lines(t)) && is_stopped(t, ++t->lines))
         return attend_fail(ATTEND_FAILED, "stopped");
-    int status = attend_tokenizer_encode(t->tokenizers[side], text, size, out, 0, 0, 0);
-    if (status == ATTEND_OK && out->count > before) status = end_source(side, out);
-    return status;
+    return attend_pipeline_encode(t->tokenizers[side], side, text, size, out, 0, 0, 0);
 }
 
-/* An attend_reencode_fn: with dropout, by (seed, epoch, pair). */
+/* An attend_reencode_fn: with BPE-dropout, as a function of (seed, epoch, pair). */
 static int encode_again(void *user, attend_side side, uint64_t epoch, uint64_t pair, const char *text, size_t size,
                         attend_ids *out)
 {
     const trainer *t = user;
-    int status = attend_tokenizer_encode(t->tokenizers[side], text, size, out, t->o.bpe_dropout, t->o.seed,
-                                         (epoch << 40 ^ pair) << 1 | (uint64_t)side);
-    return status == ATTEND_OK ? end_source(side, out) : status;
+    return attend_pipeline_encode(t->tokenizers[side], side, text, size, out, t->o.bpe_dropout, t->o.seed,
+                                  (epoch << 40 ^ pair) << 1 | (uint64_t)side);
 }
 
 static int corpus_of(trainer *t, attend_corpus **out, const attend_pairs_spec *specs, int count, bool keep_text)

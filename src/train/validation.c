@@ -91,7 +91,7 @@ static int add_text(const validation *v, uint64_t number, const attend_translati
     said->size = 0;
     int status = attend_corpus_text(v->t->valid, number, &room, &text);
     if (status == ATTEND_OK)
-        status = attend_tokenizer_decode(v->t->tokenizers[ATTEND_TARGET], found->words, found->count, said);
+        status = attend_tokenizer_decode(v->t->tokenizers[ATTEND_TARGET], found->tokens, found->count, said);
     if (status == ATTEND_OK) status = attend_normalize(&reference, text.target, text.target_size);
     const char *const references[1] = { reference.text ? reference.text : "" };
     if (status == ATTEND_OK)

@@ -6,8 +6,7 @@
 #include "core/memory.h"
 #include "core/status.h"
 #include "decode/word_links.h"
-#include "decode/detokenize.h"
-#include "text/buffers.h"
+#include "text/pipeline.h"
 #include "text/tokenizer.h"
 #include <math.h>
 #include <string.h>
@@ -20,18 +19,15 @@ typedef struct whole {
     attend_arena arena; /* everything it points to */
 } whole;
 
-/* A side while it becomes pieces. */
-typedef struct side {
-    attend_tokenizer *tokenizer;
-    attend_string text; /* in normal form C */
-    attend_ids ids;     /* with the end */
-} side;
+/* One text and its tokens, the end included. */
+typedef attend_pipeline side;
 
 typedef struct maker {
     whole *w;
     const attend_model *m;
     attend_attention_kind look;
     side sides[2]; /* as far as has_side */
+    attend_encoded_text texts[2];
 } maker;
 
 /* ---- memory ---- */
@@ -79,37 +75,16 @@ static const char *name_of(const maker *k, int which)
 static int encode(maker *k, int which, const char *text)
 {
     side *x = &k->sides[which];
-    int status = attend_normalize(&x->text, text, strlen(text));
-    if (status == ATTEND_OK)
-        status =
-            attend_tokenizer_encode(x->tokenizer, x->text.text ? x->text.text : "", x->text.size, &x->ids, 0, 0, 0);
+    const int status = attend_pipeline_add(x, text, strlen(text), &k->texts[which]);
     if (status != ATTEND_OK) return status;
-    if (x->text.size == 0 || attend_word_count(x->text.text) == 0 || x->ids.count == 0)
+    if (x->ids.count == 0 || attend_word_count(x->text.text) == 0)
         return attend_fail(ATTEND_BAD_DATA, "the %s is empty: there is nothing to look at", name_of(k, which));
     return ATTEND_OK;
 }
 
-/* Words that were found, as the text they spell; what would end a line or a string is a space. */
-static int spell(side *x, const int *words, int count)
-{
-    int status = attend_string_add(&x->text, "", 0);
-    if (status == ATTEND_OK) status = attend_ids_reserve(&x->ids, (size_t)count + 1);
-    if (status != ATTEND_OK) return status;
-    for (int i = 0; i < count; i++)
-        if (words[i] < 0 || words[i] >= attend_tokenizer_size(x->tokenizer) || words[i] == ATTEND_BEGIN ||
-            words[i] == ATTEND_END)
-            return attend_fail(ATTEND_BAD_USAGE, "attend_map_new: %d is no word of the target", words[i]);
-    if (count) memcpy(x->ids.ids, words, (size_t)count * sizeof *words);
-    x->ids.count = count;
-    status = attend_detokenize(x->tokenizer, words, count, NULL, &x->text, x->ids.spans);
-    for (size_t i = 0; status == ATTEND_OK && i < x->text.size; i++)
-        if (x->text.text[i] == '\n' || x->text.text[i] == '\0') x->text.text[i] = ' ';
-    return status;
-}
-
 static int check_size(const maker *k, int which)
 {
-    const int count = k->sides[which].ids.count;
+    const int count = attend_pipeline_length(&k->sides[which], &k->texts[which]);
     const int places =
         attend_config_max_tokens(attend_model_config(k->m), which) - 1; /* one is the end's, or the beginning's */
     if (count > ATTEND_MAP_MOST)
@@ -123,18 +98,13 @@ static int check_size(const maker *k, int which)
 
 static int read_sides(maker *k, const char *source, const char *target, const int *words, int count)
 {
-    int status = ATTEND_OK;
-    for (int i = 0; status == ATTEND_OK && i < 2; i++)
-        if (has_side(k, i)) status = attend_tokenizer_from_model(&k->sides[i].tokenizer, k->m, i ? "target" : "source");
+    int status = attend_pipelines_from_model(k->sides, k->m);
     if (status == ATTEND_OK && has_side(k, 0)) status = encode(k, 0, source);
     if (status == ATTEND_OK && has_side(k, 1))
-        status = target ? encode(k, 1, target) : spell(&k->sides[1], words, count);
-    for (int i = 0; status == ATTEND_OK && i < 2; i++) {
-        side *x = &k->sides[i];
-        if (!has_side(k, i)) continue;
-        status = check_size(k, i);
-        if (status == ATTEND_OK) status = attend_ids_add(&x->ids, ATTEND_END, x->text.size, x->text.size);
-    }
+        status = target ? encode(k, 1, target) : attend_pipeline_add_tokens(&k->sides[1], words, count, &k->texts[1]);
+    for (int i = 0; status == ATTEND_OK && i < 2; i++)
+        if (has_side(k, i)) status = check_size(k, i);
+    if (status == ATTEND_OK && has_side(k, 1)) status = attend_pipeline_add_end(&k->sides[1], &k->texts[1]);
     return status;
 }
 
@@ -200,7 +170,7 @@ static int fill_sides(maker *k)
     attend_map *map = &k->w->map;
     const bool begun = k->look == ATTEND_ATTENTION_DECODER;
     const side *s = &k->sides[begun], *t = &k->sides[k->look != ATTEND_ATTENTION_ENCODER];
-    map->source_text = copy(k->w, s->text.text, s->text.size);
+    map->source_text = copy(k->w, s->text.text, k->texts[begun].size);
     map->source = pieces_of(k->w, s, begun);
     map->source_words = words_of(k->w, s, &map->source_word_count);
     map->source_count = s->ids.count, map->target_count = t->ids.count;
@@ -208,7 +178,7 @@ static int fill_sides(maker *k)
         map->target_text = map->source_text, map->target = map->source;
         map->target_words = map->source_words, map->target_word_count = map->source_word_count;
     } else {
-        map->target_text = copy(k->w, t->text.text, t->text.size);
+        map->target_text = copy(k->w, t->text.text, k->texts[1].size);
         map->target = pieces_of(k->w, t, false);
         map->target_words = words_of(k->w, t, &map->target_word_count);
     }
@@ -365,11 +335,7 @@ int attend_map_new(attend_map **out, attend_ctx *c, const attend_model *m, atten
     if (status == ATTEND_OK) status = fill_numbers(&k, c);
     k.w->map.forced = target && has_side(&k, 1);
     k.w->map.score = isnan(score) || !has_side(&k, 1) ? k.w->map.log_probability : score;
-    for (int i = 0; i < 2; i++) {
-        attend_tokenizer_free(k.sides[i].tokenizer);
-        attend_string_free(&k.sides[i].text);
-        attend_ids_free(&k.sides[i].ids);
-    }
+    for (int i = 0; i < 2; i++) attend_pipeline_free(&k.sides[i]);
     if (status == ATTEND_OK)
         *out = &k.w->map;
     else

@@ -149,5 +149,5 @@ is "words of a line of 2 with 3 more at most" 5 "$longest"
 "$attend" translate --model m --max-length 4 --n-best 20 --input begin --quiet | awk -F' [|][|][|] ' 'split($2, w, " ") > 4 { exit 1 }' || fail "max-length"
 "$attend" convert --model m --output m8 --precision int8 || fail "convert failed"
 expect 0 'a token' score --model m8 --input valid.txt
-expect 2 'cannot work together' translate --model m --model "$("$attend" train --train pairs.tsv --model t $small --updates 1 --quiet && echo t)" --input begin
+expect 2 'cannot contain both a language model' translate --model m --model "$("$attend" train --train pairs.tsv --model t $small --updates 1 --quiet && echo t)" --input begin
 exit $failed

@@ -48,8 +48,8 @@ expect 2 'both come from standard input' translate --model one --prefix - <nothi
 expect 2 '--alignment needs attention, and bare has none' translate --model bare --alignment hard <nothing
 expect 2 'needs attention' translate --model bare --replace-unknown <nothing
 expect 2 'coverage penalty needs attention' translate --model bare --coverage-penalty 1 <lines
-expect 2 'model 2 has another source.vocabulary than model 1: line 10' translate --model one --model more <nothing
-expect 2 'model 3 has another source.tokenizer' translate --model one --model two --model bpe <nothing
+expect 2 'model 2 differs from model 1 in source.vocabulary: line 10' translate --model one --model more <nothing
+expect 2 'model 3 differs from model 1 in source.tokenizer' translate --model one --model two --model bpe <nothing
 expect 4 'pairs.tsv' translate --model one --model pairs.tsv <nothing
 expect 5 'none' translate --model one --dictionary none --replace-unknown <nothing
 expect 5 'none' translate --model one --prefix none <nothing
@@ -75,7 +75,7 @@ expect 2 '--output kept.lines is what --prefix is' translate --model one --input
 same 'a model that was to be written over' one kept
 same 'lines that were to be written over' lines kept.lines
 expect 5 'cannot write /dev/full' translate --model one --input lines --output /dev/full
-expect 0 'line 1 was not translated: it is too long (max-words)' translate --model one --max-words 2 --input lines
+expect 0 'line 1 was not translated: it is too long (more than max_tokens tokens)' translate --model one --max-words 2 --input lines
 "$attend" translate --model one --quiet --input lines --output elsewhere && cmp -s out elsewhere || fail '--output differs'
 for threads in 1 2 3; do
     for tokens in 1 7 10000; do

@@ -299,7 +299,7 @@ static bool same_results(const attend_translator *a, const attend_translator *b)
     for (int i = 0; i < LINES; i++) {
         const attend_line_result *x = attend_translator_result(a, i), *y = attend_translator_result(b, i);
         assert_int_equal(x->count, y->count);
-        for (int k = 0; k < x->count; k++) same &= strcmp(x->list[k].text, y->list[k].text) == 0;
+        for (int k = 0; k < x->count; k++) same &= strcmp(x->hypotheses[k].text, y->hypotheses[k].text) == 0;
     }
     return same;
 }
@@ -316,10 +316,10 @@ static void check_results(const attend_model *m, const attend_translator *t)
         if (r->fault) continue;
         assert_int_equal(r->count, 2);
         for (int k = 0; k < r->count; k++) {
-            const attend_hypothesis *h = &r->list[k];
+            const attend_hypothesis *h = &r->hypotheses[k];
             const char *given = i == 5 ? "" : lines[i]; /* blanks are nothing */
-            assert_int_equal(h->given, strlen(given));
-            assert_int_equal(strncmp(h->text, given, h->given), 0);
+            assert_int_equal(h->prefix_size, strlen(given));
+            assert_int_equal(strncmp(h->text, given, h->prefix_size), 0);
             const char *text = h->text;
             if (!*text || strstr(text, "<unk>")) continue;
             assert_ok(attend_scorer_run(s, 1, NULL, &text));
@@ -369,8 +369,8 @@ static void what_going_on_refuses(void **state)
     assert_int_equal(attend_translator_run_from(t, 2, both, sizes, both, sizes), ATTEND_BAD_USAGE);
     assert_ok(attend_translator_run(t, 2, both, sizes));
     assert_null(attend_translator_result(t, 0)->fault);
-    assert_true(attend_translator_result(t, 0)->list[0].count <= 3);
-    assert_string_equal(attend_translator_result(t, 1)->fault, "it is too long (max-words)");
+    assert_true(attend_translator_result(t, 0)->hypotheses[0].count <= 3);
+    assert_string_equal(attend_translator_result(t, 1)->fault, "it is too long (more than max_tokens tokens)");
     attend_translator_free(t);
     attend_model_free(m);
 }

@@ -289,10 +289,10 @@ static void same_as_the_search(void **state)
     assert_ok(attend_translator_run(t, 1, &line, &size));
     const attend_line_result *r = attend_translator_result(t, 0);
     for (int i = 0; i < r->count; i++) {
-        const attend_hypothesis *h = &r->list[i];
+        const attend_hypothesis *h = &r->hypotheses[i];
         attend_map *map = NULL;
         float mean[4096];
-        assert_ok(attend_map_new(&map, c, m, ATTEND_ATTENTION_CROSS, line, NULL, h->words, h->count, h->score));
+        assert_ok(attend_map_new(&map, c, m, ATTEND_ATTENTION_CROSS, line, NULL, h->tokens, h->count, h->score));
         assert_string_equal(map->target_text, h->text);
         assert_true(!map->forced && map->score == h->score && map->target_count == h->count + 1);
         near(h->log_probability, map->log_probability, "log p");

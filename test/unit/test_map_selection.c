@@ -277,7 +277,7 @@ static void without_memory(void **state)
             if (t && status != ATTEND_OK) { /* it does not go on with half a pair */
                 assert_int_equal(attend_map_selection_add(t, 1, sides[0], sides[1], k ? gold : NULL), ATTEND_BAD_USAGE);
                 assert_int_equal(attend_map_selection_end(t, &scores, &count, &best), ATTEND_BAD_USAGE);
-                assert_non_null(strstr(attend_message(), "begin a new one"));
+                assert_non_null(strstr(attend_message(), "start a new one"));
             }
             attend_map_selection_free(t);
         }

@@ -32,7 +32,7 @@ static attend_search_result *sample(const attend_model *m, const attend_search_o
 static void assert_same(const attend_translation *a, const attend_translation *b)
 {
     assert_int_equal(a->count, b->count);
-    assert_memory_equal(a->words, b->words, (size_t)a->count * sizeof *a->words);
+    assert_memory_equal(a->tokens, b->tokens, (size_t)a->count * sizeof *a->tokens);
     assert_true(a->log_probability == b->log_probability); /* to the bit */
 }
 
@@ -100,7 +100,7 @@ static void words_come_as_often_as_they_should(void **state)
         memcpy(words + lengths[0] * i, sources, (size_t)lengths[0] * sizeof *words);
         one_length[i] = lengths[0], streams[i] = 1000 + (uint64_t)i * 17;
     }
-    const attend_search_sources x = { .count = STREAMS, .words = words, .lengths = one_length, .streams = streams };
+    const attend_search_sources x = { .count = STREAMS, .tokens = words, .lengths = one_length, .streams = streams };
     attend_model *m = model_of("", 3);
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         attend_search_options o = ATTEND_SEARCH_OPTIONS_INIT;
@@ -112,12 +112,12 @@ static void words_come_as_often_as_they_should(void **state)
             for (int i = 0; i < STREAMS; i++)
                 for (int j = 0; j < MANY; j++) {
                     const attend_translation *t = attend_search_result_at(f, i, j);
-                    if (pass == 0) first[t->count > 0 ? t->words[0] : ATTEND_END]++;
+                    if (pass == 0) first[t->count > 0 ? t->tokens[0] : ATTEND_END]++;
                     if (pass == 0)
                         for (int v = 0; v < TINY_TARGET; v++)
                             if (v != ATTEND_END && first[v] > first[often]) often = v;
-                    if (pass == 1 && t->count > 0 && t->words[0] == often)
-                        second[t->count > 1 ? t->words[1] : ATTEND_END]++;
+                    if (pass == 1 && t->count > 0 && t->tokens[0] == often)
+                        second[t->count > 1 ? t->tokens[1] : ATTEND_END]++;
                 }
         double p[TINY_TARGET];
         expected(m, &o, NULL, 0, p);
@@ -132,7 +132,7 @@ static void words_come_as_often_as_they_should(void **state)
 static void cold_or_narrow_is_greedy(void **state)
 {
     (void)state;
-    const attend_search_sources x = { .count = SOURCES, .words = sources, .lengths = lengths };
+    const attend_search_sources x = { .count = SOURCES, .tokens = sources, .lengths = lengths };
     for (uint64_t seed = 1; seed <= 20; seed++) {
         attend_model *m = model_of(seed % 2 ? "" : "attention=none", seed);
         attend_search_options o = ATTEND_SEARCH_OPTIONS_INIT;
@@ -161,7 +161,7 @@ static void the_same_seed_the_same_words(void **state)
     (void)state;
     attend_model *m = model_of("layers=2", 4);
     const uint64_t streams[SOURCES] = { 7, 8, 7 };
-    attend_search_sources x = { .count = SOURCES, .words = sources, .lengths = lengths, .streams = streams };
+    attend_search_sources x = { .count = SOURCES, .tokens = sources, .lengths = lengths, .streams = streams };
     attend_search_options o = ATTEND_SEARCH_OPTIONS_INIT;
     o.sample = true, o.seed = 11, o.n_best = 50, o.top_p = 0.95;
     attend_search_result *all = sample(m, &o, &x), *again = sample(m, &o, &x);
@@ -171,7 +171,7 @@ static void the_same_seed_the_same_words(void **state)
     int differ = 0, within = 0;
     for (int i = 0, first = 0; i < SOURCES; first += lengths[i++]) {
         const attend_search_sources alone = {
-            .count = 1, .words = sources + first, .lengths = &lengths[i], .streams = &streams[i]
+            .count = 1, .tokens = sources + first, .lengths = &lengths[i], .streams = &streams[i]
         };
         attend_search_result *one = sample(m, &o, &alone);
         for (int j = 0; j < 50; j++) {
@@ -193,7 +193,8 @@ static void the_same_seed_the_same_words(void **state)
         int kinds = 0;
         for (int j = 0; j < 50; j++) {
             const attend_translation *t = attend_search_result_at(led, i, j);
-            assert_true(t->count >= counts[i] && memcmp(t->words, prefix + i, (size_t)counts[i] * sizeof *prefix) == 0);
+            assert_true(t->count >= counts[i] &&
+                        memcmp(t->tokens, prefix + i, (size_t)counts[i] * sizeof *prefix) == 0);
             kinds += t->log_probability != attend_search_result_at(led, i, 0)->log_probability;
         }
         assert_true(kinds > 10);

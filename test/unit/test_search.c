@@ -90,7 +90,7 @@ static void a_wide_beam_finds_the_best(void **state)
                 const attend_translation *t = attend_search_result_at(f, i, 0);
                 assert_true(fabs(t->score - most) < 1e-5);
                 assert_int_equal(t->count, count);
-                assert_memory_equal(t->words, words, (size_t)count * sizeof *words);
+                assert_memory_equal(t->tokens, words, (size_t)count * sizeof *words);
             }
             attend_search_result_free(f);
         }
@@ -119,7 +119,7 @@ static void a_beam_of_one_is_greedy(void **state)
             word = 0;
             for (int v = 2; v < TINY_TARGET; v++)
                 if (p[v] > p[word]) word = v;
-            if (n < t->count) assert_int_equal(word, t->words[n]);
+            if (n < t->count) assert_int_equal(word, t->tokens[n]);
         }
         if (t->ended) assert_int_equal(word, ATTEND_END);
         attend_decoding_free(d);
@@ -146,7 +146,7 @@ static void lists_are_sorted_distinct_and_true(void **state)
             const attend_pairs pair = { .count = 1,
                                         .source = sources + first,
                                         .source_lengths = &lengths[i],
-                                        .target = t->words,
+                                        .target = t->tokens,
                                         .target_lengths = &t->count };
             assert_ok(attend_model_score(c, m, &pair, &p, NULL, ATTEND_ATTENTION_CROSS, NULL));
             assert_true(fabs(p - t->log_probability) < 1e-4);
@@ -167,7 +167,7 @@ static void lists_are_sorted_distinct_and_true(void **state)
             for (int k = 0; k < j; k++) {
                 const attend_translation *u = attend_search_result_at(f, i, k);
                 assert_false(u->count == t->count &&
-                             memcmp(u->words, t->words, (size_t)t->count * sizeof *t->words) == 0);
+                             memcmp(u->tokens, t->tokens, (size_t)t->count * sizeof *t->tokens) == 0);
             }
         }
     }
@@ -189,7 +189,7 @@ static void alone_as_in_a_batch(void **state)
         for (int j = 0; j < attend_search_result_count(one, 0); j++) {
             const attend_translation *a = attend_search_result_at(one, 0, j), *b = attend_search_result_at(all, i, j);
             assert_int_equal(a->count, b->count);
-            assert_memory_equal(a->words, b->words, (size_t)a->count * sizeof *a->words);
+            assert_memory_equal(a->tokens, b->tokens, (size_t)a->count * sizeof *a->tokens);
             assert_true(a->log_probability == b->log_probability); /* to the bit */
         }
         attend_search_result_free(one);
@@ -230,20 +230,20 @@ static void limits_and_refusals(void **state)
     const int bad[] = { ATTEND_BEGIN, ATTEND_END, -1, TINY_TARGET }, one = 1, minus = -1;
     for (int i = 0; i < 5; i++) { /* words no prefix has, and a length */
         const attend_search_sources x = { .count = 1,
-                                          .words = sources,
+                                          .tokens = sources,
                                           .lengths = lengths,
                                           .prefix = &bad[i % 4],
                                           .prefix_lengths = i < 4 ? &one : &minus };
         assert_int_equal(attend_search_ensemble(&f, &c, (const attend_model *const[]){ m }, 1, &usual, &x),
                          ATTEND_BAD_USAGE);
     }
-    const attend_search_sources x = { .count = 1, .words = sources, .lengths = lengths };
+    const attend_search_sources x = { .count = 1, .tokens = sources, .lengths = lengths };
     assert_int_equal(attend_search_ensemble(&f, NULL, NULL, 0, &usual, &x), ATTEND_BAD_USAGE);
     attend_model *larger = model_of("target-vocab=9", 2);
     assert_int_equal(attend_search_ensemble(&f, (attend_ctx *[]){ c, c }, (const attend_model *const[]){ m, larger }, 2,
                                             &usual, &x),
                      ATTEND_BAD_USAGE);
-    assert_non_null(strstr(attend_message(), "model 2 has 7 source and 9 target words"));
+    assert_non_null(strstr(attend_message(), "model 2 has 7 source and 9 target tokens"));
     attend_model_free(larger);
     /* weights that are numbers and yet make none: in the first step, and where the limit ends it */
     attend_model *huge = model_of("", 2);
@@ -284,11 +284,11 @@ static attend_search_result *together(const attend_model *const *models, int cou
 static void assert_same(const attend_translation *a, const attend_translation *b, bool to_the_bit)
 {
     assert_int_equal(a->count, b->count);
-    assert_memory_equal(a->words, b->words, (size_t)a->count * sizeof *a->words);
+    assert_memory_equal(a->tokens, b->tokens, (size_t)a->count * sizeof *a->tokens);
     if (to_the_bit) assert_true(a->log_probability == b->log_probability && a->score == b->score);
 }
 
-static const attend_search_sources all_sources = { .count = SOURCES, .words = sources, .lengths = lengths };
+static const attend_search_sources all_sources = { .count = SOURCES, .tokens = sources, .lengths = lengths };
 
 static void a_model_with_itself_is_the_model(void **state)
 {
@@ -328,7 +328,7 @@ static void models_together_are_their_mean(void **state)
             const attend_pairs pair = { .count = 1,
                                         .source = sources + first,
                                         .source_lengths = &lengths[i],
-                                        .target = t->words,
+                                        .target = t->tokens,
                                         .target_lengths = &t->count };
             double p[2], sum = 0;
             assert_true(t->count < 64);
@@ -364,7 +364,7 @@ static void models_together_are_their_mean(void **state)
         for (int v = 2; v < TINY_TARGET; v++)
             if (mean[v] > mean[best]) best = v;
         const attend_translation *t = attend_search_result_at(f, i, 0);
-        assert_int_equal(t->count > 0 ? t->words[0] : ATTEND_END, best);
+        assert_int_equal(t->count > 0 ? t->tokens[0] : ATTEND_END, best);
         assert_true(fabs(exp((double)t->token_log_probability[0]) - mean[best]) < 1e-5);
     }
     attend_search_result_free(f);
@@ -388,7 +388,7 @@ static void prefixes_come_first(void **state)
                 for (int i = 0; i < SOURCES; i++) {
                     const attend_translation *t = attend_search_result_at(own, i, 0);
                     counts[i] = length < t->count ? length : t->count;
-                    memcpy(prefix + n, t->words, (size_t)counts[i] * sizeof *prefix);
+                    memcpy(prefix + n, t->tokens, (size_t)counts[i] * sizeof *prefix);
                     n += counts[i];
                 }
                 attend_search_sources x = all_sources;
@@ -416,10 +416,10 @@ static void prefixes_come_first(void **state)
                 const attend_pairs pair = { .count = 1,
                                             .source = sources + first,
                                             .source_lengths = &lengths[i],
-                                            .target = t->words,
+                                            .target = t->tokens,
                                             .target_lengths = &t->count };
                 assert_true(t->count >= counts[i] && t->count <= (counts[i] > 2 ? counts[i] : 2));
-                assert_memory_equal(t->words, prefix + n, (size_t)counts[i] * sizeof *prefix);
+                assert_memory_equal(t->tokens, prefix + n, (size_t)counts[i] * sizeof *prefix);
                 assert_ok(attend_model_score(c, m, &pair, &p, NULL, ATTEND_ATTENTION_CROSS, NULL));
                 assert_true(fabs(p - t->log_probability) < 1e-4);
             }
@@ -433,7 +433,7 @@ static bool repeats(const attend_translation *t, int n)
 {
     for (int i = 0; i + n <= t->count; i++)
         for (int j = 0; j < i; j++)
-            if (memcmp(t->words + i, t->words + j, (size_t)n * sizeof *t->words) == 0) return true;
+            if (memcmp(t->tokens + i, t->tokens + j, (size_t)n * sizeof *t->tokens) == 0) return true;
     return false;
 }
 
@@ -507,7 +507,7 @@ static void who_is_done_leaves(void **state)
             long alone = 0, longest = 0;
             for (int i = 0, first = 0; i < SOURCES; first += lengths[i++]) {
                 const attend_search_sources x = {
-                    .count = 1, .words = sources + first, .lengths = &lengths[i], .streams = &streams[i]
+                    .count = 1, .tokens = sources + first, .lengths = &lengths[i], .streams = &streams[i]
                 };
                 sources_now = 1, decoded = steps = 0;
                 attend_search_result_free(together((const attend_model *const[]){ m }, 1, &o, &x));
@@ -546,7 +546,7 @@ static void weights_are_of_the_map_that_aligns(void **state)
             const attend_pairs pair = { .count = 1,
                                         .source = sources,
                                         .source_lengths = lengths,
-                                        .target = t->words,
+                                        .target = t->tokens,
                                         .target_lengths = &t->count };
             attend_real maps[64];
             double p;

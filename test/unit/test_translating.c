@@ -2,7 +2,7 @@
 #include "support/folder.h"
 
 #include "core/memory.h"
-#include "decode/detokenize.h"
+#include "text/detokenize.h"
 #include "support/tiny_pairs.h"
 #include "text/buffers.h"
 #include "text/tokenizer.h"
@@ -80,7 +80,7 @@ static void check_replaced(const attend_translator *t, bool dictionary)
 {
     for (int i = 0; i < 3; i++) {
         const attend_line_result *r = attend_translator_result(t, i);
-        const attend_hypothesis *h = &r->list[0];
+        const attend_hypothesis *h = &r->hypotheses[0];
         char expected[512] = "", copy[64], *words[4];
         int count = 0;
         snprintf(copy, sizeof copy, "%s", strange[i]);
@@ -110,7 +110,7 @@ static void unknown_words_come_from_the_source(void **state)
     o.search.length_ratio = 1, o.search.length_extra = 3, o.search.weights = true;
     attend_translator *t = translator_of(m, &o);
     run(t, 3, strange, NULL);
-    assert_non_null(strstr(attend_translator_result(t, 0)->list[0].text, "<unk> <unk>"));
+    assert_non_null(strstr(attend_translator_result(t, 0)->hypotheses[0].text, "<unk> <unk>"));
     attend_translator_free(t);
     o.replace_unknown = true, o.search.weights = false; /* it takes care of that */
     t = translator_of(m, &o);
@@ -133,9 +133,9 @@ static void unknown_words_come_from_the_source(void **state)
     m = unknowing(ATTEND_TOKENS_BPE, ATTEND_TOKENS_WORD);
     t = translator_of(m, &o);
     run(t, 2, (const char *const[]){ "zebra", "  bcd  " }, NULL);
-    const char *text = attend_translator_result(t, 1)->list[0].text;
+    const char *text = attend_translator_result(t, 1)->hypotheses[0].text;
     assert_true(strncmp(text, "bcd bcd", 7) == 0);
-    assert_true(strncmp(attend_translator_result(t, 0)->list[0].text, "Z\xc3\xa9", 3) == 0);
+    assert_true(strncmp(attend_translator_result(t, 0)->hypotheses[0].text, "Z\xc3\xa9", 3) == 0);
     attend_translator_free(t);
     attend_dictionary_free(d);
     attend_model_free(m);
@@ -190,12 +190,13 @@ static void translations_begin_as_they_are_told(void **state)
         run(t, 6, lines, prefixes);
         run(plain, 6, lines, NULL);
         for (int j = 0; j < 2; j++)
-            assert_int_equal(strncmp(attend_translator_result(t, 0)->list[j].text, "b zebra", 7), 0);
-        assert_string_equal(attend_translator_result(t, 0)->list[0].text, attend_translator_result(t, 5)->list[0].text);
-        assert_string_equal(attend_translator_result(t, 1)->list[0].text, "");
+            assert_int_equal(strncmp(attend_translator_result(t, 0)->hypotheses[j].text, "b zebra", 7), 0);
+        assert_string_equal(attend_translator_result(t, 0)->hypotheses[0].text,
+                            attend_translator_result(t, 5)->hypotheses[0].text);
+        assert_string_equal(attend_translator_result(t, 1)->hypotheses[0].text, "");
         assert_null(attend_translator_result(t, 1)->fault);
-        assert_string_equal(attend_translator_result(t, 2)->list[0].text,
-                            attend_translator_result(plain, 2)->list[0].text);
+        assert_string_equal(attend_translator_result(t, 2)->hypotheses[0].text,
+                            attend_translator_result(plain, 2)->hypotheses[0].text);
         assert_string_equal(attend_translator_result(t, 3)->fault, "its prefix is not UTF-8");
         assert_string_equal(attend_translator_result(t, 4)->fault, "its prefix is too long");
         attend_translator_free(t), attend_translator_free(plain);
@@ -218,7 +219,8 @@ static void models_must_share_their_words(void **state)
     run(t, 2, lines, NULL);
     run(one, 2, lines, NULL);
     for (int i = 0; i < 2; i++) {
-        const attend_hypothesis *x = attend_translator_result(t, i)->list, *y = attend_translator_result(one, i)->list;
+        const attend_hypothesis *x = attend_translator_result(t, i)->hypotheses,
+                                *y = attend_translator_result(one, i)->hypotheses;
         assert_string_equal(x->text, y->text);
         assert_true(x->log_probability == y->log_probability);
     }
@@ -229,7 +231,7 @@ static void models_must_share_their_words(void **state)
     assert_int_equal(attend_translator_new_ensemble(&t, (const attend_model *const[]){ a, b, other }, 3, &o),
                      ATTEND_BAD_USAGE);
     assert_non_null(
-        strstr(attend_message(), "model 3 has another target.tokenizer than model 1: line 2 is 'kind char'"));
+        strstr(attend_message(), "model 3 differs from model 1 in target.tokenizer: line 2 is 'kind char'"));
     assert_int_equal(attend_translator_new_ensemble(&t, NULL, 0, &o), ATTEND_BAD_USAGE);
     o.replace_unknown = true;
     assert_int_equal(attend_translator_new(&t, b, &o), ATTEND_BAD_USAGE);
@@ -269,13 +271,15 @@ static void any_batch_any_thread_any_run(void **state)
             run(t[3], LINES / 2, lines + part * LINES / 2, NULL);
             for (int i = 0; i < LINES; i++)
                 for (int j = 0; j < 2; j++) {
-                    const attend_hypothesis *x = &attend_translator_result(t[0], i)->list[j];
+                    const attend_hypothesis *x = &attend_translator_result(t[0], i)->hypotheses[j];
                     for (int k = 1; k < 3; k++) {
-                        assert_string_equal(x->text, attend_translator_result(t[k], i)->list[j].text);
-                        assert_true(x->log_probability == attend_translator_result(t[k], i)->list[j].log_probability);
+                        assert_string_equal(x->text, attend_translator_result(t[k], i)->hypotheses[j].text);
+                        assert_true(x->log_probability ==
+                                    attend_translator_result(t[k], i)->hypotheses[j].log_probability);
                     }
                     if (i / (LINES / 2) == part)
-                        assert_string_equal(x->text, attend_translator_result(t[3], i % (LINES / 2))->list[j].text);
+                        assert_string_equal(x->text,
+                                            attend_translator_result(t[3], i % (LINES / 2))->hypotheses[j].text);
                 }
         }
         for (int k = 0; k < 4; k++) attend_translator_free(t[k]);
@@ -293,7 +297,7 @@ static void one_bad_line_stays_alone(void **state)
     attend_translator *t = translator_of(m, &o);
     run(t, 3, lines, NULL);
     char before[2][256];
-    for (int i = 0; i < 2; i++) snprintf(before[i], 256, "%s", attend_translator_result(t, 2 * i)->list[0].text);
+    for (int i = 0; i < 2; i++) snprintf(before[i], 256, "%s", attend_translator_result(t, 2 * i)->hypotheses[0].text);
     attend_translator_free(t);
     attend_param *table = attend_params_find(attend_model_params(m), "source.embedding");
     attend_tokenizer *words = tokenizer_of(ATTEND_TOKENS_WORD, 0);
@@ -304,11 +308,11 @@ static void one_bad_line_stays_alone(void **state)
     attend_param_changed(table);
     t = translator_of(m, &o);
     run(t, 3, lines, NULL);
-    assert_non_null(strstr(attend_translator_result(t, 1)->fault, "not numbers"));
-    assert_string_equal(attend_translator_result(t, 1)->list[0].text, "");
+    assert_non_null(strstr(attend_translator_result(t, 1)->fault, "not finite"));
+    assert_string_equal(attend_translator_result(t, 1)->hypotheses[0].text, "");
     for (int i = 0; i < 2; i++) {
         assert_null(attend_translator_result(t, 2 * i)->fault);
-        assert_string_equal(attend_translator_result(t, 2 * i)->list[0].text, before[i]);
+        assert_string_equal(attend_translator_result(t, 2 * i)->hypotheses[0].text, before[i]);
     }
     attend_translator_free(t);
     attend_ids_free(&ids);
@@ -369,7 +373,7 @@ static void links_are_those_of_scoring(void **state)
         for (int i = 0; i < 3; i++)
             for (int j = 0; j < 3; j++) {
                 const attend_line_result *r = attend_translator_result(t, i);
-                const attend_hypothesis *h = &r->list[j];
+                const attend_hypothesis *h = &r->hypotheses[j];
                 attend_word_link found[64], scored[64];
                 const int count = attend_hypothesis_links(r, h, found, 64);
                 if (h->count == 0) continue;

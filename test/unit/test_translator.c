@@ -54,21 +54,21 @@ static void as_many_lines_in_any_company(void **state)
             for (int i = 0; i < LINES; i++) {
                 const attend_line_result *a = attend_translator_result(one, i), *b = attend_translator_result(other, i);
                 assert_int_equal(a->count, b->count);
-                for (int j = 0; j < a->count; j++) assert_string_equal(a->list[j].text, b->list[j].text);
+                for (int j = 0; j < a->count; j++) assert_string_equal(a->hypotheses[j].text, b->hypotheses[j].text);
             }
             attend_translator_free(other);
         }
         for (int i = 0; i < LINES; i++) {
             const attend_line_result *r = attend_translator_result(one, i);
             const bool nothing = i == 1 || i == 3 || i == 5;
-            assert_true(r->count == (nothing ? 1 : 2) && r->list[0].text);
+            assert_true(r->count == (nothing ? 1 : 2) && r->hypotheses[0].text);
             assert_true((r->fault != NULL) == (i == 3));
-            if (nothing) assert_string_equal(r->list[0].text, "");
-            assert_null(strchr(r->list[0].text, '\n'));
-            if (!nothing) assert_non_null(r->list[0].weights);
+            if (nothing) assert_string_equal(r->hypotheses[0].text, "");
+            assert_null(strchr(r->hypotheses[0].text, '\n'));
+            if (!nothing) assert_non_null(r->hypotheses[0].weights);
         }
-        assert_string_equal(attend_translator_result(one, 0)->list[0].text,
-                            attend_translator_result(one, 9)->list[0].text);
+        assert_string_equal(attend_translator_result(one, 0)->hypotheses[0].text,
+                            attend_translator_result(one, 9)->hypotheses[0].text);
         assert_null(attend_translator_result(one, LINES));
         attend_translator_free(one);
         attend_model_free(m);
@@ -94,7 +94,7 @@ static void what_is_refused(void **state)
     assert_ok(attend_translator_new(&t, m, &o));
     const size_t sizes[2] = { 15, 5 };
     assert_ok(attend_translator_run(t, 2, (const char *const[]){ lines[4], lines[0] }, sizes));
-    assert_string_equal(attend_translator_result(t, 0)->fault, "it is too long (max-words)");
+    assert_string_equal(attend_translator_result(t, 0)->fault, "it is too long (more than max_tokens tokens)");
     assert_null(attend_translator_result(t, 1)->fault);
     attend_translator_free(t);
     attend_model_free(bare), attend_model_free(m);

@@ -1,4 +1,4 @@
-#include "decode/detokenize.h"
+#include "text/detokenize.h"
 
 #include "text/buffers.h"
 #include "text/tokenizer.h"
@@ -9,17 +9,17 @@ static bool is_byte(int id)
     return id >= ATTEND_FIRST_BYTE && id < ATTEND_FIRST_LEARNED;
 }
 
-/* Words, a space between two. */
-static int spell_words(const attend_tokenizer *t, const int *ids, int count, const attend_substitution *instead,
-                       attend_string *out, attend_span *spans)
+/* Words, separated by spaces. */
+static int detokenize_words(const attend_tokenizer *t, const int *ids, int count,
+                            const attend_substitution *substitutions, attend_string *out, attend_span *spans)
 {
     const size_t before = out->size;
     int status = ATTEND_OK;
     for (int i = 0; status == ATTEND_OK && i < count; i++) {
         if (out->size > before) status = attend_string_add(out, " ", 1);
         spans[i].begin = (int)(out->size - before);
-        if (status == ATTEND_OK && instead && instead[i].text)
-            status = attend_string_add(out, instead[i].text, instead[i].size);
+        if (status == ATTEND_OK && substitutions && substitutions[i].text)
+            status = attend_string_add(out, substitutions[i].text, substitutions[i].size);
         else if (status == ATTEND_OK)
             status = attend_tokenizer_decode(t, ids + i, 1, out);
         spans[i].end = (int)(out->size - before);
@@ -27,8 +27,9 @@ static int spell_words(const attend_tokenizer *t, const int *ids, int count, con
     return status;
 }
 
-/* Pieces, one behind the other; bytes that follow one another together. */
-static int spell_pieces(const attend_tokenizer *t, const int *ids, int count, attend_string *out, attend_span *spans)
+/* Characters and subwords, concatenated; consecutive bytes are decoded together. */
+static int detokenize_subwords(const attend_tokenizer *t, const int *ids, int count, attend_string *out,
+                               attend_span *spans)
 {
     const size_t before = out->size;
     int status = ATTEND_OK;
@@ -39,7 +40,7 @@ static int spell_pieces(const attend_tokenizer *t, const int *ids, int count, at
         status = attend_characters_decode(t, ids + i, next - i, out);
         for (int j = i; j < next; j++) spans[j] = (attend_span){ (int)begin, (int)(out->size - before) };
     }
-    /* the space that byte pairs put in front of a line */
+    /* remove the space that bpe puts before a line */
     if (status != ATTEND_OK || attend_tokenizer_kind(t) != ATTEND_TOKENS_BPE || out->size == before ||
         out->text[before] != ' ')
         return status;
@@ -52,9 +53,19 @@ static int spell_pieces(const attend_tokenizer *t, const int *ids, int count, at
     return ATTEND_OK;
 }
 
-int attend_detokenize(const attend_tokenizer *t, const int *ids, int count, const attend_substitution *instead,
+int attend_detokenize(const attend_tokenizer *t, const int *ids, int count, const attend_substitution *substitutions,
                       attend_string *out, attend_span *spans)
 {
-    return attend_tokenizer_kind(t) == ATTEND_TOKENS_WORD ? spell_words(t, ids, count, instead, out, spans)
-                                                          : spell_pieces(t, ids, count, out, spans);
+    return attend_tokenizer_kind(t) == ATTEND_TOKENS_WORD ? detokenize_words(t, ids, count, substitutions, out, spans)
+                                                          : detokenize_subwords(t, ids, count, out, spans);
+}
+
+int attend_detokenize_line(const attend_tokenizer *t, const int *ids, int count,
+                           const attend_substitution *substitutions, attend_string *out, attend_span *spans)
+{
+    const size_t before = out->size;
+    const int status = attend_detokenize(t, ids, count, substitutions, out, spans);
+    for (size_t i = before; status == ATTEND_OK && i < out->size; i++)
+        if (out->text[i] == '\n' || out->text[i] == '\0') out->text[i] = ' ';
+    return status;
 }

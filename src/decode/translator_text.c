@@ -1,0 +1,162 @@
+/* translator_text.c: lines to tokens, and hypotheses to text. */
+#include "decode/translator.h"
+
+#include "core/memory.h"
+#include "core/status.h"
+#include "decode/word_links.h"
+#include "text/detokenize.h"
+#include <string.h>
+
+/* ---- encoding ---- */
+
+static bool is_blank(const char *text, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        if (!attend_is_blank(text[i])) return false;
+    return true;
+}
+
+/* Adds a source or a prefix. A text that is not UTF-8 or too long sets *fault and is not added. */
+static int add_text(attend_translator *t, attend_side side, const char *text, size_t size, attend_encoded_text *at,
+                    const char **fault)
+{
+    attend_pipeline *p = &t->sides[side];
+    const bool is_prefix = side == ATTEND_TARGET && !t->is_language_model;
+    const int status = attend_pipeline_add(p, text, size, at);
+    if (status == ATTEND_BAD_DATA) {
+        *fault = is_prefix ? "its prefix is not UTF-8" : "it is not UTF-8";
+        return ATTEND_OK;
+    }
+    if (status != ATTEND_OK || attend_pipeline_length(p, at) <= t->max_tokens[side]) return status;
+    *fault = is_prefix                               ? "its prefix is too long"
+             : t->max_tokens[side] < t->o.max_tokens ? "it is too long for the model"
+                                                     : "it is too long (more than max_tokens tokens)";
+    attend_pipeline_remove(p, at);
+    return ATTEND_OK;
+}
+
+int attend_translator_encode(attend_translator *t, translator_line *line, const char *text, size_t size,
+                             const char *prefix, size_t prefix_size)
+{
+    *line = (translator_line){ .number = t->line_number++ };
+    int status = ATTEND_OK;
+    if (t->is_language_model) { /* the line is a prefix; an empty one is valid */
+        if (!is_blank(text, size)) status = add_text(t, ATTEND_TARGET, text, size, &line->prefix, &line->fault);
+        line->needs_search = status == ATTEND_OK && !line->fault;
+        return status;
+    }
+    if (is_blank(text, size)) return ATTEND_OK;
+    status = add_text(t, ATTEND_SOURCE, text, size, &line->source, &line->fault);
+    if (status == ATTEND_OK && !line->fault && prefix_size > 0)
+        status = add_text(t, ATTEND_TARGET, prefix, prefix_size, &line->prefix, &line->fault);
+    line->needs_search = status == ATTEND_OK && !line->fault && line->source.count > 0;
+    return status;
+}
+
+/* ---- unknown words ---- */
+
+static attend_tokenized_text source_of(const attend_translator *t, const translator_line *line)
+{
+    const attend_pipeline *p = &t->sides[ATTEND_SOURCE];
+    return (attend_tokenized_text){ attend_pipeline_text(p, &line->source), attend_pipeline_spans(p, &line->source),
+                                    attend_pipeline_length(p, &line->source) };
+}
+
+/* The source word with the largest of a row of weights, or its replacement in the dictionary. */
+static attend_substitution source_word(const attend_translator *t, const translator_line *line,
+                                       const attend_real *weights)
+{
+    const attend_tokenized_text source = source_of(t, line);
+    attend_span at;
+    if (attend_most_attended_word(&source, weights, 1, line->source.count, &at) < 0)
+        return (attend_substitution){ NULL, 0 };
+    const attend_substitution word = { source.text + at.begin, (size_t)(at.end - at.begin) };
+    const char *entry = t->o.dictionary ? attend_dictionary_find(t->o.dictionary, word.text, word.size) : NULL;
+    return entry ? (attend_substitution){ entry, strlen(entry) } : word;
+}
+
+/* Replaces unknown tokens: in the prefix by the prefix's own text, after it by a source word if replace_unknown is set. */
+static void substitute(const attend_translator *t, const translator_line *line, const attend_translation *x,
+                       attend_substitution *substitutions)
+{
+    const attend_pipeline *p = &t->sides[ATTEND_TARGET];
+    for (int i = 0; i < x->count; i++) {
+        substitutions[i] = (attend_substitution){ NULL, 0 };
+        if (x->tokens[i] != ATTEND_UNKNOWN) continue;
+        if (i < line->prefix.count) {
+            const attend_span at = attend_pipeline_spans(p, &line->prefix)[i];
+            substitutions[i] =
+                (attend_substitution){ attend_pipeline_text(p, &line->prefix) + at.begin, (size_t)(at.end - at.begin) };
+        } else if (t->o.replace_unknown && x->weights) {
+            substitutions[i] = source_word(t, line, x->weights + (size_t)i * (size_t)line->source.count);
+        }
+    }
+}
+
+/* ---- writing ---- */
+
+/* Appends the text of a hypothesis to line->text. */
+static int append_text(attend_translator *t, translator_line *line, const attend_translation *x, attend_span *spans)
+{
+    attend_substitution *substitutions = attend_memory_zeroed((size_t)x->count, sizeof *substitutions);
+    if (!substitutions) return attend_fail(ATTEND_NO_MEMORY, "no memory for a translation of %d tokens", x->count);
+    substitute(t, line, x, substitutions);
+    int status = attend_detokenize_line(t->sides[ATTEND_TARGET].tokenizer, x->tokens, x->count, substitutions,
+                                        &line->text, spans);
+    if (status == ATTEND_OK) status = attend_string_add(&line->text, "", 1);
+    attend_memory_free(substitutions);
+    return status;
+}
+
+/* Bytes of a hypothesis that its prefix prescribed. Tokens of kind word are written with single spaces, so that the prefix may have become shorter. */
+static size_t prefix_size(const attend_translator *t, const translator_line *line, const attend_span *spans)
+{
+    if (line->prefix.count == 0) return 0;
+    if (attend_tokenizer_kind(t->sides[ATTEND_TARGET].tokenizer) == ATTEND_TOKENS_WORD)
+        return (size_t)spans[line->prefix.count - 1].end;
+    return line->prefix.size;
+}
+
+static void fill_result(const attend_translator *t, translator_line *line, int count)
+{
+    line->result = (attend_line_result){ .hypotheses = line->hypotheses, .count = count };
+    if (t->is_language_model) return;
+    const attend_pipeline *p = &t->sides[ATTEND_SOURCE];
+    line->result.source = attend_pipeline_ids(p, &line->source);
+    line->result.source_count = line->source.count;
+    line->result.source_text = attend_pipeline_text(p, &line->source);
+    line->result.source_spans = attend_pipeline_spans(p, &line->source);
+}
+
+int attend_translator_write(attend_translator *t, translator_line *line, const attend_search_result *search, int index)
+{
+    const int count = attend_search_result_count(search, index);
+    size_t tokens = 0;
+    for (int i = 0; i < count; i++) tokens += (size_t)attend_search_result_at(search, index, i)->count;
+    line->hypotheses = attend_memory_zeroed((size_t)count, sizeof *line->hypotheses);
+    line->spans = attend_memory_zeroed(tokens, sizeof *line->spans);
+    size_t *starts = attend_memory_zeroed((size_t)count, sizeof *starts);
+    int status = line->hypotheses && line->spans && starts
+                     ? ATTEND_OK
+                     : attend_fail(ATTEND_NO_MEMORY, "no memory for %d translations", count);
+    attend_span *spans = line->spans;
+    for (int i = 0; status == ATTEND_OK && i < count; i++) {
+        const attend_translation *x = attend_search_result_at(search, index, i);
+        starts[i] = line->text.size;
+        status = append_text(t, line, x, spans);
+        if (status != ATTEND_OK) break;
+        line->hypotheses[i] = (attend_hypothesis){ .prefix_size = prefix_size(t, line, spans),
+                                                   .score = x->score,
+                                                   .log_probability = x->log_probability,
+                                                   .tokens = x->tokens,
+                                                   .count = x->count,
+                                                   .spans = spans,
+                                                   .weights = x->weights };
+        spans += x->count;
+    }
+    for (int i = 0; status == ATTEND_OK && i < count; i++) /* only now: line->text may have been reallocated */
+        line->hypotheses[i].text = line->text.text + starts[i];
+    attend_memory_free(starts);
+    if (status == ATTEND_OK) fill_result(t, line, count);
+    return status;
+}
