@@ -1,6 +1,6 @@
 /* alignment_choice.c: at the end of a training, which of the model's maps aligns (map_selection.h): of several layers or heads some do and others do not. By
  * validation pairs without gold links, so that nobody has to ask for it; kept with MODEL, and nowhere else: whoever goes on chooses again. */
-#include "train/trainer.h"
+#include "train/training_run.h"
 
 #include "core/memory.h"
 #include "core/status.h"
@@ -53,44 +53,44 @@ static int read_texts(texts *x, const attend_train_options *o)
     return status == ATTEND_NO_MEMORY ? status : ATTEND_OK;
 }
 
-static int choose(trainer *t, attend_model *m, const texts *x)
+static int choose(training_run *run, attend_model *m, const texts *x)
 {
     const attend_map_score *scores = NULL;
     attend_map_selection *trial = NULL;
     attend_alignment chosen = { .layer = 0, .head = 0 };
-    int maps, best = 0, status = attend_map_selection_new(&trial, m, t->o.threads);
+    int maps, best = 0, status = attend_map_selection_new(&trial, m, run->options.threads);
     if (status == ATTEND_OK)
         status = attend_map_selection_add(trial, x->count, (const char *const *)x->sides[0],
                                           (const char *const *)x->sides[1], NULL);
     if (status == ATTEND_OK) status = attend_map_selection_end(trial, &scores, &maps, &best);
     if (status == ATTEND_OK) {
         chosen = scores[best].map;
-        attend_json_writer w = attend_training_log_begin(&t->log, t->s.update);
+        attend_json_writer w = attend_training_log_begin(&run->log, run->state.update);
         attend_json_put_key(&w, "event"), attend_json_put_text(&w, "aligns");
         attend_json_put_key(&w, "layer"), attend_json_put_integer(&w, chosen.layer);
         attend_json_put_key(&w, "head"), attend_json_put_integer(&w, chosen.head);
         attend_json_put_key(&w, "error"), attend_json_put_number(&w, 4, scores[best].error);
-        status = attend_training_log_end(&t->log, &w);
+        status = attend_training_log_end(&run->log, &w);
     }
     attend_map_selection_free(trial);
     if (status == ATTEND_OK) status = attend_model_set_alignment(m, chosen);
-    return status == ATTEND_OK ? attend_model_save(m, t->o.model) : status;
+    return status == ATTEND_OK ? attend_model_save(m, run->options.model) : status;
 }
 
-int attend_trainer_choose_map(trainer *t)
+int attend_training_choose_alignment(training_run *run)
 {
-    const attend_config *c = &t->m->config;
-    if (!t->valid || access(t->o.model, F_OK) != 0 ||
+    const attend_config *c = &run->model->config;
+    if (!run->valid || access(run->options.model, F_OK) != 0 ||
         attend_config_attention_layers(c, ATTEND_ATTENTION_CROSS) *
                 attend_config_attention_heads(c, ATTEND_ATTENTION_CROSS) <
             2)
         return ATTEND_OK;
     attend_model *m = NULL;
     texts *x = attend_memory_zeroed(1, sizeof *x);
-    int status = x ? read_texts(x, &t->o) : attend_fail(ATTEND_NO_MEMORY, "no memory for pairs to align");
+    int status = x ? read_texts(x, &run->options) : attend_fail(ATTEND_NO_MEMORY, "no memory for pairs to align");
     if (status == ATTEND_OK && x->count >= FEWEST) {
-        status = attend_model_load(&m, t->o.model, NULL);
-        if (status == ATTEND_OK) status = choose(t, m, x);
+        status = attend_model_load(&m, run->options.model, NULL);
+        if (status == ATTEND_OK) status = choose(run, m, x);
     }
     attend_model_free(m);
     texts_free(x);

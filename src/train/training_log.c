@@ -8,12 +8,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int failed(const journal *j, const char *what)
+static int failed(const training_log *log, const char *what)
 {
-    return attend_fail(ATTEND_IO, "%s: cannot %s the log: %s", j->path, what, attend_errno_text(errno));
+    return attend_fail(ATTEND_IO, "%s: cannot %s the log: %s", log->path, what, attend_errno_text(errno));
 }
 
-/* Whatever is there must be a log: it is going to be cut. */
+/* An existing file must be a training log, because it is going to be truncated. */
 static bool is_log(int file)
 {
     static const char begin[] = "{\"update\": ";
@@ -22,66 +22,65 @@ static bool is_log(int file)
     return got == 0 || (got == (ssize_t)sizeof first && memcmp(first, begin, sizeof first) == 0);
 }
 
-int attend_training_log_open(journal *j, const char *path, uint64_t bytes)
+int attend_training_log_open(training_log *log, const char *path, uint64_t bytes)
 {
-    *j = (journal){ .bytes = bytes };
-    snprintf(j->path, sizeof j->path, "%s", path);
+    *log = (training_log){ .bytes = bytes };
+    snprintf(log->path, sizeof log->path, "%s", path);
     const int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     struct stat s;
-    if (file < 0) return failed(j, "open");
+    if (file < 0) return failed(log, "open");
     if (fstat(file, &s) == 0 && S_ISREG(s.st_mode)) {
         if (!is_log(file)) {
             close(file);
-            return attend_fail(ATTEND_BAD_USAGE,
-                               "%s is not the log of a training, and would be lost: name another --log", path);
+            return attend_fail(ATTEND_BAD_USAGE, "%s exists and is not a training log; choose another log path", path);
         }
-        if ((uint64_t)s.st_size < bytes) j->bytes = (uint64_t)s.st_size;
-        if (ftruncate(file, (off_t)j->bytes) != 0) {
+        if ((uint64_t)s.st_size < bytes) log->bytes = (uint64_t)s.st_size;
+        if (ftruncate(file, (off_t)log->bytes) != 0) {
             const int error = errno;
             close(file);
             errno = error;
-            return failed(j, "cut back");
+            return failed(log, "truncate");
         }
     }
-    j->file = fdopen(file, "a");
-    if (j->file) return ATTEND_OK;
+    log->file = fdopen(file, "a");
+    if (log->file) return ATTEND_OK;
     close(file);
-    return failed(j, "open");
+    return failed(log, "open");
 }
 
-void attend_training_log_close(journal *j)
+void attend_training_log_close(training_log *log)
 {
-    if (j->file) fclose(j->file);
-    j->file = NULL;
+    if (log->file) fclose(log->file);
+    log->file = NULL;
 }
 
-attend_json_writer attend_training_log_begin(journal *j, uint64_t update)
+attend_json_writer attend_training_log_begin(training_log *log, uint64_t update)
 {
-    attend_json_writer w = attend_json_to_file(j->file);
+    attend_json_writer w = attend_json_to_file(log->file);
     attend_json_begin_object(&w);
     attend_json_put_key(&w, "update"), attend_json_put_unsigned(&w, update);
     return w;
 }
 
-int attend_training_log_end(journal *j, attend_json_writer *w)
+int attend_training_log_end(training_log *log, attend_json_writer *w)
 {
     attend_json_end_object(w);
     attend_json_put_space(w, "\n");
-    if (w->status != ATTEND_OK || fflush(j->file) != 0) {
+    if (w->status != ATTEND_OK || fflush(log->file) != 0) {
         const int error = errno;
         return attend_fail(
             ATTEND_IO,
             "%s: cannot write after byte %llu of the log: %s; free disk space and run the same command to "
             "resume from the last checkpoint",
-            j->path, (unsigned long long)j->bytes, attend_errno_text(error));
+            log->path, (unsigned long long)log->bytes, attend_errno_text(error));
     }
-    j->bytes += w->bytes;
+    log->bytes += w->bytes;
     return ATTEND_OK;
 }
 
-int attend_training_log_flush(journal *j)
+int attend_training_log_flush(training_log *log)
 {
-    if (fflush(j->file) != 0) return failed(j, "write");
-    if (fsync(fileno(j->file)) != 0 && errno != EINVAL && errno != EROFS) return failed(j, "flush");
+    if (fflush(log->file) != 0) return failed(log, "write");
+    if (fsync(fileno(log->file)) != 0 && errno != EINVAL && errno != EROFS) return failed(log, "flush");
     return ATTEND_OK;
 }

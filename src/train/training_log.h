@@ -1,5 +1,5 @@
-/* training_log.h: the log of a training, a JSON object a line. It is cut back to where a checkpoint was made before training goes on from there,
- * so that an interruption leaves no trace in it. */
+/* training_log.h: the training log, one JSON object a line. Before training resumes from a checkpoint, the log is truncated to its size at
+ * that checkpoint, so that an interruption leaves no trace in it. */
 #ifndef ATTEND_TRAIN_TRAINING_LOG_H
 #define ATTEND_TRAIN_TRAINING_LOG_H
 
@@ -7,22 +7,23 @@
 #include <stdint.h>
 #include <stdio.h>
 
-typedef struct journal {
+typedef struct training_log {
     FILE *file;
     char path[4096];
     uint64_t bytes; /* written so far */
-} journal;
+} training_log;
 
-/* Opens it and forgets what is behind its first `bytes`; j->bytes is less if it has lost some. ATTEND_IO. */
-int attend_training_log_open(journal *j, const char *path, uint64_t bytes);
-void attend_training_log_close(journal *j);
+/* Opens the log and truncates it to `bytes`; log->bytes is smaller if the file was shorter. ATTEND_BAD_USAGE if the file is not a training log,
+ * ATTEND_IO. */
+int attend_training_log_open(training_log *log, const char *path, uint64_t bytes);
+void attend_training_log_close(training_log *log);
 
-/* Begins a line, a JSON object with the number of updates in it, and returns the writer for its other values. */
-attend_json_writer attend_training_log_begin(journal *j, uint64_t update);
-/* Ends the line and hands it to the system. ATTEND_IO. */
-int attend_training_log_end(journal *j, attend_json_writer *w);
-/* To the disk, before a checkpoint speaks of it. */
-int attend_training_log_flush(journal *j);
+/* Begins a line, a JSON object with the update number, and returns the writer for its other values. */
+attend_json_writer attend_training_log_begin(training_log *log, uint64_t update);
+/* Ends the line and writes it. ATTEND_IO. */
+int attend_training_log_end(training_log *log, attend_json_writer *w);
+/* Flushes the log to the disk: a checkpoint that records its size must not be more durable than the log. ATTEND_IO. */
+int attend_training_log_flush(training_log *log);
 
 /* ---- training_plot.c ---- */
 /* Plots the loss of training and validation and the validation score over updates. A log without numbers makes no picture. */

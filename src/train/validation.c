@@ -1,6 +1,7 @@
-/* validation.c: how good the model is on pairs it does not learn from. The loss is the cross-entropy of the targets; other scores translate the
- * sources greedily and compare texts. Pieces of a fixed number of pairs run on threads and are added up in order. */
-#include "train/trainer.h"
+/* validation.c: loss and score on the validation pairs, and their consequences. The loss is the cross-entropy of the targets; metrics other than
+ * perplexity translate the sources greedily and compare texts. Pieces of a fixed number of pairs run on threads and are added up in order, so that the
+ * result does not depend on the number of threads. */
+#include "train/training_run.h"
 
 #include "core/memory.h"
 #include "train/team.h"
@@ -19,7 +20,7 @@ typedef struct piece_result {
 } piece_result;
 
 typedef struct validation {
-    trainer *t;
+    training_run *run;
     attend_metric_options metric;
     bool translate;
     uint64_t pairs;
@@ -28,7 +29,7 @@ typedef struct validation {
     int workers;
 } validation;
 
-/* The numbers of a piece of the validation pairs. */
+/* The token numbers of a piece. */
 typedef struct piece {
     int *ids[2], lengths[2][PIECE];
     attend_pairs pairs;
@@ -41,14 +42,14 @@ static int piece_new(const validation *v, int number, piece *p)
     const int count = left < PIECE ? (int)left : PIECE;
     size_t sizes[2] = { 0, 0 };
     for (int i = 0; i < count; i++) {
-        status = attend_corpus_lengths(v->t->valid, first + (uint64_t)i, &p->lengths[0][i], &p->lengths[1][i]);
+        status = attend_corpus_lengths(v->run->valid, first + (uint64_t)i, &p->lengths[0][i], &p->lengths[1][i]);
         if (status != ATTEND_OK) return status;
         for (int side = 0; side < 2; side++) sizes[side] += (size_t)p->lengths[side][i];
     }
     for (int side = 0; side < 2; side++) p->ids[side] = attend_memory_zeroed(sizes[side] + 1, sizeof(int));
     if (!p->ids[0] || !p->ids[1]) return attend_fail(ATTEND_NO_MEMORY, "no memory for validation");
     for (int i = 0, s = 0, o = 0; i < count && status == ATTEND_OK; s += p->lengths[0][i], o += p->lengths[1][i], i++)
-        status = attend_corpus_ids(v->t->valid, first + (uint64_t)i, p->ids[0] + s, p->ids[1] + o);
+        status = attend_corpus_ids(v->run->valid, first + (uint64_t)i, p->ids[0] + s, p->ids[1] + o);
     p->pairs = (attend_pairs){ .count = count,
                                .source = p->ids[0],
                                .source_lengths = p->lengths[0],
@@ -63,7 +64,7 @@ static int part_size(const validation *v, const attend_pairs *pairs, int first)
     int count = 0, tokens = 0;
     for (; first + count < pairs->count; count++) {
         tokens += pairs->source_lengths[first + count] + pairs->target_lengths[first + count] + 1;
-        if (count > 0 && tokens > v->t->o.shard_tokens) break;
+        if (count > 0 && tokens > v->run->options.shard_tokens) break;
     }
     return count;
 }
@@ -75,27 +76,27 @@ static int add_loss(const validation *v, attend_ctx *c, const piece *p, piece_re
     for (int first = 0, count; status == ATTEND_OK && first < p->pairs.count; first += count) {
         count = part_size(v, &p->pairs, first);
         const attend_pairs part = attend_pairs_slice(&p->pairs, first, count);
-        status = attend_model_score(c, v->t->m, &part, log_probability, NULL, ATTEND_ATTENTION_CROSS, NULL);
+        status = attend_model_score(c, v->run->model, &part, log_probability, NULL, ATTEND_ATTENTION_CROSS, NULL);
         for (int i = 0; status == ATTEND_OK && i < count; i++) r->nll -= log_probability[i];
     }
     r->rows = (uint64_t)attend_pairs_rows(&p->pairs);
     return status;
 }
 
-/* Compares one translation with the text that was in the file. */
-static int add_text(const validation *v, uint64_t number, const attend_translation *found, attend_string *said,
+/* Compares one translation with the text of the file. */
+static int add_text(const validation *v, uint64_t number, const attend_translation *found, attend_string *output,
                     piece_result *r)
 {
     attend_text_pair text;
     attend_string reference = { 0 }, room = { 0 };
-    said->size = 0;
-    int status = attend_corpus_text(v->t->valid, number, &room, &text);
+    output->size = 0;
+    int status = attend_corpus_text(v->run->valid, number, &room, &text);
     if (status == ATTEND_OK)
-        status = attend_tokenizer_decode(v->t->tokenizers[ATTEND_TARGET], found->tokens, found->count, said);
+        status = attend_tokenizer_decode(v->run->tokenizers[ATTEND_TARGET], found->tokens, found->count, output);
     if (status == ATTEND_OK) status = attend_normalize(&reference, text.target, text.target_size);
     const char *const references[1] = { reference.text ? reference.text : "" };
     if (status == ATTEND_OK)
-        status = attend_metric_add(&v->metric, &r->sums, said->text ? said->text : "", references, 1);
+        status = attend_metric_add(&v->metric, &r->sums, output->text ? output->text : "", references, 1);
     attend_string_free(&reference);
     attend_string_free(&room);
     return status;
@@ -105,12 +106,13 @@ static int add_translations(const validation *v, attend_ctx *c, int number, cons
 {
     attend_search_options options = ATTEND_SEARCH_OPTIONS_INIT;
     attend_search_result *found = NULL;
-    attend_string said = { 0 };
+    attend_string output = { 0 };
     options.beam = 1;
-    int status = attend_search(&found, c, v->t->m, &options, p->pairs.count, p->pairs.source, p->pairs.source_lengths);
+    int status =
+        attend_search(&found, c, v->run->model, &options, p->pairs.count, p->pairs.source, p->pairs.source_lengths);
     for (int i = 0; status == ATTEND_OK && i < p->pairs.count; i++)
-        status = add_text(v, (uint64_t)number * PIECE + (uint64_t)i, attend_search_result_at(found, i, 0), &said, r);
-    attend_string_free(&said);
+        status = add_text(v, (uint64_t)number * PIECE + (uint64_t)i, attend_search_result_at(found, i, 0), &output, r);
+    attend_string_free(&output);
     attend_search_result_free(found);
     return status;
 }
@@ -119,7 +121,7 @@ static int add_translations(const validation *v, attend_ctx *c, int number, cons
 static void run_worker(void *user, int worker)
 {
     validation *v = user;
-    attend_ctx *c = v->t->team->contexts[worker];
+    attend_ctx *c = v->run->team->contexts[worker];
     for (int i = worker; i < v->pieces; i += v->workers) {
         piece p = { .ids = { NULL, NULL } };
         piece_result *r = &v->results[i];
@@ -148,17 +150,17 @@ static attend_metric_kind kind_of(attend_valid_metric metric)
     }
 }
 
-int attend_trainer_validate(trainer *t, double *loss, double *score)
+int attend_training_measure(training_run *run, double *loss, double *score)
 {
-    validation v = { .t = t,
-                     .metric = { .kind = kind_of(t->o.valid_metric) },
-                     .translate = t->o.valid_metric != ATTEND_VALID_LOSS,
-                     .pairs = attend_corpus_count(t->valid).pairs,
-                     .workers = attend_pool_threads(t->team->pool) };
+    validation v = { .run = run,
+                     .metric = { .kind = kind_of(run->options.valid_metric) },
+                     .translate = run->options.valid_metric != ATTEND_VALID_LOSS,
+                     .pairs = attend_corpus_count(run->valid).pairs,
+                     .workers = attend_pool_threads(run->team->pool) };
     v.pieces = (int)((v.pairs + PIECE - 1) / PIECE);
     v.results = attend_memory_zeroed((size_t)v.pieces, sizeof *v.results);
     if (!v.results) return attend_fail(ATTEND_NO_MEMORY, "no memory to validate %d pieces", v.pieces);
-    attend_pool_run(t->team->pool, v.workers, run_worker, &v);
+    attend_pool_run(run->team->pool, v.workers, run_worker, &v);
     double nll = 0, rows = 0;
     attend_metric_sums sums = { { 0 } };
     int status = ATTEND_OK;
@@ -171,5 +173,56 @@ int attend_trainer_validate(trainer *t, double *loss, double *score)
     attend_memory_free(v.results);
     *loss = nll / rows;
     *score = v.translate ? attend_metric_score(&v.metric, &sums) : exp(*loss);
+    return status;
+}
+
+bool attend_training_is_better(const training_run *run, double score)
+{
+    const attend_valid_metric metric = run->options.valid_metric;
+    const bool lower_is_better = metric == ATTEND_VALID_LOSS || metric == ATTEND_VALID_WORD_ERROR;
+    return isnan(run->state.best) || (lower_is_better ? score < run->state.best : score > run->state.best);
+}
+
+static int log_result(training_run *run, double loss, double score, bool better)
+{
+    attend_json_writer w = attend_training_log_begin(&run->log, run->state.update);
+    attend_json_put_key(&w, "valid_loss"), attend_json_put_number(&w, 6, loss);
+    attend_json_put_key(&w, "valid_perplexity"), attend_json_put_number(&w, 4, exp(loss));
+    attend_json_put_key(&w, "valid_score"), attend_json_put_number(&w, 4, score);
+    attend_json_put_key(&w, "better"), attend_json_put_bool(&w, better);
+    return attend_training_log_end(&run->log, &w);
+}
+
+static void reduce_rate_on_plateau(training_run *run)
+{
+    training_state *s = &run->state;
+    const attend_schedule *schedule = &run->options.schedule;
+    if (schedule->kind != ATTEND_SCHEDULE_PLATEAU || ++s->validations_since_reduction < schedule->patience) return;
+    s->rate_reductions++, s->validations_since_reduction = 0;
+    attend_training_notice(run, "update %llu: no better model for %d validations; the learning rate is now %.3g",
+                           (unsigned long long)s->update, schedule->patience,
+                           s->rate_factor * attend_schedule_rate(schedule, s->update + 1, s->rate_reductions));
+}
+
+int attend_training_validate(training_run *run, bool *better)
+{
+    training_state *s = &run->state;
+    double loss = 0, score = 0;
+    const double start = attend_training_time();
+    attend_weight_average_swap(&run->average);
+    int status = attend_training_measure(run, &loss, &score);
+    attend_weight_average_swap(&run->average);
+    run->clock.validation_seconds += attend_training_time() - start;
+    if (status != ATTEND_OK) return status;
+    s->valid_loss = loss, s->valid_score = score;
+    *better = isfinite(score) && attend_training_is_better(run, score);
+    status = log_result(run, loss, score, *better);
+    if (*better) {
+        s->best = score, s->best_update = s->update;
+        s->validations_since_best = s->validations_since_reduction = 0;
+        return status == ATTEND_OK ? attend_training_save_model(run, "") : status;
+    }
+    s->validations_since_best++;
+    reduce_rate_on_plateau(run);
     return status;
 }

@@ -1,0 +1,66 @@
+/* divergence.c: what happens after a non-finite gradient. Its update is skipped. After MAX_SKIPPED skipped updates in a row training rolls back to the
+ * last checkpoint and continues at half the learning rate; if that happens a second time, training has diverged and ends. */
+#include "train/training_run.h"
+
+#include "core/status.h"
+#include "kernel/kernel.h"
+#include <math.h>
+
+enum { MAX_SKIPPED = 10 };
+
+static int restore_weights(training_run *run)
+{
+    attend_model *saved = NULL;
+    const int status = attend_model_load(&saved, attend_training_path(run, ".checkpoint"), NULL);
+    if (status == ATTEND_OK) attend_training_copy_weights(run, saved);
+    attend_model_free(saved);
+    return status;
+}
+
+static int roll_back(training_run *run)
+{
+    training_state *s = &run->state;
+    const int rollbacks = s->rollbacks + 1;
+    const double factor = s->rate_factor / 2;
+    const uint64_t logged = run->log.bytes;
+    int status = restore_weights(run);
+    if (status == ATTEND_OK) status = attend_checkpoint_load_state(run);
+    if (status == ATTEND_OK) status = attend_checkpoint_load_optimizer(run);
+    if (status != ATTEND_OK) return status;
+    s->rollbacks = rollbacks, s->rate_factor = factor, s->skipped_updates = 0, s->log_bytes = logged;
+    attend_training_notice(
+        run, "%d updates in a row had non-finite gradients: rolled back to update %llu, at half the learning rate",
+        MAX_SKIPPED, (unsigned long long)s->update);
+    attend_json_writer w = attend_training_log_begin(&run->log, s->update);
+    attend_json_put_key(&w, "event"), attend_json_put_text(&w, "rolled back");
+    attend_json_put_key(&w, "rate_share"), attend_json_put_short(&w, 6, s->rate_factor);
+    status = attend_training_log_end(&run->log, &w);
+    return status == ATTEND_OK ? attend_checkpoint_save(run) : status;
+}
+
+int attend_training_skip_update(training_run *run, double norm)
+{
+    training_state *s = &run->state;
+    s->skipped_updates++;
+    attend_training_notice(run, "update %llu was skipped: its gradient is %s", (unsigned long long)s->update,
+                           isnan(norm) ? "not a number" : "infinite");
+    attend_json_writer w = attend_training_log_begin(&run->log, s->update);
+    attend_json_put_key(&w, "event"), attend_json_put_text(&w, "skipped");
+    const int status = attend_training_log_end(&run->log, &w);
+    if (status != ATTEND_OK || s->skipped_updates < MAX_SKIPPED) return status;
+    if (s->rollbacks > 0)
+        return attend_fail(ATTEND_FAILED,
+                           "training diverged: gradients are non-finite, also at half the learning rate. The best "
+                           "model so far is unchanged. Start over with a lower learning rate, a smaller gradient clip "
+                           "or a longer warmup");
+    return roll_back(run);
+}
+
+bool attend_training_has_finite_weights(const training_run *run)
+{
+    for (int i = 0; i < attend_params_count(run->model->params); i++) {
+        const attend_param *p = attend_params_at(run->model->params, i);
+        if (!isfinite(attend_kernel()->sum_squares(p->size, p->value))) return false;
+    }
+    return true;
+}

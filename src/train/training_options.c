@@ -1,0 +1,80 @@
+/* training_options.c: defaults of the training options, the names of their choices, and their checks. */
+#include "train/training_run.h"
+
+#include "core/status.h"
+#include <limits.h>
+
+const char *const attend_optimizer_names[] = { "sgd", "adam", NULL };
+const char *const attend_schedule_names[] = { "constant", "inverse-sqrt", "cosine", "plateau", NULL };
+const char *const attend_valid_metric_names[] = { "perplexity", "bleu",  "chrf", "token-accuracy",
+                                                  "word-error", "exact", NULL };
+
+attend_train_options attend_train_defaults(void)
+{
+    static const attend_config config = ATTEND_CONFIG_INIT;
+    static const attend_tokenizer_options tokens = ATTEND_TOKENIZER_OPTIONS_INIT;
+    static const attend_optimizer_options optimizer = ATTEND_OPTIMIZER_OPTIONS_INIT;
+    static const attend_schedule schedule = ATTEND_SCHEDULE_INIT;
+    return (attend_train_options){ .config = config,
+                                   .tokens = { tokens, tokens },
+                                   .max_length = 200,
+                                   .optimizer = optimizer,
+                                   .schedule = schedule,
+                                   .clip = 1,
+                                   .label_smoothing = 0.1,
+                                   .accumulate = 1,
+                                   .batch_tokens = 2000,
+                                   .shard_tokens = 800,
+                                   .patience = 10,
+                                   .seed = 1,
+                                   .threads = 1 };
+}
+
+bool attend_training_is_language_model(const training_run *run)
+{
+    return run->options.config.task == ATTEND_TASK_LANGUAGE_MODEL;
+}
+
+int attend_training_check_options(const attend_train_options *o)
+{
+    if (o->train_count < 1 || !o->model)
+        return attend_fail(ATTEND_BAD_USAGE, "training needs files of pairs or lines, and a model path");
+    if (o->config.task == ATTEND_TASK_LANGUAGE_MODEL && o->valid_metric != ATTEND_VALID_LOSS)
+        return attend_fail(ATTEND_BAD_USAGE,
+                           "valid-metric '%s' compares translations, and a language model makes none: use perplexity",
+                           attend_valid_metric_names[o->valid_metric]);
+    if (o->threads < 1 || o->threads > 1024)
+        return attend_fail(ATTEND_BAD_USAGE, "the number of threads is %d; it must be 1 to 1024", o->threads);
+    if (o->accumulate < 1 || o->batch_tokens < 1 || o->shard_tokens < 1 || o->keep < 0)
+        return attend_fail(ATTEND_BAD_USAGE,
+                           "accumulate, batch tokens and shard tokens must be at least 1, keep at least 0");
+    if (o->average_checkpoints < 0 || o->average_checkpoints == 1 ||
+        o->average_checkpoints > ATTEND_MAX_AVERAGED_CHECKPOINTS)
+        return attend_fail(ATTEND_BAD_USAGE, "an average is of 2 to %d models, not of %d",
+                           ATTEND_MAX_AVERAGED_CHECKPOINTS, o->average_checkpoints);
+    if (!(o->average >= 0 && o->average < 1) || !(o->bpe_dropout >= 0 && o->bpe_dropout < 1) ||
+        !(o->label_smoothing >= 0 && o->label_smoothing < 1))
+        return attend_fail(ATTEND_BAD_USAGE, "average, BPE dropout and label smoothing must lie in [0, 1)");
+    if (o->updates == 0 && o->epochs == 0 && (o->valid_count == 0 || o->patience == 0))
+        return attend_fail(
+            ATTEND_BAD_USAGE,
+            "training would never end: give a number of updates or epochs, or validation data and patience");
+    return ATTEND_OK;
+}
+
+/* The vocabularies are not known yet. */
+int attend_training_check_config(training_run *run)
+{
+    attend_config *config = &run->options.config;
+    config->source_vocab = config->target_vocab = ATTEND_FIRST_TOKEN + 1;
+    const int status = attend_config_check(config);
+    for (int side = 0; status == ATTEND_OK && side < 2; side++) {
+        const int max = attend_config_max_tokens(config, side) - 1; /* one position for the end or begin token */
+        if (max < run->options.max_length) run->options.max_length = max;
+        if (max < INT_MAX - 1 && run->options.bpe_dropout > 0)
+            return attend_fail(ATTEND_BAD_USAGE,
+                               "BPE dropout makes sentences longer than the number of positions of this model: choose "
+                               "other positions or another attention");
+    }
+    return status;
+}

@@ -1,0 +1,156 @@
+/* training_plan.c: intervals, the number of updates, and the memory of a training. The memory of a shard is measured: the loss of as many average pairs
+ * as a shard holds is differentiated once. */
+#include "train/training_run.h"
+
+#include "core/memory.h"
+#include <math.h>
+#include <stdlib.h>
+
+enum { MIN_SHARD_TOKENS = 100 };
+
+/* Pairs of the same lengths. */
+typedef struct probe {
+    int *tokens, *lengths[2];
+    attend_pairs pairs;
+} probe;
+
+static void probe_free(probe *p)
+{
+    attend_memory_free(p->tokens);
+    attend_memory_free(p->lengths[0]);
+    attend_memory_free(p->lengths[1]);
+}
+
+static bool probe_new(int count, int source, int target, probe *p)
+{
+    const size_t tokens = (size_t)count * (size_t)(source > target ? source : target);
+    p->tokens = attend_memory_zeroed(tokens, sizeof *p->tokens); /* all ATTEND_UNKNOWN, which every vocabulary has */
+    for (int side = 0; side < 2; side++) p->lengths[side] = attend_memory_zeroed((size_t)count, sizeof(int));
+    if (!p->tokens || !p->lengths[0] || !p->lengths[1]) return false;
+    for (int i = 0; i < count; i++) p->lengths[0][i] = source, p->lengths[1][i] = target;
+    p->pairs = (attend_pairs){ .count = count,
+                               .source = p->tokens,
+                               .source_lengths = p->lengths[0],
+                               .target = p->tokens,
+                               .target_lengths = p->lengths[1] };
+    return true;
+}
+
+/* Bytes of the context for a shard of `count` pairs of these lengths. */
+static int measure(const training_run *run, int count, int source, int target, size_t *bytes)
+{
+    probe p = { .tokens = NULL };
+    attend_ctx *c = NULL;
+    attend_grads *g = NULL;
+    int status = probe_new(count, source, target, &p) ? attend_ctx_new(&c)
+                                                      : attend_fail(ATTEND_NO_MEMORY, "no memory for a plan");
+    if (status == ATTEND_OK) status = attend_grads_new(&g, run->model->params);
+    if (status == ATTEND_OK) {
+        attend_ctx_set_grads(c, g);
+        attend_ctx_set_training(c, true);
+        status = attend_backward(c, attend_model_loss(c, run->model, &p.pairs, NULL));
+        *bytes = attend_ctx_bytes(c);
+    }
+    attend_grads_free(g);
+    attend_ctx_free(c);
+    probe_free(&p);
+    return status;
+}
+
+/* Rounded up, but at most the maximum of the data: a model may have no more positions. */
+static int average_length(uint64_t ids, uint64_t pairs, int max_length)
+{
+    const int length = (int)(ids / pairs) + 1;
+    return length < max_length ? length : max_length;
+}
+
+/* The same for the largest shard of at most `tokens` tokens: many pairs of average lengths, or the longest pair alone. */
+static int shard_bytes(const training_run *run, int tokens, size_t *bytes)
+{
+    const attend_corpus_counts n = attend_corpus_count(run->train);
+    const int source = average_length(n.source_ids, n.pairs, n.longest_source);
+    const int target = average_length(n.target_ids, n.pairs, n.longest_target);
+    const int count = tokens / (source + target + 1);
+    size_t full = 0, longest = 0;
+    int status = measure(run, count > 0 ? count : 1, source, target, &full);
+    if (status == ATTEND_OK && n.longest_source + n.longest_target > tokens)
+        status = measure(run, 1, n.longest_source, n.longest_target, &longest);
+    *bytes = full > longest ? full : longest;
+    *bytes += *bytes / 4; /* a margin: batches differ */
+    return status;
+}
+
+/* What does not depend on shards: the program, weights, two packed copies, gradients, and twice the moments and the average: while training resumes, those
+ * of the checkpoint are mapped too, and resuming must not take more memory than beginning. */
+static size_t fixed_bytes(const training_run *run, int threads)
+{
+    enum { PROGRAM = 16 << 20 };
+    const size_t n = attend_params_size(run->model->params) * sizeof(real);
+    const int moments = run->options.optimizer.kind == ATTEND_ADAM ? 2 : run->options.optimizer.momentum > 0;
+    return PROGRAM + n * (size_t)(1 + 2 + threads + 1 + 2 * (moments + (run->options.average > 0)));
+}
+
+/* Chooses the largest shards of which SHARDS fit into memory beside the rest, and then the largest number of threads that fit: rounding depends on the
+ * size of shards, which therefore must not depend on the number of threads. Small shards are tried first, so that measuring takes no more memory than is
+ * allowed. */
+static int fit_memory(training_run *run, attend_plan *plan, bool resumed)
+{
+    enum { SHARDS = 4 };
+    int tokens = run->options.shard_tokens;
+    while (!resumed && run->options.memory > 0 && tokens / 2 >= MIN_SHARD_TOKENS) tokens /= 2;
+    size_t shard = 0;
+    int status = shard_bytes(run, tokens, &shard);
+    if (status != ATTEND_OK) return status;
+    const size_t min_bytes = fixed_bytes(run, 1) + shard;
+    if (run->options.memory > 0 && min_bytes > run->options.memory)
+        return attend_fail(ATTEND_BAD_USAGE,
+                           "training this model takes at least %zu MiB, and the memory limit is %zu MiB: raise the "
+                           "limit to %zu MiB, or use "
+                           "a smaller model (hidden, embedding, vocabulary size) or a smaller maximum length",
+                           (min_bytes >> 20) + 1, run->options.memory >> 20, (min_bytes >> 20) + 1);
+    while (status == ATTEND_OK && 2 * tokens <= run->options.shard_tokens &&
+           fixed_bytes(run, 1) + SHARDS * 2 * shard <= run->options.memory) {
+        tokens *= 2;
+        status = shard_bytes(run, tokens, &shard);
+    }
+    run->options.shard_tokens = tokens;
+    const int requested = run->options.threads;
+    while (run->options.memory > 0 && run->options.threads > 1 &&
+           fixed_bytes(run, run->options.threads) + (size_t)run->options.threads * shard > run->options.memory)
+        run->options.threads--;
+    if (run->options.threads < requested)
+        attend_training_notice(run, "the memory limit has room for %d of %d threads", run->options.threads, requested);
+    plan->bytes = fixed_bytes(run, run->options.threads) + (size_t)run->options.threads * shard;
+    return status;
+}
+
+int attend_training_plan(training_run *run, attend_plan *plan)
+{
+    const attend_corpus_counts n = attend_corpus_count(run->train);
+    const uint64_t rows = n.target_ids + n.pairs, tokens = rows > n.source_ids ? rows : n.source_ids;
+    const uint64_t batch = (uint64_t)run->options.batch_tokens * (uint64_t)run->options.accumulate;
+    run->intervals.updates_per_epoch = (tokens + batch - 1) / batch;
+    run->intervals.total_updates = run->options.updates;
+    if (run->options.epochs > 0 &&
+        (run->intervals.total_updates == 0 ||
+         run->options.epochs * run->intervals.updates_per_epoch < run->intervals.total_updates))
+        run->intervals.total_updates = run->options.epochs * run->intervals.updates_per_epoch;
+    run->intervals.valid_every = run->options.valid_every;
+    if (run->intervals.valid_every == 0)
+        run->intervals.valid_every = run->intervals.updates_per_epoch < 50     ? 50
+                                     : run->intervals.updates_per_epoch > 1000 ? 1000
+                                                                               : run->intervals.updates_per_epoch;
+    run->intervals.save_every = run->options.save_every ? run->options.save_every : run->intervals.valid_every;
+    run->intervals.log_every = run->options.log_every ? run->options.log_every : 50;
+    if (run->options.schedule.kind == ATTEND_SCHEDULE_COSINE && run->options.schedule.updates == 0)
+        run->options.schedule.updates = run->intervals.total_updates;
+    plan->task = run->model->config.task;
+    plan->parameters = attend_params_size(run->model->params);
+    plan->pairs = n.pairs, plan->left_out = n.empty + n.too_long;
+    plan->valid_pairs = run->valid ? attend_corpus_count(run->valid).pairs : 0;
+    plan->source_tokens = n.source_ids, plan->target_tokens = n.target_ids;
+    plan->updates_per_epoch = run->intervals.updates_per_epoch, plan->updates = run->intervals.total_updates;
+    plan->valid_every = run->intervals.valid_every, plan->save_every = run->intervals.save_every;
+    plan->source_vocab = run->model->config.source_vocab, plan->target_vocab = run->model->config.target_vocab;
+    return fit_memory(run, plan, plan->resumed);
+}

@@ -1,0 +1,160 @@
+/* training_run.h: one run of attend_train: its parts, its state, and the files of src/train that work on them.
+ *
+ *     training_run.c        begin or resume, the loop, the end
+ *     training_options.c    defaults, names and checks of options
+ *     training_plan.c       intervals, memory, the size of shards
+ *     training_data.c       tokenizers and corpora;  update_batch.c  the pairs of an update
+ *     training_update.c     gradient and step;  weight_average.c  the moving average of the weights
+ *     validation.c          loss and metric on the validation pairs, and what follows from them
+ *     divergence.c          skipped updates and rollback after non-finite gradients
+ *     training_files.c      the model files of a run;  run_lock.c  one process at a time
+ *     checkpoint.c          everything a run needs to resume, in one file
+ *     checkpoint_average.c  at the end, the mean of the last models;  alignment_choice.c  which attention layer or head aligns
+ *     training_log.c        the log;  training_history.c  reads it;  training_plot.c  plots it */
+#ifndef ATTEND_TRAIN_TRAINING_RUN_H
+#define ATTEND_TRAIN_TRAINING_RUN_H
+
+#include "model/model.h"
+#include "text/batches.h"
+#include "train/training_log.h"
+#include "train/update_batch.h"
+#include "train/weight_average.h"
+#include <attend/trainer.h>
+
+/* What changes from update to update, besides arrays; all of it is in a checkpoint. */
+typedef struct training_state {
+    uint64_t update;
+    attend_batch_position position; /* of the next batch */
+    uint64_t rows;                  /* target rows trained on so far */
+    double loss;                    /* sum over loss_rows rows, since the last line of the log */
+    uint64_t loss_rows;
+    double best; /* score of the best model; NAN: none yet */
+    uint64_t best_update;
+    int validations_since_best;
+    int validations_since_reduction, rate_reductions; /* of the learning rate, by the plateau schedule */
+    int skipped_updates;                              /* in a row, because of non-finite gradients */
+    int rollbacks;                                    /* to the last checkpoint */
+    double rate_factor;                               /* of the learning rate: halved by each rollback */
+    double baseline;                                  /* of REINFORCE */
+    double valid_loss, valid_score;                   /* of the last validation */
+    uint64_t log_bytes;
+} training_state;
+
+/* In updates; fixed before the first one. */
+typedef struct training_intervals {
+    uint64_t updates_per_epoch;
+    uint64_t total_updates; /* 0: unknown */
+    uint64_t valid_every, save_every, log_every;
+} training_intervals;
+
+/* For progress reports: this process only. */
+typedef struct training_clock {
+    double start, step_seconds, validation_seconds;
+    uint64_t rows_at_start, updates_at_start;
+} training_clock;
+
+typedef struct training_run {
+    attend_train_options options;
+    attend_train_events events;
+    attend_tokenizer *tokenizers[2]; /* the same one twice, if the vocabulary is shared */
+    attend_model *model;
+    attend_team *team;
+    attend_optimizer *optimizer;
+    attend_corpus *train, *valid; /* valid: NULL without validation data */
+    attend_batches *batches;
+    update_batch batch;
+    weight_average average; /* empty without options.average */
+    training_log log;
+    training_state state;
+    training_intervals intervals;
+    training_clock clock;
+    uint64_t lines_read; /* while data is encoded */
+    bool stopped;        /* by events.stop, before the first update */
+    int lock;            /* file descriptor; -1: none */
+    char path[4096];     /* what attend_training_path returned last */
+} training_run;
+
+/* Sends a message to the user. */
+void attend_training_notice(const training_run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Whether events.stop asks for the end. */
+bool attend_training_stop_requested(const training_run *run);
+/* Whether as many updates or epochs are done as options ask for. */
+bool attend_training_is_done(const training_run *run);
+double attend_training_time(void); /* seconds, by a monotonic clock */
+
+/* ---- training_options.c ---- */
+int attend_training_check_options(const attend_train_options *options);
+/* Checks the configuration before data is read, and lowers max_length to what its positions allow. */
+int attend_training_check_config(training_run *run);
+bool attend_training_is_language_model(const training_run *run);
+
+/* ---- training_plan.c ---- */
+/* Fills the plan and the run's intervals; reduces shards and threads to what options.memory allows. With plan->resumed the size of shards is the
+ * checkpoint's. ATTEND_BAD_USAGE if even the smallest shards do not fit. */
+int attend_training_plan(training_run *run, attend_plan *plan);
+
+/* ---- training_data.c ---- */
+int attend_training_check_data_files(const training_run *run); /* whether all files can be opened */
+int attend_training_learn_tokenizers(training_run *run);
+int attend_training_read_data(training_run *run); /* encodes both corpora */
+void attend_training_data_free(training_run *run);
+const char *attend_pairs_spec_name(const attend_pairs_spec *spec); /* a file name, for messages */
+
+/* ---- training_update.c ---- */
+/* One update. *norm is not finite if the update was skipped. */
+int attend_training_update(training_run *run, double *norm, double *rate);
+
+/* ---- validation.c ---- */
+/* Loss and score of the model as it is. */
+int attend_training_measure(training_run *run, double *loss, double *score);
+/* Validates, logs, saves a better model and lowers the learning rate on a plateau. */
+int attend_training_validate(training_run *run, bool *better);
+/* Whether a validation score is better than that of the best model so far. */
+bool attend_training_is_better(const training_run *run, double score);
+
+/* ---- divergence.c ---- */
+/* After an update with a non-finite gradient. ATTEND_FAILED if training has diverged. */
+int attend_training_skip_update(training_run *run, double norm);
+bool attend_training_has_finite_weights(const training_run *run);
+
+/* ---- training_files.c ---- */
+enum { KEPT_SUFFIX = 40 };
+/* "MODEL" + suffix; valid until the next call for this run. */
+const char *attend_training_path(training_run *run, const char *suffix);
+/* Saves the model, with averaged weights if there are any, as MODEL + suffix. */
+int attend_training_save_model(training_run *run, const char *suffix);
+/* Copies the weights of a model of the same configuration into the run's own model, to which the contexts of the team refer. */
+void attend_training_copy_weights(training_run *run, const attend_model *from);
+/* Saves MODEL.update-N and removes the one that is now too old. */
+int attend_training_save_kept(training_run *run);
+/* The update of the i-th most recent kept model, from 0; 0: there is none. */
+uint64_t attend_training_kept_update(const training_run *run, int i);
+void attend_training_kept_suffix(char suffix[KEPT_SUFFIX], uint64_t update);
+/* Copies MODEL to MODEL.single, if it exists. */
+int attend_training_keep_single(training_run *run);
+/* Moves MODEL.single back to MODEL, if it exists, because training resumes. */
+int attend_training_restore_single(training_run *run);
+void attend_training_remove_single(training_run *run);
+
+/* ---- run_lock.c ---- */
+/* Locks the model and removes stale temporary files. ATTEND_BAD_USAGE if another process has the lock. */
+int attend_training_lock(training_run *run);
+void attend_training_unlock(training_run *run);
+
+/* ---- checkpoint.c ---- */
+int attend_checkpoint_save(training_run *run);
+/* Loads the model, its tokenizers and the state. *found is false, and the status ATTEND_OK, if there is no checkpoint. */
+int attend_checkpoint_load(training_run *run, bool *found);
+/* Checks that options and data are those of the checkpoint, and loads optimizer moments and averaged weights. */
+int attend_checkpoint_load_optimizer(training_run *run);
+int attend_checkpoint_load_state(training_run *run);
+
+/* ---- checkpoint_average.c ---- */
+/* At the end of training; nothing without options.average_checkpoints. */
+int attend_training_average_checkpoints(training_run *run);
+
+/* ---- alignment_choice.c ---- */
+/* At the end of training: stores in MODEL which attention layer or head aligns, if there are several. */
+int attend_training_choose_alignment(training_run *run);
+
+#endif

@@ -1,0 +1,23 @@
+/* weight_average.h: an exponential moving average of the weights: a = d a + (1 - d) w after every update, d = min(decay, (1 + u) / (10 + u)) at
+ * update u, so that the random first weights are soon forgotten. */
+#ifndef ATTEND_TRAIN_WEIGHT_AVERAGE_H
+#define ATTEND_TRAIN_WEIGHT_AVERAGE_H
+
+#include "core/pool.h"
+#include "core/tape.h"
+
+/* { 0 } is no average: every function then does nothing. The parameters must outlive it. */
+typedef struct weight_average {
+    attend_params *params;
+    double decay;
+    real **values; /* by parameter */
+} weight_average;
+
+/* Begins with the weights as they are, unless they are going to be loaded. decay 0: no average. */
+int attend_weight_average_begin(weight_average *a, attend_params *params, double decay, bool loaded_later);
+void attend_weight_average_update(const weight_average *a, uint64_t update, attend_pool *pool);
+/* Exchanges the weights and their average; a second call undoes it. */
+void attend_weight_average_swap(const weight_average *a);
+void attend_weight_average_free(weight_average *a);
+
+#endif
