@@ -38,7 +38,7 @@ static int check_path(const char *model)
     if (stat(model, &s) != 0) return ATTEND_OK; /* a missing folder fails when the lock is created */
     if (S_ISREG(s.st_mode)) return s.st_size == 0 ? ATTEND_OK : check_old(model);
     return attend_fail(ATTEND_IO, "cannot write a model to %s: it is a %s; give the path of a file", model,
-                       S_ISDIR(s.st_mode) ? "directory" : "device, pipe or socket");
+                       S_ISDIR(s.st_mode) ? "folder" : "device, pipe or socket");
 }
 
 /* Whether the locked file still has its name: the process that held the lock before may have removed it. */
@@ -57,7 +57,7 @@ static int lock(training_run *run)
         const int refused = run->lock < 0 ? errno : 0;
         if (refused)
             return attend_fail(ATTEND_IO, "cannot write %s: %s%s", path, attend_errno_text(refused),
-                               refused == ENOENT ? "; create its directory first" : "");
+                               refused == ENOENT ? "; create its folder first" : "");
         if (flock(run->lock, LOCK_EX | LOCK_NB) != 0) {
             const int error = errno;
             if (error == EINTR) {

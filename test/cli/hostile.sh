@@ -64,8 +64,8 @@ printf ' \t \n' >blank.tsv
 {
     expect 2 '--vocab-size limits them' $train --model v --source-vocab 500
     expect 2 'with --shared-vocab' $train --model v --shared-vocab --target-vocab-size 500
-    expect 3 'not one word to learn on the source side' $train --model v --min-count 1000000
-    expect 3 'blank.tsv: there is not one word' train --train blank.tsv --model v $small --no-check --updates 1
+    expect 3 'no token to learn on the source side' $train --model v --min-count 1000000
+    expect 3 'blank.tsv: there is no token' train --train blank.tsv --model v $small --no-check --updates 1
     expect 0 'vocabulary  5 and 8' $train --model v --source-vocab-size 5 --updates 1
 }
 
@@ -73,7 +73,7 @@ printf ' \t \n' >blank.tsv
 # shellcheck disable=SC2086
 {
     said=$("$attend" train --train pairs.tsv --model mem --hidden 200 --tokens word --updates 1 --memory 1M 2>&1)
-    least=$(echo "$said" | sed -n 's/.*give --memory \([0-9]*M\).*/\1/p')
+    least=$(echo "$said" | sed -n 's/.*raise it to \([0-9]*M\).*/\1/p')
     [ -n "$least" ] || fail "no memory was named: $said"
     expect 0 'done' train --train pairs.tsv --model mem --hidden 200 --tokens word --updates 1 --memory "$least"
 }
@@ -83,7 +83,7 @@ printf ' \t \n' >blank.tsv
 {
     expect 5 'it is a device' $train --model /dev/full --updates 1
     [ -e /dev/full.checkpoint ] && fail 'files were left beside /dev/full'
-    expect 5 "make its folder first" $train --model no/such/m --updates 1
+    expect 5 "create its folder first" $train --model no/such/m --updates 1
     expect 5 'it is a folder' $train --model . --updates 1
     expect 2 'is named 2 times' train --train - --valid - --model m
     expect 2 'is named 2 times' train --train - - --model m
@@ -114,7 +114,7 @@ cp pairs.tsv precious.tsv
 # shellcheck disable=SC2086
 {
     expect 2 'is not a model' train --train precious.tsv --model precious.tsv $small --updates 1
-    expect 2 'is not the log of a training' train --train precious.tsv --log precious.tsv --model other $small --updates 1
+    expect 2 'is not a training log' train --train precious.tsv --log precious.tsv --model other $small --updates 1
     cmp -s pairs.tsv precious.tsv || fail 'data was overwritten'
     ln -s around.checkpoint around.checkpoint # cannot be read, and is there
     expect 5 'around.checkpoint' $train --model around --updates 1

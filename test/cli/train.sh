@@ -40,7 +40,7 @@ expect 0 'the average of the last 3 models: perplexity' train --train pairs.tsv 
     --save-every 10 --valid-every 20 --average-last 3
 cmp -s a a.before || { echo "a training that had ended made another model"; failed=1; }
 echo damaged >a.update-40
-expect 4 'remove that file, and the average goes without it' train --train pairs.tsv --valid valid.tsv --model a $small --learning-rate 0.1 \
+expect 4 'remove that file and run again to average without it' train --train pairs.tsv --valid valid.tsv --model a $small --learning-rate 0.1 \
     --updates 41 --save-every 10 --valid-every 20 --average-last 3
 rm a.update-40
 expect 0 'a.update-40 is not there' train --train pairs.tsv --valid valid.tsv --model a $small --learning-rate 0.1 --updates 41 --save-every 10 \

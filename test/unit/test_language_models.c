@@ -182,7 +182,7 @@ static void what_training_refuses(void **state)
     text_file("empty.txt", "\n \n\n");
     o = options_for("refused");
     snprintf(names[0], sizeof names[0], "%s", in_folder("empty.txt"));
-    refuses(o, ATTEND_BAD_DATA, "not one word to learn: lines are empty");
+    refuses(o, ATTEND_BAD_DATA, "no token to learn: all lines are empty");
     o = options_for("refused");
     snprintf(names[1], sizeof names[1], "%s", in_folder("empty.txt"));
     refuses(o, ATTEND_BAD_DATA, "no validation line is left: all are empty or too long");

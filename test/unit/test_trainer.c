@@ -210,7 +210,7 @@ static void other_options_are_refused(void **state)
     o = options_for("memory");
     o.memory = 10000;
     assert_int_equal(attend_train(&o, NULL, NULL), ATTEND_BAD_USAGE);
-    assert_non_null(strstr(attend_message(), "--memory"));
+    assert_non_null(strstr(attend_message(), "the memory limit"));
     o = options_for("no/such/folder/model");
     assert_int_equal(attend_train(&o, NULL, NULL), ATTEND_IO);
 }
