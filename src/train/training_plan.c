@@ -104,9 +104,8 @@ static int fit_memory(training_run *run, attend_plan *plan, bool resumed)
     const size_t min_bytes = fixed_bytes(run, 1) + shard;
     if (run->options.memory > 0 && min_bytes > run->options.memory)
         return attend_fail(ATTEND_BAD_USAGE,
-                           "training this model takes at least %zuM, and the memory limit is %zuM: raise the "
-                           "limit to %zu MiB, or use "
-                           "a smaller model (hidden, embedding, vocabulary size) or a smaller maximum length",
+                           "training this model takes at least %zuM, and the memory limit is %zuM: raise it to %zuM, "
+                           "or use a smaller model (hidden, embedding, vocabulary size) or a smaller maximum length",
                            (min_bytes >> 20) + 1, run->options.memory >> 20, (min_bytes >> 20) + 1);
     while (status == ATTEND_OK && 2 * tokens <= run->options.shard_tokens &&
            fixed_bytes(run, 1) + SHARDS * 2 * shard <= run->options.memory) {

@@ -81,7 +81,7 @@ expect 2 'lines of text alone are for a language model, which attend train --tas
 expect 2 'pairs.tsv is a file of pairs' score --model m --input pairs.tsv
 
 # what needs a source, or translations
-expect 2 'perplexity is what tells language models apart' train $lm --train train.txt --valid valid.txt --model bad --valid-metric bleu --epochs 1
+expect 2 'makes none: use perplexity' train $lm --train train.txt --valid valid.txt --model bad --valid-metric bleu --epochs 1
 for option in "--attention dot" "--context after" --bidirectional --shared-vocab; do
     expect 2 "${option% *} has no effect for a language model" train $lm --train train.txt --model bad --epochs 1 $option
 done

@@ -43,7 +43,7 @@ echo damaged >a.update-40
 expect 4 'remove that file and run again to average without it' train --train pairs.tsv --valid valid.tsv --model a $small --learning-rate 0.1 \
     --updates 41 --save-every 10 --valid-every 20 --average-last 3
 rm a.update-40
-expect 0 'a.update-40 is not there' train --train pairs.tsv --valid valid.tsv --model a $small --learning-rate 0.1 --updates 41 --save-every 10 \
+expect 0 'a.update-40 does not exist' train --train pairs.tsv --valid valid.tsv --model a $small --learning-rate 0.1 --updates 41 --save-every 10 \
     --valid-every 20 --average-last 3
 
 # two files, gzip, a configuration file and standard input are the same data

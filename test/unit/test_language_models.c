@@ -172,10 +172,10 @@ static void what_training_refuses(void **state)
     refuses(o, ATTEND_BAD_USAGE, "compares translations");
     o = options_for("refused");
     train_spec = (attend_pairs_spec){ names[0], NULL };
-    refuses(o, ATTEND_BAD_USAGE, "lines of text alone, and these are pairs");
+    refuses(o, ATTEND_BAD_USAGE, "lines of text, and these are pairs");
     o = options_for("refused");
     valid_spec = (attend_pairs_spec){ names[1], NULL };
-    refuses(o, ATTEND_BAD_USAGE, "lines of text alone, and these are pairs");
+    refuses(o, ATTEND_BAD_USAGE, "lines of text, and these are pairs");
     o = options_for("refused");
     o.config.task = ATTEND_TASK_TRANSLATION;
     refuses(o, ATTEND_BAD_USAGE, "which are for task 'language-model'");

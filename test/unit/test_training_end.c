@@ -213,7 +213,7 @@ static void what_is_missing_is_said(void **state)
     assert_ok(attend_train(&o, NULL, NULL));
     assert_int_equal(unlink(in_folder("holes.update-6")), 0);
     assert_ok(attend_train(&o, &events, NULL));
-    assert_non_null(strstr(said, "holes.update-6 is not there"));
+    assert_non_null(strstr(said, "holes.update-6 does not exist"));
     assert_true(logged("holes", "\"models\": 3,"));
     for (int i = 3; i < 10; i += 6) {
         char name[32];
