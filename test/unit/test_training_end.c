@@ -221,7 +221,7 @@ static void what_is_missing_is_said(void **state)
         unlink(in_folder(name));
     }
     assert_ok(attend_train(&o, &events, NULL));
-    assert_non_null(strstr(said, "not two models"));
+    assert_non_null(strstr(said, "fewer than two models"));
     assert_false(is_there("holes", ".single")); /* it is the best one again */
 }
 
