@@ -9,7 +9,7 @@ static attend_score_parameter parameter(const attend_widths *w, int i)
     return w && i == 0 ? (attend_score_parameter){ "t", 1, { 1, 0 } } : (attend_score_parameter){ 0 };
 }
 
-static const char *refuse_tile(const attend_tile *t)
+static const char *check_tile(const attend_tile *t)
 {
     return t->query_width == t->key_width && t->shapes[0][0] == 1 ? NULL : "queries and keys differ in width, or t is not one number";
 }
@@ -48,7 +48,7 @@ static void tile_backward(const attend_tile *t, const attend_tile_gradients *g)
 }
 
 static const attend_score cosine = { .name = "cosine", .formula = "exp(t) q.k / (|q| |k|)", .parameter = parameter,
-                                     .refuse_tile = refuse_tile, .in_tile = 1u << 0, .tile = tile, .tile_backward = tile_backward };
+                                     .check_tile = check_tile, .tile_parameters = 1u << 0, .tile = tile, .tile_backward = tile_backward };
 static attend_param *heat, *keys, *queries;
 /* Three queries look at seven keys, which are the values too; the loss is the sum of the squared contexts. */
 static attend_var *loss(attend_ctx *c, void *user)

@@ -108,7 +108,7 @@ typedef struct attend_arrays {
     const attend_real *value;                /* (B, Tk, Hk, Dv); NULL: the keys */
 
     const attend_real *const *parameters; /* of the score, in its order; shapes as attend_score.parameter says for .. */
-    int attention, longest, filters, filter_size; /* .. these and the widths above (attend_widths) */
+    int attention, max_keys, filters, filter_size; /* .. these and the widths above (attend_widths) */
 
     const unsigned char *allowed; /* as in attend_attention_inputs, with its shape */
     int allowed_shape[4];

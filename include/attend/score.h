@@ -19,7 +19,7 @@ typedef struct attend_widths {
     int query, key, value; /* of the rows as the model has them: all heads together */
     int heads, key_heads;
     int attention; /* additive: channels of the tanh; projected: of query and key, all heads together; 0: like query */
-    int longest;   /* location: keys at most */
+    int max_keys;  /* location: keys at most */
     int filters;   /* location-sensitive: convolution filters, and .. */
     int filter_size; /* .. how many weights each looks at; the middle one is the key's own, so better odd */
 } attend_widths;
@@ -71,7 +71,7 @@ typedef struct attend_score {
     attend_score_parameter (*parameter)(const attend_widths *w, int i);
     /* NULL, or why tiles like this one make no sense: "query and key differ in width". Asked once, before any tile: t has widths,
      * heads, the most keys there will be, and the shapes of the parameters, which nobody else checks, but no arrays. */
-    const char *(*refuse_tile)(const attend_tile *t);
+    const char *(*check_tile)(const attend_tile *t);
 
     /* On the tape, once a source: keys (N, key) -> (N, key heads * key_width). NULL: as they are. w: the parameters. */
     attend_var *(*prepare_keys)(attend_ctx *c, attend_var *const *w, attend_var *keys);
@@ -86,9 +86,10 @@ typedef struct attend_score {
 
     /* Scale where the options give none; query_width as prepared, of one head. NULL: 1. */
     double (*default_scale)(int query_width);
-    bool wants_previous; /* the weights of the step before */
-    unsigned in_tile;    /* bit i set: `tile` uses parameter i and tile_backward adds to its gradient */
-    unsigned in_linear; /* bit i set: attend_linear alone uses parameter i, which may therefore be kept in fewer bits */
+    bool needs_previous_weights; /* the weights of the step before */
+    unsigned tile_parameters;    /* bit i set: `tile` uses parameter i and tile_backward adds to its gradient */
+    unsigned
+        linear_parameters; /* bit i set: attend_linear alone uses parameter i, which may therefore be kept in fewer bits */
 
     /* Numbers to keep for the keys of one head, and how to make them, once a source. NULL: nothing. */
     size_t (*cache_size)(int keys, int key_width);

@@ -1,7 +1,7 @@
 /* attention.c: attention as an operation on the tape. fused.c does the work; here its arguments are checked. */
 #include <attend/attention.h>
 
-#include "attention/call.h"
+#include "attention/attention_call.h"
 #include "op/ragged.h"
 #include <string.h>
 
@@ -38,7 +38,7 @@ static bool mask_strides(attend_ctx *c, const char *what, const int shape[4], co
 static bool take_inputs(attend_ctx *c, attention_call *a, const attend_attention_inputs *in)
 {
     const attend_attention_options *o = &a->source->options;
-    const int full[4] = { a->source->count, o->heads, a->longest_query, a->source->longest };
+    const int full[4] = { a->source->count, o->heads, a->max_queries, a->source->max_keys };
     static const attend_attention_inputs nothing;
     if (!in) in = &nothing;
     if (in->allowed && !mask_strides(c, "the mask", in->allowed_shape, full, a->allowed_strides)) return false;
@@ -66,7 +66,7 @@ static bool take_inputs(attend_ctx *c, attention_call *a, const attend_attention
         }
         a->position = in->position;
     }
-    if (o->score->wants_previous) {
+    if (o->score->needs_previous_weights) {
         a->previous = in->previous;
         if (!a->previous) a->previous = attend_constant(c, 4, (const int[]){ full[0], 1, full[2], full[3] }, NULL);
         if (!a->previous || !attend_ready(c, "attend_attention", 1, a->previous)) return false;
@@ -112,7 +112,7 @@ attend_var *attend_attention_run(attend_ctx *c, attention_call *a, const attend_
                                  attend_var *context, bool want_weights)
 {
     const attend_attention_options *o = &a->source->options;
-    const int shape[4] = { a->source->count, o->heads, a->longest_query, a->source->longest };
+    const int shape[4] = { a->source->count, o->heads, a->max_queries, a->source->max_keys };
     a->context = context;
     const int groups = a->source->count * o->key_heads;
     a->workers = a->pool ? attend_pool_threads(a->pool) : 1;
@@ -159,7 +159,7 @@ bool attend_attention_take_query(attend_ctx *c, attention_call *a, attend_var *q
                                .heads = a->source->options.heads,
                                .all_keys = longest,
                                .shapes = a->source->parameter_shapes };
-    const char *why = score->refuse_tile ? score->refuse_tile(&tile) : NULL;
+    const char *why = score->check_tile ? score->check_tile(&tile) : NULL;
     if (why) attend_ctx_fail(c, ATTEND_BAD_USAGE, "attention with score %s: %s", score->name, why);
     return !why;
 }
@@ -186,7 +186,7 @@ attend_var *attend_attention_to(attend_ctx *c, const attend_source *source, atte
     attend_var *const *w = source->parameters;
     attention_call *a = attend_take(c, 1, sizeof *a);
     if (!a) return NULL;
-    *a = (attention_call){ .source = source, .longest_query = queries->longest };
+    *a = (attention_call){ .source = source, .max_queries = queries->longest };
     if (score->prepare_queries) query = score->prepare_queries(c, w, query);
     if (query && query->shape[0] != queries->rows)
         return attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: score %s made %d rows of %d queries", name, score->name,
@@ -212,7 +212,7 @@ attend_var *attend_attention_joint(attend_ctx *c, const attend_source *source, a
     const int heads = source->options.heads;
     attention_call *a = attend_take(c, 1, sizeof *a);
     if (!a) return NULL;
-    *a = (attention_call){ .source = source, .longest_query = queries->longest };
+    *a = (attention_call){ .source = source, .max_queries = queries->longest };
     if (!attend_attention_take_query(c, a, joint, width)) return NULL;
     a->query_rows = attend_attention_packed_rows(joint, heads, queries);
     a->query_rows.head = (size_t)a->query_width;

@@ -239,13 +239,13 @@ int attend_beam_cache_step(attend_beam_cache *p, int n, const int *parents, cons
 /* Pieces of work: heads of hypotheses, counted through. */
 typedef struct sharing {
     const attend_beam_cache *p;
-    const past_attention *a;
+    const beam_attention *a;
     size_t items, piece; /* all, and of a piece */
     const real **keys;   /* (pieces, longest) addresses of rows */
     real *weights;       /* (pieces, longest) */
 } sharing;
 
-static void one_head(const past_attention *a, const real *const *rows, size_t words, size_t i, size_t h, real *weights)
+static void one_head(const beam_attention *a, const real *const *rows, size_t words, size_t i, size_t h, real *weights)
 {
     const attend_kernel_table *k = attend_kernel();
     const size_t width = (size_t)a->width, at = h * width;
@@ -259,7 +259,7 @@ static void one_head(const past_attention *a, const real *const *rows, size_t wo
 static void run_piece(void *user, int piece)
 {
     const sharing *s = user;
-    const past_attention *a = s->a;
+    const beam_attention *a = s->a;
     const size_t longest = (size_t)s->p->longest, heads = (size_t)a->heads, first = (size_t)piece * s->piece;
     const size_t end = s->items - first < s->piece ? s->items : first + s->piece;
     const real **rows = s->keys + (size_t)piece * longest;
@@ -273,7 +273,7 @@ static void run_piece(void *user, int piece)
     }
 }
 
-bool attend_beam_cache_attend(attend_ctx *c, const attend_beam_cache *p, const past_attention *a)
+bool attend_beam_cache_attend(attend_ctx *c, const attend_beam_cache *p, const beam_attention *a)
 {
     if (c->status != ATTEND_OK) return false;
     if (p->count == 0) return true;

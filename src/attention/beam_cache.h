@@ -33,7 +33,7 @@ size_t attend_beam_cache_bytes(const attend_beam_cache *p);
 
 /* Of each hypothesis's query over its own words, in every head:
  *     w = softmax(scale q . k_j)     context = sum_j w_j v_j */
-typedef struct past_attention {
+typedef struct beam_attention {
     const attend_real *query; /* (n, heads D), rows `query_stride` apart */
     size_t query_stride;
     int heads, width;  /* D */
@@ -42,9 +42,9 @@ typedef struct past_attention {
     attend_real *context; /* (n, heads D), rows `context_stride` apart */
     size_t context_stride;
     attend_real *weights; /* (n, heads, longest), 0 behind a hypothesis's own words; or NULL */
-} past_attention;
+} beam_attention;
 
 /* On the context's threads, if it is worth it; the same to the bit on any number. False: no memory, and the context failed. */
-bool attend_beam_cache_attend(attend_ctx *c, const attend_beam_cache *p, const past_attention *a);
+bool attend_beam_cache_attend(attend_ctx *c, const attend_beam_cache *p, const beam_attention *a);
 
 #endif

@@ -5,7 +5,7 @@
 #include "kernel/gemm.h"
 #include <string.h>
 
-const char *attend_attention_dot_refuse(const attend_tile *t)
+const char *attend_attention_dot_check(const attend_tile *t)
 {
     return t->query_width == t->key_width ? NULL : "queries and keys must be of the same width";
 }

@@ -4,7 +4,7 @@
 
 #include <attend/score.h>
 
-const char *attend_attention_dot_refuse(const attend_tile *t);
+const char *attend_attention_dot_check(const attend_tile *t);
 size_t attend_attention_dot_cache_size(int keys, int key_width);
 void attend_attention_dot_cache(int keys, int key_width, const attend_real *key, size_t key_stride, attend_real *cache);
 size_t attend_attention_dot_scratch(const attend_tile *t);
@@ -13,7 +13,7 @@ void attend_attention_dot_tile_backward(const attend_tile *t, const attend_tile_
 
 /* The members of attend_score that are the same for all of them. */
 #define ATTENTION_DOT_TILE                                                                                             \
-    .refuse_tile = attend_attention_dot_refuse, .cache_size = attend_attention_dot_cache_size,                         \
+    .check_tile = attend_attention_dot_check, .cache_size = attend_attention_dot_cache_size,                           \
     .cache_keys = attend_attention_dot_cache, .scratch_size = attend_attention_dot_scratch,                            \
     .tile = attend_attention_dot_tile, .tile_backward = attend_attention_dot_tile_backward
 

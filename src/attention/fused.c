@@ -47,14 +47,14 @@ static int tile_queries(const attention_call *a, size_t stride)
     const size_t most = a->source->options.causal ? TILE_QUERIES / 2 : TILE_QUERIES; /* less above the diagonal */
     size_t tile = round_up(TILE_NUMBERS / stride, 12);                               /* whole steps of the product */
     if (tile > most) tile = most;
-    if (tile > (size_t)a->longest_query) tile = (size_t)a->longest_query;
+    if (tile > (size_t)a->max_queries) tile = (size_t)a->max_queries;
     return tile > 0 ? (int)tile : 1;
 }
 
 static bool workspace_new(attend_ctx *c, const attention_call *a, workspace *s, bool backward)
 {
     const attend_source *src = a->source;
-    const size_t keys = round_up((size_t)src->longest + 1, 64), width = (size_t)src->value_width;
+    const size_t keys = round_up((size_t)src->max_keys + 1, 64), width = (size_t)src->value_width;
     *s = (workspace){ .stride = keys, .block = (int)keys };
     if (backward && keys > KEY_BLOCK && rows_in_pieces(a)) s->block = KEY_BLOCK, s->stride = KEY_BLOCK + PAD;
     s->tile = tile_queries(a, s->stride);
@@ -66,9 +66,9 @@ static bool workspace_new(attend_ctx *c, const attention_call *a, workspace *s, 
     s->factors = attend_take_reals(c, tile);
     s->values = attend_take_reals(c, attend_packed_size(backward ? tile : keys, width));
     const attend_tile largest = { .heads = src->options.heads,
-                                  .all_keys = src->longest,
+                                  .all_keys = src->max_keys,
                                   .queries = s->tile,
-                                  .keys = src->longest,
+                                  .keys = src->max_keys,
                                   .query_width = a->query_width,
                                   .key_width = src->key_width,
                                   .shapes = src->parameter_shapes };
@@ -164,7 +164,8 @@ static bool parameter_gradients(attend_ctx *c, job *j)
         for (int p = 0; p < ATTEND_SCORE_PARAMETERS; p++) {
             real **slot = &j->dparameters[i * ATTEND_SCORE_PARAMETERS + p];
             *slot = NULL;
-            if (p < s->parameter_count && s->options.score->in_tile & 1u << p && s->parameters[p]->differentiable)
+            if (p < s->parameter_count && s->options.score->tile_parameters & 1u << p &&
+                s->parameters[p]->differentiable)
                 *slot = attend_take_zeros(c, s->parameters[p]->size);
         }
     return c->status == ATTEND_OK;
@@ -190,7 +191,7 @@ void attend_attention_backward(attend_ctx *c, attention_call *a)
     real *dbias = attend_grad(c, a->bias), *dposition = attend_grad(c, a->position);
     if (a->previous) attend_grad(c, a->previous);
     for (int p = 0; p < src->parameter_count; p++)
-        if (src->options.score->in_tile & 1u << p) attend_grad(c, src->parameters[p]);
+        if (src->options.score->tile_parameters & 1u << p) attend_grad(c, src->parameters[p]);
     if (c->status != ATTEND_OK) return;
 
     /* a number that several groups add to is added to by one thread */

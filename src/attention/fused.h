@@ -4,7 +4,7 @@
 #ifndef ATTEND_ATTENTION_FUSED_H
 #define ATTEND_ATTENTION_FUSED_H
 
-#include "attention/call.h"
+#include "attention/attention_call.h"
 
 /* What one thread needs for a tile. */
 typedef struct workspace {
@@ -54,8 +54,8 @@ bool attend_fused_values_finite(group *g);
 bool attend_fused_keys_finite(group *g);
 
 /* w_j = p_j exp(-(j - pos)^2 / 2 sigma^2): the bell of local-p over keys [first, first + n), and where it stands. */
-void attend_fused_bell(const attention_call *a, double at, int first, size_t n, real *values);
-double attend_fused_bell_position(const attention_call *a, int b, int i, int keys);
+void attend_fused_gaussian(const attention_call *a, double at, int first, size_t n, real *values);
+double attend_fused_gaussian_center(const attention_call *a, int b, int i, int keys);
 /* Which weights dropout keeps, and by what it multiplies them. */
 real attend_fused_dropout(const attention_call *a, int b, int head, int i, int first, size_t n, unsigned char *keep);
 
@@ -73,7 +73,7 @@ static inline real *fused_context(const group *g, int head, int query, real *who
 /* Number of a row's first weight among all of the call, for random numbers. */
 static inline uint64_t fused_place(const attention_call *a, int b, int head, int i)
 {
-    return (uint64_t)attention_query_index(a, b, head, i) * (uint64_t)a->source->longest;
+    return (uint64_t)attention_query_index(a, b, head, i) * (uint64_t)a->source->max_keys;
 }
 
 #endif

@@ -16,11 +16,11 @@ static bool weigh_row_again(group *g, const attend_tile *t, int i)
     const selected kept = a->kept[index];
     bool hidden = a->allowed || a->bias; /* perhaps */
     if (a->stored) {
-        memcpy(e, a->stored + index * (size_t)a->source->longest + r.first, n * sizeof *e);
+        memcpy(e, a->stored + index * (size_t)a->source->max_keys + r.first, n * sizeof *e);
     } else {
         hidden = attend_attention_mask_row(a, g->b, t->head, query, r.first, n, e,
                                            g->s->capped ? g->s->capped + row + at : NULL);
-        attend_attention_select_again(&a->select, n, e, kept, fused_place(a, g->b, t->head, query));
+        attend_attention_select_recompute(&a->select, n, e, kept, fused_place(a, g->b, t->head, query));
     }
     attend_fused_zero_outside(g->s->e + row, t, r);
     attend_fused_zero_outside(g->s->w + row, t, r);
@@ -31,7 +31,7 @@ static bool weigh_row_again(group *g, const attend_tile *t, int i)
         memcpy(w, e, n * sizeof *w);
     }
     if (a->position) {
-        attend_fused_bell(a, attend_fused_bell_position(a, g->b, query, g->keys), r.first, n, g->s->row);
+        attend_fused_gaussian(a, attend_fused_gaussian_center(a, g->b, query, g->keys), r.first, n, g->s->row);
         attend_kernel()->mul(n, w, g->s->row, w);
     }
     if (a->dropout > 0) {
@@ -81,12 +81,12 @@ static void weights_gradient(group *g, const attend_tile *t, int i)
     }
     if (a->weights && a->weights->grad) {
         size_t index = attention_query_index(a, g->b, t->head, query);
-        attend_kernel()->add(n, a->weights->grad + index * (size_t)a->source->longest + r.first, d);
+        attend_kernel()->add(n, a->weights->grad + index * (size_t)a->source->max_keys + r.first, d);
     }
     if (!a->position) return;
-    const double center = attend_fused_bell_position(a, g->b, query, g->keys),
+    const double center = attend_fused_gaussian_center(a, g->b, query, g->keys),
                  sigma = a->source->options.window_size / 2.0;
-    attend_fused_bell(a, center, r.first, n, g->s->row);
+    attend_fused_gaussian(a, center, r.first, n, g->s->row);
     double sum = 0;
     for (size_t j = 0; j < n; j++) {
         sum += (double)d[j] * (double)p[j] * (double)g->s->row[j] * (r.first + (double)j - center) / (sigma * sigma);

@@ -15,7 +15,7 @@ static bool weigh_row(group *g, const attend_tile *t, int i)
     real *row = g->s->e + (size_t)i * g->s->stride, *e = row + (r.first - t->first_key);
     bool hidden = attend_attention_mask_row(a, g->b, t->head, query, r.first, n, e, NULL);
     const size_t index = attention_query_index(a, g->b, t->head, query);
-    if (a->scores) memcpy(a->scores + index * (size_t)a->source->longest + r.first, e, n * sizeof *e);
+    if (a->scores) memcpy(a->scores + index * (size_t)a->source->max_keys + r.first, e, n * sizeof *e);
     real factor;
     a->kept[index] =
         attend_attention_select(&a->select, n, e, fused_place(a, g->b, t->head, query), g->s->row, &factor);
@@ -27,15 +27,15 @@ static bool weigh_row(group *g, const attend_tile *t, int i)
         g->s->factors[i] = 1;
     }
     if (a->stored) {
-        real *p = a->stored + index * (size_t)a->source->longest + r.first;
+        real *p = a->stored + index * (size_t)a->source->max_keys + r.first;
         memcpy(p, e, n * sizeof *e);
         if (g->s->factors[i] != 1) attend_kernel()->scale(n, g->s->factors[i], p);
     }
     if (a->position) {
-        attend_fused_bell(a, attend_fused_bell_position(a, g->b, query, g->keys), r.first, n, g->s->row);
+        attend_fused_gaussian(a, attend_fused_gaussian_center(a, g->b, query, g->keys), r.first, n, g->s->row);
         attend_kernel()->mul(n, e, g->s->row, e);
     }
-    if (a->weights) memcpy(a->weights->value + index * (size_t)a->source->longest + r.first, e, n * sizeof *e);
+    if (a->weights) memcpy(a->weights->value + index * (size_t)a->source->max_keys + r.first, e, n * sizeof *e);
     if (a->dropout > 0) {
         real scale = attend_fused_dropout(a, g->b, t->head, query, r.first, n, g->s->keep);
         for (size_t j = 0; j < n; j++) e[j] = g->s->keep[j] ? e[j] * scale : 0;

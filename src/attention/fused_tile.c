@@ -36,7 +36,7 @@ attend_tile attend_fused_tile(group *g, int head, int first, int count, int from
     const attend_source *src = a->source;
     attention_range all = { to, from };
     for (int i = 0; i < count; i++) {
-        attention_range r = attend_attention_visible(a, g->b, first + i);
+        attention_range r = attend_attention_key_range(a, g->b, first + i);
         if (r.first < from) r.first = from;
         if (r.last > to) r.last = to;
         g->s->ranges[i] = r;
@@ -76,12 +76,12 @@ attend_tile attend_fused_tile(group *g, int head, int first, int count, int from
     return t;
 }
 
-double attend_fused_bell_position(const attention_call *a, int b, int i, int keys)
+double attend_fused_gaussian_center(const attention_call *a, int b, int i, int keys)
 {
     return keys * (double)a->position->value[attention_position_index(a, b, i)];
 }
 
-void attend_fused_bell(const attention_call *a, double at, int first, size_t n, real *values)
+void attend_fused_gaussian(const attention_call *a, double at, int first, size_t n, real *values)
 {
     const double sigma = a->source->options.window_size / 2.0;
     for (size_t j = 0; j < n; j++) {
@@ -92,7 +92,7 @@ void attend_fused_bell(const attention_call *a, double at, int first, size_t n, 
 
 real attend_fused_dropout(const attention_call *a, int b, int head, int i, int first, size_t n, unsigned char *keep)
 {
-    uint64_t place = (uint64_t)attention_query_index(a, b, head, i) * (uint64_t)a->source->longest + (uint64_t)first;
+    uint64_t place = (uint64_t)attention_query_index(a, b, head, i) * (uint64_t)a->source->max_keys + (uint64_t)first;
     attend_kernel()->keep(&a->dropout_random, place, n, a->dropout, keep);
     return (real)(1 / (1 - a->dropout));
 }

@@ -1,5 +1,5 @@
 /* mask.c: what a query may see. Masks select: a hidden key's score becomes -inf whatever it was, NaN included. */
-#include "attention/call.h"
+#include "attention/attention_call.h"
 
 #include <math.h>
 #include <string.h>
@@ -11,7 +11,7 @@ static int within(double x, int low, int high, int otherwise)
     return x < low ? low : x > high ? high : (int)x;
 }
 
-attention_range attend_attention_visible(const attention_call *a, int b, int i)
+attention_range attend_attention_key_range(const attention_call *a, int b, int i)
 {
     const attend_attention_options *o = &a->source->options;
     const int keys = a->source->key_rows.lengths[b], queries = a->query_rows.lengths[b];

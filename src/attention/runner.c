@@ -1,7 +1,7 @@
 /* runner.c: attention on plain arrays. Scores that use queries and keys as they are run on the arrays in place, threads sharing
  * the heads. Scores that map rows first (additive, projected, ...) run as a model would: sequences in a fixed number of shards, each on
  * one thread with a tape of its own, rows of padding left out. */
-#include "attention/call.h"
+#include "attention/attention_call.h"
 
 #include "core/memory.h"
 #include "kernel/gemm.h"
@@ -134,7 +134,7 @@ static int parameters_fit(attend_runner *r)
                               .heads = heads,
                               .key_heads = key_heads,
                               .attention = a->attention,
-                              .longest = a->longest,
+                              .max_keys = a->max_keys,
                               .filters = a->filters,
                               .filter_size = a->filter_size };
     if ((score->prepare_values || score->finish) && !score->context_width)
@@ -151,7 +151,7 @@ static int parameters_fit(attend_runner *r)
                 return attend_fail(
                     ATTEND_BAD_USAGE,
                     "attention with score %s: axis %d of parameter '%s' would be %d long; see the widths, "
-                    "longest, filters and filter_size of attend_arrays",
+                    "max_keys, filters and filter_size of attend_arrays",
                     score->name, axis, r->specs[i].name, r->specs[i].shape[axis]);
         if (!a->parameters || !a->parameters[i])
             return attend_fail(ATTEND_BAD_USAGE, "attention with score %s: parameter '%s' is missing", score->name,
@@ -247,7 +247,7 @@ static void forward_in_place(attend_runner *r)
                                .keys = s->key,
                                .values = s->value,
                                .count = a->batch,
-                               .longest = a->keys,
+                               .max_keys = a->keys,
                                .key_width = a->key_width,
                                .value_width = a->value_width,
                                .key_rows = array_rows(a, o->key_heads, a->keys, a->key_width, keys),
@@ -258,7 +258,7 @@ static void forward_in_place(attend_runner *r)
         memcpy(source->parameter_shapes[i], r->specs[i].shape, sizeof r->specs[i].shape);
     }
     *call = (attention_call){ .source = source,
-                              .longest_query = a->queries,
+                              .max_queries = a->queries,
                               .scores = r->scores,
                               .query_rows = array_rows(a, o->heads, a->queries, a->query_width, queries),
                               .context_rows = array_rows(a, o->heads, a->queries, a->value_width, queries) };

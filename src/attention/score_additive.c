@@ -41,7 +41,7 @@ static attend_var *prepare_keys(attend_ctx *c, attend_var *const *w, attend_var 
     return attend_linear(c, keys, w[WK], w[B]);
 }
 
-static const char *refuse_tile(const attend_tile *t)
+static const char *check_tile(const attend_tile *t)
 {
     if (t->query_width != t->key_width) return "Wq and Wk must lead to the same number of channels";
     return t->shapes[U][0] == t->heads * t->query_width ? NULL : "u must have a number for each channel of each head";
@@ -150,9 +150,9 @@ const attend_score attend_score_additive = { .name = "additive",
                                              .parameter = parameter,
                                              .prepare_keys = prepare_keys,
                                              .prepare_queries = prepare_queries,
-                                             .refuse_tile = refuse_tile,
-                                             .in_tile = 1u << U,
-                                             .in_linear = 1u << WQ | 1u << WK,
+                                             .check_tile = check_tile,
+                                             .tile_parameters = 1u << U,
+                                             .linear_parameters = 1u << WQ | 1u << WK,
                                              .cache_size = cache_size,
                                              .cache_keys = cache_keys,
                                              .scratch_size = scratch_size,

@@ -17,5 +17,5 @@ const attend_score attend_score_bilinear = { .name = "bilinear",
                                              .formula = "q' W k",
                                              .parameter = parameter,
                                              .prepare_keys = prepare_keys,
-                                             .in_linear = 1,
+                                             .linear_parameters = 1,
                                              ATTENTION_DOT_TILE };

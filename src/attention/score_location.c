@@ -4,7 +4,7 @@
 static attend_score_parameter parameter(const attend_widths *w, int i)
 {
     if (i > 0) return (attend_score_parameter){ 0 };
-    return (attend_score_parameter){ "wa", 2, { w->heads * w->longest, w->query } };
+    return (attend_score_parameter){ "wa", 2, { w->heads * w->max_keys, w->query } };
 }
 
 static attend_var *prepare_queries(attend_ctx *c, attend_var *const *w, attend_var *queries)
@@ -12,10 +12,10 @@ static attend_var *prepare_queries(attend_ctx *c, attend_var *const *w, attend_v
     return attend_linear(c, queries, w[0], NULL);
 }
 
-static const char *refuse_tile(const attend_tile *t)
+static const char *check_tile(const attend_tile *t)
 {
     return t->keys <= t->query_width ? NULL
-                                     : "the source has more positions than the score knows (attend_widths.longest)";
+                                     : "the source has more positions than the score knows (attend_widths.max_keys)";
 }
 
 static void tile(const attend_tile *t)
@@ -38,6 +38,6 @@ const attend_score attend_score_location = { .name = "location",
                                              .formula = "row j of Wa q",
                                              .parameter = parameter,
                                              .prepare_queries = prepare_queries,
-                                             .refuse_tile = refuse_tile,
+                                             .check_tile = check_tile,
                                              .tile = tile,
                                              .tile_backward = tile_backward };

@@ -24,9 +24,9 @@ static attend_var *prepare_keys(attend_ctx *c, attend_var *const *w, attend_var 
     return attend_score_additive.prepare_keys(c, w, keys);
 }
 
-static const char *refuse_tile(const attend_tile *t)
+static const char *check_tile(const attend_tile *t)
 {
-    const char *why = attend_score_additive.refuse_tile(t);
+    const char *why = attend_score_additive.check_tile(t);
     if (why) return why;
     if (t->shapes[UF][0] != t->query_width) return "uf must have a row for each channel";
     return t->shapes[UF][1] == t->shapes[F][0] ? NULL : "uf must have a column for each filter";
@@ -109,9 +109,9 @@ const attend_score attend_score_location_sensitive = { .name = "location-sensiti
                                                        .parameter = parameter,
                                                        .prepare_keys = prepare_keys,
                                                        .prepare_queries = prepare_queries,
-                                                       .refuse_tile = refuse_tile,
-                                                       .wants_previous = true,
-                                                       .in_tile = 1u << U | 1u << UF | 1u << F,
+                                                       .check_tile = check_tile,
+                                                       .needs_previous_weights = true,
+                                                       .tile_parameters = 1u << U | 1u << UF | 1u << F,
                                                        .scratch_size = scratch_size,
                                                        .tile = tile,
                                                        .tile_backward = tile_backward };

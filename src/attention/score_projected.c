@@ -63,5 +63,5 @@ const attend_score attend_score_projected = { .name = "projected",
                                               .finish = finish,
                                               .context_width = context_width,
                                               .default_scale = default_scale,
-                                              .in_linear = 15,
+                                              .linear_parameters = 15,
                                               ATTENTION_DOT_TILE };

@@ -149,7 +149,7 @@ selected attend_attention_select(const selector *s, size_t n, real *e, uint64_t 
     return soft(n, e, most, factor);
 }
 
-void attend_attention_select_again(const selector *s, size_t n, real *e, selected kept, uint64_t place)
+void attend_attention_select_recompute(const selector *s, size_t n, real *e, selected kept, uint64_t place)
 {
     if (kept.most == (real)-INFINITY) {
         memset(e, 0, n * sizeof *e);

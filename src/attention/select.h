@@ -30,9 +30,9 @@ selected attend_attention_select(const selector *s, size_t n, real *e, uint64_t 
 
 /* The same p again from e and what was kept: what backward works with; a piece of a row will do where selection is soft. For hard selection this is the distribution
  * that its estimator differentiates, not the one key. */
-void attend_attention_select_again(const selector *s, size_t n, real *e, selected kept, uint64_t place);
+void attend_attention_select_recompute(const selector *s, size_t n, real *e, selected kept, uint64_t place);
 
-/* dp becomes de, given p of attend_attention_select_again. mean: sum p dp of the row; a piece of a row will do where
+/* dp becomes de, given p of attend_attention_select_recompute. mean: sum p dp of the row; a piece of a row will do where
  * selection is soft. advantage: REINFORCE. */
 void attend_attention_select_backward(const selector *s, size_t n, const real *p, selected kept, real mean,
                                       double advantage, real *dp);

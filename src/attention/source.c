@@ -49,7 +49,8 @@ bool attend_attention_options_resolve(attend_ctx *c, attend_attention_options *o
     if (o->soft_cap != 0 && !(o->soft_cap >= 1e-6 && o->soft_cap <= 1e12))
         return refuse(c, "the soft cap must not be negative, and lie between 1e-6 and 1e12 where there is one");
     if (!isfinite(o->scale)) return refuse(c, "the scale is not a number");
-    if (o->score->wants_previous && o->heads != 1) return refuse(c, "this score looks at the last weights of one head");
+    if (o->score->needs_previous_weights && o->heads != 1)
+        return refuse(c, "this score looks at the last weights of one head");
     return true;
 }
 
@@ -131,7 +132,7 @@ attend_source *attend_source_new(attend_ctx *c, const attend_attention_options *
     if (!attend_ragged_fits(c, name, sequences, keys) || !attend_ragged_fits(c, name, sequences, values)) return NULL;
     attend_source *s = attend_take(c, 1, sizeof *s);
     if (!s) return NULL;
-    *s = (attend_source){ .options = *options, .count = sequences->count, .longest = sequences->longest };
+    *s = (attend_source){ .options = *options, .count = sequences->count, .max_keys = sequences->longest };
     if (!attend_attention_options_resolve(c, &s->options) || !parameters_fit(c, s, parameters, keys, values))
         return NULL;
 
@@ -159,7 +160,7 @@ attend_source *attend_source_joint(attend_ctx *c, const attend_attention_options
     attend_source *s = attend_take(c, 1, sizeof *s);
     if (!s) return NULL;
     *s = (attend_source){
-        .options = *options, .count = sequences->count, .longest = sequences->longest, .keys = joint, .values = joint
+        .options = *options, .count = sequences->count, .max_keys = sequences->longest, .keys = joint, .values = joint
     };
     if (!attend_attention_options_resolve(c, &s->options)) return NULL;
     const attend_score *score = s->options.score;

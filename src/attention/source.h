@@ -28,7 +28,7 @@ struct attend_source {
     int parameter_count;
     attend_var *keys, *values; /* prepared */
     attention_rows key_rows, value_rows;
-    int count, longest;         /* sequences; keys of the longest */
+    int count, max_keys;        /* sequences, and the keys of the longest one */
     int key_width, value_width; /* of one head, prepared */
     const real **cache;         /* (count * key_heads), of each head's keys; NULL if the score keeps nothing */
 };

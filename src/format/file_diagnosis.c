@@ -78,7 +78,7 @@ static const char *text(opening o)
     return "plain text, not a tensor file";
 }
 
-const char *attend_wrong_file(const void *bytes, size_t size)
+const char *attend_file_diagnosis(const void *bytes, size_t size)
 {
     enum { LOOK_AT = 4096 };
     static const struct {

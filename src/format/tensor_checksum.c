@@ -14,7 +14,7 @@ void attend_checksum(char digits[ATTEND_CHECKSUM_DIGITS], const attend_chunk *sp
     for (int i = ATTEND_CHECKSUM_DIGITS; i-- > 0; sum >>= 4) digits[i] = "0123456789abcdef"[sum & 15];
 }
 
-bool attend_checksum_is_one(const char *value)
+bool attend_is_checksum(const char *value)
 {
     const size_t prefix = sizeof ATTEND_CHECKSUM_PREFIX - 1;
     return strncmp(value, ATTEND_CHECKSUM_PREFIX, prefix) == 0 &&

@@ -17,6 +17,6 @@ typedef struct attend_chunk {
 void attend_checksum(char digits[ATTEND_CHECKSUM_DIGITS], const attend_chunk *spans, size_t count);
 
 /* Is this a prefix and digits? */
-bool attend_checksum_is_one(const char *value);
+bool attend_is_checksum(const char *value);
 
 #endif

@@ -59,7 +59,7 @@ static int header_size(const content *c, size_t *size)
         *size = (size_t)says;
         return ATTEND_OK;
     }
-    const char *kind = attend_wrong_file(c->bytes, c->size);
+    const char *kind = attend_file_diagnosis(c->bytes, c->size);
     if (kind) return attend_fail(ATTEND_BAD_MODEL, "%s is %s", c->name, kind);
     if (c->size <= SIZE_FIELD)
         return attend_fail(ATTEND_BAD_MODEL, "%s has only %zu bytes: too few for a tensor file (safetensors)", c->name,

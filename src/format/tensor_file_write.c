@@ -60,8 +60,7 @@ static int check_metadata(const job *j, const attend_metadata *m)
                            "cannot write %s: pair %td of the metadata needs a key: 1 to %d bytes of UTF-8, no control "
                            "characters, not checksum",
                            j->path, m - j->metadata, ATTEND_TENSOR_NAME);
-    if (!m->value || attend_utf8_valid(m->value, strlen(m->value)) < strlen(m->value) ||
-        attend_checksum_is_one(m->value))
+    if (!m->value || attend_utf8_valid(m->value, strlen(m->value)) < strlen(m->value) || attend_is_checksum(m->value))
         return attend_fail(ATTEND_BAD_USAGE,
                            "cannot write %s: metadata '%.100s' needs a value in UTF-8 that is no checksum", j->path,
                            m->key);

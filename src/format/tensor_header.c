@@ -163,7 +163,7 @@ static bool read_pair(header_reader *r)
     if (!read_name(r, &pair.key) || !attend_json_expect(&r->json, ':') ||
         !attend_json_string(&r->json, &pair.value, &at))
         return false;
-    bool named = strcmp(pair.key, "checksum") == 0, is_one = attend_checksum_is_one(pair.value);
+    bool named = strcmp(pair.key, "checksum") == 0, is_one = attend_is_checksum(pair.value);
     if (named != is_one || (named && r->h->checksum))
         return WRONG(
             r,

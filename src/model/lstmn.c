@@ -108,7 +108,7 @@ static attend_var *look(forcing *f, const lstmn_tapes *tapes, attend_var *states
     if (!states || !attend_decoder_attention(c, f->m, &lstmn_of(f->m)->attention, tapes->h, f->sources, NULL, &d))
         return NULL;
     attend_var *context;
-    if (f->m->config.attention->wants_previous) {
+    if (f->m->config.attention->needs_previous_weights) {
         context = look_in_steps(f, &d, states);
     } else {
         decoder_step step = { .rows = f->targets,

@@ -65,7 +65,7 @@ static bool begin(attend_decoding *d, const int *source, const int *lengths)
     if (!encode(d, source, lengths, &tapes) || !begin_layers(d, &tapes)) return false;
     if (lstmn_fused(m)) return true;
     s->last.width = d->longest;
-    if (m->config.attention->wants_previous && !attend_rows_zero(&s->last, d->count)) {
+    if (m->config.attention->needs_previous_weights && !attend_rows_zero(&s->last, d->count)) {
         attend_ctx_fail(c, ATTEND_NO_MEMORY, "no memory for the states of %d hypotheses", d->count);
         return false;
     }
@@ -125,7 +125,7 @@ static attend_var *step_on(attend_decoding *d, const decoding_step *step)
     if (!x || !s->d.source) return x;
     decoder_state state = { 0 };
     decoder_step look = { .rows = step->queries, .position = d->steps, .one_position = true, .want_weights = true };
-    if (m->config.attention->wants_previous)
+    if (m->config.attention->needs_previous_weights)
         state.previous = attend_weights_by_source(d, step, s->last.data, d->longest, step->parents);
     attend_var *context = attend_decoder_attend(c, &s->d, x, &state, &look);
     d->weights[0] = look.weights;

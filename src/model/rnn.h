@@ -52,7 +52,7 @@ static inline bool model_luong(const attend_model *m)
 /* Whether a step of the decoder needs what the attention of the step before made. */
 static inline bool model_feedback(const attend_model *m)
 {
-    return model_bahdanau(m) || m->config.input_feeding || (m->config.attention && m->config.attention->wants_previous);
+    return model_bahdanau(m) || m->config.input_feeding || (m->config.attention && m->config.attention->needs_previous_weights);
 }
 
 /* ---- configuration (architecture.h) ---- */

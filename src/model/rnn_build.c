@@ -40,7 +40,7 @@ static bool needs_map(const attend_config *c, int memory)
 {
     const attend_score *s = c->attention;
     const attend_tile tile = { .query_width = c->hidden / c->heads, .key_width = memory / c->heads, .heads = c->heads };
-    return !s->prepare_keys && !s->prepare_queries && s->refuse_tile && memory != c->hidden && s->refuse_tile(&tile);
+    return !s->prepare_keys && !s->prepare_queries && s->check_tile && memory != c->hidden && s->check_tile(&tile);
 }
 
 void attend_build_attention(model_builder *b, cross_attention *a)
@@ -59,7 +59,7 @@ void attend_build_attention(model_builder *b, cross_attention *a)
                               .heads = c->heads,
                               .key_heads = c->heads,
                               .attention = c->attention_width,
-                              .longest = c->max_positions,
+                              .max_keys = c->max_positions,
                               .filters = c->filters,
                               .filter_size = c->filter_size };
     a->context_width = c->attention->context_width ? c->attention->context_width(&w) : a->memory_width;
@@ -77,7 +77,7 @@ void attend_build_attention(model_builder *b, cross_attention *a)
             return;
         }
         a->score[i] = attend_build_tensor(b, "", name, p.rank, p.shape[0], p.rank > 1 ? p.shape[1] : 1);
-        if (a->score[i] && p.rank == 2) a->score[i]->weights = c->attention->in_linear >> i & 1;
+        if (a->score[i] && p.rank == 2) a->score[i]->weights = c->attention->linear_parameters >> i & 1;
     }
     if (c->window == ATTEND_WINDOW_LOCAL_P) {
         a->position_w = attend_build_tensor(b, "", "position.w", 2, c->hidden, c->hidden);

@@ -18,7 +18,7 @@ const char *attend_config_attention_conflict(const attend_config *c)
     if (c->window == ATTEND_WINDOW_LOCAL_P && c->selection == ATTEND_SELECT_HARD)
         return "selection 'hard' gives one position the weight 1, which the Gaussian of window 'local-p' would scale: "
                "choose one of the two";
-    if (attention && c->attention->wants_previous && c->heads > 1)
+    if (attention && c->attention->needs_previous_weights && c->heads > 1)
         return "this attention uses the previous weights of one head: heads must be 1";
     if (c->attention_dropout > 0)
         return "attention-dropout belongs to architecture 'transformer': leave it out, and choose dropout";

@@ -80,7 +80,7 @@ attend_var *attend_decoder_attend(attend_ctx *c, const decoder *d, attend_var *q
                                    .one_position = step->one_position,
                                    .advantage = step->advantage };
     if (d->position_w) in.position = attend_window_position(c, query, d->position_w, d->position_v);
-    const bool keeps = d->m->config.attention->wants_previous;
+    const bool keeps = d->m->config.attention->needs_previous_weights;
     if (keeps) in.previous = s->previous;
     attend_var *weights = NULL;
     step->context =

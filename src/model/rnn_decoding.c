@@ -39,7 +39,7 @@ static bool begin(attend_decoding *d, const int *source, const int *lengths)
     bool room = s->row_of != NULL;
     if (room && !encode(d, s, source, lengths)) return false;
     if (room && m->config.input_feeding) room = attend_rows_zero(&s->feed, d->count);
-    if (room && m->config.attention && m->config.attention->wants_previous) room = attend_rows_zero(&s->last, d->count);
+    if (room && m->config.attention && m->config.attention->needs_previous_weights) room = attend_rows_zero(&s->last, d->count);
     for (int i = 0; room && m->config.task == ATTEND_TASK_LANGUAGE_MODEL && i < m->config.layers; i++) {
         s->h[i].width = s->c[i].width = m->config.hidden;
         room = attend_rows_zero(&s->h[i], d->count) &&
@@ -63,7 +63,7 @@ static void take_states(attend_decoding *d, const decoding_step *step, decoder_s
         if (kept->c[i].data) s->layers[i].c = attend_rows_chosen(c, &kept->c[i], parents, n);
     }
     if (o->input_feeding) s->feed = attend_rows_chosen(c, &kept->feed, parents, n);
-    if (o->attention && o->attention->wants_previous)
+    if (o->attention && o->attention->needs_previous_weights)
         s->previous = attend_weights_by_source(d, step, kept->last.data, d->longest, parents);
 }
 

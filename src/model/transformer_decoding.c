@@ -62,7 +62,7 @@ static attend_var *look_at_past(attend_decoding *d, const decoding_step *step, i
         return NULL;
     }
     const int head = width / m->config.heads;
-    const past_attention look = { .query = qkv->value,
+    const beam_attention look = { .query = qkv->value,
                                   .query_stride = 3 * (size_t)width,
                                   .heads = m->config.heads,
                                   .width = head,

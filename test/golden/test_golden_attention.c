@@ -116,7 +116,7 @@ static void open_problem(problem *p, const spec *s, rig_weights weights, const c
                                  .heads = p->options.heads,
                                  .key_heads = p->options.key_heads,
                                  .attention = dim(p, "wq", 0),
-                                 .longest = dim(p, "wa", 0),
+                                 .max_keys = dim(p, "wa", 0),
                                  .filters = dim(p, "f", 0),
                                  .filter_size = dim(p, "f", 1) };
     p->query_lengths = lengths_if_any(p, "query_lengths");
@@ -193,7 +193,7 @@ static attend_arrays arrays_of(problem *p, bool heads_first, const attend_real *
     attend_arrays a = { .batch = p->batch, .queries = p->queries, .keys = p->keys, .heads_first = heads_first };
     a.query_width = dim(p, "query", 3), a.key_width = dim(p, "key", 3), a.value_width = dim(p, "value", 3);
     a.query_lengths = p->query_lengths, a.key_lengths = p->key_lengths;
-    a.attention = p->widths.attention, a.longest = p->widths.longest;
+    a.attention = p->widths.attention, a.max_keys = p->widths.max_keys;
     a.filters = p->widths.filters, a.filter_size = p->widths.filter_size;
     a.allowed = p->allowed, a.first_position = p->first_position;
     a.query = load(p, "query", heads_first, in);

@@ -58,14 +58,14 @@ static void check(setting s, const char *extra)
 {
     const attend_score *score = s.options.score;
     const int heads = s.options.heads, key_heads = s.options.key_heads;
-    bool dot = score->refuse_tile && !score->parameter; /* compares queries and keys as they are */
+    bool dot = score->check_tile && !score->parameter; /* compares queries and keys as they are */
     attend_widths w = { .query = heads * (dot ? 3 : 2),
                         .key = key_heads * 3,
                         .value = key_heads * 2,
                         .heads = heads,
                         .key_heads = key_heads,
                         .attention = heads * 2,
-                        .longest = LONGEST_KEY + 1,
+                        .max_keys = LONGEST_KEY + 1,
                         .filters = 2,
                         .filter_size = 3 };
     if (s.shared_values) w.value = w.key;
@@ -89,7 +89,7 @@ static void check(setting s, const char *extra)
         attend_param_fill_uniform(s.bias, 5, 1);
     }
     shape[0] = COUNT, shape[1] = 1;
-    if (score->wants_previous) {
+    if (score->needs_previous_weights) {
         assert_int_equal(attend_params_add(&s.previous, set, "previous", 4, shape), ATTEND_OK);
         attend_param_fill_uniform(s.previous, 5, 1);
     }
@@ -132,7 +132,7 @@ static void test_heads(void **state)
 {
     (void)state;
     for (const attend_score *const *score = attend_scores; *score; score++) {
-        if ((*score)->wants_previous) continue; /* one head alone */
+        if ((*score)->needs_previous_weights) continue; /* one head alone */
         for (int mask = MASK_NONE; mask < MASK_KINDS; mask++) {
             setting s = base(*score, 4, 2);
             s.mask = (mask_kind)mask;

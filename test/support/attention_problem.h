@@ -105,7 +105,7 @@ static inline void problem_parameters(problem *p, dice *d)
                               .heads = p->o.heads,
                               .key_heads = p->o.key_heads,
                               .attention = p->a.attention,
-                              .longest = p->a.longest,
+                              .max_keys = p->a.max_keys,
                               .filters = p->a.filters,
                               .filter_size = p->a.filter_size };
     for (int i = 0; score->parameter && i < ATTEND_SCORE_PARAMETERS; i++) {
@@ -148,7 +148,7 @@ static inline void problem_new(problem *p, uint64_t seed)
         problem_slot(p, PLAIN_POSITION, queries, 1, &d);
         for (size_t i = 0; i < queries; i++) p->data[PLAIN_POSITION][i] = (attend_real)(0.01 + 0.98 * dice_uniform(&d));
     }
-    if (p->o.score->wants_previous) problem_slot(p, PLAIN_PREVIOUS, queries * (size_t)a->keys, 1, &d);
+    if (p->o.score->needs_previous_weights) problem_slot(p, PLAIN_PREVIOUS, queries * (size_t)a->keys, 1, &d);
     p->lengths = calloc(2 * batch + 1, sizeof *p->lengths);
     assert_non_null(p->lengths);
     for (int b = 0; b < a->batch; b++) { /* the first is as long as can be; some are empty */
@@ -232,8 +232,8 @@ static inline problem problem_of(const attend_score *score)
 {
     problem p = { .o = ATTEND_ATTENTION_OPTIONS_INIT };
     p.o.score = score;
-    p.o.heads = score->wants_previous ? 1 : 4;
-    p.o.key_heads = score->wants_previous ? 1 : 2;
+    p.o.heads = score->needs_previous_weights ? 1 : 4;
+    p.o.key_heads = score->needs_previous_weights ? 1 : 2;
     p.a = (attend_arrays){ .batch = 5,
                            .queries = 7,
                            .keys = 13,
@@ -241,7 +241,7 @@ static inline problem problem_of(const attend_score *score)
                            .key_width = 5,
                            .value_width = 3,
                            .attention = 4 * p.o.heads,
-                           .longest = 14,
+                           .max_keys = 14,
                            .filters = 2,
                            .filter_size = 3 };
     return p;

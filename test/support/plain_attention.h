@@ -79,7 +79,7 @@ static inline bool plain_is(const plain_problem *p, const char *name)
 static inline int plain_inner(const plain_problem *p)
 {
     const int all = p->a->attention > 0 ? p->a->attention : p->o->heads * p->a->query_width;
-    if (plain_is(p, "location")) return p->a->longest;
+    if (plain_is(p, "location")) return p->a->max_keys;
     if (plain_is(p, "additive") || plain_is(p, "projected") || plain_is(p, "location-sensitive"))
         return all / p->o->heads;
     return p->a->query_width;

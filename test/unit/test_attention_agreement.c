@@ -167,7 +167,7 @@ static taped taped_source(attend_ctx *c, const problem *p)
                               .heads = p->o.heads,
                               .key_heads = p->o.key_heads,
                               .attention = a->attention,
-                              .longest = a->longest,
+                              .max_keys = a->max_keys,
                               .filters = a->filters,
                               .filter_size = a->filter_size };
     for (int i = 0; p->parameters[i]; i++) {

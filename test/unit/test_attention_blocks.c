@@ -8,10 +8,10 @@ enum { PROBLEMS = 10, KEYS = 700, BLIND = 5 };
 static problem long_problem(const attend_score *score, int number)
 {
     problem p = problem_of(score);
-    if (!score->wants_previous) p.o.heads = 2, p.o.key_heads = 1;
+    if (!score->needs_previous_weights) p.o.heads = 2, p.o.key_heads = 1;
     p.a.batch = 2;
     p.a.queries = number % 4 ? 110 : 300;
-    p.a.keys = KEYS + number, p.a.longest = p.a.keys;
+    p.a.keys = KEYS + number, p.a.max_keys = p.a.keys;
     p.o.causal = number & 1;
     p.extras = number & 2 ? PROBLEM_RAGGED : 0;
     if (number & 4) p.extras |= PROBLEM_ALLOWED | PROBLEM_BIAS;

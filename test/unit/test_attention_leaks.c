@@ -63,7 +63,7 @@ static void assert_all_same(const problem p[2], bool padding)
     assert_same(p, "weights", p[0].weights, p[1].weights, 0, p->area, 0);
     for (int slot = 0; slot < PLAIN_SLOTS; slot++) {
         /* a map of whole rows, hidden ones too, that is not a number there has no derivative */
-        const bool map = slot >= PLAIN_PARAMETERS && !(p->o.score->in_tile >> (slot - PLAIN_PARAMETERS) & 1u);
+        const bool map = slot >= PLAIN_PARAMETERS && !(p->o.score->tile_parameters >> (slot - PLAIN_PARAMETERS) & 1u);
         if (p->grad[slot] && (padding || !map))
             assert_same(p, problem_slots[slot], p[0].grad[slot], p[1].grad[slot], 0, p->size[slot], padding ? 0 : 5e-6);
     }
@@ -76,7 +76,8 @@ static problem sized(const attend_score *score, int way)
     p.o.selection = (attend_selection)(way % 4);
     p.a.training = p.o.selection == ATTEND_SELECT_HARD;
     if (way & 4)
-        p.a.queries = 1, p.o.heads = p.o.key_heads = score->wants_previous ? 1 : 2, p.a.attention = 4 * p.o.heads;
+        p.a.queries = 1, p.o.heads = p.o.key_heads = score->needs_previous_weights ? 1 : 2,
+        p.a.attention = 4 * p.o.heads;
     p.a.heads_first = way & 1 && problem_in_place(&p);
     return p;
 }

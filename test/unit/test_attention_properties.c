@@ -46,7 +46,7 @@ static problem random_problem(uint64_t number)
     const attend_score *score = attend_scores[number % scores];
     problem p = { .o = ATTEND_ATTENTION_OPTIONS_INIT };
     p.o.score = score;
-    p.o.heads = score->wants_previous ? 1 : 1 << dice_below(&d, 3);
+    p.o.heads = score->needs_previous_weights ? 1 : 1 << dice_below(&d, 3);
     p.o.key_heads = p.o.heads >> dice_below(&d, 3);
     if (p.o.key_heads < 1) p.o.key_heads = 1;
     p.o.window = (attend_window)dice_below(&d, 3);
@@ -58,16 +58,16 @@ static problem random_problem(uint64_t number)
     if (number % 60 < 7) p.a.batch = 1, p.a.keys = 150 + dice_below(&d, 51), p.a.queries = 1 + dice_below(&d, 6);
     if (number % 60 >= 53) p.a.batch = 1, p.a.queries = 100 + dice_below(&d, 20), p.a.keys = 1 + dice_below(&d, 9);
     p.a.query_width = 1 + dice_below(&d, 19), p.a.value_width = 1 + dice_below(&d, 19);
-    const bool compares = score->refuse_tile && !score->parameter;
+    const bool compares = score->check_tile && !score->parameter;
     p.a.key_width = compares ? p.a.query_width : 1 + dice_below(&d, 19);
     p.a.attention = p.o.heads * (1 + dice_below(&d, 9));
-    p.a.longest = p.a.keys + dice_below(&d, 3), p.a.filters = 1 + dice_below(&d, 3);
-    if (p.a.longest == 0) p.a.longest = 1;
+    p.a.max_keys = p.a.keys + dice_below(&d, 3), p.a.filters = 1 + dice_below(&d, 3);
+    if (p.a.max_keys == 0) p.a.max_keys = 1;
     p.a.filter_size = 1 + 2 * dice_below(&d, 3);
     p.a.first_position = dice_below(&d, 4) - 1;
     p.a.heads_first = dice_below(&d, 2) && (problem_in_place(&p) || p.o.heads == 1);
     random_extras(&p, &d);
-    if (number % 9 == 0 && score->refuse_tile &&
+    if (number % 9 == 0 && score->check_tile &&
         !score->parameter) { /* scores around 1e4, exact in float where not scaled */
         p.o.soft_cap = 0, p.o.scale = 0, p.extras |= PROBLEM_INTEGERS, p.reach = 60;
     }

@@ -214,7 +214,7 @@ static void short_location(problem *p)
 {
     static const attend_real some[4096];
     p->o.score = &attend_score_location;
-    p->a.longest = 12;
+    p->a.max_keys = 12;
     p->parameters[0] = some;
     p->scores = NULL;
 }
@@ -320,7 +320,7 @@ static attend_source *source(attend_ctx *c, const attend_score *score, attend_va
 {
     attend_attention_options o = ATTEND_ATTENTION_OPTIONS_INIT;
     o.score = score;
-    o.heads = o.key_heads = score && score->wants_previous ? 1 : 2;
+    o.heads = o.key_heads = score && score->needs_previous_weights ? 1 : 2;
     return attend_source_new(c, &o, parameters, zeros(c, 5, 4), NULL, lengths(c, 3, 2));
 }
 

@@ -38,7 +38,7 @@ static void test_sizes(void **state)
     refused(&o, &a, "too many together");
     o.heads = 1, a = small(), a.batch = INT_MAX;
     refused(&o, &a, "too many together");
-    o.score = &attend_score_location, a = small(), a.longest = -5;
+    o.score = &attend_score_location, a = small(), a.max_keys = -5;
     refused(&o, &a, "axis 0 of parameter 'wa' would be -5 long");
     o.score = &attend_score_location_sensitive, a = small(), a.filters = -1, a.filter_size = 3;
     refused(&o, &a, "parameter 'uf' would be -1 long");
@@ -84,7 +84,7 @@ static void test_room_for_more_keys(void **state)
     attend_runner *r = NULL;
     attend_real context[8];
     o.score = &attend_score_location;
-    a.keys = 16, a.longest = 4, a.key_lengths = (const int[]){ 3 };
+    a.keys = 16, a.max_keys = 4, a.key_lengths = (const int[]){ 3 };
     assert_ok(attend_runner_new(&r, 1));
     assert_ok(attend_runner_forward(r, &o, &a, context, NULL, NULL));
     attend_runner_free(r);

@@ -114,9 +114,9 @@ static void test_rows_are_found_again(void **state)
 enum { ROW = H * D, STRIDE = ROW + 5 };
 static attend_real query[MOST * STRIDE], context[MOST * STRIDE], weights[MOST * H * STEPS];
 
-static past_attention attention(bool with_weights)
+static beam_attention attention(bool with_weights)
 {
-    return (past_attention){ .query = query,
+    return (beam_attention){ .query = query,
                              .query_stride = STRIDE,
                              .heads = H,
                              .width = D,
@@ -171,7 +171,7 @@ static void test_attention_is_the_runners(void **state)
     assert_ok(attend_runner_new(&r, 1));
     assert_ok(attend_beam_cache_new(&p, WIDTH));
     memset(told, 0, sizeof *told);
-    past_attention a = attention(true);
+    beam_attention a = attention(true);
     assert_true(attend_beam_cache_attend(c, p, &a)); /* of nothing */
     for (int t = 0; t < 100; t++) {
         step(p);
@@ -207,7 +207,7 @@ static void test_the_same_bits_on_any_number_of_threads(void **state)
     const int threads[] = { 1, 2, 3, 7 };
     for (int k = 0; k < 4; k++) {
         attend_ctx *c = NULL;
-        const past_attention a = attention(true);
+        const beam_attention a = attention(true);
         assert_ok(attend_ctx_new(&c));
         assert_ok(attend_ctx_set_threads(c, threads[k]));
         memset(context, 0, sizeof context);
@@ -279,7 +279,7 @@ static void test_no_failure_loses_a_row(void **state)
     assert_true(refused > 10);
     attend_ctx *c = NULL;
     assert_ok(attend_ctx_new(&c));
-    const past_attention a = attention(false);
+    const beam_attention a = attention(false);
     attend_memory_refuse(1);
     assert_false(attend_beam_cache_attend(c, p, &a));
     assert_int_equal(attend_ctx_status(c), ATTEND_NO_MEMORY);

@@ -1,6 +1,6 @@
-/* call.h: one call of attention: everything its forward and backward share. */
-#ifndef ATTEND_ATTENTION_CALL_H
-#define ATTEND_ATTENTION_CALL_H
+/* attention_call.h: one call of attention: everything its forward and backward share. */
+#ifndef ATTEND_ATTENTION_ATTENTION_CALL_H
+#define ATTEND_ATTENTION_ATTENTION_CALL_H
 
 #include "attention/select.h"
 #include "attention/source.h"
@@ -14,7 +14,7 @@ typedef struct attention_call {
     attend_var *weights; /* (B, H, Tq, Tk) or NULL */
     real *scores;        /* likewise, as the selection sees them; -inf where hidden */
     attention_rows query_rows, context_rows;
-    int longest_query, query_width;
+    int max_queries, query_width;
 
     const unsigned char *allowed;
     size_t allowed_strides[4];
@@ -43,18 +43,18 @@ typedef struct attention_range {
 /* Number of a query, or of one of its weights, among all of the call. */
 static inline size_t attention_query_index(const attention_call *a, int b, int head, int i)
 {
-    return ((size_t)b * (size_t)a->source->options.heads + (size_t)head) * (size_t)a->longest_query + (size_t)i;
+    return ((size_t)b * (size_t)a->source->options.heads + (size_t)head) * (size_t)a->max_queries + (size_t)i;
 }
 
 /* Number of a query among the positions of local-p: one a query, for all heads. */
 static inline size_t attention_position_index(const attention_call *a, int b, int i)
 {
     const int *offsets = a->query_rows.offsets;
-    return (offsets ? (size_t)offsets[b] : (size_t)b * (size_t)a->longest_query) + (size_t)i;
+    return (offsets ? (size_t)offsets[b] : (size_t)b * (size_t)a->max_queries) + (size_t)i;
 }
 
 /* The range of query i of sequence b: 0 <= first <= last <= its keys. */
-attention_range attend_attention_visible(const attention_call *a, int b, int i);
+attention_range attend_attention_key_range(const attention_call *a, int b, int i);
 /* Cap, bias and hidden keys for one row of scores e (n), whose first is key `first`: in place. `capped`, if not NULL, receives
  * e after the cap and before the bias. Returns whether a key was hidden. */
 bool attend_attention_mask_row(const attention_call *a, int b, int head, int i, int first, size_t n, real *e,
