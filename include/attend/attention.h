@@ -1,16 +1,16 @@
 /* attention.h: (query, keys, values) -> (context, weights), for any score.
  *
- *     e_ij = score(q_i, k_j)     e = cap tanh(e / cap)     e += bias     p_i = select(e_i, over the keys i may see)
+ *     e_ij = score(q_i, k_j)     e = cap tanh(e / cap)     e += bias     p_i = select(e_i, over the keys visible to query i)
  *     p = dropout(p)             o_i = sum_j p_ij v_j
  *
- * Purpose    Two ways in: as an operation on the tape, for models (attend_source_new, attend_attention), and on plain arrays, without a
- *            model and without a tape (attend_runner_forward and _backward below). Both run the same code: the weights of a tile of
- *            queries exist, the whole matrix never does unless it is asked for, so memory grows with m + n and not m n.
- * Shapes     B sequences; Tq queries and Tk keys (each sequence has its own numbers); H heads of the query, Hk of keys and
- *            values, H a multiple of Hk: heads share keys in groups of H / Hk.
- * Masks      select; they never add or multiply. What a query may not see cannot reach it, NaN or not. A query that sees nothing has
- *            weights 0, context 0 and gradients 0.
- * Threads    No hidden state. A source may be read by many contexts at once once it was made with recording off. */
+ * Purpose    Two interfaces: an operation on the tape, for models (attend_source_new, attend_attention), and plain arrays, without a model
+ *            or a tape (attend_runner_forward and attend_runner_backward). Both run the same code. It holds the weights of one tile of
+ *            queries at a time and never the whole matrix, unless the caller requests the weights; memory grows with Tq + Tk, not Tq Tk.
+ * Shapes     B sequences; Tq queries and Tk keys, which may differ for each sequence; H query heads; Hk heads of keys and values. H is a
+ *            multiple of Hk: H / Hk query heads share one key head.
+ * Masks      A mask selects keys; it is never added or multiplied. A hidden key cannot change the result, even if it holds NaN. A query
+ *            that sees no key has weights 0, context 0 and gradients 0.
+ * Threads    There is no hidden state. Several contexts may read a source at once if it was made with recording off. */
 #ifndef ATTEND_ATTENTION_H
 #define ATTEND_ATTENTION_H
 
@@ -22,37 +22,38 @@ extern "C" {
 
 typedef enum attend_window {
     ATTEND_WINDOW_GLOBAL,
-    ATTEND_WINDOW_LOCAL_M, /* Luong 2015: keys within window_size of the query's own position */
-    ATTEND_WINDOW_LOCAL_P /* Luong 2015: around a learned position, times exp(-(j - pos)^2 / 2 sigma^2), sigma = window_size / 2 */
+    ATTEND_WINDOW_LOCAL_M, /* Luong et al. 2015: keys within window_size of the query's own position */
+    ATTEND_WINDOW_LOCAL_P /* Luong et al. 2015: keys within window_size of a predicted position pos; the weights are multiplied by
+                            * exp(-(j - pos)^2 / 2 sigma^2), sigma = window_size / 2 */
 } attend_window;
 
 typedef enum attend_selection {
     ATTEND_SELECT_SOFT,      /* softmax */
     ATTEND_SELECT_SPARSEMAX, /* Martins, Astudillo 2016 */
     ATTEND_SELECT_ENTMAX15,  /* Peters, Niculae, Martins 2019, alpha = 1.5 */
-    ATTEND_SELECT_HARD       /* one key: the best when running; when training, see attend_estimator */
+    ATTEND_SELECT_HARD       /* one key: argmax at inference; in training see attend_estimator */
 } attend_selection;
 
-/* How hard attention learns. */
+/* The gradient estimator of hard attention. */
 typedef enum attend_estimator {
-    ATTEND_STRAIGHT_THROUGH, /* argmax of (e + Gumbel) / temperature forward, its softmax backward */
-    ATTEND_REINFORCE         /* a key drawn from p forward; backward needs attend_attention_inputs.advantage */
+    ATTEND_STRAIGHT_THROUGH, /* forward argmax of (e + Gumbel) / temperature, backward its softmax */
+    ATTEND_REINFORCE         /* forward a key sampled from p; backward needs attend_attention_inputs.advantage */
 } attend_estimator;
 
 typedef struct attend_attention_options {
-    const attend_score *score; /* NULL: scaled dot */
-    int heads, key_heads;      /* 0: 1, and as many as heads */
+    const attend_score *score; /* NULL: scaled dot product */
+    int heads, key_heads;      /* 0: 1 head; as many key heads as heads */
     attend_window window;
-    int window_size; /* D of Luong: keys on each side */
+    int window_size; /* keys on each side: D of Luong et al. */
     attend_selection selection;
     attend_estimator estimator;
     double temperature;   /* of the straight-through estimator */
     double entropy_bonus; /* REINFORCE: adds -bonus * entropy(p) to the loss */
-    double scale;         /* of e; 0: the score's own */
-    double soft_cap;      /* 0: none */
-    bool causal;          /* query i sees keys up to i + (Tk - Tq): aligned at the end, past keys come first */
-    double dropout;       /* on the weights, when training */
-    bool recompute; /* backward computes the weights again even of calls small enough to keep them (262,144 of them) */
+    double scale;         /* factor of e; 0: the score's default */
+    double soft_cap;      /* 0: no cap */
+    bool causal;          /* query i sees keys up to i + (Tk - Tq): the last query and the last key are aligned */
+    double dropout;       /* rate on the weights, in training */
+    bool recompute; /* backward always recomputes the weights; false: it stores them if a call has at most 262,144 */
 } attend_attention_options;
 
 #define ATTEND_ATTENTION_OPTIONS_INIT                                                                                  \
@@ -66,87 +67,90 @@ typedef struct attend_attention_options {
 /* The keys and values of B sequences, prepared once for all queries, steps and beams. */
 typedef struct attend_source attend_source;
 
-/* parameters: what the score learns, in its order (attend_score.parameter); NULL if nothing. keys (N, Dk), values (N, Dv) or NULL:
- * the keys. Lives as long as a variable made now; NULL on failure. */
+/* parameters: those of the score, in the order of attend_score.parameter; NULL if it has none. keys (N, Dk); values (N, Dv), or NULL to
+ * use the keys. The source lives as long as a variable created now. Returns NULL on failure. */
 attend_source *attend_source_new(attend_ctx *c, const attend_attention_options *options, attend_var *const *parameters,
                                  attend_var *keys, attend_var *values, const attend_ragged *sequences);
 
-/* What a call may bring besides the query; {0} is nothing. Masks have four axes (B, H, Tq, Tk), the longest of each; an axis of
- * length 1 is repeated. */
+/* Optional inputs of a call; {0} for none. Masks have four axes (B, H, Tq, Tk), with the maximum Tq and Tk of the batch; an axis of length
+ * 1 is broadcast. */
 typedef struct attend_attention_inputs {
-    const unsigned char *allowed; /* nonzero: query i may see key j */
+    const unsigned char *allowed; /* nonzero: query i sees key j */
     int allowed_shape[4];
-    attend_var *bias;     /* rank 4, added to e after the cap; -inf hides a key. Its gradient flows. */
-    attend_var *position; /* local-p: (Nq, 1) in (0, 1), the share of the source; see attend_window_position */
-    attend_var *previous; /* location-sensitive: (B, 1, Tq, Tk) weights of the step before; NULL: zeros */
-    const double
-        *advantage;     /* REINFORCE: (B) loss - baseline of each sequence; read by attend_backward, so it may be filled
-                              * after the forward pass */
-    int first_position; /* local-m: the position of each sequence's first query (decoding step by step) */
-    bool one_position;  /* local-m: the queries of a sequence all stand there (hypotheses of a beam) */
+    attend_var *bias; /* rank 4, added to e after the cap; -inf hides a key. Differentiable. */
+    attend_var
+        *position; /* local-p: (Nq, 1) in (0, 1), as a fraction of the source length; see attend_window_position */
+    attend_var *previous; /* location-sensitive: (B, 1, Tq, Tk) weights of the previous step; NULL: zeros */
+    const double *
+        advantage; /* REINFORCE: (B) loss - baseline of each sequence; read by attend_backward, so it may be filled after the
+                              * forward pass */
+    int first_position; /* local-m: the position of each sequence's first query, in step-by-step decoding */
+    bool one_position;  /* local-m: all queries of a sequence have that position (the hypotheses of a beam) */
 } attend_attention_inputs;
 
-/* query (Nq, Dq) in the order of `queries`, which has as many sequences as the source: several queries of one sequence
- * may be its words, or the hypotheses of a beam -> context (Nq, Dv). weights, if not NULL, receives (B, H, Tq, Tk), zero where
- * there is no such query or key; gradients flow through it. */
+/* query (Nq, Dq) -> context (Nq, Dv). The rows are in the order of `queries`, which has as many sequences as the source; the queries of a
+ * sequence are its tokens, or the hypotheses of a beam. weights, if not NULL, receives (B, H, Tq, Tk), which is differentiable and zero
+ * in the padding. Returns NULL on failure. */
 attend_var *attend_attention(attend_ctx *c, const attend_source *source, attend_var *query,
                              const attend_ragged *queries, const attend_attention_inputs *inputs, attend_var **weights);
 
-/* pos / S = sigmoid(vp . tanh(Wp q)) of Luong's local-p.   query (N, D), wp (A, D), vp (1, A) -> (N, 1) */
+/* pos / S = sigmoid(vp . tanh(Wp q)), the position of local-p (Luong et al. 2015).   query (N, D), wp (A, D), vp (1, A) -> (N, 1) */
 attend_var *attend_window_position(attend_ctx *c, attend_var *query, attend_var *wp, attend_var *vp);
 
 /* ---- on plain arrays, without a tape ---- */
 
-/* The arrays of one call. They stay the caller's and are not copied; they must live until backward is done. */
+/* The arrays of one call. The caller owns them; they are not copied and must stay valid until backward has returned. */
 typedef struct attend_arrays {
     int batch, queries, keys;                /* B, Tq, Tk */
     int query_width, key_width, value_width; /* of one head: Dq, Dk, Dv */
-    bool heads_first;                        /* rows lie as (B, H, T, D); false: as (B, T, H, D) */
-    const int *query_lengths, *key_lengths;  /* (B) each, at most Tq and Tk; NULL: all of them */
+    bool heads_first;                        /* layout (B, H, T, D); false: (B, T, H, D) */
+    const int *query_lengths, *key_lengths;  /* (B) each, at most Tq and Tk; NULL: Tq and Tk */
     const attend_real *query;                /* (B, Tq, H, Dq) */
     const attend_real *key;                  /* (B, Tk, Hk, Dk) */
     const attend_real *value;                /* (B, Tk, Hk, Dv); NULL: the keys */
 
-    const attend_real *const *parameters; /* of the score, in its order; shapes as attend_score.parameter says for .. */
-    int attention, max_keys, filters, filter_size; /* .. these and the widths above (attend_widths) */
+    const attend_real *const *parameters; /* of the score, with the order and the shapes of attend_score.parameter */
+    int attention, max_keys, filters, filter_size; /* sizes of attend_widths that determine those shapes */
 
-    const unsigned char *allowed; /* as in attend_attention_inputs, with its shape */
+    const unsigned char *allowed; /* see attend_attention_inputs */
     int allowed_shape[4];
-    const attend_real *bias; /* likewise */
+    const attend_real *bias; /* see attend_attention_inputs */
     int bias_shape[4];
     const attend_real *position; /* local-p: (B, Tq) in (0, 1) */
     const attend_real *previous; /* location-sensitive: (B, 1, Tq, Tk) */
     const double *advantage;     /* REINFORCE: (B) */
     int first_position;
 
-    bool training; /* dropout, and drawing in hard attention, by (seed, stream) */
+    bool training; /* dropout, and sampling in hard attention, with random numbers of (seed, stream) */
     uint64_t seed, stream;
 } attend_arrays;
 
-/* Where derivatives are added, each of the shape of its array; NULL: not wanted. If the values are the keys, theirs go
- * to `key`. */
+/* The arrays to which gradients are added, each with the shape of its input; NULL: that gradient is not computed. If the keys serve as
+ * values, the gradients of both go to `key`. */
 typedef struct attend_array_gradients {
     attend_real *query, *key, *value, *bias, *position, *previous;
     attend_real *const *parameters; /* NULL, or as many as the score has; an entry may be NULL */
 } attend_array_gradients;
 
-/* Threads, and the memory of the last call. Used by one thread at a time; several may work beside each other. */
+/* A thread pool and the memory of the last call. One thread at a time may use a runner; separate runners are independent. */
 typedef struct attend_runner attend_runner;
+/* Returns ATTEND_BAD_USAGE or ATTEND_NO_MEMORY on failure, and then sets *out to NULL. */
 int attend_runner_new(attend_runner **out, int threads);
 void attend_runner_free(attend_runner *r);
 
-/* context (B, Tq, H, Dv), laid out as the query is (a score that maps its context, as `projected` does: (B, Tq, width)); zero where
- * there is no query. weights and scores, if not NULL: (B, H, Tq, Tk); scores are e as the selection saw them, -inf where
- * hidden. The same numbers on any number of threads. */
+/* Computes context (B, Tq, H, Dv), in the layout of the query; for a score that maps the context, as `projected` does, (B, Tq, width).
+ * Padding rows are zero. weights and scores, if not NULL, receive (B, H, Tq, Tk); scores are e after cap, bias and mask, -inf for hidden
+ * keys. The result is the same to the bit for any number of threads. Returns ATTEND_BAD_USAGE if options and arrays do not fit
+ * together, or ATTEND_NO_MEMORY. */
 int attend_runner_forward(attend_runner *r, const attend_attention_options *options, const attend_arrays *arrays,
                           attend_real *context, attend_real *weights, attend_real *scores);
 
-/* Backward of the last forward: adds to every gradient that is wanted. dcontext as context; dweights, as weights, or
- * NULL. Once a forward. Reads the context too, where forward put it: it must not have changed. */
+/* The backward pass of the last forward pass, at most once for each. Adds to the gradients that are not NULL. dcontext has the shape of
+ * context; dweights has the shape of weights or is NULL. It reads the context array of the forward pass, which must be unchanged. */
 int attend_runner_backward(attend_runner *r, const attend_real *dcontext, const attend_real *dweights,
                            const attend_array_gradients *gradients);
 
-/* Bytes that the runner holds besides the caller's arrays. */
+/* Bytes of memory that the runner holds, without the caller's arrays. */
 size_t attend_runner_bytes(const attend_runner *r);
 
 #ifdef __cplusplus

@@ -1,10 +1,10 @@
-/* score.h: what a score function is, and the list of those attend has.
+/* score.h: the interface of a score function, and the list of built-in scores.
  *
- * Purpose    A score says how well a query and a key fit: e(q, k). Masks, windows, softmax, dropout, weights and context
- *            are the same for all of them (attention.h). A score is a struct of functions: what it does once with the keys, once
- *            with the queries, and on a tile of some queries and some keys, with the derivative beside it.
- *            docs/add-a-score.md goes through one step by step; examples/own_score.c is one.
- * Threads    The functions are called from several threads at once and keep nothing. */
+ * Purpose    A score rates how well a query matches a key: e(q, k). Masks, windows, softmax, dropout, weights and context are common to all
+ *            scores (attention.h). A score is a struct of functions: a mapping of the keys, a mapping of the queries, and the score of a
+ *            tile (some queries and some keys) with its derivative. docs/add-a-score.md explains each step; examples/own_score.c is a
+ *            complete score.
+ * Threads    The functions are called from several threads at once and have no state. */
 #ifndef ATTEND_SCORE_H
 #define ATTEND_SCORE_H
 
@@ -14,48 +14,47 @@
 extern "C" {
 #endif
 
-/* How wide things are. `attention` is the inner width of scores that have one. */
+/* The sizes that determine the shapes of a score's parameters. */
 typedef struct attend_widths {
-    int query, key, value; /* of the rows as the model has them: all heads together */
+    int query, key, value; /* widths of the model's rows: all heads together */
     int heads, key_heads;
-    int attention; /* additive: channels of the tanh; projected: of query and key, all heads together; 0: like query */
-    int max_keys;  /* location: keys at most */
-    int filters;   /* location-sensitive: convolution filters, and .. */
-    int filter_size; /* .. how many weights each looks at; the middle one is the key's own, so better odd */
+    int attention; /* additive: width of the tanh layer; projected: width of query and key, all heads together; 0: as query */
+    int max_keys;    /* location: maximum number of keys */
+    int filters;     /* location-sensitive: number of convolution filters */
+    int filter_size; /* location-sensitive: width of a filter, centred on the key if odd */
 } attend_widths;
 
 enum { ATTEND_SCORE_PARAMETERS = 6 };
 
-/* A parameter that a score learns. */
+/* A trainable parameter of a score. */
 typedef struct attend_score_parameter {
     const char *name; /* "wq"; NULL: there is no such parameter */
     int rank, shape[2];
 } attend_score_parameter;
 
-/* Some queries and some keys of one head of one sequence, as the score prepared them. */
+/* Some queries and some keys of one head of one sequence, after prepare_queries and prepare_keys. */
 typedef struct attend_tile {
     int queries, keys;
     int query_width, key_width;
-    int head, heads;          /* of the query: which, and of how many */
+    int head, heads;          /* index of the query head, number of query heads */
     const attend_real *query; /* (queries, query_width), rows query_stride apart */
     size_t query_stride;
     const attend_real *key; /* (keys, key_width), rows key_stride apart */
     size_t key_stride;
-    int first_query, first_key;           /* their positions in the sequence */
-    double scale;                         /* attend_attention_options.scale, or the score's own default */
+    int first_query, first_key;           /* positions of the tile's first query and key in the sequence */
+    double scale;                         /* attend_attention_options.scale, or the score's default */
     const attend_real *const *parameters; /* values, in the order of attend_score.parameter */
-    const int (*shapes)[2];               /* and shapes */
-    const attend_real
-        *previous; /* (queries, all keys) weights of the step before; NULL if the score does not want them */
+    const int (*shapes)[2];               /* their shapes */
+    const attend_real *previous; /* (queries, all_keys): weights of the previous step; NULL if not needed */
     size_t previous_stride;
-    int all_keys;             /* of the sequence: width of `previous` */
-    const attend_real *cache; /* what cache_keys left for this head's keys, from the first key; NULL: nothing */
-    attend_real *scratch;     /* scratch_size numbers, this thread's */
+    int all_keys;             /* number of keys of the sequence */
+    const attend_real *cache; /* output of cache_keys for this head, from the sequence's first key; NULL: not cached */
+    attend_real *scratch;     /* scratch_size elements, private to this thread */
     attend_real *score;       /* (queries, keys), rows score_stride apart: e */
     size_t score_stride;
 } attend_tile;
 
-/* Where tile_backward adds; any may be NULL except `score`, which it reads. Strides are those of the tile. */
+/* The gradients of a tile. tile_backward reads `score` and adds to the others, each of which may be NULL. Strides are those of the tile. */
 typedef struct attend_tile_gradients {
     const attend_real *score; /* dL/de */
     attend_real *query, *key;
@@ -67,38 +66,40 @@ typedef struct attend_score {
     const char *name;    /* "scaled-dot" */
     const char *formula; /* "q.k / sqrt(d)", for help texts */
 
-    /* The i-th parameter for these widths; name NULL behind the last. NULL: the score learns nothing. */
+    /* The i-th parameter for these widths; its name is NULL after the last one. NULL: the score has no parameters. */
     attend_score_parameter (*parameter)(const attend_widths *w, int i);
-    /* NULL, or why tiles like this one make no sense: "query and key differ in width". Asked once, before any tile: t has widths,
-     * heads, the most keys there will be, and the shapes of the parameters, which nobody else checks, but no arrays. */
+    /* Returns NULL, or the reason why the score cannot process such tiles: "query and key differ in width". Called once, before any
+     * tile. t has the widths, the heads, the maximum number of keys and the shapes of the parameters, but no arrays. The shapes are
+     * not checked elsewhere. */
     const char *(*check_tile)(const attend_tile *t);
 
-    /* On the tape, once a source: keys (N, key) -> (N, key heads * key_width). NULL: as they are. w: the parameters. */
+    /* Mappings on the tape. w: the parameters; NULL: rows are used unchanged.
+     * keys (N, key) -> (N, key heads * key_width) and values (N, value) -> (N, key heads * value_width), once for each source; */
     attend_var *(*prepare_keys)(attend_ctx *c, attend_var *const *w, attend_var *keys);
-    /* The same for values and queries. */
     attend_var *(*prepare_values)(attend_ctx *c, attend_var *const *w, attend_var *values);
+    /* queries (N, query) -> (N, heads * query_width); */
     attend_var *(*prepare_queries)(attend_ctx *c, attend_var *const *w, attend_var *queries);
-    /* On the tape: the context (N, heads * value_width) -> what the caller gets. NULL: as it is. */
+    /* context (N, heads * value_width) -> the context that the caller receives. */
     attend_var *(*finish)(attend_ctx *c, attend_var *const *w, attend_var *context);
-    /* How wide a context the caller gets. Needed on plain arrays (attend_runner) by scores that have prepare_values or
-     * finish; NULL: heads * value width. */
+    /* The width of the context that the caller receives. attend_runner requires it of scores with prepare_values or finish. NULL:
+     * heads * value_width. */
     int (*context_width)(const attend_widths *w);
 
-    /* Scale where the options give none; query_width as prepared, of one head. NULL: 1. */
+    /* The scale if the options have none. query_width: of one head, after prepare_queries. NULL: 1. */
     double (*default_scale)(int query_width);
-    bool needs_previous_weights; /* the weights of the step before */
-    unsigned tile_parameters;    /* bit i set: `tile` uses parameter i and tile_backward adds to its gradient */
-    unsigned
-        linear_parameters; /* bit i set: attend_linear alone uses parameter i, which may therefore be kept in fewer bits */
+    bool needs_previous_weights; /* the tile reads `previous` */
+    unsigned tile_parameters;    /* bit i: `tile` reads parameter i and tile_backward adds to its gradient */
+    unsigned linear_parameters;  /* bit i: only attend_linear reads parameter i, which may therefore be quantised */
 
-    /* Numbers to keep for the keys of one head, and how to make them, once a source. NULL: nothing. */
+    /* A cache for the keys of one head, computed once for each source: its size in elements, and its content. NULL: no cache. */
     size_t (*cache_size)(int keys, int key_width);
     void (*cache_keys)(int keys, int key_width, const attend_real *key, size_t key_stride, attend_real *cache);
-    /* Numbers of scratch that a tile of so many queries and keys needs (no arrays are there yet). NULL: none. */
+    /* Elements of scratch memory for a tile of this size; t has no arrays. NULL: none. */
     size_t (*scratch_size)(const attend_tile *t);
 
-    /* e of the tile, and its derivative: always added to what is there. */
+    /* Writes e of the tile to t->score. */
     void (*tile)(const attend_tile *t);
+    /* Adds the gradients of the tile to the arrays of g. */
     void (*tile_backward)(const attend_tile *t, const attend_tile_gradients *g);
 } attend_score;
 

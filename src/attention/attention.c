@@ -1,12 +1,12 @@
-/* attention.c: attention as an operation on the tape. fused.c does the work; here its arguments are checked. */
+/* attention.c: attention as an operation on the tape. This file checks the arguments; fused.c does the computation. */
 #include <attend/attention.h>
 
 #include "attention/attention_call.h"
 #include "op/ragged.h"
 #include <string.h>
 
-/* Weights of a call as small as a batch of sentences are kept for backward: a constant, whatever the lengths. */
-enum { STORED_NUMBERS = 1 << 18 };
+/* Weights of small calls, such as a batch of sentences, are stored for backward; larger calls recompute them. */
+enum { MAX_STORED_WEIGHTS = 1 << 18 };
 
 static void backward(attend_ctx *c, attend_node *node)
 {
@@ -14,19 +14,19 @@ static void backward(attend_ctx *c, attend_node *node)
     if (!a->context->grad && !(a->weights && a->weights->grad)) return;
     if (a->select.selection == ATTEND_SELECT_HARD && a->select.training && a->select.estimator == ATTEND_REINFORCE &&
         !a->advantage)
-        attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_attention: REINFORCE has no derivative without an advantage");
+        attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_attention: REINFORCE needs an advantage for the backward pass");
     else
         attend_attention_backward(c, a);
 }
 
-/* Strides of a mask of four axes; an axis of length 1 is repeated. False: it does not fit. */
+/* Computes the strides of a mask with four axes; an axis of length 1 is broadcast. Returns false if the shape does not fit. */
 static bool mask_strides(attend_ctx *c, const char *what, const int shape[4], const int full[4], size_t strides[4])
 {
     size_t step = 1;
     for (int i = 3; i >= 0; i--) {
         if (shape[i] != 1 && shape[i] != full[i]) {
-            attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_attention: axis %d of %s is %d long and not 1 or %d", i, what,
-                            shape[i], full[i]);
+            attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_attention: axis %d of %s has length %d, expected 1 or %d", i,
+                            what, shape[i], full[i]);
             return false;
         }
         strides[i] = shape[i] == 1 ? 0 : step;
@@ -35,12 +35,12 @@ static bool mask_strides(attend_ctx *c, const char *what, const int shape[4], co
     return true;
 }
 
-static bool take_inputs(attend_ctx *c, attention_call *a, const attend_attention_inputs *in)
+static bool set_inputs(attend_ctx *c, attention_call *a, const attend_attention_inputs *in)
 {
     const attend_attention_options *o = &a->source->options;
     const int full[4] = { a->source->count, o->heads, a->max_queries, a->source->max_keys };
-    static const attend_attention_inputs nothing;
-    if (!in) in = &nothing;
+    static const attend_attention_inputs none;
+    if (!in) in = &none;
     if (in->allowed && !mask_strides(c, "the mask", in->allowed_shape, full, a->allowed_strides)) return false;
     a->allowed = in->allowed;
     a->advantage = in->advantage;
@@ -49,7 +49,7 @@ static bool take_inputs(attend_ctx *c, attention_call *a, const attend_attention
     if (in->bias) {
         if (!attend_ready(c, "attend_attention", 1, in->bias)) return false;
         if (in->bias->rank != 4) {
-            attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_attention: the bias has %d axes and not 4", in->bias->rank);
+            attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_attention: the bias has %d axes, expected 4", in->bias->rank);
             return false;
         }
         if (!mask_strides(c, "the bias", in->bias->shape, full, a->bias_strides)) return false;
@@ -74,7 +74,7 @@ static bool take_inputs(attend_ctx *c, attention_call *a, const attend_attention
         if (a->previous->rank != 4 || p[0] != full[0] || p[1] != 1 || p[2] != full[2] || p[3] != full[3]) {
             char text[ATTEND_SHAPE_TEXT];
             attend_ctx_fail(c, ATTEND_BAD_USAGE,
-                            "attend_attention: the previous weights are %s and not (%d, 1, %d, %d)",
+                            "attend_attention: the previous weights have shape %s, expected (%d, 1, %d, %d)",
                             attend_shape_text(a->previous, text), full[0], full[2], full[3]);
             return false;
         }
@@ -82,7 +82,7 @@ static bool take_inputs(attend_ctx *c, attention_call *a, const attend_attention
     return true;
 }
 
-static void take_options(attend_ctx *c, attention_call *a)
+static void set_options(attend_ctx *c, attention_call *a)
 {
     const attend_attention_options *o = &a->source->options;
     a->scale = o->scale != 0 ? o->scale : o->score->default_scale ? o->score->default_scale(a->query_width) : 1;
@@ -117,8 +117,8 @@ attend_var *attend_attention_run(attend_ctx *c, attention_call *a, const attend_
     const int groups = a->source->count * o->key_heads;
     a->workers = a->pool ? attend_pool_threads(a->pool) : 1;
     if (a->workers > groups) a->workers = groups > 0 ? groups : 1;
-    if (!a->context || !take_inputs(c, a, inputs)) return NULL;
-    take_options(c, a);
+    if (!a->context || !set_inputs(c, a, inputs)) return NULL;
+    set_options(c, a);
     a->context->differentiable = is_differentiable(a) && c->recording;
     a->context->needed = true;
     if (want_weights && !a->weights) {
@@ -126,38 +126,38 @@ attend_var *attend_attention_run(attend_ctx *c, attention_call *a, const attend_
         if (!a->weights) return NULL;
         memset(a->weights->value, 0, a->weights->size * sizeof(real));
     }
-    a->kept = attend_take(c, (size_t)shape[0] * (size_t)shape[1] * (size_t)shape[2], sizeof *a->kept);
-    if (!a->kept) return NULL;
+    a->selected = attend_take(c, (size_t)shape[0] * (size_t)shape[1] * (size_t)shape[2], sizeof *a->selected);
+    if (!a->selected) return NULL;
     const size_t area = (size_t)shape[0] * (size_t)shape[1] * (size_t)shape[2] * (size_t)shape[3];
-    if (a->context->differentiable && !o->recompute && area <= STORED_NUMBERS && o->selection != ATTEND_SELECT_HARD &&
-        o->soft_cap == 0) {
-        a->stored = attend_take_reals(c, area);
-        if (!a->stored) return NULL;
+    if (a->context->differentiable && !o->recompute && area <= MAX_STORED_WEIGHTS &&
+        o->selection != ATTEND_SELECT_HARD && o->soft_cap == 0) {
+        a->stored_weights = attend_take_reals(c, area);
+        if (!a->stored_weights) return NULL;
     }
     if (!attend_attention_forward(c, a)) return NULL;
     if (a->context->differentiable) attend_record(c, &a->node, backward);
     return a->context;
 }
 
-bool attend_attention_take_query(attend_ctx *c, attention_call *a, attend_var *query, int width)
+bool attend_attention_set_query(attend_ctx *c, attention_call *a, attend_var *query, int width)
 {
     const attend_score *score = a->source->options.score;
     a->query = query;
     a->query_width = width / a->source->options.heads;
     query->needed = true;
     if (width % a->source->options.heads != 0) {
-        attend_ctx_fail(c, ATTEND_BAD_USAGE, "attention: queries %d wide cannot be cut into %d heads", width,
+        attend_ctx_fail(c, ATTEND_BAD_USAGE, "attention: queries of width %d cannot be divided into %d heads", width,
                         a->source->options.heads);
         return false;
     }
-    int longest = 0; /* arrays may be wider than any sequence in them */
+    int max_keys = 0; /* of the sequences: padded arrays may be longer */
     for (int b = 0; b < a->source->count; b++)
-        if (a->source->key_rows.lengths[b] > longest) longest = a->source->key_rows.lengths[b];
-    const attend_tile tile = { .keys = longest,
+        if (a->source->key_rows.lengths[b] > max_keys) max_keys = a->source->key_rows.lengths[b];
+    const attend_tile tile = { .keys = max_keys,
                                .query_width = a->query_width,
                                .key_width = a->source->key_width,
                                .heads = a->source->options.heads,
-                               .all_keys = longest,
+                               .all_keys = max_keys,
                                .shapes = a->source->parameter_shapes };
     const char *why = score->check_tile ? score->check_tile(&tile) : NULL;
     if (why) attend_ctx_fail(c, ATTEND_BAD_USAGE, "attention with score %s: %s", score->name, why);
@@ -172,7 +172,7 @@ attend_var *attend_attention(attend_ctx *c, const attend_source *source, attend_
 
 attend_var *attend_attention_to(attend_ctx *c, const attend_source *source, attend_var *query,
                                 const attend_ragged *queries, const attend_attention_inputs *inputs,
-                                attend_var **weights, real *where)
+                                attend_var **weights, real *out)
 {
     static const char name[] = "attend_attention";
     if (weights) *weights = NULL;
@@ -180,7 +180,7 @@ attend_var *attend_attention_to(attend_ctx *c, const attend_source *source, atte
     if (!source) return attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: the source is NULL", name);
     if (!attend_ragged_fits(c, name, queries, query)) return NULL;
     if (queries->count != source->count)
-        return attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: queries of %d sequences for a source of %d", name,
+        return attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: the queries have %d sequences, the source has %d", name,
                                queries->count, source->count);
     const attend_score *score = source->options.score;
     attend_var *const *w = source->parameters;
@@ -189,13 +189,13 @@ attend_var *attend_attention_to(attend_ctx *c, const attend_source *source, atte
     *a = (attention_call){ .source = source, .max_queries = queries->longest };
     if (score->prepare_queries) query = score->prepare_queries(c, w, query);
     if (query && query->shape[0] != queries->rows)
-        return attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: score %s made %d rows of %d queries", name, score->name,
-                               query->shape[0], queries->rows);
-    if (!query || !attend_attention_take_query(c, a, query, query->shape[1])) return NULL;
-    const int out = source->options.heads * source->value_width;
+        return attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: prepare_queries of score %s returned %d rows for %d queries",
+                               name, score->name, query->shape[0], queries->rows);
+    if (!query || !attend_attention_set_query(c, a, query, query->shape[1])) return NULL;
+    const int width = source->options.heads * source->value_width;
     a->query_rows = attend_attention_packed_rows(query, source->options.heads, queries);
-    attend_var *context = where && !score->finish ? attend_wrap(c, 2, (const int[]){ queries->rows, out }, where, NULL)
-                                                  : attend_var_2d(c, queries->rows, out, false);
+    attend_var *context = out && !score->finish ? attend_wrap(c, 2, (const int[]){ queries->rows, width }, out, NULL)
+                                                : attend_var_2d(c, queries->rows, width, false);
     if (!context) return NULL;
     a->context_rows = attend_attention_packed_rows(context, source->options.heads, queries);
     context = attend_attention_run(c, a, inputs, context, weights != NULL);
@@ -213,7 +213,7 @@ attend_var *attend_attention_joint(attend_ctx *c, const attend_source *source, a
     attention_call *a = attend_take(c, 1, sizeof *a);
     if (!a) return NULL;
     *a = (attention_call){ .source = source, .max_queries = queries->longest };
-    if (!attend_attention_take_query(c, a, joint, width)) return NULL;
+    if (!attend_attention_set_query(c, a, joint, width)) return NULL;
     a->query_rows = attend_attention_packed_rows(joint, heads, queries);
     a->query_rows.head = (size_t)a->query_width;
     attend_var *context = attend_var_2d(c, queries->rows, heads * source->value_width, false);

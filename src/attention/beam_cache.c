@@ -1,3 +1,4 @@
+/* beam_cache.c: rows of decoded tokens in blocks that never move, and a list of row numbers for each hypothesis. */
 #include "attention/beam_cache.h"
 
 #include "core/memory.h"
@@ -8,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Rows come in blocks, which do not move when there are more of them. Row r is the (r % BLOCK)th of block r / BLOCK. */
+/* Blocks keep their address when more are added. Row r is row r % BLOCK of block r / BLOCK. */
 enum { BLOCK = 64, FIRST_LENGTH = 32, ALIGNED = 64 / sizeof(real) };
 
 /* The rows of each hypothesis, oldest first. */
@@ -19,18 +20,18 @@ typedef struct lists {
 } lists;
 
 struct attend_beam_cache {
-    size_t width, stride; /* stride: from row to row, so that each begins a cache line */
+    size_t width, stride; /* stride: distance of rows, a multiple of a cache line */
     real **blocks;
-    int *idle;           /* rows that are free, the last `idle_count` found */
-    unsigned char *live; /* by row, while idle ones are looked for */
-    size_t block_count, block_room, idle_count;
-    lists now, next; /* next: what a step writes to, and then swaps */
-    int count, longest;
+    int *free_rows;      /* (free_count) rows that can be reused */
+    unsigned char *used; /* by row; scratch memory of find_free_rows */
+    size_t block_count, block_capacity, free_count;
+    lists current, next; /* a step writes to `next` and swaps them */
+    int count, max_length;
 };
 
-static real *row_at(const attend_beam_cache *p, int row)
+static real *row_at(const attend_beam_cache *cache, int row)
 {
-    return p->blocks[(size_t)row / BLOCK] + (size_t)row % BLOCK * p->stride;
+    return cache->blocks[(size_t)row / BLOCK] + (size_t)row % BLOCK * cache->stride;
 }
 
 /* ---- lists ---- */
@@ -42,7 +43,7 @@ static void lists_free(lists *l)
     *l = (lists){ 0 };
 }
 
-/* Room for so many; what it held is lost. */
+/* Grows the lists to this size; discards their content. */
 static bool lists_fit(lists *l, size_t hypotheses, size_t length)
 {
     if (hypotheses <= l->hypotheses && length <= l->length) return true;
@@ -63,106 +64,108 @@ static bool lists_fit(lists *l, size_t hypotheses, size_t length)
 
 /* ---- rows ---- */
 
-/* Looks for rows that no hypothesis has. */
-static void find_idle(attend_beam_cache *p)
+/* Lists the rows that no hypothesis contains. */
+static void find_free_rows(attend_beam_cache *cache)
 {
-    const size_t rows = p->block_count * BLOCK;
-    if (rows) memset(p->live, 0, rows);
-    for (size_t i = 0; i < (size_t)p->count; i++)
-        for (size_t j = 0; j < (size_t)p->now.lengths[i]; j++) p->live[p->now.rows[i * p->now.length + j]] = 1;
-    p->idle_count = 0;
-    for (size_t r = rows; r-- > 0;) /* the lowest are taken first: neighbours in a step are neighbours in memory */
-        if (!p->live[r]) p->idle[p->idle_count++] = (int)r;
+    const size_t rows = cache->block_count * BLOCK;
+    if (rows) memset(cache->used, 0, rows);
+    for (size_t i = 0; i < (size_t)cache->count; i++)
+        for (size_t j = 0; j < (size_t)cache->current.lengths[i]; j++)
+            cache->used[cache->current.rows[i * cache->current.length + j]] = 1;
+    cache->free_count = 0;
+    for (size_t r = rows; r-- > 0;) /* lowest last, since rows are taken from the end: a step writes adjacent rows */
+        if (!cache->used[r]) cache->free_rows[cache->free_count++] = (int)r;
 }
 
-static bool block_room(attend_beam_cache *p, size_t blocks)
+static bool block_capacity(attend_beam_cache *cache, size_t blocks)
 {
-    if (blocks <= p->block_room) return true;
-    const size_t room = 2 * blocks;
-    if (room > INT_MAX / BLOCK) return false; /* rows are counted in int */
-    real **list = attend_memory_zeroed(room, sizeof *list);
-    int *idle = attend_memory_zeroed(room * BLOCK, sizeof *idle);
-    unsigned char *live = attend_memory_zeroed(room * BLOCK, 1);
-    if (!list || !idle || !live) {
+    if (blocks <= cache->block_capacity) return true;
+    const size_t capacity = 2 * blocks;
+    if (capacity > INT_MAX / BLOCK) return false; /* rows are counted in int */
+    real **list = attend_memory_zeroed(capacity, sizeof *list);
+    int *free_rows = attend_memory_zeroed(capacity * BLOCK, sizeof *free_rows);
+    unsigned char *used = attend_memory_zeroed(capacity * BLOCK, 1);
+    if (!list || !free_rows || !used) {
         attend_memory_free(list);
-        attend_memory_free(idle);
-        attend_memory_free(live);
+        attend_memory_free(free_rows);
+        attend_memory_free(used);
         return false;
     }
-    if (p->block_count) memcpy(list, p->blocks, p->block_count * sizeof *list);
-    if (p->idle_count) memcpy(idle, p->idle, p->idle_count * sizeof *idle);
-    attend_memory_free(p->blocks);
-    attend_memory_free(p->idle);
-    attend_memory_free(p->live);
-    p->blocks = list, p->idle = idle, p->live = live, p->block_room = room;
+    if (cache->block_count) memcpy(list, cache->blocks, cache->block_count * sizeof *list);
+    if (cache->free_count) memcpy(free_rows, cache->free_rows, cache->free_count * sizeof *free_rows);
+    attend_memory_free(cache->blocks);
+    attend_memory_free(cache->free_rows);
+    attend_memory_free(cache->used);
+    cache->blocks = list, cache->free_rows = free_rows, cache->used = used, cache->block_capacity = capacity;
     return true;
 }
 
-/* At least n rows are idle. Where looking for some finds less than a quarter of all, there are more, so that it is not done again and again. */
-static bool rows_fit(attend_beam_cache *p, size_t n)
+/* Makes at least n rows free. If a search frees less than a quarter of all rows, it also adds blocks, so that the cost of
+ * searching stays small. */
+static bool rows_fit(attend_beam_cache *cache, size_t n)
 {
-    if (n <= p->idle_count) return true;
-    find_idle(p);
-    size_t wanted = p->block_count * BLOCK / 4;
+    if (n <= cache->free_count) return true;
+    find_free_rows(cache);
+    size_t wanted = cache->block_count * BLOCK / 4;
     if (wanted < n) wanted = n;
-    if (p->idle_count >= wanted) return true;
-    const size_t blocks = p->block_count + (wanted - p->idle_count + BLOCK - 1) / BLOCK;
-    if (!block_room(p, blocks)) return n <= p->idle_count;
-    while (p->block_count < blocks) {
-        real *block = p->stride > SIZE_MAX / sizeof(real) / BLOCK
+    if (cache->free_count >= wanted) return true;
+    const size_t blocks = cache->block_count + (wanted - cache->free_count + BLOCK - 1) / BLOCK;
+    if (!block_capacity(cache, blocks)) return n <= cache->free_count;
+    while (cache->block_count < blocks) {
+        real *block = cache->stride > SIZE_MAX / sizeof(real) / BLOCK
                           ? NULL
-                          : attend_memory_aligned(BLOCK * p->stride * sizeof *block);
+                          : attend_memory_aligned(BLOCK * cache->stride * sizeof *block);
         if (!block) break;
-        p->blocks[p->block_count++] = block;
+        cache->blocks[cache->block_count++] = block;
     }
-    find_idle(p);
-    return n <= p->idle_count;
+    find_free_rows(cache);
+    return n <= cache->free_count;
 }
 
-/* ---- the past ---- */
+/* ---- the cache ---- */
 
 int attend_beam_cache_new(attend_beam_cache **out, int width)
 {
     *out = NULL;
-    if (width < 1) return attend_fail(ATTEND_BAD_USAGE, "attend_beam_cache_new: rows of %d numbers", width);
-    attend_beam_cache *p = attend_memory_zeroed(1, sizeof *p);
-    if (!p) return attend_fail(ATTEND_NO_MEMORY, "no memory for the past of a decoding");
-    p->width = (size_t)width;
-    p->stride = (p->width + ALIGNED - 1) / ALIGNED * ALIGNED;
-    *out = p;
+    if (width < 1) return attend_fail(ATTEND_BAD_USAGE, "attend_beam_cache_new: the width of a row is %d", width);
+    attend_beam_cache *cache = attend_memory_zeroed(1, sizeof *cache);
+    if (!cache) return attend_fail(ATTEND_NO_MEMORY, "no memory for a beam cache");
+    cache->width = (size_t)width;
+    cache->stride = (cache->width + ALIGNED - 1) / ALIGNED * ALIGNED;
+    *out = cache;
     return ATTEND_OK;
 }
 
-void attend_beam_cache_free(attend_beam_cache *p)
+void attend_beam_cache_free(attend_beam_cache *cache)
 {
-    if (!p) return;
-    for (size_t i = 0; i < p->block_count; i++) attend_memory_free(p->blocks[i]);
-    attend_memory_free(p->blocks);
-    attend_memory_free(p->idle);
-    attend_memory_free(p->live);
-    lists_free(&p->now);
-    lists_free(&p->next);
-    attend_memory_free(p);
+    if (!cache) return;
+    for (size_t i = 0; i < cache->block_count; i++) attend_memory_free(cache->blocks[i]);
+    attend_memory_free(cache->blocks);
+    attend_memory_free(cache->free_rows);
+    attend_memory_free(cache->used);
+    lists_free(&cache->current);
+    lists_free(&cache->next);
+    attend_memory_free(cache);
 }
 
-int attend_beam_cache_count(const attend_beam_cache *p)
+int attend_beam_cache_count(const attend_beam_cache *cache)
 {
-    return p->count;
+    return cache->count;
 }
 
-int attend_beam_cache_length(const attend_beam_cache *p, int i)
+int attend_beam_cache_length(const attend_beam_cache *cache, int i)
 {
-    return p->now.lengths[i];
+    return cache->current.lengths[i];
 }
 
-int attend_beam_cache_max_length(const attend_beam_cache *p)
+int attend_beam_cache_max_length(const attend_beam_cache *cache)
 {
-    return p->longest;
+    return cache->max_length;
 }
 
-const real *attend_beam_cache_row(const attend_beam_cache *p, int i, int j)
+const real *attend_beam_cache_row(const attend_beam_cache *cache, int i, int j)
 {
-    return row_at(p, p->now.rows[(size_t)i * p->now.length + (size_t)j]);
+    return row_at(cache, cache->current.rows[(size_t)i * cache->current.length + (size_t)j]);
 }
 
 static size_t lists_bytes(const lists *l)
@@ -170,120 +173,122 @@ static size_t lists_bytes(const lists *l)
     return l->hypotheses * (l->length * sizeof *l->rows + sizeof *l->lengths);
 }
 
-size_t attend_beam_cache_bytes(const attend_beam_cache *p)
+size_t attend_beam_cache_bytes(const attend_beam_cache *cache)
 {
-    return sizeof *p + p->block_count * BLOCK * p->stride * sizeof(real) +
-           p->block_room * (sizeof *p->blocks + BLOCK * (sizeof *p->idle + sizeof *p->live)) + lists_bytes(&p->now) +
-           lists_bytes(&p->next);
+    return sizeof *cache + cache->block_count * BLOCK * cache->stride * sizeof(real) +
+           cache->block_capacity * (sizeof *cache->blocks + BLOCK * (sizeof *cache->free_rows + sizeof *cache->used)) +
+           lists_bytes(&cache->current) + lists_bytes(&cache->next);
 }
 
 /* ---- a step ---- */
 
-/* The parent whose list hypothesis i takes over, or -1. */
-static int parent_of(const attend_beam_cache *p, const int *parents, int i)
+/* The parent of hypothesis i, or -1 if it has none. */
+static int parent_of(const attend_beam_cache *cache, const int *parents, int i)
 {
-    return p->count > 0 && parents[i] >= 0 ? parents[i] : -1;
+    return cache->count > 0 && parents[i] >= 0 ? parents[i] : -1;
 }
 
-/* Whether each hypothesis goes on from the one in its own place, so that its list stays where it is. */
-static bool stays(const attend_beam_cache *p, int n, const int *parents)
+/* Whether every hypothesis extends the one with its own index, so that no list has to be copied. */
+static bool parents_are_in_order(const attend_beam_cache *cache, int n, const int *parents)
 {
     bool same = true;
-    for (int i = 0; same && i < n; i++) same = parent_of(p, parents, i) == i;
+    for (int i = 0; same && i < n; i++) same = parent_of(cache, parents, i) == i;
     return same;
 }
 
-/* The lists of the parents, each for a child. */
-static void take_lists(attend_beam_cache *p, int n, const int *parents)
+/* Copies to each hypothesis the list of its parent. */
+static void copy_parent_lists(attend_beam_cache *cache, int n, const int *parents)
 {
     for (size_t i = 0; i < (size_t)n; i++) {
-        const int parent = parent_of(p, parents, (int)i);
-        p->next.lengths[i] = parent < 0 ? 0 : p->now.lengths[parent];
+        const int parent = parent_of(cache, parents, (int)i);
+        cache->next.lengths[i] = parent < 0 ? 0 : cache->current.lengths[parent];
         if (parent >= 0)
-            memcpy(p->next.rows + i * p->next.length, p->now.rows + (size_t)parent * p->now.length,
-                   (size_t)p->next.lengths[i] * sizeof *p->next.rows);
+            memcpy(cache->next.rows + i * cache->next.length,
+                   cache->current.rows + (size_t)parent * cache->current.length,
+                   (size_t)cache->next.lengths[i] * sizeof *cache->next.rows);
     }
-    const lists old = p->now;
-    p->now = p->next, p->next = old;
+    const lists old = cache->current;
+    cache->current = cache->next, cache->next = old;
 }
 
-int attend_beam_cache_step(attend_beam_cache *p, int n, const int *parents, const real *rows, size_t stride)
+int attend_beam_cache_step(attend_beam_cache *cache, int n, const int *parents, const real *rows, size_t stride)
 {
     if (n < 1) return attend_fail(ATTEND_BAD_USAGE, "attend_beam_cache_step: %d hypotheses", n);
-    int longest = 0;
+    int max_length = 0;
     for (int i = 0; i < n; i++) {
-        const int parent = parent_of(p, parents, i);
-        if (parent >= p->count)
+        const int parent = parent_of(cache, parents, i);
+        if (parent >= cache->count)
             return attend_fail(ATTEND_BAD_USAGE,
-                               "attend_beam_cache_step: hypothesis %d cannot go on from %d, for there were %d", i,
-                               parent, p->count);
-        const int length = parent < 0 ? 0 : p->now.lengths[parent];
-        if (length > longest) longest = length;
+                               "attend_beam_cache_step: hypothesis %d has parent %d, but there are only %d", i, parent,
+                               cache->count);
+        const int length = parent < 0 ? 0 : cache->current.lengths[parent];
+        if (length > max_length) max_length = length;
     }
-    const bool same = stays(p, n, parents) && (size_t)longest < p->now.length;
-    if (longest == INT_MAX || (!same && !lists_fit(&p->next, (size_t)n, (size_t)longest + 1)) ||
-        !rows_fit(p, (size_t)n))
-        return attend_fail(ATTEND_NO_MEMORY, "no memory for word %d of %d hypotheses", longest, n);
-    if (!same) take_lists(p, n, parents);
+    const bool same = parents_are_in_order(cache, n, parents) && (size_t)max_length < cache->current.length;
+    if (max_length == INT_MAX || (!same && !lists_fit(&cache->next, (size_t)n, (size_t)max_length + 1)) ||
+        !rows_fit(cache, (size_t)n))
+        return attend_fail(ATTEND_NO_MEMORY, "no memory for token %d of %d hypotheses", max_length, n);
+    if (!same) copy_parent_lists(cache, n, parents);
     for (size_t i = 0; i < (size_t)n; i++) {
-        const int row = p->idle[--p->idle_count];
-        memcpy(row_at(p, row), rows + i * stride, p->width * sizeof *rows);
-        p->now.rows[i * p->now.length + (size_t)p->now.lengths[i]++] = row;
+        const int row = cache->free_rows[--cache->free_count];
+        memcpy(row_at(cache, row), rows + i * stride, cache->width * sizeof *rows);
+        cache->current.rows[i * cache->current.length + (size_t)cache->current.lengths[i]++] = row;
     }
-    p->count = n, p->longest = longest + 1;
+    cache->count = n, cache->max_length = max_length + 1;
     return ATTEND_OK;
 }
 
 /* ---- attention ---- */
 
-/* Pieces of work: heads of hypotheses, counted through. */
-typedef struct sharing {
-    const attend_beam_cache *p;
+/* The work is divided into pieces of consecutive items; item i * heads + h is head h of hypothesis i. */
+typedef struct attention_work {
+    const attend_beam_cache *cache;
     const beam_attention *a;
-    size_t items, piece; /* all, and of a piece */
-    const real **keys;   /* (pieces, longest) addresses of rows */
-    real *weights;       /* (pieces, longest) */
-} sharing;
+    size_t items, piece; /* number of all items, and of the items of a piece */
+    const real **keys;   /* (pieces, max_length): addresses of rows */
+    real *weights;       /* (pieces, max_length) */
+} attention_work;
 
-static void one_head(const beam_attention *a, const real *const *rows, size_t words, size_t i, size_t h, real *weights)
+static void one_head(const beam_attention *a, const real *const *rows, size_t tokens, size_t i, size_t h, real *weights)
 {
     const attend_kernel_table *k = attend_kernel();
     const size_t width = (size_t)a->width, at = h * width;
-    k->dot_rows(width, words, a->query + i * a->query_stride + at, rows, a->key + at, weights);
-    k->scale(words, (real)a->scale, weights);
-    const real sum = k->exp_sum(words, weights, k->max(words, weights), weights);
-    k->scale(words, 1 / sum, weights);
-    k->weigh_rows(width, words, weights, rows, a->value + at, a->context + i * a->context_stride + at);
+    k->dot_rows(width, tokens, a->query + i * a->query_stride + at, rows, a->key + at, weights);
+    k->scale(tokens, (real)a->scale, weights);
+    const real sum = k->exp_sum(tokens, weights, k->max(tokens, weights), weights);
+    k->scale(tokens, 1 / sum, weights);
+    k->weigh_rows(width, tokens, weights, rows, a->value + at, a->context + i * a->context_stride + at);
 }
 
 static void run_piece(void *user, int piece)
 {
-    const sharing *s = user;
+    const attention_work *s = user;
     const beam_attention *a = s->a;
-    const size_t longest = (size_t)s->p->longest, heads = (size_t)a->heads, first = (size_t)piece * s->piece;
+    const size_t max_length = (size_t)s->cache->max_length, heads = (size_t)a->heads, first = (size_t)piece * s->piece;
     const size_t end = s->items - first < s->piece ? s->items : first + s->piece;
-    const real **rows = s->keys + (size_t)piece * longest;
+    const real **rows = s->keys + (size_t)piece * max_length;
     for (size_t item = first; item < end; item++) {
-        const size_t i = item / heads, words = (size_t)s->p->now.lengths[i];
+        const size_t i = item / heads, tokens = (size_t)s->cache->current.lengths[i];
         if (item == first || item % heads == 0)
-            for (size_t j = 0; j < words; j++) rows[j] = row_at(s->p, s->p->now.rows[i * s->p->now.length + j]);
-        real *weights = a->weights ? a->weights + item * longest : s->weights + (size_t)piece * longest;
-        one_head(a, rows, words, i, item % heads, weights);
-        if (a->weights && words < longest) memset(weights + words, 0, (longest - words) * sizeof *weights);
+            for (size_t j = 0; j < tokens; j++)
+                rows[j] = row_at(s->cache, s->cache->current.rows[i * s->cache->current.length + j]);
+        real *weights = a->weights ? a->weights + item * max_length : s->weights + (size_t)piece * max_length;
+        one_head(a, rows, tokens, i, item % heads, weights);
+        if (a->weights && tokens < max_length) memset(weights + tokens, 0, (max_length - tokens) * sizeof *weights);
     }
 }
 
-bool attend_beam_cache_attend(attend_ctx *c, const attend_beam_cache *p, const beam_attention *a)
+bool attend_beam_cache_attend(attend_ctx *c, const attend_beam_cache *cache, const beam_attention *a)
 {
     if (c->status != ATTEND_OK) return false;
-    if (p->count == 0) return true;
-    const size_t items = (size_t)p->count * (size_t)a->heads, longest = (size_t)p->longest;
-    const size_t threads = (size_t)attend_product_threads(c, 2 * items * longest * (size_t)a->width);
+    if (cache->count == 0) return true;
+    const size_t items = (size_t)cache->count * (size_t)a->heads, max_length = (size_t)cache->max_length;
+    const size_t threads = (size_t)attend_product_threads(c, 2 * items * max_length * (size_t)a->width);
     const size_t piece = (items + threads - 1) / threads, pieces = (items + piece - 1) / piece;
     const attend_mark mark = attend_arena_mark(&c->arena);
-    sharing s = { .p = p, .a = a, .items = items, .piece = piece };
-    s.keys = attend_take(c, pieces * longest, sizeof *s.keys);
-    s.weights = attend_take_reals(c, pieces * longest);
+    attention_work s = { .cache = cache, .a = a, .items = items, .piece = piece };
+    s.keys = attend_take(c, pieces * max_length, sizeof *s.keys);
+    s.weights = attend_take_reals(c, pieces * max_length);
     if (!s.keys || !s.weights) return false;
     if (pieces == 1)
         run_piece(&s, 0);

@@ -1,5 +1,5 @@
 /* dot_tile.c: e_ij = scale q_i.k_j     dq_i += scale sum_j de_ij k_j     dk_j += scale sum_i de_ij q_i
- * The keys are kept packed as weights are (kernel/gemm.h), both ways: K' for the scores of a tile, K for dq. */
+ * The cache holds the keys packed for matrix products (kernel/gemm.h) in both orders: K' for the scores, K for dq. */
 #include "attention/dot_tile.h"
 
 #include "kernel/gemm.h"
@@ -7,7 +7,7 @@
 
 const char *attend_attention_dot_check(const attend_tile *t)
 {
-    return t->query_width == t->key_width ? NULL : "queries and keys must be of the same width";
+    return t->query_width == t->key_width ? NULL : "queries and keys must have the same width";
 }
 
 size_t attend_attention_dot_cache_size(int keys, int key_width)
@@ -15,8 +15,8 @@ size_t attend_attention_dot_cache_size(int keys, int key_width)
     return attend_packed_size((size_t)key_width, (size_t)keys) + attend_packed_size((size_t)keys, (size_t)key_width);
 }
 
-/* Where K begins behind K'. */
-static size_t second(int keys, int key_width)
+/* The offset of K, which follows K', in the cache. */
+static size_t k_offset(int keys, int key_width)
 {
     return attend_packed_size((size_t)key_width, (size_t)keys);
 }
@@ -24,20 +24,20 @@ static size_t second(int keys, int key_width)
 void attend_attention_dot_cache(int keys, int key_width, const real *key, size_t key_stride, real *cache)
 {
     attend_pack(true, (size_t)key_width, (size_t)keys, key, key_stride, cache);
-    attend_pack(false, (size_t)keys, (size_t)key_width, key, key_stride, cache + second(keys, key_width));
+    attend_pack(false, (size_t)keys, (size_t)key_width, key, key_stride, cache + k_offset(keys, key_width));
 }
 
-/* Where packed queries begin in the scratch: aligned as they must be. */
-static size_t packed_at(const attend_tile *t)
+/* The offset of the packed queries in the scratch memory, aligned. */
+static size_t packed_offset(const attend_tile *t)
 {
     return ((size_t)t->queries * (size_t)t->query_width + 15) / 16 * 16;
 }
 
-/* The tile's queries, scaled, and the same packed. */
+/* Scratch memory: the scaled queries of the tile, and a packed copy. */
 size_t attend_attention_dot_scratch(const attend_tile *t)
 {
     const size_t queries = (size_t)t->queries, width = (size_t)t->query_width;
-    return packed_at(t) + attend_packed_size(queries, width);
+    return packed_offset(t) + attend_packed_size(queries, width);
 }
 
 static real *scaled_queries(const attend_tile *t)
@@ -69,15 +69,15 @@ void attend_attention_dot_tile(const attend_tile *t)
 void attend_attention_dot_tile_backward(const attend_tile *t, const attend_tile_gradients *g)
 {
     const size_t width = (size_t)t->query_width, queries = (size_t)t->queries, keys = (size_t)t->keys;
-    if (g->key) { /* scale q is at hand */
-        real *packed = t->scratch + packed_at(t);
+    if (g->key) {
+        real *packed = t->scratch + packed_offset(t);
         attend_pack(false, queries, width, scaled_queries(t), width, packed);
         attend_gemm_packed_transposed(keys, width, queries, g->score, t->score_stride, packed, g->key, t->key_stride);
     }
     if (!g->query) return;
     if (t->cache)
         attend_gemm_packed_rows(PACKED_ZERO, queries, width, (size_t)t->first_key, keys, (size_t)t->all_keys, g->score,
-                                t->score_stride, t->cache + second(t->all_keys, t->key_width), t->scratch, width);
+                                t->score_stride, t->cache + k_offset(t->all_keys, t->key_width), t->scratch, width);
     else
         attend_gemm(false, false, queries, width, keys, g->score, t->score_stride, t->key, t->key_stride, 0, t->scratch,
                     width);

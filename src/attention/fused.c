@@ -1,13 +1,15 @@
 /* fused.c: attention over tiles of queries, in memory that grows with the number of keys.
  *
  *     forward    score -> cap, bias, mask -> select -> weights -> context
- *     backward   score -> the same weights again -> dp = dcontext v' + dweights -> de -> the score's own backward
- * Forward a tile has the whole rows of scores; backward it has a block of keys where selection is soft and nobody adds to dp:
- * all that a row's keys share is then sum_j p dp = dcontext . context. fused_forward.c and fused_backward.c do a group, which is one
- * sequence and one key head with the query heads that share it; here groups get memory and threads.
- * Groups touch different rows of everything but the score's parameters, whose gradients are kept apart by group and
- * added in order, and a bias or position that several share, which goes back on one thread; so threads can share the
- * groups without changing a bit. */
+ *     backward   score -> recomputed weights -> dp = dcontext v' + dweights -> de -> backward of the score
+ *
+ * In the forward pass a tile has whole rows of scores. In the backward pass, if selection is soft and there is no dweights, it has
+ * only a block of keys: a row then needs only sum_j p dp = dcontext . context of its other keys. fused_forward.c and
+ * fused_backward.c process a group: one sequence and one key head with the query heads that share it. This file gives groups
+ * memory and threads.
+ * Groups write to different rows of all arrays, with two exceptions. Gradients of the score's parameters are kept for each group
+ * and added in order. The gradient of a bias or position that groups share is computed on one thread. The result is therefore the
+ * same to the bit for any number of threads. */
 #include "attention/fused.h"
 
 #include "kernel/gemm.h"
@@ -15,12 +17,11 @@
 #include <string.h>
 
 enum {
-    TILE_NUMBERS = 96 << 10, /* of a tile of scores: some of them fit into the second cache */
+    TILE_ELEMENTS = 96 << 10, /* of a tile of scores: several fit into the L2 cache */
     TILE_QUERIES = 96,
-    KEY_BLOCK =
-        256,      /* a multiple of every panel; packed keys and values and their gradients fit into the second cache */
-    PAD = 16,     /* behind a row of a block, so that the same key's scores are not all in the same set of a cache */
-    FEW_ROWS = 8, /* fewer query rows than this do not repay packing the values */
+    KEY_BLOCK = 256, /* a multiple of every panel; packed keys and values and their gradients fit into the L2 cache */
+    PAD = 16,        /* after a row of a block, so that the scores of a key do not all fall into the same cache set */
+    MIN_PACKED_ROWS = 8, /* with fewer query rows, packing the values costs more than it saves */
 };
 
 /* ---- memory ---- */
@@ -30,23 +31,24 @@ static size_t round_up(size_t n, size_t unit)
     return (n + unit - 1) / unit * unit;
 }
 
-/* Whether the weights that met the values are other numbers than p. */
+/* Whether the weights that multiply the values differ from p. */
 static bool weights_differ(const attention_call *a)
 {
     return a->dropout > 0 || a->position || a->select.selection == ATTEND_SELECT_HARD;
 }
 
-/* Whether backward can do without whole rows: it takes sum_j p dp from the context. */
-static bool rows_in_pieces(const attention_call *a)
+/* Whether backward can process a row in blocks of keys: it then takes sum_j p dp from the context. */
+static bool rows_in_blocks(const attention_call *a)
 {
     return a->select.selection == ATTEND_SELECT_SOFT && a->context->grad && !(a->weights && a->weights->grad);
 }
 
 static int tile_queries(const attention_call *a, size_t stride)
 {
-    const size_t most = a->source->options.causal ? TILE_QUERIES / 2 : TILE_QUERIES; /* less above the diagonal */
-    size_t tile = round_up(TILE_NUMBERS / stride, 12);                               /* whole steps of the product */
-    if (tile > most) tile = most;
+    const size_t max_tile =
+        a->source->options.causal ? TILE_QUERIES / 2 : TILE_QUERIES; /* less work above the diagonal */
+    size_t tile = round_up(TILE_ELEMENTS / stride, 12);              /* a multiple of the kernel's rows */
+    if (tile > max_tile) tile = max_tile;
     if (tile > (size_t)a->max_queries) tile = (size_t)a->max_queries;
     return tile > 0 ? (int)tile : 1;
 }
@@ -56,12 +58,12 @@ static bool workspace_new(attend_ctx *c, const attention_call *a, workspace *s, 
     const attend_source *src = a->source;
     const size_t keys = round_up((size_t)src->max_keys + 1, 64), width = (size_t)src->value_width;
     *s = (workspace){ .stride = keys, .block = (int)keys };
-    if (backward && keys > KEY_BLOCK && rows_in_pieces(a)) s->block = KEY_BLOCK, s->stride = KEY_BLOCK + PAD;
+    if (backward && keys > KEY_BLOCK && rows_in_blocks(a)) s->block = KEY_BLOCK, s->stride = KEY_BLOCK + PAD;
     s->tile = tile_queries(a, s->stride);
     const size_t tile = (size_t)s->tile, area = tile * s->stride;
     s->e = attend_take_reals(c, area);
     s->row = attend_take_reals(c, keys);
-    s->keep = attend_take(c, keys, 1);
+    s->mask = attend_take(c, keys, 1);
     s->ranges = attend_take(c, tile, sizeof *s->ranges);
     s->factors = attend_take_reals(c, tile);
     s->values = attend_take_reals(c, attend_packed_size(backward ? tile : keys, width));
@@ -91,18 +93,18 @@ static group group_new(const attention_call *a, workspace *s, int number)
                 .s = s,
                 .b = number / src->options.key_heads,
                 .key_head = number % src->options.key_heads,
-                .values_known = -1,
-                .keys_known = -1 };
+                .values_finite = -1,
+                .keys_finite = -1 };
     g.queries = a->query_rows.lengths[g.b];
     g.keys = src->key_rows.lengths[g.b];
     g.value = src->values->value + attention_row(&src->value_rows, g.b, g.key_head, 0);
-    g.packed = (int64_t)g.queries * (src->options.heads / src->options.key_heads) >= FEW_ROWS;
+    g.packed = (int64_t)g.queries * (src->options.heads / src->options.key_heads) >= MIN_PACKED_ROWS;
     return g;
 }
 
 typedef struct job {
     attention_call *a;
-    workspace *spaces; /* one a worker */
+    workspace *spaces; /* one for each worker */
     int groups;
     real *dquery, *dkey, *dvalue, *dbias, *dposition;
     real **dparameters; /* (groups, ATTEND_SCORE_PARAMETERS) */
@@ -148,14 +150,14 @@ static void job_run(job *j, void (*worker)(void *user, int worker))
 bool attend_attention_forward(attend_ctx *c, attention_call *a)
 {
     job j;
-    const attend_mark mark = attend_arena_mark(&c->arena); /* the workspaces are not needed any longer than this */
+    const attend_mark mark = attend_arena_mark(&c->arena); /* the workspaces are temporary */
     const bool ok = job_new(c, &j, a, false);
     if (ok) job_run(&j, forward_worker);
     attend_arena_rewind(&c->arena, mark);
     return ok;
 }
 
-/* Room for each group's share of the gradients of the score's parameters. */
+/* Allocates for each group its part of the gradients of the score's parameters. */
 static bool parameter_gradients(attend_ctx *c, job *j)
 {
     const attend_source *s = j->a->source;
@@ -171,7 +173,7 @@ static bool parameter_gradients(attend_ctx *c, job *j)
     return c->status == ATTEND_OK;
 }
 
-/* Each group's share of the parameters' gradients, added in the order of the groups. */
+/* Adds the groups' parts of the parameter gradients in the order of the groups. */
 static void add_parameter_gradients(attend_ctx *c, const job *j)
 {
     const attend_source *s = j->a->source;
@@ -185,7 +187,7 @@ static void add_parameter_gradients(attend_ctx *c, const job *j)
 
 void attend_attention_backward(attend_ctx *c, attention_call *a)
 {
-    /* gradients outlive the workspaces, so they are taken first */
+    /* gradients outlive the workspaces, so they are allocated first */
     const attend_source *src = a->source;
     real *dquery = attend_grad(c, a->query), *dkey = attend_grad(c, src->keys), *dvalue = attend_grad(c, src->values);
     real *dbias = attend_grad(c, a->bias), *dposition = attend_grad(c, a->position);
@@ -194,10 +196,10 @@ void attend_attention_backward(attend_ctx *c, attention_call *a)
         if (src->options.score->tile_parameters & 1u << p) attend_grad(c, src->parameters[p]);
     if (c->status != ATTEND_OK) return;
 
-    /* a number that several groups add to is added to by one thread */
-    const bool one_bias = dbias && ((src->count > 1 && a->bias_strides[0] == 0) ||
-                                    (src->options.key_heads > 1 && a->bias_strides[1] == 0));
-    if (one_bias || (dposition && src->options.key_heads > 1)) a->pool = NULL, a->workers = 1;
+    /* a gradient to which several groups add is computed on one thread */
+    const bool shared_bias = dbias && ((src->count > 1 && a->bias_strides[0] == 0) ||
+                                       (src->options.key_heads > 1 && a->bias_strides[1] == 0));
+    if (shared_bias || (dposition && src->options.key_heads > 1)) a->pool = NULL, a->workers = 1;
 
     job j;
     const attend_mark mark = attend_arena_mark(&c->arena);

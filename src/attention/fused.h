@@ -1,4 +1,4 @@
-/* fused.h: what the files of the fused algorithm share: one thread's memory, one group on it, tiles of queries.
+/* fused.h: internal interface of the fused attention algorithm: the workspace of a thread, groups, and tiles of queries.
  *
  * A group is one sequence and one key head with the query heads that share it. */
 #ifndef ATTEND_ATTENTION_FUSED_H
@@ -6,17 +6,18 @@
 
 #include "attention/attention_call.h"
 
-/* What one thread needs for a tile. */
+/* The memory of one thread for a tile. */
 typedef struct workspace {
-    real *e, *d, *w, *capped; /* (queries, keys): scores then p; dp then de; p as it met the values; e after the cap */
-    size_t stride;            /* of these */
-    int tile, block;          /* queries and keys of a tile, at most */
-    real *row;                /* (keys) */
-    real *values, *values_t;  /* packed: V (keys, width) forward, do (queries, width) backward; V' (width, keys) */
-    real *scratch;            /* of the score */
-    unsigned char *keep;      /* (keys) */
-    attention_range *ranges;  /* (queries): keys of the tile that each may see */
-    real *factors;            /* (queries): what a row's weights are still to be multiplied by */
+    /* (queries, keys): e: scores, then p; d: dp, then de; w: the weights that multiply the values; capped: e after the cap */
+    real *e, *d, *w, *capped;
+    size_t stride;           /* of these four */
+    int tile, block;         /* maximum queries and keys of a tile */
+    real *row;               /* (keys) */
+    real *values, *values_t; /* packed: forward V (keys, width), backward do (queries, width); V' (width, keys) */
+    real *scratch;           /* scratch memory of the score */
+    unsigned char *mask;     /* (keys): dropout mask */
+    attention_range *ranges; /* (queries): the keys of the tile that are visible to each */
+    real *factors;           /* (queries): a factor of the row's weights that is not applied yet */
 } workspace;
 
 /* One group, on one thread. */
@@ -27,7 +28,7 @@ typedef struct group {
     int queries, keys;
     const real *value; /* first row */
     bool packed;
-    int values_known, keys_known; /* are they all numbers? 1, 0, or -1: not looked yet */
+    int values_finite, keys_finite; /* 1, 0, or -1: not checked yet */
     /* backward */
     real *dquery, *dkey, *dvalue, *dbias, *dposition; /* whole arrays, or NULL */
     real *const *dparameters;
@@ -39,39 +40,39 @@ void attend_fused_backward(group *g);
 
 /* ---- tiles (fused_tile.c) ---- */
 
-/* Some queries and, of the keys [from, to), all that any of them may see; from a whole panel on, for scores that keep packed keys.
- * g->s->ranges says what each may see. */
+/* A tile of `count` queries and those of the keys [from, to) that are visible to any of them. It starts at a multiple of the
+ * panel size, for scores that cache packed keys. Sets g->s->ranges to the keys that each query sees. */
 attend_tile attend_fused_tile(group *g, int head, int first, int count, int from, int to);
 
-/* Rows of the tile are zero outside what their query may see, so that products can run over all of it. */
+/* Zeroes a row of the tile outside the range of its query, so that products can run over the whole tile. */
 void attend_fused_zero_outside(real *row, const attend_tile *t, attention_range r);
 
-/* Whether no number of `rows` rows is NaN or infinite. */
+/* Whether all elements of `rows` rows are finite. */
 bool attend_fused_rows_finite(int rows, int width, const real *x, size_t stride);
-/* Whether all of the group's values are numbers: then a weight of 0 hides any of them in a product. Looked at once. */
+/* Whether all values of the group are finite: then a weight of 0 removes a value from a product. Checked once. */
 bool attend_fused_values_finite(group *g);
-/* The same of its keys. */
+/* The same for its keys. */
 bool attend_fused_keys_finite(group *g);
 
-/* w_j = p_j exp(-(j - pos)^2 / 2 sigma^2): the bell of local-p over keys [first, first + n), and where it stands. */
-void attend_fused_gaussian(const attention_call *a, double at, int first, size_t n, real *values);
+/* exp(-(j - center)^2 / 2 sigma^2) for the keys [first, first + n): the Gaussian window of local-p; and its center. */
+void attend_fused_gaussian(const attention_call *a, double center, int first, size_t n, real *values);
 double attend_fused_gaussian_center(const attention_call *a, int b, int i, int keys);
-/* Which weights dropout keeps, and by what it multiplies them. */
-real attend_fused_dropout(const attention_call *a, int b, int head, int i, int first, size_t n, unsigned char *keep);
+/* Writes the dropout mask of n weights. Returns the factor of the weights that are not dropped. */
+real attend_fused_dropout(const attention_call *a, int b, int head, int i, int first, size_t n, unsigned char *mask);
 
 static inline const real *fused_value(const group *g, int key)
 {
     return g->value + (size_t)key * g->a->source->value_rows.row;
 }
 
-/* Of the context, or its gradient. */
+/* The row of a query head in the context or its gradient. */
 static inline real *fused_context(const group *g, int head, int query, real *whole)
 {
     return whole + attention_row(&g->a->context_rows, g->b, head, query);
 }
 
-/* Number of a row's first weight among all of the call, for random numbers. */
-static inline uint64_t fused_place(const attention_call *a, int b, int head, int i)
+/* The index of a row's first weight among all (B, H, Tq, Tk) of the call: the counter of its random numbers. */
+static inline uint64_t fused_weight_index(const attention_call *a, int b, int head, int i)
 {
     return (uint64_t)attention_query_index(a, b, head, i) * (uint64_t)a->source->max_keys;
 }

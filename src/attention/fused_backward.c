@@ -1,11 +1,11 @@
-/* fused_backward.c: score -> the same weights again -> dp = dcontext v' + dweights -> de -> the score's own backward. */
+/* fused_backward.c: score -> recomputed weights -> dp = dcontext v' + dweights -> de -> the score's own backward. */
 #include "attention/fused.h"
 
 #include "kernel/gemm.h"
 #include <string.h>
 
-/* Weights again: e becomes p, w the weights as they met the values. Returns whether something is hidden. */
-static bool weigh_row_again(group *g, const attend_tile *t, int i)
+/* Recomputes row i: e becomes p, and w the weights that multiplied the values. Returns whether a key may be hidden. */
+static bool recompute_weights(group *g, const attend_tile *t, int i)
 {
     const attention_call *a = g->a;
     const attention_range r = g->s->ranges[i];
@@ -13,20 +13,20 @@ static bool weigh_row_again(group *g, const attend_tile *t, int i)
     const size_t n = (size_t)(r.last - r.first), at = (size_t)(r.first - t->first_key), row = (size_t)i * g->s->stride;
     real *e = g->s->e + row + at, *w = g->s->w + row + at;
     const size_t index = attention_query_index(a, g->b, t->head, query);
-    const selected kept = a->kept[index];
-    bool hidden = a->allowed || a->bias; /* perhaps */
-    if (a->stored) {
-        memcpy(e, a->stored + index * (size_t)a->source->max_keys + r.first, n * sizeof *e);
+    const selected row_state = a->selected[index];
+    bool hidden = a->allowed || a->bias; /* possibly */
+    if (a->stored_weights) {
+        memcpy(e, a->stored_weights + index * (size_t)a->source->max_keys + r.first, n * sizeof *e);
     } else {
         hidden = attend_attention_mask_row(a, g->b, t->head, query, r.first, n, e,
                                            g->s->capped ? g->s->capped + row + at : NULL);
-        attend_attention_select_recompute(&a->select, n, e, kept, fused_place(a, g->b, t->head, query));
+        attend_attention_select_recompute(&a->select, n, e, row_state, fused_weight_index(a, g->b, t->head, query));
     }
     attend_fused_zero_outside(g->s->e + row, t, r);
     attend_fused_zero_outside(g->s->w + row, t, r);
     if (a->select.selection == ATTEND_SELECT_HARD) {
         memset(w, 0, n * sizeof *w);
-        if (kept.choice >= 0) w[kept.choice] = 1;
+        if (row_state.choice >= 0) w[row_state.choice] = 1;
     } else if (w != e) {
         memcpy(w, e, n * sizeof *w);
     }
@@ -35,8 +35,8 @@ static bool weigh_row_again(group *g, const attend_tile *t, int i)
         attend_kernel()->mul(n, w, g->s->row, w);
     }
     if (a->dropout > 0) {
-        real scale = attend_fused_dropout(a, g->b, t->head, query, r.first, n, g->s->keep);
-        for (size_t j = 0; j < n; j++) w[j] = g->s->keep[j] ? w[j] * scale : 0;
+        real scale = attend_fused_dropout(a, g->b, t->head, query, r.first, n, g->s->mask);
+        for (size_t j = 0; j < n; j++) w[j] = g->s->mask[j] ? w[j] * scale : 0;
     }
     return hidden || r.first > t->first_key || r.last < t->first_key + t->keys;
 }
@@ -67,7 +67,7 @@ static void value_gradients(group *g, const attend_tile *t, const real *dout, bo
         }
 }
 
-/* dL/dw of row i, which is in d, becomes dL/dp: back through dropout, dL/dweights from outside, and the bell. */
+/* Turns dL/dw of row i, in d, into dL/dp: backward through dropout and the Gaussian window, plus dL/dweights of the caller. */
 static void weights_gradient(group *g, const attend_tile *t, int i)
 {
     const attention_call *a = g->a;
@@ -76,8 +76,8 @@ static void weights_gradient(group *g, const attend_tile *t, int i)
     const size_t n = (size_t)(r.last - r.first), at = (size_t)i * g->s->stride + (size_t)(r.first - t->first_key);
     real *d = g->s->d + at, *p = g->s->e + at;
     if (a->dropout > 0) {
-        real scale = attend_fused_dropout(a, g->b, t->head, query, r.first, n, g->s->keep);
-        for (size_t j = 0; j < n; j++) d[j] = g->s->keep[j] ? d[j] * scale : 0;
+        real scale = attend_fused_dropout(a, g->b, t->head, query, r.first, n, g->s->mask);
+        for (size_t j = 0; j < n; j++) d[j] = g->s->mask[j] ? d[j] * scale : 0;
     }
     if (a->weights && a->weights->grad) {
         size_t index = attention_query_index(a, g->b, t->head, query);
@@ -95,7 +95,7 @@ static void weights_gradient(group *g, const attend_tile *t, int i)
     if (g->dposition) g->dposition[attention_position_index(a, g->b, query)] += (real)(sum * g->keys);
 }
 
-/* d, now de after cap and bias, goes on: to the bias, and back through the cap. */
+/* d holds dL/de after cap and bias: adds it to the gradient of the bias, and passes it backward through the cap. */
 static void score_gradient_row(group *g, const attend_tile *t, int i)
 {
     const attention_call *a = g->a;
@@ -118,8 +118,8 @@ static void score_gradient_row(group *g, const attend_tile *t, int i)
     attend_fused_zero_outside(g->s->d + (size_t)i * g->s->stride, t, r);
 }
 
-/* The score's own backward. Where something is hidden and something is not a number, each query meets only the runs of keys
- * that weigh something: 0 times NaN is NaN. */
+/* The score's backward pass. With hidden keys and non-finite elements (products false), each query is processed with only those
+ * runs of keys that have a gradient, since 0 times NaN is NaN. */
 static void score_backward(group *g, attend_tile t, bool products)
 {
     const attention_call *a = g->a;
@@ -155,9 +155,9 @@ static void score_backward(group *g, attend_tile t, bool products)
     }
 }
 
-/* sum_j p dp of row i: from the context, of which it is the product with its gradient, where the tile has not the whole row; there
- * nobody has added to dp from outside. */
-static real weights_mean(const group *g, const attend_tile *t, int i)
+/* sum_j p dp of row i. If the tile has only part of the row, it is computed as context . dcontext, which is equal because then
+ * there is no dL/dweights of the caller. */
+static real weighted_mean(const group *g, const attend_tile *t, int i)
 {
     const attention_call *a = g->a;
     const workspace *s = g->s;
@@ -175,10 +175,10 @@ static void backward_tile(group *g, attend_tile t)
     const attention_call *a = g->a;
     const workspace *s = g->s;
     const int count = t.queries;
-    if (!a->stored) a->source->options.score->tile(&t);
+    if (!a->stored_weights) a->source->options.score->tile(&t);
 
     bool hidden = false;
-    for (int i = 0; i < count; i++) hidden |= weigh_row_again(g, &t, i);
+    for (int i = 0; i < count; i++) hidden |= recompute_weights(g, &t, i);
     if (a->context->grad)
         value_gradients(g, &t, fused_context(g, t.head, t.first_query, a->context->grad),
                         g->packed && (!hidden || attend_fused_values_finite(g)));
@@ -190,17 +190,17 @@ static void backward_tile(group *g, attend_tile t)
         const size_t at = (size_t)i * s->stride + (size_t)(r.first - t.first_key);
         weights_gradient(g, &t, i);
         attend_attention_select_backward(&a->select, (size_t)(r.last - r.first), s->e + at,
-                                         a->kept[attention_query_index(a, g->b, t.head, t.first_query + i)],
-                                         weights_mean(g, &t, i), a->advantage ? a->advantage[g->b] : 0, s->d + at);
+                                         a->selected[attention_query_index(a, g->b, t.head, t.first_query + i)],
+                                         weighted_mean(g, &t, i), a->advantage ? a->advantage[g->b] : 0, s->d + at);
         score_gradient_row(g, &t, i);
     }
-    /* a query that sees nothing may be anything */
+    /* a query that sees no key may hold non-finite elements */
     score_backward(g, t,
                    !hidden || (attend_fused_keys_finite(g) &&
                                attend_fused_rows_finite(count, t.query_width, t.query, t.query_stride)));
 }
 
-/* All queries pass over a block of keys, whose packed copies and gradients stay in the second cache, before the next. */
+/* All queries are processed for one block of keys before the next, so that its packed copies and gradients stay in the L2 cache. */
 void attend_fused_backward(group *g)
 {
     const attend_source *src = g->a->source;

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Scores to weights for row i of the tile; returns whether something in the tile's range is hidden from it. */
-static bool weigh_row(group *g, const attend_tile *t, int i)
+/* Turns the scores of row i of the tile into weights. Returns whether a key of the tile is hidden from its query. */
+static bool compute_weights(group *g, const attend_tile *t, int i)
 {
     const attention_call *a = g->a;
     const attention_range r = g->s->ranges[i];
@@ -17,17 +17,17 @@ static bool weigh_row(group *g, const attend_tile *t, int i)
     const size_t index = attention_query_index(a, g->b, t->head, query);
     if (a->scores) memcpy(a->scores + index * (size_t)a->source->max_keys + r.first, e, n * sizeof *e);
     real factor;
-    a->kept[index] =
-        attend_attention_select(&a->select, n, e, fused_place(a, g->b, t->head, query), g->s->row, &factor);
+    a->selected[index] =
+        attend_attention_select(&a->select, n, e, fused_weight_index(a, g->b, t->head, query), g->s->row, &factor);
     attend_fused_zero_outside(row, t, r);
-    /* a sum of values can be scaled afterwards; the weights themselves only if somebody wants them */
+    /* the factor can be applied to the context instead, unless the weights themselves are needed */
     g->s->factors[i] = factor;
     if (factor != 1 && (a->weights || a->position || a->dropout > 0)) {
         attend_kernel()->scale(n, factor, e);
         g->s->factors[i] = 1;
     }
-    if (a->stored) {
-        real *p = a->stored + index * (size_t)a->source->max_keys + r.first;
+    if (a->stored_weights) {
+        real *p = a->stored_weights + index * (size_t)a->source->max_keys + r.first;
         memcpy(p, e, n * sizeof *e);
         if (g->s->factors[i] != 1) attend_kernel()->scale(n, g->s->factors[i], p);
     }
@@ -37,13 +37,13 @@ static bool weigh_row(group *g, const attend_tile *t, int i)
     }
     if (a->weights) memcpy(a->weights->value + index * (size_t)a->source->max_keys + r.first, e, n * sizeof *e);
     if (a->dropout > 0) {
-        real scale = attend_fused_dropout(a, g->b, t->head, query, r.first, n, g->s->keep);
-        for (size_t j = 0; j < n; j++) e[j] = g->s->keep[j] ? e[j] * scale : 0;
+        real scale = attend_fused_dropout(a, g->b, t->head, query, r.first, n, g->s->mask);
+        for (size_t j = 0; j < n; j++) e[j] = g->s->mask[j] ? e[j] * scale : 0;
     }
     return hidden || r.first > t->first_key || r.last < t->first_key + t->keys;
 }
 
-/* o_i = sum_j w_ij v_j, leaving out what weighs nothing */
+/* o_i = sum_j w_ij v_j over the keys with a nonzero weight */
 static void context_row(const group *g, const attend_tile *t, const real *w, real *o)
 {
     attend_kernel()->weigh((size_t)g->a->source->value_width, (size_t)t->keys, w, fused_value(g, t->first_key),
@@ -57,7 +57,7 @@ static void forward_tile(group *g, int head, int first, int count)
     a->source->options.score->tile(&t);
 
     bool hidden = false;
-    for (int i = 0; i < count; i++) hidden |= weigh_row(g, &t, i);
+    for (int i = 0; i < count; i++) hidden |= compute_weights(g, &t, i);
     real *o = fused_context(g, head, first, a->context->value);
     if (g->packed && (!hidden || attend_fused_values_finite(g))) {
         attend_gemm_packed_rows(PACKED_ZERO, (size_t)count, (size_t)a->source->value_width, (size_t)t.first_key,

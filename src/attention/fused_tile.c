@@ -1,10 +1,10 @@
-/* fused_tile.c: tiles of queries, and what is in them. */
+/* fused_tile.c: tiles of queries and keys, the Gaussian window of local-p, and dropout masks. */
 #include "attention/fused.h"
 
 #include <math.h>
 #include <string.h>
 
-/* The squares of finite floats cannot overflow a double. */
+/* The sum of squares is a double, which squares of finite floats cannot overflow. */
 bool attend_fused_rows_finite(int rows, int width, const real *x, size_t stride)
 {
     for (int i = 0; i < rows; i++)
@@ -15,19 +15,20 @@ bool attend_fused_rows_finite(int rows, int width, const real *x, size_t stride)
 bool attend_fused_values_finite(group *g)
 {
     const attend_source *src = g->a->source;
-    if (g->values_known < 0)
-        g->values_known = attend_fused_rows_finite(g->keys, src->value_width, g->value, src->value_rows.row);
-    return g->values_known;
+    if (g->values_finite < 0)
+        g->values_finite = attend_fused_rows_finite(g->keys, src->value_width, g->value, src->value_rows.row);
+    return g->values_finite;
 }
 
 bool attend_fused_keys_finite(group *g)
 {
     const attend_source *src = g->a->source;
-    if (g->keys_known < 0)
-        g->keys_known = attend_fused_rows_finite(g->keys, src->key_width,
-                                                 src->keys->value + attention_row(&src->key_rows, g->b, g->key_head, 0),
-                                                 src->key_rows.row);
-    return g->keys_known;
+    if (g->keys_finite < 0)
+        g->keys_finite =
+            attend_fused_rows_finite(g->keys, src->key_width,
+                                     src->keys->value + attention_row(&src->key_rows, g->b, g->key_head, 0),
+                                     src->key_rows.row);
+    return g->keys_finite;
 }
 
 attend_tile attend_fused_tile(group *g, int head, int first, int count, int from, int to)
@@ -44,7 +45,7 @@ attend_tile attend_fused_tile(group *g, int head, int first, int count, int from
         if (r.first < all.first) all.first = r.first;
         if (r.last > all.last) all.last = r.last;
     }
-    if (all.first > all.last) all.first = all.last; /* nobody sees anything */
+    if (all.first > all.last) all.first = all.last; /* no query sees a key */
     all.first -= all.first % attend_kernel()->panel;
     for (int i = 0; i < count; i++)
         if (g->s->ranges[i].first >= g->s->ranges[i].last) g->s->ranges[i] = (attention_range){ all.first, all.first };
@@ -81,19 +82,19 @@ double attend_fused_gaussian_center(const attention_call *a, int b, int i, int k
     return keys * (double)a->position->value[attention_position_index(a, b, i)];
 }
 
-void attend_fused_gaussian(const attention_call *a, double at, int first, size_t n, real *values)
+void attend_fused_gaussian(const attention_call *a, double center, int first, size_t n, real *values)
 {
     const double sigma = a->source->options.window_size / 2.0;
     for (size_t j = 0; j < n; j++) {
-        double x = ((double)first + (double)j - at) / sigma;
+        double x = ((double)first + (double)j - center) / sigma;
         values[j] = (real)exp(-x * x / 2);
     }
 }
 
-real attend_fused_dropout(const attention_call *a, int b, int head, int i, int first, size_t n, unsigned char *keep)
+real attend_fused_dropout(const attention_call *a, int b, int head, int i, int first, size_t n, unsigned char *mask)
 {
-    uint64_t place = (uint64_t)attention_query_index(a, b, head, i) * (uint64_t)a->source->max_keys + (uint64_t)first;
-    attend_kernel()->keep(&a->dropout_random, place, n, a->dropout, keep);
+    const uint64_t index = fused_weight_index(a, b, head, i) + (uint64_t)first;
+    attend_kernel()->keep(&a->dropout_random, index, n, a->dropout, mask);
     return (real)(1 / (1 - a->dropout));
 }
 

@@ -1,13 +1,13 @@
-/* mask.c: what a query may see. Masks select: a hidden key's score becomes -inf whatever it was, NaN included. */
+/* mask.c: the keys that are visible to a query. Masks select: the score of a hidden key becomes -inf, even if it was NaN. */
 #include "attention/attention_call.h"
 
 #include <math.h>
 #include <string.h>
 
-/* x as a whole number within [low, high]; `otherwise` if it is not a number. */
-static int within(double x, int low, int high, int otherwise)
+/* x as an integer, clamped to [low, high]; `if_nan` if x is NaN. */
+static int clamp(double x, int low, int high, int if_nan)
 {
-    if (x != x) return otherwise;
+    if (x != x) return if_nan;
     return x < low ? low : x > high ? high : (int)x;
 }
 
@@ -16,14 +16,14 @@ attention_range attend_attention_key_range(const attention_call *a, int b, int i
     const attend_attention_options *o = &a->source->options;
     const int keys = a->source->key_rows.lengths[b], queries = a->query_rows.lengths[b];
     attention_range r = { 0, keys };
-    if (o->causal) r.last = within((double)i + keys - queries + 1, 0, keys, keys);
+    if (o->causal) r.last = clamp((double)i + keys - queries + 1, 0, keys, keys);
     if (o->window != ATTEND_WINDOW_GLOBAL) {
         double at = (a->one_position ? 0.0 : (double)i) + a->first_position;
         if (o->window == ATTEND_WINDOW_LOCAL_P)
             at = keys * (double)a->position->value[attention_position_index(a, b, i)];
-        /* a position that is not a number sees everything, so that the context is not a number either */
-        r.first = within(ceil(at - o->window_size), 0, keys, 0);
-        r.last = within(floor(at + o->window_size) + 1, 0, r.last, r.last);
+        /* with a NaN position all keys are visible, so that the context becomes NaN too */
+        r.first = clamp(ceil(at - o->window_size), 0, keys, 0);
+        r.last = clamp(floor(at + o->window_size) + 1, 0, r.last, r.last);
     }
     if (r.last < r.first) r.last = r.first;
     return r;

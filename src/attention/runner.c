@@ -1,6 +1,8 @@
-/* runner.c: attention on plain arrays. Scores that use queries and keys as they are run on the arrays in place, threads sharing
- * the heads. Scores that map rows first (additive, projected, ...) run as a model would: sequences in a fixed number of shards, each on
- * one thread with a tape of its own, rows of padding left out. */
+/* runner.c: attention on plain arrays.
+ *
+ * Scores that use queries and keys unchanged run on the caller's arrays in place; the threads share the heads. Scores that map
+ * rows first (additive, projected, ...) run as in a model: the sequences are divided into a fixed number of shards, each on one
+ * thread with its own tape, and padding rows are removed. */
 #include "attention/attention_call.h"
 
 #include "core/memory.h"
@@ -10,28 +12,28 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_SHARDS = 4 }; /* whatever the number of threads, so that sums come out the same */
+enum { MAX_SHARDS = 4 }; /* independent of the number of threads, so that sums are the same */
 
 typedef struct shard {
     attend_ctx *c;
     int first, count; /* sequences */
     attend_var *query, *key, *value, *bias, *position, *previous, *context, *weights;
     attend_var *parameters[ATTEND_SCORE_PARAMETERS];
-    const int *rows; /* of the queries, packed: which row of the arrays */
+    const int *rows; /* row in the arrays of each packed query */
 } shard;
 
 struct attend_runner {
     attend_pool *pool;
-    attend_ctx *contexts[MOST_SHARDS];
-    shard shards[MOST_SHARDS];
-    int shard_count; /* of the last forward; 0: there was none, or backward used it up */
+    attend_ctx *contexts[MAX_SHARDS];
+    shard shards[MAX_SHARDS];
+    int shard_count; /* of the last forward pass; 0: there is none, or backward has consumed it */
     bool in_place;
     attend_attention_options options;
     attend_arrays arrays;
-    attend_score_parameter specs[ATTEND_SCORE_PARAMETERS];
+    attend_score_parameter parameter_specs[ATTEND_SCORE_PARAMETERS];
     int parameter_count;
-    const real *packed[ATTEND_SCORE_PARAMETERS][2]; /* of parameters that are matrices; [1]: transposed */
-    int context_width;                              /* of a row of all heads */
+    const real *packed[ATTEND_SCORE_PARAMETERS][2]; /* packed parameters that are matrices; [1]: transposed */
+    int context_width;                              /* of all heads */
     real *context, *weights, *scores;
     const real *dcontext, *dweights;
     const attend_array_gradients *gradients;
@@ -43,7 +45,7 @@ int attend_runner_new(attend_runner **out, int threads)
     attend_runner *r = attend_memory_zeroed(1, sizeof *r);
     if (!r) return attend_fail(ATTEND_NO_MEMORY, "no memory for a runner");
     int status = attend_pool_new(&r->pool, threads);
-    for (int i = 0; status == ATTEND_OK && i < MOST_SHARDS; i++) status = attend_ctx_new(&r->contexts[i]);
+    for (int i = 0; status == ATTEND_OK && i < MAX_SHARDS; i++) status = attend_ctx_new(&r->contexts[i]);
     if (status != ATTEND_OK) {
         attend_runner_free(r);
         return status;
@@ -55,7 +57,7 @@ int attend_runner_new(attend_runner **out, int threads)
 void attend_runner_free(attend_runner *r)
 {
     if (!r) return;
-    for (int i = 0; i < MOST_SHARDS; i++) attend_ctx_free(r->contexts[i]);
+    for (int i = 0; i < MAX_SHARDS; i++) attend_ctx_free(r->contexts[i]);
     attend_pool_free(r->pool);
     attend_memory_free(r);
 }
@@ -63,28 +65,28 @@ void attend_runner_free(attend_runner *r)
 size_t attend_runner_bytes(const attend_runner *r)
 {
     size_t bytes = 0;
-    for (int i = 0; i < MOST_SHARDS; i++) bytes += attend_ctx_bytes(r->contexts[i]);
+    for (int i = 0; i < MAX_SHARDS; i++) bytes += attend_ctx_bytes(r->contexts[i]);
     return bytes;
 }
 
 /* ---- arguments ---- */
 
-static int lengths_fit(const char *what, const int *lengths, int batch, int most)
+static int lengths_fit(const char *what, const int *lengths, int batch, int max_length)
 {
     for (int b = 0; lengths && b < batch; b++)
-        if (lengths[b] < 0 || lengths[b] > most)
+        if (lengths[b] < 0 || lengths[b] > max_length)
             return attend_fail(ATTEND_BAD_USAGE, "attention: sequence %d has %d %s, but the array holds %d", b,
-                               lengths[b], what, most);
+                               lengths[b], what, max_length);
     return ATTEND_OK;
 }
 
-/* Whether two sizes, neither negative, fit into one int together. */
+/* Whether the product of two sizes, neither negative, fits into an int. */
 static bool product_fits(int a, int b)
 {
     return (int64_t)a * b <= INT_MAX;
 }
 
-/* Rows and columns are counted in int; their product must fit into memory that a size_t can count. */
+/* Rows and columns are counted in int; the size of an array must fit into memory. */
 static bool sizes_fit(const attend_runner *r)
 {
     const attend_arrays *a = &r->arrays;
@@ -93,7 +95,7 @@ static bool sizes_fit(const attend_runner *r)
     int width = a->query_width > a->key_width ? a->query_width : a->key_width;
     if (a->value_width > width) width = a->value_width;
     return product_fits(o->heads, width) && product_fits(a->batch, rows) && product_fits(a->batch, o->heads) &&
-           product_fits(a->batch, MOST_SHARDS) && product_fits(o->heads, rows) &&
+           product_fits(a->batch, MAX_SHARDS) && product_fits(o->heads, rows) &&
            (double)a->batch * rows * o->heads * width < (double)PTRDIFF_MAX / 64;
 }
 
@@ -103,21 +105,23 @@ static int arrays_fit(attend_runner *r)
     if (a->batch < 0 || a->queries < 0 || a->keys < 0 || a->query_width < 1 || a->key_width < 1)
         return attend_fail(
             ATTEND_BAD_USAGE,
-            "attention: batch %d, queries %d, keys %d must not be negative, widths %d and %d not below 1", a->batch,
+            "attention: batch %d, queries %d and keys %d must be at least 0, widths %d and %d at least 1", a->batch,
             a->queries, a->keys, a->query_width, a->key_width);
     if (!a->value) r->arrays.value_width = a->key_width;
-    if (a->value_width < 1) return attend_fail(ATTEND_BAD_USAGE, "attention: values are %d wide", a->value_width);
+    if (a->value_width < 1)
+        return attend_fail(ATTEND_BAD_USAGE, "attention: the width of the values is %d, expected at least 1",
+                           a->value_width);
     if (!sizes_fit(r))
         return attend_fail(ATTEND_BAD_USAGE,
-                           "attention: batch %d, queries %d, keys %d and %d heads are too many together", a->batch,
+                           "attention: batch %d, queries %d, keys %d and %d heads are too large together", a->batch,
                            a->queries, a->keys, r->options.heads);
     if ((!a->query && a->batch && a->queries) || (!a->key && a->batch && a->keys))
         return attend_fail(ATTEND_BAD_USAGE, "attention: the array of %s is NULL",
                            !a->key && a->batch && a->keys ? "keys" : "queries");
     const int first[2] = { a->allowed ? a->allowed_shape[0] : 1, a->bias ? a->bias_shape[0] : 1 };
-    for (int i = 0; i < 2; i++) /* the other axes are looked at when a shard has its share */
+    for (int i = 0; i < 2; i++) /* the other axes are checked for each shard */
         if (first[i] != 1 && first[i] != a->batch)
-            return attend_fail(ATTEND_BAD_USAGE, "attention: axis 0 of the %s is %d long and not 1 or %d",
+            return attend_fail(ATTEND_BAD_USAGE, "attention: axis 0 of the %s has length %d, expected 1 or %d",
                                i ? "bias" : "mask", first[i], a->batch);
     int status = lengths_fit("queries", a->query_lengths, a->batch, a->queries);
     return status == ATTEND_OK ? lengths_fit("keys", a->key_lengths, a->batch, a->keys) : status;
@@ -138,24 +142,23 @@ static int parameters_fit(attend_runner *r)
                               .filters = a->filters,
                               .filter_size = a->filter_size };
     if ((score->prepare_values || score->finish) && !score->context_width)
-        return attend_fail(ATTEND_BAD_USAGE,
-                           "score %s maps values or contexts, and must say how wide contexts become (context_width)",
+        return attend_fail(ATTEND_BAD_USAGE, "score %s maps values or contexts, so it must define context_width",
                            score->name);
     r->context_width = score->context_width ? score->context_width(&w) : heads * a->value_width;
     r->parameter_count = 0;
     for (int i = 0; score->parameter && i < ATTEND_SCORE_PARAMETERS; i++) {
-        r->specs[i] = score->parameter(&w, i);
-        if (!r->specs[i].name) break;
-        for (int axis = 0; axis < r->specs[i].rank; axis++)
-            if (r->specs[i].shape[axis] < 1)
+        r->parameter_specs[i] = score->parameter(&w, i);
+        if (!r->parameter_specs[i].name) break;
+        for (int axis = 0; axis < r->parameter_specs[i].rank; axis++)
+            if (r->parameter_specs[i].shape[axis] < 1)
                 return attend_fail(
                     ATTEND_BAD_USAGE,
-                    "attention with score %s: axis %d of parameter '%s' would be %d long; see the widths, "
+                    "attention with score %s: axis %d of parameter '%s' would have length %d; check the widths, "
                     "max_keys, filters and filter_size of attend_arrays",
-                    score->name, axis, r->specs[i].name, r->specs[i].shape[axis]);
+                    score->name, axis, r->parameter_specs[i].name, r->parameter_specs[i].shape[axis]);
         if (!a->parameters || !a->parameters[i])
             return attend_fail(ATTEND_BAD_USAGE, "attention with score %s: parameter '%s' is missing", score->name,
-                               r->specs[i].name);
+                               r->parameter_specs[i].name);
         r->parameter_count++;
     }
     return ATTEND_OK;
@@ -175,11 +178,12 @@ static attention_rows array_rows(const attend_arrays *a, int heads, int rows, in
     return (attention_rows){ .sequence = t * h * w, .head = w, .row = h * w, .lengths = lengths };
 }
 
-static const int *all_of(attend_ctx *c, const int *lengths, int batch, int most)
+/* The lengths, or an array of `max_length` if they are NULL. */
+static const int *lengths_or_max(attend_ctx *c, const int *lengths, int batch, int max_length)
 {
     if (lengths) return lengths;
     int *full = attend_take(c, (size_t)batch + 1, sizeof *full);
-    for (int b = 0; full && b < batch; b++) full[b] = most;
+    for (int b = 0; full && b < batch; b++) full[b] = max_length;
     return full;
 }
 
@@ -188,7 +192,7 @@ static attend_var *wrap(attend_ctx *c, const real *data, int b, int t, int width
     return attend_wrap(c, 3, (const int[]){ b, t, width }, data, NULL);
 }
 
-static attend_attention_inputs extra_inputs(const attend_arrays *a, const shard *s)
+static attend_attention_inputs optional_inputs(const attend_arrays *a, const shard *s)
 {
     attend_attention_inputs in = {
         .bias = s->bias, .position = s->position, .previous = s->previous, .first_position = a->first_position
@@ -206,8 +210,8 @@ static attend_attention_inputs extra_inputs(const attend_arrays *a, const shard 
     return in;
 }
 
-/* The masks and the like as variables of this shard's sequences. */
-static void wrap_extras(attend_runner *r, shard *s)
+/* Wraps bias and previous weights of this shard's sequences as variables. */
+static void wrap_optional_inputs(attend_runner *r, shard *s)
 {
     const attend_arrays *a = &r->arrays;
     if (a->bias) {
@@ -237,9 +241,9 @@ static void forward_in_place(attend_runner *r)
     s->value = a->value ? wrap(c, a->value, a->batch, a->keys, o->key_heads * a->value_width) : s->key;
     s->context = wrap(c, r->context, a->batch, a->queries, o->heads * a->value_width);
     if (a->position) s->position = wrap(c, a->position, a->batch, a->queries, 1);
-    wrap_extras(r, s);
-    const int *keys = all_of(c, a->key_lengths, a->batch, a->keys),
-              *queries = all_of(c, a->query_lengths, a->batch, a->queries);
+    wrap_optional_inputs(r, s);
+    const int *keys = lengths_or_max(c, a->key_lengths, a->batch, a->keys),
+              *queries = lengths_or_max(c, a->query_lengths, a->batch, a->queries);
     if (c->status != ATTEND_OK) return;
 
     *source = (attend_source){ .options = *o,
@@ -255,7 +259,7 @@ static void forward_in_place(attend_runner *r)
     for (int i = 0; i < r->parameter_count; i++) {
         source->parameters[i] = s->parameters[i];
         source->parameter_values[i] = a->parameters[i];
-        memcpy(source->parameter_shapes[i], r->specs[i].shape, sizeof r->specs[i].shape);
+        memcpy(source->parameter_shapes[i], r->parameter_specs[i].shape, sizeof r->parameter_specs[i].shape);
     }
     *call = (attention_call){ .source = source,
                               .max_queries = a->queries,
@@ -267,36 +271,35 @@ static void forward_in_place(attend_runner *r)
         call->weights = s->weights = attend_wrap(c, 4, shape, r->weights, NULL);
     }
     call->pool = r->pool;
-    const attend_attention_inputs in = extra_inputs(a, s);
-    if (!attend_attention_take_query(c, call, s->query, o->heads * a->query_width)) return;
+    const attend_attention_inputs in = optional_inputs(a, s);
+    if (!attend_attention_set_query(c, call, s->query, o->heads * a->query_width)) return;
     if (!attend_attention_source_cache(c, source, a->queries * (o->heads / o->key_heads), call->pool)) return;
     attend_attention_run(c, call, &in, s->context, r->weights != NULL);
 }
 
 /* ---- shard by shard ---- */
 
-/* The rows of the shard's sequences that are there, as one variable (N, width); their numbers in *rows. */
-static attend_var *packed_rows(shard *s, attend_var *whole, const int *lengths, int most, const int **rows,
-                               int *longest, const attend_ragged **sequences)
+/* The rows of the shard's sequences without padding, as one variable (N, width); *rows receives their indices. */
+static attend_var *packed_rows(shard *s, attend_var *whole, const int *lengths, int max_length, const int **rows,
+                               const attend_ragged **sequences)
 {
     attend_ctx *c = s->c;
-    const int *own = all_of(c, lengths ? lengths + s->first : NULL, s->count, most);
+    const int *own = lengths_or_max(c, lengths ? lengths + s->first : NULL, s->count, max_length);
     attend_ragged *r = own ? (attend_ragged *)attend_ragged_new(c, s->count, own) : NULL;
     int *ids = r ? attend_take(c, (size_t)r->rows + 1, sizeof *ids) : NULL;
     if (!ids) return NULL;
     for (int b = 0, n = 0; b < s->count; b++)
-        for (int t = 0; t < own[b]; t++) ids[n++] = b * most + t;
-    *longest = most;
-    r->longest = most; /* weights are as wide as the arrays; nothing here walks step by step */
+        for (int t = 0; t < own[b]; t++) ids[n++] = b * max_length + t;
+    r->longest = max_length; /* weights are as wide as the arrays */
     *rows = ids;
     *sequences = r;
-    return r->rows == s->count * most ? whole : attend_gather(c, whole, ids, r->rows);
+    return r->rows == s->count * max_length ? whole : attend_gather(c, whole, ids, r->rows);
 }
 
-static attend_var *wrap_rows(shard *s, const real *data, int most, int width)
+static attend_var *wrap_rows(shard *s, const real *data, int max_length, int width)
 {
-    size_t skip = (size_t)s->first * (size_t)most * (size_t)width;
-    return attend_wrap(s->c, 2, (const int[]){ s->count * most, width }, data + skip, NULL);
+    size_t skip = (size_t)s->first * (size_t)max_length * (size_t)width;
+    return attend_wrap(s->c, 2, (const int[]){ s->count * max_length, width }, data + skip, NULL);
 }
 
 static void forward_shard(void *user, int number)
@@ -308,27 +311,27 @@ static void forward_shard(void *user, int number)
     const attend_attention_options *o = &r->options;
     const attend_ragged *queries = NULL, *keys = NULL;
     const int *key_rows;
-    int longest;
     s->query = wrap_rows(s, a->query, a->queries, o->heads * a->query_width);
     s->key = wrap_rows(s, a->key, a->keys, o->key_heads * a->key_width);
     s->value = a->value ? wrap_rows(s, a->value, a->keys, o->key_heads * a->value_width) : s->key;
     if (a->position) s->position = wrap_rows(s, a->position, a->queries, 1);
     for (int i = 0; i < r->parameter_count; i++) {
-        s->parameters[i] = attend_wrap(c, r->specs[i].rank, r->specs[i].shape, a->parameters[i], NULL);
+        s->parameters[i] =
+            attend_wrap(c, r->parameter_specs[i].rank, r->parameter_specs[i].shape, a->parameters[i], NULL);
         if (s->parameters[i]) s->parameters[i]->packed[1] = r->packed[i][1];
     }
-    wrap_extras(r, s);
+    wrap_optional_inputs(r, s);
     if (c->status != ATTEND_OK) return;
 
-    attend_var *query = packed_rows(s, s->query, a->query_lengths, a->queries, &s->rows, &longest, &queries);
-    attend_var *key = packed_rows(s, s->key, a->key_lengths, a->keys, &key_rows, &longest, &keys);
+    attend_var *query = packed_rows(s, s->query, a->query_lengths, a->queries, &s->rows, &queries);
+    attend_var *key = packed_rows(s, s->key, a->key_lengths, a->keys, &key_rows, &keys);
     attend_var *value = key;
-    if (a->value) value = packed_rows(s, s->value, a->key_lengths, a->keys, &key_rows, &longest, &keys);
-    attend_attention_inputs in = extra_inputs(a, s);
+    if (a->value) value = packed_rows(s, s->value, a->key_lengths, a->keys, &key_rows, &keys);
+    attend_attention_inputs in = optional_inputs(a, s);
     if (s->position && query && queries->rows < s->count * a->queries)
         in.position = attend_gather(c, s->position, s->rows, queries->rows);
     const attend_source *source = attend_source_new(c, o, s->parameters, key, value, keys);
-    /* rows without padding go to the caller's array at once, others through the shard's own */
+    /* without padding, the context is written to the caller's array directly */
     const size_t width = (size_t)r->context_width;
     real *context = r->context + (size_t)s->first * (size_t)a->queries * width;
     const bool whole = queries && queries->rows == s->count * a->queries;
@@ -336,8 +339,8 @@ static void forward_shard(void *user, int number)
         attend_attention_to(c, source, query, queries, &in, r->weights ? &s->weights : NULL, whole ? context : NULL);
     if (!s->context) return;
     if (s->context->shape[1] != r->context_width) {
-        attend_ctx_fail(c, ATTEND_BAD_USAGE, "score %s said contexts would be %d wide, and they are %d", o->score->name,
-                        r->context_width, s->context->shape[1]);
+        attend_ctx_fail(c, ATTEND_BAD_USAGE, "score %s: context_width is %d, but the context has width %d",
+                        o->score->name, r->context_width, s->context->shape[1]);
         return;
     }
     for (int i = 0; s->context->value != context && i < queries->rows; i++)
@@ -347,7 +350,7 @@ static void forward_shard(void *user, int number)
                s->weights->value, s->weights->size * sizeof(real));
 }
 
-/* ---- packed parameters, which all shards share ---- */
+/* ---- packed parameters, shared by all shards ---- */
 
 typedef struct packing {
     attend_runner *r;
@@ -358,19 +361,19 @@ typedef struct packing {
 static void pack_one(void *user, int i)
 {
     packing *p = user;
-    const size_t rows = (size_t)p->r->specs[i].shape[0], columns = (size_t)p->r->specs[i].shape[1];
+    const size_t rows = (size_t)p->r->parameter_specs[i].shape[0], columns = (size_t)p->r->parameter_specs[i].shape[1];
     if (p->to[i])
         attend_pack(p->transpose, p->transpose ? columns : rows, p->transpose ? rows : columns,
                     p->r->arrays.parameters[i], columns, p->to[i]);
 }
 
-/* Matrices in the first shard's memory, before the shards run. */
+/* Packs the matrices, in the memory of the first shard, before the shards run. */
 static void pack_parameters(attend_runner *r, bool transpose)
 {
     packing p = { .r = r, .transpose = transpose };
     for (int i = 0; i < r->parameter_count; i++) {
-        const size_t rows = (size_t)r->specs[i].shape[0], columns = (size_t)r->specs[i].shape[1];
-        if (r->specs[i].rank != 2) continue;
+        const size_t rows = (size_t)r->parameter_specs[i].shape[0], columns = (size_t)r->parameter_specs[i].shape[1];
+        if (r->parameter_specs[i].rank != 2) continue;
         p.to[i] = attend_take_reals(r->contexts[0],
                                     attend_packed_size(transpose ? columns : rows, transpose ? rows : columns));
         r->packed[i][transpose] = p.to[i];
@@ -383,14 +386,14 @@ static void pack_parameters(attend_runner *r, bool transpose)
 static void shards_new(attend_runner *r)
 {
     const int batch = r->arrays.batch;
-    r->shard_count = r->in_place || batch < 2 ? 1 : batch < MOST_SHARDS ? batch : MOST_SHARDS;
+    r->shard_count = r->in_place || batch < 2 ? 1 : batch < MAX_SHARDS ? batch : MAX_SHARDS;
     for (int i = 0; i < r->shard_count; i++) {
         const int first = batch * i / r->shard_count;
         attend_ctx *c = r->contexts[i];
         attend_ctx_reset(c);
         attend_ctx_set_recording(c, true);
         attend_ctx_set_training(c, r->arrays.training);
-        attend_ctx_set_random(c, r->arrays.seed, r->arrays.stream * MOST_SHARDS + (uint64_t)i);
+        attend_ctx_set_random(c, r->arrays.seed, r->arrays.stream * MAX_SHARDS + (uint64_t)i);
         r->shards[i] = (shard){ .c = c, .first = first, .count = batch * (i + 1) / r->shard_count - first };
     }
 }
@@ -422,14 +425,14 @@ int attend_runner_forward(attend_runner *r, const attend_attention_options *opti
     if (status == ATTEND_OK) status = parameters_fit(r);
     if (status != ATTEND_OK) return status;
     if (!context && arrays->batch && arrays->queries)
-        return attend_fail(ATTEND_BAD_USAGE, "attention: there is no array for the context");
+        return attend_fail(ATTEND_BAD_USAGE, "attention: the array for the context is NULL");
     r->in_place = !maps_rows(r->options.score);
     if (!r->in_place && arrays->heads_first && (r->options.heads > 1))
         return attend_fail(ATTEND_BAD_USAGE,
-                           "attention with score %s maps whole rows: lay the arrays out as (B, T, H, D)",
+                           "attention with score %s maps whole rows: use the array layout (B, T, H, D)",
                            r->options.score->name);
     if (!r->in_place && scores)
-        return attend_fail(ATTEND_BAD_USAGE, "attention with score %s gives weights, not scores",
+        return attend_fail(ATTEND_BAD_USAGE, "attention with score %s cannot return scores, only weights",
                            r->options.score->name);
     r->context = context, r->weights = weights, r->scores = scores;
     const size_t area =
@@ -441,7 +444,8 @@ int attend_runner_forward(attend_runner *r, const attend_attention_options *opti
                (size_t)arrays->batch * (size_t)arrays->queries * (size_t)r->context_width * sizeof *context);
     shards_new(r);
     for (int i = 0; r->in_place && i < r->parameter_count; i++)
-        r->shards[0].parameters[i] = attend_wrap(c, r->specs[i].rank, r->specs[i].shape, arrays->parameters[i], NULL);
+        r->shards[0].parameters[i] =
+            attend_wrap(c, r->parameter_specs[i].rank, r->parameter_specs[i].shape, arrays->parameters[i], NULL);
     if (r->in_place) {
         forward_in_place(r);
     } else {
@@ -453,7 +457,7 @@ int attend_runner_forward(attend_runner *r, const attend_attention_options *opti
 
 /* ---- backward ---- */
 
-/* Where a whole array's gradient goes: the caller's memory at this shard's sequences, or nowhere. */
+/* Lets the gradient of v accumulate in the caller's array, at this shard's sequences; NULL: no gradient. */
 static void set_grad(attend_var *v, real *whole, size_t skip)
 {
     if (!v) return;
@@ -461,7 +465,7 @@ static void set_grad(attend_var *v, real *whole, size_t skip)
     v->grad = whole ? whole + skip : NULL;
 }
 
-/* A buffer of the shard's own for a gradient that all shards share; it is added to the caller's afterwards, in order. */
+/* Gives the shard its own buffer for a gradient that all shards share; the buffers are added to the caller's array in order. */
 static void set_own_grad(attend_runner *r, shard *s, attend_var *v, real *whole)
 {
     if (!v) return;
@@ -487,7 +491,7 @@ static void set_gradients(attend_runner *r, shard *s, const attend_array_gradien
         set_own_grad(r, s, s->parameters[i], g->parameters ? g->parameters[i] : NULL);
 }
 
-/* dL/dcontext as the tape wants it: the caller's array itself, or its rows that are there. */
+/* Sets dL/dcontext: the caller's array itself, or a copy of its rows without padding. */
 static void set_output_gradients(attend_runner *r, shard *s)
 {
     const attend_arrays *a = &r->arrays;
@@ -497,7 +501,7 @@ static void set_output_gradients(attend_runner *r, shard *s)
         s->weights->grad =
             (real *)r->dweights + first * (size_t)r->options.heads * (size_t)a->queries * (size_t)a->keys;
     if (r->in_place || s->context->shape[0] == s->count * a->queries) {
-        s->context->grad = (real *)dcontext; /* read alone */
+        s->context->grad = (real *)dcontext; /* only read */
         return;
     }
     real *packed = attend_take_reals(s->c, s->context->size);
@@ -525,11 +529,11 @@ int attend_runner_backward(attend_runner *r, const real *dcontext, const real *d
                            const attend_array_gradients *gradients)
 {
     if (r->shard_count == 0)
-        return attend_fail(ATTEND_BAD_USAGE, "attend_runner_backward: there is no forward to go back from");
+        return attend_fail(ATTEND_BAD_USAGE, "attend_runner_backward: call attend_runner_forward first");
     if (!dcontext || !gradients)
         return attend_fail(ATTEND_BAD_USAGE, "attend_runner_backward: %s is NULL", dcontext ? "gradients" : "dcontext");
     if (dweights && !r->weights)
-        return attend_fail(ATTEND_BAD_USAGE, "attend_runner_backward: dweights, but forward was not asked for weights");
+        return attend_fail(ATTEND_BAD_USAGE, "attend_runner_backward: dweights need a forward pass with weights");
     r->dcontext = dcontext, r->dweights = dweights, r->gradients = gradients;
     if (r->in_place) {
         backward_shard(r, 0);

@@ -1,13 +1,13 @@
 /* score_additive.c: e(q, k) = u . tanh(Wq q + Wk k + b)      (Bahdanau et al. 2015; Luong et al. 2015, "concat")
- * beta = Wk k + b once a source, a = Wq q once a query; the tile does the rest:
+ * beta = Wk k + b is computed once for each source, a = Wq q once for each query, and the rest in the tile:
  *     x = de u (1 - tanh^2),  da_i += sum_j x,  dbeta_j += sum_i x,  du += de tanh
- * Rows of a and beta are made ready once (kernel/additive_pairs.h), those of the keys for all queries. */
+ * Rows of a and beta are prepared (kernel/additive_pairs.h), those of the keys once for all queries. */
 #include "kernel/additive_pairs.h"
 #include <attend/score.h>
 #include <string.h>
 
 enum { WQ, WK, B, U };
-enum { CHUNK = 32 }; /* keys made ready at a time where there is no cache */
+enum { CHUNK = 32 }; /* keys prepared at a time if they are not cached */
 
 static int inner(const attend_widths *w)
 {
@@ -43,11 +43,11 @@ static attend_var *prepare_keys(attend_ctx *c, attend_var *const *w, attend_var 
 
 static const char *check_tile(const attend_tile *t)
 {
-    if (t->query_width != t->key_width) return "Wq and Wk must lead to the same number of channels";
-    return t->shapes[U][0] == t->heads * t->query_width ? NULL : "u must have a number for each channel of each head";
+    if (t->query_width != t->key_width) return "wq and wk must have the same number of rows for each head";
+    return t->shapes[U][0] == t->heads * t->query_width ? NULL : "u must have an element for each row of wq";
 }
 
-/* ---- ready rows ---- */
+/* ---- prepared rows ---- */
 
 static size_t cache_size(int keys, int key_width)
 {
@@ -67,11 +67,11 @@ static size_t scratch_size(const attend_tile *t)
     return 3 * attend_additive_padded(n) + rows * attend_additive_row_size(n);
 }
 
-/* A tile with what is in its scratch. */
+/* A tile and the content of its scratch memory. */
 typedef struct work {
-    additive_pairs pairs; /* all queries; u is scale u */
-    real *du;             /* sum de tanh: (width), 0 up to the padded width */
-    real *room;           /* for ready keys */
+    additive_pairs pairs; /* all queries; u is multiplied by the scale */
+    real *du;             /* (width) sum de tanh; 0 up to the padded width */
+    real *keys;           /* for prepared keys */
 } work;
 
 static work work_new(const attend_tile *t)
@@ -91,17 +91,17 @@ static work work_new(const attend_tile *t)
                               .u = u,
                               .scratch = pair },
                    .du = du,
-                   .room = query + queries * attend_additive_row_size(n) };
+                   .keys = query + queries * attend_additive_row_size(n) };
 }
 
-/* All queries against keys [first, last), whose ready rows are these. */
+/* Scores, or gradients if g is not NULL, of all queries with the keys [first, last), whose prepared rows are `prepared`. */
 static void some_keys(work *w, const attend_tile *t, const attend_tile_gradients *g, int first, int last,
-                      const real *ready)
+                      const real *prepared)
 {
     const size_t from = (size_t)first;
     w->pairs.keys = (size_t)(last - first);
     w->pairs.key = t->key + from * t->key_stride;
-    w->pairs.ready_key = ready;
+    w->pairs.ready_key = prepared;
     if (!g) {
         attend_additive_scores(&w->pairs, t->score + from, t->score_stride);
         return;
@@ -126,8 +126,8 @@ static void all_keys(work *w, const attend_tile *t, const attend_tile_gradients 
     for (int first = 0, last; first < t->keys; first = last) {
         last = t->keys - first < CHUNK ? t->keys : first + CHUNK;
         attend_additive_ready((size_t)(last - first), n, t->key + (size_t)first * t->key_stride, t->key_stride,
-                              w->room);
-        some_keys(w, t, g, first, last, w->room);
+                              w->keys);
+        some_keys(w, t, g, first, last, w->keys);
     }
 }
 

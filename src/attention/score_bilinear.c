@@ -1,9 +1,9 @@
-/* score_bilinear.c: e(q, k) = q' W k      (Luong et al. 2015, "general"): W k once a source, then a dot. */
+/* score_bilinear.c: e(q, k) = q' W k      (Luong et al. 2015, "general"): W k once for each source, then a dot product. */
 #include "attention/dot_tile.h"
 
 static attend_score_parameter parameter(const attend_widths *w, int i)
 {
-    /* (query heads * width of a query's head ... , key): each key head has its own block of W's rows */
+    /* each key head has its own block of rows of W, as many as a query head is wide */
     if (i > 0) return (attend_score_parameter){ 0 };
     return (attend_score_parameter){ "w", 2, { w->query / w->heads * w->key_heads, w->key } };
 }

@@ -1,4 +1,5 @@
-/* score_location.c: e(q, j) = row j of Wa q      (Luong et al. 2015, "location"): where to look, whatever is there. */
+/* score_location.c: e(q, j) = row j of Wa q      (Luong et al. 2015, "location"): depends on the position of the
+ * key, not on its content. */
 #include <attend/score.h>
 
 static attend_score_parameter parameter(const attend_widths *w, int i)
@@ -14,8 +15,7 @@ static attend_var *prepare_queries(attend_ctx *c, attend_var *const *w, attend_v
 
 static const char *check_tile(const attend_tile *t)
 {
-    return t->keys <= t->query_width ? NULL
-                                     : "the source has more positions than the score knows (attend_widths.max_keys)";
+    return t->keys <= t->query_width ? NULL : "the source has more positions than attend_widths.max_keys";
 }
 
 static void tile(const attend_tile *t)

@@ -1,12 +1,12 @@
 /* score_location_sensitive.c: e(q, k_j) = u . tanh(Wq q + Wk k_j + b + Uf f_j),  f = F * previous weights
- * (Chorowski et al. 2015): additive, and it knows where it looked a step ago. f_j has a number for each filter:
+ * (Chorowski et al. 2015): the additive score with features of the previous weights. f_j has one element for each filter:
  *     f_jc = sum_s F_cs previous[j + s - size / 2], zero outside the source. */
 #include "kernel/kernel.h"
 #include <attend/score.h>
 
 enum { U = 3, UF, F };
 
-/* The first four, what is done with them, and what is refused are additive's. */
+/* The first four parameters, the mappings and their checks are those of the additive score. */
 static attend_score_parameter parameter(const attend_widths *w, int i)
 {
     if (i == UF) return (attend_score_parameter){ "uf", 2, { w->attention > 0 ? w->attention : w->query, w->filters } };
@@ -28,7 +28,7 @@ static const char *check_tile(const attend_tile *t)
 {
     const char *why = attend_score_additive.check_tile(t);
     if (why) return why;
-    if (t->shapes[UF][0] != t->query_width) return "uf must have a row for each channel";
+    if (t->shapes[UF][0] != t->query_width) return "uf must have a row for each element of u";
     return t->shapes[UF][1] == t->shapes[F][0] ? NULL : "uf must have a column for each filter";
 }
 
@@ -37,7 +37,7 @@ static size_t scratch_size(const attend_tile *t)
     return (size_t)(t->query_width + t->shapes[F][0]);
 }
 
-/* x = tanh(a_i + beta_j + Uf f_j), f_j in front of it in the scratch. */
+/* x = tanh(a_i + beta_j + Uf f_j). f_j precedes x in the scratch memory. */
 static real *pair(const attend_tile *t, int i, int j)
 {
     const int n = t->query_width, filters = t->shapes[F][0], size = t->shapes[F][1], at = t->first_key + j;
@@ -67,7 +67,7 @@ static void tile(const attend_tile *t)
                 (real)t->scale * attend_kernel()->dot((size_t)t->query_width, t->parameters[U], pair(t, i, j));
 }
 
-/* dx (channels) goes back through Uf f_j: to Uf, the filters and the previous weights. */
+/* Passes dx (channels) backward through Uf f_j: to Uf, the filters and the previous weights. */
 static void location_backward(const attend_tile *t, const attend_tile_gradients *g, int i, int j, const real *dx)
 {
     const int filters = t->shapes[F][0], size = t->shapes[F][1], at = t->first_key + j;

@@ -1,5 +1,5 @@
-/* score_projected.c: e(q, k) = (Wq q).(Wk k) / sqrt(d) in each head, values Wv v, and Wo over the heads' contexts (Vaswani et
- * al. 2017, multi-head attention). */
+/* score_projected.c: e(q, k) = (Wq q).(Wk k) / sqrt(d) in each head, values Wv v, and Wo on the concatenated contexts
+ * (Vaswani et al. 2017, multi-head attention). */
 #include "attention/dot_tile.h"
 
 static int inner(const attend_widths *w)
@@ -9,7 +9,7 @@ static int inner(const attend_widths *w)
 
 static attend_score_parameter parameter(const attend_widths *w, int i)
 {
-    const int a = inner(w), shared = a / w->heads * w->key_heads; /* of keys and values, all key heads together */
+    const int a = inner(w), shared = a / w->heads * w->key_heads; /* width of keys and values, all key heads together */
     switch (i) {
     case 0:
         return (attend_score_parameter){ "wq", 2, { a, w->query } };

@@ -4,23 +4,23 @@
  *     soft         p = exp(e - lse)                          de = p (dp - sum p dp)
  *     sparsemax    p = max(e - tau, 0)                        de = s (dp - sum s dp / sum s), s = 1[p > 0]
  *     entmax-1.5   p = max(e / 2 - tau, 0)^2                  the same with s = sqrt(p)
- *     straight     forward one-hot, argmax(e + gumbel); backward as soft, of (e + gumbel) / temperature
- *     REINFORCE    forward one-hot, drawn from soft p; de = advantage (one-hot - p) + bonus p (log p + entropy) */
+ *     straight     forward one-hot, argmax(e + gumbel); backward as soft, on (e + gumbel) / temperature
+ *     REINFORCE    forward one-hot, sampled from soft p; de = advantage (one-hot - p) + bonus p (log p + entropy) */
 #include "attention/select.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const selected sees_nothing = { .most = (real)-INFINITY, .choice = -1 };
+static const selected no_visible_key = { .max = (real)-INFINITY, .choice = -1 };
 
 /* ---- soft ---- */
 
-static selected soft(size_t n, real *e, real most, real *factor)
+static selected soft(size_t n, real *e, real max, real *factor)
 {
-    real sum = attend_kernel()->exp_sum(n, e, most, e);
+    real sum = attend_kernel()->exp_sum(n, e, max, e);
     *factor = 1 / sum;
-    return (selected){ .most = most, .rest = *factor, .choice = -1 };
+    return (selected){ .max = max, .normalizer = *factor, .choice = -1 };
 }
 
 /* ---- sparse ---- */
@@ -31,13 +31,13 @@ static int descending(const void *a, const void *b)
     return x < y ? 1 : x > y ? -1 : 0;
 }
 
-/* The threshold: e sorted, the largest support whose threshold its smallest member still exceeds. */
+/* The threshold tau of the largest support whose smallest element still exceeds it. `sorted` is in descending order. */
 static double threshold(attend_selection selection, size_t n, const real *sorted)
 {
     double sum = 0, squares = 0, tau = 0;
     for (size_t i = 0; i < n; i++) {
         double x = (double)sorted[i], count = (double)i + 1, t;
-        if (x == -INFINITY) break; /* hidden from here on */
+        if (x == -INFINITY) break; /* the rest is hidden */
         sum += x;
         squares += x * x;
         if (selection == ATTEND_SELECT_SPARSEMAX) {
@@ -53,26 +53,26 @@ static double threshold(attend_selection selection, size_t n, const real *sorted
     return tau;
 }
 
-/* p from e moved so that its largest is 0; entmax works on half of it. */
-static void above_threshold(attend_selection selection, size_t n, real *e, real most, double tau)
+/* p from e - max; 1.5-entmax works on half of it. */
+static void apply_threshold(attend_selection selection, size_t n, real *e, real max, double tau)
 {
     for (size_t i = 0; i < n; i++) {
-        double x = selection == ATTEND_SELECT_SPARSEMAX ? (double)(e[i] - most) - tau : (double)(e[i] - most) / 2 - tau;
-        if (!(x > 0)) x = x != x ? x : 0; /* NaN stays */
+        double x = selection == ATTEND_SELECT_SPARSEMAX ? (double)(e[i] - max) - tau : (double)(e[i] - max) / 2 - tau;
+        if (!(x > 0)) x = x != x ? x : 0; /* NaN remains NaN */
         e[i] = (real)(selection == ATTEND_SELECT_SPARSEMAX ? x : x * x);
     }
 }
 
-static selected sparse(attend_selection selection, size_t n, real *e, real most, real *sorted)
+static selected sparse(attend_selection selection, size_t n, real *e, real max, real *sorted)
 {
     for (size_t i = 0; i < n; i++) {
-        sorted[i] = e[i] - most;
+        sorted[i] = e[i] - max;
         if (selection == ATTEND_SELECT_ENTMAX15) sorted[i] /= 2;
     }
     qsort(sorted, n, sizeof *sorted, descending);
     const real tau = (real)threshold(selection, n, sorted);
-    above_threshold(selection, n, e, most, (double)tau);
-    return (selected){ .most = most, .rest = tau, .choice = -1 };
+    apply_threshold(selection, n, e, max, (double)tau);
+    return (selected){ .max = max, .normalizer = tau, .choice = -1 };
 }
 
 /* ---- hard ---- */
@@ -80,10 +80,10 @@ static selected sparse(attend_selection selection, size_t n, real *e, real most,
 static double gumbel(const attend_rng *random, uint64_t i)
 {
     double u = attend_rng_uniform(random, i);
-    return -log(-log(u + 0x1p-34)); /* never log 0 */
+    return -log(-log(u + 0x1p-34)); /* avoids log 0 */
 }
 
-static size_t largest(size_t n, const real *e)
+static size_t argmax(size_t n, const real *e)
 {
     size_t best = 0;
     for (size_t i = 1; i < n; i++)
@@ -91,7 +91,7 @@ static size_t largest(size_t n, const real *e)
     return best;
 }
 
-static size_t drawn(size_t n, const real *p, double u)
+static size_t sample(size_t n, const real *p, double u)
 {
     double sum = 0;
     size_t last = 0;
@@ -100,69 +100,69 @@ static size_t drawn(size_t n, const real *p, double u)
         sum += (double)p[i];
         if (u < sum) return last;
     }
-    return last; /* the weights added up to a little less than u */
+    return last; /* by rounding, the sum of the weights is slightly less than u */
 }
 
-/* (e + gumbel) / temperature in place; hidden keys stay hidden. */
-static void add_gumbel(const selector *s, size_t n, real *e, uint64_t place)
+/* (e + gumbel) / temperature in place; -inf remains -inf. */
+static void add_gumbel(const selector *s, size_t n, real *e, uint64_t index)
 {
-    for (size_t i = 0; i < n; i++) e[i] = (real)(((double)e[i] + gumbel(&s->random, place + i)) / s->temperature);
+    for (size_t i = 0; i < n; i++) e[i] = (real)(((double)e[i] + gumbel(&s->random, index + i)) / s->temperature);
 }
 
-static selected hard(const selector *s, size_t n, real *e, real most, uint64_t place)
+static selected hard(const selector *s, size_t n, real *e, real max, uint64_t index)
 {
-    selected kept;
+    selected row;
     real factor;
     if (s->training && s->estimator == ATTEND_STRAIGHT_THROUGH) {
-        add_gumbel(s, n, e, place);
-        kept = soft(n, e, attend_kernel()->max(n, e), &factor);
-        kept.choice = (int)largest(n, e);
+        add_gumbel(s, n, e, index);
+        row = soft(n, e, attend_kernel()->max(n, e), &factor);
+        row.choice = (int)argmax(n, e);
     } else {
-        kept = soft(n, e, most, &factor);
-        kept.choice =
-            (int)(s->training ? drawn(n, e, attend_rng_uniform(&s->random, place) / (double)factor) : largest(n, e));
+        row = soft(n, e, max, &factor);
+        row.choice =
+            (int)(s->training ? sample(n, e, attend_rng_uniform(&s->random, index) / (double)factor) : argmax(n, e));
     }
     memset(e, 0, n * sizeof *e);
-    e[kept.choice] = 1;
-    return kept;
+    e[row.choice] = 1;
+    return row;
 }
 
 /* ---- forward ---- */
 
-selected attend_attention_select(const selector *s, size_t n, real *e, uint64_t place, real *scratch, real *factor)
+selected attend_attention_select(const selector *s, size_t n, real *e, uint64_t index, real *scratch, real *factor)
 {
     *factor = 1;
-    const real most = attend_kernel()->max(n, e);
-    if (most == (real)-INFINITY) {
+    const real max = attend_kernel()->max(n, e);
+    if (max == (real)-INFINITY) {
         memset(e, 0, n * sizeof *e);
-        return sees_nothing;
+        return no_visible_key;
     }
     switch (s->selection) {
     case ATTEND_SELECT_SPARSEMAX:
     case ATTEND_SELECT_ENTMAX15:
-        return sparse(s->selection, n, e, most, scratch);
+        return sparse(s->selection, n, e, max, scratch);
     case ATTEND_SELECT_HARD:
-        return hard(s, n, e, most, place);
+        return hard(s, n, e, max, index);
     case ATTEND_SELECT_SOFT:
         break;
     }
-    return soft(n, e, most, factor);
+    return soft(n, e, max, factor);
 }
 
-void attend_attention_select_recompute(const selector *s, size_t n, real *e, selected kept, uint64_t place)
+void attend_attention_select_recompute(const selector *s, size_t n, real *e, selected row, uint64_t index)
 {
-    if (kept.most == (real)-INFINITY) {
+    if (row.max == (real)-INFINITY) {
         memset(e, 0, n * sizeof *e);
         return;
     }
     if (s->selection == ATTEND_SELECT_SPARSEMAX || s->selection == ATTEND_SELECT_ENTMAX15) {
-        above_threshold(s->selection, n, e, kept.most, (double)kept.rest);
+        apply_threshold(s->selection, n, e, row.max, (double)row.normalizer);
         return;
     }
     if (s->selection == ATTEND_SELECT_HARD && s->training && s->estimator == ATTEND_STRAIGHT_THROUGH)
-        add_gumbel(s, n, e, place);
-    attend_kernel()->exp_sum(n, e, kept.most, e);
-    attend_kernel()->scale(n, kept.rest, e);
+        add_gumbel(s, n, e, index);
+    attend_kernel()->exp_sum(n, e, row.max, e);
+    attend_kernel()->scale(n, row.normalizer, e);
 }
 
 /* ---- backward ---- */
@@ -189,22 +189,22 @@ static void sparse_backward(bool square_root, size_t n, const real *p, real *dp)
     }
 }
 
-static void reinforce_backward(const selector *s, size_t n, const real *p, selected kept, double advantage, real *dp)
+static void reinforce_backward(const selector *s, size_t n, const real *p, selected row, double advantage, real *dp)
 {
     double entropy = 0;
     for (size_t i = 0; i < n; i++)
         if (p[i] > 0) entropy -= (double)p[i] * log((double)p[i]);
     for (size_t i = 0; i < n; i++) {
-        double q = (double)p[i], one = (int)i == kept.choice;
+        double q = (double)p[i], one = (int)i == row.choice;
         dp[i] = (real)(advantage * (one - q));
         if (q > 0) dp[i] += (real)(s->entropy_bonus * q * (log(q) + entropy));
     }
 }
 
-void attend_attention_select_backward(const selector *s, size_t n, const real *p, selected kept, real mean,
+void attend_attention_select_backward(const selector *s, size_t n, const real *p, selected row, real mean,
                                       double advantage, real *dp)
 {
-    if (kept.most == (real)-INFINITY) {
+    if (row.max == (real)-INFINITY) {
         memset(dp, 0, n * sizeof *dp);
         return;
     }
@@ -222,9 +222,9 @@ void attend_attention_select_backward(const selector *s, size_t n, const real *p
         break;
     }
     if (!s->training)
-        memset(dp, 0, n * sizeof *dp); /* argmax does not move */
+        memset(dp, 0, n * sizeof *dp); /* argmax has no gradient */
     else if (s->estimator == ATTEND_STRAIGHT_THROUGH)
         soft_backward(n, p, mean, 1 / s->temperature, dp);
     else
-        reinforce_backward(s, n, p, kept, advantage, dp);
+        reinforce_backward(s, n, p, row, advantage, dp);
 }

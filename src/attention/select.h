@@ -1,6 +1,7 @@
-/* select.h: from a row of scores to a row of weights, and back.
+/* select.h: the selection function (softmax, sparsemax, ...) from a row of scores to a row of weights, and its derivative.
  *
- * A row holds the scores of the n keys a query may see, -inf at those a mask hid. A row that sees nothing becomes zeros. */
+ * A row holds the scores of the n keys in the range of a query, -inf for keys that a mask hides. If all are hidden, the weights
+ * are zero. */
 #ifndef ATTEND_ATTENTION_SELECT_H
 #define ATTEND_ATTENTION_SELECT_H
 
@@ -8,33 +9,34 @@
 #include "kernel/kernel.h"
 #include <attend/attention.h>
 
-/* How a call selects, the same for all its rows. */
+/* The selection of a call, the same for all rows. */
 typedef struct selector {
     attend_selection selection;
     attend_estimator estimator;
-    bool training; /* hard: draw; otherwise argmax */
+    bool training; /* hard selection: sample; false: argmax */
     double temperature, entropy_bonus;
     attend_rng random;
 } selector;
 
-/* What forward keeps of a row, apart from each other: their sum would lose digits where scores are large. */
+/* What forward stores of a row for backward. Maximum and normaliser are separate numbers, since log-sum-exp would lose digits
+ * where scores are large. */
 typedef struct selected {
-    real most;  /* the largest score; -inf: the row saw nothing */
-    real rest;  /* 1 / sum of exp(e - most); of sparse selections the threshold, as it lies below `most` */
-    int choice; /* hard: the key, counted from the row's first; -1: none */
+    real max;        /* the maximum score; -inf: no key is visible */
+    real normalizer; /* 1 / sum of exp(e - max); sparse selections: the threshold, relative to `max` */
+    int choice;      /* hard selection: index of the key in the row; -1: none */
 } selected;
 
-/* e (n) becomes p (n), up to a factor: p = *factor e. `place` numbers the row's first element among all of the call, for
- * random numbers; scratch holds n numbers. */
-selected attend_attention_select(const selector *s, size_t n, real *e, uint64_t place, real *scratch, real *factor);
+/* Turns e (n) into the weights in place, up to a factor: p = *factor e. `index` is the index of the row's first element among all of
+ * the call, for random numbers; scratch has n elements. */
+selected attend_attention_select(const selector *s, size_t n, real *e, uint64_t index, real *scratch, real *factor);
 
-/* The same p again from e and what was kept: what backward works with; a piece of a row will do where selection is soft. For hard selection this is the distribution
- * that its estimator differentiates, not the one key. */
-void attend_attention_select_recompute(const selector *s, size_t n, real *e, selected kept, uint64_t place);
+/* Recomputes p from e and the stored state, for backward. With soft selection e may be part of a row. With hard selection p is the
+ * distribution that the estimator differentiates, not the one-hot choice. */
+void attend_attention_select_recompute(const selector *s, size_t n, real *e, selected row, uint64_t index);
 
-/* dp becomes de, given p of attend_attention_select_recompute. mean: sum p dp of the row; a piece of a row will do where
- * selection is soft. advantage: REINFORCE. */
-void attend_attention_select_backward(const selector *s, size_t n, const real *p, selected kept, real mean,
+/* Turns dp into de in place. p is the result of attend_attention_select_recompute, mean is sum p dp over the whole row, advantage
+ * is for REINFORCE. With soft selection the arrays may be part of a row. */
+void attend_attention_select_backward(const selector *s, size_t n, const real *p, selected row, real mean,
                                       double advantage, real *dp);
 
 #endif

@@ -1,11 +1,11 @@
-/* source.c: keys and values prepared once, for all queries that will come. */
+/* source.c: keys and values, checked and prepared once for all queries. */
 #include "attention/source.h"
 
 #include "op/ragged.h"
 #include <math.h>
 #include <string.h>
 
-enum { FEW_QUERIES = 8 };
+enum { MIN_CACHED_QUERIES = 8 }; /* with fewer queries, caching the keys costs more than it saves */
 
 /* ---- options ---- */
 
@@ -19,38 +19,37 @@ bool attend_attention_options_resolve(attend_ctx *c, attend_attention_options *o
 {
     if (!o->score) o->score = &attend_score_scaled_dot;
     if (!o->score->tile || !o->score->tile_backward || !o->score->cache_keys != !o->score->cache_size)
-        return refuse(c, "a score needs tile and tile_backward, and cache_size where it has cache_keys");
+        return refuse(c, "a score needs tile and tile_backward, and both or none of cache_size and cache_keys");
     if (o->heads == 0) o->heads = 1;
     if (o->key_heads == 0) o->key_heads = o->heads;
     if (o->heads < 1 || o->key_heads < 1 || o->heads % o->key_heads != 0) {
-        attend_ctx_fail(c, ATTEND_BAD_USAGE, "attention options: %d heads cannot share %d key heads evenly", o->heads,
+        attend_ctx_fail(c, ATTEND_BAD_USAGE, "attention options: %d heads is not a multiple of %d key heads", o->heads,
                         o->key_heads);
         return false;
     }
     if (o->window != ATTEND_WINDOW_GLOBAL && o->window_size < 1)
         return refuse(c, "a local window needs window_size >= 1");
-    if (o->window < ATTEND_WINDOW_GLOBAL || o->window > ATTEND_WINDOW_LOCAL_P)
-        return refuse(c, "there is no such window");
-    if (o->selection < ATTEND_SELECT_SOFT || o->selection > ATTEND_SELECT_HARD)
-        return refuse(c, "there is no such selection");
+    if (o->window < ATTEND_WINDOW_GLOBAL || o->window > ATTEND_WINDOW_LOCAL_P) return refuse(c, "unknown window");
+    if (o->selection < ATTEND_SELECT_SOFT || o->selection > ATTEND_SELECT_HARD) return refuse(c, "unknown selection");
     if (o->window == ATTEND_WINDOW_LOCAL_P && o->causal)
-        return refuse(c, "local-p looks around a learned position, which a causal mask would cut off");
+        return refuse(c, "a local-p window cannot be combined with a causal mask");
     if (o->window == ATTEND_WINDOW_LOCAL_P && o->selection == ATTEND_SELECT_HARD)
-        return refuse(c, "hard selection takes one key, and local-p's bell would scale it: choose one of the two");
+        return refuse(
+            c, "hard selection cannot be combined with a local-p window, whose Gaussian would scale the one key");
     if (o->estimator < ATTEND_STRAIGHT_THROUGH || o->estimator > ATTEND_REINFORCE)
-        return refuse(c, "there is no such estimator");
+        return refuse(c, "unknown estimator");
     if (o->selection == ATTEND_SELECT_HARD && o->estimator == ATTEND_STRAIGHT_THROUGH &&
         !(o->temperature >= 1e-6 && o->temperature <= 1e6))
-        return refuse(c, "the temperature must be above 0: from 1e-6 to 1e6");
-    if (!isfinite(o->entropy_bonus)) return refuse(c, "the entropy bonus is not a number");
+        return refuse(c, "the temperature must be from 1e-6 to 1e6");
+    if (!isfinite(o->entropy_bonus)) return refuse(c, "the entropy bonus is not finite");
     if (o->selection == ATTEND_SELECT_HARD && o->dropout > 0)
-        return refuse(c, "dropout on hard attention would drop the one key it looks at");
-    if (!(o->dropout >= 0 && o->dropout < 1)) return refuse(c, "dropout must lie in [0, 1)");
+        return refuse(c, "hard selection cannot be combined with dropout, which would drop the one key");
+    if (!(o->dropout >= 0 && o->dropout < 1)) return refuse(c, "dropout must be in [0, 1)");
     if (o->soft_cap != 0 && !(o->soft_cap >= 1e-6 && o->soft_cap <= 1e12))
-        return refuse(c, "the soft cap must not be negative, and lie between 1e-6 and 1e12 where there is one");
-    if (!isfinite(o->scale)) return refuse(c, "the scale is not a number");
+        return refuse(c, "the soft cap must be 0 (none) or from 1e-6 to 1e12");
+    if (!isfinite(o->scale)) return refuse(c, "the scale is not finite");
     if (o->score->needs_previous_weights && o->heads != 1)
-        return refuse(c, "this score looks at the last weights of one head");
+        return refuse(c, "a score that needs the previous weights has one head");
     return true;
 }
 
@@ -64,15 +63,15 @@ static bool parameters_fit(attend_ctx *c, attend_source *s, attend_var *const *g
                               .key = keys->shape[1],
                               .value = values->shape[1],
                               .heads = s->options.heads,
-                              .key_heads = s->options.key_heads }; /* names and ranks are wanted, not shapes */
+                              .key_heads = s->options.key_heads }; /* only names and ranks are used, not shapes */
     if (!score->parameter) return true;
     for (int i = 0; i < ATTEND_SCORE_PARAMETERS; i++) {
         const attend_score_parameter p = score->parameter(&w, i);
         if (!p.name) break;
         if (!given || !given[i] || given[i]->rank != p.rank) {
             attend_ctx_fail(c, ATTEND_BAD_USAGE,
-                            "attention with score %s: parameter %d, '%s', is missing or not of rank %d", score->name, i,
-                            p.name, p.rank);
+                            "attention with score %s: parameter %d, '%s', is missing or does not have rank %d",
+                            score->name, i, p.name, p.rank);
             return false;
         }
         if (!attend_ready_weights(c, "attend_source_new", given[i])) return false;
@@ -99,7 +98,7 @@ bool attend_attention_source_cache(attend_ctx *c, attend_source *s, int queries,
 {
     const attend_score *score = s->options.score;
     const int groups = s->count * s->options.key_heads;
-    if (!score->cache_keys || queries < FEW_QUERIES) return true;
+    if (!score->cache_keys || queries < MIN_CACHED_QUERIES) return true;
     const real **cache = attend_take(c, (size_t)groups, sizeof *cache);
     for (int i = 0; cache && i < groups; i++)
         cache[i] = attend_take_reals(c, score->cache_size(s->key_rows.lengths[i / s->options.key_heads], s->key_width));
@@ -142,14 +141,15 @@ attend_source *attend_source_new(attend_ctx *c, const attend_attention_options *
     if (!s->keys || !s->values) return NULL;
     int heads = s->options.key_heads;
     if (s->keys->shape[1] % heads != 0 || s->values->shape[1] % heads != 0)
-        return attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: keys %d and values %d wide cannot be cut into %d heads", name,
+        return attend_ctx_fail(c, ATTEND_BAD_USAGE,
+                               "%s: keys of width %d and values of width %d cannot be divided into %d heads", name,
                                s->keys->shape[1], s->values->shape[1], heads);
     s->key_width = s->keys->shape[1] / heads;
     s->value_width = s->values->shape[1] / heads;
     s->key_rows = attend_attention_packed_rows(s->keys, heads, sequences);
     s->value_rows = attend_attention_packed_rows(s->values, heads, sequences);
     s->keys->needed = s->values->needed = true;
-    return attend_attention_source_cache(c, s, FEW_QUERIES, NULL) ? s : NULL;
+    return attend_attention_source_cache(c, s, MIN_CACHED_QUERIES, NULL) ? s : NULL;
 }
 
 attend_source *attend_source_joint(attend_ctx *c, const attend_attention_options *options, attend_var *joint, int at,
@@ -167,8 +167,8 @@ attend_source *attend_source_joint(attend_ctx *c, const attend_attention_options
     const int heads = s->options.key_heads;
     if (score->parameter || score->prepare_keys || score->prepare_values || score->prepare_queries || score->finish ||
         width % heads != 0 || at + 2 * width > joint->shape[1])
-        return attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: score %s cannot take %d heads from columns %d to %d of %d",
-                               name, score->name, heads, at, at + 2 * width, joint->shape[1]);
+        return attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: score %s cannot use columns %d to %d of %d with %d heads",
+                               name, score->name, at, at + 2 * width, joint->shape[1], heads);
     s->key_width = s->value_width = width / heads;
     s->key_rows = attend_attention_packed_rows(joint, heads, sequences);
     s->key_rows.head = (size_t)s->key_width;
@@ -176,5 +176,5 @@ attend_source *attend_source_joint(attend_ctx *c, const attend_attention_options
     s->key_rows.first = (size_t)at;
     s->value_rows.first = (size_t)(at + width);
     joint->needed = true;
-    return attend_attention_source_cache(c, s, FEW_QUERIES, NULL) ? s : NULL;
+    return attend_attention_source_cache(c, s, MIN_CACHED_QUERIES, NULL) ? s : NULL;
 }

@@ -76,22 +76,22 @@ static const struct {
     void (*spoil)(attend_attention_options *o);
     const char *words;
 } bad_options[] = {
-    { no_even_heads, "4 heads cannot share 3 key heads evenly" },
+    { no_even_heads, "4 heads is not a multiple of 3 key heads" },
     { negative_heads, "-1 heads" },
     { window_without_size, "a local window needs window_size" },
-    { no_such_window, "there is no such window" },
-    { no_such_selection, "there is no such selection" },
-    { no_such_estimator, "there is no such estimator" },
-    { negative_cap, "the soft cap must not be negative" },
-    { infinite_scale, "the scale is not a number" },
-    { all_dropped, "dropout must lie in [0, 1)" },
-    { endless_bonus, "the entropy bonus is not a number" },
-    { causal_local_p, "local-p looks around a learned position" },
-    { hard_local_p, "hard selection takes one key" },
-    { hard_with_dropout, "dropout on hard attention" },
-    { hard_without_temperature, "the temperature must be above 0" },
-    { hard_too_warm, "the temperature must be above 0" },
-    { two_heads_of_location, "the last weights of one head" },
+    { no_such_window, "unknown window" },
+    { no_such_selection, "unknown selection" },
+    { no_such_estimator, "unknown estimator" },
+    { negative_cap, "the soft cap must be 0 (none) or from 1e-6 to 1e12" },
+    { infinite_scale, "the scale is not finite" },
+    { all_dropped, "dropout must be in [0, 1)" },
+    { endless_bonus, "the entropy bonus is not finite" },
+    { causal_local_p, "a local-p window cannot be combined with a causal mask" },
+    { hard_local_p, "hard selection cannot be combined with a local-p window" },
+    { hard_with_dropout, "hard selection cannot be combined with dropout" },
+    { hard_without_temperature, "the temperature must be from 1e-6 to 1e6" },
+    { hard_too_warm, "the temperature must be from 1e-6 to 1e6" },
+    { two_heads_of_location, "a score that needs the previous weights has one head" },
 };
 
 static void assert_refused(int status, const char *words)
@@ -112,7 +112,7 @@ static void test_options(void **state)
         problem_new(&p, 1);
         bad_options[i].spoil(&p.o);
         assert_refused(problem_forward(r, &p), bad_options[i].words);
-        assert_refused(problem_backward(r, &p), "no forward");
+        assert_refused(problem_backward(r, &p), "call attend_runner_forward first");
         attend_ctx_reset(c);
         attend_var *keys = attend_input(c, 2, (const int[]){ 3, 12 }, NULL);
         assert_null(attend_source_new(c, &p.o, NULL, keys, NULL, attend_ragged_new(c, 1, (const int[]){ 3 })));
@@ -245,26 +245,26 @@ static const struct {
     void (*spoil)(problem *p);
     const char *words;
 } bad_arrays[] = {
-    { differing_widths, "queries and keys must be of the same width" },
-    { no_width, "widths 0 and 5 not below 1" },
-    { no_value_width, "values are 0 wide" },
+    { differing_widths, "queries and keys must have the same width" },
+    { no_width, "widths 0 and 5 at least 1" },
+    { no_value_width, "the width of the values is 0" },
     { negative_batch, "batch -1" },
     { no_queries, "the array of queries is NULL" },
     { no_keys, "the array of keys is NULL" },
     { too_many_keys, "sequence 2 has 14 keys, but the array holds 13" },
     { negative_length, "sequence 1 has -2 queries" },
     { no_position, "a local-p window needs a position" },
-    { mask_of_three_sequences, "axis 0 of the mask is 3 long and not 1 or 5" },
-    { mask_of_two_heads, "axis 1 of the mask is 2 long and not 1 or 4" },
-    { mask_of_six_queries, "axis 2 of the mask is 6 long and not 1 or 7" },
-    { mask_of_twelve_keys, "axis 3 of the mask is 12 long and not 1 or 13" },
-    { bias_of_six_sequences, "axis 0 of the bias is 6 long and not 1 or 5" },
-    { bias_of_no_keys, "axis 3 of the bias is 0 long and not 1 or 13" },
+    { mask_of_three_sequences, "axis 0 of the mask has length 3, expected 1 or 5" },
+    { mask_of_two_heads, "axis 1 of the mask has length 2, expected 1 or 4" },
+    { mask_of_six_queries, "axis 2 of the mask has length 6, expected 1 or 7" },
+    { mask_of_twelve_keys, "axis 3 of the mask has length 12, expected 1 or 13" },
+    { bias_of_six_sequences, "axis 0 of the bias has length 6, expected 1 or 5" },
+    { bias_of_no_keys, "axis 3 of the bias has length 0, expected 1 or 13" },
     { missing_parameter, "attention with score bilinear: parameter 'w' is missing" },
-    { short_location, "the source has more positions than the score knows" },
-    { mapped_rows_heads_first, "lay the arrays out as (B, T, H, D)" },
-    { scores_of_mapped_rows, "gives weights, not scores" },
-    { no_context, "there is no array for the context" },
+    { short_location, "the source has more positions than attend_widths.max_keys" },
+    { mapped_rows_heads_first, "use the array layout (B, T, H, D)" },
+    { scores_of_mapped_rows, "cannot return scores, only weights" },
+    { no_context, "the array for the context is NULL" },
 };
 
 static void test_arrays(void **state)
@@ -277,7 +277,7 @@ static void test_arrays(void **state)
         problem spoilt = p;
         bad_arrays[i].spoil(&spoilt);
         assert_refused(problem_forward(r, &spoilt), bad_arrays[i].words);
-        assert_refused(problem_backward(r, &p), "no forward");
+        assert_refused(problem_backward(r, &p), "call attend_runner_forward first");
         problem_free(&p);
     }
     attend_runner_free(r);
@@ -290,15 +290,15 @@ static void test_backward(void **state)
     problem p = problem_of(&attend_score_dot);
     problem_new(&p, 1);
     const attend_array_gradients g = problem_gradients(&p);
-    assert_refused(problem_backward(r, &p), "there is no forward to go back from");
+    assert_refused(problem_backward(r, &p), "call attend_runner_forward first");
     assert_ok(attend_runner_forward(r, &p.o, &p.a, p.context, NULL, NULL));
     assert_refused(attend_runner_backward(r, p.dcontext, p.dweights, &g),
-                   "dweights, but forward was not asked for weights");
+                   "dweights need a forward pass with weights");
     assert_refused(attend_runner_backward(r, NULL, NULL, &g), "dcontext is NULL");
     assert_refused(attend_runner_backward(r, p.dcontext, NULL, NULL), "gradients is NULL");
     assert_ok(attend_runner_backward(r, p.dcontext, NULL, &g));
     p.o.selection = ATTEND_SELECT_HARD, p.o.estimator = ATTEND_REINFORCE, p.a.training = true;
-    assert_refused(problem_run(r, &p), "REINFORCE has no derivative without an advantage");
+    assert_refused(problem_run(r, &p), "REINFORCE needs an advantage for the backward pass");
     problem_free(&p);
     attend_runner_free(r);
 }
@@ -447,24 +447,24 @@ static const struct {
 } bad_calls[] = {
     { bad_source_rows, "attend_source_new" },
     { bad_value_rows, "attend_source_new" },
-    { bad_key_heads, "keys 4 and values 4 wide cannot be cut into 3 heads" },
+    { bad_key_heads, "keys of width 4 and values of width 4 cannot be divided into 3 heads" },
     { bad_source_null, "attend_attention: the source is NULL" },
-    { bad_query_heads, "queries 5 wide cannot be cut into 2 heads" },
-    { bad_query_width, "queries and keys must be of the same width" },
+    { bad_query_heads, "queries of width 5 cannot be divided into 2 heads" },
+    { bad_query_width, "queries and keys must have the same width" },
     { bad_query_rows, "attend_attention" },
-    { bad_query_count, "queries of 3 sequences for a source of 2" },
+    { bad_query_count, "the queries have 3 sequences, the source has 2" },
     { bad_parameter_none, "parameter 0, 'w', is missing" },
     { bad_parameter_null, "parameter 1, 'wk', is missing" },
-    { bad_parameter_rank, "'w', is missing or not of rank 2" },
+    { bad_parameter_rank, "'w', is missing or does not have rank 2" },
     { bad_parameter_width, "attend_linear: x (5, 4) and w (4, 5)" },
-    { bad_channels, "Wq and Wk must lead to the same number of channels" },
-    { bad_bias_rank, "the bias has 2 axes and not 4" },
-    { bad_bias_shape, "axis 3 of the bias is 2 long and not 1 or 3" },
-    { bad_mask_shape, "axis 2 of the mask is 2 long and not 1 or 1" },
-    { bad_mask_without_shape, "of the mask is 0 long" },
+    { bad_channels, "wq and wk must have the same number of rows for each head" },
+    { bad_bias_rank, "the bias has 2 axes, expected 4" },
+    { bad_bias_shape, "axis 3 of the bias has length 2, expected 1 or 3" },
+    { bad_mask_shape, "axis 2 of the mask has length 2, expected 1 or 1" },
+    { bad_mask_without_shape, "of the mask has length 0" },
     { bad_no_position, "a local-p window needs a position" },
     { bad_positions, "3 positions for 2 queries" },
-    { bad_previous, "the previous weights are (2, 1, 1, 4) and not (2, 1, 1, 3)" },
+    { bad_previous, "the previous weights have shape (2, 1, 1, 4), expected (2, 1, 1, 3)" },
 };
 
 static void test_calls(void **state)

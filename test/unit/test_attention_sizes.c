@@ -35,13 +35,13 @@ static void test_sizes(void **state)
     attend_attention_options o = ATTEND_ATTENTION_OPTIONS_INIT;
     attend_arrays a = small();
     o.heads = 65536, a.query_width = a.key_width = a.value_width = 65536;
-    refused(&o, &a, "too many together");
+    refused(&o, &a, "too large together");
     o.heads = 1, a = small(), a.batch = INT_MAX;
-    refused(&o, &a, "too many together");
+    refused(&o, &a, "too large together");
     o.score = &attend_score_location, a = small(), a.max_keys = -5;
-    refused(&o, &a, "axis 0 of parameter 'wa' would be -5 long");
+    refused(&o, &a, "axis 0 of parameter 'wa' would have length -5");
     o.score = &attend_score_location_sensitive, a = small(), a.filters = -1, a.filter_size = 3;
-    refused(&o, &a, "parameter 'uf' would be -1 long");
+    refused(&o, &a, "parameter 'uf' would have length -1");
     refused(NULL, &a, "options is NULL");
     refused(&o, NULL, "arrays is NULL");
 }
@@ -66,13 +66,13 @@ static void test_scores_that_leave_something_out(void **state)
     attend_score s = attend_score_dot;
     s.prepare_values = same;
     o.score = &s;
-    refused(&o, &a, "must say how wide contexts become");
+    refused(&o, &a, "must define context_width");
     s.context_width = one;
-    refused(&o, &a, "said contexts would be 1 wide, and they are 4");
+    refused(&o, &a, "context_width is 1, but the context has width 4");
     s = attend_score_dot, s.tile_backward = NULL;
     refused(&o, &a, "a score needs tile and tile_backward");
     s = attend_score_dot, s.cache_size = NULL;
-    refused(&o, &a, "cache_size where it has cache_keys");
+    refused(&o, &a, "both or none of cache_size and cache_keys");
 }
 
 /* Arrays wider than the sequences in them: what counts is how many keys there are. */
@@ -89,7 +89,7 @@ static void test_room_for_more_keys(void **state)
     assert_ok(attend_runner_forward(r, &o, &a, context, NULL, NULL));
     attend_runner_free(r);
     a.key_lengths = (const int[]){ 5 };
-    refused(&o, &a, "more positions than the score knows");
+    refused(&o, &a, "more positions than attend_widths.max_keys");
 }
 
 int main(void)

@@ -269,7 +269,7 @@ static void test_no_failure_loses_a_row(void **state)
             attend_memory_refuse(0);
             if (status == ATTEND_OK) break;
             assert_int_equal(status, ATTEND_NO_MEMORY);
-            assert_non_null(strstr(attend_message(), "no memory for word"));
+            assert_non_null(strstr(attend_message(), "no memory for token"));
             assert_is_told(p);
             refused++;
         }
@@ -297,7 +297,7 @@ static void test_refusals(void **state)
     assert_int_equal(attend_beam_cache_step(p, 0, NULL, rows, WIDTH), ATTEND_BAD_USAGE);
     assert_ok(attend_beam_cache_step(p, 2, NULL, rows, WIDTH));
     assert_int_equal(attend_beam_cache_step(p, 1, (const int[]){ 2 }, rows, WIDTH), ATTEND_BAD_USAGE);
-    assert_non_null(strstr(attend_message(), "hypothesis 0 cannot go on from 2, for there were 2"));
+    assert_non_null(strstr(attend_message(), "hypothesis 0 has parent 2, but there are only 2"));
     assert_int_equal(attend_beam_cache_count(p), 2);
     attend_beam_cache_free(p);
     attend_beam_cache_free(NULL);

@@ -325,13 +325,13 @@ static void test_what_makes_no_sense_is_refused(void **state)
     assert_ok(attend_cache_new(&c, B, HK, D, DV));
     assert_ok(append(c, 0, 3, false));
     assert_refused(attend_cache_append(c, -1, key, value, false), "-1 rows");
-    assert_refused(attend_cache_append(c, INT32_MAX, key, value, false), "cannot follow 3");
+    assert_refused(attend_cache_append(c, INT32_MAX, key, value, false), " rows to 3");
     assert_refused(attend_cache_append(c, 1, NULL, value, false), "array of keys is NULL");
     assert_refused(attend_cache_append(c, 1, key, NULL, false), "array of values is NULL");
-    assert_refused(attend_cache_truncate(c, 4), "3 rows cannot be cut to 4");
-    assert_refused(attend_cache_truncate(c, -1), "cut to -1");
+    assert_refused(attend_cache_truncate(c, 4), "cannot truncate 3 rows to 4");
+    assert_refused(attend_cache_truncate(c, -1), "3 rows to -1");
     assert_refused(attend_cache_reserve(c, -1), "-1 rows");
-    assert_refused(attend_cache_reorder(c, (int[]){ 0, 3 }, 2), "sequence 1 shall be a copy of 3, but there are 3");
+    assert_refused(attend_cache_reorder(c, (int[]){ 0, 3 }, 2), "sequence 1 cannot be a copy of sequence 3: the cache has 3");
     assert_refused(attend_cache_reorder(c, (int[]){ -1 }, 1), "copy of -1");
     assert_refused(attend_cache_reorder(c, all, -1), "-1 sequences");
     assert_refused(attend_cache_reorder(c, NULL, 1), "from which");
