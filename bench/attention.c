@@ -1,4 +1,4 @@
-/* attention.c: the attention library on two threads against PyTorch, in time, and against nothing, in memory and growth. */
+/* attention.c: attention on two threads compared with PyTorch; growth of its time and memory with the sequence length. */
 #include "bench.h"
 
 #include "kernel/kernel.h"
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* One problem: arrays, their gradients, and whether to go back. */
+/* Arrays and their gradients; `backward`: measure the backward pass too. */
 typedef struct problem {
     attend_runner *runner;
     attend_attention_options options;
@@ -25,7 +25,7 @@ typedef struct problem {
 
 static float *own(problem *p, size_t n, float scale)
 {
-    float *x = bench_numbers(n);
+    float *x = bench_random_floats(n);
     for (size_t i = 0; i < n; i++) x[i] *= scale;
     return p->owned[p->owned_count++] = x;
 }
@@ -33,8 +33,8 @@ static float *own(problem *p, size_t n, float scale)
 static void run_problem(void *state)
 {
     problem *p = state;
-    bench_must(attend_runner_forward(p->runner, &p->options, &p->arrays, p->context, NULL, NULL));
-    if (p->backward) bench_must(attend_runner_backward(p->runner, p->dcontext, NULL, &p->gradients));
+    bench_require(attend_runner_forward(p->runner, &p->options, &p->arrays, p->context, NULL, NULL));
+    if (p->backward) bench_require(attend_runner_backward(p->runner, p->dcontext, NULL, &p->gradients));
 }
 
 static void problem_free(problem *p)
@@ -43,8 +43,8 @@ static void problem_free(problem *p)
     for (int i = 0; i < p->owned_count; i++) free(p->owned[i]);
 }
 
-/* Additive attention as a score that takes queries and keys as already projected. */
-static attend_score additive_alone(void)
+/* The additive score for queries and keys that are already projected. */
+static attend_score additive_without_projections(void)
 {
     attend_score s = attend_score_additive;
     s.prepare_keys = s.prepare_queries = NULL;
@@ -56,7 +56,7 @@ static void additive_new(problem *p, int threads, int batch, int queries, int ke
 {
     const size_t w = (size_t)width, nq = (size_t)batch * (size_t)queries * w, nk = (size_t)batch * (size_t)keys * w;
     *p = (problem){ .options = ATTEND_ATTENTION_OPTIONS_INIT, .backward = true };
-    bench_must(attend_runner_new(&p->runner, threads));
+    bench_require(attend_runner_new(&p->runner, threads));
     p->options.score = score;
     p->arrays = (attend_arrays){ .batch = batch,
                                  .queries = queries,
@@ -82,7 +82,7 @@ static void dot_new(problem *p, int threads, int length, bool causal, bool backw
 {
     const size_t n = (size_t)8 * 8 * 64 * (size_t)length;
     *p = (problem){ .options = ATTEND_ATTENTION_OPTIONS_INIT, .backward = backward };
-    bench_must(attend_runner_new(&p->runner, threads));
+    bench_require(attend_runner_new(&p->runner, threads));
     p->options.heads = 8;
     p->options.causal = causal;
     p->arrays = (attend_arrays){ .batch = 8,
@@ -98,7 +98,7 @@ static void dot_new(problem *p, int threads, int length, bool causal, bool backw
         p->gradients = (attend_array_gradients){ .query = own(p, n, 0), .key = own(p, n, 0), .value = own(p, n, 0) };
 }
 
-/* Ours and the peer's in turn; the best of each. Returns our seconds. */
+/* Measures our time and the peer's alternately, and returns the best of ours. */
 static double race(bench *b, problem *p, const char *group, const char *name, const char *task, double goal)
 {
     peer *other = bench_peer(b);
@@ -120,7 +120,7 @@ static double race(bench *b, problem *p, const char *group, const char *name, co
     if (theirs > 0)
         snprintf(r.against, sizeof r.against, "%.2f ms, PyTorch %s tuned", theirs * 1e3, peer_version(other));
     else
-        snprintf(r.against, sizeof r.against, "%s", other ? "PyTorch failed" : "no PyTorch (ATTEND_PEER_PYTHON)");
+        snprintf(r.against, sizeof r.against, "%s", other ? "PyTorch: failed" : "PyTorch: not available");
     bench_report(b, &r);
     return ours;
 }
@@ -130,19 +130,19 @@ static void bench_additive(bench *b)
     static const char group[] = "additive attention, d 512, forward+backward, 2 threads";
     static const struct {
         int batch, length;
-        double goal, alone;
+        double goal, unprojected_goal;
     } sizes[] = { { 64, 25, 2.5, 12 }, { 4, 200, 7, 0 }, { 4, 1000, 12, 0 } };
-    const attend_score alone = additive_alone();
+    const attend_score unprojected = additive_without_projections();
     for (size_t i = 0; i < (bench_quick(b) ? 1 : sizeof sizes / sizeof *sizes); i++)
         for (int whole = 1; whole >= 0; whole--) {
             problem p;
             char name[96], task[96];
             const int n = sizes[i].batch, t = sizes[i].length;
-            additive_new(&p, 2, n, t, t, 512, whole ? &attend_score_additive : &alone);
+            additive_new(&p, 2, n, t, t, 512, whole ? &attend_score_additive : &unprojected);
             snprintf(name, sizeof name, "B %d, T %d x %d, %s", n, t, t,
                      whole ? "with projections" : "score, softmax, context");
             snprintf(task, sizeof task, "additive %d %d %d 512 %s", n, t, t, whole ? "whole" : "alone");
-            race(b, &p, group, name, task, whole ? sizes[i].goal : sizes[i].alone);
+            race(b, &p, group, name, task, whole ? sizes[i].goal : sizes[i].unprojected_goal);
             problem_free(&p);
         }
 }
@@ -173,7 +173,7 @@ static void bench_dot(bench *b)
         }
 }
 
-/* One query against 50 keys, 512 wide: the attention of a decoding step, on one thread. */
+/* One query and 50 keys of width 512: the attention of a decoding step, on one thread. */
 typedef struct decoding {
     attend_tile tile;
     float *cache, *score, *scratch, *query, *key;
@@ -188,12 +188,12 @@ static void run_decoding(void *state)
 static void bench_one_step(bench *b)
 {
     enum { KEYS = 50, WIDTH = 512 };
-    decoding d = { .query = bench_numbers(WIDTH),
-                   .key = bench_numbers(KEYS * WIDTH),
-                   .score = bench_numbers(KEYS),
-                   .cache = bench_numbers(1 << 20),
-                   .scratch = bench_numbers(1 << 20) };
-    float *u = bench_numbers(WIDTH);
+    decoding d = { .query = bench_random_floats(WIDTH),
+                   .key = bench_random_floats(KEYS * WIDTH),
+                   .score = bench_random_floats(KEYS),
+                   .cache = bench_random_floats(1 << 20),
+                   .scratch = bench_random_floats(1 << 20) };
+    float *u = bench_random_floats(WIDTH);
     d.parameters[3] = u;
     if (attend_score_additive.cache_keys) attend_score_additive.cache_keys(KEYS, WIDTH, d.key, WIDTH, d.cache);
     d.tile = (attend_tile){ .queries = 1,
@@ -213,15 +213,15 @@ static void bench_one_step(bench *b)
                             .score_stride = KEYS };
     double seconds;
     bench_race(b, 1, (const work[]){ { run_decoding, &d } }, &seconds);
-    result r = { .group = "a decoding step", .goal = 1, .ratio = 20e-6 / seconds };
-    snprintf(r.name, sizeof r.name, "additive, 1 query, 50 keys, 512 wide, 1 thread");
+    result r = { .group = "one decoding step", .goal = 1, .ratio = 20e-6 / seconds };
+    snprintf(r.name, sizeof r.name, "additive, 1 query, 50 keys, d 512, 1 thread");
     snprintf(r.measured, sizeof r.measured, "%.2f us", seconds * 1e6);
     snprintf(r.against, sizeof r.against, "20 us");
     bench_report(b, &r);
     free(d.query), free(d.key), free(d.score), free(d.cache), free(d.scratch), free(u);
 }
 
-/* Bytes of this process that are in memory. The runner keeps what it took, so the growth over a call is its peak. */
+/* Resident bytes of this process. The runner keeps its memory, so the growth during a call is its peak. */
 static double resident(void)
 {
     long pages = 0, unused;
@@ -232,7 +232,7 @@ static double resident(void)
     return (double)pages * (double)sysconf(_SC_PAGESIZE);
 }
 
-/* How time and memory grow: additive, B 1, m keys and m queries. */
+/* Growth of time and memory: additive, B 1, m keys and m queries. */
 static void bench_growth(bench *b)
 {
     static const char group[] = "growth: additive, B 1, d 512, forward+backward, 2 threads";
@@ -240,7 +240,7 @@ static void bench_growth(bench *b)
     for (int m = 128; m <= (bench_quick(b) ? 128 : 4096); m *= 2) {
         problem p;
         additive_new(&p, 2, 1, m, m, 512, &attend_score_additive);
-        malloc_trim(0); /* what earlier works freed must not hide what this one takes */
+        malloc_trim(0); /* memory freed earlier must not hide what this call allocates */
         double begin = bench_now(), before = resident();
         run_problem(&p);
         double seconds = bench_now() - begin, bytes = resident() - before;

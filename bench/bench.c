@@ -1,6 +1,6 @@
-/* bench.c: attend against the ceilings of this machine and, where there is a PyTorch, against that.
+/* bench.c: compares attend with the limits of this machine and, if available, with PyTorch.
  *     bench [--json] [--quick] [--no-peers] [--only GROUP]
- * It reports and never fails on a figure. ATTEND_PEER_PYTHON names the interpreter that has torch. */
+ * A result below its goal is reported, not an error. ATTEND_PEER_PYTHON names a Python interpreter with PyTorch. */
 #include "bench.h"
 
 #include <attend/model.h>
@@ -14,9 +14,9 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST_RESULTS = 128 };
+enum { MAX_RESULTS = 128 };
 
-static const double SLOT = 30e-3; /* seconds that a work runs before it is the other's turn, at least */
+static const double MIN_SLICE = 30e-3; /* minimum seconds of a measurement */
 
 struct bench {
     bool json, quick, peers;
@@ -24,7 +24,7 @@ struct bench {
     peer *peer;
     bool peer_tried;
     double ceiling;
-    result results[MOST_RESULTS];
+    result results[MAX_RESULTS];
     int count;
 };
 
@@ -35,19 +35,19 @@ double bench_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-void bench_must(int status)
+void bench_require(int status)
 {
     if (status == ATTEND_OK) return;
     fprintf(stderr, "bench: %s\n", attend_message());
     exit(1);
 }
 
-void bench_words(int *words, int count, int vocabulary)
+void bench_random_tokens(int *tokens, int count, int vocabulary)
 {
     unsigned seed = 1;
     for (int i = 0; i < count; i++) {
         seed = seed * 1664525u + 1013904223u;
-        words[i] = ATTEND_FIRST_TOKEN + (int)(seed >> 8) % (vocabulary - ATTEND_FIRST_TOKEN);
+        tokens[i] = ATTEND_FIRST_TOKEN + (int)(seed >> 8) % (vocabulary - ATTEND_FIRST_TOKEN);
     }
 }
 
@@ -56,11 +56,11 @@ bool bench_quick(const bench *b)
     return b->quick;
 }
 
-float *bench_numbers(size_t n)
+float *bench_random_floats(size_t n)
 {
-    float *p = attend_memory_aligned(n * sizeof *p); /* as the library's own weights and activations */
+    float *p = attend_memory_aligned(n * sizeof *p); /* aligned as the library's own weights and activations */
     if (!p) {
-        fprintf(stderr, "bench: no memory for %zu numbers\n", n);
+        fprintf(stderr, "bench: no memory for %zu floats\n", n);
         exit(1);
     }
     unsigned seed = 1;
@@ -80,20 +80,20 @@ static double time_of(work w, int repeats)
 
 void bench_race(const bench *b, int count, const work *works, double *seconds)
 {
-    enum { MOST = 8 };
-    int repeats[MOST] = { 0 };
+    enum { MAX_WORKS = 8 };
+    int repeats[MAX_WORKS] = { 0 };
     for (int i = 0; i < count; i++) {
         seconds[i] = 0;
         if (!works[i].run) continue;
-        time_of(works[i], 1); /* pages, packed copies */
+        time_of(works[i], 1); /* warm-up: page faults, packed copies */
         double once = time_of(works[i], 1);
-        repeats[i] = b->quick ? 1 : (int)(SLOT / (once + 1e-9)) + 1;
+        repeats[i] = b->quick ? 1 : (int)(MIN_SLICE / (once + 1e-9)) + 1;
     }
     double begin = bench_now(), budget = b->quick ? 0 : 4.0;
     for (int round = 0; round < (b->quick ? 1 : 3) || bench_now() - begin < budget; round++)
         for (int i = 0; i < count; i++) {
             if (!works[i].run) continue;
-            /* what ran before left its data in the caches: a short work gets to know them again first */
+            /* the caches hold data of the previous function: warm up short ones */
             if (repeats[i] > 1) time_of(works[i], 1);
             double t = time_of(works[i], repeats[i]);
             if (seconds[i] == 0 || t < seconds[i]) seconds[i] = t;
@@ -107,8 +107,8 @@ double bench_ceiling(bench *b)
     enum { LARGEST = 2048 };
     static float *x, *y, *z;
     if (!x)
-        x = bench_numbers(LARGEST * LARGEST), y = bench_numbers(LARGEST * LARGEST),
-        z = bench_numbers(LARGEST * LARGEST);
+        x = bench_random_floats(LARGEST * LARGEST), y = bench_random_floats(LARGEST * LARGEST),
+        z = bench_random_floats(LARGEST * LARGEST);
     for (size_t n = 512; n <= (b->quick ? 512 : LARGEST); n *= 2) {
         double begin = bench_now();
         attend_gemm(false, true, n, n, n, x, n, y, n, 0, z, n);
@@ -143,7 +143,7 @@ double bench_against_peer(bench *b, work ours, const char *task, const char *gro
     if (theirs > 0)
         snprintf(r.against, sizeof r.against, "%.0f, PyTorch %s tuned", tokens / theirs, peer_version(p));
     else
-        snprintf(r.against, sizeof r.against, "PyTorch: %s", p ? "failed" : "none here");
+        snprintf(r.against, sizeof r.against, "PyTorch: %s", p ? "failed" : "not available");
     bench_report(b, &r);
     return best;
 }
@@ -161,7 +161,7 @@ double bench_status_mib(const char *field)
     return kib / 1024;
 }
 
-double bench_peak_of(const char *what)
+double bench_peak_memory(const char *what)
 {
     char self[512], command[600], line[64] = "";
     const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
@@ -174,20 +174,20 @@ double bench_peak_of(const char *what)
     return strtod(line, NULL);
 }
 
-/* ---- the report ---- */
+/* ---- results ---- */
 
 void bench_report(bench *b, const result *r)
 {
-    if (b->count < MOST_RESULTS) b->results[b->count++] = *r;
+    if (b->count < MAX_RESULTS) b->results[b->count++] = *r;
     if (b->json) return;
     if (b->count == 1 || strcmp(b->results[b->count - 2].group, r->group) != 0)
-        printf("\n%-58s %-20s %-38s %7s %6s\n", r->group, "measured", "against", "ratio", "goal");
+        printf("\n%-58s %-20s %-38s %7s %6s\n", r->group, "measured", "reference", "ratio", "goal");
     printf("  %-56s %-20s %-38s ", r->name, r->measured, r->against);
     if (isnan(r->ratio))
         printf("%7s ", "-");
     else
         printf("%7.2f ", r->ratio);
-    if (r->goal > 0) printf("%6.2f %s", r->goal, isnan(r->ratio) ? "" : r->ratio >= r->goal ? "ok" : "SHORT");
+    if (r->goal > 0) printf("%6.2f %s", r->goal, isnan(r->ratio) ? "" : r->ratio >= r->goal ? "ok" : "BELOW");
     printf("\n");
     fflush(stdout);
 }
@@ -226,16 +226,16 @@ enum { GROUPS = sizeof groups / sizeof *groups };
 static int usage(FILE *to)
 {
     fprintf(to, "usage: bench [--json] [--quick] [--no-peers] [--only GROUP]\n"
-                "  --json      one JSON object instead of the table\n"
-                "  --quick     a glance: too short for figures\n"
-                "  --no-peers  do not look for PyTorch (ATTEND_PEER_PYTHON names its interpreter)\n"
-                "  --only      one of:");
+                "  --json      print one JSON object instead of the table\n"
+                "  --quick     run every benchmark once, to check that it works; the times are not meaningful\n"
+                "  --no-peers  do not compare with PyTorch (ATTEND_PEER_PYTHON names its Python interpreter)\n"
+                "  --only      run one group:");
     for (int i = 0; i < GROUPS; i++) fprintf(to, " %s", groups[i].name);
     fprintf(to, "\n");
     return to == stdout ? 0 : 2;
 }
 
-static bool known_group(const char *name)
+static bool is_group(const char *name)
 {
     for (int i = 0; i < GROUPS; i++)
         if (strcmp(groups[i].name, name) == 0) return true;
@@ -250,18 +250,20 @@ int main(int argc, char **argv)
             b.json = true;
         else if (strcmp(argv[i], "--quick") == 0)
             b.quick = true;
-        else if (strcmp(argv[i], "--peak") == 0 && i + 1 < argc) /* see bench_peak_of */
-            return strcmp(argv[i + 1], "training") == 0 ? bench_training_peak() : bench_decoding_peak(argv[i + 1]), 0;
+        else if (strcmp(argv[i], "--peak") == 0 && i + 1 < argc) /* internal: see bench_peak_memory */
+            return strcmp(argv[i + 1], "training") == 0 ? bench_print_training_peak()
+                                                        : bench_print_decoding_peak(argv[i + 1]),
+                   0;
         else if (strcmp(argv[i], "--no-peers") == 0)
             b.peers = false;
-        else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc && known_group(argv[i + 1]))
+        else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc && is_group(argv[i + 1]))
             b.only = argv[++i];
         else
             return usage(strcmp(argv[i], "--help") == 0 ? stdout : stderr);
     }
     for (int i = 0; i < 3; i++) bench_ceiling(&b);
     if (!b.json)
-        printf("kernels %s; best large sgemm of one thread so far %.1f GFLOP/s\n", attend_kernel_name(), b.ceiling);
+        printf("kernels: %s; best large sgemm on one thread so far: %.1f GFLOP/s\n", attend_kernel_name(), b.ceiling);
     for (int i = 0; i < GROUPS; i++)
         if (!b.only || strcmp(b.only, groups[i].name) == 0) groups[i].run(&b);
     if (b.json) print_json(&b);

@@ -1,7 +1,7 @@
-/* bench.h: measuring two things in turn, and the table of what came out.
+/* bench.h: alternating measurements, and the table of results.
  *
- * On a shared machine absolute times mean little, so everything is a ratio: the work and what it is held against run
- * alternately, several rounds of each, and the best of each counts. */
+ * On a shared machine absolute times vary, so every result is a ratio: the code under test and its reference run alternately for
+ * several rounds, and the best time of each counts. */
 #ifndef ATTEND_BENCH_H
 #define ATTEND_BENCH_H
 
@@ -11,7 +11,7 @@
 
 typedef struct bench bench;
 
-/* Something that can be run once; `state` is its own. */
+/* A function to measure and its argument. */
 typedef struct work {
     void (*run)(void *state);
     void *state;
@@ -19,58 +19,58 @@ typedef struct work {
 
 double bench_now(void); /* seconds */
 
-/* Best time of one run of each of the `count` works, run in turn for a few seconds; short ones are repeated within
- * their turn. A work whose `run` is NULL gives 0. */
+/* Measures `count` functions alternately for a few seconds and stores the best time of one run of each. Short ones are repeated
+ * within a round. A function that is NULL gives 0. */
 void bench_race(const bench *b, int count, const work *works, double *seconds);
 
-/* A line of the table. goal 0: none. `ratio` is what the goal speaks of. */
+/* A line of the table. The goal is a minimum for `ratio`; 0: no goal. */
 typedef struct result {
     const char *group;
     char name[96];
     char measured[48]; /* "87.1 GFLOP/s" */
     char against[64];  /* "90.3 GFLOP/s, sgemm 2048" */
-    double ratio;      /* NAN: could not be measured; `against` says why */
+    double ratio;      /* NAN: not measured; `against` holds the reason */
     double goal;
 } result;
 
 void bench_report(bench *b, const result *r);
 
-/* Ends the program with the library's message unless all is well. */
-void bench_must(int status);
+/* Exits with the library's message unless the status is ATTEND_OK. */
+void bench_require(int status);
 
-/* `count` words of a vocabulary, the same ones each time. */
-void bench_words(int *words, int count, int vocabulary);
+/* Writes `count` pseudorandom tokens of a vocabulary, the same in each call. */
+void bench_random_tokens(int *tokens, int count, int vocabulary);
 
-/* What the caller asked for. */
+/* Whether --quick was given. */
 bool bench_quick(const bench *b);
 
-/* Best large CBLAS product of one thread so far, GFLOP/s; each call measures once more. */
+/* The ceiling: GFLOP/s of the fastest large CBLAS product on one thread so far. Each call measures again. */
 double bench_ceiling(bench *b);
 
-/* ---- PyTorch in a child process (peer.c); NULL when there is none ---- */
+/* ---- PyTorch in a child process (peer.c); NULL: not available ---- */
 typedef struct peer peer;
 peer *bench_peer(bench *b);
-/* Asks for the best seconds of a few runs of `task` (peers/torch_peer.py lists them); 0 if it failed. */
+/* The best time in seconds of a few runs of `task` (listed in peers/torch_peer.py); 0 if it failed. */
 double peer_seconds(peer *p, const char *task);
-/* Best time of our work, which PyTorch's `task` took turns with; reported as tokens a second. */
+/* Measures `ours` and PyTorch's `task` alternately, reports both in tokens per second, and returns our best time. */
 double bench_against_peer(bench *b, work ours, const char *task, const char *group, const char *name, double tokens,
                           double goal);
 const char *peer_version(const peer *p);
 peer *peer_start(void);
 void peer_stop(peer *p);
 
-/* ---- real sentences (lengths.c) ---- */
+/* ---- lengths of real sentences (sentence_lengths.c) ---- */
 
-/* Words and an end each. */
+/* Tokens of a sentence pair, including the end tokens. */
 typedef struct pair_lengths {
     int source, target;
 } pair_lengths;
 
-/* The lengths of the first pairs of a corpus (Multi30k en-de, in the folder ATTEND_DATA); returns how many there are. */
-int bench_lengths(pair_lengths *to, int most);
-void bench_sort_lengths(pair_lengths *lengths, int count); /* by target, then by source */
+/* Reads the lengths of up to `max_count` first pairs of Multi30k en-de in the folder ATTEND_DATA; returns their number. */
+int bench_sentence_lengths(pair_lengths *lengths, int max_count);
+void bench_sort_sentence_lengths(pair_lengths *lengths, int count); /* by target, then by source */
 
-/* ---- the groups; each is one file ---- */
+/* ---- the groups of results ---- */
 void bench_elementary(bench *b);
 void bench_products(bench *b);
 void bench_cells(bench *b);
@@ -82,13 +82,14 @@ void bench_decoding(bench *b);
 void bench_transformer_decoding(bench *b);
 
 /* ---- memory ---- */
-double bench_status_mib(const char *field); /* of this process: "VmHWM" */
-/* What a second bench, which does one thing alone, prints of its peak: this one holds what other groups took. 0: it failed. */
-double bench_peak_of(const char *what);
-void bench_training_peak(void);             /* "training": trains a little; MiB */
-void bench_decoding_peak(const char *what); /* a precision: decodes; MiB over the size of the model file */
+double bench_status_mib(const char *field); /* a field of /proc/self/status, such as "VmHWM", in MiB */
+/* Runs a second bench process with --peak and returns the number it prints, since the peak of this process includes other
+ * groups. 0: it failed. */
+double bench_peak_memory(const char *what);
+void bench_print_training_peak(void);             /* --peak training: trains for a few steps; MiB */
+void bench_print_decoding_peak(const char *what); /* --peak PRECISION: decodes; MiB minus the model file */
 
-/* Numbers in [-1, 1], 64-byte aligned; the program ends if there is no memory. */
-float *bench_numbers(size_t n);
+/* n pseudorandom numbers in [-1, 1], 64-byte aligned, to be freed by the caller. Exits if memory runs out. */
+float *bench_random_floats(size_t n);
 
 #endif

@@ -1,7 +1,8 @@
 /* cells.c: a GRU and an LSTM layer, 25 steps of 64 sequences, 512 -> 512, forward and backward with the gradients of
- * input, weights and biases. On one thread against the best large sgemm of that thread; on two threads (two shards
- * of 32 sequences, their gradients added at the end) against PyTorch on two.
- * And an LSTMN that looks back at 50 words against an LSTM of the same size, 64 sentences of 8 to 36 words (22 in the mean), 300 -> 300. */
+ * input, weights and biases. One thread is compared with the best large sgemm of that thread; two threads (two shards of 32
+ * sequences whose gradients are added at the end) with PyTorch on two threads.
+ * An LSTMN with an attention span of 50 tokens is compared with an LSTM of the same size: 64 sentences of 8 to 36 tokens (mean 22),
+ * 300 -> 300. */
 #include "bench.h"
 
 #include "core/pool.h"
@@ -10,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { T = 25, B = 64, D = 512, MOST_SHARDS = 2 };
+enum { T = 25, B = 64, D = 512, MAX_SHARDS = 2 };
 
 typedef struct layer {
     bench *b;
@@ -20,8 +21,8 @@ typedef struct layer {
     float *x, *dy; /* (B T, D) */
     int shards;
     attend_pool *pool;
-    attend_ctx *contexts[MOST_SHARDS];
-    attend_grads *grads[MOST_SHARDS];
+    attend_ctx *contexts[MAX_SHARDS];
+    attend_grads *grads[MAX_SHARDS];
 } layer;
 
 static void run_shard(void *state, int shard)
@@ -40,7 +41,7 @@ static void run_shard(void *state, int shard)
     size_t first = (size_t)(shard * count * T) * D;
     attend_var *x = attend_input(c, 2, (const int[]){ count * T, D }, l->x + first);
     attend_var *y = attend_cell_sequence(c, &cell, x, attend_ragged_new(c, count, lengths), false, NULL);
-    bench_must(attend_backward_from(c, y, l->dy + first));
+    bench_require(attend_backward_from(c, y, l->dy + first));
 }
 
 static void run_merge(void *state, int part)
@@ -52,7 +53,7 @@ static void run_merge(void *state, int part)
 static void run_layer(void *state)
 {
     layer *l = state;
-    attend_param_changed(l->w), attend_param_changed(l->u); /* as after an update: packing counts */
+    attend_param_changed(l->w), attend_param_changed(l->u); /* as after an update, so that packing is measured too */
     attend_grads_zero(l->grads[0]);
     attend_pool_run(l->pool, l->shards, run_shard, l);
     if (l->shards > 1) {
@@ -69,18 +70,22 @@ static void run_ceiling(void *state)
 
 static layer layer_new(bench *b, attend_cell_kind kind, int shards)
 {
-    layer l = { .b = b, .kind = kind, .shards = shards, .x = bench_numbers(B * T * D), .dy = bench_numbers(B * T * D) };
+    layer l = { .b = b,
+                .kind = kind,
+                .shards = shards,
+                .x = bench_random_floats(B * T * D),
+                .dy = bench_random_floats(B * T * D) };
     int gates = attend_cell_gates(kind) * D;
-    bench_must(attend_params_new(&l.params));
-    bench_must(attend_params_add(&l.w, l.params, "w", 2, (const int[]){ gates, D }));
-    bench_must(attend_params_add(&l.u, l.params, "u", 2, (const int[]){ gates, D }));
-    bench_must(attend_params_add(&l.bw, l.params, "bw", 1, &gates));
-    bench_must(attend_params_add(&l.bu, l.params, "bu", 1, &gates));
+    bench_require(attend_params_new(&l.params));
+    bench_require(attend_params_add(&l.w, l.params, "w", 2, (const int[]){ gates, D }));
+    bench_require(attend_params_add(&l.u, l.params, "u", 2, (const int[]){ gates, D }));
+    bench_require(attend_params_add(&l.bw, l.params, "bw", 1, &gates));
+    bench_require(attend_params_add(&l.bu, l.params, "bu", 1, &gates));
     for (int i = 0; i < 4; i++) attend_param_fill_uniform(attend_params_at(l.params, i), 1, 1 / sqrt(D));
-    bench_must(attend_pool_new(&l.pool, shards));
+    bench_require(attend_pool_new(&l.pool, shards));
     for (int i = 0; i < shards; i++) {
-        bench_must(attend_ctx_new(&l.contexts[i]));
-        bench_must(attend_grads_new(&l.grads[i], l.params));
+        bench_require(attend_ctx_new(&l.contexts[i]));
+        bench_require(attend_grads_new(&l.grads[i], l.params));
     }
     return l;
 }
@@ -99,7 +104,7 @@ static void against_ceiling(bench *b, attend_cell_kind kind, const char *name, d
     double seconds[2];
     bench_race(b, 2, (const work[]){ { run_layer, &one }, { run_ceiling, &one } }, seconds);
     result r = { .group = "recurrent layer, T 25, B 64, 512 -> 512, forward+backward", .goal = 0.85 };
-    snprintf(r.name, sizeof r.name, "%s, 1 thread, of the ceiling (%.1f ms)", name, seconds[0] * 1e3);
+    snprintf(r.name, sizeof r.name, "%s, 1 thread, share of the ceiling (%.1f ms)", name, seconds[0] * 1e3);
     snprintf(r.measured, sizeof r.measured, "%.1f GFLOP/s", flops / seconds[0]);
     snprintf(r.against, sizeof r.against, "%.1f GFLOP/s, best large sgemm", bench_ceiling(b));
     r.ratio = flops / seconds[0] / bench_ceiling(b);
@@ -112,7 +117,7 @@ static void against_peer(bench *b, attend_cell_kind kind, const char *name, cons
     layer two = layer_new(b, kind, 2);
     peer *p = bench_peer(b);
     double ours = 0, theirs = 0;
-    for (int round = 0; round < (p ? 5 : 1); round++) { /* in turn */
+    for (int round = 0; round < (p ? 5 : 1); round++) { /* alternating */
         double seconds;
         bench_race(b, 1, (const work[]){ { run_layer, &two } }, &seconds);
         if (ours == 0 || seconds < ours) ours = seconds;
@@ -120,20 +125,20 @@ static void against_peer(bench *b, attend_cell_kind kind, const char *name, cons
         if (other > 0 && (theirs == 0 || other < theirs)) theirs = other;
     }
     result r = { .group = "recurrent layer, T 25, B 64, 512 -> 512, forward+backward", .goal = 1.25, .ratio = NAN };
-    snprintf(r.name, sizeof r.name, "%s, 2 threads, against PyTorch", name);
+    snprintf(r.name, sizeof r.name, "%s, 2 threads, vs PyTorch", name);
     snprintf(r.measured, sizeof r.measured, "%.1f ms", ours * 1e3);
     if (theirs > 0) {
         snprintf(r.against, sizeof r.against, "%.1f ms, PyTorch %s tuned", theirs * 1e3, peer_version(p));
         r.ratio = theirs / ours;
     } else
-        snprintf(r.against, sizeof r.against, "no PyTorch (ATTEND_PEER_PYTHON)");
+        snprintf(r.against, sizeof r.against, "PyTorch: not available");
     bench_report(b, &r);
     layer_free(&two);
 }
 
-/* ---- LSTMN against LSTM ---- */
+/* ---- LSTMN and LSTM ---- */
 
-enum { SENTENCES = 64, SHORTEST = 8, SPREAD = 29, NETWORK = 300, SPAN = 50 };
+enum { SENTENCES = 64, MIN_LENGTH = 8, LENGTHS = 29, NETWORK = 300, SPAN = 50 };
 
 typedef struct network {
     attend_params *params;
@@ -158,11 +163,11 @@ static void run_lstm(void *state)
 {
     network *n = state;
     attend_var *x;
-    const attend_ragged *words = begin(n, &x);
+    const attend_ragged *sentences = begin(n, &x);
     const attend_cell cell = {
         .kind = ATTEND_CELL_LSTM, .w = attend_use(n->c, n->w), .u = attend_use(n->c, n->u), .bw = attend_use(n->c, n->b)
     };
-    bench_must(attend_backward_from(n->c, attend_cell_sequence(n->c, &cell, x, words, false, NULL), n->dy));
+    bench_require(attend_backward_from(n->c, attend_cell_sequence(n->c, &cell, x, sentences, false, NULL), n->dy));
 }
 
 static void run_lstmn(void *state)
@@ -170,40 +175,40 @@ static void run_lstmn(void *state)
     network *n = state;
     attend_ctx *c = n->c;
     attend_var *x;
-    const attend_ragged *words = begin(n, &x);
+    const attend_ragged *sentences = begin(n, &x);
     const attend_lstmn_cell cell = { .look = { attend_use(c, n->wk), attend_use(c, n->wx), attend_use(c, n->wt), NULL,
                                                attend_use(c, n->v) },
                                      .w = attend_use(c, n->w),
                                      .u = attend_use(c, n->u),
                                      .b = attend_use(c, n->b),
                                      .span = SPAN };
-    bench_must(attend_backward_from(c, attend_lstmn_sequence(c, &cell, x, words, NULL), n->dy));
+    bench_require(attend_backward_from(c, attend_lstmn_sequence(c, &cell, x, sentences, NULL), n->dy));
 }
 
 static attend_param *weights(network *n, const char *name, int rank, int rows)
 {
     attend_param *p;
-    bench_must(attend_params_add(&p, n->params, name, rank, (const int[]){ rows, NETWORK }));
+    bench_require(attend_params_add(&p, n->params, name, rank, (const int[]){ rows, NETWORK }));
     attend_param_fill_uniform(p, 1, 1 / sqrt(NETWORK));
     return p;
 }
 
-static void network_against_lstm(bench *b)
+static void lstmn_against_lstm(bench *b)
 {
     network n = { 0 };
-    for (int i = 0; i < SENTENCES; i++) n.rows += n.lengths[i] = SHORTEST + i * 17 % SPREAD;
-    n.x = bench_numbers((size_t)n.rows * NETWORK), n.dy = bench_numbers((size_t)n.rows * NETWORK);
-    bench_must(attend_params_new(&n.params));
+    for (int i = 0; i < SENTENCES; i++) n.rows += n.lengths[i] = MIN_LENGTH + i * 17 % LENGTHS;
+    n.x = bench_random_floats((size_t)n.rows * NETWORK), n.dy = bench_random_floats((size_t)n.rows * NETWORK);
+    bench_require(attend_params_new(&n.params));
     n.w = weights(&n, "w", 2, 4 * NETWORK), n.u = weights(&n, "u", 2, 4 * NETWORK),
     n.b = weights(&n, "b", 1, 4 * NETWORK);
     n.wk = weights(&n, "wk", 2, NETWORK), n.wx = weights(&n, "wx", 2, NETWORK), n.wt = weights(&n, "wt", 2, NETWORK);
     n.v = weights(&n, "v", 1, NETWORK);
-    bench_must(attend_grads_new(&n.grads, n.params));
-    bench_must(attend_ctx_new(&n.c));
+    bench_require(attend_grads_new(&n.grads, n.params));
+    bench_require(attend_ctx_new(&n.c));
     double seconds[2];
     bench_race(b, 2, (const work[]){ { run_lstmn, &n }, { run_lstm, &n } }, seconds);
-    result r = { .group = "LSTMN, 64 sentences of 22 words, 300 -> 300, span 50, forward+backward" };
-    snprintf(r.name, sizeof r.name, "LSTMN, 1 thread, of the LSTM's speed");
+    result r = { .group = "LSTMN, 64 sentences of 22 tokens, 300 -> 300, span 50, forward+backward" };
+    snprintf(r.name, sizeof r.name, "LSTMN, 1 thread, vs LSTM");
     snprintf(r.measured, sizeof r.measured, "%.1f ms", seconds[0] * 1e3);
     snprintf(r.against, sizeof r.against, "%.1f ms, LSTM 300", seconds[1] * 1e3);
     r.ratio = seconds[1] / seconds[0];
@@ -219,5 +224,5 @@ void bench_cells(bench *b)
     against_ceiling(b, ATTEND_CELL_LSTM, "LSTM", 4 * per_gate);
     against_peer(b, ATTEND_CELL_GRU, "GRU", "gru");
     against_peer(b, ATTEND_CELL_LSTM, "LSTM", "lstm");
-    network_against_lstm(b);
+    lstmn_against_lstm(b);
 }

@@ -1,5 +1,5 @@
-/* decoding.c: RNNsearch and a Transformer with random weights, 25 words in and 25 steps, two threads, against PyTorch on two: a sentence alone and 64 of
- * them, the best word and a beam of 5, weights of 32, 16 and 8 bits, and a shortlist. */
+/* decoding.c: RNNsearch and a Transformer with random weights, 25 source tokens and 25 steps, compared with PyTorch, both on two
+ * threads: 1 and 64 sentences; greedy search and a beam of 5; fp32, bf16 and int8 weights; a shortlist. */
 #include "bench.h"
 
 #include "core/pool.h"
@@ -11,15 +11,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { VOCABULARY = 10000, EMBEDDING = 256, HIDDEN = 512, WORDS = 25, MOST = 64, THREADS = 2 };
+enum { VOCABULARY = 10000, EMBEDDING = 256, HIDDEN = 512, TOKENS = 25, MAX_SENTENCES = 64, THREADS = 2 };
 
 typedef struct decoder {
     const attend_model *m;
     attend_search_options options;
     int count; /* sentences */
-    int words[MOST * WORDS], lengths[MOST];
-    attend_ctx *alone; /* a sentence on both threads, or .. */
-    attend_pool *pool; /* .. half of them on each */
+    int tokens[MAX_SENTENCES * TOKENS], lengths[MAX_SENTENCES];
+    attend_ctx *one_sentence; /* for one sentence on both threads */
+    attend_pool *pool;        /* for several sentences, half of them on each thread */
     attend_ctx *contexts[THREADS];
 } decoder;
 
@@ -27,9 +27,10 @@ static void run_part(void *user, int i)
 {
     decoder *d = user;
     const int part = d->count / THREADS;
-    attend_search_result *found = NULL;
-    bench_must(attend_search(&found, d->contexts[i], d->m, &d->options, part, d->words + i * part * WORDS, d->lengths));
-    attend_search_result_free(found);
+    attend_search_result *result = NULL;
+    bench_require(
+        attend_search(&result, d->contexts[i], d->m, &d->options, part, d->tokens + i * part * TOKENS, d->lengths));
+    attend_search_result_free(result);
 }
 
 static void run_search(void *state)
@@ -39,38 +40,39 @@ static void run_search(void *state)
         attend_pool_run(d->pool, THREADS, run_part, d);
         return;
     }
-    attend_search_result *found = NULL;
-    bench_must(attend_search(&found, d->alone, d->m, &d->options, 1, d->words, d->lengths));
-    if (attend_search_result_at(found, 0, 0)->count != WORDS - 1) fprintf(stderr, "bench: it ended early\n");
-    attend_search_result_free(found);
+    attend_search_result *result = NULL;
+    bench_require(attend_search(&result, d->one_sentence, d->m, &d->options, 1, d->tokens, d->lengths));
+    if (attend_search_result_at(result, 0, 0)->count != TOKENS - 1)
+        fprintf(stderr, "bench: the search ended before step 25\n");
+    attend_search_result_free(result);
 }
 
-/* Lists of about 900 words for a sentence of 25: as large a share of the vocabulary as Multi30k's recipe has (9 %). */
-static void give_shortlist(attend_model *m)
+/* A shortlist of about 900 tokens for a sentence of 25: the same share of the vocabulary as in the Multi30k recipe (9 %). */
+static void attach_shortlist(attend_model *m)
 {
-    enum { PER_WORD = 38 };
+    enum { PER_TOKEN = 38 };
     attend_shortlist *s = NULL;
     unsigned seed = 7;
-    bench_must(attend_shortlist_new(&s, VOCABULARY, VOCABULARY));
+    bench_require(attend_shortlist_new(&s, VOCABULARY, VOCABULARY));
     for (int i = 0; i < VOCABULARY; i++)
-        for (int j = 0; j < PER_WORD; j++) {
+        for (int j = 0; j < PER_TOKEN; j++) {
             seed = seed * 1664525u + 1013904223u;
-            bench_must(
+            bench_require(
                 attend_shortlist_add(s, i, ATTEND_FIRST_TOKEN + (int)(seed >> 8) % (VOCABULARY - ATTEND_FIRST_TOKEN)));
         }
-    bench_must(attend_shortlist_attach(s, m, 0, PER_WORD));
+    bench_require(attend_shortlist_attach(s, m, 0, PER_TOKEN));
     attend_shortlist_free(s);
 }
 
-/* What is decoded with. */
+/* A model to decode with. */
 typedef struct decoded {
-    const char *group, *task; /* task: of the peer */
+    const char *group, *task; /* task: of peers/torch_peer.py */
     attend_config config;
 } decoded;
 
 static decoded rnnsearch(void)
 {
-    decoded x = { .group = "decoding, RNNsearch 512, V 10000, 25 words, 25 steps, 2 threads",
+    decoded x = { .group = "decoding, RNNsearch 512, V 10000, 25 tokens, 25 steps, 2 threads",
                   .task = "decode",
                   .config = ATTEND_CONFIG_INIT };
     x.config.hidden = HIDDEN, x.config.embedding = EMBEDDING;
@@ -79,7 +81,7 @@ static decoded rnnsearch(void)
 
 static decoded transformer(void)
 {
-    decoded x = { .group = "decoding, Transformer 256, 4 + 4 layers, V 10000, 25 words, 25 steps, 2 threads",
+    decoded x = { .group = "decoding, Transformer 256, 4 + 4 layers, V 10000, 25 tokens, 25 steps, 2 threads",
                   .task = "decode-transformer",
                   .config = ATTEND_CONFIG_INIT };
     x.config.architecture = ATTEND_ARCHITECTURE_TRANSFORMER;
@@ -87,39 +89,39 @@ static decoded transformer(void)
     return x;
 }
 
-static attend_model *model_of(const decoded *x, attend_precision precision)
+static attend_model *model_new(const decoded *x, attend_precision precision)
 {
     attend_config config = x->config;
     config.dropout = 0;
     config.source_vocab = config.target_vocab = VOCABULARY;
     attend_model *m = NULL;
-    bench_must(attend_model_new(&m, &config, 1));
+    bench_require(attend_model_new(&m, &config, 1));
     attend_param *bias = attend_params_find(attend_model_params(m), "output.b");
-    attend_param_edit(bias)[ATTEND_END] = -1000; /* all 25 steps are made */
+    attend_param_edit(bias)[ATTEND_END] = -1000; /* no hypothesis ends before step 25 */
     attend_param_changed(bias);
-    bench_must(attend_model_quantize(m, precision));
+    bench_require(attend_model_quantize(m, precision));
     return m;
 }
 
-enum { WAYS = 4 }; /* three precisions, and the last with a shortlist */
+enum { VARIANTS = 4 }; /* three precisions, and int8 with a shortlist */
 
 typedef struct race_case {
     const char *name;
     int batch, beam;
-    double goals[WAYS];
+    double goals[VARIANTS];
 } race_case;
 
-/* Ours in all precisions, and PyTorch, in turn. */
+/* Measures our variants and PyTorch alternately. */
 static void race(bench *b, const decoded *with, const race_case *x, decoder *d, attend_model *const *models)
 {
-    static const char *const ways[WAYS] = { "fp32", "bf16", "int8", "int8, shortlist" };
-    double ours[WAYS] = { 0 }, theirs = 0;
+    static const char *const variants[VARIANTS] = { "fp32", "bf16", "int8", "int8, shortlist" };
+    double ours[VARIANTS] = { 0 }, theirs = 0;
     char task[64];
     snprintf(task, sizeof task, "%s %d %d", with->task, x->batch, x->beam);
     d->count = bench_quick(b) && x->batch > 4 ? 4 : x->batch;
     d->options.beam = x->beam;
     for (int round = 0; round < (bench_quick(b) ? 1 : 3); round++) {
-        for (int p = 0; p < WAYS; p++) {
+        for (int p = 0; p < VARIANTS; p++) {
             double seconds;
             d->m = models[p < 3 ? p : 2];
             d->options.shortlist = p == 3;
@@ -129,15 +131,15 @@ static void race(bench *b, const decoded *with, const race_case *x, decoder *d, 
         const double s = bench_peer(b) ? peer_seconds(bench_peer(b), task) : 0;
         if (s > 0 && (theirs == 0 || s < theirs)) theirs = s;
     }
-    for (int p = 0; p < WAYS; p++) {
+    for (int p = 0; p < VARIANTS; p++) {
         result r = { .group = with->group, .goal = x->goals[p], .ratio = theirs > 0 ? theirs / ours[p] : NAN };
-        snprintf(r.name, sizeof r.name, "%s, %s", x->name, ways[p]);
+        snprintf(r.name, sizeof r.name, "%s, %s", x->name, variants[p]);
         snprintf(r.measured, sizeof r.measured, "%.1f sentences/s", x->batch / ours[p]);
         if (theirs > 0)
             snprintf(r.against, sizeof r.against, "%.1f, PyTorch %s tuned", x->batch / theirs,
                      peer_version(bench_peer(b)));
         else
-            snprintf(r.against, sizeof r.against, "PyTorch: none here");
+            snprintf(r.against, sizeof r.against, "PyTorch: not available");
         bench_report(b, &r);
     }
 }
@@ -150,22 +152,22 @@ static void decoder_new(decoder *d)
 {
     const attend_search_options options = ATTEND_SEARCH_OPTIONS_INIT;
     d->options = options;
-    d->options.length_ratio = 0, d->options.length_extra = WORDS - 1;
-    bench_words(d->words, MOST * WORDS, VOCABULARY);
-    for (int i = 0; i < MOST; i++) d->lengths[i] = WORDS;
-    bench_must(attend_pool_new(&d->pool, THREADS));
-    for (int i = 0; i < THREADS; i++) bench_must(attend_ctx_new(&d->contexts[i]));
+    d->options.length_ratio = 0, d->options.length_extra = TOKENS - 1;
+    bench_random_tokens(d->tokens, MAX_SENTENCES * TOKENS, VOCABULARY);
+    for (int i = 0; i < MAX_SENTENCES; i++) d->lengths[i] = TOKENS;
+    bench_require(attend_pool_new(&d->pool, THREADS));
+    for (int i = 0; i < THREADS; i++) bench_require(attend_ctx_new(&d->contexts[i]));
 }
 
 static void decoder_free(decoder *d)
 {
-    attend_ctx_free(d->alone);
+    attend_ctx_free(d->one_sentence);
     for (int i = 0; i < THREADS; i++) attend_ctx_free(d->contexts[i]);
     attend_pool_free(d->pool);
 }
 
-/* The peak of loading a model and decoding with it, less the size of its file. */
-void bench_decoding_peak(const char *what)
+/* Prints the peak memory of loading a model and decoding with it, minus the size of its file. */
+void bench_print_decoding_peak(const char *what)
 {
     static decoder d;
     int precision = 0;
@@ -174,20 +176,20 @@ void bench_decoding_peak(const char *what)
     const int file = mkstemp(path);
     if (file < 0) return;
     attend_model *m = NULL;
-    const pid_t maker = fork(); /* what it takes to make a model is not ours */
+    const pid_t maker = fork(); /* another process makes the model, so that its memory is not measured */
     if (maker == 0) {
         const decoded x = rnnsearch();
-        m = model_of(&x, (attend_precision)precision);
+        m = model_new(&x, (attend_precision)precision);
         _exit(attend_model_save(m, path));
     }
     int status = -1;
     if (maker < 0 || waitpid(maker, &status, 0) != maker || status != 0) return;
     struct stat at;
     const double size = stat(path, &at) == 0 ? (double)at.st_size / (1 << 20) : 0;
-    bench_must(attend_model_load(&m, path, NULL));
+    bench_require(attend_model_load(&m, path, NULL));
     unlink(path);
     decoder_new(&d);
-    d.m = m, d.count = MOST, d.options.beam = 5;
+    d.m = m, d.count = MAX_SENTENCES, d.options.beam = 5;
     run_search(&d);
     printf("%.1f\n", bench_status_mib("VmHWM") - size);
     decoder_free(&d);
@@ -198,9 +200,8 @@ void bench_decoding_peak(const char *what)
 static void bench_memory(bench *b)
 {
     for (int p = 0; p < 3 && !bench_quick(b); p++) {
-        const double over = bench_peak_of(precision_names[p]);
-        result r = { .group =
-                         "peak memory of a process that decodes 64 sentences with a beam of 5, over the model file",
+        const double over = bench_peak_memory(precision_names[p]);
+        result r = { .group = "peak memory of decoding 64 sentences with a beam of 5, minus the model file",
                      .goal = 1,
                      .ratio = over > 0 ? 100e6 / (over * (1 << 20)) : NAN };
         snprintf(r.name, sizeof r.name, "%s", precision_names[p]);
@@ -215,10 +216,10 @@ static void race_all(bench *b, decoded with, const race_case *cases, int count)
     static decoder d;
     attend_model *models[3];
     decoder_new(&d);
-    bench_must(attend_ctx_new(&d.alone));
-    bench_must(attend_ctx_set_threads(d.alone, THREADS));
-    for (int p = 0; p < 3; p++) models[p] = model_of(&with, (attend_precision)p);
-    give_shortlist(models[2]);
+    bench_require(attend_ctx_new(&d.one_sentence));
+    bench_require(attend_ctx_set_threads(d.one_sentence, THREADS));
+    for (int p = 0; p < 3; p++) models[p] = model_new(&with, (attend_precision)p);
+    attach_shortlist(models[2]);
     for (int i = 0; i < count; i++) race(b, &with, &cases[i], &d, models);
     for (int p = 0; p < 3; p++) attend_model_free(models[p]);
     decoder_free(&d);
@@ -226,9 +227,9 @@ static void race_all(bench *b, decoded with, const race_case *cases, int count)
 
 void bench_decoding(bench *b)
 {
-    static const race_case cases[] = { { "best word, 1 sentence", 1, 1, { 3, 0, 8, 0 } },
+    static const race_case cases[] = { { "greedy, 1 sentence", 1, 1, { 3, 0, 8, 0 } },
                                        { "beam 5, 1 sentence", 1, 5, { 2.5, 0, 6, 0 } },
-                                       { "best word, 64 sentences", 64, 1, { 1.4, 0, 2.5, 0 } },
+                                       { "greedy, 64 sentences", 64, 1, { 1.4, 0, 2.5, 0 } },
                                        { "beam 5, 64 sentences", 64, 5, { 1.35, 0, 2.5, 6 } } };
     race_all(b, rnnsearch(), cases, 4);
     bench_memory(b);
@@ -236,9 +237,9 @@ void bench_decoding(bench *b)
 
 void bench_transformer_decoding(bench *b)
 {
-    static const race_case cases[] = { { "best word, 1 sentence", 1, 1, { 3, 0, 0, 0 } },
+    static const race_case cases[] = { { "greedy, 1 sentence", 1, 1, { 3, 0, 0, 0 } },
                                        { "beam 5, 1 sentence", 1, 5, { 3, 0, 0, 0 } },
-                                       { "best word, 64 sentences", 64, 1, { 2, 0, 0, 0 } },
+                                       { "greedy, 64 sentences", 64, 1, { 2, 0, 0, 0 } },
                                        { "beam 5, 64 sentences", 64, 5, { 2, 0, 0, 0 } } };
     race_all(b, transformer(), cases, 4);
 }

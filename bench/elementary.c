@@ -1,4 +1,4 @@
-/* elementary.c: exp, tanh and sigmoid over a million numbers, against a loop over libm. */
+/* elementary.c: exp, tanh and sigmoid of a million floats, compared with a loop over libm. */
 #include "bench.h"
 
 #include "kernel/kernel.h"
@@ -54,15 +54,15 @@ void bench_elementary(bench *b)
     } functions[] = { { "tanh", { ours_tanh, NULL }, { libm_tanh, NULL }, 10 },
                       { "exp", { ours_exp, NULL }, { libm_exp, NULL }, 0 },
                       { "sigmoid", { ours_sigmoid, NULL }, { libm_sigmoid, NULL }, 0 } };
-    x = bench_numbers(N), y = bench_numbers(N);
+    x = bench_random_floats(N), y = bench_random_floats(N);
     for (int i = 0; i < N; i++) x[i] *= 5;
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
         double seconds[2];
         bench_race(b, 2, (const work[]){ functions[i].ours, functions[i].theirs }, seconds);
         result r = { .group = "elementary functions, 1e6 floats, 1 thread", .goal = functions[i].goal };
         snprintf(r.name, sizeof r.name, "%s", functions[i].name);
-        snprintf(r.measured, sizeof r.measured, "%.2f a ns", N / seconds[0] * 1e-9);
-        snprintf(r.against, sizeof r.against, "%.2f a ns, libm", N / seconds[1] * 1e-9);
+        snprintf(r.measured, sizeof r.measured, "%.2f per ns", N / seconds[0] * 1e-9);
+        snprintf(r.against, sizeof r.against, "%.2f per ns, libm", N / seconds[1] * 1e-9);
         r.ratio = seconds[1] / seconds[0];
         bench_report(b, &r);
     }

@@ -1,6 +1,6 @@
-/* models.c: whole training steps (gradient, norm, clipping, Adam) of the models in docs/models.md, two threads, against PyTorch on two;
- * on sentences of one length and on the lengths of real batches; their memory; and how the cost grows with the length of sentences. */
-#include "steps.h"
+/* models.c: recurrent models of docs/models.md. Whole training steps (gradient, norm, clipping, Adam) compared with PyTorch, both on
+ * two threads, on sentences of equal length and of real lengths; peak memory; loading; growth of the cost with the length. */
+#include "training_steps.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -8,16 +8,16 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { VOCABULARY = 10000, EMBEDDING = 256, HIDDEN = 512, BATCH = 64, WORDS = 25, SHARD = 16, MOST_BATCHES = 8 };
+enum { VOCABULARY = 10000, EMBEDDING = 256, HIDDEN = 512, BATCH = 64, TOKENS = 25, SHARD = 16, MAX_BATCHES = 8 };
 
-static step_batch even_batch(int pairs, int words)
+static step_batch even_batch(int pairs, int tokens)
 {
     pair_lengths lengths[BATCH];
-    for (int i = 0; i < pairs; i++) lengths[i] = (pair_lengths){ words, words };
+    for (int i = 0; i < pairs; i++) lengths[i] = (pair_lengths){ tokens, tokens };
     return step_batch_new(lengths, pairs, VOCABULARY, SHARD, 0);
 }
 
-/* Products of a training step of RNNsearch, forward and backward: three times those of the forward pass. */
+/* Operations in the matrix products of a training step of RNNsearch: three times those of the forward pass. */
 static double rnnsearch_flop(double pairs, double source, double target)
 {
     const double h = HIDDEN, e = EMBEDDING, v = VOCABULARY;
@@ -50,8 +50,8 @@ static attend_config config_of(int i)
 
 static void bench_even(bench *b)
 {
-    static const char group[] = "training step, 512, B 64, 25 words each way, V 10000";
-    step_batch all = even_batch(BATCH, WORDS);
+    static const char group[] = "training step, 512, B 64, 25 source and 25 target tokens, V 10000";
+    step_batch all = even_batch(BATCH, TOKENS);
     for (int i = 0; i < 3; i++) {
         const attend_config config = config_of(i);
         stepper t = stepper_new(&config, &all, 1);
@@ -59,7 +59,8 @@ static void bench_even(bench *b)
         snprintf(task, sizeof task, "train %s", models[i].task);
         const double seconds =
             bench_against_peer(b, (work){ stepper_run, &t }, task, group, models[i].name, all.rows, models[i].goal);
-        if (i == 0) steps_of_ceiling(b, group, models[i].name, rnnsearch_flop(BATCH, WORDS, WORDS), seconds, 0.8);
+        if (i == 0)
+            report_share_of_ceiling(b, group, models[i].name, rnnsearch_flop(BATCH, TOKENS, TOKENS), seconds, 0.8);
         stepper_free(&t);
     }
     step_batch_free(&all);
@@ -67,48 +68,48 @@ static void bench_even(bench *b)
 
 /* ---- real lengths ---- */
 
-static const char ragged_group[] = "the same on batches of 64 real pairs (Multi30k en-de; PyTorch pads)";
+static const char ragged_group[] = "training step on batches of 64 real pairs (Multi30k en-de; PyTorch pads)";
 
 enum { POOL = 40 * BATCH };
 
-/* RNNsearch over some batches of these lengths. */
-static void race_lengths(bench *b, const char *name, const pair_lengths *lengths, double goal)
+/* RNNsearch on several batches of these lengths. */
+static void compare_lengths(bench *b, const char *name, const pair_lengths *lengths, double goal)
 {
-    step_batch batches[MOST_BATCHES];
+    step_batch batches[MAX_BATCHES];
     double rows = 0;
-    for (int i = 0; i < MOST_BATCHES; i++) { /* every fifth of the pool: sorted, that is short ones and long ones */
+    for (int i = 0; i < MAX_BATCHES; i++) { /* every fifth batch of the pool: if sorted, both short and long ones */
         batches[i] = step_batch_new(lengths + (5 * i + 2) * BATCH, BATCH, VOCABULARY, SHARD, 0);
         rows += batches[i].rows;
     }
     char path[] = "/tmp/attend_bench_XXXXXX", task[160];
-    if (step_batches_write(path, batches, MOST_BATCHES)) {
+    if (step_batches_write(path, batches, MAX_BATCHES)) {
         const attend_config config = config_of(0);
-        stepper t = stepper_new(&config, batches, MOST_BATCHES);
+        stepper t = stepper_new(&config, batches, MAX_BATCHES);
         snprintf(task, sizeof task, "train %s %s", models[0].task, path);
         bench_against_peer(b, (work){ stepper_run, &t }, task, ragged_group, name, rows, goal);
         stepper_free(&t);
         unlink(path);
     }
-    for (int i = 0; i < MOST_BATCHES; i++) step_batch_free(&batches[i]);
+    for (int i = 0; i < MAX_BATCHES; i++) step_batch_free(&batches[i]);
 }
 
 static void bench_ragged(bench *b)
 {
     static pair_lengths lengths[POOL];
-    if (bench_lengths(lengths, POOL) < POOL) {
-        steps_no_data(b, ragged_group, "RNNsearch");
+    if (bench_sentence_lengths(lengths, POOL) < POOL) {
+        report_missing_data(b, ragged_group, "RNNsearch");
         return;
     }
-    race_lengths(b, "RNNsearch, pairs as they come", lengths, models[0].ragged_goal);
-    bench_sort_lengths(lengths, POOL);
-    race_lengths(b, "RNNsearch, pairs sorted by length", lengths, 0);
+    compare_lengths(b, "RNNsearch, pairs in corpus order", lengths, models[0].ragged_goal);
+    bench_sort_sentence_lengths(lengths, POOL);
+    compare_lengths(b, "RNNsearch, pairs sorted by length", lengths, 0);
 }
 
 /* ---- memory ---- */
 
-void bench_training_peak(void)
+void bench_print_training_peak(void)
 {
-    step_batch all = even_batch(BATCH, WORDS);
+    step_batch all = even_batch(BATCH, TOKENS);
     const attend_config config = config_of(0);
     stepper t = stepper_new(&config, &all, 1);
     for (int i = 0; i < 3; i++) stepper_run(&t);
@@ -119,17 +120,17 @@ void bench_training_peak(void)
 
 static void bench_memory(bench *b)
 {
-    const double ours = bench_quick(b) ? 0 : bench_peak_of("training");
+    const double ours = bench_quick(b) ? 0 : bench_peak_memory("training");
     const double theirs = bench_peer(b) ? peer_seconds(bench_peer(b), "memory rnnsearch") : 0;
-    result r = { .group = "peak memory of a process that trains",
+    result r = { .group = "peak memory of a training process",
                  .goal = 2,
                  .ratio = theirs > 0 && ours > 0 ? theirs / ours : NAN };
-    snprintf(r.name, sizeof r.name, "RNNsearch, the same step");
+    snprintf(r.name, sizeof r.name, "RNNsearch, the training step above");
     snprintf(r.measured, sizeof r.measured, "%.0f MiB", ours);
     if (theirs > 0)
         snprintf(r.against, sizeof r.against, "%.0f MiB, PyTorch %s", theirs, peer_version(bench_peer(b)));
     else
-        snprintf(r.against, sizeof r.against, "PyTorch: none here");
+        snprintf(r.against, sizeof r.against, "PyTorch: not available");
     bench_report(b, &r);
 }
 
@@ -138,7 +139,7 @@ static void bench_memory(bench *b)
 typedef struct loader {
     const char *path;
     attend_load_options options;
-    bool decode; /* and the first step of a source of 25 words */
+    bool decode; /* also run the first decoding step of a source of 25 tokens */
     attend_ctx *c;
 } loader;
 
@@ -146,13 +147,13 @@ static void run_load(void *state)
 {
     loader *l = state;
     attend_model *m = NULL;
-    bench_must(attend_model_load(&m, l->path, &l->options));
+    bench_require(attend_model_load(&m, l->path, &l->options));
     if (l->decode) {
-        int source[WORDS], length = WORDS, one = 1, zero = 0, begin = ATTEND_BEGIN;
-        for (int i = 0; i < WORDS; i++) source[i] = ATTEND_FIRST_TOKEN + i;
+        int source[TOKENS], length = TOKENS, one = 1, zero = 0, begin = ATTEND_BEGIN;
+        for (int i = 0; i < TOKENS; i++) source[i] = ATTEND_FIRST_TOKEN + i;
         attend_decoding *d = NULL;
-        bench_must(attend_decoding_new(&d, l->c, m, 1, source, &length));
-        bench_must(attend_decoding_step(d, &one, &zero, &begin));
+        bench_require(attend_decoding_new(&d, l->c, m, 1, source, &length));
+        bench_require(attend_decoding_step(d, &one, &zero, &begin));
         attend_decoding_free(d);
     }
     attend_model_free(m);
@@ -164,30 +165,30 @@ static void bench_load(bench *b)
         const char *name;
         bool skip, decode;
         double limit;
-    } cases[] = { { "without the checksum", true, false, 0.050 },
-                  { "with it", false, false, 0.150 },
-                  { "without it, and the first word of a source of 25", true, true, 0 },
-                  { "with it, and the first word", false, true, 0 } };
+    } cases[] = { { "without checksum", true, false, 0.050 },
+                  { "with checksum", false, false, 0.150 },
+                  { "without checksum, plus a first decoding step", true, true, 0 },
+                  { "with checksum, plus a first decoding step", false, true, 0 } };
     char path[] = "/tmp/attend_bench_XXXXXX";
     int file = mkstemp(path);
     if (file < 0) return;
     close(file);
     const attend_config config = config_of(0);
     attend_model *m = NULL;
-    bench_must(attend_model_new(&m, &config, 1));
-    bench_must(attend_model_save(m, path));
+    bench_require(attend_model_new(&m, &config, 1));
+    bench_require(attend_model_save(m, path));
     const double size = (double)attend_params_size(attend_model_params(m)) * 4e-6;
     attend_model_free(m);
     loader l = { .path = path };
-    bench_must(attend_ctx_new(&l.c));
+    bench_require(attend_ctx_new(&l.c));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         l.options.skip_checksum = cases[i].skip, l.decode = cases[i].decode;
         double seconds;
         bench_race(b, 1, (const work[]){ { run_load, &l } }, &seconds);
-        result r = { .group = "load that model, page cache warm, 1 thread",
+        result r = { .group = "load RNNsearch 512, page cache warm, 1 thread",
                      .goal = cases[i].limit > 0 ? 1 : 0,
                      .ratio = cases[i].limit > 0 ? cases[i].limit / seconds : NAN };
-        snprintf(r.name, sizeof r.name, "%.0f MB, every number looked at, %s", size, cases[i].name);
+        snprintf(r.name, sizeof r.name, "%.0f MB, all weights validated, %s", size, cases[i].name);
         snprintf(r.measured, sizeof r.measured, "%.1f ms", seconds * 1e3);
         if (cases[i].limit > 0) snprintf(r.against, sizeof r.against, "%.0f ms", cases[i].limit * 1e3);
         bench_report(b, &r);
@@ -198,28 +199,28 @@ static void bench_load(bench *b)
 
 /* ---- growth ---- */
 
-/* Without attention a pair costs m + t steps; attention adds m t weights. */
+/* Without attention a pair of m source and t target tokens costs m + t steps; attention adds m t weights. */
 static void bench_growth(bench *b)
 {
     static const char group[] =
-        "cost of a pair of n words each way: recurrent steps O(m + t), attention weights O(m t)";
+        "cost of a pair of n source and n target tokens: recurrent steps O(n), attention weights O(n^2)";
     double first = 0;
     for (int n = 25; n <= (bench_quick(b) ? 25 : 400); n *= 2) {
         enum { PAIRS = 2 };
         step_batch all = even_batch(PAIRS, n);
         double seconds[2];
         attend_ctx *c = NULL;
-        bench_must(attend_ctx_new(&c));
+        bench_require(attend_ctx_new(&c));
         for (int attention = 0; attention < 2; attention++) {
             attend_config config = ATTEND_CONFIG_INIT;
             if (!attention) config.attention = NULL;
             config.source_vocab = config.target_vocab = VOCABULARY;
             attend_model *m = NULL;
-            bench_must(attend_model_new(&m, &config, 1));
+            bench_require(attend_model_new(&m, &config, 1));
             seconds[attention] = 0;
             for (int round = 0; round < 4; round++) {
                 const double begin = bench_now();
-                bench_must(attend_model_score(c, m, &all.pairs, NULL, NULL, ATTEND_ATTENTION_CROSS, NULL));
+                bench_require(attend_model_score(c, m, &all.pairs, NULL, NULL, ATTEND_ATTENTION_CROSS, NULL));
                 const double s = bench_now() - begin;
                 if (round == 1 || (round > 1 && s < seconds[attention])) seconds[attention] = s;
             }
@@ -232,7 +233,7 @@ static void bench_growth(bench *b)
         result r = { .group = group, .ratio = seconds[1] / seconds[0] };
         snprintf(r.name, sizeof r.name, "n = %3d, weights %6d %-*.*s", n, n * n, 24, stars < 0 ? 0 : stars,
                  "************************");
-        snprintf(r.measured, sizeof r.measured, "%.2f ms a pair", seconds[1] / PAIRS * 1e3);
+        snprintf(r.measured, sizeof r.measured, "%.2f ms per pair", seconds[1] / PAIRS * 1e3);
         snprintf(r.against, sizeof r.against, "%.2f ms without %-*.*s", seconds[0] / PAIRS * 1e3, 20,
                  dots < 0 ? 0 : dots, "....................");
         bench_report(b, &r);

@@ -1,4 +1,4 @@
-/* peer.c: PyTorch in a child process that is asked for one measurement at a time, so that it and we run in turn. */
+/* peer.c: PyTorch in a child process that makes one measurement for each request, so that both sides run alternately. */
 #include "bench.h"
 
 #include <signal.h>
@@ -11,12 +11,12 @@
 
 struct peer {
     pid_t pid;
-    FILE *ask, *answer;
+    FILE *requests, *answers;
     char version[64];
 };
 
-/* As fair as we can be: threads pinned to cores, and malloc kept from returning memory that is wanted again at once. */
-static void become_peer(const char *python)
+/* Tuned for a fair comparison: threads are pinned to cores, and malloc does not return memory to the system. */
+static void exec_peer(const char *python)
 {
     setenv("OMP_NUM_THREADS", "2", 1);
     setenv("OMP_PROC_BIND", "true", 1);
@@ -29,8 +29,8 @@ static void become_peer(const char *python)
 void peer_stop(peer *p)
 {
     if (!p) return;
-    if (p->ask) fclose(p->ask);
-    if (p->answer) fclose(p->answer);
+    if (p->requests) fclose(p->requests);
+    if (p->answers) fclose(p->answers);
     if (p->pid > 0) waitpid(p->pid, NULL, 0);
     free(p);
 }
@@ -50,7 +50,7 @@ peer *peer_start(void)
     if (pid == 0) {
         dup2(to[0], 0), dup2(from[1], 1);
         close(to[0]), close(to[1]), close(from[0]), close(from[1]);
-        become_peer(python && *python ? python : "python3");
+        exec_peer(python && *python ? python : "python3");
     }
     close(to[0]), close(from[1]);
     peer *p = calloc(1, sizeof *p);
@@ -60,10 +60,10 @@ peer *peer_start(void)
         return NULL;
     }
     p->pid = pid;
-    p->ask = fdopen(to[1], "w");
-    p->answer = fdopen(from[0], "r");
-    /* the first line is its version; a python without torch says nothing */
-    if (!p->ask || !p->answer || !fgets(p->version, sizeof p->version, p->answer)) {
+    p->requests = fdopen(to[1], "w");
+    p->answers = fdopen(from[0], "r");
+    /* the first line is the version; a Python without PyTorch prints nothing */
+    if (!p->requests || !p->answers || !fgets(p->version, sizeof p->version, p->answers)) {
         peer_stop(p);
         return NULL;
     }
@@ -74,7 +74,8 @@ peer *peer_start(void)
 double peer_seconds(peer *p, const char *task)
 {
     char line[64];
-    if (fprintf(p->ask, "%s\n", task) < 0 || fflush(p->ask) != 0 || !fgets(line, sizeof line, p->answer)) return 0;
+    if (fprintf(p->requests, "%s\n", task) < 0 || fflush(p->requests) != 0 || !fgets(line, sizeof line, p->answers))
+        return 0;
     return strtod(line, NULL);
 }
 

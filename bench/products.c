@@ -1,5 +1,4 @@
-/* products.c: the packed-weight product for few rows, against the best large sgemm and against CBLAS on the same
- * product. */
+/* products.c: the matrix product with packed weights, compared with the best large sgemm and with CBLAS on the same product. */
 #include "bench.h"
 
 #include "kernel/gemm.h"
@@ -36,20 +35,20 @@ static void race(bench *b, size_t m, size_t n, size_t k, double goal)
                   .m = m,
                   .n = n,
                   .k = k,
-                  .x = bench_numbers(m * k),
-                  .w = bench_numbers(n * k),
-                  .packed = bench_numbers(attend_packed_size(k, n)),
-                  .y = bench_numbers(m * n) };
+                  .x = bench_random_floats(m * k),
+                  .w = bench_random_floats(n * k),
+                  .packed = bench_random_floats(attend_packed_size(k, n)),
+                  .y = bench_random_floats(m * n) };
     attend_pack(true, k, n, p.w, k, p.packed);
     double seconds[3], flops = 2e-9 * (double)(m * n * k);
     bench_race(b, 3, (const work[]){ { run_packed, &p }, { run_cblas, &p }, { run_ceiling, &p } }, seconds);
-    result r = { .group = "packed weights, 1 thread", .goal = goal };
-    snprintf(r.name, sizeof r.name, "%zu rows, %zu -> %zu, of the ceiling", m, k, n);
+    result r = { .group = "matrix product with packed weights, 1 thread", .goal = goal };
+    snprintf(r.name, sizeof r.name, "%zu rows, %zu -> %zu, share of the ceiling", m, k, n);
     snprintf(r.measured, sizeof r.measured, "%.1f GFLOP/s", flops / seconds[0]);
     snprintf(r.against, sizeof r.against, "%.1f GFLOP/s, best large sgemm", bench_ceiling(b));
     r.ratio = flops / seconds[0] / bench_ceiling(b);
     bench_report(b, &r);
-    snprintf(r.name, sizeof r.name, "%zu rows, %zu -> %zu, against CBLAS", m, k, n);
+    snprintf(r.name, sizeof r.name, "%zu rows, %zu -> %zu, vs CBLAS", m, k, n);
     snprintf(r.against, sizeof r.against, "%.1f GFLOP/s, sgemm", flops / seconds[1]);
     r.ratio = seconds[1] / seconds[0];
     r.goal = 1;

@@ -1,9 +1,9 @@
-"""The models of bench/models.c in PyTorch, each in the fastest form we know for a CPU: whatever does not depend on the step
-before (embeddings, the encoder, the words' share of the gates, readout and output) is one product over all steps.
+"""The models of bench/models.c in PyTorch, each in the fastest form known for a CPU: whatever does not depend on the previous
+step (embeddings, encoder, the gates' input from the tokens, readout and output) is one matrix product over all steps.
 
-    train NAME            a training step: forward, backward, clipping, Adam; 64 pairs, 25 words each way, vocabulary 10,000
-    train NAME FILE       the same over real lengths: a line of FILE is a batch, "source:target source:target .."
-    python torch_models.py NAME      peak memory of a process that does a few steps, in MiB"""
+    train NAME            a training step: forward, backward, clipping, Adam; 64 pairs of 25 source and 25 target tokens, vocabulary 10,000
+    train NAME FILE       the same on real lengths: each line of FILE is a batch, "source:target source:target ..."
+    python torch_models.py NAME      peak memory of a process that runs a few steps, in MiB"""
 import sys
 
 import torch
@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-VOCABULARY, EMBEDDING, HIDDEN, BATCH, WORDS = 10000, 256, 512, 64, 25
+VOCABULARY, EMBEDDING, HIDDEN, BATCH, LENGTH = 10000, 256, 512, 64, 25
 
 
 class Encoder(nn.Module):
@@ -40,7 +40,7 @@ class RNNsearch(nn.Module):
         self.keys = nn.Linear(2 * HIDDEN, HIDDEN)
         self.query = nn.Linear(HIDDEN, HIDDEN, bias=False)
         self.u = nn.Parameter(torch.randn(HIDDEN) * HIDDEN**-0.5)
-        self.word_gates = nn.Linear(EMBEDDING, 3 * HIDDEN)
+        self.token_gates = nn.Linear(EMBEDDING, 3 * HIDDEN)
         self.context_gates = nn.Linear(2 * HIDDEN, 3 * HIDDEN, bias=False)
         self.state_gates = nn.Linear(HIDDEN, 3 * HIDDEN)
         self.readout = nn.Linear(3 * HIDDEN + EMBEDDING, HIDDEN)
@@ -50,22 +50,22 @@ class RNNsearch(nn.Module):
         states, state = self.encoder(source, lengths, packed)
         memory = states.transpose(0, 1).contiguous()
         keys = self.keys(memory)
-        words = self.table(target)
-        word_gates = self.word_gates(words)
+        tokens = self.table(target)
+        token_gates = self.token_gates(tokens)
         all_states, contexts = [], []
         for t in range(target.shape[0]):
             scores = torch.matmul((keys + self.query(state)[:, None, :]).tanh_(), self.u)
             if hidden is not None:
                 scores = scores.masked_fill(hidden, float("-inf"))
             context = torch.bmm(torch.softmax(scores, -1)[:, None, :], memory)[:, 0]
-            x, h = word_gates[t] + self.context_gates(context), self.state_gates(state)
+            x, h = token_gates[t] + self.context_gates(context), self.state_gates(state)
             reset, update = torch.sigmoid(x[:, : 2 * HIDDEN] + h[:, : 2 * HIDDEN]).chunk(2, -1)
             new = torch.tanh(x[:, 2 * HIDDEN :] + reset * h[:, 2 * HIDDEN :])
             state = new + update * (state - new)
             all_states.append(state)
             contexts.append(context)
-        seen = torch.cat([torch.stack(all_states), torch.stack(contexts), words], -1)
-        return self.output(torch.tanh(self.readout(seen)))
+        features = torch.cat([torch.stack(all_states), torch.stack(contexts), tokens], -1)
+        return self.output(torch.tanh(self.readout(features)))
 
 
 class Luong(nn.Module):
@@ -80,7 +80,7 @@ class Luong(nn.Module):
         self.mix = nn.Linear(2 * HIDDEN, HIDDEN)
         self.output = nn.Linear(HIDDEN, VOCABULARY)
 
-    def look(self, queries, memory, hidden):
+    def attend(self, queries, memory, hidden):
         scores = torch.bmm(queries, memory.transpose(1, 2))
         if hidden is not None:
             scores = scores.masked_fill(hidden[:, None, :], float("-inf"))
@@ -89,15 +89,15 @@ class Luong(nn.Module):
     def forward(self, source, lengths, target, packed, hidden):
         states, h = self.encoder(source, lengths, packed)
         memory = self.memory(states).transpose(0, 1).contiguous()
-        words, c = self.table(target), torch.zeros_like(h)
+        tokens, c = self.table(target), torch.zeros_like(h)
         if not self.feed:
-            s = self.layer(words, (h[None], c[None]))[0].transpose(0, 1)
-            mixed = torch.tanh(self.mix(torch.cat([self.look(s, memory, hidden), s], -1)))
+            s = self.layer(tokens, (h[None], c[None]))[0].transpose(0, 1)
+            mixed = torch.tanh(self.mix(torch.cat([self.attend(s, memory, hidden), s], -1)))
             return self.output(mixed.transpose(0, 1))
         mixed, rows = torch.zeros_like(h), []
         for t in range(target.shape[0]):
-            h, c = self.layer(torch.cat([words[t], mixed], -1), (h, c))
-            context = self.look(h[:, None], memory, hidden)[:, 0]
+            h, c = self.layer(torch.cat([tokens[t], mixed], -1), (h, c))
+            context = self.attend(h[:, None], memory, hidden)[:, 0]
             mixed = torch.tanh(self.mix(torch.cat([context, h], -1)))
             rows.append(mixed)
         return self.output(torch.stack(rows))
@@ -107,15 +107,15 @@ MODELS = {"rnnsearch": RNNsearch, "luong": lambda: Luong(False), "luong-feeding"
 
 
 class Batch:
-    """Padded to its longest; -1 is no word of the target."""
+    """Padded to the longest sequence; labels of padding are -1."""
 
     def __init__(self, lengths):
         self.lengths = torch.tensor([s for s, _ in lengths])
         targets = torch.tensor([t for _, t in lengths])
         self.source = torch.randint(3, VOCABULARY, (int(self.lengths.max()), len(lengths)))
         self.target = torch.randint(3, VOCABULARY, (int(targets.max()), len(lengths)))
-        self.wanted = torch.randint(3, VOCABULARY, tuple(self.target.shape))
-        self.wanted[torch.arange(self.target.shape[0])[:, None] >= targets[None, :]] = -1
+        self.labels = torch.randint(3, VOCABULARY, tuple(self.target.shape))
+        self.labels[torch.arange(self.target.shape[0])[:, None] >= targets[None, :]] = -1
         ragged = bool((self.lengths != self.lengths[0]).any())
         self.hidden = torch.arange(self.source.shape[0])[None, :] >= self.lengths[:, None] if ragged else None
 
@@ -127,20 +127,20 @@ def train(name, file=None):
         with open(file) as lines:
             batches = [Batch([tuple(map(int, pair.split(":"))) for pair in line.split()]) for line in lines]
     else:
-        batches = [Batch([(WORDS, WORDS)] * BATCH)]
+        batches = [Batch([(LENGTH, LENGTH)] * BATCH)]
 
     def runner(packed):
         def run():
             for batch in batches:
                 adam.zero_grad(set_to_none=True)
                 logits = model(batch.source, batch.lengths, batch.target, packed, batch.hidden)
-                F.cross_entropy(logits.reshape(-1, VOCABULARY), batch.wanted.reshape(-1), ignore_index=-1).backward()
+                F.cross_entropy(logits.reshape(-1, VOCABULARY), batch.labels.reshape(-1), ignore_index=-1).backward()
                 nn.utils.clip_grad_norm_(model.parameters(), 1.0)
                 adam.step()
 
         return run
 
-    # running over the padding as well is not quite the same model, but may be faster: the better of the two counts
+    # without packing, the encoder also reads the padding: a slightly different model, but maybe faster; the faster counts
     return [runner(True), runner(False)] if file else [runner(False)]
 
 

@@ -1,14 +1,14 @@
-"""PyTorch's side of the benchmark. Prints its version; then, for each task named on a line of standard input, the best
-time in seconds of a few runs (0: it failed, out of memory say). bench/peer.c starts it with two pinned threads.
+"""The PyTorch side of the benchmark. Prints the version of PyTorch; then reads tasks from standard input, one on each line, and
+prints the best time in seconds of a few runs (0: failure, such as out of memory). bench/peer.c starts it with two pinned threads.
 
 Tasks:  gru | lstm
-        additive B Tq Tk D whole|alone     forward and backward, with the projections or without; the best of four forms
+        additive B Tq Tk D whole|alone     forward and backward, with projections (whole) or without (alone); the best of four forms
         dot T full|causal forward|both     scaled_dot_product_attention, B 8, H 8, d 64
-        train NAME [FILE]                  see torch_models.py; with FILE, the time of all its batches together
+        train NAME [FILE]                  see torch_models.py; with FILE, the total time of its batches
         decode BATCH BEAM                  see torch_decoding.py
         train-transformer [FILE]           see torch_transformer.py
-        decode-transformer BATCH BEAM      likewise
-        memory NAME                        not seconds but MiB: the peak of a training step, in a process of its own"""
+        decode-transformer BATCH BEAM      see torch_transformer.py
+        memory NAME                        peak memory of a training step in a separate process, in MiB instead of seconds"""
 import gc
 import os
 import subprocess
@@ -45,7 +45,7 @@ def layer(kind, steps=25, batch=64, width=512):
 
 
 def additive(batch, queries, keys, width, whole):
-    """Bahdanau's attention for all queries at once, in every form that fits into memory."""
+    """Additive attention (Bahdanau et al. 2015) for all queries at once, in every form that fits into memory."""
     batch, queries, keys, width = int(batch), int(queries), int(keys), int(width)
     scale = width**-0.5
     q = torch.randn(batch, queries, width, requires_grad=True)
@@ -81,8 +81,8 @@ def additive(batch, queries, keys, width, whole):
 
         return run
 
-    room = batch * queries * keys * width * 4 * 3 < 6e9  # several copies of the largest array
-    forms = [broadcast, in_place, steps, recompute] if room else [steps, recompute]
+    fits = batch * queries * keys * width * 4 * 3 < 6e9  # several copies of the largest array
+    forms = [broadcast, in_place, steps, recompute] if fits else [steps, recompute]
     if batch * queries * keys * width * 4 * 2 > 16e9:
         forms = [recompute]
     return [runner(form) for form in forms]
@@ -121,12 +121,11 @@ def memory(name):
     return float(subprocess.run([sys.executable, "-B", script, name], capture_output=True, text=True).stdout or 0)
 
 
-
 def best(run, seconds):
     begin = time.perf_counter()
     run()
     first = time.perf_counter() - begin
-    if first > 5:  # warming up does not matter any more
+    if first > 5:  # warm-up is negligible
         return first
     times = []
     end = time.perf_counter() + seconds
@@ -140,23 +139,23 @@ def best(run, seconds):
 made = {}
 print(torch.__version__, flush=True)
 for line in sys.stdin:
-    words = line.split()
+    fields = line.split()
     answer = 0
     try:
-        if words[0] == "memory":
+        if fields[0] == "memory":
             made.clear()
             gc.collect()
-            print(memory(words[1]), flush=True)
+            print(memory(fields[1]), flush=True)
             continue
         if line not in made:
-            made.clear()  # one task's arrays at a time
+            made.clear()  # keep the arrays of one task only
             gc.collect()
-            runs = MAKERS[words[0]](*words[1:])
+            runs = MAKERS[fields[0]](*fields[1:])
             made[line] = runs if isinstance(runs, list) else [runs]
         forms = made[line]
         times = [best(run, 1.5 / len(forms)) for run in forms]
         answer = min(times)
-        made[line] = [forms[times.index(answer)]]  # the best form stays
+        made[line] = [forms[times.index(answer)]]  # later requests measure only the best form
     except (RuntimeError, MemoryError, KeyError):
         made.clear()
     print(answer, flush=True)

@@ -1,8 +1,9 @@
-"""The Transformer of bench/transformer.c in PyTorch: width 256, 4 heads, feed-forward 1024 with ReLU, 4 + 4 layers, normalised before each part.
+"""The Transformer of bench/transformer.c in PyTorch: width 256, 4 heads, feed-forward 1024 with ReLU, 4 + 4 layers, pre-norm.
 
-    train-transformer [FILE]          a training step: forward, backward, clipping, Adam (fused); a line of FILE is a batch, "source:target ..";
-                                      without FILE 164 pairs of 25 words each way. In several forms, of which the fastest counts.
-    decode-transformer BATCH BEAM     25 words in, exactly 25 steps out, keys and values of earlier words kept; BEAM 1: the best word each step"""
+    train-transformer [FILE]          a training step: forward, backward, clipping, Adam (fused). Each line of FILE is a batch,
+                                      "source:target source:target ..."; without FILE, 164 pairs of 25 source and 25 target
+                                      tokens. In two forms, of which the faster counts.
+    decode-transformer BATCH BEAM     25 source tokens and exactly 25 steps with a key/value cache; BEAM 1: greedy search"""
 import math
 import warnings
 
@@ -12,7 +13,7 @@ from torch import nn
 
 warnings.filterwarnings("ignore", message="enable_nested_tensor")
 
-VOCABULARY, WIDTH, HEADS, INNER, LAYERS, WORDS, PAIRS = 10000, 256, 4, 1024, 4, 25, 164
+VOCABULARY, WIDTH, HEADS, INNER, LAYERS, LENGTH, PAIRS = 10000, 256, 4, 1024, 4, 25, 164
 
 
 def sinusoids(length):
@@ -25,7 +26,7 @@ def heads(x):
 
 
 class Layer(nn.Module):
-    """Of the encoder, or with `cross` of the decoder."""
+    """An encoder layer, or with `cross` a decoder layer."""
 
     def __init__(self, cross):
         super().__init__()
@@ -36,12 +37,12 @@ class Layer(nn.Module):
             self.query, self.memory = nn.Linear(WIDTH, WIDTH), nn.Linear(WIDTH, 2 * WIDTH)
             self.cross_out, self.norm_cross = nn.Linear(WIDTH, WIDTH), nn.LayerNorm(WIDTH)
 
-    def look_at_self(self, x, mask, causal):
+    def self_attention(self, x, mask, causal):
         q, k, v = (heads(y) for y in self.qkv(self.norm_self(x)).chunk(3, -1))
         y = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=causal)
         return x + self.out(y.transpose(1, 2).flatten(2))
 
-    def look_at_source(self, x, keys, values, mask):
+    def cross_attention(self, x, keys, values, mask):
         y = F.scaled_dot_product_attention(heads(self.query(self.norm_cross(x))), keys, values, attn_mask=mask)
         return x + self.cross_out(y.transpose(1, 2).flatten(2))
 
@@ -50,7 +51,7 @@ class Layer(nn.Module):
 
 
 class Transformer(nn.Module):
-    """By scaled_dot_product_attention. Padding is at the end, so a causal mask hides it from words; what comes of padding rows is left out
+    """With scaled_dot_product_attention. Padding is at the end, so the causal mask hides it in the decoder; padding rows are removed
     before the output layer."""
 
     def __init__(self):
@@ -60,36 +61,36 @@ class Transformer(nn.Module):
         self.decoder = nn.ModuleList(Layer(True) for _ in range(LAYERS))
         self.encoder_norm, self.decoder_norm = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
         self.output = nn.Linear(WIDTH, VOCABULARY)
-        self.register_buffer("places", sinusoids(1000), persistent=False)
+        self.register_buffer("positions", sinusoids(1000), persistent=False)
 
-    def embed(self, table, words):
-        return table(words) * math.sqrt(WIDTH) + self.places[: words.shape[1]]
+    def embed(self, table, tokens):
+        return table(tokens) * math.sqrt(WIDTH) + self.positions[: tokens.shape[1]]
 
     def encode(self, source, mask):
         x = self.embed(self.source, source)
         for layer in self.encoder:
-            x = layer.feed(layer.look_at_self(x, mask, False))
+            x = layer.feed(layer.self_attention(x, mask, False))
         return self.encoder_norm(x)
 
     def forward(self, batch):
-        memory = self.encode(batch.source, batch.seen)
+        memory = self.encode(batch.source, batch.mask)
         y = self.embed(self.target, batch.target)
         for layer in self.decoder:
             keys, values = (heads(x) for x in layer.memory(memory).chunk(2, -1))
-            y = layer.look_at_self(y, None, True)
-            y = layer.feed(layer.look_at_source(y, keys, values, batch.seen))
+            y = layer.self_attention(y, None, True)
+            y = layer.feed(layer.cross_attention(y, keys, values, batch.mask))
         return self.output(self.decoder_norm(y)[batch.real])
 
 
 class Modules(nn.Module):
-    """By nn.Transformer."""
+    """With nn.Transformer."""
 
     def __init__(self):
         super().__init__()
         self.source, self.target = nn.Embedding(VOCABULARY, WIDTH), nn.Embedding(VOCABULARY, WIDTH)
         self.layers = nn.Transformer(WIDTH, HEADS, LAYERS, LAYERS, INNER, dropout=0.0, batch_first=True, norm_first=True)
         self.output = nn.Linear(WIDTH, VOCABULARY)
-        self.register_buffer("places", sinusoids(1000), persistent=False)
+        self.register_buffer("positions", sinusoids(1000), persistent=False)
 
     embed = Transformer.embed
 
@@ -101,18 +102,18 @@ class Modules(nn.Module):
 
 
 class Batch:
-    """Padded to its longest."""
+    """Padded to the longest sequence."""
 
     def __init__(self, lengths):
         sources, targets = torch.tensor([s for s, _ in lengths]), torch.tensor([t for _, t in lengths])
         self.source = torch.randint(3, VOCABULARY, (len(lengths), int(sources.max())))
         self.target = torch.randint(3, VOCABULARY, (len(lengths), int(targets.max())))
         self.hidden = torch.arange(self.source.shape[1])[None] >= sources[:, None]
-        self.seen = None if not self.hidden.any() else torch.zeros(self.hidden.shape).masked_fill(
+        self.mask = None if not self.hidden.any() else torch.zeros(self.hidden.shape).masked_fill(
             self.hidden, -math.inf)[:, None, None]
         self.real = torch.arange(self.target.shape[1])[None] < targets[:, None]
-        self.wanted = torch.randint(3, VOCABULARY, (int(self.real.sum()),))
-        if self.seen is None:
+        self.labels = torch.randint(3, VOCABULARY, (int(self.real.sum()),))
+        if self.mask is None:
             self.hidden = None
 
 
@@ -121,7 +122,7 @@ def train(file=None):
         with open(file) as lines:
             batches = [Batch([tuple(map(int, pair.split(":"))) for pair in line.split()]) for line in lines]
     else:
-        batches = [Batch([(WORDS, WORDS)] * PAIRS)]
+        batches = [Batch([(LENGTH, LENGTH)] * PAIRS)]
 
     def runner(kind):
         model = kind()
@@ -130,7 +131,7 @@ def train(file=None):
         def run():
             for batch in batches:
                 adam.zero_grad(set_to_none=True)
-                F.cross_entropy(model(batch), batch.wanted).backward()
+                F.cross_entropy(model(batch), batch.labels).backward()
                 nn.utils.clip_grad_norm_(model.parameters(), 1.0)
                 adam.step()
 
@@ -140,48 +141,48 @@ def train(file=None):
 
 
 class Decoder:
-    """Only the last word is computed. Keys and values of earlier ones are kept, and of a beam they are picked by parent; those of the source are
-    the same for all hypotheses of a sentence, which are so many queries at once."""
+    """Decodes one token at a time with a key/value cache, which a beam reorders by parent. The hypotheses of a sentence share the keys
+    and values of its source."""
 
     def __init__(self, batch, beam, grow):
         self.model, self.batch, self.beam, self.rows = Transformer().eval(), batch, beam, batch * beam
-        self.past = self.grown if grow else self.placed
+        self.append = self.concatenated if grow else self.preallocated
         for p in self.model.parameters():
             p.requires_grad_(False)
-        self.source = torch.randint(3, VOCABULARY, (batch, WORDS))
-        # step after step, so that what is there lies together; twice, so that it can be picked from one into the other
-        self.kept = [torch.empty(2, 2, WORDS, self.rows, HEADS, WIDTH // HEADS) for _ in range(LAYERS)]
-        self.now = [None] * LAYERS
+        self.source = torch.randint(3, VOCABULARY, (batch, LENGTH))
+        # time first, so that the filled part is contiguous; two buffers, so that reordering copies from one to the other
+        self.buffers = [torch.empty(2, 2, LENGTH, self.rows, HEADS, WIDTH // HEADS) for _ in range(LAYERS)]
+        self.cached = [None] * LAYERS
 
     def encode(self):
         memory = self.model.encode(self.source, None)
         return [[heads(x).contiguous() for x in layer.memory(memory).chunk(2, -1)] for layer in self.model.decoder]
 
-    def placed(self, i, t, k, v, parents):
-        """In arrays with room for all steps."""
+    def preallocated(self, i, t, k, v, parents):
+        """Appends to arrays with capacity for all steps."""
         side = 0 if self.beam == 1 else t % 2
-        now, before = self.kept[i][side], self.kept[i][1 - side]
+        current, previous = self.buffers[i][side], self.buffers[i][1 - side]
         if parents is not None:
-            for old, new in zip(before, now):
+            for old, new in zip(previous, current):
                 torch.index_select(old[:t], 1, parents, out=new[:t])
-        now[0, t], now[1, t] = k, v
-        return now[0, : t + 1].permute(1, 2, 0, 3), now[1, : t + 1].permute(1, 2, 0, 3)
+        current[0, t], current[1, t] = k, v
+        return current[0, : t + 1].permute(1, 2, 0, 3), current[1, : t + 1].permute(1, 2, 0, 3)
 
-    def grown(self, i, t, k, v, parents):
-        """In arrays made anew at each step."""
+    def concatenated(self, i, t, k, v, parents):
+        """Concatenates into new arrays at each step."""
         k, v = k[:, :, None], v[:, :, None]
         if t > 0:
-            old = self.now[i] if parents is None else [x.index_select(0, parents) for x in self.now[i]]
+            old = self.cached[i] if parents is None else [x.index_select(0, parents) for x in self.cached[i]]
             k, v = torch.cat([old[0], k], 2), torch.cat([old[1], v], 2)
-        self.now[i] = (k, v)
+        self.cached[i] = (k, v)
         return k, v
 
-    def step(self, t, words, sources, parents):
+    def step(self, t, tokens, sources, parents):
         m = self.model
-        x = m.target(words) * math.sqrt(WIDTH) + m.places[t]
+        x = m.target(tokens) * math.sqrt(WIDTH) + m.positions[t]
         for i, (layer, (keys, values)) in enumerate(zip(m.decoder, sources)):
             q, k, v = layer.qkv(layer.norm_self(x)).view(self.rows, 3, HEADS, -1).unbind(1)
-            k, v = self.past(i, t, k, v, parents)
+            k, v = self.append(i, t, k, v, parents)
             x = x + layer.out(F.scaled_dot_product_attention(q[:, :, None], k, v).reshape(self.rows, WIDTH))
             q = layer.query(layer.norm_cross(x)).view(self.batch, self.beam, HEADS, -1).transpose(1, 2)
             y = F.scaled_dot_product_attention(q, keys, values)
@@ -191,29 +192,29 @@ class Decoder:
 
     @torch.inference_mode()
     def greedy(self):
-        sources, words, out = self.encode(), torch.ones(self.rows, dtype=torch.long), []
-        for t in range(WORDS):
-            words = self.step(t, words, sources, None).argmax(-1)
-            out.append(words)
+        sources, tokens, out = self.encode(), torch.ones(self.rows, dtype=torch.long), []
+        for t in range(LENGTH):
+            tokens = self.step(t, tokens, sources, None).argmax(-1)
+            out.append(tokens)
         return torch.stack(out)
 
     @torch.inference_mode()
     def search(self):
-        beam, sources, words = self.beam, self.encode(), torch.ones(self.rows, dtype=torch.long)
+        beam, sources, tokens = self.beam, self.encode(), torch.ones(self.rows, dtype=torch.long)
         first = (torch.arange(self.batch) * beam)[:, None]
         scores, parents, history = torch.full((self.batch, beam), -1e9), None, []
         scores[:, 0] = 0
-        for t in range(WORDS):
-            logits = self.step(t, words, sources, parents)
-            best, which = logits.topk(beam, -1)  # the best of each hypothesis, and their sum alone
+        for t in range(LENGTH):
+            logits = self.step(t, tokens, sources, parents)
+            best, which = logits.topk(beam, -1)  # top k of each hypothesis and one logsumexp
             best = best - torch.logsumexp(logits, -1, keepdim=True)
             scores, at = (best.view(self.batch, beam, beam) + scores[:, :, None]).view(self.batch, -1).topk(beam, -1)
-            words = which.view(self.batch, -1).gather(1, at).view(-1)
+            tokens = which.view(self.batch, -1).gather(1, at).view(-1)
             parents = (torch.div(at, beam, rounding_mode="floor") + first).view(-1)
-            history.append((words, parents))
+            history.append((tokens, parents))
         at, out = first[:, 0], []
-        for words, parents in reversed(history):
-            out.append(words[at])
+        for tokens, parents in reversed(history):
+            out.append(tokens[at])
             at = parents[at]
         return torch.stack(out[::-1])
 

@@ -1,4 +1,4 @@
-/* training.c: a whole training step of a GRU language model (gradient, norm, clipping, Adam) on one and two threads. */
+/* language_model.c: a training step (gradient, norm, clipping, Adam) of a GRU language model on one and two threads. */
 #include "bench.h"
 
 #include "support/language_model.h"
@@ -15,9 +15,9 @@ static void run_step(void *state)
 {
     trainer *t = state;
     double loss, norm;
-    bench_must(
+    bench_require(
         attend_team_gradient(t->team, language_model_shards(t->m), language_model_loss, t->m, 1, t->update++, &loss));
-    bench_must(attend_optimizer_step(t->optimizer, 1e-3, 1, &norm));
+    bench_require(attend_optimizer_step(t->optimizer, 1e-3, 1, &norm));
 }
 
 void bench_training(bench *b)
@@ -27,15 +27,15 @@ void bench_training(bench *b)
     };
     const attend_optimizer_options options = ATTEND_OPTIMIZER_OPTIONS_INIT;
     trainer t[2] = { { .m = &m }, { .m = &m } };
-    bench_must(language_model_new(&m));
+    bench_require(language_model_new(&m));
     for (int i = 0; i < 2; i++) {
-        bench_must(attend_team_new(&t[i].team, m.params, i + 1));
-        bench_must(attend_optimizer_new(&t[i].optimizer, t[i].team, &options));
+        bench_require(attend_team_new(&t[i].team, m.params, i + 1));
+        bench_require(attend_optimizer_new(&t[i].optimizer, t[i].team, &options));
     }
     double seconds[2];
     bench_race(b, 2, (const work[]){ { run_step, &t[0] }, { run_step, &t[1] } }, seconds);
-    result r = { .group = "GRU language model, 512, V 10000, B 64, T 25, a whole step", .goal = 1.8 };
-    snprintf(r.name, sizeof r.name, "2 threads against 1");
+    result r = { .group = "GRU language model, 512, V 10000, B 64, T 25, training step", .goal = 1.8 };
+    snprintf(r.name, sizeof r.name, "2 threads vs 1");
     snprintf(r.measured, sizeof r.measured, "%.0f tokens/s", m.tokens / seconds[1]);
     snprintf(r.against, sizeof r.against, "%.0f tokens/s on 1 thread", m.tokens / seconds[0]);
     r.ratio = seconds[0] / seconds[1];

@@ -1,23 +1,23 @@
-/* lengths.c: how long real sentences are. */
+/* sentence_lengths.c: lengths of the sentences of a real corpus. */
 #include "bench.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-static int words_in(const char *line)
+static int count_words(const char *line)
 {
     int words = 0;
     for (const char *s = line; *s; s++) words += *s > ' ' && (s == line || s[-1] <= ' ');
     return words;
 }
 
-static int by_length(const void *a, const void *b)
+static int compare_lengths(const void *a, const void *b)
 {
     const pair_lengths *x = a, *y = b;
     return x->target != y->target ? x->target - y->target : x->source - y->source;
 }
 
-int bench_lengths(pair_lengths *to, int most)
+int bench_sentence_lengths(pair_lengths *lengths, int max_count)
 {
     const char *folder = getenv("ATTEND_DATA");
     static const char *const sides[] = { "en", "de" };
@@ -29,13 +29,13 @@ int bench_lengths(pair_lengths *to, int most)
         f[i] = popen(command, "r");
     }
     char *line = NULL;
-    size_t room = 0;
+    size_t capacity = 0;
     int count = 0;
-    for (; count < most && f[0] && f[1]; count++) {
-        if (getline(&line, &room, f[0]) < 0) break;
-        to[count].source = words_in(line) + 1;
-        if (getline(&line, &room, f[1]) < 0) break;
-        to[count].target = words_in(line) + 1;
+    for (; count < max_count && f[0] && f[1]; count++) {
+        if (getline(&line, &capacity, f[0]) < 0) break;
+        lengths[count].source = count_words(line) + 1;
+        if (getline(&line, &capacity, f[1]) < 0) break;
+        lengths[count].target = count_words(line) + 1;
     }
     free(line);
     for (int i = 0; i < 2; i++)
@@ -43,7 +43,7 @@ int bench_lengths(pair_lengths *to, int most)
     return count;
 }
 
-void bench_sort_lengths(pair_lengths *lengths, int count)
+void bench_sort_sentence_lengths(pair_lengths *lengths, int count)
 {
-    qsort(lengths, (size_t)count, sizeof *lengths, by_length);
+    qsort(lengths, (size_t)count, sizeof *lengths, compare_lengths);
 }

@@ -1,4 +1,5 @@
-#include "steps.h"
+/* training_steps.c: batches of random tokens and training steps on them. */
+#include "training_steps.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -11,18 +12,19 @@ step_batch step_batch_new(const pair_lengths *lengths, int count, int vocabulary
     if (!b.source_lengths || !b.target_lengths) exit(1);
     for (int i = 0; i < count; i++) {
         const bool full = shard_pairs > 0 ? i % shard_pairs == 0 : b.rows >= b.shards * shard_rows;
-        if (full && b.shards < STEPS_SHARDS) b.first[b.shards++] = i;
-        b.source_lengths[i] = lengths[i].source, b.target_lengths[i] = lengths[i].target - 1; /* the end is added */
+        if (full && b.shards < MAX_STEP_SHARDS) b.first[b.shards++] = i;
+        b.source_lengths[i] = lengths[i].source,
+        b.target_lengths[i] = lengths[i].target - 1; /* the end token is added */
         b.sources += lengths[i].source, b.rows += lengths[i].target;
     }
     b.first[b.shards] = count;
-    b.words = malloc((size_t)(b.sources + b.rows) * sizeof *b.words);
-    if (!b.words) exit(1);
-    bench_words(b.words, b.sources + b.rows, vocabulary);
+    b.tokens = malloc((size_t)(b.sources + b.rows) * sizeof *b.tokens);
+    if (!b.tokens) exit(1);
+    bench_random_tokens(b.tokens, b.sources + b.rows, vocabulary);
     b.pairs = (attend_pairs){ .count = count,
-                              .source = b.words,
+                              .source = b.tokens,
                               .source_lengths = b.source_lengths,
-                              .target = b.words + b.sources,
+                              .target = b.tokens + b.sources,
                               .target_lengths = b.target_lengths };
     return b;
 }
@@ -31,7 +33,7 @@ void step_batch_free(step_batch *b)
 {
     free(b->source_lengths);
     free(b->target_lengths);
-    free(b->words);
+    free(b->tokens);
 }
 
 bool step_batches_write(char *path, const step_batch *batches, int count)
@@ -50,10 +52,10 @@ bool step_batches_write(char *path, const step_batch *batches, int count)
 static attend_var *shard_loss(attend_ctx *c, int shard, void *user)
 {
     const stepper *s = user;
-    const int *first = s->now->first + shard;
-    const attend_pairs part = attend_pairs_slice(&s->now->pairs, first[0], first[1] - first[0]);
+    const int *first = s->current->first + shard;
+    const attend_pairs part = attend_pairs_slice(&s->current->pairs, first[0], first[1] - first[0]);
     attend_loss_options options = ATTEND_LOSS_OPTIONS_INIT;
-    options.scale = 1.0 / s->now->rows;
+    options.scale = 1.0 / s->current->rows;
     return attend_model_loss(c, s->m, &part, &options);
 }
 
@@ -62,9 +64,9 @@ void stepper_run(void *state)
     stepper *s = state;
     for (int i = 0; i < s->count; i++) {
         double loss;
-        s->now = &s->batches[i];
-        bench_must(attend_team_gradient(s->team, s->now->shards, shard_loss, s, 1, s->update++, &loss));
-        bench_must(attend_optimizer_step(s->adam, 1e-3, 1, NULL));
+        s->current = &s->batches[i];
+        bench_require(attend_team_gradient(s->team, s->current->shards, shard_loss, s, 1, s->update++, &loss));
+        bench_require(attend_optimizer_step(s->adam, 1e-3, 1, NULL));
     }
 }
 
@@ -72,9 +74,9 @@ stepper stepper_new(const attend_config *config, const step_batch *batches, int 
 {
     const attend_optimizer_options options = ATTEND_OPTIMIZER_OPTIONS_INIT;
     stepper s = { .batches = batches, .count = count };
-    bench_must(attend_model_new(&s.m, config, 1));
-    bench_must(attend_team_new(&s.team, attend_model_params(s.m), 2));
-    bench_must(attend_optimizer_new(&s.adam, s.team, &options));
+    bench_require(attend_model_new(&s.m, config, 1));
+    bench_require(attend_team_new(&s.team, attend_model_params(s.m), 2));
+    bench_require(attend_optimizer_new(&s.adam, s.team, &options));
     return s;
 }
 
@@ -85,21 +87,21 @@ void stepper_free(stepper *s)
     attend_model_free(s->m);
 }
 
-void steps_of_ceiling(bench *b, const char *group, const char *name, double products, double seconds, double goal)
+void report_share_of_ceiling(bench *b, const char *group, const char *name, double flop, double seconds, double goal)
 {
-    const double speed = products / seconds * 1e-9, ceiling = 2 * bench_ceiling(b);
+    const double speed = flop / seconds * 1e-9, ceiling = 2 * bench_ceiling(b);
     result r = { .group = group, .goal = goal, .ratio = speed / ceiling };
-    snprintf(r.name, sizeof r.name, "%s, of the ceiling", name);
+    snprintf(r.name, sizeof r.name, "%s, share of the ceiling", name);
     snprintf(r.measured, sizeof r.measured, "%.0f GFLOP/s", speed);
-    snprintf(r.against, sizeof r.against, "%.0f, twice the best sgemm", ceiling);
+    snprintf(r.against, sizeof r.against, "%.0f GFLOP/s, 2 x best sgemm", ceiling);
     bench_report(b, &r);
 }
 
-void steps_no_data(bench *b, const char *group, const char *name)
+void report_missing_data(bench *b, const char *group, const char *name)
 {
     result r = { .group = group, .ratio = NAN };
     snprintf(r.name, sizeof r.name, "%s", name);
     snprintf(r.measured, sizeof r.measured, "-");
-    snprintf(r.against, sizeof r.against, "no data (ATTEND_DATA names the folder)");
+    snprintf(r.against, sizeof r.against, "no data (set ATTEND_DATA to its folder)");
     bench_report(b, &r);
 }

@@ -1,0 +1,43 @@
+/* training_steps.h: training steps (gradient, norm, clipping, Adam) on two threads, on batches of random tokens. */
+#ifndef ATTEND_BENCH_TRAINING_STEPS_H
+#define ATTEND_BENCH_TRAINING_STEPS_H
+
+#include "bench.h"
+
+enum { MAX_STEP_SHARDS = 64 };
+
+/* Pairs of given lengths, divided into shards; a thread processes one shard at a time. step_batch_free frees the arrays. */
+typedef struct step_batch {
+    int *source_lengths, *target_lengths, *tokens;
+    attend_pairs pairs;
+    int sources, rows; /* source and target tokens, including end tokens */
+    int shards, first[MAX_STEP_SHARDS + 1];
+} step_batch;
+
+/* A shard has `shard_pairs` pairs or, if that is 0, at least `shard_rows` target tokens. */
+step_batch step_batch_new(const pair_lengths *lengths, int count, int vocabulary, int shard_pairs, int shard_rows);
+void step_batch_free(step_batch *b);
+
+/* Writes the lengths for PyTorch, one line "source:target source:target ..." for each batch. `path` is a mkstemp template; the caller
+ * removes the file. Returns false on failure. */
+bool step_batches_write(char *path, const step_batch *batches, int count);
+
+typedef struct stepper {
+    attend_model *m;
+    attend_team *team;
+    attend_optimizer *adam;
+    uint64_t update;
+    const step_batch *batches, *current;
+    int count;
+} stepper;
+
+/* Creates a model with this configuration. The caller owns the batches. */
+stepper stepper_new(const attend_config *config, const step_batch *batches, int count);
+void stepper_free(stepper *s);
+void stepper_run(void *stepper); /* one step on each batch; for struct work */
+
+/* Report FLOP/s relative to twice the best sgemm on one thread, and a missing corpus. */
+void report_share_of_ceiling(bench *b, const char *group, const char *name, double flop, double seconds, double goal);
+void report_missing_data(bench *b, const char *group, const char *name);
+
+#endif
