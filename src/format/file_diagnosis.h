@@ -1,11 +1,12 @@
-/* file_diagnosis.h: what a file is that is no tensor file. */
+/* file_diagnosis.h: names the format of a file that is not a tensor file. */
 #ifndef ATTEND_FORMAT_FILE_DIAGNOSIS_H
 #define ATTEND_FORMAT_FILE_DIAGNOSIS_H
 
 #include <stddef.h>
 
-/* Looks at the first bytes: "a NumPy array (.npy); ..." with what to do about it, to stand behind "FILE is "; NULL if they
- * say nothing. Some safetensors headers begin like a gzip file, so ask only about a file that cannot be read. */
-const char *attend_file_diagnosis(const void *bytes, size_t size);
+/* Describes the format that the first bytes indicate, with advice, to be printed after "FILE is ": "a NumPy array (.npy); ...". NULL if
+ * the format is unknown. Some safetensors headers start like a gzip file, so call this only for a file that is not a valid tensor
+ * file. */
+const char *attend_diagnose_file(const void *bytes, size_t size);
 
 #endif

@@ -3,18 +3,18 @@
 #include "format/utf8.h"
 #include <string.h>
 
-bool attend_json_fail(attend_json *j, const char *error)
+bool attend_json_reader_fail(attend_json_reader *j, const char *error)
 {
     if (!j->error) j->error = error;
     return false;
 }
 
-static void skip_space(attend_json *j)
+static void skip_space(attend_json_reader *j)
 {
     while (j->at < j->end && (*j->at == ' ' || *j->at == '\n' || *j->at == '\r' || *j->at == '\t')) j->at++;
 }
 
-bool attend_json_next_is(attend_json *j, char c)
+bool attend_json_accept(attend_json_reader *j, char c)
 {
     skip_space(j);
     if (j->at == j->end || *j->at != c) return false;
@@ -22,33 +22,33 @@ bool attend_json_next_is(attend_json *j, char c)
     return true;
 }
 
-bool attend_json_expect(attend_json *j, char c)
+bool attend_json_expect(attend_json_reader *j, char c)
 {
-    if (attend_json_next_is(j, c)) return true;
+    if (attend_json_accept(j, c)) return true;
     switch (c) {
     case '{':
-        return attend_json_fail(j, "'{' is missing");
+        return attend_json_reader_fail(j, "'{' is missing");
     case '}':
-        return attend_json_fail(j, "',' or '}' is missing");
+        return attend_json_reader_fail(j, "',' or '}' is missing");
     case '[':
-        return attend_json_fail(j, "'[' is missing");
+        return attend_json_reader_fail(j, "'[' is missing");
     case ']':
-        return attend_json_fail(j, "',' or ']' is missing");
+        return attend_json_reader_fail(j, "',' or ']' is missing");
     case ':':
-        return attend_json_fail(j, "':' is missing");
+        return attend_json_reader_fail(j, "':' is missing");
     default:
-        return attend_json_fail(j, "',' is missing");
+        return attend_json_reader_fail(j, "',' is missing");
     }
 }
 
-bool attend_json_end(attend_json *j)
+bool attend_json_expect_end(attend_json_reader *j)
 {
     skip_space(j);
-    return j->at == j->end || attend_json_fail(j, "something follows its end");
+    return j->at == j->end || attend_json_reader_fail(j, "there is text after its end");
 }
 
-/* The four digits after "\u"; -1 if they are none. */
-static int hex4(attend_json *j)
+/* The value of the four hex digits after "\u", or -1. */
+static int hex4(attend_json_reader *j)
 {
     if (j->end - j->at < 4) return -1;
     int value = 0;
@@ -64,28 +64,30 @@ static int hex4(attend_json *j)
     return value;
 }
 
-/* What follows "\u": one half or both halves of a surrogate pair. */
-static bool unicode_escape(attend_json *j)
+/* Decodes the escape after "\u": a character, or a surrogate pair of two escapes. */
+static bool unicode_escape(attend_json_reader *j)
 {
     int c = hex4(j);
-    if (c < 0) return attend_json_fail(j, "\\u is not followed by four hex digits");
-    if (c == 0) return attend_json_fail(j, "a string holds the character 0");
+    if (c < 0) return attend_json_reader_fail(j, "\\u is not followed by four hex digits");
+    if (c == 0) return attend_json_reader_fail(j, "a string contains the character U+0000");
     if (c >= 0xd800 && c < 0xe000) {
         bool pair = c < 0xdc00 && j->end - j->at >= 2 && j->at[0] == '\\' && j->at[1] == 'u';
         if (pair) j->at += 2;
         int low = pair ? hex4(j) : -1;
-        if (low < 0xdc00 || low >= 0xe000) return attend_json_fail(j, "half of a surrogate pair stands alone");
+        if (low < 0xdc00 || low >= 0xe000)
+            return attend_json_reader_fail(j, "a string contains half of a surrogate pair");
         c = 0x10000 + ((c - 0xd800) << 10 | (low - 0xdc00));
     }
     j->pool += attend_utf8_put(j->pool, c);
     return true;
 }
 
-static const char escapes[] = "\"\"\\\\//b\bf\fn\nr\rt\t"; /* pairs: what is written, what is meant */
+static const char escapes[] =
+    "\"\"\\\\//b\bf\fn\nr\rt\t"; /* pairs: the character after the backslash, the decoded character */
 
-static bool escape(attend_json *j)
+static bool escape(attend_json_reader *j)
 {
-    if (j->at == j->end) return attend_json_fail(j, "a string has no end");
+    if (j->at == j->end) return attend_json_reader_fail(j, "a string is not terminated");
     char c = *j->at++;
     if (c == 'u') return unicode_escape(j);
     for (const char *e = escapes; *e; e += 2)
@@ -93,12 +95,12 @@ static bool escape(attend_json *j)
             *j->pool++ = e[1];
             return true;
         }
-    return attend_json_fail(j, "a string has an escape that JSON does not know");
+    return attend_json_reader_fail(j, "a string contains an invalid escape");
 }
 
-bool attend_json_string(attend_json *j, const char **string, const char **at)
+bool attend_json_read_string(attend_json_reader *j, const char **string, const char **at)
 {
-    if (!attend_json_next_is(j, '"')) return attend_json_fail(j, "a string is missing");
+    if (!attend_json_accept(j, '"')) return attend_json_reader_fail(j, "a string is missing");
     *string = j->pool;
     *at = j->at;
     while (j->at < j->end && *j->at != '"') {
@@ -108,33 +110,33 @@ bool attend_json_string(attend_json *j, const char **string, const char **at)
             if (!escape(j)) return false;
             continue;
         }
-        if (c < 0x20) return attend_json_fail(j, "a string has a control character");
+        if (c < 0x20) return attend_json_reader_fail(j, "a string contains a control character");
         int32_t code_point;
         size_t length = attend_utf8_next(j->at, (size_t)(j->end - j->at), &code_point);
-        if (length == 0) return attend_json_fail(j, "a string is not UTF-8");
+        if (length == 0) return attend_json_reader_fail(j, "a string is not valid UTF-8");
         for (; length > 0; length--) *j->pool++ = *j->at++;
     }
-    if (j->at == j->end) return attend_json_fail(j, "a string has no end");
+    if (j->at == j->end) return attend_json_reader_fail(j, "a string is not terminated");
     j->at++;
-    *j->pool++ = '\0'; /* room: the two quotes are not in the pool */
+    *j->pool++ = '\0'; /* fits: the two quotes are not copied */
     return true;
 }
 
-bool attend_json_integer(attend_json *j, int64_t *number)
+bool attend_json_read_integer(attend_json_reader *j, int64_t *number)
 {
     skip_space(j);
-    if (j->at < j->end && *j->at == '-') return attend_json_fail(j, "a number is negative");
+    if (j->at < j->end && *j->at == '-') return attend_json_reader_fail(j, "a number is negative");
     const char *first = j->at;
     int64_t n = 0;
     for (; j->at < j->end && *j->at >= '0' && *j->at <= '9'; j->at++) {
         int digit = *j->at - '0';
-        if (n > (INT64_MAX - digit) / 10) return attend_json_fail(j, "a number is too large");
+        if (n > (INT64_MAX - digit) / 10) return attend_json_reader_fail(j, "a number is too large");
         n = 10 * n + digit;
     }
-    if (j->at == first) return attend_json_fail(j, "a whole number is missing");
-    if (*first == '0' && j->at - first > 1) return attend_json_fail(j, "a number begins with 0");
+    if (j->at == first) return attend_json_reader_fail(j, "an integer is missing");
+    if (*first == '0' && j->at - first > 1) return attend_json_reader_fail(j, "a number starts with 0");
     if (j->at < j->end && (*j->at == '.' || *j->at == 'e' || *j->at == 'E'))
-        return attend_json_fail(j, "a number is not written as a whole number");
+        return attend_json_reader_fail(j, "a number is not an integer");
     *number = n;
     return true;
 }

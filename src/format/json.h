@@ -1,9 +1,10 @@
-/* json.h: the little JSON that a safetensors header is made of: objects, strings and whole numbers.
+/* json.h: a reader for the subset of JSON in a safetensors header: objects, arrays, strings and non-negative integers.
  *
- * Not a JSON library, on purpose. A header is read from files nobody vouches for: here nothing nests, all memory is the
- * caller's and known beforehand, and a string's place in the text is known, which the checksum needs. (jansson 2.14 writes
- * past a buffer when memory runs out in a string, and takes 16 to 73 times a header's size.)
- * Functions that read return false at the first thing that is wrong, and say in `error` what. */
+ * Purpose    Headers come from untrusted files. The reader does not recurse, uses memory of a known size that the caller provides,
+ *            and reports the position of a string in the text, which the checksum needs. (jansson 2.14 writes past a buffer if
+ *            memory runs out inside a string, and needs 16 to 73 times the size of the header.)
+ * Failure    Functions return false at the first error and store its description in `error`.
+ * Threads    One thread at a time for each reader. */
 #ifndef ATTEND_FORMAT_JSON_H
 #define ATTEND_FORMAT_JSON_H
 
@@ -11,24 +12,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef struct attend_json {
+typedef struct attend_json_reader {
     const char *start, *at, *end;
-    char *pool;        /* where decoded strings go; as many bytes as the text has suffice for all of them */
-    const char *error; /* NULL so far */
-} attend_json;
+    char *pool;        /* receives decoded strings; the size of the text is enough for all of them */
+    const char *error; /* the first error; NULL: none */
+} attend_json_reader;
 
-bool attend_json_fail(attend_json *j, const char *error); /* false, always */
-/* After white space: is it `c`? Then takes it. */
-bool attend_json_next_is(attend_json *j, char c);
-bool attend_json_expect(attend_json *j, char c);
-/* A string, decoded into the pool, ended by '\0' and without another: *at is the place of its first byte in the text. */
-bool attend_json_string(attend_json *j, const char **string, const char **at);
-/* A whole number from 0 to INT64_MAX. */
-bool attend_json_integer(attend_json *j, int64_t *number);
-/* Nothing but white space is left. */
-bool attend_json_end(attend_json *j);
+bool attend_json_reader_fail(attend_json_reader *j, const char *error); /* stores the first error; returns false */
+/* Skips white space. If the next character is `c`, consumes it and returns true. */
+bool attend_json_accept(attend_json_reader *j, char c);
+/* As attend_json_accept; another character is an error. */
+bool attend_json_expect(attend_json_reader *j, char c);
+/* Reads a string into the pool, where it ends in '\0' and contains no other. *at is the position of its first byte in the text. */
+bool attend_json_read_string(attend_json_reader *j, const char **string, const char **at);
+/* Reads an integer from 0 to INT64_MAX. */
+bool attend_json_read_integer(attend_json_reader *j, int64_t *number);
+/* Requires that only white space remains. */
+bool attend_json_expect_end(attend_json_reader *j);
 
-/* Writes `string` with quotes and escapes to `out` and returns how many bytes that are; NULL only counts. */
+/* Writes `string` with quotes and escapes to `out`, unless that is NULL, and returns the number of bytes. */
 size_t attend_json_quote(char *out, const char *string);
 
 #endif

@@ -1,4 +1,4 @@
-/* tensor_checksum.h: XXH3-64 over pieces of memory in turn, and how it is written in a tensor file. */
+/* tensor_checksum.h: the checksum of a tensor file: XXH3-64, written as a prefix and 16 hex digits. */
 #ifndef ATTEND_FORMAT_TENSOR_CHECKSUM_H
 #define ATTEND_FORMAT_TENSOR_CHECKSUM_H
 
@@ -14,9 +14,10 @@ typedef struct attend_chunk {
     size_t size;
 } attend_chunk;
 
+/* Writes the hex digits of XXH3-64 over the concatenated spans. */
 void attend_checksum(char digits[ATTEND_CHECKSUM_DIGITS], const attend_chunk *spans, size_t count);
 
-/* Is this a prefix and digits? */
+/* Whether `value` is the prefix followed by the digits. */
 bool attend_is_checksum(const char *value);
 
 #endif

@@ -32,43 +32,42 @@ typedef struct content {
 
 enum { SIZE_FIELD = 8 }; /* bytes before the header */
 
-static const char *in_words(char words[32], double bytes)
+static const char *format_size(char text[32], double bytes)
 {
     static const char *const units[] = { "bytes", "kB", "MB", "GB", "TB" };
     int unit = 0;
     for (; bytes >= 1000 && unit < 4; unit++) bytes /= 1000;
-    snprintf(words, 32, unit ? "%.1f %s" : "%.0f %s", bytes, units[unit]);
-    return words;
+    snprintf(text, 32, unit ? "%.1f %s" : "%.0f %s", bytes, units[unit]);
+    return text;
 }
 
 static int truncated(const content *c, double whole)
 {
-    char words[32];
-    return attend_fail(ATTEND_BAD_MODEL, "%s is truncated: %d %% of %s are there; copy or download it again", c->name,
-                       (int)(100 * ((double)c->size / whole)), in_words(words, whole));
+    char text[32];
+    return attend_fail(ATTEND_BAD_MODEL, "%s is truncated: %d %% of %s are present; copy or download it again", c->name,
+                       (int)(100 * ((double)c->size / whole)), format_size(text, whole));
 }
 
-/* The header's size, if this can be a tensor file at all. */
+/* Reads the size of the header, or diagnoses a file that is not a tensor file. */
 static int header_size(const content *c, size_t *size)
 {
-    uint64_t says = 0;
-    for (int i = SIZE_FIELD; i-- > 0 && c->size >= SIZE_FIELD;) says = says << 8 | c->bytes[i];
-    bool begins = c->size > SIZE_FIELD && c->bytes[SIZE_FIELD] == '{';
-    if (begins && says >= 2 && says <= ATTEND_TENSOR_HEADER) {
-        if (says > c->size - SIZE_FIELD) return truncated(c, (double)(says + SIZE_FIELD));
-        *size = (size_t)says;
+    uint64_t declared = 0;
+    for (int i = SIZE_FIELD; i-- > 0 && c->size >= SIZE_FIELD;) declared = declared << 8 | c->bytes[i];
+    bool has_brace = c->size > SIZE_FIELD && c->bytes[SIZE_FIELD] == '{';
+    if (has_brace && declared >= 2 && declared <= ATTEND_TENSOR_HEADER) {
+        if (declared > c->size - SIZE_FIELD) return truncated(c, (double)(declared + SIZE_FIELD));
+        *size = (size_t)declared;
         return ATTEND_OK;
     }
-    const char *kind = attend_file_diagnosis(c->bytes, c->size);
+    const char *kind = attend_diagnose_file(c->bytes, c->size);
     if (kind) return attend_fail(ATTEND_BAD_MODEL, "%s is %s", c->name, kind);
     if (c->size <= SIZE_FIELD)
         return attend_fail(ATTEND_BAD_MODEL, "%s has only %zu bytes: too few for a tensor file (safetensors)", c->name,
                            c->size);
-    if (begins)
-        return attend_fail(ATTEND_BAD_MODEL, "%s says that its header has %.0f bytes; 2 to %d are read", c->name,
-                           (double)says, ATTEND_TENSOR_HEADER);
-    return attend_fail(ATTEND_BAD_MODEL, "%s is not a tensor file (safetensors), nor anything else attend can name",
-                       c->name);
+    if (has_brace)
+        return attend_fail(ATTEND_BAD_MODEL, "%s declares a header of %.0f bytes; it must have 2 to %d", c->name,
+                           (double)declared, ATTEND_TENSOR_HEADER);
+    return attend_fail(ATTEND_BAD_MODEL, "%s is not a safetensors file; its format is unknown", c->name);
 }
 
 static int check_checksum(const attend_tensor_header *h, const content *c)
@@ -78,27 +77,27 @@ static int check_checksum(const attend_tensor_header *h, const content *c)
     const attend_chunk spans[] = { { c->bytes, (size_t)(digits - c->bytes) },
                                    { ATTEND_CHECKSUM_ZEROS, ATTEND_CHECKSUM_DIGITS },
                                    { rest, (size_t)(c->bytes + c->size - rest) } };
-    char is[ATTEND_CHECKSUM_DIGITS];
-    attend_checksum(is, spans, 3);
-    if (memcmp(is, digits, sizeof is) == 0) return ATTEND_OK;
+    char computed[ATTEND_CHECKSUM_DIGITS];
+    attend_checksum(computed, spans, 3);
+    if (memcmp(computed, digits, sizeof computed) == 0) return ATTEND_OK;
     return attend_fail(ATTEND_BAD_MODEL,
-                       "%s is damaged: its checksum is %.16s, and should be %.16s; copy or download it again", c->name,
-                       is, h->checksum);
+                       "%s is damaged: its checksum is %.16s, expected %.16s; copy or download it again", c->name,
+                       computed, h->checksum);
 }
 
-/* Gives every tensor its data, in place where it is aligned. */
-static int place(attend_tensor_header *h, const unsigned char *data, const char *name)
+/* Points every tensor to its data, or to an aligned copy. */
+static int set_data(attend_tensor_header *h, const unsigned char *data, const char *name)
 {
-    static const uint64_t nothing = 0;
+    static const uint64_t empty = 0;
     for (size_t i = 0; i < h->count; i++) {
         attend_tensor_entry *e = &h->entries[i];
         attend_tensor *t = &e->tensor;
-        t->data = t->bytes ? (const void *)(data + e->begin) : &nothing;
+        t->data = t->bytes ? (const void *)(data + e->begin) : &empty;
         if ((uintptr_t)t->data % attend_dtype_size(t->dtype) == 0) continue;
         void *copy = attend_memory_aligned(t->bytes);
         if (!copy)
-            return attend_fail(ATTEND_NO_MEMORY, "no memory for tensor %.100s of %s, %zu bytes, which lies unaligned",
-                               t->name, name, t->bytes);
+            return attend_fail(ATTEND_NO_MEMORY, "no memory to align tensor %.100s of %s, %zu bytes", t->name, name,
+                               t->bytes);
         t->data = memcpy(copy, t->data, t->bytes);
         e->copied = true;
     }
@@ -114,10 +113,9 @@ static int read_content(attend_tensor_header *h, const content *c, unsigned flag
     const size_t data = c->size - SIZE_FIELD - size;
     if (h->bytes > data) return truncated(c, (double)h->bytes + (double)(SIZE_FIELD + size));
     if (h->bytes < data)
-        return attend_fail(ATTEND_BAD_MODEL, "%s has %zu bytes behind its last tensor, which belong to none", c->name,
-                           data - h->bytes);
+        return attend_fail(ATTEND_BAD_MODEL, "%s has %zu bytes after its last tensor", c->name, data - h->bytes);
     if (!(flags & ATTEND_TENSOR_SKIP_CHECKSUM)) status = check_checksum(h, c);
-    return status == ATTEND_OK ? place(h, c->bytes + SIZE_FIELD + size, c->name) : status;
+    return status == ATTEND_OK ? set_data(h, c->bytes + SIZE_FIELD + size, c->name) : status;
 }
 
 int attend_tensor_file_parse(attend_tensor_file **out, const void *bytes, size_t size, const char *name, unsigned flags)
@@ -133,20 +131,20 @@ int attend_tensor_file_parse(attend_tensor_file **out, const void *bytes, size_t
     return status;
 }
 
-/* Maps what `descriptor` has open. */
+/* Maps the open file into memory. */
 static int map(content *c, int descriptor)
 {
     struct stat s;
     if (fstat(descriptor, &s) != 0)
         return attend_fail(ATTEND_IO, "cannot read %s: %s", c->name, attend_errno_text(errno));
-    if (S_ISDIR(s.st_mode)) return attend_fail(ATTEND_IO, "%s is a folder; name a file in it", c->name);
+    if (S_ISDIR(s.st_mode)) return attend_fail(ATTEND_IO, "%s is a folder; give the path of a file", c->name);
     if (!S_ISREG(s.st_mode))
         return attend_fail(ATTEND_IO, "%s is a device, pipe or socket; a tensor file must be a file on disk", c->name);
     c->size = (size_t)s.st_size;
-    if (c->size == 0) return ATTEND_OK; /* which no map can hold, and the reader has a word for */
+    if (c->size == 0) return ATTEND_OK; /* cannot be mapped; the parser reports it */
     void *at = MAP_FAILED;
     errno = ENOMEM;
-    /* No reserve: the numbers are seldom changed, and their copies should not count before they exist. */
+    /* MAP_NORESERVE: weights are rarely changed, so do not reserve memory for private copies of all pages. */
     if (!attend_memory_refused())
         at = mmap(NULL, c->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, descriptor, 0);
     if (at == MAP_FAILED && errno == ENOMEM)
@@ -161,7 +159,7 @@ int attend_tensor_file_open(attend_tensor_file **out, const char *path, unsigned
     *out = NULL;
     content c = { .name = path };
     int descriptor;
-    do descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe must not make us wait for its writer */
+    do descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* do not block on a pipe */
     while (descriptor < 0 && errno == EINTR);
     if (descriptor < 0) return attend_fail(ATTEND_IO, "cannot read %s: %s", path, attend_errno_text(errno));
     int status = map(&c, descriptor);

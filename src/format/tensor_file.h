@@ -1,25 +1,21 @@
-/* tensor_file.h: named arrays in a file, in the safetensors format (https://github.com/huggingface/safetensors): eight
- * bytes with the header's size, a JSON header that says name, type, shape and place of every array, and the arrays
- * themselves without holes. Any program that reads safetensors reads what is written here.
+/* tensor_file.h: named tensors in a file in the safetensors format (https://github.com/huggingface/safetensors): eight bytes with
+ * the size of the header, a JSON header with the name, type, shape and offsets of every tensor, and the data without gaps. Any
+ * program that reads safetensors can read these files.
  *
- * Purpose    Reading trusts nothing: a file that is opened has arrays that lie where they should and cover the data
- *            exactly, and names and metadata that are UTF-8. A file that is something else is named for what it is.
- *            Nothing here knows about models.
- * Ownership  A file owns its tensors, names and metadata; they live until it is closed. A tensor's data points into
- *            the file (memory-mapped, private), or to a copy where the file does not align it to its elements.
- * Threads    Reading a file that is open needs no care. Nothing here is shared otherwise.
- * Limits     Little-endian machines; rank at most 4; see the numbers below. Reading takes, besides the map, less than
- *            four times the header's size, and copies of arrays that lie unaligned.
- *            A file on disk that another program cuts short while it is open, or a disk that cannot be read, raises
- *            SIGBUS at the access, as with every memory map; one that is written to in place may change what is seen
- *            here. Replace files (core/atomic_file.h) instead of writing into them.
- *
- * The checksum is "xxh3-" and 16 hex digits, in the metadata under "checksum": XXH3-64 (xxHash) over the whole file, with
- * those digits taken as '0'. What is written has one; a file without one (from another program) is read, a wrong one
- * refused. It is not among the metadata seen here.
- *
- * Codes: ATTEND_BAD_MODEL for what is in a file, ATTEND_IO for not getting at it, ATTEND_BAD_USAGE for what cannot be
- * written, ATTEND_NO_MEMORY. */
+ * Purpose    Reading validates everything: the tensors of an open file cover its data exactly, and its names and metadata are valid
+ *            UTF-8. The error for a file of another format names that format. This layer is independent of models.
+ * Ownership  A file owns its tensors, names and metadata until it is closed. The data of a tensor points into the file, which is
+ *            memory-mapped privately, or to a copy if the file does not align it to its elements.
+ * Threads    Several threads may read an open file at once. There is no global state.
+ * Limits     Little-endian machines; rank at most 4; the constants below. Reading needs, besides the map, less than four times the
+ *            size of the header, and copies of unaligned tensors.
+ *            If another program truncates an open file, or the disk fails, access to the data raises SIGBUS, as with every memory
+ *            map; if it writes into the file, the data may change. Replace files (core/atomic_file.h) instead of writing into them.
+ * Checksum   Metadata "checksum" is "xxh3-" and 16 hex digits: XXH3-64 (xxHash) over the whole file with those digits set to '0'.
+ *            Written files have one. A file without one (from another program) is accepted, a wrong one is an error. The functions
+ *            below do not list it as metadata.
+ * Codes      ATTEND_BAD_MODEL: invalid content; ATTEND_IO: the file cannot be read or written; ATTEND_BAD_USAGE: invalid arguments;
+ *            ATTEND_NO_MEMORY. */
 #ifndef ATTEND_FORMAT_TENSOR_FILE_H
 #define ATTEND_FORMAT_TENSOR_FILE_H
 
@@ -43,57 +39,56 @@ typedef enum attend_dtype {
     ATTEND_F64,
     ATTEND_I64,
     ATTEND_U64,
-    ATTEND_DTYPES /* how many */
+    ATTEND_DTYPES /* number of types */
 } attend_dtype;
 
 const char *attend_dtype_name(attend_dtype dtype); /* as in the file: "F32" */
-size_t attend_dtype_size(attend_dtype dtype);      /* bytes an element */
+size_t attend_dtype_size(attend_dtype dtype);      /* bytes of an element */
 
 enum {
     ATTEND_TENSOR_RANK = 4,
-    ATTEND_TENSOR_NAME = 512,            /* bytes of the longest name or metadata key */
-    ATTEND_TENSOR_COUNT = 1 << 17,       /* tensors in a file; as many pairs of metadata */
-    ATTEND_TENSOR_HEADER = 64 << 20,     /* bytes of the largest header */
-    ATTEND_TENSOR_SKIP_CHECKSUM = 1 << 0 /* flag: do not compare the checksum (and do not read all data for it) */
+    ATTEND_TENSOR_NAME = 512,            /* maximum bytes of a name or metadata key */
+    ATTEND_TENSOR_COUNT = 1 << 17,       /* maximum tensors, and maximum pairs of metadata */
+    ATTEND_TENSOR_HEADER = 64 << 20,     /* maximum bytes of a header */
+    ATTEND_TENSOR_SKIP_CHECKSUM = 1 << 0 /* flag: do not verify the checksum, which reads all data */
 };
 
 typedef struct attend_tensor {
-    const char *name; /* not empty, UTF-8, no control characters */
+    const char *name; /* not empty, valid UTF-8, no control characters */
     attend_dtype dtype;
-    int rank; /* 0: one number */
+    int rank; /* 0: a scalar */
     int64_t shape[ATTEND_TENSOR_RANK];
     size_t bytes;
-    const void *data; /* row after row; aligned to its elements; never NULL in a file that was read */
+    const void *data; /* row-major, aligned to its elements; never NULL in an open file */
 } attend_tensor;
 
 typedef struct attend_metadata {
-    const char *key, *value; /* UTF-8; the value may be empty and have line breaks */
+    const char *key, *value; /* valid UTF-8; the value may be empty and contain line breaks */
 } attend_metadata;
 
 typedef struct attend_tensor_file attend_tensor_file;
 
-/* Maps the file. `flags`: 0 or ATTEND_TENSOR_SKIP_CHECKSUM. */
+/* Opens a file by memory map. `flags`: 0 or ATTEND_TENSOR_SKIP_CHECKSUM. */
 int attend_tensor_file_open(attend_tensor_file **out, const char *path, unsigned flags);
-/* The same for a file that is in memory, where it must stay, unchanged, until closed; `name` is for messages. */
+/* Opens a file that is in memory; the bytes must stay valid and unchanged until it is closed. `name` is for messages. */
 int attend_tensor_file_parse(attend_tensor_file **out, const void *bytes, size_t size, const char *name,
                              unsigned flags);
-void attend_tensor_file_close(attend_tensor_file *file); /* NULL is fine */
+void attend_tensor_file_close(attend_tensor_file *file); /* NULL is valid */
 
 size_t attend_tensor_file_count(const attend_tensor_file *file);
 const attend_tensor *attend_tensor_file_at(const attend_tensor_file *file, size_t i); /* in the order of the data */
 const attend_tensor *attend_tensor_file_find(const attend_tensor_file *file, const char *name); /* NULL: none */
-/* The data of a tensor of this file, to be changed in place: nobody else sees it and the file on disk stays as it is.
- * NULL if the file was parsed from the caller's memory, which is not ours to change. */
+/* The data of a tensor of this file, to be changed in memory; the file on disk does not change. NULL if the file was parsed from the
+ * caller's memory. */
 void *attend_tensor_file_edit(attend_tensor_file *file, const attend_tensor *tensor);
 
 size_t attend_tensor_file_metadata_count(const attend_tensor_file *file);
-const attend_metadata *attend_tensor_file_metadata_at(const attend_tensor_file *file, size_t i); /* in order of keys */
+const attend_metadata *attend_tensor_file_metadata_at(const attend_tensor_file *file, size_t i); /* sorted by key */
 const char *attend_tensor_file_metadata(const attend_tensor_file *file, const char *key);        /* NULL: none */
 
-/* Writes a file in the place of what was at `path` (core/atomic_file.h: old or new, never half). The same input gives the
- * same bytes. The data begins at a multiple of 64; arrays of larger elements come first, otherwise in the order given,
- * so that each is aligned to its elements. Nothing given may change meanwhile. `tensors` and `metadata` may be NULL if
- * there are none; the key "checksum" is the file's own. */
+/* Replaces the file at `path` atomically (core/atomic_file.h). The same input gives the same bytes. The data starts at a multiple of
+ * 64. Tensors with larger elements come first, otherwise in the given order, so that each is aligned to its elements. `tensors` and
+ * `metadata` may be NULL if their count is 0; the key "checksum" is reserved. */
 int attend_tensor_file_write(const char *path, const attend_tensor *tensors, size_t count,
                              const attend_metadata *metadata, size_t metadata_count);
 

@@ -1,4 +1,4 @@
-/* tensor_file_write.c: the header is made in memory, the data goes from where it is to the disk. */
+/* tensor_file_write.c: writes a safetensors file. The header is built in memory; the data is written without a copy. */
 #include "core/memory.h"
 #include "core/status.h"
 #include "format/json.h"
@@ -14,31 +14,31 @@
 
 enum { ALIGNMENT = 64, SIZE_FIELD = 8 };
 
-/* What is to be written, and the memory it takes. */
+/* The content of the file, and temporary memory. */
 typedef struct job {
     const char *path;
     const attend_tensor *tensors;
     size_t count;
     const attend_metadata *metadata;
     size_t metadata_count;
-    const attend_tensor **order; /* (count), as their data will lie */
-    const char **names;          /* (the larger count), to find two that are the same */
-    char *header;                /* the size field and the padding too */
+    const attend_tensor **order; /* (count), in the order of their data */
+    const char **names;          /* (the larger count), to find duplicates */
+    char *header;                /* with the size field and padding */
     size_t header_size;
-    size_t checksum_at;  /* in the header */
+    size_t checksum_at;  /* offset in the header */
     attend_chunk *spans; /* (1 + count): header and data */
 } job;
 
-/* --- is it fit to be written? --- */
+/* --- checks --- */
 
 static int check_tensor(const job *j, const attend_tensor *t)
 {
     if (!t->name || !attend_tensor_name_is_valid(t->name) || strcmp(t->name, "__metadata__") == 0)
-        return attend_fail(
-            ATTEND_BAD_USAGE,
-            "cannot write %s: tensor %td needs a name: 1 to %d bytes of UTF-8, no control characters, not "
-            "__metadata__",
-            j->path, t - j->tensors, ATTEND_TENSOR_NAME);
+        return attend_fail(ATTEND_BAD_USAGE,
+                           "cannot write %s: the name of tensor %td must be 1 to %d bytes of UTF-8 without control "
+                           "characters, and not "
+                           "__metadata__",
+                           j->path, t - j->tensors, ATTEND_TENSOR_NAME);
     if ((unsigned)t->dtype >= ATTEND_DTYPES || t->rank < 0 || t->rank > ATTEND_TENSOR_RANK)
         return attend_fail(ATTEND_BAD_USAGE,
                            "cannot write %s: tensor %.100s has type %d and rank %d; a rank is 0 to %d", j->path,
@@ -47,9 +47,8 @@ static int check_tensor(const job *j, const attend_tensor *t)
     const char *wrong = attend_tensor_size(t->dtype, t->rank, t->shape, &bytes);
     if (wrong) return attend_fail(ATTEND_BAD_USAGE, "cannot write %s: tensor %.100s: %s", j->path, t->name, wrong);
     if (bytes != t->bytes || (bytes && !t->data))
-        return attend_fail(ATTEND_BAD_USAGE,
-                           "cannot write %s: tensor %.100s comes with %zu bytes%s, and has %zu by its shape", j->path,
-                           t->name, t->bytes, t->data ? "" : " at NULL", bytes);
+        return attend_fail(ATTEND_BAD_USAGE, "cannot write %s: tensor %.100s has %zu bytes%s, but its shape needs %zu",
+                           j->path, t->name, t->bytes, t->data ? "" : " at NULL", bytes);
     return ATTEND_OK;
 }
 
@@ -57,13 +56,13 @@ static int check_metadata(const job *j, const attend_metadata *m)
 {
     if (!m->key || !attend_tensor_name_is_valid(m->key) || strcmp(m->key, "checksum") == 0)
         return attend_fail(ATTEND_BAD_USAGE,
-                           "cannot write %s: pair %td of the metadata needs a key: 1 to %d bytes of UTF-8, no control "
-                           "characters, not checksum",
+                           "cannot write %s: the key of metadata %td must be 1 to %d bytes of UTF-8 without control "
+                           "characters, and not checksum",
                            j->path, m - j->metadata, ATTEND_TENSOR_NAME);
     if (!m->value || attend_utf8_valid(m->value, strlen(m->value)) < strlen(m->value) || attend_is_checksum(m->value))
         return attend_fail(ATTEND_BAD_USAGE,
-                           "cannot write %s: metadata '%.100s' needs a value in UTF-8 that is no checksum", j->path,
-                           m->key);
+                           "cannot write %s: metadata '%.100s' needs a value in valid UTF-8 that is not a checksum",
+                           j->path, m->key);
     return ATTEND_OK;
 }
 
@@ -95,12 +94,11 @@ static int check(const job *j)
         j->names[i] = j->metadata[i].key;
     }
     if (status == ATTEND_OK) status = check_distinct(j, j->metadata_count, "pairs of metadata");
-    size_t total = 0; /* attend_tensor_size keeps each below half of SIZE_MAX */
+    size_t total = 0; /* no overflow: attend_tensor_size limits each tensor to half of SIZE_MAX */
     for (size_t i = 0; status == ATTEND_OK && i < j->count; i++) {
         total += j->tensors[i].bytes;
         if (total > SIZE_MAX / 2)
-            status =
-                attend_fail(ATTEND_BAD_USAGE, "cannot write %s: its tensors are larger than memory together", j->path);
+            status = attend_fail(ATTEND_BAD_USAGE, "cannot write %s: its tensors are larger than memory", j->path);
     }
     return status;
 }
@@ -179,7 +177,7 @@ static int make_header(job *j)
 
 /* --- the file --- */
 
-/* Larger elements first: then every array begins at a multiple of its elements' size, without holes. */
+/* Larger elements first, so that every tensor is aligned to its elements without padding. */
 static void set_order(job *j)
 {
     size_t next = 0;

@@ -1,6 +1,6 @@
 /* tensor_header.c: {"__metadata__": {key: value, ...}, name: {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, ...}
  *
- * The text is read twice, the first time to count, so that all memory is taken at its right size before it is used. */
+ * The text is parsed twice: the first pass counts, so that arrays of the right size can be allocated for the second. */
 #include "format/tensor_header.h"
 
 #include "core/memory.h"
@@ -64,50 +64,50 @@ bool attend_tensor_name_is_valid(const char *name)
 /* --- reading --- */
 
 typedef struct header_reader {
-    attend_json json;
+    attend_json_reader json;
     attend_tensor_header *h;
     const char *file;
-    bool counting; /* the first time: nothing is kept */
-    int status;    /* of what is wrong beyond the JSON */
+    bool counting; /* the first pass: nothing is stored */
+    int status;    /* of an error other than invalid JSON */
 } header_reader;
 
-#define WRONG(r, ...) ((r)->status = attend_fail(ATTEND_BAD_MODEL, __VA_ARGS__), false)
+#define FAIL(r, ...) ((r)->status = attend_fail(ATTEND_BAD_MODEL, __VA_ARGS__), false)
 
 static bool read_name(header_reader *r, const char **name)
 {
     const char *at;
-    if (!attend_json_string(&r->json, name, &at)) return false;
+    if (!attend_json_read_string(&r->json, name, &at)) return false;
     if (attend_tensor_name_is_valid(*name)) return true;
-    return WRONG(r,
-                 "%s: the header has a name that is empty, longer than %d bytes or holds control characters (byte %td)",
-                 r->file, ATTEND_TENSOR_NAME, 8 + (at - r->json.start));
+    return FAIL(
+        r, "%s: the header has a name that is empty, longer than %d bytes or contains control characters (byte %td)",
+        r->file, ATTEND_TENSOR_NAME, 8 + (at - r->json.start));
 }
 
-/* [1, 2, ...], at most `most`. */
-static bool read_list(header_reader *r, int64_t *list, int most, int *count, const char *name)
+/* Reads [1, 2, ...] with at most `max_count` elements. */
+static bool read_list(header_reader *r, int64_t *list, int max_count, int *count, const char *name)
 {
     *count = 0;
     if (!attend_json_expect(&r->json, '[')) return false;
-    if (attend_json_next_is(&r->json, ']')) return true;
+    if (attend_json_accept(&r->json, ']')) return true;
     do {
-        if (*count == most)
-            return WRONG(r, "%s: tensor %.100s: a list has more than %d numbers (a shape has at most %d)", r->file,
-                         name, most, ATTEND_TENSOR_RANK);
-        if (!attend_json_integer(&r->json, &list[(*count)++])) return false;
-    } while (attend_json_next_is(&r->json, ','));
+        if (*count == max_count)
+            return FAIL(r, "%s: tensor %.100s: a list has more than %d numbers (a shape has at max_count %d)", r->file,
+                        name, max_count, ATTEND_TENSOR_RANK);
+        if (!attend_json_read_integer(&r->json, &list[(*count)++])) return false;
+    } while (attend_json_accept(&r->json, ','));
     return attend_json_expect(&r->json, ']');
 }
 
 static bool read_dtype(header_reader *r, attend_dtype *dtype, const char *name)
 {
     const char *word, *at;
-    if (!attend_json_string(&r->json, &word, &at)) return false;
+    if (!attend_json_read_string(&r->json, &word, &at)) return false;
     for (int i = 0; i < ATTEND_DTYPES; i++)
         if (strcmp(word, dtypes[i].name) == 0) {
             *dtype = (attend_dtype)i;
             return true;
         }
-    return WRONG(r, "%s: tensor %.100s has type '%.20s', which is none of those attend knows", r->file, name, word);
+    return FAIL(r, "%s: tensor %.100s has unknown type '%.20s'", r->file, name, word);
 }
 
 /* {"dtype": ..., "shape": ..., "data_offsets": [begin, end]}: each once, in any order. */
@@ -118,22 +118,22 @@ static bool read_fields(header_reader *r, attend_tensor *t, int64_t offsets[2])
     if (!attend_json_expect(&r->json, '{')) return false;
     do {
         const char *key, *at;
-        if (!attend_json_string(&r->json, &key, &at) || !attend_json_expect(&r->json, ':')) return false;
+        if (!attend_json_read_string(&r->json, &key, &at) || !attend_json_expect(&r->json, ':')) return false;
         int field = strcmp(key, "dtype") == 0          ? DTYPE
                     : strcmp(key, "shape") == 0        ? SHAPE
                     : strcmp(key, "data_offsets") == 0 ? OFFSETS
                                                        : 0;
         if (field == 0 || seen & field)
-            return WRONG(r, "%s: tensor %.100s has the field '%.40s' %s", r->file, t->name, key,
-                         field ? "twice" : "which safetensors does not know");
+            return FAIL(r, "%s: tensor %.100s has the field '%.40s' %s", r->file, t->name, key,
+                        field ? "twice" : "which is not part of safetensors");
         seen |= field;
         if (field == DTYPE && !read_dtype(r, &t->dtype, t->name)) return false;
         if (field == SHAPE && !read_list(r, t->shape, ATTEND_TENSOR_RANK, &t->rank, t->name)) return false;
         if (field == OFFSETS && !read_list(r, offsets, 2, &two, t->name)) return false;
-    } while (attend_json_next_is(&r->json, ','));
+    } while (attend_json_accept(&r->json, ','));
     if (!attend_json_expect(&r->json, '}')) return false;
     if (seen != ALL || two != 2)
-        return WRONG(r, "%s: tensor %.100s lacks its type, its shape or its two offsets", r->file, t->name);
+        return FAIL(r, "%s: tensor %.100s has no dtype, no shape or no two data_offsets", r->file, t->name);
     return true;
 }
 
@@ -143,42 +143,40 @@ static bool read_tensor(header_reader *r, const char *name)
     int64_t offsets[2] = { 0 };
     if (!read_fields(r, &t, offsets)) return false;
     const char *wrong = attend_tensor_size(t.dtype, t.rank, t.shape, &t.bytes);
-    if (wrong) return WRONG(r, "%s: tensor %.100s: %s", r->file, name, wrong);
+    if (wrong) return FAIL(r, "%s: tensor %.100s: %s", r->file, name, wrong);
     if (offsets[0] > offsets[1] || (uint64_t)(offsets[1] - offsets[0]) != t.bytes)
-        return WRONG(r, "%s: tensor %.100s has offsets %" PRId64 " to %" PRId64 ", and %zu bytes by its type and shape",
-                     r->file, name, offsets[0], offsets[1], t.bytes);
-    if (r->h->count == ATTEND_TENSOR_COUNT)
-        return WRONG(r, "%s has more than %d tensors", r->file, ATTEND_TENSOR_COUNT);
+        return FAIL(r, "%s: tensor %.100s has offsets %" PRId64 " to %" PRId64 ", and %zu bytes by its type and shape",
+                    r->file, name, offsets[0], offsets[1], t.bytes);
+    if (r->h->count == ATTEND_TENSOR_COUNT) return FAIL(r, "%s has more than %d tensors", r->file, ATTEND_TENSOR_COUNT);
     if (!r->counting) r->h->entries[r->h->count] = (attend_tensor_entry){ .tensor = t, .begin = (size_t)offsets[0] };
     r->h->count++;
     return true;
 }
 
-/* A pair of metadata. A checksum under another name is a damaged name: without this rule, damage to the key would switch
- * the checksum off. */
+/* Reads a metadata entry. A checksum under another key is an error: otherwise damage to the key would disable the checksum. */
 static bool read_pair(header_reader *r)
 {
     attend_metadata pair;
     const char *at;
     if (!read_name(r, &pair.key) || !attend_json_expect(&r->json, ':') ||
-        !attend_json_string(&r->json, &pair.value, &at))
+        !attend_json_read_string(&r->json, &pair.value, &at))
         return false;
     bool named = strcmp(pair.key, "checksum") == 0, is_one = attend_is_checksum(pair.value);
     if (named != is_one || (named && r->h->checksum))
-        return WRONG(
+        return FAIL(
             r,
             "%s: metadata '%.100s' is '%.40s': a checksum is '%s' and %d hex digits, once, under 'checksum'; the "
             "file is damaged",
             r->file, pair.key, pair.value, ATTEND_CHECKSUM_PREFIX, ATTEND_CHECKSUM_DIGITS);
     if (named) {
-        /* Its place must hold it as it is, without escapes, for its digits are taken as zeros there. */
+        /* the text must contain it without escapes, since the checksum is computed with its digits set to zero */
         if (strncmp(at, pair.value, strlen(pair.value)) != 0)
-            return WRONG(r, "%s: the checksum is written with escapes", r->file);
+            return FAIL(r, "%s: the checksum contains escapes", r->file);
         r->h->checksum = at + sizeof ATTEND_CHECKSUM_PREFIX - 1;
         return true;
     }
     if (r->h->metadata_count == ATTEND_TENSOR_COUNT)
-        return WRONG(r, "%s has more than %d pairs of metadata", r->file, ATTEND_TENSOR_COUNT);
+        return FAIL(r, "%s has more than %d pairs of metadata", r->file, ATTEND_TENSOR_COUNT);
     if (!r->counting) r->h->metadata[r->h->metadata_count] = pair;
     r->h->metadata_count++;
     return true;
@@ -187,10 +185,10 @@ static bool read_pair(header_reader *r)
 static bool read_metadata(header_reader *r)
 {
     if (!attend_json_expect(&r->json, '{')) return false;
-    if (attend_json_next_is(&r->json, '}')) return true;
+    if (attend_json_accept(&r->json, '}')) return true;
     do
         if (!read_pair(r)) return false;
-    while (attend_json_next_is(&r->json, ','));
+    while (attend_json_accept(&r->json, ','));
     return attend_json_expect(&r->json, '}');
 }
 
@@ -200,7 +198,7 @@ static bool read_text(header_reader *r)
     r->h->count = r->h->metadata_count = 0;
     r->h->checksum = NULL;
     if (!attend_json_expect(&r->json, '{')) return false;
-    if (attend_json_next_is(&r->json, '}')) return attend_json_end(&r->json);
+    if (attend_json_accept(&r->json, '}')) return attend_json_expect_end(&r->json);
     do {
         const char *name;
         if (!read_name(r, &name) || !attend_json_expect(&r->json, ':')) return false;
@@ -208,11 +206,11 @@ static bool read_text(header_reader *r)
             if (!read_tensor(r, name)) return false;
             continue;
         }
-        if (metadata) return WRONG(r, "%s has __metadata__ twice", r->file);
+        if (metadata) return FAIL(r, "%s has __metadata__ twice", r->file);
         metadata = true;
         if (!read_metadata(r)) return false;
-    } while (attend_json_next_is(&r->json, ','));
-    return attend_json_expect(&r->json, '}') && attend_json_end(&r->json);
+    } while (attend_json_accept(&r->json, ','));
+    return attend_json_expect(&r->json, '}') && attend_json_expect_end(&r->json);
 }
 
 static int read_once(attend_tensor_header *h, const char *text, size_t size, const char *file, bool counting)
@@ -227,13 +225,13 @@ static int read_once(attend_tensor_header *h, const char *text, size_t size, con
                        8 + (r.json.at - text));
 }
 
-/* --- what the header says as a whole --- */
+/* --- checks of the whole header --- */
 
-static int compare_places(const void *a, const void *b)
+static int compare_offsets(const void *a, const void *b)
 {
     const attend_tensor_entry *x = a, *y = b;
     if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
-    if (x->tensor.bytes != y->tensor.bytes) return x->tensor.bytes < y->tensor.bytes ? -1 : 1; /* empty ones first */
+    if (x->tensor.bytes != y->tensor.bytes) return x->tensor.bytes < y->tensor.bytes ? -1 : 1; /* empty tensors first */
     return strcmp(x->tensor.name, y->tensor.name);
 }
 
@@ -249,10 +247,10 @@ static int compare_keys(const void *a, const void *b)
     return strcmp(x->key, y->key);
 }
 
-/* One tensor after the other, from the first byte on. */
-static int check_cover(attend_tensor_header *h, const char *file)
+/* Checks that the tensors cover the data from its first byte on, without gaps and overlaps. */
+static int check_offsets(attend_tensor_header *h, const char *file)
 {
-    qsort(h->entries, h->count, sizeof *h->entries, compare_places);
+    qsort(h->entries, h->count, sizeof *h->entries, compare_offsets);
     h->bytes = 0;
     for (size_t i = 0; i < h->count; i++) {
         const attend_tensor_entry *e = &h->entries[i];
@@ -260,9 +258,9 @@ static int check_cover(attend_tensor_header *h, const char *file)
             return attend_fail(ATTEND_BAD_MODEL, "%s: tensors %.100s and %.100s overlap", file,
                                h->entries[i - 1].tensor.name, e->tensor.name);
         if (e->begin > h->bytes)
-            return attend_fail(ATTEND_BAD_MODEL, "%s: %zu bytes before tensor %.100s belong to none", file,
+            return attend_fail(ATTEND_BAD_MODEL, "%s: %zu bytes before tensor %.100s belong to no tensor", file,
                                e->begin - h->bytes, e->tensor.name);
-        h->bytes += e->tensor.bytes; /* = the tensor's end, an int64_t */
+        h->bytes += e->tensor.bytes; /* equals the end offset, so it cannot overflow */
     }
     return ATTEND_OK;
 }
@@ -293,7 +291,7 @@ int attend_tensor_header_read(attend_tensor_header *h, const char *text, size_t 
         if (!h->entries || !h->by_name || !h->metadata) status = ATTEND_NO_MEMORY;
     }
     if (status == ATTEND_OK) status = read_once(h, text, size, file, false);
-    if (status == ATTEND_OK) status = check_cover(h, file);
+    if (status == ATTEND_OK) status = check_offsets(h, file);
     if (status == ATTEND_OK) status = check_names(h, file);
     if (status == ATTEND_NO_MEMORY) attend_fail(status, "no memory for the header of %s", file);
     if (status != ATTEND_OK) attend_tensor_header_free(h);

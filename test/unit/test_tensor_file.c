@@ -172,10 +172,10 @@ static void test_unfit_to_write(void **state)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         t = good;
         t.name = names[i];
-        refuses(t, none, "needs a name");
-        if (i != 1) refuses((attend_tensor){ 0 }, (attend_metadata){ names[i], "v" }, "needs a key");
+        refuses(t, none, "the name of tensor 0 must be");
+        if (i != 1) refuses((attend_tensor){ 0 }, (attend_metadata){ names[i], "v" }, "the key of metadata 0 must be");
     }
-    refuses((attend_tensor){ 0 }, (attend_metadata){ "checksum", "v" }, "needs a key");
+    refuses((attend_tensor){ 0 }, (attend_metadata){ "checksum", "v" }, "the key of metadata 0 must be");
     refuses((attend_tensor){ 0 }, (attend_metadata){ "k", NULL }, "needs a value");
     refuses((attend_tensor){ 0 }, (attend_metadata){ "k", "\xff" }, "needs a value");
     refuses((attend_tensor){ 0 }, (attend_metadata){ "k", "xxh3-0123456789abcdef" }, "needs a value");
