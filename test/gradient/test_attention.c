@@ -1,11 +1,11 @@
-/* Derivatives of attention: every score x window x selection x mask, ragged on both sides, with empty sequences, several heads
+/* Gradients of attention: every score x window x selection x mask, with ragged and empty sequences of queries and keys, several heads
  * and shared key heads, through the context and through the weights. */
 #include "gradient/gradient.h"
 
 enum { COUNT = 4 };
 static const int query_lengths[COUNT] = { 3, 1, 0, 4 };
 static const int key_lengths[COUNT] = { 4, 2, 3, 5 };
-enum { QUERIES = 8, KEYS = 14, LONGEST_QUERY = 4, LONGEST_KEY = 5 };
+enum { QUERIES = 8, KEYS = 14, MAX_QUERIES = 4, MAX_KEYS = 5 };
 
 typedef enum mask_kind {
     MASK_NONE,
@@ -32,9 +32,9 @@ typedef struct setting {
 static attend_var *loss_of(attend_ctx *c, void *user)
 {
     setting *s = user;
-    static unsigned char allowed[LONGEST_QUERY * LONGEST_KEY];
-    for (int i = 0; i < LONGEST_QUERY * LONGEST_KEY; i++)
-        allowed[i] = (unsigned char)(i / LONGEST_KEY == 1 ? 0 : i % 3 != 1); /* query 1 sees nothing */
+    static unsigned char allowed[MAX_QUERIES * MAX_KEYS];
+    for (int i = 0; i < MAX_QUERIES * MAX_KEYS; i++)
+        allowed[i] = (unsigned char)(i / MAX_KEYS == 1 ? 0 : i % 3 != 1); /* query 1 sees no key */
     attend_var *w[ATTEND_SCORE_PARAMETERS] = { NULL };
     for (int i = 0; i < ATTEND_SCORE_PARAMETERS && s->parameters[i]; i++) w[i] = attend_use(c, s->parameters[i]);
     const attend_ragged *k = attend_ragged_new(c, COUNT, key_lengths), *q = attend_ragged_new(c, COUNT, query_lengths);
@@ -42,7 +42,7 @@ static attend_var *loss_of(attend_ctx *c, void *user)
     attend_attention_inputs in = { .first_position = 1 };
     if (s->mask == MASK_ALLOWED || s->mask == MASK_CAP_ALL) {
         in.allowed = allowed;
-        memcpy(in.allowed_shape, (const int[]){ 1, 1, LONGEST_QUERY, LONGEST_KEY }, sizeof in.allowed_shape);
+        memcpy(in.allowed_shape, (const int[]){ 1, 1, MAX_QUERIES, MAX_KEYS }, sizeof in.allowed_shape);
     }
     if (s->bias) in.bias = attend_use(c, s->bias);
     if (s->previous) in.previous = attend_use(c, s->previous);
@@ -58,14 +58,14 @@ static void check(setting s, const char *extra)
 {
     const attend_score *score = s.options.score;
     const int heads = s.options.heads, key_heads = s.options.key_heads;
-    bool dot = score->check_tile && !score->parameter; /* compares queries and keys as they are */
+    bool dot = score->check_tile && !score->parameter; /* uses queries and keys without mapping */
     attend_widths w = { .query = heads * (dot ? 3 : 2),
                         .key = key_heads * 3,
                         .value = key_heads * 2,
                         .heads = heads,
                         .key_heads = key_heads,
                         .attention = heads * 2,
-                        .max_keys = LONGEST_KEY + 1,
+                        .max_keys = MAX_KEYS + 1,
                         .filters = 2,
                         .filter_size = 3 };
     if (s.shared_values) w.value = w.key;
@@ -82,7 +82,7 @@ static void check(setting s, const char *extra)
         if (!p.name) break;
         s.parameters[i] = parameter(set, p.name, p.rank, p.shape[0], p.shape[1], 0);
     }
-    int shape[4] = { COUNT, heads, LONGEST_QUERY, LONGEST_KEY };
+    int shape[4] = { COUNT, heads, MAX_QUERIES, MAX_KEYS };
     if (s.mask == MASK_BIAS_SHARED) shape[0] = shape[1] = 1;
     if (s.mask >= MASK_BIAS) {
         assert_int_equal(attend_params_add(&s.bias, set, "bias", 4, shape), ATTEND_OK);
@@ -132,7 +132,7 @@ static void test_heads(void **state)
 {
     (void)state;
     for (const attend_score *const *score = attend_scores; *score; score++) {
-        if ((*score)->needs_previous_weights) continue; /* one head alone */
+        if ((*score)->needs_previous_weights) continue; /* one head only */
         for (int mask = MASK_NONE; mask < MASK_KINDS; mask++) {
             setting s = base(*score, 4, 2);
             s.mask = (mask_kind)mask;

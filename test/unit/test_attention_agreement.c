@@ -1,8 +1,8 @@
-/* The same attention by other ways gives the same: again, on more threads, on the tape, query by query, without weights. And how
- * gradients are handed out: added, skipped, once. */
+/* Different ways to run the same attention give the same result: repeated, on more threads, on the tape, query by query, without
+ * weights. Gradients are added, skipped if NULL, and computed at most once. */
 #include "support/attention_problem.h"
 
-/* The results of a run, to compare with another's. */
+/* The results of a run, for comparison with another run. */
 typedef struct results {
     attend_real *context, *weights, *grad[PLAIN_SLOTS];
 } results;
@@ -29,7 +29,7 @@ static void results_free(results *r)
     for (int slot = 0; slot < PLAIN_SLOTS; slot++) free(r->grad[slot]);
 }
 
-/* bound 0: to the bit */
+/* bound 0: bit-identical */
 static void assert_same(const problem *p, const char *what, const attend_real *a, const attend_real *b, size_t n,
                         double bound)
 {
@@ -48,10 +48,10 @@ static void assert_results(const problem *p, const results *r, double bound)
         if (p->grad[slot]) assert_same(p, problem_slots[slot], p->grad[slot], r->grad[slot], p->size[slot], bound);
 }
 
-/* Ways of asking that take different paths, for every score. */
+/* Variants that take different code paths, for every score. */
 enum { WAYS = 8 };
 
-static problem problem_way(const attend_score *score, int way)
+static problem problem_variant(const attend_score *score, int way)
 {
     problem p = problem_of(score);
     if (way == 1) p.extras = PROBLEM_RAGGED, p.o.causal = true;
@@ -75,7 +75,7 @@ static void test_again_and_on_threads(void **state)
     attend_runner *runners[] = { problem_runner(1), problem_runner(2), problem_runner(3) };
     for (const attend_score *const *s = attend_scores; *s; s++)
         for (int way = 0; way < WAYS; way++) {
-            problem p = problem_way(*s, way);
+            problem p = problem_variant(*s, way);
             assert_ok(problem_run(runners[0], &p));
             results first = results_of(&p);
             for (int i = 0; i < 9; i++) {
@@ -88,14 +88,14 @@ static void test_again_and_on_threads(void **state)
     for (int i = 0; i < 3; i++) attend_runner_free(runners[i]);
 }
 
-/* Weights that nobody asks for are not made; the context and the gradients through it stay. */
+/* Without weights, the context and its gradients are the same. */
 static void test_without_weights(void **state)
 {
     (void)state;
     attend_runner *r = problem_runner(2);
     for (const attend_score *const *s = attend_scores; *s; s++)
         for (int way = 0; way < WAYS; way++) {
-            problem p = problem_way(*s, way);
+            problem p = problem_variant(*s, way);
             memset(p.dweights, 0, p.area * sizeof *p.dweights);
             assert_ok(problem_run(r, &p));
             results with = results_of(&p);
@@ -110,7 +110,7 @@ static void test_without_weights(void **state)
 
 /* ---- the tape ---- */
 
-/* The rows of an array (B, T, width) that are there, as a variable. */
+/* The rows of an array (B, T, width) without padding, as a variable. */
 static attend_var *packed(attend_ctx *c, const attend_real *all, int batch, int rows, size_t width, const int *lengths)
 {
     attend_real *x = problem_array((size_t)batch * (size_t)rows * width);
@@ -123,7 +123,7 @@ static attend_var *packed(attend_ctx *c, const attend_real *all, int batch, int 
     return v;
 }
 
-/* The other way: packed rows to where they are in the array. */
+/* The inverse: copies packed rows to their positions in the array. */
 static void unpacked(const attend_real *x, attend_real *all, int batch, int rows, size_t width, const int *lengths)
 {
     memset(all, 0, (size_t)batch * (size_t)rows * width * sizeof *all);
@@ -132,10 +132,10 @@ static void unpacked(const attend_real *x, attend_real *all, int batch, int rows
             memcpy(all + ((size_t)b * (size_t)rows + (size_t)t) * width, x + (size_t)n * width, width * sizeof *x);
 }
 
-static const attend_ragged *ragged(attend_ctx *c, const problem *p, const int *lengths, int most)
+static const attend_ragged *ragged(attend_ctx *c, const problem *p, const int *lengths, int max_length)
 {
     int all[8];
-    for (int b = 0; b < p->a.batch; b++) all[b] = lengths ? lengths[b] : most;
+    for (int b = 0; b < p->a.batch; b++) all[b] = lengths ? lengths[b] : max_length;
     return attend_ragged_new(c, p->a.batch, all);
 }
 
@@ -179,7 +179,7 @@ static taped taped_source(attend_ctx *c, const problem *p)
     return t;
 }
 
-/* The gradients of variables back into arrays. */
+/* Copies the gradients of variables into arrays. */
 static void taped_gradients(const taped *t, const attend_attention_inputs *in, problem *p)
 {
     const attend_arrays *a = &p->a;
@@ -221,8 +221,8 @@ static void test_tape_and_runner(void **state)
     assert_ok(attend_ctx_new(&c));
     for (const attend_score *const *s = attend_scores; *s; s++)
         for (int way = 0; way < WAYS; way++) {
-            if (way == 5 || way == 6) continue; /* they draw: shards have numbers of their own */
-            problem p = problem_way(*s, way);
+            if (way == 5 || way == 6) continue; /* these are random, and the random numbers of shards differ */
+            problem p = problem_variant(*s, way);
             const attend_arrays *a = &p.a;
             assert_ok(problem_run(r, &p));
             results runner = results_of(&p);
@@ -246,8 +246,8 @@ static void test_tape_and_runner(void **state)
     attend_runner_free(r);
 }
 
-/* A source made once serves all steps: query t of every sequence at a time gives what all queries at once give, and so do the
- * gradients, which the steps add up. */
+/* One source serves all steps: processing query t of every sequence in step t gives the same contexts, and the same sums of
+ * gradients, as all queries at once. */
 static void test_source_shared_by_steps(void **state)
 {
     (void)state;
@@ -265,7 +265,7 @@ static void test_source_shared_by_steps(void **state)
         results whole = results_of(&p);
         attend_ctx_reset(c);
         taped t = taped_source(c, &p);
-        t.in.previous = NULL; /* zeros, a step at a time */
+        t.in.previous = NULL; /* zeros in every step */
         const size_t width = p.context_size / (size_t)(a->batch * a->queries);
         attend_var *contexts[8], *back[8];
         int lengths[8] = { 1, 1, 1, 1, 1 }, rows[64], n = 0;
@@ -292,7 +292,7 @@ static void test_source_shared_by_steps(void **state)
     attend_runner_free(r);
 }
 
-/* Hypotheses of a beam are several queries of one sequence: each gets what it would get alone. */
+/* The hypotheses of a beam are several queries of one sequence; each has the same result as a single query. */
 static void test_beams(void **state)
 {
     (void)state;
@@ -331,16 +331,16 @@ static void test_beams(void **state)
 
 /* ---- gradients of the runner ---- */
 
-static void test_gradients_are_added_skipped_and_given_once(void **state)
+static void test_gradients_are_added_skipped_and_computed_once(void **state)
 {
     (void)state;
     attend_runner *r = problem_runner(2);
     for (const attend_score *const *s = attend_scores; *s; s++)
         for (int way = 2; way < 5; way++) {
-            problem p = problem_way(*s, way);
+            problem p = problem_variant(*s, way);
             assert_ok(problem_run(r, &p));
             results once = results_of(&p);
-            /* added: to 10 */
+            /* added to the initial value 10 */
             for (int slot = 0; slot < PLAIN_SLOTS; slot++)
                 for (size_t i = 0; p.grad[slot] && i < p.size[slot]; i++) p.grad[slot][i] = 10;
             assert_ok(problem_forward(r, &p));
@@ -348,13 +348,13 @@ static void test_gradients_are_added_skipped_and_given_once(void **state)
             for (int slot = 0; slot < PLAIN_SLOTS; slot++)
                 for (size_t i = 0; p.grad[slot] && i < p.size[slot]; i++) p.grad[slot][i] -= 10;
             assert_results(&p, &once, 5e-5);
-            /* once: another backward is refused, and adds nothing */
+            /* a second backward fails and adds nothing */
             results before = results_of(&p);
             assert_int_equal(problem_backward(r, &p), ATTEND_BAD_USAGE);
             assert_non_null(strstr(attend_message(), "no forward"));
             assert_results(&p, &before, 0);
             results_free(&before);
-            /* skipped: each in turn; the others stay to the bit */
+            /* each gradient in turn is NULL; the others are bit-identical */
             for (int slot = 0; slot < PLAIN_SLOTS; slot++) {
                 if (!p.grad[slot]) continue;
                 attend_real *kept = p.grad[slot];
@@ -381,7 +381,7 @@ int main(void)
         cmocka_unit_test(test_tape_and_runner),
         cmocka_unit_test(test_source_shared_by_steps),
         cmocka_unit_test(test_beams),
-        cmocka_unit_test(test_gradients_are_added_skipped_and_given_once),
+        cmocka_unit_test(test_gradients_are_added_skipped_and_computed_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

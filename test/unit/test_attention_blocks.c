@@ -1,5 +1,5 @@
-/* Many keys: backward goes over blocks of them where it can, and over whole rows where gradients come in on the weights. With such
- * gradients of 0 both must give the same. */
+/* Backward with many keys processes blocks of keys, or whole rows if there is a gradient of the weights. With such a gradient of
+ * zero both must agree. */
 #include "support/attention_problem.h"
 #include "support/kernel_tables.h"
 
@@ -24,14 +24,14 @@ static problem long_problem(const attend_score *score, int number)
     return p;
 }
 
-/* Query 3 sees nothing in the first 300 keys; nobody sees key BLIND, nor the same one of a later block. */
+/* Query 3 sees none of the first 300 keys; no query sees key BLIND, nor the same key of a later block. */
 static void hide(problem *p)
 {
     const size_t keys = (size_t)p->a.keys, rows = (size_t)p->a.batch * (size_t)p->a.queries;
     for (size_t i = 0; p->allowed && i < rows; i++)
         for (size_t j = 0; j < keys; j++)
             if (j == BLIND || j == BLIND + 300 || (j < 300 && i == 3)) p->allowed[i * keys + j] = 0;
-    if (!p->allowed || !problem_in_place(p)) return; /* other scores mix rows before anything is hidden */
+    if (!p->allowed || !problem_in_place(p)) return; /* other scores map rows before the mask applies */
     for (int slot = PLAIN_KEY; slot <= PLAIN_VALUE; slot++) {
         const size_t width = p->size[slot] / (keys * (size_t)p->a.batch);
         for (size_t l = 0; l < width; l++)
@@ -49,8 +49,8 @@ static void compare(const problem *whole, const problem *blocks, const char *tab
         for (size_t i = 0; whole->grad[slot] && i < whole->size[slot]; i++) {
             const double a = (double)whole->grad[slot][i], b = (double)blocks->grad[slot][i];
             if (!(fabs(a - b) <= 2e-5 * most))
-                fail_msg("%s [%s]: d%s %zu is %.9g by whole rows and %.9g by blocks", problem_text(whole, text), table,
-                         problem_slots[slot], i, a, b);
+                fail_msg("%s [%s]: d%s %zu is %.9g with whole rows and %.9g with blocks", problem_text(whole, text),
+                         table, problem_slots[slot], i, a, b);
         }
     }
 }
@@ -82,7 +82,7 @@ static void test_blocks_are_whole_rows(void **state)
     attend_runner_free(r);
 }
 
-/* And the same bits on any number of threads. */
+/* The result is the same to the bit for any number of threads. */
 static void test_threads_do_not_matter(void **state)
 {
     (void)state;

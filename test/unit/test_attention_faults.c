@@ -1,9 +1,9 @@
-/* Memory that runs out under attention: every single request of a runner's forward and backward is refused in turn. Each time it must
- * end in an error with a message, crash nothing and leak nothing (AddressSanitizer and valgrind watch). */
+/* Every allocation of a runner's forward and backward passes fails in turn. Each failure must return an error with a message, without
+ * a crash or a leak (checked by AddressSanitizer and valgrind). */
 #include "core/memory.h"
 #include "support/attention_problem.h"
 
-/* Two whole calls: the second meets the memory the first left behind. */
+/* Two forward and backward passes; the second reuses memory of the first. */
 static int two_calls(problem *p, int threads)
 {
     attend_runner *r = NULL;
@@ -13,30 +13,31 @@ static int two_calls(problem *p, int threads)
     return status;
 }
 
-static void refuse_each(const attend_score *score, int threads)
+static void fail_each_allocation(const attend_score *score, int threads)
 {
     problem p = problem_of(score);
     p.extras = PROBLEM_RAGGED | PROBLEM_BIAS;
     p.o.dropout = 0.2, p.o.soft_cap = 2, p.a.training = true;
     problem_new(&p, 4);
-    attend_memory_refuse(-1); /* count, refuse none */
+    attend_memory_refuse(-1); /* count only */
     assert_ok(two_calls(&p, threads));
-    const long requests = attend_memory_requests();
-    assert_true(requests > 50);
-    for (long n = 1; n <= requests; n++) {
+    const long allocations = attend_memory_requests();
+    assert_true(allocations > 50);
+    for (long n = 1; n <= allocations; n++) {
         attend_memory_refuse(n);
         const int status = two_calls(&p, threads);
         if (status != ATTEND_NO_MEMORY)
-            fail_msg("request %ld of %ld refused, and the answer is %d", n, requests, status);
+            fail_msg("allocation %ld of %ld failed, but the status is %d", n, allocations, status);
         assert_non_null(strstr(attend_message(), "no memory"));
     }
     attend_memory_refuse(0);
     assert_ok(two_calls(&p, threads));
-    printf("%s: %ld requests refused in turn on %d thread%s\n", score->name, requests, threads, threads > 1 ? "s" : "");
+    printf("%s: %ld allocations failed in turn on %d thread%s\n", score->name, allocations, threads,
+           threads > 1 ? "s" : "");
     problem_free(&p);
 }
 
-/* A runner that failed works again once there is memory. */
+/* A runner works again after a failure. */
 static void test_runner_survives(void **state)
 {
     (void)state;
@@ -57,15 +58,15 @@ static void test_runner_survives(void **state)
 static void test_in_place(void **state)
 {
     (void)state;
-    refuse_each(&attend_score_dot, 1);
-    refuse_each(&attend_score_dot, 2);
+    fail_each_allocation(&attend_score_dot, 1);
+    fail_each_allocation(&attend_score_dot, 2);
 }
 
 static void test_by_shards(void **state)
 {
     (void)state;
-    refuse_each(&attend_score_additive, 1);
-    refuse_each(&attend_score_additive, 2);
+    fail_each_allocation(&attend_score_additive, 1);
+    fail_each_allocation(&attend_score_additive, 2);
 }
 
 int main(void)

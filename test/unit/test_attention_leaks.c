@@ -1,6 +1,6 @@
-/* What a query may not see cannot reach it: NaN and infinities in padding, in keys and values that a mask hides and in the causal
- * future, change nothing of what is visible, forward or backward. Padding and the results of forward stay to the bit; the
- * derivatives beside hidden keys that are not numbers are added up in another order, and may round differently. */
+/* Hidden elements have no effect: NaN and infinity in padding, in masked keys and values and in the causal future do not change the
+ * visible results, forward or backward. The forward results, and with padding also the gradients, are bit-identical; gradients beside
+ * non-finite masked keys are summed in another order and may round differently. */
 #include "support/attention_problem.h"
 
 static void poison(attend_real *x, size_t n)
@@ -9,7 +9,7 @@ static void poison(attend_real *x, size_t n)
     for (size_t i = 0; i < n; i++) x[i] = (attend_real)kinds[i % 3];
 }
 
-/* Row t of sequence b of an array of (B, rows, ..); both layouts. */
+/* Row t of sequence b of an array (B, rows, ...), in either layout. */
 static void poison_row(problem *p, attend_real *all, size_t size, int heads, int rows, int b, int t)
 {
     if (!all) return;
@@ -32,7 +32,7 @@ static void poison_query(problem *p, int b, int i)
     poison_row(p, p->data[PLAIN_QUERY], p->size[PLAIN_QUERY], p->o.heads, p->a.queries, b, i);
 }
 
-/* bound 0: to the bit */
+/* bound 0: bit-identical */
 static void assert_same(const problem *p, const char *what, const attend_real *a, const attend_real *b, size_t first,
                         size_t n, double bound)
 {
@@ -42,7 +42,7 @@ static void assert_same(const problem *p, const char *what, const attend_real *a
             fail_msg("%s: %s %zu: %.9g, poisoned %.9g", problem_text(p, text), what, i, (double)a[i], (double)b[i]);
 }
 
-/* Two problems of the same numbers. */
+/* Two problems with the same arrays. */
 static void pair_new(problem p[2], problem of, uint64_t seed)
 {
     for (int way = 0; way < 2; way++) {
@@ -62,14 +62,14 @@ static void assert_all_same(const problem p[2], bool padding)
     assert_same(p, "context", p[0].context, p[1].context, 0, p->context_size, 0);
     assert_same(p, "weights", p[0].weights, p[1].weights, 0, p->area, 0);
     for (int slot = 0; slot < PLAIN_SLOTS; slot++) {
-        /* a map of whole rows, hidden ones too, that is not a number there has no derivative */
+        /* parameters that map all rows, including hidden non-finite ones, have no finite gradient */
         const bool map = slot >= PLAIN_PARAMETERS && !(p->o.score->tile_parameters >> (slot - PLAIN_PARAMETERS) & 1u);
         if (p->grad[slot] && (padding || !map))
             assert_same(p, problem_slots[slot], p[0].grad[slot], p[1].grad[slot], 0, p->size[slot], padding ? 0 : 5e-6);
     }
 }
 
-/* Sizes that take the packed products, and sizes that do not. */
+/* Sizes with and without packed products. */
 static problem sized(const attend_score *score, int way)
 {
     problem p = problem_of(score);
@@ -113,7 +113,7 @@ static void test_padding(void **state)
     attend_runner_free(r);
 }
 
-/* Keys 1, 4, 7, .. are hidden from every query, by a boolean mask or by a bias of -inf. */
+/* Keys 1, 4, 7, ... are hidden from every query, by a boolean mask or by a bias of -inf. */
 static void test_hidden_keys(void **state)
 {
     (void)state;
@@ -141,7 +141,7 @@ static void test_hidden_keys(void **state)
     attend_runner_free(r);
 }
 
-/* A query that sees nothing may itself be anything. */
+/* A query that sees no key may be non-finite. */
 static void test_blind_queries(void **state)
 {
     (void)state;
@@ -163,7 +163,7 @@ static void test_blind_queries(void **state)
     attend_runner_free(r);
 }
 
-/* The keys from the middle on are not numbers: whoever stands before them knows nothing of it. */
+/* The keys from the middle on are non-finite; queries before them do not change. */
 static void test_causal_future(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Attention against a plain one in double, over random shapes and every table of kernels: context, weights, scores and the
- * derivatives of all arrays; and what must hold whatever the numbers are. */
+/* Attention compared with a plain implementation in double precision, for random shapes and every kernel table: context, weights,
+ * scores and the gradients of all arrays; and properties that hold for all inputs. */
 #include "support/attention_problem.h"
 #include "support/kernel_tables.h"
 
@@ -16,7 +16,7 @@ static int some_length(dice *d)
 {
     switch (dice_below(d, 8)) {
     case 0:
-        return dice_below(d, 2); /* none or one */
+        return dice_below(d, 2); /* 0 or 1 */
     case 1:
         return 16 + dice_below(d, 50);
     default:
@@ -68,7 +68,7 @@ static problem random_problem(uint64_t number)
     p.a.heads_first = dice_below(&d, 2) && (problem_in_place(&p) || p.o.heads == 1);
     random_extras(&p, &d);
     if (number % 9 == 0 && score->check_tile &&
-        !score->parameter) { /* scores around 1e4, exact in float where not scaled */
+        !score->parameter) { /* scores around 1e4, exact in float unless scaled */
         p.o.soft_cap = 0, p.o.scale = 0, p.extras |= PROBLEM_INTEGERS, p.reach = 60;
     }
     problem_new(&p, number);
@@ -117,11 +117,11 @@ static void assert_near(const problem *p, const char *table, const char *what, s
 {
     char text[200];
     if (!(fabs(got - want) <= bound) && got != want)
-        fail_msg("%s [%s]: %s %zu is %.9g and not %.9g (bound %.2g)", problem_text(p, text), table, what, i, got, want,
-                 bound);
+        fail_msg("%s [%s]: %s %zu is %.9g, expected %.9g (bound %.2g)", problem_text(p, text), table, what, i, got,
+                 want, bound);
 }
 
-/* Hard attention may settle near-ties otherwise in float: it must take one key that is as good as the best. */
+/* In float, hard attention may resolve near-ties differently: it must choose one key whose score is close to the maximum. */
 static bool hard_row_is_good(const problem *p, const expected *x, size_t row, double bound)
 {
     const size_t keys = (size_t)p->a.keys;
@@ -137,7 +137,7 @@ static bool hard_row_is_good(const problem *p, const expected *x, size_t row, do
     return sum == (most == -INFINITY ? 0 : 1);
 }
 
-/* The weights of a row add up to one, or to nothing where there is nothing to see. */
+/* The weights of a row sum to 1, or to 0 if no key is visible. */
 static void assert_sums(const problem *p, const expected *x, const char *table)
 {
     const size_t keys = (size_t)p->a.keys;
@@ -153,7 +153,7 @@ static void assert_sums(const problem *p, const expected *x, const char *table)
     }
 }
 
-/* Returns whether context and weights can be compared number by number: not where hard attention met a near-tie. */
+/* Returns whether context and weights can be compared elementwise: not if hard attention has a near-tie. */
 static bool compare_forward(const problem *p, const expected *x, const char *table)
 {
     const size_t keys = (size_t)p->a.keys;
@@ -181,7 +181,7 @@ static bool compare_forward(const problem *p, const expected *x, const char *tab
     return true;
 }
 
-/* L = context . dcontext + weights . dweights of the plain attention. */
+/* L = context . dcontext + weights . dweights of the plain implementation. */
 static double plain_loss(const problem *p, const expected *x)
 {
     double sum = 0;
@@ -191,7 +191,7 @@ static double plain_loss(const problem *p, const expected *x)
     return sum;
 }
 
-/* Along one random direction of each array the library's derivatives add up to the plain loss's difference quotient. */
+/* The directional derivative along a random direction of each array equals the difference quotient of the plain loss. */
 static void compare_gradients(const problem *p, expected *x, const char *table, uint64_t number)
 {
     static const double step = 1e-5;
@@ -240,16 +240,16 @@ static void test_against_plain(void **state)
         expected_free(&x);
         problem_free(&p);
     }
-    printf("%d problems, derivatives %d times, %d near-ties\n", (int)PROBLEMS, derivatives, apart);
+    printf("%d problems, gradients of %d, %d near-ties\n", (int)PROBLEMS, derivatives, apart);
     assert_true(derivatives > PROBLEMS / 3);
     attend_kernel_use(usual);
     attend_runner_free(r);
 }
 
-/* ---- queries that see nothing ---- */
+/* ---- queries that see no key ---- */
 
-/* Contexts, weights and gradients of such rows are 0, and no gradient anywhere is anything but a number. */
-static void test_queries_that_see_nothing(void **state)
+/* Contexts, weights and gradients of such rows are 0, and all gradients are finite. */
+static void test_queries_that_see_no_key(void **state)
 {
     (void)state;
     attend_runner *r = problem_runner(2);
@@ -262,8 +262,8 @@ static void test_queries_that_see_nothing(void **state)
             p.a.allowed_shape[1] = 1;
             p.a.training = selection == ATTEND_SELECT_HARD;
             problem_new(&p, 11);
-            for (int j = 0; j < p.a.keys; j++) p.allowed[2 * p.a.keys + j] = 0; /* query 2 of sequence 0 sees nothing */
-            p.lengths[p.a.batch + 3] = 0;                                       /* nor does any of sequence 3 */
+            for (int j = 0; j < p.a.keys; j++) p.allowed[2 * p.a.keys + j] = 0; /* query 2 of sequence 0 sees no key */
+            p.lengths[p.a.batch + 3] = 0;                                       /* nor does any query of sequence 3 */
             p.lengths[3] = p.a.queries;
             assert_ok(problem_run(r, &p));
             const size_t row = p.context_size / (size_t)(p.a.batch * p.a.queries),
@@ -283,7 +283,7 @@ static void test_queries_that_see_nothing(void **state)
 
 /* ---- permutations ---- */
 
-/* The keys of p in another order, of which order[j] is the new place of key j. */
+/* Copies `of` with its keys permuted: key j moves to position order[j]. */
 static void permute_keys(problem *p, const int *order, problem *of)
 {
     const size_t keys = (size_t)p->a.keys;
@@ -305,7 +305,7 @@ static void test_permuted_keys_permute_the_weights(void **state)
     attend_runner *r = problem_runner(1);
     for (const attend_score *const *s = attend_scores; *s; s++)
         for (int selection = ATTEND_SELECT_SOFT; selection <= ATTEND_SELECT_HARD; selection++) {
-            if (strncmp((*s)->name, "location", 8) == 0) continue; /* positions mean something to these */
+            if (strncmp((*s)->name, "location", 8) == 0) continue; /* these depend on positions */
             problem p[2];
             int order[64];
             for (int way = 0; way < 2; way++) {
@@ -331,8 +331,8 @@ static void test_permuted_keys_permute_the_weights(void **state)
 
 /* ---- large scores ---- */
 
-/* e = 8192 + x_j, exact in float, has the weights of x: forward, and backward where they are made again. */
-static void test_weights_do_not_depend_on_what_all_scores_share(void **state)
+/* e = 8192 + x_j, exact in float, has the same weights as x, also when backward recomputes them. */
+static void test_weights_are_invariant_to_a_common_offset(void **state)
 {
     (void)state;
     enum { KEYS = 40 };
@@ -366,7 +366,7 @@ static void test_weights_do_not_depend_on_what_all_scores_share(void **state)
         for (int j = 0; j < KEYS; j++) {
             assert_true(fabs((double)(weights[1][j] - weights[0][j])) < 1e-6);
             if (!(fabs((double)(dvalue[1][j] - weights[0][j])) < 1e-6))
-                fail_msg("selection %d: dv is %g where the weight is %g", selection, (double)dvalue[1][j],
+                fail_msg("selection %d: dv is %g, the weight is %g", selection, (double)dvalue[1][j],
                          (double)weights[0][j]);
         }
         assert_true(fabs((double)(dquery[1][0] - dquery[0][0])) < 1e-5);
@@ -378,9 +378,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_against_plain),
-        cmocka_unit_test(test_queries_that_see_nothing),
+        cmocka_unit_test(test_queries_that_see_no_key),
         cmocka_unit_test(test_permuted_keys_permute_the_weights),
-        cmocka_unit_test(test_weights_do_not_depend_on_what_all_scores_share),
+        cmocka_unit_test(test_weights_are_invariant_to_a_common_offset),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

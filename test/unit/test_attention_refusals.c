@@ -1,9 +1,9 @@
-/* What attention refuses, and that it says which argument and why. */
+/* Invalid arguments of attention: each is refused with a message that names the argument and the reason. */
 #include "support/attention_problem.h"
 
 /* ---- options ---- */
 
-static void no_even_heads(attend_attention_options *o)
+static void heads_not_a_multiple(attend_attention_options *o)
 {
     o->heads = 4, o->key_heads = 3;
 }
@@ -15,15 +15,15 @@ static void window_without_size(attend_attention_options *o)
 {
     o->window = ATTEND_WINDOW_LOCAL_M;
 }
-static void no_such_window(attend_attention_options *o)
+static void unknown_window(attend_attention_options *o)
 {
     o->window = (attend_window)7, o->window_size = 1;
 }
-static void no_such_selection(attend_attention_options *o)
+static void unknown_selection(attend_attention_options *o)
 {
     o->selection = (attend_selection)9;
 }
-static void no_such_estimator(attend_attention_options *o)
+static void unknown_estimator(attend_attention_options *o)
 {
     o->estimator = (attend_estimator)3;
 }
@@ -35,11 +35,11 @@ static void infinite_scale(attend_attention_options *o)
 {
     o->scale = INFINITY;
 }
-static void all_dropped(attend_attention_options *o)
+static void dropout_of_one(attend_attention_options *o)
 {
     o->dropout = 1;
 }
-static void endless_bonus(attend_attention_options *o)
+static void infinite_bonus(attend_attention_options *o)
 {
     o->entropy_bonus = NAN;
 }
@@ -62,7 +62,7 @@ static void hard_without_temperature(attend_attention_options *o)
 {
     o->selection = ATTEND_SELECT_HARD, o->temperature = 0;
 }
-static void hard_too_warm(attend_attention_options *o)
+static void temperature_too_high(attend_attention_options *o)
 {
     o->selection = ATTEND_SELECT_HARD, o->temperature = INFINITY;
 }
@@ -76,31 +76,31 @@ static const struct {
     void (*spoil)(attend_attention_options *o);
     const char *words;
 } bad_options[] = {
-    { no_even_heads, "4 heads is not a multiple of 3 key heads" },
+    { heads_not_a_multiple, "4 heads is not a multiple of 3 key heads" },
     { negative_heads, "-1 heads" },
     { window_without_size, "a local window needs window_size" },
-    { no_such_window, "unknown window" },
-    { no_such_selection, "unknown selection" },
-    { no_such_estimator, "unknown estimator" },
+    { unknown_window, "unknown window" },
+    { unknown_selection, "unknown selection" },
+    { unknown_estimator, "unknown estimator" },
     { negative_cap, "the soft cap must be 0 (none) or from 1e-6 to 1e12" },
     { infinite_scale, "the scale is not finite" },
-    { all_dropped, "dropout must be in [0, 1)" },
-    { endless_bonus, "the entropy bonus is not finite" },
+    { dropout_of_one, "dropout must be in [0, 1)" },
+    { infinite_bonus, "the entropy bonus is not finite" },
     { causal_local_p, "a local-p window cannot be combined with a causal mask" },
     { hard_local_p, "hard selection cannot be combined with a local-p window" },
     { hard_with_dropout, "hard selection cannot be combined with dropout" },
     { hard_without_temperature, "the temperature must be from 1e-6 to 1e6" },
-    { hard_too_warm, "the temperature must be from 1e-6 to 1e6" },
+    { temperature_too_high, "the temperature must be from 1e-6 to 1e6" },
     { two_heads_of_location, "a score that needs the previous weights has one head" },
 };
 
 static void assert_refused(int status, const char *words)
 {
-    if (status != ATTEND_BAD_USAGE) fail_msg("'%s': the answer is %d", words, status);
+    if (status != ATTEND_BAD_USAGE) fail_msg("'%s': status %d", words, status);
     if (!strstr(attend_message(), words)) fail_msg("'%s' is not in '%s'", words, attend_message());
 }
 
-/* By both ways in. */
+/* With both interfaces. */
 static void test_options(void **state)
 {
     (void)state;
@@ -127,7 +127,7 @@ static void test_options(void **state)
 
 static const int too_long[] = { 1, 2, 14, 3, 3 }, negative[] = { 1, -2, 3, 3, 3 };
 
-static void differing_widths(problem *p)
+static void different_widths(problem *p)
 {
     p->a.key_width = 4;
 }
@@ -245,7 +245,7 @@ static const struct {
     void (*spoil)(problem *p);
     const char *words;
 } bad_arrays[] = {
-    { differing_widths, "queries and keys must have the same width" },
+    { different_widths, "queries and keys must have the same width" },
     { no_width, "widths 0 and 5 at least 1" },
     { no_value_width, "the width of the values is 0" },
     { negative_batch, "batch -1" },
@@ -292,8 +292,7 @@ static void test_backward(void **state)
     const attend_array_gradients g = problem_gradients(&p);
     assert_refused(problem_backward(r, &p), "call attend_runner_forward first");
     assert_ok(attend_runner_forward(r, &p.o, &p.a, p.context, NULL, NULL));
-    assert_refused(attend_runner_backward(r, p.dcontext, p.dweights, &g),
-                   "dweights need a forward pass with weights");
+    assert_refused(attend_runner_backward(r, p.dcontext, p.dweights, &g), "dweights need a forward pass with weights");
     assert_refused(attend_runner_backward(r, NULL, NULL, &g), "dcontext is NULL");
     assert_refused(attend_runner_backward(r, p.dcontext, NULL, NULL), "gradients is NULL");
     assert_ok(attend_runner_backward(r, p.dcontext, NULL, &g));
@@ -315,7 +314,7 @@ static const attend_ragged *lengths(attend_ctx *c, int a, int b)
     return attend_ragged_new(c, 2, (const int[]){ a, b });
 }
 
-/* Two sequences of 3 and 2 keys, 4 wide, in two heads. */
+/* Two sequences of 3 and 2 keys of width 4, in two heads. */
 static attend_source *source(attend_ctx *c, const attend_score *score, attend_var *const *parameters)
 {
     attend_attention_options o = ATTEND_ATTENTION_OPTIONS_INIT;
@@ -480,14 +479,14 @@ static void test_calls(void **state)
     attend_ctx_free(c);
 }
 
-/* Positions and windows as far out as they go are not refused: they see nothing, or everything. */
+/* Extreme positions and windows are accepted: no key is visible, or all keys are. */
 static void test_far_windows(void **state)
 {
     (void)state;
     attend_runner *r = problem_runner(1);
     const struct {
         int first_position, window_size;
-        double sum; /* of the weights of a query */
+        double sum; /* sum of the weights of a query */
     } cases[] = { { 1000000, 2, 0 },   { -1000000, 2, 0 },  { INT32_MAX, 1, 0 },
                   { INT32_MIN, 1, 0 }, { 0, INT32_MAX, 1 }, { INT32_MAX, INT32_MAX, 1 } };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -498,10 +497,10 @@ static void test_far_windows(void **state)
         assert_ok(problem_run(r, &p));
         double sum = 0;
         for (int j = 0; j < p.a.keys; j++) sum += (double)p.weights[j];
-        if (!(fabs(sum - cases[i].sum) < 1e-5)) fail_msg("case %zu: weights add up to %g", i, sum);
+        if (!(fabs(sum - cases[i].sum) < 1e-5)) fail_msg("case %zu: the weights sum to %g", i, sum);
         problem_free(&p);
     }
-    /* local-p: a position outside sees what is near it; one that is not a number gives no number */
+    /* local-p: a position outside the source sees the keys near it; a NaN position gives NaN */
     for (int i = 0; i < 3; i++) {
         problem p = problem_of(&attend_score_dot);
         p.o.window = ATTEND_WINDOW_LOCAL_P, p.o.window_size = 2, p.a.queries = 1;

@@ -1,4 +1,4 @@
-/* Sizes that cannot be, and scores that leave out what they must say: refused on plain arrays, with the reason. */
+/* Invalid sizes and incomplete scores: refused on plain arrays, with the reason. */
 #include "unit/unit.h"
 #include <limits.h>
 
@@ -10,7 +10,7 @@ static void refused(attend_attention_options *o, attend_arrays *a, const char *w
     static attend_real context[4096];
     assert_ok(attend_runner_new(&r, 2));
     assert_int_equal(attend_runner_forward(r, o, a, context, NULL, NULL), ATTEND_BAD_USAGE);
-    if (!strstr(attend_message(), words)) fail_msg("\"%s\" does not say \"%s\"", attend_message(), words);
+    if (!strstr(attend_message(), words)) fail_msg("\"%s\" does not contain \"%s\"", attend_message(), words);
     attend_runner_free(r);
 }
 
@@ -58,7 +58,7 @@ static int one(const attend_widths *w)
     return 1;
 }
 
-static void test_scores_that_leave_something_out(void **state)
+static void test_incomplete_scores(void **state)
 {
     (void)state;
     attend_attention_options o = ATTEND_ATTENTION_OPTIONS_INIT;
@@ -75,8 +75,8 @@ static void test_scores_that_leave_something_out(void **state)
     refused(&o, &a, "both or none of cache_size and cache_keys");
 }
 
-/* Arrays wider than the sequences in them: what counts is how many keys there are. */
-static void test_room_for_more_keys(void **state)
+/* With arrays longer than their sequences, the lengths of the sequences count. */
+static void test_arrays_longer_than_the_sequences(void **state)
 {
     (void)state;
     attend_attention_options o = ATTEND_ATTENTION_OPTIONS_INIT;
@@ -96,8 +96,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_scores_that_leave_something_out),
-        cmocka_unit_test(test_room_for_more_keys),
+        cmocka_unit_test(test_incomplete_scores),
+        cmocka_unit_test(test_arrays_longer_than_the_sequences),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Backward gives the same bits whether a small call kept its weights or computes them again. */
+/* Backward is bit-identical whether a small call stores its weights or recomputes them. */
 #include "unit/unit.h"
 #include <math.h>
 
@@ -17,9 +17,9 @@ static void run(attend_attention_options options, bool recompute, arrays *x)
     for (int i = 0; i < H * D; i++) x->u[i] = (attend_real)sin(i + 1.0);
     memset(x->dquery, 0, sizeof x->dquery), memset(x->dkey, 0, sizeof x->dkey);
     memset(x->dvalue, 0, sizeof x->dvalue), memset(x->du, 0, sizeof x->du);
-    attend_score alone = attend_score_additive; /* of queries and keys as they are */
-    alone.prepare_keys = alone.prepare_queries = NULL;
-    if (options.score == &attend_score_additive) options.score = &alone;
+    attend_score unmapped = attend_score_additive; /* without the mappings of queries and keys */
+    unmapped.prepare_keys = unmapped.prepare_queries = NULL;
+    if (options.score == &attend_score_additive) options.score = &unmapped;
     options.recompute = recompute;
     const int lengths[B] = { 17, 3, 9 };
     const attend_real unused[D * D * H * H] = { 0 }, *parameters[] = { unused, unused, unused, x->u };

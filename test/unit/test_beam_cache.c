@@ -1,118 +1,123 @@
-/* The past of hypotheses that branch and end: rows are found again, attention over them is the runner's, memory does not grow with what
- * nobody has any more, and no failure loses a row. */
+/* The beam cache: rows of branching hypotheses are found again, attention over them equals that of the runner, unused rows are reused,
+ * and a failure loses no row. */
 #include "attention/beam_cache.h"
 
 #include "core/memory.h"
 #include "unit/unit.h"
 #include <math.h>
 
-enum { MOST = 40, STEPS = 60, H = 4, D = 19, WIDTH = 2 * H * D + 3, KEY = 3, VALUE = KEY + H * D };
+enum { MAX_HYPOTHESES = 40, STEPS = 60, H = 4, D = 19, WIDTH = 2 * H * D + 3, KEY = 3, VALUE = KEY + H * D };
 
 static uint32_t seed;
 
-static uint32_t drawn(uint32_t below)
+static uint32_t random_below(uint32_t below)
 {
     seed = seed * 1664525u + 1013904223u;
     return (uint32_t)((uint64_t)(seed >> 8) * below >> 24);
 }
 
-static attend_real number(void)
+static attend_real random_number(void)
 {
-    return (attend_real)drawn(1 << 20) / (attend_real)(1 << 19) - 1;
+    return (attend_real)random_below(1 << 20) / (attend_real)(1 << 19) - 1;
 }
 
-/* ---- hypotheses as a list of whole rows each ---- */
+/* ---- reference: each hypothesis as a list of copied rows ---- */
 
-typedef struct story {
-    int count, lengths[MOST];
-    attend_real rows[MOST][STEPS][WIDTH];
-} story;
+typedef struct reference {
+    int count, lengths[MAX_HYPOTHESES];
+    attend_real rows[MAX_HYPOTHESES][STEPS][WIDTH];
+} reference;
 
-static story *told, *before;
+static reference *expected, *previous;
 
-static int make_stories(void **state)
+static int make_references(void **state)
 {
     (void)state;
     seed = 5;
-    told = calloc(1, sizeof *told);
-    before = calloc(1, sizeof *before);
-    return told && before ? 0 : -1;
+    expected = calloc(1, sizeof *expected);
+    previous = calloc(1, sizeof *previous);
+    return expected && previous ? 0 : -1;
 }
 
-static int free_stories(void **state)
+static int free_references(void **state)
 {
     (void)state;
-    free(told);
-    free(before);
+    free(expected);
+    free(previous);
     return 0;
 }
 
-static void story_step(int n, const int *parents, const attend_real *rows)
+static void reference_step(int n, const int *parents, const attend_real *rows)
 {
-    memcpy(before, told, sizeof *told);
+    memcpy(previous, expected, sizeof *expected);
     for (int i = 0; i < n; i++) {
-        const int parent = before->count ? parents[i] : -1, length = parent < 0 ? 0 : before->lengths[parent];
-        if (parent >= 0) memcpy(told->rows[i], before->rows[parent], (size_t)length * sizeof told->rows[i][0]);
-        memcpy(told->rows[i][length], rows + i * (WIDTH + 2), sizeof told->rows[i][0]);
-        told->lengths[i] = length + 1;
+        const int parent = previous->count ? parents[i] : -1, length = parent < 0 ? 0 : previous->lengths[parent];
+        if (parent >= 0)
+            memcpy(expected->rows[i], previous->rows[parent], (size_t)length * sizeof expected->rows[i][0]);
+        memcpy(expected->rows[i][length], rows + i * (WIDTH + 2), sizeof expected->rows[i][0]);
+        expected->lengths[i] = length + 1;
     }
-    told->count = n;
+    expected->count = n;
 }
 
-static void assert_is_told(const attend_beam_cache *p)
+static void assert_equals_reference(const attend_beam_cache *cache)
 {
-    int longest = 0;
-    assert_int_equal(attend_beam_cache_count(p), told->count);
-    for (int i = 0; i < told->count; i++) {
-        assert_int_equal(attend_beam_cache_length(p, i), told->lengths[i]);
-        if (told->lengths[i] > longest) longest = told->lengths[i];
-        for (int j = 0; j < told->lengths[i]; j++)
-            assert_memory_equal(attend_beam_cache_row(p, i, j), told->rows[i][j], sizeof told->rows[i][j]);
+    int max_length = 0;
+    assert_int_equal(attend_beam_cache_count(cache), expected->count);
+    for (int i = 0; i < expected->count; i++) {
+        assert_int_equal(attend_beam_cache_length(cache, i), expected->lengths[i]);
+        if (expected->lengths[i] > max_length) max_length = expected->lengths[i];
+        for (int j = 0; j < expected->lengths[i]; j++)
+            assert_memory_equal(attend_beam_cache_row(cache, i, j), expected->rows[i][j], sizeof expected->rows[i][j]);
     }
-    assert_int_equal(attend_beam_cache_max_length(p), longest);
+    assert_int_equal(attend_beam_cache_max_length(cache), max_length);
 }
 
-/* Parents as a beam has them: some go on in place, some branch, some begin anew. */
-static int draw_step(int *parents, attend_real *rows)
+/* Random parents as in beam search: some hypotheses continue in place, some branch, some start anew. */
+static int random_step(int *parents, attend_real *rows)
 {
-    const int n = 1 + (int)drawn(MOST), how = (int)drawn(4);
+    const int n = 1 + (int)random_below(MAX_HYPOTHESES), how = (int)random_below(4);
     for (int i = 0; i < n; i++) {
-        parents[i] = how == 0 && i < told->count ? i : told->count ? (int)drawn((uint32_t)told->count) : 12345;
-        if (told->count && (drawn(30) == 0 || told->lengths[parents[i]] == STEPS)) parents[i] = -1 - (int)drawn(3);
+        parents[i] = how == 0 && i < expected->count ? i
+                     : expected->count               ? (int)random_below((uint32_t)expected->count)
+                                                     : 12345;
+        if (expected->count && (random_below(30) == 0 || expected->lengths[parents[i]] == STEPS))
+            parents[i] = -1 - (int)random_below(3);
     }
-    for (int i = 0; i < MOST * (WIDTH + 2); i++) rows[i] = number();
+    for (int i = 0; i < MAX_HYPOTHESES * (WIDTH + 2); i++) rows[i] = random_number();
     return n;
 }
 
-static attend_real rows[MOST * (WIDTH + 2)];
-static int parents[MOST];
+static attend_real rows[MAX_HYPOTHESES * (WIDTH + 2)];
+static int parents[MAX_HYPOTHESES];
 
-static void step(attend_beam_cache *p)
+static void step(attend_beam_cache *cache)
 {
-    const int n = draw_step(parents, rows);
-    assert_ok(attend_beam_cache_step(p, n, parents, rows, WIDTH + 2));
-    story_step(n, parents, rows);
+    const int n = random_step(parents, rows);
+    assert_ok(attend_beam_cache_step(cache, n, parents, rows, WIDTH + 2));
+    reference_step(n, parents, rows);
 }
 
 static void test_rows_are_found_again(void **state)
 {
     (void)state;
-    attend_beam_cache *p = NULL;
-    assert_ok(attend_beam_cache_new(&p, WIDTH));
-    assert_int_equal(attend_beam_cache_count(p), 0);
-    assert_int_equal(attend_beam_cache_max_length(p), 0);
-    memset(told, 0, sizeof *told);
+    attend_beam_cache *cache = NULL;
+    assert_ok(attend_beam_cache_new(&cache, WIDTH));
+    assert_int_equal(attend_beam_cache_count(cache), 0);
+    assert_int_equal(attend_beam_cache_max_length(cache), 0);
+    memset(expected, 0, sizeof *expected);
     for (int t = 0; t < 300; t++) {
-        step(p);
-        assert_is_told(p);
+        step(cache);
+        assert_equals_reference(cache);
     }
-    attend_beam_cache_free(p);
+    attend_beam_cache_free(cache);
 }
 
 /* ---- attention ---- */
 
 enum { ROW = H * D, STRIDE = ROW + 5 };
-static attend_real query[MOST * STRIDE], context[MOST * STRIDE], weights[MOST * H * STEPS];
+static attend_real query[MAX_HYPOTHESES * STRIDE], context[MAX_HYPOTHESES * STRIDE],
+    weights[MAX_HYPOTHESES * H * STEPS];
 
 static beam_attention attention(bool with_weights)
 {
@@ -128,32 +133,32 @@ static beam_attention attention(bool with_weights)
                              .weights = with_weights ? weights : NULL };
 }
 
-static attend_real keys[MOST * STEPS * ROW], values[MOST * STEPS * ROW], packed[MOST * ROW], right[MOST * ROW],
-    right_weights[MOST * H * STEPS];
+static attend_real keys[MAX_HYPOTHESES * STEPS * ROW], values[MAX_HYPOTHESES * STEPS * ROW],
+    packed[MAX_HYPOTHESES * ROW], expected_context[MAX_HYPOTHESES * ROW], expected_weights[MAX_HYPOTHESES * H * STEPS];
 
-/* What the runner makes of the same rows. */
-static void run_right(attend_runner *r, int longest)
+/* The result of the runner on the same rows. */
+static void run_reference(attend_runner *r, int max_length)
 {
-    for (int i = 0; i < told->count; i++) {
+    for (int i = 0; i < expected->count; i++) {
         memcpy(packed + i * ROW, query + i * STRIDE, ROW * sizeof *packed);
-        for (int j = 0; j < told->lengths[i]; j++) {
-            memcpy(keys + (i * longest + j) * ROW, told->rows[i][j] + KEY, ROW * sizeof *keys);
-            memcpy(values + (i * longest + j) * ROW, told->rows[i][j] + VALUE, ROW * sizeof *values);
+        for (int j = 0; j < expected->lengths[i]; j++) {
+            memcpy(keys + (i * max_length + j) * ROW, expected->rows[i][j] + KEY, ROW * sizeof *keys);
+            memcpy(values + (i * max_length + j) * ROW, expected->rows[i][j] + VALUE, ROW * sizeof *values);
         }
     }
     attend_attention_options o = ATTEND_ATTENTION_OPTIONS_INIT; /* a scaled dot product */
     o.heads = o.key_heads = H;
-    const attend_arrays a = { .batch = told->count,
+    const attend_arrays a = { .batch = expected->count,
                               .queries = 1,
-                              .keys = longest,
+                              .keys = max_length,
                               .query_width = D,
                               .key_width = D,
                               .value_width = D,
-                              .key_lengths = told->lengths,
+                              .key_lengths = expected->lengths,
                               .query = packed,
                               .key = keys,
                               .value = values };
-    assert_ok(attend_runner_forward(r, &o, &a, right, right_weights, NULL));
+    assert_ok(attend_runner_forward(r, &o, &a, expected_context, expected_weights, NULL));
 }
 
 static void assert_near(attend_real a, attend_real b)
@@ -161,32 +166,33 @@ static void assert_near(attend_real a, attend_real b)
     if (!(fabs((double)a - (double)b) <= 1e-6)) fail_msg("%.9g and %.9g", (double)a, (double)b);
 }
 
-static void test_attention_is_the_runners(void **state)
+static void test_attention_equals_the_runner(void **state)
 {
     (void)state;
-    attend_beam_cache *p = NULL;
+    attend_beam_cache *cache = NULL;
     attend_ctx *c = NULL;
     attend_runner *r = NULL;
     assert_ok(attend_ctx_new(&c));
     assert_ok(attend_runner_new(&r, 1));
-    assert_ok(attend_beam_cache_new(&p, WIDTH));
-    memset(told, 0, sizeof *told);
+    assert_ok(attend_beam_cache_new(&cache, WIDTH));
+    memset(expected, 0, sizeof *expected);
     beam_attention a = attention(true);
-    assert_true(attend_beam_cache_attend(c, p, &a)); /* of nothing */
+    assert_true(attend_beam_cache_attend(c, cache, &a)); /* without hypotheses */
     for (int t = 0; t < 100; t++) {
-        step(p);
-        const int longest = attend_beam_cache_max_length(p);
-        for (int i = 0; i < MOST * STRIDE; i++) query[i] = 3 * number(), context[i] = 77;
-        run_right(r, longest);
+        step(cache);
+        const int max_length = attend_beam_cache_max_length(cache);
+        for (int i = 0; i < MAX_HYPOTHESES * STRIDE; i++) query[i] = 3 * random_number(), context[i] = 77;
+        run_reference(r, max_length);
         a = attention(t % 2);
-        assert_true(attend_beam_cache_attend(c, p, &a));
-        for (int i = 0; i < told->count; i++) {
-            for (int j = 0; j < ROW; j++) assert_near(context[i * STRIDE + j], right[i * ROW + j]);
+        assert_true(attend_beam_cache_attend(c, cache, &a));
+        for (int i = 0; i < expected->count; i++) {
+            for (int j = 0; j < ROW; j++) assert_near(context[i * STRIDE + j], expected_context[i * ROW + j]);
             for (int j = ROW; j < STRIDE; j++) assert_true(context[i * STRIDE + j] == 77);
         }
-        for (int i = 0; t % 2 && i < told->count * H * longest; i++) assert_near(weights[i], right_weights[i]);
+        for (int i = 0; t % 2 && i < expected->count * H * max_length; i++)
+            assert_near(weights[i], expected_weights[i]);
     }
-    attend_beam_cache_free(p);
+    attend_beam_cache_free(cache);
     attend_runner_free(r);
     attend_ctx_free(c);
 }
@@ -194,16 +200,16 @@ static void test_attention_is_the_runners(void **state)
 static void test_the_same_bits_on_any_number_of_threads(void **state)
 {
     (void)state;
-    attend_beam_cache *p = NULL;
-    assert_ok(attend_beam_cache_new(&p, WIDTH));
-    memset(told, 0, sizeof *told);
+    attend_beam_cache *cache = NULL;
+    assert_ok(attend_beam_cache_new(&cache, WIDTH));
+    memset(expected, 0, sizeof *expected);
     for (int t = 0; t < STEPS; t++) {
-        for (int i = 0; i < MOST; i++) parents[i] = i * (t % 3 + 1) % MOST;
-        for (int i = 0; i < MOST * (WIDTH + 2); i++) rows[i] = number();
-        assert_ok(attend_beam_cache_step(p, MOST, parents, rows, WIDTH + 2));
+        for (int i = 0; i < MAX_HYPOTHESES; i++) parents[i] = i * (t % 3 + 1) % MAX_HYPOTHESES;
+        for (int i = 0; i < MAX_HYPOTHESES * (WIDTH + 2); i++) rows[i] = random_number();
+        assert_ok(attend_beam_cache_step(cache, MAX_HYPOTHESES, parents, rows, WIDTH + 2));
     }
-    for (int i = 0; i < MOST * STRIDE; i++) query[i] = 3 * number();
-    static attend_real first[MOST * STRIDE], first_weights[MOST * H * STEPS];
+    for (int i = 0; i < MAX_HYPOTHESES * STRIDE; i++) query[i] = 3 * random_number();
+    static attend_real first[MAX_HYPOTHESES * STRIDE], first_weights[MAX_HYPOTHESES * H * STEPS];
     const int threads[] = { 1, 2, 3, 7 };
     for (int k = 0; k < 4; k++) {
         attend_ctx *c = NULL;
@@ -211,95 +217,96 @@ static void test_the_same_bits_on_any_number_of_threads(void **state)
         assert_ok(attend_ctx_new(&c));
         assert_ok(attend_ctx_set_threads(c, threads[k]));
         memset(context, 0, sizeof context);
-        assert_true(attend_beam_cache_attend(c, p, &a));
+        assert_true(attend_beam_cache_attend(c, cache, &a));
         if (k == 0) memcpy(first, context, sizeof first), memcpy(first_weights, weights, sizeof weights);
         assert_memory_equal(first, context, sizeof first);
         assert_memory_equal(first_weights, weights, sizeof weights);
         attend_ctx_free(c);
     }
-    attend_beam_cache_free(p);
+    attend_beam_cache_free(cache);
 }
 
 /* ---- memory ---- */
 
-/* All go on from one, so that of each step one row is wanted later: without taking rows again it would be forty times as many. */
-static void test_what_nobody_has_is_taken_again(void **state)
+/* All hypotheses extend one, so that one row of each step stays in use; without reuse there would be forty times as many rows. */
+static void test_unused_rows_are_reused(void **state)
 {
     (void)state;
     enum { LONG = 2000 };
-    attend_beam_cache *p = NULL;
-    assert_ok(attend_beam_cache_new(&p, WIDTH));
+    attend_beam_cache *cache = NULL;
+    assert_ok(attend_beam_cache_new(&cache, WIDTH));
     for (int t = 0; t < LONG; t++) {
-        for (int i = 0; i < MOST; i++) parents[i] = t * 7 % MOST;
-        for (int i = 0; i < MOST; i++) rows[i * (WIDTH + 2)] = (attend_real)t;
-        assert_ok(attend_beam_cache_step(p, MOST, parents, rows, WIDTH + 2));
+        for (int i = 0; i < MAX_HYPOTHESES; i++) parents[i] = t * 7 % MAX_HYPOTHESES;
+        for (int i = 0; i < MAX_HYPOTHESES; i++) rows[i * (WIDTH + 2)] = (attend_real)t;
+        assert_ok(attend_beam_cache_step(cache, MAX_HYPOTHESES, parents, rows, WIDTH + 2));
     }
-    for (int t = 0; t < LONG; t++) assert_true(attend_beam_cache_row(p, MOST - 1, t)[0] == (attend_real)t);
-    const size_t row = (WIDTH + 16) * sizeof(attend_real), lists = 4 * LONG * MOST * sizeof(int);
-    assert_true(attend_beam_cache_bytes(p) < 2 * (LONG + 2 * MOST) * row + 2 * lists);
-    /* hypotheses that end and begin, as long as a server runs */
-    for (int i = 0; i < MOST; i++) parents[i] = -1;
-    assert_ok(attend_beam_cache_step(p, MOST, parents, rows, WIDTH + 2));
-    const size_t bytes = attend_beam_cache_bytes(p);
+    for (int t = 0; t < LONG; t++)
+        assert_true(attend_beam_cache_row(cache, MAX_HYPOTHESES - 1, t)[0] == (attend_real)t);
+    const size_t row = (WIDTH + 16) * sizeof(attend_real), lists = 4 * LONG * MAX_HYPOTHESES * sizeof(int);
+    assert_true(attend_beam_cache_bytes(cache) < 2 * (LONG + 2 * MAX_HYPOTHESES) * row + 2 * lists);
+    /* hypotheses that end and start, as in a long-running server */
+    for (int i = 0; i < MAX_HYPOTHESES; i++) parents[i] = -1;
+    assert_ok(attend_beam_cache_step(cache, MAX_HYPOTHESES, parents, rows, WIDTH + 2));
+    const size_t bytes = attend_beam_cache_bytes(cache);
     for (int t = 0; t < 20000; t++) {
-        for (int i = 0; i < MOST; i++) parents[i] = attend_beam_cache_length(p, i) > 20 + i % 5 ? -1 : i;
-        assert_ok(attend_beam_cache_step(p, MOST, parents, rows, WIDTH + 2));
+        for (int i = 0; i < MAX_HYPOTHESES; i++) parents[i] = attend_beam_cache_length(cache, i) > 20 + i % 5 ? -1 : i;
+        assert_ok(attend_beam_cache_step(cache, MAX_HYPOTHESES, parents, rows, WIDTH + 2));
     }
-    assert_int_equal(attend_beam_cache_bytes(p), bytes);
-    attend_beam_cache_free(p);
+    assert_int_equal(attend_beam_cache_bytes(cache), bytes);
+    attend_beam_cache_free(cache);
 }
 
-/* Every request refused in turn: the past is as it was, and the step succeeds when it is asked for again. */
-static void test_no_failure_loses_a_row(void **state)
+/* Every allocation fails in turn: the cache is unchanged, and the step succeeds when it is repeated. */
+static void test_a_failure_loses_no_row(void **state)
 {
     (void)state;
-    attend_beam_cache *p = NULL;
+    attend_beam_cache *cache = NULL;
     int refused = 0;
     attend_memory_refuse(1);
-    assert_int_equal(attend_beam_cache_new(&p, WIDTH), ATTEND_NO_MEMORY);
-    assert_null(p);
+    assert_int_equal(attend_beam_cache_new(&cache, WIDTH), ATTEND_NO_MEMORY);
+    assert_null(cache);
     attend_memory_refuse(0);
-    assert_ok(attend_beam_cache_new(&p, WIDTH));
-    memset(told, 0, sizeof *told);
+    assert_ok(attend_beam_cache_new(&cache, WIDTH));
+    memset(expected, 0, sizeof *expected);
     for (int t = 0; t < 150; t++) {
-        const int n = draw_step(parents, rows);
+        const int n = random_step(parents, rows);
         for (long k = 1;; k++) {
             attend_memory_refuse(k);
-            const int status = attend_beam_cache_step(p, n, parents, rows, WIDTH + 2);
+            const int status = attend_beam_cache_step(cache, n, parents, rows, WIDTH + 2);
             attend_memory_refuse(0);
             if (status == ATTEND_OK) break;
             assert_int_equal(status, ATTEND_NO_MEMORY);
             assert_non_null(strstr(attend_message(), "no memory for token"));
-            assert_is_told(p);
+            assert_equals_reference(cache);
             refused++;
         }
-        story_step(n, parents, rows);
-        assert_is_told(p);
+        reference_step(n, parents, rows);
+        assert_equals_reference(cache);
     }
     assert_true(refused > 10);
     attend_ctx *c = NULL;
     assert_ok(attend_ctx_new(&c));
     const beam_attention a = attention(false);
     attend_memory_refuse(1);
-    assert_false(attend_beam_cache_attend(c, p, &a));
+    assert_false(attend_beam_cache_attend(c, cache, &a));
     assert_int_equal(attend_ctx_status(c), ATTEND_NO_MEMORY);
     attend_memory_refuse(0);
     attend_ctx_free(c);
-    attend_beam_cache_free(p);
+    attend_beam_cache_free(cache);
 }
 
 static void test_refusals(void **state)
 {
     (void)state;
-    attend_beam_cache *p = NULL;
-    assert_int_equal(attend_beam_cache_new(&p, 0), ATTEND_BAD_USAGE);
-    assert_ok(attend_beam_cache_new(&p, WIDTH));
-    assert_int_equal(attend_beam_cache_step(p, 0, NULL, rows, WIDTH), ATTEND_BAD_USAGE);
-    assert_ok(attend_beam_cache_step(p, 2, NULL, rows, WIDTH));
-    assert_int_equal(attend_beam_cache_step(p, 1, (const int[]){ 2 }, rows, WIDTH), ATTEND_BAD_USAGE);
+    attend_beam_cache *cache = NULL;
+    assert_int_equal(attend_beam_cache_new(&cache, 0), ATTEND_BAD_USAGE);
+    assert_ok(attend_beam_cache_new(&cache, WIDTH));
+    assert_int_equal(attend_beam_cache_step(cache, 0, NULL, rows, WIDTH), ATTEND_BAD_USAGE);
+    assert_ok(attend_beam_cache_step(cache, 2, NULL, rows, WIDTH));
+    assert_int_equal(attend_beam_cache_step(cache, 1, (const int[]){ 2 }, rows, WIDTH), ATTEND_BAD_USAGE);
     assert_non_null(strstr(attend_message(), "hypothesis 0 has parent 2, but there are only 2"));
-    assert_int_equal(attend_beam_cache_count(p), 2);
-    attend_beam_cache_free(p);
+    assert_int_equal(attend_beam_cache_count(cache), 2);
+    attend_beam_cache_free(cache);
     attend_beam_cache_free(NULL);
 }
 
@@ -307,11 +314,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows_are_found_again),
-        cmocka_unit_test(test_attention_is_the_runners),
+        cmocka_unit_test(test_attention_equals_the_runner),
         cmocka_unit_test(test_the_same_bits_on_any_number_of_threads),
-        cmocka_unit_test(test_what_nobody_has_is_taken_again),
-        cmocka_unit_test(test_no_failure_loses_a_row),
+        cmocka_unit_test(test_unused_rows_are_reused),
+        cmocka_unit_test(test_a_failure_loses_no_row),
         cmocka_unit_test(test_refusals),
     };
-    return cmocka_run_group_tests(tests, make_stories, free_stories);
+    return cmocka_run_group_tests(tests, make_references, free_references);
 }

@@ -1,4 +1,4 @@
-/* The key/value cache: decoding through it is causal attention over the whole, and no failure loses a row. */
+/* The key/value cache: step-by-step decoding equals causal attention over the whole sequence, and a failure loses no row. */
 #include "core/memory.h"
 #include "unit/unit.h"
 
@@ -24,8 +24,8 @@ static int make_rows(void **state)
     return 0;
 }
 
-/* Rows [first, first + count) of all sequences of (B, T, row): (B, count, row); heads first, (B, heads, count, row /
- * heads). */
+/* Rows [first, first + count) of all sequences of an array (B, T, row): (B, count, row), or with heads_first
+ * (B, heads, count, row / heads). */
 static attend_real *cut(const attend_real *from, int first, int count, int row, int heads, bool heads_first)
 {
     attend_real *to = malloc((size_t)(B * count * row) * sizeof *to);
@@ -49,7 +49,7 @@ static int append(attend_cache *c, int first, int count, bool heads_first)
     return status;
 }
 
-/* The cache holds, for sequence b, the first `length` rows of sequence from[b]. */
+/* Asserts that sequence b of the cache has the first `length` rows of sequence from[b]. */
 static void assert_holds(const attend_cache *c, const int *from, int batch, int length)
 {
     assert_int_equal(attend_cache_batch(c), batch);
@@ -95,7 +95,7 @@ static attend_arrays whole(void)
                             .value = value };
 }
 
-/* Through the cache, `step` rows at a time: the same context as all at once. */
+/* With the cache, `step` rows at a time: the same context as all rows at once. */
 static void decode(attend_runner *r, const attend_attention_options *options, const attend_arrays *all_at_once,
                    int step, bool heads_first)
 {
@@ -140,7 +140,7 @@ static void test_step_by_step_is_causal_attention(void **state)
     attend_runner_free(r);
 }
 
-/* A score that maps rows leaves padding out in another way. */
+/* A score that maps rows removes padding by another code path. */
 static void test_scores_that_map_rows(void **state)
 {
     (void)state;
@@ -162,8 +162,8 @@ static void test_scores_that_map_rows(void **state)
     attend_runner_free(r);
 }
 
-/* Masks are as wide as the cache has room, and so are weights. */
-static void test_masks_are_as_wide_as_the_room(void **state)
+/* Masks and weights are as wide as the capacity of the cache. */
+static void test_masks_are_as_wide_as_the_capacity(void **state)
 {
     (void)state;
     attend_runner *r = NULL;
@@ -182,7 +182,7 @@ static void test_masks_are_as_wide_as_the_room(void **state)
     assert_non_null(allowed);
     assert_non_null(weights);
     allowed[1] = allowed[3] = 1;
-    memset(allowed + 5, 1, (size_t)(a.keys - 5)); /* what is not there is not seen */
+    memset(allowed + 5, 1, (size_t)(a.keys - 5)); /* keys after the length are not visible */
     a.allowed = allowed;
     memcpy(a.allowed_shape, (int[]){ 1, 1, 1, a.keys }, sizeof a.allowed_shape);
     assert_ok(attend_runner_forward(r, &o, &a, context, weights, NULL));
@@ -253,16 +253,16 @@ static void test_reorder(void **state)
     const int back[] = { 0, 0, 0 }, back_holds[] = { 2, 2, 2 };
     assert_ok(attend_cache_reorder(c, back, 3));
     assert_holds(c, back_holds, 3, 20);
-    assert_ok(append(c, 20, 15, false)); /* grows, with a second set around */
+    assert_ok(append(c, 20, 15, false)); /* grows while there is a second buffer */
     assert_int_equal(attend_cache_length(c), 35);
     assert_ok(attend_cache_reorder(c, NULL, 0));
     assert_int_equal(attend_cache_batch(c), 0);
-    assert_ok(attend_cache_append(c, 100, key, value, false)); /* nothing is read for no sequence */
+    assert_ok(attend_cache_append(c, 100, key, value, false)); /* with zero sequences nothing is read */
     attend_cache_free(c);
 }
 
-/* Every step of a beam search reorders: that must not take memory every step. */
-static void test_reordering_again_takes_no_memory(void **state)
+/* Every step of a beam search reorders, and must not allocate each time. */
+static void test_repeated_reordering_does_not_allocate(void **state)
 {
     (void)state;
     attend_cache *c = NULL;
@@ -272,7 +272,7 @@ static void test_reordering_again_takes_no_memory(void **state)
     assert_ok(append(c, 0, 4, false));
     assert_ok(attend_cache_reorder(c, turn, B));
     const size_t bytes = attend_cache_bytes(c);
-    attend_memory_refuse(-1); /* count, refuse none */
+    attend_memory_refuse(-1); /* count only */
     for (int i = 0; i < 8; i++) assert_ok(attend_cache_reorder(c, turn, B));
     assert_holds(c, all, B, 4);
     assert_ok(append(c, 4, T - 4, true));
@@ -309,10 +309,10 @@ static void test_truncate(void **state)
 #define assert_refused(call, text)                                                                                     \
     do {                                                                                                               \
         assert_int_equal(call, ATTEND_BAD_USAGE);                                                                      \
-        if (!strstr(attend_message(), text)) fail_msg("'%s' does not say '%s'", attend_message(), text);               \
+        if (!strstr(attend_message(), text)) fail_msg("'%s' does not contain '%s'", attend_message(), text);           \
     } while (0)
 
-static void test_what_makes_no_sense_is_refused(void **state)
+static void test_invalid_arguments_are_refused(void **state)
 {
     (void)state;
     attend_cache *c = NULL;
@@ -331,7 +331,8 @@ static void test_what_makes_no_sense_is_refused(void **state)
     assert_refused(attend_cache_truncate(c, 4), "cannot truncate 3 rows to 4");
     assert_refused(attend_cache_truncate(c, -1), "3 rows to -1");
     assert_refused(attend_cache_reserve(c, -1), "-1 rows");
-    assert_refused(attend_cache_reorder(c, (int[]){ 0, 3 }, 2), "sequence 1 cannot be a copy of sequence 3: the cache has 3");
+    assert_refused(attend_cache_reorder(c, (int[]){ 0, 3 }, 2),
+                   "sequence 1 cannot be a copy of sequence 3: the cache has 3");
     assert_refused(attend_cache_reorder(c, (int[]){ -1 }, 1), "copy of -1");
     assert_refused(attend_cache_reorder(c, all, -1), "-1 sequences");
     assert_refused(attend_cache_reorder(c, NULL, 1), "from which");
@@ -340,8 +341,8 @@ static void test_what_makes_no_sense_is_refused(void **state)
     attend_cache_free(NULL);
 }
 
-/* Rows without number: an answer, not a wrapped-around product. */
-static void test_more_than_there_is_memory(void **state)
+/* Huge sizes give an error, not an integer overflow. */
+static void test_sizes_beyond_memory(void **state)
 {
     (void)state;
     attend_cache *c = NULL;
@@ -357,8 +358,8 @@ static void test_more_than_there_is_memory(void **state)
     attend_cache_free(c);
 }
 
-/* Each of these takes memory; whichever request is refused, the cache holds what it held, and a second try works. */
-static void test_every_request_is_refused_in_turn(void **state)
+/* Every allocation fails in turn: the cache is unchanged, and a second call succeeds. */
+static void test_every_allocation_fails_in_turn(void **state)
 {
     (void)state;
     const int turn[] = { 1, 2, 0 }, wide[] = { 0, 0, 1, 2 };
@@ -374,7 +375,7 @@ static void test_every_request_is_refused_in_turn(void **state)
             assert_ok(attend_cache_new(&c, B, HK, D, DV));
         }
         int length = 0;
-        for (int more = 10; length + more <= T; length += more) { /* the second and the fourth do not fit */
+        for (int more = 10; length + more <= T; length += more) { /* the second and the fourth exceed the capacity */
             if (append(c, length, more, false) == ATTEND_OK) continue;
             failures++;
             assert_holds(c, all, B, length);
@@ -409,12 +410,17 @@ static void test_every_request_is_refused_in_turn(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_step_by_step_is_causal_attention), cmocka_unit_test(test_scores_that_map_rows),
-        cmocka_unit_test(test_masks_are_as_wide_as_the_room),    cmocka_unit_test(test_an_empty_cache_gives_zero),
-        cmocka_unit_test(test_keys_may_be_the_values),           cmocka_unit_test(test_reorder),
-        cmocka_unit_test(test_reordering_again_takes_no_memory), cmocka_unit_test(test_truncate),
-        cmocka_unit_test(test_what_makes_no_sense_is_refused),   cmocka_unit_test(test_more_than_there_is_memory),
-        cmocka_unit_test(test_every_request_is_refused_in_turn),
+        cmocka_unit_test(test_step_by_step_is_causal_attention),
+        cmocka_unit_test(test_scores_that_map_rows),
+        cmocka_unit_test(test_masks_are_as_wide_as_the_capacity),
+        cmocka_unit_test(test_an_empty_cache_gives_zero),
+        cmocka_unit_test(test_keys_may_be_the_values),
+        cmocka_unit_test(test_reorder),
+        cmocka_unit_test(test_repeated_reordering_does_not_allocate),
+        cmocka_unit_test(test_truncate),
+        cmocka_unit_test(test_invalid_arguments_are_refused),
+        cmocka_unit_test(test_sizes_beyond_memory),
+        cmocka_unit_test(test_every_allocation_fails_in_turn),
     };
     return cmocka_run_group_tests(tests, make_rows, NULL);
 }

@@ -1,13 +1,13 @@
-/* Hard attention: what it draws follows p, and its estimators are what they should be: straight-through Gumbel the softmax
- * Jacobian of (e + gumbel) / temperature, REINFORCE unbiased for the exact marginal
- *     dE[L]/de_j = p_j (L_j - sum p L),  L_j: the loss if key j is chosen. */
+/* Hard attention: sampled keys follow p, and the gradient estimators are correct: straight-through Gumbel is the softmax Jacobian of
+ * (e + gumbel) / temperature, and REINFORCE is unbiased for the exact marginal
+ *     dE[L]/de_j = p_j (L_j - sum p L),  where L_j is the loss if key j is chosen. */
 #include "support/attention_problem.h"
 
 enum { KEYS = 6, DRAWS = 400, CALLS = 25 };
 
 static const double losses[KEYS] = { 3.1, 4.4, 2.7, 3.9, 5.2, 3.3 };
 
-/* DRAWS sequences of one query and the same KEYS scores, given as a bias whose gradient is de: q.k is 0. */
+/* DRAWS sequences of one query with the same KEYS scores, given as a bias, whose gradient is de; q.k is 0. */
 typedef struct draws {
     attend_attention_options o;
     attend_arrays a;
@@ -59,7 +59,7 @@ static draws *draws_new(attend_estimator estimator)
     return d;
 }
 
-/* The key that draw b chose; the weights must be one 1 and zeros, the context its value. */
+/* The key of draw b; asserts that the weights are one-hot and the context is its value. */
 static int choice(const draws *d, int b)
 {
     int chosen = -1;
@@ -88,13 +88,13 @@ static void backward(attend_runner *r, draws *d)
     for (int i = 0; i < DRAWS * KEYS; i++) assert_true(d->dvalue[i] == d->weights[i] * d->dcontext[i / KEYS]);
 }
 
-/* Keys are drawn as often as p says: the sum of (count - expected)^2 / expected stays near its mean, KEYS - 1. */
+/* The frequencies of the keys follow p: chi-square, the sum of (count - expected)^2 / expected, is close to its mean, KEYS - 1. */
 static void test_frequencies(void **state)
 {
     (void)state;
     attend_runner *r = problem_runner(2);
     for (int estimator = ATTEND_STRAIGHT_THROUGH; estimator <= ATTEND_REINFORCE; estimator++)
-        for (int cold = 0; cold < 2; cold++) { /* the temperature shapes gradients, not what is drawn */
+        for (int cold = 0; cold < 2; cold++) { /* the temperature affects gradients, not samples */
             draws *d = draws_new((attend_estimator)estimator);
             d->o.temperature = cold ? 0.3 : 1;
             int counts[KEYS] = { 0 }, last = -1, repeats = 0;
@@ -114,7 +114,7 @@ static void test_frequencies(void **state)
                 same += d->p[j] * d->p[j];
             }
             if (!(chi < 20)) fail_msg("estimator %d: chi-square %g of %d keys", estimator, chi, (int)KEYS);
-            /* one draw says nothing of the next */
+            /* consecutive draws are independent */
             const double expected = same * DRAWS * CALLS;
             assert_true(fabs(repeats - expected) < 5 * sqrt(expected));
             free(d);
@@ -122,7 +122,7 @@ static void test_frequencies(void **state)
     attend_runner_free(r);
 }
 
-/* p of the straight-through estimator for draw b: softmax((e + gumbel) / temperature), from the call's random numbers. */
+/* p of the straight-through estimator for draw b: softmax((e + gumbel) / temperature), with the random numbers of the call. */
 static void gumbel_softmax(const draws *d, int b, double *p, int *best)
 {
     const attend_rng random = { .seed = d->a.seed, .stream = d->a.stream * 4, .use = 0 };
@@ -159,7 +159,7 @@ static void test_straight_through_is_the_softmax_jacobian(void **state)
             for (int j = 0; j < KEYS; j++) {
                 const double de = p[j] * (dp[j] - mean) / d->o.temperature;
                 if (!(fabs((double)d->dbias[b * KEYS + j] - de) < 2e-6))
-                    fail_msg("draw %d key %d: de %g and not %g", b, j, (double)d->dbias[b * KEYS + j], de);
+                    fail_msg("draw %d key %d: de is %g, expected %g", b, j, (double)d->dbias[b * KEYS + j], de);
             }
         }
     }
@@ -180,7 +180,8 @@ static moments estimate(attend_runner *r, draws *d, double baseline)
     const int n = DRAWS * CALLS;
     for (int call = 0; call < CALLS; call++) {
         forward(r, d, (uint64_t)call);
-        for (int b = 0; b < DRAWS; b++) d->advantage[b] = losses[choice(d, b)] - baseline; /* known only now */
+        for (int b = 0; b < DRAWS; b++)
+            d->advantage[b] = losses[choice(d, b)] - baseline; /* known only after the forward pass */
         backward(r, d);
         for (int i = 0; i < DRAWS * KEYS; i++) {
             const int j = i % KEYS;
@@ -215,7 +216,7 @@ static void test_reinforce_is_unbiased(void **state)
     attend_runner_free(r);
 }
 
-/* bonus: the loss falls with the entropy H of p;  d(-bonus H)/de_j = bonus p_j (log p_j + H) */
+/* The bonus lowers the loss by bonus times the entropy H of p: d(-bonus H)/de_j = bonus p_j (log p_j + H) */
 static void test_entropy_bonus(void **state)
 {
     (void)state;
@@ -240,9 +241,9 @@ static void test_entropy_bonus(void **state)
     attend_runner_free(r);
 }
 
-/* ---- running, and on the tape ---- */
+/* ---- inference, and the tape ---- */
 
-static void test_not_training_takes_the_best(void **state)
+static void test_inference_takes_the_argmax(void **state)
 {
     (void)state;
     attend_runner *r = problem_runner(2);
@@ -261,7 +262,7 @@ static void test_not_training_takes_the_best(void **state)
     attend_runner_free(r);
 }
 
-/* As a model does it: two heads, a loss for each sequence known after the forward pass. */
+/* As in a model: two heads, and a loss for each sequence that is known after the forward pass. */
 static void test_reinforce_on_the_tape(void **state)
 {
     (void)state;
@@ -306,7 +307,7 @@ int main(void)
         cmocka_unit_test(test_straight_through_is_the_softmax_jacobian),
         cmocka_unit_test(test_reinforce_is_unbiased),
         cmocka_unit_test(test_entropy_bonus),
-        cmocka_unit_test(test_not_training_takes_the_best),
+        cmocka_unit_test(test_inference_takes_the_argmax),
         cmocka_unit_test(test_reinforce_on_the_tape),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

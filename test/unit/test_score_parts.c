@@ -1,21 +1,22 @@
-/* Many pairs are scored in parts: the memory it takes does not grow with them, and each has the bits that it has alone. */
+/* attend_model_score processes many pairs in parts: memory does not grow with their number, and each score is bit-identical to that of
+ * the pair alone. */
 #include "unit/unit.h"
 
 #include "support/tiny_pairs.h"
 
-#ifdef ATTEND_ARENA_MALLOC /* under the sanitizers, where it takes long and memory is given back at once */
+#ifdef ATTEND_ARENA_MALLOC /* with sanitizers, which are slow and return memory at once */
 enum { PAIRS = 120, FEW = 1, LENGTH = 20 };
 #else
 enum { PAIRS = 400, FEW = 100, LENGTH = 20 };
 #endif
 
-static int words[PAIRS * LENGTH], lengths[PAIRS];
+static int tokens[PAIRS * LENGTH], lengths[PAIRS];
 
 static size_t score(const attend_model *m, int first, int count, double *log_probability)
 {
     attend_ctx *c = NULL;
     const attend_pairs all = {
-        .count = PAIRS, .source = words, .source_lengths = lengths, .target = words, .target_lengths = lengths
+        .count = PAIRS, .source = tokens, .source_lengths = lengths, .target = tokens, .target_lengths = lengths
     };
     const attend_pairs part = attend_pairs_slice(&all, first, count);
     assert_ok(attend_ctx_new(&c));
@@ -31,7 +32,7 @@ static void memory_does_not_grow_with_the_pairs(void **state)
     static const char *const models[] = { "architecture=transformer hidden=64 embedding=0 heads=2 layers=2",
                                           "architecture=lstmn hidden=64 layers=2", "hidden=64 layers=2" };
     for (int i = 0; i < PAIRS; i++) lengths[i] = LENGTH;
-    for (int i = 0; i < PAIRS * LENGTH; i++) words[i] = ATTEND_FIRST_TOKEN + i * i % 3;
+    for (int i = 0; i < PAIRS * LENGTH; i++) tokens[i] = ATTEND_FIRST_TOKEN + i * i % 3;
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
         double together[PAIRS], alone;
         attend_config config;
@@ -42,7 +43,7 @@ static void memory_does_not_grow_with_the_pairs(void **state)
 #ifdef ATTEND_ARENA_MALLOC
         (void)few, (void)many;
 #else
-        if (many > 2 * few) fail_msg("%s: %d pairs take %zu bytes, and %d take %zu", models[i], FEW, few, PAIRS, many);
+        if (many > 2 * few) fail_msg("%s: %d pairs need %zu bytes, %d need %zu", models[i], FEW, few, PAIRS, many);
 #endif
         for (int pair = 0; pair < PAIRS; pair += 57) {
             score(m, pair, 1, &alone);

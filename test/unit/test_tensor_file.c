@@ -1,4 +1,4 @@
-/* What is written is what is read; the same input gives the same bytes; and whatever fails, fails cleanly. */
+/* Tensor files: what is written is read back, the same input gives the same bytes, and every failure is clean. */
 #include "core/memory.h"
 #include "core/atomic_file.h"
 #include "support/folder.h"
@@ -45,7 +45,7 @@ static void test_round_trip(void **state)
     assert_ok(sample_write(path));
     assert_ok(attend_tensor_file_open(&f, path, 0));
     assert_is_sample(f);
-    /* larger elements first, otherwise as given; the data at a multiple of 64 */
+    /* larger elements first, otherwise in the given order; the data starts at a multiple of 64 */
     assert_int_equal((uintptr_t)attend_tensor_file_at(f, 0)->data % 64, 0);
     for (size_t i = 1; i < SAMPLE_COUNT; i++) {
         const attend_tensor *a = attend_tensor_file_at(f, i - 1), *b = attend_tensor_file_at(f, i);
@@ -58,7 +58,7 @@ static void test_round_trip(void **state)
     attend_tensor_file_close(NULL);
 }
 
-/* From memory, wherever it lies: tensors that are not aligned there are copied. */
+/* Parsing at any address: unaligned tensors are copied. */
 static void test_parse_anywhere(void **state)
 {
     (void)state;
@@ -92,8 +92,8 @@ static void test_same_bytes(void **state)
     free(two);
 }
 
-/* The smallest file there is, byte by byte: a change of format or checksum must be meant. */
-static void test_nothing_in_it(void **state)
+/* The smallest file, byte by byte, so that no change of format or checksum goes unnoticed. */
+static void test_empty_file(void **state)
 {
     (void)state;
     const char *path = in_folder("nothing");
@@ -134,7 +134,7 @@ static void test_edit_in_place(void **state)
     free(after);
 }
 
-/* A file that is replaced while it is open stays what it was. */
+/* Replacing an open file does not change its content in memory. */
 static void test_replace_while_open(void **state)
 {
     (void)state;
@@ -153,11 +153,11 @@ static void refuses(attend_tensor t, attend_metadata m, const char *word)
     const char *path = in_folder("refused");
     const int status = attend_tensor_file_write(path, &t, t.name ? 1 : 0, &m, m.key ? 1 : 0);
     if (status != ATTEND_BAD_USAGE || !strstr(attend_message(), word))
-        fail_msg("%d, '%s' should hold '%s'", status, attend_message(), word);
+        fail_msg("%d, '%s' does not contain '%s'", status, attend_message(), word);
     assert_int_equal(folder_count(NULL, 0), 0);
 }
 
-static void test_unfit_to_write(void **state)
+static void test_invalid_tensors_and_metadata(void **state)
 {
     (void)state;
     static const float x[4];
@@ -220,7 +220,7 @@ static void test_unfit_to_write(void **state)
 
 /* --- faults --- */
 
-/* Writes, reads mapped and reads from unaligned memory. */
+/* Writes a file, opens it, and parses it from unaligned memory. */
 static int use_all(const char *path, const char *bytes, size_t size)
 {
     attend_tensor_file *f = NULL;
@@ -233,7 +233,7 @@ static int use_all(const char *path, const char *bytes, size_t size)
     return status;
 }
 
-static void test_no_memory(void **state)
+static void test_every_allocation_fails(void **state)
 {
     (void)state;
     const char *path = in_folder("memory");
@@ -244,13 +244,13 @@ static void test_no_memory(void **state)
     memcpy(moved + 1, bytes, size);
     attend_memory_refuse(-1);
     assert_ok(use_all(path, moved + 1, size));
-    const long requests = attend_memory_requests();
-    assert_true(requests > 15);
-    for (long n = 1; n <= requests; n++) {
+    const long allocations = attend_memory_requests();
+    assert_true(allocations > 15);
+    for (long n = 1; n <= allocations; n++) {
         attend_memory_refuse(n);
         int status = use_all(path, moved + 1, size);
         attend_memory_refuse(0);
-        if (status != ATTEND_NO_MEMORY) fail_msg("request %ld refused, and the answer is %d", n, status);
+        if (status != ATTEND_NO_MEMORY) fail_msg("allocation %ld failed, but the status is %d", n, status);
         assert_non_null(strstr(attend_message(), "no memory"));
         size_t still;
         char *is = get_file(path, &still);
@@ -259,18 +259,18 @@ static void test_no_memory(void **state)
         free(is);
         assert_int_equal(folder_count(NULL, 0), 1);
     }
-    printf("%ld requests refused in turn\n", requests);
+    printf("%ld allocations failed in turn\n", allocations);
     free(bytes);
     free(moved);
 }
 
-/* Every system call fails or kills in turn: then the old file is there, or the new one, and opens. */
+/* Every system call fails, or the process is killed there: afterwards the old or the new file is present and valid. */
 static void die(void)
 {
-    raise(SIGKILL); /* as it comes: nothing is freed, and nobody is told of leaks */
+    raise(SIGKILL); /* no leak report for the killed process */
 }
 
-static void test_no_disk(void **state)
+static void test_every_system_call_fails(void **state)
 {
     (void)state;
     const char *path = in_folder("disk");
@@ -291,7 +291,7 @@ static void test_no_disk(void **state)
                 _exit(sample_write(path));
             }
             assert_int_equal(waitpid(child, &status, 0), child);
-            if (WIFEXITED(status) && WEXITSTATUS(status) == ATTEND_OK) break; /* fewer calls than thought */
+            if (WIFEXITED(status) && WEXITSTATUS(status) == ATTEND_OK) break; /* the process made fewer calls */
             if (kill)
                 assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
             else
@@ -308,12 +308,12 @@ static void test_no_disk(void **state)
             attend_tensor_file_close(f);
         }
     attend_atomic_file_inject_fault(0, 0, NULL);
-    assert_int_equal(new, 2); /* only the last call comes after the rename */
+    assert_int_equal(new, 2); /* only the last call follows the rename */
     assert_true(old > 30);
     printf("%ld system calls: %d times the old file, %d times the new one\n", calls, old, new);
 }
 
-/* Many tensors: sorting, finding, counting. */
+/* Many tensors: sorting, searching, counting. */
 static void test_many(void **state)
 {
     (void)state;
@@ -348,9 +348,15 @@ int main(void)
 {
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, folder_make, folder_remove)
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(test_round_trip),     IN_FOLDER(test_parse_anywhere), IN_FOLDER(test_same_bytes),
-        IN_FOLDER(test_nothing_in_it),  IN_FOLDER(test_edit_in_place),  IN_FOLDER(test_replace_while_open),
-        IN_FOLDER(test_unfit_to_write), IN_FOLDER(test_no_memory),      IN_FOLDER(test_no_disk),
+        IN_FOLDER(test_round_trip),
+        IN_FOLDER(test_parse_anywhere),
+        IN_FOLDER(test_same_bytes),
+        IN_FOLDER(test_empty_file),
+        IN_FOLDER(test_edit_in_place),
+        IN_FOLDER(test_replace_while_open),
+        IN_FOLDER(test_invalid_tensors_and_metadata),
+        IN_FOLDER(test_every_allocation_fails),
+        IN_FOLDER(test_every_system_call_fails),
         IN_FOLDER(test_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

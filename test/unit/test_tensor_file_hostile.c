@@ -1,14 +1,13 @@
-/* Files nobody vouches for: cut short, damaged, made to deceive, or something else altogether. */
+/* Untrusted tensor files: truncated, damaged, malicious, or of another format. */
 #include "support/folder.h"
 #include "support/sample_tensors.h"
 #include <sys/wait.h>
 
-/* A small file with a bit of everything; the data is in memory of its exact size, so that AddressSanitizer sees a step
- * too far. */
+/* A small file with several types; it is copied to memory of its exact size, so that AddressSanitizer detects an overrun. */
 static char *small_file(size_t *size)
 {
     static const float f[] = { 1, 2, 3 };
-    static const char text[] = "    "; /* spaces, which could pass for a header's padding */
+    static const char text[] = "    "; /* spaces, which resemble the padding of a header */
     const attend_tensor t[] = {
         { .name = "text", .dtype = ATTEND_U8, .rank = 1, .shape = { 4 }, .bytes = 4, .data = text },
         { .name = "w", .dtype = ATTEND_F32, .rank = 2, .shape = { 1, 3 }, .bytes = 12, .data = f },
@@ -19,7 +18,7 @@ static char *small_file(size_t *size)
     return get_file(in_folder("small"), size);
 }
 
-/* Reads every byte of what a file says it has. */
+/* Reads every byte of all tensors and metadata. */
 static unsigned touch(const attend_tensor_file *f)
 {
     unsigned sum = 0;
@@ -70,7 +69,7 @@ static void test_every_truncation(void **state)
         assert_non_null(strstr(attend_message(), "after its last tensor"));
         free(longer);
     }
-    printf("%zu bytes: every shorter file refused, %d times as truncated\n", size, named / 2);
+    printf("%zu bytes: every shorter file refused, %d as truncated\n", size, named / 2);
     free(bytes);
 }
 
@@ -84,7 +83,7 @@ static void test_every_flip(void **state)
         bytes[i / 8] = (char)(bytes[i / 8] ^ 1 << i % 8);
         int status = parse(bytes, size, 0);
         if (status != ATTEND_BAD_MODEL)
-            fail_msg("bit %zu of byte %zu flipped, and the answer is %d", i % 8, i / 8, status);
+            fail_msg("bit %zu of byte %zu flipped, but the status is %d", i % 8, i / 8, status);
         status = parse(bytes, size, ATTEND_TENSOR_SKIP_CHECKSUM);
         if (status == ATTEND_OK)
             harmless++;
@@ -92,12 +91,12 @@ static void test_every_flip(void **state)
             assert_int_equal(status, ATTEND_BAD_MODEL);
         bytes[i / 8] = (char)(bytes[i / 8] ^ 1 << i % 8);
     }
-    printf("%zu bits: every flip refused; without the checksum %zu pass for a file\n", 8 * size, harmless);
+    printf("%zu bits: every flip refused; without the checksum %zu are accepted\n", 8 * size, harmless);
     assert_int_equal(parse(bytes, size, 0), ATTEND_OK);
     free(bytes);
 }
 
-/* --- headers made to deceive --- */
+/* --- malicious headers --- */
 
 static int parse_header(const char *header, size_t data, unsigned flags)
 {
@@ -164,7 +163,7 @@ static void test_bad_headers(void **state)
         { "{" GOOD("a\\nb", "0", "4") "}", "control characters" },
         { "{" GOOD("a\\u0080", "0", "4") "}", "control characters" },
         { "{" GOOD("a\nb", "0", "4") "}", "control character" },
-        { "{" GOOD("a\\u0000", "0", "4") "}", "the character U\+0000" },
+        { "{" GOOD("a\\u0000", "0", "4") "}", "the character U+0000" },
         { "{" GOOD("\\ud800", "0", "4") "}", "surrogate" },
         { "{" GOOD("\\ude00\\ud83d", "0", "4") "}", "surrogate" },
         { "{" GOOD("\\ud83dx", "0", "4") "}", "surrogate" },
@@ -222,7 +221,7 @@ static void test_bad_headers(void **state)
         { METADATA("\"k\":null"), "a string is missing" },
         { METADATA("\"k\":\"v\",\"k\":\"w\""), "metadata 'k' twice" },
         { METADATA("\"\":\"v\""), "a name that is empty" },
-        { METADATA("\"k\":\"\\u0000\""), "the character U\+0000" },
+        { METADATA("\"k\":\"\\u0000\""), "the character U+0000" },
         { METADATA("\"checksum\":\"\""), "the file is damaged" },
         { METADATA("\"checksum\":\"sha256-12\""), "the file is damaged" },
         { METADATA("\"checksum\":\"xxh3-0123456789ABCDEF\""), "the file is damaged" },
@@ -238,12 +237,12 @@ static void test_bad_headers(void **state)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         int status = parse_header(bad[i].header, 4, 0);
         if (status != ATTEND_BAD_MODEL || !strstr(attend_message(), bad[i].word))
-            fail_msg("%s\n%d, '%s' should hold '%s'", bad[i].header, status, attend_message(), bad[i].word);
+            fail_msg("%s\n%d, '%s' does not contain '%s'", bad[i].header, status, attend_message(), bad[i].word);
     }
 }
 
-/* A header that ends in the middle of something, with nothing behind it to read by mistake. */
-static void test_cut_headers(void **state)
+/* Headers that end in the middle of a value, at the end of their memory. */
+static void test_truncated_headers(void **state)
 {
     (void)state;
     static const char *const cut[] = { "{\"\xe2",          "{\"\xf0\x9f\x98",
@@ -256,7 +255,7 @@ static void test_cut_headers(void **state)
         assert_int_equal(parse_header(cut[i], 0, 0), ATTEND_BAD_MODEL);
 }
 
-/* Nesting, counts and names beyond all measure. Reading may take no more than four times the header. */
+/* Excessive nesting, counts and names. Reading needs at most four times the size of the header. */
 static void test_large_headers(void **state)
 {
     (void)state;
@@ -275,7 +274,7 @@ static void test_large_headers(void **state)
     sprintf(at, "\":{\"dtype\":\"U8\",\"shape\":[],\"data_offsets\":[0,1]}}");
     assert_int_equal(parse_header(text, 1, 0), ATTEND_BAD_MODEL);
     assert_non_null(strstr(attend_message(), "longer than 512 bytes"));
-    /* one tensor, one pair too many */
+    /* one tensor too many, one pair of metadata too many */
     at = text + sprintf(text, "{");
     for (int i = 0; i <= ATTEND_TENSOR_COUNT; i++)
         at += sprintf(at, "%s\"%x\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]}", i ? "," : "", i);
@@ -291,9 +290,9 @@ static void test_large_headers(void **state)
     free(text);
 }
 
-/* --- files that are something else --- */
+/* --- files of other formats --- */
 
-static void test_wrong_kinds(void **state)
+static void test_other_formats(void **state)
 {
     (void)state;
 #define BYTES(text) text, sizeof text - 1
@@ -342,9 +341,9 @@ static void test_wrong_kinds(void **state)
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         int status = parse(kinds[i].bytes, kinds[i].size, 0);
         if (status != ATTEND_BAD_MODEL || !strstr(attend_message(), kinds[i].word))
-            fail_msg("%zu: %d, '%s' should hold '%s'", i, status, attend_message(), kinds[i].word);
+            fail_msg("%zu: %d, '%s' does not contain '%s'", i, status, attend_message(), kinds[i].word);
         assert_true(strncmp(attend_message(), "it ", 3) == 0);
-        /* and from the disk */
+        /* the same from disk */
         attend_tensor_file *f = NULL;
         put_file(in_folder("wrong"), kinds[i].bytes, kinds[i].size);
         assert_int_equal(attend_tensor_file_open(&f, in_folder("wrong"), 0), ATTEND_BAD_MODEL);
@@ -356,8 +355,8 @@ static void test_wrong_kinds(void **state)
     assert_non_null(strstr(attend_message(), "a tar archive"));
 }
 
-/* 41 % of 3.2 MB. */
-static void test_how_much_is_there(void **state)
+/* The message states the present share: 41 % of 3.2 MB. */
+static void test_share_of_a_truncated_file(void **state)
 {
     (void)state;
     float *x = calloc(800000, sizeof *x);
@@ -374,7 +373,7 @@ static void test_how_much_is_there(void **state)
     free(x);
 }
 
-static void test_not_to_be_had(void **state)
+static void test_unreadable_files(void **state)
 {
     (void)state;
     attend_tensor_file *f = NULL;
@@ -392,7 +391,7 @@ static void test_not_to_be_had(void **state)
     assert_int_equal(chmod(in_folder("small"), 0), 0);
     assert_int_equal(chmod(folder, 0755), 0);
     pid_t child = fork();
-    if (child == 0) { /* root may read anything */
+    if (child == 0) { /* root can read every file */
         if (geteuid() == 0 && setuid(65534) != 0) _exit(3);
         int status = attend_tensor_file_open(&f, in_folder("small"), 0);
         _exit(status == ATTEND_IO && strstr(attend_message(), "Permission denied") ? 0 : 1);
@@ -407,9 +406,15 @@ int main(void)
 {
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, folder_make, folder_remove)
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(test_every_truncation),   IN_FOLDER(test_every_flip),         cmocka_unit_test(test_good_headers),
-        cmocka_unit_test(test_bad_headers), cmocka_unit_test(test_cut_headers), cmocka_unit_test(test_large_headers),
-        IN_FOLDER(test_wrong_kinds),        IN_FOLDER(test_how_much_is_there),  IN_FOLDER(test_not_to_be_had),
+        IN_FOLDER(test_every_truncation),
+        IN_FOLDER(test_every_flip),
+        cmocka_unit_test(test_good_headers),
+        cmocka_unit_test(test_bad_headers),
+        cmocka_unit_test(test_truncated_headers),
+        cmocka_unit_test(test_large_headers),
+        IN_FOLDER(test_other_formats),
+        IN_FOLDER(test_share_of_a_truncated_file),
+        IN_FOLDER(test_unreadable_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

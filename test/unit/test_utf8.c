@@ -1,4 +1,4 @@
-/* UTF-8 and normal form C: the cases that decoders get wrong (after Markus Kuhn's list), and what Unicode's annex 15 says. */
+/* UTF-8 and normal form C: cases that decoders often get wrong (Markus Kuhn's list), and those of Unicode annex 15. */
 #include "unit/unit.h"
 
 #include "core/memory.h"
@@ -33,11 +33,11 @@ static void valid_prefixes(void **state)
         { "\xfc\x84\x80\x80\x80\x80", 6, 0 },
         { "\x80", 1, 0 }, /* continuation alone */
         { "a\xbf", 2, 1 },
-        { "\xc0 ", 2, 0 }, /* first bytes alone */
+        { "\xc0 ", 2, 0 }, /* lead bytes alone */
         { "\xdf ", 2, 0 },
         { "\xe0 ", 2, 0 },
         { "\xf0 ", 2, 0 },
-        { "ab\xc3", 3, 2 }, /* cut short */
+        { "ab\xc3", 3, 2 }, /* truncated */
         { "ab\xe2\x82", 4, 2 },
         { "ab\xf0\x9f\x98", 5, 2 },
         { "ab\xe2\x82z", 5, 2 },
@@ -56,7 +56,7 @@ static void valid_prefixes(void **state)
         { "\xed\xa0\x80", 3, 0 }, /* surrogates, alone and paired */
         { "\xed\xbf\xbf", 3, 0 },
         { "\xed\xa0\x80\xed\xb0\x80", 6, 0 },
-        { "0123456789abcde\xff", 16, 15 }, /* at the end of eight bytes */
+        { "0123456789abcde\xff", 16, 15 }, /* at the end of an eight-byte block */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         if (attend_utf8_valid(cases[i].text, cases[i].size) != cases[i].valid)
@@ -64,7 +64,7 @@ static void valid_prefixes(void **state)
                      cases[i].valid);
 }
 
-static void every_point_comes_back(void **state)
+static void every_code_point_round_trips(void **state)
 {
     (void)state;
     for (int32_t c = 0; c < 0x110000; c++) {
@@ -84,7 +84,7 @@ static void normal_forms(void **state)
         { "plain", "plain" },
         { "e\xcc\x81", "\xc3\xa9" },                                /* e and acute */
         { "\xc3\xa9", "\xc3\xa9" },                                 /* composed already */
-        { "q\xcc\x87\xcc\xa3", "q\xcc\xa3\xcc\x87" },               /* marks in their order */
+        { "q\xcc\x87\xcc\xa3", "q\xcc\xa3\xcc\x87" },               /* marks in canonical order */
         { "\xe1\xb8\x8b\xcc\xa3", "\xe1\xb8\x8d\xcc\x87" },         /* d with dot above and below */
         { "\xe2\x84\xab", "\xc3\x85" },                             /* Angstrom, a singleton */
         { "\xe2\x84\xa6", "\xce\xa9" },                             /* Ohm */
@@ -93,11 +93,11 @@ static void normal_forms(void **state)
         { "\xea\xb0\x80\xe1\x86\xa8", "\xea\xb0\x81" },             /* LV and T */
         { "\xe0\xa5\x98", "\xe0\xa4\x95\xe0\xa4\xbc" },             /* excluded from composition */
         { "\xe0\xa7\x87\xe0\xa6\xbe", "\xe0\xa7\x8b" },             /* two marks of class 0 */
-        { "\xef\xac\x81", "\xef\xac\x81" },                         /* compatibility stays */
+        { "\xef\xac\x81", "\xef\xac\x81" },                         /* compatibility characters are kept */
         { "a\xe1\xb7\xba\xcc\x95\xcc\x80\xd6\xae"
           "b",
           "\xc3\xa0\xe1\xb7\xba\xd6\xae\xcc\x95"
-          "b" },                                                    /* after the annex's test */
+          "b" },                                                    /* from the annex */
         { "\xf0\x9d\x85\x9e", "\xf0\x9d\x85\x97\xf0\x9d\x85\xa5" }, /* musical half note */
     };
     attend_string out = { 0 };
@@ -111,7 +111,7 @@ static void normal_forms(void **state)
     attend_string_free(&out);
 }
 
-/* What utf8proc makes of it, by the way that takes memory of its own. */
+/* The result of utf8proc_map, which allocates memory. */
 static void compare_to_utf8proc(attend_string *out, const char *text, size_t size)
 {
     utf8proc_uint8_t *theirs = NULL;
@@ -130,7 +130,7 @@ static void agrees_with_utf8proc(void **state)
     for (int32_t c = 0; c < 0x110000; c++)
         if (c < 0xd800 || c >= 0xe000) compare_to_utf8proc(&out, text, attend_utf8_put(text, c));
     for (int i = 0; i < 30000; i++) compare_to_utf8proc(&out, text, any_text(text, 40));
-    for (int i = 0; i < 2000; i++) { /* long runs of marks: sorted by counting */
+    for (int i = 0; i < 2000; i++) { /* long runs of marks, which are sorted by counting */
         size_t size = attend_utf8_put(text, 'e');
         for (size_t k = lines_below(190); k > 0; k--)
             size += attend_utf8_put(text + size, (int32_t)(0x300 + lines_below(0x70)));
@@ -139,8 +139,8 @@ static void agrees_with_utf8proc(void **state)
     attend_string_free(&out);
 }
 
-/* Quadratic time would take minutes. */
-static void marks_without_end(void **state)
+/* A quadratic algorithm would need minutes. */
+static void long_run_of_marks(void **state)
 {
     (void)state;
     enum { MARKS = 1 << 20 };
@@ -154,14 +154,14 @@ static void marks_without_end(void **state)
     free(text);
 }
 
-static void what_is_refused(void **state)
+static void invalid_input_is_refused(void **state)
 {
     (void)state;
     attend_string out = { 0 };
     assert_int_equal(attend_normalize(&out, "abc\xff", 4), ATTEND_BAD_DATA);
     assert_non_null(strstr(attend_message(), "byte 4"));
     assert_non_null(strstr(attend_message(), "iconv"));
-    /* the size is looked at before a single byte is */
+    /* the size is checked before any byte is read */
     assert_int_equal(attend_normalize(&out, "abc", (size_t)ATTEND_MAX_TEXT_BYTES + 1), ATTEND_BAD_DATA);
     assert_non_null(strstr(attend_message(), "268435456"));
     attend_string_free(&out);
@@ -188,9 +188,9 @@ static void memory_runs_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(valid_prefixes),    cmocka_unit_test(every_point_comes_back),
+        cmocka_unit_test(valid_prefixes),    cmocka_unit_test(every_code_point_round_trips),
         cmocka_unit_test(normal_forms),      cmocka_unit_test(agrees_with_utf8proc),
-        cmocka_unit_test(marks_without_end), cmocka_unit_test(what_is_refused),
+        cmocka_unit_test(long_run_of_marks), cmocka_unit_test(invalid_input_is_refused),
         cmocka_unit_test(memory_runs_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
