@@ -1,6 +1,6 @@
-/* attention_problem.h: a call of attention on plain arrays, with every array filled from a seed and room for every result.
+/* attention_problem.h: an attention call on plain arrays, with random inputs from a seed and memory for all results.
  *
- * Set `o` and the sizes in `a`, say what it has besides in `extras`, then problem_new fills the rest. */
+ * Set `o`, the sizes in `a` and the optional inputs in `extras`; problem_new fills the rest. */
 #ifndef ATTEND_TEST_ATTENTION_PROBLEM_H
 #define ATTEND_TEST_ATTENTION_PROBLEM_H
 
@@ -9,15 +9,15 @@
 #include "unit/unit.h"
 
 enum {
-    PROBLEM_RAGGED = 1,     /* lengths from 0 to all of them */
-    PROBLEM_ALLOWED = 2,    /* a mask of shape a.allowed_shape (zeros: full); some rows hide everything */
-    PROBLEM_BIAS = 4,       /* a bias of shape a.bias_shape (zeros: full) with -inf here and there */
-    PROBLEM_ONE_ARRAY = 8,  /* the values are the keys */
-    PROBLEM_INTEGERS = 16,  /* queries and keys are whole numbers up to `reach`: dot products are exact */
-    PROBLEM_NO_WEIGHTS = 32 /* weights are not asked for */
+    PROBLEM_RAGGED = 1,     /* random lengths from 0 to the maximum */
+    PROBLEM_ALLOWED = 2,    /* a mask of shape a.allowed_shape (zeros: full shape); some rows hide all keys */
+    PROBLEM_BIAS = 4,       /* a bias of shape a.bias_shape (zeros: full shape), some elements -inf */
+    PROBLEM_ONE_ARRAY = 8,  /* the keys serve as values */
+    PROBLEM_INTEGERS = 16,  /* queries and keys are integers up to `reach`, so that dot products are exact */
+    PROBLEM_NO_WEIGHTS = 32 /* weights are not requested */
 };
 
-/* Random numbers one after another. */
+/* A sequence of random numbers. */
 typedef struct dice {
     attend_rng rng;
     uint64_t used;
@@ -37,9 +37,9 @@ typedef struct problem {
     attend_attention_options o;
     attend_arrays a;
     int extras;
-    double reach; /* of queries and keys; 0: 1 */
+    double reach; /* range of queries and keys; 0: 1 */
 
-    attend_real *data[PLAIN_SLOTS], *grad[PLAIN_SLOTS]; /* NULL: there is no such array */
+    attend_real *data[PLAIN_SLOTS], *grad[PLAIN_SLOTS]; /* NULL: no such array */
     size_t size[PLAIN_SLOTS];
     const attend_real *parameters[ATTEND_SCORE_PARAMETERS];
     attend_real *gradients[ATTEND_SCORE_PARAMETERS];
@@ -60,7 +60,7 @@ static inline attend_real *problem_array(size_t size)
     return x;
 }
 
-/* A slot of numbers uniform in [-reach, reach). */
+/* Fills a slot with random numbers, uniform in [-reach, reach). */
 static inline void problem_slot(problem *p, int slot, size_t size, double reach, dice *d)
 {
     p->size[slot] = size;
@@ -151,7 +151,7 @@ static inline void problem_new(problem *p, uint64_t seed)
     if (p->o.score->needs_previous_weights) problem_slot(p, PLAIN_PREVIOUS, queries * (size_t)a->keys, 1, &d);
     p->lengths = calloc(2 * batch + 1, sizeof *p->lengths);
     assert_non_null(p->lengths);
-    for (int b = 0; b < a->batch; b++) { /* the first is as long as can be; some are empty */
+    for (int b = 0; b < a->batch; b++) { /* the first has the maximum length; some are empty */
         p->lengths[b] = b == 0 ? a->queries : dice_below(&d, a->queries + 1);
         p->lengths[a->batch + b] = b == 0 ? a->keys : dice_below(&d, 8) == 0 ? 0 : dice_below(&d, a->keys + 1);
     }
@@ -161,7 +161,7 @@ static inline void problem_new(problem *p, uint64_t seed)
 
     plain_problem plain = problem_plain(p);
     const double some = 0;
-    if (p->data[PLAIN_VALUE]) plain.data[PLAIN_VALUE] = &some; /* that it is there decides the width */
+    if (p->data[PLAIN_VALUE]) plain.data[PLAIN_VALUE] = &some; /* its presence determines the width */
     p->context_size = queries * (size_t)plain_context_width(&plain);
     p->area = queries * (size_t)p->o.heads * (size_t)a->keys;
     p->context = problem_array(p->context_size), p->dcontext = problem_array(p->context_size);
@@ -199,19 +199,19 @@ static inline attend_array_gradients problem_gradients(problem *p)
 
 static inline int problem_forward(attend_runner *r, problem *p)
 {
-    p->a.parameters = p->parameters; /* here, because a problem may have been copied */
+    p->a.parameters = p->parameters; /* set here, since a problem may have been copied */
     return attend_runner_forward(r, &p->o, &p->a, p->context, p->extras & PROBLEM_NO_WEIGHTS ? NULL : p->weights,
                                  p->scores);
 }
 
-/* Adds to what is in `grad`. */
+/* Adds to `grad`. */
 static inline int problem_backward(attend_runner *r, problem *p)
 {
     const attend_array_gradients g = problem_gradients(p);
     return attend_runner_backward(r, p->dcontext, p->extras & PROBLEM_NO_WEIGHTS ? NULL : p->dweights, &g);
 }
 
-/* Forward and backward, from gradients of zero. */
+/* Forward and backward, with gradients that start at zero. */
 static inline int problem_run(attend_runner *r, problem *p)
 {
     for (int slot = 0; slot < PLAIN_SLOTS; slot++)
@@ -227,7 +227,7 @@ static inline attend_runner *problem_runner(int threads)
     return r;
 }
 
-/* A score with several heads where it can have them, and sizes that are multiples of nothing. */
+/* A problem with several heads if the score allows them, and sizes that are no multiples of the kernel sizes. */
 static inline problem problem_of(const attend_score *score)
 {
     problem p = { .o = ATTEND_ATTENTION_OPTIONS_INIT };
@@ -247,12 +247,13 @@ static inline problem problem_of(const attend_score *score)
     return p;
 }
 
-/* A line that tells this problem from others. */
+/* A description of the problem for messages. */
 static inline const char *problem_text(const problem *p, char text[200])
 {
     static const char *const windows[] = { "", ", local-m", ", local-p" };
     static const char *const selections[] = { "", ", sparsemax", ", entmax", ", hard" };
-    snprintf(text, 200, "%s%s%s%s%s, (%d, %d, %d), widths %d %d %d, heads %d on %d%s, cap %g, reach %g, extras %d",
+    snprintf(text, 200,
+             "%s%s%s%s%s, (%d, %d, %d), widths %d %d %d, %d heads, %d key heads%s, cap %g, reach %g, extras %d",
              p->o.score->name, windows[p->o.window], selections[p->o.selection], p->o.causal ? ", causal" : "",
              p->a.heads_first ? ", heads first" : "", p->a.batch, p->a.queries, p->a.keys, p->a.query_width,
              p->a.key_width, p->a.value_width, p->o.heads, p->o.key_heads, p->a.training ? ", training" : "",

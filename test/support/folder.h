@@ -1,4 +1,4 @@
-/* folder.h: a folder of its own for a test, and the files in it. */
+/* folder.h: a temporary folder for a test, and its files. */
 #ifndef ATTEND_TEST_FOLDER_H
 #define ATTEND_TEST_FOLDER_H
 
@@ -17,7 +17,7 @@ static int folder_make(void **state)
     return mkdtemp(folder) ? 0 : -1;
 }
 
-/* The path of a name in the folder; four can be in use at a time. */
+/* The path of a name in the folder. The four most recent results are valid. */
 static const char *in_folder(const char *name)
 {
     static char paths[4][512];
@@ -27,7 +27,7 @@ static const char *in_folder(const char *name)
     return path;
 }
 
-/* How many names the folder holds; those that end in ".tmp" are counted apart, or removed. */
+/* The number of files in the folder. Those that end in ".tmp" are counted separately, or removed. */
 static inline int folder_count(int *temporaries, int remove_them)
 {
     int count = 0, found = 0;
@@ -46,7 +46,7 @@ static inline int folder_count(int *temporaries, int remove_them)
     return count;
 }
 
-/* Empties the folder (one level of folders deep) and removes it. */
+/* Removes the folder with its files and the files of its subfolders. */
 static int folder_remove(void **state)
 {
     (void)state;
@@ -59,7 +59,7 @@ static int folder_remove(void **state)
     return rmdir(folder);
 }
 
-/* Writes in the ordinary way. */
+/* Writes a file, not atomically. */
 static inline void put_file(const char *path, const void *bytes, size_t size)
 {
     FILE *f = fopen(path, "wb");
@@ -68,7 +68,7 @@ static inline void put_file(const char *path, const void *bytes, size_t size)
     assert_int_equal(fclose(f), 0);
 }
 
-/* All of it, with a '\0' behind; the caller frees. NULL if there is no such file. */
+/* Reads a whole file and appends a '\0'; the caller frees it. NULL if there is no such file. */
 static inline char *get_file(const char *path, size_t *size)
 {
     FILE *f = fopen(path, "rb");

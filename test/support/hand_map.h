@@ -1,4 +1,4 @@
-/* hand_map.h: maps made by hand: words that are one piece each, and what each looks at. */
+/* hand_map.h: attention maps with given weights; each word is one token. */
 #ifndef ATTEND_TEST_HAND_MAP_H
 #define ATTEND_TEST_HAND_MAP_H
 
@@ -32,8 +32,8 @@ static inline int hand_side(hand_map *h, int side, const char *const *words)
     return count;
 }
 
-/* Words of both sides, NULL behind the last. Head 0: target word i looks at source word i, 0.25 less for each of it and its neighbours that is
- * not there; head 1: everything at the first word. The end looks at the end. */
+/* The words of both sides end with NULL. Head 0: target word i attends to source word i and its neighbours, with 0.25 less for each of
+ * them that does not exist; head 1: all target words attend to the first source word. The end attends to the end. */
 static inline const attend_map *hand_map_of(hand_map *h, const char *const *source, const char *const *target)
 {
     memset(h, 0, sizeof *h);

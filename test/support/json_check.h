@@ -1,4 +1,4 @@
-/* json_check.h: is a text JSON (RFC 8259)? A strict reader that keeps nothing but the names of the outermost object. */
+/* json_check.h: a strict check that a text is JSON (RFC 8259), independent of the library. It also finds names of the outermost object. */
 #ifndef ATTEND_TEST_JSON_CHECK_H
 #define ATTEND_TEST_JSON_CHECK_H
 
@@ -10,12 +10,12 @@ enum { DEEPEST = 32, NAMES = 16 };
 typedef struct reader {
     const char *at;
     int depth;
-    char *const *names; /* wanted of the outermost object */
+    char *const *names; /* to find in the outermost object */
     int name_count;
     bool seen[NAMES];
 } reader;
 
-static bool value(reader *r); /* reads one; false: it is none */
+static bool value(reader *r); /* reads one value; false: invalid */
 
 static void blanks(reader *r)
 {
@@ -30,7 +30,7 @@ static bool take(reader *r, char c)
     return true;
 }
 
-/* Bytes of a sequence of UTF-8; 0: it is none. Enough for what is not made to deceive. */
+/* The length of a UTF-8 sequence; 0: invalid. Does not detect overlong forms. */
 static int sequence(const unsigned char *s)
 {
     const int length = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
@@ -89,7 +89,7 @@ static bool member(reader *r)
     return take(r, ':') && value(r);
 }
 
-/* Members or values, up to `end`. */
+/* Reads members or values up to `end`. */
 static bool list(reader *r, char end, bool (*item)(reader *r))
 {
     bool ok = ++r->depth < DEEPEST;

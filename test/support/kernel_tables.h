@@ -1,4 +1,4 @@
-/* kernel_tables.h: the tables a test of kernels goes through. */
+/* kernel_tables.h: the kernel tables that tests compare. */
 #ifndef ATTEND_TEST_KERNEL_TABLES_H
 #define ATTEND_TEST_KERNEL_TABLES_H
 
@@ -11,7 +11,7 @@ extern const attend_kernel_table attend_simde512_table;
 
 enum { MOST_TABLES = 8 };
 
-/* Every table this machine can run, plain first, and the AVX-512 one emulated (with AVX2); NULL ends it. */
+/* Every table that this machine supports, plain C first, and AVX-512 emulated with AVX2; ended by NULL. */
 static inline const attend_kernel_table *const *tables_to_test(void)
 {
     static const attend_kernel_table *tables[MOST_TABLES + 1];

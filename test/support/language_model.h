@@ -2,7 +2,7 @@
  *
  *     x_t = E[id_t]      h = GRU(dropout(x))      loss = -sum log softmax(W h_t + b)[id_{t+1}] / tokens
  *
- * A batch is cut into shards of SHARD sequences each, whatever the number of threads. */
+ * A batch is divided into shards of `shard` sequences each, independent of the number of threads. */
 #ifndef ATTEND_TEST_LANGUAGE_MODEL_H
 #define ATTEND_TEST_LANGUAGE_MODEL_H
 
@@ -13,7 +13,7 @@
 
 typedef struct language_model {
     int vocabulary, embedding, hidden; /* sizes */
-    int count, longest, shard;         /* sequences in a batch, tokens in the longest, sequences in a shard */
+    int count, longest, shard;         /* sequences of a batch, maximum length, sequences of a shard */
     bool ragged;                       /* lengths from 0 to `longest`; otherwise all `longest` */
     double dropout;
 

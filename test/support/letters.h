@@ -1,4 +1,4 @@
-/* letters.h: the simplest encoder: a number a byte. */
+/* letters.h: a minimal encoder: one token for each byte. */
 #ifndef ATTEND_TEST_LETTERS_H
 #define ATTEND_TEST_LETTERS_H
 
@@ -7,7 +7,7 @@
 #include "text/batches.h"
 #include <string.h>
 
-/* Fails on a '!'. Spans are left out: nobody here reads them. */
+/* Fails on a '!'. Does not set spans. */
 static inline int encode_letters(void *user, attend_side side, const char *text, size_t size, attend_ids *out)
 {
     (void)user;

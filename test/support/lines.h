@@ -1,4 +1,4 @@
-/* lines.h: lines of text for tests: from an array, made at random, or from a file; and a tokenizer learned from them. */
+/* lines.h: lines of text for tests, from a string or random; and a tokenizer learned from them. */
 #ifndef ATTEND_TEST_LINES_H
 #define ATTEND_TEST_LINES_H
 
@@ -31,7 +31,7 @@ static inline void lines_free(lines *l)
     *l = (lines){ 0 };
 }
 
-/* From one string, at its line feeds. */
+/* Splits a string at its line feeds. */
 static inline lines lines_of(const char *text)
 {
     lines l = { 0 };
@@ -60,7 +60,7 @@ static inline int lines_learn(attend_tokenizer **t, lines *l, attend_token_kind 
     return attend_tokenizer_learn(t, &options, lines_next, l);
 }
 
-/* ---- at random ---- */
+/* ---- random text ---- */
 
 static uint64_t lines_state = 88172645463325252u;
 
@@ -72,7 +72,7 @@ static inline size_t lines_below(size_t n)
     return (size_t)(lines_state >> 11) % n;
 }
 
-/* A code point: of those that are trouble, or any. */
+/* A random code point: a difficult one, or any. */
 static inline int32_t any_point(void)
 {
     static const int32_t trouble[] = { 0,      '\n',   '\t',   '\r',   ' ',    ' ',    ' ',     'a',    'a',     'b',
@@ -84,7 +84,7 @@ static inline int32_t any_point(void)
     return c >= 0xd800 && c < 0xe000 ? 'x' : c;
 }
 
-/* At most `points` of them into `text`, which has room for four bytes each; returns the bytes. */
+/* Writes at most `points` random code points to `text`, four bytes each at most; returns the bytes written. */
 static inline size_t any_text(char *text, size_t points)
 {
     size_t size = 0;

@@ -1,10 +1,10 @@
-/* plain_attention.h: attention in double, one pair of query and key after another; shares nothing with the library.
+/* plain_attention.h: attention in double precision, one pair of query and key at a time; shares no code with the library.
  *
- *     e_ij = scale score(q_i, k_j)     e = cap tanh(e / cap)     e += bias     p_i = select(e_i, over the keys i may see)
+ *     e_ij = scale score(q_i, k_j)     e = cap tanh(e / cap)     e += bias     p_i = select(e_i, over the keys visible to query i)
  *     local-p: p_ij *= exp(-(j - pos_i)^2 / 2 sigma^2)      o_i = sum_j p_ij v_j
  *
- * Shapes, lengths, masks and layout are those of attend_arrays; the numbers come in double, so that they can be moved by
- * less than a float shows. Dropout and drawing are left out. */
+ * Shapes, lengths, masks and layout are those of attend_arrays; the inputs are doubles, for difference quotients with small steps.
+ * Dropout and sampling are not supported. */
 #ifndef ATTEND_TEST_PLAIN_ATTENTION_H
 #define ATTEND_TEST_PLAIN_ATTENTION_H
 
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The arrays of a problem that have a derivative. */
+/* The differentiable arrays of a problem. */
 enum {
     PLAIN_QUERY,
     PLAIN_KEY,
@@ -27,11 +27,11 @@ enum {
 
 typedef struct plain_problem {
     const attend_attention_options *o; /* score, heads and key_heads are set */
-    const attend_arrays *a;            /* everything but the numbers */
+    const attend_arrays *a;            /* all but the arrays */
     const double *data[PLAIN_SLOTS];
 } plain_problem;
 
-/* ---- where things are ---- */
+/* ---- indices ---- */
 
 /* Row t of head h of sequence b. */
 static inline const double *plain_row(const plain_problem *p, const double *all, int rows, int heads, int width, int b,
@@ -42,7 +42,7 @@ static inline const double *plain_row(const plain_problem *p, const double *all,
     return all + (((size_t)b * (size_t)rows + (size_t)t) * (size_t)heads + (size_t)h) * (size_t)width;
 }
 
-/* Where element (b, h, i, j) of a mask is; an axis of length 1 is repeated. */
+/* The index of element (b, h, i, j) of a mask; an axis of length 1 is broadcast. */
 static inline size_t plain_mask_index(const int shape[4], int b, int h, int i, int j)
 {
     const int at[4] = { b, h, i, j };
@@ -57,7 +57,7 @@ static inline int plain_length(const int *lengths, int b, int all)
     return lengths ? lengths[b] : all;
 }
 
-/* y = W[first ..] x + bias[first ..] for n rows of W (.., width) */
+/* y = W x + bias for n rows of W (rows, width) from row `first` */
 static inline void plain_map(const double *w, const double *bias, int first, int n, int width, const double *x,
                              double *y)
 {
@@ -75,7 +75,7 @@ static inline bool plain_is(const plain_problem *p, const char *name)
     return strcmp(p->o->score->name, name) == 0;
 }
 
-/* Width in which the score compares a query's and a key's head. */
+/* The width of a head of query and key after the mapping of the score. */
 static inline int plain_inner(const plain_problem *p)
 {
     const int all = p->a->attention > 0 ? p->a->attention : p->o->heads * p->a->query_width;
@@ -91,13 +91,13 @@ static inline int plain_value_width(const plain_problem *p)
     return p->data[PLAIN_VALUE] ? p->a->value_width : p->a->key_width;
 }
 
-/* Width of the whole context row, all heads. */
+/* The width of the context, all heads together. */
 static inline int plain_context_width(const plain_problem *p)
 {
     return p->o->heads * (plain_is(p, "projected") ? p->a->query_width : plain_value_width(p));
 }
 
-/* The query's head as it is compared: q (inner). */
+/* A head of a query after the mapping: q (inner). */
 static inline void plain_query(const plain_problem *p, int b, int h, int i, double *q)
 {
     const int width = p->a->query_width, n = plain_inner(p);
@@ -138,7 +138,7 @@ static inline void plain_value(const plain_problem *p, int b, int head, int j, d
         memcpy(v, plain_row(p, all, p->a->keys, p->o->key_heads, width, b, head, j), (size_t)width * sizeof *v);
 }
 
-/* Uf f_j of channel l: what the weights of the step before add inside the tanh. */
+/* Element l of Uf f_j, the term of the previous weights inside the tanh. */
 static inline double plain_location_term(const plain_problem *p, int b, int i, int j, int l, int keys)
 {
     const double *uf = p->data[PLAIN_PARAMETERS + 4], *f = p->data[PLAIN_PARAMETERS + 5];
@@ -172,7 +172,7 @@ static inline double plain_score(const plain_problem *p, int b, int h, int i, in
     return scale * e;
 }
 
-/* ---- what a query may see, and how it chooses ---- */
+/* ---- visible keys and selection ---- */
 
 static inline double plain_center(const plain_problem *p, int b, int i, int keys)
 {
@@ -192,7 +192,7 @@ static inline bool plain_visible(const plain_problem *p, int b, int h, int i, in
     return !p->a->allowed || p->a->allowed[plain_mask_index(p->a->allowed_shape, b, h, i, j)];
 }
 
-/* How far a sparse weight stands above the threshold, to the power of its selection. */
+/* The weight of a sparse selection for threshold tau. */
 static inline double plain_above(attend_selection selection, double e, double tau)
 {
     const double x = selection == ATTEND_SELECT_SPARSEMAX ? e - tau : e / 2 - tau;
@@ -200,39 +200,39 @@ static inline double plain_above(attend_selection selection, double e, double ta
     return selection == ATTEND_SELECT_SPARSEMAX ? x : x * x;
 }
 
-/* Scores e (n), -inf where hidden, to weights w. Sparse thresholds by bisection, not by sorting. */
+/* Weights w of the scores e (n), -inf for hidden keys. Sparse thresholds are found by bisection, not by sorting. */
 static inline void plain_select(attend_selection selection, int n, const double *e, double *w)
 {
-    double most = -INFINITY, sum = 0;
+    double max = -INFINITY, sum = 0;
     int best = 0;
     for (int j = 0; j < n; j++) {
         w[j] = 0;
-        if (e[j] > most) most = e[j], best = j;
+        if (e[j] > max) max = e[j], best = j;
     }
-    if (most == -INFINITY) return;
+    if (max == -INFINITY) return;
     if (selection == ATTEND_SELECT_HARD) {
         w[best] = 1;
     } else if (selection == ATTEND_SELECT_SOFT) {
-        for (int j = 0; j < n; j++) sum += w[j] = exp(e[j] - most);
+        for (int j = 0; j < n; j++) sum += w[j] = exp(e[j] - max);
         for (int j = 0; j < n; j++) w[j] /= sum;
     } else {
-        double low = -1, high = 0; /* tau of e - most */
+        double low = -1, high = 0; /* tau of e - max */
         for (int step = 0; step < 60; step++) {
             const double tau = (low + high) / 2;
             sum = 0;
-            for (int j = 0; j < n; j++) sum += plain_above(selection, e[j] - most, tau);
+            for (int j = 0; j < n; j++) sum += plain_above(selection, e[j] - max, tau);
             if (sum > 1)
                 low = tau;
             else
                 high = tau;
         }
-        for (int j = 0; j < n; j++) w[j] = plain_above(selection, e[j] - most, (low + high) / 2);
+        for (int j = 0; j < n; j++) w[j] = plain_above(selection, e[j] - max, (low + high) / 2);
     }
 }
 
 /* ---- one call ---- */
 
-/* Memory of one head: vectors of `wide` numbers. */
+/* The maximum width of a vector of one head. */
 static inline int plain_wide(const plain_problem *p)
 {
     int wide = plain_inner(p);
@@ -240,7 +240,7 @@ static inline int plain_wide(const plain_problem *p)
     return wide < plain_value_width(p) ? plain_value_width(p) : wide;
 }
 
-/* One query: e and w (Tk) and its context o (value width). Prepared keys and values are `wide` apart. */
+/* One query: e and w (Tk) and its context o (value width). Rows of mapped keys and values are `wide` apart. */
 static inline void plain_attend(const plain_problem *p, int b, int h, int i, int wide, const double *keys,
                                 const double *values, double *e, double *w, double *o)
 {
@@ -264,7 +264,7 @@ static inline void plain_attend(const plain_problem *p, int b, int h, int i, int
         for (int l = 0; w[j] != 0 && l < width; l++) o[l] += w[j] * values[(size_t)j * (size_t)wide + (size_t)l];
 }
 
-/* context as the runner lays it out; weights and scores (B, H, Tq, Tk). False: no memory. */
+/* context in the layout of the runner; weights and scores (B, H, Tq, Tk). Returns false if memory runs out. */
 static inline bool plain_attention(const plain_problem *p, double *context, double *weights, double *scores)
 {
     const attend_arrays *a = p->a;

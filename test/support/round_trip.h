@@ -1,4 +1,4 @@
-/* round_trip.h: decode(encode(x)) is x in normal form C, and spans cover it, one behind the other. */
+/* round_trip.h: checks that decode(encode(x)) is x in normal form C, and that its spans cover it in order. */
 #ifndef ATTEND_TEST_ROUND_TRIP_H
 #define ATTEND_TEST_ROUND_TRIP_H
 
@@ -9,17 +9,17 @@ static inline bool spans_cover(const attend_ids *ids, size_t size)
     int at = 0;
     for (int i = 0; i < ids->count; i++) {
         if (ids->spans[i].begin != at || ids->spans[i].end < at) return false;
-        if (ids->spans[i].end == at && i > 0) return false; /* only the space in front has no bytes */
+        if (ids->spans[i].end == at && i > 0) return false; /* only the added first space has no bytes */
         at = ids->spans[i].end;
     }
     return (size_t)at == size;
 }
 
-/* What is wrong with it; NULL: nothing. For tokenizers that lose nothing. */
+/* Returns the error, or NULL. For lossless tokenizers. */
 static inline const char *round_trip(const attend_tokenizer *t, const char *text, size_t size, double dropout,
                                      uint64_t place)
 {
-    static attend_string normal, back; /* kept for the next call */
+    static attend_string normal, back; /* reused by the next call */
     static attend_ids ids;
     ids.count = 0;
     back.size = 0;

@@ -1,4 +1,4 @@
-/* sample_maps.h: maps of attention made by hand, for tests of what is drawn. */
+/* sample_maps.h: attention maps with given weights, for tests of drawings. */
 #ifndef ATTEND_TEST_SAMPLE_MAPS_H
 #define ATTEND_TEST_SAMPLE_MAPS_H
 
@@ -11,14 +11,14 @@
 enum { SAMPLE_LONGEST = 512 };
 
 typedef struct sample_side {
-    char text[8192], letters[16384]; /* as it is read; words and pieces, each with its '\0' */
+    char text[8192], letters[16384]; /* text: as read; letters: words and pieces, each ended by '\0' */
     const char *words[SAMPLE_LONGEST];
     attend_map_piece pieces[SAMPLE_LONGEST];
     int word_count, count;
 } sample_side;
 
 typedef struct sample_map {
-    attend_map map; /* first: a sample is a map */
+    attend_map map; /* first member: a sample_map is an attend_map */
     sample_side source, target;
     float *weights;
     double probability[SAMPLE_LONGEST];
@@ -49,7 +49,8 @@ static inline void sample_read(sample_side *side, const char *marked)
     side->pieces[side->count++] = (attend_map_piece){ "</s>", 2, -1 };
 }
 
-/* The source word that a target word looks at most: as `links` ("0-1 1-0", source-target) says, else the one at the same place. */
+/* The source word with the largest weight of a target word: from `links` ("0-1 1-0", source-target), otherwise the one at the same
+ * position. */
 static inline int sample_partner(const char *links, int target, int target_words, int source_words)
 {
     for (const char *at = links; at && *at; at += strcspn(at, " "), at += *at == ' ') {
@@ -60,7 +61,7 @@ static inline int sample_partner(const char *links, int target, int target_words
     return target_words > 1 ? target * (source_words - 1) / (target_words - 1) : 0;
 }
 
-/* `spread`: 0 looks at one piece alone, 1 widely. Layers and heads differ in how widely they look. */
+/* `spread`: 0 puts all weight on one piece, 1 spreads it widely. Layers and heads differ in their spread. */
 static inline void sample_weights(sample_map *m, const char *links, double spread)
 {
     float *row = m->weights;
@@ -127,7 +128,7 @@ static inline sample_map *sample_map_new(const char *source, const char *target,
     return m;
 }
 
-/* A sentence that looks at itself: as an encoder does, everywhere, or as a decoder, at the words so far, "<s>" in front. */
+/* Self-attention of a sentence: of an encoder over all words, or of a decoder over the words so far, starting with "<s>". */
 static inline sample_map *sample_own_new(const char *text, attend_attention_kind look, int layers, int heads)
 {
     sample_map *m = sample_map_new(text, text, NULL, layers, heads, 0.8);

@@ -1,5 +1,5 @@
-/* simde_avx512.h: AVX-512 as SIMDe emulates it with AVX2, for vec_avx512.h on machines without. What SIMDe 0.7.4 lacks
- * or does with other rounding than the instruction is here. */
+/* simde_avx512.h: AVX-512 emulated by SIMDe with AVX2, to test vec_avx512.h on machines without it. This file replaces what SIMDe
+ * 0.7.4 lacks or rounds differently from the instruction. */
 #ifndef ATTEND_TEST_SIMDE_AVX512_H
 #define ATTEND_TEST_SIMDE_AVX512_H
 
@@ -34,7 +34,7 @@ static inline __m512d emulated_cvtps_pd(__m256 a)
     return _mm512_loadu_pd(lanes);
 }
 
-/* SIMDe's flushes subnormal numbers and rounds twice. */
+/* The version of SIMDe flushes subnormal numbers and rounds twice. */
 static inline __m512 emulated_scalef_ps(__m512 a, __m512 b)
 {
     float x[16], n[16];
@@ -90,11 +90,11 @@ static inline __m512i emulated_cvtepu8_epi32(__m128i a)
     return _mm512_loadu_si512(y);
 }
 
-static inline __m512i emulated_shuffle_epi32(__m512i a, int places)
+static inline __m512i emulated_shuffle_epi32(__m512i a, int order)
 {
     uint32_t x[16], y[16];
     _mm512_storeu_si512(x, a);
-    for (size_t i = 0; i < 16; i++) y[i] = x[i / 4 * 4 + ((unsigned)places >> (2 * (i % 4)) & 3)];
+    for (size_t i = 0; i < 16; i++) y[i] = x[i / 4 * 4 + ((unsigned)order >> (2 * (i % 4)) & 3)];
     return _mm512_loadu_si512(y);
 }
 

@@ -1,4 +1,4 @@
-/* tiny_pairs.h: a handful of pairs of all sorts of lengths, and configurations by words. */
+/* tiny_pairs.h: a few pairs of different lengths, and small configurations from text. */
 #ifndef ATTEND_TEST_TINY_PAIRS_H
 #define ATTEND_TEST_TINY_PAIRS_H
 
@@ -8,7 +8,7 @@
 
 enum { TINY_PAIRS = 4, TINY_SOURCE_WORDS = 9, TINY_TARGET_WORDS = 8, TINY_ROWS = 12, TINY_SOURCE = 7, TINY_TARGET = 6 };
 
-/* Targets of 3, 0, 4 and 1 words, so that sentences end at different steps; one source of a single word. */
+/* Targets of 3, 0, 4 and 1 tokens, so that sentences end at different steps; one source of a single token. */
 static inline attend_pairs tiny_pairs(void)
 {
     static const int source[TINY_SOURCE_WORDS] = { 3, 4, 2, 5, 6, 3, 2, 4, 2 }, source_lengths[] = { 3, 1, 3, 2 };
@@ -33,13 +33,13 @@ static inline attend_pairs tiny_lines(void)
     return alone;
 }
 
-/* Those of the two that a model takes. */
+/* tiny_pairs, or tiny_lines for a language model. */
 static inline attend_pairs tiny_pairs_of(const attend_model *m)
 {
     return attend_model_config(m)->task == ATTEND_TASK_LANGUAGE_MODEL ? tiny_lines() : tiny_pairs();
 }
 
-/* A configuration from "name=value name=value ..", small. Returns the status of the first setting that failed. */
+/* A small configuration with the settings "name=value name=value ...". Returns the status of the first setting that fails. */
 static inline int tiny_config(attend_config *config, const char *words)
 {
     static const attend_config usual = ATTEND_CONFIG_INIT;

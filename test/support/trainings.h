@@ -1,10 +1,10 @@
-/* trainings.h: what tests of whole trainings share: pairs to learn from, and the files that a training leaves in the test's folder. */
+/* trainings.h: helpers for tests of whole training runs: training pairs, and the files of a run in the test's folder. */
 #ifndef ATTEND_TEST_TRAININGS_H
 #define ATTEND_TEST_TRAININGS_H
 
 #include "support/folder.h"
 
-/* Sequences of letters and their reverse, by a fixed rule. */
+/* Writes pairs of letter sequences and their reverse, determined by the seed. */
 static inline void write_reversals(const char *name, int count, unsigned seed)
 {
     FILE *f = fopen(in_folder(name), "wb");
@@ -24,7 +24,7 @@ static inline void write_reversals(const char *name, int count, unsigned seed)
     assert_int_equal(fclose(f), 0);
 }
 
-/* What is in a file of a model, for free(); NULL: there is none. */
+/* The content of a file of a model, to be freed; NULL: no such file. */
 static inline char *file_of(const char *model, const char *suffix, size_t *size)
 {
     char name[64];
@@ -46,7 +46,7 @@ static inline void same_file(const char *a, const char *b, const char *suffix)
     if (!are_same(a, suffix, b, suffix)) fail_msg("%s%s and %s%s differ", a, suffix, b, suffix);
 }
 
-/* The log without what no two runs share: seconds. */
+/* The log without seconds, which differ between runs. */
 static inline char *log_of(const char *model)
 {
     char *text = file_of(model, ".log.jsonl", NULL), *to = text;
@@ -68,7 +68,7 @@ static inline void same_log(const char *a, const char *b)
     free(x), free(y);
 }
 
-/* All files of a model. */
+/* Removes all files of a model. */
 static inline void remove_model(const char *model)
 {
     DIR *d = opendir(folder);
@@ -80,7 +80,7 @@ static inline void remove_model(const char *model)
     closedir(d);
 }
 
-/* An attend_train_events.stop: after so many questions. */
+/* An attend_train_events.stop that stops after a number of calls. */
 typedef struct stopper {
     int left;
 } stopper;

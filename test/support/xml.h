@@ -1,4 +1,5 @@
-/* xml.h: is a text well-formed XML? As much of it as pictures and pages use: declaration, comments, elements, attributes, references. */
+/* xml.h: checks that a text is well-formed XML, with the features that pictures and pages use: declaration, comments, elements,
+ * attributes, references. */
 #ifndef ATTEND_TEST_XML_H
 #define ATTEND_TEST_XML_H
 
@@ -14,7 +15,7 @@ static inline size_t xml_name(const char *at)
     return strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_:.");
 }
 
-/* Text up to one of `ends`, with good references and no control characters; NULL: it is not. */
+/* Skips text up to one of `ends`; NULL if it has invalid references or control characters. */
 static inline const char *xml_text(const char *at, const char *ends)
 {
     while (*at && !strchr(ends, *at)) {
@@ -28,7 +29,7 @@ static inline const char *xml_text(const char *at, const char *ends)
     return at;
 }
 
-/* Attributes up to > or />. */
+/* Skips attributes up to > or />. */
 static inline const char *xml_attributes(const char *at)
 {
     for (;;) {
@@ -43,7 +44,7 @@ static inline const char *xml_attributes(const char *at)
     }
 }
 
-/* NULL, or where it is wrong. *elements: how many there are. */
+/* Returns NULL, or the position of the first error. *elements receives the number of elements. */
 static inline const char *xml_fault(const char *text, int *elements)
 {
     const char *open[XML_DEEPEST];
