@@ -1,7 +1,7 @@
 /* case.c: runs the node of a case on its inputs and compares its outputs.
  *
  * input_K.pb is the K-th input of the graph. The node names its inputs by the graph's names, in its own order, with
- * "" for an optional one that is left out; the same holds for outputs. */
+ * "" for an omitted optional input; the same holds for outputs. */
 #include "case.h"
 
 #include "compare.h"
@@ -20,7 +20,7 @@ char *case_path(const char *folder, const char *name)
     return path;
 }
 
-/* Is there anything of that name? One that cannot be looked at counts: reading it will say why. */
+/* Whether the path exists. If that cannot be determined, true: reading it reports the error. */
 static bool is_there(const char *folder, const char *name)
 {
     struct stat info;
@@ -55,7 +55,7 @@ static int read_tensor(onnx_tensor *out, const char *folder, const char *kind, s
     return status;
 }
 
-/* More files than the graph has inputs or outputs: then we would not compare what the case means. */
+/* More files than the graph has inputs or outputs are an error, since some would not be compared. */
 static int check_no_more(const char *folder, const char *kind, size_t k, char *message)
 {
     char name[64];

@@ -4,14 +4,14 @@
 
 #include <stdbool.h>
 
-/* Does it look like one? A folder with a model or with data is a case: the other half missing is its failure. */
+/* Whether the folder contains a case: a model or data. If one of the two is missing, the case fails. */
 bool case_exists(const char *folder);
 
-/* Runs the node on each of its data sets. CASE_OK, or CASE_FAILED, CASE_SKIPPED with the reason in `message`
+/* Runs the node on each of its data sets. Returns CASE_OK, or CASE_FAILED or CASE_SKIPPED with the reason in `message`
  * (MESSAGE_SIZE bytes). */
 int case_run(const char *folder, char *message);
 
-/* "folder/name", which the caller frees; NULL: no memory. */
+/* "folder/name", to be freed by the caller; NULL if memory runs out. */
 char *case_path(const char *folder, const char *name);
 
 #endif

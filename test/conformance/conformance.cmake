@@ -1,5 +1,5 @@
-# The ONNX node cases. They are not part of this project: the runner takes any folder of them, and its test runs those
-# that lie beside the checkout, if there are any.
+# The ONNX node cases, which are not part of this repository: the runner takes a folder of cases, and its test runs those beside the
+# checkout, if present.
 set(CONFORMANCE ${CMAKE_CURRENT_LIST_DIR})
 file(GLOB CONFORMANCE_OPERATORS CONFIGURE_DEPENDS ${CONFORMANCE}/op_*.c)
 add_library(conformance_reader OBJECT ${CONFORMANCE}/protobuf.c ${CONFORMANCE}/onnx_model.c
@@ -10,7 +10,7 @@ target_link_libraries(conformance_operators PRIVATE attend)
 add_executable(conformance_onnx ${CONFORMANCE}/conformance_onnx.c ${CONFORMANCE}/case.c)
 target_link_libraries(conformance_onnx PRIVATE conformance_reader conformance_operators attend m Threads::Threads)
 
-# Cases that are all skipped are no success: something must have passed.
+# The test fails if no case passes.
 add_test(NAME conformance_onnx
          COMMAND conformance_onnx --if-present ${PROJECT_SOURCE_DIR}/../shared/conformance/onnx)
 set_tests_properties(conformance_onnx PROPERTIES

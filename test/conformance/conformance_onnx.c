@@ -2,7 +2,7 @@
  *
  *     conformance_onnx [--if-present] DIR
  *
- * Exit: 0 no case failed, 1 some did, 2 there was nothing to run. */
+ * Exit status: 0 no case failed, 1 a case failed, 2 no case was found. */
 #include "case.h"
 #include "message.h"
 
@@ -56,7 +56,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* An entry of `folder` that is a case joins the list. */
+/* Adds an entry of `folder` to the list if it is a case. */
 static bool names_consider(names *n, const char *folder, const char *entry)
 {
     if (strcmp(entry, ".") == 0 || strcmp(entry, "..") == 0) return true;
@@ -90,13 +90,13 @@ static int names_find(names *n, const char *folder)
     return error;
 }
 
-/* ---- running them ---- */
+/* ---- running the cases ---- */
 
 typedef struct tally {
     size_t count[3]; /* by CASE_OK, CASE_FAILED, CASE_SKIPPED */
 } tally;
 
-/* What a file says may hold anything; a line of ours is of printable ASCII. */
+/* Prints text from a file as printable ASCII. */
 static void print_plain(const char *text)
 {
     for (const char *c = text; *c != '\0'; c++) putchar(*c >= 0x20 && *c < 0x7f ? *c : '?');
@@ -118,7 +118,7 @@ static void run_one(const char *folder, const char *name, tally *t)
     fflush(stdout);
 }
 
-/* The last part of a path, without trailing slashes; `path` is cut. */
+/* The last component of a path, without trailing slashes; changes `path`. */
 static const char *last_part(char *path)
 {
     size_t length = strlen(path);

@@ -1,4 +1,4 @@
-/* encode.c: protocol buffers, written. */
+/* encode.c: writes protocol buffers. */
 #include "encode.h"
 
 #include <stdarg.h>

@@ -1,5 +1,4 @@
-/* encode.h: a writer of protocol buffers for tests, as small as it can be: what the reader is to read is made here,
- * sound or not, byte by byte. */
+/* encode.h: a minimal writer of protocol buffers, which makes valid and invalid input for tests of the reader. */
 #ifndef CONFORMANCE_ENCODE_H
 #define CONFORMANCE_ENCODE_H
 
@@ -9,7 +8,7 @@
 enum { ENCODE_ROOM = 16384 };
 
 typedef struct encoder {
-    uint8_t bytes[ENCODE_ROOM]; /* what does not fit fails the test */
+    uint8_t bytes[ENCODE_ROOM]; /* the test fails if this is exceeded */
     size_t size;
 } encoder;
 
@@ -32,7 +31,7 @@ void encode_attribute_ints(encoder *node, const char *name, size_t count, const 
 void encode_attribute_floats(encoder *node, const char *name, size_t count, const float *values);
 void encode_attribute_strings(encoder *node, const char *name, size_t count, const char *const *values);
 
-/* A model of this one node; the graph's inputs and outputs end with NULL. */
+/* A model with one node; the lists of graph inputs and outputs end with NULL. */
 void encode_model(encoder *out, const encoder *node, const char *const *inputs, const char *const *outputs);
 
 /* A tensor with raw_data. */

@@ -1,5 +1,5 @@
-/* message.h: how every fallible function of the conformance runner answers: a code, and a sentence in the
- * caller's buffer of MESSAGE_SIZE bytes. */
+/* message.h: status codes of the conformance runner. A function that can fail returns a code and writes a message to the caller's
+ * buffer of MESSAGE_SIZE bytes. */
 #ifndef CONFORMANCE_MESSAGE_H
 #define CONFORMANCE_MESSAGE_H
 
@@ -11,10 +11,10 @@ enum { MESSAGE_SIZE = 1024 };
 enum {
     CASE_OK = 0,
     CASE_FAILED = 1, /* the file is malformed, or a result is wrong */
-    CASE_SKIPPED = 2 /* sound, but nothing this runner knows how to run */
+    CASE_SKIPPED = 2 /* valid, but not supported by this runner */
 };
 
-/* Writes the sentence and returns `code`, so that a refusal is one statement. */
+/* Writes the message and returns `code`. */
 __attribute__((format(printf, 3, 4))) static inline int message_set(char *message, int code, const char *format, ...)
 {
     va_list arguments;

@@ -1,7 +1,7 @@
 /* onnx_model.c: ModelProto -> GraphProto -> its one NodeProto, with the field numbers of onnx.proto.
  *
- * A field that the format has once is refused when it comes twice, rather than taken as the last one: no writer of
- * ONNX does that, and a test must not guess. Fields this runner has no use for are stepped over. */
+ * A repeated singular field is an error, although protocol buffers would take the last one: no writer of ONNX does that, and a test
+ * must not guess. Unused fields are skipped. */
 #include "message.h"
 #include "onnx.h"
 #include "protobuf.h"
@@ -35,7 +35,7 @@ void onnx_model_free(onnx_model *model)
     memset(model, 0, sizeof *model);
 }
 
-/* Room for one more item in *list, which holds `count` of `width` bytes: doubled at each power of two. */
+/* Makes space for one more item in *list, which has `count` items of `width` bytes; grows at each power of two. */
 static int make_room(onnx_model *m, const pb_reader *r, size_t at, void *list, size_t count, size_t width)
 {
     void *items;
@@ -59,7 +59,7 @@ static int expect(const pb_reader *r, const pb_field *f, pb_wire wire, const cha
     return pb_refuse(r, f->at, "%s has wire type %d instead of %d", what, (int)f->wire, (int)wire);
 }
 
-/* For a field that comes once; `seen` has a bit for each number. */
+/* For a singular field; `seen` has a bit for each field number. */
 static int expect_once(const pb_reader *r, const pb_field *f, uint64_t *seen, pb_wire wire, const char *what)
 {
     uint64_t bit = UINT64_C(1) << f->number;
@@ -135,7 +135,7 @@ static int append_string(onnx_model *m, const pb_reader *r, const pb_field *f, o
     return status;
 }
 
-/* One value field. All the values of an attribute are of one kind, `*kind` (0: none yet). */
+/* A value field. All values of an attribute must have the same kind, `*kind` (0: none yet). */
 static int attribute_value(onnx_model *m, const pb_reader *r, const pb_field *f, onnx_attribute *a, uint32_t *kind)
 {
     bool single = f->number <= FIELD_S;
@@ -162,7 +162,7 @@ static int attribute_value(onnx_model *m, const pb_reader *r, const pb_field *f,
     }
 }
 
-/* The field that holds the value of an attribute of this type; 0: not one we read. */
+/* The field with the value of an attribute of this type; 0: not supported. */
 static uint32_t field_of_type(uint64_t type)
 {
     switch (type) {
@@ -183,7 +183,7 @@ static uint32_t field_of_type(uint64_t type)
     }
 }
 
-/* A single value that was left out is zero or "". */
+/* An omitted single value is zero or "". */
 static int default_value(onnx_model *m, const pb_reader *r, size_t at, onnx_attribute *a)
 {
     if (a->type == ONNX_ATTRIBUTE_FLOAT) a->floats = take(m, sizeof *a->floats);
@@ -321,7 +321,7 @@ static int read_graph(onnx_model *m, pb_reader r)
         status = expect(&r, &f, PB_BYTES, "a part of the graph");
         if (status != CASE_OK) return status;
         switch (f.number) {
-        case 1: /* of several nodes only the first is read: onnx_model_parse refuses them all */
+        case 1: /* only the first node is read; onnx_model_parse refuses models with several */
             if (m->node_count++ == 0) status = read_node(m, pb_enter(&r, &f), f.at);
             break;
         case 11:
@@ -387,7 +387,7 @@ static int read_model(onnx_model *m, pb_reader r)
     return next == PB_END ? CASE_OK : next;
 }
 
-/* What can only be said once all is read. */
+/* Checks that need the whole model. */
 static int check_model(onnx_model *m, const pb_reader *r)
 {
     if (m->node_count == 0) return pb_refuse(r, r->end, "the model ends without a node");

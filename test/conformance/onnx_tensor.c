@@ -1,7 +1,7 @@
-/* onnx_tensor.c: TensorProto, with the field numbers of onnx.proto, and what a tensor's element types mean.
+/* onnx_tensor.c: TensorProto, with the field numbers of onnx.proto, and its element types.
  *
- * The fields are walked twice: once to learn the shape, the type and how many numbers there are, so that nothing is
- * allocated before all three agree; once more to take the numbers. */
+ * The fields are read twice: the first pass finds the shape, the type and the number of elements, so that nothing is allocated before
+ * they agree; the second pass reads the elements. */
 #include "message.h"
 #include "onnx.h"
 #include "protobuf.h"
@@ -16,11 +16,11 @@ enum { FIELD_FLOATS = 4, FIELD_INT32 = 5, FIELD_INT64 = 7, FIELD_RAW = 9, FIELD_
 typedef struct type_info {
     onnx_type type;
     const char *name;
-    size_t width;         /* bytes an element in raw_data */
-    uint32_t field;       /* where it stands if not there */
-    pb_wire wire;         /* of that field */
-    bool real;            /* kept as float */
-    int64_t lowest, most; /* of the number, or of the bits of a 16-bit float; 0 and 0: any */
+    size_t width;     /* bytes of an element in raw_data */
+    uint32_t field;   /* the field of elements that are not in raw_data */
+    pb_wire wire;     /* of that field */
+    bool real;        /* stored as float */
+    int64_t min, max; /* range of the value, or of the bits of a 16-bit float; 0 and 0: any */
 } type_info;
 
 static const type_info types[] = {
@@ -35,7 +35,7 @@ static const type_info types[] = {
     { ONNX_FLOAT16, "FLOAT16", 2, FIELD_INT32, PB_VARINT, true, 0, UINT16_MAX },
     { ONNX_DOUBLE, "DOUBLE", 8, FIELD_DOUBLES, PB_FIXED64, true, 0, 0 },
     { ONNX_UINT32, "UINT32", 4, FIELD_UINT64, PB_VARINT, false, 0, UINT32_MAX },
-    { ONNX_UINT64, "UINT64", 8, FIELD_UINT64, PB_VARINT, false, 0, INT64_MAX }, /* more than int64_t holds is refused */
+    { ONNX_UINT64, "UINT64", 8, FIELD_UINT64, PB_VARINT, false, 0, INT64_MAX }, /* larger values are refused */
     { ONNX_BFLOAT16, "BFLOAT16", 2, FIELD_INT32, PB_VARINT, true, 0, UINT16_MAX },
 };
 
@@ -73,16 +73,16 @@ static float float_of_double_bits(uint64_t bits)
 {
     double value;
     memcpy(&value, &bits, sizeof value);
-    if (fabs(value) > (double)3.402823466e38f) return value > 0 ? INFINITY : -INFINITY; /* no float is near it */
+    if (fabs(value) > (double)3.402823466e38f) return value > 0 ? INFINITY : -INFINITY; /* out of the range of float */
     return (float)value;
 }
 
-/* Element i from its bits (a varint, or the bytes of raw_data with the sign spread). */
+/* Stores element i, given its bits (a varint, or sign-extended bytes of raw_data). */
 static int store(onnx_tensor *t, const type_info *info, size_t i, uint64_t bits, const pb_reader *r, size_t at)
 {
     int64_t number = pb_signed(bits);
-    bool ranged = info->lowest != 0 || info->most != 0;
-    if (ranged && (number < info->lowest || number > info->most))
+    bool ranged = info->min != 0 || info->max != 0;
+    if (ranged && (number < info->min || number > info->max))
         return pb_refuse(r, at, "element %zu, %" PRId64 ", is out of the range of %s", i, number, info->name);
     switch (info->type) {
     case ONNX_FLOAT:
@@ -110,13 +110,13 @@ static int store_raw(onnx_tensor *t, const type_info *info, const pb_reader *r, 
     for (size_t i = 0; i < t->size; i++, at += info->width) {
         uint64_t bits = 0;
         for (size_t k = 0; k < info->width; k++) bits |= (uint64_t)r->bytes[at + k] << (8 * k);
-        if (info->lowest < 0 && bits >> (8 * info->width - 1) & 1 && unused > 0) bits |= UINT64_MAX << (64 - unused);
+        if (info->min < 0 && bits >> (8 * info->width - 1) & 1 && unused > 0) bits |= UINT64_MAX << (64 - unused);
         if (store(t, info, i, bits, r, at) != CASE_OK) return CASE_FAILED;
     }
     return CASE_OK;
 }
 
-/* ---- first walk ---- */
+/* ---- first pass ---- */
 
 typedef struct survey {
     int rank;
@@ -124,11 +124,11 @@ typedef struct survey {
     size_t size;
     int64_t type;
     size_t raw_start, raw_size, raw_at;
-    uint32_t field;   /* the one field that holds the numbers; 0: none */
-    size_t count;     /* of numbers in it, if it is not raw_data */
+    uint32_t field;   /* the field with the elements; 0: none */
+    size_t count;     /* elements in it, unless it is raw_data */
     int64_t location; /* 1: in another file */
     bool segment;
-    uint64_t seen; /* a bit for each field that comes once */
+    uint64_t seen; /* a bit for each singular field */
 } survey;
 
 static int survey_dims(survey *s, const pb_reader *r, const pb_field *f)
@@ -145,7 +145,7 @@ static int survey_dims(survey *s, const pb_reader *r, const pb_field *f)
     return CASE_OK;
 }
 
-/* Numbers stand in one kind of field alone. */
+/* The elements must all be in one kind of field. */
 static int survey_numbers(survey *s, const pb_reader *r, const pb_field *f, pb_wire wire)
 {
     if (s->field != 0 && s->field != f->number)
@@ -210,8 +210,8 @@ static int survey_field(survey *s, const pb_reader *r, const pb_field *f)
     }
 }
 
-/* The product of the dimensions, of which none is negative; false: more than ONNX_MAX_ELEMENTS. A zero does not
- * excuse the others: the product of those must fit too. */
+/* Computes the product of the dimensions, none of which is negative. Returns false if it exceeds ONNX_MAX_ELEMENTS. The product of the
+ * nonzero dimensions must be in range too. */
 static bool count_elements(int rank, const int64_t *dims, size_t *size)
 {
     int64_t product = 1;
@@ -226,7 +226,7 @@ static bool count_elements(int rank, const int64_t *dims, size_t *size)
     return true;
 }
 
-/* Does what there is agree with what the shape and the type ask for? */
+/* Checks that the data agrees with shape and type. */
 static int check_survey(survey *s, const pb_reader *r, const type_info **info)
 {
     if (s->type <= 0 || s->type > INT32_MAX) return pb_refuse(r, r->end, "the tensor has data_type %" PRId64, s->type);
@@ -251,7 +251,7 @@ static int check_survey(survey *s, const pb_reader *r, const type_info **info)
     return CASE_OK;
 }
 
-/* ---- second walk ---- */
+/* ---- second pass ---- */
 
 static int store_numbers(onnx_tensor *t, const type_info *info, pb_reader r)
 {

@@ -3,17 +3,17 @@
  *     e = scale Q K'     e = softcap tanh(e / softcap)     e = e + mask, causal, lengths     P = softmax(e)     Y = P V
  *
  * ONNX                                                       attend
- *     Q, K, V (B, H, T, D), or (B, T, H D) with the number       rows laid out as they come; where there is a past, or
- *     of heads as an attribute                                   the present is wanted, in an attend_cache
+ *     Q, K, V (B, H, T, D), or (B, T, H D) with the number       the same layout; with past keys, or if the present
+ *     of heads as an attribute                                   is requested, in an attend_cache
  *     past_key, past_value, present_key, present_value           appended to the cache, and read from it
  *     attn_mask, boolean; shorter than the keys: false           allowed
  *     attn_mask, numbers; shorter than the keys: -inf            bias
  *     nonpad_kv_seqlen                                           key_lengths
- *     is_causal: query i sees keys 0 to i + past, or             causal, which is aligned at the end of the keys; so
- * the i + nonpad - Tq                                            keys end where the last query's sight does
+ *     is_causal: query i sees keys 0 to i + past, or             causal, which is aligned at the end of the keys:
+ *     i + nonpad - Tq                                            keys after those of the last query are cut off
  *     qk_matmul_output: Q K' (mode 0), after the cap (1),        scores of a call without masks and cap, without masks,
  *     after the masks (2), P (3)                                 with both; weights
- * A query that sees nothing has Y and P 0. Whatever softmax_precision says, the softmax is in single precision. */
+ * A query that sees no key has Y and P 0. softmax_precision has no effect: the softmax is in single precision. */
 #include "op_attention.h"
 
 #include <inttypes.h>
@@ -66,7 +66,7 @@ static int read_attributes(attention *a)
 
 /* ---- inputs ---- */
 
-/* The shape of an input; `heads` is the attribute that says how many there are, NULL where the rank must be 4. */
+/* The shape of an input; `attribute` is the name of the attribute with the number of heads, or NULL if the rank must be 4. */
 static int read_rows(attention *a, size_t input, const char *attribute, rows *out)
 {
     const onnx_tensor *t = op_input(a->call, input);
@@ -144,7 +144,7 @@ static size_t row_at(const rows *r, bool heads_first, int b, int h, int t)
     return row * (size_t)r->width;
 }
 
-/* An input as attend's numbers, its heads first or not; NULL: no memory. */
+/* Converts an input to attend_real, with heads first or not; NULL if memory runs out. */
 static attend_real *rows_of(attention *a, size_t input, const rows *r, bool heads_first)
 {
     const onnx_tensor *t = op_input(a->call, input);
@@ -234,7 +234,7 @@ static void put_context(attention *a, const attend_real *context)
                         (float)context[row_at(&y, a->arrays.heads_first, b, h, i) + (size_t)l];
 }
 
-/* Rows of all keys there is room for to rows of those that there are. */
+/* Compacts rows of the capacity of the cache to rows of its length. */
 static void put_product(attention *a, const attend_real *product)
 {
     onnx_tensor *to = &a->call->outputs[OUT_PRODUCT];

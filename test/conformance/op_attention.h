@@ -1,4 +1,4 @@
-/* op_attention.h: one run of the ONNX operator Attention: what op_attention.c and op_attention_masks.c share. */
+/* op_attention.h: one run of the ONNX operator Attention, shared by op_attention.c and op_attention_masks.c. */
 #ifndef CONFORMANCE_OP_ATTENTION_H
 #define CONFORMANCE_OP_ATTENTION_H
 
@@ -23,22 +23,22 @@ typedef struct attention {
     attend_attention_options options;
     attend_arrays arrays;
     rows q, k, v, past_key, past_value;
-    int total;             /* keys, past and new */
-    bool causal, triangle; /* triangle: causal by a mask of its own */
+    int total;             /* number of keys, past and new */
+    bool causal, triangle; /* triangle: causal by an explicit mask */
     int64_t mode;
     attend_cache *cache;
-    const int *all_keys; /* key_lengths before anything is hidden */
+    const int *all_keys; /* key_lengths without mask */
     attend_runner *runner;
     void *blocks[MOST_BLOCKS];
     int block_count;
 } attention;
 
-/* Zeros that live as long as the run; NULL, with the message: there is no memory. */
+/* An array of zeros that lives as long as the run; NULL, with a message, if memory runs out. */
 void *attention_take(attention *a, size_t count, size_t size);
 
-/* Sets key_lengths and causal from nonpad_kv_seqlen and is_causal .. */
+/* Sets key_lengths and causal from nonpad_kv_seqlen and is_causal. */
 int attention_lengths(attention *a);
-/* .. and then allowed and bias from attn_mask. */
+/* After that, sets allowed and bias from attn_mask. */
 int attention_masks(attention *a);
 
 #endif

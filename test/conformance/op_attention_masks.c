@@ -1,13 +1,13 @@
-/* op_attention_masks.c: what the ONNX operator Attention hides: key lengths, the causal frontier and attn_mask, as
- * attend has them (see op_attention.c). */
+/* op_attention_masks.c: the masks of the ONNX operator Attention (key lengths, causal, attn_mask) in the terms of attend; see
+ * op_attention.c. */
 #include "op_attention.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
-/* Where each sequence's keys end. A causal query sees up to the keys' end less the queries behind it, so that end says
- * how the two are aligned; with fewer new keys than queries the end would lie behind the keys, and a mask does it. */
+/* The key lengths of each sequence. attend aligns the last causal query with the last key, so the key length determines the alignment.
+ * With fewer new keys than queries that length would exceed the keys, and an explicit mask is used. */
 int attention_lengths(attention *a)
 {
     const onnx_tensor *given = op_input(a->call, IN_LENGTHS);
@@ -17,7 +17,7 @@ int attention_lengths(attention *a)
                        onnx_tensor_shape(given, shape, sizeof shape), a->q.batch);
     int *lengths = attention_take(a, (size_t)a->q.batch, sizeof *lengths);
     if (lengths == NULL) return CASE_FAILED;
-    const int seen = a->past_key.count + a->q.count; /* by the last query, if it is causal */
+    const int seen = a->past_key.count + a->q.count; /* keys visible to the last causal query */
     a->triangle = a->causal && given == NULL && seen > a->total;
     a->options.causal = a->causal && !a->triangle;
     for (int b = 0; b < a->q.batch; b++) {
@@ -30,7 +30,7 @@ int attention_lengths(attention *a)
     return CASE_OK;
 }
 
-/* The four axes of attn_mask, lined up at the last. The last may be shorter than the keys, the others 1. */
+/* The four axes of attn_mask, aligned at the last. The last may be shorter than the keys, the others may be 1. */
 static int mask_shape(attention *a, const onnx_tensor *mask, int shape[4])
 {
     const int full[4] = { a->q.batch, a->q.heads, a->q.count, a->total };
@@ -47,7 +47,7 @@ static int mask_shape(attention *a, const onnx_tensor *mask, int shape[4])
                    onnx_tensor_shape(mask, text, sizeof text), full[0], full[1], full[2], full[3]);
 }
 
-/* Allowed keys as the arrays have them: by the mask, if it is boolean, and by the triangle. */
+/* The allowed keys by a boolean mask and by the causal triangle. */
 static int make_allowed(attention *a, const onnx_tensor *mask, const int shape[4])
 {
     int *to = a->arrays.allowed_shape;

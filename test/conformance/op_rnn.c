@@ -1,8 +1,8 @@
 /* op_rnn.c: the ONNX operators RNN, GRU and LSTM on attend_cell_sequence.
  *
  * ONNX (layout 0)                                        attend
- *     X (T, B, D), rows past a sequence's length unused      x (N, D), sentence after sentence, no padding
- *     W (dirs, G H, D), R (dirs, G H, H)                     w (G H, D), u (G H, H), one cell a direction
+ *     X (T, B, D), rows past a sequence's length unused      x (N, D), one sequence after another, no padding
+ *     W (dirs, G H, D), R (dirs, G H, H)                     w (G H, D), u (G H, H), one cell for each direction
  *     B (dirs, 2 G H): of W, then of R                       bw (G H), bu (G H)
  *     gates of the GRU z r h, of the LSTM i o f c            r z n, i f g o
  *     Y (T, dirs, B, H), 0 past the length                   h of every row (N, H)
@@ -17,7 +17,7 @@
 
 enum { MAX_GATES = 4, MAX_DIRECTIONS = 2 };
 
-/* The inputs of all three; LSTM has the last two alone. */
+/* The inputs of all three; only LSTM has the last two. */
 enum { IN_X, IN_W, IN_R, IN_B, IN_LENGTHS, IN_H, IN_C, IN_PEEPHOLES };
 enum { OUT_Y, OUT_H, OUT_C };
 
@@ -26,7 +26,7 @@ typedef struct family {
     int gates;
     int order[MAX_GATES]; /* our gate g is ONNX's order[g] */
     size_t inputs, outputs;
-    size_t activations; /* names a direction; all but the gates' sigmoid are `f` */
+    size_t activations; /* names for each direction; all but the sigmoid of the gates are `f` */
     bool sigmoid_first;
 } family;
 
@@ -44,10 +44,10 @@ typedef struct rnn {
     int steps, batch, width;      /* T, B, D */
     int hidden, directions, rows; /* H, dirs, N */
     int *lengths;                 /* (B) */
-    attend_real *scratch;         /* room for any one operand */
+    attend_real *scratch;         /* large enough for any operand */
 } rnn;
 
-/* ---- where things stand in the tensors of ONNX ---- */
+/* ---- indices in the tensors of ONNX ---- */
 
 static size_t x_at(const rnn *r, int t, int b)
 {
@@ -144,7 +144,7 @@ static int read_attributes(rnn *r)
 
 /* ---- inputs ---- */
 
-/* Input i must be of floating point and of this shape (the third is 0 for rank 2). Left out: fine, if it may be. */
+/* Checks that input i has a floating-point type and this shape (the third dimension is 0 for rank 2), or is optional and omitted. */
 static int check_real(rnn *r, size_t i, bool optional, int64_t first, int64_t second, int64_t third)
 {
     const onnx_tensor *t = op_input(r->call, i);

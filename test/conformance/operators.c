@@ -1,4 +1,4 @@
-/* operators.c: the list of operators, and what they have in common. */
+/* operators.c: the list of operators, and helpers for them. */
 #include "operators.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@ static const op_entry operators[] = { OPERATORS(OPERATOR_ENTRY) };
 
 const op_entry *op_find(const onnx_model *model)
 {
-    if (model->domain[0] != '\0') return NULL; /* all ours are ONNX's own */
+    if (model->domain[0] != '\0') return NULL; /* all supported operators are in ONNX's own domain */
     for (size_t i = 0; i < sizeof operators / sizeof operators[0]; i++)
         if (strcmp(operators[i].op_type, model->op_type) == 0) return &operators[i];
     return NULL;

@@ -1,4 +1,4 @@
-/* operators.h: the ONNX operators this runner knows, and what one is given.
+/* operators.h: the ONNX operators that this runner supports, and their interface.
  *
  * To add one: a file op_NAME.c with its run function, and a line in OPERATORS. */
 #ifndef CONFORMANCE_OPERATORS_H
@@ -17,14 +17,14 @@
 /* One run of a node. */
 typedef struct op_call {
     const onnx_model *model;    /* the node: attributes, names, opset */
-    const onnx_tensor **inputs; /* one for each input of the node; NULL: left out */
+    const onnx_tensor **inputs; /* one for each input of the node; NULL: omitted */
     size_t input_count;
     onnx_tensor *outputs; /* one for each output of the node; the operator makes them with op_output */
     size_t output_count;
     char *message;
 } op_call;
 
-/* Makes the outputs the node names and returns CASE_OK; or CASE_FAILED, CASE_SKIPPED with the reason. */
+/* Computes the outputs of the node and returns CASE_OK, or CASE_FAILED or CASE_SKIPPED with the reason. */
 typedef int (*op_run)(op_call *call);
 
 #define OPERATOR_DECLARE(op_type, run) int run(op_call *call);
@@ -39,15 +39,15 @@ typedef struct op_entry {
 /* The operator of a model, or NULL. */
 const op_entry *op_find(const onnx_model *model);
 
-/* ---- what operators have in common ---- */
+/* ---- helpers for operators ---- */
 
 __attribute__((format(printf, 2, 3))) int op_fail(op_call *call, const char *format, ...);
 __attribute__((format(printf, 2, 3))) int op_skip(op_call *call, const char *format, ...);
 
-/* Input i of the node, or NULL where it is left out. */
+/* Input i of the node, or NULL if it is omitted. */
 const onnx_tensor *op_input(const op_call *call, size_t i);
 bool op_wants_output(const op_call *call, size_t i);
-/* Output i as zeros of this type and shape; nothing if the node does not want it. */
+/* Creates output i as zeros of this type and shape, unless the node omits it. */
 int op_output(op_call *call, size_t i, onnx_type type, int rank, const int64_t *dims);
 
 /* CASE_SKIPPED if the node has an attribute that is not among `names`, which end with NULL. */

@@ -28,7 +28,7 @@ static int read_varint(pb_reader *r, uint64_t *value)
     for (int i = 0; i < 10; i++) {
         if (r->at == r->end) return pb_refuse(r, first, "a number is cut off after %d bytes", i);
         uint8_t byte = r->bytes[r->at++];
-        if (i == 9 && byte > 1) break; /* 63 bits are taken: one is left */
+        if (i == 9 && byte > 1) break; /* only one bit is left */
         sum |= (uint64_t)(byte & 0x7f) << (7 * i);
         if (byte < 0x80) {
             *value = sum;
@@ -56,7 +56,7 @@ int pb_number(pb_reader *r, pb_wire wire, uint64_t *value)
     return read_varint(r, value);
 }
 
-/* Steps over a length and the bytes it announces. */
+/* Skips a length and that many bytes. */
 static int read_bytes(pb_reader *r, pb_field *f)
 {
     uint64_t length;
@@ -147,7 +147,7 @@ static int read_file(int file, uint8_t **bytes, size_t *size, const char *path, 
 
 int pb_file_read(uint8_t **bytes, size_t *size, const char *path, char *message)
 {
-    int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* O_NONBLOCK: a pipe must not make us wait */
+    int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* O_NONBLOCK: do not block on a pipe */
     if (file < 0) return message_set(message, CASE_FAILED, "%s: %s", path, strerror(errno));
     int status = read_file(file, bytes, size, path, message);
     close(file);

@@ -1,4 +1,4 @@
-/* golden.c: the format of golden.h, read line by line. */
+/* golden.c: a reader for the format of golden.h. */
 #include "golden/golden.h"
 #include <ctype.h>
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_SIZE = 1 << 24 }; /* numbers in a tensor; a header that asks for more is a mistake */
+enum { MAX_SIZE = 1 << 24 }; /* maximum numbers in a tensor */
 
 typedef struct reader {
     golden *g;
@@ -49,7 +49,7 @@ static bool parse_count(const char *word, int low, int high, int *out)
     return true;
 }
 
-/* d0 d1 .., and their product. */
+/* Reads d0 d1 ... and computes their product. */
 static bool parse_shape(reader *r, char *text, golden_tensor *t)
 {
     char *word = next_word(&text);
@@ -216,7 +216,7 @@ bool golden_close(golden *g, const golden_tensor *want, const attend_real *got, 
     if (!(largest > 0.0)) largest = 1.0;
     for (size_t i = 0; i < want->size; i++) {
         double off = fabs((got != NULL ? (double)got[i] : 0.0) - want->data[i]) / largest;
-        if (off <= worst) continue; /* a NaN is worse than anything */
+        if (off <= worst) continue; /* NaN compares false, so it counts as the worst */
         worst = off;
         where = i;
         if (isnan(off)) break;

@@ -1,7 +1,7 @@
-# What PyTorch computed (golden/*.golden, made by tools/make_goldens.py, tools/make_attention_goldens.py, tools/lstmn_reference.py,
-# tools/make_model_goldens.py and tools/make_transformer_goldens.py) against both libraries.
-# A program takes another folder of goldens as its argument.
-set(SIMDE $<TARGET_EXISTS:attend_avx512_simde>) # from simde.cmake, before or after this
+# Compares both libraries with results of PyTorch (golden/*.golden, made by tools/make_goldens.py, tools/make_attention_goldens.py, tools/lstmn_reference.py,
+# tools/make_model_goldens.py and tools/make_transformer_goldens.py).
+# The programs accept another folder of goldens as argument.
+set(SIMDE $<TARGET_EXISTS:attend_avx512_simde>) # defined in simde.cmake
 foreach(part attention cells lstmn models ops optimizers)
   foreach(library attend attend_double)
     string(REPLACE attend golden_${part} name ${library})
@@ -13,6 +13,6 @@ foreach(part attention cells lstmn models ops optimizers)
 endforeach()
 attend_test(golden_reader attend golden/test_golden_reader.c golden/golden.c)
 
-# What sacreBLEU scored (golden/metric_*.golden, made by tools/make_metric_goldens.py).
+# Compares with scores of sacreBLEU (golden/metric_*.golden, made by tools/make_metric_goldens.py).
 attend_test(golden_metrics attend golden/test_golden_metrics.c)
 target_compile_definitions(golden_metrics PRIVATE GOLDEN_FOLDER="${CMAKE_CURRENT_LIST_DIR}")

@@ -1,9 +1,9 @@
-/* golden.h: reads what tools/make_goldens.py wrote, and compares with it.
+/* golden.h: reads the reference results of tools/make_goldens.py, and compares with them.
  *
- * Format     Lines that start with # are comments, blank lines are skipped. A tensor is a line `name rank d0 d1 ..`
- *            (a name starts with a letter), then exactly d0 d1 .. finite numbers, row-major, over any number of lines.
+ * Format     Lines that start with # are comments, blank lines are skipped. A tensor is a line `name rank d0 d1 ...`
+ *            (a name starts with a letter), then exactly d0 d1 ... finite numbers, row-major, over any number of lines.
  * Ownership  A golden owns its tensors; golden_free frees them.
- * Failure    false, and golden.error holds one line: "path:line: what is wrong". */
+ * Failure    Functions return false and set golden.error to one line: "path:line: error". */
 #ifndef GOLDEN_H
 #define GOLDEN_H
 
@@ -20,11 +20,11 @@ typedef struct golden_tensor {
     int shape[GOLDEN_MAX_RANK];
     size_t size;
     double *data;
-    bool seen; /* golden_find found it: see golden_unseen */
+    bool seen; /* golden_find has returned it: see golden_unseen */
 } golden_tensor;
 
 typedef struct golden {
-    const char *path; /* as given; not copied */
+    const char *path; /* not copied */
     golden_tensor *tensors;
     int count;
     char error[GOLDEN_ERROR];
@@ -37,15 +37,15 @@ void golden_free(golden *g);
 
 /* The tensor of that name, or NULL with an error. */
 golden_tensor *golden_find(golden *g, const char *name);
-/* Whether there is one; not counted as seen. */
+/* Whether there is a tensor of that name; does not mark it as seen. */
 bool golden_has(const golden *g, const char *name);
-/* The first tensor that nobody asked for, or NULL: a test that leaves one has a hole. */
+/* The first tensor that golden_find has not returned, or NULL. A test must use all tensors. */
 const golden_tensor *golden_unseen(const golden *g);
 
-/* The tensor if it has this shape; otherwise NULL with an error that shows both. */
+/* The tensor if it has this shape; otherwise NULL with an error that shows both shapes. */
 golden_tensor *golden_shaped(golden *g, const char *name, int rank, const int *shape);
 
-/* Whether every |got - want| <= tolerance * (largest |want|, or 1 if all are 0). got NULL means zeros. */
+/* Whether every |got - want| <= tolerance * (maximum |want|, or 1 if all are 0). got NULL: zeros. */
 bool golden_close(golden *g, const golden_tensor *want, const attend_real *got, double tolerance);
 
 #endif

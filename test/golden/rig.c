@@ -53,7 +53,7 @@ static const char *joined(char *out, const char *prefix, const char *name)
     return out;
 }
 
-/* One for every NAME of which there is a grad.NAME: gradients are made for a whole set. */
+/* Creates a parameter for every NAME that has a grad.NAME; gradients need a complete set. */
 static void make_parameters(rig *r)
 {
     rig_status(r, attend_params_new(&r->params));
@@ -128,7 +128,7 @@ static attend_var *use_parameter(rig *r, const char *name)
 {
     rig_leaf *leaf = new_leaf(r, name);
     leaf->param = attend_params_find(r->params, name);
-    if (leaf->param == NULL) fail_msg("%s: '%s' is no input: there is no 'grad.%s'", r->path, name, name);
+    if (leaf->param == NULL) fail_msg("%s: '%s' is not an input: there is no 'grad.%s'", r->path, name, name);
     attend_var *v = attend_use(r->c, leaf->param);
     require_var(r, v);
     return v;

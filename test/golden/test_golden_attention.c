@@ -1,5 +1,5 @@
-/* test_golden_attention.c: attention against PyTorch, each golden by every way in: the tape, and plain arrays in both
- * layouts on one thread and on two, which must agree to the bit. tools/make_attention_goldens.py names the tensors. */
+/* test_golden_attention.c: compares attention with PyTorch: on the tape, and on plain arrays in both layouts on one and two threads,
+ * which must be bit-identical. tools/make_attention_goldens.py documents the tensors. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@ typedef struct spec {
     const char *golden;               /* attention_NAME */
     attend_attention_options options; /* heads come from the golden */
     int first_position;
-    bool tape_only; /* positions are computed, and plain arrays take them as they are */
+    bool tape_only; /* positions are computed on the tape; plain arrays only accept given positions */
 } spec;
 
 #define LOCAL(score_, window_) .options = { .score = &(score_), .window = (window_), .window_size = 2 }
@@ -48,7 +48,7 @@ static const spec specs[] = {
     { .golden = "multihead", .options = { .score = &attend_score_projected } },
 };
 
-/* ---- one golden, opened ---- */
+/* ---- an open golden ---- */
 
 typedef struct problem {
     rig r;
@@ -56,14 +56,14 @@ typedef struct problem {
     int first_position;
     int batch, queries, keys;
     attend_widths widths;
-    const char *names[ATTEND_SCORE_PARAMETERS]; /* of the score's parameters */
+    const char *names[ATTEND_SCORE_PARAMETERS]; /* names of the score's parameters */
     int parameters;
-    int *query_lengths, *key_lengths; /* NULL: all of them */
+    int *query_lengths, *key_lengths; /* NULL: no padding */
     unsigned char *allowed;           /* or NULL */
     int allowed_shape[4];
 } problem;
 
-/* Size of an axis, or 0 if there is no such tensor. */
+/* The length of an axis, or 0 if there is no such tensor. */
 static int dim(problem *p, const char *name, int axis)
 {
     if (!golden_has(&p->r.g, name)) return 0;
@@ -90,7 +90,7 @@ static void take_allowed(problem *p)
     for (size_t i = 0; i < t->size; i++) p->allowed[i] = t->data[i] != 0;
 }
 
-/* The names of the score's parameters, which must have the shapes that the score says. */
+/* Finds the score's parameters and checks their shapes. */
 static void take_parameters(problem *p)
 {
     const attend_score *score = p->options.score;
@@ -141,7 +141,7 @@ typedef struct slab {
     size_t used;
 } slab;
 
-/* As many zeros as the tensor has numbers, or NULL if there is no such tensor. */
+/* Zeros of the size of the tensor, or NULL if there is no such tensor. */
 static attend_real *zeros_like(problem *p, const char *name, slab *s)
 {
     if (!golden_has(&p->r.g, name)) return NULL;
@@ -153,25 +153,26 @@ static attend_real *zeros_like(problem *p, const char *name, slab *s)
     return out;
 }
 
-/* The place of number i of (B, T, H, D) in (B, H, T, D). */
-static size_t turned(const golden_tensor *t, size_t i)
+/* The index in (B, H, T, D) of element i of (B, T, H, D). */
+static size_t heads_first_index(const golden_tensor *t, size_t i)
 {
     const size_t rows = (size_t)t->shape[1], heads = (size_t)t->shape[2], width = (size_t)t->shape[3];
     const size_t d = i % width, h = i / width % heads, row = i / width / heads % rows, b = i / width / heads / rows;
     return ((b * heads + h) * rows + row) * width + d;
 }
 
-/* The tensor's numbers, with heads before rows if `turn`; NULL if there is no such tensor. */
-static attend_real *load(problem *p, const char *name, bool turn, slab *s)
+/* The elements of the tensor, as (B, H, T, D) if `heads_first`; NULL if there is no such tensor. */
+static attend_real *load(problem *p, const char *name, bool heads_first, slab *s)
 {
     attend_real *out = zeros_like(p, name, s);
     const golden_tensor *t = out != NULL ? golden_find(&p->r.g, name) : NULL;
-    for (size_t i = 0; t != NULL && i < t->size; i++) out[turn ? turned(t, i) : i] = (attend_real)t->data[i];
+    for (size_t i = 0; t != NULL && i < t->size; i++)
+        out[heads_first ? heads_first_index(t, i) : i] = (attend_real)t->data[i];
     return out;
 }
 
-/* Compares with PREFIXNAME, if there is one. `turn`: the numbers lie with heads before rows. */
-static void compare(problem *p, const char *prefix, const char *name, const attend_real *got, bool turn)
+/* Compares with the tensor PREFIXNAME, if there is one. `heads_first`: the layout of `got` is (B, H, T, D). */
+static void compare(problem *p, const char *prefix, const char *name, const attend_real *got, bool heads_first)
 {
     char full[GOLDEN_NAME];
     slab *straight = malloc(sizeof *straight);
@@ -181,13 +182,13 @@ static void compare(problem *p, const char *prefix, const char *name, const atte
     attend_real *numbers = zeros_like(p, full, straight);
     if (numbers != NULL) {
         const golden_tensor *t = golden_find(&p->r.g, full);
-        for (size_t i = 0; i < t->size; i++) numbers[i] = got[turn ? turned(t, i) : i];
+        for (size_t i = 0; i < t->size; i++) numbers[i] = got[heads_first ? heads_first_index(t, i) : i];
         rig_compare(&p->r, full, t->rank, t->shape, numbers);
     }
     free(straight);
 }
 
-/* Everything that forward reads. */
+/* All inputs of the forward pass. */
 static attend_arrays arrays_of(problem *p, bool heads_first, const attend_real **parameters, slab *in)
 {
     attend_arrays a = { .batch = p->batch, .queries = p->queries, .keys = p->keys, .heads_first = heads_first };
@@ -209,7 +210,7 @@ static attend_arrays arrays_of(problem *p, bool heads_first, const attend_real *
     return a;
 }
 
-/* Forward and backward; all results lie in `out`, in the same order for every runner. */
+/* Forward and backward; all results are stored in `out`, in the same order for every runner. */
 static void check_arrays(problem *p, attend_runner *runner, bool heads_first, slab *in, slab *out)
 {
     const attend_real *parameters[ATTEND_SCORE_PARAMETERS] = { NULL };
@@ -241,7 +242,7 @@ static void check_arrays(problem *p, attend_runner *runner, bool heads_first, sl
     for (int i = 0; i < p->parameters; i++) compare(p, "grad.", p->names[i], dparameters[i], false);
 }
 
-/* A score that maps whole rows wants them whole. */
+/* A score that maps rows needs all heads of a row together. */
 static bool heads_may_come_first(const problem *p)
 {
     return p->options.heads == 1 || p->options.score == NULL || p->options.score->prepare_keys == NULL;
@@ -272,26 +273,26 @@ static void check_runners(const spec *s)
 
 /* ---- on the tape ---- */
 
-/* Rows of padded sequences (B, T) and the same packed, the padding left out. */
+/* The relation of padded rows (B, T) and packed rows without padding. */
 typedef struct packing {
     const attend_ragged *sequences;
-    int *rows;   /* (count): where a packed row is among the padded */
-    int *places; /* (B T): where a padded row is among the packed; `count` if it is padding */
+    int *rows;    /* (count): index of a packed row among the padded rows */
+    int *indices; /* (B T): index of a padded row among the packed rows; `count` for padding */
     int count;
 } packing;
 
 static packing pack(problem *p, const int *lengths, int longest)
 {
     const size_t all = (size_t)p->batch * (size_t)longest;
-    packing k = { .rows = calloc(all, sizeof *k.rows), .places = calloc(all, sizeof *k.places) };
+    packing k = { .rows = calloc(all, sizeof *k.rows), .indices = calloc(all, sizeof *k.indices) };
     int *full = calloc((size_t)p->batch, sizeof *full);
-    assert_true(k.rows != NULL && k.places != NULL && full != NULL);
+    assert_true(k.rows != NULL && k.indices != NULL && full != NULL);
     for (int b = 0; b < p->batch; b++) {
         full[b] = lengths != NULL ? lengths[b] : longest;
         for (int t = 0; t < full[b]; t++) k.rows[k.count++] = b * longest + t;
     }
-    for (size_t i = 0; i < all; i++) k.places[i] = k.count;
-    for (int i = 0; i < k.count; i++) k.places[k.rows[i]] = i;
+    for (size_t i = 0; i < all; i++) k.indices[i] = k.count;
+    for (int i = 0; i < k.count; i++) k.indices[k.rows[i]] = i;
     k.sequences = attend_ragged_new(p->r.c, p->batch, full);
     free(full);
     return k;
@@ -300,10 +301,10 @@ static packing pack(problem *p, const int *lengths, int longest)
 static void packing_free(packing *k)
 {
     free(k->rows);
-    free(k->places);
+    free(k->indices);
 }
 
-/* The rows that are there of (B, T, ..), as (N, ..); NULL if there is no such tensor. */
+/* The rows of (B, T, ...) without padding, as (N, ...); NULL if there is no such tensor. */
 static attend_var *rows_of(problem *p, const char *name, const packing *k)
 {
     attend_var *v = rig_input_if_any(&p->r, name);
@@ -313,13 +314,13 @@ static attend_var *rows_of(problem *p, const char *name, const packing *k)
     return attend_gather(p->r.c, v, k->rows, k->count);
 }
 
-/* (N, ..) as (B, T, ..), zero where there is no row. */
+/* (N, ...) as (B, T, ...), with zeros as padding. */
 static attend_var *padded(problem *p, attend_var *v, const packing *k)
 {
     const golden_tensor *t = golden_find(&p->r.g, "context");
     attend_var *zero = attend_constant(p->r.c, 2, (const int[]){ 1, t->shape[2] * t->shape[3] }, NULL);
     attend_var *rows = attend_stack(p->r.c, (attend_var *const[]){ v, zero }, 2);
-    return attend_reshape(p->r.c, attend_gather(p->r.c, rows, k->places, p->batch * p->queries), 4, t->shape);
+    return attend_reshape(p->r.c, attend_gather(p->r.c, rows, k->indices, p->batch * p->queries), 4, t->shape);
 }
 
 static void check_tape(const spec *s, rig_weights kind, const char *way)
@@ -344,7 +345,7 @@ static void check_tape(const spec *s, rig_weights kind, const char *way)
     rig_output(&p.r, "context", padded(&p, context, &q));
     if (wanted) rig_output(&p.r, "weights", weights);
     rig_check(&p.r);
-    if (golden_has(&p.r.g, "scores")) (void)golden_find(&p.r.g, "scores"); /* arrays alone give them */
+    if (golden_has(&p.r.g, "scores")) (void)golden_find(&p.r.g, "scores"); /* only the plain arrays return them */
     packing_free(&q);
     packing_free(&k);
     close_problem(&p);

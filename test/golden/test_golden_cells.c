@@ -1,4 +1,4 @@
-/* test_golden_cells.c: recurrent cells against PyTorch, each golden in every way the library offers. */
+/* test_golden_cells.c: compares recurrent cells with PyTorch, in every way the library offers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@ typedef struct spec {
     const char *name;
     attend_cell_kind kind;
     attend_activation activation;
-    const char *directions; /* "f" forward, "r" reverse, "fr" both side by side */
+    const char *directions; /* "f" forward, "r" reverse, "fr" bidirectional */
     int layers;
 } spec;
 
@@ -35,7 +35,7 @@ static const spec specs[] = {
     { "simple_bare", ATTEND_CELL_SIMPLE, ATTEND_TANH, "f", 1 },
 };
 
-/* A whole batch of sequences through one cell: attend_cell_sequence, or the same made of steps. */
+/* Runs a batch of sequences through one cell: attend_cell_sequence, or step by step. */
 typedef attend_var *(*runner)(rig *r, const attend_cell *cell, attend_var *x, const attend_ragged *sequences,
                               bool reverse, attend_state *state);
 
@@ -45,14 +45,14 @@ static attend_var *run_sequence(rig *r, const attend_cell *cell, attend_var *x, 
     return attend_cell_sequence(r->c, cell, x, sequences, reverse, state);
 }
 
-/* Steps over the sequences that still have rows. Every state ever reached stays in a pool of rows: the newest on
- * top, each sequence's own at where[b]. */
+/* Step-by-step processing of the sequences that have rows left. All states stay in a pool of rows, the newest first; the state of
+ * sequence b is row where[b]. */
 typedef struct walk {
     int count;  /* B */
-    int active; /* sequences that take part in this step, */
-    int *which; /* these, (B) */
-    int *rows;  /* and these are their rows of x, (B) */
-    int *from;  /* and of the pool, (B) */
+    int active; /* number of sequences in this step */
+    int *which; /* (B): their indices */
+    int *rows;  /* (B): their rows in x */
+    int *from;  /* (B): their rows in the pool */
     int *where; /* (B) */
     attend_state pool;
 } walk;
@@ -69,7 +69,7 @@ static void choose_active(walk *w, const attend_ragged *sequences, bool reverse,
     }
 }
 
-/* The pool with `top` above it; without a pool (initial states of zeros) zeros stand in for it. */
+/* The pool with `top` in front of it; without a pool, the initial states are zeros. */
 static attend_var *grown(rig *r, const walk *w, attend_var *top, attend_var *pool)
 {
     if (pool == NULL) pool = attend_constant(r->c, 2, (const int[]){ w->count, attend_dim(top, 1) }, NULL);
@@ -107,7 +107,7 @@ static attend_var *run_steps(rig *r, const attend_cell *cell, attend_var *x, con
     walk w = { .count = count, .which = memory, .rows = memory + count, .from = memory + 2 * count };
     w.where = memory + 3 * count;
     w.pool = *state;
-    int *depth = memory + 4 * count; /* of each row's output, counted from the bottom of the pool */
+    int *depth = memory + 4 * count; /* position of each row's output from the end of the pool */
     int height = count;
     for (int b = 0; b < count; b++) w.where[b] = b;
     for (int t = 0; t < longest(sequences); t++) {
@@ -116,7 +116,7 @@ static attend_var *run_steps(rig *r, const attend_cell *cell, attend_var *x, con
         height += w.active;
         for (int i = 0; i < w.active; i++) depth[w.rows[i]] = height - i;
     }
-    for (int i = 0; i < total; i++) depth[i] = height - depth[i]; /* now from the top, as rows are numbered */
+    for (int i = 0; i < total; i++) depth[i] = height - depth[i]; /* from the front, as rows are numbered */
     attend_var *y = attend_gather(r->c, w.pool.h, depth, total);
     state->h = attend_gather(r->c, w.pool.h, w.where, count);
     state->c = w.pool.c != NULL ? attend_gather(r->c, w.pool.c, w.where, count) : NULL;
@@ -130,7 +130,7 @@ static const char *part(char *out, char direction, int layer, const char *what)
     return out;
 }
 
-/* One direction of one layer: h of every row; its final states are outputs of the golden. */
+/* One direction of one layer: h of every row; the final states are outputs of the golden. */
 static attend_var *run_side(rig *r, const spec *s, runner run, attend_var *x, const attend_ragged *sequences, int layer,
                             char direction)
 {

@@ -1,4 +1,4 @@
-/* test_golden_lstmn.c: the LSTMN against tools/lstmn_reference.py, which goes word by word. */
+/* test_golden_lstmn.c: compares the LSTMN with tools/lstmn_reference.py, which processes one token at a time. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

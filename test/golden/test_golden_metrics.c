@@ -1,5 +1,5 @@
-/* Every score of metric_*.golden, of the corpus and of each sentence: what sacreBLEU and the plain definitions say
- * (tools/make_metric_goldens.py, which documents the format). */
+/* test_golden_metrics.c: compares scores of corpora and sentences with sacreBLEU and with plain definitions (metric_*.golden;
+ * tools/make_metric_goldens.py documents the format). */
 #include "unit/unit.h"
 
 #include <math.h>
@@ -18,7 +18,7 @@ static int digit(char c)
     return c <= '9' ? c - '0' : c - 'a' + 10;
 }
 
-/* Undoes \\ and \xHH in place. */
+/* Replaces \\ and \xHH in place. */
 static void unescape(char *s)
 {
     char *out = s;
@@ -72,7 +72,7 @@ static void check(double found, const char **numbers, const char *what, int line
     const double wanted = strtod(*numbers, &end);
     assert_true(end != *numbers);
     *numbers = end;
-    if (!(fabs(found - wanted) <= tolerance)) fail_msg("%s, line %d: %.15g, not %.15g", what, line, found, wanted);
+    if (!(fabs(found - wanted) <= tolerance)) fail_msg("%s, line %d: %.15g, expected %.15g", what, line, found, wanted);
 }
 
 /* "bleu 13a mixed 1", then the numbers. */
@@ -120,7 +120,7 @@ static void check_file(const char *name)
         }
     }
     fclose(f);
-    assert_int_equal(rows, 40); /* 8 kinds, BLEU with 3 kinds of tokens; either case; 1 and 3 references */
+    assert_int_equal(rows, 40); /* 8 metrics, BLEU with 3 tokenizations; mixed and lower case; 1 and 3 references */
     free_corpus(&c);
 }
 

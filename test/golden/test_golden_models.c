@@ -1,7 +1,6 @@
-/* test_golden_models.c: whole models against PyTorch. With the same weights the loss, the probability of every word,
- * the attention and the derivative of every parameter are the same: of all pairs at once, when scoring, and in shards on
- * one thread and on two, which must agree to the bit. tools/make_model_goldens.py and
- * tools/make_transformer_goldens.py name the tensors. */
+/* test_golden_models.c: compares whole models with PyTorch. With the same weights, the loss, the probability of every token, the
+ * attention and the gradient of every parameter agree: for all pairs at once, when scoring, and in shards on one and two threads,
+ * which must be bit-identical. tools/make_model_goldens.py and tools/make_transformer_goldens.py document the tensors. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,8 +15,8 @@
 #include <string.h>
 
 typedef struct spec {
-    const char *golden; /* model_NAME */
-    const char *words;  /* what differs from tiny_config */
+    const char *golden;   /* model_NAME */
+    const char *settings; /* settings that differ from tiny_config */
 } spec;
 
 #define LSTMN       "architecture=lstmn "
@@ -65,7 +64,7 @@ static const spec specs[] = {
     { "transformer_language", TRANSFORMER "task=language-model norm=pre positions=sinusoidal feed-forward=gelu" },
 };
 
-/* ---- one golden, opened, and its model ---- */
+/* ---- an open golden and its model ---- */
 
 typedef struct problem {
     rig r;
@@ -106,7 +105,7 @@ static int shape_of(const attend_param *parameter, int *shape)
     return rank;
 }
 
-/* Every parameter from the golden, which must have it in this shape; one that the model has not, rig_close finds. */
+/* Sets every parameter from the golden, which must have it in this shape; rig_close finds tensors that the model does not have. */
 static void set_parameters(problem *p)
 {
     attend_params *all = attend_model_params(p->m);
@@ -128,7 +127,7 @@ static void open_problem(problem *p, const spec *s)
     (void)snprintf(name, sizeof name, "model_%s", s->golden);
     *p = (problem){ .options = ATTEND_LOSS_OPTIONS_INIT };
     rig_open(&p->r, name, RIG_PARAMETERS, "opening");
-    rig_status(&p->r, tiny_config(&config, s->words));
+    rig_status(&p->r, tiny_config(&config, s->settings));
     rig_status(&p->r, attend_model_new(&p->m, &config, 1));
     take_pairs(p);
     p->options.scale = rig_number(&p->r, "options", 0);
@@ -149,20 +148,21 @@ static void close_problem(problem *p)
 
 enum { MOST_ROWS = 32, MOST_WEIGHTS = 512 };
 
-/* What a run says besides the loss. */
-typedef struct said {
+/* The results of a run besides the loss. */
+typedef struct results {
     attend_real nll[MOST_ROWS], weights[MOST_WEIGHTS];
-} said;
+} results;
 
-static const char *const looks[] = { "weights", "weights.encoder", "weights.decoder" }; /* by attend_attention_kind */
+static const char *const kind_names[] = { "weights", "weights.encoder",
+                                          "weights.decoder" }; /* by attend_attention_kind */
 
-static void compare_said(problem *p, const said *s, attend_attention_kind look)
+static void compare_results(problem *p, const results *s, attend_attention_kind kind)
 {
     const int rows = attend_pairs_rows(&p->pairs);
-    const int weights = (int)attend_pairs_weight_count(&p->pairs, attend_model_config(p->m), look);
+    const int weights = (int)attend_pairs_weight_count(&p->pairs, attend_model_config(p->m), kind);
     assert_true(rows <= MOST_ROWS && weights <= MOST_WEIGHTS);
     rig_compare(&p->r, "nll", 1, &rows, s->nll);
-    if (weights > 0) rig_compare(&p->r, looks[look], 1, &weights, s->weights);
+    if (weights > 0) rig_compare(&p->r, kind_names[kind], 1, &weights, s->weights);
 }
 
 static void compare_gradients(problem *p, const attend_grads *grads)
@@ -187,13 +187,13 @@ static void compare_loss(problem *p, double loss)
 
 /* ---- all pairs at once ---- */
 
-static void check_together(problem *p, attend_attention_kind look)
+static void check_together(problem *p, attend_attention_kind kind)
 {
-    said s = { .nll = { 0 } };
+    results s = { .nll = { 0 } };
     attend_grads *grads = NULL;
     attend_loss_options options = p->options;
     options.nll = s.nll;
-    options.weights_kind = look;
+    options.weights_kind = kind;
     options.weights = s.weights;
     attend_ctx_reset(p->r.c);
     rig_status(&p->r, attend_grads_new(&grads, attend_model_params(p->m)));
@@ -201,20 +201,20 @@ static void check_together(problem *p, attend_attention_kind look)
     attend_var *loss = attend_model_loss(p->r.c, p->m, &p->pairs, &options);
     if (loss == NULL) fail_msg("%s: %s", p->r.path, attend_ctx_message(p->r.c));
     compare_loss(p, (double)attend_value(loss)[0]);
-    compare_said(p, &s, look);
+    compare_results(p, &s, kind);
     rig_status(&p->r, attend_backward(p->r.c, loss));
     compare_gradients(p, grads);
     attend_ctx_set_grads(p->r.c, NULL);
     attend_grads_free(grads);
 }
 
-static void check_score(problem *p, attend_attention_kind look)
+static void check_score(problem *p, attend_attention_kind kind)
 {
-    said s = { .nll = { 0 } };
+    results s = { .nll = { 0 } };
     double log_probability[MOST_ROWS];
-    rig_status(&p->r, attend_model_score(p->r.c, p->m, &p->pairs, log_probability, s.nll, look, s.weights));
+    rig_status(&p->r, attend_model_score(p->r.c, p->m, &p->pairs, log_probability, s.nll, kind, s.weights));
     for (int i = 0; i < attend_pairs_rows(&p->pairs); i++) s.nll[i] = -s.nll[i];
-    compare_said(p, &s, look);
+    compare_results(p, &s, kind);
 }
 
 /* ---- in shards ---- */
@@ -239,7 +239,7 @@ static void assert_same(problem *p, const attend_grads *a, const attend_grads *b
         const attend_param *parameter = attend_params_at(all, i);
         if (memcmp(attend_grads_of(a, parameter), attend_grads_of(b, parameter),
                    attend_param_size(parameter) * sizeof(attend_real)) != 0)
-            fail_msg("%s: one thread and two differ in the derivative of '%s' [%s]", p->r.path,
+            fail_msg("%s: one thread and two differ in the gradient of '%s' [%s]", p->r.path,
                      attend_param_name(parameter), p->r.way);
     }
 }
@@ -265,11 +265,11 @@ static void check_every_way(const void *user)
     problem p;
     open_problem(&p, user);
     p.r.way = "all pairs at once";
-    for (int look = ATTEND_ATTENTION_CROSS; look <= ATTEND_ATTENTION_DECODER; look++)
-        check_together(&p, (attend_attention_kind)look);
+    for (int kind = ATTEND_ATTENTION_CROSS; kind <= ATTEND_ATTENTION_DECODER; kind++)
+        check_together(&p, (attend_attention_kind)kind);
     p.r.way = "scoring";
-    for (int look = ATTEND_ATTENTION_CROSS; look <= ATTEND_ATTENTION_DECODER; look++)
-        check_score(&p, (attend_attention_kind)look);
+    for (int kind = ATTEND_ATTENTION_CROSS; kind <= ATTEND_ATTENTION_DECODER; kind++)
+        check_score(&p, (attend_attention_kind)kind);
     p.r.way = "shards of one pair";
     check_shards(&p, 1);
     p.r.way = "shards of three pairs";

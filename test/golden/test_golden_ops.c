@@ -1,4 +1,4 @@
-/* test_golden_ops.c: single operations against PyTorch. */
+/* test_golden_ops.c: compares single operations with PyTorch. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -99,8 +99,8 @@ static void build_layer_norm(rig *r)
     rig_output(r, "y", y);
 }
 
-/* A mean near 1000 is a float only to within 3e-5, which is 1e-3 of a deviation of 0.03; twice that is allowed.
- * A variance taken as mean(x x) - mean(x)^2 would be off altogether: its terms round by 0.06, it is 0.001. */
+/* A mean near 1000 has a rounding error of 3e-5 in float, which is 1e-3 of a deviation of 0.03; twice that is allowed. A variance
+ * computed as mean(x x) - mean(x)^2 would be wrong: its terms have rounding errors of 0.06, its value is 0.001. */
 static void build_layer_norm_far(rig *r)
 {
 #ifdef ATTEND_DOUBLE
@@ -125,7 +125,7 @@ static void cross_entropy(rig *r, attend_var *logits)
     free(targets);
 }
 
-/* The logits are an input, or computed, as in every model. */
+/* The logits are an input, or computed as in a model. */
 static void build_cross_entropy(rig *r)
 {
     cross_entropy(r, rig_input(r, "logits"));

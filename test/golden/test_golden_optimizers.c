@@ -1,4 +1,4 @@
-/* test_golden_optimizers.c: ten updates with given gradients, against torch.optim.
+/* test_golden_optimizers.c: ten updates with given gradients, compared with torch.optim.
  *
  * A loss that is linear in a parameter, sum(g * parameter), has the given g as its gradient; that of an embedding
  * comes row by row through attend_gather. */
@@ -19,14 +19,14 @@ static const char *const gradient_names[PARAMETERS] = { "g.matrix", "g.vector", 
 static const char *const names[] = { "sgd",  "momentum",     "sgd_decay", "sgd_clip",
                                      "adam", "adam_epsilon", "adamw",     "adam_clip" };
 
-static rig shared; /* the one golden of all these tests; in the end every number of it must have been compared */
+static rig shared; /* the golden of all tests in this file, which together must compare all its tensors */
 
-/* What is trained, and the gradients it is trained with. */
+/* The parameters and the gradients of their updates. */
 typedef struct training {
     rig *r;
     attend_params *set;
     attend_param *parameters[PARAMETERS];
-    attend_real *gradients[PARAMETERS]; /* (updates, ..) */
+    attend_real *gradients[PARAMETERS]; /* (updates, ...) */
     const golden_tensor *shapes[PARAMETERS];
     int *ids; /* (updates, ids_per_update) */
     int ids_per_update;
@@ -93,8 +93,7 @@ static void require_near(rig *r, const char *what, int update, double got, doubl
 {
     double off = got > want ? got - want : want - got;
     if (!(off <= r->tolerance * want))
-        fail_msg("%s: the %s of update %d is %.17g there and %.17g here [%s]", r->path, what, update, want, got,
-                 r->way);
+        fail_msg("%s: the %s of update %d is %.17g, expected %.17g [%s]", r->path, what, update, got, want, r->way);
 }
 
 static void run_updates(training *t, attend_team *team, attend_optimizer *o, const char *name, double max_norm)

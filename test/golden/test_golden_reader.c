@@ -1,4 +1,4 @@
-/* test_golden_reader.c: the reader of goldens refuses what is malformed and says where; the comparison can fail. */
+/* test_golden_reader.c: the reader of goldens refuses malformed files and reports the line; the comparison detects differences. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
