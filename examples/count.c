@@ -1,5 +1,5 @@
-/* count.c: a complete program on the tape. A GRU reads 3 4 5 6 ... (sequences start at different numbers, modulo TEN, and have
- * different lengths) and learns to predict the next number.
+/* count.c: a complete training program on the tape. A GRU reads sequences of consecutive numbers modulo TEN, such as 3 4 5 6, of
+ * different lengths, and learns to predict the next number.
  *     cc count.c $(pkg-config --cflags --libs attend) && ./a.out */
 #include <attend/attend.h>
 #include <stdio.h>
@@ -49,18 +49,18 @@ int main(void)
     attend_team *team = NULL;
     attend_optimizer *adam = NULL;
     const attend_optimizer_options options = ATTEND_OPTIMIZER_OPTIONS_INIT;
-    double now = 0;
+    double current = 0;
     int status = model_new(&m);
     if (status == ATTEND_OK) status = attend_team_new(&team, m.params, 2);
     if (status == ATTEND_OK) status = attend_optimizer_new(&adam, team, &options);
     for (int i = 0; status == ATTEND_OK && i < UPDATES; i++) {
-        status = attend_team_gradient(team, SEQUENCES / SHARD, loss, &m, 1, (uint64_t)i, &now);
+        status = attend_team_gradient(team, SEQUENCES / SHARD, loss, &m, 1, (uint64_t)i, &current);
         if (status == ATTEND_OK) status = attend_optimizer_step(adam, 0.01, 1, NULL);
-        if (i % 30 == 0 || i == UPDATES - 1) printf("update %3d  loss %.4f\n", i, now);
+        if (i % 30 == 0 || i == UPDATES - 1) printf("update %3d  loss %.4f\n", i, current);
     }
     if (status != ATTEND_OK) fprintf(stderr, "count: %s\n", attend_message());
     attend_optimizer_free(adam);
     attend_team_free(team);
     attend_params_free(m.params);
-    return status == ATTEND_OK && now < 0.1 ? 0 : 1;
+    return status == ATTEND_OK && current < 0.1 ? 0 : 1;
 }

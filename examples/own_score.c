@@ -1,5 +1,5 @@
-/* own_score.c: a score that attend does not have, the cosine with a learned temperature:  e(q, k) = exp(t) q.k / (|q| |k|)
- * docs/add-a-score.md goes through it. Linked with libattend_double (-DATTEND_DOUBLE) it checks its derivatives. */
+/* own_score.c: a score outside the library, the cosine with a learned temperature:  e(q, k) = exp(t) q.k / (|q| |k|)
+ * docs/add-a-score.md explains it. Linked with libattend_double (-DATTEND_DOUBLE), it checks its gradients. */
 #include <attend/attend.h>
 #include <math.h>
 #include <stdio.h>
@@ -11,14 +11,14 @@ static attend_score_parameter parameter(const attend_widths *w, int i)
 
 static const char *check_tile(const attend_tile *t)
 {
-    return t->query_width == t->key_width && t->shapes[0][0] == 1 ? NULL : "queries and keys differ in width, or t is not one number";
+    return t->query_width == t->key_width && t->shapes[0][0] == 1 ? NULL : "queries and keys differ in width, or t is not a scalar";
 }
 
-/* e of query i and key j, and what its derivatives want: r = exp(t) / (|q| |k|) (0 if one is all zeros), u = q.q, v = k.k */
+/* e of query i and key j, and terms of its gradient: r = exp(t) / (|q| |k|) (0 if q or k is zero), u = q.q, v = k.k */
 static double score(const attend_tile *t, size_t i, size_t j, double *r, double *u, double *v)
 {
     const attend_real *q = t->query + i * t->query_stride, *k = t->key + j * t->key_stride;
-    double qk = *u = *v = 0; /* in double: a norm of floats overflows early */
+    double qk = *u = *v = 0; /* double, since the squared norm may overflow a float */
     for (int l = 0; l < t->query_width; l++)
         *u += (double)q[l] * (double)q[l], *v += (double)k[l] * (double)k[l], qk += (double)q[l] * (double)k[l];
     *r = *u > 0 && *v > 0 ? t->scale * exp((double)t->parameters[0][0]) / (sqrt(*u) * sqrt(*v)) : 0;
@@ -38,7 +38,7 @@ static void tile_backward(const attend_tile *t, const attend_tile_gradients *g)
     for (size_t i = 0; i < (size_t)t->queries; i++)
         for (size_t j = 0; j < (size_t)t->keys; j++) {
             double r, u, v, e = score(t, i, j, &r, &u, &v), de = (double)g->score[i * t->score_stride + j];
-            if (de == 0 || r == 0) continue; /* of hidden keys nothing may be used: they may be NaN */
+            if (de == 0 || r == 0) continue; /* skip hidden keys, which may be NaN */
             if (g->parameters[0]) g->parameters[0][0] += (attend_real)(de * e);
             for (size_t l = 0, a = i * t->query_stride, b = j * t->key_stride; l < (size_t)t->query_width; l++, a++, b++) {
                 if (g->query) g->query[a] += (attend_real)(de * (r * (double)t->key[b] - e * (double)t->query[a] / u));
@@ -49,11 +49,11 @@ static void tile_backward(const attend_tile *t, const attend_tile_gradients *g)
 
 static const attend_score cosine = { .name = "cosine", .formula = "exp(t) q.k / (|q| |k|)", .parameter = parameter,
                                      .check_tile = check_tile, .tile_parameters = 1u << 0, .tile = tile, .tile_backward = tile_backward };
-static attend_param *heat, *keys, *queries;
-/* Three queries look at seven keys, which are the values too; the loss is the sum of the squared contexts. */
+static attend_param *temperature, *keys, *queries;
+/* Three queries attend to seven keys, which are also the values; the loss is the sum of the squared contexts. */
 static attend_var *loss(attend_ctx *c, void *user)
 {
-    attend_var *w[] = { attend_use(c, heat) }, **weights = user;
+    attend_var *w[] = { attend_use(c, temperature) }, **weights = user;
     const attend_ragged *three = attend_ragged_new(c, 1, (const int[]){ 3 }), *seven = attend_ragged_new(c, 1, (const int[]){ 7 });
     attend_source *s = attend_source_new(c, &(attend_attention_options){ .score = &cosine }, w, attend_use(c, keys), NULL, seven);
     attend_var *context = attend_attention(c, s, attend_use(c, queries), three, NULL, weights);
@@ -66,7 +66,7 @@ int main(void)
     attend_ctx *c = NULL;
     attend_var *weights = NULL;
     attend_check check = { 0 };
-    int status = attend_params_new(&set) || attend_params_add(&heat, set, "t", 1, (const int[]){ 1 }) || attend_ctx_new(&c) ||
+    int status = attend_params_new(&set) || attend_params_add(&temperature, set, "t", 1, (const int[]){ 1 }) || attend_ctx_new(&c) ||
                  attend_params_add(&keys, set, "keys", 2, (const int[]){ 7, 6 }) ||
                  attend_params_add(&queries, set, "queries", 2, (const int[]){ 3, 6 });
     for (int i = 0; !status && i < 3; i++) attend_param_fill_uniform(attend_params_at(set, i), 5, 1.0);
@@ -75,5 +75,5 @@ int main(void)
     if (!status && sizeof(attend_real) == sizeof(double)) status = attend_check_gradients(&check, set, loss, &weights, 0);
     if (status) fprintf(stderr, "own_score: %s\n", attend_message());
     attend_ctx_free(c), attend_params_free(set);
-    return status || printf("%zu derivatives, worst error %.1e\n", check.elements, check.worst) < 0 || !(check.worst < 1e-6);
+    return status || printf("%zu derivatives, maximum error %.1e\n", check.elements, check.worst) < 0 || !(check.worst < 1e-6);
 }

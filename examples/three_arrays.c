@@ -1,5 +1,5 @@
-/* three_arrays.c: attention for a program that has three arrays and nothing else: queries, keys, values. Two heads, a batch of
- * two sequences of different lengths; the weights, and the gradient of a loss that is the sum of the context.
+/* three_arrays.c: attention on three plain arrays: queries, keys and values. Two heads, a batch of two sequences of different lengths;
+ * prints weights, and the gradient of a loss that is the sum of the context.
  *     cc three_arrays.c $(pkg-config --cflags --libs attend) && ./a.out */
 #include <attend/attention.h>
 #include <math.h>
@@ -16,9 +16,9 @@ int main(void)
         query[i] = (attend_real)sin(i), key[i] = (attend_real)sin(3 * i), value[i] = (attend_real)cos(i);
         dcontext[i] = 1;
     }
-    const int lengths[B] = { 4, 2 }; /* words in each sequence; the rest of the arrays is padding */
+    const int lengths[B] = { 4, 2 }; /* tokens of each sequence; the rest of the arrays is padding */
 
-    attend_attention_options options = ATTEND_ATTENTION_OPTIONS_INIT; /* scaled dot, soft, global */
+    attend_attention_options options = ATTEND_ATTENTION_OPTIONS_INIT; /* scaled dot product, softmax, no window */
     options.heads = H;
     options.causal = true;
     const attend_arrays arrays = { .batch = B, .queries = T, .keys = T, .query_width = D, .key_width = D, .value_width = D,
@@ -39,6 +39,6 @@ int main(void)
         printf("\n");
     }
     for (int i = 0; i < B * T * H * D; i++) sum += (double)dvalue[i];
-    printf("dvalue adds up to %.3f: one for each query, head and column\n", sum);
+    printf("the sum of dvalue is %.3f: one for each query, head and column\n", sum);
     return status == ATTEND_OK && fabs(sum - 6 * H * D) < 1e-3 ? 0 : 1;
 }

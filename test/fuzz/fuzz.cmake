@@ -1,4 +1,4 @@
-# Targets for fuzzing: test/fuzz/fuzz_NAME.c, see fuzz/fuzz.h. A new one is a line at the end.
+# Fuzz targets: test/fuzz/fuzz_NAME.c, see fuzz/fuzz.h. Add a new target at the end.
 add_custom_target(fuzzers)
 function(attend_fuzz name)
   attend_test(fuzz_${name} attend fuzz/fuzz_${name}.c fuzz/replay.c)

@@ -1,4 +1,4 @@
-/* Any bytes as a file of pairs, plain or gzip: pairs that hold what they say, or a message with file and line, and an end in any case. */
+/* Any bytes as a file of pairs, plain or gzip: the reader returns valid pairs or an error with file and line, and terminates. */
 #include "fuzz/fuzz.h"
 #include "support/gzip.h"
 #include <attend/data_check.h>
@@ -19,11 +19,11 @@ static void remove_file(void)
     unlink(path);
 }
 
-/* The bytes, as the file's content. */
+/* A file with these bytes. */
 static void put(const uint8_t *bytes, size_t size)
 {
     if (file < 0) {
-        const char *memory = "/dev/shm"; /* a disk would take longer over it than the reader */
+        const char *memory = "/dev/shm"; /* a disk would be slower than the reader */
         snprintf(path, sizeof path, "%s/attend-fuzz-XXXXXX", access(memory, W_OK) == 0 ? memory : "/tmp");
         file = mkstemp(path);
         must(file >= 0 && atexit(remove_file) == 0);
@@ -51,7 +51,7 @@ static uint64_t read_lines(void)
     return lines;
 }
 
-/* All pairs, going on behind every line that makes none. */
+/* Reads all pairs, continuing after every invalid line. */
 static uint64_t read_pairs(const attend_pairs_spec *spec)
 {
     attend_pairs_file *f = NULL;
@@ -104,6 +104,6 @@ void fuzz_seeds(void (*seed)(const void *bytes, size_t size))
     seed(bytes, size);
     size += gzip_bytes(bytes + size, sizeof bytes - size, texts[1], strlen(texts[1]));
     seed(bytes, size);
-    /* stored, so that mutations reach the text behind it */
+    /* stored without compression, so that mutations reach the text */
     seed(bytes, gzip_level(bytes, sizeof bytes, texts[1], strlen(texts[1]), 0));
 }

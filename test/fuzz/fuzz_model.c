@@ -1,5 +1,5 @@
-/* Any bytes as a model file: refused with a message, or a model that runs. The checksum is skipped: it would keep nearly every
- * input from the rest of the loader. */
+/* Any bytes as a model file: refused with a message, or a model that runs. The checksum is skipped, since it would reject nearly every
+ * input before the rest of the loader. */
 #include "fuzz/fuzz.h"
 #include "support/tiny_pairs.h"
 #include <stdlib.h>
@@ -10,7 +10,7 @@ static void must(int holds)
     if (!holds) abort();
 }
 
-/* A short pair through it, unless the model is a giant: any file can say so. */
+/* Scores a short pair, unless the model is huge, which any file can declare. */
 static void run(const attend_model *m)
 {
     const int word = 3, one = 1;

@@ -1,4 +1,4 @@
-/* Any bytes as a tensor file: refused with a message, or everything it says it holds can be read. */
+/* Any bytes as a tensor file: refused with a message, or all its tensors and metadata can be read. */
 #include "fuzz/fuzz.h"
 #include "support/sample_tensors.h"
 #include <stdlib.h>
@@ -10,8 +10,8 @@ static void must(int holds)
     if (!holds) abort();
 }
 
-/* Every byte, name and pair; what the header of tensor_file.h promises. Returns something that depends on all bytes, so
- * that no compiler leaves them out. */
+/* Reads every byte, name and pair, and checks what tensor_file.h promises. Returns a value that depends on all bytes, so that the
+ * compiler cannot omit the reads. */
 static unsigned read_all(const attend_tensor_file *f, size_t size)
 {
     unsigned sum = 0;
@@ -50,7 +50,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         attend_tensor_file_close(f);
     }
     (void)sum;
-    must(answers[0] != ATTEND_OK || answers[1] == ATTEND_OK); /* looking less can only accept more */
+    must(answers[0] != ATTEND_OK ||
+         answers[1] == ATTEND_OK); /* without the checksum, at least as many files are accepted */
     return 0;
 }
 
@@ -64,7 +65,7 @@ static void seed_header(void (*seed)(const void *bytes, size_t size), const char
     seed(bytes, 8 + length + data);
 }
 
-/* A whole file, by way of the disk. */
+/* A whole file, written to disk and read back. */
 static void seed_file(void (*seed)(const void *bytes, size_t size), int whole)
 {
     static char bytes[1 << 14];

@@ -1,6 +1,6 @@
-/* Any bytes as a tokenizer and as text. Up to the first 0xFF: the learned lines of a vocabulary; up to the second: the other attachment; the
- * rest is text. A tokenizer is refused with a message or works; text that is UTF-8 comes back. With nothing between the two, a tokenizer is
- * learned from the text. */
+/* Any bytes as a tokenizer and as text: up to the first 0xFF the learned lines of a vocabulary, up to the second the other attachment,
+ * then text. A tokenizer is refused with a message or works; valid UTF-8 text survives a round trip. If the other attachment is empty, a
+ * tokenizer is learned from the text. */
 #include "fuzz/fuzz.h"
 #include "support/round_trip.h"
 #include "text/buffers.h"
@@ -16,7 +16,7 @@ typedef struct part {
     size_t size;
 } part;
 
-/* Up to the next 0xFF, which is left out; *rest goes on behind it. */
+/* The bytes before the next 0xFF; *rest receives those after it. */
 static part next_part(part *rest)
 {
     const char *end = rest->size ? memchr(rest->text, 0xff, rest->size) : NULL;
@@ -35,7 +35,7 @@ static void use(const attend_tokenizer *t, part text)
     }
     attend_ids ids = { 0 };
     must(attend_tokenizer_encode(t, text.text, text.size, &ids, 0, 0, 0) == (valid ? ATTEND_OK : ATTEND_BAD_DATA));
-    /* numbers that a model made up */
+    /* arbitrary ids, as from a model */
     attend_string out = { 0 };
     ids.count = 0;
     for (size_t i = 0; i < text.size && i < 64; i++)

@@ -1,30 +1,30 @@
-/* replay.c: a fuzz target as a plain program.
+/* replay.c: runs a fuzz target as an ordinary program.
  *
- *     fuzz_NAME                   mutations of the seeds, always the same ones
+ *     fuzz_NAME                   runs a fixed set of mutations of the seeds
  *     fuzz_NAME --seeds FOLDER    writes the seeds there, for libFuzzer
- *     fuzz_NAME FILE...           runs on these files: what libFuzzer found */
+ *     fuzz_NAME FILE...           runs on these files, such as those that libFuzzer found */
 #include "fuzz/fuzz.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Under the sanitizers each takes ten times as long. */
+/* Fewer with sanitizers, which are about ten times slower. */
 #ifdef ATTEND_ARENA_MALLOC
 enum { MUTATIONS = 20000 };
 #else
 enum { MUTATIONS = 200000 };
 #endif
-enum { SEEDS = 64, LARGEST = 1 << 16 };
+enum { MAX_SEEDS = 64, MAX_SEED_SIZE = 1 << 16 };
 
 static struct {
     uint8_t *bytes;
     size_t size;
-} seeds[SEEDS];
+} seeds[MAX_SEEDS];
 static size_t count;
 
-static void keep(const void *bytes, size_t size)
+static void store_seed(const void *bytes, size_t size)
 {
-    if (count == SEEDS || size > LARGEST) abort();
+    if (count == MAX_SEEDS || size > MAX_SEED_SIZE) abort();
     seeds[count].bytes = malloc(size ? size : 1);
     if (!seeds[count].bytes) abort();
     memcpy(seeds[count].bytes, bytes, size);
@@ -41,7 +41,7 @@ static size_t below(size_t n)
     return n ? (size_t)(random_state >> 11) % n : 0;
 }
 
-/* Runs on a copy of exactly that size, so that AddressSanitizer sees a step too far. */
+/* Runs on a copy of exactly that size, so that AddressSanitizer detects an overrun. */
 static void run(const uint8_t *bytes, size_t size)
 {
     uint8_t *exact = malloc(size ? size : 1);
@@ -51,7 +51,7 @@ static void run(const uint8_t *bytes, size_t size)
     free(exact);
 }
 
-/* One change of those that break parsers: a bit, a byte with a meaning, a number, a piece lost, doubled or brought in. */
+/* Applies one mutation: flips a bit, sets a special byte or a number, truncates, or removes, inserts or moves a piece. */
 static size_t mutate(uint8_t *bytes, size_t size)
 {
     static const char telling[] = "\"{}[]:,\\0019-eE. \n\x7f\x80\xff";
@@ -78,20 +78,20 @@ static size_t mutate(uint8_t *bytes, size_t size)
         bytes[at] = (uint8_t)below(256);
         return size;
     case 3:
-        return at; /* cut short */
-    case 4:        /* a piece lost */
+        return at; /* truncated */
+    case 4:        /* a piece removed */
         if (length >= left) return size;
         memmove(bytes + at, bytes + at + length, left - length);
         return size - length;
-    case 5: { /* a piece brought in */
+    case 5: { /* a piece inserted from another seed */
         const char *piece = pieces[below(sizeof pieces / sizeof *pieces)];
         const size_t more = strlen(piece);
-        if (size + more > LARGEST) return size;
+        if (size + more > MAX_SEED_SIZE) return size;
         memmove(bytes + at + more, bytes + at, left);
         memcpy(bytes + at, piece, more);
         return size + more;
     }
-    default: /* a piece somewhere else */
+    default: /* a piece moved */
         if (length > left) return size;
         memmove(bytes + below(size - length + 1), bytes + at, length);
         return size;
@@ -129,9 +129,9 @@ static int run_file(const char *path)
 
 int main(int argc, char **argv)
 {
-    static uint8_t bytes[LARGEST];
+    static uint8_t bytes[MAX_SEED_SIZE];
     int status = 0;
-    fuzz_seeds(keep);
+    fuzz_seeds(store_seed);
     if (argc == 3 && strcmp(argv[1], "--seeds") == 0) {
         status = write_seeds(argv[2]);
     } else if (argc > 1) {
