@@ -1,23 +1,23 @@
 #!/usr/bin/env python3
-"""The LSTMN (Cheng, Dong, Lapata 2016) word by word in float64; test/golden/lstmn*.golden and model_lstmn*.golden made with it.
+"""A reference LSTMN (Cheng, Dong, Lapata 2016), token by token in float64; writes test/golden/lstmn*.golden and model_lstmn*.golden.
 
     lstmn_reference.py             write the files
-    lstmn_reference.py --check     write nothing; compare with the files that are there, to 1e-13
+    lstmn_reference.py --check     compare with the existing files, to 1e-13; write nothing
 
-No batches, no padding, nothing computed ahead: one sentence, one word, one equation after another, in the letters of the
-paper. PyTorch only differentiates, and that is compared with finite differences (torch.autograd.gradcheck) for every golden.
+No batches, no padding, no precomputation: one sentence, one token and one equation at a time, in the notation of the
+paper. PyTorch only differentiates, and the gradients are compared with finite differences (torch.autograd.gradcheck) for every golden.
 Format, seeds and rounding are those of make_goldens.py. Names of the tensors:
-    lengths, x                  words of each sequence, and their rows
-    span                        words that are looked back at; 0: all
-    wk, wx, wt, lb, v           the look at the past: W_h, W_x, W_h~ of the paper, a bias, and v
-    w, u, b                     the gates, rows i, f, g (the paper's c^), o; what multiplies x, what multiplies h~, a bias
+    lengths, x                  tokens of each sequence, and their rows
+    span                        maximum number of previous tokens to attend to; 0: all
+    wk, wx, wt, lb, v           the attention over the past: W_h, W_x, W_h~ of the paper, a bias, and v
+    w, u, b                     the gates, rows i, f, g (the paper's c^), o; for x, for h~, and a bias
     source_lengths, gamma, alpha   tapes of the sources, for deep fusion
-    swk, swx, swt, slb, sv      the look at the source: W_gamma, W_x, W_gamma~, a bias, and u
-    rw, ru, rb                  the gate r: what multiplies x, what multiplies gamma~, a bias
+    swk, swx, swt, slb, sv      the attention over the source: W_gamma, W_x, W_gamma~, a bias, and u
+    rw, ru, rb                  the gate r: for x, for gamma~, and a bias
     y, c                        outputs: h and c of every row
-    weights, source_weights     outputs: (sequence, 1, word, word it looks at), 0 where there is none
-Those of whole models are make_model_goldens.py's, and beside `weights` (at the source) weights.encoder and weights.decoder: of each
-pair layers x words x words it may look at, pair after pair.
+    weights, source_weights     outputs: (sequence, 1, token, attended token), 0 in padding
+Names of whole models are those of make_model_goldens.py, and besides `weights` (over the source) weights.encoder and
+weights.decoder: layers x tokens x attended tokens for each pair, one pair after another.
 """
 import itertools
 import sys
@@ -31,9 +31,9 @@ from make_attention_goldens import redraw
 
 
 def look(p, x, before, hidden_tape, memory_tape):
-    """Equations 4 to 6 (with a bias): where a word x looks on a tape, and what it sees there.
+    """Equations 4 to 6 (with a bias): the attention of a token x over a tape.
 
-    before: what the word before saw on the hidden tape (h~ of equation 4). Returns h~, c~ and the weights s."""
+    before: the attended hidden state of the previous token (h~ of equation 4). Returns h~, c~ and the weights s."""
     if not hidden_tape:
         return torch.zeros_like(before), torch.zeros(p["memory"], dtype=torch.float64), []
     a = [p["v"] @ torch.tanh(p["wk"] @ h_i + p["wx"] @ x + p["wt"] @ before + p["b"]) for h_i in hidden_tape]
@@ -43,9 +43,9 @@ def look(p, x, before, hidden_tape, memory_tape):
 
 
 def read(p, rows, span=0, source=None):
-    """A sentence, word by word. source: the tapes (gamma, alpha) for deep fusion.
+    """A sentence, token by token. source: the tapes (gamma, alpha) for deep fusion.
 
-    Returns the tapes, and for every word the weights on the words before it that it sees and on those of the source."""
+    Returns the tapes, and for every token its weights over previous tokens and over the source."""
     size = p["u"].shape[1]
     hidden_tape, memory_tape, weights, source_weights = [], [], [], []
     h_seen = torch.zeros(size, dtype=torch.float64)
@@ -85,7 +85,7 @@ def draw_look(g, s, prefix, tape):
     g.leaf(f"{prefix}wt", g.numbers(s.attention, tape, bound=32))
     if s.bias:
         numbers = g.numbers(s.attention)
-        for channel in range(0, s.attention if s.far else 0, 3):  # every third one where no exponential can follow
+        for channel in range(0, s.attention if s.far else 0, 3):  # every third channel, beyond the range of exp
             numbers[channel] += s.far * (1 if channel % 2 else -1)
         g.leaf(f"{prefix}lb", numbers)
     g.leaf(f"{prefix}v", g.numbers(s.attention, bound=48))
@@ -119,7 +119,7 @@ def look_of(s, leaves, prefix):
 
 
 def pad(weights, places, shape):
-    """All weights as one tensor; places: of each row the sequence, the word, and the first word it sees."""
+    """All weights as one tensor; places: for each row the sequence, the token, and the first token it attends to."""
     index, flat = [], []
     for (b, t, first), row in zip(places, weights, strict=True):
         index += [(b, 0, t, first + j) for j in range(len(row))]
@@ -153,7 +153,7 @@ def run(s, leaves):
 
 
 def check(g, s):
-    """Finite differences, at these very inputs; of large ones along random directions only."""
+    """Finite differences at these inputs; for large ones along random directions only."""
     names = list(g.leaves)
 
     def function(*values):
@@ -191,12 +191,12 @@ def lstmn_goldens():
 
 # ---- whole models ----
 
-FAINT = 4e-4  # every parameter has a derivative larger than this
+FAINT = 4e-4  # minimum largest derivative of every parameter
 DEFAULTS = "task=translation fusion=shallow span=0 decoder-layers=1 bidirectional=no context=after readout=plain"
 
 
 class Model:
-    """The parameters of a configuration, by attend's names."""
+    """The parameters of a configuration, with attend's names."""
 
     def __init__(self, g, words):
         self.g, self.o, self.p, self.fit = g, models.parse(f"{DEFAULTS} {words}"), {}, True
@@ -224,7 +224,7 @@ class Model:
         self.draw("output.b", o["target_vocab"])
 
     def draw(self, name, *shape):
-        """What a cell sees of its past matters little in a tiny network: large numbers, largest in v."""
+        """Uses large attention weights, largest in v, since attention over the past has little effect in a tiny network."""
         bound = 128 if name.endswith(".v") else 64 if name.endswith("embedding") else 48
         self.p[name] = self.g.leaf(name, self.g.numbers(*shape, bound=bound))
 
@@ -246,7 +246,7 @@ class Model:
         return {k: self.p[f"{place}.{k}"] for k in ("wk", "wx", "wt", "b", "v")} | {"memory": self.hidden}
 
     def layer(self, place, rows, source=None):
-        """One LSTMN over a sentence: what `read` returns."""
+        """Runs one LSTMN over a sentence; returns the result of `read`."""
         p = {"look": self.look(f"{place}.look"), "w": self.p[f"{place}.w"], "u": self.p[f"{place}.u"],
              "b": self.p[f"{place}.bw"]}
         if source:
@@ -256,7 +256,7 @@ class Model:
 
 
 def full_map(seen, width, first_of):
-    """Weights of all words of a sentence as one matrix; first_of: the first word that word t with n weights sees."""
+    """Weights of all tokens of a sentence as one matrix; first_of: the first token that token t with n weights attends to."""
     rows = []
     for t, row in enumerate(seen):
         first = first_of(t, len(row))
@@ -266,7 +266,7 @@ def full_map(seen, width, first_of):
 
 
 def run_model(m, source, target):
-    """Logits (rows, vocabulary); maps by name: of each layer a matrix, `weights` at the source with heads before words."""
+    """Logits (rows, vocabulary); maps by name: a matrix for each layer; `weights` over the source with heads first."""
     o, maps, tapes = m.o, {"weights.encoder": [], "weights.decoder": [], "weights": []}, None
 
     def before(t, n):
@@ -321,7 +321,7 @@ def model(name, title, words, smoothing=0.0, guidance=0.0):
             nll.append(F.cross_entropy(logits, wanted, reduction="none"))
             for kind, layers in maps.items():
                 all_maps.setdefault(kind, []).extend(layer.flatten() for layer in layers)
-            if guidance:  # of the last layer but one, where there are several
+            if guidance:  # of the second to last layer, if there are several
                 layer = maps["weights"][-2] if len(maps["weights"]) > 1 else maps["weights"][0]
                 links = [link[1:] for link in models.LINKS if link[0] == pair]
                 g.loss = g.loss + scale * guidance * models.guided(layer, links)

@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
-"""Writes test/golden/attention_*.golden: attention as PyTorch computes it, in float64.
+"""Writes test/golden/attention_*.golden: results of attention in PyTorch, in float64.
 
     make_attention_goldens.py             write the files
-    make_attention_goldens.py --check     write nothing; compare with the files that are there, to 1e-13
+    make_attention_goldens.py --check     compare with the existing files, to 1e-13; write nothing
 
-Format, seeds and rounding are those of make_goldens.py. Where PyTorch has the attention
-(scaled_dot_product_attention, nn.MultiheadAttention) its result is written, and must agree with the formulas below;
-where it has not, the formulas are the reference. Names:
-    query, key, value           (B, T, heads, width); no value: the keys are the values
-    query_lengths, key_lengths  how many of the T rows each sequence has; none: all. The others hold numbers that
-                                nobody may look at, and their derivatives are zero
-    allowed, bias, previous     (B, H, Tq, Tk), or 1 for an axis that is repeated
-    position                    (B, Tq), the share of the source where local-p looks
-    wq, u, ..                   what the score learns, as attend_score.parameter calls it
-    context, weights, scores    (B, Tq, H, width), (B, H, Tq, Tk), and the scores as the selection saw them
-Numbers (scale, cap, window) are in the table of test/golden/test_golden_attention.c.
+Format, seeds and rounding are those of make_goldens.py. If PyTorch has the attention
+(scaled_dot_product_attention, nn.MultiheadAttention), its result is written and must agree with the formulas below;
+otherwise the formulas are the reference. Names:
+    query, key, value           (B, T, heads, width); no value: the keys serve as values
+    query_lengths, key_lengths  rows of each sequence; absent: T. The other rows contain numbers that must have no
+                                effect, and their gradients are zero
+    allowed, bias, previous     (B, H, Tq, Tk), or 1 for an axis that is broadcast
+    position                    (B, Tq), the center of local-p as a fraction of the source length
+    wq, u, ...                  parameters of the score, with the names of attend_score.parameter
+    context, weights, scores    (B, Tq, H, width), (B, H, Tq, Tk), and the scores after cap, bias and mask
+Options (scale, cap, window) are in the table of test/golden/test_golden_attention.c.
 """
 import itertools
 import math
@@ -26,17 +26,17 @@ from torch import nn
 
 import make_goldens
 
-EDGE = 1e-3  # nothing comes closer to where a key enters or leaves what a query sees: float must take the same side
+EDGE = 1e-3  # minimum distance to any point where a key becomes visible or hidden, so that float decides as double does
 
 
 class Golden(make_goldens.Golden):
     maker = "tools/make_attention_goldens.py"
 
 
-# ---- what attention is ----
+# ---- definitions ----
 
 class Rows:
-    """Queries, keys and values of a batch. value 0: the keys."""
+    """Queries, keys and values of a batch. value 0: the keys serve as values."""
 
     def __init__(self, g, batch, queries, keys, heads=1, key_heads=0, query=3, key=0, value=2, query_lengths=None,
                  key_lengths=None):
@@ -56,7 +56,7 @@ class Rows:
         self.seen = (self.there & self.asks[:, None, :, None]).expand(batch, heads, queries, keys)
 
     def share(self, x):
-        """Key heads as many as query heads: each for its group."""
+        """Repeats key heads, so that there is one for each query head."""
         return x.repeat_interleave(self.heads // self.key_heads, dim=2)
 
     def causal(self):
@@ -65,7 +65,7 @@ class Rows:
         return self.j <= self.i + past
 
     def window(self, at, size):
-        """Keys within `size` of `at` (.., Tq, 1); and no key on the very edge."""
+        """Keys within `size` of `at` (..., Tq, 1), and whether no key is close to the edge."""
         distance = (self.j - at.detach()).abs()
         return distance <= size, (distance - size).abs().min() > EDGE
 
@@ -79,13 +79,13 @@ def scaled_dot(s):
 
 
 def soft(e, seen):
-    """Softmax over what is seen; zeros where nothing is."""
+    """Softmax over the visible keys; zeros if there are none."""
     e = e.masked_fill(~seen, -math.inf).masked_fill(~seen.any(-1, keepdim=True), 0.0)
     return torch.softmax(e, dim=-1) * seen
 
 
 def sparse_row(z, threshold, power):
-    """max(z - tau, 0)^power, tau being that of the largest support whose smallest member still exceeds it."""
+    """max(z - tau, 0)^power, with the tau of the largest support whose smallest element exceeds it."""
     order = z.detach().sort(descending=True).values
     taus = [threshold(order[:n]) for n in range(1, len(order) + 1)]
     support = max(n for n, tau in enumerate(taus, 1) if order[n - 1] > tau)
@@ -99,13 +99,13 @@ def sparsemax_threshold(z):
 
 
 def entmax_threshold(z):
-    """Of half the scores: mean - sqrt((1 - variance n) / n); no such support where the root is of less than 0."""
+    """For half the scores: mean - sqrt((1 - variance n) / n); the support is invalid if the radicand is negative."""
     rest = (1 - ((z - z.mean()) ** 2).sum()) / len(z)
     return z.mean() - torch.sqrt(rest) if rest > 0 else z.detach().max() + 1
 
 
 def select_sparse(e, seen, threshold, power):
-    """Weights row by row, and whether they are fit: far from every edge, some with zeros, some with several keys."""
+    """Weights row by row, and whether they are suitable: far from every edge, some rows with zeros, some with several keys."""
     p, fit, supports = torch.zeros_like(e), True, []
     for place in itertools.product(*map(range, e.shape[:-1])):
         row = seen[place]
@@ -122,7 +122,7 @@ def context_of(s, p):
 
 
 def finish(s, context, weights=None, idle=()):
-    """Writes the outputs, zero where there is no query, and insists that every input but `idle` matters."""
+    """Writes the outputs, zero in padding, and requires that every input except `idle` has an effect."""
     g = s.g
     g.output("context", torch.where(s.asks[:, :, None, None], context, 0.0))
     if weights is not None:
@@ -134,7 +134,7 @@ def finish(s, context, weights=None, idle=()):
 
 
 def redraw(make):
-    """The first draw that is fit."""
+    """The first suitable random draw."""
     return next(g for g in (make(draw) for draw in itertools.count()) if g is not None)
 
 
@@ -169,7 +169,7 @@ def tail():
              key_lengths=[19, 12])
     seen = s.seen & s.causal()
     p = soft(scaled_dot(s), seen)
-    mask = seen | ~s.asks[:, None, :, None]  # a row of which nothing is seen would be NaN there
+    mask = seen | ~s.asks[:, None, :, None]  # a row without visible keys would be NaN there
     theirs = torch.where(s.asks[:, :, None, None], torch_attention(s, mask), 0.0)
     return finish(s, agreed(theirs, context_of(s, p)), p)
 
@@ -228,7 +228,7 @@ def wide():
     return finish(s, agreed(torch_attention(s), context_of(s, soft(scaled_dot(s), s.seen))))
 
 
-# ---- caps, and other selections than softmax ----
+# ---- caps, and selections other than softmax ----
 
 def cap():
     g = Golden("attention_cap", "scaled dot, soft cap 1.5, then a float mask for all sequences and heads; weights, "
@@ -315,14 +315,14 @@ def local_m():
 
 
 def local_p_weights(s, e, position, size):
-    """Softmax inside the window, times the bell; sigma = size / 2. And whether no key is on the edge."""
+    """Softmax inside the window times the Gaussian, sigma = size / 2, and whether no key is close to the edge."""
     at = (s.key_lengths[:, None] * position)[:, None, :, None]
     near, fit = s.window(at, size)
     return soft(e, s.seen & near) * torch.exp(-(s.j - at) ** 2 / (2 * (size / 2) ** 2)), fit
 
 
 def local_p(name, title, score, **rows):
-    """Positions given, so that their derivative is one of the results."""
+    """With given positions, so that their gradient is one of the results."""
     def make(draw):
         g = Golden(name, title, draw)
         s = Rows(g, 2, 3, 6, **rows)

@@ -1,8 +1,9 @@
-"""Writes test/cli/evaluate/expected.txt: sacreBLEU's scores of the lines beside it, for test/cli/evaluate.sh.
+"""Writes test/cli/evaluate/expected.txt: scores of sacreBLEU for the files in that folder, for test/cli/evaluate.sh.
 
     make_evaluate_fixture.py [--check]
 
-A line is: metric, BLEU's tokens, case, how many references, the scores of system.txt and of other.txt. --check compares with what is there."""
+Each line has: metric, tokenization of BLEU, case, number of references, scores of system.txt and other.txt. --check compares with the
+existing file."""
 import pathlib
 import sys
 

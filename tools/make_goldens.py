@@ -1,21 +1,20 @@
 #!/usr/bin/env python3
-"""Writes test/golden/*.golden: what PyTorch computes, in float64, for the tests of test/golden to compare with.
+"""Writes test/golden/*.golden: results of PyTorch in float64, for the tests of test/golden.
 
     make_goldens.py             write the files
-    make_goldens.py --check     write nothing; compare with the files that are there, to 1e-13
+    make_goldens.py --check     compare with the existing files, to 1e-13; write nothing
 
-Inputs are multiples of 1/32 or of another power of two, so that a float holds them exactly; they come from
-Python's own generator, seeded with SEED and the name of the file, and are the same everywhere. Results are the
-same byte for byte on the same machine; another processor may round their last digit another way.
+Inputs are multiples of 1/32 or of another power of two, which float represents exactly; they come from Python's own
+generator, seeded with SEED and the name of the file, and are the same on every machine. Results are byte-identical on
+the same machine; on another processor the last digit may differ.
 
-Where PyTorch has the layer (nn.RNN, nn.GRU, nn.LSTM) its result is written. Where it does not (reset before, ReLU
-in place of tanh) the result is that of the loop `run_loop`, which is compared with nn.* where both exist, and whose
-derivatives are compared with finite differences (torch.autograd.gradcheck).
+If PyTorch has the layer (nn.RNN, nn.GRU, nn.LSTM), its result is written. Otherwise (reset before, ReLU in place of
+tanh) the result is that of the loop `run_loop`, which is compared with nn.* where both exist, and whose derivatives are compared with finite differences (torch.autograd.gradcheck).
 
 The format, read by test/golden/golden.c: lines that start with # are comments; a tensor is a line
-`name rank d0 d1 ..`, then its numbers, row-major, a row a line, printed with %.17g. Names:
-    x, f0.w, ..    an input; f0 is layer 0 forward, r1 layer 1 in reverse
-    y, f0.hn, ..   an output
+`name rank d0 d1 ...`, then its numbers, row-major, one row on each line, printed with %.17g. Names:
+    x, f0.w, ...   an input; f0 is layer 0 forward, r1 layer 1 in reverse
+    y, f0.hn, ...  an output
     bar.NAME       the cotangent of an output: the loss is the sum over outputs of sum(bar.NAME * NAME)
     grad.NAME      the derivative of that loss with respect to an input
 """
@@ -31,11 +30,11 @@ from torch import nn
 
 SEED = 20150901
 FOLDER = pathlib.Path(__file__).resolve().parent.parent / "test" / "golden"
-KINK = 1e-3  # no argument of a ReLU comes closer to zero: float and double must take the same side
+KINK = 1e-3  # minimum distance of any ReLU argument from zero, so that float decides as double does
 
 
 class Golden:
-    """The tensors of one file, in the order in which they were made."""
+    """The tensors of one file, in order of creation."""
 
     maker = "tools/make_goldens.py (which documents the format)"
 
@@ -57,7 +56,7 @@ class Golden:
         return value
 
     def leaf(self, name, value):
-        """An input of which the derivative is wanted."""
+        """An input whose gradient is a result."""
         self.put(name, value)
         self.leaves[name] = nn.Parameter(value.clone())
         return self.leaves[name]
@@ -86,10 +85,10 @@ class Golden:
         return "\n".join(lines) + "\n"
 
 
-# ---- recurrent cells: op.h, as loops over one sequence after another ----
+# ---- recurrent cells (op.h), as loops over one sequence after another ----
 
 class Activation:
-    """tanh or ReLU, and how near to zero an argument of the ReLU came."""
+    """tanh or ReLU, and the minimum distance of a ReLU argument from zero."""
 
     def __init__(self, name):
         self.relu, self.margin = name == "relu", float("inf")
@@ -137,7 +136,7 @@ GATES = {"simple": 1, "gru": 3, "gru_before": 3, "lstm": 4}
 
 
 class Shape:
-    """What a recurrent golden is made of. directions: "f", "r" or "fr"."""
+    """The specification of a recurrent golden. directions: "f", "r" or "fr"."""
 
     def __init__(self, kind, hidden, width, lengths, activation="tanh", directions="f", layers=1, bias=True,
                  state=True):
@@ -191,7 +190,7 @@ def run_loop(s, leaves, f):
 
 
 def run_torch(s, leaves):
-    """The same by nn.RNN, nn.GRU or nn.LSTM over a packed batch."""
+    """The same with nn.RNN, nn.GRU or nn.LSTM on a packed batch."""
     options = dict(num_layers=s.layers, bidirectional=s.directions == "fr", bias=s.bias, dtype=torch.float64)
     if s.kind == "simple":
         options["nonlinearity"] = s.activation
@@ -202,7 +201,7 @@ def run_torch(s, leaves):
             reverse = "_reverse" if s.directions == "fr" and place[0] == "r" else ""
             setattr(module, f"{name}_l{place[1]}{reverse}", leaves[f"{place}.{ours}"])
     sequences = leaves["x"].split(s.lengths)
-    turned = s.directions == "r"  # nn.* has no layer that only goes backwards: turn the sequences round
+    turned = s.directions == "r"  # nn.* has no layer that only runs backward: reverse the sequences
     if turned:
         sequences = [x.flip(0) for x in sequences]
     state = None
@@ -218,7 +217,7 @@ def run_torch(s, leaves):
 
 
 def check_loop(g, s):
-    """Finite differences of the loop, at these very inputs."""
+    """Finite differences of the loop at these inputs."""
     names = list(g.leaves)
 
     def function(*values):
@@ -228,7 +227,7 @@ def check_loop(g, s):
 
 
 def draw_recurrent(g, s):
-    """Fills g; whether its numbers are fit: far from the kinks of ReLU, and every unit does something."""
+    """Fills g. Returns whether the numbers are suitable: far from the kinks of ReLU, and every unit has an effect."""
     draw_leaves(g, s)
     f = Activation(s.activation)
     outputs = run_loop(s, g.leaves, f)
@@ -388,14 +387,14 @@ def cross_entropy(name, smoothing):
     g.put("options", [smoothing, scale])
     g.put("targets", targets)
     logits = g.numbers(len(targets), width, bound=64)
-    logits[3] += 80.0  # overflows exp in float unless the largest is taken off
+    logits[3] += 80.0  # overflows exp in float unless the maximum is subtracted
     logits[2] -= 80.0
-    logits[5, 30] -= 40.0  # a target that is nearly impossible
+    logits[5, 30] -= 40.0  # a target with probability near 0
     logits = g.leaf("logits", logits)
     ids = torch.tensor(targets)
     options = dict(ignore_index=-1, reduction="none")
     loss = scale * F.cross_entropy(logits, ids, label_smoothing=smoothing, **options).sum()
-    # the formula of op.h, word for word
+    # the formula of op.h
     log_p = torch.log_softmax(logits.detach(), dim=1)
     rows_of = [-((1 - smoothing) * log_p[i, t] + smoothing / width * log_p[i].sum()) for i, t in enumerate(targets)
                if t >= 0]
@@ -430,7 +429,7 @@ NO_CLIP = 0.0
 
 
 def clip(parameters, max_norm):
-    """clip_grad_norm_, whose factor is max_norm / (norm + 1e-6), asked for max_norm / norm; returns the norm."""
+    """clip_grad_norm_ with the factor max_norm / norm instead of max_norm / (norm + 1e-6); returns the norm."""
     norm = nn.utils.get_total_norm([p.grad for p in parameters])
     if max_norm > 0:
         nn.utils.clip_grad_norm_(parameters, max_norm * (norm + 1e-6) / norm)
@@ -440,7 +439,7 @@ def clip(parameters, max_norm):
 def optimize(g, kind, momentum=0.0, beta1=0.9, beta2=0.999, epsilon=1e-8, decay=0.0, max_norm=NO_CLIP):
     """The parameters by name after one update and after all, and the norms of the gradients."""
     parameters = {k: nn.Parameter(g.tensors[k].clone()) for k in ("matrix", "vector", "table")}
-    if kind == "sgd":  # its weight decay is added to the gradient; without momentum that is the decoupled one
+    if kind == "sgd":  # its weight decay is added to the gradient, which without momentum is the decoupled form
         assert momentum == 0 or decay == 0
         optimizer = torch.optim.SGD(parameters.values(), lr=1, momentum=momentum, weight_decay=decay)
     else:
@@ -472,7 +471,7 @@ def optimizers():
     size = torch.tensor([2.0 ** (t % 4 - 2) for t in range(UPDATES)], dtype=torch.float64)
     g.put("g.matrix", g.numbers(UPDATES, 3, 6) * size.reshape(-1, 1, 1))
     g.put("g.vector", g.numbers(UPDATES, 5) * size.reshape(-1, 1))
-    g.tensors["g.vector"][:, 3] = 0.0  # never any gradient: only decay moves it
+    g.tensors["g.vector"][:, 3] = 0.0  # no gradient: only weight decay changes it
     g.put("ids", [[g.random.choice([0, 1, 3, 4]) for _ in range(4)] for _ in range(UPDATES)])
     g.put("g.rows", g.numbers(UPDATES, 4, 3) * size.reshape(-1, 1, 1))
     kinds = {"sgd": dict(kind="sgd"), "momentum": dict(kind="sgd", momentum=0.9),
@@ -516,7 +515,7 @@ def all_goldens():
 
 
 def main(goldens, summary):
-    """Writes or checks what `goldens` yields."""
+    """Writes the files that `goldens` yields, or checks them."""
     parser = argparse.ArgumentParser(description=summary)
     parser.add_argument("--check", action="store_true", help="compare with the files that are there; write nothing")
     parser.add_argument("--folder", type=pathlib.Path, default=FOLDER, help="where the files are (test/golden)")

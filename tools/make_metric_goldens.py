@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes test/golden/metric_*.golden: what sacreBLEU (2.x, from PyPI) scores, for test_golden_metrics.c to compare with.
+"""Writes test/golden/metric_*.golden: scores of sacreBLEU (2.x, from PyPI), for test_golden_metrics.c.
 
     make_metric_goldens.py             write the files
     make_metric_goldens.py --check     write nothing; compare with the files that are there, to 1e-12
@@ -114,7 +114,7 @@ EDITS = [
     ("q", run("w", 0, 70) + "q", run("w", 0, 120), "q " * 60),
     (run("w", 0, 90), "w5", "w80 w3", "x"),
     (run("w", 0, 80), run("w", 40, 80) + run("w", 0, 40), run("w", 60, 80) + run("w", 0, 60), run("w", 79, 80)),
-    # Tercom's limits: shifts over 49 to 51 places, of 9 to 11 words; bands 24 to 26 words off; two rows far apart
+    # Tercom's limits: shifts over 49 to 51 positions, of 9 to 11 words; bands 24 to 26 words off; two rows far apart
     *[("q " + run("w", 0, n), run("w", 0, n) + "q", run("w", 0, n + 1) + "q q", run("w", 0, n)) for n in (49, 50, 51)],
     *[(run("w", 0, n) + run("v", 0, 12), run("v", 0, 12) + run("w", 0, n), run("v", 0, 30) + run("w", 0, n), "v w")
       for n in (9, 10, 11)],
@@ -133,7 +133,7 @@ BYTES = [
 
 
 def drawn():
-    """Few distinct words, so that shifts have many candidates and some run into Tercom's limits."""
+    """Few distinct words, so that shifts have many candidates and some reach Tercom's limits."""
     draw = random.Random("20150901 metrics")
     for i in range(60):
         words = "abcdefghijklmnop"[:draw.randint(2, 16)]
@@ -252,7 +252,7 @@ def text(title, groups):
 
 
 def same(old, new):
-    """Equal lines but for the version, and for the last digits of numbers."""
+    """Whether two files are equal except for the version and the last digits of numbers."""
     for a, b in zip(old.splitlines(), new.splitlines(), strict=True):
         if a != b and not a.startswith("#"):
             fields, wanted = a.split(" "), b.split(" ")

@@ -1,21 +1,22 @@
 #!/usr/bin/env python3
-"""Writes test/golden/model_*.golden: whole encoder-decoders as PyTorch computes them, in float64.
+"""Writes test/golden/model_*.golden: results of whole encoder-decoders in PyTorch, in float64.
 
     make_model_goldens.py             write the files
-    make_model_goldens.py --check     write nothing; compare with the files that are there, to 1e-13
+    make_model_goldens.py --check     compare with the existing files, to 1e-13; write nothing
 
-Format, seeds and rounding are those of make_goldens.py. Sentences run one at a time, so there is no padding to get
-wrong; encoders and language models are nn.RNN, nn.GRU and nn.LSTM, decoders their cells, projected heads
-nn.MultiheadAttention, the loss is F.cross_entropy. What PyTorch has not (a GRU with reset before, the other scores, windows) is written out. Names:
-    source, source_lengths      words of all sources, and how many each has; target and target_lengths likewise. A
+Format, seeds and rounding are those of make_goldens.py. Sentences are processed one at a time, without padding;
+encoders and language models are nn.RNN, nn.GRU and nn.LSTM, decoders their cells, projected heads
+nn.MultiheadAttention, the loss is F.cross_entropy. What PyTorch lacks (a GRU with reset before, the other
+scores, windows) is implemented here. Names:
+    source, source_lengths      tokens of all sources, and the length of each; likewise target and target_lengths. A
                                 language model has no source, and lengths of 0
-    links                       rows of pair, target word, source word; only with guidance
+    links                       rows of (pair, target token, source token); only with guidance
     options                     scale, label smoothing, guidance: those of attend_loss_options
-    encoder.0.forward.w, ..     every parameter of the model, by the name attend gives it; grad.NAME its derivative
-    loss, nll                   of all pairs; of each row
-    weights                     of each pair heads x rows x source words, pair after pair
-The configuration, in attend's words, is in the first line, and in the table of test/golden/test_golden_models.c; what
-it leaves out is in DEFAULTS.
+    encoder.0.forward.w, ...    every parameter of the model, with its name in attend; grad.NAME is its gradient
+    loss, nll                   of all pairs, and of each row
+    weights                     heads x rows x source tokens for each pair, one pair after another
+The configuration, in attend's syntax, is in the first line and in the table of test/golden/test_golden_models.c; DEFAULTS
+has the settings that it omits.
 """
 import sys
 
@@ -27,13 +28,13 @@ from torch.func import functional_call
 import make_goldens
 from make_attention_goldens import EDGE, redraw, soft
 
-# Those of tiny_config in test/support/tiny_pairs.h. The widths all differ, so that no transposition can hide.
+# The settings of tiny_config in test/support/tiny_pairs.h. All widths differ, so that a transposition is detected.
 DEFAULTS = ("task=translation cell=gru layers=1 hidden=4 embedding=3 bidirectional=yes start=map attention=additive context=before "
             "input-feeding=no readout=deep heads=1 attention-width=5 filters=2 filter-size=3 window=global "
             "window-size=1 tie-embeddings=no shared-vocab=no source-vocab=7 target-vocab=6")
 BEGIN, END = 1, 2
-FAINT = 2e-3  # every parameter has a derivative larger than this: one that hardly matters would prove nothing
-GUIDED_TINY = 1e-6  # what attend_alignment_loss adds to a weight before its logarithm
+FAINT = 2e-3  # minimum largest derivative of every parameter: a parameter without effect would not be tested
+GUIDED_TINY = 1e-6  # added to a weight before the logarithm in attend_alignment_loss
 
 SOURCES = [[3, 4, 2], [2], [5, 6, 3, 6, 0, 2], [4, 2]]
 TARGETS = [[3, 5, 4], [], [4, 3, 3, 5, 0], [5]]
@@ -55,14 +56,14 @@ def parse(words):
     return {name.replace("-", "_"): read.get(value, int(value) if value.isdigit() else value) for name, value in pairs}
 
 
-# ---- parameters, by attend's names ----
+# ---- parameters, with attend's names ----
 
 class Model:
     def __init__(self, g, words):
         self.g, self.o, self.p = g, parse(words), {}
-        self.fit = True  # no word of a source is on the edge of a window
+        self.fit = True  # no source token is close to the edge of a window
         o = self.o
-        self.alone = o["task"] == "language-model"  # targets without sources
+        self.is_language_model = o["task"] == "language-model"  # targets without sources
         self.lstm, self.before = o["cell"] == "lstm", o["attention"] != "none" and o["context"] == "before"
         self.after = o["attention"] != "none" and o["context"] == "after"
         self.ways = ("forward", "backward") if o["bidirectional"] else ("forward",)
@@ -71,7 +72,7 @@ class Model:
         self.memory = self.hidden if self.mapped else self.encoded
         self.context = self.hidden if o["attention"] == "projected" else self.memory
         self.draw_embeddings()
-        if not self.alone:
+        if not self.is_language_model:
             self.draw_encoder()
             self.draw_attention()
         self.draw_decoder()
@@ -81,7 +82,7 @@ class Model:
 
     def draw_embeddings(self):
         o, (source, target) = self.o, ("source.embedding", "target.embedding")
-        if self.alone:
+        if self.is_language_model:
             self.draw(target, o["target_vocab"], o["embedding"])
             self.target_table = self.p[target]
             return
@@ -145,15 +146,15 @@ class Model:
         return F.linear(x, self.p[name + ".w"], self.p[name + ".b"])
 
 
-# ---- source to memory and first states ----
+# ---- source to memory and initial states ----
 
-def layers_module(m, places):
-    """All layers as one module; places(layer) names the parameters of its direction, or of both."""
+def layers_module(m, prefixes):
+    """All layers as one module; prefixes(layer) lists the prefixes of the parameters of its one or two directions."""
     o = m.o
     module = MODULES[o["cell"]][0](o["embedding"], o["hidden"], num_layers=o["layers"],
-                                   bidirectional=len(places(0)) == 2, dtype=torch.float64)
+                                   bidirectional=len(prefixes(0)) == 2, dtype=torch.float64)
     for layer in range(o["layers"]):
-        for place, way in zip(places(layer), ("", "_reverse")):
+        for place, way in zip(prefixes(layer), ("", "_reverse")):
             for ours, theirs in CELL_NAMES.items():
                 name = f"{theirs}_l{layer}{way}"
                 assert getattr(module, name).shape == m.p[f"{place}.{ours}"].shape
@@ -181,7 +182,7 @@ def encode_reset_before(m, x):
 
 
 def encode(m, source):
-    """The memory (words, width), and for each layer of the decoder where it starts: (h,) or (h, c)."""
+    """The memory (tokens, width), and the initial state of each decoder layer: (h,) or (h, c)."""
     x = F.embedding(torch.tensor(source), m.source_table)
     y, final = encode_reset_before(m, x) if m.o["cell"] == "gru-reset-before" else encoder_module(m)(x)
     finals = [states.reshape(m.o["layers"], m.encoded) for states in (final if m.lstm else (final,))]
@@ -201,7 +202,7 @@ def scores(m, query, memory, previous):
         return memory @ query
     if kind == "bilinear":
         return F.bilinear(query.expand(len(memory), -1).contiguous(), memory, p["w"][None])[:, 0]
-    inside = F.linear(pairs, torch.cat([p["wq"], p["wk"]], dim=1), p["b"])  # concat, and additive: the same
+    inside = F.linear(pairs, torch.cat([p["wq"], p["wk"]], dim=1), p["b"])  # Luong's concat, the same as additive
     if kind == "location-sensitive":
         located = F.conv1d(previous[None, None], p["f"][:, None], padding=m.o["filter_size"] // 2)[0]
         inside = inside + F.linear(located.T, p["uf"])
@@ -219,7 +220,7 @@ def project(m, query, memory):
 
 
 def attend(m, query, memory, t, previous):
-    """Context, and weights (heads, words)."""
+    """Context, and weights (heads, tokens)."""
     if m.o["attention"] == "projected":
         return project(m, query, memory)
     j, size, at = torch.arange(len(memory)), m.o["window_size"], None
@@ -240,7 +241,7 @@ def attend(m, query, memory, t, previous):
 # ---- decoder ----
 
 def step(m, place, x, state, second=None):
-    """One step of a cell; `second` is what of the matrix belongs to the end of x."""
+    """One step of a cell; `second` is the part of the matrix for the end of x."""
     w = {name: m.p[f"{place}.{name}"] for name in CELL_NAMES}
     if second is not None:
         w["w"] = torch.cat([w["w"], m.p[f"{place}.{second}"]], dim=1)
@@ -262,8 +263,8 @@ def run_alone(m, target):
 
 
 def run(m, source, target):
-    """Logits (rows, vocabulary) and weights (heads, rows, words), or None without attention."""
-    if m.alone:
+    """Logits (rows, vocabulary) and weights (heads, rows, tokens), or None without attention."""
+    if m.is_language_model:
         return run_alone(m, target), None
     memory, states = encode(m, source)
     feed, previous = torch.zeros(m.feed, dtype=torch.float64), torch.zeros(len(source), dtype=torch.float64)
@@ -294,7 +295,7 @@ def run(m, source, target):
 # ---- goldens ----
 
 def guided(weights, links):
-    """-log of the weight on each link, a word's links having equal shares of it."""
+    """-log of the weight on each link, averaged over the links of a target token."""
     loss = 0
     for target, source in links:
         share = 1 / sum(t == target for t, _ in links)

@@ -1,17 +1,16 @@
 #!/usr/bin/env python3
-"""Writes test/golden/model_transformer_*.golden: whole Transformers as PyTorch computes them, in float64.
+"""Writes test/golden/model_transformer_*.golden: results of whole Transformers in PyTorch, in float64.
 
     make_transformer_goldens.py             write the files
-    make_transformer_goldens.py --check     write nothing; compare with the files that are there, to 1e-13
+    make_transformer_goldens.py --check     compare with the existing files, to 1e-13; write nothing
 
-Format and names are those of make_model_goldens.py, with the weights of source words among themselves and of target words
-among themselves besides:
-    weights, weights.encoder, weights.decoder   of each pair layers x heads x words that look x words looked at
+Format and names are those of make_model_goldens.py, with weights of all three attention kinds:
+    weights, weights.encoder, weights.decoder   layers x heads x query tokens x key tokens for each pair
 
-What counts is nn.TransformerEncoder and nn.TransformerDecoder over a padded batch with its masks (a language model is an encoder with
-a causal mask). The same is written out for one pair at a time without padding, which must agree; weights come from there, and so does what
-nn.* has not: rotary places, and a gate in the feed-forward part. A model whose derivatives PyTorch itself does not find to ROUGH in float is
-not taken: it would test rounding.
+The reference is nn.TransformerEncoder and nn.TransformerDecoder on a padded batch with masks (a language model is an encoder with a
+causal mask). A plain implementation for one pair at a time without padding must agree; it provides the weights and what nn.* lacks:
+rotary positions, and gated feed-forward layers. Models whose gradients PyTorch itself does not reproduce in float to ROUGH are
+rejected, since they would test rounding.
 """
 import copy
 import math
@@ -31,19 +30,19 @@ DEFAULTS = ("task=translation norm=pre positions=sinusoidal feed-forward=relu la
             "feed-forward-width=5 max-positions=6")
 
 
-ROUGH = 2e-6  # of the largest
+ROUGH = 2e-6  # tolerance, relative to the maximum
 
 
 class Golden(make_goldens.Golden):
     maker = "tools/make_transformer_goldens.py"
 
 
-# ---- parameters, by attend's names ----
+# ---- parameters, with attend's names ----
 
 class Model:
     def __init__(self, g, words):
         self.g, self.o, self.p = g, parse(f"{DEFAULTS} {words}"), {}
-        self.margin = math.inf  # how near to zero an argument of a ReLU came
+        self.margin = math.inf  # minimum distance of a ReLU argument from zero
         o = self.o
         self.width, self.heads, self.pre = o["hidden"], o["heads"], o["norm"] == "pre"
         self.translates = o["task"] == "translation"
@@ -61,7 +60,7 @@ class Model:
         self.draw("output.b", o["target_vocab"])
 
     def in_float(self):
-        """The same with float32 parameters of its own."""
+        """A copy with float32 parameters."""
         m = copy.copy(self)
         m.p = {k: nn.Parameter(v.detach().float()) for k, v in self.p.items()}
         shared = m.p.get("embedding")
@@ -114,7 +113,7 @@ class Model:
 
 
 def words(m, side, ids):
-    """sqrt(D) E w + P of one sentence."""
+    """sqrt(D) E w + P for one sentence."""
     x = math.sqrt(m.width) * F.embedding(torch.tensor(ids, dtype=torch.long), getattr(m, f"{side}_table"))
     if m.o["positions"] == "learned":
         return x + m.p[f"{side}.position"][:len(ids)]
@@ -128,10 +127,10 @@ def frequencies(width):
     return 10000.0 ** (-torch.arange(0, width, 2, dtype=torch.float64) / width)
 
 
-# ---- written out, one pair at a time ----
+# ---- plain implementation, one pair at a time ----
 
 def turned(m, x):
-    """(heads, words, D): each pair of numbers a complex number, times e^(i p w)."""
+    """Rotates (heads, tokens, D): each pair of elements, as a complex number, times e^(i p w)."""
     angle = torch.arange(x.shape[1]).double()[:, None] * frequencies(x.shape[2])
     pairs = torch.view_as_complex(x.reshape(*x.shape[:2], -1, 2).contiguous())
     return torch.view_as_real(pairs * torch.polar(torch.ones_like(angle), angle).to(pairs.dtype)).flatten(2)
@@ -142,7 +141,7 @@ def heads_of(m, x):
 
 
 def look(m, out, q, k, v, causal):
-    """(words, D), and the weights (heads, words, words)."""
+    """Output (tokens, D), and the weights (heads, tokens, tokens)."""
     e = q @ k.transpose(1, 2) / math.sqrt(q.shape[2])
     if causal:
         e = e.masked_fill(torch.ones_like(e[0], dtype=torch.bool).triu(1), -math.inf)
@@ -159,7 +158,7 @@ def plain_norm(m, name, x):
 
 
 def part(m, name, x, f):
-    """f is what is done to the rows: norm(x + f(x)) or x + f(norm(x))."""
+    """Post-norm norm(x + f(x)) or pre-norm x + f(norm(x))."""
     return x + f(plain_norm(m, name, x)) if m.pre else plain_norm(m, name, x + f(x))
 
 
@@ -194,7 +193,7 @@ def plain_feed(m, place, x):
 
 
 def plain_run(m, source, target):
-    """Logits, and the weights of each look: layers x heads x words x words."""
+    """Logits, and the weights of each attention kind: layers x heads x tokens x tokens."""
     seen = {"encoder": [], "decoder": [], "source": []}
     if m.translates:
         memory = words(m, "source", source)
@@ -214,10 +213,10 @@ def plain_run(m, source, target):
     return F.linear(y, m.output, m.p["output.b"]), {k: torch.stack(v) for k, v in seen.items() if v}
 
 
-# ---- by nn.Transformer's modules, all pairs at once ----
+# ---- with the modules of nn.Transformer, all pairs at once ----
 
 def layer_weights(m, place, prefix, cross):
-    """Our parameters by the names of nn.Transformer*Layer."""
+    """Our parameters under the names of nn.Transformer*Layer."""
     p = {k.removeprefix(f"{place}."): v for k, v in m.p.items() if k.startswith(f"{place}.")}
     named = {"self_attn.in_proj_weight": p["self.qkv.w"], "self_attn.in_proj_bias": p["self.qkv.b"],
              "self_attn.out_proj.weight": p["self.out.w"], "self_attn.out_proj.bias": p["self.out.b"],
@@ -250,7 +249,7 @@ def stack(m, side, layers, cross):
 
 
 def padded(rows):
-    """A batch, and where it is padding."""
+    """A batch, and its padding mask."""
     lengths = torch.tensor([len(x) for x in rows])
     batch = pad_sequence(rows, batch_first=True)
     return batch, torch.arange(batch.shape[1])[None] >= lengths[:, None]
@@ -278,13 +277,13 @@ def loss_of(logits, seen, scale, smoothing, guidance):
     loss = 0
     for pair, (rows, target) in enumerate(zip(logits, TARGETS)):
         loss = loss + scale * F.cross_entropy(rows, torch.tensor([*target, END]), label_smoothing=smoothing, reduction="sum")
-        if guidance:  # the last layer but one
+        if guidance:  # the second to last layer
             loss = loss + scale * guidance * guided(seen[pair]["source"][-2], [link[1:] for link in LINKS if link[0] == pair])
     return loss
 
 
 def smooth(m, sources, options):
-    """Whether float finds the derivatives that double found."""
+    """Whether the gradients in float agree with those in double."""
     f = m.in_float()
     plain = [plain_run(f, source, target) for source, target in zip(sources, TARGETS)]
     loss_of([rows for rows, _ in plain], [seen for _, seen in plain], *options).backward()
