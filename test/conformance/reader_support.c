@@ -1,4 +1,4 @@
-/* reader_support.c: attempts at reading, with a look at all that comes out, and sound files to start from. */
+/* reader_support.c: reads files and checks all results; makes valid files as a basis for mutations. */
 #include "reader_support.h"
 
 #include <setjmp.h>
@@ -19,7 +19,7 @@ static uint8_t *exact_copy(const uint8_t *bytes, size_t size)
     return copy;
 }
 
-/* A refusal says where; a skip says something; a file of no bytes is refused at byte 0. */
+/* A failure names the byte (0 for an empty file); a skip has a message. */
 static void check_message(int status)
 {
     unsigned long at;
@@ -51,7 +51,7 @@ static void walk_model(const onnx_model *m)
             if (a->type == ONNX_ATTRIBUTE_STRING || a->type == ONNX_ATTRIBUTE_STRINGS) sum += strlen(a->strings[k]);
         }
     }
-    assert_true(sum < SIZE_MAX); /* all was readable */
+    assert_true(sum < SIZE_MAX); /* uses the sum, so that all bytes are read */
 }
 
 static void walk_tensor(const onnx_tensor *t)
@@ -103,7 +103,7 @@ void expect_tensor(const encoder *e, int status, const char *words)
     if (strstr(message, words) == NULL) fail_msg("'%s' is not in '%s'", words, message);
 }
 
-/* ---- sound files ---- */
+/* ---- valid files ---- */
 
 const char *const sample_inputs[] = { "X", "W", NULL };
 const char *const sample_outputs[] = { "Y", NULL };

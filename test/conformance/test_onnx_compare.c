@@ -1,4 +1,4 @@
-/* test_onnx_compare.c: what counts as the same output. */
+/* test_onnx_compare.c: the comparison of outputs. */
 #include "compare.h"
 #include "message.h"
 
@@ -11,7 +11,7 @@
 
 static char message[MESSAGE_SIZE];
 
-/* Two tensors of three elements, of which the last differ. */
+/* Two tensors of three elements that differ in the last. */
 static int compare_reals(onnx_type type, float actual, float expected)
 {
     float a[] = { 1, 2, actual }, e[] = { 1, 2, expected };

@@ -1,5 +1,5 @@
-/* test_onnx_hostile.c: whatever the bytes, the reader of ONNX files gives an error or something well formed, and never
- * steps outside them. Worth most under the sanitizers. */
+/* test_onnx_hostile.c: for any bytes, the reader of ONNX files returns an error or a well-formed result, and never reads outside them.
+ * Most useful with sanitizers. */
 #include "protobuf.h"
 #include "reader_support.h"
 
@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Messages within messages within messages, in a field nobody reads, in the node, and as groups. */
+/* Deeply nested messages, in an unused field, in the node, and as groups. */
 static void test_deep_nesting(void **state)
 {
     (void)state;
@@ -37,7 +37,7 @@ static void test_deep_nesting(void **state)
     free(outer);
 }
 
-/* ---- every truncation, every changed byte, and many changed at random ---- */
+/* ---- every truncation, every changed byte, and random changes ---- */
 
 typedef int (*attempt)(const uint8_t *bytes, size_t size);
 
@@ -63,15 +63,15 @@ static uint32_t next_random(uint32_t *seed)
     return *seed;
 }
 
-/* A few bytes changed, put in or taken out, then cut somewhere now and then. */
-static void mutate_at_random(attempt try, const encoder *sound, int rounds)
+/* Changes, inserts or removes a few bytes, and sometimes truncates. */
+static void mutate_at_random(attempt try, const encoder *valid, int rounds)
 {
     uint32_t seed = 20240607;
     for (int round = 0; round < rounds; round++) {
         uint8_t bytes[1024];
-        size_t size = sound->size;
+        size_t size = valid->size;
         assert_true(size + 8 < sizeof bytes);
-        memcpy(bytes, sound->bytes, size);
+        memcpy(bytes, valid->bytes, size);
         for (uint32_t changes = 1 + next_random(&seed) % 8; changes > 0; changes--) {
             size_t at = next_random(&seed) % size;
             uint8_t value = (uint8_t)(next_random(&seed) >> 8);

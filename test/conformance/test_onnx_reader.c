@@ -1,4 +1,4 @@
-/* test_onnx_reader.c: the reader of ONNX files takes what is sound, and refuses the rest with what and where. */
+/* test_onnx_reader.c: the reader of ONNX files accepts valid files and refuses others with reason and position. */
 #include "reader_support.h"
 
 #include <setjmp.h>
@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- what is sound ---- */
+/* ---- valid files ---- */
 
 static void test_model(void **state)
 {
@@ -37,7 +37,7 @@ static void test_model(void **state)
     onnx_model_free(&m);
 }
 
-/* Packed numbers, a value left out, a tensor as attribute, unknown fields, a domain of its own. */
+/* Packed numbers, an omitted value, a tensor as attribute, unknown fields, a custom domain. */
 static void test_model_variants(void **state)
 {
     (void)state;
@@ -73,7 +73,7 @@ typedef struct typed_case {
     const char *raw; /* two elements */
     size_t raw_size;
     double first, second;
-    uint32_t field; /* where they may stand instead */
+    uint32_t field; /* the field that may contain them instead */
     const char *packed;
     size_t packed_size;
 } typed_case;
@@ -119,7 +119,7 @@ static void test_tensor_types(void **state)
         encoder e;
         encode_tensor(&e, c->type, 1, (int64_t[]){ 2 }, c->raw, c->raw_size);
         expect_two(&e, c->first, c->second);
-        e.size = 0; /* the numbers first, the type and the packed shape after them */
+        e.size = 0; /* the elements before the type and the packed shape */
         encode_bytes(&e, c->field, c->packed, c->packed_size);
         encode_int(&e, 2, c->type);
         encode_bytes(&e, 1, "\x02\x01", 2);
@@ -139,7 +139,7 @@ static void test_tensor_shapes(void **state)
     assert_int_equal(t.integers[0], 7);
     assert_string_equal(onnx_tensor_shape(&t, text, sizeof text), "()");
     onnx_tensor_free(&t);
-    encode_tensor(&e, ONNX_FLOAT, 3, (int64_t[]){ 2, 0, 3 }, "", 0); /* no element */
+    encode_tensor(&e, ONNX_FLOAT, 3, (int64_t[]){ 2, 0, 3 }, "", 0); /* no elements */
     assert_int_equal(onnx_tensor_parse(&t, "test", e.bytes, e.size, message), CASE_OK);
     assert_int_equal(t.size, 0);
     assert_string_equal(onnx_tensor_shape(&t, text, sizeof text), "(2, 0, 3)");
@@ -161,7 +161,7 @@ static void test_half(void **state)
     assert_true(isnan(onnx_half_to_float(0x7e00)));
 }
 
-/* ---- what is not ---- */
+/* ---- invalid files ---- */
 
 typedef struct wire_case {
     const char *bytes;
@@ -241,7 +241,7 @@ static void test_node_refusals(void **state)
     expect_model(&e, CASE_FAILED, "has no name");
 }
 
-/* An attribute "a" with the fields that `inner` has. */
+/* An attribute "a" with the fields of `inner`. */
 static void expect_attribute(encoder *inner, const char *words)
 {
     encoder node = node_of("Thing");
@@ -319,7 +319,7 @@ static void test_model_skips(void **state)
     expect_model(&e, CASE_SKIPPED, "a list of more than 4096 entries");
 }
 
-/* Tensors of one FLOAT apart from what is wrong with them. */
+/* Tensors of one FLOAT with one error each. */
 static void test_tensor_refusals(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
-/* test_onnx_rnn.c: the operators RNN, GRU and LSTM against ONNX's equations written out plainly, on numbers at random:
- * every direction, layout, activation and optional input. The published cases have but one direction, whole
- * sequences and, for the LSTM, weights that are all alike, so that they cannot tell one gate from another. */
+/* test_onnx_rnn.c: compares the operators RNN, GRU and LSTM with a plain implementation of ONNX's equations on random numbers, for
+ * every direction, layout, activation and optional input. The published cases have one direction, sequences of full length and, for
+ * the LSTM, equal weights, which cannot distinguish the gates. */
 #include "operators.h"
 
 #include <setjmp.h>
@@ -47,7 +47,7 @@ static double activate(double x, bool relu)
     return relu ? fmax(x, 0) : tanh(x);
 }
 
-/* Row `row` of R on h, with its bias. */
+/* Row `row` of R h + its bias. */
 static double recurrent(const weights *k, int row, const double *h)
 {
     double sum = k->br != NULL ? (double)k->br[row] : 0;
@@ -160,7 +160,7 @@ static trial *make_trial(const setting *s, uint32_t seed)
 
 /* ---- the same as a call of the operator ---- */
 
-/* A copy with its axes in another order: axes[i] is the axis of `from` that becomes axis i. */
+/* A copy with permuted axes: axis axes[i] of `from` becomes axis i. */
 static void permuted(onnx_tensor *out, int rank, const int64_t *dims, const int *axes, const float *from)
 {
     int64_t to[4] = { 1, 1, 1, 1 }, stride[4] = { 0 }, full[4];
@@ -193,7 +193,7 @@ static void check_output(const op_call *call, size_t i, int rank, const int64_t 
     for (size_t k = 0; k < expected.size; k++) {
         double a = (double)actual->reals[k], e = (double)expected.reals[k];
         if (!(fabs(a - e) <= 1e-5 + 1e-5 * fabs(e)))
-            fail_msg("output %zu element %zu: %.9g instead of %.9g", i, k, a, e);
+            fail_msg("output %zu element %zu: %.9g, expected %.9g", i, k, a, e);
     }
     onnx_tensor_free(&expected);
 }
