@@ -38,9 +38,9 @@ class Golden:
 
     maker = "tools/make_goldens.py (which documents the format)"
 
-    def __init__(self, name, title, draw=0):
+    def __init__(self, name, title, draw=0, seed=None):
         self.name, self.title = name, title
-        self.random = random.Random(f"{SEED} {name} {draw}")
+        self.random = random.Random(f"{SEED} {seed or name} {draw}")
         self.tensors, self.leaves, self.loss = {}, {}, 0
 
     def put(self, name, value):
@@ -142,7 +142,7 @@ class Shape:
                  state=True):
         self.kind, self.activation, self.directions, self.layers = kind, activation, directions, layers
         self.hidden, self.width, self.lengths, self.bias, self.state = hidden, width, lengths, bias, state
-        self.places = [f"{d}{layer}" for layer in range(layers) for d in directions]
+        self.prefixes = [f"{d}{layer}" for layer in range(layers) for d in directions]
         self.torch_has_it = kind != "gru_before" and (activation == "tanh" or kind == "simple") and min(lengths) > 0
 
     def states(self):
@@ -154,14 +154,14 @@ def draw_leaves(g, s):
     g.put("lengths", s.lengths)
     g.leaf("x", g.numbers(sum(s.lengths), s.width, bound=32))
     rows = GATES[s.kind] * s.hidden
-    for place in s.places:
-        width = s.width if place[1] == "0" else s.hidden * len(s.directions)
-        g.leaf(f"{place}.w", g.numbers(rows, width))
-        g.leaf(f"{place}.u", g.numbers(rows, s.hidden))
+    for prefix in s.prefixes:
+        width = s.width if prefix[1] == "0" else s.hidden * len(s.directions)
+        g.leaf(f"{prefix}.w", g.numbers(rows, width))
+        g.leaf(f"{prefix}.u", g.numbers(rows, s.hidden))
         for bias in ("bw", "bu") if s.bias else ():
-            g.leaf(f"{place}.{bias}", g.numbers(rows))
+            g.leaf(f"{prefix}.{bias}", g.numbers(rows))
         for state in s.states() if s.state else ():
-            g.leaf(f"{place}.{state}0", g.numbers(len(s.lengths), s.hidden, bound=32))
+            g.leaf(f"{prefix}.{state}0", g.numbers(len(s.lengths), s.hidden, bound=32))
 
 
 def run_loop(s, leaves, f):
@@ -171,20 +171,20 @@ def run_loop(s, leaves, f):
     outputs, rows = {}, leaves["x"]
     for layer in range(s.layers):
         sides = []
-        for place in (p for p in s.places if p[1] == str(layer)):
-            w = {k: leaves.get(f"{place}.{k}", zeros) for k in ("w", "u", "bw", "bu")}
+        for prefix in (p for p in s.prefixes if p[1] == str(layer)):
+            w = {k: leaves.get(f"{prefix}.{k}", zeros) for k in ("w", "u", "bw", "bu")}
             side, finals = [], []
             for b, sequence in enumerate(rows.split(s.lengths)):
-                h, c = (leaves.get(f"{place}.{k}0", initial)[b] for k in ("h", "c"))
+                h, c = (leaves.get(f"{prefix}.{k}0", initial)[b] for k in ("h", "c"))
                 seen = []
-                for x in sequence.flip(0) if place[0] == "r" else sequence:
+                for x in sequence.flip(0) if prefix[0] == "r" else sequence:
                     h, c = STEPS[s.kind](f, w, x, h, c)
                     seen.append(h)
-                side += reversed(seen) if place[0] == "r" else seen
+                side += reversed(seen) if prefix[0] == "r" else seen
                 finals.append((h, c))
             sides.append(torch.stack(side))
             for k, state in enumerate(s.states()):
-                outputs[f"{place}.{state}n"] = torch.stack([final[k] for final in finals])
+                outputs[f"{prefix}.{state}n"] = torch.stack([final[k] for final in finals])
         rows = torch.cat(sides, dim=1)
     return {"y": rows, **outputs}
 
@@ -196,23 +196,23 @@ def run_torch(s, leaves):
         options["nonlinearity"] = s.activation
     module = {"simple": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}[s.kind](s.width, s.hidden, **options)
     theirs = {"w": "weight_ih", "u": "weight_hh", "bw": "bias_ih", "bu": "bias_hh"}
-    for place, (ours, name) in itertools.product(s.places, theirs.items()):
-        if f"{place}.{ours}" in leaves:
-            reverse = "_reverse" if s.directions == "fr" and place[0] == "r" else ""
-            setattr(module, f"{name}_l{place[1]}{reverse}", leaves[f"{place}.{ours}"])
+    for prefix, (ours, name) in itertools.product(s.prefixes, theirs.items()):
+        if f"{prefix}.{ours}" in leaves:
+            reverse = "_reverse" if s.directions == "fr" and prefix[0] == "r" else ""
+            setattr(module, f"{name}_l{prefix[1]}{reverse}", leaves[f"{prefix}.{ours}"])
     sequences = leaves["x"].split(s.lengths)
     turned = s.directions == "r"  # nn.* has no layer that only runs backward: reverse the sequences
     if turned:
         sequences = [x.flip(0) for x in sequences]
     state = None
     if s.state:
-        state = tuple(torch.stack([leaves[f"{p}.{k}0"] for p in s.places]) for k in s.states())
+        state = tuple(torch.stack([leaves[f"{p}.{k}0"] for p in s.prefixes]) for k in s.states())
         state = state if s.kind == "lstm" else state[0]
     y, final = module(nn.utils.rnn.pack_sequence(sequences, enforce_sorted=False), state)
     sequences = nn.utils.rnn.unpack_sequence(y)
     outputs = {"y": torch.cat([x.flip(0) for x in sequences] if turned else sequences)}
     for k, values in zip(s.states(), final if s.kind == "lstm" else (final,)):
-        outputs |= {f"{place}.{k}n": values[i] for i, place in enumerate(s.places)}
+        outputs |= {f"{prefix}.{k}n": values[i] for i, prefix in enumerate(s.prefixes)}
     return outputs
 
 
@@ -327,25 +327,25 @@ def swiglu():
     return g.finish()
 
 
-def places():
-    g = Golden("places", "what is added to a row, or how it is turned, by its place in its sequence: sinusoids, torch.nn.functional.embedding, "
-               "and pairs as complex numbers; options: scale, first place, heads")
+def positions():
+    g = Golden("positions", "positional encodings: sinusoids, learned (torch.nn.functional.embedding), and rotary (pairs as complex numbers); "
+               "options: scale, first position, heads", seed="places")
     lengths, scale, first, heads, width = [3, 0, 1, 5], 0.75, 7, 2, 12
     g.put("lengths", lengths)
     g.put("options", [scale, first, heads])
     x, table = g.leaf("x", g.numbers(sum(lengths), width)), g.leaf("table", g.numbers(14, width))
-    places = torch.tensor([first + t for length in lengths for t in range(length)])
+    at = torch.tensor([first + t for length in lengths for t in range(length)])
 
     def angles(numbers):
         frequency = 10000.0 ** -(torch.arange(0, numbers, 2, dtype=torch.float64) / numbers)
-        return places[:, None] * frequency
+        return at[:, None] * frequency
 
     wave = angles(width)
     g.output("sinusoids", scale * x + torch.stack([wave.sin(), wave.cos()], dim=-1).flatten(1))
-    g.output("rows", scale * x + F.embedding(places, table))
-    pairs = torch.view_as_complex(x.reshape(len(places), heads, width // heads // 2, 2))
-    turns = torch.polar(torch.ones(()).double(), angles(width // heads))
-    g.output("rotary", torch.view_as_real(pairs * turns[:, None]).flatten(1))
+    g.output("rows", scale * x + F.embedding(at, table))
+    pairs = torch.view_as_complex(x.reshape(len(at), heads, width // heads // 2, 2))
+    rotations = torch.polar(torch.ones(()).double(), angles(width // heads))
+    g.output("rotary", torch.view_as_real(pairs * rotations[:, None]).flatten(1))
     return g.finish()
 
 
@@ -410,7 +410,7 @@ def op_goldens():
     yield elementwise()
     yield activations()
     yield swiglu()
-    yield places()
+    yield positions()
     yield embedding()
     yield rows()
     yield layer_norm("layer_norm", "torch.nn.functional.layer_norm", 1e-5)

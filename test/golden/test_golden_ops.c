@@ -55,7 +55,7 @@ static void build_swiglu(rig *r)
     rig_output(r, "y", attend_swiglu(r->c, rig_weight(r, "ab")));
 }
 
-static void build_places(rig *r)
+static void build_positions(rig *r)
 {
     int count = 0;
     int *lengths = rig_integers(r, "lengths", &count);
@@ -148,7 +148,7 @@ static const spec specs[] = {
     { "elementwise", "elementwise", build_elementwise },
     { "activations", "activations", build_activations },
     { "swiglu", "swiglu", build_swiglu },
-    { "places", "places", build_places },
+    { "positions", "positions", build_positions },
     { "embedding", "embedding", build_embedding },
     { "rows", "rows", build_rows },
     { "layer_norm", "layer_norm", build_layer_norm },

@@ -3,7 +3,7 @@
 
 #include "core/memory.h"
 #include "support/hand_map.h"
-#include "support/texted_model.h"
+#include "support/model_with_tokenizer.h"
 #include "text/buffers.h"
 #include "text/tokenizer.h"
 #include <attend/scorer.h>
@@ -27,7 +27,7 @@ static int give(void *user, const char **line, size_t *size)
 static attend_model *model_of(attend_token_kind kind, const char *words)
 {
     giver g = { 0 };
-    return texted_model(kind, words, give, &g);
+    return model_with_tokenizer(kind, words, give, &g);
 }
 
 static const char usual[] = "hidden=8 heads=2 attention-width=6";

@@ -3,7 +3,7 @@
 
 #include "core/memory.h"
 #include "decode/ibm1.h"
-#include "support/texted_model.h"
+#include "support/model_with_tokenizer.h"
 #include <attend/map_selection.h>
 #include <attend/scorer.h>
 #include <math.h>
@@ -48,7 +48,7 @@ static int give(void *user, const char **line, size_t *size)
 static attend_model *model_of(const char *words)
 {
     int next = 0;
-    return texted_model(ATTEND_TOKENS_WORD, words, give, &next);
+    return model_with_tokenizer(ATTEND_TOKENS_WORD, words, give, &next);
 }
 
 static attend_model *model(void)

@@ -2,7 +2,7 @@
 #include "unit/unit.h"
 
 #include "core/memory.h"
-#include "support/texted_model.h"
+#include "support/model_with_tokenizer.h"
 #include <math.h>
 
 static const char *const lines[] = { "a b c", "",        "d", "\xff",    "a a a a a a a a",
@@ -27,7 +27,7 @@ static int give(void *user, const char **line, size_t *size)
 static attend_model *model_of(attend_token_kind kind)
 {
     giver g = { 0 };
-    return texted_model(kind, "hidden=8 heads=2 attention-width=6", give, &g);
+    return model_with_tokenizer(kind, "hidden=8 heads=2 attention-width=6", give, &g);
 }
 
 static attend_translator *translate(const attend_model *m, int threads, int batch_tokens, int count,

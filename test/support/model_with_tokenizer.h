@@ -1,12 +1,12 @@
-/* texted_model.h: a small random model whose two tokenizers, one and the same, were learned from the lines that a test gives. */
-#ifndef ATTEND_TEST_TEXTED_MODEL_H
-#define ATTEND_TEST_TEXTED_MODEL_H
+/* model_with_tokenizer.h: a small random model with one tokenizer for both sides, learned from given lines. */
+#ifndef ATTEND_TEST_MODEL_WITH_TOKENIZER_H
+#define ATTEND_TEST_MODEL_WITH_TOKENIZER_H
 
 #include "support/tiny_pairs.h"
 #include <attend/text.h>
 
-static inline attend_model *texted_model(attend_token_kind kind, const char *words,
-                                         int (*give)(void *user, const char **line, size_t *size), void *user)
+static inline attend_model *model_with_tokenizer(attend_token_kind kind, const char *words,
+                                                 int (*give)(void *user, const char **line, size_t *size), void *user)
 {
     attend_tokenizer_options options = ATTEND_TOKENIZER_OPTIONS_INIT;
     attend_tokenizer *t = NULL;
