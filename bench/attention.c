@@ -99,7 +99,7 @@ static void dot_new(problem *p, int threads, int length, bool causal, bool backw
 }
 
 /* Measures our time and the peer's alternately, and returns the best of ours. */
-static double race(bench *b, problem *p, const char *group, const char *name, const char *task, double goal)
+static double compare(bench *b, problem *p, const char *group, const char *name, const char *task, double goal)
 {
     peer *other = bench_peer(b);
     double ours = 0, theirs = 0;
@@ -118,9 +118,9 @@ static double race(bench *b, problem *p, const char *group, const char *name, co
     snprintf(r.name, sizeof r.name, "%s", name);
     snprintf(r.measured, sizeof r.measured, "%.2f ms", ours * 1e3);
     if (theirs > 0)
-        snprintf(r.against, sizeof r.against, "%.2f ms, PyTorch %s tuned", theirs * 1e3, peer_version(other));
+        snprintf(r.reference, sizeof r.reference, "%.2f ms, PyTorch %s tuned", theirs * 1e3, peer_version(other));
     else
-        snprintf(r.against, sizeof r.against, "%s", other ? "PyTorch: failed" : "PyTorch: not available");
+        snprintf(r.reference, sizeof r.reference, "%s", other ? "PyTorch: failed" : "PyTorch: not available");
     bench_report(b, &r);
     return ours;
 }
@@ -142,7 +142,7 @@ static void bench_additive(bench *b)
             snprintf(name, sizeof name, "B %d, T %d x %d, %s", n, t, t,
                      whole ? "with projections" : "score, softmax, context");
             snprintf(task, sizeof task, "additive %d %d %d 512 %s", n, t, t, whole ? "whole" : "alone");
-            race(b, &p, group, name, task, whole ? sizes[i].goal : sizes[i].unprojected_goal);
+            compare(b, &p, group, name, task, whole ? sizes[i].goal : sizes[i].unprojected_goal);
             problem_free(&p);
         }
 }
@@ -161,14 +161,14 @@ static void bench_dot(bench *b)
                          causal ? "causal" : "full");
                 snprintf(task, sizeof task, "dot %d %s %s", length, causal ? "causal" : "full",
                          backward ? "both" : "forward");
-                seconds[causal] = race(b, &p, group, name, task, 1.2);
+                seconds[causal] = compare(b, &p, group, name, task, 1.2);
                 problem_free(&p);
             }
             result r = { .group = group, .goal = 1 / 0.6, .ratio = seconds[0] / seconds[1] };
-            snprintf(r.name, sizeof r.name, "T %d, %s, causal against full", length,
+            snprintf(r.name, sizeof r.name, "T %d, %s, causal vs full", length,
                      backward ? "forward+backward" : "forward");
             snprintf(r.measured, sizeof r.measured, "%.2f ms", seconds[1] * 1e3);
-            snprintf(r.against, sizeof r.against, "%.2f ms, full", seconds[0] * 1e3);
+            snprintf(r.reference, sizeof r.reference, "%.2f ms, full", seconds[0] * 1e3);
             bench_report(b, &r);
         }
 }
@@ -212,11 +212,11 @@ static void bench_one_step(bench *b)
                             .cache = attend_score_additive.cache_keys ? d.cache : NULL,
                             .score_stride = KEYS };
     double seconds;
-    bench_race(b, 1, (const work[]){ { run_decoding, &d } }, &seconds);
+    bench_measure(b, 1, (const work[]){ { run_decoding, &d } }, &seconds);
     result r = { .group = "one decoding step", .goal = 1, .ratio = 20e-6 / seconds };
     snprintf(r.name, sizeof r.name, "additive, 1 query, 50 keys, d 512, 1 thread");
     snprintf(r.measured, sizeof r.measured, "%.2f us", seconds * 1e6);
-    snprintf(r.against, sizeof r.against, "20 us");
+    snprintf(r.reference, sizeof r.reference, "20 us");
     bench_report(b, &r);
     free(d.query), free(d.key), free(d.score), free(d.cache), free(d.scratch), free(u);
 }
@@ -250,7 +250,7 @@ static void bench_growth(bench *b)
         snprintf(r.name, sizeof r.name, "m = t = %4d  time %-*.*s", m, 31, stars < 0 ? 0 : stars,
                  "*******************************");
         snprintf(r.measured, sizeof r.measured, "%.1f ms, %.1f MiB", seconds * 1e3, bytes / 1048576);
-        snprintf(r.against, sizeof r.against, "64 MiB %-*.*s", 24, dots < 0 ? 0 : dots, "........................");
+        snprintf(r.reference, sizeof r.reference, "64 MiB %-*.*s", 24, dots < 0 ? 0 : dots, "........................");
         bench_report(b, &r);
         problem_free(&p);
     }

@@ -78,7 +78,7 @@ static double time_of(work w, int repeats)
     return (bench_now() - begin) / repeats;
 }
 
-void bench_race(const bench *b, int count, const work *works, double *seconds)
+void bench_measure(const bench *b, int count, const work *works, double *seconds)
 {
     enum { MAX_WORKS = 8 };
     int repeats[MAX_WORKS] = { 0 };
@@ -125,14 +125,14 @@ peer *bench_peer(bench *b)
     return b->peer;
 }
 
-double bench_against_peer(bench *b, work ours, const char *task, const char *group, const char *name, double tokens,
-                          double goal)
+double bench_compare_with_peer(bench *b, work ours, const char *task, const char *group, const char *name,
+                               double tokens, double goal)
 {
     peer *p = bench_peer(b);
     double best = 0, theirs = 0;
     for (int round = 0; round < (b->quick ? 1 : 4); round++) {
         double seconds;
-        bench_race(b, 1, &ours, &seconds);
+        bench_measure(b, 1, &ours, &seconds);
         if (best == 0 || seconds < best) best = seconds;
         const double s = p ? peer_seconds(p, task) : 0;
         if (s > 0 && (theirs == 0 || s < theirs)) theirs = s;
@@ -141,9 +141,9 @@ double bench_against_peer(bench *b, work ours, const char *task, const char *gro
     snprintf(r.name, sizeof r.name, "%s", name);
     snprintf(r.measured, sizeof r.measured, "%.0f tokens/s", tokens / best);
     if (theirs > 0)
-        snprintf(r.against, sizeof r.against, "%.0f, PyTorch %s tuned", tokens / theirs, peer_version(p));
+        snprintf(r.reference, sizeof r.reference, "%.0f, PyTorch %s tuned", tokens / theirs, peer_version(p));
     else
-        snprintf(r.against, sizeof r.against, "PyTorch: %s", p ? "failed" : "not available");
+        snprintf(r.reference, sizeof r.reference, "PyTorch: %s", p ? "failed" : "not available");
     bench_report(b, &r);
     return best;
 }
@@ -182,7 +182,7 @@ void bench_report(bench *b, const result *r)
     if (b->json) return;
     if (b->count == 1 || strcmp(b->results[b->count - 2].group, r->group) != 0)
         printf("\n%-58s %-20s %-38s %7s %6s\n", r->group, "measured", "reference", "ratio", "goal");
-    printf("  %-56s %-20s %-38s ", r->name, r->measured, r->against);
+    printf("  %-56s %-20s %-38s ", r->name, r->measured, r->reference);
     if (isnan(r->ratio))
         printf("%7s ", "-");
     else
@@ -199,7 +199,7 @@ static void print_json(const bench *b)
     for (int i = 0; i < b->count; i++) {
         const result *r = &b->results[i];
         printf("%s\n  {\"group\": \"%s\", \"name\": \"%s\", \"measured\": \"%s\", \"against\": \"%s\", \"ratio\": ",
-               i ? "," : "", r->group, r->name, r->measured, r->against);
+               i ? "," : "", r->group, r->name, r->measured, r->reference);
         if (isnan(r->ratio))
             printf("null");
         else

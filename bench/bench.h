@@ -21,15 +21,15 @@ double bench_now(void); /* seconds */
 
 /* Measures `count` functions alternately for a few seconds and stores the best time of one run of each. Short ones are repeated
  * within a round. A function that is NULL gives 0. */
-void bench_race(const bench *b, int count, const work *works, double *seconds);
+void bench_measure(const bench *b, int count, const work *works, double *seconds);
 
 /* A line of the table. The goal is a minimum for `ratio`; 0: no goal. */
 typedef struct result {
     const char *group;
     char name[96];
-    char measured[48]; /* "87.1 GFLOP/s" */
-    char against[64];  /* "90.3 GFLOP/s, sgemm 2048" */
-    double ratio;      /* NAN: not measured; `against` holds the reason */
+    char measured[48];  /* "87.1 GFLOP/s" */
+    char reference[64]; /* "90.3 GFLOP/s, sgemm 2048" */
+    double ratio;       /* NAN: not measured; `reference` holds the reason */
     double goal;
 } result;
 
@@ -53,8 +53,8 @@ peer *bench_peer(bench *b);
 /* The best time in seconds of a few runs of `task` (listed in peers/torch_peer.py); 0 if it failed. */
 double peer_seconds(peer *p, const char *task);
 /* Measures `ours` and PyTorch's `task` alternately, reports both in tokens per second, and returns our best time. */
-double bench_against_peer(bench *b, work ours, const char *task, const char *group, const char *name, double tokens,
-                          double goal);
+double bench_compare_with_peer(bench *b, work ours, const char *task, const char *group, const char *name,
+                               double tokens, double goal);
 const char *peer_version(const peer *p);
 peer *peer_start(void);
 void peer_stop(peer *p);

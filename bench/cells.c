@@ -98,28 +98,28 @@ static void layer_free(layer *l)
     free(l->x), free(l->dy);
 }
 
-static void against_ceiling(bench *b, attend_cell_kind kind, const char *name, double flops)
+static void compare_with_ceiling(bench *b, attend_cell_kind kind, const char *name, double flops)
 {
     layer one = layer_new(b, kind, 1);
     double seconds[2];
-    bench_race(b, 2, (const work[]){ { run_layer, &one }, { run_ceiling, &one } }, seconds);
+    bench_measure(b, 2, (const work[]){ { run_layer, &one }, { run_ceiling, &one } }, seconds);
     result r = { .group = "recurrent layer, T 25, B 64, 512 -> 512, forward+backward", .goal = 0.85 };
     snprintf(r.name, sizeof r.name, "%s, 1 thread, share of the ceiling (%.1f ms)", name, seconds[0] * 1e3);
     snprintf(r.measured, sizeof r.measured, "%.1f GFLOP/s", flops / seconds[0]);
-    snprintf(r.against, sizeof r.against, "%.1f GFLOP/s, best large sgemm", bench_ceiling(b));
+    snprintf(r.reference, sizeof r.reference, "%.1f GFLOP/s, best large sgemm", bench_ceiling(b));
     r.ratio = flops / seconds[0] / bench_ceiling(b);
     bench_report(b, &r);
     layer_free(&one);
 }
 
-static void against_peer(bench *b, attend_cell_kind kind, const char *name, const char *task)
+static void compare_with_peer(bench *b, attend_cell_kind kind, const char *name, const char *task)
 {
     layer two = layer_new(b, kind, 2);
     peer *p = bench_peer(b);
     double ours = 0, theirs = 0;
     for (int round = 0; round < (p ? 5 : 1); round++) { /* alternating */
         double seconds;
-        bench_race(b, 1, (const work[]){ { run_layer, &two } }, &seconds);
+        bench_measure(b, 1, (const work[]){ { run_layer, &two } }, &seconds);
         if (ours == 0 || seconds < ours) ours = seconds;
         double other = p ? peer_seconds(p, task) : 0;
         if (other > 0 && (theirs == 0 || other < theirs)) theirs = other;
@@ -128,10 +128,10 @@ static void against_peer(bench *b, attend_cell_kind kind, const char *name, cons
     snprintf(r.name, sizeof r.name, "%s, 2 threads, vs PyTorch", name);
     snprintf(r.measured, sizeof r.measured, "%.1f ms", ours * 1e3);
     if (theirs > 0) {
-        snprintf(r.against, sizeof r.against, "%.1f ms, PyTorch %s tuned", theirs * 1e3, peer_version(p));
+        snprintf(r.reference, sizeof r.reference, "%.1f ms, PyTorch %s tuned", theirs * 1e3, peer_version(p));
         r.ratio = theirs / ours;
     } else
-        snprintf(r.against, sizeof r.against, "PyTorch: not available");
+        snprintf(r.reference, sizeof r.reference, "PyTorch: not available");
     bench_report(b, &r);
     layer_free(&two);
 }
@@ -193,7 +193,7 @@ static attend_param *weights(network *n, const char *name, int rank, int rows)
     return p;
 }
 
-static void lstmn_against_lstm(bench *b)
+static void compare_lstmn_with_lstm(bench *b)
 {
     network n = { 0 };
     for (int i = 0; i < SENTENCES; i++) n.rows += n.lengths[i] = MIN_LENGTH + i * 17 % LENGTHS;
@@ -206,11 +206,11 @@ static void lstmn_against_lstm(bench *b)
     bench_require(attend_grads_new(&n.grads, n.params));
     bench_require(attend_ctx_new(&n.c));
     double seconds[2];
-    bench_race(b, 2, (const work[]){ { run_lstmn, &n }, { run_lstm, &n } }, seconds);
+    bench_measure(b, 2, (const work[]){ { run_lstmn, &n }, { run_lstm, &n } }, seconds);
     result r = { .group = "LSTMN, 64 sentences of 22 tokens, 300 -> 300, span 50, forward+backward" };
     snprintf(r.name, sizeof r.name, "LSTMN, 1 thread, vs LSTM");
     snprintf(r.measured, sizeof r.measured, "%.1f ms", seconds[0] * 1e3);
-    snprintf(r.against, sizeof r.against, "%.1f ms, LSTM 300", seconds[1] * 1e3);
+    snprintf(r.reference, sizeof r.reference, "%.1f ms, LSTM 300", seconds[1] * 1e3);
     r.ratio = seconds[1] / seconds[0];
     bench_report(b, &r);
     attend_ctx_free(n.c), attend_grads_free(n.grads), attend_params_free(n.params);
@@ -220,9 +220,9 @@ static void lstmn_against_lstm(bench *b)
 void bench_cells(bench *b)
 {
     const double per_gate = 3 * 2e-9 * T * B * (double)D * (D + D);
-    against_ceiling(b, ATTEND_CELL_GRU, "GRU", 3 * per_gate);
-    against_ceiling(b, ATTEND_CELL_LSTM, "LSTM", 4 * per_gate);
-    against_peer(b, ATTEND_CELL_GRU, "GRU", "gru");
-    against_peer(b, ATTEND_CELL_LSTM, "LSTM", "lstm");
-    lstmn_against_lstm(b);
+    compare_with_ceiling(b, ATTEND_CELL_GRU, "GRU", 3 * per_gate);
+    compare_with_ceiling(b, ATTEND_CELL_LSTM, "LSTM", 4 * per_gate);
+    compare_with_peer(b, ATTEND_CELL_GRU, "GRU", "gru");
+    compare_with_peer(b, ATTEND_CELL_LSTM, "LSTM", "lstm");
+    compare_lstmn_with_lstm(b);
 }

@@ -105,14 +105,14 @@ static attend_model *model_new(const decoded *x, attend_precision precision)
 
 enum { VARIANTS = 4 }; /* three precisions, and int8 with a shortlist */
 
-typedef struct race_case {
+typedef struct search_case {
     const char *name;
     int batch, beam;
     double goals[VARIANTS];
-} race_case;
+} search_case;
 
 /* Measures our variants and PyTorch alternately. */
-static void race(bench *b, const decoded *with, const race_case *x, decoder *d, attend_model *const *models)
+static void compare(bench *b, const decoded *with, const search_case *x, decoder *d, attend_model *const *models)
 {
     static const char *const variants[VARIANTS] = { "fp32", "bf16", "int8", "int8, shortlist" };
     double ours[VARIANTS] = { 0 }, theirs = 0;
@@ -125,7 +125,7 @@ static void race(bench *b, const decoded *with, const race_case *x, decoder *d, 
             double seconds;
             d->m = models[p < 3 ? p : 2];
             d->options.shortlist = p == 3;
-            bench_race(b, 1, (const work[]){ { run_search, d } }, &seconds);
+            bench_measure(b, 1, (const work[]){ { run_search, d } }, &seconds);
             if (ours[p] == 0 || seconds < ours[p]) ours[p] = seconds;
         }
         const double s = bench_peer(b) ? peer_seconds(bench_peer(b), task) : 0;
@@ -136,10 +136,10 @@ static void race(bench *b, const decoded *with, const race_case *x, decoder *d, 
         snprintf(r.name, sizeof r.name, "%s, %s", x->name, variants[p]);
         snprintf(r.measured, sizeof r.measured, "%.1f sentences/s", x->batch / ours[p]);
         if (theirs > 0)
-            snprintf(r.against, sizeof r.against, "%.1f, PyTorch %s tuned", x->batch / theirs,
+            snprintf(r.reference, sizeof r.reference, "%.1f, PyTorch %s tuned", x->batch / theirs,
                      peer_version(bench_peer(b)));
         else
-            snprintf(r.against, sizeof r.against, "PyTorch: not available");
+            snprintf(r.reference, sizeof r.reference, "PyTorch: not available");
         bench_report(b, &r);
     }
 }
@@ -206,12 +206,12 @@ static void bench_memory(bench *b)
                      .ratio = over > 0 ? 100e6 / (over * (1 << 20)) : NAN };
         snprintf(r.name, sizeof r.name, "%s", precision_names[p]);
         snprintf(r.measured, sizeof r.measured, "%.1f MB", over * (1 << 20) * 1e-6);
-        snprintf(r.against, sizeof r.against, "100 MB");
+        snprintf(r.reference, sizeof r.reference, "100 MB");
         bench_report(b, &r);
     }
 }
 
-static void race_all(bench *b, decoded with, const race_case *cases, int count)
+static void compare_all(bench *b, decoded with, const search_case *cases, int count)
 {
     static decoder d;
     attend_model *models[3];
@@ -220,26 +220,26 @@ static void race_all(bench *b, decoded with, const race_case *cases, int count)
     bench_require(attend_ctx_set_threads(d.one_sentence, THREADS));
     for (int p = 0; p < 3; p++) models[p] = model_new(&with, (attend_precision)p);
     attach_shortlist(models[2]);
-    for (int i = 0; i < count; i++) race(b, &with, &cases[i], &d, models);
+    for (int i = 0; i < count; i++) compare(b, &with, &cases[i], &d, models);
     for (int p = 0; p < 3; p++) attend_model_free(models[p]);
     decoder_free(&d);
 }
 
 void bench_decoding(bench *b)
 {
-    static const race_case cases[] = { { "greedy, 1 sentence", 1, 1, { 3, 0, 8, 0 } },
-                                       { "beam 5, 1 sentence", 1, 5, { 2.5, 0, 6, 0 } },
-                                       { "greedy, 64 sentences", 64, 1, { 1.4, 0, 2.5, 0 } },
-                                       { "beam 5, 64 sentences", 64, 5, { 1.35, 0, 2.5, 6 } } };
-    race_all(b, rnnsearch(), cases, 4);
+    static const search_case cases[] = { { "greedy, 1 sentence", 1, 1, { 3, 0, 8, 0 } },
+                                         { "beam 5, 1 sentence", 1, 5, { 2.5, 0, 6, 0 } },
+                                         { "greedy, 64 sentences", 64, 1, { 1.4, 0, 2.5, 0 } },
+                                         { "beam 5, 64 sentences", 64, 5, { 1.35, 0, 2.5, 6 } } };
+    compare_all(b, rnnsearch(), cases, 4);
     bench_memory(b);
 }
 
 void bench_transformer_decoding(bench *b)
 {
-    static const race_case cases[] = { { "greedy, 1 sentence", 1, 1, { 3, 0, 0, 0 } },
-                                       { "beam 5, 1 sentence", 1, 5, { 3, 0, 0, 0 } },
-                                       { "greedy, 64 sentences", 64, 1, { 2, 0, 0, 0 } },
-                                       { "beam 5, 64 sentences", 64, 5, { 2, 0, 0, 0 } } };
-    race_all(b, transformer(), cases, 4);
+    static const search_case cases[] = { { "greedy, 1 sentence", 1, 1, { 3, 0, 0, 0 } },
+                                         { "beam 5, 1 sentence", 1, 5, { 3, 0, 0, 0 } },
+                                         { "greedy, 64 sentences", 64, 1, { 2, 0, 0, 0 } },
+                                         { "beam 5, 64 sentences", 64, 5, { 2, 0, 0, 0 } } };
+    compare_all(b, transformer(), cases, 4);
 }

@@ -58,11 +58,11 @@ void bench_elementary(bench *b)
     for (int i = 0; i < N; i++) x[i] *= 5;
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
         double seconds[2];
-        bench_race(b, 2, (const work[]){ functions[i].ours, functions[i].theirs }, seconds);
+        bench_measure(b, 2, (const work[]){ functions[i].ours, functions[i].theirs }, seconds);
         result r = { .group = "elementary functions, 1e6 floats, 1 thread", .goal = functions[i].goal };
         snprintf(r.name, sizeof r.name, "%s", functions[i].name);
         snprintf(r.measured, sizeof r.measured, "%.2f per ns", N / seconds[0] * 1e-9);
-        snprintf(r.against, sizeof r.against, "%.2f per ns, libm", N / seconds[1] * 1e-9);
+        snprintf(r.reference, sizeof r.reference, "%.2f per ns, libm", N / seconds[1] * 1e-9);
         r.ratio = seconds[1] / seconds[0];
         bench_report(b, &r);
     }

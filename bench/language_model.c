@@ -33,11 +33,11 @@ void bench_training(bench *b)
         bench_require(attend_optimizer_new(&t[i].optimizer, t[i].team, &options));
     }
     double seconds[2];
-    bench_race(b, 2, (const work[]){ { run_step, &t[0] }, { run_step, &t[1] } }, seconds);
+    bench_measure(b, 2, (const work[]){ { run_step, &t[0] }, { run_step, &t[1] } }, seconds);
     result r = { .group = "GRU language model, 512, V 10000, B 64, T 25, training step", .goal = 1.8 };
     snprintf(r.name, sizeof r.name, "2 threads vs 1");
     snprintf(r.measured, sizeof r.measured, "%.0f tokens/s", m.tokens / seconds[1]);
-    snprintf(r.against, sizeof r.against, "%.0f tokens/s on 1 thread", m.tokens / seconds[0]);
+    snprintf(r.reference, sizeof r.reference, "%.0f tokens/s on 1 thread", m.tokens / seconds[0]);
     r.ratio = seconds[0] / seconds[1];
     bench_report(b, &r);
     for (int i = 0; i < 2; i++) attend_optimizer_free(t[i].optimizer), attend_team_free(t[i].team);

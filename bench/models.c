@@ -57,8 +57,8 @@ static void bench_even(bench *b)
         stepper t = stepper_new(&config, &all, 1);
         char task[64];
         snprintf(task, sizeof task, "train %s", models[i].task);
-        const double seconds =
-            bench_against_peer(b, (work){ stepper_run, &t }, task, group, models[i].name, all.rows, models[i].goal);
+        const double seconds = bench_compare_with_peer(b, (work){ stepper_run, &t }, task, group, models[i].name,
+                                                       all.rows, models[i].goal);
         if (i == 0)
             report_share_of_ceiling(b, group, models[i].name, rnnsearch_flop(BATCH, TOKENS, TOKENS), seconds, 0.8);
         stepper_free(&t);
@@ -86,7 +86,7 @@ static void compare_lengths(bench *b, const char *name, const pair_lengths *leng
         const attend_config config = config_of(0);
         stepper t = stepper_new(&config, batches, MAX_BATCHES);
         snprintf(task, sizeof task, "train %s %s", models[0].task, path);
-        bench_against_peer(b, (work){ stepper_run, &t }, task, ragged_group, name, rows, goal);
+        bench_compare_with_peer(b, (work){ stepper_run, &t }, task, ragged_group, name, rows, goal);
         stepper_free(&t);
         unlink(path);
     }
@@ -128,9 +128,9 @@ static void bench_memory(bench *b)
     snprintf(r.name, sizeof r.name, "RNNsearch, the training step above");
     snprintf(r.measured, sizeof r.measured, "%.0f MiB", ours);
     if (theirs > 0)
-        snprintf(r.against, sizeof r.against, "%.0f MiB, PyTorch %s", theirs, peer_version(bench_peer(b)));
+        snprintf(r.reference, sizeof r.reference, "%.0f MiB, PyTorch %s", theirs, peer_version(bench_peer(b)));
     else
-        snprintf(r.against, sizeof r.against, "PyTorch: not available");
+        snprintf(r.reference, sizeof r.reference, "PyTorch: not available");
     bench_report(b, &r);
 }
 
@@ -184,13 +184,13 @@ static void bench_load(bench *b)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         l.options.skip_checksum = cases[i].skip, l.decode = cases[i].decode;
         double seconds;
-        bench_race(b, 1, (const work[]){ { run_load, &l } }, &seconds);
+        bench_measure(b, 1, (const work[]){ { run_load, &l } }, &seconds);
         result r = { .group = "load RNNsearch 512, page cache warm, 1 thread",
                      .goal = cases[i].limit > 0 ? 1 : 0,
                      .ratio = cases[i].limit > 0 ? cases[i].limit / seconds : NAN };
         snprintf(r.name, sizeof r.name, "%.0f MB, all weights validated, %s", size, cases[i].name);
         snprintf(r.measured, sizeof r.measured, "%.1f ms", seconds * 1e3);
-        if (cases[i].limit > 0) snprintf(r.against, sizeof r.against, "%.0f ms", cases[i].limit * 1e3);
+        if (cases[i].limit > 0) snprintf(r.reference, sizeof r.reference, "%.0f ms", cases[i].limit * 1e3);
         bench_report(b, &r);
     }
     attend_ctx_free(l.c);
@@ -234,7 +234,7 @@ static void bench_growth(bench *b)
         snprintf(r.name, sizeof r.name, "n = %3d, weights %6d %-*.*s", n, n * n, 24, stars < 0 ? 0 : stars,
                  "************************");
         snprintf(r.measured, sizeof r.measured, "%.2f ms per pair", seconds[1] / PAIRS * 1e3);
-        snprintf(r.against, sizeof r.against, "%.2f ms without %-*.*s", seconds[0] / PAIRS * 1e3, 20,
+        snprintf(r.reference, sizeof r.reference, "%.2f ms without %-*.*s", seconds[0] / PAIRS * 1e3, 20,
                  dots < 0 ? 0 : dots, "....................");
         bench_report(b, &r);
     }

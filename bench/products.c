@@ -29,7 +29,7 @@ static void run_ceiling(void *state)
     bench_ceiling(p->b);
 }
 
-static void race(bench *b, size_t m, size_t n, size_t k, double goal)
+static void compare(bench *b, size_t m, size_t n, size_t k, double goal)
 {
     product p = { .b = b,
                   .m = m,
@@ -41,15 +41,15 @@ static void race(bench *b, size_t m, size_t n, size_t k, double goal)
                   .y = bench_random_floats(m * n) };
     attend_pack(true, k, n, p.w, k, p.packed);
     double seconds[3], flops = 2e-9 * (double)(m * n * k);
-    bench_race(b, 3, (const work[]){ { run_packed, &p }, { run_cblas, &p }, { run_ceiling, &p } }, seconds);
+    bench_measure(b, 3, (const work[]){ { run_packed, &p }, { run_cblas, &p }, { run_ceiling, &p } }, seconds);
     result r = { .group = "matrix product with packed weights, 1 thread", .goal = goal };
     snprintf(r.name, sizeof r.name, "%zu rows, %zu -> %zu, share of the ceiling", m, k, n);
     snprintf(r.measured, sizeof r.measured, "%.1f GFLOP/s", flops / seconds[0]);
-    snprintf(r.against, sizeof r.against, "%.1f GFLOP/s, best large sgemm", bench_ceiling(b));
+    snprintf(r.reference, sizeof r.reference, "%.1f GFLOP/s, best large sgemm", bench_ceiling(b));
     r.ratio = flops / seconds[0] / bench_ceiling(b);
     bench_report(b, &r);
     snprintf(r.name, sizeof r.name, "%zu rows, %zu -> %zu, vs CBLAS", m, k, n);
-    snprintf(r.against, sizeof r.against, "%.1f GFLOP/s, sgemm", flops / seconds[1]);
+    snprintf(r.reference, sizeof r.reference, "%.1f GFLOP/s, sgemm", flops / seconds[1]);
     r.ratio = seconds[1] / seconds[0];
     r.goal = 1;
     bench_report(b, &r);
@@ -58,10 +58,10 @@ static void race(bench *b, size_t m, size_t n, size_t k, double goal)
 
 void bench_products(bench *b)
 {
-    race(b, 64, 1536, 512, 0.95);
-    race(b, 8, 1536, 512, 0.80);
-    race(b, 5, 10000, 512, 0.90);
-    for (size_t m = 1; m <= 4; m++) race(b, m, 1536, 512, 0);
-    race(b, 1600, 1536, 512, 0);
-    race(b, 64, 512, 1536, 0);
+    compare(b, 64, 1536, 512, 0.95);
+    compare(b, 8, 1536, 512, 0.80);
+    compare(b, 5, 10000, 512, 0.90);
+    for (size_t m = 1; m <= 4; m++) compare(b, m, 1536, 512, 0);
+    compare(b, 1600, 1536, 512, 0);
+    compare(b, 64, 512, 1536, 0);
 }

@@ -93,7 +93,7 @@ void report_share_of_ceiling(bench *b, const char *group, const char *name, doub
     result r = { .group = group, .goal = goal, .ratio = speed / ceiling };
     snprintf(r.name, sizeof r.name, "%s, share of the ceiling", name);
     snprintf(r.measured, sizeof r.measured, "%.0f GFLOP/s", speed);
-    snprintf(r.against, sizeof r.against, "%.0f GFLOP/s, 2 x best sgemm", ceiling);
+    snprintf(r.reference, sizeof r.reference, "%.0f GFLOP/s, 2 x best sgemm", ceiling);
     bench_report(b, &r);
 }
 
@@ -102,6 +102,6 @@ void report_missing_data(bench *b, const char *group, const char *name)
     result r = { .group = group, .ratio = NAN };
     snprintf(r.name, sizeof r.name, "%s", name);
     snprintf(r.measured, sizeof r.measured, "-");
-    snprintf(r.against, sizeof r.against, "no data (set ATTEND_DATA to its folder)");
+    snprintf(r.reference, sizeof r.reference, "no data (set ATTEND_DATA to its folder)");
     bench_report(b, &r);
 }

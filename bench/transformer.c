@@ -60,12 +60,12 @@ static double flop(const step_batch *b)
 
 static const char group[] = "Transformer 256, 4 heads, 1024, 4 + 4 layers, V 10000: training step of 4096 tokens";
 
-static void race(bench *b, const char *name, const step_batch *batches, int count, const char *task, double goal)
+static void compare(bench *b, const char *name, const step_batch *batches, int count, const char *task, double goal)
 {
     double rows = 0, products = 0;
     for (int i = 0; i < count; i++) rows += batches[i].rows, products += flop(&batches[i]);
     stepper t = stepper_with(0, batches, count);
-    const double seconds = bench_against_peer(b, (work){ stepper_run, &t }, task, group, name, rows, goal);
+    const double seconds = bench_compare_with_peer(b, (work){ stepper_run, &t }, task, group, name, rows, goal);
     stepper_free(&t);
     report_share_of_ceiling(b, group, name, products, seconds, 0);
 }
@@ -75,11 +75,11 @@ static void bench_dropout(bench *b, const step_batch *all)
 {
     stepper without = stepper_with(0, all, 1), with = stepper_with(0.1, all, 1);
     double seconds[2];
-    bench_race(b, 2, (const work[]){ { stepper_run, &without }, { stepper_run, &with } }, seconds);
+    bench_measure(b, 2, (const work[]){ { stepper_run, &without }, { stepper_run, &with } }, seconds);
     result r = { .group = group, .ratio = seconds[0] / seconds[1] };
     snprintf(r.name, sizeof r.name, "25 source and 25 target tokens, dropout 0.1");
     snprintf(r.measured, sizeof r.measured, "%.0f tokens/s", all->rows / seconds[1]);
-    snprintf(r.against, sizeof r.against, "%.0f without", all->rows / seconds[0]);
+    snprintf(r.reference, sizeof r.reference, "%.0f without", all->rows / seconds[0]);
     bench_report(b, &r);
     stepper_free(&without), stepper_free(&with);
 }
@@ -101,7 +101,7 @@ static void bench_real(bench *b)
         batches[count] = batch_new(lengths + at, POOL - at);
     if (step_batches_write(path, batches, count)) {
         snprintf(task, sizeof task, "train-transformer %s", path);
-        race(b, name, batches, count, task, 1.5);
+        compare(b, name, batches, count, task, 1.5);
         unlink(path);
     }
     for (int i = 0; i < count; i++) step_batch_free(&batches[i]);
@@ -113,7 +113,7 @@ void bench_transformer(bench *b)
     pair_lengths even[PAIRS];
     for (int i = 0; i < PAIRS; i++) even[i] = (pair_lengths){ LENGTH, LENGTH };
     step_batch all = batch_new(even, PAIRS);
-    race(b, "25 source and 25 target tokens", &all, 1, "train-transformer", 1.5);
+    compare(b, "25 source and 25 target tokens", &all, 1, "train-transformer", 1.5);
     if (!bench_quick(b)) bench_dropout(b, &all);
     step_batch_free(&all);
     if (!bench_quick(b)) bench_real(b);
