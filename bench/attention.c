@@ -1,4 +1,5 @@
-/* attention.c: attention on two threads compared with PyTorch; growth of its time and memory with the sequence length. */
+/* attention.c: attention on two threads compared with PyTorch; growth of its time and memory with the sequence
+ * length. */
 #include "bench.h"
 
 #include "kernel/kernel.h"

@@ -1,7 +1,7 @@
 /* bench.h: alternating measurements, and the table of results.
  *
- * On a shared machine absolute times vary, so every result is a ratio: the code under test and its reference run alternately for
- * several rounds, and the best time of each counts. */
+ * On a shared machine absolute times vary, so every result is a ratio: the code under test and its reference run
+ * alternately for several rounds, and the best time of each counts. */
 #ifndef ATTEND_BENCH_H
 #define ATTEND_BENCH_H
 
@@ -19,8 +19,8 @@ typedef struct work {
 
 double bench_now(void); /* seconds */
 
-/* Measures `count` functions alternately for a few seconds and stores the best time of one run of each. Short ones are repeated
- * within a round. A function that is NULL gives 0. */
+/* Measures `count` functions alternately for a few seconds and stores the best time of one run of each. Short ones
+ * are repeated within a round. A function that is NULL gives 0. */
 void bench_measure(const bench *b, int count, const work *works, double *seconds);
 
 /* A line of the table. The goal is a minimum for `ratio`; 0: no goal. */
@@ -66,7 +66,8 @@ typedef struct pair_lengths {
     int source, target;
 } pair_lengths;
 
-/* Reads the lengths of up to `max_count` first pairs of Multi30k en-de in the folder ATTEND_DATA; returns their number. */
+/* Reads the lengths of up to `max_count` first pairs of Multi30k en-de in the folder ATTEND_DATA; returns their
+ * number. */
 int bench_sentence_lengths(pair_lengths *lengths, int max_count);
 void bench_sort_sentence_lengths(pair_lengths *lengths, int count); /* by target, then by source */
 
@@ -83,8 +84,8 @@ void bench_transformer_decoding(bench *b);
 
 /* ---- memory ---- */
 double bench_status_mib(const char *field); /* a field of /proc/self/status, such as "VmHWM", in MiB */
-/* Runs a second bench process with --peak and returns the number it prints, since the peak of this process includes other
- * groups. 0: it failed. */
+/* Runs a second bench process with --peak and returns the number it prints, since the peak of this process includes
+ * other groups. 0: it failed. */
 double bench_peak_memory(const char *what);
 void bench_print_training_peak(void);             /* --peak training: trains for a few steps; MiB */
 void bench_print_decoding_peak(const char *what); /* --peak PRECISION: decodes; MiB minus the model file */

@@ -1,8 +1,9 @@
 /* cells.c: a GRU and an LSTM layer, 25 steps of 64 sequences, 512 -> 512, forward and backward with the gradients of
- * input, weights and biases. One thread is compared with the best large sgemm of that thread; two threads (two shards of 32
- * sequences whose gradients are added at the end) with PyTorch on two threads.
- * An LSTMN with an attention span of 50 tokens is compared with an LSTM of the same size: 64 sentences of 8 to 36 tokens (mean 22),
- * 300 -> 300. */
+ * input, weights and biases. One thread is compared with the best large sgemm of that thread; two threads (two shards
+ * of 32 sequences whose gradients are added at the end) with PyTorch on two threads.
+ *
+ * An LSTMN with an attention span of 50 tokens is compared with an LSTM of the same size: 64 sentences of 8 to 36
+ * tokens (mean 22), 300 -> 300. */
 #include "bench.h"
 
 #include "core/pool.h"

@@ -1,5 +1,5 @@
-/* decoding.c: RNNsearch and a Transformer with random weights, 25 source tokens and 25 steps, compared with PyTorch, both on two
- * threads: 1 and 64 sentences; greedy search and a beam of 5; fp32, bf16 and int8 weights; a shortlist. */
+/* decoding.c: RNNsearch and a Transformer with random weights, 25 source tokens and 25 steps, compared with PyTorch,
+ * both on two threads: 1 and 64 sentences; greedy search and a beam of 5; fp32, bf16 and int8 weights; a shortlist. */
 #include "bench.h"
 
 #include "core/pool.h"
@@ -47,7 +47,7 @@ static void run_search(void *state)
     attend_search_result_free(result);
 }
 
-/* A shortlist of about 900 tokens for a sentence of 25: the same share of the vocabulary as in the Multi30k recipe (9 %). */
+/* A shortlist of about 900 tokens for a sentence of 25: 9 % of the vocabulary, as in the Multi30k recipe. */
 static void attach_shortlist(attend_model *m)
 {
     enum { PER_TOKEN = 38 };

@@ -1,5 +1,6 @@
-/* models.c: recurrent models of docs/models.md. Whole training steps (gradient, norm, clipping, Adam) compared with PyTorch, both on
- * two threads, on sentences of equal length and of real lengths; peak memory; loading; growth of the cost with the length. */
+/* models.c: recurrent models of docs/models.md. Whole training steps (gradient, norm, clipping, Adam) compared with
+ * PyTorch, both on two threads, on sentences of equal length and of real lengths; peak memory; loading; growth of the
+ * cost with the length. */
 #include "training_steps.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* peer.c: PyTorch in a child process that makes one measurement for each request, so that both sides run alternately. */
+/* peer.c: PyTorch in a child process that makes one measurement for each request, so that both run alternately. */
 #include "bench.h"
 
 #include <signal.h>

@@ -1,4 +1,5 @@
-/* products.c: the matrix product with packed weights, compared with the best large sgemm and with CBLAS on the same product. */
+/* products.c: the matrix product with packed weights, compared with the best large sgemm and with CBLAS on the same
+ * product. */
 #include "bench.h"
 
 #include "kernel/gemm.h"

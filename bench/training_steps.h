@@ -6,7 +6,8 @@
 
 enum { MAX_STEP_SHARDS = 64 };
 
-/* Pairs of given lengths, divided into shards; a thread processes one shard at a time. step_batch_free frees the arrays. */
+/* Pairs of given lengths, divided into shards; a thread processes one shard at a time. step_batch_free frees the
+ * arrays. */
 typedef struct step_batch {
     int *source_lengths, *target_lengths, *tokens;
     attend_pairs pairs;
@@ -18,8 +19,8 @@ typedef struct step_batch {
 step_batch step_batch_new(const pair_lengths *lengths, int count, int vocabulary, int shard_pairs, int shard_rows);
 void step_batch_free(step_batch *b);
 
-/* Writes the lengths for PyTorch, one line "source:target source:target ..." for each batch. `path` is a mkstemp template; the caller
- * removes the file. Returns false on failure. */
+/* Writes the lengths for PyTorch, one line "source:target source:target ..." for each batch. `path` is a mkstemp
+ * template; the caller removes the file. Returns false on failure. */
 bool step_batches_write(char *path, const step_batch *batches, int count);
 
 typedef struct stepper {

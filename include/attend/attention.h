@@ -3,13 +3,14 @@
  *     e_ij = score(q_i, k_j)     e = cap tanh(e / cap)     e += bias     p_i = select(e_i, over the keys visible to query i)
  *     p = dropout(p)             o_i = sum_j p_ij v_j
  *
- * Purpose    Two interfaces: an operation on the tape, for models (attend_source_new, attend_attention), and plain arrays, without a model
- *            or a tape (attend_runner_forward and attend_runner_backward). Both run the same code. It holds the weights of one tile of
- *            queries at a time and never the whole matrix, unless the caller requests the weights; memory grows with Tq + Tk, not Tq Tk.
- * Shapes     B sequences; Tq queries and Tk keys, which may differ for each sequence; H query heads; Hk heads of keys and values. H is a
- *            multiple of Hk: H / Hk query heads share one key head.
- * Masks      A mask selects keys; it is never added or multiplied. A hidden key cannot change the result, even if it holds NaN. A query
- *            that sees no key has weights 0, context 0 and gradients 0.
+ * Purpose    Two interfaces: an operation on the tape, for models (attend_source_new, attend_attention), and plain
+ *            arrays, without a model or a tape (attend_runner_forward and attend_runner_backward). Both run the same
+ *            code. It holds the weights of one tile of queries at a time and never the whole matrix, unless the
+ *            caller requests the weights; memory grows with Tq + Tk, not Tq Tk.
+ * Shapes     B sequences; Tq queries and Tk keys, which may differ for each sequence; H query heads; Hk heads of keys
+ *            and values. H is a multiple of Hk: H / Hk query heads share one key head.
+ * Masks      A mask selects keys; it is never added or multiplied. A hidden key cannot change the result, even if it
+ *            holds NaN. A query that sees no key has weights 0, context 0 and gradients 0.
  * Threads    There is no hidden state. Several contexts may read a source at once if it was made with recording off. */
 #ifndef ATTEND_ATTENTION_H
 #define ATTEND_ATTENTION_H
@@ -20,11 +21,11 @@
 extern "C" {
 #endif
 
+/* local-p multiplies the weights by exp(-(j - pos)^2 / 2 sigma^2), sigma = window_size / 2. */
 typedef enum attend_window {
     ATTEND_WINDOW_GLOBAL,
     ATTEND_WINDOW_LOCAL_M, /* Luong et al. 2015: keys within window_size of the query's own position */
-    ATTEND_WINDOW_LOCAL_P /* Luong et al. 2015: keys within window_size of a predicted position pos; the weights are multiplied by
-                            * exp(-(j - pos)^2 / 2 sigma^2), sigma = window_size / 2 */
+    ATTEND_WINDOW_LOCAL_P  /* Luong et al. 2015: keys within window_size of a predicted position, with a Gaussian */
 } attend_window;
 
 typedef enum attend_selection {
@@ -53,7 +54,7 @@ typedef struct attend_attention_options {
     double soft_cap;      /* 0: no cap */
     bool causal;          /* query i sees keys up to i + (Tk - Tq): the last query and the last key are aligned */
     double dropout;       /* rate on the weights, in training */
-    bool recompute; /* backward always recomputes the weights; false: it stores them if a call has at most 262,144 */
+    bool recompute;       /* backward recomputes the weights even of calls with at most 262,144 of them */
 } attend_attention_options;
 
 #define ATTEND_ATTENTION_OPTIONS_INIT                                                                                  \
@@ -67,34 +68,32 @@ typedef struct attend_attention_options {
 /* The keys and values of B sequences, prepared once for all queries, steps and beams. */
 typedef struct attend_source attend_source;
 
-/* parameters: those of the score, in the order of attend_score.parameter; NULL if it has none. keys (N, Dk); values (N, Dv), or NULL to
- * use the keys. The source lives as long as a variable created now. Returns NULL on failure. */
+/* parameters: those of the score, in the order of attend_score.parameter; NULL if it has none. keys (N, Dk); values
+ * (N, Dv), or NULL to use the keys. The source lives as long as a variable created now. Returns NULL on failure. */
 attend_source *attend_source_new(attend_ctx *c, const attend_attention_options *options, attend_var *const *parameters,
                                  attend_var *keys, attend_var *values, const attend_ragged *sequences);
 
-/* Optional inputs of a call; {0} for none. Masks have four axes (B, H, Tq, Tk), with the maximum Tq and Tk of the batch; an axis of length
- * 1 is broadcast. */
+/* Optional inputs of a call; {0} for none. Masks have four axes (B, H, Tq, Tk), with the maximum Tq and Tk of the
+ * batch; an axis of length 1 is broadcast. */
 typedef struct attend_attention_inputs {
     const unsigned char *allowed; /* nonzero: query i sees key j */
     int allowed_shape[4];
-    attend_var *bias; /* rank 4, added to e after the cap; -inf hides a key. Differentiable. */
-    attend_var
-        *position; /* local-p: (Nq, 1) in (0, 1), as a fraction of the source length; see attend_window_position */
+    attend_var *bias;     /* rank 4, added to e after the cap; -inf hides a key. Differentiable. */
+    attend_var *position; /* local-p: (Nq, 1) in (0, 1), a fraction of the source length; see attend_window_position */
     attend_var *previous; /* location-sensitive: (B, 1, Tq, Tk) weights of the previous step; NULL: zeros */
-    const double *
-        advantage; /* REINFORCE: (B) loss - baseline of each sequence; read by attend_backward, so it may be filled after the
-                              * forward pass */
-    int first_position; /* local-m: the position of each sequence's first query, in step-by-step decoding */
-    bool one_position;  /* local-m: all queries of a sequence have that position (the hypotheses of a beam) */
+    const double *advantage; /* REINFORCE: (B) loss - baseline; read by attend_backward, may be set after forward */
+    int first_position;      /* local-m: the position of each sequence's first query, in step-by-step decoding */
+    bool one_position;       /* local-m: all queries of a sequence have that position (the hypotheses of a beam) */
 } attend_attention_inputs;
 
-/* query (Nq, Dq) -> context (Nq, Dv). The rows are in the order of `queries`, which has as many sequences as the source; the queries of a
- * sequence are its tokens, or the hypotheses of a beam. weights, if not NULL, receives (B, H, Tq, Tk), which is differentiable and zero
- * in the padding. Returns NULL on failure. */
+/* query (Nq, Dq) -> context (Nq, Dv). The rows are in the order of `queries`, which has as many sequences as the
+ * source; the queries of a sequence are its tokens, or the hypotheses of a beam. weights, if not NULL, receives
+ * (B, H, Tq, Tk), which is differentiable and zero in the padding. Returns NULL on failure. */
 attend_var *attend_attention(attend_ctx *c, const attend_source *source, attend_var *query,
                              const attend_ragged *queries, const attend_attention_inputs *inputs, attend_var **weights);
 
-/* pos / S = sigmoid(vp . tanh(Wp q)), the position of local-p (Luong et al. 2015).   query (N, D), wp (A, D), vp (1, A) -> (N, 1) */
+/* pos / S = sigmoid(vp . tanh(Wp q)), the position of local-p (Luong et al. 2015).
+ * query (N, D), wp (A, D), vp (1, A) -> (N, 1) */
 attend_var *attend_window_position(attend_ctx *c, attend_var *query, attend_var *wp, attend_var *vp);
 
 /* ---- on plain arrays, without a tape ---- */
@@ -125,28 +124,30 @@ typedef struct attend_arrays {
     uint64_t seed, stream;
 } attend_arrays;
 
-/* The arrays to which gradients are added, each with the shape of its input; NULL: that gradient is not computed. If the keys serve as
- * values, the gradients of both go to `key`. */
+/* The arrays to which gradients are added, each with the shape of its input; NULL: that gradient is not computed. If
+ * the keys serve as values, the gradients of both go to `key`. */
 typedef struct attend_array_gradients {
     attend_real *query, *key, *value, *bias, *position, *previous;
     attend_real *const *parameters; /* NULL, or as many as the score has; an entry may be NULL */
 } attend_array_gradients;
 
-/* A thread pool and the memory of the last call. One thread at a time may use a runner; separate runners are independent. */
+/* A thread pool and the memory of the last call. One thread at a time may use a runner; separate runners are
+ * independent. */
 typedef struct attend_runner attend_runner;
 /* Returns ATTEND_BAD_USAGE or ATTEND_NO_MEMORY on failure, and then sets *out to NULL. */
 int attend_runner_new(attend_runner **out, int threads);
 void attend_runner_free(attend_runner *r);
 
-/* Computes context (B, Tq, H, Dv), in the layout of the query; for a score that maps the context, as `projected` does, (B, Tq, width).
- * Padding rows are zero. weights and scores, if not NULL, receive (B, H, Tq, Tk); scores are e after cap, bias and mask, -inf for hidden
- * keys. The result is the same to the bit for any number of threads. Returns ATTEND_BAD_USAGE if options and arrays do not fit
- * together, or ATTEND_NO_MEMORY. */
+/* Computes context (B, Tq, H, Dv), in the layout of the query; for a score that maps the context, as `projected`
+ * does, (B, Tq, width). Padding rows are zero. weights and scores, if not NULL, receive (B, H, Tq, Tk); scores are e
+ * after cap, bias and mask, -inf for hidden keys. The result is the same to the bit for any number of threads.
+ * Returns ATTEND_BAD_USAGE if options and arrays do not fit together, or ATTEND_NO_MEMORY. */
 int attend_runner_forward(attend_runner *r, const attend_attention_options *options, const attend_arrays *arrays,
                           attend_real *context, attend_real *weights, attend_real *scores);
 
-/* The backward pass of the last forward pass, at most once for each. Adds to the gradients that are not NULL. dcontext has the shape of
- * context; dweights has the shape of weights or is NULL. It reads the context array of the forward pass, which must be unchanged. */
+/* The backward pass of the last forward pass, at most once for each. Adds to the gradients that are not NULL.
+ * dcontext has the shape of context; dweights has the shape of weights or is NULL. It reads the context array of the
+ * forward pass, which must be unchanged. */
 int attend_runner_backward(attend_runner *r, const attend_real *dcontext, const attend_real *dweights,
                            const attend_array_gradients *gradients);
 

@@ -1,9 +1,9 @@
 /* score.h: the interface of a score function, and the list of built-in scores.
  *
- * Purpose    A score rates how well a query matches a key: e(q, k). Masks, windows, softmax, dropout, weights and context are common to all
- *            scores (attention.h). A score is a struct of functions: a mapping of the keys, a mapping of the queries, and the score of a
- *            tile (some queries and some keys) with its derivative. docs/add-a-score.md explains each step; examples/own_score.c is a
- *            complete score.
+ * Purpose    A score rates how well a query matches a key: e(q, k). Masks, windows, softmax, dropout, weights and
+ *            context are common to all scores (attention.h). A score is a struct of functions: a mapping of the keys,
+ *            a mapping of the queries, and the score of a tile (some queries and some keys) with its derivative.
+ *            docs/add-a-score.md explains each step; examples/own_score.c is a complete score.
  * Threads    The functions are called from several threads at once and have no state. */
 #ifndef ATTEND_SCORE_H
 #define ATTEND_SCORE_H
@@ -18,7 +18,7 @@ extern "C" {
 typedef struct attend_widths {
     int query, key, value; /* widths of the model's rows: all heads together */
     int heads, key_heads;
-    int attention; /* additive: width of the tanh layer; projected: width of query and key, all heads together; 0: as query */
+    int attention;   /* width of the tanh layer (additive), or of all heads of query and key (projected); 0: as query */
     int max_keys;    /* location: maximum number of keys */
     int filters;     /* location-sensitive: number of convolution filters */
     int filter_size; /* location-sensitive: width of a filter, centred on the key if odd */
@@ -45,7 +45,7 @@ typedef struct attend_tile {
     double scale;                         /* attend_attention_options.scale, or the score's default */
     const attend_real *const *parameters; /* values, in the order of attend_score.parameter */
     const int (*shapes)[2];               /* their shapes */
-    const attend_real *previous; /* (queries, all_keys): weights of the previous step; NULL if not needed */
+    const attend_real *previous;          /* (queries, all_keys): weights of the previous step; NULL if not needed */
     size_t previous_stride;
     int all_keys;             /* number of keys of the sequence */
     const attend_real *cache; /* output of cache_keys for this head, from the sequence's first key; NULL: not cached */
@@ -54,7 +54,8 @@ typedef struct attend_tile {
     size_t score_stride;
 } attend_tile;
 
-/* The gradients of a tile. tile_backward reads `score` and adds to the others, each of which may be NULL. Strides are those of the tile. */
+/* The gradients of a tile. tile_backward reads `score` and adds to the others, each of which may be NULL. Strides are
+ * those of the tile. */
 typedef struct attend_tile_gradients {
     const attend_real *score; /* dL/de */
     attend_real *query, *key;
@@ -68,21 +69,21 @@ typedef struct attend_score {
 
     /* The i-th parameter for these widths; its name is NULL after the last one. NULL: the score has no parameters. */
     attend_score_parameter (*parameter)(const attend_widths *w, int i);
-    /* Returns NULL, or the reason why the score cannot process such tiles: "query and key differ in width". Called once, before any
-     * tile. t has the widths, the heads, the maximum number of keys and the shapes of the parameters, but no arrays. The shapes are
-     * not checked elsewhere. */
+    /* Returns NULL, or the reason why the score cannot process such tiles: "query and key differ in width". Called
+     * once, before any tile. t has the widths, the heads, the maximum number of keys and the shapes of the
+     * parameters, but no arrays. The shapes are not checked elsewhere. */
     const char *(*check_tile)(const attend_tile *t);
 
-    /* Mappings on the tape. w: the parameters; NULL: rows are used unchanged.
-     * keys (N, key) -> (N, key heads * key_width) and values (N, value) -> (N, key heads * value_width), once for each source; */
+    /* Mappings of rows on the tape, given the parameters w. NULL: rows are used unchanged. Once for each source: keys
+     * (N, key) -> (N, key_heads * key_width), values (N, value) -> (N, key_heads * value_width). */
     attend_var *(*prepare_keys)(attend_ctx *c, attend_var *const *w, attend_var *keys);
     attend_var *(*prepare_values)(attend_ctx *c, attend_var *const *w, attend_var *values);
-    /* queries (N, query) -> (N, heads * query_width); */
+    /* Once for each call: queries (N, query) -> (N, heads * query_width). */
     attend_var *(*prepare_queries)(attend_ctx *c, attend_var *const *w, attend_var *queries);
-    /* context (N, heads * value_width) -> the context that the caller receives. */
+    /* Once for each call: context (N, heads * value_width) -> the context that the caller receives. */
     attend_var *(*finish)(attend_ctx *c, attend_var *const *w, attend_var *context);
-    /* The width of the context that the caller receives. attend_runner requires it of scores with prepare_values or finish. NULL:
-     * heads * value_width. */
+    /* The width of the context that the caller receives. attend_runner requires it of scores with prepare_values or
+     * finish. NULL: heads * value_width. */
     int (*context_width)(const attend_widths *w);
 
     /* The scale if the options have none. query_width: of one head, after prepare_queries. NULL: 1. */
@@ -91,7 +92,8 @@ typedef struct attend_score {
     unsigned tile_parameters;    /* bit i: `tile` reads parameter i and tile_backward adds to its gradient */
     unsigned linear_parameters;  /* bit i: only attend_linear reads parameter i, which may therefore be quantised */
 
-    /* A cache for the keys of one head, computed once for each source: its size in elements, and its content. NULL: no cache. */
+    /* A cache for the keys of one head, computed once for each source: its size in elements, and its content. NULL:
+     * no cache. */
     size_t (*cache_size)(int keys, int key_width);
     void (*cache_keys)(int keys, int key_width, const attend_real *key, size_t key_stride, attend_real *cache);
     /* Elements of scratch memory for a tile of this size; t has no arrays. NULL: none. */
@@ -110,8 +112,9 @@ extern const attend_score attend_score_dot, attend_score_scaled_dot, attend_scor
 extern const attend_score *const attend_scores[];
 /* The score with this name, or NULL. */
 const attend_score *attend_score_find(const char *name);
-/* Writes the names of all scores, separated by '|', to `out` for help and error texts: "dot|scaled-dot|...". Writes at most `size` bytes
- * including the final '\0', as snprintf does, and returns the length of the whole list. `out` may be NULL if `size` is 0. */
+/* Writes the names of all scores, separated by '|', to `out` for help and error texts: "dot|scaled-dot|...". Writes
+ * at most `size` bytes including the final '\0', as snprintf does, and returns the length of the whole list. `out`
+ * may be NULL if `size` is 0. */
 size_t attend_score_names(char *out, size_t size);
 
 #ifdef __cplusplus

@@ -11,8 +11,8 @@
 extern "C" {
 #endif
 
-/* Returns the length in bytes of the longest prefix of `text` that is valid UTF-8: no overlong forms, no surrogates, no code point
- * above U+10FFFF. The text is valid if the result equals `size`. */
+/* Returns the length in bytes of the longest prefix of `text` that is valid UTF-8: no overlong forms, no surrogates,
+ * no code point above U+10FFFF. The text is valid if the result equals `size`. */
 size_t attend_utf8_valid(const char *text, size_t size);
 
 #ifdef __cplusplus

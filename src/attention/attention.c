@@ -19,7 +19,8 @@ static void backward(attend_ctx *c, attend_node *node)
         attend_attention_backward(c, a);
 }
 
-/* Computes the strides of a mask with four axes; an axis of length 1 is broadcast. Returns false if the shape does not fit. */
+/* Computes the strides of a mask with four axes; an axis of length 1 is broadcast. Returns false if the shape does
+ * not fit. */
 static bool mask_strides(attend_ctx *c, const char *what, const int shape[4], const int full[4], size_t strides[4])
 {
     size_t step = 1;

@@ -55,13 +55,13 @@ static inline size_t attention_position_index(const attention_call *a, int b, in
 
 /* The keys that are visible to query i of sequence b by causal mask and window: 0 <= first <= last <= keys of b. */
 attention_range attend_attention_key_range(const attention_call *a, int b, int i);
-/* Applies cap, bias and mask in place to one row of scores e (n), whose first element is key `first`. `capped`, if not NULL,
- * receives e after the cap and before the bias. Returns whether a key is hidden. */
+/* Applies cap, bias and mask in place to one row of scores e (n), whose first element is key `first`. `capped`, if
+ * not NULL, receives e after the cap and before the bias. Returns whether a key is hidden. */
 bool attend_attention_mask_row(const attention_call *a, int b, int head, int i, int first, size_t n, real *e,
                                real *capped);
 
-/* Checks the inputs, runs a call whose source, query, rows, widths and pool are set, and records it on the tape. Writes the
- * result to `context` and returns it; returns NULL on failure. */
+/* Checks the inputs, runs a call whose source, query, rows, widths and pool are set, and records it on the tape.
+ * Writes the result to `context` and returns it; returns NULL on failure. */
 attend_var *attend_attention_run(attend_ctx *c, attention_call *a, const attend_attention_inputs *inputs,
                                  attend_var *context, bool want_weights);
 /* attend_attention that writes the context to `out`, unless `out` is NULL or the score maps the context (finish). */

@@ -100,8 +100,8 @@ static bool block_capacity(attend_beam_cache *cache, size_t blocks)
     return true;
 }
 
-/* Makes at least n rows free. If a search frees less than a quarter of all rows, it also adds blocks, so that the cost of
- * searching stays small. */
+/* Makes at least n rows free. If a search frees less than a quarter of all rows, it also adds blocks, so that the
+ * cost of searching stays small. */
 static bool rows_fit(attend_beam_cache *cache, size_t n)
 {
     if (n <= cache->free_count) return true;

@@ -1,10 +1,10 @@
 /* beam_cache.h: rows (for example keys and values) of the tokens decoded so far, for hypotheses that branch and end.
  *
- * Purpose    A row is stored once, in the step that decoded its token, and never moves. A hypothesis is the list of the rows of
- *            its tokens. Extending a hypothesis copies its list, one int for each token, and no row.
+ * Purpose    A row is stored once, in the step that decoded its token, and never moves. A hypothesis is the list of
+ *            the rows of its tokens. Extending a hypothesis copies its list, one int for each token, and no row.
  * Ownership  The cache owns its rows. A row keeps its address as long as a hypothesis contains it.
- * Memory     Rows that no hypothesis contains are reused before more are allocated; at most a quarter of the rows, or a few
- *            blocks, are unused. All memory is freed by attend_beam_cache_free.
+ * Memory     Rows that no hypothesis contains are reused before more are allocated; at most a quarter of the rows, or
+ *            a few blocks, are unused. All memory is freed by attend_beam_cache_free.
  * Failure    ATTEND_NO_MEMORY leaves the cache unchanged.
  * Threads    Several threads may read a cache at once; changing it needs exclusive access. */
 #ifndef ATTEND_ATTENTION_BEAM_CACHE_H
@@ -20,9 +20,9 @@ typedef struct attend_beam_cache attend_beam_cache;
 int attend_beam_cache_new(attend_beam_cache **out, int width);
 void attend_beam_cache_free(attend_beam_cache *cache);
 
-/* Replaces the hypotheses by n new ones: hypothesis i is hypothesis parents[i] of the previous step followed by row i of
- * `rows`, which is copied; rows are `stride` elements apart. parents[i] < 0: the new row is its first. The first step does
- * not read `parents`. */
+/* Replaces the hypotheses by n new ones: hypothesis i is hypothesis parents[i] of the previous step followed by row i
+ * of `rows`, which is copied; rows are `stride` elements apart. parents[i] < 0: the new row is its first. The first
+ * step does not read `parents`. */
 int attend_beam_cache_step(attend_beam_cache *cache, int n, const int *parents, const attend_real *rows, size_t stride);
 
 int attend_beam_cache_count(const attend_beam_cache *cache);         /* number of hypotheses */
@@ -45,8 +45,8 @@ typedef struct beam_attention {
     attend_real *weights; /* (n, heads, max length), 0 after a hypothesis's last token; or NULL */
 } beam_attention;
 
-/* Uses the threads of the context if the work is large enough; the result is the same to the bit for any number of them.
- * Returns false if there is not enough memory; the context then holds the error. */
+/* Uses the threads of the context if the work is large enough; the result is the same to the bit for any number of
+ * them. Returns false if there is not enough memory; the context then holds the error. */
 bool attend_beam_cache_attend(attend_ctx *c, const attend_beam_cache *cache, const beam_attention *a);
 
 #endif

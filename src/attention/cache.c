@@ -1,5 +1,5 @@
-/* cache.c: the key/value cache. The rows of a sequence are contiguous, with unused capacity after them, so a step writes one row for each
- * sequence and moves nothing. */
+/* cache.c: the key/value cache. The rows of a sequence are contiguous, with unused capacity after them, so a step
+ * writes one row for each sequence and moves nothing. */
 #include <attend/cache.h>
 
 #include "core/memory.h"

@@ -3,13 +3,14 @@
  *     forward    score -> cap, bias, mask -> select -> weights -> context
  *     backward   score -> recomputed weights -> dp = dcontext v' + dweights -> de -> backward of the score
  *
- * In the forward pass a tile has whole rows of scores. In the backward pass, if selection is soft and there is no dweights, it has
- * only a block of keys: a row then needs only sum_j p dp = dcontext . context of its other keys. fused_forward.c and
- * fused_backward.c process a group: one sequence and one key head with the query heads that share it. This file gives groups
- * memory and threads.
- * Groups write to different rows of all arrays, with two exceptions. Gradients of the score's parameters are kept for each group
- * and added in order. The gradient of a bias or position that groups share is computed on one thread. The result is therefore the
- * same to the bit for any number of threads. */
+ * In the forward pass a tile has whole rows of scores. In the backward pass, if selection is soft and there is no
+ * dweights, it has only a block of keys: a row then needs only sum_j p dp = dcontext . context of its other keys.
+ * fused_forward.c and fused_backward.c process a group: one sequence and one key head with the query heads that share
+ * it. This file gives groups memory and threads.
+ *
+ * Groups write to different rows of all arrays, with two exceptions. Gradients of the score's parameters are stored
+ * for each group and added in order. The gradient of a bias or position that groups share is computed on one thread.
+ * The result is therefore the same to the bit for any number of threads. */
 #include "attention/fused.h"
 
 #include "kernel/gemm.h"

@@ -1,4 +1,5 @@
-/* fused.h: internal interface of the fused attention algorithm: the workspace of a thread, groups, and tiles of queries.
+/* fused.h: internal interface of the fused attention algorithm: the workspace of a thread, groups, and tiles of
+ * queries.
  *
  * A group is one sequence and one key head with the query heads that share it. */
 #ifndef ATTEND_ATTENTION_FUSED_H
@@ -8,7 +9,8 @@
 
 /* The memory of one thread for a tile. */
 typedef struct workspace {
-    /* (queries, keys): e: scores, then p; d: dp, then de; w: the weights that multiply the values; capped: e after the cap */
+    /* (queries, keys). e: scores, then p; d: dp, then de; w: the weights that multiply the values; capped: e after
+     * the cap */
     real *e, *d, *w, *capped;
     size_t stride;           /* of these four */
     int tile, block;         /* maximum queries and keys of a tile */
@@ -40,8 +42,8 @@ void attend_fused_backward(group *g);
 
 /* ---- tiles (fused_tile.c) ---- */
 
-/* A tile of `count` queries and those of the keys [from, to) that are visible to any of them. It starts at a multiple of the
- * panel size, for scores that cache packed keys. Sets g->s->ranges to the keys that each query sees. */
+/* A tile of `count` queries and those of the keys [from, to) that are visible to any of them. It starts at a multiple
+ * of the panel size, for scores that cache packed keys. Sets g->s->ranges to the keys that each query sees. */
 attend_tile attend_fused_tile(group *g, int head, int first, int count, int from, int to);
 
 /* Zeroes a row of the tile outside the range of its query, so that products can run over the whole tile. */

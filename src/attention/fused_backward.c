@@ -67,7 +67,8 @@ static void value_gradients(group *g, const attend_tile *t, const real *dout, bo
         }
 }
 
-/* Turns dL/dw of row i, in d, into dL/dp: backward through dropout and the Gaussian window, plus dL/dweights of the caller. */
+/* Turns dL/dw of row i, in d, into dL/dp: backward through dropout and the Gaussian window, plus dL/dweights of the
+ * caller. */
 static void weights_gradient(group *g, const attend_tile *t, int i)
 {
     const attention_call *a = g->a;
@@ -118,8 +119,8 @@ static void score_gradient_row(group *g, const attend_tile *t, int i)
     attend_fused_zero_outside(g->s->d + (size_t)i * g->s->stride, t, r);
 }
 
-/* The score's backward pass. With hidden keys and non-finite elements (products false), each query is processed with only those
- * runs of keys that have a gradient, since 0 times NaN is NaN. */
+/* The score's backward pass. With hidden keys and non-finite elements (products false), each query is processed with
+ * only those runs of keys that have a gradient, since 0 times NaN is NaN. */
 static void score_backward(group *g, attend_tile t, bool products)
 {
     const attention_call *a = g->a;
@@ -155,8 +156,8 @@ static void score_backward(group *g, attend_tile t, bool products)
     }
 }
 
-/* sum_j p dp of row i. If the tile has only part of the row, it is computed as context . dcontext, which is equal because then
- * there is no dL/dweights of the caller. */
+/* sum_j p dp of row i. If the tile has only part of the row, it is computed as context . dcontext, which is equal
+ * because then there is no dL/dweights of the caller. */
 static real weighted_mean(const group *g, const attend_tile *t, int i)
 {
     const attention_call *a = g->a;
@@ -200,7 +201,8 @@ static void backward_tile(group *g, attend_tile t)
                                attend_fused_rows_finite(count, t.query_width, t.query, t.query_stride)));
 }
 
-/* All queries are processed for one block of keys before the next, so that its packed copies and gradients stay in the L2 cache. */
+/* All queries are processed for one block of keys before the next, so that its packed copies and gradients stay in
+ * the L2 cache. */
 void attend_fused_backward(group *g)
 {
     const attend_source *src = g->a->source;

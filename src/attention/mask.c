@@ -1,4 +1,5 @@
-/* mask.c: the keys that are visible to a query. Masks select: the score of a hidden key becomes -inf, even if it was NaN. */
+/* mask.c: the keys that are visible to a query. Masks select: the score of a hidden key becomes -inf, even if it was
+ * NaN. */
 #include "attention/attention_call.h"
 
 #include <math.h>

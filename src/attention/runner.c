@@ -1,8 +1,8 @@
 /* runner.c: attention on plain arrays.
  *
- * Scores that use queries and keys unchanged run on the caller's arrays in place; the threads share the heads. Scores that map
- * rows first (additive, projected, ...) run as in a model: the sequences are divided into a fixed number of shards, each on one
- * thread with its own tape, and padding rows are removed. */
+ * Scores that use queries and keys unchanged run on the caller's arrays in place; the threads share the heads. Scores
+ * that map rows first (additive, projected, ...) run as in a model: the sequences are divided into a fixed number of
+ * shards, each on one thread with its own tape, and padding rows are removed. */
 #include "attention/attention_call.h"
 
 #include "core/memory.h"
@@ -465,7 +465,8 @@ static void set_grad(attend_var *v, real *whole, size_t skip)
     v->grad = whole ? whole + skip : NULL;
 }
 
-/* Gives the shard its own buffer for a gradient that all shards share; the buffers are added to the caller's array in order. */
+/* Gives the shard its own buffer for a gradient that all shards share; the buffers are added to the caller's array in
+ * order. */
 static void set_own_grad(attend_runner *r, shard *s, attend_var *v, real *whole)
 {
     if (!v) return;

@@ -94,7 +94,8 @@ static work work_new(const attend_tile *t)
                    .keys = query + queries * attend_additive_row_size(n) };
 }
 
-/* Scores, or gradients if g is not NULL, of all queries with the keys [first, last), whose prepared rows are `prepared`. */
+/* Scores, or gradients if g is not NULL, of all queries with the keys [first, last), whose prepared rows are
+ * `prepared`. */
 static void some_keys(work *w, const attend_tile *t, const attend_tile_gradients *g, int first, int last,
                       const real *prepared)
 {

@@ -1,4 +1,5 @@
-/* score_bilinear.c: e(q, k) = q' W k      (Luong et al. 2015, "general"): W k once for each source, then a dot product. */
+/* score_bilinear.c: e(q, k) = q' W k      (Luong et al. 2015, "general"): W k once for each source, then a dot
+ * product. */
 #include "attention/dot_tile.h"
 
 static attend_score_parameter parameter(const attend_widths *w, int i)

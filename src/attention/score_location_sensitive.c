@@ -1,5 +1,5 @@
-/* score_location_sensitive.c: e(q, k_j) = u . tanh(Wq q + Wk k_j + b + Uf f_j),  f = F * previous weights
- * (Chorowski et al. 2015): the additive score with features of the previous weights. f_j has one element for each filter:
+/* score_location_sensitive.c: e(q, k_j) = u . tanh(Wq q + Wk k_j + b + Uf f_j),  f = F * previous weights (Chorowski
+ * et al. 2015): the additive score with features of the previous weights. f_j has one element for each filter:
  *     f_jc = sum_s F_cs previous[j + s - size / 2], zero outside the source. */
 #include "kernel/kernel.h"
 #include <attend/score.h>

@@ -1,5 +1,5 @@
-/* select.c: softmax; sparsemax (Martins, Astudillo 2016); 1.5-entmax (Peters, Niculae, Martins 2019); hard attention with the
- * straight-through Gumbel (Jang, Gu, Poole 2017) and REINFORCE (Williams 1992; Xu et al. 2015) estimators.
+/* select.c: softmax; sparsemax (Martins, Astudillo 2016); 1.5-entmax (Peters, Niculae, Martins 2019); hard attention
+ * with the straight-through Gumbel (Jang, Gu, Poole 2017) and REINFORCE (Williams 1992; Xu et al. 2015) estimators.
  *
  *     soft         p = exp(e - lse)                          de = p (dp - sum p dp)
  *     sparsemax    p = max(e - tau, 0)                        de = s (dp - sum s dp / sum s), s = 1[p > 0]

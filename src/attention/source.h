@@ -38,8 +38,8 @@ attention_rows attend_attention_packed_rows(const attend_var *v, int heads, cons
 
 /* ---- queries, keys and values that are columns of one variable, the output of one matrix product ---- */
 
-/* A source whose keys and values are columns [at, at + width) and [at + width, at + 2 width) of the variable. Only for scores
- * without parameters and mappings. */
+/* A source whose keys and values are columns [at, at + width) and [at + width, at + 2 width) of the variable. Only
+ * for scores without parameters and mappings. */
 attend_source *attend_source_joint(attend_ctx *c, const attend_attention_options *options, attend_var *joint, int at,
                                    int width, const attend_ragged *sequences);
 /* attend_attention with queries that are the first `width` columns of a variable. */
@@ -49,7 +49,8 @@ attend_var *attend_attention_joint(attend_ctx *c, const attend_source *source, a
 /* Sets defaults and checks the options. Returns false if they are invalid; the context then holds the error. */
 bool attend_attention_options_resolve(attend_ctx *c, attend_attention_options *options);
 
-/* Fills the cache of a source whose keys, rows and widths are set, if the score has a cache and there are enough queries. */
+/* Fills the cache of a source whose keys, rows and widths are set, if the score has a cache and there are enough
+ * queries. */
 bool attend_attention_source_cache(attend_ctx *c, attend_source *s, int queries, attend_pool *pool);
 
 #endif

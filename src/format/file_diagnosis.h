@@ -4,9 +4,9 @@
 
 #include <stddef.h>
 
-/* Describes the format that the first bytes indicate, with advice, to be printed after "FILE is ": "a NumPy array (.npy); ...". NULL if
- * the format is unknown. Some safetensors headers start like a gzip file, so call this only for a file that is not a valid tensor
- * file. */
+/* Describes the format that the first bytes indicate, with advice, to be printed after "FILE is ": "a NumPy array
+ * (.npy); ...". NULL if the format is unknown. Some safetensors headers start like a gzip file, so call this only for
+ * a file that is not a valid tensor file. */
 const char *attend_diagnose_file(const void *bytes, size_t size);
 
 #endif

@@ -1,8 +1,10 @@
-/* json.h: a reader for the subset of JSON in a safetensors header: objects, arrays, strings and non-negative integers.
+/* json.h: a reader for the subset of JSON in a safetensors header: objects, arrays, strings and non-negative
+ * integers.
  *
- * Purpose    Headers come from untrusted files. The reader does not recurse, uses memory of a known size that the caller provides,
- *            and reports the position of a string in the text, which the checksum needs. (jansson 2.14 writes past a buffer if
- *            memory runs out inside a string, and needs 16 to 73 times the size of the header.)
+ * Purpose    Headers come from untrusted files. The reader does not recurse, uses memory of a known size that the
+ *            caller provides, and reports the position of a string in the text, which the checksum needs. (jansson
+ *            2.14 writes past a buffer if memory runs out inside a string, and needs 16 to 73 times the size of the
+ *            header.)
  * Failure    Functions return false at the first error and store its description in `error`.
  * Threads    One thread at a time for each reader. */
 #ifndef ATTEND_FORMAT_JSON_H
@@ -23,7 +25,8 @@ bool attend_json_reader_fail(attend_json_reader *j, const char *error); /* store
 bool attend_json_accept(attend_json_reader *j, char c);
 /* As attend_json_accept; another character is an error. */
 bool attend_json_expect(attend_json_reader *j, char c);
-/* Reads a string into the pool, where it ends in '\0' and contains no other. *at is the position of its first byte in the text. */
+/* Reads a string into the pool, where it ends in '\0' and contains no other. *at is the position of its first byte in
+ * the text. */
 bool attend_json_read_string(attend_json_reader *j, const char **string, const char **at);
 /* Reads an integer from 0 to INT64_MAX. */
 bool attend_json_read_integer(attend_json_reader *j, int64_t *number);

@@ -1,4 +1,5 @@
-/* tensor_header.c: {"__metadata__": {key: value, ...}, name: {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, ...}
+/* tensor_header.c: {"__metadata__": {key: value, ...}, name: {"dtype": "F32", "shape": [2, 3], "data_offsets": [0,
+ * 24]}, ...}
  *
  * The text is parsed twice: the first pass counts, so that arrays of the right size can be allocated for the second. */
 #include "format/tensor_header.h"
@@ -153,7 +154,8 @@ static bool read_tensor(header_reader *r, const char *name)
     return true;
 }
 
-/* Reads a metadata entry. A checksum under another key is an error: otherwise damage to the key would disable the checksum. */
+/* Reads a metadata entry. A checksum under another key is an error: otherwise damage to the key would disable the
+ * checksum. */
 static bool read_pair(header_reader *r)
 {
     attend_metadata pair;

@@ -29,11 +29,12 @@ void attend_tensor_header_free(attend_tensor_header *h); /* frees copied data to
 const attend_tensor *attend_tensor_header_find(const attend_tensor_header *h, const char *name);
 const char *attend_tensor_header_metadata(const attend_tensor_header *h, const char *key);
 
-/* A valid name of a tensor, and a valid key of the metadata: 1 to ATTEND_TENSOR_NAME bytes of UTF-8 without control characters. */
+/* A valid name of a tensor, and a valid key of the metadata: 1 to ATTEND_TENSOR_NAME bytes of UTF-8 without control
+ * characters. */
 bool attend_tensor_name_is_valid(const char *name);
 
-/* Computes the size in bytes of a tensor of this type and shape. Returns NULL, or the error. The product of the nonzero dimensions
- * must be in range too, so that strides cannot overflow. */
+/* Computes the size in bytes of a tensor of this type and shape. Returns NULL, or the error. The product of the
+ * nonzero dimensions must be in range too, so that strides cannot overflow. */
 const char *attend_tensor_size(attend_dtype dtype, int rank, const int64_t *shape, size_t *bytes);
 
 #endif

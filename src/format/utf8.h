@@ -1,5 +1,5 @@
-/* utf8.h: decoding and encoding of UTF-8 (RFC 3629: no overlong forms, no surrogates, at most U+10FFFF). Validation is public:
- * attend/utf8.h. */
+/* utf8.h: decoding and encoding of UTF-8 (RFC 3629: no overlong forms, no surrogates, at most U+10FFFF). Validation
+ * is public: attend/utf8.h. */
 #ifndef ATTEND_FORMAT_UTF8_H
 #define ATTEND_FORMAT_UTF8_H
 
@@ -7,9 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Decodes the character at `text`, of which at most `left` bytes are read. Returns its length in bytes and stores its code point;
- * returns 0 if `left` is 0 or no valid character starts there. Reading stops at the first byte that is not a continuation byte, so
- * for a string that ends in '\0' `left` may be 4. */
+/* Decodes the character at `text`, of which at most `left` bytes are read. Returns its length in bytes and stores its
+ * code point; returns 0 if `left` is 0 or no valid character starts there. Reading stops at the first byte that is
+ * not a continuation byte, so for a string that ends in '\0' `left` may be 4. */
 size_t attend_utf8_next(const char *text, size_t left, int32_t *code_point);
 
 /* Encodes a code point into `out`, which has room for four bytes. Returns the number of bytes written. */

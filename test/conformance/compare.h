@@ -4,7 +4,8 @@
 
 #include "onnx.h"
 
-/* Requires the same shape and type, and each element within |a - e| <= absolute + relative |e|, by the type of `expected`:
+/* Requires the same shape and type, and each element within |a - e| <= absolute + relative |e|, by the type of
+ * `expected`:
  *     FLOAT, DOUBLE  relative 1e-4, absolute 1e-6     (DOUBLE too: the library computes in float)
  *     FLOAT16        relative 5e-3, absolute 1e-3     (5 units in the last place)
  *     BFLOAT16       relative 4e-2, absolute 1e-2

@@ -1,5 +1,5 @@
-/* message.h: status codes of the conformance runner. A function that can fail returns a code and writes a message to the caller's
- * buffer of MESSAGE_SIZE bytes. */
+/* message.h: status codes of the conformance runner. A function that can fail returns a code and writes a message to
+ * the caller's buffer of MESSAGE_SIZE bytes. */
 #ifndef CONFORMANCE_MESSAGE_H
 #define CONFORMANCE_MESSAGE_H
 

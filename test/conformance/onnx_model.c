@@ -1,7 +1,7 @@
 /* onnx_model.c: ModelProto -> GraphProto -> its one NodeProto, with the field numbers of onnx.proto.
  *
- * A repeated singular field is an error, although protocol buffers would take the last one: no writer of ONNX does that, and a test
- * must not guess. Unused fields are skipped. */
+ * A repeated singular field is an error, although protocol buffers would take the last one: no writer of ONNX does
+ * that, and a test must not guess. Unused fields are skipped. */
 #include "message.h"
 #include "onnx.h"
 #include "protobuf.h"

@@ -1,7 +1,7 @@
 /* onnx_tensor.c: TensorProto, with the field numbers of onnx.proto, and its element types.
  *
- * The fields are read twice: the first pass finds the shape, the type and the number of elements, so that nothing is allocated before
- * they agree; the second pass reads the elements. */
+ * The fields are read twice: the first pass finds the shape, the type and the number of elements, so that nothing is
+ * allocated before they agree; the second pass reads the elements. */
 #include "message.h"
 #include "onnx.h"
 #include "protobuf.h"
@@ -210,8 +210,8 @@ static int survey_field(survey *s, const pb_reader *r, const pb_field *f)
     }
 }
 
-/* Computes the product of the dimensions, none of which is negative. Returns false if it exceeds ONNX_MAX_ELEMENTS. The product of the
- * nonzero dimensions must be in range too. */
+/* Computes the product of the dimensions, none of which is negative. Returns false if it exceeds ONNX_MAX_ELEMENTS.
+ * The product of the nonzero dimensions must be in range too. */
 static bool count_elements(int rank, const int64_t *dims, size_t *size)
 {
     int64_t product = 1;

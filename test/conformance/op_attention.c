@@ -66,7 +66,8 @@ static int read_attributes(attention *a)
 
 /* ---- inputs ---- */
 
-/* The shape of an input; `attribute` is the name of the attribute with the number of heads, or NULL if the rank must be 4. */
+/* The shape of an input; `attribute` is the name of the attribute with the number of heads, or NULL if the rank must
+ * be 4. */
 static int read_rows(attention *a, size_t input, const char *attribute, rows *out)
 {
     const onnx_tensor *t = op_input(a->call, input);

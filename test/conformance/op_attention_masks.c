@@ -1,13 +1,14 @@
-/* op_attention_masks.c: the masks of the ONNX operator Attention (key lengths, causal, attn_mask) in the terms of attend; see
- * op_attention.c. */
+/* op_attention_masks.c: the masks of the ONNX operator Attention (key lengths, causal, attn_mask) in the terms of
+ * attend; see op_attention.c. */
 #include "op_attention.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
-/* The key lengths of each sequence. attend aligns the last causal query with the last key, so the key length determines the alignment.
- * With fewer new keys than queries that length would exceed the keys, and an explicit mask is used. */
+/* The key lengths of each sequence. attend aligns the last causal query with the last key, so the key length
+ * determines the alignment. With fewer new keys than queries that length would exceed the keys, and an explicit mask
+ * is used. */
 int attention_lengths(attention *a)
 {
     const onnx_tensor *given = op_input(a->call, IN_LENGTHS);

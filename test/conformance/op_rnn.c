@@ -144,7 +144,8 @@ static int read_attributes(rnn *r)
 
 /* ---- inputs ---- */
 
-/* Checks that input i has a floating-point type and this shape (the third dimension is 0 for rank 2), or is optional and omitted. */
+/* Checks that input i has a floating-point type and this shape (the third dimension is 0 for rank 2), or is optional
+ * and omitted. */
 static int check_real(rnn *r, size_t i, bool optional, int64_t first, int64_t second, int64_t third)
 {
     const onnx_tensor *t = op_input(r->call, i);

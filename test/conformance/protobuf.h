@@ -1,7 +1,7 @@
 /* protobuf.h: the wire format of protocol buffers, read one field at a time from memory.
  *
- * Purpose    Files are untrusted: every length, tag and number is checked against the available bytes. The reader does not
- *            recurse: unused fields are skipped, and groups are refused.
+ * Purpose    Files are untrusted: every length, tag and number is checked against the available bytes. The reader
+ *            does not recurse: unused fields are skipped, and groups are refused.
  * Ownership  A reader borrows the bytes, the name and the message buffer (MESSAGE_SIZE bytes).
  * Failure    CASE_FAILED, with a message that names the file and the byte. */
 #ifndef CONFORMANCE_PROTOBUF_H

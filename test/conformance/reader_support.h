@@ -8,8 +8,8 @@
 
 extern char message[MESSAGE_SIZE]; /* of the last attempt */
 
-/* Reads from an allocation of the exact size, so that a sanitizer detects an overrun. Asserts that the result is well formed, or that
- * the error names the file and the byte. Returns the status. */
+/* Reads from an allocation of the exact size, so that a sanitizer detects an overrun. Asserts that the result is well
+ * formed, or that the error names the file and the byte. Returns the status. */
 int try_model(const uint8_t *bytes, size_t size);
 int try_tensor(const uint8_t *bytes, size_t size);
 

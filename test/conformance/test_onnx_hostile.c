@@ -1,5 +1,5 @@
-/* test_onnx_hostile.c: for any bytes, the reader of ONNX files returns an error or a well-formed result, and never reads outside them.
- * Most useful with sanitizers. */
+/* test_onnx_hostile.c: for any bytes, the reader of ONNX files returns an error or a well-formed result, and never
+ * reads outside them. Most useful with sanitizers. */
 #include "protobuf.h"
 #include "reader_support.h"
 

@@ -1,6 +1,6 @@
-/* test_onnx_rnn.c: compares the operators RNN, GRU and LSTM with a plain implementation of ONNX's equations on random numbers, for
- * every direction, layout, activation and optional input. The published cases have one direction, sequences of full length and, for
- * the LSTM, equal weights, which cannot distinguish the gates. */
+/* test_onnx_rnn.c: compares the operators RNN, GRU and LSTM with a plain implementation of ONNX's equations on random
+ * numbers, for every direction, layout, activation and optional input. The published cases have one direction,
+ * sequences of full length and, for the LSTM, equal weights, which cannot distinguish the gates. */
 #include "operators.h"
 
 #include <setjmp.h>

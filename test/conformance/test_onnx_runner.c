@@ -1,5 +1,5 @@
-/* test_onnx_runner.c: output and exit status of the program conformance_onnx on generated cases; above all, it fails if a result is
- * wrong. */
+/* test_onnx_runner.c: output and exit status of the program conformance_onnx on generated cases; above all, it fails
+ * if a result is wrong. */
 #include "encode.h"
 #include "onnx.h"
 
@@ -52,8 +52,8 @@ static void write_number(const char *name, int rank, float value)
     write_file(name, &e);
 }
 
-/* h = f(0.5 * 3), by a node with inputs "X", "W", "R" and outputs none, "Y_h", in a graph that lists them in another order;
- * `attribute` and `value` may be NULL. */
+/* h = f(0.5 * 3), by a node with inputs "X", "W", "R" and outputs none, "Y_h", in a graph that lists them in another
+ * order; `attribute` and `value` may be NULL. */
 static void write_model(const char *op_type, const char *attribute, const char *value)
 {
     encoder node = { .size = 0 }, model;

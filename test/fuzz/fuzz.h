@@ -1,7 +1,7 @@
 /* fuzz.h: the interface of a fuzz target: a file fuzz_NAME.c with these two functions, listed in fuzz.cmake.
  *
- * Each is built twice: with replay.c as an ordinary test, which runs a fixed set of mutations of the seeds, and by `make fuzz` with
- * libFuzzer, which searches for new inputs. */
+ * Each is built twice: with replay.c as an ordinary test, which runs a fixed set of mutations of the seeds, and by
+ * `make fuzz` with libFuzzer, which searches for new inputs. */
 #ifndef ATTEND_TEST_FUZZ_H
 #define ATTEND_TEST_FUZZ_H
 

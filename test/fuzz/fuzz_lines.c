@@ -1,4 +1,5 @@
-/* Any bytes as a file of pairs, plain or gzip: the reader returns valid pairs or an error with file and line, and terminates. */
+/* Any bytes as a file of pairs, plain or gzip: the reader returns valid pairs or an error with file and line, and
+ * terminates. */
 #include "fuzz/fuzz.h"
 #include "support/gzip.h"
 #include <attend/data_check.h>

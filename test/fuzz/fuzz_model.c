@@ -1,5 +1,5 @@
-/* Any bytes as a model file: refused with a message, or a model that runs. The checksum is skipped, since it would reject nearly every
- * input before the rest of the loader. */
+/* Any bytes as a model file: refused with a message, or a model that runs. The checksum is skipped, since it would
+ * reject nearly every input before the rest of the loader. */
 #include "fuzz/fuzz.h"
 #include "support/tiny_pairs.h"
 #include <stdlib.h>

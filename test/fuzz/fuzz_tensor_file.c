@@ -10,8 +10,8 @@ static void must(int holds)
     if (!holds) abort();
 }
 
-/* Reads every byte, name and pair, and checks what tensor_file.h promises. Returns a value that depends on all bytes, so that the
- * compiler cannot omit the reads. */
+/* Reads every byte, name and pair, and checks what tensor_file.h promises. Returns a value that depends on all bytes,
+ * so that the compiler cannot omit the reads. */
 static unsigned read_all(const attend_tensor_file *f, size_t size)
 {
     unsigned sum = 0;

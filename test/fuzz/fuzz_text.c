@@ -1,6 +1,6 @@
-/* Any bytes as a tokenizer and as text: up to the first 0xFF the learned lines of a vocabulary, up to the second the other attachment,
- * then text. A tokenizer is refused with a message or works; valid UTF-8 text survives a round trip. If the other attachment is empty, a
- * tokenizer is learned from the text. */
+/* Any bytes as a tokenizer and as text: up to the first 0xFF the learned lines of a vocabulary, up to the second the
+ * other attachment, then text. A tokenizer is refused with a message or works; valid UTF-8 text survives a round
+ * trip. If the other attachment is empty, a tokenizer is learned from the text. */
 #include "fuzz/fuzz.h"
 #include "support/round_trip.h"
 #include "text/buffers.h"

@@ -51,7 +51,8 @@ static void run(const uint8_t *bytes, size_t size)
     free(exact);
 }
 
-/* Applies one mutation: flips a bit, sets a special byte or a number, truncates, or removes, inserts or moves a piece. */
+/* Applies one mutation: flips a bit, sets a special byte or a number, truncates, or removes, inserts or moves a
+ * piece. */
 static size_t mutate(uint8_t *bytes, size_t size)
 {
     static const char telling[] = "\"{}[]:,\\0019-eE. \n\x7f\x80\xff";

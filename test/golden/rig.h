@@ -1,8 +1,9 @@
 /* rig.h: a test harness for a golden: provides its inputs as variables, and compares outputs and gradients.
  *
- * A test opens a rig, builds its operation on rig_input and rig_weight, passes the results to rig_output and calls rig_check, which
- * differentiates and compares every grad.NAME. A difference fails the running cmocka test with a message that names the file, the
- * tensor, the kernel table and the variant. rig_close fails if the test did not use every tensor of the file. */
+ * A test opens a rig, builds its operation on rig_input and rig_weight, passes the results to rig_output and calls
+ * rig_check, which differentiates and compares every grad.NAME. A difference fails the running cmocka test with a
+ * message that names the file, the tensor, the kernel table and the variant. rig_close fails if the test did not use
+ * every tensor of the file. */
 #ifndef GOLDEN_RIG_H
 #define GOLDEN_RIG_H
 

@@ -1,5 +1,5 @@
-/* test_golden_attention.c: compares attention with PyTorch: on the tape, and on plain arrays in both layouts on one and two threads,
- * which must be bit-identical. tools/make_attention_goldens.py documents the tensors. */
+/* test_golden_attention.c: compares attention with PyTorch: on the tape, and on plain arrays in both layouts on one
+ * and two threads, which must be bit-identical. tools/make_attention_goldens.py documents the tensors. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -45,8 +45,8 @@ static attend_var *run_sequence(rig *r, const attend_cell *cell, attend_var *x, 
     return attend_cell_sequence(r->c, cell, x, sequences, reverse, state);
 }
 
-/* Step-by-step processing of the sequences that have rows left. All states stay in a pool of rows, the newest first; the state of
- * sequence b is row where[b]. */
+/* Step-by-step processing of the sequences that have rows left. All states stay in a pool of rows, the newest first;
+ * the state of sequence b is row where[b]. */
 typedef struct walk {
     int count;  /* B */
     int active; /* number of sequences in this step */

@@ -1,5 +1,5 @@
-/* test_golden_metrics.c: compares scores of corpora and sentences with sacreBLEU and with plain definitions (metric_*.golden;
- * tools/make_metric_goldens.py documents the format). */
+/* test_golden_metrics.c: compares scores of corpora and sentences with sacreBLEU and with plain definitions
+ * (metric_*.golden; tools/make_metric_goldens.py documents the format). */
 #include "unit/unit.h"
 
 #include <math.h>

@@ -1,6 +1,7 @@
-/* test_golden_models.c: compares whole models with PyTorch. With the same weights, the loss, the probability of every token, the
- * attention and the gradient of every parameter agree: for all pairs at once, when scoring, and in shards on one and two threads,
- * which must be bit-identical. tools/make_model_goldens.py and tools/make_transformer_goldens.py document the tensors. */
+/* test_golden_models.c: compares whole models with PyTorch. With the same weights, the loss, the probability of every
+ * token, the attention and the gradient of every parameter agree: for all pairs at once, when scoring, and in shards
+ * on one and two threads, which must be bit-identical. tools/make_model_goldens.py and
+ * tools/make_transformer_goldens.py document the tensors. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -105,7 +106,8 @@ static int shape_of(const attend_param *parameter, int *shape)
     return rank;
 }
 
-/* Sets every parameter from the golden, which must have it in this shape; rig_close finds tensors that the model does not have. */
+/* Sets every parameter from the golden, which must have it in this shape; rig_close finds tensors that the model does
+ * not have. */
 static void set_parameters(problem *p)
 {
     attend_params *all = attend_model_params(p->m);

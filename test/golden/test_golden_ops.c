@@ -99,8 +99,9 @@ static void build_layer_norm(rig *r)
     rig_output(r, "y", y);
 }
 
-/* A mean near 1000 has a rounding error of 3e-5 in float, which is 1e-3 of a deviation of 0.03; twice that is allowed. A variance
- * computed as mean(x x) - mean(x)^2 would be wrong: its terms have rounding errors of 0.06, its value is 0.001. */
+/* A mean near 1000 has a rounding error of 3e-5 in float, which is 1e-3 of a deviation of 0.03; twice that is
+ * allowed. A variance computed as mean(x x) - mean(x)^2 would be wrong: its terms have rounding errors of 0.06, its
+ * value is 0.001. */
 static void build_layer_norm_far(rig *r)
 {
 #ifdef ATTEND_DOUBLE

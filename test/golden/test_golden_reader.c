@@ -1,4 +1,5 @@
-/* test_golden_reader.c: the reader of goldens refuses malformed files and reports the line; the comparison detects differences. */
+/* test_golden_reader.c: the reader of goldens refuses malformed files and reports the line; the comparison detects
+ * differences. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* Gradients of attention: every score x window x selection x mask, with ragged and empty sequences of queries and keys, several heads
- * and shared key heads, through the context and through the weights. */
+/* Gradients of attention: every score x window x selection x mask, with ragged and empty sequences of queries and
+ * keys, several heads and shared key heads, through the context and through the weights. */
 #include "gradient/gradient.h"
 
 enum { COUNT = 4 };

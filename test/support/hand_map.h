@@ -32,8 +32,9 @@ static inline int hand_side(hand_map *h, int side, const char *const *words)
     return count;
 }
 
-/* The words of both sides end with NULL. Head 0: target word i attends to source word i and its neighbours, with 0.25 less for each of
- * them that does not exist; head 1: all target words attend to the first source word. The end attends to the end. */
+/* The words of both sides end with NULL. Head 0: target word i attends to source word i and its neighbours, with 0.25
+ * less for each of them that does not exist; head 1: all target words attend to the first source word. The end
+ * attends to the end. */
 static inline const attend_map *hand_map_of(hand_map *h, const char *const *source, const char *const *target)
 {
     memset(h, 0, sizeof *h);

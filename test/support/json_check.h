@@ -1,4 +1,5 @@
-/* json_check.h: a strict check that a text is JSON (RFC 8259), independent of the library. It also finds names of the outermost object. */
+/* json_check.h: a strict check that a text is JSON (RFC 8259), independent of the library. It also finds names of the
+ * outermost object. */
 #ifndef ATTEND_TEST_JSON_CHECK_H
 #define ATTEND_TEST_JSON_CHECK_H
 

@@ -49,8 +49,8 @@ static inline void sample_read(sample_side *side, const char *marked)
     side->pieces[side->count++] = (attend_map_piece){ "</s>", 2, -1 };
 }
 
-/* The source word with the largest weight of a target word: from `links` ("0-1 1-0", source-target), otherwise the one at the same
- * position. */
+/* The source word with the largest weight of a target word: from `links` ("0-1 1-0", source-target), otherwise the
+ * one at the same position. */
 static inline int sample_partner(const char *links, int target, int target_words, int source_words)
 {
     for (const char *at = links; at && *at; at += strcspn(at, " "), at += *at == ' ') {
@@ -128,7 +128,8 @@ static inline sample_map *sample_map_new(const char *source, const char *target,
     return m;
 }
 
-/* Self-attention of a sentence: of an encoder over all words, or of a decoder over the words so far, starting with "<s>". */
+/* Self-attention of a sentence: of an encoder over all words, or of a decoder over the words so far, starting with
+ * "<s>". */
 static inline sample_map *sample_own_new(const char *text, attend_attention_kind look, int layers, int heads)
 {
     sample_map *m = sample_map_new(text, text, NULL, layers, heads, 0.8);

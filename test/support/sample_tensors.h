@@ -1,5 +1,6 @@
-/* sample_tensors.h: a tensor of every type, of rank 0 to 4, some of them empty, and names and metadata that need escapes.
- * Byte i of tensor k is 31 k + 7 i + 1 (BOOL: its lowest bit); test/peer/check_tensor_file.py expects the same. */
+/* sample_tensors.h: a tensor of every type, of rank 0 to 4, some of them empty, and names and metadata that need
+ * escapes. Byte i of tensor k is 31 k + 7 i + 1 (BOOL: its lowest bit); test/peer/check_tensor_file.py expects the
+ * same. */
 #ifndef ATTEND_TEST_SAMPLE_TENSORS_H
 #define ATTEND_TEST_SAMPLE_TENSORS_H
 

@@ -1,5 +1,5 @@
-/* simde_avx512.h: AVX-512 emulated by SIMDe with AVX2, to test vec_avx512.h on machines without it. This file replaces what SIMDe
- * 0.7.4 lacks or rounds differently from the instruction. */
+/* simde_avx512.h: AVX-512 emulated by SIMDe with AVX2, to test vec_avx512.h on machines without it. This file
+ * replaces what SIMDe 0.7.4 lacks or rounds differently from the instruction. */
 #ifndef ATTEND_TEST_SIMDE_AVX512_H
 #define ATTEND_TEST_SIMDE_AVX512_H
 

@@ -39,7 +39,8 @@ static inline attend_pairs tiny_pairs_of(const attend_model *m)
     return attend_model_config(m)->task == ATTEND_TASK_LANGUAGE_MODEL ? tiny_lines() : tiny_pairs();
 }
 
-/* A small configuration with the settings "name=value name=value ...". Returns the status of the first setting that fails. */
+/* A small configuration with the settings "name=value name=value ...". Returns the status of the first setting that
+ * fails. */
 static inline int tiny_config(attend_config *config, const char *words)
 {
     static const attend_config usual = ATTEND_CONFIG_INIT;

@@ -1,5 +1,5 @@
-/* xml.h: checks that a text is well-formed XML, with the features that pictures and pages use: declaration, comments, elements,
- * attributes, references. */
+/* xml.h: checks that a text is well-formed XML, with the features that pictures and pages use: declaration, comments,
+ * elements, attributes, references. */
 #ifndef ATTEND_TEST_XML_H
 #define ATTEND_TEST_XML_H
 

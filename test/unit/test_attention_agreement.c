@@ -1,5 +1,5 @@
-/* Different ways to run the same attention give the same result: repeated, on more threads, on the tape, query by query, without
- * weights. Gradients are added, skipped if NULL, and computed at most once. */
+/* Different ways to run the same attention give the same result: repeated, on more threads, on the tape, query by
+ * query, without weights. Gradients are added, skipped if NULL, and computed at most once. */
 #include "support/attention_problem.h"
 
 /* The results of a run, for comparison with another run. */
@@ -246,8 +246,8 @@ static void test_tape_and_runner(void **state)
     attend_runner_free(r);
 }
 
-/* One source serves all steps: processing query t of every sequence in step t gives the same contexts, and the same sums of
- * gradients, as all queries at once. */
+/* One source serves all steps: processing query t of every sequence in step t gives the same contexts, and the same
+ * sums of gradients, as all queries at once. */
 static void test_source_shared_by_steps(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Backward with many keys processes blocks of keys, or whole rows if there is a gradient of the weights. With such a gradient of
- * zero both must agree. */
+/* Backward with many keys processes blocks of keys, or whole rows if there is a gradient of the weights. With such a
+ * gradient of zero both must agree. */
 #include "support/attention_problem.h"
 #include "support/kernel_tables.h"
 

@@ -1,5 +1,5 @@
-/* Every allocation of a runner's forward and backward passes fails in turn. Each failure must return an error with a message, without
- * a crash or a leak (checked by AddressSanitizer and valgrind). */
+/* Every allocation of a runner's forward and backward passes fails in turn. Each failure must return an error with a
+ * message, without a crash or a leak (checked by AddressSanitizer and valgrind). */
 #include "core/memory.h"
 #include "support/attention_problem.h"
 

@@ -1,6 +1,6 @@
-/* Hidden elements have no effect: NaN and infinity in padding, in masked keys and values and in the causal future do not change the
- * visible results, forward or backward. The forward results, and with padding also the gradients, are bit-identical; gradients beside
- * non-finite masked keys are summed in another order and may round differently. */
+/* Hidden elements have no effect: NaN and infinity in padding, in masked keys and values and in the causal future do
+ * not change the visible results, forward or backward. The forward results, and with padding also the gradients, are
+ * bit-identical; gradients beside non-finite masked keys are summed in another order and may round differently. */
 #include "support/attention_problem.h"
 
 static void poison(attend_real *x, size_t n)

@@ -1,5 +1,5 @@
-/* Attention compared with a plain implementation in double precision, for random shapes and every kernel table: context, weights,
- * scores and the gradients of all arrays; and properties that hold for all inputs. */
+/* Attention compared with a plain implementation in double precision, for random shapes and every kernel table:
+ * context, weights, scores and the gradients of all arrays; and properties that hold for all inputs. */
 #include "support/attention_problem.h"
 #include "support/kernel_tables.h"
 
@@ -121,7 +121,8 @@ static void assert_near(const problem *p, const char *table, const char *what, s
                  want, bound);
 }
 
-/* In float, hard attention may resolve near-ties differently: it must choose one key whose score is close to the maximum. */
+/* In float, hard attention may resolve near-ties differently: it must choose one key whose score is close to the
+ * maximum. */
 static bool hard_row_is_good(const problem *p, const expected *x, size_t row, double bound)
 {
     const size_t keys = (size_t)p->a.keys;

@@ -1,5 +1,5 @@
-/* The beam cache: rows of branching hypotheses are found again, attention over them equals that of the runner, unused rows are reused,
- * and a failure loses no row. */
+/* The beam cache: rows of branching hypotheses are found again, attention over them equals that of the runner, unused
+ * rows are reused, and a failure loses no row. */
 #include "attention/beam_cache.h"
 
 #include "core/memory.h"
@@ -228,7 +228,8 @@ static void test_the_same_bits_on_any_number_of_threads(void **state)
 
 /* ---- memory ---- */
 
-/* All hypotheses extend one, so that one row of each step stays in use; without reuse there would be forty times as many rows. */
+/* All hypotheses extend one, so that one row of each step stays in use; without reuse there would be forty times as
+ * many rows. */
 static void test_unused_rows_are_reused(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* The key/value cache: step-by-step decoding equals causal attention over the whole sequence, and a failure loses no row. */
+/* The key/value cache: step-by-step decoding equals causal attention over the whole sequence, and a failure loses no
+ * row. */
 #include "core/memory.h"
 #include "unit/unit.h"
 

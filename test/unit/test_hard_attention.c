@@ -1,5 +1,5 @@
-/* Hard attention: sampled keys follow p, and the gradient estimators are correct: straight-through Gumbel is the softmax Jacobian of
- * (e + gumbel) / temperature, and REINFORCE is unbiased for the exact marginal
+/* Hard attention: sampled keys follow p, and the gradient estimators are correct: straight-through Gumbel is the
+ * softmax Jacobian of (e + gumbel) / temperature, and REINFORCE is unbiased for the exact marginal
  *     dE[L]/de_j = p_j (L_j - sum p L),  where L_j is the loss if key j is chosen. */
 #include "support/attention_problem.h"
 
@@ -88,7 +88,8 @@ static void backward(attend_runner *r, draws *d)
     for (int i = 0; i < DRAWS * KEYS; i++) assert_true(d->dvalue[i] == d->weights[i] * d->dcontext[i / KEYS]);
 }
 
-/* The frequencies of the keys follow p: chi-square, the sum of (count - expected)^2 / expected, is close to its mean, KEYS - 1. */
+/* The frequencies of the keys follow p: chi-square, the sum of (count - expected)^2 / expected, is close to its mean,
+ * KEYS - 1. */
 static void test_frequencies(void **state)
 {
     (void)state;
@@ -122,7 +123,8 @@ static void test_frequencies(void **state)
     attend_runner_free(r);
 }
 
-/* p of the straight-through estimator for draw b: softmax((e + gumbel) / temperature), with the random numbers of the call. */
+/* p of the straight-through estimator for draw b: softmax((e + gumbel) / temperature), with the random numbers of the
+ * call. */
 static void gumbel_softmax(const draws *d, int b, double *p, int *best)
 {
     const attend_rng random = { .seed = d->a.seed, .stream = d->a.stream * 4, .use = 0 };

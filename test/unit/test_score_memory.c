@@ -1,5 +1,5 @@
-/* attend_model_score processes many pairs in parts: memory does not grow with their number, and each score is bit-identical to that of
- * the pair alone. */
+/* attend_model_score processes many pairs in parts: memory does not grow with their number, and each score is
+ * bit-identical to that of the pair alone. */
 #include "unit/unit.h"
 
 #include "support/tiny_pairs.h"

@@ -3,7 +3,8 @@
 #include "support/sample_tensors.h"
 #include <sys/wait.h>
 
-/* A small file with several types; it is copied to memory of its exact size, so that AddressSanitizer detects an overrun. */
+/* A small file with several types; it is copied to memory of its exact size, so that AddressSanitizer detects an
+ * overrun. */
 static char *small_file(size_t *size)
 {
     static const float f[] = { 1, 2, 3 };
