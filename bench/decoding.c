@@ -27,10 +27,10 @@ static void run_part(void *user, int i)
 {
     decoder *d = user;
     const int part = d->count / THREADS;
-    attend_search_result *result = NULL;
+    attend_search_result *found = NULL;
     bench_require(
-        attend_search(&result, d->contexts[i], d->m, &d->options, part, d->tokens + i * part * TOKENS, d->lengths));
-    attend_search_result_free(result);
+        attend_search(&found, d->contexts[i], d->m, &d->options, part, d->tokens + i * part * TOKENS, d->lengths));
+    attend_search_result_free(found);
 }
 
 static void run_search(void *state)
@@ -40,11 +40,11 @@ static void run_search(void *state)
         attend_pool_run(d->pool, THREADS, run_part, d);
         return;
     }
-    attend_search_result *result = NULL;
-    bench_require(attend_search(&result, d->one_sentence, d->m, &d->options, 1, d->tokens, d->lengths));
-    if (attend_search_result_at(result, 0, 0)->count != TOKENS - 1)
+    attend_search_result *found = NULL;
+    bench_require(attend_search(&found, d->one_sentence, d->m, &d->options, 1, d->tokens, d->lengths));
+    if (attend_search_result_at(found, 0, 0)->count != TOKENS - 1)
         fprintf(stderr, "bench: the search ended before step 25\n");
-    attend_search_result_free(result);
+    attend_search_result_free(found);
 }
 
 /* A shortlist of about 900 tokens for a sentence of 25: 9 % of the vocabulary, as in the Multi30k recipe. */

@@ -1,5 +1,5 @@
-/* test_onnx_runner.c: output and exit status of the program conformance_onnx on generated cases; above all, it fails
- * if a result is wrong. */
+/* test_onnx_runner.c: output and exit status of the program conformance_onnx on generated cases; above all, it fails if
+ * a result is wrong. */
 #include "encode.h"
 #include "onnx.h"
 
@@ -22,7 +22,7 @@
 enum { PATH_ROOM = 512 };
 
 static char root[64]; /* a temporary folder */
-static char output[4096];
+static char printed[4096];
 
 /* ---- files ---- */
 
@@ -102,15 +102,15 @@ static int tear_down(void **state)
 
 /* ---- the program ---- */
 
-/* Returns the exit status; `output` receives what it wrote to stdout and stderr. */
+/* Returns the exit status; `printed` receives what it wrote to stdout and stderr. */
 static int run(const char *options, const char *folder)
 {
     char command[2 * PATH_ROOM];
     snprintf(command, sizeof command, "'%s' %s '%s' 2>&1", CONFORMANCE_ONNX, options, in_root(folder));
     FILE *pipe = popen(command, "r");
     assert_non_null(pipe);
-    size_t size = fread(output, 1, sizeof output - 1, pipe);
-    output[size] = '\0';
+    size_t size = fread(printed, 1, sizeof printed - 1, pipe);
+    printed[size] = '\0';
     int status = pclose(pipe);
     assert_true(WIFEXITED(status));
     return WEXITSTATUS(status);
@@ -119,8 +119,8 @@ static int run(const char *options, const char *folder)
 static void expect(const char *options, const char *folder, int status, const char *words)
 {
     int actual = run(options, folder);
-    if (actual != status || strstr(output, words) == NULL)
-        fail_msg("exit %d with '%s', expected %d with '%s'", actual, output, status, words);
+    if (actual != status || strstr(printed, words) == NULL)
+        fail_msg("exit %d with '%s', expected %d with '%s'", actual, printed, status, words);
 }
 
 static void test_passes(void **state)
@@ -128,9 +128,9 @@ static void test_passes(void **state)
     (void)state;
     write_case();
     expect("", "cases", 0, "");
-    assert_string_equal(output, "ok   test_a\n1 passed, 0 failed, 0 skipped\n");
+    assert_string_equal(printed, "ok   test_a\n1 passed, 0 failed, 0 skipped\n");
     expect("", "cases/test_a", 0, "");
-    assert_string_equal(output, "ok   test_a\n1 passed, 0 failed, 0 skipped\n");
+    assert_string_equal(printed, "ok   test_a\n1 passed, 0 failed, 0 skipped\n");
     expect("--if-present", "cases/test_a/", 0, "ok   test_a\n");
 }
 
@@ -141,7 +141,7 @@ static void test_fails(void **state)
     write_case();
     write_number(output, 3, 0.25f);
     expect("", "cases", 1, "FAIL test_a: output 0 element 0: 0.905148");
-    assert_non_null(strstr(output, " instead of 0.25\n0 passed, 1 failed, 0 skipped\n"));
+    assert_non_null(strstr(printed, " instead of 0.25\n0 passed, 1 failed, 0 skipped\n"));
     write_number(output, 3, NAN);
     expect("", "cases", 1, "instead of nan\n");
     write_number(output, 3, tanhf(1.5f) * 1.001f);
