@@ -351,7 +351,7 @@ static void test_gradients_are_added_skipped_and_computed_once(void **state)
             /* a second backward fails and adds nothing */
             results before = results_of(&p);
             assert_int_equal(problem_backward(r, &p), ATTEND_BAD_USAGE);
-            assert_non_null(strstr(attend_message(), "no forward"));
+            assert_non_null(strstr(attend_message(), "call attend_runner_forward first"));
             assert_results(&p, &before, 0);
             results_free(&before);
             /* each gradient in turn is NULL; the others are bit-identical */

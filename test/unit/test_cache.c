@@ -317,10 +317,10 @@ static void test_invalid_arguments_are_refused(void **state)
 {
     (void)state;
     attend_cache *c = NULL;
-    assert_refused(attend_cache_new(&c, -1, HK, D, DV), "batch of -1");
-    assert_refused(attend_cache_new(&c, B, 0, D, DV), "0 heads");
-    assert_refused(attend_cache_new(&c, B, HK, 0, DV), "keys 0");
-    assert_refused(attend_cache_new(&c, B, HK, D, -1), "values -1");
+    assert_refused(attend_cache_new(&c, -1, HK, D, DV), "batch -1");
+    assert_refused(attend_cache_new(&c, B, 0, D, DV), "key heads 0");
+    assert_refused(attend_cache_new(&c, B, HK, 0, DV), "key width 0");
+    assert_refused(attend_cache_new(&c, B, HK, D, -1), "value width -1");
     assert_refused(attend_cache_new(&c, B, 1 << 20, 1 << 20, DV), "too long");
     assert_null(c);
     assert_ok(attend_cache_new(&c, B, HK, D, DV));
@@ -331,12 +331,12 @@ static void test_invalid_arguments_are_refused(void **state)
     assert_refused(attend_cache_append(c, 1, key, NULL, false), "array of values is NULL");
     assert_refused(attend_cache_truncate(c, 4), "cannot truncate 3 rows to 4");
     assert_refused(attend_cache_truncate(c, -1), "3 rows to -1");
-    assert_refused(attend_cache_reserve(c, -1), "-1 rows");
+    assert_refused(attend_cache_reserve(c, -1), "negative: -1");
     assert_refused(attend_cache_reorder(c, (int[]){ 0, 3 }, 2),
                    "sequence 1 cannot be a copy of sequence 3: the cache has 3");
-    assert_refused(attend_cache_reorder(c, (int[]){ -1 }, 1), "copy of -1");
+    assert_refused(attend_cache_reorder(c, (int[]){ -1 }, 1), "copy of sequence -1");
     assert_refused(attend_cache_reorder(c, all, -1), "-1 sequences");
-    assert_refused(attend_cache_reorder(c, NULL, 1), "from which");
+    assert_refused(attend_cache_reorder(c, NULL, 1), "`from` is NULL");
     assert_holds(c, all, B, 3);
     attend_cache_free(c);
     attend_cache_free(NULL);
