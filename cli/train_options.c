@@ -144,9 +144,9 @@ static int settled_kind(const verb *v, const train_settings *s, const parsed *p,
 static void give_reason(train_settings *s, const attend_training_sizes *z, uint64_t count, const char *of)
 {
     snprintf(s->because, sizeof s->because, "%llu %s, %llu tokens%s%s", (unsigned long long)count, of,
-             (unsigned long long)z->seen, s->preset ? ", preset " : "",
+             (unsigned long long)z->data_tokens, s->preset ? ", preset " : "",
              s->preset ? attend_preset_names[s->preset] : "");
-    s->of_words = z->of_words;
+    s->of_words = z->is_word_level;
 }
 
 static int choose_transformer(const verb *v, train_settings *s, const parsed *p, const attend_training_sizes *z)
@@ -197,7 +197,7 @@ static int choose_for_lines(const verb *v, train_settings *s, const parsed *p, c
              (unsigned long long)n->characters[1]);
     s->source_tokens = s->target_tokens = (int)z.tokens[0];
     if (kind < 0) snprintf(s->chosen, sizeof s->chosen, "tokens %s", kinds[z.tokens[0]]);
-    give_reason(s, &z, n->usable, z.of_words ? "lines of words" : "lines of text");
+    give_reason(s, &z, n->usable, z.is_word_level ? "lines of words" : "lines of text");
     return choose_sizes(v, s, p, &z);
 }
 
@@ -215,7 +215,7 @@ int train_settings_choose(const verb *v, train_settings *s, const parsed *p, con
              (unsigned long long)n->characters[0], (unsigned long long)n->characters[1]);
     for (int side = 0; side < 2; side++) /* what is said of both is said of each */
         if (settled[side] >= 0) *(side ? &s->target_tokens : &s->source_tokens) = settled[side];
-    give_reason(s, &z, n->usable, z.of_words ? "pairs of words" : "pairs of sentences");
+    give_reason(s, &z, n->usable, z.is_word_level ? "pairs of words" : "pairs of sentences");
     int status = choose_kind(v, s, p, 0, z.tokens[0]);
     if (status == 0) status = choose_kind(v, s, p, 1, z.tokens[1]);
     return status == 0 ? choose_sizes(v, s, p, &z) : status;

@@ -1,17 +1,17 @@
-/* trainer.h: from files of pairs, or of lines, to a model: what `attend train` does, for programs.
+/* trainer.h: training from files: tokenizers, updates, validation, checkpoints and log. `attend train` is this, on the command line.
  *
- * Task       By config.task a model translates, and learns from pairs, or it is a language model, and learns from lines alone (pairs_file.h);
- *            files of the other kind are ATTEND_BAD_USAGE. A language model has one vocabulary, and perplexity for a score.
- * Files      MODEL             the best model so far by validation (the latest, without validation): written whole, when there is a better one
- *            MODEL.checkpoint  where training stands: a model file with the optimizer's numbers and the place in the data
- *            MODEL.update-N    the last `keep` models, or `average_checkpoints`
- *            MODEL.single      the best model, where MODEL is the average of the last
- *            MODEL.log.jsonl   what happened, a JSON object a line;  MODEL.svg  the same as curves
- *            MODEL.lock        while it is being trained: a second training of the same model is ATTEND_BAD_USAGE
- * Going on   The same options with the same files go on from the checkpoint, and end in the same model, to the bit, as a training that was never
- *            interrupted; whatever was logged behind the checkpoint is taken out of the log first. Other options are refused, with the name
- *            of the one that differs; `fresh` begins anew.
- * Threads    Any number of them gives the same model. */
+ * Task       With config.task ATTEND_TASK_TRANSLATION the files hold pairs; for a language model they hold lines (pairs_file.h). Files of the other kind are
+ *            ATTEND_BAD_USAGE. A language model has one vocabulary, and perplexity is its only validation metric.
+ * Files      MODEL             the best model by validation; without validation data, the latest. Replaced as a whole
+ *            MODEL.checkpoint  a model file with optimizer moments, the position in the data and the state of training
+ *            MODEL.update-N    the last `keep` or `average_checkpoints` models
+ *            MODEL.single      the best single model, if MODEL is an average of the last ones
+ *            MODEL.log.jsonl   the training log, one JSON object a line;  MODEL.svg  its plot
+ *            MODEL.lock        exists while MODEL is being trained: a second training of it is ATTEND_BAD_USAGE
+ * Resuming   With the same options and data, training resumes from the checkpoint and ends in the same model, to the bit, as a training that was never
+ *            interrupted. Log lines written after the checkpoint are removed first. If an option or the data differs, training is refused with
+ *            a message that names it; `fresh` starts over.
+ * Threads    The model does not depend on the number of threads. attend_train may be called from any thread; it creates its own workers. */
 #ifndef ATTEND_TRAINER_H
 #define ATTEND_TRAINER_H
 
@@ -24,9 +24,9 @@
 extern "C" {
 #endif
 
-/* What validation looks at to tell better from worse. */
+/* By what score validation compares models. */
 typedef enum attend_valid_metric {
-    ATTEND_VALID_LOSS, /* cross-entropy a target word, or perplexity, its exponential: the same order */
+    ATTEND_VALID_LOSS, /* perplexity: the exponential of the cross-entropy of a target token */
     ATTEND_VALID_BLEU,
     ATTEND_VALID_CHRF,
     ATTEND_VALID_TOKEN_ACCURACY,
@@ -34,106 +34,105 @@ typedef enum attend_valid_metric {
     ATTEND_VALID_EXACT
 } attend_valid_metric;
 
-/* Words for choices, by their number; NULL behind the last. */
+/* Names of the values of each enumeration, in order; NULL after the last. */
 extern const char *const attend_optimizer_names[], *const attend_schedule_names[], *const attend_valid_metric_names[];
 
 enum { ATTEND_MAX_AVERAGED_CHECKPOINTS = 1000 };
 
 typedef struct attend_train_options {
-    const attend_pairs_spec *train, *valid; /* valid: NULL, none */
+    const attend_pairs_spec *train, *valid; /* (train_count), (valid_count); valid may be NULL */
     int train_count, valid_count;
     const char *model;
 
-    attend_config config; /* vocabularies are found in the data */
+    attend_config config; /* the sizes of vocabularies are ignored: they follow from the data */
     attend_tokenizer_options
-        tokens[2]; /* of source and target; with config.shared_vocab, and for a language model, the first is for both */
+        tokens[2]; /* source, target; with config.shared_vocab and for a language model the first one counts */
     double bpe_dropout;
-    int max_length; /* longer pairs are left out */
+    int max_length; /* tokens of a side; longer pairs are skipped */
 
     attend_optimizer_options optimizer;
     attend_schedule schedule;
     double clip;
     double label_smoothing;
-    double
-        average; /* of an exponential moving average of the weights, which is then what is validated and kept; 0: none */
-    int accumulate;   /* batches of an update */
-    int batch_tokens; /* of a batch */
-    int shard_tokens; /* of what one thread does at a time: changes rounding, memory and speed, and nothing else */
-    uint64_t updates, epochs; /* at most; 0: any number */
-    int patience;             /* validations without a better one, after which training ends; 0: never */
-    uint64_t valid_every, save_every, log_every; /* updates; 0: chosen from the size of the data */
+    double average;           /* decay of a moving average of the weights, which is then validated and saved; 0: none */
+    int accumulate;           /* batches per update */
+    int batch_tokens;         /* maximum of a batch */
+    int shard_tokens;         /* maximum of a shard, the work of one thread: affects rounding, memory and speed only */
+    uint64_t updates, epochs; /* maximum; 0: no limit */
+    int patience;             /* training ends after this many validations without a better model; 0: never */
+    uint64_t valid_every, save_every, log_every; /* in updates; 0: chosen by the size of the data */
     attend_valid_metric valid_metric;
     uint64_t seed;
     int threads;
-    size_t memory; /* bytes that training may take; shards are made as small as it takes; 0: any */
-    int keep;
-    int average_checkpoints; /* at the end, the mean of so many of the last models becomes MODEL if it is better; 0: none */
+    size_t memory;           /* maximum in bytes; shards and threads are reduced to fit; 0: no limit */
+    int keep;                /* how many MODEL.update-N to keep */
+    int average_checkpoints; /* at the end, the mean of this many of the last models becomes MODEL if it is better; 0: none */
     const char *log;         /* NULL: MODEL.log.jsonl */
-    bool fresh;
+    bool fresh;              /* start over: ignore the checkpoint */
     const char *
-        basis; /* what the data is, in words, if sizes were chosen by it: data that has changed is then refused as such; or NULL */
+        basis; /* a description of the data, if options were chosen by it: compared first when training resumes; may be NULL */
 } attend_train_options;
 
-/* Sensible, but for the files. */
+/* Defaults for everything but train and model. */
 attend_train_options attend_train_defaults(void);
 
 /* ---- sizes ---- */
 
 typedef enum attend_preset {
-    ATTEND_PRESET_NONE,            /* what the data asks for */
+    ATTEND_PRESET_NONE,            /* chosen by the data */
     ATTEND_PRESET_TINY,            /* the smallest model, whatever the data */
-    ATTEND_PRESET_G2P,             /* letters to symbols between blanks */
-    ATTEND_PRESET_TRANSLATE_SMALL, /* what the data asks for, but nothing that takes days */
-    ATTEND_PRESET_TRANSLATE        /* one size more than the data asks for */
+    ATTEND_PRESET_G2P,             /* characters to phonemes separated by spaces */
+    ATTEND_PRESET_TRANSLATE_SMALL, /* chosen by the data, up to a medium size */
+    ATTEND_PRESET_TRANSLATE        /* one size larger than chosen by the data */
 } attend_preset;
-extern const char *const attend_preset_names[]; /* by their number; NULL behind the last */
+extern const char *const attend_preset_names[]; /* in order; NULL after the last */
 
-/* Of pairs that can be used: how many there are, and words (as blanks separate them) and characters of source and target. Lines alone have
- * no characters on the side of the source. */
+/* The number of usable pairs, and the words (separated by spaces) and characters of source and target. For lines, the words and characters of the
+ * source are 0. */
 typedef struct attend_data_size {
     uint64_t pairs, words[2], characters[2];
 } attend_data_size;
 
-/* What fits data of that size. */
+/* Options that suit data of a size. */
 typedef struct attend_training_sizes {
-    bool of_words;                     /* pairs (or lines) of words rather than of sentences */
-    uint64_t seen;                     /* tokens, of the side that has more */
-    attend_token_kind tokens[2];       /* of lines alone, the same twice */
-    int hidden, embedding, vocab_size; /* of bpe */
+    bool is_word_level;                /* pairs (or lines) are single words, not sentences */
+    uint64_t data_tokens;              /* of the side that has more */
+    attend_token_kind tokens[2];       /* source, target; for lines the same twice */
+    int hidden, embedding, vocab_size; /* vocab_size: for BPE */
     double dropout, label_smoothing;
     int batch_tokens;
-    uint64_t epochs; /* where nothing else ends training */
+    uint64_t epochs; /* maximum */
     struct {
         int hidden, layers, heads, feed_forward_width;
         double dropout, rate;
         uint64_t warmup;
-    } transformer; /* in the place of hidden, embedding and dropout, if it is one */
+    } transformer; /* instead of hidden, embedding and dropout */
 } attend_training_sizes;
-/* A function of its arguments and of nothing else. kinds: attend_token_kind of each side where it is settled, -1 where not; NULL: none is. */
+/* kinds: the attend_token_kind of each side, or -1 to choose it; NULL: choose both. */
 attend_training_sizes attend_training_sizes_for(attend_preset preset, const attend_data_size *data, const int kinds[2]);
 
-/* Where training stands. */
+/* The state of training after an update. */
 typedef struct attend_progress {
-    uint64_t update, updates; /* of how many, as far as is known; 0: not known */
+    uint64_t update, updates; /* updates: expected total; 0: unknown */
     uint64_t epoch;
-    double part; /* of the epoch that is done */
-    double loss; /* cross-entropy a target word, lately */
+    double part; /* of the epoch, 0 to 1 */
+    double loss; /* cross-entropy of a target token, since the last line of the log */
     double rate, norm;
     double tokens_per_second;
-    double seconds, seconds_left;            /* left < 0: not known */
-    double step_seconds, validation_seconds; /* of those seconds: in gradients and steps, and validating */
+    double seconds, seconds_left;            /* seconds_left < 0: unknown */
+    double step_seconds, validation_seconds; /* parts of `seconds` */
     double valid_loss, valid_score;          /* of the last validation; NAN: none yet */
     double best;
-    bool validated, saved, better; /* what the last update brought */
+    bool validated, saved, better; /* in this update; better: a better model than all before */
 } attend_progress;
 
-/* What is known before the first update. */
+/* What is known before the first update of a run. */
 typedef struct attend_plan {
     size_t parameters;
-    size_t bytes; /* of memory, at the most */
+    size_t bytes; /* estimated maximum of memory */
     uint64_t pairs, valid_pairs, left_out;
     uint64_t source_tokens, target_tokens;
-    attend_task task; /* of a language model, pairs are lines, without sources */
+    attend_task task; /* of a language model, pairs are lines */
     uint64_t updates_per_epoch, updates;
     uint64_t valid_every, save_every;
     int source_vocab, target_vocab;
@@ -141,22 +140,25 @@ typedef struct attend_plan {
     uint64_t update;
 } attend_plan;
 
+/* Callbacks, on the thread that called attend_train; each may be NULL. */
 typedef struct attend_train_events {
     void *user;
     void (*plan)(void *user, const attend_plan *plan);
     void (*progress)(void *user, const attend_progress *p); /* after every update */
     void (*notice)(void *user, const char *text);           /* a message for the user: a skipped update, say */
-    bool (*stop)(void *user); /* asked after every update, and now and then while data is read: save and end? */
+    bool (*stop)(
+        void *user); /* called after every update and regularly while data is read; true: save a checkpoint and end */
 } attend_train_events;
 
 typedef enum attend_train_end {
-    ATTEND_TRAIN_DONE,     /* as many updates or epochs as were asked for */
-    ATTEND_TRAIN_PATIENCE, /* no better model for a while */
-    ATTEND_TRAIN_STOPPED   /* by attend_train_events.stop; the checkpoint is where it stopped */
+    ATTEND_TRAIN_DONE,     /* all updates or epochs are done */
+    ATTEND_TRAIN_PATIENCE, /* options.patience is exhausted */
+    ATTEND_TRAIN_STOPPED   /* by events.stop; the checkpoint is that of the last update */
 } attend_train_end;
 
-/* ATTEND_FAILED if training diverged: ten updates in a row had gradients that were not numbers, and so it went once more from the
- * last checkpoint at half the rate. The best model is never touched by any of it. */
+/* Trains, or resumes a training, until it ends; events and end may be NULL. An update with a non-finite gradient is skipped; after ten in a row training
+ * rolls back to the last checkpoint and continues at half the learning rate; after ten more it is ATTEND_FAILED. The best model is never lost.
+ * ATTEND_BAD_USAGE, ATTEND_BAD_DATA, ATTEND_BAD_MODEL (a damaged checkpoint), ATTEND_IO, ATTEND_NO_MEMORY, ATTEND_FAILED. */
 int attend_train(const attend_train_options *options, const attend_train_events *events, attend_train_end *end);
 
 /* ---- the training log ---- */

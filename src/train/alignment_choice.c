@@ -1,5 +1,5 @@
-/* alignment_choice.c: at the end of a training, which of the model's maps aligns (map_selection.h): of several layers or heads some do and others do not. By
- * validation pairs without gold links, so that nobody has to ask for it; kept with MODEL, and nowhere else: whoever goes on chooses again. */
+/* alignment_choice.c: at the end of a training, chooses the attention layer and head whose map is used for word alignment (map_selection.h), by the
+ * validation pairs and without gold links. The choice is stored in MODEL only, not in the checkpoint: a training that resumes chooses again. */
 #include "train/training_run.h"
 
 #include "core/memory.h"
@@ -9,13 +9,13 @@
 #include <unistd.h>
 
 enum {
-    FEWEST = 50, /* pairs: with 20 a choice is often another one than with 500, with 50 seldom (docs/metrics.md) */
-    MOST = 500,
-    LONGEST = 1000 /* bytes of a side */
+    MIN_PAIRS = 50, /* the choice by 50 pairs is rarely another one than by 500, by 20 often (docs/metrics.md) */
+    MAX_PAIRS = 500,
+    MAX_BYTES = 1000 /* of a side */
 };
 
 typedef struct texts {
-    char *sides[2][MOST];
+    char *sides[2][MAX_PAIRS];
     int count;
 } texts;
 
@@ -33,16 +33,16 @@ static char *copy(const char *text, size_t size)
     return to;
 }
 
-/* The first pairs of the files, which need not be there any more: there is nothing to choose by then. */
+/* The first pairs of the validation files. If the files no longer exist, there are none, and no choice is made. */
 static int read_texts(texts *x, const attend_train_options *o)
 {
     attend_pairs_file *file = NULL;
     attend_text_pair pair;
     int status = attend_pairs_file_open(&file, o->valid, o->valid_count);
-    while (status == ATTEND_OK && x->count < MOST) {
+    while (status == ATTEND_OK && x->count < MAX_PAIRS) {
         status = attend_pairs_file_next(file, &pair);
         if (status != ATTEND_OK || !pair.source) break;
-        if (pair.source_size > LONGEST || pair.target_size > LONGEST) continue;
+        if (pair.source_size > MAX_BYTES || pair.target_size > MAX_BYTES) continue;
         x->sides[0][x->count] = copy(pair.source, pair.source_size);
         x->sides[1][x->count] = copy(pair.target, pair.target_size);
         if (!x->sides[0][x->count] || !x->sides[1][x->count])
@@ -56,13 +56,13 @@ static int read_texts(texts *x, const attend_train_options *o)
 static int choose(training_run *run, attend_model *m, const texts *x)
 {
     const attend_map_score *scores = NULL;
-    attend_map_selection *trial = NULL;
+    attend_map_selection *selection = NULL;
     attend_alignment chosen = { .layer = 0, .head = 0 };
-    int maps, best = 0, status = attend_map_selection_new(&trial, m, run->options.threads);
+    int maps, best = 0, status = attend_map_selection_new(&selection, m, run->options.threads);
     if (status == ATTEND_OK)
-        status = attend_map_selection_add(trial, x->count, (const char *const *)x->sides[0],
+        status = attend_map_selection_add(selection, x->count, (const char *const *)x->sides[0],
                                           (const char *const *)x->sides[1], NULL);
-    if (status == ATTEND_OK) status = attend_map_selection_end(trial, &scores, &maps, &best);
+    if (status == ATTEND_OK) status = attend_map_selection_end(selection, &scores, &maps, &best);
     if (status == ATTEND_OK) {
         chosen = scores[best].map;
         attend_json_writer w = attend_training_log_begin(&run->log, run->state.update);
@@ -72,7 +72,7 @@ static int choose(training_run *run, attend_model *m, const texts *x)
         attend_json_put_key(&w, "error"), attend_json_put_number(&w, 4, scores[best].error);
         status = attend_training_log_end(&run->log, &w);
     }
-    attend_map_selection_free(trial);
+    attend_map_selection_free(selection);
     if (status == ATTEND_OK) status = attend_model_set_alignment(m, chosen);
     return status == ATTEND_OK ? attend_model_save(m, run->options.model) : status;
 }
@@ -88,7 +88,7 @@ int attend_training_choose_alignment(training_run *run)
     attend_model *m = NULL;
     texts *x = attend_memory_zeroed(1, sizeof *x);
     int status = x ? read_texts(x, &run->options) : attend_fail(ATTEND_NO_MEMORY, "no memory for pairs to align");
-    if (status == ATTEND_OK && x->count >= FEWEST) {
+    if (status == ATTEND_OK && x->count >= MIN_PAIRS) {
         status = attend_model_load(&m, run->options.model, NULL);
         if (status == ATTEND_OK) status = choose(run, m, x);
     }

@@ -43,7 +43,7 @@ static double quotient(checker *k, attend_param *p, size_t i, double h)
     return (8 * near - far) / (12 * h);
 }
 
-/* Every element of every parameter. */
+/* Compares every element of every parameter. */
 static void walk(attend_check *out, checker *k, attend_params *params, const attend_grads *grads, double step)
 {
     for (int i = 0; i < params->count; i++)

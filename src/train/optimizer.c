@@ -1,5 +1,5 @@
 /* optimizer.c: SGD with momentum, and Adam (Kingma, Ba 2015) with decoupled weight decay (Loshchilov, Hutter 2019).
- * Each element is updated by itself, so threads can share the work without changing a bit of it. */
+ * Each element is updated on its own, so that the result does not depend on the number of threads. */
 #include "core/memory.h"
 #include "kernel/kernel.h"
 #include "train/team.h"
@@ -10,8 +10,8 @@ struct attend_optimizer {
     int count; /* parameters */
     attend_optimizer_options options;
     uint64_t steps;
-    real **first, **second; /* by parameter: Adam's moments; SGD: velocity in `first`, if it has momentum */
-    adam_numbers step;      /* the one at hand; SGD uses its scale, rate and decay */
+    real **first, **second; /* by parameter: moments of Adam; first: velocity of SGD with momentum */
+    adam_numbers step;      /* of the current step; SGD uses its scale, rate and decay */
     int parts;
 };
 
@@ -111,7 +111,7 @@ int attend_optimizer_step(attend_optimizer *o, double rate, double max_norm, dou
 {
     if (!(rate >= 0)) return attend_fail(ATTEND_BAD_USAGE, "the learning rate %g is negative or not a number", rate);
     if (o->team->params->count != o->count)
-        return attend_fail(ATTEND_BAD_USAGE, "the parameters are %d now and were %d when the team was made",
+        return attend_fail(ATTEND_BAD_USAGE, "there are %d parameters, and there were %d when the team was made",
                            o->team->params->count, o->count);
     double length = attend_team_norm(o->team);
     if (norm) *norm = length;

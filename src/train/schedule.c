@@ -2,7 +2,7 @@
 #include <attend/train.h>
 #include <math.h>
 
-double attend_schedule_rate(const attend_schedule *s, uint64_t update, int falls)
+double attend_schedule_rate(const attend_schedule *s, uint64_t update, int reductions)
 {
     const double t = (double)update, warm = (double)s->warmup;
     double share = 1;
@@ -14,11 +14,11 @@ double attend_schedule_rate(const attend_schedule *s, uint64_t update, int falls
         break;
     case ATTEND_SCHEDULE_COSINE: {
         const double rest = (double)s->updates - warm, done = rest > 0 ? fmin(fmax(t - warm, 0) / rest, 1) : 1;
-        share = s->least + (1 - s->least) * (1 + cos(3.14159265358979323846 * done)) / 2;
+        share = s->min_share + (1 - s->min_share) * (1 + cos(3.14159265358979323846 * done)) / 2;
         break;
     }
     case ATTEND_SCHEDULE_PLATEAU:
-        share = fmax(pow(s->factor, falls), s->least);
+        share = fmax(pow(s->factor, reductions), s->min_share);
         break;
     }
     if (t < warm) share *= t / warm;

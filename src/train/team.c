@@ -1,8 +1,8 @@
-/* team.c: shards on threads, added up in shard order.
+/* team.c: gradients of shards on threads, added in shard order.
  *
- * Shards run in waves of as many as there are threads; after each wave its gradients are added to the total, shard by
- * shard, every thread taking a part of the elements. So each element is added in shard order, whatever the number of
- * threads, and memory is one set of gradients a thread. */
+ * Shards run in waves of one shard per thread. After each wave its gradients are added to the total, shard by shard, and each thread adds a
+ * part of the elements. So every element is added in shard order, whatever the number of threads, and memory is one set of gradients
+ * per thread. */
 #include "train/team.h"
 
 #include "core/memory.h"
@@ -11,9 +11,9 @@
 #include <math.h>
 
 enum {
-    PIECE = 1 << 16,  /* numbers whose squares are added in one go */
-    STREAM_BITS = 20, /* of a random stream's number that tell the shards of one update apart */
-    MOST_SHARDS = 1 << STREAM_BITS,
+    PIECE = 1 << 16,  /* elements whose squares are added by one call */
+    STREAM_BITS = 20, /* of the number of a random stream: the shard within an update */
+    MAX_SHARDS = 1 << STREAM_BITS,
 };
 
 static int count_pieces(const attend_param *p)
@@ -87,7 +87,7 @@ typedef struct wave {
     uint64_t seed, update;
     int first; /* shard */
     attend_grads **merge;
-    int merging, parts;
+    int merge_count, parts;
 } wave;
 
 static void run_shard(void *user, int i)
@@ -107,14 +107,14 @@ static void run_shard(void *user, int i)
 static void run_merge(void *user, int part)
 {
     wave *w = user;
-    attend_gradient_sum_part(w->team->total, w->merge, w->merging, part, w->parts);
+    attend_gradient_sum_part(w->team->total, w->merge, w->merge_count, part, w->parts);
 }
 
 static void merge(wave *w, int from, int count)
 {
     attend_team *t = w->team;
     w->merge = t->shard + from;
-    w->merging = count;
+    w->merge_count = count;
     w->parts = 4 * attend_pool_threads(t->pool);
     attend_gradient_sum_begin(t->total, w->merge, count);
     attend_pool_run(t->pool, w->parts, run_merge, w);
@@ -136,10 +136,10 @@ int attend_team_gradient(attend_team *t, int shards, attend_shard_fn fn, void *u
 {
     wave w = { .team = t, .fn = fn, .user = user, .seed = seed, .update = update };
     if (loss) *loss = 0;
-    if (shards < 0 || shards > MOST_SHARDS)
-        return attend_fail(ATTEND_BAD_USAGE, "%d shards: give a number from 0 to %d", shards, MOST_SHARDS);
+    if (shards < 0 || shards > MAX_SHARDS)
+        return attend_fail(ATTEND_BAD_USAGE, "%d shards: give a number from 0 to %d", shards, MAX_SHARDS);
     if (t->params->count != t->count)
-        return attend_fail(ATTEND_BAD_USAGE, "the parameters are %d now and were %d when the team was made",
+        return attend_fail(ATTEND_BAD_USAGE, "there are %d parameters, and there were %d when the team was made",
                            t->params->count, t->count);
     int threads = attend_pool_threads(t->pool), status = ATTEND_OK;
     double total = 0;
@@ -151,7 +151,7 @@ int attend_team_gradient(attend_team *t, int shards, attend_shard_fn fn, void *u
         if (status != ATTEND_OK) break;
         for (int i = 0; i < n; i++) total += t->losses[i];
         int merged = 0;
-        if (w.first == 0) { /* the total is zero: the first shard's gradients can simply become it */
+        if (w.first == 0) { /* the total is zero: the first shard's gradients become the total */
             attend_grads *first = t->shard[0];
             t->shard[0] = t->total;
             t->total = first;

@@ -1,4 +1,4 @@
-/* team.h: the inside of a team, for the optimizers. */
+/* team.h: the fields of a team, for optimizers and validation. */
 #ifndef ATTEND_TRAIN_TEAM_H
 #define ATTEND_TRAIN_TEAM_H
 
@@ -8,13 +8,13 @@
 
 struct attend_team {
     attend_params *params;
-    int count; /* of parameters when the team was made; no more may come */
+    int count; /* of parameters; fixed */
     attend_pool *pool;
     attend_grads *total;
-    attend_ctx **contexts; /* one a thread, each with .. */
-    attend_grads **shard;  /* .. gradients of its own */
-    double *losses;
-    double *squares; /* of fixed pieces of the gradient, see attend_team_norm */
+    attend_ctx **contexts; /* (threads) */
+    attend_grads **shard;  /* (threads) */
+    double *losses;        /* (threads) */
+    double *squares;       /* (pieces): sums of squares, for attend_team_norm */
     int pieces;
 };
 

@@ -110,7 +110,7 @@ static int fits_task(const training_run *run, const attend_pairs_spec *specs, in
         return attend_fail(ATTEND_BAD_USAGE,
                            attend_training_is_language_model(run)
                                ? "%s: a language model learns from lines of text, and these are pairs"
-                               : "%s: a translation is learned from pairs, and these are lines of text alone, which "
+                               : "%s: a translation model learns from pairs, and these are lines of text, which "
                                  "are for task 'language-model'",
                            attend_pairs_spec_name(&specs[i]));
     }
@@ -186,7 +186,7 @@ int attend_training_read_data(training_run *run)
     if (status == ATTEND_OK && run->options.valid_count > 0)
         status = corpus_of(run, &run->valid, run->options.valid, run->options.valid_count, true);
     if (status == ATTEND_OK && run->valid && attend_corpus_count(run->valid).pairs == 0)
-        return attend_fail(ATTEND_BAD_DATA, "%s: no validation %s is left: all are empty%s or too long",
+        return attend_fail(ATTEND_BAD_DATA, "%s: there is no validation %s: all are empty%s or too long",
                            attend_pairs_spec_name(&run->options.valid[0]),
                            attend_training_is_language_model(run) ? "line" : "pair",
                            attend_training_is_language_model(run) ? "" : " on a side");

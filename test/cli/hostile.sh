@@ -55,7 +55,7 @@ awk 'BEGIN { for (i = 0; i < 9; i++) printf "a "; print "\ta" }' >longer.tsv
 printf ' \t \n' >blank.tsv
 # shellcheck disable=SC2086
 {
-    expect 3 'no validation pair is left' $train --model n5 --max-length 6 --updates 1 --valid longer.tsv
+    expect 3 'there is no validation pair' $train --model n5 --max-length 6 --updates 1 --valid longer.tsv
     expect 3 'files of which no pair can be used' $train --model n6 --updates 1 --valid blank.tsv
 }
 

@@ -185,7 +185,7 @@ static void what_training_refuses(void **state)
     refuses(o, ATTEND_BAD_DATA, "no token to learn: all lines are empty");
     o = options_for("refused");
     snprintf(names[1], sizeof names[1], "%s", in_folder("empty.txt"));
-    refuses(o, ATTEND_BAD_DATA, "no validation line is left: all are empty or too long");
+    refuses(o, ATTEND_BAD_DATA, "there is no validation line: all are empty or too long");
     text_file("bytes.txt", "ab\ncd\n\xff\n");
     o = options_for("refused");
     snprintf(names[0], sizeof names[0], "%s", in_folder("bytes.txt"));

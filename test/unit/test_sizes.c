@@ -1,4 +1,4 @@
-/* model_size.c: more data never gets a smaller model, recipes get what they were made with, and what is settled stays. */
+/* model_size.c: more data never gets a smaller model, recipes get the sizes they were made with, and given token kinds are kept. */
 #include "unit/unit.h"
 
 #include <attend/trainer.h>
@@ -35,7 +35,7 @@ static void more_data_more_model(void **state)
         }
 }
 
-static void recipes_get_what_they_had(void **state)
+static void recipes_keep_their_sizes(void **state)
 {
     (void)state;
     /* Multi30k: 29,000 captions of 13 words; Arabic names, 11,868; CMUdict, 105,000 words and their sounds */
@@ -44,9 +44,9 @@ static void recipes_get_what_they_had(void **state)
                            sounds = { 105000, { 105000, 660000 }, { 780000, 2200000 } };
     attend_training_sizes s = attend_training_sizes_for(ATTEND_PRESET_NONE, &captions, NULL);
     assert_true(s.hidden == 384 && s.embedding == 256 && s.vocab_size == 6000 && s.batch_tokens == 1900);
-    assert_true(s.tokens[0] == ATTEND_TOKENS_BPE && s.tokens[1] == ATTEND_TOKENS_BPE && !s.of_words);
+    assert_true(s.tokens[0] == ATTEND_TOKENS_BPE && s.tokens[1] == ATTEND_TOKENS_BPE && !s.is_word_level);
     s = attend_training_sizes_for(ATTEND_PRESET_NONE, &names, NULL);
-    assert_true(s.hidden == 192 && s.embedding == 64 && s.dropout == 0.3 && s.batch_tokens == 400 && s.of_words);
+    assert_true(s.hidden == 192 && s.embedding == 64 && s.dropout == 0.3 && s.batch_tokens == 400 && s.is_word_level);
     assert_true(s.tokens[0] == ATTEND_TOKENS_CHAR && s.tokens[1] == ATTEND_TOKENS_CHAR);
     for (int preset = 0; preset <= ATTEND_PRESET_G2P; preset += ATTEND_PRESET_G2P) {
         s = attend_training_sizes_for((attend_preset)preset, &sounds, NULL);
@@ -55,7 +55,7 @@ static void recipes_get_what_they_had(void **state)
     }
 }
 
-static void lines_have_a_table_of_their_own(void **state)
+static void lines_have_their_own_table(void **state)
 {
     (void)state;
     for (int preset = 0; attend_preset_names[preset]; preset++) {
@@ -63,8 +63,8 @@ static void lines_have_a_table_of_their_own(void **state)
         for (uint64_t lines = 1; lines < (uint64_t)1 << 40; lines = 3 * lines / 2 + 1) {
             const attend_data_size d = { lines, { 0, 20 * lines }, { 0, 110 * lines } };
             const attend_training_sizes s = attend_training_sizes_for((attend_preset)preset, &d, NULL);
-            assert_true(!s.of_words && s.tokens[0] == ATTEND_TOKENS_BPE && s.tokens[1] == ATTEND_TOKENS_BPE);
-            assert_true(s.label_smoothing == 0 && s.seen == 20 * lines && s.epochs >= 5 && s.epochs <= 100);
+            assert_true(!s.is_word_level && s.tokens[0] == ATTEND_TOKENS_BPE && s.tokens[1] == ATTEND_TOKENS_BPE);
+            assert_true(s.label_smoothing == 0 && s.data_tokens == 20 * lines && s.epochs >= 5 && s.epochs <= 100);
             assert_true(s.hidden >= before.hidden && s.batch_tokens >= before.batch_tokens);
             assert_true(s.hidden >= 128 && s.embedding >= 64 && s.dropout >= 0.1 && s.dropout <= 0.5);
             before = s;
@@ -72,22 +72,22 @@ static void lines_have_a_table_of_their_own(void **state)
     }
     const attend_data_size words = { 1000, { 0, 1000 }, { 0, 7000 } };
     attend_training_sizes s = attend_training_sizes_for(ATTEND_PRESET_NONE, &words, NULL);
-    assert_true(s.of_words && s.tokens[0] == ATTEND_TOKENS_CHAR && s.seen == 7000);
-    const int settled[2] = { ATTEND_TOKENS_WORD, ATTEND_TOKENS_WORD };
-    s = attend_training_sizes_for(ATTEND_PRESET_NONE, &words, settled);
-    assert_true(s.tokens[0] == ATTEND_TOKENS_WORD && s.seen == 1000);
+    assert_true(s.is_word_level && s.tokens[0] == ATTEND_TOKENS_CHAR && s.data_tokens == 7000);
+    const int given[2] = { ATTEND_TOKENS_WORD, ATTEND_TOKENS_WORD };
+    s = attend_training_sizes_for(ATTEND_PRESET_NONE, &words, given);
+    assert_true(s.tokens[0] == ATTEND_TOKENS_WORD && s.data_tokens == 1000);
     const attend_data_size pairs = data_of(1000, true);
     assert_true(attend_training_sizes_for(ATTEND_PRESET_NONE, &pairs, NULL).label_smoothing == 0.1);
 }
 
-static void what_is_settled_stays(void **state)
+static void given_token_kinds_are_kept(void **state)
 {
     (void)state;
     const attend_data_size d = data_of(1000, true);
-    const int settled[2] = { ATTEND_TOKENS_CHAR, -1 };
-    const attend_training_sizes s = attend_training_sizes_for(ATTEND_PRESET_NONE, &d, settled);
+    const int given[2] = { ATTEND_TOKENS_CHAR, -1 };
+    const attend_training_sizes s = attend_training_sizes_for(ATTEND_PRESET_NONE, &d, given);
     assert_true(s.tokens[0] == ATTEND_TOKENS_CHAR && s.tokens[1] == ATTEND_TOKENS_BPE);
-    assert_int_equal(s.seen, 59000); /* letters */
+    assert_int_equal(s.data_tokens, 59000); /* characters */
     const attend_data_size nothing = { 0 };
     assert_int_equal(attend_training_sizes_for(ATTEND_PRESET_NONE, &nothing, NULL).hidden, 128);
 }
@@ -95,8 +95,8 @@ static void what_is_settled_stays(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(more_data_more_model),
-                                        cmocka_unit_test(recipes_get_what_they_had),
-                                        cmocka_unit_test(lines_have_a_table_of_their_own),
-                                        cmocka_unit_test(what_is_settled_stays) };
+                                        cmocka_unit_test(recipes_keep_their_sizes),
+                                        cmocka_unit_test(lines_have_their_own_table),
+                                        cmocka_unit_test(given_token_kinds_are_kept) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
