@@ -1,12 +1,14 @@
-/* model.h: models, with a source or of lines alone: make one or load one, train it, score with it, decode with it.
+/* model.h: sequence-to-sequence and language models: create or load one, train it, score with it, decode with it.
  *
- * Purpose    config.h says what a model is, docs/models.md has the equations. There are three ways to run one: the loss of a batch
- *            of pairs (attend_model_loss), the probability of given targets (attend_model_score), and decoding step by step
- *            (attend_decoding_*). Attention weights come out of all three.
- * Words      are numbers; three are special. A source is whatever the caller gives (usually with ATTEND_END at its end); a target
- *            is given without special words: the model begins it with ATTEND_BEGIN and ends it with ATTEND_END, so a target of T words
- *            has T + 1 rows.
- * Threads    A model is read by many threads at once, each with a context of its own; nobody may change it meanwhile. */
+ * Purpose    config.h describes a model, docs/models.md has the equations. There are three ways to run one: the loss of a batch of
+ *            pairs (attend_model_loss), the probability of given targets (attend_model_score), and decoding step by step
+ *            (attend_decoding_*). All three return attention weights on request.
+ * Tokens     are integers; three are special. A source is whatever the caller gives (usually with ATTEND_END as its last token). A
+ *            target is given without special tokens: the model puts ATTEND_BEGIN before it and ATTEND_END after it, so that a target of
+ *            T tokens has T + 1 rows.
+ * Ownership  attend_model_new and attend_model_load return models that the caller frees with attend_model_free. Pointers that getters
+ *            return belong to the model.
+ * Threads    Many threads may read a model at once, each with its own context, as long as no thread changes it. */
 #ifndef ATTEND_MODEL_H
 #define ATTEND_MODEL_H
 
@@ -21,102 +23,106 @@ enum { ATTEND_UNKNOWN = 0, ATTEND_BEGIN = 1, ATTEND_END = 2, ATTEND_FIRST_TOKEN 
 
 typedef struct attend_model attend_model;
 
-/* A model with random weights, by seed. *out is the caller's, freed by attend_model_free (NULL is fine there). */
+/* A model with random weights, which depend on the seed alone. ATTEND_BAD_USAGE: the configuration is not valid (attend_config_check). */
 int attend_model_new(attend_model **out, const attend_config *config, uint64_t seed);
+/* NULL is allowed. */
 void attend_model_free(attend_model *m);
 
 /* ---- the model file ---- */
 
-/* One safetensors file: configuration and format in its metadata, a tensor for each parameter, what was attached, and a checksum
- * of all of it. Written to a temporary beside it and put in its place, so that the old file or the new one is there, whole. A model whose
- * numbers are not all finite (training diverged) would not load: ATTEND_FAILED, and the old file stays. */
+/* Writes one safetensors file: configuration and format version in its metadata, a tensor for each parameter, the attachments, and a
+ * checksum of everything. The file is written to a temporary file and renamed, so that at any time the old file or the new one is there,
+ * complete. ATTEND_FAILED: a parameter is not finite (training diverged); the old file stays. */
 int attend_model_save(const attend_model *m, const char *path);
 
 typedef struct attend_load_options {
-    bool skip_checksum;                /* the rest is checked all the same */
-    const attend_score *const *scores; /* scores that are your own, NULL at the end; NULL: none */
+    bool skip_checksum;                /* all other checks are still made */
+    const attend_score *const *scores; /* score functions of your own, NULL-terminated; NULL: none */
 } attend_load_options;
 
-/* Maps a file; its numbers stay there, and are read as they are needed. Everything is checked before anything is used: ATTEND_BAD_MODEL
- * says what is wrong with it, ATTEND_IO that it could not be read. options may be NULL. */
+/* Memory-maps a file; parameters are read from it as they are needed. The whole file is validated first. ATTEND_BAD_MODEL: the file is not
+ * a valid model, and the message says why; ATTEND_IO: it cannot be read. options may be NULL. */
 int attend_model_load(attend_model **out, const char *path, const attend_load_options *options);
-/* The same from a file that is in memory, which may be freed afterwards; `name` is for messages. */
+/* The same from a file in memory, which may be freed afterwards. `name` is used in messages. */
 int attend_model_load_bytes(attend_model **out, const void *bytes, size_t size, const char *name,
                             const attend_load_options *options);
 
-/* The mean of the weights of several models of one training, its last checkpoints say (Vaswani et al. 2017), in whatever order they are named the
- * same. ATTEND_BAD_USAGE, with the file, if one has another configuration or other vocabularies than the first, or is kept in fewer bits. What
- * else is attached stays if all have it alike. *out is the caller's. */
+/* The mean of the weights of several models from one training run, for example its last checkpoints (Vaswani et al. 2017). The order of the
+ * paths does not matter. Attachments are kept if all models have the same. ATTEND_BAD_USAGE, with the file: a model is quantised, or has
+ * another configuration or other vocabularies than the first. */
 int attend_models_average(attend_model **out, const char *const *paths, int count);
 
-/* Keeps the matrices of a model, the output layer first of all, in fewer bits from now on: it becomes smaller and faster, can be saved so, and
- * cannot be trained any more. Biases, and what a score uses in its own way, stay. ATTEND_BAD_USAGE if it has fewer bits already. Nobody else
- * may use the model meanwhile. */
+/* Quantises the matrices of a model: it becomes smaller and faster and can be saved, but not trained any more. Biases, and parameters that
+ * a score function reads in its own way, keep their precision. No other thread may use the model meanwhile. ATTEND_BAD_USAGE: the model is
+ * quantised already. */
 int attend_model_quantize(attend_model *m, attend_precision precision);
-/* Of the output layer, and so of the model. */
+/* The precision of the output layer, which is that of the other matrices too. */
 attend_precision attend_model_precision(const attend_model *m);
 
-/* Bytes that belong to a model (its vocabularies, say) and are saved with it, by name ("source.vocabulary"). Copied; in the place of
- * what had that name. A vocabulary has a line for each word, every one ended by a line feed; a file whose vocabularies do
- * not have as many lines as the model has words is refused. */
+/* Attaches bytes under a name ("source.vocabulary"); they are saved with the model. The bytes are copied and replace an attachment of the same
+ * name. A vocabulary has one line for each token, each ended by a line feed; a file whose vocabularies do not have as many lines as the
+ * model has tokens is refused. */
 int attend_model_attach(attend_model *m, const char *name, const void *bytes, size_t size);
-const void *attend_model_attached(const attend_model *m, const char *name, size_t *size); /* NULL: nothing */
+/* NULL: there is no such attachment. */
+const void *attend_model_attached(const attend_model *m, const char *name, size_t *size);
 
 const attend_config *attend_model_config(const attend_model *m);
 attend_params *attend_model_params(const attend_model *m);
 
 /* ---- alignment ---- */
 
-/* Of all the maps that a model makes of a source, the one that says which word comes from which; -1: the mean of all layers, or of all heads. */
+/* The cross-attention map that stands for the alignment of target and source tokens; -1: the mean over all layers, or all heads. */
 typedef struct attend_alignment {
     int layer, head;
 } attend_alignment;
 
-/* What attend_model_set_alignment said, also in a model that was saved and loaded since; else the mean of the heads of the last layer but one. */
+/* The alignment that attend_model_set_alignment stored in the model or its file; by default the mean of all heads of the penultimate
+ * layer. */
 attend_alignment attend_model_alignment(const attend_model *m);
-/* ATTEND_BAD_USAGE if there is no such layer or head. */
+/* ATTEND_BAD_USAGE: the model has no such layer or head. */
 int attend_model_set_alignment(attend_model *m, attend_alignment alignment);
 int attend_alignment_check(attend_alignment alignment, const attend_config *config);
-/* Whether a map is one of those whose mean it is, and how many they are. */
+/* Whether a map is part of the mean, and how many maps are. */
 bool attend_alignment_includes(attend_alignment alignment, int layer, int head);
 int attend_alignment_map_count(attend_alignment alignment, const attend_config *config);
 
 /* ---- pairs ---- */
 
-/* An alignment that is known: this word of the target comes from this word of the source. */
+/* A known alignment: token `target` of the target of a pair is aligned with token `source` of its source. */
 typedef struct attend_link {
     int pair, target, source;
 } attend_link;
 
-/* Some pairs: words of all sources one after another, and of all targets. All arrays stay the caller's. A language model has sources of 0 words,
- * and `source` may then be NULL; others are refused. */
+/* Pairs of token sequences, concatenated. All arrays belong to the caller. For a language model every source has 0 tokens, and `source` may be
+ * NULL; other sources are refused. */
 typedef struct attend_pairs {
     int count;
     const int *source, *source_lengths;
-    const int *target, *target_lengths; /* without special words */
+    const int *target, *target_lengths; /* without special tokens */
     const attend_link *links;           /* sorted by pair; NULL: none */
     int link_count;
-    int first_pair; /* the number by which links know the first of these pairs */
+    int first_pair; /* the number of the first pair here in the links */
 } attend_pairs;
 
 /* The pairs [first, first + count) of `all`, with their links. */
 attend_pairs attend_pairs_slice(const attend_pairs *all, int first, int count);
-/* Rows of all targets: words and ends. */
+/* Rows of all targets: their tokens, and one ATTEND_END each. */
 int attend_pairs_rows(const attend_pairs *pairs);
-/* Numbers that the weights of all pairs take, pair after pair: of each, layers x heads x words that look x words looked at. A target has one word
- * more than it was given, either ATTEND_END at its end (where it looks) or ATTEND_BEGIN in front (where it is looked at). */
-size_t attend_pairs_weight_count(const attend_pairs *pairs, const attend_config *config, attend_attention_kind look);
+/* The number of attention weights of all pairs, pair after pair: layers * heads * queries * keys. A target counts one token more than its
+ * length: ATTEND_END as a query, ATTEND_BEGIN as a key. */
+size_t attend_pairs_weight_count(const attend_pairs *pairs, const attend_config *config, attend_attention_kind kind);
 
 /* ---- loss ---- */
 
 typedef struct attend_loss_options {
-    double scale;           /* of everything; 1 / words of the batch, say */
+    double scale;           /* of the whole loss, for example 1 / tokens of the batch */
     double label_smoothing; /* see attend_cross_entropy */
-    double guidance;  /* times sum over linked words of -log(weight on the link): guided alignment (Chen et al. 2016) */
-    double baseline;  /* REINFORCE: what a pair's loss, for each of its rows, is expected to be */
+    double
+        guidance; /* weight of guided alignment (Chen et al. 2016): sum over linked tokens of -log(weight on the link) */
+    double baseline;  /* REINFORCE: the expected loss per row */
     attend_real *nll; /* out, if not NULL: -log p of each row, attend_pairs_rows of them */
     attend_attention_kind weights_kind;
-    attend_real *weights; /* out, if not NULL: the weights of that kind, attend_pairs_weight_count numbers */
+    attend_real *weights; /* out, if not NULL: the weights of that kind, attend_pairs_weight_count of them */
 } attend_loss_options;
 
 #define ATTEND_LOSS_OPTIONS_INIT                                                                                       \
@@ -124,50 +130,51 @@ typedef struct attend_loss_options {
         1.0, 0.0, 0.0, 0.0, 0, ATTEND_ATTENTION_CROSS, 0                                                               \
     }
 
-/* The loss of some pairs with teacher forcing, on the context's tape -> (1). Words out of range are refused. */
+/* The loss of some pairs with teacher forcing, on the tape of the context -> (1). options may be NULL. Tokens out of range fail the context with
+ * ATTEND_BAD_USAGE. */
 attend_var *attend_model_loss(attend_ctx *c, const attend_model *m, const attend_pairs *pairs,
                               const attend_loss_options *options);
 
 /* ---- scoring ---- */
 
-/* log p(target | source) of each pair (`count` numbers), and of each row and the weights of a look if wanted. Resets the context, whose memory
- * it uses; recording and training are off afterwards. */
+/* log p(target | source) of each pair (`count` numbers); if not NULL, also of each row (attend_pairs_rows numbers) and the attention weights of
+ * one kind (attend_pairs_weight_count numbers). Resets the context and uses its memory; recording and training are off afterwards. */
 int attend_model_score(attend_ctx *c, const attend_model *m, const attend_pairs *pairs, double *log_probability,
-                       attend_real *row_log_probability, attend_attention_kind look, attend_real *weights);
+                       attend_real *row_log_probability, attend_attention_kind kind, attend_real *weights);
 
 /* ---- decoding ---- */
 
 /* Sources that are being decoded, each with any number of hypotheses. */
 typedef struct attend_decoding attend_decoding;
 
-/* Encodes `count` sources in a context, which belongs to the decoding until it is freed: reset first, recording off. */
+/* Encodes `count` sources in a context, which belongs to the decoding until attend_decoding_free; it is reset first and does not record. */
 int attend_decoding_new(attend_decoding **out, attend_ctx *c, const attend_model *m, int count, const int *source,
                         const int *lengths);
 void attend_decoding_free(attend_decoding *d);
 
-/* One step. counts (sources): how many hypotheses each source has now, 0 if it is done; parents and words (as many as the counts
- * make together, those of one source together): which hypothesis of the step before each goes on from, and with which word. In the
- * first step a source has one hypothesis, itself: parents[i] is the source, and the word ATTEND_BEGIN. */
-int attend_decoding_step(attend_decoding *d, const int *counts, const int *parents, const int *words);
+/* One step. counts (sources): the number of hypotheses of each source, 0 if it is finished. parents, tokens (the sum of counts, grouped by source):
+ * the hypothesis of the previous step that each one extends, and the token it is extended with. In the first step each source has one
+ * hypothesis: parents[i] is the source, and the token ATTEND_BEGIN. */
+int attend_decoding_step(attend_decoding *d, const int *counts, const int *parents, const int *tokens);
 
-/* From now on only words on the model's shortlist (shortlist.h) have a probability; before the first step, while the
- * sources given to attend_decoding_new are still there. ATTEND_BAD_USAGE if it has none. */
+/* Restricts the output to the model's shortlist (shortlist.h). Must be called before the first step, while the source array given to
+ * attend_decoding_new is still valid. ATTEND_BAD_USAGE: the model has no shortlist. */
 int attend_decoding_use_shortlist(attend_decoding *d);
-/* From now on steps leave the `most` best words of each hypothesis alone, which is faster; before the first step. 0: all of them, and so if
- * `most` is more than a few. */
-int attend_decoding_set_top_k(attend_decoding *d, int most);
+/* Makes steps compute only the k best tokens of each hypothesis, which is faster. Must be called before the first step. 0, or a k above an internal
+ * limit: all tokens. */
+int attend_decoding_set_top_k(attend_decoding *d, int k);
 
-/* Of the last step: log p of every word for every hypothesis, (n, target_vocab); valid until the next. NULL before the first, after
- * one that failed for want of memory, with a shortlist, and where the best alone are kept. */
+/* The last step's log p of every token for every hypothesis (n, target_vocab), valid until the next step. NULL: there was no successful step, or a
+ * shortlist or top-k is in use. */
 const attend_real *attend_decoding_log_probabilities(const attend_decoding *d);
-/* The same of one hypothesis: `count` numbers. *words: whose they are, in rising order; NULL: of all words, in order. */
-const attend_real *attend_decoding_row(const attend_decoding *d, int hypothesis, int *count, const int **words);
-/* The best words of a hypothesis and log p of each, best first, of equal ones the lower number first; never ATTEND_BEGIN. NULL unless
- * attend_decoding_set_top_k asked for them alone. */
-const attend_real *attend_decoding_top_k(const attend_decoding *d, int hypothesis, int *count, const int **words);
-/* log p of ATTEND_END, in any case. */
+/* The same for one hypothesis: `count` numbers. *tokens: the tokens they belong to, in ascending order; NULL: all tokens, in order. */
+const attend_real *attend_decoding_row(const attend_decoding *d, int hypothesis, int *count, const int **tokens);
+/* The best tokens of a hypothesis and their log p, best first, the lower token first among equals; never ATTEND_BEGIN. NULL unless
+ * attend_decoding_set_top_k was called. */
+const attend_real *attend_decoding_top_k(const attend_decoding *d, int hypothesis, int *count, const int **tokens);
+/* log p of ATTEND_END, in every mode. */
 attend_real attend_decoding_end_log_probability(const attend_decoding *d, int hypothesis);
-/* Attention of hypothesis i over its source's words, of a layer and a head; NULL if there is none. */
+/* The attention weights of a hypothesis over its source tokens, of one layer and head; NULL: there are none. */
 const attend_real *attend_decoding_weights(const attend_decoding *d, int hypothesis, int layer, int head);
 
 #ifdef __cplusplus

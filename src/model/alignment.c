@@ -1,4 +1,4 @@
-/* alignment.c: which of a model's maps stands for its alignment. Kept with the model as an attachment, "layer head" in digits. */
+/* alignment.c: the attention map that stands for the alignment. It is stored in the model as an attachment: "LAYER HEAD" in decimal. */
 #include "model/model.h"
 
 #include <attend/parse.h>
@@ -9,20 +9,20 @@
 
 static const char name[] = "alignment";
 
-/* Where several layers look, the last but one tells words apart best as a rule (Garg et al. 2019). */
-static attend_alignment usual(const attend_config *c)
+/* With several layers, the penultimate one usually aligns best (Garg et al. 2019). */
+static attend_alignment default_alignment(const attend_config *c)
 {
     const int layers = attend_config_attention_layers(c, ATTEND_ATTENTION_CROSS);
     return (attend_alignment){ .layer = layers > 1 ? layers - 2 : 0, .head = -1 };
 }
 
-static bool is_one(const attend_config *c, attend_alignment a)
+static bool is_valid(const attend_config *c, attend_alignment a)
 {
     return a.layer >= -1 && a.layer < attend_config_attention_layers(c, ATTEND_ATTENTION_CROSS) && a.head >= -1 &&
            a.head < attend_config_attention_heads(c, ATTEND_ATTENTION_CROSS);
 }
 
-static bool fits(long long x)
+static bool fits_int(long long x)
 {
     return x >= INT_MIN && x <= INT_MAX;
 }
@@ -34,11 +34,11 @@ attend_alignment attend_model_alignment(const attend_model *m)
     char copy[32] = "";
     const char *rest;
     if (text && size < sizeof copy) memcpy(copy, text, size);
-    long long layer, head; /* a file may contain anything */
+    long long layer, head; /* the file is untrusted */
     const bool numbers = attend_parse_integer(copy, &rest, &layer) && attend_parse_integer(rest, NULL, &head) &&
-                         fits(layer) && fits(head);
+                         fits_int(layer) && fits_int(head);
     const attend_alignment a = { .layer = numbers ? (int)layer : -2, .head = numbers ? (int)head : -2 };
-    return is_one(&m->config, a) ? a : usual(&m->config);
+    return is_valid(&m->config, a) ? a : default_alignment(&m->config);
 }
 
 int attend_alignment_check(attend_alignment a, const attend_config *c)
@@ -46,10 +46,10 @@ int attend_alignment_check(attend_alignment a, const attend_config *c)
     const int layers = attend_config_attention_layers(c, ATTEND_ATTENTION_CROSS),
               heads = attend_config_attention_heads(c, ATTEND_ATTENTION_CROSS);
     if (layers == 0) return attend_fail(ATTEND_BAD_USAGE, "the model has no attention to align by");
-    if (is_one(c, a)) return ATTEND_OK;
+    if (is_valid(c, a)) return ATTEND_OK;
     return attend_fail(ATTEND_BAD_USAGE,
-                       "there is no layer %d with head %d: layers are 0 to %d, heads 0 to %d, and -1 is all", a.layer,
-                       a.head, layers - 1, heads - 1);
+                       "there is no layer %d with head %d: layers are 0 to %d, heads 0 to %d, and -1 means all",
+                       a.layer, a.head, layers - 1, heads - 1);
 }
 
 int attend_model_set_alignment(attend_model *m, attend_alignment a)

@@ -9,7 +9,7 @@
 #include <attend/model.h>
 
 struct model_builder;
-struct forcing;
+struct teacher_forcing;
 struct decoding_step;
 
 typedef struct architecture {
@@ -35,7 +35,7 @@ typedef struct architecture {
     /* ---- running ---- */
 
     /* The readout of every target row with teacher forcing and dropout, which the output layer reads. NULL: the context failed. */
-    attend_var *(*force)(struct forcing *f);
+    attend_var *(*teacher_forcing)(struct teacher_forcing *f);
     /* Decoding (decoding.h). d->states points to state_size zeroed bytes for the architecture. */
     size_t state_size;
     /* Encodes the sources; what is in the context afterwards stays there. False: the context failed. */

@@ -1,6 +1,8 @@
-/* average.c: the mean of several models' weights, as of the last checkpoints of one training (Vaswani et al. 2017).
+/* average.c: the mean of the weights of several models, for example of the last checkpoints of a training run (Vaswani et al. 2017).
  *
- * w = (w_1 + .. + w_n) / n, number by number, in double and in the order of their size: the same bits in whatever order the models are named. */
+ *     w = (w_1 + .. + w_n) / n
+ *
+ * The terms are added in double precision in ascending order, so that the result does not depend on the order of the models. */
 #include "model/model.h"
 
 #include "core/memory.h"
@@ -8,8 +10,8 @@
 #include "model/shortlist.h"
 #include <string.h>
 
-/* What a model must not differ in: a number of a word is another word otherwise. */
-static bool names_words(const char *name)
+/* Attachments that must be equal in all models, since they define what each token is. */
+static bool defines_tokens(const char *name)
 {
     return strcmp(name, "source.vocabulary") == 0 || strcmp(name, "source.tokenizer") == 0 ||
            strcmp(name, "target.vocabulary") == 0 || strcmp(name, "target.tokenizer") == 0;
@@ -18,7 +20,8 @@ static bool names_words(const char *name)
 static int refuse(const char *path, const char *first)
 {
     return attend_fail(ATTEND_BAD_USAGE,
-                       "%s has other vocabularies than %s: only models of one training can be averaged", path, first);
+                       "%s has other vocabularies than %s: only models of one training run can be averaged", path,
+                       first);
 }
 
 static int same_config(const attend_model *a, const char *first, const attend_model *b, const char *path)
@@ -30,8 +33,8 @@ static int same_config(const attend_model *a, const char *first, const attend_mo
         if (status == ATTEND_OK) status = attend_config_get(&b->config, name, y, sizeof y);
         if (status == ATTEND_OK && strcmp(x, y) != 0)
             status = attend_fail(ATTEND_BAD_USAGE,
-                                 "%s has %s '%s', and %s has '%s': only models of one training can be averaged", path,
-                                 name, y, first, x);
+                                 "%s has %s '%s', and %s has '%s': only models of one training run can be averaged",
+                                 path, name, y, first, x);
         if (status != ATTEND_OK) return status;
     }
     return ATTEND_OK;
@@ -40,28 +43,28 @@ static int same_config(const attend_model *a, const char *first, const attend_mo
 static bool has_same(const attend_model *m, const char *name, const void *bytes, size_t size)
 {
     size_t other;
-    const void *there = attend_model_attached(m, name, &other);
-    return there && other == size && (size == 0 || memcmp(there, bytes, size) == 0);
+    const void *found = attend_model_attached(m, name, &other);
+    return found && other == size && (size == 0 || memcmp(found, bytes, size) == 0);
 }
 
-static int same_words(const attend_model *a, const char *first, const attend_model *b, const char *path)
+static int same_vocabularies(const attend_model *a, const char *first, const attend_model *b, const char *path)
 {
     const char *name;
-    for (int i = 0; (name = attend_model_attachment(a, i)); i++) {
+    for (int i = 0; (name = attend_model_attachment_name(a, i)); i++) {
         size_t size;
         const void *bytes = attend_model_attached(a, name, &size);
-        if (names_words(name) && !has_same(b, name, bytes, size)) return refuse(path, first);
+        if (defines_tokens(name) && !has_same(b, name, bytes, size)) return refuse(path, first);
     }
-    for (int i = 0; (name = attend_model_attachment(b, i)); i++)
-        if (names_words(name) && !attend_model_attached(a, name, NULL)) return refuse(path, first);
+    for (int i = 0; (name = attend_model_attachment_name(b, i)); i++)
+        if (defines_tokens(name) && !attend_model_attached(a, name, NULL)) return refuse(path, first);
     return ATTEND_OK;
 }
 
-static int whole_numbers(const attend_model *m, const char *path)
+static int check_not_quantised(const attend_model *m, const char *path)
 {
     for (int i = 0; i < attend_params_count(m->params); i++)
         if (!attend_params_at(m->params, i)->value)
-            return attend_fail(ATTEND_BAD_USAGE, "%s is kept in fewer bits: average the originals, and shorten that",
+            return attend_fail(ATTEND_BAD_USAGE, "%s is quantised: average the originals, and quantise the result",
                                path);
     return ATTEND_OK;
 }
@@ -71,19 +74,19 @@ static int open_all(attend_model **models, const char *const *paths, int count)
     int status = ATTEND_OK;
     for (int i = 0; status == ATTEND_OK && i < count; i++) {
         status = attend_model_load(&models[i], paths[i], NULL);
-        if (status == ATTEND_OK) status = whole_numbers(models[i], paths[i]);
+        if (status == ATTEND_OK) status = check_not_quantised(models[i], paths[i]);
         if (status == ATTEND_OK && i > 0) status = same_config(models[0], paths[0], models[i], paths[i]);
-        if (status == ATTEND_OK && i > 0) status = same_words(models[0], paths[0], models[i], paths[i]);
+        if (status == ATTEND_OK && i > 0) status = same_vocabularies(models[0], paths[0], models[i], paths[i]);
     }
     return status;
 }
 
-/* What all models have attached in the same bytes; a shortlist that one of them made of its own attention is not the average's. */
+/* Attaches what all models have in common. A shortlist from the attention of one model is not valid for the average. */
 static int attach_common(attend_model *to, attend_model *const *models, int count)
 {
     int status = ATTEND_OK;
     const char *name;
-    for (int i = 0; status == ATTEND_OK && (name = attend_model_attachment(models[0], i)); i++) {
+    for (int i = 0; status == ATTEND_OK && (name = attend_model_attachment_name(models[0], i)); i++) {
         size_t size;
         const void *bytes = attend_model_attached(models[0], name, &size);
         bool common = true;
@@ -93,7 +96,7 @@ static int attach_common(attend_model *to, attend_model *const *models, int coun
     return status == ATTEND_OK ? attend_shortlist_index(to) : status;
 }
 
-/* Puts `x` into its place among n numbers in rising order. */
+/* Inserts x into n numbers in ascending order. */
 static void insert(double *sorted, int n, double x)
 {
     for (; n > 0 && sorted[n - 1] > x; n--) sorted[n] = sorted[n - 1];

@@ -1,4 +1,4 @@
-/* build.c: a model's parameters and their first values. Their names are those of the model file. */
+/* build.c: the parameters of a model and their initial values. Parameters have the same names in the model file. */
 #include "model/model.h"
 
 #include "core/memory.h"
@@ -7,14 +7,21 @@
 #include <stdio.h>
 #include <string.h>
 
-attend_param *attend_build_tensor(model_builder *b, const char *place, const char *name, int rank, int rows,
+void *attend_build_own(model_builder *b, size_t size)
+{
+    b->m->own = attend_memory_zeroed(1, size);
+    if (!b->m->own && b->status == ATTEND_OK) b->status = attend_fail(ATTEND_NO_MEMORY, "no memory for a model");
+    return b->m->own;
+}
+
+attend_param *attend_build_tensor(model_builder *b, const char *prefix, const char *name, int rank, int rows,
                                   int columns)
 {
     char whole[64];
     const int shape[2] = { rows, columns };
     attend_param *p = NULL;
     param_numbers numbers = { 0 };
-    snprintf(whole, sizeof whole, "%s%s", place, name);
+    snprintf(whole, sizeof whole, "%s%s", prefix, name);
     if (b->status == ATTEND_OK && b->values) b->status = b->values(b->user, whole, rank, shape, &numbers);
     const bool given = numbers.value || numbers.bits;
     if (b->status == ATTEND_OK)
@@ -22,16 +29,16 @@ attend_param *attend_build_tensor(model_builder *b, const char *place, const cha
     return p;
 }
 
-attend_param *attend_build_matrix(model_builder *b, const char *place, const char *name, int rows, int columns)
+attend_param *attend_build_matrix(model_builder *b, const char *prefix, const char *name, int rows, int columns)
 {
-    attend_param *p = attend_build_tensor(b, place, name, 2, rows, columns);
+    attend_param *p = attend_build_tensor(b, prefix, name, 2, rows, columns);
     if (p) p->weights = true;
     return p;
 }
 
-attend_param *attend_build_vector(model_builder *b, const char *place, const char *name, int size)
+attend_param *attend_build_vector(model_builder *b, const char *prefix, const char *name, int size)
 {
-    return attend_build_tensor(b, place, name, 1, size, 1);
+    return attend_build_tensor(b, prefix, name, 1, size, 1);
 }
 
 int attend_model_build(attend_model *m, model_values values, void *user)
@@ -53,7 +60,7 @@ int attend_model_build(attend_model *m, model_values values, void *user)
     return b.status;
 }
 
-/* ---- first values ---- */
+/* ---- initial values ---- */
 
 static bool ends_with(const char *name, const char *end)
 {
@@ -61,10 +68,10 @@ static bool ends_with(const char *name, const char *end)
     return n >= m && strcmp(name + n - m, end) == 0;
 }
 
-/* Tables +-0.1, but a Transformer's so that its words have variance 1, and learned positions +-1; gains of norms 1; matrices
- * +-sqrt(6 / (in + out)) (Glorot, Bengio 2010); the matrix of a recurrent step +-1 / sqrt(H); biases 0, but 1 for what an LSTM keeps
- * (Jozefowicz et al. 2015); vectors of a score or a look +-1 / sqrt(size). */
-static void first_value(const attend_model *m, attend_param *p, uint64_t seed)
+/* Uniform in +-range. Embeddings: see architecture.h; learned positions: 1; matrices: sqrt(6 / (in + out)) (Glorot, Bengio 2010); recurrent
+ * matrices: 1 / sqrt(H); vectors of score functions: 1 / sqrt(size). Gains of layer norms are 1, biases 0 except 1 for the forget gate
+ * of an LSTM (Jozefowicz et al. 2015). */
+static void initialize(const attend_model *m, attend_param *p, uint64_t seed)
 {
     const char *name = attend_param_name(p);
     const int hidden = m->config.hidden;
@@ -99,7 +106,7 @@ int attend_model_new(attend_model **out, const attend_config *config, uint64_t s
         attend_model_free(m);
         return status;
     }
-    for (int i = 0; i < attend_params_count(m->params); i++) first_value(m, attend_params_at(m->params, i), seed);
+    for (int i = 0; i < attend_params_count(m->params); i++) initialize(m, attend_params_at(m->params, i), seed);
     *out = m;
     return ATTEND_OK;
 }
@@ -110,7 +117,7 @@ void attend_model_free(attend_model *m)
     attend_params_free(m->params);
     if (m->architecture) m->architecture->free(m);
     attend_memory_free(m->shortlist_starts);
-    attend_model_detach(m);
+    attend_model_free_attachments(m);
     attend_memory_free(m);
 }
 
@@ -134,7 +141,8 @@ int attend_model_quantize(attend_model *m, attend_precision precision)
     const attend_precision now = attend_model_precision(m);
     if (precision == now) return ATTEND_OK;
     if (now != ATTEND_FP32)
-        return attend_fail(ATTEND_BAD_USAGE, "the model is kept as %s and cannot become %s: shorten the original",
+        return attend_fail(ATTEND_BAD_USAGE,
+                           "the model is quantised to %s already and cannot become %s: quantise the original",
                            attend_precision_name(now), attend_precision_name(precision));
     for (int i = 0; i < attend_params_count(m->params); i++) {
         attend_param *p = attend_params_at(m->params, i);

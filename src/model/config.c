@@ -146,8 +146,8 @@ static void append(char *text, const char *word)
 static void make_values(void)
 {
     for (const architecture *const *a = attend_architectures; *a; a++) append(architecture_values, (*a)->name);
-    append(score_values, "none");
-    for (const attend_score *const *s = attend_scores; *s; s++) append(score_values, (*s)->name);
+    const int length = snprintf(score_values, sizeof score_values, "none|");
+    attend_score_names(score_values + length, sizeof score_values - (size_t)length);
 }
 
 static const field *field_at(int i)

@@ -1,10 +1,10 @@
-/* context_folding.c: the context is a weighted sum of what the encoder left, c_t = sum_j a_tj h_j, and decoding multiplies it with two matrices in
- * every step: Wc of the first layer and Rc of the readout. Sums and products change places,
+/* context_folding.c: fewer matrix products in decoding. The context is a weighted sum of encoder states, c_t = sum_j a_tj h_j, and each decoding
+ * step multiplies it by two matrices: Wc of the first layer and Rc of the readout. By linearity,
  *
  *     [Wc ; Rc] c_t = sum_j a_tj ([Wc ; Rc] h_j),
  *
- * so that each h_j meets the matrices once, for all steps and all hypotheses: of a beam of 5 that is a fifth of the products, and for a
- * sentence alone the matrices are read once and not in every step. Only where the score leaves values and contexts as they are. */
+ * so that each h_j is multiplied once for all steps and hypotheses: with a beam of 5 that is a fifth of the products, and for a single
+ * sentence the matrices are read once instead of in every step. Requires a score that changes neither values nor contexts. */
 #include "model/rnn.h"
 
 #include "core/memory.h"
@@ -16,7 +16,7 @@ static bool foldable(const attend_model *m)
 {
     const attend_score *s = m->config.attention;
     const attend_param *second = rnn_of(m)->second_w, *readout = rnn_of(m)->attention.readout_w;
-    return model_bahdanau(m) && readout && second && m->config.heads == 1 && !s->prepare_values && !s->finish &&
+    return is_bahdanau(m) && readout && second && m->config.heads == 1 && !s->prepare_values && !s->finish &&
            !s->context_width && second->precision == readout->precision;
 }
 
@@ -33,7 +33,7 @@ typedef struct piece {
     size_t first, count;
 } piece;
 
-/* Puts a piece at (row, column) of a matrix whose rows are `width` wide. */
+/* Copies a piece to (row, column) of a matrix with `width` columns. */
 static void put(const piece *p, size_t row, size_t column, size_t width, char *numbers, float *steps)
 {
     const attend_param *from = p->from;
@@ -44,7 +44,7 @@ static void put(const piece *p, size_t row, size_t column, size_t width, char *n
     if (steps) memcpy(steps + row, from->steps, (size_t)from->shape[0] * sizeof *steps);
 }
 
-/* A matrix of two pieces: one below the other, or side by side. The set owns its numbers. */
+/* Adds a matrix of two pieces to the set, which owns it: one below the other, or side by side. */
 static int add(attend_param **out, attend_params *set, const char *name, const piece *a, const piece *b, bool below)
 {
     const attend_precision precision = a->from->precision;
@@ -117,9 +117,9 @@ attend_var *attend_folded_input(attend_ctx *c, attend_var *input, const int *row
 }
 
 attend_var *attend_folded_readout(attend_ctx *c, const decoder *d, attend_var *state, attend_var *context,
-                                  attend_var *words)
+                                  attend_var *embedded)
 {
-    attend_var *parts[2] = { state, words };
+    attend_var *parts[2] = { state, embedded };
     attend_var *y = attend_linear(c, attend_concat(c, parts, 2), d->folded_readout, d->readout_b);
     if (!y || !context) return NULL;
     const size_t wide = (size_t)y->shape[1], all = (size_t)context->shape[1];

@@ -1,4 +1,4 @@
-/* decoding.c: one step at a time for many hypotheses. */
+/* decoding.c: decoding step by step, for many hypotheses of many sources. */
 #include "model/decoding.h"
 
 #include "core/memory.h"
@@ -9,10 +9,10 @@
 
 /* ---- memory ---- */
 
-static bool rows_fit(kept_rows *r, int n)
+static bool rows_fit(stored_rows *r, int n)
 {
     const size_t wanted = (size_t)n * (size_t)r->width;
-    if (r->data && wanted <= r->room) return true; /* no rows are rows too: of sources without words */
+    if (r->data && wanted <= r->room) return true; /* 0 rows are valid: sources may have no tokens */
     real *data = attend_memory_aligned(wanted * sizeof *data);
     if (!data) return false;
     attend_memory_free(r->data);
@@ -20,7 +20,7 @@ static bool rows_fit(kept_rows *r, int n)
     return true;
 }
 
-bool attend_rows_keep(kept_rows *r, const attend_var *v)
+bool attend_rows_store(stored_rows *r, const attend_var *v)
 {
     if (!v) return true;
     r->width = v->shape[1];
@@ -29,7 +29,7 @@ bool attend_rows_keep(kept_rows *r, const attend_var *v)
     return true;
 }
 
-attend_var *attend_rows_chosen(attend_ctx *c, const kept_rows *r, const int *rows, int n)
+attend_var *attend_rows_gather(attend_ctx *c, const stored_rows *r, const int *rows, int n)
 {
     attend_var *v = attend_var_2d(c, n, r->width, false);
     for (int i = 0; v && i < n; i++)
@@ -38,48 +38,48 @@ attend_var *attend_rows_chosen(attend_ctx *c, const kept_rows *r, const int *row
     return v;
 }
 
-attend_var *attend_rows_moved(attend_ctx *c, kept_rows *r, int n)
+attend_var *attend_rows_restore(attend_ctx *c, stored_rows *r, int n)
 {
     attend_var *v = r->data ? attend_constant(c, 2, (const int[]){ n, r->width }, r->data) : NULL;
     attend_memory_free(r->data);
-    *r = (kept_rows){ 0 };
+    *r = (stored_rows){ 0 };
     return v;
 }
 
-bool attend_rows_zero(kept_rows *r, int n)
+bool attend_rows_zero(stored_rows *r, int n)
 {
     if (!rows_fit(r, n)) return false;
     memset(r->data, 0, (size_t)n * (size_t)r->width * sizeof(real));
     return true;
 }
 
-/* Where the weights of a hypothesis are among those of all. */
+/* The offset of the weights of a hypothesis in (B, 1, Tq, Tk). */
 static size_t weights_at(const attend_decoding *d, const attend_var *weights, int hypothesis)
 {
-    const size_t most = (size_t)weights->shape[2];
-    return ((size_t)d->source_of[hypothesis] * most + (size_t)d->place[hypothesis]) * (size_t)d->longest;
+    const size_t queries = (size_t)weights->shape[2];
+    return ((size_t)d->source_of[hypothesis] * queries + (size_t)d->index_of[hypothesis]) * (size_t)d->max_length;
 }
 
 attend_var *attend_weights_by_source(attend_decoding *d, const decoding_step *step, const real *rows, int width,
                                      const int *which)
 {
-    int most = 0;
+    int queries = 0;
     for (int b = 0; b < d->count; b++)
-        if (attend_ragged_length(step->queries, b) > most) most = attend_ragged_length(step->queries, b);
-    attend_var *v = attend_constant(d->c, 4, (const int[]){ d->count, 1, most, d->longest }, NULL);
+        if (attend_ragged_length(step->queries, b) > queries) queries = attend_ragged_length(step->queries, b);
+    attend_var *v = attend_constant(d->c, 4, (const int[]){ d->count, 1, queries, d->max_length }, NULL);
     for (int i = 0; v && i < step->count; i++)
         memcpy(v->value + weights_at(d, v, i), rows + (size_t)(which ? which[i] : i) * (size_t)width,
                (size_t)width * sizeof(real));
     return v;
 }
 
-bool attend_weights_copy(attend_decoding *d, kept_rows *r, const attend_var *weights)
+bool attend_weights_store(attend_decoding *d, stored_rows *r, const attend_var *weights)
 {
     if (!weights) return true;
     if (!rows_fit(r, d->hypotheses)) return false;
     for (int i = 0; i < d->hypotheses; i++)
-        memcpy(r->data + (size_t)i * (size_t)d->longest, weights->value + weights_at(d, weights, i),
-               (size_t)d->longest * sizeof(real));
+        memcpy(r->data + (size_t)i * (size_t)d->max_length, weights->value + weights_at(d, weights, i),
+               (size_t)d->max_length * sizeof(real));
     return true;
 }
 
@@ -89,7 +89,7 @@ void attend_decoding_free(attend_decoding *d)
     if (d->states) d->m->architecture->end(d);
     attend_memory_free(d->states);
     attend_memory_free(d->source_of);
-    attend_memory_free(d->place);
+    attend_memory_free(d->index_of);
     attend_memory_free(d);
 }
 
@@ -97,15 +97,15 @@ static bool hypotheses_fit(attend_decoding *d, int n)
 {
     if ((size_t)n <= d->hypotheses_room) return true;
     int *source_of = attend_memory_zeroed((size_t)n, sizeof *source_of);
-    int *place = attend_memory_zeroed((size_t)n, sizeof *place);
-    if (!source_of || !place) {
+    int *index_of = attend_memory_zeroed((size_t)n, sizeof *index_of);
+    if (!source_of || !index_of) {
         attend_memory_free(source_of);
-        attend_memory_free(place);
+        attend_memory_free(index_of);
         return false;
     }
     attend_memory_free(d->source_of);
-    attend_memory_free(d->place);
-    d->source_of = source_of, d->place = place, d->hypotheses_room = (size_t)n;
+    attend_memory_free(d->index_of);
+    d->source_of = source_of, d->index_of = index_of, d->hypotheses_room = (size_t)n;
     return true;
 }
 
@@ -121,7 +121,8 @@ int attend_decoding_new(attend_decoding **out, attend_ctx *c, const attend_model
                         const int *lengths)
 {
     *out = NULL;
-    if (count < 1) return attend_fail(ATTEND_BAD_USAGE, "attend_decoding_new: there are %d sources", count);
+    if (count < 1)
+        return attend_fail(ATTEND_BAD_USAGE, "attend_decoding_new: %d sources; there must be at least one", count);
     const int checked = attend_sources_check(m, lengths, count);
     if (checked != ATTEND_OK) return checked;
     attend_ctx_set_recording(c, false);
@@ -130,7 +131,7 @@ int attend_decoding_new(attend_decoding **out, attend_ctx *c, const attend_model
     attend_decoding *d = attend_memory_zeroed(1, sizeof *d);
     if (d) d->states = attend_memory_zeroed(1, m->architecture->state_size);
     if (!d || !d->states || !hypotheses_fit(d, count)) {
-        if (d) attend_memory_free(d->states), d->states = NULL; /* nothing has begun */
+        if (d) attend_memory_free(d->states), d->states = NULL; /* begin was not called: end must not be */
         attend_decoding_free(d);
         return attend_fail(ATTEND_NO_MEMORY, "no memory for decoding");
     }
@@ -139,7 +140,7 @@ int attend_decoding_new(attend_decoding **out, attend_ctx *c, const attend_model
     d->source = source;
     for (int i = 0; i < count; i++) {
         d->source_of[i] = i;
-        if (lengths[i] > d->longest) d->longest = lengths[i];
+        if (lengths[i] > d->max_length) d->max_length = lengths[i];
     }
     if (!m->architecture->begin(d, source, lengths)) {
         const int status = attend_fail(c->status, "%s", c->message);
@@ -151,37 +152,36 @@ int attend_decoding_new(attend_decoding **out, attend_ctx *c, const attend_model
     return ATTEND_OK;
 }
 
-/* Both are for the time before the first step. */
-static int too_late(const attend_decoding *d, const char *name)
+static int check_not_stepped(const attend_decoding *d, const char *name)
 {
-    return d->steps == 0 ? ATTEND_OK : attend_fail(ATTEND_BAD_USAGE, "%s: a step was made already", name);
+    return d->steps == 0 ? ATTEND_OK : attend_fail(ATTEND_BAD_USAGE, "%s: call it before the first step", name);
 }
 
 int attend_decoding_use_shortlist(attend_decoding *d)
 {
     attend_ctx *c = d->c;
-    const int status = too_late(d, "attend_decoding_use_shortlist");
+    const int status = check_not_stepped(d, "attend_decoding_use_shortlist");
     if (status != ATTEND_OK) return status;
     if (!attend_model_has_shortlist(d->m))
-        return attend_fail(ATTEND_BAD_USAGE, "the model has no shortlist; attend convert --shortlist gives it one");
+        return attend_fail(ATTEND_BAD_USAGE, "the model has no shortlist: convert it with training pairs to add one");
     if (!attend_output_limit(c, &d->out, d->sources, d->source)) return attend_fail(c->status, "%s", c->message);
     d->mark = attend_ctx_mark(c);
     return ATTEND_OK;
 }
 
-int attend_decoding_set_top_k(attend_decoding *d, int most)
+int attend_decoding_set_top_k(attend_decoding *d, int k)
 {
-    const int status = too_late(d, "attend_decoding_set_top_k");
+    const int status = check_not_stepped(d, "attend_decoding_set_top_k");
     if (status != ATTEND_OK) return status;
-    if (most < 0) return attend_fail(ATTEND_BAD_USAGE, "attend_decoding_set_top_k: %d words make no sense", most);
-    d->out.keep = most > OUTPUT_MAX_TOP_K ? 0 : most;
+    if (k < 0) return attend_fail(ATTEND_BAD_USAGE, "attend_decoding_set_top_k: k is %d; it must not be negative", k);
+    d->out.top_k = k > OUTPUT_MAX_TOP_K ? 0 : k;
     return ATTEND_OK;
 }
 
 /* ---- a step ---- */
 
-/* How many hypotheses there are now, or -1 and a message: the step is refused, and nothing has changed. */
-static int take_hypotheses(attend_decoding *d, const int *counts, const int *parents, const int *words)
+/* Validates the arguments of a step. The number of hypotheses, or -1 and a message; nothing has changed then. */
+static int check_step(attend_decoding *d, const int *counts, const int *parents, const int *tokens)
 {
     int n = 0;
     for (int b = 0; b < d->count; b++) {
@@ -194,15 +194,16 @@ static int take_hypotheses(attend_decoding *d, const int *counts, const int *par
     for (int b = 0, i = 0; b < d->count; b++)
         for (int j = 0; j < counts[b]; j++, i++) {
             if (parents[i] < 0 || parents[i] >= d->hypotheses || d->source_of[parents[i]] != b) {
-                attend_fail(
-                    ATTEND_BAD_USAGE,
-                    "attend_decoding_step: hypothesis %d of source %d cannot go on from %d, which is none of its", i, b,
-                    parents[i]);
+                attend_fail(ATTEND_BAD_USAGE,
+                            "attend_decoding_step: hypothesis %d of source %d cannot extend hypothesis %d, which "
+                            "belongs to another source or does not "
+                            "exist",
+                            i, b, parents[i]);
                 return -1;
             }
-            if (words[i] < 0 || words[i] >= d->m->config.target_vocab) {
-                attend_fail(ATTEND_BAD_USAGE, "attend_decoding_step: word %d of hypothesis %d is not in [0, %d)",
-                            words[i], i, d->m->config.target_vocab);
+            if (tokens[i] < 0 || tokens[i] >= d->m->config.target_vocab) {
+                attend_fail(ATTEND_BAD_USAGE, "attend_decoding_step: token %d of hypothesis %d is not in [0, %d)",
+                            tokens[i], i, d->m->config.target_vocab);
                 return -1;
             }
         }
@@ -210,25 +211,25 @@ static int take_hypotheses(attend_decoding *d, const int *counts, const int *par
     return n > 0 ? n : -1;
 }
 
-int attend_decoding_step(attend_decoding *d, const int *counts, const int *parents, const int *words)
+int attend_decoding_step(attend_decoding *d, const int *counts, const int *parents, const int *tokens)
 {
     attend_ctx *c = d->c;
     if (c->status != ATTEND_OK) return attend_fail(c->status, "%s", c->message);
-    const int n = take_hypotheses(d, counts, parents, words);
+    const int n = check_step(d, counts, parents, tokens);
     if (n < 0) return ATTEND_BAD_USAGE;
-    d->stepped = false; /* what is there lies behind the mark, and so do .. */
+    d->stepped = false; /* the last results and weights lie after the mark */
     memset(d->weights, 0, sizeof d->weights);
     if (!hypotheses_fit(d, n)) return no_memory(d, n);
     attend_ctx_rewind(c, d->mark);
     for (int b = 0, i = 0; b < d->count; b++)
-        for (int j = 0; j < counts[b]; j++, i++) d->source_of[i] = b, d->place[i] = j;
+        for (int j = 0; j < counts[b]; j++, i++) d->source_of[i] = b, d->index_of[i] = j;
     d->hypotheses = n;
 
     int *ones = attend_take(c, (size_t)n, sizeof *ones);
     for (int i = 0; ones && i < n; i++) ones[i] = 1;
     const decoding_step s = { .count = n,
                               .parents = parents,
-                              .words = words,
+                              .tokens = tokens,
                               .queries = attend_ragged_new(c, d->count, counts),
                               .singles = ones ? attend_ragged_new(c, n, ones) : NULL };
     attend_var *readout = s.queries && s.singles ? d->m->architecture->step(d, &s) : NULL;
@@ -248,28 +249,28 @@ const real *attend_decoding_log_probabilities(const attend_decoding *d)
     return d->stepped && !d->out.limits ? d->out.log_p : NULL;
 }
 
-const real *attend_decoding_row(const attend_decoding *d, int hypothesis, int *count, const int **words)
+const real *attend_decoding_row(const attend_decoding *d, int hypothesis, int *count, const int **tokens)
 {
     if (!d->stepped || !d->out.log_p || hypothesis < 0 || hypothesis >= d->hypotheses) return NULL;
     const output_limit *l = d->out.limits ? &d->out.limits[d->source_of[hypothesis]] : NULL;
     *count = l ? l->count : (int)d->out.width;
-    *words = l ? l->words : NULL;
+    *tokens = l ? l->tokens : NULL;
     return d->out.log_p + (size_t)hypothesis * d->out.width;
 }
 
-const real *attend_decoding_top_k(const attend_decoding *d, int hypothesis, int *count, const int **words)
+const real *attend_decoding_top_k(const attend_decoding *d, int hypothesis, int *count, const int **tokens)
 {
-    if (!d->stepped || d->out.keep == 0 || hypothesis < 0 || hypothesis >= d->hypotheses) return NULL;
-    const size_t at = (size_t)hypothesis * (size_t)d->out.keep;
+    if (!d->stepped || d->out.top_k == 0 || hypothesis < 0 || hypothesis >= d->hypotheses) return NULL;
+    const size_t at = (size_t)hypothesis * (size_t)d->out.top_k;
     *count = d->out.best_count[hypothesis];
-    *words = d->out.best_words + at;
+    *tokens = d->out.best_tokens + at;
     return d->out.best_log_p + at;
 }
 
 real attend_decoding_end_log_probability(const attend_decoding *d, int hypothesis)
 {
     if (!d->stepped || hypothesis < 0 || hypothesis >= d->hypotheses) return -(real)INFINITY;
-    if (d->out.keep > 0) return d->out.end_log_p[hypothesis];
+    if (d->out.top_k > 0) return d->out.end_log_p[hypothesis];
     const size_t at = d->out.limits ? d->out.limits[d->source_of[hypothesis]].end : ATTEND_END;
     return d->out.log_p[(size_t)hypothesis * d->out.width + at];
 }
@@ -280,6 +281,6 @@ const real *attend_decoding_weights(const attend_decoding *d, int hypothesis, in
     const attend_var *w = d->weights[layer];
     if (!w || head < 0 || head >= w->shape[1]) return NULL;
     const size_t row = ((size_t)d->source_of[hypothesis] * (size_t)w->shape[1] + (size_t)head) * (size_t)w->shape[2] +
-                       (size_t)d->place[hypothesis];
+                       (size_t)d->index_of[hypothesis];
     return w->value + row * (size_t)w->shape[3];
 }

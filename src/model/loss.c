@@ -1,15 +1,15 @@
-/* loss.c: teacher forcing. Rows are the words of all targets, sentence after sentence. */
+/* loss.c: the loss with teacher forcing. Rows are the tokens of all targets, sentence after sentence. */
 #include "model/model.h"
 
 #include <string.h>
 
 /* ---- rows ---- */
 
-static bool take_rows(forcing *f)
+static bool make_rows(teacher_forcing *f)
 {
     attend_ctx *c = f->c;
     const attend_pairs *p = f->pairs;
-    if (p->count == 0) attend_ctx_fail(c, ATTEND_BAD_USAGE, "there are no pairs");
+    if (p->count == 0) attend_ctx_fail(c, ATTEND_BAD_USAGE, "there are no pairs to compute a loss of");
     if (attend_pairs_check(p) != ATTEND_OK || attend_sources_check(f->m, p->source_lengths, p->count) != ATTEND_OK)
         attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s", attend_message());
     if (c->status != ATTEND_OK) return false;
@@ -21,10 +21,10 @@ static bool take_rows(forcing *f)
     int *inputs = f->targets ? attend_take(c, 2 * rows, sizeof *inputs) : NULL;
     if (!inputs) return false;
     int *outputs = inputs + rows;
-    const int *word = p->target;
+    const int *token = p->target;
     for (int i = 0, row = 0; i < p->count; i++) {
         inputs[row] = ATTEND_BEGIN;
-        for (int t = 0; t < p->target_lengths[i]; t++, row++) outputs[row] = inputs[row + 1] = *word++;
+        for (int t = 0; t < p->target_lengths[i]; t++, row++) outputs[row] = inputs[row + 1] = *token++;
         outputs[row++] = ATTEND_END;
     }
     f->inputs = inputs, f->outputs = outputs;
@@ -33,90 +33,91 @@ static bool take_rows(forcing *f)
 
 /* ---- weights ---- */
 
-static int source_length(const forcing *f, int b)
+static int source_length(const teacher_forcing *f, int b)
 {
     return f->pairs->source_lengths[b];
 }
 
-/* The layer whose weights guided alignment teaches: the last but one, as where several look it is there that words are told apart best (Garg et
- * al. 2019). */
-static bool guided(const forcing *f, attend_attention_kind look, int layer)
+/* Guided alignment trains the penultimate layer, whose weights align tokens best (Garg et al. 2019). */
+static bool is_guided(const teacher_forcing *f, attend_attention_kind kind, int layer)
 {
     const int layers = attend_config_attention_layers(&f->m->config, ATTEND_ATTENTION_CROSS);
-    return f->options->guidance != 0 && f->pairs->link_count > 0 && look == ATTEND_ATTENTION_CROSS &&
+    return f->options->guidance != 0 && f->pairs->link_count > 0 && kind == ATTEND_ATTENTION_CROSS &&
            layer == (layers > 1 ? layers - 2 : 0);
 }
 
-bool attend_teacher_forcing_wants(const forcing *f, attend_attention_kind look, int layer)
+bool attend_teacher_forcing_needs_weights(const teacher_forcing *f, attend_attention_kind kind, int layer)
 {
-    return (f->options->weights && f->options->weights_kind == look) || guided(f, look, layer);
+    return (f->options->weights && f->options->weights_kind == kind) || is_guided(f, kind, layer);
 }
 
-/* Weights (B, H, Tq, Tk) whose first query is word `first` of each sentence, to where the caller wants them. */
-static void report_weights(const forcing *f, int layer, const attend_var *weights, int first)
+/* Copies weights (B, H, Tq, Tk), whose first query is token `first` of each sentence, to the caller's array. */
+static void report_weights(const teacher_forcing *f, int layer, const attend_var *weights, int first)
 {
-    const attend_attention_kind look = f->options->weights_kind;
-    const size_t layers = (size_t)attend_config_attention_layers(&f->m->config, look);
+    const attend_attention_kind kind = f->options->weights_kind;
+    const size_t layers = (size_t)attend_config_attention_layers(&f->m->config, kind);
     const size_t heads = (size_t)weights->shape[1], queries = (size_t)weights->shape[2],
                  keys = (size_t)weights->shape[3];
-    const attend_ragged *above = look == ATTEND_ATTENTION_ENCODER ? f->sources : f->targets;
-    const attend_ragged *below = look == ATTEND_ATTENTION_DECODER ? f->targets : f->sources;
+    const attend_ragged *queries_of = kind == ATTEND_ATTENTION_ENCODER ? f->sources : f->targets;
+    const attend_ragged *keys_of = kind == ATTEND_ATTENTION_DECODER ? f->targets : f->sources;
     real *to = f->options->weights;
     for (int b = 0; b < f->pairs->count; b++) {
-        const int words = attend_ragged_length(above, b);
-        const size_t m = (size_t)attend_ragged_length(below, b), map = (size_t)words * m;
+        const int rows = attend_ragged_length(queries_of, b);
+        const size_t m = (size_t)attend_ragged_length(keys_of, b), map = (size_t)rows * m;
         for (size_t h = 0; h < heads; h++)
-            for (size_t i = 0; i < queries && first + (int)i < words; i++)
+            for (size_t i = 0; i < queries && first + (int)i < rows; i++)
                 memcpy(to + ((size_t)layer * heads + h) * map + ((size_t)first + i) * m,
                        weights->value + (((size_t)b * heads + h) * queries + i) * keys, m * sizeof *to);
         to += layers * heads * map;
     }
 }
 
-/* Links of a pair that lead to target words [first, last), as shares of each word. */
-static bool fill_wanted(forcing *f, int b, int first, int last, size_t keys, real *wanted)
+/* The links of target tokens [first, last) of a pair as a distribution over source tokens for each. */
+static bool fill_expected(teacher_forcing *f, int b, int first, int last, size_t keys, real *expected)
 {
     const attend_pairs *p = f->pairs;
     for (int i = 0; i < p->link_count; i++) {
         const attend_link l = p->links[i];
         if (l.pair - p->first_pair != b) continue;
         if (l.target < 0 || l.target >= p->target_lengths[b] || l.source < 0 || l.source >= source_length(f, b)) {
-            attend_ctx_fail(f->c, ATTEND_BAD_DATA,
-                            "a link of pair %d leads from word %d to word %d, but the pair has %d and %d words", l.pair,
-                            l.target, l.source, p->target_lengths[b], source_length(f, b));
+            attend_ctx_fail(
+                f->c, ATTEND_BAD_DATA,
+                "a link of pair %d joins target token %d and source token %d, but the pair has %d and %d tokens",
+                l.pair, l.target, l.source, p->target_lengths[b], source_length(f, b));
             return false;
         }
-        if (l.target >= first && l.target < last) wanted[(size_t)(l.target - first) * keys + (size_t)l.source] = 1;
+        if (l.target >= first && l.target < last) expected[(size_t)(l.target - first) * keys + (size_t)l.source] = 1;
     }
     for (int i = first; i < last; i++) {
-        real *row = wanted + (size_t)(i - first) * keys, sum = 0;
+        real *row = expected + (size_t)(i - first) * keys, sum = 0;
         for (size_t j = 0; j < keys; j++) sum += row[j];
         for (size_t j = 0; sum > 1 && j < keys; j++) row[j] /= sum;
     }
     return true;
 }
 
-static void guide(forcing *f, attend_var *weights, int first)
+static void guide(teacher_forcing *f, attend_var *weights, int first)
 {
     const int queries = weights->shape[2];
     const size_t keys = (size_t)weights->shape[3];
-    real *wanted = attend_take_zeros(f->c, (size_t)f->pairs->count * (size_t)queries * keys);
-    for (int b = 0; wanted && b < f->pairs->count; b++)
-        if (!fill_wanted(f, b, first, first + queries, keys, wanted + (size_t)b * (size_t)queries * keys)) return;
-    if (!wanted) return;
-    attend_var *loss = attend_alignment_loss(f->c, weights, wanted, f->options->scale * f->options->guidance);
+    real *expected = attend_take_zeros(f->c, (size_t)f->pairs->count * (size_t)queries * keys);
+    for (int b = 0; expected && b < f->pairs->count; b++)
+        if (!fill_expected(f, b, first, first + queries, keys, expected + (size_t)b * (size_t)queries * keys)) return;
+    if (!expected) return;
+    attend_var *loss = attend_alignment_loss(f->c, weights, expected, f->options->scale * f->options->guidance);
     f->guiding = f->guiding ? attend_add(f->c, f->guiding, loss) : loss;
 }
 
-void attend_teacher_forcing_weights(forcing *f, attend_attention_kind look, int layer, attend_var *weights, int first)
+void attend_teacher_forcing_weights(teacher_forcing *f, attend_attention_kind kind, int layer, attend_var *weights,
+                                    int first)
 {
     if (!weights) return;
-    if (f->options->weights && f->options->weights_kind == look) report_weights(f, layer, weights, first);
-    if (guided(f, look, layer)) guide(f, weights, first);
+    if (f->options->weights && f->options->weights_kind == kind) report_weights(f, layer, weights, first);
+    if (is_guided(f, kind, layer)) guide(f, weights, first);
 }
 
-/* What each pair lost more than was expected, for REINFORCE. */
-static void fill_advantage(const forcing *f, const real *nll)
+/* REINFORCE: the loss of each pair above the baseline. */
+static void fill_advantage(const teacher_forcing *f, const real *nll)
 {
     for (int b = 0; f->advantage && b < f->pairs->count; b++) {
         double loss = 0;
@@ -128,16 +129,16 @@ static void fill_advantage(const forcing *f, const real *nll)
 attend_var *attend_model_loss(attend_ctx *c, const attend_model *m, const attend_pairs *pairs,
                               const attend_loss_options *options)
 {
-    static const attend_loss_options usual = ATTEND_LOSS_OPTIONS_INIT;
-    forcing f = { .c = c, .m = m, .pairs = pairs, .options = options ? options : &usual };
-    if (attend_ctx_status(c) != ATTEND_OK || !take_rows(&f)) return NULL;
+    static const attend_loss_options defaults = ATTEND_LOSS_OPTIONS_INIT;
+    teacher_forcing f = { .c = c, .m = m, .pairs = pairs, .options = options ? options : &defaults };
+    if (attend_ctx_status(c) != ATTEND_OK || !make_rows(&f)) return NULL;
     real *nll = f.options->nll;
     if (m->config.attention && m->config.selection == ATTEND_SELECT_HARD && m->config.estimator == ATTEND_REINFORCE) {
         f.advantage = attend_take(c, (size_t)pairs->count, sizeof *f.advantage);
         if (!nll) nll = attend_take_reals(c, (size_t)attend_ragged_rows(f.targets));
         if (!f.advantage || !nll) return NULL;
     }
-    attend_var *readout = m->architecture->force(&f);
+    attend_var *readout = m->architecture->teacher_forcing(&f);
     if (!readout) return NULL;
     attend_var *logits = attend_linear(c, readout, attend_use(c, m->output_w), attend_use(c, m->output_b));
     attend_var *loss = attend_cross_entropy(c, logits, f.outputs, f.options->label_smoothing, f.options->scale, nll);
@@ -145,7 +146,7 @@ attend_var *attend_model_loss(attend_ctx *c, const attend_model *m, const attend
     return f.guiding ? attend_add(c, loss, f.guiding) : loss;
 }
 
-/* ---- what architectures share ---- */
+/* ---- shared by the architectures ---- */
 
 attend_var *attend_model_dropout(attend_ctx *c, const attend_model *m, attend_var *x, const attend_ragged *sentences)
 {
@@ -154,9 +155,9 @@ attend_var *attend_model_dropout(attend_ctx *c, const attend_model *m, attend_va
                                         : attend_dropout(c, x, m->config.dropout);
 }
 
-attend_var *attend_model_embed(attend_ctx *c, const attend_model *m, attend_param *table, const int *words,
+attend_var *attend_model_embed(attend_ctx *c, const attend_model *m, attend_param *table, const int *tokens,
                                const attend_ragged *sentences)
 {
-    attend_var *x = attend_gather(c, attend_use(c, table), words, attend_ragged_rows(sentences));
+    attend_var *x = attend_gather(c, attend_use(c, table), tokens, attend_ragged_rows(sentences));
     return attend_model_dropout(c, m, x, sentences);
 }

@@ -1,5 +1,5 @@
-/* lstmn_decoding.c: the LSTMN step by step. A step is the operation of whole sentences on sentences of one word; each layer keeps a row of its tape for
- * every word so far (attention/beam_cache.h). What is looked at in the source is computed once. */
+/* lstmn_decoding.c: decoding with an LSTMN. A step runs the operation for whole sentences on sentences of one token; each layer caches one row of its tape
+ * per token (attention/beam_cache.h). The keys of the source are computed once. */
 #include "attention/beam_cache.h"
 #include "core/memory.h"
 #include "model/decoding.h"
@@ -7,29 +7,30 @@
 #include <string.h>
 
 typedef struct lstmn_states {
-    decoder d;                                             /* shallow fusion: what looks and reads out */
+    decoder d;                                             /* shallow fusion: attention and readout */
     const attend_lstmn_source *sources[ATTEND_MAX_LAYERS]; /* deep fusion; in the context, before the mark */
     attend_beam_cache *past[ATTEND_MAX_LAYERS];            /* of each layer of the decoder */
-    kept_rows last;                                        /* weights of the step before, where a score wants them */
-    /* of the step that is being made */
+    stored_rows last;                                      /* previous weights, if the score uses them */
+    /* of the current step */
     attend_var *tapes[ATTEND_MAX_LAYERS], *previous;
 } lstmn_states;
 
-/* What the encoder left in the context besides its last tapes is not wanted any more: those move to the front. */
+/* Encodes the sources. Only the last tapes are needed afterwards: they move to the front of the context, and the rest is freed. */
 static bool encode(attend_decoding *d, const int *source, const int *lengths, lstmn_tapes *tapes)
 {
     attend_ctx *c = d->c;
-    kept_rows h = { 0 }, memory = { 0 };
+    stored_rows h = { 0 }, memory = { 0 };
     d->sources = attend_ragged_new(c, d->count, lengths);
     bool ok = d->sources && attend_lstmn_encode(c, d->m, source, d->sources, NULL, tapes);
-    if (ok && (!attend_rows_keep(&h, tapes->h) || !attend_rows_keep(&memory, lstmn_fused(d->m) ? tapes->c : NULL))) {
+    if (ok &&
+        (!attend_rows_store(&h, tapes->h) || !attend_rows_store(&memory, lstmn_is_fused(d->m) ? tapes->c : NULL))) {
         attend_ctx_fail(c, ATTEND_NO_MEMORY, "no memory for the states of %d sources", d->count);
         ok = false;
     }
     attend_ctx_rewind(c, (attend_mark){ 0 });
     d->sources = ok ? attend_ragged_new(c, d->count, lengths) : NULL;
     const int rows = attend_ragged_rows(d->sources);
-    *tapes = (lstmn_tapes){ .h = attend_rows_moved(c, &h, rows), .c = attend_rows_moved(c, &memory, rows) };
+    *tapes = (lstmn_tapes){ .h = attend_rows_restore(c, &h, rows), .c = attend_rows_restore(c, &memory, rows) };
     return attend_ctx_status(c) == ATTEND_OK;
 }
 
@@ -63,8 +64,8 @@ static bool begin(attend_decoding *d, const int *source, const int *lengths)
         return d->sources && begin_layers(d, &tapes);
     }
     if (!encode(d, source, lengths, &tapes) || !begin_layers(d, &tapes)) return false;
-    if (lstmn_fused(m)) return true;
-    s->last.width = d->longest;
+    if (lstmn_is_fused(m)) return true;
+    s->last.width = d->max_length;
     if (m->config.attention->needs_previous_weights && !attend_rows_zero(&s->last, d->count)) {
         attend_ctx_fail(c, ATTEND_NO_MEMORY, "no memory for the states of %d hypotheses", d->count);
         return false;
@@ -74,7 +75,7 @@ static bool begin(attend_decoding *d, const int *source, const int *lengths)
 
 /* ---- a step ---- */
 
-/* The words that each hypothesis looks back at. False: no memory. */
+/* The previous tokens that each hypothesis attends to. False: no memory. */
 static bool take_past(attend_decoding *d, const decoding_step *step, int layer, attend_lstmn_past *out)
 {
     attend_ctx *c = d->c;
@@ -87,13 +88,13 @@ static bool take_past(attend_decoding *d, const decoding_step *step, int layer, 
         lengths[i] = span && span < known ? span : known;
         all += (size_t)lengths[i];
     }
-    const real **words = lengths ? attend_take(c, all, sizeof *words) : NULL, **word = words;
-    for (int i = 0; words && i < step->count; i++) {
+    const real **rows = lengths ? attend_take(c, all, sizeof *rows) : NULL, **row = rows;
+    for (int i = 0; rows && i < step->count; i++) {
         const int known = attend_beam_cache_length(past, step->parents[i]);
-        for (int j = known - lengths[i]; j < known; j++) *word++ = attend_beam_cache_row(past, step->parents[i], j);
+        for (int j = known - lengths[i]; j < known; j++) *row++ = attend_beam_cache_row(past, step->parents[i], j);
     }
-    *out = (attend_lstmn_past){ .words = words, .lengths = lengths };
-    return words != NULL;
+    *out = (attend_lstmn_past){ .words = rows, .lengths = lengths };
+    return rows != NULL;
 }
 
 static attend_var *step_layer(attend_decoding *d, const decoding_step *step, int i, attend_var *x)
@@ -115,20 +116,22 @@ static attend_var *step_layer(attend_decoding *d, const decoding_step *step, int
     return h;
 }
 
-static attend_var *step_on(attend_decoding *d, const decoding_step *step)
+static attend_var *step_lstmn(attend_decoding *d, const decoding_step *step)
 {
     attend_ctx *c = d->c;
     const attend_model *m = d->m;
     lstmn_states *s = d->states;
-    attend_var *x = attend_model_embed(c, m, m->target_table, step->words, step->singles);
+    attend_var *x = attend_model_embed(c, m, m->target_table, step->tokens, step->singles);
     for (int i = 0; x && i < m->config.decoder_layers; i++) x = step_layer(d, step, i, x);
     if (!x || !s->d.source) return x;
     decoder_state state = { 0 };
-    decoder_step look = { .rows = step->queries, .position = d->steps, .one_position = true, .want_weights = true };
+    decoder_step attention = {
+        .rows = step->queries, .position = d->steps, .one_position = true, .need_weights = true
+    };
     if (m->config.attention->needs_previous_weights)
-        state.previous = attend_weights_by_source(d, step, s->last.data, d->longest, step->parents);
-    attend_var *context = attend_decoder_attend(c, &s->d, x, &state, &look);
-    d->weights[0] = look.weights;
+        state.previous = attend_weights_by_source(d, step, s->last.data, d->max_length, step->parents);
+    attend_var *context = attend_decoder_attend(c, &s->d, x, &state, &attention);
+    d->weights[0] = attention.weights;
     s->previous = state.previous;
     return context ? attend_decoder_readout(c, &s->d, x, context, NULL) : NULL;
 }
@@ -140,7 +143,7 @@ static bool store(attend_decoding *d, const decoding_step *step)
         if (attend_beam_cache_step(s->past[i], step->count, d->steps > 0 ? step->parents : NULL, s->tapes[i]->value,
                                    (size_t)s->tapes[i]->shape[1]) != ATTEND_OK)
             return false;
-    return attend_weights_copy(d, &s->last, s->previous);
+    return attend_weights_store(d, &s->last, s->previous);
 }
 
 static void end(attend_decoding *d)
@@ -160,10 +163,10 @@ const architecture attend_lstmn = {
     .embedding_range = 0.1,
     .build = attend_lstmn_build,
     .free = attend_lstmn_free,
-    .force = attend_lstmn_teacher_forcing,
+    .teacher_forcing = attend_lstmn_teacher_forcing,
     .state_size = sizeof(lstmn_states),
     .begin = begin,
-    .step = step_on,
+    .step = step_lstmn,
     .store = store,
     .end = end,
 };

@@ -1,9 +1,11 @@
-/* model.h: the inside of a model, whatever its architecture.
+/* model.h: the internals of a model that do not depend on its architecture.
  *
- *     build.c      parameters and their first values
- *     loss.c       teacher forcing over pairs: rows of words in, an architecture's readout, words out;  score.c
- *     decoding.h   the same step by step, for hypotheses;  output.h  the words of a step
- *     rnn.h, transformer.h, lstmn.h   the architectures, each a struct architecture */
+ *     config.c, config_check.c        the table of configuration fields, and which configurations are valid
+ *     build.c                         parameters and their initial values
+ *     loss.c, scoring.c               teacher forcing over pairs, and the probability of given targets
+ *     decoding.h, output.h            decoding step by step, and its output layer
+ *     model_file.c                    saving and loading
+ *     architecture.h                  the interface of architectures: rnn.h, transformer.h, lstmn.h */
 #ifndef ATTEND_MODEL_MODEL_H
 #define ATTEND_MODEL_MODEL_H
 
@@ -25,22 +27,23 @@ struct attend_model {
 
 struct attend_tensor;
 struct attend_metadata;
-/* attend_model_save with more tensors (named "training.*", so that they are no part of the model) and more metadata. */
+/* attend_model_save with additional tensors (named "training.*", which loading a model ignores) and metadata: a checkpoint. */
 int attend_model_save_with(const attend_model *m, const char *path, const struct attend_tensor *more, size_t more_count,
-                           const struct attend_metadata *facts, size_t fact_count);
+                           const struct attend_metadata *metadata, size_t metadata_count);
 
-/* The name of the i-th thing that is attached; NULL behind the last. */
-const char *attend_model_attachment(const attend_model *m, int i);
-/* Frees what model_file.c hung onto a model. */
-void attend_model_detach(attend_model *m);
+/* The name of the i-th attachment; NULL after the last. */
+const char *attend_model_attachment_name(const attend_model *m, int i);
+/* Frees the attachments and closes the file. */
+void attend_model_free_attachments(attend_model *m);
 
 /* ---- parameters ---- */
 
-/* Adds every parameter of m->config to m->params and sets the pointers; `values` gives each its numbers (none: zeros), or is NULL. */
+/* Adds every parameter of m->config to m->params and sets the pointers to them. `values` supplies the numbers of each; NULL, or a supply of
+ * none: zeros. */
 typedef int (*model_values)(void *user, const char *name, int rank, const int *shape, param_numbers *numbers);
 int attend_model_build(attend_model *m, model_values values, void *user);
 
-/* What an architecture adds its parameters with. The first failure stays; parameters are then NULL. */
+/* The builder through which an architecture adds its parameters. After the first failure, status stays and parameters are NULL. */
 typedef struct model_builder {
     attend_model *m;
     model_values values;
@@ -48,45 +51,48 @@ typedef struct model_builder {
     int status;
 } model_builder;
 
-/* A name may have a place in front: "encoder.%d.self." and "norm.gain", say. */
-attend_param *attend_build_tensor(model_builder *b, const char *place, const char *name, int rank, int rows,
+/* Allocates m->own, zeroed, which the architecture frees; NULL: no memory. */
+void *attend_build_own(model_builder *b, size_t size);
+/* prefix and name are concatenated: "encoder.0.self" and ".norm.gain", for example. */
+attend_param *attend_build_tensor(model_builder *b, const char *prefix, const char *name, int rank, int rows,
                                   int columns);
-/* Of two axes, used by attend_linear, attend_gather and the cells alone: it can be kept in fewer bits. */
-attend_param *attend_build_matrix(model_builder *b, const char *place, const char *name, int rows, int columns);
-attend_param *attend_build_vector(model_builder *b, const char *place, const char *name, int size);
+/* A matrix that only attend_linear, attend_gather and the cells read, so that it can be quantised. */
+attend_param *attend_build_matrix(model_builder *b, const char *prefix, const char *name, int rows, int columns);
+attend_param *attend_build_vector(model_builder *b, const char *prefix, const char *name, int size);
 
 /* ---- pairs ---- */
 
-/* Refuses lengths that are none. */
+/* Refuses negative lengths. */
 int attend_pairs_check(const attend_pairs *pairs);
-/* Refuses sources with words for a language model. */
+/* Refuses sources with tokens for a language model. */
 int attend_sources_check(const attend_model *m, const int *lengths, int count);
 
 /* ---- teacher forcing ---- */
 
-/* One run over some pairs. Rows are the words of all targets, sentence after sentence. */
-typedef struct forcing {
+/* One run over some pairs. Rows are the tokens of all targets, sentence after sentence. */
+typedef struct teacher_forcing {
     attend_ctx *c;
     const attend_model *m;
     const attend_pairs *pairs;
     const attend_loss_options *options;
     const attend_ragged *sources, *targets;
-    const int *inputs, *outputs; /* words of each row: what goes in, what should come out */
-    double *advantage;           /* (B), of REINFORCE; NULL otherwise */
-    attend_var *guiding;         /* the guided-alignment loss so far, or NULL */
-} forcing;
+    const int *inputs, *outputs; /* (rows): the input token, and the token to predict */
+    double *advantage;           /* (B), for REINFORCE; else NULL */
+    attend_var *guiding;         /* the guided-alignment loss so far; NULL: none */
+} teacher_forcing;
 
-/* Whether somebody wants the weights of a layer that looks so .. */
-bool attend_teacher_forcing_wants(const forcing *f, attend_attention_kind look, int layer);
-/* .. and takes them: (B, H, Tq, Tk), the first query being word `first` of each sentence. NULL is fine. */
-void attend_teacher_forcing_weights(forcing *f, attend_attention_kind look, int layer, attend_var *weights, int first);
+/* Whether the attention weights of a layer are needed: by the caller, or for guided alignment. */
+bool attend_teacher_forcing_needs_weights(const teacher_forcing *f, attend_attention_kind kind, int layer);
+/* Passes on weights (B, H, Tq, Tk), whose first query is token `first` of each sentence. NULL: none. */
+void attend_teacher_forcing_weights(teacher_forcing *f, attend_attention_kind kind, int layer, attend_var *weights,
+                                    int first);
 
 /* ---- shared by the architectures ---- */
 
-/* Rows of words by id, with dropout. */
-attend_var *attend_model_embed(attend_ctx *c, const attend_model *m, attend_param *table, const int *words,
+/* Embeddings of tokens, with dropout -> (N, E). */
+attend_var *attend_model_embed(attend_ctx *c, const attend_model *m, attend_param *table, const int *tokens,
                                const attend_ragged *sentences);
-/* Dropout on rows, a mask a word or a sentence as the configuration says. */
+/* Dropout on rows, with a mask per token or per sentence (dropout_along_time). */
 attend_var *attend_model_dropout(attend_ctx *c, const attend_model *m, attend_var *x, const attend_ragged *sentences);
 
 #endif

@@ -1,10 +1,12 @@
-/* model_file.c: a model as a safetensors file (tensor_file.h).
+/* model_file.c: a model as a safetensors file (format/tensor_file.h).
  *
- *     metadata    format = attend-model, format-version, made-by, and config.NAME for every field of config.h
- *     tensors     the parameters by name, F32, and matrices as BF16 or I8 too (NAME.steps: of each row); text.NAME, U8: what was attached; training.NAME: of a checkpoint, not looked at here
+ *     metadata    format = attend-model, format-version, made-by, and config.KEY for every field of the table in config.c
+ *     tensors     NAME: a parameter, F32; quantised matrices BF16, or I8 with NAME.steps, the scale of each row
+ *                 text.NAME: an attachment, U8
+ *                 training.NAME: part of a checkpoint, ignored here
  *
- * Reading: the configuration first, then each parameter it asks for is looked up and compared, then what is left over. Numbers stay
- * in the map. */
+ * Loading reads the configuration, then looks up and checks each parameter that follows from it, then checks that nothing else is in the
+ * file. Parameters stay in the memory map. */
 #include "model/model.h"
 
 #include "core/memory.h"
@@ -18,21 +20,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FORMAT_VERSION = 1, MOST_FIELDS = 64, FIELD_TEXT = 64, NAME_TEXT = 64 };
+enum { FORMAT_VERSION = 1, MAX_FIELDS = 64, FIELD_TEXT = 64, NAME_TEXT = 64 };
 static const char format[] = "attend-model", config_prefix[] = "config.", text_prefix[] = "text.",
                   training_prefix[] = "training.", steps_suffix[] = ".steps";
 
-/* ---- what is attached ---- */
+/* ---- attachments ---- */
 
 typedef struct attachment {
     struct attachment *next;
     char name[NAME_TEXT];
     size_t size;
-    const unsigned char *bytes; /* in the file's map, or .. */
-    unsigned char own[];        /* .. these */
+    const unsigned char *bytes; /* in the memory map of the file, or `own` */
+    unsigned char own[];
 } attachment;
 
-void attend_model_detach(attend_model *m)
+void attend_model_free_attachments(attend_model *m)
 {
     for (attachment *a = m->attachments, *next; a; a = next) {
         next = a->next;
@@ -52,7 +54,7 @@ static int attachment_new(attachment **out, const char *name, const void *bytes,
 {
     *out = NULL;
     if (strlen(name) >= NAME_TEXT || *name == '\0')
-        return attend_fail(ATTEND_BAD_USAGE, "attend_model_attach: a name has 1 to %d bytes, and '%.80s' has not",
+        return attend_fail(ATTEND_BAD_USAGE, "attend_model_attach: a name must have 1 to %d bytes; '%.80s' does not",
                            NAME_TEXT - 1, name);
     const size_t own = copy ? size : 0;
     attachment *a = own < SIZE_MAX - sizeof *a ? attend_memory_zeroed(1, sizeof *a + own) : NULL;
@@ -84,7 +86,7 @@ const void *attend_model_attached(const attend_model *m, const char *name, size_
     return a ? a->bytes : NULL;
 }
 
-const char *attend_model_attachment(const attend_model *m, int i)
+const char *attend_model_attachment_name(const attend_model *m, int i)
 {
     const attachment *a = m->attachments;
     for (; a && i > 0; i--) a = a->next;
@@ -93,7 +95,7 @@ const char *attend_model_attachment(const attend_model *m, int i)
 
 /* ---- saving ---- */
 
-/* All of them numbers? Squares of finite floats cannot overflow the kernel's sum, which is a double. */
+/* Squares of finite floats cannot overflow the sum, which is a double. */
 static bool all_finite(size_t n, const real *x)
 {
     enum { PIECE = 1 << 16 };
@@ -102,7 +104,7 @@ static bool all_finite(size_t n, const real *x)
     return true;
 }
 
-/* The numbers of a parameter as floats; *own: memory that somebody must free afterwards. */
+/* The values of a parameter as floats. *own: memory that the caller must free; NULL: none. */
 static const float *as_floats(const attend_param *p, float **own)
 {
     *own = NULL;
@@ -115,14 +117,14 @@ static const float *as_floats(const attend_param *p, float **own)
 #endif
 }
 
-/* What goes into the file, and the memory it needs meanwhile. */
+/* The contents of the file, and the memory they need meanwhile. */
 typedef struct saving {
     attend_tensor *tensors;
-    float **own; /* one a tensor, NULL or to be freed */
+    float **own; /* one per tensor: memory to free, or NULL */
     char (*names)[NAME_TEXT + sizeof text_prefix + sizeof steps_suffix];
     size_t count;
     attend_metadata *metadata;
-    char keys[MOST_FIELDS][FIELD_TEXT], values[MOST_FIELDS][FIELD_TEXT], version[16], maker[32];
+    char keys[MAX_FIELDS][FIELD_TEXT], values[MAX_FIELDS][FIELD_TEXT], version[16], maker[32];
     size_t pairs;
 } saving;
 
@@ -143,8 +145,8 @@ static int save_config(saving *s, const attend_config *config)
     return ATTEND_OK;
 }
 
-/* A matrix of fewer bits, and beside int8 its steps. */
-static void save_bits(saving *s, const attend_param *p, attend_tensor t)
+/* A quantised matrix, and with int8 its scales. */
+static void save_quantised(saving *s, const attend_param *p, attend_tensor t)
 {
     t.dtype = p->precision == ATTEND_INT8 ? ATTEND_I8 : ATTEND_BF16;
     t.bytes = p->size * attend_dtype_size(t.dtype);
@@ -168,12 +170,11 @@ static int save_parameters(saving *s, const attend_model *m)
         attend_tensor t = { .name = p->name, .dtype = ATTEND_F32, .rank = p->rank, .bytes = p->size * sizeof(float) };
         for (int axis = 0; axis < p->rank; axis++) t.shape[axis] = p->shape[axis];
         if (p->precision != ATTEND_FP32) {
-            save_bits(s, p, t);
+            save_quantised(s, p, t);
             continue;
         }
         if (!all_finite(p->size, p->value))
-            return attend_fail(ATTEND_FAILED,
-                               "'%s' has numbers that are infinite or not numbers; such a model is not saved", p->name);
+            return attend_fail(ATTEND_FAILED, "'%s' has non-finite values; such a model is not saved", p->name);
         t.data = as_floats(p, &s->own[s->count]);
         if (!t.data) return attend_fail(ATTEND_NO_MEMORY, "no memory to save '%s'", p->name);
         s->tensors[s->count++] = t;
@@ -191,10 +192,10 @@ static int save_parameters(saving *s, const attend_model *m)
     return ATTEND_OK;
 }
 
-static void saving_free(saving *s, size_t most)
+static void saving_free(saving *s, size_t max_tensors)
 {
     if (!s) return;
-    for (size_t i = 0; s->own && i < most; i++) attend_memory_free(s->own[i]);
+    for (size_t i = 0; s->own && i < max_tensors; i++) attend_memory_free(s->own[i]);
     attend_memory_free(s->tensors);
     attend_memory_free(s->own);
     attend_memory_free(s->names);
@@ -202,34 +203,35 @@ static void saving_free(saving *s, size_t most)
     attend_memory_free(s);
 }
 
-static saving *saving_new(size_t most, size_t facts)
+static saving *saving_new(size_t max_tensors, size_t metadata_count)
 {
     saving *s = attend_memory_zeroed(1, sizeof *s);
     if (!s) return NULL;
-    s->tensors = attend_memory_zeroed(most, sizeof *s->tensors);
-    s->own = attend_memory_zeroed(most, sizeof *s->own);
-    s->names = attend_memory_zeroed(most, sizeof *s->names);
-    s->metadata = attend_memory_zeroed(MOST_FIELDS + 3 + facts, sizeof *s->metadata);
+    s->tensors = attend_memory_zeroed(max_tensors, sizeof *s->tensors);
+    s->own = attend_memory_zeroed(max_tensors, sizeof *s->own);
+    s->names = attend_memory_zeroed(max_tensors, sizeof *s->names);
+    s->metadata = attend_memory_zeroed(MAX_FIELDS + 3 + metadata_count, sizeof *s->metadata);
     if (s->tensors && s->own && s->names && s->metadata) return s;
-    saving_free(s, most);
+    saving_free(s, max_tensors);
     return NULL;
 }
 
 int attend_model_save_with(const attend_model *m, const char *path, const attend_tensor *more, size_t more_count,
-                           const attend_metadata *facts, size_t fact_count)
+                           const attend_metadata *metadata, size_t metadata_count)
 {
-    size_t most = 2 * (size_t)attend_params_count(m->params) + more_count; /* a matrix may have steps beside it */
-    for (const attachment *a = m->attachments; a; a = a->next) most++;
-    saving *s = saving_new(most, fact_count);
+    size_t max_tensors =
+        2 * (size_t)attend_params_count(m->params) + more_count; /* a matrix may have steps beside it */
+    for (const attachment *a = m->attachments; a; a = a->next) max_tensors++;
+    saving *s = saving_new(max_tensors, metadata_count);
     if (!s) return attend_fail(ATTEND_NO_MEMORY, "no memory to save a model");
     int status = save_config(s, &m->config);
     if (status == ATTEND_OK) status = save_parameters(s, m);
     if (status == ATTEND_OK) {
         for (size_t i = 0; i < more_count; i++) s->tensors[s->count++] = more[i];
-        for (size_t i = 0; i < fact_count; i++) s->metadata[s->pairs++] = facts[i];
+        for (size_t i = 0; i < metadata_count; i++) s->metadata[s->pairs++] = metadata[i];
         status = attend_tensor_file_write(path, s->tensors, s->count, s->metadata, s->pairs);
     }
-    saving_free(s, most);
+    saving_free(s, max_tensors);
     return status;
 }
 
@@ -245,7 +247,7 @@ typedef struct loading {
     attend_tensor_file *file;
     const char *name; /* of the file */
     const attend_load_options *options;
-    attachment **last; /* where the next one goes: a file has each name once, so nobody need look for it */
+    attachment **last; /* the end of the list: names in a file are unique, so that no search is needed */
 } loading;
 
 static bool starts_with(const char *text, const char *prefix)
@@ -255,13 +257,12 @@ static bool starts_with(const char *text, const char *prefix)
 
 static int load_version(const loading *l)
 {
-    const char *said = attend_tensor_file_metadata(l->file, "format");
-    if (!said)
+    const char *found = attend_tensor_file_metadata(l->file, "format");
+    if (!found)
         return attend_fail(ATTEND_BAD_MODEL,
-                           "%s: a safetensors file, but not a model of attend: its metadata has no \"format\"",
-                           l->name);
-    if (strcmp(said, format) != 0)
-        return attend_fail(ATTEND_BAD_MODEL, "%s: a safetensors file of format '%.40s', not '%s'", l->name, said,
+                           "%s: a safetensors file, but not an attend model: its metadata has no \"format\"", l->name);
+    if (strcmp(found, format) != 0)
+        return attend_fail(ATTEND_BAD_MODEL, "%s: a safetensors file of format '%.40s', not '%s'", l->name, found,
                            format);
     const char *version = attend_tensor_file_metadata(l->file, "format-version");
     long long number = 0;
@@ -272,15 +273,15 @@ static int load_version(const loading *l)
         const char *maker = attend_tensor_file_metadata(l->file, "made-by");
         return attend_fail(
             ATTEND_BAD_MODEL,
-            "%s: made by a newer version%s%.40s%s: format %lld, and this is attend %s, which reads up to %d; "
-            "please update attend",
+            "%s: made by a newer version%s%.40s%s: format %lld; this is attend %s, which reads formats up to %d: "
+            "update attend",
             l->name, maker ? " (" : "", maker ? maker : "", maker ? ")" : "", number, attend_version(), FORMAT_VERSION);
     }
     return ATTEND_OK;
 }
 
-/* Somebody else's failure as a fault of this file. */
-static int blame(const loading *l, int status)
+/* Reports a failure of a called function as an error in this file. */
+static int bad_model(const loading *l, int status)
 {
     char why[ATTEND_MESSAGE_SIZE];
     if (status == ATTEND_OK || status == ATTEND_NO_MEMORY) return status;
@@ -298,9 +299,9 @@ static const attend_score *own_score(const loading *l, const char *name)
 
 static int load_config(const loading *l)
 {
-    static const attend_config usual = ATTEND_CONFIG_INIT;
+    static const attend_config defaults = ATTEND_CONFIG_INIT;
     attend_config *config = &l->m->config;
-    *config = usual;
+    *config = defaults;
     size_t known = 0;
     const attend_config_field *f;
     for (int i = 0; (f = attend_config_field_at(i)); i++) {
@@ -314,7 +315,7 @@ static int load_config(const loading *l)
         if (own)
             config->attention = own;
         else if (attend_config_set(config, f->name, value) != ATTEND_OK)
-            return blame(l, ATTEND_BAD_USAGE);
+            return bad_model(l, ATTEND_BAD_USAGE);
     }
     for (size_t i = 0; i < attend_tensor_file_metadata_count(l->file); i++) {
         const char *key = attend_tensor_file_metadata_at(l->file, i)->key;
@@ -322,23 +323,23 @@ static int load_config(const loading *l)
             return attend_fail(ATTEND_BAD_MODEL, "%s: the metadata has an unknown field; the last field is \"%.60s\"",
                                l->name, key);
     }
-    return blame(l, attend_config_check(config));
+    return bad_model(l, attend_config_check(config));
 }
 
 static int wrong_shape(const loading *l, const attend_tensor *t, int rank, const int *shape)
 {
-    char wanted[64], is[128];
+    char expected[64], actual[128];
     int n = 0, k = 0;
     for (int i = 0; i < rank; i++)
-        n += snprintf(wanted + n, sizeof wanted - (size_t)n, "%s%d", i ? ", " : "", shape[i]);
+        n += snprintf(expected + n, sizeof expected - (size_t)n, "%s%d", i ? ", " : "", shape[i]);
     for (int i = 0; i < t->rank; i++)
-        k += snprintf(is + k, sizeof is - (size_t)k, "%s%lld", i ? ", " : "", (long long)t->shape[i]);
-    if (t->rank == 0) is[0] = '\0';
-    return attend_fail(ATTEND_BAD_MODEL, "%s: '%s' is %s (%s), but the configuration wants F32 (%s)", l->name, t->name,
-                       attend_dtype_name(t->dtype), is, wanted);
+        k += snprintf(actual + k, sizeof actual - (size_t)k, "%s%lld", i ? ", " : "", (long long)t->shape[i]);
+    if (t->rank == 0) actual[0] = '\0';
+    return attend_fail(ATTEND_BAD_MODEL, "%s: '%s' is %s (%s), but the configuration requires F32 (%s)", l->name,
+                       t->name, attend_dtype_name(t->dtype), actual, expected);
 }
 
-/* Whether a tensor has a shape that the configuration wants, and numbers of one of these kinds. */
+/* Whether a tensor exists and has this shape and type. */
 static bool fits(const attend_tensor *t, int rank, const int *shape, attend_dtype dtype)
 {
     bool same = t && t->dtype == dtype && t->rank == rank;
@@ -346,7 +347,7 @@ static bool fits(const attend_tensor *t, int rank, const int *shape, attend_dtyp
     return same;
 }
 
-/* The bytes of a tensor where they are, or a copy; NULL: no memory. */
+/* The bytes of a tensor in the map, or a copy; NULL: no memory. */
 static const void *bytes_of(const loading *l, const attend_tensor *t, bool in_place)
 {
     if (in_place) return attend_tensor_file_edit(l->file, t);
@@ -355,7 +356,7 @@ static const void *bytes_of(const loading *l, const attend_tensor *t, bool in_pl
     return copy;
 }
 
-static int load_bits(const loading *l, const attend_tensor *t, const int *shape, param_numbers *out)
+static int load_quantised(const loading *l, const attend_tensor *t, const int *shape, param_numbers *out)
 {
     char name[NAME_TEXT + sizeof steps_suffix];
     const attend_tensor *steps = NULL;
@@ -385,10 +386,11 @@ static int load_parameter(void *user, const char *name, int rank, const int *sha
     loading *l = user;
     const attend_tensor *t = attend_tensor_file_find(l->file, name);
     if (!t)
-        return attend_fail(ATTEND_BAD_MODEL, "%s: the configuration asks for '%s', and the file has none", l->name,
+        return attend_fail(ATTEND_BAD_MODEL,
+                           "%s: the configuration requires the tensor '%s', which the file does not have", l->name,
                            name);
     if (rank == 2 && (fits(t, rank, shape, ATTEND_I8) || fits(t, rank, shape, ATTEND_BF16)))
-        return load_bits(l, t, shape, out);
+        return load_quantised(l, t, shape, out);
     if (!fits(t, rank, shape, ATTEND_F32)) return wrong_shape(l, t, rank, shape);
 #ifndef ATTEND_DOUBLE
     out->value = attend_tensor_file_edit(l->file, t);
@@ -397,40 +399,40 @@ static int load_parameter(void *user, const char *name, int rank, const int *sha
     return ATTEND_OK;
 }
 
-/* What is wrong with a matrix of fewer bits; NULL: nothing. */
-static const char *wrong_bits(const attend_param *p)
+/* The error in a quantised matrix; NULL: none. */
+static const char *quantised_error(const attend_param *p)
 {
-    if (!p->weights) return "is kept in fewer bits, which this model cannot use there";
+    if (!p->weights) return "is quantised, but this model needs full precision there";
     if (p->precision == ATTEND_BFLOAT16) {
         const uint16_t *bits = p->bits;
         for (size_t i = 0; i < p->size; i++)
-            if ((bits[i] & 0x7f80) == 0x7f80) return "has numbers that are infinite or not numbers";
+            if ((bits[i] & 0x7f80) == 0x7f80) return "has non-finite values";
         return NULL;
     }
     const int8_t *bits = p->bits;
     for (size_t i = 0; i < p->size; i++)
-        if (bits[i] == INT8_MIN) return "has a -128, which int8 of this format never has";
+        if (bits[i] == INT8_MIN) return "has a -128, which this format does not use";
     for (int i = 0; i < p->shape[0]; i++)
-        if (!(isfinite(p->steps[i]) && p->steps[i] >= 0)) return "has steps that are negative, infinite or not numbers";
+        if (!(isfinite(p->steps[i]) && p->steps[i] >= 0)) return "has scales that are negative or non-finite";
     return NULL;
 }
 
-/* Numbers that cannot stay where they are are copied; all are looked at. */
+/* Copies values that cannot stay in the map, and checks that all are finite. */
 static int load_numbers(const loading *l)
 {
     for (int i = 0; i < attend_params_count(l->m->params); i++) {
         attend_param *p = attend_params_at(l->m->params, i);
         const char *wrong = NULL;
         if (p->precision != ATTEND_FP32) {
-            wrong = wrong_bits(p);
+            wrong = quantised_error(p);
         } else {
             const float *from = attend_tensor_file_find(l->file, p->name)->data;
             for (size_t j = 0; !p->borrowed && j < p->size; j++) p->value[j] = (real)from[j];
-            if (!all_finite(p->size, p->value)) wrong = "has numbers that are infinite or not numbers";
+            if (!all_finite(p->size, p->value)) wrong = "has non-finite values";
         }
         if (wrong) return attend_fail(ATTEND_BAD_MODEL, "%s: '%s' %s", l->name, p->name, wrong);
         if (p == l->m->source_table || p == l->m->target_table)
-            attend_param_release(p); /* few of its rows will be used */
+            attend_param_release(p); /* few rows of an embedding table are used: do not keep its pages */
     }
     return ATTEND_OK;
 }
@@ -455,9 +457,9 @@ static int load_text(loading *l, const attend_tensor *t)
     const char *name = t->name + sizeof text_prefix - 1;
     if (t->dtype != ATTEND_U8 || t->rank != 1)
         return attend_fail(ATTEND_BAD_MODEL, "%s: '%s' is not a row of bytes", l->name, t->name);
-    const bool stays = attend_tensor_file_edit(l->file, t) != NULL; /* in the map, as long as the model does */
+    const bool stays = attend_tensor_file_edit(l->file, t) != NULL; /* in the map, which lives as long as the model */
     const int status = attachment_new(l->last, name, t->data, t->bytes, !stays);
-    if (status != ATTEND_OK) return blame(l, status);
+    if (status != ATTEND_OK) return bad_model(l, status);
     l->last = &(*l->last)->next;
     return ATTEND_OK;
 }
@@ -471,14 +473,15 @@ static int load_others(loading *l)
             status = load_text(l, t);
         else if (!starts_with(t->name, training_prefix) && !attend_params_find(l->m->params, t->name) &&
                  !is_steps(l, t->name))
-            status = attend_fail(ATTEND_BAD_MODEL, "%s: '%s' is no part of the model that the configuration describes",
-                                 l->name, t->name);
+            status =
+                attend_fail(ATTEND_BAD_MODEL, "%s: '%s' does not belong to the model that the configuration describes",
+                            l->name, t->name);
         if (status != ATTEND_OK) return status;
     }
     return ATTEND_OK;
 }
 
-static int check_vocabulary(const loading *l, const char *name, int words)
+static int check_vocabulary(const loading *l, const char *name, int tokens)
 {
     size_t size, lines = 0;
     const char *text = attend_model_attached(l->m, name, &size);
@@ -486,15 +489,15 @@ static int check_vocabulary(const loading *l, const char *name, int words)
     for (size_t i = 0; i < size; i++) {
         lines += text[i] == '\n';
         if (text[i] == '\n' && (i == 0 || text[i - 1] == '\n'))
-            return attend_fail(ATTEND_BAD_MODEL, "%s: word %zu of %s is empty", l->name, lines - 1, name);
+            return attend_fail(ATTEND_BAD_MODEL, "%s: token %zu of %s is empty", l->name, lines - 1, name);
     }
-    if ((size && text[size - 1] != '\n') || lines != (size_t)words)
-        return attend_fail(ATTEND_BAD_MODEL, "%s: %s has %zu words, but the embedding has %d rows", l->name, name,
-                           lines, words);
+    if ((size && text[size - 1] != '\n') || lines != (size_t)tokens)
+        return attend_fail(ATTEND_BAD_MODEL, "%s: %s has %zu tokens, but the embedding has %d rows", l->name, name,
+                           lines, tokens);
     return ATTEND_OK;
 }
 
-/* ---- all together ---- */
+/* ---- loading a file ---- */
 
 static int load(loading *l)
 {
@@ -507,7 +510,7 @@ static int load(loading *l)
     if (status == ATTEND_OK) status = attend_model_build(l->m, load_parameter, l);
     if (status == ATTEND_OK) status = load_numbers(l);
     if (status == ATTEND_OK) status = load_others(l);
-    if (status == ATTEND_OK) status = blame(l, attend_shortlist_index(l->m));
+    if (status == ATTEND_OK) status = bad_model(l, attend_shortlist_index(l->m));
     if (status == ATTEND_OK) status = check_vocabulary(l, "source.vocabulary", l->m->config.source_vocab);
     if (status == ATTEND_OK) status = check_vocabulary(l, "target.vocabulary", l->m->config.target_vocab);
     return status;
@@ -545,7 +548,7 @@ int attend_model_load_bytes(attend_model **out, const void *bytes, size_t size, 
     loading l = { .name = name, .options = options };
     int status = finish(out, &l, attend_tensor_file_parse(&l.file, bytes, size, name, flags_of(options)));
     if (status != ATTEND_OK) return status;
-    attend_tensor_file_close((*out)->file); /* everything was copied */
+    attend_tensor_file_close((*out)->file); /* everything has been copied */
     (*out)->file = NULL;
     return ATTEND_OK;
 }

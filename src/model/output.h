@@ -1,51 +1,52 @@
-/* output.h: the output layer of a decoding step: log p of all words, of those on a source's shortlist, or the best of either alone.
+/* output.h: the output layer of a decoding step: log p of all tokens or of those on a source's shortlist, or only the k best of either.
  *
- * A decoding that wants the best alone never has all logits in memory: some columns at a time are multiplied, looked through for the best and added up
- * while they are in the cache. */
+ * A decoding that needs only the k best never has all logits in memory: a chunk of columns at a time is multiplied, searched for the best and
+ * added to the log-sum-exp while it is in the cache. */
 #ifndef ATTEND_MODEL_OUTPUT_H
 #define ATTEND_MODEL_OUTPUT_H
 
 #include "kernel/gemm.h"
 #include "model/model.h"
 
-/* What the shortlist leaves of the output layer for one source. */
+/* The columns of the output layer that the shortlist of one source selects. */
 typedef struct output_limit {
-    int *words, count;
-    size_t end; /* place of ATTEND_END, which is always there */
+    int *tokens, count; /* in ascending order */
+    size_t end;         /* the index of ATTEND_END, which is always listed */
     packed_matrix w;
     const real *b;
-    real *outside; /* (tail): 1 for the tail's words that are not on the list, 0 for the others, times .. */
-    real rest;     /* .. how many words of the vocabulary each of them stands for */
+    real *outside; /* (tail): 1 for tokens of the tail that are not on the list, 0 for the others */
+    real rest;     /* the number of unlisted tokens that each such token represents */
 } output_limit;
 
-/* Every so-manieth word of the vocabulary, for an estimate of what all the words would have that are not on a list: without it a step at which the model
- * does not know what to say would look as sure as any other. */
+/* Every 16th token of the vocabulary, to estimate the probability mass of all tokens that are not on a list. Without the estimate, a step where the
+ * model is uncertain would look as certain as any other. */
 typedef struct output_tail {
-    int *words, count;
+    int *tokens, count;
     packed_matrix w;
     const real *b;
 } output_tail;
 
 typedef struct output_layer {
     const attend_model *m;
-    output_limit *limits; /* (sources); NULL: all words */
+    output_limit *limits; /* (sources); NULL: all tokens */
     output_tail tail;     /* with limits */
-    size_t width;         /* target words, or the most that a source's list has */
-    int keep;             /* how many of the best are wanted; 0: all */
+    size_t width;         /* the target vocabulary, or the length of the longest list */
+    int top_k;            /* compute only the k best tokens; 0: all */
 
-    /* of the last step: */
-    const real *log_p;            /* (rows, width) if all are wanted, else NULL */
-    int *best_words, *best_count; /* (rows, keep), (rows) */
-    real *best_log_p;             /* (rows, keep), best first */
-    real *end_log_p;              /* (rows) of ATTEND_END, whether it is among them or not */
+    /* results of the last step */
+    const real *log_p;             /* (rows, width); NULL with top_k */
+    int *best_tokens, *best_count; /* (rows, top_k), (rows) */
+    real *best_log_p;              /* (rows, top_k), best first */
+    real *end_log_p;               /* (rows) of ATTEND_END, whether it is among the best or not */
 } output_layer;
 
-enum { OUTPUT_MAX_TOP_K = 32 }; /* more than that are better looked for among all */
+enum { OUTPUT_MAX_TOP_K = 32 }; /* for more, computing all log p is faster */
 
 void attend_output_new(output_layer *o, const attend_model *m);
-/* The shortlists of some sources. False: the context failed. */
-bool attend_output_limit(attend_ctx *c, output_layer *o, const attend_ragged *sources, const int *words);
-/* readout (rows, R), on the context's memory until the next step; source_of: of each row, neighbours together. */
+/* Restricts the output to the shortlists of these sources. False: the context failed. */
+bool attend_output_limit(attend_ctx *c, output_layer *o, const attend_ragged *sources, const int *tokens);
+/* readout (rows, R); source_of (rows): the source of each row, rows of one source are adjacent. The results are in the context's memory until the next
+ * step. False: the context failed. */
 bool attend_output_step(attend_ctx *c, output_layer *o, attend_var *readout, const int *source_of);
 
 #endif

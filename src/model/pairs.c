@@ -1,13 +1,15 @@
+/* pairs.c: checks, slices and sizes of attend_pairs. */
 #include "model/model.h"
 
 #include <limits.h>
 
 int attend_pairs_check(const attend_pairs *pairs)
 {
-    if (pairs->count < 0) return attend_fail(ATTEND_BAD_USAGE, "there are %d pairs", pairs->count);
+    if (pairs->count < 0)
+        return attend_fail(ATTEND_BAD_USAGE, "the number of pairs is %d; it must not be negative", pairs->count);
     for (int i = 0; i < pairs->count; i++)
         if (pairs->source_lengths[i] < 0 || pairs->target_lengths[i] < 0 || pairs->target_lengths[i] == INT_MAX)
-            return attend_fail(ATTEND_BAD_USAGE, "pair %d has %d source and %d target words", i,
+            return attend_fail(ATTEND_BAD_USAGE, "pair %d has %d source and %d target tokens", i,
                                pairs->source_lengths[i], pairs->target_lengths[i]);
     return ATTEND_OK;
 }
@@ -17,7 +19,7 @@ int attend_sources_check(const attend_model *m, const int *lengths, int count)
     if (m->config.task == ATTEND_TASK_TRANSLATION) return ATTEND_OK;
     for (int i = 0; i < count; i++)
         if (lengths[i] > 0)
-            return attend_fail(ATTEND_BAD_USAGE, "source %d has %d words, and a language model has no sources", i,
+            return attend_fail(ATTEND_BAD_USAGE, "source %d has %d tokens, and a language model has no sources", i,
                                lengths[i]);
     return ATTEND_OK;
 }
@@ -26,7 +28,7 @@ attend_pairs attend_pairs_slice(const attend_pairs *all, int first, int count)
 {
     attend_pairs part = *all;
     for (int i = 0; i < first; i++) {
-        if (all->source_lengths[i]) part.source += all->source_lengths[i]; /* NULL, where no source has words */
+        if (all->source_lengths[i]) part.source += all->source_lengths[i]; /* source may be NULL if all lengths are 0 */
         if (all->target_lengths[i]) part.target += all->target_lengths[i];
     }
     part.source_lengths += first;
@@ -45,15 +47,15 @@ int attend_pairs_rows(const attend_pairs *pairs)
     return rows;
 }
 
-size_t attend_pairs_weight_count(const attend_pairs *pairs, const attend_config *config, attend_attention_kind look)
+size_t attend_pairs_weight_count(const attend_pairs *pairs, const attend_config *config, attend_attention_kind kind)
 {
     size_t numbers = 0;
     const size_t maps =
-        (size_t)attend_config_attention_layers(config, look) * (size_t)attend_config_attention_heads(config, look);
+        (size_t)attend_config_attention_layers(config, kind) * (size_t)attend_config_attention_heads(config, kind);
     for (int i = 0; maps > 0 && i < pairs->count; i++) {
         const size_t source = (size_t)pairs->source_lengths[i], target = (size_t)pairs->target_lengths[i] + 1;
-        const size_t above = look == ATTEND_ATTENTION_ENCODER ? source : target;
-        numbers += maps * above * (look == ATTEND_ATTENTION_DECODER ? target : source);
+        const size_t queries = kind == ATTEND_ATTENTION_ENCODER ? source : target;
+        numbers += maps * queries * (kind == ATTEND_ATTENTION_DECODER ? target : source);
     }
     return numbers;
 }

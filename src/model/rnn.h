@@ -1,9 +1,12 @@
-/* rnn.h: recurrent networks with one attention: the parts that forced decoding and decoding step by step share.
+/* rnn.h: recurrent networks with one attention.
  *
- *     rnn_build.c     which parameters they have
- *     rnn_encoder.c   words -> memory (what attention looks at) and the decoder's first states
- *     rnn_decoder.c   words, memory and states -> readout;  context_folding.c  the same with fewer products, for decoding
- *     rnn_teacher_forcing.c     over given targets;  rnn_decoding.c  step by step */
+ *     rnn_config.c            valid configurations
+ *     rnn_build.c             parameters
+ *     rnn_encoder.c           tokens -> memory (the keys of the attention) and initial states of the decoder
+ *     rnn_decoder.c           tokens, memory and states -> readout; shared by teacher forcing and decoding
+ *     rnn_teacher_forcing.c   the decoder over given targets
+ *     rnn_decoding.c          the decoder step by step
+ *     context_folding.c       fewer matrix products for decoding */
 #ifndef ATTEND_MODEL_RNN_H
 #define ATTEND_MODEL_RNN_H
 
@@ -39,20 +42,23 @@ static inline const rnn *rnn_of(const attend_model *m)
     return m->own;
 }
 
-static inline bool model_bahdanau(const attend_model *m)
+/* Attention with context before the step (Bahdanau et al. 2015). */
+static inline bool is_bahdanau(const attend_model *m)
 {
     return m->config.attention && m->config.context == ATTEND_CONTEXT_BEFORE;
 }
 
-static inline bool model_luong(const attend_model *m)
+/* Attention with context after the step (Luong et al. 2015). */
+static inline bool is_luong(const attend_model *m)
 {
     return m->config.attention && m->config.context == ATTEND_CONTEXT_AFTER;
 }
 
-/* Whether a step of the decoder needs what the attention of the step before made. */
-static inline bool model_feedback(const attend_model *m)
+/* Whether a decoder step depends on the attention of the previous step. */
+static inline bool has_feedback(const attend_model *m)
 {
-    return model_bahdanau(m) || m->config.input_feeding || (m->config.attention && m->config.attention->needs_previous_weights);
+    return is_bahdanau(m) || m->config.input_feeding ||
+           (m->config.attention && m->config.attention->needs_previous_weights);
 }
 
 /* ---- configuration (architecture.h) ---- */
@@ -70,7 +76,7 @@ void attend_build_attention(model_builder *b, cross_attention *a);
 
 void attend_rnn_build(model_builder *b);
 void attend_rnn_free(attend_model *m);
-attend_var *attend_rnn_teacher_forcing(forcing *f);
+attend_var *attend_rnn_teacher_forcing(teacher_forcing *f);
 
 /* ---- encoder ---- */
 
@@ -79,81 +85,82 @@ typedef struct encoded {
     attend_state start[ATTEND_MAX_LAYERS];
 } encoded;
 
-/* The words of some sentences; false: the context failed. */
-bool attend_model_encode(attend_ctx *c, const attend_model *m, const int *words, const attend_ragged *sentences,
-                         encoded *out);
+/* False: the context failed. */
+bool attend_rnn_encode(attend_ctx *c, const attend_model *m, const int *tokens, const attend_ragged *sentences,
+                       encoded *out);
 
-attend_cell attend_model_cell(attend_ctx *c, const attend_model *m, const rnn_cell *p);
+/* A cell with its parameters as variables. */
+attend_cell attend_rnn_cell(attend_ctx *c, const attend_model *m, const rnn_cell *p);
 
 /* ---- decoder ---- */
 
-/* A decoder in a context: its parameters as variables, and what it looks at. */
+/* A decoder in a context: its parameters as variables, and the source it attends to. */
 typedef struct decoder {
     const attend_model *m;
     attend_cell cells[ATTEND_MAX_LAYERS];
     attend_var *second_w, *position_w, *position_v, *readout_w, *readout_b;
     const attend_source *source;          /* NULL without attention */
-    attend_var *folded_readout;           /* with a folded context: see folded_context; else NULL */
-    attend_var *masks[ATTEND_MAX_LAYERS]; /* dropout along time between layers that step: (B, H), or NULL */
+    attend_var *folded_readout;           /* of a folded context; else NULL */
+    attend_var *masks[ATTEND_MAX_LAYERS]; /* (B, H) dropout masks between layers, with dropout_along_time; else NULL */
 } decoder;
 
 /* ---- folding ---- */
 
-/* Matrices that decoding uses in the place of those of the context (context_folding.c has the equations). */
+/* Matrices that replace those of the context in decoding; context_folding.c has the equations. */
 typedef struct folded_context {
     attend_params *set;
-    attend_param *context; /* (G H + R, C): what meets the context, of the first layer and of the readout */
-    attend_param *readout; /* (R, H + E): the rest of the readout */
-    uint64_t versions[2];  /* of the matrices it was made from */
+    attend_param *context; /* (G H + R, C): the columns of the context, of the first layer and of the readout */
+    attend_param *readout; /* (R, H + E): the other columns of the readout */
+    uint64_t versions[2];  /* of the two matrices they were made from */
 } folded_context;
 
-/* NULL if this model's context cannot be folded, or memory ran out (and the context failed). Safe from many threads. */
+/* NULL: the context of this model cannot be folded, or there is no memory (then c has failed). Thread-safe. */
 const folded_context *attend_folded_context(attend_ctx *c, const attend_model *m);
 void attend_folded_context_free(rnn *r);
-/* What the first layer takes: W y + bw, in row rows[i] of the input (NULL: row i), + the context's share. */
+/* The input of the first layer: row rows[i] of input (W y + bw; rows NULL: row i) + the folded context. */
 attend_var *attend_folded_input(attend_ctx *c, attend_var *input, const int *rows, attend_var *context);
-/* tanh(W [state; words] + b + the context's share) */
+/* tanh(W [state; embedded] + b + the folded context) */
 attend_var *attend_folded_readout(attend_ctx *c, const decoder *d, attend_var *state, attend_var *context,
-                                  attend_var *words);
+                                  attend_var *embedded);
 
-/* What goes from step to step; rows are hypotheses, or the sentences that are still running. */
+/* The state that passes from step to step. Rows are hypotheses, or the sentences that have not ended. */
 typedef struct decoder_state {
     attend_state layers[ATTEND_MAX_LAYERS];
     attend_var *feed;     /* (n, readout_width), with input feeding */
-    attend_var *previous; /* (B, 1, Tq, Tk), where the score wants it */
+    attend_var *previous; /* (B, 1, Tq, Tk) previous weights, if the score uses them */
 } decoder_state;
 
-/* One step of what cannot run over whole sentences. */
+/* One call of the attention. */
 typedef struct decoder_step {
     const attend_ragged *rows; /* the queries of each source */
-    int position;              /* of the first query in the target, and .. */
-    bool one_position;         /* .. of all the others too */
+    int position;              /* of the first query in the target */
+    bool one_position;         /* all queries have that position */
     const double *advantage;   /* see attend_attention_inputs */
-    bool want_weights;
-    const int *running;            /* with dropout along time: the sentence of each row; NULL: row i is sentence i */
+    bool need_weights;
+    const int *running;            /* the sentence of each row, for the dropout masks; NULL: row i is sentence i */
     attend_var *context, *weights; /* out */
 } decoder_step;
 
 /* fold: fold the context's matrices into the source; for decoding, where there are no gradients. */
 bool attend_decoder_new(attend_ctx *c, const attend_model *m, const encoded *e, const attend_ragged *sources, bool fold,
                         decoder *d);
-/* The attention and the readout of it. memory: NULL without attention. folded: NULL unless the context is folded. */
+/* Only the attention and the readout of a decoder. memory: NULL without attention. folded: NULL unless the context is folded. */
 bool attend_decoder_attention(attend_ctx *c, const attend_model *m, const cross_attention *a, attend_var *memory,
                               const attend_ragged *sources, const folded_context *folded, decoder *d);
-/* What the words bring to the steps below, for all of them at once: W y + bw of the first layer, or where nothing is added to that the
- * embedded words themselves. */
-attend_var *attend_decoder_input(attend_ctx *c, const decoder *d, attend_var *words);
-/* The part with feedback: with context before, the first layer, which it returns; with context after, all layers and the readout.
- * Row i goes on with row rows[i] of the input; NULL: row i. */
+/* The part of the input of the first layer that depends on the embedded tokens only, for all steps at once: W y + bw, or the embedded tokens
+ * themselves if nothing is added to that. */
+attend_var *attend_decoder_input(attend_ctx *c, const decoder *d, attend_var *embedded);
+/* One step of the part with feedback. Context before: the first layer, which it returns; context after: all layers and the readout. rows: the row of
+ * `input` for each row; NULL: row i. */
 attend_var *attend_decoder_recur(attend_ctx *c, const decoder *d, attend_var *input, const int *rows, decoder_state *s,
                                  decoder_step *step);
-/* Layers [first, layers) over whole sentences (or single steps). */
+/* Layers [first, layers) over whole sentences, or sentences of one token. */
 attend_var *attend_decoder_layers(attend_ctx *c, const decoder *d, int first, attend_var *x,
                                   const attend_ragged *sentences, attend_state *states);
-/* Attention over whole sentences, or single steps. */
+/* The attention over whole sentences, or sentences of one token. */
 attend_var *attend_decoder_attend(attend_ctx *c, const decoder *d, attend_var *query, decoder_state *s,
                                   decoder_step *step);
-/* tanh(W [..] + b) of what the configuration says; the state where there is none. words: embedded. */
+/* tanh(W [..] + b) of the parts that the configuration asks for, or the state itself. embedded: the input tokens. */
 attend_var *attend_decoder_readout(attend_ctx *c, const decoder *d, attend_var *state, attend_var *context,
-                                   attend_var *words);
+                                   attend_var *embedded);
 #endif

@@ -1,19 +1,19 @@
-/* rnn_build.c: which parameters a recurrent network has. */
+/* rnn_build.c: the parameters of recurrent networks. */
 #include "model/rnn.h"
 
 #include "core/memory.h"
 #include <stdio.h>
 
-static rnn_cell cell(model_builder *b, const char *place, int in)
+static rnn_cell cell(model_builder *b, const char *prefix, int in)
 {
     const attend_config *c = &b->m->config;
     const int wide = attend_cell_gates(c->cell) * c->hidden;
     rnn_cell p;
-    p.w = attend_build_matrix(b, place, ".w", wide, in);
-    p.u = attend_build_matrix(b, place, ".u", wide, c->hidden);
-    if (p.u && c->cell == ATTEND_CELL_GRU_RESET_BEFORE) p.u->weights = false; /* which takes it apart */
-    p.bw = attend_build_vector(b, place, ".bw", wide);
-    p.bu = attend_build_vector(b, place, ".bu", wide);
+    p.w = attend_build_matrix(b, prefix, ".w", wide, in);
+    p.u = attend_build_matrix(b, prefix, ".u", wide, c->hidden);
+    if (p.u && c->cell == ATTEND_CELL_GRU_RESET_BEFORE) p.u->weights = false; /* its step reads parts of the matrix */
+    p.bw = attend_build_vector(b, prefix, ".bw", wide);
+    p.bu = attend_build_vector(b, prefix, ".bu", wide);
     return p;
 }
 
@@ -23,9 +23,9 @@ static void encoder(model_builder *b, rnn *r)
     const int directions = c->bidirectional ? 2 : 1;
     char name[64];
     for (int i = 0; i < c->layers; i++)
-        for (int way = 0; way < directions; way++) {
-            snprintf(name, sizeof name, "encoder.%d.%s", i, way ? "backward" : "forward");
-            r->encoder[i][way] = cell(b, name, i == 0 ? c->embedding : directions * c->hidden);
+        for (int direction = 0; direction < directions; direction++) {
+            snprintf(name, sizeof name, "encoder.%d.%s", i, direction ? "backward" : "forward");
+            r->encoder[i][direction] = cell(b, name, i == 0 ? c->embedding : directions * c->hidden);
         }
     for (int i = 0; c->start == ATTEND_START_MAP && i < c->layers; i++)
         for (int part = 0; part < (c->cell == ATTEND_CELL_LSTM ? 2 : 1); part++) {
@@ -35,8 +35,8 @@ static void encoder(model_builder *b, rnn *r)
         }
 }
 
-/* Whether a score that maps neither queries nor keys refuses them as they are, since they differ in width. */
-static bool needs_map(const attend_config *c, int memory)
+/* Whether the memory must be projected to the width of the queries: the score projects neither, and refuses keys of another width. */
+static bool needs_projection(const attend_config *c, int memory)
 {
     const attend_score *s = c->attention;
     const attend_tile tile = { .query_width = c->hidden / c->heads, .key_width = memory / c->heads, .heads = c->heads };
@@ -48,7 +48,7 @@ void attend_build_attention(model_builder *b, cross_attention *a)
     const attend_config *c = &b->m->config;
     a->memory_width = (c->bidirectional ? 2 : 1) * c->hidden;
     if (!c->attention) return;
-    if (needs_map(c, a->memory_width)) {
+    if (needs_projection(c, a->memory_width)) {
         a->memory_w = attend_build_matrix(b, "", "memory.w", c->hidden, a->memory_width);
         a->memory_b = attend_build_vector(b, "", "memory.b", c->hidden);
         a->memory_width = c->hidden;
@@ -70,10 +70,11 @@ void attend_build_attention(model_builder *b, cross_attention *a)
         const int length = snprintf(name, sizeof name, "attention.%s", p.name);
         if (p.rank < 1 || p.rank > 2 || length >= (int)sizeof name) {
             if (b->status == ATTEND_OK)
-                b->status = attend_fail(ATTEND_BAD_USAGE,
-                                        "score %s: parameter '%.80s' has rank %d; 1 or 2, and a name of at most %d "
-                                        "bytes, are possible",
-                                        c->attention->name, p.name, p.rank, (int)(sizeof name - sizeof "attention."));
+                b->status = attend_fail(
+                    ATTEND_BAD_USAGE,
+                    "score %s: parameter '%.80s' has rank %d; the rank must be 1 or 2, and the name at most "
+                    "%d bytes long",
+                    c->attention->name, p.name, p.rank, (int)(sizeof name - sizeof "attention."));
             return;
         }
         a->score[i] = attend_build_tensor(b, "", name, p.rank, p.shape[0], p.rank > 1 ? p.shape[1] : 1);
@@ -96,25 +97,22 @@ static void decoder_of(model_builder *b, rnn *r)
         snprintf(name, sizeof name, "decoder.%d", i);
         r->decoder[i] = cell(b, name, i == 0 ? c->embedding : c->hidden);
     }
-    int wants = 0; /* what the readout is made from */
-    if (c->readout == ATTEND_READOUT_DEEP) wants = c->hidden + a->context_width + c->embedding;
-    if (model_luong(m)) wants = a->context_width + c->hidden;
-    m->readout_width = wants == 0 ? c->hidden : c->tie_embeddings ? c->embedding : c->hidden;
-    if (wants) {
-        a->readout_w = attend_build_matrix(b, "", "readout.w", m->readout_width, wants);
+    int inputs = 0; /* width of the input of the readout */
+    if (c->readout == ATTEND_READOUT_DEEP) inputs = c->hidden + a->context_width + c->embedding;
+    if (is_luong(m)) inputs = a->context_width + c->hidden;
+    m->readout_width = inputs == 0 ? c->hidden : c->tie_embeddings ? c->embedding : c->hidden;
+    if (inputs) {
+        a->readout_w = attend_build_matrix(b, "", "readout.w", m->readout_width, inputs);
         a->readout_b = attend_build_vector(b, "", "readout.b", m->readout_width);
     }
-    if (model_bahdanau(m)) r->second_w = attend_build_matrix(b, "", "decoder.0.context", wide, a->context_width);
+    if (is_bahdanau(m)) r->second_w = attend_build_matrix(b, "", "decoder.0.context", wide, a->context_width);
     if (c->input_feeding) r->second_w = attend_build_matrix(b, "", "decoder.0.feed", wide, m->readout_width);
 }
 
 void attend_rnn_build(model_builder *b)
 {
-    rnn *r = b->m->own = attend_memory_zeroed(1, sizeof *r);
-    if (!r) {
-        if (b->status == ATTEND_OK) b->status = attend_fail(ATTEND_NO_MEMORY, "no memory for a model");
-        return;
-    }
+    rnn *r = attend_build_own(b, sizeof *r);
+    if (!r) return;
     pthread_mutex_init(&r->lock, NULL);
     if (b->m->config.task == ATTEND_TASK_TRANSLATION) {
         encoder(b, r);

@@ -1,13 +1,13 @@
-/* rnn_decoder.c: the decoder's layers, its attention and its readout. What has no feedback runs over whole sentences; the rest is a step,
+/* rnn_decoder.c: the decoder's layers, its attention and its readout. Parts without feedback run over whole sentences; the rest is a step,
  * which training and decoding share.
  *
  *     context before   c_t = attention(s_{t-1})    s_t = f(s_{t-1}, [y_{t-1} ; c_t])              (Bahdanau et al. 2015)
  *     context after    s_t = f(s_{t-1}, [y_{t-1} ; r_{t-1} with input feeding])   c_t = attention(s_t)   r_t = tanh(Wc [c_t ; s_t] + b)
  *                                                                                                 (Luong et al. 2015)
- * With context before, the first layer attends and the others lie on top of it, so that they run over whole sentences. */
+ * With context before, only the first layer depends on the attention, so that the other layers run over whole sentences. */
 #include "model/rnn.h"
 
-/* Folded matrices are no parameters of the model: a context that has its gradients takes them all the same. */
+/* Folded matrices are not among the parameters of the model, for which the context has gradients. */
 static attend_var *use_folded(attend_ctx *c, attend_param *p)
 {
     attend_grads *grads = c->grads;
@@ -52,13 +52,13 @@ bool attend_decoder_new(attend_ctx *c, const attend_model *m, const encoded *e, 
     const attend_config *o = &m->config;
     const rnn *r = rnn_of(m);
     *d = (decoder){ .m = m };
-    for (int i = 0; i < o->layers; i++) d->cells[i] = attend_model_cell(c, m, &r->decoder[i]);
+    for (int i = 0; i < o->layers; i++) d->cells[i] = attend_rnn_cell(c, m, &r->decoder[i]);
     if (r->second_w) d->second_w = attend_use(c, r->second_w);
     const folded_context *folded = fold ? attend_folded_context(c, m) : NULL;
     if (!attend_decoder_attention(c, m, &r->attention, e->memory, sources, folded, d)) return false;
     if (!o->attention) return true;
 
-    if (o->dropout > 0 && o->dropout_along_time && c->training && model_luong(m) && model_feedback(m))
+    if (o->dropout > 0 && o->dropout_along_time && c->training && is_luong(m) && has_feedback(m))
         for (int i = 1; i < o->layers; i++) {
             const int shape[2] = { attend_ragged_count(sources), o->hidden };
             attend_var *ones = attend_constant(c, 2, shape, NULL);
@@ -68,9 +68,9 @@ bool attend_decoder_new(attend_ctx *c, const attend_model *m, const encoded *e, 
     return attend_ctx_status(c) == ATTEND_OK;
 }
 
-attend_var *attend_decoder_input(attend_ctx *c, const decoder *d, attend_var *words)
+attend_var *attend_decoder_input(attend_ctx *c, const decoder *d, attend_var *embedded)
 {
-    return d->second_w ? attend_linear(c, words, d->cells[0].w, d->cells[0].bw) : words;
+    return d->second_w ? attend_linear(c, embedded, d->cells[0].w, d->cells[0].bw) : embedded;
 }
 
 attend_var *attend_decoder_attend(attend_ctx *c, const decoder *d, attend_var *query, decoder_state *s,
@@ -80,13 +80,13 @@ attend_var *attend_decoder_attend(attend_ctx *c, const decoder *d, attend_var *q
                                    .one_position = step->one_position,
                                    .advantage = step->advantage };
     if (d->position_w) in.position = attend_window_position(c, query, d->position_w, d->position_v);
-    const bool keeps = d->m->config.attention->needs_previous_weights;
-    if (keeps) in.previous = s->previous;
+    const bool uses_previous = d->m->config.attention->needs_previous_weights;
+    if (uses_previous) in.previous = s->previous;
     attend_var *weights = NULL;
     step->context =
-        attend_attention(c, d->source, query, step->rows, &in, step->want_weights || keeps ? &weights : NULL);
+        attend_attention(c, d->source, query, step->rows, &in, step->need_weights || uses_previous ? &weights : NULL);
     step->weights = weights;
-    if (keeps) s->previous = weights;
+    if (uses_previous) s->previous = weights;
     return step->context;
 }
 
@@ -100,7 +100,7 @@ attend_var *attend_decoder_layers(attend_ctx *c, const decoder *d, int first, at
     return x;
 }
 
-/* The first layer, one step: W y + bw is in the input, to which `second`, the context or what is fed back, brings its share. */
+/* One step of the first layer. input: W y + bw; second: the context or the fed-back readout, whose product with second_w is added; NULL: none. */
 static attend_var *first_layer(attend_ctx *c, const decoder *d, attend_var *input, const int *rows, attend_var *second,
                                attend_state *state)
 {
@@ -116,7 +116,7 @@ static attend_var *first_layer(attend_ctx *c, const decoder *d, attend_var *inpu
     return attend_cell_step(c, &cell, second, state);
 }
 
-/* The other layers, one step: dropout along time is the same mask in every step. */
+/* One step of the other layers. With dropout_along_time the masks are the same in every step. */
 static attend_var *step_layers(attend_ctx *c, const decoder *d, attend_var *h, decoder_state *s,
                                const decoder_step *step)
 {
@@ -135,7 +135,7 @@ static attend_var *step_layers(attend_ctx *c, const decoder *d, attend_var *h, d
 attend_var *attend_decoder_recur(attend_ctx *c, const decoder *d, attend_var *input, const int *rows, decoder_state *s,
                                  decoder_step *step)
 {
-    if (model_bahdanau(d->m)) {
+    if (is_bahdanau(d->m)) {
         attend_var *context = attend_decoder_attend(c, d, s->layers[0].h, s, step);
         if (context && d->folded_readout) {
             attend_cell cell = d->cells[0];
@@ -151,19 +151,19 @@ attend_var *attend_decoder_recur(attend_ctx *c, const decoder *d, attend_var *in
 }
 
 attend_var *attend_decoder_readout(attend_ctx *c, const decoder *d, attend_var *state, attend_var *context,
-                                   attend_var *words)
+                                   attend_var *embedded)
 {
-    if (d->folded_readout) return attend_folded_readout(c, d, state, context, words);
+    if (d->folded_readout) return attend_folded_readout(c, d, state, context, embedded);
     if (!d->readout_w) return state;
     attend_var *parts[3];
     int count = 0;
-    if (model_luong(d->m)) {
+    if (is_luong(d->m)) {
         parts[count++] = context;
         parts[count++] = state;
     } else {
         parts[count++] = state;
         if (d->m->config.attention) parts[count++] = context;
-        parts[count++] = words;
+        parts[count++] = embedded;
     }
     return attend_tanh(c, attend_linear(c, attend_concat(c, parts, count), d->readout_w, d->readout_b));
 }

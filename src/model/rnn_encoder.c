@@ -1,8 +1,8 @@
-/* rnn_encoder.c: recurrent layers over the source, in one direction or both; the states of both directions side by side.
+/* rnn_encoder.c: recurrent layers over the source, in one direction or both; the states of both directions are concatenated.
  *     h_i = [f(x_i, h_{i-1}) ; f'(x_i, h_{i+1})]     s_0 = tanh(W [h_m ; h_1] + b), for each layer */
 #include "model/rnn.h"
 
-attend_cell attend_model_cell(attend_ctx *c, const attend_model *m, const rnn_cell *p)
+attend_cell attend_rnn_cell(attend_ctx *c, const attend_model *m, const rnn_cell *p)
 {
     return (attend_cell){ .kind = m->config.cell,
                           .activation = m->config.activation,
@@ -12,18 +12,18 @@ attend_cell attend_model_cell(attend_ctx *c, const attend_model *m, const rnn_ce
                           .bu = attend_use(c, p->bu) };
 }
 
-/* One layer; *last: the states after the last word, and after the first going backward, side by side. */
+/* One layer. *last: the final states of both directions, concatenated. */
 static attend_var *layer(attend_ctx *c, const attend_model *m, const rnn_cell *cells, attend_var *x,
                          const attend_ragged *sentences, attend_state *last)
 {
     const int directions = m->config.bidirectional ? 2 : 1;
     attend_var *h[2], *ends[2], *memories[2];
-    for (int way = 0; way < directions; way++) {
-        const attend_cell cell = attend_model_cell(c, m, &cells[way]);
+    for (int direction = 0; direction < directions; direction++) {
+        const attend_cell cell = attend_rnn_cell(c, m, &cells[direction]);
         attend_state state = { NULL, NULL };
-        h[way] = attend_cell_sequence(c, &cell, x, sentences, way == 1, &state);
-        ends[way] = state.h;
-        memories[way] = state.c;
+        h[direction] = attend_cell_sequence(c, &cell, x, sentences, direction == 1, &state);
+        ends[direction] = state.h;
+        memories[direction] = state.c;
     }
     const bool lstm = m->config.cell == ATTEND_CELL_LSTM;
     *last = (attend_state){ ends[0], lstm ? memories[0] : NULL };
@@ -43,13 +43,13 @@ static attend_state start_of(attend_ctx *c, const attend_model *m, int i, attend
     return s;
 }
 
-bool attend_model_encode(attend_ctx *c, const attend_model *m, const int *words, const attend_ragged *sentences,
-                         encoded *out)
+bool attend_rnn_encode(attend_ctx *c, const attend_model *m, const int *tokens, const attend_ragged *sentences,
+                       encoded *out)
 {
     const rnn *r = rnn_of(m);
     *out = (encoded){ 0 };
     if (m->config.task == ATTEND_TASK_LANGUAGE_MODEL) return attend_ctx_status(c) == ATTEND_OK;
-    attend_var *x = attend_model_embed(c, m, m->source_table, words, sentences);
+    attend_var *x = attend_model_embed(c, m, m->source_table, tokens, sentences);
     for (int i = 0; i < m->config.layers && x; i++) {
         attend_state last;
         if (i > 0) x = attend_model_dropout(c, m, x, sentences);

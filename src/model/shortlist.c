@@ -1,7 +1,7 @@
-/* shortlist.c: counting alignments, the list in the model file, and the list of a sentence.
+/* shortlist.c: counts of alignments, the lists in the model file, and the list of a sentence.
  *
- * In the file (attached as "shortlist"): int32 numbers, the lowest byte first:
- *     F, F words that are on every list, then for each source word n and n words. */
+ * The attachment "shortlist" consists of little-endian int32 numbers:
+ *     F, the F tokens of the common list, and for each source token n and its n target tokens. */
 #include "model/shortlist.h"
 
 #include "core/memory.h"
@@ -12,9 +12,9 @@ static const char attached_name[] = "shortlist";
 
 /* ---- counting ---- */
 
-/* Pairs of words with their counts, open addressing. */
+/* Pairs of tokens with their counts: a hash table with open addressing. */
 typedef struct counted {
-    uint64_t key; /* source << 32 | target, plus 1; 0: free */
+    uint64_t key; /* (source << 32 | target) + 1; 0: free */
     uint64_t count;
 } counted;
 
@@ -37,8 +37,8 @@ int attend_shortlist_new(attend_shortlist **out, int source_vocab, int target_vo
 {
     *out = NULL;
     if (source_vocab < 1 || target_vocab < 1)
-        return attend_fail(ATTEND_BAD_USAGE, "a shortlist for %d and %d words makes no sense", source_vocab,
-                           target_vocab);
+        return attend_fail(ATTEND_BAD_USAGE, "a shortlist needs vocabularies of at least 1 token; they have %d and %d",
+                           source_vocab, target_vocab);
     attend_shortlist *s = attend_memory_zeroed(1, sizeof *s);
     if (s) {
         s->source_vocab = source_vocab, s->target_vocab = target_vocab;
@@ -54,7 +54,7 @@ int attend_shortlist_new(attend_shortlist **out, int source_vocab, int target_vo
     return ATTEND_OK;
 }
 
-static counted *place_of(counted *table, size_t room, uint64_t key)
+static counted *slot_of(counted *table, size_t room, uint64_t key)
 {
     size_t i = (size_t)(key * 0x9e3779b97f4a7c15u >> 20) & (room - 1);
     while (table[i].key != 0 && table[i].key != key) i = (i + 1) & (room - 1);
@@ -66,26 +66,26 @@ static bool grow(attend_shortlist *s)
     counted *table = attend_memory_zeroed(2 * s->room, sizeof *table);
     if (!table) return false;
     for (size_t i = 0; i < s->room; i++)
-        if (s->table[i].key) *place_of(table, 2 * s->room, s->table[i].key) = s->table[i];
+        if (s->table[i].key) *slot_of(table, 2 * s->room, s->table[i].key) = s->table[i];
     attend_memory_free(s->table);
     s->table = table, s->room *= 2;
     return true;
 }
 
-static int check_word(const char *side, int word, int vocab)
+static int check_token(const char *side, int token, int vocab)
 {
-    if (word >= 0 && word < vocab) return ATTEND_OK;
-    return attend_fail(ATTEND_BAD_USAGE, "shortlist: the %s word %d is not in [0, %d)", side, word, vocab);
+    if (token >= 0 && token < vocab) return ATTEND_OK;
+    return attend_fail(ATTEND_BAD_USAGE, "shortlist: the %s token %d is not in [0, %d)", side, token, vocab);
 }
 
 int attend_shortlist_add(attend_shortlist *s, int source, int target)
 {
-    int status = check_word("source", source, s->source_vocab);
-    if (status == ATTEND_OK) status = check_word("target", target, s->target_vocab);
+    int status = check_token("source", source, s->source_vocab);
+    if (status == ATTEND_OK) status = check_token("target", target, s->target_vocab);
     if (status != ATTEND_OK) return status;
     if (2 * s->used >= s->room && !grow(s)) return attend_fail(ATTEND_NO_MEMORY, "no memory for a shortlist");
     const uint64_t key = ((uint64_t)(uint32_t)source << 32 | (uint32_t)target) + 1;
-    counted *c = place_of(s->table, s->room, key);
+    counted *c = slot_of(s->table, s->room, key);
     s->used += c->key == 0;
     c->key = key;
     c->count++;
@@ -94,17 +94,17 @@ int attend_shortlist_add(attend_shortlist *s, int source, int target)
 
 int attend_shortlist_count(attend_shortlist *s, int target)
 {
-    const int status = check_word("target", target, s->target_vocab);
+    const int status = check_token("target", target, s->target_vocab);
     if (status == ATTEND_OK) s->frequency[target]++;
     return status;
 }
 
-/* ---- into the model ---- */
+/* ---- attaching ---- */
 
 static int by_count(const void *a, const void *b)
 {
     const counted *x = a, *y = b;
-    if (x->key >> 32 != y->key >> 32) return x->key >> 32 < y->key >> 32 ? -1 : 1; /* source word by source word */
+    if (x->key >> 32 != y->key >> 32) return x->key >> 32 < y->key >> 32 ? -1 : 1; /* grouped by source token */
     if (x->count != y->count) return x->count > y->count ? -1 : 1;
     return x->key < y->key ? -1 : x->key > y->key;
 }
@@ -114,55 +114,56 @@ static void put(unsigned char **to, uint32_t number)
     for (int i = 0; i < 4; i++) *(*to)++ = (unsigned char)(number >> 8 * i);
 }
 
-/* The counts of all pairs (keys less 1), sorted; `frequent` begins with the words of every list, sorted by count. */
-static void write_lists(const attend_shortlist *s, const counted *pairs, const counted *words, int frequent,
-                        int per_word, unsigned char **to)
+/* pairs: (source << 32 | target) with counts; tokens: target tokens with counts; both sorted by by_count. */
+static void write_lists(const attend_shortlist *s, const counted *pairs, const counted *tokens, int frequent,
+                        int per_token, unsigned char **to)
 {
     put(to, (uint32_t)frequent);
-    for (int i = 0; i < frequent; i++) put(to, (uint32_t)words[i].key);
+    for (int i = 0; i < frequent; i++) put(to, (uint32_t)tokens[i].key);
     size_t at = 0;
     for (int v = 0; v < s->source_vocab; v++) {
         size_t end = at;
         while (end < s->used && pairs[end].key >> 32 == (uint64_t)v) end++;
-        const size_t n = end - at < (size_t)per_word ? end - at : (size_t)per_word;
+        const size_t n = end - at < (size_t)per_token ? end - at : (size_t)per_token;
         put(to, (uint32_t)n);
         for (size_t i = 0; i < n; i++) put(to, (uint32_t)pairs[at + i].key);
         at = end;
     }
 }
 
-int attend_shortlist_attach(const attend_shortlist *s, attend_model *m, int frequent, int per_word)
+int attend_shortlist_attach(const attend_shortlist *s, attend_model *m, int frequent, int per_token)
 {
     if (s->source_vocab != m->config.source_vocab || s->target_vocab != m->config.target_vocab || frequent < 0 ||
-        per_word < 1)
+        per_token < 1)
         return attend_fail(ATTEND_BAD_USAGE,
-                           "a shortlist of %d and %d words, %d frequent ones and %d for each does not fit the model",
-                           s->source_vocab, s->target_vocab, frequent, per_word);
+                           "a shortlist for vocabularies of %d and %d tokens, with %d frequent tokens and %d per "
+                           "source token, does not fit the model",
+                           s->source_vocab, s->target_vocab, frequent, per_token);
     if (frequent > s->target_vocab) frequent = s->target_vocab;
-    if (per_word > s->target_vocab) per_word = s->target_vocab;
-    size_t most = 4 * (1 + (size_t)frequent + (size_t)s->source_vocab + s->used);
+    if (per_token > s->target_vocab) per_token = s->target_vocab;
+    const size_t max_size = 4 * (1 + (size_t)frequent + (size_t)s->source_vocab + s->used);
     counted *pairs = attend_memory_zeroed(s->used + 1, sizeof *pairs);
-    counted *words = attend_memory_zeroed((size_t)s->target_vocab, sizeof *words);
-    unsigned char *bytes = attend_memory_zeroed(most, 1), *to = bytes;
-    int status = pairs && words && bytes ? ATTEND_OK : attend_fail(ATTEND_NO_MEMORY, "no memory for a shortlist");
+    counted *tokens = attend_memory_zeroed((size_t)s->target_vocab, sizeof *tokens);
+    unsigned char *bytes = attend_memory_zeroed(max_size, 1), *to = bytes;
+    int status = pairs && tokens && bytes ? ATTEND_OK : attend_fail(ATTEND_NO_MEMORY, "no memory for a shortlist");
     if (status == ATTEND_OK) {
         size_t n = 0;
         for (size_t i = 0; i < s->room; i++)
             if (s->table[i].key) pairs[n++] = (counted){ s->table[i].key - 1, s->table[i].count };
-        for (int i = 0; i < s->target_vocab; i++) words[i] = (counted){ (uint64_t)i, s->frequency[i] };
+        for (int i = 0; i < s->target_vocab; i++) tokens[i] = (counted){ (uint64_t)i, s->frequency[i] };
         qsort(pairs, n, sizeof *pairs, by_count);
-        qsort(words, (size_t)s->target_vocab, sizeof *words, by_count);
-        write_lists(s, pairs, words, frequent, per_word, &to);
+        qsort(tokens, (size_t)s->target_vocab, sizeof *tokens, by_count);
+        write_lists(s, pairs, tokens, frequent, per_token, &to);
         status = attend_model_attach(m, attached_name, bytes, (size_t)(to - bytes));
         if (status == ATTEND_OK) status = attend_shortlist_index(m);
     }
     attend_memory_free(pairs);
-    attend_memory_free(words);
+    attend_memory_free(tokens);
     attend_memory_free(bytes);
     return status;
 }
 
-/* ---- out of the model ---- */
+/* ---- reading ---- */
 
 bool attend_model_has_shortlist(const attend_model *m)
 {
@@ -175,8 +176,8 @@ static uint32_t number_at(const unsigned char *bytes, size_t i)
            (uint32_t)bytes[4 * i + 3] << 24;
 }
 
-/* Walks over all lists: each must lie within the bytes, and its words in the vocabulary. Where they begin is left in `starts`. */
-static bool walk(const attend_model *m, const unsigned char *bytes, size_t size, uint32_t *starts)
+/* Validates all lists, which may come from a damaged file, and fills `starts` with the index of each. */
+static bool index_lists(const attend_model *m, const unsigned char *bytes, size_t size, uint32_t *starts)
 {
     size_t at = 0;
     const size_t numbers = size / 4;
@@ -200,31 +201,31 @@ int attend_shortlist_index(attend_model *m)
     if (!bytes) return ATTEND_OK;
     m->shortlist_starts = attend_memory_zeroed((size_t)m->config.source_vocab + 1, sizeof *m->shortlist_starts);
     if (!m->shortlist_starts) return attend_fail(ATTEND_NO_MEMORY, "no memory for a shortlist");
-    if (!walk(m, bytes, size, m->shortlist_starts))
-        return attend_fail(ATTEND_BAD_MODEL, "the shortlist is none of this model's words");
+    if (!index_lists(m, bytes, size, m->shortlist_starts))
+        return attend_fail(ATTEND_BAD_MODEL, "the shortlist is damaged or belongs to a model with other vocabularies");
     m->shortlist = bytes;
     return ATTEND_OK;
 }
 
-static void mark_list(const unsigned char *bytes, size_t at, unsigned char *wanted)
+static void mark_list(const unsigned char *bytes, size_t at, unsigned char *listed)
 {
     const size_t n = number_at(bytes, at);
-    for (size_t i = 1; i <= n; i++) wanted[number_at(bytes, at + i)] = 1;
+    for (size_t i = 1; i <= n; i++) listed[number_at(bytes, at + i)] = 1;
 }
 
 int *attend_shortlist_tokens(attend_ctx *c, const attend_model *m, int n, const int *source, int *count)
 {
     const int vocab = m->config.target_vocab;
-    unsigned char *wanted = attend_take(c, (size_t)vocab, 1);
-    if (!wanted) return NULL;
-    memset(wanted, 0, (size_t)vocab);
-    wanted[ATTEND_END] = 1;
-    mark_list(m->shortlist, m->shortlist_starts[0], wanted);
-    for (int i = 0; i < n; i++) mark_list(m->shortlist, m->shortlist_starts[source[i] + 1], wanted);
+    unsigned char *listed = attend_take(c, (size_t)vocab, 1);
+    if (!listed) return NULL;
+    memset(listed, 0, (size_t)vocab);
+    listed[ATTEND_END] = 1;
+    mark_list(m->shortlist, m->shortlist_starts[0], listed);
+    for (int i = 0; i < n; i++) mark_list(m->shortlist, m->shortlist_starts[source[i] + 1], listed);
     *count = 0;
-    for (int i = 0; i < vocab; i++) *count += wanted[i];
-    int *words = attend_take(c, (size_t)*count, sizeof *words);
-    for (int i = 0, j = 0; words && i < vocab; i++)
-        if (wanted[i]) words[j++] = i;
-    return words;
+    for (int i = 0; i < vocab; i++) *count += listed[i];
+    int *tokens = attend_take(c, (size_t)*count, sizeof *tokens);
+    for (int i = 0, j = 0; tokens && i < vocab; i++)
+        if (listed[i]) tokens[j++] = i;
+    return tokens;
 }

@@ -1,33 +1,34 @@
-/* transformer.h: the Transformer (Vaswani et al. 2017): rows that look at rows, and feed-forward parts between.
+/* transformer.h: the Transformer (Vaswani et al. 2017).
  *
- *     transformer_build.c      which parameters it has
- *     transformer.c            its parts, its encoder, and its decoder over given targets
- *     transformer_decoding.c   step by step, with the keys and values of the words so far */
+ *     transformer_config.c     valid configurations
+ *     transformer_build.c      parameters
+ *     transformer.c            sublayers, the encoder, and the decoder over given targets
+ *     transformer_decoding.c   the decoder step by step, with cached keys and values */
 #ifndef ATTEND_MODEL_TRANSFORMER_H
 #define ATTEND_MODEL_TRANSFORMER_H
 
 #include "model/model.h"
 
-typedef struct part_linear {
+typedef struct linear_parameters {
     attend_param *w, *b;
-} part_linear;
+} linear_parameters;
 
-typedef struct part_norm {
+typedef struct norm_parameters {
     attend_param *gain, *bias;
-} part_norm;
+} norm_parameters;
 
 typedef struct transformer_layer {
-    part_linear qkv, self_out; /* query, key and value one below another */
-    part_norm self_norm;
-    part_linear query, memory, cross_out; /* of a decoder with a source; memory: key and value */
-    part_norm cross_norm;
-    part_linear feed_in, feed_out;
-    part_norm feed_norm;
+    linear_parameters qkv, self_out; /* qkv: query, key and value stacked */
+    norm_parameters self_norm;
+    linear_parameters query, memory, cross_out; /* cross-attention; memory: key and value */
+    norm_parameters cross_norm;
+    linear_parameters feed_in, feed_out;
+    norm_parameters feed_norm;
 } transformer_layer;
 
 typedef struct transformer {
     transformer_layer encoder[ATTEND_MAX_LAYERS], decoder[ATTEND_MAX_LAYERS];
-    part_norm encoder_norm, decoder_norm;            /* at the end, with norm 'pre' */
+    norm_parameters encoder_norm, decoder_norm;      /* after the last layer, with norm 'pre' */
     attend_param *source_position, *target_position; /* learned; else NULL */
 } transformer;
 
@@ -48,29 +49,29 @@ int attend_transformer_attention_heads(const attend_config *c, attend_attention_
 
 void attend_transformer_build(model_builder *b);
 void attend_transformer_free(attend_model *m);
-attend_var *attend_transformer_teacher_forcing(forcing *f);
+attend_var *attend_transformer_teacher_forcing(teacher_forcing *f);
 
-/* ---- parts ---- */
+/* ---- sublayers ---- */
 
-attend_var *attend_part_linear(attend_ctx *c, const part_linear *p, attend_var *x);
-/* What a part reads, or whoever comes behind the last one: x, or with norm 'pre' the norm of it. */
-attend_var *attend_part_input(attend_ctx *c, const attend_model *m, const part_norm *p, attend_var *x);
-/* What comes of x and of what a part made of it. */
-attend_var *attend_part_output(attend_ctx *c, const attend_model *m, const part_norm *p, attend_var *x,
-                               attend_var *made);
-/* The whole feed-forward part. */
-attend_var *attend_part_feed(attend_ctx *c, const attend_model *m, const transformer_layer *l, attend_var *x);
+attend_var *attend_transformer_linear(attend_ctx *c, const linear_parameters *p, attend_var *x);
+/* The input of a sublayer, or of the output layer: x, or with norm 'pre' norm(x). */
+attend_var *attend_sublayer_input(attend_ctx *c, const attend_model *m, const norm_parameters *p, attend_var *x);
+/* The sum of x and the output of a sublayer, with dropout; with norm 'post' its norm. */
+attend_var *attend_sublayer_output(attend_ctx *c, const attend_model *m, const norm_parameters *p, attend_var *x,
+                                   attend_var *output);
+/* The feed-forward sublayer, with its norm and sum. */
+attend_var *attend_sublayer_feed(attend_ctx *c, const attend_model *m, const transformer_layer *l, attend_var *x);
 
-/* Words of one side, the first of each sentence at place `first`. */
-attend_var *attend_transformer_words(attend_ctx *c, const attend_model *m, attend_param *table, attend_param *position,
-                                     const int *words, const attend_ragged *sentences, int first);
-/* Query, key and value of self-attention, the first two turned to their places where positions are rotary. */
+/* Embeddings of tokens with positional encoding; the first token of each sentence has position `first`. */
+attend_var *attend_transformer_embed(attend_ctx *c, const attend_model *m, attend_param *table, attend_param *position,
+                                     const int *tokens, const attend_ragged *sentences, int first);
+/* Queries, keys and values of self-attention; with rotary positions, queries and keys are rotated. */
 attend_var *attend_transformer_rotate(attend_ctx *c, const attend_model *m, attend_var *qkv,
                                       const attend_ragged *sentences, int first);
-/* The rows of the last layer of the encoder. f: whoever wants weights, or NULL. */
-attend_var *attend_transformer_encode(attend_ctx *c, const attend_model *m, const int *words,
-                                      const attend_ragged *sentences, forcing *f);
-/* What a layer of the decoder looks at in the source. */
+/* The rows of the last encoder layer. f: receives the attention weights; NULL: none are needed. */
+attend_var *attend_transformer_encode(attend_ctx *c, const attend_model *m, const int *tokens,
+                                      const attend_ragged *sentences, teacher_forcing *f);
+/* The keys and values of the cross-attention of a decoder layer. */
 const attend_source *attend_transformer_source(attend_ctx *c, const attend_model *m, const transformer_layer *l,
                                                attend_var *memory, const attend_ragged *sources);
 

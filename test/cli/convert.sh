@@ -44,8 +44,8 @@ for p in bf16 int8; do
     [ "$(cat there full | sort | uniq -c | awk '$1 % 2' | wc -l)" -le 4 ] || { echo "$p: too far from the original"; failed=1; }
     [ "$(wc -c <m.$p)" -lt "$(wc -c <m)" ] || { echo "$p is not smaller"; failed=1; }
 done
-expect 2 'shorten the original' convert --model m.int8 --output x --precision bf16
-expect 2 'shorten the original' translate --model m.int8 --precision fp32 </dev/null
+expect 2 'quantise the original' convert --model m.int8 --output x --precision bf16
+expect 2 'quantise the original' translate --model m.int8 --precision fp32 </dev/null
 expect 0 '' score --model m.int8 --input pairs.tsv
 
 expect 2 'no shortlist' translate --model m --shortlist <lines
@@ -86,7 +86,7 @@ expect 2 'without --model' convert --average k k --model k --output x
 expect 2 '--output FILE is missing' convert --average k k
 expect 2 "other has hidden '40', and k has '48'" convert --average k other --output x
 expect 2 "fewer has " convert --average k fewer --output x
-expect 2 'fewer bits' convert --average k mean.int8 --output x
+expect 2 'is quantised' convert --average k mean.int8 --output x
 expect 5 'nowhere' convert --average k nowhere --output x
 expect 4 'pairs.tsv' convert --average k pairs.tsv --output x
 [ -e x ] && fail 'something was written all the same'

@@ -1,5 +1,5 @@
-/* Derivatives of whole models: every cell, score, place of the context, window and selection, and what else a configuration has,
- * with guided alignment, on sentences that end at different steps. */
+/* Gradients of whole models: every cell, score, context position, window and selection, and the other fields of a configuration, with guided
+ * alignment, on sentences of different lengths. */
 #include "gradient/gradient.h"
 #include "support/tiny_pairs.h"
 
@@ -13,36 +13,36 @@ static attend_var *loss(attend_ctx *c, void *user)
     return attend_model_loss(c, user, &pairs, &options);
 }
 
-static void check_from(const char *words, uint64_t seed)
+static void check_from(const char *spec, uint64_t seed)
 {
     attend_config config;
     attend_model *m = NULL;
-    if (tiny_config(&config, words) != ATTEND_OK || attend_model_new(&m, &config, 7) != ATTEND_OK)
-        fail_msg("%s: %s", words, attend_message());
+    if (tiny_config(&config, spec) != ATTEND_OK || attend_model_new(&m, &config, 7) != ATTEND_OK)
+        fail_msg("%s: %s", spec, attend_message());
     for (int i = 0; i < attend_params_count(attend_model_params(m)); i++) /* biases are not 0, embeddings not tiny */
         attend_param_fill_uniform(attend_params_at(attend_model_params(m), i), seed, 0.7);
-    assert_gradients(words, attend_model_params(m), loss, m);
+    assert_gradients(spec, attend_model_params(m), loss, m);
     attend_model_free(m);
 }
 
-static void check(const char *words)
+static void check(const char *spec)
 {
-    check_from(words, 3);
+    check_from(spec, 3);
 }
 
-static void every_cell_score_and_place(void **state)
+static void every_cell_score_and_context(void **state)
 {
     (void)state;
     static const char *const cells[] = { "simple", "gru", "gru-reset-before", "lstm" };
-    static const char *const places[] = { "context=before", "context=before readout=plain",
-                                          "context=after readout=plain",
-                                          "context=after readout=plain input-feeding=yes" };
+    static const char *const contexts[] = { "context=before", "context=before readout=plain",
+                                            "context=after readout=plain",
+                                            "context=after readout=plain input-feeding=yes" };
     for (size_t i = 0; i < sizeof cells / sizeof *cells; i++)
         for (const attend_score *const *s = attend_scores; *s; s++)
-            for (size_t j = 0; j < sizeof places / sizeof *places; j++) {
-                char words[256];
-                snprintf(words, sizeof words, "cell=%s attention=%s %s", cells[i], (*s)->name, places[j]);
-                check(words);
+            for (size_t j = 0; j < sizeof contexts / sizeof *contexts; j++) {
+                char spec[256];
+                snprintf(spec, sizeof spec, "cell=%s attention=%s %s", cells[i], (*s)->name, contexts[j]);
+                check(spec);
             }
 }
 
@@ -57,12 +57,12 @@ static void windows_and_selections(void **state)
     check("selection=entmax15 attention=dot context=after readout=plain");
 }
 
-static void the_rest(void **state)
+static void other_fields(void **state)
 {
     (void)state;
     check("attention=none");
     check_from("attention=none readout=plain cell=simple activation=relu bidirectional=no start=copy", 5);
-    check_from("cell=lstm activation=relu", 5); /* seeds that keep away from the kink of relu */
+    check_from("cell=lstm activation=relu", 5); /* a seed with no activation near the kink of relu */
     check("attention=none layers=2 cell=lstm start=copy bidirectional=no");
     check("layers=3");
     check("layers=2 cell=lstm context=after readout=plain input-feeding=yes");
@@ -95,12 +95,12 @@ static void language_models(void **state)
     (void)state;
     static const char *const cells[] = { "simple", "gru", "gru-reset-before", "lstm" };
     for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) {
-        char words[256];
+        char spec[256];
         for (int layers = 1; layers <= 2; layers++) {
-            snprintf(words, sizeof words, "task=language-model cell=%s layers=%d", cells[i], layers);
-            check(words);
-            snprintf(words, sizeof words, "task=language-model cell=%s layers=%d readout=plain", cells[i], layers);
-            check(words);
+            snprintf(spec, sizeof spec, "task=language-model cell=%s layers=%d", cells[i], layers);
+            check(spec);
+            snprintf(spec, sizeof spec, "task=language-model cell=%s layers=%d readout=plain", cells[i], layers);
+            check(spec);
         }
     }
     check("task=language-model cell=lstm tie-embeddings=yes");
@@ -116,9 +116,9 @@ static void lstmns(void **state)
     (void)state;
 #define LSTMN "architecture=lstmn "
     for (const attend_score *const *s = attend_scores; *s; s++) {
-        char words[256];
-        snprintf(words, sizeof words, LSTMN "attention=%s", (*s)->name);
-        check(words);
+        char spec[256];
+        snprintf(spec, sizeof spec, LSTMN "attention=%s", (*s)->name);
+        check(spec);
     }
     check(LSTMN "layers=2 decoder-layers=3 span=2");
     check(LSTMN "window=local-p selection=entmax15 attention=dot");
@@ -133,9 +133,9 @@ static void lstmns(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(every_cell_score_and_place),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(every_cell_score_and_context),
                                         cmocka_unit_test(windows_and_selections),
-                                        cmocka_unit_test(the_rest),
+                                        cmocka_unit_test(other_fields),
                                         cmocka_unit_test(transformers),
                                         cmocka_unit_test(language_models),
                                         cmocka_unit_test(lstmns) };

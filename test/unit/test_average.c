@@ -1,4 +1,4 @@
-/* The mean of models: every number of it, in whatever order they are named, and which models have none. */
+/* The mean of models: every weight, in every order of the models; models that do not match are refused. */
 #include "unit/unit.h"
 
 #include "core/memory.h"
@@ -18,11 +18,11 @@ static attend_config config_of(void)
     return c;
 }
 
-static attend_model *make(const attend_config *c, uint64_t seed, const char *words)
+static attend_model *make(const attend_config *c, uint64_t seed, const char *source)
 {
     attend_model *m = NULL;
     assert_ok(attend_model_new(&m, c, seed));
-    assert_ok(attend_model_attach(m, "source.vocabulary", words, strlen(words)));
+    assert_ok(attend_model_attach(m, "source.vocabulary", source, strlen(source)));
     assert_ok(attend_model_attach(m, "target.vocabulary", vocabulary, strlen(vocabulary)));
     return m;
 }
@@ -44,7 +44,7 @@ static int setup(void **state)
         char name[16];
         snprintf(name, sizeof name, "m%d", i);
         attend_model *m = make(&c, (uint64_t)i + 1, vocabulary);
-        /* far apart, so that the order in which numbers are added matters to the last bits */
+        /* of very different size, so that the order of additions matters */
         for (int p = 0; p < attend_params_count(attend_model_params(m)); p++) {
             attend_param *x = attend_params_at(attend_model_params(m), p);
             for (size_t j = 0; j < attend_param_size(x); j++)
@@ -63,7 +63,7 @@ static int setup(void **state)
     return 0;
 }
 
-static void is_the_mean_of_every_number(void **state)
+static void every_weight_is_the_mean(void **state)
 {
     (void)state;
     attend_model *mean = NULL, *m[COUNT];
@@ -87,7 +87,7 @@ static void is_the_mean_of_every_number(void **state)
     attend_model_free(mean);
 }
 
-static void in_any_order(void **state)
+static void the_order_of_models_does_not_matter(void **state)
 {
     (void)state;
     static const int orders[][COUNT] = { { 0, 1, 2, 3 }, { 3, 2, 1, 0 }, { 1, 0, 3, 2 }, { 2, 0, 1, 3 } };
@@ -99,19 +99,18 @@ static void in_any_order(void **state)
         for (int i = 0; i < COUNT; i++) order[i] = names[orders[k][i]];
         assert_ok(attend_models_average(&mean, order, COUNT));
         save(mean, "mean");
-        size_t there;
-        char *bytes = get_file(in_folder("mean"), &there);
-        if (first && (there != size || memcmp(first, bytes, size) != 0)) fail_msg("order %zu gives another model", k);
+        size_t length;
+        char *bytes = get_file(in_folder("mean"), &length);
+        if (first && (length != size || memcmp(first, bytes, size) != 0)) fail_msg("order %zu gives another model", k);
         if (!first)
-            first = bytes, size = there;
+            first = bytes, size = length;
         else
             free(bytes);
     }
     free(first);
 }
 
-/* One model is its own mean, to the bit. */
-static void of_one(void **state)
+static void the_mean_of_one_model_is_the_model(void **state)
 {
     (void)state;
     attend_model *mean = NULL;
@@ -123,8 +122,7 @@ static void of_one(void **state)
     free(x), free(y);
 }
 
-/* What all have alike stays; what one of them alone says does not. */
-static void attachments(void **state)
+static void only_common_attachments_are_kept(void **state)
 {
     (void)state;
     attend_model *mean = NULL;
@@ -137,26 +135,26 @@ static void attachments(void **state)
     attend_model_free(mean);
 }
 
-static void refused(const char *name, const char *words)
+static void refused(const char *name, const char *message)
 {
     attend_model *mean = (attend_model *)&mean;
     const char *two[2] = { names[0], in_folder(name) };
-    for (int turn = 0; turn < 2; turn++) {
+    for (int order = 0; order < 2; order++) {
         assert_int_equal(attend_models_average(&mean, two, 2), ATTEND_BAD_USAGE);
         assert_null(mean);
-        if (!strstr(attend_message(), words)) fail_msg("'%s' does not say '%s'", attend_message(), words);
+        if (!strstr(attend_message(), message)) fail_msg("'%s' does not contain '%s'", attend_message(), message);
         if (!strstr(attend_message(), name)) fail_msg("'%s' does not name %s", attend_message(), name);
         const char *other = two[0];
         two[0] = two[1], two[1] = other;
     }
 }
 
-static void others_are_refused(void **state)
+static void models_that_do_not_match_are_refused(void **state)
 {
     (void)state;
     attend_config c = config_of();
-    save(make(&c, 9, "<unk>\n<s>\n</s>\nb\na\n"), "turned");
-    refused("turned", "vocabularies");
+    save(make(&c, 9, "<unk>\n<s>\n</s>\nb\na\n"), "reordered");
+    refused("reordered", "vocabularies");
     attend_model *bare = NULL;
     assert_ok(attend_model_new(&bare, &c, 9));
     save(bare, "bare");
@@ -167,15 +165,15 @@ static void others_are_refused(void **state)
     c = config_of();
     attend_model *m = make(&c, 9, vocabulary);
     assert_ok(attend_model_quantize(m, ATTEND_INT8));
-    save(m, "short");
-    refused("short", "fewer bits");
+    save(m, "int8");
+    refused("int8", "is quantised");
     attend_model *mean = NULL;
     assert_int_equal(attend_models_average(&mean, names, 0), ATTEND_BAD_USAGE);
-    const char *missing[2] = { names[0], in_folder("nowhere") };
+    const char *missing[2] = { names[0], in_folder("missing") };
     assert_int_equal(attend_models_average(&mean, missing, 2), ATTEND_IO);
 }
 
-static void without_memory(void **state)
+static void refused_memory_is_reported(void **state)
 {
     (void)state;
     int status = ATTEND_NO_MEMORY;
@@ -195,12 +193,12 @@ static void without_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(is_the_mean_of_every_number),
-        cmocka_unit_test(in_any_order),
-        cmocka_unit_test(of_one),
-        cmocka_unit_test(attachments),
-        cmocka_unit_test(others_are_refused),
-        cmocka_unit_test(without_memory),
+        cmocka_unit_test(every_weight_is_the_mean),
+        cmocka_unit_test(the_order_of_models_does_not_matter),
+        cmocka_unit_test(the_mean_of_one_model_is_the_model),
+        cmocka_unit_test(only_common_attachments_are_kept),
+        cmocka_unit_test(models_that_do_not_match_are_refused),
+        cmocka_unit_test(refused_memory_is_reported),
     };
     return cmocka_run_group_tests(tests, setup, folder_remove);
 }

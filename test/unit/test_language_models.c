@@ -1,5 +1,5 @@
-/* Language models from lines of text: trained to the same bytes on any number of threads and after any interruption, scored as their words say, and
- * gone on from, line by line, the same in any company. */
+/* Language models from lines of text: training gives the same bytes on any number of threads and after any interruption, scores are sums over
+ * tokens, and continuations do not depend on the rest of the batch. */
 #include "core/memory.h"
 #include "core/atomic_file.h"
 #include "core/rng.h"
@@ -13,7 +13,7 @@
 
 enum { TRAIN = 80, VALID = 12 };
 
-/* Lines in which a letter is often followed by the next one, a TAB or an empty line here and there. */
+/* Lines in which a word is usually followed by the next one of the list; some have TABs, and some are empty. */
 static void write_lines(const char *name, int count, uint64_t seed)
 {
     static const char *const words[] = { "ab", "cd", "ef", "gh", "ij" };
@@ -72,7 +72,7 @@ static void same_training(const char *a, const char *b)
 
 /* ---- training ---- */
 
-/* What the options of each kind of token are. */
+/* Options for one kind of tokens. */
 static attend_train_options options_of(const char *model, attend_token_kind kind)
 {
     attend_train_options o = options_for(model);
@@ -110,7 +110,7 @@ static void threads_do_not_matter(void **state)
     assert_ok(attend_train(&o, NULL, NULL));
 }
 
-static void stopped_and_gone_on(void **state)
+static void stopped_and_resumed(void **state)
 {
     (void)state;
     for (int n = 1; n <= 5; n += 2) {
@@ -133,7 +133,7 @@ static void die(void)
     _exit(77);
 }
 
-static void killed_and_gone_on(void **state)
+static void killed_and_resumed(void **state)
 {
     (void)state;
     int killed = 0;
@@ -158,13 +158,13 @@ static void killed_and_gone_on(void **state)
     assert_true(killed >= 3);
 }
 
-static void refuses(attend_train_options o, int status, const char *says)
+static void refuses(attend_train_options o, int status, const char *message)
 {
     assert_int_equal(attend_train(&o, NULL, NULL), status);
-    if (!strstr(attend_message(), says)) fail_msg("'%s' does not say '%s'", attend_message(), says);
+    if (!strstr(attend_message(), message)) fail_msg("'%s' does not contain '%s'", attend_message(), message);
 }
 
-static void what_training_refuses(void **state)
+static void training_refuses_invalid_data_and_options(void **state)
 {
     (void)state;
     attend_train_options o = options_for("refused");
@@ -216,27 +216,27 @@ static void training_without_memory(void **state)
     assert_true(failed > 20);
 }
 
-/* ---- a model that has learned something ---- */
+/* ---- a trained model ---- */
 
-static attend_model *learned(attend_token_kind kind)
+static attend_model *trained(attend_token_kind kind)
 {
-    attend_train_options o = options_of("learned", kind);
+    attend_train_options o = options_of("trained", kind);
     attend_model *m = NULL;
     o.config.hidden = 24, o.config.embedding = 12, o.config.dropout = 0;
     o.updates = 150, o.average = 0, o.valid_every = 50, o.save_every = 100, o.fresh = true, o.threads = 2;
     o.schedule.rate = 1e-2;
     assert_ok(attend_train(&o, NULL, NULL));
-    assert_ok(attend_model_load(&m, in_folder("learned"), NULL));
+    assert_ok(attend_model_load(&m, in_folder("trained"), NULL));
     return m;
 }
 
 static const char *const lines[] = { "ab cd", "", "gh", "\xff", "ab cd ef gh", " ", "ij zebra ab", "ab cd" };
 enum { LINES = sizeof lines / sizeof *lines };
 
-static void scores_are_sums_of_words(void **state)
+static void scores_are_sums_over_tokens(void **state)
 {
     (void)state;
-    attend_model *m = learned(ATTEND_TOKENS_WORD);
+    attend_model *m = trained(ATTEND_TOKENS_WORD);
     attend_scorer *s = NULL;
     size_t size;
     assert_null(attend_model_attached(m, "source.vocabulary", &size)); /* one vocabulary */
@@ -261,8 +261,8 @@ static void scores_are_sums_of_words(void **state)
         assert_true(fabs(sum - r->log_probability) < 1e-5 && fabs(alone - r->log_probability) < 1e-5);
     }
     assert_int_equal(attend_scorer_result(s, 6)->target[1], ATTEND_UNKNOWN);
-    /* and validation says the same of its lines */
-    char *text = get_file(in_folder("valid.txt"), NULL), *log = get_file(in_folder("learned.log.jsonl"), NULL);
+    /* validation computes the same perplexity */
+    char *text = get_file(in_folder("valid.txt"), NULL), *log = get_file(in_folder("trained.log.jsonl"), NULL);
     double sum = 0, rows = 0;
     for (char *rest = text, *line; (line = strtok_r(rest, "\n", &rest));) {
         const char *one = line;
@@ -273,14 +273,15 @@ static void scores_are_sums_of_words(void **state)
     for (char *next; (next = strstr(best + 1, "\"better\": true"));) best = next;
     while (strncmp(best, "\"valid_perplexity\": ", 20) != 0) best--;
     assert_true(fabs(strtod(best + 20, NULL) - exp(-sum / rows)) < 1e-3);
-    assert_true(exp(-sum / rows) < 4.5); /* of five words and the end: something was learned */
+    assert_true(exp(-sum / rows) < 4.5); /* of five words and the end: the model has learned */
     free(text), free(log);
     attend_ctx_free(c);
     attend_scorer_free(s);
     attend_model_free(m);
 }
 
-static attend_translator *go_on(const attend_model *m, int threads, int batch_tokens, bool sample, uint64_t seed)
+static attend_translator *continue_lines(const attend_model *m, int threads, int batch_tokens, bool sample,
+                                         uint64_t seed)
 {
     attend_translator_options o = ATTEND_TRANSLATOR_OPTIONS_INIT;
     attend_translator *t = NULL;
@@ -304,7 +305,7 @@ static bool same_results(const attend_translator *a, const attend_translator *b)
     return same;
 }
 
-/* The line comes back, and something behind it that was scored with it. */
+/* A result begins with the given line, and its score is that of the whole text. */
 static void check_results(const attend_model *m, const attend_translator *t)
 {
     attend_scorer *s = NULL;
@@ -317,34 +318,34 @@ static void check_results(const attend_model *m, const attend_translator *t)
         assert_int_equal(r->count, 2);
         for (int k = 0; k < r->count; k++) {
             const attend_hypothesis *h = &r->hypotheses[k];
-            const char *given = i == 5 ? "" : lines[i]; /* blanks are nothing */
+            const char *given = i == 5 ? "" : lines[i]; /* white space is dropped */
             assert_int_equal(h->prefix_size, strlen(given));
             assert_int_equal(strncmp(h->text, given, h->prefix_size), 0);
             const char *text = h->text;
             if (!*text || strstr(text, "<unk>")) continue;
             assert_ok(attend_scorer_run(s, 1, NULL, &text));
             const attend_scored_pair *scored = attend_scorer_result(s, 0);
-            if (scored->target_count == h->count) /* pieces may be cut otherwise when they are read */
+            if (scored->target_count == h->count) /* the text may be tokenized differently */
                 assert_true(fabs(scored->log_probability - h->log_probability) < 1e-3);
         }
     }
     attend_scorer_free(s);
 }
 
-static void lines_are_gone_on_from(void **state)
+static void lines_are_continued(void **state)
 {
     (void)state;
     for (int kind = ATTEND_TOKENS_WORD; kind <= ATTEND_TOKENS_BPE; kind++)
         for (int sample = 0; sample < 2; sample++) {
-            attend_model *m = learned((attend_token_kind)kind);
-            attend_translator *one = go_on(m, 1, 1000, sample, 5);
+            attend_model *m = trained((attend_token_kind)kind);
+            attend_translator *one = continue_lines(m, 1, 1000, sample, 5);
             check_results(m, one);
             for (int variant = 0; variant < 3; variant++) {
-                attend_translator *other = go_on(m, 1 + variant, variant == 0 ? 1 : 30, sample, 5);
+                attend_translator *other = continue_lines(m, 1 + variant, variant == 0 ? 1 : 30, sample, 5);
                 assert_true(same_results(one, other));
                 attend_translator_free(other);
             }
-            attend_translator *seed = go_on(m, 1, 1000, sample, 6);
+            attend_translator *seed = continue_lines(m, 1, 1000, sample, 6);
             assert_true(same_results(one, seed) == !sample);
             attend_translator_free(seed);
             attend_translator_free(one);
@@ -352,10 +353,10 @@ static void lines_are_gone_on_from(void **state)
         }
 }
 
-static void what_going_on_refuses(void **state)
+static void invalid_continuations_are_refused(void **state)
 {
     (void)state;
-    attend_model *m = learned(ATTEND_TOKENS_WORD);
+    attend_model *m = trained(ATTEND_TOKENS_WORD);
     attend_translator_options o = ATTEND_TRANSLATOR_OPTIONS_INIT;
     attend_translator *t = NULL;
     o.replace_unknown = true;
@@ -375,10 +376,10 @@ static void what_going_on_refuses(void **state)
     attend_model_free(m);
 }
 
-static void going_on_without_memory(void **state)
+static void continuing_without_memory(void **state)
 {
     (void)state;
-    attend_model *m = learned(ATTEND_TOKENS_BPE);
+    attend_model *m = trained(ATTEND_TOKENS_BPE);
     const size_t sizes[2] = { 5, 0 };
     const char *const both[2] = { "ab cd", "" };
     attend_translator_options o = ATTEND_TRANSLATOR_OPTIONS_INIT;
@@ -407,11 +408,11 @@ static void going_on_without_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_do_not_matter),   cmocka_unit_test(stopped_and_gone_on),
-        cmocka_unit_test(killed_and_gone_on),      cmocka_unit_test(what_training_refuses),
-        cmocka_unit_test(training_without_memory), cmocka_unit_test(scores_are_sums_of_words),
-        cmocka_unit_test(lines_are_gone_on_from),  cmocka_unit_test(what_going_on_refuses),
-        cmocka_unit_test(going_on_without_memory),
+        cmocka_unit_test(threads_do_not_matter),     cmocka_unit_test(stopped_and_resumed),
+        cmocka_unit_test(killed_and_resumed),        cmocka_unit_test(training_refuses_invalid_data_and_options),
+        cmocka_unit_test(training_without_memory),   cmocka_unit_test(scores_are_sums_over_tokens),
+        cmocka_unit_test(lines_are_continued),       cmocka_unit_test(invalid_continuations_are_refused),
+        cmocka_unit_test(continuing_without_memory),
     };
     return cmocka_run_group_tests(tests, setup, folder_remove);
 }

@@ -1,5 +1,5 @@
-/* Memory that runs out inside a model: every request of a training step, of scoring and of a decoding is refused in turn. Each time there must be
- * an error with a message, and after a reset the context must be as good as new. */
+/* Out of memory: every memory request of a training step, of scoring and of decoding is refused in turn. Each time there must be an error with a
+ * message, and the context must work again after a reset. */
 #include "unit/unit.h"
 
 #include "core/memory.h"
@@ -61,36 +61,35 @@ static int decode(trial *t)
     int status = attend_decoding_new(&d, t->c, t->m, 2, t->pairs.source, t->pairs.source_lengths);
     if ((status == ATTEND_OK) != (d != NULL)) status = ATTEND_FAILED;
     for (int i = 0, before = 1; status == ATTEND_OK && i < 4; before = steps[i++]) {
-        int counts[2] = { steps[i], steps[i] }, parents[10], words[10];
+        int counts[2] = { steps[i], steps[i] }, parents[10], tokens[10];
         for (int j = 0; j < 2 * steps[i]; j++)
-            parents[j] = j / steps[i] * before + j % before, words[j] = i ? 3 : ATTEND_BEGIN;
-        status = attend_decoding_step(d, counts, parents, words);
+            parents[j] = j / steps[i] * before + j % before, tokens[j] = i ? 3 : ATTEND_BEGIN;
+        status = attend_decoding_step(d, counts, parents, tokens);
         if ((status == ATTEND_OK) != (attend_decoding_log_probabilities(d) != NULL)) status = ATTEND_FAILED;
-        if (status != ATTEND_OK && attend_decoding_weights(d, 0, 0, 0)) status = ATTEND_FAILED; /* of no step */
+        if (status != ATTEND_OK && attend_decoding_weights(d, 0, 0, 0)) status = ATTEND_FAILED; /* there must be none */
     }
     attend_decoding_free(d);
     return status;
 }
 
-static void refuse_each(const char *words, const char *what, int (*run)(trial *t))
+static void refuse_each(const char *spec, const char *what, int (*run)(trial *t))
 {
     trial t = { .m = NULL };
     attend_config config;
-    assert_ok(tiny_config(&config, words));
+    assert_ok(tiny_config(&config, spec));
     assert_ok(attend_model_new(&t.m, &config, 1));
     t.pairs = tiny_pairs_of(t.m);
     assert_ok(attend_grads_new(&t.g, attend_model_params(t.m)));
     long n = 0;
     for (int status = ATTEND_NO_MEMORY; status != ATTEND_OK;) {
-        assert_ok(attend_ctx_new(&t.c)); /* which has no memory yet, while the packed weights stay */
+        assert_ok(attend_ctx_new(&t.c)); /* a new context has no memory yet; packed weights stay in the model */
         attend_ctx_set_grads(t.c, t.g);
         attend_memory_refuse(++n);
         status = run(&t);
         attend_memory_refuse(0);
         if (status != ATTEND_OK && (status != ATTEND_NO_MEMORY || !strstr(attend_message(), "no memory")))
-            fail_msg("%s of '%s': request %ld refused, and the answer is %d, '%s'", what, words, n, status,
-                     attend_message());
-        if (run(&t) != ATTEND_OK) fail_msg("%s of '%s' after request %ld: %s", what, words, n, attend_message());
+            fail_msg("%s of '%s': request %ld refused: status %d, '%s'", what, spec, n, status, attend_message());
+        if (run(&t) != ATTEND_OK) fail_msg("%s of '%s' after request %ld: %s", what, spec, n, attend_message());
         attend_ctx_free(t.c);
     }
     assert_true(n > 10);

@@ -1,4 +1,4 @@
-/* The model file: what is saved is loaded, to the bit; what is not a model, or not quite one, is refused for what it is. */
+/* The model file: a saved model loads to the same bits; other files and damaged ones are refused, and the message says why. */
 #include "unit/unit.h"
 
 #include "core/memory.h"
@@ -11,12 +11,12 @@
 
 static const char small[] = "hidden=2 embedding=2 attention-width=2 source-vocab=4 target-vocab=4";
 
-static attend_model *model_of(const char *words)
+static attend_model *model_of(const char *spec)
 {
     attend_config config;
     attend_model *m = NULL;
-    if (tiny_config(&config, words) != ATTEND_OK || attend_model_new(&m, &config, 7) != ATTEND_OK)
-        fail_msg("%s: %s", words, attend_message());
+    if (tiny_config(&config, spec) != ATTEND_OK || attend_model_new(&m, &config, 7) != ATTEND_OK)
+        fail_msg("%s: %s", spec, attend_message());
     return m;
 }
 
@@ -66,7 +66,7 @@ static void saved_and_loaded_is_the_same(void **state)
         assert_int_equal(attend_model_save(read, in_folder("again")), ATTEND_OK);
         char *other = get_file(in_folder("again"), &again);
         assert_true(size == again && memcmp(bytes, other, size) == 0);
-        /* a model that was mapped can be trained and saved over its own file */
+        /* a memory-mapped model can be changed and overwrite its own file */
         attend_param *p = attend_params_at(attend_model_params(mapped), 0);
         attend_param_edit(p)[0] += 1;
         attend_param_changed(p);
@@ -80,48 +80,48 @@ static void saved_and_loaded_is_the_same(void **state)
     }
 }
 
-static void attachments_come_back(void **state)
+static void attachments_are_saved_and_loaded(void **state)
 {
     (void)state;
     attend_model *m = model_of(small), *back = NULL;
-    static const char words[] = "<unk>\n<s>\n</s>\nhouse\n", bytes[] = { 0, 1, 2, 0 };
+    static const char vocabulary[] = "<unk>\n<s>\n</s>\nhouse\n", bytes[] = { 0, 1, 2, 0 };
     size_t size;
     assert_null(attend_model_attached(m, "source.vocabulary", &size));
     assert_int_equal(attend_model_attach(m, "source.vocabulary", "x", 1), ATTEND_OK);
     assert_int_equal(attend_model_attach(m, "other", bytes, sizeof bytes), ATTEND_OK);
-    assert_int_equal(attend_model_attach(m, "source.vocabulary", words, sizeof words - 1),
-                     ATTEND_OK); /* in its place */
+    assert_int_equal(attend_model_attach(m, "source.vocabulary", vocabulary, sizeof vocabulary - 1),
+                     ATTEND_OK); /* replaces the first */
     assert_int_equal(attend_model_attach(m, "nothing", NULL, 0), ATTEND_OK);
     assert_int_equal(attend_model_attach(m, "", "x", 1), ATTEND_BAD_USAGE);
     assert_int_equal(attend_model_save(m, in_folder("model")), ATTEND_OK);
     if (attend_model_load(&back, in_folder("model"), NULL) != ATTEND_OK) fail_msg("%s", attend_message());
-    assert_memory_equal(attend_model_attached(back, "source.vocabulary", &size), words, sizeof words - 1);
-    assert_int_equal(size, sizeof words - 1);
+    assert_memory_equal(attend_model_attached(back, "source.vocabulary", &size), vocabulary, sizeof vocabulary - 1);
+    assert_int_equal(size, sizeof vocabulary - 1);
     assert_memory_equal(attend_model_attached(back, "other", &size), bytes, sizeof bytes);
     assert_non_null(attend_model_attached(back, "nothing", &size));
     assert_int_equal(size, 0);
     attend_model_free(m), attend_model_free(back);
 
     static const struct {
-        const char *words, *says;
-    } wrong[] = { { "<unk>\n<s>\n</s>\n", "has 3 words, but the embedding has 4" },
-                  { "<unk>\n<s>\n</s>\na\nb\n", "has 5 words" },
-                  { "<unk>\n<s>\n</s>\nhouse", "has 3 words" },
+        const char *vocabulary, *message;
+    } wrong[] = { { "<unk>\n<s>\n</s>\n", "has 3 tokens, but the embedding has 4" },
+                  { "<unk>\n<s>\n</s>\na\nb\n", "has 5 tokens" },
+                  { "<unk>\n<s>\n</s>\nhouse", "has 3 tokens" },
                   { "<unk>\n\n</s>\nhouse\n", "is empty" } };
     for (size_t i = 0; i < 2 * sizeof wrong / sizeof *wrong; i++) {
         m = model_of(small);
-        attend_model_attach(m, i % 2 ? "target.vocabulary" : "source.vocabulary", wrong[i / 2].words,
-                            strlen(wrong[i / 2].words));
+        attend_model_attach(m, i % 2 ? "target.vocabulary" : "source.vocabulary", wrong[i / 2].vocabulary,
+                            strlen(wrong[i / 2].vocabulary));
         assert_int_equal(attend_model_save(m, in_folder("model")), ATTEND_OK);
         assert_int_equal(attend_model_load(&back, in_folder("model"), NULL), ATTEND_BAD_MODEL);
-        assert_non_null(strstr(attend_message(), wrong[i / 2].says));
+        assert_non_null(strstr(attend_message(), wrong[i / 2].message));
         attend_model_free(m);
     }
 }
 
-/* ---- files that are not quite models ---- */
+/* ---- files that are not valid models ---- */
 
-/* What a change does to the parts of a good file. */
+/* The contents of a valid file, to be changed. */
 typedef struct parts {
     attend_tensor tensors[64];
     attend_metadata metadata[64];
@@ -156,7 +156,7 @@ static void newer(parts *p)
 {
     field(p, "format-version")->value = "2";
 }
-static void version_of_words(parts *p)
+static void version_not_a_number(parts *p)
 {
     field(p, "format-version")->value = "one";
 }
@@ -193,11 +193,11 @@ static void more_layers(parts *p)
     field(p, "config.layers")->value = "2";
     field(p, "config.decoder-layers")->value = "2";
 }
-static void more_words(parts *p)
+static void larger_vocabulary(parts *p)
 {
     field(p, "config.target-vocab")->value = "10000000";
 }
-static void nonsense(parts *p)
+static void contradiction(parts *p)
 {
     field(p, "config.input-feeding")->value = "yes";
 }
@@ -213,11 +213,11 @@ static void extra(parts *p)
 {
     p->tensors[p->tensor_count] = p->tensors[0], p->tensors[p->tensor_count++].name = "decoder.9.w";
 }
-static void bent(parts *p)
+static void other_shape(parts *p)
 {
     tensor(p, "attention.wq")->shape[0] = 1, tensor(p, "attention.wq")->shape[1] = 4;
 }
-static void flat(parts *p)
+static void other_rank(parts *p)
 {
     tensor(p, "attention.wq")->rank = 1, tensor(p, "attention.wq")->shape[0] = 4;
 }
@@ -226,7 +226,7 @@ static void other_type(parts *p)
     tensor(p, "attention.wq")->dtype = ATTEND_I32;
 }
 
-static void no_number(parts *p)
+static void not_a_number(parts *p)
 {
     static float x[4] = { 1, NAN, 1, 1 };
     tensor(p, "attention.wq")->data = x;
@@ -244,8 +244,8 @@ static void text_of_numbers(parts *p)
     p->tensors[p->tensor_count++].name = "text.source.vocabulary";
 }
 
-/* A file of before there were Transformers, LSTMNs and language models. */
-static void first_models_are_models(void **state)
+/* Files from before there were Transformers, LSTMNs and language models lack their fields. */
+static void files_without_later_fields_load(void **state)
 {
     (void)state;
     static const char *const later[] = { "task",      "architecture",     "decoder-layers",     "norm",
@@ -260,12 +260,12 @@ static void first_models_are_models(void **state)
     assert_ok(attend_tensor_file_open(&good, in_folder("good"), 0));
     for (size_t i = 0; i < attend_tensor_file_count(good); i++) tensors[i] = *attend_tensor_file_at(good, i);
     for (size_t i = 0; i < attend_tensor_file_metadata_count(good); i++) {
-        const attend_metadata *fact = attend_tensor_file_metadata_at(good, i);
+        const attend_metadata *entry = attend_tensor_file_metadata_at(good, i);
         bool old = true;
         for (size_t j = 0; j < sizeof later / sizeof *later; j++)
-            old = old && (strncmp(fact->key, "config.", 7) != 0 || strcmp(fact->key + 7, later[j]) != 0);
+            old = old && (strncmp(entry->key, "config.", 7) != 0 || strcmp(entry->key + 7, later[j]) != 0);
         if (old)
-            kept[count++] = *fact;
+            kept[count++] = *entry;
         else
             left_out++;
     }
@@ -278,34 +278,34 @@ static void first_models_are_models(void **state)
     attend_model_free(m);
 }
 
-static void others_are_refused(void **state)
+static void invalid_files_are_refused(void **state)
 {
     (void)state;
     static const struct {
         void (*change)(parts *p);
-        const char *says;
-    } cases[] = { { no_format, "not a model of attend" },
+        const char *message;
+    } cases[] = { { no_format, "not an attend model" },
                   { other_format, "of format 'pt'" },
                   { newer, "made by a newer version (attend " },
-                  { version_of_words, "format-version 'one'" },
+                  { version_not_a_number, "format-version 'one'" },
                   { no_version, "format-version" },
                   { no_field, "no \"config.cell\"" },
                   { new_field, "config.zeal" },
                   { wrong_value, "did you mean 'gru'?" },
                   { control_characters, "cell '?[31mgru???x' is not" },
                   { large_value, "hidden '100000'" },
-                  { other_value, "the configuration wants F32 (9, 2)" },
-                  { more_layers, "asks for 'encoder.1.forward.w'" },
-                  { more_words, "(10000000, 2)" },
-                  { nonsense, "input-feeding" },
+                  { other_value, "the configuration requires F32 (9, 2)" },
+                  { more_layers, "requires the tensor 'encoder.1.forward.w'" },
+                  { larger_vocabulary, "(10000000, 2)" },
+                  { contradiction, "input-feeding" },
                   { unknown_score, "attention 'cosine'" },
-                  { missing, "asks for 'output.w', and the file has none" },
-                  { extra, "'decoder.9.w' is no part of the model" },
-                  { bent, "'attention.wq' is F32 (1, 4), but the configuration wants F32 (2, 2)" },
-                  { flat, "is F32 (4)" },
+                  { missing, "requires the tensor 'output.w', which the file does not have" },
+                  { extra, "'decoder.9.w' does not belong to the model" },
+                  { other_shape, "'attention.wq' is F32 (1, 4), but the configuration requires F32 (2, 2)" },
+                  { other_rank, "is F32 (4)" },
                   { other_type, "is I32" },
-                  { no_number, "infinite or not numbers" },
-                  { infinite, "infinite or not numbers" },
+                  { not_a_number, "non-finite values" },
+                  { infinite, "non-finite values" },
                   { text_of_numbers, "not a row of bytes" } };
     attend_model *m = model_of(small), *back = NULL;
     attend_tensor_file *good = NULL;
@@ -321,8 +321,8 @@ static void others_are_refused(void **state)
             ATTEND_OK)
             fail_msg("case %zu: %s", i, attend_message());
         const int status = attend_model_load(&back, in_folder("bad"), NULL);
-        if (status != ATTEND_BAD_MODEL || back || !strstr(attend_message(), cases[i].says))
-            fail_msg("case %zu (%s): status %d, '%s'", i, cases[i].says, status, attend_message());
+        if (status != ATTEND_BAD_MODEL || back || !strstr(attend_message(), cases[i].message))
+            fail_msg("case %zu (%s): status %d, '%s'", i, cases[i].message, status, attend_message());
         if (!strstr(attend_message(), "/bad")) fail_msg("case %zu does not name the file: %s", i, attend_message());
     }
     attend_tensor_file_close(good);
@@ -354,7 +354,7 @@ static void a_checkpoint_is_a_model(void **state)
     attend_model_free(m), attend_model_free(back);
 }
 
-static void a_score_of_ones_own_is_found(void **state)
+static void a_custom_score_is_found(void **state)
 {
     (void)state;
     attend_score mine = attend_score_bilinear;
@@ -374,8 +374,8 @@ static void a_score_of_ones_own_is_found(void **state)
     attend_model_free(m), attend_model_free(back);
 }
 
-/* A file made to keep its reader busy: as many attachments as a file can have, which are found one by one but never looked for. */
-static void many_attachments_are_quick(void **state)
+/* A file with as many attachments as possible loads in linear time. */
+static void many_attachments_load_fast(void **state)
 {
     (void)state;
     enum { MANY = ATTEND_TENSOR_COUNT - 64 };
@@ -417,20 +417,20 @@ static void a_model_that_diverged_is_not_saved(void **state)
     assert_int_equal(attend_model_save(m, in_folder("model")), ATTEND_OK);
     attend_param_edit(attend_params_at(attend_model_params(m), 3))[1] = NAN;
     assert_int_equal(attend_model_save(m, in_folder("model")), ATTEND_FAILED);
-    assert_non_null(strstr(attend_message(), "not numbers"));
-    assert_int_equal(attend_model_load(&back, in_folder("model"), NULL), ATTEND_OK); /* the old one */
+    assert_non_null(strstr(attend_message(), "non-finite values"));
+    assert_int_equal(attend_model_load(&back, in_folder("model"), NULL), ATTEND_OK); /* the previous file */
     attend_model_free(m), attend_model_free(back);
 }
 
 /* ---- damage ---- */
 
-/* A model of four words at least, on a pair of them. */
-static void runs(const attend_model *m)
+/* Scores one pair with a model of at least four tokens. */
+static void run(const attend_model *m)
 {
     attend_ctx *c = NULL;
-    const int word = 3, one = 1;
+    const int token = 3, one = 1;
     const attend_pairs pair = {
-        .count = 1, .source = &word, .source_lengths = &one, .target = &word, .target_lengths = &one
+        .count = 1, .source = &token, .source_lengths = &one, .target = &token, .target_lengths = &one
     };
     double p;
     assert_int_equal(attend_ctx_new(&c), ATTEND_OK);
@@ -458,17 +458,17 @@ static void damage_is_refused_or_harmless(void **state)
             fail_msg("bit %zu: not refused", bit);
         if (attend_model_load_bytes(&back, bytes, size, "flipped", &skip) == ATTEND_OK) {
             harmless++;
-            runs(back);
+            run(back);
             attend_model_free(back);
         }
         bytes[bit / 8] = (char)(bytes[bit / 8] ^ 1 << bit % 8);
     }
-    assert_true(harmless > 100); /* without the checksum most flips are other numbers */
+    assert_true(harmless > 100); /* without the checksum most flips only change weights */
     free(bytes);
     attend_model_free(m);
 }
 
-static void memory_that_runs_out(void **state)
+static void refused_memory_is_reported(void **state)
 {
     (void)state;
     attend_model *m = model_of(small), *back = NULL;
@@ -502,14 +502,14 @@ static void memory_that_runs_out(void **state)
     /* and decoding */
     attend_ctx *c = NULL;
     attend_decoding *d = NULL;
-    const int word = 3, one = 1, zero = 0, begin = ATTEND_BEGIN;
+    const int token = 3, one = 1, zero = 0, begin = ATTEND_BEGIN;
     attend_memory_refuse(0);
     assert_int_equal(attend_ctx_new(&c), ATTEND_OK);
     for (long n = 1, done = 0; !done; n++) {
         attend_memory_refuse(n);
-        int status = attend_decoding_new(&d, c, m, 1, &word, &one);
+        int status = attend_decoding_new(&d, c, m, 1, &token, &one);
         if (status == ATTEND_OK) status = attend_decoding_step(d, &one, &zero, &begin);
-        if (status == ATTEND_OK) status = attend_decoding_step(d, &one, &zero, &word);
+        if (status == ATTEND_OK) status = attend_decoding_step(d, &one, &zero, &token);
         done = status == ATTEND_OK;
         if (!done) assert_int_equal(status, ATTEND_NO_MEMORY);
         attend_decoding_free(d);
@@ -522,16 +522,11 @@ static void memory_that_runs_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(saved_and_loaded_is_the_same),
-        cmocka_unit_test(attachments_come_back),
-        cmocka_unit_test(others_are_refused),
-        cmocka_unit_test(first_models_are_models),
-        cmocka_unit_test(a_checkpoint_is_a_model),
-        cmocka_unit_test(a_score_of_ones_own_is_found),
-        cmocka_unit_test(many_attachments_are_quick),
-        cmocka_unit_test(a_model_that_diverged_is_not_saved),
-        cmocka_unit_test(damage_is_refused_or_harmless),
-        cmocka_unit_test(memory_that_runs_out),
+        cmocka_unit_test(saved_and_loaded_is_the_same),  cmocka_unit_test(attachments_are_saved_and_loaded),
+        cmocka_unit_test(invalid_files_are_refused),     cmocka_unit_test(files_without_later_fields_load),
+        cmocka_unit_test(a_checkpoint_is_a_model),       cmocka_unit_test(a_custom_score_is_found),
+        cmocka_unit_test(many_attachments_load_fast),    cmocka_unit_test(a_model_that_diverged_is_not_saved),
+        cmocka_unit_test(damage_is_refused_or_harmless), cmocka_unit_test(refused_memory_is_reported),
     };
     return cmocka_run_group_tests(tests, folder_make, folder_remove);
 }

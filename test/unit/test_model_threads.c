@@ -1,16 +1,16 @@
-/* Training a model on 1, 2 and 3 threads: the same losses, gradients and parameters, to the bit, chance included. And one model read by
- * many threads at once says what it says to one. */
+/* Training on 1, 2 and 3 threads gives bit-identical losses, gradients and parameters, also with dropout and sampling. Many threads that read one
+ * model at once get the same results. */
 #include "unit/unit.h"
 
 #include "core/pool.h"
 #include "support/tiny_pairs.h"
 #include <attend/attend.h>
 
-enum { SHARDS = 5, PAIRS = 13, MOST_WORDS = 8, UPDATES = 2 };
+enum { SHARDS = 5, PAIRS = 13, MAX_LENGTH = 8, UPDATES = 2 };
 
-/* Pairs of all sorts of lengths, empty ones too, with a link each where there is something to link. */
+/* Pairs of different lengths, some empty, with a link in each pair that is not. */
 typedef struct corpus {
-    int source[PAIRS * MOST_WORDS], source_lengths[PAIRS], target[PAIRS * MOST_WORDS], target_lengths[PAIRS];
+    int source[PAIRS * MAX_LENGTH], source_lengths[PAIRS], target[PAIRS * MAX_LENGTH], target_lengths[PAIRS];
     attend_link links[PAIRS];
     attend_pairs pairs;
 } corpus;
@@ -19,7 +19,7 @@ static void corpus_fill(corpus *k)
 {
     int s = 0, t = 0, links = 0;
     for (int i = 0; i < PAIRS; i++) {
-        k->source_lengths[i] = (5 * i + 3) % MOST_WORDS, k->target_lengths[i] = (3 * i + 1) % MOST_WORDS;
+        k->source_lengths[i] = (5 * i + 3) % MAX_LENGTH, k->target_lengths[i] = (3 * i + 1) % MAX_LENGTH;
         for (int j = 0; j < k->source_lengths[i]; j++, s++) k->source[s] = s * 7 % TINY_SOURCE;
         for (int j = 0; j < k->target_lengths[i]; j++, t++) k->target[t] = t * 5 % TINY_TARGET;
         if (k->source_lengths[i] && k->target_lengths[i])
@@ -34,12 +34,12 @@ static void corpus_fill(corpus *k)
                                .link_count = links };
 }
 
-static attend_model *model_of(const char *words)
+static attend_model *model_of(const char *spec)
 {
     attend_config config;
     attend_model *m = NULL;
-    if (tiny_config(&config, words) != ATTEND_OK || attend_model_new(&m, &config, 7) != ATTEND_OK)
-        fail_msg("%s: %s", words, attend_message());
+    if (tiny_config(&config, spec) != ATTEND_OK || attend_model_new(&m, &config, 7) != ATTEND_OK)
+        fail_msg("%s: %s", spec, attend_message());
     return m;
 }
 
@@ -60,7 +60,7 @@ static attend_var *shard_loss(attend_ctx *c, int shard, void *user)
     return attend_model_loss(c, t->m, &part, &options);
 }
 
-/* What training leaves behind: of each update the loss and the norm, then gradients and parameters, as bytes. */
+/* The results of a training as bytes: gradients, loss and norm of each update, and the parameters. */
 typedef struct trace {
     unsigned char *bytes;
     size_t size, room;
@@ -77,9 +77,9 @@ static void note(trace *t, const void *bytes, size_t size)
     t->size += size;
 }
 
-static trace train(const char *words, const attend_pairs *pairs, int threads)
+static trace train(const char *spec, const attend_pairs *pairs, int threads)
 {
-    attend_model *m = model_of(words);
+    attend_model *m = model_of(spec);
     attend_team *team = NULL;
     attend_optimizer *adam = NULL;
     const attend_optimizer_options options = ATTEND_OPTIMIZER_OPTIONS_INIT;
@@ -91,7 +91,7 @@ static trace train(const char *words, const attend_pairs *pairs, int threads)
     for (int i = 0; i < UPDATES; i++) {
         double loss, norm;
         if (attend_team_gradient(team, SHARDS, shard_loss, &now, 3, (uint64_t)i, &loss) != ATTEND_OK)
-            fail_msg("%s: %s", words, attend_message());
+            fail_msg("%s: %s", spec, attend_message());
         for (int p = 0; p < attend_params_count(params); p++) {
             const attend_param *x = attend_params_at(params, p);
             note(&t, attend_grads_of(attend_team_grads(team), x), attend_param_size(x) * sizeof(attend_real));
@@ -140,7 +140,7 @@ static void training_does_not_depend_on_threads(void **state)
         for (int threads = 2; threads <= 3; threads++) {
             trace t = train(models[i], &k.pairs, threads);
             if (t.size != one.size || memcmp(t.bytes, one.bytes, t.size) != 0)
-                fail_msg("%s: %d threads give other bits", models[i], threads);
+                fail_msg("%s: %d threads give different bits", models[i], threads);
             free(t.bytes);
         }
         free(one.bytes);
@@ -165,7 +165,7 @@ static void read_model(void *user, int i)
     r->status[i] = attend_model_score(r->contexts[i], r->m, r->pairs, r->scores[i], NULL, ATTEND_ATTENTION_CROSS, NULL);
 }
 
-static void many_read_one_model(void **state)
+static void many_threads_read_one_model(void **state)
 {
     (void)state;
     static corpus k;
@@ -176,7 +176,7 @@ static void many_read_one_model(void **state)
         attend_model *m = model_of(models[i]);
         reading r = { .m = m, .pairs = &k.pairs };
         for (int j = 0; j < READERS; j++) assert_ok(attend_ctx_new(&r.contexts[j]));
-        attend_pool_run(pool, READERS, read_model, &r); /* all find it without packed weights */
+        attend_pool_run(pool, READERS, read_model, &r); /* none finds packed weights yet */
         for (int j = 0; j < READERS; j++) {
             assert_int_equal(r.status[j], ATTEND_OK);
             assert_memory_equal(r.scores[j], r.scores[0], sizeof r.scores[0]);
@@ -190,6 +190,6 @@ static void many_read_one_model(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(training_does_not_depend_on_threads),
-                                        cmocka_unit_test(many_read_one_model) };
+                                        cmocka_unit_test(many_threads_read_one_model) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,6 @@
-/* Training, scoring and decoding are the same model: probabilities and weights agree, whatever the batch and the beam. And what a
- * configuration may not be is refused with the reason. */
+/* Training, scoring and decoding agree on probabilities and attention weights, for every batch and beam; invalid inputs are refused. */
 #include <attend/attend.h>
 #include <limits.h>
-#include <locale.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,32 +13,32 @@
 
 #include "support/tiny_pairs.h"
 
-enum { MOST_WEIGHTS = 256, KEYS = 3 };
+enum { MAX_WEIGHTS = 256, KEYS = 3 };
 
-static attend_model *model_of(const char *words)
+static attend_model *model_of(const char *spec)
 {
     attend_config config;
     attend_model *m = NULL;
-    if (tiny_config(&config, words) != ATTEND_OK || attend_model_new(&m, &config, 7) != ATTEND_OK)
-        fail_msg("%s: %s", words, attend_message());
+    if (tiny_config(&config, spec) != ATTEND_OK || attend_model_new(&m, &config, 7) != ATTEND_OK)
+        fail_msg("%s: %s", spec, attend_message());
     for (int i = 0; i < attend_params_count(attend_model_params(m)); i++)
         attend_param_fill_uniform(attend_params_at(attend_model_params(m), i), 3, 0.7);
     return m;
 }
 
-static void close_to(const char *words, const char *what, double a, double b)
+static void close_to(const char *spec, const char *what, double a, double b)
 {
-    if (!(fabs(a - b) <= 1e-5)) fail_msg("%s: %s: %.9g and %.9g", words, what, a, b);
+    if (!(fabs(a - b) <= 1e-5)) fail_msg("%s: %s: %.9g and %.9g", spec, what, a, b);
 }
 
 #define LSTMN       "architecture=lstmn"
 #define TRANSFORMER "architecture=transformer hidden=8 embedding=0 heads=2 layers=2"
 
-/* All models worth telling apart, into `words`; false behind the last. */
-static bool every_model(int i, char *words, size_t size)
+/* The i-th model configuration to test; false after the last. */
+static bool next_spec(int i, char *spec, size_t size)
 {
-    static const char *const places[] = { "", "readout=plain cell=simple", "context=after readout=plain cell=lstm",
-                                          "context=after readout=plain input-feeding=yes layers=2" };
+    static const char *const contexts[] = { "", "readout=plain cell=simple", "context=after readout=plain cell=lstm",
+                                            "context=after readout=plain input-feeding=yes layers=2" };
     static const char *const rest[] = { "attention=none",
                                         "attention=none readout=plain cell=lstm layers=3",
                                         "layers=3 cell=lstm",
@@ -81,86 +79,86 @@ static bool every_model(int i, char *words, size_t size)
                                         LSTMN " fusion=deep layers=2 decoder-layers=3 span=2 dropout=0.5",
                                         LSTMN " task=language-model layers=2",
                                         LSTMN " task=language-model span=1 dropout=0.5" };
-    int scores = 0;
-    while (attend_scores[scores]) scores++;
-    if (i < 4 * scores) {
-        snprintf(words, size, "attention=%s %s", attend_scores[i / 4]->name, places[i % 4]);
+    int count = 0;
+    while (attend_scores[count]) count++;
+    if (i < 4 * count) {
+        snprintf(spec, size, "attention=%s %s", attend_scores[i / 4]->name, contexts[i % 4]);
         return true;
     }
-    i -= 4 * scores;
+    i -= 4 * count;
     if (i >= (int)(sizeof rest / sizeof *rest)) return false;
-    snprintf(words, size, "%s", rest[i]);
+    snprintf(spec, size, "%s", rest[i]);
     return true;
 }
 
-/* What scoring said of the tiny pairs. */
-typedef struct said {
+/* Scores of the tiny pairs. */
+typedef struct scores {
     double pair[TINY_PAIRS];
     attend_real row[TINY_ROWS];
-    attend_real weights[MOST_WEIGHTS];
-} said;
+    attend_real weights[MAX_WEIGHTS];
+} scores;
 
-static void score(const char *words, const attend_model *m, const attend_pairs *pairs, said *s)
+static void score(const char *spec, const attend_model *m, const attend_pairs *pairs, scores *s)
 {
     attend_ctx *c = NULL;
     assert_int_equal(attend_ctx_new(&c), ATTEND_OK);
-    assert_true(attend_pairs_weight_count(pairs, attend_model_config(m), ATTEND_ATTENTION_CROSS) <= MOST_WEIGHTS);
+    assert_true(attend_pairs_weight_count(pairs, attend_model_config(m), ATTEND_ATTENTION_CROSS) <= MAX_WEIGHTS);
     if (attend_model_score(c, m, pairs, s->pair, s->row, ATTEND_ATTENTION_CROSS, s->weights) != ATTEND_OK)
-        fail_msg("%s: %s", words, attend_message());
+        fail_msg("%s: %s", spec, attend_message());
     attend_ctx_free(c);
 }
 
-/* Decodes all pairs together along their targets, with `beam` hypotheses each, of which only the last is the target: the others go
- * astray, and before each step they change places. */
-static void decode(const char *words, const attend_model *m, const attend_pairs *pairs, int beam, const said *s)
+/* Decodes all pairs together along their targets, with `beam` hypotheses each. One of them is the target; its index changes from step to step, and the
+ * others have different tokens. */
+static void decode(const char *spec, const attend_model *m, const attend_pairs *pairs, int beam, const scores *s)
 {
     attend_ctx *c = NULL;
     attend_decoding *d = NULL;
     assert_int_equal(attend_ctx_new(&c), ATTEND_OK);
     if (attend_decoding_new(&d, c, m, pairs->count, pairs->source, pairs->source_lengths) != ATTEND_OK)
-        fail_msg("%s: %s", words, attend_message());
+        fail_msg("%s: %s", spec, attend_message());
     const attend_config *config = attend_model_config(m);
     const int vocabulary = config->target_vocab, heads = attend_config_attention_heads(config, ATTEND_ATTENTION_CROSS),
               maps = attend_config_attention_layers(config, ATTEND_ATTENTION_CROSS) * heads;
-    int true_one[TINY_PAIRS]; /* of the step before: where the target's hypothesis is */
-    for (int i = 0; i < pairs->count; i++) true_one[i] = i;
+    int previous[TINY_PAIRS]; /* the index of the hypothesis that is the target, in the previous step */
+    for (int i = 0; i < pairs->count; i++) previous[i] = i;
     for (int t = 0; t < 6; t++) {
         int counts[TINY_PAIRS] = { 0 }, parents[64], given[64], n = 0, next[TINY_PAIRS] = { 0 };
         const int *target = pairs->target;
         for (int b = 0; b < pairs->count; target += pairs->target_lengths[b++]) {
             if (t > pairs->target_lengths[b]) continue;
             counts[b] = t == 0 ? 1 : beam;
-            const int mine = t % counts[b];
-            next[b] = n + mine;
+            const int right = t % counts[b];
+            next[b] = n + right;
             for (int j = 0; j < counts[b]; j++, n++) {
-                parents[n] = true_one[b];
+                parents[n] = previous[b];
                 given[n] = t == 0 ? ATTEND_BEGIN : target[t - 1];
-                if (j != mine) given[n] = 3 + (given[n] + j) % 3;
+                if (j != right) given[n] = 3 + (given[n] + j) % 3;
             }
         }
         if (n == 0) break;
-        if (attend_decoding_step(d, counts, parents, given) != ATTEND_OK) fail_msg("%s: %s", words, attend_message());
+        if (attend_decoding_step(d, counts, parents, given) != ATTEND_OK) fail_msg("%s: %s", spec, attend_message());
         const attend_real *log_p = attend_decoding_log_probabilities(d), *weights = s->weights;
         target = pairs->target;
         int row = 0;
         for (int b = 0; b < pairs->count; target += pairs->target_lengths[b++]) {
             const int rows = pairs->target_lengths[b] + 1, source = pairs->source_lengths[b];
             if (counts[b]) {
-                const int word = t < rows - 1 ? target[t] : ATTEND_END;
-                close_to(words, "log p", (double)log_p[next[b] * vocabulary + word], (double)s->row[row + t]);
+                const int token = t < rows - 1 ? target[t] : ATTEND_END;
+                close_to(spec, "log p", (double)log_p[next[b] * vocabulary + token], (double)s->row[row + t]);
                 double sum = 0;
                 for (int v = 0; v < vocabulary; v++) sum += exp((double)log_p[next[b] * vocabulary + v]);
-                close_to(words, "sum of p", sum, 1);
+                close_to(spec, "sum of p", sum, 1);
             }
             for (int k = 0; counts[b] && k < maps; k++) {
                 const attend_real *w = attend_decoding_weights(d, next[b], k / heads, k % heads);
                 for (int j = 0; j < source; j++)
-                    close_to(words, "weight", (double)w[j], (double)weights[(k * rows + t) * source + j]);
+                    close_to(spec, "weight", (double)w[j], (double)weights[(k * rows + t) * source + j]);
             }
             row += rows;
             weights += maps * rows * source;
         }
-        memcpy(true_one, next, sizeof next);
+        memcpy(previous, next, sizeof next);
     }
     attend_decoding_free(d);
     attend_ctx_free(c);
@@ -169,19 +167,19 @@ static void decode(const char *words, const attend_model *m, const attend_pairs 
 static void decoding_agrees_with_scoring(void **state)
 {
     (void)state;
-    char words[256];
-    for (int i = 0; every_model(i, words, sizeof words); i++) {
-        attend_model *m = model_of(words);
+    char spec[256];
+    for (int i = 0; next_spec(i, spec, sizeof spec); i++) {
+        attend_model *m = model_of(spec);
         const attend_pairs pairs = tiny_pairs_of(m);
-        said s = { 0 };
-        score(words, m, &pairs, &s);
+        scores s = { 0 };
+        score(spec, m, &pairs, &s);
         for (int b = 0, row = 0; b < pairs.count; b++) {
             double sum = 0;
             for (int t = 0; t <= pairs.target_lengths[b]; t++) sum += (double)s.row[row++];
-            close_to(words, "pair", sum, s.pair[b]);
+            close_to(spec, "pair", sum, s.pair[b]);
         }
-        decode(words, m, &pairs, 1, &s);
-        decode(words, m, &pairs, 3, &s);
+        decode(spec, m, &pairs, 1, &s);
+        decode(spec, m, &pairs, 3, &s);
         attend_model_free(m);
     }
 }
@@ -189,23 +187,23 @@ static void decoding_agrees_with_scoring(void **state)
 static void a_pair_does_not_depend_on_its_batch(void **state)
 {
     (void)state;
-    char words[256];
-    for (int i = 0; every_model(i, words, sizeof words); i++) {
-        attend_model *m = model_of(words);
+    char spec[256];
+    for (int i = 0; next_spec(i, spec, sizeof spec); i++) {
+        attend_model *m = model_of(spec);
         const attend_pairs pairs = tiny_pairs_of(m);
-        said all = { 0 }, one = { 0 };
-        score(words, m, &pairs, &all);
+        scores all = { 0 }, one = { 0 };
+        score(spec, m, &pairs, &all);
         for (int b = 0; b < pairs.count; b++) {
             const attend_pairs part = attend_pairs_slice(&pairs, b, 1);
-            score(words, m, &part, &one);
-            close_to(words, "alone", one.pair[0], all.pair[b]);
+            score(spec, m, &part, &one);
+            close_to(spec, "alone", one.pair[0], all.pair[b]);
         }
         attend_model_free(m);
     }
 }
 
-/* log p of the first word, by decoding so many sources. */
-static double first_word(const char *words, const attend_model *m, int count, const int *source, const int *lengths)
+/* log p of the first token when `count` sources are decoded. */
+static double first_token(const char *spec, const attend_model *m, int count, const int *source, const int *lengths)
 {
     attend_ctx *c = NULL;
     attend_decoding *d = NULL;
@@ -213,58 +211,58 @@ static double first_word(const char *words, const attend_model *m, int count, co
     assert_int_equal(attend_ctx_new(&c), ATTEND_OK);
     if (attend_decoding_new(&d, c, m, count, source, lengths) != ATTEND_OK ||
         attend_decoding_step(d, counts, parents, begin) != ATTEND_OK)
-        fail_msg("%s: %d sources, the first without words: %s", words, count, attend_message());
+        fail_msg("%s: %d sources, the first without tokens: %s", spec, count, attend_message());
     const double p = (double)attend_decoding_log_probabilities(d)[ATTEND_FIRST_TOKEN];
     attend_decoding_free(d);
     attend_ctx_free(c);
     return p;
 }
 
-static void a_source_may_have_no_words(void **state)
+static void a_source_may_have_no_tokens(void **state)
 {
     (void)state;
-    char words[256];
+    char spec[256];
     const int source[] = { 3, 4 }, lengths[] = { 0, 2 }, target[] = { ATTEND_FIRST_TOKEN }, target_lengths[] = { 1 };
     const attend_pairs alone = {
         .count = 1, .source_lengths = lengths, .target = target, .target_lengths = target_lengths
     };
-    for (int i = 0; every_model(i, words, sizeof words); i++) {
-        attend_model *m = model_of(words);
-        said s = { 0 };
-        score(words, m, &alone, &s);
-        close_to(words, "alone", first_word(words, m, 1, NULL, lengths), (double)s.row[0]);
+    for (int i = 0; next_spec(i, spec, sizeof spec); i++) {
+        attend_model *m = model_of(spec);
+        scores s = { 0 };
+        score(spec, m, &alone, &s);
+        close_to(spec, "alone", first_token(spec, m, 1, NULL, lengths), (double)s.row[0]);
         if (attend_model_config(m)->task == ATTEND_TASK_TRANSLATION)
-            close_to(words, "in company", first_word(words, m, 2, source, lengths), (double)s.row[0]);
+            close_to(spec, "in a batch", first_token(spec, m, 2, source, lengths), (double)s.row[0]);
         attend_model_free(m);
     }
 }
 
-static void training_reports_what_scoring_says(void **state)
+static void training_and_scoring_agree(void **state)
 {
     (void)state;
-    char words[256];
-    for (int i = 0; every_model(i, words, sizeof words); i++) {
-        if (strstr(words, "hard") || strstr(words, "dropout")) continue; /* chance */
-        attend_model *m = model_of(words);
+    char spec[256];
+    for (int i = 0; next_spec(i, spec, sizeof spec); i++) {
+        if (strstr(spec, "hard") || strstr(spec, "dropout")) continue; /* random */
+        attend_model *m = model_of(spec);
         const attend_pairs pairs = tiny_pairs_of(m);
-        said s = { 0 };
-        score(words, m, &pairs, &s);
+        scores s = { 0 };
+        score(spec, m, &pairs, &s);
         attend_grads *g = NULL;
         attend_ctx *c = NULL;
         assert_int_equal(attend_ctx_new(&c), ATTEND_OK);
         assert_int_equal(attend_grads_new(&g, attend_model_params(m)), ATTEND_OK);
         attend_ctx_set_grads(c, g);
         attend_ctx_set_training(c, true);
-        attend_real nll[TINY_ROWS], weights[MOST_WEIGHTS] = { 0 };
+        attend_real nll[TINY_ROWS], weights[MAX_WEIGHTS] = { 0 };
         attend_loss_options options = ATTEND_LOSS_OPTIONS_INIT;
         options.nll = nll, options.weights = weights;
         attend_var *loss = attend_model_loss(c, m, &pairs, &options);
-        if (attend_backward(c, loss) != ATTEND_OK) fail_msg("%s: %s", words, attend_message());
+        if (attend_backward(c, loss) != ATTEND_OK) fail_msg("%s: %s", spec, attend_message());
         double sum = 0;
         for (int r = 0; r < TINY_ROWS; r++)
-            close_to(words, "nll", (double)nll[r], -(double)s.row[r]), sum += (double)nll[r];
-        close_to(words, "loss", sum / 12, (double)attend_value(loss)[0] / 12);
-        for (int j = 0; j < MOST_WEIGHTS; j++) close_to(words, "weights", (double)weights[j], (double)s.weights[j]);
+            close_to(spec, "nll", (double)nll[r], -(double)s.row[r]), sum += (double)nll[r];
+        close_to(spec, "loss", sum / 12, (double)attend_value(loss)[0] / 12);
+        for (int j = 0; j < MAX_WEIGHTS; j++) close_to(spec, "weights", (double)weights[j], (double)s.weights[j]);
         attend_ctx_free(c);
         attend_grads_free(g);
         attend_model_free(m);
@@ -303,63 +301,8 @@ static void hard_attention_trains(void **state)
 
 /* ---- refusals ---- */
 
-static void nonsense_is_refused(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *words, *says;
-    } cases[] = {
-        { "start=copy", "a bidirectional encoder has two" },
-        { "attention=none readout=plain input-feeding=yes", "choose an attention" },
-        { "input-feeding=yes", "context 'after'" },
-        { "context=after", "context 'before'" },
-        { "attention=none window=local-m", "needs an attention" },
-        { "window=local-p selection=hard", "choose one of the two" },
-        { "attention=location-sensitive heads=2 attention-width=4", "heads must be 1" },
-        { "shared-vocab=yes", "one vocabulary" },
-        { "tie-embeddings=yes readout=plain", "hidden and embedding" },
-        { "heads=3", "3 heads" },
-        { "heads=2", "attention-width" },
-        { "cell=gruu", "did you mean 'gru'" },
-        { "attention=aditive", "did you mean 'additive'" },
-        { "atention=dot", "did you mean 'attention'" },
-        { "layers=9", "1..8" },
-        { "layers=1.5", "1..8" },
-        { "hidden=many", "1..16384" },
-        { "dropout=1", "0..0.999" },
-        { "dropout=nan", "0..0.999" },
-        { "bidirectional=maybe", "yes|no" },
-        { TRANSFORMER " embedding=7", "leave embedding out" },
-        { TRANSFORMER " heads=3", "3 heads" },
-        { TRANSFORMER " heads=8 positions=rotary", "must be even" },
-        { LSTMN " attention=none", "by attention alone" },
-        { LSTMN " input-feeding=yes", "belongs to architecture 'rnn'" },
-        { LSTMN " fusion=deep heads=2 attention-width=4", "belong to fusion 'shallow'" },
-        { LSTMN " fusion=deep selection=sparsemax", "belong to fusion 'shallow'" },
-        { LSTMN " fusion=deep window=local-m", "belong to fusion 'shallow'" },
-        { LSTMN " fusion=deep tie-embeddings=yes", "hidden and embedding" },
-        { LSTMN " task=language-model tie-embeddings=yes", "hidden and embedding" },
-        { TRANSFORMER " window=local-m", "belongs to architecture 'rnn'" },
-        { TRANSFORMER " dropout-along-time=yes", "dropout-along-time belongs to architecture 'rnn'" },
-        { "layers=2 decoder-layers=3", "leave decoder-layers out" },
-        { "attention-dropout=0.1", "attention-dropout belongs to architecture 'transformer'" },
-        { LSTMN " attention-dropout=0.1", "attention-dropout belongs to architecture 'transformer'" },
-        { "task=languagemodel", "did you mean 'language-model'" },
-        { "task=language-model tie-embeddings=yes readout=plain", "hidden and embedding" },
-        { "task=language-model input-feeding=yes readout=plain", "choose an attention" },
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        attend_config config;
-        attend_model *m = NULL;
-        int status = tiny_config(&config, cases[i].words);
-        if (status == ATTEND_OK) status = attend_model_new(&m, &config, 1);
-        if (status != ATTEND_BAD_USAGE || m || !strstr(attend_message(), cases[i].says))
-            fail_msg("%s: status %d, '%s'", cases[i].words, status, attend_message());
-    }
-}
-
-/* What is attached may come from anybody's file. */
-static void a_map_that_is_none_does_not_align(void **state)
+/* Attachments may come from an untrusted file. */
+static void an_invalid_alignment_is_ignored(void **state)
 {
     (void)state;
     static const char *const none[] = { "",
@@ -390,14 +333,14 @@ static void a_map_that_is_none_does_not_align(void **state)
     attend_model_free(m);
 }
 
-static void wrong_words_and_links_are_refused(void **state)
+static void invalid_tokens_and_links_are_refused(void **state)
 {
     (void)state;
     attend_model *m = model_of("");
     attend_ctx *c = NULL;
     assert_int_equal(attend_ctx_new(&c), ATTEND_OK);
     const int zero[] = { 0 }, one[] = { 1 }, high[] = { TINY_TARGET }, low[] = { -1 }, fine[] = { 3 };
-    const int most[] = { INT_MAX };
+    const int max[] = { INT_MAX };
     const attend_link link = { 0, 1, 0 };
     const attend_pairs cases[] = {
         { .count = 0 },
@@ -406,7 +349,7 @@ static void wrong_words_and_links_are_refused(void **state)
         { .count = 1, .source = fine, .source_lengths = one, .target = low, .target_lengths = one },
         { .count = 1, .source = fine, .source_lengths = low, .target = fine, .target_lengths = one },
         { .count = 1, .source = fine, .source_lengths = one, .target = fine, .target_lengths = low },
-        { .count = 1, .source = fine, .source_lengths = one, .target = fine, .target_lengths = most },
+        { .count = 1, .source = fine, .source_lengths = one, .target = fine, .target_lengths = max },
         { .count = -1, .source = fine, .source_lengths = one, .target = fine, .target_lengths = one },
         { .count = 1,
           .source = fine,
@@ -439,7 +382,7 @@ static void wrong_words_and_links_are_refused(void **state)
     attend_decoding *d = NULL;
     assert_int_equal(attend_decoding_new(&d, c, m, 1, fine, one), ATTEND_OK);
     assert_int_equal(attend_decoding_step(d, one, one, fine), ATTEND_BAD_USAGE);  /* no such parent */
-    assert_int_equal(attend_decoding_step(d, one, zero, high), ATTEND_BAD_USAGE); /* no such word */
+    assert_int_equal(attend_decoding_step(d, one, zero, high), ATTEND_BAD_USAGE); /* no such token */
     assert_int_equal(attend_decoding_step(d, zero, zero, fine), ATTEND_BAD_USAGE);
     assert_int_equal(attend_decoding_step(d, one, zero, one), ATTEND_OK); /* and goes on */
     assert_null(attend_decoding_weights(d, 1, 0, 0));
@@ -453,7 +396,7 @@ static void wrong_words_and_links_are_refused(void **state)
     assert_int_equal(attend_pairs_weight_count(&pairs, &config, ATTEND_ATTENTION_CROSS), 3 * 4 + 1 * 1 + 3 * 5 + 2 * 2);
 }
 
-/* A language model takes lines of any length, none at all among them, and no source. */
+/* A language model accepts lines of any length, also empty ones, and no source. */
 static void a_language_model_has_no_source(void **state)
 {
     (void)state;
@@ -493,119 +436,6 @@ static void a_language_model_has_no_source(void **state)
     }
 }
 
-static void fields_read_what_they_write(void **state)
-{
-    (void)state;
-    attend_config a, b;
-    assert_int_equal(tiny_config(&a, "cell=lstm attention=none readout=plain dropout=0.1 bidirectional=no"), ATTEND_OK);
-    assert_int_equal(tiny_config(&b, ""), ATTEND_OK);
-    for (int i = 0; attend_config_field_at(i); i++) {
-        const char *name = attend_config_field_at(i)->name;
-        char text[64], again[64];
-        assert_int_equal(attend_config_get(&a, name, text, sizeof text), ATTEND_OK);
-        assert_int_equal(attend_config_set(&b, name, text), ATTEND_OK);
-        assert_int_equal(attend_config_get(&b, name, again, sizeof again), ATTEND_OK);
-        assert_string_equal(text, again);
-        assert_int_equal(attend_config_get(&a, name, text, 1), ATTEND_BAD_USAGE);
-    }
-    assert_true(b.cell == ATTEND_CELL_LSTM && !b.attention && !b.bidirectional && fabs(b.dropout - 0.1) < 1e-15);
-    assert_int_equal(sizeof(attend_cell_kind), sizeof(int)); /* config.c writes enums as ints */
-}
-
-/* The table of fields and ATTEND_CONFIG_INIT have the same defaults. */
-static void defaults_are_those_of_the_table(void **state)
-{
-    (void)state;
-    static const attend_config usual = ATTEND_CONFIG_INIT;
-    attend_config other;
-    const attend_config_field *f;
-    assert_int_equal(tiny_config(&other, ""), ATTEND_OK);
-    for (int i = 0; (f = attend_config_field_at(i)); i++) {
-        char expected[64], got[64];
-        assert_int_equal(attend_config_get(&usual, f->name, expected, sizeof expected), ATTEND_OK);
-        if (strcmp(f->key, "source-vocab") == 0 || strcmp(f->key, "target-vocab") == 0) { /* must be given */
-            assert_string_equal(f->default_value, expected);
-            continue;
-        }
-        assert_int_equal(attend_config_set(&other, f->name, f->default_value), ATTEND_OK);
-        assert_int_equal(attend_config_get(&other, f->name, got, sizeof got), ATTEND_OK);
-        assert_string_equal(expected, got);
-    }
-}
-
-/* Every field has its own member, name and key; every score and architecture is among the values. */
-static void the_table_of_fields_is_complete(void **state)
-{
-    (void)state;
-    const attend_config_field *f, *g;
-    for (int i = 0; (f = attend_config_field_at(i)); i++) {
-        assert_int_equal(attend_config_field_find(f->name), i);
-        assert_true(f->help[0] && f->values[0] && f->since[0]);
-        for (int j = 0; j < i && (g = attend_config_field_at(j)); j++)
-            assert_true(strcmp(f->name, g->name) != 0 && strcmp(f->key, g->key) != 0);
-    }
-    assert_null(attend_config_field_at(-1));
-    assert_int_equal(attend_config_field_find("nothing"), -1);
-    for (const attend_score *const *s = attend_scores; *s; s++)
-        assert_non_null(strstr(attend_config_field_at(attend_config_field_find("attention"))->values, (*s)->name));
-    assert_string_equal(attend_config_field_at(attend_config_field_find("architecture"))->values,
-                        "rnn|transformer|lstmn");
-}
-
-static void old_names_of_fields_are_accepted(void **state)
-{
-    (void)state;
-    attend_config config;
-    char text[64];
-    assert_int_equal(tiny_config(&config, "longest=77"), ATTEND_OK);
-    assert_int_equal(config.max_positions, 77);
-    assert_int_equal(attend_config_get(&config, "longest", text, sizeof text), ATTEND_OK);
-    assert_string_equal(text, "77");
-    const attend_config_field *f = attend_config_field_at(attend_config_field_find("longest"));
-    assert_string_equal(f->name, "max-positions");
-    assert_string_equal(f->key, "longest"); /* as in files of version 0.1 */
-}
-
-static void fields_without_effect_are_refused_if_given(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *config, *given, *message;
-    } cases[] = {
-        { "cell=lstm", "cell", NULL },
-        { TRANSFORMER " cell=lstm", "cell", "cell belongs to architecture 'rnn', and this is 'transformer'" },
-        { TRANSFORMER " cell=lstm", "hidden", NULL },
-        { TRANSFORMER " window=local-m", "window", "window belongs to architecture 'rnn' or 'lstmn'" },
-        { TRANSFORMER " bidirectional=no", "bidirectional", NULL }, /* as it is anyway */
-        { LSTMN " cell=lstm", "cell", NULL },
-        { LSTMN " cell=gru", "cell", "cell belongs to architecture 'rnn'" },
-        { "task=language-model attention=dot", "attention", "attention has no effect for a language model" },
-        { "task=language-model cell=lstm", "cell", NULL },
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        attend_config config;
-        bool given[64] = { false };
-        assert_int_equal(tiny_config(&config, cases[i].config), ATTEND_OK);
-        given[attend_config_field_find(cases[i].given)] = true;
-        const int status = attend_config_check_given(&config, given);
-        assert_int_equal(status, cases[i].message ? ATTEND_BAD_USAGE : ATTEND_OK);
-        if (cases[i].message) assert_non_null(strstr(attend_message(), cases[i].message));
-    }
-}
-
-static void enums_that_are_none_are_refused(void **state)
-{
-    (void)state;
-    attend_config config;
-    char text[64];
-    assert_int_equal(tiny_config(&config, ""), ATTEND_OK);
-    for (int number = -1; number < 100; number += 100) {
-        memcpy(&config.cell, &number, sizeof number);
-        assert_int_equal(attend_config_get(&config, "cell", text, sizeof text), ATTEND_BAD_USAGE);
-        assert_int_equal(attend_config_check(&config), ATTEND_BAD_USAGE);
-    }
-}
-
 static attend_score_parameter a_cube(const attend_widths *w, int i)
 {
     (void)w;
@@ -638,49 +468,18 @@ static void scores_whose_parameters_do_not_fit_are_refused(void **state)
     }
 }
 
-/* A program that embeds attend may speak German, and write 0,2: fields and files do not. */
-static void numbers_have_a_point_in_any_locale(void **state)
-{
-    (void)state;
-    char folder[] = "/tmp/attend-locale-XXXXXX", command[128];
-    assert_non_null(mkdtemp(folder));
-    snprintf(command, sizeof command, "localedef -i de_DE -f UTF-8 %s/de_DE.UTF-8 >%s/log 2>&1", folder, folder);
-    const bool made = system(command) == 0 && setenv("LOCPATH", folder, 1) == 0 && setlocale(LC_ALL, "de_DE.UTF-8");
-    attend_config config;
-    char text[64], comma[8];
-    snprintf(comma, sizeof comma, "%.1f", 0.5);
-    const int set = tiny_config(&config, "dropout=0.25"),
-              get = attend_config_get(&config, "dropout", text, sizeof text);
-    setlocale(LC_ALL, "C");
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    assert_int_equal(system(command), 0);
-    if (!made) skip(); /* no such locale here */
-    assert_string_equal(comma, "0,5");
-    assert_int_equal(set, ATTEND_OK);
-    assert_int_equal(get, ATTEND_OK);
-    assert_string_equal(text, "0.25");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(decoding_agrees_with_scoring),
         cmocka_unit_test(a_pair_does_not_depend_on_its_batch),
-        cmocka_unit_test(a_source_may_have_no_words),
-        cmocka_unit_test(training_reports_what_scoring_says),
+        cmocka_unit_test(a_source_may_have_no_tokens),
+        cmocka_unit_test(training_and_scoring_agree),
         cmocka_unit_test(hard_attention_trains),
-        cmocka_unit_test(nonsense_is_refused),
-        cmocka_unit_test(a_map_that_is_none_does_not_align),
-        cmocka_unit_test(wrong_words_and_links_are_refused),
+        cmocka_unit_test(an_invalid_alignment_is_ignored),
+        cmocka_unit_test(invalid_tokens_and_links_are_refused),
         cmocka_unit_test(a_language_model_has_no_source),
-        cmocka_unit_test(fields_read_what_they_write),
-        cmocka_unit_test(defaults_are_those_of_the_table),
-        cmocka_unit_test(the_table_of_fields_is_complete),
-        cmocka_unit_test(old_names_of_fields_are_accepted),
-        cmocka_unit_test(fields_without_effect_are_refused_if_given),
-        cmocka_unit_test(enums_that_are_none_are_refused),
         cmocka_unit_test(scores_whose_parameters_do_not_fit_are_refused),
-        cmocka_unit_test(numbers_have_a_point_in_any_locale),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Models in fewer bits, and shortlists: near the model they were made from, the same to the bit whether shortened here or read from a file, on
- * any number of threads; and what must be refused is. */
+/* Quantised models and shortlists: results close to those of the original model, bit-identical on any number of threads and after loading from a file;
+ * invalid files are refused. */
 #include "core/precision.h"
 #include "format/tensor_file.h"
 #include "support/folder.h"
@@ -28,18 +28,18 @@ static const char *const kinds[] = { "",
                                      "architecture=lstmn task=language-model",
                                      NULL };
 
-static attend_model *model_of(const char *words)
+static attend_model *model_of(const char *tokens)
 {
     attend_config config = ATTEND_CONFIG_INIT;
     attend_model *m = NULL;
     char text[128], *rest = text;
     config.hidden = 24, config.embedding = 20, config.dropout = 0;
     config.source_vocab = SOURCE, config.target_vocab = TARGET, config.max_positions = 16;
-    snprintf(text, sizeof text, "%s", words);
-    for (char *word; (word = strtok_r(rest, " ", &rest));) {
-        char *value = strchr(word, '=');
+    snprintf(text, sizeof text, "%s", tokens);
+    for (char *token; (token = strtok_r(rest, " ", &rest));) {
+        char *value = strchr(token, '=');
         *value++ = '\0';
-        assert_ok(attend_config_set(&config, word, value));
+        assert_ok(attend_config_set(&config, token, value));
     }
     assert_ok(attend_model_new(&m, &config, 5));
     return m;
@@ -53,14 +53,18 @@ static void decode(const attend_model *m, int threads, bool limited, double *out
     assert_ok(attend_ctx_new(&c));
     assert_ok(attend_ctx_set_threads(c, threads));
     const int none[2] = { 0, 0 };
-    const bool alone = attend_model_config(m)->task == ATTEND_TASK_LANGUAGE_MODEL;
-    assert_ok(attend_decoding_new(&d, c, m, 2, alone ? NULL : source, alone ? none : lengths));
+    const bool is_language_model = attend_model_config(m)->task == ATTEND_TASK_LANGUAGE_MODEL;
+    assert_ok(attend_decoding_new(&d, c, m, 2, is_language_model ? NULL : source, is_language_model ? none : lengths));
     if (limited) assert_ok(attend_decoding_use_shortlist(d));
     for (int step = 0; step < STEPS; step++) {
         const int first[2] = { 1, 1 }, later[2] = { 1, 2 }, roots[2] = { 0, 1 }, second[3] = { 0, 1, 1 },
                   third[3] = { 0, 2, 1 };
-        const int words[3] = { step ? 3 + step : ATTEND_BEGIN, step ? 7 : ATTEND_BEGIN, 30 + step };
-        assert_ok(attend_decoding_step(d, step ? later : first, step == 0 ? roots : step == 1 ? second : third, words));
+        const int tokens[3] = { step ? 3 + step : ATTEND_BEGIN, step ? 7 : ATTEND_BEGIN, 30 + step };
+        assert_ok(attend_decoding_step(d, step ? later : first,
+                                       step == 0   ? roots
+                                       : step == 1 ? second
+                                                   : third,
+                                       tokens));
         for (int i = 0; i < (step ? 3 : 2); i++) {
             int count;
             const int *whose;
@@ -83,14 +87,14 @@ static double worst(const double *a, const double *b)
     return most;
 }
 
-/* What a model says does not depend on how it came to have fewer bits, nor on threads. */
+/* A quantised model gives the same bits whether it was quantised here or loaded from a file, on any number of threads. */
 static void test_models(void **state)
 {
     (void)state;
     for (int k = 0; kinds[k]; k++) {
-        static double full[NUMBERS], shortened[NUMBERS], again[NUMBERS];
+        static double full[NUMBERS], quantised[NUMBERS], again[NUMBERS];
         attend_model *m = model_of(kinds[k]);
-        memset(full, 0, sizeof full), memset(shortened, 0, sizeof full), memset(again, 0, sizeof full);
+        memset(full, 0, sizeof full), memset(quantised, 0, sizeof full), memset(again, 0, sizeof full);
         decode(m, 1, false, full);
         decode(m, 3, false, again);
         assert_memory_equal(full, again, sizeof full);
@@ -100,22 +104,22 @@ static void test_models(void **state)
             assert_ok(attend_model_save(m, in_folder("full")));
             assert_ok(attend_model_quantize(m, (attend_precision)p));
             assert_int_equal(attend_model_precision(m), p);
-            decode(m, 1, false, shortened);
-            const double off = worst(full, shortened);
+            decode(m, 1, false, quantised);
+            const double off = worst(full, quantised);
             if (!(off > 0 && off < (p == ATTEND_INT8 ? 0.04 : 0.02))) fail_msg("%s, %d: off by %g", kinds[k], p, off);
             decode(m, 3, false, again);
-            assert_memory_equal(shortened, again, sizeof again);
+            assert_memory_equal(quantised, again, sizeof again);
             assert_ok(attend_model_save(m, in_folder("short")));
             attend_model_free(m);
             assert_ok(attend_model_load(&m, in_folder("short"), NULL));
             assert_int_equal(attend_model_precision(m), p);
             decode(m, 1, false, again);
-            assert_memory_equal(shortened, again, sizeof again);
+            assert_memory_equal(quantised, again, sizeof again);
             attend_model_free(m);
             assert_ok(attend_model_load(&m, in_folder("full"), NULL));
             assert_ok(attend_model_quantize(m, (attend_precision)p));
             decode(m, 2, false, again);
-            assert_memory_equal(shortened, again, sizeof again);
+            assert_memory_equal(quantised, again, sizeof again);
             assert_int_equal(attend_model_quantize(m, ATTEND_FP32), ATTEND_BAD_USAGE);
             attend_model_free(m);
             struct stat a, b;
@@ -124,7 +128,7 @@ static void test_models(void **state)
     }
 }
 
-/* Products large enough to be shared. */
+/* Products large enough to run on several threads. */
 static void test_threads(void **state)
 {
     (void)state;
@@ -137,13 +141,13 @@ static void test_threads(void **state)
         assert_ok(attend_model_new(&m, &config, 5));
         assert_ok(attend_model_quantize(m, (attend_precision)p));
         for (int threads = 1; threads <= 4; threads++) {
-            const int counts[2] = { 1, 1 }, roots[2] = { 0, 1 }, words[2] = { ATTEND_BEGIN, ATTEND_BEGIN };
+            const int counts[2] = { 1, 1 }, roots[2] = { 0, 1 }, tokens[2] = { ATTEND_BEGIN, ATTEND_BEGIN };
             attend_ctx *c = NULL;
             attend_decoding *d = NULL;
             assert_ok(attend_ctx_new(&c));
             assert_ok(attend_ctx_set_threads(c, threads));
             assert_ok(attend_decoding_new(&d, c, m, 2, source, lengths));
-            for (int step = 0; step < 3; step++) assert_ok(attend_decoding_step(d, counts, roots, words));
+            for (int step = 0; step < 3; step++) assert_ok(attend_decoding_step(d, counts, roots, tokens));
             const attend_real *log_p = attend_decoding_log_probabilities(d);
             if (threads == 1) memcpy(first, log_p, sizeof first);
             assert_memory_equal(first, log_p, sizeof first);
@@ -154,25 +158,25 @@ static void test_threads(void **state)
     }
 }
 
-/* Two steps of two sources; what the second says of row 1, if `keep` of all words, else the best of them. */
-static attend_decoding *two_steps(attend_ctx *c, const attend_model *m, bool limited, int keep)
+/* Two steps of two sources, with the k best tokens or (0) all. */
+static attend_decoding *two_steps(attend_ctx *c, const attend_model *m, bool limited, int k)
 {
-    const int counts[2] = { 1, 1 }, roots[2] = { 0, 1 }, words[2] = { ATTEND_BEGIN, ATTEND_BEGIN };
+    const int counts[2] = { 1, 1 }, roots[2] = { 0, 1 }, tokens[2] = { ATTEND_BEGIN, ATTEND_BEGIN };
     attend_decoding *d = NULL;
     const int none[2] = { 0, 0 };
-    const bool alone = attend_model_config(m)->task == ATTEND_TASK_LANGUAGE_MODEL;
-    assert_ok(attend_decoding_new(&d, c, m, 2, alone ? NULL : source, alone ? none : lengths));
+    const bool is_language_model = attend_model_config(m)->task == ATTEND_TASK_LANGUAGE_MODEL;
+    assert_ok(attend_decoding_new(&d, c, m, 2, is_language_model ? NULL : source, is_language_model ? none : lengths));
     if (limited) assert_ok(attend_decoding_use_shortlist(d));
-    assert_ok(attend_decoding_set_top_k(d, keep));
-    for (int step = 0; step < 2; step++) assert_ok(attend_decoding_step(d, counts, roots, words));
+    assert_ok(attend_decoding_set_top_k(d, k));
+    for (int step = 0; step < 2; step++) assert_ok(attend_decoding_step(d, counts, roots, tokens));
     return d;
 }
 
-/* The best words alone are the best of all words, with their probabilities. */
-static void test_best(void **state)
+/* Top-k gives the best of all tokens, with the same probabilities. */
+static void test_top_k(void **state)
 {
     (void)state;
-    enum { VOCAB = 3001, MOST = 32 };
+    enum { VOCAB = 3001, MAX_K = 32 };
     attend_config config = ATTEND_CONFIG_INIT;
     attend_model *m = NULL;
     attend_ctx *c[2] = { NULL, NULL };
@@ -181,7 +185,7 @@ static void test_best(void **state)
     assert_ok(attend_model_new(&m, &config, 5));
     attend_param *bias = attend_params_find(attend_model_params(m), "output.b");
     for (int i = 0; i < VOCAB; i++)
-        attend_param_edit(bias)[i] = (attend_real)(i % 7 == 0 ? i % 91 : -(i % 13)) / 30; /* many alike */
+        attend_param_edit(bias)[i] = (attend_real)(i % 7 == 0 ? i % 91 : -(i % 13)) / 30; /* many equal */
     attend_param_edit(bias)[ATTEND_BEGIN] = 50;
     attend_param_changed(bias);
     assert_ok(attend_shortlist_new(&s, VOCAB, VOCAB));
@@ -191,34 +195,34 @@ static void test_best(void **state)
     for (int i = 0; i < 2; i++) assert_ok(attend_ctx_new(&c[i]));
     for (int threads = 1; threads <= 3; threads++)
         for (int limited = 0; limited < 2; limited++)
-            for (int keep = 1; keep <= MOST; keep = 3 * keep + 1 > MOST && keep < MOST ? MOST : 3 * keep + 1) {
+            for (int k = 1; k <= MAX_K; k = 3 * k + 1 > MAX_K && k < MAX_K ? MAX_K : 3 * k + 1) {
                 assert_ok(attend_ctx_set_threads(c[1], threads));
-                attend_decoding *all = two_steps(c[0], m, limited, 0), *some = two_steps(c[1], m, limited, keep);
+                attend_decoding *all = two_steps(c[0], m, limited, 0), *some = two_steps(c[1], m, limited, k);
                 int count, found;
-                const int *whose, *words;
+                const int *whose, *tokens;
                 static bool taken[VOCAB];
                 const attend_real *log_p = attend_decoding_row(all, 1, &count, &whose);
-                const attend_real *best = attend_decoding_top_k(some, 1, &found, &words);
+                const attend_real *best = attend_decoding_top_k(some, 1, &found, &tokens);
                 assert_null(attend_decoding_log_probabilities(some));
                 assert_true(limited ? count < VOCAB : count == VOCAB);
-                assert_int_equal(found, keep);
+                assert_int_equal(found, k);
                 memset(taken, 0, sizeof taken);
                 for (int i = 0; i < found; i++) {
                     int right = -1;
                     for (int j = 0; j < count; j++) {
-                        const int word = whose ? whose[j] : j;
-                        if (word != ATTEND_BEGIN && !taken[j] &&
+                        const int token = whose ? whose[j] : j;
+                        if (token != ATTEND_BEGIN && !taken[j] &&
                             (right < 0 || log_p[j] > log_p[right] + (attend_real)1e-6))
                             right = j;
                     }
                     taken[right] = true;
                     assert_true(fabs((double)log_p[right] - (double)best[i]) < 1e-5);
                 }
-                for (int i = 0; i < found; i++) { /* each with its own number */
+                for (int i = 0; i < found; i++) { /* no token twice */
                     int j = 0;
-                    while (j < count && (whose ? whose[j] : j) != words[i]) j++;
+                    while (j < count && (whose ? whose[j] : j) != tokens[i]) j++;
                     assert_true(j < count && fabs((double)log_p[j] - (double)best[i]) < 1e-5);
-                    for (int k = 0; k < i; k++) assert_true(words[k] != words[i]);
+                    for (int other = 0; other < i; other++) assert_true(tokens[other] != tokens[i]);
                 }
                 attend_decoding_free(all);
                 attend_decoding_free(some);
@@ -227,7 +231,7 @@ static void test_best(void **state)
     attend_model_free(m);
 }
 
-/* The same from memory, where nothing can stay in a map; and scoring works, training is refused. */
+/* A quantised model also loads from memory, and can score; training is refused. */
 static void test_uses(void **state)
 {
     (void)state;
@@ -268,17 +272,18 @@ static void test_uses(void **state)
     attend_model_free(m);
 }
 
-/* A file whose tensor `name` was changed by `change` must not load, and the message must say `why`. */
-static void refuse(const char *name, void (*change)(void *data, size_t bytes), const char *why)
+/* A file whose tensor `name` was changed by `change` (NULL: removed) must be refused with the message `why`. */
+static void refuse(attend_precision precision, const char *name, void (*change)(void *data, size_t bytes),
+                   const char *why)
 {
     attend_model *m = model_of("");
     attend_tensor_file *file = NULL;
-    assert_ok(attend_model_quantize(m, strcmp(why, "infinite") == 0 ? ATTEND_BFLOAT16 : ATTEND_INT8));
+    assert_ok(attend_model_quantize(m, precision));
     assert_ok(attend_model_save(m, in_folder("good")));
     attend_model_free(m);
     assert_ok(attend_tensor_file_open(&file, in_folder("good"), 0));
     static attend_tensor tensors[256];
-    static attend_metadata facts[128];
+    static attend_metadata metadata[128];
     size_t count = 0, pairs = 0;
     for (size_t i = 0; i < attend_tensor_file_count(file); i++) {
         const attend_tensor *t = attend_tensor_file_at(file, i);
@@ -288,14 +293,14 @@ static void refuse(const char *name, void (*change)(void *data, size_t bytes), c
     }
     for (size_t i = 0; i < attend_tensor_file_metadata_count(file); i++)
         if (strcmp(attend_tensor_file_metadata_at(file, i)->key, "checksum") != 0)
-            facts[pairs++] = *attend_tensor_file_metadata_at(file, i);
-    assert_ok(attend_tensor_file_write(in_folder("bad"), tensors, count, facts, pairs));
+            metadata[pairs++] = *attend_tensor_file_metadata_at(file, i);
+    assert_ok(attend_tensor_file_write(in_folder("bad"), tensors, count, metadata, pairs));
     attend_tensor_file_close(file);
     assert_int_equal(attend_model_load(&m, in_folder("bad"), NULL), ATTEND_BAD_MODEL);
-    if (!strstr(attend_message(), why)) fail_msg("'%s' does not say '%s'", attend_message(), why);
+    if (!strstr(attend_message(), why)) fail_msg("'%s' does not contain '%s'", attend_message(), why);
 }
 
-static void to_least(void *data, size_t bytes)
+static void to_minimum(void *data, size_t bytes)
 {
     ((int8_t *)data)[bytes / 2] = INT8_MIN;
 }
@@ -313,10 +318,10 @@ static void to_infinite(void *data, size_t bytes)
 static void test_bad_files(void **state)
 {
     (void)state;
-    refuse("output.w", to_least, "-128");
-    refuse("output.w.steps", to_negative, "negative");
-    refuse("output.w.steps", NULL, "missing");
-    refuse("output.w", to_infinite, "infinite");
+    refuse(ATTEND_INT8, "output.w", to_minimum, "-128");
+    refuse(ATTEND_INT8, "output.w.steps", to_negative, "negative");
+    refuse(ATTEND_INT8, "output.w.steps", NULL, "missing");
+    refuse(ATTEND_BFLOAT16, "output.w", to_infinite, "non-finite");
 }
 
 static void test_numbers(void **state)
@@ -330,7 +335,7 @@ static void test_numbers(void **state)
     attend_bf16_quantize(7, x, bits);
     attend_bf16_expand(7, bits, back);
     assert_true(back[0] == 0 && back[1] == 1 && back[2] == -1);
-    assert_true((double)back[3] == 1.0 && (double)back[4] == 1.015625); /* halfway goes to the even one */
+    assert_true((double)back[3] == 1.0 && (double)back[4] == 1.015625); /* rounded half to even */
     assert_true(isfinite((double)back[5]) && isfinite((double)back[6]));
     int8_t q[7];
     assert_true(attend_int8_quantize(3, x, q) == 1.0f / 127 && q[0] == 0 && q[1] == 127 && q[2] == -127);
@@ -345,15 +350,14 @@ static attend_shortlist *some_list(void)
     attend_shortlist *s = NULL;
     assert_ok(attend_shortlist_new(&s, SOURCE, TARGET));
     for (int i = 0; i < TARGET; i++)
-        for (int n = 0; n < i; n++) assert_ok(attend_shortlist_count(s, i)); /* the last are the most frequent */
+        for (int n = 0; n < i; n++) assert_ok(attend_shortlist_count(s, i)); /* the last tokens are the most frequent */
     for (int i = 0; i < SOURCE; i++)
         for (int j = 0; j < 4; j++)
-            for (int n = 0; n <= j; n++)
-                assert_ok(attend_shortlist_add(s, i, (3 * i + j) % 30)); /* j of 3 the most often */
+            for (int n = 0; n <= j; n++) assert_ok(attend_shortlist_add(s, i, (3 * i + j) % 30)); /* j + 1 times */
     return s;
 }
 
-/* Exactly the words that were said, with the probabilities of the whole vocabulary, divided by what they add up to and an estimate for the rest. */
+/* Exactly the listed tokens, with the probabilities of the whole vocabulary divided by their sum plus an estimate for the rest. */
 static void test_shortlist(void **state)
 {
     (void)state;
@@ -393,10 +397,10 @@ static void test_shortlist(void **state)
             for (int j = 0; j < TARGET; j++) {
                 const double right = on[j] ? row[j] - log(sum) : -1000;
                 if (!(fabs(right - short_row[j]) < 1e-5))
-                    fail_msg("step %d, %d, word %d: %g, not %g", step, i, j, short_row[j], right);
+                    fail_msg("step %d, %d, token %d: %g, not %g", step, i, j, short_row[j], right);
             }
         }
-    for (int p = ATTEND_FP32; p <= ATTEND_INT8; p++) { /* in the file, and in fewer bits */
+    for (int p = ATTEND_FP32; p <= ATTEND_INT8; p++) { /* from the file, and quantised */
         assert_ok(attend_model_quantize(m, (attend_precision)p));
         decode(m, 1, true, limited);
         assert_ok(attend_model_save(m, in_folder("listed")));
@@ -431,7 +435,7 @@ static void test_bad_shortlists(void **state)
         size_t size = sizeof bytes;
         if (wrong == 1) bytes[4] = TARGET;
         if (wrong == 2) bytes[4] = 0, size -= 4;
-        if (wrong == 3) bytes[9] = 1; /* a list longer than all there is */
+        if (wrong == 3) bytes[9] = 1; /* a list longer than the data */
         if (wrong == 4) bytes[9] = 0, size -= 1;
         m = model_of("");
         assert_ok(attend_model_attach(m, "shortlist", bytes, size));
@@ -446,7 +450,7 @@ static void test_bad_shortlists(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_models),    cmocka_unit_test(test_threads),
-                                        cmocka_unit_test(test_best),      cmocka_unit_test(test_uses),
+                                        cmocka_unit_test(test_top_k),     cmocka_unit_test(test_uses),
                                         cmocka_unit_test(test_bad_files), cmocka_unit_test(test_numbers),
                                         cmocka_unit_test(test_shortlist), cmocka_unit_test(test_bad_shortlists) };
     return cmocka_run_group_tests(tests, folder_make, folder_remove);

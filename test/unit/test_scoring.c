@@ -1,10 +1,9 @@
-/* attend_model_score processes many pairs in parts: memory does not grow with their number, and each score is
- * bit-identical to that of the pair alone. */
+/* Pairs are scored in parts: memory does not grow with their number, and each pair gets the same bits as alone. */
 #include "unit/unit.h"
 
 #include "support/tiny_pairs.h"
 
-#ifdef ATTEND_ARENA_MALLOC /* with sanitizers, which are slow and return memory at once */
+#ifdef ATTEND_ARENA_MALLOC /* with sanitizers: slow, and memory is freed at once */
 enum { PAIRS = 120, FEW = 1, LENGTH = 20 };
 #else
 enum { PAIRS = 400, FEW = 100, LENGTH = 20 };
@@ -43,7 +42,7 @@ static void memory_does_not_grow_with_the_pairs(void **state)
 #ifdef ATTEND_ARENA_MALLOC
         (void)few, (void)many;
 #else
-        if (many > 2 * few) fail_msg("%s: %d pairs need %zu bytes, %d need %zu", models[i], FEW, few, PAIRS, many);
+        if (many > 2 * few) fail_msg("%s: %d pairs take %zu bytes, and %d take %zu", models[i], FEW, few, PAIRS, many);
 #endif
         for (int pair = 0; pair < PAIRS; pair += 57) {
             score(m, pair, 1, &alone);

@@ -1,4 +1,4 @@
-/* What a new model's weights are: none forgotten, none larger than its kind, and the same by seed and name. */
+/* Initial weights: every parameter has the range of its kind, and the same seed gives the same weights. */
 #include "unit/unit.h"
 
 #include "support/tiny_pairs.h"
@@ -10,37 +10,37 @@ static bool ends_with(const char *name, const char *end)
     return n >= m && strcmp(name + n - m, end) == 0;
 }
 
-static attend_model *model_of(const char *words, uint64_t seed)
+static attend_model *model_of(const char *spec, uint64_t seed)
 {
     attend_config config;
     attend_model *m = NULL;
-    assert_ok(tiny_config(&config, words));
+    assert_ok(tiny_config(&config, spec));
     config.source_vocab = config.target_vocab = 300;
     assert_ok(attend_model_new(&m, &config, seed));
     return m;
 }
 
-/* All of a parameter lies within the bound, and, if it is not small, not all within nine tenths of it: so 80 numbers do once in 4,600 draws. */
-static void is_drawn_within(const char *words, const attend_param *p, double bound)
+/* All values lie within the bound. Of 80 values or more, one exceeds 0.9 times the bound (all stay below with probability 1 / 4,600). */
+static void is_drawn_within(const char *spec, const attend_param *p, double bound)
 {
     double largest = 0;
     for (size_t i = 0; i < attend_param_size(p); i++) largest = fmax(largest, fabs((double)attend_param_value(p)[i]));
-    const double least = attend_param_size(p) >= 80 ? 0.9 * bound : attend_param_size(p) > 1 ? 0.1 * bound : 0;
-    if (!(largest <= bound * (1 + 1e-6) && largest >= least))
-        fail_msg("%s: the largest of %s is %g, where %g is the bound", words, attend_param_name(p), largest, bound);
+    const double min = attend_param_size(p) >= 80 ? 0.9 * bound : attend_param_size(p) > 1 ? 0.1 * bound : 0;
+    if (!(largest <= bound * (1 + 1e-6) && largest >= min))
+        fail_msg("%s: the largest of %s is %g, where %g is the bound", spec, attend_param_name(p), largest, bound);
 }
 
-static void is_all(const char *words, const attend_param *p, int first, int last, double x)
+static void is_all(const char *spec, const attend_param *p, int first, int last, double x)
 {
     for (int i = first; i < last; i++)
         if ((double)attend_param_value(p)[i] != x)
-            fail_msg("%s: number %d of %s is %g and not %g", words, i, attend_param_name(p),
+            fail_msg("%s: number %d of %s is %g and not %g", spec, i, attend_param_name(p),
                      (double)attend_param_value(p)[i], x);
 }
 
-static void check(const char *words)
+static void check(const char *spec)
 {
-    attend_model *m = model_of(words, 5);
+    attend_model *m = model_of(spec, 5);
     const attend_config *c = attend_model_config(m);
     const bool transformer = c->architecture == ATTEND_ARCHITECTURE_TRANSFORMER;
     const int h = c->hidden;
@@ -49,24 +49,24 @@ static void check(const char *words)
         const char *name = attend_param_name(p);
         const int size = (int)attend_param_size(p);
         if (ends_with(name, "embedding"))
-            is_drawn_within(words, p,
-                            transformer ? sqrt(3.0 / h) : 0.1); /* of a Transformer: times sqrt(h), variance 1 */
+            is_drawn_within(spec, p,
+                            transformer ? sqrt(3.0 / h) : 0.1); /* a Transformer scales by sqrt(h): variance 1 */
         else if (ends_with(name, ".position"))
-            is_drawn_within(words, p, 1);
+            is_drawn_within(spec, p, 1);
         else if (ends_with(name, ".gain"))
-            is_all(words, p, 0, size, 1);
+            is_all(spec, p, 0, size, 1);
         else if (attend_param_rank(p) == 2 && ends_with(name, ".u"))
-            is_drawn_within(words, p, 1 / sqrt(h));
+            is_drawn_within(spec, p, 1 / sqrt(h));
         else if (attend_param_rank(p) == 2)
-            is_drawn_within(words, p, sqrt(6.0 / (attend_param_dim(p, 0) + attend_param_dim(p, 1))));
+            is_drawn_within(spec, p, sqrt(6.0 / (attend_param_dim(p, 0) + attend_param_dim(p, 1))));
         else if (strncmp(name, "attention.", 10) == 0 || ends_with(name, ".v"))
-            is_drawn_within(words, p, 1 / sqrt(size));
-        else if (ends_with(name, ".bw") && c->cell == ATTEND_CELL_LSTM) { /* i, what is kept, g, o */
-            is_all(words, p, 0, h, 0), is_all(words, p, h, 2 * h, 1), is_all(words, p, 2 * h, 4 * h, 0);
+            is_drawn_within(spec, p, 1 / sqrt(size));
+        else if (ends_with(name, ".bw") && c->cell == ATTEND_CELL_LSTM) { /* input, forget, candidate and output gate */
+            is_all(spec, p, 0, h, 0), is_all(spec, p, h, 2 * h, 1), is_all(spec, p, 2 * h, 4 * h, 0);
         } else
-            is_all(words, p, 0, size, 0);
+            is_all(spec, p, 0, size, 0);
     }
-    attend_model *same = model_of(words, 5), *other = model_of(words, 6);
+    attend_model *same = model_of(spec, 5), *other = model_of(spec, 6);
     const attend_param *a = attend_params_at(attend_model_params(m), 0),
                        *b = attend_params_at(attend_model_params(same), 0),
                        *d = attend_params_at(attend_model_params(other), 0);

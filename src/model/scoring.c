@@ -1,15 +1,15 @@
-/* score.c: the probability of given targets: the loss without the tape, some pairs at a time. */
+/* scoring.c: the probability of given targets: the loss without recording, a part of the pairs at a time. */
 #include "model/model.h"
 
-/* Numbers of a part: enough rows to run at full speed, little enough to fit anywhere. */
-enum { PART_LOGITS = 16 << 20, PART_NUMBERS = 32 << 20, NUMBERS_OF_A_ROW = 32 /* times the width, in every layer */ };
+/* The size of a part: enough rows to run at full speed, but little memory. */
+enum { PART_LOGITS = 16 << 20, PART_NUMBERS = 32 << 20, NUMBERS_PER_ROW = 32 /* times the width, in every layer */ };
 
-/* How many pairs from `first` on make a part: by the logits of target rows, and by what the layers make of every row. */
+/* The number of pairs in the part that begins with `first`, limited by the logits of target rows and by the activations of all rows. */
 static int part_size(const attend_model *m, const attend_pairs *pairs, int first)
 {
     const attend_config *o = &m->config;
     const int64_t logits = PART_LOGITS / o->target_vocab,
-                  rows = PART_NUMBERS / (NUMBERS_OF_A_ROW * (int64_t)o->hidden * (o->layers + o->decoder_layers));
+                  rows = PART_NUMBERS / (NUMBERS_PER_ROW * (int64_t)o->hidden * (o->layers + o->decoder_layers));
     int64_t targets = 0, both = 0;
     int count = 0;
     for (; first + count < pairs->count; count++) {
@@ -21,7 +21,7 @@ static int part_size(const attend_model *m, const attend_pairs *pairs, int first
 }
 
 int attend_model_score(attend_ctx *c, const attend_model *m, const attend_pairs *pairs, double *log_probability,
-                       real *row_log_probability, attend_attention_kind look, real *weights)
+                       real *row_log_probability, attend_attention_kind kind, real *weights)
 {
     const int checked = attend_pairs_check(pairs);
     if (checked != ATTEND_OK) return checked;
@@ -35,7 +35,7 @@ int attend_model_score(attend_ctx *c, const attend_model *m, const attend_pairs 
         const int rows = attend_pairs_rows(&part);
         attend_loss_options options = ATTEND_LOSS_OPTIONS_INIT;
         options.nll = attend_take_reals(c, (size_t)rows);
-        options.weights = weights, options.weights_kind = look;
+        options.weights = weights, options.weights_kind = kind;
         if (!attend_model_loss(c, m, &part, &options)) return attend_fail(c->status, "%s", c->message);
         for (int i = 0, row = 0; i < count; i++) {
             double sum = 0;
@@ -45,7 +45,7 @@ int attend_model_score(attend_ctx *c, const attend_model *m, const attend_pairs 
             }
             if (log_probability) log_probability[first + i] = sum;
         }
-        if (weights) weights += attend_pairs_weight_count(&part, &m->config, look);
+        if (weights) weights += attend_pairs_weight_count(&part, &m->config, kind);
     }
     return ATTEND_OK;
 }

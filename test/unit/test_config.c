@@ -1,0 +1,223 @@
+/* The table of configuration fields: text to fields and back, defaults, old names, fields without effect, and invalid combinations. */
+#include <attend/attend.h>
+#include <locale.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "support/tiny_pairs.h"
+
+#define LSTMN       "architecture=lstmn"
+#define TRANSFORMER "architecture=transformer hidden=8 embedding=0 heads=2 layers=2"
+
+static void invalid_configurations_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec, *message;
+    } cases[] = {
+        { "start=copy", "a bidirectional encoder has two" },
+        { "attention=none readout=plain input-feeding=yes", "choose an attention" },
+        { "input-feeding=yes", "context 'after'" },
+        { "context=after", "context 'before'" },
+        { "attention=none window=local-m", "needs an attention" },
+        { "window=local-p selection=hard", "choose one of the two" },
+        { "attention=location-sensitive heads=2 attention-width=4", "heads must be 1" },
+        { "shared-vocab=yes", "one vocabulary" },
+        { "tie-embeddings=yes readout=plain", "hidden and embedding" },
+        { "heads=3", "3 heads" },
+        { "heads=2", "attention-width" },
+        { "cell=gruu", "did you mean 'gru'" },
+        { "attention=aditive", "did you mean 'additive'" },
+        { "atention=dot", "did you mean 'attention'" },
+        { "layers=9", "1..8" },
+        { "layers=1.5", "1..8" },
+        { "hidden=many", "1..16384" },
+        { "dropout=1", "0..0.999" },
+        { "dropout=nan", "0..0.999" },
+        { "bidirectional=maybe", "yes|no" },
+        { TRANSFORMER " embedding=7", "leave embedding out" },
+        { TRANSFORMER " heads=3", "3 heads" },
+        { TRANSFORMER " heads=8 positions=rotary", "must be even" },
+        { LSTMN " attention=none", "by attention alone" },
+        { LSTMN " input-feeding=yes", "belongs to architecture 'rnn'" },
+        { LSTMN " fusion=deep heads=2 attention-width=4", "belong to fusion 'shallow'" },
+        { LSTMN " fusion=deep selection=sparsemax", "belong to fusion 'shallow'" },
+        { LSTMN " fusion=deep window=local-m", "belong to fusion 'shallow'" },
+        { LSTMN " fusion=deep tie-embeddings=yes", "hidden and embedding" },
+        { LSTMN " task=language-model tie-embeddings=yes", "hidden and embedding" },
+        { TRANSFORMER " window=local-m", "belongs to architecture 'rnn'" },
+        { TRANSFORMER " dropout-along-time=yes", "dropout-along-time belongs to architecture 'rnn'" },
+        { "layers=2 decoder-layers=3", "leave decoder-layers out" },
+        { "attention-dropout=0.1", "attention-dropout belongs to architecture 'transformer'" },
+        { LSTMN " attention-dropout=0.1", "attention-dropout belongs to architecture 'transformer'" },
+        { "task=languagemodel", "did you mean 'language-model'" },
+        { "task=language-model tie-embeddings=yes readout=plain", "hidden and embedding" },
+        { "task=language-model input-feeding=yes readout=plain", "choose an attention" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        attend_config config;
+        attend_model *m = NULL;
+        int status = tiny_config(&config, cases[i].spec);
+        if (status == ATTEND_OK) status = attend_model_new(&m, &config, 1);
+        if (status != ATTEND_BAD_USAGE || m || !strstr(attend_message(), cases[i].message))
+            fail_msg("%s: status %d, '%s'", cases[i].spec, status, attend_message());
+    }
+}
+
+static void text_of_fields_can_be_read_back(void **state)
+{
+    (void)state;
+    attend_config a, b;
+    assert_int_equal(tiny_config(&a, "cell=lstm attention=none readout=plain dropout=0.1 bidirectional=no"), ATTEND_OK);
+    assert_int_equal(tiny_config(&b, ""), ATTEND_OK);
+    for (int i = 0; attend_config_field_at(i); i++) {
+        const char *name = attend_config_field_at(i)->name;
+        char text[64], again[64];
+        assert_int_equal(attend_config_get(&a, name, text, sizeof text), ATTEND_OK);
+        assert_int_equal(attend_config_set(&b, name, text), ATTEND_OK);
+        assert_int_equal(attend_config_get(&b, name, again, sizeof again), ATTEND_OK);
+        assert_string_equal(text, again);
+        assert_int_equal(attend_config_get(&a, name, text, 1), ATTEND_BAD_USAGE);
+    }
+    assert_true(b.cell == ATTEND_CELL_LSTM && !b.attention && !b.bidirectional && fabs(b.dropout - 0.1) < 1e-15);
+    assert_int_equal(sizeof(attend_cell_kind), sizeof(int)); /* config.c writes enums as ints */
+}
+
+/* The table of fields and ATTEND_CONFIG_INIT have the same defaults. */
+static void defaults_are_those_of_the_table(void **state)
+{
+    (void)state;
+    static const attend_config defaults = ATTEND_CONFIG_INIT;
+    attend_config other;
+    const attend_config_field *f;
+    assert_int_equal(tiny_config(&other, ""), ATTEND_OK);
+    for (int i = 0; (f = attend_config_field_at(i)); i++) {
+        char expected[64], got[64];
+        assert_int_equal(attend_config_get(&defaults, f->name, expected, sizeof expected), ATTEND_OK);
+        if (strcmp(f->key, "source-vocab") == 0 || strcmp(f->key, "target-vocab") == 0) { /* 0: must be set */
+            assert_string_equal(f->default_value, expected);
+            continue;
+        }
+        assert_int_equal(attend_config_set(&other, f->name, f->default_value), ATTEND_OK);
+        assert_int_equal(attend_config_get(&other, f->name, got, sizeof got), ATTEND_OK);
+        assert_string_equal(expected, got);
+    }
+}
+
+/* Every field has its own member, name and key; every score and architecture is among the values. */
+static void the_table_of_fields_is_complete(void **state)
+{
+    (void)state;
+    const attend_config_field *f, *g;
+    for (int i = 0; (f = attend_config_field_at(i)); i++) {
+        assert_int_equal(attend_config_field_find(f->name), i);
+        assert_true(f->help[0] && f->values[0] && f->since[0]);
+        for (int j = 0; j < i && (g = attend_config_field_at(j)); j++)
+            assert_true(strcmp(f->name, g->name) != 0 && strcmp(f->key, g->key) != 0);
+    }
+    assert_null(attend_config_field_at(-1));
+    assert_int_equal(attend_config_field_find("nothing"), -1);
+    for (const attend_score *const *s = attend_scores; *s; s++)
+        assert_non_null(strstr(attend_config_field_at(attend_config_field_find("attention"))->values, (*s)->name));
+    assert_string_equal(attend_config_field_at(attend_config_field_find("architecture"))->values,
+                        "rnn|transformer|lstmn");
+}
+
+static void old_names_of_fields_are_accepted(void **state)
+{
+    (void)state;
+    attend_config config;
+    char text[64];
+    assert_int_equal(tiny_config(&config, "longest=77"), ATTEND_OK);
+    assert_int_equal(config.max_positions, 77);
+    assert_int_equal(attend_config_get(&config, "longest", text, sizeof text), ATTEND_OK);
+    assert_string_equal(text, "77");
+    const attend_config_field *f = attend_config_field_at(attend_config_field_find("longest"));
+    assert_string_equal(f->name, "max-positions");
+    assert_string_equal(f->key, "longest"); /* as in files of version 0.1 */
+}
+
+static void fields_without_effect_are_refused_if_given(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *config, *given, *message;
+    } cases[] = {
+        { "cell=lstm", "cell", NULL },
+        { TRANSFORMER " cell=lstm", "cell", "cell belongs to architecture 'rnn', and this is 'transformer'" },
+        { TRANSFORMER " cell=lstm", "hidden", NULL },
+        { TRANSFORMER " window=local-m", "window", "window belongs to architecture 'rnn' or 'lstmn'" },
+        { TRANSFORMER " bidirectional=no", "bidirectional", NULL }, /* the value in use */
+        { LSTMN " cell=lstm", "cell", NULL },
+        { LSTMN " cell=gru", "cell", "cell belongs to architecture 'rnn'" },
+        { "task=language-model attention=dot", "attention", "attention has no effect for a language model" },
+        { "task=language-model cell=lstm", "cell", NULL },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        attend_config config;
+        bool given[64] = { false };
+        assert_int_equal(tiny_config(&config, cases[i].config), ATTEND_OK);
+        given[attend_config_field_find(cases[i].given)] = true;
+        const int status = attend_config_check_given(&config, given);
+        assert_int_equal(status, cases[i].message ? ATTEND_BAD_USAGE : ATTEND_OK);
+        if (cases[i].message) assert_non_null(strstr(attend_message(), cases[i].message));
+    }
+}
+
+static void values_outside_of_enums_are_refused(void **state)
+{
+    (void)state;
+    attend_config config;
+    char text[64];
+    assert_int_equal(tiny_config(&config, ""), ATTEND_OK);
+    for (int number = -1; number < 100; number += 100) {
+        memcpy(&config.cell, &number, sizeof number);
+        assert_int_equal(attend_config_get(&config, "cell", text, sizeof text), ATTEND_BAD_USAGE);
+        assert_int_equal(attend_config_check(&config), ATTEND_BAD_USAGE);
+    }
+}
+
+/* Fields and files use a decimal point in every locale, also where printf writes 0,5. */
+static void numbers_have_a_decimal_point_in_any_locale(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/attend-locale-XXXXXX", command[128];
+    assert_non_null(mkdtemp(folder));
+    snprintf(command, sizeof command, "localedef -i de_DE -f UTF-8 %s/de_DE.UTF-8 >%s/log 2>&1", folder, folder);
+    const bool made = system(command) == 0 && setenv("LOCPATH", folder, 1) == 0 && setlocale(LC_ALL, "de_DE.UTF-8");
+    attend_config config;
+    char text[64], comma[8];
+    snprintf(comma, sizeof comma, "%.1f", 0.5);
+    const int set = tiny_config(&config, "dropout=0.25"),
+              get = attend_config_get(&config, "dropout", text, sizeof text);
+    setlocale(LC_ALL, "C");
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    assert_int_equal(system(command), 0);
+    if (!made) skip(); /* the locale is not installed */
+    assert_string_equal(comma, "0,5");
+    assert_int_equal(set, ATTEND_OK);
+    assert_int_equal(get, ATTEND_OK);
+    assert_string_equal(text, "0.25");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(invalid_configurations_are_refused),
+        cmocka_unit_test(text_of_fields_can_be_read_back),
+        cmocka_unit_test(defaults_are_those_of_the_table),
+        cmocka_unit_test(the_table_of_fields_is_complete),
+        cmocka_unit_test(old_names_of_fields_are_accepted),
+        cmocka_unit_test(fields_without_effect_are_refused_if_given),
+        cmocka_unit_test(values_outside_of_enums_are_refused),
+        cmocka_unit_test(numbers_have_a_decimal_point_in_any_locale),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
