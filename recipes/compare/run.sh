@@ -1,20 +1,20 @@
 #!/bin/sh
-# Eight ways to attend, or not to, on Multi30k English-German under one set of training options: the table of Luong et al. (2015), and what came later.
+# Seven kinds of attention and none, on Multi30k English-German with one set of training options: the scores of Luong et al. (2015) and later ones.
 #     DATA=folder-with-multi30k [OUT=folder] [ATTEND=path/to/attend] [THREADS=2] recipes/compare/run.sh [--smoke]
-# DATA/multi30k has train, val and test_2016_flickr as .en.gz and .de.gz, a caption a line; text is lower-cased, as its published scores are. Stop it
-# when you like: the same command goes on. --smoke: a minute or two of much smaller models on few captions, to see that everything runs; its
-# figures mean nothing. README.md beside this has what came out.
+# DATA/multi30k has train, val and test_2016_flickr as .en.gz and .de.gz, one caption a line. Text is lower-cased, as for published scores. An
+# interrupted run is resumed by the same command. --smoke: much smaller models on few captions, in a minute or two, to test that everything
+# runs. Results: README.md.
 set -eu
 smoke=no
 case ${1-} in
 --smoke) smoke=yes ;;
 '') ;;
 *)
-    echo "run.sh: '$1' is not understood; there is --smoke" >&2
+    echo "run.sh: '$1' is not an option; the only one is --smoke" >&2
     exit 2
     ;;
 esac
-data=${DATA:?name the folder that holds multi30k/}
+data=${DATA:?set it to the folder that holds multi30k/}
 out=${OUT:-recipe-compare}
 attend=${ATTEND:-build/attend}
 threads=${THREADS:-2}
@@ -27,7 +27,7 @@ for part in train val test_2016_flickr; do
     done
 done
 
-# the same for all of them
+# options of all variants
 set -- --train "$out/train.en" "$out/train.de" --valid "$out/val.en" "$out/val.de" --test "$out/test_2016_flickr.en" "$out/test_2016_flickr.de" \
     --shared-vocab --tie-embeddings --dropout 0.3 --schedule cosine --average 0.998 --patience 0 --metric bleu,chrf --lowercase \
     --threads "$threads" --output "$out/comparison"

@@ -1,17 +1,16 @@
 #!/bin/sh
 # Pronunciation of English words: CMUdict (g014b2b, without stress), letters to phonemes.
 #     DATA=folder-with-cmudict [OUT=folder] [ATTEND=path/to/attend] [THREADS=2] recipes/g2p/run.sh
-# The last of every twenty words of the training file are held out (5 %), and 2 % more for validation; of a word with several
-# pronunciations any counts as right. SPLIT=tail holds out the last 5 % of the file instead, which is sorted: README.md beside this has what
-# came out of both.
+# Every twentieth word of the training file is held out for the test (5 %), and 2 % of the words for validation. If a word has several
+# pronunciations, each of them is correct. SPLIT=tail holds out the last 5 % of the file instead, which is sorted. Results of both: README.md.
 set -eu
-data=${DATA:?name the folder that holds cmudict/}
+data=${DATA:?set it to the folder that holds cmudict/}
 out=${OUT:-recipe-g2p}
 attend=${ATTEND:-build/attend}
 threads=${THREADS:-2}
 mkdir -p "$out"
 gzip -dc "$data/cmudict/g014b2b.train.gz" >"$out/all.tsv"
-# words by number, in the order in which they first come
+# words are numbered in the order of their first occurrence
 awk -F'\t' -v folder="$out" -v split_by="${SPLIT:-twentieth}" '
     function part(n) {
         if (split_by == "tail") return n > words * 0.95 ? "test" : n > words * 0.93 ? "valid" : "train"
@@ -24,7 +23,7 @@ awk -F'\t' -v folder="$out" -v split_by="${SPLIT:-twentieth}" '
     --dropout 0.35 --batch-tokens 1500 --learning-rate 0.002 --schedule cosine --warmup 300 --average 0.999 --valid-metric exact \
     --patience 0 --epochs 11 \
     --threads "$threads"
-# words right (word error is 100 less that) and phoneme error, over words, each against the nearest of its pronunciations; and by length
+# exact matches (word error is 100 minus that) and phoneme error, against the closest pronunciation of each word; and by length
 "$attend" evaluate --model "$out/g2p" --input "$out/test.tsv" --beam 5 --metric exact,wer --bootstrap 1000 --by-length auto \
     --length-unit characters --plot "$out/lengths.svg" --output "$out/test.out" --threads "$threads" | tee "$out/scores"
 awk '$1 == "exact" { printf "word error %.2f %%\n", 100 - $2 } $1 == "wer" { printf "phoneme error %s %%\n", $2 }' "$out/scores"

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Word alignment of the Canadian Hansards: a model from English to French and one back, trained on pairs of sentences alone, and where they look.
+# Word alignment of the Canadian Hansards by the attention of two models, English to French and French to English, trained on sentence pairs.
 #     DATA=folder-with-hansards [OUT=folder] [ATTEND=path/to/attend] [THREADS=2] recipes/hansards/run.sh
-# DATA/hansards has train.en.gz and train.fr.gz, a sentence a line, and gold/NAME.en.gz, .fr.gz and .wa.gz (links by people, sure and possible), of
-# which every NAME is aligned. No gold link is seen in training. README.md beside this has what came out.
+# DATA/hansards has train.en.gz and train.fr.gz, one sentence a line, and gold/NAME.en.gz, .fr.gz and .wa.gz (human alignments, sure and possible); every
+# NAME is aligned. Gold links are not used in training. Results: README.md.
 set -eu
-data=${DATA:?name the folder that holds hansards/}
+data=${DATA:?set it to the folder that holds hansards/}
 out=${OUT:-recipe-hansards}
 attend=${ATTEND:-build/attend}
 threads=${THREADS:-2}
@@ -12,26 +12,26 @@ pairs=${PAIRS:-60000}
 updates=${UPDATES:-5000}
 mkdir -p "$out"
 
-# The gold sentences are lower-cased here and there, cut into words, with accents; the training text is neither cut nor has it accents. Both become:
-# lower case, no accents, every mark a word of its own but within numbers and behind titles.
-words() {
+# The gold sentences are tokenized, with accents and some upper case; the training text is not tokenized and has no accents. Both become lower
+# case without accents, and every punctuation mark becomes a word, except in numbers and after titles.
+tokenize() {
     LC_ALL=C.UTF-8 sed 's/.*/\L&/; y/àâäáãéèêëîïìíôöòóùûüúçñ/aaaaaeeeeiiiioooouuuucn/; s/œ/oe/g; s/æ/ae/g; s/[’`]/'"'"'/g' |
         sed "s/''/\"/g; s/[^a-z0-9.,' ]/ & /g; s/\([^0-9]\)\([.,]\)/\1 \2 /g; s/\([.,]\)\([^0-9]\)/ \1 \2/g; s/\([.,]\)\$/ \1/; s/^[.,]/& /"
 }
-# what English runs together
+# splits English contractions
 english() {
-    words | sed "s/\b\(mr\|mrs\|ms\|dr\) *\. /\1. /g; s/can't/can not/g; s/won't/will not/g; s/n't / not /g; s/'\(s\|ll\|re\|ve\|m\|d\) / '\1 /g; s/\([a-z]\)' /\1 ' /g; s/  */ /g; s/^ //; s/ \$//"
+    tokenize | sed "s/\b\(mr\|mrs\|ms\|dr\) *\. /\1. /g; s/can't/can not/g; s/won't/will not/g; s/n't / not /g; s/'\(s\|ll\|re\|ve\|m\|d\) / '\1 /g; s/\([a-z]\)' /\1 ' /g; s/  */ /g; s/^ //; s/ \$//"
 }
-# what French runs together: l'heure is "le heure", du is "de le"; so the gold sentences have it
+# expands French contractions as in the gold sentences: l'heure is "le heure", du is "de le"
 french() {
-    words | sed "s/.*/ & /; s/ \(m\|mm\) *\. / \1. /g; s/aujourd'hui/aujourd' hui/g; s/ s'il/ si il/g; s/\([^a-z]\)\([ldnjmtsc]\|[a-z]*qu\)'/\1\2e /g; s/\(qu\)'/\1e /g
+    tokenize | sed "s/.*/ & /; s/ \(m\|mm\) *\. / \1. /g; s/aujourd'hui/aujourd' hui/g; s/ s'il/ si il/g; s/\([^a-z]\)\([ldnjmtsc]\|[a-z]*qu\)'/\1\2e /g; s/\(qu\)'/\1e /g
         s/ des / de les /g; s/ du / de le /g; s/ aux / a les /g; s/ au / a le /g; s/  */ /g; s/^ //; s/ \$//"
 }
 
 gzip -dc "$data/hansards/train.en.gz" | english >"$out/all.en"
 gzip -dc "$data/hansards/train.fr.gz" | french >"$out/all.fr"
-# Whole sentences, each pair once, in the order of the debates, evenly taken from all of them; every third also joined to the one before it, since
-# the gold sentences are longer than any in the training text (they have at most 15 words).
+# Whole sentences without repeated pairs, selected evenly and in their order. Every third pair is also joined to the one before it, because the gold
+# sentences are longer than those of the training text (at most 15 words).
 paste "$out/all.en" "$out/all.fr" |
     awk -F'\t' '$1 ~ /[.?!]$/ && $2 ~ /[.?!]$/ && split($1, word, " ") >= 6 && !seen[$0]++' >"$out/once.tsv"
 total=$(wc -l <"$out/once.tsv")
@@ -53,7 +53,7 @@ train fr-en .back
 
 for gold in "$data"/hansards/gold/*.wa.gz; do
     name=$(basename "$gold" .wa.gz)
-    # the people's words as they stand, one for one: cut already, and their links count them
+    # the gold sentences are tokenized: the links count these words
     for side in en fr; do
         gzip -dc "$data/hansards/gold/$name.$side.gz" |
             LC_ALL=C.UTF-8 sed 's/.*/\L&/; y/àâäáãéèêëîïìíôöòóùûüúçñ/aaaaaeeeeiiiioooouuuucn/; s/œ/oe/g; s/æ/ae/g; s/ *$//' >"$out/$name.$side"

@@ -1,10 +1,10 @@
 #!/bin/sh
 # Multi30k English-German: an RNN with additive attention, the same without attention, and a small Transformer.
 #     DATA=folder-with-multi30k [OUT=folder] [ATTEND=path/to/attend] recipes/multi30k/run.sh
-# DATA/multi30k has train, val and test_2016_flickr as .en.gz and .de.gz, a caption a line. Text is lower-cased, as its published
-# scores are. README.md beside this has what came out.
+# DATA/multi30k has train, val and test_2016_flickr as .en.gz and .de.gz, one caption a line. Text is lower-cased, as for published
+# scores. Results: README.md.
 set -eu
-data=${DATA:?name the folder that holds multi30k/}
+data=${DATA:?set it to the folder that holds multi30k/}
 out=${OUT:-recipe-multi30k}
 attend=${ATTEND:-build/attend}
 threads=${THREADS:-2}
@@ -15,7 +15,7 @@ for part in train val test_2016_flickr; do
     done
 done
 
-train() { # NAME options of the model
+train() { # NAME OPTIONS..
     name=$1
     shift
     "$attend" train --train "$out/train.en" "$out/train.de" --valid "$out/val.en" "$out/val.de" --model "$out/$name" \
@@ -30,6 +30,6 @@ train additive "$@"
 train none --attention none "$@"
 train transformer --architecture transformer --vocab-size 8000 --hidden 128 --layers 4 --heads 4 --feed-forward-width 256 --dropout 0.3 \
     --batch-tokens 2000 --learning-rate 0.0025 --warmup 1000 --epochs 40 --valid-every 500
-# is the difference more than chance, and where does it lie?
+# is the difference significant, and how does it depend on sentence length?
 "$attend" evaluate --hypothesis "$out/additive.out" --against "$out/none.out" --source "$out/test_2016_flickr.en" \
     --reference "$out/test_2016_flickr.de" --lowercase --metric bleu,chrf --by-length auto --plot "$out/lengths.svg" | tee "$out/lengths.txt"

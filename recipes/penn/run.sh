@@ -1,19 +1,19 @@
 #!/bin/sh
-# Language models of the Penn Treebank, sentence by sentence: an LSTM and an LSTMN (Cheng, Dong, Lapata 2016) of the same size.
+# Language models of single sentences of the Penn Treebank: an LSTM and an LSTMN (Cheng, Dong, Lapata 2016) of the same size.
 #     DATA=folder-with-ptb [OUT=folder] [ATTEND=path/to/attend] [THREADS=2] [MODELS="lstm lstmn"] recipes/penn/run.sh [--smoke]
-# DATA/ptb has ptb.train.txt.gz, ptb.valid.txt.gz and ptb.test.txt.gz: 10,000 words, <unk> and N among them, a sentence a line. Everything can be stopped
-# when you like: the same command goes on. --smoke: a minute of tiny models on few sentences, to see that everything runs; its figures mean nothing.
+# DATA/ptb has ptb.train.txt.gz, ptb.valid.txt.gz and ptb.test.txt.gz: one sentence a line, a vocabulary of 10,000 words with <unk> and N. An interrupted
+# run is resumed by the same command. --smoke: tiny models on few sentences, in a minute, to test that everything runs. Results: README.md.
 set -eu
 smoke=no
 case ${1:-} in
 --smoke) smoke=yes ;;
 "") ;;
 *)
-    echo "run.sh: '$1' is not understood; there is --smoke" >&2
+    echo "run.sh: '$1' is not an option; the only one is --smoke" >&2
     exit 2
     ;;
 esac
-data=${DATA:?name the folder that holds ptb/}
+data=${DATA:?set it to the folder that holds ptb/}
 out=${OUT:-recipe-penn}
 attend=${ATTEND:-build/attend}
 threads=${THREADS:-2}

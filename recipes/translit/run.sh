@@ -1,8 +1,8 @@
 #!/bin/sh
-# Arabic names in Latin letters, character by character, with and without attention.
+# Transliteration of Arabic names, character by character, with and without attention. Results: README.md.
 #     DATA=folder-with-translit [OUT=folder] [ATTEND=path/to/attend] recipes/translit/run.sh
 set -eu
-data=${DATA:?name the folder that holds translit/}
+data=${DATA:?set it to the folder that holds translit/}
 out=${OUT:-recipe-translit}
 attend=${ATTEND:-build/attend}
 threads=${THREADS:-2}

@@ -1,10 +1,10 @@
-/* The same shards give the same bits on any number of threads; and what a team does when a shard fails. */
+/* Teams: the same shards give the same bits on any number of threads; failures of shards; norms; sparse gradients. */
 #include "support/language_model.h"
 #include "unit/unit.h"
 
 enum { STEPS = 20 };
 
-/* Everything that training left behind, to be compared to the bit. */
+/* Everything that a training computes, to be compared bit by bit. */
 typedef struct trace {
     double losses[STEPS], norms[STEPS];
     size_t size;
@@ -117,7 +117,7 @@ static void test_a_failed_shard(void **state)
         assert_non_null(strstr(attend_message(), "shard 4: attend_matmul: (2, 4) times (2, 4)"));
         assert_true(attend_team_norm(team) == 0);
         assert_true(loss == 0);
-        /* and it goes on as if nothing had been */
+        /* the failure has no effect on later gradients */
         assert_ok(attend_team_gradient(team, 2, failing, &m, 1, 0, &loss));
         assert_true(attend_team_norm(team) == norm);
         assert_int_equal(attend_team_gradient(team, -1, failing, &m, 1, 0, &loss), ATTEND_BAD_USAGE);
@@ -132,7 +132,7 @@ static attend_var *not_finite(attend_ctx *c, int shard, void *user)
     return attend_scale(c, attend_sum(c, attend_use(c, m->bias)), shard == 1 ? HUGE_VAL : 1);
 }
 
-static void test_a_gradient_that_is_not_finite_changes_nothing(void **state)
+static void test_a_non_finite_gradient_changes_nothing(void **state)
 {
     (void)state;
     language_model m = small;
@@ -148,7 +148,7 @@ static void test_a_gradient_that_is_not_finite_changes_nothing(void **state)
     assert_ok(attend_optimizer_step(optimizer, 0.1, 1, &norm));
     assert_true(!isfinite(norm));
     assert_true(attend_param_value(m.bias)[3] == before);
-    /* nor does it count as a step: the next is Adam's first, which moves every number by the rate */
+    /* nor does it count as a step: the next one is Adam's first, which moves every element by the learning rate */
     assert_ok(attend_team_gradient(team, 1, not_finite, &m, 1, 0, NULL));
     assert_ok(attend_optimizer_step(optimizer, 0.1, 0, &norm));
     assert_true(fabs((double)(before - attend_param_value(m.bias)[3]) - 0.1) < 1e-6);
@@ -162,7 +162,7 @@ static void test_a_gradient_that_is_not_finite_changes_nothing(void **state)
     language_model_free(&m);
 }
 
-/* Rows of an embedding that no shard used keep a gradient of zero, and the rows used are not left over. */
+/* Rows of an embedding that no shard used have a zero gradient, and the gradients of rows do not persist to the next update. */
 static attend_var *one_row(attend_ctx *c, int shard, void *user)
 {
     language_model *m = user;
@@ -170,7 +170,7 @@ static attend_var *one_row(attend_ctx *c, int shard, void *user)
     return attend_sum(c, attend_gather(c, attend_use(c, m->table), &id, 1));
 }
 
-static void test_rows_used_alone_are_touched(void **state)
+static void test_only_used_rows_have_a_gradient(void **state)
 {
     (void)state;
     language_model m = small;
@@ -224,7 +224,7 @@ static void test_norm_of_a_large_gradient(void **state)
     attend_params_free(set);
 }
 
-/* Another update, another mask. */
+/* Every update has its own dropout mask. */
 static void test_random_numbers_differ_from_update_to_update(void **state)
 {
     (void)state;
@@ -241,8 +241,8 @@ static void test_random_numbers_differ_from_update_to_update(void **state)
     language_model_free(&m);
 }
 
-/* A set that grows after the team was made is refused, wherever it would be used. */
-static void test_parameters_that_come_late(void **state)
+/* Parameters added after the team was made are refused by every function. */
+static void test_parameters_added_late(void **state)
 {
     (void)state;
     language_model m = small;
@@ -258,7 +258,7 @@ static void test_parameters_that_come_late(void **state)
     assert_int_equal(attend_optimizer_step(optimizer, 0.1, 0, NULL), ATTEND_BAD_USAGE);
     assert_non_null(strstr(attend_message(), "there were 7 when the team was made"));
     attend_team_free(team);
-    attend_optimizer_free(optimizer); /* in this order too */
+    attend_optimizer_free(optimizer); /* either order is valid */
     language_model_free(&m);
 }
 
@@ -267,11 +267,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_threads_give_the_same_bits),
         cmocka_unit_test(test_a_failed_shard),
-        cmocka_unit_test(test_a_gradient_that_is_not_finite_changes_nothing),
-        cmocka_unit_test(test_rows_used_alone_are_touched),
+        cmocka_unit_test(test_a_non_finite_gradient_changes_nothing),
+        cmocka_unit_test(test_only_used_rows_have_a_gradient),
         cmocka_unit_test(test_norm_of_a_large_gradient),
         cmocka_unit_test(test_random_numbers_differ_from_update_to_update),
-        cmocka_unit_test(test_parameters_that_come_late),
+        cmocka_unit_test(test_parameters_added_late),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Training survives: the same model on any number of threads, after any interruption, whatever the disk does. */
+/* attend_train: the same model on any number of threads, after any interruption and any failed write; refusals, memory limits, divergence. */
 #include "unit/unit.h"
 
 #include "core/memory.h"
@@ -70,15 +70,15 @@ static void threads_do_not_matter(void **state)
     char *svg = get_file(in_folder("reference.svg"), NULL);
     assert_true(svg && strncmp(svg, "<svg", 4) == 0 && strstr(svg, "</svg>"));
     free(svg);
-    assert_null(get_file(in_folder("reference.update-6"), NULL)); /* two are kept */
+    assert_null(get_file(in_folder("reference.update-6"), NULL)); /* two models are kept */
 }
 
 /* ---- interruptions ---- */
 
-static void stopped_and_gone_on(void **state)
+static void a_stopped_training_resumes(void **state)
 {
     (void)state;
-    for (int n = 1; n <= 5; n++) { /* every n updates, until it is done */
+    for (int n = 1; n <= 5; n++) { /* stopped every n updates, until it is done */
         attend_train_end end = ATTEND_TRAIN_STOPPED;
         int runs = 0;
         while (end == ATTEND_TRAIN_STOPPED) {
@@ -89,8 +89,9 @@ static void stopped_and_gone_on(void **state)
             assert_ok(attend_train(&o, &events, &end));
             assert_true(runs < 30);
         }
-        assert_null(get_file(in_folder(n == 1 ? "stopped.update-1" : "stopped.update-2"), NULL)); /* not due */
-        /* a stop saves once more, and without a validation nothing else changes */
+        assert_null(get_file(in_folder(n == 1 ? "stopped.update-1" : "stopped.update-2"),
+                             NULL)); /* a stop saves no kept model */
+        /* a stop saves a checkpoint and changes nothing else */
         same_file("reference", "stopped", "");
         same_file("reference", "stopped", ".checkpoint");
         same_log("reference", "stopped");
@@ -103,7 +104,7 @@ static void die(void)
     _exit(77);
 }
 
-/* Trains in a child that dies at the n-th call of a save; returns how it ended. */
+/* Trains in a child process that ends at the n-th system call of a save. Returns its exit code. */
 static int train_and_die(const char *model, long n)
 {
     const pid_t child = fork();
@@ -117,8 +118,8 @@ static int train_and_die(const char *model, long n)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* Every call takes minutes, since each save waits for the disk: all of them with ATTEND_TEST_LONG in the environment (make soak), otherwise
- * one in so many. */
+/* Testing every call takes minutes, because each save waits for the disk. All calls are tested with ATTEND_TEST_LONG in the environment (make soak),
+ * otherwise every n-th. */
 static long every(long n)
 {
     return getenv("ATTEND_TEST_LONG") ? 1 : n;
@@ -130,7 +131,7 @@ static void killed_at_every_call_of_a_save(void **state)
     long n = 1, killed = 0;
     for (;; n += every(47), killed++) {
         const int ended = train_and_die("killed", n);
-        if (ended == 0) break; /* there are no more calls */
+        if (ended == 0) break; /* there are fewer than n calls */
         assert_int_equal(ended, 77);
         train("killed", 1);
         same_training("reference", "killed");
@@ -159,7 +160,7 @@ static void failing_writes_lose_nothing(void **state)
                 assert_non_null(strstr(attend_message(), "failing"));
                 failed++;
             }
-            train("failing", 1); /* goes on, or there is nothing left to do */
+            train("failing", 1); /* resumes, or there is nothing left to do */
             same_training("reference", "failing");
             remove_model("failing");
             if (!reached) break;
@@ -186,7 +187,7 @@ static void other_options_are_refused(void **state)
     assert_int_equal(attend_train(&o, NULL, NULL), ATTEND_BAD_USAGE);
     assert_non_null(strstr(attend_message(), "training data"));
     write_reversals("train.tsv", TRAIN, 2);
-    o = options_for("reference"); /* as many pairs of the same lengths, and yet others */
+    o = options_for("reference"); /* as many pairs of the same lengths, with other tokens */
     assert_int_equal(attend_train(&o, NULL, NULL), ATTEND_BAD_USAGE);
     assert_non_null(strstr(attend_message(), "training data"));
     write_reversals("train.tsv", TRAIN, 1);
@@ -215,7 +216,7 @@ static void other_options_are_refused(void **state)
     assert_int_equal(attend_train(&o, NULL, NULL), ATTEND_IO);
 }
 
-static void a_damaged_checkpoint_is_said(void **state)
+static void a_damaged_checkpoint_is_reported(void **state)
 {
     (void)state;
     train("damaged", 1);
@@ -250,7 +251,7 @@ static void a_second_training_is_refused(void **state)
     int second = ATTEND_OK;
     const attend_train_events events = { .user = &second, .stop = try_again };
     o.updates = 14;
-    put_file(in_folder(".reference.checkpoint.0abc12.tmp"), "left", 4); /* by one that was killed */
+    put_file(in_folder(".reference.checkpoint.0abc12.tmp"), "left", 4); /* by a killed process */
     assert_ok(attend_train(&o, &events, NULL));
     assert_int_equal(second, ATTEND_BAD_USAGE);
     assert_non_null(strstr(attend_message(), "another process"));
@@ -260,7 +261,7 @@ static void a_second_training_is_refused(void **state)
     train("reference", 1);
 }
 
-static void a_device_is_no_model(void **state)
+static void a_device_is_refused(void **state)
 {
     (void)state;
     attend_train_options o = options_for("x");
@@ -275,8 +276,8 @@ static void a_device_is_no_model(void **state)
 
 /* ---- nothing is lost ---- */
 
-/* Data that cannot be used, or a killed beginning, must not cost the checkpoint that --fresh would replace. */
-static void fresh_keeps_the_old_until_there_is_a_new_one(void **state)
+/* If a fresh training fails before its first checkpoint, the old one is still there. */
+static void fresh_keeps_the_old_checkpoint_until_a_new_one(void **state)
 {
     (void)state;
     train("kept", 1);
@@ -288,7 +289,7 @@ static void fresh_keeps_the_old_until_there_is_a_new_one(void **state)
     same_training("reference", "kept");
 }
 
-static void a_lost_log_is_no_loss(void **state)
+static void a_missing_log_changes_no_model(void **state)
 {
     (void)state;
     attend_train_options o = options_for("unlogged");
@@ -306,7 +307,7 @@ static void count_updates(void *user, const attend_progress *p)
     ++*(int *)user;
 }
 
-static void out_of_patience_is_the_end(void **state)
+static void patience_ends_training(void **state)
 {
     (void)state;
     int updates = 0;
@@ -322,7 +323,7 @@ static void out_of_patience_is_the_end(void **state)
     char *before = get_file(in_folder("impatient.checkpoint"), &size);
     assert_ok(attend_train(&o, &events, &end));
     assert_int_equal(end, ATTEND_TRAIN_PATIENCE);
-    assert_int_equal(updates, 0); /* it is over, and stays over */
+    assert_int_equal(updates, 0); /* it has ended, and a second call changes nothing */
     char *after = get_file(in_folder("impatient.checkpoint"), &again);
     assert_true(size == again && memcmp(before, after, size) == 0);
     free(before), free(after);
@@ -330,18 +331,18 @@ static void out_of_patience_is_the_end(void **state)
 
 /* ---- memory ---- */
 
-static void say_nothing(void *user, const attend_plan *p)
+static void copy_plan(void *user, const attend_plan *p)
 {
     *(attend_plan *)user = *p;
 }
 
-/* Less memory, smaller shards, fewer threads: and the model still does not depend on the threads. */
+/* With little memory, shards are smaller and threads fewer, and the model still does not depend on the threads. */
 static void memory_does_not_make_threads_matter(void **state)
 {
     (void)state;
     attend_plan plan;
-    const attend_train_events events = { .user = &plan, .plan = say_nothing };
-    static const char *const models[] = { "little1", "little2" };
+    const attend_train_events events = { .user = &plan, .plan = copy_plan };
+    static const char *const models[] = { "small1", "small2" };
     for (int i = 0; i < 2; i++) {
         attend_train_options o = options_for(models[i]);
         o.shard_tokens = 800, o.threads = 1 + 6 * i, o.config.hidden = 64;
@@ -349,16 +350,16 @@ static void memory_does_not_make_threads_matter(void **state)
         assert_ok(attend_train(&o, &events, NULL));
         assert_true(plan.bytes <= o.memory);
     }
-    same_training("little1", "little2");
-    attend_train_options o = options_for("little2");
+    same_training("small1", "small2");
+    attend_train_options o = options_for("small2");
     o.shard_tokens = 800, o.config.hidden = 64, o.memory = (size_t)1 << 30, o.updates = 14;
-    assert_ok(attend_train(&o, NULL, NULL)); /* more memory: shards stay as they were */
+    assert_ok(attend_train(&o, NULL, NULL)); /* more memory: the size of shards does not change */
     o.memory = 0, o.updates = 15;
     assert_ok(attend_train(&o, NULL, NULL));
 }
 
-/* Memory that runs out at any request: an error, no crash, and the same command goes on. */
-static void memory_that_runs_out(void **state)
+/* If memory runs out at any request, there is an error and no crash, and the same options resume. */
+static void running_out_of_memory(void **state)
 {
     (void)state;
     attend_train_options o = options_for("short");
@@ -371,7 +372,7 @@ static void memory_that_runs_out(void **state)
         attend_memory_refuse(n);
         const int status = attend_train(&o, NULL, NULL);
         attend_memory_refuse(0);
-        if (status == ATTEND_OK) continue; /* something that can do without */
+        if (status == ATTEND_OK) continue; /* a request that may fail */
         assert_int_equal(status, ATTEND_NO_MEMORY);
         failed++;
     }
@@ -381,43 +382,43 @@ static void memory_that_runs_out(void **state)
 
 /* ---- divergence ---- */
 
-typedef struct talk {
-    int skipped, back;
-} talk;
+typedef struct notices {
+    int skipped, rolled_back;
+} notices;
 
-static void listen(void *user, const char *text)
+static void count_notices(void *user, const char *text)
 {
-    talk *t = user;
-    t->skipped += strstr(text, "was skipped") != NULL;
-    t->back += strstr(text, "half the learning rate") != NULL;
+    notices *n = user;
+    n->skipped += strstr(text, "was skipped") != NULL;
+    n->rolled_back += strstr(text, "half the learning rate") != NULL;
 }
 
-static void divergence_goes_back_and_then_stops(void **state)
+static void divergence_rolls_back_and_then_stops(void **state)
 {
     (void)state;
-    train("wild", 1); /* a good model, which nothing may touch */
+    train("wild", 1); /* a good model, which must not change */
     size_t size, after;
     char *before = get_file(in_folder("wild"), &size);
     attend_train_options o = options_for("wild");
-    talk t = { 0, 0 };
-    const attend_train_events events = { .user = &t, .notice = listen };
+    notices n = { 0, 0 };
+    const attend_train_events events = { .user = &n, .notice = count_notices };
     o.fresh = true;
     o.updates = 200;
-    o.config.activation = ATTEND_RELU; /* nothing is bounded */
+    o.config.activation = ATTEND_RELU; /* activations are unbounded */
     o.config.cell = ATTEND_CELL_SIMPLE;
     o.schedule.kind = ATTEND_SCHEDULE_CONSTANT, o.schedule.rate = 1e30, o.clip = 0;
     o.valid_every = 1000;
     assert_int_equal(attend_train(&o, &events, NULL), ATTEND_FAILED);
     assert_non_null(strstr(attend_message(), "diverged"));
-    assert_int_equal(t.skipped, 20);
-    assert_int_equal(t.back, 1);
+    assert_int_equal(n.skipped, 20);
+    assert_int_equal(n.rolled_back, 1);
     char *now = get_file(in_folder("wild"), &after);
     assert_true(size == after && memcmp(before, now, size) == 0);
     free(before), free(now);
 }
 
-/* Without validation the latest model is the one that is kept: not one that has blown up. */
-static void weights_that_are_no_numbers_are_not_saved(void **state)
+/* Without validation MODEL is the latest model, but never one with non-finite weights. */
+static void non_finite_weights_are_not_saved(void **state)
 {
     (void)state;
     attend_train_options o = options_for("burst");
@@ -428,7 +429,7 @@ static void weights_that_are_no_numbers_are_not_saved(void **state)
     o.config.activation = ATTEND_RELU, o.config.cell = ATTEND_CELL_SIMPLE;
     o.schedule.kind = ATTEND_SCHEDULE_CONSTANT, o.schedule.rate = 1e39, o.clip = 0; /* infinite as a float */
     assert_int_equal(attend_train(&o, NULL, NULL), ATTEND_FAILED);
-    assert_non_null(strstr(attend_message(), "also at half the learning rate")); /* it went back, and tried again */
+    assert_non_null(strstr(attend_message(), "also at half the learning rate")); /* after a rollback */
     attend_model *m = NULL;
     static const char *const files[] = { "burst", "burst.checkpoint" };
     for (int f = 0; f < 2; f++) {
@@ -442,7 +443,7 @@ static void weights_that_are_no_numbers_are_not_saved(void **state)
     }
 }
 
-/* Whatever happens, every line of the log is JSON, which has no word for infinity. */
+/* Every line of the log is JSON, which has no infinity and no NaN. */
 static void the_log_is_json(void **state)
 {
     (void)state;
@@ -450,7 +451,7 @@ static void the_log_is_json(void **state)
     o.config.activation = ATTEND_RELU, o.config.cell = ATTEND_CELL_SIMPLE;
     o.schedule.kind = ATTEND_SCHEDULE_CONSTANT, o.schedule.rate = 1e5, o.clip = 0;
     o.average = 0, o.valid_every = 1, o.log_every = 1;
-    attend_train(&o, NULL, NULL); /* may well diverge */
+    attend_train(&o, NULL, NULL); /* may diverge */
     char *log = log_of("infinite");
     assert_null(strstr(log, "inf"));
     assert_null(strstr(log, "nan"));
@@ -467,7 +468,7 @@ static void it_learns(void **state)
     o.schedule.rate = 5e-3;
     o.valid_metric = ATTEND_VALID_EXACT;
     o.threads = 2;
-    o.valid = &train_spec; /* sixty pairs are enough to learn by heart, not to generalise */
+    o.valid = &train_spec; /* sixty pairs can be memorised; they are too few to generalise */
     attend_train_end end;
     assert_ok(attend_train(&o, NULL, &end));
     char *log = log_of("learns"), *last = strstr(log, "valid_score");
@@ -482,42 +483,42 @@ static void it_learns(void **state)
     attend_model_free(m);
 }
 
-static void pieces_of_words_train_too(void **state)
+static void bpe_with_dropout_does_not_depend_on_threads(void **state)
 {
     (void)state;
     for (int threads = 1; threads <= 2; threads++) {
-        attend_train_options o = options_for(threads == 1 ? "pieces" : "pieces2");
+        attend_train_options o = options_for(threads == 1 ? "bpe" : "bpe2");
         o.tokens[0].kind = ATTEND_TOKENS_BPE, o.tokens[1].kind = ATTEND_TOKENS_CHAR;
         o.bpe_dropout = 0.3;
         o.accumulate = 2;
         o.threads = threads;
         assert_ok(attend_train(&o, NULL, NULL));
     }
-    same_file("pieces", "pieces2", "");
-    same_file("pieces", "pieces2", ".checkpoint");
+    same_file("bpe", "bpe2", "");
+    same_file("bpe", "bpe2", ".checkpoint");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_do_not_matter),
-        cmocka_unit_test(stopped_and_gone_on),
+        cmocka_unit_test(a_stopped_training_resumes),
         cmocka_unit_test(killed_at_every_call_of_a_save),
         cmocka_unit_test(failing_writes_lose_nothing),
         cmocka_unit_test(other_options_are_refused),
-        cmocka_unit_test(a_damaged_checkpoint_is_said),
+        cmocka_unit_test(a_damaged_checkpoint_is_reported),
         cmocka_unit_test(a_second_training_is_refused),
-        cmocka_unit_test(a_device_is_no_model),
-        cmocka_unit_test(fresh_keeps_the_old_until_there_is_a_new_one),
-        cmocka_unit_test(a_lost_log_is_no_loss),
-        cmocka_unit_test(out_of_patience_is_the_end),
+        cmocka_unit_test(a_device_is_refused),
+        cmocka_unit_test(fresh_keeps_the_old_checkpoint_until_a_new_one),
+        cmocka_unit_test(a_missing_log_changes_no_model),
+        cmocka_unit_test(patience_ends_training),
         cmocka_unit_test(memory_does_not_make_threads_matter),
-        cmocka_unit_test(memory_that_runs_out),
-        cmocka_unit_test(divergence_goes_back_and_then_stops),
-        cmocka_unit_test(weights_that_are_no_numbers_are_not_saved),
+        cmocka_unit_test(running_out_of_memory),
+        cmocka_unit_test(divergence_rolls_back_and_then_stops),
+        cmocka_unit_test(non_finite_weights_are_not_saved),
         cmocka_unit_test(the_log_is_json),
         cmocka_unit_test(it_learns),
-        cmocka_unit_test(pieces_of_words_train_too),
+        cmocka_unit_test(bpe_with_dropout_does_not_depend_on_threads),
     };
     return cmocka_run_group_tests(tests, setup, folder_remove);
 }

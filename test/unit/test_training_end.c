@@ -1,4 +1,4 @@
-/* What a training does at its end, once and again, whatever interrupts it: the mean of its last models, and which of a model's maps aligns. */
+/* The end of a training, also after interruptions: checkpoint averaging, and the choice of the attention map for alignment. */
 #include "unit/unit.h"
 
 #include "core/memory.h"
@@ -17,7 +17,7 @@ static int setup(void **state)
     return 0;
 }
 
-/* At this rate weights jump about, and their mean is better than any of them. */
+/* At this learning rate weights fluctuate, and their mean is better than each of them. */
 static attend_train_options options_for(const char *model)
 {
     static attend_pairs_spec train_spec, valid_spec;
@@ -47,18 +47,18 @@ static void train(const char *model, uint64_t updates, int threads)
     assert_ok(attend_train(&o, NULL, NULL));
 }
 
-static bool is_there(const char *model, const char *suffix)
+static bool exists(const char *model, const char *suffix)
 {
     char *bytes = file_of(model, suffix, NULL);
     free(bytes);
     return bytes;
 }
 
-static bool logged(const char *model, const char *words)
+static bool logged(const char *model, const char *text)
 {
-    char *text = log_of(model);
-    const bool found = strstr(text, words);
-    free(text);
+    char *log = log_of(model);
+    const bool found = strstr(log, text);
+    free(log);
     return found;
 }
 
@@ -67,19 +67,19 @@ static void same_training(const char *a, const char *b)
     static const char *const suffixes[] = { "",           ".checkpoint", ".single",   ".update-31",
                                             ".update-30", ".update-27",  ".update-24" };
     for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) same_file(a, b, suffixes[i]);
-    assert_false(is_there(b, ".update-21"));
+    assert_false(exists(b, ".update-21"));
     same_log(a, b);
 }
 
 /* ---- the average ---- */
 
-static void is_the_model_if_it_is_better(void **state)
+static void average_becomes_the_model_if_better(void **state)
 {
     (void)state;
     train("reference", 31, 1);
     assert_true(logged("reference", "\"event\": \"averaged\", \"models\": 4,"));
     assert_true(logged("reference", "\"better\": true}\n{\"update\": 31, \"event\": \"aligns\""));
-    /* the same made from the files, but for the map that was chosen for it */
+    /* it is the average of the kept models, with the choice of the map added */
     static const char *const suffixes[4] = { ".update-24", ".update-31", ".update-27", ".update-30" };
     char paths[4][512];
     const char *names[4];
@@ -97,11 +97,11 @@ static void is_the_model_if_it_is_better(void **state)
     assert_true(are_same("reference", "", "mean", ""));
     attend_model_free(mean);
     attend_model_free(made);
-    /* and the best single one is where it says, as a training without an average leaves it */
-    attend_train_options o = options_for("alone");
+    /* and MODEL.single is the model of a training without averaging */
+    attend_train_options o = options_for("unaveraged");
     o.average_checkpoints = 0, o.valid_count = 1;
     assert_ok(attend_train(&o, NULL, NULL));
-    assert_ok(attend_model_load(&made, in_folder("alone"), NULL));
+    assert_ok(attend_model_load(&made, in_folder("unaveraged"), NULL));
     attend_model *single = NULL;
     assert_ok(attend_model_load(&single, in_folder("reference.single"), NULL));
     for (int i = 0; i < attend_params_count(attend_model_params(made)); i++) {
@@ -111,18 +111,18 @@ static void is_the_model_if_it_is_better(void **state)
     }
     attend_model_free(made);
     attend_model_free(single);
-    assert_true(are_same("alone", ".checkpoint", "reference", ".checkpoint"));
+    assert_true(are_same("unaveraged", ".checkpoint", "reference", ".checkpoint"));
 }
 
-static void is_not_if_it_is_not(void **state)
+static void average_is_dropped_if_not_better(void **state)
 {
     (void)state;
-    attend_train_options o = options_for("early"); /* every model is better than the one before */
+    attend_train_options o = options_for("early"); /* every model is better than the one before it */
     o.schedule.rate = 0.01, o.updates = 6, o.save_every = o.valid_every = 1, o.config.dropout = 0;
     assert_ok(attend_train(&o, NULL, NULL));
     assert_true(logged("early", "\"event\": \"averaged\", \"models\": 4,"));
     assert_false(logged("early", "\"better\": true}\n{\"update\": 6, \"event\": \"aligns\""));
-    assert_false(is_there("early", ".single"));
+    assert_false(exists("early", ".single"));
     attend_model *best = NULL, *last = NULL;
     assert_ok(attend_model_load(&best, in_folder("early"), NULL));
     assert_ok(attend_model_load(&last, in_folder("early.update-6"), NULL));
@@ -133,8 +133,8 @@ static void is_not_if_it_is_not(void **state)
     attend_model_free(last);
 }
 
-/* A training that ended, and was then asked for more, is the one that was asked for more at once; where it ended, validation was due anyway. */
-static void goes_on_as_if_it_had_not_ended(void **state)
+/* A training that ends and is then given more updates equals one that had them from the beginning, if validation was due where it ended. */
+static void resuming_an_ended_training(void **state)
 {
     (void)state;
     for (uint64_t first = 12; first <= 24; first += 12) {
@@ -142,7 +142,7 @@ static void goes_on_as_if_it_had_not_ended(void **state)
         assert_true(logged("twice", "averaged"));
         train("twice", 31, 1);
         same_training("reference", "twice");
-        train("twice", 31, 1); /* and once more changes nothing */
+        train("twice", 31, 1); /* a further call changes nothing */
         same_training("reference", "twice");
         remove_model("twice");
     }
@@ -153,7 +153,7 @@ static void die(void)
     _exit(77);
 }
 
-/* The last saves are those of the end: each call of theirs, and some of those before. */
+/* Every second call of the last saves, which are those of the end, and some of the earlier ones. */
 static void killed_at_every_call_of_the_end(void **state)
 {
     (void)state;
@@ -182,7 +182,7 @@ static void killed_at_every_call_of_the_end(void **state)
     printf("    killed at %d of %ld calls\n", killed, calls);
 }
 
-static void without_validation_it_is_the_model(void **state)
+static void without_validation_the_average_is_the_model(void **state)
 {
     (void)state;
     attend_train_options o = options_for("blind");
@@ -190,30 +190,30 @@ static void without_validation_it_is_the_model(void **state)
     assert_ok(attend_train(&o, NULL, NULL));
     assert_true(are_same("blind", ".single", "blind", ".update-31"));
     assert_false(are_same("blind", "", "blind", ".update-31"));
-    o.average_checkpoints = 0; /* asked for no longer */
+    o.average_checkpoints = 0; /* no longer requested */
     assert_ok(attend_train(&o, NULL, NULL));
     assert_true(are_same("blind", "", "blind", ".update-31"));
-    assert_false(is_there("blind", ".single"));
+    assert_false(exists("blind", ".single"));
 }
 
-static char said[4096];
+static char notices[4096];
 
-static void listen(void *user, const char *text)
+static void collect_notices(void *user, const char *text)
 {
     (void)user;
-    strncat(said, text, sizeof said - strlen(said) - 1);
+    strncat(notices, text, sizeof notices - strlen(notices) - 1);
 }
 
-static void what_is_missing_is_said(void **state)
+static void missing_models_are_reported(void **state)
 {
     (void)state;
-    const attend_train_events events = { .notice = listen };
+    const attend_train_events events = { .notice = collect_notices };
     attend_train_options o = options_for("holes");
     o.updates = 10;
     assert_ok(attend_train(&o, NULL, NULL));
     assert_int_equal(unlink(in_folder("holes.update-6")), 0);
     assert_ok(attend_train(&o, &events, NULL));
-    assert_non_null(strstr(said, "holes.update-6 does not exist"));
+    assert_non_null(strstr(notices, "holes.update-6 does not exist"));
     assert_true(logged("holes", "\"models\": 3,"));
     for (int i = 3; i < 10; i += 6) {
         char name[32];
@@ -221,19 +221,19 @@ static void what_is_missing_is_said(void **state)
         unlink(in_folder(name));
     }
     assert_ok(attend_train(&o, &events, NULL));
-    assert_non_null(strstr(said, "fewer than two models"));
-    assert_false(is_there("holes", ".single")); /* it is the best one again */
+    assert_non_null(strstr(notices, "fewer than two models"));
+    assert_false(exists("holes", ".single")); /* MODEL is the best single model again */
 }
 
-/* Whatever is refused at the end, MODEL is a model, and the end can be begun anew. */
-static void memory_that_runs_out_at_the_end(void **state)
+/* If memory runs out at the end, MODEL is still a model, and the end can be repeated. */
+static void running_out_of_memory_at_the_end(void **state)
 {
     (void)state;
     enum { TRIALS = 50 };
     train("without", 31, 1);
     attend_train_options o = options_for("without");
     attend_memory_refuse(-1);
-    assert_ok(attend_train(&o, NULL, NULL)); /* which only ends once more */
+    assert_ok(attend_train(&o, NULL, NULL)); /* repeats the end only */
     const long requests = attend_memory_requests();
     int failed = 0;
     for (long n = requests / TRIALS; n < requests; n += requests / TRIALS) {
@@ -241,8 +241,8 @@ static void memory_that_runs_out_at_the_end(void **state)
         attend_memory_refuse(n);
         const int status = attend_train(&o, NULL, NULL);
         attend_memory_refuse(0);
-        assert_true(status == ATTEND_OK || status == ATTEND_NO_MEMORY); /* some can be done without */
-        if (status == ATTEND_OK) same_file("reference", "without", ""); /* and nothing is lost by that */
+        assert_true(status == ATTEND_OK || status == ATTEND_NO_MEMORY); /* some requests may fail */
+        if (status == ATTEND_OK) same_file("reference", "without", ""); /* without consequences */
         failed += status != ATTEND_OK;
         assert_ok(attend_model_load(&m, o.model, NULL));
         attend_model_free(m);
@@ -264,20 +264,20 @@ static void refused_options_change_nothing(void **state)
     put_file(in_folder("before"), before, size);
     free(before);
     assert_true(are_same("reference", "", "before", ""));
-    assert_true(is_there("reference", ".single"));
+    assert_true(exists("reference", ".single"));
     o = options_for("reference");
     o.average_checkpoints = 1;
     assert_int_equal(attend_train(&o, NULL, NULL), ATTEND_BAD_USAGE);
     assert_non_null(strstr(attend_message(), "2 to 1000"));
-    o = options_for("reference"); /* begun anew, it is another model's */
+    o = options_for("reference"); /* a fresh training removes the old MODEL.single */
     o.fresh = true, o.average_checkpoints = 0, o.updates = 2;
     assert_ok(attend_train(&o, NULL, NULL));
-    assert_false(is_there("reference", ".single"));
+    assert_false(exists("reference", ".single"));
 }
 
-/* ---- which map aligns ---- */
+/* ---- the choice of the map ---- */
 
-static void few_pairs_choose_nothing(void **state)
+static void few_pairs_make_no_choice(void **state)
 {
     (void)state;
     write_reversals("valid.tsv", 49, 77);
@@ -294,11 +294,15 @@ static void few_pairs_choose_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(is_the_model_if_it_is_better),       cmocka_unit_test(is_not_if_it_is_not),
-        cmocka_unit_test(goes_on_as_if_it_had_not_ended),     cmocka_unit_test(killed_at_every_call_of_the_end),
-        cmocka_unit_test(without_validation_it_is_the_model), cmocka_unit_test(what_is_missing_is_said),
-        cmocka_unit_test(memory_that_runs_out_at_the_end),    cmocka_unit_test(refused_options_change_nothing),
-        cmocka_unit_test(few_pairs_choose_nothing),
+        cmocka_unit_test(average_becomes_the_model_if_better),
+        cmocka_unit_test(average_is_dropped_if_not_better),
+        cmocka_unit_test(resuming_an_ended_training),
+        cmocka_unit_test(killed_at_every_call_of_the_end),
+        cmocka_unit_test(without_validation_the_average_is_the_model),
+        cmocka_unit_test(missing_models_are_reported),
+        cmocka_unit_test(running_out_of_memory_at_the_end),
+        cmocka_unit_test(refused_options_change_nothing),
+        cmocka_unit_test(few_pairs_make_no_choice),
     };
     return cmocka_run_group_tests(tests, setup, folder_remove);
 }
