@@ -340,10 +340,10 @@ static void check_tape(const spec *s, rig_weights kind, const char *way)
     if (golden_has(&p.r.g, "vp"))
         in.position = attend_window_position(p.r.c, query, rig_weight(&p.r, "wp"), rig_weight(&p.r, "vp"));
     const attend_source *source = attend_source_new(p.r.c, &p.options, w, keys, values, k.sequences);
-    const bool wanted = golden_has(&p.r.g, "weights");
-    attend_var *context = attend_attention(p.r.c, source, query, q.sequences, &in, wanted ? &weights : NULL);
+    const bool has_weights = golden_has(&p.r.g, "weights");
+    attend_var *context = attend_attention(p.r.c, source, query, q.sequences, &in, has_weights ? &weights : NULL);
     rig_output(&p.r, "context", padded(&p, context, &q));
-    if (wanted) rig_output(&p.r, "weights", weights);
+    if (has_weights) rig_output(&p.r, "weights", weights);
     rig_check(&p.r);
     if (golden_has(&p.r.g, "scores")) (void)golden_find(&p.r.g, "scores"); /* only the plain arrays return them */
     packing_free(&q);

@@ -140,7 +140,7 @@ static void test_heads(void **state)
         }
         setting s = base(*score, 2, 2);
         s.weights_only = true;
-        check(s, ", 2 heads, weights alone");
+        check(s, ", 2 heads, weights only");
         s = base(*score, 1, 1);
         s.shared_values = true;
         check(s, ", values are the keys");

@@ -18,19 +18,19 @@ enum {
 };
 
 /* A sequence of random numbers. */
-typedef struct dice {
+typedef struct test_random {
     attend_rng rng;
     uint64_t used;
-} dice;
+} test_random;
 
-static inline double dice_uniform(dice *d)
+static inline double test_random_uniform(test_random *d)
 {
     return attend_rng_uniform(&d->rng, d->used++);
 }
 
-static inline int dice_below(dice *d, int n)
+static inline int test_random_below(test_random *d, int n)
 {
-    return (int)(dice_uniform(d) * n);
+    return (int)(test_random_uniform(d) * n);
 }
 
 typedef struct problem {
@@ -61,15 +61,15 @@ static inline attend_real *problem_array(size_t size)
 }
 
 /* Fills a slot with random numbers, uniform in [-reach, reach). */
-static inline void problem_slot(problem *p, int slot, size_t size, double reach, dice *d)
+static inline void problem_slot(problem *p, int slot, size_t size, double reach, test_random *d)
 {
     p->size[slot] = size;
     p->data[slot] = problem_array(size);
     p->grad[slot] = problem_array(size);
-    for (size_t i = 0; i < size; i++) p->data[slot][i] = (attend_real)(reach * (2 * dice_uniform(d) - 1));
+    for (size_t i = 0; i < size; i++) p->data[slot][i] = (attend_real)(reach * (2 * test_random_uniform(d) - 1));
 }
 
-static inline void problem_masks(problem *p, dice *d)
+static inline void problem_masks(problem *p, test_random *d)
 {
     const int full[4] = { p->a.batch, p->o.heads, p->a.queries, p->a.keys };
     size_t sizes[2] = { 1, 1 };
@@ -84,19 +84,19 @@ static inline void problem_masks(problem *p, dice *d)
         assert_non_null(p->allowed);
         bool blind = false;
         for (size_t i = 0; i < sizes[0]; i++) {
-            if (p->a.allowed_shape[3] && i % (size_t)p->a.allowed_shape[3] == 0) blind = dice_uniform(d) < 0.15;
-            p->allowed[i] = !blind && dice_uniform(d) < 0.7;
+            if (p->a.allowed_shape[3] && i % (size_t)p->a.allowed_shape[3] == 0) blind = test_random_uniform(d) < 0.15;
+            p->allowed[i] = !blind && test_random_uniform(d) < 0.7;
         }
         p->a.allowed = p->allowed;
     }
     if (p->extras & PROBLEM_BIAS) {
         problem_slot(p, PLAIN_BIAS, sizes[1], 1, d);
         for (size_t i = 0; i < sizes[1]; i++)
-            if (dice_uniform(d) < 0.15) p->data[PLAIN_BIAS][i] = (attend_real)-INFINITY;
+            if (test_random_uniform(d) < 0.15) p->data[PLAIN_BIAS][i] = (attend_real)-INFINITY;
     }
 }
 
-static inline void problem_parameters(problem *p, dice *d)
+static inline void problem_parameters(problem *p, test_random *d)
 {
     const attend_score *score = p->o.score;
     const attend_widths w = { .query = p->o.heads * p->a.query_width,
@@ -131,7 +131,7 @@ static inline bool problem_in_place(const problem *p)
 
 static inline void problem_new(problem *p, uint64_t seed)
 {
-    dice d = { .rng = { .seed = 2024, .stream = seed } };
+    test_random d = { .rng = { .seed = 2024, .stream = seed } };
     attend_arrays *a = &p->a;
     if (p->extras & PROBLEM_ONE_ARRAY) a->value_width = a->key_width;
     const size_t batch = (size_t)a->batch, queries = batch * (size_t)a->queries, keys = batch * (size_t)a->keys;
@@ -146,14 +146,17 @@ static inline void problem_new(problem *p, uint64_t seed)
     problem_masks(p, &d);
     if (p->o.window == ATTEND_WINDOW_LOCAL_P) {
         problem_slot(p, PLAIN_POSITION, queries, 1, &d);
-        for (size_t i = 0; i < queries; i++) p->data[PLAIN_POSITION][i] = (attend_real)(0.01 + 0.98 * dice_uniform(&d));
+        for (size_t i = 0; i < queries; i++)
+            p->data[PLAIN_POSITION][i] = (attend_real)(0.01 + 0.98 * test_random_uniform(&d));
     }
     if (p->o.score->needs_previous_weights) problem_slot(p, PLAIN_PREVIOUS, queries * (size_t)a->keys, 1, &d);
     p->lengths = calloc(2 * batch + 1, sizeof *p->lengths);
     assert_non_null(p->lengths);
     for (int b = 0; b < a->batch; b++) { /* the first has the maximum length; some are empty */
-        p->lengths[b] = b == 0 ? a->queries : dice_below(&d, a->queries + 1);
-        p->lengths[a->batch + b] = b == 0 ? a->keys : dice_below(&d, 8) == 0 ? 0 : dice_below(&d, a->keys + 1);
+        p->lengths[b] = b == 0 ? a->queries : test_random_below(&d, a->queries + 1);
+        p->lengths[a->batch + b] = b == 0                          ? a->keys
+                                   : test_random_below(&d, 8) == 0 ? 0
+                                                                   : test_random_below(&d, a->keys + 1);
     }
     if (p->extras & PROBLEM_RAGGED) a->query_lengths = p->lengths, a->key_lengths = p->lengths + a->batch;
     a->query = p->data[PLAIN_QUERY], a->key = p->data[PLAIN_KEY], a->value = p->data[PLAIN_VALUE];
@@ -167,8 +170,8 @@ static inline void problem_new(problem *p, uint64_t seed)
     p->context = problem_array(p->context_size), p->dcontext = problem_array(p->context_size);
     p->weights = problem_array(p->area), p->dweights = problem_array(p->area);
     p->scores = problem_in_place(p) ? problem_array(p->area) : NULL;
-    for (size_t i = 0; i < p->context_size; i++) p->dcontext[i] = (attend_real)(2 * dice_uniform(&d) - 1);
-    for (size_t i = 0; i < p->area; i++) p->dweights[i] = (attend_real)(2 * dice_uniform(&d) - 1);
+    for (size_t i = 0; i < p->context_size; i++) p->dcontext[i] = (attend_real)(2 * test_random_uniform(&d) - 1);
+    for (size_t i = 0; i < p->area; i++) p->dweights[i] = (attend_real)(2 * test_random_uniform(&d) - 1);
 }
 
 static inline void problem_free(problem *p)

@@ -17,14 +17,14 @@ static inline bool spans_cover(const attend_ids *ids, size_t size)
 
 /* Returns the error, or NULL. For lossless tokenizers. */
 static inline const char *round_trip(const attend_tokenizer *t, const char *text, size_t size, double dropout,
-                                     uint64_t place)
+                                     uint64_t index)
 {
     static attend_string normal, back; /* reused by the next call */
     static attend_ids ids;
     ids.count = 0;
     back.size = 0;
     if (attend_normalize(&normal, text, size) != ATTEND_OK) return attend_message();
-    if (attend_tokenizer_encode(t, text, size, &ids, dropout, 7, place) != ATTEND_OK) return attend_message();
+    if (attend_tokenizer_encode(t, text, size, &ids, dropout, 7, index) != ATTEND_OK) return attend_message();
     if (attend_tokenizer_decode(t, ids.ids, ids.count, &back) != ATTEND_OK) return attend_message();
     if (back.size != normal.size || memcmp(back.text, normal.text, back.size) != 0) return "the text is not the same";
     return spans_cover(&ids, normal.size) ? NULL : "spans do not cover the text";

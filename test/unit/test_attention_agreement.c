@@ -316,11 +316,11 @@ static void test_beams(void **state)
         for (int beam = 0; beam < BEAM; beam++) {
             int rows[8];
             for (int b = 0; b < p.a.batch; b++) rows[b] = b * BEAM + beam;
-            attend_var *alone =
+            attend_var *single =
                 attend_attention(c, t.source, attend_gather(c, queries, rows, p.a.batch), one, &t.in, NULL);
-            assert_non_null(alone);
+            assert_non_null(single);
             for (int b = 0; b < p.a.batch; b++)
-                assert_same(&p, "context", attend_value(alone) + (size_t)b * width,
+                assert_same(&p, "context", attend_value(single) + (size_t)b * width,
                             attend_value(together) + (size_t)rows[b] * width, width, 2e-6);
         }
         attend_ctx_reset(c);
@@ -357,13 +357,13 @@ static void test_gradients_are_added_skipped_and_computed_once(void **state)
             /* each gradient in turn is NULL; the others are bit-identical */
             for (int slot = 0; slot < PLAIN_SLOTS; slot++) {
                 if (!p.grad[slot]) continue;
-                attend_real *kept = p.grad[slot];
+                attend_real *saved = p.grad[slot];
                 p.grad[slot] = NULL;
                 if (slot >= PLAIN_PARAMETERS) p.gradients[slot - PLAIN_PARAMETERS] = NULL;
                 assert_ok(problem_run(r, &p));
                 assert_results(&p, &once, 0);
-                p.grad[slot] = kept;
-                if (slot >= PLAIN_PARAMETERS) p.gradients[slot - PLAIN_PARAMETERS] = kept;
+                p.grad[slot] = saved;
+                if (slot >= PLAIN_PARAMETERS) p.gradients[slot - PLAIN_PARAMETERS] = saved;
             }
             assert_ok(problem_forward(r, &p));
             assert_ok(attend_runner_backward(r, p.dcontext, NULL, &(attend_array_gradients){ 0 }));

@@ -7,65 +7,67 @@ enum { PROBLEMS = 840 };
 
 /* ---- random problems ---- */
 
-static int one_of(dice *d, int n, const int *list)
+static int one_of(test_random *d, int n, const int *list)
 {
-    return list[dice_below(d, n)];
+    return list[test_random_below(d, n)];
 }
 
-static int some_length(dice *d)
+static int some_length(test_random *d)
 {
-    switch (dice_below(d, 8)) {
+    switch (test_random_below(d, 8)) {
     case 0:
-        return dice_below(d, 2); /* 0 or 1 */
+        return test_random_below(d, 2); /* 0 or 1 */
     case 1:
-        return 16 + dice_below(d, 50);
+        return 16 + test_random_below(d, 50);
     default:
-        return 1 + dice_below(d, 14);
+        return 1 + test_random_below(d, 14);
     }
 }
 
-static void random_extras(problem *p, dice *d)
+static void random_extras(problem *p, test_random *d)
 {
-    p->extras = dice_below(d, 16);
-    if (dice_below(d, 3)) p->extras &= ~PROBLEM_ONE_ARRAY;
+    p->extras = test_random_below(d, 16);
+    if (test_random_below(d, 3)) p->extras &= ~PROBLEM_ONE_ARRAY;
     for (int axis = 0; axis < 4; axis++) {
-        if (dice_below(d, 3) == 0) p->a.allowed_shape[axis] = 1;
-        if (dice_below(d, 3) == 0) p->a.bias_shape[axis] = 1;
+        if (test_random_below(d, 3) == 0) p->a.allowed_shape[axis] = 1;
+        if (test_random_below(d, 3) == 0) p->a.bias_shape[axis] = 1;
     }
-    p->o.causal = p->o.window != ATTEND_WINDOW_LOCAL_P && dice_below(d, 3) == 0;
-    if (dice_below(d, 4) == 0) p->o.soft_cap = 0.5 + 3 * dice_uniform(d);
-    if (dice_below(d, 4) == 0) p->o.scale = 0.2 + dice_uniform(d);
+    p->o.causal = p->o.window != ATTEND_WINDOW_LOCAL_P && test_random_below(d, 3) == 0;
+    if (test_random_below(d, 4) == 0) p->o.soft_cap = 0.5 + 3 * test_random_uniform(d);
+    if (test_random_below(d, 4) == 0) p->o.scale = 0.2 + test_random_uniform(d);
     p->reach = 2;
 }
 
 static problem random_problem(uint64_t number)
 {
-    dice d = { .rng = { .seed = 77, .stream = number } };
+    test_random d = { .rng = { .seed = 77, .stream = number } };
     uint64_t scores = 0;
     while (attend_scores[scores]) scores++;
     const attend_score *score = attend_scores[number % scores];
     problem p = { .o = ATTEND_ATTENTION_OPTIONS_INIT };
     p.o.score = score;
-    p.o.heads = score->needs_previous_weights ? 1 : 1 << dice_below(&d, 3);
-    p.o.key_heads = p.o.heads >> dice_below(&d, 3);
+    p.o.heads = score->needs_previous_weights ? 1 : 1 << test_random_below(&d, 3);
+    p.o.key_heads = p.o.heads >> test_random_below(&d, 3);
     if (p.o.key_heads < 1) p.o.key_heads = 1;
-    p.o.window = (attend_window)dice_below(&d, 3);
-    p.o.window_size = 1 + dice_below(&d, 6);
+    p.o.window = (attend_window)test_random_below(&d, 3);
+    p.o.window_size = 1 + test_random_below(&d, 6);
     p.o.selection = (attend_selection)one_of(&d, 6, (const int[]){ 0, 0, 0, 1, 2, 3 });
     if (p.o.selection == ATTEND_SELECT_HARD && p.o.window == ATTEND_WINDOW_LOCAL_P) p.o.window = ATTEND_WINDOW_GLOBAL;
-    p.a.batch = dice_below(&d, 20) ? 1 + dice_below(&d, 4) : 0;
+    p.a.batch = test_random_below(&d, 20) ? 1 + test_random_below(&d, 4) : 0;
     p.a.queries = some_length(&d), p.a.keys = some_length(&d);
-    if (number % 60 < 7) p.a.batch = 1, p.a.keys = 150 + dice_below(&d, 51), p.a.queries = 1 + dice_below(&d, 6);
-    if (number % 60 >= 53) p.a.batch = 1, p.a.queries = 100 + dice_below(&d, 20), p.a.keys = 1 + dice_below(&d, 9);
-    p.a.query_width = 1 + dice_below(&d, 19), p.a.value_width = 1 + dice_below(&d, 19);
+    if (number % 60 < 7)
+        p.a.batch = 1, p.a.keys = 150 + test_random_below(&d, 51), p.a.queries = 1 + test_random_below(&d, 6);
+    if (number % 60 >= 53)
+        p.a.batch = 1, p.a.queries = 100 + test_random_below(&d, 20), p.a.keys = 1 + test_random_below(&d, 9);
+    p.a.query_width = 1 + test_random_below(&d, 19), p.a.value_width = 1 + test_random_below(&d, 19);
     const bool compares = score->check_tile && !score->parameter;
-    p.a.key_width = compares ? p.a.query_width : 1 + dice_below(&d, 19);
-    p.a.attention = p.o.heads * (1 + dice_below(&d, 9));
-    p.a.max_keys = p.a.keys + dice_below(&d, 3), p.a.filters = 1 + dice_below(&d, 3);
+    p.a.key_width = compares ? p.a.query_width : 1 + test_random_below(&d, 19);
+    p.a.attention = p.o.heads * (1 + test_random_below(&d, 9));
+    p.a.max_keys = p.a.keys + test_random_below(&d, 3), p.a.filters = 1 + test_random_below(&d, 3);
     if (p.a.max_keys == 0) p.a.max_keys = 1;
-    p.a.filter_size = 1 + 2 * dice_below(&d, 3);
-    p.a.first_position = dice_below(&d, 4) - 1;
-    p.a.heads_first = dice_below(&d, 2) && (problem_in_place(&p) || p.o.heads == 1);
+    p.a.filter_size = 1 + 2 * test_random_below(&d, 3);
+    p.a.first_position = test_random_below(&d, 4) - 1;
+    p.a.heads_first = test_random_below(&d, 2) && (problem_in_place(&p) || p.o.heads == 1);
     random_extras(&p, &d);
     if (number % 9 == 0 && score->check_tile &&
         !score->parameter) { /* scores around 1e4, exact in float unless scaled */

@@ -27,7 +27,7 @@ static int make_rows(void **state)
 
 /* Rows [first, first + count) of all sequences of an array (B, T, row): (B, count, row), or with heads_first
  * (B, heads, count, row / heads). */
-static attend_real *cut(const attend_real *from, int first, int count, int row, int heads, bool heads_first)
+static attend_real *slice(const attend_real *from, int first, int count, int row, int heads, bool heads_first)
 {
     attend_real *to = malloc((size_t)(B * count * row) * sizeof *to);
     assert_non_null(to);
@@ -42,8 +42,8 @@ static attend_real *cut(const attend_real *from, int first, int count, int row, 
 
 static int append(attend_cache *c, int first, int count, bool heads_first)
 {
-    attend_real *k = cut(key, first, count, HK * D, HK, heads_first),
-                *v = cut(value, first, count, HK * DV, HK, heads_first);
+    attend_real *k = slice(key, first, count, HK * D, HK, heads_first),
+                *v = slice(value, first, count, HK * DV, HK, heads_first);
     int status = attend_cache_append(c, count, k, v, heads_first);
     free(k);
     free(v);
@@ -110,7 +110,7 @@ static void decode(attend_runner *r, const attend_attention_options *options, co
         const int count = T - t < step ? T - t : step;
         assert_ok(append(c, t, count, heads_first));
         attend_cache_fill(c, &a);
-        attend_real *q = cut(query, t, count, row, heads, false), *part = cut(context, t, count, out, heads, false);
+        attend_real *q = slice(query, t, count, row, heads, false), *part = slice(context, t, count, out, heads, false);
         a.query = q, a.queries = count;
         assert_ok(attend_runner_forward(r, options, &a, part, NULL, NULL));
         for (int b = 0; b < B; b++)

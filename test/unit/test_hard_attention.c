@@ -35,13 +35,13 @@ static draws *draws_new(attend_estimator estimator)
     d->o.estimator = estimator;
     for (int j = 0; j < KEYS; j++) d->e[j] = 0.25 * ((j * 5 + 2) % 7) - 0.5;
     softmax(d->e, d->p);
-    dice random = { .rng = { .seed = 31 } };
+    test_random random = { .rng = { .seed = 31 } };
     for (int i = 0; i < DRAWS * KEYS; i++) {
         d->bias[i] = (attend_real)d->e[i % KEYS];
-        d->value[i] = (attend_real)(2 * dice_uniform(&random) - 1);
-        d->dweights[i] = (attend_real)(2 * dice_uniform(&random) - 1);
+        d->value[i] = (attend_real)(2 * test_random_uniform(&random) - 1);
+        d->dweights[i] = (attend_real)(2 * test_random_uniform(&random) - 1);
     }
-    for (int b = 0; b < DRAWS; b++) d->dcontext[b] = (attend_real)(2 * dice_uniform(&random) - 1);
+    for (int b = 0; b < DRAWS; b++) d->dcontext[b] = (attend_real)(2 * test_random_uniform(&random) - 1);
     d->a = (attend_arrays){ .batch = DRAWS,
                             .queries = 1,
                             .keys = KEYS,

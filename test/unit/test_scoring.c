@@ -33,20 +33,20 @@ static void memory_does_not_grow_with_the_pairs(void **state)
     for (int i = 0; i < PAIRS; i++) lengths[i] = LENGTH;
     for (int i = 0; i < PAIRS * LENGTH; i++) tokens[i] = ATTEND_FIRST_TOKEN + i * i % 3;
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
-        double together[PAIRS], alone;
+        double all[PAIRS], single;
         attend_config config;
         attend_model *m = NULL;
         assert_ok(tiny_config(&config, models[i]));
         assert_ok(attend_model_new(&m, &config, 1));
-        const size_t few = score(m, 0, FEW, together), many = score(m, 0, PAIRS, together);
+        const size_t few = score(m, 0, FEW, all), many = score(m, 0, PAIRS, all);
 #ifdef ATTEND_ARENA_MALLOC
         (void)few, (void)many;
 #else
         if (many > 2 * few) fail_msg("%s: %d pairs take %zu bytes, and %d take %zu", models[i], FEW, few, PAIRS, many);
 #endif
         for (int pair = 0; pair < PAIRS; pair += 57) {
-            score(m, pair, 1, &alone);
-            assert_true(alone == together[pair]);
+            score(m, pair, 1, &single);
+            assert_true(single == all[pair]);
         }
         attend_model_free(m);
     }

@@ -12,16 +12,16 @@ static void assert_is_sample(const attend_tensor_file *f)
 {
     assert_int_equal(attend_tensor_file_count(f), SAMPLE_COUNT);
     for (int k = 0; k < SAMPLE_COUNT; k++) {
-        const attend_tensor *wanted = &s.tensors[k], *t = attend_tensor_file_find(f, wanted->name);
+        const attend_tensor *expected = &s.tensors[k], *t = attend_tensor_file_find(f, expected->name);
         assert_non_null(t);
-        assert_string_equal(t->name, wanted->name);
-        assert_int_equal(t->dtype, wanted->dtype);
-        assert_int_equal(t->rank, wanted->rank);
-        assert_memory_equal(t->shape, wanted->shape, sizeof t->shape);
-        assert_int_equal(t->bytes, wanted->bytes);
+        assert_string_equal(t->name, expected->name);
+        assert_int_equal(t->dtype, expected->dtype);
+        assert_int_equal(t->rank, expected->rank);
+        assert_memory_equal(t->shape, expected->shape, sizeof t->shape);
+        assert_int_equal(t->bytes, expected->bytes);
         assert_non_null(t->data);
         assert_int_equal((uintptr_t)t->data % attend_dtype_size(t->dtype), 0);
-        assert_memory_equal(t->data, wanted->data, t->bytes);
+        assert_memory_equal(t->data, expected->data, t->bytes);
     }
     assert_null(attend_tensor_file_find(f, "layer"));
     assert_null(attend_tensor_file_find(f, ""));
@@ -106,9 +106,9 @@ static void test_empty_file(void **state)
     attend_tensor_file_close(f);
     size_t size;
     char *bytes = get_file(path, &size);
-    const char wanted[] = "\x38\0\0\0\0\0\0\0{\"__metadata__\":{\"checksum\":\"xxh3-4a7c32c9ac5ed850\"}}   ";
+    const char expected[] = "\x38\0\0\0\0\0\0\0{\"__metadata__\":{\"checksum\":\"xxh3-4a7c32c9ac5ed850\"}}   ";
     assert_int_equal(size, 64);
-    assert_memory_equal(bytes, wanted, 64);
+    assert_memory_equal(bytes, expected, 64);
     free(bytes);
 }
 

@@ -246,14 +246,14 @@ static void test_bad_headers(void **state)
 static void test_truncated_headers(void **state)
 {
     (void)state;
-    static const char *const cut[] = { "{\"\xe2",          "{\"\xf0\x9f\x98",
-                                       "{\"\xc3",          "{\"\\",
-                                       "{\"\\u",           "{\"\\u00",
-                                       "{\"\\ud83d",       "{\"\\ud83d\\",
-                                       "{\"\\ud83d\\ude0", "{\"a\":{\"shape\":[1",
-                                       "{\"a\":",          "{ " };
-    for (size_t i = 0; i < sizeof cut / sizeof *cut; i++)
-        assert_int_equal(parse_header(cut[i], 0, 0), ATTEND_BAD_MODEL);
+    static const char *const truncated[] = { "{\"\xe2",          "{\"\xf0\x9f\x98",
+                                             "{\"\xc3",          "{\"\\",
+                                             "{\"\\u",           "{\"\\u00",
+                                             "{\"\\ud83d",       "{\"\\ud83d\\",
+                                             "{\"\\ud83d\\ude0", "{\"a\":{\"shape\":[1",
+                                             "{\"a\":",          "{ " };
+    for (size_t i = 0; i < sizeof truncated / sizeof *truncated; i++)
+        assert_int_equal(parse_header(truncated[i], 0, 0), ATTEND_BAD_MODEL);
 }
 
 /* Excessive nesting, counts and names. Reading needs at most four times the size of the header. */

@@ -176,10 +176,10 @@ static void memory_runs_out(void **state)
         attend_string out = { 0 };
         attend_memory_refuse(n);
         const int status = attend_normalize(&out, text, sizeof text);
-        const long asked = attend_memory_requests();
+        const long allocations = attend_memory_requests();
         attend_memory_refuse(0);
         attend_string_free(&out);
-        if (asked < n) break;
+        if (allocations < n) break;
         assert_int_equal(status, ATTEND_NO_MEMORY);
         assert_non_null(strstr(attend_message(), "memory"));
     }
