@@ -1,7 +1,7 @@
 /* attention.h: (query, keys, values) -> (context, weights), for any score.
  *
- *     e_ij = score(q_i, k_j)     e = cap tanh(e / cap)     e += bias     p_i = select(e_i, over the keys visible to query i)
- *     p = dropout(p)             o_i = sum_j p_ij v_j
+ *     e_ij = score(q_i, k_j)     e = cap tanh(e / cap)     e += bias
+ *     p_i = select(e_i, over the keys visible to query i)  p = dropout(p)     o_i = sum_j p_ij v_j
  *
  * Purpose    Two interfaces: an operation on the tape, for models (attend_source_new, attend_attention), and plain
  *            arrays, without a model or a tape (attend_runner_forward and attend_runner_backward). Both run the same

@@ -4,7 +4,8 @@
  *                attend_cache_append(cache, 1, key, value, false);
  *                attend_cache_fill(cache, &arrays);
  *                attend_runner_forward(runner, &options, &arrays, context, NULL, NULL);
- *            With options.causal, several tokens appended at once give the same result as one by one. All sequences have the same length.
+ *            With options.causal, several tokens appended at once give the same result as one by one. All sequences have
+ *            the same length.
  * Shapes     B sequences, T rows, Hk key heads of widths Dk and Dv. The layout is (B, capacity, Hk, D), capacity >=
  *            T.
  * Ownership  The cache owns its rows; attend_cache_free frees them. The pointers that attend_cache_fill sets point
@@ -27,8 +28,8 @@ int attend_cache_new(attend_cache **out, int batch, int key_heads, int key_width
 void attend_cache_free(attend_cache *cache);
 
 /* Appends `rows` rows to every sequence: key (B, rows, Hk, Dk) and value (B, rows, Hk, Dv), or with heads_first
- * (B, Hk, rows, Dk) and (B, Hk, rows, Dv). The arrays are copied and must not overlap the cache. value is not read if its
- * width is 0. The capacity doubles when it is exhausted. */
+ * (B, Hk, rows, Dk) and (B, Hk, rows, Dv). The arrays are copied and must not overlap the cache. value is not read if
+ * its width is 0. The capacity doubles when it is exhausted. */
 int attend_cache_append(attend_cache *cache, int rows, const attend_real *key, const attend_real *value,
                         bool heads_first);
 

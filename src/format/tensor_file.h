@@ -71,7 +71,7 @@ typedef struct attend_tensor_file attend_tensor_file;
 
 /* Opens a file by memory map. `flags`: 0 or ATTEND_TENSOR_SKIP_CHECKSUM. */
 int attend_tensor_file_open(attend_tensor_file **out, const char *path, unsigned flags);
-/* Opens a file that is in memory; the bytes must stay valid and unchanged until it is closed. `name` is for messages. */
+/* Opens a file in memory; the bytes must stay valid and unchanged until it is closed. `name` is for messages. */
 int attend_tensor_file_parse(attend_tensor_file **out, const void *bytes, size_t size, const char *name,
                              unsigned flags);
 void attend_tensor_file_close(attend_tensor_file *file); /* NULL is valid */

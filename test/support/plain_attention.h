@@ -1,7 +1,8 @@
 /* plain_attention.h: attention in double precision, one pair of query and key at a time; shares no code with the
  * library.
  *
- *     e_ij = scale score(q_i, k_j)     e = cap tanh(e / cap)     e += bias     p_i = select(e_i, over the keys visible to query i)
+ *     e_ij = scale score(q_i, k_j)     e = cap tanh(e / cap)     e += bias
+ *     p_i = select(e_i, over the keys visible to query i)
  *     local-p: p_ij *= exp(-(j - pos_i)^2 / 2 sigma^2)      o_i = sum_j p_ij v_j
  *
  * Shapes, lengths, masks and layout are those of attend_arrays; the inputs are doubles, for difference quotients with

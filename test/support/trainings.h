@@ -1,4 +1,4 @@
-/* trainings.h: helpers for tests of whole training runs: training pairs, and the files of a run in the test's folder. */
+/* trainings.h: helpers for tests of whole training runs: training pairs, and the files of a run. */
 #ifndef ATTEND_TEST_TRAININGS_H
 #define ATTEND_TEST_TRAININGS_H
 
