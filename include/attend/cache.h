@@ -43,6 +43,7 @@ int attend_cache_reorder(attend_cache *cache, const int *from, int batch);
 /* Removes all rows after the first `length`. */
 int attend_cache_truncate(attend_cache *cache, int length);
 
+/* The number of rows of each sequence, and of sequences. */
 int attend_cache_length(const attend_cache *cache);
 int attend_cache_batch(const attend_cache *cache);
 /* Bytes of memory, including the second buffer. */

@@ -44,6 +44,7 @@ attend_json_writer attend_json_to_string(attend_string *out);
 attend_json_writer attend_json_to_file(FILE *out);
 attend_json_writer attend_json_to_sink(attend_json_sink sink, void *user);
 
+/* Objects and arrays, which may be nested. */
 void attend_json_begin_object(attend_json_writer *w);
 void attend_json_end_object(attend_json_writer *w);
 void attend_json_begin_array(attend_json_writer *w);
@@ -51,6 +52,7 @@ void attend_json_end_array(attend_json_writer *w);
 /* The name of the next value of an object. */
 void attend_json_put_key(attend_json_writer *w, const char *name);
 
+/* A string, ended by a zero byte or of `size` bytes, and an integer. */
 void attend_json_put_text(attend_json_writer *w, const char *text);
 void attend_json_put_bytes(attend_json_writer *w, const char *text, size_t size);
 void attend_json_put_integer(attend_json_writer *w, int64_t x);

@@ -32,6 +32,7 @@ typedef struct attend_string_table {
     size_t slot_count; /* a power of two; at most half of the slots are used */
 } attend_string_table;
 
+/* Frees the content, not the struct; the table is then empty. */
 void attend_string_table_free(attend_string_table *s);
 /* The index of a string, or -1 if the table does not contain it. */
 int attend_string_table_find(const attend_string_table *s, const char *bytes, size_t size);

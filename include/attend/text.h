@@ -41,6 +41,7 @@ typedef struct attend_ids {
     attend_span *spans; /* one per id */
     int count, room;    /* ids in use, ids allocated */
 } attend_ids;
+/* Frees the arrays, not the struct. */
 void attend_ids_free(attend_ids *ids);
 
 /* ---- normalisation ---- */
@@ -76,6 +77,7 @@ int attend_tokenizer_learn(attend_tokenizer **out, const attend_tokenizer_option
 /* NULL is allowed. */
 void attend_tokenizer_free(attend_tokenizer *t);
 
+/* What its tokens are. */
 attend_token_kind attend_tokenizer_kind(const attend_tokenizer *t);
 /* The number of tokens: ids are 0 to size - 1. */
 int attend_tokenizer_size(const attend_tokenizer *t);
