@@ -35,10 +35,10 @@ static void run_shard(void *state, int shard)
     attend_ctx_reset(c);
     attend_ctx_set_grads(c, l->grads[shard]);
     const attend_cell cell = { .kind = l->kind,
-                               .w = attend_use(c, l->w),
-                               .u = attend_use(c, l->u),
-                               .bw = attend_use(c, l->bw),
-                               .bu = attend_use(c, l->bu) };
+                               .w = attend_parameter(c, l->w),
+                               .u = attend_parameter(c, l->u),
+                               .bw = attend_parameter(c, l->bw),
+                               .bu = attend_parameter(c, l->bu) };
     size_t first = (size_t)(shard * count * T) * D;
     attend_var *x = attend_input(c, 2, (const int[]){ count * T, D }, l->x + first);
     attend_var *y = attend_cell_sequence(c, &cell, x, attend_ragged_new(c, count, lengths), false, NULL);
@@ -165,9 +165,10 @@ static void run_lstm(void *state)
     network *n = state;
     attend_var *x;
     const attend_ragged *sentences = begin(n, &x);
-    const attend_cell cell = {
-        .kind = ATTEND_CELL_LSTM, .w = attend_use(n->c, n->w), .u = attend_use(n->c, n->u), .bw = attend_use(n->c, n->b)
-    };
+    const attend_cell cell = { .kind = ATTEND_CELL_LSTM,
+                               .w = attend_parameter(n->c, n->w),
+                               .u = attend_parameter(n->c, n->u),
+                               .bw = attend_parameter(n->c, n->b) };
     bench_require(attend_backward_from(n->c, attend_cell_sequence(n->c, &cell, x, sentences, false, NULL), n->dy));
 }
 
@@ -177,11 +178,11 @@ static void run_lstmn(void *state)
     attend_ctx *c = n->c;
     attend_var *x;
     const attend_ragged *sentences = begin(n, &x);
-    const attend_lstmn_cell cell = { .look = { attend_use(c, n->wk), attend_use(c, n->wx), attend_use(c, n->wt), NULL,
-                                               attend_use(c, n->v) },
-                                     .w = attend_use(c, n->w),
-                                     .u = attend_use(c, n->u),
-                                     .b = attend_use(c, n->b),
+    const attend_lstmn_cell cell = { .attention = { attend_parameter(c, n->wk), attend_parameter(c, n->wx),
+                                                    attend_parameter(c, n->wt), NULL, attend_parameter(c, n->v) },
+                                     .w = attend_parameter(c, n->w),
+                                     .u = attend_parameter(c, n->u),
+                                     .b = attend_parameter(c, n->b),
                                      .span = SPAN };
     bench_require(attend_backward_from(c, attend_lstmn_sequence(c, &cell, x, sentences, NULL), n->dy));
 }

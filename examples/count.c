@@ -24,10 +24,10 @@ static attend_var *loss(attend_ctx *c, int shard, void *user)
             next[rows] = (number + t + 1) % TEN;
         }
     }
-    attend_var *x = attend_gather(c, attend_use(c, m->embedding), ids, rows);
-    const attend_cell gru = { .kind = ATTEND_CELL_GRU, .w = attend_use(c, m->w), .u = attend_use(c, m->u) };
+    attend_var *x = attend_gather(c, attend_parameter(c, m->embedding), ids, rows);
+    const attend_cell gru = { .kind = ATTEND_CELL_GRU, .w = attend_parameter(c, m->w), .u = attend_parameter(c, m->u) };
     attend_var *h = attend_cell_sequence(c, &gru, x, attend_ragged_new(c, SHARD, lengths), false, NULL);
-    return attend_cross_entropy(c, attend_linear(c, h, attend_use(c, m->out), NULL), next, 0, 1.0 / rows, NULL);
+    return attend_cross_entropy(c, attend_linear(c, h, attend_parameter(c, m->out), NULL), next, 0, 1.0 / rows, NULL);
 }
 
 static int model_new(model *m)

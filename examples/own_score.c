@@ -53,10 +53,10 @@ static attend_param *temperature, *keys, *queries;
 /* Three queries attend to seven keys, which are also the values; the loss is the sum of the squared contexts. */
 static attend_var *loss(attend_ctx *c, void *user)
 {
-    attend_var *w[] = { attend_use(c, temperature) }, **weights = user;
+    attend_var *w[] = { attend_parameter(c, temperature) }, **weights = user;
     const attend_ragged *three = attend_ragged_new(c, 1, (const int[]){ 3 }), *seven = attend_ragged_new(c, 1, (const int[]){ 7 });
-    attend_source *s = attend_source_new(c, &(attend_attention_options){ .score = &cosine }, w, attend_use(c, keys), NULL, seven);
-    attend_var *context = attend_attention(c, s, attend_use(c, queries), three, NULL, weights);
+    attend_source *s = attend_source_new(c, &(attend_attention_options){ .score = &cosine }, w, attend_parameter(c, keys), NULL, seven);
+    attend_var *context = attend_attention(c, s, attend_parameter(c, queries), three, NULL, weights);
     return attend_sum(c, attend_mul(c, context, context));
 }
 

@@ -1,14 +1,13 @@
-/* tape.h: variables, parameters, and the tape that differentiates what was done with them.
+/* tape.h: variables, parameters, and the tape for automatic differentiation.
  *
- * Purpose    A model is ordinary C. Each operation (op.h) computes at once and, while recording, leaves a
- *            node on the context's tape; attend_backward walks the nodes in reverse.
- * Ownership  A context owns every variable made in it: they die together at attend_ctx_reset, or at
- *            attend_ctx_rewind to a mark taken before them. Nothing is freed one by one.
- * Failure    Sticky. An operation that fails returns NULL and the context remembers the first failure;
- *            every later operation on a failed context, or on a NULL variable, returns NULL at once. So a
- *            model checks once, at the end. attend_ctx_reset clears it.
- * Threads    A context is used by one thread at a time. Parameters are read by many contexts at once;
- *            nobody may change their values meanwhile. */
+ * Purpose    A model is ordinary C code. Each operation (op.h) computes immediately and, while recording, adds a node to the context's
+ *            tape; attend_backward walks the nodes in reverse.
+ * Ownership  A context owns all variables created in it. They are freed together by attend_ctx_reset, or by attend_ctx_rewind to a mark
+ *            taken before they were created; never one by one.
+ * Failure    Sticky. An operation that fails returns NULL, and the context keeps the first failure. Every later operation on a failed context
+ *            returns NULL at once, so a model checks the status once, at the end. attend_ctx_reset clears the failure.
+ * Threads    A context is used by one thread at a time. Several contexts may read the same parameters at the same time; their values must
+ *            not change meanwhile. */
 #ifndef ATTEND_TAPE_H
 #define ATTEND_TAPE_H
 
@@ -31,39 +30,39 @@ typedef struct attend_param attend_param;
 typedef struct attend_params attend_params;
 typedef struct attend_grads attend_grads;
 
-/* ---- parameters: what a model learns; they outlive every context ---- */
+/* ---- parameters: the learned tensors of a model; they outlive contexts ---- */
 
-/* An empty set. *out is the caller's, freed by attend_params_free (NULL is fine there). */
+/* Creates an empty set. The caller frees it with attend_params_free, which accepts NULL. */
 int attend_params_new(attend_params **out);
 void attend_params_free(attend_params *set);
 
-/* Adds a parameter of zeros. The name is copied and must be new to the set; the parameter belongs to the set. */
+/* Adds a parameter filled with zeros. The name is copied and must be new to the set. The set owns the parameter. */
 int attend_params_add(attend_param **out, attend_params *set, const char *name, int rank, const int *shape);
 
 int attend_params_count(const attend_params *set);
 attend_param *attend_params_at(const attend_params *set, int i);
 attend_param *attend_params_find(const attend_params *set, const char *name); /* NULL if there is none */
-size_t attend_params_size(const attend_params *set);                          /* numbers in all of them together */
+size_t attend_params_size(const attend_params *set);                          /* total count of numbers */
 
 const char *attend_param_name(const attend_param *p);
 int attend_param_rank(const attend_param *p);
 int attend_param_dim(const attend_param *p, int axis);
 size_t attend_param_size(const attend_param *p);
 attend_precision attend_param_precision(const attend_param *p);
-/* NULL if the parameter is kept in fewer bits. */
+/* NULL if the parameter is quantised. */
 const attend_real *attend_param_value(const attend_param *p);
-/* For writing. Whoever writes calls attend_param_changed afterwards, so that packed copies are made anew. */
+/* The value, for writing. Call attend_param_changed afterwards: it invalidates cached copies. */
 attend_real *attend_param_edit(attend_param *p);
 void attend_param_changed(attend_param *p);
 
-/* Fills with numbers uniform in [-bound, bound]; they depend on the seed and the parameter's name alone. */
+/* Fills the parameter with numbers uniform in [-bound, bound), which depend only on the seed and the parameter's name. */
 void attend_param_fill_uniform(attend_param *p, uint64_t seed, double bound);
 
 /* ---- gradients: one buffer for each parameter of a set ---- */
 
 int attend_grads_new(attend_grads **out, const attend_params *set);
 void attend_grads_free(attend_grads *g);
-/* Sets all to zero. Of a parameter of which only some rows were touched (embedding), only those are written. */
+/* Sets all gradients to zero. If only some rows of a parameter were touched (embeddings), only those are written. */
 void attend_grads_zero(attend_grads *g);
 const attend_real *attend_grads_of(const attend_grads *g, const attend_param *p);
 
@@ -71,30 +70,30 @@ const attend_real *attend_grads_of(const attend_grads *g, const attend_param *p)
 
 int attend_ctx_new(attend_ctx **out);
 void attend_ctx_free(attend_ctx *c);
-/* Products that are worth it are shared by so many threads (1: none but the caller's), which belong to the context; results stay the same
- * to the bit. For one sentence at a time; many are faster with a context for each thread. */
+/* Large matrix products use this many threads (1: only the calling thread), which belong to the context. Results are bit-identical for any
+ * number. This speeds up a single sentence; many sentences are faster with one context per thread. */
 int attend_ctx_set_threads(attend_ctx *c, int threads);
 
-/* Forgets the tape, every variable and any failure; keeps the memory for the next step. */
+/* Frees the tape and all variables and clears any failure; the memory is kept for the next step. */
 void attend_ctx_reset(attend_ctx *c);
 
-/* Where derivatives of parameters are added; NULL: parameters are constants. */
+/* The gradients to which attend_backward adds; NULL: parameters are constants. */
 void attend_ctx_set_grads(attend_ctx *c, attend_grads *g);
 
-/* Recording is on after attend_ctx_new. Off, operations leave no node and keep nothing for a backward pass. */
+/* Initially on. While it is off, operations record no node and keep nothing for a backward pass. */
 void attend_ctx_set_recording(attend_ctx *c, bool on);
 
-/* Training switches dropout on; it is off after attend_ctx_new. */
+/* Initially off. Training mode enables dropout. */
 void attend_ctx_set_training(attend_ctx *c, bool on);
 
-/* Random numbers of this context come from (seed, stream): the same pair gives the same numbers whatever
- * the thread. A training loop gives each shard of each update a stream of its own. */
+/* The random numbers of this context are a function of (seed, stream), independent of threads. A training loop uses a different stream for
+ * each shard of each update. */
 void attend_ctx_set_random(attend_ctx *c, uint64_t seed, uint64_t stream);
 
 int attend_ctx_status(const attend_ctx *c); /* the first failure, or ATTEND_OK */
 const char *attend_ctx_message(const attend_ctx *c);
 
-/* Variables made after a mark die at the rewind; a decoding loop does this each step. Recording must be off. */
+/* attend_ctx_rewind frees the variables created after the mark, as a decoding loop does at each step. Recording must be off. */
 typedef struct attend_mark {
     void *chunk;
     size_t used;
@@ -102,29 +101,29 @@ typedef struct attend_mark {
 attend_mark attend_ctx_mark(const attend_ctx *c);
 void attend_ctx_rewind(attend_ctx *c, attend_mark mark);
 
-/* Bytes the context holds from the system: the peak of all steps so far. */
+/* Bytes that the context has allocated from the system: the peak of all steps so far. */
 size_t attend_ctx_bytes(const attend_ctx *c);
 
 /* ---- variables ---- */
 
-/* A copy of `data` (row-major, zeros if NULL) that takes part in no differentiation. */
+/* A copy of `data` (row-major; NULL: zeros) that is not differentiated. */
 attend_var *attend_constant(attend_ctx *c, int rank, const int *shape, const attend_real *data);
-/* The same, but attend_gradient of it is filled by attend_backward. */
+/* The same, but attend_backward computes its gradient (attend_gradient). */
 attend_var *attend_input(attend_ctx *c, int rank, const int *shape, const attend_real *data);
-/* A parameter as a variable: no copy; its derivative goes to the context's gradients. */
-attend_var *attend_use(attend_ctx *c, attend_param *p);
+/* A parameter as a variable, without a copy. Its gradient is added to the context's gradients. */
+attend_var *attend_parameter(attend_ctx *c, attend_param *p);
 
-/* Of NULL these are 0 and NULL, so that a model need not look before its end. */
+/* These accept NULL and return 0 or NULL, so that a model need not check each result. */
 int attend_rank(const attend_var *v);
 int attend_dim(const attend_var *v, int axis);
 size_t attend_size(const attend_var *v);
 const attend_real *attend_value(const attend_var *v);
-/* After attend_backward: dL/dv, or NULL where nothing flowed. */
+/* dL/dv after attend_backward; NULL if the loss does not depend on v. */
 const attend_real *attend_gradient(const attend_var *v);
 
-/* Walks the tape from `loss` (one number) back, adding dL/dx to every x it depends on. Once a tape. */
+/* Computes the gradients of `loss`, a single number, for every variable and parameter on which it depends, and adds them. Once per tape. */
 int attend_backward(attend_ctx *c, attend_var *loss);
-/* The same from any variable, given dL/d`from` of its shape. */
+/* The same for any variable `from`, given dL/d(from) in its shape. */
 int attend_backward_from(attend_ctx *c, attend_var *from, const attend_real *gradient);
 
 #ifdef __cplusplus

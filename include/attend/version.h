@@ -1,4 +1,4 @@
-/* version.h: which attend this is. */
+/* version.h: the version of the library and the kernels in use. */
 #ifndef ATTEND_VERSION_H
 #define ATTEND_VERSION_H
 
@@ -10,10 +10,10 @@ extern "C" {
 #define ATTEND_VERSION_MINOR 1
 #define ATTEND_VERSION_PATCH 0
 
-/* "0.1.0", of the library that is linked. */
+/* The version of the linked library, such as "0.1.0". */
 const char *attend_version(void);
-/* Which kernels are in use: "plain", "avx2", "avx512". ATTEND_KERNEL in the environment, set before the first
- * use, chooses; a name this machine cannot run is ignored. */
+/* The kernels in use: "plain", "avx2" or "avx512". The environment variable ATTEND_KERNEL, read at the first use, selects one; a name that
+ * this machine does not support is ignored. */
 const char *attend_kernel_name(void);
 
 #ifdef __cplusplus

@@ -48,7 +48,7 @@ static bool set_inputs(attend_ctx *c, attention_call *a, const attend_attention_
     a->first_position = in->first_position;
     a->one_position = in->one_position;
     if (in->bias) {
-        if (!attend_ready(c, "attend_attention", 1, in->bias)) return false;
+        if (!attend_check_inputs(c, "attend_attention", 1, in->bias)) return false;
         if (in->bias->rank != 4) {
             attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_attention: the bias has %d axes, expected 4", in->bias->rank);
             return false;
@@ -58,7 +58,7 @@ static bool set_inputs(attend_ctx *c, attention_call *a, const attend_attention_
     }
     if (o->window == ATTEND_WINDOW_LOCAL_P) {
         if (!in->position) attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_attention: a local-p window needs a position");
-        if (!in->position || !attend_ready(c, "attend_attention", 1, in->position)) return false;
+        if (!in->position || !attend_check_inputs(c, "attend_attention", 1, in->position)) return false;
         const size_t rows = a->query_rows.offsets ? (size_t)a->query->shape[0] : (size_t)full[0] * (size_t)full[2];
         if (in->position->size != rows) {
             attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_attention: %zu positions for %zu queries", in->position->size,
@@ -70,7 +70,7 @@ static bool set_inputs(attend_ctx *c, attention_call *a, const attend_attention_
     if (o->score->needs_previous_weights) {
         a->previous = in->previous;
         if (!a->previous) a->previous = attend_constant(c, 4, (const int[]){ full[0], 1, full[2], full[3] }, NULL);
-        if (!a->previous || !attend_ready(c, "attend_attention", 1, a->previous)) return false;
+        if (!a->previous || !attend_check_inputs(c, "attend_attention", 1, a->previous)) return false;
         const int *p = a->previous->shape;
         if (a->previous->rank != 4 || p[0] != full[0] || p[1] != 1 || p[2] != full[2] || p[3] != full[3]) {
             char text[ATTEND_SHAPE_TEXT];
@@ -127,12 +127,12 @@ attend_var *attend_attention_run(attend_ctx *c, attention_call *a, const attend_
         if (!a->weights) return NULL;
         memset(a->weights->value, 0, a->weights->size * sizeof(real));
     }
-    a->selected = attend_take(c, (size_t)shape[0] * (size_t)shape[1] * (size_t)shape[2], sizeof *a->selected);
+    a->selected = attend_ctx_alloc(c, (size_t)shape[0] * (size_t)shape[1] * (size_t)shape[2], sizeof *a->selected);
     if (!a->selected) return NULL;
     const size_t area = (size_t)shape[0] * (size_t)shape[1] * (size_t)shape[2] * (size_t)shape[3];
     if (a->context->differentiable && !o->recompute && area <= MAX_STORED_WEIGHTS &&
         o->selection != ATTEND_SELECT_HARD && o->soft_cap == 0) {
-        a->stored_weights = attend_take_reals(c, area);
+        a->stored_weights = attend_ctx_alloc_reals(c, area);
         if (!a->stored_weights) return NULL;
     }
     if (!attend_attention_forward(c, a)) return NULL;
@@ -177,7 +177,7 @@ attend_var *attend_attention_to(attend_ctx *c, const attend_source *source, atte
 {
     static const char name[] = "attend_attention";
     if (weights) *weights = NULL;
-    if (!attend_ready(c, name, 1, query)) return NULL;
+    if (!attend_check_inputs(c, name, 1, query)) return NULL;
     if (!source) return attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: the source is NULL", name);
     if (!attend_ragged_fits(c, name, queries, query)) return NULL;
     if (queries->count != source->count)
@@ -185,9 +185,9 @@ attend_var *attend_attention_to(attend_ctx *c, const attend_source *source, atte
                                queries->count, source->count);
     const attend_score *score = source->options.score;
     attend_var *const *w = source->parameters;
-    attention_call *a = attend_take(c, 1, sizeof *a);
+    attention_call *a = attend_ctx_alloc(c, 1, sizeof *a);
     if (!a) return NULL;
-    *a = (attention_call){ .source = source, .max_queries = queries->longest };
+    *a = (attention_call){ .source = source, .max_queries = queries->max_length };
     if (score->prepare_queries) query = score->prepare_queries(c, w, query);
     if (query && query->shape[0] != queries->rows)
         return attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: prepare_queries of score %s returned %d rows for %d queries",
@@ -209,11 +209,11 @@ attend_var *attend_attention_joint(attend_ctx *c, const attend_source *source, a
 {
     static const char name[] = "attend_attention_joint";
     if (weights) *weights = NULL;
-    if (!attend_ready(c, name, 1, joint) || !source || !attend_ragged_fits(c, name, queries, joint)) return NULL;
+    if (!attend_check_inputs(c, name, 1, joint) || !source || !attend_ragged_fits(c, name, queries, joint)) return NULL;
     const int heads = source->options.heads;
-    attention_call *a = attend_take(c, 1, sizeof *a);
+    attention_call *a = attend_ctx_alloc(c, 1, sizeof *a);
     if (!a) return NULL;
-    *a = (attention_call){ .source = source, .max_queries = queries->longest };
+    *a = (attention_call){ .source = source, .max_queries = queries->max_length };
     if (!attend_attention_set_query(c, a, joint, width)) return NULL;
     a->query_rows = attend_attention_packed_rows(joint, heads, queries);
     a->query_rows.head = (size_t)a->query_width;

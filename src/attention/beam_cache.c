@@ -257,7 +257,7 @@ static void one_head(const beam_attention *a, const real *const *rows, size_t to
     k->scale(tokens, (real)a->scale, weights);
     const real sum = k->exp_sum(tokens, weights, k->max(tokens, weights), weights);
     k->scale(tokens, 1 / sum, weights);
-    k->weigh_rows(width, tokens, weights, rows, a->value + at, a->context + i * a->context_stride + at);
+    k->weighted_sum_rows(width, tokens, weights, rows, a->value + at, a->context + i * a->context_stride + at);
 }
 
 static void run_piece(void *user, int piece)
@@ -287,8 +287,8 @@ bool attend_beam_cache_attend(attend_ctx *c, const attend_beam_cache *cache, con
     const size_t piece = (items + threads - 1) / threads, pieces = (items + piece - 1) / piece;
     const attend_mark mark = attend_arena_mark(&c->arena);
     attention_work s = { .cache = cache, .a = a, .items = items, .piece = piece };
-    s.keys = attend_take(c, pieces * max_length, sizeof *s.keys);
-    s.weights = attend_take_reals(c, pieces * max_length);
+    s.keys = attend_ctx_alloc(c, pieces * max_length, sizeof *s.keys);
+    s.weights = attend_ctx_alloc_reals(c, pieces * max_length);
     if (!s.keys || !s.weights) return false;
     if (pieces == 1)
         run_piece(&s, 0);

@@ -62,12 +62,12 @@ static bool workspace_new(attend_ctx *c, const attention_call *a, workspace *s, 
     if (backward && keys > KEY_BLOCK && rows_in_blocks(a)) s->block = KEY_BLOCK, s->stride = KEY_BLOCK + PAD;
     s->tile = tile_queries(a, s->stride);
     const size_t tile = (size_t)s->tile, area = tile * s->stride;
-    s->e = attend_take_reals(c, area);
-    s->row = attend_take_reals(c, keys);
-    s->mask = attend_take(c, keys, 1);
-    s->ranges = attend_take(c, tile, sizeof *s->ranges);
-    s->factors = attend_take_reals(c, tile);
-    s->values = attend_take_reals(c, attend_packed_size(backward ? tile : keys, width));
+    s->e = attend_ctx_alloc_reals(c, area);
+    s->row = attend_ctx_alloc_reals(c, keys);
+    s->mask = attend_ctx_alloc(c, keys, 1);
+    s->ranges = attend_ctx_alloc(c, tile, sizeof *s->ranges);
+    s->factors = attend_ctx_alloc_reals(c, tile);
+    s->values = attend_ctx_alloc_reals(c, attend_packed_size(backward ? tile : keys, width));
     const attend_tile largest = { .heads = src->options.heads,
                                   .all_keys = src->max_keys,
                                   .queries = s->tile,
@@ -75,12 +75,13 @@ static bool workspace_new(attend_ctx *c, const attention_call *a, workspace *s, 
                                   .query_width = a->query_width,
                                   .key_width = src->key_width,
                                   .shapes = src->parameter_shapes };
-    if (src->options.score->scratch_size) s->scratch = attend_take_reals(c, src->options.score->scratch_size(&largest));
+    if (src->options.score->scratch_size)
+        s->scratch = attend_ctx_alloc_reals(c, src->options.score->scratch_size(&largest));
     if (backward) {
-        s->d = attend_take_reals(c, area);
-        s->w = weights_differ(a) ? attend_take_reals(c, area) : s->e;
-        s->capped = src->options.soft_cap > 0 ? attend_take_reals(c, area) : NULL;
-        s->values_t = attend_take_reals(c, attend_packed_size(width, keys));
+        s->d = attend_ctx_alloc_reals(c, area);
+        s->w = weights_differ(a) ? attend_ctx_alloc_reals(c, area) : s->e;
+        s->capped = src->options.soft_cap > 0 ? attend_ctx_alloc_reals(c, area) : NULL;
+        s->values_t = attend_ctx_alloc_reals(c, attend_packed_size(width, keys));
     }
     return c->status == ATTEND_OK;
 }
@@ -134,7 +135,7 @@ static void backward_worker(void *user, int worker)
 static bool job_new(attend_ctx *c, job *j, attention_call *a, bool backward)
 {
     *j = (job){ .a = a, .groups = a->source->count * a->source->options.key_heads };
-    j->spaces = attend_take(c, (size_t)a->workers, sizeof *j->spaces);
+    j->spaces = attend_ctx_alloc(c, (size_t)a->workers, sizeof *j->spaces);
     for (int i = 0; j->spaces && i < a->workers; i++)
         if (!workspace_new(c, a, &j->spaces[i], backward)) return false;
     return j->spaces != NULL;
@@ -162,14 +163,14 @@ bool attend_attention_forward(attend_ctx *c, attention_call *a)
 static bool parameter_gradients(attend_ctx *c, job *j)
 {
     const attend_source *s = j->a->source;
-    j->dparameters = attend_take(c, (size_t)j->groups * ATTEND_SCORE_PARAMETERS, sizeof *j->dparameters);
+    j->dparameters = attend_ctx_alloc(c, (size_t)j->groups * ATTEND_SCORE_PARAMETERS, sizeof *j->dparameters);
     for (int i = 0; j->dparameters && i < j->groups; i++)
         for (int p = 0; p < ATTEND_SCORE_PARAMETERS; p++) {
             real **slot = &j->dparameters[i * ATTEND_SCORE_PARAMETERS + p];
             *slot = NULL;
             if (p < s->parameter_count && s->options.score->tile_parameters & 1u << p &&
                 s->parameters[p]->differentiable)
-                *slot = attend_take_zeros(c, s->parameters[p]->size);
+                *slot = attend_ctx_alloc_zeros(c, s->parameters[p]->size);
         }
     return c->status == ATTEND_OK;
 }

@@ -46,8 +46,8 @@ static bool compute_weights(group *g, const attend_tile *t, int i)
 /* o_i = sum_j w_ij v_j over the keys with a nonzero weight */
 static void context_row(const group *g, const attend_tile *t, const real *w, real *o)
 {
-    attend_kernel()->weigh((size_t)g->a->source->value_width, (size_t)t->keys, w, fused_value(g, t->first_key),
-                           g->a->source->value_rows.row, o);
+    attend_kernel()->weighted_sum((size_t)g->a->source->value_width, (size_t)t->keys, w, fused_value(g, t->first_key),
+                                  g->a->source->value_rows.row, o);
 }
 
 static void forward_tile(group *g, int head, int first, int count)

@@ -94,7 +94,7 @@ void attend_fused_gaussian(const attention_call *a, double center, int first, si
 real attend_fused_dropout(const attention_call *a, int b, int head, int i, int first, size_t n, unsigned char *mask)
 {
     const uint64_t index = fused_weight_index(a, b, head, i) + (uint64_t)first;
-    attend_kernel()->keep(&a->dropout_random, index, n, a->dropout, mask);
+    attend_kernel()->dropout_mask(&a->dropout_random, index, n, a->dropout, mask);
     return (real)(1 / (1 - a->dropout));
 }
 

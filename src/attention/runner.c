@@ -182,7 +182,7 @@ static attention_rows array_rows(const attend_arrays *a, int heads, int rows, in
 static const int *lengths_or_max(attend_ctx *c, const int *lengths, int batch, int max_length)
 {
     if (lengths) return lengths;
-    int *full = attend_take(c, (size_t)batch + 1, sizeof *full);
+    int *full = attend_ctx_alloc(c, (size_t)batch + 1, sizeof *full);
     for (int b = 0; full && b < batch; b++) full[b] = max_length;
     return full;
 }
@@ -233,8 +233,8 @@ static void forward_in_place(attend_runner *r)
     attend_ctx *c = s->c;
     const attend_arrays *a = &r->arrays;
     const attend_attention_options *o = &r->options;
-    attend_source *source = attend_take(c, 1, sizeof *source);
-    attention_call *call = attend_take(c, 1, sizeof *call);
+    attend_source *source = attend_ctx_alloc(c, 1, sizeof *source);
+    attention_call *call = attend_ctx_alloc(c, 1, sizeof *call);
     if (!source || !call) return;
     s->query = wrap(c, a->query, a->batch, a->queries, o->heads * a->query_width);
     s->key = wrap(c, a->key, a->batch, a->keys, o->key_heads * a->key_width);
@@ -286,11 +286,11 @@ static attend_var *packed_rows(shard *s, attend_var *whole, const int *lengths, 
     attend_ctx *c = s->c;
     const int *own = lengths_or_max(c, lengths ? lengths + s->first : NULL, s->count, max_length);
     attend_ragged *r = own ? (attend_ragged *)attend_ragged_new(c, s->count, own) : NULL;
-    int *ids = r ? attend_take(c, (size_t)r->rows + 1, sizeof *ids) : NULL;
+    int *ids = r ? attend_ctx_alloc(c, (size_t)r->rows + 1, sizeof *ids) : NULL;
     if (!ids) return NULL;
     for (int b = 0, n = 0; b < s->count; b++)
         for (int t = 0; t < own[b]; t++) ids[n++] = b * max_length + t;
-    r->longest = max_length; /* weights are as wide as the arrays */
+    r->max_length = max_length; /* weights are as wide as the arrays */
     *rows = ids;
     *sequences = r;
     return r->rows == s->count * max_length ? whole : attend_gather(c, whole, ids, r->rows);
@@ -318,7 +318,7 @@ static void forward_shard(void *user, int number)
     for (int i = 0; i < r->parameter_count; i++) {
         s->parameters[i] =
             attend_wrap(c, r->parameter_specs[i].rank, r->parameter_specs[i].shape, a->parameters[i], NULL);
-        if (s->parameters[i]) s->parameters[i]->packed[1] = r->packed[i][1];
+        if (s->parameters[i]) s->parameters[i]->cache[1] = r->packed[i][1];
     }
     wrap_optional_inputs(r, s);
     if (c->status != ATTEND_OK) return;
@@ -374,8 +374,8 @@ static void pack_parameters(attend_runner *r, bool transpose)
     for (int i = 0; i < r->parameter_count; i++) {
         const size_t rows = (size_t)r->parameter_specs[i].shape[0], columns = (size_t)r->parameter_specs[i].shape[1];
         if (r->parameter_specs[i].rank != 2) continue;
-        p.to[i] = attend_take_reals(r->contexts[0],
-                                    attend_packed_size(transpose ? columns : rows, transpose ? rows : columns));
+        p.to[i] = attend_ctx_alloc_reals(r->contexts[0],
+                                         attend_packed_size(transpose ? columns : rows, transpose ? rows : columns));
         r->packed[i][transpose] = p.to[i];
     }
     if (r->contexts[0]->status == ATTEND_OK) attend_pool_run(r->pool, r->parameter_count, pack_one, &p);
@@ -471,7 +471,7 @@ static void set_own_grad(attend_runner *r, shard *s, attend_var *v, real *whole)
 {
     if (!v) return;
     v->differentiable = whole != NULL;
-    v->grad = !whole ? NULL : r->in_place ? whole : attend_take_zeros(s->c, v->size);
+    v->grad = !whole ? NULL : r->in_place ? whole : attend_ctx_alloc_zeros(s->c, v->size);
 }
 
 static void set_gradients(attend_runner *r, shard *s, const attend_array_gradients *g)
@@ -505,7 +505,7 @@ static void set_output_gradients(attend_runner *r, shard *s)
         s->context->grad = (real *)dcontext; /* only read */
         return;
     }
-    real *packed = attend_take_reals(s->c, s->context->size);
+    real *packed = attend_ctx_alloc_reals(s->c, s->context->size);
     for (int i = 0; packed && i < s->context->shape[0]; i++)
         memcpy(packed + (size_t)i * width, dcontext + (size_t)s->rows[i] * width, width * sizeof(real));
     s->context->grad = packed;
@@ -517,8 +517,8 @@ static void backward_shard(void *user, int number)
     shard *s = &r->shards[number];
     set_gradients(r, s, r->gradients);
     set_output_gradients(r, s);
-    for (int i = 0; !r->in_place && i < r->parameter_count; i++) s->parameters[i]->packed[0] = r->packed[i][0];
-    if (s->c->status == ATTEND_OK) attend_walk(s->c);
+    for (int i = 0; !r->in_place && i < r->parameter_count; i++) s->parameters[i]->cache[0] = r->packed[i][0];
+    if (s->c->status == ATTEND_OK) attend_run_backward(s->c);
 }
 
 static void add_shared(const attend_runner *r, const attend_var *v, real *whole)

@@ -56,7 +56,7 @@ static size_t cache_size(int keys, int key_width)
 
 static void cache_keys(int keys, int key_width, const real *key, size_t key_stride, real *cache)
 {
-    attend_additive_ready((size_t)keys, (size_t)key_width, key, key_stride, cache);
+    attend_additive_prepare((size_t)keys, (size_t)key_width, key, key_stride, cache);
 }
 
 /* ---- tiles ---- */
@@ -81,13 +81,13 @@ static work work_new(const attend_tile *t)
     memset(u, 0, 2 * padded * sizeof *u);
     memcpy(u, t->parameters[U] + (size_t)t->head * n, n * sizeof *u);
     attend_kernel()->scale(n, (real)t->scale, u);
-    attend_additive_ready(queries, n, t->query, t->query_stride, query);
+    attend_additive_prepare(queries, n, t->query, t->query_stride, query);
     return (work){ .pairs = { .queries = queries,
                               .width = n,
                               .query = t->query,
                               .query_stride = t->query_stride,
                               .key_stride = t->key_stride,
-                              .ready_query = query,
+                              .prepared_query = query,
                               .u = u,
                               .scratch = pair },
                    .du = du,
@@ -102,7 +102,7 @@ static void some_keys(work *w, const attend_tile *t, const attend_tile_gradients
     const size_t from = (size_t)first;
     w->pairs.keys = (size_t)(last - first);
     w->pairs.key = t->key + from * t->key_stride;
-    w->pairs.ready_key = prepared;
+    w->pairs.prepared_key = prepared;
     if (!g) {
         attend_additive_scores(&w->pairs, t->score + from, t->score_stride);
         return;
@@ -126,8 +126,8 @@ static void all_keys(work *w, const attend_tile *t, const attend_tile_gradients 
     }
     for (int first = 0, last; first < t->keys; first = last) {
         last = t->keys - first < CHUNK ? t->keys : first + CHUNK;
-        attend_additive_ready((size_t)(last - first), n, t->key + (size_t)first * t->key_stride, t->key_stride,
-                              w->keys);
+        attend_additive_prepare((size_t)(last - first), n, t->key + (size_t)first * t->key_stride, t->key_stride,
+                                w->keys);
         some_keys(w, t, g, first, last, w->keys);
     }
 }

@@ -74,7 +74,7 @@ static bool parameters_fit(attend_ctx *c, attend_source *s, attend_var *const *g
                             score->name, i, p.name, p.rank);
             return false;
         }
-        if (!attend_ready_weights(c, "attend_source_new", given[i])) return false;
+        if (!attend_check_weight(c, "attend_source_new", given[i])) return false;
         s->parameters[i] = given[i];
         s->parameter_values[i] = given[i]->value;
         memcpy(s->parameter_shapes[i], given[i]->shape, sizeof s->parameter_shapes[i]);
@@ -99,9 +99,10 @@ bool attend_attention_source_cache(attend_ctx *c, attend_source *s, int queries,
     const attend_score *score = s->options.score;
     const int groups = s->count * s->options.key_heads;
     if (!score->cache_keys || queries < MIN_CACHED_QUERIES) return true;
-    const real **cache = attend_take(c, (size_t)groups, sizeof *cache);
+    const real **cache = attend_ctx_alloc(c, (size_t)groups, sizeof *cache);
     for (int i = 0; cache && i < groups; i++)
-        cache[i] = attend_take_reals(c, score->cache_size(s->key_rows.lengths[i / s->options.key_heads], s->key_width));
+        cache[i] =
+            attend_ctx_alloc_reals(c, score->cache_size(s->key_rows.lengths[i / s->options.key_heads], s->key_width));
     if (c->status != ATTEND_OK) return false;
     s->cache = cache;
     if (pool)
@@ -126,12 +127,12 @@ attend_source *attend_source_new(attend_ctx *c, const attend_attention_options *
 {
     static const char name[] = "attend_source_new";
     if (!values) values = keys;
-    if (!attend_ready(c, name, 2, keys, values)) return NULL;
+    if (!attend_check_inputs(c, name, 2, keys, values)) return NULL;
     if (!options) return attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: the options are NULL", name);
     if (!attend_ragged_fits(c, name, sequences, keys) || !attend_ragged_fits(c, name, sequences, values)) return NULL;
-    attend_source *s = attend_take(c, 1, sizeof *s);
+    attend_source *s = attend_ctx_alloc(c, 1, sizeof *s);
     if (!s) return NULL;
-    *s = (attend_source){ .options = *options, .count = sequences->count, .max_keys = sequences->longest };
+    *s = (attend_source){ .options = *options, .count = sequences->count, .max_keys = sequences->max_length };
     if (!attend_attention_options_resolve(c, &s->options) || !parameters_fit(c, s, parameters, keys, values))
         return NULL;
 
@@ -156,12 +157,14 @@ attend_source *attend_source_joint(attend_ctx *c, const attend_attention_options
                                    int width, const attend_ragged *sequences)
 {
     static const char name[] = "attend_source_joint";
-    if (!attend_ready(c, name, 1, joint) || !attend_ragged_fits(c, name, sequences, joint)) return NULL;
-    attend_source *s = attend_take(c, 1, sizeof *s);
+    if (!attend_check_inputs(c, name, 1, joint) || !attend_ragged_fits(c, name, sequences, joint)) return NULL;
+    attend_source *s = attend_ctx_alloc(c, 1, sizeof *s);
     if (!s) return NULL;
-    *s = (attend_source){
-        .options = *options, .count = sequences->count, .max_keys = sequences->longest, .keys = joint, .values = joint
-    };
+    *s = (attend_source){ .options = *options,
+                          .count = sequences->count,
+                          .max_keys = sequences->max_length,
+                          .keys = joint,
+                          .values = joint };
     if (!attend_attention_options_resolve(c, &s->options)) return NULL;
     const attend_score *score = s->options.score;
     const int heads = s->options.key_heads;

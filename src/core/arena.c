@@ -3,13 +3,13 @@
 #include "core/memory.h"
 #include <stdint.h>
 
-/* Chunks grow by doubling up to a point: past it, memory taken in vain would hurt more than one more chunk. */
-enum { ALIGNMENT = 64, FIRST_CHUNK = 1 << 20, LARGEST_STEP = 64 << 20 };
+/* Chunk sizes double up to a limit, beyond which unused memory would cost more than another chunk. */
+enum { ALIGNMENT = 64, FIRST_CHUNK = 1 << 20, MAX_GROWTH = 64 << 20 };
 
-/* A chunk's own header takes the first 64 bytes, so that what follows is aligned. */
+/* The header takes the first 64 bytes, so that the data after it is aligned. */
 struct arena_chunk {
-    struct arena_chunk *next; /* with ATTEND_ARENA_MALLOC: the one taken before */
-    size_t size, used;        /* of the bytes behind the header */
+    struct arena_chunk *next; /* with ATTEND_ARENA_MALLOC: the previous one */
+    size_t size, used;        /* bytes after the header */
 };
 
 static char *chunk_data(struct arena_chunk *chunk)
@@ -29,7 +29,7 @@ static struct arena_chunk *chunk_new(attend_arena *a, size_t size)
 
 #ifdef ATTEND_ARENA_MALLOC
 
-void *attend_arena_take(attend_arena *a, size_t bytes)
+void *attend_arena_alloc(attend_arena *a, size_t bytes)
 {
     struct arena_chunk *chunk = chunk_new(a, bytes);
     if (!chunk) return NULL;
@@ -46,10 +46,10 @@ attend_mark attend_arena_mark(const attend_arena *a)
 void attend_arena_rewind(attend_arena *a, attend_mark mark)
 {
     while (a->current && a->current != mark.chunk) {
-        struct arena_chunk *before = a->current->next;
+        struct arena_chunk *previous = a->current->next;
         a->bytes -= a->current->size + ALIGNMENT;
         attend_memory_free(a->current);
-        a->current = before;
+        a->current = previous;
     }
 }
 
@@ -60,12 +60,12 @@ void attend_arena_free(attend_arena *a)
 
 #else
 
-void *attend_arena_take(attend_arena *a, size_t bytes)
+void *attend_arena_alloc(attend_arena *a, size_t bytes)
 {
     if (bytes > SIZE_MAX / 2 || attend_memory_refused()) return NULL;
     bytes = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 
-    /* Chunks behind the current one are left from earlier, larger steps: use the next that fits. */
+    /* Chunks after the current one are left over from larger steps: use the next that fits. */
     struct arena_chunk *chunk = a->current, *last = NULL;
     for (; chunk; last = chunk, chunk = chunk->next) {
         if (chunk != a->current) chunk->used = 0;
@@ -73,7 +73,7 @@ void *attend_arena_take(attend_arena *a, size_t bytes)
     }
     if (!chunk) {
         size_t size = last ? last->size * 2 : FIRST_CHUNK;
-        if (size > LARGEST_STEP) size = LARGEST_STEP;
+        if (size > MAX_GROWTH) size = MAX_GROWTH;
         chunk = chunk_new(a, size > bytes ? size : bytes);
         if (!chunk) return NULL;
         if (last)
@@ -82,9 +82,9 @@ void *attend_arena_take(attend_arena *a, size_t bytes)
             a->first = chunk;
     }
     a->current = chunk;
-    void *taken = chunk_data(chunk) + chunk->used;
+    void *p = chunk_data(chunk) + chunk->used;
     chunk->used += bytes;
-    return taken;
+    return p;
 }
 
 attend_mark attend_arena_mark(const attend_arena *a)

@@ -1,8 +1,8 @@
-/* arena.h: memory that is handed out in order and given back all at once.
+/* arena.h: memory that is allocated in order and freed all at once.
  *
- * Chunks are kept across rewinds, so a training loop takes nothing from the system after its largest step.
- * Built with ATTEND_ARENA_MALLOC every piece is an allocation of its own and a rewind frees it: slower, but
- * AddressSanitizer then sees every overrun and every use after a rewind. */
+ * Chunks are kept across rewinds, so a training loop allocates nothing from the system after its largest step. If built with
+ * ATTEND_ARENA_MALLOC, every allocation is a malloc of its own, which a rewind frees: slower, but AddressSanitizer can then report every overrun
+ * and every use after a rewind. */
 #ifndef ATTEND_CORE_ARENA_H
 #define ATTEND_CORE_ARENA_H
 
@@ -11,13 +11,13 @@
 typedef struct attend_arena {
     struct arena_chunk *first;
     struct arena_chunk *current;
-    size_t bytes; /* held from the system */
+    size_t bytes; /* allocated from the system */
 } attend_arena;
 
-/* {0} is an empty arena. 64-byte aligned, not initialised; NULL when memory ran out. */
-void *attend_arena_take(attend_arena *a, size_t bytes);
+/* Memory aligned to 64 bytes, not initialised; NULL if memory ran out. {0} is an empty arena. */
+void *attend_arena_alloc(attend_arena *a, size_t bytes);
 attend_mark attend_arena_mark(const attend_arena *a);
-void attend_arena_rewind(attend_arena *a, attend_mark mark); /* {0}: to the beginning */
+void attend_arena_rewind(attend_arena *a, attend_mark mark); /* {0}: to the start */
 void attend_arena_free(attend_arena *a);
 
 #endif

@@ -16,30 +16,29 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Everything goes by the folder's descriptor: a folder that is renamed meanwhile, or another working folder, does not
- * matter. */
+/* All calls use the folder's descriptor, so renaming the folder or changing the working directory meanwhile does no harm. */
 struct attend_atomic_file {
     int folder, file;             /* descriptors; -1: not open */
-    bool replaces;                /* there was a file before */
-    size_t size, written;         /* bytes, announced and done */
-    char path[PATH_MAX];          /* the caller's, for messages */
-    char name[NAME_MAX + 1];      /* in the folder, links followed */
-    char temporary[NAME_MAX + 1]; /* in the folder; "": there is none */
+    bool replaces;                /* the path exists */
+    size_t size, written;         /* bytes announced and written */
+    char path[PATH_MAX];          /* as given, for messages */
+    char name[NAME_MAX + 1];      /* in the folder, after following links */
+    char temporary[NAME_MAX + 1]; /* in the folder; "": none exists */
 };
 
-/* --- the system, as tests may disturb it --- */
+/* --- system calls, with fault injection --- */
 
 static atomic_long calls;
-static atomic_long disturb_at; /* 0: never */
-static int disturb_error;
-static void (*disturb_action)(void);
+static atomic_long fault_at; /* 0: never */
+static int fault_error;
+static void (*fault_action)(void);
 
 void attend_atomic_file_inject_fault(long n, int error, void (*action)(void))
 {
-    disturb_error = error;
-    disturb_action = action;
+    fault_error = error;
+    fault_action = action;
     atomic_store(&calls, 0);
-    atomic_store(&disturb_at, n);
+    atomic_store(&fault_at, n);
 }
 
 long attend_atomic_file_calls(void)
@@ -47,36 +46,36 @@ long attend_atomic_file_calls(void)
     return atomic_load(&calls);
 }
 
-/* What the call at hand is to fail with; 0: nothing. */
-static int disturbance(void)
+/* The errno with which the current call must fail; 0: none. */
+static int next_fault(void)
 {
-    long at = atomic_load_explicit(&disturb_at, memory_order_relaxed);
+    long at = atomic_load_explicit(&fault_at, memory_order_relaxed);
     if (at == 0 || atomic_fetch_add(&calls, 1) + 1 != at) return 0;
-    if (disturb_action) disturb_action();
-    return disturb_error;
+    if (fault_action) fault_action();
+    return fault_error;
 }
 
-static bool disturbed(void)
+static bool must_fail(void)
 {
-    int error = disturbance();
+    int error = next_fault();
     if (error > 0) errno = error;
     return error > 0;
 }
 
 static int system_create(int folder, const char *name, mode_t mode)
 {
-    if (disturbed()) return -1;
+    if (must_fail()) return -1;
     return openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
 }
 
 static int system_chmod(int file, mode_t mode)
 {
-    return disturbed() ? -1 : fchmod(file, mode);
+    return must_fail() ? -1 : fchmod(file, mode);
 }
 
 static ssize_t system_write(int file, const void *bytes, size_t count)
 {
-    int error = disturbance();
+    int error = next_fault();
     if (error > 0) {
         errno = error;
         return -1;
@@ -87,33 +86,33 @@ static ssize_t system_write(int file, const void *bytes, size_t count)
 static int system_flush(int file)
 {
     int done;
-    do done = disturbed() ? -1 : fsync(file);
+    do done = must_fail() ? -1 : fsync(file);
     while (done != 0 && errno == EINTR);
     return done;
 }
 
 static int system_close(int file)
 {
-    if (!disturbed()) return close(file);
+    if (!must_fail()) return close(file);
     int error = errno;
-    close(file); /* a close that fails has closed, here as in the kernel */
+    close(file); /* a close that fails has closed the file, as in the operating system */
     errno = error;
     return -1;
 }
 
 static int system_rename(int folder, const char *from, const char *to)
 {
-    return disturbed() ? -1 : renameat(folder, from, folder, to);
+    return must_fail() ? -1 : renameat(folder, from, folder, to);
 }
 
-/* --- beginning --- */
+/* --- begin --- */
 
 static int refuse(const char *path, const char *why)
 {
     return attend_fail(ATTEND_IO, "cannot write %s: %s", path, why);
 }
 
-/* Follows the links a path ends in. By hand, because realpath() refuses a link whose target does not exist yet.
+/* Follows symbolic links at the end of a path. realpath() cannot be used: it fails if the target does not exist yet.
  * Returns an errno. */
 static int follow_links(char path[PATH_MAX])
 {
@@ -121,7 +120,7 @@ static int follow_links(char path[PATH_MAX])
     for (int hops = 0; hops < HOPS; hops++) {
         struct stat s;
         if (lstat(path, &s) != 0)
-            return errno == ENOENT || errno == ENOTDIR ? 0 : errno; /* the folder's case says more */
+            return errno == ENOENT || errno == ENOTDIR ? 0 : errno; /* opening the folder gives a better message */
         if (!S_ISLNK(s.st_mode)) return 0;
         char target[PATH_MAX];
         ssize_t got = readlink(path, target, sizeof target);
@@ -135,7 +134,7 @@ static int follow_links(char path[PATH_MAX])
     return ELOOP;
 }
 
-/* Opens the folder of `path` (links followed) and keeps the name in it. */
+/* Opens the folder of `path`, which contains no links at its end, and stores the name in it. */
 static int open_folder(attend_atomic_file *r, char *path)
 {
     char *slash = strrchr(path, '/');
@@ -146,18 +145,16 @@ static int open_folder(attend_atomic_file *r, char *path)
     r->folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (r->folder >= 0) return ATTEND_OK;
     if (errno == ENOENT)
-        return attend_fail(ATTEND_IO, "cannot write %s: there is no folder %s; make it first", r->path, folder);
+        return attend_fail(ATTEND_IO, "cannot write %s: folder %s does not exist; create it first", r->path, folder);
     if (errno == ENOTDIR) return attend_fail(ATTEND_IO, "cannot write %s: %s is not a folder", r->path, folder);
     return attend_fail(ATTEND_IO, "cannot write %s: folder %s: %s", r->path, folder, attend_errno_text(errno));
 }
 
-enum {
-    UNIQUE = 6,
-    LONGEST = NAME_MAX - UNIQUE - 6
-}; /* of a temporary's name: letters and digits, and bytes of the file's name */
+/* The name of a temporary file: random letters and digits, and at most this much of the file's name. */
+enum { UNIQUE = 6, MAX_NAME = NAME_MAX - UNIQUE - 6 };
 static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyz";
 
-/* ".NAME.XXXXXX.tmp"; O_EXCL makes sure of it, this only makes a second try unlikely. */
+/* ".NAME.XXXXXX.tmp". O_EXCL guarantees that it is new; a random name makes a second attempt unlikely. */
 static void name_temporary(attend_atomic_file *r)
 {
     static atomic_ulong uses;
@@ -168,10 +165,10 @@ static void name_temporary(attend_atomic_file *r)
     x = (x ^ x >> 31) * UINT64_C(0x9e3779b97f4a7c15);
     char unique[UNIQUE + 1] = { 0 };
     for (int i = 0; i < UNIQUE; i++, x /= 36) unique[i] = digits[(x >> 20) % 36];
-    snprintf(r->temporary, sizeof r->temporary, ".%.*s.%s.tmp", LONGEST, r->name, unique);
+    snprintf(r->temporary, sizeof r->temporary, ".%.*s.%s.tmp", MAX_NAME, r->name, unique);
 }
 
-/* The temporary; opened for nobody else until it has the permissions of the file it replaces. */
+/* Creates the temporary file, readable by its owner only until it has the permissions of the file it replaces. */
 static int create_temporary(attend_atomic_file *r, const struct stat *old)
 {
     enum { TRIES = 100 };
@@ -182,17 +179,17 @@ static int create_temporary(attend_atomic_file *r, const struct stat *old)
     }
     if (r->file < 0) {
         r->temporary[0] = '\0';
-        return attend_fail(ATTEND_IO, "cannot write %s: no new file can be made in its folder: %s", r->path,
+        return attend_fail(ATTEND_IO, "cannot write %s: cannot create a file in its folder: %s", r->path,
                            attend_errno_text(errno));
     }
     if (!old) return ATTEND_OK;
     mode_t mode = old->st_mode & 0777;
-    if (fchown(r->file, (uid_t)-1, old->st_gid) != 0) mode &= ~(mode_t)070; /* another group: not its business */
-    int kept = fchown(r->file, old->st_uid, (gid_t)-1);                     /* only root can, and nobody else need */
+    if (fchown(r->file, (uid_t)-1, old->st_gid) != 0) mode &= ~(mode_t)070; /* cannot keep the group: no permissions for another */
+    int kept = fchown(r->file, old->st_uid, (gid_t)-1);                     /* only root can change the owner */
     (void)kept;
     if (system_chmod(r->file, mode) != 0)
         return attend_fail(ATTEND_IO,
-                           "cannot give the new %s the permissions of the old: %s; the old file is untouched", r->path,
+                           "cannot give the new %s the permissions of the old file: %s; the old file is unchanged", r->path,
                            attend_errno_text(errno));
     return ATTEND_OK;
 }
@@ -235,26 +232,26 @@ int attend_atomic_file_begin(attend_atomic_file **out, const char *path, size_t 
     return status;
 }
 
-/* --- writing and ending --- */
+/* --- write and commit --- */
 
-/* A failure while the path still holds what it held. */
-static int trouble(const attend_atomic_file *r, const char *doing, int error, size_t needed)
+/* A failure before the path was replaced. */
+static int write_failed(const attend_atomic_file *r, const char *doing, int error, size_t needed)
 {
-    const char *mend = error == ENOSPC || error == EDQUOT ? "; make room and try again" : "";
+    const char *advice = error == ENOSPC || error == EDQUOT ? "; free some space and try again" : "";
     return attend_fail(ATTEND_IO, "cannot write %s: %s while %s (%zu of %zu bytes written); %s%s", r->path,
                        attend_errno_text(error), doing, r->written, needed,
-                       r->replaces ? "the old file is untouched" : "nothing is left behind", mend);
+                       r->replaces ? "the old file is unchanged" : "no file was created", advice);
 }
 
 int attend_atomic_file_write(attend_atomic_file *r, const void *bytes, size_t count)
 {
-    const size_t most = (size_t)1 << 30; /* some systems refuse 2 GiB at once */
+    const size_t max_write = (size_t)1 << 30; /* some systems reject writes of 2 GiB */
     const size_t needed = r->size > r->written + count ? r->size : r->written + count;
     const char *next = bytes;
     while (count > 0) {
-        ssize_t done = system_write(r->file, next, count < most ? count : most);
+        ssize_t done = system_write(r->file, next, count < max_write ? count : max_write);
         if (done < 0 && errno == EINTR) continue;
-        if (done <= 0) return trouble(r, "writing", done < 0 ? errno : EIO, needed);
+        if (done <= 0) return write_failed(r, "writing", done < 0 ? errno : EIO, needed);
         next += done;
         count -= (size_t)done;
         r->written += (size_t)done;
@@ -275,18 +272,17 @@ void attend_atomic_file_printf(attend_atomic_file *r, int *status, const char *f
 
 static int commit(attend_atomic_file *r)
 {
-    /* The content must be on the disk before its name is: otherwise a power cut may leave an empty file. */
-    if (system_flush(r->file) != 0) return trouble(r, "flushing it to the disk", errno, r->written);
+    /* The content must reach the disk before the new name: otherwise a power failure may leave an empty file. */
+    if (system_flush(r->file) != 0) return write_failed(r, "flushing it to the disk", errno, r->written);
     int closed = system_close(r->file);
     r->file = -1;
-    if (closed != 0 && errno != EINTR) return trouble(r, "closing it", errno, r->written);
-    if (system_rename(r->folder, r->temporary, r->name) != 0) return trouble(r, "renaming it", errno, r->written);
+    if (closed != 0 && errno != EINTR) return write_failed(r, "closing it", errno, r->written);
+    if (system_rename(r->folder, r->temporary, r->name) != 0) return write_failed(r, "renaming it", errno, r->written);
     r->temporary[0] = '\0';
-    /* EINVAL: a file system that has no notion of flushing a folder. */
+    /* EINVAL: the file system cannot flush folders. */
     if (system_flush(r->folder) != 0 && errno != EINVAL)
         return attend_fail(ATTEND_IO,
-                           "%s is written, but the system cannot promise that it survives a power cut: %s while "
-                           "flushing its folder",
+                           "%s is written, but might be lost in a power failure: %s while flushing its folder",
                            r->path, attend_errno_text(errno));
     return ATTEND_OK;
 }
@@ -312,12 +308,12 @@ void attend_atomic_file_unlink(const attend_atomic_file *r)
     if (r->temporary[0]) unlinkat(r->folder, r->temporary, 0);
 }
 
-/* --- what killed ones left --- */
+/* --- stale temporary files --- */
 
-/* Is `entry` ".NAME.XXXXXX.tmp", with a number behind NAME if there should be one? */
+/* Whether `entry` is ".NAME.XXXXXX.tmp", with a number after NAME if `numbered`. */
 static bool is_temporary(const char *entry, const char *name, bool numbered)
 {
-    const size_t length = strlen(name) < LONGEST ? strlen(name) : LONGEST;
+    const size_t length = strlen(name) < MAX_NAME ? strlen(name) : MAX_NAME;
     if (entry[0] != '.' || strncmp(entry + 1, name, length) != 0) return false;
     const char *at = entry + 1 + length;
     const size_t number = numbered ? strspn(at, "0123456789") : 0;
@@ -326,7 +322,7 @@ static bool is_temporary(const char *entry, const char *name, bool numbered)
     return *at == '.' && strspn(at + 1, digits) == UNIQUE && strcmp(at + 1 + UNIQUE, ".tmp") == 0;
 }
 
-static void sweep_folder(const attend_atomic_file *r, bool numbered)
+static void remove_stale(const attend_atomic_file *r, bool numbered)
 {
     struct stat s;
     const int folder = dup(r->folder);
@@ -350,6 +346,6 @@ void attend_atomic_file_remove_stale(const char *path, bool numbered)
     r->folder = r->file = -1;
     memcpy(real, path, strlen(path) + 1);
     memcpy(r->path, path, strlen(path) + 1);
-    if (follow_links(real) == 0 && open_folder(r, real) == ATTEND_OK && *r->name) sweep_folder(r, numbered);
+    if (follow_links(real) == 0 && open_folder(r, real) == ATTEND_OK && *r->name) remove_stale(r, numbered);
     attend_atomic_file_abandon(r);
 }

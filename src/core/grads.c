@@ -28,7 +28,7 @@ int attend_grads_new(attend_grads **out, const attend_params *set)
     for (int i = 0; ok && i < set->count; i++) {
         grad_entry *e = &g->entries[i];
         e->param = set->list[i];
-        /* calloc: pages of rows that no gradient ever touches are never made real */
+        /* calloc: pages of rows that no gradient touches are never mapped */
         ok = (e->value = attend_memory_zeroed(e->param->size, sizeof(real))) != NULL;
         if (ok && e->param->rank == 2) {
             ok = (e->rows = attend_memory_zeroed((size_t)e->param->shape[0], sizeof *e->rows)) != NULL;
@@ -48,7 +48,7 @@ const real *attend_grads_of(const attend_grads *g, const attend_param *p)
     return g->entries[p->index].value;
 }
 
-void attend_grads_forget(grad_entry *e)
+void attend_grads_clear_rows(grad_entry *e)
 {
     for (int i = 0; i < e->rows_used; i++) e->touched[e->rows[i]] = 0;
     e->rows_used = 0;
@@ -65,7 +65,7 @@ void attend_grads_zero(attend_grads *g)
         else
             for (int j = 0; j < e->rows_used; j++)
                 memset(e->value + (size_t)e->rows[j] * width, 0, width * sizeof(real));
-        attend_grads_forget(e);
+        attend_grads_clear_rows(e);
     }
 }
 

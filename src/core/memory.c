@@ -22,7 +22,7 @@ long attend_memory_requests(void)
 
 int attend_memory_refused(void)
 {
-    /* Outside tests this is one relaxed load: threads must not fight over the counter. */
+    /* Outside tests this is one relaxed load, so that threads do not contend for the counter. */
     long at = atomic_load_explicit(&refuse_at, memory_order_relaxed);
     if (at == 0) return 0;
     return atomic_fetch_add(&requests, 1) + 1 == at;
@@ -34,8 +34,8 @@ void *attend_memory_zeroed(size_t count, size_t size)
     return calloc(count ? count : 1, size ? size : 1);
 }
 
-/* A large array is asked for in huge pages: weights that stream from the third cache lose up to a quarter of their speed
- * to address translation otherwise. A system that has none gives small ones. */
+/* Large arrays use huge pages if the system has them: otherwise address translation costs weights that stream from the third-level cache up to a
+ * quarter of their speed. */
 void *attend_memory_aligned(size_t bytes)
 {
     enum { HUGE_PAGE = 2 << 20, SMALL = 4 << 20 };

@@ -1,21 +1,22 @@
-/* memory.h: every byte the library takes from the system passes here, so that tests can refuse any of them. */
+/* memory.h: the only place where the library allocates memory from the system, so that tests can make any allocation fail. */
 #ifndef ATTEND_CORE_MEMORY_H
 #define ATTEND_CORE_MEMORY_H
 
 #include <stddef.h>
 
-/* count * size bytes, zeroed; NULL if there are none or the product overflows. */
+/* count * size bytes, zeroed; NULL if memory ran out or the product overflows. */
 void *attend_memory_zeroed(size_t count, size_t size);
-/* `bytes` (a multiple of 64 is taken), 64-byte aligned, not initialised. */
+/* `bytes` rounded up to a multiple of 64, aligned to 64 bytes, not initialised; NULL if memory ran out. */
 void *attend_memory_aligned(size_t bytes);
-void attend_memory_free(void *p); /* either kind; NULL is fine */
+/* Frees either kind; p may be NULL. */
+void attend_memory_free(void *p);
 
-/* For tests: the n-th request from now (1 is the next) is refused, once; -1 refuses none and counts; 0 switches both off.
- * Requests to an arena count too, although most of them take nothing from the system. */
+/* For tests: the n-th request from now (1 is the next) fails once; n = -1 only counts requests; n = 0 disables both. Requests to an arena
+ * count too, although most of them allocate nothing from the system. */
 void attend_memory_refuse(long n);
 /* Requests counted since the last attend_memory_refuse. */
 long attend_memory_requests(void);
-/* Called by whoever hands out memory: nonzero if this request is to be refused. */
+/* Counts a request; nonzero if it must fail. Every allocator calls this. */
 int attend_memory_refused(void);
 
 #endif

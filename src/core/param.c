@@ -13,23 +13,23 @@ int attend_params_new(attend_params **out)
     return *out ? ATTEND_OK : attend_fail(ATTEND_NO_MEMORY, "no memory for parameters");
 }
 
-static void forget_numbers(attend_param *p)
+static void free_storage(attend_param *p)
 {
     if (!p->borrowed) {
         attend_memory_free(p->value);
-        attend_memory_free((void *)(uintptr_t)p->bits);
-        attend_memory_free((void *)(uintptr_t)p->steps);
+        attend_memory_free((void *)(uintptr_t)p->quantized);
+        attend_memory_free((void *)(uintptr_t)p->scales);
     }
-    p->value = NULL, p->bits = NULL, p->steps = NULL;
+    p->value = NULL, p->quantized = NULL, p->scales = NULL;
 }
 
 static void param_free(attend_param *p)
 {
     if (!p) return;
-    for (int i = 0; i < 2; i++) attend_memory_free(p->packed[i].data);
+    for (int i = 0; i < 2; i++) attend_memory_free(p->cache[i].data);
     pthread_mutex_destroy(&p->lock);
     attend_memory_free(p->name);
-    forget_numbers(p);
+    free_storage(p);
     attend_memory_free(p);
 }
 
@@ -56,20 +56,20 @@ static int grow(attend_params *set)
 
 int attend_params_add(attend_param **out, attend_params *set, const char *name, int rank, const int *shape)
 {
-    return attend_params_add_at(out, set, name, rank, shape, NULL);
+    return attend_params_add_stored(out, set, name, rank, shape, NULL);
 }
 
-/* The size of a shape; 0: it makes no sense, and there is a message. */
+/* The size of a shape; 0 and a message if the shape is invalid. */
 static size_t size_of(const char *name, int rank, const int *shape)
 {
     size_t size = 1;
     if (rank < 1 || rank > ATTEND_MAX_RANK) {
-        attend_fail(ATTEND_BAD_USAGE, "parameter '%s': rank %d is not 1 to %d", name, rank, ATTEND_MAX_RANK);
+        attend_fail(ATTEND_BAD_USAGE, "parameter '%s': rank %d is out of range, 1 to %d", name, rank, ATTEND_MAX_RANK);
         return 0;
     }
     for (int i = 0; i < rank; i++) {
         if (shape[i] < 1 || size > PTRDIFF_MAX / sizeof(real) / (size_t)shape[i]) {
-            attend_fail(ATTEND_BAD_USAGE, "parameter '%s': axis %d of length %d makes no sense", name, i, shape[i]);
+            attend_fail(ATTEND_BAD_USAGE, "parameter '%s': axis %d has length %d, which is below 1 or makes the parameter too large", name, i, shape[i]);
             return 0;
         }
         size *= (size_t)shape[i];
@@ -77,10 +77,10 @@ static size_t size_of(const char *name, int rank, const int *shape)
     return size;
 }
 
-/* The same, once the numbers belong to p. */
+/* Adds p, which owns its storage already, to the set. */
 static int add(attend_params *set, attend_param *p, const char *name, int rank, const int *shape, bool zeros)
 {
-    if (attend_params_find(set, name)) return attend_fail(ATTEND_BAD_USAGE, "parameter '%s' is there already", name);
+    if (attend_params_find(set, name)) return attend_fail(ATTEND_BAD_USAGE, "parameter '%s' already exists in the set", name);
     p->size = size_of(name, rank, shape);
     if (p->size == 0) return ATTEND_BAD_USAGE;
     int status = grow(set);
@@ -98,20 +98,20 @@ static int add(attend_params *set, attend_param *p, const char *name, int rank, 
     return ATTEND_OK;
 }
 
-int attend_params_add_at(attend_param **out, attend_params *set, const char *name, int rank, const int *shape,
-                         const param_numbers *numbers)
+int attend_params_add_stored(attend_param **out, attend_params *set, const char *name, int rank, const int *shape,
+                             const param_storage *storage)
 {
     if (out) *out = NULL;
     attend_param *p = attend_memory_zeroed(1, sizeof *p);
     if (!p) {
         attend_param none = { 0 };
-        if (numbers) attend_param_take(&none, numbers);
-        forget_numbers(&none);
+        if (storage) attend_param_set_storage(&none, storage);
+        free_storage(&none);
         return attend_fail(ATTEND_NO_MEMORY, "no memory for parameter '%s'", name);
     }
     pthread_mutex_init(&p->lock, NULL);
-    if (numbers) attend_param_take(p, numbers);
-    const int status = add(set, p, name, rank, shape, !numbers);
+    if (storage) attend_param_set_storage(p, storage);
+    const int status = add(set, p, name, rank, shape, !storage);
     if (status != ATTEND_OK)
         param_free(p);
     else if (out)
@@ -168,21 +168,21 @@ attend_precision attend_param_precision(const attend_param *p)
     return p->precision;
 }
 
-void attend_param_take(attend_param *p, const param_numbers *numbers)
+void attend_param_set_storage(attend_param *p, const param_storage *storage)
 {
-    forget_numbers(p);
-    p->value = numbers->value, p->precision = numbers->precision, p->borrowed = numbers->borrowed;
-    p->bits = numbers->bits, p->steps = numbers->steps;
+    free_storage(p);
+    p->value = storage->value, p->precision = storage->precision, p->borrowed = storage->borrowed;
+    p->quantized = storage->quantized, p->scales = storage->scales;
     attend_param_changed(p);
-    p->mapped = numbers->mapped;
+    p->mapped = storage->mapped;
 }
 
-void attend_param_release(const attend_param *p)
+void attend_param_release_pages(const attend_param *p)
 {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE),
-                    first = (uintptr_t)(p->value ? (const void *)p->value : p->bits);
+                    first = (uintptr_t)(p->value ? (const void *)p->value : p->quantized);
     const uintptr_t last = first + p->size * attend_precision_bytes(p->precision);
-    const uintptr_t begin = (first + page - 1) / page * page, end = last / page * page; /* pages it has for itself */
+    const uintptr_t begin = (first + page - 1) / page * page, end = last / page * page; /* pages that hold nothing else */
     if (p->mapped && end > begin) madvise((void *)begin, end - begin, MADV_DONTNEED);
 }
 
@@ -190,9 +190,10 @@ void attend_param_row(const attend_param *p, size_t i, real *row)
 {
     const size_t width = (size_t)p->shape[1];
     if (p->precision == ATTEND_BFLOAT16)
-        attend_bf16_expand(width, (const uint16_t *)p->bits + i * width, row);
+        attend_bf16_expand(width, (const uint16_t *)p->quantized + i * width, row);
     else if (p->precision == ATTEND_INT8)
-        for (size_t j = 0; j < width; j++) row[j] = (real)((const int8_t *)p->bits)[i * width + j] * (real)p->steps[i];
+        for (size_t j = 0; j < width; j++)
+            row[j] = (real)((const int8_t *)p->quantized)[i * width + j] * (real)p->scales[i];
     else
         memcpy(row, p->value + i * width, width * sizeof *row);
 }
@@ -216,7 +217,7 @@ void attend_param_changed(attend_param *p)
 
 void attend_param_fill_uniform(attend_param *p, uint64_t seed, double bound)
 {
-    /* FNV-1a of the name: another order of parameters gives the same numbers. */
+    /* FNV-1a of the name: the numbers do not depend on the order of the parameters. */
     uint64_t stream = 0xcbf29ce484222325u;
     for (const char *s = p->name; *s; s++) stream = (stream ^ (unsigned char)*s) * 0x100000001b3u;
     const attend_rng rng = { .seed = seed, .stream = stream };

@@ -20,7 +20,7 @@ static void c_locale_end(locale_t c, locale_t previous)
     freelocale(c);
 }
 
-/* Whether strtod and the like found a number, in range, that ends where it must. Sets *end if the caller wants it. */
+/* Whether a number was found, in range, that ends where it must. `stop` is the end that strtod, strtoll or strtoull reported. */
 static bool accept(const char *text, char *stop, const char **end)
 {
     if (end) *end = stop;

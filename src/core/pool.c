@@ -7,19 +7,19 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Waking a sleeping thread takes 35 to 105 microseconds, a spinning one 1 or 2: wait awake for about as long as a
- * wake-up costs, then sleep. */
+/* Waking a sleeping thread takes 35 to 105 microseconds, a spinning one 1 or 2: spin for about as long as a wake-up
+ * takes, then sleep. */
 enum { SPINS = 4000, MAX_THREADS = 1024 };
 
 struct attend_pool {
     int threads;
-    int started; /* workers that run */
+    int started; /* workers running */
     pthread_t *workers;
     pthread_mutex_t lock;
     pthread_cond_t wake, done;
 
-    atomic_uint epoch; /* grows by one a run */
-    atomic_int next;   /* piece to take */
+    atomic_uint epoch; /* incremented by each run */
+    atomic_int next;   /* the next piece */
     atomic_int busy;   /* workers that have not finished this epoch */
     bool stop;
 
@@ -37,7 +37,7 @@ static void relax(void)
 #endif
 }
 
-static void take_pieces(attend_pool *p)
+static void run_pieces(attend_pool *p)
 {
     int piece;
     while ((piece = atomic_fetch_add(&p->next, 1)) < p->pieces) p->work(p->user, piece);
@@ -56,7 +56,7 @@ static void *worker(void *argument)
         pthread_mutex_unlock(&p->lock);
         if (stop) return NULL;
 
-        take_pieces(p);
+        run_pieces(p);
         if (atomic_fetch_sub(&p->busy, 1) == 1) {
             pthread_mutex_lock(&p->lock);
             pthread_cond_signal(&p->done);
@@ -78,12 +78,12 @@ void attend_pool_run(attend_pool *p, int pieces, void (*work)(void *user, int pi
     p->pieces = pieces, p->work = work, p->user = user;
     atomic_store(&p->next, 0);
     if (p->started == 0 || pieces <= 1) {
-        take_pieces(p);
+        run_pieces(p);
         return;
     }
     atomic_store(&p->busy, p->started);
     wake_all(p);
-    take_pieces(p);
+    run_pieces(p);
 
     for (int i = 0; i < SPINS && atomic_load(&p->busy) > 0; i++) relax();
     pthread_mutex_lock(&p->lock);
@@ -100,7 +100,7 @@ int attend_pool_new(attend_pool **out, int threads)
 {
     *out = NULL;
     if (threads < 1 || threads > MAX_THREADS)
-        return attend_fail(ATTEND_BAD_USAGE, "%d threads: give a number from 1 to %d", threads, MAX_THREADS);
+        return attend_fail(ATTEND_BAD_USAGE, "%d threads: the number must be from 1 to %d", threads, MAX_THREADS);
     attend_pool *p = attend_memory_zeroed(1, sizeof *p);
     if (!p) return attend_fail(ATTEND_NO_MEMORY, "no memory for a thread pool");
     p->threads = threads;
@@ -114,7 +114,7 @@ int attend_pool_new(attend_pool **out, int threads)
     for (int i = 0; status == ATTEND_OK && i < threads - 1; i++) {
         int error = pthread_create(&p->workers[i], NULL, worker, p);
         if (error)
-            status = attend_fail(ATTEND_FAILED, "thread %d of %d did not start: %s", i + 2, threads, strerror(error));
+            status = attend_fail(ATTEND_FAILED, "cannot start thread %d of %d: %s", i + 2, threads, strerror(error));
         else
             p->started++;
     }

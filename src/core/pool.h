@@ -1,10 +1,10 @@
-/* pool.h: threads that run numbered pieces of work. */
+/* pool.h: a pool of threads that run numbered pieces of work. */
 #ifndef ATTEND_CORE_POOL_H
 #define ATTEND_CORE_POOL_H
 
 typedef struct attend_pool attend_pool;
 
-/* `threads` in all: the caller's own and threads - 1 workers, which sleep between runs. */
+/* `threads` counts the calling thread: threads - 1 workers are started, which sleep between runs. */
 int attend_pool_new(attend_pool **out, int threads);
 void attend_pool_free(attend_pool *p);
 int attend_pool_threads(const attend_pool *p);

@@ -25,8 +25,8 @@ void attend_bf16_quantize(size_t n, const real *x, uint16_t *bits)
         memcpy(&whole, &value, sizeof whole);
         const uint32_t rounded = whole + 0x7fff + (whole >> 16 & 1);
         const int became_infinite = (rounded & 0x7f800000) == 0x7f800000;
-        bits[i] = (uint16_t)((became_infinite ? whole : rounded) >>
-                             16); /* the largest ones are cut, and not numbers stay as they are */
+        /* the largest numbers are truncated; inf and NaN stay */
+        bits[i] = (uint16_t)((became_infinite ? whole : rounded) >> 16);
     }
 }
 
@@ -44,11 +44,11 @@ void attend_bf16_expand(size_t n, const uint16_t *bits, real *x)
 
 float attend_int8_quantize(size_t n, const real *x, int8_t *q)
 {
-    float most = 0;
-    for (size_t i = 0; i < n; i++) most = fmaxf(most, fabsf((float)x[i]));
-    const float step = most / 127;
-    for (size_t i = 0; i < n; i++) q[i] = step > 0 ? (int8_t)fmaxf(-127, fminf(127, rintf((float)x[i] / step))) : 0;
-    return step;
+    float largest = 0;
+    for (size_t i = 0; i < n; i++) largest = fmaxf(largest, fabsf((float)x[i]));
+    const float scale = largest / 127;
+    for (size_t i = 0; i < n; i++) q[i] = scale > 0 ? (int8_t)fmaxf(-127, fminf(127, rintf((float)x[i] / scale))) : 0;
+    return scale;
 }
 
 /* ---- parameters ---- */
@@ -58,22 +58,22 @@ int attend_param_quantize(attend_param *p, attend_precision precision)
     const size_t rows = (size_t)p->shape[0], width = (size_t)p->shape[1];
     if (precision == p->precision) return ATTEND_OK;
     if (p->rank != 2 || precision == ATTEND_FP32 || p->precision != ATTEND_FP32)
-        return attend_fail(ATTEND_BAD_USAGE, "'%s' is kept as %s and cannot become %s", p->name,
+        return attend_fail(ATTEND_BAD_USAGE, "'%s' is stored as %s and cannot be converted to %s", p->name,
                            attend_precision_name(p->precision), attend_precision_name(precision));
-    void *bits = attend_memory_aligned(p->size * attend_precision_bytes(precision));
-    float *steps = precision == ATTEND_INT8 ? attend_memory_aligned(rows * sizeof *steps) : NULL;
-    if (!bits || (precision == ATTEND_INT8 && !steps)) {
-        attend_memory_free(bits);
-        attend_memory_free(steps);
-        return attend_fail(ATTEND_NO_MEMORY, "no memory to keep '%s' as %s", p->name, attend_precision_name(precision));
+    void *quantized = attend_memory_aligned(p->size * attend_precision_bytes(precision));
+    float *scales = precision == ATTEND_INT8 ? attend_memory_aligned(rows * sizeof *scales) : NULL;
+    if (!quantized || (precision == ATTEND_INT8 && !scales)) {
+        attend_memory_free(quantized);
+        attend_memory_free(scales);
+        return attend_fail(ATTEND_NO_MEMORY, "no memory to store '%s' as %s", p->name, attend_precision_name(precision));
     }
     for (size_t i = 0; i < rows; i++) {
         const real *row = p->value + i * width;
         if (precision == ATTEND_INT8)
-            steps[i] = attend_int8_quantize(width, row, (int8_t *)bits + i * width);
+            scales[i] = attend_int8_quantize(width, row, (int8_t *)quantized + i * width);
         else
-            attend_bf16_quantize(width, row, (uint16_t *)bits + i * width);
+            attend_bf16_quantize(width, row, (uint16_t *)quantized + i * width);
     }
-    attend_param_take(p, &(param_numbers){ .precision = precision, .bits = bits, .steps = steps });
+    attend_param_set_storage(p, &(param_storage){ .precision = precision, .quantized = quantized, .scales = scales });
     return ATTEND_OK;
 }

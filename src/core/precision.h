@@ -1,4 +1,4 @@
-/* precision.h: numbers in fewer bits (attend/tape.h has the formats). */
+/* precision.h: quantised parameters; the formats are described in attend/precision.h. */
 #ifndef ATTEND_CORE_PRECISION_H
 #define ATTEND_CORE_PRECISION_H
 
@@ -8,16 +8,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-size_t attend_precision_bytes(attend_precision precision); /* of a number */
+/* Bytes per number. */
+size_t attend_precision_bytes(attend_precision precision);
 
-/* The nearest, of two as near the even one. Finite numbers stay finite. */
+/* Rounds to nearest, half to even; finite numbers stay finite. */
 void attend_bf16_quantize(size_t n, const attend_real *x, uint16_t *bits);
 void attend_bf16_expand(size_t n, const uint16_t *bits, attend_real *x);
 
-/* A row of weights in [-127, 127] whole steps; returns the step: max |x| / 127. */
+/* Quantises a row to integers in [-127, 127]: x = scale q. Returns the scale, max |x| / 127. */
 float attend_int8_quantize(size_t n, const attend_real *x, int8_t *q);
 
-/* Keeps a matrix in fewer bits from now on. ATTEND_NO_MEMORY, and nothing has changed. */
+/* Quantises a matrix. On failure (ATTEND_NO_MEMORY, or ATTEND_BAD_USAGE if it is not a matrix in fp32) the parameter is unchanged. */
 int attend_param_quantize(attend_param *p, attend_precision precision);
 
 #endif

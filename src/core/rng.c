@@ -10,7 +10,7 @@ void attend_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t ou
         x1 = (uint32_t)b;
         x2 = (uint32_t)(a >> 32) ^ x3 ^ k1;
         x3 = (uint32_t)a;
-        k0 += 0x9E3779B9u; /* the golden ratio and sqrt(3) - 1, as the authors chose */
+        k0 += 0x9E3779B9u; /* the golden ratio and sqrt(3) - 1, the constants of the paper */
         k1 += 0xBB67AE85u;
     }
     out[0] = x0, out[1] = x1, out[2] = x2, out[3] = x3;

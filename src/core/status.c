@@ -10,9 +10,9 @@ const char *attend_message(void)
     return message;
 }
 
-/* Messages quote files and arguments, and end up on terminals, which would obey what stands between the words: control characters
- * (U+0000 to U+001F, U+007F to U+009F, in UTF-8) become question marks. */
-static void without_control(char *text)
+/* Messages quote files and arguments and are shown on terminals, which interpret control characters: these (U+0000 to U+001F and U+007F to
+ * U+009F in UTF-8) become question marks. */
+static void replace_control(char *text)
 {
     for (unsigned char *s = (unsigned char *)text; *s; s++) {
         if (*s < 0x20 || *s == 0x7f) *s = '?';
@@ -22,10 +22,10 @@ static void without_control(char *text)
 
 int attend_fail_v(int code, const char *format, va_list arguments)
 {
-    /* The arguments may point into the message itself (a message passed on), so build it aside. */
+    /* The arguments may point into the message itself, so the new one is built in a buffer. */
     char text[ATTEND_MESSAGE_SIZE];
     if (vsnprintf(text, sizeof text, format, arguments) < 0) text[0] = '\0';
-    without_control(text);
+    replace_control(text);
     snprintf(message, sizeof message, "%s", text);
     return code;
 }
@@ -41,7 +41,7 @@ int attend_fail(int code, const char *format, ...)
 
 const char *attend_errno_text(int error)
 {
-    static _Thread_local char words[128];
-    if (strerror_r(error, words, sizeof words) != 0) snprintf(words, sizeof words, "system error %d", error);
-    return words;
+    static _Thread_local char text[128];
+    if (strerror_r(error, text, sizeof text) != 0) snprintf(text, sizeof text, "system error %d", error);
+    return text;
 }

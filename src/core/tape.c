@@ -41,8 +41,8 @@ void attend_ctx_reset(attend_ctx *c)
 {
     attend_arena_rewind(&c->arena, (attend_mark){ 0 });
     c->tape = NULL;
-    c->walked = false;
-    c->finish = NULL, c->late = NULL;
+    c->backward_done = false;
+    c->deferred = NULL, c->run_deferred = NULL;
     c->random_uses = 0;
     c->status = ATTEND_OK;
     c->message[0] = '\0';
@@ -93,7 +93,7 @@ attend_mark attend_ctx_mark(const attend_ctx *c)
 void attend_ctx_rewind(attend_ctx *c, attend_mark mark)
 {
     if (c->tape) {
-        attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_ctx_rewind: the tape holds operations; switch recording off");
+        attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_ctx_rewind: the tape contains operations; switch recording off first");
         return;
     }
     attend_arena_rewind(&c->arena, mark);
@@ -116,7 +116,7 @@ void *attend_ctx_fail(attend_ctx *c, int code, const char *format, ...)
     return NULL;
 }
 
-bool attend_ready(attend_ctx *c, const char *operation, int n, ...)
+bool attend_check_inputs(attend_ctx *c, const char *operation, int n, ...)
 {
     if (c->status != ATTEND_OK) return false;
     va_list variables;
@@ -126,10 +126,10 @@ bool attend_ready(attend_ctx *c, const char *operation, int n, ...)
         if (!v)
             attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: variable %d is NULL", operation, i + 1);
         else if (v->consumed)
-            attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: variable %d was consumed by attend_cross_entropy before",
+            attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: variable %d was already consumed by attend_cross_entropy",
                             operation, i + 1);
         else if (v->param && v->param->precision != ATTEND_FP32)
-            attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: '%s' is kept in fewer bits, which this operation cannot read",
+            attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: '%s' is quantised, which this operation does not support",
                             operation, v->param->name);
         else
             v->needed = true;
@@ -138,33 +138,33 @@ bool attend_ready(attend_ctx *c, const char *operation, int n, ...)
     return c->status == ATTEND_OK;
 }
 
-bool attend_ready_weights(attend_ctx *c, const char *operation, attend_var *v)
+bool attend_check_weight(attend_ctx *c, const char *operation, attend_var *v)
 {
     if (c->status != ATTEND_OK || !v || !v->param || v->param->precision == ATTEND_FP32)
-        return attend_ready(c, operation, 1, v);
+        return attend_check_inputs(c, operation, 1, v);
     if (!c->recording) return true;
-    attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: '%s' is kept in fewer bits, and only full precision can be trained",
+    attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: '%s' is quantised; only parameters in full precision can be trained",
                     operation, v->param->name);
     return false;
 }
 
-void *attend_take(attend_ctx *c, size_t count, size_t size)
+void *attend_ctx_alloc(attend_ctx *c, size_t count, size_t size)
 {
     void *p = NULL;
     if (c->status != ATTEND_OK) return NULL;
-    if (size == 0 || count <= SIZE_MAX / 2 / size) p = attend_arena_take(&c->arena, count * size);
+    if (size == 0 || count <= SIZE_MAX / 2 / size) p = attend_arena_alloc(&c->arena, count * size);
     if (!p) attend_ctx_fail(c, ATTEND_NO_MEMORY, "no memory for %zu bytes", count * size);
     return p;
 }
 
-real *attend_take_reals(attend_ctx *c, size_t count)
+real *attend_ctx_alloc_reals(attend_ctx *c, size_t count)
 {
-    return attend_take(c, count, sizeof(real));
+    return attend_ctx_alloc(c, count, sizeof(real));
 }
 
-real *attend_take_zeros(attend_ctx *c, size_t count)
+real *attend_ctx_alloc_zeros(attend_ctx *c, size_t count)
 {
-    real *p = attend_take_reals(c, count);
+    real *p = attend_ctx_alloc_reals(c, count);
     if (p) memset(p, 0, count * sizeof(real));
     return p;
 }
@@ -190,13 +190,13 @@ bool attend_same_shape(const attend_var *a, const attend_var *b)
 static attend_var *var_empty(attend_ctx *c, int rank, const int *shape, bool differentiable)
 {
     if (rank < 1 || rank > ATTEND_MAX_RANK)
-        return attend_ctx_fail(c, ATTEND_BAD_USAGE, "rank %d: tensors have 1 to %d axes", rank, ATTEND_MAX_RANK);
-    attend_var *v = attend_take(c, 1, sizeof *v);
+        return attend_ctx_fail(c, ATTEND_BAD_USAGE, "rank %d is out of range: tensors have 1 to %d axes", rank, ATTEND_MAX_RANK);
+    attend_var *v = attend_ctx_alloc(c, 1, sizeof *v);
     if (!v) return NULL;
     *v = (attend_var){ .rank = rank, .size = 1, .differentiable = differentiable && c->recording };
     for (int i = 0; i < rank; i++) {
         if (shape[i] < 0 || (shape[i] > 0 && v->size > PTRDIFF_MAX / sizeof(real) / (size_t)shape[i]))
-            return attend_ctx_fail(c, ATTEND_BAD_USAGE, "axis %d is %d long: negative, or the tensor is too large", i,
+            return attend_ctx_fail(c, ATTEND_BAD_USAGE, "axis %d has length %d, which is negative or makes the tensor too large", i,
                                    shape[i]);
         v->shape[i] = shape[i];
         v->size *= (size_t)shape[i];
@@ -208,7 +208,7 @@ attend_var *attend_var_new(attend_ctx *c, int rank, const int *shape, bool diffe
 {
     if (c->status != ATTEND_OK) return NULL;
     attend_var *v = var_empty(c, rank, shape, differentiable);
-    if (v) v->value = attend_take_reals(c, v->size);
+    if (v) v->value = attend_ctx_alloc_reals(c, v->size);
     return v && v->value ? v : NULL;
 }
 
@@ -238,15 +238,16 @@ attend_var *attend_input(attend_ctx *c, int rank, const int *shape, const real *
     return var_copy(c, rank, shape, data, true);
 }
 
-attend_var *attend_use(attend_ctx *c, attend_param *p)
+attend_var *attend_parameter(attend_ctx *c, attend_param *p)
 {
     if (c->status != ATTEND_OK) return NULL;
-    if (!p) return attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_use: the parameter is NULL");
+    if (!p) return attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_parameter: the parameter is NULL");
     attend_var *v = var_empty(c, p->rank, p->shape, c->grads != NULL);
     if (!v) return NULL;
     if (c->grads && (p->index >= c->grads->count || c->grads->entries[p->index].param != p))
         return attend_ctx_fail(c, ATTEND_BAD_USAGE,
-                               "attend_use: the context's gradients are not those of the set that '%s' is in", p->name);
+                               "attend_parameter: '%s' does not belong to the parameter set of the context's gradients",
+                               p->name);
     v->value = p->value;
     v->param = p;
     v->grads = c->grads;
@@ -258,7 +259,7 @@ attend_var *attend_wrap(attend_ctx *c, int rank, const int *shape, const real *d
     if (c->status != ATTEND_OK) return NULL;
     attend_var *v = var_empty(c, rank, shape, true);
     if (!v) return NULL;
-    v->value = (real *)data; /* operations write to their own results alone */
+    v->value = (real *)data; /* operations write only to their results */
     v->grad = grad;
     v->needed = true;
     return v;
@@ -302,7 +303,7 @@ real *attend_grad(attend_ctx *c, attend_var *v)
     if (v->param)
         v->grad = attend_grads_dense(v->grads, v->param);
     else if (!v->grad)
-        v->grad = attend_take_zeros(c, v->size);
+        v->grad = attend_ctx_alloc_zeros(c, v->size);
     return v->grad;
 }
 
@@ -317,7 +318,7 @@ int attend_backward(attend_ctx *c, attend_var *loss)
 {
     if (c->status == ATTEND_OK && loss && loss->size != 1) {
         char text[ATTEND_SHAPE_TEXT];
-        attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_backward: the loss is %s and not one number",
+        attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_backward: the loss has shape %s; it must be a single number",
                         attend_shape_text(loss, text));
     }
     const real one = 1;
@@ -326,29 +327,30 @@ int attend_backward(attend_ctx *c, attend_var *loss)
 
 int attend_backward_from(attend_ctx *c, attend_var *from, const real *gradient)
 {
-    if (!attend_ready(c, "attend_backward", 1, from)) return attend_fail(c->status, "%s", c->message);
-    if (c->walked) {
-        attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_backward: this tape was walked before; reset the context");
+    if (!attend_check_inputs(c, "attend_backward", 1, from)) return attend_fail(c->status, "%s", c->message);
+    if (c->backward_done) {
+        attend_ctx_fail(c, ATTEND_BAD_USAGE,
+                        "attend_backward: the backward pass of this tape was already run; reset the context");
         return c->status;
     }
     if (!from->differentiable) {
         attend_ctx_fail(c, ATTEND_BAD_USAGE,
-                        "attend_backward: there is nothing to differentiate: recording was off, or the loss depends on "
-                        "constants alone (parameters are, until attend_ctx_set_grads)");
+                        "attend_backward: nothing to differentiate: recording is off, or the loss depends only on constants "
+                        "(parameters are constants until attend_ctx_set_grads)");
         return c->status;
     }
     real *grad = attend_grad(c, from);
     if (grad)
         for (size_t i = 0; i < from->size; i++) grad[i] += gradient[i];
-    return attend_walk(c);
+    return attend_run_backward(c);
 }
 
-int attend_walk(attend_ctx *c)
+int attend_run_backward(attend_ctx *c)
 {
-    c->walked = true;
+    c->backward_done = true;
     for (attend_node *node = c->tape; node && c->status == ATTEND_OK; node = node->previous) node->backward(c, node);
-    if (c->finish && c->status == ATTEND_OK) c->finish(c);
-    c->finish = NULL, c->late = NULL;
+    if (c->run_deferred && c->status == ATTEND_OK) c->run_deferred(c);
+    c->deferred = NULL, c->run_deferred = NULL;
     c->tape = NULL;
     return c->status == ATTEND_OK ? ATTEND_OK : attend_fail(c->status, "%s", c->message);
 }

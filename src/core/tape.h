@@ -1,5 +1,5 @@
-/* tape.h: the inside of contexts, variables and parameters, for those who write operations
- * (the public half is attend/tape.h; docs/add-an-operation.md shows how to write one). */
+/* tape.h: the private part of attend/tape.h: the members of contexts, variables and parameters, and the functions from which operations are
+ * built (docs/add-an-operation.md shows how to write one). */
 #ifndef ATTEND_CORE_TAPE_H
 #define ATTEND_CORE_TAPE_H
 
@@ -15,29 +15,29 @@ typedef attend_real real;
 
 /* ---- parameters ---- */
 
-/* A weight laid out for the packed product; op/packed_weights.c keeps it. */
-typedef struct packed_copy {
+/* A copy of a parameter in another layout, for use by the layers above. The parameter owns it and frees it; core does not read it. */
+typedef struct param_cache {
     void *data;
-    size_t size;        /* bytes */
-    const void *kernel; /* table it was packed for; NULL: not yet */
-    uint64_t version;   /* of the value it was packed from */
-} packed_copy;
+    size_t size;      /* bytes */
+    const void *key;  /* identifies the layout; NULL: empty */
+    uint64_t version; /* of the parameter when the copy was made */
+} param_cache;
 
 struct attend_param {
     char *name;
     int index; /* in its set */
     int rank, shape[ATTEND_MAX_RANK];
     size_t size;
-    real *value;   /* NULL if it is kept in fewer bits */
-    bool borrowed; /* the value, or bits and steps, are somebody else's memory */
+    real *value;   /* NULL if quantised */
+    bool borrowed; /* the storage belongs to the caller */
     attend_precision precision;
-    const void *bits;   /* bf16: uint16_t, int8: int8_t, in the shape of the parameter */
-    const float *steps; /* int8: (rows) */
-    bool mapped;        /* see param_numbers; until it changes */
-    bool weights;       /* of products or of rows alone, so that fewer bits will do */
+    const void *quantized; /* bf16: uint16_t, int8: int8_t, in the shape of the parameter */
+    const float *scales;   /* int8: (rows) */
+    bool mapped;           /* see param_storage; false once the value changes */
+    bool quantizable;      /* only used by operations that accept quantised weights */
     atomic_uint_least64_t version;
-    pthread_mutex_t lock; /* of packed[] */
-    packed_copy packed[2];
+    pthread_mutex_t lock; /* of cache */
+    param_cache cache[2];
 };
 
 struct attend_params {
@@ -45,37 +45,37 @@ struct attend_params {
     int count, capacity;
 };
 
-/* The numbers of a parameter that are there already: a value, or fewer bits. */
-typedef struct param_numbers {
+/* Existing storage for a parameter: a value, or quantised numbers and their scales. */
+typedef struct param_storage {
     real *value;
     attend_precision precision;
-    const void *bits;
-    const float *steps;
-    bool borrowed; /* they stay the caller's and outlive the set; else they become the set's, whatever happens */
-    bool mapped;   /* and are a private map of a file, whose pages can be given back and come again */
-} param_numbers;
+    const void *quantized;
+    const float *scales;
+    bool borrowed; /* the caller keeps ownership, and the storage outlives the set; otherwise the set takes ownership, even on failure */
+    bool mapped;   /* a private mapping of a file: unchanged pages can be released and read again */
+} param_storage;
 
-/* attend_params_add with such numbers; NULL: zeros. */
-int attend_params_add_at(attend_param **out, attend_params *set, const char *name, int rank, const int *shape,
-                         const param_numbers *numbers);
-/* Puts others in the place of a parameter's numbers. */
-void attend_param_take(attend_param *p, const param_numbers *numbers);
-/* Gives the pages of a mapped parameter back to the system, since there is a packed copy of it or it is not wanted soon; whoever reads it
- * all the same finds it as it was. */
-void attend_param_release(const attend_param *p);
-/* Row i of a matrix as numbers. */
+/* attend_params_add with existing storage; NULL: zeros. */
+int attend_params_add_stored(attend_param **out, attend_params *set, const char *name, int rank, const int *shape,
+                             const param_storage *storage);
+/* Replaces a parameter's storage. */
+void attend_param_set_storage(attend_param *p, const param_storage *storage);
+/* Returns the pages of a mapped parameter to the system, because a cached copy is used instead or the parameter is not needed soon. Reading the
+ * parameter later loads them again. */
+void attend_param_release_pages(const attend_param *p);
+/* Writes row i of a matrix, dequantised, to `row`. */
 void attend_param_row(const attend_param *p, size_t i, real *row);
 
 /* ---- gradients ---- */
 
-/* The buffer is zero wherever nothing was added: everywhere unless `dense`, or in the rows listed. */
+/* The buffer is zero except in the rows listed, or possibly nonzero everywhere if `dense`. */
 typedef struct grad_entry {
     const attend_param *param;
     real *value;
     bool dense;
     int rows_used;
-    int *rows;              /* which; only for rank 2 */
-    unsigned char *touched; /* by row: is it in the list? */
+    int *rows;              /* the rows that were touched; only for rank 2 */
+    unsigned char *touched; /* for each row: is it in the list? */
 } grad_entry;
 
 struct attend_grads {
@@ -83,33 +83,33 @@ struct attend_grads {
     grad_entry *entries;
 };
 
-/* The whole buffer, for adding to anywhere. */
+/* The whole buffer; the caller may add to any of it. */
 real *attend_grads_dense(attend_grads *g, const attend_param *p);
-/* The whole buffer, for adding to these rows alone. */
+/* The whole buffer; the caller may add to these rows only. */
 real *attend_grads_rows(attend_grads *g, const attend_param *p, const int *rows, int n);
-/* Forgets which rows were touched; the caller has seen to their being zero. */
-void attend_grads_forget(grad_entry *e);
-/* Lists rows as touched. */
+/* Empties the list of touched rows; the caller has set them to zero. */
+void attend_grads_clear_rows(grad_entry *e);
+/* Adds rows to the list of touched rows. */
 void attend_grads_touch(grad_entry *e, const int *rows, int n);
-/* Numbers in a row. */
+/* Numbers per row. */
 size_t attend_grads_row_size(const grad_entry *e);
 
 /* ---- variables ---- */
 
 struct attend_var {
     real *value;
-    real *grad; /* NULL until something flows back */
+    real *grad; /* NULL until a gradient is added */
     int rank, shape[ATTEND_MAX_RANK];
     size_t size;
     bool differentiable;
-    bool needed;           /* some operation may read its value on the way back: nobody may overwrite it */
-    bool consumed;         /* its value was overwritten by the operation that used it */
-    const real *packed[2]; /* not a parameter's: packed copies, if somebody made them; [1]: transposed */
-    attend_param *param;   /* if it is one, with .. */
-    attend_grads *grads;   /* .. the gradients its derivative goes to */
+    bool needed;          /* a backward function may read the value: it must not be overwritten */
+    bool consumed;        /* the operation that used it has overwritten its value */
+    const real *cache[2]; /* copies in another layout, made by the layers above; not for parameters */
+    attend_param *param;  /* the parameter it stands for, or NULL */
+    attend_grads *grads;  /* of a parameter: where its gradient is added */
 };
 
-/* A piece of tape: an operation puts it first in a struct of its own, which holds what backward needs. */
+/* One recorded operation. An operation makes it the first member of a struct that holds what its backward function needs. */
 typedef struct attend_node attend_node;
 typedef void (*attend_backward_fn)(attend_ctx *c, attend_node *node);
 struct attend_node {
@@ -121,13 +121,14 @@ struct attend_ctx {
     attend_arena arena;
     attend_node *tape; /* the last node */
     attend_grads *grads;
-    bool recording, training, walked;
+    bool recording, training;
+    bool backward_done; /* the tape can be walked only once */
     uint64_t seed, stream;
     uint32_t random_uses;
-    struct late_product *late;     /* of op/weight_gradient.c: what the end of the walk back still has to do, .. */
-    void (*finish)(attend_ctx *c); /* .. and who does it; NULL: nothing */
-    attend_pool *pool;             /* threads that share a product with the caller's; NULL: none */
-    attend_pool *own_pool;         /* the same, if it is the context's to free */
+    void *deferred;                      /* work that operations postponed to the end of the backward pass; NULL: none */
+    void (*run_deferred)(attend_ctx *c); /* does that work */
+    attend_pool *pool;                   /* threads for large products; NULL: only the caller's */
+    attend_pool *own_pool;               /* the same pool if the context owns it, else NULL */
     int status;
     char message[ATTEND_MESSAGE_SIZE];
 };
@@ -136,44 +137,43 @@ struct attend_ctx {
  * attend_ctx_set_threads, if any, are used again. */
 void attend_ctx_set_pool(attend_ctx *c, attend_pool *pool);
 
-/* Marks the context as failed (the first failure stays) and returns NULL. */
-void *attend_ctx_fail(attend_ctx *c, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Marks the context as failed, unless it has failed before, and returns NULL. */
+void *attend_ctx_fail(attend_ctx *c, int code, const char *format, ...) ATTEND_PRINTF(3, 4);
 
-/* True if the context is well and none of the n variables (attend_var *) is NULL or consumed; they are `needed`
- * from then on. Optional variables are checked by the caller when they are there. An operation whose backward reads
- * its own result says so itself. */
-bool attend_ready(attend_ctx *c, const char *operation, int n, ...);
+/* Checks the n input variables (attend_var *) of an operation: true if the context has not failed and none is NULL, consumed or quantised. Marks them
+ * as `needed`. The caller checks optional variables only if they are given. An operation whose backward function reads
+ * its result marks that itself. */
+bool attend_check_inputs(attend_ctx *c, const char *operation, int n, ...);
 
-/* The same for one variable that may be kept in fewer bits, since the operation reads it through attend_var_matrix or
- * attend_param_row alone. */
-bool attend_ready_weights(attend_ctx *c, const char *operation, attend_var *v);
+/* The same for one weight that may be quantised, for operations that read a parameter in any precision. */
+bool attend_check_weight(attend_ctx *c, const char *operation, attend_var *v);
 
-/* Arena memory for count * size bytes, not initialised; NULL (and the context failed) when it ran out. */
-void *attend_take(attend_ctx *c, size_t count, size_t size);
-real *attend_take_reals(attend_ctx *c, size_t count);
-real *attend_take_zeros(attend_ctx *c, size_t count);
+/* Allocates count * size bytes in the arena, not initialised. NULL, and the context has failed, if memory ran out. */
+void *attend_ctx_alloc(attend_ctx *c, size_t count, size_t size);
+real *attend_ctx_alloc_reals(attend_ctx *c, size_t count);
+real *attend_ctx_alloc_zeros(attend_ctx *c, size_t count);
 
-/* A variable whose value is not initialised. It is differentiable if asked and the context records. */
+/* A variable whose value is not initialised. It is differentiable if requested and the context is recording. */
 attend_var *attend_var_new(attend_ctx *c, int rank, const int *shape, bool differentiable);
 attend_var *attend_var_2d(attend_ctx *c, int rows, int columns, bool differentiable);
 
-/* Puts a node with its backward function on the tape. Call it last, when nothing more can fail. */
+/* Adds a node to the tape. To be called last, when the operation can no longer fail. */
 void attend_record(attend_ctx *c, attend_node *node, attend_backward_fn backward);
 
-/* A variable on memory of the caller's; dL/dv is added to `grad` if that is not NULL. */
+/* A variable that uses the caller's memory as its value; dL/dv is added to `grad` unless that is NULL. */
 attend_var *attend_wrap(attend_ctx *c, int rank, const int *shape, const real *data, real *grad);
-/* Walks the tape back; whoever calls has set the gradients it starts from. */
-int attend_walk(attend_ctx *c);
+/* Runs all backward functions of the tape. The caller has set the gradients of the outputs. */
+int attend_run_backward(attend_ctx *c);
 
-/* Where to add dL/dv: zeros the first time. NULL if v is NULL or not differentiable, or memory ran out. */
+/* The buffer to which dL/dv is added, zero at first. NULL if v is NULL or not differentiable, or memory ran out. */
 real *attend_grad(attend_ctx *c, attend_var *v);
-/* The same for a (rows, D) variable of which only these rows will be touched. */
+/* The same for a (rows, D) variable; the caller adds to the given rows only. */
 real *attend_grad_rows(attend_ctx *c, attend_var *v, const int *rows, int n);
 
-/* Random numbers for one operation. */
+/* A sequence of random numbers for one operation. */
 attend_rng attend_ctx_random(attend_ctx *c);
 
-/* "(3, 5)" into a buffer of ATTEND_SHAPE_TEXT bytes, which is returned. */
+/* Writes the shape, as in "(3, 5)", to a buffer of ATTEND_SHAPE_TEXT bytes and returns it. */
 enum { ATTEND_SHAPE_TEXT = 64 };
 const char *attend_shape_text(const attend_var *v, char *text);
 bool attend_same_shape(const attend_var *a, const attend_var *b);

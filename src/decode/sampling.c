@@ -23,62 +23,79 @@ static double compute_masses(const attend_sampler *s, const real *log_p, int n, 
     return sum;
 }
 
-/* ---- the best tokens, by a heap: few of many are needed ---- */
+/* ---- the candidates that top_k and top_p leave ---- */
 
-static int before(const attend_sampler *s, int a, int b)
+/* Selects the best->k best of the tokens whose mass is at least `min`. */
+static void select_best(const attend_sampler *s, int n, double min, attend_top_k *best)
 {
-    return s->masses[a] != s->masses[b] ? s->masses[a] > s->masses[b] : a < b;
+    best->count = 0;
+    for (int i = 0; i < n; i++)
+        if (s->masses[i] >= min && s->masses[i] > attend_top_k_threshold(best))
+            attend_top_k_offer(best, s->masses[i], i);
+    attend_top_k_sort(best);
 }
 
-static void sink(const attend_sampler *s, int at, int size)
+/* Reduces the candidates, best first, to the smallest set with mass `limit`; returns its mass. */
+static double reduce_to_mass(attend_top_k *best, double limit)
 {
-    int *h = s->heap;
-    for (int child; (child = 2 * at + 1) < size; at = child) {
-        if (child + 1 < size && before(s, h[child + 1], h[child])) child++;
-        if (!before(s, h[child], h[at])) return;
-        const int token = h[at];
-        h[at] = h[child], h[child] = token;
-    }
-}
-
-/* Moves the best token of the heap to its end and shrinks the heap. */
-static int pop(const attend_sampler *s, int *size)
-{
-    int *h = s->heap;
-    const int token = h[0];
-    h[0] = h[--*size], h[*size] = token;
-    sink(s, 0, *size);
-    return token;
-}
-
-/* The tokens that can be drawn become the last *kept entries of heap (n), the best one last; returns their mass. */
-static double restrict_to_top(const attend_sampler *s, int n, double total, int *kept)
-{
-    int size = n;
     double sum = 0;
-    for (int i = 0; i < n; i++) s->heap[i] = i;
-    for (int i = n / 2 - 1; i >= 0; i--) sink(s, i, n);
-    if (s->top_k > 0 && s->top_k < n) {
-        for (int i = 0; i < s->top_k; i++) sum += s->masses[pop(s, &size)];
-        total = sum, sum = 0;
-        const int last = size;
-        for (size = n; size > last && sum < s->top_p * total;) sum += s->masses[s->heap[--size]];
-    } else {
-        while (size > 0 && sum < s->top_p * total) sum += s->masses[pop(s, &size)];
-    }
-    *kept = n - size;
+    int kept = 0;
+    while (kept < best->count && sum < limit) sum += best->entries[kept++].value;
+    best->count = kept;
     return sum;
+}
+
+/* The largest power of two such that the tokens with at least this mass have mass `limit` together; *count: their number. Masses are at most 1. */
+static double level_of_mass(const attend_sampler *s, int n, double limit, int *count)
+{
+    enum { LEVELS = 64 };
+    int counts[LEVELS] = { 0 }, level = 0;
+    double masses[LEVELS] = { 0 }, sum = 0;
+    for (int i = 0; i < n; i++) {
+        int exponent;
+        frexp(s->masses[i], &exponent); /* mass in [2^(exponent - 1), 2^exponent) */
+        const int l = s->masses[i] > 0 && exponent > 1 - LEVELS ? 1 - exponent : LEVELS - 1;
+        counts[l]++, masses[l] += s->masses[i];
+    }
+    *count = 0;
+    for (; level < LEVELS - 1 && sum < limit; level++) *count += counts[level], sum += masses[level];
+    if (sum >= limit) return ldexp(1, 1 - level);
+    *count = n;
+    return 0;
+}
+
+/* Sets `best` to the tokens that can be drawn, best first, and returns their mass. */
+static double restrict_to_top(const attend_sampler *s, int n, double total, attend_top_k *best)
+{
+    if (s->top_k > 0 && s->top_k < n) {
+        best->k = s->top_k;
+        select_best(s, n, 0, best);
+        total = 0;
+        for (int i = 0; i < best->count; i++) total += best->entries[i].value;
+        return reduce_to_mass(best, s->top_p * total);
+    }
+    const double limit = s->top_p * total;
+    const double level = level_of_mass(s, n, limit, &best->k);
+    if (best->k > 0) {
+        select_best(s, n, level, best);
+        const double sum = reduce_to_mass(best, limit);
+        if (sum >= limit || best->k == n) return sum;
+    }
+    best->k = n; /* the sum of the levels was rounded differently */
+    select_best(s, n, 0, best);
+    return reduce_to_mass(best, limit);
 }
 
 int attend_sample_token(const attend_sampler *s, const real *log_p, int n, const unsigned char *banned, double u)
 {
     double total = compute_masses(s, log_p, n, banned), at = 0;
     if (!(total > 0)) return -1;
-    int last = -1, kept = n;
+    int last = -1;
+    attend_top_k best = { .entries = s->best };
     const bool all = (s->top_k == 0 || s->top_k >= n) && s->top_p >= 1;
-    if (!all) total = restrict_to_top(s, n, total, &kept);
-    for (int i = 0; i < kept; i++) {
-        const int token = all ? i : s->heap[n - 1 - i];
+    if (!all) total = restrict_to_top(s, n, total, &best);
+    for (int i = 0; i < (all ? n : best.count); i++) {
+        const int token = all ? i : best.entries[i].index;
         if (!(s->masses[token] > 0)) continue;
         last = token; /* rounding can put u beyond the last interval */
         at += s->masses[token];

@@ -2,13 +2,14 @@
 #ifndef ATTEND_DECODE_SAMPLING_H
 #define ATTEND_DECODE_SAMPLING_H
 
+#include "core/top_k.h"
 #include <attend/real.h>
 
 typedef struct attend_sampler {
     double temperature, top_p;
-    int top_k;      /* 0: all tokens */
-    double *masses; /* (vocabulary) scratch: unnormalized probabilities */
-    int *heap;      /* (vocabulary) scratch */
+    int top_k;                /* 0: all tokens */
+    double *masses;           /* (vocabulary) scratch: unnormalized probabilities */
+    attend_top_k_entry *best; /* (vocabulary) scratch */
 } attend_sampler;
 
 /* Inverse transform sampling: the token whose interval of the cumulative distribution under temperature, top_k and top_p contains u in [0, 1). ATTEND_BEGIN and

@@ -59,7 +59,7 @@ static void search_free(search *s)
     attend_memory_free(s->history);
     attend_memory_free(s->banned);
     attend_memory_free(s->sampler.masses);
-    attend_memory_free(s->sampler.heap);
+    attend_memory_free(s->sampler.best);
     attend_ensemble_free(&s->ensemble);
 }
 
@@ -118,8 +118,8 @@ static bool search_new(search *s, const attend_search_sources *x)
     if (ok && s->o.sample) {
         s->sampler = (attend_sampler){ .temperature = s->o.temperature, .top_p = s->o.top_p, .top_k = s->o.top_k };
         s->sampler.masses = attend_memory_zeroed(vocabulary, sizeof *s->sampler.masses);
-        s->sampler.heap = attend_memory_zeroed(vocabulary, sizeof *s->sampler.heap);
-        ok = s->sampler.masses && s->sampler.heap;
+        s->sampler.best = attend_memory_zeroed(vocabulary, sizeof *s->sampler.best);
+        ok = s->sampler.masses && s->sampler.best;
     }
     return ok && reserve_nodes(s, 1, 0);
 }
@@ -247,18 +247,18 @@ static void ban(search *s, int row, int rows, unsigned char flag)
 /* Adds the best next tokens of a hypothesis to the n candidates so far; returns the new number. */
 static int add_candidates(search *s, int row, int rows, int n)
 {
-    int count;
     if (s->ensemble.keep) {
+        int count;
         const int *tokens;
         const real *log_p = attend_ensemble_best(&s->ensemble, row, &count, &tokens);
         for (int j = 0; j < count; j++) s->candidates[n++] = candidate_with(s, row, tokens[j], log_p[j]);
         return n;
     }
     ban(s, row, rows, 1);
-    count = attend_top_tokens(attend_ensemble_log_probabilities(&s->ensemble, row), s->vocabulary, s->banned, s->o.beam,
-                              s->best);
+    attend_top_k best = { .k = s->o.beam, .entries = s->best };
+    attend_top_tokens(&best, attend_ensemble_log_probabilities(&s->ensemble, row), s->vocabulary, s->banned);
     ban(s, row, rows, 0);
-    for (int j = 0; j < count; j++) s->candidates[n++] = candidate_of(s, row, s->best[j]);
+    for (int j = 0; j < best.count; j++) s->candidates[n++] = candidate_of(s, row, s->best[j].index);
     return n;
 }
 

@@ -3,6 +3,7 @@
 #ifndef ATTEND_DECODE_SEARCH_H
 #define ATTEND_DECODE_SEARCH_H
 
+#include "core/top_k.h"
 #include "decode/ensemble.h"
 #include "decode/sampling.h"
 #include <attend/search.h>
@@ -63,7 +64,7 @@ typedef struct search {
     search_block *blocks;                  /* the newest first */
     int *counts, *parents, *tokens, *rows; /* of the step: see attend_decoding_step; rows: node of each hypothesis */
     search_candidate *candidates;          /* (beam * beam) */
-    int *best;                             /* (beam) */
+    attend_top_k_entry *best;              /* (beam) */
     double *coverage;                      /* (max_source) */
     int *history;                          /* (maximum limit) tokens of one hypothesis */
     unsigned char *banned;                 /* (vocabulary) tokens that would repeat an n-gram; NULL: allowed */

@@ -1,4 +1,4 @@
-/* additive_pairs.c: runs of ready rows go through the kernels, what is left by tanh:
+/* additive_pairs.c: runs of prepared rows use the kernels, other pairs compute tanh directly:
  *     y = tanh(a + b),  e = u . y,   d = de u (1 - y^2),  da += d,  db += d,  du += de y */
 #include "kernel/additive_pairs.h"
 
@@ -14,26 +14,26 @@ size_t attend_additive_padded(size_t width)
     return round_up(width, (size_t)attend_kernel()->panel);
 }
 
-/* An odd number of lines: equal columns of many rows spread over the whole cache. */
+/* An odd number of cache lines, so that equal columns of many rows are spread over the whole cache. */
 size_t attend_additive_row_size(size_t width)
 {
     return ((round_up(attend_additive_padded(width), LINE) / LINE + 1) | 1) * LINE;
 }
 
-void attend_additive_ready(size_t rows, size_t width, const real *x, size_t stride, real *ready)
+void attend_additive_prepare(size_t rows, size_t width, const real *x, size_t stride, real *prepared)
 {
     const size_t size = attend_additive_row_size(width), flag = attend_additive_padded(width);
-    for (size_t i = 0; i < rows; i++, x += stride, ready += size)
-        ready[flag] = attend_kernel()->additive_row(width, x, ready) ? 1 : 0;
+    for (size_t i = 0; i < rows; i++, x += stride, prepared += size)
+        prepared[flag] = attend_kernel()->additive_row(width, x, prepared) ? 1 : 0;
 }
 
-/* What all pairs of a call share. */
+/* Shared by all pairs of a call. */
 typedef struct work {
     const additive_pairs *p;
     const additive_gradients *g; /* NULL: forward */
     real *e;
     size_t e_stride;
-    size_t size, flag; /* of a ready row, and where it says that it is one */
+    size_t size, flag; /* of a prepared row, and the offset of its flag */
 } work;
 
 static const real *row_of(const real *rows, size_t stride, size_t i)
@@ -46,28 +46,28 @@ static real *gradient_of(real *rows, size_t stride, size_t i)
     return rows ? rows + i * stride : NULL;
 }
 
-static bool is_ready(const work *w, const real *rows, size_t i)
+static bool is_prepared(const work *w, const real *rows, size_t i)
 {
     return rows[i * w->size + w->flag] != 0;
 }
 
-/* The end of a run of rows that are all ready, or all not, from row i of n on. */
+/* The end of a run of rows, starting at row i of n, that are all prepared or all not. */
 static size_t run_end(const work *w, const real *rows, size_t i, size_t n)
 {
-    const bool ready = is_ready(w, rows, i);
-    while (i < n && is_ready(w, rows, i) == ready) i++;
+    const bool prepared = is_prepared(w, rows, i);
+    while (i < n && is_prepared(w, rows, i) == prepared) i++;
     return i;
 }
 
-/* Queries [i, i_last) and keys [j, j_last), whose rows are all ready. */
+/* Queries [i, i_last) and keys [j, j_last), whose rows are all prepared. */
 static void fast(const work *w, size_t i, size_t i_last, size_t j, size_t j_last)
 {
     const additive_pairs *p = w->p;
     const additive_block block = { .queries = i_last - i,
                                    .keys = j_last - j,
                                    .width = p->width,
-                                   .query = row_of(p->ready_query, w->size, i),
-                                   .key = row_of(p->ready_key, w->size, j),
+                                   .query = row_of(p->prepared_query, w->size, i),
+                                   .key = row_of(p->prepared_key, w->size, j),
                                    .stride = w->size,
                                    .u = p->u };
     if (!w->g) {
@@ -81,7 +81,7 @@ static void fast(const work *w, size_t i, size_t i_last, size_t j, size_t j_last
     attend_kernel()->additive_backward(&block, &to);
 }
 
-/* One pair, whatever its numbers. */
+/* One pair of rows with any numbers. */
 static void exact(const work *w, size_t i, size_t j)
 {
     const additive_pairs *p = w->p;
@@ -108,11 +108,11 @@ static void all_pairs(const work *w)
 {
     const additive_pairs *p = w->p;
     for (size_t i = 0, i_last; i < p->queries; i = i_last) {
-        i_last = run_end(w, p->ready_query, i, p->queries);
-        const bool ready = is_ready(w, p->ready_query, i);
+        i_last = run_end(w, p->prepared_query, i, p->queries);
+        const bool prepared = is_prepared(w, p->prepared_query, i);
         for (size_t j = 0, j_last; j < p->keys; j = j_last) {
-            j_last = run_end(w, p->ready_key, j, p->keys);
-            if (ready && is_ready(w, p->ready_key, j)) {
+            j_last = run_end(w, p->prepared_key, j, p->keys);
+            if (prepared && is_prepared(w, p->prepared_key, j)) {
                 fast(w, i, i_last, j, j_last);
                 continue;
             }

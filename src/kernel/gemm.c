@@ -6,8 +6,8 @@
 #include <cblas.h>
 #include <pthread.h>
 
-/* Each shard runs on one thread of ours; a BLAS that starts threads of its own would fight them and would round
- * differently with their number. These are OpenBLAS's and BLIS's switches; whichever is linked is there. */
+/* Each shard runs on one thread of the library. A BLAS with threads of its own would compete with them, and its rounding would depend on
+ * their number. These are the switches of OpenBLAS and BLIS; the one that is linked exists. */
 extern void openblas_set_num_threads(int) __attribute__((weak));
 extern void bli_thread_set_num_threads(int) __attribute__((weak));
 
@@ -49,15 +49,14 @@ void attend_gemm(bool transpose_a, bool transpose_b, size_t m, size_t n, size_t 
 
 #endif
 
-/* Panels of `panel` columns, one after another; in a panel, its columns of each k in turn. The last panel is
- * filled up with zeros. */
+/* Panels of `panel` columns, one after another; within a panel, row after row of k. The last panel is padded with zeros. */
 size_t attend_packed_size(size_t k, size_t n)
 {
     size_t panel = (size_t)attend_kernel()->panel;
     return (n + panel - 1) / panel * panel * k;
 }
 
-/* A panel of W' from rows of W: 8 x 8 blocks, so that neither side is walked with a long stride for long. */
+/* A panel of W' from rows of W, in blocks of 8 x 8, so that neither side is accessed with a long stride for long. */
 static void pack_transposed(size_t panel, size_t columns, size_t k, const real *b, size_t ldb, real *packed)
 {
     enum { BLOCK = 8 };
@@ -147,7 +146,7 @@ void attend_pack_as(attend_precision precision, size_t k, size_t n, const void *
         attend_pack(true, k, n, w, k, packed);
 }
 
-/* A column is numbers, or pairs of int8, one panel's width apart. */
+/* A column consists of numbers, or pairs of int8, that are the width of a panel apart. */
 void attend_pack_columns(const packed_matrix *from, size_t n, const int *columns, void *packed)
 {
     const size_t panel = (size_t)attend_kernel()->panel;
@@ -167,8 +166,8 @@ void attend_pack_columns(const packed_matrix *from, size_t n, const int *columns
 
 int attend_int8_limit(size_t k)
 {
-    const size_t most = INT32_MAX / 127 / (k ? k : 1);
-    return most > INT16_MAX ? INT16_MAX : most < 1 ? 1 : (int)most;
+    const size_t limit = INT32_MAX / 127 / (k ? k : 1);
+    return limit > INT16_MAX ? INT16_MAX : limit < 1 ? 1 : (int)limit;
 }
 
 void attend_gemm_matrix(packed_start start, const real *bias, const activations *a, const packed_matrix *w,
@@ -183,15 +182,15 @@ void attend_gemm_matrix(packed_start start, const real *bias, const activations 
                                         .m = a->m,
                                         .n = count,
                                         .k = packed_even(k),
-                                        .a = a->whole,
-                                        .a_step = a->steps,
+                                        .a = a->quantized,
+                                        .a_scales = a->scales,
                                         .b = (const int8_t *)w->data + first * packed_even(k),
-                                        .b_step = w->steps + first,
+                                        .b_scales = w->scales + first,
                                         .c = c,
                                         .ldc = ldc });
     else if (w->precision == ATTEND_BFLOAT16)
-        t->packed_bf16(start, bias, a->m, count, k, a->numbers, a->row, (const uint16_t *)w->data + first * k, c, ldc);
+        t->packed_bf16(start, bias, a->m, count, k, a->values, a->row, (const uint16_t *)w->data + first * k, c, ldc);
     else
-        t->packed(start, bias, a->m, count, k, a->numbers, a->row, 1, (const real *)w->data + first * k,
+        t->packed(start, bias, a->m, count, k, a->values, a->row, 1, (const real *)w->data + first * k,
                   k * (size_t)t->panel, c, ldc);
 }

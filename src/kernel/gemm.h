@@ -1,8 +1,7 @@
-/* gemm.h: matrix products, through two doors. All matrices are row-major.
+/* gemm.h: matrix products. All matrices are row-major.
  *
- * CBLAS for products of two large matrices. Packed weights for everything that multiplies the same matrix
- * again and again: a weight is laid out once in panels of columns, then streams through the product with
- * no further copying. One thread each; threads never share one product. */
+ * attend_gemm uses CBLAS and multiplies two arbitrary matrices. The packed products multiply with a matrix that is used many times, such as a
+ * weight: it is laid out once in panels of columns and read without further copying. All functions run on the calling thread. */
 #ifndef ATTEND_GEMM_H
 #define ATTEND_GEMM_H
 
@@ -14,15 +13,15 @@
 void attend_gemm(bool transpose_a, bool transpose_b, size_t m, size_t n, size_t k, const real *a, size_t lda,
                  const real *b, size_t ldb, real beta, real *c, size_t ldc);
 
-/* Numbers that packing op(B) (k, n) takes with the table in use. */
+/* Numbers in the packed form of op(B) (k, n) with the kernel table in use. */
 size_t attend_packed_size(size_t k, size_t n);
-/* Packs op(B): with transpose, b is (n, k) as weights are (out, in) and y = x W' wants op(B) = W'.
- * `packed` is 64-byte aligned. */
+/* Packs op(B). With transpose, b is (n, k): a weight W is (out, in), and y = x W' needs op(B) = W'. `packed` is aligned to 64
+ * bytes. */
 void attend_pack(bool transpose, size_t k, size_t n, const real *b, size_t ldb, real *packed);
-/* C (m, n) = A (m, k) B, from zero, from a bias (n), or added to what C holds. */
+/* C (m, n) = A (m, k) B, plus a bias (n) or the previous C. */
 void attend_gemm_packed(packed_start start, const real *bias, size_t m, size_t n, size_t k, const real *a, size_t lda,
                         const real *packed, real *c, size_t ldc);
-/* The same with rows [first, first + k) of a B that was packed with all_k of them. */
+/* The same with rows [first, first + k) of a B that was packed with all_k rows. */
 void attend_gemm_packed_rows(packed_start start, size_t m, size_t n, size_t first, size_t k, size_t all_k,
                              const real *a, size_t lda, const real *packed, real *c, size_t ldc);
 /* C (m, n) += A' B with A (k, m). */
@@ -32,38 +31,38 @@ void attend_gemm_packed_transposed(size_t m, size_t n, size_t k, const real *a, 
 /* ---- weights of any precision ---- */
 
 /* Weights laid out for y = x W', W (n, k):
- *     fp32, bf16   panels of `panel` columns; in a panel, its columns of each k in turn
- *     int8         the same, but two k of each column side by side; k is filled up to an even number */
+ *     fp32, bf16   panels of `panel` columns; within a panel, row after row of k
+ *     int8         the same, with two consecutive k of each column side by side; k is padded to an even number */
 typedef struct packed_matrix {
     attend_precision precision;
     size_t k, n;
     const void *data;
-    const real *steps; /* (n), of int8 */
+    const real *scales; /* (n), int8 only */
 } packed_matrix;
 
 size_t attend_packed_bytes(attend_precision precision, size_t k, size_t n);
-/* Packs W (n, k), given in its precision. */
+/* Packs W (n, k), which is stored in this precision. */
 void attend_pack_as(attend_precision precision, size_t k, size_t n, const void *w, void *packed);
-/* Some columns of packed weights as packed weights: column i is columns[i]. */
+/* Selects n columns of packed weights: column i of the result is column columns[i]. */
 void attend_pack_columns(const packed_matrix *from, size_t n, const int *columns, void *packed);
 
-/* k as the int8 product wants it. */
+/* k rounded up to an even number, as the int8 product needs it. */
 static inline size_t packed_even(size_t k)
 {
     return (k + 1) & ~(size_t)1;
 }
-/* The largest whole number an activation may be, so that no sum over k overflows. */
+/* The largest quantised activation with which a sum over k cannot overflow. */
 int attend_int8_limit(size_t k);
 
-/* What is multiplied: m rows of k numbers, `row` apart, and for int8 weights the same in whole numbers. */
+/* The left operand: m rows of k numbers, `row` apart, and, for int8 weights, the same quantised. */
 typedef struct activations {
     size_t m, row;
-    const real *numbers;
-    const int16_t *whole; /* (m, packed_even(k)) */
-    const real *steps;    /* (m) */
+    const real *values;
+    const int16_t *quantized; /* (m, packed_even(k)) */
+    const real *scales;       /* (m) */
 } activations;
 
-/* C (m, columns [first, first + count)) = A W' of these columns; first is a multiple of `panel`. c and bias begin at column `first`. */
+/* C (m, columns [first, first + count)) = A W' of these columns; first is a multiple of `panel`. c and bias point to column `first`. */
 void attend_gemm_matrix(packed_start start, const real *bias, const activations *a, const packed_matrix *w,
                         size_t first, size_t count, real *c, size_t ldc);
 

@@ -1,4 +1,4 @@
-/* kernel.c: which table is in use. */
+/* kernel.c: selecting the kernel table. */
 #include "kernel/kernel.h"
 
 #include "kernel/tables.h"
@@ -15,7 +15,7 @@ const char *attend_version(void)
     return TEXT(ATTEND_VERSION_MAJOR) "." TEXT(ATTEND_VERSION_MINOR) "." TEXT(ATTEND_VERSION_PATCH);
 }
 
-/* Worst first: the last before NULL is the best. */
+/* Slowest first: the last before NULL is the best. */
 const attend_kernel_table *const *attend_kernels(void)
 {
 #if defined(ATTEND_X86) && !defined(ATTEND_DOUBLE)
@@ -26,18 +26,18 @@ const attend_kernel_table *const *attend_kernels(void)
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
         return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") ? to_avx512 : to_avx2;
 #endif
-    static const attend_kernel_table *const plain_alone[] = { &attend_plain_table, NULL };
-    return plain_alone;
+    static const attend_kernel_table *const only_plain[] = { &attend_plain_table, NULL };
+    return only_plain;
 }
 
-/* The one ATTEND_KERNEL names if the machine can run it, else the best. */
+/* The table that ATTEND_KERNEL names, if the machine supports it, else the best. */
 static const attend_kernel_table *choose(void)
 {
-    const char *wanted = getenv("ATTEND_KERNEL");
+    const char *name = getenv("ATTEND_KERNEL");
     const attend_kernel_table *best = NULL;
     for (const attend_kernel_table *const *t = attend_kernels(); *t; t++) {
         best = *t;
-        if (wanted && strcmp(wanted, best->name) == 0) break;
+        if (name && strcmp(name, best->name) == 0) break;
     }
     return best;
 }
@@ -47,7 +47,7 @@ static _Atomic(const attend_kernel_table *) in_use;
 const attend_kernel_table *attend_kernel(void)
 {
     const attend_kernel_table *table = atomic_load_explicit(&in_use, memory_order_acquire);
-    if (!table) { /* threads that come here at once choose the same */
+    if (!table) { /* concurrent threads select the same table */
         const attend_kernel_table *none = NULL;
         table = choose();
         if (!atomic_compare_exchange_strong(&in_use, &none, table)) table = none;
@@ -55,7 +55,7 @@ const attend_kernel_table *attend_kernel(void)
     return table;
 }
 
-void attend_kernel_use(const attend_kernel_table *table)
+void attend_kernel_select(const attend_kernel_table *table)
 {
     atomic_store(&in_use, table);
 }

@@ -1,5 +1,5 @@
-/* plain.c: the row functions of kernel.h in plain C with libm: the oracle of the other tables, and the kernels of
- * machines that have none of their own. Sums are added in double. */
+/* plain.c: the row functions of kernel.h in plain C with libm: the reference for the other tables, and the kernels of machines without
+ * vector kernels. Sums are accumulated in double. */
 #include "kernel/plain_math.h"
 
 #include "kernel/tables.h"
@@ -21,13 +21,13 @@ static void sigmoid_row(size_t n, const real *x, real *y)
 
 static real max_row(size_t n, const real *x)
 {
-    real most = -INFINITY;
+    real largest = -INFINITY;
     for (size_t i = 0; i < n; i++)
-        if (!(x[i] <= most)) { /* larger, or NaN */
-            most = x[i];
-            if (isnan(most)) break;
+        if (!(x[i] <= largest)) { /* larger, or NaN */
+            largest = x[i];
+            if (isnan(largest)) break;
         }
-    return most;
+    return largest;
 }
 
 static real exp_sum(size_t n, const real *x, real shift, real *y)
@@ -71,7 +71,7 @@ static void axpy(size_t n, real a, const real *x, real *y)
     for (size_t i = 0; i < n; i++) y[i] += a * x[i];
 }
 
-static void weigh(size_t n, size_t rows, const real *w, const real *x, size_t stride, real *y)
+static void weighted_sum(size_t n, size_t rows, const real *w, const real *x, size_t stride, real *y)
 {
     for (size_t i = 0; i < n; i++) y[i] = 0;
     for (size_t j = 0; j < rows; j++)
@@ -83,7 +83,7 @@ static void dot_rows(size_t n, size_t rows, const real *q, const real *const *x,
     for (size_t j = 0; j < rows; j++) e[j] = dot(n, q, x[j] + first);
 }
 
-static void weigh_rows(size_t n, size_t rows, const real *w, const real *const *x, size_t first, real *y)
+static void weighted_sum_rows(size_t n, size_t rows, const real *w, const real *const *x, size_t first, real *y)
 {
     for (size_t i = 0; i < n; i++) y[i] = 0;
     for (size_t j = 0; j < rows; j++) axpy(n, w[j], x[j] + first, y);
@@ -109,12 +109,12 @@ static void scale_shift(size_t n, real a, real scale, const real *x, real *y)
     for (size_t i = 0; i < n; i++) y[i] = a + scale * x[i];
 }
 
-static void turn(size_t n, const real *x, const real *c, const real *s, real *y)
+static void rotate_pairs(size_t n, const real *x, const real *c, const real *s, real *y)
 {
     for (size_t i = 0; i < n; i++) y[i] = c[i] * x[i] + s[i] * x[i ^ 1];
 }
 
-static void turn_back(size_t n, const real *x, const real *c, const real *s, real *y)
+static void rotate_pairs_backward(size_t n, const real *x, const real *c, const real *s, real *y)
 {
     for (size_t i = 0; i < n; i++) y[i] += c[i] * x[i] - s[i] * x[i ^ 1];
 }
@@ -153,7 +153,7 @@ static void layer_norm_backward(size_t n, const real *dy, const real *x, const r
     }
 }
 
-static void adam(size_t n, const adam_numbers *k, const real *g, real *m, real *v, real *x)
+static void adam(size_t n, const adam_settings *k, const real *g, real *m, real *v, real *x)
 {
     for (size_t i = 0; i < n; i++) {
         const real gi = k->scale * g[i];
@@ -175,24 +175,24 @@ const attend_kernel_table attend_plain_table = {
     .sum_squares = sum_squares,
     .add = add,
     .axpy = axpy,
-    .weigh = weigh,
+    .weighted_sum = weighted_sum,
     .dot_rows = dot_rows,
-    .weigh_rows = weigh_rows,
+    .weighted_sum_rows = weighted_sum_rows,
     .scale = scale_row,
     .mul = mul,
     .mul_add = mul_add,
     .scale_shift = scale_shift,
-    .turn = turn,
-    .turn_back = turn_back,
+    .rotate_pairs = rotate_pairs,
+    .rotate_pairs_backward = rotate_pairs_backward,
     .relu = attend_plain_relu,
     .relu_backward = attend_plain_relu_backward,
     .gelu = attend_plain_gelu,
     .gelu_backward = attend_plain_gelu_backward,
     .swiglu = attend_plain_swiglu,
     .swiglu_backward = attend_plain_swiglu_backward,
-    .keep = attend_rng_dropout_mask,
-    .drop = attend_plain_drop,
-    .drop_add = attend_plain_drop_add,
+    .dropout_mask = attend_rng_dropout_mask,
+    .apply_dropout = attend_plain_apply_dropout,
+    .apply_dropout_add = attend_plain_apply_dropout_add,
     .layer_norm = layer_norm,
     .layer_norm_backward = layer_norm_backward,
     .simple = attend_plain_simple,

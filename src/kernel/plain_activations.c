@@ -46,12 +46,12 @@ void attend_plain_swiglu_backward(size_t n, const real *dy, const real *a, const
     }
 }
 
-void attend_plain_drop(size_t n, const unsigned char *keep, real scale, const real *x, real *y)
+void attend_plain_apply_dropout(size_t n, const unsigned char *mask, real scale, const real *x, real *y)
 {
-    for (size_t i = 0; i < n; i++) y[i] = keep[i] ? scale * x[i] : 0;
+    for (size_t i = 0; i < n; i++) y[i] = mask[i] ? scale * x[i] : 0;
 }
 
-void attend_plain_drop_add(size_t n, const unsigned char *keep, real scale, const real *x, real *y)
+void attend_plain_apply_dropout_add(size_t n, const unsigned char *mask, real scale, const real *x, real *y)
 {
-    for (size_t i = 0; i < n; i++) y[i] += keep[i] ? scale * x[i] : 0;
+    for (size_t i = 0; i < n; i++) y[i] += mask[i] ? scale * x[i] : 0;
 }

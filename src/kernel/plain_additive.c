@@ -1,12 +1,12 @@
-/* plain_additive.c: u . tanh(a + b) and its derivative in plain C. A ready row is the row itself. */
+/* plain_additive.c: u . tanh(a + b) and its derivative in plain C. A prepared row is the row itself. */
 #include "kernel/plain_math.h"
 
 #include "kernel/tables.h"
 #include <string.h>
 
-bool attend_plain_additive_row(size_t n, const real *x, real *ready)
+bool attend_plain_additive_row(size_t n, const real *x, real *prepared)
 {
-    memcpy(ready, x, n * sizeof *x);
+    memcpy(prepared, x, n * sizeof *x);
     return true;
 }
 

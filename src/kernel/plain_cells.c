@@ -16,7 +16,7 @@ static real through(attend_activation f, real d, real y)
     return d * (1 - y * y);
 }
 
-/* d s (1 - s): back through s = sigmoid(.) */
+/* d s (1 - s): backward through s = sigmoid(.) */
 static real through_sigmoid(real d, real s)
 {
     return d * (s * (1 - s));

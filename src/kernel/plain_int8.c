@@ -1,4 +1,4 @@
-/* plain_int8.c: the product of whole numbers in plain C: the oracle, and the kernel of machines without vector code. */
+/* plain_int8.c: the integer product in plain C: the reference, and the kernel of machines without vector kernels. */
 #include "kernel/tables.h"
 
 #include <math.h>
@@ -8,16 +8,16 @@ enum { PANEL = 8 };
 
 real attend_plain_quantize(size_t n, const real *x, int limit, int16_t *q)
 {
-    real most = 0;
+    real largest = 0;
     memset(q, 0, n * sizeof *q);
     for (size_t i = 0; i < n; i++) {
         if (!isfinite(x[i])) return (real)NAN;
-        if (fabs((double)x[i]) > (double)most) most = (real)fabs((double)x[i]);
+        if (fabs((double)x[i]) > (double)largest) largest = (real)fabs((double)x[i]);
     }
-    const real step = most / (real)limit, inverse = (real)limit / most;
-    if (!(step > 0) || !isfinite(inverse)) return 0;
+    const real scale = largest / (real)limit, inverse = (real)limit / largest;
+    if (!(scale > 0) || !isfinite(inverse)) return 0;
     for (size_t i = 0; i < n; i++) q[i] = (int16_t)lrint((double)(x[i] * inverse));
-    return step;
+    return scale;
 }
 
 void attend_plain_packed_int8(const int8_product *p)
@@ -33,7 +33,7 @@ void attend_plain_packed_int8(const int8_product *p)
                 sum += a[l] * pair[0] + a[l + 1] * pair[1];
             }
             const real start = p->start == PACKED_ADD ? *to : p->start == PACKED_BIAS ? p->bias[j] : 0;
-            *to = start + (real)sum * (p->a_step[i] * p->b_step[j]);
+            *to = start + (real)sum * (p->a_scales[i] * p->b_scales[j]);
         }
     }
 }

@@ -26,7 +26,7 @@ static inline real real_sqrt(real x)
     return REAL(sqrt)(x);
 }
 
-/* From e^-|x|, which cannot overflow; right for large negative x too, where the result is tiny. */
+/* From e^-|x|, which cannot overflow; accurate for large negative x, where the result is tiny. */
 static inline real real_sigmoid(real x)
 {
     real e = real_exp(-REAL(fabs)(x));

@@ -1,12 +1,12 @@
-/* plain_packed.c: the product with packed weights in plain C: the oracle, and the kernel of machines without
- * vector code. Layout in gemm.h. */
+/* plain_packed.c: the product with packed weights in plain C: the reference, and the kernel of machines without vector kernels. The layout
+ * is described in gemm.h. */
 #include "kernel/tables.h"
 
 #include <string.h>
 
 enum { PANEL = 8 };
 
-/* One row of one panel: PANEL sums over k, in registers where the compiler has them. */
+/* One row of one panel: PANEL sums over k. */
 static void row_of_panel(const real *from, size_t columns, size_t k, const real *a, size_t a_step, const real *b,
                          real *c)
 {

@@ -1,4 +1,4 @@
-/* tables.h: the tables there are, and the functions in them that live in other files than the table. */
+/* tables.h: all kernel tables, and their functions that are defined in other files. */
 #ifndef ATTEND_TABLES_H
 #define ATTEND_TABLES_H
 
@@ -26,7 +26,7 @@ void attend_plain_lstm_fused(size_t h, const real *gx, const real *gh, const rea
 void attend_plain_lstm_fused_backward(size_t h, const real *dh, const real *c_old, const real *a, const real *c_new,
                                       const real *saved, real *dgates, real *dc, real *da);
 /* plain_additive.c */
-bool attend_plain_additive_row(size_t n, const real *x, real *ready);
+bool attend_plain_additive_row(size_t n, const real *x, real *prepared);
 void attend_plain_additive(const additive_block *t, real *e, size_t e_stride);
 void attend_plain_additive_backward(const additive_block *t, const additive_gradients *g);
 /* plain_activations.c */
@@ -36,8 +36,8 @@ void attend_plain_gelu(size_t n, const real *x, real *y);
 void attend_plain_gelu_backward(size_t n, const real *dy, const real *x, real *dx);
 void attend_plain_swiglu(size_t n, const real *a, const real *b, real *y);
 void attend_plain_swiglu_backward(size_t n, const real *dy, const real *a, const real *b, real *da, real *db);
-void attend_plain_drop(size_t n, const unsigned char *keep, real scale, const real *x, real *y);
-void attend_plain_drop_add(size_t n, const unsigned char *keep, real scale, const real *x, real *y);
+void attend_plain_apply_dropout(size_t n, const unsigned char *mask, real scale, const real *x, real *y);
+void attend_plain_apply_dropout_add(size_t n, const unsigned char *mask, real scale, const real *x, real *y);
 /* plain_packed.c */
 void attend_plain_packed(packed_start start, const real *bias, size_t m, size_t n, size_t k, const real *a,
                          size_t a_row, size_t a_step, const real *b, size_t panel_stride, real *c, size_t ldc);
@@ -61,20 +61,20 @@ real VNAME(dot)(size_t n, const real *x, const real *y);
 double VNAME(sum_squares)(size_t n, const real *x);
 void VNAME(add)(size_t n, const real *x, real *y);
 void VNAME(axpy)(size_t n, real a, const real *x, real *y);
-void VNAME(weigh)(size_t n, size_t rows, const real *w, const real *x, size_t stride, real *y);
+void VNAME(weighted_sum)(size_t n, size_t rows, const real *w, const real *x, size_t stride, real *y);
 void VNAME(dot_rows)(size_t n, size_t rows, const real *q, const real *const *x, size_t first, real *e);
-void VNAME(weigh_rows)(size_t n, size_t rows, const real *w, const real *const *x, size_t first, real *y);
+void VNAME(weighted_sum_rows)(size_t n, size_t rows, const real *w, const real *const *x, size_t first, real *y);
 void VNAME(scale)(size_t n, real a, real *x);
 void VNAME(mul)(size_t n, const real *a, const real *b, real *y);
 void VNAME(mul_add)(size_t n, const real *a, const real *b, real *y);
 void VNAME(scale_shift)(size_t n, real a, real scale, const real *x, real *y);
-void VNAME(turn)(size_t n, const real *x, const real *c, const real *s, real *y);
-void VNAME(turn_back)(size_t n, const real *x, const real *c, const real *s, real *y);
+void VNAME(rotate_pairs)(size_t n, const real *x, const real *c, const real *s, real *y);
+void VNAME(rotate_pairs_backward)(size_t n, const real *x, const real *c, const real *s, real *y);
 void VNAME(layer_norm)(size_t n, const real *x, const real *gain, const real *bias, real epsilon, real *y, real *mean,
                        real *rstd);
 void VNAME(layer_norm_backward)(size_t n, const real *dy, const real *x, const real *gain, real mean, real rstd,
                                 real *dx, real *dgain, real *dbias);
-void VNAME(adam)(size_t n, const adam_numbers *k, const real *g, real *m, real *v, real *x);
+void VNAME(adam)(size_t n, const adam_settings *k, const real *g, real *m, real *v, real *x);
 /* vector_cells.c */
 void VNAME(simple)(size_t h, attend_activation f, const real *gx, const real *gh, real *h_new);
 void VNAME(simple_backward)(size_t h, attend_activation f, const real *dh, const real *h_new, real *dgates);
@@ -91,7 +91,7 @@ void VNAME(lstm_fused)(size_t h, const real *gx, const real *gh, const real *c_o
 void VNAME(lstm_fused_backward)(size_t h, const real *dh, const real *c_old, const real *a, const real *c_new,
                                 const real *saved, real *dgates, real *dc, real *da);
 /* vector_additive.c */
-bool VNAME(additive_row)(size_t n, const real *x, real *ready);
+bool VNAME(additive_row)(size_t n, const real *x, real *prepared);
 void VNAME(additive)(const additive_block *t, real *e, size_t e_stride);
 void VNAME(additive_backward)(const additive_block *t, const additive_gradients *g);
 /* vector_activations.c */
@@ -101,9 +101,9 @@ void VNAME(gelu)(size_t n, const real *x, real *y);
 void VNAME(gelu_backward)(size_t n, const real *dy, const real *x, real *dx);
 void VNAME(swiglu)(size_t n, const real *a, const real *b, real *y);
 void VNAME(swiglu_backward)(size_t n, const real *dy, const real *a, const real *b, real *da, real *db);
-void VNAME(drop)(size_t n, const unsigned char *keep, real scale, const real *x, real *y);
-void VNAME(drop_add)(size_t n, const unsigned char *keep, real scale, const real *x, real *y);
-void VNAME(keep)(const attend_rng *r, uint64_t i, size_t n, double p, unsigned char *keep);
+void VNAME(apply_dropout)(size_t n, const unsigned char *mask, real scale, const real *x, real *y);
+void VNAME(apply_dropout_add)(size_t n, const unsigned char *mask, real scale, const real *x, real *y);
+void VNAME(dropout_mask)(const attend_rng *r, uint64_t i, size_t n, double p, unsigned char *mask);
 /* vector_packed.c */
 void VNAME(packed)(packed_start start, const real *bias, size_t m, size_t n, size_t k, const real *a, size_t a_row,
                    size_t a_step, const real *b, size_t panel_stride, real *c, size_t ldc);

@@ -1,4 +1,4 @@
-/* vec_avx2.h: the vocabulary of vector_*.c in AVX2 and FMA: eight floats. */
+/* vec_avx2.h: the vector primitives of vector_*.c in AVX2 and FMA: eight floats. */
 #ifndef ATTEND_VEC_AVX2_H
 #define ATTEND_VEC_AVX2_H
 
@@ -12,7 +12,6 @@
 #define ATTEND_VECTOR_ROWS 6
 enum { VLANES = 8, VPACKED_ROWS = ATTEND_VECTOR_ROWS }; /* 6 rows x 2 vectors of sums leave 4 of 16 registers */
 
-/* A word a line. */
 /* clang-format off */
 typedef __m256 vf;
 typedef __m256 vmask; /* all bits of a lane, or none */
@@ -67,12 +66,12 @@ static inline vf vf_keep(vmask m, vf a) { return _mm256_and_ps(m, a); } /* a whe
 /* a where x is negative, else b; where x is -0 or NaN, either. */
 static inline vf vf_if_negative(vf x, vf a, vf b) { return _mm256_blendv_ps(b, a, x); }
 
-static inline vf vf_sign(vf a) { return _mm256_and_ps(a, _mm256_set1_ps(-0.0f)); } /* the sign bit alone */
+static inline vf vf_sign(vf a) { return _mm256_and_ps(a, _mm256_set1_ps(-0.0f)); } /* only the sign bit */
 static inline vf vf_or(vf a, vf b) { return _mm256_or_ps(a, b); } /* the bits of both */
 static inline vf vf_swap_pairs(vf a) { return _mm256_permute_ps(a, 0xB1); } /* a1, a0, a3, a2, .. */
 
-/* Adding VROUND to |n| < 2^22 rounds n to an integer and leaves it in the low bits of the sum; from there it
- * goes into a power of two without a conversion. */
+/* Adding VROUND to |n| < 2^22 rounds n to an integer in the low bits of the sum, from which a power of two is made without
+ * a conversion. */
 #define VROUND        12582912.0f /* 1.5 2^23 */
 #define VROUND_POWER2 (VROUND + 127.0f)
 #define VROUND_SCALE  (VROUND + 254.0f)
@@ -93,7 +92,7 @@ static inline vf vf_load_bf16(const uint16_t *p)
     return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)p)), 16));
 }
 
-/* Whole numbers: 2 VLANES of 16 bits, or VLANES of 32. */
+/* Integers: 2 VLANES of 16 bits, or VLANES of 32. */
 typedef __m256i vi;
 static inline vi vi_zero(void) { return _mm256_setzero_si256(); }
 static inline vi vi_set1(int32_t a) { return _mm256_set1_epi32(a); }
@@ -105,35 +104,35 @@ static inline vi vi_even_from(uint32_t first)
 {
     return _mm256_add_epi64(_mm256_set1_epi64x(first), _mm256_setr_epi64x(0, 2, 4, 6));
 }
-/* Numbers 0, 2, .. without sign: their products of 64 bits, and the upper halves of such. */
+/* Unsigned lanes 0, 2, ..: their 64-bit products, and the upper halves of such products. */
 static inline vi vi_multiply_even(vi a, vi b) { return _mm256_mul_epu32(a, b); }
 static inline vi vi_upper(vi a) { return _mm256_srli_epi64(a, 32); }
 /* a0, b0, a2, b2, .. */
 static inline vi vi_join_even(vi a, vi b) { return _mm256_blend_epi32(a, _mm256_slli_epi64(b, 32), 0xAA); }
-/* `then` where a >= b, both without sign, else 0 */
+/* `then` where a >= b, both unsigned, else 0 */
 static inline vi vi_at_least(vi a, vi b, vi then)
 {
     return _mm256_and_si256(_mm256_cmpeq_epi32(_mm256_max_epu32(a, b), a), then);
 }
-/* Where a byte of VLANES is not 0. */
+/* The lanes whose byte, of VLANES bytes, is not 0. */
 static inline vmask vf_where(const unsigned char *p)
 {
     const __m256i x = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)p));
     return _mm256_castsi256_ps(_mm256_cmpgt_epi32(x, _mm256_setzero_si256()));
 }
 static inline vi vi_load_bytes(const int8_t *p) { return _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)p)); } /* 8 to 16 bits */
-static inline vi vi_set_pair(int32_t pair) { return _mm256_set1_epi32(pair); } /* two of 16 bits, again and again */
+static inline vi vi_set_pair(int32_t pair) { return _mm256_set1_epi32(pair); } /* the same two 16-bit integers in all lanes */
 static inline vi vi_multiply_pairs(vi a, vi b) { return _mm256_madd_epi16(a, b); } /* a0 b0 + a1 b1, .. of 32 bits */
 static inline vi vi_add(vi a, vi b) { return _mm256_add_epi32(a, b); } /* of 32 bits */
-static inline vf vf_from_whole(vi a) { return _mm256_cvtepi32_ps(a); }
-/* Rounds to whole numbers, which fit into 16 bits, and stores VLANES of them. */
+static inline vf vf_from_int(vi a) { return _mm256_cvtepi32_ps(a); }
+/* Rounds to integers, which must fit in 16 bits, and stores VLANES of them. */
 static inline void vf_store_shorts(int16_t *p, vf a)
 {
     const __m256i x = _mm256_cvtps_epi32(a);
     _mm_storeu_si128((__m128i *)p, _mm_packs_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1)));
 }
 
-/* Half as many lanes of double. */
+/* Doubles: half as many lanes. */
 typedef __m256d vd;
 static inline vd vd_zero(void) { return _mm256_setzero_pd(); }
 static inline vd vd_low(vf a) { return _mm256_cvtps_pd(_mm256_castps256_ps128(a)); }

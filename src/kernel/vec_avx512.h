@@ -1,4 +1,4 @@
-/* vec_avx512.h: the vocabulary of vector_*.c in AVX-512F: sixteen floats. */
+/* vec_avx512.h: the vector primitives of vector_*.c in AVX-512F: sixteen floats. */
 #ifndef ATTEND_VEC_AVX512_H
 #define ATTEND_VEC_AVX512_H
 
@@ -18,7 +18,6 @@
 #define ATTEND_VECTOR_ROWS 12
 enum { VLANES = 16, VPACKED_ROWS = ATTEND_VECTOR_ROWS }; /* 12 rows x 2 vectors of sums leave 8 of 32 registers */
 
-/* A word a line. */
 /* clang-format off */
 typedef __m512 vf;
 typedef __mmask16 vmask;
@@ -78,15 +77,15 @@ static inline vf vf_if_negative(vf x, vf a, vf b)
 
 static inline vf vec_bits(__m512i a) { return _mm512_castsi512_ps(a); }
 static inline __m512i vec_int(vf a) { return _mm512_castps_si512(a); }
-static inline vf vf_sign(vf a) /* the sign bit alone */
+static inline vf vf_sign(vf a) /* only the sign bit */
 {
     return vec_bits(_mm512_and_si512(vec_int(a), vec_int(_mm512_set1_ps(-0.0f))));
 }
 static inline vf vf_or(vf a, vf b) { return vec_bits(_mm512_or_si512(vec_int(a), vec_int(b))); } /* the bits of both */
 static inline vf vf_swap_pairs(vf a) { return vec_bits(_mm512_shuffle_epi32(vec_int(a), 0xB1)); } /* a1, a0, a3, a2, .. */
 
-/* Adding VROUND to |n| < 2^22 rounds n to an integer and leaves it in the low bits of the sum; from there it
- * goes into a power of two without a conversion. */
+/* Adding VROUND to |n| < 2^22 rounds n to an integer in the low bits of the sum, from which a power of two is made without
+ * a conversion. */
 #define VROUND        12582912.0f /* 1.5 2^23 */
 #define VROUND_POWER2 (VROUND + 127.0f)
 #define VROUND_SCALE  (VROUND + 254.0f)
@@ -101,7 +100,7 @@ static inline vf vf_load_bf16(const uint16_t *p)
     return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)p)), 16));
 }
 
-/* Whole numbers: 2 VLANES of 16 bits, or VLANES of 32. */
+/* Integers: 2 VLANES of 16 bits, or VLANES of 32. */
 typedef __m512i vi;
 static inline vi vi_zero(void) { return _mm512_setzero_si512(); }
 static inline vi vi_set1(int32_t a) { return _mm512_set1_epi32(a); }
@@ -113,34 +112,34 @@ static inline vi vi_even_from(uint32_t first)
 {
     return _mm512_add_epi64(_mm512_set1_epi64(first), _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14));
 }
-/* Numbers 0, 2, .. without sign: their products of 64 bits, and the upper halves of such. */
+/* Unsigned lanes 0, 2, ..: their 64-bit products, and the upper halves of such products. */
 static inline vi vi_multiply_even(vi a, vi b) { return _mm512_mul_epu32(a, b); }
 static inline vi vi_upper(vi a) { return _mm512_srli_epi64(a, 32); }
 /* a0, b0, a2, b2, .. */
 static inline vi vi_join_even(vi a, vi b) { return _mm512_mask_mov_epi32(a, 0xAAAA, _mm512_slli_epi64(b, 32)); }
-/* `then` where a >= b, both without sign, else 0 */
+/* `then` where a >= b, both unsigned, else 0 */
 static inline vi vi_at_least(vi a, vi b, vi then)
 {
     return _mm512_maskz_mov_epi32(_mm512_cmpeq_epi32_mask(_mm512_max_epu32(a, b), a), then);
 }
-/* Where a byte of VLANES is not 0. */
+/* The lanes whose byte, of VLANES bytes, is not 0. */
 static inline vmask vf_where(const unsigned char *p)
 {
     const __m512i x = _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)p));
     return _mm512_cmpgt_epi32_mask(x, _mm512_setzero_si512());
 }
 static inline vi vi_load_bytes(const int8_t *p) { return _mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i *)p)); } /* 8 to 16 bits */
-static inline vi vi_set_pair(int32_t pair) { return _mm512_set1_epi32(pair); } /* two of 16 bits, again and again */
+static inline vi vi_set_pair(int32_t pair) { return _mm512_set1_epi32(pair); } /* the same two 16-bit integers in all lanes */
 static inline vi vi_multiply_pairs(vi a, vi b) { return _mm512_madd_epi16(a, b); } /* a0 b0 + a1 b1, .. of 32 bits */
 static inline vi vi_add(vi a, vi b) { return _mm512_add_epi32(a, b); } /* of 32 bits */
-static inline vf vf_from_whole(vi a) { return _mm512_cvtepi32_ps(a); }
-/* Rounds to whole numbers, which fit into 16 bits, and stores VLANES of them. */
+static inline vf vf_from_int(vi a) { return _mm512_cvtepi32_ps(a); }
+/* Rounds to integers, which must fit in 16 bits, and stores VLANES of them. */
 static inline void vf_store_shorts(int16_t *p, vf a)
 {
     _mm256_storeu_si256((__m256i *)p, _mm512_cvtsepi32_epi16(_mm512_cvtps_epi32(a)));
 }
 
-/* Half as many lanes of double. */
+/* Doubles: half as many lanes. */
 typedef __m512d vd;
 static inline vd vd_zero(void) { return _mm512_setzero_pd(); }
 static inline vd vd_low(vf a) { return _mm512_cvtps_pd(_mm512_castps512_ps256(a)); }

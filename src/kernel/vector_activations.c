@@ -1,4 +1,4 @@
-/* vector_activations.c: relu, GELU, SwiGLU and their derivatives, and dropout, over the vocabulary of a vec_*.h header. */
+/* vector_activations.c: relu, GELU, SwiGLU and their derivatives, and dropout, with the vector primitives of a vec_*.h header. */
 #include "kernel/vector_math.h"
 
 #include "kernel/tables.h"
@@ -97,35 +97,35 @@ void VNAME(swiglu_backward)(size_t n, const real *dy, const real *a, const real 
 
 /* ---- dropout ---- */
 
-VINLINE vf kept_at(size_t count, const unsigned char *keep, vf scale, const real *x)
+VINLINE vf masked_at(size_t count, const unsigned char *mask, vf scale, const real *x)
 {
     unsigned char tail[VLANES];
     if (count < VLANES) {
         memset(tail, 0, sizeof tail);
-        memcpy(tail, keep, count);
-        keep = tail;
+        memcpy(tail, mask, count);
+        mask = tail;
     }
-    return vf_keep(vf_where(keep), vf_mul(scale, vf_get(x, count)));
+    return vf_keep(vf_where(mask), vf_mul(scale, vf_get(x, count)));
 }
 
-void VNAME(drop)(size_t n, const unsigned char *keep, real scale, const real *x, real *y)
+void VNAME(apply_dropout)(size_t n, const unsigned char *mask, real scale, const real *x, real *y)
 {
     const vf s = vf_set1(scale);
     size_t i = 0;
-    for (; i + VLANES <= n; i += VLANES) vf_store(y + i, kept_at(VLANES, keep + i, s, x + i));
-    if (i < n) vf_store_first(y + i, kept_at(n - i, keep + i, s, x + i), n - i);
+    for (; i + VLANES <= n; i += VLANES) vf_store(y + i, masked_at(VLANES, mask + i, s, x + i));
+    if (i < n) vf_store_first(y + i, masked_at(n - i, mask + i, s, x + i), n - i);
 }
 
-void VNAME(drop_add)(size_t n, const unsigned char *keep, real scale, const real *x, real *y)
+void VNAME(apply_dropout_add)(size_t n, const unsigned char *mask, real scale, const real *x, real *y)
 {
     const vf s = vf_set1(scale);
     size_t i = 0;
-    for (; i + VLANES <= n; i += VLANES) vf_store(y + i, vf_add(vf_load(y + i), kept_at(VLANES, keep + i, s, x + i)));
-    if (i < n) vf_store_first(y + i, vf_add(vf_load_first(y + i, n - i), kept_at(n - i, keep + i, s, x + i)), n - i);
+    for (; i + VLANES <= n; i += VLANES) vf_store(y + i, vf_add(vf_load(y + i), masked_at(VLANES, mask + i, s, x + i)));
+    if (i < n) vf_store_first(y + i, vf_add(vf_load_first(y + i, n - i), masked_at(n - i, mask + i, s, x + i)), n - i);
 }
 
-/* Philox (core/rng.c) of VLANES / 2 blocks, first, first + 2, ..: the four numbers of each in the even places of x. What
- * is in the odd places does not reach an even one: products take even places alone, and the rest is bit by bit. */
+/* Philox (core/rng.c) of VLANES / 2 blocks, first, first + 2, ..: the four numbers of each in the even lanes of x. Odd lanes do
+ * not affect even ones: products use only even lanes, and all other operations are bitwise. */
 VINLINE void philox_even(const attend_rng *r, uint32_t first, vi x[4])
 {
     const vi a = vi_set1((int32_t)0xD2511F53u), b = vi_set1((int32_t)0xCD9E8D57u);
@@ -145,26 +145,26 @@ VINLINE void philox_even(const attend_rng *r, uint32_t first, vi x[4])
     }
 }
 
-/* keep[] of VLANES blocks, four bytes each: one in a whole number of 32 bits for each of a block's four. */
-VINLINE void keep_blocks(const attend_rng *r, uint32_t first, vi dropped, unsigned char *keep)
+/* The mask of VLANES blocks, four bytes each. */
+VINLINE void mask_blocks(const attend_rng *r, uint32_t first, vi dropped, unsigned char *mask)
 {
     vi x[4], y[4], kept = vi_zero();
     philox_even(r, first, x);
     philox_even(r, first + 1, y);
     for (int w = 0; w < 4; w++)
         kept = vi_or(kept, vi_at_least(vi_join_even(x[w], y[w]), dropped, vi_set1(1 << (8 * w))));
-    vi_store(keep, kept);
+    vi_store(mask, kept);
 }
 
-void VNAME(keep)(const attend_rng *r, uint64_t i, size_t n, double p, unsigned char *keep)
+void VNAME(dropout_mask)(const attend_rng *r, uint64_t i, size_t n, double p, unsigned char *mask)
 {
-    const vi dropped = vi_set1((int32_t)(uint32_t)(uint64_t)(p * 0x1p32)); /* below these many: dropped; p < 1 */
-    unsigned char some[4 * VLANES];
+    const vi dropped = vi_set1((int32_t)(uint32_t)(uint64_t)(p * 0x1p32)); /* values below this are dropped; p < 1 */
+    unsigned char buffer[4 * VLANES];
     while (n > 0) {
         const size_t skip = (size_t)(i % 4), whole = 4 * VLANES - skip, count = n < whole ? n : whole;
         const bool all = count == 4 * VLANES;
-        keep_blocks(r, (uint32_t)(i / 4), dropped, all ? keep : some);
-        if (!all) memcpy(keep, some + skip, count);
-        i += count, n -= count, keep += count;
+        mask_blocks(r, (uint32_t)(i / 4), dropped, all ? mask : buffer);
+        if (!all) memcpy(mask, buffer + skip, count);
+        i += count, n -= count, mask += count;
     }
 }

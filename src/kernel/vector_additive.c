@@ -1,25 +1,26 @@
-/* vector_additive.c: u . tanh(a + b) over the vocabulary of a vec_*.h header, and its derivative.
+/* vector_additive.c: u . tanh(a + b) with the vector primitives of a vec_*.h header, and its derivative.
  *
  * With x = e^2a e^2b and r = 1 / (1 + x):  tanh(a + b) = 1 - 2 r = x r - r,  and  1 - tanh^2 = 4 r (x r).
- * A ready row holds e^2x, so what is left for a pair of rows is products and a division. Forward two vectors share it,
- * 1 / y0 = y1 / (y0 y1), with x cut off where tanh has long been 1, so that y0 y1 is finite; backward, which has more
- * products, that gains nothing. */
+ * A prepared row contains e^2x, so a pair of rows needs only products and a division. In forward two vectors share the division,
+ * 1 / y0 = y1 / (y0 y1), with x limited to a range where tanh is 1 already, so that y0 y1 is finite; in backward, which has more products,
+ * this gains nothing. */
 #include "kernel/vector_math.h"
 
 #include "kernel/tables.h"
 
-#define MOST     20.0f   /* of |x| in a ready row: e^2a e^2b stays between e^-80 and e^80, which are normal floats */
-#define MOST_EXP 0x1p60f /* of e^2a e^2b where two share a division */
+#define MAX_ARGUMENT 20.0f /* of |x| in a prepared row: e^2a e^2b is between e^-80 and e^80, which are normal floats */
+#define MAX_EXP      0x1p60f /* of e^2a e^2b where two vectors share a division */
 
 enum {
     STEP = 2 * VLANES, /* channels at a time: two vectors */
-    KEYS = 4,          /* of a block forward */
-    BACK_KEYS = 8      /* of a block backward: few enough that a column of their gradients stays in the first cache */
+    KEYS = 4,          /* of a block in forward */
+    BACK_KEYS =
+        8 /* of a block in backward: few enough that a column of their gradients stays in the first-level cache */
 };
 
-/* ---- ready rows ---- */
+/* ---- prepared rows ---- */
 
-bool VNAME(additive_row)(size_t n, const real *x, real *ready)
+bool VNAME(additive_row)(size_t n, const real *x, real *prepared)
 {
     vmask bad = vmask_none();
     for (size_t i = 0; i < n; i += STEP) {
@@ -28,9 +29,9 @@ bool VNAME(additive_row)(size_t n, const real *x, real *ready)
             const size_t from = i + k * VLANES, left = from < n ? n - from : 0;
             v[k] = vf_get(x + (left ? from : 0), left < VLANES ? left : VLANES);
             vf less = vf_or(v[k], vf_set1(-0.0f)); /* -|x| */
-            bad = vmask_or(bad, vmask_or(vf_greater(vf_set1(-MOST), less), vf_unordered(less, less)));
+            bad = vmask_or(bad, vmask_or(vf_greater(vf_set1(-MAX_ARGUMENT), less), vf_unordered(less, less)));
         }
-        for (size_t k = 0; k < 2; k++) vf_store(ready + i + k * VLANES, vf_exp(vf_add(v[k], v[k])));
+        for (size_t k = 0; k < 2; k++) vf_store(prepared + i + k * VLANES, vf_exp(vf_add(v[k], v[k])));
     }
     return !vmask_any(bad);
 }
@@ -38,7 +39,7 @@ bool VNAME(additive_row)(size_t n, const real *x, real *ready)
 /* e^2a e^2b, and one more. */
 VINLINE vf product(vf a, vf b)
 {
-    return vf_min(vf_mul(a, b), vf_set1(MOST_EXP));
+    return vf_min(vf_mul(a, b), vf_set1(MAX_EXP));
 }
 
 VINLINE vf one_more(vf x)
@@ -88,8 +89,8 @@ VINLINE void backward_channels(const size_t n0, const size_t n1, size_t c, const
 {
     const vf one = vf_set1(1.0f), four = vf_set1(4.0f);
     const vf u0 = vf_mul(four, vf_load(t->u + c)), u1 = vf_mul(four, vf_load(t->u + c + VLANES));
-    real unwanted[STEP] = { 0 }; /* what db would be, where nobody wants it */
-    real *const dkeys = g->key ? g->key + c : unwanted;
+    real discarded[STEP] = { 0 }; /* receives db if the caller does not need it */
+    real *const dkeys = g->key ? g->key + c : discarded;
     const size_t dkey_stride = g->key ? g->key_stride : 0;
     vf s0 = vf_zero(), s1 = vf_zero();
     for (size_t i = 0; i < t->queries; i++) {

@@ -1,4 +1,4 @@
-/* vector_cells.c: the gates of recurrent cells over the vocabulary of a vec_*.h header; formulas in op.h and kernel.h.
+/* vector_cells.c: the gates of recurrent cells with the vector primitives of a vec_*.h header; formulas in op.h and kernel.h.
  *
  * Each function is one pass over the hidden units. `..._at` does one vector or tail of them, at unit j; its
  * activation is a constant once inlined. All of a unit's inputs are loaded before its outputs are stored, so
@@ -9,7 +9,7 @@
 
 VINLINE vf activate(attend_activation f, vf x)
 {
-    return f == ATTEND_RELU ? vf_max(vf_zero(), x) : vf_tanh(x); /* NaN passes, as the second of max */
+    return f == ATTEND_RELU ? vf_max(vf_zero(), x) : vf_tanh(x); /* NaN passes: max returns its second argument */
 }
 
 /* d f'(.) where y = f(.) */
@@ -18,7 +18,7 @@ VINLINE vf through(attend_activation f, vf d, vf y)
     return f == ATTEND_RELU ? vf_keep(vf_greater(y, vf_zero()), d) : vf_mul(d, vf_fnma(y, y, vf_set1(1.0f)));
 }
 
-/* d s (1 - s): back through s = sigmoid(.) */
+/* d s (1 - s): backward through s = sigmoid(.) */
 VINLINE vf through_sigmoid(vf d, vf s)
 {
     return vf_mul(d, vf_mul(s, vf_sub(vf_set1(1.0f), s)));
@@ -202,7 +202,7 @@ void VNAME(lstm_backward)(size_t h, attend_activation f, const real *dh, const r
         lstm_backward_units(h, ATTEND_TANH, dh, c_old, c_new, saved, dgates, dc);
 }
 
-/* ---- LSTM with something more for its memory ---- */
+/* ---- LSTM with deep fusion ---- */
 
 VINLINE void lstm_fused_at(size_t j, size_t count, size_t h, const real *gx, const real *gh, const real *c_old,
                            const real *a, real *c_new, real *h_new, real *saved)

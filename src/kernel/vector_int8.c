@@ -1,9 +1,8 @@
-/* vector_int8.c: the product of whole numbers: activations of 16 bits, weights of 8.
+/* vector_int8.c: the integer product: activations in int16, weights in int8.
  *
- * A step takes two numbers of a row at once: they are multiplied with two weights of every column of a panel and the two products added
- * up, one instruction for 2 VLANES products. Weights become numbers of 16 bits when they are loaded. Activations of 16 bits cost
- * no more than those of 8 would here, and lose nothing that one could measure; the caller keeps them small enough that no sum of 32
- * bits overflows. */
+ * Each step multiplies two numbers of a row with two weights of every column of a panel and adds the two products: one instruction for 2 VLANES
+ * products. Weights are extended to int16 when they are loaded. Activations in int16 cost no more than int8 here and lose no measurable
+ * precision; the caller limits them so that no int32 sum overflows. */
 #include ATTEND_VECTOR_HEADER
 #include "kernel/tables.h"
 #include "kernel/vector_tiles.h"
@@ -19,37 +18,37 @@
 
 enum {
     PANEL = 2 * VLANES,
-    MOST_PANELS = 6,     /* in a tile */
+    MAX_PANELS = 6,      /* in a tile */
     ROWS = VPACKED_ROWS, /* of a tile */
-    A_BLOCK = 1 << 17,   /* numbers of A that stay in the second cache */
+    A_BLOCK = 1 << 17,   /* numbers of A that stay in the second-level cache */
 };
 
 real VNAME(quantize)(size_t n, const real *x, int limit, int16_t *q)
 {
-    vf most = vf_zero(), wrong = vf_zero();
+    vf largest_lanes = vf_zero(), non_finite = vf_zero();
     size_t i = 0;
     for (; i < n; i += VLANES) {
         const vf v = n - i >= VLANES ? vf_load(x + i) : vf_load_first(x + i, n - i);
-        most = vf_max(most, vf_max(v, vf_sub(vf_zero(), v)));
-        wrong = vf_fma(v, vf_zero(), wrong); /* 0, or NaN if a number is not finite */
+        largest_lanes = vf_max(largest_lanes, vf_max(v, vf_sub(vf_zero(), v)));
+        non_finite = vf_fma(v, vf_zero(), non_finite); /* 0, or NaN if a number is not finite */
     }
-    const float largest = vf_max_lane(most), step = largest / (float)limit, inverse = (float)limit / largest;
-    if (!(vf_sum(wrong) == 0)) {
+    const float largest = vf_max_lane(largest_lanes), scale = largest / (float)limit, inverse = (float)limit / largest;
+    if (!(vf_sum(non_finite) == 0)) {
         memset(q, 0, n * sizeof *q);
         return NAN;
     }
-    if (!(step > 0) || !isfinite(inverse)) {
+    if (!(scale > 0) || !isfinite(inverse)) {
         memset(q, 0, n * sizeof *q);
         return 0;
     }
-    const vf scale = vf_set1(inverse);
-    for (i = 0; i + VLANES <= n; i += VLANES) vf_store_shorts(q + i, vf_mul(vf_load(x + i), scale));
+    const vf factor = vf_set1(inverse);
+    for (i = 0; i + VLANES <= n; i += VLANES) vf_store_shorts(q + i, vf_mul(vf_load(x + i), factor));
     if (i < n) {
         int16_t rest[VLANES];
-        vf_store_shorts(rest, vf_mul(vf_load_first(x + i, n - i), scale));
+        vf_store_shorts(rest, vf_mul(vf_load_first(x + i, n - i), factor));
         memcpy(q + i, rest, (n - i) * sizeof *q);
     }
-    return step;
+    return scale;
 }
 
 /* ---- tiles ---- */
@@ -71,17 +70,17 @@ INLINE int32_t pair_at(const int16_t *a)
 INLINE void finish(const int8_product *p, size_t row, size_t column, vi sum)
 {
     float *to = p->c + row * p->ldc + column;
-    const float *bias = p->bias + (p->bias ? column : 0), *step = p->b_step + column;
+    const float *bias = p->bias + (p->bias ? column : 0), *b_scales = p->b_scales + column;
     const size_t left = p->n > column ? p->n - column : 0;
-    const vf scale = vf_set1(p->a_step[row]);
+    const vf scale = vf_set1(p->a_scales[row]);
     if (left >= VLANES) {
         const vf start = p->start == PACKED_ADD ? vf_load(to) : p->start == PACKED_BIAS ? vf_load(bias) : vf_zero();
-        vf_store(to, vf_add(start, vf_mul(vf_from_whole(sum), vf_mul(scale, vf_load(step)))));
+        vf_store(to, vf_add(start, vf_mul(vf_from_int(sum), vf_mul(scale, vf_load(b_scales)))));
     } else if (left > 0) {
         const vf start = p->start == PACKED_ADD    ? vf_load_first(to, left)
                          : p->start == PACKED_BIAS ? vf_load_first(bias, left)
                                                    : vf_zero();
-        vf_store_first(to, vf_add(start, vf_mul(vf_from_whole(sum), vf_mul(scale, vf_load_first(step, left)))), left);
+        vf_store_first(to, vf_add(start, vf_mul(vf_from_int(sum), vf_mul(scale, vf_load_first(b_scales, left)))), left);
     }
 }
 
@@ -91,7 +90,7 @@ INLINE void tile(const int rows, const int panels, const int8_tile *t)
     const size_t k = p->k, panel_stride = k * PANEL;
     const int16_t *a = p->a + t->row * k;
     const int8_t *b = t->b;
-    vi sum[ROWS][2 * MOST_PANELS];
+    vi sum[ROWS][2 * MAX_PANELS];
     UNROLL for (int r = 0; r < rows; r++) UNROLL for (int v = 0; v < 2 * panels; v++) sum[r][v] = vi_zero();
     STEPS for (size_t l = 0; l < k; l += 2, b += 2 * PANEL)
     {
@@ -169,7 +168,7 @@ static void tile_of(size_t rows, bool all_panels, const int8_tile *t)
     }
 }
 
-/* Some rows of C: they stay in the second cache while every panel passes, and the panel in the first while they pass. */
+/* A block of rows of C. The block of A stays in the second-level cache, and each panel in the first-level cache while all rows use it. */
 static void row_block(const int8_product *p, size_t first, size_t rows)
 {
     size_t step = (size_t)panels_for(rows);
@@ -186,6 +185,6 @@ static void row_block(const int8_product *p, size_t first, size_t rows)
 
 void VNAME(packed_int8)(const int8_product *p)
 {
-    const size_t most = A_BLOCK / (p->k + 1) > 8 * ROWS ? A_BLOCK / (p->k + 1) : 8 * ROWS;
-    for (size_t row = 0; row < p->m; row += most) row_block(p, row, p->m - row < most ? p->m - row : most);
+    const size_t max_rows = A_BLOCK / (p->k + 1) > 8 * ROWS ? A_BLOCK / (p->k + 1) : 8 * ROWS;
+    for (size_t row = 0; row < p->m; row += max_rows) row_block(p, row, p->m - row < max_rows ? p->m - row : max_rows);
 }

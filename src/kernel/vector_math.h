@@ -1,8 +1,8 @@
-/* vector_math.h: exp, tanh, sigmoid and the normal distribution of a vector, and what vector_*.c share besides.
+/* vector_math.h: exp, tanh, sigmoid and the normal distribution of a vector, and helpers shared by vector_*.c.
  *
  * The first three come from  e^x = 2^n e^r,  n = round(x log2 e),  r = x - n ln2,  |r| <= ln2 / 2,  and one polynomial,
- * e^r = 1 + r + r^2 q(r). On every float, subnormal ones among them, exp is right to under 1 ulp, tanh to 2,
- * sigmoid to 2.1: test_elementary --every-float. tools/fit_elementary.py prints the constants. */
+ * e^r = 1 + r + r^2 q(r). On every float, including subnormal ones, the error of exp is below 1 ulp, of tanh
+ * below 2, of sigmoid below 2.1 (test_elementary --every-float). tools/fit_elementary.py prints the constants. */
 #ifndef ATTEND_VECTOR_MATH_H
 #define ATTEND_VECTOR_MATH_H
 
@@ -35,7 +35,7 @@ VINLINE void vf_put(real *p, vf a, size_t count)
 #define VQ3       0x1.123974p-7f
 #define VQ4       0x1.6a504ap-10f
 
-/* x - n ln2; the first step is exact, for n ln2_high is inside the fused operation and what is left fits. */
+/* x - n ln2. The first step is exact: n ln2_high is computed inside the fused operation, and the difference is representable. */
 VINLINE vf vf_reduce(vf x, vf n)
 {
     return vf_fnma(n, vf_set1(VLN2_LOW), vf_fnma(n, vf_set1(VLN2_HIGH), x));
@@ -53,7 +53,7 @@ VINLINE vf vf_exp_small(vf r, float c)
     return vf_fma(p, r, vf_set1(c));
 }
 
-/* Beyond the bounds the result is 0 or inf as it is at them. */
+/* Outside these bounds the result is 0 or inf, as it is at the bounds. */
 VINLINE vf vf_exp(vf x)
 {
     x = vf_min(vf_set1(89.0f), vf_max(vf_set1(-104.5f), x));
@@ -62,8 +62,8 @@ VINLINE vf vf_exp(vf x)
     return vf_scale(vf_exp_small(r, 1.0f), t);
 }
 
-/* e^x of `count` vectors at once, for x <= 88: of softmax, whose x are at most 0. 1.4 times as fast as one vf_exp after another:
- * 2^n is a single power, and each step is taken for all vectors before the next, so that none waits. Below -87.7 it is 0. */
+/* e^x of `count` vectors at once, for x <= 88; used by softmax, where x <= 0. 1.4 times as fast as successive calls of vf_exp: 2^n is a
+ * single power, and each step is done for all vectors before the next, which hides latency. Below -87.7 the result is 0. */
 VINLINE void vf_exp_below(const int count, vf *x)
 {
     vf t[4], p[4];
@@ -79,9 +79,9 @@ VINLINE void vf_exp_below(const int count, vf *x)
     for (int i = 0; i < count; i++) x[i] = vf_mul(p[i], vf_power2(t[i]));
 }
 
-/* With e = e^-|x|: 1 / (1 + e), or e / (1 + e) where x < 0: no overflow, and right down to subnormal results.
- * e may be subnormal, its scale 2^n not: 2^(n + 30) is made, and 2^-30 comes after. Both sides of the fraction carry
- * a factor of 3/4: just above 1 a float's last place is coarsest, and 1 + e would often lie there. */
+/* With e = e^-|x|: 1 / (1 + e), or e / (1 + e) where x < 0: no overflow, and accurate down to subnormal results.
+ * e may be subnormal but its scale 2^n may not, so 2^(n + 30) is used first and 2^-30 afterwards. Numerator and denominator have a factor
+ * of 3/4, because 1 + e would often be just above 1, where floats are relatively coarsest. */
 VINLINE vf vf_sigmoid(vf x)
 {
     const vf unit = vf_set1(0.75f);
@@ -94,12 +94,12 @@ VINLINE vf vf_sigmoid(vf x)
 }
 
 /* With N = (1 - e^-2|x|) / 2 and D = (1 + e^-2|x|) / 2: N / D, and the sign of x. For -2|x| = n ln2 + 2u and
- * P = expm1(2u) / 2,  N = (1 - 2^n) / 2 - 2^n P  and  D = (1 + 2^n) / 2 + 2^n P: each rounded on its own, and no
- * cancellation where x is small, for N is -P there (n = 0). P comes from the polynomial above,
+ * P = expm1(2u) / 2,  N = (1 - 2^n) / 2 - 2^n P  and  D = (1 + 2^n) / 2 + 2^n P: each is rounded once, and there is no
+ * cancellation for small x, where n = 0 and N = -P. P uses the polynomial above with
  * powers of two moved into its coefficients. */
 VINLINE vf vf_tanh(vf x)
 {
-    vf a = vf_max(vf_set1(-12.0f), vf_or(x, vf_set1(-0.0f))); /* -|x|; 1 from 9.02 on */
+    vf a = vf_max(vf_set1(-12.0f), vf_or(x, vf_set1(-0.0f))); /* -|x|; the result is 1 from 9.02 */
     vf t = vf_fma(a, vf_set1(2.0f * VLOG2_E), vf_set1(VROUND_POWER2));
     vf n = vf_sub(t, vf_set1(VROUND_POWER2));
     vf u = vf_fnma(n, vf_set1(0.5f * VLN2_LOW), vf_fnma(n, vf_set1(0.5f * VLN2_HIGH), a));
@@ -124,7 +124,7 @@ VINLINE vf vf_tanh(vf x)
 #define VTAIL7 0x1.26d518p-3f
 #define VTAIL8 -0x1.dd7ccp-6f
 
-/* P(-a) for a = |x|, P the normal distribution, and with it a, at most 14, where the tail is 0 in float, and e^(-a a / 2). */
+/* P(-a) for a = |x|, P the normal distribution. Also returns a, limited to 14, where the tail is 0 in float, and bell = e^(-a a / 2). */
 VINLINE vf vf_normal_tail(vf x, vf *a, vf *bell)
 {
     *a = vf_min(vf_set1(14.0f), vf_max(x, vf_sub(vf_zero(), x)));

@@ -1,15 +1,14 @@
 /* vector_packed.c: the product with packed weights, C (m, n) = A (m, k) B, for few rows and for many.
  *
  * A tile is some rows of A times one or more panels of B (two vectors of columns each). Its sums stay in registers while
- * k runs; each step loads the panel's two vectors and broadcasts one number a row. Every element is added
- * over k from 0 up in one chain, whatever the tile's shape: a row's result is the same, to the bit, alone or in a
- * batch. Tiles of few rows take several panels at once, so that there are enough independent sums to hide
+ * k runs; each step loads the panel's two vectors and broadcasts one number per row. Every element is summed over k in ascending
+ * order, whatever the shape of the tile, so a row's result is bit-identical alone and in a batch. Tiles of few rows take several panels at once, so that there are enough independent sums to hide
  * the latency of the multiply-add. */
 #include ATTEND_VECTOR_HEADER
 #include "kernel/tables.h"
 #include "kernel/vector_tiles.h"
 
-/* Steps of k are unrolled too: a product of k = 64, as of scores, is short enough to feel its loop's overhead. */
+/* The loop over k is unrolled too: for a small k, such as 64 in attention scores, loop overhead is noticeable. */
 #ifdef __clang__
 #define STEPS _Pragma("clang loop unroll_count(8)")
 #else
@@ -18,13 +17,13 @@
 
 enum {
     PANEL = 2 * VLANES,
-    MOST_PANELS = 6, /* in a tile */
-    K_BLOCK = 256,   /* of a panel that stays in the first cache */
-    A_BLOCK = 80000, /* numbers of A that stay in the second, but .. */
-    M_LEAST = 48,    /* .. at least so many rows */
-    LINE = 64,       /* bytes of a cache's line */
-    SET = 4096,      /* bytes from one line to the next of the same set of the first cache, .. */
-    WAYS = 8,        /* .. which holds so many of them */
+    MAX_PANELS = 6,  /* in a tile */
+    K_BLOCK = 256,   /* of a panel that stays in the first-level cache */
+    A_BLOCK = 80000, /* numbers of A that stay in the second-level cache */
+    MIN_ROWS = 48,   /* rows of a block of A, at least */
+    LINE = 64,       /* bytes of a cache line */
+    SET = 4096,      /* bytes between lines of the same set of the first-level cache */
+    WAYS = 8,        /* lines per set */
 };
 
 typedef struct product {
@@ -35,14 +34,14 @@ typedef struct product {
     size_t a_row, a_step; /* from one row to the next, and from one k to the next */
     const void *b;        /* panel, at the first k of this block: floats, or bfloat16 */
     size_t panel_stride;
-    const char *ahead; /* weights to fetch into the second cache meanwhile, so many bytes a step of k */
-    size_t ahead_step;
+    const char *ahead; /* weights to prefetch into the second-level cache */
+    size_t ahead_step; /* bytes to prefetch per step of k */
     float *c;
     size_t ldc;
     size_t columns; /* of C from here on; fewer than a panel only in the last one */
 } product;
 
-/* gcc would fold the load into the multiply-add's memory operand, once a row: 1.7 times slower. */
+/* Without this gcc uses a memory operand in each multiply-add, one per row: 1.7 times slower. */
 #if defined(ATTEND_AVX512_EMULATION)
 #define KEEP_IN_REGISTER(v) ((void)(v))
 #else
@@ -74,9 +73,9 @@ INLINE const void *weights_at(const bool half, const void *b, size_t at)
     return half ? (const void *)((const uint16_t *)b + at) : (const void *)((const float *)b + at);
 }
 
-/* One step of k for many rows: the panel's two vectors stay, the rows' numbers pass by. */
+/* One step of k for many rows: the two vectors of the panel stay in registers. */
 INLINE void step_tall(const int rows, const bool half, const float *a, size_t a_row, const void *b,
-                      vf sum[][2 * MOST_PANELS])
+                      vf sum[][2 * MAX_PANELS])
 {
     vf b0 = load_weights(half, b, 0), b1 = load_weights(half, b, VLANES);
     KEEP_IN_REGISTER(b0);
@@ -89,9 +88,9 @@ INLINE void step_tall(const int rows, const bool half, const float *a, size_t a_
     }
 }
 
-/* And for few: the rows' numbers stay, the vectors of several panels pass by. */
+/* One step of k for few rows: the numbers of the rows stay in registers. */
 INLINE void step_wide(const int rows, const int panels, const bool half, const float *a, size_t a_row, const void *b,
-                      size_t panel_stride, vf sum[][2 * MOST_PANELS])
+                      size_t panel_stride, vf sum[][2 * MAX_PANELS])
 {
     vf ar[3];
     UNROLL for (int r = 0; r < rows; r++) ar[r] = vf_set1(a[(size_t)r * a_row]);
@@ -105,7 +104,7 @@ INLINE void step_wide(const int rows, const int panels, const bool half, const f
 
 INLINE void tile_with(const int rows, const int panels, const bool half, const bool full, const product *t)
 {
-    vf sum[VPACKED_ROWS][2 * MOST_PANELS];
+    vf sum[VPACKED_ROWS][2 * MAX_PANELS];
     const size_t whole = full ? (size_t)panels * PANEL : t->columns;
     UNROLL for (int r = 0; r < rows; r++)
     {
@@ -132,7 +131,7 @@ INLINE void tile_with(const int rows, const int panels, const bool half, const b
         store_columns(t->c + (size_t)r * t->ldc, sum[r][v], (size_t)v * VLANES, whole);
 }
 
-/* Whole panels do not ask, vector by vector, where they end. */
+/* Complete panels need no check of the column count per vector. */
 INLINE void tile(const int rows, const int panels, const bool half, const product *t)
 {
     if (t->columns >= (size_t)panels * PANEL)
@@ -141,7 +140,7 @@ INLINE void tile(const int rows, const int panels, const bool half, const produc
         tile_with(rows, panels, half, false, t);
 }
 
-/* Panels a tile of so many rows takes: as many as fill the registers. */
+/* The number of panels of a tile: as many as fill the registers. */
 INLINE int panels_for(size_t rows)
 {
     return rows == 1 ? 6 : rows == 2 ? 3 : rows == 3 ? 2 : 1;
@@ -193,49 +192,48 @@ INLINE void tile_of(const bool half, size_t rows, bool all_panels, const product
     }
 }
 
-/* Of a panel's weights, a step of k. */
+/* Bytes of a panel's weights per step of k. */
 INLINE size_t step_bytes(const bool half)
 {
     return PANEL * (half ? sizeof(uint16_t) : sizeof(float));
 }
 
-/* The weights that come after those of block t, which is at column j and k = l; after the last panel the first, for the
- * next rows. They are fetched while the rows pass over t, a line a step: so early that they arrive in time even from
- * memory, and so slowly that they do not stand in each other's way. (Where tiles of few rows take several panels at
- * once, the streams are left to the machine's own prefetching, which was faster.) */
+/* The weights that follow those of block t, which is at column j and k = l; after the last panel the first one, for the next rows. They are
+ * prefetched while the rows of t are computed, one line per step, so that they arrive in time even from memory without competing for
+ * bandwidth. Tiles of few rows, which use several panels at once, rely on the hardware prefetcher, which was faster. */
 INLINE const char *following(const bool half, const product *begin, const product *t, size_t j, size_t l)
 {
     if (l + t->k < begin->k) return weights_at(half, t->b, t->k * PANEL);
     return weights_at(half, begin->b, t->columns > PANEL ? (j / PANEL + 1) * begin->panel_stride : 0);
 }
 
-/* Rows of the tallest tile. Rows of A as far apart as the lines of a set, as 1024 numbers are, drive each other out of the
- * first cache if they are more than it has room for. */
-INLINE size_t tallest(const product *t)
+/* The maximum rows of a tile. */
+INLINE size_t max_tile_rows(const product *t)
 {
     const bool same_set = t->a_step == 1 && t->a_row * sizeof(float) % SET == 0;
-    const size_t most = VPACKED_ROWS;
-    return same_set && most > WAYS ? WAYS : most;
+    const size_t max_rows = VPACKED_ROWS;
+    return same_set && max_rows > WAYS ? WAYS : max_rows;
 }
 
-/* Some rows of C, all of n. The block of A stays in the second cache; of each panel a block of k at a time stays in the
- * first while all rows pass over it. */
+/* A block of rows of C, all n columns. The block of A stays in the second-level cache; of each panel, a block of k stays in the first-level
+ * cache while all rows use it. */
 INLINE void row_block(const bool half, product t, size_t rows, size_t n)
 {
     const product begin = t;
-    const size_t most = tallest(&t), k_block = rows <= VPACKED_ROWS ? begin.k : K_BLOCK;
+    const size_t max_rows = max_tile_rows(&t), k_block = rows <= VPACKED_ROWS ? begin.k : K_BLOCK;
     size_t step = (size_t)panels_for(rows);
     for (size_t j = 0; j < n; j += step * PANEL) {
         if (n - j < step * PANEL) step = 1;
         t.columns = n - j;
         t.start = begin.start;
         t.bias = begin.bias ? begin.bias + j : NULL;
-        for (size_t l = 0; l < begin.k || l == 0; l += k_block) { /* once even if k is 0: C still gets its start */
+        for (size_t l = 0; l < begin.k || l == 0;
+             l += k_block) { /* once even if k is 0: C still gets its initial value */
             t.k = begin.k - l < k_block ? begin.k - l : k_block;
             t.b = weights_at(half, begin.b, j / PANEL * begin.panel_stride + l * PANEL);
             const char *next = following(half, &begin, &t, j, l), *const end = next + t.k * step_bytes(half);
             for (size_t i = 0, height; i < rows; i += height) {
-                height = next_rows(rows - i, most);
+                height = next_rows(rows - i, max_rows);
                 t.ahead = next;
                 t.ahead_step = next >= end ? 0 : height == rows || step_bytes(half) < LINE ? step_bytes(half) : LINE;
                 next += t.ahead_step * t.k;
@@ -249,12 +247,12 @@ INLINE void row_block(const bool half, product t, size_t rows, size_t n)
     }
 }
 
-/* Blocks of rows of equal height, as few as their share of the second cache allows; of a transposed A, whose rows
- * are short pieces of many lines, as many as the first cache holds while all panels pass. */
+/* Blocks of rows of equal height, as few as the second-level cache allows; for a transposed A, whose rows are short pieces of many lines, as
+ * many rows as the first-level cache holds. */
 INLINE void all_rows(const bool half, product t, size_t m, size_t n)
 {
-    const size_t most = t.a_step == 1 && A_BLOCK / (t.k + 1) > M_LEAST ? A_BLOCK / (t.k + 1) : M_LEAST;
-    const size_t blocks = (m + most - 1) / most;
+    const size_t max_rows = t.a_step == 1 && A_BLOCK / (t.k + 1) > MIN_ROWS ? A_BLOCK / (t.k + 1) : MIN_ROWS;
+    const size_t blocks = (m + max_rows - 1) / max_rows;
     const size_t height = ((m + blocks - 1) / blocks + VPACKED_ROWS - 1) / VPACKED_ROWS * VPACKED_ROWS;
     for (size_t row = 0; row < m; row += height) {
         product part = t;

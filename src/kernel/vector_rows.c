@@ -1,7 +1,7 @@
-/* vector_rows.c: the row functions of kernel.h over the vocabulary of a vec_*.h header.
+/* vector_rows.c: the row functions of kernel.h with the vector primitives of a vec_*.h header.
  *
- * A tail of fewer than VLANES numbers goes through the same operations as a whole vector, so an element's result
- * does not depend on where in its row it stands. Sums run in several accumulators at once; the order is fixed by n. */
+ * A tail of fewer than VLANES numbers uses the same operations as a whole vector, so the result of an element does not depend on its
+ * position in the row. Sums use several accumulators; their order depends only on n. */
 #include "kernel/vector_math.h"
 
 #include "kernel/tables.h"
@@ -41,8 +41,8 @@ void VNAME(sigmoid)(size_t n, const real *x, real *y)
 
 real VNAME(max)(size_t n, const real *x)
 {
-    const vf least = vf_set1(-INFINITY);
-    vf m0 = least, m1 = least;
+    const vf lowest = vf_set1(-INFINITY);
+    vf m0 = lowest, m1 = lowest;
     vmask bad = vmask_none();
     size_t i = 0;
     for (; i + 2 * VLANES <= n; i += 2 * VLANES) {
@@ -53,7 +53,7 @@ real VNAME(max)(size_t n, const real *x)
     }
     for (; i < n; i += VLANES) {
         size_t count = n - i < VLANES ? n - i : VLANES;
-        vf a = vf_first_or(vf_get(x + i, count), count, least);
+        vf a = vf_first_or(vf_get(x + i, count), count, lowest);
         bad = vmask_or(bad, vf_unordered(a, a));
         m0 = vf_max(m0, a);
     }
@@ -140,7 +140,7 @@ double VNAME(sum_squares)(size_t n, const real *x)
     return vd_sum(vd_add(vd_add(s0, s1), vd_add(s2, s3)));
 }
 
-/* ---- element by element: `..._at` does one vector or tail ---- */
+/* ---- elementwise: `..._at` computes one vector or tail ---- */
 
 VINLINE void add_at(size_t count, const real *x, real *y)
 {
@@ -167,8 +167,8 @@ void VNAME(axpy)(size_t n, real a, const real *x, real *y)
     if (i < n) axpy_at(n - i, av, x + i, y + i);
 }
 
-/* Some vectors of columns stay in registers while all rows pass. */
-VINLINE void weigh_at(const int vectors, size_t rows, const real *w, const real *x, size_t stride, real *y)
+/* The sums of some vectors of columns stay in registers over all rows. */
+VINLINE void weighted_sum_at(const int vectors, size_t rows, const real *w, const real *x, size_t stride, real *y)
 {
     vf sum[8];
     for (int v = 0; v < vectors; v++) sum[v] = vf_zero();
@@ -180,19 +180,20 @@ VINLINE void weigh_at(const int vectors, size_t rows, const real *w, const real 
     for (int v = 0; v < vectors; v++) vf_store(y + v * VLANES, sum[v]);
 }
 
-void VNAME(weigh)(size_t n, size_t rows, const real *w, const real *x, size_t stride, real *y)
+void VNAME(weighted_sum)(size_t n, size_t rows, const real *w, const real *x, size_t stride, real *y)
 {
     size_t i = 0;
-    for (; i + 8 * VLANES <= n; i += 8 * VLANES) weigh_at(8, rows, w, x + i, stride, y + i);
-    for (; i + 4 * VLANES <= n; i += 4 * VLANES) weigh_at(4, rows, w, x + i, stride, y + i);
-    for (; i + VLANES <= n; i += VLANES) weigh_at(1, rows, w, x + i, stride, y + i);
+    for (; i + 8 * VLANES <= n; i += 8 * VLANES) weighted_sum_at(8, rows, w, x + i, stride, y + i);
+    for (; i + 4 * VLANES <= n; i += 4 * VLANES) weighted_sum_at(4, rows, w, x + i, stride, y + i);
+    for (; i + VLANES <= n; i += VLANES) weighted_sum_at(1, rows, w, x + i, stride, y + i);
     if (i == n) return;
     memset(y + i, 0, (n - i) * sizeof *y);
     for (size_t j = 0; j < rows; j++)
         if (w[j] != 0) axpy_at(n - i, vf_set1(w[j]), x + j * stride + i, y + i);
 }
 
-VINLINE void weigh_rows_at(const int vectors, size_t rows, const real *w, const real *const *x, size_t first, real *y)
+VINLINE void weighted_sum_rows_at(const int vectors, size_t rows, const real *w, const real *const *x, size_t first,
+                                  real *y)
 {
     vf sum[8];
     for (int v = 0; v < vectors; v++) sum[v] = vf_zero();
@@ -203,11 +204,11 @@ VINLINE void weigh_rows_at(const int vectors, size_t rows, const real *w, const 
     for (int v = 0; v < vectors; v++) vf_store(y + v * VLANES, sum[v]);
 }
 
-void VNAME(weigh_rows)(size_t n, size_t rows, const real *w, const real *const *x, size_t first, real *y)
+void VNAME(weighted_sum_rows)(size_t n, size_t rows, const real *w, const real *const *x, size_t first, real *y)
 {
     size_t i = 0;
-    for (; i + 4 * VLANES <= n; i += 4 * VLANES) weigh_rows_at(4, rows, w, x, first + i, y + i);
-    for (; i + VLANES <= n; i += VLANES) weigh_rows_at(1, rows, w, x, first + i, y + i);
+    for (; i + 4 * VLANES <= n; i += 4 * VLANES) weighted_sum_rows_at(4, rows, w, x, first + i, y + i);
+    for (; i + VLANES <= n; i += VLANES) weighted_sum_rows_at(1, rows, w, x, first + i, y + i);
     if (i == n) return;
     memset(y + i, 0, (n - i) * sizeof *y);
     for (size_t j = 0; j < rows; j++) axpy_at(n - i, vf_set1(w[j]), x[j] + first + i, y + i);
@@ -263,42 +264,42 @@ void VNAME(scale_shift)(size_t n, real a, real scale, const real *x, real *y)
     if (i < n) scale_shift_at(n - i, av, sv, x + i, y + i);
 }
 
-/* ---- points of a plane; a tail is of whole pairs ---- */
+/* ---- rotation of pairs; a tail consists of whole pairs ---- */
 
-VINLINE vf turned(size_t count, const real *x, const real *c, vf s)
+VINLINE vf rotated(size_t count, const real *x, const real *c, vf s)
 {
     const vf a = vf_get(x, count);
     return vf_fma(s, vf_swap_pairs(a), vf_mul(vf_get(c, count), a));
 }
 
-VINLINE void turn_at(size_t count, const real *x, const real *c, const real *s, real *y)
+VINLINE void rotate_at(size_t count, const real *x, const real *c, const real *s, real *y)
 {
-    vf_put(y, turned(count, x, c, vf_get(s, count)), count);
+    vf_put(y, rotated(count, x, c, vf_get(s, count)), count);
 }
 
-void VNAME(turn)(size_t n, const real *x, const real *c, const real *s, real *y)
+void VNAME(rotate_pairs)(size_t n, const real *x, const real *c, const real *s, real *y)
 {
     size_t i = 0;
-    for (; i + VLANES <= n; i += VLANES) turn_at(VLANES, x + i, c + i, s + i, y + i);
-    if (i < n) turn_at(n - i, x + i, c + i, s + i, y + i);
+    for (; i + VLANES <= n; i += VLANES) rotate_at(VLANES, x + i, c + i, s + i, y + i);
+    if (i < n) rotate_at(n - i, x + i, c + i, s + i, y + i);
 }
 
-VINLINE void turn_back_at(size_t count, const real *x, const real *c, const real *s, real *y)
+VINLINE void rotate_backward_at(size_t count, const real *x, const real *c, const real *s, real *y)
 {
-    const vf back = vf_sub(vf_zero(), vf_get(s, count));
-    vf_put(y, vf_add(vf_get(y, count), turned(count, x, c, back)), count);
+    const vf minus_s = vf_sub(vf_zero(), vf_get(s, count));
+    vf_put(y, vf_add(vf_get(y, count), rotated(count, x, c, minus_s)), count);
 }
 
-void VNAME(turn_back)(size_t n, const real *x, const real *c, const real *s, real *y)
+void VNAME(rotate_pairs_backward)(size_t n, const real *x, const real *c, const real *s, real *y)
 {
     size_t i = 0;
-    for (; i + VLANES <= n; i += VLANES) turn_back_at(VLANES, x + i, c + i, s + i, y + i);
-    if (i < n) turn_back_at(n - i, x + i, c + i, s + i, y + i);
+    for (; i + VLANES <= n; i += VLANES) rotate_backward_at(VLANES, x + i, c + i, s + i, y + i);
+    if (i < n) rotate_backward_at(n - i, x + i, c + i, s + i, y + i);
 }
 
 /* ---- layer normalisation: the row is read three times, from cache ---- */
 
-/* Sum of x - by, and of its squares. */
+/* The sum of x - by; *squares: the sum of its squares. */
 VINLINE real centred_sums(size_t n, const real *x, real by, real *squares)
 {
     const vf b = vf_set1(by);
@@ -327,8 +328,8 @@ VINLINE void layer_norm_at(size_t count, const real *x, const real *gain, const 
     vf_put(y, vf_fma(vf_get(gain, count), xhat, vf_get(bias, count)), count);
 }
 
-/* The mean is found as a distance from x[0], small against |mean| where rounding would hurt; what rounding it to
- * a float leaves (`off`) comes out of the second pass and corrects the variance and y. */
+/* The mean is computed relative to x[0], which reduces rounding errors if |mean| is large. The second pass gives the rounding error of the
+ * mean (`off`), which corrects the variance and y. */
 void VNAME(layer_norm)(size_t n, const real *x, const real *gain, const real *bias, real epsilon, real *y, real *mean,
                        real *rstd)
 {
@@ -367,7 +368,7 @@ VINLINE void norm_dx_at(size_t count, const real *dy, const real *x, const real 
 /* dxhat = dy gain,  dx += rstd (dxhat - mean(dxhat) - xhat mean(dxhat xhat)) */
 static void norm_dx(size_t n, const real *dy, const real *x, const real *gain, norm_row r, real *dx)
 {
-    vf s[4] = { vf_zero(), vf_zero(), vf_zero(), vf_zero() }; /* of dxhat, and from 2 on of dxhat xhat */
+    vf s[4] = { vf_zero(), vf_zero(), vf_zero(), vf_zero() }; /* 0, 1: of dxhat; 2, 3: of dxhat xhat */
     size_t i = 0;
     for (; i + 2 * VLANES <= n; i += 2 * VLANES)
         for (size_t k = 0; k < 2; k++) {
@@ -408,7 +409,7 @@ void VNAME(layer_norm_backward)(size_t n, const real *dy, const real *x, const r
 
 /* ---- Adam ---- */
 
-VINLINE void adam_at(size_t count, const adam_numbers *k, const real *g, real *m, real *v, real *x)
+VINLINE void adam_at(size_t count, const adam_settings *k, const real *g, real *m, real *v, real *x)
 {
     vf gv = vf_mul(vf_set1(k->scale), vf_get(g, count));
     vf mv = vf_fma(vf_set1(k->beta1), vf_get(m, count), vf_mul(vf_set1(k->rest1), gv));
@@ -421,9 +422,9 @@ VINLINE void adam_at(size_t count, const adam_numbers *k, const real *g, real *m
     vf_put(x, vf_fnma(vf_set1(k->rate), step, xv), count);
 }
 
-void VNAME(adam)(size_t n, const adam_numbers *numbers, const real *g, real *m, real *v, real *x)
+void VNAME(adam)(size_t n, const adam_settings *settings, const real *g, real *m, real *v, real *x)
 {
-    const adam_numbers k = *numbers; /* a copy nobody else writes to: its numbers stay in registers */
+    const adam_settings k = *settings; /* a local copy, so that its members stay in registers */
     size_t i = 0;
     for (; i + VLANES <= n; i += VLANES) adam_at(VLANES, &k, g + i, m + i, v + i, x + i);
     if (i < n) adam_at(n - i, &k, g + i, m + i, v + i, x + i);

@@ -1,4 +1,4 @@
-/* vector_tiles.h: what the two packed products (vector_packed.c, vector_int8.c) share. */
+/* vector_tiles.h: shared by the packed products (vector_packed.c, vector_int8.c). */
 #ifndef ATTEND_VECTOR_TILES_H
 #define ATTEND_VECTOR_TILES_H
 
@@ -9,11 +9,11 @@
 #endif
 #define INLINE static inline __attribute__((always_inline))
 
-/* Rows of the next tile, of at most so many: full ones, and the last two of equal height rather than one full and one thin. */
-INLINE size_t next_rows(size_t left, size_t most)
+/* Rows of the next tile, at most max_rows. The last two tiles share the remaining rows equally instead of leaving a thin one. */
+INLINE size_t next_rows(size_t left, size_t max_rows)
 {
-    if (left <= most) return left;
-    return left < 2 * most ? (left + 1) / 2 : most;
+    if (left <= max_rows) return left;
+    return left < 2 * max_rows ? (left + 1) / 2 : max_rows;
 }
 
 #endif

@@ -114,7 +114,7 @@ static void average(attend_model *to, attend_model *const *models, int count, do
             p->value[j] = (real)(sum / count);
         }
         attend_param_changed(p);
-        for (int k = 0; k < count; k++) attend_param_release(attend_params_at(models[k]->params, i));
+        for (int k = 0; k < count; k++) attend_param_release_pages(attend_params_at(models[k]->params, i));
     }
 }
 

@@ -20,19 +20,19 @@ attend_param *attend_build_tensor(model_builder *b, const char *prefix, const ch
     char whole[64];
     const int shape[2] = { rows, columns };
     attend_param *p = NULL;
-    param_numbers numbers = { 0 };
+    param_storage numbers = { 0 };
     snprintf(whole, sizeof whole, "%s%s", prefix, name);
     if (b->status == ATTEND_OK && b->values) b->status = b->values(b->user, whole, rank, shape, &numbers);
-    const bool given = numbers.value || numbers.bits;
+    const bool given = numbers.value || numbers.quantized;
     if (b->status == ATTEND_OK)
-        b->status = attend_params_add_at(&p, b->m->params, whole, rank, shape, given ? &numbers : NULL);
+        b->status = attend_params_add_stored(&p, b->m->params, whole, rank, shape, given ? &numbers : NULL);
     return p;
 }
 
 attend_param *attend_build_matrix(model_builder *b, const char *prefix, const char *name, int rows, int columns)
 {
     attend_param *p = attend_build_tensor(b, prefix, name, 2, rows, columns);
-    if (p) p->weights = true;
+    if (p) p->quantizable = true;
     return p;
 }
 
@@ -146,7 +146,7 @@ int attend_model_quantize(attend_model *m, attend_precision precision)
                            attend_precision_name(now), attend_precision_name(precision));
     for (int i = 0; i < attend_params_count(m->params); i++) {
         attend_param *p = attend_params_at(m->params, i);
-        const int status = p->weights ? attend_param_quantize(p, precision) : ATTEND_OK;
+        const int status = p->quantizable ? attend_param_quantize(p, precision) : ATTEND_OK;
         if (status != ATTEND_OK) return status;
     }
     return ATTEND_OK;

@@ -3,7 +3,7 @@
  *
  *     [Wc ; Rc] c_t = sum_j a_tj ([Wc ; Rc] h_j),
  *
- * so that each h_j is multiplied once for all steps and hypotheses: with a beam of 5 that is a fifth of the products, and for a single
+ * so that each h_j is multiplied once for all scales and hypotheses: with a beam of 5 that is a fifth of the products, and for a single
  * sentence the matrices are read once instead of in every step. Requires a score that changes neither values nor contexts. */
 #include "model/rnn.h"
 
@@ -34,14 +34,14 @@ typedef struct piece {
 } piece;
 
 /* Copies a piece to (row, column) of a matrix with `width` columns. */
-static void put(const piece *p, size_t row, size_t column, size_t width, char *numbers, float *steps)
+static void put(const piece *p, size_t row, size_t column, size_t width, char *numbers, float *scales)
 {
     const attend_param *from = p->from;
     const size_t size = attend_precision_bytes(from->precision), wide = (size_t)from->shape[1];
-    const char *source = from->precision == ATTEND_FP32 ? (const char *)from->value : from->bits;
+    const char *source = from->precision == ATTEND_FP32 ? (const char *)from->value : from->quantized;
     for (size_t i = 0; i < (size_t)from->shape[0]; i++)
         memcpy(numbers + ((row + i) * width + column) * size, source + (i * wide + p->first) * size, p->count * size);
-    if (steps) memcpy(steps + row, from->steps, (size_t)from->shape[0] * sizeof *steps);
+    if (scales) memcpy(scales + row, from->scales, (size_t)from->shape[0] * sizeof *scales);
 }
 
 /* Adds a matrix of two pieces to the set, which owns it: one below the other, or side by side. */
@@ -52,19 +52,19 @@ static int add(attend_param **out, attend_params *set, const char *name, const p
     const size_t width = a->count + (below ? 0 : b->count);
     const int shape[2] = { (int)rows, (int)width };
     char *numbers = attend_memory_aligned(rows * width * attend_precision_bytes(precision));
-    float *steps = precision == ATTEND_INT8 ? attend_memory_aligned(rows * sizeof *steps) : NULL;
-    if (!numbers || (precision == ATTEND_INT8 && !steps)) {
+    float *scales = precision == ATTEND_INT8 ? attend_memory_aligned(rows * sizeof *scales) : NULL;
+    if (!numbers || (precision == ATTEND_INT8 && !scales)) {
         attend_memory_free(numbers);
-        attend_memory_free(steps);
+        attend_memory_free(scales);
         return attend_fail(ATTEND_NO_MEMORY, "no memory for a folded matrix");
     }
-    put(a, 0, 0, width, numbers, steps);
-    put(b, below ? (size_t)a->from->shape[0] : 0, below ? 0 : a->count, width, numbers, steps);
-    const param_numbers given = { .precision = precision,
+    put(a, 0, 0, width, numbers, scales);
+    put(b, below ? (size_t)a->from->shape[0] : 0, below ? 0 : a->count, width, numbers, scales);
+    const param_storage given = { .precision = precision,
                                   .value = precision == ATTEND_FP32 ? (real *)(void *)numbers : NULL,
-                                  .bits = precision == ATTEND_FP32 ? NULL : numbers,
-                                  .steps = steps };
-    return attend_params_add_at(out, set, name, 2, shape, &given);
+                                  .quantized = precision == ATTEND_FP32 ? NULL : numbers,
+                                  .scales = scales };
+    return attend_params_add_stored(out, set, name, 2, shape, &given);
 }
 
 static int make(const attend_model *m, folded_context *f)

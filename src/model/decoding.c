@@ -225,7 +225,7 @@ int attend_decoding_step(attend_decoding *d, const int *counts, const int *paren
         for (int j = 0; j < counts[b]; j++, i++) d->source_of[i] = b, d->index_of[i] = j;
     d->hypotheses = n;
 
-    int *ones = attend_take(c, (size_t)n, sizeof *ones);
+    int *ones = attend_ctx_alloc(c, (size_t)n, sizeof *ones);
     for (int i = 0; ones && i < n; i++) ones[i] = 1;
     const decoding_step s = { .count = n,
                               .parents = parents,

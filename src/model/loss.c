@@ -13,12 +13,12 @@ static bool make_rows(teacher_forcing *f)
     if (attend_pairs_check(p) != ATTEND_OK || attend_sources_check(f->m, p->source_lengths, p->count) != ATTEND_OK)
         attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s", attend_message());
     if (c->status != ATTEND_OK) return false;
-    int *lengths = attend_take(c, (size_t)p->count, sizeof *lengths);
+    int *lengths = attend_ctx_alloc(c, (size_t)p->count, sizeof *lengths);
     for (int i = 0; lengths && i < p->count; i++) lengths[i] = p->target_lengths[i] + 1;
     f->sources = lengths ? attend_ragged_new(c, p->count, p->source_lengths) : NULL;
     f->targets = f->sources ? attend_ragged_new(c, p->count, lengths) : NULL;
     const size_t rows = (size_t)attend_ragged_rows(f->targets);
-    int *inputs = f->targets ? attend_take(c, 2 * rows, sizeof *inputs) : NULL;
+    int *inputs = f->targets ? attend_ctx_alloc(c, 2 * rows, sizeof *inputs) : NULL;
     if (!inputs) return false;
     int *outputs = inputs + rows;
     const int *token = p->target;
@@ -100,7 +100,7 @@ static void guide(teacher_forcing *f, attend_var *weights, int first)
 {
     const int queries = weights->shape[2];
     const size_t keys = (size_t)weights->shape[3];
-    real *expected = attend_take_zeros(f->c, (size_t)f->pairs->count * (size_t)queries * keys);
+    real *expected = attend_ctx_alloc_zeros(f->c, (size_t)f->pairs->count * (size_t)queries * keys);
     for (int b = 0; expected && b < f->pairs->count; b++)
         if (!fill_expected(f, b, first, first + queries, keys, expected + (size_t)b * (size_t)queries * keys)) return;
     if (!expected) return;
@@ -134,13 +134,13 @@ attend_var *attend_model_loss(attend_ctx *c, const attend_model *m, const attend
     if (attend_ctx_status(c) != ATTEND_OK || !make_rows(&f)) return NULL;
     real *nll = f.options->nll;
     if (m->config.attention && m->config.selection == ATTEND_SELECT_HARD && m->config.estimator == ATTEND_REINFORCE) {
-        f.advantage = attend_take(c, (size_t)pairs->count, sizeof *f.advantage);
-        if (!nll) nll = attend_take_reals(c, (size_t)attend_ragged_rows(f.targets));
+        f.advantage = attend_ctx_alloc(c, (size_t)pairs->count, sizeof *f.advantage);
+        if (!nll) nll = attend_ctx_alloc_reals(c, (size_t)attend_ragged_rows(f.targets));
         if (!f.advantage || !nll) return NULL;
     }
     attend_var *readout = m->architecture->teacher_forcing(&f);
     if (!readout) return NULL;
-    attend_var *logits = attend_linear(c, readout, attend_use(c, m->output_w), attend_use(c, m->output_b));
+    attend_var *logits = attend_linear(c, readout, attend_parameter(c, m->output_w), attend_parameter(c, m->output_b));
     attend_var *loss = attend_cross_entropy(c, logits, f.outputs, f.options->label_smoothing, f.options->scale, nll);
     if (loss) fill_advantage(&f, nll);
     return f.guiding ? attend_add(c, loss, f.guiding) : loss;
@@ -158,6 +158,6 @@ attend_var *attend_model_dropout(attend_ctx *c, const attend_model *m, attend_va
 attend_var *attend_model_embed(attend_ctx *c, const attend_model *m, attend_param *table, const int *tokens,
                                const attend_ragged *sentences)
 {
-    attend_var *x = attend_gather(c, attend_use(c, table), tokens, attend_ragged_rows(sentences));
+    attend_var *x = attend_gather(c, attend_parameter(c, table), tokens, attend_ragged_rows(sentences));
     return attend_model_dropout(c, m, x, sentences);
 }

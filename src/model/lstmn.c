@@ -10,19 +10,19 @@
 
 static attend_lstmn_attention attention_of(attend_ctx *c, const lstmn_parts *p)
 {
-    return (attend_lstmn_attention){ .wk = attend_use(c, p->wk),
-                                     .wx = attend_use(c, p->wx),
-                                     .wt = attend_use(c, p->wt),
-                                     .b = attend_use(c, p->b),
-                                     .v = attend_use(c, p->v) };
+    return (attend_lstmn_attention){ .wk = attend_parameter(c, p->wk),
+                                     .wx = attend_parameter(c, p->wx),
+                                     .wt = attend_parameter(c, p->wt),
+                                     .b = attend_parameter(c, p->b),
+                                     .v = attend_parameter(c, p->v) };
 }
 
 attend_lstmn_cell attend_lstmn_cell_of(attend_ctx *c, const attend_model *m, const lstmn_layer *l)
 {
-    return (attend_lstmn_cell){ .look = attention_of(c, &l->own),
-                                .w = attend_use(c, l->own.gates_w),
-                                .u = attend_use(c, l->own.gates_u),
-                                .b = attend_use(c, l->own.gates_b),
+    return (attend_lstmn_cell){ .attention = attention_of(c, &l->own),
+                                .w = attend_parameter(c, l->own.gates_w),
+                                .u = attend_parameter(c, l->own.gates_u),
+                                .b = attend_parameter(c, l->own.gates_b),
                                 .span = m->config.span };
 }
 
@@ -30,10 +30,10 @@ const attend_lstmn_source *attend_lstmn_source_of(attend_ctx *c, const attend_mo
                                                   const lstmn_tapes *tapes, const attend_ragged *sources)
 {
     if (!lstmn_is_fused(m)) return NULL;
-    const attend_lstmn_fusion fusion = { .look = attention_of(c, &l->source),
-                                         .w = attend_use(c, l->source.gates_w),
-                                         .u = attend_use(c, l->source.gates_u),
-                                         .b = attend_use(c, l->source.gates_b) };
+    const attend_lstmn_fusion fusion = { .attention = attention_of(c, &l->source),
+                                         .w = attend_parameter(c, l->source.gates_w),
+                                         .u = attend_parameter(c, l->source.gates_u),
+                                         .b = attend_parameter(c, l->source.gates_b) };
     return attend_lstmn_source_new(c, &fusion, tapes->h, tapes->c, sources);
 }
 
@@ -81,12 +81,13 @@ static attend_var *attend_in_steps(teacher_forcing *f, const decoder *d, attend_
 {
     attend_ctx *c = f->c;
     const int count = f->pairs->count, rows = attend_ragged_rows(f->targets);
-    int *ids = attend_take(c, (size_t)count, sizeof *ids), *order = attend_take(c, (size_t)rows, sizeof *order);
-    attend_var **contexts = attend_take(c, (size_t)rows, sizeof *contexts);
+    int *ids = attend_ctx_alloc(c, (size_t)count, sizeof *ids),
+        *order = attend_ctx_alloc(c, (size_t)rows, sizeof *order);
+    attend_var **contexts = attend_ctx_alloc(c, (size_t)rows, sizeof *contexts);
     decoder_state s = { 0 };
     int steps = 0;
     for (int done = 0; order && contexts && done < rows; steps++) {
-        int *lengths = attend_take(c, (size_t)count, sizeof *lengths), n = 0;
+        int *lengths = attend_ctx_alloc(c, (size_t)count, sizeof *lengths), n = 0;
         for (int b = 0; lengths && b < count; b++) {
             lengths[b] = attend_ragged_length(f->targets, b) > steps;
             if (lengths[b]) order[done++] = ids[n++] = attend_ragged_offset(f->targets, b) + steps;

@@ -81,19 +81,19 @@ static bool take_past(attend_decoding *d, const decoding_step *step, int layer, 
     attend_ctx *c = d->c;
     const attend_beam_cache *past = ((lstmn_states *)d->states)->past[layer];
     const int span = d->m->config.span;
-    int *lengths = attend_take(c, (size_t)step->count, sizeof *lengths);
+    int *lengths = attend_ctx_alloc(c, (size_t)step->count, sizeof *lengths);
     size_t all = 0;
     for (int i = 0; lengths && i < step->count; i++) {
         const int known = attend_beam_cache_length(past, step->parents[i]);
         lengths[i] = span && span < known ? span : known;
         all += (size_t)lengths[i];
     }
-    const real **rows = lengths ? attend_take(c, all, sizeof *rows) : NULL, **row = rows;
+    const real **rows = lengths ? attend_ctx_alloc(c, all, sizeof *rows) : NULL, **row = rows;
     for (int i = 0; rows && i < step->count; i++) {
         const int known = attend_beam_cache_length(past, step->parents[i]);
         for (int j = known - lengths[i]; j < known; j++) *row++ = attend_beam_cache_row(past, step->parents[i], j);
     }
-    *out = (attend_lstmn_past){ .words = rows, .lengths = lengths };
+    *out = (attend_lstmn_past){ .rows = rows, .lengths = lengths };
     return rows != NULL;
 }
 

@@ -40,7 +40,7 @@ void attend_model_free_attachments(attend_model *m);
 
 /* Adds every parameter of m->config to m->params and sets the pointers to them. `values` supplies the numbers of each; NULL, or a supply of
  * none: zeros. */
-typedef int (*model_values)(void *user, const char *name, int rank, const int *shape, param_numbers *numbers);
+typedef int (*model_values)(void *user, const char *name, int rank, const int *shape, param_storage *numbers);
 int attend_model_build(attend_model *m, model_values values, void *user);
 
 /* The builder through which an architecture adds its parameters. After the first failure, status stays and parameters are NULL. */

@@ -150,7 +150,7 @@ static void save_quantised(saving *s, const attend_param *p, attend_tensor t)
 {
     t.dtype = p->precision == ATTEND_INT8 ? ATTEND_I8 : ATTEND_BF16;
     t.bytes = p->size * attend_dtype_size(t.dtype);
-    t.data = p->bits;
+    t.data = p->quantized;
     s->tensors[s->count++] = t;
     if (p->precision != ATTEND_INT8) return;
     snprintf(s->names[s->count], sizeof *s->names, "%s%s", p->name, steps_suffix);
@@ -159,7 +159,7 @@ static void save_quantised(saving *s, const attend_param *p, attend_tensor t)
                                             .rank = 1,
                                             .shape = { p->shape[0] },
                                             .bytes = (size_t)p->shape[0] * sizeof(float),
-                                            .data = p->steps };
+                                            .data = p->scales };
     s->count++;
 }
 
@@ -356,7 +356,7 @@ static const void *bytes_of(const loading *l, const attend_tensor *t, bool in_pl
     return copy;
 }
 
-static int load_quantised(const loading *l, const attend_tensor *t, const int *shape, param_numbers *out)
+static int load_quantised(const loading *l, const attend_tensor *t, const int *shape, param_storage *out)
 {
     char name[NAME_TEXT + sizeof steps_suffix];
     const attend_tensor *steps = NULL;
@@ -370,18 +370,18 @@ static int load_quantised(const loading *l, const attend_tensor *t, const int *s
     }
     out->borrowed = attend_tensor_file_edit(l->file, t) && (!steps || attend_tensor_file_edit(l->file, steps));
     out->mapped = out->borrowed;
-    out->bits = bytes_of(l, t, out->borrowed);
-    out->steps = steps ? bytes_of(l, steps, out->borrowed) : NULL;
-    if (out->bits && (!steps || out->steps)) return ATTEND_OK;
+    out->quantized = bytes_of(l, t, out->borrowed);
+    out->scales = steps ? bytes_of(l, steps, out->borrowed) : NULL;
+    if (out->quantized && (!steps || out->scales)) return ATTEND_OK;
     if (!out->borrowed) {
-        attend_memory_free((void *)(uintptr_t)out->bits);
-        attend_memory_free((void *)(uintptr_t)out->steps);
+        attend_memory_free((void *)(uintptr_t)out->quantized);
+        attend_memory_free((void *)(uintptr_t)out->scales);
     }
     return attend_fail(ATTEND_NO_MEMORY, "no memory for '%s'", t->name);
 }
 
 /* A model_values. */
-static int load_parameter(void *user, const char *name, int rank, const int *shape, param_numbers *out)
+static int load_parameter(void *user, const char *name, int rank, const int *shape, param_storage *out)
 {
     loading *l = user;
     const attend_tensor *t = attend_tensor_file_find(l->file, name);
@@ -402,18 +402,18 @@ static int load_parameter(void *user, const char *name, int rank, const int *sha
 /* The error in a quantised matrix; NULL: none. */
 static const char *quantised_error(const attend_param *p)
 {
-    if (!p->weights) return "is quantised, but this model needs full precision there";
+    if (!p->quantizable) return "is quantised, but this model needs full precision there";
     if (p->precision == ATTEND_BFLOAT16) {
-        const uint16_t *bits = p->bits;
+        const uint16_t *bits = p->quantized;
         for (size_t i = 0; i < p->size; i++)
             if ((bits[i] & 0x7f80) == 0x7f80) return "has non-finite values";
         return NULL;
     }
-    const int8_t *bits = p->bits;
+    const int8_t *bits = p->quantized;
     for (size_t i = 0; i < p->size; i++)
         if (bits[i] == INT8_MIN) return "has a -128, which this format does not use";
     for (int i = 0; i < p->shape[0]; i++)
-        if (!(isfinite(p->steps[i]) && p->steps[i] >= 0)) return "has scales that are negative or non-finite";
+        if (!(isfinite(p->scales[i]) && p->scales[i] >= 0)) return "has scales that are negative or non-finite";
     return NULL;
 }
 
@@ -432,7 +432,7 @@ static int load_numbers(const loading *l)
         }
         if (wrong) return attend_fail(ATTEND_BAD_MODEL, "%s: '%s' %s", l->name, p->name, wrong);
         if (p == l->m->source_table || p == l->m->target_table)
-            attend_param_release(p); /* few rows of an embedding table are used: do not keep its pages */
+            attend_param_release_pages(p); /* few rows of an embedding table are used: do not keep its pages */
     }
     return ATTEND_OK;
 }

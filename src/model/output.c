@@ -1,6 +1,7 @@
 /* output.c: log p = logits - lse(logits), lse from chunks of columns; the same bits with and without top-k and on any number of threads. */
 #include "model/output.h"
 
+#include "core/top_k.h"
 #include "model/shortlist.h"
 #include "op/packed_weights.h"
 #include "op/product.h"
@@ -28,15 +29,15 @@ static bool columns_new(attend_ctx *c, const attend_model *m, const packed_matri
                         packed_matrix *w, const real **biases)
 {
     const size_t count = (size_t)n;
-    void *data = attend_take(c, attend_packed_bytes(all->precision, all->k, count), 1);
-    real *b = attend_take_reals(c, count), *steps = all->steps ? attend_take_reals(c, count) : NULL;
+    void *data = attend_ctx_alloc(c, attend_packed_bytes(all->precision, all->k, count), 1);
+    real *b = attend_ctx_alloc_reals(c, count), *scales = all->scales ? attend_ctx_alloc_reals(c, count) : NULL;
     if (attend_ctx_status(c) != ATTEND_OK) return false;
     attend_pack_columns(all, count, tokens, data);
     for (size_t i = 0; i < count; i++) {
         b[i] = m->output_b->value[tokens[i]];
-        if (steps) steps[i] = all->steps[tokens[i]];
+        if (scales) scales[i] = all->scales[tokens[i]];
     }
-    *w = (packed_matrix){ .precision = all->precision, .k = all->k, .n = count, .data = data, .steps = steps };
+    *w = (packed_matrix){ .precision = all->precision, .k = all->k, .n = count, .data = data, .scales = scales };
     *biases = b;
     return true;
 }
@@ -44,7 +45,7 @@ static bool columns_new(attend_ctx *c, const attend_model *m, const packed_matri
 static bool tail_new(attend_ctx *c, const attend_model *m, const packed_matrix *all, output_tail *out)
 {
     const int vocab = m->config.target_vocab;
-    out->tokens = attend_take(c, (size_t)(vocab / TAIL_STEP + 1), sizeof *out->tokens);
+    out->tokens = attend_ctx_alloc(c, (size_t)(vocab / TAIL_STEP + 1), sizeof *out->tokens);
     out->count = 0;
     for (int token = TAIL_FIRST; out->tokens && token < vocab; token += TAIL_STEP) out->tokens[out->count++] = token;
     return out->tokens && (out->count == 0 || columns_new(c, m, all, out->count, out->tokens, &out->w, &out->b));
@@ -54,7 +55,7 @@ static bool limit_new(attend_ctx *c, const attend_model *m, const packed_matrix 
                       const int *source, output_limit *out)
 {
     out->tokens = attend_shortlist_tokens(c, m, n, source, &out->count);
-    out->outside = attend_take_reals(c, (size_t)tail->count);
+    out->outside = attend_ctx_alloc_reals(c, (size_t)tail->count);
     if (!out->tokens || !out->outside || !columns_new(c, m, all, out->count, out->tokens, &out->w, &out->b))
         return false;
     int at = 0, outside = 0;
@@ -73,9 +74,9 @@ static bool limit_new(attend_ctx *c, const attend_model *m, const packed_matrix 
 bool attend_output_limit(attend_ctx *c, output_layer *o, const attend_ragged *sources, const int *tokens)
 {
     packed_matrix all;
-    const attend_var *output_w = attend_use(c, o->m->output_w);
+    const attend_var *output_w = attend_parameter(c, o->m->output_w);
     const int count = attend_ragged_count(sources);
-    output_limit *limits = attend_take(c, (size_t)count, sizeof *limits);
+    output_limit *limits = attend_ctx_alloc(c, (size_t)count, sizeof *limits);
     if (!limits || !output_w || !attend_var_matrix(c, output_w, &all) || !tail_new(c, o->m, &all, &o->tail))
         return false;
     o->width = 0;
@@ -129,7 +130,7 @@ static double limited_lse(const output_layer *o, const output_limit *l, double l
 /* The logits of the tail for all rows -> (rows, tail); NULL: no memory. */
 static real *tail_logits(attend_ctx *c, const output_layer *o, const activations *a)
 {
-    real *logits = attend_take_reals(c, a->m * (size_t)o->tail.count + 1);
+    real *logits = attend_ctx_alloc_reals(c, a->m * (size_t)o->tail.count + 1);
     if (logits && o->tail.count)
         attend_product(c, PACKED_BIAS, o->tail.b, a, &o->tail.w, logits, (size_t)o->tail.count);
     return logits;
@@ -151,9 +152,9 @@ static activations rows_of(const activations *a, size_t first, size_t count, siz
 {
     return (activations){ .m = count,
                           .row = a->row,
-                          .numbers = a->numbers + first * a->row,
-                          .whole = a->whole ? a->whole + first * packed_even(k) : NULL,
-                          .steps = a->steps ? a->steps + first : NULL };
+                          .values = a->values + first * a->row,
+                          .quantized = a->quantized ? a->quantized + first * packed_even(k) : NULL,
+                          .scales = a->scales ? a->scales + first : NULL };
 }
 
 static int end_of_source(const int *source_of, int i, int n)
@@ -167,8 +168,8 @@ static bool all_tokens(attend_ctx *c, output_layer *o, const packed_matrix *w, c
                        const int *source_of)
 {
     const int n = (int)a->m;
-    real *logits = attend_take_reals(c, a->m * o->width), *scratch = attend_take_reals(c, o->width);
-    part *parts = attend_take(c, o->width / CHUNK + 1, sizeof *parts);
+    real *logits = attend_ctx_alloc_reals(c, a->m * o->width), *scratch = attend_ctx_alloc_reals(c, o->width);
+    part *parts = attend_ctx_alloc(c, o->width / CHUNK + 1, sizeof *parts);
     if (!logits || !scratch || !parts) return false;
     if (!o->limits) attend_product(c, PACKED_BIAS, b, a, w, logits, o->width);
     for (int i = 0, end; o->limits && i < n; i = end) {
@@ -194,37 +195,26 @@ static bool all_tokens(attend_ctx *c, output_layer *o, const packed_matrix *w, c
 
 /* ---- top-k ---- */
 
-/* The best tokens of one row so far, by logit, best first; the lower token first among equals. */
-typedef struct best {
-    int count;
-    int tokens[OUTPUT_MAX_TOP_K];
-    real logits[OUTPUT_MAX_TOP_K];
-} best;
-
-static void best_add(best *b, int k, real logit, int token)
+/* Empty selections of k tokens; NULL: the context failed. */
+static attend_top_k *selections_new(attend_ctx *c, size_t count, int k)
 {
-    int at = b->count < k ? b->count++ : k - 1;
-    for (; at > 0 && b->logits[at - 1] < logit; at--)
-        b->logits[at] = b->logits[at - 1], b->tokens[at] = b->tokens[at - 1];
-    b->logits[at] = logit, b->tokens[at] = token;
-}
-
-/* A logit must exceed this to become one of the k best. */
-static real threshold_of(const best *b, int k)
-{
-    return b->count < k ? -(real)INFINITY : b->logits[k - 1];
+    attend_top_k *selections = attend_ctx_alloc(c, count, sizeof *selections);
+    attend_top_k_entry *entries = attend_ctx_alloc(c, count * (size_t)k, sizeof *entries);
+    if (!selections || !entries) return NULL;
+    for (size_t i = 0; i < count; i++) selections[i] = (attend_top_k){ .k = k, .entries = entries + i * (size_t)k };
+    return selections;
 }
 
 /* Adds the best of a chunk of n logits. tokens: the token of each; NULL: first, first + 1, .. ATTEND_BEGIN is never a candidate. */
-static void search_chunk(best *b, int k, size_t n, const real *x, int first, const int *tokens)
+static void search_chunk(attend_top_k *best, size_t n, const real *x, int first, const int *tokens)
 {
-    real threshold = threshold_of(b, k);
+    real threshold = (real)attend_top_k_threshold(best);
     for (size_t i = 0; i < n; i++) {
         if (!(x[i] > threshold)) continue;
         const int token = tokens ? tokens[i] : first + (int)i;
         if (token == ATTEND_BEGIN) continue;
-        best_add(b, k, x[i], token);
-        threshold = threshold_of(b, k);
+        attend_top_k_offer(best, (double)x[i], token);
+        threshold = (real)attend_top_k_threshold(best);
     }
 }
 
@@ -233,11 +223,11 @@ typedef struct chunks {
     const packed_matrix *w;
     const real *b;
     const activations *a;
-    int top_k, ranges, chunk_count;
-    best *bests;   /* (ranges, rows) */
-    part *parts;   /* (rows, chunk_count) */
-    real *buffers; /* (ranges, rows, CHUNK) */
-    real *ends;    /* (rows) logits of ATTEND_END */
+    int ranges, chunk_count;
+    attend_top_k *bests; /* (ranges, rows) */
+    part *parts;         /* (rows, chunk_count) */
+    real *buffers;       /* (ranges, rows, CHUNK) */
+    real *ends;          /* (rows) logits of ATTEND_END */
 } chunks;
 
 static void run_range(void *user, int range)
@@ -247,9 +237,8 @@ static void run_range(void *user, int range)
     const size_t rows = s->a->m;
     const int per = (s->chunk_count + s->ranges - 1) / s->ranges;
     const int last = (range + 1) * per < s->chunk_count ? (range + 1) * per : s->chunk_count;
-    best *bests = s->bests + (size_t)range * rows;
+    attend_top_k *bests = s->bests + (size_t)range * rows;
     real *buffer = s->buffers + (size_t)range * rows * CHUNK;
-    for (size_t i = 0; i < rows; i++) bests[i].count = 0;
     for (int chunk = range * per; chunk < last; chunk++) {
         const size_t first = (size_t)chunk * CHUNK, left = s->w->n - first, width = left < CHUNK ? left : CHUNK;
         attend_gemm_matrix(PACKED_BIAS, s->b + first, s->a, s->w, first, width, buffer, CHUNK);
@@ -258,23 +247,24 @@ static void run_range(void *user, int range)
             part *p = &s->parts[i * (size_t)s->chunk_count + (size_t)chunk];
             if (chunk == 0) s->ends[i] = row[ATTEND_END];
             p->max = k->max(width, row);
-            if (!(p->max <= threshold_of(&bests[i], s->top_k)))
-                search_chunk(&bests[i], s->top_k, width, row, (int)first, NULL);
+            if (!(p->max <= (real)attend_top_k_threshold(&bests[i])))
+                search_chunk(&bests[i], width, row, (int)first, NULL);
             p->sum = k->exp_sum(width, row, p->max, row);
         }
     }
 }
 
 /* A row with non-finite probabilities has no best tokens. */
-static void store_best(output_layer *o, size_t row, const best *b, real end, double lse)
+static void store_best(output_layer *o, size_t row, attend_top_k *b, real end, double lse)
 {
+    attend_top_k_sort(b);
     const real shift = (real)-lse;
     o->end_log_p[row] = end + shift;
     const size_t at = row * (size_t)o->top_k;
     o->best_count[row] = isfinite(lse) ? b->count : 0;
     for (int i = 0; i < o->best_count[row]; i++) {
-        o->best_tokens[at + (size_t)i] = b->tokens[i];
-        o->best_log_p[at + (size_t)i] = b->logits[i] + shift;
+        o->best_tokens[at + (size_t)i] = b->entries[i].index;
+        o->best_log_p[at + (size_t)i] = (real)b->entries[i].value + shift;
     }
 }
 
@@ -285,26 +275,24 @@ static bool best_of_all(attend_ctx *c, output_layer *o, const packed_matrix *w, 
     chunks s = { .w = w,
                  .b = b,
                  .a = a,
-                 .top_k = o->top_k,
                  .ends = o->end_log_p,
                  .ranges = threads,
                  .chunk_count = (int)((w->n + CHUNK - 1) / CHUNK) };
     if (s.ranges > s.chunk_count) s.ranges = s.chunk_count;
-    s.bests = attend_take(c, (size_t)s.ranges * rows, sizeof *s.bests);
-    s.parts = attend_take(c, rows * (size_t)s.chunk_count, sizeof *s.parts);
-    s.buffers = attend_take_reals(c, (size_t)s.ranges * rows * CHUNK);
+    s.bests = selections_new(c, (size_t)s.ranges * rows, o->top_k);
+    s.parts = attend_ctx_alloc(c, rows * (size_t)s.chunk_count, sizeof *s.parts);
+    s.buffers = attend_ctx_alloc_reals(c, (size_t)s.ranges * rows * CHUNK);
     if (attend_ctx_status(c) != ATTEND_OK) return false;
     if (s.ranges > 1)
         attend_pool_run(c->pool, s.ranges, run_range, &s);
     else
         run_range(&s, 0);
     for (size_t i = 0; i < rows; i++) {
-        best *all = &s.bests[i];
+        attend_top_k *all = &s.bests[i];
         for (int range = 1; range < s.ranges; range++) {
-            const best *more = &s.bests[(size_t)range * rows + i];
+            const attend_top_k *more = &s.bests[(size_t)range * rows + i];
             for (int j = 0; j < more->count; j++)
-                if (more->logits[j] > threshold_of(all, o->top_k))
-                    best_add(all, o->top_k, more->logits[j], more->tokens[j]);
+                attend_top_k_offer(all, more->entries[j].value, more->entries[j].index);
         }
         store_best(o, i, all, s.ends[i], lse_of(&s.parts[i * (size_t)s.chunk_count], s.chunk_count));
     }
@@ -320,9 +308,9 @@ static bool best_of_lists(attend_ctx *c, output_layer *o, const packed_matrix *w
         end = end_of_source(source_of, i, n);
         if (end - i > max_rows) max_rows = end - i;
     }
-    real *buffer = attend_take_reals(c, (size_t)max_rows * o->width);
-    best *b = attend_take(c, 1, sizeof *b);
-    part *parts = attend_take(c, o->width / CHUNK + 1, sizeof *parts);
+    real *buffer = attend_ctx_alloc_reals(c, (size_t)max_rows * o->width);
+    attend_top_k *b = selections_new(c, 1, o->top_k);
+    part *parts = attend_ctx_alloc(c, o->width / CHUNK + 1, sizeof *parts);
     real *tail = tail_logits(c, o, a);
     if (!buffer || !b || !parts || !tail) return false;
     for (int i = 0, end; i < n; i = end) {
@@ -335,7 +323,7 @@ static bool best_of_lists(attend_ctx *c, output_layer *o, const packed_matrix *w
             const size_t width = (size_t)l->count;
             const real end_logit = x[l->end];
             b->count = 0;
-            search_chunk(b, o->top_k, width, x, 0, l->tokens);
+            search_chunk(b, width, x, 0, l->tokens);
             const double lse = row_lse(width, x, parts);
             store_best(o, (size_t)row, b, end_logit,
                        limited_lse(o, l, lse, tail + (size_t)row * (size_t)o->tail.count));
@@ -352,14 +340,14 @@ bool attend_output_step(attend_ctx *c, output_layer *o, attend_var *readout, con
     packed_matrix w;
     activations a;
     o->log_p = NULL;
-    const attend_var *output_w = attend_use(c, o->m->output_w);
+    const attend_var *output_w = attend_parameter(c, o->m->output_w);
     if (!output_w || !attend_var_matrix(c, output_w, &w) || !attend_activations_new(c, &a, rows, &w)) return false;
     attend_activations_set(&a, rows, readout->value, k, &w);
     if (o->top_k == 0) return all_tokens(c, o, &w, o->m->output_b->value, &a, source_of);
-    o->best_tokens = attend_take(c, rows * (size_t)o->top_k, sizeof *o->best_tokens);
-    o->best_count = attend_take(c, rows, sizeof *o->best_count);
-    o->best_log_p = attend_take_reals(c, rows * (size_t)o->top_k);
-    o->end_log_p = attend_take_reals(c, rows);
+    o->best_tokens = attend_ctx_alloc(c, rows * (size_t)o->top_k, sizeof *o->best_tokens);
+    o->best_count = attend_ctx_alloc(c, rows, sizeof *o->best_count);
+    o->best_log_p = attend_ctx_alloc_reals(c, rows * (size_t)o->top_k);
+    o->end_log_p = attend_ctx_alloc_reals(c, rows);
     if (attend_ctx_status(c) != ATTEND_OK) return false;
     return o->limits ? best_of_lists(c, o, &w, &a, source_of) : best_of_all(c, o, &w, o->m->output_b->value, &a);
 }

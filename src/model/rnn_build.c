@@ -11,7 +11,8 @@ static rnn_cell cell(model_builder *b, const char *prefix, int in)
     rnn_cell p;
     p.w = attend_build_matrix(b, prefix, ".w", wide, in);
     p.u = attend_build_matrix(b, prefix, ".u", wide, c->hidden);
-    if (p.u && c->cell == ATTEND_CELL_GRU_RESET_BEFORE) p.u->weights = false; /* its step reads parts of the matrix */
+    if (p.u && c->cell == ATTEND_CELL_GRU_RESET_BEFORE)
+        p.u->quantizable = false; /* its step reads parts of the matrix */
     p.bw = attend_build_vector(b, prefix, ".bw", wide);
     p.bu = attend_build_vector(b, prefix, ".bu", wide);
     return p;
@@ -78,7 +79,7 @@ void attend_build_attention(model_builder *b, cross_attention *a)
             return;
         }
         a->score[i] = attend_build_tensor(b, "", name, p.rank, p.shape[0], p.rank > 1 ? p.shape[1] : 1);
-        if (a->score[i] && p.rank == 2) a->score[i]->weights = c->attention->linear_parameters >> i & 1;
+        if (a->score[i] && p.rank == 2) a->score[i]->quantizable = c->attention->linear_parameters >> i & 1;
     }
     if (c->window == ATTEND_WINDOW_LOCAL_P) {
         a->position_w = attend_build_tensor(b, "", "position.w", 2, c->hidden, c->hidden);

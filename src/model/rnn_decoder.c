@@ -12,7 +12,7 @@ static attend_var *use_folded(attend_ctx *c, attend_param *p)
 {
     attend_grads *grads = c->grads;
     c->grads = NULL;
-    attend_var *v = attend_use(c, p);
+    attend_var *v = attend_parameter(c, p);
     c->grads = grads;
     return v;
 }
@@ -22,8 +22,10 @@ bool attend_decoder_attention(attend_ctx *c, const attend_model *m, const cross_
 {
     const attend_config *o = &m->config;
     d->m = m;
-    if (a->readout_w) d->readout_w = attend_use(c, a->readout_w), d->readout_b = attend_use(c, a->readout_b);
-    if (a->position_w) d->position_w = attend_use(c, a->position_w), d->position_v = attend_use(c, a->position_v);
+    if (a->readout_w)
+        d->readout_w = attend_parameter(c, a->readout_w), d->readout_b = attend_parameter(c, a->readout_b);
+    if (a->position_w)
+        d->position_w = attend_parameter(c, a->position_w), d->position_v = attend_parameter(c, a->position_v);
     if (!o->attention) return attend_ctx_status(c) == ATTEND_OK;
 
     attend_attention_options options = ATTEND_ATTENTION_OPTIONS_INIT;
@@ -36,7 +38,7 @@ bool attend_decoder_attention(attend_ctx *c, const attend_model *m, const cross_
     options.temperature = o->temperature;
     options.entropy_bonus = o->entropy_bonus;
     attend_var *parameters[ATTEND_SCORE_PARAMETERS] = { NULL };
-    for (int i = 0; i < ATTEND_SCORE_PARAMETERS && a->score[i]; i++) parameters[i] = attend_use(c, a->score[i]);
+    for (int i = 0; i < ATTEND_SCORE_PARAMETERS && a->score[i]; i++) parameters[i] = attend_parameter(c, a->score[i]);
     attend_var *values = NULL;
     if (folded) {
         values = attend_linear(c, memory, use_folded(c, folded->context), NULL);
@@ -53,7 +55,7 @@ bool attend_decoder_new(attend_ctx *c, const attend_model *m, const encoded *e, 
     const rnn *r = rnn_of(m);
     *d = (decoder){ .m = m };
     for (int i = 0; i < o->layers; i++) d->cells[i] = attend_rnn_cell(c, m, &r->decoder[i]);
-    if (r->second_w) d->second_w = attend_use(c, r->second_w);
+    if (r->second_w) d->second_w = attend_parameter(c, r->second_w);
     const folded_context *folded = fold ? attend_folded_context(c, m) : NULL;
     if (!attend_decoder_attention(c, m, &r->attention, e->memory, sources, folded, d)) return false;
     if (!o->attention) return true;

@@ -85,7 +85,7 @@ static attend_var *token_input(attend_decoding *d, const int *tokens, int n, int
 {
     attend_ctx *c = d->c;
     rnn_states *s = d->states;
-    int *distinct = attend_take(c, (size_t)n, sizeof *distinct), *at = attend_take(c, (size_t)n, sizeof *at);
+    int *distinct = attend_ctx_alloc(c, (size_t)n, sizeof *distinct), *at = attend_ctx_alloc(c, (size_t)n, sizeof *at);
     int count = 0;
     if (!distinct || !at) return NULL;
     for (int i = 0; i < n; i++) {
@@ -94,7 +94,7 @@ static attend_var *token_input(attend_decoding *d, const int *tokens, int n, int
     }
     for (int i = 0; i < count; i++) s->row_of[distinct[i]] = 0;
     *which = at;
-    attend_var *y = attend_gather(c, attend_use(c, d->m->target_table), distinct, count);
+    attend_var *y = attend_gather(c, attend_parameter(c, d->m->target_table), distinct, count);
     return y ? attend_decoder_input(c, &s->d, y) : NULL;
 }
 

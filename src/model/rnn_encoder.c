@@ -6,10 +6,10 @@ attend_cell attend_rnn_cell(attend_ctx *c, const attend_model *m, const rnn_cell
 {
     return (attend_cell){ .kind = m->config.cell,
                           .activation = m->config.activation,
-                          .w = attend_use(c, p->w),
-                          .u = attend_use(c, p->u),
-                          .bw = attend_use(c, p->bw),
-                          .bu = attend_use(c, p->bu) };
+                          .w = attend_parameter(c, p->w),
+                          .u = attend_parameter(c, p->u),
+                          .bw = attend_parameter(c, p->bw),
+                          .bu = attend_parameter(c, p->bu) };
 }
 
 /* One layer. *last: the final states of both directions, concatenated. */
@@ -37,9 +37,9 @@ static attend_state start_of(attend_ctx *c, const attend_model *m, int i, attend
 {
     const rnn *r = rnn_of(m);
     if (m->config.start == ATTEND_START_COPY) return last;
-    attend_state s = { .h = attend_tanh(c, attend_linear(c, last.h, attend_use(c, r->start_w[i][0]),
-                                                         attend_use(c, r->start_b[i][0]))) };
-    if (last.c) s.c = attend_linear(c, last.c, attend_use(c, r->start_w[i][1]), attend_use(c, r->start_b[i][1]));
+    attend_state s = { .h = attend_tanh(c, attend_linear(c, last.h, attend_parameter(c, r->start_w[i][0]),
+                                                         attend_parameter(c, r->start_b[i][0]))) };
+    if (last.c) s.c = attend_linear(c, last.c, attend_parameter(c, r->start_w[i][1]), attend_parameter(c, r->start_b[i][1]));
     return s;
 }
 
@@ -57,7 +57,7 @@ bool attend_rnn_encode(attend_ctx *c, const attend_model *m, const int *tokens, 
         out->start[i] = start_of(c, m, i, last);
     }
     if (r->attention.memory_w)
-        x = attend_linear(c, x, attend_use(c, r->attention.memory_w), attend_use(c, r->attention.memory_b));
+        x = attend_linear(c, x, attend_parameter(c, r->attention.memory_w), attend_parameter(c, r->attention.memory_b));
     if (m->config.attention) out->memory = x;
     return attend_ctx_status(c) == ATTEND_OK;
 }

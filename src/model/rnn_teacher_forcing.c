@@ -30,7 +30,7 @@ typedef struct running {
 static bool running_new(const teacher_forcing *f, running *r)
 {
     const size_t n = (size_t)f->pairs->count;
-    int *memory = attend_take(f->c, 3 * n, sizeof *memory);
+    int *memory = attend_ctx_alloc(f->c, 3 * n, sizeof *memory);
     *r = (running){ .count = f->pairs->count };
     if (!memory) return false;
     r->sentences = memory, r->rows = memory + n, r->kept = memory + 2 * n;
@@ -52,7 +52,7 @@ static bool running_next(const teacher_forcing *f, running *r, int t, bool *fewe
     *fewer = left < r->count;
     r->count = left;
     if (r->queries && !*fewer) return true;
-    int *lengths = attend_take(f->c, (size_t)f->pairs->count, sizeof *lengths);
+    int *lengths = attend_ctx_alloc(f->c, (size_t)f->pairs->count, sizeof *lengths);
     if (!lengths) return false;
     memset(lengths, 0, (size_t)f->pairs->count * sizeof *lengths);
     for (int i = 0; i < left; i++) lengths[r->sentences[i]] = 1;
@@ -79,8 +79,9 @@ static attend_var *run_steps(rnn_forcing *run, attend_var **contexts)
     int steps = 0;
     for (int b = 0; b < f->pairs->count; b++)
         if (attend_ragged_length(f->targets, b) > steps) steps = attend_ragged_length(f->targets, b);
-    attend_var **outs = attend_take(c, 2 * (size_t)steps, sizeof *outs), **context = outs ? outs + steps : NULL;
-    int *order = attend_take(c, (size_t)attend_ragged_rows(f->targets), sizeof *order); /* the target row of each */
+    attend_var **outs = attend_ctx_alloc(c, 2 * (size_t)steps, sizeof *outs), **context = outs ? outs + steps : NULL;
+    int *order =
+        attend_ctx_alloc(c, (size_t)attend_ragged_rows(f->targets), sizeof *order); /* the target row of each */
     running r;
     if (!outs || !order || !running_new(f, &r)) return NULL;
 

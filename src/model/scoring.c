@@ -34,7 +34,7 @@ int attend_model_score(attend_ctx *c, const attend_model *m, const attend_pairs 
         attend_ctx_reset(c);
         const int rows = attend_pairs_rows(&part);
         attend_loss_options options = ATTEND_LOSS_OPTIONS_INIT;
-        options.nll = attend_take_reals(c, (size_t)rows);
+        options.nll = attend_ctx_alloc_reals(c, (size_t)rows);
         options.weights = weights, options.weights_kind = kind;
         if (!attend_model_loss(c, m, &part, &options)) return attend_fail(c->status, "%s", c->message);
         for (int i = 0, row = 0; i < count; i++) {

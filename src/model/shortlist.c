@@ -216,7 +216,7 @@ static void mark_list(const unsigned char *bytes, size_t at, unsigned char *list
 int *attend_shortlist_tokens(attend_ctx *c, const attend_model *m, int n, const int *source, int *count)
 {
     const int vocab = m->config.target_vocab;
-    unsigned char *listed = attend_take(c, (size_t)vocab, 1);
+    unsigned char *listed = attend_ctx_alloc(c, (size_t)vocab, 1);
     if (!listed) return NULL;
     memset(listed, 0, (size_t)vocab);
     listed[ATTEND_END] = 1;
@@ -224,7 +224,7 @@ int *attend_shortlist_tokens(attend_ctx *c, const attend_model *m, int n, const 
     for (int i = 0; i < n; i++) mark_list(m->shortlist, m->shortlist_starts[source[i] + 1], listed);
     *count = 0;
     for (int i = 0; i < vocab; i++) *count += listed[i];
-    int *tokens = attend_take(c, (size_t)*count, sizeof *tokens);
+    int *tokens = attend_ctx_alloc(c, (size_t)*count, sizeof *tokens);
     for (int i = 0, j = 0; tokens && i < vocab; i++)
         if (listed[i]) tokens[j++] = i;
     return tokens;

@@ -14,12 +14,12 @@ static const double EPSILON = 1e-5; /* of layer norms */
 
 attend_var *attend_transformer_linear(attend_ctx *c, const linear_parameters *p, attend_var *x)
 {
-    return attend_linear(c, x, attend_use(c, p->w), attend_use(c, p->b));
+    return attend_linear(c, x, attend_parameter(c, p->w), attend_parameter(c, p->b));
 }
 
 static attend_var *norm(attend_ctx *c, const norm_parameters *p, attend_var *x)
 {
-    return attend_layer_norm(c, x, attend_use(c, p->gain), attend_use(c, p->bias), EPSILON);
+    return attend_layer_norm(c, x, attend_parameter(c, p->gain), attend_parameter(c, p->bias), EPSILON);
 }
 
 attend_var *attend_sublayer_input(attend_ctx *c, const attend_model *m, const norm_parameters *p, attend_var *x)
@@ -55,13 +55,13 @@ attend_var *attend_transformer_embed(attend_ctx *c, const attend_model *m, atten
                                      const int *tokens, const attend_ragged *sentences, int first)
 {
     const double scale = sqrt(m->config.hidden);
-    attend_var *x = attend_gather(c, attend_use(c, table), tokens, attend_ragged_rows(sentences));
+    attend_var *x = attend_gather(c, attend_parameter(c, table), tokens, attend_ragged_rows(sentences));
     switch (m->config.positions) {
     case ATTEND_POSITIONS_SINUSOIDAL:
         x = attend_add_sinusoids(c, x, scale, sentences, first);
         break;
     case ATTEND_POSITIONS_LEARNED:
-        x = attend_add_rows(c, x, scale, attend_use(c, position), sentences, first);
+        x = attend_add_learned_positions(c, x, scale, attend_parameter(c, position), sentences, first);
         break;
     case ATTEND_POSITIONS_ROTARY:
         x = attend_scale(c, x, scale);

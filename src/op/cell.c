@@ -1,8 +1,8 @@
 /* cell.c: a recurrent cell over a batch of sequences as one operation.
  *
- * What does not depend on the step before is done once for all rows: W x + bw going forward, and coming back
- * dx, dW and dU. Only the product with U runs step by step, on packed weights, over the sequences that are
- * still running: they are sorted by length, so those are always the first n. */
+ * Whatever does not depend on the previous step is computed once for all rows: W x + bw in the forward pass, dx, dW and dU in the
+ * backward pass. Only the product with U runs step by step, with packed weights, over the active sequences: they are sorted by length, so
+ * these are always the first n. */
 #include "op/cell.h"
 
 #include "op/packed_weights.h"
@@ -32,7 +32,7 @@ int attend_cell_gates(attend_cell_kind kind)
     return spec ? spec->gates : 0;
 }
 
-/* ---- what the cells use ---- */
+/* ---- for the cells ---- */
 
 const real *attend_cell_h_before(const cell_run *r, int i, int t)
 {
@@ -77,27 +77,27 @@ static bool pack(attend_ctx *c, cell_run *r, bool transpose)
            attend_activations_new(c, &r->rows, (size_t)r->sequences->count, &r->u_matrix);
 }
 
-/* What lasts until the way back. */
-static bool take_memory(attend_ctx *c, cell_run *r, bool differentiable)
+/* Allocates the outputs and what backward needs. */
+static bool outputs_alloc(attend_ctx *c, cell_run *r, bool differentiable)
 {
     size_t rows = (size_t)r->sequences->rows, h = r->hidden;
     r->y = attend_var_2d(c, r->sequences->rows, (int)h, differentiable);
     r->h_last = attend_var_2d(c, r->sequences->count, (int)h, differentiable);
     if (r->spec->memory) {
         r->c_last = attend_var_2d(c, r->sequences->count, (int)h, differentiable);
-        r->cells = attend_take_reals(c, rows * h);
+        r->cells = attend_ctx_alloc_reals(c, rows * h);
     }
-    r->gates = attend_take_reals(c, rows * (size_t)r->spec->width * h);
+    r->gates = attend_ctx_alloc_reals(c, rows * (size_t)r->spec->width * h);
     return c->status == ATTEND_OK;
 }
 
-/* What each way takes and gives back. */
-static bool take_scratch(attend_ctx *c, cell_run *r)
+/* Allocates the scratch memory of one pass. */
+static bool scratch_alloc(attend_ctx *c, cell_run *r)
 {
     size_t count = (size_t)r->sequences->count, h = r->hidden;
-    r->h = attend_take_reals(c, count * h);
-    r->past = attend_take_reals(c, count * (size_t)r->spec->gates * h);
-    r->scratch = attend_take_reals(c, count * h);
+    r->h = attend_ctx_alloc_reals(c, count * h);
+    r->past = attend_ctx_alloc_reals(c, count * (size_t)r->spec->gates * h);
+    r->scratch = attend_ctx_alloc_reals(c, count * h);
     return c->status == ATTEND_OK;
 }
 
@@ -123,10 +123,10 @@ static bool input_product(attend_ctx *c, const cell_run *r)
 static bool forward(attend_ctx *c, cell_run *r)
 {
     const size_t h = r->hidden;
-    if (!pack(c, r, true) || !take_scratch(c, r) || !input_product(c, r)) return false;
+    if (!pack(c, r, true) || !scratch_alloc(c, r) || !input_product(c, r)) return false;
     for (int i = 0; i < r->sequences->count; i++)
         memcpy(r->h + (size_t)i * h, attend_cell_h_before(r, i, 0), h * sizeof(real));
-    for (int t = 0; t < r->sequences->longest; t++) r->spec->forward(r, t, r->sequences->active[t]);
+    for (int t = 0; t < r->sequences->max_length; t++) r->spec->forward(r, t, r->sequences->active[t]);
     for (int i = 0; i < r->sequences->count; i++) {
         int sequence = r->sequences->order[i];
         memcpy(r->h_last->value + (size_t)sequence * h, r->h + (size_t)i * h, h * sizeof(real));
@@ -139,11 +139,11 @@ static bool forward(attend_ctx *c, cell_run *r)
 
 /* ---- backward ---- */
 
-/* The derivative of a state after the last step, in the order of length; zeros where nothing flowed. */
+/* The gradient of a state after the last step, in order of length; zeros if there is none. */
 static real *gather_states(attend_ctx *c, const cell_run *r, const attend_var *last)
 {
     size_t h = r->hidden;
-    real *states = attend_take_zeros(c, (size_t)r->sequences->count * h);
+    real *states = attend_ctx_alloc_zeros(c, (size_t)r->sequences->count * h);
     for (int i = 0; states && last->grad && i < r->sequences->count; i++)
         memcpy(states + (size_t)i * h, last->grad + (size_t)r->sequences->order[i] * h, h * sizeof(real));
     return states;
@@ -157,12 +157,13 @@ static void scatter_states(attend_ctx *c, const cell_run *r, const real *states,
         attend_kernel()->add(h, states + (size_t)i * h, grad + (size_t)r->sequences->order[i] * h);
 }
 
-/* The state before every row, (N, H): y moved on by one within each sequence. */
+/* The state before every row, (N, H): y shifted by one within each sequence. */
 static const real *states_before(attend_ctx *c, const cell_run *r)
 {
     size_t h = r->hidden;
-    if (r->sequences->longest == 1 && r->sequences->rows == r->sequences->count) return r->h0->value; /* a step */
-    real *states = attend_take_reals(c, (size_t)r->sequences->rows * h);
+    if (r->sequences->max_length == 1 && r->sequences->rows == r->sequences->count)
+        return r->h0->value; /* single steps */
+    real *states = attend_ctx_alloc_reals(c, (size_t)r->sequences->rows * h);
     for (int i = 0; states && i < r->sequences->count; i++) {
         int sequence = r->sequences->order[i], length = r->sequences->lengths[sequence];
         if (length == 0) continue;
@@ -213,14 +214,14 @@ static void sequence_backward(attend_ctx *c, attend_node *node)
 {
     cell_run *r = (cell_run *)node;
     if (!r->y->grad && !r->h_last->grad && !(r->c_last && r->c_last->grad)) return;
-    /* what lasts is taken before what does not */
+    /* allocated before the mark, because it outlives the rewind */
     attend_grad(c, r->h0), attend_grad(c, r->c0);
     const attend_mark mark = attend_arena_mark(&c->arena);
     r->dh = gather_states(c, r, r->h_last);
     if (r->spec->memory) r->dc = gather_states(c, r, r->c_last);
-    if (!take_scratch(c, r) || !pack(c, r, false)) return;
+    if (!scratch_alloc(c, r) || !pack(c, r, false)) return;
 
-    for (int t = r->sequences->longest - 1; t >= 0; t--) {
+    for (int t = r->sequences->max_length - 1; t >= 0; t--) {
         attend_cell_add_output_gradient(r, t, r->sequences->active[t]);
         r->spec->backward(r, t, r->sequences->active[t]);
     }
@@ -236,15 +237,15 @@ static void sequence_backward(attend_ctx *c, attend_node *node)
 static bool weights_fit(attend_ctx *c, const char *name, const attend_cell *cell, const cell_spec *spec,
                         const attend_var *x)
 {
-    if (!attend_ready_weights(c, name, cell->u) || (cell->w && !attend_ready_weights(c, name, cell->w))) return false;
+    if (!attend_check_weight(c, name, cell->u) || (cell->w && !attend_check_weight(c, name, cell->w))) return false;
     char text[ATTEND_SHAPE_TEXT];
     const attend_var *w = cell->w, *u = cell->u;
     if (u->rank != 2 || (int64_t)u->shape[0] != (int64_t)spec->gates * u->shape[1])
         attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: u is %s and not (%d H, H)", name, attend_shape_text(u, text),
                         spec->gates);
     else if (!w && (cell->bw || cell->base || x->shape[1] != u->shape[0]))
-        attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: without w, x is %s and not (N, %d), or bw or a base is there", name,
-                        attend_shape_text(x, text), u->shape[0]);
+        attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: without w, x must be (N, %d) and bw and base must be NULL; x is %s",
+                        name, u->shape[0], attend_shape_text(x, text));
     else if (w && (w->rank != 2 || w->shape[0] != u->shape[0] || w->shape[1] != x->shape[1]))
         attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: w is %s and not (%d, %d)", name, attend_shape_text(w, text),
                         u->shape[0], x->shape[1]);
@@ -256,23 +257,23 @@ static bool weights_fit(attend_ctx *c, const char *name, const attend_cell *cell
     return c->status == ATTEND_OK;
 }
 
-/* Takes the cell's base, if it has one. */
-static bool take_base(attend_ctx *c, const char *name, cell_run *r, const attend_cell *cell)
+/* Sets the base of the cell, if it has one. */
+static bool base_init(attend_ctx *c, const char *name, cell_run *r, const attend_cell *cell)
 {
     if (!cell->base) return true;
-    if (!attend_ready(c, name, 1, cell->base)) return false;
+    if (!attend_check_inputs(c, name, 1, cell->base)) return false;
     const int rows = r->sequences->rows;
     const attend_var *base = cell->base;
     if (cell->bw || base->rank != 2 || base->shape[1] != cell->u->shape[0] ||
         (!cell->base_rows && base->shape[0] != rows)) {
         char text[ATTEND_SHAPE_TEXT];
-        attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: the base is %s and not (%s, %d), or bw is not NULL beside it", name,
+        attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: the base is %s; it must be (%s, %d), with bw NULL", name,
                         attend_shape_text(base, text), cell->base_rows ? "M" : "N", cell->u->shape[0]);
         return false;
     }
     r->base = cell->base;
     if (!cell->base_rows) return true;
-    int *copy = attend_take(c, (size_t)rows, sizeof *copy);
+    int *copy = attend_ctx_alloc(c, (size_t)rows, sizeof *copy);
     for (int i = 0; copy && i < rows; i++) {
         copy[i] = cell->base_rows[i];
         if (copy[i] >= 0 && copy[i] < base->shape[0]) continue;
@@ -283,11 +284,11 @@ static bool take_base(attend_ctx *c, const char *name, cell_run *r, const attend
     return copy != NULL;
 }
 
-/* The given initial state, or zeros; NULL if it does not fit. */
+/* The given initial state, or zeros; NULL if its shape is wrong. */
 static attend_var *initial_state(attend_ctx *c, const char *name, attend_var *given, int count, int hidden)
 {
     if (!given) return attend_constant(c, 2, (const int[]){ count, hidden }, NULL);
-    if (!attend_ready(c, name, 1, given)) return NULL;
+    if (!attend_check_inputs(c, name, 1, given)) return NULL;
     if (given->rank == 2 && given->shape[0] == count && given->shape[1] == hidden) return given;
     char text[ATTEND_SHAPE_TEXT];
     return attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: an initial state is %s and not (%d, %d)", name,
@@ -306,12 +307,12 @@ static attend_var *run(attend_ctx *c, const char *name, const attend_cell *cell,
                        const attend_ragged *sequences, bool reverse, attend_state *state)
 {
     const cell_spec *spec = spec_of(cell->kind);
-    if (!spec) return attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: there is no cell of kind %d", name, (int)cell->kind);
+    if (!spec) return attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: unknown cell kind %d", name, (int)cell->kind);
     if (cell->activation != ATTEND_TANH && cell->activation != ATTEND_RELU)
-        return attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: there is no activation %d", name, (int)cell->activation);
+        return attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: unknown activation %d", name, (int)cell->activation);
     if (!attend_ragged_fits(c, name, sequences, x) || !weights_fit(c, name, cell, spec, x)) return NULL;
 
-    cell_run *r = attend_take(c, 1, sizeof *r);
+    cell_run *r = attend_ctx_alloc(c, 1, sizeof *r);
     if (!r) return NULL;
     int hidden = cell->u->shape[1];
     *r = (cell_run){ .spec = spec,
@@ -326,7 +327,7 @@ static attend_var *run(attend_ctx *c, const char *name, const attend_cell *cell,
                      .hidden = (size_t)hidden };
     r->h0 = initial_state(c, name, state ? state->h : NULL, sequences->count, hidden);
     if (spec->memory) r->c0 = initial_state(c, name, state ? state->c : NULL, sequences->count, hidden);
-    if (c->status != ATTEND_OK || !take_base(c, name, r, cell) || !take_memory(c, r, any_differentiable(r)))
+    if (c->status != ATTEND_OK || !base_init(c, name, r, cell) || !outputs_alloc(c, r, any_differentiable(r)))
         return NULL;
     const attend_mark mark = attend_arena_mark(&c->arena);
     const bool ok = forward(c, r);
@@ -341,16 +342,16 @@ static attend_var *run(attend_ctx *c, const char *name, const attend_cell *cell,
 attend_var *attend_cell_sequence(attend_ctx *c, const attend_cell *cell, attend_var *x, const attend_ragged *sequences,
                                  bool reverse, attend_state *state)
 {
-    if (!attend_ready(c, "attend_cell_sequence", 1, x)) return NULL;
+    if (!attend_check_inputs(c, "attend_cell_sequence", 1, x)) return NULL;
     return run(c, "attend_cell_sequence", cell, x, sequences, reverse, state);
 }
 
 attend_var *attend_cell_step(attend_ctx *c, const attend_cell *cell, attend_var *x, attend_state *state)
 {
     static const char name[] = "attend_cell_step";
-    if (!attend_ready(c, name, 1, x)) return NULL;
+    if (!attend_check_inputs(c, name, 1, x)) return NULL;
     if (x->rank != 2) return attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: x has %d axes and not 2", name, x->rank);
-    int *ones = attend_take(c, (size_t)x->shape[0], sizeof *ones);
+    int *ones = attend_ctx_alloc(c, (size_t)x->shape[0], sizeof *ones);
     for (int i = 0; ones && i < x->shape[0]; i++) ones[i] = 1;
     const attend_ragged *steps = ones ? attend_ragged_new(c, x->shape[0], ones) : NULL;
     if (!steps) return NULL;

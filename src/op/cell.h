@@ -1,5 +1,5 @@
-/* cell.h: what a recurrent cell is to the sequence operation (cell.c), which does everything that cells share. To add a
- * cell: one file with a cell_spec, its kind in attend/op.h and its line in cell.c's list. */
+/* cell.h: the interface between a recurrent cell and the sequence operation (cell.c), which does everything that cells share. To add a cell,
+ * write a file with a cell_spec, and add its kind to attend/op.h and to the list in cell.c. */
 #ifndef ATTEND_OP_CELL_H
 #define ATTEND_OP_CELL_H
 
@@ -8,35 +8,35 @@
 
 typedef struct cell_run cell_run;
 
-/* Which rows of U met which columns: dU[row ..] += D[column ..]' S, where D are a row's derivatives (see
- * `gates` below) and S the states before each step or columns of D. All in units of H. */
+/* One part of the gradient of U: dU[row ..] += D[column ..]' S, where D are the derivatives of the rows (see `gates` below) and S the states
+ * before each step, or columns of D. All in units of H. */
 typedef struct cell_part {
     int row, rows, column;
     int source; /* first column of S in `gates`; -1: the state before the step */
 } cell_part;
 
 typedef struct cell_spec {
-    int gates;   /* G: H-wide blocks of W's and U's rows */
-    int width;   /* blocks kept for each row in `gates` */
-    bool memory; /* has a c beside h */
+    int gates;   /* G: blocks of H rows of W and U */
+    int width;   /* blocks per row of `gates` */
+    bool memory; /* has a state c besides h */
     cell_part parts[2];
-    /* Packs U, transposed going forward; NULL: as one matrix. False: memory ran out. */
+    /* Packs U, transposed for forward; NULL: as one matrix. False: memory ran out. */
     bool (*pack)(attend_ctx *c, cell_run *r, bool transpose);
-    /* Step t of the first n sequences of the order: from r->h to r->h, y's rows, `gates` and `cells`. */
+    /* Step t of the first n sequences of the order. Reads r->h; writes r->h, rows of y, `gates` and `cells`. */
     void (*forward)(cell_run *r, int t, int n);
-    /* And back: r->dh (and r->dc) is dL/dh after the step, and becomes dL/dh before it. `gates` become
-     * the derivatives D: of W x + bw in the first G blocks. */
+    /* The backward step: replaces r->dh (and r->dc), the gradient after the step, by that before it, and `gates` by the derivatives D; the first G
+     * blocks of D are those of W x + bw. */
     void (*backward)(cell_run *r, int t, int n);
 } cell_spec;
 
-/* One sequence operation: its node, and its scratch. Rows of x, y and gates are in the order of the batch;
- * rows of the states h, dh, dc in the order of length, so that the sequences still running are the first n. */
+/* One sequence operation: its node and its scratch memory. Rows of x, y and gates are in batch order; rows of the states h, dh and dc are in
+ * order of length, so that the active sequences are the first n. */
 struct cell_run {
     attend_node node;
     const cell_spec *spec;
     attend_activation activation;
     attend_var *x, *w, *u, *bw, *bu, *base, *y;
-    const int *base_rows;                  /* of the batch's rows; NULL: the same */
+    const int *base_rows;                  /* the row of base for each row; NULL: the same row */
     attend_var *h0, *c0, *h_last, *c_last; /* c0 and c_last only with memory */
     const attend_ragged *sequences;
     bool reverse;
@@ -45,16 +45,16 @@ struct cell_run {
     real *gates;             /* (N, width H): W x + bw, then what forward saved, then derivatives */
     real *cells;             /* (N, H): c after each row; only with memory */
     real *h;                 /* (B, H) */
-    real *past;              /* (B, G H): U h + bu; on the way back, the derivatives that flow through U */
+    real *past;              /* (B, G H): U h + bu; during backward the derivatives of U h */
     real *dh, *dc;           /* (B, H) */
     real *scratch;           /* (B, H), for the cell */
-    const real *u_packed[2]; /* for the way at hand; two if the cell multiplies U in parts, and .. */
-    packed_matrix u_matrix;  /* .. going forward, this if it does not */
+    const real *u_packed[2]; /* U for the current pass; two parts if the cell has a pack function */
+    packed_matrix u_matrix;  /* U for forward if it has none */
     activations rows;
     attend_ctx *c;
 };
 
-/* The batch's row of step t of sequence i of the order. */
+/* The row, in batch order, of step t of sequence i of the order. */
 static inline size_t cell_row(const cell_run *r, int i, int t)
 {
     int sequence = r->sequences->order[i];
@@ -69,7 +69,7 @@ const real *attend_cell_c_before(const cell_run *r, int i, int t);
 /* past (n, G H) = h U' + bu;   dh (n, H) = (or +=) past U */
 void attend_cell_past(cell_run *r, int n);
 void attend_cell_past_backward(cell_run *r, int n, packed_start start);
-/* dh += dy for the rows of step t: what flows in from outside. */
+/* dh += dy for the rows of step t: the gradient from later operations. */
 void attend_cell_add_output_gradient(cell_run *r, int t, int n);
 
 static inline real *cell_gates(const cell_run *r, size_t row)

@@ -1,8 +1,8 @@
 /* cell_gru_before.c: the gated recurrent unit as published, with the reset before the product (Cho et al. 2014,
  * Bahdanau et al. 2015).
  *     r, z = sigmoid(W x + bw + U h + bu)     q = r h     n = f(Wn x + bwn + Un q + bun)     h' = n + z (h - n)
- * Four blocks a row: r, z, n, q going forward; coming back dr, dz, dn replace the first three and q stays, for
- * dUn = dn' q. U meets two different inputs, so its packed copy is used in two parts. */
+ * Four blocks per row: r, z, n, q in forward; in backward dr, dz, dn replace the first three, and q stays for dUn = dn' q. U is multiplied with
+ * two different inputs, so its packed copy is used in two parts. */
 #include "op/cell.h"
 
 #include "op/packed_weights.h"
@@ -12,7 +12,7 @@ static bool pack_parts(attend_ctx *c, cell_run *r, bool transpose)
 {
     const size_t h = r->hidden;
     if (!transpose || 2 * h % (size_t)attend_kernel()->panel == 0) {
-        /* rows of a packed U can be used apart; so can whole panels of columns of a packed U' */
+        /* rows of a packed U can be used separately; so can whole panels of columns of a packed U' */
         const real *packed = attend_var_packed(c, r->u, transpose);
         r->u_packed[0] = packed;
         r->u_packed[1] = packed && transpose ? packed + 2 * h * h : packed;
@@ -20,7 +20,7 @@ static bool pack_parts(attend_ctx *c, cell_run *r, bool transpose)
     }
     for (size_t part = 0; part < 2; part++) {
         const size_t columns = part == 0 ? 2 * h : h;
-        real *packed = attend_take_reals(c, attend_packed_size(h, columns));
+        real *packed = attend_ctx_alloc_reals(c, attend_packed_size(h, columns));
         if (!packed) return false;
         attend_pack(true, h, columns, r->u->value + part * 2 * h * h, h, packed);
         r->u_packed[part] = packed;
@@ -56,7 +56,7 @@ static void before_backward(cell_run *r, int t, int n)
 {
     const attend_kernel_table *k = attend_kernel();
     const size_t h = r->hidden;
-    for (int i = 0; i < n; i++) { /* dn, dz, and what flows past the gates */
+    for (int i = 0; i < n; i++) { /* dn, dz, and the gradient that bypasses the gates */
         real *gates = cell_gates(r, cell_row(r, i, t)), *z = gates + h, *new = gates + 2 * h;
         const real *old = attend_cell_h_before(r, i, t);
         real *dh = r->dh + (size_t)i * h, *dn = r->past + (size_t)i * h;

@@ -1,6 +1,6 @@
 /* cell_lstm.c: long short-term memory (Hochreiter, Schmidhuber 1997, with the forget gate of Gers et al. 2000).
  *     i, f, o = sigmoid(W x + bw + U h + bu)     g = phi(.)     c' = f c + i g     h' = o phi(c')
- * Four blocks a row: i, f, g, o going forward, their derivatives coming back. */
+ * Four blocks per row: i, f, g, o in forward, their derivatives in backward. */
 #include "op/cell.h"
 #include <string.h>
 

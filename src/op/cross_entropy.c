@@ -1,10 +1,10 @@
-/* cross_entropy.c: softmax and cross-entropy with label smoothing (Szegedy et al. 2016) in one, in place.
+/* cross_entropy.c: softmax and cross-entropy with label smoothing (Szegedy et al. 2016) in one operation, in place.
  *
  * With x a row of logits, m = max x, l = sum exp(x - m), lse = m + ln l, p = exp(x - lse), q the smoothed target:
  *     loss = scale sum_rows sum_v q_v (lse - x_v)  =  scale sum_rows [lse - (1 - s) x_target - s mean(x)]
  *     dx = scale (p - q)
- * Forward leaves exp(x - m) in the logits' memory and 1 / l aside; backward turns that into dx, which becomes the
- * logits' gradient without a second (N, V) array. */
+ * Forward replaces the logits by exp(x - m) and stores 1 / l; backward replaces these by dx, which becomes the gradient of the logits
+ * without a second (N, V) array. */
 #include "core/tape.h"
 #include "kernel/kernel.h"
 #include <attend/op.h>
@@ -39,15 +39,15 @@ static void cross_entropy_backward(attend_ctx *c, attend_node *node)
     e->logits->grad = e->logits->value;
 }
 
-/* One row: its loss (without scale), its exponentials in place of the logits, 1 / their sum, -log p(target). */
+/* One row: returns its loss (without scale), replaces the logits by their exponentials, and sets 1 / their sum and -log p(target). */
 static double row_forward(size_t width, real *x, int target, double smoothing, real *inverse_sum, real *nll)
 {
     const attend_kernel_table *k = attend_kernel();
-    const real most = k->max(width, x);
-    const double at_target = (double)x[target] - (double)most;
+    const real largest = k->max(width, x);
+    const double at_target = (double)x[target] - (double)largest;
     double mean = 0;
-    if (smoothing > 0) mean = (double)k->sum(width, x) / (double)width - (double)most;
-    const double sum = (double)k->exp_sum(width, x, most, x);
+    if (smoothing > 0) mean = (double)k->sum(width, x) / (double)width - (double)largest;
+    const double sum = (double)k->exp_sum(width, x, largest, x);
     const double log_sum = log(sum);
     *inverse_sum = (real)(1 / sum);
     if (nll) *nll = (real)(log_sum - at_target);
@@ -73,17 +73,17 @@ static bool arguments_fit(attend_ctx *c, const attend_var *logits, const int *ta
 attend_var *attend_cross_entropy(attend_ctx *c, attend_var *logits, const int *targets, double smoothing, double scale,
                                  real *nll)
 {
-    /* Logits that somebody else reads are copied; those fresh from attend_linear are not. */
+    /* Logits that another operation reads are copied; those that come straight from attend_linear are not. */
     bool shared = logits && (logits->needed || logits->param);
-    if (!attend_ready(c, "attend_cross_entropy", 1, logits)) return NULL;
+    if (!attend_check_inputs(c, "attend_cross_entropy", 1, logits)) return NULL;
     if (!arguments_fit(c, logits, targets, smoothing)) return NULL;
     if (shared) logits = attend_reshape(c, logits, logits->rank, logits->shape);
     if (!logits) return NULL;
     size_t rows = (size_t)logits->shape[0], width = (size_t)logits->shape[1];
     attend_var *loss = attend_var_new(c, 1, (const int[]){ 1 }, logits->differentiable);
-    loss_node *e = attend_take(c, 1, sizeof *e);
-    int *copy = attend_take(c, rows, sizeof *copy);
-    real *inverse_sums = attend_take_reals(c, rows);
+    loss_node *e = attend_ctx_alloc(c, 1, sizeof *e);
+    int *copy = attend_ctx_alloc(c, rows, sizeof *copy);
+    real *inverse_sums = attend_ctx_alloc_reals(c, rows);
     if (!loss || !e || !copy || !inverse_sums) return NULL;
     if (rows) memcpy(copy, targets, rows * sizeof *copy);
 

@@ -11,19 +11,19 @@ typedef struct elementwise_node {
     real factor;
 } elementwise_node;
 
-/* y, on the tape if it must be; y was computed. */
+/* Records the operation if necessary and returns y, which is computed already. */
 static attend_var *recorded(attend_ctx *c, attend_var *a, attend_var *b, attend_var *y, double factor,
                             attend_backward_fn backward)
 {
     if (!y->differentiable) return y;
-    elementwise_node *e = attend_take(c, 1, sizeof *e);
+    elementwise_node *e = attend_ctx_alloc(c, 1, sizeof *e);
     if (!e) return NULL;
     *e = (elementwise_node){ .a = a, .b = b, .y = y, .factor = (real)factor };
     attend_record(c, &e->node, backward);
     return y;
 }
 
-/* ---- two operands: b has a's shape, or is a vector repeated for each row ---- */
+/* ---- two operands: b has the shape of a, or is a vector applied to each row ---- */
 
 static bool repeats(const attend_var *a, const attend_var *b)
 {
@@ -32,16 +32,18 @@ static bool repeats(const attend_var *a, const attend_var *b)
 
 static attend_var *binary_result(attend_ctx *c, const char *name, attend_var *a, attend_var *b)
 {
-    if (!attend_ready(c, name, 2, a, b)) return NULL;
+    if (!attend_check_inputs(c, name, 2, a, b)) return NULL;
     if (!attend_same_shape(a, b) && !repeats(a, b)) {
         char as[ATTEND_SHAPE_TEXT], bs[ATTEND_SHAPE_TEXT];
-        return attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: %s and %s: give two of the same shape, or a row as the second",
-                               name, attend_shape_text(a, as), attend_shape_text(b, bs));
+        return attend_ctx_fail(
+            c, ATTEND_BAD_USAGE,
+            "%s: the shapes %s and %s must be equal, or the second a vector as wide as the rows of the first", name,
+            attend_shape_text(a, as), attend_shape_text(b, bs));
     }
     return attend_var_new(c, a->rank, a->shape, a->differentiable || b->differentiable);
 }
 
-/* Rows of a, and numbers in each, as b repeats; one long row if it does not. */
+/* The rows of a to which b is applied, and their width; a single row if the shapes are equal. */
 static size_t rows_of(const attend_var *a, const attend_var *b, size_t *width)
 {
     *width = b->size;
@@ -95,9 +97,9 @@ attend_var *attend_mul(attend_ctx *c, attend_var *a, attend_var *b)
 
 static attend_var *unary_result(attend_ctx *c, const char *name, attend_var *a)
 {
-    if (!attend_ready(c, name, 1, a)) return NULL;
+    if (!attend_check_inputs(c, name, 1, a)) return NULL;
     attend_var *y = attend_var_new(c, a->rank, a->shape, a->differentiable);
-    if (y) y->needed = true; /* derivatives are taken from it */
+    if (y) y->needed = true; /* backward reads it */
     return y;
 }
 
@@ -174,7 +176,7 @@ static void gelu_backward(attend_ctx *c, attend_node *node) /* da += dy (P(a) + 
 
 attend_var *attend_gelu(attend_ctx *c, attend_var *a)
 {
-    if (!attend_ready(c, "attend_gelu", 1, a)) return NULL;
+    if (!attend_check_inputs(c, "attend_gelu", 1, a)) return NULL;
     attend_var *y = attend_var_new(c, a->rank, a->shape, a->differentiable);
     if (!y) return NULL;
     attend_kernel()->gelu(a->size, a->value, y->value);
@@ -190,7 +192,7 @@ static void sum_backward(attend_ctx *c, attend_node *node)
 
 attend_var *attend_sum(attend_ctx *c, attend_var *a)
 {
-    if (!attend_ready(c, "attend_sum", 1, a)) return NULL;
+    if (!attend_check_inputs(c, "attend_sum", 1, a)) return NULL;
     attend_var *y = attend_var_new(c, 1, (const int[]){ 1 }, a->differentiable);
     if (!y) return NULL;
     y->value[0] = attend_kernel()->sum(a->size, a->value);

@@ -1,5 +1,5 @@
 /* gather.c: y[i] = table[ids[i]]
- *     dtable[ids[i]] += dy[i], and nothing else of dtable is touched (embeddings are large, batches are not). */
+ *     dtable[ids[i]] += dy[i]; only these rows of dtable are touched, since embedding tables are large. */
 #include "core/tape.h"
 #include "kernel/kernel.h"
 #include <attend/op.h>
@@ -23,10 +23,11 @@ static void gather_backward(attend_ctx *c, attend_node *node)
 
 attend_var *attend_gather(attend_ctx *c, attend_var *table, const int *ids, int n)
 {
-    if (!attend_ready_weights(c, "attend_gather", table)) return NULL;
+    if (!attend_check_weight(c, "attend_gather", table)) return NULL;
     if (table->rank != 2 || n < 0) {
         char text[ATTEND_SHAPE_TEXT];
-        return attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_gather: %d rows of a table %s, which should be (V, D)", n,
+        return attend_ctx_fail(c, ATTEND_BAD_USAGE,
+                               "attend_gather: cannot gather %d rows of a table %s; it must be (V, D)", n,
                                attend_shape_text(table, text));
     }
     for (int i = 0; i < n; i++)
@@ -45,8 +46,8 @@ attend_var *attend_gather(attend_ctx *c, attend_var *table, const int *ids, int 
     }
 
     if (y->differentiable) {
-        gather_node *g = attend_take(c, 1, sizeof *g);
-        int *copy = attend_take(c, (size_t)n, sizeof *copy);
+        gather_node *g = attend_ctx_alloc(c, 1, sizeof *g);
+        int *copy = attend_ctx_alloc(c, (size_t)n, sizeof *copy);
         if (!g || !copy) return NULL;
         if (n) memcpy(copy, ids, (size_t)n * sizeof *copy);
         *g = (gather_node){ .table = table, .y = y, .ids = copy };

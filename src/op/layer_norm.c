@@ -8,7 +8,7 @@
 typedef struct layer_norm_node {
     attend_node node;
     attend_var *x, *gain, *bias, *y;
-    real *statistics; /* mean and 1 / deviation of each row */
+    real *statistics; /* mean and 1 / standard deviation of each row */
 } layer_norm_node;
 
 static void layer_norm_backward(attend_ctx *c, attend_node *node)
@@ -26,7 +26,7 @@ static void layer_norm_backward(attend_ctx *c, attend_node *node)
 
 attend_var *attend_layer_norm(attend_ctx *c, attend_var *x, attend_var *gain, attend_var *bias, double epsilon)
 {
-    if (!attend_ready(c, "attend_layer_norm", 3, x, gain, bias)) return NULL;
+    if (!attend_check_inputs(c, "attend_layer_norm", 3, x, gain, bias)) return NULL;
     if (gain->rank != 1 || gain->shape[0] != x->shape[x->rank - 1] || !attend_same_shape(gain, bias)) {
         char xs[ATTEND_SHAPE_TEXT], gs[ATTEND_SHAPE_TEXT], bs[ATTEND_SHAPE_TEXT];
         return attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_layer_norm: gain %s and bias %s do not fit rows of %s",
@@ -37,14 +37,14 @@ attend_var *attend_layer_norm(attend_ctx *c, attend_var *x, attend_var *gain, at
     bool differentiable = x->differentiable || gain->differentiable || bias->differentiable;
     attend_var *y = attend_var_new(c, x->rank, x->shape, differentiable);
     size_t width = gain->size, rows = width ? x->size / width : 0;
-    real *statistics = y ? attend_take_reals(c, 2 * rows) : NULL;
+    real *statistics = y ? attend_ctx_alloc_reals(c, 2 * rows) : NULL;
     if (!statistics) return NULL;
     for (size_t i = 0; i < rows; i++)
         attend_kernel()->layer_norm(width, x->value + i * width, gain->value, bias->value, (real)epsilon,
                                     y->value + i * width, &statistics[2 * i], &statistics[2 * i + 1]);
 
     if (y->differentiable) {
-        layer_norm_node *l = attend_take(c, 1, sizeof *l);
+        layer_norm_node *l = attend_ctx_alloc(c, 1, sizeof *l);
         if (!l) return NULL;
         *l = (layer_norm_node){ .x = x, .gain = gain, .bias = bias, .y = y, .statistics = statistics };
         attend_record(c, &l->node, layer_norm_backward);

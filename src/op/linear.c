@@ -31,10 +31,10 @@ static void linear_backward(attend_ctx *c, attend_node *node)
 
 attend_var *attend_linear(attend_ctx *c, attend_var *x, attend_var *w, attend_var *b)
 {
-    if (!attend_ready(c, "attend_linear", 1, x) || !attend_ready_weights(c, "attend_linear", w)) return NULL;
+    if (!attend_check_inputs(c, "attend_linear", 1, x) || !attend_check_weight(c, "attend_linear", w)) return NULL;
     char xs[ATTEND_SHAPE_TEXT], ws[ATTEND_SHAPE_TEXT];
     if (x->rank != 2 || w->rank != 2 || x->shape[1] != w->shape[1])
-        return attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_linear: x %s and w %s should be (N, Din) and (Dout, Din)",
+        return attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_linear: x %s and w %s must be (N, Din) and (Dout, Din)",
                                attend_shape_text(x, xs), attend_shape_text(w, ws));
     if (b && (b->rank != 1 || b->shape[0] != w->shape[0]))
         return attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_linear: the bias %s does not fit the weights %s",
@@ -50,7 +50,7 @@ attend_var *attend_linear(attend_ctx *c, attend_var *x, attend_var *w, attend_va
         return NULL;
 
     if (y->differentiable) {
-        linear_node *l = attend_take(c, 1, sizeof *l);
+        linear_node *l = attend_ctx_alloc(c, 1, sizeof *l);
         if (!l) return NULL;
         *l = (linear_node){ .x = x, .w = w, .b = b, .y = y };
         attend_record(c, &l->node, linear_backward);

@@ -27,7 +27,7 @@ static void matmul_backward(attend_ctx *c, attend_node *node)
 
 attend_var *attend_matmul(attend_ctx *c, attend_var *a, attend_var *b, int flags)
 {
-    if (!attend_ready(c, "attend_matmul", 2, a, b)) return NULL;
+    if (!attend_check_inputs(c, "attend_matmul", 2, a, b)) return NULL;
     bool ta = flags & ATTEND_TRANSPOSE_A, tb = flags & ATTEND_TRANSPOSE_B;
     if (a->rank != 2 || b->rank != 2 || a->shape[!ta] != b->shape[tb]) {
         char as[ATTEND_SHAPE_TEXT], bs[ATTEND_SHAPE_TEXT];
@@ -40,7 +40,7 @@ attend_var *attend_matmul(attend_ctx *c, attend_var *a, attend_var *b, int flags
     attend_gemm(ta, tb, m, n, k, a->value, (size_t)a->shape[1], b->value, (size_t)b->shape[1], 0, y->value, n);
 
     if (y->differentiable) {
-        matmul_node *p = attend_take(c, 1, sizeof *p);
+        matmul_node *p = attend_ctx_alloc(c, 1, sizeof *p);
         if (!p) return NULL;
         *p = (matmul_node){ .a = a, .b = b, .y = y, .ta = ta, .tb = tb, .m = m, .n = n, .k = k };
         attend_record(c, &p->node, matmul_backward);

@@ -1,34 +1,34 @@
-/* packed_weights.c: a parameter laid out for the packed product, made anew when its value or the kernels change. */
+/* packed_weights.c: the packed copies of parameters, recreated when the value or the kernel table changes. */
 #include "op/packed_weights.h"
 
 #include "core/memory.h"
 
-static bool repack(attend_param *p, packed_copy *copy, bool transpose)
+static bool repack(attend_param *p, param_cache *copy, bool transpose)
 {
-    /* (out, in) as stored: op(B) of y = x W' is W', in x out; untransposed it is W itself. */
+    /* The parameter is (out, in). With transpose, op(B) is W' (in, out), for y = x W'; otherwise it is W. */
     size_t rows = (size_t)p->shape[0], columns = (size_t)p->shape[1];
     size_t k = transpose ? columns : rows, n = transpose ? rows : columns;
     size_t size = attend_packed_bytes(p->precision, k, n);
     if (size != copy->size || !copy->data) {
         attend_memory_free(copy->data);
-        *copy = (packed_copy){ .data = attend_memory_aligned(size), .size = size };
+        *copy = (param_cache){ .data = attend_memory_aligned(size), .size = size };
         if (!copy->data) return false;
     }
     if (transpose)
-        attend_pack_as(p->precision, k, n, p->precision == ATTEND_FP32 ? p->value : p->bits, copy->data);
+        attend_pack_as(p->precision, k, n, p->precision == ATTEND_FP32 ? p->value : p->quantized, copy->data);
     else
         attend_pack(false, k, n, p->value, columns, copy->data);
-    attend_param_release(p);
-    copy->kernel = attend_kernel();
+    attend_param_release_pages(p);
+    copy->key = attend_kernel();
     copy->version = atomic_load(&p->version);
     return true;
 }
 
 const void *attend_param_packed(attend_param *p, bool transpose)
 {
-    packed_copy *copy = &p->packed[transpose];
+    param_cache *copy = &p->cache[transpose];
     pthread_mutex_lock(&p->lock);
-    bool fresh = copy->kernel == attend_kernel() && copy->version == atomic_load(&p->version);
+    bool fresh = copy->key == attend_kernel() && copy->version == atomic_load(&p->version);
     if (!fresh) fresh = repack(p, copy, transpose);
     pthread_mutex_unlock(&p->lock);
     return fresh ? copy->data : NULL;
@@ -37,7 +37,7 @@ const void *attend_param_packed(attend_param *p, bool transpose)
 const real *attend_var_packed(attend_ctx *c, const attend_var *v, bool transpose)
 {
     if (v->param && v->param->precision != ATTEND_FP32) {
-        attend_ctx_fail(c, ATTEND_BAD_USAGE, "'%s' is kept in fewer bits, which this use of it cannot read",
+        attend_ctx_fail(c, ATTEND_BAD_USAGE, "'%s' is quantised, which this operation does not support",
                         v->param->name);
         return NULL;
     }
@@ -46,10 +46,10 @@ const real *attend_var_packed(attend_ctx *c, const attend_var *v, bool transpose
         if (!packed) attend_ctx_fail(c, ATTEND_NO_MEMORY, "no memory for a packed copy of '%s'", v->param->name);
         return packed;
     }
-    if (v->packed[transpose]) return v->packed[transpose];
+    if (v->cache[transpose]) return v->cache[transpose];
     size_t rows = (size_t)v->shape[0], columns = (size_t)v->shape[1];
     size_t k = transpose ? columns : rows, n = transpose ? rows : columns;
-    real *packed = attend_take_reals(c, attend_packed_size(k, n));
+    real *packed = attend_ctx_alloc_reals(c, attend_packed_size(k, n));
     if (packed) attend_pack(transpose, k, n, v->value, columns, packed);
     return packed;
 }
@@ -63,11 +63,11 @@ bool attend_var_matrix(attend_ctx *c, const attend_var *w, packed_matrix *out)
     if (!out->data) attend_ctx_fail(c, ATTEND_NO_MEMORY, "no memory for a packed copy of '%s'", w->param->name);
     if (out->precision != ATTEND_INT8) return out->data != NULL;
 #ifdef ATTEND_DOUBLE
-    real *steps = attend_take_reals(c, out->n);
-    for (size_t i = 0; steps && i < out->n; i++) steps[i] = (real)w->param->steps[i];
-    out->steps = steps;
+    real *scales = attend_ctx_alloc_reals(c, out->n);
+    for (size_t i = 0; scales && i < out->n; i++) scales[i] = (real)w->param->scales[i];
+    out->scales = scales;
 #else
-    out->steps = w->param->steps;
+    out->scales = w->param->scales;
 #endif
-    return out->data && out->steps;
+    return out->data && out->scales;
 }

@@ -1,13 +1,13 @@
-/* positions.h: what operations share that look at where in its sequence a row stands. */
+/* positions.h: shared by the operations that encode positions. */
 #ifndef ATTEND_OP_POSITIONS_H
 #define ATTEND_OP_POSITIONS_H
 
 #include "op/ragged.h"
 
-/* attend_ragged_fits, and places from `first` on are numbers that an int holds. */
+/* attend_ragged_fits, and checks that all positions, starting at `first`, fit in an int. */
 bool attend_positions_fit(attend_ctx *c, const char *operation, const attend_ragged *r, const attend_var *x, int first);
 
-/* 10000^(-2i / width), by which place p is multiplied for the angle of pair i. */
+/* 10000^(-2i / width): the angle of pair i per position. */
 double attend_positions_frequency(size_t i, size_t width);
 
 #endif

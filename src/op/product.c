@@ -1,28 +1,29 @@
 #include "op/product.h"
 
-/* Multiplications that repay waking another thread, which takes a microsecond or two: a tenth of what they cost. */
-enum { WORTH_SHARING = 200000 };
+/* Multiplications from which threads are used: waking one takes a microsecond or two, a tenth of the time of these. */
+enum { MIN_PARALLEL = 200000 };
 
 bool attend_activations_new(attend_ctx *c, activations *a, size_t m, const packed_matrix *w)
 {
     *a = (activations){ 0 };
     if (w->precision != ATTEND_INT8) return true;
-    a->whole = attend_take(c, m * packed_even(w->k), sizeof *a->whole);
-    a->steps = attend_take_reals(c, m);
-    return a->whole && a->steps;
+    a->quantized = attend_ctx_alloc(c, m * packed_even(w->k), sizeof *a->quantized);
+    a->scales = attend_ctx_alloc_reals(c, m);
+    return a->quantized && a->scales;
 }
 
 void attend_activations_set(activations *a, size_t m, const real *x, size_t row, const packed_matrix *w)
 {
-    a->m = m, a->numbers = x, a->row = row;
+    a->m = m, a->values = x, a->row = row;
     if (w->precision != ATTEND_INT8) return;
     const size_t even = packed_even(w->k);
     const int limit = attend_int8_limit(w->k);
-    int16_t *whole = (int16_t *)(uintptr_t)a->whole; /* both were taken for this by attend_activations_new */
-    real *steps = (real *)(uintptr_t)a->steps;
+    int16_t *quantized =
+        (int16_t *)(uintptr_t)a->quantized; /* allocated by attend_activations_new, as are the scales */
+    real *scales = (real *)(uintptr_t)a->scales;
     for (size_t i = 0; i < m; i++) {
-        steps[i] = attend_kernel()->quantize(w->k, x + i * row, limit, whole + i * even);
-        if (even > w->k) whole[i * even + w->k] = 0;
+        scales[i] = attend_kernel()->quantize(w->k, x + i * row, limit, quantized + i * even);
+        if (even > w->k) quantized[i * even + w->k] = 0;
     }
 }
 
@@ -45,7 +46,7 @@ static void piece(void *user, int i)
 
 int attend_product_threads(const attend_ctx *c, size_t multiplications)
 {
-    return c->pool && multiplications >= WORTH_SHARING ? attend_pool_threads(c->pool) : 1;
+    return c->pool && multiplications >= MIN_PARALLEL ? attend_pool_threads(c->pool) : 1;
 }
 
 void attend_product(attend_ctx *c, packed_start start, const real *bias, const activations *a, const packed_matrix *w,
@@ -56,7 +57,8 @@ void attend_product(attend_ctx *c, packed_start start, const real *bias, const a
         attend_gemm_matrix(start, bias, a, w, 0, w->n, y, ldy);
         return;
     }
-    const size_t panel = (size_t)attend_kernel()->panel, unit = 6 * panel; /* a row alone takes up to six at once */
+    const size_t panel = (size_t)attend_kernel()->panel,
+                 unit = 6 * panel; /* a single row uses up to six panels at once */
     const size_t width = (w->n + threads * unit - 1) / (threads * unit) * unit;
     shared_product s = { .start = start, .bias = bias, .a = a, .w = w, .y = y, .ldy = ldy, .width = width };
     attend_pool_run(c->pool, (int)((w->n + width - 1) / width), piece, &s);

@@ -1,24 +1,23 @@
-/* product.h: y = x W' with weights of any precision, on the context's threads where the product is worth it. */
+/* product.h: y = x W' with weights of any precision; large products use the threads of the context. */
 #ifndef ATTEND_OP_PRODUCT_H
 #define ATTEND_OP_PRODUCT_H
 
 #include "core/tape.h"
 #include "kernel/gemm.h"
 
-/* Room for the rows in whole numbers, if the weights want them; the numbers are set by attend_activations_set. False: no memory, and
- * the context failed. */
+/* Allocates room for m quantised rows if the weights are int8; attend_activations_set fills it. False: the context has failed. */
 bool attend_activations_new(attend_ctx *c, activations *a, size_t m, const packed_matrix *w);
-/* The rows to multiply: m of those there is room for. */
+/* Sets the m rows to multiply, at most as many as allocated, and quantises them if necessary. */
 void attend_activations_set(activations *a, size_t m, const real *x, size_t row, const packed_matrix *w);
 
-/* Threads that so many multiplications are worth. */
+/* The number of threads to use for this many multiplications. */
 int attend_product_threads(const attend_ctx *c, size_t multiplications);
 
-/* Y (m, n) from zero, from a bias (n), or added to what Y holds. The same to the bit on any number of threads. */
+/* Y (m, n) = X W', plus a bias (n) or the previous Y. Bit-identical for any number of threads. */
 void attend_product(attend_ctx *c, packed_start start, const real *bias, const activations *a, const packed_matrix *w,
                     real *y, size_t ldy);
 
-/* All three at once. False: no memory. */
+/* Allocates, sets and multiplies. False: the context has failed. */
 bool attend_multiply(attend_ctx *c, packed_start start, const real *bias, size_t m, const real *x, size_t row,
                      const packed_matrix *w, real *y, size_t ldy);
 

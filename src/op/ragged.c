@@ -5,37 +5,40 @@
 const attend_ragged *attend_ragged_new(attend_ctx *c, int count, const int *lengths)
 {
     if (c->status != ATTEND_OK) return NULL;
-    if (count < 0) return attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_ragged_new: %d sequences", count);
-    int rows = 0, longest = 0;
+    if (count < 0)
+        return attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_ragged_new: the number of sequences, %d, is negative",
+                               count);
+    int rows = 0, max_length = 0;
     for (int i = 0; i < count; i++) {
         if (lengths[i] < 0 || lengths[i] > INT_MAX - rows)
-            return attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_ragged_new: length %d of sequence %d", lengths[i], i);
+            return attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_ragged_new: the length %d of sequence %d is invalid",
+                                   lengths[i], i);
         rows += lengths[i];
-        if (lengths[i] > longest) longest = lengths[i];
+        if (lengths[i] > max_length) max_length = lengths[i];
     }
-    attend_ragged *r = attend_take(c, 1, sizeof *r);
-    int *own = attend_take(c, 3 * (size_t)count, sizeof *own);
-    int *active = attend_take(c, (size_t)longest + 1, sizeof *active);
+    attend_ragged *r = attend_ctx_alloc(c, 1, sizeof *r);
+    int *own = attend_ctx_alloc(c, 3 * (size_t)count, sizeof *own);
+    int *active = attend_ctx_alloc(c, (size_t)max_length + 1, sizeof *active);
     if (!r || !own || !active) return NULL;
     int *offsets = own + count, *order = offsets + count;
 
-    /* active[t]: sequences longer than t; where a sequence of length l goes follows from how many are longer */
-    for (int t = 0; t <= longest; t++) active[t] = 0;
+    /* active[t]: sequences longer than t. The position of a sequence of length l follows from the number of longer ones. */
+    for (int t = 0; t <= max_length; t++) active[t] = 0;
     for (int i = 0, row = 0; i < count; row += lengths[i++]) {
         own[i] = lengths[i];
         offsets[i] = row;
         active[lengths[i]]++;
     }
-    for (int t = longest, longer = 0; t >= 0; t--) {
+    for (int t = max_length, longer = 0; t >= 0; t--) {
         int equal = active[t];
         active[t] = longer;
         longer += equal;
     }
     for (int i = 0; i < count; i++) order[active[lengths[i]]++] = i;
-    /* filling moved each count on by the number of its own length: it is now what step t - 1 wants */
-    for (int t = 0; t < longest; t++) active[t] = active[t + 1];
+    /* filling has advanced each count by the sequences of its own length: it is now the count of step t - 1 */
+    for (int t = 0; t < max_length; t++) active[t] = active[t + 1];
 
-    *r = (attend_ragged){ count, rows, longest, own, offsets, order, active };
+    *r = (attend_ragged){ count, rows, max_length, own, offsets, order, active };
     return r;
 }
 

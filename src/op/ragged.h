@@ -1,4 +1,4 @@
-/* ragged.h: the inside of a batch of sequences of different lengths. */
+/* ragged.h: the members of attend_ragged, a batch of sequences of different lengths. */
 #ifndef ATTEND_OP_RAGGED_H
 #define ATTEND_OP_RAGGED_H
 
@@ -6,11 +6,11 @@
 #include <attend/op.h>
 
 struct attend_ragged {
-    int count, rows, longest;
+    int count, rows, max_length;
     const int *lengths; /* (count) */
-    const int *offsets; /* (count): first row of each */
-    const int *order;   /* (count): the sequences, longest first; equal ones as they came */
-    const int *active;  /* (longest): how many sequences have a row at step t; the first of `order` */
+    const int *offsets; /* (count): the first row of each sequence */
+    const int *order;   /* (count): the sequences by descending length, equal ones in batch order */
+    const int *active;  /* (max_length): the number of sequences that have a row at step t: the first of `order` */
 };
 
 /* Fails the context and returns false unless x is (rows, anything). */

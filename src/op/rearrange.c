@@ -1,5 +1,5 @@
-/* rearrange.c: operations that move numbers and compute nothing: concat, stack, slice, reshape. Backward adds each
- * number's derivative where the number came from. */
+/* rearrange.c: operations that only move numbers: concat, stack, slice, reshape. Backward adds each derivative to the element from which
+ * the number came. */
 #include "core/tape.h"
 #include "kernel/kernel.h"
 #include <attend/op.h>
@@ -58,18 +58,18 @@ static void stack_backward(attend_ctx *c, attend_node *node)
 /* The result of joining (N, D) parts along `axis`, not yet filled; the other axis must agree. */
 static attend_var *join_result(attend_ctx *c, const char *name, attend_var *const *parts, int count, int axis)
 {
-    if (count < 1) return attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: no parts", name);
+    if (count < 1) return attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: there are no parts", name);
     int shape[2] = { 0, 0 };
     bool differentiable = false;
     for (int i = 0; i < count; i++) {
-        if (!attend_ready(c, name, 1, parts[i])) return NULL;
+        if (!attend_check_inputs(c, name, 1, parts[i])) return NULL;
         if (parts[i]->rank != 2 || parts[i]->shape[!axis] != parts[0]->shape[!axis]) {
             char a[ATTEND_SHAPE_TEXT], b[ATTEND_SHAPE_TEXT];
             return attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: part %d is %s, which does not fit the first, %s", name, i,
                                    attend_shape_text(parts[i], a), attend_shape_text(parts[0], b));
         }
         if (parts[i]->shape[axis] > INT_MAX - shape[axis])
-            return attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: the parts are too long together", name);
+            return attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: the total length of the parts is too large", name);
         shape[axis] += parts[i]->shape[axis];
         differentiable |= parts[i]->differentiable;
     }
@@ -81,7 +81,7 @@ static attend_var *join_record(attend_ctx *c, attend_var *y, attend_var *const *
                                attend_backward_fn backward)
 {
     if (!y->differentiable) return y;
-    join_node *j = attend_take(c, 1, sizeof *j + (size_t)count * sizeof *parts);
+    join_node *j = attend_ctx_alloc(c, 1, sizeof *j + (size_t)count * sizeof *parts);
     if (!j) return NULL;
     *j = (join_node){ .y = y, .count = count };
     memcpy(j->parts, parts, (size_t)count * sizeof *parts);
@@ -113,62 +113,63 @@ attend_var *attend_stack(attend_ctx *c, attend_var *const *parts, int count)
     return join_record(c, y, parts, count, stack_backward);
 }
 
-/* ---- stack in another order ---- */
+/* ---- stack with permuted rows ---- */
 
-typedef struct place_node {
+typedef struct permuted_node {
     attend_node node;
     attend_var *y;
     int count;
-    const int *places;
+    const int *to_rows;
     attend_var *parts[];
-} place_node;
+} permuted_node;
 
 static void stack_at_backward(attend_ctx *c, attend_node *node)
 {
-    place_node *s = (place_node *)node;
+    permuted_node *s = (permuted_node *)node;
     if (!s->y->grad) return;
     const size_t width = (size_t)s->y->shape[1];
-    const int *place = s->places;
-    for (int i = 0; i < s->count; place += s->parts[i++]->shape[0]) {
+    const int *to_row = s->to_rows;
+    for (int i = 0; i < s->count; to_row += s->parts[i++]->shape[0]) {
         real *d = attend_grad(c, s->parts[i]);
         for (int j = 0; d && j < s->parts[i]->shape[0]; j++)
-            attend_kernel()->add(width, s->y->grad + (size_t)place[j] * width, d + (size_t)j * width);
+            attend_kernel()->add(width, s->y->grad + (size_t)to_row[j] * width, d + (size_t)j * width);
     }
 }
 
-/* Whether each row is the place of one. */
-static bool is_permutation(attend_ctx *c, const int *places, int rows)
+/* Whether to_rows is a permutation. */
+static bool is_permutation(attend_ctx *c, const int *to_rows, int rows)
 {
     const attend_mark mark = attend_arena_mark(&c->arena);
-    unsigned char *seen = attend_take(c, (size_t)rows + 1, 1);
+    unsigned char *seen = attend_ctx_alloc(c, (size_t)rows + 1, 1);
     if (!seen) return false;
     memset(seen, 0, (size_t)rows);
     int good = 0;
-    for (; good < rows && places[good] >= 0 && places[good] < rows && !seen[places[good]]; good++)
-        seen[places[good]] = 1;
+    for (; good < rows && to_rows[good] >= 0 && to_rows[good] < rows && !seen[to_rows[good]]; good++)
+        seen[to_rows[good]] = 1;
     attend_arena_rewind(&c->arena, mark);
     if (good < rows)
-        attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_stack_at: %d, the place of row %d, is not a free row of %d",
-                        places[good], good, rows);
+        attend_ctx_fail(c, ATTEND_BAD_USAGE,
+                        "attend_stack_at: row %d goes to row %d, which is used twice or out of range of %d rows", good,
+                        to_rows[good], rows);
     return good == rows;
 }
 
-attend_var *attend_stack_at(attend_ctx *c, attend_var *const *parts, int count, const int *places)
+attend_var *attend_stack_at(attend_ctx *c, attend_var *const *parts, int count, const int *to_rows)
 {
     if (c->status != ATTEND_OK) return NULL;
     attend_var *y = join_result(c, "attend_stack_at", parts, count, 0);
-    if (!y || !is_permutation(c, places, y->shape[0])) return NULL;
+    if (!y || !is_permutation(c, to_rows, y->shape[0])) return NULL;
     const size_t width = (size_t)y->shape[1];
-    const int *place = places;
-    for (int i = 0; i < count; place += parts[i++]->shape[0])
+    const int *to_row = to_rows;
+    for (int i = 0; i < count; to_row += parts[i++]->shape[0])
         for (int j = 0; j < parts[i]->shape[0]; j++)
-            memcpy(y->value + (size_t)place[j] * width, parts[i]->value + (size_t)j * width, width * sizeof(real));
+            memcpy(y->value + (size_t)to_row[j] * width, parts[i]->value + (size_t)j * width, width * sizeof(real));
     if (!y->differentiable) return y;
-    place_node *s = attend_take(c, 1, sizeof *s + (size_t)count * sizeof *parts);
-    int *copy = attend_take(c, (size_t)y->shape[0], sizeof *copy);
+    permuted_node *s = attend_ctx_alloc(c, 1, sizeof *s + (size_t)count * sizeof *parts);
+    int *copy = attend_ctx_alloc(c, (size_t)y->shape[0], sizeof *copy);
     if (!s || !copy) return NULL;
-    memcpy(copy, places, (size_t)y->shape[0] * sizeof *copy);
-    *s = (place_node){ .y = y, .count = count, .places = copy };
+    memcpy(copy, to_rows, (size_t)y->shape[0] * sizeof *copy);
+    *s = (permuted_node){ .y = y, .count = count, .to_rows = copy };
     memcpy(s->parts, parts, (size_t)count * sizeof *parts);
     attend_record(c, &s->node, stack_at_backward);
     return y;
@@ -185,7 +186,7 @@ typedef struct view_node {
 static attend_var *view_record(attend_ctx *c, attend_var *a, attend_var *y, int first, attend_backward_fn backward)
 {
     if (!y->differentiable) return y;
-    view_node *v = attend_take(c, 1, sizeof *v);
+    view_node *v = attend_ctx_alloc(c, 1, sizeof *v);
     if (!v) return NULL;
     *v = (view_node){ .a = a, .y = y, .first = (size_t)first };
     attend_record(c, &v->node, backward);
@@ -201,11 +202,11 @@ static void slice_backward(attend_ctx *c, attend_node *node)
 
 attend_var *attend_slice(attend_ctx *c, attend_var *a, int first, int count)
 {
-    if (!attend_ready(c, "attend_slice", 1, a)) return NULL;
+    if (!attend_check_inputs(c, "attend_slice", 1, a)) return NULL;
     if (a->rank != 2 || first < 0 || count < 0 || count > a->shape[1] - first) {
         char text[ATTEND_SHAPE_TEXT];
-        return attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_slice: %d columns from column %d on of %s", count, first,
-                               attend_shape_text(a, text));
+        return attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_slice: %d columns from column %d are out of range of %s",
+                               count, first, attend_shape_text(a, text));
     }
     attend_var *y = attend_var_2d(c, a->shape[0], count, a->differentiable);
     if (!y) return NULL;
@@ -224,12 +225,12 @@ static void reshape_backward(attend_ctx *c, attend_node *node)
 
 attend_var *attend_reshape(attend_ctx *c, attend_var *a, int rank, const int *shape)
 {
-    if (!attend_ready(c, "attend_reshape", 1, a)) return NULL;
+    if (!attend_check_inputs(c, "attend_reshape", 1, a)) return NULL;
     attend_var *y = attend_var_new(c, rank, shape, a->differentiable);
     if (!y) return NULL;
     if (y->size != a->size) {
         char as[ATTEND_SHAPE_TEXT], ys[ATTEND_SHAPE_TEXT];
-        return attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_reshape: %s and %s do not hold as many numbers",
+        return attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_reshape: %s and %s have different numbers of elements",
                                attend_shape_text(a, as), attend_shape_text(y, ys));
     }
     memcpy(y->value, a->value, a->size * sizeof(real));

@@ -1,4 +1,4 @@
-/* row_sum.h: the gradient of a bias that was added to every row. */
+/* row_sum.h: the column sums of a matrix: the gradient of a bias that was added to every row. */
 #ifndef ATTEND_OP_ROW_SUM_H
 #define ATTEND_OP_ROW_SUM_H
 

@@ -23,10 +23,10 @@ static void swiglu_backward(attend_ctx *c, attend_node *node)
 
 attend_var *attend_swiglu(attend_ctx *c, attend_var *ab)
 {
-    if (!attend_ready(c, "attend_swiglu", 1, ab)) return NULL;
+    if (!attend_check_inputs(c, "attend_swiglu", 1, ab)) return NULL;
     if (ab->rank != 2 || ab->shape[1] % 2 != 0) {
         char text[ATTEND_SHAPE_TEXT];
-        return attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_swiglu: %s is not (N, 2 F): two halves side by side",
+        return attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_swiglu: the shape %s is not (N, 2 F)",
                                attend_shape_text(ab, text));
     }
     attend_var *y = attend_var_2d(c, ab->shape[0], ab->shape[1] / 2, ab->differentiable);
@@ -37,7 +37,7 @@ attend_var *attend_swiglu(attend_ctx *c, attend_var *ab)
         attend_kernel()->swiglu(width, a, a + width, y->value + i * width);
     }
     if (y->differentiable) {
-        swiglu_node *s = attend_take(c, 1, sizeof *s);
+        swiglu_node *s = attend_ctx_alloc(c, 1, sizeof *s);
         if (!s) return NULL;
         *s = (swiglu_node){ .ab = ab, .y = y };
         attend_record(c, &s->node, swiglu_backward);

@@ -1,8 +1,8 @@
-/* weight_gradient.h: dW += dy' x, at once or, for few rows, together with its like at the end of the walk back.
+/* weight_gradient.h: dW += dy' x, immediately or, for few rows, combined with other products at the end of the backward pass.
  *
- * A weight that a loop uses at every step gets a product of few rows from each, and every one of them reads and writes
- * all of dW. Put one below another, the rows of all steps make one product that runs at full speed. Nobody reads the gradient
- * of a parameter before the walk is over, and neither dy nor x changes any more once an operation was walked. */
+ * A weight that a loop uses at every step gets a product of few rows from each step, and each of these reads and writes all of dW. Stacked,
+ * the rows of all steps make one product that runs at full speed. This is safe: the gradient of a parameter is not read before the end of the backward
+ * pass, and dy and x do not change after the backward function of their operation. */
 #ifndef ATTEND_OP_WEIGHT_GRADIENT_H
 #define ATTEND_OP_WEIGHT_GRADIENT_H
 

@@ -63,5 +63,5 @@ void attend_gradient_sum_part(attend_grads *to, attend_grads *const *from, int c
 void attend_gradient_sum_end(attend_grads *const *from, int count)
 {
     for (int f = 0; f < count; f++)
-        for (int i = 0; i < from[f]->count; i++) attend_grads_forget(&from[f]->entries[i]);
+        for (int i = 0; i < from[f]->count; i++) attend_grads_clear_rows(&from[f]->entries[i]);
 }

@@ -11,7 +11,7 @@ struct attend_optimizer {
     attend_optimizer_options options;
     uint64_t steps;
     real **first, **second; /* by parameter: moments of Adam; first: velocity of SGD with momentum */
-    adam_numbers step;      /* of the current step; SGD uses its scale, rate and decay */
+    adam_settings step;     /* of the current step; SGD uses its scale, rate and decay */
     int parts;
 };
 
@@ -119,7 +119,7 @@ int attend_optimizer_step(attend_optimizer *o, double rate, double max_norm, dou
 
     const attend_optimizer_options *s = &o->options;
     o->steps++;
-    o->step = (adam_numbers){
+    o->step = (adam_settings){
         .scale = (real)(max_norm > 0 && length > max_norm ? max_norm / length : 1),
         .rate = (real)rate,
         .beta1 = (real)s->beta1,

@@ -21,7 +21,7 @@ const char *attend_grid_label(attend_arena *arena, const char *text)
 {
     static const char wrong[] = "\xef\xbf\xbd", space[] = "\xe2\x90\xa3";
     const size_t size = strlen(text);
-    char *label = attend_arena_take(arena, 3 * size + sizeof space); /* a byte becomes three at most */
+    char *label = attend_arena_alloc(arena, 3 * size + sizeof space); /* a byte becomes three at most */
     size_t used = 0;
     if (!label) return NULL;
     for (size_t i = 0; i < size;) {
@@ -71,7 +71,7 @@ int attend_view_check(const attend_map *map, const attend_view_options *o)
 static bool fill_probabilities(attend_grid *g, const attend_map *map, bool pieces)
 {
     if (!map->probability) return true;
-    g->probability = attend_arena_take(&g->arena, ((size_t)g->rows + 1) * sizeof *g->probability);
+    g->probability = attend_arena_alloc(&g->arena, ((size_t)g->rows + 1) * sizeof *g->probability);
     if (!g->probability) return false;
     for (int i = 0; i < g->rows; i++) g->probability[i] = 1;
     for (int i = 0; i < map->target_count; i++) {
@@ -93,9 +93,9 @@ static bool is_causal(const attend_grid *g, const attend_map *map)
 static bool fill(attend_grid *g, const attend_map *map, const attend_view_options *o)
 {
     const size_t rows = (size_t)g->rows, columns = (size_t)g->columns;
-    g->row = attend_arena_take(&g->arena, (rows + 1) * sizeof *g->row);
-    g->column = attend_arena_take(&g->arena, (columns + 1) * sizeof *g->column);
-    g->weights = attend_arena_take(&g->arena, (rows * columns + 1) * sizeof *g->weights);
+    g->row = attend_arena_alloc(&g->arena, (rows + 1) * sizeof *g->row);
+    g->column = attend_arena_alloc(&g->arena, (columns + 1) * sizeof *g->column);
+    g->weights = attend_arena_alloc(&g->arena, (rows * columns + 1) * sizeof *g->weights);
     if (!g->row || !g->column || !g->weights || !fill_probabilities(g, map, o->pieces)) return false;
     (o->pieces ? attend_map_weights : attend_map_word_weights)(map, o->layer, o->head, g->weights);
     g->causal = is_causal(g, map);

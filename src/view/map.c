@@ -5,6 +5,7 @@
 #include "core/arena.h"
 #include "core/memory.h"
 #include "core/status.h"
+#include "decode/top_tokens.h"
 #include "decode/word_links.h"
 #include "text/pipeline.h"
 #include "text/tokenizer.h"
@@ -39,7 +40,7 @@ static int no_memory(void)
 
 static void *take(whole *w, size_t count, size_t size)
 {
-    return attend_arena_take(&w->arena, count * size); /* counts are those of a sentence: no product overflows */
+    return attend_arena_alloc(&w->arena, count * size); /* counts are those of a sentence: no product overflows */
 }
 
 static const char *copy(whole *w, const char *text, size_t size)
@@ -199,18 +200,14 @@ typedef struct numbers {
 /* The most probable words of a row, best first; of equal ones the lower number. */
 static bool choose(maker *k, const real *log_p, int vocabulary, attend_map_choice *to)
 {
-    int best[ATTEND_MAP_CHOICES], count = 0;
-    for (int v = 0; v < vocabulary; v++) {
-        if (v == ATTEND_BEGIN || (count == ATTEND_MAP_CHOICES && !(log_p[v] > log_p[best[count - 1]]))) continue;
-        int at = count < ATTEND_MAP_CHOICES ? count++ : count - 1;
-        for (; at > 0 && log_p[v] > log_p[best[at - 1]]; at--) best[at] = best[at - 1];
-        best[at] = v;
-    }
+    attend_top_k_entry entries[ATTEND_MAP_CHOICES];
+    attend_top_k best = { .k = ATTEND_MAP_CHOICES, .entries = entries };
+    attend_top_tokens(&best, log_p, vocabulary, NULL);
     for (int i = 0; i < ATTEND_MAP_CHOICES; i++) {
         to[i] = (attend_map_choice){ NULL, 0 };
-        if (i >= count) continue;
-        const char *spelled = token(k->sides[1].tokenizer, best[i]);
-        to[i] = (attend_map_choice){ copy(k->w, spelled, strlen(spelled)), exp((double)log_p[best[i]]) };
+        if (i >= best.count) continue;
+        const char *spelled = token(k->sides[1].tokenizer, entries[i].index);
+        to[i] = (attend_map_choice){ copy(k->w, spelled, strlen(spelled)), exp(entries[i].value) };
         if (!to[i].text) return false;
     }
     return true;

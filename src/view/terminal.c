@@ -163,7 +163,7 @@ static void put_band(sheet *s, int first, int end)
 
 static bool measure(sheet *s)
 {
-    s->widths = attend_arena_take(&s->g.arena, ((size_t)s->g.columns + 1) * sizeof *s->widths);
+    s->widths = attend_arena_alloc(&s->g.arena, ((size_t)s->g.columns + 1) * sizeof *s->widths);
     if (!s->widths) return false;
     for (int i = 0; i < s->g.rows; i++) {
         const int columns = attend_columns(s->g.row[i]);

@@ -129,7 +129,7 @@ static attend_var *use_parameter(rig *r, const char *name)
     rig_leaf *leaf = new_leaf(r, name);
     leaf->param = attend_params_find(r->params, name);
     if (leaf->param == NULL) fail_msg("%s: '%s' is not an input: there is no 'grad.%s'", r->path, name, name);
-    attend_var *v = attend_use(r->c, leaf->param);
+    attend_var *v = attend_parameter(r->c, leaf->param);
     require_var(r, v);
     return v;
 }
@@ -209,8 +209,8 @@ void rig_every_table(void (*run)(const void *user), const void *user)
 {
     const attend_kernel_table *before = attend_kernel();
     for (const attend_kernel_table *const *table = tables_to_test(); *table != NULL; table++) {
-        attend_kernel_use(*table);
+        attend_kernel_select(*table);
         run(user);
     }
-    attend_kernel_use(before);
+    attend_kernel_select(before);
 }

@@ -41,7 +41,7 @@ static const attend_ragged *ragged(rig *r, const char *name)
 static const attend_lstmn_source *source_of(rig *r)
 {
     const attend_lstmn_fusion fusion = {
-        .look = look_of(r, "s"), .w = weight(r, "", "rw"), .u = weight(r, "", "ru"), .b = weight(r, "", "rb")
+        .attention = look_of(r, "s"), .w = weight(r, "", "rw"), .u = weight(r, "", "ru"), .b = weight(r, "", "rb")
     };
     return attend_lstmn_source_new(r->c, &fusion, rig_input(r, "gamma"), rig_input(r, "alpha"),
                                    ragged(r, "source_lengths"));
@@ -51,7 +51,7 @@ static void check(const char *name, rig_weights weights, const char *way)
 {
     rig r;
     rig_open(&r, name, weights, way);
-    const attend_lstmn_cell cell = { .look = look_of(&r, ""),
+    const attend_lstmn_cell cell = { .attention = look_of(&r, ""),
                                      .w = weight(&r, "", "w"),
                                      .u = weight(&r, "", "u"),
                                      .b = weight(&r, "", "b"),

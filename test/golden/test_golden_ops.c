@@ -65,7 +65,7 @@ static void build_positions(rig *r)
     const int first = (int)rig_number(r, "options", 1), heads = (int)rig_number(r, "options", 2);
     attend_var *x = rig_input(r, "x");
     rig_output(r, "sinusoids", attend_add_sinusoids(r->c, x, scale, s, first));
-    rig_output(r, "rows", attend_add_rows(r->c, x, scale, rig_weight(r, "table"), s, first));
+    rig_output(r, "rows", attend_add_learned_positions(r->c, x, scale, rig_weight(r, "table"), s, first));
     rig_output(r, "rotary", attend_rotary(r->c, x, s, heads, first));
 }
 

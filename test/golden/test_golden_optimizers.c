@@ -71,7 +71,7 @@ static attend_var *shard_loss(attend_ctx *c, int shard, void *user)
     const training *t = user;
     const golden_tensor *g = t->shapes[shard];
     size_t size = g->size / (size_t)g->shape[0];
-    attend_var *v = attend_use(c, t->parameters[shard]);
+    attend_var *v = attend_parameter(c, t->parameters[shard]);
     if (shard == TABLE) v = attend_gather(c, v, t->ids + t->update * t->ids_per_update, t->ids_per_update);
     const attend_real *now = t->gradients[shard] + (size_t)t->update * size;
     return attend_sum(c, attend_mul(c, v, attend_constant(c, g->rank - 1, g->shape + 1, now)));

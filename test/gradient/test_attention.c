@@ -36,19 +36,19 @@ static attend_var *loss_of(attend_ctx *c, void *user)
     for (int i = 0; i < MAX_QUERIES * MAX_KEYS; i++)
         allowed[i] = (unsigned char)(i / MAX_KEYS == 1 ? 0 : i % 3 != 1); /* query 1 sees no key */
     attend_var *w[ATTEND_SCORE_PARAMETERS] = { NULL };
-    for (int i = 0; i < ATTEND_SCORE_PARAMETERS && s->parameters[i]; i++) w[i] = attend_use(c, s->parameters[i]);
+    for (int i = 0; i < ATTEND_SCORE_PARAMETERS && s->parameters[i]; i++) w[i] = attend_parameter(c, s->parameters[i]);
     const attend_ragged *k = attend_ragged_new(c, COUNT, key_lengths), *q = attend_ragged_new(c, COUNT, query_lengths);
-    attend_var *query = attend_use(c, s->query), *weights = NULL;
+    attend_var *query = attend_parameter(c, s->query), *weights = NULL;
     attend_attention_inputs in = { .first_position = 1 };
     if (s->mask == MASK_ALLOWED || s->mask == MASK_CAP_ALL) {
         in.allowed = allowed;
         memcpy(in.allowed_shape, (const int[]){ 1, 1, MAX_QUERIES, MAX_KEYS }, sizeof in.allowed_shape);
     }
-    if (s->bias) in.bias = attend_use(c, s->bias);
-    if (s->previous) in.previous = attend_use(c, s->previous);
-    if (s->wp) in.position = attend_window_position(c, query, attend_use(c, s->wp), attend_use(c, s->vp));
-    const attend_source *source = attend_source_new(c, &s->options, w, attend_use(c, s->keys),
-                                                    s->shared_values ? NULL : attend_use(c, s->values), k);
+    if (s->bias) in.bias = attend_parameter(c, s->bias);
+    if (s->previous) in.previous = attend_parameter(c, s->previous);
+    if (s->wp) in.position = attend_window_position(c, query, attend_parameter(c, s->wp), attend_parameter(c, s->vp));
+    const attend_source *source = attend_source_new(c, &s->options, w, attend_parameter(c, s->keys),
+                                                    s->shared_values ? NULL : attend_parameter(c, s->values), k);
     attend_var *context = attend_attention(c, source, query, q, &in, &weights);
     attend_var *loss = weigh(c, weights, 2);
     return s->weights_only ? loss : attend_add(c, weigh(c, context, 1), loss);

@@ -1,5 +1,5 @@
-/* Derivatives of the recurrent cells: every kind and activation, both directions, ragged lengths with 1 and 0 among
- * them, with and without biases and initial states, as sequences and as single steps. */
+/* Derivatives of the recurrent cells: every kind and activation, both directions, ragged lengths including 1 and 0,
+ * with and without biases and initial states, as sequences and as single steps. */
 #include "gradient/gradient.h"
 
 typedef struct setting {
@@ -24,21 +24,21 @@ static attend_var *sequence_loss(attend_ctx *c, void *user)
 {
     setting *s = user;
     attend_cell cell = {
-        .kind = s->kind, .activation = s->activation, .w = attend_use(c, s->w), .u = attend_use(c, s->u)
+        .kind = s->kind, .activation = s->activation, .w = attend_parameter(c, s->w), .u = attend_parameter(c, s->u)
     };
-    if (s->bias) cell.bw = attend_use(c, s->bw), cell.bu = attend_use(c, s->bu);
+    if (s->bias) cell.bw = attend_parameter(c, s->bw), cell.bu = attend_parameter(c, s->bu);
     attend_state state = { 0 };
-    if (s->initial) state.h = attend_use(c, s->h0);
-    if (s->initial && s->c0) state.c = attend_use(c, s->c0);
+    if (s->initial) state.h = attend_parameter(c, s->h0);
+    if (s->initial && s->c0) state.c = attend_parameter(c, s->c0);
 
     if (!s->steps) {
         const attend_ragged *r = attend_ragged_new(c, COUNT, lengths);
-        attend_var *y = attend_cell_sequence(c, &cell, attend_use(c, s->x), r, s->reverse, &state);
+        attend_var *y = attend_cell_sequence(c, &cell, attend_parameter(c, s->x), r, s->reverse, &state);
         return loss_of(c, y, state, s->last_only);
     }
     /* two steps for COUNT sequences */
     static const int first[COUNT] = { 0, 1, 2, 3, 4 }, second[COUNT] = { 5, 6, 7, 8, 9 };
-    attend_var *x = attend_use(c, s->x);
+    attend_var *x = attend_parameter(c, s->x);
     attend_var *y = attend_cell_step(c, &cell, attend_gather(c, x, first, COUNT), &state);
     attend_var *z = attend_cell_step(c, &cell, attend_gather(c, x, second, COUNT), &state);
     return loss_of(c, attend_add(c, y, z), state, false);
@@ -79,12 +79,12 @@ static void test_cells(void **state)
                                  .last_only = way == 5 });
 }
 
-/* Two layers, both directions, the second reading the first's outputs side by side. */
+/* Two bidirectional layers; the second reads the concatenated outputs of the first. */
 static attend_var *stacked_loss(attend_ctx *c, void *user)
 {
     attend_params *set = user;
     const attend_ragged *r = attend_ragged_new(c, COUNT, lengths);
-    attend_var *x = attend_use(c, attend_params_find(set, "x"));
+    attend_var *x = attend_parameter(c, attend_params_find(set, "x"));
     for (int layer = 0; layer < 2; layer++) {
         attend_var *both[2];
         for (int way = 0; way < 2; way++) {
@@ -92,8 +92,8 @@ static attend_var *stacked_loss(attend_ctx *c, void *user)
             snprintf(w, sizeof w, "w%d%d", layer, way);
             snprintf(u, sizeof u, "u%d%d", layer, way);
             const attend_cell cell = { .kind = ATTEND_CELL_GRU,
-                                       .w = attend_use(c, attend_params_find(set, w)),
-                                       .u = attend_use(c, attend_params_find(set, u)) };
+                                       .w = attend_parameter(c, attend_params_find(set, w)),
+                                       .u = attend_parameter(c, attend_params_find(set, u)) };
             both[way] = attend_cell_sequence(c, &cell, x, r, way == 1, NULL);
         }
         x = attend_concat(c, both, 2);

@@ -1,5 +1,5 @@
-/* Derivatives of the LSTMN: several spans and lengths (none and one among them), with and without biases, fused with sources of several lengths,
- * sequences that share a source or go on from a past, and whatever flows in by h, by c and by the weights. */
+/* Derivatives of the LSTMN: several spans and lengths (including 0 and 1), with and without biases, deep fusion with sources of several lengths,
+ * sequences that share a source or continue a past, and gradients of h, of c and of the weights. */
 #include "gradient/gradient.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@ typedef struct setting {
     const char *name;
     int span;
     bool bias, fused, shares, past;
-    bool only_memory, only_weights; /* what the loss looks at: else all */
+    bool only_memory, only_weights; /* the loss depends only on these; else on everything */
     attend_params *set;
     attend_real *tape; /* of the past */
     const attend_real *words[COUNT * 2];
@@ -20,7 +20,7 @@ typedef struct setting {
 
 static attend_var *use(attend_ctx *c, const setting *s, const char *name)
 {
-    return attend_use(c, attend_params_find(s->set, name));
+    return attend_parameter(c, attend_params_find(s->set, name));
 }
 
 static attend_var *use_bias(attend_ctx *c, const setting *s, const char *name)
@@ -30,8 +30,8 @@ static attend_var *use_bias(attend_ctx *c, const setting *s, const char *name)
 
 static attend_lstmn_cell cell_of(attend_ctx *c, const setting *s)
 {
-    return (attend_lstmn_cell){ .look = { use(c, s, "wk"), use(c, s, "wx"), use(c, s, "wt"), use_bias(c, s, "lb"),
-                                          use(c, s, "v") },
+    return (attend_lstmn_cell){ .attention = { use(c, s, "wk"), use(c, s, "wx"), use(c, s, "wt"), use_bias(c, s, "lb"),
+                                               use(c, s, "v") },
                                 .w = use(c, s, "w"),
                                 .u = use(c, s, "u"),
                                 .b = use_bias(c, s, "b"),
@@ -41,8 +41,8 @@ static attend_lstmn_cell cell_of(attend_ctx *c, const setting *s)
 static const attend_lstmn_source *source_of(attend_ctx *c, const setting *s)
 {
     if (!s->fused) return NULL;
-    const attend_lstmn_fusion f = { .look = { use(c, s, "swk"), use(c, s, "swx"), use(c, s, "swt"),
-                                              use_bias(c, s, "slb"), use(c, s, "sv") },
+    const attend_lstmn_fusion f = { .attention = { use(c, s, "swk"), use(c, s, "swx"), use(c, s, "swt"),
+                                                   use_bias(c, s, "slb"), use(c, s, "sv") },
                                     .w = use(c, s, "rw"),
                                     .u = use(c, s, "ru"),
                                     .b = use_bias(c, s, "rb") };
@@ -56,7 +56,7 @@ static attend_var *loss(attend_ctx *c, void *user)
 {
     const setting *s = user;
     const attend_lstmn_cell cell = cell_of(c, s);
-    const attend_lstmn_past past = { .words = s->words, .lengths = past_lengths };
+    const attend_lstmn_past past = { .rows = s->words, .lengths = past_lengths };
     attend_lstmn_io io = { .source = source_of(c, s), .source_of = s->shares ? shared : NULL };
     io.past = s->past ? &past : NULL;
     io.want_weights = true, io.want_source_weights = s->fused;
@@ -68,7 +68,7 @@ static attend_var *loss(attend_ctx *c, void *user)
     return attend_add(c, attend_add(c, weigh(c, y, 1), weigh(c, io.c, 2)), weights);
 }
 
-/* Rows of a tape: what the cell left of other words. */
+/* Rows of the tape of an earlier call. */
 static void make_past(setting *s)
 {
     attend_ctx *c = NULL;
@@ -133,18 +133,19 @@ static void test_lstmn(void **state)
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) check(settings[i]);
 }
 
-/* Two layers, and a decoder fused with the tapes of the second: everything flows into everything. */
+/* Two layers, and a decoder fused with the tapes of the second. */
 static attend_var *stacked_loss(attend_ctx *c, void *user)
 {
     const setting *s = user;
     const attend_ragged *words = attend_ragged_new(c, COUNT, lengths);
     const attend_lstmn_cell cell = cell_of(c, s);
     attend_lstmn_cell second = cell;
-    second.w = use(c, s, "w2"), second.look.wx = use(c, s, "wx2");
+    second.w = use(c, s, "w2"), second.attention.wx = use(c, s, "wx2");
     attend_lstmn_io io = { 0 };
     attend_var *h = attend_lstmn_sequence(c, &cell, use(c, s, "x"), words, NULL);
     h = attend_lstmn_sequence(c, &second, h, words, &io);
-    const attend_lstmn_fusion f = { .look = { use(c, s, "wk"), use(c, s, "wx"), use(c, s, "wt"), NULL, use(c, s, "v") },
+    const attend_lstmn_fusion f = { .attention = { use(c, s, "wk"), use(c, s, "wx"), use(c, s, "wt"), NULL,
+                                                   use(c, s, "v") },
                                     .w = use(c, s, "rw"),
                                     .u = use(c, s, "ru") };
     attend_lstmn_io fused = { .source = attend_lstmn_source_new(c, &f, h, io.c, words) };

@@ -1,5 +1,5 @@
-/* Derivatives of every operation but the recurrent cells. A case is a row of the table at the end: parameters
- * a, b, v by shape, and a loss built from them. */
+/* Derivatives of every operation except the recurrent cells. A case is a row of the table at the end: the shapes of the parameters a, b, v, and a
+ * loss computed from them. */
 #include "core/tape.h"
 #include "gradient/gradient.h"
 
@@ -9,17 +9,17 @@ typedef struct inputs {
 
 static attend_var *use_a(attend_ctx *c, inputs *in)
 {
-    return attend_use(c, in->a);
+    return attend_parameter(c, in->a);
 }
 
 static attend_var *use_b(attend_ctx *c, inputs *in)
 {
-    return attend_use(c, in->b);
+    return attend_parameter(c, in->b);
 }
 
 static attend_var *use_v(attend_ctx *c, inputs *in)
 {
-    return attend_use(c, in->v);
+    return attend_parameter(c, in->v);
 }
 
 static attend_var *linear(attend_ctx *c, void *in)
@@ -32,7 +32,7 @@ static attend_var *linear_without_bias(attend_ctx *c, void *in)
     return weigh(c, attend_linear(c, use_a(c, in), use_b(c, in), NULL), 1);
 }
 
-/* weights that are computed and not a parameter */
+/* the weight is computed instead of a parameter */
 static attend_var *linear_of_linear(attend_ctx *c, void *in)
 {
     return weigh(c, attend_linear(c, use_a(c, in), attend_tanh(c, use_b(c, in)), use_v(c, in)), 1);
@@ -116,10 +116,10 @@ static attend_var *sinusoids(attend_ctx *c, void *in)
     return weigh(c, attend_tanh(c, attend_add_sinusoids(c, use_a(c, in), 0.7, three_sequences(c), 3)), 18);
 }
 
-static attend_var *rows_of_places(attend_ctx *c, void *in)
+static attend_var *learned_positions(attend_ctx *c, void *in)
 {
     attend_var *x = attend_tanh(c, use_a(c, in));
-    return weigh(c, attend_tanh(c, attend_add_rows(c, x, 0.7, use_b(c, in), three_sequences(c), 2)), 19);
+    return weigh(c, attend_tanh(c, attend_add_learned_positions(c, x, 0.7, use_b(c, in), three_sequences(c), 2)), 19);
 }
 
 static attend_var *rotary(attend_ctx *c, void *in)
@@ -145,7 +145,7 @@ static attend_var *gather_computed(attend_ctx *c, void *in)
     return weigh(c, attend_gather(c, attend_tanh(c, use_a(c, in)), ids, 3), 7);
 }
 
-/* one table looked up and multiplied with: rows and the whole of one gradient */
+/* one table used by gather and by matmul: sparse and dense gradients are combined */
 static attend_var *gather_tied(attend_ctx *c, void *in)
 {
     static const int ids[] = { 1, 0, 1 };
@@ -172,7 +172,7 @@ static attend_var *reshape(attend_ctx *c, void *in)
 
 static attend_var *layer_norm(attend_ctx *c, void *in)
 {
-    attend_var *gain = attend_use(c, ((inputs *)in)->w);
+    attend_var *gain = attend_parameter(c, ((inputs *)in)->w);
     return weigh(c, attend_layer_norm(c, use_a(c, in), gain, use_v(c, in), 1e-5), 12);
 }
 
@@ -199,10 +199,10 @@ static attend_var *cross_entropy_smoothed(attend_ctx *c, void *in)
 {
     attend_var *logits = attend_linear(c, use_a(c, in), use_b(c, in), use_v(c, in));
     attend_var *loss = attend_cross_entropy(c, logits, targets, 0.2, 0.3, NULL);
-    return attend_mul(c, loss, loss); /* so that the gradient coming in is not 1 */
+    return attend_mul(c, loss, loss); /* so that the incoming gradient is not 1 */
 }
 
-/* logits that their own derivative needs, and that another operation read: copied, not consumed */
+/* logits that their own derivative needs and another operation has read: copied, not consumed */
 static attend_var *cross_entropy_shared(attend_ctx *c, void *in)
 {
     attend_var *logits = attend_tanh(c, attend_linear(c, use_a(c, in), use_b(c, in), use_v(c, in)));
@@ -210,17 +210,19 @@ static attend_var *cross_entropy_shared(attend_ctx *c, void *in)
     return attend_add(c, attend_cross_entropy(c, logits, targets, 0.1, 1, NULL), other);
 }
 
-/* logits whose own derivative needs their value and that nobody else read */
+/* logits whose own derivative needs their value and that no other operation has read */
 static attend_var *cross_entropy_of_tanh(attend_ctx *c, void *in)
 {
     attend_var *logits = attend_tanh(c, attend_linear(c, use_a(c, in), use_b(c, in), use_v(c, in)));
     return attend_cross_entropy(c, logits, targets, 0.1, 1, NULL);
 }
 
-/* .. as that of a recurrent layer does, at every step but the last */
+/* the same with a recurrent layer, which needs its output at every step except the last */
 static attend_var *cross_entropy_of_cell(attend_ctx *c, void *in)
 {
-    const attend_cell cell = { .kind = ATTEND_CELL_SIMPLE, .w = use_b(c, in), .u = attend_use(c, ((inputs *)in)->w) };
+    const attend_cell cell = { .kind = ATTEND_CELL_SIMPLE,
+                               .w = use_b(c, in),
+                               .u = attend_parameter(c, ((inputs *)in)->w) };
     const attend_ragged *r = attend_ragged_new(c, 2, (const int[]){ 4, 2 });
     attend_var *h = attend_cell_sequence(c, &cell, use_a(c, in), r, false, NULL);
     return attend_cross_entropy(c, h, targets, 0.1, 1, NULL);
@@ -232,7 +234,7 @@ static attend_var *cross_entropy_of_parameter(attend_ctx *c, void *in)
     return attend_cross_entropy(c, use_a(c, in), targets, 0.1, 1, NULL);
 }
 
-/* ---- a wrong derivative must be caught ---- */
+/* ---- a wrong derivative must be detected ---- */
 
 typedef struct square_node {
     attend_node node;
@@ -252,9 +254,9 @@ static double square_slope;
 static attend_var *square(attend_ctx *c, void *in)
 {
     attend_var *x = use_a(c, in);
-    if (!attend_ready(c, "square", 1, x)) return NULL;
+    if (!attend_check_inputs(c, "square", 1, x)) return NULL;
     attend_var *y = attend_var_new(c, x->rank, x->shape, x->differentiable);
-    square_node *s = attend_take(c, 1, sizeof *s);
+    square_node *s = attend_ctx_alloc(c, 1, sizeof *s);
     if (!y || !s) return NULL;
     for (size_t i = 0; i < x->size; i++) y->value[i] = x->value[i] * x->value[i];
     *s = (square_node){ .x = x, .y = y, .slope = square_slope };
@@ -262,7 +264,7 @@ static attend_var *square(attend_ctx *c, void *in)
     return weigh(c, y, 16);
 }
 
-static void test_broken_derivative_is_caught(void **state)
+static void test_wrong_derivative_is_detected(void **state)
 {
     (void)state;
     attend_params *set = NULL;
@@ -272,7 +274,7 @@ static void test_broken_derivative_is_caught(void **state)
     square_slope = 2;
     assert_int_equal(attend_check_gradients(&check, set, square, &in, 0), ATTEND_OK);
     assert_true(check.worst < BOUND);
-    square_slope = 2 * (1 + 1e-5); /* the fifth digit wrong */
+    square_slope = 2 * (1 + 1e-5); /* wrong in the fifth digit */
     assert_int_equal(attend_check_gradients(&check, set, square, &in, 0), ATTEND_OK);
     assert_true(check.worst > BOUND);
     square_slope = -2;
@@ -286,7 +288,7 @@ static void test_broken_derivative_is_caught(void **state)
 typedef struct op_case {
     const char *name;
     attend_loss_fn fn;
-    int a[2], b[2], v, w; /* shapes; 0: not there */
+    int a[2], b[2], v, w; /* shapes; 0: none */
 } op_case;
 
 static const op_case cases[] = {
@@ -308,7 +310,7 @@ static const op_case cases[] = {
     { "tanh, sigmoid, relu, gelu, concat", unary, { 3, 4 }, { 0 }, 0, 0 },
     { "swiglu", swiglu, { 3, 10 }, { 0 }, 0, 0 },
     { "sinusoids", sinusoids, { 6, 5 }, { 0 }, 0, 0 },
-    { "rows of places", rows_of_places, { 6, 5 }, { 7, 5 }, 0, 0 },
+    { "rows of places", learned_positions, { 6, 5 }, { 7, 5 }, 0, 0 },
     { "rotary", rotary, { 6, 12 }, { 0 }, 0, 0 },
     { "sum", sum_of_squares, { 3, 4 }, { 0 }, 0, 0 },
     { "gather", gather, { 4, 3 }, { 0 }, 0, 0 },
@@ -359,7 +361,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_operations),
         cmocka_unit_test(test_cross_entropy_of_a_recurrent_layer),
-        cmocka_unit_test(test_broken_derivative_is_caught),
+        cmocka_unit_test(test_wrong_derivative_is_detected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -82,15 +82,15 @@ static inline attend_var *language_model_loss(attend_ctx *c, int shard, void *us
             next[rows] = m->ids[i * (m->longest + 1) + t + 1];
         }
     const attend_ragged *r = attend_ragged_new(c, n, m->lengths + first);
-    attend_var *x = attend_gather(c, attend_use(c, m->table), in, rows);
+    attend_var *x = attend_gather(c, attend_parameter(c, m->table), in, rows);
     if (m->dropout > 0) x = attend_dropout(c, x, m->dropout);
     const attend_cell cell = { .kind = ATTEND_CELL_GRU,
-                               .w = attend_use(c, m->w),
-                               .u = attend_use(c, m->u),
-                               .bw = attend_use(c, m->bw),
-                               .bu = attend_use(c, m->bu) };
+                               .w = attend_parameter(c, m->w),
+                               .u = attend_parameter(c, m->u),
+                               .bw = attend_parameter(c, m->bw),
+                               .bu = attend_parameter(c, m->bu) };
     attend_var *h = attend_cell_sequence(c, &cell, x, r, false, NULL);
-    attend_var *logits = attend_linear(c, h, attend_use(c, m->out), attend_use(c, m->bias));
+    attend_var *logits = attend_linear(c, h, attend_parameter(c, m->out), attend_parameter(c, m->bias));
     attend_var *loss = attend_cross_entropy(c, logits, next, 0.1, 1.0 / m->tokens, NULL);
     free(in);
     free(next);

@@ -1,5 +1,5 @@
-/* test_additive.c: u . tanh(a + b) and its derivative, against double: the kernels of every table, and the score's
- * tiles, where rows may hold anything a float can. */
+/* test_additive.c: u . tanh(a + b) and its derivative against double: the kernels of every table, and the tiles of the score, whose rows may
+ * contain any float. */
 #include "support/kernel_tables.h"
 #include "unit.h"
 #include <math.h>
@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #define MARK 0x1.badp-20f
-enum { MOST_WIDTH = 520, GAP = 5 };
+enum { MAX_WIDTH = 520, GAP = 5 };
 
 /* ---- memory ---- */
 
@@ -19,19 +19,18 @@ static float uniform(float low, float high)
     return low + (high - low) * (float)(random_state >> 40) * 0x1p-24f;
 }
 
-/* Rows of `width` numbers, `stride` apart, that end where a page begins that may not be touched. All is MARK at first.
- */
-typedef struct fenced {
+/* Rows of `width` numbers, `stride` apart, that end at a protected page. Initially everything is MARK. */
+typedef struct guarded {
     char *memory;
     size_t bytes;
     float *x, *start;
     size_t rows, width, stride;
-} fenced;
+} guarded;
 
-static fenced fenced_new(size_t rows, size_t width, size_t stride)
+static guarded guarded_new(size_t rows, size_t width, size_t stride)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE), n = rows ? (rows - 1) * stride + width : 0;
-    fenced f = { .rows = rows, .width = width, .stride = stride };
+    guarded f = { .rows = rows, .width = width, .stride = stride };
     f.bytes = ((n + GAP) * sizeof(float) + page - 1) / page * page + page;
     f.memory = aligned_alloc(page, f.bytes);
     assert_non_null(f.memory);
@@ -43,36 +42,36 @@ static fenced fenced_new(size_t rows, size_t width, size_t stride)
     return f;
 }
 
-static void fenced_free(fenced *f)
+static void guarded_free(guarded *f)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     assert_int_equal(mprotect(f->memory + f->bytes - page, page, PROT_READ | PROT_WRITE), 0);
     free(f->memory);
 }
 
-static void fenced_fill(fenced *f, float low, float high)
+static void guarded_fill(guarded *f, float low, float high)
 {
     for (size_t i = 0; i < f->rows; i++)
         for (size_t l = 0; l < f->width; l++) f->x[i * f->stride + l] = uniform(low, high);
 }
 
-/* What is before the first row and between the rows is as it was. */
-static void fenced_check(const fenced *f)
+/* The memory before the first row and between the rows is unchanged. */
+static void guarded_check(const guarded *f)
 {
     for (const float *p = f->start; p < f->x; p++) assert_true(*p == MARK);
     for (size_t i = 0; i + 1 < f->rows; i++)
         for (size_t l = f->width; l < f->stride; l++) assert_true(f->x[i * f->stride + l] == MARK);
 }
 
-/* ---- a problem: arrays, and the answers in double ---- */
+/* ---- a problem: arrays, and the expected results in double ---- */
 
 typedef struct problem {
     size_t m, n, width;
-    fenced a, b, de, e, da, db, du;
-    fenced u; /* of two heads; the second is used */
+    guarded a, b, de, e, da, db, du;
+    guarded u; /* two heads; the second is used */
     double scale;
-    double *right_e, *right_da, *right_db, *right_du; /* gradients: with what was there before */
-    double *most_da, *most_db, *most_du;              /* sums of what is added up, without signs */
+    double *right_e, *right_da, *right_db, *right_du; /* gradients: including the initial values */
+    double *size_da, *size_db, *size_du;              /* sums of the absolute values of the terms */
     double sum_u;
 } problem;
 
@@ -86,33 +85,33 @@ static double *doubles_new(size_t n)
 static problem problem_new(size_t m, size_t n, size_t width, float range)
 {
     problem p = { .m = m, .n = n, .width = width, .scale = 1 };
-    p.a = fenced_new(m, width, width + GAP);
-    p.b = fenced_new(n, width, width + 2);
-    p.de = fenced_new(m, n, n + 3);
-    p.e = fenced_new(m, n, n + 3);
-    p.da = fenced_new(m, width, width + GAP);
-    p.db = fenced_new(n, width, width + 2);
-    p.u = fenced_new(2, width, width);
-    p.du = fenced_new(2, width, width);
-    fenced_fill(&p.a, -range, range);
-    fenced_fill(&p.b, -range, range);
-    fenced_fill(&p.de, -1, 1);
-    fenced_fill(&p.u, -1, 1);
-    fenced_fill(&p.da, -1, 1);
-    fenced_fill(&p.db, -1, 1);
-    fenced_fill(&p.du, -1, 1);
+    p.a = guarded_new(m, width, width + GAP);
+    p.b = guarded_new(n, width, width + 2);
+    p.de = guarded_new(m, n, n + 3);
+    p.e = guarded_new(m, n, n + 3);
+    p.da = guarded_new(m, width, width + GAP);
+    p.db = guarded_new(n, width, width + 2);
+    p.u = guarded_new(2, width, width);
+    p.du = guarded_new(2, width, width);
+    guarded_fill(&p.a, -range, range);
+    guarded_fill(&p.b, -range, range);
+    guarded_fill(&p.de, -1, 1);
+    guarded_fill(&p.u, -1, 1);
+    guarded_fill(&p.da, -1, 1);
+    guarded_fill(&p.db, -1, 1);
+    guarded_fill(&p.du, -1, 1);
     p.right_e = doubles_new(m * n);
-    p.right_da = doubles_new(m * width), p.most_da = doubles_new(m * width);
-    p.right_db = doubles_new(n * width), p.most_db = doubles_new(n * width);
-    p.right_du = doubles_new(width), p.most_du = doubles_new(width);
+    p.right_da = doubles_new(m * width), p.size_da = doubles_new(m * width);
+    p.right_db = doubles_new(n * width), p.size_db = doubles_new(n * width);
+    p.right_du = doubles_new(width), p.size_du = doubles_new(width);
     return p;
 }
 
 static void problem_free(problem *p)
 {
-    fenced *all[] = { &p->a, &p->b, &p->de, &p->e, &p->da, &p->db, &p->du, &p->u };
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) fenced_free(all[i]);
-    double *numbers[] = { p->right_e, p->right_da, p->most_da, p->right_db, p->most_db, p->right_du, p->most_du };
+    guarded *all[] = { &p->a, &p->b, &p->de, &p->e, &p->da, &p->db, &p->du, &p->u };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) guarded_free(all[i]);
+    double *numbers[] = { p->right_e, p->right_da, p->size_da, p->right_db, p->size_db, p->right_du, p->size_du };
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) free(numbers[i]);
 }
 
@@ -121,18 +120,18 @@ static const float *second_u(const problem *p)
     return p->u.x + p->width;
 }
 
-/* From the gradients that are there now. */
+/* Starts from the current gradients. */
 static void problem_solve(problem *p)
 {
     p->sum_u = 0;
     for (size_t l = 0; l < p->width; l++) {
         p->sum_u += fabs(p->scale * second_u(p)[l]);
         p->right_du[l] = p->du.x[p->width + l];
-        p->most_du[l] = fabs(p->right_du[l]);
+        p->size_du[l] = fabs(p->right_du[l]);
         for (size_t i = 0; i < p->m; i++)
-            p->most_da[i * p->width + l] = fabs(p->right_da[i * p->width + l] = p->da.x[i * p->da.stride + l]);
+            p->size_da[i * p->width + l] = fabs(p->right_da[i * p->width + l] = p->da.x[i * p->da.stride + l]);
         for (size_t j = 0; j < p->n; j++)
-            p->most_db[j * p->width + l] = fabs(p->right_db[j * p->width + l] = p->db.x[j * p->db.stride + l]);
+            p->size_db[j * p->width + l] = fabs(p->right_db[j * p->width + l] = p->db.x[j * p->db.stride + l]);
     }
     for (size_t i = 0; i < p->m; i++)
         for (size_t j = 0; j < p->n; j++) {
@@ -147,19 +146,20 @@ static void problem_solve(problem *p)
                 p->right_da[i * p->width + l] += d;
                 p->right_db[j * p->width + l] += d;
                 p->right_du[l] += de * y;
-                p->most_da[i * p->width + l] += fabs(de * u);
-                p->most_db[j * p->width + l] += fabs(de * u);
-                p->most_du[l] += fabs(de);
+                p->size_da[i * p->width + l] += fabs(de * u);
+                p->size_db[j * p->width + l] += fabs(de * u);
+                p->size_du[l] += fabs(de);
             }
             p->right_e[i * p->n + j] = e;
         }
 }
 
-static void near(const char *table, const char *what, const problem *p, size_t at, double got, double want, double most)
+static void near(const char *table, const char *what, const problem *p, size_t at, double got, double want,
+                 double tolerance)
 {
-    if (isnan(want) ? isnan(got) : fabs(got - want) <= most) return;
+    if (isnan(want) ? isnan(got) : fabs(got - want) <= tolerance) return;
     fail_msg("%s, %s[%zu] of %zu queries, %zu keys, %zu wide: %.9g, not %.9g (more than %.2g)", table, what, at, p->m,
-             p->n, p->width, got, want, most);
+             p->n, p->width, got, want, tolerance);
 }
 
 static void check_forward(const char *table, const problem *p)
@@ -167,40 +167,40 @@ static void check_forward(const char *table, const problem *p)
     for (size_t i = 0; i < p->m; i++)
         for (size_t j = 0; j < p->n; j++)
             near(table, "e", p, i * p->n + j, p->e.x[i * p->e.stride + j], p->right_e[i * p->n + j], 1e-6 * p->sum_u);
-    fenced_check(&p->e);
+    guarded_check(&p->e);
 }
 
 static void check_backward(const char *table, const problem *p)
 {
     for (size_t l = 0; l < p->width; l++) {
-        near(table, "du", p, l, p->du.x[p->width + l], p->right_du[l], 1e-6 * p->most_du[l]);
+        near(table, "du", p, l, p->du.x[p->width + l], p->right_du[l], 1e-6 * p->size_du[l]);
         for (size_t i = 0; i < p->m; i++)
             near(table, "da", p, i * p->width + l, p->da.x[i * p->da.stride + l], p->right_da[i * p->width + l],
-                 1e-6 * p->most_da[i * p->width + l]);
+                 1e-6 * p->size_da[i * p->width + l]);
         for (size_t j = 0; j < p->n; j++)
             near(table, "db", p, j * p->width + l, p->db.x[j * p->db.stride + l], p->right_db[j * p->width + l],
-                 1e-6 * p->most_db[j * p->width + l]);
+                 1e-6 * p->size_db[j * p->width + l]);
     }
-    fenced_check(&p->da);
-    fenced_check(&p->db);
+    guarded_check(&p->da);
+    guarded_check(&p->db);
 }
 
 /* ---- kernels ---- */
 
-/* Rows made ready, in memory of just the size the contract names. */
-static fenced ready_new(const attend_kernel_table *t, const fenced *x, size_t stride)
+/* Prepared rows, in memory of exactly the required size. */
+static guarded prepared_new(const attend_kernel_table *t, const guarded *x, size_t stride)
 {
     const size_t panel = (size_t)t->panel, room = (x->width + panel - 1) / panel * panel;
-    fenced f = fenced_new(x->rows, room, stride);
+    guarded f = guarded_new(x->rows, room, stride);
     for (size_t i = 0; i < x->rows; i++) assert_true(t->additive_row(x->width, x->x + i * x->stride, f.x + i * stride));
-    fenced_check(&f);
+    guarded_check(&f);
     return f;
 }
 
 static void check_kernels(const attend_kernel_table *t, problem *p)
 {
     const size_t panel = (size_t)t->panel, room = (p->width + panel - 1) / panel * panel, stride = room + 3;
-    fenced a = ready_new(t, &p->a, stride), b = ready_new(t, &p->b, stride), u = fenced_new(1, room, room);
+    guarded a = prepared_new(t, &p->a, stride), b = prepared_new(t, &p->b, stride), u = guarded_new(1, room, room);
     for (size_t l = 0; l < room; l++) u.x[l] = l < p->width ? second_u(p)[l] : 0;
     const additive_block block = { p->m, p->n, p->width, a.x, b.x, stride, u.x };
     const additive_gradients g = { p->de.x, p->de.stride, p->da.x,           p->da.stride,
@@ -211,7 +211,7 @@ static void check_kernels(const attend_kernel_table *t, problem *p)
     check_forward(t->name, p);
     check_backward(t->name, p);
 
-    /* One of the three at a time, the others unwanted. */
+    /* One of the three at a time, the others NULL. */
     additive_gradients one = g;
     problem_solve(p);
     one.key = NULL, one.u = NULL;
@@ -221,9 +221,9 @@ static void check_kernels(const attend_kernel_table *t, problem *p)
     one = g, one.query = NULL, one.key = NULL;
     t->additive_backward(&block, &one);
     check_backward(t->name, p);
-    fenced_free(&a);
-    fenced_free(&b);
-    fenced_free(&u);
+    guarded_free(&a);
+    guarded_free(&b);
+    guarded_free(&u);
 }
 
 static void kernels_against_double(void **state)
@@ -243,8 +243,8 @@ static void kernels_against_double(void **state)
             }
 }
 
-/* Which rows can be made ready: all within 20, and none that would then be wrong. */
-static void rows_that_are_ready(void **state)
+/* All rows within 20 can be prepared, and none that would give wrong results. */
+static void rows_that_can_be_prepared(void **state)
 {
     (void)state;
     static const float fine[] = { 0, 20, -20 }, not_fine[] = { 25, -100, 1e4f, INFINITY, -INFINITY, NAN };
@@ -256,14 +256,14 @@ static void rows_that_are_ready(void **state)
                     x[at] = fine[k];
                     assert_true((*t)->additive_row(n, x, ready));
                 }
-                for (size_t k = 0; k < 6 && *t != tables_to_test()[0]; k++) { /* plain takes them all */
+                for (size_t k = 0; k < 6 && *t != tables_to_test()[0]; k++) { /* plain accepts all rows */
                     x[at] = not_fine[k];
                     assert_false((*t)->additive_row(n, x, ready));
                 }
             }
 }
 
-/* Where tanh is all but 1 or -1 its slope is tiny, and still right. */
+/* Where tanh is close to 1 or -1 its slope is tiny but accurate. */
 static void slopes_of_saturated_units(void **state)
 {
     (void)state;
@@ -310,7 +310,7 @@ static attend_tile tile_of(const problem *p)
     return t;
 }
 
-/* Two keys that the tile does not have, and then its own. */
+/* A cache with two other keys before those of the tile. */
 static void add_cache(const problem *p, attend_tile *t)
 {
     const int width = (int)p->width;
@@ -318,8 +318,8 @@ static void add_cache(const problem *p, attend_tile *t)
     cache =
         aligned_alloc(64, (attend_score_additive.cache_size(2 + (int)p->n, width) * sizeof(float) + 63) / 64 * 64 + 64);
     assert_non_null(cache);
-    float other[2 * MOST_WIDTH] = { NAN };
-    attend_score_additive.cache_keys(2, width, other, MOST_WIDTH, cache);
+    float other[2 * MAX_WIDTH] = { NAN };
+    attend_score_additive.cache_keys(2, width, other, MAX_WIDTH, cache);
     attend_score_additive.cache_keys((int)p->n, width, p->b.x, p->b.stride,
                                      cache + attend_score_additive.cache_size(2, width));
     t->cache = cache;
@@ -338,7 +338,7 @@ static void check_tile(const char *table, problem *p, bool cached)
     const attend_tile_gradients g = { .score = p->de.x, .query = p->da.x, .key = p->db.x, .parameters = gradients };
     attend_score_additive.tile_backward(&t, &g);
     check_backward(table, p);
-    if (p->width) assert_true(p->du.x[0] == first); /* of the other head */
+    if (p->width) assert_true(p->du.x[0] == first); /* that of the other head */
 
     const attend_tile_gradients nothing = { .score = p->de.x,
                                             .parameters = (float *[ATTEND_SCORE_PARAMETERS]){ NULL } };
@@ -347,8 +347,8 @@ static void check_tile(const char *table, problem *p, bool cached)
 
 static const float large[] = { 20.5f, -25, 100, -100, 1e4f, -1e4f, 3e38f, INFINITY, -INFINITY, NAN };
 
-/* Rows far out of the fast path among others: one element, or all. */
-static void disturb(problem *p)
+/* Rows that cannot be prepared among others: one element, or all. */
+static void add_large_rows(problem *p)
 {
     for (size_t i = 1; i < p->m; i += 3)
         for (size_t l = 0; l < (i % 2 ? 1 : p->width); l++) p->a.x[i * p->a.stride + l] = large[i % 10];
@@ -367,24 +367,24 @@ static void tiles_against_double(void **state)
         for (size_t w = 0; w < 5; w++)
             for (size_t s = 0; s < 5; s++)
                 for (int kind = 0; kind < 4; kind++) {
-                    attend_kernel_use(*t);
+                    attend_kernel_select(*t);
                     problem p = problem_new(shapes[s][0], shapes[s][1], widths[w], 3);
                     p.scale = kind % 2 ? 0.7f : 1;
-                    if (kind >= 2) disturb(&p);
+                    if (kind >= 2) add_large_rows(&p);
                     check_tile((*t)->name, &p, false);
                     check_tile((*t)->name, &p, true);
                     problem_free(&p);
                 }
-    attend_kernel_use(before);
+    attend_kernel_select(before);
 }
 
-/* A pair that weighs nothing takes no part: NaN in it does not spread. */
+/* A pair with weight 0 is skipped: NaN in it does not spread. */
 static void hidden_pairs(void **state)
 {
     (void)state;
     const attend_kernel_table *before = attend_kernel();
     for (const attend_kernel_table *const *t = tables_to_test(); *t; t++) {
-        attend_kernel_use(*t);
+        attend_kernel_select(*t);
         problem p = problem_new(5, 11, 20, 2);
         for (size_t l = 0; l < 20; l++) p.b.x[3 * p.b.stride + l] = p.a.x[2 * p.a.stride + l] = NAN;
         for (size_t i = 0; i < 5; i++)
@@ -393,7 +393,7 @@ static void hidden_pairs(void **state)
         check_tile((*t)->name, &p, true);
         problem_free(&p);
     }
-    attend_kernel_use(before);
+    attend_kernel_select(before);
 }
 
 static void same_bits(const float *x, const float *y, size_t n)
@@ -401,17 +401,16 @@ static void same_bits(const float *x, const float *y, size_t n)
     assert_memory_equal(x, y, n * sizeof *x);
 }
 
-/* A score is the same to the bit in any tile, with a cache and without; so is a query's gradient whatever other queries
- * there are. */
+/* A score is bit-identical in any tile, with and without a cache; the gradient of a query does not depend on other queries. */
 static void shape_does_not_matter(void **state)
 {
     (void)state;
     const attend_kernel_table *before = attend_kernel();
     for (const attend_kernel_table *const *table = tables_to_test(); *table; table++)
         for (int kind = 0; kind < 4; kind++) {
-            attend_kernel_use(*table);
+            attend_kernel_select(*table);
             problem p = problem_new(35, 41, kind % 2 ? 70 : 128, 4);
-            if (kind >= 2) disturb(&p);
+            if (kind >= 2) add_large_rows(&p);
             attend_tile whole = tile_of(&p);
             add_cache(&p, &whole);
             attend_score_additive.tile(&whole);
@@ -427,7 +426,7 @@ static void shape_does_not_matter(void **state)
                         attend_score_additive.tile(&t);
                         same_bits(e, p.e.x + (size_t)i * p.e.stride + (size_t)j, (size_t)keys);
                     }
-            fenced alone = fenced_new(1, p.width, p.width);
+            guarded alone = guarded_new(1, p.width, p.width);
             for (size_t i = 0; i < p.m; i++)
                 for (size_t l = 0; l < p.width; l++) p.da.x[i * p.da.stride + l] = 0;
             attend_tile_gradients g = { .score = p.de.x, .query = p.da.x, .key = p.db.x, .parameters = gradients };
@@ -441,26 +440,26 @@ static void shape_does_not_matter(void **state)
                 attend_score_additive.tile_backward(&t, &g);
                 same_bits(alone.x, p.da.x + (size_t)i * p.da.stride, p.width);
             }
-            fenced_free(&alone);
+            guarded_free(&alone);
             problem_free(&p);
         }
-    attend_kernel_use(before);
+    attend_kernel_select(before);
 }
 
-static void nothing_at_all(void **state)
+static void empty_problems(void **state)
 {
     (void)state;
     static const size_t shapes[][3] = { { 0, 3, 8 }, { 3, 0, 8 }, { 0, 0, 8 }, { 2, 2, 0 }, { 0, 0, 0 } };
     const attend_kernel_table *before = attend_kernel();
     for (const attend_kernel_table *const *t = tables_to_test(); *t; t++)
         for (size_t s = 0; s < 5; s++) {
-            attend_kernel_use(*t);
+            attend_kernel_select(*t);
             problem p = problem_new(shapes[s][0], shapes[s][1], shapes[s][2], 3);
             check_tile((*t)->name, &p, false);
             check_tile((*t)->name, &p, true);
             problem_free(&p);
         }
-    attend_kernel_use(before);
+    attend_kernel_select(before);
 }
 
 static int clean(void **state)
@@ -475,12 +474,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kernels_against_double),
-        cmocka_unit_test(rows_that_are_ready),
+        cmocka_unit_test(rows_that_can_be_prepared),
         cmocka_unit_test(slopes_of_saturated_units),
         cmocka_unit_test(tiles_against_double),
         cmocka_unit_test(hidden_pairs),
         cmocka_unit_test(shape_does_not_matter),
-        cmocka_unit_test(nothing_at_all),
+        cmocka_unit_test(empty_problems),
     };
     return cmocka_run_group_tests(tests, NULL, clean);
 }

@@ -2,14 +2,14 @@
 #include "core/memory.h"
 #include "unit/unit.h"
 
-static void test_pieces_are_aligned_and_apart(void **state)
+static void test_allocations_are_aligned_and_disjoint(void **state)
 {
     (void)state;
     attend_arena a = { 0 };
     unsigned char *pieces[200];
     for (int i = 0; i < 200; i++) {
         size_t size = (size_t)(i * 37 % 5000);
-        pieces[i] = attend_arena_take(&a, size);
+        pieces[i] = attend_arena_alloc(&a, size);
         assert_non_null(pieces[i]);
         assert_int_equal((uintptr_t)pieces[i] % 64, 0);
         memset(pieces[i], i, size);
@@ -20,48 +20,48 @@ static void test_pieces_are_aligned_and_apart(void **state)
     assert_int_equal(a.bytes, 0);
 }
 
-static void test_large_pieces(void **state)
+static void test_large_allocations(void **state)
 {
     (void)state;
     attend_arena a = { 0 };
     for (size_t size = 1; size < (size_t)64 << 20; size *= 3) {
-        char *p = attend_arena_take(&a, size);
+        char *p = attend_arena_alloc(&a, size);
         assert_non_null(p);
         p[0] = p[size - 1] = 1;
     }
-    assert_null(attend_arena_take(&a, SIZE_MAX));
-    assert_null(attend_arena_take(&a, SIZE_MAX / 2));
+    assert_null(attend_arena_alloc(&a, SIZE_MAX));
+    assert_null(attend_arena_alloc(&a, SIZE_MAX / 2));
     attend_arena_free(&a);
 }
 
-static void test_rewind_gives_memory_back(void **state)
+static void test_rewind_reuses_memory(void **state)
 {
     (void)state;
     attend_arena a = { 0 };
-    attend_arena_take(&a, 100);
-    int *kept = attend_arena_take(&a, sizeof *kept);
+    attend_arena_alloc(&a, 100);
+    int *kept = attend_arena_alloc(&a, sizeof *kept);
     *kept = 42;
     size_t bytes = 0;
     for (int round = 0; round < 50; round++) {
         attend_mark mark = attend_arena_mark(&a);
-        for (int i = 0; i < 30; i++) memset(attend_arena_take(&a, 100000), 7, 100000);
+        for (int i = 0; i < 30; i++) memset(attend_arena_alloc(&a, 100000), 7, 100000);
         if (round == 0) bytes = a.bytes;
-        assert_int_equal(a.bytes, bytes); /* nothing more than in the first round */
+        assert_int_equal(a.bytes, bytes); /* no more than in the first round */
         attend_arena_rewind(&a, mark);
         assert_int_equal(*kept, 42);
     }
     attend_arena_rewind(&a, (attend_mark){ 0 });
-    assert_non_null(attend_arena_take(&a, 10));
+    assert_non_null(attend_arena_alloc(&a, 10));
     attend_arena_free(&a);
 }
 
-static void test_the_nth_request_is_refused(void **state)
+static void test_the_nth_request_fails(void **state)
 {
     (void)state;
     attend_arena a = { 0 };
     attend_memory_refuse(3);
     int given = 0;
-    for (int i = 0; i < 6; i++) given += attend_arena_take(&a, 10) != NULL;
+    for (int i = 0; i < 6; i++) given += attend_arena_alloc(&a, 10) != NULL;
     attend_memory_refuse(0);
 #ifdef ATTEND_ARENA_MALLOC
     assert_int_equal(given, 5);
@@ -74,10 +74,10 @@ static void test_the_nth_request_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pieces_are_aligned_and_apart),
-        cmocka_unit_test(test_large_pieces),
-        cmocka_unit_test(test_rewind_gives_memory_back),
-        cmocka_unit_test(test_the_nth_request_is_refused),
+        cmocka_unit_test(test_allocations_are_aligned_and_disjoint),
+        cmocka_unit_test(test_large_allocations),
+        cmocka_unit_test(test_rewind_reuses_memory),
+        cmocka_unit_test(test_the_nth_request_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

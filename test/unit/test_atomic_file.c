@@ -1,4 +1,4 @@
-/* atomic_file.c: whatever happens, the path holds the old content or the new one, whole. */
+/* At every moment the path holds the complete old content or the complete new content. */
 #include "core/memory.h"
 #include "core/atomic_file.h"
 #include "support/folder.h"
@@ -29,14 +29,14 @@ static void assert_holds(const char *path, const char *text)
     free(is);
 }
 
-/* Refused with a message that holds all these words, and nothing left behind. */
-static void assert_refused(const char *path, const char *word, const char *another)
+/* Fails with a message that contains both texts, and leaves no file. */
+static void assert_refused(const char *path, const char *text, const char *other)
 {
     int temporaries, before = folder_count(NULL, 0);
     int status = replace(path);
     if (status != ATTEND_IO) fail_msg("%s: status %d", path, status);
-    if (!strstr(attend_message(), word) || !strstr(attend_message(), another))
-        fail_msg("'%s' should hold '%s' and '%s'", attend_message(), word, another);
+    if (!strstr(attend_message(), text) || !strstr(attend_message(), other))
+        fail_msg("the message '%s' does not contain '%s' and '%s'", attend_message(), text, other);
     assert_int_equal(folder_count(&temporaries, 0), before);
     assert_int_equal(temporaries, 0);
 }
@@ -92,7 +92,7 @@ static void test_here(void **state)
     assert_ok(replace("plain"));
     assert_holds("plain", new_text);
     assert_int_equal(chdir(before), 0);
-    assert_refused("/attend-no-such-folder/x", "no folder /attend-no-such-folder", "make it first");
+    assert_refused("/attend-no-such-folder/x", "folder /attend-no-such-folder does not exist", "create it first");
 }
 
 static void test_links(void **state)
@@ -114,13 +114,13 @@ static void test_links(void **state)
     assert_ok(replace(in_folder("relative")));
     assert_holds(in_folder("inner/target"), new_text);
     assert_int_equal(unlink(in_folder("inner/target")), 0);
-    /* a circle */
+    /* a loop */
     assert_int_equal(symlink("b", in_folder("a")), 0);
     assert_int_equal(symlink("a", in_folder("b")), 0);
     assert_refused(in_folder("a"), "cannot write", "links");
 }
 
-static void test_wrong_places(void **state)
+static void test_invalid_paths(void **state)
 {
     (void)state;
     assert_int_equal(mkdir(in_folder("folder"), 0755), 0);
@@ -131,10 +131,10 @@ static void test_wrong_places(void **state)
     assert_refused(".", "is a folder", "");
     assert_refused("/", "is a folder", "");
     assert_refused("", "path is empty", "");
-    assert_refused(in_folder("missing/x"), "there is no folder", "make it first");
+    assert_refused(in_folder("missing/x"), "does not exist", "create it first");
     assert_refused(in_folder("file/x"), "is not a folder", "file");
     assert_refused("/dev/null", "device", "");
-    assert_refused("/proc/attend", "no new file can be made in its folder", "/proc/attend");
+    assert_refused("/proc/attend", "cannot create a file in its folder", "/proc/attend");
     char name[300], path[5000];
     memset(name, 'n', sizeof name);
     name[sizeof name - 1] = '\0';
@@ -142,7 +142,7 @@ static void test_wrong_places(void **state)
     memset(path, 'p', sizeof path);
     path[sizeof path - 1] = '\0';
     assert_refused(path, "name too long", "");
-    name[255] = '\0'; /* as long as a name can be: the temporary's must not be longer */
+    name[255] = '\0'; /* the maximum length of a name: that of the temporary file must not be longer */
     assert_ok(replace(in_folder(name)));
     assert_holds(in_folder(name), new_text);
 }
@@ -153,7 +153,7 @@ static void test_read_only_folder(void **state)
     assert_int_equal(mkdir(in_folder("locked"), 0555), 0);
     assert_int_equal(chmod(folder, 0755), 0);
     pid_t child = fork();
-    if (child == 0) { /* root may write anywhere */
+    if (child == 0) { /* without the rights of root, who may write anywhere */
         if (geteuid() == 0 && setuid(65534) != 0) _exit(3);
         int status = replace(in_folder("locked/x"));
         _exit(status == ATTEND_IO && strstr(attend_message(), "Permission denied") ? 0 : 1);
@@ -176,7 +176,7 @@ static void test_every_call_fails(void **state)
         attend_atomic_file_inject_fault(-1, 0, NULL);
         assert_ok(replace(path));
         calls = attend_atomic_file_calls();
-        /* make, (permissions,) write three times, flush, close, rename, flush the folder */
+        /* create, (permissions,) write three times, flush, close, rename, flush the folder */
         assert_int_equal(calls, 8 + existed);
         for (long n = 1; n <= calls; n++)
             for (size_t e = 0; e < sizeof errors / sizeof *errors; e++) {
@@ -187,17 +187,17 @@ static void test_every_call_fails(void **state)
                 attend_atomic_file_inject_fault(n, errors[e], NULL);
                 int status = replace(path), temporaries;
                 attend_atomic_file_inject_fault(0, 0, NULL);
-                if (status != ATTEND_IO) fail_msg("call %ld failed, and the answer is %d", n, status);
+                if (status != ATTEND_IO) fail_msg("call %ld failed, and the status is %d", n, status);
                 assert_non_null(strstr(attend_message(), strerror(errors[e])));
                 assert_non_null(strstr(attend_message(), path));
                 folder_count(&temporaries, 0);
                 assert_int_equal(temporaries, 0);
-                if (n == calls) { /* too late: it is in place */
+                if (n == calls) { /* the file is in place already */
                     assert_holds(path, new_text);
-                    assert_non_null(strstr(attend_message(), "power cut"));
+                    assert_non_null(strstr(attend_message(), "power failure"));
                 } else if (existed) {
                     assert_holds(path, old_text);
-                    if (n > 1) assert_non_null(strstr(attend_message(), "the old file is untouched"));
+                    if (n > 1) assert_non_null(strstr(attend_message(), "the old file is unchanged"));
                 } else {
                     assert_int_equal(access(path, F_OK), -1);
                 }
@@ -206,8 +206,8 @@ static void test_every_call_fails(void **state)
     printf("%ld calls, %zu errors each\n", 2 * calls - 1, sizeof errors / sizeof *errors);
 }
 
-/* What is no failure: interruptions, writes that stop half way, a file system that cannot flush folders. */
-static void test_every_call_falters(void **state)
+/* Not failures: interruptions, partial writes, a file system that cannot flush folders. */
+static void test_every_call_is_interrupted(void **state)
 {
     const char *path = in_folder("falters");
     (void)state;
@@ -233,8 +233,8 @@ static void die(void)
     _exit(42);
 }
 
-/* Killed before every call. */
-static void test_every_call_kills(void **state)
+/* The process is killed before every call. */
+static void test_killed_at_every_call(void **state)
 {
     const char *path = in_folder("killed");
     (void)state;
@@ -252,12 +252,12 @@ static void test_every_call_kills(void **state)
         assert_holds(path, n <= 8 ? old_text : new_text); /* the eighth is the rename */
         folder_count(&temporaries, 1);
         assert_int_equal(temporaries, n >= 2 && n <= 8);
-        assert_ok(replace(path)); /* and life goes on */
+        assert_ok(replace(path)); /* the next replacement works */
         assert_holds(path, new_text);
     }
 }
 
-/* A disk that is full, as far as the system can play one without being asked twice. */
+/* A full disk, simulated by a limit of the file size and by an injected ENOSPC. */
 static void test_full_disk(void **state)
 {
     (void)state;
@@ -284,7 +284,7 @@ static void test_full_disk(void **state)
     attend_atomic_file_inject_fault(0, 0, NULL);
     assert_non_null(strstr(attend_message(),
                            "No space left on device while writing (17 of 32 bytes written); the old file "
-                           "is untouched; make room and try again"));
+                           "is unchanged; free some space and try again"));
 }
 
 static void test_no_memory(void **state)
@@ -296,7 +296,7 @@ static void test_no_memory(void **state)
     assert_int_equal(folder_count(NULL, 0), 0);
 }
 
-/* Two writers and a reader: the reader sees one text or the other, never a mixture, never nothing. */
+/* Two writers and a reader: the reader sees one of the two contents, never a mixture or nothing. */
 enum { LENGTH = 50000, ROUNDS = 60 };
 
 static int write_letter(const char *path, char letter)
@@ -340,8 +340,8 @@ static void test_two_writers(void **state)
     assert_int_equal(folder_count(NULL, 0), 1);
 }
 
-/* What killed processes left goes; whatever only looks like it stays. */
-static void sweeps_only_its_own(void **state)
+/* Stale temporary files are removed; files with similar names stay. */
+static void removes_only_stale_files(void **state)
 {
     (void)state;
     static const char *const gone[] = { ".m.abc123.tmp", ".m.zzzzzz.tmp" },
@@ -364,7 +364,7 @@ static void sweeps_only_its_own(void **state)
         assert_int_equal(access(in_folder(kept[i]), F_OK), 0);
         unlink(in_folder(kept[i]));
     }
-    assert_int_equal(unlink(in_folder(".m.link00.tmp")), 0); /* a link is no file of ours */
+    assert_int_equal(unlink(in_folder(".m.link00.tmp")), 0); /* links are not removed */
     assert_int_equal(rmdir(in_folder(".m.folder.tmp")), 0);
     attend_atomic_file_remove_stale(in_folder("no/such/folder"), false);
     attend_atomic_file_remove_stale("", false);
@@ -374,16 +374,16 @@ int main(void)
 {
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, folder_make, folder_remove)
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(sweeps_only_its_own),
+        IN_FOLDER(removes_only_stale_files),
         IN_FOLDER(test_new_and_old),
         IN_FOLDER(test_abandon),
         IN_FOLDER(test_here),
         IN_FOLDER(test_links),
-        IN_FOLDER(test_wrong_places),
+        IN_FOLDER(test_invalid_paths),
         IN_FOLDER(test_read_only_folder),
         IN_FOLDER(test_every_call_fails),
-        IN_FOLDER(test_every_call_falters),
-        IN_FOLDER(test_every_call_kills),
+        IN_FOLDER(test_every_call_is_interrupted),
+        IN_FOLDER(test_killed_at_every_call),
         IN_FOLDER(test_full_disk),
         IN_FOLDER(test_no_memory),
         IN_FOLDER(test_two_writers),

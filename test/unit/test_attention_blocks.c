@@ -61,7 +61,7 @@ static void test_blocks_are_whole_rows(void **state)
     const attend_kernel_table *usual = attend_kernel();
     attend_runner *r = problem_runner(2);
     for (const attend_kernel_table *const *t = tables_to_test(); *t; t++) {
-        attend_kernel_use(*t);
+        attend_kernel_select(*t);
         const bool best = *t == usual;
         for (const attend_score *const *s = attend_scores; *s; s++)
             for (int number = 0; number < (best ? PROBLEMS : 2); number++) {
@@ -78,7 +78,7 @@ static void test_blocks_are_whole_rows(void **state)
                 for (int way = 0; way < 2; way++) problem_free(&p[way]);
             }
     }
-    attend_kernel_use(usual);
+    attend_kernel_select(usual);
     attend_runner_free(r);
 }
 

@@ -229,7 +229,7 @@ static void test_against_plain(void **state)
         problem p = random_problem(number);
         expected x = expected_new(&p);
         for (const attend_kernel_table *const *t = tables_to_test(); *t; t++) {
-            attend_kernel_use(*t);
+            attend_kernel_select(*t);
             char text[200];
             if (problem_run(r, &p) != ATTEND_OK) fail_msg("%s: %s", problem_text(&p, text), attend_message());
             assert_sums(&p, &x, (*t)->name);
@@ -245,7 +245,7 @@ static void test_against_plain(void **state)
     }
     printf("%d problems, gradients of %d, %d near-ties\n", (int)PROBLEMS, derivatives, apart);
     assert_true(derivatives > PROBLEMS / 3);
-    attend_kernel_use(usual);
+    attend_kernel_select(usual);
     attend_runner_free(r);
 }
 

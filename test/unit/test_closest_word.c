@@ -1,20 +1,20 @@
-/* The nearest right word: one slip, two letters that changed places, and words that are simply others. */
+/* The closest word: one typing error, two swapped letters, and words that are too different. */
 #include "unit/unit.h"
 
 #include <attend/parse.h>
 
-static void slips_are_understood(void **state)
+static void typing_errors_are_recognised(void **state)
 {
     (void)state;
     static const char *const words[] = { "hidden", "layers", "info", "no" };
     static const struct {
-        const char *given, *meant;
+        const char *given, *expected;
     } cases[] = { { "hiden", "hidden" }, { "hiddne", "hidden" }, { "hiddenn", "hidden" }, { "ifno", "info" },
                   { "layer", "layers" }, { "n", "no" },          { "zzz", NULL },         { "", NULL } };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const char *near = attend_closest_word(cases[i].given, words, 4);
-        if (!near != !cases[i].meant || (near && strcmp(near, cases[i].meant) != 0))
-            fail_msg("%s: %s", cases[i].given, near ? near : "nothing");
+        const char *closest = attend_closest_word(cases[i].given, words, 4);
+        if (!closest != !cases[i].expected || (closest && strcmp(closest, cases[i].expected) != 0))
+            fail_msg("%s: %s", cases[i].given, closest ? closest : "nothing");
     }
     char long_word[1000];
     memset(long_word, 'x', sizeof long_word);
@@ -27,6 +27,6 @@ static void slips_are_understood(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(slips_are_understood) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(typing_errors_are_recognised) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* test_elementary.c: exp, tanh and sigmoid of every table against libm's double functions, in ulps.
  *
- *     test_elementary                  samples all floats, and where mistakes hide looks at every one
- *     test_elementary --every-float    takes all 2^32, on two threads (minutes), and prints the worst of each */
+ *     test_elementary                  samples all floats, and checks every float in critical ranges
+ *     test_elementary --every-float    checks all 2^32 floats on two threads (minutes) and prints the largest errors */
 #include "support/kernel_tables.h"
 #include <math.h>
 #include <pthread.h>
@@ -28,7 +28,7 @@ typedef void row_function(size_t n, const float *x, float *y);
 static const struct {
     const char *name;
     double (*exact)(double); /* to 2^-29 of a float's ulp */
-    double most;             /* no result is above */
+    double max;              /* no result may be larger */
 } functions[FUNCTIONS] = { { "exp", exp, INFINITY }, { "tanh", tanh, 1 }, { "sigmoid", sigmoid, 1 } };
 
 static row_function *function_of(const attend_kernel_table *t, int f)
@@ -36,7 +36,7 @@ static row_function *function_of(const attend_kernel_table *t, int f)
     return f == 0 ? t->exp : f == 1 ? t->tanh : t->sigmoid;
 }
 
-/* The contract is 4; ours do better and are held to it. libm's differ by system. */
+/* kernel.h guarantees 4; the vector kernels are better and tested for it. The errors of libm depend on the system. */
 static double limit_of(const attend_kernel_table *t)
 {
     return strcmp(t->name, "plain") == 0 ? 4 : 2.1;
@@ -56,12 +56,12 @@ static uint32_t bits_of(float x)
     return bits;
 }
 
-/* How far `got` is from `want`, in units of the last place of the float nearest to `want`. */
+/* The error of `got` in units in the last place of the float nearest to `want`. */
 static double ulps(float got, double want)
 {
     const float nearest = (float)want;
     if (isnan(want) || isnan(got)) return isnan(want) && isnan(got) ? 0 : INFINITY;
-    if (signbit(got) != signbit(nearest)) return INFINITY; /* of zeros too */
+    if (signbit(got) != signbit(nearest)) return INFINITY; /* also for zeros */
     if (isinf(got) || isinf(nearest)) return fabs((double)bits_of(got) - (double)bits_of(nearest));
     const uint64_t exponent = bits_of(nearest) >> 23 & 255;
     const uint64_t inverse_bits = (1023 + 150 - (exponent ? exponent : 1)) << 52; /* 1 / ulp, a power of two */
@@ -77,10 +77,10 @@ typedef struct worst {
 
 typedef worst worst_of_all[FUNCTIONS][MOST_TABLES];
 
-static void look_at(worst *w, int function, float x, float y, double want)
+static void record_error(worst *w, int function, float x, float y, double want)
 {
     double error = ulps(y, want);
-    if (y > functions[function].most) error = INFINITY;
+    if (y > functions[function].max) error = INFINITY;
     if (error > w->ulps || (isnan(w->at) && error >= w->ulps)) *w = (worst){ error, x };
 }
 
@@ -93,7 +93,7 @@ static void check_chunk(size_t n, const float *x, worst_of_all found)
         for (size_t i = 0; i < n; i++) want[i] = functions[f].exact(x[i]);
         for (size_t t = 0; tables_to_test()[t]; t++) {
             function_of(tables_to_test()[t], f)(n, x, y);
-            for (size_t i = 0; i < n; i++) look_at(&found[f][t], f, x[i], y[i], want[i]);
+            for (size_t i = 0; i < n; i++) record_error(&found[f][t], f, x[i], y[i], want[i]);
         }
     }
 }
@@ -117,7 +117,7 @@ static int over_limit(worst_of_all found, bool print)
 
 /* ---- samples ---- */
 
-/* The floats from `centre` - reach to `centre` + reach, in the order of their bits, on both sides of 0. */
+/* `reach` floats below and above `centre`, and the same with the opposite sign. */
 static void check_around(double centre, uint32_t reach, worst_of_all found)
 {
     float x[CHUNK];
@@ -160,7 +160,7 @@ static void special_values(void **state)
     assert_int_equal(over_limit(found, false), 0);
 }
 
-/* Where n = round(x log2 e) steps: half odd multiples of ln2 (of ln2 / 2 for tanh). */
+/* Around the steps of n = round(x log2 e): half odd multiples of ln2 (of ln2 / 2 for tanh). */
 static void reduction_boundaries(void **state)
 {
     (void)state;
@@ -172,7 +172,7 @@ static void reduction_boundaries(void **state)
     assert_int_equal(over_limit(found, false), 0);
 }
 
-/* What the specification says to the bit. */
+/* Values that are specified exactly. */
 static void exact_values(void **state)
 {
     (void)state;
@@ -222,7 +222,7 @@ static void exact_values(void **state)
 /* ---- every float ---- */
 
 typedef struct worker {
-    _Atomic uint64_t *next; /* chunk that nobody took yet */
+    _Atomic uint64_t *next; /* the next chunk */
     worst_of_all found;
 } worker;
 
@@ -243,7 +243,7 @@ static int every_float(void)
     static _Atomic uint64_t next;
     static worker workers[2];
     pthread_t thread;
-    tables_to_test(); /* made here, read by both */
+    tables_to_test(); /* created here, read by both threads */
     for (int i = 0; i < 2; i++) workers[i].next = &next;
     if (pthread_create(&thread, NULL, work, &workers[1])) return 1;
     work(&workers[0]);

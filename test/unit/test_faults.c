@@ -1,10 +1,10 @@
-/* Memory that runs out: every single request of a training step is refused in turn. Each time the step must end in an
- * error with a message, crash nothing and leak nothing (AddressSanitizer and valgrind watch). */
+/* Out of memory: every allocation of a training step fails in turn. Each time the step must end with an error and a message, without a
+ * crash or a leak (checked by AddressSanitizer and valgrind). */
 #include "core/memory.h"
 #include "support/language_model.h"
 #include "unit/unit.h"
 
-/* Two whole steps, from parameters to an update: the second meets the memory the first left behind. */
+/* Two complete steps, from parameters to an update: the second reuses the memory of the first. */
 static int two_steps(int threads)
 {
     language_model m = { .vocabulary = 31,
@@ -31,9 +31,9 @@ static int two_steps(int threads)
     return status;
 }
 
-static void refuse_each(int threads)
+static void fail_each_request(int threads)
 {
-    attend_memory_refuse(-1); /* count, refuse none */
+    attend_memory_refuse(-1); /* only count */
     assert_ok(two_steps(threads));
     long requests = attend_memory_requests();
     assert_true(requests > 100);
@@ -41,15 +41,15 @@ static void refuse_each(int threads)
         attend_memory_refuse(n);
         int status = two_steps(threads);
         if (status != ATTEND_NO_MEMORY)
-            fail_msg("request %ld of %ld refused, and the answer is %d", n, requests, status);
+            fail_msg("request %ld of %ld failed, and the status is %d", n, requests, status);
         assert_non_null(strstr(attend_message(), "no memory"));
     }
     attend_memory_refuse(0);
     assert_ok(two_steps(threads));
-    printf("%ld requests refused in turn on %d thread%s\n", requests, threads, threads > 1 ? "s" : "");
+    printf("%ld requests failed in turn on %d thread%s\n", requests, threads, threads > 1 ? "s" : "");
 }
 
-/* Every operation once, as the README's example does: nothing is looked at before the end. */
+/* Every operation once; the status is checked at the end only. */
 static int every_operation(void)
 {
     attend_ctx *c = NULL;
@@ -69,7 +69,7 @@ static int every_operation(void)
     x = attend_linear(c, attend_matmul(c, x, w, ATTEND_TRANSPOSE_B), w, v);
     x = attend_relu(c, attend_sigmoid(c, attend_tanh(c, x)));
     x = attend_gelu(c, attend_swiglu(c, attend_concat(c, (attend_var *[]){ x, x }, 2)));
-    x = attend_add_rows(c, attend_add_sinusoids(c, x, 2, r, 1), 0.5, table, r, 0);
+    x = attend_add_learned_positions(c, attend_add_sinusoids(c, x, 2, r, 1), 0.5, table, r, 0);
     x = attend_rotary(c, x, r, 2, 5);
     attend_state state = { 0 };
     const attend_cell cell = { .kind = ATTEND_CELL_LSTM, .w = tall, .u = tall };
@@ -95,22 +95,22 @@ static void test_every_operation(void **state)
         attend_memory_refuse(n);
         int status = every_operation();
         if (status != ATTEND_NO_MEMORY)
-            fail_msg("request %ld of %ld refused, and the answer is %d", n, requests, status);
+            fail_msg("request %ld of %ld failed, and the status is %d", n, requests, status);
     }
     attend_memory_refuse(0);
-    printf("%ld requests refused in turn\n", requests);
+    printf("%ld requests failed in turn\n", requests);
 }
 
 static void test_one_thread(void **state)
 {
     (void)state;
-    refuse_each(1);
+    fail_each_request(1);
 }
 
 static void test_two_threads(void **state)
 {
     (void)state;
-    refuse_each(2);
+    fail_each_request(2);
 }
 
 int main(void)

@@ -1,4 +1,4 @@
-/* test_kernel_choice.c: which table is in use, by default and by ATTEND_KERNEL; the version. */
+/* test_kernel_choice.c: the kernel table in use, by default and by ATTEND_KERNEL; the version. */
 #include "kernel/kernel.h"
 #include <attend/version.h>
 #include <setjmp.h>
@@ -20,7 +20,7 @@ static const char *best(void)
     return (*t)->name;
 }
 
-/* The choice is made once a process, so each is seen in a process of its own. */
+/* The table is selected once per process, so each case runs in a process of its own. */
 static void assert_chosen(const char *wanted, const char *name)
 {
     const pid_t child = fork();
@@ -34,7 +34,7 @@ static void assert_chosen(const char *wanted, const char *name)
     assert_int_equal(status, 0);
 }
 
-static void environment_chooses(void **state)
+static void environment_selects(void **state)
 {
     (void)state;
     unsetenv("ATTEND_KERNEL");
@@ -44,24 +44,24 @@ static void environment_chooses(void **state)
     assert_chosen("neon", best());
     assert_chosen("", best());
     assert_chosen("AVX2", best());
-    if (strcmp(best(), "avx512") != 0) assert_chosen("avx512", best()); /* which this machine cannot run */
+    if (strcmp(best(), "avx512") != 0) assert_chosen("avx512", best()); /* not supported by this machine */
 }
 
-static void tests_choose(void **state)
+static void tests_select(void **state)
 {
     (void)state;
     for (const attend_kernel_table *const *t = attend_kernels(); *t; t++) {
-        attend_kernel_use(*t);
+        attend_kernel_select(*t);
         assert_ptr_equal(attend_kernel(), *t);
         assert_string_equal(attend_kernel_name(), (*t)->name);
     }
 }
 
-static void tables_are_full(void **state)
+static void tables_are_complete(void **state)
 {
     (void)state;
     for (const attend_kernel_table *const *t = attend_kernels(); *t; t++) {
-        void *members[sizeof **t / sizeof(void *)]; /* pointers all, and the panel padded to one */
+        void *members[sizeof **t / sizeof(void *)]; /* all members are pointers, or padded to the size of one */
         memcpy(members, *t, sizeof members);
         for (size_t i = 0; i < sizeof members / sizeof *members; i++) assert_non_null(members[i]);
         assert_true((*t)->panel > 0);
@@ -79,9 +79,9 @@ static void version(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(environment_chooses),
-        cmocka_unit_test(tests_choose),
-        cmocka_unit_test(tables_are_full),
+        cmocka_unit_test(environment_selects),
+        cmocka_unit_test(tests_select),
+        cmocka_unit_test(tables_are_complete),
         cmocka_unit_test(version),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,8 @@
-/* test_kernels.c: every function of every table (but packed: test_packed.c) against the plain one.
+/* test_kernels.c: every function of every table (except packed: test_packed.c) against the plain one.
  *
- * A case is a function with its arrays; all of them go through the same mill: every size from 0 to 70 and two large
- * odd ones, rows that start anywhere, values behind the end that must stay, rows that end where the memory does, and
- * the arrays that kernel.h says may be the same. The plain functions themselves are checked in test_plain.c. */
+ * A case is a function with its arrays. Each case is run with every size from 0 to 70 and two large odd ones, with rows at any alignment, with guard
+ * values after the end, with rows that end at a protected page, and with the arrays that kernel.h allows to be the same. The plain functions
+ * are checked in test_plain.c. */
 #include "support/kernel_tables.h"
 #include <math.h>
 #include <setjmp.h>
@@ -16,8 +16,8 @@
 
 #include <cmocka.h>
 
-enum { MOST_ARRAYS = 9, GUARD = 37, MOST_N = 513 };
-#define EPS  0x1p-24 /* what one rounding to float changes at most, relative */
+enum { MAX_ARRAYS = 9, GUARD = 37, MAX_N = 513 };
+#define EPS  0x1p-24 /* the maximum relative error of one rounding to float */
 #define MARK 0x1.badp-20f
 
 /* ---- random numbers ---- */
@@ -30,9 +30,9 @@ static float uniform(float low, float high)
     return low + (high - low) * (float)(random_state >> 40) * 0x1p-24f;
 }
 
-/* ---- rows in fenced memory ---- */
+/* ---- rows in guarded memory ---- */
 
-/* Numbers that end `gap` before a page that may not be touched; the gap and what is before the row hold MARK. */
+/* Numbers that end `gap` before a protected page; the gap and the memory before the row are filled with MARK. */
 typedef struct row {
     float *memory, *fence;
     float *x;
@@ -44,9 +44,9 @@ static size_t page(void)
     return (size_t)sysconf(_SC_PAGESIZE);
 }
 
-static void row_map(row *r, size_t most)
+static void row_map(row *r, size_t max_size)
 {
-    size_t bytes = (((most + 2 * GUARD) * sizeof(float) + page() - 1) / page() + 1) * page();
+    size_t bytes = (((max_size + 2 * GUARD) * sizeof(float) + page() - 1) / page() + 1) * page();
     void *p = NULL;
     assert_int_equal(posix_memalign(&p, page(), bytes), 0);
     r->memory = p;
@@ -81,7 +81,7 @@ static void row_check_marks(const row *r, const char *what, const char *table)
 
 typedef struct array {
     size_t times;    /* length, in n (0: one number) */
-    float low, high; /* what it holds before */
+    float low, high; /* the range of its initial values */
     bool written;
 } array;
 
@@ -92,8 +92,8 @@ typedef struct kernel_case {
     double bound;     /* of |got - want| on arrays, in EPS */
     double sum_bound; /* of the same for a returned sum of n terms up to 1: see check_case */
     bool both_activations;
-    int same[2]; /* second array may be the first one, if not both 0 */
-    array arrays[MOST_ARRAYS];
+    int same[2]; /* the second array may be the first one, unless both are 0 */
+    array arrays[MAX_ARRAYS];
 } kernel_case;
 
 /* clang-format off */
@@ -101,10 +101,10 @@ typedef struct kernel_case {
     static void name##_call(const attend_kernel_table *t, size_t n, attend_activation f, float *const *a, double *s)
 #define UNUSED (void)f, (void)s
 
-/* A byte for each number: whether it is positive. */
-static const unsigned char *kept(size_t n, const float *x)
+/* A dropout mask: whether each number is positive. */
+static const unsigned char *mask_of(size_t n, const float *x)
 {
-    static unsigned char keep[MOST_N];
+    static unsigned char keep[MAX_N];
     for (size_t i = 0; i < n; i++) keep[i] = x[i] > 0;
     return keep;
 }
@@ -134,10 +134,10 @@ CALL(gelu) { UNUSED; t->gelu(n, a[0], a[1]); }
 CALL(gelu_backward) { UNUSED; t->gelu_backward(n, a[0], a[1], a[2]); }
 CALL(swiglu) { UNUSED; t->swiglu(n, a[0], a[1], a[2]); }
 CALL(swiglu_backward) { UNUSED; t->swiglu_backward(n, a[0], a[1], a[2], a[3], a[4]); }
-CALL(turn) { UNUSED; t->turn(2 * n, a[0], a[1], a[2], a[3]); }
-CALL(turn_back) { UNUSED; t->turn_back(2 * n, a[0], a[1], a[2], a[3]); }
-CALL(drop) { UNUSED; t->drop(n, kept(n, a[0]), 1.25f, a[1], a[2]); }
-CALL(drop_add) { UNUSED; t->drop_add(n, kept(n, a[0]), 1.25f, a[1], a[2]); }
+CALL(rotate_pairs) { UNUSED; t->rotate_pairs(2 * n, a[0], a[1], a[2], a[3]); }
+CALL(rotate_pairs_backward) { UNUSED; t->rotate_pairs_backward(2 * n, a[0], a[1], a[2], a[3]); }
+CALL(apply_dropout) { UNUSED; t->apply_dropout(n, mask_of(n, a[0]), 1.25f, a[1], a[2]); }
+CALL(apply_dropout_add) { UNUSED; t->apply_dropout_add(n, mask_of(n, a[0]), 1.25f, a[1], a[2]); }
 CALL(simple) { (void)s; t->simple(n, f, a[0], a[1], a[2]); }
 CALL(simple_backward) { (void)s; t->simple_backward(n, f, a[0], a[1], a[2]); }
 CALL(gru) { (void)s; t->gru(n, f, a[0], a[1], a[2], a[3], a[4]); }
@@ -150,11 +150,11 @@ CALL(lstm_fused_backward) { UNUSED; t->lstm_fused_backward(n, a[0], a[1], a[2], 
 CALL(adam)
 {
     UNUSED;
-    const adam_numbers k = { 0.5f, 0.01f, 0.9f, 0.1f, 0.98f, 0.02f, 2.0f, 3.0f, 1e-6f, 0.1f };
+    const adam_settings k = { 0.5f, 0.01f, 0.9f, 0.1f, 0.98f, 0.02f, 2.0f, 3.0f, 1e-6f, 0.1f };
     t->adam(n, &k, a[0], a[1], a[2], a[3]);
 }
 
-/* Arrays of n numbers (of 3 n, 4 n, 5 n; of one): what is read, what is written, what is both. */
+/* Arrays of n numbers (of 3 n, 4 n, 5 n; of one) that are read, written, or both. */
 #define IN(low, high)    { 1, low, high, false }
 #define IN2(low, high)   { 2, low, high, false }
 #define IN3(low, high)   { 3, low, high, false }
@@ -170,8 +170,8 @@ CALL(adam)
 #define OUT4             { 4, 0, 1, true }
 #define OUT5             { 5, 0, 1, true }
 
-/* Bounds: each rounding that may differ, times the largest value there; an elementary function may be off by 4 ulp in
- * plain and by 2 in the others, and what follows multiplies that. Where both do the same operations: none. */
+/* Bounds: each rounding that may differ, times the largest value; elementary functions may differ by 4 ulp in plain and by 2 in the
+ * others, times the factors that follow. 0 where both use the same operations. */
 static const kernel_case cases[] = {
     { "exp", exp_call, 12, 0, false, { 0, 1 }, { IN(-3, 0.69f), OUT } },
     { "tanh", tanh_call, 12, 0, false, { 0, 1 }, { IN(-3, 3), OUT } },
@@ -205,10 +205,10 @@ static const kernel_case cases[] = {
     { "swiglu", swiglu_call, 24, 0, false, { 0, 2 }, { IN(-4, 4), IN(-1, 1), OUT } },
     { "swiglu_backward", swiglu_backward_call, 40, 0, false, { 0, 0 },
       { IN(-1, 1), IN(-4, 4), IN(-1, 1), INOUT(-1, 1), INOUT(-1, 1) } },
-    { "turn", turn_call, 4, 0, false, { 0, 0 }, { IN2(-1, 1), IN2(-1, 1), IN2(-1, 1), OUT2 } },
-    { "turn_back", turn_back_call, 6, 0, false, { 0, 0 }, { IN2(-1, 1), IN2(-1, 1), IN2(-1, 1), INOUT2(-1, 1) } },
-    { "drop", drop_call, 0, 0, false, { 1, 2 }, { IN(-1, 1), IN(-1, 1), OUT } },
-    { "drop_add", drop_add_call, 0, 0, false, { 0, 0 }, { IN(-1, 1), IN(-1, 1), INOUT(-1, 1) } },
+    { "rotate_pairs", rotate_pairs_call, 4, 0, false, { 0, 0 }, { IN2(-1, 1), IN2(-1, 1), IN2(-1, 1), OUT2 } },
+    { "rotate_pairs_backward", rotate_pairs_backward_call, 6, 0, false, { 0, 0 }, { IN2(-1, 1), IN2(-1, 1), IN2(-1, 1), INOUT2(-1, 1) } },
+    { "apply_dropout", apply_dropout_call, 0, 0, false, { 1, 2 }, { IN(-1, 1), IN(-1, 1), OUT } },
+    { "apply_dropout_add", apply_dropout_add_call, 0, 0, false, { 0, 0 }, { IN(-1, 1), IN(-1, 1), INOUT(-1, 1) } },
     { "simple", simple_call, 12, 0, true, { 0, 0 }, { IN(-3, 3), IN(-3, 3), OUT } },
     { "simple_backward", simple_backward_call, 4, 0, true, { 0, 0 }, { IN(-1, 1), IN(-1, 1), OUT } },
     { "gru", gru_call, 60, 0, true, { 2, 3 }, { IN3(-2, 2), IN3(-2, 2), IN(-1, 1), OUT, OUT4 } },
@@ -228,7 +228,7 @@ static const kernel_case cases[] = {
 /* clang-format on */
 enum { CASES = sizeof cases / sizeof *cases };
 
-/* ---- the mill ---- */
+/* ---- running the cases ---- */
 
 static bool is_array(const array *a)
 {
@@ -240,14 +240,14 @@ static size_t length(const array *a, size_t n)
     return a->times ? a->times * n : 1;
 }
 
-static float before[MOST_ARRAYS][5 * MOST_N], want[MOST_ARRAYS][5 * MOST_N];
-static row rows[MOST_ARRAYS];
+static float before[MAX_ARRAYS][5 * MAX_N], want[MAX_ARRAYS][5 * MAX_N];
+static row rows[MAX_ARRAYS];
 
-/* What plain makes of random arrays: before -> want. */
+/* The results of plain on random arrays: before -> want. */
 static void make_want(const kernel_case *c, size_t n, attend_activation f, double *s)
 {
-    float *a[MOST_ARRAYS];
-    for (size_t i = 0; i < MOST_ARRAYS; i++) {
+    float *a[MAX_ARRAYS];
+    for (size_t i = 0; i < MAX_ARRAYS; i++) {
         a[i] = want[i];
         if (!is_array(&c->arrays[i])) continue;
         for (size_t j = 0; j < length(&c->arrays[i], n); j++)
@@ -256,13 +256,13 @@ static void make_want(const kernel_case *c, size_t n, attend_activation f, doubl
     c->call(tables_to_test()[0], n, f, a, s);
 }
 
-/* The same with table t, and with one array for two if `shared`. */
+/* The same with table t, and with one array for two arguments if `shared`. */
 static void check_case(const kernel_case *c, const attend_kernel_table *t, size_t n, attend_activation f, size_t gap,
                        bool shared, const double *want_s)
 {
-    float *a[MOST_ARRAYS];
+    float *a[MAX_ARRAYS];
     double s[2] = { 0, 0 };
-    for (size_t i = 0; i < MOST_ARRAYS; i++) {
+    for (size_t i = 0; i < MAX_ARRAYS; i++) {
         if (!is_array(&c->arrays[i])) continue;
         row_place(&rows[i], length(&c->arrays[i], n), gap);
         memcpy(rows[i].x, before[i], rows[i].n * sizeof(float));
@@ -271,19 +271,20 @@ static void check_case(const kernel_case *c, const attend_kernel_table *t, size_
     if (shared) a[c->same[1]] = a[c->same[0]];
     c->call(t, n, f, a, s);
     for (size_t k = 0; k < 2; k++) {
-        const double most = c->sum_bound * EPS * (double)n * ((double)n / 16 + 8); /* each sum is rounded so often */
-        if (!(fabs(s[k] - want_s[k]) <= most) && s[k] != want_s[k])
-            fail_msg("%s %s: n %zu, %.9g, not %.9g (more than %g)", t->name, c->name, n, s[k], want_s[k], most);
+        const double tolerance =
+            c->sum_bound * EPS * (double)n * ((double)n / 16 + 8); /* the number of roundings of each sum */
+        if (!(fabs(s[k] - want_s[k]) <= tolerance) && s[k] != want_s[k])
+            fail_msg("%s %s: n %zu, %.9g, not %.9g (more than %g)", t->name, c->name, n, s[k], want_s[k], tolerance);
     }
-    for (size_t i = 0; i < MOST_ARRAYS; i++) {
+    for (size_t i = 0; i < MAX_ARRAYS; i++) {
         if (!is_array(&c->arrays[i])) continue;
         row_check_marks(&rows[i], c->name, t->name);
-        if (shared && (int)i == c->same[0]) continue; /* overwritten; seen under the other name */
-        const double most = c->arrays[i].written ? c->bound * EPS : 0;
+        if (shared && (int)i == c->same[0]) continue; /* overwritten: checked as the other array */
+        const double tolerance = c->arrays[i].written ? c->bound * EPS : 0;
         for (size_t j = 0; j < rows[i].n; j++)
-            if (!(fabs((double)a[i][j] - want[i][j]) <= most))
+            if (!(fabs((double)a[i][j] - want[i][j]) <= tolerance))
                 fail_msg("%s %s: n %zu, array %zu[%zu] is %.9g, not %.9g (more than %g)%s", t->name, c->name, n, i, j,
-                         (double)a[i][j], (double)want[i][j], most, shared ? ", shared" : "");
+                         (double)a[i][j], (double)want[i][j], tolerance, shared ? ", shared" : "");
     }
 }
 
@@ -300,7 +301,7 @@ static void check_size(const kernel_case *c, size_t n, attend_activation f)
 static void against_plain(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < MOST_ARRAYS; i++) row_map(&rows[i], 5 * MOST_N);
+    for (size_t i = 0; i < MAX_ARRAYS; i++) row_map(&rows[i], 5 * MAX_N);
     for (size_t k = 0; k < CASES; k++)
         for (int f = 0; f <= cases[k].both_activations; f++) {
             random_state = 1 + k;
@@ -308,10 +309,10 @@ static void against_plain(void **state)
             check_size(&cases[k], 511, f ? ATTEND_RELU : ATTEND_TANH);
             check_size(&cases[k], 513, f ? ATTEND_RELU : ATTEND_TANH);
         }
-    for (size_t i = 0; i < MOST_ARRAYS; i++) row_unmap(&rows[i]);
+    for (size_t i = 0; i < MAX_ARRAYS; i++) row_unmap(&rows[i]);
 }
 
-/* An element's result is the same to the bit wherever in a row it stands. */
+/* The result of an element is bit-identical at any position of a row. */
 static void position_does_not_matter(void **state)
 {
     (void)state;
@@ -332,7 +333,7 @@ static void position_does_not_matter(void **state)
     }
 }
 
-/* ---- NaN, infinity, nothing ---- */
+/* ---- NaN, infinity, empty rows ---- */
 
 static void not_a_number(void **state)
 {
@@ -359,7 +360,7 @@ static void not_a_number(void **state)
             }
 }
 
-static void infinities_and_nothing(void **state)
+static void infinities_and_empty_rows(void **state)
 {
     (void)state;
     for (const attend_kernel_table *const *t = tables_to_test(); *t; t++) {
@@ -383,7 +384,7 @@ static void infinities_and_nothing(void **state)
     }
 }
 
-/* From what vanishes to sums that just fit, in whole vectors and tails, with a shift as large as the scores. */
+/* From terms that underflow to sums that barely fit, in whole vectors and tails, with a shift as large as the scores. */
 static void exp_sum_over_its_range(void **state)
 {
     (void)state;
@@ -404,16 +405,16 @@ static void exp_sum_over_its_range(void **state)
             }
 }
 
-/* A mean a thousand times the deviation and more: y is right all the same. */
+/* y is accurate although the mean is a thousand times the deviation and more. */
 static void layer_norm_far_from_zero(void **state)
 {
     (void)state;
     static const float means[] = { 1e3f, -1e4f, 1e5f };
-    float x[MOST_N], gain[MOST_N], bias[MOST_N], y[MOST_N], right[MOST_N], mean, rstd, right_mean, right_rstd;
-    for (size_t i = 0; i < MOST_N; i++) gain[i] = 1, bias[i] = 0;
+    float x[MAX_N], gain[MAX_N], bias[MAX_N], y[MAX_N], right[MAX_N], mean, rstd, right_mean, right_rstd;
+    for (size_t i = 0; i < MAX_N; i++) gain[i] = 1, bias[i] = 0;
     for (const attend_kernel_table *const *t = tables_to_test(); *t; t++)
         for (size_t k = 0; k < 3; k++)
-            for (size_t n = 2; n <= MOST_N; n += 73) {
+            for (size_t n = 2; n <= MAX_N; n += 73) {
                 for (size_t i = 0; i < n; i++) x[i] = means[k] + uniform(-1, 1);
                 tables_to_test()[0]->layer_norm(n, x, gain, bias, 1e-5f, right, &right_mean, &right_rstd);
                 (*t)->layer_norm(n, x, gain, bias, 1e-5f, y, &mean, &rstd);
@@ -423,12 +424,12 @@ static void layer_norm_far_from_zero(void **state)
             }
 }
 
-/* Rows added up by weight, as axpy does one after another; a row that weighs nothing may hold anything. */
-static void weighing_is_axpy(void **state)
+/* weighted_sum is bit-identical to a sequence of axpy; a row with weight 0 may contain anything. */
+static void weighted_sum_is_axpy(void **state)
 {
     (void)state;
-    enum { MOST = 300, ROWS = 7, STRIDE = MOST + 3 };
-    static float x[ROWS * STRIDE], right[MOST + 1], y[MOST + 1];
+    enum { MAX_SIZE = 300, ROWS = 7, STRIDE = MAX_SIZE + 3 };
+    static float x[ROWS * STRIDE], right[MAX_SIZE + 1], y[MAX_SIZE + 1];
     const float w[ROWS] = { 0.5f, 0, -1.25f, 3, 0, 0.1f, 7 };
     unsigned seed = 9;
     for (size_t i = 0; i < ROWS * STRIDE; i++) {
@@ -436,38 +437,38 @@ static void weighing_is_axpy(void **state)
         x[i] = i / STRIDE == 1 || i / STRIDE == 4 ? NAN : (float)(seed >> 8) / 8388608.0f - 1.0f;
     }
     for (const attend_kernel_table *const *t = tables_to_test(); *t; t++)
-        for (size_t n = 0; n <= MOST; n += n < 70 ? 1 : 23)
+        for (size_t n = 0; n <= MAX_SIZE; n += n < 70 ? 1 : 23)
             for (size_t count = 0; count <= ROWS; count++) {
                 memset(right, 0, sizeof right);
                 memset(y, 0x7f, sizeof y);
                 for (size_t j = 0; j < count; j++)
                     if (w[j] != 0) (*t)->axpy(n, w[j], x + j * STRIDE, right);
                 const float behind = y[n];
-                (*t)->weigh(n, count, w, x, STRIDE, y);
+                (*t)->weighted_sum(n, count, w, x, STRIDE, y);
                 assert_memory_equal(y, right, n * sizeof *y);
                 assert_memory_equal(&y[n], &behind, sizeof behind);
             }
 }
 
-/* Rows that lie anywhere, by their addresses: as dot and axpy one after another. */
+/* dot_rows and weighted_sum_rows, whose rows are given by pointers, are bit-identical to dot and axpy. */
 static void rows_by_address(void **state)
 {
     (void)state;
-    enum { MOST = 150, ROWS = 7, FIRST = 5, STRIDE = MOST + FIRST };
-    static float x[ROWS * STRIDE], q[MOST], right[MOST + 1], y[MOST + 1], e[ROWS];
+    enum { MAX_SIZE = 150, ROWS = 7, FIRST = 5, STRIDE = MAX_SIZE + FIRST };
+    static float x[ROWS * STRIDE], q[MAX_SIZE], right[MAX_SIZE + 1], y[MAX_SIZE + 1], e[ROWS];
     const float w[ROWS] = { 0.5f, 0, -1.25f, 3, 0, 0.1f, 7 };
     const float *at[ROWS];
     for (size_t i = 0; i < ROWS * STRIDE; i++) x[i] = uniform(-1, 1);
-    for (size_t i = 0; i < MOST; i++) q[i] = uniform(-1, 1);
+    for (size_t i = 0; i < MAX_SIZE; i++) q[i] = uniform(-1, 1);
     for (size_t j = 0; j < ROWS; j++) at[j] = x + (j * 3 % ROWS) * STRIDE;
     for (const attend_kernel_table *const *t = tables_to_test(); *t; t++)
-        for (size_t n = 0; n <= MOST; n += n < 70 ? 1 : 23)
+        for (size_t n = 0; n <= MAX_SIZE; n += n < 70 ? 1 : 23)
             for (size_t count = 0; count <= ROWS; count++) {
                 memset(right, 0, sizeof right);
                 memset(y, 0x7f, sizeof y);
                 for (size_t j = 0; j < count; j++) (*t)->axpy(n, w[j], at[j] + FIRST, right);
                 const float behind = y[n];
-                (*t)->weigh_rows(n, count, w, at, FIRST, y);
+                (*t)->weighted_sum_rows(n, count, w, at, FIRST, y);
                 assert_memory_equal(y, right, n * sizeof *y);
                 assert_memory_equal(&y[n], &behind, sizeof behind);
                 (*t)->dot_rows(n, count, q, at, FIRST, e);
@@ -475,7 +476,7 @@ static void rows_by_address(void **state)
             }
 }
 
-/* The normal distribution from one end to the other, where the contract speaks of absolute errors. */
+/* GELU over the whole range, with the absolute error that kernel.h guarantees. */
 static void gelu_everywhere(void **state)
 {
     (void)state;
@@ -500,12 +501,12 @@ static void gelu_everywhere(void **state)
     }
 }
 
-/* Which numbers dropout keeps does not depend on the table, on where a row begins or on how long it is. */
-static void what_is_kept(void **state)
+/* The dropout mask does not depend on the table, on the first index or on the length. */
+static void dropout_masks_agree(void **state)
 {
     (void)state;
-    enum { MOST = 700 };
-    static unsigned char right[MOST], found[MOST + 1];
+    enum { MAX_SIZE = 700 };
+    static unsigned char right[MAX_SIZE], found[MAX_SIZE + 1];
     const attend_rng uses[] = { { 1, 2, 3 },
                                 { UINT64_C(0xfedcba9876543210), UINT64_C(0x8123456789abcdef), UINT32_MAX } };
     const uint64_t firsts[] = {
@@ -516,10 +517,10 @@ static void what_is_kept(void **state)
         for (size_t u = 0; u < 2; u++)
             for (size_t f = 0; f < sizeof firsts / sizeof *firsts; f++)
                 for (size_t p = 0; p < 4; p++)
-                    for (size_t n = 0; n <= MOST; n += n < 140 ? 1 : 93) {
+                    for (size_t n = 0; n <= MAX_SIZE; n += n < 140 ? 1 : 93) {
                         attend_rng_dropout_mask(&uses[u], firsts[f], n, shares[p], right);
                         memset(found, 77, sizeof found);
-                        (*t)->keep(&uses[u], firsts[f], n, shares[p], found);
+                        (*t)->dropout_mask(&uses[u], firsts[f], n, shares[p], found);
                         assert_memory_equal(found, right, n);
                         assert_int_equal(found[n], 77);
                     }
@@ -529,10 +530,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(against_plain),          cmocka_unit_test(position_does_not_matter),
-        cmocka_unit_test(not_a_number),           cmocka_unit_test(infinities_and_nothing),
+        cmocka_unit_test(not_a_number),           cmocka_unit_test(infinities_and_empty_rows),
         cmocka_unit_test(exp_sum_over_its_range), cmocka_unit_test(layer_norm_far_from_zero),
-        cmocka_unit_test(weighing_is_axpy),       cmocka_unit_test(rows_by_address),
-        cmocka_unit_test(gelu_everywhere),        cmocka_unit_test(what_is_kept),
+        cmocka_unit_test(weighted_sum_is_axpy),   cmocka_unit_test(rows_by_address),
+        cmocka_unit_test(gelu_everywhere),        cmocka_unit_test(dropout_masks_agree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* test_lstmn.c: the LSTMN as an operation: a sentence alone, in a batch, word by word and on any number of threads is the same to the
- * bit; what does not fit is refused; memory may run out at any moment. Values and derivatives are the goldens' and gradient_test_lstmn's. */
+/* test_lstmn.c: the LSTMN as an operation: a sequence alone, in a batch, step by step and on any number of threads is bit-identical; invalid
+ * arguments are rejected; every allocation may fail. Values are checked by goldens, derivatives by gradient_test_lstmn. */
 #include "core/memory.h"
 #include "core/rng.h"
 #include "support/kernel_tables.h"
@@ -7,10 +7,10 @@
 #include <limits.h>
 #include <math.h>
 
-enum { IN = 19, HIDDEN = 37, INNER = 41, GAMMA = 23, COUNT = 5, SOURCES = 3, MOST_WEIGHTS = COUNT * 8 * 8 };
+enum { IN = 19, HIDDEN = 37, INNER = 41, GAMMA = 23, COUNT = 5, SOURCES = 3, MAX_WEIGHTS = COUNT * 8 * 8 };
 static const int lengths[COUNT] = { 3, 8, 0, 1, 5 }, offsets[COUNT + 1] = { 0, 3, 11, 11, 12, 17 };
 static const int source_lengths[SOURCES] = { 4, 0, 6 }, source_of[COUNT] = { 2, 0, 0, 1, 2 };
-enum { ROWS = 17, WORDS = 10, LONGEST = 8 };
+enum { ROWS = 17, SOURCE_ROWS = 10, MAX_LENGTH = 8 };
 
 /* Numbers in [-bound, bound], the same at every call with the same stream. */
 static attend_var *numbers(attend_ctx *c, int rank, int rows, int columns, uint64_t stream, double bound)
@@ -28,7 +28,7 @@ static attend_var *matrix(attend_ctx *c, int rows, int columns, uint64_t stream)
     return numbers(c, 2, rows, columns, stream, 0.4);
 }
 
-static attend_lstmn_attention look_new(attend_ctx *c, int width, uint64_t stream)
+static attend_lstmn_attention attention_new(attend_ctx *c, int width, uint64_t stream)
 {
     return (attend_lstmn_attention){ .wk = matrix(c, INNER, width, stream),
                                      .wx = matrix(c, INNER, IN, stream + 1),
@@ -48,17 +48,17 @@ typedef struct world {
 static void world_fill(world *w, int span, bool fused)
 {
     attend_ctx *c = w->c;
-    w->cell = (attend_lstmn_cell){ .look = look_new(c, HIDDEN, 10),
+    w->cell = (attend_lstmn_cell){ .attention = attention_new(c, HIDDEN, 10),
                                    .w = matrix(c, 4 * HIDDEN, IN, 20),
                                    .u = matrix(c, 4 * HIDDEN, HIDDEN, 21),
                                    .b = numbers(c, 1, 4 * HIDDEN, 0, 22, 0.3),
                                    .span = span };
     if (!fused) return;
-    w->fusion = (attend_lstmn_fusion){ .look = look_new(c, GAMMA, 30),
+    w->fusion = (attend_lstmn_fusion){ .attention = attention_new(c, GAMMA, 30),
                                        .w = matrix(c, HIDDEN, IN, 40),
                                        .u = matrix(c, HIDDEN, GAMMA, 41),
                                        .b = numbers(c, 1, HIDDEN, 0, 42, 0.3) };
-    w->gamma = matrix(c, WORDS, GAMMA, 50), w->alpha = matrix(c, WORDS, HIDDEN, 51);
+    w->gamma = matrix(c, SOURCE_ROWS, GAMMA, 50), w->alpha = matrix(c, SOURCE_ROWS, HIDDEN, 51);
     w->source =
         attend_lstmn_source_new(c, &w->fusion, w->gamma, w->alpha, attend_ragged_new(c, SOURCES, source_lengths));
 }
@@ -76,9 +76,9 @@ static attend_var *all_rows(attend_ctx *c)
     return numbers(c, 2, ROWS, IN, 60, 1.5);
 }
 
-/* What a whole batch gave. */
+/* The results of a batch. */
 typedef struct outcome {
-    float y[ROWS * HIDDEN], c[ROWS * HIDDEN], weights[MOST_WEIGHTS], source_weights[MOST_WEIGHTS];
+    float y[ROWS * HIDDEN], c[ROWS * HIDDEN], weights[MAX_WEIGHTS], source_weights[MAX_WEIGHTS];
 } outcome;
 
 static void copy(float *to, const attend_var *v)
@@ -109,16 +109,16 @@ static void same(const char *what, size_t n, const float *a, const float *b)
             fail_msg("%s: number %zu is %.9g and not %.9g", what, i, (double)a[i], (double)b[i]);
 }
 
-/* Every setting, on every table. */
+/* Every setting with every kernel table. */
 static void each(void (*run)(int span, bool fused))
 {
     const attend_kernel_table *before = attend_kernel();
     for (const attend_kernel_table *const *t = tables_to_test(); *t; t++) {
-        attend_kernel_use(*t);
+        attend_kernel_select(*t);
         for (int span = 0; span <= 4; span++)
             for (int fused = 0; fused < 2; fused++) run(span, fused);
     }
-    attend_kernel_use(before);
+    attend_kernel_select(before);
 }
 
 /* ---- alone and in a batch ---- */
@@ -129,7 +129,7 @@ static void alone(int span, bool fused)
     world w = world_new(span, fused);
     run_batch(&w, &batch);
     for (int b = 0; b < COUNT; b++) {
-        int rows[LONGEST];
+        int rows[MAX_LENGTH];
         for (int t = 0; t < lengths[b]; t++) rows[t] = offsets[b] + t;
         attend_lstmn_io io = { .source = w.source, .source_of = source_of + b };
         attend_var *x = attend_gather(w.c, all_rows(w.c), rows, lengths[b]);
@@ -148,26 +148,26 @@ static void test_alone(void **state)
     each(alone);
 }
 
-/* ---- word by word ---- */
+/* ---- step by step ---- */
 
-/* The words so far of every sequence: pointers to rows of tapes that earlier steps left in the context. */
+/* The past of every sequence: pointers to rows of the tapes of earlier steps. */
 typedef struct walk {
-    const float *words[COUNT][LONGEST];
+    const float *past_rows[COUNT][MAX_LENGTH];
     int known[COUNT];
 } walk;
 
-/* Step t of the sequences that have one, in the opposite order; what is beyond the span is left out. */
+/* Step t of the sequences that have one, in reverse order; positions outside the span are omitted. */
 static void step(const world *w, walk *k, int t, const outcome *batch)
 {
-    const float *words[COUNT * LONGEST];
+    const float *past_rows[COUNT * MAX_LENGTH];
     int rows[COUNT], which[COUNT], sources[COUNT], past_lengths[COUNT], ones[COUNT], n = 0, known = 0;
     for (int b = COUNT - 1; b >= 0; b--) {
         if (t >= lengths[b]) continue;
         const int seen = w->cell.span && w->cell.span < k->known[b] ? w->cell.span : k->known[b];
-        for (int j = 0; j < seen; j++) words[known++] = k->words[b][k->known[b] - seen + j];
+        for (int j = 0; j < seen; j++) past_rows[known++] = k->past_rows[b][k->known[b] - seen + j];
         which[n] = b, rows[n] = offsets[b] + t, sources[n] = source_of[b], past_lengths[n] = seen, ones[n++] = 1;
     }
-    const attend_lstmn_past past = { .words = words, .lengths = past_lengths };
+    const attend_lstmn_past past = { .rows = past_rows, .lengths = past_lengths };
     attend_lstmn_io io = { .source = w->source, .source_of = sources, .past = &past, .want_tape = true };
     io.want_weights = true, io.want_source_weights = w->source != NULL;
     attend_var *x = attend_gather(w->c, all_rows(w->c), rows, n);
@@ -180,14 +180,14 @@ static void step(const world *w, walk *k, int t, const outcome *batch)
         const size_t row = (size_t)rows[i] * HIDDEN, at = (size_t)i * HIDDEN;
         same("h of a step", HIDDEN, attend_value(y) + at, batch->y + row);
         same("c of a step", HIDDEN, attend_value(io.c) + at, batch->c + row);
-        const size_t first = ((size_t)b * LONGEST + (size_t)t) * LONGEST + (size_t)(t - seen);
+        const size_t first = ((size_t)b * MAX_LENGTH + (size_t)t) * MAX_LENGTH + (size_t)(t - seen);
         same("weights of a step", (size_t)seen, attend_value(io.weights) + (size_t)i * columns, batch->weights + first);
         if (w->source) {
             const size_t from = (size_t)i * (size_t)attend_dim(io.source_weights, 3);
             same("source weights of a step", (size_t)source_lengths[sources[i]], attend_value(io.source_weights) + from,
-                 batch->source_weights + ((size_t)b * LONGEST + (size_t)t) * 6);
+                 batch->source_weights + ((size_t)b * MAX_LENGTH + (size_t)t) * 6);
         }
-        k->words[b][k->known[b]++] = attend_value(io.tape) + (size_t)i * width;
+        k->past_rows[b][k->known[b]++] = attend_value(io.tape) + (size_t)i * width;
     }
 }
 
@@ -197,7 +197,7 @@ static void steps(int span, bool fused)
     world w = world_new(span, fused);
     run_batch(&w, &batch);
     walk k = { 0 };
-    for (int t = 0; t < LONGEST; t++) step(&w, &k, t, &batch);
+    for (int t = 0; t < MAX_LENGTH; t++) step(&w, &k, t, &batch);
     attend_ctx_free(w.c);
 }
 
@@ -207,23 +207,23 @@ static void test_steps(void **state)
     each(steps);
 }
 
-/* A sentence in two parts: the rows of the first are the past of the second. */
+/* A sequence in two parts: the rows of the first are the past of the second. */
 static void parts(int span, bool fused)
 {
     static outcome batch;
     world w = world_new(span, fused);
     run_batch(&w, &batch);
     for (int cut = 0; cut <= 8; cut++) {
-        int rows[LONGEST];
+        int rows[MAX_LENGTH];
         const int both[2] = { cut, 8 - cut };
         for (int t = 0; t < 8; t++) rows[t] = offsets[1] + t;
         attend_var *x = all_rows(w.c);
         attend_lstmn_io io = { .source = w.source, .source_of = source_of + 1, .want_tape = true };
         must(&w, attend_lstmn_sequence(w.c, &w.cell, attend_gather(w.c, x, rows, cut), attend_ragged_new(w.c, 1, both),
                                        &io));
-        const float *words[LONGEST];
-        for (int t = 0; t < cut; t++) words[t] = attend_value(io.tape) + (size_t)t * (size_t)attend_dim(io.tape, 1);
-        const attend_lstmn_past past = { .words = words, .lengths = &cut };
+        const float *past_rows[MAX_LENGTH];
+        for (int t = 0; t < cut; t++) past_rows[t] = attend_value(io.tape) + (size_t)t * (size_t)attend_dim(io.tape, 1);
+        const attend_lstmn_past past = { .rows = past_rows, .lengths = &cut };
         io.past = &past;
         attend_var *y = attend_lstmn_sequence(w.c, &w.cell, attend_gather(w.c, x, rows + cut, 8 - cut),
                                               attend_ragged_new(w.c, 1, both + 1), &io);
@@ -239,9 +239,9 @@ static void test_parts(void **state)
     each(parts);
 }
 
-/* ---- threads, and what is no number ---- */
+/* ---- threads and NaN ---- */
 
-/* So many sentences that products are worth sharing. */
+/* Enough sequences that products use threads. */
 static attend_var *run_many(const world *w)
 {
     enum { TIMES = 30 };
@@ -275,7 +275,7 @@ static void test_nan_stays(void **state)
     run_batch(&w, &well);
     float x[ROWS * IN];
     copy(x, all_rows(w.c));
-    x[4 * IN] = NAN; /* the second word of the second sentence, whose source nobody shares */
+    x[4 * IN] = NAN; /* the second row of the second sequence, which does not share its source */
     attend_lstmn_io io = { .source = w.source, .source_of = source_of };
     attend_var *y = attend_lstmn_sequence(w.c, &w.cell, attend_input(w.c, 2, (const int[]){ ROWS, IN }, x),
                                           attend_ragged_new(w.c, COUNT, lengths), &io);
@@ -287,7 +287,7 @@ static void test_nan_stays(void **state)
     attend_ctx_free(w.c);
 }
 
-/* ---- refusals ---- */
+/* ---- rejected arguments ---- */
 
 static void refused(world *w, const attend_lstmn_cell *cell, attend_lstmn_io *io, const char *why)
 {
@@ -295,7 +295,8 @@ static void refused(world *w, const attend_lstmn_cell *cell, attend_lstmn_io *io
     const attend_ragged *r = attend_ragged_new(w->c, COUNT, lengths);
     assert_null(attend_lstmn_sequence(w->c, cell, x, r, io));
     assert_int_equal(attend_ctx_status(w->c), ATTEND_BAD_USAGE);
-    if (!strstr(attend_ctx_message(w->c), why)) fail_msg("'%s' does not say '%s'", attend_ctx_message(w->c), why);
+    if (!strstr(attend_ctx_message(w->c), why))
+        fail_msg("the message '%s' does not contain '%s'", attend_ctx_message(w->c), why);
     attend_ctx_reset(w->c);
     *w = (world){ .c = w->c };
     world_fill(w, 2, true);
@@ -314,20 +315,20 @@ static void test_refusals(void **state)
     REFUSED(cell.u = matrix(w.c, 3 * HIDDEN, HIDDEN, 1), "u is (111, 37) and not (148, 37)");
     REFUSED(cell.w = matrix(w.c, 4 * HIDDEN, IN - 1, 1), "w is (148, 18) and not (148, 19)");
     REFUSED(cell.b = numbers(w.c, 1, HIDDEN, 0, 1, 1), "b is (37) and not (148)");
-    REFUSED(cell.span = -1, "a span of -1 words");
-    REFUSED(cell.look.wk = matrix(w.c, INNER, HIDDEN + 1, 1), "wk is (41, 38) and not (41, 37)");
-    REFUSED(cell.look.wx = matrix(w.c, INNER + 1, IN, 1), "wx is (42, 19) and not (41, 19)");
-    REFUSED(cell.look.wt = matrix(w.c, INNER, IN, 1), "wt is (41, 19) and not (41, 37)");
-    REFUSED(cell.look.b = numbers(w.c, 1, 3, 0, 1, 1), "b of the look is (3) and not (41)");
-    REFUSED(cell.look.v = numbers(w.c, 1, 3, 0, 1, 1), "v is (3) and not (41)");
+    REFUSED(cell.span = -1, "the span -1 is negative");
+    REFUSED(cell.attention.wk = matrix(w.c, INNER, HIDDEN + 1, 1), "wk is (41, 38) and not (41, 37)");
+    REFUSED(cell.attention.wx = matrix(w.c, INNER + 1, IN, 1), "wx is (42, 19) and not (41, 19)");
+    REFUSED(cell.attention.wt = matrix(w.c, INNER, IN, 1), "wt is (41, 19) and not (41, 37)");
+    REFUSED(cell.attention.b = numbers(w.c, 1, 3, 0, 1, 1), "b of the attention is (3) and not (41)");
+    REFUSED(cell.attention.v = numbers(w.c, 1, 3, 0, 1, 1), "v is (3) and not (41)");
     static const int wrong[COUNT] = { 0, 0, 0, 3, 0 }, few[COUNT] = { 0, 0, -2, 0, 0 };
     REFUSED(io.source_of = wrong, "sequence 3 has source 3, which is not in [0, 3)");
     REFUSED(io.source_of = NULL, "5 sequences and 3 sources");
     const attend_lstmn_past past = { .lengths = few };
-    REFUSED(io.past = &past, "the past of sequence 2 has -2 words");
+    REFUSED(io.past = &past, "the past of sequence 2 has -2 rows");
     static const int many[COUNT] = { 5, INT_MAX - 40, 5, INT_MAX - 40, 5 };
     const attend_lstmn_past long_past = { .lengths = many };
-    REFUSED(io.past = &long_past, "the past of sequence 3 has 2147483607 words");
+    REFUSED(io.past = &long_past, "the past of sequence 3 has 2147483607 rows");
     REFUSED(cell.u = matrix(w.c, 0, 1 << 30, 1), "too many");
 #undef REFUSED
     attend_lstmn_fusion f = w.fusion;
@@ -336,8 +337,8 @@ static void test_refusals(void **state)
     io.source = attend_lstmn_source_new(w.c, &f, w.gamma, w.alpha, attend_ragged_new(w.c, SOURCES, source_lengths));
     refused(&w, &w.cell, &io, "w of the fusion is (37, 3) and not (37, 19)");
     f = w.fusion;
-    const attend_ragged *words = attend_ragged_new(w.c, SOURCES, source_lengths);
-    assert_null(attend_lstmn_source_new(w.c, &f, w.gamma, matrix(w.c, WORDS, 2, 1), words));
+    const attend_ragged *sequences = attend_ragged_new(w.c, SOURCES, source_lengths);
+    assert_null(attend_lstmn_source_new(w.c, &f, w.gamma, matrix(w.c, SOURCE_ROWS, 2, 1), sequences));
     assert_non_null(strstr(attend_ctx_message(w.c), "alpha is (10, 2) and not (10, 37)"));
     attend_ctx_free(w.c);
 }
@@ -354,10 +355,10 @@ static int whole_life(void)
     io.want_source_weights = true;
     attend_var *y = attend_lstmn_sequence(w.c, &w.cell, all_rows(w.c), attend_ragged_new(w.c, COUNT, lengths), &io);
     if (!y != (attend_ctx_status(w.c) != ATTEND_OK)) status = ATTEND_FAILED; /* NULL if and only if it failed */
-    const float *words[COUNT] = { 0 };
+    const float *past_rows[COUNT] = { 0 };
     const int ones[COUNT] = { 1, 1, 1, 1, 1 };
-    for (int b = 0; y && b < COUNT; b++) words[b] = attend_value(io.tape);
-    const attend_lstmn_past past = { .words = words, .lengths = ones };
+    for (int b = 0; y && b < COUNT; b++) past_rows[b] = attend_value(io.tape);
+    const attend_lstmn_past past = { .rows = past_rows, .lengths = ones };
     attend_lstmn_io next = { .source = w.source, .source_of = source_of, .past = &past };
     attend_var *z =
         y ? attend_lstmn_sequence(w.c, &w.cell, all_rows(w.c), attend_ragged_new(w.c, COUNT, lengths), &next) : NULL;
@@ -377,10 +378,10 @@ static void test_memory(void **state)
         attend_memory_refuse(n);
         const int status = whole_life();
         if (status != ATTEND_NO_MEMORY)
-            fail_msg("request %ld of %ld refused, and the answer is %d", n, requests, status);
+            fail_msg("request %ld of %ld failed, and the status is %d", n, requests, status);
     }
     attend_memory_refuse(0);
-    printf("%ld requests refused in turn\n", requests);
+    printf("%ld requests failed in turn\n", requests);
 }
 
 int main(void)

@@ -1,5 +1,5 @@
-/* The packed product of every table against a plain sum in double, on all small and some large odd shapes; and its
- * promise that a row's result does not depend on its neighbours. */
+/* The packed products of every table against a plain sum in double, on all small and some large odd shapes; a row's result must not depend on
+ * the other rows. */
 #include "kernel/gemm.h"
 #include "support/kernel_tables.h"
 #include "unit/unit.h"
@@ -19,7 +19,7 @@ static float *numbers(size_t n)
     return p;
 }
 
-enum { GUARD = 12345 }; /* stands between the rows of C and must stay */
+enum { GUARD = 12345 }; /* between the rows of C; must not change */
 
 static void check_shape(size_t m, size_t n, size_t k, packed_start start, bool transpose)
 {
@@ -68,7 +68,7 @@ static void check_table(void)
             check_shape(large[i][0], large[i][1], large[i][2], (packed_start)start, i & 1);
 }
 
-/* Rows computed alone, in twos, ... and all together agree to the bit. */
+/* Rows computed alone, two at a time, ... and all at once are bit-identical. */
 static void check_rows_alone(size_t k)
 {
     enum { M = 31, N = 117 };
@@ -86,7 +86,7 @@ static void check_rows_alone(size_t k)
     free(a), free(b), free(together), free(apart), free(packed);
 }
 
-/* C += A' B is, to the bit, what A' laid out by rows gives. */
+/* C += A' B is bit-identical to the product with A' stored by rows. */
 static void check_transposed(void)
 {
     static const size_t sizes[][3] = { { 1, 1, 1 },    { 5, 17, 3 },    { 48, 64, 96 }, { 49, 33, 7 },
@@ -106,12 +106,12 @@ static void check_transposed(void)
     }
 }
 
-/* Weights in fewer bits against a plain sum of what the bits mean: bf16 as floats are, int8 with activations as they are rounded. */
-static void check_bits(attend_precision precision, size_t m, size_t n, size_t k, packed_start start)
+/* Quantised weights against a plain sum of the dequantised ones; int8 with quantised activations. */
+static void check_quantized(attend_precision precision, size_t m, size_t n, size_t k, packed_start start)
 {
     const size_t ldc = n + 5, even = packed_even(k);
-    float *a = numbers(m * k + 1), *bias = numbers(n + 1), *steps = numbers(n + 1), *c = numbers(m * ldc + 1);
-    float *old = malloc((m * ldc + 1) * sizeof *old), *a_steps = numbers(m);
+    float *a = numbers(m * k + 1), *bias = numbers(n + 1), *scales = numbers(n + 1), *c = numbers(m * ldc + 1);
+    float *old = malloc((m * ldc + 1) * sizeof *old), *a_scales = numbers(m);
     uint16_t *halves = malloc((n * k + 1) * sizeof *halves);
     int8_t *bytes = malloc(n * k + 1);
     int16_t *whole = calloc(m * even + 1, sizeof *whole);
@@ -129,11 +129,11 @@ static void check_bits(attend_precision precision, size_t m, size_t n, size_t k,
 
     attend_pack_as(precision, k, n, precision == ATTEND_INT8 ? (void *)bytes : halves, packed);
     for (size_t i = 0; i < m; i++)
-        a_steps[i] = attend_kernel()->quantize(k, a + i * k, attend_int8_limit(k), whole + i * even);
-    const packed_matrix w = { .precision = precision, .k = k, .n = n, .data = packed, .steps = steps };
-    const activations x = { .m = m, .row = k, .numbers = a, .whole = whole, .steps = a_steps };
+        a_scales[i] = attend_kernel()->quantize(k, a + i * k, attend_int8_limit(k), whole + i * even);
+    const packed_matrix w = { .precision = precision, .k = k, .n = n, .data = packed, .scales = scales };
+    const activations x = { .m = m, .row = k, .values = a, .quantized = whole, .scales = a_scales };
     const size_t cut =
-        n / 2 / (size_t)attend_kernel()->panel * (size_t)attend_kernel()->panel; /* two pieces are as good as one */
+        n / 2 / (size_t)attend_kernel()->panel * (size_t)attend_kernel()->panel; /* the product can be divided */
     attend_gemm_matrix(start, bias, &x, &w, 0, cut, c, ldc);
     attend_gemm_matrix(start, bias + cut, &x, &w, cut, n - cut, c + cut, ldc);
 
@@ -145,9 +145,9 @@ static void check_bits(attend_precision precision, size_t m, size_t n, size_t k,
                 const uint32_t bits = (uint32_t)halves[j * k + l] << 16;
                 float half;
                 memcpy(&half, &bits, sizeof half);
-                const double term = precision == ATTEND_INT8
-                                        ? (double)a_steps[i] * whole[i * even + l] * (double)steps[j] * bytes[j * k + l]
-                                        : (double)a[i * k + l] * (double)half;
+                const double term = precision == ATTEND_INT8 ? (double)a_scales[i] * whole[i * even + l] *
+                                                                   (double)scales[j] * bytes[j * k + l]
+                                                             : (double)a[i * k + l] * (double)half;
                 sum += term;
                 size += fabs(term);
             }
@@ -159,22 +159,22 @@ static void check_bits(attend_precision precision, size_t m, size_t n, size_t k,
         for (size_t j = n; j < ldc; j++) assert_true(c[i * ldc + j] == GUARD);
     }
     assert_true(c[m * ldc] == old[m * ldc]);
-    free(a), free(bias), free(steps), free(c), free(old), free(a_steps), free(halves), free(bytes), free(whole),
+    free(a), free(bias), free(scales), free(c), free(old), free(a_scales), free(halves), free(bytes), free(whole),
         free(packed);
 }
 
-static void check_all_bits(void)
+static void check_all_quantized(void)
 {
     for (int p = ATTEND_BFLOAT16; p <= ATTEND_INT8; p++) {
         for (size_t m = 1; m <= 26; m++)
             for (size_t n = 1; n <= 140; n += n < 34 ? 5 : 19)
-                check_bits((attend_precision)p, m, n, 1 + (m * 7 + n) % 37, (packed_start)((m + n) % 3));
-        check_bits((attend_precision)p, 1, 1000, 511, PACKED_BIAS);
-        check_bits((attend_precision)p, 300, 97, 600, PACKED_ADD);
+                check_quantized((attend_precision)p, m, n, 1 + (m * 7 + n) % 37, (packed_start)((m + n) % 3));
+        check_quantized((attend_precision)p, 1, 1000, 511, PACKED_BIAS);
+        check_quantized((attend_precision)p, 300, 97, 600, PACKED_ADD);
     }
 }
 
-/* Columns of packed weights, packed anew, are the same weights. */
+/* Selecting columns of packed weights is the same as packing these columns. */
 static void check_columns(void)
 {
     enum { N = 70, K = 13, SOME = 37 };
@@ -197,7 +197,7 @@ static void check_columns(void)
     free(w), free(part), free(packed), free(gathered), free(right);
 }
 
-/* Rounded to whole steps, whatever the numbers are. */
+/* Activations of any size are rounded to multiples of the scale. */
 static void check_quantize(void)
 {
     for (size_t n = 1; n < 70; n++) {
@@ -205,12 +205,12 @@ static void check_quantize(void)
         int16_t q[71];
         q[n] = 77;
         const float step = attend_kernel()->quantize(n, x, 1000, q);
-        int most = 0;
+        int largest = 0;
         for (size_t i = 0; i < n; i++) {
             assert_true(fabs((double)x[i] - (double)step * q[i]) <= 0.5001 * (double)step);
-            most = abs(q[i]) > most ? abs(q[i]) : most;
+            largest = abs(q[i]) > largest ? abs(q[i]) : largest;
         }
-        assert_int_equal(most, 1000);
+        assert_int_equal(largest, 1000);
         assert_int_equal(q[n], 77);
         for (size_t i = 0; i < n; i += 9) {
             const float before = x[i];
@@ -231,12 +231,12 @@ static void test_tables(void **state)
 {
     (void)state;
     for (const attend_kernel_table *const *t = tables_to_test(); *t; t++) {
-        attend_kernel_use(*t);
+        attend_kernel_select(*t);
         check_table();
         check_rows_alone(600);
-        check_rows_alone(1024); /* rows that share a set of the first cache */
+        check_rows_alone(1024); /* rows that share a set of the first-level cache */
         check_transposed();
-        check_all_bits();
+        check_all_quantized();
         check_columns();
         check_quantize();
     }
@@ -244,7 +244,7 @@ static void test_tables(void **state)
 
 extern int openblas_get_num_threads(void) __attribute__((weak));
 
-/* The other door. */
+/* attend_gemm. */
 static void test_cblas(void **state)
 {
     (void)state;
@@ -263,7 +263,7 @@ static void test_cblas(void **state)
                 assert_true(fabs((double)c[i * N + j] - sum) < 1e-5);
             }
     }
-    if (openblas_get_num_threads) assert_int_equal(openblas_get_num_threads(), 1); /* threads are ours */
+    if (openblas_get_num_threads) assert_int_equal(openblas_get_num_threads(), 1); /* CBLAS must not start threads */
     free(a), free(b), free(c), free(old);
 }
 

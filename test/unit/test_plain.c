@@ -1,5 +1,5 @@
-/* test_plain.c: the plain kernels, oracle of the others, against the formulas of op.h written out in double; what they
- * call a derivative against differences of those. */
+/* test_plain.c: the plain kernels, the reference for the others, against the formulas of op.h in double, and their derivatives against
+ * finite differences. */
 #include "kernel/kernel.h"
 #include <math.h>
 #include <setjmp.h>
@@ -18,15 +18,15 @@ static double uniform(double low, double high)
     return low + (high - low) * (double)(state >> 40) * 0x1p-24;
 }
 
-/* Floats and the same in double. */
+/* Random floats, and the same in double. */
 static void fill(size_t n, double low, double high, float *x, double *exact)
 {
     for (size_t i = 0; i < n; i++) exact[i] = x[i] = (float)uniform(low, high);
 }
 
-static void assert_near(double got, double want, double most)
+static void assert_near(double got, double want, double tolerance)
 {
-    if (!(fabs(got - want) <= most)) fail_msg("%.9g, not %.9g", got, want);
+    if (!(fabs(got - want) <= tolerance)) fail_msg("%.9g, not %.9g", got, want);
 }
 
 static double sigmoid(double x)
@@ -39,7 +39,7 @@ static double activate(attend_activation f, double x)
     return f == ATTEND_RELU ? fmax(x, 0) : tanh(x);
 }
 
-/* ---- cells: x holds the inputs one after another, y the outputs ---- */
+/* ---- cells: x contains the inputs one after another, y the outputs ---- */
 
 typedef void formula(attend_activation f, const double *x, double *y);
 
@@ -72,7 +72,7 @@ static void lstm_formula(attend_activation f, const double *x, double *y)
     }
 }
 
-/* Fixed weights of the outputs in the loss, so dloss/dy. */
+/* The weights of the outputs in the loss, which are dloss/dy. */
 static double weight(size_t i)
 {
     return 0.5 + 0.25 * (double)(i % 7) - (i % 2 ? 1.5 : 0);
@@ -111,7 +111,7 @@ static void simple(void **state)
         for (size_t j = 0; j < H; j++) assert_near(h[j], want[j], 1e-6);
         for (size_t j = 0; j < H; j++) dh[j] = (float)weight(j);
         plain->simple_backward(H, f, dh, h, dx);
-        for (size_t j = 0; j < H; j++) dx[H + j] = dx[j]; /* gx and gh are only ever added */
+        for (size_t j = 0; j < H; j++) dx[H + j] = dx[j]; /* gx and gh are only used as a sum */
         check_gradient(simple_formula, f, exact, 2 * H, H, dx);
     }
 }
@@ -150,7 +150,7 @@ static void lstm(void **state)
         for (size_t j = 0; j < H; j++) assert_near(c[j], want[H + j], 1e-6);
         for (size_t j = 0; j < H; j++) dh[j] = (float)weight(j), dx[8 * H + j] = (float)weight(H + j);
         plain->lstm_backward(H, f, dh, x + 8 * H, c, saved, dx, dx + 8 * H);
-        for (size_t j = 0; j < 4 * H; j++) dx[4 * H + j] = dx[j]; /* gx and gh are only ever added */
+        for (size_t j = 0; j < 4 * H; j++) dx[4 * H + j] = dx[j]; /* gx and gh are only used as a sum */
         check_gradient(lstm_formula, f, exact, 9 * H, 2 * H, dx);
     }
 }
@@ -194,7 +194,7 @@ static void adam(void **state)
     fill(H, -1, 1, m, me);
     fill(H, 0, 1, v, ve);
     fill(H, -1, 1, x, xe);
-    const adam_numbers k = { 0.5f, 0.01f, 0.9f, 0.1f, 0.98f, 0.02f, 2, 3, 1e-3f, 0.1f };
+    const adam_settings k = { 0.5f, 0.01f, 0.9f, 0.1f, 0.98f, 0.02f, 2, 3, 1e-3f, 0.1f };
     plain->adam(H, &k, g, m, v, x);
     for (size_t j = 0; j < H; j++) {
         const double gradient = 0.5 * ge[j];

@@ -24,7 +24,7 @@ static void test_every_piece_runs_once(void **state)
         assert_int_equal(attend_pool_threads(p), threads);
         memset(done, 0, sizeof done);
         for (int round = 1; round <= 300; round++) {
-            /* now and then let the workers fall asleep */
+            /* let the workers fall asleep sometimes */
             if (round % 100 == 0) nanosleep(&(struct timespec){ .tv_nsec = 2000000 }, NULL);
             int pieces = round % 3 == 0 ? PIECES : round % 7;
             attend_pool_run(p, pieces, count, done);
@@ -38,7 +38,7 @@ static void test_every_piece_runs_once(void **state)
     }
 }
 
-static void test_wrong_numbers_are_refused(void **state)
+static void test_invalid_thread_counts(void **state)
 {
     (void)state;
     attend_pool *p = NULL;
@@ -53,7 +53,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_piece_runs_once),
-        cmocka_unit_test(test_wrong_numbers_are_refused),
+        cmocka_unit_test(test_invalid_thread_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
 #include "unit/unit.h"
 #include <math.h>
 
-/* Known answers of Philox4x32-10 as published with the Random123 library (Salmon et al. 2011). */
+/* Test vectors of Philox4x32-10 published with the Random123 library (Salmon et al. 2011). */
 static void test_known_answers(void **state)
 {
     (void)state;
@@ -24,7 +24,7 @@ static void test_known_answers(void **state)
     }
 }
 
-static void test_numbers_depend_on_where_alone(void **state)
+static void test_numbers_depend_on_the_index_only(void **state)
 {
     (void)state;
     const attend_rng a = { .seed = 5, .stream = 9, .use = 2 }, other = { .seed = 5, .stream = 9, .use = 3 };
@@ -63,7 +63,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_known_answers),
-        cmocka_unit_test(test_numbers_depend_on_where_alone),
+        cmocka_unit_test(test_numbers_depend_on_the_index_only),
         cmocka_unit_test(test_distribution),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

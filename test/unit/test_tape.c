@@ -1,4 +1,4 @@
-/* Contexts and variables: what is refused and how it is said, sticky failure, mark and rewind, the tape off. */
+/* Contexts and variables: rejected arguments and their messages, sticky failure, mark and rewind, recording off. */
 #include "kernel/kernel.h"
 #include "unit/unit.h"
 #include <limits.h>
@@ -15,7 +15,7 @@ static attend_var *zeros(attend_ctx *c, int rows, int columns)
     return attend_input(c, 2, (const int[]){ rows, columns }, NULL);
 }
 
-/* ---- refusals: each names the operation and what was wrong ---- */
+/* ---- rejected arguments: the message names the operation and the error ---- */
 
 static attend_var *bad_linear(attend_ctx *c)
 {
@@ -144,61 +144,64 @@ static attend_var *bad_pairs(attend_ctx *c)
     return attend_rotary(c, zeros(c, 3, 6), attend_ragged_new(c, 1, (const int[]){ 3 }), 2, 0);
 }
 
-static attend_var *bad_places(attend_ctx *c)
+static attend_var *bad_positions(attend_ctx *c)
 {
     return attend_add_sinusoids(c, zeros(c, 3, 6), 1, attend_ragged_new(c, 1, (const int[]){ 3 }), INT_MAX - 2);
 }
 
-static attend_var *bad_negative_place(attend_ctx *c)
+static attend_var *bad_negative_position(attend_ctx *c)
 {
     return attend_rotary(c, zeros(c, 3, 4), attend_ragged_new(c, 1, (const int[]){ 3 }), 2, -1);
 }
 
-static attend_var *bad_place_table(attend_ctx *c)
+static attend_var *bad_position_table(attend_ctx *c)
 {
-    return attend_add_rows(c, zeros(c, 3, 6), 1, zeros(c, 9, 5), attend_ragged_new(c, 1, (const int[]){ 3 }), 0);
+    return attend_add_learned_positions(c, zeros(c, 3, 6), 1, zeros(c, 9, 5),
+                                        attend_ragged_new(c, 1, (const int[]){ 3 }), 0);
 }
 
 static attend_var *bad_long_sequence(attend_ctx *c)
 {
-    return attend_add_rows(c, zeros(c, 4, 6), 1, zeros(c, 9, 6), attend_ragged_new(c, 2, (const int[]){ 1, 3 }), 7);
+    return attend_add_learned_positions(c, zeros(c, 4, 6), 1, zeros(c, 9, 6),
+                                        attend_ragged_new(c, 2, (const int[]){ 1, 3 }), 7);
 }
 
-static attend_var *bad_place_rows(attend_ctx *c)
+static attend_var *bad_position_rows(attend_ctx *c)
 {
-    return attend_add_rows(c, zeros(c, 4, 6), 1, zeros(c, 9, 6), attend_ragged_new(c, 1, (const int[]){ 3 }), 0);
+    return attend_add_learned_positions(c, zeros(c, 4, 6), 1, zeros(c, 9, 6),
+                                        attend_ragged_new(c, 1, (const int[]){ 3 }), 0);
 }
 
 static const struct {
     attend_var *(*run)(attend_ctx *c);
-    const char *words;
+    const char *message;
 } refusals[] = {
     { bad_linear, "attend_linear: x (3, 5) and w (4, 6)" },
     { bad_bias, "the bias (5) does not fit the weights (4, 5)" },
     { bad_matmul, "attend_matmul: (3, 5) times (4, 5): the inner lengths differ" },
-    { bad_add, "attend_add: (3, 5) and (5, 3)" },
+    { bad_add, "attend_add: the shapes (3, 5) and (5, 3)" },
     { bad_id, "attend_gather: id 3 at position 1 is not in [0, 3)" },
     { bad_negative_id, "id -1 at position 0" },
     { bad_concat, "attend_concat: part 1 is (4, 5)" },
-    { bad_slice, "3 columns from column 3 on of (3, 5)" },
+    { bad_slice, "3 columns from column 3 are out of range of (3, 5)" },
     { bad_reshape, "attend_reshape: (3, 5) and (4, 4)" },
     { bad_rank, "rank 5" },
     { bad_size, "too large" },
     { bad_norm, "attend_layer_norm: gain (4)" },
     { bad_dropout, "probability 1 is not in [0, 1)" },
     { bad_rows, "x is (3, 5), but the sequences have 4 rows" },
-    { bad_length, "length -1 of sequence 1" },
+    { bad_length, "the length -1 of sequence 1 is invalid" },
     { bad_target, "target 5 of row 1 is not below V = 5" },
     { bad_smoothing, "smoothing 1.5" },
-    { bad_consumed, "attend_tanh: variable 1 was consumed" },
+    { bad_consumed, "attend_tanh: variable 1 was already consumed" },
     { bad_null, "attend_tanh: variable 1 is NULL" },
-    { bad_halves, "attend_swiglu: (3, 5) is not (N, 2 F)" },
-    { bad_pairs, "attend_rotary: rows of (3, 6) are not pairs of numbers in 2 heads" },
-    { bad_places, "attend_add_sinusoids: 3 rows cannot stand at the places from 2147483645 on" },
-    { bad_negative_place, "attend_rotary: 3 rows cannot stand at the places from -1 on" },
-    { bad_place_table, "attend_add_rows: a table (9, 5) does not fit rows of (3, 6)" },
-    { bad_long_sequence, "attend_add_rows: a sequence is 10 long, and the table has rows for 9 places" },
-    { bad_place_rows, "attend_add_rows: x is (4, 6), but the sequences have 3 rows" },
+    { bad_halves, "attend_swiglu: the shape (3, 5) is not (N, 2 F)" },
+    { bad_pairs, "attend_rotary: rows of (3, 6) cannot be divided into 2 heads of an even width" },
+    { bad_positions, "attend_add_sinusoids: 3 rows cannot have positions from 2147483645" },
+    { bad_negative_position, "attend_rotary: 3 rows cannot have positions from -1" },
+    { bad_position_table, "attend_add_learned_positions: the table (9, 5) does not fit x (3, 6)" },
+    { bad_long_sequence, "attend_add_learned_positions: a sequence needs 10 positions, but the table has only 9" },
+    { bad_position_rows, "attend_add_learned_positions: x is (4, 6), but the sequences have 3 rows" },
     { bad_cell, "u is (16, 4) and not (3 H, H)" },
     { bad_cell_input, "w is (16, 3) and not (16, 5)" },
     { bad_cell_state, "attend_cell_step: an initial state is (3, 4) and not (2, 4)" },
@@ -211,15 +214,15 @@ static void test_refusals(void **state)
         attend_ctx *c = context();
         attend_ctx_set_training(c, true);
         assert_null(refusals[i].run(c));
-        if (attend_ctx_status(c) != ATTEND_BAD_USAGE || !strstr(attend_ctx_message(c), refusals[i].words))
-            fail_msg("\"%s\" does not say \"%s\"", attend_ctx_message(c), refusals[i].words);
+        if (attend_ctx_status(c) != ATTEND_BAD_USAGE || !strstr(attend_ctx_message(c), refusals[i].message))
+            fail_msg("the message \"%s\" does not contain \"%s\"", attend_ctx_message(c), refusals[i].message);
         attend_ctx_free(c);
     }
 }
 
-/* ---- failure sticks, and the first one is what counts ---- */
+/* ---- failure is sticky; the first one is kept ---- */
 
-static void test_failure_sticks_until_reset(void **state)
+static void test_failure_is_sticky_until_reset(void **state)
 {
     (void)state;
     attend_ctx *c = context();
@@ -228,7 +231,7 @@ static void test_failure_sticks_until_reset(void **state)
     assert_null(y);
     assert_null(attend_tanh(c, good));
     assert_null(attend_concat(c, &good, 1));
-    assert_null(attend_use(c, NULL));
+    assert_null(attend_parameter(c, NULL));
     assert_int_equal(attend_backward(c, y), ATTEND_BAD_USAGE);
     assert_non_null(strstr(attend_ctx_message(c), "attend_linear"));
     assert_non_null(strstr(attend_message(), "attend_linear"));
@@ -239,17 +242,17 @@ static void test_failure_sticks_until_reset(void **state)
     attend_ctx_free(c);
 }
 
-static void test_backward_is_refused_where_it_makes_no_sense(void **state)
+static void test_invalid_calls_of_backward(void **state)
 {
     (void)state;
     attend_ctx *c = context();
     assert_int_equal(attend_backward(c, zeros(c, 2, 3)), ATTEND_BAD_USAGE);
-    assert_non_null(strstr(attend_message(), "the loss is (2, 3)"));
+    assert_non_null(strstr(attend_message(), "the loss has shape (2, 3)"));
     attend_ctx_reset(c);
     attend_var *loss = attend_sum(c, zeros(c, 2, 3));
     assert_ok(attend_backward(c, loss));
     assert_int_equal(attend_backward(c, loss), ATTEND_BAD_USAGE);
-    assert_non_null(strstr(attend_message(), "walked before"));
+    assert_non_null(strstr(attend_message(), "already run"));
     attend_ctx_reset(c);
     attend_ctx_set_recording(c, false);
     assert_int_equal(attend_backward(c, attend_sum(c, zeros(c, 2, 3))), ATTEND_BAD_USAGE);
@@ -257,9 +260,9 @@ static void test_backward_is_refused_where_it_makes_no_sense(void **state)
     attend_ctx_free(c);
 }
 
-/* ---- what flows where ---- */
+/* ---- gradients ---- */
 
-static void test_gradients_flow_to_inputs_and_not_to_constants(void **state)
+static void test_inputs_have_gradients_and_constants_do_not(void **state)
 {
     (void)state;
     attend_ctx *c = context();
@@ -274,7 +277,7 @@ static void test_gradients_flow_to_inputs_and_not_to_constants(void **state)
     attend_ctx_free(c);
 }
 
-static void test_recording_off_leaves_no_tape(void **state)
+static void test_recording_off_records_nothing(void **state)
 {
     (void)state;
     attend_ctx *c = context();
@@ -294,7 +297,7 @@ static void test_recording_off_leaves_no_tape(void **state)
     attend_ctx_free(c);
 }
 
-static void test_rewind_is_refused_while_the_tape_holds_on(void **state)
+static void test_rewind_fails_while_recording(void **state)
 {
     (void)state;
     attend_ctx *c = context();
@@ -305,7 +308,7 @@ static void test_rewind_is_refused_while_the_tape_holds_on(void **state)
     attend_ctx_free(c);
 }
 
-/* What was made after a mark is gone, its memory used again; what was made before stays. */
+/* Variables created after the mark are freed and their memory is reused; earlier ones stay. */
 static void test_rewind(void **state)
 {
     (void)state;
@@ -329,8 +332,8 @@ static void test_rewind(void **state)
     attend_ctx_free(c);
 }
 
-/* Accessors of nothing answer with nothing, so that a model checks once, at its end. */
-static void test_accessors_take_null(void **state)
+/* Accessors accept NULL, so that a model needs only one check, at its end. */
+static void test_accessors_accept_null(void **state)
 {
     (void)state;
     assert_int_equal(attend_rank(NULL), 0);
@@ -341,7 +344,7 @@ static void test_accessors_take_null(void **state)
     assert_int_equal(attend_ragged_count(NULL) + attend_ragged_rows(NULL) + attend_ragged_length(NULL, 0), 0);
 }
 
-/* A parameter of another set than the context's gradients belong to. */
+/* A parameter that does not belong to the set of the context's gradients. */
 static void test_foreign_parameters(void **state)
 {
     (void)state;
@@ -355,11 +358,11 @@ static void test_foreign_parameters(void **state)
     assert_ok(attend_params_add(&p, theirs, "b", 1, (const int[]){ 900 }));
     assert_ok(attend_grads_new(&grads, ours));
     attend_ctx_set_grads(c, grads);
-    assert_null(attend_use(c, p));
-    assert_non_null(strstr(attend_ctx_message(c), "the set that 'b' is in"));
-    /* gradients taken away before the walk: they go where they were to go */
+    assert_null(attend_parameter(c, p));
+    assert_non_null(strstr(attend_ctx_message(c), "'b' does not belong to the parameter set"));
+    /* gradients removed from the context before backward: they are still added to the original ones */
     attend_ctx_reset(c);
-    attend_var *loss = attend_sum(c, attend_use(c, attend_params_at(ours, 0)));
+    attend_var *loss = attend_sum(c, attend_parameter(c, attend_params_at(ours, 0)));
     attend_ctx_set_grads(c, NULL);
     assert_ok(attend_backward(c, loss));
     assert_true(attend_grads_of(grads, attend_params_at(ours, 0))[1] == 1);
@@ -369,7 +372,7 @@ static void test_foreign_parameters(void **state)
     attend_params_free(theirs);
 }
 
-/* -log p of each row that counts, 0 of the others, whatever was there before. */
+/* -log p of each row, 0 for ignored rows. */
 static void test_row_losses(void **state)
 {
     (void)state;
@@ -381,7 +384,7 @@ static void test_row_losses(void **state)
     attend_ctx_free(c);
 }
 
-/* Fresh logits are overwritten in place; there is no second (N, V) array. */
+/* Logits that nothing else reads are overwritten in place; there is no second (N, V) array. */
 static void test_cross_entropy_holds_one_copy(void **state)
 {
     (void)state;
@@ -403,7 +406,7 @@ static void test_cross_entropy_holds_one_copy(void **state)
     attend_ctx_free(c);
 }
 
-/* Dropout is the identity when not training, and a function of (seed, stream) when it is. */
+/* Dropout is the identity unless training; in training it is a function of (seed, stream). */
 static void test_dropout(void **state)
 {
     (void)state;
@@ -424,7 +427,7 @@ static void test_dropout(void **state)
         if (stream == 1) assert_true(!same);
         if (stream == 2) assert_true(same);
     }
-    attend_var *again = attend_dropout(c, x, 0.25); /* the next use has a mask of its own */
+    attend_var *again = attend_dropout(c, x, 0.25); /* each use has its own mask */
     assert_true(memcmp(attend_value(again), first, sizeof first) != 0);
     attend_ctx_free(c);
 }
@@ -437,7 +440,7 @@ static void test_parameters(void **state)
     attend_params *set = NULL;
     attend_param *p = NULL, *q = NULL;
     assert_ok(attend_params_new(&set));
-    for (int i = 0; i < 40; i++) { /* past the first capacity */
+    for (int i = 0; i < 40; i++) { /* beyond the initial capacity */
         char name[16];
         snprintf(name, sizeof name, "p%d", i);
         assert_ok(attend_params_add(&p, set, name, 2, (const int[]){ 2, 3 }));
@@ -454,7 +457,7 @@ static void test_parameters(void **state)
     attend_params_free(set);
 }
 
-/* A packed copy is made anew when the parameter changes, and when the kernels do (their panels differ). */
+/* A packed copy is recreated when the parameter changes, and when the kernel table changes (panels differ). */
 static void test_packed_copies_follow_the_value(void **state)
 {
     (void)state;
@@ -467,7 +470,7 @@ static void test_packed_copies_follow_the_value(void **state)
     for (int i = 0; i < 3; i++) {
         attend_param_edit(w)[0] = (attend_real)i;
         attend_param_changed(w);
-        attend_var *y = attend_linear(c, attend_input(c, 2, (const int[]){ 1, 1 }, &one), attend_use(c, w), NULL);
+        attend_var *y = attend_linear(c, attend_input(c, 2, (const int[]){ 1, 1 }, &one), attend_parameter(c, w), NULL);
         assert_true(attend_value(y)[0] == (attend_real)i);
     }
     attend_param *tall = NULL;
@@ -476,11 +479,12 @@ static void test_packed_copies_follow_the_value(void **state)
     attend_param_changed(tall);
     const attend_kernel_table *before = attend_kernel();
     for (const attend_kernel_table *const *t = attend_kernels(); *t; t++) {
-        attend_kernel_use(*t);
-        attend_var *y = attend_linear(c, attend_input(c, 2, (const int[]){ 1, 1 }, &one), attend_use(c, tall), NULL);
+        attend_kernel_select(*t);
+        attend_var *y =
+            attend_linear(c, attend_input(c, 2, (const int[]){ 1, 1 }, &one), attend_parameter(c, tall), NULL);
         for (int i = 0; i < 40; i++) assert_true(attend_value(y)[i] == (attend_real)i);
     }
-    attend_kernel_use(before);
+    attend_kernel_select(before);
     attend_ctx_free(c);
     attend_params_free(set);
 }
@@ -489,13 +493,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_failure_sticks_until_reset),
-        cmocka_unit_test(test_backward_is_refused_where_it_makes_no_sense),
-        cmocka_unit_test(test_gradients_flow_to_inputs_and_not_to_constants),
-        cmocka_unit_test(test_recording_off_leaves_no_tape),
-        cmocka_unit_test(test_rewind_is_refused_while_the_tape_holds_on),
+        cmocka_unit_test(test_failure_is_sticky_until_reset),
+        cmocka_unit_test(test_invalid_calls_of_backward),
+        cmocka_unit_test(test_inputs_have_gradients_and_constants_do_not),
+        cmocka_unit_test(test_recording_off_records_nothing),
+        cmocka_unit_test(test_rewind_fails_while_recording),
         cmocka_unit_test(test_rewind),
-        cmocka_unit_test(test_accessors_take_null),
+        cmocka_unit_test(test_accessors_accept_null),
         cmocka_unit_test(test_foreign_parameters),
         cmocka_unit_test(test_row_losses),
         cmocka_unit_test(test_cross_entropy_holds_one_copy),

@@ -129,7 +129,7 @@ static void test_a_failed_shard(void **state)
 static attend_var *not_finite(attend_ctx *c, int shard, void *user)
 {
     language_model *m = user;
-    return attend_scale(c, attend_sum(c, attend_use(c, m->bias)), shard == 1 ? HUGE_VAL : 1);
+    return attend_scale(c, attend_sum(c, attend_parameter(c, m->bias)), shard == 1 ? HUGE_VAL : 1);
 }
 
 static void test_a_non_finite_gradient_changes_nothing(void **state)
@@ -167,7 +167,7 @@ static attend_var *one_row(attend_ctx *c, int shard, void *user)
 {
     language_model *m = user;
     const int id = shard * 3;
-    return attend_sum(c, attend_gather(c, attend_use(c, m->table), &id, 1));
+    return attend_sum(c, attend_gather(c, attend_parameter(c, m->table), &id, 1));
 }
 
 static void test_only_used_rows_have_a_gradient(void **state)
@@ -195,8 +195,8 @@ static attend_var *several_pieces(attend_ctx *c, int shard, void *user)
     attend_param **p = user;
     int ids[300];
     for (int i = 0; i < 300; i++) ids[i] = (i * 37 + shard) % 300;
-    attend_var *rows = attend_gather(c, attend_use(c, p[0]), ids, 150);
-    attend_var *all = attend_use(c, p[1]);
+    attend_var *rows = attend_gather(c, attend_parameter(c, p[0]), ids, 150);
+    attend_var *all = attend_parameter(c, p[1]);
     return attend_add(c, attend_sum(c, attend_mul(c, rows, rows)), attend_sum(c, attend_mul(c, all, all)));
 }
 
