@@ -3,7 +3,7 @@
  *     metadata    training.state.NAME   training_state;  training.option.NAME  options and data that must be the same to resume
  *     tensors     training.first.NAME, training.second.NAME  optimizer moments of a parameter;  training.average.NAME  its average
  *
- * The names are part of the file format, and older than those of the C fields. */
+ * These names are part of the file format: they stay as they are when a C field is renamed. */
 #include "train/training_run.h"
 
 #include "core/memory.h"
@@ -51,7 +51,7 @@ typedef struct state_field {
     enum { COUNT, NUMBER, INT } kind;
 } state_field;
 
-/* name: in the file */
+/* name: in the file, as version 0.1 has it */
 #define STATE(name, member, kind)                                                                                      \
     {                                                                                                                  \
         name, offsetof(training_state, member), kind                                                                   \
@@ -105,8 +105,8 @@ static int get_entry(const attend_tensor_file *file, const char *path, const cha
     *text = attend_tensor_file_metadata(file, key);
     if (*text) return ATTEND_OK;
     return attend_fail(ATTEND_BAD_MODEL,
-                       "%s: not a checkpoint, or one of another version: it has no \"%s\"; start over without it", path,
-                       key);
+                       "%s: not a checkpoint, or one of another version: it has no \"%s\"; start over (option 'fresh')",
+                       path, key);
 }
 
 static bool read_number(const char *text, int kind, void *to)
@@ -134,7 +134,7 @@ static int get_state(const attend_tensor_file *file, const char *path, training_
 
 /* ---- options that must stay the same ---- */
 
-/* The content of files must be the same; their names need not be. */
+/* The content of files must be the same; their names need not be. The text is part of the file format: "words" are tokens. */
 static void put_data(metadata_list *m, const training_run *run, const char *name, const attend_corpus *c)
 {
     char text[120];
@@ -183,33 +183,28 @@ static void put_options(metadata_list *m, const training_run *run)
     add_number(m, "option", "valid-every", (double)run->intervals.valid_every);
 }
 
+static int same_option(const char *path, const char *name, const char *then, const char *now)
+{
+    if (!then || strcmp(then, now) == 0) return ATTEND_OK; /* NULL: written by a version without this option */
+    return attend_fail(ATTEND_BAD_USAGE,
+                       "%s was made with %s '%.80s', and now it is '%.80s': use the same value to resume, choose "
+                       "another model path, or start over (option 'fresh')",
+                       path, name, then, now);
+}
+
 /* Compares the configuration of the checkpoint, which has been read already, field by field. */
 static int same_config(const char *path, const attend_config *now, const attend_config *then)
 {
-    for (int i = 0; attend_config_field_at(i); i++) {
+    int status = ATTEND_OK;
+    for (int i = 0; status == ATTEND_OK && attend_config_field_at(i); i++) {
         const char *name = attend_config_field_at(i)->name;
         char a[64], b[64];
         if (strcmp(name, "source-vocab") == 0 || strcmp(name, "target-vocab") == 0) continue;
-        if (attend_config_get(now, name, a, sizeof a) != ATTEND_OK ||
-            attend_config_get(then, name, b, sizeof b) != ATTEND_OK || strcmp(a, b) == 0)
-            continue;
-        return attend_fail(
-            ATTEND_BAD_USAGE,
-            "%s was made with %s '%s', and now it is '%s': use the same value to resume, choose another model path, or "
-            "start over",
-            path, name, b, a);
+        if (attend_config_get(now, name, a, sizeof a) == ATTEND_OK &&
+            attend_config_get(then, name, b, sizeof b) == ATTEND_OK)
+            status = same_option(path, name, b, a);
     }
-    return ATTEND_OK;
-}
-
-static int same_option(const char *path, const char *name, const char *then, const char *now)
-{
-    if (!then || strcmp(then, now) == 0) return ATTEND_OK; /* a version that did not store it */
-    return attend_fail(ATTEND_BAD_USAGE,
-                       "%s was made with %s '%.80s', and now it is '%.80s': use the same value to resume, choose "
-                       "another model path, or "
-                       "start over",
-                       path, name, then, now);
+    return status;
 }
 
 /* Options may have been chosen by the data. So the data is compared first: otherwise the message would name an option that the user did not set. */
@@ -314,12 +309,12 @@ int attend_checkpoint_load(training_run *run, bool *found)
 {
     const char *path = attend_training_path(run, ".checkpoint");
     *found = false;
-    FILE *there = fopen(path, "rb");
-    if (!there && errno == ENOENT) return ATTEND_OK;
-    if (!there) /* starting over would overwrite it */
-        return attend_fail(ATTEND_IO, "cannot read %s: %s; fix that to resume, or start over without the checkpoint",
-                           path, attend_errno_text(errno));
-    fclose(there);
+    FILE *existing = fopen(path, "rb");
+    if (!existing && errno == ENOENT) return ATTEND_OK;
+    if (!existing) /* starting over would overwrite it */
+        return attend_fail(ATTEND_IO, "cannot read %s: %s; fix that to resume, or start over (option 'fresh')", path,
+                           attend_errno_text(errno));
+    fclose(existing);
     int status = attend_model_load(&run->model, path, NULL);
     if (status == ATTEND_OK) status = same_basis(path, &run->options);
     if (status == ATTEND_OK) status = same_config(path, &run->options.config, &run->model->config);
@@ -371,9 +366,9 @@ int attend_checkpoint_load_optimizer(training_run *run)
             array_name(name, which, p);
             const attend_tensor *x = attend_tensor_file_find(file, name);
             if (!x || x->bytes != p->size * sizeof(real))
-                status = attend_fail(ATTEND_BAD_MODEL,
-                                     "%s: '%s' is missing or has another size; start over without the checkpoint", path,
-                                     name);
+                status =
+                    attend_fail(ATTEND_BAD_MODEL,
+                                "%s: '%s' is missing or has another size; start over (option 'fresh')", path, name);
             else
                 memcpy(to, x->data, x->bytes);
         }

@@ -49,10 +49,11 @@ int attend_training_skip_update(training_run *run, double norm)
     const int status = attend_training_log_end(&run->log, &w);
     if (status != ATTEND_OK || s->skipped_updates < MAX_SKIPPED) return status;
     if (s->rollbacks > 0)
-        return attend_fail(ATTEND_FAILED,
-                           "training diverged: gradients are non-finite, also at half the learning rate. The best "
-                           "model so far is unchanged. Start over with a lower learning rate, a smaller gradient clip "
-                           "or a longer warmup");
+        return attend_fail(
+            ATTEND_FAILED,
+            "training diverged: gradients are non-finite, also at half the learning rate. The best "
+            "model so far is unchanged. Start over (option 'fresh') with a lower learning rate, a smaller "
+            "gradient clip or a longer warmup");
     return roll_back(run);
 }
 

@@ -30,7 +30,7 @@ typedef struct side_lines {
     bool too_many;
 } side_lines;
 
-/* Asks for a stop at every 4096th line only: the call may be slow. */
+/* Calls events.stop at every 4096th line only, because it may be slow. */
 static bool is_stopped(training_run *run, uint64_t line)
 {
     if (line % 4096 == 0 && attend_training_stop_requested(run)) run->stopped = true;
@@ -103,7 +103,7 @@ static int learn_side(training_run *run, attend_side side)
 }
 
 /* A language model learns from lines, a translation model from pairs. */
-static int fits_task(const training_run *run, const attend_pairs_spec *specs, int count)
+static int check_task(const training_run *run, const attend_pairs_spec *specs, int count)
 {
     for (int i = 0; i < count; i++) {
         if (!specs[i].source == attend_training_is_language_model(run)) continue;
@@ -120,8 +120,8 @@ static int fits_task(const training_run *run, const attend_pairs_spec *specs, in
 int attend_training_check_data_files(const training_run *run)
 {
     attend_pairs_file *file = NULL;
-    int status = fits_task(run, run->options.train, run->options.train_count);
-    if (status == ATTEND_OK) status = fits_task(run, run->options.valid, run->options.valid_count);
+    int status = check_task(run, run->options.train, run->options.train_count);
+    if (status == ATTEND_OK) status = check_task(run, run->options.valid, run->options.valid_count);
     if (status != ATTEND_OK) return status;
     status = attend_pairs_file_open(&file, run->options.train, run->options.train_count);
     attend_pairs_file_close(file);
@@ -162,7 +162,8 @@ static int encode_again(void *user, attend_side side, uint64_t epoch, uint64_t p
                                   run->options.seed, (epoch << 40 ^ pair) << 1 | (uint64_t)side);
 }
 
-static int corpus_of(training_run *run, attend_corpus **out, const attend_pairs_spec *specs, int count, bool keep_text)
+static int read_corpus(training_run *run, attend_corpus **out, const attend_pairs_spec *specs, int count,
+                       bool keep_text)
 {
     const attend_corpus_options options = { .vocabulary = attend_tokenizer_size(run->tokenizers[0]) >
                                                                   attend_tokenizer_size(run->tokenizers[1])
@@ -181,10 +182,10 @@ static int corpus_of(training_run *run, attend_corpus **out, const attend_pairs_
 
 int attend_training_read_data(training_run *run)
 {
-    const bool again = run->options.bpe_dropout > 0;
-    int status = corpus_of(run, &run->train, run->options.train, run->options.train_count, again);
+    const bool has_dropout = run->options.bpe_dropout > 0;
+    int status = read_corpus(run, &run->train, run->options.train, run->options.train_count, has_dropout);
     if (status == ATTEND_OK && run->options.valid_count > 0)
-        status = corpus_of(run, &run->valid, run->options.valid, run->options.valid_count, true);
+        status = read_corpus(run, &run->valid, run->options.valid, run->options.valid_count, true);
     if (status == ATTEND_OK && run->valid && attend_corpus_count(run->valid).pairs == 0)
         return attend_fail(ATTEND_BAD_DATA, "%s: there is no validation %s: all are empty%s or too long",
                            attend_pairs_spec_name(&run->options.valid[0]),
@@ -192,7 +193,7 @@ int attend_training_read_data(training_run *run)
                            attend_training_is_language_model(run) ? "" : " on a side");
     const attend_batches_options options = { .seed = run->options.seed,
                                              .batch_tokens = run->options.batch_tokens,
-                                             .encode = again ? encode_again : NULL,
+                                             .encode = has_dropout ? encode_again : NULL,
                                              .user = run };
     if (status == ATTEND_OK) status = attend_batches_new(&run->batches, run->train, &options);
     return status;

@@ -76,9 +76,9 @@ typedef struct training_run {
 
 /* Sends a message to the user. */
 void attend_training_notice(const training_run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Whether events.stop asks for the end. */
+/* Whether events.stop returns true. */
 bool attend_training_stop_requested(const training_run *run);
-/* Whether as many updates or epochs are done as options ask for. */
+/* Whether all updates or epochs of the options are done. */
 bool attend_training_is_done(const training_run *run);
 double attend_training_time(void); /* seconds, by a monotonic clock */
 
