@@ -105,7 +105,7 @@ static void compare_with_ceiling(bench *b, attend_cell_kind kind, const char *na
     double seconds[2];
     bench_measure(b, 2, (const work[]){ { run_layer, &one }, { run_ceiling, &one } }, seconds);
     result r = { .group = "recurrent layer, T 25, B 64, 512 -> 512, forward+backward", .goal = 0.85 };
-    snprintf(r.name, sizeof r.name, "%s, 1 thread, share of the ceiling (%.1f ms)", name, seconds[0] * 1e3);
+    snprintf(r.name, sizeof r.name, "%s, 1 thread, vs ceiling (%.1f ms)", name, seconds[0] * 1e3);
     snprintf(r.measured, sizeof r.measured, "%.1f GFLOP/s", flops / seconds[0]);
     snprintf(r.reference, sizeof r.reference, "%.1f GFLOP/s, best large sgemm", bench_ceiling(b));
     r.ratio = flops / seconds[0] / bench_ceiling(b);

@@ -186,10 +186,10 @@ static void bench_load(bench *b)
         l.options.skip_checksum = cases[i].skip, l.decode = cases[i].decode;
         double seconds;
         bench_measure(b, 1, (const work[]){ { run_load, &l } }, &seconds);
-        result r = { .group = "load RNNsearch 512, page cache warm, 1 thread",
+        result r = { .group = "load RNNsearch 512 and validate it, page cache warm",
                      .goal = cases[i].limit > 0 ? 1 : 0,
                      .ratio = cases[i].limit > 0 ? cases[i].limit / seconds : NAN };
-        snprintf(r.name, sizeof r.name, "%.0f MB, all weights validated, %s", size, cases[i].name);
+        snprintf(r.name, sizeof r.name, "%.0f MB, %s", size, cases[i].name);
         snprintf(r.measured, sizeof r.measured, "%.1f ms", seconds * 1e3);
         if (cases[i].limit > 0) snprintf(r.reference, sizeof r.reference, "%.0f ms", cases[i].limit * 1e3);
         bench_report(b, &r);

@@ -44,7 +44,7 @@ static void compare(bench *b, size_t m, size_t n, size_t k, double goal)
     double seconds[3], flops = 2e-9 * (double)(m * n * k);
     bench_measure(b, 3, (const work[]){ { run_packed, &p }, { run_cblas, &p }, { run_ceiling, &p } }, seconds);
     result r = { .group = "matrix product with packed weights, 1 thread", .goal = goal };
-    snprintf(r.name, sizeof r.name, "%zu rows, %zu -> %zu, share of the ceiling", m, k, n);
+    snprintf(r.name, sizeof r.name, "%zu rows, %zu -> %zu, vs ceiling", m, k, n);
     snprintf(r.measured, sizeof r.measured, "%.1f GFLOP/s", flops / seconds[0]);
     snprintf(r.reference, sizeof r.reference, "%.1f GFLOP/s, best large sgemm", bench_ceiling(b));
     r.ratio = flops / seconds[0] / bench_ceiling(b);
