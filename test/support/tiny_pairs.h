@@ -27,10 +27,10 @@ static inline attend_pairs tiny_pairs(void)
 static inline attend_pairs tiny_lines(void)
 {
     static const int none[TINY_PAIRS] = { 0 };
-    attend_pairs lines = tiny_pairs();
-    lines.source = NULL, lines.source_lengths = none;
-    lines.links = NULL, lines.link_count = 0;
-    return lines;
+    attend_pairs p = tiny_pairs();
+    p.source = NULL, p.source_lengths = none;
+    p.links = NULL, p.link_count = 0;
+    return p;
 }
 
 /* tiny_pairs, or tiny_lines for a language model. */
