@@ -45,10 +45,12 @@ static void add_number(metadata_list *m, const char *kind, const char *name, dou
 
 /* ---- the state ---- */
 
+typedef enum state_kind { COUNT, NUMBER, INT } state_kind; /* uint64_t, double, int */
+
 typedef struct state_field {
     const char *name;
     size_t offset;
-    enum { COUNT, NUMBER, INT } kind;
+    state_kind kind;
 } state_field;
 
 /* name: in the file, as version 0.1 has it */
@@ -109,7 +111,7 @@ static int get_entry(const attend_tensor_file *file, const char *path, const cha
                        path, key);
 }
 
-static bool read_number(const char *text, int kind, void *to)
+static bool read_number(const char *text, state_kind kind, void *to)
 {
     if (kind == COUNT) return attend_parse_unsigned(text, NULL, to);
     if (kind != INT) return attend_parse_real(text, NULL, to);
