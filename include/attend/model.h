@@ -160,8 +160,10 @@ int attend_decoding_step(attend_decoding *d, const int *counts, const int *paren
 /* Restricts the output to the model's shortlist (shortlist.h). Must be called before the first step, while the source array given to
  * attend_decoding_new is still valid. ATTEND_BAD_USAGE: the model has no shortlist. */
 int attend_decoding_use_shortlist(attend_decoding *d);
-/* Makes steps compute only the k best tokens of each hypothesis, which is faster. Must be called before the first step. 0, or a k above an internal
- * limit: all tokens. */
+/* The largest k of attend_decoding_set_top_k that has an effect; for more, computing all tokens is faster. */
+enum { ATTEND_MAX_TOP_K = 32 };
+/* Makes steps compute only the k best tokens of each hypothesis, which is faster. Must be called before the first step. 0, or more than
+ * ATTEND_MAX_TOP_K: all tokens. */
 int attend_decoding_set_top_k(attend_decoding *d, int k);
 
 /* The last step's log p of every token for every hypothesis (n, target_vocab), valid until the next step. NULL: there was no successful step, or a

@@ -58,9 +58,8 @@ int attend_ensemble_new(attend_ensemble *e, attend_ctx *const *contexts, const a
 
 int attend_ensemble_keep_best(attend_ensemble *e, int max, bool shortlist)
 {
-    enum { MAX_KEPT = 32 }; /* the maximum of attend_decoding_set_top_k */
     int status = ATTEND_OK;
-    if (e->count > 1 || max > MAX_KEPT) return ATTEND_OK;
+    if (e->count > 1 || max > ATTEND_MAX_TOP_K) return ATTEND_OK;
     if (shortlist) status = attend_decoding_use_shortlist(e->decodings[0]);
     if (status == ATTEND_OK) status = attend_decoding_set_top_k(e->decodings[0], max);
     if (status == ATTEND_OK) e->keep = max;

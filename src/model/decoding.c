@@ -174,7 +174,7 @@ int attend_decoding_set_top_k(attend_decoding *d, int k)
     const int status = check_not_stepped(d, "attend_decoding_set_top_k");
     if (status != ATTEND_OK) return status;
     if (k < 0) return attend_fail(ATTEND_BAD_USAGE, "attend_decoding_set_top_k: k is %d; it must not be negative", k);
-    d->out.top_k = k > OUTPUT_MAX_TOP_K ? 0 : k;
+    d->out.top_k = k > ATTEND_MAX_TOP_K ? 0 : k;
     return ATTEND_OK;
 }
 

@@ -19,7 +19,7 @@ typedef struct output_limit {
 } output_limit;
 
 /* Every 16th token of the vocabulary, to estimate the probability mass of all tokens that are not on a list. Without the estimate, a step where the
- * model is uncertain would look as certain as any other. */
+ * model is uncertain would seem as certain as any other. */
 typedef struct output_tail {
     int *tokens, count;
     packed_matrix w;
@@ -39,8 +39,6 @@ typedef struct output_layer {
     real *best_log_p;              /* (rows, top_k), best first */
     real *end_log_p;               /* (rows) of ATTEND_END, whether it is among the best or not */
 } output_layer;
-
-enum { OUTPUT_MAX_TOP_K = 32 }; /* for more, computing all log p is faster */
 
 void attend_output_new(output_layer *o, const attend_model *m);
 /* Restricts the output to the shortlists of these sources. False: the context failed. */
