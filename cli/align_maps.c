@@ -53,8 +53,8 @@ static int take_gold(gold_list *g, const gold_links *all, const pairs_stream *fr
 static void print_map(const attend_map_score *s, const attend_config *config, bool json, bool first)
 {
     const attend_aer_sums *a = &s->sums;
-    const double precision = a->found > 0 ? a->both_possible / a->found : 0,
-                 recall = a->sure > 0 ? a->both_sure / a->sure : 0;
+    const double precision = a->predicted > 0 ? a->matched_possible / a->predicted : 0,
+                 recall = a->sure > 0 ? a->matched_sure / a->sure : 0;
     char text[ALIGNMENT_TEXT];
     if (json)
         printf("%s{\"layer\": %d, \"head\": %d, \"aer\": %.6f, \"precision\": %.6f, \"recall\": %.6f}",

@@ -222,16 +222,16 @@ static void print_errors(const job *j, unsigned long long pairs)
     if (j->s->json) printf("{\"pairs\": %llu", pairs);
     for (int way = 0; way < WAYS; way++) {
         const attend_aer_sums *a = &j->sums[way];
-        const double precision = a->found > 0 ? a->both_possible / a->found : 0,
-                     recall = a->sure > 0 ? a->both_sure / a->sure : 0;
+        const double precision = a->predicted > 0 ? a->matched_possible / a->predicted : 0,
+                     recall = a->sure > 0 ? a->matched_sure / a->sure : 0;
         const char *name = way == THERE ? "forward" : way == BACK ? "reverse" : symmetries[way - TOGETHER];
         if (way != asked && !j->s->every) continue;
         if (j->s->json)
             printf(", \"%s\": {\"aer\": %.6f, \"precision\": %.6f, \"recall\": %.6f, \"links\": %.0f, \"sure\": %.0f}",
-                   name, attend_aer(a), precision, recall, a->found, a->sure);
+                   name, attend_aer(a), precision, recall, a->predicted, a->sure);
         else
             printf("AER %.4f  precision %.4f  recall %.4f  (%.0f links, %.0f sure)  %s\n", attend_aer(a), precision,
-                   recall, a->found, a->sure, name);
+                   recall, a->predicted, a->sure, name);
     }
     if (j->s->json) printf("}\n");
 }

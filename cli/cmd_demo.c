@@ -200,7 +200,7 @@ static void report(const settings *s, const demo_files *f, const test *t)
     printf("\nexact match %.1f %% of %d sentences that it never saw\n", 100.0 * t->exact / TESTED, TESTED);
     if (t->words > 0)
         printf("attention   %.1f %% of the words of %d of them look at the word they come from; AER %.4f\n",
-               100 * t->errors.both_possible / t->words, ALIGNED, attend_aer(&t->errors));
+               100 * t->errors.matched_possible / t->words, ALIGNED, attend_aer(&t->errors));
     if (s->attention && strcmp(s->attention, "additive") != 0)
         printf("What each score comes to in as many updates, and why they differ, is in docs/demo.md; additive: 99.0 "
                "%% and "

@@ -75,8 +75,8 @@ static int weigh(const comparison *c, variant *x, const attend_model *m, bool *s
     const bool attends = attend_config_attention_layers(attend_model_config(m), ATTEND_ATTENTION_CROSS) > 0;
     if (status == ATTEND_OK && !*stopped && c->s->gold && attends)
         status = visit_pairs(&links, m, c->s->gold_pairs.count ? &c->s->gold_pairs : test_pairs(c), threads, stopped);
-    x->r.both_sure = links.sums.both_sure, x->r.both_possible = links.sums.both_possible;
-    x->r.found = links.sums.found, x->r.sure = links.sums.sure;
+    x->r.both_sure = links.sums.matched_sure, x->r.both_possible = links.sums.matched_possible;
+    x->r.found = links.sums.predicted, x->r.sure = links.sums.sure;
     return status;
 }
 

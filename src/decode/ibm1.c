@@ -9,7 +9,7 @@
 
 #include "core/memory.h"
 #include "core/status.h"
-#include "text/buffers.h"
+#include "text/token_ids.h"
 #include "text/pair_table.h"
 #include <attend/model.h>
 #include <limits.h>

@@ -4,7 +4,7 @@
 #include "core/memory.h"
 #include "core/status.h"
 #include "decode/ibm1.h"
-#include "text/buffers.h"
+#include "text/token_ids.h"
 #include <attend/scorer.h>
 
 enum { GROUP = 64 }; /* pairs scored at a time: all their maps are in memory */

@@ -1,16 +1,16 @@
-/* The words BLEU counts. "13a" is NIST's mteval-v13a as sacreBLEU runs it: markup undone, then, one rule after the
- * other over the whole line, every match once from the left:
- *   marks of ASCII punctuation, except ' - . and the comma, stand alone;
- *   a full stop or comma stands alone unless a digit is before it;
- *   the same unless a digit is behind it;
- *   a dash behind a digit stands alone. */
+/* bleu_tokens.c: the tokenizers of BLEU. "13a" is NIST's mteval-v13a as in sacreBLEU: entities are decoded, then each rule is applied to the whole line,
+ * from left to right:
+ *   ASCII punctuation, except ' - . and the comma, becomes a token;
+ *   a full stop or comma becomes a token unless a digit precedes it;
+ *   a full stop or comma becomes a token unless a digit follows it;
+ *   a dash after a digit becomes a token. */
 #include "core/memory.h"
 #include "core/status.h"
 #include "metric/kinds.h"
 
 #include <string.h>
 
-/* Every `from`, left to right, becomes `to`, which is no longer: in place. */
+/* Replaces every `from` by `to`, which is not longer, in place. */
 static void replace(attend_metric_text *t, const char *from, const char *to)
 {
     const size_t length = strlen(from);
@@ -28,7 +28,7 @@ static void replace(attend_metric_text *t, const char *from, const char *to)
     t->n = n;
 }
 
-static void undo_markup(attend_metric_text *t)
+static void decode_entities(attend_metric_text *t)
 {
     static const char *const pairs[][2] = { { "<skipped>", "" }, { "-\n", "" },   { "\n", " " },  { "&quot;", "\"" },
                                             { "&amp;", "&" },    { "&lt;", "<" }, { "&gt;", ">" } };
@@ -45,44 +45,43 @@ static bool is_point(uint32_t c)
     return c == '.' || c == ',';
 }
 
-static bool stands_alone(uint32_t c)
+static bool is_separate(uint32_t c)
 {
     return (c >= '{' && c <= '~') || (c >= '[' && c <= '`') || (c >= ' ' && c <= '&') || (c >= '(' && c <= '+') ||
            (c >= ':' && c <= '@') || c == '/';
 }
 
-/* A rule writes what becomes of the character at `at`, and of the next one if it takes both, and says how many it
- * took. */
+/* A rule writes the replacement of one or two characters at `at` and returns how many characters it consumed. */
 typedef size_t rule(const attend_metric_text *t, size_t at, attend_metric_text *out);
 
-static size_t put(attend_metric_text *out, size_t taken, uint32_t a, uint32_t b, uint32_t c)
+static size_t put(attend_metric_text *out, size_t consumed, uint32_t a, uint32_t b, uint32_t c)
 {
     out->c[out->n++] = a;
     if (b) out->c[out->n++] = b;
     if (c) out->c[out->n++] = c;
-    return taken;
+    return consumed;
 }
 
 static size_t rule_marks(const attend_metric_text *t, size_t at, attend_metric_text *out)
 {
-    return stands_alone(t->c[at]) ? put(out, 1, ' ', t->c[at], ' ') : put(out, 1, t->c[at], 0, 0);
+    return is_separate(t->c[at]) ? put(out, 1, ' ', t->c[at], ' ') : put(out, 1, t->c[at], 0, 0);
 }
 
-static size_t rule_point_behind_no_digit(const attend_metric_text *t, size_t at, attend_metric_text *out)
+static size_t rule_point_after_non_digit(const attend_metric_text *t, size_t at, attend_metric_text *out)
 {
     put(out, 1, t->c[at], 0, 0);
     if (is_digit(t->c[at]) || at + 1 == t->n || !is_point(t->c[at + 1])) return 1;
     return put(out, 2, ' ', t->c[at + 1], ' ');
 }
 
-static size_t rule_point_before_no_digit(const attend_metric_text *t, size_t at, attend_metric_text *out)
+static size_t rule_point_before_non_digit(const attend_metric_text *t, size_t at, attend_metric_text *out)
 {
     if (!is_point(t->c[at]) || at + 1 == t->n || is_digit(t->c[at + 1])) return put(out, 1, t->c[at], 0, 0);
     put(out, 1, ' ', t->c[at], ' ');
     return put(out, 2, t->c[at + 1], 0, 0);
 }
 
-static size_t rule_dash_behind_digit(const attend_metric_text *t, size_t at, attend_metric_text *out)
+static size_t rule_dash_after_digit(const attend_metric_text *t, size_t at, attend_metric_text *out)
 {
     put(out, 1, t->c[at], 0, 0);
     if (!is_digit(t->c[at]) || at + 1 == t->n || t->c[at + 1] != '-') return 1;
@@ -91,7 +90,8 @@ static size_t rule_dash_behind_digit(const attend_metric_text *t, size_t at, att
 
 static bool apply(attend_metric_text *t, rule *r)
 {
-    attend_metric_text out = { attend_memory_zeroed(t->n, 3 * sizeof *t->c), 0 }; /* no rule makes more than 3 of 1 */
+    attend_metric_text out = { attend_memory_zeroed(t->n, 3 * sizeof *t->c),
+                               0 }; /* a rule writes at most 3 characters per character */
     if (!out.c) return false;
     for (size_t i = 0; i < t->n;) i += r(t, i, &out);
     attend_memory_free(t->c);
@@ -101,11 +101,11 @@ static bool apply(attend_metric_text *t, rule *r)
 
 static int tokenize_13a(attend_metric_text *t)
 {
-    static rule *const rules[] = { rule_marks, rule_point_behind_no_digit, rule_point_before_no_digit,
-                                   rule_dash_behind_digit };
+    static rule *const rules[] = { rule_marks, rule_point_after_non_digit, rule_point_before_non_digit,
+                                   rule_dash_after_digit };
     while (t->n > 0 && attend_metric_is_space(t->c[t->n - 1])) t->n--;
-    undo_markup(t);
-    /* a space before and behind, so that a point at either end has a neighbour that is no digit */
+    decode_entities(t);
+    /* a space at both ends, so that a point there has a neighbour that is not a digit */
     attend_metric_text padded = { attend_memory_zeroed(t->n + 2, sizeof *t->c), t->n + 2 };
     bool room = padded.c != NULL;
     if (room) {
@@ -121,7 +121,7 @@ static int tokenize_13a(attend_metric_text *t)
 int attend_bleu_words_read(attend_metric_words *w, attend_ngrams *names, attend_metric_text *t,
                            attend_bleu_tokens tokens)
 {
-    if (tokens == ATTEND_BLEU_CHAR) { /* a character is its own number */
+    if (tokens == ATTEND_BLEU_CHAR) { /* a character is its own id */
         attend_metric_remove_spaces(t);
         *w = (attend_metric_words){ t->c, t->n };
         *t = (attend_metric_text){ 0 };

@@ -1,8 +1,8 @@
-/* Bootstrap resampling (Koehn 2004): samples of as many sentences as there are, drawn with replacement; the same ones
- * for both of a pair of systems. The interval leaves out 1/40 of the samples' scores at either end. The paired test is
- * sacreBLEU's: with d_s the samples' absolute differences and d that of the whole,
+/* bootstrap.c: bootstrap resampling (Koehn 2004). A sample has as many sentences as the corpus, drawn with replacement; a pair of systems shares its
+ * samples. The interval excludes 1/40 of the samples' scores at either end. The paired test is that of sacreBLEU: with d_s the absolute difference
+ * in sample s and d that of the corpus,
  *   p = (1 + #{s: d_s - mean(d_s) > d}) / (1 + samples),
- * but for d = 0, where p is 1: that rule would call two equal systems different. */
+ * except for d = 0, where p is 1: the formula would call two equal systems different. */
 #include "core/memory.h"
 #include "core/rng.h"
 #include "core/status.h"
@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { USE = 0x626f6f74 }; /* this use of random numbers, apart from every other */
+enum { USE = 0x626f6f74 }; /* differs from all other uses of random numbers */
 
 static int ascending(const void *a, const void *b)
 {
@@ -26,7 +26,7 @@ static double score_all(const attend_metric_options *o, const attend_metric_sums
     return attend_metric_score(o, &all);
 }
 
-/* Number i of a sample is number i of its stream, so that it does not matter in which order they are drawn. */
+/* Draw i of a sample is number i of its stream, so the result does not depend on the order of drawing. */
 static double score_sample(const attend_metric_options *o, const attend_metric_sums *sentences, int count,
                            uint64_t seed, int sample)
 {

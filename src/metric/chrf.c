@@ -1,13 +1,16 @@
-/* chrF (Popovic 2015) and chrF++ (Popovic 2017), as sacreBLEU scores a corpus:
+/* chrf.c: chrF (Popovic 2015) and chrF++ (Popovic 2017), corpus-level, as in sacreBLEU:
  *   100 (1 + b^2) P R / (b^2 P + R),   b = 2,
- * with P and R the means of precision and recall over the orders that occur on both sides: n-grams of 1 to 6
- * characters, white space left out, and in chrF++ of 1 and 2 words. Of several references the one with the best score
- * counts. */
+ * where P and R are the means of precision and recall over the orders that occur on both sides: n-grams of 1 to 6 characters without white space and,
+ * in chrF++, of 1 and 2 words. With several references the one with the best score counts. */
 #include "metric/kinds.h"
 
 #include <string.h>
 
-enum { CHARACTERS = 6, WORDS = 2, ORDERS = CHARACTERS + WORDS }; /* n: ORDERS times hypothesis, reference, both */
+enum {
+    CHARACTERS = 6,
+    WORDS = 2,
+    ORDERS = CHARACTERS + WORDS
+}; /* sums: (ORDERS, 3) counts of hypothesis, reference, matches */
 
 static double f_score(const double *n, int orders)
 {
@@ -24,7 +27,7 @@ static double f_score(const double *n, int orders)
     return 100 * ((1 + factor) * precision * recall / (factor * precision + recall));
 }
 
-/* The n-grams of the hypothesis, characters and words apart. */
+/* The n-grams of the hypothesis. */
 typedef struct counted {
     attend_ngrams names, characters, words;
     size_t word_count;
@@ -42,7 +45,7 @@ static int count(counted *c, attend_metric_text *t, int word_orders)
     return status;
 }
 
-/* The numbers against reference number r. */
+/* The counts against reference r. */
 static int compare(counted *c, const attend_metric_text *hypothesis, attend_metric_text *t, int r, int word_orders,
                    double *n)
 {
@@ -57,7 +60,7 @@ static int compare(counted *c, const attend_metric_text *hypothesis, attend_metr
         const bool words = k >= CHARACTERS;
         const int order = words ? k - CHARACTERS + 1 : k + 1;
         n[3 * k + 1] = attend_ngrams_total(words ? w.n : t->n, order);
-        /* an order the reference is too short for is not held against the hypothesis */
+        /* an order for which the reference is too short does not count against the hypothesis */
         n[3 * k] = n[3 * k + 1] > 0 ? attend_ngrams_total(words ? c->word_count : hypothesis->n, order) : 0;
         n[3 * k + 2] = both[k];
     }
@@ -109,19 +112,19 @@ static double score_chrfpp(const double *n)
 const attend_metric_functions attend_metric_chrf = {
     .name = "chrf",
     .title = "chrF2",
-    .rises = true,
+    .higher_is_better = true,
     .numbers = 3 * CHARACTERS,
     .add = add_chrf,
     .score = score_chrf,
-    .own = { "eff:yes|nc:6|nw:0|space:no|" },
+    .signature = { "eff:yes|nc:6|nw:0|space:no|" },
 };
 
 const attend_metric_functions attend_metric_chrfpp = {
     .name = "chrf++",
     .title = "chrF2++",
-    .rises = true,
+    .higher_is_better = true,
     .numbers = 3 * ORDERS,
     .add = add_chrfpp,
     .score = score_chrfpp,
-    .own = { "eff:yes|nc:6|nw:2|space:no|" },
+    .signature = { "eff:yes|nc:6|nw:2|space:no|" },
 };

@@ -1,9 +1,8 @@
-/* What a reader checks by eye: errors by word (WER) and character (CER), lines that are right, words at their place.
- *   WER, CER        100 sum of edit distances / sum of reference lengths (words; characters, inner space included)
+/* error_rates.c: word and character error rate, exact match and token accuracy.
+ *   WER, CER        100 sum of edit distances / sum of reference lengths (words; characters, inner white space included)
  *   exact           100 lines that equal a reference / lines
- *   token accuracy  100 reference words whose place in the hypothesis holds the same word / reference words
- * White space at the ends of a line never counts. Of several references the one with the best rate counts; of equally
- * good ones the first. */
+ *   token accuracy  100 reference words that equal the hypothesis word at the same position / reference words
+ * White space at the ends of a line is ignored. With several references the one with the best rate counts, the first of equally good ones. */
 #include "core/memory.h"
 #include "core/status.h"
 #include "metric/kinds.h"
@@ -16,13 +15,13 @@ typedef struct symbols {
     size_t n;
 } symbols;
 
-/* Levenshtein 1966, row by row; what both have at their beginning and end costs nothing. */
+/* Levenshtein distance (1966), row by row, without the common prefix and suffix. */
 static int edit_distance(symbols a, symbols b, double *distance)
 {
-    const double most = 0x1p32; /* some seconds */
+    const double max = 0x1p32; /* takes some seconds */
     while (a.n > 0 && b.n > 0 && a.c[0] == b.c[0]) a.c++, a.n--, b.c++, b.n--;
     while (a.n > 0 && b.n > 0 && a.c[a.n - 1] == b.c[b.n - 1]) a.n--, b.n--;
-    if ((double)a.n * (double)b.n > most)
+    if ((double)a.n * (double)b.n > max)
         return attend_fail(ATTEND_BAD_DATA, "lines of %zu and %zu tokens are too long to compare", a.n, b.n);
     int *row = attend_memory_zeroed(b.n + 1, sizeof *row);
     if (!row) return attend_fail(ATTEND_NO_MEMORY, "no memory for the distance of %zu tokens", b.n);
@@ -43,41 +42,41 @@ static int edit_distance(symbols a, symbols b, double *distance)
     return ATTEND_OK;
 }
 
-static int right_places(symbols h, symbols r, double *right)
+static int equal_positions(symbols h, symbols r, double *equal)
 {
-    *right = 0;
-    for (size_t i = 0; i < h.n && i < r.n; i++) *right += h.c[i] == r.c[i];
+    *equal = 0;
+    for (size_t i = 0; i < h.n && i < r.n; i++) *equal += h.c[i] == r.c[i];
     return ATTEND_OK;
 }
 
-/* One measure of two sequences, and whether more of it is better. */
+/* A count over two sequences, and whether a higher one is better. */
 typedef struct measure {
     int (*count)(symbols hypothesis, symbols reference, double *count);
-    bool rises;
+    bool higher_is_better;
 } measure;
 
-static const measure errors = { edit_distance, false }, places = { right_places, true };
+static const measure errors = { edit_distance, false }, positions = { equal_positions, true };
 
-/* Larger is better: minus the errors, or what is right, for each reference token. Nothing against nothing is right. */
-static double worth(const measure *m, double count, symbols h, symbols r)
+/* The rate of a reference, higher is better: minus errors, or matches, per reference token. Two empty lines match. */
+static double rate(const measure *m, double count, symbols h, symbols r)
 {
-    if (r.n == 0) return h.n == 0 ? 1 : m->rises ? 0 : -INFINITY;
-    return (m->rises ? count : -count) / (double)r.n;
+    if (r.n == 0) return h.n == 0 ? 1 : m->higher_is_better ? 0 : -INFINITY;
+    return (m->higher_is_better ? count : -count) / (double)r.n;
 }
 
 typedef struct choice {
-    double worth;
+    double rate;
     bool any;
 } choice;
 
-/* Keeps count and length of the best reference in n. */
+/* Keeps the count and length of the best reference in n. */
 static int consider(const measure *m, symbols h, symbols r, choice *best, double *n)
 {
     double count = 0;
     int status = m->count(h, r, &count);
-    const double this_worth = worth(m, count, h, r);
-    if (status != ATTEND_OK || (best->any && this_worth <= best->worth)) return status;
-    *best = (choice){ this_worth, true };
+    const double this_rate = rate(m, count, h, r);
+    if (status != ATTEND_OK || (best->any && this_rate <= best->rate)) return status;
+    *best = (choice){ this_rate, true };
     n[0] = count;
     n[1] = (double)r.n;
     return ATTEND_OK;
@@ -108,7 +107,7 @@ static int add_wer(const attend_metric_options *o, attend_metric_lines *lines, d
 static int add_token_accuracy(const attend_metric_options *o, attend_metric_lines *lines, double *n)
 {
     (void)o;
-    return add_words(&places, lines, n);
+    return add_words(&positions, lines, n);
 }
 
 static int add_cer(const attend_metric_options *o, attend_metric_lines *lines, double *n)
@@ -147,21 +146,25 @@ static double share(const double *n)
 }
 
 const attend_metric_functions attend_metric_wer = {
-    .name = "wer", .title = "WER", .numbers = 2, .add = add_wer, .score = error_rate, .own = { "" }
+    .name = "wer", .title = "WER", .numbers = 2, .add = add_wer, .score = error_rate, .signature = { "" }
 };
 
 const attend_metric_functions attend_metric_cer = {
-    .name = "cer", .title = "CER", .numbers = 2, .add = add_cer, .score = error_rate, .own = { "" }
+    .name = "cer", .title = "CER", .numbers = 2, .add = add_cer, .score = error_rate, .signature = { "" }
 };
 
-const attend_metric_functions attend_metric_exact = {
-    .name = "exact", .title = "exact", .rises = true, .numbers = 2, .add = add_exact, .score = share, .own = { "" }
-};
+const attend_metric_functions attend_metric_exact = { .name = "exact",
+                                                      .title = "exact",
+                                                      .higher_is_better = true,
+                                                      .numbers = 2,
+                                                      .add = add_exact,
+                                                      .score = share,
+                                                      .signature = { "" } };
 
 const attend_metric_functions attend_metric_token_accuracy = { .name = "token-accuracy",
                                                                .title = "token-accuracy",
-                                                               .rises = true,
+                                                               .higher_is_better = true,
                                                                .numbers = 2,
                                                                .add = add_token_accuracy,
                                                                .score = share,
-                                                               .own = { "" } };
+                                                               .signature = { "" } };

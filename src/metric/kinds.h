@@ -1,5 +1,4 @@
-/* kinds.h: what a metric is: how to count a sentence, and what the counts are worth. One file a family; metric.c has
- * the list.
+/* kinds.h: the interface of a metric: statistics of a sentence, and a score from summed statistics. metric.c has the list of metrics.
  *
  * Ownership  The lines belong to the call; a metric may change them in place.
  * Threads    No state. */
@@ -19,13 +18,13 @@ typedef struct attend_metric_lines {
 typedef struct attend_metric_functions {
     const char *name;
     const char *title; /* in signatures */
-    bool rises;
-    int numbers; /* of the sums, how many it uses */
-    /* Into n (numbers), all zero before. */
+    bool higher_is_better;
+    int numbers; /* statistics used */
+    /* Writes the statistics of a sentence to n (numbers), which is zeroed. */
     int (*add)(const attend_metric_options *o, attend_metric_lines *lines, double *n);
     double (*score)(const double *n);
-    /* What of the signature is its own, such as "eff:no|tok:13a|smooth:exp|": BLEU's by its tokens, others' first. */
-    const char *own[3];
+    /* Its part of the signature, such as "eff:no|tok:13a|smooth:exp|"; for BLEU one per tokenizer. */
+    const char *signature[3];
 } attend_metric_functions;
 
 extern const attend_metric_functions attend_metric_bleu;
@@ -37,11 +36,11 @@ extern const attend_metric_functions attend_metric_cer;
 extern const attend_metric_functions attend_metric_exact;
 extern const attend_metric_functions attend_metric_token_accuracy;
 
-/* bleu_tokens.c: the words BLEU counts; changes or takes `t`. ATTEND_NO_MEMORY. */
+/* bleu_tokens.c: tokenizes a line for BLEU; `t` is changed, and may be emptied. ATTEND_NO_MEMORY. */
 int attend_bleu_words_read(attend_metric_words *w, attend_ngrams *names, attend_metric_text *t,
                            attend_bleu_tokens tokens);
 
-/* 100 errors / length, over nothing 100 or, without errors, 0: of TER, WER and CER. */
+/* The rate of TER, WER and CER: 100 errors / length. For length 0: 100, or 0 without errors. */
 static inline double attend_metric_error_rate(double errors, double length)
 {
     return length > 0 ? 100 * (errors / length) : errors > 0 ? 100 : 0;

@@ -1,4 +1,4 @@
-/* The list of metrics, and what they share. */
+/* metric.c: the list of metrics, and what they share. */
 #include "core/memory.h"
 #include "core/status.h"
 #include "metric/kinds.h"
@@ -17,7 +17,7 @@ enum { KINDS = sizeof kinds / sizeof *kinds, TOKENS = ATTEND_BLEU_CHAR + 1 };
 
 static const attend_metric_functions *find_kind(attend_metric_kind kind)
 {
-    return (size_t)kind < KINDS ? kinds[kind] : NULL; /* a kind below 0 is a large size_t */
+    return (size_t)kind < KINDS ? kinds[kind] : NULL; /* a negative kind is a large size_t */
 }
 
 static void free_lines(attend_metric_lines *lines)
@@ -35,7 +35,7 @@ static int read_lines(attend_metric_lines *lines, const char *hypothesis, const 
     if (!lines->references) return attend_fail(ATTEND_NO_MEMORY, "no memory for %d references", count);
     int status = attend_metric_text_read(&lines->hypothesis, hypothesis, lowercase);
     for (int i = 0; status == ATTEND_OK && i < count; i++) {
-        if (!references[i]) return attend_fail(ATTEND_BAD_USAGE, "reference %d of %d is not there", i + 1, count);
+        if (!references[i]) return attend_fail(ATTEND_BAD_USAGE, "reference %d of %d is NULL", i + 1, count);
         status = attend_metric_text_read(&lines->references[i], references[i], lowercase);
     }
     return status;
@@ -45,8 +45,7 @@ int attend_metric_add(const attend_metric_options *o, attend_metric_sums *sums, 
                       const char *const *references, int count)
 {
     const attend_metric_functions *f = o ? find_kind(o->kind) : NULL;
-    if (!f || (size_t)o->tokens >= TOKENS)
-        return attend_fail(ATTEND_BAD_USAGE, "the options name no metric that there is");
+    if (!f || (size_t)o->tokens >= TOKENS) return attend_fail(ATTEND_BAD_USAGE, "unknown metric or BLEU tokenizer");
     if (!sums || !hypothesis || !references || count < 1)
         return attend_fail(ATTEND_BAD_USAGE, "%s needs sums, a hypothesis and at least one reference", f->name);
     attend_metric_lines lines = { 0 };
@@ -72,7 +71,7 @@ double attend_metric_score(const attend_metric_options *o, const attend_metric_s
 bool attend_metric_higher_is_better(attend_metric_kind kind)
 {
     const attend_metric_functions *f = find_kind(kind);
-    return f && f->rises;
+    return f && f->higher_is_better;
 }
 
 const char *attend_metric_name(attend_metric_kind kind)
@@ -98,7 +97,8 @@ void attend_metric_signature(const attend_metric_options *o, int references, cha
     if (references > 0) snprintf(count, sizeof count, "%d", references);
     if (size > 0) text[0] = '\0';
     if (!f) return;
-    const char *own = (size_t)o->tokens < TOKENS && f->own[o->tokens] ? f->own[o->tokens] : f->own[0];
-    snprintf(text, size, "%s|nrefs:%s|case:%s|%sversion:attend-%s", f->title, count, o->lowercase ? "lc" : "mixed", own,
-             attend_version());
+    const char *signature =
+        (size_t)o->tokens < TOKENS && f->signature[o->tokens] ? f->signature[o->tokens] : f->signature[0];
+    snprintf(text, size, "%s|nrefs:%s|case:%s|%sversion:attend-%s", f->title, count, o->lowercase ? "lc" : "mixed",
+             signature, attend_version());
 }

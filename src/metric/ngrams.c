@@ -12,7 +12,7 @@ void attend_ngrams_free(attend_ngrams *g)
     *g = (attend_ngrams){ 0 };
 }
 
-/* The finalizer of splitmix64 (Steele, Lea, Flood 2014): every bit of the key moves every bit of the result. */
+/* The finalizer of splitmix64 (Steele, Lea, Flood 2014). */
 static size_t hash(uint32_t parent, uint32_t symbol)
 {
     uint64_t x = (uint64_t)parent << 32 | symbol;
@@ -21,8 +21,8 @@ static size_t hash(uint32_t parent, uint32_t symbol)
     return (size_t)(x ^ x >> 31);
 }
 
-/* Where it is, or the free place where it belongs. */
-static attend_ngram_slot *place(const attend_ngrams *g, uint32_t parent, uint32_t symbol)
+/* The slot of a sequence, or the free one for it. */
+static attend_ngram_slot *slot_of(const attend_ngrams *g, uint32_t parent, uint32_t symbol)
 {
     size_t at = hash(parent, symbol) & (g->capacity - 1);
     while (g->slots[at].node && (g->slots[at].parent != parent || g->slots[at].symbol != symbol))
@@ -32,9 +32,9 @@ static attend_ngram_slot *place(const attend_ngrams *g, uint32_t parent, uint32_
 
 static bool grow(attend_ngrams *g)
 {
-    enum { FIRST = 256, LAST = 1 << 30 };
-    if (g->capacity >= LAST) return false;
-    attend_ngrams larger = { .capacity = g->capacity ? 4 * g->capacity : FIRST, .count = g->count };
+    enum { MIN_CAPACITY = 256, MAX_CAPACITY = 1 << 30 };
+    if (g->capacity >= MAX_CAPACITY) return false;
+    attend_ngrams larger = { .capacity = g->capacity ? 4 * g->capacity : MIN_CAPACITY, .count = g->count };
     larger.slots = attend_memory_zeroed(larger.capacity, sizeof *larger.slots);
     larger.nodes = attend_memory_zeroed(larger.capacity / 2, sizeof *larger.nodes);
     if (!larger.slots || !larger.nodes) {
@@ -43,7 +43,7 @@ static bool grow(attend_ngrams *g)
     }
     if (g->nodes) memcpy(larger.nodes, g->nodes, (g->count + (size_t)1) * sizeof *g->nodes);
     for (size_t i = 0; i < g->capacity; i++)
-        if (g->slots[i].node) *place(&larger, g->slots[i].parent, g->slots[i].symbol) = g->slots[i];
+        if (g->slots[i].node) *slot_of(&larger, g->slots[i].parent, g->slots[i].symbol) = g->slots[i];
     attend_ngrams_free(g);
     *g = larger;
     return true;
@@ -52,14 +52,14 @@ static bool grow(attend_ngrams *g)
 uint32_t attend_ngrams_child(attend_ngrams *g, uint32_t parent, uint32_t symbol)
 {
     if (g->count + (size_t)2 > g->capacity / 2 && !grow(g)) return 0;
-    attend_ngram_slot *s = place(g, parent, symbol);
+    attend_ngram_slot *s = slot_of(g, parent, symbol);
     if (!s->node) *s = (attend_ngram_slot){ parent, symbol, ++g->count };
     return s->node;
 }
 
 uint32_t attend_ngrams_find(const attend_ngrams *g, uint32_t parent, uint32_t symbol)
 {
-    return g->capacity ? place(g, parent, symbol)->node : 0;
+    return g->capacity ? slot_of(g, parent, symbol)->node : 0;
 }
 
 int attend_ngrams_add(attend_ngrams *g, const uint32_t *symbols, size_t n, int orders)
@@ -75,19 +75,19 @@ int attend_ngrams_add(attend_ngrams *g, const uint32_t *symbols, size_t n, int o
     return ATTEND_OK;
 }
 
-void attend_ngrams_match(attend_ngrams *g, const uint32_t *symbols, size_t n, int orders, int which, bool together,
+void attend_ngrams_match(attend_ngrams *g, const uint32_t *symbols, size_t n, int orders, int which, bool clip_to_max,
                          double *matches)
 {
     for (size_t i = 0; i < n; i++) {
         uint32_t node = 0;
         for (size_t k = 0; k < (size_t)orders && i + k < n; k++) {
             node = attend_ngrams_find(g, node, symbols[i + k]);
-            if (!node) break; /* what the hypothesis does not have, it does not have longer either */
+            if (!node) break; /* the hypothesis has no longer n-gram with this prefix */
             attend_ngram *gram = &g->nodes[node];
             if (gram->which != which) gram->which = which, gram->reference = 0;
             gram->reference++;
-            if (together && gram->reference <= gram->most) continue;
-            gram->most = gram->reference;
+            if (clip_to_max && gram->reference <= gram->max_reference) continue;
+            gram->max_reference = gram->reference;
             if (gram->reference <= gram->hypothesis) matches[k]++;
         }
     }

@@ -1,10 +1,9 @@
-/* ngrams.h: sequences of symbols, each distinct one a number, with counts: words as sequences of characters, n-grams as
- * sequences of characters or words.
+/* ngrams.h: a trie of symbol sequences with counts: words as sequences of characters, n-grams as sequences of characters or words.
  *
- * Purpose    A tree in one hash table: a sequence is a node, whose parent is the sequence without its last symbol. All
- *            orders of n-grams of a line take one step each, and are compared by number.
- * Ownership  Zero is an empty tree; attend_ngrams_free empties it.
- * Threads    A tree belongs to one thread. */
+ * Purpose    The trie is stored in one hash table. A sequence is a node, whose parent is the sequence without its last symbol. Each n-gram of
+ *            each order takes one lookup, and n-grams are compared by node number.
+ * Ownership  {0} is an empty trie; attend_ngrams_free empties it.
+ * Threads    A trie is used by one thread at a time. */
 #ifndef ATTEND_METRIC_NGRAMS_H
 #define ATTEND_METRIC_NGRAMS_H
 
@@ -13,8 +12,8 @@
 #include <stdint.h>
 
 typedef struct attend_ngram {
-    int hypothesis, reference; /* how often in each */
-    int most;                  /* the most often in any reference so far */
+    int hypothesis, reference; /* counts */
+    int max_reference;         /* the maximum count in any reference so far */
     int which;                 /* the reference that `reference` counts */
 } attend_ngram;
 
@@ -31,19 +30,19 @@ typedef struct attend_ngrams {
 } attend_ngrams;
 
 void attend_ngrams_free(attend_ngrams *g);
-/* The node of the sequence `parent` followed by `symbol`; made if it is not there. 0 if there is no memory. */
+/* The node of the sequence `parent` followed by `symbol`, which is added if it is new. 0 if memory runs out. */
 uint32_t attend_ngrams_child(attend_ngrams *g, uint32_t parent, uint32_t symbol);
-/* The same if it is there, else 0. */
+/* The same without adding it; 0 if the trie does not contain it. */
 uint32_t attend_ngrams_find(const attend_ngrams *g, uint32_t parent, uint32_t symbol);
 
-/* Counts the hypothesis' n-grams of 1 to `orders` symbols. ATTEND_NO_MEMORY. */
+/* Counts the n-grams of 1 to `orders` symbols of the hypothesis. ATTEND_NO_MEMORY. */
 int attend_ngrams_add(attend_ngrams *g, const uint32_t *symbols, size_t n, int orders);
-/* matches[k - 1] += the k-grams of reference number `which` (from 1) that the hypothesis has too, each at most as often
- * as it stands there. With `together`, only as far as no earlier reference has matched them already (BLEU's clipping by
- * the most frequent); else the reference is compared alone. */
-void attend_ngrams_match(attend_ngrams *g, const uint32_t *symbols, size_t n, int orders, int which, bool together,
+/* matches[k - 1] += the k-grams of reference number `which` (from 1) that the hypothesis also has, each clipped to its count in the hypothesis. With
+ * `clip_to_max`, occurrences that an earlier reference has matched already do not count again (BLEU's clipping by the maximum over references);
+ * otherwise the reference is compared by itself. */
+void attend_ngrams_match(attend_ngrams *g, const uint32_t *symbols, size_t n, int orders, int which, bool clip_to_max,
                          double *matches);
-/* How many k-grams a line of n symbols has. */
+/* The number of k-grams of a line of n symbols. */
 static inline double attend_ngrams_total(size_t n, int k)
 {
     return n >= (size_t)k ? (double)(n - (size_t)k + 1) : 0;

@@ -1,11 +1,10 @@
-/* TER (Snover et al. 2006): insertions, deletions, substitutions and shifts of phrases that make the hypothesis a
- * reference, over the references' mean length; the fewest over the references. Finding the fewest shifts is hard, so
- * the rate is what a greedy search finds, and its limits are part of the definition: those of Tercom as sacreBLEU sets
- * them.
- *   - the distance is computed in a band of +-BEAM words around the diagonal;
- *   - a shift takes up to LONGEST words that match the reference at most FARTHEST places away;
- *   - the shift that saves the most is done (then: the longest, the first, the one to the first place), until none
- *     saves anything or CANDIDATES shifts have been weighed; the round in which they run out is dropped. */
+/* ter.c: TER (Snover et al. 2006): the number of insertions, deletions, substitutions and shifts of phrases that turn the hypothesis into a reference,
+ * over the mean length of the references; the lowest over the references. Finding the fewest shifts is NP-hard, so the search is greedy, and its
+ * limits are part of the definition. They are those of Tercom as in sacreBLEU:
+ *   - the edit distance is computed in a band of +-BEAM words around the diagonal;
+ *   - a shift moves up to MAX_PHRASE words that match the reference at most MAX_DISTANCE positions away;
+ *   - the shift that saves the most edits is applied (ties: the longest, then the first start, then the first target), until none saves any or
+ *     MAX_CANDIDATES shifts have been tried; the round in which they run out is dropped. */
 #include "core/memory.h"
 #include "core/status.h"
 #include "metric/kinds.h"
@@ -13,19 +12,20 @@
 #include <math.h>
 #include <string.h>
 
-enum { BEAM = 25, LONGEST = 10, FARTHEST = 50, CANDIDATES = 1000, MOST_WORDS = 1 << 15, FAR = 1 << 30 };
-enum { NOWHERE, SAME, CHANGE, INSERT, DELETE }; /* how a cell was reached; insertions add a reference word */
+enum { BEAM = 25, MAX_PHRASE = 10, MAX_DISTANCE = 50, MAX_CANDIDATES = 1000, MAX_WORDS = 1 << 15, INFINITE = 1 << 30 };
+enum { UNREACHED, SAME, CHANGE, INSERT, DELETE }; /* how a cell was reached; an insertion adds a reference word */
 
 typedef struct ter {
     const uint32_t *reference;
     uint32_t *words, *shifted; /* (n) the hypothesis, and a copy with one shift */
     int n, m;                  /* words of the hypothesis and the reference */
-    int beam, width;           /* width: cells a row keeps */
-    double ratio;              /* m / n: the diagonal's slope */
+    int beam, width;           /* width: cells stored per row */
+    double ratio;              /* m / n: the slope of the diagonal */
     int *cost;                 /* (n, width), rows 1 to n: row i begins at column low(i) */
-    unsigned char *how;        /* the same */
+    unsigned char *how;        /* (n, width) how each cell was reached */
     int *trial;                /* (2, width) */
-    int *aligned;           /* (m) the hypothesis word each reference word is aligned to or stands behind; -1: none */
+    int *
+        aligned; /* (m) the hypothesis word to which each reference word is aligned, or after which it is inserted; -1: none */
     int *reference_errors;  /* (m + 1) errors before each word */
     int *hypothesis_errors; /* (n + 1) */
 } ter;
@@ -47,20 +47,20 @@ static int high(const ter *t, int i)
     return i == t->n || j > t->m ? t->m + 1 : j;
 }
 
-/* Column j of row i, which `row` holds; row 0 is 0, 1, 2, .. and needs no memory. */
+/* Column j of row i, stored in `row`; row 0 is 0, 1, 2, ... and is not stored. */
 static inline int cell(int i, const int *row, int begin, int end, int j)
 {
-    return i == 0 ? j : j >= begin && j < end ? row[j - begin] : FAR;
+    return i == 0 ? j : j >= begin && j < end ? row[j - begin] : INFINITE;
 }
 
-/* Row i of the edit distance from row i - 1 (`before`). Of equal ways the first counts, in Tercom's order. */
+/* Row i of the edit distance from row i - 1 (`before`). Ties are broken in Tercom's order. */
 static void fill_row(const ter *t, int i, uint32_t word, const int *before, int *now, unsigned char *how)
 {
     const int begin = low(t, i), end = high(t, i), begin_before = low(t, i - 1), end_before = high(t, i - 1);
-    int left = FAR, corner = cell(i - 1, before, begin_before, end_before, begin - 1);
+    int left = INFINITE, corner = cell(i - 1, before, begin_before, end_before, begin - 1);
     for (int j = begin; j < end; j++) {
         const int above = cell(i - 1, before, begin_before, end_before, j);
-        int best = FAR, from = NOWHERE;
+        int best = INFINITE, from = UNREACHED;
         if (j > 0) {
             const bool same = word == t->reference[j - 1];
             if (corner + !same < best) best = corner + !same, from = same ? SAME : CHANGE;
@@ -79,7 +79,7 @@ static int distance(const ter *t)
     return t->cost[(size_t)(t->n - 1) * (size_t)t->width + (size_t)(t->m - low(t, t->n))];
 }
 
-/* The distance of `words`, row by row, with how each cell was reached. */
+/* The edit distance of `words`, with how each cell was reached. */
 static void fill(ter *t)
 {
     for (int i = 1; i <= t->n; i++) {
@@ -88,8 +88,7 @@ static void fill(ter *t)
     }
 }
 
-/* Whether row i of `shifted` is that of `words` with the same number added everywhere; then so is every later one, as
- * long as the words are the same. */
+/* True if row i of `shifted` is that of `words` plus a constant; then so are all later rows, as long as the words are the same. */
 static bool runs_parallel(const ter *t, int i, const int *row, int *more)
 {
     const int *other = t->cost + (size_t)(i - 1) * (size_t)t->width, count = high(t, i) - low(t, i);
@@ -99,7 +98,7 @@ static bool runs_parallel(const ter *t, int i, const int *row, int *more)
     return true;
 }
 
-/* The words of `shifted` that are not those of `words`: [begin, end). */
+/* The range [begin, end) in which `shifted` differs from `words`. */
 typedef struct changed {
     int begin, end;
 } changed;
@@ -116,7 +115,7 @@ static int trial_distance(const ter *t, changed c)
     return before[t->m - low(t, t->n)];
 }
 
-/* Walks back from the last cell and notes which word is aligned to which, and which are wrong. */
+/* Backtracks from the last cell: which words are aligned, and which are errors. */
 static void align(ter *t)
 {
     int i = t->n, j = t->m;
@@ -150,59 +149,58 @@ static bool is_better(const shift *a, const shift *b)
     return a->target < b->target;
 }
 
-/* `words` with a phrase moved before the word at `target`, into `shifted`; a target within the phrase or at its end
- * moves it as far right as the target lies behind its start. */
+/* Copies `words` to `shifted` with a phrase moved before the word at `target`. A target inside the phrase or at its end moves it right by target - start. */
 static changed move(const ter *t, const shift *s)
 {
     const int n = t->n, end = s->start + s->length;
     const bool left = s->target < s->start;
-    /* either way two neighbouring pieces change places: [begin, middle) and [middle, behind) */
+    /* in both cases two neighbouring ranges are swapped: [begin, middle) and [middle, past) */
     const int begin = left ? s->target : s->start, middle = left ? s->start : end;
     const int right = s->target > end ? s->target : s->target + s->length < n ? s->target + s->length : n;
-    const int behind = left ? end : right;
+    const int past = left ? end : right;
     memcpy(t->shifted, t->words, (size_t)n * sizeof *t->words);
-    memcpy(t->shifted + begin, t->words + middle, (size_t)(behind - middle) * sizeof *t->words);
-    memcpy(t->shifted + begin + (behind - middle), t->words + begin, (size_t)(middle - begin) * sizeof *t->words);
-    return (changed){ begin, behind };
+    memcpy(t->shifted + begin, t->words + middle, (size_t)(past - middle) * sizeof *t->words);
+    memcpy(t->shifted + begin + (past - middle), t->words + begin, (size_t)(middle - begin) * sizeof *t->words);
+    return (changed){ begin, past };
 }
 
-/* Weighs the phrase at every place beside its match at `match`; how many there were. */
-static int weigh(const ter *t, shift s, int match, shift *best)
+/* Tries all targets next to the match of a phrase at `match`; returns their number. */
+static int try_targets(const ter *t, shift s, int match, shift *best)
 {
-    int weighed = 0, last = -1;
-    for (int place = match - 1; place < match + s.length && place < t->m; place++) {
-        s.target = place < 0 ? 0 : t->aligned[place] + 1;
+    int tried = 0, last = -1;
+    for (int position = match - 1; position < match + s.length && position < t->m; position++) {
+        s.target = position < 0 ? 0 : t->aligned[position] + 1;
         if (s.target == last) continue;
         last = s.target;
         s.saves = distance(t) - trial_distance(t, move(t, &s));
-        weighed++;
+        tried++;
         if (best->length == 0 || is_better(&s, best)) *best = s;
     }
-    return weighed;
+    return tried;
 }
 
-/* A phrase is worth moving if some of it is wrong, and its match too, and it is not there already. */
-static bool is_worth_it(const ter *t, int start, int match, int length)
+/* A shift can help only if the phrase and its match both contain errors and the phrase is not aligned to the match already. */
+static bool may_help(const ter *t, int start, int match, int length)
 {
     return t->hypothesis_errors[start + length] > t->hypothesis_errors[start] &&
            t->reference_errors[match + length] > t->reference_errors[match] &&
            (t->aligned[match] < start || t->aligned[match] >= start + length);
 }
 
-/* The best shift there is; its length is 0 if there is none. */
-static shift find_shift(const ter *t, int *weighed)
+/* The best shift; its length is 0 if there is none. */
+static shift find_shift(const ter *t, int *tried)
 {
     shift best = { 0 };
     for (int start = 0; start < t->n; start++) {
-        const int reach = start + LONGEST < t->n ? start + LONGEST : t->n;
-        if (t->hypothesis_errors[reach] == t->hypothesis_errors[start]) continue; /* nothing wrong here: saves time */
-        const int first = start > FARTHEST ? start - FARTHEST : 0;
-        for (int match = first; match < t->m && match <= start + FARTHEST; match++)
-            for (int k = 0; k < LONGEST && start + k < t->n && match + k < t->m; k++) {
+        const int reach = start + MAX_PHRASE < t->n ? start + MAX_PHRASE : t->n;
+        if (t->hypothesis_errors[reach] == t->hypothesis_errors[start]) continue; /* no error here */
+        const int first = start > MAX_DISTANCE ? start - MAX_DISTANCE : 0;
+        for (int match = first; match < t->m && match <= start + MAX_DISTANCE; match++)
+            for (int k = 0; k < MAX_PHRASE && start + k < t->n && match + k < t->m; k++) {
                 if (t->words[start + k] != t->reference[match + k]) break;
-                if (!is_worth_it(t, start, match, k + 1)) continue;
-                *weighed += weigh(t, (shift){ .length = k + 1, .start = start }, match, &best);
-                if (*weighed >= CANDIDATES) return best;
+                if (!may_help(t, start, match, k + 1)) continue;
+                *tried += try_targets(t, (shift){ .length = k + 1, .start = start }, match, &best);
+                if (*tried >= MAX_CANDIDATES) return best;
             }
     }
     return best;
@@ -210,11 +208,11 @@ static shift find_shift(const ter *t, int *weighed)
 
 static int count_edits(ter *t)
 {
-    int shifts = 0, weighed = 0;
+    int shifts = 0, tried = 0;
     for (fill(t); t->n > 0; shifts++) {
         align(t);
-        const shift best = find_shift(t, &weighed);
-        if (weighed >= CANDIDATES || best.saves <= 0) break;
+        const shift best = find_shift(t, &tried);
+        if (tried >= MAX_CANDIDATES || best.saves <= 0) break;
         move(t, &best);
         memcpy(t->words, t->shifted, (size_t)t->n * sizeof *t->words);
         fill(t);
@@ -222,7 +220,7 @@ static int count_edits(ter *t)
     return shifts + distance(t);
 }
 
-static void take_memory(ter *t)
+static void allocate(ter *t)
 {
     const size_t n = (size_t)t->n, m = (size_t)t->m, width = (size_t)t->width;
     t->words = attend_memory_zeroed(n, sizeof *t->words);
@@ -241,7 +239,7 @@ static bool has_memory(const ter *t)
            t->hypothesis_errors;
 }
 
-static void give_memory(ter *t)
+static void release(ter *t)
 {
     attend_memory_free(t->words);
     attend_memory_free(t->shifted);
@@ -255,16 +253,17 @@ static void give_memory(ter *t)
 
 static int edits(const attend_metric_words *h, const attend_metric_words *r, double *count)
 {
-    if (h->n > MOST_WORDS || r->n > MOST_WORDS)
-        return attend_fail(ATTEND_BAD_DATA, "a line of %zu words; TER takes up to %d", h->n > r->n ? h->n : r->n,
-                           MOST_WORDS);
+    if (h->n > MAX_WORDS || r->n > MAX_WORDS)
+        return attend_fail(ATTEND_BAD_DATA, "the line has %zu words; the maximum of TER is %d",
+                           h->n > r->n ? h->n : r->n, MAX_WORDS);
     *count = (double)h->n;
     if (r->n == 0) return ATTEND_OK;
     ter t = { .reference = r->id, .n = (int)h->n, .m = (int)r->n, .beam = BEAM, .ratio = 1 };
     if (t.n > 0) t.ratio = (double)t.m / t.n;
-    if (t.ratio / 2 > BEAM) t.beam = (int)ceil(t.ratio / 2 + BEAM); /* else neighbouring rows would not meet */
+    if (t.ratio / 2 > BEAM)
+        t.beam = (int)ceil(t.ratio / 2 + BEAM); /* otherwise the bands of neighbouring rows would not overlap */
     t.width = 2 * t.beam < t.m + 1 ? 2 * t.beam : t.m + 1;
-    take_memory(&t);
+    allocate(&t);
     int status = ATTEND_OK;
     if (has_memory(&t)) {
         if (h->n > 0) memcpy(t.words, h->id, h->n * sizeof *t.words);
@@ -272,7 +271,7 @@ static int edits(const attend_metric_words *h, const attend_metric_words *r, dou
     } else {
         status = attend_fail(ATTEND_NO_MEMORY, "no memory for the edits of %d words", t.n);
     }
-    give_memory(&t);
+    release(&t);
     return status;
 }
 
@@ -310,5 +309,5 @@ const attend_metric_functions attend_metric_ter = {
     .numbers = 2,
     .add = add,
     .score = score,
-    .own = { "tok:tercom|norm:no|punct:yes|asian:no|" },
+    .signature = { "tok:tercom|norm:no|punct:yes|asian:no|" },
 };

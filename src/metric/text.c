@@ -47,7 +47,7 @@ void attend_metric_remove_spaces(attend_metric_text *t)
     t->n = n;
 }
 
-/* ---- lower case: Unicode's full mapping, in which two characters are special ---- */
+/* ---- lower case: the full mapping of Unicode, with two special characters ---- */
 
 enum { CAPITAL_SIGMA = 0x3a3, SMALL_SIGMA = 0x3c3, FINAL_SIGMA = 0x3c2, DOTTED_I = 0x130, DOT_ABOVE = 0x307 };
 
@@ -56,7 +56,7 @@ static bool between(uint32_t c, uint32_t low, uint32_t high)
     return c >= low && c <= high;
 }
 
-/* Unicode's property Case_Ignorable: marks, modifiers, and what stands inside words. */
+/* The Unicode property Case_Ignorable: marks, modifiers, and punctuation inside words. */
 static bool case_ignorable(uint32_t c)
 {
     switch (utf8proc_category((utf8proc_int32_t)c)) {
@@ -76,7 +76,7 @@ static bool case_ignorable(uint32_t c)
     return false;
 }
 
-/* Unicode's property Cased, of characters that are not ignorable: letters with a case, and signs made of such. */
+/* The Unicode property Cased, for characters that are not ignorable: letters with case, and signs made of them. */
 static bool cased(uint32_t c)
 {
     switch (utf8proc_category((utf8proc_int32_t)c)) {
@@ -90,8 +90,8 @@ static bool cased(uint32_t c)
     }
 }
 
-/* Whether the sigma at `at` ends a word: a letter before it and none behind. Each run of ignorable characters is walked
- * once for the sigma before it and once for the one behind, so a line costs a multiple of its length. */
+/* True if the sigma at `at` ends a word: it follows a cased letter and no cased letter follows. Each run of ignorable characters is scanned at most
+ * twice, so the cost is linear in the length of the line. */
 static bool is_final(const uint32_t *c, size_t n, size_t at)
 {
     size_t i = at;
@@ -102,7 +102,7 @@ static bool is_final(const uint32_t *c, size_t n, size_t at)
     return i == n || !cased(c[i]);
 }
 
-/* From `c` (n) into `lower`, which has room for 2 n; how many there are now. */
+/* Writes `c` (n) in lower case to `lower`, which has room for 2 n; returns the new size. */
 static size_t make_lower(const uint32_t *c, size_t n, uint32_t *lower)
 {
     size_t m = 0;
@@ -121,10 +121,11 @@ static size_t make_lower(const uint32_t *c, size_t n, uint32_t *lower)
 
 int attend_metric_text_read(attend_metric_text *t, const char *line, bool lowercase)
 {
-    enum { LONGEST = 1 << 26 }; /* so that nodes and counts of n-grams stay within 31 bits */
+    enum { MAX_BYTES = 1 << 26 }; /* keeps n-gram nodes and counts within 31 bits */
     const size_t bytes = strlen(line);
     *t = (attend_metric_text){ 0 };
-    if (bytes > LONGEST) return attend_fail(ATTEND_BAD_DATA, "a line of %zu bytes; the limit is %d", bytes, LONGEST);
+    if (bytes > MAX_BYTES)
+        return attend_fail(ATTEND_BAD_DATA, "the line has %zu bytes; the maximum is %d", bytes, MAX_BYTES);
     uint32_t *c = attend_memory_zeroed(bytes, sizeof *c);
     uint32_t *lower = c && lowercase ? attend_memory_zeroed(2 * bytes, sizeof *lower) : NULL;
     if (!c || (lowercase && !lower)) {
@@ -149,7 +150,7 @@ void attend_metric_words_free(attend_metric_words *w)
     *w = (attend_metric_words){ 0 };
 }
 
-/* The word at or behind *begin: [*begin, *end); false if there is none. */
+/* Finds the word at or after *begin: [*begin, *end); false if there is none. */
 static bool next_word(const attend_metric_text *t, size_t *begin, size_t *end)
 {
     while (*begin < t->n && attend_metric_is_space(t->c[*begin])) ++*begin;
@@ -163,7 +164,7 @@ static bool is_punctuation(uint32_t c)
     return between(c, '!', '/') || between(c, ':', '@') || between(c, '[', '`') || between(c, '{', '~');
 }
 
-/* Where the word is cut in two; its end if it is not. */
+/* The position at which a word is split; its end if it is not. */
 static size_t cut(const attend_metric_text *t, size_t begin, size_t end)
 {
     if (end - begin == 1) return end;

@@ -1,8 +1,8 @@
-/* text.h: a line as the metrics see it: characters, white space, words as numbers.
+/* text.h: a line for the metrics: characters, white space, word ids.
  *
- * Purpose    What Python's str does, because the tools whose scores are reproduced are written in it: its white space,
- *            its lower case (with the final sigma and the dotted I).
- * Ownership  What is read or counted is freed with the function beside it; a zero struct is free.
+ * Purpose    The white space and lower case of Python's str (with the final sigma and the dotted I), because the tools whose scores are
+ *            reproduced are written in Python.
+ * Ownership  Each type has a function that frees it; {0} is empty.
  * Threads    No state. */
 #ifndef ATTEND_METRIC_TEXT_H
 #define ATTEND_METRIC_TEXT_H
@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Characters (code points). A byte b that is no UTF-8 stands as U+DC00 + b, which no valid text contains. */
+/* Code points. A byte b that is not UTF-8 is U+DC00 + b, which no valid text contains. */
 typedef struct attend_metric_text {
     uint32_t *c; /* (n) */
     size_t n;
@@ -23,19 +23,19 @@ typedef struct attend_metric_text {
 int attend_metric_text_read(attend_metric_text *t, const char *line, bool lowercase);
 void attend_metric_text_free(attend_metric_text *t);
 bool attend_metric_is_space(uint32_t c);
-/* Without white space at either end; borrows. */
+/* The text without white space at both ends; borrows. */
 attend_metric_text attend_metric_strip(const attend_metric_text *t);
-/* Takes all white space out, in place. */
+/* Removes all white space, in place. */
 void attend_metric_remove_spaces(attend_metric_text *t);
 
-/* Words, each a number: the same number exactly if `names` has seen the same word. */
+/* Word ids: equal words have equal ids within one `names`. */
 typedef struct attend_metric_words {
     uint32_t *id; /* (n) */
     size_t n;
 } attend_metric_words;
 
-/* What white space separates; chrF++ cuts one mark of ASCII punctuation off the end of a word, or else off its
- * beginning. ATTEND_NO_MEMORY. */
+/* Splits at white space. cut_punctuation, for chrF++: also separates one ASCII punctuation mark at the end of a word, or else at its beginning.
+ * ATTEND_NO_MEMORY. */
 int attend_metric_words_read(attend_metric_words *w, attend_ngrams *names, const attend_metric_text *t,
                              bool cut_punctuation);
 void attend_metric_words_free(attend_metric_words *w);

@@ -7,31 +7,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { POOL_BATCHES = 64, POOL_LEAST = 8, POOLS = 8, MOST_TOKENS = 1 << 28, MOST_POOL = 1 << 24 };
-enum { USE_PAIRS = 0x70616972, USE_BATCHES = 0x62617463 }; /* of random numbers; no operation gets that far */
+enum { POOL_BATCHES = 64, MIN_POOL_BATCHES = 8, MIN_POOLS = 8, MAX_TOKENS = 1 << 28, MAX_POOL = 1 << 24 };
+enum { USE_PAIRS = 0x70616972, USE_BATCHES = 0x62617463 }; /* uses of random numbers, beyond those of operations */
 
 typedef struct member {
     uint64_t number;    /* in the corpus */
     int source, target; /* lengths */
-    int rank;           /* in the permutation: the last word in sorting, so that equals come in a random order */
+    int rank;           /* in the permutation: the last sort key, so that equal lengths come in random order */
 } member;
 
 struct attend_batches {
     const attend_corpus *corpus;
     attend_batches_options options;
     uint64_t pairs, pools;
-    /* The pool at hand. */
+    /* the current pool */
     bool ready;
     uint64_t epoch, pool;
     int count, batch_count;
-    member *members; /* count, sorted */
-    int *starts;     /* batch_count + 1: members of each batch */
-    int *order;      /* batch_count: shuffled */
-    /* The batch at hand. */
-    uint64_t *numbers; /* as many as a pool has */
+    member *members; /* (count), sorted */
+    int *starts;     /* (batch_count + 1) first member of each batch */
+    int *order;      /* (batch_count), shuffled */
+    /* the current batch */
+    uint64_t *numbers; /* (maximum pairs of a pool) */
     int *source_lengths, *target_lengths;
     attend_ids sides[2];
-    attend_string text; /* of a pair that is encoded anew */
+    attend_string text; /* of a pair that is encoded again */
 };
 
 static int pair_tokens(int source, int target)
@@ -39,51 +39,51 @@ static int pair_tokens(int source, int target)
     return source > target ? source : target + 1;
 }
 
-/* --- making --- */
+/* --- creating --- */
 
-/* A pool of the size that was asked for, or of about POOL_BATCHES batches: large enough for sorting. Where that would be much of the data, pools
- * are smaller: pairs that are always sorted together always meet in the same batches. */
+/* The pool size of the options, or about POOL_BATCHES batches, which suffices for sorting. If that is a large part of the data, pools are smaller, because
+ * pairs that are sorted together in every epoch would end up in the same batches. */
 static uint64_t pool_size(const attend_corpus_counts *n, const attend_batches_options *o)
 {
     if (o->pool > 0) return (uint64_t)o->pool;
     const double mean = (double)(n->source_ids > n->target_ids ? n->source_ids : n->target_ids) / (double)n->pairs + 1;
-    const double batch = (double)o->batch_tokens / mean, share = (double)n->pairs / POOLS;
-    double wanted = POOL_BATCHES * batch;
-    if (wanted > share) wanted = share > POOL_LEAST * batch ? share : POOL_LEAST * batch;
-    return wanted < 1 ? 1 : wanted > MOST_POOL ? MOST_POOL : (uint64_t)wanted;
+    const double batch = (double)o->batch_tokens / mean, share = (double)n->pairs / MIN_POOLS;
+    double size = POOL_BATCHES * batch;
+    if (size > share) size = share > MIN_POOL_BATCHES * batch ? share : MIN_POOL_BATCHES * batch;
+    return size < 1 ? 1 : size > MAX_POOL ? MAX_POOL : (uint64_t)size;
 }
 
 static int make_arrays(attend_batches *b)
 {
-    const size_t most = (size_t)((b->pairs + b->pools - 1) / b->pools);
-    b->members = attend_memory_zeroed(most, sizeof *b->members);
-    b->starts = attend_memory_zeroed(most + 1, sizeof *b->starts);
-    b->order = attend_memory_zeroed(most, sizeof *b->order);
-    b->numbers = attend_memory_zeroed(most, sizeof *b->numbers);
-    b->source_lengths = attend_memory_zeroed(most, sizeof *b->source_lengths);
-    b->target_lengths = attend_memory_zeroed(most, sizeof *b->target_lengths);
+    const size_t max = (size_t)((b->pairs + b->pools - 1) / b->pools);
+    b->members = attend_memory_zeroed(max, sizeof *b->members);
+    b->starts = attend_memory_zeroed(max + 1, sizeof *b->starts);
+    b->order = attend_memory_zeroed(max, sizeof *b->order);
+    b->numbers = attend_memory_zeroed(max, sizeof *b->numbers);
+    b->source_lengths = attend_memory_zeroed(max, sizeof *b->source_lengths);
+    b->target_lengths = attend_memory_zeroed(max, sizeof *b->target_lengths);
     const bool all = b->members && b->starts && b->order && b->numbers && b->source_lengths && b->target_lengths;
-    return all ? ATTEND_OK : attend_fail(ATTEND_NO_MEMORY, "no memory to sort %zu pairs into batches", most);
+    return all ? ATTEND_OK : attend_fail(ATTEND_NO_MEMORY, "no memory to sort %zu pairs into batches", max);
 }
 
 int attend_batches_new(attend_batches **out, const attend_corpus *corpus, const attend_batches_options *options)
 {
     const attend_corpus_counts n = attend_corpus_count(corpus);
     *out = NULL;
-    if (options->batch_tokens < 1 || options->batch_tokens > MOST_TOKENS || options->pool < 0 ||
-        options->pool > MOST_POOL)
+    if (options->batch_tokens < 1 || options->batch_tokens > MAX_TOKENS || options->pool < 0 ||
+        options->pool > MAX_POOL)
         return attend_fail(ATTEND_BAD_USAGE,
-                           "batches of %d tokens from pools of %d pairs cannot be made; tokens go from 1 to %d",
-                           options->batch_tokens, options->pool, MOST_TOKENS);
+                           "batch_tokens is %d and pool %d; they must be from 1 to %d and from 0 to %d",
+                           options->batch_tokens, options->pool, MAX_TOKENS, MAX_POOL);
     if (!attend_corpus_is_finished(corpus) || (options->encode && !attend_corpus_has_text(corpus)))
         return attend_fail(ATTEND_BAD_USAGE,
-                           "batches want a finished corpus, and one that keeps its texts to encode them anew");
+                           "batches need a finished corpus; encoding again also needs a corpus that keeps its texts");
     if (n.pairs == 0)
-        return attend_fail(
-            ATTEND_BAD_DATA,
-            "there are no pairs or lines to make batches of: %llu are empty, on one side at least, and %llu are too "
-            "long; give other data, or a larger max-length (and max-positions, where positions are learned)",
-            (unsigned long long)n.empty, (unsigned long long)n.too_long);
+        return attend_fail(ATTEND_BAD_DATA,
+                           "no usable pairs or lines: %llu have an empty side and %llu are too long; use other data or "
+                           "a larger maximum length "
+                           "(of training, and of the model if it learns positions)",
+                           (unsigned long long)n.empty, (unsigned long long)n.too_long);
     attend_batches *b = attend_memory_zeroed(1, sizeof *b);
     if (!b) return attend_fail(ATTEND_NO_MEMORY, "no memory for batches");
     b->corpus = corpus;
@@ -115,14 +115,14 @@ void attend_batches_free(attend_batches *b)
 
 /* --- pools --- */
 
-/* Pairs before pool p: the first few pools have one more than the others. */
+/* The number of pairs before pool p. If the pairs do not divide evenly, the first pools have one more. */
 static uint64_t pool_start(const attend_batches *b, uint64_t p)
 {
     const uint64_t extra = b->pairs % b->pools;
     return b->pairs / b->pools * p + (p < extra ? p : extra);
 }
 
-static int by_length(const void *a, const void *b)
+static int compare_lengths(const void *a, const void *b)
 {
     const member *x = a, *y = b;
     const int tokens = pair_tokens(x->source, x->target) - pair_tokens(y->source, y->target);
@@ -132,7 +132,7 @@ static int by_length(const void *a, const void *b)
     return x->rank - y->rank;
 }
 
-/* Fisher and Yates, by (seed, epoch, pool). */
+/* Fisher-Yates shuffle, by (seed, epoch, pool). */
 static void shuffle_order(attend_batches *b)
 {
     const attend_rng r = { b->options.seed, b->epoch << 32 ^ b->pool, USE_BATCHES };
@@ -144,7 +144,7 @@ static void shuffle_order(attend_batches *b)
     }
 }
 
-static void cut_batches(attend_batches *b)
+static void group_batches(attend_batches *b)
 {
     int tokens = 0;
     b->batch_count = 0;
@@ -174,9 +174,9 @@ static int make_pool(attend_batches *b, uint64_t epoch, uint64_t pool)
         const int status = attend_corpus_lengths(b->corpus, m->number, &m->source, &m->target);
         if (status != ATTEND_OK) return status;
     }
-    /* glibc's takes memory of its own, and does without it where there is none. */
-    qsort(b->members, (size_t)b->count, sizeof *b->members, by_length);
-    cut_batches(b);
+    /* glibc's qsort allocates memory, and sorts in place if it gets none */
+    qsort(b->members, (size_t)b->count, sizeof *b->members, compare_lengths);
+    group_batches(b);
     shuffle_order(b);
     b->ready = true;
     return ATTEND_OK;
@@ -186,40 +186,40 @@ static int make_pool(attend_batches *b, uint64_t epoch, uint64_t pool)
 
 static int grow(attend_ids *side, size_t count)
 {
-    if (count > INT_MAX) return attend_fail(ATTEND_BAD_DATA, "a batch has more than %d words on a side", INT_MAX);
+    if (count > INT_MAX) return attend_fail(ATTEND_BAD_DATA, "a batch has more than %d tokens on a side", INT_MAX);
     if (count <= (size_t)side->room) return ATTEND_OK;
     attend_memory_free(side->ids);
     side->room = 0;
     side->ids = attend_memory_zeroed(count, sizeof *side->ids);
-    if (!side->ids) return attend_fail(ATTEND_NO_MEMORY, "no memory for a batch of %zu words", count);
+    if (!side->ids) return attend_fail(ATTEND_NO_MEMORY, "no memory for a batch of %zu tokens", count);
     side->room = (int)count;
     return ATTEND_OK;
 }
 
 static int copy_batch(attend_batches *b, const member *members, int count)
 {
-    size_t words[2] = { 0, 0 };
+    size_t tokens[2] = { 0, 0 };
     for (int i = 0; i < count; i++) {
         b->source_lengths[i] = members[i].source;
         b->target_lengths[i] = members[i].target;
-        words[0] += (size_t)members[i].source;
-        words[1] += (size_t)members[i].target;
+        tokens[0] += (size_t)members[i].source;
+        tokens[1] += (size_t)members[i].target;
     }
     for (int side = 0; side < 2; side++) {
-        const int status = grow(&b->sides[side], words[side]);
+        const int status = grow(&b->sides[side], tokens[side]);
         if (status != ATTEND_OK) return status;
     }
     int *source = b->sides[0].ids, *target = b->sides[1].ids;
     for (int i = 0; i < count; i++) {
         const int status = attend_corpus_ids(b->corpus, members[i].number, source, target);
         if (status != ATTEND_OK) return status;
-        if (members[i].source) source += members[i].source; /* there is no array where no pair has one */
+        if (members[i].source) source += members[i].source; /* without sources the array is NULL */
         target += members[i].target;
     }
     return ATTEND_OK;
 }
 
-/* The same from the texts. */
+/* Encodes the texts of a batch again. */
 static int encode_batch(attend_batches *b, const member *members, int count)
 {
     const attend_batches_options *o = &b->options;
@@ -230,7 +230,7 @@ static int encode_batch(attend_batches *b, const member *members, int count)
         const uint64_t number = members[i].number;
         attend_text_pair text;
         int status = attend_corpus_text(b->corpus, number, &b->text, &text);
-        if (status == ATTEND_OK && members[i].source > 0) /* a line alone has none */
+        if (status == ATTEND_OK && members[i].source > 0) /* monolingual lines have no source */
             status = o->encode(o->user, ATTEND_SOURCE, b->epoch, number, text.source, text.source_size, source);
         if (status == ATTEND_OK)
             status = o->encode(o->user, ATTEND_TARGET, b->epoch, number, text.target, text.target_size, target);
@@ -247,12 +247,11 @@ static int check_position(const attend_batches *b, const attend_batch_position *
         return ATTEND_OK;
     return attend_fail(
         ATTEND_BAD_USAGE,
-        "there is no batch %llu in pool %llu of epoch %llu; was the position saved with other data or options?",
+        "there is no batch %llu in pool %llu of epoch %llu; the position was saved with other data or options",
         (unsigned long long)p->batch, (unsigned long long)p->pool, (unsigned long long)p->epoch);
 }
 
-/* Behind this batch. */
-static void move_on(const attend_batches *b, attend_batch_position *p)
+static void advance(const attend_batches *b, attend_batch_position *p)
 {
     if (++p->batch < (uint64_t)b->batch_count) return;
     p->batch = 0;
@@ -283,7 +282,7 @@ int attend_batches_next(attend_batches *b, attend_batch_position *position, atte
                                    .source_lengths = b->source_lengths,
                                    .target = b->sides[1].ids,
                                    .target_lengths = b->target_lengths };
-    move_on(b, position);
+    advance(b, position);
     batch->last = position->epoch != batch->position.epoch;
     return ATTEND_OK;
 }

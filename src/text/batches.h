@@ -1,29 +1,29 @@
-/* batches.h: a corpus in batches, epoch after epoch, in an order that is a function of (seed, epoch).
+/* batches.h: groups a corpus into batches, epoch after epoch, in an order that is a function of (seed, epoch).
  *
- * How        An epoch is a permutation of all pairs (permutation.h), cut into pools of nearly the same number of pairs. Inside a pool pairs are sorted by
- *            length and cut into batches, whose order is then shuffled: sentences of a batch are about equally long, and yet batches
- *            differ from epoch to epoch.
- * Size       A pair counts as the longer of its source's numbers and its target's rows (numbers and an end). A batch holds pairs of at
- *            most batch_tokens together; a pair that is longer than that makes a batch of its own.
- * Position   (epoch, pool, batch in the pool) says which batch comes next, and nothing else is remembered: with the same corpus and
- *            options, going on from a saved position gives the very batches that would have come.
- * Ownership  A batch's arrays belong to the attend_batches and are valid until the next batch. The corpus is borrowed.
- * Threads    An attend_batches belongs to one thread at a time; several may share a corpus. */
+ * Method     An epoch is a permutation of all pairs (permutation.h), divided into pools of nearly equal numbers of pairs. The pairs of a pool are
+ *            sorted by length and grouped into batches, whose order is then shuffled: the sentences of a batch have similar lengths, and
+ *            batches still differ from epoch to epoch.
+ * Size       The size of a pair is the larger of its source tokens and its target rows (tokens and an end). A batch has at most batch_tokens; a
+ *            pair that is larger is a batch by itself.
+ * Position   (epoch, pool, batch in the pool) identifies the next batch. There is no other state: resuming from a saved position with the
+ *            same corpus and options gives the same batches.
+ * Ownership  The arrays of a batch belong to the attend_batches and are valid until the next batch. The corpus is borrowed.
+ * Threads    An attend_batches is used by one thread at a time; several can share a corpus. */
 #ifndef ATTEND_TEXT_BATCHES_H
 #define ATTEND_TEXT_BATCHES_H
 
 #include "text/corpus.h"
 
-/* Encodes a text anew for an epoch (BPE-dropout): as attend_encode_fn, and (epoch, pair) is what randomness may depend on. */
+/* Encodes a text again for an epoch (BPE-dropout). Like attend_encode_fn; random numbers may depend on (epoch, pair) only. */
 typedef int (*attend_reencode_fn)(void *user, attend_side side, uint64_t epoch, uint64_t pair, const char *text,
                                   size_t size, attend_ids *out);
 
 typedef struct attend_batches_options {
     uint64_t seed;
     int batch_tokens;
-    int pool; /* pairs of a pool at most; 0: as many as make 64 batches or 8 pools, but at least 8 batches */
+    int pool; /* maximum pairs of a pool; 0: enough for 64 batches, or an eighth of the corpus if that is less, but at least 8 batches */
     attend_reencode_fn
-        encode; /* NULL: numbers as they are in the corpus. Else the corpus keeps texts; sizes go by the stored numbers */
+        encode; /* NULL: use the tokens of the corpus. Otherwise the corpus must keep texts; sizes are still those of its tokens */
     void *user;
 } attend_batches_options;
 
@@ -33,24 +33,26 @@ typedef struct attend_batch_position {
 
 typedef struct attend_batch {
     attend_pairs pairs;
-    const uint64_t *numbers;        /* of these pairs in the corpus */
-    attend_batch_position position; /* this batch's */
-    int tokens;                     /* as `Size` counts them */
-    bool last;                      /* of its epoch */
+    const uint64_t *numbers;        /* indices of the pairs in the corpus */
+    attend_batch_position position; /* of this batch */
+    int tokens;                     /* the sum of the pairs' sizes */
+    bool last;                      /* the last batch of its epoch */
 } attend_batch;
 
 typedef struct attend_batches attend_batches;
 
-/* ATTEND_BAD_DATA if the corpus has no pairs. *out is the caller's, freed by attend_batches_free (NULL is fine there). */
+/* ATTEND_BAD_USAGE for invalid options or an unfinished corpus; ATTEND_BAD_DATA if the corpus has no pairs; ATTEND_NO_MEMORY. *out is the caller's, freed by
+ * attend_batches_free (NULL is allowed there). */
 int attend_batches_new(attend_batches **out, const attend_corpus *corpus, const attend_batches_options *options);
 void attend_batches_free(attend_batches *b);
 
-/* The batch at *position, which then moves to the one behind it: behind the last of an epoch {0} of the next. A position that does not
- * exist (saved with other data or options) is ATTEND_BAD_USAGE. */
+/* Returns the batch at *position and advances *position; after the last batch of an epoch to the first of the next. ATTEND_BAD_USAGE if the position does not
+ * exist, because it was saved with other data or options; ATTEND_IO; ATTEND_NO_MEMORY. */
 int attend_batches_next(attend_batches *b, attend_batch_position *position, attend_batch *batch);
 
-/* How much of its epoch lies before a position that attend_batches_next has moved: from 0 to 1. */
+/* The fraction of its epoch before a position, 0 to 1. The position must come from attend_batches_next. */
 double attend_batches_progress(const attend_batches *b, const attend_batch_position *p);
-uint64_t attend_batches_pools(const attend_batches *b); /* of an epoch */
+/* The number of pools of an epoch. */
+uint64_t attend_batches_pools(const attend_batches *b);
 
 #endif

@@ -1,7 +1,7 @@
-/* bpe.c: byte-pair encoding (Sennrich, Haddow, Birch 2016): tokens are pieces of words.
+/* bpe.c: byte-pair encoding (Sennrich, Haddow, Birch 2016): tokens are subwords.
  *
- * A word is a run of spaces and the run of other characters behind it; nothing merges beyond it. A line gets one space more in front, so that
- * its first word is the word it is elsewhere; decoding takes it away again. */
+ * A word is a run of spaces followed by a run of other characters; merges do not cross its borders. A space is put before each line, so that its first
+ * word is encoded as it is elsewhere; decoding removes it. */
 #include "text/tokenizer.h"
 
 #include "core/status.h"
@@ -43,7 +43,7 @@ int attend_bpe_add_merge(attend_tokenizer *t, int left, int right)
     return ATTEND_OK;
 }
 
-/* Tokens below first_merge are characters; of the others the reader has seen that a merge makes them. */
+/* Tokens below first_merge are characters. That the others are made by merges has been checked by the reader. */
 static const char *fault(const attend_tokenizer *t, int id)
 {
     if (id < t->first_merge) return attend_character_fault(t, id);
@@ -65,7 +65,7 @@ const attend_kind attend_kind_bpe = {
     .kind = ATTEND_TOKENS_BPE,
     .name = "bpe",
     .first = ATTEND_FIRST_LEARNED,
-    .usual_size = 8000,
+    .default_size = 8000,
     .split = split,
     .learn = attend_bpe_learn,
     .finish = attend_bpe_finish,

@@ -1,10 +1,10 @@
-/* bpe_encode.c: the merges of a word, in the order in which they were learned, each from left to right.
+/* bpe_encode.c: applies merges to a word in the order in which they were learned, each from left to right.
  *
- * A queue holds every pair of neighbours that merges, by what it makes and its place: later merges make larger numbers. Taking out n pairs
- * costs n log n, so that a line without a space is no trouble. With dropout (Provilkov, Emelianenko, Voita 2020) the pairs of each step are
- * left out one by one until one stays; those that were left out take part again in the next.
+ * A priority queue holds every pair of neighbours that a merge combines, ordered by the resulting token (later merges make larger ids) and position. n merges
+ * cost n log n, so a long line without spaces is not a problem. With dropout (Provilkov, Emelianenko, Voita 2020) each step drops pairs until one is
+ * kept; dropped pairs take part again in the next step.
  *
- * Most words of most texts are one token; these are looked up (`whole`). */
+ * Most words of most texts are one token; these are looked up directly (`whole`). */
 #include "text/tokenizer.h"
 
 #include "core/memory.h"
@@ -12,30 +12,30 @@
 #include "format/utf8.h"
 #include <string.h>
 
-enum { NONE = -1, SMALL = 64, LONGEST_WHOLE = 128 };
+enum { NONE = -1, SMALL = 64, MAX_WHOLE = 128 };
 
 typedef struct symbol {
     int id, begin, end; /* bytes [begin, end) of the line */
     int before, after;
-    int made; /* with the symbol behind it, or NONE */
+    int made; /* the token it makes with the following symbol, or NONE */
 } symbol;
 
 typedef struct queue {
-    uint64_t *pairs; /* what it makes << 32 | place: a heap with the smallest in front */
+    uint64_t *pairs; /* token << 32 | position: a min-heap */
     size_t count;
 } queue;
 
-/* What a word needs, one after another; small words live in here. */
+/* Working memory of a word, reused by the next; short words need no allocation. */
 typedef struct work {
     const attend_tokenizer *t;
     attend_merge_dropout *dropout;
     attend_ids *out;
     symbol *symbols;
-    queue ready, left_out;
+    queue ready, dropped;
     size_t room;
-    void *block; /* the memory, if it is not in here */
+    void *block; /* allocated for longer words */
     symbol small_symbols[SMALL];
-    uint64_t small_ready[2 * SMALL], small_left_out[2 * SMALL];
+    uint64_t small_ready[2 * SMALL], small_dropped[2 * SMALL];
 } work;
 
 /* ---- the queue ---- */
@@ -62,29 +62,29 @@ static uint64_t take(queue *q)
 
 /* ---- merging ---- */
 
-/* Looks at the pair that begins at a place. */
-static void look(work *w, int at)
+/* Queues the pair that begins at a position, if there is a merge for it. */
+static void queue_pair(work *w, int at)
 {
     symbol *s = &w->symbols[at];
     s->made = s->after == NONE ? NONE : attend_pair_table_find(&w->t->merge_of, s->id, w->symbols[s->after].id);
     if (s->made != NONE) put(&w->ready, (uint64_t)s->made << 32 | (uint32_t)at);
 }
 
-static bool is_left_out(attend_merge_dropout *d)
+static bool is_dropped(attend_merge_dropout *d)
 {
     return d->probability > 0 && attend_rng_uniform(&d->rng, d->drawn++) < d->probability;
 }
 
-/* A word of n symbols has n - 1 pairs; a merge takes one out of the queues and puts in two: there are never more than 2 n. */
+/* A word of n symbols has n - 1 pairs. A merge removes one and adds at most two, so the queues never hold more than 2 n. */
 static void merge(work *w)
 {
     while (w->ready.count > 0) {
         const uint64_t pair = take(&w->ready);
         const int at = (int)(uint32_t)pair, made = (int)(pair >> 32);
         symbol *s = &w->symbols[at];
-        if (s->made != made) continue; /* one of the two is part of something else by now */
-        if (is_left_out(w->dropout)) {
-            w->left_out.pairs[w->left_out.count++] = pair;
+        if (s->made != made) continue; /* stale: one of the two symbols has been merged since */
+        if (is_dropped(w->dropout)) {
+            w->dropped.pairs[w->dropped.count++] = pair;
             continue;
         }
         symbol *gone = &w->symbols[s->after];
@@ -93,11 +93,11 @@ static void merge(work *w)
         s->after = gone->after;
         gone->made = NONE;
         if (s->after != NONE) w->symbols[s->after].before = at;
-        look(w, at);
-        if (s->before != NONE) look(w, s->before);
-        while (w->left_out.count > 0) put(&w->ready, w->left_out.pairs[--w->left_out.count]);
+        queue_pair(w, at);
+        if (s->before != NONE) queue_pair(w, s->before);
+        while (w->dropped.count > 0) put(&w->ready, w->dropped.pairs[--w->dropped.count]);
     }
-    w->left_out.count = 0;
+    w->dropped.count = 0;
 }
 
 /* ---- a word ---- */
@@ -112,8 +112,8 @@ static int make_room(work *w, size_t symbols)
     w->block = block;
     w->room = symbols;
     w->ready.pairs = (uint64_t *)(void *)block;
-    w->left_out.pairs = w->ready.pairs + 2 * symbols;
-    w->symbols = (symbol *)(void *)(w->left_out.pairs + 2 * symbols);
+    w->dropped.pairs = w->ready.pairs + 2 * symbols;
+    w->symbols = (symbol *)(void *)(w->dropped.pairs + 2 * symbols);
     return ATTEND_OK;
 }
 
@@ -123,8 +123,8 @@ static void add_symbol(work *w, int *n, int id, size_t begin, size_t end)
     ++*n;
 }
 
-/* The characters of a word, or their bytes; returns how many. */
-static int spell(work *w, const char *text, size_t begin, size_t end, bool space_in_front)
+/* Splits a word into characters, or bytes for characters outside the vocabulary; returns their number. */
+static int split_word(work *w, const char *text, size_t begin, size_t end, bool space_in_front)
 {
     int n = 0;
     if (space_in_front) {
@@ -142,14 +142,14 @@ static int spell(work *w, const char *text, size_t begin, size_t end, bool space
     return n;
 }
 
-/* The token that a word is as a whole, or NONE. */
+/* The single token that encodes a word, or NONE. */
 static int whole_word(const work *w, const char *text, size_t begin, size_t end, bool space_in_front)
 {
-    char spelled[LONGEST_WHOLE + ATTEND_SPACE_MARK_SIZE] = ATTEND_SPACE_MARK;
+    char spelled[MAX_WHOLE + ATTEND_SPACE_MARK_SIZE] = ATTEND_SPACE_MARK;
     size_t n = space_in_front ? ATTEND_SPACE_MARK_SIZE : 0;
     if (!w->t->whole || w->dropout->probability > 0) return NONE;
     for (size_t i = begin; i < end; i++) {
-        if (n >= LONGEST_WHOLE) return NONE;
+        if (n >= MAX_WHOLE) return NONE;
         if (text[i] == ' ') {
             memcpy(spelled + n, ATTEND_SPACE_MARK, ATTEND_SPACE_MARK_SIZE);
             n += ATTEND_SPACE_MARK_SIZE;
@@ -170,8 +170,8 @@ static int encode_word(work *w, const char *text, size_t begin, size_t end, bool
     if (whole != NONE) return attend_ids_add(w->out, whole, begin, end);
     int status = make_room(w, end - begin + 1);
     if (status != ATTEND_OK) return status;
-    const int n = spell(w, text, begin, end, space_in_front);
-    for (int i = 0; i < n; i++) look(w, i);
+    const int n = split_word(w, text, begin, end, space_in_front);
+    for (int i = 0; i < n; i++) queue_pair(w, i);
     merge(w);
     for (int i = 0; i != NONE && status == ATTEND_OK; i = w->symbols[i].after)
         status = attend_ids_add(w->out, w->symbols[i].id, (size_t)w->symbols[i].begin, (size_t)w->symbols[i].end);
@@ -185,7 +185,7 @@ static void begin_work(work *w, const attend_tokenizer *t, attend_ids *out, atte
     w->out = out;
     w->symbols = w->small_symbols;
     w->ready = (queue){ w->small_ready, 0 };
-    w->left_out = (queue){ w->small_left_out, 0 };
+    w->dropped = (queue){ w->small_dropped, 0 };
     w->room = SMALL;
     w->block = NULL;
 }
@@ -204,10 +204,9 @@ int attend_bpe_encode(const attend_tokenizer *t, const char *text, size_t size, 
     return status;
 }
 
-/* ---- preparing ---- */
+/* ---- finishing ---- */
 
-/* Finds out which tokens are what their own text is encoded as. Those that were learned all are, but a file can hold merges that
- * were not. */
+/* Marks the tokens whose text is encoded as that one token. All learned tokens are, but a file can contain merges that were not learned. */
 static int find_whole(attend_tokenizer *t)
 {
     attend_merge_dropout none = { 0 };

@@ -1,15 +1,14 @@
-/* bpe_learn.c: which merges to make.
+/* bpe_learn.c: learns the merges.
  *
- *     count every word once; every character of a word is a symbol
- *     again and again: the pair of neighbouring symbols that is most frequent over all words becomes a token, and replaces the pair
- *     everywhere, from left to right
+ *     split each distinct word into characters, its symbols
+ *     repeat: the most frequent pair of neighbouring symbols over all words becomes a token and replaces the pair everywhere, from left to right
  *
- * Of equally frequent pairs the one whose tokens come first in the order of their bytes is taken, so that nothing depends on hashing or memory.
- * A pair that would spell a token there is already (by another way, or a reserved one) is never merged: a token is made in one way.
+ * Among equally frequent pairs the one whose tokens are first in byte order is taken, so the result does not depend on hashing or memory. A pair whose
+ * text is already a token (made by another merge, or reserved) is never merged, so each token is made by one merge.
  *
- * Every place where a symbol stands (a site) is in the chain of the pair that it begins, so that a merge touches only the sites it changes. Pairs
- * with a new token are all found while it is being made; from then on the count of a pair only falls. Hence the queue is lazy: a pair
- * that comes out with an old count goes back with the new one. */
+ * Each occurrence of a symbol (a site) is in a linked list of the pair that it begins, so a merge touches only the sites it changes. All pairs with a new
+ * token are found while it is made; afterwards the count of a pair only decreases. Hence the queue is lazy: a pair that is dequeued with an outdated count
+ * is put back with the current one. */
 #include "text/string_order.h"
 #include "text/tokenizer.h"
 
@@ -22,16 +21,16 @@
 enum { NONE = -1 };
 
 typedef struct site {
-    int symbol; /* NONE: between words, a character that is not in the alphabet, or merged away */
+    int symbol; /* NONE: a border between words, a character outside the alphabet, or merged */
     int before, after;
-    int word;                 /* of the list of words, for its count */
-    int pair;                 /* that begins here, or NONE */
-    int chain_back, chain_on; /* sites of the same pair */
+    int word;           /* index of the word, for its count */
+    int pair;           /* the pair that begins here, or NONE */
+    int previous, next; /* sites in the list of the same pair */
 } site;
 
 typedef struct pair {
-    int left, right, chain;
-    int64_t count, queued; /* `queued`: the count by which it stands in the queue */
+    int left, right, first_site;
+    int64_t count, queued; /* queued: the count when it was queued */
 } pair;
 
 typedef struct learner {
@@ -41,9 +40,9 @@ typedef struct learner {
     pair *pairs;
     size_t pair_count, pair_room;
     attend_pair_table pair_at;
-    int *queue; /* of pairs: a heap with the best one in front */
+    int *queue; /* of pairs: a heap, the best one first */
     size_t queue_count, queue_room;
-    int64_t least;
+    int64_t min_count;
 } learner;
 
 /* ---- the queue ---- */
@@ -90,34 +89,34 @@ static int dequeue(learner *l)
     return best;
 }
 
-/* The best pair that is frequent enough, or NONE. There is room to put one back: it was just taken out. */
+/* The best pair that is frequent enough, or NONE. Putting a pair back cannot fail: it was just removed. */
 static int best_pair(learner *l)
 {
     while (l->queue_count > 0) {
         const int p = dequeue(l);
         if (l->pairs[p].count == l->pairs[p].queued) return p;
-        if (l->pairs[p].count >= l->least) enqueue(l, p);
+        if (l->pairs[p].count >= l->min_count) enqueue(l, p);
     }
     return NONE;
 }
 
-/* Queues the pairs found since there were `known`. */
+/* Queues the pairs from index `known` on. */
 static int enqueue_new(learner *l, size_t known)
 {
     int status = ATTEND_OK;
     for (size_t p = known; p < l->pair_count && status == ATTEND_OK; p++)
-        if (l->pairs[p].count >= l->least) status = enqueue(l, (int)p);
+        if (l->pairs[p].count >= l->min_count) status = enqueue(l, (int)p);
     return status;
 }
 
-/* ---- chains ---- */
+/* ---- the sites of a pair ---- */
 
 static int64_t weight(const learner *l, int at)
 {
     return l->words->entries[l->sites[at].word].count;
 }
 
-/* The number of a pair, which may be new; NONE: no memory. */
+/* The index of a pair, which is added if it is new; NONE: no memory. */
 static int pair_of(learner *l, int left, int right)
 {
     const int known = attend_pair_table_find(&l->pair_at, left, right);
@@ -132,33 +131,33 @@ static int pair_of(learner *l, int left, int right)
     return (int)l->pair_count++;
 }
 
-/* Takes a site out of its pair's chain, if it is in one. */
-static void leave(learner *l, int at)
+/* Removes a site from the list of its pair, if it is in one. */
+static void unlink_site(learner *l, int at)
 {
     site *s = &l->sites[at];
     if (s->pair == NONE) return;
     pair *p = &l->pairs[s->pair];
-    if (s->chain_back != NONE)
-        l->sites[s->chain_back].chain_on = s->chain_on;
+    if (s->previous != NONE)
+        l->sites[s->previous].next = s->next;
     else
-        p->chain = s->chain_on;
-    if (s->chain_on != NONE) l->sites[s->chain_on].chain_back = s->chain_back;
+        p->first_site = s->next;
+    if (s->next != NONE) l->sites[s->next].previous = s->previous;
     p->count -= weight(l, at);
     s->pair = NONE;
 }
 
-/* Puts a site into the chain of the pair it begins, if it begins one. */
-static int join(learner *l, int at)
+/* Adds a site to the list of the pair that it begins, if it begins one. */
+static int link_site(learner *l, int at)
 {
     site *s = &l->sites[at];
     if (s->symbol == NONE || l->sites[s->after].symbol == NONE) return ATTEND_OK;
     s->pair = pair_of(l, s->symbol, l->sites[s->after].symbol);
     if (s->pair == NONE) return attend_fail(ATTEND_NO_MEMORY, "no memory for more than %zu pairs", l->pair_count);
     pair *p = &l->pairs[s->pair];
-    s->chain_back = NONE;
-    s->chain_on = p->chain;
-    if (p->chain != NONE) l->sites[p->chain].chain_back = at;
-    p->chain = at;
+    s->previous = NONE;
+    s->next = p->first_site;
+    if (p->first_site != NONE) l->sites[p->first_site].previous = at;
+    p->first_site = at;
     p->count += weight(l, at);
     return ATTEND_OK;
 }
@@ -169,15 +168,15 @@ static int merge_site(learner *l, int at, int token)
 {
     site *s = &l->sites[at];
     const int gone = s->after, before = s->before;
-    leave(l, before);
-    leave(l, at);
-    leave(l, gone);
+    unlink_site(l, before);
+    unlink_site(l, at);
+    unlink_site(l, gone);
     l->sites[gone].symbol = NONE;
     s->symbol = token;
     s->after = l->sites[gone].after;
     l->sites[s->after].before = at;
-    const int status = join(l, before);
-    return status == ATTEND_OK ? join(l, at) : status;
+    const int status = link_site(l, before);
+    return status == ATTEND_OK ? link_site(l, at) : status;
 }
 
 static int merge_everywhere(learner *l, int p, int token)
@@ -185,9 +184,9 @@ static int merge_everywhere(learner *l, int p, int token)
     const bool twice = l->pairs[p].left == l->pairs[p].right;
     const int symbol = l->pairs[p].left;
     int status = ATTEND_OK;
-    while (status == ATTEND_OK && l->pairs[p].chain != NONE) {
-        int at = l->pairs[p].chain;
-        /* in a run of one symbol pairs overlap: such a run is merged from its beginning on */
+    while (status == ATTEND_OK && l->pairs[p].first_site != NONE) {
+        int at = l->pairs[p].first_site;
+        /* in a run of one symbol pairs overlap: merge from the beginning of the run */
         while (twice && l->sites[l->sites[at].before].symbol == symbol) at = l->sites[at].before;
         do {
             status = merge_site(l, at, token);
@@ -197,7 +196,7 @@ static int merge_everywhere(learner *l, int p, int token)
     return status;
 }
 
-/* Makes a token of a pair; *made is false if that token is there already. */
+/* Makes a token of a pair; *made is false if the token exists already. */
 static int make_token(learner *l, int p, bool *made, int *token)
 {
     attend_string_table *tokens = &l->t->tokens;
@@ -227,7 +226,7 @@ static int merge_all(learner *l, int size)
     return status;
 }
 
-/* ---- beginning ---- */
+/* ---- preparing ---- */
 
 static int learn_alphabet(learner *l, int size, int min_count)
 {
@@ -242,17 +241,17 @@ static int learn_alphabet(learner *l, int size, int min_count)
     return status == ATTEND_OK ? attend_characters_finish(l->t) : status;
 }
 
-/* All words as sites, one after another, with a site that holds nothing in front of each and behind the last. */
-static int lay_out(learner *l)
+/* Lays out all words as sites, with an empty site before each word and after the last. */
+static int lay_out_sites(learner *l)
 {
     const attend_string_table *words = l->words;
-    const size_t most = words->bytes.size + 1; /* bytes, and a '\0' a word: its site in front */
+    const size_t max = words->bytes.size + 1; /* bytes, and a '\0' per word for the empty site */
     int n = 0, status = ATTEND_OK;
-    if (most > INT_MAX)
+    if (max > INT_MAX)
         return attend_fail(ATTEND_BAD_DATA,
-                           "the different words of the text make more than %d bytes; learn from fewer lines", INT_MAX);
-    l->sites = attend_memory_aligned(most * sizeof *l->sites);
-    if (!l->sites) return attend_fail(ATTEND_NO_MEMORY, "no memory for %zu symbols; learn from fewer lines", most);
+                           "the distinct words of the text have more than %d bytes; learn from fewer lines", INT_MAX);
+    l->sites = attend_memory_aligned(max * sizeof *l->sites);
+    if (!l->sites) return attend_fail(ATTEND_NO_MEMORY, "no memory for %zu symbols; learn from fewer lines", max);
     for (int w = 0; w < words->count; w++) {
         const char *word = attend_string_table_at(words, w);
         const size_t size = attend_string_table_size(words, w);
@@ -264,15 +263,15 @@ static int lay_out(learner *l)
         }
     }
     l->sites[n] = (site){ NONE, n - 1, n, 0, NONE, NONE, NONE };
-    for (int i = 0; i < n && status == ATTEND_OK; i++) status = join(l, i);
+    for (int i = 0; i < n && status == ATTEND_OK; i++) status = link_site(l, i);
     return status;
 }
 
 int attend_bpe_learn(attend_tokenizer *t, const attend_string_table *words, int size, int min_count)
 {
-    learner l = { .t = t, .words = words, .least = min_count > 2 ? min_count : 2 };
+    learner l = { .t = t, .words = words, .min_count = min_count > 2 ? min_count : 2 };
     int status = learn_alphabet(&l, size, min_count);
-    if (status == ATTEND_OK) status = lay_out(&l);
+    if (status == ATTEND_OK) status = lay_out_sites(&l);
     if (status == ATTEND_OK) status = merge_all(&l, size);
     attend_memory_free(l.sites);
     attend_memory_free(l.pairs);

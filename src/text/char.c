@@ -1,4 +1,4 @@
-/* char.c: tokens are characters (code points); one that was not learned is its bytes. */
+/* char.c: tokens are characters (code points); a character outside the vocabulary is encoded as its bytes. */
 #include "text/tokenizer.h"
 
 #include "format/utf8.h"

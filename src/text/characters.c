@@ -1,10 +1,10 @@
-/* characters.c: what char and bpe share: characters that are spelled, and bytes for those that are not known. */
+/* characters.c: what char and bpe share: characters as tokens, with bytes for those outside the vocabulary. */
 #include "text/tokenizer.h"
 
 #include "format/utf8.h"
 #include <string.h>
 
-static bool is_space_spelled(const char *character, size_t size)
+static bool is_space_mark(const char *character, size_t size)
 {
     return size == ATTEND_SPACE_MARK_SIZE && memcmp(character, ATTEND_SPACE_MARK, ATTEND_SPACE_MARK_SIZE) == 0;
 }
@@ -16,7 +16,7 @@ int attend_characters_count(attend_string_table *characters, const char *text, s
         n = attend_utf8_length(text[i]);
         if (text[i] == ' ')
             status = attend_string_table_count(characters, ATTEND_SPACE_MARK, ATTEND_SPACE_MARK_SIZE, times);
-        else if (text[i] != '\n' && text[i] != '\0' && !is_space_spelled(text + i, n))
+        else if (text[i] != '\n' && text[i] != '\0' && !is_space_mark(text + i, n))
             status = attend_string_table_count(characters, text + i, n, times);
     }
     return status;
@@ -35,20 +35,20 @@ int attend_characters_finish(attend_tokenizer *t)
 int attend_character_token(const attend_tokenizer *t, const char *character, size_t size)
 {
     if (size == 1) return t->ascii[(unsigned char)*character & 0x7f];
-    return is_space_spelled(character, size) ? -1 : attend_string_table_find(&t->tokens, character, size);
+    return is_space_mark(character, size) ? -1 : attend_string_table_find(&t->tokens, character, size);
 }
 
 const char *attend_character_fault(const attend_tokenizer *t, int id)
 {
     const char *token = attend_string_table_at(&t->tokens, id);
     if (memchr(token, ' ', attend_string_table_size(&t->tokens, id)))
-        return "has a space in it that is not written as U+2581";
+        return "contains a space that is not written as U+2581";
     return attend_utf8_length(*token) == attend_string_table_size(&t->tokens, id) ? NULL : "is not one character";
 }
 
-/* ---- back to text ---- */
+/* ---- decoding ---- */
 
-/* Adds bytes that should be UTF-8, and U+FFFD for each that is not. */
+/* Appends bytes; U+FFFD replaces each byte that is not part of valid UTF-8. */
 static int add_bytes(attend_string *out, attend_string *bytes)
 {
     int status = ATTEND_OK;
@@ -63,14 +63,14 @@ static int add_bytes(attend_string *out, attend_string *bytes)
     return status;
 }
 
-/* Adds a token with its spaces. */
+/* Appends a token, with spaces for U+2581. */
 static int add_token(attend_string *out, const char *token, size_t size)
 {
     int status = attend_string_reserve(out, size);
     if (status != ATTEND_OK) return status;
     for (size_t i = 0, n; i < size; i += n) {
         n = attend_utf8_length(token[i]);
-        if (is_space_spelled(token + i, n)) {
+        if (is_space_mark(token + i, n)) {
             out->text[out->size++] = ' ';
         } else {
             memcpy(out->text + out->size, token + i, n);

@@ -2,7 +2,7 @@
 
 #include "core/memory.h"
 #include "core/status.h"
-#include "text/buffers.h"
+#include "text/token_ids.h"
 #include "text/token_store.h"
 #include <stdlib.h>
 #include <string.h>
@@ -10,15 +10,15 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-enum { PIECE = 1024, NARROW = 1 << 16 };
+enum { CHUNK = 1024, MAX_NARROW = 1 << 16 };
 
-/* Where a pair lies: its source's numbers, its target's behind them; the same for the texts. */
-typedef struct place {
-    uint64_t ids, text;      /* of the first byte */
-    uint32_t source, target; /* numbers */
-} place;
+/* The position of a pair in the files: the tokens of the source, followed by those of the target; likewise the texts. */
+typedef struct index_entry {
+    uint64_t ids, text;      /* offset of the first byte */
+    uint32_t source, target; /* tokens */
+} index_entry;
 
-/* Texts lie behind their two sizes. */
+/* Precedes the texts of a pair. */
 typedef struct text_sizes {
     uint32_t source, target;
 } text_sizes;
@@ -53,12 +53,13 @@ int attend_corpus_new(attend_corpus **out, const attend_corpus_options *options)
 {
     *out = NULL;
     if (options->vocabulary < 1 || options->max_length < 0)
-        return attend_fail(ATTEND_BAD_USAGE, "a corpus cannot have a vocabulary of %d words and a max_length of %d",
+        return attend_fail(ATTEND_BAD_USAGE,
+                           "invalid corpus options: vocabulary %d (at least 1), max_length %d (0 or more)",
                            options->vocabulary, options->max_length);
     attend_corpus *c = attend_memory_zeroed(1, sizeof *c);
     if (!c) return attend_fail(ATTEND_NO_MEMORY, "no memory for a corpus");
     c->options = *options;
-    c->narrow = options->vocabulary <= NARROW;
+    c->narrow = options->vocabulary <= MAX_NARROW;
     c->ids = c->index = c->texts = (attend_token_store)ATTEND_TOKEN_STORE_INIT;
     const int status = begin(c);
     if (status == ATTEND_OK)
@@ -82,17 +83,17 @@ void attend_corpus_free(attend_corpus *c)
 
 static int append_ids(attend_corpus *c, const int *ids, int count)
 {
-    uint16_t piece[PIECE];
+    uint16_t chunk[CHUNK];
     int status = ATTEND_OK;
     for (int i = 0; i < count; i++)
         if (ids[i] < 0 || ids[i] >= c->options.vocabulary)
-            return attend_fail(ATTEND_BAD_DATA, "word number %d is not below the vocabulary's %d", ids[i],
+            return attend_fail(ATTEND_BAD_DATA, "token %d is outside the vocabulary of %d", ids[i],
                                c->options.vocabulary);
     if (!c->narrow) return attend_token_store_append(&c->ids, ids, (size_t)count * sizeof *ids);
     for (int i = 0, now; i < count && status == ATTEND_OK; i += now) {
-        now = count - i < PIECE ? count - i : PIECE;
-        for (int j = 0; j < now; j++) piece[j] = (uint16_t)ids[i + j];
-        status = attend_token_store_append(&c->ids, piece, (size_t)now * sizeof *piece);
+        now = count - i < CHUNK ? count - i : CHUNK;
+        for (int j = 0; j < now; j++) chunk[j] = (uint16_t)ids[i + j];
+        status = attend_token_store_append(&c->ids, chunk, (size_t)now * sizeof *chunk);
     }
     return status;
 }
@@ -118,22 +119,22 @@ static void count_pair(attend_corpus_counts *n, int source, int target)
 int attend_corpus_add(attend_corpus *c, const int *source, int source_count, const int *target, int target_count,
                       const attend_text_pair *text)
 {
-    const int most = c->options.max_length;
+    const int max = c->options.max_length;
     if (c->finished || source_count < 0 || target_count < 0 || (c->options.keep_text && !text))
-        return attend_fail(ATTEND_BAD_USAGE, c->finished
-                                                 ? "a finished corpus takes no more pairs"
-                                                 : "a pair with a negative length, or without the text that is kept");
+        return attend_fail(ATTEND_BAD_USAGE, c->finished ? "no pairs can be added to a finished corpus"
+                                                         : "a pair has a negative length, or its text is missing");
     if (c->options.lines && source_count > 0)
-        return attend_fail(ATTEND_BAD_USAGE, "a line alone has no source, and this one has %d words", source_count);
+        return attend_fail(ATTEND_BAD_USAGE, "a monolingual line must not have a source, and this one has %d tokens",
+                           source_count);
     if ((source_count == 0 && !c->options.lines) || target_count == 0) {
         c->counts.empty++;
         return ATTEND_OK;
     }
-    if (most > 0 && (source_count > most || target_count > most)) {
+    if (max > 0 && (source_count > max || target_count > max)) {
         c->counts.too_long++;
         return ATTEND_OK;
     }
-    const place p = { c->ids.size, c->texts.size, (uint32_t)source_count, (uint32_t)target_count };
+    const index_entry p = { c->ids.size, c->texts.size, (uint32_t)source_count, (uint32_t)target_count };
     int status = append_ids(c, source, source_count);
     if (status == ATTEND_OK) status = append_ids(c, target, target_count);
     if (status == ATTEND_OK && c->options.keep_text) status = append_text(c, text);
@@ -145,13 +146,13 @@ int attend_corpus_add(attend_corpus *c, const int *source, int source_count, con
     return status;
 }
 
-/* An encoder knows neither file nor line. */
-static int at_line(const char *file, uint64_t line, int status)
+/* Adds file and line to the message of an encoder. */
+static int add_position(const char *file, uint64_t line, int status)
 {
     return attend_fail(status, "%s:%llu: %s", file, (unsigned long long)line, attend_message());
 }
 
-/* With a side of nothing, or of nothing but blanks, there is nothing to learn, whatever the encoder makes of it. */
+/* True for an empty side, or one of blanks only, even if it has tokens. */
 static bool is_blank(const char *text, size_t size)
 {
     for (size_t i = 0; i < size; i++)
@@ -169,9 +170,9 @@ static int read_pair(attend_corpus *c, const attend_text_pair *pair, attend_enco
         return ATTEND_OK;
     }
     int status = lines ? ATTEND_OK : encode(user, ATTEND_SOURCE, pair->source, pair->source_size, &sides[0]);
-    if (status != ATTEND_OK) return at_line(pair->source_file, pair->line, status);
+    if (status != ATTEND_OK) return add_position(pair->source_file, pair->line, status);
     status = encode(user, ATTEND_TARGET, pair->target, pair->target_size, &sides[1]);
-    if (status != ATTEND_OK) return at_line(pair->target_file, pair->line, status);
+    if (status != ATTEND_OK) return add_position(pair->target_file, pair->line, status);
     return attend_corpus_add(c, sides[0].ids, sides[0].count, sides[1].ids, sides[1].count, pair);
 }
 
@@ -215,31 +216,31 @@ attend_corpus_counts attend_corpus_count(const attend_corpus *c)
     return c->counts;
 }
 
-static int place_of(const attend_corpus *c, uint64_t i, place *p)
+static int read_entry(const attend_corpus *c, uint64_t i, index_entry *p)
 {
     return attend_token_store_read(&c->index, (size_t)i * sizeof *p, p, sizeof *p);
 }
 
 int attend_corpus_lengths(const attend_corpus *c, uint64_t i, int *source, int *target)
 {
-    place p;
-    const int status = place_of(c, i, &p);
+    index_entry p;
+    const int status = read_entry(c, i, &p);
     if (status != ATTEND_OK) return status;
     *source = (int)p.source;
     *target = (int)p.target;
     return ATTEND_OK;
 }
 
-/* Numbers from byte *at on; *at moves behind them. */
+/* Reads tokens from offset *at, which advances. */
 static int read_ids(const attend_corpus *c, size_t *at, uint32_t count, int *out)
 {
-    uint16_t piece[PIECE];
-    const size_t each = c->narrow ? sizeof *piece : sizeof *out;
+    uint16_t chunk[CHUNK];
+    const size_t each = c->narrow ? sizeof *chunk : sizeof *out;
     int status = c->narrow ? ATTEND_OK : attend_token_store_read(&c->ids, *at, out, count * each);
     for (uint32_t i = 0, now; c->narrow && i < count && status == ATTEND_OK; i += now) {
-        now = count - i < PIECE ? count - i : PIECE;
-        status = attend_token_store_read(&c->ids, *at + i * each, piece, now * each);
-        for (uint32_t j = 0; status == ATTEND_OK && j < now; j++) out[i + j] = piece[j];
+        now = count - i < CHUNK ? count - i : CHUNK;
+        status = attend_token_store_read(&c->ids, *at + i * each, chunk, now * each);
+        for (uint32_t j = 0; status == ATTEND_OK && j < now; j++) out[i + j] = chunk[j];
     }
     *at += count * each;
     return status;
@@ -247,8 +248,8 @@ static int read_ids(const attend_corpus *c, size_t *at, uint32_t count, int *out
 
 int attend_corpus_ids(const attend_corpus *c, uint64_t i, int *source, int *target)
 {
-    place p;
-    int status = place_of(c, i, &p);
+    index_entry p;
+    int status = read_entry(c, i, &p);
     if (status != ATTEND_OK) return status;
     size_t at = p.ids;
     status = read_ids(c, &at, p.source, source);
@@ -257,9 +258,9 @@ int attend_corpus_ids(const attend_corpus *c, uint64_t i, int *source, int *targ
 
 int attend_corpus_text(const attend_corpus *c, uint64_t i, attend_string *room, attend_text_pair *text)
 {
-    place p;
+    index_entry p;
     text_sizes sizes;
-    int status = place_of(c, i, &p);
+    int status = read_entry(c, i, &p);
     if (status == ATTEND_OK) status = attend_token_store_read(&c->texts, p.text, &sizes, sizeof sizes);
     if (status != ATTEND_OK) return status;
     const size_t both = (size_t)sizes.source + sizes.target;

@@ -1,13 +1,15 @@
-/* corpus.h: encoded pairs, as many as the disk holds.
+/* corpus.h: encoded sentence pairs, as many as fit on the disk.
  *
- * Purpose    What a model trains on, encoded once. The numbers of all pairs (2 bytes each if the vocabulary allows it, 4 otherwise), an index and,
- *            if asked for, the texts are appended to temporary files, from which a pair is read when it is wanted. The files have no names,
- *            so nothing is left behind, whatever happens. They lie in TMPDIR (or /tmp): 2 or 4 bytes a number, 24 bytes a pair, and the texts.
- * Memory     does not grow with the number of pairs: the system keeps of the files what it has room for. A TMPDIR in memory (tmpfs) defeats
- *            the purpose.
- * Lines      alone, for a language model, are pairs whose sources are empty.
- * Left out   are pairs of which a side is empty (of lines, the target) or longer than max_length; they are counted.
- * Threads    Filled by one thread; once finished, read by many at once. */
+ * Purpose    The training data of a model, encoded once. The tokens of all pairs (2 bytes each if the vocabulary allows it, otherwise 4), an index and,
+ *            optionally, the texts are appended to temporary files, and a pair is read when it is needed. The files are unlinked as soon
+ *            as they are open, so they never stay behind. They are in TMPDIR, or /tmp: 2 or 4 bytes per token, 24 bytes per pair, and
+ *            the texts.
+ * Memory     does not grow with the number of pairs: the page cache holds as much of the files as fits. A TMPDIR in memory (tmpfs)
+ *            defeats this.
+ * Lines      Monolingual lines, for a language model, are pairs with an empty source.
+ * Left out   are pairs with an empty side (for monolingual lines, an empty target) or a side longer than max_length; they are counted.
+ * Ownership  A corpus is the caller's.
+ * Threads    A corpus is filled by one thread; once finished, it can be read by many. */
 #ifndef ATTEND_TEXT_CORPUS_H
 #define ATTEND_TEXT_CORPUS_H
 
@@ -17,48 +19,49 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Adds the numbers of a text to `out` (whose arrays are from core/memory.h); for a source with ATTEND_END behind, if the model wants that. */
+/* Appends the tokens of a text to `out`, those of a source with the end token: see pipeline.h. */
 typedef int (*attend_encode_fn)(void *user, attend_side side, const char *text, size_t size, attend_ids *out);
 
 typedef struct attend_corpus_options {
-    int vocabulary;     /* all numbers are below this, on both sides */
-    int max_length;     /* numbers of a side; 0: any */
-    bool lines;         /* no pair has a source */
-    bool keep_text;     /* for encoding anew, see batches.h */
-    const char *folder; /* for the temporary files; NULL: TMPDIR, or /tmp */
+    int vocabulary;     /* all tokens are below this, on both sides */
+    int max_length;     /* maximum tokens of a side; 0: no limit */
+    bool lines;         /* monolingual: no pair has a source */
+    bool keep_text;     /* keep the texts, for encoding again: see batches.h */
+    const char *folder; /* of the temporary files; NULL: TMPDIR, or /tmp */
 } attend_corpus_options;
 
 typedef struct attend_corpus_counts {
-    uint64_t pairs;                  /* that are in it */
-    uint64_t source_ids, target_ids; /* of those */
-    uint64_t empty, too_long;        /* left out */
-    int longest_source, longest_target;
-    uint64_t fingerprint; /* of all numbers in their order */
+    uint64_t pairs;                     /* in the corpus */
+    uint64_t source_ids, target_ids;    /* tokens of those */
+    uint64_t empty, too_long;           /* left out */
+    int longest_source, longest_target; /* tokens */
+    uint64_t fingerprint;               /* hash of all tokens in order */
 } attend_corpus_counts;
 
 typedef struct attend_corpus attend_corpus;
 
-/* *out is the caller's, freed by attend_corpus_free (NULL is fine there). */
+/* ATTEND_BAD_USAGE, ATTEND_IO if a temporary file cannot be created, ATTEND_NO_MEMORY. *out is freed by attend_corpus_free (NULL is allowed there). */
 int attend_corpus_new(attend_corpus **out, const attend_corpus_options *options);
 void attend_corpus_free(attend_corpus *c);
 
-/* Adds a pair; `text` may be NULL unless it is kept. ATTEND_IO if the disk is full; then only freeing makes sense. */
+/* Appends a pair; `text` may be NULL unless texts are kept. ATTEND_BAD_DATA if a token is outside the vocabulary; ATTEND_IO if the disk is full, after which the
+ * corpus can only be freed. */
 int attend_corpus_add(attend_corpus *c, const int *source, int source_count, const int *target, int target_count,
                       const attend_text_pair *text);
-/* Adds all that is left of a file. A failure of `encode` gets file and line in front of its message. */
+/* Appends the remaining pairs of a file. The message of a failure of `encode` is prefixed with file and line. */
 int attend_corpus_read(attend_corpus *c, attend_pairs_file *file, attend_encode_fn encode, void *user);
-/* Ends the adding, and makes reading possible. */
+/* Ends filling and enables reading. */
 int attend_corpus_finish(attend_corpus *c);
 
-/* Can it be read? And its texts? */
+/* True if the corpus can be read, and if it keeps texts. */
 bool attend_corpus_is_finished(const attend_corpus *c);
 bool attend_corpus_has_text(const attend_corpus *c);
 attend_corpus_counts attend_corpus_count(const attend_corpus *c);
-/* Lengths of pair i < pairs. These three are ATTEND_IO if the temporary files cannot be read. */
+/* The lengths of pair i < pairs in tokens. ATTEND_IO, here and below, if the temporary files cannot be read. */
 int attend_corpus_lengths(const attend_corpus *c, uint64_t i, int *source, int *target);
-/* Its numbers, to where there is room for them. */
+/* Copies the tokens of a pair to arrays that are large enough. */
 int attend_corpus_ids(const attend_corpus *c, uint64_t i, int *source, int *target);
-/* Its texts, in `room`, which grows as needed and is the caller's; sizes and pointers only. Only if they are kept. */
+/* Reads the texts of a pair into `room`, which is the caller's; *text gets pointers into it and sizes. Only if texts are kept. */
 int attend_corpus_text(const attend_corpus *c, uint64_t i, attend_string *room, attend_text_pair *text);
 
 #endif

@@ -1,4 +1,4 @@
-/* A doctor's report, for people and for programs. */
+/* data_check_report.c: writes the report of a data check as text and as JSON. */
 #include "core/status.h"
 #include <attend/data_check.h>
 #include <attend/json.h>
@@ -12,9 +12,9 @@ static int written(FILE *out)
     return failed ? attend_fail(ATTEND_IO, "cannot write the report: %s", attend_errno_text(errno)) : ATTEND_OK;
 }
 
-/* --- for people --- */
+/* --- text --- */
 
-/* What the sides are called: lines alone have one. */
+/* The name of a side; monolingual lines have one. */
 static const char *side_name(const attend_data_check_report *r, int side)
 {
     return r->lines ? "text" : side ? "target" : "source";
@@ -24,7 +24,7 @@ static void print_counts(FILE *out, const attend_data_check_report *r, const cha
                          const attend_data_check_counts *n)
 {
     fprintf(out, "%s: %llu %s", name, (unsigned long long)n->pairs, r->lines ? "lines" : "pairs");
-    if (n->usable != n->pairs) fprintf(out, ", of which %llu can be used", (unsigned long long)n->usable);
+    if (n->usable != n->pairs) fprintf(out, ", %llu usable", (unsigned long long)n->usable);
     fputc('\n', out);
     for (int i = r->lines; i < 2 && n->usable > 0; i++) {
         fprintf(out, "    %s: %llu words, %llu characters; a line has %.1f characters", side_name(r, i),
@@ -49,11 +49,11 @@ int attend_data_check_print(const attend_data_check_report *r, FILE *out)
     print_counts(out, r, "training", &r->train);
     if (r->valid.pairs > 0) print_counts(out, r, "validation", &r->valid);
     for (int i = 0; i < r->finding_count; i++) print_finding(out, r->findings + i);
-    fputs(attend_data_check_stops(r) ? "Training stops at this data.\n" : "Nothing here stops training.\n", out);
+    fputs(attend_data_check_stops(r) ? "This data prevents training.\n" : "Nothing here prevents training.\n", out);
     return written(out);
 }
 
-/* --- for programs --- */
+/* --- JSON --- */
 
 static void json_counts(attend_json_writer *w, const attend_data_check_report *r, const char *name,
                         const attend_data_check_counts *n)

@@ -1,4 +1,4 @@
-/* data_findings.h: the kinds of findings there are, and their examples. A new kind is a line here and one in data_findings.c. */
+/* data_findings.h: the kinds of findings of a data check, and their examples. A new kind is one line here and one in data_findings.c. */
 #ifndef ATTEND_TEXT_DATA_FINDINGS_H
 #define ATTEND_TEXT_DATA_FINDINGS_H
 
@@ -27,10 +27,10 @@ typedef enum attend_finding_kind {
     ATTEND_FINDING_KINDS
 } attend_finding_kind;
 
-/* name, what and advice of a kind. `total`: the pairs its count is a share of, which may decide its severity; lines: they are lines alone. */
+/* Sets name, what, advice and severity of a finding. total: the pairs of which its count is a share; lines: the data is monolingual. */
 void attend_finding_describe(attend_finding *f, attend_finding_kind kind, uint64_t total, bool lines);
 
-/* Fills in an example from a line, or from both sides of a pair (`target` may be NULL). The file name is borrowed. */
+/* Fills in an example from a line, or from both sides of a pair (target NULL: a line). The file name is borrowed. */
 void attend_example_of(attend_example *e, const char *file, uint64_t line, const char *source, size_t source_size,
                        const char *target, size_t target_size);
 

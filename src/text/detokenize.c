@@ -1,6 +1,6 @@
 #include "text/detokenize.h"
 
-#include "text/buffers.h"
+#include "text/token_ids.h"
 #include "text/tokenizer.h"
 #include <string.h>
 

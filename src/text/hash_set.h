@@ -1,6 +1,6 @@
-/* hash_set.h: numbers that have been seen; {0} is empty.
+/* hash_set.h: a set of 64-bit hashes; {0} is empty.
  *
- * An open table of 64-bit numbers, at least 3/8 and at most 3/4 full: 11 to 21 bytes a number. */
+ * Open addressing, at least 3/8 and at most 3/4 full: 11 to 21 bytes per hash. */
 #ifndef ATTEND_TEXT_HASH_SET_H
 #define ATTEND_TEXT_HASH_SET_H
 
@@ -9,13 +9,13 @@
 #include <stdint.h>
 
 typedef struct attend_hash_set {
-    uint64_t *table; /* room; 0: free */
+    uint64_t *table; /* (room) 0: free */
     size_t room, count;
 } attend_hash_set;
 
-bool attend_hash_set_has(const attend_hash_set *s, uint64_t number);
-/* *had: it was there before. */
-int attend_hash_set_add(attend_hash_set *s, uint64_t number, bool *had);
+bool attend_hash_set_has(const attend_hash_set *s, uint64_t hash);
+/* Adds a hash; *had tells whether the set already contained it. ATTEND_NO_MEMORY. */
+int attend_hash_set_add(attend_hash_set *s, uint64_t hash, bool *had);
 void attend_hash_set_free(attend_hash_set *s);
 
 #endif

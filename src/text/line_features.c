@@ -7,7 +7,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
-/* Control characters (a TAB is a blank), and those that end a line for some programs and not for others. */
+/* Control characters other than TAB, which is a blank, and characters that only some programs treat as line ends. */
 static bool is_control(const unsigned char *s, size_t left)
 {
     if (s[0] < 0x20) return s[0] != '\t';
@@ -16,7 +16,7 @@ static bool is_control(const unsigned char *s, size_t left)
                         (s[0] == 0xef && s[1] == 0xbb && s[2] == 0xbf)); /* a stray byte order mark */
 }
 
-/* A letter's two bytes as two letters (U+00C2 or U+00C3, then one that is none), or the beginning of a quotation mark's three. */
+/* The two bytes of a letter as two characters (U+00C2 or U+00C3, then U+0080 to U+00BF), or the beginning of the three of a quotation mark. */
 static bool is_mojibake(const unsigned char *s, size_t left)
 {
     if (s[0] != 0xc3 || left < 4) return false;

@@ -1,4 +1,4 @@
-/* line_features.h: what a look at a line tells. */
+/* line_features.h: statistics and suspicious characters of a line. */
 #ifndef ATTEND_TEXT_LINE_FEATURES_H
 #define ATTEND_TEXT_LINE_FEATURES_H
 
@@ -6,15 +6,15 @@
 #include <stddef.h>
 
 typedef struct attend_line_features {
-    const char *text, *file; /* given, and borrowed */
+    const char *text, *file; /* set by the caller, borrowed */
     size_t size;
-    size_t words, characters; /* words as blanks separate them */
-    bool blanks;              /* at the beginning or at the end */
-    bool control;  /* characters that control something, or end a line for some programs and not for others */
-    bool mojibake; /* UTF-8 that was read as Latin-1 and written as UTF-8 again, by the look of it */
+    size_t words, characters; /* words are separated by blanks */
+    bool blanks;              /* leading or trailing blanks */
+    bool control;             /* control characters, and characters that only some programs treat as line ends */
+    bool mojibake;            /* appears to be UTF-8 that was read as Latin-1 and encoded again */
 } attend_line_features;
 
-/* Fills in the rest for a text that is UTF-8. */
+/* Computes the other members for a text that is valid UTF-8. */
 void attend_line_measure(attend_line_features *l);
 
 #endif

@@ -15,17 +15,16 @@ enum { INPUT = 32 << 10, FIRST_ROOM = 2 * INPUT };
 
 struct attend_lines {
     char *name;
-    int file;       /* descriptor; -1: not open */
-    bool file_over; /* the system has given all of it */
+    int file;    /* descriptor; -1: not open */
+    bool at_end; /* of the file */
     bool gzip, in_member;
-    bool poured;         /* all of it is in `text`, or was */
-    int failure;         /* sticky status */
-    const char *trouble; /* with the gzip data, behind what is in `text`; NULL: none */
+    bool complete;          /* all of the text has been in `text` */
+    int failure;            /* sticky status */
+    const char *gzip_error; /* an error in the gzip data after what is in `text`; NULL: none */
     uint64_t number;
-    unsigned char *input; /* INPUT bytes as they are in the file, of which [input_at, input_end) are still to be used */
+    unsigned char *input; /* (INPUT) bytes of the file; [input_at, input_end) are unread */
     size_t input_at, input_end;
-    char *
-        text; /* `room` bytes and one more, unpacked, of which [begin, end) are not given yet; no feed before `scanned` */
+    char *text; /* (room + 1) decompressed bytes; [begin, end) have not been returned; no line feed before `scanned` */
     size_t room, begin, scanned, end;
     z_stream z;
 };
@@ -43,7 +42,7 @@ static int no_memory(attend_lines *l)
 
 /* --- the file --- */
 
-/* More bytes behind those that are still to be used. */
+/* Reads more bytes of the file, after the unread ones. */
 static int read_file(attend_lines *l)
 {
     if (l->input_at > 0) {
@@ -57,13 +56,13 @@ static int read_file(attend_lines *l)
     if (got < 0)
         return fail_with(l, attend_fail(ATTEND_IO, "cannot read %s: %s after line %llu", l->name,
                                         attend_errno_text(errno), (unsigned long long)l->number));
-    l->file_over = got == 0;
+    l->at_end = got == 0;
     l->input_end += (size_t)got;
     return ATTEND_OK;
 }
 
-/* What a file that is not text begins with. (No text in UTF-8 begins with one of these, but for "PK" and "BZh".) */
-static const char *foreign(const unsigned char *bytes, size_t size)
+/* Recognizes files that are not UTF-8 text by their first bytes; NULL: none of these. UTF-8 text cannot begin with them, except "PK" and "BZh". */
+static const char *foreign_format(const unsigned char *bytes, size_t size)
 {
     static const struct {
         const char *magic;
@@ -95,41 +94,41 @@ static bool is_gzip(const attend_lines *l)
     return l->input_end - l->input_at >= 2 && l->input[l->input_at] == 0x1f && l->input[l->input_at + 1] == 0x8b;
 }
 
-/* zlib's memory is ours too. */
-static void *z_take(void *unused, uInt count, uInt size)
+/* zlib uses the library's allocator. */
+static void *z_allocate(void *unused, uInt count, uInt size)
 {
     (void)unused;
     return attend_memory_zeroed(count, size);
 }
 
-static void z_give(void *unused, void *p)
+static void z_free(void *unused, void *p)
 {
     (void)unused;
     attend_memory_free(p);
 }
 
-/* Looks at the first bytes: what is it? */
-static int look(attend_lines *l)
+/* Detects the format by the first bytes. */
+static int detect_format(attend_lines *l)
 {
-    enum { ENOUGH = 16 };
-    /* a pipe may give them one by one; what has a line feed so early is text, and whoever typed it may wait for an answer */
-    while (!l->file_over && l->input_end < ENOUGH && !memchr(l->input, '\n', l->input_end)) {
+    enum { MAGIC_BYTES = 16 };
+    /* a pipe may deliver them one by one. A line feed this early means text; do not wait for more: the input may be interactive */
+    while (!l->at_end && l->input_end < MAGIC_BYTES && !memchr(l->input, '\n', l->input_end)) {
         const int status = read_file(l);
         if (status != ATTEND_OK) return status;
     }
-    const char *kind = foreign(l->input, l->input_end);
+    const char *kind = foreign_format(l->input, l->input_end);
     if (kind) return attend_fail(ATTEND_BAD_DATA, "%s is %s", l->name, kind);
     l->gzip = is_gzip(l);
     if (!l->gzip) {
         if (ends_in(l->name, ".gz") && l->input_end > 0)
             return attend_fail(ATTEND_BAD_DATA,
-                               "%s is no gzip file although its name ends in .gz; take that off, or get the file again",
+                               "%s is not a gzip file although its name ends in .gz; rename it, or download it again",
                                l->name);
         if (l->input_end >= 3 && memcmp(l->input, "\xef\xbb\xbf", 3) == 0) l->input_at = 3;
         return ATTEND_OK;
     }
-    l->z.zalloc = z_take;
-    l->z.zfree = z_give;
+    l->z.zalloc = z_allocate;
+    l->z.zfree = z_free;
     l->in_member = true;
     return inflateInit2(&l->z, 16 + MAX_WBITS) == Z_OK ? ATTEND_OK : no_memory(l);
 }
@@ -144,8 +143,9 @@ static int open_file(attend_lines *l, const char *path)
     struct stat s;
     if (l->file < 0 || fstat(l->file, &s) != 0)
         return attend_fail(ATTEND_IO, "cannot read %s: %s", l->name, attend_errno_text(errno));
-    if (S_ISDIR(s.st_mode)) return attend_fail(ATTEND_IO, "cannot read %s: it is a folder; name a file in it", l->name);
-    return look(l);
+    if (S_ISDIR(s.st_mode))
+        return attend_fail(ATTEND_IO, "cannot read %s: it is a directory; name a file in it", l->name);
+    return detect_format(l);
 }
 
 int attend_lines_open(attend_lines **out, const char *path)
@@ -177,45 +177,45 @@ void attend_lines_close(attend_lines *l)
     attend_memory_free(l);
 }
 
-/* --- unpacking --- */
+/* --- decompressing --- */
 
-/* Told when the lines before it have been given. */
-static int damaged(attend_lines *l)
+/* Reported after all lines before the error have been returned. */
+static int fail_gzip(attend_lines *l)
 {
-    return fail_with(l, attend_fail(ATTEND_BAD_DATA, "%s:%llu: %s; get the file again", l->name,
-                                    (unsigned long long)l->number + 1, l->trouble));
+    return fail_with(l, attend_fail(ATTEND_BAD_DATA, "%s:%llu: %s; download or create the file again", l->name,
+                                    (unsigned long long)l->number + 1, l->gzip_error));
 }
 
-/* Between two members, or behind the last: zeros are padding, as tapes leave it; anything else was not meant. */
+/* Between two members, or after the last: zeros are padding; anything else is an error. */
 static int between_members(attend_lines *l)
 {
     while (l->input_at < l->input_end && l->input[l->input_at] == 0) l->input_at++;
-    if (l->input_end - l->input_at < 2 && !l->file_over) return read_file(l);
+    if (l->input_end - l->input_at < 2 && !l->at_end) return read_file(l);
     if (l->input_at == l->input_end) {
-        l->poured = true;
+        l->complete = true;
         return ATTEND_OK;
     }
     if (is_gzip(l)) {
         inflateReset(&l->z);
         l->in_member = true;
     } else
-        l->trouble = "bytes that are not gzip follow the end of the gzip data";
+        l->gzip_error = "the gzip data is followed by other bytes";
     return ATTEND_OK;
 }
 
 static int inflate_some(attend_lines *l)
 {
     if (!l->in_member) return between_members(l);
-    if (l->input_at == l->input_end && !l->file_over) return read_file(l);
+    if (l->input_at == l->input_end && !l->at_end) return read_file(l);
     l->z.next_in = l->input + l->input_at;
     l->z.avail_in = (uInt)(l->input_end - l->input_at);
     l->z.next_out = (unsigned char *)l->text + l->end;
     l->z.avail_out = (uInt)(l->room - l->end);
-    const int answer = inflate(&l->z, Z_NO_FLUSH);
-    const bool nothing = l->z.avail_out == (uInt)(l->room - l->end);
+    const int result = inflate(&l->z, Z_NO_FLUSH);
+    const bool no_output = l->z.avail_out == (uInt)(l->room - l->end);
     l->input_at = l->input_end - l->z.avail_in;
     l->end = l->room - l->z.avail_out;
-    switch (answer) {
+    switch (result) {
     case Z_STREAM_END:
         l->in_member = false;
         return ATTEND_OK;
@@ -223,16 +223,15 @@ static int inflate_some(attend_lines *l)
         return no_memory(l);
     case Z_OK:
     case Z_BUF_ERROR:
-        if (nothing && l->file_over && l->input_at == l->input_end)
-            l->trouble = "the gzip file ends in the middle: it was cut short";
+        if (no_output && l->at_end && l->input_at == l->input_end) l->gzip_error = "the gzip data is truncated";
         return ATTEND_OK;
     default:
-        l->trouble = "the gzip data is damaged, and lines shortly before may be wrong";
+        l->gzip_error = "the gzip data is damaged, and the lines before may be wrong";
         return ATTEND_OK;
     }
 }
 
-/* Room for more text behind `end`. */
+/* Makes room for more text after `end`. */
 static int make_room(attend_lines *l)
 {
     if (l->room - l->end >= INPUT) return ATTEND_OK;
@@ -252,7 +251,7 @@ static int make_room(attend_lines *l)
     return ATTEND_OK;
 }
 
-/* A byte order mark inside a gzip file: known only once it is unpacked. */
+/* Skips a byte order mark inside gzip data, where it is visible only after decompression. */
 static void skip_mark(attend_lines *l)
 {
     if (l->gzip && l->number == 0 && l->begin == 0 && l->end >= 3 && memcmp(l->text, "\xef\xbb\xbf", 3) == 0)
@@ -260,15 +259,15 @@ static void skip_mark(attend_lines *l)
     if (l->scanned < l->begin) l->scanned = l->begin;
 }
 
-/* More bytes of the text. */
-static int pour(attend_lines *l)
+/* Adds more bytes to the text. */
+static int fill(attend_lines *l)
 {
     int status = make_room(l);
     if (status != ATTEND_OK) return status;
     if (l->gzip) return inflate_some(l);
     if (l->input_at == l->input_end) {
-        if (l->file_over) {
-            l->poured = true;
+        if (l->at_end) {
+            l->complete = true;
             return ATTEND_OK;
         }
         return read_file(l);
@@ -282,8 +281,8 @@ static int pour(attend_lines *l)
 
 /* --- lines --- */
 
-/* The line that ends before `stop`; the next begins at `next`. */
-static int give(attend_lines *l, size_t stop, size_t next, bool too_long, const char **text, size_t *size)
+/* Returns the line that ends at `stop`; the next one begins at `next`. */
+static int return_line(attend_lines *l, size_t stop, size_t next, bool too_long, const char **text, size_t *size)
 {
     const size_t begin = l->begin;
     l->number++;
@@ -292,7 +291,7 @@ static int give(attend_lines *l, size_t stop, size_t next, bool too_long, const 
     if (too_long || stop - begin > ATTEND_MAX_LINE_BYTES)
         return attend_fail(
             ATTEND_BAD_DATA,
-            "%s:%llu: this line has more than %d MiB; is it text, with a line feed behind every sentence?", l->name,
+            "%s:%llu: the line has more than %d MiB. Is this a text with a line feed after each sentence?", l->name,
             (unsigned long long)l->number, ATTEND_MAX_LINE_BYTES >> 20);
     l->text[stop] = '\0';
     *text = l->text + begin;
@@ -305,24 +304,24 @@ int attend_lines_next(attend_lines *l, const char **text, size_t *size)
     bool too_long = false;
     *text = NULL;
     *size = 0;
-    if (l->failure) return attend_fail(l->failure, "cannot go on reading %s, which failed before", l->name);
+    if (l->failure) return attend_fail(l->failure, "cannot continue reading %s after an earlier failure", l->name);
     for (;;) {
         const char *feed = memchr(l->text + l->scanned, '\n', l->end - l->scanned);
         if (feed) {
             const size_t at = (size_t)(feed - l->text);
-            return give(l, at, at + 1, too_long, text, size);
+            return return_line(l, at, at + 1, too_long, text, size);
         }
         l->scanned = l->end;
-        if (l->trouble) return damaged(l);
-        if (l->poured) {
+        if (l->gzip_error) return fail_gzip(l);
+        if (l->complete) {
             if (l->begin == l->end && !too_long) return ATTEND_OK;
-            return give(l, l->end, l->end, too_long, text, size);
+            return return_line(l, l->end, l->end, too_long, text, size);
         }
-        if (l->end - l->begin > ATTEND_MAX_LINE_BYTES + 1) { /* a CR may still be its last byte */
+        if (l->end - l->begin > ATTEND_MAX_LINE_BYTES + 1) { /* its last byte may be a CR */
             too_long = true;
             l->begin = l->scanned = l->end = 0;
         }
-        const int status = pour(l);
+        const int status = fill(l);
         if (status != ATTEND_OK) return status;
         if (!too_long) skip_mark(l);
     }
@@ -335,10 +334,10 @@ bool attend_lines_failed(const attend_lines *l)
 
 bool attend_lines_wait(const attend_lines *l, int milliseconds)
 {
-    if (l->failure || l->trouble || l->poured || l->file_over || l->input_at < l->input_end) return true;
+    if (l->failure || l->gzip_error || l->complete || l->at_end || l->input_at < l->input_end) return true;
     if (memchr(l->text + l->scanned, '\n', l->end - l->scanned)) return true;
     struct pollfd p = { .fd = l->file, .events = POLLIN };
-    return poll(&p, 1, milliseconds) != 0; /* what is wrong with it, reading will say */
+    return poll(&p, 1, milliseconds) != 0; /* an error is reported by reading */
 }
 
 const char *attend_lines_name(const attend_lines *l)
@@ -351,7 +350,7 @@ uint64_t attend_lines_number(const attend_lines *l)
     return l->number;
 }
 
-/* --- bytes that can be text --- */
+/* --- checking --- */
 
 attend_line_fault attend_line_check(const char *text, size_t size, size_t *at)
 {

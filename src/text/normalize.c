@@ -1,21 +1,21 @@
-/* normalize.c: normal form C: decompose every character, put marks in their order, compose (Unicode Standard Annex 15).
+/* normalize.c: normalization form C (NFC): decompose every character, put combining marks into canonical order, compose (Unicode Standard Annex 15).
  *
- * The tables are utf8proc's. Its utf8proc_decompose is not used: it sorts marks in quadratic time, which a line made to do harm turns into
- * hours, and utf8proc_map takes memory of its own. */
+ * The tables are those of utf8proc. utf8proc_decompose is not used, because it sorts marks in quadratic time, which takes hours on a malicious line;
+ * nor is utf8proc_map, because it allocates memory by itself. */
 #include "text/normalize.h"
 
 #include "core/memory.h"
 #include "core/status.h"
-#include "text/buffers.h"
+#include "text/token_ids.h"
 #include "format/utf8.h"
 #include <stdbool.h>
 #include <string.h>
 #include <utf8proc.h>
 
 static const utf8proc_option_t compose_options = UTF8PROC_STABLE | UTF8PROC_COMPOSE;
-enum { FIRST_MARK = 0x300 }; /* all code points below it are in normal form C, whatever follows */
+enum { FIRST_MARK = 0x300 }; /* all code points below it are in NFC, whatever follows them */
 
-/* The parts of a character, itself if it has none; returns how many there are, whatever the room. */
+/* The decomposition of a character, itself if it has none. Returns its size, which may be larger than `room`. */
 static size_t decompose(int32_t point, int32_t *out, size_t room)
 {
     int boundary = 0;
@@ -26,23 +26,23 @@ static size_t decompose(int32_t point, int32_t *out, size_t room)
     return 1;
 }
 
-/* Certainly in normal form C beside any characters of which the same holds. It may say no to one that is. */
+/* True if a character is certainly in NFC next to other such characters. May be false for a character that is in NFC. */
 static bool is_inert(int32_t c)
 {
-    enum { LONGEST = 8 };
-    int32_t parts[LONGEST];
+    enum { MAX_PARTS = 8 };
+    int32_t parts[MAX_PARTS];
     if (c < FIRST_MARK || (c >= 0x4e00 && c < 0xa000) || (c >= 0xac00 && c < 0xd7a4)) return true;
     if (c >= 0x1100 && c < 0x1200) return false;   /* the parts of Hangul syllables */
-    if (c >= 0x10000 && c < 0x1f000) return false; /* rare scripts, some with vowels that are letters and combine */
+    if (c >= 0x10000 && c < 0x1f000) return false; /* rare scripts; some have vowels that are letters and combine */
     const utf8proc_property_t *p = utf8proc_get_property(c);
     if (p->combining_class != 0) return false;
     if (p->category == UTF8PROC_CATEGORY_MN || p->category == UTF8PROC_CATEGORY_MC ||
         p->category == UTF8PROC_CATEGORY_ME)
         return false;
-    const size_t n = decompose(c, parts, LONGEST);
-    if (n > 1 && n <= LONGEST && utf8proc_normalize_utf32(parts, (utf8proc_ssize_t)n, compose_options) != 1)
+    const size_t n = decompose(c, parts, MAX_PARTS);
+    if (n > 1 && n <= MAX_PARTS && utf8proc_normalize_utf32(parts, (utf8proc_ssize_t)n, compose_options) != 1)
         return false;
-    return n <= LONGEST && parts[0] == c; /* some become another character and stay that */
+    return n <= MAX_PARTS && parts[0] == c; /* some characters normalize to another one */
 }
 
 static bool is_normal(const char *text, size_t size)
@@ -59,7 +59,7 @@ static bool is_normal(const char *text, size_t size)
     return true;
 }
 
-/* ---- the long way ---- */
+/* ---- the general case ---- */
 
 typedef struct points {
     int32_t *at;
@@ -74,7 +74,7 @@ static int decompose_all(points *p, const char *text, size_t size)
         i += attend_utf8_next(text + i, size - i, &point);
         total += decompose(point, NULL, 0);
     }
-    p->at = attend_memory_aligned((total + 1) * sizeof *p->at); /* utf8proc may end it with a 0 */
+    p->at = attend_memory_aligned((total + 1) * sizeof *p->at); /* utf8proc may append a 0 */
     if (!p->at) return attend_fail(ATTEND_NO_MEMORY, "no memory to normalize a line of %zu bytes", size);
     for (size_t i = 0; i < size;) {
         i += attend_utf8_next(text + i, size - i, &point);
@@ -88,7 +88,7 @@ static int class_of(int32_t point)
     return point < FIRST_MARK ? 0 : utf8proc_get_property(point)->combining_class;
 }
 
-/* Sorts marks by class, those of one class staying in their order: by insertion if they are few, by counting otherwise. */
+/* Sorts marks by combining class, stably: insertion sort for few marks, counting sort for many. */
 static int sort_marks(int32_t *marks, size_t n)
 {
     enum { FEW = 32, CLASSES = 256 };
@@ -157,8 +157,9 @@ static int compose(attend_string *out, const char *text, size_t size)
 int attend_to_nfc(const char **text, size_t *size, attend_string *own)
 {
     if (*size > ATTEND_MAX_TEXT_BYTES)
-        return attend_fail(ATTEND_BAD_DATA, "a line of %zu bytes: it may have %d; is this a text with line feeds?",
-                           *size, ATTEND_MAX_TEXT_BYTES);
+        return attend_fail(ATTEND_BAD_DATA,
+                           "the line has %zu bytes; the maximum is %d. Is this a text with line feeds?", *size,
+                           ATTEND_MAX_TEXT_BYTES);
     const size_t valid = attend_utf8_valid(*text, *size);
     if (valid < *size)
         return attend_fail(

@@ -17,9 +17,9 @@ static void put(struct attend_pair_slot *slots, size_t slot_count, struct attend
 
 bool attend_pair_table_add(attend_pair_table *m, int left, int right, int value)
 {
-    enum { SMALLEST = 64 };
+    enum { MIN_SLOTS = 64 };
     if (2 * (m->count + 1) > m->slot_count) {
-        const size_t wider = m->slot_count ? 2 * m->slot_count : SMALLEST;
+        const size_t wider = m->slot_count ? 2 * m->slot_count : MIN_SLOTS;
         struct attend_pair_slot *slots = attend_memory_zeroed(wider, sizeof *slots);
         if (!slots) return false;
         for (size_t i = 0; i < m->slot_count; i++)

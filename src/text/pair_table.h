@@ -1,4 +1,4 @@
-/* pair_table.h: pairs of numbers from 0 on to numbers from 0 on. {0} is empty. */
+/* pair_table.h: a hash table from pairs of non-negative ints, such as token ids, to non-negative ints. {0} is empty. */
 #ifndef ATTEND_TEXT_PAIR_TABLE_H
 #define ATTEND_TEXT_PAIR_TABLE_H
 
@@ -8,13 +8,14 @@
 
 typedef struct attend_pair_table {
     struct attend_pair_slot {
-        int left, right, value; /* value + 1; 0: free */
+        int left, right, value; /* value is stored + 1; 0: free */
     } * slots;
-    size_t slot_count, count; /* a power of two, more than half of them free */
+    size_t slot_count; /* a power of two; at most half of the slots are used */
+    size_t count;
 } attend_pair_table;
 
 void attend_pair_table_free(attend_pair_table *m);
-/* A pair that is not there yet. false: no memory, and nothing changed. */
+/* Adds a pair that the table does not contain. False if memory runs out; the table is then unchanged. */
 bool attend_pair_table_add(attend_pair_table *m, int left, int right, int value);
 
 static inline size_t attend_pair_table_hash(int left, int right)
@@ -23,7 +24,7 @@ static inline size_t attend_pair_table_hash(int left, int right)
     return (size_t)((key * 0x9E3779B97F4A7C15u) >> 32);
 }
 
-/* The pair's value, or -1. */
+/* The value of a pair, or -1. */
 static inline int attend_pair_table_find(const attend_pair_table *m, int left, int right)
 {
     if (m->slot_count == 0) return -1;

@@ -11,7 +11,7 @@
 
 struct attend_pairs_file {
     int count, at;                 /* specs, and the one being read */
-    attend_lines *source, *target; /* open; NULL: not, or, of lines alone, no source */
+    attend_lines *source, *target; /* NULL: not open; source: also for monolingual lines */
     attend_pair_fault fault;
     int failure; /* sticky status */
     attend_pairs_spec *specs;
@@ -47,9 +47,9 @@ int attend_pairs_specs(attend_pairs_spec *specs, int *spec_count, const char *co
             if (i + 1 == count || has_tabs(names[i + 1]))
                 return attend_fail(
                     ATTEND_BAD_USAGE,
-                    "%s stands alone: name the file with the other language behind it, or give it a name in "
-                    ".tsv if each of its lines has a source, a TAB and a target (lines of text alone are for a "
-                    "language model, which attend train --task language-model makes)",
+                    "%s has no counterpart: name the file with the other language after it, or give it a name in "
+                    ".tsv if each of its lines has a source, a TAB and a target (monolingual lines are for the task "
+                    "language-model)",
                     names[i]);
             specs[made].target = names[++i];
         }
@@ -64,24 +64,24 @@ int attend_monolingual_specs(attend_pairs_spec *specs, const char *const *names,
     for (int i = 0; i < count; i++) {
         if (!is_input(names[i]) && has_tabs(names[i]))
             return attend_fail(ATTEND_BAD_USAGE,
-                               "%s is a file of pairs, by its name, and a language model wants lines of text alone: "
-                               "take one side out of it (cut -f 2), or give it another name",
+                               "%s is a file of pairs by its name, and a language model needs monolingual lines: "
+                               "extract one side (cut -f 2), or rename the file",
                                names[i]);
         specs[i] = (attend_pairs_spec){ NULL, names[i] };
     }
     return ATTEND_OK;
 }
 
-/* Looks at a file before any is read, so that a wrong name is not found out after an hour. */
-static int look_at(const char *name)
+/* Checks a file before any is read, so that a wrong name is reported at once. */
+static int check_readable(const char *name)
 {
     struct stat s;
     if (!name || is_input(name)) return ATTEND_OK;
     if (stat(name, &s) != 0 || access(name, R_OK) != 0)
         return attend_fail(ATTEND_IO, "cannot read %s: %s", *name ? name : "a file without a name",
                            attend_errno_text(errno));
-    if (S_ISDIR(s.st_mode)) return attend_fail(ATTEND_IO, "cannot read %s: it is a folder; name a file in it", name);
-    if (S_ISCHR(s.st_mode) || S_ISBLK(s.st_mode)) /* some have no end */
+    if (S_ISDIR(s.st_mode)) return attend_fail(ATTEND_IO, "cannot read %s: it is a directory; name a file in it", name);
+    if (S_ISCHR(s.st_mode) || S_ISBLK(s.st_mode)) /* may have no end */
         return attend_fail(ATTEND_IO, "cannot read %s: it is a device; name a file", name);
     return ATTEND_OK;
 }
@@ -89,18 +89,18 @@ static int look_at(const char *name)
 static int check_specs(const attend_pairs_spec *specs, int count)
 {
     int inputs = 0;
-    if (count < 1) return attend_fail(ATTEND_BAD_USAGE, "no files with pairs are given");
+    if (count < 1) return attend_fail(ATTEND_BAD_USAGE, "no data files are given");
     for (int i = 0; i < count; i++) {
         if (!specs[i].source && !specs[i].target) return attend_fail(ATTEND_BAD_USAGE, "a file has no name");
         if (!specs[i].source != !specs[0].source)
-            return attend_fail(ATTEND_BAD_USAGE, "pairs and lines alone cannot be read together");
+            return attend_fail(ATTEND_BAD_USAGE, "pairs and monolingual lines cannot be mixed");
         inputs += is_input(specs[i].source) + is_input(specs[i].target);
-        int status = look_at(specs[i].source);
-        if (status == ATTEND_OK) status = look_at(specs[i].target);
+        int status = check_readable(specs[i].source);
+        if (status == ATTEND_OK) status = check_readable(specs[i].target);
         if (status != ATTEND_OK) return status;
     }
     if (inputs > 1)
-        return attend_fail(ATTEND_BAD_USAGE, "standard input (-) is given %d times, and can be read once", inputs);
+        return attend_fail(ATTEND_BAD_USAGE, "standard input (-) is given %d times; it can be read only once", inputs);
     return ATTEND_OK;
 }
 
@@ -169,7 +169,7 @@ void attend_pairs_file_close(attend_pairs_file *f)
 
 /* --- pairs --- */
 
-/* Nothing more can be read. */
+/* Ends reading. */
 static int stop(attend_pairs_file *f, attend_pair_fault fault, int status)
 {
     f->fault = fault;
@@ -190,15 +190,14 @@ static int end_spec(attend_pairs_file *f)
     const attend_lines *lines = f->source ? f->source : f->target;
     if (attend_lines_number(lines) == 0)
         return stop(f, ATTEND_PAIR_EMPTY_FILE,
-                    attend_fail(ATTEND_BAD_DATA, "%s:1: the file is empty; did whatever made it finish?",
-                                attend_lines_name(lines)));
+                    attend_fail(ATTEND_BAD_DATA, "%s:1: the file is empty", attend_lines_name(lines)));
     close_spec(f);
     f->at++;
     return ATTEND_OK;
 }
 
-/* Cuts the line in pair->source at its TAB. */
-static int cut(attend_pairs_file *f, attend_text_pair *pair)
+/* Splits the line in pair->source at its TAB. */
+static int split_at_tab(attend_pairs_file *f, attend_text_pair *pair)
 {
     const char *line = pair->source, *end = line + pair->source_size;
     const char *first = memchr(line, '\t', pair->source_size);
@@ -208,18 +207,17 @@ static int cut(attend_pairs_file *f, attend_text_pair *pair)
         f->fault = ATTEND_PAIR_NO_TAB;
         return attend_fail(
             ATTEND_BAD_DATA,
-            "%s:%llu: there is no TAB in this line; it wants a source, a TAB and a target (two line-aligned "
-            "files are given as two; lines of text alone are for a language model, which attend train --task "
-            "language-model makes)",
+            "%s:%llu: the line has no TAB; write each line as source, TAB, target, or give two line-aligned files "
+            "as two names (monolingual lines are for the task language-model)",
             pair->source_file, number);
     }
     if (second) {
         f->fault = ATTEND_PAIR_MANY_TABS;
-        return attend_fail(
-            ATTEND_BAD_DATA,
-            "%s:%llu: there is a second TAB, at byte %td (the first is at byte %td); it wants a source, a TAB "
-            "and a target; further columns go away with: cut -f 1,2",
-            pair->source_file, number, second - line + 1, first - line + 1);
+        return attend_fail(ATTEND_BAD_DATA,
+                           "%s:%llu: the line has a second TAB, at byte %td (the first is at byte %td); write each "
+                           "line as source, TAB, "
+                           "target; remove further columns with: cut -f 1,2",
+                           pair->source_file, number, second - line + 1, first - line + 1);
     }
     pair->source_size = (size_t)(first - line);
     pair->target = first + 1;
@@ -227,7 +225,7 @@ static int cut(attend_pairs_file *f, attend_text_pair *pair)
     return ATTEND_OK;
 }
 
-/* What went wrong with a line; the reader's message stands. */
+/* Records why a line could not be read; the message of the line reader is kept. */
 static int line_failed(attend_pairs_file *f, const attend_lines *l, int status)
 {
     if (attend_lines_failed(l)) return stop(f, ATTEND_PAIR_UNREADABLE, status);
@@ -241,10 +239,10 @@ static int next_with_tab(attend_pairs_file *f, attend_text_pair *pair)
     pair->source_file = pair->target_file = display(f->specs[f->at].source);
     pair->line = attend_lines_number(f->source);
     if (status != ATTEND_OK) return line_failed(f, f->source, status);
-    return pair->source ? cut(f, pair) : end_spec(f);
+    return pair->source ? split_at_tab(f, pair) : end_spec(f);
 }
 
-static int next_alone(attend_pairs_file *f, attend_text_pair *pair)
+static int next_monolingual(attend_pairs_file *f, attend_text_pair *pair)
 {
     const int status = attend_lines_next(f->target, &pair->target, &pair->target_size);
     pair->source_file = pair->target_file = display(f->specs[f->at].target);
@@ -255,8 +253,8 @@ static int next_alone(attend_pairs_file *f, attend_text_pair *pair)
     return ATTEND_OK;
 }
 
-/* One of the files has ended and the other not: by how much? */
-static int counts_differ(attend_pairs_file *f)
+/* One file has ended before the other: reads both to the end to report their line counts. */
+static int fail_counts(attend_pairs_file *f)
 {
     attend_lines *const both[2] = { f->source, f->target };
     for (int i = 0; i < 2; i++) {
@@ -271,8 +269,8 @@ static int counts_differ(attend_pairs_file *f)
     return stop(
         f, ATTEND_PAIR_LINE_COUNTS,
         attend_fail(ATTEND_BAD_DATA,
-                    "%s:%llu and %s:%llu: these files belong together line by line, but one has %llu lines and the "
-                    "other %llu; look for the place from which they do not match",
+                    "%s:%llu and %s:%llu: the files must correspond line by line, but one has %llu lines and the "
+                    "other %llu; find the line from which they do not match",
                     attend_lines_name(f->source), counts[0], attend_lines_name(f->target), counts[1], counts[0],
                     counts[1]));
 }
@@ -281,13 +279,13 @@ static int next_of_two(attend_pairs_file *f, attend_text_pair *pair)
 {
     pair->source_file = display(f->specs[f->at].source);
     pair->target_file = display(f->specs[f->at].target);
-    /* Both are asked, whatever the first says, so that they stay in step. */
+    /* reads both even if the first fails, so that they stay aligned */
     const int first = attend_lines_next(f->source, &pair->source, &pair->source_size);
     if (attend_lines_failed(f->source)) return line_failed(f, f->source, first);
     const int second = attend_lines_next(f->target, &pair->target, &pair->target_size);
     pair->line = attend_lines_number(f->source);
     if (attend_lines_failed(f->target)) return line_failed(f, f->target, second);
-    if (attend_lines_number(f->source) != attend_lines_number(f->target)) return counts_differ(f);
+    if (attend_lines_number(f->source) != attend_lines_number(f->target)) return fail_counts(f);
     if (first != ATTEND_OK || second != ATTEND_OK) {
         if (first == ATTEND_OK) pair->source_file = pair->target_file;
         pair->source = pair->target = NULL;
@@ -302,12 +300,12 @@ int attend_pairs_file_next(attend_pairs_file *f, attend_text_pair *pair)
     *pair = (attend_text_pair){ 0 };
     if (f->failure) {
         f->fault = ATTEND_PAIR_UNREADABLE;
-        return attend_fail(f->failure, "cannot go on reading pairs, which failed before");
+        return attend_fail(f->failure, "cannot continue reading pairs after an earlier failure");
     }
     while (f->at < f->count) {
         int status = f->source || f->target ? ATTEND_OK : open_spec(f);
         if (status == ATTEND_OK)
-            status = !f->source ? next_alone(f, pair) : f->target ? next_of_two(f, pair) : next_with_tab(f, pair);
+            status = !f->source ? next_monolingual(f, pair) : f->target ? next_of_two(f, pair) : next_with_tab(f, pair);
         if (status != ATTEND_OK || pair->source) return status;
     }
     *pair = (attend_text_pair){ 0 };

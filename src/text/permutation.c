@@ -13,7 +13,7 @@ attend_permutation attend_permutation_of(uint64_t n, const attend_rng *r)
     return s;
 }
 
-/* Mixes as splitmix64 does (Steele, Lea, Flood 2014); the upper bits are the better ones. */
+/* The finalizer of splitmix64 (Steele, Lea, Flood 2014). The upper bits have the better quality. */
 static uint64_t mix(uint64_t x)
 {
     x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);

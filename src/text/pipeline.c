@@ -2,7 +2,7 @@
 #include "text/pipeline.h"
 
 #include "core/status.h"
-#include "text/buffers.h"
+#include "text/token_ids.h"
 #include "text/detokenize.h"
 #include "text/normalize.h"
 #include "text/tokenizer.h"

@@ -2,12 +2,12 @@
 
 #include "core/memory.h"
 #include "core/status.h"
-#include "text/buffers.h"
+#include "text/token_ids.h"
 #include <string.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-enum { MOST = 1 << 30 };
+enum { MAX_STRINGS = 1 << 30 };
 
 void attend_string_table_free(attend_string_table *s)
 {
@@ -17,7 +17,7 @@ void attend_string_table_free(attend_string_table *s)
     *s = (attend_string_table){ 0 };
 }
 
-/* The slot of a string, or the free one where it would go. */
+/* The slot of a string, or the free one for it. */
 static struct attend_string_slot *slot_of(const attend_string_table *s, uint32_t hash, const char *bytes, size_t size)
 {
     for (size_t i = hash;; i++) {
@@ -35,14 +35,14 @@ int attend_string_table_find(const attend_string_table *s, const char *bytes, si
     return slot_of(s, (uint32_t)XXH3_64bits(bytes, size), bytes, size)->number - 1;
 }
 
-/* Twice as many slots, if they would be more than half full. */
-static int widen(attend_string_table *s)
+/* Doubles the slots if more than half of them would be used. */
+static int reserve_slot(attend_string_table *s)
 {
-    enum { SMALLEST = 64 };
+    enum { MIN_SLOTS = 64 };
     if (2 * ((size_t)s->count + 1) <= s->slot_count) return ATTEND_OK;
-    const size_t wider = s->slot_count ? 2 * s->slot_count : SMALLEST;
+    const size_t wider = s->slot_count ? 2 * s->slot_count : MIN_SLOTS;
     struct attend_string_slot *slots = attend_memory_zeroed(wider, sizeof *slots);
-    if (!slots) return attend_fail(ATTEND_NO_MEMORY, "no memory for more than %d different words", s->count);
+    if (!slots) return attend_fail(ATTEND_NO_MEMORY, "no memory for more than %d distinct words", s->count);
     for (size_t i = 0; i < s->slot_count; i++) {
         if (s->slots[i].number == 0) continue;
         size_t to = s->slots[i].hash & (wider - 1);
@@ -57,7 +57,7 @@ static int widen(attend_string_table *s)
 
 int attend_string_table_add(attend_string_table *s, const char *bytes, size_t size, int *number)
 {
-    int status = widen(s);
+    int status = reserve_slot(s);
     if (status != ATTEND_OK) return status;
     const uint32_t hash = (uint32_t)XXH3_64bits(bytes, size);
     struct attend_string_slot *slot = slot_of(s, hash, bytes, size);
@@ -65,10 +65,10 @@ int attend_string_table_add(attend_string_table *s, const char *bytes, size_t si
         *number = slot->number - 1;
         return ATTEND_OK;
     }
-    if (s->count == MOST) return attend_fail(ATTEND_BAD_DATA, "more than %d different words", MOST);
+    if (s->count == MAX_STRINGS) return attend_fail(ATTEND_BAD_DATA, "more than %d distinct words", MAX_STRINGS);
     if ((size_t)s->count == s->room) {
         void *more = attend_grow_array(s->entries, s->room, s->room + 1, sizeof *s->entries, &s->room);
-        if (!more) return attend_fail(ATTEND_NO_MEMORY, "no memory for more than %d different words", s->count);
+        if (!more) return attend_fail(ATTEND_NO_MEMORY, "no memory for more than %d distinct words", s->count);
         s->entries = more;
     }
     const size_t at = s->bytes.size;

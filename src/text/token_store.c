@@ -19,10 +19,10 @@ int attend_token_store_open(attend_token_store *s, const char *folder)
     s->buffer = attend_memory_aligned(BUFFER);
     if (!s->buffer) return attend_fail(ATTEND_NO_MEMORY, "no memory to write a temporary file");
     if (snprintf(path, sizeof path, "%s/attend-XXXXXX", folder) >= (int)sizeof path)
-        return attend_fail(ATTEND_IO, "cannot make a temporary file in %.200s...: its path is too long", folder);
+        return attend_fail(ATTEND_IO, "cannot create a temporary file in %.200s...: its path is too long", folder);
     s->file = mkstemp(path);
     if (s->file < 0)
-        return attend_fail(ATTEND_IO, "cannot make a temporary file in %s: %s; TMPDIR names another folder", folder,
+        return attend_fail(ATTEND_IO, "cannot create a temporary file in %s: %s; set TMPDIR to another folder", folder,
                            attend_errno_text(errno));
     unlink(path);
     return ATTEND_OK;
@@ -37,8 +37,8 @@ static int flush(attend_token_store *s)
         if (done <= 0)
             return attend_fail(
                 ATTEND_IO,
-                "cannot write a temporary file in %s: %s after %zu bytes; let TMPDIR name a folder with more "
-                "room",
+                "cannot write a temporary file in %s: %s after %zu bytes; set TMPDIR to a folder with more "
+                "space",
                 s->folder, attend_errno_text(done < 0 ? errno : EIO), s->size - s->buffered);
         next += done;
         s->buffered -= (size_t)done;
@@ -69,7 +69,7 @@ int attend_token_store_end(attend_token_store *s)
     attend_memory_free(s->buffer);
     s->buffer = NULL;
     if (status == ATTEND_OK)
-        posix_fadvise(s->file, 0, 0, POSIX_FADV_RANDOM); /* reading ahead would push out what is still needed */
+        posix_fadvise(s->file, 0, 0, POSIX_FADV_RANDOM); /* reading ahead would evict pages that are still needed */
     return status;
 }
 

@@ -1,8 +1,8 @@
-/* token_store.h: a temporary file without a name, first written, then read in pieces.
+/* token_store.h: an unlinked temporary file that is first written, then read at any offset.
  *
- * Memory     a buffer while it is written, nothing while it is read: the system keeps as much of the file at hand as it has room for.
- * Ownership  attend_token_store_free gives everything back; {0} with file -1 (ATTEND_TOKEN_STORE_INIT) is fine there.
- * Threads    One while it is written; then any number. */
+ * Memory     a buffer while it is written, none while it is read: the page cache holds as much of the file as fits.
+ * Ownership  attend_token_store_free releases everything, also a store that was never opened (ATTEND_TOKEN_STORE_INIT).
+ * Threads    One while it is written, then any number. */
 #ifndef ATTEND_TEXT_TOKEN_STORE_H
 #define ATTEND_TEXT_TOKEN_STORE_H
 
@@ -20,10 +20,13 @@ typedef struct attend_token_store {
         .file = -1                                                                                                     \
     }
 
+/* Creates the file in a folder, which is borrowed. ATTEND_IO, ATTEND_NO_MEMORY. */
 int attend_token_store_open(attend_token_store *s, const char *folder);
+/* ATTEND_IO, such as a full disk. */
 int attend_token_store_append(attend_token_store *s, const void *bytes, size_t count);
-int attend_token_store_end(attend_token_store *s); /* of the writing */
-/* The `count` bytes from `at` on, which must have been appended; after the end. ATTEND_IO. */
+/* Ends writing and enables reading. */
+int attend_token_store_end(attend_token_store *s);
+/* Reads the `count` bytes at offset `at`, which must have been appended. ATTEND_IO. */
 int attend_token_store_read(const attend_token_store *s, size_t at, void *to, size_t count);
 void attend_token_store_free(attend_token_store *s);
 

@@ -79,7 +79,7 @@ int attend_tokenizer_take(attend_tokenizer *t, const attend_string_table *parts,
     int status = order ? ATTEND_OK : ATTEND_NO_MEMORY;
     for (int i = 0; i < parts->count && status == ATTEND_OK; i++) {
         if (t->tokens.count >= size || parts->entries[order[i]].count < min_count) break;
-        /* a part that is spelled as a reserved token is there already, and stays what it was */
+        /* a part that is spelled like a reserved token is not added */
         status = attend_string_table_add(&t->tokens, attend_string_table_at(parts, order[i]),
                                          attend_string_table_size(parts, order[i]), &number);
     }
@@ -114,13 +114,12 @@ static int count_lines(const attend_kind *kind, attend_string_table *parts, atte
 
 static int check_options(const attend_tokenizer_options *o, const attend_kind *kind)
 {
-    if (!kind) return attend_fail(ATTEND_BAD_USAGE, "there is no kind of tokenizer with number %d", (int)o->kind);
-    if (o->min_count < 0)
-        return attend_fail(ATTEND_BAD_USAGE, "the least count of a token is %d; it must be 0 or more", o->min_count);
+    if (!kind) return attend_fail(ATTEND_BAD_USAGE, "unknown tokenizer kind %d", (int)o->kind);
+    if (o->min_count < 0) return attend_fail(ATTEND_BAD_USAGE, "min_count is %d; it must be 0 or more", o->min_count);
     if (o->vocab_size != 0 && o->vocab_size < kind->first)
         return attend_fail(ATTEND_BAD_USAGE,
-                           "a vocabulary of %d is too small for the kind %s, which needs %d for special tokens%s; give "
-                           "more, or 0 for the usual size",
+                           "vocab_size %d is too small for the kind %s, which has %d special tokens%s; choose a larger "
+                           "size, or 0 for the default",
                            o->vocab_size, kind->name, kind->first,
                            kind->first > ATTEND_FIRST_TOKEN ? " and bytes" : "");
     return ATTEND_OK;
@@ -137,7 +136,7 @@ int attend_tokenizer_learn(attend_tokenizer **out, const attend_tokenizer_option
     if (status == ATTEND_OK) status = count_lines(kind, &parts, next, user);
     if (status == ATTEND_OK) status = attend_tokenizer_new(&t, kind);
     if (status == ATTEND_OK) {
-        const int size = options->vocab_size ? options->vocab_size : kind->usual_size ? kind->usual_size : INT_MAX;
+        const int size = options->vocab_size ? options->vocab_size : kind->default_size ? kind->default_size : INT_MAX;
         status = kind->learn(t, &parts, size, options->min_count);
     }
     attend_string_table_free(&parts);
@@ -149,7 +148,7 @@ int attend_tokenizer_learn(attend_tokenizer **out, const attend_tokenizer_option
     return status;
 }
 
-/* ---- asking and using ---- */
+/* ---- encoding and decoding ---- */
 
 attend_token_kind attend_tokenizer_kind(const attend_tokenizer *t)
 {
@@ -193,7 +192,7 @@ int attend_tokenizer_decode(const attend_tokenizer *t, const int *ids, int count
 {
     for (int i = 0; i < count; i++)
         if (ids[i] < 0 || ids[i] >= t->tokens.count)
-            return attend_fail(ATTEND_BAD_USAGE, "number %d of %d is %d, and the vocabulary has 0 to %d", i + 1, count,
+            return attend_fail(ATTEND_BAD_USAGE, "token %d of %d is %d, outside the vocabulary (0 to %d)", i + 1, count,
                                ids[i], t->tokens.count - 1);
     const size_t before = out->size;
     int status = attend_string_reserve(out, 0);

@@ -1,13 +1,13 @@
-/* tokenizer_file.c: a tokenizer as two texts, which are attached to a model.
+/* tokenizer_file.c: a tokenizer as two texts, attached to a model.
  *
- *     SIDE.vocabulary    a token a line, as it is spelled
+ *     SIDE.vocabulary    one token per line
  *     SIDE.tokenizer     attend-tokenizer 1
  *                        kind bpe
- *                        merges 2            bpe only, and as many lines: the two tokens that make the last tokens of
- *                        t h                 the vocabulary, in their order
+ *                        merges 2            bpe only; one line per merge: the two tokens that make
+ *                        t h                 the last tokens of the vocabulary, in their order
  *                        th e
  *
- * Reading trusts nothing: every token must be one that the kind could have learned, and a merge make the token it stands for. */
+ * Every field is validated: a token must be one that its kind could have learned, and a merge must make its token. */
 #include "text/tokenizer.h"
 
 #include "core/memory.h"
@@ -26,11 +26,11 @@ static int add_line(attend_string *s, const char *text, size_t size)
     return status == ATTEND_OK ? attend_string_add(s, "\n", 1) : status;
 }
 
-static int add_token(attend_string *s, const attend_tokenizer *t, int id, const char *behind)
+static int add_token(attend_string *s, const attend_tokenizer *t, int id, const char *separator)
 {
     const int status =
         attend_string_add(s, attend_string_table_at(&t->tokens, id), attend_string_table_size(&t->tokens, id));
-    return status == ATTEND_OK ? attend_string_add(s, behind, 1) : status;
+    return status == ATTEND_OK ? attend_string_add(s, separator, 1) : status;
 }
 
 int attend_tokenizer_write(const attend_tokenizer *t, attend_string *vocabulary, attend_string *rest)
@@ -53,21 +53,21 @@ int attend_tokenizer_write(const attend_tokenizer *t, attend_string *vocabulary,
 
 /* ---- reading ---- */
 
-/* One of the two texts, and how far it was read. */
+/* One of the two texts while it is read. */
 typedef struct reader {
     const char *side, *name;
     const char *text;
     size_t size, at;
-    int line; /* of the last line read, from 1 on */
+    int line; /* number of the last line read, from 1 */
 } reader;
 
 static int refuse(const reader *r, const char *what)
 {
-    return attend_fail(ATTEND_BAD_MODEL, "line %d of %s.%s %s; the model file is damaged: make or fetch it again",
+    return attend_fail(ATTEND_BAD_MODEL, "line %d of %s.%s %s; the model file is damaged: train or download it again",
                        r->line, r->side, r->name, what);
 }
 
-/* The next line, which must be text and not empty; *size 0: there is none. */
+/* Reads the next line, which must not be empty; *size is 0 after the last. */
 static int next_line(reader *r, const char **line, size_t *size)
 {
     *size = 0;
@@ -79,13 +79,13 @@ static int next_line(reader *r, const char **line, size_t *size)
     const size_t length = (size_t)(end - *line);
     if (length == 0) return refuse(r, "is empty");
     if (attend_utf8_valid(*line, length) < length) return refuse(r, "is not UTF-8");
-    if (memchr(*line, '\0', length)) return refuse(r, "holds the character 0");
+    if (memchr(*line, '\0', length)) return refuse(r, "contains a NUL");
     r->at += length + 1;
     *size = length;
     return ATTEND_OK;
 }
 
-/* A line that begins with `word`: what follows it. */
+/* Reads a line that begins with `word`; *value is what follows it. */
 static int expect(reader *r, const char *word, const char **value, size_t *size)
 {
     const size_t length = strlen(word);
@@ -93,7 +93,7 @@ static int expect(reader *r, const char *word, const char **value, size_t *size)
     if (status != ATTEND_OK) return status;
     if (*size <= length || memcmp(*value, word, length) != 0) {
         char what[64];
-        if (*size == 0) r->line++; /* the one that is missing */
+        if (*size == 0) r->line++; /* the missing line */
         snprintf(what, sizeof what, "should begin with '%s'", word);
         return refuse(r, what);
     }
@@ -102,7 +102,7 @@ static int expect(reader *r, const char *word, const char **value, size_t *size)
     return ATTEND_OK;
 }
 
-/* Digits as a number; -1: they are none, or it has more than nine. */
+/* Parses up to nine digits; -1: not a number. */
 static int number_of(const char *digits, size_t size)
 {
     int n = 0;
@@ -129,7 +129,7 @@ static int read_kind(reader *r, const attend_kind **kind)
     status = expect(r, kind_word, &value, &size);
     if (status != ATTEND_OK) return status;
     *kind = attend_kind_named(value, size);
-    return *kind ? ATTEND_OK : refuse(r, "names a kind of tokenizer that is not known");
+    return *kind ? ATTEND_OK : refuse(r, "names an unknown kind of tokenizer");
 }
 
 static int read_token(attend_tokenizer *t, reader *r, const char *token, size_t size)
@@ -161,7 +161,7 @@ static int read_vocabulary(attend_tokenizer *t, reader *r)
     return r->line < t->kind->first ? refuse(r, "is the last, and reserved tokens are missing") : ATTEND_OK;
 }
 
-/* Is this token the two others, one after the other? */
+/* True if a token is the concatenation of two others. */
 static bool is_made_of(const attend_string_table *tokens, int token, int left, int right)
 {
     const size_t left_size = attend_string_table_size(tokens, left),
@@ -250,18 +250,18 @@ int attend_tokenizer_read(attend_tokenizer **out, const char *side, const char *
 
 enum { NAME_ROOM = 32 };
 
-/* The names of the two attachments and the number of words the model has on that side; false: no such side. */
-static bool look_up(const attend_model *m, const char *side, char vocabulary[NAME_ROOM], char rest[NAME_ROOM],
-                    int *words)
+/* The names of the two attachments of a side, and its vocabulary size in the model; false, with the message set: no such side. */
+static bool describe_side(const attend_model *m, const char *side, char vocabulary[NAME_ROOM], char rest[NAME_ROOM],
+                          int *size)
 {
     const bool source = strcmp(side, "source") == 0;
     if (!source && strcmp(side, "target") != 0) {
-        attend_fail(ATTEND_BAD_USAGE, "a model has the sides 'source' and 'target', and no '%.40s'", side);
+        attend_fail(ATTEND_BAD_USAGE, "the sides of a model are 'source' and 'target', not '%.40s'", side);
         return false;
     }
     snprintf(vocabulary, NAME_ROOM, "%s.vocabulary", side);
     snprintf(rest, NAME_ROOM, "%s.tokenizer", side);
-    *words = source ? attend_model_config(m)->source_vocab : attend_model_config(m)->target_vocab;
+    *size = source ? attend_model_config(m)->source_vocab : attend_model_config(m)->target_vocab;
     return true;
 }
 
@@ -269,11 +269,11 @@ int attend_tokenizer_attach(const attend_tokenizer *t, attend_model *m, const ch
 {
     char vocabulary_name[NAME_ROOM], rest_name[NAME_ROOM];
     attend_string vocabulary = { 0 }, rest = { 0 };
-    int words;
-    if (!look_up(m, side, vocabulary_name, rest_name, &words)) return ATTEND_BAD_USAGE;
-    if (words != t->tokens.count)
+    int size;
+    if (!describe_side(m, side, vocabulary_name, rest_name, &size)) return ATTEND_BAD_USAGE;
+    if (size != t->tokens.count)
         return attend_fail(ATTEND_BAD_USAGE, "the tokenizer has %d tokens, but %s-vocab of the model is %d",
-                           t->tokens.count, side, words);
+                           t->tokens.count, side, size);
     int status = attend_tokenizer_write(t, &vocabulary, &rest);
     if (status == ATTEND_OK) status = attend_model_attach(m, vocabulary_name, vocabulary.text, vocabulary.size);
     if (status == ATTEND_OK) status = attend_model_attach(m, rest_name, rest.text, rest.size);
@@ -286,19 +286,19 @@ int attend_tokenizer_from_model(attend_tokenizer **out, const attend_model *m, c
 {
     char vocabulary_name[NAME_ROOM], rest_name[NAME_ROOM];
     size_t vocabulary_size, rest_size;
-    int words;
+    int size;
     *out = NULL;
-    if (!look_up(m, side, vocabulary_name, rest_name, &words)) return ATTEND_BAD_USAGE;
+    if (!describe_side(m, side, vocabulary_name, rest_name, &size)) return ATTEND_BAD_USAGE;
     const char *vocabulary = attend_model_attached(m, vocabulary_name, &vocabulary_size);
     const char *rest = attend_model_attached(m, rest_name, &rest_size);
     if (!vocabulary || !rest)
         return attend_fail(ATTEND_BAD_MODEL,
-                           "the model has no '%s', so it cannot read or write text; it was trained on numbers",
+                           "the model has no '%s': it was trained on token ids and cannot read or write text",
                            vocabulary ? rest_name : vocabulary_name);
     int status = attend_tokenizer_read(out, side, vocabulary, vocabulary_size, rest, rest_size);
-    if (status == ATTEND_OK && (*out)->tokens.count != words) {
+    if (status == ATTEND_OK && (*out)->tokens.count != size) {
         status = attend_fail(ATTEND_BAD_MODEL, "%s has %d tokens, but %s-vocab of the model is %d", vocabulary_name,
-                             (*out)->tokens.count, side, words);
+                             (*out)->tokens.count, side, size);
         attend_tokenizer_free(*out);
         *out = NULL;
     }

@@ -1,10 +1,10 @@
-/* word.c: tokens are what stands between spaces; one that was not learned is ATTEND_UNKNOWN. */
+/* word.c: tokens are words, separated by white space; a word outside the vocabulary is ATTEND_UNKNOWN. */
 #include "text/tokenizer.h"
 
 #include "format/utf8.h"
 #include <string.h>
 
-/* Bytes of the space at `text`, of which `left` can be read; 0: it is none. ASCII white space and Unicode's space separators (Zs). */
+/* The size of the white space character at `text`, which has `left` bytes; 0: it is none. ASCII white space and the Unicode space separators (Zs). */
 static size_t space_at(const char *text, size_t left)
 {
     int32_t c;
@@ -16,7 +16,7 @@ static size_t space_at(const char *text, size_t left)
     return space ? length : 0;
 }
 
-/* The next word from *at on: false if there is none. */
+/* Finds the next word from *at on; false if there is none. */
 static bool next_word(const char *text, size_t size, size_t *at, size_t *begin)
 {
     for (size_t n; *at < size && (n = space_at(text + *at, size - *at)) > 0;) *at += n;
@@ -44,7 +44,7 @@ static const char *fault(const attend_tokenizer *t, int id)
 {
     const char *token = attend_string_table_at(&t->tokens, id);
     for (size_t size = attend_string_table_size(&t->tokens, id), i = 0; i < size; i += attend_utf8_length(token[i]))
-        if (space_at(token + i, size - i)) return "has a space in it";
+        if (space_at(token + i, size - i)) return "contains a space";
     return NULL;
 }
 

@@ -3,7 +3,7 @@
 
 #include "core/memory.h"
 #include "core/status.h"
-#include "text/buffers.h"
+#include "text/token_ids.h"
 #include <stdio.h>
 #include <string.h>
 

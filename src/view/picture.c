@@ -5,7 +5,7 @@
 #include <attend/view.h>
 
 #include "core/status.h"
-#include "text/buffers.h"
+#include "text/token_ids.h"
 #include "view/grid.h"
 #include <cairo-svg.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 #include "view/writer.h"
 
-#include "text/buffers.h"
+#include "text/token_ids.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

@@ -29,7 +29,7 @@ config 2 'settings:2: --seed wants a value' 'clip 2\nseed\n'
 config 2 "settings:1: --quiet is yes or no (alone: yes), and not 'maybe'" 'quiet maybe\n'
 config 2 "did you mean 'adam'?" 'optimizer adan\n'
 config 2 'a configuration cannot name another' 'config other\n'
-config 2 'c stands alone' 'valid a.tsv b.tsv c\n'
+config 2 'c has no counterpart' 'valid a.tsv b.tsv c\n'
 config 0 'done: c' 'quiet no\n'
 config 0 '' '\357\273\277quiet\r\nseed = 4\r\nclip=2 # behind a blank\r\nlog l#og\r\n'
 [ -s 'l#og' ] || fail 'a # inside a name began a comment'
@@ -56,7 +56,7 @@ printf ' \t \n' >blank.tsv
 # shellcheck disable=SC2086
 {
     expect 3 'there is no validation pair' $train --model n5 --max-length 6 --updates 1 --valid longer.tsv
-    expect 3 'files of which no pair can be used' $train --model n6 --updates 1 --valid blank.tsv
+    expect 3 'files without a usable pair' $train --model n6 --updates 1 --valid blank.tsv
 }
 
 # ---- vocabularies ----
@@ -128,7 +128,7 @@ tail -200 pairs.tsv >b.tsv
     expect 0 'data        300 pairs' train --train a.tsv b.tsv --model several $small --updates 5
     expect 0 'data        300 pairs' train --train a.tsv --train b.tsv --model several2 $small --updates 5
     cmp -s several several2 || fail 'the same files, named otherwise, gave another model'
-    expect 2 'stands alone' train --train a.tsv words --model x $small --updates 5
+    expect 2 'has no counterpart' train --train a.tsv words --model x $small --updates 5
     mkfifo pipe
     cat b.tsv >pipe &
     timeout 60 "$attend" train --train a.tsv --train pipe --model piped $small --updates 5 --quiet || fail 'a pipe'

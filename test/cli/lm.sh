@@ -75,9 +75,9 @@ expect 3 'bytes.txt:2' train $lm --train bytes.txt --model bad --epochs 1
 # files of the wrong kind, both ways
 expect 2 'pairs.tsv is a file of pairs' train $lm --train pairs.tsv --model bad --epochs 1
 expect 2 'pairs.tsv is a file of pairs' check $lm --train train.txt --valid pairs.tsv
-expect 3 'lines of text alone are for --task language-model' train --train train.txt --model bad --epochs 1
-expect 3 'lines of text alone are for a language model, which attend train --task language-model makes' train --train train.txt --model bad --epochs 1 --no-check
-expect 2 'lines of text alone are for a language model, which attend train --task language-model makes' train --train a.txt b.txt c.txt --model bad --epochs 1
+expect 3 'monolingual lines are for the task language-model' train --train train.txt --model bad --epochs 1
+expect 3 'monolingual lines are for the task language-model' train --train train.txt --model bad --epochs 1 --no-check
+expect 2 'monolingual lines are for the task language-model' train --train a.txt b.txt c.txt --model bad --epochs 1
 expect 2 'pairs.tsv is a file of pairs' score --model m --input pairs.tsv
 
 # what needs a source, or translations

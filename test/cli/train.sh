@@ -102,7 +102,7 @@ expect 3 'bytes.tsv:1' check --train bytes.tsv
 expect 3 'bytes.tsv:1' train --train bytes.tsv --model bad --epochs 1
 expect 3 'nul.tsv:1' check --train nul.tsv
 expect 0 'side.tsv:2' check --train side.tsv
-expect 0 'Nothing here stops training' check --train windows.tsv
+expect 0 'Nothing here prevents training' check --train windows.tsv
 expect 3 'cut.tsv.gz' check --train cut.tsv.gz
 expect 5 'none.tsv' check --train none.tsv
 expect 0 '"findings"' check --train side.tsv --json

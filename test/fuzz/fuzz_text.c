@@ -3,7 +3,7 @@
  * trip. If the other attachment is empty, a tokenizer is learned from the text. */
 #include "fuzz/fuzz.h"
 #include "support/round_trip.h"
-#include "text/buffers.h"
+#include "text/token_ids.h"
 #include "text/tokenizer.h"
 
 static void must(int holds)

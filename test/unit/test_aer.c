@@ -39,7 +39,7 @@ static void test_corpus(void **state)
     const attend_word_link found[] = { { 0, 0, false }, { 3, 3, false } };
     assert_ok(attend_aer_add(&sums, found, 2, gold, 5));
     assert_ok(attend_aer_add(&sums, gold, 2, gold, 5)); /* 0-0 and 1-1 */
-    assert_true(sums.both_sure == 3 && sums.both_possible == 3 && sums.found == 4 && sums.sure == 6);
+    assert_true(sums.matched_sure == 3 && sums.matched_possible == 3 && sums.predicted == 4 && sums.sure == 6);
     assert_true(fabs(attend_aer(&sums) - 0.4) < 1e-12);
 }
 

@@ -201,7 +201,7 @@ static void test_nothing(void **state)
     const attend_batches_options options = { .batch_tokens = 10 }, senseless = { .batch_tokens = 0 };
     attend_batches *b = NULL;
     assert_int_equal(attend_batches_new(&b, c, &options), ATTEND_BAD_DATA);
-    assert_non_null(strstr(attend_message(), "no pairs"));
+    assert_non_null(strstr(attend_message(), "no usable pairs"));
     assert_int_equal(attend_batches_new(&b, c, &senseless), ATTEND_BAD_USAGE);
     assert_null(b);
     attend_corpus_free(c);

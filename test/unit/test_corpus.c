@@ -97,7 +97,7 @@ static void test_errors(void **state)
     attend_corpus_free(c);
     const attend_corpus_options narrow = { .vocabulary = 98 };
     assert_int_equal(read_corpus(&c, &narrow, text_file("e.tsv", "a\ta\nb\ta\n")), ATTEND_BAD_DATA);
-    assert_non_null(strstr(attend_message(), "word number 98"));
+    assert_non_null(strstr(attend_message(), "token 98"));
     attend_corpus_free(c);
     const attend_corpus_options nowhere = { .vocabulary = 256, .folder = "/no/such/folder" };
     assert_int_equal(attend_corpus_new(&c, &nowhere), ATTEND_IO);
@@ -133,7 +133,7 @@ static int run_into_limit(void)
     for (int i = 0; i < 1000 && status == ATTEND_OK; i++) status = attend_corpus_add(c, ids, 1000, ids, 1000, NULL);
     attend_corpus_free(c);
     if (status != ATTEND_IO) return 2;
-    if (!strstr(attend_message(), "File too large after ") || !strstr(attend_message(), "let TMPDIR name")) return 3;
+    if (!strstr(attend_message(), "File too large after ") || !strstr(attend_message(), "set TMPDIR to")) return 3;
     return 0;
 }
 

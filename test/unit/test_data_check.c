@@ -271,9 +271,9 @@ static void test_printing(void **state)
     free(json);
     print_to(r, attend_data_check_print, in_folder("text"));
     char *text = get_file(in_folder("text"), NULL);
-    assert_non_null(strstr(text, "training: 2 pairs, of which 1 can be used\n"));
+    assert_non_null(strstr(text, "training: 2 pairs, 1 usable\n"));
     assert_non_null(strstr(text, "stop: lines that are not UTF-8: 1\n"));
-    assert_non_null(strstr(text, "Training stops at this data.\n"));
+    assert_non_null(strstr(text, "This data prevents training.\n"));
     free(text);
     FILE *full = fopen("/dev/full", "wb");
     if (full) {

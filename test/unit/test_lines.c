@@ -90,7 +90,7 @@ static void test_gzip(void **state)
     assert_lines(path, abc);
     bytes[size] = 'x';
     put_file(path, bytes, size + 1);
-    assert_fails(path, ATTEND_BAD_DATA, 2, "t.gz:3: ", "not gzip follow");
+    assert_fails(path, ATTEND_BAD_DATA, 2, "t.gz:3: ", "followed by other bytes");
 }
 
 static void test_damaged_gzip(void **state)
@@ -109,7 +109,7 @@ static void test_damaged_gzip(void **state)
         assert_int_equal(read_all(path, &good), ATTEND_BAD_DATA);
         assert_true(good >= last && good <= LINES);
         snprintf(word, sizeof word, "t.gz:%d: ", (int)good + 1);
-        assert_fails(path, ATTEND_BAD_DATA, good, word, "cut short");
+        assert_fails(path, ATTEND_BAD_DATA, good, word, "truncated");
         last = good;
     }
     bytes[size - 6] ^= 1; /* the checksum */
@@ -122,14 +122,14 @@ static void test_damaged_gzip(void **state)
     assert_non_null(strstr(attend_message(), "damaged"));
     put_file(path, "\x1f\x8bgarbage", 9);
     assert_fails(path, ATTEND_BAD_DATA, 0, "t.gz:1: ", "damaged");
-    assert_fails(text_file("plain.gz", "plain\n"), ATTEND_BAD_DATA, 0, "plain.gz is no gzip file", "take that off");
+    assert_fails(text_file("plain.gz", "plain\n"), ATTEND_BAD_DATA, 0, "plain.gz is not a gzip file", "rename it");
 }
 
 static void test_other_files(void **state)
 {
     (void)state;
     assert_fails(in_folder("missing"), ATTEND_IO, 0, "missing", "No such file");
-    assert_fails(folder, ATTEND_IO, 0, folder, "folder");
+    assert_fails(folder, ATTEND_IO, 0, folder, "directory");
     assert_fails(text_file("t", "\xff\xfe"
                                 "a"),
                  ATTEND_BAD_DATA, 0, "UTF-16", "iconv");
@@ -171,7 +171,7 @@ static void check_long(size_t size, const char *ending, bool fits, bool more)
     const int status = attend_lines_next(l, &text, &is);
     assert_int_equal(status, fits ? ATTEND_OK : ATTEND_BAD_DATA);
     if (fits) assert_int_equal(is, size);
-    if (!fits) assert_non_null(strstr(attend_message(), "long:2: this line has more than 16 MiB"));
+    if (!fits) assert_non_null(strstr(attend_message(), "long:2: the line has more than 16 MiB"));
     assert_false(attend_lines_failed(l));
     assert_ok(attend_lines_next(l, &text, &is));
     assert_true(more == (text != NULL));

@@ -4,7 +4,7 @@
 #include "core/memory.h"
 #include "support/hand_map.h"
 #include "support/model_with_tokenizer.h"
-#include "text/buffers.h"
+#include "text/token_ids.h"
 #include "text/tokenizer.h"
 #include <attend/scorer.h>
 #include <math.h>

@@ -114,7 +114,7 @@ static void score_megabyte(const char *unit)
         /* those whose work grows faster than the line refuse it */
         const bool may_refuse = o.kind == ATTEND_TER || o.kind == ATTEND_WER || o.kind == ATTEND_CER;
         if (status == ATTEND_BAD_DATA && may_refuse)
-            assert_non_null(strstr(attend_message(), "a line of ") ? attend_message()
+            assert_non_null(strstr(attend_message(), "the line has ") ? attend_message()
                                                                    : strstr(attend_message(), "too long"));
         else
             assert_int_equal(status, ATTEND_OK);

@@ -153,7 +153,7 @@ static void faults_are_named(void **state)
         { "a\n", "attend-tokenizer 99999999999\nkind word\n", "no version" },
         { "a\n", "attend-tokenizer 2\nkind word\n", "update attend" },
         { "a\n", "attend-tokenizer 1\n", "line 2 of source.tokenizer should begin with 'kind '" },
-        { "a\n", "attend-tokenizer 1\nkind words\n", "not known" },
+        { "a\n", "attend-tokenizer 1\nkind words\n", "unknown kind" },
         { "a\n", "attend-tokenizer 1\nkind word", "no line feed" },
         { "a\n", "attend-tokenizer 1\nkind word\nmore\n", "one too many" },
         { "a b\n", word, "space" },
@@ -201,7 +201,7 @@ static void faults_are_named(void **state)
     assert_false(read_damaged("<unk>\n<s>\n", 10, word, sizeof word - 1));
     assert_non_null(strstr(attend_message(), "missing"));
     assert_false(read_damaged("<unk>\n<s>\n</s>\na\0b\n", 19, word, sizeof word - 1));
-    assert_non_null(strstr(attend_message(), "character 0"));
+    assert_non_null(strstr(attend_message(), "contains a NUL"));
     assert_false(read_damaged("<s>\n<unk>\n</s>\n", 15, word, sizeof word - 1));
     assert_non_null(strstr(attend_message(), "should be '<unk>'"));
 }

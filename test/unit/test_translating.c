@@ -4,7 +4,7 @@
 #include "core/memory.h"
 #include "text/detokenize.h"
 #include "support/tiny_pairs.h"
-#include "text/buffers.h"
+#include "text/token_ids.h"
 #include "text/tokenizer.h"
 #include <math.h>
 

@@ -1,6 +1,6 @@
-/* buffers.h: growable arrays of token ids. The type is public (attend/text.h). */
-#ifndef ATTEND_TEXT_BUFFERS_H
-#define ATTEND_TEXT_BUFFERS_H
+/* token_ids.h: growable arrays of token ids. The type is public (attend/text.h). */
+#ifndef ATTEND_TEXT_TOKEN_IDS_H
+#define ATTEND_TEXT_TOKEN_IDS_H
 
 #include "core/string.h"
 #include <attend/text.h>

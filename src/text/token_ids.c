@@ -1,4 +1,4 @@
-#include "text/buffers.h"
+#include "text/token_ids.h"
 
 #include "core/memory.h"
 #include "core/status.h"
@@ -16,25 +16,25 @@ int attend_ids_reserve(attend_ids *ids, size_t more)
 {
     if (more <= (size_t)(ids->room - ids->count)) return ATTEND_OK;
     if (more > (size_t)(INT_MAX - ids->count))
-        return attend_fail(ATTEND_BAD_DATA, "an array holds %d numbers at most; encode fewer lines into one", INT_MAX);
+        return attend_fail(ATTEND_BAD_DATA, "an array has at most %d tokens; encode fewer lines into one", INT_MAX);
     const size_t used = (size_t)ids->count;
-    size_t least = (size_t)ids->room + (size_t)ids->room / 2 + 16;
-    if (least < used + more) least = used + more;
-    if (least > INT_MAX) least = INT_MAX;
-    int *numbers = attend_memory_aligned(least * sizeof *numbers);
-    attend_span *spans = attend_memory_aligned(least * sizeof *spans);
-    if (!numbers || !spans) {
-        attend_memory_free(numbers);
+    size_t room = (size_t)ids->room + (size_t)ids->room / 2 + 16;
+    if (room < used + more) room = used + more;
+    if (room > INT_MAX) room = INT_MAX;
+    int *values = attend_memory_aligned(room * sizeof *values);
+    attend_span *spans = attend_memory_aligned(room * sizeof *spans);
+    if (!values || !spans) {
+        attend_memory_free(values);
         attend_memory_free(spans);
-        return attend_fail(ATTEND_NO_MEMORY, "no memory for %zu numbers of words", least);
+        return attend_fail(ATTEND_NO_MEMORY, "no memory for %zu tokens", room);
     }
     if (used) {
-        memcpy(numbers, ids->ids, used * sizeof *numbers);
+        memcpy(values, ids->ids, used * sizeof *values);
         memcpy(spans, ids->spans, used * sizeof *spans);
     }
     const int count = ids->count;
     attend_ids_free(ids);
-    *ids = (attend_ids){ numbers, spans, count, (int)least };
+    *ids = (attend_ids){ values, spans, count, (int)room };
     return ATTEND_OK;
 }
 
