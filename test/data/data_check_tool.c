@@ -2,8 +2,8 @@
  *
  *     data_check_tool [--json | --quick] [--lines] --if-present FILE... [--valid FILE...]
  *
- * --lines: the files hold lines, not pairs. --if-present: exits with 77 if the first file is missing. Exits with 1 if something in the data
- * stops training. */
+ * --lines: the files hold lines, not pairs. --if-present: exits with 77 if the first file is missing. Exits with 1 if the data
+ * prevents training. */
 #include <attend/data_check.h>
 #include <string.h>
 #include <unistd.h>
@@ -44,7 +44,7 @@ int main(int argc, char **argv)
     }
     if (if_present && lists[0].count > 0 && access(lists[0].files[0], R_OK) != 0) {
         printf("skipped: %s is not here\n", lists[0].files[0]);
-        return 77; /* ctest's code for a test that did not run */
+        return 77; /* the exit code of a skipped test */
     }
     attend_data_check_report *r = NULL;
     int status = specs_of(train, &train_count, &lists[0], lines);

@@ -1,10 +1,10 @@
-/* batches.c and permutation.c: every pair once an epoch, in an order that is a function of (seed, epoch), from any position. */
+/* batches.c and permutation.c: an epoch has every pair once, in an order that is a function of (seed, epoch), and can be resumed at any position. */
 #include "support/letters.h"
 #include "text/permutation.h"
 #include "unit/unit.h"
 #include <time.h>
 
-/* Pair i has lengths that depend on i, and its number in every word, so that a batch can be checked against it. */
+/* The lengths of pair i depend on i, and every token is its index, so that a batch can be checked. */
 static int source_length(uint64_t i)
 {
     return 1 + (int)(i * 2654435761u % 37);
@@ -40,7 +40,7 @@ static attend_batches *batches_of(const attend_corpus *c, uint64_t seed, int tok
     return b;
 }
 
-/* That a batch is what the corpus has. Returns a fingerprint of it. */
+/* Checks a batch against the corpus. Returns a hash of it. */
 static uint64_t check_batch(const attend_batch *batch, int limit, int over_long)
 {
     uint64_t print = 14695981039346656037u;
@@ -64,7 +64,7 @@ static uint64_t check_batch(const attend_batch *batch, int limit, int over_long)
     return print;
 }
 
-/* Runs an epoch; every pair once. Returns a fingerprint of the order, and the batches. */
+/* Runs an epoch and checks that it has every pair once. Returns a hash of the order and the number of batches. */
 static uint64_t run_epoch(attend_batches *b, uint64_t epoch, uint64_t pairs, int limit, int over_long, int *batches)
 {
     attend_batch_position at = { .epoch = epoch };
@@ -122,7 +122,7 @@ static void test_seeds(void **state)
     attend_corpus_free(wide);
 }
 
-/* From the position of every batch of two epochs, fresh batches give the same, and the position behind it. */
+/* From the position of every batch of two epochs, new attend_batches give the same batch and the same next position. */
 static void test_positions(void **state)
 {
     (void)state;
@@ -164,7 +164,7 @@ static void test_over_long(void **state)
     attend_corpus_free(c);
 }
 
-/* Sorting pays: most batches are nearly full, and sentences of a batch are about equally long. */
+/* With sorting, most batches are nearly full, and the sentences of a batch have similar lengths. */
 static void test_fill(void **state)
 {
     (void)state;
@@ -207,7 +207,7 @@ static void test_nothing(void **state)
     attend_corpus_free(c);
 }
 
-/* Encodes anew: letters, and the epoch behind each. */
+/* Encodes again: each letter followed by the epoch. */
 static int encode_epoch(void *user, attend_side side, uint64_t epoch, uint64_t pair, const char *text, size_t size,
                         attend_ids *out)
 {
@@ -216,7 +216,7 @@ static int encode_epoch(void *user, attend_side side, uint64_t epoch, uint64_t p
     return status == ATTEND_OK ? encode_letters(user, side, epoch == 0 ? "0" : "1", 1, out) : status;
 }
 
-static void test_encoding_anew(void **state)
+static void test_encoding_again(void **state)
 {
     (void)state;
     const attend_corpus_options keeps = { .vocabulary = 256, .keep_text = true };
@@ -245,7 +245,7 @@ static void test_encoding_anew(void **state)
     attend_corpus_free(c);
 }
 
-/* Each number comes to each place equally often: 10000 epochs, so a cell has 1000 with a standard deviation of 30. */
+/* Each number occurs at each position equally often: in 10000 epochs 1000 times, with a standard deviation of 30. */
 static void test_shuffle_is_fair(void **state)
 {
     (void)state;
@@ -290,7 +290,7 @@ static void test_memory(void **state)
     attend_corpus_free(c);
 }
 
-/* Making batches costs nothing beside training: 2 million numbers a second are asked for. Only told here: a sanitizer is slower. */
+/* Making batches must be negligible beside training: the goal is 2 million tokens per second. Only reported, because sanitizers are slower. */
 static void test_speed(void **state)
 {
     (void)state;
@@ -309,7 +309,7 @@ static void test_speed(void **state)
     attend_corpus_free(c);
 }
 
-/* Lines alone: sources of no words, also where texts are encoded anew. */
+/* Monolingual lines have sources without tokens, also when texts are encoded again. */
 static int never_a_source(void *user, attend_side side, uint64_t epoch, uint64_t pair, const char *text, size_t size,
                           attend_ids *out)
 {
@@ -365,7 +365,7 @@ int main(void)
                                         cmocka_unit_test(test_over_long),
                                         cmocka_unit_test(test_fill),
                                         cmocka_unit_test(test_nothing),
-                                        cmocka_unit_test(test_encoding_anew),
+                                        cmocka_unit_test(test_encoding_again),
                                         cmocka_unit_test(test_shuffle_is_fair),
                                         cmocka_unit_test(test_memory),
                                         cmocka_unit_test(test_speed) };

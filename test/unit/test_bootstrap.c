@@ -1,4 +1,4 @@
-/* Intervals: the same seed gives the same numbers, they hold the score, and the paired test tells systems apart. */
+/* Bootstrap: the result is a function of the seed, the interval contains the score, and the paired test distinguishes systems. */
 #include "core/memory.h"
 #include "core/rng.h"
 #include "unit/unit.h"
@@ -7,7 +7,7 @@ enum { LINES = 120, SAMPLES = 400 };
 
 static attend_metric_sums good[LINES], bad[LINES];
 
-/* Lines of twelve words; of a good system one in twelve is wrong, of a bad one three, at places drawn. */
+/* Lines of twelve words, in which a good system has one error on average and a bad one three, at random positions. */
 static void make_systems(const attend_metric_options *o)
 {
     char reference[64], lines[2][64];
@@ -63,7 +63,7 @@ static void test_pair(void **state)
     }
 }
 
-/* Two systems that differ by nothing but chance are not told apart. */
+/* Two equally good systems are not distinguished. */
 static void test_pair_of_equals(void **state)
 {
     (void)state;
@@ -85,7 +85,7 @@ static void test_small_and_wrong(void **state)
     const attend_metric_options o = { .kind = ATTEND_CHRF }, wrong = { .kind = (attend_metric_kind)99 };
     attend_interval i;
     make_systems(&o);
-    assert_ok(attend_metric_bootstrap(&o, good, bad, 1, 1, 0, &i)); /* one sentence: every sample is the whole */
+    assert_ok(attend_metric_bootstrap(&o, good, bad, 1, 1, 0, &i)); /* one sentence: every sample is the corpus */
     assert_true(i.low == i.score && i.high == i.score);
     assert_int_equal(attend_metric_bootstrap(&o, good, NULL, 0, 10, 0, &i), ATTEND_BAD_USAGE);
     assert_int_equal(attend_metric_bootstrap(&o, good, NULL, 10, 0, 0, &i), ATTEND_BAD_USAGE);

@@ -1,4 +1,4 @@
-/* Byte-pair encoding: what is learned, in which order, and how it is used. tools/check_bpe.py compares it to the definition. */
+/* Byte-pair encoding: which merges are learned, in which order, and encoding with them. tools/check_bpe.py compares it with the definition. */
 #include "unit/unit.h"
 
 #include "support/lines.h"
@@ -16,7 +16,7 @@ static attend_tokenizer *learn(const char *text, int vocab_size, int min_count)
     return t;
 }
 
-/* The merges, "left right|left right|.."; valid until the next call. */
+/* The merges as "left right|left right|..."; valid until the next call. */
 static const char *merges_of(const attend_tokenizer *t)
 {
     static char all[4096];
@@ -28,12 +28,12 @@ static const char *merges_of(const attend_tokenizer *t)
     return all;
 }
 
-static const char *tokens_of(const attend_tokenizer *t, const char *text, double dropout, uint64_t place)
+static const char *tokens_of(const attend_tokenizer *t, const char *text, double dropout, uint64_t position)
 {
     static char all[4096];
     attend_ids ids = { 0 };
     size_t n = 0;
-    assert_ok(attend_tokenizer_encode(t, text, strlen(text), &ids, dropout, 1, place));
+    assert_ok(attend_tokenizer_encode(t, text, strlen(text), &ids, dropout, 1, position));
     all[0] = '\0';
     for (int i = 0; i < ids.count; i++)
         n += (size_t)snprintf(all + n, sizeof all - n, "%s|", attend_tokenizer_token(t, ids.ids[i]));
@@ -48,7 +48,7 @@ static void merges_by_count_then_by_bytes(void **state)
         learn("abc\nabd\nxbc\nybc", 0, 1); /* b c: 3; space a, a b: 2, but a b is 1 once b c is merged */
     assert_string_equal(merges_of(t), "b c|" SP " a|");
     attend_tokenizer_free(t);
-    t = learn("pq rs tu\ntu rs pq", 0, 1); /* all 2: by bytes, in which the space comes last */
+    t = learn("pq rs tu\ntu rs pq", 0, 1); /* all have count 2: ordered by bytes, in which the space mark is last */
     assert_string_equal(merges_of(t), "p q|r s|t u|" SP " pq|" SP " rs|" SP " tu|");
     attend_tokenizer_free(t);
     t = learn("pq rs tu\ntu rs pq", 0, 3);
@@ -72,12 +72,12 @@ static void merges_stay_in_their_word(void **state)
 {
     (void)state;
     attend_tokenizer *t = learn("a b a b a b a b\na  b   a b  ", 0, 1);
-    for (int i = 259; i < attend_tokenizer_size(t); i++) { /* spaces stand only in front */
+    for (int i = 259; i < attend_tokenizer_size(t); i++) { /* spaces are only at the beginning */
         const char *token = attend_tokenizer_token(t, i);
         while (strncmp(token, SP, 3) == 0) token += 3;
         assert_null(strstr(token, SP));
     }
-    assert_string_equal(tokens_of(t, "a b", 0, 0), SP "a|" SP "b|"); /* the first word is the word it is elsewhere */
+    assert_string_equal(tokens_of(t, "a b", 0, 0), SP "a|" SP "b|"); /* the first word is encoded as elsewhere */
     assert_string_equal(tokens_of(t, "b a", 0, 0), SP "b|" SP "a|");
     assert_string_equal(tokens_of(t, "", 0, 0), "");
     static const char *const spaced[] = { "", " ", "  ", "a ", " a", "  a   b  ", "\ta\t", SP, " " SP "a", SP SP };
@@ -86,10 +86,10 @@ static void merges_stay_in_their_word(void **state)
     attend_tokenizer_free(t);
 }
 
-static void the_space_sign_is_no_space(void **state)
+static void the_space_mark_is_not_a_space(void **state)
 {
     (void)state;
-    /* the token of two spaces and x must not be what " <U+2581>x" is */
+    /* " <U+2581>x" must not be encoded as the token of two spaces and x */
     attend_tokenizer *t = learn("a  x\na  x\na  x", 0, 1);
     assert_string_equal(tokens_of(t, "a  x", 0, 0), SP "a|" SP SP "x|");
     assert_null(strstr(tokens_of(t, "a " SP "x", 0, 0), SP SP));
@@ -97,7 +97,7 @@ static void the_space_sign_is_no_space(void **state)
     attend_tokenizer_free(t);
 }
 
-static void rare_characters_go_by_bytes(void **state)
+static void rare_characters_are_encoded_as_bytes(void **state)
 {
     (void)state;
     attend_tokenizer *t = learn("aaq aaq\naa\xc3\xa9", 0, 2);
@@ -105,10 +105,10 @@ static void rare_characters_go_by_bytes(void **state)
     attend_tokenizer_free(t);
 }
 
-static void a_token_is_made_once(void **state)
+static void a_token_is_made_by_one_merge(void **state)
 {
     (void)state;
-    /* whatever spells a reserved token is not merged, nor is what spells another token */
+    /* a pair whose text is a reserved token or another token is not merged */
     attend_tokenizer *t = learn("<s><s><s> <s> </s> </s></s> <unk><unk> <unk> <0x41><0x41>\n<s> x<s> x</s>", 0, 1);
     for (int i = 259; i < attend_tokenizer_size(t); i++)
         for (int j = 0; j < i; j++) assert_string_not_equal(attend_tokenizer_token(t, i), attend_tokenizer_token(t, j));
@@ -122,7 +122,7 @@ static void sizes(void **state)
 {
     (void)state;
     static const char text[] = "the cat sat on the mat, the dog sat on the cat";
-    attend_tokenizer *t = learn(text, 259, 1); /* bytes alone */
+    attend_tokenizer *t = learn(text, 259, 1); /* bytes only */
     assert_int_equal(attend_tokenizer_size(t), 259);
     assert_string_equal(tokens_of(t, "hi", 0, 0), "<0x20>|<0x68>|<0x69>|");
     assert_null(round_trip(t, text, sizeof text - 1, 0, 0));
@@ -150,31 +150,32 @@ static void dropout(void **state)
     int different = 0;
     snprintf(once, sizeof once, "%s", tokens_of(t, word, 0, 0));
     assert_string_equal(once, SP "internationalization|");
-    assert_int_equal(strlen(tokens_of(t, word, 1, 0)), 3 + 1 + 2 * strlen(word)); /* all left out: characters */
-    for (uint64_t place = 0; place < 50; place++) {
-        snprintf(once, sizeof once, "%s", tokens_of(t, word, 0.3, place));
-        assert_string_equal(once, tokens_of(t, word, 0.3, place));
-        different += strcmp(once, tokens_of(t, word, 0.3, place + 1)) != 0;
+    assert_int_equal(strlen(tokens_of(t, word, 1, 0)), 3 + 1 + 2 * strlen(word)); /* all merges dropped: characters */
+    for (uint64_t position = 0; position < 50; position++) {
+        snprintf(once, sizeof once, "%s", tokens_of(t, word, 0.3, position));
+        assert_string_equal(once, tokens_of(t, word, 0.3, position));
+        different += strcmp(once, tokens_of(t, word, 0.3, position + 1)) != 0;
     }
     assert_true(different > 25);
     attend_tokenizer_free(t);
 }
 
-/* A merge that was left out has another chance after the next one that was not: of abcd's two, a b is made with 1/2 + 1/2 1/2 1/2. */
-static void what_is_left_out_comes_again(void **state)
+/* A dropped merge has another chance after the next merge: of the two pairs of abcd, a b is merged with probability 1/2 + 1/2 1/2 1/2. */
+static void dropped_merges_have_another_chance(void **state)
 {
     (void)state;
     enum { TIMES = 8000 };
     attend_tokenizer *t = learn("ab cd\nab cd\nxab xcd", 259 + 6 + 2, 1);
     int made = 0;
     assert_string_equal(merges_of(t), "a b|c d|");
-    for (uint64_t place = 0; place < TIMES; place++) made += strstr(tokens_of(t, "abcd", 0.5, place), "|ab|") != NULL;
+    for (uint64_t position = 0; position < TIMES; position++)
+        made += strstr(tokens_of(t, "abcd", 0.5, position), "|ab|") != NULL;
     assert_true(made > 0.6 * TIMES && made < 0.65 * TIMES);
     attend_tokenizer_free(t);
 }
 
-/* Words that are looked up are what merging makes of them: a dropout this small leaves nothing out and looks nothing up. */
-static void looking_up_is_merging(void **state)
+/* Looking up whole words gives the result of merging: so small a dropout drops nothing but disables the lookup. */
+static void lookup_equals_merging(void **state)
 {
     (void)state;
     char text[4 * 30], looked_up[4096];
@@ -221,13 +222,13 @@ int main(void)
         cmocka_unit_test(merges_by_count_then_by_bytes),
         cmocka_unit_test(runs_merge_from_the_left),
         cmocka_unit_test(merges_stay_in_their_word),
-        cmocka_unit_test(the_space_sign_is_no_space),
-        cmocka_unit_test(rare_characters_go_by_bytes),
-        cmocka_unit_test(a_token_is_made_once),
+        cmocka_unit_test(the_space_mark_is_not_a_space),
+        cmocka_unit_test(rare_characters_are_encoded_as_bytes),
+        cmocka_unit_test(a_token_is_made_by_one_merge),
         cmocka_unit_test(sizes),
         cmocka_unit_test(dropout),
-        cmocka_unit_test(what_is_left_out_comes_again),
-        cmocka_unit_test(looking_up_is_merging),
+        cmocka_unit_test(dropped_merges_have_another_chance),
+        cmocka_unit_test(lookup_equals_merging),
         cmocka_unit_test(a_line_without_spaces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

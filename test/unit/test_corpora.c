@@ -1,4 +1,4 @@
-/* Real text comes back: some thousand lines of every corpus in ATTEND_CORPORA, where that folder is. */
+/* decode(encode(x)) is x for thousands of lines of every corpus in the directory ATTEND_CORPORA, if it is set. */
 #include "unit/unit.h"
 
 #include "support/lines.h"
@@ -38,7 +38,7 @@ static void check(const char *path)
     lines_free(&l);
 }
 
-static void every_corpus_comes_back(void **state)
+static void every_corpus_is_restored(void **state)
 {
     (void)state;
     int files = 0;
@@ -66,6 +66,6 @@ static void every_corpus_comes_back(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(every_corpus_comes_back) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(every_corpus_is_restored) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

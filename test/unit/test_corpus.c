@@ -1,4 +1,4 @@
-/* corpus.c: what goes in comes out, and what cannot be kept is an error and not a surprise. */
+/* corpus.c: pairs are read back as they were added, and failures are reported. */
 #include "support/letters.h"
 #include "support/text_files.h"
 #include <signal.h>
@@ -53,7 +53,7 @@ static void test_reading(void **state)
     }
 }
 
-/* Lines alone have no source, and only they. */
+/* Monolingual lines have no source, and pairs must have one. */
 static void test_lines(void **state)
 {
     (void)state;
@@ -107,7 +107,7 @@ static void test_errors(void **state)
     assert_int_equal(attend_corpus_new(&c, &(attend_corpus_options){ 0 }), ATTEND_BAD_USAGE);
 }
 
-/* Nothing is left in the folder, not even while it is in use. */
+/* The temporary files have no names, even while they are in use. */
 static void test_no_names(void **state)
 {
     (void)state;
@@ -120,7 +120,7 @@ static void test_no_names(void **state)
     attend_corpus_free(c);
 }
 
-/* A disk that is full, as a limit on files plays it; in a process of its own, because the limit stays. */
+/* A full disk, simulated by a file size limit; in a child process, because the limit cannot be undone. */
 static int run_into_limit(void)
 {
     const struct rlimit small = { 300000, 300000 };
@@ -148,7 +148,7 @@ static void test_full_disk(void **state)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-/* A number of /proc/self/status in bytes; 0 where there is no such thing. */
+/* A value of /proc/self/status in bytes; 0 if it does not exist. */
 static size_t resident(const char *name)
 {
     char line[256];
@@ -160,7 +160,7 @@ static size_t resident(const char *name)
     return kib << 10;
 }
 
-/* Data that does not fit in memory: what is resident does not grow with it. */
+/* Resident memory does not grow with the data. */
 static void test_large(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* data_check.c: each kind of bad data is found, counted and shown; good data is left in peace. */
+/* data_check.c: each kind of bad data is found, counted and shown; good data has no findings. */
 #include "core/memory.h"
 #include "support/text_files.h"
 #include <attend/data_check.h>
@@ -11,18 +11,18 @@ static const attend_finding *find(const attend_data_check_report *r, const char 
     return NULL;
 }
 
-static attend_data_check_report *examine(attend_pairs_spec train, const attend_pairs_spec *valid, bool quick)
+static attend_data_check_report *run_check(attend_pairs_spec train, const attend_pairs_spec *valid, bool quick)
 {
     attend_data_check_report *r = NULL;
     assert_ok(attend_data_check(&r, &train, 1, valid, valid ? 1 : 0, quick));
     return r;
 }
 
-/* One finding of this name, count and severity, whose first example is at `line` and shows `excerpt`; and no other. */
+/* Checks that there is exactly one finding, of this name, count and severity, whose first example is at `line` and shows `excerpt`. */
 static void assert_only(attend_pairs_spec spec, const char *name, attend_severity severity, int count, int line,
                         const char *excerpt)
 {
-    attend_data_check_report *r = examine(spec, NULL, false);
+    attend_data_check_report *r = run_check(spec, NULL, false);
     if (r->finding_count != 1 || strcmp(r->findings[0].name, name) != 0)
         fail_msg("%d findings, the first is %s; wanted %s", r->finding_count,
                  r->finding_count ? r->findings[0].name : "none", name);
@@ -40,7 +40,7 @@ static attend_pairs_spec tabbed(const char *text)
     return (attend_pairs_spec){ text_file("d.tsv", text), NULL };
 }
 
-/* A file of `count` good pairs, and `more` behind them. */
+/* A file of `count` good pairs, followed by `more`. */
 static attend_pairs_spec usual(int count, const char *more)
 {
     const char *path = in_folder("d.tsv");
@@ -55,16 +55,16 @@ static attend_pairs_spec usual(int count, const char *more)
 static void test_good_data(void **state)
 {
     (void)state;
-    attend_data_check_report *r = examine(usual(100, ""), NULL, false);
+    attend_data_check_report *r = run_check(usual(100, ""), NULL, false);
     assert_int_equal(r->finding_count, 0);
     assert_true(r->train.pairs == 100 && r->train.usable == 100 && r->train.words[0] == 600 &&
                 r->train.words[1] == 700);
     assert_int_equal(r->train.median[0], 27);
     assert_false(attend_data_check_stops(r));
     attend_data_check_free(r);
-    r = examine(tabbed("\xef\xbb\xbf"
-                       "a b\tc\r\nd\t\xc3\xa9"),
-                NULL, false); /* CRLF, BOM and no final feed are no news */
+    r = run_check(tabbed("\xef\xbb\xbf"
+                         "a b\tc\r\nd\t\xc3\xa9"),
+                  NULL, false); /* CRLF, BOM and a missing final line feed are accepted */
     assert_int_equal(r->finding_count, 0);
     attend_data_check_free(r);
 }
@@ -92,34 +92,34 @@ static void test_lines(void **state)
     assert_only((attend_pairs_spec){ path, NULL }, "nul", ATTEND_SEVERITY_ERROR, 1, 2, "byte 2: \"c\\x00d\"");
 }
 
-static attend_pairs_spec alone(const char *name, const char *text)
+static attend_pairs_spec monolingual(const char *name, const char *text)
 {
     return (attend_pairs_spec){ NULL, text_file(name, text) };
 }
 
-/* Of lines alone there is less to find, and it has other words. */
-static void test_lines_alone(void **state)
+/* Monolingual lines have fewer kinds of findings, with texts of their own. */
+static void test_monolingual_lines(void **state)
 {
     (void)state;
-    attend_data_check_report *r = examine(alone("l.txt", "a b\nc\n"), NULL, false);
+    attend_data_check_report *r = run_check(monolingual("l.txt", "a b\nc\n"), NULL, false);
     assert_true(r->lines && r->finding_count == 0 && r->train.pairs == 2 && r->train.usable == 2);
     assert_true(r->train.words[0] == 0 && r->train.words[1] == 3 && r->train.characters[1] == 4);
     attend_data_check_free(r);
-    assert_only(alone("l.txt", "a\n\n \nb\n"), "empty", ATTEND_SEVERITY_WARNING, 2, 2, "\"\"");
-    assert_only(alone("l.txt", "a\nb\na\n"), "duplicate", ATTEND_SEVERITY_WARNING, 1, 3, "\"a\"");
-    assert_only(alone("l.txt", "a\nb\xff\n"), "not-utf8", ATTEND_SEVERITY_ERROR, 1, 2, "byte 2");
-    assert_only(alone("l.txt", "a\tb\nc\nd\n"), "tab", ATTEND_SEVERITY_INFO, 1, 1, "\"a\\tb\"");
-    assert_only(alone("l.txt", "a\tb\nc\td\ne\n"), "tab", ATTEND_SEVERITY_WARNING, 2, 1, "\"a\\tb\"");
-    const attend_pairs_spec valid = alone("v.txt", "c\nd\n");
-    r = examine(alone("l.txt", "a\nb\nc\n"), &valid, false);
+    assert_only(monolingual("l.txt", "a\n\n \nb\n"), "empty", ATTEND_SEVERITY_WARNING, 2, 2, "\"\"");
+    assert_only(monolingual("l.txt", "a\nb\na\n"), "duplicate", ATTEND_SEVERITY_WARNING, 1, 3, "\"a\"");
+    assert_only(monolingual("l.txt", "a\nb\xff\n"), "not-utf8", ATTEND_SEVERITY_ERROR, 1, 2, "byte 2");
+    assert_only(monolingual("l.txt", "a\tb\nc\nd\n"), "tab", ATTEND_SEVERITY_INFO, 1, 1, "\"a\\tb\"");
+    assert_only(monolingual("l.txt", "a\tb\nc\td\ne\n"), "tab", ATTEND_SEVERITY_WARNING, 2, 1, "\"a\\tb\"");
+    const attend_pairs_spec valid = monolingual("v.txt", "c\nd\n");
+    r = run_check(monolingual("l.txt", "a\nb\nc\n"), &valid, false);
     const attend_finding *f = find(r, "validation-pair");
     assert_true(r->finding_count == 1 && f && f->count == 1 && f->examples[0].line == 1);
     assert_non_null(strstr(f->what, "validation lines"));
     attend_data_check_free(r);
-    r = examine(alone("l.txt", "\n \n"), NULL, true);
+    r = run_check(monolingual("l.txt", "\n \n"), NULL, true);
     assert_true(attend_data_check_stops(r) && find(r, "nothing-left"));
     attend_data_check_free(r);
-    const attend_pairs_spec train = alone("l.txt", "a\n"), pairs = tabbed("a\tb\n");
+    const attend_pairs_spec train = monolingual("l.txt", "a\n"), pairs = tabbed("a\tb\n");
     assert_int_equal(attend_data_check(&r, &train, 1, &pairs, 1, false), ATTEND_BAD_USAGE);
     assert_non_null(strstr(attend_message(), "both"));
 }
@@ -131,7 +131,7 @@ static void test_lengths(void **state)
     assert_non_null(text);
     memset(text, 'y', 1000000);
     memcpy(text + 1000000, "\tz\n", 4);
-    attend_data_check_report *r = examine(usual(100, text), NULL, false); /* a 1 MB line */
+    attend_data_check_report *r = run_check(usual(100, text), NULL, false); /* a 1 MB line */
     const attend_finding *f = find(r, "long");
     assert_non_null(f);
     assert_true(f->count == 1 && f->examples[0].line == 101 && r->train.longest[0] == 1000000);
@@ -145,8 +145,8 @@ static void test_lengths(void **state)
                    "length shows.\n"
                    "A long and winding sentence with a translation that is as short as this one here at the end\tja\n"),
         "ratio", ATTEND_SEVERITY_WARNING, 2, 102, "\"A long");
-    r = examine(usual(100, "yes\tja, sicher, aber\nwow\tach du meine G\xc3\xbcte\n"), NULL,
-                false); /* short lines are free */
+    r = run_check(usual(100, "yes\tja, sicher, aber\nwow\tach du meine G\xc3\xbcte\n"), NULL,
+                  false); /* short lines may have any ratio */
     assert_int_equal(r->finding_count, 0);
     attend_data_check_free(r);
 }
@@ -156,7 +156,7 @@ static void test_counts(void **state)
     (void)state;
     const attend_pairs_spec spec = { text_file("d.en", "a\nb\xff\n\n"), text_file("d.fr", "c\n") };
     assert_only(spec, "line-counts", ATTEND_SEVERITY_ERROR, 1, 2, "one has 3 lines and the other 1");
-    attend_data_check_report *r = examine(tabbed("\t\n"), NULL, true);
+    attend_data_check_report *r = run_check(tabbed("\t\n"), NULL, true);
     assert_true(find(r, "nothing-left") && find(r, "empty") && attend_data_check_stops(r));
     attend_data_check_free(r);
 }
@@ -166,7 +166,7 @@ static void test_validation(void **state)
     (void)state;
     const attend_pairs_spec train = tabbed("a\tb\nc\td\n"),
                             valid = { text_file("v.tsv", "a\tb\na\tx\ne\tf\ng\t\n"), NULL };
-    attend_data_check_report *r = examine(train, &valid, false);
+    attend_data_check_report *r = run_check(train, &valid, false);
     const attend_finding *pair = find(r, "validation-pair"), *source = find(r, "validation-source");
     assert_true(pair && pair->count == 1 && pair->severity == ATTEND_SEVERITY_WARNING && pair->examples[0].line == 1);
     assert_non_null(strstr(pair->examples[0].file, "v.tsv"));
@@ -179,13 +179,13 @@ static void test_validation(void **state)
 static void test_quick(void **state)
 {
     (void)state;
-    attend_data_check_report *r = examine(tabbed("a\tb\na\tb\n x\tx\n\xff\tb\n\tc\n"), NULL, true);
+    attend_data_check_report *r = run_check(tabbed("a\tb\na\tb\n x\tx\n\xff\tb\n\tc\n"), NULL, true);
     assert_int_equal(r->finding_count, 2);
     assert_true(find(r, "not-utf8") && find(r, "empty"));
     attend_data_check_free(r);
 }
 
-/* Of a file that is read twice every pair is remembered, however the table grew. */
+/* If a file is read twice, every pair of the second pass is a duplicate, however the table has grown. */
 static void test_twice(void **state)
 {
     (void)state;
@@ -235,14 +235,14 @@ static void test_unreadable(void **state)
     assert_int_equal(attend_data_check(&r, &garbage, 1, NULL, 0, false), ATTEND_BAD_DATA);
     assert_non_null(strstr(attend_message(), "g.gz:1: "));
     assert_null(r);
-    const size_t size = 17 << 20; /* a line that is too long is a finding, and what follows is still read */
+    const size_t size = 17 << 20; /* a line that is too long is a finding; the lines after it are still read */
     char *text = malloc(size + 16);
     assert_non_null(text);
     memset(text, 'x', size);
     memcpy(text + size, "\nq\tr\n", 6);
     const attend_pairs_spec huge = { text_file("huge.tsv", text), NULL };
     free(text);
-    r = examine(huge, NULL, false);
+    r = run_check(huge, NULL, false);
     assert_true(r->finding_count == 1 && find(r, "too-long") && find(r, "too-long")->examples[0].line == 1);
     assert_true(r->train.pairs == 2 && r->train.usable == 1);
     attend_data_check_free(r);
@@ -262,7 +262,7 @@ static void test_printing(void **state)
     (void)state;
     const char *path = in_folder("a\"\x01\xff.tsv");
     put_file(path, "x \"q\" \\ \xc3\xa9\x02\tx\n\xff\ty\n", 18);
-    attend_data_check_report *r = examine((attend_pairs_spec){ path, NULL }, NULL, false);
+    attend_data_check_report *r = run_check((attend_pairs_spec){ path, NULL }, NULL, false);
     print_to(r, attend_data_check_json, in_folder("json"));
     char *json = get_file(in_folder("json"), NULL);
     assert_non_null(
@@ -303,11 +303,11 @@ static void test_memory(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_good_data),   cmocka_unit_test(test_lines),
-                                        cmocka_unit_test(test_lines_alone), cmocka_unit_test(test_lengths),
-                                        cmocka_unit_test(test_counts),      cmocka_unit_test(test_validation),
-                                        cmocka_unit_test(test_quick),       cmocka_unit_test(test_unreadable),
-                                        cmocka_unit_test(test_twice),       cmocka_unit_test(test_histogram),
-                                        cmocka_unit_test(test_printing),    cmocka_unit_test(test_memory) };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_good_data), cmocka_unit_test(test_lines),      cmocka_unit_test(test_monolingual_lines),
+        cmocka_unit_test(test_lengths),   cmocka_unit_test(test_counts),     cmocka_unit_test(test_validation),
+        cmocka_unit_test(test_quick),     cmocka_unit_test(test_unreadable), cmocka_unit_test(test_twice),
+        cmocka_unit_test(test_histogram), cmocka_unit_test(test_printing),   cmocka_unit_test(test_memory)
+    };
     return cmocka_run_group_tests(tests, folder_make, folder_remove);
 }

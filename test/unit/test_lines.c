@@ -1,4 +1,4 @@
-/* lines.c: every kind of file that somebody may call a text. */
+/* lines.c: line ends, gzip, damaged and foreign files, long lines, pipes. */
 #include "core/memory.h"
 #include "support/text_files.h"
 #include <attend/lines.h>
@@ -25,7 +25,7 @@ static void assert_lines(const char *path, const char *const *lines)
     attend_lines_close(l);
 }
 
-/* Reads on to a failure; the status, and the number of good lines before. */
+/* Reads until a failure; returns its status and the number of lines before it. */
 static int read_all(const char *path, uint64_t *good)
 {
     attend_lines *l = NULL;
@@ -66,7 +66,7 @@ static void test_endings(void **state)
     assert_lines(text_file("t", ""), none);
     assert_lines(text_file("t", "\n"), empty);
     assert_lines(text_file("t", "\xef\xbb\xbf"), none);
-    assert_lines(text_file("t", "a\rb\nc\r\r\n"), lone); /* one CR goes with the feed, others are the line's */
+    assert_lines(text_file("t", "a\rb\nc\r\r\n"), lone); /* one CR belongs to the line end, others to the line */
     assert_lines(text_file("t", "\xef\xbb\xbf\xef\xbb\xbf\n"), mark);
 }
 
@@ -85,7 +85,7 @@ static void test_gzip(void **state)
     assert_lines(path, abc);
     put_file(in_folder("not-called-gz"), bytes, size);
     assert_lines(in_folder("not-called-gz"), abc);
-    memset(bytes + size, 0, 100); /* a tape's padding */
+    memset(bytes + size, 0, 100); /* zero padding */
     put_file(path, bytes, size + 100);
     assert_lines(path, abc);
     bytes[size] = 'x';
@@ -192,7 +192,7 @@ static void test_long_lines(void **state)
     check_long(40 << 20, "\r\nlast\n", false, true);
 }
 
-/* Standard input, in pieces of any size. */
+/* Standard input, in chunks of any size. */
 static void test_input(void **state)
 {
     (void)state;
@@ -209,7 +209,7 @@ static void test_input(void **state)
     close(ends[0]);
     close(ends[1]);
     assert_lines("-", abc);
-    assert_true(fcntl(STDIN_FILENO, F_GETFD) >= 0); /* still open: it is not ours to close */
+    assert_true(fcntl(STDIN_FILENO, F_GETFD) >= 0); /* not closed by the reader */
     dup2(kept, STDIN_FILENO);
     close(kept);
 }
@@ -254,8 +254,8 @@ static void test_memory(void **state)
     }
 }
 
-/* A pipe that somebody writes into by and by: the first line is there before the second is written, however short it is. */
-static void test_a_pipe_that_waits(void **state)
+/* A pipe that is written slowly: the first line is available before the second is written, however short it is. */
+static void test_slow_pipe(void **state)
 {
     (void)state;
     int ends[2];
@@ -266,7 +266,7 @@ static void test_a_pipe_that_waits(void **state)
     assert_int_equal(pipe(ends), 0);
     snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
     assert_int_equal(write(ends[1], "a\nb\nc", 5), 5);
-    if (attend_lines_open(&l, path) != ATTEND_OK) { /* a system without such names */
+    if (attend_lines_open(&l, path) != ATTEND_OK) { /* the system has no such path */
         close(ends[0]), close(ends[1]);
         skip();
     }
@@ -275,14 +275,14 @@ static void test_a_pipe_that_waits(void **state)
         assert_ok(attend_lines_next(l, &text, &size));
         assert_string_equal(text, i ? "b" : "a");
     }
-    assert_false(attend_lines_wait(l, 0)); /* half a line is none */
+    assert_false(attend_lines_wait(l, 0)); /* half a line */
     assert_int_equal(write(ends[1], "d\n", 2), 2);
     assert_true(attend_lines_wait(l, 0));
     assert_ok(attend_lines_next(l, &text, &size));
     assert_string_equal(text, "cd");
     assert_false(attend_lines_wait(l, 1));
     close(ends[1]);
-    assert_true(attend_lines_wait(l, 0)); /* the end is something too */
+    assert_true(attend_lines_wait(l, 0)); /* the end can be read without blocking */
     assert_ok(attend_lines_next(l, &text, &size));
     assert_null(text);
     attend_lines_close(l);
@@ -291,10 +291,10 @@ static void test_a_pipe_that_waits(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_endings),     cmocka_unit_test(test_gzip),       cmocka_unit_test(test_damaged_gzip),
-        cmocka_unit_test(test_other_files), cmocka_unit_test(test_long_lines), cmocka_unit_test(test_input),
-        cmocka_unit_test(test_check),       cmocka_unit_test(test_memory),     cmocka_unit_test(test_a_pipe_that_waits)
-    };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_endings),      cmocka_unit_test(test_gzip),
+                                        cmocka_unit_test(test_damaged_gzip), cmocka_unit_test(test_other_files),
+                                        cmocka_unit_test(test_long_lines),   cmocka_unit_test(test_input),
+                                        cmocka_unit_test(test_check),        cmocka_unit_test(test_memory),
+                                        cmocka_unit_test(test_slow_pipe) };
     return cmocka_run_group_tests(tests, folder_make, folder_remove);
 }

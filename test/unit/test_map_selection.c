@@ -1,4 +1,4 @@
-/* Which map aligns: every one that a scorer hands out, against gold links and against silver ones, which are right where there is no doubt. */
+/* Selecting the map that aligns best, against gold links and against links by IBM Model 1. */
 #include "unit/unit.h"
 
 #include "core/memory.h"
@@ -10,7 +10,7 @@
 
 enum { PAIRS = 90, WORDS = 20, ROOM = 64, HEADS = 3 };
 
-/* Sentences of w0 .. w19, said backwards in capitals: W19 .. */
+/* Sentences of w0 to w19; the target is the source reversed, in capitals. */
 static char texts[2][PAIRS][ROOM];
 static const char *sides[2][PAIRS];
 
@@ -29,12 +29,12 @@ static int setup(void **state)
         }
         for (int side = 0; side < 2; side++) sides[side][i] = texts[side][i];
     }
-    sides[0][7] = ""; /* what cannot be aligned */
+    sides[0][7] = ""; /* cannot be aligned */
     sides[1][8] = "\xff W3";
     return 0;
 }
 
-static int give(void *user, const char **line, size_t *size)
+static int next_line(void *user, const char **line, size_t *size)
 {
     static char text[16];
     int *next = user;
@@ -48,7 +48,7 @@ static int give(void *user, const char **line, size_t *size)
 static attend_model *model_of(const char *words)
 {
     int next = 0;
-    return model_with_tokenizer(ATTEND_TOKENS_WORD, words, give, &next);
+    return model_with_tokenizer(ATTEND_TOKENS_WORD, words, next_line, &next);
 }
 
 static attend_model *model(void)
@@ -78,7 +78,7 @@ static void every_map_of_one_run(void **state)
             if (a->fault) continue;
             const size_t bytes = (size_t)a->rows * (size_t)a->source_count * sizeof(attend_real);
             assert_memory_equal(a->weights, b->weights, bytes);
-            assert_true((memcmp(a->weights, usual->weights, bytes) == 0) == (head == -1)); /* the mean, unless said */
+            assert_true((memcmp(a->weights, usual->weights, bytes) == 0) == (head == -1)); /* the default is the mean */
             assert_true(a->log_probability == b->log_probability);
         }
         attend_scorer_free(one);
@@ -91,7 +91,7 @@ static void every_map_of_one_run(void **state)
     assert_ok(attend_scorer_run(one, 1, sides[0], sides[1]));
     assert_int_equal(attend_scorer_result_for(one, 0, (attend_alignment){ 0, 0 }, &r), ATTEND_BAD_USAGE);
     attend_scorer_free(one);
-    /* what the model was told is what a scorer does by itself */
+    /* the alignment stored in the model is the default of a scorer */
     assert_ok(attend_model_set_alignment(m, (attend_alignment){ 0, 2 }));
     assert_ok(attend_scorer_new(&one, m, 1, true));
     assert_ok(attend_scorer_run(one, 1, sides[0], sides[1]));
@@ -103,9 +103,9 @@ static void every_map_of_one_run(void **state)
     attend_model_free(m);
 }
 
-/* ---- silver ---- */
+/* ---- IBM Model 1 ---- */
 
-static void silver_is_right_where_there_is_no_doubt(void **state)
+static void ibm1_links_are_right_in_unambiguous_data(void **state)
 {
     (void)state;
     int words[2][PAIRS * 10], lengths[2][PAIRS], used = 0, once = 0, found = 0;
@@ -137,19 +137,19 @@ static void silver_is_right_where_there_is_no_doubt(void **state)
             once += times == 1;
         }
     }
-    assert_int_equal(found, once); /* a word that stands there twice has none */
+    assert_int_equal(found, once); /* a token that occurs twice has no link */
     attend_ibm1_free(s);
     const attend_ibm1_pairs nothing = { .count = 0 };
     assert_ok(attend_ibm1_new(&s, &nothing));
     attend_ibm1_free(s);
 }
 
-/* ---- trials ---- */
+/* ---- selection ---- */
 
 static attend_word_link gold_links[PAIRS][8];
 static attend_pair_links gold[PAIRS];
 
-/* What one head says is gold. */
+/* The links of one head are the gold links. */
 static void take_gold(const attend_model *m, int head)
 {
     attend_scorer *s = NULL;
@@ -193,8 +193,8 @@ static void the_head_that_made_the_gold_is_best(void **state)
     attend_model_free(m);
 }
 
-/* Where pieces are words, silver links are gold ones that nobody made. */
-static void silver_counts_as_gold_does(void **state)
+/* If tokens are words, gold links equal to those of IBM Model 1 give the same scores. */
+static void ibm1_links_count_like_gold_links(void **state)
 {
     (void)state;
     attend_model *m = model();
@@ -215,11 +215,10 @@ static void silver_counts_as_gold_does(void **state)
     }
     attend_scorer_free(s);
     const attend_ibm1_pairs pairs = { count, { words[0], words[1] }, { lengths[0], lengths[1] } };
-    attend_ibm1 *silver = NULL;
-    assert_ok(attend_ibm1_new(&silver, &pairs));
+    attend_ibm1 *ibm1 = NULL;
+    assert_ok(attend_ibm1_new(&ibm1, &pairs));
     int links = 0;
-    for (int i = 0; i < count; i++)
-        links += gold[places[i]].count = attend_ibm1_links(silver, i, &gold[places[i]].links);
+    for (int i = 0; i < count; i++) links += gold[places[i]].count = attend_ibm1_links(ibm1, i, &gold[places[i]].links);
     assert_true(links > PAIRS);
     attend_map_selection *trials[2];
     const attend_map_score *scores[2];
@@ -235,7 +234,7 @@ static void silver_counts_as_gold_does(void **state)
     for (int i = 0; i < maps; i++)
         assert_memory_equal(&scores[0][i].sums, &scores[1][i].sums, sizeof scores[0][i].sums);
     for (int k = 0; k < 2; k++) attend_map_selection_free(trials[k]);
-    attend_ibm1_free(silver);
+    attend_ibm1_free(ibm1);
     attend_model_free(m);
 }
 
@@ -247,7 +246,7 @@ static void without_attention(void **state)
     assert_int_equal(attend_map_selection_new(&t, m, 1), ATTEND_BAD_USAGE);
     assert_null(t);
     attend_model_free(m);
-    m = model_of("hidden=4"); /* one map: there is nothing to choose from, and it is chosen */
+    m = model_of("hidden=4"); /* a single map is selected */
     const attend_map_score *scores;
     int count, best;
     assert_ok(attend_map_selection_new(&t, m, 1));
@@ -274,7 +273,7 @@ static void without_memory(void **state)
             if (status == ATTEND_OK) status = attend_map_selection_add(t, 40, sides[0], sides[1], k ? gold : NULL);
             if (status == ATTEND_OK) status = attend_map_selection_end(t, &scores, &count, &best);
             attend_memory_refuse(0);
-            if (t && status != ATTEND_OK) { /* it does not go on with half a pair */
+            if (t && status != ATTEND_OK) { /* it cannot continue after half a pair */
                 assert_int_equal(attend_map_selection_add(t, 1, sides[0], sides[1], k ? gold : NULL), ATTEND_BAD_USAGE);
                 assert_int_equal(attend_map_selection_end(t, &scores, &count, &best), ATTEND_BAD_USAGE);
                 assert_non_null(strstr(attend_message(), "start a new one"));
@@ -291,9 +290,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_map_of_one_run),
-        cmocka_unit_test(silver_is_right_where_there_is_no_doubt),
+        cmocka_unit_test(ibm1_links_are_right_in_unambiguous_data),
         cmocka_unit_test(the_head_that_made_the_gold_is_best),
-        cmocka_unit_test(silver_counts_as_gold_does),
+        cmocka_unit_test(ibm1_links_count_like_gold_links),
         cmocka_unit_test(without_attention),
         cmocka_unit_test(without_memory),
     };

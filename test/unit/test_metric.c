@@ -1,4 +1,4 @@
-/* What every metric promises: names, directions, perfect scores, sums that add up, refusals with a message. */
+/* All metrics: names, directions, perfect scores, sums of parts, errors with a message. */
 #include "unit/unit.h"
 
 #include <math.h>
@@ -24,9 +24,9 @@ static double score_of(attend_metric_kind kind, bool lowercase, const char *hypo
     return attend_metric_score(&o, &sums);
 }
 
-static void near(double found, double wanted)
+static void near(double actual, double expected)
 {
-    if (!(fabs(found - wanted) < 1e-9)) fail_msg("%.15g is not %.15g", found, wanted);
+    if (!(fabs(actual - expected) < 1e-9)) fail_msg("%.15g is not %.15g", actual, expected);
 }
 
 static void test_names(void **state)
@@ -38,8 +38,8 @@ static void test_names(void **state)
     for (int k = 0; k < KINDS; k++) {
         attend_metric_kind found = ATTEND_BLEU;
         assert_string_equal(attend_metric_name((attend_metric_kind)k), names[k]);
-        assert_true(attend_metric_find(names[k], &found));
-        assert_int_equal(found, k);
+        assert_true(attend_metric_find(names[k], &actual));
+        assert_int_equal(actual, k);
         assert_int_equal(attend_metric_higher_is_better((attend_metric_kind)k), k < ATTEND_TER || k > ATTEND_CER);
     }
     attend_metric_kind kind = ATTEND_CER;
@@ -55,14 +55,14 @@ static void test_signatures(void **state)
     char text[128], wanted[128];
     attend_metric_options o = { .kind = ATTEND_BLEU };
     attend_metric_signature(&o, 1, text, sizeof text);
-    snprintf(wanted, sizeof wanted, "BLEU|nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:attend-%s",
+    snprintf(expected, sizeof expected, "BLEU|nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:attend-%s",
              attend_version());
-    assert_string_equal(text, wanted);
+    assert_string_equal(text, expected);
     o = (attend_metric_options){ .kind = ATTEND_CHRFPP, .lowercase = true, .tokens = ATTEND_BLEU_CHAR };
     attend_metric_signature(&o, 0, text, sizeof text);
-    snprintf(wanted, sizeof wanted, "chrF2++|nrefs:var|case:lc|eff:yes|nc:6|nw:2|space:no|version:attend-%s",
+    snprintf(expected, sizeof expected, "chrF2++|nrefs:var|case:lc|eff:yes|nc:6|nw:2|space:no|version:attend-%s",
              attend_version());
-    assert_string_equal(text, wanted);
+    assert_string_equal(text, expected);
     o.kind = ATTEND_WER;
     attend_metric_signature(&o, 12, text, 21);
     assert_string_equal(text, "WER|nrefs:12|case:lc");
@@ -79,7 +79,7 @@ static void test_perfect(void **state)
                  attend_metric_higher_is_better((attend_metric_kind)k) ? 100 : 0);
         }
     near(score_of(ATTEND_EXACT, false, "", ""), 100);
-    near(score_of(ATTEND_EXACT, false, "right\r", " right"), 100); /* the ends of a line do not count */
+    near(score_of(ATTEND_EXACT, false, "right\r", " right"), 100); /* white space at the ends of a line is ignored */
     near(score_of(ATTEND_CER, false, "right\r", " right"), 0);
     for (int k = 0; k < KINDS; k++)
         near(score_of((attend_metric_kind)k, true, "ÄHNLICH WIE ΣΊΣΥΦΟΣ IST KEINER", "ähnlich wie σίσυφος ist keiner"),
@@ -96,7 +96,7 @@ static void test_nothing(void **state)
     }
 }
 
-/* Worked out by hand. */
+/* Computed by hand. */
 static void test_small(void **state)
 {
     (void)state;
@@ -111,7 +111,7 @@ static void test_small(void **state)
     near(score_of(ATTEND_TOKEN_ACCURACY, false, "b a", "a b"), 0);
     near(score_of(ATTEND_EXACT, false, "A", "a"), 0);
     near(score_of(ATTEND_EXACT, true, "A", "a"), 100);
-    /* precisions 3/4, 2/3, 1/2 and no match of four: 1/2 of 1 */
+    /* precisions 3/4, 2/3, 1/2, and no 4-gram match, smoothed to 1/2 of 1 */
     near(score_of(ATTEND_BLEU, false, "a b c x", "a b c d"), 100 * pow(3.0 / 4 * 2 / 3 * 1 / 2 * 1 / 2, 0.25));
     near(score_of(ATTEND_BLEU, false, "a b c d", "a b c d e f"), 100 * exp(-0.5));
 }

@@ -1,4 +1,4 @@
-/* Lines nobody wrote: any bytes, a megabyte, and memory that runs out at every single request. */
+/* Hostile lines: arbitrary bytes, a megabyte, and failure of every single allocation. */
 #include "core/memory.h"
 #include "core/rng.h"
 #include "unit/unit.h"
@@ -46,7 +46,7 @@ static void test_every_request_refused(void **state)
     printf("%ld requests refused in turn\n", all);
 }
 
-/* On failure the sums are what they were. */
+/* A failure leaves the sums unchanged. */
 static void test_sums_unchanged(void **state)
 {
     (void)state;
@@ -67,7 +67,7 @@ static void test_sums_unchanged(void **state)
     attend_memory_refuse(0);
 }
 
-/* Few distinct bytes meet often; all of them break UTF-8 in every way. */
+/* Few distinct bytes, so that n-grams match often; they break UTF-8 in every way. */
 static void draw_line(char *line, size_t size, uint64_t number)
 {
     static const char few[] = "ab .,-1&;<\xc3\xa4\xce\xa3\xe2\x80\xa8";
@@ -98,7 +98,7 @@ static void test_any_bytes(void **state)
     }
 }
 
-/* A megabyte of `unit` again and again against itself with its first and last bytes changed. */
+/* A megabyte of repeated `unit` against itself with its first and last bytes changed. */
 static void score_megabyte(const char *unit)
 {
     char *hypothesis = malloc(MEGABYTE + 1), *reference = malloc(MEGABYTE + 1);
@@ -111,11 +111,11 @@ static void score_megabyte(const char *unit)
         const attend_metric_options o = variant(v, true);
         attend_metric_sums sums = { 0 };
         const int status = attend_metric_add(&o, &sums, hypothesis, references, 2);
-        /* those whose work grows faster than the line refuse it */
+        /* metrics with superlinear cost reject the line */
         const bool may_refuse = o.kind == ATTEND_TER || o.kind == ATTEND_WER || o.kind == ATTEND_CER;
         if (status == ATTEND_BAD_DATA && may_refuse)
             assert_non_null(strstr(attend_message(), "the line has ") ? attend_message()
-                                                                   : strstr(attend_message(), "too long"));
+                                                                      : strstr(attend_message(), "too long"));
         else
             assert_int_equal(status, ATTEND_OK);
         assert_ok(attend_metric_add(&o, &sums, "short", &references[1], 1));
@@ -131,7 +131,7 @@ static void test_megabyte(void **state)
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) score_megabyte(units[i]);
 }
 
-/* As long as TER takes, with shifts everywhere. */
+/* The longest line that TER accepts, with shifts everywhere. */
 static void test_longest_ter(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
-/* pairs_file.c: pairs from one file or two, and everything that keeps two texts from being pairs. */
+/* pairs_file.c: pairs from one file or two, monolingual lines, and all faults. */
 #include "core/memory.h"
 #include "support/text_files.h"
 
-/* The pairs of some files as "source=target@line ..." up to the end or a failure, whose status it returns. */
+/* Writes the pairs of some files as "source=target@line ..." up to the end or a failure; returns the status. */
 static int read_pairs(char *out, size_t room, const attend_pairs_spec *specs, int count, attend_pair_fault *fault)
 {
     attend_pairs_file *f = NULL;
@@ -78,7 +78,7 @@ static void test_tabs(void **state)
     assert_fails(tabbed("\n"), ATTEND_BAD_DATA, ATTEND_PAIR_NO_TAB, "p.tsv:1: ", "no TAB");
     assert_fails(tabbed("ab\tcd\tef\tg\n"), ATTEND_BAD_DATA, ATTEND_PAIR_MANY_TABS,
                  "p.tsv:1: ", "second TAB, at byte 6 (the first is at byte 3)");
-    /* and it goes on behind */
+    /* reading continues after the faulty line */
     const attend_pairs_spec spec = tabbed("a\nb\tc\nd\te\tf\ng\th");
     attend_pairs_file *f = NULL;
     attend_text_pair p;
@@ -119,7 +119,7 @@ static void test_unreadable(void **state)
     assert_int_equal(attend_pairs_file_open(&f, inputs, 2), ATTEND_BAD_USAGE);
     assert_int_equal(attend_pairs_file_open(&f, inputs, 0), ATTEND_BAD_USAGE);
     assert_null(f);
-    /* a gzip that breaks off stays broken */
+    /* truncated gzip data stays an error */
     unsigned char bytes[256];
     const size_t size = gzip_bytes(bytes, sizeof bytes, "s\tt\nu\tv\n", 8);
     put_file(in_folder("c.tsv.gz"), bytes, size - 9);
@@ -133,7 +133,7 @@ static void test_unreadable(void **state)
     attend_pairs_file_close(f);
 }
 
-/* A line that is too long is one line of both files. */
+/* A line that is too long counts as one line of both files. */
 static void test_too_long(void **state)
 {
     (void)state;
@@ -172,8 +172,8 @@ static void test_names(void **state)
     assert_int_equal(attend_pairs_specs(specs, &count, (const char *const[]){ "b.en", "a.tsv" }, 2), ATTEND_BAD_USAGE);
 }
 
-/* Lines alone: targets whose sources are empty, in which a TAB is text. */
-static void test_alone(void **state)
+/* Monolingual lines: targets with empty sources, in which a TAB is text. */
+static void test_monolingual(void **state)
 {
     (void)state;
     attend_pairs_spec spec = { NULL, text_file("l.txt", "a b\r\n\nc\td\te\n ") };
@@ -228,9 +228,9 @@ static void test_memory(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_good),     cmocka_unit_test(test_tabs),
-                                        cmocka_unit_test(test_counts),   cmocka_unit_test(test_unreadable),
-                                        cmocka_unit_test(test_too_long), cmocka_unit_test(test_names),
-                                        cmocka_unit_test(test_alone),    cmocka_unit_test(test_memory) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_good),        cmocka_unit_test(test_tabs),
+                                        cmocka_unit_test(test_counts),      cmocka_unit_test(test_unreadable),
+                                        cmocka_unit_test(test_too_long),    cmocka_unit_test(test_names),
+                                        cmocka_unit_test(test_monolingual), cmocka_unit_test(test_memory) };
     return cmocka_run_group_tests(tests, folder_make, folder_remove);
 }

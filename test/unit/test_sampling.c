@@ -1,4 +1,4 @@
-/* Sampling draws what the model says, as often as it says, whoever else is in the batch. */
+/* Samples follow the model's distribution and do not depend on the batch. */
 #include "unit/unit.h"
 
 #include "support/tiny_pairs.h"
@@ -36,8 +36,8 @@ static void assert_same(const attend_translation *a, const attend_translation *b
     assert_true(a->log_probability == b->log_probability); /* to the bit */
 }
 
-/* What each word should be drawn with behind the given ones: temperature, then the top k, then the nucleus, done the slow way. */
-static void expected(const attend_model *m, const attend_search_options *o, const int *said, int count,
+/* The probability of each token after the given ones: temperature, then top k, then top p, computed directly. */
+static void expected(const attend_model *m, const attend_search_options *o, const int *history, int count,
                      double p[TINY_TARGET])
 {
     attend_ctx *c = NULL;
@@ -45,7 +45,7 @@ static void expected(const attend_model *m, const attend_search_options *o, cons
     const int one = 1, zero = 0;
     assert_ok(attend_ctx_new(&c));
     assert_ok(attend_decoding_new(&d, c, m, 1, sources, lengths));
-    for (int i = 0, word = ATTEND_BEGIN; i <= count; word = i < count ? said[i] : 0, i++)
+    for (int i = 0, word = ATTEND_BEGIN; i <= count; word = i < count ? history[i] : 0, i++)
         assert_ok(attend_decoding_step(d, &one, &zero, &word));
     double sum = 0;
     for (int v = 0; v < TINY_TARGET; v++)
@@ -79,12 +79,12 @@ static void assert_drawn(const int *seen, const double *p, const char *what)
         if (p[v] < 1e-12) continue;
         kinds++, distance += (seen[v] - total * p[v]) * (seen[v] - total * p[v]) / (total * p[v]);
     }
-    /* 4 degrees of freedom at most: one in ten thousand is above 23.5. The seed is fixed, so it is above or it is not */
+    /* at most 4 degrees of freedom: chi-squared exceeds 23.5 with probability 1/10000. The seed is fixed, so the result is reproducible */
     if (total < 500 || distance > 23.5)
         fail_msg("%s: %d draws of %d words are off by %.1f", what, total, kinds, distance);
 }
 
-static void words_come_as_often_as_they_should(void **state)
+static void token_frequencies_match_the_distribution(void **state)
 {
     (void)state;
     const struct {
@@ -129,7 +129,7 @@ static void words_come_as_often_as_they_should(void **state)
     attend_model_free(m);
 }
 
-static void cold_or_narrow_is_greedy(void **state)
+static void low_temperature_or_top_k_1_is_greedy(void **state)
 {
     (void)state;
     const attend_search_sources x = { .count = SOURCES, .tokens = sources, .lengths = lengths };
@@ -155,8 +155,8 @@ static void cold_or_narrow_is_greedy(void **state)
     }
 }
 
-/* A source and its stream decide: not the batch, not how many samples are asked for. */
-static void the_same_seed_the_same_words(void **state)
+/* Samples depend on the source and its stream, not on the batch or the number of samples. */
+static void the_same_seed_gives_the_same_tokens(void **state)
 {
     (void)state;
     attend_model *m = model_of("layers=2", 4);
@@ -184,7 +184,7 @@ static void the_same_seed_the_same_words(void **state)
         attend_search_result_free(one);
     }
     assert_true(differ > 100 && within > 100);
-    /* behind a prefix they part ways again */
+    /* after a prefix samples differ again */
     const int prefix[] = { 3, 4, 5 }, counts[SOURCES] = { 1, 2, 0 };
     x.prefix = prefix, x.prefix_lengths = counts;
     o.n_best = 50;
@@ -206,8 +206,8 @@ static void the_same_seed_the_same_words(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(words_come_as_often_as_they_should),
-                                        cmocka_unit_test(cold_or_narrow_is_greedy),
-                                        cmocka_unit_test(the_same_seed_the_same_words) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(token_frequencies_match_the_distribution),
+                                        cmocka_unit_test(low_temperature_or_top_k_1_is_greedy),
+                                        cmocka_unit_test(the_same_seed_gives_the_same_tokens) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Attention between pieces becomes attention between words: weights worked out by hand. */
+/* Attention between tokens becomes attention between words: weights computed by hand. */
 #include "unit/unit.h"
 
 #include <attend/scorer.h>
@@ -6,7 +6,7 @@
 
 enum { SOURCES = 6, TARGETS = 4 };
 
-/* "ab c d", cut into ab|blank|c| d|(the end), and "xy  z", cut into x|y|blanks|z. */
+/* "ab c d" as the tokens ab|blank|c| d|(the end), and "xy  z" as x|y|blanks|z. */
 static const attend_span source_spans[SOURCES] = { { 0, 1 }, { 1, 2 }, { 2, 3 }, { 3, 4 }, { 4, 6 }, { 6, 6 } };
 static const attend_span target_spans[TARGETS] = { { 0, 1 }, { 1, 2 }, { 2, 4 }, { 4, 5 } };
 static const attend_real weights[(TARGETS + 1) * SOURCES] = {
@@ -33,7 +33,7 @@ static const attend_real weights[(TARGETS + 1) * SOURCES] = {
     0,
     0,
     (attend_real)0.25,
-    (attend_real)0.5, /* z: ab and d alike */
+    (attend_real)0.5, /* z: ab and d equally */
     0,
     0,
     0,
@@ -76,7 +76,7 @@ static void test_links(void **state)
     attend_word_link links[4];
     assert_int_equal(attend_scorer_links(&r, links, 4), 2);
     assert_true(links[0].source == 1 && links[0].target == 0); /* c */
-    assert_true(links[1].source == 0 && links[1].target == 1); /* of equal ones the first */
+    assert_true(links[1].source == 0 && links[1].target == 1); /* the first of equal ones */
     assert_int_equal(attend_scorer_links(&r, links, 1), 1);
     double untouched = 7;
     int sources, targets;

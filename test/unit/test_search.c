@@ -1,4 +1,4 @@
-/* Search finds what it should: with a wide beam the best target there is; with a beam of one what greedy decoding says; the same in any batch. */
+/* Search: a wide beam finds the best target, a beam of 1 is greedy decoding, and results do not depend on the batch. */
 #include "unit/unit.h"
 
 #include "core/memory.h"
@@ -8,12 +8,12 @@
 enum { SOURCES = 3, LIMIT = 3 };
 static const int sources[] = { 3, 4, 2, 5, 2, 6, 3, 3, 2 }, lengths[SOURCES] = { 3, 2, 4 };
 
-/* The linker puts this in the place of attend_decoding_step: hypotheses of all steps are counted. */
+/* Replaces attend_decoding_step at link time to count the hypotheses of all steps. */
 static long decoded, steps;
 int __real_attend_decoding_step(attend_decoding *d, const int *counts, const int *parents, const int *words);
 int __wrap_attend_decoding_step(attend_decoding *d, const int *counts, const int *parents, const int *words);
 
-static int sources_now; /* of the search that is watched */
+static int sources_now; /* of the search under test */
 
 int __wrap_attend_decoding_step(attend_decoding *d, const int *counts, const int *parents, const int *words)
 {
@@ -49,7 +49,7 @@ static double penalty(double alpha, int rows)
     return pow((5.0 + rows) / 6, alpha);
 }
 
-/* The best score of any target of at most LIMIT words of the tiny vocabulary, by scoring them all. */
+/* The best score of all targets of at most LIMIT tokens of the tiny vocabulary, by exhaustive scoring. */
 static double best_of_all(const attend_model *m, const int *source, int length, double alpha, int *best,
                           int *best_count)
 {
@@ -129,7 +129,7 @@ static void a_beam_of_one_is_greedy(void **state)
     attend_model_free(m);
 }
 
-static void lists_are_sorted_distinct_and_true(void **state)
+static void n_best_lists_are_sorted_distinct_and_correct(void **state)
 {
     (void)state;
     attend_model *m = model_of("heads=2 attention-width=6 attention=projected", 5);
@@ -176,7 +176,7 @@ static void lists_are_sorted_distinct_and_true(void **state)
     attend_model_free(m);
 }
 
-static void alone_as_in_a_batch(void **state)
+static void results_do_not_depend_on_the_batch(void **state)
 {
     (void)state;
     attend_model *m = model_of("window=local-m", 6);
@@ -228,7 +228,7 @@ static void limits_and_refusals(void **state)
     coverage.coverage_penalty = 1;
     assert_int_equal(attend_search(&f, c, bare, &coverage, 1, sources, lengths), ATTEND_BAD_USAGE);
     const int bad[] = { ATTEND_BEGIN, ATTEND_END, -1, TINY_TARGET }, one = 1, minus = -1;
-    for (int i = 0; i < 5; i++) { /* words no prefix has, and a length */
+    for (int i = 0; i < 5; i++) { /* invalid tokens, and an invalid length */
         const attend_search_sources x = { .count = 1,
                                           .tokens = sources,
                                           .lengths = lengths,
@@ -245,7 +245,7 @@ static void limits_and_refusals(void **state)
                      ATTEND_BAD_USAGE);
     assert_non_null(strstr(attend_message(), "model 2 has 7 source and 9 target tokens"));
     attend_model_free(larger);
-    /* weights that are numbers and yet make none: in the first step, and where the limit ends it */
+    /* finite weights whose products are not: in the first step, and at the length limit */
     attend_model *huge = model_of("", 2);
     for (int i = 0; i < attend_params_count(attend_model_params(huge)); i++)
         attend_param_fill_uniform(attend_params_at(attend_model_params(huge), i), 3, 3e38);
@@ -254,7 +254,7 @@ static void limits_and_refusals(void **state)
         assert_null(f);
     }
     attend_model_free(huge);
-    /* every request for memory refused */
+    /* every allocation fails once */
     o.length_extra = 2, o.weights = true;
     for (long n = 1, done = 0; !done; n++) {
         attend_memory_refuse(n);
@@ -268,7 +268,7 @@ static void limits_and_refusals(void **state)
     attend_model_free(m), attend_model_free(bare);
 }
 
-/* ---- several models, prefixes, repeats ---- */
+/* ---- ensembles, prefixes, repeated n-grams ---- */
 
 static attend_search_result *together(const attend_model *const *models, int count, const attend_search_options *o,
                                       const attend_search_sources *x)
@@ -290,7 +290,7 @@ static void assert_same(const attend_translation *a, const attend_translation *b
 
 static const attend_search_sources all_sources = { .count = SOURCES, .tokens = sources, .lengths = lengths };
 
-static void a_model_with_itself_is_the_model(void **state)
+static void an_ensemble_of_one_model_twice_is_that_model(void **state)
 {
     (void)state;
     attend_model *m = model_of("heads=2 attention-width=6 attention=projected", 4);
@@ -310,8 +310,8 @@ static void a_model_with_itself_is_the_model(void **state)
     attend_model_free(m);
 }
 
-/* log p of a given target by each model, row by row, averaged by hand. */
-static void models_together_are_their_mean(void **state)
+/* log p of a given target by each model, row by row, averaged here. */
+static void an_ensemble_averages_probabilities(void **state)
 {
     (void)state;
     attend_model *a = model_of("", 5), *b = model_of("attention=none layers=2", 6);
@@ -338,15 +338,15 @@ static void models_together_are_their_mean(void **state)
                 const double mean = log((exp((double)rows[0][k]) + exp((double)rows[1][k])) / 2);
                 assert_true(fabs(mean - (double)t->token_log_probability[k]) < 1e-5);
                 sum += mean;
-                for (int w = 0; w < lengths[i]; w++) /* only one of them has attention: its weights */
+                for (int w = 0; w < lengths[i]; w++) /* only one model has attention: its weights */
                     assert_true(fabs((double)(t->weights[k * lengths[i] + w] - weights[k * lengths[i] + w])) < 1e-5);
             }
             assert_true(fabs(sum - t->log_probability) < 1e-4);
             moved += fabs(p[0] - p[1]) > 0.1;
         }
-    assert_true(moved > 0); /* they do not agree anyway */
+    assert_true(moved > 0); /* the models do differ */
     attend_search_result_free(f);
-    /* greedily: the first word is the best of the mean */
+    /* greedy: the first token is the best of the mean */
     o.beam = o.n_best = 1;
     f = together((const attend_model *const[]){ a, b }, 2, &o, &all_sources);
     for (int i = 0, first = 0; i < SOURCES; first += lengths[i++]) {
@@ -372,7 +372,7 @@ static void models_together_are_their_mean(void **state)
     attend_model_free(a), attend_model_free(b);
 }
 
-/* A target begins with its prefix; with what the search itself says, and with a beam that misses nothing, it says the rest as well. */
+/* A target begins with its prefix. If the prefix is part of the best target, and the beam is exhaustive, the rest follows. */
 static void prefixes_come_first(void **state)
 {
     (void)state;
@@ -400,7 +400,7 @@ static void prefixes_come_first(void **state)
             }
             attend_search_result_free(own);
         }
-        /* any words, some longer than the limit; log p is that of the whole */
+        /* arbitrary prefixes, some longer than the limit; log p covers the whole target */
         const int prefix[] = { 5, 4, 3, 5, 3, 0 }, counts[SOURCES] = { 5, 0, 1 };
         attend_search_sources x = all_sources;
         x.prefix = prefix, x.prefix_lengths = counts;
@@ -437,7 +437,7 @@ static bool repeats(const attend_translation *t, int n)
     return false;
 }
 
-static void nothing_is_said_twice(void **state)
+static void no_ngram_is_repeated(void **state)
 {
     (void)state;
     int would = 0;
@@ -461,7 +461,7 @@ static void nothing_is_said_twice(void **state)
             }
         attend_model_free(m);
     }
-    assert_true(would > 50); /* they would have, else the test says nothing */
+    assert_true(would > 50); /* without the option they do repeat */
 }
 
 static void memory_runs_out_in_every_mode(void **state)
@@ -493,8 +493,8 @@ static void memory_runs_out_in_every_mode(void **state)
     attend_model_free(a), attend_model_free(b);
 }
 
-/* Sources together take as many hypotheses as each alone, and as many steps as the longest: what is done is decoded no more. */
-static void who_is_done_leaves(void **state)
+/* A batch decodes as many hypotheses as its sources one by one, in as many steps as the longest: finished sources are not decoded further. */
+static void finished_sources_leave_the_batch(void **state)
 {
     (void)state;
     int different = 0;
@@ -528,8 +528,8 @@ static void who_is_done_leaves(void **state)
 
 #define TRANSFORMER "architecture=transformer hidden=8 embedding=0 heads=2 layers=2 "
 
-/* Weights are those of the map that aligns, whichever it is. */
-static void weights_are_of_the_map_that_aligns(void **state)
+/* Weights are those of the selected alignment map. */
+static void weights_are_those_of_the_alignment_map(void **state)
 {
     (void)state;
     attend_model *m = model_of(TRANSFORMER, 3);
@@ -566,8 +566,8 @@ static void weights_are_of_the_map_that_aligns(void **state)
     attend_model_free(m);
 }
 
-/* Learned positions have an end, before which a target that would go on ends too. */
-static void nothing_is_longer_than_there_are_places(void **state)
+/* Learned positions limit the length of targets. */
+static void targets_are_limited_by_positions(void **state)
 {
     (void)state;
     attend_model *m = model_of(TRANSFORMER "positions=learned max-positions=6", 3);
@@ -579,7 +579,7 @@ static void nothing_is_longer_than_there_are_places(void **state)
     attend_search_result *f = search(m, o, SOURCES, sources, lengths);
     for (int i = 0; i < SOURCES; i++) {
         const attend_translation *t = attend_search_result_at(f, i, 0);
-        assert_true(t->count == 5 && !t->ended); /* and the beginning */
+        assert_true(t->count == 5 && !t->ended); /* plus the beginning */
     }
     attend_search_result_free(f);
     attend_model_free(m);
@@ -589,16 +589,16 @@ int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(a_wide_beam_finds_the_best),
                                         cmocka_unit_test(a_beam_of_one_is_greedy),
-                                        cmocka_unit_test(lists_are_sorted_distinct_and_true),
-                                        cmocka_unit_test(alone_as_in_a_batch),
+                                        cmocka_unit_test(n_best_lists_are_sorted_distinct_and_correct),
+                                        cmocka_unit_test(results_do_not_depend_on_the_batch),
                                         cmocka_unit_test(limits_and_refusals),
-                                        cmocka_unit_test(a_model_with_itself_is_the_model),
-                                        cmocka_unit_test(models_together_are_their_mean),
+                                        cmocka_unit_test(an_ensemble_of_one_model_twice_is_that_model),
+                                        cmocka_unit_test(an_ensemble_averages_probabilities),
                                         cmocka_unit_test(prefixes_come_first),
-                                        cmocka_unit_test(nothing_is_said_twice),
+                                        cmocka_unit_test(no_ngram_is_repeated),
                                         cmocka_unit_test(memory_runs_out_in_every_mode),
-                                        cmocka_unit_test(who_is_done_leaves),
-                                        cmocka_unit_test(weights_are_of_the_map_that_aligns),
-                                        cmocka_unit_test(nothing_is_longer_than_there_are_places) };
+                                        cmocka_unit_test(finished_sources_leave_the_batch),
+                                        cmocka_unit_test(weights_are_those_of_the_alignment_map),
+                                        cmocka_unit_test(targets_are_limited_by_positions) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Two alignments become one: cases worked out by hand, and random ones against the definition, written down plainly over a table of all words. */
+/* Symmetrization: cases computed by hand, and random ones against the definition, implemented over a table of all word pairs. */
 #include "core/memory.h"
 #include "core/rng.h"
 #include "unit/unit.h"
@@ -34,7 +34,7 @@ static bool source_free(const table *a, int f)
     return true;
 }
 
-/* One pass of growing: for every link, its neighbours in the union; whether anything came in. */
+/* One pass of growing: for every link, its neighbours in the union; returns whether a link was added. */
 static bool grown(table *a, const table *either)
 {
     static const int de[] = { -1, 0, 1, 0, -1, -1, 1, 1 }, df[] = { 0, -1, 0, 1, -1, 1, -1, 1 };
@@ -58,20 +58,20 @@ static void finished(table *a, const table *from, bool both)
         }
 }
 
-static void define(attend_symmetrization how, const table *there, const table *back, table *a)
+static void define(attend_symmetrization how, const table *forward, const table *backward, table *a)
 {
     table either = { 0 };
     *a = (table){ 0 };
     for (int e = 0; e < WORDS; e++)
         for (int f = 0; f < WORDS; f++) {
-            either.at[e][f] = there->at[e][f] || back->at[e][f];
-            a->at[e][f] = how == ATTEND_UNION ? either.at[e][f] : there->at[e][f] && back->at[e][f];
+            either.at[e][f] = forward->at[e][f] || backward->at[e][f];
+            a->at[e][f] = how == ATTEND_UNION ? either.at[e][f] : forward->at[e][f] && backward->at[e][f];
         }
     if (how < ATTEND_GROW_DIAG) return;
     while (grown(a, &either)) continue;
     if (how < ATTEND_GROW_DIAG_FINAL) return;
-    finished(a, there, how == ATTEND_GROW_DIAG_FINAL_AND);
-    finished(a, back, how == ATTEND_GROW_DIAG_FINAL_AND);
+    finished(a, forward, how == ATTEND_GROW_DIAG_FINAL_AND);
+    finished(a, backward, how == ATTEND_GROW_DIAG_FINAL_AND);
 }
 
 static void test_definition(void **state)
@@ -82,15 +82,15 @@ static void test_definition(void **state)
     for (int trial = 0; trial < 3000; trial++) {
         const attend_rng rng = { .seed = 5, .stream = (uint64_t)trial };
         const double dense = 0.05 + 0.4 * (trial % 7) / 7;
-        table in[2], wanted, last = { 0 };
+        table in[2], expected, last = { 0 };
         for (int e = 0; e < WORDS; e++)
             for (int f = 0; f < WORDS; f++)
                 for (int k = 0; k < 2; k++)
                     in[k].at[e][f] = attend_rng_uniform(&rng, (uint64_t)((e * WORDS + f) * 2 + k)) < dense;
         const int n0 = links_of(&in[0], links[0]), n1 = links_of(&in[1], links[1]);
         for (int how = 0; how < RULES; how++) {
-            define((attend_symmetrization)how, &in[0], &in[1], &wanted);
-            const int n = links_of(&wanted, links[2]);
+            define((attend_symmetrization)how, &in[0], &in[1], &expected);
+            const int n = links_of(&expected, links[2]);
             int found = -1;
             assert_ok(attend_symmetrize((attend_symmetrization)how, links[0], n0, links[1], n1, links[3], &found));
             assert_int_equal(found, n);
@@ -99,8 +99,8 @@ static void test_definition(void **state)
                     fail_msg("trial %d, %s: link %d is %d-%d and not %d-%d", trial,
                              attend_symmetrization_name((attend_symmetrization)how), i, links[3][i].source,
                              links[3][i].target, links[2][i].source, links[2][i].target);
-            differ += how > 0 && memcmp(&last, &wanted, sizeof last) != 0;
-            last = wanted;
+            differ += how > 0 && memcmp(&last, &expected, sizeof last) != 0;
+            last = expected;
         }
     }
     assert_true(differ > 6000); /* the rules do differ on these cases */
@@ -108,45 +108,45 @@ static void test_definition(void **state)
 
 /* ---- by hand ---- */
 
-static void check(attend_symmetrization how, const char *there, const char *back, const char *wanted)
+static void check(attend_symmetrization how, const char *forward, const char *backward, const char *expected)
 {
     attend_word_link in[2][32], out[64];
     int counts[2] = { 0, 0 }, found = 0;
     for (int k = 0; k < 2; k++)
-        for (const char *s = k ? back : there; *s; s += s[3] ? 4 : 3)
+        for (const char *s = k ? backward : forward; *s; s += s[3] ? 4 : 3)
             in[k][counts[k]++] = (attend_word_link){ .source = s[0] - '0', .target = s[2] - '0' };
     assert_ok(attend_symmetrize(how, in[0], counts[0], in[1], counts[1], out, &found));
     char text[256] = "";
     for (int i = 0; i < found; i++)
         snprintf(text + strlen(text), sizeof text - strlen(text), "%s%d-%d", i ? " " : "", out[i].source,
                  out[i].target);
-    assert_string_equal(text, wanted);
+    assert_string_equal(text, expected);
 }
 
 static void test_by_hand(void **state)
 {
     (void)state;
-    /* both agree on 0-0; 1-1 touches it by a corner; 3-3 and 4-3 stand apart; 0-2 touches nothing but aligns one new word */
-    static const char there[] = "0-0 1-1 0-2 3-3", back[] = "0-0 4-3 0-0";
-    check(ATTEND_INTERSECTION, there, back, "0-0");
-    check(ATTEND_UNION, there, back, "0-0 1-1 0-2 3-3 4-3");
-    check(ATTEND_GROW_DIAG, there, back, "0-0 1-1 0-2"); /* 0-2 lies beside 1-1, and word 2 had none */
-    check(ATTEND_GROW_DIAG_FINAL, there, back, "0-0 1-1 0-2 3-3 4-3");
-    check(ATTEND_GROW_DIAG_FINAL_AND, there, back, "0-0 1-1 0-2 3-3"); /* 4-3: target 3 has one by now */
+    /* both have 0-0; 1-1 is its diagonal neighbour; 3-3 and 4-3 are isolated; 0-2 is not a neighbour of 0-0 but aligns a new word */
+    static const char forward[] = "0-0 1-1 0-2 3-3", backward[] = "0-0 4-3 0-0";
+    check(ATTEND_INTERSECTION, forward, backward, "0-0");
+    check(ATTEND_UNION, forward, backward, "0-0 1-1 0-2 3-3 4-3");
+    check(ATTEND_GROW_DIAG, forward, backward, "0-0 1-1 0-2"); /* 0-2 is a neighbour of 1-1, and target 2 had no link */
+    check(ATTEND_GROW_DIAG_FINAL, forward, backward, "0-0 1-1 0-2 3-3 4-3");
+    check(ATTEND_GROW_DIAG_FINAL_AND, forward, backward, "0-0 1-1 0-2 3-3"); /* 4-3: target 3 has a link already */
 
-    /* beside a link, but both its words are aligned: 0-1 stays out of all but the union */
+    /* a neighbour whose words are both aligned: 0-1 is only in the union */
     static const char square[] = "0-0 1-1 0-1", diagonal[] = "0-0 1-1";
     check(ATTEND_GROW_DIAG, square, diagonal, "0-0 1-1");
     check(ATTEND_GROW_DIAG_FINAL, square, diagonal, "0-0 1-1");
     check(ATTEND_UNION, square, diagonal, "0-0 0-1 1-1");
 
-    /* far from everything: only final takes it, by its target; and by its source */
+    /* isolated: only final adds it, because of its target, and because of its source */
     check(ATTEND_GROW_DIAG, "0-0 0-5", "0-0", "0-0");
     check(ATTEND_GROW_DIAG_FINAL, "0-0 0-5", "0-0", "0-0 0-5");
     check(ATTEND_GROW_DIAG_FINAL_AND, "0-0 0-5", "0-0", "0-0");
     check(ATTEND_GROW_DIAG_FINAL, "0-0", "0-0 5-0", "0-0 5-0");
     check(ATTEND_GROW_DIAG_FINAL_AND, "0-0", "0-0 5-0", "0-0");
-    check(ATTEND_GROW_DIAG_FINAL_AND, "0-0 4-5", "0-0 5-5", "0-0 4-5"); /* the first model's comes first */
+    check(ATTEND_GROW_DIAG_FINAL_AND, "0-0 4-5", "0-0 5-5", "0-0 4-5"); /* the first direction has precedence */
 
     /* a chain that grows against the order of the links takes a second pass */
     check(ATTEND_GROW_DIAG, "3-3 2-2 1-1 0-0", "3-3", "0-0 1-1 2-2 3-3");

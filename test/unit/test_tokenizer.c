@@ -1,4 +1,4 @@
-/* Tokenizers of all kinds: numbers, words, characters, bytes, what comes back, what is refused. */
+/* Tokenizers of all kinds: token ids, words, characters, bytes, decoding, errors. */
 #include "unit/unit.h"
 
 #include "core/memory.h"
@@ -19,7 +19,7 @@ static attend_tokenizer *learn(const char *text, attend_token_kind kind, int voc
     return t;
 }
 
-/* The tokens of a text, with '|' behind each; valid until the next call. */
+/* The tokens of a text, each followed by '|'; valid until the next call. */
 static const char *tokens_of(const attend_tokenizer *t, const char *text, size_t size)
 {
     static char all[4096];
@@ -44,7 +44,7 @@ static const char *text_of(const attend_tokenizer *t, const int *ids, int count)
     return text;
 }
 
-static void reserved_numbers(void **state)
+static void reserved_tokens(void **state)
 {
     (void)state;
     for (int k = 0; k < 3; k++) {
@@ -76,12 +76,12 @@ static void words(void **state)
 {
     (void)state;
     attend_tokenizer *t = learn(small_text, ATTEND_TOKENS_WORD, 0, 1);
-    assert_int_equal(attend_tokenizer_size(t), 3 + 9); /* by falling count, then by bytes */
+    assert_int_equal(attend_tokenizer_size(t), 3 + 9); /* by decreasing count, then by bytes */
     assert_string_equal(attend_tokenizer_token(t, 3), "the");
     assert_string_equal(attend_tokenizer_token(t, 4), "sat");
-    assert_string_equal(attend_tokenizer_token(t, 5), "<0x41>"); /* a word like any other: this kind has no bytes */
+    assert_string_equal(attend_tokenizer_token(t, 5), "<0x41>"); /* an ordinary word: this kind has no byte tokens */
     assert_string_equal(attend_tokenizer_token(t, 6), "caf\xc3\xa9");
-    /* ASCII white space, and no-break, em, ideographic space; normal form C first */
+    /* ASCII white space, and no-break, em, ideographic space; after normalization to NFC */
     static const char spaced[] = " the\tcat\v\xc2\xa0"
                                  "dog\xe2\x80\x83"
                                  "bird\xe3\x80\x80"
@@ -117,7 +117,7 @@ static void characters_and_bytes(void **state)
     static const char odd[] = "a \xe2\x96\x81\0\nz";
     assert_string_equal(tokens_of(t, odd, sizeof odd - 1), "a|\xe2\x96\x81|<0xE2>|<0x96>|<0x81>|<0x00>|<0x0A>|<0x7A>|");
     assert_null(round_trip(t, odd, sizeof odd - 1, 0, 0));
-    /* bytes that are no UTF-8: each its own U+FFFD, and special tokens are nothing between bytes that are */
+    /* each byte that is not UTF-8 becomes U+FFFD; special tokens between bytes are skipped */
     const int bytes[] = { 3 + 0xff, 3 + 0xc3, ATTEND_END, 3 + 0xa9, 3 + 0xe2, 3 + 0x82, 259, 3 + 0xf0 };
     assert_string_equal(text_of(t, bytes, 8), "\xef\xbf\xbd\xc3\xa9\xef\xbf\xbd\xef\xbf\xbd"
                                               "a\xef\xbf\xbd");
@@ -137,7 +137,7 @@ static int broken_source(void *user, const char **line, size_t *size)
     return -ATTEND_IO;
 }
 
-static void what_is_refused(void **state)
+static void invalid_use_is_reported(void **state)
 {
     (void)state;
     attend_tokenizer *t = NULL;
@@ -174,14 +174,14 @@ static void what_is_refused(void **state)
     ids.ids[1] = -1;
     assert_int_equal(attend_tokenizer_decode(t, ids.ids, ids.count, &out), ATTEND_BAD_USAGE);
     assert_string_equal(out.text, "the cat");
-    ids.count = ids.room = INT32_MAX; /* it takes no array of that size to see that it cannot grow */
+    ids.count = ids.room = INT32_MAX; /* the size is checked before any allocation */
     assert_int_equal(attend_tokenizer_encode(t, "zzzzz", 5, &ids, 0, 0, 0), ATTEND_BAD_DATA);
     attend_ids_free(&ids);
     attend_string_free(&out);
     attend_tokenizer_free(t);
 }
 
-static void numbers_and_text_are_added(void **state)
+static void tokens_and_text_are_appended(void **state)
 {
     (void)state;
     for (int k = 0; k < 3; k++) {
@@ -251,7 +251,7 @@ static void the_order_of_lines_does_not_matter(void **state)
     lines_free(&forth), lines_free(&back);
 }
 
-/* Learns, encodes and decodes; whatever is refused. */
+/* Learns, encodes and decodes; allocations may fail. */
 static int use(lines *l, attend_token_kind kind, const char *text, size_t size)
 {
     attend_tokenizer *t = NULL;
@@ -295,11 +295,11 @@ static void memory_runs_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reserved_numbers),
+        cmocka_unit_test(reserved_tokens),
         cmocka_unit_test(words),
         cmocka_unit_test(characters_and_bytes),
-        cmocka_unit_test(what_is_refused),
-        cmocka_unit_test(numbers_and_text_are_added),
+        cmocka_unit_test(invalid_use_is_reported),
+        cmocka_unit_test(tokens_and_text_are_appended),
         cmocka_unit_test(nothing_is_lost),
         cmocka_unit_test(the_order_of_lines_does_not_matter),
         cmocka_unit_test(memory_runs_out),

@@ -1,4 +1,4 @@
-/* Tokenizers in models: what is attached comes back; what is damaged is refused for what it is, or harmless. */
+/* Tokenizers in models: they are restored; damaged ones are rejected with a message, or work. */
 #include "unit/unit.h"
 
 #include "core/memory.h"
@@ -49,7 +49,7 @@ static void assert_same(const attend_tokenizer *a, const attend_tokenizer *b)
     attend_ids_free(&x), attend_ids_free(&y);
 }
 
-static void attached_comes_back(void **state)
+static void attached_tokenizers_are_restored(void **state)
 {
     (void)state;
     for (int s = 0; s < 3; s++)
@@ -71,7 +71,7 @@ static void attached_comes_back(void **state)
         }
 }
 
-static void what_cannot_be_attached(void **state)
+static void invalid_attachments_are_reported(void **state)
 {
     (void)state;
     attend_tokenizer *words = learn(ATTEND_TOKENS_WORD), *characters = learn(ATTEND_TOKENS_CHAR), *back = NULL;
@@ -93,7 +93,7 @@ static void what_cannot_be_attached(void **state)
 
 /* ---- damage ---- */
 
-/* Reads a pair of texts: refused as a fault of the model, or a tokenizer that works. Returns whether it was read. */
+/* Reads two texts: either ATTEND_BAD_MODEL, or a tokenizer that works. Returns whether they were accepted. */
 static bool read_damaged(const char *vocabulary, size_t vocabulary_size, const char *rest, size_t rest_size)
 {
     static const char text[] = "the  cat \xe3\x81\x8b\xe2\x96\x81 that";
@@ -120,7 +120,7 @@ static void every_truncation_and_every_bit(void **state)
         assert_true(read_damaged(v.text, v.size, r.text, r.size));
         for (size_t i = 0; i < r.size; i++) assert_false(read_damaged(v.text, v.size, r.text, i));
         for (size_t i = 0; i < v.size; i++) {
-            const bool whole_lines = i > 0 && v.text[i - 1] == '\n'; /* fewer words are another vocabulary */
+            const bool whole_lines = i > 0 && v.text[i - 1] == '\n'; /* fewer tokens are a valid vocabulary */
             assert_true(!read_damaged(v.text, i, r.text, r.size) || (whole_lines && k < 2));
         }
         for (size_t i = 0; i < 8 * r.size; i++) {
@@ -128,7 +128,7 @@ static void every_truncation_and_every_bit(void **state)
             assert_false(read_damaged(v.text, v.size, r.text, r.size));
             r.text[i / 8] = (char)(r.text[i / 8] ^ 1 << i % 8);
         }
-        for (size_t i = 0; i < 8 * v.size; i++) { /* one word may become another */
+        for (size_t i = 0; i < 8 * v.size; i++) { /* a token may become another */
             v.text[i / 8] = (char)(v.text[i / 8] ^ 1 << i % 8);
             read_damaged(v.text, v.size, r.text, r.size);
             v.text[i / 8] = (char)(v.text[i / 8] ^ 1 << i % 8);
@@ -144,7 +144,7 @@ static void faults_are_named(void **state)
     static const char word[] = "attend-tokenizer 1\nkind word\n", chars[] = "attend-tokenizer 1\nkind char\n";
 #define BPE(merges) "attend-tokenizer 1\nkind bpe\nmerges " merges
     static const struct {
-        const char *learned, *rest, *says; /* `learned`: behind the reserved tokens */
+        const char *learned, *rest, *says; /* learned: after the reserved tokens */
     } cases[] = {
         { "a\n", "", "begin with 'attend-tokenizer '" },
         { "a\n", "tokenizer 1\nkind word\n", "begin with 'attend-tokenizer '" },
@@ -206,8 +206,8 @@ static void faults_are_named(void **state)
     assert_non_null(strstr(attend_message(), "should be '<unk>'"));
 }
 
-/* Merges that nobody learned: b c comes first, so that the third is out of reach. */
-static void a_token_out_of_reach(void **state)
+/* Merges that cannot be learned: b c has precedence, so that the third token is never produced. */
+static void an_unreachable_token(void **state)
 {
     (void)state;
     static const char learned[] = "\xe2\x96\x81\nb\nc\nbc\n\xe2\x96\x81"
@@ -256,11 +256,11 @@ static void memory_runs_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(attached_comes_back),
-        cmocka_unit_test(what_cannot_be_attached),
+        cmocka_unit_test(attached_tokenizers_are_restored),
+        cmocka_unit_test(invalid_attachments_are_reported),
         cmocka_unit_test(every_truncation_and_every_bit),
         cmocka_unit_test(faults_are_named),
-        cmocka_unit_test(a_token_out_of_reach),
+        cmocka_unit_test(an_unreachable_token),
         cmocka_unit_test(memory_runs_out),
     };
     return cmocka_run_group_tests(tests, folder_make, folder_remove);

@@ -1,4 +1,4 @@
-/* What a translator does besides: unknown words replaced, prefixes, several models, samples, links; and numbers spelled with their places. */
+/* Translators: replacing unknown words, prefixes, ensembles, sampling, links, and the spans of detokenized text. */
 #include "support/folder.h"
 
 #include "core/memory.h"
@@ -8,7 +8,7 @@
 #include "text/tokenizer.h"
 #include <math.h>
 
-static int give(void *user, const char **line, size_t *size)
+static int next_line(void *user, const char **line, size_t *size)
 {
     static const char *const words[] = { "a b c d", "b c", "a bcd" };
     int *next = user;
@@ -24,11 +24,11 @@ static attend_tokenizer *tokenizer_of(attend_token_kind kind, int vocab_size)
     attend_tokenizer *t = NULL;
     int next = 0;
     options.kind = kind, options.vocab_size = vocab_size;
-    assert_ok(attend_tokenizer_learn(&t, &options, give, &next));
+    assert_ok(attend_tokenizer_learn(&t, &options, next_line, &next));
     return t;
 }
 
-/* A model of random weights that reads pieces of one kind and writes those of another. */
+/* A model with random weights, with source and target tokens of given kinds. */
 static attend_model *model_of(attend_token_kind source, attend_token_kind target, const char *words, uint64_t seed)
 {
     attend_config config;
@@ -45,7 +45,7 @@ static attend_model *model_of(attend_token_kind source, attend_token_kind target
     return m;
 }
 
-/* .. that says nothing but unknown words */
+/* Makes a model generate unknown words only. */
 static attend_model *unknowing(attend_token_kind source, attend_token_kind target)
 {
     attend_model *m = model_of(source, target, "hidden=8", 3);
@@ -75,7 +75,7 @@ static attend_translator *translator_of(const attend_model *m, const attend_tran
 
 static const char *const strange[] = { "a zebra b", "zebra  yak", "d" };
 
-/* Each word of a translation is the source word its row looks at most, or what `becomes` says. */
+/* Each word of a translation is the most attended source word, or its dictionary entry. */
 static void check_replaced(const attend_translator *t, bool dictionary)
 {
     for (int i = 0; i < 3; i++) {
@@ -85,7 +85,7 @@ static void check_replaced(const attend_translator *t, bool dictionary)
         int count = 0;
         snprintf(copy, sizeof copy, "%s", strange[i]);
         for (char *rest = copy, *word; (word = strtok_r(rest, " ", &rest));) words[count++] = word;
-        assert_int_equal(r->source_count, count + 1); /* words on the source side */
+        assert_int_equal(r->source_count, count + 1); /* source tokens are words */
         for (int k = 0; k < h->count; k++) {
             int best = 0;
             for (int j = 1; j < count; j++)
@@ -102,7 +102,7 @@ static void check_replaced(const attend_translator *t, bool dictionary)
     }
 }
 
-static void unknown_words_come_from_the_source(void **state)
+static void unknown_words_are_replaced_by_source_words(void **state)
 {
     (void)state;
     attend_model *m = unknowing(ATTEND_TOKENS_WORD, ATTEND_TOKENS_WORD);
@@ -112,12 +112,12 @@ static void unknown_words_come_from_the_source(void **state)
     run(t, 3, strange, NULL);
     assert_non_null(strstr(attend_translator_result(t, 0)->hypotheses[0].text, "<unk> <unk>"));
     attend_translator_free(t);
-    o.replace_unknown = true, o.search.weights = false; /* it takes care of that */
+    o.replace_unknown = true, o.search.weights = false; /* replace_unknown sets it */
     t = translator_of(m, &o);
     run(t, 3, strange, NULL);
     check_replaced(t, false);
     attend_translator_free(t);
-    /* the decomposed e is one with its accent, and the first entry counts */
+    /* a decomposed e with accent is normalized, and the first entry counts */
     const char entries[] = "zebra\tZe\xcc\x81"
                            "bre rouge\r\n\nd\tdelta\nd\tomega\n";
     put_file(in_folder("dictionary"), entries, sizeof entries - 1);
@@ -129,7 +129,7 @@ static void unknown_words_come_from_the_source(void **state)
     check_replaced(t, true);
     attend_translator_free(t);
     attend_model_free(m);
-    /* a source of pieces: still whole words */
+    /* a source of subwords: still whole words */
     m = unknowing(ATTEND_TOKENS_BPE, ATTEND_TOKENS_WORD);
     t = translator_of(m, &o);
     run(t, 2, (const char *const[]){ "zebra", "  bcd  " }, NULL);
@@ -141,7 +141,7 @@ static void unknown_words_come_from_the_source(void **state)
     attend_model_free(m);
 }
 
-static void dictionaries_that_are_none(void **state)
+static void invalid_dictionaries(void **state)
 {
     (void)state;
     static const struct {
@@ -176,7 +176,7 @@ static void dictionaries_that_are_none(void **state)
 
 /* ---- prefixes ---- */
 
-static void translations_begin_as_they_are_told(void **state)
+static void translations_begin_with_their_prefixes(void **state)
 {
     (void)state;
     static const char *const lines[] = { "a b", "", "c d a", "b", "a", "a b" }, *const prefixes[] = {
@@ -204,9 +204,9 @@ static void translations_begin_as_they_are_told(void **state)
     }
 }
 
-/* ---- several models ---- */
+/* ---- ensembles ---- */
 
-static void models_must_share_their_words(void **state)
+static void ensembles_need_equal_vocabularies(void **state)
 {
     (void)state;
     attend_model *a = model_of(ATTEND_TOKENS_WORD, ATTEND_TOKENS_WORD, "", 1);
@@ -240,10 +240,10 @@ static void models_must_share_their_words(void **state)
     attend_model_free(a), attend_model_free(b), attend_model_free(other);
 }
 
-/* ---- company ---- */
+/* ---- independence of batches ---- */
 
-/* 64 lines: one by one, all together, on threads, in two runs; searched and drawn, by one model and by two. */
-static void any_batch_any_thread_any_run(void **state)
+/* 64 lines: one by one, in one batch, on several threads, in two runs; by search and by sampling, with one model and with two. */
+static void results_do_not_depend_on_batches_threads_or_runs(void **state)
 {
     (void)state;
     enum { LINES = 64 };
@@ -267,7 +267,7 @@ static void any_batch_any_thread_any_run(void **state)
             assert_ok(attend_translator_new_ensemble(&t[k], models, 1 + mode / 2, &o));
             if (k < 3) run(t[k], LINES, lines, NULL);
         }
-        for (int part = 0; part < 2; part++) { /* the last one in two runs, so that line numbers go on */
+        for (int part = 0; part < 2; part++) { /* the last one in two runs, so that line numbers continue */
             run(t[3], LINES / 2, lines + part * LINES / 2, NULL);
             for (int i = 0; i < LINES; i++)
                 for (int j = 0; j < 2; j++) {
@@ -287,8 +287,8 @@ static void any_batch_any_thread_any_run(void **state)
     attend_model_free(a), attend_model_free(b);
 }
 
-/* A line for which numbers overflow is faulty, and the others of its batch are as they were. */
-static void one_bad_line_stays_alone(void **state)
+/* A line with non-finite probabilities is faulty; the other lines of its batch are unchanged. */
+static void a_faulty_line_does_not_affect_others(void **state)
 {
     (void)state;
     attend_model *m = model_of(ATTEND_TOKENS_WORD, ATTEND_TOKENS_WORD, "attention=none cell=simple activation=relu", 3);
@@ -320,10 +320,10 @@ static void one_bad_line_stays_alone(void **state)
     attend_model_free(m);
 }
 
-/* ---- places ---- */
+/* ---- spans ---- */
 
-/* Any numbers are spelled as the tokenizer decodes them, and places are in their order, without gaps but for spaces. */
-static void spelling_is_decoding(void **state)
+/* Detokenizing equals decoding; spans are in order and have no gaps except spaces. */
+static void detokenizing_equals_decoding(void **state)
 {
     (void)state;
     for (int kind = ATTEND_TOKENS_WORD; kind <= ATTEND_TOKENS_BPE; kind++) {
@@ -335,7 +335,7 @@ static void spelling_is_decoding(void **state)
             for (int i = 0; i < count; i++) {
                 x = x * 6364136223846793005u + 1442695040888963407u;
                 const int any = (int)(x >> 33) % (size - 2);
-                ids[i] = any ? any + 2 : ATTEND_UNKNOWN; /* no begin, no end */
+                ids[i] = any ? any + 2 : ATTEND_UNKNOWN; /* neither begin nor end */
                 if (kind && round % 3 == 0 && i % 4) ids[i] = ATTEND_FIRST_BYTE + "\xe4\xb8\xad\xc3"[x >> 60 & 3];
                 if (ids[i] >= size || ids[i] < 0) ids[i] = ATTEND_FIRST_BYTE + 0xe4;
             }
@@ -356,7 +356,7 @@ static void spelling_is_decoding(void **state)
     }
 }
 
-/* Links of a translation are those that scoring the same pair finds. */
+/* The links of a translation equal those of scoring the same pair. */
 static void links_are_those_of_scoring(void **state)
 {
     (void)state;
@@ -412,7 +412,7 @@ static void memory_that_runs_out(void **state)
             attend_memory_refuse(0);
             done = status == ATTEND_OK;
             if (!done) assert_int_equal(status, ATTEND_NO_MEMORY);
-            if (t) run(t, 3, strange, prefixes); /* and then it works */
+            if (t) run(t, 3, strange, prefixes); /* then it works again */
             attend_translator_free(t);
         }
     }
@@ -421,13 +421,13 @@ static void memory_that_runs_out(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(unknown_words_come_from_the_source),
-                                        cmocka_unit_test(dictionaries_that_are_none),
-                                        cmocka_unit_test(translations_begin_as_they_are_told),
-                                        cmocka_unit_test(models_must_share_their_words),
-                                        cmocka_unit_test(any_batch_any_thread_any_run),
-                                        cmocka_unit_test(one_bad_line_stays_alone),
-                                        cmocka_unit_test(spelling_is_decoding),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(unknown_words_are_replaced_by_source_words),
+                                        cmocka_unit_test(invalid_dictionaries),
+                                        cmocka_unit_test(translations_begin_with_their_prefixes),
+                                        cmocka_unit_test(ensembles_need_equal_vocabularies),
+                                        cmocka_unit_test(results_do_not_depend_on_batches_threads_or_runs),
+                                        cmocka_unit_test(a_faulty_line_does_not_affect_others),
+                                        cmocka_unit_test(detokenizing_equals_decoding),
                                         cmocka_unit_test(links_are_those_of_scoring),
                                         cmocka_unit_test(memory_that_runs_out) };
     return cmocka_run_group_tests(tests, folder_make, folder_remove);

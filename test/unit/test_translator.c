@@ -1,4 +1,4 @@
-/* Lines in, lines out: as many, in order, the same on any number of threads and in any company; and pairs scored the same way. */
+/* A translator returns one line per line, in order, and its results do not depend on threads or batches; likewise a scorer. */
 #include "unit/unit.h"
 
 #include "core/memory.h"
@@ -13,7 +13,7 @@ typedef struct giver {
     int next;
 } giver;
 
-static int give(void *user, const char **line, size_t *size)
+static int next_line(void *user, const char **line, size_t *size)
 {
     static const char *const words[] = { "a b c d", "b c", "a" };
     giver *g = user;
@@ -23,11 +23,11 @@ static int give(void *user, const char **line, size_t *size)
     return 1;
 }
 
-/* A model of random weights that reads and writes a, b, c and d. */
+/* A model with random weights over the words a, b, c and d. */
 static attend_model *model_of(attend_token_kind kind)
 {
     giver g = { 0 };
-    return model_with_tokenizer(kind, "hidden=8 heads=2 attention-width=6", give, &g);
+    return model_with_tokenizer(kind, "hidden=8 heads=2 attention-width=6", next_line, &g);
 }
 
 static attend_translator *translate(const attend_model *m, int threads, int batch_tokens, int count,
@@ -43,7 +43,7 @@ static attend_translator *translate(const attend_model *m, int threads, int batc
     return t;
 }
 
-static void as_many_lines_in_any_company(void **state)
+static void results_do_not_depend_on_threads_or_batches(void **state)
 {
     (void)state;
     for (int kind = ATTEND_TOKENS_WORD; kind <= ATTEND_TOKENS_BPE; kind++) {
@@ -75,7 +75,7 @@ static void as_many_lines_in_any_company(void **state)
     }
 }
 
-static void what_is_refused(void **state)
+static void invalid_use_is_reported(void **state)
 {
     (void)state;
     attend_config config;
@@ -107,7 +107,7 @@ static void memory_that_runs_out(void **state)
     attend_translator_options o = ATTEND_TRANSLATOR_OPTIONS_INIT;
     size_t sizes[LINES];
     for (int i = 0; i < LINES; i++) sizes[i] = strlen(lines[i]);
-    for (long n = 1, done = 0; !done; n += 1 + n / 8) { /* there are many: the first ones all, then some */
+    for (long n = 1, done = 0; !done; n += 1 + n / 8) { /* all of the first allocations, then a sample of the others */
         attend_translator *t = NULL;
         attend_memory_refuse(n);
         int status = attend_translator_new(&t, m, &o);
@@ -130,7 +130,7 @@ static void memory_that_runs_out(void **state)
     attend_model_free(m);
 }
 
-static void pairs_are_scored_alike(void **state)
+static void scores_do_not_depend_on_threads_or_batches(void **state)
 {
     (void)state;
     const char *targets[LINES];
@@ -162,7 +162,7 @@ static void pairs_are_scored_alike(void **state)
             const int n = attend_scorer_links(a, links, 16);
             int words = 0;
             for (const char *c = targets[i]; *c; c++) words += *c != ' ' && (c == targets[i] || c[-1] == ' ');
-            assert_int_equal(n, strcmp(lines[i], " ") == 0 ? 0 : words); /* a blank has no word to look at */
+            assert_int_equal(n, strcmp(lines[i], " ") == 0 ? 0 : words); /* a blank line has no words */
             for (int j = 0; j < n; j++) assert_true(links[j].target == j && links[j].source >= 0);
         }
         attend_scorer_free(one), attend_scorer_free(two), attend_scorer_free(alone);
@@ -172,8 +172,9 @@ static void pairs_are_scored_alike(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(as_many_lines_in_any_company),
-                                        cmocka_unit_test(what_is_refused), cmocka_unit_test(memory_that_runs_out),
-                                        cmocka_unit_test(pairs_are_scored_alike) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(results_do_not_depend_on_threads_or_batches),
+                                        cmocka_unit_test(invalid_use_is_reported),
+                                        cmocka_unit_test(memory_that_runs_out),
+                                        cmocka_unit_test(scores_do_not_depend_on_threads_or_batches) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
