@@ -1,10 +1,11 @@
 /* data_check.h: checks training data.
  *
- * Purpose    Reads sentence pairs, or monolingual lines for a language model, once, from files or standard input, and reports what prevents
- *            training, what harms it and what is worth knowing: each finding with a count, up to three examples with file and
- *            line, and advice. docs/data.md lists the findings and explains their thresholds.
- * Memory     21 to 43 bytes for each distinct pair (the hashes of its two sides), none in a quick check. Nothing else grows with the data
- *            except the longest line.
+ * Purpose    Reads sentence pairs, or monolingual lines for a language model, once, from files or standard input, and
+ *            reports what prevents training, what harms it and what is worth knowing: each finding with a count, up
+ *            to three examples with file and line, and advice. docs/data.md lists the findings and explains their
+ *            thresholds.
+ * Memory     21 to 43 bytes for each distinct pair (the hashes of its two sides), none in a quick check. Nothing else
+ *            grows with the data except the longest line.
  * Ownership  A report owns everything it points to.
  * Threads    A check runs on the calling thread. A finished report can be read by many threads at once. */
 #ifndef ATTEND_DATA_CHECK_H
@@ -43,7 +44,8 @@ typedef struct attend_finding {
     attend_example examples[ATTEND_MAX_EXAMPLES];
 } attend_finding;
 
-/* Sizes of a data set. Arrays are indexed by side: 0 source (zero for monolingual lines), 1 target. Words are separated by blanks. */
+/* Sizes of a data set. Arrays are indexed by side: 0 source (zero for monolingual lines), 1 target. Words are
+ * separated by blanks. */
 typedef struct attend_data_check_counts {
     uint64_t pairs;                   /* all pairs or lines read */
     uint64_t usable;                  /* those that training would use: valid text, no empty side */
@@ -61,10 +63,10 @@ typedef struct attend_data_check_report {
     char *names;              /* storage of the examples' file names */
 } attend_data_check_report;
 
-/* Checks training data and, if valid_count > 0, validation data. quick: only findings that prevent training, and empty sides. A faulty line
- * is a finding; a file that cannot be read to its end (missing, empty, damaged) is a failure with the status and message of
- * attend_pairs_file_next. ATTEND_BAD_USAGE if one set has pairs and the other monolingual lines; ATTEND_NO_MEMORY. *out is the
- * caller's, freed by attend_data_check_free; NULL after a failure. */
+/* Checks training data and, if valid_count > 0, validation data. quick: only findings that prevent training, and
+ * empty sides. A faulty line is a finding; a file that cannot be read to its end (missing, empty, damaged) is a
+ * failure with the status and message of attend_pairs_file_next. ATTEND_BAD_USAGE if one set has pairs and the other
+ * monolingual lines; ATTEND_NO_MEMORY. *out is the caller's, freed by attend_data_check_free; NULL after a failure. */
 int attend_data_check(attend_data_check_report **out, const attend_pairs_spec *train, int train_count,
                       const attend_pairs_spec *valid, int valid_count, bool quick);
 /* NULL is allowed. */

@@ -1,9 +1,11 @@
 /* pairs_file.h: reads sentence pairs, or monolingual lines, from files.
  *
- * Purpose    Pairs come from a file with source, TAB and target in each line (.tsv), or from two files whose lines correspond; several of either are
- *            read one after another. Monolingual lines, for a language model, are targets with empty sources. gzip is decompressed; "-"
- *            is standard input. docs/data.md has the rules and limits.
- * Ownership  The texts of a pair belong to the reader and are valid until the next pair is read; its file names until the reader is closed.
+ * Purpose    Pairs come from a file with source, TAB and target in each line (.tsv), or from two files whose lines
+ *            correspond; several of either are read one after another. Monolingual lines, for a language model, are
+ *            targets with empty sources. gzip is decompressed; "-" is standard input. docs/data.md has the rules and
+ *            limits.
+ * Ownership  The texts of a pair belong to the reader and are valid until the next pair is read; its file names until
+ *            the reader is closed.
  * Threads    A reader is used by one thread at a time. */
 #ifndef ATTEND_PAIRS_FILE_H
 #define ATTEND_PAIRS_FILE_H
@@ -16,17 +18,19 @@
 extern "C" {
 #endif
 
-/* A file with TABs (target is NULL), two files whose lines correspond, or a file of monolingual lines (source is NULL). */
+/* A file with TABs (target is NULL), two files whose lines correspond, or a file of monolingual lines (source is
+ * NULL). */
 typedef struct attend_pairs_spec {
     const char *source, *target;
 } attend_pairs_spec;
 
-/* Interprets a list of file names: a name ending in .tsv or .tsv.gz, "-", or a single name is a file with TABs; other names come in twos, source and
- * target. `specs` has room for `count` and borrows the names. ATTEND_BAD_USAGE if a name has no counterpart. */
+/* Interprets a list of file names: a name ending in .tsv or .tsv.gz, "-", or a single name is a file with TABs; other
+ * names come in twos, source and target. `specs` has room for `count` and borrows the names. ATTEND_BAD_USAGE if a
+ * name has no counterpart. */
 int attend_pairs_specs(attend_pairs_spec *specs, int *spec_count, const char *const *names, int count);
 
-/* Interprets each name as a file of monolingual lines, in which a TAB is text. `specs` has room for `count` and borrows the names. ATTEND_BAD_USAGE if a
- * name ends in .tsv or .tsv.gz. */
+/* Interprets each name as a file of monolingual lines, in which a TAB is text. `specs` has room for `count` and
+ * borrows the names. ATTEND_BAD_USAGE if a name ends in .tsv or .tsv.gz. */
 int attend_monolingual_specs(attend_pairs_spec *specs, const char *const *names, int count);
 
 /* The bytes of the files, without a terminating '\0'. The source of a monolingual line is empty. */
@@ -39,18 +43,20 @@ typedef struct attend_text_pair {
 
 typedef struct attend_pairs_file attend_pairs_file;
 
-/* Checks that all files are readable. ATTEND_BAD_USAGE: no files, pairs mixed with monolingual lines, or standard input twice. ATTEND_IO: a file cannot be
- * read. ATTEND_NO_MEMORY. *out is the caller's, freed by attend_pairs_file_close. The specs are copied. */
+/* Checks that all files are readable. ATTEND_BAD_USAGE: no files, pairs mixed with monolingual lines, or standard
+ * input twice. ATTEND_IO: a file cannot be read. ATTEND_NO_MEMORY. *out is the caller's, freed by
+ * attend_pairs_file_close. The specs are copied. */
 int attend_pairs_file_open(attend_pairs_file **out, const attend_pairs_spec *specs, int count);
 /* NULL is allowed. */
 void attend_pairs_file_close(attend_pairs_file *f);
 
-/* Reads the next pair; pair->source is NULL after the last. ATTEND_BAD_DATA, ATTEND_IO, ATTEND_NO_MEMORY; the message begins with the file and the
- * line. attend_pairs_file_fault tells whether reading can continue. */
+/* Reads the next pair; pair->source is NULL after the last. ATTEND_BAD_DATA, ATTEND_IO, ATTEND_NO_MEMORY; the message
+ * begins with the file and the line. attend_pairs_file_fault tells whether reading can continue. */
 int attend_pairs_file_next(attend_pairs_file *f, attend_text_pair *pair);
 
-/* Why the last attend_pairs_file_next failed. After NO_TAB, MANY_TABS and TOO_LONG the next call returns the following pair; pair->source then has the
- * faulty line (NULL if it is too long), with its file and number. After the others nothing more can be read. */
+/* Why the last attend_pairs_file_next failed. After NO_TAB, MANY_TABS and TOO_LONG the next call returns the
+ * following pair; pair->source then has the faulty line (NULL if it is too long), with its file and number. After the
+ * others nothing more can be read. */
 typedef enum attend_pair_fault {
     ATTEND_PAIR_OK,
     ATTEND_PAIR_NO_TAB,

@@ -1,9 +1,11 @@
 /* scorer.h: log-probabilities and attention of given targets (forced decoding).
  *
- * Purpose    attend_scorer_run takes pairs of texts, or single texts for a language model, and produces one result per pair, in the same
- *            order: the log-probability of the target and of each of its tokens, and the attention of the model while it predicts
- *            them. attend_scorer_links turns attention between tokens into links between words.
- * Faults     A pair with an empty side, invalid UTF-8 or too many tokens has `fault` set; its numbers are zero and its arrays NULL.
+ * Purpose    attend_scorer_run takes pairs of texts, or single texts for a language model, and produces one result
+ *            per pair, in the same order: the log-probability of the target and of each of its tokens, and the
+ *            attention of the model while it predicts them. attend_scorer_links turns attention between tokens into
+ *            links between words.
+ * Faults     A pair with an empty side, invalid UTF-8 or too many tokens has `fault` set; its numbers are zero and
+ *            its arrays NULL.
  * Words      are separated by blanks.
  * Ownership  A scorer borrows its model. Results belong to the scorer and are valid until its next run.
  * Threads    A scorer is used by one thread at a time; it has worker threads of its own. */
@@ -21,8 +23,8 @@ typedef struct attend_scored_pair {
     double log_probability;                 /* of the target, its end included */
     int rows;                               /* target_count + 1: the tokens and the end */
     const attend_real *row_log_probability; /* (rows) */
-    const attend_real
-        *weights; /* (rows, source_count): attention by the scorer's alignment; NULL: not requested or no attention */
+    /* (rows, source_count): attention by the scorer's alignment; NULL: not requested or no attention */
+    const attend_real *weights;
     const int *source, *target; /* tokens; the source with its end, the target without */
     int source_count, target_count;
     const attend_span *source_spans, *target_spans; /* of the tokens in source_text and target_text */
@@ -32,34 +34,37 @@ typedef struct attend_scored_pair {
 
 typedef struct attend_scorer attend_scorer;
 
-/* weights: compute attention. ATTEND_BAD_USAGE if threads is not 1 to 1024; ATTEND_BAD_MODEL if the model has no tokenizers; ATTEND_NO_MEMORY. *out is
- * the caller's, freed by attend_scorer_free. */
+/* weights: compute attention. ATTEND_BAD_USAGE if threads is not 1 to 1024; ATTEND_BAD_MODEL if the model has no
+ * tokenizers; ATTEND_NO_MEMORY. *out is the caller's, freed by attend_scorer_free. */
 int attend_scorer_new(attend_scorer **out, const attend_model *m, int threads, bool weights);
 /* NULL is allowed. */
 void attend_scorer_free(attend_scorer *s);
 
-/* Sets which maps are averaged into the weights of later runs, instead of the model's own choice. ATTEND_BAD_USAGE if the model has no such map. */
+/* Sets which maps are averaged into the weights of later runs, instead of the model's own choice. ATTEND_BAD_USAGE if
+ * the model has no such map. */
 int attend_scorer_set_alignment(attend_scorer *s, attend_alignment alignment);
 /* Makes later runs keep the map of every layer and head, for attend_scorer_result_for; memory grows accordingly. */
 void attend_scorer_keep_maps(attend_scorer *s);
 
-/* Scores `count` pairs. sources must be NULL for a language model, and only then (ATTEND_BAD_USAGE). ATTEND_NO_MEMORY. Faulty pairs are results, not
- * failures. */
+/* Scores `count` pairs. sources must be NULL for a language model, and only then (ATTEND_BAD_USAGE).
+ * ATTEND_NO_MEMORY. Faulty pairs are results, not failures. */
 int attend_scorer_run(attend_scorer *s, int count, const char *const *sources, const char *const *targets);
 /* The result of pair 0, 1, ... of the last run; NULL if out of range. */
 const attend_scored_pair *attend_scorer_result(const attend_scorer *s, int pair);
-/* A result whose weights are the mean of the given maps, valid until the next call. ATTEND_BAD_USAGE if maps were not kept, or the pair or map does not
- * exist; ATTEND_NO_MEMORY. */
+/* A result whose weights are the mean of the given maps, valid until the next call. ATTEND_BAD_USAGE if maps were not
+ * kept, or the pair or map does not exist; ATTEND_NO_MEMORY. */
 int attend_scorer_result_for(attend_scorer *s, int pair, attend_alignment alignment, const attend_scored_pair **result);
 
-/* Links each target word to the source word to which its tokens attend most; attention to blanks and to the source's end does not count. Writes at most
- * `room` links, of which a target has at most one per word; returns their number, 0 without attention. */
+/* Links each target word to the source word to which its tokens attend most; attention to blanks and to the source's
+ * end does not count. Writes at most `room` links, of which a target has at most one per word; returns their number,
+ * 0 without attention. */
 int attend_scorer_links(const attend_scored_pair *r, attend_word_link *links, int room);
 
 /* The number of words of each side; 0 for a faulty pair. */
 void attend_scorer_word_counts(const attend_scored_pair *r, int *sources, int *targets);
-/* Attention between words: the mean over the tokens of a target word of the sum over the tokens of a source word. Attention to blanks and to the source's
- * end is left out, so a row sums to at most 1. Writes nothing without attention. */
+/* Attention between words: the mean over the tokens of a target word of the sum over the tokens of a source word.
+ * Attention to blanks and to the source's end is left out, so a row sums to at most 1. Writes nothing without
+ * attention. */
 void attend_scorer_word_weights(const attend_scored_pair *r, double *weights); /* (target words, source words) */
 
 #ifdef __cplusplus

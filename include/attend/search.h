@@ -1,21 +1,24 @@
 /* search.h: beam search, greedy decoding and sampling, with one model or an ensemble.
  *
- *     score = log p / ((5 + n) / 6)^length_penalty + coverage_penalty sum_j log(min(sum_i w_ij, 1))       (Wu et al. 2016)
- * n is the number of target tokens, the end included; w_ij is the attention of target token i to source token j. A sum over i below 1e-10
- * counts as 1e-10.
+ *     score = log p / ((5 + n) / 6)^length_penalty + coverage_penalty sum_j log(min(sum_i w_ij, 1))
+ *                                                                                                    (Wu et al. 2016)
+ * n is the number of target tokens, the end included; w_ij is the attention of target token i to source token j. A
+ * sum over i below 1e-10 counts as 1e-10.
  *
- * Batches    All sources of a call are decoded together; a finished source leaves the batch at once. The result for a source does not depend on the
- *            other sources.
- * Stopping   A source is finished when no running hypothesis can still reach a higher score than the n-best finished ones, so a wide enough
- *            beam finds the best target within the length limit. A hypothesis at the length limit ends there (`ended` is false).
- * Sampling   Each token is drawn from p^(1 / temperature), restricted to the top_k most probable tokens (0: all) and, among those, to the
- *            smallest set of most probable tokens with a total probability of at least top_p (Fan et al. 2018; Holtzman et al. 2020). The
- *            n_best samples are independent and are returned in the order in which they are drawn. Random numbers are a function of
- *            (seed, stream of the source, sample, position), so a source gives the same samples in any batch.
- * Language   Sources of a language model have length 0; the model continues the prefixes.
- * models
- * Ensembles  Several models give log(mean of their probabilities) for each token; attention weights are averaged over the models that have
- *            cross-attention.
+ * Batches    All sources of a call are decoded together; a finished source leaves the batch at once. The result for a
+ *            source does not depend on the other sources.
+ * Stopping   A source is finished when no running hypothesis can still reach a higher score than the n-best finished
+ *            ones, so a wide enough beam finds the best target within the length limit. A hypothesis at the length
+ *            limit ends there (`ended` is false).
+ * Sampling   Each token is drawn from p^(1 / temperature), restricted to the top_k most probable tokens (0: all) and,
+ *            among those, to the smallest set of most probable tokens with a total probability of at least top_p (Fan
+ *            et al. 2018; Holtzman et al. 2020). The n_best samples are independent and are returned in the order in
+ *            which they are drawn. Random numbers are a function of (seed, stream of the source, sample, position),
+ *            so a source gives the same samples in any batch.
+ * Tasks      A translation model decodes its sources. The sources of a language model have length 0, and the model
+ *            continues the prefixes.
+ * Ensembles  Several models give log(mean of their probabilities) for each token; attention weights are averaged over
+ *            the models that have cross-attention.
  * Ownership  A result is the caller's, freed by attend_search_result_free.
  * Threads    A search uses its contexts, and is run by one thread. A result can be read by many threads. */
 #ifndef ATTEND_SEARCH_H
@@ -32,20 +35,21 @@ typedef struct attend_search_options {
     int n_best;              /* hypotheses returned per source: 1 to `beam`; sampling: 1 to 1024 */
     double length_penalty;   /* 0 to 10; 0: none. Larger values favour longer targets */
     double coverage_penalty; /* 0 to 100; 0: none. Favours targets that attend to every source token; needs attention */
-    double
-        length_ratio; /* maximum target length: length_ratio * source tokens + length_extra; language model: prefix + length_extra */
+    /* maximum target length: length_ratio * source tokens + length_extra; language model: prefix + length_extra */
+    double length_ratio;
     int length_extra;
     bool weights;   /* return attention weights */
     int max_length; /* another maximum target length; 0: none. A longer prefix takes precedence */
-    int no_repeat_ngram; /* no n-gram of this size occurs twice in a target; 0: off. Repetitions inside a prefix are allowed */
-    bool sample;         /* sample instead of searching */
+    /* no n-gram of this size occurs twice in a target; 0: off. Repetitions inside a prefix are allowed */
+    int no_repeat_ngram;
+    bool sample;        /* sample instead of searching */
     double temperature; /* sampling: above 0, at most 1000; 1: the model's probabilities; near 0: greedy */
     int top_k;          /* sampling: 0: all tokens */
     double top_p;       /* sampling: above 0, at most 1; 1: all tokens */
     uint64_t seed;
-    bool
-        shortlist; /* only tokens on the model's shortlist (shortlist.h): faster. For one model and a beam of at most 32, without prefixes,
-                     * sampling or no_repeat_ngram */
+    /* only tokens on the model's shortlist (shortlist.h): faster. For one model and a beam of at most 32, without
+     * prefixes, sampling or no_repeat_ngram */
+    bool shortlist;
 } attend_search_options;
 
 #define ATTEND_SEARCH_OPTIONS_INIT                                                                                     \
@@ -69,19 +73,20 @@ typedef struct attend_translation {
     double score;                             /* see the formula; hypotheses are ordered by it, samples are not */
     double log_probability;                   /* of the tokens and the end, at temperature 1 */
     const attend_real *token_log_probability; /* (count + 1): of each token and the end */
-    const attend_real *
-        weights; /* (count + 1, source tokens): attention by attend_model_alignment; NULL: not requested or no attention */
+    /* (count + 1, source tokens): attention by attend_model_alignment; NULL: not requested or no attention */
+    const attend_real *weights;
 } attend_translation;
 
 typedef struct attend_search_result attend_search_result;
 
-/* Decodes `count` sources with one model. options NULL: ATTEND_SEARCH_OPTIONS_INIT. The context is used as by attend_decoding_new: it is reset, and
- * recording is off afterwards. ATTEND_BAD_USAGE for invalid options; ATTEND_FAILED if non-finite numbers leave a source without a hypothesis;
- * ATTEND_NO_MEMORY. */
+/* Decodes `count` sources with one model. options NULL: ATTEND_SEARCH_OPTIONS_INIT. The context is used as by
+ * attend_decoding_new: it is reset, and recording is off afterwards. ATTEND_BAD_USAGE for invalid options;
+ * ATTEND_FAILED if non-finite numbers leave a source without a hypothesis; ATTEND_NO_MEMORY. */
 int attend_search(attend_search_result **out, attend_ctx *c, const attend_model *m,
                   const attend_search_options *options, int count, const int *source, const int *lengths);
-/* Decodes with an ensemble; each model needs a context of its own. ATTEND_BAD_USAGE also if tasks or vocabulary sizes differ, or a prefix is invalid. That
- * the vocabularies hold the same tokens is not checked here (attend_translator_new_ensemble checks it). */
+/* Decodes with an ensemble; each model needs a context of its own. ATTEND_BAD_USAGE also if tasks or vocabulary sizes
+ * differ, or a prefix is invalid. That the vocabularies hold the same tokens is not checked here
+ * (attend_translator_new_ensemble checks it). */
 int attend_search_ensemble(attend_search_result **out, attend_ctx *const *contexts, /* (model_count) */
                            const attend_model *const *models, int model_count,      /* (model_count) */
                            const attend_search_options *options, const attend_search_sources *sources);

@@ -1,8 +1,10 @@
 /* string_table.h: a hash table of distinct strings, each with an index and a count.
  *
- * Purpose    Numbers strings in the order in which they are first added: 0, 1, 2, ... A string is any sequence of bytes.
- * Ownership  {0} is an empty table; attend_string_table_free releases it. A string returned by attend_string_table_at belongs to the table, has a
- *            '\0' after its last byte, and is valid until the next string is added. The members of the struct are private.
+ * Purpose    Numbers strings in the order in which they are first added: 0, 1, 2, ... A string is any sequence of
+ *            bytes.
+ * Ownership  {0} is an empty table; attend_string_table_free releases it. A string returned by attend_string_table_at
+ *            belongs to the table, has a '\0' after its last byte, and is valid until the next string is added. The
+ *            members of the struct are private.
  * Threads    A table is changed by one thread at a time; an unchanging table can be read by many. */
 #ifndef ATTEND_STRING_TABLE_H
 #define ATTEND_STRING_TABLE_H
@@ -36,8 +38,8 @@ typedef struct attend_string_table {
 void attend_string_table_free(attend_string_table *s);
 /* The index of a string, or -1 if the table does not contain it. */
 int attend_string_table_find(const attend_string_table *s, const char *bytes, size_t size);
-/* Sets *number to the index of a string, which is added with a count of 0 if it is new. ATTEND_NO_MEMORY; ATTEND_BAD_DATA if the table is full (2^30
- * strings). The table is unchanged after a failure. */
+/* Sets *number to the index of a string, which is added with a count of 0 if it is new. ATTEND_NO_MEMORY;
+ * ATTEND_BAD_DATA if the table is full (2^30 strings). The table is unchanged after a failure. */
 int attend_string_table_add(attend_string_table *s, const char *bytes, size_t size, int *number);
 /* Adds `times` to the count of a string, which is added if it is new. Status codes as attend_string_table_add. */
 int attend_string_table_count(attend_string_table *s, const char *bytes, size_t size, int64_t times);

@@ -1,18 +1,22 @@
 /* text.h: tokenizers: text to token ids and back.
  *
- * Purpose    A tokenizer is learned from lines of text, stored in a model (as two attachments, see attend_tokenizer_attach) and used for one
- *            side of a model or for both. Text is UTF-8; it is converted to Unicode normalization form C (NFC) before anything else.
- *            Invalid UTF-8 is an error that names the byte. docs/text.md has the details.
- * Kinds      word: sequences between blanks; an unknown word becomes ATTEND_UNKNOWN. char: characters. bpe: subwords learned by byte-pair
- *            encoding (Sennrich, Haddow, Birch 2016). char and bpe are lossless, blanks included: a character outside the
- *            vocabulary is encoded as its UTF-8 bytes, each of which has a token. decode(encode(x)) is x in NFC (for word: if every
- *            word is known and words are separated by single spaces).
- * Token ids  0, 1 and 2 are ATTEND_UNKNOWN, ATTEND_BEGIN and ATTEND_END ("<unk>", "<s>", "</s>"). For char and bpe the 256 bytes follow
- *            ("<0x00>", ...). Then come learned tokens: words or characters by decreasing count and, for bpe, merges in the order
- *            in which they were learned. The text "<s>" is never encoded as ATTEND_BEGIN.
- * Lines      A line has at most ATTEND_MAX_TEXT_BYTES bytes. char and bpe encode a line feed or a NUL inside a line as its byte; word
- *            splits at a line feed and never learns a word with a NUL.
- * Ownership  The arrays of attend_ids and attend_string grow as needed and are reused by the next call; {0} is empty; the caller frees them.
+ * Purpose    A tokenizer is learned from lines of text, stored in a model (as two attachments, see
+ *            attend_tokenizer_attach) and used for one side of a model or for both. Text is UTF-8; it is converted to
+ *            Unicode normalization form C (NFC) before anything else. Invalid UTF-8 is an error that names the byte.
+ *            docs/text.md has the details.
+ * Kinds      word: sequences between blanks; an unknown word becomes ATTEND_UNKNOWN. char: characters. bpe: subwords
+ *            learned by byte-pair encoding (Sennrich, Haddow, Birch 2016). char and bpe are lossless, blanks
+ *            included: a character outside the vocabulary is encoded as its UTF-8 bytes, each of which has a token.
+ *            decode(encode(x)) is x in NFC (for word: if every word is known and words are separated by single
+ *            spaces).
+ * Token ids  0, 1 and 2 are ATTEND_UNKNOWN, ATTEND_BEGIN and ATTEND_END ("<unk>", "<s>", "</s>"). For char and bpe
+ *            the 256 bytes follow ("<0x00>", ...). Then come learned tokens: words or characters by decreasing count
+ *            and, for bpe, merges in the order in which they were learned. The text "<s>" is never encoded as
+ *            ATTEND_BEGIN.
+ * Lines      A line has at most ATTEND_MAX_TEXT_BYTES bytes. char and bpe encode a line feed or a NUL inside a line
+ *            as its byte; word splits at a line feed and never learns a word with a NUL.
+ * Ownership  The arrays of attend_ids and attend_string grow as needed and are reused by the next call; {0} is empty;
+ *            the caller frees them.
  * Threads    A tokenizer can be used by many threads at once. */
 #ifndef ATTEND_TEXT_H
 #define ATTEND_TEXT_H
@@ -30,8 +34,8 @@ enum { ATTEND_MAX_TEXT_BYTES = 1 << 28 };
 
 /* ---- token ids ---- */
 
-/* The bytes [begin, end) of a text in NFC from which a token was made. For char and bpe the spans of a line cover it without gaps; the space that
- * bpe puts before a line has an empty span. */
+/* The bytes [begin, end) of a text in NFC from which a token was made. For char and bpe the spans of a line cover it
+ * without gaps; the space that bpe puts before a line has an empty span. */
 typedef struct attend_span {
     int begin, end;
 } attend_span;
@@ -46,8 +50,8 @@ void attend_ids_free(attend_ids *ids);
 
 /* ---- normalisation ---- */
 
-/* Replaces the content of `out` with the text in NFC. ATTEND_BAD_DATA if the text is not UTF-8 (the message names the byte) or longer than
- * ATTEND_MAX_TEXT_BYTES; ATTEND_NO_MEMORY. */
+/* Replaces the content of `out` with the text in NFC. ATTEND_BAD_DATA if the text is not UTF-8 (the message names the
+ * byte) or longer than ATTEND_MAX_TEXT_BYTES; ATTEND_NO_MEMORY. */
 int attend_normalize(attend_string *out, const char *text, size_t size);
 
 /* ---- learning a tokenizer ---- */
@@ -56,8 +60,10 @@ typedef enum attend_token_kind { ATTEND_TOKENS_WORD, ATTEND_TOKENS_CHAR, ATTEND_
 
 typedef struct attend_tokenizer_options {
     attend_token_kind kind;
-    int vocab_size; /* maximum number of tokens, special tokens and bytes included; 0: no limit (word, char), 8000 (bpe) */
-    int min_count; /* words, characters and merges with a lower count are not learned; a merge needs a count of at least 2 */
+    /* maximum number of tokens, special tokens and bytes included; 0: no limit (word, char), 8000 (bpe) */
+    int vocab_size;
+    /* words, characters and merges with a lower count are not learned; a merge needs a count of at least 2 */
+    int min_count;
 } attend_tokenizer_options;
 #define ATTEND_TOKENIZER_OPTIONS_INIT                                                                                  \
     {                                                                                                                  \
@@ -66,12 +72,13 @@ typedef struct attend_tokenizer_options {
 
 typedef struct attend_tokenizer attend_tokenizer;
 
-/* Supplies the next line, without its line feed, valid until the next call. Returns 1, or 0 after the last line, or a negated status code
- * (such as -ATTEND_IO) after a failure whose message is set. */
+/* Supplies the next line, without its line feed, valid until the next call. Returns 1, or 0 after the last line, or a
+ * negated status code (such as -ATTEND_IO) after a failure whose message is set. */
 typedef int (*attend_line_fn)(void *user, const char **line, size_t *size);
 
-/* Learns a tokenizer. The result depends on the lines but not on their order. ATTEND_BAD_USAGE for invalid options; ATTEND_BAD_DATA if a line is not
- * UTF-8 (the message names the line); ATTEND_NO_MEMORY; or the status of `next`. *out is the caller's, freed by attend_tokenizer_free. */
+/* Learns a tokenizer. The result depends on the lines but not on their order. ATTEND_BAD_USAGE for invalid options;
+ * ATTEND_BAD_DATA if a line is not UTF-8 (the message names the line); ATTEND_NO_MEMORY; or the status of `next`.
+ * *out is the caller's, freed by attend_tokenizer_free. */
 int attend_tokenizer_learn(attend_tokenizer **out, const attend_tokenizer_options *options, attend_line_fn next,
                            void *user);
 /* NULL is allowed. */
@@ -88,22 +95,24 @@ const char *attend_token_kind_name(attend_token_kind kind);
 
 /* ---- encoding and decoding ---- */
 
-/* Appends the tokens of a line to `out`, without ATTEND_BEGIN or ATTEND_END. dropout > 0: bpe skips each merge with this probability
- * (BPE-dropout, Provilkov et al. 2020); the result is a function of the text, seed and position. ATTEND_BAD_DATA if the line is not
- * UTF-8; ATTEND_NO_MEMORY. */
+/* Appends the tokens of a line to `out`, without ATTEND_BEGIN or ATTEND_END. dropout > 0: bpe skips each merge with
+ * this probability (BPE-dropout, Provilkov et al. 2020); the result is a function of the text, seed and position.
+ * ATTEND_BAD_DATA if the line is not UTF-8; ATTEND_NO_MEMORY. */
 int attend_tokenizer_encode(const attend_tokenizer *t, const char *text, size_t size, attend_ids *out, double dropout,
                             uint64_t seed, uint64_t position);
-/* Appends the text of tokens to `out`. ATTEND_UNKNOWN is written as "<unk>", other special tokens are skipped, and each byte that is not
- * part of valid UTF-8 becomes U+FFFD. Tokens that a model generates can contain any character, a line feed included. */
+/* Appends the text of tokens to `out`. ATTEND_UNKNOWN is written as "<unk>", other special tokens are skipped, and
+ * each byte that is not part of valid UTF-8 becomes U+FFFD. Tokens that a model generates can contain any character,
+ * a line feed included. */
 int attend_tokenizer_decode(const attend_tokenizer *t, const int *ids, int count, attend_string *out);
 
 /* ---- tokenizers in a model ---- */
 
-/* Stores a tokenizer in a model as "SIDE.vocabulary" (one token per line) and "SIDE.tokenizer" (kind and merges, as text). side is "source"
- * or "target". ATTEND_BAD_USAGE if the model's vocabulary on that side has another size. After a failure the side must be attached again. */
+/* Stores a tokenizer in a model as "SIDE.vocabulary" (one token per line) and "SIDE.tokenizer" (kind and merges, as
+ * text). side is "source" or "target". ATTEND_BAD_USAGE if the model's vocabulary on that side has another size.
+ * After a failure the side must be attached again. */
 int attend_tokenizer_attach(const attend_tokenizer *t, attend_model *m, const char *side);
-/* Reads a tokenizer from a model. ATTEND_BAD_MODEL if it is missing or damaged; every field is validated. *out is the caller's, freed by
- * attend_tokenizer_free. */
+/* Reads a tokenizer from a model. ATTEND_BAD_MODEL if it is missing or damaged; every field is validated. *out is the
+ * caller's, freed by attend_tokenizer_free. */
 int attend_tokenizer_from_model(attend_tokenizer **out, const attend_model *m, const char *side);
 
 #ifdef __cplusplus

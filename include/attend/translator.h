@@ -1,15 +1,21 @@
-/* translator.h: text in, text out: translates lines with a model, or an ensemble of models, and their tokenizers, on several threads.
+/* translator.h: text in, text out: translates lines with a model, or an ensemble of models, and their tokenizers, on
+ * several threads.
  *
- * Purpose    attend_translator_run takes lines and produces one result per line, in the same order. Lines of similar length are decoded in one
- *            batch and batches are distributed over threads. The result for a line does not depend on the other lines.
- * Lines      An empty or blank line gives an empty translation. So does a line that cannot be translated (not UTF-8, longer than max_tokens, or
- *            with non-finite model outputs), whose result has `fault` set to the reason. No line is lost or shifted.
- * Language   A language model continues each line: the result is the line and its continuation. An empty line starts a new text. Prefixes and
- * models     options that need a source (replace_unknown, shortlist) are ATTEND_BAD_USAGE.
+ * Purpose    attend_translator_run takes lines and produces one result per line, in the same order. Lines of similar
+ *            length are decoded in one batch and batches are distributed over threads. The result for a line does not
+ *            depend on the other lines.
+ * Lines      An empty or blank line gives an empty translation. So does a line that cannot be translated (not UTF-8,
+ *            longer than max_tokens, or with non-finite model outputs), whose result has `fault` set to the reason.
+ *            No line is lost or shifted.
+ * Tasks      A translation model translates each line. A language model continues it: the result is the line and its
+ *            continuation, and an empty line starts a new text. With a language model, prefixes and options that need
+ *            a source (replace_unknown, shortlist) are ATTEND_BAD_USAGE.
  * Sampling   A translator numbers its lines from 0 over all its runs; the number is the line's random stream.
- * Unknown    With a tokenizer of kind word, ATTEND_UNKNOWN is written as "<unk>" or, if replace_unknown is set, as the source word with
- * words      the most attention, translated by the dictionary if it has that word. Characters and subwords have no unknown words.
- * Ownership  A translator borrows its models and its dictionary. Results belong to the translator and are valid until its next run.
+ * Unknowns   With a tokenizer of kind word, ATTEND_UNKNOWN is written as "<unk>" or, if replace_unknown is set, as
+ *            the source word with the most attention, translated by the dictionary if it has that word. Characters
+ *            and subwords have no unknown words.
+ * Ownership  A translator borrows its models and its dictionary. Results belong to the translator and are valid until
+ *            its next run.
  * Threads    A translator is used by one thread at a time; it has worker threads of its own. */
 #ifndef ATTEND_TRANSLATOR_H
 #define ATTEND_TRANSLATOR_H
@@ -26,8 +32,9 @@ extern "C" {
 
 typedef struct attend_dictionary attend_dictionary;
 
-/* Reads a file of lines "WORD TAB REPLACEMENT" in UTF-8. Empty lines are skipped; the first of several entries for a word counts. ATTEND_BAD_DATA, with
- * file and line, for any other line; ATTEND_IO; ATTEND_NO_MEMORY. *out is the caller's, freed by attend_dictionary_free. */
+/* Reads a file of lines "WORD TAB REPLACEMENT" in UTF-8. Empty lines are skipped; the first of several entries for a
+ * word counts. ATTEND_BAD_DATA, with file and line, for any other line; ATTEND_IO; ATTEND_NO_MEMORY. *out is the
+ * caller's, freed by attend_dictionary_free. */
 int attend_dictionary_read(attend_dictionary **out, const char *path);
 /* NULL is allowed. */
 void attend_dictionary_free(attend_dictionary *d);
@@ -74,26 +81,29 @@ typedef struct attend_line_result {
 
 typedef struct attend_translator attend_translator;
 
-/* ATTEND_BAD_MODEL if the model has no tokenizers; ATTEND_BAD_USAGE if options are invalid or need attention that the model does not have;
- * ATTEND_NO_MEMORY. *out is the caller's, freed by attend_translator_free. */
+/* ATTEND_BAD_MODEL if the model has no tokenizers; ATTEND_BAD_USAGE if options are invalid or need attention that the
+ * model does not have; ATTEND_NO_MEMORY. *out is the caller's, freed by attend_translator_free. */
 int attend_translator_new(attend_translator **out, const attend_model *m, const attend_translator_options *options);
-/* An ensemble. ATTEND_BAD_USAGE also if the models do not have the same task, tokenizers and vocabularies; the message says where they differ. */
+/* An ensemble. ATTEND_BAD_USAGE also if the models do not have the same task, tokenizers and vocabularies; the
+ * message says where they differ. */
 int attend_translator_new_ensemble(attend_translator **out, const attend_model *const *models, int model_count,
                                    const attend_translator_options *options);
 /* NULL is allowed. */
 void attend_translator_free(attend_translator *t);
 
-/* Translates `count` lines of the given sizes in bytes. Faulty lines are results, not failures. ATTEND_BAD_USAGE for invalid search options;
- * ATTEND_NO_MEMORY. */
+/* Translates `count` lines of the given sizes in bytes. Faulty lines are results, not failures. ATTEND_BAD_USAGE for
+ * invalid search options; ATTEND_NO_MEMORY. */
 int attend_translator_run(attend_translator *t, int count, const char *const *lines, const size_t *sizes);
-/* The same with a prefix for each line with which its translation must begin; an empty prefix prescribes nothing. A prefix word that is not in the
- * target vocabulary is ATTEND_UNKNOWN to the model and appears unchanged in the translation. */
+/* The same with a prefix for each line with which its translation must begin; an empty prefix prescribes nothing. A
+ * prefix word that is not in the target vocabulary is ATTEND_UNKNOWN to the model and appears unchanged in the
+ * translation. */
 int attend_translator_run_from(attend_translator *t, int count, const char *const *lines, const size_t *sizes,
                                const char *const *prefixes, const size_t *prefix_sizes);
 /* The result of line 0, 1, ... of the last run; NULL if out of range. */
 const attend_line_result *attend_translator_result(const attend_translator *t, int line);
 
-/* The word alignment of a line and one of its translations, by attention: see attend_scorer_links. 0 links without weights. */
+/* The word alignment of a line and one of its translations, by attention: see attend_scorer_links. 0 links without
+ * weights. */
 int attend_hypothesis_links(const attend_line_result *r, const attend_hypothesis *h, attend_word_link *links, int room);
 
 /* The tokenizer of a side, which belongs to the translator. A language model has one for both. */

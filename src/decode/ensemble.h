@@ -1,4 +1,5 @@
-/* ensemble.h: the models of a search: one, or several that decode the same hypotheses and whose probabilities are averaged.
+/* ensemble.h: the models of a search: one, or several that decode the same hypotheses and whose probabilities are
+ * averaged.
  *
  *     log p(w) = log(1/M sum_m p_m(w)) */
 #ifndef ATTEND_DECODE_ENSEMBLE_H
@@ -16,14 +17,15 @@ typedef struct attend_ensemble {
     int keep;                    /* a step returns only this many best tokens per hypothesis; 0: all. One model only */
 } attend_ensemble;
 
-/* Starts decoding `count` sources. {0} is empty; attend_ensemble_free is needed after a failure too. ATTEND_BAD_USAGE if the models' tasks or vocabulary sizes
- * differ, ATTEND_NO_MEMORY. */
+/* Starts decoding `count` sources. {0} is empty; attend_ensemble_free is needed after a failure too. ATTEND_BAD_USAGE
+ * if the models' tasks or vocabulary sizes differ, ATTEND_NO_MEMORY. */
 int attend_ensemble_new(attend_ensemble *e, attend_ctx *const *contexts, const attend_model *const *models,
                         int model_count, int count, const int *source, const int *lengths);
 void attend_ensemble_free(attend_ensemble *e);
 
-/* Keeps only the `max` best tokens of each hypothesis, and only those on the shortlist if requested, before the first step: see attend_decoding_set_top_k and
- * attend_decoding_use_shortlist. No effect on several models or a large `max`. */
+/* Keeps only the `max` best tokens of each hypothesis, and only those on the shortlist if requested, before the first
+ * step: see attend_decoding_set_top_k and attend_decoding_use_shortlist. No effect on several models or a large
+ * `max`. */
 int attend_ensemble_keep_best(attend_ensemble *e, int max, bool shortlist);
 
 /* See attend_decoding_step. */
@@ -36,7 +38,8 @@ attend_real attend_ensemble_end(const attend_ensemble *e, int hypothesis);
 /* If all tokens are kept: log p of every token (vocabulary), valid until the next call; and of one token. */
 const attend_real *attend_ensemble_log_probabilities(const attend_ensemble *e, int hypothesis);
 attend_real attend_ensemble_token(const attend_ensemble *e, int hypothesis, int token);
-/* Adds the attention to `length` source tokens, averaged over heads and models, to `sums`. Adds nothing if no model has cross-attention. */
+/* Adds the attention to `length` source tokens, averaged over heads and models, to `sums`. Adds nothing if no model
+ * has cross-attention. */
 void attend_ensemble_weights(const attend_ensemble *e, int hypothesis, int length, attend_real *sums);
 
 #endif

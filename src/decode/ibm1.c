@@ -1,10 +1,12 @@
 /* ibm1.c: IBM Model 1 (Brown et al. 1993) in both directions.
  *
- *     p(t_j | s) = 1/m sum_i T(t_j | s_i)       E: c(t, s) += T(t | s_i) / sum_k T(t | s_k)       M: T(t | s) = c(t, s) / sum_t' c(t', s)
+ *     p(t_j | s) = 1/m sum_i T(t_j | s_i)
+ *     E: c(t, s) += T(t | s_i) / sum_k T(t | s_k)
+ *     M: T(t | s) = c(t, s) / sum_t' c(t', s)
  *
- * A link is a pair (i, j) with the largest T(t_j | s_i) over i and the largest T'(s_i | t_j) over j. One direction alone links rare tokens to arbitrary
- * neighbours; both directions rarely agree on such links. A token that occurs twice in a sentence is not linked, because Model 1 cannot tell the
- * occurrences apart. */
+ * A link is a pair (i, j) with the largest T(t_j | s_i) over i and the largest T'(s_i | t_j) over j. One direction
+ * alone links rare tokens to arbitrary neighbours; both directions rarely agree on such links. A token that occurs
+ * twice in a sentence is not linked, because Model 1 cannot tell the occurrences apart. */
 #include "decode/ibm1.h"
 
 #include "core/memory.h"

@@ -1,6 +1,8 @@
-/* ibm1.h: word links by IBM Model 1 (Brown et al. 1993), estimated from the sentence pairs themselves: the links on which both directions agree.
+/* ibm1.h: word links by IBM Model 1 (Brown et al. 1993), estimated from the sentence pairs themselves: the links on
+ * which both directions agree.
  *
- * They are too sparse and rough to serve as an alignment, but sufficient to rank attention maps. The units are the model's tokens.
+ * They are too sparse and rough to serve as an alignment, but sufficient to rank attention maps. The units are the
+ * model's tokens.
  *
  * Ownership  An attend_ibm1 is the caller's and owns its links.
  * Threads    Can be read by many threads. */
@@ -9,7 +11,8 @@
 
 #include <attend/metric.h>
 
-/* Sentence pairs, one after another. Both sides may end with ATTEND_END, which serves as the NULL word: the origin of tokens without a counterpart. */
+/* Sentence pairs, one after another. Both sides may end with ATTEND_END, which serves as the NULL word: the origin of
+ * tokens without a counterpart. */
 typedef struct attend_ibm1_pairs {
     int count;
     const int *tokens[2];  /* of all sources, of all targets */
@@ -18,8 +21,8 @@ typedef struct attend_ibm1_pairs {
 
 typedef struct attend_ibm1 attend_ibm1;
 
-/* Estimates both directions and links all pairs. *out is the caller's, freed by attend_ibm1_free (NULL is allowed there); `pairs` is not needed afterwards.
- * ATTEND_NO_MEMORY. */
+/* Estimates both directions and links all pairs. *out is the caller's, freed by attend_ibm1_free (NULL is allowed
+ * there); `pairs` is not needed afterwards. ATTEND_NO_MEMORY. */
 int attend_ibm1_new(attend_ibm1 **out, const attend_ibm1_pairs *pairs);
 void attend_ibm1_free(attend_ibm1 *s);
 /* The number of links of pair 0, 1, ...; *links points to them, in the order of the target. */

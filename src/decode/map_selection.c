@@ -1,4 +1,5 @@
-/* map_selection.c: the alignment error of every attention map, against gold links between words or IBM Model 1 links (ibm1.h) between tokens. */
+/* map_selection.c: the alignment error of every attention map, against gold links between words or IBM Model 1 links
+ * (ibm1.h) between tokens. */
 #include <attend/map_selection.h>
 
 #include "core/memory.h"
@@ -120,7 +121,8 @@ static int add_gold(attend_map_selection *s, int pair, const attend_pair_links *
     return status;
 }
 
-/* The source token with the largest weight. As for links between words, the source's end, which is the last, does not count. */
+/* The source token with the largest weight. As for links between words, the source's end, which is the last, does not
+ * count. */
 static int most_attended(const attend_real *row, int count)
 {
     int best = 0;

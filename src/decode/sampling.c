@@ -1,4 +1,5 @@
-/* sampling.c: a token drawn from softmax(log p / temperature), restricted to the top_k best tokens and to the smallest set of best tokens with mass top_p. */
+/* sampling.c: a token drawn from softmax(log p / temperature), restricted to the top_k best tokens and to the
+ * smallest set of best tokens with mass top_p. */
 #include "decode/sampling.h"
 
 #include <attend/model.h>

@@ -1,4 +1,5 @@
-/* scorer.c: scores pairs of texts with attend_model_score on several threads, and turns their attention into links between words. */
+/* scorer.c: scores pairs of texts with attend_model_score on several threads, and turns their attention into links
+ * between words. */
 #include <attend/scorer.h>
 
 #include "core/memory.h"

@@ -63,8 +63,8 @@ static void search_free(search *s)
     attend_ensemble_free(&s->ensemble);
 }
 
-/* The maximum number of target tokens: by the length of the source (language model: of the prefix), by max_length and by the models' positions, but at
- * least the prefix. */
+/* The maximum number of target tokens: by the length of the source (language model: of the prefix), by max_length and
+ * by the models' positions, but at least the prefix. */
 static int limit_of(const search *s, int length, int prefix)
 {
     const attend_search_options *o = &s->o;
@@ -142,8 +142,8 @@ static double coverage_of(const search *s, const beam *b, int last)
     return s->o.coverage_penalty * sum;
 }
 
-/* Adds a finished hypothesis of `rows` rows (tokens and end). A sample has its slot; otherwise hypotheses are sorted by score, the earlier of equal
- * ones first. */
+/* Adds a finished hypothesis of `rows` rows (tokens and end). A sample has its slot; otherwise hypotheses are sorted
+ * by score, the earlier of equal ones first. */
 static void finish(search *s, beam *b, int last, int slot, int rows, bool ended)
 {
     search_end f = { .last = last, .ended = ended, .sum = s->nodes[last].sum };
@@ -162,8 +162,8 @@ static void finish(search *s, beam *b, int last, int slot, int rows, bool ended)
     b->done_count = kept + 1;
 }
 
-/* True if a hypothesis with this sum can still reach a higher score than the worst of the n-best. log p never rises, coverage is at most 0, and
- * the length penalty is largest at the length limit. */
+/* True if a hypothesis with this sum can still reach a higher score than the worst of the n-best. log p never rises,
+ * coverage is at most 0, and the length penalty is largest at the length limit. */
 static bool may_win(const search *s, const beam *b, double sum)
 {
     if (b->done_count < s->o.n_best) return true;
@@ -179,7 +179,8 @@ static int is_better(const candidate *a, const candidate *b)
     return a->hypothesis != b->hypothesis ? a->hypothesis < b->hypothesis : a->token < b->token;
 }
 
-/* Sorts the best `max` of n candidates to the front and returns their number. Insertion sort: both numbers are small. */
+/* Sorts the best `max` of n candidates to the front and returns their number. Insertion sort, because both numbers are
+ * small. */
 static int keep_best(candidate *c, int n, int max)
 {
     int kept = 0;
@@ -262,7 +263,8 @@ static int add_candidates(search *s, int row, int rows, int n)
     return n;
 }
 
-/* Extends the best candidates of all hypotheses. A finished hypothesis takes a place in the beam, so a beam of 1 is greedy decoding. */
+/* Extends the best candidates of all hypotheses. A finished hypothesis takes a place in the beam, so a beam of 1 is
+ * greedy decoding. */
 static void search_step(search *s, beam *b, int first, int running, int rows)
 {
     int n = 0;
@@ -436,7 +438,8 @@ static int check_prefixes(const search *s, const attend_search_sources *x)
     return ATTEND_OK;
 }
 
-/* Lets the model return only the best tokens of each hypothesis where that suffices, and only those on the shortlist if requested. */
+/* Lets the model return only the best tokens of each hypothesis where that suffices, and only those on the shortlist
+ * if requested. */
 static int choose_output(search *s, const attend_search_sources *x, int model_count)
 {
     const bool possible =

@@ -1,5 +1,5 @@
-/* search.h: the state of a search. A hypothesis is a node with a parent. The nodes of all sources are in one array that only grows; their attention
- * weights are in blocks that do not move. */
+/* search.h: the state of a search. A hypothesis is a node with a parent. The nodes of all sources are in one array
+ * that only grows; their attention weights are in blocks that do not move. */
 #ifndef ATTEND_DECODE_SEARCH_H
 #define ATTEND_DECODE_SEARCH_H
 

@@ -1,5 +1,6 @@
-/* translator.h: what the files of the translator share. translator.c creates translators and runs them, translator_batches.c groups lines into batches
- * and decodes them, translator_text.c encodes lines and writes the texts of translations. */
+/* translator.h: what the files of the translator share. translator.c creates translators and runs them,
+ * translator_batches.c groups lines into batches and decodes them, translator_text.c encodes lines and writes the
+ * texts of translations. */
 #ifndef ATTEND_DECODE_TRANSLATOR_H
 #define ATTEND_DECODE_TRANSLATOR_H
 

@@ -75,7 +75,8 @@ static attend_substitution source_word(const attend_translator *t, const transla
     return entry ? (attend_substitution){ entry, strlen(entry) } : word;
 }
 
-/* Replaces unknown tokens: in the prefix by the prefix's own text, after it by a source word if replace_unknown is set. */
+/* Replaces unknown tokens: in the prefix by the prefix's own text, after it by a source word if replace_unknown is
+ * set. */
 static void substitute(const attend_translator *t, const translator_line *line, const attend_translation *x,
                        attend_substitution *substitutions)
 {
@@ -108,7 +109,8 @@ static int append_text(attend_translator *t, translator_line *line, const attend
     return status;
 }
 
-/* Bytes of a hypothesis that its prefix prescribed. Tokens of kind word are written with single spaces, so that the prefix may have become shorter. */
+/* Bytes of a hypothesis that its prefix prescribed. Tokens of kind word are written with single spaces, so that the
+ * prefix may have become shorter. */
 static size_t prefix_size(const attend_translator *t, const translator_line *line, const attend_span *spans)
 {
     if (line->prefix.count == 0) return 0;

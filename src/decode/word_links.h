@@ -1,5 +1,5 @@
-/* word_links.h: attention between tokens as links between words. Words are separated by blanks; a token belongs to the word of its last byte that is not a
- * blank. */
+/* word_links.h: attention between tokens as links between words. Words are separated by blanks; a token belongs to
+ * the word of its last byte that is not a blank. */
 #ifndef ATTEND_DECODE_WORD_LINKS_H
 #define ATTEND_DECODE_WORD_LINKS_H
 
@@ -13,12 +13,14 @@ typedef struct attend_tokenized_text {
     int count;
 } attend_tokenized_text;
 
-/* The index of the source word with the largest sum of weights over some rows; -1 if there is none above 0. weights: (rows, width), whose first source->count
- * columns are the source's tokens. *word, if not NULL, becomes the span of the word. */
+/* The index of the source word with the largest sum of weights over some rows; -1 if there is none above 0. weights:
+ * (rows, width), whose first source->count columns are the source's tokens. *word, if not NULL, becomes the span of
+ * the word. */
 int attend_most_attended_word(const attend_tokenized_text *source, const attend_real *weights, int rows, int width,
                               attend_span *word);
 
-/* Links each target word to the source word to which it attends most; returns the number of links, at most `room`. weights: (target tokens, width). */
+/* Links each target word to the source word to which it attends most; returns the number of links, at most `room`.
+ * weights: (target tokens, width). */
 int attend_word_links(const attend_tokenized_text *source, const attend_tokenized_text *target,
                       const attend_real *weights, int width, attend_word_link *links, int room);
 
@@ -29,8 +31,8 @@ int attend_word_count(const char *text);
 void attend_word_spans(const char *text, attend_span *spans);
 /* The word to which each token belongs; -1 for a blank token. */
 void attend_words_of_tokens(const attend_tokenized_text *t, int *words);
-/* Attention between words: sums (target words, source words). The weight of a source word is the sum over its tokens; that of a target word the mean over
- * its tokens. */
+/* Attention between words: sums (target words, source words). The weight of a source word is the sum over its tokens;
+ * that of a target word the mean over its tokens. */
 void attend_word_weights(const attend_tokenized_text *source, const attend_tokenized_text *target,
                          const attend_real *weights, int width, double *sums);
 

@@ -1,5 +1,5 @@
-/* aer.c: alignment error rate (Och, Ney 2003): 1 - (|A & S| + |A & P|) / (|A| + |S|), where A are the predicted links, S the sure and P the possible
- * gold links; S is a subset of P. */
+/* aer.c: alignment error rate (Och, Ney 2003): 1 - (|A & S| + |A & P|) / (|A| + |S|), where A are the predicted
+ * links, S the sure and P the possible gold links; S is a subset of P. */
 #include "core/status.h"
 #include "metric/ngrams.h"
 

@@ -1,8 +1,8 @@
 /* bleu.c: BLEU (Papineni et al. 2002), corpus-level, as in sacreBLEU:
  *   BP exp(1/4 sum_n log p_n),   BP = min(1, exp(1 - r/c)),
- * where p_n is the clipped n-gram precision: an n-gram matches at most as often as it occurs in any one reference; c is the length of the hypotheses in
- * words, r that of the references closest in length (the shorter of two equally close). Orders without a match are smoothed (NIST: 1/2 match for the
- * first such order, 1/4 for the next, ...). */
+ * where p_n is the clipped n-gram precision: an n-gram matches at most as often as it occurs in any one reference; c
+ * is the length of the hypotheses in words, r that of the references closest in length (the shorter of two equally
+ * close). Orders without a match are smoothed (NIST: 1/2 match for the first such order, 1/4 for the next, ...). */
 #include "metric/kinds.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* bleu_tokens.c: the tokenizers of BLEU. "13a" is NIST's mteval-v13a as in sacreBLEU: entities are decoded, then each rule is applied to the whole line,
- * from left to right:
+/* bleu_tokens.c: the tokenizers of BLEU. "13a" is NIST's mteval-v13a as in sacreBLEU: entities are decoded, then each
+ * rule is applied to the whole line, from left to right:
  *   ASCII punctuation, except ' - . and the comma, becomes a token;
  *   a full stop or comma becomes a token unless a digit precedes it;
  *   a full stop or comma becomes a token unless a digit follows it;

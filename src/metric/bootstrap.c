@@ -1,6 +1,6 @@
-/* bootstrap.c: bootstrap resampling (Koehn 2004). A sample has as many sentences as the corpus, drawn with replacement; a pair of systems shares its
- * samples. The interval excludes 1/40 of the samples' scores at either end. The paired test is that of sacreBLEU: with d_s the absolute difference
- * in sample s and d that of the corpus,
+/* bootstrap.c: bootstrap resampling (Koehn 2004). A sample has as many sentences as the corpus, drawn with
+ * replacement; a pair of systems shares its samples. The interval excludes 1/40 of the samples' scores at either end.
+ * The paired test is that of sacreBLEU: with d_s the absolute difference in sample s and d that of the corpus,
  *   p = (1 + #{s: d_s - mean(d_s) > d}) / (1 + samples),
  * except for d = 0, where p is 1: the formula would call two equal systems different. */
 #include "core/memory.h"

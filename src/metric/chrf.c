@@ -1,7 +1,8 @@
 /* chrf.c: chrF (Popovic 2015) and chrF++ (Popovic 2017), corpus-level, as in sacreBLEU:
  *   100 (1 + b^2) P R / (b^2 P + R),   b = 2,
- * where P and R are the means of precision and recall over the orders that occur on both sides: n-grams of 1 to 6 characters without white space and,
- * in chrF++, of 1 and 2 words. With several references the one with the best score counts. */
+ * where P and R are the means of precision and recall over the orders that occur on both sides: n-grams of 1 to 6
+ * characters without white space and, in chrF++, of 1 and 2 words. With several references the one with the best
+ * score counts. */
 #include "metric/kinds.h"
 
 #include <string.h>

@@ -1,8 +1,9 @@
 /* error_rates.c: word and character error rate, exact match and token accuracy.
- *   WER, CER        100 sum of edit distances / sum of reference lengths (words; characters, inner white space included)
+ *   WER, CER        100 sum of edit distances / sum of reference lengths (words; characters, inner spaces included)
  *   exact           100 lines that equal a reference / lines
  *   token accuracy  100 reference words that equal the hypothesis word at the same position / reference words
- * White space at the ends of a line is ignored. With several references the one with the best rate counts, the first of equally good ones. */
+ * White space at the ends of a line is ignored. With several references the one with the best rate counts, the first
+ * of equally good ones. */
 #include "core/memory.h"
 #include "core/status.h"
 #include "metric/kinds.h"

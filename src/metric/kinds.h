@@ -1,4 +1,5 @@
-/* kinds.h: the interface of a metric: statistics of a sentence, and a score from summed statistics. metric.c has the list of metrics.
+/* kinds.h: the interface of a metric: statistics of a sentence, and a score from summed statistics. metric.c has the
+ * list of metrics.
  *
  * Ownership  The lines belong to the call; a metric may change them in place.
  * Threads    No state. */

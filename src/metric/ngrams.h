@@ -1,7 +1,8 @@
-/* ngrams.h: a trie of symbol sequences with counts: words as sequences of characters, n-grams as sequences of characters or words.
+/* ngrams.h: a trie of symbol sequences with counts: words as sequences of characters, n-grams as sequences of
+ * characters or words.
  *
- * Purpose    The trie is stored in one hash table. A sequence is a node, whose parent is the sequence without its last symbol. Each n-gram of
- *            each order takes one lookup, and n-grams are compared by node number.
+ * Purpose    The trie is stored in one hash table. A sequence is a node, whose parent is the sequence without its
+ *            last symbol. Each n-gram of each order takes one lookup, and n-grams are compared by node number.
  * Ownership  {0} is an empty trie; attend_ngrams_free empties it.
  * Threads    A trie is used by one thread at a time. */
 #ifndef ATTEND_METRIC_NGRAMS_H
@@ -37,9 +38,9 @@ uint32_t attend_ngrams_find(const attend_ngrams *g, uint32_t parent, uint32_t sy
 
 /* Counts the n-grams of 1 to `orders` symbols of the hypothesis. ATTEND_NO_MEMORY. */
 int attend_ngrams_add(attend_ngrams *g, const uint32_t *symbols, size_t n, int orders);
-/* matches[k - 1] += the k-grams of reference number `which` (from 1) that the hypothesis also has, each clipped to its count in the hypothesis. With
- * `clip_to_max`, occurrences that an earlier reference has matched already do not count again (BLEU's clipping by the maximum over references);
- * otherwise the reference is compared by itself. */
+/* matches[k - 1] += the k-grams of reference number `which` (from 1) that the hypothesis also has, each clipped to
+ * its count in the hypothesis. With `clip_to_max`, occurrences that an earlier reference has matched already do not
+ * count again (BLEU's clipping by the maximum over references); otherwise the reference is compared by itself. */
 void attend_ngrams_match(attend_ngrams *g, const uint32_t *symbols, size_t n, int orders, int which, bool clip_to_max,
                          double *matches);
 /* The number of k-grams of a line of n symbols. */

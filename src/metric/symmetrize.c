@@ -1,9 +1,11 @@
-/* symmetrize.c: combines the alignments of two directions (Och, Ney 2003; Koehn, Och, Marcu 2003). The union of the links is sorted by target, then source.
- * Growing visits it in that order until nothing is added, and considers the eight neighbours of each accepted link:
+/* symmetrize.c: combines the alignments of two directions (Och, Ney 2003; Koehn, Och, Marcu 2003). The union of the
+ * links is sorted by target, then source. Growing visits it in that order until nothing is added, and considers the
+ * eight neighbours of each accepted link:
  *   grow-diag   + a neighbour in the union whose source or target word has no link yet
  *   final       + links of the first direction, then of the second, whose source or target word has no link yet
  *   final-and   + the same, if neither word has a link yet
- * Only links of the union are considered, so the work grows with the number of links, not with the product of the sentence lengths. */
+ * Only links of the union are considered, so the work grows with the number of links, not with the product of the
+ * sentence lengths. */
 #include "core/memory.h"
 #include "core/status.h"
 

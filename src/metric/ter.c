@@ -1,10 +1,12 @@
-/* ter.c: TER (Snover et al. 2006): the number of insertions, deletions, substitutions and shifts of phrases that turn the hypothesis into a reference,
- * over the mean length of the references; the lowest over the references. Finding the fewest shifts is NP-hard, so the search is greedy, and its
- * limits are part of the definition. They are those of Tercom as in sacreBLEU:
+/* ter.c: TER (Snover et al. 2006): the number of insertions, deletions, substitutions and shifts of phrases that turn
+ * the hypothesis into a reference, over the mean length of the references; the lowest over the references. Finding
+ * the fewest shifts is NP-hard, so the search is greedy, and its limits are part of the definition. They are those of
+ * Tercom as in sacreBLEU:
  *   - the edit distance is computed in a band of +-BEAM words around the diagonal;
  *   - a shift moves up to MAX_PHRASE words that match the reference at most MAX_DISTANCE positions away;
- *   - the shift that saves the most edits is applied (ties: the longest, then the first start, then the first target), until none saves any or
- *     MAX_CANDIDATES shifts have been tried; the round in which they run out is dropped. */
+ *   - the shift that saves the most edits is applied (ties: the longest, then the first start, then the first
+ *     target), until none saves any or MAX_CANDIDATES shifts have been tried; the round in which they run out is
+ *     dropped. */
 #include "core/memory.h"
 #include "core/status.h"
 #include "metric/kinds.h"
@@ -24,8 +26,8 @@ typedef struct ter {
     int *cost;                 /* (n, width), rows 1 to n: row i begins at column low(i) */
     unsigned char *how;        /* (n, width) how each cell was reached */
     int *trial;                /* (2, width) */
-    int *
-        aligned; /* (m) the hypothesis word to which each reference word is aligned, or after which it is inserted; -1: none */
+    /* (m) the hypothesis word to which each reference word is aligned, or after which it is inserted; -1: none */
+    int *aligned;
     int *reference_errors;  /* (m + 1) errors before each word */
     int *hypothesis_errors; /* (n + 1) */
 } ter;
@@ -88,7 +90,8 @@ static void fill(ter *t)
     }
 }
 
-/* True if row i of `shifted` is that of `words` plus a constant; then so are all later rows, as long as the words are the same. */
+/* True if row i of `shifted` is that of `words` plus a constant; then so are all later rows, as long as the words are
+ * the same. */
 static bool runs_parallel(const ter *t, int i, const int *row, int *more)
 {
     const int *other = t->cost + (size_t)(i - 1) * (size_t)t->width, count = high(t, i) - low(t, i);
@@ -149,7 +152,8 @@ static bool is_better(const shift *a, const shift *b)
     return a->target < b->target;
 }
 
-/* Copies `words` to `shifted` with a phrase moved before the word at `target`. A target inside the phrase or at its end moves it right by target - start. */
+/* Copies `words` to `shifted` with a phrase moved before the word at `target`. A target inside the phrase or at its
+ * end moves it right by target - start. */
 static changed move(const ter *t, const shift *s)
 {
     const int n = t->n, end = s->start + s->length;
@@ -179,7 +183,8 @@ static int try_targets(const ter *t, shift s, int match, shift *best)
     return tried;
 }
 
-/* A shift can help only if the phrase and its match both contain errors and the phrase is not aligned to the match already. */
+/* A shift can help only if the phrase and its match both contain errors and the phrase is not aligned to the match
+ * already. */
 static bool may_help(const ter *t, int start, int match, int length)
 {
     return t->hypothesis_errors[start + length] > t->hypothesis_errors[start] &&

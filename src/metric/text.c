@@ -8,8 +8,8 @@
 
 /* ---- characters ---- */
 
-/* Decodes the character at `s`, a string that ends in '\0'. A byte that starts no valid UTF-8 becomes a lone surrogate, as Python's
- * "surrogateescape" does. */
+/* Decodes the character at `s`, a string that ends in '\0'. A byte that starts no valid UTF-8 becomes a lone
+ * surrogate, as Python's "surrogateescape" does. */
 static uint32_t decode(const char *s, size_t *length)
 {
     int32_t code_point;
@@ -90,8 +90,8 @@ static bool cased(uint32_t c)
     }
 }
 
-/* True if the sigma at `at` ends a word: it follows a cased letter and no cased letter follows. Each run of ignorable characters is scanned at most
- * twice, so the cost is linear in the length of the line. */
+/* True if the sigma at `at` ends a word: it follows a cased letter and no cased letter follows. Each run of ignorable
+ * characters is scanned at most twice, so the cost is linear in the length of the line. */
 static bool is_final(const uint32_t *c, size_t n, size_t at)
 {
     size_t i = at;

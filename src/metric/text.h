@@ -1,7 +1,7 @@
 /* text.h: a line for the metrics: characters, white space, word ids.
  *
- * Purpose    The white space and lower case of Python's str (with the final sigma and the dotted I), because the tools whose scores are
- *            reproduced are written in Python.
+ * Purpose    The white space and lower case of Python's str (with the final sigma and the dotted I), because the
+ *            tools whose scores are reproduced are written in Python.
  * Ownership  Each type has a function that frees it; {0} is empty.
  * Threads    No state. */
 #ifndef ATTEND_METRIC_TEXT_H
@@ -34,8 +34,8 @@ typedef struct attend_metric_words {
     size_t n;
 } attend_metric_words;
 
-/* Splits at white space. cut_punctuation, for chrF++: also separates one ASCII punctuation mark at the end of a word, or else at its beginning.
- * ATTEND_NO_MEMORY. */
+/* Splits at white space. cut_punctuation, for chrF++: also separates one ASCII punctuation mark at the end of a word,
+ * or else at its beginning. ATTEND_NO_MEMORY. */
 int attend_metric_words_read(attend_metric_words *w, attend_ngrams *names, const attend_metric_text *t,
                              bool cut_punctuation);
 void attend_metric_words_free(attend_metric_words *w);

@@ -41,8 +41,9 @@ static int pair_tokens(int source, int target)
 
 /* --- creating --- */
 
-/* The pool size of the options, or about POOL_BATCHES batches, which suffices for sorting. If that is a large part of the data, pools are smaller, because
- * pairs that are sorted together in every epoch would end up in the same batches. */
+/* The pool size of the options, or about POOL_BATCHES batches, which suffices for sorting. If that is a large part of
+ * the data, pools are smaller, because pairs that are sorted together in every epoch would end up in the same
+ * batches. */
 static uint64_t pool_size(const attend_corpus_counts *n, const attend_batches_options *o)
 {
     if (o->pool > 0) return (uint64_t)o->pool;

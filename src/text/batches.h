@@ -1,29 +1,33 @@
 /* batches.h: groups a corpus into batches, epoch after epoch, in an order that is a function of (seed, epoch).
  *
- * Method     An epoch is a permutation of all pairs (permutation.h), divided into pools of nearly equal numbers of pairs. The pairs of a pool are
- *            sorted by length and grouped into batches, whose order is then shuffled: the sentences of a batch have similar lengths, and
- *            batches still differ from epoch to epoch.
- * Size       The size of a pair is the larger of its source tokens and its target rows (tokens and an end). A batch has at most batch_tokens; a
- *            pair that is larger is a batch by itself.
- * Position   (epoch, pool, batch in the pool) identifies the next batch. There is no other state: resuming from a saved position with the
- *            same corpus and options gives the same batches.
- * Ownership  The arrays of a batch belong to the attend_batches and are valid until the next batch. The corpus is borrowed.
+ * Method     An epoch is a permutation of all pairs (permutation.h), divided into pools of nearly equal numbers of
+ *            pairs. The pairs of a pool are sorted by length and grouped into batches, whose order is then shuffled:
+ *            the sentences of a batch have similar lengths, and batches still differ from epoch to epoch.
+ * Size       The size of a pair is the larger of its source tokens and its target rows (tokens and an end). A batch
+ *            has at most batch_tokens; a pair that is larger is a batch by itself.
+ * Position   (epoch, pool, batch in the pool) identifies the next batch. There is no other state: resuming from a
+ *            saved position with the same corpus and options gives the same batches.
+ * Ownership  The arrays of a batch belong to the attend_batches and are valid until the next batch. The corpus is
+ *            borrowed.
  * Threads    An attend_batches is used by one thread at a time; several can share a corpus. */
 #ifndef ATTEND_TEXT_BATCHES_H
 #define ATTEND_TEXT_BATCHES_H
 
 #include "text/corpus.h"
 
-/* Encodes a text again for an epoch (BPE-dropout). Like attend_encode_fn; random numbers may depend on (epoch, pair) only. */
+/* Encodes a text again for an epoch (BPE-dropout). Like attend_encode_fn; random numbers may depend on (epoch, pair)
+ * only. */
 typedef int (*attend_reencode_fn)(void *user, attend_side side, uint64_t epoch, uint64_t pair, const char *text,
                                   size_t size, attend_ids *out);
 
 typedef struct attend_batches_options {
     uint64_t seed;
     int batch_tokens;
-    int pool; /* maximum pairs of a pool; 0: enough for 64 batches, or an eighth of the corpus if that is less, but at least 8 batches */
-    attend_reencode_fn
-        encode; /* NULL: use the tokens of the corpus. Otherwise the corpus must keep texts; sizes are still those of its tokens */
+    /* maximum pairs of a pool; 0: enough for 64 batches, or an eighth of the corpus if that is less, but at least 8
+     * batches */
+    int pool;
+    /* NULL: use the tokens of the corpus. Otherwise the corpus must keep texts; sizes are still those of its tokens */
+    attend_reencode_fn encode;
     void *user;
 } attend_batches_options;
 
@@ -41,13 +45,14 @@ typedef struct attend_batch {
 
 typedef struct attend_batches attend_batches;
 
-/* ATTEND_BAD_USAGE for invalid options or an unfinished corpus; ATTEND_BAD_DATA if the corpus has no pairs; ATTEND_NO_MEMORY. *out is the caller's, freed by
- * attend_batches_free (NULL is allowed there). */
+/* ATTEND_BAD_USAGE for invalid options or an unfinished corpus; ATTEND_BAD_DATA if the corpus has no pairs;
+ * ATTEND_NO_MEMORY. *out is the caller's, freed by attend_batches_free (NULL is allowed there). */
 int attend_batches_new(attend_batches **out, const attend_corpus *corpus, const attend_batches_options *options);
 void attend_batches_free(attend_batches *b);
 
-/* Returns the batch at *position and advances *position; after the last batch of an epoch to the first of the next. ATTEND_BAD_USAGE if the position does not
- * exist, because it was saved with other data or options; ATTEND_IO; ATTEND_NO_MEMORY. */
+/* Returns the batch at *position and advances *position; after the last batch of an epoch to the first of the next.
+ * ATTEND_BAD_USAGE if the position does not exist, because it was saved with other data or options; ATTEND_IO;
+ * ATTEND_NO_MEMORY. */
 int attend_batches_next(attend_batches *b, attend_batch_position *position, attend_batch *batch);
 
 /* The fraction of its epoch before a position, 0 to 1. The position must come from attend_batches_next. */

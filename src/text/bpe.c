@@ -1,7 +1,7 @@
 /* bpe.c: byte-pair encoding (Sennrich, Haddow, Birch 2016): tokens are subwords.
  *
- * A word is a run of spaces followed by a run of other characters; merges do not cross its borders. A space is put before each line, so that its first
- * word is encoded as it is elsewhere; decoding removes it. */
+ * A word is a run of spaces followed by a run of other characters; merges do not cross its borders. A space is put
+ * before each line, so that its first word is encoded as it is elsewhere; decoding removes it. */
 #include "text/tokenizer.h"
 
 #include "core/status.h"

@@ -1,8 +1,9 @@
 /* bpe_encode.c: applies merges to a word in the order in which they were learned, each from left to right.
  *
- * A priority queue holds every pair of neighbours that a merge combines, ordered by the resulting token (later merges make larger ids) and position. n merges
- * cost n log n, so a long line without spaces is not a problem. With dropout (Provilkov, Emelianenko, Voita 2020) each step drops pairs until one is
- * kept; dropped pairs take part again in the next step.
+ * A priority queue holds every pair of neighbours that a merge combines, ordered by the resulting token (later merges
+ * make larger ids) and position. n merges cost n log n, so a long line without spaces is not a problem. With dropout
+ * (Provilkov, Emelianenko, Voita 2020) each step drops pairs until one is kept; dropped pairs take part again in the
+ * next step.
  *
  * Most words of most texts are one token; these are looked up directly (`whole`). */
 #include "text/tokenizer.h"
@@ -75,7 +76,8 @@ static bool is_dropped(attend_merge_dropout *d)
     return d->probability > 0 && attend_rng_uniform(&d->rng, d->drawn++) < d->probability;
 }
 
-/* A word of n symbols has n - 1 pairs. A merge removes one and adds at most two, so the queues never hold more than 2 n. */
+/* A word of n symbols has n - 1 pairs. A merge removes one and adds at most two, so the queues never hold more than 2
+ * n. */
 static void merge(work *w)
 {
     while (w->ready.count > 0) {
@@ -206,7 +208,8 @@ int attend_bpe_encode(const attend_tokenizer *t, const char *text, size_t size, 
 
 /* ---- finishing ---- */
 
-/* Marks the tokens whose text is encoded as that one token. All learned tokens are, but a file can contain merges that were not learned. */
+/* Marks the tokens whose text is encoded as that one token. All learned tokens are, but a file can contain merges
+ * that were not learned. */
 static int find_whole(attend_tokenizer *t)
 {
     attend_merge_dropout none = { 0 };

@@ -1,14 +1,17 @@
 /* bpe_learn.c: learns the merges.
  *
  *     split each distinct word into characters, its symbols
- *     repeat: the most frequent pair of neighbouring symbols over all words becomes a token and replaces the pair everywhere, from left to right
+ *     repeat: the most frequent pair of neighbouring symbols over all words becomes a token and replaces the pair
+ *     everywhere, from left to right
  *
- * Among equally frequent pairs the one whose tokens are first in byte order is taken, so the result does not depend on hashing or memory. A pair whose
- * text is already a token (made by another merge, or reserved) is never merged, so each token is made by one merge.
+ * Among equally frequent pairs the one whose tokens are first in byte order is taken, so the result does not depend
+ * on hashing or memory. A pair whose text is already a token (made by another merge, or reserved) is never merged, so
+ * each token is made by one merge.
  *
- * Each occurrence of a symbol (a site) is in a linked list of the pair that it begins, so a merge touches only the sites it changes. All pairs with a new
- * token are found while it is made; afterwards the count of a pair only decreases. Hence the queue is lazy: a pair that is dequeued with an outdated count
- * is put back with the current one. */
+ * Each occurrence of a symbol (a site) is in a linked list of the pair that it begins, so a merge touches only the
+ * sites it changes. All pairs with a new token are found while it is made; afterwards the count of a pair only
+ * decreases. Hence the queue is lazy: a pair that is dequeued with an outdated count is put back with the current
+ * one. */
 #include "text/string_order.h"
 #include "text/tokenizer.h"
 

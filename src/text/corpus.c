@@ -12,7 +12,8 @@
 
 enum { CHUNK = 1024, MAX_NARROW = 1 << 16 };
 
-/* The position of a pair in the files: the tokens of the source, followed by those of the target; likewise the texts. */
+/* The position of a pair in the files. The tokens of the source are followed by those of the target; likewise the
+ * texts. */
 typedef struct index_entry {
     uint64_t ids, text;      /* offset of the first byte */
     uint32_t source, target; /* tokens */

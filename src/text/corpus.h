@@ -1,13 +1,14 @@
 /* corpus.h: encoded sentence pairs, as many as fit on the disk.
  *
- * Purpose    The training data of a model, encoded once. The tokens of all pairs (2 bytes each if the vocabulary allows it, otherwise 4), an index and,
- *            optionally, the texts are appended to temporary files, and a pair is read when it is needed. The files are unlinked as soon
- *            as they are open, so they never stay behind. They are in TMPDIR, or /tmp: 2 or 4 bytes per token, 24 bytes per pair, and
- *            the texts.
- * Memory     does not grow with the number of pairs: the page cache holds as much of the files as fits. A TMPDIR in memory (tmpfs)
- *            defeats this.
+ * Purpose    The training data of a model, encoded once. The tokens of all pairs (2 bytes each if the vocabulary
+ *            allows it, otherwise 4), an index and, optionally, the texts are appended to temporary files, and a pair
+ *            is read when it is needed. The files are unlinked as soon as they are open, so they never stay behind.
+ *            They are in TMPDIR, or /tmp: 2 or 4 bytes per token, 24 bytes per pair, and the texts.
+ * Memory     does not grow with the number of pairs: the page cache holds as much of the files as fits. A TMPDIR in
+ *            memory (tmpfs) defeats this.
  * Lines      Monolingual lines, for a language model, are pairs with an empty source.
- * Left out   are pairs with an empty side (for monolingual lines, an empty target) or a side longer than max_length; they are counted.
+ * Left out   are pairs with an empty side (for monolingual lines, an empty target) or a side longer than max_length;
+ *            they are counted.
  * Ownership  A corpus is the caller's.
  * Threads    A corpus is filled by one thread; once finished, it can be read by many. */
 #ifndef ATTEND_TEXT_CORPUS_H
@@ -40,12 +41,13 @@ typedef struct attend_corpus_counts {
 
 typedef struct attend_corpus attend_corpus;
 
-/* ATTEND_BAD_USAGE, ATTEND_IO if a temporary file cannot be created, ATTEND_NO_MEMORY. *out is freed by attend_corpus_free (NULL is allowed there). */
+/* ATTEND_BAD_USAGE, ATTEND_IO if a temporary file cannot be created, ATTEND_NO_MEMORY. *out is freed by
+ * attend_corpus_free (NULL is allowed there). */
 int attend_corpus_new(attend_corpus **out, const attend_corpus_options *options);
 void attend_corpus_free(attend_corpus *c);
 
-/* Appends a pair; `text` may be NULL unless texts are kept. ATTEND_BAD_DATA if a token is outside the vocabulary; ATTEND_IO if the disk is full, after which the
- * corpus can only be freed. */
+/* Appends a pair; `text` may be NULL unless texts are kept. ATTEND_BAD_DATA if a token is outside the vocabulary;
+ * ATTEND_IO if the disk is full, after which the corpus can only be freed. */
 int attend_corpus_add(attend_corpus *c, const int *source, int source_count, const int *target, int target_count,
                       const attend_text_pair *text);
 /* Appends the remaining pairs of a file. The message of a failure of `encode` is prefixed with file and line. */
@@ -61,7 +63,8 @@ attend_corpus_counts attend_corpus_count(const attend_corpus *c);
 int attend_corpus_lengths(const attend_corpus *c, uint64_t i, int *source, int *target);
 /* Copies the tokens of a pair to arrays that are large enough. */
 int attend_corpus_ids(const attend_corpus *c, uint64_t i, int *source, int *target);
-/* Reads the texts of a pair into `room`, which is the caller's; *text gets pointers into it and sizes. Only if texts are kept. */
+/* Reads the texts of a pair into `room`, which is the caller's; *text gets pointers into it and sizes. Only if texts
+ * are kept. */
 int attend_corpus_text(const attend_corpus *c, uint64_t i, attend_string *room, attend_text_pair *text);
 
 #endif

@@ -13,8 +13,9 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/* Lengths above max(LONG, LONG_TIMES x median) characters are outliers. Ratios are outliers beyond a factor of 3 from the median, or beyond 6 standard
- * deviations, estimated by the median deviation, if that is more. With fewer than FEW pairs the median is meaningless. */
+/* Lengths above max(LONG, LONG_TIMES x median) characters are outliers. Ratios are outliers beyond a factor of 3 from
+ * the median, or beyond 6 standard deviations, estimated by the median deviation, if that is more. With fewer than
+ * FEW pairs the median is meaningless. */
 enum { LONG = 1000, LONG_TIMES = 20, FEW = 20, MIN_RATIO_LIMIT = 70 /* 64 ln 3 */ };
 static const double ratio_deviations = 6 * 1.4826;
 

@@ -3,7 +3,8 @@
 #include "format/utf8.h"
 #include <string.h>
 
-/* A finding is a warning if its count exceeds `share` of all pairs, otherwise information; a share below 0 always prevents training. */
+/* A finding is a warning if its count exceeds `share` of all pairs, otherwise information; a share below 0 always
+ * prevents training. */
 typedef struct kind {
     const char *name;
     double share;
@@ -90,8 +91,8 @@ void attend_finding_describe(attend_finding *f, attend_finding_kind k, uint64_t 
 
 /* --- excerpts --- */
 
-/* Decodes the character at `s`, of which `size` > 0 bytes can be read. Returns its length in bytes and stores its code point; for a byte
- * that starts no character, the length is 1 and the code point -1. */
+/* Decodes the character at `s`, of which `size` > 0 bytes can be read. Returns its length in bytes and stores its
+ * code point; for a byte that starts no character, the length is 1 and the code point -1. */
 static size_t decode(const char *s, size_t size, int32_t *code_point)
 {
     const size_t length = attend_utf8_next(s, size, code_point);

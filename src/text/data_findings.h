@@ -1,4 +1,5 @@
-/* data_findings.h: the kinds of findings of a data check, and their examples. A new kind is one line here and one in data_findings.c. */
+/* data_findings.h: the kinds of findings of a data check, and their examples. A new kind is one line here and one in
+ * data_findings.c. */
 #ifndef ATTEND_TEXT_DATA_FINDINGS_H
 #define ATTEND_TEXT_DATA_FINDINGS_H
 
@@ -27,7 +28,8 @@ typedef enum attend_finding_kind {
     ATTEND_FINDING_KINDS
 } attend_finding_kind;
 
-/* Sets name, what, advice and severity of a finding. total: the pairs of which its count is a share; lines: the data is monolingual. */
+/* Sets name, what, advice and severity of a finding. total: the pairs of which its count is a share; lines: the data
+ * is monolingual. */
 void attend_finding_describe(attend_finding *f, attend_finding_kind kind, uint64_t total, bool lines);
 
 /* Fills in an example from a line, or from both sides of a pair (target NULL: a line). The file name is borrowed. */

@@ -10,9 +10,10 @@ typedef struct attend_substitution {
     size_t size;
 } attend_substitution;
 
-/* Appends the text of tokens to `out`, as attend_tokenizer_decode writes it. spans (count) become the spans of the tokens, relative to the beginning of
- * the appended text; consecutive bytes share the span of the characters they form. substitutions (count), or NULL, apply to tokenizers of kind word
- * only. ATTEND_BAD_USAGE if a token is outside the vocabulary, ATTEND_NO_MEMORY. */
+/* Appends the text of tokens to `out`, as attend_tokenizer_decode writes it. spans (count) become the spans of the
+ * tokens, relative to the beginning of the appended text; consecutive bytes share the span of the characters they
+ * form. substitutions (count), or NULL, apply to tokenizers of kind word only. ATTEND_BAD_USAGE if a token is outside
+ * the vocabulary, ATTEND_NO_MEMORY. */
 int attend_detokenize(const attend_tokenizer *t, const int *ids, int count, const attend_substitution *substitutions,
                       attend_string *out, attend_span *spans);
 /* The same; line feeds and NULs, which a model can generate as bytes, become spaces, so that the text is one line. */

@@ -1,6 +1,7 @@
 /* histogram.h: medians of a stream of lengths or ratios, in constant memory.
  *
- * Lengths are exact below 1024; above, a power of two is divided into 64 buckets. Ratios have buckets of 1/64 of their natural logarithm. */
+ * Lengths are exact below 1024; above, a power of two is divided into 64 buckets. Ratios have buckets of 1/64 of
+ * their natural logarithm. */
 #ifndef ATTEND_TEXT_HISTOGRAM_H
 #define ATTEND_TEXT_HISTOGRAM_H
 
@@ -16,7 +17,8 @@ enum {
 
 int attend_length_bucket(size_t length);
 size_t attend_length_of_bucket(int bucket); /* the smallest length of a bucket */
-/* The bucket of the ratio of target to source. 10 is added to both: ratios of short lines vary widely and mean nothing. */
+/* The bucket of the ratio of target to source. 10 is added to both: ratios of short lines vary widely and mean
+ * nothing. */
 int attend_ratio_bucket(size_t source, size_t target);
 
 /* The bucket of the median; 0 if the histogram is empty. */

@@ -16,7 +16,8 @@ static bool is_control(const unsigned char *s, size_t left)
                         (s[0] == 0xef && s[1] == 0xbb && s[2] == 0xbf)); /* a stray byte order mark */
 }
 
-/* The two bytes of a letter as two characters (U+00C2 or U+00C3, then U+0080 to U+00BF), or the beginning of the three of a quotation mark. */
+/* The two bytes of a letter as two characters (U+00C2 or U+00C3, then U+0080 to U+00BF), or the beginning of the
+ * three of a quotation mark. */
 static bool is_mojibake(const unsigned char *s, size_t left)
 {
     if (s[0] != 0xc3 || left < 4) return false;

@@ -61,7 +61,8 @@ static int read_file(attend_lines *l)
     return ATTEND_OK;
 }
 
-/* Recognizes files that are not UTF-8 text by their first bytes; NULL: none of these. UTF-8 text cannot begin with them, except "PK" and "BZh". */
+/* Recognizes files that are not UTF-8 text by their first bytes; NULL: none of these. UTF-8 text cannot begin with
+ * them, except "PK" and "BZh". */
 static const char *foreign_format(const unsigned char *bytes, size_t size)
 {
     static const struct {
@@ -111,7 +112,8 @@ static void z_free(void *unused, void *p)
 static int detect_format(attend_lines *l)
 {
     enum { MAGIC_BYTES = 16 };
-    /* a pipe may deliver them one by one. A line feed this early means text; do not wait for more: the input may be interactive */
+    /* a pipe may deliver them one by one. A line feed this early means text; do not wait for more: the input may be
+     * interactive */
     while (!l->at_end && l->input_end < MAGIC_BYTES && !memchr(l->input, '\n', l->input_end)) {
         const int status = read_file(l);
         if (status != ATTEND_OK) return status;

@@ -1,7 +1,8 @@
-/* normalize.c: normalization form C (NFC): decompose every character, put combining marks into canonical order, compose (Unicode Standard Annex 15).
+/* normalize.c: normalization form C (NFC): decompose every character, put combining marks into canonical order,
+ * compose (Unicode Standard Annex 15).
  *
- * The tables are those of utf8proc. utf8proc_decompose is not used, because it sorts marks in quadratic time, which takes hours on a malicious line;
- * nor is utf8proc_map, because it allocates memory by itself. */
+ * The tables are those of utf8proc. utf8proc_decompose is not used, because it sorts marks in quadratic time, which
+ * takes hours on a malicious line; nor is utf8proc_map, because it allocates memory by itself. */
 #include "text/normalize.h"
 
 #include "core/memory.h"
@@ -26,7 +27,8 @@ static size_t decompose(int32_t point, int32_t *out, size_t room)
     return 1;
 }
 
-/* True if a character is certainly in NFC next to other such characters. May be false for a character that is in NFC. */
+/* True if a character is certainly in NFC next to other such characters. May be false for a character that is in
+ * NFC. */
 static bool is_inert(int32_t c)
 {
     enum { MAX_PARTS = 8 };

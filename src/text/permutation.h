@@ -1,8 +1,8 @@
 /* permutation.h: a random permutation of [0, n) in constant memory.
  *
- * A Feistel network (Luby and Rackoff 1988) permutes the numbers of 2h bits, the smallest such domain that contains [0, n). A result outside [0, n) is
- * permuted again until it is inside (cycle walking, Black and Rogaway 2002), fewer than four times on average. The keys are Philox numbers, so
- * the permutation is a function of (seed, stream, use). */
+ * A Feistel network (Luby and Rackoff 1988) permutes the numbers of 2h bits, the smallest such domain that contains
+ * [0, n). A result outside [0, n) is permuted again until it is inside (cycle walking, Black and Rogaway 2002), fewer
+ * than four times on average. The keys are Philox numbers, so the permutation is a function of (seed, stream, use). */
 #ifndef ATTEND_TEXT_PERMUTATION_H
 #define ATTEND_TEXT_PERMUTATION_H
 

@@ -1,8 +1,8 @@
 /* pipeline.h: text to the tokens a model reads, for one side of a model.
  *
- * Purpose    The one definition of the steps between a line of text and a model: Unicode normalization form C (NFC), tokens with their spans, and
- *            ATTEND_END after the tokens of a source, so that attention can attend to its end. Training, translating, scoring and
- *            attention maps use it.
+ * Purpose    The one definition of the steps between a line of text and a model: Unicode normalization form C (NFC),
+ *            tokens with their spans, and ATTEND_END after the tokens of a source, so that attention can attend to
+ *            its end. Training, translating, scoring and attention maps use it.
  * Ownership  {0} is empty; attend_pipeline_free releases the tokenizer and all texts.
  * Threads    A pipeline is used by one thread at a time; attend_pipeline_encode may be called by many. */
 #ifndef ATTEND_TEXT_PIPELINE_H
@@ -33,11 +33,11 @@ typedef struct attend_encoded_text {
 int attend_pipelines_from_model(attend_pipeline sides[2], const attend_model *m);
 void attend_pipeline_free(attend_pipeline *p);
 
-/* Appends a text and its tokens. A text without tokens gets no ATTEND_END. ATTEND_BAD_DATA if it is not UTF-8: *at is then an empty range, and nothing
- * was added; ATTEND_NO_MEMORY. */
+/* Appends a text and its tokens. A text without tokens gets no ATTEND_END. ATTEND_BAD_DATA if it is not UTF-8: *at is
+ * then an empty range, and nothing was added; ATTEND_NO_MEMORY. */
 int attend_pipeline_add(attend_pipeline *p, const char *text, size_t size, attend_encoded_text *at);
-/* Appends tokens that a model generated, as the text they spell, in which a line feed or NUL becomes a space. ATTEND_BAD_USAGE if a token is
- * outside the vocabulary, ATTEND_BEGIN or ATTEND_END; ATTEND_NO_MEMORY. */
+/* Appends tokens that a model generated, as the text they spell, in which a line feed or NUL becomes a space.
+ * ATTEND_BAD_USAGE if a token is outside the vocabulary, ATTEND_BEGIN or ATTEND_END; ATTEND_NO_MEMORY. */
 int attend_pipeline_add_tokens(attend_pipeline *p, const int *tokens, int count, attend_encoded_text *at);
 /* Appends ATTEND_END, with an empty span, to the text added last. */
 int attend_pipeline_add_end(attend_pipeline *p, attend_encoded_text *at);

@@ -1,7 +1,7 @@
 /* tokenizer.h: what the kinds of tokenizers share. A kind is a struct of functions (word.c, char.c, bpe.c).
  *
- * The vocabulary spells a space as U+2581, so that tokens are visible and contain no spaces. Therefore U+2581 itself is never learned; neither are
- * a line feed, which would end the token's line, and NUL, which would end its string. */
+ * The vocabulary spells a space as U+2581, so that tokens are visible and contain no spaces. Therefore U+2581 itself
+ * is never learned; neither are a line feed, which would end the token's line, and NUL, which would end its string. */
 #ifndef ATTEND_TEXT_TOKENIZER_H
 #define ATTEND_TEXT_TOKENIZER_H
 
@@ -84,7 +84,8 @@ int attend_tokenizer_read(attend_tokenizer **out, const char *side, const char *
 
 /* ---- characters and bytes, for char and bpe (characters.c) ---- */
 
-/* Counts each character of a text `times` times, with U+2581 for a space; characters that are never learned are skipped. */
+/* Counts each character of a text `times` times, with U+2581 for a space; characters that are never learned are
+ * skipped. */
 int attend_characters_count(attend_string_table *characters, const char *text, size_t size, int64_t times);
 int attend_characters_finish(attend_tokenizer *t);
 /* The token of a character; -1: it is encoded as its bytes. */

@@ -250,7 +250,8 @@ int attend_tokenizer_read(attend_tokenizer **out, const char *side, const char *
 
 enum { NAME_ROOM = 32 };
 
-/* The names of the two attachments of a side, and its vocabulary size in the model; false, with the message set: no such side. */
+/* The names of the two attachments of a side, and its vocabulary size in the model; false, with the message set: no
+ * such side. */
 static bool describe_side(const attend_model *m, const char *side, char vocabulary[NAME_ROOM], char rest[NAME_ROOM],
                           int *size)
 {

@@ -4,7 +4,8 @@
 #include "format/utf8.h"
 #include <string.h>
 
-/* The size of the white space character at `text`, which has `left` bytes; 0: it is none. ASCII white space and the Unicode space separators (Zs). */
+/* The size of the white space character at `text`, which has `left` bytes; 0: it is none. ASCII white space and the
+ * Unicode space separators (Zs). */
 static size_t space_at(const char *text, size_t left)
 {
     int32_t c;

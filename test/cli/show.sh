@@ -128,7 +128,7 @@ expect 2 'here they are given' show --model one --input few.source few.target --
 expect 5 'nowhere' show --model one --input few.tsv --input nowhere
 "$attend" show --model one --input few.tsv --input nowhere 2>/dev/null | grep -q . && fail 'a file is read before all are looked at'
 printf 'd e\te d\nd e\nd\td\n' >torn.tsv
-expect 3 'torn.tsv:2: there is no TAB' show --model one --input torn.tsv
+expect 3 'torn.tsv:2: the line has no TAB' show --model one --input torn.tsv
 is 'the pair before it is shown' 1 "$("$attend" show --model one --input torn.tsv 2>/dev/null | grep -c '^log p')"
 printf 'd\000e\te d\nd\td\n' >torn.tsv
 expect 0 'torn.tsv:1 is not shown: the character 0' show --model one --input torn.tsv

@@ -2,8 +2,8 @@
  *
  *     data_check_tool [--json | --quick] [--lines] --if-present FILE... [--valid FILE...]
  *
- * --lines: the files hold lines, not pairs. --if-present: exits with 77 if the first file is missing. Exits with 1 if the data
- * prevents training. */
+ * --lines: the files hold lines, not pairs. --if-present: exits with 77 if the first file is missing. Exits with 1 if
+ * the data prevents training. */
 #include <attend/data_check.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,4 +1,5 @@
-/* batches.c and permutation.c: an epoch has every pair once, in an order that is a function of (seed, epoch), and can be resumed at any position. */
+/* batches.c and permutation.c: an epoch has every pair once, in an order that is a function of (seed, epoch), and can
+ * be resumed at any position. */
 #include "support/letters.h"
 #include "text/permutation.h"
 #include "unit/unit.h"
@@ -290,7 +291,8 @@ static void test_memory(void **state)
     attend_corpus_free(c);
 }
 
-/* Making batches must be negligible beside training: the goal is 2 million tokens per second. Only reported, because sanitizers are slower. */
+/* Making batches must be negligible beside training: the goal is 2 million tokens per second. Only reported, because
+ * sanitizers are slower. */
 static void test_speed(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* Bootstrap: the result is a function of the seed, the interval contains the score, and the paired test distinguishes systems. */
+/* Bootstrap: the result is a function of the seed, the interval contains the score, and the paired test distinguishes
+ * systems. */
 #include "core/memory.h"
 #include "core/rng.h"
 #include "unit/unit.h"

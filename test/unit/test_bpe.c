@@ -1,4 +1,5 @@
-/* Byte-pair encoding: which merges are learned, in which order, and encoding with them. tools/check_bpe.py compares it with the definition. */
+/* Byte-pair encoding: which merges are learned, in which order, and encoding with them. tools/check_bpe.py compares
+ * it with the definition. */
 #include "unit/unit.h"
 
 #include "support/lines.h"
@@ -160,7 +161,8 @@ static void dropout(void **state)
     attend_tokenizer_free(t);
 }
 
-/* A dropped merge has another chance after the next merge: of the two pairs of abcd, a b is merged with probability 1/2 + 1/2 1/2 1/2. */
+/* A dropped merge has another chance after the next merge: of the two pairs of abcd, a b is merged with probability
+ * 1/2 + 1/2 1/2 1/2. */
 static void dropped_merges_have_another_chance(void **state)
 {
     (void)state;

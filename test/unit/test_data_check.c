@@ -18,7 +18,8 @@ static attend_data_check_report *run_check(attend_pairs_spec train, const attend
     return r;
 }
 
-/* Checks that there is exactly one finding, of this name, count and severity, whose first example is at `line` and shows `excerpt`. */
+/* Checks that there is exactly one finding, of this name, count and severity, whose first example is at `line` and
+ * shows `excerpt`. */
 static void assert_only(attend_pairs_spec spec, const char *name, attend_severity severity, int count, int line,
                         const char *excerpt)
 {

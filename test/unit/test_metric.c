@@ -38,8 +38,8 @@ static void test_names(void **state)
     for (int k = 0; k < KINDS; k++) {
         attend_metric_kind found = ATTEND_BLEU;
         assert_string_equal(attend_metric_name((attend_metric_kind)k), names[k]);
-        assert_true(attend_metric_find(names[k], &actual));
-        assert_int_equal(actual, k);
+        assert_true(attend_metric_find(names[k], &found));
+        assert_int_equal(found, k);
         assert_int_equal(attend_metric_higher_is_better((attend_metric_kind)k), k < ATTEND_TER || k > ATTEND_CER);
     }
     attend_metric_kind kind = ATTEND_CER;
@@ -52,7 +52,7 @@ static void test_names(void **state)
 static void test_signatures(void **state)
 {
     (void)state;
-    char text[128], wanted[128];
+    char text[128], expected[128];
     attend_metric_options o = { .kind = ATTEND_BLEU };
     attend_metric_signature(&o, 1, text, sizeof text);
     snprintf(expected, sizeof expected, "BLEU|nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:attend-%s",

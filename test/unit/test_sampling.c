@@ -79,7 +79,8 @@ static void assert_drawn(const int *seen, const double *p, const char *what)
         if (p[v] < 1e-12) continue;
         kinds++, distance += (seen[v] - total * p[v]) * (seen[v] - total * p[v]) / (total * p[v]);
     }
-    /* at most 4 degrees of freedom: chi-squared exceeds 23.5 with probability 1/10000. The seed is fixed, so the result is reproducible */
+    /* at most 4 degrees of freedom: chi-squared exceeds 23.5 with probability 1/10000. The seed is fixed, so the
+     * result is reproducible */
     if (total < 500 || distance > 23.5)
         fail_msg("%s: %d draws of %d words are off by %.1f", what, total, kinds, distance);
 }

@@ -372,7 +372,8 @@ static void an_ensemble_averages_probabilities(void **state)
     attend_model_free(a), attend_model_free(b);
 }
 
-/* A target begins with its prefix. If the prefix is part of the best target, and the beam is exhaustive, the rest follows. */
+/* A target begins with its prefix. If the prefix is part of the best target, and the beam is exhaustive, the rest
+ * follows. */
 static void prefixes_come_first(void **state)
 {
     (void)state;
@@ -493,7 +494,8 @@ static void memory_runs_out_in_every_mode(void **state)
     attend_model_free(a), attend_model_free(b);
 }
 
-/* A batch decodes as many hypotheses as its sources one by one, in as many steps as the longest: finished sources are not decoded further. */
+/* A batch decodes as many hypotheses as its sources one by one, in as many steps as the longest: finished sources are
+ * not decoded further. */
 static void finished_sources_leave_the_batch(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* Symmetrization: cases computed by hand, and random ones against the definition, implemented over a table of all word pairs. */
+/* Symmetrization: cases computed by hand, and random ones against the definition, implemented over a table of all
+ * word pairs. */
 #include "core/memory.h"
 #include "core/rng.h"
 #include "unit/unit.h"
@@ -126,7 +127,8 @@ static void check(attend_symmetrization how, const char *forward, const char *ba
 static void test_by_hand(void **state)
 {
     (void)state;
-    /* both have 0-0; 1-1 is its diagonal neighbour; 3-3 and 4-3 are isolated; 0-2 is not a neighbour of 0-0 but aligns a new word */
+    /* both have 0-0; 1-1 is its diagonal neighbour; 3-3 and 4-3 are isolated; 0-2 is not a neighbour of 0-0 but
+     * aligns a new word */
     static const char forward[] = "0-0 1-1 0-2 3-3", backward[] = "0-0 4-3 0-0";
     check(ATTEND_INTERSECTION, forward, backward, "0-0");
     check(ATTEND_UNION, forward, backward, "0-0 1-1 0-2 3-3 4-3");

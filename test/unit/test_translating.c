@@ -242,7 +242,8 @@ static void ensembles_need_equal_vocabularies(void **state)
 
 /* ---- independence of batches ---- */
 
-/* 64 lines: one by one, in one batch, on several threads, in two runs; by search and by sampling, with one model and with two. */
+/* 64 lines: one by one, in one batch, on several threads, in two runs; by search and by sampling, with one model and
+ * with two. */
 static void results_do_not_depend_on_batches_threads_or_runs(void **state)
 {
     (void)state;

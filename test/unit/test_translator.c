@@ -1,4 +1,5 @@
-/* A translator returns one line per line, in order, and its results do not depend on threads or batches; likewise a scorer. */
+/* A translator returns one line per line, in order, and its results do not depend on threads or batches; likewise a
+ * scorer. */
 #include "unit/unit.h"
 
 #include "core/memory.h"
