@@ -66,6 +66,7 @@ int attend_model_attach(attend_model *m, const char *name, const void *bytes, si
 /* NULL: there is no such attachment. */
 const void *attend_model_attached(const attend_model *m, const char *name, size_t *size);
 
+/* The checked configuration, and the parameters. Both belong to the model. */
 const attend_config *attend_model_config(const attend_model *m);
 attend_params *attend_model_params(const attend_model *m);
 

@@ -24,9 +24,11 @@ attend_var *attend_matmul(attend_ctx *c, attend_var *a, attend_var *b, int flags
 
 /* ---- elementwise; a and b have the same shape, or b is a vector (D) applied to each row of a (.., D) ---- */
 
+/* a + b, a b, and factor a. */
 attend_var *attend_add(attend_ctx *c, attend_var *a, attend_var *b);
 attend_var *attend_mul(attend_ctx *c, attend_var *a, attend_var *b);
 attend_var *attend_scale(attend_ctx *c, attend_var *a, double factor);
+/* tanh(a), 1 / (1 + exp(-a)), max(a, 0), and as stated. */
 attend_var *attend_tanh(attend_ctx *c, attend_var *a);
 attend_var *attend_sigmoid(attend_ctx *c, attend_var *a);
 attend_var *attend_relu(attend_ctx *c, attend_var *a);

@@ -21,6 +21,7 @@ extern "C" {
 
 typedef struct attend_shortlist attend_shortlist;
 
+/* An empty shortlist for vocabularies of these sizes. */
 int attend_shortlist_new(attend_shortlist **out, int source_vocab, int target_vocab);
 /* NULL is allowed. */
 void attend_shortlist_free(attend_shortlist *s);

@@ -39,11 +39,13 @@ void attend_params_free(attend_params *set);
 /* Adds a parameter filled with zeros. The name is copied and must be new to the set. The set owns the parameter. */
 int attend_params_add(attend_param **out, attend_params *set, const char *name, int rank, const int *shape);
 
+/* The number of parameters; the i-th, in the order in which they were added; one by its name. */
 int attend_params_count(const attend_params *set);
 attend_param *attend_params_at(const attend_params *set, int i);
 attend_param *attend_params_find(const attend_params *set, const char *name); /* NULL if there is none */
 size_t attend_params_size(const attend_params *set);                          /* total count of numbers */
 
+/* The properties of a parameter: name, number of axes, size of an axis, number of elements, precision. */
 const char *attend_param_name(const attend_param *p);
 int attend_param_rank(const attend_param *p);
 int attend_param_dim(const attend_param *p, int axis);
@@ -60,14 +62,19 @@ void attend_param_fill_uniform(attend_param *p, uint64_t seed, double bound);
 
 /* ---- gradients: one buffer for each parameter of a set ---- */
 
+/* Gradients of all parameters of a set, initially zero. The caller owns *out and frees it with attend_grads_free (NULL is
+ * allowed). The set must outlive them. */
 int attend_grads_new(attend_grads **out, const attend_params *set);
 void attend_grads_free(attend_grads *g);
 /* Sets all gradients to zero. If only some rows of a parameter were touched (embeddings), only those are written. */
 void attend_grads_zero(attend_grads *g);
+/* The gradient of a parameter, in its shape. */
 const attend_real *attend_grads_of(const attend_grads *g, const attend_param *p);
 
 /* ---- context ---- */
 
+/* An empty context with recording on and training off. The caller owns *out and frees it with attend_ctx_free (NULL is
+ * allowed). */
 int attend_ctx_new(attend_ctx **out);
 void attend_ctx_free(attend_ctx *c);
 /* Large matrix products use this many threads (1: only the calling thread), which belong to the context. Results are bit-identical for any
@@ -90,7 +97,8 @@ void attend_ctx_set_training(attend_ctx *c, bool on);
  * each shard of each update. */
 void attend_ctx_set_random(attend_ctx *c, uint64_t seed, uint64_t stream);
 
-int attend_ctx_status(const attend_ctx *c); /* the first failure, or ATTEND_OK */
+/* The first failure, or ATTEND_OK, and its message. */
+int attend_ctx_status(const attend_ctx *c);
 const char *attend_ctx_message(const attend_ctx *c);
 
 /* attend_ctx_rewind frees the variables created after the mark, as a decoding loop does at each step. Recording must be off. */

@@ -30,6 +30,7 @@ typedef attend_var *(*attend_shard_fn)(attend_ctx *c, int shard, void *user);
 int attend_team_gradient(attend_team *t, int shards, attend_shard_fn fn, void *user, uint64_t seed, uint64_t update,
                          double *loss);
 
+/* The gradient of the last attend_team_gradient. It belongs to the team. */
 const attend_grads *attend_team_grads(const attend_team *t);
 
 /* The L2 norm of the whole gradient, added in double in a fixed order. */
