@@ -1,32 +1,31 @@
 #include "align_maps.h"
 
 #include "alignment_text.h"
-#include "core/status.h"
-#include "format/tensor_file.h"
+#include <attend/status.h>
+#include "json_members.h"
 #include <attend/map_selection.h>
+#include <attend/trainer.h>
 #include <stdlib.h>
 
 static const char *const names[2] = { "forward", "reverse" };
 
-int align_maps_check(const char *path)
+int align_maps_check_writable(const char *path)
 {
-    attend_tensor_file *file = NULL;
-    int status = attend_tensor_file_open(&file, path, ATTEND_TENSOR_SKIP_CHECKSUM);
-    if (status == ATTEND_OK && attend_tensor_file_metadata(file, "training.state.update"))
-        status = attend_fail(ATTEND_BAD_USAGE,
-                             "%s is where a training stands, and is not changed: choose for the model it makes", path);
-    attend_tensor_file_close(file);
-    return status;
+    bool is_checkpoint;
+    const int status = attend_is_checkpoint(path, &is_checkpoint);
+    if (status != ATTEND_OK || !is_checkpoint) return status;
+    return attend_fail(ATTEND_BAD_USAGE, "%s is a training checkpoint and cannot be changed; give the model file",
+                       path);
 }
 
-/* ---- gold links of the pairs at hand ---- */
+/* ---- gold links of a batch ---- */
 
 typedef struct gold_list {
-    attend_pair_links pairs[STREAM_PAIRS];
-    attend_word_link *turned; /* for the model of the other direction */
+    attend_pair_links pairs[PAIR_READER_BATCH];
+    attend_word_link *reversed; /* for the reverse model */
 } gold_list;
 
-static int take_gold(gold_list *g, const gold_links *all, const pairs_stream *from, bool turn)
+static int collect_gold(gold_list *g, const gold_links *all, const pair_reader *from, bool reverse)
 {
     size_t count = 0;
     for (int i = 0; i < from->count; i++) {
@@ -34,10 +33,10 @@ static int take_gold(gold_list *g, const gold_links *all, const pairs_stream *fr
         p->count = gold_links_of(all, from->first + (unsigned long long)i, &p->links);
         count += (size_t)p->count;
     }
-    if (!turn) return ATTEND_OK;
-    attend_word_link *to = realloc(g->turned, (count + 1) * sizeof *to);
-    if (!to) return attend_fail(ATTEND_NO_MEMORY, "no memory for gold links");
-    g->turned = to;
+    if (!reverse) return ATTEND_OK;
+    attend_word_link *to = realloc(g->reversed, (count + 1) * sizeof *to);
+    if (!to) return attend_fail(ATTEND_NO_MEMORY, "out of memory for gold links");
+    g->reversed = to;
     for (int i = 0; i < from->count; i++) {
         attend_pair_links *p = &g->pairs[i];
         const attend_word_link *links = p->links;
@@ -48,76 +47,123 @@ static int take_gold(gold_list *g, const gold_links *all, const pairs_stream *fr
     return ATTEND_OK;
 }
 
-/* ---- what is printed ---- */
+/* ---- output ---- */
 
-static void print_map(const attend_map_score *s, const attend_config *config, bool json, bool first)
+static double precision_of(const attend_aer_sums *a)
 {
-    const attend_aer_sums *a = &s->sums;
-    const double precision = a->predicted > 0 ? a->matched_possible / a->predicted : 0,
-                 recall = a->sure > 0 ? a->matched_sure / a->sure : 0;
-    char text[ALIGNMENT_TEXT];
-    if (json)
-        printf("%s{\"layer\": %d, \"head\": %d, \"aer\": %.6f, \"precision\": %.6f, \"recall\": %.6f}",
-               first ? "" : ", ", s->map.layer, s->map.head, s->error, precision, recall);
-    else
-        printf("AER %.4f  precision %.4f  recall %.4f  %s\n", s->error, precision, recall,
-               alignment_text(text, s->map, config));
+    return a->predicted > 0 ? a->matched_possible / a->predicted : 0;
 }
 
-static int end_trial(const align_maps_job *job, int d, attend_map_selection *trial)
+static double recall_of(const attend_aer_sums *a)
+{
+    return a->sure > 0 ? a->matched_sure / a->sure : 0;
+}
+
+void aer_print(const attend_aer_sums *a)
+{
+    printf("AER %.4f  precision %.4f  recall %.4f", attend_aer(a), precision_of(a), recall_of(a));
+}
+
+void aer_json(attend_json_writer *w, const attend_aer_sums *a)
+{
+    json_number(w, "aer", 6, attend_aer(a));
+    json_number(w, "precision", 6, precision_of(a));
+    json_number(w, "recall", 6, recall_of(a));
+}
+
+static void json_map(attend_json_writer *w, attend_alignment map)
+{
+    json_integer(w, "layer", map.layer);
+    json_integer(w, "head", map.head);
+}
+
+static void print_json(const align_maps_job *job, int d, const attend_map_score *scores, int count, int best)
+{
+    attend_json_writer w = attend_json_to_file(stdout);
+    attend_json_begin_object(&w);
+    json_text(&w, "model", names[d]);
+    json_text(&w, "against", job->gold ? "gold" : "ibm1");
+    json_begin_array(&w, "maps");
+    for (int i = 0; i < count; i++) {
+        attend_json_begin_object(&w);
+        json_map(&w, scores[i].map);
+        aer_json(&w, &scores[i].sums);
+        attend_json_end_object(&w);
+    }
+    attend_json_end_array(&w);
+    json_begin_object(&w, "best");
+    json_map(&w, scores[best].map);
+    attend_json_end_object(&w);
+    json_end_line(&w);
+}
+
+static void print_text(const align_maps_job *job, int d, const attend_map_score *scores, int count, int best)
 {
     const attend_config *config = attend_model_config(job->models[d]);
-    const attend_map_score *scores;
     char text[ALIGNMENT_TEXT];
-    int count, best, status = attend_map_selection_end(trial, &scores, &count, &best);
-    if (status != ATTEND_OK) return status;
-    const bool both = job->models[0] && job->models[1];
-    if (job->json)
-        printf("{\"model\": \"%s\", \"against\": \"%s\", \"maps\": [", names[d], job->gold ? "gold" : "ibm1");
-    if (!job->json && both) printf("%s%s:\n", d && job->models[0] ? "\n" : "", names[d]);
-    for (int i = 0; i < count; i++) print_map(&scores[i], config, job->json, i == 0);
-    if (job->json)
-        printf("], \"best\": {\"layer\": %d, \"head\": %d}}\n", scores[best].map.layer, scores[best].map.head);
-    else
-        printf("best%s: %s\n", job->gold ? "" : " by IBM 1", alignment_text(text, scores[best].map, config));
-    if (!job->choose) return ATTEND_OK;
-    if (!(scores[best].error < 1))
-        return attend_fail(ATTEND_BAD_DATA,
-                           "no map has a link in common with %s, so that there is nothing to choose by: "
-                           "%s is as it was; give more pairs",
-                           job->gold ? "the gold ones" : "those of IBM Model 1", job->paths[d]);
-    status = attend_model_set_alignment(job->models[d], scores[best].map);
+    if (job->models[0] && job->models[1]) printf("%s%s:\n", d ? "\n" : "", names[d]);
+    for (int i = 0; i < count; i++) {
+        aer_print(&scores[i].sums);
+        printf("  %s\n", alignment_text(text, scores[i].map, config));
+    }
+    printf("best%s: %s\n", job->gold ? "" : " by IBM Model 1", alignment_text(text, scores[best].map, config));
+}
+
+/* Stores the best map in the model file. */
+static int select_map(const align_maps_job *job, int d, const attend_map_score *best)
+{
+    char text[ALIGNMENT_TEXT];
+    if (!(best->error < 1))
+        return attend_fail(
+            ATTEND_BAD_DATA,
+            "no attention map shares a link with %s, so none can be selected; %s is unchanged: give more pairs",
+            job->gold ? "the gold alignment" : "that of IBM Model 1", job->paths[d]);
+    int status = attend_model_set_alignment(job->models[d], best->map);
     if (status == ATTEND_OK) status = attend_model_save(job->models[d], job->paths[d]);
-    if (status == ATTEND_OK && !job->quiet) fprintf(stderr, "%s aligns by it from now on: %s\n", job->paths[d], text);
+    if (status == ATTEND_OK && !job->quiet)
+        fprintf(stderr, "%s now aligns by %s\n", job->paths[d],
+                alignment_text(text, best->map, attend_model_config(job->models[d])));
     return status;
 }
 
-/* ---- all of it ---- */
+static int report(const align_maps_job *job, int d, attend_map_selection *selection)
+{
+    const attend_map_score *scores;
+    int count, best;
+    const int status = attend_map_selection_end(selection, &scores, &count, &best);
+    if (status != ATTEND_OK) return status;
+    (job->json ? print_json : print_text)(job, d, scores, count, best);
+    return job->select ? select_map(job, d, &scores[best]) : ATTEND_OK;
+}
 
-static int add(const align_maps_job *job, int d, attend_map_selection *trial, gold_list *gold, const pairs_stream *from)
+/* ---- all pairs ---- */
+
+static int add(const align_maps_job *job, int d, attend_map_selection *selection, gold_list *gold,
+               const pair_reader *from)
 {
     const char *const *sides[2] = { (const char *const *)from->sources, (const char *const *)from->targets };
-    int status = job->gold ? take_gold(gold, job->gold, from, d == 1) : ATTEND_OK;
+    int status = job->gold ? collect_gold(gold, job->gold, from, d == 1) : ATTEND_OK;
     if (status == ATTEND_OK)
-        status = attend_map_selection_add(trial, from->count, sides[d], sides[1 - d], job->gold ? gold->pairs : NULL);
+        status =
+            attend_map_selection_add(selection, from->count, sides[d], sides[1 - d], job->gold ? gold->pairs : NULL);
     return status;
 }
 
-int align_maps(const align_maps_job *job, pairs_stream *from)
+int align_maps(const align_maps_job *job, pair_reader *from)
 {
-    attend_map_selection *trials[2] = { NULL, NULL };
+    attend_map_selection *selections[2] = { NULL, NULL };
     gold_list *gold = calloc(1, sizeof *gold);
-    int status = gold ? ATTEND_OK : attend_fail(ATTEND_NO_MEMORY, "no memory to try maps");
+    int status = gold ? ATTEND_OK : attend_fail(ATTEND_NO_MEMORY, "out of memory evaluating attention maps");
     for (int d = 0; status == ATTEND_OK && d < 2; d++)
-        if (job->models[d]) status = attend_map_selection_new(&trials[d], job->models[d], job->threads);
-    while (status == ATTEND_OK && (status = pairs_stream_next(from)) == ATTEND_OK && from->count > 0)
+        if (job->models[d]) status = attend_map_selection_new(&selections[d], job->models[d], job->threads);
+    while (status == ATTEND_OK && (status = pair_reader_next(from)) == ATTEND_OK && from->count > 0)
         for (int d = 0; status == ATTEND_OK && d < 2; d++)
-            if (trials[d]) status = add(job, d, trials[d], gold, from);
+            if (selections[d]) status = add(job, d, selections[d], gold, from);
     if (status == ATTEND_OK && job->gold) status = gold_links_check(job->gold, job->gold_path, from->first);
     for (int d = 0; status == ATTEND_OK && d < 2; d++)
-        if (trials[d]) status = end_trial(job, d, trials[d]);
-    for (int d = 0; d < 2; d++) attend_map_selection_free(trials[d]);
-    if (gold) free(gold->turned);
+        if (selections[d]) status = report(job, d, selections[d]);
+    for (int d = 0; d < 2; d++) attend_map_selection_free(selections[d]);
+    if (gold) free(gold->reversed);
     free(gold);
     return status;
 }

@@ -1,22 +1,29 @@
-/* align_maps.h: attend align --maps and --choose: how well every map of a model aligns, and the best of them kept with the model. */
+/* align_maps.h: attend align --evaluate-maps and --select-map: the alignment error of every attention map of a model, and the choice of
+ * the best. */
 #ifndef ATTEND_CLI_ALIGN_MAPS_H
 #define ATTEND_CLI_ALIGN_MAPS_H
 
 #include "gold_links.h"
-#include "pairs_stream.h"
+#include "pair_reader.h"
+
+#include <attend/json.h>
 
 typedef struct align_maps_job {
-    attend_model *models[2]; /* from source to target, and back; NULL: not asked for */
+    attend_model *models[2]; /* source to target, and target to source; NULL: none */
     const char *paths[2];
     int threads;
-    const gold_links *gold; /* NULL: none */
+    const gold_links *gold; /* NULL: compare with IBM Model 1 */
     const char *gold_path;
-    bool json, choose, quiet;
+    bool json, select, quiet;
 } align_maps_job;
 
-/* Prints how each map did on the pairs of `from`, to its end; with `choose`, keeps the best in the models' files. */
-int align_maps(const align_maps_job *job, pairs_stream *from);
-/* ATTEND_BAD_USAGE if a file is a checkpoint, in which nothing may be changed. */
-int align_maps_check(const char *path);
+/* Prints the alignment error of each map on all pairs of `from`; with `select`, stores the best map in the model files. */
+int align_maps(const align_maps_job *job, pair_reader *from);
+/* ATTEND_BAD_USAGE if the file is a training checkpoint, which must not be changed. */
+int align_maps_check_writable(const char *path);
+
+/* Alignment error, precision and recall, as text without a line end, and as JSON members. */
+void aer_print(const attend_aer_sums *a);
+void aer_json(attend_json_writer *w, const attend_aer_sums *a);
 
 #endif

@@ -1,10 +1,9 @@
-/* cmd_check.c: what is wrong with this data? */
+/* cmd_check.c: checks data for faults that prevent or harm training. */
 #include "options.h"
 
 #include "data_files.h"
-#include "streams.h"
+#include "stream_copies.h"
 #include <attend/data_check.h>
-#include <stdlib.h>
 
 typedef struct settings {
     pairs_list train, valid;
@@ -16,27 +15,22 @@ static const char *const tasks[] = { "translation", "language-model", NULL };
 
 #define AT(member) offsetof(settings, member)
 static const option table[] = {
-    { "train", "PAIRS", "pairs to look at: one .tsv file or two line-aligned files; may be given several times",
-      OPTION_DATA, AT(train), 0, 0, NULL },
-    { "valid", "PAIRS", "validation pairs: do they overlap?", OPTION_DATA, AT(valid), 0, 0, NULL },
-    { "task", "translation|language-model", "of a language model, all files are lines of text alone", OPTION_WORD,
-      AT(task), 0, 0, tasks },
-    { "quick", NULL, "only what would stop training", OPTION_FLAG, AT(quick), 0, 0, NULL },
-    { "json", NULL, "one JSON object", OPTION_FLAG, AT(json), 0, 0, NULL },
+    { "train", "PAIRS", "pairs to check: one .tsv file or two line-aligned files; may be repeated", OPTION_DATA,
+      AT(train), 0, 0, NULL },
+    { "valid", "PAIRS", "validation pairs, which must not overlap with the training pairs", OPTION_DATA, AT(valid), 0,
+      0, NULL },
+    { "task", "translation|language-model",
+      "language-model: the files contain lines of text instead of pairs (default: translation)", OPTION_WORD, AT(task),
+      0, 0, tasks },
+    { "quick", NULL, "check only for faults that prevent training", OPTION_FLAG, AT(quick), 0, 0, NULL },
+    { "json", NULL, "print one JSON object", OPTION_FLAG, AT(json), 0, 0, NULL },
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
 };
 
 static int check(const settings *s)
 {
-    attend_pairs_spec *specs = calloc((size_t)(s->train.count + s->valid.count) + 1, sizeof *specs);
-    if (!specs) return options_wrong(&verb_check, "no memory");
-    attend_pairs_spec *valid = specs + s->train.count;
-    for (int i = 0; i < s->train.count; i++)
-        specs[i] = (attend_pairs_spec){ s->train.items[i].first, s->train.items[i].second };
-    for (int i = 0; i < s->valid.count; i++)
-        valid[i] = (attend_pairs_spec){ s->valid.items[i].first, s->valid.items[i].second };
     attend_data_check_report *report = NULL;
-    int status = attend_data_check(&report, specs, s->train.count, valid, s->valid.count, s->quick);
+    int status = attend_data_check(&report, s->train.items, s->train.count, s->valid.items, s->valid.count, s->quick);
     if (status == ATTEND_OK)
         status = s->json ? attend_data_check_json(report, stdout) : attend_data_check_print(report, stdout);
     int code = 0;
@@ -45,7 +39,6 @@ static int check(const settings *s)
     else if (attend_data_check_stops(report))
         code = ATTEND_BAD_DATA;
     attend_data_check_free(report);
-    free(specs);
     return code;
 }
 
@@ -54,15 +47,15 @@ static int run(int argc, char **argv)
     settings s = { .json = false };
     parsed p;
     int status = options_parse(&verb_check, &s, argc, argv, &p);
-    if (status == 0 && !p.help) status = data_settle(&verb_check, "train", &s.train, (attend_task)s.task);
-    if (status == 0 && !p.help) status = data_settle(&verb_check, "valid", &s.valid, (attend_task)s.task);
+    if (status == 0 && !p.help) status = data_files_resolve(&verb_check, "train", &s.train, (attend_task)s.task);
+    if (status == 0 && !p.help) status = data_files_resolve(&verb_check, "valid", &s.valid, (attend_task)s.task);
     if (status == 0 && !p.help) {
-        if (p.rest_count > 0)
-            status = options_wrong(&verb_check, "'%s' is not understood; pairs are given by --train", p.rest[0]);
+        if (p.positional_count > 0)
+            status = usage_error(&verb_check, "unexpected argument '%s'; give pairs with --train", p.positional[0]);
         else if (s.train.count == 0)
-            status = options_wrong(&verb_check, "--train PAIRS is missing");
+            status = usage_error(&verb_check, "--train PAIRS is required");
         else
-            status = streams_check(&verb_check, (const pairs_list *const[]){ &s.train, &s.valid }, 2);
+            status = stream_copies_check_stdin(&verb_check, (const pairs_list *const[]){ &s.train, &s.valid }, 2);
         if (status == 0) status = check(&s);
     }
     options_free(&verb_check, &s, &p);
@@ -71,11 +64,11 @@ static int run(int argc, char **argv)
 
 const verb verb_check = {
     .name = "check",
-    .summary = "what is wrong with this data",
+    .summary = "check training data for faults",
     .synopsis = "attend check --train PAIRS [--valid PAIRS] [--task language-model] [--json]",
-    .details = "Looks for what stops training or harms it: line counts that differ, text that is not UTF-8, empty "
-               "sides, outliers of length,\n"
-               "duplicates, copies, overlap with the validation pairs. Ends with 3 if something would stop training.",
+    .details = "Looks for faults that prevent or harm training: different numbers of lines, text that is not UTF-8,\n"
+               "empty sides, outliers in length, duplicates, copies of the source, and overlap with the validation\n"
+               "pairs. Exits with status 3 if a fault prevents training.",
     .examples =
         "  attend check --train train.tsv\n  attend check --train train.en train.de --valid valid.en valid.de --json\n"
         "  attend check --task language-model --train train.txt --valid valid.txt\n",

@@ -1,4 +1,4 @@
-/* cmd_demo.c: from nothing to a model that translates and shows where it looks, in about a minute, on the built-in pairs (demo/demo_pairs.h). */
+/* cmd_demo.c: trains a small model on the built-in pairs (demo/demo_pairs.h), translates with it and shows its attention. */
 #include "options.h"
 
 #include "demo_files.h"
@@ -6,45 +6,51 @@
 #include "interrupt.h"
 #include "progress.h"
 
-#include "core/status.h"
+#include <attend/status.h>
 #include "demo/demo_pairs.h"
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 typedef struct settings {
-    const char *attention, *keep, *write_pairs;
+    const char *attention, *output, *write_pairs;
     attend_config config;
     long long pairs, updates, seed, threads;
     bool quiet;
 } settings;
 
 enum {
-    TESTED = 500,  /* held-out sentences that are translated, and .. */
-    ALIGNED = 200, /* .. the first of them, whose links are compared */
+    TESTED = 500,  /* held-out sentences to translate */
+    ALIGNED = 200, /* of these, sentences whose links are compared with the gold links */
     SHOWN = 4
 };
 
 #define AT(member) offsetof(settings, member)
 static const option table[] = {
     { "attention", "NAME",
-      "another score: none, dot, bilinear, additive, .. (attend train --help has them all); additive", OPTION_TEXT,
+      "attention score: none, dot, bilinear, additive, .. as in attend train --help (default: additive)", OPTION_TEXT,
       AT(attention), 0, 0, NULL },
-    { "pairs", "N", "built-in pairs to train on", OPTION_WHOLE, AT(pairs), 100, 1e7, NULL },
-    { "updates", "N", "how long: fewer for a first look", OPTION_WHOLE, AT(updates), 1, 1e9, NULL },
-    { "seed", "N", "other sentences, and another model", OPTION_WHOLE, AT(seed), 0, 9e15, NULL },
-    { "threads", "N", "any number gives the same model", OPTION_WHOLE, AT(threads), 1, 1024, NULL },
-    { "keep", "FOLDER", "where pairs and model are kept; attend-demo", OPTION_TEXT, AT(keep), 0, 0, NULL },
-    { "write-pairs", "FOLDER", "only write the pairs there, for attend train and attend align", OPTION_TEXT,
-      AT(write_pairs), 0, 0, NULL },
-    { "quiet", NULL, "the results only", OPTION_FLAG, AT(quiet), 0, 0, NULL },
+    { "pairs", "N", "number of built-in pairs to train on (default: 60000)", OPTION_WHOLE, AT(pairs), 100, 1e7, NULL },
+    { "updates", "N", "number of updates (default: 3500)", OPTION_WHOLE, AT(updates), 1, 1e9, NULL },
+    { "seed", "N", "random seed of the sentences and of the model (default: 1)", OPTION_WHOLE, AT(seed), 0, 9e15,
+      NULL },
+    { "threads", "N", "number of threads; does not change the model (default: one per processor)", OPTION_WHOLE,
+      AT(threads), 1, 1024, NULL },
+    { "output", "DIRECTORY", "where to write the pairs and the model (default: attend-demo)", OPTION_TEXT, AT(output),
+      0, 0, NULL },
+    { "write-pairs", "DIRECTORY", "only write the pairs to this directory, for attend train and attend align",
+      OPTION_TEXT, AT(write_pairs), 0, 0, NULL },
+    { "quiet", NULL, "print the results only", OPTION_FLAG, AT(quiet), 0, 0, NULL },
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
+};
+static const option_alias aliases[] = {
+    { "output", "keep", NULL, NULL },
+    { NULL, NULL, NULL, NULL },
 };
 
 /* ---- training ---- */
 
-/* Adam moves every number by the rate, and a score without a bound is a sum of so many of them that within some updates one word has all the
- * weight, and no gradient tells it otherwise. Several heads have shorter sums; projected ones are meant to have them (docs/demo.md). */
+/* Dot products of wide vectors grow quickly under Adam, so that the softmax saturates within a few updates and its gradient vanishes. Several
+ * heads have shorter vectors; projected attention is designed for them (docs/demo.md). */
 static int heads_of(const char *score)
 {
     static const char *const with_heads[] = { "dot", "bilinear", "projected" };
@@ -53,7 +59,7 @@ static int heads_of(const char *score)
     return 1;
 }
 
-/* Sizes and rates at which several seeds come to 95 % in about a minute on two cores. */
+/* Sizes and rates with which several seeds reach 95 % exact match in about a minute on two cores. */
 static void train_options(const settings *s, const demo_files *f, const attend_pairs_spec *specs,
                           attend_train_options *o)
 {
@@ -81,35 +87,37 @@ static int train(const settings *s, const demo_files *f, attend_train_end *end)
     attend_train_options o;
     train_options(s, f, specs, &o);
     progress_view view = progress_new(stderr, s->quiet, attend_valid_metric_names[o.valid_metric], true);
-    const attend_train_events events = {
-        .user = &view, .plan = progress_plan, .progress = progress_show, .notice = progress_say, .stop = interrupt_stop
-    };
+    const attend_train_events events = { .user = &view,
+                                         .plan = progress_plan,
+                                         .progress = progress_show,
+                                         .notice = progress_message,
+                                         .stop = interrupt_stop };
     interrupt_catch();
     const int status = attend_train(&o, &events, end);
     progress_end(&view);
     return status;
 }
 
-/* ---- what it has learned ---- */
+/* ---- test ---- */
 
 typedef struct test {
-    demo_pair *pairs;                              /* (TESTED), and .. */
-    const char *sources[TESTED], *targets[TESTED]; /* .. their texts */
+    demo_pair *pairs;                              /* (TESTED) */
+    const char *sources[TESTED], *targets[TESTED]; /* the texts of the pairs */
     size_t sizes[TESTED];
     int exact;
     attend_aer_sums errors;
-    double words; /* of the targets that were aligned */
+    double words; /* of the aligned targets */
 } test;
 
 static int align(test *t, const attend_model *m, int threads)
 {
     attend_scorer *scorer = NULL;
-    attend_word_link found[ATTEND_DEMO_LINKS];
+    attend_word_link found[DEMO_LINKS];
     int status = attend_scorer_new(&scorer, m, threads, true);
     if (status == ATTEND_OK) status = attend_scorer_run(scorer, ALIGNED, t->sources, t->targets);
     for (int i = 0; status == ATTEND_OK && i < ALIGNED; i++) {
         const demo_pair *p = &t->pairs[i];
-        const int count = attend_scorer_links(attend_scorer_result(scorer, i), found, ATTEND_DEMO_LINKS);
+        const int count = attend_scorer_links(attend_scorer_result(scorer, i), found, DEMO_LINKS);
         status = attend_aer_add(&t->errors, found, count, p->links, p->link_count);
         t->words += p->target_words;
     }
@@ -117,7 +125,7 @@ static int align(test *t, const attend_model *m, int threads)
     return status;
 }
 
-/* Links that cross another: where French has another order. */
+/* The number of crossing links: how much the French word order differs. */
 static int crossings(const demo_pair *p)
 {
     int n = 0;
@@ -128,16 +136,16 @@ static int crossings(const demo_pair *p)
     return n;
 }
 
-/* A translation, and below it where the model looked. */
+/* Prints a translation, with its attention map below. */
 static int show(demo_maps *d, const attend_line_result *r, const demo_pair *p, bool attends)
 {
     printf("\n  %s\n  %s%s\n%s", p->source, r->hypotheses[0].text,
-           strcmp(r->hypotheses[0].text, p->target) == 0 ? "" : "     (the grammar says it otherwise)",
+           strcmp(r->hypotheses[0].text, p->target) == 0 ? "" : "     (differs from the reference)",
            attends ? "\n" : "");
     return attends ? demo_maps_add(d, p->source, r, true) : ATTEND_OK;
 }
 
-/* Some sentences whose words change places: the first few on the terminal, all on the page. */
+/* Shows sentences whose word order changes: the first few on the terminal, all on the page. */
 static int show_some(test *t, const attend_model *m, const attend_translator *translator, const char *page)
 {
     const bool attends = attend_model_config(m)->attention != NULL;
@@ -170,11 +178,11 @@ static int translate(test *t, const attend_model *m, int threads, const char *pa
     return status;
 }
 
-static int look(const settings *s, const demo_files *f, test *t)
+static int test_model(const settings *s, const demo_files *f, test *t)
 {
     attend_model *model = NULL;
     t->pairs = malloc(TESTED * sizeof *t->pairs);
-    if (!t->pairs) return attend_fail(ATTEND_NO_MEMORY, "no memory for %d pairs", TESTED);
+    if (!t->pairs) return attend_fail(ATTEND_NO_MEMORY, "out of memory for %d pairs", TESTED);
     for (int i = 0; i < TESTED; i++) {
         demo_test_pair((uint64_t)s->seed, i, &t->pairs[i]);
         t->sources[i] = t->pairs[i].source, t->targets[i] = t->pairs[i].target, t->sizes[i] = strlen(t->sources[i]);
@@ -188,7 +196,7 @@ static int look(const settings *s, const demo_files *f, test *t)
     return status;
 }
 
-/* A word of a command that can be typed as it is printed. */
+/* Prints a word of a command, quoted for the shell. */
 static void word(const char *before, const char *text)
 {
     fputs(before, stdout);
@@ -197,15 +205,14 @@ static void word(const char *before, const char *text)
 
 static void report(const settings *s, const demo_files *f, const test *t)
 {
-    printf("\nexact match %.1f %% of %d sentences that it never saw\n", 100.0 * t->exact / TESTED, TESTED);
+    printf("\nexact match %.1f %% of %d held-out sentences\n", 100.0 * t->exact / TESTED, TESTED);
     if (t->words > 0)
-        printf("attention   %.1f %% of the words of %d of them look at the word they come from; AER %.4f\n",
-               100 * t->errors.matched_possible / t->words, ALIGNED, attend_aer(&t->errors));
+        printf(
+            "attention   %.1f %% of the target words of %d of them attend most to an aligned source word; AER %.4f\n",
+            100 * t->errors.matched_possible / t->words, ALIGNED, attend_aer(&t->errors));
     if (s->attention && strcmp(s->attention, "additive") != 0)
-        printf("What each score comes to in as many updates, and why they differ, is in docs/demo.md; additive: 99.0 "
-               "%% and "
-               "96.6 %%.\n");
-    if (t->words > 0) printf("\nMore of these maps, to point at, are in %s: open it in a browser.\n", f->page);
+        printf("docs/demo.md compares the scores after as many updates; additive reaches 99.0 %% and 96.6 %%.\n");
+    if (t->words > 0) printf("\nOpen %s in a browser for more attention maps.\n", f->page);
     printf("The model is %s. Try it:\n\n", f->model);
     word("  echo 'I do not see the black cat .' | ", cli_program), word(" translate --model ", f->model);
     if (t->words > 0) {
@@ -214,12 +221,12 @@ static void report(const settings *s, const demo_files *f, const test *t)
         word("\n  ", cli_program), word(" align --model ", f->model), word(" --input ", f->test);
         word(" --gold ", f->links);
     }
-    printf("\n\nAnd then with pairs of your own, a line each with a TAB between source and target:\n\n");
+    printf("\n\nTo train on your own pairs, one per line with a TAB between source and target:\n\n");
     word("  ", cli_program), printf(" check --train pairs.tsv\n");
-    word("  ", cli_program), printf(" train --train pairs.tsv --valid others.tsv --model my-model\n");
+    word("  ", cli_program), printf(" train --train pairs.tsv --valid valid.tsv --model my-model\n");
 }
 
-/* ---- all of it ---- */
+/* ---- the verb ---- */
 
 static int demo(settings *s)
 {
@@ -231,14 +238,14 @@ static int demo(settings *s)
     s->config.input_feeding = s->config.attention != NULL;
     s->config.heads = heads_of(s->attention);
     if (status == ATTEND_OK)
-        status = demo_files_write(&f, only_pairs ? s->write_pairs : s->keep, (uint64_t)s->seed, s->pairs);
+        status = demo_files_write(&f, only_pairs ? s->write_pairs : s->output, (uint64_t)s->seed, s->pairs);
     if (status == ATTEND_OK && only_pairs) {
         printf("%s  %s\n%s  %s\n", f.train, f.valid, f.test, f.links);
     } else {
         if (status == ATTEND_OK) status = train(s, &f, &end);
-        if (status == ATTEND_OK && end != ATTEND_TRAIN_STOPPED) status = look(s, &f, &t);
+        if (status == ATTEND_OK && end != ATTEND_TRAIN_STOPPED) status = test_model(s, &f, &t);
         if (status == ATTEND_OK && interrupt_caught()) {
-            if (!s->quiet) fprintf(stderr, "stopped; the demo begins anew when it is called again\n");
+            if (!s->quiet) fprintf(stderr, "stopped; the demo does not resume but starts again\n");
             demo_files_free(&f);
             return 128 + interrupt_caught();
         }
@@ -251,32 +258,35 @@ static int demo(settings *s)
 static int run(int argc, char **argv)
 {
     static const attend_config config = ATTEND_CONFIG_INIT;
-    settings s = { .config = config, .keep = "attend-demo", .pairs = 60000, .updates = 3500, .seed = 1 };
-    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    s.threads = cores > 0 ? cores : 1;
+    settings s = { .config = config,
+                   .output = "attend-demo",
+                   .pairs = 60000,
+                   .updates = 3500,
+                   .seed = 1,
+                   .threads = cli_processors() };
     s.config.hidden = 128, s.config.embedding = 128, s.config.dropout = 0;
     s.config.context = ATTEND_CONTEXT_AFTER,
-    s.config.readout = ATTEND_READOUT_PLAIN; /* the last word is known when it looks for the next: sharper maps */
+    s.config.readout = ATTEND_READOUT_PLAIN; /* the query depends on the last token, which sharpens the maps */
     parsed p;
     int status = options_parse(&verb_demo, &s, argc, argv, &p);
     if (status == 0 && !p.help)
-        status = p.rest_count > 0 ? options_wrong(&verb_demo, "'%s' is not understood", p.rest[0]) : demo(&s);
+        status =
+            p.positional_count > 0 ? usage_error(&verb_demo, "unexpected argument '%s'", p.positional[0]) : demo(&s);
     options_free(&verb_demo, &s, &p);
     return status;
 }
 
 const verb verb_demo = {
     .name = "demo",
-    .summary = "train on built-in pairs, translate, show the attention: about a minute",
-    .synopsis =
-        "attend demo [--attention NAME] [--pairs N] [--updates N] [--seed N] [--keep FOLDER] [--write-pairs FOLDER]",
+    .summary = "train on built-in pairs, translate and show the attention, in about a minute",
+    .synopsis = "attend demo [--attention NAME] [--pairs N] [--updates N] [--seed N] [--output DIRECTORY]\n"
+                "       attend demo --write-pairs DIRECTORY",
     .details =
-        "Trains on English and French sentences that a grammar makes, by seed, translates some that it never saw, and "
-        "says how often it\n"
-        "is right and how often attention looks at the word that the grammar knows a word to come from. Pairs, gold "
-        "links and the model\n"
-        "stay in a folder for the other verbs (docs/demo.md).",
+        "Trains on English and French sentences generated by a grammar, translates held-out sentences, and prints\n"
+        "how many translations are exact and how often attention agrees with the word alignment of the grammar.\n"
+        "The pairs, the gold links and the model stay in a directory for use with the other verbs (docs/demo.md).",
     .examples = "  attend demo\n  attend demo --attention dot --seed 2\n  attend demo --write-pairs pairs\n",
     .options = table,
+    .aliases = aliases,
     .run = run,
 };

@@ -1,13 +1,12 @@
-/* cmd_score.c: how probable are these targets? */
+/* cmd_score.c: log-probabilities of given targets. */
 #include "options.h"
 #include "data_files.h"
-#include "json_text.h"
-#include "pairs_stream.h"
+#include "json_members.h"
+#include "pair_reader.h"
 #include "perplexity.h"
 
 #include <attend/scorer.h>
 #include <math.h>
-#include <unistd.h>
 
 typedef struct settings {
     const char *model;
@@ -18,85 +17,103 @@ typedef struct settings {
 
 #define AT(member) offsetof(settings, member)
 static const option table[] = {
-    { "model", "FILE", "a model made by attend train", OPTION_TEXT, AT(model), 0, 0, NULL },
+    { "model", "FILE", "the model", OPTION_TEXT, AT(model), 0, 0, NULL },
     { "input", "PAIRS",
-      "pairs to score: one .tsv file or two line-aligned files; for a language model, files of text, a sentence a line",
+      "pairs to score: one .tsv file or two line-aligned files; for a language model, files with one sentence per line",
       OPTION_DATA, AT(input), 0, 0, NULL },
-    { "per-token", NULL, "the log-probability of each piece and of the end behind it", OPTION_FLAG, AT(per_token), 0, 0,
-      NULL },
-    { "threads", "N", "any number gives the same numbers", OPTION_WHOLE, AT(threads), 1, 1024, NULL },
-    { "json", NULL, "a JSON object a line, and one for the whole", OPTION_FLAG, AT(json), 0, 0, NULL },
-    { "quiet", NULL, "no summary and no warnings", OPTION_FLAG, AT(quiet), 0, 0, NULL },
+    { "per-token", NULL, "also print the log-probability of each token, end token included", OPTION_FLAG, AT(per_token),
+      0, 0, NULL },
+    { "threads", "N", "number of threads; does not change the scores (default: one per processor)", OPTION_WHOLE,
+      AT(threads), 1, 1024, NULL },
+    { "json", NULL, "print one JSON object per pair, and one for the totals", OPTION_FLAG, AT(json), 0, 0, NULL },
+    { "quiet", NULL, "print no warnings and no summary", OPTION_FLAG, AT(quiet), 0, 0, NULL },
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
 };
 
 typedef struct totals {
     double log_probability;
-    unsigned long long pairs, rows, faults;
-    bool lines;          /* of a language model, and not pairs */
-    perplexity of_lines; /* the same in more units */
+    unsigned long long pairs, rows, faults; /* rows: target tokens, end tokens included */
+    bool is_language_model;                 /* lines, not pairs */
+    perplexity lines;                       /* of a language model: in several units */
 } totals;
 
-/* A piece as it stands in the text; the end behind the last. */
-static void print_piece(const attend_scored_pair *r, int i)
+/* {"log_probability": x, "rows": n, "pieces": [..], "tokens": [..]}: pieces are the tokens as text, tokens their log-probabilities. */
+static void print_pair_json(const attend_scored_pair *r, bool per_token)
 {
-    const attend_span span = i < r->target_count ? r->target_spans[i] : (attend_span){ 0, 0 };
-    if (i < r->target_count)
-        json_text(stdout, r->target_text + span.begin, (size_t)(span.end - span.begin));
+    attend_json_writer w = attend_json_to_file(stdout);
+    attend_json_begin_object(&w);
+    json_number(&w, "log_probability", 6, r->log_probability);
+    json_integer(&w, "rows", r->rows);
+    if (per_token) {
+        json_begin_array(&w, "pieces");
+        for (int i = 0; i < r->target_count; i++)
+            attend_json_put_bytes(&w, r->target_text + r->target_spans[i].begin,
+                                  (size_t)(r->target_spans[i].end - r->target_spans[i].begin));
+        attend_json_put_text(&w, "</s>");
+        attend_json_end_array(&w);
+        json_begin_array(&w, "tokens");
+        for (int i = 0; i < r->rows; i++) attend_json_put_number(&w, 6, (double)r->row_log_probability[i]);
+        attend_json_end_array(&w);
+    }
+    json_end_line(&w);
+}
+
+static void print_fault(const attend_scored_pair *r, const settings *s, const totals *t, unsigned long long number)
+{
+    if (s->json)
+        json_print_fault(stdout, r->fault);
     else
-        json_text(stdout, "</s>", 4);
+        printf("nan\n");
+    if (!s->quiet)
+        fprintf(stderr, "attend score: %s %llu is not scored: %s\n", t->is_language_model ? "line" : "pair", number + 1,
+                r->fault);
 }
 
 static void print_pair(const attend_scored_pair *r, const settings *s, totals *t, unsigned long long number)
 {
     if (r->fault) {
-        if (s->json)
-            printf("{\"fault\": \"%s\"}\n", r->fault);
-        else
-            printf("nan\n");
-        if (!s->quiet)
-            fprintf(stderr, "attend score: %s %llu is not scored: %s\n", t->lines ? "line" : "pair", number + 1,
-                    r->fault);
+        print_fault(r, s, t, number);
         t->faults++;
         return;
     }
     t->log_probability += r->log_probability, t->rows += (unsigned long long)r->rows, t->pairs++;
-    printf(s->json ? "{\"log_probability\": %.6f, \"rows\": %d" : "%.6f", r->log_probability, r->rows);
-    if (s->json && s->per_token) {
-        printf(", \"pieces\": [");
-        for (int i = 0; i < r->rows; i++) {
-            if (i) printf(", ");
-            print_piece(r, i);
-        }
-        printf("], \"tokens\": [");
+    if (s->json) {
+        print_pair_json(r, s->per_token);
+        return;
     }
-    for (int i = 0; s->per_token && i < r->rows; i++)
-        printf("%s%.6f", !s->json ? " " : i ? ", " : "", (double)r->row_log_probability[i]);
-    if (s->json && s->per_token) printf("]");
-    printf(s->json ? "}\n" : "\n");
+    printf("%.6f", r->log_probability);
+    for (int i = 0; s->per_token && i < r->rows; i++) printf(" %.6f", (double)r->row_log_probability[i]);
+    printf("\n");
 }
 
-/* The whole: as JSON behind the pairs, else for a person. */
+static void print_totals_json(const totals *t, double perplexity_of_pairs)
+{
+    attend_json_writer w = attend_json_to_file(stdout);
+    attend_json_begin_object(&w);
+    if (t->is_language_model) {
+        perplexity_json(&w, &t->lines);
+    } else {
+        json_integer(&w, "pairs", (long long)t->pairs);
+        json_integer(&w, "faults", (long long)t->faults);
+        json_integer(&w, "rows", (long long)t->rows);
+        json_number(&w, "log_probability", 6, t->log_probability);
+        json_number(&w, "perplexity", 4, perplexity_of_pairs);
+    }
+    json_end_line(&w);
+}
+
+/* The totals: as JSON after the pairs, or as a summary on standard error. */
 static void print_totals(const totals *t, const settings *s)
 {
-    const double whole = t->rows ? exp(-t->log_probability / (double)t->rows) : NAN;
-    if (t->lines && s->json) {
-        printf("{");
-        perplexity_json(stdout, &t->of_lines);
-        printf("}\n");
-    } else if (t->lines) {
-        if (!s->quiet) perplexity_print(stderr, &t->of_lines);
-    } else if (s->json) {
-        printf("{\"pairs\": %llu, \"faults\": %llu, \"rows\": %llu, \"log_probability\": %.6f, \"perplexity\": ",
-               t->pairs, t->faults, t->rows, t->log_probability);
-        if (isfinite(whole))
-            printf("%.4f}\n", whole);
-        else
-            printf("null}\n");
+    const double perplexity_of_pairs = t->rows ? exp(-t->log_probability / (double)t->rows) : NAN;
+    if (s->json) {
+        print_totals_json(t, perplexity_of_pairs);
+    } else if (t->is_language_model && !s->quiet) {
+        perplexity_print(stderr, &t->lines);
     } else if (!s->quiet) {
-        fprintf(stderr, "%llu pairs, %llu words and ends: log p %.2f, perplexity %.4f", t->pairs, t->rows,
-                t->log_probability, whole);
-        if (t->faults) fprintf(stderr, "; %llu pairs were not scored", t->faults);
+        fprintf(stderr, "%llu pairs, %llu target tokens (end tokens included): log p %.2f, perplexity %.4f", t->pairs,
+                t->rows, t->log_probability, perplexity_of_pairs);
+        if (t->faults) fprintf(stderr, "; %llu pairs not scored", t->faults);
         fprintf(stderr, "\n");
     }
 }
@@ -105,31 +122,31 @@ static int score(settings *s)
 {
     attend_model *m = NULL;
     attend_scorer *scorer = NULL;
-    pairs_stream *from = NULL;
+    pair_reader *from = NULL;
     totals t = { 0 };
     int status = attend_model_load(&m, s->model, NULL);
     if (status == ATTEND_OK) {
         const attend_task task = attend_model_config(m)->task;
-        const int wrong = data_settle(&verb_score, "input", &s->input, task);
-        t.lines = task == ATTEND_TASK_LANGUAGE_MODEL;
-        if (wrong) {
+        const int usage = data_files_resolve(&verb_score, "input", &s->input, task);
+        t.is_language_model = task == ATTEND_TASK_LANGUAGE_MODEL;
+        if (usage != 0) {
             attend_model_free(m);
-            return wrong;
+            return usage;
         }
     }
     if (status == ATTEND_OK) status = attend_scorer_new(&scorer, m, (int)s->threads, false);
-    if (status == ATTEND_OK) status = pairs_stream_open(&from, &s->input);
-    while (status == ATTEND_OK && (status = pairs_stream_next(from)) == ATTEND_OK && from->count > 0) {
-        status = attend_scorer_run(scorer, from->count, t.lines ? NULL : (const char *const *)from->sources,
+    if (status == ATTEND_OK) status = pair_reader_open(&from, &s->input);
+    while (status == ATTEND_OK && (status = pair_reader_next(from)) == ATTEND_OK && from->count > 0) {
+        status = attend_scorer_run(scorer, from->count, t.is_language_model ? NULL : (const char *const *)from->sources,
                                    (const char *const *)from->targets);
         for (int i = 0; status == ATTEND_OK && i < from->count; i++) {
             print_pair(attend_scorer_result(scorer, i), s, &t, from->first + (unsigned long long)i);
-            perplexity_add(&t.of_lines, attend_scorer_result(scorer, i));
+            perplexity_add(&t.lines, attend_scorer_result(scorer, i));
         }
     }
     if (status != ATTEND_OK) status = cli_fail(&verb_score, status);
     if (status == 0) print_totals(&t, s);
-    pairs_stream_close(from);
+    pair_reader_close(from);
     attend_scorer_free(scorer);
     attend_model_free(m);
     return status;
@@ -137,16 +154,14 @@ static int score(settings *s)
 
 static int run(int argc, char **argv)
 {
-    settings s = { .model = NULL };
-    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    s.threads = cores > 0 ? cores : 1;
+    settings s = { .threads = cli_processors() };
     parsed p;
     int status = options_parse(&verb_score, &s, argc, argv, &p);
     if (status == 0 && !p.help) {
-        if (p.rest_count > 0)
-            status = options_wrong(&verb_score, "'%s' is not understood; pairs are given by --input", p.rest[0]);
+        if (p.positional_count > 0)
+            status = usage_error(&verb_score, "unexpected argument '%s'; give pairs with --input", p.positional[0]);
         else if (!s.model || s.input.name_count == 0)
-            status = options_wrong(&verb_score, "--model FILE and --input PAIRS are both needed");
+            status = usage_error(&verb_score, "--model FILE and --input PAIRS are both required");
         else
             status = score(&s);
     }
@@ -156,15 +171,14 @@ static int run(int argc, char **argv)
 
 const verb verb_score = {
     .name = "score",
-    .summary = "log-probability of each pair, or line",
+    .summary = "compute the log-probability of each pair or line",
     .synopsis = "attend score --model FILE --input PAIRS [--per-token] [--json]",
     .details =
-        "A line for each pair: the natural logarithm of p(target | source), its end included; with --per-token those "
-        "of its pieces behind it.\n"
-        "A pair that cannot be scored (an empty side, not UTF-8) is nan. The perplexity of the whole goes to "
-        "standard error.\n"
-        "For a language model --input has lines of text, whose probabilities they are; the perplexity is then said a "
-        "token, a word, a\ncharacter and a byte, the end of a line being one of each (docs/language-models.md).",
+        "Prints one line per pair: the natural logarithm of p(target | source), end token included, followed by\n"
+        "those of the tokens if --per-token is given. A pair that cannot be scored (an empty side, text that is not\n"
+        "UTF-8) gives nan. The perplexity of all pairs is printed to standard error.\n"
+        "A language model scores lines of text; its perplexity is given per token, word, character and byte, counting\n"
+        "the end of each line as one unit (docs/language-models.md).",
     .examples = "  attend score --model en-de --input test.en test.de\n  attend score --model lm --input test.txt\n",
     .options = table,
     .run = run,

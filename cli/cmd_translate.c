@@ -1,24 +1,24 @@
-/* cmd_translate.c: a line in, a line out, in order, while reading. */
+/* cmd_translate.c: translates lines as they are read, in order. */
 #include "options.h"
 #include "translation_writer.h"
 
-#include "core/status.h"
+#include <attend/status.h>
 #include <attend/lines.h>
 #include <attend/translator.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 typedef struct settings {
     texts_list models;
     const char *input, *output, *prefix, *dictionary;
-    long long beam, n_best, batch_tokens, max_tokens, length_extra, max_length, threads, no_repeat_ngram, top_k, seed;
+    long long beam, n_best, batch_tokens, max_input_length, length_extra, max_length, threads, no_repeat_ngram, top_k,
+        seed;
     double length_penalty, coverage_penalty, length_ratio, temperature, top_p;
     bool sample, replace_unknown, json, quiet, shortlist;
-    bool lines;    /* a language model goes on from them */
-    int precision; /* a place in precision_words; -1: as the file has it */
-    int alignment; /* a place in `alignments`; ALIGNMENT_NONE - 1 unless it is given */
+    bool is_language_model; /* continue the lines instead of translating them */
+    int precision;          /* index into precision_words; -1: that of the file */
+    int alignment;          /* index into `alignments`; ALIGNMENT_NONE - 1 if not given */
 } settings;
 
 static const char *const alignments[] = { "hard", "soft", NULL }; /* from ALIGNMENT_HARD on */
@@ -26,73 +26,90 @@ static const char *const alignments[] = { "hard", "soft", NULL }; /* from ALIGNM
 #define AT(member) offsetof(settings, member)
 static const option table[] = {
     { "model", "FILE",
-      "a model made by attend train; several of the same vocabularies translate together, by the mean "
-      "of their probabilities",
+      "the model; if repeated, the models form an ensemble that averages their probabilities (they must share their "
+      "vocabularies)",
       OPTION_TEXTS, AT(models), 0, 0, NULL },
-    { "input", "FILE", "lines to translate; standard input unless said", OPTION_TEXT, AT(input), 0, 0, NULL },
-    { "output", "FILE", "where they go; standard output unless said", OPTION_TEXT, AT(output), 0, 0, NULL },
-    { "beam", "N", "hypotheses at a time; 1: greedy", OPTION_WHOLE, AT(beam), 1, 1024, NULL },
-    { "n-best", "N", "so many translations of each line: number ||| text ||| log p ||| score", OPTION_WHOLE, AT(n_best),
-      1, 1024, NULL },
-    { "length-penalty", "X", "favours long translations the more the larger", OPTION_REAL, AT(length_penalty), 0, 10,
+    { "input", "FILE", "lines to translate (default: standard input)", OPTION_TEXT, AT(input), 0, 0, NULL },
+    { "output", "FILE", "where to write the translations (default: standard output)", OPTION_TEXT, AT(output), 0, 0,
       NULL },
-    { "coverage-penalty", "X", "favours translations that looked at every word", OPTION_REAL, AT(coverage_penalty), 0,
-      100, NULL },
-    { "length-ratio", "X", "a translation has at most X times the source's words, and ..", OPTION_REAL,
+    { "beam", "N", "beam size; 1: greedy search (default: 5)", OPTION_WHOLE, AT(beam), 1, 1024, NULL },
+    { "n-best", "N", "print the N best translations of each line: number ||| text ||| log p ||| score", OPTION_WHOLE,
+      AT(n_best), 1, 1024, NULL },
+    { "length-penalty", "X",
+      "exponent of the length normalisation; larger values favour longer translations (default: 1)", OPTION_REAL,
+      AT(length_penalty), 0, 10, NULL },
+    { "coverage-penalty", "X",
+      "weight of the coverage penalty; larger values favour translations that attend to every source token (default: "
+      "0)",
+      OPTION_REAL, AT(coverage_penalty), 0, 100, NULL },
+    { "length-ratio", "X",
+      "a translation has at most X times the tokens of its source plus --length-extra (default: 2)", OPTION_REAL,
       AT(length_ratio), 0, 1000, NULL },
-    { "length-extra", "N", ".. N more; of a language model, N more than the line has: 100", OPTION_WHOLE,
-      AT(length_extra), 0, 100000, NULL },
-    { "max-length", "N", "a translation has at most N words, whatever the source has", OPTION_WHOLE, AT(max_length), 1,
-      1e6, NULL },
-    { "no-repeat", "N", "no N words (pieces, characters) in a row twice in a translation", OPTION_WHOLE,
+    { "length-extra", "N",
+      "see --length-ratio (default: 10); with a language model, the maximum number of tokens added to a line (default: "
+      "100)",
+      OPTION_WHOLE, AT(length_extra), 0, 100000, NULL },
+    { "max-length", "N", "maximum number of tokens of a translation, whatever the length of the source", OPTION_WHOLE,
+      AT(max_length), 1, 1e6, NULL },
+    { "no-repeat-ngram", "N", "do not repeat an n-gram of N tokens within a translation", OPTION_WHOLE,
       AT(no_repeat_ngram), 1, 1000, NULL },
-    { "sample", NULL, "draw words at random instead of searching, as language models do; --n-best N draws N times",
+    { "sample", NULL,
+      "sample tokens at random instead of searching (the default with a language model); --n-best N draws N samples",
       OPTION_FLAG, AT(sample), 0, 0, NULL },
-    { "temperature", "X", "of --sample: below 1 the probable becomes more probable, above 1 less", OPTION_REAL,
-      AT(temperature), 1e-6, 1000, NULL },
-    { "top-k", "N", "of --sample: only the N best words", OPTION_WHOLE, AT(top_k), 1, 1e9, NULL },
-    { "top-p", "X", "of --sample: only the best words that have X of the probability together", OPTION_REAL, AT(top_p),
-      1e-6, 1, NULL },
-    { "seed", "N", "of --sample: the same seed draws the same for the same line number", OPTION_WHOLE, AT(seed), 0,
-      9e15, NULL },
-    { "prefix", "FILE", "a line for each line: what its translation begins with, if it is not empty", OPTION_TEXT,
-      AT(prefix), 0, 0, NULL },
-    { "replace-unknown", NULL, "write the source word with the most attention for an unknown word", OPTION_FLAG,
-      AT(replace_unknown), 0, 0, NULL },
-    { "dictionary", "FILE", "of --replace-unknown: lines of source word TAB target word", OPTION_TEXT, AT(dictionary),
-      0, 0, NULL },
-    { "alignment", "hard|soft", "' ||| ' and links 0-0 1-2 of words, or all weights of all pieces, behind the text",
+    { "temperature", "X", "sampling temperature; below 1 sharpens the distribution, above 1 flattens it (default: 1)",
+      OPTION_REAL, AT(temperature), 1e-6, 1000, NULL },
+    { "top-k", "N", "sample from the N most probable tokens only", OPTION_WHOLE, AT(top_k), 1, 1e9, NULL },
+    { "top-p", "X", "sample from the most probable tokens whose probabilities add up to X (default: 1)", OPTION_REAL,
+      AT(top_p), 1e-6, 1, NULL },
+    { "seed", "N", "random seed of sampling; the sample also depends on the line number (default: 0)", OPTION_WHOLE,
+      AT(seed), 0, 9e15, NULL },
+    { "prefix", "FILE", "one line per input line: a text that its translation must begin with; may be empty",
+      OPTION_TEXT, AT(prefix), 0, 0, NULL },
+    { "replace-unknown", NULL, "replace each unknown token by the source word with the highest attention weight",
+      OPTION_FLAG, AT(replace_unknown), 0, 0, NULL },
+    { "dictionary", "FILE", "translations for --replace-unknown: lines of source word TAB target word", OPTION_TEXT,
+      AT(dictionary), 0, 0, NULL },
+    { "alignment", "hard|soft",
+      "append ' ||| ' and the alignment: links between words (0-0 1-2), or all attention weights between tokens",
       OPTION_WORD, AT(alignment), 0, 0, alignments },
-    { "json", NULL, "an object a line: text, score, log-probability, tokens, alignment, list", OPTION_FLAG, AT(json), 0,
-      0, NULL },
-    { "precision", "fp32|bf16|int8", "bits of the weights: fewer are faster; as the file has them unless said",
+    { "json", NULL, "print one JSON object per line: text, score, log-probability, tokens, alignment, n-best list",
+      OPTION_FLAG, AT(json), 0, 0, NULL },
+    { "precision", "fp32|bf16|int8", "precision of the weights; lower is faster (default: that of the file)",
       OPTION_WORD, AT(precision), 0, 0, precision_words },
-    { "shortlist", NULL, "only words that attend convert --shortlist found for the source's words: much faster",
+    { "shortlist", NULL,
+      "predict only the tokens that attend convert --shortlist stored for the tokens of the source; much faster",
       OPTION_FLAG, AT(shortlist), 0, 0, NULL },
-    { "max-words", "N", "a longer line is not translated", OPTION_WHOLE, AT(max_tokens), 1, 1e6, NULL },
-    { "batch-tokens", "N", "source words that run together", OPTION_WHOLE, AT(batch_tokens), 1, 1e7, NULL },
-    { "threads", "N", "any number gives the same translations", OPTION_WHOLE, AT(threads), 1, 1024, NULL },
-    { "quiet", NULL, "no warnings", OPTION_FLAG, AT(quiet), 0, 0, NULL },
+    { "max-input-length", "N", "do not translate lines with more tokens (default: 1000)", OPTION_WHOLE,
+      AT(max_input_length), 1, 1e6, NULL },
+    { "batch-tokens", "N", "source tokens per batch (default: 1000)", OPTION_WHOLE, AT(batch_tokens), 1, 1e7, NULL },
+    { "threads", "N", "number of threads; does not change the translations (default: one per processor)", OPTION_WHOLE,
+      AT(threads), 1, 1024, NULL },
+    { "quiet", NULL, "print no warnings", OPTION_FLAG, AT(quiet), 0, 0, NULL },
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
 };
+static const option_alias aliases[] = {
+    { "max-input-length", "max-words", NULL, NULL },
+    { "no-repeat-ngram", "no-repeat", NULL, NULL },
+    { NULL, NULL, NULL, NULL },
+};
 
-/* ---- lines that run together ---- */
+/* ---- chunks of lines ---- */
 
-/* At most so many lines, or bytes, if more can be read without waiting: whoever writes line by line into a pipe gets line by line. */
-enum { MOST_LINES = 4096, MOST_BYTES = 4 << 20, WAIT = 20 };
+/* A chunk ends at one of these limits, or when no line arrives within WAIT_MS: an interactive program that writes single lines into a pipe gets
+ * single translations back. */
+enum { MAX_LINES = 4096, MAX_BYTES = 4 << 20, WAIT_MS = 20 };
 
 typedef struct chunk {
-    char *lines[MOST_LINES], *prefixes[MOST_LINES];
-    size_t sizes[MOST_LINES], prefix_sizes[MOST_LINES];
+    char *lines[MAX_LINES], *prefixes[MAX_LINES];
+    size_t sizes[MAX_LINES], prefix_sizes[MAX_LINES];
     int count;
     size_t bytes;
-    unsigned long long first; /* number of the first line, from 0 */
+    unsigned long long first; /* index of the first line */
 } chunk;
 
-/* Where lines come from, and what they begin with. */
 typedef struct inputs {
     attend_lines *lines, *prefixes;
-    bool unequal; /* one of them has more lines */
+    bool unequal; /* the numbers of lines differ */
 } inputs;
 
 static void chunk_clear(chunk *c)
@@ -102,7 +119,7 @@ static void chunk_clear(chunk *c)
     c->count = 0, c->bytes = 0;
 }
 
-/* A copy of the next line; *copy is NULL behind the last. One that is too long for any line is an empty line, with a warning. */
+/* A copy of the next line; NULL after the last. A line that exceeds the limit of attend_lines becomes an empty line, with a warning. */
 static int next_line(attend_lines *from, const settings *s, char **copy, size_t *size)
 {
     const char *text;
@@ -110,12 +127,12 @@ static int next_line(attend_lines *from, const settings *s, char **copy, size_t 
     const int status = attend_lines_next(from, &text, size);
     if (status != ATTEND_OK && attend_lines_failed(from)) return status;
     if (status != ATTEND_OK) {
-        if (!s->quiet) fprintf(stderr, "attend translate: %s; an empty line stands for it\n", attend_message());
+        if (!s->quiet) fprintf(stderr, "attend translate: %s; its translation is an empty line\n", attend_message());
         text = "", *size = 0;
     }
     if (!text) return ATTEND_OK;
     *copy = malloc(*size + 1);
-    if (!*copy) return attend_fail(ATTEND_NO_MEMORY, "no memory for a line of %zu bytes", *size);
+    if (!*copy) return attend_fail(ATTEND_NO_MEMORY, "out of memory for a line of %zu bytes", *size);
     memcpy(*copy, text, *size);
     (*copy)[*size] = '\0';
     return ATTEND_OK;
@@ -123,10 +140,10 @@ static int next_line(attend_lines *from, const settings *s, char **copy, size_t 
 
 static int chunk_read(chunk *c, inputs *in, const settings *s)
 {
-    while (c->count < MOST_LINES && c->bytes < MOST_BYTES && !in->unequal) {
+    while (c->count < MAX_LINES && c->bytes < MAX_BYTES && !in->unequal) {
         char *line = NULL, *prefix = NULL;
         const int i = c->count;
-        if (i > 0 && !attend_lines_wait(in->lines, WAIT)) break;
+        if (i > 0 && !attend_lines_wait(in->lines, WAIT_MS)) break;
         int status = next_line(in->lines, s, &line, &c->sizes[i]);
         if (status == ATTEND_OK && in->prefixes) status = next_line(in->prefixes, s, &prefix, &c->prefix_sizes[i]);
         in->unequal = in->prefixes && !line != !prefix;
@@ -146,10 +163,10 @@ static int chunk_write(const chunk *c, translation_writer *w, const settings *s)
         const attend_line_result *r = attend_translator_result(w->translator, i);
         const unsigned long long number = c->first + (unsigned long long)i;
         if (r->fault && !s->quiet)
-            fprintf(stderr, "attend translate: line %llu was not translated: %s; an empty line stands for it\n",
+            fprintf(stderr, "attend translate: line %llu is not translated: %s; its translation is an empty line\n",
                     number + 1, r->fault);
         if (!translation_write(w, number, r))
-            return attend_fail(ATTEND_NO_MEMORY, "no memory to write line %llu", number + 1);
+            return attend_fail(ATTEND_NO_MEMORY, "out of memory writing line %llu", number + 1);
     }
     if (fflush(w->to) == 0 && !ferror(w->to)) return ATTEND_OK;
     return attend_fail(ATTEND_IO, "cannot write %s: %s", s->output ? s->output : "standard output", strerror(errno));
@@ -165,7 +182,7 @@ static int stream(attend_translator *t, inputs *in, translation_writer *w, const
         status = attend_translator_run_from(t, c.count, (const char *const *)c.lines, c.sizes,
                                             in->prefixes ? (const char *const *)c.prefixes : NULL, c.prefix_sizes);
         if (status == ATTEND_OK) status = chunk_write(&c, w, s);
-        if (status == ATTEND_IO && errno == EPIPE) { /* whoever reads has enough */
+        if (status == ATTEND_IO && errno == EPIPE) { /* the reader closed the pipe */
             in->unequal = false;
             status = ATTEND_OK;
             break;
@@ -176,12 +193,12 @@ static int stream(attend_translator *t, inputs *in, translation_writer *w, const
     const unsigned long long lines = c.first;
     chunk_clear(&c);
     if (status == ATTEND_OK && in->unequal)
-        status =
-            attend_fail(ATTEND_BAD_DATA,
-                        "%s has %s lines than %s, where there must be a line for each, an empty one for no prefix; "
-                        "%llu lines were translated",
-                        attend_lines_name(in->prefixes), attend_lines_number(in->prefixes) > lines ? "more" : "fewer",
-                        attend_lines_name(in->lines), lines);
+        status = attend_fail(
+            ATTEND_BAD_DATA,
+            "%s has %s lines than %s; it must have one line, possibly empty, for each input line. %llu lines are "
+            "translated",
+            attend_lines_name(in->prefixes), attend_lines_number(in->prefixes) > lines ? "more" : "fewer",
+            attend_lines_name(in->lines), lines);
     return status;
 }
 
@@ -198,41 +215,40 @@ static attend_translator_options options_of(const settings *s, const attend_dict
     o.search.top_p = s->top_p, o.search.seed = (uint64_t)s->seed;
     o.search.shortlist = s->shortlist;
     o.search.weights = s->json || s->alignment != ALIGNMENT_NONE;
-    o.threads = (int)s->threads, o.batch_tokens = (int)s->batch_tokens, o.max_tokens = (int)s->max_tokens;
+    o.threads = (int)s->threads, o.batch_tokens = (int)s->batch_tokens, o.max_tokens = (int)s->max_input_length;
     o.replace_unknown = s->replace_unknown, o.dictionary = d;
     return o;
 }
 
 /* ---- language models ---- */
 
-/* What goes by a source. */
-static int refuse_for_lines(const verb *v, const parsed *p, const char *path)
+/* Refuses options that need a source. */
+static int check_language_model(const verb *v, const parsed *p, const char *path)
 {
     static const struct {
         const char *name, *why;
-    } of_sources[] = { { "prefix", "the lines are what its text begins with" },
-                       { "length-ratio",
-                         "it has no source to be so much longer than; --length-extra says by how much" },
-                       { "coverage-penalty", "it has no source to look at" },
-                       { "replace-unknown", "it has no source to take words from" },
-                       { "dictionary", "it has no source to take words from" },
-                       { "alignment", "it has no source to align with" },
-                       { "shortlist", "it has no source whose words a shortlist goes by" } };
+    } of_sources[] = { { "prefix", "the input lines are its prefixes" },
+                       { "length-ratio", "use --length-extra to limit the number of added tokens" },
+                       { "coverage-penalty", "it has no source" },
+                       { "replace-unknown", "it has no source" },
+                       { "dictionary", "it has no source" },
+                       { "alignment", "it has no source" },
+                       { "shortlist", "it has no source" } };
     for (size_t i = 0; i < sizeof of_sources / sizeof *of_sources; i++)
         if (options_given(v, p, of_sources[i].name))
-            return options_wrong(v, "--%s is not for %s, a language model: %s", of_sources[i].name, path,
-                                 of_sources[i].why);
+            return usage_error(v, "--%s does not apply to %s, a language model: %s", of_sources[i].name, path,
+                               of_sources[i].why);
     return 0;
 }
 
-/* Lines are gone on from, by sampling unless a search is asked for. */
-static void settle_for_lines(settings *s, const parsed *p)
+/* A language model continues lines, by sampling unless a search is requested. */
+static void set_language_model_defaults(settings *s, const parsed *p)
 {
-    enum { MORE = 100 }; /* words, if nothing is said */
+    enum { ADDED_TOKENS = 100 };
     if (!options_given(&verb_translate, p, "beam") && !options_given(&verb_translate, p, "length-penalty"))
         s->sample = true;
-    if (!options_given(&verb_translate, p, "length-extra")) s->length_extra = MORE;
-    s->lines = true;
+    if (!options_given(&verb_translate, p, "length-extra")) s->length_extra = ADDED_TOKENS;
+    s->is_language_model = true;
 }
 
 static int load(const settings *s, attend_model **models)
@@ -248,21 +264,22 @@ static int load(const settings *s, attend_model **models)
     }
     if (status == ATTEND_OK && s->alignment != ALIGNMENT_NONE && !attention &&
         attend_model_config(models[0])->task == ATTEND_TASK_TRANSLATION)
-        return attend_fail(ATTEND_BAD_USAGE, "--alignment needs attention, and %s has none", s->models.items[0]);
+        return attend_fail(ATTEND_BAD_USAGE, "--alignment requires attention, but %s has none", s->models.items[0]);
     return status;
 }
 
-/* Translates from files that are open to one that may be opened. */
+/* Opens the output and translates all lines. */
 static int run_stream(const settings *s, attend_translator *t, inputs *in)
 {
     translation_writer w = { .to = stdout, .translator = t, .json = s->json, .list = s->n_best > 1 };
-    w.alignment = s->alignment, w.lines = s->lines;
+    w.alignment = s->alignment, w.is_language_model = s->is_language_model;
     if (s->output && !(w.to = fopen(s->output, "wb")))
         return attend_fail(ATTEND_IO, "cannot write %s: %s", s->output, strerror(errno));
     if (s->replace_unknown && !s->quiet &&
         attend_tokenizer_kind(attend_translator_tokenizer(t, true)) != ATTEND_TOKENS_WORD)
-        fprintf(stderr, "attend translate: this model writes pieces of words, none of which is unknown: there is "
-                        "nothing to replace\n");
+        fprintf(stderr,
+                "attend translate: --replace-unknown has no effect: the model's tokens are parts of words, and none is "
+                "unknown\n");
     int status = stream(t, in, &w, s);
     if (w.to != stdout && fclose(w.to) != 0 && status == ATTEND_OK)
         status = attend_fail(ATTEND_IO, "cannot write %s: %s", s->output, strerror(errno));
@@ -278,10 +295,10 @@ static int translate(settings *s, const parsed *p)
     attend_dictionary *dictionary = NULL;
     attend_translator *t = NULL;
     inputs in = { .lines = NULL };
-    int status = models ? load(s, models) : attend_fail(ATTEND_NO_MEMORY, "no memory for models"), wrong = 0;
+    int status = models ? load(s, models) : attend_fail(ATTEND_NO_MEMORY, "out of memory for models"), wrong = 0;
     if (status == ATTEND_OK && attend_model_config(models[0])->task == ATTEND_TASK_LANGUAGE_MODEL) {
-        wrong = refuse_for_lines(&verb_translate, p, s->models.items[0]);
-        settle_for_lines(s, p);
+        wrong = check_language_model(&verb_translate, p, s->models.items[0]);
+        set_language_model_defaults(s, p);
     }
     if (status == ATTEND_OK && wrong == 0) wrong = check_sampling(s, p);
     if (wrong) {
@@ -308,7 +325,7 @@ static int translate(settings *s, const parsed *p)
 
 /* ---- the command line ---- */
 
-/* Searching and sampling, once it is known which of the two it is. */
+/* Options of search and of sampling exclude each other. A language model decides which of them applies. */
 static int check_sampling(const settings *s, const parsed *p)
 {
     static const char *const of_search[] = { "beam", "length-penalty", "coverage-penalty" };
@@ -316,27 +333,29 @@ static int check_sampling(const settings *s, const parsed *p)
     const verb *v = &verb_translate;
     for (size_t i = 0; s->sample && i < sizeof of_search / sizeof *of_search; i++)
         if (options_given(v, p, of_search[i]))
-            return options_wrong(v, "--%s is for searching, and --sample draws; give one of them", of_search[i]);
+            return usage_error(v, "--%s applies to search and cannot be combined with --sample", of_search[i]);
     for (size_t i = 0; !s->sample && i < sizeof of_sampling / sizeof *of_sampling; i++)
-        if (options_given(v, p, of_sampling[i])) return options_wrong(v, "--%s needs --sample", of_sampling[i]);
+        if (options_given(v, p, of_sampling[i])) return usage_error(v, "--%s requires --sample", of_sampling[i]);
     if (!s->sample && s->n_best > s->beam)
-        return options_wrong(v, "--n-best %lld is more than --beam %lld finds", s->n_best, s->beam);
+        return usage_error(v, "--n-best %lld is larger than --beam %lld", s->n_best, s->beam);
     return 0;
 }
 
-/* What does not go together. */
+/* Checks the combination of options; 0, or an exit code after a message. */
 static int check(const settings *s, const parsed *p)
 {
     const verb *v = &verb_translate;
-    if (p->rest_count > 0)
-        return options_wrong(v, "'%s' is not understood; text comes from standard input or --input", p->rest[0]);
-    if (s->models.count == 0) return options_wrong(v, "--model FILE is missing");
+    if (p->positional_count > 0)
+        return usage_error(v, "unexpected argument '%s'; give text on standard input or with --input",
+                           p->positional[0]);
+    if (s->models.count == 0) return usage_error(v, "--model FILE is required");
     if (s->shortlist && (s->sample || s->prefix || s->no_repeat_ngram > 0 || s->models.count > 1 || s->beam > 32))
-        return options_wrong(
-            v, "--shortlist is for one model and a beam of at most 32, without --sample, --prefix and --no-repeat");
-    if (s->dictionary && !s->replace_unknown) return options_wrong(v, "--dictionary needs --replace-unknown");
+        return usage_error(
+            v, "--shortlist requires a single model and a beam of at most 32, and cannot be combined with --sample, "
+               "--prefix or --no-repeat-ngram");
+    if (s->dictionary && !s->replace_unknown) return usage_error(v, "--dictionary requires --replace-unknown");
     if (s->prefix && strcmp(s->prefix, "-") == 0 && (!s->input || strcmp(s->input, "-") == 0))
-        return options_wrong(v, "lines and prefixes cannot both come from standard input; give --input FILE");
+        return usage_error(v, "--input and --prefix cannot both be standard input; give --input FILE");
     return 0;
 }
 
@@ -347,18 +366,17 @@ static int run(int argc, char **argv)
                    .length_penalty = 1,
                    .length_ratio = 2,
                    .length_extra = 10,
-                   .max_tokens = 1000,
+                   .max_input_length = 1000,
                    .batch_tokens = 1000,
                    .temperature = 1,
                    .top_p = 1,
                    .precision = -1,
-                   .alignment = ALIGNMENT_NONE - 1 };
-    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    s.threads = cores > 0 ? cores : 1;
+                   .alignment = ALIGNMENT_NONE - 1,
+                   .threads = cli_processors() };
     parsed p;
     int status = options_parse(&verb_translate, &s, argc, argv, &p);
     if (status == 0 && !p.help) status = check(&s, &p);
-    s.alignment++; /* words count from 0 */
+    s.alignment++; /* from an index into `alignments` to ALIGNMENT_* */
     if (status == 0 && !p.help) status = translate(&s, &p);
     options_free(&verb_translate, &s, &p);
     return status;
@@ -366,20 +384,19 @@ static int run(int argc, char **argv)
 
 const verb verb_translate = {
     .name = "translate",
-    .summary = "a line in, a line out; of a language model, with what follows it",
+    .summary = "translate lines, or continue them with a language model",
     .synopsis = "attend translate --model FILE [--model FILE ..] [--input FILE] [options]",
-    .details = "Translates standard input line by line: as many lines come out, in order, whatever the lines are. An "
-               "empty line gives an empty\n"
-               "line; so does one that cannot be translated (not UTF-8, too long), with a warning that has its number. "
-               "docs/translate.md has\n"
-               "the formats. A language model goes on from each line, by sampling unless --beam is given; an empty "
-               "line begins with nothing\n"
-               "(docs/language-models.md).",
+    .details =
+        "Translates each input line. There is exactly one output line per input line, in order. An empty line gives\n"
+        "an empty line; so does a line that cannot be translated (not UTF-8, too long), with a warning that gives\n"
+        "its number. docs/translate.md describes the formats. With a language model, continues each line, by\n"
+        "sampling unless --beam is given; an empty line starts a new text (docs/language-models.md).",
     .examples = "  attend translate --model en-de < test.en > test.out\n  echo 'a dog runs .' | attend translate "
                 "--model en-de --beam 10 --n-best 3\n"
                 "  attend translate --model a --model b --json --alignment soft < test.en\n"
                 "  attend translate --model en-de --sample --top-p 0.9 --seed 3 --n-best 5 < test.en\n"
                 "  echo 'the company said' | attend translate --model lm --temperature 0.8 --seed 7\n",
     .options = table,
+    .aliases = aliases,
     .run = run,
 };

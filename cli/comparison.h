@@ -1,25 +1,26 @@
-/* comparison.h: several variants of a training, side by side: what each was told, what became of it, and the table of all.
+/* comparison.h: variants of a training run, their results, and the table of all.
  *
- * Files      FOLDER/comparison.txt, .json, .svg    the table, the same for programs, and its picture: anew whenever there is more to say
- *            FOLDER/NAME/                          of each variant:
- *                model, model.checkpoint, ..       as attend train has them
- *                options                           what makes it the training it is; written before it begins, and compared before it goes on
- *                clock                             seconds of training so far, as of the last checkpoint
- *                translations                      of the test sources
- *                result                            what it was made from, and what was measured: written last, so that a variant that has one is done */
+ * Files      DIRECTORY/comparison.txt, .json, .svg    the table as text and JSON, and a plot; rewritten after each variant
+ *            DIRECTORY/NAME/                          for each variant:
+ *                model, model.checkpoint, ..          as written by attend train
+ *                options                              what determines the training; written before it starts, compared before it resumes
+ *                clock                                seconds of training so far, as of the last checkpoint
+ *                translations                         of the test sources
+ *                result                               hashes of model and translations, and measurements; written last: a variant with a
+ *                                                     result is done */
 #ifndef ATTEND_CLI_COMPARISON_H
 #define ATTEND_CLI_COMPARISON_H
 
 #include "content_hash.h"
 #include "evaluation.h"
-#include "metadata.h"
+#include "record_file.h"
 #include "gold_links.h"
 #include "train_options.h"
 
-enum { VARIANT_NAME = 101, VARIANT_FILE = 160, MOST_VARIANTS = 256, MESSAGE = 512 };
+enum { VARIANT_NAME = 101, VARIANT_FILE = 160, MAX_VARIANTS = 256, MESSAGE = 512 };
 
 typedef struct compare_settings {
-    train_settings t; /* what holds for all */
+    train_settings t; /* common to all variants */
     const char *config_file, *output, *metrics, *gold;
     texts_list vary, variants;
     pairs_list test, gold_pairs;
@@ -29,28 +30,28 @@ typedef struct compare_settings {
     bool lowercase, json;
 } compare_settings;
 
-typedef enum variant_state { VARIANT_WAITS, VARIANT_DONE, VARIANT_FAILED } variant_state;
+typedef enum variant_state { VARIANT_PENDING, VARIANT_DONE, VARIANT_FAILED } variant_state;
 
-/* What is measured. Sums rather than ratios, so that nothing is lost in a file. */
+/* Measurements, stored as sums rather than ratios. The names of the members are those in the file `result`. */
 typedef struct variant_result {
     double parameters;
     double best_update, last_update, updates_per_epoch;
-    double seconds, validating, words;            /* of training: all of it, of that in validation, and target words */
-    double translating, translated;               /* seconds, and target words */
+    double seconds, validating, words;            /* of training: total, in validation, and target tokens */
+    double translating, translated;               /* seconds, and target tokens */
     double log_probability, rows;                 /* of the test targets */
     double both_sure, both_possible, found, sure; /* attend_aer_sums */
 } variant_result;
 
 typedef struct variant {
-    char name[VARIANT_NAME], file[VARIANT_FILE]; /* in the table, and of its folder */
-    char *said;                                  /* "attention=dot window=local-p": how it differs */
-    bool may_be_left_out;                        /* one of a product, which nobody asked for by name */
+    char name[VARIANT_NAME], file[VARIANT_FILE]; /* in the table, and of its directory */
+    char *differences;                           /* "attention=dot window=local-p" */
+    bool may_be_skipped;                         /* a combination of several --vary; skipped if invalid */
     train_settings t;
-    parsed p;   /* `given` is its own; the rest is that of the command line */
-    parsed own; /* only what the variant says itself, not what is given for all */
-    facts options;
+    parsed p;   /* that of the command line; `given` includes the variant's own options */
+    parsed own; /* `given` has only the variant's own options */
+    record options;
     variant_state state;
-    char reason[MESSAGE]; /* why it failed */
+    char reason[MESSAGE]; /* of a failure */
     variant_result r;
     text_lines translations;
     attend_interval scores[METRICS];
@@ -61,53 +62,53 @@ typedef struct comparison {
     const parsed *p;
     variant *variants;
     int count;
-    attend_pairs_spec *train, *valid;
-    content_mark train_mark, valid_mark, test_mark, gold_mark, gold_pairs_mark;
+    content_hash train_hash, valid_hash, test_hash, gold_hash, gold_pairs_hash;
     gold_links gold;
-    evaluation e; /* the test set and its scores; its systems are lent */
-    int metric;   /* the first that is wanted: of the picture, and never left out */
-    int base;     /* the variant that the others are tested against; -1: none is done yet */
-    int lock;     /* descriptor of the folder */
+    evaluation e; /* the test set and the scores; borrows the translations of variants */
+    int metric;   /* the first selected metric: that of the plot, and always in the table */
+    int base;     /* the first variant that is done, against which the others are tested; -1: none */
+    int lock;     /* descriptor of the locked directory */
 } comparison;
 
 /* ---- variants.c ---- */
-/* From --vary and --variant. 0, or an exit code after a message. */
-int variants_make(comparison *c);
-/* Sizes by the data, and what makes sense: a combination of several --vary that does not is left out, and said. 0, or an exit code. */
-int variants_settle(comparison *c, const attend_data_check_counts *counts);
+/* Makes the variants of --vary and --variant. Returns 0, or an exit code after a message. */
+int variants_parse(comparison *c);
+/* Chooses sizes by the data and checks the configurations; skips invalid combinations of several --vary with a note. Returns 0, or an exit code
+ * after a message. */
+int variants_resolve(comparison *c, const attend_data_check_counts *counts);
 void variants_free(comparison *c);
 
 /* ---- comparison_files.c ---- */
-/* "FOLDER/NAME/file", or "FOLDER/file" if x is NULL; the caller's, to free. NULL: no memory, which is the message then. */
+/* "DIRECTORY/NAME/file", or "DIRECTORY/file" if x is NULL; the caller frees it. NULL: out of memory, with a message. */
 char *comparison_path(const comparison *c, const variant *x, const char *file);
-/* Makes the folder and claims it for this process. */
-int comparison_claim(comparison *c);
-/* Is what is there of a variant of these options? ATTEND_BAD_USAGE with the name of what differs. */
+/* Creates the directory and locks it for this process. */
+int comparison_lock(comparison *c);
+/* ATTEND_BAD_USAGE if the directory has results of the variant with other options; the message names the first that differs. */
 int comparison_check(const comparison *c, variant *x);
-/* Forgets what is there of it. */
-int comparison_forget(const comparison *c, const variant *x);
-/* Its folder, and its options in it. */
+/* Removes existing results of a variant. */
+int comparison_remove(const comparison *c, const variant *x);
+/* Creates the directory of a variant and writes its options. */
 int comparison_begin(const comparison *c, const variant *x);
-/* Whether the training of a variant is done, and with `tested` its test too, by what its folder has. */
+/* Loads existing results of a variant. *trained and *tested: which of them are complete. */
 int comparison_load(const comparison *c, variant *x, bool *trained, bool *tested);
 int comparison_save(const comparison *c, variant *x);
 
 /* ---- comparison_train.c, comparison_test.c ---- */
 int comparison_train(const comparison *c, variant *x, attend_train_end *end);
 int comparison_test(const comparison *c, variant *x, bool *stopped);
-/* The scores of all that are done. */
+/* Computes the scores of all variants that are done. */
 int comparison_score(comparison *c);
 
 /* ---- comparison_print.c, comparison_json.c, comparison_plot.c ---- */
 typedef enum table_format { TABLE_TEXT, TABLE_MARKDOWN } table_format;
-/* width: columns there are; 0: any number. notes: what marks and numbers mean, below. */
+/* width: columns of the terminal; 0: unlimited. notes: explain marks and numbers below the table. */
 int comparison_print(const comparison *c, FILE *to, table_format format, int width, bool bold, bool notes);
 void comparison_print_json(const comparison *c, FILE *to);
 int comparison_plot(const comparison *c, const char *path);
 
 /* ---- ratios ---- */
 double comparison_perplexity(const variant *x);
-double comparison_aer(const variant *x); /* NAN: it has no attention, or there is no gold */
+double comparison_aer(const variant *x); /* NAN: no attention, or no gold links */
 double comparison_train_speed(const variant *x);
 double comparison_translate_speed(const variant *x);
 

@@ -1,8 +1,8 @@
-/* comparison_files.c: what a comparison keeps, so that it can be interrupted and added to. */
+/* comparison_files.c: the files of a comparison, by which it resumes and grows. */
 #include "comparison.h"
 
-#include "core/atomic_file.h"
-#include "core/status.h"
+#include <attend/file.h>
+#include <attend/status.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,35 +14,34 @@
 
 char *comparison_path(const comparison *c, const variant *x, const char *file)
 {
-    const char *folder = c->s->output, *name = x ? x->file : "";
-    const size_t size = strlen(folder) + strlen(name) + strlen(file) + 3;
+    const char *directory = c->s->output, *name = x ? x->file : "";
+    const size_t size = strlen(directory) + strlen(name) + strlen(file) + 3;
     char *path = malloc(size);
     if (path)
-        snprintf(path, size, "%s/%s%s%s", folder, name, x ? "/" : "", file);
+        snprintf(path, size, "%s/%s%s%s", directory, name, x ? "/" : "", file);
     else
-        attend_fail(ATTEND_NO_MEMORY, "no memory for the names of files");
+        attend_fail(ATTEND_NO_MEMORY, "out of memory for file names");
     return path;
 }
 
-/* ---- the folder ---- */
+/* ---- the directory ---- */
 
-int comparison_claim(comparison *c)
+int comparison_lock(comparison *c)
 {
-    const char *folder = c->s->output;
-    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
-        return attend_fail(ATTEND_IO, "cannot make the folder %s: %s; another is named by --output", folder,
+    const char *directory = c->s->output;
+    if (mkdir(directory, 0777) != 0 && errno != EEXIST)
+        return attend_fail(ATTEND_IO, "cannot create directory %s: %s; choose another with --output", directory,
                            attend_errno_text(errno));
-    c->lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    c->lock = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (c->lock < 0)
-        return attend_fail(ATTEND_IO, "cannot use %s as a folder: %s; another is named by --output", folder,
+        return attend_fail(ATTEND_IO, "cannot open directory %s: %s; choose another with --output", directory,
                            attend_errno_text(errno));
-    if (access(folder, W_OK | X_OK) != 0)
-        return attend_fail(ATTEND_IO, "cannot write into %s: %s; another folder is named by --output", folder,
+    if (access(directory, W_OK | X_OK) != 0)
+        return attend_fail(ATTEND_IO, "cannot write to directory %s: %s; choose another with --output", directory,
                            attend_errno_text(errno));
-    if (flock(c->lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) /* ends with the process, however that ends */
+    if (flock(c->lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) /* released when the process ends */
         return attend_fail(ATTEND_BAD_USAGE,
-                           "another process is comparing in %s: wait for it, stop it, or name another --output",
-                           folder);
+                           "another process is using %s; wait for it, stop it, or choose another --output", directory);
     return ATTEND_OK;
 }
 
@@ -50,48 +49,49 @@ int comparison_claim(comparison *c)
 
 int comparison_check(const comparison *c, variant *x)
 {
-    facts then = { 0 };
+    record then = { 0 };
     bool found = false;
     struct stat s;
     char *path = comparison_path(c, x, "options"), *model = comparison_path(c, x, "model");
-    int status = path && model ? facts_read(&then, path, &found) : ATTEND_NO_MEMORY;
-    const fact *other = status == ATTEND_OK ? facts_changed(&then, &x->options) : NULL;
+    int status = path && model ? record_read(&then, path, &found) : ATTEND_NO_MEMORY;
+    const record_field *other = status == ATTEND_OK ? record_changed(&then, &x->options) : NULL;
     if (other)
-        status = attend_fail(ATTEND_BAD_USAGE,
-                             "%s/%s was made with %s '%.80s', and now it is '%.80s': take the same to go on, another "
-                             "--output, or --fresh to begin anew",
-                             c->s->output, x->file, other->name, facts_find(&then, other->name), other->text);
+        status =
+            attend_fail(ATTEND_BAD_USAGE,
+                        "%s/%s was made with %s '%.80s', but now it is '%.80s'; use the same value to resume, another "
+                        "--output, or --fresh to start from scratch",
+                        c->s->output, x->file, other->name, record_find(&then, other->name), other->text);
     if (status == ATTEND_OK && !found && stat(model, &s) == 0)
         status = attend_fail(ATTEND_BAD_USAGE,
-                             "%s is there already, and attend compare did not make it: name another --output", model);
-    facts_free(&then);
+                             "%s already exists and is not from attend compare; choose another --output", model);
+    record_free(&then);
     free(path);
     free(model);
     return status;
 }
 
-/* The models on the way, whose names have numbers. */
-static void forget_kept(const comparison *c, const variant *x)
+/* Removes the models of single checkpoints. */
+static void remove_kept_models(const comparison *c, const variant *x)
 {
     static const char begin[] = "model.update-";
-    char *folder = comparison_path(c, x, "");
-    DIR *names = folder ? opendir(folder) : NULL;
+    char *directory = comparison_path(c, x, "");
+    DIR *names = directory ? opendir(directory) : NULL;
     for (const struct dirent *e; names && (e = readdir(names));) {
         char *path = strncmp(e->d_name, begin, sizeof begin - 1) == 0 ? comparison_path(c, x, e->d_name) : NULL;
         if (path) unlink(path);
         free(path);
     }
     if (names) closedir(names);
-    free(folder);
+    free(directory);
 }
 
-int comparison_forget(const comparison *c, const variant *x)
+int comparison_remove(const comparison *c, const variant *x)
 {
-    /* options last: as long as there is anything, it is known what it is */
+    /* options last: they identify the remaining files */
     static const char *const files[] = { "result", "translations",    "clock",     "model.checkpoint", "model.single",
                                          "model",  "model.log.jsonl", "model.svg", "options" };
     int status = ATTEND_OK;
-    forget_kept(c, x);
+    remove_kept_models(c, x);
     for (size_t i = 0; status == ATTEND_OK && i < sizeof files / sizeof *files; i++) {
         char *path = comparison_path(c, x, files[i]);
         if (!path)
@@ -103,8 +103,8 @@ int comparison_forget(const comparison *c, const variant *x)
     return status;
 }
 
-/* What a write left that was killed; training sees to its own files. */
-static void sweep(const comparison *c, const variant *x)
+/* Removes stale temporary files; training does so for its own files. */
+static void remove_temporary_files(const comparison *c, const variant *x)
 {
     static const char *const files[] = { "options", "clock", "translations", "result" };
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
@@ -116,13 +116,13 @@ static void sweep(const comparison *c, const variant *x)
 
 int comparison_begin(const comparison *c, const variant *x)
 {
-    char *folder = comparison_path(c, x, ""), *path = comparison_path(c, x, "options");
-    int status = folder && path ? ATTEND_OK : ATTEND_NO_MEMORY;
-    if (status == ATTEND_OK && mkdir(folder, 0777) != 0 && errno != EEXIST)
-        status = attend_fail(ATTEND_IO, "cannot make the folder %s: %s", folder, attend_errno_text(errno));
-    if (status == ATTEND_OK) sweep(c, x);
-    if (status == ATTEND_OK) status = facts_write(&x->options, path);
-    free(folder);
+    char *directory = comparison_path(c, x, ""), *path = comparison_path(c, x, "options");
+    int status = directory && path ? ATTEND_OK : ATTEND_NO_MEMORY;
+    if (status == ATTEND_OK && mkdir(directory, 0777) != 0 && errno != EEXIST)
+        status = attend_fail(ATTEND_IO, "cannot create directory %s: %s", directory, attend_errno_text(errno));
+    if (status == ATTEND_OK) remove_temporary_files(c, x);
+    if (status == ATTEND_OK) status = record_write(&x->options, path);
+    free(directory);
     free(path);
     return status;
 }
@@ -142,77 +142,77 @@ static const struct {
                 NUMBER(found),      NUMBER(both_possible),   NUMBER(sure) };
 enum { NUMBERS = sizeof numbers / sizeof *numbers };
 
-/* What a test depends on, beside the model. */
-static void list_test(const comparison *c, facts *f)
+/* What the test depends on besides the model. */
+static void list_test(const comparison *c, record *f)
 {
-    facts_add(f, "test data", "%s", c->test_mark.text);
-    facts_add(f, "gold links", "%s", c->gold_mark.text);
-    facts_add(f, "gold pairs", "%s", c->gold_pairs_mark.text);
-    facts_add(f, "beam", "%lld", c->s->beam);
-    facts_add_number(f, "length-penalty", c->s->length_penalty);
+    record_add(f, "test data", "%s", c->test_hash.text);
+    record_add(f, "gold links", "%s", c->gold_hash.text);
+    record_add(f, "gold pairs", "%s", c->gold_pairs_hash.text);
+    record_add(f, "beam", "%lld", c->s->beam);
+    record_add_number(f, "length-penalty", c->s->length_penalty);
 }
 
-/* Is the file what it was when the result was written? One that is missing is not. */
-static bool is_same(const comparison *c, const variant *x, const facts *f, const char *file)
+/* Whether a file is unchanged since the result was written. */
+static bool is_unchanged(const comparison *c, const variant *x, const record *f, const char *file)
 {
-    content_mark mark;
+    content_hash hash;
     char *path = comparison_path(c, x, file);
-    const char *then = facts_find(f, file);
-    const bool same = path && then && content_mark_file(&mark, path) == ATTEND_OK && strcmp(mark.text, then) == 0;
+    const char *then = record_find(f, file);
+    const bool same = path && then && content_hash_file(&hash, path) == ATTEND_OK && strcmp(hash.text, then) == 0;
     free(path);
     return same;
 }
 
 int comparison_load(const comparison *c, variant *x, bool *trained, bool *tested)
 {
-    facts f = { 0 }, now = { 0 };
-    bool found = false, whole = true;
+    record f = { 0 }, now = { 0 };
+    bool found = false, complete = true;
     char *path = comparison_path(c, x, "result"), *lines = comparison_path(c, x, "translations");
-    int status = path && lines ? facts_read(&f, path, &found) : ATTEND_NO_MEMORY;
+    int status = path && lines ? record_read(&f, path, &found) : ATTEND_NO_MEMORY;
     *trained = *tested = false;
     if (status == ATTEND_OK && found) {
         variant_result r;
         for (int i = 0; i < NUMBERS; i++)
-            whole = facts_number(&f, numbers[i].name, (double *)((char *)&r + numbers[i].offset)) && whole;
+            complete = record_number(&f, numbers[i].name, (double *)((char *)&r + numbers[i].offset)) && complete;
         list_test(c, &now);
-        *trained = whole && is_same(c, x, &f, "model");
-        *tested = *trained && !facts_changed(&f, &now) && is_same(c, x, &f, "translations");
+        *trained = complete && is_unchanged(c, x, &f, "model");
+        *tested = *trained && !record_changed(&f, &now) && is_unchanged(c, x, &f, "translations");
         if (*trained) x->r = r;
     }
     if (*tested) {
         status = text_lines_read(&x->translations, lines);
-        *tested = status == ATTEND_OK && x->translations.count == c->e.segments.count;
+        *tested = status == ATTEND_OK && x->translations.count == c->e.test_set.count;
         if (!*tested) text_lines_free(&x->translations);
     }
-    facts_free(&f);
-    facts_free(&now);
+    record_free(&f);
+    record_free(&now);
     free(path);
     free(lines);
     return status;
 }
 
-static int add_mark(const comparison *c, const variant *x, facts *f, const char *file)
+static int add_hash(const comparison *c, const variant *x, record *f, const char *file)
 {
-    content_mark mark;
+    content_hash hash;
     char *path = comparison_path(c, x, file);
-    const int status = path ? content_mark_file(&mark, path) : ATTEND_NO_MEMORY;
-    if (status == ATTEND_OK) facts_add(f, file, "%s", mark.text);
+    const int status = path ? content_hash_file(&hash, path) : ATTEND_NO_MEMORY;
+    if (status == ATTEND_OK) record_add(f, file, "%s", hash.text);
     free(path);
     return status;
 }
 
 int comparison_save(const comparison *c, variant *x)
 {
-    facts f = { 0 };
+    record f = { 0 };
     char *path = comparison_path(c, x, "result");
     int status = path ? ATTEND_OK : ATTEND_NO_MEMORY;
-    if (status == ATTEND_OK) status = add_mark(c, x, &f, "model");
-    if (status == ATTEND_OK) status = add_mark(c, x, &f, "translations");
+    if (status == ATTEND_OK) status = add_hash(c, x, &f, "model");
+    if (status == ATTEND_OK) status = add_hash(c, x, &f, "translations");
     list_test(c, &f);
     for (int i = 0; i < NUMBERS; i++)
-        facts_add_number(&f, numbers[i].name, *(const double *)((const char *)&x->r + numbers[i].offset));
-    if (status == ATTEND_OK) status = facts_write(&f, path);
-    facts_free(&f);
+        record_add_number(&f, numbers[i].name, *(const double *)((const char *)&x->r + numbers[i].offset));
+    if (status == ATTEND_OK) status = record_write(&f, path);
+    record_free(&f);
     free(path);
     return status;
 }

@@ -1,96 +1,86 @@
-/* comparison_json.c: the table for programs: one object. */
+/* comparison_json.c: the table as one JSON object. */
 #include "comparison.h"
-#include "json_text.h"
+#include "json_members.h"
 
-#include <math.h>
-#include <string.h>
-
-static void text(FILE *to, const char *name, const char *value)
+static void json_scores(attend_json_writer *w, const comparison *c, int i)
 {
-    fprintf(to, ", \"%s\": ", name);
-    json_text(to, value, strlen(value));
-}
-
-static void number(FILE *to, const char *name, int digits, double x)
-{
-    if (isfinite(x) && fabs(x) < 1e15)
-        fprintf(to, ", \"%s\": %.*f", name, digits, x);
-    else if (isfinite(x))
-        fprintf(to, ", \"%s\": %.*e", name, digits, x);
-    else
-        fprintf(to, ", \"%s\": null", name);
-}
-
-static void scores(const comparison *c, int i, FILE *to)
-{
-    fprintf(to, ", \"scores\": {");
-    for (int m = 0, count = 0; m < METRICS; m++) {
+    json_begin_object(w, "scores");
+    for (int m = 0; m < METRICS; m++) {
         const attend_interval *s = &c->variants[i].scores[m];
         if (!c->e.wanted[m]) continue;
-        fprintf(to, "%s\"%s\": {\"score\": %.4f", count++ ? ", " : "", attend_metric_name((attend_metric_kind)m),
-                s->score);
-        if (c->e.samples > 0) fprintf(to, ", \"low\": %.4f, \"high\": %.4f", s->low, s->high);
-        if (c->e.samples > 0 && i != c->base) fprintf(to, ", \"p\": %.6f", s->p);
-        fprintf(to, "}");
+        json_begin_object(w, attend_metric_name((attend_metric_kind)m));
+        json_number(w, "score", 4, s->score);
+        if (c->e.samples > 0) {
+            json_number(w, "low", 4, s->low);
+            json_number(w, "high", 4, s->high);
+        }
+        if (c->e.samples > 0 && i != c->base) json_number(w, "p", 6, s->p);
+        attend_json_end_object(w);
     }
-    fprintf(to, "}");
+    attend_json_end_object(w);
 }
 
-static void one(const comparison *c, int i, FILE *to)
+static void json_results(attend_json_writer *w, const comparison *c, int i)
 {
-    static const char *const states[] = { "waits", "done", "failed" };
     const variant *x = &c->variants[i];
-    fprintf(to, "{\"name\": ");
-    json_text(to, x->name, strlen(x->name));
-    text(to, "folder", x->file);
-    text(to, "differs_by", x->said ? x->said : "");
-    text(to, "state", states[x->state]);
-    if (x->state == VARIANT_FAILED) text(to, "reason", x->reason);
-    fprintf(to, ", \"options\": {");
-    for (int k = 0; k < x->options.count; k++) {
-        if (k) fprintf(to, ", ");
-        json_text(to, x->options.list[k].name, strlen(x->options.list[k].name));
-        fprintf(to, ": ");
-        json_text(to, x->options.list[k].text, strlen(x->options.list[k].text));
+    json_number(w, "parameters", 0, x->r.parameters);
+    json_number(w, "perplexity", 4, comparison_perplexity(x));
+    json_scores(w, c, i);
+    if (c->s->gold) json_number(w, "aer", 6, comparison_aer(x));
+    json_number(w, "best_update", 0, x->r.best_update);
+    json_number(w, "best_epoch", 2, x->r.best_update / x->r.updates_per_epoch);
+    json_number(w, "updates", 0, x->r.last_update);
+    json_number(w, "train_seconds", 1, x->r.seconds);
+    json_number(w, "train_tokens_per_second", 1, comparison_train_speed(x));
+    json_number(w, "translate_seconds", 2, x->r.translating);
+    json_number(w, "translate_tokens_per_second", 1, comparison_translate_speed(x));
+}
+
+static void json_variant(attend_json_writer *w, const comparison *c, int i)
+{
+    static const char *const states[] = { "pending", "done", "failed" };
+    const variant *x = &c->variants[i];
+    attend_json_begin_object(w);
+    json_text(w, "name", x->name);
+    json_text(w, "folder", x->file);
+    json_text(w, "differs_by", x->differences ? x->differences : "");
+    json_text(w, "state", states[x->state]);
+    if (x->state == VARIANT_FAILED) json_text(w, "reason", x->reason);
+    json_begin_object(w, "options");
+    for (int k = 0; k < x->options.count; k++) json_text(w, x->options.list[k].name, x->options.list[k].text);
+    attend_json_end_object(w);
+    if (x->state == VARIANT_DONE) json_results(w, c, i);
+    attend_json_end_object(w);
+}
+
+static void json_signatures(attend_json_writer *w, const comparison *c)
+{
+    json_begin_object(w, "signatures");
+    for (int m = 0; m < METRICS; m++) {
+        char signature[160];
+        if (!c->e.wanted[m]) continue;
+        attend_metric_signature(&c->e.options[m], test_set_reference_count(&c->e.test_set), signature,
+                                sizeof signature);
+        json_text(w, attend_metric_name((attend_metric_kind)m), signature);
     }
-    fprintf(to, "}");
-    if (x->state == VARIANT_DONE) {
-        number(to, "parameters", 0, x->r.parameters);
-        number(to, "perplexity", 4, comparison_perplexity(x));
-        scores(c, i, to);
-        if (c->s->gold) number(to, "aer", 6, comparison_aer(x));
-        number(to, "best_update", 0, x->r.best_update);
-        number(to, "best_epoch", 2, x->r.best_update / x->r.updates_per_epoch);
-        number(to, "updates", 0, x->r.last_update);
-        number(to, "train_seconds", 1, x->r.seconds);
-        number(to, "train_tokens_per_second", 1, comparison_train_speed(x));
-        number(to, "translate_seconds", 2, x->r.translating);
-        number(to, "translate_tokens_per_second", 1, comparison_translate_speed(x));
-    }
-    fprintf(to, "}");
+    attend_json_end_object(w);
 }
 
 void comparison_print_json(const comparison *c, FILE *to)
 {
-    fprintf(to, "{\"version\": \"%s\"", attend_version());
-    text(to, "training_data", c->train_mark.text);
-    text(to, "validation_data", c->valid_mark.text);
-    text(to, "test_data", c->test_mark.text);
-    fprintf(to, ", \"sources\": %d, \"beam\": %lld, \"samples\": %d, \"signatures\": {", c->e.segments.count,
-            c->s->beam, c->e.samples);
-    for (int m = 0, count = 0; m < METRICS; m++) {
-        char signature[160];
-        if (!c->e.wanted[m]) continue;
-        attend_metric_signature(&c->e.options[m], segments_reference_count(&c->e.segments), signature,
-                                sizeof signature);
-        fprintf(to, "%s\"%s\": \"%s\"", count++ ? ", " : "", attend_metric_name((attend_metric_kind)m), signature);
-    }
-    fprintf(to, "}");
-    if (c->base >= 0) text(to, "against", c->variants[c->base].name);
-    fprintf(to, ", \"variants\": [");
-    for (int i = 0; i < c->count; i++) {
-        if (i) fprintf(to, ", ");
-        one(c, i, to);
-    }
-    fprintf(to, "]}\n");
+    attend_json_writer w = attend_json_to_file(to);
+    attend_json_begin_object(&w);
+    json_text(&w, "version", attend_version());
+    json_text(&w, "training_data", c->train_hash.text);
+    json_text(&w, "validation_data", c->valid_hash.text);
+    json_text(&w, "test_data", c->test_hash.text);
+    json_integer(&w, "sources", c->e.test_set.count);
+    json_integer(&w, "beam", c->s->beam);
+    json_integer(&w, "samples", c->e.samples);
+    json_signatures(&w, c);
+    if (c->base >= 0) json_text(&w, "against", c->variants[c->base].name);
+    json_begin_array(&w, "variants");
+    for (int i = 0; i < c->count; i++) json_variant(&w, c, i);
+    attend_json_end_array(&w);
+    json_end_line(&w);
 }

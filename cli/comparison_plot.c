@@ -2,7 +2,7 @@
  * during training, of all variants in one plot. */
 #include "comparison.h"
 
-#include "core/status.h"
+#include <attend/status.h>
 #include <attend/plot.h>
 #include <math.h>
 #include <stdlib.h>
@@ -47,7 +47,7 @@ static void add_score(comparison_picture *p, int i)
 
 /* ---- perplexities ---- */
 
-/* The curve of a variant, and a ring at its best model. A log that cannot be read draws nothing: the table does not need it. */
+/* The curve of a variant, and a ring at its best model. A log that cannot be read is ignored: the table does not need it. */
 static int add_curve(comparison_picture *p, int i)
 {
     attend_training_history *log = &p->logs[i];
@@ -55,7 +55,7 @@ static int add_curve(comparison_picture *p, int i)
     if (path) attend_training_history_read(log, path);
     free(path);
     attend_plot_point *points = p->curves[i] = calloc(log->count + 1, sizeof *points), *best = NULL;
-    if (!points) return attend_fail(ATTEND_NO_MEMORY, "no memory for the picture");
+    if (!points) return attend_fail(ATTEND_NO_MEMORY, "out of memory for the plot");
     size_t count = 0;
     for (size_t k = 0; k < log->count; k++) {
         const attend_training_record *r = &log->records[k];
@@ -82,7 +82,7 @@ static int write_picture(const comparison_picture *p, const char *path)
     char name[64], title[192], subtitle[VARIANT_NAME + 64];
     const bool is_tested = c->e.samples > 0 && c->base >= 0 && c->count > 1;
     evaluation_metric_title(&c->e, c->metric, name, sizeof name);
-    snprintf(title, sizeof title, "%s of %d test sources%s", name, c->e.segments.count,
+    snprintf(title, sizeof title, "%s of %d test sources%s", name, c->e.test_set.count,
              c->e.samples > 0 ? ", with 95 % intervals" : "");
     if (is_tested) snprintf(subtitle, sizeof subtitle, "(*: p < 0.05 against %s)", c->variants[c->base].name);
     const attend_plot plots[2] = { { .title = title,
@@ -128,7 +128,7 @@ int comparison_plot(const comparison *c, const char *path)
                              .curve_series = calloc(2 * n, sizeof *p.curve_series) };
     int status = ATTEND_OK;
     if (!p.categories || !p.notes || !p.scores || !p.score_series || !p.logs || !p.curves || !p.curve_series)
-        status = attend_fail(ATTEND_NO_MEMORY, "no memory for the picture");
+        status = attend_fail(ATTEND_NO_MEMORY, "out of memory for the plot");
     for (int i = 0; status == ATTEND_OK && i < c->count; i++) {
         add_score(&p, i);
         status = add_curve(&p, i);

@@ -1,35 +1,36 @@
-/* comparison_print.c: the table, as text that any terminal can show and as Markdown. */
+/* comparison_print.c: the table as text and as Markdown. */
 #include "comparison.h"
 #include "progress.h"
 
-#include "core/status.h"
+#include <attend/status.h>
 #include <attend/terminal.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CELL = 48, MOST_COLUMNS = 2 * METRICS + 10 };
+enum { CELL = 48, MAX_COLUMNS = 2 * METRICS + 10 };
 
 typedef struct cell {
-    char text[CELL]; /* "" : nothing to say */
-    char marks[4];   /* '+', '*' */
-    double value;    /* NAN: nothing to compare */
+    char text[CELL]; /* "": empty */
+    char marks[4];   /* '+': best of the column; '*': significant difference */
+    double value;    /* NAN: not comparable */
 } cell;
 
 typedef struct column {
     char title[CELL];
-    int direction; /* 1: more is better, -1: less is, 0: neither */
+    int direction; /* 1: higher is better; -1: lower is better; 0: neither */
     int width, marks;
-    int order; /* in which it is left out where there is no room, the largest first; below 2: never */
+    int order; /* columns are dropped on a narrow terminal in decreasing order; below 2: never */
     bool shown;
     cell *cells; /* (variants) */
 } column;
 
 typedef struct table {
     const comparison *c;
-    column columns[MOST_COLUMNS];
-    int count, names; /* columns; width of the names */
-    bool failed;      /* no memory for one of them */
+    column columns[MAX_COLUMNS];
+    int count;   /* columns */
+    int names;   /* width of the names */
+    bool failed; /* out of memory */
 } table;
 
 /* ---- numbers ---- */
@@ -44,7 +45,7 @@ static void count_text(char text[CELL], double n)
         snprintf(text, CELL, "%.0f", n);
 }
 
-/* Perplexities of models that learned nothing can be very large. */
+/* The perplexity of an untrained model can be very large. */
 static void number_text(char text[CELL], int digits, double x)
 {
     if (!isfinite(x))
@@ -184,20 +185,20 @@ static void measure(table *t)
     }
 }
 
-/* Leaves out columns until the rest fits; the name, the first score and the alignment error stay. Whether any was left out. */
-static bool squeeze(table *t, int width)
+/* Drops columns until the table fits; keeps the name, the first score and the alignment error. Returns whether any was dropped. */
+static bool drop_columns(table *t, int width)
 {
-    for (bool squeezed = false;; squeezed = true) {
+    for (bool dropped = false;; dropped = true) {
         int all = t->names;
-        column *least = NULL;
+        column *last = NULL;
         for (int j = 0; j < t->count; j++) {
             column *k = &t->columns[j];
             if (!k->shown) continue;
             all += 2 + k->width + k->marks;
-            if (k->order > 1 && (!least || k->order > least->order)) least = k;
+            if (k->order > 1 && (!last || k->order > last->order)) last = k;
         }
-        if (width == 0 || all <= width || !least) return squeezed;
-        least->shown = false;
+        if (width == 0 || all <= width || !last) return dropped;
+        last->shown = false;
     }
 }
 
@@ -208,33 +209,33 @@ static void put_blanks(FILE *to, int count)
     fprintf(to, "%*s", count > 0 ? count : 0, "");
 }
 
-/* A cell with the blanks before it; *behind: what is still to come, if anything does. */
-static void print_cell(FILE *to, const column *k, const char *text, const char *marks, bool bold, int *behind)
+/* A cell, right-aligned. *pad: blanks to print before the next cell. */
+static void print_cell(FILE *to, const column *k, const char *text, const char *marks, bool bold, int *pad)
 {
-    put_blanks(to, *behind + 2 + k->width - (int)strlen(text));
+    put_blanks(to, *pad + 2 + k->width - (int)strlen(text));
     fprintf(to, "%s%s%s%s", bold ? "\033[1m" : "", text, marks, bold ? "\033[0m" : "");
-    *behind = k->marks - (int)strlen(marks);
+    *pad = k->marks - (int)strlen(marks);
 }
 
 static void print_text(const table *t, FILE *to, bool bold)
 {
     const comparison *c = t->c;
-    int behind = t->names - (int)strlen("variant");
+    int pad = t->names - (int)strlen("variant");
     fprintf(to, "variant");
     for (int j = 0; j < t->count; j++)
-        if (t->columns[j].shown) print_cell(to, &t->columns[j], t->columns[j].title, "", false, &behind);
+        if (t->columns[j].shown) print_cell(to, &t->columns[j], t->columns[j].title, "", false, &pad);
     fprintf(to, "\n");
     for (int i = 0; i < c->count; i++) {
         const variant *x = &c->variants[i];
         fprintf(to, "%s", x->name);
-        behind = t->names - attend_columns(x->name);
-        if (x->state != VARIANT_DONE) put_blanks(to, behind + 2);
+        pad = t->names - attend_columns(x->name);
+        if (x->state != VARIANT_DONE) put_blanks(to, pad + 2);
         if (x->state == VARIANT_FAILED) fprintf(to, "failed: %s", x->reason);
-        if (x->state == VARIANT_WAITS) fprintf(to, "..");
+        if (x->state == VARIANT_PENDING) fprintf(to, "pending");
         for (int j = 0; x->state == VARIANT_DONE && j < t->count; j++) {
             const cell *k = &t->columns[j].cells[i];
             if (t->columns[j].shown)
-                print_cell(to, &t->columns[j], k->text, k->marks, bold && k->marks[0] == '+', &behind);
+                print_cell(to, &t->columns[j], k->text, k->marks, bold && k->marks[0] == '+', &pad);
         }
         fprintf(to, "\n");
     }
@@ -242,7 +243,7 @@ static void print_text(const table *t, FILE *to, bool bold)
 
 /* ---- Markdown ---- */
 
-/* A bar would end the cell. */
+/* Escapes the separator of cells. */
 static void put_markdown(FILE *to, const char *text)
 {
     for (; *text; text++) fprintf(to, *text == '|' ? "\\%c" : "%c", *text);
@@ -277,7 +278,7 @@ static void print_markdown(const table *t, FILE *to)
         }
 }
 
-/* ---- what stands below ---- */
+/* ---- notes ---- */
 
 static bool any_mark(const table *t, char mark)
 {
@@ -287,35 +288,36 @@ static bool any_mark(const table *t, char mark)
     return false;
 }
 
-/* Perplexities are a word of the model's own vocabulary: they compare where those are cut alike. */
-static bool cut_alike(const comparison *c)
+/* Perplexities are per token, so they are comparable only if all variants tokenize alike. */
+static bool same_tokens(const comparison *c)
 {
     for (int i = 0; i < c->count; i++)
         if (c->variants[i].state == VARIANT_DONE && c->variants[i].r.rows != c->variants[c->base].r.rows) return false;
     return true;
 }
 
-static void print_notes(const table *t, FILE *to, bool markdown, bool squeezed)
+static void print_notes(const table *t, FILE *to, bool markdown, bool dropped)
 {
     const comparison *c = t->c;
     const char *end = markdown ? "\n\n" : "\n";
     if (c->base < 0) return;
-    if (any_mark(t, '+') && !markdown) fprintf(to, "+ the best of its column%s", end);
+    if (any_mark(t, '+') && !markdown) fprintf(to, "+ best of the column%s", end);
     if (any_mark(t, '*'))
-        fprintf(to, "%s differs from %s by more than chance: p < 0.05 by %d paired bootstrap samples%s",
+        fprintf(to, "%s differs significantly from %s: p < 0.05 in a paired bootstrap test with %d samples%s",
                 markdown ? "\\*" : "*", c->variants[c->base].name, c->e.samples, end);
     for (int m = 0; m < METRICS; m++) {
         char signature[160];
         if (!c->e.wanted[m]) continue;
-        attend_metric_signature(&c->e.options[m], segments_reference_count(&c->e.segments), signature,
+        attend_metric_signature(&c->e.options[m], test_set_reference_count(&c->e.test_set), signature,
                                 sizeof signature);
         fprintf(to, "%s%s%s, %d sources, beam %lld%s", markdown ? "`" : "", signature, markdown ? "`" : "",
-                c->e.segments.count, c->s->beam, end);
+                c->e.test_set.count, c->s->beam, end);
     }
     if (c->s->test.count == 0)
-        fprintf(to, "tested on the validation pairs, by which the models were chosen; --test has others%s", end);
-    if (!cut_alike(c)) fprintf(to, "perplexities are by each model's own tokens, which are not the same here%s", end);
-    if (squeezed) fprintf(to, "%s/comparison.txt has all columns%s", c->s->output, end);
+        fprintf(to, "tested on the validation pairs, which also selected the models; use --test for other pairs%s",
+                end);
+    if (!same_tokens(c)) fprintf(to, "perplexities are not comparable: the variants have different tokens%s", end);
+    if (dropped) fprintf(to, "all columns are in %s/comparison.txt%s", c->s->output, end);
 }
 
 int comparison_print(const comparison *c, FILE *to, table_format format, int width, bool bold, bool notes)
@@ -324,13 +326,13 @@ int comparison_print(const comparison *c, FILE *to, table_format format, int wid
     fill(&t);
     if (!t.failed) {
         measure(&t);
-        const bool squeezed = format == TABLE_TEXT && squeeze(&t, width);
+        const bool dropped = format == TABLE_TEXT && drop_columns(&t, width);
         if (format == TABLE_TEXT)
             print_text(&t, to, bold);
         else
             print_markdown(&t, to);
-        if (notes) print_notes(&t, to, format == TABLE_MARKDOWN, squeezed);
+        if (notes) print_notes(&t, to, format == TABLE_MARKDOWN, dropped);
     }
     for (int j = 0; j < t.count; j++) free(t.columns[j].cells);
-    return !t.failed ? ATTEND_OK : attend_fail(ATTEND_NO_MEMORY, "no memory for the table");
+    return !t.failed ? ATTEND_OK : attend_fail(ATTEND_NO_MEMORY, "out of memory for the table");
 }

@@ -1,12 +1,12 @@
-/* comparison_test.c: what a trained variant is worth: its translations of the test sources, the probability of the test targets, its links, and the scores
- * of all of them. */
+/* comparison_test.c: tests a trained variant: translates the test sources, computes the probability of the test targets and the alignment
+ * error, and scores all variants. */
 #include "comparison.h"
 #include "interrupt.h"
-#include "pairs_stream.h"
+#include "pair_reader.h"
 #include "translate_lines.h"
 
-#include "core/atomic_file.h"
-#include "core/status.h"
+#include <attend/file.h>
+#include <attend/status.h>
 #include <attend/scorer.h>
 #include <math.h>
 #include <stdlib.h>
@@ -19,36 +19,36 @@ static const pairs_list *test_pairs(const comparison *c)
 
 /* ---- probabilities and links ---- */
 
-typedef struct visit {
+typedef struct pass {
     variant *x;
-    const gold_links *gold; /* NULL: the probability is wanted, else the links */
+    const gold_links *gold; /* compare links with these; NULL: sum probabilities */
     attend_aer_sums sums;
     attend_word_link *links;
     int room;
-} visit;
+} pass;
 
-static int add_links(visit *w, const attend_scored_pair *r, unsigned long long number)
+static int add_links(pass *w, const attend_scored_pair *r, unsigned long long number)
 {
     const attend_word_link *right;
     int sources, targets;
     attend_scorer_word_counts(r, &sources, &targets);
     if (targets + 1 > w->room) {
         attend_word_link *larger = realloc(w->links, (size_t)(targets + 1) * sizeof *larger);
-        if (!larger) return attend_fail(ATTEND_NO_MEMORY, "no memory for the links of %d words", targets);
+        if (!larger) return attend_fail(ATTEND_NO_MEMORY, "out of memory for the links of %d words", targets);
         w->links = larger, w->room = targets + 1;
     }
     const int found = attend_scorer_links(r, w->links, w->room), count = gold_links_of(w->gold, number, &right);
     return attend_aer_add(&w->sums, w->links, found, right, count);
 }
 
-/* All pairs through the model, made to say their targets. */
-static int visit_pairs(visit *w, const attend_model *m, const pairs_list *pairs, int threads, bool *stopped)
+/* Scores all pairs by forced decoding. */
+static int score_pairs(pass *w, const attend_model *m, const pairs_list *pairs, int threads, bool *stopped)
 {
     attend_scorer *scorer = NULL;
-    pairs_stream *from = NULL;
+    pair_reader *from = NULL;
     int status = attend_scorer_new(&scorer, m, threads, w->gold != NULL);
-    if (status == ATTEND_OK) status = pairs_stream_open(&from, pairs);
-    while (status == ATTEND_OK && (status = pairs_stream_next(from)) == ATTEND_OK && from->count > 0) {
+    if (status == ATTEND_OK) status = pair_reader_open(&from, pairs);
+    while (status == ATTEND_OK && (status = pair_reader_next(from)) == ATTEND_OK && from->count > 0) {
         if ((*stopped = interrupt_stop(NULL))) break;
         status = attend_scorer_run(scorer, from->count, (const char *const *)from->sources,
                                    (const char *const *)from->targets);
@@ -60,21 +60,21 @@ static int visit_pairs(visit *w, const attend_model *m, const pairs_list *pairs,
                 w->x->r.log_probability += r->log_probability, w->x->r.rows += r->rows;
         }
     }
-    pairs_stream_close(from);
+    pair_reader_close(from);
     attend_scorer_free(scorer);
     free(w->links);
     return status;
 }
 
-static int weigh(const comparison *c, variant *x, const attend_model *m, bool *stopped)
+static int score_targets(const comparison *c, variant *x, const attend_model *m, bool *stopped)
 {
     const int threads = (int)c->s->t.threads;
-    visit likely = { .x = x }, links = { .x = x, .gold = &c->gold };
+    pass probabilities = { .x = x }, links = { .x = x, .gold = &c->gold };
     x->r.log_probability = x->r.rows = 0;
-    int status = visit_pairs(&likely, m, test_pairs(c), threads, stopped);
+    int status = score_pairs(&probabilities, m, test_pairs(c), threads, stopped);
     const bool attends = attend_config_attention_layers(attend_model_config(m), ATTEND_ATTENTION_CROSS) > 0;
     if (status == ATTEND_OK && !*stopped && c->s->gold && attends)
-        status = visit_pairs(&links, m, c->s->gold_pairs.count ? &c->s->gold_pairs : test_pairs(c), threads, stopped);
+        status = score_pairs(&links, m, c->s->gold_pairs.count ? &c->s->gold_pairs : test_pairs(c), threads, stopped);
     x->r.both_sure = links.sums.matched_sure, x->r.both_possible = links.sums.matched_possible;
     x->r.found = links.sums.predicted, x->r.sure = links.sums.sure;
     return status;
@@ -107,9 +107,9 @@ static int translate(const comparison *c, variant *x, const attend_model *m, boo
     o.threads = (int)c->s->t.threads;
     translate_cost cost;
     text_lines_free(&x->translations);
-    const int status = translate_lines(c->s->t.quiet ? NULL : &verb_compare, m, &o, &c->e.segments.sources,
+    const int status = translate_lines(c->s->t.quiet ? NULL : &verb_compare, m, &o, &c->e.test_set.sources,
                                        interrupt_stop, &x->translations, &cost);
-    x->r.translating = cost.seconds, x->r.translated = (double)cost.words;
+    x->r.translating = cost.seconds, x->r.translated = (double)cost.tokens;
     *stopped = cost.stopped;
     return status;
 }
@@ -122,7 +122,7 @@ int comparison_test(const comparison *c, variant *x, bool *stopped)
     *stopped = false;
     if (status == ATTEND_OK) x->r.parameters = (double)attend_params_size(attend_model_params(m));
     if (status == ATTEND_OK) status = translate(c, x, m, stopped);
-    if (status == ATTEND_OK && !*stopped) status = weigh(c, x, m, stopped);
+    if (status == ATTEND_OK && !*stopped) status = score_targets(c, x, m, stopped);
     if (status == ATTEND_OK && !*stopped) status = write_translations(c, x);
     if (status == ATTEND_OK && !*stopped) status = comparison_save(c, x);
     attend_model_free(m);
@@ -140,7 +140,7 @@ static int score(comparison *c, int i)
     e->systems[0] = x->translations, e->systems[1] = c->variants[c->base].translations;
     const int status = evaluation_run(e);
     memcpy(x->scores, e->whole.scores[0], sizeof x->scores);
-    e->systems[0] = e->systems[1] = (text_lines){ 0 }; /* they were lent */
+    e->systems[0] = e->systems[1] = (text_lines){ 0 }; /* borrowed */
     return status;
 }
 

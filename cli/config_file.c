@@ -1,21 +1,21 @@
-/* config_file.c: options from a file, a line each: "hidden 256" or "hidden = 256". A # at the beginning of a line or behind a blank begins
- * a comment. */
-#include "options_internal.h"
+/* config_file.c: options from a file, one per line: "hidden 256", "hidden = 256" or "fresh no". A # at the beginning of a line or after
+ * a blank starts a comment. */
+#include "option_table.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-enum { MOST_BYTES = 1 << 20 }; /* nobody writes more by hand; /dev/zero does */
+enum { MAX_BYTES = 1 << 20 }; /* guards against /dev/zero and the like */
 
 static int cannot_read(const verb *v, const char *path, const char *why)
 {
-    fprintf(stderr, "attend %s: cannot read the configuration %s: %s\n", v->name, path, why);
+    fprintf(stderr, "attend %s: cannot read configuration file %s: %s\n", v->name, path, why);
     return ATTEND_IO;
 }
 
-/* All of it with a '\0' behind. */
+/* Reads a whole file and terminates it with '\0'. */
 static int read_text(const verb *v, const char *path, char **text, size_t *size)
 {
     struct stat s;
@@ -24,16 +24,16 @@ static int read_text(const verb *v, const char *path, char **text, size_t *size)
     if (!f) return cannot_read(v, path, strerror(errno));
     if (fstat(fileno(f), &s) == 0 && S_ISDIR(s.st_mode)) {
         fclose(f);
-        return cannot_read(v, path, "it is a folder; name a file in it");
+        return cannot_read(v, path, "it is a directory");
     }
-    *text = malloc(MOST_BYTES + 2);
-    *size = *text ? fread(*text, 1, MOST_BYTES + 1, f) : 0;
+    *text = malloc(MAX_BYTES + 2);
+    *size = *text ? fread(*text, 1, MAX_BYTES + 1, f) : 0;
     const int error = ferror(f) ? errno : 0;
     fclose(f);
-    if (!*text) return cannot_read(v, path, "no memory");
+    if (!*text) return cannot_read(v, path, "out of memory");
     (*text)[*size] = '\0';
     if (error) return cannot_read(v, path, strerror(error));
-    if (*size > MOST_BYTES) return cannot_read(v, path, "it has more than 1 MiB, which no configuration has");
+    if (*size > MAX_BYTES) return cannot_read(v, path, "it is larger than 1 MiB");
     return 0;
 }
 
@@ -58,46 +58,48 @@ static void cut_comment(char *line)
         }
 }
 
-/* Names stand side by side; those with blanks in them are for the command line. */
-static int set_pairs(const verb *v, void *base, const option *o, char *value)
+/* File names are separated by blanks; a name with blanks can only be given on the command line. */
+static int set_files(const verb *v, void *base, const option *o, char *value)
 {
-    enum { MOST = 64 };
-    const char *names[MOST];
+    enum { MAX_NAMES = 64 };
+    const char *names[MAX_NAMES];
     int count = 0;
-    for (char *rest = value, *name; count < MOST && (name = strtok_r(rest, " \t", &rest));) names[count++] = name;
-    if (count == MOST) return options_wrong(v, "--%s: more than %d files; write another line", o->name, MOST - 1);
-    return options_add_pairs(v, o, base, names, count);
+    for (char *rest = value, *name; count < MAX_NAMES && (name = strtok_r(rest, " \t", &rest));) names[count++] = name;
+    if (count == MAX_NAMES)
+        return usage_error(v, "--%s: more than %d files on one line; use several lines", o->name, MAX_NAMES - 1);
+    return option_add_files(v, o, base, names, count);
 }
 
-/* One line: a word and its value. */
+/* One line: a name and its value. */
 static int set_line(const verb *v, void *base, parsed *p, char *line)
 {
     cut_comment(line);
-    char *name = strip(line);
-    if (!*name) return 0;
-    char *value = name + strcspn(name, " \t=");
+    char *typed = strip(line);
+    if (!*typed) return 0;
+    char *value = typed + strcspn(typed, " \t=");
     const bool equals = *value == '=';
     if (*value) *value++ = '\0';
     value = strip(value);
     if (!equals && *value == '=') value = strip(value + 1);
-    if (strncmp(name, "--", 2) == 0) name += 2;
+    if (strncmp(typed, "--", 2) == 0) typed += 2;
+    const char *const name = options_current_name(v, typed);
     const int number = options_find(v, name), f = options_find_field(v, name);
-    if (number < 0 && f < 0) return options_unknown(v, name);
-    options_mark(v, p, name);
+    if (number < 0 && f < 0) return unknown_option_error(v, name);
+    options_mark_given(v, p, name);
     const option *o = number >= 0 ? options_entry(v, number) : NULL;
     if (o && o->kind == OPTION_FLAG) {
         const bool yes = !*value || strcmp(value, "yes") == 0;
         if (!yes && strcmp(value, "no") != 0)
-            return options_wrong(v, "--%s is yes or no (alone: yes), and not '%s'", name, value);
+            return usage_error(v, "--%s '%s' is not yes or no (no value means yes)", name, value);
         *(bool *)((char *)base + o->offset) = yes;
         return 0;
     }
     if (!*value && !o && options_is_switch(f)) value = "yes";
     if (!*value)
-        return options_wrong(v, "--%s wants a value: %s", name, o ? o->argument : attend_config_field_at(f)->values);
-    if (o && strcmp(name, "config") == 0) return options_wrong(v, "a configuration cannot name another");
+        return usage_error(v, "--%s requires a value: %s", name, o ? o->argument : attend_config_field_at(f)->values);
+    if (o && strcmp(name, "config") == 0) return usage_error(v, "a configuration file cannot include another");
     if (o) p->from_file[number] = true;
-    if (o && options_has_files(o)) return set_pairs(v, base, o, value);
+    if (o && option_takes_files(o)) return set_files(v, base, o, value);
     return options_set(v, base, name, value);
 }
 
@@ -109,7 +111,7 @@ int options_read_config(const verb *v, void *base, parsed *p, const char *path)
     char **texts = text ? realloc(p->texts, (size_t)(p->text_count + 1) * sizeof *texts) : NULL;
     if (!texts) {
         free(text);
-        return status ? status : cannot_read(v, path, "no memory");
+        return status ? status : cannot_read(v, path, "out of memory");
     }
     p->texts = texts;
     p->texts[p->text_count++] = text; /* values point into it */
@@ -119,12 +121,12 @@ int options_read_config(const verb *v, void *base, parsed *p, const char *path)
         if (!next) next = end;
         *next = '\0';
         snprintf(where, sizeof where, "%s:%d: ", path, number);
-        options_at(where);
+        options_set_location(where);
         status = strlen(line) < (size_t)(next - line)
-                     ? options_wrong(v, "there is a NUL byte in this line; a configuration is text")
+                     ? usage_error(v, "this line contains a NUL byte; a configuration file is text")
                      : set_line(v, base, p, line);
         line = next + 1;
     }
-    options_at("");
+    options_set_location("");
     return status;
 }

@@ -1,9 +1,7 @@
 #include "content_hash.h"
 
-#include "core/status.h"
-#include "train_options.h"
+#include <attend/status.h>
 #include <errno.h>
-#include <stdlib.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -15,16 +13,15 @@ static void add_text(XXH3_state_t *state, const char *text, size_t size)
     XXH3_64bits_update(state, text, size);
 }
 
-int content_mark_pairs(content_mark *m, const pairs_list *list, unsigned long long *pairs)
+int content_hash_pairs(content_hash *h, const pairs_list *list, unsigned long long *pairs)
 {
     *pairs = 0;
-    snprintf(m->text, sizeof m->text, "none");
+    snprintf(h->text, sizeof h->text, "none");
     if (list->count == 0) return ATTEND_OK;
-    attend_pairs_spec *specs = pairs_list_specs(list);
     attend_pairs_file *file = NULL;
     XXH3_state_t *state = XXH3_createState();
-    int status = specs && state ? attend_pairs_file_open(&file, specs, list->count)
-                                : attend_fail(ATTEND_NO_MEMORY, "no memory to read pairs");
+    int status = state ? attend_pairs_file_open(&file, list->items, list->count)
+                       : attend_fail(ATTEND_NO_MEMORY, "out of memory reading pairs");
     if (status == ATTEND_OK) XXH3_64bits_reset(state);
     for (attend_text_pair p = { .source = "" }; status == ATTEND_OK && p.source;) {
         status = attend_pairs_file_next(file, &p);
@@ -34,26 +31,25 @@ int content_mark_pairs(content_mark *m, const pairs_list *list, unsigned long lo
         ++*pairs;
     }
     if (status == ATTEND_OK)
-        snprintf(m->text, sizeof m->text, "%llu pairs, %016llx", *pairs, (unsigned long long)XXH3_64bits_digest(state));
+        snprintf(h->text, sizeof h->text, "%llu pairs, %016llx", *pairs, (unsigned long long)XXH3_64bits_digest(state));
     attend_pairs_file_close(file);
     XXH3_freeState(state);
-    free(specs);
     return status;
 }
 
-int content_mark_file(content_mark *m, const char *path)
+int content_hash_file(content_hash *h, const char *path)
 {
     static char block[1 << 16];
     XXH3_state_t *state = XXH3_createState();
     FILE *f = state ? fopen(path, "rb") : NULL;
     int status = ATTEND_OK;
-    if (!state) return attend_fail(ATTEND_NO_MEMORY, "no memory to read %s", path);
+    if (!state) return attend_fail(ATTEND_NO_MEMORY, "out of memory reading %s", path);
     if (!f) status = attend_fail(ATTEND_IO, "cannot read %s: %s", path, attend_errno_text(errno));
     XXH3_64bits_reset(state);
     for (size_t n; f && (n = fread(block, 1, sizeof block, f)) > 0;) XXH3_64bits_update(state, block, n);
     if (f && ferror(f)) status = attend_fail(ATTEND_IO, "cannot read %s: %s", path, attend_errno_text(errno));
     if (f) fclose(f);
-    snprintf(m->text, sizeof m->text, "%016llx", (unsigned long long)XXH3_64bits_digest(state));
+    snprintf(h->text, sizeof h->text, "%016llx", (unsigned long long)XXH3_64bits_digest(state));
     XXH3_freeState(state);
     return status;
 }

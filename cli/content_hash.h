@@ -1,16 +1,16 @@
-/* content_hash.h: what is in a file, as a short text that another content does not have. What the file is called does not matter. */
-#ifndef ATTEND_CLI_CONTENT_MARK_H
-#define ATTEND_CLI_CONTENT_MARK_H
+/* content_hash.h: a hash of a file's contents, as text; the name of the file does not enter. */
+#ifndef ATTEND_CLI_CONTENT_HASH_H
+#define ATTEND_CLI_CONTENT_HASH_H
 
 #include "options.h"
 
-typedef struct content_mark {
+typedef struct content_hash {
     char text[64];
-} content_mark;
+} content_hash;
 
-/* "29000 pairs, 0123456789abcdef": the same for one file with TABs and for two files, packed or not. An empty list is "none". */
-int content_mark_pairs(content_mark *m, const pairs_list *list, unsigned long long *pairs);
-/* Of bytes as they are. ATTEND_IO. */
-int content_mark_file(content_mark *m, const char *path);
+/* "29000 pairs, 0123456789abcdef": equal for one .tsv file and for two line-aligned files, compressed or not. An empty list gives "none". */
+int content_hash_pairs(content_hash *h, const pairs_list *list, unsigned long long *pairs);
+/* Of the raw bytes. ATTEND_IO. */
+int content_hash_file(content_hash *h, const char *path);
 
 #endif

@@ -1,10 +1,10 @@
-/* data_files.h: what the files behind an OPTION_DATA are: pairs, or, for a language model, lines of text alone. */
+/* data_files.h: decides whether the files of an OPTION_DATA hold pairs or, for a language model, lines. */
 #ifndef ATTEND_CLI_DATA_FILES_H
 #define ATTEND_CLI_DATA_FILES_H
 
 #include "options.h"
 
-/* Fills in list->items from list->names. `name` is the option's, for messages. 0, or an exit code after a message. */
-int data_settle(const verb *v, const char *name, pairs_list *list, attend_task task);
+/* Fills list->items from list->names. `name` is that of the option, for messages. Returns 0, or an exit code after a message. */
+int data_files_resolve(const verb *v, const char *name, pairs_list *list, attend_task task);
 
 #endif

@@ -1,6 +1,6 @@
 #include "demo_files.h"
 
-#include "core/status.h"
+#include <attend/status.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,11 +15,11 @@ void demo_test_pair(uint64_t seed, int i, demo_pair *pair)
     demo_pairs_at(seed, true, (uint64_t)(VALID + i), pair);
 }
 
-static char *path_of(const char *folder, const char *name)
+static char *path_of(const char *directory, const char *name)
 {
-    const size_t size = strlen(folder) + strlen(name) + 2;
+    const size_t size = strlen(directory) + strlen(name) + 2;
     char *path = malloc(size);
-    if (path) snprintf(path, size, "%s/%s", folder, name);
+    if (path) snprintf(path, size, "%s/%s", directory, name);
     return path;
 }
 
@@ -52,30 +52,31 @@ static int write_file(const char *path, uint64_t seed, bool held_out, long long 
     return fclose(to) == 0 && written ? ATTEND_OK : failed(path);
 }
 
-/* Somebody's own pairs or model are not written over. The demo's folder has links in it, which are written first. */
-static int spare(const demo_files *f, const char *folder)
+/* Refuses to overwrite files that are not from a demo. A demo directory contains the links, which are written first. */
+static int check_directory(const demo_files *f, const char *directory)
 {
     const char *const others[] = { f->train, f->valid, f->test, f->model, f->page };
     if (access(f->links, F_OK) == 0) return ATTEND_OK;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (access(others[i], F_OK) == 0)
-            return attend_fail(ATTEND_BAD_USAGE,
-                               "%s is not from a demo (there is no test.links beside it) and would be written over; "
-                               "name another folder than %s",
-                               others[i], folder);
+            return attend_fail(
+                ATTEND_BAD_USAGE,
+                "%s is not from a demo (%s has no test.links) and would be overwritten; choose another directory",
+                others[i], directory);
     return ATTEND_OK;
 }
 
-int demo_files_write(demo_files *f, const char *folder, uint64_t seed, long long pairs)
+int demo_files_write(demo_files *f, const char *directory, uint64_t seed, long long pairs)
 {
-    *f = (demo_files){ path_of(folder, "train.tsv"),  path_of(folder, "valid.tsv"), path_of(folder, "test.tsv"),
-                       path_of(folder, "test.links"), path_of(folder, "model"),     path_of(folder, "attention.html") };
+    *f = (demo_files){ path_of(directory, "train.tsv"), path_of(directory, "valid.tsv"),
+                       path_of(directory, "test.tsv"),  path_of(directory, "test.links"),
+                       path_of(directory, "model"),     path_of(directory, "attention.html") };
     if (!f->train || !f->valid || !f->test || !f->links || !f->model || !f->page)
-        return attend_fail(ATTEND_NO_MEMORY, "no memory for the names of files");
-    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
-        return attend_fail(ATTEND_IO, "cannot make the folder %s: %s; another is named by --keep", folder,
+        return attend_fail(ATTEND_NO_MEMORY, "out of memory for file names");
+    if (mkdir(directory, 0777) != 0 && errno != EEXIST)
+        return attend_fail(ATTEND_IO, "cannot create directory %s: %s; choose another with --output", directory,
                            strerror(errno));
-    int status = spare(f, folder);
+    int status = check_directory(f, directory);
     if (status == ATTEND_OK) status = write_file(f->links, seed, true, VALID, TEST, true);
     if (status == ATTEND_OK) status = write_file(f->test, seed, true, VALID, TEST, false);
     if (status == ATTEND_OK) status = write_file(f->valid, seed, true, 0, VALID, false);

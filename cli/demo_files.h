@@ -1,4 +1,4 @@
-/* demo_files.h: the built-in pairs as files, in a folder. */
+/* demo_files.h: the built-in pairs as files in a directory. */
 #ifndef ATTEND_CLI_DEMO_FILES_H
 #define ATTEND_CLI_DEMO_FILES_H
 
@@ -6,13 +6,13 @@
 
 typedef struct demo_files {
     char *train, *valid, *test; /* pairs; the last two are held out */
-    char *links;                /* gold links of `test`, a line a pair: 0-0 1?2 */
-    char *model;                /* where the model goes, and .. */
-    char *page;                 /* .. where it looked */
+    char *links;                /* gold links of `test`, one line per pair: 0-0 1?2 */
+    char *model;
+    char *page; /* attention maps (HTML) */
 } demo_files;
 
-/* Makes the folder if it is missing, and writes all but the model. On failure, too, *f is to be freed. */
-int demo_files_write(demo_files *f, const char *folder, uint64_t seed, long long pairs);
+/* Creates the directory if it is missing, and writes the pairs and links. *f must be freed on failure too. */
+int demo_files_write(demo_files *f, const char *directory, uint64_t seed, long long pairs);
 void demo_files_free(demo_files *f);
 
 /* Pair i of `test`. */

@@ -1,6 +1,6 @@
 #include "demo_maps.h"
 
-#include "core/status.h"
+#include <attend/status.h>
 #include "output_file.h"
 #include "terminal.h"
 #include <stdio.h>
@@ -20,7 +20,7 @@ void demo_maps_free(demo_maps *d)
     *d = (demo_maps){ 0 };
 }
 
-/* Of several heads, what the model aligns by. */
+/* The map the model aligns by. */
 static attend_view_options view_of(const demo_maps *d)
 {
     attend_view_options view = ATTEND_VIEW_OPTIONS_INIT;
@@ -44,9 +44,9 @@ static int add_map(demo_maps *d, const char *source, const attend_hypothesis *h)
 {
     if (d->map_count == d->room) {
         const int room = 2 * d->room + 64;
-        attend_map **more = realloc(d->maps, (size_t)room * sizeof *more);
-        if (!more) return attend_fail(ATTEND_NO_MEMORY, "no memory for %d maps", room);
-        d->maps = more, d->room = room;
+        attend_map **larger = realloc(d->maps, (size_t)room * sizeof *larger);
+        if (!larger) return attend_fail(ATTEND_NO_MEMORY, "out of memory for %d maps", room);
+        d->maps = larger, d->room = room;
     }
     const int status = attend_map_new(&d->maps[d->map_count], d->c, d->m, ATTEND_ATTENTION_CROSS, source, NULL,
                                       h->tokens, h->count, h->score);

@@ -1,4 +1,4 @@
-/* demo_maps.h: where the demo's model looked: a few maps on the terminal, and a page with more of them. */
+/* demo_maps.h: the attention maps of the demo: a few on the terminal, more of them on an HTML page. */
 #ifndef ATTEND_CLI_DEMO_MAPS_H
 #define ATTEND_CLI_DEMO_MAPS_H
 
@@ -10,17 +10,17 @@ enum { DEMO_PAGE_SENTENCES = 40 };
 typedef struct demo_maps {
     attend_ctx *c;
     const attend_model *m;
-    attend_map **maps; /* of all hypotheses of all sentences, one after another */
+    attend_map **maps; /* of all hypotheses of all sentences */
     int map_count, room;
     int counts[DEMO_PAGE_SENTENCES];
     int sentences;
 } demo_maps;
 
-/* {0} is empty; to be freed after a failure, too. */
+/* Zero-initialised: empty. Must be freed after a failure too. */
 int demo_maps_new(demo_maps *d, const attend_model *m);
 void demo_maps_free(demo_maps *d);
 
-/* Keeps the maps of a line's translations for the page, if it has room; with `print`, the best is drawn on the terminal. */
+/* Adds the maps of a line's translations to the page, if there is room. With `print`, draws the map of the best on the terminal. */
 int demo_maps_add(demo_maps *d, const char *source, const attend_line_result *r, bool print);
 int demo_maps_write_page(const demo_maps *d, const char *path);
 

@@ -1,20 +1,20 @@
 #include "evaluation.h"
 
-#include "core/status.h"
 #include <attend/parse.h>
+#include <attend/status.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 static int no_memory(void)
 {
-    return attend_fail(ATTEND_NO_MEMORY, "no memory for the scores of single lines");
+    return attend_fail(ATTEND_NO_MEMORY, "out of memory computing scores");
 }
 
 void evaluation_free(evaluation *e)
 {
-    segments_free(&e->segments);
-    for (int i = 0; i < MOST_SYSTEMS; i++) text_lines_free(&e->systems[i]);
+    test_set_free(&e->test_set);
+    for (int i = 0; i < MAX_SYSTEMS; i++) text_lines_free(&e->systems[i]);
     free(e->lengths);
     e->lengths = NULL;
 }
@@ -36,9 +36,9 @@ int evaluation_set_metrics(evaluation *e, const verb *v, const char *names, atte
         const size_t size = strcspn(at, ",");
         snprintf(name, sizeof name, "%.*s", size < sizeof name ? (int)size : (int)sizeof name, at);
         if (!attend_metric_find(name, &kind)) {
-            const char *near = attend_closest_word(name, all, METRICS);
-            return options_wrong(v, "there is no metric '%s'%s%s%s", name, near ? "; did you mean '" : "",
-                                 near ? near : "", near ? "'?" : "");
+            const char *closest = attend_closest_word(name, all, METRICS);
+            return usage_error(v, "unknown metric '%s'%s%s%s", name, closest ? "; did you mean '" : "",
+                               closest ? closest : "", closest ? "'?" : "");
         }
         e->wanted[kind] = true;
     }
@@ -47,7 +47,7 @@ int evaluation_set_metrics(evaluation *e, const verb *v, const char *names, atte
 
 const char *evaluation_length_name(const evaluation *e)
 {
-    if (e->segments.sources.count > 0) return e->characters ? "characters of the source" : "words of the source";
+    if (e->test_set.sources.count > 0) return e->characters ? "characters of the source" : "words of the source";
     return e->characters ? "characters of the reference" : "words of the reference";
 }
 
@@ -79,14 +79,14 @@ static int length_of(const char *text, bool characters)
     for (const char *s = text; *s; s++) {
         const bool blank = *s == ' ' || *s == '\t';
         if (!blank && (s == text || s[-1] == ' ' || s[-1] == '\t')) words++;
-        if (!blank && ((unsigned char)*s & 0xc0) != 0x80) count++; /* of a character's bytes the first */
+        if (!blank && ((unsigned char)*s & 0xc0) != 0x80) count++; /* not a UTF-8 continuation byte */
     }
     return characters ? count : words;
 }
 
 static int measure(evaluation *e)
 {
-    const segments *s = &e->segments;
+    const test_set *s = &e->test_set;
     e->lengths = calloc((size_t)s->count + 1, sizeof *e->lengths);
     if (!e->lengths) return no_memory();
     for (int i = 0; i < s->count; i++)
@@ -100,24 +100,24 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Up to eight steps of a round width, up to the length that one line in a hundred exceeds; few lines at either end join their neighbours. */
+/* Up to eight ranges of a round width, up to the 99th percentile of the lengths. Ranges with few lines are merged with their neighbours. */
 static int choose_bounds(const evaluation *e, int *bounds, int *count)
 {
     static const int widths[] = { 1, 2, 3, 4, 5, 10, 15, 20, 25, 30, 40, 50, 100, 200, 500, 1000, 10000, 1000000 };
     enum { STEPS = 8, WIDTHS = sizeof widths / sizeof *widths };
-    const int n = e->segments.count, least = n / 50 > 20 ? n / 50 : 20;
+    const int n = e->test_set.count, min_lines = n / 50 > 20 ? n / 50 : 20;
     int *sorted = malloc(((size_t)n + 1) * sizeof *sorted), width = widths[WIDTHS - 1];
     if (!sorted) return no_memory();
     memcpy(sorted, e->lengths, (size_t)n * sizeof *sorted);
     qsort(sorted, (size_t)n, sizeof *sorted, ascending);
-    const int longest = sorted[n - 1 - n / 100];
+    const int max_length = sorted[n - 1 - n / 100];
     for (int i = WIDTHS - 1; i >= 0; i--)
-        if (longest <= STEPS * widths[i]) width = widths[i];
+        if (max_length <= STEPS * widths[i]) width = widths[i];
     *count = 0;
-    int below = 0, taken = 0; /* lines up to the bound; those in buckets already */
+    int below = 0, taken = 0; /* lines up to the bound; lines in earlier ranges */
     for (int k = 1; k < STEPS; k++) {
         while (below < n && sorted[below] <= k * width) below++;
-        if (below - taken < least || n - below < least) continue;
+        if (below - taken < min_lines || n - below < min_lines) continue;
         bounds[(*count)++] = k * width;
         taken = below;
     }
@@ -132,10 +132,11 @@ static int read_bounds(const char *text, int *bounds, int *count)
         const char *end;
         long long bound;
         if (!attend_parse_integer(s, &end, &bound) || (*end && *end != ',') || bound < 1 || bound > INT_MAX / 2 ||
-            (*count && bound <= bounds[*count - 1]) || *count == MOST_BUCKETS - 1)
-            return attend_fail(ATTEND_BAD_USAGE,
-                               "--by-length '%s' is neither auto nor rising lengths such as 10,20,30 (at most %d)",
-                               text, MOST_BUCKETS - 1);
+            (*count && bound <= bounds[*count - 1]) || *count == MAX_BUCKETS - 1)
+            return attend_fail(
+                ATTEND_BAD_USAGE,
+                "--by-length '%s' is neither 'auto' nor a list of increasing lengths such as 10,20,30 (at most %d)",
+                text, MAX_BUCKETS - 1);
         bounds[(*count)++] = (int)bound;
         if (!*end) return ATTEND_OK;
         s = end;
@@ -144,7 +145,7 @@ static int read_bounds(const char *text, int *bounds, int *count)
 
 int evaluation_set_buckets(evaluation *e, const char *text)
 {
-    int bounds[MOST_BUCKETS], count = 0;
+    int bounds[MAX_BUCKETS], count = 0;
     int status = measure(e);
     if (status == ATTEND_OK)
         status = strcmp(text, "auto") == 0 ? choose_bounds(e, bounds, &count) : read_bounds(text, bounds, &count);
@@ -162,10 +163,10 @@ static bool holds(const evaluation *e, const bucket *b, int line)
 
 /* ---- scores ---- */
 
-/* Every line's counts, of one system. */
+/* The sums of each line, for one system. */
 static int add_lines(const evaluation *e, int metric, int system, attend_metric_sums *sums)
 {
-    const segments *s = &e->segments;
+    const test_set *s = &e->test_set;
     int status = ATTEND_OK;
     for (int i = 0; status == ATTEND_OK && i < s->count; i++) {
         sums[i] = (attend_metric_sums){ 0 };
@@ -177,12 +178,12 @@ static int add_lines(const evaluation *e, int metric, int system, attend_metric_
     return status;
 }
 
-/* The lines of a bucket, of all systems alike; the work space has room for all lines of each. */
+/* Scores the lines of a range, for all systems. work[k] has room for all lines. */
 static int score_bucket(const evaluation *e, int metric, attend_metric_sums *const *sums,
                         attend_metric_sums *const *work, bucket *b)
 {
     int n = 0, status = ATTEND_OK;
-    for (int i = 0; i < e->segments.count; i++) {
+    for (int i = 0; i < e->test_set.count; i++) {
         if (!holds(e, b, i)) continue;
         for (int k = 0; k < e->system_count; k++) work[k][n] = sums[k][i];
         n++;
@@ -202,11 +203,11 @@ static int score_bucket(const evaluation *e, int metric, attend_metric_sums *con
 
 int evaluation_run(evaluation *e)
 {
-    attend_metric_sums *sums[MOST_SYSTEMS] = { NULL, NULL }, *work[MOST_SYSTEMS] = { NULL, NULL };
+    attend_metric_sums *sums[MAX_SYSTEMS] = { NULL, NULL }, *work[MAX_SYSTEMS] = { NULL, NULL };
     int status = ATTEND_OK;
     for (int k = 0; k < e->system_count; k++) {
-        sums[k] = calloc((size_t)e->segments.count + 1, sizeof **sums);
-        work[k] = calloc((size_t)e->segments.count + 1, sizeof **work);
+        sums[k] = calloc((size_t)e->test_set.count + 1, sizeof **sums);
+        work[k] = calloc((size_t)e->test_set.count + 1, sizeof **work);
         if (!sums[k] || !work[k]) status = no_memory();
     }
     for (int metric = 0; status == ATTEND_OK && metric < METRICS; metric++) {
@@ -216,6 +217,6 @@ int evaluation_run(evaluation *e)
         for (int b = 0; status == ATTEND_OK && b < e->bucket_count; b++)
             status = score_bucket(e, metric, sums, work, &e->buckets[b]);
     }
-    for (int k = 0; k < MOST_SYSTEMS; k++) free(sums[k]), free(work[k]);
+    for (int k = 0; k < MAX_SYSTEMS; k++) free(sums[k]), free(work[k]);
     return status;
 }

@@ -1,41 +1,41 @@
-/* evaluation.h: scores of one system or two: of all lines and by their length, with intervals. */
+/* evaluation.h: scores of one or two systems, over all lines and by length, with bootstrap intervals. */
 #ifndef ATTEND_CLI_EVALUATION_H
 #define ATTEND_CLI_EVALUATION_H
 
-#include "segments.h"
+#include "test_set.h"
 
 #include <attend/metric.h>
 
-enum { METRICS = ATTEND_TOKEN_ACCURACY + 1, MOST_SYSTEMS = 2, MOST_BUCKETS = 32 };
+enum { METRICS = ATTEND_TOKEN_ACCURACY + 1, MAX_SYSTEMS = 2, MAX_BUCKETS = 32 };
 
-/* Lines whose length lies between two bounds. */
+/* The lines of a range of lengths. */
 typedef struct bucket {
-    int from, to; /* INT_MAX: and more */
+    int from, to; /* inclusive; INT_MAX: unbounded */
     int lines;
-    attend_interval scores[MOST_SYSTEMS][METRICS];
+    attend_interval scores[MAX_SYSTEMS][METRICS];
 } bucket;
 
 typedef struct evaluation {
     attend_metric_options options[METRICS];
     bool wanted[METRICS];
-    segments segments;
-    text_lines systems[MOST_SYSTEMS];
-    char names[MOST_SYSTEMS][40]; /* UTF-8 */
+    test_set test_set;
+    text_lines systems[MAX_SYSTEMS];
+    char names[MAX_SYSTEMS][40]; /* UTF-8 */
     int system_count;
-    int samples; /* of the bootstrap; 0: none, and no intervals */
+    int samples; /* of the bootstrap; 0: no intervals */
     uint64_t seed;
-    bool characters; /* lengths are counted in them, and not in words */
-    int *lengths;    /* (segments): of sources if they are known, else of the first references */
+    bool characters; /* lengths are in characters, not words */
+    int *lengths;    /* (test_set.count): of the sources if known, else of the first references */
     bucket whole;
-    bucket buckets[MOST_BUCKETS];
-    int bucket_count; /* 0: not asked for */
+    bucket buckets[MAX_BUCKETS];
+    int bucket_count; /* 0: no scores by length */
 } evaluation;
 
-/* Words of an option that names an attend_bleu_tokens. */
+/* The names of attend_bleu_tokens, for OPTION_WORD. */
 extern const char *const evaluation_bleu_words[];
-/* Which scores: names with commas between, or NULL for all. 0, or an exit code after a message. */
+/* Selects metrics: names separated by commas, or NULL for all. Returns 0, or an exit code after a message. */
 int evaluation_set_metrics(evaluation *e, const verb *v, const char *names, attend_bleu_tokens tokens, bool lowercase);
-/* Bounds from "10,20,30" (up to 10, 11 to 20, 21 to 30, 31 and more) or "auto"; the segments are there. ATTEND_BAD_USAGE. */
+/* Sets the ranges from "10,20,30" (up to 10, 11 to 20, 21 to 30, 31 and more) or "auto"; needs the test set. ATTEND_BAD_USAGE. */
 int evaluation_set_buckets(evaluation *e, const char *text);
 int evaluation_run(evaluation *e);
 void evaluation_free(evaluation *e);
@@ -44,12 +44,12 @@ void evaluation_free(evaluation *e);
 const char *evaluation_length_name(const evaluation *e);
 /* "up to 10", "11 to 20", "31 and more", "any" */
 void evaluation_bucket_name(const bucket *b, char *text, size_t size);
-/* What a score is called: "BLEU". */
+/* The name of a metric in titles: "BLEU". */
 void evaluation_metric_title(const evaluation *e, int metric, char *text, size_t size);
 
 void evaluation_print(const evaluation *e);
 void evaluation_print_json(const evaluation *e);
-/* length_plot.c: the first wanted score by length, as an SVG. */
+/* length_plot.c: writes the first selected metric by length as an SVG plot. */
 int evaluation_plot(const evaluation *e, const char *path);
 
 #endif

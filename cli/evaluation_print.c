@@ -1,16 +1,15 @@
-/* evaluation_print.c: scores for a person and for a program. */
+/* evaluation_print.c: scores as text and as JSON. */
 #include "evaluation.h"
-#include "json_text.h"
+#include "json_members.h"
 
 #include <limits.h>
-#include <string.h>
 
 static void signature_of(const evaluation *e, int metric, char *text, size_t size)
 {
-    attend_metric_signature(&e->options[metric], segments_reference_count(&e->segments), text, size);
+    attend_metric_signature(&e->options[metric], test_set_reference_count(&e->test_set), text, size);
 }
 
-/* ---- for a person ---- */
+/* ---- text ---- */
 
 static void print_score(const evaluation *e, const attend_interval *i)
 {
@@ -19,7 +18,7 @@ static void print_score(const evaluation *e, const attend_interval *i)
     printf("  ");
 }
 
-/* Columns: lines, and the scores of [first, last) of the metrics, system by system. */
+/* Columns: the number of lines, then the scores of metrics [first, last) for each system. */
 static void print_table(const evaluation *e, int first, int last)
 {
     printf("  %-18s %6s", "", "lines");
@@ -65,57 +64,66 @@ void evaluation_print(const evaluation *e)
         }
 }
 
-/* ---- for a program ---- */
+/* ---- JSON ---- */
 
-static void json_score(const evaluation *e, const attend_interval *i)
+static void json_score(attend_json_writer *w, const evaluation *e, const attend_interval *i)
 {
-    printf("\"score\": %.4f", i->score);
-    if (e->samples > 0) printf(", \"low\": %.4f, \"high\": %.4f", i->low, i->high);
+    json_number(w, "score", 4, i->score);
+    if (e->samples == 0) return;
+    json_number(w, "low", 4, i->low);
+    json_number(w, "high", 4, i->high);
 }
 
-/* ", "bleu": {..}" for each wanted score of a bucket. */
-static void json_scores(const evaluation *e, const bucket *b, bool signatures)
+/* One member for each selected metric: "bleu": {..}. */
+static void json_scores(attend_json_writer *w, const evaluation *e, const bucket *b, bool signatures)
 {
     for (int m = 0; m < METRICS; m++) {
         if (!e->wanted[m]) continue;
-        printf(", \"%s\": {", attend_metric_name((attend_metric_kind)m));
-        json_score(e, &b->scores[0][m]);
+        json_begin_object(w, attend_metric_name((attend_metric_kind)m));
+        json_score(w, e, &b->scores[0][m]);
         if (e->system_count > 1) {
-            printf(", \"against\": {");
-            json_score(e, &b->scores[1][m]);
-            printf("}");
-            if (e->samples > 0) printf(", \"p\": %.6f", b->scores[0][m].p);
+            json_begin_object(w, "against");
+            json_score(w, e, &b->scores[1][m]);
+            attend_json_end_object(w);
+            if (e->samples > 0) json_number(w, "p", 6, b->scores[0][m].p);
         }
         if (signatures) {
             char signature[160];
             signature_of(e, m, signature, sizeof signature);
-            printf(", \"signature\": \"%s\"", signature);
+            json_text(w, "signature", signature);
         }
-        printf("}");
+        attend_json_end_object(w);
     }
+}
+
+static void json_bucket(attend_json_writer *w, const evaluation *e, const bucket *b)
+{
+    attend_json_begin_object(w);
+    json_integer(w, "from", b->from);
+    attend_json_put_key(w, "to");
+    if (b->to < INT_MAX)
+        attend_json_put_integer(w, b->to);
+    else
+        attend_json_put_null(w);
+    json_integer(w, "lines", b->lines);
+    if (b->lines > 0) json_scores(w, e, b, false);
+    attend_json_end_object(w);
 }
 
 void evaluation_print_json(const evaluation *e)
 {
-    printf("{\"lines\": %d, \"system\": ", e->whole.lines);
-    json_text(stdout, e->names[0], strlen(e->names[0]));
-    if (e->system_count > 1) {
-        printf(", \"against\": ");
-        json_text(stdout, e->names[1], strlen(e->names[1]));
-    }
-    if (e->samples > 0) printf(", \"samples\": %d", e->samples);
-    json_scores(e, &e->whole, true);
+    attend_json_writer w = attend_json_to_file(stdout);
+    attend_json_begin_object(&w);
+    json_integer(&w, "lines", e->whole.lines);
+    json_text(&w, "system", e->names[0]);
+    if (e->system_count > 1) json_text(&w, "against", e->names[1]);
+    if (e->samples > 0) json_integer(&w, "samples", e->samples);
+    json_scores(&w, e, &e->whole, true);
     if (e->bucket_count > 0) {
-        printf(", \"length\": \"%s\", \"by_length\": [", evaluation_length_name(e));
-        for (int i = 0; i < e->bucket_count; i++) {
-            const bucket *b = &e->buckets[i];
-            char to[16] = "null";
-            if (b->to < INT_MAX) snprintf(to, sizeof to, "%d", b->to);
-            printf("%s{\"from\": %d, \"to\": %s, \"lines\": %d", i ? ", " : "", b->from, to, b->lines);
-            if (b->lines > 0) json_scores(e, b, false);
-            printf("}");
-        }
-        printf("]");
+        json_text(&w, "length", evaluation_length_name(e));
+        json_begin_array(&w, "by_length");
+        for (int i = 0; i < e->bucket_count; i++) json_bucket(&w, e, &e->buckets[i]);
+        attend_json_end_array(&w);
     }
-    printf("}\n");
+    json_end_line(&w);
 }

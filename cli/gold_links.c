@@ -1,14 +1,14 @@
 #include "gold_links.h"
 
-#include "core/status.h"
+#include <attend/status.h>
 #include <attend/lines.h>
 #include <attend/parse.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { UNKNOWN, A_LINE_A_PAIR, A_LINE_A_LINK };
-enum { MOST = 1 << 24 }; /* words of a line */
+enum { FORMAT_UNKNOWN, LINE_PER_PAIR, LINE_PER_LINK };
+enum { MAX_WORDS = 1 << 24 }; /* of a sentence */
 
 static int add(gold_links *g, unsigned long long pair, attend_word_link link)
 {
@@ -17,7 +17,7 @@ static int add(gold_links *g, unsigned long long pair, attend_word_link link)
         unsigned long long *pairs = realloc(g->pairs, room * sizeof *pairs);
         if (pairs) g->pairs = pairs;
         attend_word_link *links = pairs ? realloc(g->links, room * sizeof *links) : NULL;
-        if (!links) return attend_fail(ATTEND_NO_MEMORY, "no memory for gold links");
+        if (!links) return attend_fail(ATTEND_NO_MEMORY, "out of memory reading gold links");
         g->links = links, g->room = room;
     }
     g->pairs[g->count] = pair;
@@ -25,7 +25,7 @@ static int add(gold_links *g, unsigned long long pair, attend_word_link link)
     return ATTEND_OK;
 }
 
-/* A number without a sign; false: there is none. */
+/* An unsigned number. */
 static bool number(const char **s, unsigned long long *n)
 {
     uint64_t x;
@@ -34,28 +34,29 @@ static bool number(const char **s, unsigned long long *n)
     return *n < ULLONG_MAX;
 }
 
-static const char *past_blanks(const char *s)
+static const char *skip_blanks(const char *s)
 {
     while (*s == ' ' || *s == '\t') s++;
     return s;
 }
 
-static int wrong(const gold_links *g, const char *path, const char *text)
+static int malformed(const gold_links *g, const char *path, const char *text)
 {
-    return attend_fail(ATTEND_BAD_DATA,
-                       "%s:%llu: '%.60s' is no link: write \"0-0 1?2\" for a pair, or \"1 1 1 S\" for a link", path,
-                       g->lines, text);
+    return attend_fail(
+        ATTEND_BAD_DATA,
+        "%s:%llu: cannot parse links '%.60s'; expected \"0-0 1?2\" for a pair, or \"1 1 1 S\" for a link", path,
+        g->lines, text);
 }
 
 static int read_pair(gold_links *g, const char *path, const char *text)
 {
     int status = ATTEND_OK;
-    for (const char *s = past_blanks(text); status == ATTEND_OK && *s; s = past_blanks(s)) {
+    for (const char *s = skip_blanks(text); status == ATTEND_OK && *s; s = skip_blanks(s)) {
         unsigned long long source, target;
-        if (!number(&s, &source) || !*s || !strchr("-?:", *s)) return wrong(g, path, text);
+        if (!number(&s, &source) || !*s || !strchr("-?:", *s)) return malformed(g, path, text);
         const bool sure = *s++ == '-';
-        if (!number(&s, &target) || (*s && *s != ' ' && *s != '\t') || source >= MOST || target >= MOST)
-            return wrong(g, path, text);
+        if (!number(&s, &target) || (*s && *s != ' ' && *s != '\t') || source >= MAX_WORDS || target >= MAX_WORDS)
+            return malformed(g, path, text);
         status = add(g, g->lines - 1, (attend_word_link){ .source = (int)source, .target = (int)target, .sure = sure });
     }
     return status;
@@ -66,12 +67,12 @@ static int read_link(gold_links *g, const char *path, const char *text)
     unsigned long long n[3];
     const char *s = text;
     for (int i = 0; i < 3; i++) {
-        s = past_blanks(s);
-        if (!number(&s, &n[i]) || n[i] < 1 || (i > 0 && n[i] > MOST)) return wrong(g, path, text);
+        s = skip_blanks(s);
+        if (!number(&s, &n[i]) || n[i] < 1 || (i > 0 && n[i] > MAX_WORDS)) return malformed(g, path, text);
     }
-    s = past_blanks(s);
+    s = skip_blanks(s);
     const char kind = *s ? *s++ : 'S';
-    if ((kind != 'S' && kind != 'P') || *past_blanks(s)) return wrong(g, path, text);
+    if ((kind != 'S' && kind != 'P') || *skip_blanks(s)) return malformed(g, path, text);
     return add(g, n[0] - 1,
                (attend_word_link){ .source = (int)n[1] - 1, .target = (int)n[2] - 1, .sure = kind == 'S' });
 }
@@ -79,12 +80,12 @@ static int read_link(gold_links *g, const char *path, const char *text)
 static int read_line(gold_links *g, const char *path, const char *text)
 {
     unsigned long long n;
-    const char *s = past_blanks(text);
+    const char *s = skip_blanks(text);
     if (!*s) return ATTEND_OK;
-    const int kind = number(&s, &n) && *s && strchr("-?:", *s) ? A_LINE_A_PAIR : A_LINE_A_LINK;
-    if (g->kind == UNKNOWN) g->kind = kind;
-    if (g->kind != kind) return wrong(g, path, text);
-    return kind == A_LINE_A_PAIR ? read_pair(g, path, text) : read_link(g, path, text);
+    const int format = number(&s, &n) && *s && strchr("-?:", *s) ? LINE_PER_PAIR : LINE_PER_LINK;
+    if (g->format == FORMAT_UNKNOWN) g->format = format;
+    if (g->format != format) return malformed(g, path, text);
+    return format == LINE_PER_PAIR ? read_pair(g, path, text) : read_link(g, path, text);
 }
 
 typedef struct numbered {
@@ -98,11 +99,11 @@ static int by_pair(const void *a, const void *b)
     return (x->pair > y->pair) - (x->pair < y->pair);
 }
 
-/* A file of links may have them in any order. */
+/* Sorts the links by pair; the file may have them in any order. */
 static int sort(gold_links *g)
 {
     numbered *all = malloc((g->count + 1) * sizeof *all);
-    if (!all) return attend_fail(ATTEND_NO_MEMORY, "no memory for gold links");
+    if (!all) return attend_fail(ATTEND_NO_MEMORY, "out of memory reading gold links");
     for (size_t i = 0; i < g->count; i++) all[i] = (numbered){ g->pairs[i], g->links[i] };
     qsort(all, g->count, sizeof *all, by_pair);
     for (size_t i = 0; i < g->count; i++) g->pairs[i] = all[i].pair, g->links[i] = all[i].link;
@@ -136,7 +137,7 @@ void gold_links_free(gold_links *g)
 int gold_links_of(const gold_links *g, unsigned long long pair, const attend_word_link **links)
 {
     size_t low = 0, high = g->count;
-    while (low < high) { /* the first that belongs to this pair or a later one */
+    while (low < high) { /* binary search for the first link of this pair or a later one */
         const size_t middle = low + (high - low) / 2;
         if (g->pairs[middle] < pair)
             low = middle + 1;
@@ -152,10 +153,12 @@ int gold_links_of(const gold_links *g, unsigned long long pair, const attend_wor
 int gold_links_check(const gold_links *g, const char *path, unsigned long long pairs)
 {
     const unsigned long long last = g->count ? g->pairs[g->count - 1] + 1 : 0;
-    if (g->kind != A_LINE_A_LINK && g->lines != pairs)
-        return attend_fail(ATTEND_BAD_DATA, "%s has %llu lines, and there are %llu pairs: a line belongs to each", path,
+    if (g->format != LINE_PER_LINK && g->lines != pairs)
+        return attend_fail(ATTEND_BAD_DATA,
+                           "%s has %llu lines, but there are %llu pairs; it must have one line per pair", path,
                            g->lines, pairs);
     if (last > pairs)
-        return attend_fail(ATTEND_BAD_DATA, "%s has links of pair %llu, and there are %llu pairs", path, last, pairs);
+        return attend_fail(ATTEND_BAD_DATA, "%s has links of pair %llu, but there are only %llu pairs", path, last,
+                           pairs);
     return ATTEND_OK;
 }

@@ -8,7 +8,7 @@ static volatile sig_atomic_t caught;
 
 static void on_signal(int number)
 {
-    if (caught) _exit(128 + number); /* asked twice */
+    if (caught) _exit(128 + number); /* the second signal */
     caught = number;
 }
 

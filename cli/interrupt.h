@@ -1,12 +1,12 @@
-/* interrupt.h: signals that ask a long work to end in good order: SIGINT, SIGTERM, and SIGHUP unless it is ignored. A second one ends at once. */
+/* interrupt.h: orderly termination of long runs by SIGINT, SIGTERM or SIGHUP (unless ignored). A second signal ends the process at once. */
 #ifndef ATTEND_CLI_INTERRUPT_H
 #define ATTEND_CLI_INTERRUPT_H
 
 #include <stdbool.h>
 
-/* From now on. A pipe that nobody reads and a file that may not grow become errors like any other. */
+/* Installs the handlers, and ignores SIGPIPE so that a closed pipe is an ordinary write error. */
 void interrupt_catch(void);
-/* The signal that came; 0: none yet. */
+/* The signal received; 0: none. */
 int interrupt_caught(void);
 /* attend_train_events.stop */
 bool interrupt_stop(void *user);

@@ -34,16 +34,16 @@ int evaluation_plot(const evaluation *e, const char *path)
 {
     int metric = 0;
     while (metric < METRICS - 1 && !e->wanted[metric]) metric++;
-    char labels[MOST_BUCKETS][TEXT], notes[MOST_BUCKETS][TEXT], totals[MOST_SYSTEMS][TEXT], name[TEXT], title[2 * TEXT],
+    char labels[MAX_BUCKETS][TEXT], notes[MAX_BUCKETS][TEXT], totals[MAX_SYSTEMS][TEXT], name[TEXT], title[2 * TEXT],
         lengths[2 * TEXT];
-    attend_plot_category categories[MOST_BUCKETS];
+    attend_plot_category categories[MAX_BUCKETS];
     for (int i = 0; i < e->bucket_count; i++) {
         name_bucket(&e->buckets[i], labels[i]);
         snprintf(notes[i], TEXT, "n = %d", e->buckets[i].lines);
         categories[i] = (attend_plot_category){ labels[i], notes[i] };
     }
-    attend_plot_point points[MOST_SYSTEMS][MOST_BUCKETS];
-    attend_plot_series series[MOST_SYSTEMS];
+    attend_plot_point points[MAX_SYSTEMS][MAX_BUCKETS];
+    attend_plot_series series[MAX_SYSTEMS];
     for (int k = 0; k < e->system_count; k++) {
         snprintf(totals[k], TEXT, "(all %d: %.2f)", e->whole.lines, e->whole.scores[k][metric].score);
         series[k] = (attend_plot_series){ .name = e->names[k],

@@ -1,4 +1,4 @@
-/* main.c: attend VERB. */
+/* main.c: runs the verb named by the first argument. */
 #include "options.h"
 
 #include <attend/parse.h>
@@ -9,13 +9,13 @@ static void usage(FILE *to)
 {
     fprintf(to, "attend: sequence-to-sequence with attention\n\nusage: attend VERB [options]\n\n");
     for (const verb *const *v = verbs; *v; v++) fprintf(to, "  %-10s %s\n", (*v)->name, (*v)->summary);
-    fprintf(to, "\nattend VERB --help says more; attend --version says which this is.\n");
+    fprintf(to, "\nRun attend VERB --help for the options of a verb, and attend --version for the version.\n");
 }
 
 int main(int argc, char **argv)
 {
     if (argc > 0 && argv[0][0]) cli_program = argv[0];
-    signal(SIGXFSZ, SIG_IGN); /* a file that may grow no further is an error to tell, and leaves nothing behind */
+    signal(SIGXFSZ, SIG_IGN); /* a file size limit is a write error, not a signal */
     if (argc < 2) {
         usage(stderr);
         return 2;
@@ -34,9 +34,9 @@ int main(int argc, char **argv)
         if (strcmp((*v)->name, argv[1]) == 0) return cli_end((*v)->run(argc - 1, argv + 1));
         names[n++] = (*v)->name;
     }
-    const char *near = attend_closest_word(argv[1], names, n);
-    fprintf(stderr, "attend: there is no verb '%s'", argv[1]);
-    if (near) fprintf(stderr, "; did you mean '%s'?", near);
-    fprintf(stderr, " (attend --help lists them)\n");
+    const char *closest = attend_closest_word(argv[1], names, n);
+    fprintf(stderr, "attend: unknown verb '%s'", argv[1]);
+    if (closest) fprintf(stderr, "; did you mean '%s'?", closest);
+    fprintf(stderr, " (attend --help lists the verbs)\n");
     return 2;
 }

@@ -1,34 +1,34 @@
-#include "options_internal.h"
+/* options.c: parses command lines and prints messages about them. */
+#include "option_table.h"
 
-#include <attend/parse.h>
 #include <errno.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { USAGE = 2, INPUT_OUTPUT = 5 };
+enum { EXIT_USAGE = 2, EXIT_IO = 5 };
 
 const char *const precision_words[] = { "fp32", "bf16", "int8", NULL };
 
 /* ---- messages ---- */
 
-static const char *place = ""; /* "FILE:LINE: ", while a file is read */
+static const char *location = "";
 
-void options_at(const char *where)
+void options_set_location(const char *where)
 {
-    place = where;
+    location = where;
 }
 
-int options_wrong(const verb *v, const char *format, ...)
+int usage_error(const verb *v, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    fprintf(stderr, "attend %s: %s", v->name, place);
+    fprintf(stderr, "attend %s: %s", v->name, location);
     vfprintf(stderr, format, arguments);
-    fprintf(stderr, " (attend %s --help lists what there is)\n", v->name);
+    fprintf(stderr, " (see attend %s --help)\n", v->name);
     va_end(arguments);
-    return USAGE;
+    return EXIT_USAGE;
 }
 
 const char *cli_program = "attend";
@@ -49,6 +49,12 @@ void cli_print_word(FILE *to, const char *word)
     fputc('\'', to);
 }
 
+long long cli_processors(void)
+{
+    const long n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n > 0 ? n : 1;
+}
+
 int cli_fail(const verb *v, int status)
 {
     fprintf(stderr, "attend %s: %s\n", v->name, attend_message());
@@ -60,291 +66,77 @@ int cli_end(int status)
     const bool written = fflush(stdout) == 0 && !ferror(stdout);
     if (status != 0 || written) return status;
     fprintf(stderr, "attend: cannot write standard output: %s\n", strerror(errno));
-    return INPUT_OUTPUT;
-}
-
-/* ---- the table ---- */
-
-static int count_of(const option *table)
-{
-    int n = 0;
-    while (table && table[n].name) n++;
-    return n;
-}
-
-int options_count(const verb *v)
-{
-    return count_of(v->options) + count_of(v->training);
-}
-
-const option *options_entry(const verb *v, int i)
-{
-    const int own = count_of(v->options);
-    if (i < own) return &v->options[i];
-    return i < own + count_of(v->training) ? &v->training[i - own] : NULL;
-}
-
-int options_find(const verb *v, const char *name)
-{
-    const option *o;
-    for (int i = 0; (o = options_entry(v, i)); i++)
-        if (strcmp(o->name, name) == 0) return i;
-    return -1;
-}
-
-int options_find_field(const verb *v, const char *name)
-{
-    return v->has_config ? attend_config_field_find(name) : -1;
-}
-
-bool options_given(const verb *v, const parsed *p, const char *name)
-{
-    const int number = options_find(v, name), f = options_find_field(v, name);
-    return number >= 0 ? p->given[number] : f >= 0 && p->given[options_count(v) + f];
-}
-
-const bool *options_fields_given(const verb *v, const parsed *p)
-{
-    return p->given + options_count(v);
-}
-
-void options_mark(const verb *v, parsed *p, const char *name)
-{
-    const int number = options_find(v, name), f = options_find_field(v, name);
-    p->given[number >= 0 ? number : options_count(v) + f] = true;
-}
-
-int options_unknown(const verb *v, const char *name)
-{
-    const char *names[MOST_OPTIONS + 2];
-    size_t n = 0;
-    const option *o;
-    for (int i = 0; (o = options_entry(v, i)); i++) names[n++] = o->name;
-    for (int i = 0; v->has_config && attend_config_field_at(i); i++) names[n++] = attend_config_field_at(i)->name;
-    names[n++] = "help";
-    const char *near = attend_closest_word(name, names, n);
-    if (near) return options_wrong(v, "there is no --%s; did you mean --%s?", name, near);
-    return options_wrong(v, "there is no --%s", name);
-}
-
-/* ---- values ---- */
-
-static bool read_number(const char *text, double *x)
-{
-    return attend_parse_real(text, NULL, x) && !isnan(*x);
-}
-
-/* "512M" */
-static bool read_size(const char *text, double *x)
-{
-    static const char units[] = "kMGT";
-    const char *end;
-    if (!attend_parse_real(text, &end, x)) return false;
-    const char *unit = *end ? strchr(units, *end) : NULL;
-    if (*end && (!unit || end[1])) return false;
-    for (long i = unit ? unit - units + 1 : 0; i > 0; i--) *x *= 1024;
-    return true;
-}
-
-static int set_number(const verb *v, const option *o, void *to, const char *value)
-{
-    double x;
-    const bool read = o->kind == OPTION_SIZE ? read_size(value, &x) : read_number(value, &x);
-    if (!read || !(x >= o->least && x <= o->most) || (o->kind == OPTION_WHOLE && x != floor(x)))
-        return options_wrong(v, "--%s '%s' is not a %s from %g to %g", o->name, value,
-                             o->kind == OPTION_WHOLE  ? "whole number"
-                             : o->kind == OPTION_SIZE ? "size (as 512M or 2G)"
-                                                      : "number",
-                             o->least, o->most);
-    if (o->kind == OPTION_REAL)
-        *(double *)to = x;
-    else
-        *(long long *)to = (long long)x;
-    return 0;
-}
-
-static int set_word(const verb *v, const option *o, void *to, const char *value)
-{
-    size_t n = 0;
-    for (; o->words[n]; n++)
-        if (strcmp(o->words[n], value) == 0) {
-            *(int *)to = (int)n;
-            return 0;
-        }
-    const char *near = attend_closest_word(value, o->words, n);
-    if (near)
-        return options_wrong(v, "--%s '%s' is not one of %s; did you mean '%s'?", o->name, value, o->argument, near);
-    return options_wrong(v, "--%s '%s' is not one of %s", o->name, value, o->argument);
-}
-
-bool options_has_files(const option *o)
-{
-    return o->kind == OPTION_PAIRS || o->kind == OPTION_DATA;
-}
-
-static int add_data(const verb *v, const option *o, pairs_list *list, const char *const *names, int count)
-{
-    data_name *more = realloc(list->names, (size_t)(list->name_count + count) * sizeof *more);
-    if (!more) return options_wrong(v, "--%s: no memory", o->name);
-    list->names = more;
-    for (int i = 0; i < count; i++) list->names[list->name_count++] = (data_name){ names[i], i == 0 };
-    return 0;
-}
-
-int options_add_pairs(const verb *v, const option *o, void *base, const char *const *names, int count)
-{
-    pairs_list *list = (pairs_list *)((char *)base + o->offset);
-    if (o->kind == OPTION_DATA) return add_data(v, o, list, names, count);
-    attend_pairs_spec *specs = calloc((size_t)count, sizeof *specs);
-    pairs_given *items = realloc(list->items, (size_t)(list->count + count) * sizeof *items);
-    if (items) list->items = items;
-    int made = 0, status = specs && items ? 0 : options_wrong(v, "--%s: no memory", o->name);
-    if (status == 0 && attend_pairs_specs(specs, &made, names, count) != ATTEND_OK)
-        status = options_wrong(v, "--%s: %s", o->name, attend_message());
-    for (int i = 0; i < made; i++) list->items[list->count++] = (pairs_given){ specs[i].source, specs[i].target };
-    free(specs);
-    return status;
-}
-
-static int add_text(const verb *v, const option *o, texts_list *list, const char *value)
-{
-    const char **items = realloc(list->items, (size_t)(list->count + 1) * sizeof *items);
-    if (!items) return options_wrong(v, "--%s: no memory", o->name);
-    list->items = items;
-    list->items[list->count++] = value;
-    return 0;
-}
-
-static int set_option(const verb *v, const option *o, void *base, const char *value)
-{
-    void *to = (char *)base + o->offset;
-    switch (o->kind) {
-    case OPTION_FLAG:
-        *(bool *)to = true;
-        return 0;
-    case OPTION_TEXT:
-        *(const char **)to = value;
-        return 0;
-    case OPTION_TEXTS:
-        return add_text(v, o, to, value);
-    case OPTION_PAIRS:
-    case OPTION_DATA:
-        return options_add_pairs(v, o, base, &value, 1);
-    case OPTION_WHOLE:
-    case OPTION_REAL:
-    case OPTION_SIZE:
-        return set_number(v, o, to, value);
-    case OPTION_WORD:
-        return set_word(v, o, to, value);
-    }
-    return USAGE;
-}
-
-static int set_field(const verb *v, void *base, const char *name, const char *value)
-{
-    const int f = attend_config_field_find(name);
-    const char *current = f >= 0 ? attend_config_field_at(f)->name : name;
-    if (strcmp(current, name) != 0) fprintf(stderr, "attend %s: note: '%s' is now '%s'\n", v->name, name, current);
-    if (attend_config_set((attend_config *)((char *)base + v->config), name, value) == ATTEND_OK) return 0;
-    return options_wrong(v, "--%s", attend_message());
-}
-
-bool options_is_switch(int field)
-{
-    return attend_config_field_at(field)->type == ATTEND_FIELD_SWITCH;
-}
-
-int options_set(const verb *v, void *to, const char *name, const char *value)
-{
-    const int number = options_find(v, name);
-    return number >= 0 ? set_option(v, options_entry(v, number), to, value) : set_field(v, to, name, value);
-}
-
-bool options_get(const verb *v, const void *from, const char *name, char *text, size_t size)
-{
-    const int number = options_find(v, name);
-    if (number < 0)
-        return v->has_config && attend_config_get((const attend_config *)((const char *)from + v->config), name, text,
-                                                  size) == ATTEND_OK;
-    const option *o = options_entry(v, number);
-    const void *at = (const char *)from + o->offset;
-    int length = -1;
-    if (o->kind == OPTION_WORD) length = snprintf(text, size, "%s", o->words[*(const int *)at]);
-    if (o->kind == OPTION_REAL) length = attend_format_real(text, size, *(const double *)at, 6);
-    if (o->kind == OPTION_WHOLE || o->kind == OPTION_SIZE)
-        length = snprintf(text, size, "%lld", *(const long long *)at);
-    return length >= 0 && (size_t)length < size;
+    return EXIT_IO;
 }
 
 /* ---- the command line ---- */
 
-/* The names of pairs: all up to the next option. */
-static int add_names(const verb *v, const option *o, void *base, const char *first, int argc, char **argv, int *next)
+/* File names: all arguments up to the next option. */
+static int take_files(const verb *v, const option *o, void *base, const char *first, int argc, char **argv, int *next)
 {
     const int from = *next;
     while (*next < argc && strncmp(argv[*next], "--", 2) != 0) ++*next;
     const char **names = calloc((size_t)(*next - from) + 1, sizeof *names);
-    if (!names) return options_wrong(v, "--%s: no memory", o->name);
+    if (!names) return usage_error(v, "--%s: out of memory", o->name);
     names[0] = first;
     for (int i = from; i < *next; i++) names[i - from + 1] = argv[i];
-    const int status = options_add_pairs(v, o, base, names, *next - from + 1);
+    const int status = option_add_files(v, o, base, names, *next - from + 1);
     free(names);
     return status;
 }
 
-/* What a configuration file said of an option that may come several times. */
-static void forget(const option *o, void *base)
+/* Empties the list of a repeatable option, so that the command line replaces what a configuration file set. */
+static void clear_list(const option *o, void *base)
 {
     void *list = (char *)base + o->offset;
-    if (options_has_files(o)) ((pairs_list *)list)->count = ((pairs_list *)list)->name_count = 0;
+    if (option_takes_files(o)) ((pairs_list *)list)->count = ((pairs_list *)list)->name_count = 0;
     if (o->kind == OPTION_TEXTS) ((texts_list *)list)->count = 0;
 }
 
-/* Takes the option at argv[i]; *next becomes the place behind it. */
-static int take(const verb *v, void *base, parsed *p, int argc, char **argv, int i, int *next)
+/* A yes|no field; the value may be omitted. */
+static int take_switch(const verb *v, void *base, const char *name, int argc, char **argv, int *next)
 {
-    char name[64];
-    const char *text = argv[i] + 2, *equals = strchr(text, '=');
-    snprintf(name, sizeof name, "%.*s", (int)(equals ? equals - text : (long)strlen(text)), text);
-    const int number = options_find(v, name), f = options_find_field(v, name);
-    *next = i + 1;
-    if (number < 0 && f < 0) return options_unknown(v, name);
-    const option *o = number >= 0 ? options_entry(v, number) : NULL;
-    const bool again = o && o->kind == OPTION_TEXT && options_given(v, p, name) && !p->from_file[number];
-    options_mark(v, p, name);
-    if (o && o->kind == OPTION_FLAG)
-        return equals ? options_wrong(v, "--%s takes no value", name) : set_option(v, o, base, NULL);
-    const char *value = equals ? equals + 1 : NULL;
-    if (!value && !o && options_is_switch(f)) {
-        const bool said = i + 1 < argc && (strcmp(argv[i + 1], "yes") == 0 || strcmp(argv[i + 1], "no") == 0);
-        if (said) ++*next;
-        return set_field(v, base, name, said ? argv[i + 1] : "yes");
-    }
-    if (!value && i + 1 >= argc)
-        return options_wrong(v, "--%s wants a value: %s", name, o ? o->argument : attend_config_field_at(f)->values);
-    if (!value && strncmp(argv[i + 1], "--", 2) == 0)
-        return options_wrong(v, "--%s wants a value, and %s is an option (--%s=%s, if it is meant)", name, argv[i + 1],
-                             name, argv[i + 1]);
-    if (!value) value = argv[(*next)++];
-    if (again && strcmp(name, "config") != 0) /* of two models, one would be left out and nobody told */
-        return options_wrong(v, "--%s is given twice, the second time as '%s', and one is all it takes", name, value);
-    if (!o) return set_field(v, base, name, value);
-    if (p->from_file[number]) forget(o, base); /* this comes in its place */
-    p->from_file[number] = false;
-    if (options_has_files(o)) return add_names(v, o, base, value, argc, argv, next);
-    return set_option(v, o, base, value);
+    const char *value = *next < argc ? argv[*next] : "";
+    const bool has_value = strcmp(value, "yes") == 0 || strcmp(value, "no") == 0;
+    if (has_value) ++*next;
+    return field_assign(v, base, name, has_value ? value : "yes");
 }
 
-int options_parse(const verb *v, void *to, int argc, char **argv, parsed *p)
+/* Takes the option at argv[i]. *next becomes the index of the argument after it. */
+static int take_option(const verb *v, void *base, parsed *p, int argc, char **argv, int i, int *next)
 {
-    *p = (parsed){ .rest = calloc((size_t)argc + 1, sizeof *p->rest) };
-    if (!p->rest) return options_wrong(v, "no memory");
-    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            options_help(v, stdout);
-            p->help = true;
-            return 0;
-        }
+    char typed[64];
+    const char *text = argv[i] + 2, *equals = strchr(text, '=');
+    snprintf(typed, sizeof typed, "%.*s", (int)(equals ? equals - text : (long)strlen(text)), text);
+    const char *const name = options_current_name(v, typed);
+    const int number = options_find(v, name), f = options_find_field(v, name);
+    *next = i + 1;
+    if (number < 0 && f < 0) return unknown_option_error(v, name);
+    const option *o = number >= 0 ? options_entry(v, number) : NULL;
+    const bool again = o && o->kind == OPTION_TEXT && options_given(v, p, name) && !p->from_file[number];
+    options_mark_given(v, p, name);
+    if (o && o->kind == OPTION_FLAG)
+        return equals ? usage_error(v, "--%s takes no value", name) : option_assign(v, o, base, NULL);
+    const char *value = equals ? equals + 1 : NULL;
+    if (!value && !o && options_is_switch(f)) return take_switch(v, base, name, argc, argv, next);
+    if (!value && i + 1 >= argc)
+        return usage_error(v, "--%s requires a value: %s", name, o ? o->argument : attend_config_field_at(f)->values);
+    if (!value && strncmp(argv[i + 1], "--", 2) == 0)
+        return usage_error(v, "--%s requires a value, but %s is an option; write --%s=%s to use it as a value", name,
+                           argv[i + 1], name, argv[i + 1]);
+    if (!value) value = argv[(*next)++];
+    if (again && strcmp(name, "config") != 0) /* the first value would be lost silently */
+        return usage_error(v, "--%s is given twice, the second time with '%s'; it takes one value", name, value);
+    if (!o) return field_assign(v, base, name, value);
+    if (p->from_file[number]) clear_list(o, base);
+    p->from_file[number] = false;
+    if (option_takes_files(o)) return take_files(v, o, base, value, argc, argv, next);
+    return option_assign(v, o, base, value);
+}
+
+/* Reads the files of --config first, so that the rest of the command line overrides them. */
+static int read_configs(const verb *v, void *to, int argc, char **argv, parsed *p)
+{
     int status = 0;
     for (int i = 1; v->has_config && status == 0 && i < argc && strcmp(argv[i], "--") != 0; i++) {
         const char *path = NULL;
@@ -352,19 +144,33 @@ int options_parse(const verb *v, void *to, int argc, char **argv, parsed *p)
         if (strcmp(argv[i], "--config") == 0 && i + 1 < argc) path = argv[i + 1];
         if (path) status = options_read_config(v, to, p, path);
     }
-    bool options = true;
+    return status;
+}
+
+int options_parse(const verb *v, void *to, int argc, char **argv, parsed *p)
+{
+    *p = (parsed){ .positional = calloc((size_t)argc + 1, sizeof *p->positional) };
+    if (!p->positional) return usage_error(v, "out of memory");
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            options_help(v, stdout);
+            p->help = true;
+            return 0;
+        }
+    int status = read_configs(v, to, argc, argv, p);
+    bool options = true; /* until "--" */
     for (int i = 1, next; status == 0 && i < argc; i = next) {
         next = i + 1;
         if (options && strcmp(argv[i], "--") == 0)
             options = false;
         else if (options && strncmp(argv[i], "--", 2) == 0)
-            status = take(v, to, p, argc, argv, i, &next);
+            status = take_option(v, to, p, argc, argv, i, &next);
         else if (options && argv[i][0] == '-' && argv[i][1])
-            status = options_wrong(v, "'%s': options have two dashes; a file of that name goes behind --", argv[i]);
+            status = usage_error(v, "'%s': options begin with two dashes; put a file of that name after --", argv[i]);
         else
-            p->rest[p->rest_count++] = argv[i];
+            p->positional[p->positional_count++] = argv[i];
     }
-    return status == 0 ? options_outputs_apart(v, to) : status;
+    return status == 0 ? options_check_outputs(v, to) : status;
 }
 
 void options_free(const verb *v, void *to, parsed *p)
@@ -372,74 +178,10 @@ void options_free(const verb *v, void *to, parsed *p)
     const option *o;
     for (int i = 0; (o = options_entry(v, i)); i++) {
         void *list = (char *)to + o->offset;
-        if (options_has_files(o)) free(((pairs_list *)list)->items), free(((pairs_list *)list)->names);
+        if (option_takes_files(o)) free(((pairs_list *)list)->items), free(((pairs_list *)list)->names);
         if (o->kind == OPTION_TEXTS) free(((texts_list *)list)->items);
     }
     for (int i = 0; i < p->text_count; i++) free(p->texts[i]);
     free(p->texts);
-    free(p->rest);
-}
-
-/* ---- help ---- */
-
-/* Vocabularies are fields of a model's configuration, but come from the data. */
-static bool is_from_data(const attend_config_field *f)
-{
-    return strcmp(f->name, "source-vocab") == 0 || strcmp(f->name, "target-vocab") == 0;
-}
-
-bool options_shown(const verb *v, int i, option_shown *shown)
-{
-    const int own = count_of(v->options), count = options_count(v);
-    if (i == own) {
-        *shown = (option_shown){ .name = "help", .help = "this text" };
-        return true;
-    }
-    if (i <= count) {
-        const option *o = options_entry(v, i - (i > own));
-        *shown = (option_shown){ .name = o->name,
-                                 .argument = o->argument,
-                                 .help = o->help,
-                                 .entry = o,
-                                 .group = i > own ? TRAINING_OPTION : OWN_OPTION };
-        return true;
-    }
-    int left = i - count - 1;
-    for (int f = 0; v->has_config && attend_config_field_at(f); f++) {
-        const attend_config_field *field = attend_config_field_at(f);
-        if (is_from_data(field) || left-- > 0) continue;
-        *shown = (option_shown){ .name = field->name,
-                                 .argument = field->values,
-                                 .help = field->help,
-                                 .group = FIELD_OPTION,
-                                 .may_stand_alone = options_is_switch(f) };
-        return true;
-    }
-    return false;
-}
-
-static void help_line(FILE *to, const option_shown *shown)
-{
-    char left[128];
-    snprintf(left, sizeof left, "--%s%s%s", shown->name, shown->argument ? " " : "",
-             shown->argument ? shown->argument : "");
-    if (strlen(left) < 28)
-        fprintf(to, "  %-28s %s\n", left, shown->help);
-    else
-        fprintf(to, "  %s\n  %-28s %s\n", left, "", shown->help);
-}
-
-void options_help(const verb *v, FILE *to)
-{
-    fprintf(to, "attend %s: %s\n\nusage: %s\n\n%s\n\noptions:\n", v->name, v->summary, v->synopsis, v->details);
-    option_shown shown;
-    enum option_group group = OWN_OPTION;
-    for (int i = 0; options_shown(v, i, &shown); i++) {
-        if (shown.group != group)
-            fprintf(to, "\n%s:\n",
-                    shown.group == FIELD_OPTION ? "the model (docs/models.md)" : "training (docs/training.md)");
-        group = shown.group;
-        help_line(to, &shown);
-    }
-    if (v->examples) fprintf(to, "\nexamples:\n%s", v->examples);
+    free(p->positional);
 }

@@ -1,9 +1,12 @@
-/* options.h: what a verb takes on its command line. One table a verb: parsing, help, the nearest right word for a wrong one, man pages and
- * completions (manual/) all read it.
+/* options.h: the command line of a verb.
  *
- * A value is written --name VALUE or --name=VALUE. Fields of a model's configuration (attend/config.h) are options too where a verb says
- * so; yes|no fields may stand alone for yes. --config FILE has the same words, a line each ("hidden 256" or "hidden = 256", "fresh no"; # begins
- * a comment, at the beginning of a line or behind a blank); what the command line says comes before it. */
+ * Each verb has one option table. Parsing, --help, suggestions for misspelt names, man pages and completions (manual/) all read it.
+ *
+ * A value is written --name VALUE or --name=VALUE. A verb with `has_config` also accepts the fields of a model configuration
+ * (attend/config.h) as options; a yes|no field without a value means yes. --config FILE reads options from a file (config_file.c); an option
+ * on the command line overrides the file.
+ *
+ * A renamed option stays accepted under its old name (option_alias), with a note on standard error. */
 #ifndef ATTEND_CLI_OPTIONS_H
 #define ATTEND_CLI_OPTIONS_H
 
@@ -12,43 +15,46 @@
 #include <stddef.h>
 #include <stdio.h>
 
+/* The type of the member that an option sets. */
 typedef enum option_kind {
     OPTION_FLAG,  /* bool */
     OPTION_TEXT,  /* const char * */
-    OPTION_TEXTS, /* texts_list: one each time it is given */
-    OPTION_PAIRS, /* pairs_list: one .tsv file or two others, or several of them, each time it is given */
-    OPTION_DATA, /* pairs_list: files of pairs or of lines; which, data_settle (data_files.h) is told once the task is known */
+    OPTION_TEXTS, /* texts_list; the option may be repeated */
+    OPTION_PAIRS, /* pairs_list; one .tsv file, two line-aligned files, or several of these; may be repeated */
+    OPTION_DATA,  /* pairs_list; files of pairs or, for a language model, of lines: data_files_resolve decides */
     OPTION_WHOLE, /* long long */
     OPTION_REAL,  /* double */
-    OPTION_SIZE,  /* long long: bytes, with k, M or G */
-    OPTION_WORD   /* int: the place of the word in the list */
+    OPTION_SIZE,  /* long long: bytes, with an optional suffix k, M, G or T */
+    OPTION_WORD   /* int: index into `words` */
 } option_kind;
 
 typedef struct option {
-    const char *name;     /* without the dashes; NULL behind the last */
-    const char *argument; /* in help: "FILE"; NULL: there is none */
+    const char *name;     /* without dashes; NULL ends the table */
+    const char *argument; /* as --help shows it: "FILE"; NULL: the option takes no value */
     const char *help;
     option_kind kind;
-    size_t offset; /* in the verb's own struct */
-    double least, most;
-    const char *const *words;
+    size_t offset;            /* of the member in the verb's settings */
+    double min, max;          /* of numbers */
+    const char *const *words; /* of OPTION_WORD; ends with NULL */
 } option;
 
-/* What was given for an option that may come several times. */
-typedef struct pairs_given {
-    const char *first, *second; /* second NULL: one file with both sides; first NULL: lines alone */
-} pairs_given;
+/* An old spelling that stays accepted: of an option's name (old_value NULL), or of one of its values (old_name NULL). */
+typedef struct option_alias {
+    const char *name; /* the option today; NULL ends the table */
+    const char *old_name;
+    const char *old_value, *value;
+} option_alias;
 
-/* A name of a file, as it was given. */
+/* A file name given to an OPTION_DATA. */
 typedef struct data_name {
     const char *name;
-    bool first; /* of those behind one option */
+    bool starts_group; /* the first name after one occurrence of the option */
 } data_name;
 
 typedef struct pairs_list {
-    pairs_given *items;
+    attend_pairs_spec *items; /* (count) */
     int count;
-    data_name *names; /* of OPTION_DATA */
+    data_name *names; /* (name_count); OPTION_DATA only */
     int name_count;
 } pairs_list;
 
@@ -57,74 +63,78 @@ typedef struct texts_list {
     int count;
 } texts_list;
 
-/* Which options were given, by their place in the table; fields of the configuration follow behind. */
-enum { MOST_OPTIONS = 256 };
+/* Upper bound on the options and configuration fields of a verb. */
+enum { MAX_OPTIONS = 256 };
 
 typedef struct verb {
     const char *name, *summary;
     const char *synopsis; /* "attend train --train PAIRS .." */
-    const char *details;  /* what it does, for help */
+    const char *details;
     const char *examples;
     const option *options;
-    const option *training; /* a second table for the same struct: train_options.h; NULL: none */
-    bool has_config;        /* fields of a configuration, at .. */
-    size_t config;          /* .. this place in the struct */
+    const option *training;      /* a second table for the same settings (train_options.h); NULL: none */
+    const option_alias *aliases; /* NULL: none */
+    bool has_config;             /* accepts configuration fields .. */
+    size_t config;               /* .. and stores them in the attend_config at this offset */
     int (*run)(int argc, char **argv);
 } verb;
 
+/* The outcome of parsing. The indices of `given` are those of the option tables, followed by the configuration fields. */
 typedef struct parsed {
-    const char **rest; /* what is no option */
-    int rest_count;
-    bool given[MOST_OPTIONS];
-    bool from_file[MOST_OPTIONS]; /* options that a configuration file has, which the command line replaces */
-    bool help;                    /* was asked for and printed */
-    char **texts;                 /* of the configuration file: values point into it */
+    const char **positional; /* arguments that are not options */
+    int positional_count;
+    bool given[MAX_OPTIONS];
+    bool from_file[MAX_OPTIONS]; /* set by --config; the command line overrides it */
+    bool help;                   /* --help was given and printed */
+    char **texts;                /* contents of configuration files; values point into them */
     int text_count;
 } parsed;
 
-/* 0, or an exit code after a message. `to` is the verb's struct with its defaults set. */
+/* Parses a command line into `to`, the verb's settings, which hold the defaults. Returns 0, or an exit code after a message. */
 int options_parse(const verb *v, void *to, int argc, char **argv, parsed *p);
 void options_free(const verb *v, void *to, parsed *p);
-/* Sets an option or field from text, as if it had been given. */
+/* Sets an option or field from text, as if it were given. */
 int options_set(const verb *v, void *to, const char *name, const char *value);
-/* An option of numbers or words, or a field, as text that options_set understands; false: it is of another kind, or does not fit. */
+/* Formats a number, word or field so that options_set reads it back. False: another kind of option, or `size` is too small. */
 bool options_get(const verb *v, const void *from, const char *name, char *text, size_t size);
-/* The i-th option of the verb's own table and of that of training behind it; NULL: there are no more. */
+/* Entry i of the verb's table followed by the training table; NULL after the last. */
 const option *options_entry(const verb *v, int i);
-/* A message about wrong usage; returns the exit code for it. */
-int options_wrong(const verb *v, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Whether the user set this option or field. */
 bool options_given(const verb *v, const parsed *p, const char *name);
-/* Whether each field of the model's configuration was given, for attend_config_check_given. */
+/* Whether each configuration field was given, for attend_config_check_given. */
 const bool *options_fields_given(const verb *v, const parsed *p);
+/* Prints a message about wrong usage and returns the exit code for it. */
+int usage_error(const verb *v, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void options_help(const verb *v, FILE *to);
 
 /* An option as help, man pages and completions show it. */
 typedef struct option_shown {
-    const char *name, *argument, *help; /* argument NULL: there is none */
-    const option *entry;                /* of the table; NULL: --help, or a field of the configuration */
+    const char *name, *argument, *help; /* argument NULL: no value */
+    const option *entry;                /* NULL: --help, or a configuration field */
     enum option_group { OWN_OPTION, TRAINING_OPTION, FIELD_OPTION } group;
-    bool may_stand_alone; /* a field that is yes or no */
+    bool value_is_optional; /* a yes|no field */
 } option_shown;
 
-/* The i-th: those of the table, --help, those of training, fields of the configuration; false behind the last. */
+/* Entry i, in the order of help: the verb's options, --help, training options, configuration fields. False after the last. */
 bool options_shown(const verb *v, int i, option_shown *shown);
 
-/* How the user called attend, for commands that are suggested: a word for the shell. */
+/* argv[0], for commands that are suggested to the user. */
 extern const char *cli_program;
-/* A word as the shell must be given it: in quotes if there is anything odd in it. */
+/* Prints a word quoted for the shell where necessary. */
 void cli_print_word(FILE *to, const char *word);
+/* The number of processors, at least 1: the default of --threads. */
+long long cli_processors(void);
 
-/* The exit code for a status, after its message on standard error. */
+/* Prints the message of a failed library call and returns its exit code. */
 int cli_fail(const verb *v, int status);
-/* The exit code at the end: what was printed must have arrived. */
+/* The exit code of the command: that of `status`, or of a failure to write standard output. */
 int cli_end(int status);
 
 extern const verb verb_demo, verb_train, verb_translate, verb_score, verb_evaluate, verb_align, verb_show, verb_compare,
     verb_check, verb_convert, verb_info;
-/* Words of an option that names an attend_precision. */
+/* The names of attend_precision, for OPTION_WORD. */
 extern const char *const precision_words[];
-/* All of them; NULL at the end. */
+/* All verbs; ends with NULL. */
 extern const verb *const verbs[];
 
 #endif

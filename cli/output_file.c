@@ -1,7 +1,7 @@
 #include "output_file.h"
 
-#include "core/atomic_file.h"
-#include "core/status.h"
+#include <attend/file.h>
+#include <attend/status.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -10,47 +10,48 @@
 #include <sys/stat.h>
 
 struct output_file {
-    FILE *stream; /* or .. */
-    attend_atomic_file *replacement;
+    FILE *stream;                    /* a device, pipe or standard output; else NULL */
+    attend_atomic_file *replacement; /* a regular file; else NULL */
     const char *name;
 };
 
 /* ---- signals ---- */
 
-/* A file that is half written does not stay behind when the process is told to end. Only one is written at a time. */
+/* A signal that ends the process must not leave a temporary file. Only one output is open at a time. */
 static attend_atomic_file *volatile unfinished;
-static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
-enum { ENDS = sizeof ends / sizeof *ends };
-static struct sigaction before[ENDS];
+static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+enum { SIGNALS = sizeof signals / sizeof *signals };
+static struct sigaction before[SIGNALS];
 
-static void on_end(int number)
+static void on_signal(int number)
 {
     if (unfinished) attend_atomic_file_unlink(unfinished);
     signal(number, SIG_DFL);
-    raise(number); /* as soon as this handler has returned */
+    raise(number); /* takes effect when this handler returns */
 }
 
-/* Signals that are ignored, or have a handler already, keep to that. */
+/* Signals that are ignored or already handled stay so. */
 static void watch(attend_atomic_file *r)
 {
-    const struct sigaction action = { .sa_handler = on_end };
+    const struct sigaction action = { .sa_handler = on_signal };
     unfinished = r;
-    for (int i = 0; i < ENDS; i++)
-        if (sigaction(ends[i], NULL, &before[i]) == 0 && before[i].sa_handler == SIG_DFL)
-            sigaction(ends[i], &action, NULL);
+    for (int i = 0; i < SIGNALS; i++)
+        if (sigaction(signals[i], NULL, &before[i]) == 0 && before[i].sa_handler == SIG_DFL)
+            sigaction(signals[i], &action, NULL);
 }
 
 static void unwatch(void)
 {
     struct sigaction now;
-    for (int i = 0; i < ENDS; i++)
-        if (sigaction(ends[i], NULL, &now) == 0 && now.sa_handler == on_end) sigaction(ends[i], &before[i], NULL);
+    for (int i = 0; i < SIGNALS; i++)
+        if (sigaction(signals[i], NULL, &now) == 0 && now.sa_handler == on_signal)
+            sigaction(signals[i], &before[i], NULL);
     unfinished = NULL;
 }
 
 /* ---- files ---- */
 
-/* Something that is there and is no file. */
+/* Exists, and is neither a regular file nor a directory. */
 static bool is_stream(const char *path)
 {
     struct stat s;
@@ -61,7 +62,7 @@ int output_open(output_file **out, const char *path)
 {
     *out = NULL;
     output_file *f = calloc(1, sizeof *f);
-    if (!f) return attend_fail(ATTEND_NO_MEMORY, "no memory to write");
+    if (!f) return attend_fail(ATTEND_NO_MEMORY, "out of memory opening an output file");
     int status = ATTEND_OK;
     f->name = path && strcmp(path, "-") != 0 ? path : "standard output";
     if (f->name != path)
@@ -89,7 +90,7 @@ int output_close(output_file *f, bool keep)
 {
     if (!f) return ATTEND_OK;
     int status = ATTEND_OK;
-    if (f->replacement) unwatch(); /* before it is freed */
+    if (f->replacement) unwatch(); /* before the replacement is freed */
     if (f->replacement && keep)
         status = attend_atomic_file_commit(f->replacement);
     else if (f->replacement)

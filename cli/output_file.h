@@ -1,4 +1,4 @@
-/* output_file.h: where a verb writes: standard output, or a file that is replaced whole or not at all, or a device or pipe as it is. */
+/* output_file.h: the output of a verb: standard output, a file that is replaced atomically, or a device or pipe. */
 #ifndef ATTEND_CLI_OUTPUT_FILE_H
 #define ATTEND_CLI_OUTPUT_FILE_H
 
@@ -10,7 +10,7 @@ typedef struct output_file output_file;
 /* path NULL or "-": standard output. */
 int output_open(output_file **out, const char *path);
 int output_write(output_file *f, const void *bytes, size_t size);
-/* What was written is there, or, unless `keep`, the file is as it was. Frees it; NULL is fine. */
+/* Completes the output, or, unless `keep`, leaves an existing file unchanged. Frees it; NULL is allowed. */
 int output_close(output_file *f, bool keep);
 
 #endif

@@ -1,5 +1,7 @@
 #include "perplexity.h"
 
+#include "json_members.h"
+
 #include <math.h>
 
 const char *perplexity_unit_name(perplexity_unit unit)
@@ -33,33 +35,26 @@ double perplexity_of(const perplexity *p, perplexity_unit unit)
 
 void perplexity_print(FILE *to, const perplexity *p)
 {
-    fprintf(to, "%llu lines, %llu tokens and ends: log p %.2f, perplexity", p->lines,
+    fprintf(to, "%llu lines, %llu tokens (line ends included): log p %.2f, perplexity", p->lines,
             p->units[PERPLEXITY_TOKEN] + p->lines, p->log_probability);
     for (int i = 0; i < PERPLEXITY_UNITS; i++)
-        fprintf(to, "%s %.4f a %s", i ? "," : "", perplexity_of(p, (perplexity_unit)i),
+        fprintf(to, "%s %.4f per %s", i ? "," : "", perplexity_of(p, (perplexity_unit)i),
                 perplexity_unit_name((perplexity_unit)i));
-    if (p->unknown) fprintf(to, "; %llu tokens are unknown", p->unknown);
-    if (p->faults) fprintf(to, "; %llu lines were not scored", p->faults);
+    if (p->unknown) fprintf(to, "; %llu unknown tokens", p->unknown);
+    if (p->faults) fprintf(to, "; %llu lines not scored", p->faults);
     fprintf(to, "\n");
 }
 
-static void json_number(FILE *to, const char *unit, const char *name, double x)
+void perplexity_json(attend_json_writer *w, const perplexity *p)
 {
-    fprintf(to, ", \"%s%s\": ", unit, name);
-    if (isfinite(x))
-        fprintf(to, "%.4f", x);
-    else
-        fprintf(to, "null");
-}
-
-void perplexity_json(FILE *to, const perplexity *p)
-{
-    static const char *const prefixes[PERPLEXITY_UNITS] = { "", "word_", "character_", "byte_" };
-    fprintf(to, "\"lines\": %llu, \"faults\": %llu, \"rows\": %llu", p->lines, p->faults,
-            p->units[PERPLEXITY_TOKEN] + p->lines);
-    for (int i = 0; i < PERPLEXITY_UNITS; i++)
-        fprintf(to, ", \"%ss\": %llu", perplexity_unit_name((perplexity_unit)i), p->units[i]);
-    fprintf(to, ", \"unknown\": %llu, \"log_probability\": %.6f", p->unknown, p->log_probability);
-    for (int i = 0; i < PERPLEXITY_UNITS; i++)
-        json_number(to, prefixes[i], "perplexity", perplexity_of(p, (perplexity_unit)i));
+    static const char *const counts[PERPLEXITY_UNITS] = { "tokens", "words", "characters", "bytes" };
+    static const char *const perplexities[PERPLEXITY_UNITS] = { "perplexity", "word_perplexity", "character_perplexity",
+                                                                "byte_perplexity" };
+    json_integer(w, "lines", (long long)p->lines);
+    json_integer(w, "faults", (long long)p->faults);
+    json_integer(w, "rows", (long long)(p->units[PERPLEXITY_TOKEN] + p->lines));
+    for (int i = 0; i < PERPLEXITY_UNITS; i++) json_integer(w, counts[i], (long long)p->units[i]);
+    json_integer(w, "unknown", (long long)p->unknown);
+    json_number(w, "log_probability", 6, p->log_probability);
+    for (int i = 0; i < PERPLEXITY_UNITS; i++) json_number(w, perplexities[i], 4, perplexity_of(p, (perplexity_unit)i));
 }

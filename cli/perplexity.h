@@ -1,14 +1,15 @@
-/* perplexity.h: how well a language model knows some lines.
+/* perplexity.h: the perplexity of a language model on some lines.
  *
- *     perplexity = exp(-log p / n)     log p of all lines, their ends included; n units, of which the end of a line is one too
+ *     perplexity = exp(-log p / n)     log p of all lines, end tokens included; n units, counting the end of each line as one
  *
- * A unit is a token of the model, a word (as blanks separate them), a character or a byte. Tokenizers differ, so that only the last three are
- * the same for every model, and only as far as no word is unknown. */
+ * A unit is a token of the model, a word (separated by blanks), a character or a byte. Tokenizers differ, so only the last three are comparable
+ * between models, and only if no token is unknown. */
 #ifndef ATTEND_CLI_PERPLEXITY_H
 #define ATTEND_CLI_PERPLEXITY_H
 
 #include "options.h"
 
+#include <attend/json.h>
 #include <attend/scorer.h>
 
 typedef enum perplexity_unit {
@@ -21,18 +22,19 @@ typedef enum perplexity_unit {
 
 typedef struct perplexity {
     double log_probability;
-    unsigned long long lines, faults;           /* scored, and not */
-    unsigned long long units[PERPLEXITY_UNITS]; /* without ends */
+    unsigned long long lines, faults;           /* scored, and not scored */
+    unsigned long long units[PERPLEXITY_UNITS]; /* without line ends */
     unsigned long long unknown;                 /* tokens */
 } perplexity;
 
 void perplexity_add(perplexity *p, const attend_scored_pair *line);
-/* NAN: nothing was scored. */
+/* NAN: no line was scored. */
 double perplexity_of(const perplexity *p, perplexity_unit unit);
 const char *perplexity_unit_name(perplexity_unit unit); /* "token" */
 
-/* One line for a person, and the members of a JSON object, without its braces. */
+/* One line of text. */
 void perplexity_print(FILE *to, const perplexity *p);
-void perplexity_json(FILE *to, const perplexity *p);
+/* Members of a JSON object. */
+void perplexity_json(attend_json_writer *w, const perplexity *p);
 
 #endif

@@ -26,7 +26,7 @@ void progress_end(progress_view *v)
     close_line(v);
     const double training = v->now.seconds - v->now.validation_seconds;
     if (v->quiet || training < 1) return;
-    fprintf(v->to, "%.0f s, of which %.0f s validating; of the rest, updates had %.1f %%\n", v->now.seconds,
+    fprintf(v->to, "%.0f s in total, %.0f s of it in validation; %.1f %% of the rest in updates\n", v->now.seconds,
             v->now.validation_seconds, 100 * v->now.step_seconds / training);
 }
 
@@ -50,22 +50,22 @@ void progress_plan(void *user, const attend_plan *p)
     const bool lines = p->task == ATTEND_TASK_LANGUAGE_MODEL;
     const char *const items = lines ? "lines" : "pairs";
     fprintf(v->to, "data        %llu %s", (unsigned long long)p->pairs, items);
-    if (p->left_out) fprintf(v->to, " (%llu left out: empty or too long)", (unsigned long long)p->left_out);
+    if (p->left_out) fprintf(v->to, " (%llu skipped: empty or too long)", (unsigned long long)p->left_out);
     if (!lines) fprintf(v->to, ", %llu and", (unsigned long long)p->source_tokens);
-    fprintf(v->to, "%s %llu words", lines ? "," : "", (unsigned long long)p->target_tokens);
+    fprintf(v->to, "%s %llu tokens", lines ? "," : "", (unsigned long long)p->target_tokens);
     if (p->valid_pairs) fprintf(v->to, "; validation %llu %s", (unsigned long long)p->valid_pairs, items);
     fprintf(v->to, "\nvocabulary  ");
     if (!lines) fprintf(v->to, "%d and ", p->source_vocab);
     fprintf(v->to, "%d\nmodel       %.2f million parameters\n", p->target_vocab, (double)p->parameters * 1e-6);
-    fprintf(v->to, "memory      about %zu MiB\nupdates     %llu an epoch", p->bytes >> 20,
+    fprintf(v->to, "memory      about %zu MiB\nupdates     %llu per epoch", p->bytes >> 20,
             (unsigned long long)p->updates_per_epoch);
-    if (p->updates) fprintf(v->to, ", %llu at most", (unsigned long long)p->updates);
-    fprintf(v->to, "; validation every %llu, a checkpoint every %llu\n", (unsigned long long)p->valid_every,
+    if (p->updates) fprintf(v->to, ", at most %llu", (unsigned long long)p->updates);
+    fprintf(v->to, "; validation every %llu, checkpoint every %llu\n", (unsigned long long)p->valid_every,
             (unsigned long long)p->save_every);
-    if (p->resumed) fprintf(v->to, "going on from update %llu\n", (unsigned long long)p->update);
+    if (p->resumed) fprintf(v->to, "resuming from update %llu\n", (unsigned long long)p->update);
 }
 
-void progress_say(void *user, const char *text)
+void progress_message(void *user, const char *text)
 {
     progress_view *v = user;
     if (v->quiet) return;
@@ -83,7 +83,7 @@ static void add(char *text, size_t size, const char *format, ...)
     va_end(arguments);
 }
 
-/* [=====>    ] where the end is known. */
+/* [=====>    ], if the number of updates is limited. */
 static void add_bar(const attend_progress *p, char *text, size_t size)
 {
     enum { WIDE = 20 };
@@ -94,7 +94,7 @@ static void add_bar(const attend_progress *p, char *text, size_t size)
     add(text, size, "[%.*s%s%.*s] ", n, done, n < WIDE ? ">" : "", n < WIDE ? WIDE - n - 1 : 0, rest);
 }
 
-/* brief: for a terminal that is too narrow for all of it. */
+/* brief: for a narrow terminal. */
 static void line_of(const progress_view *v, const attend_progress *p, bool brief, char *text, size_t size)
 {
     char left[32];
@@ -106,20 +106,20 @@ static void line_of(const progress_view *v, const attend_progress *p, bool brief
     if (!isnan(p->valid_score))
         add(text, size, "  valid%s%s %.2f", brief ? "" : " ", brief ? "" : v->metric, p->valid_score);
     if (!isnan(p->valid_score) && !brief) add(text, size, " (best %.2f)", p->best);
-    add(text, size, "  %.0f words/s", p->tokens_per_second);
+    add(text, size, "  %.0f tokens/s", p->tokens_per_second);
     if (p->seconds_left < 0) return;
     progress_time_text(p->seconds_left, left, sizeof left);
     add(text, size, "  %s left", left);
 }
 
-/* Characters of a line that can be written over: one that wraps cannot. */
+/* The width of the status line: a line that wraps cannot be redrawn. */
 static size_t columns(const progress_view *v)
 {
     struct winsize w;
     return v->terminal && ioctl(fileno(v->to), TIOCGWINSZ, &w) == 0 && w.ws_col > 1 ? w.ws_col - 1u : 1000;
 }
 
-/* Once, when a few updates have shown how long they take: how long will all this be? */
+/* Prints, once, the expected duration, as soon as it can be measured. */
 static void estimate(progress_view *v, const attend_progress *p)
 {
     enum { UPDATES = 10 };
@@ -132,10 +132,10 @@ static void estimate(progress_view *v, const attend_progress *p)
     const double each = seconds / (double)(p->update - v->first);
     progress_time_text(each * (double)v->per_epoch, epoch, sizeof epoch);
     close_line(v);
-    fprintf(v->to, "time        about %s an epoch", epoch);
+    fprintf(v->to, "time        about %s per epoch", epoch);
     if (p->updates > p->update) {
         progress_time_text(each * (double)(p->updates - p->update), left, sizeof left);
-        fprintf(v->to, ", %s to go", left);
+        fprintf(v->to, ", %s left", left);
     }
     fprintf(v->to, "\n");
 }
@@ -160,6 +160,6 @@ void progress_show(void *user, const attend_progress *p)
         fprintf(v->to, "%s", text);
     v->open = v->terminal;
     if (!v->terminal) fprintf(v->to, "\n");
-    if (p->validated && v->terminal) close_line(v); /* what validation said stays */
+    if (p->validated && v->terminal) close_line(v); /* keep the lines with validation scores */
     fflush(v->to);
 }

@@ -1,4 +1,4 @@
-/* progress.h: what a person sees of a training: one line that is written over on a terminal, a line now and then otherwise. */
+/* progress.h: the progress of a training run: a status line that is redrawn on a terminal, else a plain line per interval. */
 #ifndef ATTEND_CLI_PROGRESS_H
 #define ATTEND_CLI_PROGRESS_H
 
@@ -7,16 +7,16 @@
 
 typedef struct progress_view {
     FILE *to;
-    bool quiet, terminal, open; /* open: a line is being written over */
-    bool planned;               /* there was a plan: data is read, and a checkpoint will be there */
+    bool quiet, terminal, open; /* open: the status line is not yet ended by a newline */
+    bool planned;               /* the data is read; stopping leaves a checkpoint */
     const char *metric;
     bool has_valid;
-    double last;         /* seconds at the last line */
+    double last;         /* seconds at the last status line */
     uint64_t per_epoch;  /* updates */
     uint64_t first;      /* update of the first report */
-    double first_second; /* and when it came */
-    bool estimated;      /* the time was told */
-    attend_progress now; /* as it was told last */
+    double first_second; /* seconds at the first report */
+    bool estimated;      /* the estimate of the time has been printed */
+    attend_progress now; /* the last report */
 } progress_view;
 
 progress_view progress_new(FILE *to, bool quiet, const char *metric, bool has_valid);
@@ -27,6 +27,6 @@ void progress_time_text(double seconds, char *text, size_t size);
 /* attend_train_events */
 void progress_plan(void *user, const attend_plan *plan);
 void progress_show(void *user, const attend_progress *p);
-void progress_say(void *user, const char *text);
+void progress_message(void *user, const char *text);
 
 #endif

@@ -10,9 +10,9 @@ int terminal_width(void)
 {
     struct winsize size;
     if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
-    const char *said = getenv("COLUMNS");
+    const char *text = getenv("COLUMNS");
     long long columns;
-    return said && attend_parse_integer(said, NULL, &columns) && columns > 0 && columns <= 10000 ? (int)columns : 80;
+    return text && attend_parse_integer(text, NULL, &columns) && columns > 0 && columns <= 10000 ? (int)columns : 80;
 }
 
 int terminal_colours(void)

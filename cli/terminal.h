@@ -1,12 +1,12 @@
-/* terminal.h: what the terminal on standard output can show. */
+/* terminal.h: properties of the terminal on standard output. */
 #ifndef ATTEND_CLI_TERMINAL_H
 #define ATTEND_CLI_TERMINAL_H
 
 #include <stdbool.h>
 
-/* Columns: of the terminal, else what COLUMNS says, else 80. */
+/* Columns of the terminal; else the value of COLUMNS; else 80. */
 int terminal_width(void);
-/* 0, 256 or 1 << 24. None without a terminal, on a dumb one, or where NO_COLOR is set; COLORTERM and TERM say how many. */
+/* 0, 256 or 1 << 24, by COLORTERM and TERM. 0 without a terminal, on a dumb one, or if NO_COLOR is set. */
 int terminal_colours(void);
 
 #endif

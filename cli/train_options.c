@@ -1,60 +1,62 @@
-/* train_options.c: what a training is told on a command line. */
+/* train_options.c: the options of training, and their defaults by the amount of data. */
 #include "train_options.h"
 
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const char *const kinds[] = { "word", "char", "bpe", NULL };
 
-enum { MOST_THREADS = 2 }; /* for each core */
+enum { MAX_THREADS = 2 }; /* per processor */
 
 #define AT(member) offsetof(train_settings, member)
 const option train_option_table[] = {
-    { "preset", "tiny|g2p|translate-small|translate", "a size; without it, the data decides (docs/training.md)",
-      OPTION_WORD, AT(preset), 0, 0, attend_preset_names },
-    { "tokens", "word|char|bpe", "what a line is cut into; bpe for sentences", OPTION_WORD, AT(tokens), 0, 0, kinds },
-    { "source-tokens", "word|char|bpe", "of the source alone", OPTION_WORD, AT(source_tokens), 0, 0, kinds },
-    { "target-tokens", "word|char|bpe", "of the target alone", OPTION_WORD, AT(target_tokens), 0, 0, kinds },
-    { "vocab-size", "N", "entries of a vocabulary at most", OPTION_WHOLE, AT(vocab_size), 0, 1e7, NULL },
-    { "source-vocab-size", "N", "of the source alone", OPTION_WHOLE, AT(source_vocab_size), 0, 1e7, NULL },
-    { "target-vocab-size", "N", "of the target alone", OPTION_WHOLE, AT(target_vocab_size), 0, 1e7, NULL },
-    { "min-count", "N", "words seen less often are unknown; 1", OPTION_WHOLE, AT(min_count), 1, 1e9, NULL },
-    { "bpe-dropout", "P", "merges left out at random, each epoch anew", OPTION_REAL, AT(bpe_dropout), 0, 0.99, NULL },
-    { "max-length", "N", "longer sentences are left out; 200", OPTION_WHOLE, AT(max_length), 1, 1e6, NULL },
-    { "optimizer", "sgd|adam", "how weights are changed", OPTION_WORD, AT(optimizer), 0, 0, attend_optimizer_names },
-    { "momentum", "X", "of sgd", OPTION_REAL, AT(momentum), 0, 0.9999, NULL },
-    { "weight-decay", "X", "decoupled", OPTION_REAL, AT(weight_decay), 0, 1, NULL },
-    { "learning-rate", "X", "step size; 0.001", OPTION_REAL, AT(rate), 0, 100, NULL },
+    { "preset", "tiny|g2p|translate-small|translate", "size of the model (default: chosen by the data)", OPTION_WORD,
+      AT(preset), 0, 0, attend_preset_names },
+    { "tokens", "word|char|bpe", "tokenization of both sides (default: chosen by the data; bpe for sentences)",
+      OPTION_WORD, AT(tokens), 0, 0, kinds },
+    { "source-tokens", "word|char|bpe", "tokenization of the source", OPTION_WORD, AT(source_tokens), 0, 0, kinds },
+    { "target-tokens", "word|char|bpe", "tokenization of the target", OPTION_WORD, AT(target_tokens), 0, 0, kinds },
+    { "vocab-size", "N", "maximum size of each vocabulary", OPTION_WHOLE, AT(vocab_size), 0, 1e7, NULL },
+    { "source-vocab-size", "N", "maximum size of the source vocabulary", OPTION_WHOLE, AT(source_vocab_size), 0, 1e7,
+      NULL },
+    { "target-vocab-size", "N", "maximum size of the target vocabulary", OPTION_WHOLE, AT(target_vocab_size), 0, 1e7,
+      NULL },
+    { "min-count", "N", "words that occur less often are unknown (default: 1)", OPTION_WHOLE, AT(min_count), 1, 1e9,
+      NULL },
+    { "bpe-dropout", "P", "probability to skip a BPE merge; drawn anew in each epoch (default: 0)", OPTION_REAL,
+      AT(bpe_dropout), 0, 0.99, NULL },
+    { "max-length", "N", "skip sentences with more tokens (default: 200)", OPTION_WHOLE, AT(max_length), 1, 1e6, NULL },
+    { "optimizer", "sgd|adam", "optimizer (default: adam)", OPTION_WORD, AT(optimizer), 0, 0, attend_optimizer_names },
+    { "momentum", "X", "momentum of sgd (default: 0)", OPTION_REAL, AT(momentum), 0, 0.9999, NULL },
+    { "weight-decay", "X", "decoupled weight decay (default: 0)", OPTION_REAL, AT(weight_decay), 0, 1, NULL },
+    { "learning-rate", "X", "learning rate (default: 0.001)", OPTION_REAL, AT(rate), 0, 100, NULL },
     { "schedule", "constant|inverse-sqrt|cosine|plateau",
-      "how the step size changes; plateau: halved when nothing gets better", OPTION_WORD, AT(schedule), 0, 0,
-      attend_schedule_names },
-    { "warmup", "N", "updates over which the step size rises", OPTION_WHOLE, AT(warmup), 0, 1e9, NULL },
-    { "clip", "X", "longest gradient; 1; 0: any", OPTION_REAL, AT(clip), 0, 1e9, NULL },
-    { "label-smoothing", "P", "share of probability given to all words; 0.1", OPTION_REAL, AT(smoothing), 0, 0.99,
+      "learning rate schedule; plateau halves the rate when validation does not improve (default: plateau)",
+      OPTION_WORD, AT(schedule), 0, 0, attend_schedule_names },
+    { "warmup", "N", "updates over which the learning rate increases linearly", OPTION_WHOLE, AT(warmup), 0, 1e9,
       NULL },
-    { "average", "P", "keep a moving average of the weights (0.999, say)", OPTION_REAL, AT(average), 0, 0.999999,
+    { "clip", "X", "maximum norm of the gradient; 0: unlimited (default: 1)", OPTION_REAL, AT(clip), 0, 1e9, NULL },
+    { "label-smoothing", "P", "probability spread evenly over the vocabulary (default: 0.1)", OPTION_REAL,
+      AT(smoothing), 0, 0.99, NULL },
+    { "average", "P", "keep an exponential moving average of the weights, with this decay (such as 0.999)", OPTION_REAL,
+      AT(average), 0, 0.999999, NULL },
+    { "average-last", "N",
+      "at the end of training, keep the average of the last N models if it is better; 0: never (default: 0)",
+      OPTION_WHOLE, AT(average_checkpoints), 0, ATTEND_MAX_AVERAGED_CHECKPOINTS, NULL },
+    { "accumulate", "N", "number of batches per update (default: 1)", OPTION_WHOLE, AT(accumulate), 1, 1e4, NULL },
+    { "batch-tokens", "N", "tokens per batch", OPTION_WHOLE, AT(batch_tokens), 1, 1e8, NULL },
+    { "epochs", "N", "maximum number of passes over the data", OPTION_WHOLE, AT(epochs), 1, 1e9, NULL },
+    { "updates", "N", "maximum number of updates", OPTION_WHOLE, AT(updates), 1, 1e15, NULL },
+    { "patience", "N", "stop after N validations without improvement; 0: never (default: 10)", OPTION_WHOLE,
+      AT(patience), 0, 1e9, NULL },
+    { "valid-every", "N", "updates between validations (default: about one epoch)", OPTION_WHOLE, AT(valid_every), 1,
+      1e15, NULL },
+    { "valid-metric", "perplexity|bleu|chrf|token-accuracy|word-error|exact",
+      "metric that selects the best model (default: perplexity)", OPTION_WORD, AT(metric), 0, 0,
+      attend_valid_metric_names },
+    { "seed", "N", "random seed; the same seed gives the same model (default: 1)", OPTION_WHOLE, AT(seed), 0, 9e15,
       NULL },
-    { "average-last", "N", "at the end, the mean of the last N models is kept if it is better; 0: none", OPTION_WHOLE,
-      AT(average_checkpoints), 0, ATTEND_MAX_AVERAGED_CHECKPOINTS, NULL },
-    { "accumulate", "N", "batches of an update", OPTION_WHOLE, AT(accumulate), 1, 1e4, NULL },
-    { "batch-tokens", "N", "words of a batch", OPTION_WHOLE, AT(batch_tokens), 1, 1e8, NULL },
-    { "epochs", "N", "passes over the data at most", OPTION_WHOLE, AT(epochs), 1, 1e9, NULL },
-    { "updates", "N", "updates at most", OPTION_WHOLE, AT(updates), 1, 1e15, NULL },
-    { "patience", "N", "validations without a better model before it ends; 10; 0: never", OPTION_WHOLE, AT(patience), 0,
-      1e9, NULL },
-    { "valid-every", "N", "updates between validations; about an epoch", OPTION_WHOLE, AT(valid_every), 1, 1e15, NULL },
-    { "valid-metric", "perplexity|bleu|chrf|token-accuracy|word-error|exact", "what makes a model better; perplexity",
-      OPTION_WORD, AT(metric), 0, 0, attend_valid_metric_names },
-    { "seed", "N", "the same seed gives the same model", OPTION_WHOLE, AT(seed), 0, 9e15, NULL },
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
 };
-
-static long cores(void)
-{
-    const long n = sysconf(_SC_NPROCESSORS_ONLN);
-    return n > 0 ? n : 1;
-}
 
 train_settings train_settings_defaults(void)
 {
@@ -73,28 +75,28 @@ train_settings train_settings_defaults(void)
                              .accumulate = 1,
                              .patience = 10,
                              .seed = 1,
-                             .threads = cores() };
+                             .threads = cli_processors() };
 }
 
 void train_settings_limit_threads(train_settings *s)
 {
-    if (s->threads <= MOST_THREADS * cores()) return;
-    s->threads = MOST_THREADS * cores(); /* each takes memory, and the model is the same */
-    if (!s->quiet) fprintf(stderr, "threads     %lld are enough for %ld cores\n", s->threads, cores());
+    const long long limit = MAX_THREADS * cli_processors();
+    if (s->threads <= limit) return;
+    s->threads = limit; /* more would cost memory without a gain; the model is the same */
+    if (!s->quiet) fprintf(stderr, "threads     limited to %lld for %lld processors\n", limit, cli_processors());
 }
 
-/* What needs a source, where there is none. */
+/* Options that a language model does not have. */
 static int check_lines(const verb *v, const train_settings *s, const parsed *p)
 {
-    static const char *const of_sources[] = { "source-tokens", "target-tokens", "source-vocab-size",
-                                              "target-vocab-size" };
+    static const char *const of_pairs[] = { "source-tokens", "target-tokens", "source-vocab-size",
+                                            "target-vocab-size" };
     if (s->config.task != ATTEND_TASK_LANGUAGE_MODEL) return 0;
-    for (size_t i = 0; i < sizeof of_sources / sizeof *of_sources; i++)
-        if (options_given(v, p, of_sources[i]))
-            return options_wrong(v, "--%s is for a source and a target, and a language model has lines alone",
-                                 of_sources[i]);
+    for (size_t i = 0; i < sizeof of_pairs / sizeof *of_pairs; i++)
+        if (options_given(v, p, of_pairs[i]))
+            return usage_error(v, "--%s applies to pairs; a language model is trained on lines", of_pairs[i]);
     if (s->preset == ATTEND_PRESET_G2P)
-        return options_wrong(v, "--preset g2p is for pairs, and a language model has lines alone");
+        return usage_error(v, "--preset g2p applies to pairs; a language model is trained on lines");
     return 0;
 }
 
@@ -103,16 +105,16 @@ int train_settings_check(const verb *v, const train_settings *s, const parsed *p
     const int wrong = check_lines(v, s, p);
     if (wrong) return wrong;
     if (options_given(v, p, "source-vocab") || options_given(v, p, "target-vocab"))
-        return options_wrong(v, "vocabularies come from the data; --vocab-size limits them");
+        return usage_error(v, "vocabulary sizes are determined by the data; --vocab-size limits them");
     if (s->config.shared_vocab && (options_given(v, p, "target-vocab-size") || options_given(v, p, "target-tokens")))
-        return options_wrong(v, "with --shared-vocab the target has the source's vocabulary; --tokens and "
-                                "--vocab-size are for both");
+        return usage_error(v, "with --shared-vocab, source and target have one vocabulary; use --tokens and "
+                              "--vocab-size");
     return 0;
 }
 
 /* ---- sizes ---- */
 
-/* What is chosen for the user goes through the same door as what is given. */
+/* Sets an option that was not given, in the same way as if it were. */
 static int choose(const verb *v, train_settings *s, const parsed *p, const char *name, const char *format, double value)
 {
     char text[32];
@@ -123,7 +125,6 @@ static int choose(const verb *v, train_settings *s, const parsed *p, const char 
     return options_set(v, s, name, text);
 }
 
-/* A word, which lives as long as the program. */
 static int choose_kind(const verb *v, train_settings *s, const parsed *p, int side, attend_token_kind kind)
 {
     const char *const name = side ? "target-tokens" : "source-tokens";
@@ -133,17 +134,17 @@ static int choose_kind(const verb *v, train_settings *s, const parsed *p, int si
     return options_set(v, s, name, kinds[kind]);
 }
 
-static int settled_kind(const verb *v, const train_settings *s, const parsed *p, int side)
+static int requested_kind(const verb *v, const train_settings *s, const parsed *p, int side)
 {
     if (options_given(v, p, side ? "target-tokens" : "source-tokens"))
         return side ? s->target_tokens : s->source_tokens;
     return options_given(v, p, "tokens") ? s->tokens : -1;
 }
 
-/* What was chosen for what. */
-static void give_reason(train_settings *s, const attend_training_sizes *z, uint64_t count, const char *of)
+/* Records the reason for the chosen sizes. */
+static void give_reason(train_settings *s, const attend_training_sizes *z, uint64_t count, const char *what)
 {
-    snprintf(s->because, sizeof s->because, "%llu %s, %llu tokens%s%s", (unsigned long long)count, of,
+    snprintf(s->because, sizeof s->because, "%llu %s, %llu tokens%s%s", (unsigned long long)count, what,
              (unsigned long long)z->data_tokens, s->preset ? ", preset " : "",
              s->preset ? attend_preset_names[s->preset] : "");
     s->of_words = z->is_word_level;
@@ -154,7 +155,7 @@ static int choose_transformer(const verb *v, train_settings *s, const parsed *p,
     int status = choose(v, s, p, "hidden", "%.0f", z->transformer.hidden);
     if (status == 0) status = choose(v, s, p, "layers", "%.0f", z->transformer.layers);
     if (status == 0) status = choose(v, s, p, "heads", "%.0f", z->transformer.heads);
-    if (status == 0 && !options_given(v, p, "hidden")) /* 4 times as wide as another is what the model takes itself */
+    if (status == 0 && !options_given(v, p, "hidden")) /* else the model defaults to 4 times the given width */
         status = choose(v, s, p, "feed-forward-width", "%.0f", z->transformer.feed_forward_width);
     if (status == 0) status = choose(v, s, p, "dropout", "%g", z->transformer.dropout);
     if (status == 0) status = choose(v, s, p, "learning-rate", "%g", z->transformer.rate);
@@ -169,11 +170,11 @@ static int choose_network(const verb *v, train_settings *s, const parsed *p, con
     return status == 0 ? choose(v, s, p, "dropout", "%g", z->dropout) : status;
 }
 
-/* What pairs and lines have in common. */
+/* The sizes that pairs and lines have in common. */
 static int choose_sizes(const verb *v, train_settings *s, const parsed *p, const attend_training_sizes *z)
 {
-    const bool pieces = z->tokens[0] == ATTEND_TOKENS_BPE || z->tokens[1] == ATTEND_TOKENS_BPE;
-    int status = pieces ? choose(v, s, p, "vocab-size", "%.0f", z->vocab_size) : 0;
+    const bool has_bpe = z->tokens[0] == ATTEND_TOKENS_BPE || z->tokens[1] == ATTEND_TOKENS_BPE;
+    int status = has_bpe ? choose(v, s, p, "vocab-size", "%.0f", z->vocab_size) : 0;
     if (status == 0 && s->config.architecture == ATTEND_ARCHITECTURE_TRANSFORMER)
         status = choose_transformer(v, s, p, z);
     else if (status == 0)
@@ -181,12 +182,11 @@ static int choose_sizes(const verb *v, train_settings *s, const parsed *p, const
     if (status == 0 && z->label_smoothing != s->smoothing)
         status = choose(v, s, p, "label-smoothing", "%g", z->label_smoothing);
     if (status == 0) status = choose(v, s, p, "batch-tokens", "%.0f", z->batch_tokens);
-    if (status == 0 && s->valid.count == 0 && s->updates == 0) /* nothing else would end it */
+    if (status == 0 && s->valid.count == 0 && s->updates == 0) /* no other option ends the training */
         status = choose(v, s, p, "epochs", "%.0f", (double)z->epochs);
     return status;
 }
 
-/* Of lines alone, which have one side. */
 static int choose_for_lines(const verb *v, train_settings *s, const parsed *p, const attend_data_check_counts *n)
 {
     const attend_data_size data = { n->usable, { 0, n->words[1] }, { 0, n->characters[1] } };
@@ -205,15 +205,15 @@ int train_settings_choose(const verb *v, train_settings *s, const parsed *p, con
 {
     if (s->config.task == ATTEND_TASK_LANGUAGE_MODEL) return choose_for_lines(v, s, p, n);
     const attend_data_size data = { n->usable, { n->words[0], n->words[1] }, { n->characters[0], n->characters[1] } };
-    const int settled[2] = { settled_kind(v, s, p, 0), settled_kind(v, s, p, 1) };
+    const int settled[2] = { requested_kind(v, s, p, 0), requested_kind(v, s, p, 1) };
     attend_training_sizes z = attend_training_sizes_for((attend_preset)s->preset, &data, settled);
-    if (s->config.shared_vocab && z.tokens[0] != z.tokens[1]) { /* one vocabulary has one kind of token */
+    if (s->config.shared_vocab && z.tokens[0] != z.tokens[1]) { /* a shared vocabulary has one tokenization */
         const int one = settled[0] >= 0 ? settled[0] : ATTEND_TOKENS_BPE;
         z = attend_training_sizes_for((attend_preset)s->preset, &data, (const int[2]){ one, one });
     }
     snprintf(s->basis, sizeof s->basis, "%llu pairs, %llu and %llu characters", (unsigned long long)n->usable,
              (unsigned long long)n->characters[0], (unsigned long long)n->characters[1]);
-    for (int side = 0; side < 2; side++) /* what is said of both is said of each */
+    for (int side = 0; side < 2; side++) /* --tokens sets both sides */
         if (settled[side] >= 0) *(side ? &s->target_tokens : &s->source_tokens) = settled[side];
     give_reason(s, &z, n->usable, z.is_word_level ? "pairs of words" : "pairs of sentences");
     int status = choose_kind(v, s, p, 0, z.tokens[0]);
@@ -226,22 +226,13 @@ void train_settings_print_choice(const train_settings *s)
     if (!s->quiet && *s->chosen) fprintf(stderr, "chosen      for %s: %s\n", s->because, s->chosen);
 }
 
-/* ---- what the library is told ---- */
+/* ---- options of the library ---- */
 
-attend_pairs_spec *pairs_list_specs(const pairs_list *list)
-{
-    attend_pairs_spec *specs = calloc((size_t)list->count + 1, sizeof *specs);
-    for (int i = 0; specs && i < list->count; i++)
-        specs[i] = (attend_pairs_spec){ list->items[i].first, list->items[i].second };
-    return specs;
-}
-
-attend_train_options train_settings_options(const verb *v, const train_settings *s, const parsed *p,
-                                            const attend_pairs_spec *train, const attend_pairs_spec *valid)
+attend_train_options train_settings_options(const verb *v, const train_settings *s, const parsed *p)
 {
     attend_train_options o = attend_train_defaults();
-    o.train = train, o.train_count = s->train.count;
-    o.valid = valid, o.valid_count = s->valid.count;
+    o.train = s->train.items, o.train_count = s->train.count;
+    o.valid = s->valid.items, o.valid_count = s->valid.count;
     o.config = s->config;
     for (int side = 0; side < 2; side++) {
         const char *const name = side ? "target-tokens" : "source-tokens";

@@ -1,4 +1,4 @@
-/* train_options.h: what a training is told on a command line, for the verbs that train on the user's pairs. */
+/* train_options.h: the options of training, shared by the verbs train and compare. */
 #ifndef ATTEND_CLI_TRAIN_OPTIONS_H
 #define ATTEND_CLI_TRAIN_OPTIONS_H
 
@@ -7,7 +7,7 @@
 #include <attend/data_check.h>
 #include <attend/trainer.h>
 
-/* The first member of such a verb's own struct, so that the table fits that too. */
+/* Must be the first member of the verb's settings, so that the offsets of train_option_table apply. */
 typedef struct train_settings {
     pairs_list train, valid;
     attend_config config;
@@ -19,26 +19,23 @@ typedef struct train_settings {
     long long warmup, accumulate, batch_tokens, epochs, updates, patience, valid_every, save_every, log_every, seed,
         threads, memory, keep, average_checkpoints;
     bool fresh, quiet, no_check;
-    char basis[120], because[120], chosen[300]; /* what the data is, and what was chosen for what reason */
-    bool of_words;                              /* pairs of words rather than of sentences */
+    char basis[120];                /* the amount of data */
+    char because[120], chosen[300]; /* the options chosen by the data, and the reason */
+    bool of_words;                  /* the pairs are words, not sentences */
 } train_settings;
 
-/* All that makes another model of the same pairs; the rest (files, threads, ..) is in the verbs' own tables. */
+/* The options that change the resulting model; files, threads and the like are in the tables of the verbs. */
 extern const option train_option_table[];
 
 train_settings train_settings_defaults(void);
-/* More threads than help become as many as do. */
+/* Limits the number of threads to what is useful on this machine. */
 void train_settings_limit_threads(train_settings *s);
-/* What does not go together; 0, or an exit code after a message. */
+/* Checks the combination of options. Returns 0, or an exit code after a message. */
 int train_settings_check(const verb *v, const train_settings *s, const parsed *p);
-/* Sizes by the data, where the user did not say. 0, or an exit code after a message. */
+/* Chooses sizes that were not given by the amount of data. Returns 0, or an exit code after a message. */
 int train_settings_choose(const verb *v, train_settings *s, const parsed *p, const attend_data_check_counts *n);
 void train_settings_print_choice(const train_settings *s);
-/* What the library is told; the name of the model is still to be set. The settings and specs must outlive it. */
-attend_train_options train_settings_options(const verb *v, const train_settings *s, const parsed *p,
-                                            const attend_pairs_spec *train, const attend_pairs_spec *valid);
-
-/* (count + 1); the caller's, to free. NULL: no memory. */
-attend_pairs_spec *pairs_list_specs(const pairs_list *list);
+/* The options of attend_train, except the model's path. They borrow from the settings. */
+attend_train_options train_settings_options(const verb *v, const train_settings *s, const parsed *p);
 
 #endif

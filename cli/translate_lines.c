@@ -1,11 +1,11 @@
 #include "translate_lines.h"
 
-#include "core/status.h"
+#include <attend/status.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-enum { TOGETHER = 1024 };
+enum { BATCH = 1024 };
 
 static double now(void)
 {
@@ -20,9 +20,9 @@ static int take_results(const verb *v, const attend_translator *t, int count, te
     for (int i = 0; status == ATTEND_OK && i < count; i++) {
         const attend_line_result *r = attend_translator_result(t, i);
         if (r->fault && v)
-            fprintf(stderr, "attend %s: source %d was not translated: %s; an empty line stands for it\n", v->name,
+            fprintf(stderr, "attend %s: source %d is not translated: %s; its translation is an empty line\n", v->name,
                     to->count + 1, r->fault);
-        cost->words += (unsigned long long)r->hypotheses[0].count + 1;
+        cost->tokens += (unsigned long long)r->hypotheses[0].count + 1;
         status = text_lines_add(to, r->hypotheses[0].text, strlen(r->hypotheses[0].text));
     }
     return status;
@@ -32,12 +32,12 @@ int translate_lines(const verb *v, const attend_model *m, const attend_translato
                     bool (*stop)(void *), text_lines *to, translate_cost *cost)
 {
     attend_translator *t = NULL;
-    size_t *sizes = calloc(TOGETHER, sizeof *sizes);
+    size_t *sizes = calloc(BATCH, sizeof *sizes);
     *cost = (translate_cost){ 0 };
-    int status = sizes ? attend_translator_new(&t, m, o) : attend_fail(ATTEND_NO_MEMORY, "no memory to translate");
+    int status = sizes ? attend_translator_new(&t, m, o) : attend_fail(ATTEND_NO_MEMORY, "out of memory translating");
     const double began = now();
-    for (int first = 0; status == ATTEND_OK && first < sources->count; first += TOGETHER) {
-        const int left = sources->count - first, count = left < TOGETHER ? left : TOGETHER;
+    for (int first = 0; status == ATTEND_OK && first < sources->count; first += BATCH) {
+        const int left = sources->count - first, count = left < BATCH ? left : BATCH;
         cost->stopped = stop && stop(NULL);
         if (cost->stopped) break;
         for (int i = 0; i < count; i++) sizes[i] = strlen(sources->items[first + i]);

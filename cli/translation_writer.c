@@ -1,118 +1,107 @@
 #include "translation_writer.h"
 
-#include "format/json.h"
+#include "json_members.h"
 #include <stdlib.h>
 
 void translation_writer_free(translation_writer *w)
 {
-    free(w->quoted);
     free(w->links);
-    w->quoted = NULL, w->quoted_room = 0, w->links = NULL, w->link_room = 0;
+    w->links = NULL, w->link_room = 0;
 }
 
-/* ---- parts ---- */
-
-static bool quote(translation_writer *w, const char *text)
-{
-    const size_t size = attend_json_quote(NULL, text);
-    if (size > w->quoted_room) {
-        char *more = realloc(w->quoted, 2 * size);
-        if (!more) return false;
-        w->quoted = more, w->quoted_room = 2 * size;
-    }
-    attend_json_quote(w->quoted, text);
-    fwrite(w->quoted, 1, size, w->to);
-    return true;
-}
-
-/* "source": ["a", "b", "</s>"] */
-static bool write_tokens(translation_writer *w, const char *name, bool target, const int *words, int count, bool end)
-{
-    const attend_tokenizer *t = attend_translator_tokenizer(w->translator, target);
-    bool ok = true;
-    fprintf(w->to, ", \"%s\": [", name);
-    for (int i = 0; ok && i < count; i++) {
-        if (i) fputs(", ", w->to);
-        ok = quote(w, attend_tokenizer_token(t, words[i]));
-    }
-    if (ok && end) {
-        if (count) fputs(", ", w->to);
-        ok = quote(w, attend_tokenizer_token(t, ATTEND_END));
-    }
-    fputs("]", w->to);
-    return ok;
-}
-
-/* The links of a translation into w->links: how many, or -1. */
+/* Stores the links of a translation in w->links. Returns their number; -1: out of memory. */
 static int find_links(translation_writer *w, const attend_line_result *r, const attend_hypothesis *h)
 {
     if (h->count > w->link_room) {
-        attend_word_link *more = realloc(w->links, 2 * (size_t)h->count * sizeof *more);
-        if (!more) return -1;
-        w->links = more, w->link_room = 2 * h->count;
+        attend_word_link *larger = realloc(w->links, 2 * (size_t)h->count * sizeof *larger);
+        if (!larger) return -1;
+        w->links = larger, w->link_room = 2 * h->count;
     }
     return attend_hypothesis_links(r, h, w->links, h->count);
 }
 
+static double weight_at(const attend_line_result *r, const attend_hypothesis *h, int i, int j)
+{
+    return (double)h->weights[(size_t)i * (size_t)r->source_count + (size_t)j];
+}
+
 /* ---- JSON ---- */
 
-static bool json_alignment(translation_writer *w, const attend_line_result *r, const attend_hypothesis *h)
+/* "source": ["a", "b", "</s>"] */
+static void json_tokens(const translation_writer *w, attend_json_writer *json, const char *name, bool target,
+                        const int *tokens, int count, bool end)
+{
+    const attend_tokenizer *t = attend_translator_tokenizer(w->translator, target);
+    json_begin_array(json, name);
+    for (int i = 0; i < count; i++) attend_json_put_text(json, attend_tokenizer_token(t, tokens[i]));
+    if (end) attend_json_put_text(json, attend_tokenizer_token(t, ATTEND_END));
+    attend_json_end_array(json);
+}
+
+static bool json_alignment(translation_writer *w, attend_json_writer *json, const attend_line_result *r,
+                           const attend_hypothesis *h)
 {
     if (!h->weights) return true;
     const int links = find_links(w, r, h);
-    fputs(", \"alignment\": [", w->to);
-    for (int i = 0; i < links; i++) fprintf(w->to, "%s[%d, %d]", i ? ", " : "", w->links[i].source, w->links[i].target);
-    fputs("]", w->to);
-    if (w->alignment != ALIGNMENT_SOFT) return links >= 0;
-    fputs(", \"weights\": [", w->to);
-    for (int i = 0; i <= h->count; i++) {
-        fputs(i ? ", [" : "[", w->to);
-        for (int j = 0; j < r->source_count; j++)
-            fprintf(w->to, "%s%.5f", j ? ", " : "",
-                    (double)h->weights[(size_t)i * (size_t)r->source_count + (size_t)j]);
-        fputs("]", w->to);
+    json_begin_array(json, "alignment");
+    for (int i = 0; i < links; i++) {
+        attend_json_begin_array(json);
+        attend_json_put_integer(json, w->links[i].source);
+        attend_json_put_integer(json, w->links[i].target);
+        attend_json_end_array(json);
     }
-    fputs("]", w->to);
+    attend_json_end_array(json);
+    if (w->alignment != ALIGNMENT_SOFT) return links >= 0;
+    json_begin_array(json, "weights");
+    for (int i = 0; i <= h->count; i++) {
+        attend_json_begin_array(json);
+        for (int j = 0; j < r->source_count; j++) attend_json_put_number(json, 5, weight_at(r, h, i, j));
+        attend_json_end_array(json);
+    }
+    attend_json_end_array(json);
     return links >= 0;
 }
 
-static bool json_hypothesis(translation_writer *w, const attend_line_result *r, const attend_hypothesis *h)
+static bool json_hypothesis(translation_writer *w, attend_json_writer *json, const attend_line_result *r,
+                            const attend_hypothesis *h)
 {
-    fputs("\"text\": ", w->to);
-    bool ok = quote(w, h->text);
-    if (ok && w->lines) {
-        fputs(", \"continuation\": ", w->to);
-        ok = quote(w, h->text + h->prefix_size);
-    }
-    fprintf(w->to, ", \"score\": %.6f, \"log_probability\": %.6f", h->score, h->log_probability);
-    if (ok) ok = write_tokens(w, "target", true, h->tokens, h->count, w->lines || r->source != NULL);
-    return ok && json_alignment(w, r, h);
+    json_text(json, "text", h->text);
+    if (w->is_language_model) json_text(json, "continuation", h->text + h->prefix_size);
+    json_number(json, "score", 6, h->score);
+    json_number(json, "log_probability", 6, h->log_probability);
+    json_tokens(w, json, "target", true, h->tokens, h->count, w->is_language_model || r->source != NULL);
+    return json_alignment(w, json, r, h);
 }
 
 static bool write_json(translation_writer *w, unsigned long long number, const attend_line_result *r)
 {
-    fprintf(w->to, "{\"line\": %llu, ", number + 1);
+    attend_json_writer json = attend_json_to_file(w->to);
+    bool ok = true;
+    attend_json_begin_object(&json);
+    json_integer(&json, "line", (long long)number + 1);
     if (r->fault) {
-        fputs("\"text\": \"\", \"fault\": ", w->to);
-        const bool ok = quote(w, r->fault);
-        fputs("}\n", w->to);
-        return ok;
+        json_text(&json, "text", "");
+        json_text(&json, "fault", r->fault);
+    } else {
+        ok = json_hypothesis(w, &json, r, &r->hypotheses[0]);
+        if (!w->is_language_model) json_tokens(w, &json, "source", false, r->source, r->source_count, false);
     }
-    bool ok = json_hypothesis(w, r, &r->hypotheses[0]);
-    if (ok && !w->lines) ok = write_tokens(w, "source", false, r->source, r->source_count, false);
-    if (w->list) fputs(", \"n_best\": [", w->to);
-    for (int i = 0; ok && w->list && i < r->count; i++) {
-        fputs(i ? ", {" : "{", w->to);
-        ok = json_hypothesis(w, r, &r->hypotheses[i]);
-        fputs("}", w->to);
+    if (!r->fault && w->list) {
+        json_begin_array(&json, "n_best");
+        for (int i = 0; ok && i < r->count; i++) {
+            attend_json_begin_object(&json);
+            ok = json_hypothesis(w, &json, r, &r->hypotheses[i]);
+            attend_json_end_object(&json);
+        }
+        attend_json_end_array(&json);
     }
-    fputs(w->list ? "]}\n" : "}\n", w->to);
+    json_end_line(&json);
     return ok;
 }
 
-/* ---- plain ---- */
+/* ---- text ---- */
 
-/* " ||| 0-0 1-2", or " ||| 0.1,0.9 0.8,0.2 0.5,0.5": a row for each piece and the end */
+/* " ||| 0-0 1-2", or " ||| 0.1,0.9 0.8,0.2 0.5,0.5": one row per token and for the end token */
 static bool plain_alignment(translation_writer *w, const attend_line_result *r, const attend_hypothesis *h)
 {
     if (w->alignment == ALIGNMENT_NONE) return true;
@@ -120,9 +109,7 @@ static bool plain_alignment(translation_writer *w, const attend_line_result *r, 
     const int links = w->alignment == ALIGNMENT_HARD ? find_links(w, r, h) : 0;
     for (int i = 0; i < links; i++) fprintf(w->to, " %d-%d", w->links[i].source, w->links[i].target);
     for (int i = 0; w->alignment == ALIGNMENT_SOFT && h->weights && i <= h->count; i++)
-        for (int j = 0; j < r->source_count; j++)
-            fprintf(w->to, "%s%.5f", j ? "," : " ",
-                    (double)h->weights[(size_t)i * (size_t)r->source_count + (size_t)j]);
+        for (int j = 0; j < r->source_count; j++) fprintf(w->to, "%s%.5f", j ? "," : " ", weight_at(r, h, i, j));
     return links >= 0;
 }
 

@@ -1,4 +1,4 @@
-/* translation_writer.h: translations as lines of text or JSON (docs/translate.md has the formats). */
+/* translation_writer.h: writes translations as text or JSON (docs/translate.md describes the formats). */
 #ifndef ATTEND_CLI_TRANSLATION_WRITER_H
 #define ATTEND_CLI_TRANSLATION_WRITER_H
 
@@ -7,20 +7,18 @@
 
 enum { ALIGNMENT_NONE, ALIGNMENT_HARD, ALIGNMENT_SOFT };
 
-/* The first members are the caller's to set, the rest begin as zero. */
+/* The caller sets the members up to `alignment`; the others are zero. */
 typedef struct translation_writer {
     FILE *to;
     const attend_translator *translator;
-    bool json, list; /* list: all translations of a line, not the best alone */
-    bool lines;      /* a language model went on from them */
-    int alignment;
-    char *quoted; /* scratch */
-    size_t quoted_room;
+    bool json, list;         /* list: all translations of a line, not only the best */
+    bool is_language_model;  /* the lines are continued, not translated */
+    int alignment;           /* ALIGNMENT_* */
     attend_word_link *links; /* scratch */
     int link_room;
 } translation_writer;
 
-/* The result of the line with this number, from 0. False: no memory. */
+/* Writes the result of a line; `number` counts from 0. False: out of memory. */
 bool translation_write(translation_writer *w, unsigned long long number, const attend_line_result *r);
 void translation_writer_free(translation_writer *w);
 

@@ -1,7 +1,7 @@
-/* variants.c: which variants there are. Nothing here knows what an option means: whatever changes a model may differ. */
+/* variants.c: the variants of a comparison, from --vary and --variant. Any option that changes the model may vary. */
 #include "comparison.h"
-#include "core/status.h"
-#include "options_internal.h"
+#include <attend/status.h>
+#include "option_table.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@ static const verb *const v = &verb_compare;
 
 /* --vary FIELD=V1,V2 */
 typedef struct axis {
-    char *text; /* the field, and each of its values, with '\0' between */
+    char *text; /* the field and its values, each ended by '\0' */
     const char *field;
     const char **values;
     int count;
@@ -26,8 +26,8 @@ static void axes_free(axis *axes, int count)
 void variants_free(comparison *c)
 {
     for (int i = 0; i < c->count; i++) {
-        free(c->variants[i].said);
-        facts_free(&c->variants[i].options);
+        free(c->variants[i].differences);
+        record_free(&c->variants[i].options);
         text_lines_free(&c->variants[i].translations);
     }
     free(c->variants);
@@ -36,47 +36,51 @@ void variants_free(comparison *c)
 
 static int no_memory(void)
 {
-    return options_wrong(v, "no memory for the variants");
+    return usage_error(v, "out of memory for the variants");
 }
 
 /* ---- one variant ---- */
 
-/* Where messages say it is, from now on; NULL: nowhere in particular. */
-static void at_variant(const char *name)
+/* Prefixes usage errors with the name of a variant; NULL: no longer. */
+static void set_error_variant(const char *name)
 {
     static char where[VARIANT_NAME + 16];
     if (name) snprintf(where, sizeof where, "variant '%s': ", name);
-    options_at(name ? where : "");
+    options_set_location(name ? where : "");
 }
 
-static bool is_variable(const char *field)
+static bool can_vary(const char *field)
 {
     for (int i = 0; v->training[i].name; i++)
         if (strcmp(v->training[i].name, field) == 0) return true;
     return options_find_field(v, field) >= 0;
 }
 
-static int set(variant *x, const char *field, const char *value)
+static int set(variant *x, const char *typed, const char *value)
 {
-    if (!is_variable(field) && options_find(v, field) < 0) return options_unknown(v, field);
-    if (!is_variable(field))
-        return options_wrong(v, "--%s makes no other model: give it once, for all variants", field);
+    const char *const field = options_current_name(v, typed);
+    if (!can_vary(field) && options_find(v, field) < 0) return unknown_option_error(v, field);
+    if (!can_vary(field))
+        return usage_error(v, "--%s does not change the model and cannot vary; give it as an option", field);
     const int f = options_find_field(v, field);
-    if (!value && !(f >= 0 && options_is_switch(f))) return options_wrong(v, "'%s' wants a value: %s=..", field, field);
-    if (value && !*value) return options_wrong(v, "'%s=' has no value", field);
-    options_mark(v, &x->p, field);
-    options_mark(v, &x->own, field);
-    const size_t size = (x->said ? strlen(x->said) + 1 : 0) + strlen(field) + strlen(value ? value : "yes") + 2;
-    char *said = malloc(size);
-    if (!said) return no_memory();
-    snprintf(said, size, "%s%s%s=%s", x->said ? x->said : "", x->said ? " " : "", field, value ? value : "yes");
-    free(x->said);
-    x->said = said;
+    if (!value && !(f >= 0 && options_is_switch(f)))
+        return usage_error(v, "'%s' requires a value: %s=..", field, field);
+    if (value && !*value) return usage_error(v, "'%s=' has no value", field);
+    options_mark_given(v, &x->p, field);
+    options_mark_given(v, &x->own, field);
+    const size_t size =
+        (x->differences ? strlen(x->differences) + 1 : 0) + strlen(field) + strlen(value ? value : "yes") + 2;
+    char *differences = malloc(size);
+    if (!differences) return no_memory();
+    snprintf(differences, size, "%s%s%s=%s", x->differences ? x->differences : "", x->differences ? " " : "", field,
+             value ? value : "yes");
+    free(x->differences);
+    x->differences = differences;
     return options_set(v, &x->t, field, value ? value : "yes");
 }
 
-/* A name as a file may be called everywhere: letters, digits, what else harms nobody; blanks become _, the rest %XX. */
-static bool file_of(const char *name, char file[VARIANT_FILE])
+/* The directory of a variant: letters, digits and safe punctuation of its name; blanks become _, other characters %XX. */
+static bool directory_name(const char *name, char file[VARIANT_FILE])
 {
     size_t n = 0;
     for (const unsigned char *s = (const unsigned char *)name; *s; s++) {
@@ -94,17 +98,18 @@ static bool file_of(const char *name, char file[VARIANT_FILE])
 static int check_name(const comparison *c, const variant *x)
 {
     if (attend_utf8_valid(x->name, strlen(x->name)) != strlen(x->name))
-        return options_wrong(v, "a variant's name is not UTF-8");
+        return usage_error(v, "the name of a variant is not UTF-8");
     for (const char *s = x->name; *s; s++)
-        if ((unsigned char)*s < ' ' || *s == 0x7f) return options_wrong(v, "a variant's name is one line of text");
+        if ((unsigned char)*s < ' ' || *s == 0x7f)
+            return usage_error(v, "the name of a variant contains a control character");
     if (strncmp(x->file, "comparison.", 11) == 0)
-        return options_wrong(v, "'%s' is what the comparison's own files are called; name the variant otherwise",
-                             x->name);
+        return usage_error(v, "'%s' is reserved for files of the comparison; choose another name for the variant",
+                           x->name);
     for (const variant *y = c->variants; y < x; y++) {
-        if (strcmp(x->name, y->name) == 0) return options_wrong(v, "two variants are called '%s'", x->name);
+        if (strcmp(x->name, y->name) == 0) return usage_error(v, "two variants have the name '%s'", x->name);
         if (strcmp(x->file, y->file) == 0)
-            return options_wrong(v, "the variants '%s' and '%s' would both be kept in %s/%s; name one otherwise",
-                                 y->name, x->name, c->s->output, x->file);
+            return usage_error(v, "the variants '%s' and '%s' would share the directory %s/%s; rename one of them",
+                               y->name, x->name, c->s->output, x->file);
     }
     return 0;
 }
@@ -114,24 +119,25 @@ static variant *add(comparison *c, const char *name, size_t size, int *status)
     variant *larger = realloc(c->variants, (size_t)(c->count + 1) * sizeof *larger);
     *status = 0;
     if (larger) c->variants = larger;
-    if (c->count == MOST_VARIANTS)
-        *status = options_wrong(v, "more than %d variants", MOST_VARIANTS);
+    if (c->count == MAX_VARIANTS)
+        *status = usage_error(v, "there are more than %d variants", MAX_VARIANTS);
     else if (!larger)
         *status = no_memory();
     if (*status != 0) return NULL;
     variant *x = &c->variants[c->count++];
     *x = (variant){ .t = c->s->t, .p = *c->p };
     if (size >= sizeof x->name) {
-        *status = options_wrong(v, "the name '%.30s..' has %zu bytes; %d are the most: give shorter ones by --variant",
-                                name, size, VARIANT_NAME - 1);
+        *status = usage_error(
+            v, "the name '%.30s..' has %zu bytes, but at most %d are allowed; use --variant with a shorter name", name,
+            size, VARIANT_NAME - 1);
         return NULL;
     }
     memcpy(x->name, name, size);
     x->name[size] = '\0';
-    *status = size == 0 ? options_wrong(v, "a variant has no name: --variant \"NAME: field=value ..\"")
-              : file_of(x->name, x->file)
+    *status = size == 0 ? usage_error(v, "--variant has an empty name; expected \"NAME: field=value ..\"")
+              : directory_name(x->name, x->file)
                   ? check_name(c, x)
-                  : options_wrong(v, "'%s' makes too long a name for a folder; give a shorter one", x->name);
+                  : usage_error(v, "'%s' is too long for the name of a directory; choose a shorter one", x->name);
     return *status == 0 ? x : NULL;
 }
 
@@ -140,7 +146,7 @@ static variant *add(comparison *c, const char *name, size_t size, int *status)
 static int add_named(comparison *c, const char *text)
 {
     const char *colon = strchr(text, ':');
-    if (!colon) return options_wrong(v, "--variant '%s' has no name: write \"NAME: field=value field=value\"", text);
+    if (!colon) return usage_error(v, "--variant '%s' has no name; expected \"NAME: field=value field=value\"", text);
     const char *first = text + strspn(text, " \t");
     size_t size = (size_t)(colon - first);
     while (size > 0 && (first[size - 1] == ' ' || first[size - 1] == '\t')) size--;
@@ -148,14 +154,14 @@ static int add_named(comparison *c, const char *text)
     variant *x = add(c, first, size, &status);
     char *copy = x ? strdup(colon + 1) : NULL;
     if (x && !copy) status = no_memory();
-    if (x) at_variant(x->name);
+    if (x) set_error_variant(x->name);
     for (char *rest = copy, *word; status == 0 && (word = strtok_r(rest, " \t", &rest));) {
         if (strncmp(word, "--", 2) == 0) word += 2;
         char *value = strchr(word, '=');
         if (value) *value++ = '\0';
         status = set(x, word, value);
     }
-    at_variant(NULL);
+    set_error_variant(NULL);
     free(copy);
     return status;
 }
@@ -169,21 +175,21 @@ static int read_axis(axis *a, const char *text)
     if (!a->text || !a->values) return no_memory();
     char *values = strchr(a->text, '=');
     if (!values || values == a->text || !values[1])
-        return options_wrong(v, "--vary '%s' is not FIELD=VALUE,VALUE,.. (attention=none,dot,additive, say)", text);
+        return usage_error(v, "--vary '%s' is not FIELD=VALUE,VALUE,.. (such as attention=none,dot,additive)", text);
     *values++ = '\0';
-    a->field = strncmp(a->text, "--", 2) == 0 ? a->text + 2 : a->text;
+    a->field = options_current_name(v, strncmp(a->text, "--", 2) == 0 ? a->text + 2 : a->text);
     for (char *at = values; at; a->count++) {
         char *comma = strchr(at, ',');
         if (comma) *comma++ = '\0';
-        if (!*at) return options_wrong(v, "--vary '%s' has an empty value", text);
+        if (!*at) return usage_error(v, "--vary '%s' has an empty value", text);
         a->values[a->count] = at;
         at = comma;
     }
     return 0;
 }
 
-/* Whether a value says by itself what it is: a word that is no value of another field. */
-static bool speaks(const axis *axes, int count, int which, const char *value)
+/* Whether a value is a sufficient name: a word that is not a value of another varied field. */
+static bool is_distinctive(const axis *axes, int count, int which, const char *value)
 {
     if (!isalpha((unsigned char)*value) || strcmp(value, "yes") == 0 || strcmp(value, "no") == 0) return false;
     for (int i = 0; i < count; i++)
@@ -192,25 +198,25 @@ static bool speaks(const axis *axes, int count, int which, const char *value)
     return true;
 }
 
-/* The number-th of the product; the last field changes fastest. */
+/* Combination `number` of all values; the last field changes fastest. */
 static int add_product(comparison *c, const axis *axes, int count, long number)
 {
-    int chosen[MOST_VARIANTS], status;
+    int chosen[MAX_VARIANTS], status;
     char name[4 * VARIANT_NAME] = "";
     for (int i = count - 1; i >= 0; number /= axes[i].count, i--) chosen[i] = (int)(number % axes[i].count);
     for (int i = 0; i < count; i++) {
         const char *value = axes[i].values[chosen[i]];
-        const bool alone = speaks(axes, count, i, value);
+        const bool distinctive = is_distinctive(axes, count, i, value);
         const size_t n = strlen(name);
-        snprintf(name + n, sizeof name - n, "%s%s%s%s", n ? " " : "", alone ? "" : axes[i].field, alone ? "" : "=",
-                 value);
+        snprintf(name + n, sizeof name - n, "%s%s%s%s", n ? " " : "", distinctive ? "" : axes[i].field,
+                 distinctive ? "" : "=", value);
     }
     variant *x = add(c, name, strlen(name), &status);
     if (!x) return status;
-    x->may_be_left_out = count > 1;
-    at_variant(x->name);
+    x->may_be_skipped = count > 1;
+    set_error_variant(x->name);
     for (int i = 0; status == 0 && i < count; i++) status = set(x, axes[i].field, axes[i].values[chosen[i]]);
-    at_variant(NULL);
+    set_error_variant(NULL);
     return status;
 }
 
@@ -219,16 +225,17 @@ static int add_products(comparison *c)
     const texts_list *given = &c->s->vary;
     long all = 1;
     int status = 0;
-    if (given->count > MOST_VARIANTS) return options_wrong(v, "--vary is given %d times", given->count);
+    if (given->count > MAX_VARIANTS)
+        return usage_error(v, "--vary is given %d times, more than the maximum number of variants", given->count);
     axis *axes = calloc((size_t)given->count + 1, sizeof *axes);
     if (!axes) return no_memory();
     for (int i = 0; status == 0 && i < given->count; i++) {
         status = read_axis(&axes[i], given->items[i]);
         for (int j = 0; status == 0 && j < i; j++)
             if (strcmp(axes[i].field, axes[j].field) == 0)
-                status = options_wrong(v, "--vary %s= is given twice; write all its values in one", axes[i].field);
-        if (status == 0 && (all *= axes[i].count) > MOST_VARIANTS)
-            status = options_wrong(v, "these --vary make %ld variants or more; %d are the most", all, MOST_VARIANTS);
+                status = usage_error(v, "--vary %s= is given twice; list all values in one --vary", axes[i].field);
+        if (status == 0 && (all *= axes[i].count) > MAX_VARIANTS)
+            status = usage_error(v, "--vary gives %ld variants or more, but at most %d are allowed", all, MAX_VARIANTS);
     }
     for (long number = 0; status == 0 && given->count > 0 && number < all; number++)
         status = add_product(c, axes, given->count, number);
@@ -236,72 +243,73 @@ static int add_products(comparison *c)
     return status;
 }
 
-int variants_make(comparison *c)
+int variants_parse(comparison *c)
 {
     if (c->s->vary.count + c->s->variants.count == 0)
-        return options_wrong(v, "what is to be compared? --vary attention=none,dot,additive, or --variant \"NAME: "
-                                "field=value ..\"");
+        return usage_error(v,
+                           "--vary or --variant is required, such as --vary attention=none,dot,additive or --variant "
+                           "\"NAME: field=value ..\"");
     int status = add_products(c);
     for (int i = 0; status == 0 && i < c->s->variants.count; i++) status = add_named(c, c->s->variants.items[i]);
     return status;
 }
 
-/* ---- what makes sense ---- */
+/* ---- checks ---- */
 
-/* What the variant itself says must do something; what is given for all may be meant for the others. */
+/* A variant's own options must have an effect; an option common to all may apply to other variants only. */
 static int check_config(const variant *x)
 {
     attend_config config = x->t.config;
     const int status = attend_config_check_given(&config, options_fields_given(v, &x->own));
     if (status != ATTEND_OK) return status;
-    config.source_vocab = config.target_vocab = ATTEND_FIRST_TOKEN + 1; /* not known yet */
+    config.source_vocab = config.target_vocab = ATTEND_FIRST_TOKEN + 1; /* placeholder: learned later */
     return attend_config_check(&config);
 }
 
-/* What must be the same to go on: data first, since other data may have led to other sizes, which would then be to blame. */
+/* Lists what must be unchanged to resume. The data comes first: different data may have led to different sizes, and is then the cause to report. */
 static void list_options(const comparison *c, variant *x)
 {
-    char text[FACT_TEXT];
-    facts_add(&x->options, "training data", "%s", c->train_mark.text);
-    facts_add(&x->options, "validation data", "%s", c->valid_mark.text);
+    char text[RECORD_TEXT];
+    record_add(&x->options, "training data", "%s", c->train_hash.text);
+    record_add(&x->options, "validation data", "%s", c->valid_hash.text);
     for (int i = 0; v->training[i].name; i++)
         if (options_get(v, &x->t, v->training[i].name, text, sizeof text))
-            facts_add(&x->options, v->training[i].name, "%s", text);
+            record_add(&x->options, v->training[i].name, "%s", text);
     if (x->t.average_checkpoints > 0)
-        facts_add(&x->options, "save-every", "%lld", x->t.save_every); /* which models the last are */
+        record_add(&x->options, "save-every", "%lld", x->t.save_every); /* determines which models are averaged */
     for (int i = 0; attend_config_field_at(i); i++) {
         const attend_config_field *f = attend_config_field_at(i);
-        if (options_get(v, &x->t, f->name, text, sizeof text)) facts_add(&x->options, f->key, "%s", text);
+        if (options_get(v, &x->t, f->name, text, sizeof text)) record_add(&x->options, f->key, "%s", text);
     }
 }
 
-static void leave_out(comparison *c, int i)
+static void remove_variant(comparison *c, int i)
 {
-    free(c->variants[i].said);
+    free(c->variants[i].differences);
     memmove(&c->variants[i], &c->variants[i + 1], (size_t)(c->count - i - 1) * sizeof *c->variants);
     c->count--;
 }
 
-int variants_settle(comparison *c, const attend_data_check_counts *counts)
+int variants_resolve(comparison *c, const attend_data_check_counts *counts)
 {
     int status = 0;
     for (int i = 0; status == 0 && i < c->count; i++) {
         variant *x = &c->variants[i];
-        at_variant(x->name);
+        set_error_variant(x->name);
         status = x->t.config.task == ATTEND_TASK_TRANSLATION
                      ? train_settings_check(v, &x->t, &x->p)
-                     : options_wrong(v, "what is compared are translations, and a language model makes none");
+                     : usage_error(v, "attend compare does not support language models");
         if (status == 0) status = train_settings_choose(v, &x->t, &x->p, counts);
         if (status == 0 && check_config(x) != ATTEND_OK) {
-            if (!x->may_be_left_out) status = options_wrong(v, "%s", attend_message());
+            if (!x->may_be_skipped) status = usage_error(v, "%s", attend_message());
             if (status != 0) break;
-            if (!c->s->t.quiet) fprintf(stderr, "left out    %s: %s\n", x->name, attend_message());
-            leave_out(c, i--);
+            if (!c->s->t.quiet) fprintf(stderr, "skipped     %s: %s\n", x->name, attend_message());
+            remove_variant(c, i--);
             continue;
         }
         if (status == 0) list_options(c, x);
     }
-    at_variant(NULL);
-    if (status == 0 && c->count == 0) status = options_wrong(v, "no combination of these --vary makes sense");
+    set_error_variant(NULL);
+    if (status == 0 && c->count == 0) status = usage_error(v, "no combination of the values of --vary is valid");
     return status;
 }

@@ -1,4 +1,4 @@
-/* verbs.c: what the command can do, in the order help, man pages and completions name it. */
+/* verbs.c: the verbs, in the order of help, man pages and completions. */
 #include "options.h"
 
 const verb *const verbs[] = { &verb_demo, &verb_train,   &verb_translate, &verb_score,   &verb_evaluate, &verb_align,

@@ -8,8 +8,8 @@
  * Links      Every target word has one at least. Those of words that say the same are sure; of words that are only there for grammar's sake (the
  *            do of a question, will, to, and the article of "le chien du roi", the king 's dog) possible.
  * Threads    No state. Nothing here allocates or fails. */
-#ifndef ATTEND_DEMO_H
-#define ATTEND_DEMO_H
+#ifndef ATTEND_CLI_DEMO_PAIRS_H
+#define ATTEND_CLI_DEMO_PAIRS_H
 
 #include <attend/metric.h>
 
@@ -18,15 +18,15 @@ extern "C" {
 #endif
 
 enum {
-    ATTEND_DEMO_TEXT = 512, /* bytes of a side, the '\0' included */
-    ATTEND_DEMO_LINKS = 96,
-    ATTEND_DEMO_LONGEST = 16 /* words of a source at most */
+    DEMO_TEXT = 512, /* bytes of a side, the '\0' included */
+    DEMO_LINKS = 96,
+    DEMO_MAX_WORDS = 16 /* words of a source at most */
 };
 
 typedef struct demo_pair {
-    char source[ATTEND_DEMO_TEXT], target[ATTEND_DEMO_TEXT];
+    char source[DEMO_TEXT], target[DEMO_TEXT];
     int source_words, target_words;
-    attend_word_link links[ATTEND_DEMO_LINKS]; /* by target */
+    attend_word_link links[DEMO_LINKS]; /* by target */
     int link_count;
 } demo_pair;
 

@@ -6,7 +6,7 @@
 
 static int say(demo_sentence *s, const char *word)
 {
-    if (s->english_count == DEMO_MOST_WORDS) {
+    if (s->english_count == DEMO_SENTENCE_WORDS) {
         s->too_long = true;
         return 0;
     }

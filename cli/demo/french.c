@@ -9,7 +9,7 @@
 
 static demo_spoken *say(demo_sentence *s, const char *word, int from)
 {
-    if (s->french_count == DEMO_MOST_WORDS) s->too_long = true, s->french_count--;
+    if (s->french_count == DEMO_SENTENCE_WORDS) s->too_long = true, s->french_count--;
     demo_spoken *w = &s->french[s->french_count++];
     memset(w, 0, sizeof *w);
     snprintf(w->text, sizeof w->text, "%s", word);

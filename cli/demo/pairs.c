@@ -24,7 +24,7 @@ static bool join(const demo_spoken *words, int count, char *text)
     size_t size = 0;
     for (int i = 0; i < count; i++) {
         const size_t n = strlen(words[i].text);
-        if (size + n + 2 > ATTEND_DEMO_TEXT) return false;
+        if (size + n + 2 > DEMO_TEXT) return false;
         if (i) text[size++] = ' ';
         memcpy(text + size, words[i].text, n);
         size += n;
@@ -38,7 +38,7 @@ static bool link_all(const demo_sentence *s, demo_pair *out)
     out->link_count = 0;
     for (int i = 0; i < s->french_count; i++)
         for (int k = 0; k < s->french[i].link_count; k++) {
-            if (out->link_count == ATTEND_DEMO_LINKS) return false;
+            if (out->link_count == DEMO_LINKS) return false;
             out->links[out->link_count++] =
                 (attend_word_link){ .source = s->french[i].links[k], .target = i, .sure = s->french[i].sure[k] };
         }
@@ -54,7 +54,7 @@ void demo_pairs_at(uint64_t seed, bool held_out, uint64_t i, demo_pair *out)
         if (s.too_long) continue;
         demo_say_english(&s);
         demo_say_french(&s);
-        if (s.too_long || s.english_count > ATTEND_DEMO_LONGEST) continue;
+        if (s.too_long || s.english_count > DEMO_MAX_WORDS) continue;
         if (!join(s.english, s.english_count, out->source) || !join(s.french, s.french_count, out->target)) continue;
         if (demo_pairs_held_out(out->source) == held_out && link_all(&s, out)) return;
     }

@@ -3,10 +3,10 @@
 #ifndef ATTEND_DEMO_SENTENCE_H
 #define ATTEND_DEMO_SENTENCE_H
 
-#include "core/rng.h"
+#include <attend/random.h>
 #include "demo/lexicon.h"
 
-enum { DEMO_MOST_WORDS = 40, DEMO_WORD_LINKS = 3, DEMO_MOST_PHRASES = 12, DEMO_MOST_CLAUSES = 4 };
+enum { DEMO_SENTENCE_WORDS = 40, DEMO_WORD_LINKS = 3, DEMO_MOST_PHRASES = 12, DEMO_MOST_CLAUSES = 4 };
 
 /* ---- what is said ---- */
 
@@ -98,7 +98,7 @@ typedef struct demo_sentence {
     demo_clause clauses[DEMO_MOST_CLAUSES];
     int phrase_count, clause_count;
 
-    demo_spoken english[DEMO_MOST_WORDS], french[DEMO_MOST_WORDS];
+    demo_spoken english[DEMO_SENTENCE_WORDS], french[DEMO_SENTENCE_WORDS];
     int english_count, french_count;
     bool too_long;
 

@@ -1,4 +1,4 @@
-/* bash.c: completion for bash. It needs nothing of the bash-completion package, so that a shell that has read the file is enough. */
+/* bash.c: completion for bash, without the bash-completion package. */
 #include "manual.h"
 
 static void word(FILE *to, const char *text)
@@ -6,7 +6,7 @@ static void word(FILE *to, const char *text)
     fprintf(to, " %s", text);
 }
 
-/* train:--model|train:--config) -- the options of a verb whose value is of this kind. */
+/* "train:--model|train:--config)": a case pattern of all options with this kind of value. */
 static void options_of(FILE *to, const verb *v, value_kind kind, const char *what)
 {
     option_shown shown;
@@ -25,7 +25,7 @@ static void values(FILE *to, const verb *v)
         if (manual_value(&shown) != VALUE_WORD) continue;
         fprintf(to, "    %s:--%s) words=\"", v->name, shown.name);
         manual_words(&shown, word, to);
-        fprintf(to, "\"%s ;;\n", shown.may_stand_alone ? " kind=either" : "");
+        fprintf(to, "\"%s ;;\n", shown.value_is_optional ? " kind=either" : "");
     }
 }
 
@@ -39,7 +39,7 @@ static void names(FILE *to, const verb *v)
 
 void manual_bash(FILE *to)
 {
-    fprintf(to, "# bash completion for attend, made from the option tables of the command.\n"
+    fprintf(to, "# bash completion for attend, generated from the option tables of the command.\n"
                 "_attend()\n{\n"
                 "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} kind= words=\n"
                 "    COMPREPLY=()\n"

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Inside '..', where only ' and \ mean something. */
+/* Text inside '..', where only ' and \ are special. */
 static void put(FILE *to, const char *text)
 {
     for (; *text; text++) {
@@ -24,8 +24,8 @@ static void entry(FILE *to, const verb *v, const option_shown *shown)
     switch (manual_value(shown)) {
     case VALUE_NONE:
         break;
-    case VALUE_WORD: /* without -x, a switch may stand alone */
-        fprintf(to, " %s -a '", shown->may_stand_alone ? "-f" : "-x");
+    case VALUE_WORD: /* without -x, the value of a yes|no field is optional */
+        fprintf(to, " %s -a '", shown->value_is_optional ? "-f" : "-x");
         manual_words(shown, word, to);
         fputc('\'', to);
         break;
@@ -43,7 +43,7 @@ static void entry(FILE *to, const verb *v, const option_shown *shown)
 
 void manual_fish(FILE *to)
 {
-    fprintf(to, "# fish completion for attend, made from the option tables of the command.\n"
+    fprintf(to, "# fish completion for attend, generated from the option tables of the command.\n"
                 "function __attend_no_verb\n"
                 "    test (count (commandline -opc)) -eq 1\n"
                 "end\n"

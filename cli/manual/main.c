@@ -1,16 +1,16 @@
-/* main.c: attend_manual FOLDER writes FOLDER/man/attend.1, a page a verb beside it, and FOLDER/attend.bash, _attend, attend.fish. The folders
+/* main.c: attend_manual DIRECTORY writes DIRECTORY/man/attend.1, one page per verb beside it, and DIRECTORY/attend.bash, _attend, attend.fish. The directories
  * exist. */
 #include "manual.h"
 
 #include <errno.h>
 #include <string.h>
 
-static const char *folder;
+static const char *directory;
 
 static FILE *begin(const char *name, const char *verb_name, const char *end)
 {
     char path[4096];
-    const int length = snprintf(path, sizeof path, "%s/%s%s%s", folder, name, verb_name, end);
+    const int length = snprintf(path, sizeof path, "%s/%s%s%s", directory, name, verb_name, end);
     FILE *file = length < (int)sizeof path ? fopen(path, "w") : NULL;
     if (!file) fprintf(stderr, "attend_manual: cannot write %s: %s\n", path, strerror(errno));
     return file;
@@ -20,7 +20,7 @@ static bool end(FILE *file)
 {
     const bool failed = ferror(file) != 0;
     if (fclose(file) == 0 && !failed) return true;
-    fprintf(stderr, "attend_manual: cannot write into %s: %s\n", folder, strerror(errno));
+    fprintf(stderr, "attend_manual: cannot write into %s: %s\n", directory, strerror(errno));
     return false;
 }
 
@@ -43,10 +43,10 @@ static bool write_verb(const verb *v)
 int main(int argc, char **argv)
 {
     if (argc != 2) {
-        fprintf(stderr, "usage: attend_manual FOLDER\n");
+        fprintf(stderr, "usage: attend_manual DIRECTORY\n");
         return 2;
     }
-    folder = argv[1];
+    directory = argv[1];
     bool done = write_all("man/attend.1", manual_page) && write_all("attend.bash", manual_bash) &&
                 write_all("_attend", manual_zsh) && write_all("attend.fish", manual_fish);
     for (const verb *const *v = verbs; done && *v; v++) done = write_verb(*v);

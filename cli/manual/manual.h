@@ -1,24 +1,23 @@
-/* manual.h: man pages and completions, written from the option tables of the verbs when attend is built, so that they say what the
- * command does. None of it is in the command. */
+/* manual.h: writes man pages and shell completions from the option tables of the verbs, when attend is built. Not part of the command. */
 #ifndef ATTEND_CLI_MANUAL_H
 #define ATTEND_CLI_MANUAL_H
 
 #include "options.h"
 
-/* What may stand behind an option. */
+/* The value of an option, for completion. */
 typedef enum value_kind {
     VALUE_NONE,
-    VALUE_WORD, /* one of a few words */
+    VALUE_WORD, /* one of a list of words */
     VALUE_FILE,
-    VALUE_OTHER /* a number, a name: nothing to complete */
+    VALUE_OTHER /* a number or a name: no completion */
 } value_kind;
 
 value_kind manual_value(const option_shown *shown);
 
-/* Calls `each` with every word that the value can be. */
+/* Calls `each` with every possible word of a VALUE_WORD. */
 void manual_words(const option_shown *shown, void (*each)(FILE *to, const char *word), FILE *to);
 
-/* Whether it may be given several times. */
+/* Whether the option may be repeated. */
 bool manual_repeats(const option_shown *shown);
 
 void manual_page(FILE *to);                     /* attend(1) */

@@ -1,5 +1,5 @@
-/* page.c: man pages, in troff's man macros (groff_man(7)). A page a verb, as the same option means different things to different verbs, and each
- * can be found by what it is for. */
+/* page.c: man pages, in the man macros of troff (groff_man(7)): one for attend and one per verb, since options of the same name differ between
+ * verbs. */
 #include "manual.h"
 
 #include <attend/parse.h>
@@ -9,7 +9,7 @@
 
 /* ---- troff ---- */
 
-/* Text as it stands: nothing in it is a request or an escape, and a dash is the one that is typed. */
+/* Literal text: escapes what troff would interpret, and writes dashes as ASCII. */
 static void put(FILE *to, const char *text)
 {
     static const struct {
@@ -31,7 +31,7 @@ static void put(FILE *to, const char *text)
     }
 }
 
-/* The same, and an end of line if it has none. */
+/* The same, ended by a line end. */
 static void put_lines(FILE *to, const char *text)
 {
     const size_t length = strlen(text);
@@ -52,32 +52,32 @@ static void section(FILE *to, const char *name)
     fprintf(to, ".SH %s\n", name);
 }
 
-/* The date is that of the sources, if whoever builds says it: the same sources give the same page. */
+/* The date is SOURCE_DATE_EPOCH, if set, for reproducible builds; else none. */
 static void title(FILE *to, const char *name)
 {
     char date[32] = "";
-    const char *said = getenv("SOURCE_DATE_EPOCH");
+    const char *epoch = getenv("SOURCE_DATE_EPOCH");
     long long seconds;
-    const bool given = said && attend_parse_integer(said, NULL, &seconds);
+    const bool given = epoch && attend_parse_integer(epoch, NULL, &seconds);
     const time_t when = given ? (time_t)seconds : 0;
     struct tm parts;
     if (given && gmtime_r(&when, &parts)) strftime(date, sizeof date, "%Y-%m-%d", &parts);
-    fprintf(to, ".\\\" Made from the option tables of the command.\n.TH %s 1 \"%s\" \"attend %s\" \"attend\"\n", name,
-            date, attend_version());
+    fprintf(to, ".\\\" Generated from the option tables of the command.\n.TH %s 1 \"%s\" \"attend %s\" \"attend\"\n",
+            name, date, attend_version());
 }
 
-/* ---- what several pages say ---- */
+/* ---- common sections ---- */
 
 static void exit_status(FILE *to)
 {
     static const char *const codes[][2] = {
-        { "0", "done" },
-        { "1", "failed" },
+        { "0", "success" },
+        { "1", "failure" },
         { "2", "wrong usage" },
-        { "3", "the data is at fault" },
-        { "4", "a model file is at fault" },
-        { "5", "reading or writing failed" },
-        { "129, 130, 143", "stopped by SIGHUP, SIGINT or SIGTERM; training has saved a checkpoint" },
+        { "3", "invalid data" },
+        { "4", "invalid model file" },
+        { "5", "input or output error" },
+        { "129, 130, 143", "stopped by SIGHUP, SIGINT or SIGTERM; training saves a checkpoint first" },
     };
     section(to, "EXIT STATUS");
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) fprintf(to, ".TP\n%s\n%s\n", codes[i][0], codes[i][1]);
@@ -87,12 +87,13 @@ static void environment(FILE *to)
 {
     static const char *const variables[][2] = {
         { "ATTEND_KERNEL",
-          "plain, avx2 or avx512: the kernels to use, where the machine can run them; the best unless said" },
-        { "COLUMNS", "how wide a map of attention is where standard output is no terminal; 80 unless said" },
-        { "COLORTERM", "truecolor or 24bit: the terminal has that many colours, which maps of attention use" },
-        { "NO_COLOR", "if it is there and not empty, maps of attention are drawn by characters alone" },
-        { "TERM", "256 colours if the word 256color or direct is in it; none if it is dumb, or not there" },
-        { "TMPDIR", "where temporary files are kept; /tmp unless said" },
+          "plain, avx2 or avx512: the compute kernels to use (default: the fastest that the processor supports)" },
+        { "COLUMNS", "width of attention maps if standard output is not a terminal (default: 80)" },
+        { "COLORTERM", "truecolor or 24bit: attention maps use 24-bit colours" },
+        { "NO_COLOR", "if set and not empty, attention maps have no colours" },
+        { "TERM",
+          "attention maps use 256 colours if it contains 256color or direct; no colours if it is dumb or not set" },
+        { "TMPDIR", "directory for temporary files (default: /tmp)" },
     };
     section(to, "ENVIRONMENT");
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
@@ -110,19 +111,19 @@ static void see_also(FILE *to, const verb *without)
             put(to, (*v)->name);
             fprintf(to, " (1),\n");
         }
-    fprintf(to, "and the files named docs/ in these pages, which are installed with attend's documentation.\n");
+    fprintf(to, "and the files docs/*.md, which are installed with the documentation of attend.\n");
 }
 
 /* ---- options ---- */
 
-/* The bounds the table has, where they say something. */
+/* The range of a number, if it is informative. */
 static void bounds(FILE *to, const option *o)
 {
     if (!o || (o->kind != OPTION_WHOLE && o->kind != OPTION_REAL)) return;
-    if (o->most < 1e5)
-        fprintf(to, "(%g to %g)\n", o->least, o->most);
-    else if (o->least > 0)
-        fprintf(to, "(%g or more)\n", o->least);
+    if (o->max < 1e5)
+        fprintf(to, "(%g to %g)\n", o->min, o->max);
+    else if (o->min > 0)
+        fprintf(to, "(%g or more)\n", o->min);
 }
 
 static void option_entry(FILE *to, const option_shown *shown)
@@ -130,18 +131,18 @@ static void option_entry(FILE *to, const option_shown *shown)
     fprintf(to, ".TP\n");
     put_bold(to, "--", shown->name);
     if (shown->argument) {
-        fprintf(to, " %s\\fI", shown->may_stand_alone ? "[" : "");
-        for (const char *at = shown->argument; *at; at++) { /* a long list of words can be broken behind a bar */
+        fprintf(to, " %s\\fI", shown->value_is_optional ? "[" : "");
+        for (const char *at = shown->argument; *at; at++) { /* a long list may be broken after a bar */
             const char one[2] = { *at, '\0' };
             put(to, one);
             if (*at == '|') fputs("\\:", to);
         }
-        fprintf(to, "\\fR%s", shown->may_stand_alone ? "]" : "");
+        fprintf(to, "\\fR%s", shown->value_is_optional ? "]" : "");
     }
     fputc('\n', to);
     put_lines(to, shown->help);
     bounds(to, shown->entry);
-    if (manual_repeats(shown) && !strstr(shown->help, "several")) fprintf(to, "(may be given several times)\n");
+    if (manual_repeats(shown) && !strstr(shown->help, "repeated")) fprintf(to, "(may be repeated)\n");
 }
 
 static void options(FILE *to, const verb *v)
@@ -153,11 +154,11 @@ static void options(FILE *to, const verb *v)
     for (int i = 0; options_shown(v, i, &shown); i++) {
         if (shown.group != group && shown.group == TRAINING_OPTION) {
             section(to, "TRAINING");
-            fprintf(to, "Options that say how it is trained; docs/training.md explains them.\n");
+            fprintf(to, "Options of training; see docs/training.md.\n");
         }
         if (shown.group != group && shown.group == FIELD_OPTION) {
-            section(to, "THE MODEL");
-            fprintf(to, "Options that say what the model is; docs/models.md explains them.\n");
+            section(to, "MODEL");
+            fprintf(to, "Options of the model; see docs/models.md.\n");
         }
         group = shown.group;
         option_entry(to, &shown);
@@ -183,11 +184,11 @@ void manual_verb_page(FILE *to, const verb *v)
     options(to, v);
     if (v->has_config) {
         section(to, "CONFIGURATION FILES");
-        fprintf(to,
-                "A file given to\n.B \\-\\-config\nhas the names of options without their dashes, a line each, with a "
-                "blank or an equals sign before the value:\n.PP\n.EX\n    hidden 256\n    attention = dot\n    fresh "
-                "no\n.EE\n.PP\n"
-                "A # begins a comment. What the command line says comes before it.\n");
+        fprintf(to, "A file given to\n.B \\-\\-config\ncontains one option per line: its name without dashes, a blank "
+                    "or an equals sign, "
+                    "and the value:\n.PP\n.EX\n    hidden 256\n    attention = dot\n    fresh "
+                    "no\n.EE\n.PP\n"
+                    "A # starts a comment. Options on the command line override the file.\n");
     }
     if (v->examples) {
         section(to, "EXAMPLES");
@@ -199,7 +200,7 @@ void manual_verb_page(FILE *to, const verb *v)
     see_also(to, v);
 }
 
-/* Its first example: a line. */
+/* The first example of a verb. */
 static void first_example(FILE *to, const verb *v)
 {
     char line[512];
@@ -218,12 +219,13 @@ void manual_page(FILE *to)
                 "\\-\\-help\n.br\n.B attend "
                 "\\-\\-version\n");
     section(to, "DESCRIPTION");
-    fprintf(to,
-            "Takes files of pairs, trains a model that turns the one side into the other, and uses it: translations, "
-            "pronunciations, whatever comes as lines. It runs on the CPU, and gives the same result on any number of "
-            "threads. Data goes to standard output, messages to standard error.\n");
+    fprintf(
+        to,
+        "Trains sequence\\-to\\-sequence models with attention on pairs of lines (translations, pronunciations and the "
+        "like), translates with them, evaluates them and shows their attention. Runs on the CPU; results do not depend "
+        "on the number of threads. Data goes to standard output, messages to standard error.\n");
     section(to, "VERBS");
-    fprintf(to, "Each has a page of its own.\n");
+    fprintf(to, "Each verb has its own page.\n");
     for (const verb *const *v = verbs; *v; v++) {
         fprintf(to, ".TP\n.BR attend\\-");
         put(to, (*v)->name);
@@ -231,14 +233,13 @@ void manual_page(FILE *to)
         put_lines(to, (*v)->summary);
     }
     section(to, "OPTIONS");
-    fprintf(to, ".TP\n.B \\-\\-help\nthe verbs; behind a verb, its options\n.TP\n.B \\-\\-version\nthe version, and "
-                "the kernels this "
-                "machine runs\n");
+    fprintf(to, ".TP\n.B \\-\\-help\nlist the verbs; after a verb, its options\n.TP\n.B \\-\\-version\nshow the "
+                "version and the compute kernels in use\n");
     section(to, "PAIRS");
-    fprintf(to, "Where an option takes\n.IR PAIRS ,\nthat is one file whose name ends in .tsv, with a tab between "
-                "source and target, or "
-                "two files, a line of the one for a line of the other; several of these may follow each other. "
-                "What gzip has packed is read as it is; \\- is standard input. docs/data.md has the rest.\n");
+    fprintf(to,
+            "An argument\n.I PAIRS\nis one file whose name ends in .tsv, with a tab between source and target, or two "
+            "line\\-aligned files; several of these may follow each other. Files compressed by gzip are read directly; "
+            "\\- is standard input. See docs/data.md.\n");
     environment(to);
     section(to, "EXAMPLES");
     fprintf(to, ".EX\n");

@@ -1,10 +1,9 @@
-/* value.c: what an option's value can be, for whoever completes it. */
+/* value.c: the possible values of an option, for completion. */
 #include "manual.h"
 
 #include <string.h>
 
-/* The alternatives of "auto|N,N,..", by number; those that a user cannot type as they stand (N,N,..) are left out. False: there are no
- * more. */
+/* Alternative `number` of an argument such as "auto|N,N,..", without placeholders (N,N,..). False after the last. */
 static bool alternative(const char *argument, int number, char *word, size_t size)
 {
     for (const char *at = argument; *at;) {
@@ -28,7 +27,7 @@ static bool has_alternatives(const char *argument)
 
 value_kind manual_value(const option_shown *shown)
 {
-    static const char *const files[] = { "FILE", "PAIRS", "FOLDER" };
+    static const char *const files[] = { "FILE", "PAIRS", "DIRECTORY" };
     if (!shown->argument) return VALUE_NONE;
     if (shown->entry && shown->entry->kind == OPTION_WORD) return VALUE_WORD;
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Inside '..', where [, ], : and \ mean something to _arguments. */
+/* Text inside '..'; [, ], : and \ are special to _arguments. */
 static void put(FILE *to, const char *text)
 {
     for (; *text; text++) {
@@ -29,7 +29,7 @@ static void entry(FILE *to, const option_shown *shown)
     put(to, shown->help);
     fputc(']', to);
     if (kind != VALUE_NONE) {
-        fputs(shown->may_stand_alone ? "::" : ":", to);
+        fputs(shown->value_is_optional ? "::" : ":", to);
         put(to, shown->argument);
         fputc(':', to);
     }
@@ -45,7 +45,7 @@ static void entry(FILE *to, const option_shown *shown)
 
 void manual_zsh(FILE *to)
 {
-    fprintf(to, "#compdef attend\n# zsh completion for attend, made from the option tables of the command.\n"
+    fprintf(to, "#compdef attend\n# zsh completion for attend, generated from the option tables of the command.\n"
                 "_attend()\n{\n"
                 "  local -a verbs\n"
                 "  if (( CURRENT == 2 )); then\n"

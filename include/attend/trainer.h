@@ -161,6 +161,10 @@ typedef enum attend_train_end {
  * ATTEND_BAD_USAGE, ATTEND_BAD_DATA, ATTEND_BAD_MODEL (a damaged checkpoint), ATTEND_IO, ATTEND_NO_MEMORY, ATTEND_FAILED. */
 int attend_train(const attend_train_options *options, const attend_train_events *events, attend_train_end *end);
 
+/* Whether a model file is a checkpoint of training, which must not be changed: it holds the state of the optimizer besides the model. Does not verify
+ * the checksum. ATTEND_IO, ATTEND_BAD_MODEL, ATTEND_NO_MEMORY. */
+int attend_is_checkpoint(const char *path, bool *is_checkpoint);
+
 /* ---- the training log ---- */
 
 /* A line of MODEL.log.jsonl; NAN for a number that the line does not have. */

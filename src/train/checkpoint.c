@@ -377,3 +377,12 @@ int attend_checkpoint_load_optimizer(training_run *run)
     attend_tensor_file_close(file);
     return status;
 }
+
+int attend_is_checkpoint(const char *path, bool *is_checkpoint)
+{
+    attend_tensor_file *file = NULL;
+    const int status = attend_tensor_file_open(&file, path, ATTEND_TENSOR_SKIP_CHECKSUM);
+    *is_checkpoint = status == ATTEND_OK && attend_tensor_file_metadata(file, "training.state.update") != NULL;
+    attend_tensor_file_close(file);
+    return status;
+}

@@ -32,7 +32,7 @@ awk -F'"weights": ' '{ n = split($2, row, "], "); for (i = 1; i <= n; i++) { gsu
     { echo "soft weights: $(head -2 soft)"; failed=1; }
 printf 'a b c\tc b a\n\tx\n' >two.tsv
 expect 0 '{"source": ["a", "b", "c"], "target": ["c", "b", "a"], "weights": [[' align --model m1 --input two.tsv --alignment soft
-expect 0 '"target": ["c", "b", "a", "</s>"]' align --model m1 --input two.tsv --alignment soft --pieces
+expect 0 '"target": ["c", "b", "a", "</s>"]' align --model m1 --input two.tsv --alignment soft --tokens
 expect 0 'pair 2 is not aligned: a side is empty' align --model m1 --input two.tsv
 
 # alignment error: of one model, and of two by every rule; gold links in any order
@@ -43,7 +43,7 @@ expect 0 '"union": {"aer": 0.000000' align --model m1 --reverse-model m2 --symme
 awk '{ for (i = NF; i > 0; i--) { split($i, p, "-"); print NR, p[1] + 1, p[2] + 1, "S" } }' gold | sort -rn >gold.numbers
 expect 0 'AER 0.0000' align --model m1 --input test.tsv --gold gold.numbers
 head -199 gold >gold.short
-expect 3 'gold.short has 199 lines, and there are 200 pairs' align --model m1 --input test.tsv --gold gold.short
+expect 3 'gold.short has 199 lines, but there are 200 pairs' align --model m1 --input test.tsv --gold gold.short
 echo '201 1 1 S' >gold.far
 expect 3 'links of pair 201' align --model m1 --input test.tsv --gold gold.far
 for wrong in '1 1 1 X' '1 0 1' '0-0 1' '0-' '0-0x' '-1-0' '1 1' 'x'; do
@@ -52,8 +52,8 @@ for wrong in '1 1 1 X' '1 0 1' '0-0 1' '0-' '0-0x' '-1-0' '1 1' 'x'; do
 done
 printf '0-0\n1 1 1\n' >gold.wrong
 expect 3 'gold.wrong:2' align --model m1 --input test.tsv --gold gold.wrong
-expect 2 'needs two models' align --model m1 --input test.tsv --symmetrize union
-expect 2 'soft alignments' align --model m1 --reverse-model m2 --input test.tsv --alignment soft
+expect 2 'requires two models' align --model m1 --input test.tsv --symmetrize union
+expect 2 '--alignment soft cannot be combined with --reverse-model' align --model m1 --reverse-model m2 --input test.tsv --alignment soft
 
 # several heads: any of them by its number, and the one that is right found and kept
 "$attend" train --train train.tsv --model heads --tokens word --hidden 32 --embedding 16 --dropout 0 --batch-tokens 400 --heads 2 --learning-rate 0.004 \
@@ -64,25 +64,25 @@ for head in 0 1; do "$attend" align --model heads --input test.tsv --head $head 
 cmp -s by.0 by.1 && fail 'two heads have the same links'
 expect 2 'there is no layer 0 with head 2: layers are 0 to 0, heads 0 to 1' align --model heads --input test.tsv --head 2
 expect 2 'there is no layer 1' align --model heads --input test.tsv --layer 1
-expect 2 'every layer and head' align --model heads --input test.tsv --maps --head 1
+expect 2 'every layer and head' align --model heads --input test.tsv --evaluate-maps --head 1
 expect 0 'aligns by            layer 0, mean of 2 heads' info heads
-[ "$("$attend" align --model heads --input test.tsv --maps | grep -c '^AER')" = 3 ] || fail 'not three maps'
-expect 0 'best by IBM 1: layer 0, ' align --model heads --input test.tsv --maps
+[ "$("$attend" align --model heads --input test.tsv --evaluate-maps | grep -c '^AER')" = 3 ] || fail 'not three maps'
+expect 0 'best by IBM Model 1: layer 0, ' align --model heads --input test.tsv --evaluate-maps
 is 'maps against gold' "$("$attend" align --model heads --input test.tsv --gold gold | cut -c1-10)" \
-    "$("$attend" align --model heads --input test.tsv --gold gold --maps | grep '^AER.*mean of' | cut -c1-10)"
+    "$("$attend" align --model heads --input test.tsv --gold gold --evaluate-maps | grep '^AER.*mean of' | cut -c1-10)"
 cp heads chosen
 cp heads.checkpoint copy.checkpoint
-expect 2 'is where a training stands' align --model heads.checkpoint --input test.tsv --choose
+expect 2 'is a training checkpoint' align --model heads.checkpoint --input test.tsv --select-map
 same 'a checkpoint that was refused' heads.checkpoint copy.checkpoint
-expect 3 'gold.short has 199 lines' align --model chosen --input test.tsv --gold gold.short --choose
+expect 3 'gold.short has 199 lines' align --model chosen --input test.tsv --gold gold.short --select-map
 # pairs that say nothing choose nothing
 cp chosen before
 printf 'a a\tb b\n' >says.nothing # words that stand twice have no link
-expect 3 'nothing to choose by: chosen is as it was' align --model chosen --input says.nothing --choose
+expect 3 'none can be selected; chosen is unchanged' align --model chosen --input says.nothing --select-map
 same 'a model for which nothing was chosen' before chosen
 same 'a model and one that was not chosen for' heads chosen
 for head in 1 0; do # what a head says is right, so that it must be the best
-    expect 0 "best: layer 0, head $head" align --model chosen --input test.tsv --gold by.$head --choose --threads $((1 + head))
+    expect 0 "best: layer 0, head $head" align --model chosen --input test.tsv --gold by.$head --select-map --threads $((1 + head))
     expect 0 "\"alignment\": {\"layer\": 0, \"head\": $head}" info chosen --json
     "$attend" align --model chosen --input test.tsv >links && same "links of head $head, chosen and named" links by.$head
     "$attend" align --model chosen --input test.tsv --layer 0 >links && same "the mean, of a model with a choice" links by.mean
@@ -91,14 +91,14 @@ done
 cmp -s by.translate.0 by.translate.1 && fail 'translations are not aligned by what was chosen'
 awk -F'\t' '{ print $2 "\t" $1 }' test.tsv >back.tsv
 awk '{ for (i = 1; i <= NF; i++) { split($i, p, "-"); printf "%s%s-%s", (i > 1 ? " " : ""), p[2], p[1] } print "" }' by.1 >turned.1
-expect 0 '"model": "reverse", "against": "gold"' align --reverse-model heads --input back.tsv --gold turned.1 --maps --json
-expect 0 '"best": {"layer": 0, "head": 1}}' align --reverse-model heads --input back.tsv --gold turned.1 --maps --json
-expect 0 'reverse:' align --model m1 --reverse-model heads --input back.tsv --maps
+expect 0 '"model": "reverse", "against": "gold"' align --reverse-model heads --input back.tsv --gold turned.1 --evaluate-maps --json
+expect 0 '"best": {"layer": 0, "head": 1}}' align --reverse-model heads --input back.tsv --gold turned.1 --evaluate-maps --json
+expect 0 'reverse:' align --model m1 --reverse-model heads --input back.tsv --evaluate-maps
 
 # at the end of a training with validation pairs it is chosen without a word
 "$attend" train --train train.tsv --valid test.tsv --model valid --tokens word --hidden 32 --embedding 16 --dropout 0 --batch-tokens 400 --heads 2 \
     --learning-rate 0.004 --threads 2 --updates 60 --quiet || { echo "training failed"; exit 1; }
-is 'what training chose' "$("$attend" align --model valid --input test.tsv --maps | sed -n 's/^best by IBM 1: //p')" \
+is 'what training chose' "$("$attend" align --model valid --input test.tsv --evaluate-maps | sed -n 's/^best by IBM Model 1: //p')" \
     "$("$attend" info valid | sed -n 's/^  aligns by *//p')"
 
 # scores: the sum of the pieces, and the perplexity of all
@@ -107,7 +107,7 @@ is 'what training chose' "$("$attend" align --model valid --input test.tsv --map
          END { printf "%.4f\n", exp(-all / rows); exit bad > 0 }' >perplexity || { echo "pieces do not add up"; failed=1; }
 grep -q "perplexity $(cut -c1-5 perplexity)" summary || { echo "perplexity $(cat perplexity), but $(cat summary)"; failed=1; }
 expect 0 '"pieces": ["c", "b", "a", "</s>"], "tokens": [' score --model m1 --input two.tsv --per-token --json
-expect 0 '1 pairs were not scored' score --model m1 --input two.tsv
+expect 0 '1 pairs not scored' score --model m1 --input two.tsv
 
 # what evaluate translates is what translate translates
 cut -f1 test.tsv >test.source

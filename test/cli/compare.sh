@@ -20,49 +20,49 @@ short="$small --updates 40"
 # shellcheck disable=SC2086
 {
     # ---- usage: nothing is trained, and no folder made ----
-    expect 2 '--train PAIRS is missing' --valid valid.tsv --vary attention=dot
-    expect 2 'what is to be compared? --vary' $short
-    expect 2 'what are the variants tested on?' --train pairs.tsv --vary attention=dot
+    expect 2 '--train PAIRS is required' --valid valid.tsv --vary attention=dot
+    expect 2 '--vary or --variant is required' $short
+    expect 2 '--valid PAIRS or --test PAIRS is required' --train pairs.tsv --vary attention=dot
     expect 2 'is not FIELD=VALUE' $short --vary attention
     expect 2 'is not FIELD=VALUE' $short --vary attention=
     expect 2 'has an empty value' $short --vary attention=dot,,none
     expect 2 'did you mean --attention?' $short --vary atention=dot
     expect 2 "variant 'dto': --attention 'dto' is not one of" $short --vary attention=none,dto
     expect 2 "did you mean 'dot'?" $short --vary attention=none,dto
-    expect 2 "variant 'x': there is no --cel; did you mean --cell?" $short --variant 'x: cel=gru'
-    expect 2 "variant 'x': 'layers' wants a value" $short --variant 'x: layers'
+    expect 2 "variant 'x': unknown option --cel; did you mean --cell?" $short --variant 'x: cel=gru'
+    expect 2 "variant 'x': 'layers' requires a value" $short --variant 'x: layers'
     expect 2 "variant 'x': 'layers=' has no value" $short --variant 'x: layers='
-    expect 2 'makes no other model: give it once' $short --vary threads=1,2
-    expect 2 'makes no other model: give it once' $short --variant 'x: beam=3'
-    expect 2 'vocabularies come from the data' $short --vary source-vocab=20,30
-    expect 2 "has no name: write" $short --variant 'attention=dot'
-    expect 2 'a variant has no name' $short --variant ' : attention=dot'
-    expect 2 "two variants are called 'dot'" $short --vary attention=dot,none,dot
-    expect 2 "two variants are called 'dot'" $short --vary attention=dot --variant 'dot: cell=gru'
-    expect 2 "would both be kept in comparison/a_b" $short --variant 'a b: cell=gru' --variant 'a_b: cell=lstm'
+    expect 2 'does not change the model and cannot vary' $short --vary threads=1,2
+    expect 2 'does not change the model and cannot vary' $short --variant 'x: beam=3'
+    expect 2 'vocabulary sizes are determined by the data' $short --vary source-vocab=20,30
+    expect 2 "has no name; expected" $short --variant 'attention=dot'
+    expect 2 '--variant has an empty name' $short --variant ' : attention=dot'
+    expect 2 "two variants have the name 'dot'" $short --vary attention=dot,none,dot
+    expect 2 "two variants have the name 'dot'" $short --vary attention=dot --variant 'dot: cell=gru'
+    expect 2 "would share the directory comparison/a_b" $short --variant 'a b: cell=gru' --variant 'a_b: cell=lstm'
     expect 2 "is given twice" $short --vary attention=dot --vary attention=none
-    expect 2 "the comparison's own files" $short --variant 'comparison.json: cell=gru'
+    expect 2 'is reserved for files of the comparison' $short --variant 'comparison.json: cell=gru'
     expect 2 'is not UTF-8' $short --variant "$(printf 'a\377: cell=gru')"
-    expect 2 'one line of text' $short --variant "$(printf 'a\nb: cell=gru')"
-    expect 2 '100 are the most' $short --variant "$(printf '%0101d: cell=gru' 0)"
-    expect 2 'variants or more; 256 are the most' $short --vary "seed=$(seq -s, 1 257)"
-    expect 2 "there is no metric 'blue'; did you mean 'bleu'?" $short --vary attention=dot --metric blue
+    expect 2 'contains a control character' $short --variant "$(printf 'a\nb: cell=gru')"
+    expect 2 'at most 100 are allowed' $short --variant "$(printf '%0101d: cell=gru' 0)"
+    expect 2 'variants or more, but at most 256 are allowed' $short --vary "seed=$(seq -s, 1 257)"
+    expect 2 "unknown metric 'blue'; did you mean 'bleu'?" $short --vary attention=dot --metric blue
     expect 2 "did you mean 'markdown'?" $short --vary attention=dot --format markdwon
-    expect 2 'one too many' $short --vary attention=dot --json --format text
-    expect 2 '--gold-pairs are what' $short --vary attention=dot --gold-pairs test.tsv
+    expect 2 'cannot be combined' $short --vary attention=dot --json --format text
+    expect 2 '--gold-pairs requires --gold' $short --vary attention=dot --gold-pairs test.tsv
     expect 3 'test.links' $short --vary attention=dot --gold test.links # the validation pairs are fewer
     expect 5 'none.tsv' $short --vary attention=dot --test none.tsv
     expect 0 'docs/training.md' --help
     # a combination that makes no sense is refused with its name and the reason
     expect 2 "variant 'x': a window or a selection needs an attention" $short --variant 'x: attention=none window=local-p'
     expect 2 "variant 'none': a window or a selection needs an attention" $short --window local-p --vary attention=dot,none
-    expect 2 "no combination of these --vary makes sense" $short --vary attention=none --vary window=local-m,local-p
+    expect 2 "no combination of the values of --vary is valid" $short --vary attention=none --vary window=local-m,local-p
     # what would do nothing in a variant is refused; what is given for all may be meant for the others
     expect 2 "variant 'lstm': cell belongs to architecture 'rnn', and this is 'transformer'" $short --architecture transformer --vary cell=lstm,gru
     expect 2 "variant 'x': span belongs to architecture 'lstmn'" $short --variant 'x: span=3'
-    expect 2 'what is compared are translations' --task language-model --train test.in --valid test.in --vary cell=gru,lstm
-    expect 2 "variant 'language-model': what is compared are translations" $short --vary task=translation,language-model
-    expect 2 "--output is given twice, the second time as 'b'" $short --vary attention=dot --output a --output b
+    expect 2 'attend compare does not support language models' --task language-model --train test.in --valid test.in --vary cell=gru,lstm
+    expect 2 "variant 'language-model': attend compare does not support language models" $short --vary task=translation,language-model
+    expect 2 "--output is given twice, the second time with 'b'" $short --vary attention=dot --output a --output b
     [ -e comparison ] && fail 'a refused comparison made a folder'
 
     # what a configuration varies, the command line replaces
@@ -72,22 +72,22 @@ short="$small --updates 40"
 
     # ---- folders ----
     echo file >is-a-file
-    expect 5 'cannot use is-a-file as a folder' $short --vary attention=dot --output is-a-file
-    expect 5 'cannot make the folder no/where' $short --vary attention=dot --output no/where
+    expect 5 'cannot open directory is-a-file' $short --vary attention=dot --output is-a-file
+    expect 5 'cannot create directory no/where' $short --vary attention=dot --output no/where
     if [ "$(id -u)" != 0 ]; then
         mkdir locked && chmod a-w locked
-        expect 5 'cannot write into locked' $short --vary attention=dot --output locked
+        expect 5 'cannot write to directory locked' $short --vary attention=dot --output locked
     else
         expect 5 '/proc/attend' $short --vary attention=dot --output /proc/attend
     fi
     mkdir -p foreign/dot && echo x >foreign/dot/model
-    expect 2 'attend compare did not make it' $short --vary attention=dot --output foreign
+    expect 2 'is not from attend compare' $short --vary attention=dot --output foreign
 
     # ---- the table: of a product, of which a combination is left out ----
     set -- $short --vary attention=none,dot --vary window=global,local-p --variant 'two layers: layers=2' --test test.tsv --gold test.links --output c
     "$attend" compare "$@" >table 2>said || fail "compare ended with $?: $(cat said)"
 }
-grep -q 'left out    none local-p: a window or a selection needs an attention' said || fail "nothing was left out: $(cat said)"
+grep -q 'skipped     none local-p: a window or a selection needs an attention' said || fail "nothing was skipped: $(cat said)"
 grep -q 'variant 2 of 4: dot global (attention=dot window=global)' said || fail "which variant of how many? $(cat said)"
 is 'the names' 'variant none dot dot two' "$(sed 5q table | awk '{ printf "%s%s", (NR > 1 ? " " : ""), $1 }')"
 grep -q 'AER' table || fail "no AER: $(cat table)"
@@ -129,7 +129,7 @@ if script -qec true /dev/null >/dev/null 2>&1; then
     on_terminal 50 NO_COLOR=1 >narrow
     is 'lines longer than a narrow terminal' 0 "$(sed 5q narrow | awk 'length > 50' | wc -l)"
     case $(head -1 narrow) in *BLEU*AER*) ;; *) fail "a narrow terminal: $(cat narrow)" ;; esac
-    grep -q 'c/comparison.txt has all columns' narrow || fail "where are all columns? $(cat narrow)"
+    grep -q 'all columns are in c/comparison.txt' narrow || fail "where are all columns? $(cat narrow)"
 else
     echo 'skipped: no script(1) to make a terminal with'
 fi
@@ -150,25 +150,25 @@ same 'a model that is compared and one that is trained alone' alone c/dot_global
 
 # ---- the same command again, other options, more variants ----
 cp -r c before
-expect 0 'variants    4, of which 4 are done already' "$@"
+expect 0 'variants    4, 4 of them already done' "$@"
 diff -r c before >differences || fail "nothing was to be done: $(cat differences)"
-expect 2 "c/none_global was made with learning-rate '0.01', and now it is '0.02'" "$@" --learning-rate 0.02
+expect 2 "c/none_global was made with learning-rate '0.01', but now it is '0.02'" "$@" --learning-rate 0.02
 expect 2 "was made with training data '600 pairs" "$@" --train valid.tsv
-expect 2 "was made with seed '1', and now it is '2'" "$@" --seed 2
+expect 2 "was made with seed '1', but now it is '2'" "$@" --seed 2
 diff -r c before >differences || fail "a refused comparison changed $(cat differences)"
 said=$("$attend" compare "$@" --variant 'lstm: cell=lstm' 2>&1)
-case $said in *'5, of which 4 are done'*'variant 5 of 5: lstm'*) ;; *) fail "another variant: $said" ;; esac
+case $said in *'5, 4 of them already done'*'variant 5 of 5: lstm'*) ;; *) fail "another variant: $said" ;; esac
 for name in none_global dot_local-p; do diff -r c/$name before/$name || fail "$name was made anew"; done
 expect 0 'testing' "$@" --beam 2 # tests anew, trains nothing
 case $said in *'data        600 pairs'*) fail "another beam trained: $said" ;; esac
 echo x >>c/dot_global/translations
-expect 0 'of which 3 are done' "$@" --beam 2
+expect 0 '3 of them already done' "$@" --beam 2
 mv c/dot_global/model moved
 expect 1 "variant 'dot global' failed: " "$@" --beam 2 # its training is done, and its model gone
 mv moved c/dot_global/model
 expect 0 '"samples": 0' "$@" --beam 2 --bootstrap 0 --json
 expect 0 'chrF2' "$@" --beam 2 --metric chrf,ter --quiet
-expect 0 'variants    4, of which 0 are done' "$@" --fresh --learning-rate 0.02
+expect 0 'variants    4, 0 of them already done' "$@" --fresh --learning-rate 0.02
 same 'the options' <(grep learning-rate c/two_layers/options) <(printf 'learning-rate\t0.02\n')
 
 # a configuration file; a pipe; pairs of words, which are scored by exact matches
@@ -191,7 +191,7 @@ case $said in *'blows up  failed: training diverged'*) ;; *) fail "a variant div
 is 'the others' 2 "$(grep -o '"state": "done"' f/comparison.json | wc -l)"
 is 'those that failed' 2 "$(grep -o '"state": "failed", "reason": "' f/comparison.json | wc -l)"
 "$json" <f/comparison.json >/dev/null || fail 'comparison.json with failures is not JSON'
-expect 1 'of which 2 are done already' "$@" --format markdown
+expect 1 '2 of them already done' "$@" --format markdown
 
 # ---- going on ----
 # shellcheck disable=SC2086
@@ -224,12 +224,12 @@ for signal in INT TERM; do
     "$attend" compare "$@" --updates 1000000 --patience 0 --output stopped$signal 2>stopped.said &
     child=$!
     while [ ! -s stopped$signal/none/model.checkpoint ] && kill -0 $child 2>/dev/null; do sleep 0.05; done
-    [ $signal = INT ] && expect 2 'another process is comparing in stoppedINT' "$@" --updates 1000000 --patience 0 --output stoppedINT
+    [ $signal = INT ] && expect 2 'another process is using stoppedINT' "$@" --updates 1000000 --patience 0 --output stoppedINT
     kill -s $signal $child
     wait $child
     got=$?
     is "the code of SIG$signal" "$([ $signal = INT ] && echo 130 || echo 143)" $got
-    grep -q '"state": "waits"' stopped$signal/comparison.json || fail "SIG$signal: $(cat stopped$signal/comparison.json)"
+    grep -q '"state": "pending"' stopped$signal/comparison.json || fail "SIG$signal: $(cat stopped$signal/comparison.json)"
 done
 eval "set -- $(printf "'%s' " "$@" | sed "s/'--quiet'//")"
 "$attend" compare "$@" --updates 1000000 --patience 0 --output stoppedINT 2>stopped.said &
@@ -241,7 +241,7 @@ done
 kill -s TERM $child
 wait $child
 is 'the code of SIGTERM' 143 $?
-grep -q 'going on from update [1-9]' stopped.said || fail "a stopped comparison begins anew: $(cat stopped.said)"
-grep -q 'stopped; stoppedINT has everything' stopped.said || fail "nothing is said of where it goes on: $(cat stopped.said)"
+grep -q 'resuming from update [1-9]' stopped.said || fail "a stopped comparison begins anew: $(cat stopped.said)"
+grep -q 'stopped; the same command resumes from stoppedINT' stopped.said || fail "nothing is said of where it goes on: $(cat stopped.said)"
 echo "killed $killed times"
 exit $failed

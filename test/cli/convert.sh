@@ -17,17 +17,17 @@ train() { # MODEL OPTIONS..
 train m --updates 900
 train bare --attention none --readout plain --updates 5
 
-expect 2 '--model FILE is missing' convert --output x
+expect 2 '--model FILE is required' convert --output x
 expect 2 '--output is given twice' convert --model m --output x --output y --precision int8
-expect 2 '--output FILE is missing' convert --model m
+expect 2 '--output FILE is required' convert --model m
 expect 2 'nothing to do' convert --model m --output x
 expect 2 'precision' convert --model m --output x --precision int7
-expect 2 'not understood' convert --model m --output x --precision int8 y
+expect 2 'unexpected argument' convert --model m --output x --precision int8 y
 expect 5 'nowhere' convert --model nowhere --output x --precision int8
 expect 4 'pairs.tsv' convert --model pairs.tsv --output x --precision int8
 expect 5 'no/x' convert --model m --output no/x --precision int8
 cp pairs.tsv kept.tsv
-expect 2 '--output kept.tsv is what --shortlist is' convert --model m --output kept.tsv --shortlist kept.tsv
+expect 2 '--output kept.tsv is also the input of --shortlist' convert --model m --output kept.tsv --shortlist kept.tsv
 same 'pairs that were to be written over' pairs.tsv kept.tsv
 expect 2 'no attention' convert --model bare --output x --shortlist pairs.tsv
 expect 5 'none.tsv' convert --model m --output x --shortlist none.tsv
@@ -59,7 +59,7 @@ same 'a shortlist in any batch' alone together
 same 'with a shortlist and without' alone full
 for wrong in '--sample' '--no-repeat 2' '--beam 33' '--prefix lines' '--model m'; do
     # shellcheck disable=SC2086
-    expect 2 '--shortlist is for one model' translate --model m.fast --shortlist $wrong <lines
+    expect 2 '--shortlist requires a single model' translate --model m.fast --shortlist $wrong <lines
 done
 
 # the mean of several models
@@ -81,9 +81,9 @@ expect 0 '' convert --average k.checkpoint k.update-20 --output mean2 # of which
 is 'the end of a mean that may not grow' 5 $?
 grep -q 'no file was created' said || fail "a mean that may not grow: $(cat said)"
 ls -a | grep -q grown && fail 'it left something behind'
-expect 2 'two models at least' convert --average k --output x
-expect 2 'without --model' convert --average k k --model k --output x
-expect 2 '--output FILE is missing' convert --average k k
+expect 2 'at least two models' convert --average k --output x
+expect 2 'leave out --model' convert --average k k --model k --output x
+expect 2 '--output FILE is required' convert --average k k
 expect 2 "other has hidden '40', and k has '48'" convert --average k other --output x
 expect 2 "fewer has " convert --average k fewer --output x
 expect 2 'is quantised' convert --average k mean.int8 --output x

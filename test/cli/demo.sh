@@ -6,7 +6,7 @@ exec </dev/null
 limit=300
 
 # ---- a short one ----
-"$attend" demo --pairs 300 --updates 4 --keep short --threads 2 >out 2>messages || fail "the demo failed: $(cat messages)"
+"$attend" demo --pairs 300 --updates 4 --output short --threads 2 >out 2>messages || fail "the demo failed: $(cat messages)"
 for words in 'exact match' 'attention ' 'AER' 'short/model' 'train --train pairs.tsv'; do
     grep -q "$words" out || fail "nothing was said about '$words': $(cat out)"
 done
@@ -24,17 +24,17 @@ exact=$("$attend" evaluate --model short/model --input short/test.tsv --metric e
 grep -q "exact match ${exact%0*}" out || fail "evaluate says $exact: $(grep exact out)"
 
 # by seed, on any number of threads, and again
-"$attend" demo --pairs 300 --updates 4 --keep again --threads 1 --quiet >out2 2>messages2 || fail 'the demo failed on one thread'
+"$attend" demo --pairs 300 --updates 4 --output again --threads 1 --quiet >out2 2>messages2 || fail 'the demo failed on one thread'
 [ -s messages2 ] && fail "quiet, and yet: $(cat messages2)"
 cmp -s short/model again/model || fail 'threads made another model'
 sed 's/again/short/g' out2 | cmp -s - out || fail 'threads made other results'
-expect 0 'again/model' demo --pairs 300 --updates 2 --keep again --seed 2 --attention dot
+expect 0 'again/model' demo --pairs 300 --updates 2 --output again --seed 2 --attention dot
 cmp -s short/train.tsv again/train.tsv && fail 'another seed made the same pairs'
 "$attend" info again/model | grep -q dot || fail '--attention was not heard'
-grep -q 'What each score comes to' out && fail 'the usual score is compared with itself'
-expect 0 'What each score comes to' demo --pairs 300 --updates 2 --keep again --attention bilinear --quiet
+grep -q 'docs/demo.md compares the scores' out && fail 'the usual score is compared with itself'
+expect 0 'docs/demo.md compares the scores' demo --pairs 300 --updates 2 --output again --attention bilinear --quiet
 "$attend" info again/model | grep -qE 'heads +8' || fail 'bilinear scores without their heads'
-expect 0 'exact match' demo --pairs 300 --updates 2 --keep none --attention none --quiet
+expect 0 'exact match' demo --pairs 300 --updates 2 --output none --attention none --quiet
 
 # ---- pairs alone ----
 expect 0 'pairs/train.tsv' demo --write-pairs pairs --pairs 200
@@ -43,35 +43,35 @@ expect 0 'pairs/train.tsv' demo --write-pairs pairs --pairs 200
 
 # ---- what is somebody's own ----
 mkdir own && echo mine >own/valid.tsv
-expect 2 'own/valid.tsv is not from a demo' demo --keep own --pairs 100
+expect 2 'own/valid.tsv is not from a demo' demo --output own --pairs 100
 expect 2 'own/valid.tsv is not from a demo' demo --write-pairs own --pairs 100
 [ "$(cat own/valid.tsv)" = mine ] && [ "$(ls own)" = valid.tsv ] || fail 'the demo wrote over pairs that are not its own'
 
 # ---- what it says to try works as it stands ----
-"$attend" demo --pairs 300 --updates 2 --keep "it's here" --quiet >out || fail 'a folder with a quote and a blank'
+"$attend" demo --pairs 300 --updates 2 --output "it's here" --quiet >out || fail 'a folder with a quote and a blank'
 grep "^  .*--model 'it" out >try
 [ "$(wc -l <try)" = 3 ] || fail "three commands to try: $(cat out)"
 sh -e ./try >said 2>&1 || fail "what it says to try fails: $(cat said)"
 
 # ---- what is wrong ----
 expect 2 'did you mean' demo --attention additiv
-expect 2 "'words' is not understood" demo words
-expect 2 'whole number from 100' demo --pairs 3
+expect 2 "unexpected argument 'words'" demo words
+expect 2 'integer from 100' demo --pairs 3
 expect 2 'did you mean --pairs' demo --pair 300
-expect 5 'cannot make the folder no/such' demo --keep no/such --pairs 100
+expect 5 'cannot create directory no/such' demo --output no/such --pairs 100
 touch file
-expect 5 'cannot write file/test.links' demo --keep file --pairs 100
+expect 5 'cannot write file/test.links' demo --output file --pairs 100
 if [ "$(id -u)" != 0 ]; then
     mkdir closed && chmod a-w closed
-    expect 5 'cannot write closed/test.links' demo --keep closed --pairs 100
+    expect 5 'cannot write closed/test.links' demo --output closed --pairs 100
 fi
 mkdir full && ln -s /dev/full full/train.tsv && touch full/test.links
-expect 5 'cannot write full/train.tsv' demo --keep full --pairs 100
+expect 5 'cannot write full/train.tsv' demo --output full --pairs 100
 ls attend-demo >/dev/null 2>&1 && fail 'something was left in attend-demo'
 
 # ---- Ctrl-C ----
 rm -f messages # of the demo before, which would pass for this one's
-"$attend" demo --pairs 2000 --keep stopped --threads 1 >out 2>messages &
+"$attend" demo --pairs 2000 --output stopped --threads 1 >out 2>messages &
 demo=$!
 for _ in $(seq 600); do
     grep -q 'update 1 ' messages && break

@@ -12,7 +12,7 @@ number() { # of WORD in the JSON on standard input, the first there is
 # sacreBLEU's scores, to two decimals
 while read -r metric tokens case count system other; do
     case $metric in \#*) continue ;; esac
-    set -- --metric "$metric" --bleu-tokens "$tokens" --reference "$lines/reference.txt"
+    set -- --metric "$metric" --bleu-tokenizer "$tokens" --reference "$lines/reference.txt"
     [ "$case" = lc ] && set -- "$@" --lowercase
     [ "$count" = 2 ] && set -- "$@" --reference "$lines/second.txt"
     for which in system other; do
@@ -35,15 +35,15 @@ cut -f1 six.tsv >six.source
 cut -f2 six.tsv >six.target
 expect 0 'exact            66.67' --hypothesis by_source --input six.source six.target --metric exact
 sed '3s/.*/T/' by_pair >differs
-expect 3 'differs:3: another translation than in line 1' --hypothesis differs --input words.tsv
+expect 3 'differs:3: the translation differs from that of line 1' --hypothesis differs --input words.tsv
 head -2 by_source >two
-expect 3 'two has 2 lines, and words.tsv has 7 pairs with 3 different sources' --hypothesis two --input words.tsv
+expect 3 'two has 2 lines, but words.tsv has 7 pairs with 3 different sources' --hypothesis two --input words.tsv
 
 # counts that differ are said, both of them
-expect 3 'two has 2 lines, and by_source has 3' --hypothesis two --reference by_source
-expect 3 'two has 2 lines, and by_source has 3' --hypothesis by_source --reference by_source --reference two
-expect 3 'two has 2 lines, and by_source has 3' --hypothesis by_source --reference by_source --source two
-expect 3 'two has 2 lines, and by_source has 3' --hypothesis by_source --reference by_source --against two
+expect 3 'two has 2 lines, but by_source has 3' --hypothesis two --reference by_source
+expect 3 'two has 2 lines, but by_source has 3' --hypothesis by_source --reference by_source --reference two
+expect 3 'two has 2 lines, but by_source has 3' --hypothesis by_source --reference by_source --source two
+expect 3 'two has 2 lines, but by_source has 3' --hypothesis by_source --reference by_source --against two
 
 # intervals hold the score; the better system is told apart, equal ones are not
 set -- --hypothesis "$lines/system.txt" --reference "$lines/reference.txt" --metric bleu --json
@@ -77,7 +77,7 @@ for side in reference second; do # lengths by sources, then by references
 done
 expect 0 '"length": "characters of the reference", "by_length": [{"from": 0, "to": 20, "lines": 5, "exact": {"score": 60' --json --metric exact \
     --hypothesis "$lines/system.txt" --reference "$lines/reference.txt" --by-length 20 --length-unit characters
-for bounds in 5,5 0 x 5, ''; do expect 2 'rising lengths' --hypothesis two --reference two --by-length "$bounds"; done
+for bounds in 5,5 0 x 5, ''; do expect 2 'increasing lengths' --hypothesis two --reference two --by-length "$bounds"; done
 
 # the plot has a point for each bucket of each system and one in the legend, names that cannot break it, and counts
 cp "$lines/other.txt" 'o<&>'
@@ -93,17 +93,17 @@ expect 0 '"system": "abääääääääääääääääää",' --hypothesis abä
 expect 5 'none/plot.svg' --hypothesis two --reference two --plot none/plot.svg
 
 # usage and bad files
-expect 2 'what is to be evaluated?' --reference two
-expect 2 'what is right?' --hypothesis two
+expect 2 '--model FILE or --hypothesis FILE is required' --reference two
+expect 2 '--input PAIRS or --reference FILE is required' --hypothesis two
 expect 2 "did you mean 'bleu'?" --hypothesis two --reference two --metric chrf,blue
-expect 2 'not for it' --hypothesis two --reference two --input words.tsv
-expect 2 '--model needs' --model m --reference two
-expect 2 "--model is given twice, the second time as 'n'" --model m --model n --input words.tsv
+expect 2 'leave out --reference and --source' --hypothesis two --reference two --input words.tsv
+expect 2 '--model requires' --model m --reference two
+expect 2 "--model is given twice, the second time with 'n'" --model m --model n --input words.tsv
 cp words.tsv kept.tsv
-expect 2 '--output kept.tsv is what --input is' --model m --input kept.tsv --output kept.tsv
-expect 2 '--plot kept.tsv is what --reference is' --hypothesis two --reference two --reference kept.tsv --plot kept.tsv
+expect 2 '--output kept.tsv is also the input of --input' --model m --input kept.tsv --output kept.tsv
+expect 2 '--plot kept.tsv is also the input of --reference' --hypothesis two --reference two --reference kept.tsv --plot kept.tsv
 same 'pairs that were to be written over' words.tsv kept.tsv
-expect 2 'one too many' --model m --hypothesis two --input words.tsv
+expect 2 '--model and --hypothesis cannot be combined' --model m --hypothesis two --input words.tsv
 expect 5 'none' --hypothesis none --reference two
 expect 5 'none' --hypothesis two --reference none
 : >empty

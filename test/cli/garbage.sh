@@ -14,9 +14,9 @@ for kind in bpe char word; do
         --threads 2 --updates 500 --patience 0 --quiet --no-check || exit 1
     echo "$kind:"
     # the stand-ins of nothing are empty lines; what is long is said so to nobody
-    "$garbage" "$lines" "$attend" translate --model $kind --quiet --beam 2 --max-words 100 --length-ratio 1 --length-extra 2 --threads 2 || failed=1
+    "$garbage" "$lines" "$attend" translate --model $kind --quiet --beam 2 --max-input-length 100 --length-ratio 1 --length-extra 2 --threads 2 || failed=1
     [ "$lines" -gt 100000 ] && break # a million takes minutes
-    count=$("$garbage" 5000 | "$attend" translate --model $kind --quiet --json --sample --temperature 5 --n-best 2 --alignment soft --max-words 30 \
+    count=$("$garbage" 5000 | "$attend" translate --model $kind --quiet --json --sample --temperature 5 --n-best 2 --alignment soft --max-input-length 30 \
         --length-ratio 1 --length-extra 2 --replace-unknown | "$json" line text)
     [ "$count" = 5000 ] || { echo "5000 lines gave $count objects"; failed=1; }
 done

@@ -19,16 +19,16 @@ config() { # CODE WORDS TEXT: the text as printf writes it
     # shellcheck disable=SC2086
     expect "$1" "$2" train --config settings --train pairs.tsv --model c --fresh --updates 1 $small
 }
-expect 5 'it is a folder' train --config . --train pairs.tsv --model c
-expect 5 'more than 1 MiB' train --config /dev/zero --train pairs.tsv --model c
+expect 5 'it is a directory' train --config . --train pairs.tsv --model c
+expect 5 'larger than 1 MiB' train --config /dev/zero --train pairs.tsv --model c
 expect 5 'No such file' train --config none --train pairs.tsv --model c
-config 2 'settings:2: there is no --hiden; did you mean --hidden?' 'seed 3\nhiden 4\n'
-config 2 "settings:3: --seed 'x' is not a whole number" '\n# a comment\nseed x\n'
-config 2 'settings:1: there is a NUL byte' 'seed 3\0seed 4\n'
-config 2 'settings:2: --seed wants a value' 'clip 2\nseed\n'
-config 2 "settings:1: --quiet is yes or no (alone: yes), and not 'maybe'" 'quiet maybe\n'
+config 2 'settings:2: unknown option --hiden; did you mean --hidden?' 'seed 3\nhiden 4\n'
+config 2 "settings:3: --seed 'x' is not an integer" '\n# a comment\nseed x\n'
+config 2 'settings:1: this line contains a NUL byte' 'seed 3\0seed 4\n'
+config 2 'settings:2: --seed requires a value' 'clip 2\nseed\n'
+config 2 "settings:1: --quiet 'maybe' is not yes or no" 'quiet maybe\n'
 config 2 "did you mean 'adam'?" 'optimizer adan\n'
-config 2 'a configuration cannot name another' 'config other\n'
+config 2 'a configuration file cannot include another' 'config other\n'
 config 2 'c has no counterpart' 'valid a.tsv b.tsv c\n'
 config 0 'done: c' 'quiet no\n'
 config 0 '' '\357\273\277quiet\r\nseed = 4\r\nclip=2 # behind a blank\r\nlog l#og\r\n'
@@ -36,17 +36,17 @@ config 0 '' '\357\273\277quiet\r\nseed = 4\r\nclip=2 # behind a blank\r\nlog l#o
 printf 'train none.tsv\nvalid valid.tsv valid.tsv\nmodel c\nupdates 2\n' >settings
 # shellcheck disable=SC2086
 expect 0 'done: c' train --config settings --train pairs.tsv $small --fresh # the command line's --train in the place of the file's
-expect 2 '--model wants a value, and --fresh is an option' train --train pairs.tsv --model --fresh
+expect 2 '--model requires a value, but --fresh is an option' train --train pairs.tsv --model --fresh
 
 # ---- numbers ----
 # shellcheck disable=SC2086
 {
     for option in epochs updates valid-every save-every; do expect 2 'from 1 to' $train --model n --$option 0; done
-    for number in -1 1e99 nan inf 0x 99999999999999999999 1.5 ''; do expect 2 'whole number' $train --model n --updates=$number; done
+    for number in -1 1e99 nan inf 0x 99999999999999999999 1.5 ''; do expect 2 'integer' $train --model n --updates=$number; done
     expect 2 'size' $train --model n --memory 1e999
     expect 2 'size' $train --model n --memory 5X
-    expect 2 'whole number from 1 to 1024' $train --model n --threads 0
-    expect 0 'are enough for' train --train pairs.tsv --model n --tokens word --hidden 16 --embedding 8 --updates 2 --threads 1000
+    expect 2 'integer from 1 to 1024' $train --model n --threads 0
+    expect 0 'limited to' train --train pairs.tsv --model n --tokens word --hidden 16 --embedding 8 --updates 2 --threads 1000
     expect 2 'too small for the kind bpe' train --train pairs.tsv --model n2 --tokens bpe --vocab-size 100
     expect 0 'done' train --train pairs.tsv --model n3 --tokens bpe --vocab-size 1000000 --hidden 16 --embedding 8 --updates 1
     expect 3 'are too long' $train --model n4 --max-length 1 --updates 1
@@ -85,8 +85,8 @@ printf ' \t \n' >blank.tsv
     [ -e /dev/full.checkpoint ] && fail 'files were left beside /dev/full'
     expect 5 "create its folder first" $train --model no/such/m --updates 1
     expect 5 'it is a folder' $train --model . --updates 1
-    expect 2 'is named 2 times' train --train - --valid - --model m
-    expect 2 'is named 2 times' train --train - - --model m
+    expect 2 'is given 2 times' train --train - --valid - --model m
+    expect 2 'is given 2 times' train --train - - --model m
     "$attend" $train --valid - --model stdin --updates 2 --quiet <valid.tsv || fail 'standard input for validation'
     "$attend" train --train - $small --model stdin --updates 3 --valid valid.tsv --quiet <pairs.tsv || fail 'going on from standard input'
     (ulimit -f 20 && "$attend" $train --model limited --updates 5 --hidden 64) >said 2>&1
@@ -102,7 +102,7 @@ printf ' \t \n' >blank.tsv
     printf 'a\tb\r\n\357\273\277c\td' >odd.tsv # CR LF, a byte order mark in the middle, no line feed at the end
     expect 0 'done' train --train odd.tsv --model odd $small --updates 1
     head -c 1000000 /dev/zero | tr '\0' x >long.line && printf '\ty\na\tb\n' >>long.line
-    expect 0 '1 left out' train --train long.line --model long --tokens char --hidden 16 --embedding 8 --updates 1
+    expect 0 '1 skipped' train --train long.line --model long --tokens char --hidden 16 --embedding 8 --updates 1
     printf 'a\t\377\n' >bytes.tsv
     expect 3 'bytes.tsv:1' train --train bytes.tsv --model bytes --no-check --updates 1
     printf 'a\tb\nx y\n' >notab.tsv
@@ -135,12 +135,12 @@ tail -200 pairs.tsv >b.tsv
     cmp -s several piped || fail 'a pipe gave another model'
     expect 3 '(/dev/fd/' train --train <(echo no tab) --model x $small --updates 1
     expect 5 'it is a device' check --train /dev/zero
-    expect 2 'is named 2 times' check --train - --valid -
+    expect 2 'is given 2 times' check --train - --valid -
 }
 
 # ---- sizes ----
 expect 0 'for 300 pairs of sentences' train --train pairs.tsv --model sized --updates 1
-expect 0 'going on from update 1' train --train pairs.tsv --model sized --updates 2
+expect 0 'resuming from update 1' train --train pairs.tsv --model sized --updates 2
 expect 0 'hidden               128' info sized
 expect 2 "hidden '128', and now it is '32'" train --train pairs.tsv --model sized --updates 3 --hidden 32
 cat pairs.tsv pairs.tsv >twice.tsv

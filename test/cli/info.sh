@@ -7,7 +7,7 @@ expect 2 'usage: attend VERB'
 expect 0 'usage: attend VERB' --help
 expect 0 'attend ' --version
 expect 2 "did you mean 'info'?" infoo
-expect 2 'there is no verb' "$(printf '%01000d' 0)"
+expect 2 'unknown verb' "$(printf '%01000d' 0)"
 expect 0 'usage: attend info MODEL' info --help
 expect 0 'usage: attend info MODEL' info "$model" -h
 expect 0 'cell                 gru' info "$model"
@@ -16,12 +16,12 @@ expect 0 'aligns by            layer 0, head 0' info "$model"
 expect 0 '}, "alignment": {"layer": 0, "head": -1}}' info --json "$model"
 expect 0 '"output.w": [' info "$model" --json --parameters
 expect 0 'parameters' info --no-checksum -- "$model"
-expect 2 'give one model file' info
-expect 2 'give one model file' info "$model" "$model"
+expect 2 'expected one model file' info
+expect 2 'expected one model file' info "$model" "$model"
 expect 2 '--json takes no value' info --json=yes "$model"
 expect 2 'did you mean --json?' info --jsn "$model"
-expect 2 'there is no --' info --=x "$model"
-expect 2 'options have two dashes' info -json "$model"
+expect 2 'unknown option --' info --=x "$model"
+expect 2 'options begin with two dashes' info -json "$model"
 expect 5 'cannot read -json' info -- -json
 expect 5 'cannot read --help' info -- --help
 expect 5 'cannot read' info "$folder/none"

@@ -21,7 +21,7 @@ small="--tokens word --cell lstm --hidden 24 --embedding 16 --dropout 0 --batch-
 expect 0 'data        300 lines, ' train $lm --train train.txt --valid valid.txt --model m $small --updates 120 --valid-every 40
 case $said in *"vocabulary  8"*"valid perplexity"*"done: m"*) ;; *) fail "train says: $said" ;; esac
 case $said in *pairs*) fail "train speaks of pairs: $said" ;; esac
-expect 0 'going on from update 120' train $lm --train train.txt --valid valid.txt --model m $small --updates 130 --valid-every 40
+expect 0 'resuming from update 120' train $lm --train train.txt --valid valid.txt --model m $small --updates 130 --valid-every 40
 expect 0 'a language model, ' info m
 expect 0 'task                 language-model' info m
 expect 0 '"task": "language-model"' info m --json
@@ -41,7 +41,7 @@ same "one and six" one six
 # other architectures are language models too
 expect 0 'done: attends' train $lm --train train.txt --valid valid.txt --model attends --architecture transformer --tokens char --hidden 16 \
     --heads 2 --layers 1 --dropout 0 --batch-tokens 150 --learning-rate 0.005 --updates 60 --valid-every 30
-expect 0 'a token' score --model attends --input valid.txt
+expect 0 'per token' score --model attends --input valid.txt
 printf 'a b\n\n' | "$attend" translate --model attends --seed 2 --quiet >drawn || fail "a transformer does not go on"
 is "a transformer's lines" 2 "$(wc -l <drawn)"
 head -1 drawn | grep -q '^a b' || fail "a transformer's beginning: $(head -1 drawn)"
@@ -54,7 +54,7 @@ expect 2 "belongs to architecture 'transformer', and this is 'rnn'" train $lm --
 expect 2 'has no effect for a language model' train $lm --train train.txt --model bad --window-size 3
 
 expect 0 'done: past' train $lm --train train.txt --valid valid.txt --model past --architecture lstmn $small --updates 30 --valid-every 30
-expect 0 'a token' score --model past --input valid.txt
+expect 0 'per token' score --model past --input valid.txt
 printf 'a b\n\n' | "$attend" translate --model past --seed 2 --quiet | head -1 | grep -q '^a b' || fail "an lstmn does not go on"
 
 # sizes by the data
@@ -63,7 +63,7 @@ case $said in *"label-smoothing 0"*) ;; *) fail "sizes: $said" ;; esac
 
 # a TAB is text; empty lines are left out and counted
 printf 'a\tb c\n\n \nb c\td\n' >tabs.txt
-expect 0 'data        2 lines (2 left out' train $lm --train tabs.txt --model tabs --tokens char --hidden 8 --embedding 8 --updates 2
+expect 0 'data        2 lines (2 skipped' train $lm --train tabs.txt --model tabs --tokens char --hidden 8 --embedding 8 --updates 2
 expect 0 'empty lines: 2' check $lm --train tabs.txt
 expect 0 'lines with a TAB: 2' check $lm --train tabs.txt
 expect 0 'training: 300 lines' check $lm --train train.txt --valid valid.txt
@@ -86,11 +86,11 @@ for option in "--attention dot" "--context after" --bidirectional --shared-vocab
     expect 2 "${option% *} has no effect for a language model" train $lm --train train.txt --model bad --epochs 1 $option
 done
 for option in "--source-tokens char" "--target-vocab-size 9"; do
-    expect 2 'a language model has lines alone' train $lm --train train.txt --model bad --epochs 1 $option
+    expect 2 'a language model is trained on lines' train $lm --train train.txt --model bad --epochs 1 $option
 done
-expect 2 'a language model has lines alone' train $lm --train train.txt --model bad --epochs 1 --preset g2p
+expect 2 'a language model is trained on lines' train $lm --train train.txt --model bad --epochs 1 --preset g2p
 expect 2 'it has no source to align with' align --model m --input pairs.tsv
-expect 2 'a language model, which has no source' convert --model m --output x --shortlist pairs.tsv
+expect 2 'is a language model and has no source' convert --model m --output x --shortlist pairs.tsv
 expect 2 'm has no attention: there is nothing to show' show --model m 'a b'
 for option in "--prefix a.txt" "--alignment hard" --shortlist --replace-unknown "--length-ratio 2" "--coverage-penalty 1"; do
     expect 2 'a language model' translate --model m $option --input a.txt
@@ -105,11 +105,11 @@ by_hand() { # UNITS: exp(-sum / units)
 }
 units=$(($(wc -w <valid.txt) + 100))
 bytes=$(wc -c <valid.txt) # a line feed is an end
-said=$(sed 's/.*perplexity \([0-9.]*\) a token, \([0-9.]*\) a word, \([0-9.]*\) a character, \([0-9.]*\) a byte.*/\1 \2 \3 \4/' summary |
+said=$(sed 's/.*perplexity \([0-9.]*\) per token, \([0-9.]*\) per word, \([0-9.]*\) per character, \([0-9.]*\) per byte.*/\1 \2 \3 \4/' summary |
     awk '{ printf "%.3f %.3f %.3f %.3f", $1, $2, $3, $4 }')
 is "perplexity" "$(by_hand $units) $(by_hand $units) $(by_hand "$bytes") $(by_hand "$bytes")" "$said"
 awk -v p="$(by_hand $units)" 'BEGIN { exit !(p < 4.5) }' || fail "it has learned nothing: $said"
-grep -q "100 lines, $units tokens and ends" summary || fail "summary: $(cat summary)"
+grep -q "100 lines, $units tokens (line ends included)" summary || fail "summary: $(cat summary)"
 "$attend" score --model m --input valid.txt --json --per-token >scores.json 2>/dev/null || fail "score --json failed"
 "$json" <scores.json >count || fail "score --json is no JSON"
 tail -1 scores.json | grep -q '"word_perplexity": ' || fail "score --json: $(tail -1 scores.json)"
@@ -117,11 +117,11 @@ tail -1 scores.json | grep -q '"word_perplexity": ' || fail "score --json: $(tai
 "$attend" score --model m --input valid.txt --threads 1 2>/dev/null | cmp -s - scores || fail "threads change scores"
 printf 'a b\n\n\377\nz a\n' >odd.txt
 expect 0 'line 2 is not scored: it is empty' score --model m --input odd.txt
-case $said in *"1 tokens are unknown; 2 lines were not scored"*) ;; *) fail "odd lines: $said" ;; esac
-expect 0 'a character' evaluate --model m --input valid.txt
+case $said in *"1 unknown tokens; 2 lines not scored"*) ;; *) fail "odd lines: $said" ;; esac
+expect 0 'per character' evaluate --model m --input valid.txt
 is "evaluate" "$(by_hand $units)" "$(echo "$said" | awk '/^perplexity/ { printf "%.3f", $2 }')"
 "$attend" evaluate --model m --input valid.txt --json | "$json" >count || fail "evaluate --json is no JSON"
-expect 2 'its score is perplexity' evaluate --model m --input valid.txt --metric bleu
+expect 2 'evaluated by perplexity' evaluate --model m --input valid.txt --metric bleu
 expect 2 'a language model' evaluate --model m --source a.txt --reference a.txt
 
 # lines are gone on from: as many lines, each with its beginning, the same for the same seed on any number of threads
@@ -133,10 +133,10 @@ sed -n 1p drawn | grep -q '^a b' && sed -n 3p drawn | grep -q '^zebra a' && sed 
 "$attend" translate --model m --model m --seed 3 --quiet <begin | cmp -s - drawn || fail "a model with itself is not the model"
 "$attend" translate --model m --seed 4 --quiet <begin | cmp -s - drawn && fail "another seed draws the same"
 "$attend" translate --model m --seed 3 --sample --quiet <begin | cmp -s - drawn || fail "sampling is not what it does by itself"
-expect 0 'line 4 was not translated: it is not UTF-8' translate --model m --input begin
+expect 0 'line 4 is not translated: it is not UTF-8' translate --model m --input begin
 "$attend" translate --model m --beam 3 --quiet <begin >searched || fail "a beam"
 "$attend" translate --model m --beam 3 --seed 4 --quiet <begin 2>said && fail "a seed for a search"
-grep -q -- '--seed needs --sample' said || fail "a seed for a search: $(cat said)"
+grep -q -- '--seed requires --sample' said || fail "a seed for a search: $(cat said)"
 expect 0 '0 ||| a b' translate --model m --n-best 3 --input begin --top-k 2 --temperature 0.5
 "$attend" translate --model m --json --seed 3 --quiet <begin >drawn.json || fail "translate --json failed"
 "$json" <drawn.json >count || fail "translate --json is no JSON"
@@ -148,6 +148,6 @@ is "words of a line of 2 with 3 more at most" 5 "$longest"
 "$attend" translate --model m --length-extra 7 --input long | awk '{ exit !(NF >= 300 && NF <= 307) }' || fail "length-extra"
 "$attend" translate --model m --max-length 4 --n-best 20 --input begin --quiet | awk -F' [|][|][|] ' 'split($2, w, " ") > 4 { exit 1 }' || fail "max-length"
 "$attend" convert --model m --output m8 --precision int8 || fail "convert failed"
-expect 0 'a token' score --model m8 --input valid.txt
+expect 0 'per token' score --model m8 --input valid.txt
 expect 2 'cannot contain both a language model' translate --model m --model "$("$attend" train --train pairs.tsv --model t $small --updates 1 --quiet && echo t)" --input begin
 exit $failed

@@ -34,18 +34,18 @@ lm text-lstmn --architecture lstmn --tokens char --embedding 8 --updates 5
 lm text-lstm --tokens word --cell lstm --embedding 8 --updates 5
 
 # usage
-expect 2 '--model FILE is missing' show 'd e'
-expect 2 'a sentence is missing' show --model one
-expect 2 'one sentence too many' show --model one d e
+expect 2 '--model FILE is required' show 'd e'
+expect 2 'a sentence or --input FILE is required' show --model one
+expect 2 "unexpected argument 'e'" show --model one d e
 expect 2 'not both' show --model one 'd e' --input pairs.tsv
-expect 2 '--target is for one sentence' show --model one --input pairs.tsv --target d
-expect 2 'here they are given' show --model one 'd e' --target 'e d' --beam 3
-expect 2 'here they are given' show --model one --input pairs.tsv --hypothesis 2
-expect 2 'more than --beam 5 finds' show --model one 'd e' --hypothesis 6
+expect 2 '--target applies to a single sentence' show --model one --input pairs.tsv --target d
+expect 2 '--beam and --hypothesis cannot be combined with --target' show --model one 'd e' --target 'e d' --beam 3
+expect 2 '--beam and --hypothesis do not apply to pairs' show --model one --input pairs.tsv --hypothesis 2
+expect 2 'is larger than --beam 5' show --model one 'd e' --hypothesis 6
 expect 2 "did you mean 'svg'?" show --model one 'd e' --format svgg
 expect 2 '--output map-%d.svg' show --model one --input pairs.tsv --format svg
 expect 2 '--output map-%d.png' show --model one --input pairs.tsv --output map.png
-expect 2 'a whole number' show --model one 'd e' --width 5
+expect 2 'an integer' show --model one 'd e' --width 5
 expect 2 'there is no head 1' show --model one 'd e' --head 1
 expect 2 'there is no layer 1' show --model one 'd e' --layer 1
 expect 2 'bare has no attention' show --model bare 'd e'
@@ -60,7 +60,7 @@ expect 3 'empty' show --model one '  '
 expect 3 'empty' show --model one 'd e' --target ''
 expect 3 'UTF-8' show --model one "$(printf 'd \377')"
 expect 3 'UTF-8' show --model one 'd e' --target "$(printf 'd \377')"
-expect 3 'room for 1000 pieces' show --model one "$(awk 'BEGIN { for (i = 0; i < 1001; i++) printf "d " }')"
+expect 3 'a map has at most 1000 tokens' show --model one "$(awk 'BEGIN { for (i = 0; i < 1001; i++) printf "d " }')"
 expect 3 'has 1001 pieces' show --model one d --target "$(awk 'BEGIN { for (i = 0; i < 1001; i++) printf "d " }')"
 expect 3 'room for 400 words' show --model one d --format svg --target "$(awk 'BEGIN { for (i = 0; i < 401; i++) printf "d " }')"
 
@@ -73,7 +73,7 @@ is 'd looks at the first' '@@@' "$(sed -n 6p out | awk '{ print $3 }' | tr '*#%'
 grep -q "$(printf '\033')" out && fail 'colours in a pipe'
 grep -q '^log p -' out || fail 'no remarks'
 is 'the same when it is forced' "$(cat out)" "$("$attend" show --model one 'd e h' --target 'h e d')"
-is 'ends are pieces' 2 "$("$attend" show --model one 'd e h' --pieces | grep -c '</s>')"
+is 'ends are pieces' 2 "$("$attend" show --model one 'd e h' --tokens | grep -c '</s>')"
 "$attend" show --model one 'd e h' --target 'a a a' | grep -q '^a 0.0' || fail 'an improbable target'
 [ "$("$attend" show --model one 'd e h' --hypothesis 2)" = "$(cat out)" ] && fail 'the second hypothesis is the first'
 [ "$("$attend" show --model two 'd e h' --target 'd' --head 0)" = "$("$attend" show --model two 'd e h' --target 'd' --head 1)" ] && fail 'two heads are the same'
@@ -100,7 +100,7 @@ if script -qec true /dev/null >/dev/null 2>&1; then
     for plain in TERM=dumb 'TERM=xterm-256color NO_COLOR=1' 'TERM=' TERM=vt100; do
         on_terminal "$plain" | grep -q '48;' && fail "colours with $plain"
     done
-    script -qec "'$attend' show --model one --format png 'd e h'" /dev/null </dev/null | grep -q 'nothing for a terminal' || fail 'a PNG on a terminal'
+    script -qec "'$attend' show --model one --format png 'd e h'" /dev/null </dev/null | grep -q 'cannot be written to a terminal' || fail 'a PNG on a terminal'
 fi
 
 # files
@@ -115,24 +115,24 @@ is 'quiet' '' "$("$attend" show --model one --input lines --quiet 2>&1 >/dev/nul
 is 'standard input' "$(cat out)" "$("$attend" show --model one --input - --quiet <lines)"
 "$attend" show --model one --input lines --quiet --output elsewhere && cmp -s out elsewhere || fail '--output differs'
 : >nothing
-expect 3 'none of its 0 lines' show --model one --input nothing
+expect 3 'none of the 0 lines' show --model one --input nothing
 printf '\n\n' >nothing
-expect 3 'none of its 2 lines' show --model one --input nothing --quiet
+expect 3 'none of the 2 lines' show --model one --input nothing --quiet
 is 'pairs are forced' 3 "$("$attend" show --model one --input few.tsv --format json | grep -c '"forced": true')"
 cut -f 1 few.tsv >few.source
 cut -f 2 few.tsv >few.target
 "$attend" show --model one --input few.tsv >out
 is 'two files are pairs' "$(cat out)" "$("$attend" show --model one --input few.source few.target)"
 is 'several files' 6 "$("$attend" show --model one --input few.source --input few.target --format json | "$json" line)"
-expect 2 'here they are given' show --model one --input few.source few.target --beam 2
+expect 2 '--beam and --hypothesis do not apply to pairs' show --model one --input few.source few.target --beam 2
 expect 5 'nowhere' show --model one --input few.tsv --input nowhere
 "$attend" show --model one --input few.tsv --input nowhere 2>/dev/null | grep -q . && fail 'a file is read before all are looked at'
 printf 'd e\te d\nd e\nd\td\n' >torn.tsv
 expect 3 'torn.tsv:2: the line has no TAB' show --model one --input torn.tsv
 is 'the pair before it is shown' 1 "$("$attend" show --model one --input torn.tsv 2>/dev/null | grep -c '^log p')"
 printf 'd\000e\te d\nd\td\n' >torn.tsv
-expect 0 'torn.tsv:1 is not shown: the character 0' show --model one --input torn.tsv
-expect 3 'torn.tsv:1: a byte 0: no text has one; take it out' score --model one --input torn.tsv
+expect 0 'torn.tsv:1 is not shown: it contains a NUL byte' show --model one --input torn.tsv
+expect 3 'torn.tsv:1: the line contains a NUL byte; remove it' score --model one --input torn.tsv
 echo d >>few.source
 expect 3 'one has 4 lines and the other 3' show --model one --input few.source few.target
 is 'a sentence of two lines' "$("$attend" show --model one 'd e')" "$("$attend" show --model one "$(printf 'd\ne')")"
@@ -157,7 +157,7 @@ case $(head -c 5 x.svg) in '<?xml' | '<svg ') ;; *) fail "an SVG begins with '$(
 # a page
 "$attend" show --model one --input lines --quiet --beam 2 --output x.html || fail 'html fails'
 is 'a page' '<!doctype html>' "$(head -c 15 x.html | tr A-Z a-z)"
-expect 2 'html shows all hypotheses' show --model one 'd e h' --format html --hypothesis 2
+expect 2 '--hypothesis does not apply to html' show --model one 'd e h' --format html --hypothesis 2
 
 # ---- who looks at whom ----
 # the lower triangle of a sentence that looks at itself, and nothing above it; columns of `show` are four wide
@@ -167,51 +167,51 @@ lower() { # FILE FIRST_ROW ROWS COLUMN
 }
 "$attend" show --model looks 'd e h' --target 'h e d' >out || fail 'a Transformer'
 grep -q 'layer 1, mean of 2 heads' out || fail "not by which it aligns: $(head -1 out)"
-is 'the same, asked for' "$(cat out)" "$("$attend" show --model looks 'd e h' --target 'h e d' --look source --layer 1)"
+is 'the same, asked for' "$(cat out)" "$("$attend" show --model looks 'd e h' --target 'h e d' --attention-kind cross --layer 1)"
 "$attend" show --model looks 'd e h' --target 'h e d' --layer -1 | grep -q 'mean of 3 layers and 2 heads' || fail 'the mean of all'
-"$attend" show --model looks 'd e h' --look encoder >out || fail 'the encoder'
+"$attend" show --model looks 'd e h' --attention-kind encoder >out || fail 'the encoder'
 is 'what is said of an encoder' 'entropy' "$(head -1 out | awk '{ print $1 }')"
 grep -q 'encoder at itself, mean of 2 layers and 2 heads' out || fail "which map: $(head -2 out)"
 grep -q 'log p\|confidence\|[0-9]\.[0-9][0-9] *[-:=+*#%@.]' out && fail "an encoder says nothing: $(cat out)"
 is 'the source across' 'd e h' "$(sed -n 3p out | awk '{ print $1, $2, $3 }')"
 is 'the source down' 'd e h' "$(sed -n 4,6p out | awk '{ printf "%s%s", (NR > 1 ? " " : ""), $1 }')"
-[ "$("$attend" show --model looks 'd e h' --look encoder --layer 0 --head 1)" = "$("$attend" show --model looks 'd e h' --look encoder --layer 1 --head 1)" ] && fail 'two layers are the same'
-"$attend" show --model looks 'd e h' --target 'h e d' --look decoder --pieces --width 100 >out || fail 'the decoder'
+[ "$("$attend" show --model looks 'd e h' --attention-kind encoder --layer 0 --head 1)" = "$("$attend" show --model looks 'd e h' --attention-kind encoder --layer 1 --head 1)" ] && fail 'two layers are the same'
+"$attend" show --model looks 'd e h' --target 'h e d' --attention-kind decoder --tokens --width 100 >out || fail 'the decoder'
 grep -q 'decoder at itself, mean of 3 layers and 2 heads' out || fail "which map: $(head -2 out)"
 is 'the target on both sides' '<s> h e d' "$(sed -n 3p out | sed 's/ *$//; s/^ *//; s/  */ /g')"
 sed -n 4p out | grep -q '^<s>      @@@$' || fail "the beginning looks at itself, and is not said: $(sed -n 4p out)"
 lower out 4 4 9 || fail "something is looked at too early: $(cat out)"
-is 'encoder and probabilities' 0 "$("$attend" show --model looks 'd e h' --look encoder --format json | grep -c 'probability\|confidence\|choices\|loops\|forced')"
-is 'members of a look' 1 "$("$attend" show --model looks 'd e h' --look encoder --format json | "$json" look source target entropy layers heads layer head weights word_weights)"
-"$attend" show --model looks 'd e h' --look decoder --target 'h e' --format json | grep -q '"look": "decoder", "source": "h e", "target": "h e".*"probability": \[null, 0\.' || fail 'JSON of a decoder'
+is 'encoder and probabilities' 0 "$("$attend" show --model looks 'd e h' --attention-kind encoder --format json | grep -c 'probability\|confidence\|choices\|loops\|forced')"
+is 'members of a look' 1 "$("$attend" show --model looks 'd e h' --attention-kind encoder --format json | "$json" look source target entropy layers heads layer head weights word_weights)"
+"$attend" show --model looks 'd e h' --attention-kind decoder --target 'h e' --format json | grep -q '"look": "decoder", "source": "h e", "target": "h e".*"probability": \[null, 0\.' || fail 'JSON of a decoder'
 for look in encoder decoder; do
-    "$attend" show --model lstmn 'd e h' --look $look --pieces >out || fail "an LSTMN's $look"
+    "$attend" show --model lstmn 'd e h' --attention-kind $look --tokens >out || fail "an LSTMN's $look"
     grep -q "$look at itself" out || fail "an LSTMN's $look: $(cat out)"
 done
 for kind in svg png json html; do
-    "$attend" show --model looks 'd e h' --look encoder --output look.$kind || fail "an encoder as $kind"
+    "$attend" show --model looks 'd e h' --attention-kind encoder --output look.$kind || fail "an encoder as $kind"
     "$attend" show --model text-looks 'd e h' --output text.$kind || fail "a language model as $kind"
 done
-"$attend" show --model lstmn --input few.tsv --look encoder --format json >out || fail 'sources of pairs'
+"$attend" show --model lstmn --input few.tsv --attention-kind encoder --format json >out || fail 'sources of pairs'
 is 'sources of pairs' 3 "$(grep -c '"look": "encoder"' out)"
-expect 2 "one has no look 'decoder': it has source" show --model one 'd e' --look decoder
-expect 2 "text-looks has no look 'source': it has decoder, as a language model has no source" show --model text-looks 'd e' --look source
-expect 2 "did you mean 'encoder'?" show --model looks 'd e' --look encode
-expect 2 'there is no layer 2' show --model looks 'd e' --look encoder --layer 2
+expect 2 'one has no decoder attention; it has: cross' show --model one 'd e' --attention-kind decoder
+expect 2 'text-looks has no cross attention; it has: decoder (a language model has no source)' show --model text-looks 'd e' --attention-kind cross
+expect 2 "did you mean 'encoder'?" show --model looks 'd e' --attention-kind encode
+expect 2 'there is no layer 2' show --model looks 'd e' --attention-kind encoder --layer 2
 expect 0 'layer 2' show --model looks 'd e' --layer 2
-expect 2 'before anything is said: --target' show --model looks 'd e' --look encoder --target 'e d'
-expect 2 'before anything is said: --beam' show --model looks 'd e' --look encoder --beam 2
+expect 2 '--target does not apply to --attention-kind encoder' show --model looks 'd e' --attention-kind encoder --target 'e d'
+expect 2 '--beam does not apply to --attention-kind encoder' show --model looks 'd e' --attention-kind encoder --beam 2
 
 # language models: the line is what is said
-"$attend" show --model text-looks 'd e h' --pieces >out || fail 'a language model'
+"$attend" show --model text-looks 'd e h' --tokens >out || fail 'a language model'
 grep -q '^log p -.*decoder at itself, mean of 2' out || fail "a language model: $(cat out)"
 lower out "$(awk '/^<s>/ { print NR }' out)" 4 9 || fail "it looks ahead: $(cat out)"
 is 'as it is scored' "$(echo 'd e h' | "$attend" score --model text-looks --input - --quiet | awk '{ printf "%.3f", $1 }')" "$(head -1 out | awk '{ print substr($3, 1, length($3) - 1) }')"
 "$attend" show --model text-lstmn 'd e h' >/dev/null || fail 'an LSTMN that reads'
 expect 2 'text-lstm has no attention: there is nothing to show' show --model text-lstm 'd e h'
-expect 2 'there is no translation for --beam' show --model text-looks 'd e' --beam 3
-expect 2 'there is no translation for --hypothesis' show --model text-looks 'd e' --hypothesis 2
-expect 2 'there is no translation for --target' show --model text-looks 'd e' --target 'd'
+expect 2 'does not translate: --beam' show --model text-looks 'd e' --beam 3
+expect 2 'does not translate: --hypothesis' show --model text-looks 'd e' --hypothesis 2
+expect 2 'does not translate: --target' show --model text-looks 'd e' --target 'd'
 expect 2 'few.tsv is a file of pairs' show --model text-looks --input few.tsv
 expect 3 'the text is empty' show --model text-looks ' '
 is 'files of lines' 6 "$("$attend" show --model text-looks --input few.target few.target --format json | "$json" line look)"
@@ -221,12 +221,12 @@ grep -q 'lines:5 is not shown' said || fail "no warning: $(cat said)"
 is 'their titles' "1: $(head -1 lines)" "$(head -1 out)"
 
 # what there are no places for
-expect 3 'the source is too long: the model has places for 3 pieces' show --model short 'd e h d'
+expect 3 'the source is too long: the model accepts at most 3 tokens' show --model short 'd e h d'
 expect 3 'the source has 4 pieces, and the model has places for 3' show --model short 'd e h d' --target d
 expect 3 'the target has 4 pieces, and the model has places for 3' show --model short 'd e' --target 'd e h d'
-expect 3 'the source has 4 pieces, and the model has places for 3' show --model short 'd e h d' --look encoder
-expect 0 'log p' show --model short 'd e h' --target 'd e h' --look decoder
-expect 0 'log p' show --model short 'd e h' --beam 2 --hypothesis 2 --pieces
+expect 3 'the source has 4 pieces, and the model has places for 3' show --model short 'd e h d' --attention-kind encoder
+expect 0 'log p' show --model short 'd e h' --target 'd e h' --attention-kind decoder
+expect 0 'log p' show --model short 'd e h' --beam 2 --hypothesis 2 --tokens
 
 # a page has every look, as long as there is room
 "$attend" show --model looks --input few.tsv --output x.html || fail 'a page of looks'
@@ -236,10 +236,10 @@ done
 "$attend" show --model looks 'd e h' --beam 3 --output x.html || fail 'a page of hypotheses'
 is 'hypotheses' '3 1 3' "$(for look in source encoder decoder; do grep -o "\"look\":\"$look\"" x.html | wc -l; done | tr '\n' ' ' | sed 's/ $//')"
 grep -q '"layer":1,"head":-1' x.html || fail 'a page begins with the map by which the model aligns'
-"$attend" show --model looks 'd e h' --look decoder --beam 2 --output x.html || fail 'a page of one look'
+"$attend" show --model looks 'd e h' --attention-kind decoder --beam 2 --output x.html || fail 'a page of one look'
 is 'one look' '0 0 2' "$(for look in source encoder decoder; do grep -o "\"look\":\"$look\"" x.html | wc -l; done | tr '\n' ' ' | sed 's/ $//')"
 awk 'BEGIN { for (i = 0; i < 500; i++) s = s "d "; print s "\t" s; print "d\te" }' >large.tsv # 1.5 million weights a look
-expect 0 "1 of 2 sentences have only the look 'source' on the page" show --model looks --input large.tsv --output x.html
+expect 0 '1 of 2 sentences have cross attention only' show --model looks --input large.tsv --output x.html
 is 'looks with room' '2 1 1' "$(for look in source encoder decoder; do grep -o "\"look\":\"$look\"" x.html | wc -l; done | tr '\n' ' ' | sed 's/ $//')"
 grep -q '"look":"encoder","source":"d",' x.html || fail 'a short sentence behind a long one has no room'
 

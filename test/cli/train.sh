@@ -13,19 +13,19 @@ cut -f2 pairs.tsv >pairs.tgt
 small="--tokens word --hidden 32 --embedding 16 --dropout 0 --batch-tokens 100 --learning-rate 0.005 --threads 2"
 
 # usage
-expect 2 '--train PAIRS is missing' train --model m
-expect 2 '--model FILE is missing' train --train pairs.tsv
-expect 2 "--model is given twice, the second time as 'n'" train --train pairs.tsv --model m --model n
+expect 2 '--train PAIRS is required' train --model m
+expect 2 '--model FILE is required' train --train pairs.tsv
+expect 2 "--model is given twice, the second time with 'n'" train --train pairs.tsv --model m --model n
 expect 2 'did you mean --hidden?' train --train pairs.tsv --model m --hiden 3
 expect 2 "did you mean 'additive'?" train --train pairs.tsv --model m --attention aditive
-expect 2 'a whole number' train --train pairs.tsv --model m --epochs 1.5
+expect 2 'an integer' train --train pairs.tsv --model m --epochs 1.5
 expect 2 'a size' train --train pairs.tsv --model m --memory lots
 expect 2 "context 'after'" train --train pairs.tsv --model m --input-feeding --epochs 1
-expect 0 'the model (docs/models.md)' train --help
+expect 0 'model options (docs/models.md)' train --help
 
 # it trains, goes on when asked for more, and refuses what does not fit
 expect 0 'done: m' train --train pairs.tsv --valid valid.tsv --model m $small --updates 150 --valid-metric exact --valid-every 50
-expect 0 'going on from update 150' train --train pairs.tsv --valid valid.tsv --model m $small --updates 160 --valid-metric exact --valid-every 50
+expect 0 'resuming from update 150' train --train pairs.tsv --valid valid.tsv --model m $small --updates 160 --valid-metric exact --valid-every 50
 expect 2 "hidden '32', and now it is '33'" train --train pairs.tsv --valid valid.tsv --model m $small --hidden 33 --updates 150
 [ -s m.svg ] && [ -s m.log.jsonl ] || { echo "no curve or log"; failed=1; }
 expect 0 'cell                 gru' info m
@@ -60,14 +60,14 @@ echo 'x-y' >gold.wrong
 printf 'a b\n\n \nb c d\n\377\376\na\n' >lines
 "$attend" translate --model m --quiet <lines >out || { echo "translate failed"; failed=1; }
 [ "$(wc -l <out)" = 6 ] || { echo "6 lines in, $(wc -l <out) out"; failed=1; }
-expect 0 'line 5 was not translated: it is not UTF-8' translate --model m --input lines
+expect 0 'line 5 is not translated: it is not UTF-8' translate --model m --input lines
 expect 0 '0 ||| ' translate --model m --input lines --n-best 3
-expect 2 'more than --beam' translate --model m --n-best 9
+expect 2 'is larger than --beam' translate --model m --n-best 9
 expect 4 'plain text' translate --model pairs.tsv
 expect 5 'none' translate --model none
 expect 4 'source.vocabulary' translate --model "$2"
 expect 0 'bleu' evaluate --hypothesis out --reference out
-expect 3 'as many lines' evaluate --hypothesis out --reference pairs.src
+expect 3 'numbers of lines must be equal' evaluate --hypothesis out --reference pairs.src
 
 # scores and links: letters that were said backwards come from where they stood
 printf 'a b c\tc b a\nd\td\n\tx\n' >three.tsv
@@ -80,7 +80,7 @@ expect 0 'AER 0.0000' align --model m --input three.tsv --gold gold
 printf '1 3 1 S\n1 2 2 S\n1 1 3 P\n2 1 1 S\n' >gold.numbers
 expect 0 'AER 0.0000' align --model m --input three.tsv --gold gold.numbers
 expect 3 'gold.wrong:1' align --model m --input three.tsv --gold gold.wrong
-expect 2 'are both needed' align --model m
+expect 2 'are both required' align --model m
 
 # bad data
 : >empty.tsv

@@ -25,27 +25,27 @@ export LC_ALL=C
 
 # usage
 : >nothing
-expect 2 '--model FILE is missing' translate <nothing
-expect 2 "'words' is not understood" translate --model one words <nothing
+expect 2 '--model FILE is required' translate <nothing
+expect 2 "unexpected argument 'words'" translate --model one words <nothing
 expect 2 'did you mean --sample?' translate --model one --sampel <nothing
 for option in beam length-penalty coverage-penalty; do
-    expect 2 "--$option is for searching" translate --model one --sample --$option 2 <nothing
+    expect 2 "--$option applies to search" translate --model one --sample --$option 2 <nothing
 done
-expect 2 '--temperature needs --sample' translate --model one --temperature 1 <nothing
-expect 2 '--top-k needs --sample' translate --model one --top-k 1 <nothing
-expect 2 '--top-p needs --sample' translate --model one --top-p 1 <nothing
-expect 2 '--seed needs --sample' translate --model one --seed 1 <nothing
+expect 2 '--temperature requires --sample' translate --model one --temperature 1 <nothing
+expect 2 '--top-k requires --sample' translate --model one --top-k 1 <nothing
+expect 2 '--top-p requires --sample' translate --model one --top-p 1 <nothing
+expect 2 '--seed requires --sample' translate --model one --seed 1 <nothing
 expect 2 'not a number from' translate --model one --sample --temperature 0 <nothing
 expect 2 'not a number from' translate --model one --sample --top-p 1.5 <nothing
-expect 2 'a whole number' translate --model one --sample --top-k 0 <nothing
-expect 2 'a whole number' translate --model one --sample --seed -1 <nothing
-expect 2 'a whole number' translate --model one --no-repeat 0 <nothing
-expect 2 'a whole number' translate --model one --max-length x <nothing
-expect 2 'more than --beam' translate --model one --n-best 9 <nothing
-expect 2 '--dictionary needs --replace-unknown' translate --model one --dictionary lines <nothing
+expect 2 'an integer' translate --model one --sample --top-k 0 <nothing
+expect 2 'an integer' translate --model one --sample --seed -1 <nothing
+expect 2 'an integer' translate --model one --no-repeat-ngram 0 <nothing
+expect 2 'an integer' translate --model one --max-length x <nothing
+expect 2 'is larger than --beam' translate --model one --n-best 9 <nothing
+expect 2 '--dictionary requires --replace-unknown' translate --model one --dictionary lines <nothing
 expect 2 "did you mean 'soft'?" translate --model one --alignment sofd <nothing
-expect 2 'both come from standard input' translate --model one --prefix - <nothing
-expect 2 '--alignment needs attention, and bare has none' translate --model bare --alignment hard <nothing
+expect 2 'cannot both be standard input' translate --model one --prefix - <nothing
+expect 2 '--alignment requires attention, but bare has none' translate --model bare --alignment hard <nothing
 expect 2 'needs attention' translate --model bare --replace-unknown <nothing
 expect 2 'coverage penalty needs attention' translate --model bare --coverage-penalty 1 <lines
 expect 2 'model 2 differs from model 1 in source.vocabulary: line 10' translate --model one --model more <nothing
@@ -64,18 +64,18 @@ is 'lines' 6 "$(wc -l <out | tr -d ' ')"
 is 'the first' 'h e d' "$(head -1 out)"
 is 'empty lines' '' "$(sed -n '2,3p;5p' out | tr -d '\n')"
 is 'the unknown' '<unk> d b' "$(sed -n 4p out)"
-is 'a warning' 'attend translate: line 5 was not translated: it is not UTF-8; an empty line stands for it' "$(cat said)"
+is 'a warning' 'attend translate: line 5 is not translated: it is not UTF-8; its translation is an empty line' "$(cat said)"
 is 'quiet' '' "$("$attend" translate --model one --quiet <lines 2>&1 >/dev/null)"
 # what is written must not be what is read
 cp one kept && cp lines kept.lines && ln -s kept kept.link
-expect 2 '--output kept is what --model is, and would be lost' translate --model kept --input lines --output kept
-expect 2 '--output kept.link is what --model is' translate --model kept --input lines --output kept.link
-expect 2 '--output ./kept.lines is what --input is' translate --model one --input kept.lines --output ./kept.lines
-expect 2 '--output kept.lines is what --prefix is' translate --model one --input lines --prefix kept.lines --output kept.lines
+expect 2 '--output kept is also the input of --model and would be overwritten' translate --model kept --input lines --output kept
+expect 2 '--output kept.link is also the input of --model' translate --model kept --input lines --output kept.link
+expect 2 '--output ./kept.lines is also the input of --input' translate --model one --input kept.lines --output ./kept.lines
+expect 2 '--output kept.lines is also the input of --prefix' translate --model one --input lines --prefix kept.lines --output kept.lines
 same 'a model that was to be written over' one kept
 same 'lines that were to be written over' lines kept.lines
 expect 5 'cannot write /dev/full' translate --model one --input lines --output /dev/full
-expect 0 'line 1 was not translated: it is too long (more than max_tokens tokens)' translate --model one --max-words 2 --input lines
+expect 0 'line 1 is not translated: it is too long (more than max_tokens tokens)' translate --model one --max-input-length 2 --input lines
 "$attend" translate --model one --quiet --input lines --output elsewhere && cmp -s out elsewhere || fail '--output differs'
 for threads in 1 2 3; do
     for tokens in 1 7 10000; do
@@ -127,16 +127,16 @@ head -3 prefixes >few
 "$attend" translate --model one --quiet --prefix few <lines >led 2>said
 is 'a missing prefix' 3 $?
 is 'lines with a prefix' 3 "$(wc -l <led | tr -d ' ')"
-grep -q 'few has fewer lines than standard input.*3 lines were translated' said || fail "a missing prefix: $(cat said)"
+grep -q 'few has fewer lines than standard input.*3 lines are translated' said || fail "a missing prefix: $(cat said)"
 echo >>prefixes
 expect 3 'prefixes has more lines than lines' translate --model one --quiet --input lines --prefix prefixes
 
 # repeats, unknown words
-is 'no repeat' 1 "$(echo 'd d d d' | "$attend" translate --model one --no-repeat 2 | grep -c -v 'd d.*d d')"
+is 'no repeat' 1 "$(echo 'd d d d' | "$attend" translate --model one --no-repeat-ngram 2 | grep -c -v 'd d.*d d')"
 is 'replaced' 'zebra d b' "$("$attend" translate --model one --quiet --replace-unknown <lines | sed -n 4p)"
 printf 'zebra\tStreifen pferd\nyak\tx\n' >dictionary
 is 'by the dictionary' 'Streifen pferd d b' "$("$attend" translate --model one --quiet --replace-unknown --dictionary dictionary <lines | sed -n 4p)"
-expect 0 'nothing to replace' translate --model bpe --replace-unknown --input lines
+expect 0 '--replace-unknown has no effect' translate --model bpe --replace-unknown --input lines
 
 # formats
 is 'links' 'h e d ||| 2-0 1-1 0-2' "$("$attend" translate --model one --quiet --alignment hard <lines | head -1)"

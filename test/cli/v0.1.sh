@@ -42,6 +42,6 @@ equal 'scores after resuming' 0.001 "$data/stopped.scores" got
 # ---- names of version 0.1 ----
 "$attend" train --model renamed.model --hidden 8 --embedding 8 --train "$data/pairs.tsv" --tokens word --attention location --longest 24 --max-length 20 \
     --context after --readout plain --updates 1 --no-check --quiet 2>said || fail "the old name of a field is refused: $(cat said)"
-is 'the note about the new name' "attend train: note: 'longest' is now 'max-positions'" "$(cat said)"
+is 'the note about the new name' "attend train: note: --longest is now --max-positions" "$(cat said)"
 
 exit $failed

@@ -29,7 +29,7 @@ expect additive -- attend train --attention ad
 expect yes no -- attend train --bidirectional ''
 expect --bidirectional -- attend train --bidir
 expect --by-length -- attend evaluate --by
-expect 13a -- attend evaluate --bleu-tokens 1
+expect 13a -- attend evaluate --bleu-tokenizer 1
 expect auto -- attend evaluate --by-length ''
 expect -- attend translate --beam ''
 expect -- attend translate --model ''

@@ -73,7 +73,7 @@ done
 [ "$checked" -ge 100 ] || wrong "help names $checked options: too few to be true"
 
 # Pages say what help says: a sentence of the one in the other.
-"$attend" translate --help | grep -o 'hypotheses at a time; 1: greedy' >"$scratch/said"
+"$attend" translate --help | grep -o 'beam size; 1: greedy search (default: 5)' >"$scratch/said"
 shown "$folder/man/attend-translate.1" | grep -qFf "$scratch/said" || wrong "attend-translate.1 does not explain --beam as help does"
 
 # fish can be asked; bash.sh asks bash.

@@ -27,7 +27,7 @@ def metrics(lower):
 
 
 def by_attend(attend, name, tokens, lower, hypothesis, reference, *more):
-    command = [attend, "evaluate", "--metric", name, "--bleu-tokens", tokens, "--hypothesis", str(hypothesis), "--reference",
+    command = [attend, "evaluate", "--metric", name, "--bleu-tokenizer", tokens, "--hypothesis", str(hypothesis), "--reference",
                str(reference), "--json", "--bootstrap", str(SAMPLES), *more] + ["--lowercase"] * lower
     return json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)[name]
 

@@ -8,7 +8,7 @@
 enum { MANY = 8000, MOST_WORDS = 64 };
 
 typedef struct words {
-    char text[ATTEND_DEMO_TEXT];
+    char text[DEMO_TEXT];
     const char *at[MOST_WORDS];
     int count;
 } words;
@@ -306,7 +306,7 @@ static void test_english(void **state)
         words w;
         demo_pairs_at(6, false, i, &p);
         split(&w, p.source);
-        assert_in_range(w.count, 2, ATTEND_DEMO_LONGEST);
+        assert_in_range(w.count, 2, DEMO_MAX_WORDS);
         for (int k = 0; k + 1 < w.count; k++) {
             const bool vowel = strchr("aeiouAEIO", w.at[k + 1][0]) != NULL;
             if (is(w.at[k], "a")) assert_false(vowel);

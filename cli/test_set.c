@@ -1,69 +1,29 @@
-#include "segments.h"
+/* test_set.c: sources with their references, from pairs or from line-aligned files. */
+#include "test_set.h"
 
 #include "nul_bytes.h"
-#include "core/status.h"
-#include <attend/lines.h>
+#include <attend/status.h>
 #include <attend/string_table.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 static int no_memory(void)
 {
-    return attend_fail(ATTEND_NO_MEMORY, "no memory for the lines to evaluate");
+    return attend_fail(ATTEND_NO_MEMORY, "out of memory reading the test set");
 }
 
-int text_lines_add(text_lines *l, const char *text, size_t size)
-{
-    if (l->count == l->room) {
-        if (l->room > INT_MAX / 4) return attend_fail(ATTEND_BAD_DATA, "more than %d lines", l->room);
-        char **larger = realloc(l->items, (size_t)(2 * l->room + 256) * sizeof *larger);
-        if (!larger) return no_memory();
-        l->items = larger, l->room = 2 * l->room + 256;
-    }
-    char *copy = malloc(size + 1);
-    if (!copy) return no_memory();
-    memcpy(copy, text, size);
-    copy[size] = '\0';
-    l->items[l->count++] = copy;
-    return ATTEND_OK;
-}
-
-void text_lines_free(text_lines *l)
-{
-    for (int i = 0; i < l->count; i++) free(l->items[i]);
-    free(l->items);
-    *l = (text_lines){ 0 };
-}
-
-int text_lines_read(text_lines *l, const char *path)
-{
-    attend_lines *from = NULL;
-    int status = attend_lines_open(&from, path);
-    while (status == ATTEND_OK) {
-        const char *text;
-        size_t size;
-        status = attend_lines_next(from, &text, &size);
-        if (status != ATTEND_OK || !text) break;
-        status = byte_zero_refuse(text, size, attend_lines_name(from), attend_lines_number(from));
-        if (status == ATTEND_OK) status = text_lines_add(l, text, size);
-    }
-    attend_lines_close(from);
-    return status;
-}
-
-void segments_free(segments *s)
+void test_set_free(test_set *s)
 {
     text_lines_free(&s->sources);
     text_lines_free(&s->texts);
     free(s->references);
     free(s->begin);
     free(s->segment_of);
-    *s = (segments){ 0 };
+    *s = (test_set){ 0 };
 }
 
-/* Of equal references of a segment one is enough. */
-static void drop_repeats(segments *s)
+/* Removes repeated references of a segment. */
+static void drop_repeats(test_set *s)
 {
     int kept = 0;
     for (int i = 0, first, end; i < s->count; i++) {
@@ -79,8 +39,8 @@ static void drop_repeats(segments *s)
     s->begin[s->count] = kept;
 }
 
-/* Sorts the references by their segments, keeping the order within each. */
-static int arrange(segments *s)
+/* Sorts the references by their test_set, keeping the order within each. */
+static int arrange(test_set *s)
 {
     if (s->count == 0) return attend_fail(ATTEND_BAD_DATA, "%s has no lines", s->from);
     s->begin = calloc((size_t)s->count + 2, sizeof *s->begin);
@@ -95,10 +55,10 @@ static int arrange(segments *s)
 
 /* ---- pairs ---- */
 
-static int add_pair(segments *s, attend_string_table *known, const attend_text_pair *p, int *room)
+static int add_pair(test_set *s, attend_string_table *known, const attend_text_pair *p, int *room)
 {
     int number, status = attend_string_table_add(known, p->source, p->source_size, &number);
-    if (status == ATTEND_OK) status = byte_zero_refuse_pair(p);
+    if (status == ATTEND_OK) status = nul_bytes_check_pair(p);
     if (status == ATTEND_OK && number == s->sources.count)
         status = text_lines_add(&s->sources, p->source, p->source_size);
     if (status == ATTEND_OK) status = text_lines_add(&s->texts, p->target, p->target_size);
@@ -112,15 +72,11 @@ static int add_pair(segments *s, attend_string_table *known, const attend_text_p
     return ATTEND_OK;
 }
 
-int segments_read_pairs(segments *s, const pairs_list *pairs)
+int test_set_read_pairs(test_set *s, const pairs_list *pairs)
 {
-    attend_pairs_spec *specs = calloc((size_t)pairs->count + 1, sizeof *specs);
     attend_pairs_file *file = NULL;
     attend_string_table known = { 0 };
-    int status = specs ? ATTEND_OK : no_memory(), room = 0;
-    for (int i = 0; status == ATTEND_OK && i < pairs->count; i++)
-        specs[i] = (attend_pairs_spec){ pairs->items[i].first, pairs->items[i].second };
-    if (status == ATTEND_OK) status = attend_pairs_file_open(&file, specs, pairs->count);
+    int room = 0, status = attend_pairs_file_open(&file, pairs->items, pairs->count);
     while (status == ATTEND_OK) {
         attend_text_pair p;
         status = attend_pairs_file_next(file, &p);
@@ -129,23 +85,22 @@ int segments_read_pairs(segments *s, const pairs_list *pairs)
     }
     attend_string_table_free(&known);
     attend_pairs_file_close(file);
-    free(specs);
     s->grouped = true;
     s->count = s->sources.count;
-    snprintf(s->from, sizeof s->from, "%s", pairs->items[0].first);
+    snprintf(s->from, sizeof s->from, "%s", pairs->items[0].source);
     return status == ATTEND_OK ? arrange(s) : status;
 }
 
 /* ---- line by line ---- */
 
-static int must_agree(const char *path, int count, const char *other, int wanted)
+static int check_count(const char *path, int count, const char *other, int expected)
 {
-    if (count == wanted) return ATTEND_OK;
-    return attend_fail(ATTEND_BAD_DATA, "%s has %d lines, and %s has %d: they must have as many lines", path, count,
-                       other, wanted);
+    if (count == expected) return ATTEND_OK;
+    return attend_fail(ATTEND_BAD_DATA, "%s has %d lines, but %s has %d; the numbers of lines must be equal", path,
+                       count, other, expected);
 }
 
-int segments_read_lines(segments *s, const texts_list *references, const char *sources)
+int test_set_read_lines(test_set *s, const texts_list *references, const char *sources)
 {
     int status = ATTEND_OK;
     snprintf(s->from, sizeof s->from, "%s", references->items[0]);
@@ -154,10 +109,10 @@ int segments_read_lines(segments *s, const texts_list *references, const char *s
         const int before = s->texts.count;
         status = text_lines_read(&s->texts, path);
         if (i == 0) s->count = s->texts.count;
-        if (status == ATTEND_OK) status = must_agree(path, s->texts.count - before, s->from, s->count);
+        if (status == ATTEND_OK) status = check_count(path, s->texts.count - before, s->from, s->count);
     }
     if (status == ATTEND_OK && sources) status = text_lines_read(&s->sources, sources);
-    if (status == ATTEND_OK && sources) status = must_agree(sources, s->sources.count, s->from, s->count);
+    if (status == ATTEND_OK && sources) status = check_count(sources, s->sources.count, s->from, s->count);
     if (status != ATTEND_OK) return status;
     s->segment_of = calloc((size_t)s->texts.count + 1, sizeof *s->segment_of);
     if (!s->segment_of) return no_memory();
@@ -167,8 +122,8 @@ int segments_read_lines(segments *s, const texts_list *references, const char *s
 
 /* ---- systems ---- */
 
-/* A line a pair: one for each segment is left, if those of a segment agree. */
-static int merge_lines(const segments *s, text_lines *h, const char *path)
+/* Reduces one line per pair to one per segment; the lines of a segment must be equal. */
+static int merge_lines(const test_set *s, text_lines *h, const char *path)
 {
     int kept = 0;
     int *first = calloc((size_t)s->count + 1, sizeof *first); /* line of a segment's first pair, from 1 */
@@ -177,16 +132,17 @@ static int merge_lines(const segments *s, text_lines *h, const char *path)
         const int segment = s->segment_of[i];
         char *text = h->items[i];
         h->items[i] = NULL;
-        if (segment == kept) { /* sources are numbered as they come */
+        if (segment == kept) { /* segments are numbered in the order of first occurrence */
             h->items[kept++] = text;
             first[segment] = i + 1;
             continue;
         }
         if (strcmp(text, h->items[segment]) != 0)
-            status = attend_fail(ATTEND_BAD_DATA,
-                                 "%s:%d: another translation than in line %d, and their sources are equal: write one "
-                                 "line for each different source, or give --reference instead of --input",
-                                 path, i + 1, first[segment]);
+            status =
+                attend_fail(ATTEND_BAD_DATA,
+                            "%s:%d: the translation differs from that of line %d, but the sources are equal; write one "
+                            "line for each different source, or use --reference instead of --input",
+                            path, i + 1, first[segment]);
         free(text);
     }
     free(first);
@@ -194,18 +150,18 @@ static int merge_lines(const segments *s, text_lines *h, const char *path)
     return status;
 }
 
-int segments_read_system(const segments *s, text_lines *hypotheses, const char *path)
+int test_set_read_system(const test_set *s, text_lines *hypotheses, const char *path)
 {
     const int status = text_lines_read(hypotheses, path);
     if (status != ATTEND_OK || hypotheses->count == s->count) return status;
-    if (!s->grouped) return must_agree(path, hypotheses->count, s->from, s->count);
+    if (!s->grouped) return check_count(path, hypotheses->count, s->from, s->count);
     if (hypotheses->count == s->texts.count) return merge_lines(s, hypotheses, path);
     return attend_fail(ATTEND_BAD_DATA,
-                       "%s has %d lines, and %s has %d pairs with %d different sources: they must have as many lines",
+                       "%s has %d lines, but %s has %d pairs with %d different sources; the numbers must be equal",
                        path, hypotheses->count, s->from, s->texts.count, s->count);
 }
 
-int segments_reference_count(const segments *s)
+int test_set_reference_count(const test_set *s)
 {
     const int first = s->count ? s->begin[1] - s->begin[0] : 0;
     for (int i = 1; i < s->count; i++)

@@ -1,0 +1,95 @@
+/* option_table.c: lookup of options by name. */
+#include "option_table.h"
+
+#include <attend/parse.h>
+#include <string.h>
+
+static int table_length(const option *table)
+{
+    int n = 0;
+    while (table && table[n].name) n++;
+    return n;
+}
+
+int options_count(const verb *v)
+{
+    return table_length(v->options) + table_length(v->training);
+}
+
+const option *options_entry(const verb *v, int i)
+{
+    const int own = table_length(v->options);
+    if (i < own) return &v->options[i];
+    return i < own + table_length(v->training) ? &v->training[i - own] : NULL;
+}
+
+int options_find(const verb *v, const char *name)
+{
+    const option *o;
+    for (int i = 0; (o = options_entry(v, i)); i++)
+        if (strcmp(o->name, name) == 0) return i;
+    return -1;
+}
+
+int options_find_field(const verb *v, const char *name)
+{
+    return v->has_config ? attend_config_field_find(name) : -1;
+}
+
+bool options_is_switch(int field)
+{
+    return attend_config_field_at(field)->type == ATTEND_FIELD_SWITCH;
+}
+
+bool options_given(const verb *v, const parsed *p, const char *name)
+{
+    const int number = options_find(v, name), f = options_find_field(v, name);
+    return number >= 0 ? p->given[number] : f >= 0 && p->given[options_count(v) + f];
+}
+
+const bool *options_fields_given(const verb *v, const parsed *p)
+{
+    return p->given + options_count(v);
+}
+
+void options_mark_given(const verb *v, parsed *p, const char *name)
+{
+    const int number = options_find(v, name), f = options_find_field(v, name);
+    p->given[number >= 0 ? number : options_count(v) + f] = true;
+}
+
+int unknown_option_error(const verb *v, const char *name)
+{
+    const char *names[MAX_OPTIONS + 2];
+    size_t n = 0;
+    const option *o;
+    for (int i = 0; (o = options_entry(v, i)); i++) names[n++] = o->name;
+    for (int i = 0; v->has_config && attend_config_field_at(i); i++) names[n++] = attend_config_field_at(i)->name;
+    names[n++] = "help";
+    const char *closest = attend_closest_word(name, names, n);
+    if (closest) return usage_error(v, "unknown option --%s; did you mean --%s?", name, closest);
+    return usage_error(v, "unknown option --%s", name);
+}
+
+/* ---- old names ---- */
+
+const char *options_current_name(const verb *v, const char *name)
+{
+    const char *current = name;
+    for (const option_alias *a = v->aliases; a && a->name; a++)
+        if (a->old_name && strcmp(a->old_name, name) == 0) current = a->name;
+    const int field = options_find(v, current) < 0 ? options_find_field(v, current) : -1;
+    if (field >= 0) current = attend_config_field_at(field)->name; /* fields have their own old names */
+    if (strcmp(current, name) != 0) fprintf(stderr, "attend %s: note: --%s is now --%s\n", v->name, name, current);
+    return current;
+}
+
+const char *options_current_value(const verb *v, const char *name, const char *value)
+{
+    for (const option_alias *a = v->aliases; a && a->name; a++)
+        if (a->old_value && strcmp(a->name, name) == 0 && strcmp(a->old_value, value) == 0) {
+            fprintf(stderr, "attend %s: note: --%s %s is now --%s %s\n", v->name, name, value, name, a->value);
+            return a->value;
+        }
+    return value;
+}

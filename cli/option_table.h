@@ -1,0 +1,44 @@
+/* option_table.h: lookup and assignment of single options; shared by the parser (options.c), --config (config_file.c) and
+ * --vary (variants.c). */
+#ifndef ATTEND_CLI_OPTION_TABLE_H
+#define ATTEND_CLI_OPTION_TABLE_H
+
+#include "options.h"
+
+/* Entries of both tables. */
+int options_count(const verb *v);
+/* The index of an option, or of a configuration field; -1: no such name. */
+int options_find(const verb *v, const char *name);
+int options_find_field(const verb *v, const char *name);
+/* A yes|no field. */
+bool options_is_switch(int field);
+
+/* The current name of an option, or the current value of an option, for an old one, with a note on standard error. Anything else is returned
+ * unchanged. */
+const char *options_current_name(const verb *v, const char *name);
+const char *options_current_value(const verb *v, const char *name, const char *value);
+
+/* Marks an existing option or field as given. */
+void options_mark_given(const verb *v, parsed *p, const char *name);
+
+/* The usage error for an unknown name, with the closest known one. */
+int unknown_option_error(const verb *v, const char *name);
+
+/* Assigns a value to one option; NULL for a flag. */
+int option_assign(const verb *v, const option *o, void *base, const char *value);
+int field_assign(const verb *v, void *base, const char *name, const char *value);
+/* OPTION_PAIRS or OPTION_DATA. */
+bool option_takes_files(const option *o);
+/* Adds the file names of one occurrence of such an option. */
+int option_add_files(const verb *v, const option *o, void *base, const char *const *names, int count);
+
+/* Prefixes usage errors with a location, "FILE:LINE: ", until it is set to "". Borrows the text. */
+void options_set_location(const char *where);
+
+/* Refuses an output file that is also an input. Returns 0, or an exit code after a message. */
+int options_check_outputs(const verb *v, const void *base);
+
+/* Reads a configuration file. Returns 0, or an exit code after a message. */
+int options_read_config(const verb *v, void *base, parsed *p, const char *path);
+
+#endif

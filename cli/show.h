@@ -1,0 +1,77 @@
+/* show.h: what the parts of attend show share: cmd_show.c (options, input), show_maps.c (computes attention maps), show_output.c (writes them). */
+#ifndef ATTEND_CLI_SHOW_H
+#define ATTEND_CLI_SHOW_H
+
+#include "options.h"
+#include "output_file.h"
+
+#include <attend/string.h>
+#include <attend/translator.h>
+#include <attend/view.h>
+
+typedef enum show_format {
+    SHOW_TERMINAL,
+    SHOW_SVG,
+    SHOW_PNG,
+    SHOW_HTML,
+    SHOW_JSON,
+    SHOW_FROM_OUTPUT /* by the name of --output */
+} show_format;
+
+enum { ATTENTION_KINDS = 3, KIND_DEFAULT = -1 };
+/* The names of attend_attention_kind, for OPTION_WORD. */
+extern const char *const show_kind_names[];
+
+typedef struct show_settings {
+    const char *model, *target, *output;
+    pairs_list input;
+    long long layer, head, hypothesis, beam, width, threads;
+    int format; /* show_format */
+    int kind;   /* attend_attention_kind, or KIND_DEFAULT */
+    bool layer_given, head_given, beam_given, hypothesis_given;
+    bool tokens, quiet;
+} show_settings;
+
+/* The maps of one sentence: those of the best hypothesis or of all, each followed by its maps of other kinds. */
+typedef struct sentence_maps {
+    attend_map **items;
+    int count;
+} sentence_maps;
+
+typedef struct show_job {
+    const show_settings *s;
+    attend_view_options view;
+    attend_model *m;
+    bool is_language_model;
+    attend_attention_kind kind;
+    bool all_kinds; /* a page with maps of the other kinds too */
+    attend_ctx *c;
+    attend_translator *translator; /* NULL: targets are given or not needed */
+    output_file *to;               /* of formats other than pictures */
+    attend_string text;            /* the map being written */
+    attend_string texts[2];        /* source and target of a line */
+    sentence_maps *page;           /* (page_count) of an HTML page */
+    int page_count, page_room;
+    size_t page_weights;     /* number of attention weights on the page */
+    int reduced;             /* sentences on the page with maps of one kind only, to limit its size */
+    const char *file;        /* the current input file; NULL: the sentence is an argument */
+    unsigned long long line; /* in this file */
+    unsigned long long lines, shown;
+} show_job;
+
+/* Chooses the kind of attention, the layer and the head, checks them against the model, and prepares the search. */
+int show_prepare(show_job *j);
+/* Computes the maps of a sentence. target NULL: of the model's own translation. */
+int show_make_maps(show_job *j, const char *source, const char *target, sentence_maps *out);
+void sentence_maps_free(sentence_maps *x);
+
+/* Writes the maps of a sentence; for an HTML page, takes them over until show_write_page. */
+int show_write_maps(show_job *j, sentence_maps *x);
+int show_write_page(show_job *j);
+/* Skips a line of a file that cannot be shown: warns, and writes an object with the reason to JSON output. The reason is attend_message. */
+int show_skip_line(show_job *j);
+
+/* Whether the input contains pairs, not only lines. */
+bool show_is_pairs(const attend_pairs_spec *input);
+
+#endif

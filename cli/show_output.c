@@ -1,0 +1,170 @@
+/* show_output.c: writes attention maps in the requested format. */
+#include "show.h"
+
+#include <attend/status.h>
+#include <attend/json.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A page takes about four bytes per weight. Beyond this number, sentences have maps of one kind only. */
+enum { MAX_PAGE_WEIGHTS = 4000000 };
+
+static int write_text(show_job *j, const char *text, size_t size)
+{
+    return output_write(j->to, text, size);
+}
+
+/* ---- pictures ---- */
+
+/* `name` with %d replaced by the number. NULL: out of memory. */
+static char *numbered(const char *name, unsigned long long number)
+{
+    const char *at = strstr(name, "%d");
+    const size_t size = strlen(name) + 32;
+    char *path = malloc(size);
+    if (path && at)
+        snprintf(path, size, "%.*s%llu%s", (int)(at - name), name, number, at + 2);
+    else if (path)
+        snprintf(path, size, "%s", name);
+    return path;
+}
+
+static int write_picture(show_job *j)
+{
+    const char *name = j->s->output;
+    char *path = name ? numbered(name, j->lines) : NULL;
+    output_file *to = NULL;
+    int status =
+        name && !path ? attend_fail(ATTEND_NO_MEMORY, "out of memory for a file name") : output_open(&to, path);
+    if (status == ATTEND_OK) status = output_write(to, j->text.text, j->text.size);
+    const int closed = output_close(to, status == ATTEND_OK);
+    free(path);
+    return status == ATTEND_OK ? closed : status;
+}
+
+/* ---- JSON and terminal ---- */
+
+/* The object of a map; for input from a file, with the number of the line as its first member. */
+static int write_json(show_job *j)
+{
+    char line[64];
+    if (!j->file) return write_text(j, j->text.text, j->text.size);
+    snprintf(line, sizeof line, "{\"line\": %llu, ", j->lines);
+    const int status = write_text(j, line, strlen(line));
+    return status == ATTEND_OK ? write_text(j, j->text.text + 1, j->text.size - 1) : status;
+}
+
+/* For input from a file, the title is the number of the line and the source. */
+static int write_terminal(show_job *j, const attend_map *map)
+{
+    attend_view_options view = j->view;
+    const size_t size = j->texts[0].size + 32;
+    char *title = j->file ? malloc(size) : NULL;
+    if (j->file && !title) return attend_fail(ATTEND_NO_MEMORY, "out of memory for a title");
+    if (title) snprintf(title, size, "%llu: %s", j->lines, j->texts[0].text);
+    view.title = title;
+    int status = attend_view_terminal(map, &view, &j->text);
+    if (status == ATTEND_OK && j->shown > 0) status = write_text(j, "\n", 1);
+    if (status == ATTEND_OK) status = write_text(j, j->text.text, j->text.size);
+    free(title);
+    return status;
+}
+
+/* ---- HTML ---- */
+
+static size_t weight_count(const attend_map *map)
+{
+    return (size_t)map->layers * (size_t)map->heads * (size_t)map->target_count * (size_t)map->source_count;
+}
+
+/* Removes maps of other kinds if the page would become too large. */
+static void limit_size(show_job *j, sentence_maps *x)
+{
+    size_t all = 0;
+    int count = 0;
+    for (int i = 0; i < x->count; i++) all += weight_count(x->items[i]);
+    if (j->page_weights + all > MAX_PAGE_WEIGHTS) {
+        for (int i = 0; i < x->count; i++) {
+            if (x->items[i]->look == j->kind)
+                x->items[count++] = x->items[i];
+            else
+                attend_map_free(x->items[i]);
+        }
+        j->reduced += count < x->count;
+        x->count = count;
+    }
+    for (int i = 0; i < x->count; i++) j->page_weights += weight_count(x->items[i]);
+}
+
+/* Takes over the maps of a sentence. */
+static int add_to_page(show_job *j, sentence_maps *x)
+{
+    if (j->page_count == j->page_room) {
+        const int room = 2 * j->page_room + 16;
+        sentence_maps *larger = realloc(j->page, (size_t)room * sizeof *larger);
+        if (!larger) return attend_fail(ATTEND_NO_MEMORY, "out of memory for %d sentences", room);
+        j->page = larger, j->page_room = room;
+    }
+    limit_size(j, x);
+    j->page[j->page_count++] = *x;
+    *x = (sentence_maps){ NULL, 0 };
+    return ATTEND_OK;
+}
+
+int show_write_page(show_job *j)
+{
+    attend_map_list *lists = calloc((size_t)j->page_count + 1, sizeof *lists);
+    if (!lists) return attend_fail(ATTEND_NO_MEMORY, "out of memory for the page");
+    for (int i = 0; i < j->page_count; i++)
+        lists[i] = (attend_map_list){ (const attend_map *const *)j->page[i].items, j->page[i].count };
+    j->text.size = 0;
+    int status = attend_view_html(lists, j->page_count, &j->view, &j->text);
+    if (status == ATTEND_OK) status = write_text(j, j->text.text, j->text.size);
+    if (status == ATTEND_OK && j->reduced > 0 && !j->s->quiet)
+        fprintf(stderr,
+                "attend show: to limit the size of the page, %d of %d sentences have %s attention only; use "
+                "--attention-kind for a page of another kind\n",
+                j->reduced, j->page_count, show_kind_names[j->kind]);
+    free(lists);
+    return status;
+}
+
+/* ---- all formats ---- */
+
+int show_write_maps(show_job *j, sentence_maps *x)
+{
+    int status = attend_view_check(x->items[0], &j->view);
+    if (status != ATTEND_OK) return status;
+    switch (j->s->format) {
+    case SHOW_SVG:
+    case SHOW_PNG:
+        status = (j->s->format == SHOW_SVG ? attend_view_svg : attend_view_png)(x->items[0], &j->view, &j->text);
+        return status == ATTEND_OK ? write_picture(j) : status;
+    case SHOW_HTML:
+        return add_to_page(j, x);
+    case SHOW_JSON:
+        status = attend_view_json(x->items[0], &j->view, &j->text);
+        return status == ATTEND_OK ? write_json(j) : status;
+    default:
+        return write_terminal(j, x->items[0]);
+    }
+}
+
+int show_skip_line(show_job *j)
+{
+    char where[256], reason[256];
+    const char *message = attend_message();
+    snprintf(where, sizeof where, "%s:%llu: ", j->file, j->line);
+    if (strncmp(message, where, strlen(where)) == 0) message += strlen(where); /* do not repeat the location */
+    snprintf(reason, sizeof reason, "%s", message);
+    if (!j->s->quiet) fprintf(stderr, "attend show: %s:%llu is not shown: %s\n", j->file, j->line, reason);
+    if (j->s->format != SHOW_JSON) return ATTEND_OK;
+    j->text.size = 0;
+    attend_json_writer w = attend_json_to_string(&j->text);
+    attend_json_begin_object(&w);
+    attend_json_put_key(&w, "line"), attend_json_put_unsigned(&w, j->lines);
+    attend_json_put_key(&w, "fault"), attend_json_put_text(&w, reason);
+    attend_json_end_object(&w);
+    attend_json_put_space(&w, "\n");
+    return w.status == ATTEND_OK ? write_text(j, j->text.text, j->text.size) : w.status;
+}

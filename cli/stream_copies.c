@@ -1,0 +1,96 @@
+#include "stream_copies.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool is_stdin(const char *name)
+{
+    return strcmp(name, "-") == 0;
+}
+
+static bool is_stream(const char *name)
+{
+    struct stat s;
+    return is_stdin(name) || (stat(name, &s) == 0 && (S_ISFIFO(s.st_mode) || S_ISSOCK(s.st_mode)));
+}
+
+/* File name i of a list; NULL: this item is a single file. */
+static const char **name_at(const pairs_list *list, int i)
+{
+    return i % 2 ? &list->items[i / 2].target : &list->items[i / 2].source;
+}
+
+int stream_copies_check_stdin(const verb *v, const pairs_list *const *lists, int count)
+{
+    int found = 0;
+    for (int l = 0; l < count; l++)
+        for (int i = 0; i < 2 * lists[l]->count; i++) {
+            const char *name = *name_at(lists[l], i);
+            found += name && is_stdin(name);
+        }
+    return found > 1 ? usage_error(v, "standard input (-) is given %d times, but can be read only once", found) : 0;
+}
+
+static bool copy(int from, int to, unsigned long long *bytes)
+{
+    static char block[1 << 16];
+    for (ssize_t n, done; (n = read(from, block, sizeof block)) != 0;) {
+        if (n < 0) return false;
+        for (ssize_t at = 0; at < n; at += done, *bytes += (unsigned long long)done)
+            if ((done = write(to, block + at, (size_t)(n - at))) <= 0) return false;
+    }
+    return true;
+}
+
+static int make_copy(const verb *v, const char **name, stream_copy *made)
+{
+    char path[4096];
+    const char *folder = getenv("TMPDIR");
+    unsigned long long bytes = 0;
+    snprintf(path, sizeof path, "%s/attend-input-XXXXXX", folder && *folder ? folder : "/tmp");
+    const int from = is_stdin(*name) ? STDIN_FILENO : open(*name, O_RDONLY | O_CLOEXEC);
+    const int to = from >= 0 ? mkstemp(path) : -1;
+    if (to >= 0) unlink(path);
+    const bool ok = to >= 0 && copy(from, to, &bytes);
+    const int error = errno;
+    if (from > STDIN_FILENO) close(from);
+    made->name = is_stdin(*name) ? "standard input" : *name;
+    if (!ok) {
+        fprintf(stderr, "attend %s: cannot copy %s to %s (after %llu bytes): %s; set TMPDIR to another directory\n",
+                v->name, made->name, path, bytes, strerror(error));
+        return ATTEND_IO;
+    }
+    snprintf(made->path, sizeof made->path, "/dev/fd/%d", to);
+    *name = made->path;
+    return 0;
+}
+
+int stream_copies_make(const verb *v, pairs_list *const *lists, int count, stream_copies *copies)
+{
+    int max_count = 0, status = stream_copies_check_stdin(v, (const pairs_list *const *)lists, count);
+    for (int l = 0; l < count; l++) max_count += 2 * lists[l]->count;
+    *copies = (stream_copies){ .items = calloc((size_t)max_count + 1, sizeof *copies->items) };
+    if (!copies->items) return usage_error(v, "out of memory");
+    for (int l = 0; l < count; l++)
+        for (int i = 0; status == 0 && i < 2 * lists[l]->count; i++) {
+            const char **name = name_at(lists[l], i);
+            if (*name && is_stream(*name)) status = make_copy(v, name, &copies->items[copies->count++]);
+        }
+    return status;
+}
+
+void stream_copies_explain(const stream_copies *copies)
+{
+    for (int i = 0; i < copies->count; i++)
+        if (copies->items[i].path[0])
+            fprintf(stderr, "(%s is a copy of %s)\n", copies->items[i].path, copies->items[i].name);
+}
+
+void stream_copies_free(stream_copies *copies)
+{
+    free(copies->items);
+}

@@ -1,0 +1,52 @@
+#include "text_lines.h"
+
+#include <attend/status.h>
+#include "nul_bytes.h"
+#include <attend/lines.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int no_memory(void)
+{
+    return attend_fail(ATTEND_NO_MEMORY, "out of memory reading lines");
+}
+
+int text_lines_add(text_lines *l, const char *text, size_t size)
+{
+    if (l->count == l->room) {
+        if (l->room > INT_MAX / 4) return attend_fail(ATTEND_BAD_DATA, "more than %d lines", l->room);
+        char **larger = realloc(l->items, (size_t)(2 * l->room + 256) * sizeof *larger);
+        if (!larger) return no_memory();
+        l->items = larger, l->room = 2 * l->room + 256;
+    }
+    char *copy = malloc(size + 1);
+    if (!copy) return no_memory();
+    memcpy(copy, text, size);
+    copy[size] = '\0';
+    l->items[l->count++] = copy;
+    return ATTEND_OK;
+}
+
+void text_lines_free(text_lines *l)
+{
+    for (int i = 0; i < l->count; i++) free(l->items[i]);
+    free(l->items);
+    *l = (text_lines){ 0 };
+}
+
+int text_lines_read(text_lines *l, const char *path)
+{
+    attend_lines *from = NULL;
+    int status = attend_lines_open(&from, path);
+    while (status == ATTEND_OK) {
+        const char *text;
+        size_t size;
+        status = attend_lines_next(from, &text, &size);
+        if (status != ATTEND_OK || !text) break;
+        status = nul_bytes_check(text, size, attend_lines_name(from), attend_lines_number(from));
+        if (status == ATTEND_OK) status = text_lines_add(l, text, size);
+    }
+    attend_lines_close(from);
+    return status;
+}

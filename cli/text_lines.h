@@ -1,0 +1,18 @@
+/* text_lines.h: a growing list of lines. */
+#ifndef ATTEND_CLI_TEXT_LINES_H
+#define ATTEND_CLI_TEXT_LINES_H
+
+#include <stddef.h>
+
+/* Zero-initialised: empty. */
+typedef struct text_lines {
+    char **items;
+    int count, room;
+} text_lines;
+
+/* Appends the lines of a file. The message of a failure gives the file and the line. */
+int text_lines_read(text_lines *l, const char *path);
+int text_lines_add(text_lines *l, const char *text, size_t size);
+void text_lines_free(text_lines *l);
+
+#endif
