@@ -1,22 +1,22 @@
-/* english.c: the English words of a sentence, each with its place remembered where French will ask for it. */
+/* english.c: the English words of a sentence; records their indices, to which the French words are linked. */
 #include "demo/sentence.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static int say(demo_sentence *s, const char *word)
+static int put_word(demo_sentence *s, const char *word)
 {
     if (s->english_count == DEMO_SENTENCE_WORDS) {
         s->too_long = true;
         return 0;
     }
-    demo_spoken *w = &s->english[s->english_count];
+    demo_output_word *w = &s->english[s->english_count];
     snprintf(w->text, sizeof w->text, "%s", word);
     w->flags = strcmp(word, "a") == 0 ? DEMO_ARTICLE : 0;
     return s->english_count++;
 }
 
-static void say_clause(demo_sentence *s, demo_clause *c, bool question);
+static void put_clause(demo_sentence *s, demo_clause *c, bool question);
 
 /* ---- nouns ---- */
 
@@ -40,31 +40,31 @@ static const char *genitive_of(const demo_phrase *owner)
     return *word && word[strlen(word) - 1] == 's' ? "'" : "'s";
 }
 
-/* object: him and not he */
-static void say_phrase(demo_sentence *s, demo_phrase *p, bool object)
+/* object: him, not he */
+static void put_phrase(demo_sentence *s, demo_phrase *p, bool object)
 {
     static const char *const subjects[] = { "I", "you", "he", "we", "you", "they" }, *const objects[] = {
         "me", "you", "him", "us", "you", "them"
     };
-    p->at_determiner = p->at_before = p->at_behind = p->at_noun = p->at_second = p->at_that = -1;
+    p->at_determiner = p->at_before = p->at_after = p->at_noun = p->at_second = p->at_that = -1;
     if (p->kind == DEMO_PRONOUN) {
         const char *word = (object ? objects : subjects)[p->person];
-        p->at_noun = say(s, p->feminine && p->person == IL ? (object ? "her" : "she") : word);
+        p->at_noun = put_word(s, p->feminine && p->person == IL ? (object ? "her" : "she") : word);
         return;
     }
     if (p->kind != DEMO_NOUN) {
-        p->at_noun = say(s, p->name->text);
-        if (p->kind == DEMO_TWO_NAMES) p->at_that = say(s, "and"), p->at_second = say(s, p->other->text);
+        p->at_noun = put_word(s, p->name->text);
+        if (p->kind == DEMO_TWO_NAMES) p->at_that = put_word(s, "and"), p->at_second = put_word(s, p->other->text);
         return;
     }
-    if (p->owner) say_phrase(s, p->owner, false);
-    p->at_determiner = say(s, p->owner ? genitive_of(p->owner) : determiner_of(p));
-    if (p->before) p->at_before = say(s, p->before->english);
-    if (p->behind) p->at_behind = say(s, p->behind->english);
-    p->at_noun = say(s, p->noun->english[p->plural]);
+    if (p->owner) put_phrase(s, p->owner, false);
+    p->at_determiner = put_word(s, p->owner ? genitive_of(p->owner) : determiner_of(p));
+    if (p->before) p->at_before = put_word(s, p->before->english);
+    if (p->after) p->at_after = put_word(s, p->after->english);
+    p->at_noun = put_word(s, p->noun->english[p->plural]);
     if (!p->relative) return;
-    p->at_that = say(s, !p->relative->subject && p->noun->kind == PERSON ? "who" : "that");
-    say_clause(s, p->relative, false);
+    p->at_that = put_word(s, !p->relative->subject && p->noun->kind == PERSON ? "who" : "that");
+    put_clause(s, p->relative, false);
 }
 
 /* ---- verbs ---- */
@@ -74,7 +74,7 @@ static const char *be(int person)
     return person == JE ? "am" : person == IL ? "is" : "are";
 }
 
-/* The word that goes to the front of a question and takes "not"; NULL: there is none. */
+/* The auxiliary, which moves to the front in a question and precedes "not"; NULL: none. */
 static const char *auxiliary_of(const demo_clause *c, bool question)
 {
     const bool wants = c->tense == DEMO_MODAL && c->modal == &demo_modals[0];
@@ -85,26 +85,26 @@ static const char *auxiliary_of(const demo_clause *c, bool question)
     return question || c->polarity == DEMO_NOT ? (c->person == IL ? "does" : "do") : NULL;
 }
 
-static void say_negation(demo_sentence *s, demo_clause *c)
+static void put_negation(demo_sentence *s, demo_clause *c)
 {
-    if (c->polarity == DEMO_NO_LONGER) c->at_not = say(s, "no"), c->at_longer = say(s, "longer");
-    if (c->polarity == DEMO_NOT) c->at_not = say(s, "not");
-    if (c->polarity == DEMO_NEVER) c->at_not = say(s, "never");
+    if (c->polarity == DEMO_NO_LONGER) c->at_not = put_word(s, "no"), c->at_longer = put_word(s, "longer");
+    if (c->polarity == DEMO_NOT) c->at_not = put_word(s, "not");
+    if (c->polarity == DEMO_NEVER) c->at_not = put_word(s, "never");
 }
 
-static void say_verb(demo_sentence *s, demo_clause *c)
+static void put_verb(demo_sentence *s, demo_clause *c)
 {
     const bool alone = c->at_auxiliary < 0, third = alone && c->person == IL;
     if (c->tense == DEMO_MODAL) {
         if (c->modal == &demo_modals[0])
-            c->at_modal = say(s, third ? c->modal->third : c->modal->base), c->at_to = say(s, "to");
+            c->at_modal = put_word(s, third ? c->modal->third : c->modal->base), c->at_to = put_word(s, "to");
         else
             c->at_modal = c->at_auxiliary;
-        c->at_verb = say(s, c->verb->base);
+        c->at_verb = put_word(s, c->verb->base);
     } else if (c->verb == &demo_be && c->tense == DEMO_PRESENT) {
         c->at_verb = c->at_auxiliary;
     } else {
-        c->at_verb = say(s, c->tense == DEMO_PERFECT ? c->verb->past : third ? c->verb->third : c->verb->base);
+        c->at_verb = put_word(s, c->tense == DEMO_PERFECT ? c->verb->past : third ? c->verb->third : c->verb->base);
     }
 }
 
@@ -114,46 +114,46 @@ static const char *preposition_of(const demo_clause *c)
     return c->moving_from ? "from" : strcmp(c->verb->base, "arrive") == 0 ? "at" : "to";
 }
 
-static void say_clause(demo_sentence *s, demo_clause *c, bool question)
+static void put_clause(demo_sentence *s, demo_clause *c, bool question)
 {
     const char *const auxiliary = auxiliary_of(c, question);
     c->at_auxiliary = c->at_not = c->at_longer = c->at_verb = c->at_modal = c->at_to = c->at_adverb = -1;
     c->at_quality = c->at_preposition = c->at_receiver = c->at_time = -1;
-    if (question) c->at_auxiliary = say(s, auxiliary);
-    if (c->subject) say_phrase(s, c->subject, false);
-    if (!question && auxiliary) c->at_auxiliary = say(s, auxiliary);
-    say_negation(s, c);
-    if (c->adverb) c->at_adverb = say(s, c->adverb->english);
-    say_verb(s, c);
-    if (c->quality) c->at_quality = say(s, c->quality->english);
-    if (c->object) say_phrase(s, c->object, true);
-    if (c->receiver) c->at_receiver = say(s, "to"), say_phrase(s, c->receiver, true);
-    if (c->where) c->at_preposition = say(s, preposition_of(c)), say_phrase(s, c->where, false);
-    if (c->time) c->at_time = say(s, c->time->english);
+    if (question) c->at_auxiliary = put_word(s, auxiliary);
+    if (c->subject) put_phrase(s, c->subject, false);
+    if (!question && auxiliary) c->at_auxiliary = put_word(s, auxiliary);
+    put_negation(s, c);
+    if (c->adverb) c->at_adverb = put_word(s, c->adverb->english);
+    put_verb(s, c);
+    if (c->quality) c->at_quality = put_word(s, c->quality->english);
+    if (c->object) put_phrase(s, c->object, true);
+    if (c->receiver) c->at_receiver = put_word(s, "to"), put_phrase(s, c->receiver, true);
+    if (c->where) c->at_preposition = put_word(s, preposition_of(c)), put_phrase(s, c->where, false);
+    if (c->time) c->at_time = put_word(s, c->time->english);
 }
 
 /* ---- sentences ---- */
 
-/* An apple. */
-static void mend_articles(demo_sentence *s)
+/* "a" becomes "an" before a vowel. */
+static void correct_articles(demo_sentence *s)
 {
     for (int i = 0; i + 1 < s->english_count; i++)
         if ((s->english[i].flags & DEMO_ARTICLE) && strchr("aeiouAEIOU", s->english[i + 1].text[0]))
             snprintf(s->english[i].text, sizeof s->english[i].text, "an");
 }
 
-void demo_say_english(demo_sentence *s)
+void demo_write_english(demo_sentence *s)
 {
     const bool question = s->form == DEMO_QUESTION || s->form == DEMO_WHY || s->form == DEMO_WHERE;
     s->at_first = s->at_comma = s->at_that = -1;
-    if (s->said_to) say_phrase(s, s->said_to, false);
-    if (s->title) s->at_first = say(s, s->title->english);
-    if (s->form == DEMO_ADDRESS) s->at_comma = say(s, ",");
-    if (s->form == DEMO_WHY) s->at_first = say(s, "why");
-    if (s->form == DEMO_WHERE) s->at_first = say(s, "where");
-    if (s->outer) say_clause(s, s->outer, false), s->at_that = say(s, "that");
-    if (s->form == DEMO_IT_IS) s->at_first = say(s, s->clause->person == ILS ? "they" : "it");
-    say_clause(s, s->clause, question);
-    s->at_end = say(s, question ? "?" : ".");
-    mend_articles(s);
+    if (s->addressee) put_phrase(s, s->addressee, false);
+    if (s->title) s->at_first = put_word(s, s->title->english);
+    if (s->form == DEMO_ADDRESS) s->at_comma = put_word(s, ",");
+    if (s->form == DEMO_WHY) s->at_first = put_word(s, "why");
+    if (s->form == DEMO_WHERE) s->at_first = put_word(s, "where");
+    if (s->outer) put_clause(s, s->outer, false), s->at_that = put_word(s, "that");
+    if (s->form == DEMO_IT_IS) s->at_first = put_word(s, s->clause->person == ILS ? "they" : "it");
+    put_clause(s, s->clause, question);
+    s->at_end = put_word(s, question ? "?" : ".");
+    correct_articles(s);
 }

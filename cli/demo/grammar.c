@@ -1,4 +1,4 @@
-/* draw.c: what is said: a sentence by chance, such that its English has only one French. */
+/* grammar.c: draws the structure of a sentence at random, such that its English has exactly one French translation. */
 #include "demo/sentence.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@ static bool chance(demo_sentence *s, double p)
 
 static demo_phrase *new_phrase(demo_sentence *s)
 {
-    if (s->phrase_count == DEMO_MOST_PHRASES) s->too_long = true, s->phrase_count--;
+    if (s->phrase_count == DEMO_MAX_PHRASES) s->too_long = true, s->phrase_count--;
     demo_phrase *p = &s->phrases[s->phrase_count++];
     memset(p, 0, sizeof *p);
     p->person = IL;
@@ -25,7 +25,7 @@ static demo_phrase *new_phrase(demo_sentence *s)
 
 static demo_clause *new_clause(demo_sentence *s)
 {
-    if (s->clause_count == DEMO_MOST_CLAUSES) s->too_long = true, s->clause_count--;
+    if (s->clause_count == DEMO_MAX_CLAUSES) s->too_long = true, s->clause_count--;
     demo_clause *c = &s->clauses[s->clause_count++];
     memset(c, 0, sizeof *c);
     return c;
@@ -41,7 +41,7 @@ static const demo_noun *draw_noun(demo_sentence *s, unsigned kinds)
     }
 }
 
-/* One that can be said of such a noun, before it or behind it; NULL if chance finds none soon. */
+/* An adjective that fits the noun and its position; NULL if a few draws find none. */
 static const demo_adjective *draw_adjective(demo_sentence *s, unsigned kind, int before)
 {
     for (int i = 0; i < 20; i++) {
@@ -62,7 +62,7 @@ static demo_phrase *draw_name(demo_sentence *s)
 
 static demo_clause *draw_relative(demo_sentence *s, const demo_phrase *of);
 
-/* rich: may have an owner or a relative clause. definite: no "some", which "de" would swallow. */
+/* rich: may have an owner or a relative clause. definite: excludes "some", which "de" would absorb. */
 static demo_phrase *draw_noun_phrase(demo_sentence *s, unsigned kinds, bool rich, bool definite)
 {
     static const demo_determiner all[] = { DEMO_THE,   DEMO_THE,   DEMO_THE,    DEMO_THE, DEMO_A,   DEMO_A,
@@ -82,8 +82,8 @@ static demo_phrase *draw_noun_phrase(demo_sentence *s, unsigned kinds, bool rich
     if (chance(s, 0.4)) {
         const demo_adjective *a = draw_adjective(s, p->noun->kind, -1);
         if (a && a->before) p->before = a;
-        if (a && !a->before) p->behind = a;
-        if (p->before && chance(s, 0.3)) p->behind = draw_adjective(s, p->noun->kind, 0);
+        if (a && !a->before) p->after = a;
+        if (p->before && chance(s, 0.3)) p->after = draw_adjective(s, p->noun->kind, 0);
     }
     if (rich && !mass && chance(s, 0.16)) {
         p->determiner = DEMO_OWNED, p->number = NULL;
@@ -124,7 +124,7 @@ static demo_phrase *draw_subject(demo_sentence *s, unsigned kinds, bool rich)
     return draw_noun_phrase(s, kinds & ALIVE, rich, false);
 }
 
-/* him, her, me .. as an object; not what the subject is: that would be himself. */
+/* An object pronoun other than the subject, which would need a reflexive. */
 static demo_phrase *draw_object_pronoun(demo_sentence *s, int subject)
 {
     static const int persons[] = { JE, IL, IL, NOUS, VOUS, ILS };
@@ -188,7 +188,7 @@ static void draw_being(demo_sentence *s, demo_clause *c)
     const unsigned kind = who->kind == DEMO_NOUN ? who->noun->kind : PERSON;
     const bool gender = who->kind != DEMO_PRONOUN || who->person == IL || who->person == ILS || who->person == TU;
     if (gender && chance(s, 0.7)) c->quality = draw_adjective(s, kind, -1);
-    if (who->kind == DEMO_NOUN && c->quality && (c->quality == who->behind || c->quality == who->before))
+    if (who->kind == DEMO_NOUN && c->quality && (c->quality == who->after || c->quality == who->before))
         c->quality = NULL;
     c->plural = who->plural, c->feminine = who->feminine;
     if (!c->quality) draw_place(s, c);
@@ -262,9 +262,9 @@ static void draw_address(demo_sentence *s)
     static const demo_word titles[] = { { "sir", "monsieur" }, { "madam", "madame" } };
     demo_phrase *you = NULL;
     if (chance(s, 0.6)) {
-        s->said_to = draw_name(s);
+        s->addressee = draw_name(s);
         you = draw_pronoun(s, TU);
-        you->feminine = s->said_to->feminine;
+        you->feminine = s->addressee->feminine;
     } else {
         const int which = below(s, 2);
         s->title = &titles[which];
@@ -272,7 +272,7 @@ static void draw_address(demo_sentence *s)
     }
     s->clause = draw_clause(s, you, true);
     if (you->person != TU) return;
-    for (int i = 0; i < s->phrase_count; i++) { /* whoever is tu once is tu wherever "you" is said */
+    for (int i = 0; i < s->phrase_count; i++) { /* all occurrences of "you" are of the same person */
         demo_phrase *p = &s->phrases[i];
         if (p->kind == DEMO_PRONOUN && p->person == VOUS) p->person = TU, p->plural = false;
     }
@@ -294,7 +294,7 @@ void demo_draw(demo_sentence *s)
 {
     s->phrase_count = s->clause_count = s->english_count = s->french_count = 0;
     s->too_long = false;
-    s->clause = s->outer = NULL, s->said_to = NULL, s->title = NULL;
+    s->clause = s->outer = NULL, s->addressee = NULL, s->title = NULL;
     const int way = below(s, 100);
     s->form = way < 62   ? DEMO_PLAIN
               : way < 74 ? DEMO_QUESTION

@@ -1,4 +1,4 @@
-/* lexicon.c: the tables. An English word has one French word wherever the grammar can put it. */
+/* lexicon.c: the tables. An English word has one French translation in every position the grammar allows. */
 #include "demo/lexicon.h"
 
 #include <string.h>
@@ -228,7 +228,7 @@ const demo_verb demo_transitive[] = {
 };
 const int demo_transitive_count = COUNT(demo_transitive);
 
-/* somebody something to somebody */
+/* ditransitive: give something to a person */
 const demo_verb demo_giving[] = {
     { "give", "gives", "given", "donner", ER("donn"), PERSON, OBJECT | ANIMAL | MASS | LIQUID },
     { "show", "shows", "shown", "montrer", ER("montr"), PERSON, OBJECT | PLACE | ANIMAL },
@@ -239,7 +239,7 @@ const demo_verb demo_giving[] = {
 };
 const int demo_giving_count = COUNT(demo_giving);
 
-/* objects: where it must be said */
+/* objects: classes of the places they require */
 const demo_verb demo_intransitive[] = {
     { "sleep", "sleeps", "slept", "dormir", SIX("dors", "dors", "dort", "dormons", "dormez", "dorment"), "dormi",
       "dormir", ALIVE, 0 },
@@ -275,7 +275,7 @@ const demo_verb demo_saying[] = {
 };
 const int demo_saying_count = COUNT(demo_saying);
 
-/* The first takes "to" and does; the others stand alone. */
+/* The first takes "to" and "do"; the others are auxiliaries. */
 const demo_verb demo_modals[] = {
     { "want", "wants", "wanted", "vouloir", SIX("veux", "veux", "veut", "voulons", "voulez", "veulent"), "voulu",
       "voudr", ALIVE, 0 },
@@ -291,7 +291,7 @@ const demo_verb demo_be = { "be",  "is",  "been", "être", SIX("suis", "es", "es
 const demo_verb demo_have = { "have", "has", "had", "avoir", SIX("ai", "as", "a", "avons", "avez", "ont"),
                               "eu",   "aur", ANY,   0 };
 
-/* ---- small words ---- */
+/* ---- function words ---- */
 
 const demo_name demo_names[] = {
     { "Paul", false },    { "Pierre", false }, { "Luc", false },  { "Arthur", false },
@@ -315,7 +315,7 @@ const int demo_number_count = COUNT(demo_numbers);
 const demo_word demo_adverbs[] = { { "often", "souvent" }, { "always", "toujours" }, { "sometimes", "parfois" } };
 const int demo_adverb_count = COUNT(demo_adverbs);
 
-/* The last is for what will be, the one before it for where no place is named. */
+/* The last is used with the future, the one before it without a place. */
 const demo_word demo_times[] = {
     { "today", "aujourd'hui" }, { "now", "maintenant" }, { "here", "ici" }, { "tomorrow", "demain" }
 };

@@ -1,20 +1,20 @@
-/* lexicon.h: the words of the built-in pairs: English, French, and what French has to know about each to say it right. */
+/* lexicon.h: the words of the built-in pairs in English and French, with their French inflection. */
 #ifndef ATTEND_DEMO_LEXICON_H
 #define ATTEND_DEMO_LEXICON_H
 
 #include <stdbool.h>
 
-/* What a noun is, so that nobody eats a door. */
+/* Semantic classes of nouns, by which verbs and adjectives select them. */
 enum {
     PERSON = 1,
     ANIMAL = 2,
     THING = 4,
     PLACE = 8,
-    MASS = 16, /* has no plural: bread */
-    TEXT = 32, /* things too, as are .. */
+    MASS = 16, /* no plural: bread */
+    TEXT = 32, /* TEXT, LOCKED and EDIBLE are things too */
     LOCKED = 64,
     EDIBLE = 128,
-    LIQUID = 256, /* mass too */
+    LIQUID = 256, /* also a mass noun */
     ALIVE = PERSON | ANIMAL,
     OBJECT = THING | TEXT | LOCKED | EDIBLE,
     ANY = ALIVE | OBJECT | PLACE
@@ -24,15 +24,15 @@ typedef struct demo_noun {
     const char *english[2], *french[2]; /* singular and plural */
     bool feminine;
     unsigned kind;
-    bool aspirated; /* le héros, and not l'héros */
+    bool aspirated; /* le héros, not l'héros */
 } demo_noun;
 
 typedef struct demo_adjective {
     const char *english;
-    const char *french[4]; /* masculine, feminine, and both in the plural */
+    const char *french[4]; /* masculine, feminine; the same in the plural */
     const char *liaison;   /* masculine before a vowel: bel; NULL: the same */
-    bool before;           /* stands before its noun */
-    unsigned kinds;        /* of what it is said */
+    bool before;           /* precedes its noun */
+    unsigned kinds;        /* of nouns that it modifies */
 } demo_adjective;
 
 /* Persons: je, tu, il, nous, vous, ils. */
@@ -42,8 +42,8 @@ typedef struct demo_verb {
     const char *base, *third, *past; /* see, sees, seen */
     const char *infinitive;
     const char *present[PERSONS];
-    const char *participle; /* with avoir; NULL: with être, and so not here */
-    const char *future;     /* its stem: verr- */
+    const char *participle; /* with avoir; NULL: with être, which is not used */
+    const char *future;     /* stem: verr- */
     unsigned subjects, objects;
 } demo_verb;
 
@@ -65,12 +65,12 @@ extern const demo_name demo_names[];
 extern const demo_word demo_places[]; /* prepositions */
 extern const demo_word demo_numbers[], demo_adverbs[], demo_times[];
 
-/* How many each list has. */
+/* The lengths of the lists. */
 extern const int demo_noun_count, demo_adjective_count, demo_transitive_count, demo_giving_count,
     demo_intransitive_count, demo_moving_count, demo_saying_count, demo_modal_count, demo_name_count, demo_place_count,
     demo_number_count, demo_adverb_count, demo_time_count;
 
-/* Whether a French word begins with a vowel to the ear; h is taken for mute. */
+/* Whether a French word begins with a vowel sound; h counts as mute. */
 bool demo_vowel(const char *french);
 
 #endif

@@ -1,11 +1,11 @@
-/* pairs.c: pair i of a seed: drawn again until its source falls on the side that was asked for. */
+/* pairs.c: pair i of a seed: sentences are drawn until one is held out, or not, as requested. */
 #include "demo/demo_pairs.h"
 
 #include "demo/sentence.h"
 
 #include <string.h>
 
-/* FNV-1a, 64 bits (Fowler, Noll, Vo), and a last mix, since only a few bits are looked at. */
+/* FNV-1a, 64 bits (Fowler, Noll, Vo), with a final mix, since only a few bits are used. */
 static uint64_t hash(const char *text)
 {
     uint64_t h = 14695981039346656037u;
@@ -19,7 +19,7 @@ bool demo_pairs_held_out(const char *source)
     return hash(source) % 10 == 0;
 }
 
-static bool join(const demo_spoken *words, int count, char *text)
+static bool join(const demo_output_word *words, int count, char *text)
 {
     size_t size = 0;
     for (int i = 0; i < count; i++) {
@@ -52,8 +52,8 @@ void demo_pairs_at(uint64_t seed, bool held_out, uint64_t i, demo_pair *out)
     for (;;) {
         demo_draw(&s);
         if (s.too_long) continue;
-        demo_say_english(&s);
-        demo_say_french(&s);
+        demo_write_english(&s);
+        demo_write_french(&s);
         if (s.too_long || s.english_count > DEMO_MAX_WORDS) continue;
         if (!join(s.english, s.english_count, out->source) || !join(s.french, s.french_count, out->target)) continue;
         if (demo_pairs_held_out(out->source) == held_out && link_all(&s, out)) return;

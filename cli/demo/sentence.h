@@ -1,18 +1,18 @@
-/* sentence.h: a sentence of the built-in pairs before it is in any language: what is said of whom, as drawn; then its words in both, and from which
- * English word each French one comes. */
+/* sentence.h: a sentence of the built-in pairs: its grammatical structure, drawn at random, and its words in both languages, with the English
+ * words that each French word is linked to. */
 #ifndef ATTEND_DEMO_SENTENCE_H
 #define ATTEND_DEMO_SENTENCE_H
 
 #include <attend/random.h>
 #include "demo/lexicon.h"
 
-enum { DEMO_SENTENCE_WORDS = 40, DEMO_WORD_LINKS = 3, DEMO_MOST_PHRASES = 12, DEMO_MOST_CLAUSES = 4 };
+enum { DEMO_SENTENCE_WORDS = 40, DEMO_WORD_LINKS = 3, DEMO_MAX_PHRASES = 12, DEMO_MAX_CLAUSES = 4 };
 
-/* ---- what is said ---- */
+/* ---- structure ---- */
 
 typedef enum demo_determiner {
     DEMO_THE,
-    DEMO_A, /* in the plural and of bread: some, or any */
+    DEMO_A, /* plural and mass nouns: some, any */
     DEMO_THIS,
     DEMO_MY,
     DEMO_HIS,
@@ -31,28 +31,28 @@ struct demo_clause;
 typedef struct demo_phrase {
     demo_phrase_kind kind;
     const demo_noun *noun;
-    const demo_name *name, *other;         /* other: of two */
-    const demo_adjective *before, *behind; /* by where French has them; NULL: none */
+    const demo_name *name, *other;        /* other: of two */
+    const demo_adjective *before, *after; /* the noun in French; NULL: none */
     const demo_word *number;
     struct demo_phrase *owner;
-    struct demo_clause *relative; /* who .., that ..: its subject or its object is this */
+    struct demo_clause *relative; /* a relative clause whose subject or object is this phrase */
     demo_determiner determiner;
     int person; /* of a subject, or of a pronoun */
     bool plural, feminine;
-    bool negated; /* the object of a negated verb: pas de chien */
-    int at_determiner, at_before, at_behind, at_noun, at_second, at_that; /* English words; -1: none */
+    bool negated;                                                        /* object of a negated verb: pas de chien */
+    int at_determiner, at_before, at_after, at_noun, at_second, at_that; /* indices of English words; -1: none */
 } demo_phrase;
 
 typedef enum demo_tense { DEMO_PRESENT, DEMO_FUTURE, DEMO_PERFECT, DEMO_MODAL } demo_tense;
 typedef enum demo_polarity { DEMO_POSITIVE, DEMO_NOT, DEMO_NEVER, DEMO_NO_LONGER } demo_polarity;
 
 typedef struct demo_clause {
-    demo_phrase *subject; /* NULL: the noun that this is a relative clause of */
+    demo_phrase *subject; /* NULL: the noun that this relative clause modifies */
     const demo_verb *verb, *modal;
     demo_tense tense;
     demo_polarity polarity;
     const demo_word *adverb, *time, *place;
-    demo_phrase *object, *receiver, *where; /* where: place, to or from which */
+    demo_phrase *object, *receiver, *where; /* where: a place, a destination or an origin */
     int person;                             /* of the verb */
     bool moving_to, moving_from;
     const demo_adjective *quality; /* is tired */
@@ -71,34 +71,30 @@ typedef enum demo_form {
     DEMO_IT_IS
 } demo_form;
 
-/* ---- as words ---- */
+/* ---- words ---- */
 
-enum {
-    DEMO_ELIDES = 1,
-    DEMO_ARTICLE = 2,
-    DEMO_HARD = 4
-}; /* hard: does not elide what stands before it, whatever it begins with */
+enum { DEMO_ELIDES = 1, DEMO_ARTICLE = 2, DEMO_HARD = 4 }; /* hard: an aspirated h, before which nothing is elided */
 
-typedef struct demo_spoken {
+typedef struct demo_output_word {
     char text[24];
     unsigned flags;
     int links[2 * DEMO_WORD_LINKS];
     bool sure[2 * DEMO_WORD_LINKS];
     int link_count;
-} demo_spoken;
+} demo_output_word;
 
 typedef struct demo_sentence {
     demo_form form;
-    demo_clause *clause, *outer; /* outer: I think that .. */
-    demo_phrase *said_to;
-    const demo_word *title; /* sir, you .. */
+    demo_clause *clause, *outer; /* outer: "I think that" */
+    demo_phrase *addressee;
+    const demo_word *title; /* "sir , you .." */
     int at_first, at_comma, at_that, at_end;
 
-    demo_phrase phrases[DEMO_MOST_PHRASES];
-    demo_clause clauses[DEMO_MOST_CLAUSES];
+    demo_phrase phrases[DEMO_MAX_PHRASES];
+    demo_clause clauses[DEMO_MAX_CLAUSES];
     int phrase_count, clause_count;
 
-    demo_spoken english[DEMO_SENTENCE_WORDS], french[DEMO_SENTENCE_WORDS];
+    demo_output_word english[DEMO_SENTENCE_WORDS], french[DEMO_SENTENCE_WORDS];
     int english_count, french_count;
     bool too_long;
 
@@ -106,10 +102,10 @@ typedef struct demo_sentence {
     uint64_t drawn;
 } demo_sentence;
 
-/* The next sentence by the sentence's rng. */
+/* Draws the next sentence from s->rng. */
 void demo_draw(demo_sentence *s);
-/* Its English words, and where they stand; then its French ones. */
-void demo_say_english(demo_sentence *s);
-void demo_say_french(demo_sentence *s);
+/* Generates the English words and records their indices; then the French words, which are linked to them. */
+void demo_write_english(demo_sentence *s);
+void demo_write_french(demo_sentence *s);
 
 #endif

@@ -1,6 +1,6 @@
 #!/bin/sh
-# align.sh ATTEND: a model that learned to say letters backwards looks, for word i, at word n - 1 - i, of every sentence it never saw; so do two
-# models together. And what score, align and evaluate say about them.
+# align.sh ATTEND: score, align and evaluate. A model trained to reverse sequences of letters aligns target word i of every held-out sentence with source word
+# n - 1 - i, alone and combined with a second model.
 . "$(dirname "$0")/cases.sh"
 cd "$folder" || exit 1
 
@@ -18,14 +18,14 @@ done
 "$attend" align --reverse-model m2 --input test.tsv >links && sed 's/ /\n/g' links >a && sed 's/ /\n/g' gold >b && sort a >c && sort b >d &&
     same 'links of the reverse model and the reversal' c d
 printf 'a b c d\td c\n' >uneven.tsv # a link for each of the four, to one of the two
-"$attend" align --reverse-model m2 --input uneven.tsv | grep -qx '\(0-[01]\|1-[01]\|2-[01]\|3-[01]\| \)*' || { echo "reverse links are not turned round"; failed=1; }
+"$attend" align --reverse-model m2 --input uneven.tsv | grep -qx '\(0-[01]\|1-[01]\|2-[01]\|3-[01]\| \)*' || { echo "reverse links are not source-target"; failed=1; }
 for rule in intersection union grow-diag grow-diag-final grow-diag-final-and; do
     "$attend" align --model m1 --reverse-model m2 --symmetrize $rule --input test.tsv >links && same "links by $rule and the reversal" links gold
 done
 "$attend" align --model m1 --input test.tsv --threads 3 --json | sed 's/{"links": \[//; s/\]}$//; s/\[\([0-9]*\), \([0-9]*\)\],*/\1-\2/g' >links
 same 'links as JSON' links gold
 
-# soft ones: the words, a row each that adds up to 1 at most, with most of it where the link is
+# soft alignments: one row per target word; it sums to at most 1, and the largest weight is at the link
 "$attend" align --model m1 --input test.tsv --alignment soft >soft
 awk -F'"weights": ' '{ n = split($2, row, "], "); for (i = 1; i <= n; i++) { gsub(/[^0-9., ]/, "", row[i]); k = split(row[i], w, ", "); sum = 0
     for (j = 1; j <= k; j++) sum += w[j]; if (k != n || sum > 1.001 || w[n + 1 - i] < 0.5) bad++ } } END { exit bad > 0 || NR != 200 }' soft ||
@@ -35,10 +35,10 @@ expect 0 '{"source": ["a", "b", "c"], "target": ["c", "b", "a"], "weights": [[' 
 expect 0 '"target": ["c", "b", "a", "</s>"]' align --model m1 --input two.tsv --alignment soft --tokens
 expect 0 'pair 2 is not aligned: a side is empty' align --model m1 --input two.tsv
 
-# alignment error: of one model, and of two by every rule; gold links in any order
+# alignment error of one model, and of two with every symmetrization; gold links in any order
 expect 0 'AER 0.0000  precision 1.0000  recall 1.0000' align --model m1 --input test.tsv --gold gold
 expect 0 'grow-diag-final-and' align --model m1 --reverse-model m2 --input test.tsv --gold gold
-[ "$("$attend" align --model m1 --reverse-model m2 --input test.tsv --gold gold | grep -c '^AER 0.0000')" = 7 ] || { echo "not seven ways"; failed=1; }
+[ "$("$attend" align --model m1 --reverse-model m2 --input test.tsv --gold gold | grep -c '^AER 0.0000')" = 7 ] || { echo "expected seven alignments"; failed=1; }
 expect 0 '"union": {"aer": 0.000000' align --model m1 --reverse-model m2 --symmetrize union --input test.tsv --gold gold --json
 awk '{ for (i = NF; i > 0; i--) { split($i, p, "-"); print NR, p[1] + 1, p[2] + 1, "S" } }' gold | sort -rn >gold.numbers
 expect 0 'AER 0.0000' align --model m1 --input test.tsv --gold gold.numbers
@@ -55,18 +55,18 @@ expect 3 'gold.wrong:2' align --model m1 --input test.tsv --gold gold.wrong
 expect 2 'requires two models' align --model m1 --input test.tsv --symmetrize union
 expect 2 '--alignment soft cannot be combined with --reverse-model' align --model m1 --reverse-model m2 --input test.tsv --alignment soft
 
-# several heads: any of them by its number, and the one that is right found and kept
+# several heads: alignment by a given head, and selection of the best
 "$attend" train --train train.tsv --model heads --tokens word --hidden 32 --embedding 16 --dropout 0 --batch-tokens 400 --heads 2 --learning-rate 0.004 \
     --threads 2 --updates 60 --quiet || { echo "training failed"; exit 1; }
 "$attend" align --model heads --input test.tsv >by.mean
 for head in 0 1; do "$attend" align --model heads --input test.tsv --head $head >by.$head; done
-"$attend" align --model heads --input test.tsv --layer 0 --head -1 >links && same 'the mean, said and not' links by.mean
+"$attend" align --model heads --input test.tsv --layer 0 --head -1 >links && same 'the mean, given and by default' links by.mean
 cmp -s by.0 by.1 && fail 'two heads have the same links'
 expect 2 'there is no layer 0 with head 2: layers are 0 to 0, heads 0 to 1' align --model heads --input test.tsv --head 2
 expect 2 'there is no layer 1' align --model heads --input test.tsv --layer 1
 expect 2 'every layer and head' align --model heads --input test.tsv --evaluate-maps --head 1
 expect 0 'aligns by            layer 0, mean of 2 heads' info heads
-[ "$("$attend" align --model heads --input test.tsv --evaluate-maps | grep -c '^AER')" = 3 ] || fail 'not three maps'
+[ "$("$attend" align --model heads --input test.tsv --evaluate-maps | grep -c '^AER')" = 3 ] || fail 'expected three maps'
 expect 0 'best by IBM Model 1: layer 0, ' align --model heads --input test.tsv --evaluate-maps
 is 'maps against gold' "$("$attend" align --model heads --input test.tsv --gold gold | cut -c1-10)" \
     "$("$attend" align --model heads --input test.tsv --gold gold --evaluate-maps | grep '^AER.*mean of' | cut -c1-10)"
@@ -75,41 +75,41 @@ cp heads.checkpoint copy.checkpoint
 expect 2 'is a training checkpoint' align --model heads.checkpoint --input test.tsv --select-map
 same 'a checkpoint that was refused' heads.checkpoint copy.checkpoint
 expect 3 'gold.short has 199 lines' align --model chosen --input test.tsv --gold gold.short --select-map
-# pairs that say nothing choose nothing
+# pairs without links select nothing
 cp chosen before
-printf 'a a\tb b\n' >says.nothing # words that stand twice have no link
-expect 3 'none can be selected; chosen is unchanged' align --model chosen --input says.nothing --select-map
-same 'a model for which nothing was chosen' before chosen
-same 'a model and one that was not chosen for' heads chosen
-for head in 1 0; do # what a head says is right, so that it must be the best
+printf 'a a\tb b\n' >no.links # IBM Model 1 does not link repeated words
+expect 3 'none can be selected; chosen is unchanged' align --model chosen --input no.links --select-map
+same 'a model without a selection' before chosen
+same 'the model before a failed selection, and after it' heads chosen
+for head in 1 0; do # the links of a head are the gold links, so it must be the best
     expect 0 "best: layer 0, head $head" align --model chosen --input test.tsv --gold by.$head --select-map --threads $((1 + head))
     expect 0 "\"alignment\": {\"layer\": 0, \"head\": $head}" info chosen --json
-    "$attend" align --model chosen --input test.tsv >links && same "links of head $head, chosen and named" links by.$head
-    "$attend" align --model chosen --input test.tsv --layer 0 >links && same "the mean, of a model with a choice" links by.mean
+    "$attend" align --model chosen --input test.tsv >links && same "links of head $head, selected and given" links by.$head
+    "$attend" align --model chosen --input test.tsv --layer 0 >links && same "the mean, of a model with a selection" links by.mean
     cut -f1 test.tsv | head -20 | "$attend" translate --model chosen --alignment hard --threads 1 --quiet >by.translate.$head
 done
-cmp -s by.translate.0 by.translate.1 && fail 'translations are not aligned by what was chosen'
+cmp -s by.translate.0 by.translate.1 && fail 'translations are not aligned by the selected map'
 awk -F'\t' '{ print $2 "\t" $1 }' test.tsv >back.tsv
-awk '{ for (i = 1; i <= NF; i++) { split($i, p, "-"); printf "%s%s-%s", (i > 1 ? " " : ""), p[2], p[1] } print "" }' by.1 >turned.1
-expect 0 '"model": "reverse", "against": "gold"' align --reverse-model heads --input back.tsv --gold turned.1 --evaluate-maps --json
-expect 0 '"best": {"layer": 0, "head": 1}}' align --reverse-model heads --input back.tsv --gold turned.1 --evaluate-maps --json
+awk '{ for (i = 1; i <= NF; i++) { split($i, p, "-"); printf "%s%s-%s", (i > 1 ? " " : ""), p[2], p[1] } print "" }' by.1 >reversed.1
+expect 0 '"model": "reverse", "against": "gold"' align --reverse-model heads --input back.tsv --gold reversed.1 --evaluate-maps --json
+expect 0 '"best": {"layer": 0, "head": 1}}' align --reverse-model heads --input back.tsv --gold reversed.1 --evaluate-maps --json
 expect 0 'reverse:' align --model m1 --reverse-model heads --input back.tsv --evaluate-maps
 
-# at the end of a training with validation pairs it is chosen without a word
+# training with validation pairs selects a map at its end
 "$attend" train --train train.tsv --valid test.tsv --model valid --tokens word --hidden 32 --embedding 16 --dropout 0 --batch-tokens 400 --heads 2 \
     --learning-rate 0.004 --threads 2 --updates 60 --quiet || { echo "training failed"; exit 1; }
-is 'what training chose' "$("$attend" align --model valid --input test.tsv --evaluate-maps | sed -n 's/^best by IBM Model 1: //p')" \
+is 'the map that training selected' "$("$attend" align --model valid --input test.tsv --evaluate-maps | sed -n 's/^best by IBM Model 1: //p')" \
     "$("$attend" info valid | sed -n 's/^  aligns by *//p')"
 
-# scores: the sum of the pieces, and the perplexity of all
+# scores: the sum over tokens, and the perplexity
 "$attend" score --model m1 --input test.tsv --per-token 2>summary |
     awk '{ s = 0; for (i = 2; i <= NF; i++) s += $i; d = s - $1; if (d * d > 1e-6) bad++; all += $1; rows += NF - 1 }
-         END { printf "%.4f\n", exp(-all / rows); exit bad > 0 }' >perplexity || { echo "pieces do not add up"; failed=1; }
+         END { printf "%.4f\n", exp(-all / rows); exit bad > 0 }' >perplexity || { echo "the log-probabilities of the tokens do not sum to that of the pair"; failed=1; }
 grep -q "perplexity $(cut -c1-5 perplexity)" summary || { echo "perplexity $(cat perplexity), but $(cat summary)"; failed=1; }
 expect 0 '"pieces": ["c", "b", "a", "</s>"], "tokens": [' score --model m1 --input two.tsv --per-token --json
 expect 0 '1 pairs not scored' score --model m1 --input two.tsv
 
-# what evaluate translates is what translate translates
+# evaluate and translate give the same translations
 cut -f1 test.tsv >test.source
 cut -f2 test.tsv >test.target
 "$attend" translate --model m1 --beam 3 --input test.source --output out

@@ -1,4 +1,5 @@
-# cases.sh: what the scripts beside it share; they read it with ATTEND as $1. A folder of its own, and `failed`, with which they end.
+# cases.sh: functions shared by the test scripts, which source it with ATTEND as $1. Makes a temporary directory, $folder, and sets `failed`, the exit status of the
+# script.
 attend=$1 failed=0
 folder=$(mktemp -d) || exit 1
 trap 'chmod -R u+w "$folder" 2>/dev/null; rm -rf "$folder"' EXIT
@@ -7,18 +8,18 @@ fail() {
     echo "$*"
     failed=1
 }
-# A command must end with CODE and say WORDS. `verb` goes before the arguments, `limit` is in seconds; both may be unset.
-expect() { # CODE WORDS ARGUMENTS.. < INPUT
+# A command must exit with CODE and print TEXT. `verb` precedes the arguments, `limit` is a timeout in seconds; both may be unset.
+expect() { # CODE TEXT ARGUMENTS.. < INPUT
     code=$1 words=$2
     shift 2
     said=$(${limit:+timeout "$limit"} "$attend" ${verb:+"$verb"} "$@" 2>&1)
     got=$?
     case $said in *"$words"*) ;; *) got="$got, without '$words'" ;; esac
-    [ "$got" = "$code" ] || fail "attend ${verb:+$verb }$*: ended with $got and not with $code: $said"
+    [ "$got" = "$code" ] || fail "attend ${verb:+$verb }$*: exit status $got instead of $code: $said"
 }
 same() { # WHAT FILE FILE
     cmp -s "$2" "$3" || fail "$1 differ: $(diff "$2" "$3" | head -3)"
 }
-is() { # WHAT WANTED GOT
-    [ "$2" = "$3" ] || fail "$1: '$3' and not '$2'"
+is() { # WHAT EXPECTED GOT
+    [ "$2" = "$3" ] || fail "$1: '$3' instead of '$2'"
 }

@@ -1,13 +1,12 @@
 #!/bin/bash
-# compare.sh ATTEND JSON_LINES KILLS: attend compare as a user meets it: variants and what is refused of them, the table in all its forms, going on after
-# everything that can happen to a process, and variants that fail.
+# compare.sh ATTEND JSON_LINES KILLS: attend compare: variants and their errors, the table in all formats, resuming after signals and kills, and variants that fail.
 json=$2 kills=$3
 . "$(dirname "$0")/cases.sh"
 cd "$folder" || exit 1
 unset NO_COLOR COLUMNS
 verb=compare
 
-# sequences of letters, said backwards, and where each comes from
+# sequences of letters, their reversals, and the word links
 awk 'BEGIN { srand(1); for (i = 0; i < 600; i++) { s = ""; t = ""; l = ""; n = 2 + int(rand() * 4);
     for (j = 0; j < n; j++) { w = substr("abcdefgh", 1 + int(rand() * 8), 1); s = s (j ? " " : "") w; t = w (j ? " " : "") t
         l = l (j ? " " : "") j "-" (n - 1 - j) }
@@ -19,7 +18,7 @@ small="--train pairs.tsv --valid valid.tsv --tokens word --hidden 24 --embedding
 short="$small --updates 40"
 # shellcheck disable=SC2086
 {
-    # ---- usage: nothing is trained, and no folder made ----
+    # ---- usage errors: nothing is trained, and no directory is created ----
     expect 2 '--train PAIRS is required' --valid valid.tsv --vary attention=dot
     expect 2 '--vary or --variant is required' $short
     expect 2 '--valid PAIRS or --test PAIRS is required' --train pairs.tsv --vary attention=dot
@@ -53,24 +52,24 @@ short="$small --updates 40"
     expect 3 'test.links' $short --vary attention=dot --gold test.links # the validation pairs are fewer
     expect 5 'none.tsv' $short --vary attention=dot --test none.tsv
     expect 0 'docs/training.md' --help
-    # a combination that makes no sense is refused with its name and the reason
+    # an invalid combination is refused with its name and the reason
     expect 2 "variant 'x': a window or a selection needs an attention" $short --variant 'x: attention=none window=local-p'
     expect 2 "variant 'none': a window or a selection needs an attention" $short --window local-p --vary attention=dot,none
     expect 2 "no combination of the values of --vary is valid" $short --vary attention=none --vary window=local-m,local-p
-    # what would do nothing in a variant is refused; what is given for all may be meant for the others
+    # a variant's own options must have an effect; an option common to all may apply to other variants only
     expect 2 "variant 'lstm': cell belongs to architecture 'rnn', and this is 'transformer'" $short --architecture transformer --vary cell=lstm,gru
     expect 2 "variant 'x': span belongs to architecture 'lstmn'" $short --variant 'x: span=3'
     expect 2 'attend compare does not support language models' --task language-model --train test.in --valid test.in --vary cell=gru,lstm
     expect 2 "variant 'language-model': attend compare does not support language models" $short --vary task=translation,language-model
     expect 2 "--output is given twice, the second time with 'b'" $short --vary attention=dot --output a --output b
-    [ -e comparison ] && fail 'a refused comparison made a folder'
+    [ -e comparison ] && fail 'a refused comparison created its directory'
 
-    # what a configuration varies, the command line replaces
+    # the command line overrides --vary of a configuration file
     printf 'vary attention=none,nothing\nvariant x: cell=nothing\n' >varied
     expect 2 "'nothing' is not one of" $short --config varied
     expect 2 "variant 'dto'" $short --config varied --vary attention=dto --variant 'y: cell=gru'
 
-    # ---- folders ----
+    # ---- directories ----
     echo file >is-a-file
     expect 5 'cannot open directory is-a-file' $short --vary attention=dot --output is-a-file
     expect 5 'cannot create directory no/where' $short --vary attention=dot --output no/where
@@ -83,12 +82,12 @@ short="$small --updates 40"
     mkdir -p foreign/dot && echo x >foreign/dot/model
     expect 2 'is not from attend compare' $short --vary attention=dot --output foreign
 
-    # ---- the table: of a product, of which a combination is left out ----
+    # ---- the table: all combinations of two options, of which one is invalid ----
     set -- $short --vary attention=none,dot --vary window=global,local-p --variant 'two layers: layers=2' --test test.tsv --gold test.links --output c
     "$attend" compare "$@" >table 2>said || fail "compare ended with $?: $(cat said)"
 }
 grep -q 'skipped     none local-p: a window or a selection needs an attention' said || fail "nothing was skipped: $(cat said)"
-grep -q 'variant 2 of 4: dot global (attention=dot window=global)' said || fail "which variant of how many? $(cat said)"
+grep -q 'variant 2 of 4: dot global (attention=dot window=global)' said || fail "no number of the variant: $(cat said)"
 is 'the names' 'variant none dot dot two' "$(sed 5q table | awk '{ printf "%s%s", (NR > 1 ? " " : ""), $1 }')"
 grep -q 'AER' table || fail "no AER: $(cat table)"
 grep -q "$(printf '\033')" table && fail 'colours in a pipe'
@@ -99,21 +98,21 @@ is 'lines of the same length' 1 "$(head -5 table | sed 's/[+*]*$//' | awk '{ pri
 "$attend" compare "$@" --json --quiet >again.json || fail '--json fails'
 same 'the JSON and comparison.json' again.json c/comparison.json
 is 'variants in the JSON' 4 "$(grep -o '"state": "done"' c/comparison.json | wc -l)"
-grep -q '"aer": null' c/comparison.json || fail 'none has no attention, and an alignment error'
+grep -q '"aer": null' c/comparison.json || fail 'a variant without attention has an alignment error'
 if command -v xmllint >/dev/null; then xmllint --noout c/comparison.svg || fail 'comparison.svg is not well-formed'; fi
 is 'points in the picture' 8 "$(grep -c '<circle' c/comparison.svg)" # a score and a best model each
 "$attend" compare "$@" --format markdown --quiet >markdown || fail '--format markdown fails'
 is 'rows of the markdown' 6 "$(grep -c '^|' markdown)"
 is 'its columns' 1 "$(grep '^|' markdown | awk -F'|' '{ print NF }' | sort -u | wc -l)"
 
-# the best of a column: the least perplexity (4) and the highest BLEU (5)
+# the best of a column: the lowest perplexity (4) and the highest BLEU (5)
 for column in 4 5; do
     bold=$(awk -F'|' -v c=$column '/^\|/ && $c ~ /\*\*/ { gsub(/[ *\\]/, "", $c); print $c }' markdown | sort -u)
     best=$(awk -F'|' -v c=$column 'NR > 2 && /^\|/ { gsub(/[ *\\]/, "", $c); print $c }' markdown | sort -g | if [ $column = 4 ]; then head -1; else tail -1; fi)
     is "the best of column $column" "$best" "$bold"
 done
 
-# a terminal: the best are bold, unless NO_COLOR says otherwise; where it is narrow, what matters least is left out
+# a terminal: the best are bold, unless NO_COLOR is set; on a narrow one, less important columns are dropped
 if script -qec true /dev/null >/dev/null 2>&1; then
     printf '%s ' "'$attend' compare --quiet" >again
     for word in "$@"; do printf "'%s' " "$word" >>again; done
@@ -129,21 +128,21 @@ if script -qec true /dev/null >/dev/null 2>&1; then
     on_terminal 50 NO_COLOR=1 >narrow
     is 'lines longer than a narrow terminal' 0 "$(sed 5q narrow | awk 'length > 50' | wc -l)"
     case $(head -1 narrow) in *BLEU*AER*) ;; *) fail "a narrow terminal: $(cat narrow)" ;; esac
-    grep -q 'all columns are in c/comparison.txt' narrow || fail "where are all columns? $(cat narrow)"
+    grep -q 'all columns are in c/comparison.txt' narrow || fail "no note on dropped columns: $(cat narrow)"
 else
     echo 'skipped: no script(1) to make a terminal with'
 fi
 
-# what the table says is what the other verbs say
+# the other verbs give the same figures as the table
 "$attend" evaluate --hypothesis c/two_layers/translations --input test.tsv --metric bleu >evaluated
 is 'BLEU of a variant' "$(awk '{ print $2 }' evaluated)" "$(sed -n 's/^two layers  *[^ ]* *k*  *[^ ]*  *\([0-9.]*\).*/\1/p' table)"
 "$attend" evaluate --hypothesis c/two_layers/translations --against c/none_global/translations --input test.tsv --metric bleu --json >evaluated
 numbers=$(sed 's/.*"bleu": {\("score": [0-9.]*, "low": [0-9.]*, "high": [0-9.]*\),.*\("p": [0-9.]*\).*/\1, \2/' evaluated)
-grep -q "\"name\": \"two layers\".*\"bleu\": {$numbers}" c/comparison.json || fail "evaluate says $numbers: $(cat c/comparison.json)"
+grep -q "\"name\": \"two layers\".*\"bleu\": {$numbers}" c/comparison.json || fail "evaluate gives $numbers: $(cat c/comparison.json)"
 perplexity=$("$attend" score --model c/two_layers/model --input test.tsv --json | tail -1 | sed 's/.*"perplexity": \([0-9.]*\).*/\1/')
-grep -q "\"name\": \"two layers\".*\"perplexity\": $perplexity" c/comparison.json || fail "score says perplexity $perplexity: $(cat c/comparison.json)"
+grep -q "\"name\": \"two layers\".*\"perplexity\": $perplexity" c/comparison.json || fail "score gives perplexity $perplexity: $(cat c/comparison.json)"
 aer=$("$attend" align --model c/two_layers/model --input test.tsv --gold test.links --json | sed 's/.*"aer": \([0-9.]*\).*/\1/')
-grep -q "\"name\": \"two layers\".*\"aer\": $aer" c/comparison.json || fail "align says $aer: $(cat c/comparison.json)"
+grep -q "\"name\": \"two layers\".*\"aer\": $aer" c/comparison.json || fail "align gives $aer: $(cat c/comparison.json)"
 # shellcheck disable=SC2086
 "$attend" train $short --attention dot --model alone --quiet || fail 'train fails'
 same 'a model that is compared and one that is trained alone' alone c/dot_global/model
@@ -151,27 +150,27 @@ same 'a model that is compared and one that is trained alone' alone c/dot_global
 # ---- the same command again, other options, more variants ----
 cp -r c before
 expect 0 'variants    4, 4 of them already done' "$@"
-diff -r c before >differences || fail "nothing was to be done: $(cat differences)"
+diff -r c before >differences || fail "a finished comparison changed: $(cat differences)"
 expect 2 "c/none_global was made with learning-rate '0.01', but now it is '0.02'" "$@" --learning-rate 0.02
 expect 2 "was made with training data '600 pairs" "$@" --train valid.tsv
 expect 2 "was made with seed '1', but now it is '2'" "$@" --seed 2
 diff -r c before >differences || fail "a refused comparison changed $(cat differences)"
 said=$("$attend" compare "$@" --variant 'lstm: cell=lstm' 2>&1)
 case $said in *'5, 4 of them already done'*'variant 5 of 5: lstm'*) ;; *) fail "another variant: $said" ;; esac
-for name in none_global dot_local-p; do diff -r c/$name before/$name || fail "$name was made anew"; done
-expect 0 'testing' "$@" --beam 2 # tests anew, trains nothing
+for name in none_global dot_local-p; do diff -r c/$name before/$name || fail "$name was trained again"; done
+expect 0 'testing' "$@" --beam 2 # tests again, trains nothing
 case $said in *'data        600 pairs'*) fail "another beam trained: $said" ;; esac
 echo x >>c/dot_global/translations
 expect 0 '3 of them already done' "$@" --beam 2
 mv c/dot_global/model moved
-expect 1 "variant 'dot global' failed: " "$@" --beam 2 # its training is done, and its model gone
+expect 1 "variant 'dot global' failed: " "$@" --beam 2 # its training is done, but its model is missing
 mv moved c/dot_global/model
 expect 0 '"samples": 0' "$@" --beam 2 --bootstrap 0 --json
 expect 0 'chrF2' "$@" --beam 2 --metric chrf,ter --quiet
 expect 0 'variants    4, 0 of them already done' "$@" --fresh --learning-rate 0.02
 same 'the options' <(grep learning-rate c/two_layers/options) <(printf 'learning-rate\t0.02\n')
 
-# a configuration file; a pipe; pairs of words, which are scored by exact matches
+# a configuration file; a pipe; pairs of words, which are scored by exact match
 printf 'vary seed=1,2 # two seeds\nvariant wide: hidden=28\nupdates 20\n' >settings
 # shellcheck disable=SC2086
 {
@@ -182,18 +181,18 @@ printf 'vary seed=1,2 # two seeds\nvariant wide: hidden=28\nupdates 20\n' >setti
     expect 0 'exact' --train words.tsv --valid words.tsv --hidden 16 --updates 5 --vary attention=dot --output words --threads 2
 }
 
-# ---- one that fails does not lose the others ----
+# ---- a variant that fails does not affect the others ----
 # shellcheck disable=SC2086
 set -- $short --vary tokens=word --variant 'too few: tokens=bpe vocab-size=100' --variant 'blows up: optimizer=sgd learning-rate=100 clip=0 momentum=0.99 weight-decay=1 updates=200' --variant 'last: seed=2' --output f
 expect 1 "variant 'too few' failed: " "$@"
-case $said in *'too few   failed: '*'too small'*) ;; *) fail "a variant failed, and: $said" ;; esac
-case $said in *'blows up  failed: training diverged'*) ;; *) fail "a variant diverged, and: $said" ;; esac
+case $said in *'too few   failed: '*'too small'*) ;; *) fail "no report of a failed variant: $said" ;; esac
+case $said in *'blows up  failed: training diverged'*) ;; *) fail "no report of a variant that diverged: $said" ;; esac
 is 'the others' 2 "$(grep -o '"state": "done"' f/comparison.json | wc -l)"
 is 'those that failed' 2 "$(grep -o '"state": "failed", "reason": "' f/comparison.json | wc -l)"
 "$json" <f/comparison.json >/dev/null || fail 'comparison.json with failures is not JSON'
 expect 1 '2 of them already done' "$@" --format markdown
 
-# ---- going on ----
+# ---- resuming ----
 # shellcheck disable=SC2086
 set -- $small --updates 120 --save-every 7 --average-last 3 --vary attention=none,dot,additive --variant 'transformer: architecture=transformer embedding=24 heads=2' --test test.tsv --gold test.links --bootstrap 100 --quiet
 times='s/, "[a-z_]*_\(seconds\|per_second\)": [0-9.]*//g'
@@ -209,7 +208,7 @@ while :; do
     wait $child 2>/dev/null
     code=$?
     [ $code = 0 ] && break
-    [ $code = 137 ] || { fail "a comparison that was killed goes on to end with $code: $(cat other.said)"; break; }
+    [ $code = 137 ] || { fail "a killed comparison resumes and exits with $code: $(cat other.said)"; break; }
 done
 for name in none dot additive transformer; do
     for file in model model.checkpoint translations options; do same "killed $killed times: $name/$file" reference/$name/$file other/$name/$file; done
@@ -217,9 +216,9 @@ for name in none dot additive transformer; do
 done
 same "killed $killed times: the table" <(sed "$times" reference/comparison.json) <(sed "$times" other/comparison.json)
 same "killed $killed times: the picture" reference/comparison.svg other/comparison.svg
-[ -n "$(find other -name '.*.tmp')" ] && fail "left behind: $(find other -name '.*.tmp')"
+[ -n "$(find other -name '.*.tmp')" ] && fail "temporary files remain: $(find other -name '.*.tmp')"
 
-# a signal saves, and the next one goes on from there; two at once are one too many
+# a signal saves a checkpoint, from which the next run resumes; a directory is used by one process at a time
 for signal in INT TERM; do
     "$attend" compare "$@" --updates 1000000 --patience 0 --output stopped$signal 2>stopped.said &
     child=$!
@@ -241,7 +240,7 @@ done
 kill -s TERM $child
 wait $child
 is 'the code of SIGTERM' 143 $?
-grep -q 'resuming from update [1-9]' stopped.said || fail "a stopped comparison begins anew: $(cat stopped.said)"
-grep -q 'stopped; the same command resumes from stoppedINT' stopped.said || fail "nothing is said of where it goes on: $(cat stopped.said)"
+grep -q 'resuming from update [1-9]' stopped.said || fail "a stopped comparison does not resume: $(cat stopped.said)"
+grep -q 'stopped; the same command resumes from stoppedINT' stopped.said || fail "no message on how to resume: $(cat stopped.said)"
 echo "killed $killed times"
 exit $failed

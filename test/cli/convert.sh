@@ -1,9 +1,9 @@
 #!/bin/sh
-# convert.sh ATTEND: models in fewer bits and with shortlists, as a user meets them.
+# convert.sh ATTEND: attend convert: quantised models, shortlists and averages.
 . "$(dirname "$0")/cases.sh"
 cd "$folder" || exit 1
 
-# sequences of letters, said backwards in capitals
+# sequences of letters, reversed in capitals
 awk 'BEGIN { srand(1); for (i = 0; i < 600; i++) { s = ""; t = ""; n = 1 + int(rand() * 5);
     for (j = 0; j < n; j++) { k = 1 + int(rand() * 12); s = s (j ? " " : "") substr("abcdefghijkl", k, 1); t = substr("ABCDEFGHIJKL", k, 1) (j ? " " : "") t }
     print s "\t" t } }' >pairs.tsv
@@ -31,7 +31,7 @@ expect 2 '--output kept.tsv is also the input of --shortlist' convert --model m 
 same 'pairs that were to be written over' pairs.tsv kept.tsv
 expect 2 'no attention' convert --model bare --output x --shortlist pairs.tsv
 expect 5 'none.tsv' convert --model m --output x --shortlist none.tsv
-[ -e x ] && echo "something was written all the same" && failed=1
+[ -e x ] && echo "a failed conversion wrote a file" && failed=1
 
 "$attend" translate --model m --threads 1 <lines >full || failed=1
 for p in bf16 int8; do
@@ -62,7 +62,7 @@ for wrong in '--sample' '--no-repeat 2' '--beam 33' '--prefix lines' '--model m'
     expect 2 '--shortlist requires a single model' translate --model m.fast --shortlist $wrong <lines
 done
 
-# the mean of several models
+# the average of several models
 train k --updates 30 --save-every 10 --keep 3
 train other --updates 5 --hidden 40
 sed 's/[a-f]/x/g' pairs.tsv >fewer.tsv
@@ -72,15 +72,15 @@ expect 0 '' convert --output mean2 --average k.update-30 k.update-10 k.update-20
 same 'means in any order' mean mean2
 "$attend" convert --average k.update-30 k.update-30 --output same || failed=1
 same 'a model and its mean with itself' same k.update-30
-cmp -s mean k.update-20 && fail 'a mean is one of its models'
+cmp -s mean k.update-20 && fail 'an average equals one of its models'
 expect 0 'fp32' info mean
 expect 0 '' convert --average k.update-* --output mean.int8 --precision int8 --shortlist pairs.tsv --quiet
 expect 0 'int8, with a shortlist' info mean.int8
-expect 0 '' convert --average k.checkpoint k.update-20 --output mean2 # of which training is no part
+expect 0 '' convert --average k.checkpoint k.update-20 --output mean2 # the training state is ignored
 (ulimit -f 8 && "$attend" convert --average k.update-10 k.update-20 --output grown) >said 2>&1
 is 'the end of a mean that may not grow' 5 $?
-grep -q 'no file was created' said || fail "a mean that may not grow: $(cat said)"
-ls -a | grep -q grown && fail 'it left something behind'
+grep -q 'no file was created' said || fail "an average beyond the file size limit: $(cat said)"
+ls -a | grep -q grown && fail 'a failed average left a file'
 expect 2 'at least two models' convert --average k --output x
 expect 2 'leave out --model' convert --average k k --model k --output x
 expect 2 '--output FILE is required' convert --average k k
@@ -89,5 +89,5 @@ expect 2 "fewer has " convert --average k fewer --output x
 expect 2 'is quantised' convert --average k mean.int8 --output x
 expect 5 'nowhere' convert --average k nowhere --output x
 expect 4 'pairs.tsv' convert --average k pairs.tsv --output x
-[ -e x ] && fail 'something was written all the same'
+[ -e x ] && fail 'a failed conversion wrote a file'
 exit $failed

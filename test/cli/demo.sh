@@ -1,59 +1,59 @@
 #!/bin/bash
-# demo.sh ATTEND: the demo as a user meets it, cut short: what it prints and leaves behind, wrong options, folders that cannot be, Ctrl-C.
+# demo.sh ATTEND: attend demo with few updates: its output and files, usage errors, unusable directories, SIGINT.
 . "$(dirname "$0")/cases.sh"
 cd "$folder" || exit 1
 exec </dev/null
 limit=300
 
-# ---- a short one ----
+# ---- a short run ----
 "$attend" demo --pairs 300 --updates 4 --output short --threads 2 >out 2>messages || fail "the demo failed: $(cat messages)"
 for words in 'exact match' 'attention ' 'AER' 'short/model' 'train --train pairs.tsv'; do
-    grep -q "$words" out || fail "nothing was said about '$words': $(cat out)"
+    grep -q "$words" out || fail "the output lacks '$words': $(cat out)"
 done
 [ "$(grep -c '@ 1$' out)" -gt 3 ] || fail "no maps were shown: $(cat out)"
 grep -q 'attention.html' out && grep -q '</html>' short/attention.html || fail "there is no page"
 grep -q 'update' messages || fail 'no progress was seen'
-[ "$(wc -l <short/train.tsv)" = 300 ] && [ "$(wc -l <short/test.tsv)" = 500 ] || fail 'other pairs than were asked for'
+[ "$(wc -l <short/train.tsv)" = 300 ] && [ "$(wc -l <short/test.tsv)" = 500 ] || fail 'wrong number of pairs'
 cut -f1 short/train.tsv | sort -u >a && cut -f1 short/valid.tsv short/test.tsv | sort -u >b
 [ -z "$(comm -12 a b)" ] || fail 'held-out sources are among the training ones'
 
-# what was printed is what the other verbs find
+# the other verbs give the same results
 printf 'I do not see him .\n' | "$attend" translate --model short/model >/dev/null || fail 'the model does not translate'
 said=$("$attend" align --model short/model --input short/test.tsv --gold short/test.links) || fail "the gold links: $said"
 exact=$("$attend" evaluate --model short/model --input short/test.tsv --metric exact | grep -o '[0-9.]*' | head -1)
-grep -q "exact match ${exact%0*}" out || fail "evaluate says $exact: $(grep exact out)"
+grep -q "exact match ${exact%0*}" out || fail "evaluate gives $exact: $(grep exact out)"
 
-# by seed, on any number of threads, and again
+# the result depends on the seed, not on threads or earlier runs
 "$attend" demo --pairs 300 --updates 4 --output again --threads 1 --quiet >out2 2>messages2 || fail 'the demo failed on one thread'
-[ -s messages2 ] && fail "quiet, and yet: $(cat messages2)"
-cmp -s short/model again/model || fail 'threads made another model'
-sed 's/again/short/g' out2 | cmp -s - out || fail 'threads made other results'
+[ -s messages2 ] && fail "output with --quiet: $(cat messages2)"
+cmp -s short/model again/model || fail 'the model depends on the number of threads'
+sed 's/again/short/g' out2 | cmp -s - out || fail 'the results depend on the number of threads'
 expect 0 'again/model' demo --pairs 300 --updates 2 --output again --seed 2 --attention dot
-cmp -s short/train.tsv again/train.tsv && fail 'another seed made the same pairs'
-"$attend" info again/model | grep -q dot || fail '--attention was not heard'
-grep -q 'docs/demo.md compares the scores' out && fail 'the usual score is compared with itself'
+cmp -s short/train.tsv again/train.tsv && fail 'another seed gives the same pairs'
+"$attend" info again/model | grep -q dot || fail '--attention has no effect'
+grep -q 'docs/demo.md compares the scores' out && fail 'the default score is compared with itself'
 expect 0 'docs/demo.md compares the scores' demo --pairs 300 --updates 2 --output again --attention bilinear --quiet
-"$attend" info again/model | grep -qE 'heads +8' || fail 'bilinear scores without their heads'
+"$attend" info again/model | grep -qE 'heads +8' || fail 'bilinear attention does not have 8 heads'
 expect 0 'exact match' demo --pairs 300 --updates 2 --output none --attention none --quiet
 
-# ---- pairs alone ----
+# ---- pairs only ----
 expect 0 'pairs/train.tsv' demo --write-pairs pairs --pairs 200
 [ -e pairs/model ] && fail '--write-pairs trained'
-"$attend" check --train pairs/train.tsv --valid pairs/valid.tsv >said 2>&1 || fail "check does not like the pairs: $(cat said)"
+"$attend" check --train pairs/train.tsv --valid pairs/valid.tsv >said 2>&1 || fail "check finds faults in the pairs: $(cat said)"
 
-# ---- what is somebody's own ----
+# ---- files that are not from a demo ----
 mkdir own && echo mine >own/valid.tsv
 expect 2 'own/valid.tsv is not from a demo' demo --output own --pairs 100
 expect 2 'own/valid.tsv is not from a demo' demo --write-pairs own --pairs 100
-[ "$(cat own/valid.tsv)" = mine ] && [ "$(ls own)" = valid.tsv ] || fail 'the demo wrote over pairs that are not its own'
+[ "$(cat own/valid.tsv)" = mine ] && [ "$(ls own)" = valid.tsv ] || fail 'the demo overwrote files that are not its own'
 
-# ---- what it says to try works as it stands ----
-"$attend" demo --pairs 300 --updates 2 --output "it's here" --quiet >out || fail 'a folder with a quote and a blank'
+# ---- the suggested commands work as printed ----
+"$attend" demo --pairs 300 --updates 2 --output "it's here" --quiet >out || fail 'a directory name with a quote and a blank'
 grep "^  .*--model 'it" out >try
-[ "$(wc -l <try)" = 3 ] || fail "three commands to try: $(cat out)"
-sh -e ./try >said 2>&1 || fail "what it says to try fails: $(cat said)"
+[ "$(wc -l <try)" = 3 ] || fail "expected three commands: $(cat out)"
+sh -e ./try >said 2>&1 || fail "a suggested command fails: $(cat said)"
 
-# ---- what is wrong ----
+# ---- errors ----
 expect 2 'did you mean' demo --attention additiv
 expect 2 "unexpected argument 'words'" demo words
 expect 2 'integer from 100' demo --pairs 3
@@ -67,9 +67,9 @@ if [ "$(id -u)" != 0 ]; then
 fi
 mkdir full && ln -s /dev/full full/train.tsv && touch full/test.links
 expect 5 'cannot write full/train.tsv' demo --output full --pairs 100
-ls attend-demo >/dev/null 2>&1 && fail 'something was left in attend-demo'
+ls attend-demo >/dev/null 2>&1 && fail 'a failed demo created attend-demo'
 
-# ---- Ctrl-C ----
+# ---- SIGINT ----
 rm -f messages # of the demo before, which would pass for this one's
 "$attend" demo --pairs 2000 --output stopped --threads 1 >out 2>messages &
 demo=$!
@@ -80,6 +80,6 @@ done
 kill -INT $demo
 wait $demo
 code=$?
-[ $code = 130 ] && grep -q 'stopped' messages || fail "Ctrl-C: ended with $code: $(cat messages)"
+[ $code = 130 ] && grep -q 'stopped' messages || fail "SIGINT: exit status $code: $(cat messages)"
 ls stopped/.*.tmp >/dev/null 2>&1 && fail 'temporary files were left'
 exit $failed

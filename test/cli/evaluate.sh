@@ -1,5 +1,5 @@
 #!/bin/sh
-# evaluate.sh ATTEND: scores of files as a user meets them: sacreBLEU's on the lines in evaluate/, alternatives, intervals, lengths, the plot, bad data.
+# evaluate.sh ATTEND: attend evaluate with files: the scores of sacreBLEU for the lines in evaluate/, alternative references, intervals, lengths, the plot, errors.
 lines=$(cd "$(dirname "$0")/evaluate" && pwd)
 . "$(dirname "$0")/cases.sh"
 cd "$folder" || exit 1
@@ -9,7 +9,7 @@ number() { # of WORD in the JSON on standard input, the first there is
     sed -n "s/.*\"$1\": \([-0-9.e]*\).*/\1/p" | head -1
 }
 
-# sacreBLEU's scores, to two decimals
+# the scores of sacreBLEU, to two decimals
 while read -r metric tokens case count system other; do
     case $metric in \#*) continue ;; esac
     set -- --metric "$metric" --bleu-tokenizer "$tokens" --reference "$lines/reference.txt"
@@ -22,7 +22,7 @@ while read -r metric tokens case count system other; do
     done
 done <"$lines/expected.txt"
 
-# alternatives: any of a source's targets is right, in whatever order pairs come; a line a source, or a line a pair
+# alternative references: any target of a source is correct, in any order of pairs; hypotheses have one line per source or per pair
 printf 'tomato\tT AH M EY T OW\nroute\tR UW T\ntomato\tT AH M AA T OW\nthe\tDH AH\nroute\tR AW T\nthe\tDH IY\nroute\tR UW T\n' >words.tsv
 printf 'T AH M AA T OW\nR AW D\nDH IY\n' >by_source
 printf 'T AH M AA T OW\nR AW D\nT AH M AA T OW\nDH IY\nR AW D\nDH IY\nR AW D\n' >by_pair
@@ -39,13 +39,13 @@ expect 3 'differs:3: the translation differs from that of line 1' --hypothesis d
 head -2 by_source >two
 expect 3 'two has 2 lines, but words.tsv has 7 pairs with 3 different sources' --hypothesis two --input words.tsv
 
-# counts that differ are said, both of them
+# different numbers of lines are reported
 expect 3 'two has 2 lines, but by_source has 3' --hypothesis two --reference by_source
 expect 3 'two has 2 lines, but by_source has 3' --hypothesis by_source --reference by_source --reference two
 expect 3 'two has 2 lines, but by_source has 3' --hypothesis by_source --reference by_source --source two
 expect 3 'two has 2 lines, but by_source has 3' --hypothesis by_source --reference by_source --against two
 
-# intervals hold the score; the better system is told apart, equal ones are not
+# intervals contain the score; the paired test distinguishes different systems, but not equal ones
 set -- --hypothesis "$lines/system.txt" --reference "$lines/reference.txt" --metric bleu --json
 "$attend" evaluate "$@" --bootstrap 500 >json
 awk -v s="$(number score <json)" -v l="$(number low <json)" -v h="$(number high <json)" \
@@ -58,7 +58,7 @@ cp "$lines/system.txt" again
 is 'p of equal systems' "$("$attend" evaluate "$@" --against again | number p)" 1.000000
 expect 0 'p 0.00' --hypothesis "$lines/system.txt" --against "$lines/other.txt" --reference "$lines/reference.txt" --metric ter
 
-# a bucket's score is that of its lines alone; every line is in one bucket
+# the score of a range of lengths is that of its lines; every line is in one range
 for side in reference second; do # lengths by sources, then by references
     if [ $side = second ]; then set -- --source "$lines/second.txt"; else set --; fi
     "$attend" evaluate --hypothesis "$lines/system.txt" --reference "$lines/reference.txt" "$@" --metric chrf --by-length 5,12 >table
@@ -79,7 +79,7 @@ expect 0 '"length": "characters of the reference", "by_length": [{"from": 0, "to
     --hypothesis "$lines/system.txt" --reference "$lines/reference.txt" --by-length 20 --length-unit characters
 for bounds in 5,5 0 x 5, ''; do expect 2 'increasing lengths' --hypothesis two --reference two --by-length "$bounds"; done
 
-# the plot has a point for each bucket of each system and one in the legend, names that cannot break it, and counts
+# the plot has one point per range and system and one in the legend, escaped names, and counts
 cp "$lines/other.txt" 'o<&>'
 expect 0 'bleu by words of the reference' --hypothesis "$lines/system.txt" --against 'o<&>' --reference "$lines/reference.txt" --metric bleu \
     --by-length 5,10 --plot plot.svg
@@ -92,7 +92,7 @@ cp "$lines/other.txt" "ab$(printf 'ä%.0s' 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 1
 expect 0 '"system": "abääääääääääääääääää",' --hypothesis abä* --reference "$lines/reference.txt" --json
 expect 5 'none/plot.svg' --hypothesis two --reference two --plot none/plot.svg
 
-# usage and bad files
+# usage errors and bad files
 expect 2 '--model FILE or --hypothesis FILE is required' --reference two
 expect 2 '--input PAIRS or --reference FILE is required' --hypothesis two
 expect 2 "did you mean 'bleu'?" --hypothesis two --reference two --metric chrf,blue

@@ -1,8 +1,8 @@
-/* garbage.c: lines of text and of rubbish through a command that gives a line for a line.
- * garbage LINES                        writes them to standard output.
- * garbage LINES COMMAND ARGUMENT..     feeds LINES lines to the command's standard input and reads its standard output: there must be as many
- * lines; those for which nothing can be said must be empty; one sentence, wherever it comes, must give the same; and memory must not grow
- * after the first tenth (but 10,000 lines at least). Prints what was seen. */
+/* garbage.c: tests a command that writes one line per input line with text and random bytes.
+ * garbage LINES                        writes LINES lines to standard output.
+ * garbage LINES COMMAND ARGUMENT..     feeds LINES lines to the command and reads its output: it must have as many lines; lines that cannot be
+ * translated must give empty lines; one sentence must always give the same line; and memory must not grow after the first tenth of the lines (at
+ * least 10,000). Prints counts. */
 #define _DEFAULT_SOURCE /* wait4 */
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#ifdef ATTEND_ARENA_MALLOC /* the sanitizers keep what was freed */
+#ifdef ATTEND_ARENA_MALLOC /* the sanitizers do not release memory at once */
 enum { GROWTH_KB = 1 << 20 };
 #else
 enum { GROWTH_KB = 16 << 10 };
@@ -84,7 +84,7 @@ static void add_character(line *l, uint32_t c)
     }
 }
 
-/* Line i, whoever asks: the writer, or the reader who wants to know what came. */
+/* Line i: the writer sends it, and the reader makes it again to check the output. */
 static void make(line *l, long i)
 {
     static const char *const invalid[] = { "\xc0\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80",
@@ -93,10 +93,10 @@ static void make(line *l, long i)
     for (int k = 0; k < 4; k++) next(2);
     l->size = 0;
     l->kind = i % 97 == 0 ? SENTENCE : i % 5000 == 4999 ? HUGE : (kind)(WORDS + next(HUGE - WORDS));
-    if (l->kind == MANY && next(8)) l->kind = WORDS; /* they take long */
+    if (l->kind == MANY && next(8)) l->kind = WORDS; /* these are slow */
     switch (l->kind) {
     case SENTENCE:
-        if (i == 0) add(l, "\xef\xbb\xbf", 3); /* a byte order mark begins the file, and is not part of it */
+        if (i == 0) add(l, "\xef\xbb\xbf", 3); /* a byte order mark, which is not part of the text */
         add(l, "a b c d", 7);
         break;
     case WORDS:

@@ -1,6 +1,6 @@
 #!/bin/sh
-# garbage.sh ATTEND GARBAGE JSON_LINES LINES: LINES lines of text and rubbish through `attend translate`, by models of each kind: a line out for a line in, memory
-# flat; and as JSON, which must be JSON.
+# garbage.sh ATTEND GARBAGE JSON_LINES LINES: LINES lines of text and random bytes through `attend translate`, with models of each tokenization: one output line
+# per input line, constant memory; and valid JSON.
 attend=$1 garbage=$2 json=$3 lines=$4
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
@@ -13,7 +13,7 @@ for kind in bpe char word; do
     "$attend" train --train pairs.tsv --model $kind --tokens $kind --hidden 24 --embedding 16 --dropout 0 --batch-tokens 200 --learning-rate 0.005 --vocab-size 280 \
         --threads 2 --updates 500 --patience 0 --quiet --no-check || exit 1
     echo "$kind:"
-    # the stand-ins of nothing are empty lines; what is long is said so to nobody
+    # warnings about empty and long lines are discarded
     "$garbage" "$lines" "$attend" translate --model $kind --quiet --beam 2 --max-input-length 100 --length-ratio 1 --length-extra 2 --threads 2 || failed=1
     [ "$lines" -gt 100000 ] && break # a million takes minutes
     count=$("$garbage" 5000 | "$attend" translate --model $kind --quiet --json --sample --temperature 5 --n-best 2 --alignment soft --max-input-length 30 \

@@ -1,5 +1,5 @@
 #!/bin/bash
-# hostile.sh ATTEND: train and check as an enemy would use them: wrong configurations, wrong files, numbers out of hand, trainings that meet, signals.
+# hostile.sh ATTEND: attend train and check with invalid input: configuration files, data, numbers out of range, concurrent runs, signals.
 . "$(dirname "$0")/cases.sh"
 cd "$folder" || exit 1
 exec </dev/null
@@ -32,10 +32,10 @@ config 2 'a configuration file cannot include another' 'config other\n'
 config 2 'c has no counterpart' 'valid a.tsv b.tsv c\n'
 config 0 'done: c' 'quiet no\n'
 config 0 '' '\357\273\277quiet\r\nseed = 4\r\nclip=2 # behind a blank\r\nlog l#og\r\n'
-[ -s 'l#og' ] || fail 'a # inside a name began a comment'
+[ -s 'l#og' ] || fail 'a # inside a name starts a comment'
 printf 'train none.tsv\nvalid valid.tsv valid.tsv\nmodel c\nupdates 2\n' >settings
 # shellcheck disable=SC2086
-expect 0 'done: c' train --config settings --train pairs.tsv $small --fresh # the command line's --train in the place of the file's
+expect 0 'done: c' train --config settings --train pairs.tsv $small --fresh # --train on the command line overrides the file
 expect 2 '--model requires a value, but --fresh is an option' train --train pairs.tsv --model --fresh
 
 # ---- numbers ----
@@ -69,12 +69,12 @@ printf ' \t \n' >blank.tsv
     expect 0 'vocabulary  5 and 8' $train --model v --source-vocab-size 5 --updates 1
 }
 
-# ---- memory: the smallest that works is named, and works ----
+# ---- memory: the message names a limit that suffices ----
 # shellcheck disable=SC2086
 {
     said=$("$attend" train --train pairs.tsv --model mem --hidden 200 --tokens word --updates 1 --memory 1M 2>&1)
     least=$(echo "$said" | sed -n 's/.*raise it to \([0-9]*M\).*/\1/p')
-    [ -n "$least" ] || fail "no memory was named: $said"
+    [ -n "$least" ] || fail "the message names no limit: $said"
     expect 0 'done' train --train pairs.tsv --model mem --hidden 200 --tokens word --updates 1 --memory "$least"
 }
 
@@ -82,20 +82,20 @@ printf ' \t \n' >blank.tsv
 # shellcheck disable=SC2086
 {
     expect 5 'it is a device' $train --model /dev/full --updates 1
-    [ -e /dev/full.checkpoint ] && fail 'files were left beside /dev/full'
+    [ -e /dev/full.checkpoint ] && fail 'files were created beside /dev/full'
     expect 5 "create its folder first" $train --model no/such/m --updates 1
     expect 5 'it is a folder' $train --model . --updates 1
     expect 2 'is given 2 times' train --train - --valid - --model m
     expect 2 'is given 2 times' train --train - - --model m
     "$attend" $train --valid - --model stdin --updates 2 --quiet <valid.tsv || fail 'standard input for validation'
-    "$attend" train --train - $small --model stdin --updates 3 --valid valid.tsv --quiet <pairs.tsv || fail 'going on from standard input'
+    "$attend" train --train - $small --model stdin --updates 3 --valid valid.tsv --quiet <pairs.tsv || fail 'resuming from standard input'
     (ulimit -f 20 && "$attend" $train --model limited --updates 5 --hidden 64) >said 2>&1
-    [ $? = 5 ] && grep -q 'limited.checkpoint' said && grep -q 'bytes written' said || fail "a file that may not grow: $(cat said)"
+    [ $? = 5 ] && grep -q 'limited.checkpoint' said && grep -q 'bytes written' said || fail "a file size limit: $(cat said)"
     expect 0 'done' $train --model logged --updates 20 --log-every 1
     cp logged before && cp logged.checkpoint before.checkpoint
     rm -f logged.log.jsonl && ln -s /dev/full logged.log.jsonl
     expect 5 'logged.log.jsonl' $train --model logged --updates 40 --log-every 1
-    cmp -s logged before && cmp -s logged.checkpoint before.checkpoint || fail 'a full disk under the log cost a checkpoint'
+    cmp -s logged before && cmp -s logged.checkpoint before.checkpoint || fail 'a full disk for the log damaged the checkpoint'
     rm logged.log.jsonl
     expect 0 'done' $train --model logged --updates 40 --log-every 1
     expect 5 'cannot read' $train --model gone --valid none.tsv --updates 1
@@ -109,7 +109,7 @@ printf ' \t \n' >blank.tsv
     expect 3 'notab.tsv:2' train --train notab.tsv --model bytes --no-check --updates 1
 }
 
-# ---- what is not to be lost ----
+# ---- existing files are not overwritten ----
 cp pairs.tsv precious.tsv
 # shellcheck disable=SC2086
 {
@@ -127,12 +127,12 @@ tail -200 pairs.tsv >b.tsv
 {
     expect 0 'data        300 pairs' train --train a.tsv b.tsv --model several $small --updates 5
     expect 0 'data        300 pairs' train --train a.tsv --train b.tsv --model several2 $small --updates 5
-    cmp -s several several2 || fail 'the same files, named otherwise, gave another model'
+    cmp -s several several2 || fail 'the model depends on how the files are given'
     expect 2 'has no counterpart' train --train a.tsv words --model x $small --updates 5
     mkfifo pipe
     cat b.tsv >pipe &
     timeout 60 "$attend" train --train a.tsv --train pipe --model piped $small --updates 5 --quiet || fail 'a pipe'
-    cmp -s several piped || fail 'a pipe gave another model'
+    cmp -s several piped || fail 'a pipe gives another model'
     expect 3 '(/dev/fd/' train --train <(echo no tab) --model x $small --updates 1
     expect 5 'it is a device' check --train /dev/zero
     expect 2 'is given 2 times' check --train - --valid -
@@ -148,7 +148,7 @@ expect 2 "data '300 pairs" train --train twice.tsv --model sized --updates 3
 cut -f1 pairs.tsv | tr -d ' ' >words && paste words words >words.tsv
 expect 0 'source-tokens char, target-tokens char' train --train words.tsv --model letters --updates 1 --preset tiny
 
-# ---- trainings that meet, signals, readers that go away ----
+# ---- concurrent runs, signals, closed pipes ----
 # shellcheck disable=SC2086
 "$attend" $train --model busy --updates 100000000 --save-every 50 2>/dev/null &
 child=$!
@@ -170,8 +170,8 @@ wait $child 2>/dev/null
 timeout 100 "$attend" $train --model busy --updates 10 2>&1 | true
 # shellcheck disable=SC2086
 expect 0 'done: busy' $train --model busy --updates 10
-[ -e .busy.checkpoint.abc123.tmp ] && fail 'a temporary of a killed save was not swept'
+[ -e .busy.checkpoint.abc123.tmp ] && fail 'a stale temporary file was not removed'
 # shellcheck disable=SC2086
 "$attend" $train --model read --updates 400 --log-every 1 2>&1 | head -1 >/dev/null
-[ -s read ] || fail 'training ended when its reader went away'
+[ -s read ] || fail 'training ended when the reader closed the pipe'
 exit $failed

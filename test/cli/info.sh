@@ -1,5 +1,5 @@
 #!/bin/sh
-# info.sh ATTEND MODEL: each case is the exit code, words that must be in what is printed, and the arguments.
+# info.sh ATTEND MODEL: attend info, and errors common to all verbs.
 model=$2
 . "$(dirname "$0")/cases.sh"
 
@@ -33,13 +33,13 @@ expect 4 'is empty' info "$folder/empty"
 echo text >"$folder/text"
 expect 4 'plain text' info "$folder/text"
 
-# what was printed must have arrived
+# errors of standard output are reported
 if [ -c /dev/full ]; then
     for arguments in "info $model" --version --help; do
         # shellcheck disable=SC2086
         "$attend" $arguments >/dev/full 2>"$folder/said"
         [ $? = 5 ] && grep -q 'cannot write standard output' "$folder/said" && continue
-        echo "attend $arguments: a full disk goes unnoticed"
+        echo "attend $arguments: a full disk is not reported"
         failed=1
     done
 fi

@@ -1,5 +1,5 @@
-/* json_lines.c: is every line of standard input one JSON object (RFC 8259), and does each have these members?
- * json_lines NAME.. < FILE     prints how many there are; ends with 1 at the first that is wrong. */
+/* json_lines.c: checks that every line of standard input is a JSON object (RFC 8259) with the given members.
+ * json_lines NAME.. < FILE     prints the number of objects; exits with 1 at the first invalid line. */
 #include "../support/json_check.h"
 #include <stdio.h>
 #include <stdlib.h>

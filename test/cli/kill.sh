@@ -1,6 +1,6 @@
 #!/bin/bash
-# kill.sh ATTEND KILLS: a training that is killed (kill -9) at random moments and started again each time ends in the same model, checkpoint and log,
-# but for its seconds, as one that is left alone.
+# kill.sh ATTEND KILLS: a training run that is killed (SIGKILL) at random times and restarted ends with the same model, checkpoint and log, except for the times
+# in it, as an uninterrupted run.
 attend=$1 kills=$2
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT

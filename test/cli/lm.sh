@@ -1,6 +1,5 @@
 #!/bin/sh
-# lm.sh ATTEND JSON_LINES: language models as a user meets them: lines in any number of files, perplexity against a sum by hand, lines that are gone on
-# from, and what is refused.
+# lm.sh ATTEND JSON_LINES: language models: lines from several files, perplexity, continuation of lines, usage errors.
 . "$(dirname "$0")/cases.sh"
 json=$2
 cd "$folder" || exit 1
@@ -17,16 +16,16 @@ paste train.txt train.txt >pairs.tsv
 lm="--task language-model"
 small="--tokens word --cell lstm --hidden 24 --embedding 16 --dropout 0 --batch-tokens 150 --learning-rate 0.01 --threads 2"
 
-# it trains, says what it is, and goes on
+# training, resuming, info
 expect 0 'data        300 lines, ' train $lm --train train.txt --valid valid.txt --model m $small --updates 120 --valid-every 40
-case $said in *"vocabulary  8"*"valid perplexity"*"done: m"*) ;; *) fail "train says: $said" ;; esac
-case $said in *pairs*) fail "train speaks of pairs: $said" ;; esac
+case $said in *"vocabulary  8"*"valid perplexity"*"done: m"*) ;; *) fail "output of train: $said" ;; esac
+case $said in *pairs*) fail "train mentions pairs: $said" ;; esac
 expect 0 'resuming from update 120' train $lm --train train.txt --valid valid.txt --model m $small --updates 130 --valid-every 40
 expect 0 'a language model, ' info m
 expect 0 'task                 language-model' info m
 expect 0 '"task": "language-model"' info m --json
 
-# three files, gzip, standard input and a configuration file are the same lines
+# several files, gzip, standard input and a configuration file give the same lines
 expect 0 done train $lm --train train.txt --model one $small --updates 20
 expect 0 done train $lm --train first.txt second.txt.gz --model two $small --updates 20
 expect 0 done train $lm --train first.txt --train second.txt.gz --model three $small --updates 20
@@ -35,16 +34,16 @@ printf 'train first.txt second.txt.gz\ntask language-model\n' >settings
 expect 0 done train --config settings --model five $small --updates 20
 for other in two three four five; do same "one and $other" one $other; done
 head -100 train.txt >a.txt && sed -n 101,200p train.txt >b.txt && tail -100 train.txt >c.txt
-expect 0 done train $lm --train a.txt b.txt c.txt --model six $small --updates 20 # three are no pairs
+expect 0 done train $lm --train a.txt b.txt c.txt --model six $small --updates 20 # an odd number of files
 same "one and six" one six
 
-# other architectures are language models too
+# other architectures
 expect 0 'done: attends' train $lm --train train.txt --valid valid.txt --model attends --architecture transformer --tokens char --hidden 16 \
     --heads 2 --layers 1 --dropout 0 --batch-tokens 150 --learning-rate 0.005 --updates 60 --valid-every 30
 expect 0 'per token' score --model attends --input valid.txt
-printf 'a b\n\n' | "$attend" translate --model attends --seed 2 --quiet >drawn || fail "a transformer does not go on"
+printf 'a b\n\n' | "$attend" translate --model attends --seed 2 --quiet >drawn || fail "a transformer does not continue lines"
 is "a transformer's lines" 2 "$(wc -l <drawn)"
-head -1 drawn | grep -q '^a b' || fail "a transformer's beginning: $(head -1 drawn)"
+head -1 drawn | grep -q '^a b' || fail "the line continued by a transformer: $(head -1 drawn)"
 for option in "--alignment hard" --replace-unknown; do
     expect 2 'a language model' translate --model attends $option --input a.txt
 done
@@ -55,13 +54,13 @@ expect 2 'has no effect for a language model' train $lm --train train.txt --mode
 
 expect 0 'done: past' train $lm --train train.txt --valid valid.txt --model past --architecture lstmn $small --updates 30 --valid-every 30
 expect 0 'per token' score --model past --input valid.txt
-printf 'a b\n\n' | "$attend" translate --model past --seed 2 --quiet | head -1 | grep -q '^a b' || fail "an lstmn does not go on"
+printf 'a b\n\n' | "$attend" translate --model past --seed 2 --quiet | head -1 | grep -q '^a b' || fail "an lstmn does not continue lines"
 
-# sizes by the data
+# sizes chosen by the data
 expect 0 'chosen      for 300 lines of text, ' train $lm --train train.txt --model sized --updates 1 --tokens char
 case $said in *"label-smoothing 0"*) ;; *) fail "sizes: $said" ;; esac
 
-# a TAB is text; empty lines are left out and counted
+# a TAB is text; empty lines are skipped and counted
 printf 'a\tb c\n\n \nb c\td\n' >tabs.txt
 expect 0 'data        2 lines (2 skipped' train $lm --train tabs.txt --model tabs --tokens char --hidden 8 --embedding 8 --updates 2
 expect 0 'empty lines: 2' check $lm --train tabs.txt
@@ -72,7 +71,7 @@ expect 0 '"lines":300' check $lm --train train.txt --json
 expect 3 'bytes.txt:2' check $lm --train "$(printf 'a\nb\377\n' >bytes.txt; echo bytes.txt)"
 expect 3 'bytes.txt:2' train $lm --train bytes.txt --model bad --epochs 1
 
-# files of the wrong kind, both ways
+# pairs instead of lines, and lines instead of pairs
 expect 2 'pairs.tsv is a file of pairs' train $lm --train pairs.tsv --model bad --epochs 1
 expect 2 'pairs.tsv is a file of pairs' check $lm --train train.txt --valid pairs.tsv
 expect 3 'monolingual lines are for the task language-model' train --train train.txt --model bad --epochs 1
@@ -80,7 +79,7 @@ expect 3 'monolingual lines are for the task language-model' train --train train
 expect 2 'monolingual lines are for the task language-model' train --train a.txt b.txt c.txt --model bad --epochs 1
 expect 2 'pairs.tsv is a file of pairs' score --model m --input pairs.tsv
 
-# what needs a source, or translations
+# options that need a source or translations
 expect 2 'makes none: use perplexity' train $lm --train train.txt --valid valid.txt --model bad --valid-metric bleu --epochs 1
 for option in "--attention dot" "--context after" --bidirectional --shared-vocab; do
     expect 2 "${option% *} has no effect for a language model" train $lm --train train.txt --model bad --epochs 1 $option
@@ -97,7 +96,7 @@ for option in "--prefix a.txt" "--alignment hard" --shortlist --replace-unknown 
 done
 [ -e bad ] && fail "bad data made a model"
 
-# scores: perplexity is what the sum of the logarithms says, a token, a word, a character and a byte, ends counted
+# scores: the perplexity per token, word, character and byte, counting line ends, agrees with the sum of the log-probabilities
 "$attend" score --model m --input valid.txt >scores 2>summary || fail "score failed"
 is "lines scored" 100 "$(wc -l <scores)"
 by_hand() { # UNITS: exp(-sum / units)
@@ -108,43 +107,43 @@ bytes=$(wc -c <valid.txt) # a line feed is an end
 said=$(sed 's/.*perplexity \([0-9.]*\) per token, \([0-9.]*\) per word, \([0-9.]*\) per character, \([0-9.]*\) per byte.*/\1 \2 \3 \4/' summary |
     awk '{ printf "%.3f %.3f %.3f %.3f", $1, $2, $3, $4 }')
 is "perplexity" "$(by_hand $units) $(by_hand $units) $(by_hand "$bytes") $(by_hand "$bytes")" "$said"
-awk -v p="$(by_hand $units)" 'BEGIN { exit !(p < 4.5) }' || fail "it has learned nothing: $said"
+awk -v p="$(by_hand $units)" 'BEGIN { exit !(p < 4.5) }' || fail "the perplexity is too high: $said"
 grep -q "100 lines, $units tokens (line ends included)" summary || fail "summary: $(cat summary)"
 "$attend" score --model m --input valid.txt --json --per-token >scores.json 2>/dev/null || fail "score --json failed"
-"$json" <scores.json >count || fail "score --json is no JSON"
+"$json" <scores.json >count || fail "score --json: not JSON"
 tail -1 scores.json | grep -q '"word_perplexity": ' || fail "score --json: $(tail -1 scores.json)"
-"$attend" score --model m --input a.txt b.txt 2>/dev/null | wc -l | grep -q '^ *200$' || fail "two files are 200 lines"
+"$attend" score --model m --input a.txt b.txt 2>/dev/null | wc -l | grep -q '^ *200$' || fail "expected 200 lines of two files"
 "$attend" score --model m --input valid.txt --threads 1 2>/dev/null | cmp -s - scores || fail "threads change scores"
 printf 'a b\n\n\377\nz a\n' >odd.txt
 expect 0 'line 2 is not scored: it is empty' score --model m --input odd.txt
 case $said in *"1 unknown tokens; 2 lines not scored"*) ;; *) fail "odd lines: $said" ;; esac
 expect 0 'per character' evaluate --model m --input valid.txt
 is "evaluate" "$(by_hand $units)" "$(echo "$said" | awk '/^perplexity/ { printf "%.3f", $2 }')"
-"$attend" evaluate --model m --input valid.txt --json | "$json" >count || fail "evaluate --json is no JSON"
+"$attend" evaluate --model m --input valid.txt --json | "$json" >count || fail "evaluate --json: not JSON"
 expect 2 'evaluated by perplexity' evaluate --model m --input valid.txt --metric bleu
 expect 2 'a language model' evaluate --model m --source a.txt --reference a.txt
 
-# lines are gone on from: as many lines, each with its beginning, the same for the same seed on any number of threads
+# continuation: one output line per input line, which it begins with; the result depends on the seed, not on threads
 printf 'a b\n\nzebra a\n\377\nc\n' >begin
 "$attend" translate --model m --seed 3 --quiet <begin >drawn || fail "translate failed"
 is "lines" 5 "$(wc -l <drawn)"
-sed -n 1p drawn | grep -q '^a b' && sed -n 3p drawn | grep -q '^zebra a' && sed -n 5p drawn | grep -q '^c' || fail "beginnings: $(cat drawn)"
-"$attend" translate --model m --seed 3 --threads 1 --quiet <begin | cmp -s - drawn || fail "threads change what is drawn"
-"$attend" translate --model m --model m --seed 3 --quiet <begin | cmp -s - drawn || fail "a model with itself is not the model"
-"$attend" translate --model m --seed 4 --quiet <begin | cmp -s - drawn && fail "another seed draws the same"
-"$attend" translate --model m --seed 3 --sample --quiet <begin | cmp -s - drawn || fail "sampling is not what it does by itself"
+sed -n 1p drawn | grep -q '^a b' && sed -n 3p drawn | grep -q '^zebra a' && sed -n 5p drawn | grep -q '^c' || fail "continued lines: $(cat drawn)"
+"$attend" translate --model m --seed 3 --threads 1 --quiet <begin | cmp -s - drawn || fail "the samples depend on the number of threads"
+"$attend" translate --model m --model m --seed 3 --quiet <begin | cmp -s - drawn || fail "an ensemble of a model with itself differs from the model"
+"$attend" translate --model m --seed 4 --quiet <begin | cmp -s - drawn && fail "another seed gives the same samples"
+"$attend" translate --model m --seed 3 --sample --quiet <begin | cmp -s - drawn || fail "sampling is not the default"
 expect 0 'line 4 is not translated: it is not UTF-8' translate --model m --input begin
 "$attend" translate --model m --beam 3 --quiet <begin >searched || fail "a beam"
 "$attend" translate --model m --beam 3 --seed 4 --quiet <begin 2>said && fail "a seed for a search"
 grep -q -- '--seed requires --sample' said || fail "a seed for a search: $(cat said)"
 expect 0 '0 ||| a b' translate --model m --n-best 3 --input begin --top-k 2 --temperature 0.5
 "$attend" translate --model m --json --seed 3 --quiet <begin >drawn.json || fail "translate --json failed"
-"$json" <drawn.json >count || fail "translate --json is no JSON"
+"$json" <drawn.json >count || fail "translate --json: not JSON"
 whole=$(sed -n 1p drawn) && grep -q "\"text\": \"$whole\", \"continuation\": \"${whole#a b}\"" drawn.json || fail "JSON: $(head -1 drawn.json)"
 awk 'BEGIN { for (i = 0; i < 300; i++) printf "a "; print "" }' >long
 longest=$(echo 'a b' | "$attend" translate --model m --length-extra 3 --n-best 100 --seed 1 |
     awk -F' [|][|][|] ' '{ n = split($2, w, " "); if (n > most) most = n } END { print most }')
-is "words of a line of 2 with 3 more at most" 5 "$longest"
+is "words of a line of 2 with --length-extra 3" 5 "$longest"
 "$attend" translate --model m --length-extra 7 --input long | awk '{ exit !(NF >= 300 && NF <= 307) }' || fail "length-extra"
 "$attend" translate --model m --max-length 4 --n-best 20 --input begin --quiet | awk -F' [|][|][|] ' 'split($2, w, " ") > 4 { exit 1 }' || fail "max-length"
 "$attend" convert --model m --output m8 --precision int8 || fail "convert failed"

@@ -1,12 +1,12 @@
 #!/bin/sh
-# show.sh ATTEND JSON_LINES: attend show as a user meets it: every option and format, what does not go together, lines that cannot be shown, terminals and pipes.
+# show.sh ATTEND JSON_LINES: attend show: every option and format, usage errors, lines that cannot be shown, terminals and pipes.
 json=$2
 . "$(dirname "$0")/cases.sh"
 cd "$folder" || exit 1
 unset NO_COLOR COLORTERM COLUMNS
 export LC_ALL=C
 
-# sequences of letters, said backwards; two heads, and a model without attention
+# sequences of letters and their reversals; models with one head, two heads, and without attention
 awk 'BEGIN { srand(1); for (i = 0; i < 400; i++) { s = ""; t = ""; n = 1 + int(rand() * 5);
     for (j = 0; j < n; j++) { w = substr("abcdefgh", 1 + int(rand() * 8), 1); s = s (j ? " " : "") w; t = w (j ? " " : "") t }
     print s "\t" t } }' >pairs.tsv
@@ -26,14 +26,14 @@ lm() { # MODEL OPTIONS..
     shift
     "$attend" train --task language-model --train text --model "$model" --hidden 16 --dropout 0 --batch-tokens 100 --threads 2 --quiet --no-check "$@" || exit 1
 }
-train looks --architecture transformer --tokens word --embedding 32 --heads 2 --layers 2 --decoder-layers 3 --updates 20
+train transformer --architecture transformer --tokens word --embedding 32 --heads 2 --layers 2 --decoder-layers 3 --updates 20
 train lstmn --architecture lstmn --tokens word --updates 10
 train short --architecture transformer --tokens word --embedding 32 --heads 2 --layers 1 --positions learned --max-positions 4 --updates 5
-lm text-looks --architecture transformer --tokens word --heads 2 --layers 2 --updates 20
-lm text-lstmn --architecture lstmn --tokens char --embedding 8 --updates 5
-lm text-lstm --tokens word --cell lstm --embedding 8 --updates 5
+lm transformer-lm --architecture transformer --tokens word --heads 2 --layers 2 --updates 20
+lm lstmn-lm --architecture lstmn --tokens char --embedding 8 --updates 5
+lm lstm-lm --tokens word --cell lstm --embedding 8 --updates 5
 
-# usage
+# usage errors
 expect 2 '--model FILE is required' show 'd e'
 expect 2 'a sentence or --input FILE is required' show --model one
 expect 2 "unexpected argument 'e'" show --model one d e
@@ -64,16 +64,16 @@ expect 3 'a map has at most 1000 tokens' show --model one "$(awk 'BEGIN { for (i
 expect 3 'has 1001 pieces' show --model one d --target "$(awk 'BEGIN { for (i = 0; i < 1001; i++) printf "d " }')"
 expect 3 'room for 400 words' show --model one d --format svg --target "$(awk 'BEGIN { for (i = 0; i < 401; i++) printf "d " }')"
 
-# the terminal: what looks at what, without colours in a pipe
+# the terminal format, without colours in a pipe
 "$attend" show --model one 'd e h' >out || fail 'show fails'
 is 'the words across' 'd e h' "$(sed -n 3p out | awk '{ print $1, $2, $3 }')"
 is 'the words down' 'h e d' "$(sed -n 4,6p out | awk '{ printf "%s%s", (NR > 1 ? " " : ""), $1 }')"
-is 'h looks at the last' '@@@' "$(sed -n 4p out | awk '{ print $NF }' | tr '*#%' '@@@')"
-is 'd looks at the first' '@@@' "$(sed -n 6p out | awk '{ print $3 }' | tr '*#%' '@@@')"
+is 'h attends to the last word' '@@@' "$(sed -n 4p out | awk '{ print $NF }' | tr '*#%' '@@@')"
+is 'd attends to the first word' '@@@' "$(sed -n 6p out | awk '{ print $3 }' | tr '*#%' '@@@')"
 grep -q "$(printf '\033')" out && fail 'colours in a pipe'
-grep -q '^log p -' out || fail 'no remarks'
-is 'the same when it is forced' "$(cat out)" "$("$attend" show --model one 'd e h' --target 'h e d')"
-is 'ends are pieces' 2 "$("$attend" show --model one 'd e h' --tokens | grep -c '</s>')"
+grep -q '^log p -' out || fail 'no statistics'
+is 'the same for a given target' "$(cat out)" "$("$attend" show --model one 'd e h' --target 'h e d')"
+is 'end tokens' 2 "$("$attend" show --model one 'd e h' --tokens | grep -c '</s>')"
 "$attend" show --model one 'd e h' --target 'a a a' | grep -q '^a 0.0' || fail 'an improbable target'
 [ "$("$attend" show --model one 'd e h' --hypothesis 2)" = "$(cat out)" ] && fail 'the second hypothesis is the first'
 [ "$("$attend" show --model two 'd e h' --target 'd' --head 0)" = "$("$attend" show --model two 'd e h' --target 'd' --head 1)" ] && fail 'two heads are the same'
@@ -83,12 +83,12 @@ is 'layers and heads' '"layers": 2, "heads": 2, "layer": 1, "head": 0' \
 "$attend" show --model layered 'd e h' --target 'd' --layer 1 | grep -q 'layer 1, mean of 2 heads' || fail 'no layer'
 [ "$("$attend" show --model layered 'd e h' --target 'd' --layer 0)" = "$("$attend" show --model layered 'd e h' --target 'd' --layer 1)" ] && fail 'two layers are the same'
 expect 2 'there is no layer 2' show --model layered 'd e' --layer 2
-is 'a narrow one has bands' 2 "$("$attend" show --model one 'd e h a b c' --width 24 | grep -c '^$' | awk '{ print $1 - 1 }')"
+is 'bands on a narrow terminal' 2 "$("$attend" show --model one 'd e h a b c' --width 24 | grep -c '^$' | awk '{ print $1 - 1 }')"
 for columns in x 12x -3 0 99999999999999999999; do
     is "COLUMNS=$columns" "$(cat out)" "$(COLUMNS=$columns "$attend" show --model one 'd e h')"
 done
 is 'COLUMNS' "$("$attend" show --model one 'd e h a b c' --width 24)" "$(COLUMNS=24 "$attend" show --model one 'd e h a b c')"
-is 'no locale matters' "$(cat out)" "$(LC_ALL=C.UTF-8 "$attend" show --model one 'd e h')"
+is 'the locale has no effect' "$(cat out)" "$(LC_ALL=C.UTF-8 "$attend" show --model one 'd e h')"
 
 # a terminal
 if script -qec true /dev/null >/dev/null 2>&1; then
@@ -109,7 +109,7 @@ cut -f 1 few.tsv >lines
 printf '\n\377\nd\000e\n' >>lines
 "$attend" show --model one --input lines >out 2>said || fail 'a file fails'
 is 'maps of a file' 3 "$(grep -c '^log p' out)"
-is 'lines passed over' 3 "$(grep -c 'is not shown' said)"
+is 'skipped lines' 3 "$(grep -c 'is not shown' said)"
 grep -q 'lines:5 is not shown: it is not UTF-8' said || fail "no warning: $(cat said)"
 is 'quiet' '' "$("$attend" show --model one --input lines --quiet 2>&1 >/dev/null)"
 is 'standard input' "$(cat out)" "$("$attend" show --model one --input - --quiet <lines)"
@@ -118,7 +118,7 @@ is 'standard input' "$(cat out)" "$("$attend" show --model one --input - --quiet
 expect 3 'none of the 0 lines' show --model one --input nothing
 printf '\n\n' >nothing
 expect 3 'none of the 2 lines' show --model one --input nothing --quiet
-is 'pairs are forced' 3 "$("$attend" show --model one --input few.tsv --format json | grep -c '"forced": true')"
+is 'targets of pairs' 3 "$("$attend" show --model one --input few.tsv --format json | grep -c '"forced": true')"
 cut -f 1 few.tsv >few.source
 cut -f 2 few.tsv >few.target
 "$attend" show --model one --input few.tsv >out
@@ -126,7 +126,7 @@ is 'two files are pairs' "$(cat out)" "$("$attend" show --model one --input few.
 is 'several files' 6 "$("$attend" show --model one --input few.source --input few.target --format json | "$json" line)"
 expect 2 '--beam and --hypothesis do not apply to pairs' show --model one --input few.source few.target --beam 2
 expect 5 'nowhere' show --model one --input few.tsv --input nowhere
-"$attend" show --model one --input few.tsv --input nowhere 2>/dev/null | grep -q . && fail 'a file is read before all are looked at'
+"$attend" show --model one --input few.tsv --input nowhere 2>/dev/null | grep -q . && fail 'a file is read before all are checked'
 printf 'd e\te d\nd e\nd\td\n' >torn.tsv
 expect 3 'torn.tsv:2: the line has no TAB' show --model one --input torn.tsv
 is 'the pair before it is shown' 1 "$("$attend" show --model one --input torn.tsv 2>/dev/null | grep -c '^log p')"
@@ -159,68 +159,68 @@ case $(head -c 5 x.svg) in '<?xml' | '<svg ') ;; *) fail "an SVG begins with '$(
 is 'a page' '<!doctype html>' "$(head -c 15 x.html | tr A-Z a-z)"
 expect 2 '--hypothesis does not apply to html' show --model one 'd e h' --format html --hypothesis 2
 
-# ---- who looks at whom ----
-# the lower triangle of a sentence that looks at itself, and nothing above it; columns of `show` are four wide
+# ---- kinds of attention ----
+# self-attention of a decoder: weights in the lower triangle only; columns of `show` are four characters wide
 lower() { # FILE FIRST_ROW ROWS COLUMN
     awk -v first="$2" -v rows="$3" -v column="$4" 'NR >= first && NR < first + rows { if (length($0) > column + 4 * (NR - first) + 3) bad = 1; n++ }
         END { exit bad || n != rows }' "$1"
 }
-"$attend" show --model looks 'd e h' --target 'h e d' >out || fail 'a Transformer'
-grep -q 'layer 1, mean of 2 heads' out || fail "not by which it aligns: $(head -1 out)"
-is 'the same, asked for' "$(cat out)" "$("$attend" show --model looks 'd e h' --target 'h e d' --attention-kind cross --layer 1)"
-"$attend" show --model looks 'd e h' --target 'h e d' --layer -1 | grep -q 'mean of 3 layers and 2 heads' || fail 'the mean of all'
-"$attend" show --model looks 'd e h' --attention-kind encoder >out || fail 'the encoder'
-is 'what is said of an encoder' 'entropy' "$(head -1 out | awk '{ print $1 }')"
+"$attend" show --model transformer 'd e h' --target 'h e d' >out || fail 'a Transformer'
+grep -q 'layer 1, mean of 2 heads' out || fail "not the map the model aligns by: $(head -1 out)"
+is 'the same, given explicitly' "$(cat out)" "$("$attend" show --model transformer 'd e h' --target 'h e d' --attention-kind cross --layer 1)"
+"$attend" show --model transformer 'd e h' --target 'h e d' --layer -1 | grep -q 'mean of 3 layers and 2 heads' || fail 'the mean of all'
+"$attend" show --model transformer 'd e h' --attention-kind encoder >out || fail 'the encoder'
+is 'statistics of an encoder' 'entropy' "$(head -1 out | awk '{ print $1 }')"
 grep -q 'encoder at itself, mean of 2 layers and 2 heads' out || fail "which map: $(head -2 out)"
-grep -q 'log p\|confidence\|[0-9]\.[0-9][0-9] *[-:=+*#%@.]' out && fail "an encoder says nothing: $(cat out)"
+grep -q 'log p\|confidence\|[0-9]\.[0-9][0-9] *[-:=+*#%@.]' out && fail "an encoder has no probabilities: $(cat out)"
 is 'the source across' 'd e h' "$(sed -n 3p out | awk '{ print $1, $2, $3 }')"
 is 'the source down' 'd e h' "$(sed -n 4,6p out | awk '{ printf "%s%s", (NR > 1 ? " " : ""), $1 }')"
-[ "$("$attend" show --model looks 'd e h' --attention-kind encoder --layer 0 --head 1)" = "$("$attend" show --model looks 'd e h' --attention-kind encoder --layer 1 --head 1)" ] && fail 'two layers are the same'
-"$attend" show --model looks 'd e h' --target 'h e d' --attention-kind decoder --tokens --width 100 >out || fail 'the decoder'
+[ "$("$attend" show --model transformer 'd e h' --attention-kind encoder --layer 0 --head 1)" = "$("$attend" show --model transformer 'd e h' --attention-kind encoder --layer 1 --head 1)" ] && fail 'two layers are the same'
+"$attend" show --model transformer 'd e h' --target 'h e d' --attention-kind decoder --tokens --width 100 >out || fail 'the decoder'
 grep -q 'decoder at itself, mean of 3 layers and 2 heads' out || fail "which map: $(head -2 out)"
 is 'the target on both sides' '<s> h e d' "$(sed -n 3p out | sed 's/ *$//; s/^ *//; s/  */ /g')"
-sed -n 4p out | grep -q '^<s>      @@@$' || fail "the beginning looks at itself, and is not said: $(sed -n 4p out)"
-lower out 4 4 9 || fail "something is looked at too early: $(cat out)"
-is 'encoder and probabilities' 0 "$("$attend" show --model looks 'd e h' --attention-kind encoder --format json | grep -c 'probability\|confidence\|choices\|loops\|forced')"
-is 'members of a look' 1 "$("$attend" show --model looks 'd e h' --attention-kind encoder --format json | "$json" look source target entropy layers heads layer head weights word_weights)"
-"$attend" show --model looks 'd e h' --attention-kind decoder --target 'h e' --format json | grep -q '"look": "decoder", "source": "h e", "target": "h e".*"probability": \[null, 0\.' || fail 'JSON of a decoder'
-for look in encoder decoder; do
-    "$attend" show --model lstmn 'd e h' --attention-kind $look --tokens >out || fail "an LSTMN's $look"
-    grep -q "$look at itself" out || fail "an LSTMN's $look: $(cat out)"
+sed -n 4p out | grep -q '^<s>      @@@$' || fail "<s> attends to itself and has no probability: $(sed -n 4p out)"
+lower out 4 4 9 || fail "weights above the diagonal: $(cat out)"
+is 'encoder and probabilities' 0 "$("$attend" show --model transformer 'd e h' --attention-kind encoder --format json | grep -c 'probability\|confidence\|choices\|loops\|forced')"
+is 'members of a look' 1 "$("$attend" show --model transformer 'd e h' --attention-kind encoder --format json | "$json" look source target entropy layers heads layer head weights word_weights)"
+"$attend" show --model transformer 'd e h' --attention-kind decoder --target 'h e' --format json | grep -q '"look": "decoder", "source": "h e", "target": "h e".*"probability": \[null, 0\.' || fail 'JSON of a decoder'
+for kind in encoder decoder; do
+    "$attend" show --model lstmn 'd e h' --attention-kind $kind --tokens >out || fail "an LSTMN's $kind"
+    grep -q "$kind at itself" out || fail "an LSTMN's $kind: $(cat out)"
 done
 for kind in svg png json html; do
-    "$attend" show --model looks 'd e h' --attention-kind encoder --output look.$kind || fail "an encoder as $kind"
-    "$attend" show --model text-looks 'd e h' --output text.$kind || fail "a language model as $kind"
+    "$attend" show --model transformer 'd e h' --attention-kind encoder --output encoder.$kind || fail "an encoder as $kind"
+    "$attend" show --model transformer-lm 'd e h' --output text.$kind || fail "a language model as $kind"
 done
 "$attend" show --model lstmn --input few.tsv --attention-kind encoder --format json >out || fail 'sources of pairs'
 is 'sources of pairs' 3 "$(grep -c '"look": "encoder"' out)"
 expect 2 'one has no decoder attention; it has: cross' show --model one 'd e' --attention-kind decoder
-expect 2 'text-looks has no cross attention; it has: decoder (a language model has no source)' show --model text-looks 'd e' --attention-kind cross
-expect 2 "did you mean 'encoder'?" show --model looks 'd e' --attention-kind encode
-expect 2 'there is no layer 2' show --model looks 'd e' --attention-kind encoder --layer 2
-expect 0 'layer 2' show --model looks 'd e' --layer 2
-expect 2 '--target does not apply to --attention-kind encoder' show --model looks 'd e' --attention-kind encoder --target 'e d'
-expect 2 '--beam does not apply to --attention-kind encoder' show --model looks 'd e' --attention-kind encoder --beam 2
+expect 2 'transformer-lm has no cross attention; it has: decoder (a language model has no source)' show --model transformer-lm 'd e' --attention-kind cross
+expect 2 "did you mean 'encoder'?" show --model transformer 'd e' --attention-kind encode
+expect 2 'there is no layer 2' show --model transformer 'd e' --attention-kind encoder --layer 2
+expect 0 'layer 2' show --model transformer 'd e' --layer 2
+expect 2 '--target does not apply to --attention-kind encoder' show --model transformer 'd e' --attention-kind encoder --target 'e d'
+expect 2 '--beam does not apply to --attention-kind encoder' show --model transformer 'd e' --attention-kind encoder --beam 2
 
-# language models: the line is what is said
-"$attend" show --model text-looks 'd e h' --tokens >out || fail 'a language model'
+# language models
+"$attend" show --model transformer-lm 'd e h' --tokens >out || fail 'a language model'
 grep -q '^log p -.*decoder at itself, mean of 2' out || fail "a language model: $(cat out)"
-lower out "$(awk '/^<s>/ { print NR }' out)" 4 9 || fail "it looks ahead: $(cat out)"
-is 'as it is scored' "$(echo 'd e h' | "$attend" score --model text-looks --input - --quiet | awk '{ printf "%.3f", $1 }')" "$(head -1 out | awk '{ print substr($3, 1, length($3) - 1) }')"
-"$attend" show --model text-lstmn 'd e h' >/dev/null || fail 'an LSTMN that reads'
-expect 2 'text-lstm has no attention: there is nothing to show' show --model text-lstm 'd e h'
-expect 2 'does not translate: --beam' show --model text-looks 'd e' --beam 3
-expect 2 'does not translate: --hypothesis' show --model text-looks 'd e' --hypothesis 2
-expect 2 'does not translate: --target' show --model text-looks 'd e' --target 'd'
-expect 2 'few.tsv is a file of pairs' show --model text-looks --input few.tsv
-expect 3 'the text is empty' show --model text-looks ' '
-is 'files of lines' 6 "$("$attend" show --model text-looks --input few.target few.target --format json | "$json" line look)"
-"$attend" show --model text-looks --input lines >out 2>said || fail 'lines'
+lower out "$(awk '/^<s>/ { print NR }' out)" 4 9 || fail "it attends to later tokens: $(cat out)"
+is 'the score' "$(echo 'd e h' | "$attend" score --model transformer-lm --input - --quiet | awk '{ printf "%.3f", $1 }')" "$(head -1 out | awk '{ print substr($3, 1, length($3) - 1) }')"
+"$attend" show --model lstmn-lm 'd e h' >/dev/null || fail 'an LSTMN as a language model'
+expect 2 'lstm-lm has no attention: there is nothing to show' show --model lstm-lm 'd e h'
+expect 2 'does not translate: --beam' show --model transformer-lm 'd e' --beam 3
+expect 2 'does not translate: --hypothesis' show --model transformer-lm 'd e' --hypothesis 2
+expect 2 'does not translate: --target' show --model transformer-lm 'd e' --target 'd'
+expect 2 'few.tsv is a file of pairs' show --model transformer-lm --input few.tsv
+expect 3 'the text is empty' show --model transformer-lm ' '
+is 'files of lines' 6 "$("$attend" show --model transformer-lm --input few.target few.target --format json | "$json" line look)"
+"$attend" show --model transformer-lm --input lines >out 2>said || fail 'lines'
 is 'maps of lines' 3 "$(grep -c '^log p' out)"
 grep -q 'lines:5 is not shown' said || fail "no warning: $(cat said)"
 is 'their titles' "1: $(head -1 lines)" "$(head -1 out)"
 
-# what there are no places for
+# sentences longer than max-positions
 expect 3 'the source is too long: the model accepts at most 3 tokens' show --model short 'd e h d'
 expect 3 'the source has 4 pieces, and the model has places for 3' show --model short 'd e h d' --target d
 expect 3 'the target has 4 pieces, and the model has places for 3' show --model short 'd e' --target 'd e h d'
@@ -228,22 +228,22 @@ expect 3 'the source has 4 pieces, and the model has places for 3' show --model 
 expect 0 'log p' show --model short 'd e h' --target 'd e h' --attention-kind decoder
 expect 0 'log p' show --model short 'd e h' --beam 2 --hypothesis 2 --tokens
 
-# a page has every look, as long as there is room
-"$attend" show --model looks --input few.tsv --output x.html || fail 'a page of looks'
-for look in source encoder decoder; do
-    is "maps of $look" 3 "$(grep -o "\"look\":\"$look\"" x.html | wc -l)"
+# a page has all kinds of attention, up to a limit on its size
+"$attend" show --model transformer --input few.tsv --output x.html || fail 'a page with all kinds of attention'
+for kind in source encoder decoder; do
+    is "maps of $kind" 3 "$(grep -o "\"look\":\"$kind\"" x.html | wc -l)"
 done
-"$attend" show --model looks 'd e h' --beam 3 --output x.html || fail 'a page of hypotheses'
-is 'hypotheses' '3 1 3' "$(for look in source encoder decoder; do grep -o "\"look\":\"$look\"" x.html | wc -l; done | tr '\n' ' ' | sed 's/ $//')"
-grep -q '"layer":1,"head":-1' x.html || fail 'a page begins with the map by which the model aligns'
-"$attend" show --model looks 'd e h' --attention-kind decoder --beam 2 --output x.html || fail 'a page of one look'
-is 'one look' '0 0 2' "$(for look in source encoder decoder; do grep -o "\"look\":\"$look\"" x.html | wc -l; done | tr '\n' ' ' | sed 's/ $//')"
+"$attend" show --model transformer 'd e h' --beam 3 --output x.html || fail 'a page of hypotheses'
+is 'hypotheses' '3 1 3' "$(for kind in source encoder decoder; do grep -o "\"look\":\"$kind\"" x.html | wc -l; done | tr '\n' ' ' | sed 's/ $//')"
+grep -q '"layer":1,"head":-1' x.html || fail 'a page does not begin with the map the model aligns by'
+"$attend" show --model transformer 'd e h' --attention-kind decoder --beam 2 --output x.html || fail 'a page of one kind'
+is 'one kind' '0 0 2' "$(for kind in source encoder decoder; do grep -o "\"look\":\"$kind\"" x.html | wc -l; done | tr '\n' ' ' | sed 's/ $//')"
 awk 'BEGIN { for (i = 0; i < 500; i++) s = s "d "; print s "\t" s; print "d\te" }' >large.tsv # 1.5 million weights a look
-expect 0 '1 of 2 sentences have cross attention only' show --model looks --input large.tsv --output x.html
-is 'looks with room' '2 1 1' "$(for look in source encoder decoder; do grep -o "\"look\":\"$look\"" x.html | wc -l; done | tr '\n' ' ' | sed 's/ $//')"
-grep -q '"look":"encoder","source":"d",' x.html || fail 'a short sentence behind a long one has no room'
+expect 0 '1 of 2 sentences have cross attention only' show --model transformer --input large.tsv --output x.html
+is 'kinds within the limit' '2 1 1' "$(for kind in source encoder decoder; do grep -o "\"look\":\"$kind\"" x.html | wc -l; done | tr '\n' ' ' | sed 's/ $//')"
+grep -q '"look":"encoder","source":"d",' x.html || fail 'a short sentence after a long one lacks a kind'
 
-# what was written must have arrived
+# errors of the output are reported
 if [ -c /dev/full ]; then
     for format in terminal json svg png html; do
         "$attend" show --model one 'd e h' --format $format >/dev/full 2>said
@@ -264,7 +264,7 @@ kill -TERM $stopped
 wait $stopped
 is 'stopped while it writes' 143 $?
 exec 3>&-
-is 'nothing is left of it' '' "$(ls -A | grep stopped)"
+is 'no file remains' '' "$(ls -A | grep stopped)"
 expect 5 'no/such' show --model one 'd e h' --output no/such/x.svg
 cp x.svg old.svg
 expect 3 'empty' show --model one '' --output x.svg

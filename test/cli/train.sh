@@ -1,9 +1,9 @@
 #!/bin/sh
-# train.sh ATTEND: train, translate, evaluate and check as a user meets them: exit codes, what is said, signals, and bad data of every kind.
+# train.sh ATTEND: attend train, translate, evaluate and check: exit codes, messages, signals, bad data.
 . "$(dirname "$0")/cases.sh"
 cd "$folder" || exit 1
 
-# sequences of letters, and the same backwards
+# sequences of letters and their reversals
 awk 'BEGIN { srand(1); for (i = 0; i < 300; i++) { s = ""; t = ""; n = 1 + int(rand() * 4);
     for (j = 0; j < n; j++) { w = substr("abcde", 1 + int(rand() * 5), 1); s = s (j ? " " : "") w; t = w (j ? " " : "") t }
     print s "\t" t } }' >pairs.tsv
@@ -23,14 +23,14 @@ expect 2 'a size' train --train pairs.tsv --model m --memory lots
 expect 2 "context 'after'" train --train pairs.tsv --model m --input-feeding --epochs 1
 expect 0 'model options (docs/models.md)' train --help
 
-# it trains, goes on when asked for more, and refuses what does not fit
+# training, resuming with more updates, and refusing other options
 expect 0 'done: m' train --train pairs.tsv --valid valid.tsv --model m $small --updates 150 --valid-metric exact --valid-every 50
 expect 0 'resuming from update 150' train --train pairs.tsv --valid valid.tsv --model m $small --updates 160 --valid-metric exact --valid-every 50
 expect 2 "hidden '32', and now it is '33'" train --train pairs.tsv --valid valid.tsv --model m $small --hidden 33 --updates 150
-[ -s m.svg ] && [ -s m.log.jsonl ] || { echo "no curve or log"; failed=1; }
+[ -s m.svg ] && [ -s m.log.jsonl ] || { echo "no plot or log"; failed=1; }
 expect 0 'cell                 gru' info m
 
-# the mean of the last models, if it is better; and again when asked again
+# the average of the last models, if it is better; running the command again changes nothing
 expect 2 'an average is of 2 to 1000 models' train --train pairs.tsv --valid valid.tsv --model a $small --updates 40 --average-last 1
 expect 0 'the average of the last 3 models: perplexity' train --train pairs.tsv --valid valid.tsv --model a $small --learning-rate 0.1 --updates 41 \
     --save-every 10 --valid-every 20 --average-last 3
@@ -38,7 +38,7 @@ expect 0 'the average of the last 3 models: perplexity' train --train pairs.tsv 
 cp a a.before
 expect 0 'the average of the last 3 models: perplexity' train --train pairs.tsv --valid valid.tsv --model a $small --learning-rate 0.1 --updates 41 \
     --save-every 10 --valid-every 20 --average-last 3
-cmp -s a a.before || { echo "a training that had ended made another model"; failed=1; }
+cmp -s a a.before || { echo "running a finished training again changed the model"; failed=1; }
 echo damaged >a.update-40
 expect 4 'remove that file and run again to average without it' train --train pairs.tsv --valid valid.tsv --model a $small --learning-rate 0.1 \
     --updates 41 --save-every 10 --valid-every 20 --average-last 3
@@ -46,16 +46,16 @@ rm a.update-40
 expect 0 'a.update-40 does not exist' train --train pairs.tsv --valid valid.tsv --model a $small --learning-rate 0.1 --updates 41 --save-every 10 \
     --valid-every 20 --average-last 3
 
-# two files, gzip, a configuration file and standard input are the same data
+# two files, gzip, a configuration file and standard input give the same data
 gzip -c pairs.src >pairs.src.gz
 printf 'tokens word # a comment\nhidden = 32\nembedding 16\ndropout 0\nbatch-tokens 100\nlearning-rate 0.005\n' >settings
 expect 0 'done' train --train pairs.src.gz pairs.tgt --model two --config settings --updates 20
 expect 0 'done' train --train pairs.tsv --model one $small --updates 20
 "$attend" train --train - --model three $small --updates 20 --quiet <pairs.tsv || { echo "standard input"; failed=1; }
-cmp -s one two && cmp -s one three || { echo "the same data from other files gave another model"; failed=1; }
+cmp -s one two && cmp -s one three || { echo "the model depends on how the data is given"; failed=1; }
 expect 2 'hidden' train --train pairs.tsv --model x --config /dev/null --hidden 0
 
-# as many lines out as in
+# one output line per input line
 echo 'x-y' >gold.wrong
 printf 'a b\n\n \nb c d\n\377\376\na\n' >lines
 "$attend" translate --model m --quiet <lines >out || { echo "translate failed"; failed=1; }
@@ -69,7 +69,7 @@ expect 4 'source.vocabulary' translate --model "$2"
 expect 0 'bleu' evaluate --hypothesis out --reference out
 expect 3 'numbers of lines must be equal' evaluate --hypothesis out --reference pairs.src
 
-# scores and links: letters that were said backwards come from where they stood
+# scores and links of reversed letters
 printf 'a b c\tc b a\nd\td\n\tx\n' >three.tsv
 expect 0 'a side is empty' score --model m --input three.tsv
 expect 0 '"perplexity"' score --model m --input three.tsv --json --per-token
@@ -107,7 +107,7 @@ expect 3 'cut.tsv.gz' check --train cut.tsv.gz
 expect 5 'none.tsv' check --train none.tsv
 expect 0 '"findings"' check --train side.tsv --json
 expect 0 'validation' check --train pairs.tsv --valid valid.tsv
-[ -e bad ] && { echo "bad data made a model"; failed=1; }
+[ -e bad ] && { echo "bad data gave a model"; failed=1; }
 
 # signals
 for signal in INT TERM; do
@@ -118,7 +118,7 @@ for signal in INT TERM; do
     wait $child
     got=$?
     wanted=$([ $signal = INT ] && echo 130 || echo 143)
-    [ "$got" = "$wanted" ] || { echo "SIG$signal: ended with $got and not with $wanted"; failed=1; }
+    [ "$got" = "$wanted" ] || { echo "SIG$signal: exit status $got instead of $wanted"; failed=1; }
     expect 0 'parameters' info stopped$signal.checkpoint
 done
 exit $failed

@@ -1,10 +1,10 @@
 #!/bin/sh
-# translate.sh ATTEND JSON_LINES: attend translate as a user meets it: every option, what does not go together, formats, and as many lines as came in.
+# translate.sh ATTEND JSON_LINES: attend translate: every option, usage errors, formats, and one output line per input line.
 json=$2
 . "$(dirname "$0")/cases.sh"
 cd "$folder" || exit 1
 
-# sequences of letters, said backwards; two models of the same words, one of others, one of pieces, one without attention
+# sequences of letters and their reversals; two models with the same vocabulary, one with another, one with BPE, one without attention
 awk 'BEGIN { srand(1); for (i = 0; i < 400; i++) { s = ""; t = ""; n = 1 + int(rand() * 5);
     for (j = 0; j < n; j++) { w = substr("abcdefgh", 1 + int(rand() * 8), 1); s = s (j ? " " : "") w; t = w (j ? " " : "") t }
     print s "\t" t } }' >pairs.tsv
@@ -23,7 +23,7 @@ train bare --tokens word --vocab-size 9 --attention none --readout plain --updat
 printf 'd e h\n\n \nb d zebra\n\377\376\nd\n' >lines
 export LC_ALL=C
 
-# usage
+# usage errors
 : >nothing
 expect 2 '--model FILE is required' translate <nothing
 expect 2 "unexpected argument 'words'" translate --model one words <nothing
@@ -66,14 +66,14 @@ is 'empty lines' '' "$(sed -n '2,3p;5p' out | tr -d '\n')"
 is 'the unknown' '<unk> d b' "$(sed -n 4p out)"
 is 'a warning' 'attend translate: line 5 is not translated: it is not UTF-8; its translation is an empty line' "$(cat said)"
 is 'quiet' '' "$("$attend" translate --model one --quiet <lines 2>&1 >/dev/null)"
-# what is written must not be what is read
+# outputs that are inputs
 cp one kept && cp lines kept.lines && ln -s kept kept.link
 expect 2 '--output kept is also the input of --model and would be overwritten' translate --model kept --input lines --output kept
 expect 2 '--output kept.link is also the input of --model' translate --model kept --input lines --output kept.link
 expect 2 '--output ./kept.lines is also the input of --input' translate --model one --input kept.lines --output ./kept.lines
 expect 2 '--output kept.lines is also the input of --prefix' translate --model one --input lines --prefix kept.lines --output kept.lines
-same 'a model that was to be written over' one kept
-same 'lines that were to be written over' lines kept.lines
+same 'a model given as output' one kept
+same 'input given as output' lines kept.lines
 expect 5 'cannot write /dev/full' translate --model one --input lines --output /dev/full
 expect 0 'line 1 is not translated: it is too long (more than max_tokens tokens)' translate --model one --max-input-length 2 --input lines
 "$attend" translate --model one --quiet --input lines --output elsewhere && cmp -s out elsewhere || fail '--output differs'
@@ -84,7 +84,7 @@ for threads in 1 2 3; do
 done
 is 'max-length' 'h' "$(head -1 lines | "$attend" translate --model one --max-length 1)"
 
-# whoever writes line by line gets line by line: the second line is written when the first answer is there
+# single lines through a pipe: the second line is written after the first translation is read
 mkfifo ask || exit 1
 "$attend" translate --model one <ask >answers 2>/dev/null &
 child=$!
@@ -95,12 +95,12 @@ while [ ! -s answers ] && [ $waited -lt 300 ]; do
     sleep 0.1
     waited=$((waited + 1))
 done
-is 'an answer before the end' 'e d' "$(cat answers)"
+is 'a translation before the end of the input' 'e d' "$(cat answers)"
 exec 9>&-
-wait $child || fail 'a pipe that closes is no failure'
+wait $child || fail 'a closed pipe is a failure'
 
-# several models
-is 'a model with itself' "$(cat out)" "$("$attend" translate --model one --model one --model=one --quiet <lines)"
+# ensembles
+is 'an ensemble of one model with itself' "$(cat out)" "$("$attend" translate --model one --model one --model=one --quiet <lines)"
 is 'two models' "$(head -1 out)" "$(head -1 lines | "$attend" translate --model one --model two)"
 
 # sampling
@@ -108,12 +108,12 @@ draw() {
     "$attend" translate --model one --quiet --sample "$@" <lines
 }
 is 'the same seed' "$(draw --temperature 3 --seed 5 --threads 1)" "$(draw --temperature 3 --seed 5 --threads 3 --batch-tokens 1)"
-[ "$(draw --temperature 3 --seed 5)" = "$(draw --temperature 3 --seed 6)" ] && fail 'another seed draws the same'
+[ "$(draw --temperature 3 --seed 5)" = "$(draw --temperature 3 --seed 6)" ] && fail 'another seed gives the same samples'
 is 'top-k 1' "$("$attend" translate --model one --quiet --beam 1 <lines)" "$(draw --top-k 1)"
-is 'cold' "$("$attend" translate --model one --quiet --beam 1 <lines)" "$(draw --temperature 0.000001)"
-is 'narrow' "$("$attend" translate --model one --quiet --beam 1 <lines)" "$(draw --top-p 0.000001)"
+is 'temperature near 0' "$("$attend" translate --model one --quiet --beam 1 <lines)" "$(draw --temperature 0.000001)"
+is 'top-p near 0' "$("$attend" translate --model one --quiet --beam 1 <lines)" "$(draw --top-p 0.000001)"
 is 'as many samples' 21 "$(draw --n-best 6 --temperature 2 | wc -l | tr -d ' ')"
-is 'the first sample is that of one' "$(draw --temperature 2 | head -1)" "$(draw --n-best 6 --temperature 2 | head -1 | awk -F ' [|][|][|] ' '{ print $2 }')"
+is 'the first of several samples' "$(draw --temperature 2 | head -1)" "$(draw --n-best 6 --temperature 2 | head -1 | awk -F ' [|][|][|] ' '{ print $2 }')"
 
 # prefixes
 printf 'b\n\n\na a yak\n\n\n' >prefixes
@@ -122,7 +122,7 @@ case $(head -1 led) in b*) ;; *) fail "it begins with '$(head -1 led)'" ;; esac
 case $(sed -n 4p led) in 'a a yak'*) ;; *) fail "it begins with '$(sed -n 4p led)'" ;; esac
 is 'no prefix' "$(sed -n 6p out)" "$(sed -n 6p led)"
 awk '{ print NR == 1 ? "h e" : "" }' lines >own
-"$attend" translate --model one --quiet --beam 1 --prefix own <lines | cmp -s - out || fail 'its own prefix changes a translation'
+"$attend" translate --model one --quiet --beam 1 --prefix own <lines | cmp -s - out || fail 'the prefix of a translation changes it'
 head -3 prefixes >few
 "$attend" translate --model one --quiet --prefix few <lines >led 2>said
 is 'a missing prefix' 3 $?
@@ -131,9 +131,9 @@ grep -q 'few has fewer lines than standard input.*3 lines are translated' said |
 echo >>prefixes
 expect 3 'prefixes has more lines than lines' translate --model one --quiet --input lines --prefix prefixes
 
-# repeats, unknown words
+# repeated n-grams, unknown words
 is 'no repeat' 1 "$(echo 'd d d d' | "$attend" translate --model one --no-repeat-ngram 2 | grep -c -v 'd d.*d d')"
-is 'replaced' 'zebra d b' "$("$attend" translate --model one --quiet --replace-unknown <lines | sed -n 4p)"
+is 'a replaced unknown word' 'zebra d b' "$("$attend" translate --model one --quiet --replace-unknown <lines | sed -n 4p)"
 printf 'zebra\tStreifen pferd\nyak\tx\n' >dictionary
 is 'by the dictionary' 'Streifen pferd d b' "$("$attend" translate --model one --quiet --replace-unknown --dictionary dictionary <lines | sed -n 4p)"
 expect 0 '--replace-unknown has no effect' translate --model bpe --replace-unknown --input lines
@@ -160,10 +160,10 @@ for model in one bpe bare; do
 done
 is 'an object' '{"line": 1, "text": "h e d", "score": ' "$("$attend" translate --model one --json <lines 2>/dev/null | head -1 | cut -c 1-38)"
 "$attend" translate --model one --json --alignment soft <lines 2>/dev/null | head -1 | "$json" alignment weights >/dev/null || fail 'no weights in an object'
-printf '\001\t"\\ \302\205 d\n' | "$attend" translate --model bpe --json | "$json" text >/dev/null || fail 'an object with strange characters'
+printf '\001\t"\\ \302\205 d\n' | "$attend" translate --model bpe --json | "$json" text >/dev/null || fail 'an object with control characters'
 expect 0 '"n_best": [{"text": ' translate --model one --json --n-best 2 --input lines
 
-# what was printed must have arrived
+# errors of standard output are reported
 if [ -c /dev/full ]; then
     "$attend" translate --model one --quiet <lines >/dev/full 2>said
     is 'a full disk' 5 $?

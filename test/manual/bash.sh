@@ -1,11 +1,11 @@
 #!/bin/bash
-# bash.sh COMPLETION: loads it as a shell does, and completes lines; what is typed so far is the last word.
+# bash.sh COMPLETION: loads the completion and completes command lines, whose last word is the part typed so far.
 failed=0
 # shellcheck source=/dev/null
 . "$1" || exit 1
 [[ $(complete -p attend) == *"-F _attend attend" ]] || { echo "attend has no completion"; failed=1; }
 
-# expect WORDS.. : the words that must be offered, then -- and the line; = is a word of its own, as in a shell
+# expect WORDS.. -- LINE..: the expected completions of a line; = is a separate word, as in a shell
 expect() {
     local wanted=()
     while [ "$1" != -- ]; do wanted+=("$1"); shift; done
@@ -13,7 +13,7 @@ expect() {
     COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
     _attend
     [ "${COMPREPLY[*]}" = "${wanted[*]}" ] && return
-    echo "$*: offers '${COMPREPLY[*]}' and not '${wanted[*]}'"
+    echo "$*: offers '${COMPREPLY[*]}' instead of '${wanted[*]}'"
     failed=1
 }
 

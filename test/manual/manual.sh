@@ -1,5 +1,5 @@
 #!/bin/bash
-# manual.sh ATTEND FOLDER: what was written into FOLDER is well-formed, and has every option that the command's own help has.
+# manual.sh ATTEND DIRECTORY: the man pages and completions in DIRECTORY are well-formed and contain every option of the command's help.
 attend=$1 folder=$2 failed=0 checked=0
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
@@ -9,7 +9,7 @@ wrong() {
     failed=1
 }
 
-# check TOOL FILE COMMAND..: the command says nothing and ends with 0; skipped where there is no TOOL
+# check TOOL FILE COMMAND..: the command prints nothing and exits with 0; skipped without TOOL
 check() {
     local tool=$1 file=$2 said
     shift 2
@@ -38,13 +38,13 @@ check bash attend.bash bash -n "$folder/attend.bash"
 check zsh _attend zsh -n "$folder/_attend"
 check fish attend.fish fish -n "$folder/attend.fish"
 
-# what the command asks the environment for
+# environment variables that the sources read
 sources=$(cd "$(dirname "$0")/../.." && pwd)
 for variable in $(grep -rhoE --exclude-dir=manual 'getenv\("[A-Z_]+"' "$sources/src" "$sources/cli" | sed 's/.*"\(.*\)"/\1/' | sort -u); do
     has "$folder/man/attend.1" ".B $variable"
 done
 
-# What a reader sees of a page, or its text without troff's escapes where nothing can show it.
+# The rendered text of a page, or its source without escapes if groff is missing.
 shown() {
     if command -v groff >/dev/null; then
         groff -man -T ascii -P -bcou -rLL=1000n -rHY=0 "$1"
@@ -59,7 +59,7 @@ for verb in $verbs; do
     has "$folder/_attend" "'$verb:"
     has "$folder/attend.fish" " -a $verb -d"
     shown "$page" >"$scratch/page" || wrong "no page of $verb"
-    # --name, and what is behind it in help: "--name ARGUMENT   text", or the text on the next line
+    # the names of the options in the help
     "$attend" "$verb" --help | sed -n 's/^  --\([a-z0-9-]*\).*/\1/p' | sort -u >"$scratch/names"
     sed -n "/^  $verb)\$/,/;;/p" "$folder/_attend" >"$scratch/zsh"
     while read -r name; do
@@ -70,13 +70,13 @@ for verb in $verbs; do
         grep -qE "^ +$verb\) words=.* --$name[ \"]" "$folder/attend.bash" || wrong "attend.bash does not have --$name of $verb"
     done <"$scratch/names"
 done
-[ "$checked" -ge 100 ] || wrong "help names $checked options: too few to be true"
+[ "$checked" -ge 100 ] || wrong "help names $checked options: too few"
 
-# Pages say what help says: a sentence of the one in the other.
+# pages contain the help texts
 "$attend" translate --help | grep -o 'beam size; 1: greedy search (default: 5)' >"$scratch/said"
 shown "$folder/man/attend-translate.1" | grep -qFf "$scratch/said" || wrong "attend-translate.1 does not explain --beam as help does"
 
-# fish can be asked; bash.sh asks bash.
+# completions by fish; bash.sh tests bash
 if command -v fish >/dev/null; then
     said=$(HOME=$scratch fish -c "source '$folder/attend.fish'; complete -C 'attend tr'; complete -C 'attend train --opti'; complete -C 'attend train --optimizer '" |
         cut -f 1 | tr '\n' ' ')
