@@ -1,14 +1,15 @@
 /* file.h: replacing a file atomically.
  *
- * Purpose    At every moment the path holds either the complete old content or the complete new content. The new content is written to a
- *            temporary file in the same folder, ".NAME.XXXXXX.tmp", flushed to the disk and renamed over the path; then the folder is
- *            flushed. If a step fails, the temporary file is removed and the old file is unchanged. A process that is killed leaves at most
- *            a stale temporary file.
- *            Symbolic links are followed: the link's target is replaced, whether or not it exists. The new file gets the permissions of the old
- *            one (and its owner and group, if the system permits), or those that the umask gives a new file. A read-only file can be
- *            replaced: only its folder must be writable.
+ * Purpose    At every moment the path holds either the complete old content or the complete new content. The new
+ *            content is written to a temporary file in the same folder, ".NAME.XXXXXX.tmp", flushed to the disk and
+ *            renamed over the path; then the folder is flushed. If a step fails, the temporary file is removed and the
+ *            old file is unchanged. A process that is killed leaves at most a stale temporary file. Symbolic links are
+ *            followed: the link's target is replaced, whether or not it exists. The new file gets the permissions of
+ *            the old one (and its owner and group, if the system permits), or those that the umask gives a new file. A
+ *            read-only file can be replaced: only its folder must be writable.
  * Ownership  attend_atomic_file_begin creates a replacement; exactly one of _commit and _abandon frees it.
- * Threads    A replacement is used by one thread at a time. Several replacements of the same path may be open; the last commit wins.
+ * Threads    A replacement is used by one thread at a time. Several replacements of the same path may be open; the last
+ *            commit wins.
  *
  * Functions fail with ATTEND_IO, and a message that contains the system's error text, or with ATTEND_NO_MEMORY. */
 #ifndef ATTEND_FILE_H
@@ -24,27 +25,30 @@ extern "C" {
 
 typedef struct attend_atomic_file attend_atomic_file;
 
-/* Starts to replace `path`. `size` is the number of bytes to be written, used in messages about a full disk; 0 if unknown. */
+/* Starts to replace `path`. `size` is the number of bytes to be written, used in messages about a full disk; 0 if
+ * unknown. */
 int attend_atomic_file_begin(attend_atomic_file **out, const char *path, size_t size);
 
 /* Appends `count` bytes. After a failure the only valid call is _abandon. */
 int attend_atomic_file_write(attend_atomic_file *file, const void *bytes, size_t count);
 
-/* Appends formatted text of at most 1023 bytes (longer text is not written). Does nothing if *status is a failure; a failure is stored there. */
+/* Appends formatted text of at most 1023 bytes (longer text is not written). Does nothing if *status is a failure; a
+ * failure is stored there. */
 void attend_atomic_file_printf(attend_atomic_file *file, int *status, const char *format, ...) ATTEND_PRINTF(3, 4);
 
-/* Replaces the path's content and frees `file`, also on failure. If only flushing the folder failed, the new content is in place but might
- * be lost in a power failure; the message says so. */
+/* Replaces the path's content and frees `file`, also on failure. If only flushing the folder failed, the new content is
+ * in place but might be lost in a power failure; the message says so. */
 int attend_atomic_file_commit(attend_atomic_file *file);
 
 /* Removes the temporary file and frees `file`; the path keeps its old content. `file` may be NULL. */
 void attend_atomic_file_abandon(attend_atomic_file *file);
 
-/* Removes the temporary file and does nothing else. Async-signal-safe: for the handler of a signal that ends the process. */
+/* Removes the temporary file and does nothing else. Async-signal-safe: for the handler of a signal that ends the
+ * process. */
 void attend_atomic_file_unlink(const attend_atomic_file *file);
 
-/* Removes stale temporary files of `path`, or, if `numbered`, of all paths that consist of `path` followed by a number. Removes regular files only and
- * ignores failures. The caller guarantees that no replacement of these paths is open. */
+/* Removes stale temporary files of `path`, or, if `numbered`, of all paths that consist of `path` followed by a number.
+ * Removes regular files only and ignores failures. The caller guarantees that no replacement of these paths is open. */
 void attend_atomic_file_remove_stale(const char *path, bool numbered);
 
 #ifdef __cplusplus

@@ -1,8 +1,8 @@
 /* op.h: differentiable operations.
  *
- * Each takes the context first and returns a new variable, owned by the context, or NULL on failure (see tape.h). Shape letters: B sequences,
- * N rows (all positions of a batch, packed without padding), D width, H hidden size, V vocabulary. Matrices are row-major; a weight is
- * (out, in), so y = x W' + b. */
+ * Each takes the context first and returns a new variable, owned by the context, or NULL on failure (see tape.h). Shape
+ * letters: B sequences, N rows (all positions of a batch, packed without padding), D width, H hidden size, V
+ * vocabulary. Matrices are row-major; a weight is (out, in), so y = x W' + b. */
 #ifndef ATTEND_OP_H
 #define ATTEND_OP_H
 
@@ -40,14 +40,15 @@ attend_var *attend_swiglu(attend_ctx *c, attend_var *ab);
 
 /* ---- moving rows and columns ---- */
 
-/* Rows ids[0], ..., ids[n - 1] of `table` (V, D) -> (n, D). The backward pass touches only these rows. The table may be a parameter or any
- * other variable. `ids` is copied. */
+/* Rows ids[0], ..., ids[n - 1] of `table` (V, D) -> (n, D). The backward pass touches only these rows. The table may be
+ * a parameter or any other variable. `ids` is copied. */
 attend_var *attend_gather(attend_ctx *c, attend_var *table, const int *ids, int n);
 /* Concatenates along the last axis: (N, D1), (N, D2), ... -> (N, D1 + D2 + ...) */
 attend_var *attend_concat(attend_ctx *c, attend_var *const *parts, int count);
 /* Concatenates along the first axis: (N1, D), (N2, D), ... -> (N1 + N2 + ..., D) */
 attend_var *attend_stack(attend_ctx *c, attend_var *const *parts, int count);
-/* attend_stack with permuted rows: row i of the concatenation becomes row rows[i] of the result. `rows` is a permutation; it is copied. */
+/* attend_stack with permuted rows: row i of the concatenation becomes row rows[i] of the result. `rows` is a
+ * permutation; it is copied. */
 attend_var *attend_stack_at(attend_ctx *c, attend_var *const *parts, int count, const int *rows);
 /* Columns [first, first + count) of (N, D) -> (N, count) */
 attend_var *attend_slice(attend_ctx *c, attend_var *a, int first, int count);
@@ -60,7 +61,8 @@ attend_var *attend_reshape(attend_ctx *c, attend_var *a, int rank, const int *sh
  * x (.., D), gain (D), bias (D) */
 attend_var *attend_layer_norm(attend_ctx *c, attend_var *x, attend_var *gain, attend_var *bias, double epsilon);
 
-/* Sets each element to zero with probability p and multiplies the others by 1 / (1 - p); the identity unless training. */
+/* Sets each element to zero with probability p and multiplies the others by 1 / (1 - p); the identity unless
+ * training. */
 attend_var *attend_dropout(attend_ctx *c, attend_var *x, double p);
 
 /* ---- sequences of different lengths ---- */
@@ -80,14 +82,15 @@ attend_var *attend_dropout_shared(attend_ctx *c, attend_var *x, const attend_rag
 
 /* ---- positional encodings: row t of a sequence has position first_position + t ---- */
 
-/* scale x + P with P(p, 2i) = sin(p / 10000^(2i / D)), P(p, 2i + 1) = cos of the same (Vaswani et al. 2017).   x (N, D) */
+/* scale x + P with P(p, 2i) = sin(p / 10000^(2i / D)), P(p, 2i + 1) = cos of the same (Vaswani et al. 2017).
+ * x (N, D) */
 attend_var *attend_add_sinusoids(attend_ctx *c, attend_var *x, double scale, const attend_ragged *sequences,
                                  int first_position);
 /* scale x + row p of a learned table (Gehring et al. 2017).   x (N, D), table (P, D): positions must be below P */
 attend_var *attend_add_learned_positions(attend_ctx *c, attend_var *x, double scale, attend_var *table,
                                          const attend_ragged *sequences, int first_position);
-/* Rotates each pair (2i, 2i + 1) of a head's D numbers by the angle p 10000^(-2i / D), so that the dot product of a query and a key depends on
- * their relative position only (RoPE: Su et al. 2021).   x (N, heads D), D even */
+/* Rotates each pair (2i, 2i + 1) of a head's D numbers by the angle p 10000^(-2i / D), so that the dot product of a
+ * query and a key depends on their relative position only (RoPE: Su et al. 2021).   x (N, heads D), D even */
 attend_var *attend_rotary(attend_ctx *c, attend_var *x, const attend_ragged *sequences, int heads, int first_position);
 
 /* ---- recurrent cells ---- */
@@ -125,9 +128,9 @@ typedef struct attend_state {
 
 int attend_cell_gates(attend_cell_kind kind); /* G, or 0 for an unknown kind */
 
-/* Runs the cell over a batch of sequences as one operation: x (N, Din), in the order of `sequences` -> h of every row (N, H). Starts from
- * *state (NULL: zeros) and replaces it by the state after the last row of each sequence (the first row, if `reverse`); an empty sequence
- * keeps its state. */
+/* Runs the cell over a batch of sequences as one operation: x (N, Din), in the order of `sequences` -> h of every row
+ * (N, H). Starts from *state (NULL: zeros) and replaces it by the state after the last row of each sequence (the first
+ * row, if `reverse`); an empty sequence keeps its state. */
 attend_var *attend_cell_sequence(attend_ctx *c, const attend_cell *cell, attend_var *x, const attend_ragged *sequences,
                                  bool reverse, attend_state *state);
 
@@ -172,8 +175,8 @@ typedef struct attend_lstmn_source attend_lstmn_source;
 const attend_lstmn_source *attend_lstmn_source_new(attend_ctx *c, const attend_lstmn_fusion *fusion, attend_var *gamma,
                                                    attend_var *alpha, const attend_ragged *sequences);
 
-/* The positions before the first row of each sequence, for decoding step by step: rows of the tapes of earlier calls. They are constants: no
- * gradient is computed for them. */
+/* The positions before the first row of each sequence, for decoding step by step: rows of the tapes of earlier calls.
+ * They are constants: no gradient is computed for them. */
 typedef struct attend_lstmn_past {
     const attend_real *const
         *rows;          /* a pointer per position: those of sequence 0, oldest first, then those of sequence 1, ... */
@@ -189,13 +192,14 @@ typedef struct attend_lstmn_io {
 
     attend_var *c;    /* (N, H): c of every row */
     attend_var *tape; /* (N, attend_lstmn_tape_width): the rows for attend_lstmn_past in later calls */
-    /* (B, 1, T, P + T): s of every position. Column 0 is the first position of the past or, without one, of the sequence. Other entries are 0. */
+    /* (B, 1, T, P + T): s of every position. Column 0 is the first position of the past or, without one, of the
+     * sequence. Other entries are 0. */
     attend_var *weights;
     attend_var *source_weights; /* (B, 1, T, S): the same over the positions of the source */
 } attend_lstmn_io;
 
-/* Runs the cell over a batch of sequences as one operation: x (N, Din), in the order of `sequences` -> h of every row (N, H). A single step is a
- * call with sequences of one row. io may be NULL. */
+/* Runs the cell over a batch of sequences as one operation: x (N, Din), in the order of `sequences` -> h of every row
+ * (N, H). A single step is a call with sequences of one row. io may be NULL. */
 attend_var *attend_lstmn_sequence(attend_ctx *c, const attend_lstmn_cell *cell, attend_var *x,
                                   const attend_ragged *sequences, attend_lstmn_io *io);
 /* Numbers in a row of the tape. */
@@ -204,17 +208,16 @@ int attend_lstmn_tape_width(const attend_lstmn_cell *cell, const attend_lstmn_so
 /* ---- losses ---- */
 
 /* loss = scale * sum over rows of  -[(1 - smoothing) log p(target) + smoothing / V sum_v log p(v)],
- * p = softmax(logits). Rows with a negative target are ignored.
- * logits (N, V), targets (N) -> (1).
- * Consumes the logits: their memory is reused for the probabilities and then for their gradient, so that (N, V) exists only once. A later operation
- * that reads the logits fails. If an earlier operation has read them, or the operation that produced them needs their value for its
- * gradient, they are copied instead.
+ * p = softmax(logits). Rows with a negative target are ignored.   logits (N, V), targets (N) -> (1)
+ * Consumes the logits: their memory is reused for the probabilities and then for their gradient, so that (N, V) exists
+ * only once. A later operation that reads the logits fails. If an earlier operation has read them, or the operation
+ * that produced them needs their value for its gradient, they are copied instead.
  * nll, if not NULL, receives N numbers: -log p(target) of each row, 0 for ignored rows. */
 attend_var *attend_cross_entropy(attend_ctx *c, attend_var *logits, const int *targets, double smoothing, double scale,
                                  attend_real *nll);
 
-/* Guided alignment (Chen, Matusov, Khadivi, Peter 2016): -scale sum reference log(w + 1e-6), where w is the mean of the weights over the heads.
- * weights (B, H, Tq, Tk), reference (B, Tq, Tk) >= 0, copied -> (1) */
+/* Guided alignment (Chen, Matusov, Khadivi, Peter 2016): -scale sum reference log(w + 1e-6), where w is the mean of the
+ * weights over the heads.   weights (B, H, Tq, Tk), reference (B, Tq, Tk) >= 0, copied -> (1) */
 attend_var *attend_alignment_loss(attend_ctx *c, attend_var *weights, const attend_real *reference, double scale);
 
 #ifdef __cplusplus

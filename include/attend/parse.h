@@ -12,18 +12,20 @@
 extern "C" {
 #endif
 
-/* Each reads a number in the syntax of strtod or of strtoll/strtoull in base 10 (which skip leading white space and accept a sign). If `end` is
- * NULL the number must be the whole text; otherwise *end is set to the character after the number. Returns false, with *x and *end
- * unspecified, if there is no number or it is out of range. attend_parse_real accepts "inf" and "nan". */
+/* Each reads a number in the syntax of strtod or of strtoll/strtoull in base 10 (which skip leading white space and
+ * accept a sign). If `end` is NULL the number must be the whole text; otherwise *end is set to the character after the
+ * number. Returns false, with *x and *end unspecified, if there is no number or it is out of range. attend_parse_real
+ * accepts "inf" and "nan". */
 bool attend_parse_real(const char *text, const char **end, double *x);
 bool attend_parse_integer(const char *text, const char **end, long long *x);
 bool attend_parse_unsigned(const char *text, const char **end, uint64_t *x);
 
-/* Writes x with the fewest digits, from `min_digits` to 17, that read back as the same number. Returns what snprintf returns. */
+/* Writes x with the fewest digits, from `min_digits` to 17, that read back as the same number. Returns what snprintf
+ * returns. */
 int attend_format_real(char *text, size_t size, double x, int min_digits);
 
-/* The edit distance of two words: letters to substitute, insert, delete or swap with a neighbour (Damerau 1964, optimal string alignment).
- * Letters after the 63rd are ignored. */
+/* The edit distance of two words: letters to substitute, insert, delete or swap with a neighbour (Damerau 1964, optimal
+ * string alignment). Letters after the 63rd are ignored. */
 int attend_word_distance(const char *a, const char *b);
 
 /* The word in `list` (count) that is closest to `word`, for a "did you mean" message; NULL if none is close enough. */

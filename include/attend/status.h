@@ -1,7 +1,7 @@
 /* status.h: status codes and error messages.
  *
- * Purpose    A function that can fail returns an int: ATTEND_OK (0) or one of the codes below. On failure it also sets a message that
- *            says what happened, where, and what to do.
+ * Purpose    A function that can fail returns an int: ATTEND_OK (0) or one of the codes below. On failure it also sets
+ *            a message that says what happened, where, and what to do.
  * Ownership  The message belongs to the library and stays valid until the next failure on the same thread.
  * Threads    Each thread has its own message. */
 #ifndef ATTEND_STATUS_H
@@ -27,14 +27,16 @@ enum {
 #define ATTEND_PRINTF(text, first)
 #endif
 
-/* The message of the last failure on this thread; "" if there was none. Never NULL; one line; control characters are replaced by '?'. */
+/* The message of the last failure on this thread; "" if there was none. Never NULL; one line; control characters are
+ * replaced by '?'. */
 const char *attend_message(void);
 
-/* Sets the thread's message (printf format, cut to 511 bytes) and returns `code`, so that a function can `return attend_fail(...)`. For
- * callbacks and programs that use the library. An argument may be attend_message() itself. */
+/* Sets the thread's message (printf format, cut to 511 bytes) and returns `code`, so that a function can `return
+ * attend_fail(...)`. For callbacks and programs that use the library. An argument may be attend_message() itself. */
 int attend_fail(int code, const char *format, ...) ATTEND_PRINTF(2, 3);
 
-/* The system's text for an errno value, such as "No space left on device". Valid until the next call on the same thread. */
+/* The system's text for an errno value, such as "No space left on device". Valid until the next call on the same
+ * thread. */
 const char *attend_errno_text(int error);
 
 #ifdef __cplusplus

@@ -1,13 +1,14 @@
 /* tape.h: variables, parameters, and the tape for automatic differentiation.
  *
- * Purpose    A model is ordinary C code. Each operation (op.h) computes immediately and, while recording, adds a node to the context's
- *            tape; attend_backward walks the nodes in reverse.
- * Ownership  A context owns all variables created in it. They are freed together by attend_ctx_reset, or by attend_ctx_rewind to a mark
- *            taken before they were created; never one by one.
- * Failure    Sticky. An operation that fails returns NULL, and the context keeps the first failure. Every later operation on a failed context
- *            returns NULL at once, so a model checks the status once, at the end. attend_ctx_reset clears the failure.
- * Threads    A context is used by one thread at a time. Several contexts may read the same parameters at the same time; their values must
- *            not change meanwhile. */
+ * Purpose    A model is ordinary C code. Each operation (op.h) computes immediately and, while recording, adds a node
+ *            to the context's tape; attend_backward walks the nodes in reverse.
+ * Ownership  A context owns all variables created in it. They are freed together by attend_ctx_reset, or by
+ *            attend_ctx_rewind to a mark taken before they were created; never one by one.
+ * Failure    Sticky. An operation that fails returns NULL, and the context keeps the first failure. Every later
+ *            operation on a failed context returns NULL at once, so a model checks the status once, at the end.
+ *            attend_ctx_reset clears the failure.
+ * Threads    A context is used by one thread at a time. Several contexts may read the same parameters at the same time;
+ *            their values must not change meanwhile. */
 #ifndef ATTEND_TAPE_H
 #define ATTEND_TAPE_H
 
@@ -57,7 +58,8 @@ const attend_real *attend_param_value(const attend_param *p);
 attend_real *attend_param_edit(attend_param *p);
 void attend_param_changed(attend_param *p);
 
-/* Fills the parameter with numbers uniform in [-bound, bound), which depend only on the seed and the parameter's name. */
+/* Fills the parameter with numbers uniform in [-bound, bound), which depend only on the seed and the parameter's
+ * name. */
 void attend_param_fill_uniform(attend_param *p, uint64_t seed, double bound);
 
 /* ---- gradients: one buffer for each parameter of a set ---- */
@@ -77,8 +79,9 @@ const attend_real *attend_grads_of(const attend_grads *g, const attend_param *p)
  * allowed). */
 int attend_ctx_new(attend_ctx **out);
 void attend_ctx_free(attend_ctx *c);
-/* Large matrix products use this many threads (1: only the calling thread), which belong to the context. Results are bit-identical for any
- * number. This speeds up a single sentence; many sentences are faster with one context per thread. */
+/* Large matrix products use this many threads (1: only the calling thread), which belong to the context. Results are
+ * bit-identical for any number. This speeds up a single sentence; many sentences are faster with one context per
+ * thread. */
 int attend_ctx_set_threads(attend_ctx *c, int threads);
 
 /* Frees the tape and all variables and clears any failure; the memory is kept for the next step. */
@@ -93,15 +96,16 @@ void attend_ctx_set_recording(attend_ctx *c, bool on);
 /* Initially off. Training mode enables dropout. */
 void attend_ctx_set_training(attend_ctx *c, bool on);
 
-/* The random numbers of this context are a function of (seed, stream), independent of threads. A training loop uses a different stream for
- * each shard of each update. */
+/* The random numbers of this context are a function of (seed, stream), independent of threads. A training loop uses a
+ * different stream for each shard of each update. */
 void attend_ctx_set_random(attend_ctx *c, uint64_t seed, uint64_t stream);
 
 /* The first failure, or ATTEND_OK, and its message. */
 int attend_ctx_status(const attend_ctx *c);
 const char *attend_ctx_message(const attend_ctx *c);
 
-/* attend_ctx_rewind frees the variables created after the mark, as a decoding loop does at each step. Recording must be off. */
+/* attend_ctx_rewind frees the variables created after the mark, as a decoding loop does at each step. Recording must be
+ * off. */
 typedef struct attend_mark {
     void *chunk;
     size_t used;
@@ -129,7 +133,8 @@ const attend_real *attend_value(const attend_var *v);
 /* dL/dv after attend_backward; NULL if the loss does not depend on v. */
 const attend_real *attend_gradient(const attend_var *v);
 
-/* Computes the gradients of `loss`, a single number, for every variable and parameter on which it depends, and adds them. Once per tape. */
+/* Computes the gradients of `loss`, a single number, for every variable and parameter on which it depends, and adds
+ * them. Once per tape. */
 int attend_backward(attend_ctx *c, attend_var *loss);
 /* The same for any variable `from`, given dL/d(from) in its shape. */
 int attend_backward_from(attend_ctx *c, attend_var *from, const attend_real *gradient);

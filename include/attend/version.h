@@ -12,8 +12,8 @@ extern "C" {
 
 /* The version of the linked library, such as "0.1.0". */
 const char *attend_version(void);
-/* The kernels in use: "plain", "avx2" or "avx512". The environment variable ATTEND_KERNEL, read at the first use, selects one; a name that
- * this machine does not support is ignored. */
+/* The kernels in use: "plain", "avx2" or "avx512". The environment variable ATTEND_KERNEL, read at the first use,
+ * selects one; a name that this machine does not support is ignored. */
 const char *attend_kernel_name(void);
 
 #ifdef __cplusplus

@@ -1,8 +1,8 @@
 /* arena.h: memory that is allocated in order and freed all at once.
  *
- * Chunks are kept across rewinds, so a training loop allocates nothing from the system after its largest step. If built with
- * ATTEND_ARENA_MALLOC, every allocation is a malloc of its own, which a rewind frees: slower, but AddressSanitizer can then report every overrun
- * and every use after a rewind. */
+ * Chunks are kept across rewinds, so a training loop allocates nothing from the system after its largest step. If built
+ * with ATTEND_ARENA_MALLOC, every allocation is a malloc of its own, which a rewind frees: slower, but AddressSanitizer
+ * can then report every overrun and every use after a rewind. */
 #ifndef ATTEND_CORE_ARENA_H
 #define ATTEND_CORE_ARENA_H
 

@@ -16,7 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* All calls use the folder's descriptor, so renaming the folder or changing the working directory meanwhile does no harm. */
+/* All calls use the folder's descriptor, so renaming the folder or changing the working directory meanwhile does no
+ * harm. */
 struct attend_atomic_file {
     int folder, file;             /* descriptors; -1: not open */
     bool replaces;                /* the path exists */
@@ -184,13 +185,13 @@ static int create_temporary(attend_atomic_file *r, const struct stat *old)
     }
     if (!old) return ATTEND_OK;
     mode_t mode = old->st_mode & 0777;
-    if (fchown(r->file, (uid_t)-1, old->st_gid) != 0) mode &= ~(mode_t)070; /* cannot keep the group: no permissions for another */
+    if (fchown(r->file, (uid_t)-1, old->st_gid) != 0) mode &= ~(mode_t)070; /* not for another group */
     int kept = fchown(r->file, old->st_uid, (gid_t)-1);                     /* only root can change the owner */
     (void)kept;
     if (system_chmod(r->file, mode) != 0)
         return attend_fail(ATTEND_IO,
-                           "cannot give the new %s the permissions of the old file: %s; the old file is unchanged", r->path,
-                           attend_errno_text(errno));
+                           "cannot give the new %s the permissions of the old file: %s; the old file is unchanged",
+                           r->path, attend_errno_text(errno));
     return ATTEND_OK;
 }
 
@@ -282,8 +283,8 @@ static int commit(attend_atomic_file *r)
     /* EINVAL: the file system cannot flush folders. */
     if (system_flush(r->folder) != 0 && errno != EINVAL)
         return attend_fail(ATTEND_IO,
-                           "%s is written, but might be lost in a power failure: %s while flushing its folder",
-                           r->path, attend_errno_text(errno));
+                           "%s is written, but might be lost in a power failure: %s while flushing its folder", r->path,
+                           attend_errno_text(errno));
     return ATTEND_OK;
 }
 

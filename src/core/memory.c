@@ -34,8 +34,8 @@ void *attend_memory_zeroed(size_t count, size_t size)
     return calloc(count ? count : 1, size ? size : 1);
 }
 
-/* Large arrays use huge pages if the system has them: otherwise address translation costs weights that stream from the third-level cache up to a
- * quarter of their speed. */
+/* Large arrays use huge pages if the system has them: otherwise address translation costs weights that stream from the
+ * third-level cache up to a quarter of their speed. */
 void *attend_memory_aligned(size_t bytes)
 {
     enum { HUGE_PAGE = 2 << 20, SMALL = 4 << 20 };

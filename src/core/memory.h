@@ -1,4 +1,5 @@
-/* memory.h: the only place where the library allocates memory from the system, so that tests can make any allocation fail. */
+/* memory.h: the only place where the library allocates memory from the system, so that tests can make any allocation
+ * fail. */
 #ifndef ATTEND_CORE_MEMORY_H
 #define ATTEND_CORE_MEMORY_H
 
@@ -11,8 +12,8 @@ void *attend_memory_aligned(size_t bytes);
 /* Frees either kind; p may be NULL. */
 void attend_memory_free(void *p);
 
-/* For tests: the n-th request from now (1 is the next) fails once; n = -1 only counts requests; n = 0 disables both. Requests to an arena
- * count too, although most of them allocate nothing from the system. */
+/* For tests: the n-th request from now (1 is the next) fails once; n = -1 only counts requests; n = 0 disables both.
+ * Requests to an arena count too, although most of them allocate nothing from the system. */
 void attend_memory_refuse(long n);
 /* Requests counted since the last attend_memory_refuse. */
 long attend_memory_requests(void);

@@ -69,7 +69,9 @@ static size_t size_of(const char *name, int rank, const int *shape)
     }
     for (int i = 0; i < rank; i++) {
         if (shape[i] < 1 || size > PTRDIFF_MAX / sizeof(real) / (size_t)shape[i]) {
-            attend_fail(ATTEND_BAD_USAGE, "parameter '%s': axis %d has length %d, which is below 1 or makes the parameter too large", name, i, shape[i]);
+            attend_fail(ATTEND_BAD_USAGE,
+                        "parameter '%s': axis %d has length %d, which is below 1 or makes the parameter too large",
+                        name, i, shape[i]);
             return 0;
         }
         size *= (size_t)shape[i];
@@ -80,7 +82,8 @@ static size_t size_of(const char *name, int rank, const int *shape)
 /* Adds p, which owns its storage already, to the set. */
 static int add(attend_params *set, attend_param *p, const char *name, int rank, const int *shape, bool zeros)
 {
-    if (attend_params_find(set, name)) return attend_fail(ATTEND_BAD_USAGE, "parameter '%s' already exists in the set", name);
+    if (attend_params_find(set, name))
+        return attend_fail(ATTEND_BAD_USAGE, "parameter '%s' already exists in the set", name);
     p->size = size_of(name, rank, shape);
     if (p->size == 0) return ATTEND_BAD_USAGE;
     int status = grow(set);
@@ -182,7 +185,7 @@ void attend_param_release_pages(const attend_param *p)
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE),
                     first = (uintptr_t)(p->value ? (const void *)p->value : p->quantized);
     const uintptr_t last = first + p->size * attend_precision_bytes(p->precision);
-    const uintptr_t begin = (first + page - 1) / page * page, end = last / page * page; /* pages that hold nothing else */
+    const uintptr_t begin = (first + page - 1) / page * page, end = last / page * page; /* whole pages */
     if (p->mapped && end > begin) madvise((void *)begin, end - begin, MADV_DONTNEED);
 }
 

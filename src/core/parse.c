@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Switches this thread to the C locale for numbers. Returns 0, and the program's locale stays in use, if memory ran out. */
+/* Switches this thread to the C locale for numbers. Returns 0, and the program's locale stays in use, if memory ran
+ * out. */
 static locale_t c_locale_begin(locale_t *previous)
 {
     const locale_t c = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
@@ -20,7 +21,8 @@ static void c_locale_end(locale_t c, locale_t previous)
     freelocale(c);
 }
 
-/* Whether a number was found, in range, that ends where it must. `stop` is the end that strtod, strtoll or strtoull reported. */
+/* Whether a number was found, in range, that ends where it must. `stop` is the end that strtod, strtoll or strtoull
+ * reported. */
 static bool accept(const char *text, char *stop, const char **end)
 {
     if (end) *end = stop;

@@ -65,7 +65,8 @@ int attend_param_quantize(attend_param *p, attend_precision precision)
     if (!quantized || (precision == ATTEND_INT8 && !scales)) {
         attend_memory_free(quantized);
         attend_memory_free(scales);
-        return attend_fail(ATTEND_NO_MEMORY, "no memory to store '%s' as %s", p->name, attend_precision_name(precision));
+        return attend_fail(ATTEND_NO_MEMORY, "no memory to store '%s' as %s", p->name,
+                           attend_precision_name(precision));
     }
     for (size_t i = 0; i < rows; i++) {
         const real *row = p->value + i * width;

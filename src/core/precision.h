@@ -18,7 +18,8 @@ void attend_bf16_expand(size_t n, const uint16_t *bits, attend_real *x);
 /* Quantises a row to integers in [-127, 127]: x = scale q. Returns the scale, max |x| / 127. */
 float attend_int8_quantize(size_t n, const attend_real *x, int8_t *q);
 
-/* Quantises a matrix. On failure (ATTEND_NO_MEMORY, or ATTEND_BAD_USAGE if it is not a matrix in fp32) the parameter is unchanged. */
+/* Quantises a matrix. On failure (ATTEND_NO_MEMORY, or ATTEND_BAD_USAGE if it is not a matrix in fp32) the parameter is
+ * unchanged. */
 int attend_param_quantize(attend_param *p, attend_precision precision);
 
 #endif

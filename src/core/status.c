@@ -10,8 +10,8 @@ const char *attend_message(void)
     return message;
 }
 
-/* Messages quote files and arguments and are shown on terminals, which interpret control characters: these (U+0000 to U+001F and U+007F to
- * U+009F in UTF-8) become question marks. */
+/* Messages quote files and arguments and are shown on terminals, which interpret control characters: these (U+0000 to
+ * U+001F and U+007F to U+009F in UTF-8) become question marks. */
 static void replace_control(char *text)
 {
     for (unsigned char *s = (unsigned char *)text; *s; s++) {

@@ -4,8 +4,9 @@
 
 #include <attend/string.h>
 
-/* Returns `old` with room for at least `min_count` elements of `element_size` bytes; the first `used` are kept, and *room is set to the new capacity.
- * NULL: no memory, and everything is unchanged; the caller reports it with attend_fail. */
+/* Returns `old` with room for at least `min_count` elements of `element_size` bytes; the first `used` are kept, and
+ * *room is set to the new capacity. NULL: no memory, and everything is unchanged; the caller reports it with
+ * attend_fail. */
 void *attend_grow_array(void *old, size_t used, size_t min_count, size_t element_size, size_t *room);
 
 /* Makes room for `more` bytes and a '\0' after the current end. */

@@ -93,7 +93,8 @@ attend_mark attend_ctx_mark(const attend_ctx *c)
 void attend_ctx_rewind(attend_ctx *c, attend_mark mark)
 {
     if (c->tape) {
-        attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_ctx_rewind: the tape contains operations; switch recording off first");
+        attend_ctx_fail(c, ATTEND_BAD_USAGE,
+                        "attend_ctx_rewind: the tape contains operations; switch recording off first");
         return;
     }
     attend_arena_rewind(&c->arena, mark);
@@ -190,13 +191,15 @@ bool attend_same_shape(const attend_var *a, const attend_var *b)
 static attend_var *var_empty(attend_ctx *c, int rank, const int *shape, bool differentiable)
 {
     if (rank < 1 || rank > ATTEND_MAX_RANK)
-        return attend_ctx_fail(c, ATTEND_BAD_USAGE, "rank %d is out of range: tensors have 1 to %d axes", rank, ATTEND_MAX_RANK);
+        return attend_ctx_fail(c, ATTEND_BAD_USAGE, "rank %d is out of range: tensors have 1 to %d axes", rank,
+                               ATTEND_MAX_RANK);
     attend_var *v = attend_ctx_alloc(c, 1, sizeof *v);
     if (!v) return NULL;
     *v = (attend_var){ .rank = rank, .size = 1, .differentiable = differentiable && c->recording };
     for (int i = 0; i < rank; i++) {
         if (shape[i] < 0 || (shape[i] > 0 && v->size > PTRDIFF_MAX / sizeof(real) / (size_t)shape[i]))
-            return attend_ctx_fail(c, ATTEND_BAD_USAGE, "axis %d has length %d, which is negative or makes the tensor too large", i,
+            return attend_ctx_fail(c, ATTEND_BAD_USAGE,
+                                   "axis %d has length %d, which is negative or makes the tensor too large", i,
                                    shape[i]);
         v->shape[i] = shape[i];
         v->size *= (size_t)shape[i];
@@ -334,9 +337,10 @@ int attend_backward_from(attend_ctx *c, attend_var *from, const real *gradient)
         return c->status;
     }
     if (!from->differentiable) {
-        attend_ctx_fail(c, ATTEND_BAD_USAGE,
-                        "attend_backward: nothing to differentiate: recording is off, or the loss depends only on constants "
-                        "(parameters are constants until attend_ctx_set_grads)");
+        attend_ctx_fail(
+            c, ATTEND_BAD_USAGE,
+            "attend_backward: nothing to differentiate: recording is off, or the loss depends only on constants "
+            "(parameters are constants until attend_ctx_set_grads)");
         return c->status;
     }
     real *grad = attend_grad(c, from);

@@ -1,5 +1,5 @@
-/* tape.h: the private part of attend/tape.h: the members of contexts, variables and parameters, and the functions from which operations are
- * built (docs/add-an-operation.md shows how to write one). */
+/* tape.h: the private part of attend/tape.h: the members of contexts, variables and parameters, and the functions from
+ * which operations are built (docs/add-an-operation.md shows how to write one). */
 #ifndef ATTEND_CORE_TAPE_H
 #define ATTEND_CORE_TAPE_H
 
@@ -15,7 +15,8 @@ typedef attend_real real;
 
 /* ---- parameters ---- */
 
-/* A copy of a parameter in another layout, for use by the layers above. The parameter owns it and frees it; core does not read it. */
+/* A copy of a parameter in another layout, for use by the layers above. The parameter owns it and frees it; core does
+ * not read it. */
 typedef struct param_cache {
     void *data;
     size_t size;      /* bytes */
@@ -51,7 +52,7 @@ typedef struct param_storage {
     attend_precision precision;
     const void *quantized;
     const float *scales;
-    bool borrowed; /* the caller keeps ownership, and the storage outlives the set; otherwise the set takes ownership, even on failure */
+    bool borrowed; /* the caller owns it, and it outlives the set; otherwise the set takes ownership, even on failure */
     bool mapped;   /* a private mapping of a file: unchanged pages can be released and read again */
 } param_storage;
 
@@ -60,8 +61,8 @@ int attend_params_add_stored(attend_param **out, attend_params *set, const char 
                              const param_storage *storage);
 /* Replaces a parameter's storage. */
 void attend_param_set_storage(attend_param *p, const param_storage *storage);
-/* Returns the pages of a mapped parameter to the system, because a cached copy is used instead or the parameter is not needed soon. Reading the
- * parameter later loads them again. */
+/* Returns the pages of a mapped parameter to the system, because a cached copy is used instead or the parameter is not
+ * needed soon. Reading the parameter later loads them again. */
 void attend_param_release_pages(const attend_param *p);
 /* Writes row i of a matrix, dequantised, to `row`. */
 void attend_param_row(const attend_param *p, size_t i, real *row);
@@ -109,7 +110,8 @@ struct attend_var {
     attend_grads *grads;  /* of a parameter: where its gradient is added */
 };
 
-/* One recorded operation. An operation makes it the first member of a struct that holds what its backward function needs. */
+/* One recorded operation. An operation makes it the first member of a struct that holds what its backward function
+ * needs. */
 typedef struct attend_node attend_node;
 typedef void (*attend_backward_fn)(attend_ctx *c, attend_node *node);
 struct attend_node {
@@ -125,7 +127,7 @@ struct attend_ctx {
     bool backward_done; /* the tape can be walked only once */
     uint64_t seed, stream;
     uint32_t random_uses;
-    void *deferred;                      /* work that operations postponed to the end of the backward pass; NULL: none */
+    void *deferred;                      /* work postponed to the end of the backward pass; NULL: none */
     void (*run_deferred)(attend_ctx *c); /* does that work */
     attend_pool *pool;                   /* threads for large products; NULL: only the caller's */
     attend_pool *own_pool;               /* the same pool if the context owns it, else NULL */
@@ -133,16 +135,16 @@ struct attend_ctx {
     char message[ATTEND_MESSAGE_SIZE];
 };
 
-/* Shares a pool, which stays the caller's, with a context: its threads take part in the matrix products of the context. NULL ends that; the threads of
- * attend_ctx_set_threads, if any, are used again. */
+/* Shares a pool, which stays the caller's, with a context: its threads take part in the matrix products of the context.
+ * NULL ends that; the threads of attend_ctx_set_threads, if any, are used again. */
 void attend_ctx_set_pool(attend_ctx *c, attend_pool *pool);
 
 /* Marks the context as failed, unless it has failed before, and returns NULL. */
 void *attend_ctx_fail(attend_ctx *c, int code, const char *format, ...) ATTEND_PRINTF(3, 4);
 
-/* Checks the n input variables (attend_var *) of an operation: true if the context has not failed and none is NULL, consumed or quantised. Marks them
- * as `needed`. The caller checks optional variables only if they are given. An operation whose backward function reads
- * its result marks that itself. */
+/* Checks the n input variables (attend_var *) of an operation: true if the context has not failed and none is NULL,
+ * consumed or quantised. Marks them as `needed`. The caller checks optional variables only if they are given. An
+ * operation whose backward function reads its result marks that itself. */
 bool attend_check_inputs(attend_ctx *c, const char *operation, int n, ...);
 
 /* The same for one weight that may be quantised, for operations that read a parameter in any precision. */

@@ -1,8 +1,8 @@
 /* top_k.h: selecting the k largest of many numbers.
  *
- * Numbers are offered one by one with an index. Of equal numbers the one with the lower index counts as larger, so the result does not
- * depend on the order of the offers. The selection is a heap with its smallest number first: an offer that is not selected costs one
- * comparison, another O(log k). */
+ * Numbers are offered one by one with an index. Of equal numbers the one with the lower index counts as larger, so the
+ * result does not depend on the order of the offers. The selection is a heap with its smallest number first: an offer
+ * that is not selected costs one comparison, another O(log k). */
 #ifndef ATTEND_CORE_TOP_K_H
 #define ATTEND_CORE_TOP_K_H
 

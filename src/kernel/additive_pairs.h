@@ -1,8 +1,8 @@
 /* additive_pairs.h: u . tanh(a_i + b_j) and its derivative for rows of any numbers.
  *
- * Rows are prepared once (additive_row in kernel.h) and used in many pairs. A row that cannot be prepared, because a number in it is too large or
- * NaN, is paired by computing tanh directly. Which method a pair uses depends only on its two rows, so its score does not depend on
- * the other rows. */
+ * Rows are prepared once (additive_row in kernel.h) and used in many pairs. A row that cannot be prepared, because a
+ * number in it is too large or NaN, is paired by computing tanh directly. Which method a pair uses depends only on its
+ * two rows, so its score does not depend on the other rows. */
 #ifndef ATTEND_ADDITIVE_PAIRS_H
 #define ATTEND_ADDITIVE_PAIRS_H
 

@@ -6,8 +6,8 @@
 #include <cblas.h>
 #include <pthread.h>
 
-/* Each shard runs on one thread of the library. A BLAS with threads of its own would compete with them, and its rounding would depend on
- * their number. These are the switches of OpenBLAS and BLIS; the one that is linked exists. */
+/* Each shard runs on one thread of the library. A BLAS with threads of its own would compete with them, and its
+ * rounding would depend on their number. These are the switches of OpenBLAS and BLIS; the one that is linked exists. */
 extern void openblas_set_num_threads(int) __attribute__((weak));
 extern void bli_thread_set_num_threads(int) __attribute__((weak));
 
@@ -49,7 +49,8 @@ void attend_gemm(bool transpose_a, bool transpose_b, size_t m, size_t n, size_t 
 
 #endif
 
-/* Panels of `panel` columns, one after another; within a panel, row after row of k. The last panel is padded with zeros. */
+/* Panels of `panel` columns, one after another; within a panel, row after row of k. The last panel is padded with
+ * zeros. */
 size_t attend_packed_size(size_t k, size_t n)
 {
     size_t panel = (size_t)attend_kernel()->panel;

@@ -1,7 +1,8 @@
 /* gemm.h: matrix products. All matrices are row-major.
  *
- * attend_gemm uses CBLAS and multiplies two arbitrary matrices. The packed products multiply with a matrix that is used many times, such as a
- * weight: it is laid out once in panels of columns and read without further copying. All functions run on the calling thread. */
+ * attend_gemm uses CBLAS and multiplies two arbitrary matrices. The packed products multiply with a matrix that is used
+ * many times, such as a weight: it is laid out once in panels of columns and read without further copying. All
+ * functions run on the calling thread. */
 #ifndef ATTEND_GEMM_H
 #define ATTEND_GEMM_H
 
@@ -15,8 +16,8 @@ void attend_gemm(bool transpose_a, bool transpose_b, size_t m, size_t n, size_t 
 
 /* Numbers in the packed form of op(B) (k, n) with the kernel table in use. */
 size_t attend_packed_size(size_t k, size_t n);
-/* Packs op(B). With transpose, b is (n, k): a weight W is (out, in), and y = x W' needs op(B) = W'. `packed` is aligned to 64
- * bytes. */
+/* Packs op(B). With transpose, b is (n, k): a weight W is (out, in), and y = x W' needs op(B) = W'. `packed` is aligned
+ * to 64 bytes. */
 void attend_pack(bool transpose, size_t k, size_t n, const real *b, size_t ldb, real *packed);
 /* C (m, n) = A (m, k) B, plus a bias (n) or the previous C. */
 void attend_gemm_packed(packed_start start, const real *bias, size_t m, size_t n, size_t k, const real *a, size_t lda,
@@ -62,7 +63,8 @@ typedef struct activations {
     const real *scales;       /* (m) */
 } activations;
 
-/* C (m, columns [first, first + count)) = A W' of these columns; first is a multiple of `panel`. c and bias point to column `first`. */
+/* C (m, columns [first, first + count)) = A W' of these columns; first is a multiple of `panel`. c and bias point to
+ * column `first`. */
 void attend_gemm_matrix(packed_start start, const real *bias, const activations *a, const packed_matrix *w,
                         size_t first, size_t count, real *c, size_t ldc);
 

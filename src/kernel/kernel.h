@@ -1,11 +1,11 @@
 /* kernel.h: arithmetic on plain pointers. These functions use no tape, allocate nothing and cannot fail.
  *
- * There is one table of functions per instruction set. plain*.c is the reference: readable C that every other table is tested against.
- * vector_*.c is written once with the vector primitives of a vec_*.h header and compiled once per instruction set; attend_kernel() selects the
- * best table that the machine supports.
+ * There is one table of functions per instruction set. plain*.c is the reference: readable C that every other table is
+ * tested against. vector_*.c is written once with the vector primitives of a vec_*.h header and compiled once per
+ * instruction set; attend_kernel() selects the best table that the machine supports.
  *
- * A row function works on one row of n contiguous numbers. Inputs and outputs do not overlap unless the comment allows the same
- * array. Only packed weights need alignment. */
+ * A row function works on one row of n contiguous numbers. Inputs and outputs do not overlap unless the comment allows
+ * the same array. Only packed weights need alignment. */
 #ifndef ATTEND_KERNEL_H
 #define ATTEND_KERNEL_H
 
@@ -25,7 +25,8 @@ typedef enum packed_start {
     PACKED_ADD   /* C += A B */
 } packed_start;
 
-/* The factors of one Adam update. rest = 1 - beta is computed in double by the caller: in float it would lose digits. */
+/* The factors of one Adam update. rest = 1 - beta is computed in double by the caller: in float it would lose
+ * digits. */
 typedef struct adam_settings {
     real scale; /* of the gradient, applied first */
     real rate, beta1, rest1, beta2, rest2;
@@ -33,7 +34,8 @@ typedef struct adam_settings {
     real epsilon, decay;
 } adam_settings;
 
-/* A block of queries and keys of additive attention. Its rows were prepared by additive_row and are `stride` numbers apart. */
+/* A block of queries and keys of additive attention. Its rows were prepared by additive_row and are `stride` numbers
+ * apart. */
 typedef struct additive_block {
     size_t queries, keys, width;
     const real *query, *key; /* a (queries, width), b (keys, width) */
@@ -86,7 +88,8 @@ typedef struct attend_kernel_table {
 
     void (*add)(size_t n, const real *x, real *y);          /* y += x */
     void (*axpy)(size_t n, real a, const real *x, real *y); /* y += a x */
-    /* y = sum_j w_j x_j over `rows` rows, `stride` apart. Rows with weight 0 are not read. Bit-identical to a sequence of axpy. */
+    /* y = sum_j w_j x_j over `rows` rows, `stride` apart. Rows with weight 0 are not read. Bit-identical to a sequence
+     * of axpy. */
     void (*weighted_sum)(size_t n, size_t rows, const real *w, const real *x, size_t stride, real *y);
     void (*scale)(size_t n, real a, real *x);                         /* x *= a */
     void (*mul)(size_t n, const real *a, const real *b, real *y);     /* y = a b; y may be a or b */
@@ -94,20 +97,22 @@ typedef struct attend_kernel_table {
     /* y = a + scale x */
     void (*scale_shift)(size_t n, real a, real scale, const real *x, real *y); /* x and y may be the same */
 
-    /* e_j = q . x_j and y = sum_j w_j x_j over `rows` rows of n numbers, where row j starts at x[j] + first. Bit-identical to dot and axpy. */
+    /* e_j = q . x_j and y = sum_j w_j x_j over `rows` rows of n numbers, where row j starts at x[j] + first.
+     * Bit-identical to dot and axpy. */
     void (*dot_rows)(size_t n, size_t rows, const real *q, const real *const *x, size_t first, real *e);
     void (*weighted_sum_rows)(size_t n, size_t rows, const real *w, const real *const *x, size_t first, real *y);
 
-    /* Rotates pairs of numbers, n even: y = c x + s x', where x' is x with the two numbers of each pair exchanged. To rotate pair i by an
-     * angle, c_2i = c_2i+1 = cos and -s_2i = s_2i+1 = sin. The backward function adds the opposite rotation: y += c x - s x'. */
+    /* Rotates pairs of numbers, n even: y = c x + s x', where x' is x with the two numbers of each pair exchanged. To
+     * rotate pair i by an angle, c_2i = c_2i+1 = cos and -s_2i = s_2i+1 = sin. The backward function adds the opposite
+     * rotation: y += c x - s x'. */
     void (*rotate_pairs)(size_t n, const real *x, const real *c, const real *s, real *y);
     void (*rotate_pairs_backward)(size_t n, const real *x, const real *c, const real *s, real *y);
 
     /* y = max(x, 0); NaN stays NaN. dx += dy where y > 0. */
     void (*relu)(size_t n, const real *x, real *y);
     void (*relu_backward)(size_t n, const real *dy, const real *y, real *dx);
-    /* y = x P(x), P the normal distribution (1 + erf(x / sqrt 2)) / 2, with an error below 3e-7 max(1, |x|); 0 or inf at infinity.
-     * dx += dy (P(x) + x P'(x)) */
+    /* y = x P(x), P the normal distribution (1 + erf(x / sqrt 2)) / 2, with an error below 3e-7 max(1, |x|); 0 or inf
+     * at infinity.  dx += dy (P(x) + x P'(x)) */
     void (*gelu)(size_t n, const real *x, real *y);
     void (*gelu_backward)(size_t n, const real *dy, const real *x, real *dx);
     /* y = a s(a) b, s = sigmoid.  da += dy b s(a) (1 + a (1 - s(a))), db += dy a s(a) */
@@ -127,8 +132,8 @@ typedef struct attend_kernel_table {
     void (*layer_norm_backward)(size_t n, const real *dy, const real *x, const real *gain, real mean, real rstd,
                                 real *dx, real *dgain, real *dbias);
 
-    /* Cell gates on one row of hidden size h. gx = W x + bw is the contribution of the input, gh = U h + bu that of the previous state;
-     * both (G h), gates in the order of op.h. `saved` receives what backward needs; it may be gx. */
+    /* Cell gates on one row of hidden size h. gx = W x + bw is the contribution of the input, gh = U h + bu that of the
+     * previous state; both (G h), gates in the order of op.h. `saved` receives what backward needs; it may be gx. */
 
     /* h' = f(gx + gh); h_new may be gx */
     void (*simple)(size_t h, attend_activation f, const real *gx, const real *gh, real *h_new);
@@ -156,31 +161,33 @@ typedef struct attend_kernel_table {
     void (*lstm_fused_backward)(size_t h, const real *dh, const real *c_old, const real *a, const real *c_new,
                                 const real *saved, real *dgates, real *dc, real *da);
 
-    /* Prepares a row of n numbers for the two functions below. `prepared` has room for n rounded up to a multiple of `panel`; its content
-     * is private to the table. Returns false if the row cannot be prepared because a number is too large or NaN; every row with |x| <= 20
-     * can be. */
+    /* Prepares a row of n numbers for the two functions below. `prepared` has room for n rounded up to a multiple of
+     * `panel`; its content is private to the table. Returns false if the row cannot be prepared because a number is too
+     * large or NaN; every row with |x| <= 20 can be. */
     bool (*additive_row)(size_t n, const real *x, real *prepared);
     /* e_ij = u . tanh(a_i + b_j), with an error below 1e-6 sum |u|; bit-identical whatever block the pair is in. */
     void (*additive)(const additive_block *t, real *e, size_t e_stride);
-    /* With y = tanh(a_i + b_j) of each channel and d = de u (1 - y^2): da_i += sum_j d, db_j += sum_i d, du += sum de y.
-     * A query's da does not depend on the other queries of the block. A pair whose de is 0 is skipped. */
+    /* With y = tanh(a_i + b_j) of each channel and d = de u (1 - y^2): da_i += sum_j d, db_j += sum_i d, du +=
+     * sum de y. A query's da does not depend on the other queries of the block. A pair whose de is 0 is skipped. */
     void (*additive_backward)(const additive_block *t, const additive_gradients *g);
 
     /* One Adam update of n numbers:
-     * m = beta1 m + rest1 g, v = beta2 v + rest2 g g, x -= rate (m correction1 / (sqrt(v correction2) + epsilon) + decay x) */
+     *     m = beta1 m + rest1 g,  v = beta2 v + rest2 g g,
+     *     x -= rate (m correction1 / (sqrt(v correction2) + epsilon) + decay x) */
     void (*adam)(size_t n, const adam_settings *k, const real *g, real *m, real *v, real *x);
 
-    /* Packed weights (gemm.h): the number of columns in a panel, and the product
-     * C (m, n) = A (m, k) B (k, n) with B packed; every element is summed over k in ascending order, whatever m is, so
-     * a row's result does not depend on the other rows. Rows of A are a_row numbers apart, its columns a_step (1, unless A is read transposed). Panels are panel_stride numbers apart. */
+    /* Packed weights (gemm.h): the number of columns in a panel, and the product C (m, n) = A (m, k) B (k, n) with B
+     * packed; every element is summed over k in ascending order, whatever m is, so a row's result does not depend on
+     * the other rows. Rows of A are a_row numbers apart, its columns a_step (1, unless A is read transposed). Panels
+     * are panel_stride numbers apart. */
     int panel;
     void (*packed)(packed_start start, const real *bias, size_t m, size_t n, size_t k, const real *a, size_t a_row,
                    size_t a_step, const real *b, size_t panel_stride, real *c, size_t ldc);
     /* The same with bfloat16 weights. Rows of A are contiguous. */
     void (*packed_bf16)(packed_start start, const real *bias, size_t m, size_t n, size_t k, const real *a, size_t a_row,
                         const uint16_t *b, real *c, size_t ldc);
-    /* q = x / scale rounded to nearest, half to even, where scale = max |x| / limit, so that |q| <= limit (at most 32767). Returns the scale; NaN
-     * if a number is not finite; 0, with all q 0, if the scale would underflow. */
+    /* q = x / scale rounded to nearest, half to even, where scale = max |x| / limit, so that |q| <= limit (at most
+     * 32767). Returns the scale; NaN if a number is not finite; 0, with all q 0, if the scale would underflow. */
     real (*quantize)(size_t n, const real *x, int limit, int16_t *q);
     void (*packed_int8)(const int8_product *p);
 } attend_kernel_table;

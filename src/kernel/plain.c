@@ -1,5 +1,5 @@
-/* plain.c: the row functions of kernel.h in plain C with libm: the reference for the other tables, and the kernels of machines without
- * vector kernels. Sums are accumulated in double. */
+/* plain.c: the row functions of kernel.h in plain C with libm: the reference for the other tables, and the kernels of
+ * machines without vector kernels. Sums are accumulated in double. */
 #include "kernel/plain_math.h"
 
 #include "kernel/tables.h"

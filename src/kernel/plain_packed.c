@@ -1,5 +1,5 @@
-/* plain_packed.c: the product with packed weights in plain C: the reference, and the kernel of machines without vector kernels. The layout
- * is described in gemm.h. */
+/* plain_packed.c: the product with packed weights in plain C: the reference, and the kernel of machines without vector
+ * kernels. The layout is described in gemm.h. */
 #include "kernel/tables.h"
 
 #include <string.h>

@@ -70,8 +70,8 @@ static inline vf vf_sign(vf a) { return _mm256_and_ps(a, _mm256_set1_ps(-0.0f));
 static inline vf vf_or(vf a, vf b) { return _mm256_or_ps(a, b); } /* the bits of both */
 static inline vf vf_swap_pairs(vf a) { return _mm256_permute_ps(a, 0xB1); } /* a1, a0, a3, a2, .. */
 
-/* Adding VROUND to |n| < 2^22 rounds n to an integer in the low bits of the sum, from which a power of two is made without
- * a conversion. */
+/* Adding VROUND to |n| < 2^22 rounds n to an integer in the low bits of the sum, from which a power of two is made
+ * without a conversion. */
 #define VROUND        12582912.0f /* 1.5 2^23 */
 #define VROUND_POWER2 (VROUND + 127.0f)
 #define VROUND_SCALE  (VROUND + 254.0f)
@@ -120,8 +120,10 @@ static inline vmask vf_where(const unsigned char *p)
     const __m256i x = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)p));
     return _mm256_castsi256_ps(_mm256_cmpgt_epi32(x, _mm256_setzero_si256()));
 }
-static inline vi vi_load_bytes(const int8_t *p) { return _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)p)); } /* 8 to 16 bits */
-static inline vi vi_set_pair(int32_t pair) { return _mm256_set1_epi32(pair); } /* the same two 16-bit integers in all lanes */
+/* 8 to 16 bits */
+static inline vi vi_load_bytes(const int8_t *p) { return _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)p)); }
+/* The same two 16-bit integers in all lanes. */
+static inline vi vi_set_pair(int32_t pair) { return _mm256_set1_epi32(pair); }
 static inline vi vi_multiply_pairs(vi a, vi b) { return _mm256_madd_epi16(a, b); } /* a0 b0 + a1 b1, .. of 32 bits */
 static inline vi vi_add(vi a, vi b) { return _mm256_add_epi32(a, b); } /* of 32 bits */
 static inline vf vf_from_int(vi a) { return _mm256_cvtepi32_ps(a); }

@@ -82,10 +82,11 @@ static inline vf vf_sign(vf a) /* only the sign bit */
     return vec_bits(_mm512_and_si512(vec_int(a), vec_int(_mm512_set1_ps(-0.0f))));
 }
 static inline vf vf_or(vf a, vf b) { return vec_bits(_mm512_or_si512(vec_int(a), vec_int(b))); } /* the bits of both */
-static inline vf vf_swap_pairs(vf a) { return vec_bits(_mm512_shuffle_epi32(vec_int(a), 0xB1)); } /* a1, a0, a3, a2, .. */
+/* a1, a0, a3, a2, .. */
+static inline vf vf_swap_pairs(vf a) { return vec_bits(_mm512_shuffle_epi32(vec_int(a), 0xB1)); }
 
-/* Adding VROUND to |n| < 2^22 rounds n to an integer in the low bits of the sum, from which a power of two is made without
- * a conversion. */
+/* Adding VROUND to |n| < 2^22 rounds n to an integer in the low bits of the sum, from which a power of two is made
+ * without a conversion. */
 #define VROUND        12582912.0f /* 1.5 2^23 */
 #define VROUND_POWER2 (VROUND + 127.0f)
 #define VROUND_SCALE  (VROUND + 254.0f)
@@ -128,8 +129,10 @@ static inline vmask vf_where(const unsigned char *p)
     const __m512i x = _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)p));
     return _mm512_cmpgt_epi32_mask(x, _mm512_setzero_si512());
 }
-static inline vi vi_load_bytes(const int8_t *p) { return _mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i *)p)); } /* 8 to 16 bits */
-static inline vi vi_set_pair(int32_t pair) { return _mm512_set1_epi32(pair); } /* the same two 16-bit integers in all lanes */
+/* 8 to 16 bits */
+static inline vi vi_load_bytes(const int8_t *p) { return _mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i *)p)); }
+/* The same two 16-bit integers in all lanes. */
+static inline vi vi_set_pair(int32_t pair) { return _mm512_set1_epi32(pair); }
 static inline vi vi_multiply_pairs(vi a, vi b) { return _mm512_madd_epi16(a, b); } /* a0 b0 + a1 b1, .. of 32 bits */
 static inline vi vi_add(vi a, vi b) { return _mm512_add_epi32(a, b); } /* of 32 bits */
 static inline vf vf_from_int(vi a) { return _mm512_cvtepi32_ps(a); }

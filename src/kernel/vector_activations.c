@@ -1,4 +1,5 @@
-/* vector_activations.c: relu, GELU, SwiGLU and their derivatives, and dropout, with the vector primitives of a vec_*.h header. */
+/* vector_activations.c: relu, GELU, SwiGLU and their derivatives, and dropout, with the vector primitives of a vec_*.h
+ * header. */
 #include "kernel/vector_math.h"
 
 #include "kernel/tables.h"
@@ -124,8 +125,8 @@ void VNAME(apply_dropout_add)(size_t n, const unsigned char *mask, real scale, c
     if (i < n) vf_store_first(y + i, vf_add(vf_load_first(y + i, n - i), masked_at(n - i, mask + i, s, x + i)), n - i);
 }
 
-/* Philox (core/rng.c) of VLANES / 2 blocks, first, first + 2, ..: the four numbers of each in the even lanes of x. Odd lanes do
- * not affect even ones: products use only even lanes, and all other operations are bitwise. */
+/* Philox (core/rng.c) of VLANES / 2 blocks, first, first + 2, ..: the four numbers of each in the even lanes of x. Odd
+ * lanes do not affect even ones: products use only even lanes, and all other operations are bitwise. */
 VINLINE void philox_even(const attend_rng *r, uint32_t first, vi x[4])
 {
     const vi a = vi_set1((int32_t)0xD2511F53u), b = vi_set1((int32_t)0xCD9E8D57u);

@@ -1,9 +1,9 @@
 /* vector_additive.c: u . tanh(a + b) with the vector primitives of a vec_*.h header, and its derivative.
  *
- * With x = e^2a e^2b and r = 1 / (1 + x):  tanh(a + b) = 1 - 2 r = x r - r,  and  1 - tanh^2 = 4 r (x r).
- * A prepared row contains e^2x, so a pair of rows needs only products and a division. In forward two vectors share the division,
- * 1 / y0 = y1 / (y0 y1), with x limited to a range where tanh is 1 already, so that y0 y1 is finite; in backward, which has more products,
- * this gains nothing. */
+ * With x = e^2a e^2b and r = 1 / (1 + x):  tanh(a + b) = 1 - 2 r = x r - r,  and  1 - tanh^2 = 4 r (x r). A prepared
+ * row contains e^2x, so a pair of rows needs only products and a division. In forward two vectors share the division, 1
+ * / y0 = y1 / (y0 y1), with x limited to a range where tanh is 1 already, so that y0 y1 is finite; in backward, which
+ * has more products, this gains nothing. */
 #include "kernel/vector_math.h"
 
 #include "kernel/tables.h"

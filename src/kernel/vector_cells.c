@@ -1,8 +1,9 @@
-/* vector_cells.c: the gates of recurrent cells with the vector primitives of a vec_*.h header; formulas in op.h and kernel.h.
+/* vector_cells.c: the gates of recurrent cells with the vector primitives of a vec_*.h header; formulas in op.h and
+ * kernel.h.
  *
- * Each function is one pass over the hidden units. `..._at` does one vector or tail of them, at unit j; its
- * activation is a constant once inlined. All of a unit's inputs are loaded before its outputs are stored, so
- * arrays that may be the same may be the same. */
+ * Each function is one pass over the hidden units. `..._at` does one vector or tail of them, at unit j; its activation
+ * is a constant once inlined. All of a unit's inputs are loaded before its outputs are stored, so arrays that may be
+ * the same may be the same. */
 #include "kernel/vector_math.h"
 
 #include "kernel/tables.h"

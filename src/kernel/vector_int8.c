@@ -1,8 +1,8 @@
 /* vector_int8.c: the integer product: activations in int16, weights in int8.
  *
- * Each step multiplies two numbers of a row with two weights of every column of a panel and adds the two products: one instruction for 2 VLANES
- * products. Weights are extended to int16 when they are loaded. Activations in int16 cost no more than int8 here and lose no measurable
- * precision; the caller limits them so that no int32 sum overflows. */
+ * Each step multiplies two numbers of a row with two weights of every column of a panel and adds the two products: one
+ * instruction for 2 VLANES products. Weights are extended to int16 when they are loaded. Activations in int16 cost no
+ * more than int8 here and lose no measurable precision; the caller limits them so that no int32 sum overflows. */
 #include ATTEND_VECTOR_HEADER
 #include "kernel/tables.h"
 #include "kernel/vector_tiles.h"
@@ -168,7 +168,8 @@ static void tile_of(size_t rows, bool all_panels, const int8_tile *t)
     }
 }
 
-/* A block of rows of C. The block of A stays in the second-level cache, and each panel in the first-level cache while all rows use it. */
+/* A block of rows of C. The block of A stays in the second-level cache, and each panel in the first-level cache while
+ * all rows use it. */
 static void row_block(const int8_product *p, size_t first, size_t rows)
 {
     size_t step = (size_t)panels_for(rows);

@@ -35,7 +35,8 @@ VINLINE void vf_put(real *p, vf a, size_t count)
 #define VQ3       0x1.123974p-7f
 #define VQ4       0x1.6a504ap-10f
 
-/* x - n ln2. The first step is exact: n ln2_high is computed inside the fused operation, and the difference is representable. */
+/* x - n ln2. The first step is exact: n ln2_high is computed inside the fused operation, and the difference is
+ * representable. */
 VINLINE vf vf_reduce(vf x, vf n)
 {
     return vf_fnma(n, vf_set1(VLN2_LOW), vf_fnma(n, vf_set1(VLN2_HIGH), x));
@@ -62,8 +63,9 @@ VINLINE vf vf_exp(vf x)
     return vf_scale(vf_exp_small(r, 1.0f), t);
 }
 
-/* e^x of `count` vectors at once, for x <= 88; used by softmax, where x <= 0. 1.4 times as fast as successive calls of vf_exp: 2^n is a
- * single power, and each step is done for all vectors before the next, which hides latency. Below -87.7 the result is 0. */
+/* e^x of `count` vectors at once, for x <= 88; used by softmax, where x <= 0. 1.4 times as fast as successive calls of
+ * vf_exp: 2^n is a single power, and each step is done for all vectors before the next, which hides latency. Below
+ * -87.7 the result is 0. */
 VINLINE void vf_exp_below(const int count, vf *x)
 {
     vf t[4], p[4];
@@ -79,9 +81,9 @@ VINLINE void vf_exp_below(const int count, vf *x)
     for (int i = 0; i < count; i++) x[i] = vf_mul(p[i], vf_power2(t[i]));
 }
 
-/* With e = e^-|x|: 1 / (1 + e), or e / (1 + e) where x < 0: no overflow, and accurate down to subnormal results.
- * e may be subnormal but its scale 2^n may not, so 2^(n + 30) is used first and 2^-30 afterwards. Numerator and denominator have a factor
- * of 3/4, because 1 + e would often be just above 1, where floats are relatively coarsest. */
+/* With e = e^-|x|: 1 / (1 + e), or e / (1 + e) where x < 0: no overflow, and accurate down to subnormal results. e may
+ * be subnormal but its scale 2^n may not, so 2^(n + 30) is used first and 2^-30 afterwards. Numerator and denominator
+ * have a factor of 3/4, because 1 + e would often be just above 1, where floats are relatively coarsest. */
 VINLINE vf vf_sigmoid(vf x)
 {
     const vf unit = vf_set1(0.75f);
@@ -124,7 +126,8 @@ VINLINE vf vf_tanh(vf x)
 #define VTAIL7 0x1.26d518p-3f
 #define VTAIL8 -0x1.dd7ccp-6f
 
-/* P(-a) for a = |x|, P the normal distribution. Also returns a, limited to 14, where the tail is 0 in float, and bell = e^(-a a / 2). */
+/* P(-a) for a = |x|, P the normal distribution. Also returns a, limited to 14, where the tail is 0 in float, and bell =
+ * e^(-a a / 2). */
 VINLINE vf vf_normal_tail(vf x, vf *a, vf *bell)
 {
     *a = vf_min(vf_set1(14.0f), vf_max(x, vf_sub(vf_zero(), x)));

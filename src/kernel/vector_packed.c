@@ -1,9 +1,10 @@
 /* vector_packed.c: the product with packed weights, C (m, n) = A (m, k) B, for few rows and for many.
  *
- * A tile is some rows of A times one or more panels of B (two vectors of columns each). Its sums stay in registers while
- * k runs; each step loads the panel's two vectors and broadcasts one number per row. Every element is summed over k in ascending
- * order, whatever the shape of the tile, so a row's result is bit-identical alone and in a batch. Tiles of few rows take several panels at once, so that there are enough independent sums to hide
- * the latency of the multiply-add. */
+ * A tile is some rows of A times one or more panels of B (two vectors of columns each). Its sums stay in registers
+ * while k runs; each step loads the panel's two vectors and broadcasts one number per row. Every element is summed over
+ * k in ascending order, whatever the shape of the tile, so a row's result is bit-identical alone and in a batch. Tiles
+ * of few rows take several panels at once, so that there are enough independent sums to hide the latency of the
+ * multiply-add. */
 #include ATTEND_VECTOR_HEADER
 #include "kernel/tables.h"
 #include "kernel/vector_tiles.h"
@@ -198,9 +199,10 @@ INLINE size_t step_bytes(const bool half)
     return PANEL * (half ? sizeof(uint16_t) : sizeof(float));
 }
 
-/* The weights that follow those of block t, which is at column j and k = l; after the last panel the first one, for the next rows. They are
- * prefetched while the rows of t are computed, one line per step, so that they arrive in time even from memory without competing for
- * bandwidth. Tiles of few rows, which use several panels at once, rely on the hardware prefetcher, which was faster. */
+/* The weights that follow those of block t, which is at column j and k = l; after the last panel the first one, for the
+ * next rows. They are prefetched while the rows of t are computed, one line per step, so that they arrive in time even
+ * from memory without competing for bandwidth. Tiles of few rows, which use several panels at once, rely on the
+ * hardware prefetcher, which was faster. */
 INLINE const char *following(const bool half, const product *begin, const product *t, size_t j, size_t l)
 {
     if (l + t->k < begin->k) return weights_at(half, t->b, t->k * PANEL);
@@ -215,8 +217,8 @@ INLINE size_t max_tile_rows(const product *t)
     return same_set && max_rows > WAYS ? WAYS : max_rows;
 }
 
-/* A block of rows of C, all n columns. The block of A stays in the second-level cache; of each panel, a block of k stays in the first-level
- * cache while all rows use it. */
+/* A block of rows of C, all n columns. The block of A stays in the second-level cache; of each panel, a block of k
+ * stays in the first-level cache while all rows use it. */
 INLINE void row_block(const bool half, product t, size_t rows, size_t n)
 {
     const product begin = t;
@@ -247,8 +249,8 @@ INLINE void row_block(const bool half, product t, size_t rows, size_t n)
     }
 }
 
-/* Blocks of rows of equal height, as few as the second-level cache allows; for a transposed A, whose rows are short pieces of many lines, as
- * many rows as the first-level cache holds. */
+/* Blocks of rows of equal height, as few as the second-level cache allows; for a transposed A, whose rows are short
+ * pieces of many lines, as many rows as the first-level cache holds. */
 INLINE void all_rows(const bool half, product t, size_t m, size_t n)
 {
     const size_t max_rows = t.a_step == 1 && A_BLOCK / (t.k + 1) > MIN_ROWS ? A_BLOCK / (t.k + 1) : MIN_ROWS;

@@ -1,7 +1,7 @@
 /* vector_rows.c: the row functions of kernel.h with the vector primitives of a vec_*.h header.
  *
- * A tail of fewer than VLANES numbers uses the same operations as a whole vector, so the result of an element does not depend on its
- * position in the row. Sums use several accumulators; their order depends only on n. */
+ * A tail of fewer than VLANES numbers uses the same operations as a whole vector, so the result of an element does not
+ * depend on its position in the row. Sums use several accumulators; their order depends only on n. */
 #include "kernel/vector_math.h"
 
 #include "kernel/tables.h"
@@ -328,8 +328,8 @@ VINLINE void layer_norm_at(size_t count, const real *x, const real *gain, const 
     vf_put(y, vf_fma(vf_get(gain, count), xhat, vf_get(bias, count)), count);
 }
 
-/* The mean is computed relative to x[0], which reduces rounding errors if |mean| is large. The second pass gives the rounding error of the
- * mean (`off`), which corrects the variance and y. */
+/* The mean is computed relative to x[0], which reduces rounding errors if |mean| is large. The second pass gives the
+ * rounding error of the mean (`off`), which corrects the variance and y. */
 void VNAME(layer_norm)(size_t n, const real *x, const real *gain, const real *bias, real epsilon, real *y, real *mean,
                        real *rstd)
 {

@@ -9,7 +9,8 @@
 #endif
 #define INLINE static inline __attribute__((always_inline))
 
-/* Rows of the next tile, at most max_rows. The last two tiles share the remaining rows equally instead of leaving a thin one. */
+/* Rows of the next tile, at most max_rows. The last two tiles share the remaining rows equally instead of leaving a
+ * thin one. */
 INLINE size_t next_rows(size_t left, size_t max_rows)
 {
     if (left <= max_rows) return left;

@@ -1,8 +1,8 @@
 /* cell.c: a recurrent cell over a batch of sequences as one operation.
  *
- * Whatever does not depend on the previous step is computed once for all rows: W x + bw in the forward pass, dx, dW and dU in the
- * backward pass. Only the product with U runs step by step, with packed weights, over the active sequences: they are sorted by length, so
- * these are always the first n. */
+ * Whatever does not depend on the previous step is computed once for all rows: W x + bw in the forward pass, dx, dW and
+ * dU in the backward pass. Only the product with U runs step by step, with packed weights, over the active sequences:
+ * they are sorted by length, so these are always the first n. */
 #include "op/cell.h"
 
 #include "op/packed_weights.h"

@@ -1,5 +1,5 @@
-/* cell.h: the interface between a recurrent cell and the sequence operation (cell.c), which does everything that cells share. To add a cell,
- * write a file with a cell_spec, and add its kind to attend/op.h and to the list in cell.c. */
+/* cell.h: the interface between a recurrent cell and the sequence operation (cell.c), which does everything that cells
+ * share. To add a cell, write a file with a cell_spec, and add its kind to attend/op.h and to the list in cell.c. */
 #ifndef ATTEND_OP_CELL_H
 #define ATTEND_OP_CELL_H
 
@@ -8,8 +8,8 @@
 
 typedef struct cell_run cell_run;
 
-/* One part of the gradient of U: dU[row ..] += D[column ..]' S, where D are the derivatives of the rows (see `gates` below) and S the states
- * before each step, or columns of D. All in units of H. */
+/* One part of the gradient of U: dU[row ..] += D[column ..]' S, where D are the derivatives of the rows (see `gates`
+ * below) and S the states before each step, or columns of D. All in units of H. */
 typedef struct cell_part {
     int row, rows, column;
     int source; /* first column of S in `gates`; -1: the state before the step */
@@ -24,13 +24,13 @@ typedef struct cell_spec {
     bool (*pack)(attend_ctx *c, cell_run *r, bool transpose);
     /* Step t of the first n sequences of the order. Reads r->h; writes r->h, rows of y, `gates` and `cells`. */
     void (*forward)(cell_run *r, int t, int n);
-    /* The backward step: replaces r->dh (and r->dc), the gradient after the step, by that before it, and `gates` by the derivatives D; the first G
-     * blocks of D are those of W x + bw. */
+    /* The backward step: replaces r->dh (and r->dc), the gradient after the step, by that before it, and `gates` by the
+     * derivatives D; the first G blocks of D are those of W x + bw. */
     void (*backward)(cell_run *r, int t, int n);
 } cell_spec;
 
-/* One sequence operation: its node and its scratch memory. Rows of x, y and gates are in batch order; rows of the states h, dh and dc are in
- * order of length, so that the active sequences are the first n. */
+/* One sequence operation: its node and its scratch memory. Rows of x, y and gates are in batch order; rows of the
+ * states h, dh and dc are in order of length, so that the active sequences are the first n. */
 struct cell_run {
     attend_node node;
     const cell_spec *spec;

@@ -1,8 +1,8 @@
-/* cell_gru.c: the gated recurrent unit with the reset after the product (cuDNN's and PyTorch's form of Cho et
- * al. 2014).
+/* cell_gru.c: the gated recurrent unit with the reset after the product (cuDNN's and PyTorch's form of Cho et al.
+ * 2014).
  *     r, z = sigmoid(W x + bw + U h + bu)     n = f(Wn x + bwn + r (Un h + bun))     h' = n + z (h - n)
- * Four blocks per row: r, z, n and Un h + bun in forward; dr, dz, dn and r dn in backward. The last is the gradient of Un h + bun; dr and dz are
- * those of both W x and U h. */
+ * Four blocks per row: r, z, n and Un h + bun in forward; dr, dz, dn and r dn in backward. The last is the gradient of
+ * Un h + bun; dr and dz are those of both W x and U h. */
 #include "op/cell.h"
 #include <string.h>
 

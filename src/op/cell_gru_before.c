@@ -1,8 +1,8 @@
 /* cell_gru_before.c: the gated recurrent unit as published, with the reset before the product (Cho et al. 2014,
  * Bahdanau et al. 2015).
  *     r, z = sigmoid(W x + bw + U h + bu)     q = r h     n = f(Wn x + bwn + Un q + bun)     h' = n + z (h - n)
- * Four blocks per row: r, z, n, q in forward; in backward dr, dz, dn replace the first three, and q stays for dUn = dn' q. U is multiplied with
- * two different inputs, so its packed copy is used in two parts. */
+ * Four blocks per row: r, z, n, q in forward; in backward dr, dz, dn replace the first three, and q stays for dUn = dn'
+ * q. U is multiplied with two different inputs, so its packed copy is used in two parts. */
 #include "op/cell.h"
 
 #include "op/packed_weights.h"

@@ -3,8 +3,8 @@
  * With x a row of logits, m = max x, l = sum exp(x - m), lse = m + ln l, p = exp(x - lse), q the smoothed target:
  *     loss = scale sum_rows sum_v q_v (lse - x_v)  =  scale sum_rows [lse - (1 - s) x_target - s mean(x)]
  *     dx = scale (p - q)
- * Forward replaces the logits by exp(x - m) and stores 1 / l; backward replaces these by dx, which becomes the gradient of the logits
- * without a second (N, V) array. */
+ * Forward replaces the logits by exp(x - m) and stores 1 / l; backward replaces these by dx, which becomes the gradient
+ * of the logits without a second (N, V) array. */
 #include "core/tape.h"
 #include "kernel/kernel.h"
 #include <attend/op.h>
@@ -39,7 +39,8 @@ static void cross_entropy_backward(attend_ctx *c, attend_node *node)
     e->logits->grad = e->logits->value;
 }
 
-/* One row: returns its loss (without scale), replaces the logits by their exponentials, and sets 1 / their sum and -log p(target). */
+/* One row: returns its loss (without scale), replaces the logits by their exponentials, and sets 1 / their sum and -log
+ * p(target). */
 static double row_forward(size_t width, real *x, int target, double smoothing, real *inverse_sum, real *nll)
 {
     const attend_kernel_table *k = attend_kernel();

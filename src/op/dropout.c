@@ -1,5 +1,6 @@
-/* dropout.c: y = x * mask / (1 - p), where the mask is 1 with probability 1 - p (Srivastava et al. 2014), either for each element or for each
- * sequence, shared by its rows (Gal, Ghahramani 2016). The mask is a function of the context's random numbers. */
+/* dropout.c: y = x * mask / (1 - p), where the mask is 1 with probability 1 - p (Srivastava et al. 2014), either for
+ * each element or for each sequence, shared by its rows (Gal, Ghahramani 2016). The mask is a function of the context's
+ * random numbers. */
 #include "core/tape.h"
 #include "kernel/kernel.h"
 #include "op/ragged.h"

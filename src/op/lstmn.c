@@ -1,12 +1,14 @@
 /* lstmn.c: the long short-term memory-network (Cheng, Dong, Lapata 2016) over a batch of sequences as one operation.
  *     (ht, ct) = attention over (h, c) of the previous rows       (lstmn_attention.c)
  *     i, f, o = sigmoid(W x + U ht + b)   g = tanh(.)   c = f ct + i g   h = o tanh(c)
- * and, with deep fusion, (gt, at) = attention over the tapes of a source, r = sigmoid(Wr x + Ur gt + br), c = r at + f ct + i g.
+ * and, with deep fusion, (gt, at) = attention over the tapes of a source, r = sigmoid(Wr x + Ur gt + br), c = r at + f
+ * ct + i g.
  *
- * As in cell.c, whatever does not depend on the previous step is one product over all rows: W x and Wx x in the forward pass, dx and the
- * gradients of all weights in the backward pass. The products with U (of ht), Wt (of ht, for the query of the next row) and Wk (of h, for the
- * keys) run step by step over the sequences that are still active. In the backward pass dh and dc of a row are complete when all rows that attend to
- * it are done, which the order of the steps guarantees. */
+ * As in cell.c, whatever does not depend on the previous step is one product over all rows: W x and Wx x in the forward
+ * pass, dx and the gradients of all weights in the backward pass. The products with U (of ht), Wt (of ht, for the query
+ * of the next row) and Wk (of h, for the keys) run step by step over the sequences that are still active. In the
+ * backward pass dh and dc of a row are complete when all rows that attend to it are done, which the order of the steps
+ * guarantees. */
 #include "op/lstmn.h"
 
 #include "core/tape.h"

@@ -76,8 +76,8 @@ typedef struct step_weight {
 
 enum { LSTMN_SELF, LSTMN_SOURCE }; /* kinds of attention: to the previous rows, and to a source */
 
-/* One operation: its node and its scratch memory. Rows of x, h, c, gates, keys and attentions are in batch order; rows of the products of a
- * step are in order of length, so that the active sequences are the first n. */
+/* One operation: its node and its scratch memory. Rows of x, h, c, gates, keys and attentions are in batch order; rows
+ * of the products of a step are in order of length, so that the active sequences are the first n. */
 typedef struct lstmn_run {
     attend_node node;
     attend_ctx *c;

@@ -2,8 +2,8 @@
  *     e_j = v . tanh(key_j + query)    s = softmax(e)    kt = sum_j s_j k_j    mt = sum_j s_j m_j
  * and backward:
  *     ds_j = dkt . k_j + dmt . m_j     de = s (ds - sum_j s_j ds_j)     dk_j += s_j dkt     dm_j += s_j dmt
- * Rows of the past are given by pointers, those of the call are contiguous. Both are added in the same order, with bit-identical
- * results. */
+ * Rows of the past are given by pointers, those of the call are contiguous. Both are added in the same order, with
+ * bit-identical results. */
 #include "op/lstmn.h"
 
 #include "core/tape.h"

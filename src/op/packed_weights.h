@@ -5,11 +5,12 @@
 #include "core/tape.h"
 #include "kernel/gemm.h"
 
-/* The packed copy of op(B) (k, n) of a rank 2 parameter (gemm.h defines transpose), in the parameter's precision; NULL if
- * memory ran out. Created at the first use after a change; thread-safe; valid until the parameter changes. */
+/* The packed copy of op(B) (k, n) of a rank 2 parameter (gemm.h defines transpose), in the parameter's precision; NULL
+ * if memory ran out. Created at the first use after a change; thread-safe; valid until the parameter changes. */
 const void *attend_param_packed(attend_param *p, bool transpose);
 
-/* The same for any rank 2 variable in full precision; if it is not a parameter, it is packed into the context's arena. */
+/* The same for any rank 2 variable in full precision; if it is not a parameter, it is packed into the context's
+ * arena. */
 const real *attend_var_packed(attend_ctx *c, const attend_var *v, bool transpose);
 
 /* Weights (out, in) of any precision for y = x W'; false: the context has failed. */

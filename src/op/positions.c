@@ -1,5 +1,5 @@
-/* positions.c: y = scale x + P, where row p of P encodes position p: sinusoids (Vaswani et al. 2017) or a learned table (Gehring et al.
- * 2017).
+/* positions.c: y = scale x + P, where row p of P encodes position p: sinusoids (Vaswani et al. 2017) or a learned table
+ * (Gehring et al. 2017).
  *     dx += scale dy     dtable[p] += dy (only these rows of dtable are touched) */
 #include "op/positions.h"
 

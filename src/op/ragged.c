@@ -22,7 +22,8 @@ const attend_ragged *attend_ragged_new(attend_ctx *c, int count, const int *leng
     if (!r || !own || !active) return NULL;
     int *offsets = own + count, *order = offsets + count;
 
-    /* active[t]: sequences longer than t. The position of a sequence of length l follows from the number of longer ones. */
+    /* active[t]: sequences longer than t. The position of a sequence of length l follows from the number of longer
+     * ones. */
     for (int t = 0; t <= max_length; t++) active[t] = 0;
     for (int i = 0, row = 0; i < count; row += lengths[i++]) {
         own[i] = lengths[i];

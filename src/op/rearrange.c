@@ -1,5 +1,5 @@
-/* rearrange.c: operations that only move numbers: concat, stack, slice, reshape. Backward adds each derivative to the element from which
- * the number came. */
+/* rearrange.c: operations that only move numbers: concat, stack, slice, reshape. Backward adds each derivative to the
+ * element from which the number came. */
 #include "core/tape.h"
 #include "kernel/kernel.h"
 #include <attend/op.h>

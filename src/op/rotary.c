@@ -1,5 +1,5 @@
-/* rotary.c: rotary position embedding (Su et al. 2021): rotates each pair of a head's D numbers by an angle proportional to the position p
- * of the row:
+/* rotary.c: rotary position embedding (Su et al. 2021): rotates each pair of a head's D numbers by an angle
+ * proportional to the position p of the row:
  *     y_2i   = x_2i cos(p w_i) - x_2i+1 sin(p w_i)        w_i = 10000^(-2i / D)
  *     y_2i+1 = x_2i sin(p w_i) + x_2i+1 cos(p w_i)
  * Backward applies the opposite rotation to dy. */

@@ -1,8 +1,10 @@
-/* weight_gradient.h: dW += dy' x, immediately or, for few rows, combined with other products at the end of the backward pass.
+/* weight_gradient.h: dW += dy' x, immediately or, for few rows, combined with other products at the end of the backward
+ * pass.
  *
- * A weight that a loop uses at every step gets a product of few rows from each step, and each of these reads and writes all of dW. Stacked,
- * the rows of all steps make one product that runs at full speed. This is safe: the gradient of a parameter is not read before the end of the backward
- * pass, and dy and x do not change after the backward function of their operation. */
+ * A weight that a loop uses at every step gets a product of few rows from each step, and each of these reads and writes
+ * all of dW. Stacked, the rows of all steps make one product that runs at full speed. This is safe: the gradient of a
+ * parameter is not read before the end of the backward pass, and dy and x do not change after the backward function of
+ * their operation. */
 #ifndef ATTEND_OP_WEIGHT_GRADIENT_H
 #define ATTEND_OP_WEIGHT_GRADIENT_H
 

@@ -1,5 +1,6 @@
-/* Derivatives of the LSTMN: several spans and lengths (including 0 and 1), with and without biases, deep fusion with sources of several lengths,
- * sequences that share a source or continue a past, and gradients of h, of c and of the weights. */
+/* Derivatives of the LSTMN: several spans and lengths (including 0 and 1), with and without biases, deep fusion with
+ * sources of several lengths, sequences that share a source or continue a past, and gradients of h, of c and of the
+ * weights. */
 #include "gradient/gradient.h"
 
 #include <stdlib.h>

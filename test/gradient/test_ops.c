@@ -1,5 +1,5 @@
-/* Derivatives of every operation except the recurrent cells. A case is a row of the table at the end: the shapes of the parameters a, b, v, and a
- * loss computed from them. */
+/* Derivatives of every operation except the recurrent cells. A case is a row of the table at the end: the shapes of the
+ * parameters a, b, v, and a loss computed from them. */
 #include "core/tape.h"
 #include "gradient/gradient.h"
 

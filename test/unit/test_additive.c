@@ -1,5 +1,5 @@
-/* test_additive.c: u . tanh(a + b) and its derivative against double: the kernels of every table, and the tiles of the score, whose rows may
- * contain any float. */
+/* test_additive.c: u . tanh(a + b) and its derivative against double: the kernels of every table, and the tiles of the
+ * score, whose rows may contain any float. */
 #include "support/kernel_tables.h"
 #include "unit.h"
 #include <math.h>
@@ -401,7 +401,8 @@ static void same_bits(const float *x, const float *y, size_t n)
     assert_memory_equal(x, y, n * sizeof *x);
 }
 
-/* A score is bit-identical in any tile, with and without a cache; the gradient of a query does not depend on other queries. */
+/* A score is bit-identical in any tile, with and without a cache; the gradient of a query does not depend on other
+ * queries. */
 static void shape_does_not_matter(void **state)
 {
     (void)state;

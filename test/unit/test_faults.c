@@ -1,5 +1,5 @@
-/* Out of memory: every allocation of a training step fails in turn. Each time the step must end with an error and a message, without a
- * crash or a leak (checked by AddressSanitizer and valgrind). */
+/* Out of memory: every allocation of a training step fails in turn. Each time the step must end with an error and a
+ * message, without a crash or a leak (checked by AddressSanitizer and valgrind). */
 #include "core/memory.h"
 #include "support/language_model.h"
 #include "unit/unit.h"

@@ -1,8 +1,8 @@
 /* test_kernels.c: every function of every table (except packed: test_packed.c) against the plain one.
  *
- * A case is a function with its arrays. Each case is run with every size from 0 to 70 and two large odd ones, with rows at any alignment, with guard
- * values after the end, with rows that end at a protected page, and with the arrays that kernel.h allows to be the same. The plain functions
- * are checked in test_plain.c. */
+ * A case is a function with its arrays. Each case is run with every size from 0 to 70 and two large odd ones, with rows
+ * at any alignment, with guard values after the end, with rows that end at a protected page, and with the arrays that
+ * kernel.h allows to be the same. The plain functions are checked in test_plain.c. */
 #include "support/kernel_tables.h"
 #include <math.h>
 #include <setjmp.h>
@@ -170,8 +170,8 @@ CALL(adam)
 #define OUT4             { 4, 0, 1, true }
 #define OUT5             { 5, 0, 1, true }
 
-/* Bounds: each rounding that may differ, times the largest value; elementary functions may differ by 4 ulp in plain and by 2 in the
- * others, times the factors that follow. 0 where both use the same operations. */
+/* Bounds: each rounding that may differ, times the largest value; elementary functions may differ by 4 ulp in plain and
+ * by 2 in the others, times the factors that follow. 0 where both use the same operations. */
 static const kernel_case cases[] = {
     { "exp", exp_call, 12, 0, false, { 0, 1 }, { IN(-3, 0.69f), OUT } },
     { "tanh", tanh_call, 12, 0, false, { 0, 1 }, { IN(-3, 3), OUT } },
@@ -384,7 +384,8 @@ static void infinities_and_empty_rows(void **state)
     }
 }
 
-/* From terms that underflow to sums that barely fit, in whole vectors and tails, with a shift as large as the scores. */
+/* From terms that underflow to sums that barely fit, in whole vectors and tails, with a shift as large as the
+ * scores. */
 static void exp_sum_over_its_range(void **state)
 {
     (void)state;

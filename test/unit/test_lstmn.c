@@ -1,5 +1,6 @@
-/* test_lstmn.c: the LSTMN as an operation: a sequence alone, in a batch, step by step and on any number of threads is bit-identical; invalid
- * arguments are rejected; every allocation may fail. Values are checked by goldens, derivatives by gradient_test_lstmn. */
+/* test_lstmn.c: the LSTMN as an operation: a sequence alone, in a batch, step by step and on any number of threads is
+ * bit-identical; invalid arguments are rejected; every allocation may fail. Values are checked by goldens, derivatives
+ * by gradient_test_lstmn. */
 #include "core/memory.h"
 #include "core/rng.h"
 #include "support/kernel_tables.h"

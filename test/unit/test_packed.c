@@ -1,5 +1,5 @@
-/* The packed products of every table against a plain sum in double, on all small and some large odd shapes; a row's result must not depend on
- * the other rows. */
+/* The packed products of every table against a plain sum in double, on all small and some large odd shapes; a row's
+ * result must not depend on the other rows. */
 #include "kernel/gemm.h"
 #include "support/kernel_tables.h"
 #include "unit/unit.h"

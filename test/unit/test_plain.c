@@ -1,5 +1,5 @@
-/* test_plain.c: the plain kernels, the reference for the others, against the formulas of op.h in double, and their derivatives against
- * finite differences. */
+/* test_plain.c: the plain kernels, the reference for the others, against the formulas of op.h in double, and their
+ * derivatives against finite differences. */
 #include "kernel/kernel.h"
 #include <math.h>
 #include <setjmp.h>
