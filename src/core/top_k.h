@@ -1,8 +1,8 @@
 /* top_k.h: selecting the k largest of many numbers.
  *
  * Numbers are offered one by one with an index. Of equal numbers the one with the lower index counts as larger, so the
- * result does not depend on the order of the offers. The selection is a heap with its smallest number first: an offer
- * that is not selected costs one comparison, another O(log k). */
+ * result does not depend on the order of the offers. The selection is a heap with its smallest number first: a
+ * rejected offer costs one comparison, an accepted one O(log k). */
 #ifndef ATTEND_CORE_TOP_K_H
 #define ATTEND_CORE_TOP_K_H
 
@@ -20,7 +20,7 @@ typedef struct attend_top_k {
     int count;                   /* selected so far */
 } attend_top_k;
 
-/* Only numbers above this can be selected by offering indices in ascending order: -INFINITY until there are k. */
+/* If indices are offered in ascending order, only numbers above this are accepted. -INFINITY until there are k. */
 static inline double attend_top_k_threshold(const attend_top_k *t)
 {
     return t->count < t->k ? -INFINITY : t->entries[0].value;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 enum {
-    FEW_ROWS = 256,  /* products with more rows run at full speed and are not deferred */
+    FEW_ROWS = 256,  /* products with at least this many rows run at full speed and are not deferred */
     MAX_ROWS = 4096, /* of a combined product */
 };
 
