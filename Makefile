@@ -89,7 +89,7 @@ exhaustive: packages-test               ## exp, tanh and sigmoid on every float 
 	@$(BUILD)/test/test_elementary --every-float
 
 install: all                            ## install under PREFIX (and DESTDIR)
-	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD)
+	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --strip
 
 deb: packages-build                     ## Debian packages of the command and the library, in BUILD/deb
 	@tools/packages.sh deb

@@ -189,7 +189,7 @@ static int show_all(show_job *j, const char *sentence)
 static int run_job(show_settings *s, const char *sentence)
 {
     show_job j = { .s = s, .view = ATTEND_VIEW_OPTIONS_INIT };
-    j.view.pieces = s->tokens;
+    j.view.by_token = s->tokens;
     j.view.width = s->width ? (int)s->width : terminal_width();
     j.view.colours = s->output ? 0 : terminal_colours();
     int status = attend_model_load(&j.m, s->model, NULL), usage = 0;

@@ -56,9 +56,9 @@ static int add_maps(show_job *j, const decoded *d, sentence_maps *out)
 static int too_long(const show_job *j)
 {
     const int max_tokens = attend_config_max_tokens(attend_model_config(j->m), false) - 1;
-    if (max_tokens < ATTEND_MAP_MOST)
+    if (max_tokens < ATTEND_MAP_MAX_TOKENS)
         return attend_fail(ATTEND_BAD_DATA, "the source is too long: the model accepts at most %d tokens", max_tokens);
-    return attend_fail(ATTEND_BAD_DATA, "the source is too long: a map has at most %d tokens", ATTEND_MAP_MOST);
+    return attend_fail(ATTEND_BAD_DATA, "the source is too long: a map has at most %d tokens", ATTEND_MAP_MAX_TOKENS);
 }
 
 static int map_translation(show_job *j, const char *source, sentence_maps *out)
@@ -156,7 +156,7 @@ static int choose_map(show_job *j)
     const bool use_selected = j->kind == ATTEND_ATTENTION_CROSS && !s->layer_given && !s->head_given;
     j->view.layer = use_selected ? selected.layer : (int)s->layer;
     j->view.head = use_selected ? selected.head : (int)s->head;
-    const attend_map shape = { .look = j->kind,
+    const attend_map shape = { .kind = j->kind,
                                .layers = attend_config_attention_layers(config, j->kind),
                                .heads = attend_config_attention_heads(config, j->kind) };
     return attend_view_check(&shape, &j->view);
@@ -168,7 +168,7 @@ static int start_search(show_job *j)
     attend_translator_options o = ATTEND_TRANSLATOR_OPTIONS_INIT;
     if (j->is_language_model || j->kind == ATTEND_ATTENTION_ENCODER) return ATTEND_OK;
     o.search.beam = (int)s->beam, o.search.n_best = (int)(s->format == SHOW_HTML ? s->beam : s->hypothesis);
-    o.search.max_length = o.max_tokens = ATTEND_MAP_MOST;
+    o.search.max_length = o.max_tokens = ATTEND_MAP_MAX_TOKENS;
     o.threads = (int)s->threads;
     return attend_translator_new(&j->translator, j->m, &o);
 }

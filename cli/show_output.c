@@ -2,6 +2,7 @@
 #include "show.h"
 
 #include <attend/status.h>
+#include <attend/picture.h>
 #include <attend/json.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,7 +86,7 @@ static void limit_size(show_job *j, sentence_maps *x)
     for (int i = 0; i < x->count; i++) all += weight_count(x->items[i]);
     if (j->page_weights + all > MAX_PAGE_WEIGHTS) {
         for (int i = 0; i < x->count; i++) {
-            if (x->items[i]->look == j->kind)
+            if (x->items[i]->kind == j->kind)
                 x->items[count++] = x->items[i];
             else
                 attend_map_free(x->items[i]);

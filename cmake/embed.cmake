@@ -1,7 +1,7 @@
 # cmake -DFOLDER=src/view -DOUT=page_parts.c -P embed.cmake
-# The page of src/view/ as C arrays, with the hashes by which its Content-Security-Policy lets its script and style run, and nothing else.
+# Writes the page of src/view/ as C arrays, with the hashes by which its Content-Security-Policy allows its script and style and nothing else.
 
-# 256 bits of hexadecimal digits in base 64: three digits are two letters, and eight bits of nothing make the last one a "=".
+# 64 hexadecimal digits (256 bits) in base 64: three digits make two letters; the padding of eight zero bits makes the last letter a "=".
 function(base64_of hex out)
   set(letters "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
   set(text "")
@@ -17,7 +17,7 @@ function(base64_of hex out)
   set(${out} "${text}" PARENT_SCOPE)
 endfunction()
 
-# The bytes of some files, one behind another.
+# The bytes of files, concatenated.
 function(part_of name out)
   set(hex "")
   foreach(file ${ARGN})
@@ -30,7 +30,7 @@ function(part_of name out)
 const attend_page_part attend_page_${name} = { ${name}, sizeof ${name} };\n\n" PARENT_SCOPE)
 endfunction()
 
-# What a browser hashes is the text between the tags.
+# A browser hashes the text between the tags.
 function(hash_of name out)
   set(whole "")
   foreach(file ${ARGN})

@@ -1,17 +1,17 @@
-# Finds what ATTEND_MODULES names, a list of NAME=module: target PkgConfig::ATTEND_NAME for each; ATTEND_LINKED has them all, and ATTEND_MISSING the
-# modules that are not found. Used where attend is built, and installed for find_package(attend).
-macro(attend_find_modules how)
-  set(ATTEND_LINKED "")
-  set(ATTEND_MISSING "")
-  foreach(ATTEND_MODULE ${ATTEND_MODULES})
+# attend_find_modules(PREFIX REQUIRED|QUIET): finds the pkg-config modules of the list PREFIX_MODULES, each NAME=module, as targets PkgConfig::ATTEND_NAME.
+# PREFIX_LINKED lists the targets and PREFIX_MISSING the modules that were not found. Used by attend's build and by the installed CMake package.
+macro(attend_find_modules prefix how)
+  set(${prefix}_LINKED "")
+  set(${prefix}_MISSING "")
+  foreach(ATTEND_MODULE ${${prefix}_MODULES})
     string(REGEX MATCH "^(.*)=(.*)$" ATTEND_MODULE ${ATTEND_MODULE})
     set(ATTEND_MODULE_NAME ATTEND_${CMAKE_MATCH_1})
     set(ATTEND_MODULE ${CMAKE_MATCH_2})
     pkg_check_modules(${ATTEND_MODULE_NAME} ${how} IMPORTED_TARGET ${ATTEND_MODULE})
     if(${ATTEND_MODULE_NAME}_FOUND)
-      list(APPEND ATTEND_LINKED PkgConfig::${ATTEND_MODULE_NAME})
+      list(APPEND ${prefix}_LINKED PkgConfig::${ATTEND_MODULE_NAME})
     else()
-      list(APPEND ATTEND_MISSING ${ATTEND_MODULE})
+      list(APPEND ${prefix}_MISSING ${ATTEND_MODULE})
     endif()
   endforeach()
 endmacro()

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Usage: tools/check_deb.sh FOLDER
-# Installs the packages in FOLDER in a new Debian that has nothing else, and uses them there: the command trains and translates, a program is built
-# with the library. As root, with a network. MIRROR and SUITE say what to install; ROOT keeps the new system's folder, or takes one that exists.
+# Installs the packages in FOLDER in a new minimal Debian and tests them there: the command trains and translates, and programs are built with the
+# libraries. Needs root and a network. MIRROR and SUITE select the Debian to install; ROOT is a folder for it that is kept, and used again if it exists.
 set -eu
 debs=$1
 source=$(cd "$(dirname "$0")/.." && pwd)
@@ -30,7 +30,7 @@ inside attend --version
 inside attend --help >/dev/null
 inside dpkg --verify attend
 
-# Pairs to learn: letters, and their capitals.
+# Training pairs: words in small letters and in capitals.
 pairs() {
     awk -v count="$1" -v seed="$2" 'BEGIN {
         srand(seed)
@@ -51,9 +51,15 @@ right=$(paste "$root/packages/right" "$root/packages/translated" | awk '$1 == $2
 echo "attend learned $right of 100 words"
 [ "$right" -ge 80 ]
 
-inside sh -c 'apt-get install -y -qq --no-install-recommends gcc libc6-dev pkg-config /packages/libattend-dev_*.deb >/dev/null'
-inside sh -c 'cd /packages && gcc three_arrays.c $(pkg-config --cflags --libs attend) && ./a.out >/dev/null'
-echo "a program is built with libattend-dev and runs"
-inside dpkg --purge attend libattend-dev >/dev/null
-[ ! -e "$root/usr/bin/attend" ] && [ ! -e "$root/usr/share/doc/attend" ]
-echo "both packages go without a trace"
+# A program that does not draw needs no package of cairo or pango, neither to be built nor to run.
+inside dpkg --purge attend >/dev/null
+inside apt-get autoremove -y -qq >/dev/null
+inside sh -c 'apt-get install -y -qq --no-install-recommends gcc libc6-dev pkg-config /packages/libattend0_*.deb /packages/libattend-dev_*.deb >/dev/null'
+inside sh -c 'cd /packages && gcc three_arrays.c $(pkg-config --cflags --libs attend) && ./a.out >/dev/null && ldd a.out | grep -q libattend.so.0 &&
+    ! dpkg -l | grep -E "^ii +lib(cairo|pango)"'
+echo "a program is built with libattend-dev and runs, without cairo and pango"
+inside sh -c 'apt-get install -y -qq --no-install-recommends /packages/libattend-view*.deb >/dev/null'
+inside sh -c 'cd /packages && pkg-config --cflags --libs attend-view >/dev/null'
+inside dpkg --purge libattend-view-dev libattend-view0 libattend-dev libattend0 >/dev/null
+[ ! -e "$root/usr/bin/attend" ] && [ ! -e "$root/usr/share/doc/attend" ] && ! ls "$root"/usr/lib/*/libattend* 2>/dev/null
+echo "the packages leave nothing behind when they are removed"

@@ -1,7 +1,11 @@
 #!/bin/sh
 # Usage: tools/deb.sh BUILD FOLDER
-# Packs what is built in BUILD as Debian packages in FOLDER: attend (the command) and libattend-dev (the library, for programs). DEBFULLNAME and
-# DEBEMAIL say who made them. No root is needed; the same sources and tools give the same bytes.
+# Packs what is built in BUILD as Debian packages in FOLDER:
+#   attend                           the command
+#   libattend0, libattend-view0      the shared libraries
+#   libattend-dev, libattend-view-dev  headers, static libraries, pkg-config files and CMake package
+#   attend-dbgsym                    debug information of the command and the shared libraries
+# DEBFULLNAME and DEBEMAIL name the maintainer. Root is not needed. The same sources and tools give the same bytes.
 set -eu
 umask 022
 build=$1 folder=$2
@@ -10,7 +14,7 @@ mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-roots=$work/debian # where dpkg-shlibdeps looks for them, by their folder DEBIAN
+roots=$work/debian # dpkg-shlibdeps finds packages below debian/ by their folders DEBIAN
 mkdir "$roots"
 
 version=$(sed -n 's/^project(attend VERSION \([0-9.]*\).*/\1/p' "$source/CMakeLists.txt")-1
@@ -21,7 +25,7 @@ if [ -z "${SOURCE_DATE_EPOCH:-}" ]; then
 fi
 export SOURCE_DATE_EPOCH
 
-# documents PACKAGE: those that every package has
+# documents PACKAGE: the documents that every package contains
 documents() {
     at=$roots/$1/usr/share/doc/$1
     mkdir -p "$at" "$roots/$1/DEBIAN"
@@ -30,7 +34,7 @@ documents() {
     gzip -9nc >"$at/changelog.Debian.gz" <<END
 attend ($version) unstable; urgency=medium
 
-  * Packed from the sources by make deb; changelog.gz says what is new.
+  * Packed from the sources by make deb; changelog.gz lists the changes.
 
  -- $maintainer  $(LC_ALL=C date -u -R -d "@$SOURCE_DATE_EPOCH")
 END
@@ -57,32 +61,67 @@ END
     dpkg-deb --root-owner-group -Zxz --build "$root" "$folder/$1_${version}_$architecture.deb"
 }
 
-DESTDIR=$roots/attend cmake --install "$build" --prefix /usr --component command >/dev/null
-DESTDIR=$roots/libattend-dev cmake --install "$build" --prefix /usr --component development >/dev/null
-documents attend
-documents libattend-dev
-rm "$roots/attend/usr/share/doc/attend/CHANGELOG.md" # which is changelog.gz
-# zsh reads what packages bring from vendor-completions
+# fill PACKAGE COMPONENT: installs a component of the build into a package
+fill() {
+    mkdir -p "$roots/$1/DEBIAN"
+    DESTDIR=$roots/$1 cmake --install "$build" --strip --prefix /usr --component "$2" >/dev/null
+    documents "$1"
+}
+
+fill attend command
+fill libattend0 library
+fill libattend-view0 view-library
+fill libattend-dev development
+fill libattend-view-dev view-development
+fill attend-dbgsym debug
+rm "$roots/attend/usr/share/doc/attend/CHANGELOG.md" # changelog.gz has it
+# zsh reads the completions of packages from vendor-completions
 zsh=$roots/attend/usr/share/zsh
 mv "$zsh/site-functions" "$zsh/vendor-completions"
 
 strip --remove-section=.comment --remove-section=.note "$roots/attend/usr/bin/attend"
-find "$roots/libattend-dev" -name '*.a' -exec strip --strip-debug --remove-section=.comment --enable-deterministic-archives {} +
+find "$roots" -name '*.a' -exec strip --strip-debug --remove-section=.comment --enable-deterministic-archives {} +
+find "$roots" -name 'lib*.so.*' -type f -exec strip --strip-unneeded --remove-section=.comment {} + -exec chmod 644 {} +
 
-# What the command needs, by the libraries it is linked with.
-printf 'Source: attend\n\nPackage: attend\nArchitecture: any\n' >"$roots/control"
-needs=$(cd "$work" && dpkg-shlibdeps -O debian/attend/usr/bin/attend | sed -n 's/^shlibs:Depends=//p')
+# The packages of the shared libraries: which package provides which soname, and ldconfig when they are installed or removed.
+{
+    printf 'Source: attend\n'
+    for package in attend libattend0 libattend-view0; do printf '\nPackage: %s\nArchitecture: any\n' $package; done
+} >"$roots/control"
+for name in attend attend-view; do
+    echo "lib$name 0 lib${name}0 (>= $version)" >"$roots/lib${name}0/DEBIAN/shlibs"
+    echo "activate-noawait ldconfig" >"$roots/lib${name}0/DEBIAN/triggers"
+done
 
-# What a program that links the library needs: what attend itself is built with, but for what is compiled in.
-development=$(sed -n 's/^build //p' "$source/packages.txt" | tr -s ' ' '\n' | grep -e '-dev$' | grep -v xxhash | paste -s -d , | sed 's/,/, /g')
+# needs PACKAGE FILE: the packages of the shared libraries that the file is linked with
+needs() {
+    (cd "$work" && dpkg-shlibdeps -O -ldebian/libattend0/usr/lib/"$multiarch" "debian/$1/$2" | sed -n 's/^shlibs:Depends=//p')
+}
+library=$(cd "$roots/libattend0" && find usr -name 'libattend.so.*' -type f)
+view_library=$(cd "$roots/libattend-view0" && find usr -name 'libattend-view.so.*' -type f)
+multiarch=$(dirname "$library" | sed 's,^usr/lib/*,,')
 
-pack attend science "$needs" "sequence-to-sequence with attention
- Takes a file of pairs, trains a model that turns the one side into the
- other, and translates, scores, aligns and evaluates with it: translations,
- pronunciations, whatever comes as lines. It runs on the CPU and gives the
- same result on any number of threads."
-pack libattend-dev libdevel "$development" "sequence-to-sequence with attention, for C programs
- The library the command attend is made of, static, with its headers,
- pkg-config files and CMake package: tensors and a tape that differentiates,
- attention with any score and window on plain arrays, encoder-decoder models,
- beam search, metrics and training."
+# libraries PATTERN: the development packages of attend's build whose names match, separated by commas. xxhash is compiled in.
+libraries() {
+    sed -n 's/^build //p' "$source/packages.txt" | tr -s ' ' '\n' | grep -e '-dev$' | grep -v xxhash | grep $1 'pango\|cairo' | paste -s -d , | sed 's/,/, /g'
+}
+
+pack attend science "$(needs attend usr/bin/attend)" "sequence-to-sequence with attention
+ Trains a model on a file of pairs of lines and translates, scores, aligns and
+ evaluates with it: sentences and their translations, words and their
+ pronunciations, and other pairs of lines. It runs on the CPU. The result does
+ not depend on the number of threads."
+pack libattend0 libs "$(needs libattend0 "$library")" "sequence-to-sequence with attention, shared library
+ Programs that use attend's C library need this package."
+pack libattend-view0 libs "$(needs libattend-view0 "$view_library")" "attention maps as pictures, shared library
+ Programs that draw attention maps as SVG or PNG with attend's C library
+ need this package."
+pack libattend-dev libdevel "libattend0 (= $version), $(libraries -v)" "sequence-to-sequence with attention, for C programs
+ The library of the command attend, with headers, pkg-config files and CMake
+ package: tensors and a tape for automatic differentiation, attention on plain
+ arrays, encoder-decoder models, beam search, metrics and training."
+pack libattend-view-dev libdevel "libattend-dev (= $version), libattend-view0 (= $version), $(libraries -e)" "attention maps as pictures, for C programs
+ Draws attention maps as SVG and PNG with cairo and pango."
+pack attend-dbgsym debug "attend (= $version) | libattend0 (= $version)" "debug information of attend and its libraries
+ Debuggers find it by the build IDs of the command attend and of the shared
+ libraries libattend and libattend-view."

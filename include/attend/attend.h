@@ -1,4 +1,4 @@
-/* attend.h: includes all public headers. */
+/* attend.h: all public headers of libattend. (attend/picture.h belongs to libattend-view.) */
 #ifndef ATTEND_ATTEND_H
 #define ATTEND_ATTEND_H
 
@@ -9,6 +9,7 @@
 #include <attend/config.h>
 #include <attend/data_check.h>
 #include <attend/file.h>
+#include <attend/grid.h>
 #include <attend/json.h>
 #include <attend/lines.h>
 #include <attend/map_selection.h>

@@ -1,10 +1,10 @@
-/* view.h: where a model looked, and pictures of it.
+/* view.h: attention maps, and their output for a terminal, as JSON and as an HTML page.
  *
- * Purpose    attend_map_new makes a model say a target, given or found, and keeps what there is to see: one of its looks (config.h), of every layer and
- *            head at every step, how probable each word was and what else it might have been. attend_view_* write maps for the terminal, as SVG, PNG,
- *            JSON or one HTML page.
- * Ownership  A map is the caller's, freed by attend_map_free; everything it points to is its own.
- * Threads    A map is read by any number of threads. Making one uses a context as attend_decoding_new does. */
+ * Purpose    attend_map_new runs a model on a source and a target, given or found by a search, and keeps the attention weights of one attention kind
+ *            (config.h) in every layer and head, the probability of each target token and the most probable candidates. attend_view_* write maps.
+ *            attend/grid.h has a map as a grid of cells for drawing; attend/picture.h, a library of its own, draws SVG and PNG.
+ * Ownership  A map is the caller's, freed by attend_map_free; it owns everything it points to.
+ * Threads    A map is read by any number of threads. attend_map_new uses a context as attend_decoding_new does. */
 #ifndef ATTEND_VIEW_H
 #define ATTEND_VIEW_H
 
@@ -15,86 +15,85 @@
 extern "C" {
 #endif
 
-/* A piece of a sentence: what the model reads or writes at one step. */
-typedef struct attend_map_piece {
-    const char *
-        text; /* UTF-8, as it stands in the sentence, without blanks around it ("" for a blank alone); "<s>" and "</s>" for its ends */
-    int id;   /* in the vocabulary */
-    int word; /* the how-manieth word of the sentence (what blanks separate) it belongs to; -1: an end, or a blank */
-} attend_map_piece;
+typedef struct attend_map_token {
+    const char
+        *text; /* UTF-8: its part of the sentence without surrounding spaces ("" for a space alone); "<s>" or "</s>" */
+    int id;    /* in the vocabulary */
+    int word;  /* index of the word (what spaces separate) that contains it; -1: "<s>", "</s>" or a space alone */
+} attend_map_token;
 
-typedef struct attend_map_choice {
+typedef struct attend_map_candidate {
     const char *text;
     double probability;
-} attend_map_choice;
+} attend_map_candidate;
 
-/* MOST: pieces of a side, without its end. */
-enum { ATTEND_MAP_CHOICES = 5, ATTEND_MAP_MOST = 1000 };
+/* ATTEND_MAP_MAX_TOKENS: of a side, without "</s>". */
+enum { ATTEND_MAP_CANDIDATES = 5, ATTEND_MAP_MAX_TOKENS = 1000 };
 
-/* Who looks, down, and at whom, across: the target at the source; or, where a side looks at itself, that side both times. A source has "</s>" at
- * its end, and so has a target that looks at a source. A target that looks at itself is what the decoder reads: "<s>", and the target without its end.
- * An encoder says nothing: its map has neither probabilities nor choices (NULL), and what is said of the whole is NAN. The first row of an LSTMN that
- * looks at itself is 0: nothing is there yet. */
+/* Rows ("target") attend to columns ("source"). With self-attention, both are the same side.
+ *
+ *   cross      rows: the target and "</s>"; columns: the source and "</s>"
+ *   encoder    rows and columns: the source and "</s>". The map has no probabilities and no candidates (NULL); log_probability and score are NAN.
+ *   decoder    rows and columns: what the decoder reads, "<s>" and the target. The first row of an LSTMN is 0: it has nothing to attend to. */
 typedef struct attend_map {
-    attend_attention_kind look;
+    attend_attention_kind kind;
     const char *source_text, *target_text;
-    const attend_map_piece *source, *target;
+    const attend_map_token *source, *target;
     int source_count, target_count;
-    const char *const *source_words, *const *target_words; /* what blanks separate */
+    const char *const *source_words, *const *target_words;
     int source_word_count, target_word_count;
     int layers, heads;
-    const float *weights;      /* (layers, heads, target_count, source_count); rows add up to 1. NULL: no attention */
-    const double *probability; /* (target_count) of each piece of the target; NAN: "<s>" */
-    const attend_map_choice *
-        choices; /* (target_count, ATTEND_MAP_CHOICES) the most probable there, best first; text NULL: there are no more */
-    double log_probability, score; /* of the whole; score: by which hypotheses are sorted, else log_probability */
-    bool forced;                   /* the target was given, not found */
+    const float *weights;      /* (layers, heads, target_count, source_count); each row sums to 1. NULL: no attention */
+    const double *probability; /* (target_count) of each target token; NAN: "<s>" */
+    const attend_map_candidate
+        *candidates; /* (target_count, ATTEND_MAP_CANDIDATES), most probable first; unused ones have the text NULL */
+    double log_probability, score; /* of the whole target; score: what the search sorted by, else log_probability */
+    bool forced;                   /* the target was given, not found by a search */
 } attend_map;
 
-/* A model with its tokenizers reads `source` (a text; a language model has none, and it is not looked at) and says `target` (a text) or, if that is
- * NULL, the given words; an encoder's map needs none. score NAN: none. ATTEND_BAD_DATA: a text that is not UTF-8, nothing to look at, more than
- * ATTEND_MAP_MOST pieces, or more than the model has places for (attend_config_max_tokens). ATTEND_BAD_USAGE: a look that the model does not have; but one
- * that translates without attention gives, for ATTEND_ATTENTION_CROSS, a map without weights. ATTEND_FAILED: the model's numbers overflow. *out is the
- * caller's, freed by attend_map_free (NULL is fine there). */
-int attend_map_new(attend_map **out, attend_ctx *c, const attend_model *m, attend_attention_kind look,
-                   const char *source, const char *target, const int *target_words, int target_count, double score);
+/* Computes the map of `kind` for a model with tokenizers. The target is the text `target` or, if that is NULL, `target_count` token ids. A language model
+ * ignores `source`; an encoder's map ignores the target. score: of the search; NAN: none. A model without attention gives a map without weights for
+ * ATTEND_ATTENTION_CROSS.
+ * ATTEND_BAD_DATA: a text that is not UTF-8, empty, or has more tokens than ATTEND_MAP_MAX_TOKENS or attend_config_max_tokens allow.
+ * ATTEND_BAD_USAGE: an attention kind that the model does not have. ATTEND_FAILED: the model computes non-finite probabilities.
+ * *out is the caller's, freed by attend_map_free (which accepts NULL). */
+int attend_map_new(attend_map **out, attend_ctx *c, const attend_model *m, attend_attention_kind kind,
+                   const char *source, const char *target, const int *target_ids, int target_count, double score);
 void attend_map_free(attend_map *map);
 
-/* weights (target_count, source_count) of one layer and head; -1: the mean over all. `to` has room for them. */
+/* The weights (target_count, source_count) of one layer and head into `to`; -1: the mean over all. */
 void attend_map_weights(const attend_map *map, int layer, int head, float *to);
-/* The same between words: (target_word_count, source_word_count): weights on the pieces of a word added, rows of the pieces of a word averaged; what
- * looks at an end or at blanks is left out, so that rows add up to at most 1. */
+/* The same between words, (target_word_count, source_word_count): weights are summed over the tokens of a source word and averaged over the tokens of a
+ * target word. Weights on "<s>", "</s>" and spaces are left out, so that a row sums to at most 1. */
 void attend_map_word_weights(const attend_map *map, int layer, int head, float *to);
 
-/* Who looks at whom, in the words of the command: "source", "encoder", "decoder". */
-const char *attend_attention_kind_name(attend_attention_kind look);
+/* "cross", "encoder" or "decoder". */
+const char *attend_attention_kind_name(attend_attention_kind kind);
 
-/* What is remarkable about a map, of one layer and head, or of the mean (-1). */
+/* Statistics of one layer and head, or of the mean (-1). */
 typedef struct attend_map_statistics {
-    double confidence; /* exp(log_probability / target_count); NAN: nothing was said */
-    double entropy;    /* of a row, in bits, on average */
-    int unseen;        /* source words that got less than 0.2 in all; 0 where a side looks at itself */
-    bool loops;        /* three or more words, two or more times in a row, in what was said */
+    double
+        confidence; /* exp(log_probability / target_count): geometric mean of the token probabilities; NAN: the map has none */
+    double entropy;     /* of a row, in bits; mean over the rows */
+    int uncovered;      /* source words that receive less than 0.2 from all rows together; 0 for self-attention */
+    bool is_repetitive; /* the target has three or more words twice in a row */
 } attend_map_statistics;
 void attend_map_describe(const attend_map *map, int layer, int head, attend_map_statistics *out);
 
-/* The maps of one sentence: its hypotheses, best first, all of the same look. Behind each, on a page, maps of its other looks may follow; an encoder's
- * map, the same for all hypotheses, behind the first alone. */
+/* The maps of one sentence: its hypotheses, best first, all of the same attention kind. On a page, each may be followed by maps of its other attention
+ * kinds; an encoder's map, the same for all hypotheses, follows the first only. */
 typedef struct attend_map_list {
     const attend_map *const *maps;
     int count;
 } attend_map_list;
 
-/* Rows, or columns, of a picture. */
-enum { ATTEND_VIEW_MOST = 400 };
-
-/* How it is drawn. On a page, layer and head are of the first look: the others begin with the mean. */
+/* On a page, layer and head apply to the first attention kind; the others start with the mean. */
 typedef struct attend_view_options {
     int layer, head;   /* -1: the mean over all */
-    bool pieces;       /* pieces instead of words */
+    bool by_token;     /* rows and columns are tokens instead of words */
     int width;         /* of the terminal, in columns; 0: 80 */
-    int colours;       /* of the terminal: 0 (characters alone), 256, or 1 << 24 */
-    const char *title; /* of a picture or page; NULL: none */
+    int colours;       /* of the terminal: 0 (characters only), 256, or 1 << 24 */
+    const char *title; /* NULL: none */
 } attend_view_options;
 
 #define ATTEND_VIEW_OPTIONS_INIT                                                                                       \
@@ -102,20 +101,15 @@ typedef struct attend_view_options {
         -1, -1, false, 0, 0, 0                                                                                         \
     }
 
-/* ATTEND_BAD_USAGE if the map has no layer or head of the numbers in the options. */
+/* ATTEND_BAD_USAGE if the map does not have the layer or head of the options. */
 int attend_view_check(const attend_map *map, const attend_view_options *options);
 
-/* Text in place of what was in `out`, to be freed with attend_string_free. Terminal, SVG and JSON (one line) show one map; HTML all sentences with all
- * their hypotheses. ATTEND_BAD_USAGE: a layer or head that is not there; of terminal, SVG and PNG: a map without attention. ATTEND_BAD_DATA: more than
- * ATTEND_VIEW_MOST rows or columns for a picture. Pictures are drawn by cairo and pango, whose memory is not attend's: if there is none, they
- * end the process. */
+/* Replace `out` by a map as terminal text or as JSON (one line), or by all hypotheses of all sentences as an HTML page.
+ * ATTEND_BAD_USAGE: a layer or head that is out of range; for the terminal: a map without attention. */
 int attend_view_terminal(const attend_map *map, const attend_view_options *options, attend_string *out);
-int attend_view_svg(const attend_map *map, const attend_view_options *options, attend_string *out);
 int attend_view_json(const attend_map *map, const attend_view_options *options, attend_string *out);
 int attend_view_html(const attend_map_list *sentences, int count, const attend_view_options *options,
                      attend_string *out);
-/* A PNG, as a file's bytes. */
-int attend_view_png(const attend_map *map, const attend_view_options *options, attend_string *out);
 
 #ifdef __cplusplus
 }

@@ -140,30 +140,3 @@ bool attend_json_read_integer(attend_json_reader *j, int64_t *number)
     *number = n;
     return true;
 }
-
-size_t attend_json_quote(char *out, const char *string)
-{
-    static const char hex[] = "0123456789abcdef";
-    size_t used = 0;
-    char piece[6];
-    if (out) out[used] = '"';
-    used++;
-    for (const char *s = string; *s; s++) {
-        size_t length = 1;
-        piece[0] = *s;
-        if ((unsigned char)*s < 0x20) {
-            memcpy(piece, "\\u00", 4);
-            piece[4] = hex[*s >> 4];
-            piece[5] = hex[*s & 15];
-            length = 6;
-        } else if (*s == '"' || *s == '\\') {
-            piece[0] = '\\';
-            piece[1] = *s;
-            length = 2;
-        }
-        if (out) memcpy(out + used, piece, length);
-        used += length;
-    }
-    if (out) out[used] = '"';
-    return used + 1;
-}

@@ -33,7 +33,4 @@ bool attend_json_read_integer(attend_json_reader *j, int64_t *number);
 /* Requires that only white space remains. */
 bool attend_json_expect_end(attend_json_reader *j);
 
-/* Writes `string` with quotes and escapes to `out`, unless that is NULL, and returns the number of bytes. */
-size_t attend_json_quote(char *out, const char *string);
-
 #endif

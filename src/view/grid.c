@@ -1,6 +1,9 @@
-#include "view/grid.h"
+#include <attend/grid.h>
 
+#include "core/arena.h"
+#include "core/memory.h"
 #include "core/status.h"
+#include "core/string.h"
 #include "format/utf8.h"
 #include <string.h>
 
@@ -11,115 +14,142 @@ static bool is_control(int32_t c)
     return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029;
 }
 
-/* Marks, embeddings, overrides and isolates of the bidirectional algorithm. */
-static bool turns(int32_t c)
+/* Marks, embeddings, overrides and isolates of the Unicode bidirectional algorithm. */
+static bool changes_direction(int32_t c)
 {
     return c == 0x61c || c == 0x200e || c == 0x200f || (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
 }
 
-const char *attend_grid_label(attend_arena *arena, const char *text)
+/* Writes the label of a text to `label`, which has room for 3 * size + 4 bytes (a byte becomes at most three). Returns its size. */
+static size_t write_label(char *label, const char *text, size_t size)
 {
-    static const char wrong[] = "\xef\xbf\xbd", space[] = "\xe2\x90\xa3";
-    const size_t size = strlen(text);
-    char *label = attend_arena_alloc(arena, 3 * size + sizeof space); /* a byte becomes three at most */
+    static const char replacement[] = "\xef\xbf\xbd", open_box[] = "\xe2\x90\xa3";
     size_t used = 0;
-    if (!label) return NULL;
     for (size_t i = 0; i < size;) {
         int32_t c;
         const size_t n = attend_utf8_next(text + i, size - i, &c);
         if (n == 0 || is_control(c)) {
-            memcpy(label + used, wrong, 3);
+            memcpy(label + used, replacement, 3);
             used += 3;
-        } else if (!turns(c)) {
+        } else if (!changes_direction(c)) {
             memcpy(label + used, text + i, n);
             used += n;
         }
         i += n ? n : 1;
     }
-    if (used == 0) memcpy(label, space, 3), used = 3;
+    if (used == 0) memcpy(label, open_box, 3), used = 3;
     label[used] = '\0';
-    return label;
+    return used;
 }
 
-static bool piece_labels(attend_grid *g, const attend_map_piece *pieces, int count, const char **labels)
+int attend_label(attend_string *out, const char *text)
 {
-    for (int i = 0; i < count; i++)
-        if (!(labels[i] = attend_grid_label(&g->arena, pieces[i].text))) return false;
-    return true;
-}
-
-static bool word_labels(attend_grid *g, const char *const *words, int count, const char **labels)
-{
-    for (int i = 0; i < count; i++)
-        if (!(labels[i] = attend_grid_label(&g->arena, words[i]))) return false;
-    return true;
+    const size_t size = strlen(text);
+    out->size = 0;
+    const int status = attend_string_reserve(out, 3 * size + 3);
+    if (status == ATTEND_OK) out->size = write_label(out->text, text, size);
+    return status;
 }
 
 /* ---- the grid ---- */
 
+/* What attend_grid_new returns is the first member. */
+typedef struct owned_grid {
+    attend_grid grid;
+    attend_arena arena; /* everything it points to */
+} owned_grid;
+
+static const char *take_label(owned_grid *g, const char *text)
+{
+    const size_t size = strlen(text);
+    char *label = attend_arena_alloc(&g->arena, 3 * size + 4);
+    if (label) write_label(label, text, size);
+    return label;
+}
+
+/* The labels of `count` tokens or, if `tokens` is NULL, words. NULL: no memory. */
+static const char *const *take_labels(owned_grid *g, const attend_map_token *tokens, const char *const *words,
+                                      int count)
+{
+    const char **labels = attend_arena_alloc(&g->arena, ((size_t)count + 1) * sizeof *labels);
+    for (int i = 0; labels && i < count; i++)
+        if (!(labels[i] = take_label(g, tokens ? tokens[i].text : words[i]))) return NULL;
+    return labels;
+}
+
 int attend_view_check(const attend_map *map, const attend_view_options *o)
 {
     if (o->layer >= map->layers)
-        return attend_fail(ATTEND_BAD_USAGE, "there is no layer %d of attention: they count from 0, and there are %d",
+        return attend_fail(ATTEND_BAD_USAGE, "layer %d of attention is out of range: the model has %d, counted from 0",
                            o->layer, map->layers);
     if (o->head >= map->heads)
-        return attend_fail(ATTEND_BAD_USAGE, "there is no head %d of attention: they count from 0, and there are %d",
+        return attend_fail(ATTEND_BAD_USAGE, "head %d of attention is out of range: the model has %d, counted from 0",
                            o->head, map->heads);
     return ATTEND_OK;
 }
 
-static bool fill_probabilities(attend_grid *g, const attend_map *map, bool pieces)
+static bool fill_probabilities(owned_grid *g, const attend_map *map, bool by_token)
 {
     if (!map->probability) return true;
-    g->probability = attend_arena_alloc(&g->arena, ((size_t)g->rows + 1) * sizeof *g->probability);
-    if (!g->probability) return false;
-    for (int i = 0; i < g->rows; i++) g->probability[i] = 1;
+    double *probability = attend_arena_alloc(&g->arena, ((size_t)g->grid.rows + 1) * sizeof *probability);
+    g->grid.probability = probability;
+    if (!probability) return false;
+    for (int i = 0; i < g->grid.rows; i++) probability[i] = 1;
     for (int i = 0; i < map->target_count; i++) {
-        const int row = pieces ? i : map->target[i].word;
-        if (row >= 0) g->probability[row] *= map->probability[i];
+        const int row = by_token ? i : map->target[i].word;
+        if (row >= 0) probability[row] *= map->probability[i];
     }
     return true;
 }
 
 static bool is_causal(const attend_grid *g, const attend_map *map)
 {
-    if (map->look == ATTEND_ATTENTION_CROSS) return false;
+    if (map->kind == ATTEND_ATTENTION_CROSS) return false;
     for (int i = 0; i < g->rows; i++)
         for (int j = i + 1; j < g->columns; j++)
             if (g->weights[(size_t)i * (size_t)g->columns + (size_t)j] != 0) return false;
     return true;
 }
 
-static bool fill(attend_grid *g, const attend_map *map, const attend_view_options *o)
+static bool fill(owned_grid *o, const attend_map *map, const attend_view_options *options)
 {
-    const size_t rows = (size_t)g->rows, columns = (size_t)g->columns;
-    g->row = attend_arena_alloc(&g->arena, (rows + 1) * sizeof *g->row);
-    g->column = attend_arena_alloc(&g->arena, (columns + 1) * sizeof *g->column);
-    g->weights = attend_arena_alloc(&g->arena, (rows * columns + 1) * sizeof *g->weights);
-    if (!g->row || !g->column || !g->weights || !fill_probabilities(g, map, o->pieces)) return false;
-    (o->pieces ? attend_map_weights : attend_map_word_weights)(map, o->layer, o->head, g->weights);
-    g->causal = is_causal(g, map);
-    if (o->pieces)
-        return piece_labels(g, map->target, g->rows, g->row) && piece_labels(g, map->source, g->columns, g->column);
-    return word_labels(g, map->target_words, g->rows, g->row) &&
-           word_labels(g, map->source_words, g->columns, g->column);
+    attend_grid *g = &o->grid;
+    const bool by_token = options->by_token;
+    float *weights = attend_arena_alloc(&o->arena, ((size_t)g->rows * (size_t)g->columns + 1) * sizeof *weights);
+    g->weights = weights;
+    g->row_labels = take_labels(o, by_token ? map->target : NULL, map->target_words, g->rows);
+    g->column_labels = take_labels(o, by_token ? map->source : NULL, map->source_words, g->columns);
+    if (!weights || !g->row_labels || !g->column_labels || !fill_probabilities(o, map, by_token)) return false;
+    (by_token ? attend_map_weights : attend_map_word_weights)(map, options->layer, options->head, weights);
+    g->is_causal = is_causal(g, map);
+    return true;
 }
 
-int attend_grid_new(attend_grid *g, const attend_map *map, const attend_view_options *o)
+int attend_grid_new(attend_grid **out, const attend_map *map, const attend_view_options *options)
 {
-    *g = (attend_grid){ .rows = o->pieces ? map->target_count : map->target_word_count,
-                        .columns = o->pieces ? map->source_count : map->source_word_count };
-    if (!map->weights) return attend_fail(ATTEND_BAD_USAGE, "there is no attention to look at: the model has none");
-    const int status = attend_view_check(map, o);
+    const int rows = options->by_token ? map->target_count : map->target_word_count;
+    const int columns = options->by_token ? map->source_count : map->source_word_count;
+    *out = NULL;
+    if (!map->weights) return attend_fail(ATTEND_BAD_USAGE, "the model has no attention to show");
+    const int status = attend_view_check(map, options);
     if (status != ATTEND_OK) return status;
-    if (fill(g, map, o)) return ATTEND_OK;
-    attend_grid_free(g);
-    return attend_fail(ATTEND_NO_MEMORY, "no memory to draw %d times %d words", g->rows, g->columns);
+    owned_grid *g = attend_memory_zeroed(1, sizeof *g);
+    if (g) {
+        g->grid.rows = rows, g->grid.columns = columns;
+        *out = &g->grid;
+        if (fill(g, map, options)) return ATTEND_OK;
+        attend_grid_free(*out);
+        *out = NULL;
+    }
+    return attend_fail(ATTEND_NO_MEMORY, "no memory for a grid of %d by %d cells", rows, columns);
 }
 
-void attend_grid_free(attend_grid *g)
+void attend_grid_free(attend_grid *grid)
 {
+    owned_grid *g = (owned_grid *)grid;
+    if (!g) return;
     attend_arena_free(&g->arena);
+    attend_memory_free(g);
 }
 
 /* ---- colours ---- */
@@ -151,7 +181,7 @@ attend_colour attend_colour_screen(double weight)
     return between(stops, weight);
 }
 
-bool attend_colour_bright(attend_colour c)
+bool attend_colour_is_bright(attend_colour c)
 {
     return 0.299 * c.red + 0.587 * c.green + 0.114 * c.blue > 0.5;
 }

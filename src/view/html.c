@@ -25,7 +25,7 @@ static void put_number(attend_json_writer *w, double x)
         attend_json_put_integer(w, llround(SCALE * fmax(-LIMIT, fmin(LIMIT, x))));
 }
 
-/* "source" or "target" with "Pieces", "Word" or "Words" after it. */
+/* "source" or "target" with "Tokens", "Word" or "Words" after it. */
 static void put_side_key(attend_json_writer *w, const char *side, const char *part)
 {
     char key[32];
@@ -33,27 +33,27 @@ static void put_side_key(attend_json_writer *w, const char *side, const char *pa
     attend_json_put_key(w, key);
 }
 
-static void put_side(attend_json_writer *w, const char *side, const char *text, const attend_map_piece *pieces,
+static void put_side(attend_json_writer *w, const char *side, const char *text, const attend_map_token *tokens,
                      int count, const char *const *words, int word_count)
 {
     put_side_key(w, side, ""), attend_json_put_text(w, text);
-    put_side_key(w, side, "Pieces"), attend_json_begin_array(w);
-    for (int i = 0; i < count; i++) attend_json_put_text(w, pieces[i].text);
+    put_side_key(w, side, "Tokens"), attend_json_begin_array(w);
+    for (int i = 0; i < count; i++) attend_json_put_text(w, tokens[i].text);
     attend_json_end_array(w);
     put_side_key(w, side, "Word"), attend_json_begin_array(w);
-    for (int i = 0; i < count; i++) attend_json_put_integer(w, pieces[i].word);
+    for (int i = 0; i < count; i++) attend_json_put_integer(w, tokens[i].word);
     attend_json_end_array(w);
     put_side_key(w, side, "Words"), attend_json_begin_array(w);
     for (int i = 0; i < word_count; i++) attend_json_put_text(w, words[i]);
     attend_json_end_array(w);
 }
 
-static void put_choices(attend_json_writer *w, const attend_map_choice *choices) /* (ATTEND_MAP_CHOICES) */
+static void put_candidates(attend_json_writer *w, const attend_map_candidate *candidates) /* (ATTEND_MAP_CANDIDATES) */
 {
     attend_json_begin_array(w);
-    for (int k = 0; k < ATTEND_MAP_CHOICES && choices[k].text; k++) {
+    for (int k = 0; k < ATTEND_MAP_CANDIDATES && candidates[k].text; k++) {
         attend_json_begin_array(w);
-        attend_json_put_text(w, choices[k].text), put_number(w, choices[k].probability);
+        attend_json_put_text(w, candidates[k].text), put_number(w, candidates[k].probability);
         attend_json_end_array(w);
     }
     attend_json_end_array(w);
@@ -64,14 +64,14 @@ static void put_probabilities(attend_json_writer *w, const attend_map *map)
     attend_json_put_key(w, "probability");
     if (!map->probability) {
         attend_json_put_null(w);
-        attend_json_put_key(w, "choices"), attend_json_put_null(w);
+        attend_json_put_key(w, "candidates"), attend_json_put_null(w);
         return;
     }
     attend_json_begin_array(w);
     for (int i = 0; i < map->target_count; i++) put_number(w, map->probability[i]);
     attend_json_end_array(w);
-    attend_json_put_key(w, "choices"), attend_json_begin_array(w);
-    for (int i = 0; i < map->target_count; i++) put_choices(w, map->choices + (size_t)i * ATTEND_MAP_CHOICES);
+    attend_json_put_key(w, "candidates"), attend_json_begin_array(w);
+    for (int i = 0; i < map->target_count; i++) put_candidates(w, map->candidates + (size_t)i * ATTEND_MAP_CANDIDATES);
     attend_json_end_array(w);
 }
 
@@ -92,7 +92,7 @@ static void put_weights(attend_json_writer *w, const attend_map *map)
 static void put_map(attend_json_writer *w, const attend_map *map)
 {
     attend_json_begin_object(w);
-    attend_json_put_key(w, "look"), attend_json_put_text(w, attend_attention_kind_name(map->look));
+    attend_json_put_key(w, "attention"), attend_json_put_text(w, attend_attention_kind_name(map->kind));
     put_side(w, "source", map->source_text, map->source, map->source_count, map->source_words, map->source_word_count);
     put_side(w, "target", map->target_text, map->target, map->target_count, map->target_words, map->target_word_count);
     attend_json_put_key(w, "layers"), attend_json_put_integer(w, map->layers);
@@ -113,7 +113,7 @@ static int put_data(attend_string *out, const attend_map_list *sentences, int co
     attend_json_put_key(&w, "title"), attend_json_put_text(&w, options->title ? options->title : "");
     attend_json_put_key(&w, "layer"), attend_json_put_integer(&w, options->layer);
     attend_json_put_key(&w, "head"), attend_json_put_integer(&w, options->head);
-    attend_json_put_key(&w, "pieces"), attend_json_put_bool(&w, options->pieces);
+    attend_json_put_key(&w, "byToken"), attend_json_put_bool(&w, options->by_token);
     attend_json_put_key(&w, "sentences"), attend_json_begin_array(&w);
     for (int i = 0; i < count && w.status == ATTEND_OK; i++) {
         attend_json_begin_line(&w);
@@ -130,17 +130,18 @@ static int put_data(attend_string *out, const attend_map_list *sentences, int co
 
 static int check(const attend_map_list *sentences, int count, const attend_view_options *options)
 {
-    if (count < 0 || (count > 0 && !sentences)) return attend_fail(ATTEND_BAD_USAGE, "a page of %d sentences", count);
+    if (count < 0 || (count > 0 && !sentences))
+        return attend_fail(ATTEND_BAD_USAGE, "attend_view_html: %d sentences", count);
     for (int i = 0; i < count; i++)
         for (int k = 0; k < sentences[i].count; k++) {
             const attend_map *map = sentences[i].maps[k];
-            if (!map->weights || map->look != sentences[i].maps[0]->look) continue;
+            if (!map->weights || map->kind != sentences[i].maps[0]->kind) continue;
             if (options->layer < -1 || options->layer >= map->layers)
-                return attend_fail(ATTEND_BAD_USAGE, "layer %d: sentence %d has %d, counted from 0", options->layer,
-                                   i + 1, map->layers);
+                return attend_fail(ATTEND_BAD_USAGE, "layer %d is out of range: sentence %d has %d, counted from 0",
+                                   options->layer, i + 1, map->layers);
             if (options->head < -1 || options->head >= map->heads)
-                return attend_fail(ATTEND_BAD_USAGE, "head %d: sentence %d has %d, counted from 0", options->head,
-                                   i + 1, map->heads);
+                return attend_fail(ATTEND_BAD_USAGE, "head %d is out of range: sentence %d has %d, counted from 0",
+                                   options->head, i + 1, map->heads);
         }
     return ATTEND_OK;
 }
@@ -201,7 +202,7 @@ int attend_view_html(const attend_map_list *sentences, int count, const attend_v
         at += 2;
         if (status != ATTEND_OK) break;
         if (is(name, size, "title"))
-            status = put_html_text(out, options->title ? options->title : "Where it looked");
+            status = put_html_text(out, options->title ? options->title : "Attention maps");
         else if (is(name, size, "style"))
             status = put_part(out, &attend_page_style);
         else if (is(name, size, "style-hash"))

@@ -5,17 +5,17 @@
 #include "core/memory.h"
 #include "core/status.h"
 
-static void put_tokens(attend_json_writer *w, const char *key, const attend_map_piece *pieces, int count)
+static void put_tokens(attend_json_writer *w, const char *key, const attend_map_token *tokens, int count)
 {
     attend_json_put_key(w, key);
     attend_json_begin_array(w);
     for (int i = 0; i < count; i++) {
         attend_json_begin_object(w);
-        attend_json_put_key(w, "text"), attend_json_put_text(w, pieces[i].text);
-        attend_json_put_key(w, "id"), attend_json_put_integer(w, pieces[i].id);
+        attend_json_put_key(w, "text"), attend_json_put_text(w, tokens[i].text);
+        attend_json_put_key(w, "id"), attend_json_put_integer(w, tokens[i].id);
         attend_json_put_key(w, "word");
-        if (pieces[i].word >= 0)
-            attend_json_put_integer(w, pieces[i].word);
+        if (tokens[i].word >= 0)
+            attend_json_put_integer(w, tokens[i].word);
         else
             attend_json_put_null(w);
         attend_json_end_object(w);
@@ -59,9 +59,9 @@ static void put_probabilities(attend_json_writer *w, const attend_map *map)
     attend_json_put_key(w, "choices");
     attend_json_begin_array(w);
     for (int i = 0; i < map->target_count; i++) {
-        const attend_map_choice *c = map->choices + (size_t)i * ATTEND_MAP_CHOICES;
+        const attend_map_candidate *c = map->candidates + (size_t)i * ATTEND_MAP_CANDIDATES;
         attend_json_begin_array(w);
-        for (int k = 0; k < ATTEND_MAP_CHOICES && c[k].text; k++) {
+        for (int k = 0; k < ATTEND_MAP_CANDIDATES && c[k].text; k++) {
             attend_json_begin_object(w);
             attend_json_put_key(w, "text"), attend_json_put_text(w, c[k].text);
             put_number(w, "probability", c[k].probability);
@@ -84,9 +84,9 @@ static void put_statistics(attend_json_writer *w, const attend_map *map, const a
         put_number(w, "confidence", s.confidence);
     }
     if (map->weights) put_number(w, "entropy", s.entropy);
-    if (map->weights && map->look == ATTEND_ATTENTION_CROSS)
-        attend_json_put_key(w, "unseen"), attend_json_put_integer(w, s.unseen);
-    if (map->probability) attend_json_put_key(w, "loops"), attend_json_put_bool(w, s.loops);
+    if (map->weights && map->kind == ATTEND_ATTENTION_CROSS)
+        attend_json_put_key(w, "unseen"), attend_json_put_integer(w, s.uncovered);
+    if (map->probability) attend_json_put_key(w, "loops"), attend_json_put_bool(w, s.is_repetitive);
 }
 
 /* null: the mean over all. */
@@ -126,7 +126,7 @@ int attend_view_json(const attend_map *map, const attend_view_options *o, attend
     }
     attend_json_writer w = attend_json_to_string(out);
     attend_json_begin_object(&w);
-    attend_json_put_key(&w, "look"), attend_json_put_text(&w, attend_attention_kind_name(map->look));
+    attend_json_put_key(&w, "attention"), attend_json_put_text(&w, attend_attention_kind_name(map->kind));
     attend_json_put_key(&w, "source"), attend_json_put_text(&w, map->source_text);
     attend_json_put_key(&w, "target"), attend_json_put_text(&w, map->target_text);
     put_statistics(&w, map, o);

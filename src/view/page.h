@@ -9,9 +9,8 @@ typedef struct attend_page_part {
     size_t size;
 } attend_page_part;
 
-extern const attend_page_part attend_page_frame; /* HTML with {{name}} where the others go */
+extern const attend_page_part attend_page_frame; /* HTML with {{name}} in place of the other parts and the data */
 extern const attend_page_part attend_page_style, attend_page_script;
-extern const char attend_page_style_hash[],
-    attend_page_script_hash[]; /* as a Content-Security-Policy names them: "sha256-.." */
+extern const char attend_page_style_hash[], attend_page_script_hash[]; /* for a Content-Security-Policy: "sha256-.." */
 
 #endif

@@ -1,24 +1,24 @@
-/* page.js: the page itself: what is chosen, what is pointed at, and the keys. */
+/* page.js: the page: its state, what is selected, and the keys. */
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const VIEWS = ["links", "matrix", "text"];
-const LOOKS = {
-  source: { title: "the target looks at the source", target: "target", source: "source" },
-  encoder: { title: "the source looks at itself", target: "looking", source: "looked at" },
-  decoder: { title: "each word looks at the words so far", target: "looking", source: "looked at" },
+const KINDS = {
+  cross: { title: "the target attends to the source", target: "target", source: "source" },
+  encoder: { title: "the source attends to itself", target: "attends", source: "attended to" },
+  decoder: { title: "each word attends to itself and the words before it", target: "attends", source: "attended to" },
 };
-const ORDERS = ["unsure", "sure", "file"];
-const MOST_PARTNERS = 12;
+const ORDERS = ["low", "high", "file"]; /* of the sentences, by confidence */
+const MAX_PARTNERS = 12;
 
 const sentences = data.sentences.map(hypothesesOf);
-const looks = Object.keys(LOOKS).filter((look) => data.sentences.some((maps) => maps.some((map) => map.look === look)));
-const firstLook = (data.sentences.find((maps) => maps.length) || [{ look: "source" }])[0].look;
+const kinds = Object.keys(KINDS).filter((kind) => data.sentences.some((maps) => maps.some((map) => map.attention === kind)));
+const firstKind = (data.sentences.find((maps) => maps.length) || [{ attention: "cross" }])[0].attention;
 
 const state = {
-  sentence: 0, hypothesis: 0, view: "links", pieces: data.pieces, order: "unsure",
-  look: firstLook, heads: { [firstLook]: { layer: data.layer, head: data.head } }, /* of each look */
+  sentence: 0, hypothesis: 0, view: "links", byToken: data.byToken, order: "low",
+  kind: firstKind, heads: { [firstKind]: { layer: data.layer, head: data.head } }, /* of each attention kind */
   theme: "auto", /* or light, dark */
-  hover: null, kept: null, /* { side, index, other }: what is pointed at, and what was clicked or reached by keys */
+  hover: null, kept: null, /* { side, index, other }: what the pointer is on, and what is selected by click or keys */
 };
 let view = null;    /* of the map that is shown */
 let picture = null; /* of the view */
@@ -40,14 +40,14 @@ const signed = (x, digits) => x.toFixed(digits).replace("-", "−");
 const hot = () => state.hover || state.kept;
 const sentence = () => sentences[state.sentence];
 const hypothesis = () => sentence()[state.hypothesis];
-const map = () => hypothesis()[state.look] || hypothesis().first;
-const chosen = () => state.heads[map().look] || (state.heads[map().look] = { layer: -1, head: -1 });
-const remarks = () => remarksOf(map(), chosen().layer, chosen().head);
+const map = () => hypothesis()[state.kind] || hypothesis().first;
+const chosen = () => state.heads[map().attention] || (state.heads[map().attention] = { layer: -1, head: -1 });
+const statistics = () => statisticsOf(map(), chosen().layer, chosen().head);
 
-/* Of the first map of a hypothesis, as the page begins: by it lists are marked and sorted, whatever is looked at now. */
-function firstRemarks(hypothesis) {
+/* Of the first map of a hypothesis with the page's initial layer and head. The lists are marked and sorted by it, whatever is shown now. */
+function firstStatistics(hypothesis) {
   const m = hypothesis.first;
-  return remarksOf(m, data.layer < m.layers ? data.layer : -1, data.head < m.heads ? data.head : -1);
+  return statisticsOf(m, data.layer < m.layers ? data.layer : -1, data.head < m.heads ? data.head : -1);
 }
 
 /* ---- light and dark ---- */
@@ -63,7 +63,7 @@ function showTheme() {
 
 function setTheme(theme) {
   state.theme = theme;
-  try { localStorage.setItem("attend-theme", theme); } catch (e) { /* no storage: it is forgotten, no more */ }
+  try { localStorage.setItem("attend-theme", theme); } catch (e) { /* without storage the choice is not remembered */ }
   showTheme();
   showPicture();
   showDetail();
@@ -74,20 +74,20 @@ function setTheme(theme) {
 function orderOfSentences() {
   const order = sentences.map((_, i) => i).filter((i) => sentences[i].length);
   if (state.order === "file") return order;
-  const sign = state.order === "sure" ? -1 : 1;
-  const sure = (i) => firstRemarks(sentences[i][0]).confidence || 0;
-  return order.sort((a, b) => sign * (sure(a) - sure(b)) || a - b);
+  const sign = state.order === "high" ? -1 : 1;
+  const confidence = (i) => firstStatistics(sentences[i][0]).confidence || 0;
+  return order.sort((a, b) => sign * (confidence(a) - confidence(b)) || a - b);
 }
 
 function showList() {
   const list = byId("sentences");
   list.replaceChildren(...orderOfSentences().map((i) => {
-    const first = sentences[i][0].first, said = firstRemarks(sentences[i][0]);
+    const first = sentences[i][0].first, summary = firstStatistics(sentences[i][0]);
     const bar = made("span", [], { className: "bar" });
-    bar.style.setProperty("--share", said.confidence || 0);
-    const marks = first.probability ? [bar, made("span", percent(said.confidence), { className: "figure" })] : [];
-    if (said.unseen.length) marks.push(made("span", `${said.unseen.length} unseen`, { className: "mark" }));
-    if (said.loop) marks.push(made("span", "loop", { className: "mark" }));
+    bar.style.setProperty("--share", summary.confidence || 0);
+    const marks = first.probability ? [bar, made("span", percent(summary.confidence), { className: "figure" })] : [];
+    if (summary.uncovered.length) marks.push(made("span", `${summary.uncovered.length} uncovered`, { className: "mark" }));
+    if (summary.loop) marks.push(made("span", "repeats", { className: "mark" }));
     const button = made("button", [
       made("span", String(i + 1), { className: "count" }),
       made("span", visible(first.source), { className: "line", dir: "auto" }),
@@ -110,16 +110,16 @@ function markList(scroll) {
 
 /* ---- the head of a sentence ---- */
 
-/* A page of a side that looks at itself repeats nothing: what was said is its heading. */
+/* With self-attention only, there is no list: the heading already shows the text. */
 function showHypotheses() {
-  const all = sentence()[0].first.look === "source" ? sentence() : [];
+  const all = sentence()[0].first.attention === "cross" ? sentence() : [];
   byId("hypotheses").hidden = all.length === 0;
   byId("hypotheses").replaceChildren(...all.map((each, i) => {
     const here = i === state.hypothesis, m = each.first;
     const button = made("button", [
       made("span", m.forced ? "given" : String(i + 1), { className: "count" }),
-      made("span", m.target ? visible(m.target) : "(nothing)", { className: "line", dir: "auto" }),
-      made("span", percent(firstRemarks(each).confidence), { className: "figure" }),
+      made("span", m.target ? visible(m.target) : "(empty)", { className: "line", dir: "auto" }),
+      made("span", percent(firstStatistics(each).confidence), { className: "figure" }),
     ], { type: "button", role: "radio", "aria-checked": here });
     button.dataset.hypothesis = i;
     return button;
@@ -131,57 +131,57 @@ function figure(name, value, title) {
 }
 
 function showFigures() {
-  const m = map(), now = remarks(), words = m.sourceWords.length, figures = [];
+  const m = map(), now = statistics(), words = m.sourceWords.length, figures = [];
   if (m.probability) {
-    figures.push(figure("confidence", percent(now.confidence), "probability of a piece, geometric mean"));
-    figures.push(figure("log probability", signed(number(m.logProbability), 2), "natural logarithm, of the whole"));
+    figures.push(figure("confidence", percent(now.confidence), "geometric mean of the token probabilities"));
+    figures.push(figure("log probability", signed(number(m.logProbability), 2), "natural logarithm, of the whole target"));
     if (m.score !== null && m.score !== m.logProbability)
-      figures.push(figure("score", signed(number(m.score), 3), "by which hypotheses are sorted"));
+      figures.push(figure("score", signed(number(m.score), 3), "hypotheses are sorted by it"));
   }
-  if (m.weights) figures.push(figure("entropy", now.entropy.toFixed(2) + " bits", "of attention at a step, on average"));
-  if (m.weights && m.look === "source")
-    figures.push(figure("coverage", `${words - now.unseen.length} of ${words} words`, "source words that were looked at"));
+  if (m.weights) figures.push(figure("entropy", now.entropy.toFixed(2) + " bits", "of the attention of a step, mean over the steps"));
+  if (m.weights && m.attention === "cross")
+    figures.push(figure("coverage", `${words - now.uncovered.length} of ${words} words`, "source words that receive attention of 0.2 or more in all"));
   byId("figures").replaceChildren(...figures);
 
   const warnings = [];
   const quoted = (text) => made("q", text, { dir: "auto" });
-  if (now.unseen.length) {
-    const some = now.unseen.slice(0, 8).flatMap((i) => [" ", quoted(visible(m.sourceWords[i]))]);
-    warnings.push(made("li", ["Never looked at:", ...some, now.unseen.length > 8 ? ` and ${now.unseen.length - 8} more` : ""]));
+  if (now.uncovered.length) {
+    const some = now.uncovered.slice(0, 8).flatMap((i) => [" ", quoted(visible(m.sourceWords[i]))]);
+    warnings.push(made("li", ["Not covered:", ...some, now.uncovered.length > 8 ? ` and ${now.uncovered.length - 8} more` : ""]));
   }
-  if (now.loop) warnings.push(made("li", ["Says the same again and again: ", quoted(visible(now.loop.said))]));
-  if (now.broken) warnings.push(made("li", "Some weights are not numbers; they are shown as 0."));
-  if (!m.weights) warnings.push(made("li", "This model has no attention: there are only its words and their probabilities."));
+  if (now.loop) warnings.push(made("li", ["Repetition: ", quoted(visible(now.loop.text))]));
+  if (now.broken) warnings.push(made("li", "Some weights are non-finite; they are shown as 0."));
+  if (!m.weights) warnings.push(made("li", "This model has no attention: only its tokens and their probabilities are shown."));
   byId("warnings").replaceChildren(...warnings);
 }
 
 function fillChoice(id, count, chosen) {
   const options = [made("option", "mean", { value: -1 })];
-  for (let i = 0; i < count; i++) options.push(made("option", String(i), { value: i })); /* from 0, as the command counts */
+  for (let i = 0; i < count; i++) options.push(made("option", String(i), { value: i })); /* counted from 0, as in the command */
   byId(id).replaceChildren(...options);
   byId(id).value = chosen;
   byId(id + "-choice").hidden = count < 2;
 }
 
-function showLooks() {
-  byId("looks").hidden = looks.length === 1 && looks[0] === "source";
-  for (const button of document.querySelectorAll("[data-look]")) {
-    const look = button.dataset.look, here = Boolean(hypothesis()[look]);
+function showKinds() {
+  byId("kinds").hidden = kinds.length === 1 && kinds[0] === "cross";
+  for (const button of document.querySelectorAll("[data-kind]")) {
+    const kind = button.dataset.kind, here = Boolean(hypothesis()[kind]);
     button.disabled = !here;
-    button.title = LOOKS[look].title + (here ? " (l)" : `: left out here, as the page would be too large; attend show --look ${look} shows it`);
-    button.setAttribute("aria-pressed", look === map().look);
+    button.title = KINDS[kind].title + (here ? " (l)" : ": left out to keep the page small; make a page of this attention kind alone");
+    button.setAttribute("aria-pressed", kind === map().attention);
   }
 }
 
 function showTools() {
   const m = map(), now = chosen();
-  showLooks();
+  showKinds();
   for (const button of document.querySelectorAll("[data-view]")) {
     button.setAttribute("aria-pressed", button.dataset.view === shownView());
     button.disabled = !m.weights && button.dataset.view !== "text";
   }
-  for (const button of document.querySelectorAll("[data-pieces]"))
-    button.setAttribute("aria-pressed", Boolean(button.dataset.pieces) === state.pieces);
+  for (const button of document.querySelectorAll("[data-by-token]"))
+    button.setAttribute("aria-pressed", Boolean(button.dataset.byToken) === state.byToken);
   if (now.layer >= m.layers) now.layer = -1;
   if (now.head >= m.heads) now.head = -1;
   fillChoice("layer", m.weights ? m.layers : 0, now.layer);
@@ -193,7 +193,7 @@ function showTools() {
 
 const shownView = () => (map().weights ? state.view : "text");
 
-/* Running text: for long sentences, and where there is nothing to draw. */
+/* Running text: for long sentences and for models without attention. */
 function drawText(marks) {
   const spans = { source: [], target: [] };
   const paragraphs = ["source", "target"].map((side) => {
@@ -232,17 +232,17 @@ function showPicture() {
   const box = byId("view"), kind = shownView();
   box.className = kind;
   if (kind === "text") {
-    picture = drawText(remarks());
+    picture = drawText(statistics());
     box.replaceChildren(...picture.paragraphs);
   } else {
-    picture = (kind === "links" ? drawLinks : drawMatrix)(view, remarks(), paper(), roomForPicture());
+    picture = (kind === "links" ? drawLinks : drawMatrix)(view, statistics(), paper(), roomForPicture());
     box.replaceChildren(picture.svg);
   }
   if (picture.follow) picture.follow(box.scrollLeft, box.scrollTop);
   picture.heat(hot());
 }
 
-/* ---- what is said about a word ---- */
+/* ---- details of a word ---- */
 
 function meter(weight, label, value, side, chosen) {
   const bar = made("span", [], { className: "meter" });
@@ -255,21 +255,21 @@ function partnersOf(now) {
   const other = now.side === "target" ? "source" : "target";
   const list = view[other].map((unit, i) => ({ unit, weight: weightWith(view, now, i) })).filter((p) => p.weight >= 0.00005);
   list.sort((a, b) => b.weight - a.weight);
-  const items = list.slice(0, MOST_PARTNERS).map((p) => meter(p.weight, p.unit.text, exact(p.weight), other));
-  const rest = list.slice(MOST_PARTNERS);
+  const items = list.slice(0, MAX_PARTNERS).map((p) => meter(p.weight, p.unit.text, exact(p.weight), other));
+  const rest = list.slice(MAX_PARTNERS);
   if (rest.length) items.push(made("li", `${rest.length} more, ${exact(rest.reduce((sum, p) => sum + p.weight, 0))} together`, { className: "rest" }));
-  if (!items.length) items.push(made("li", "nothing", { className: "rest" }));
+  if (!items.length) items.push(made("li", "none", { className: "rest" }));
   return made("ul", items, { className: "meters" });
 }
 
-/* Of the pieces that were said: an encoder says none, and nobody says the beginning. */
-function alternativesOf(unit) {
-  const m = map(), pieces = m.probability ? unit.pieces.filter((piece) => m.probability[piece] !== null) : [];
-  return pieces.flatMap((piece) => {
-    const said = m.targetPieces[piece], choices = m.choices[piece], place = choices.findIndex(([text]) => text === said);
-    const items = choices.map(([text, p], i) => meter(number(p), visible(text), exact(number(p)), "target", i === place));
-    if (place < 0) items.push(meter(number(m.probability[piece]), visible(said), exact(number(m.probability[piece])), "target", true));
-    const step = unit.pieces.length > 1 ? [made("h5", [`step ${piece + (m.look === "decoder" ? 0 : 1)}: `, made("bdi", visible(said))])] : [];
+/* The candidates of each token of a unit. An encoder's map has none, and "<s>" has none. */
+function candidatesOf(unit) {
+  const m = map(), tokens = m.probability ? unit.tokens.filter((token) => m.probability[token] !== null) : [];
+  return tokens.flatMap((token) => {
+    const chosen = m.targetTokens[token], candidates = m.candidates[token], rank = candidates.findIndex(([text]) => text === chosen);
+    const items = candidates.map(([text, p], i) => meter(number(p), visible(text), exact(number(p)), "target", i === rank));
+    if (rank < 0) items.push(meter(number(m.probability[token]), visible(chosen), exact(number(m.probability[token])), "target", true));
+    const step = unit.tokens.length > 1 ? [made("h5", [`step ${token + (m.attention === "decoder" ? 0 : 1)}: `, made("bdi", visible(chosen))])] : [];
     return [...step, made("ul", items, { className: "meters" })];
   });
 }
@@ -288,23 +288,23 @@ function showDetail() {
   const now = hot(), box = byId("detail");
   if (!view) return;
   if (!now) {
-    box.replaceChildren(made("p", "Point at a word to see its partners.", { className: "hint" }),
+    box.replaceChildren(made("p", "Point at a word to see its weights.", { className: "hint" }),
       made("p", ["Or use the arrow keys; ", made("kbd", "?"), " lists all keys."], { className: "hint" }), ...(map().weights ? [legend()] : []));
     box.classList.add("idle");
     return;
   }
   box.classList.remove("idle");
-  const unit = view[now.side][now.index], parts = [made("p", LOOKS[map().look][now.side], { className: "side" }), made("h3", made("bdi", unit.text))];
+  const unit = view[now.side][now.index], parts = [made("p", KINDS[map().attention][now.side], { className: "side" }), made("h3", made("bdi", unit.text))];
   if (now.side === "target") {
-    const says = Number.isNaN(unit.probability) ? [] : [made("span", `probability ${exact(unit.probability)}`)];
-    if (map().weights) says.push(" ", made("span", `entropy ${unit.entropy.toFixed(2)} bits`));
-    parts.push(made("p", says, { className: "says" }));
-    if (map().weights) parts.push(made("section", [made("h4", "Looks at"), partnersOf(now)]));
-    const alternatives = alternativesOf(unit);
-    if (alternatives.length) parts.push(made("section", [made("h4", "Alternatives"), ...alternatives]));
+    const facts = Number.isNaN(unit.probability) ? [] : [made("span", `probability ${exact(unit.probability)}`)];
+    if (map().weights) facts.push(" ", made("span", `entropy ${unit.entropy.toFixed(2)} bits`));
+    parts.push(made("p", facts, { className: "facts" }));
+    if (map().weights) parts.push(made("section", [made("h4", "Attends to"), partnersOf(now)]));
+    const candidates = candidatesOf(unit);
+    if (candidates.length) parts.push(made("section", [made("h4", "Candidates"), ...candidates]));
   } else if (map().weights) {
-    parts.push(made("p", `coverage ${exact(unit.coverage)}` + (isMarked(unit, "source", remarks()) ? " · never looked at" : ""), { className: "says" }),
-      made("section", [made("h4", "Is looked at by"), partnersOf(now)]));
+    parts.push(made("p", `coverage ${exact(unit.coverage)}` + (isMarked(unit, "source", statistics()) ? " · not covered" : ""), { className: "facts" }),
+      made("section", [made("h4", "Receives attention from"), partnersOf(now)]));
   }
   box.replaceChildren(...parts);
   box.scrollTop = 0;
@@ -335,7 +335,7 @@ function reveal() {
   if (!element) return;
   element.scrollIntoView({ block: "nearest", inline: "nearest" });
   const detail = byId("detail"), hidden = element.getBoundingClientRect().bottom + 24 - detail.getBoundingClientRect().top;
-  if (getComputedStyle(detail).position === "fixed" && hidden > 0) scrollBy(0, hidden); /* a phone: the word would lie below what is said about it */
+  if (getComputedStyle(detail).position === "fixed" && hidden > 0) scrollBy(0, hidden); /* on a phone, the details would cover the word */
 }
 
 function showMap() {
@@ -344,11 +344,11 @@ function showMap() {
   refresh();
 }
 
-/* The same map, in another way. */
+/* Shows the same map with other settings. */
 function refresh() {
   showTools();
   showFigures();
-  view = viewOf(map(), state.pieces, chosen().layer, chosen().head);
+  view = viewOf(map(), state.byToken, chosen().layer, chosen().head);
   if (state.kept && !view[state.kept.side][state.kept.index]) state.kept = null;
   if (state.kept) state.kept = { side: state.kept.side, index: state.kept.index };
   state.hover = null;
@@ -360,7 +360,7 @@ function chooseSentence(i) {
   state.sentence = i;
   state.hypothesis = 0;
   const text = sentence()[0].first.source;
-  byId("source-text").textContent = text ? visible(text) : "(nothing)";
+  byId("source-text").textContent = text ? visible(text) : "(empty)";
   markList(true);
   byId("view").scrollTo(0, 0);
   showMap();
@@ -372,9 +372,9 @@ function chooseHypothesis(i) {
   showMap();
 }
 
-function choosePieces(pieces) {
-  if (state.pieces === pieces) return;
-  state.pieces = pieces;
+function chooseUnit(byToken) {
+  if (state.byToken === byToken) return;
+  state.byToken = byToken;
   state.kept = null;
   refresh();
 }
@@ -386,17 +386,17 @@ function chooseView(kind) {
   reveal();
 }
 
-function chooseLook(look) {
-  if (!hypothesis()[look] || look === map().look) return;
-  state.look = look;
+function chooseKind(kind) {
+  if (!hypothesis()[kind] || kind === map().attention) return;
+  state.kind = kind;
   state.kept = null;
   byId("view").scrollTo(0, 0);
   refresh();
 }
 
-function nextLook(step) {
-  const here = looks.filter((look) => hypothesis()[look]);
-  chooseLook(here[(here.indexOf(map().look) + step + here.length) % here.length]);
+function nextKind(step) {
+  const here = kinds.filter((kind) => hypothesis()[kind]);
+  chooseKind(here[(here.indexOf(map().attention) + step + here.length) % here.length]);
 }
 
 function chooseOrder(order) {
@@ -408,7 +408,7 @@ function chooseOrder(order) {
 function chooseHead(step) {
   const m = map(), n = m.layers * m.heads, was = chosen();
   if (!m.weights || n < 2) return;
-  const one = was.layer >= 0 || was.head >= 0, between = was.layer >= 0 && was.head < 0 && m.heads > 1; /* a layer's mean stands before its heads */
+  const one = was.layer >= 0 || was.head >= 0, between = was.layer >= 0 && was.head < 0 && m.heads > 1; /* a layer's mean comes before its heads */
   let now = between ? was.layer * m.heads + (step < 0) : one ? 1 + Math.max(was.layer, 0) * m.heads + Math.max(was.head, 0) : 0;
   now = (now + step + n + 1) % (n + 1);
   was.layer = now ? Math.floor((now - 1) / m.heads) : -1;
@@ -419,10 +419,10 @@ function chooseHead(step) {
 function save() {
   if (!map().weights) return;
   const kind = shownView() === "matrix" ? "matrix" : "links";
-  const drawing = (kind === "matrix" ? drawMatrix : drawLinks)(view, remarks(), paper(), Math.max(roomForPicture(), 480));
+  const drawing = (kind === "matrix" ? drawMatrix : drawLinks)(view, statistics(), paper(), Math.max(roomForPicture(), 480));
   if (state.kept) drawing.heat(state.kept);
   const url = URL.createObjectURL(new Blob([svgText(drawing.svg)], { type: "image/svg+xml" }));
-  const link = made("a", [], { href: url, download: `attention-${state.sentence + 1}-${state.hypothesis + 1}-${map().look === "source" ? "" : map().look + "-"}${kind}.svg` });
+  const link = made("a", [], { href: url, download: `attention-${state.sentence + 1}-${state.hypothesis + 1}-${map().attention === "cross" ? "" : map().attention + "-"}${kind}.svg` });
   document.body.append(link);
   link.click();
   link.remove();
@@ -463,9 +463,9 @@ function listenToPointer() {
   document.querySelector(".tools").addEventListener("click", (event) => {
     const button = event.target.closest("button");
     if (!button) return;
-    if (button.dataset.look) chooseLook(button.dataset.look);
+    if (button.dataset.kind) chooseKind(button.dataset.kind);
     else if (button.dataset.view) chooseView(button.dataset.view);
-    else if (button.dataset.pieces !== undefined) choosePieces(Boolean(button.dataset.pieces));
+    else if (button.dataset.byToken !== undefined) chooseUnit(Boolean(button.dataset.byToken));
     else save();
   });
   byId("order").addEventListener("change", (event) => chooseOrder(event.target.value));
@@ -483,7 +483,7 @@ function openList(open) {
 
 function openHelp() {
   byId("help").showModal();
-  byId("help").scrollTop = 0; /* its button, at the end, is what has the focus */
+  byId("help").scrollTop = 0; /* the focused button is at the end */
 }
 
 function nextTheme() {
@@ -493,7 +493,7 @@ function nextTheme() {
 
 /* ---- keys ---- */
 
-/* Where an arrow leads. Arrows follow the picture: in a sentence written from right to left, the left one goes on. */
+/* The selection after an arrow key. Arrows follow the picture: in a right-to-left sentence, the left arrow leads to the next word. */
 function moved(key) {
   const now = state.kept;
   const last = (side) => view[side].length - 1;
@@ -514,7 +514,7 @@ function moved(key) {
   }
   const side = step > 0 ? "target" : "source";
   if (side === now.side) return now;
-  let best = 0; /* over to the strongest partner */
+  let best = 0; /* the unit of the other side with the largest weight */
   view[side].forEach((_, i) => { if (weightWith(view, now, i) > weightWith(view, now, best)) best = i; });
   return { side, index: best };
 }
@@ -528,7 +528,7 @@ const KEYS = {
   j: () => nextSentence(1), k: () => nextSentence(-1),
   h: () => chooseHypothesis(state.hypothesis + 1), H: () => chooseHypothesis(state.hypothesis - 1),
   1: () => chooseView("links"), 2: () => chooseView("matrix"), 3: () => chooseView("text"),
-  l: () => nextLook(1), L: () => nextLook(-1), w: () => choosePieces(!state.pieces), a: () => chooseHead(1), A: () => chooseHead(-1),
+  l: () => nextKind(1), L: () => nextKind(-1), w: () => chooseUnit(!state.byToken), a: () => chooseHead(1), A: () => chooseHead(-1),
   o: () => chooseOrder(ORDERS[(ORDERS.indexOf(state.order) + 1) % ORDERS.length]),
   d: nextTheme, s: save, "?": openHelp,
   Escape: () => { openList(false); point(null, true); },
@@ -548,13 +548,13 @@ function listenToKeys() {
   });
 }
 
-/* ---- beginning ---- */
+/* ---- start ---- */
 
 function begin() {
   try { state.theme = { light: "light", dark: "dark" }[localStorage.getItem("attend-theme")] || "auto"; } catch (e) { state.theme = "auto"; }
   showTheme();
-  byId("title").textContent = data.title || "Where it looked";
-  for (const button of document.querySelectorAll("[data-look]")) if (!looks.includes(button.dataset.look)) button.remove();
+  byId("title").textContent = data.title || "Attention maps";
+  for (const button of document.querySelectorAll("[data-kind]")) if (!kinds.includes(button.dataset.kind)) button.remove();
   const order = orderOfSentences();
   if (!order.length) {
     document.body.classList.add("empty");
@@ -569,7 +569,7 @@ function begin() {
   prefersDark.addEventListener("change", () => setTheme(state.theme));
   let width = innerWidth;
   addEventListener("resize", () => {
-    if (innerWidth === width) return; /* a phone's bars come and go */
+    if (innerWidth === width) return; /* only the height changed: the bars of a phone's browser */
     width = innerWidth;
     showPicture();
   });

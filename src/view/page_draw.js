@@ -1,14 +1,14 @@
-/* page_draw.js: a view as SVG. Everything is said by attributes, none by the page's style sheet, so that a saved picture is whole.
-   A picture is { svg, heat(hot), .. }: heat shows the partners of hot = { side, index, other } or nothing. */
+/* page_draw.js: a view as SVG. Attributes alone style it, not the page's style sheet, so that a saved picture is complete.
+   A picture is { svg, heat(hot), ... }: heat highlights the weights of hot = { side, index, other }, or nothing if it is null. */
 
 const SVG = "http://www.w3.org/2000/svg";
 const FONT = 'system-ui, "Segoe UI", Roboto, "Noto Sans", "Helvetica Neue", Arial, sans-serif';
 const LEVELS = 48;         /* of colour */
-const FAINTEST_LINK = 0.04;
+const MIN_LINK = 0.04;
 
 /* ---- colour ---- */
 
-/* OKLCH to sRGB: equal steps of lightness look equal. */
+/* OKLCH to sRGB: equal steps of lightness appear equal. */
 function oklch(lightness, chroma, hue) {
   const a = chroma * Math.cos(hue * Math.PI / 180), b = chroma * Math.sin(hue * Math.PI / 180);
   const l = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3;
@@ -25,7 +25,7 @@ function oklch(lightness, chroma, hue) {
   }).join("");
 }
 
-/* One hue, from the paper's lightness to the ink's, within what a screen can show. */
+/* One hue, from the lightness of the paper to that of the ink, within the sRGB gamut. */
 function rampOf(dark) {
   return Array.from({ length: LEVELS + 1 }, (_, i) => {
     const x = i / LEVELS;
@@ -63,7 +63,7 @@ function widthOf(text, size) {
   return widths.get(key);
 }
 
-/* The text, or its beginning where it is wider than `room`; characters, not halves of them. */
+/* The text, cut at a character with an ellipsis if it is wider than `room`. */
 function shortened(text, size, room) {
   if (widthOf(text, size) <= room) return text;
   const letters = Array.from(text);
@@ -81,16 +81,16 @@ function canvas(width, height, paper, size, label) {
 }
 
 const exact = (weight) => weight.toFixed(4);
-const isMarked = (unit, side, remarks) =>
-  side === "source" ? remarks.unseen.includes(unit.word)
-    : remarks.loop !== null && unit.word >= remarks.loop.begin && unit.word < remarks.loop.end;
+const isMarked = (unit, side, statistics) =>
+  side === "source" ? statistics.uncovered.includes(unit.word)
+    : statistics.loop !== null && unit.word >= statistics.loop.begin && unit.word < statistics.loop.end;
 const weightWith = (view, hot, i) => (hot.side === "target" ? view.at(hot.index, i) : view.at(i, hot.index));
 
 /* ---- links ---- */
 
 const SIZES = [{ size: 15, height: 28, pad: 8, gap: 6 }, { size: 14, height: 27, pad: 6, gap: 4 }, { size: 13, height: 26, pad: 4, gap: 2 }];
 
-/* Words beside one another; from the right where that is how they are read. */
+/* Words in a row; from right to left if they are written so. */
 function rowOf(units, rightToLeft, word) {
   let x = 0;
   const boxes = units.map((unit) => {
@@ -104,7 +104,7 @@ function rowOf(units, rightToLeft, word) {
   return { boxes, width: x };
 }
 
-/* Two rows where they fit, else two columns. */
+/* Two rows if they fit, else two columns. */
 function linksLayout(view, room) {
   const rowsOf = (word) => ({
     source: rowOf(view.source, isRightToLeft(view.map.source), word), target: rowOf(view.target, isRightToLeft(view.map.target), word),
@@ -148,9 +148,9 @@ function linkPath(layout, from, to) {
   return `M${x1.toFixed(1)} ${y1}C${m.toFixed(1)} ${y1} ${m.toFixed(1)} ${y2} ${x2.toFixed(1)} ${y2}`;
 }
 
-function drawLinks(view, remarks, paper, room) {
+function drawLinks(view, statistics, paper, room) {
   const layout = linksLayout(view, room), word = layout.word;
-  const svg = canvas(layout.width, layout.height, paper, word.size, view.map.look === "source" ? "links between source and target" : "links between a sentence and itself");
+  const svg = canvas(layout.width, layout.height, paper, word.size, view.map.attention === "cross" ? "links between source and target" : "links between a sentence and itself");
   const all = drawn("g", { fill: "none", "stroke-linecap": "round" }), some = drawn("g", { fill: "none", "stroke-linecap": "round" });
   const labels = drawn("g", { "font-size": 11, fill: paper.soft });
   const words = { source: [], target: [] };
@@ -160,7 +160,7 @@ function drawLinks(view, remarks, paper, room) {
   });
   const order = [];
   for (let t = 0; t < view.target.length; t++)
-    for (let s = 0; s < view.source.length; s++) if (view.at(t, s) >= FAINTEST_LINK) order.push([view.at(t, s), t, s]);
+    for (let s = 0; s < view.source.length; s++) if (view.at(t, s) >= MIN_LINK) order.push([view.at(t, s), t, s]);
   order.sort((a, b) => a[0] - b[0]);
   for (const [, t, s] of order) all.append(link(t, s));
   svg.append(all, some);
@@ -170,7 +170,7 @@ function drawLinks(view, remarks, paper, room) {
       const rect = drawn("rect", { x: box.x, y: box.y, width: box.width, height: word.height, rx: 6, fill: paper.paper, stroke: "none", "stroke-width": 1.5 });
       const text = drawn("text", { x: box.x + box.width / 2, y: box.y + word.height / 2 + 0.34 * word.size, "text-anchor": "middle", fill: unit.end ? paper.soft : paper.ink }, box.text);
       g.append(rect, text);
-      if (isMarked(unit, side, remarks))
+      if (isMarked(unit, side, statistics))
         g.append(drawn("path", { d: `M${box.x + word.pad} ${box.y + word.height - 3}h${box.width - 2 * word.pad}`, stroke: paper.mark, "stroke-width": 2, "stroke-dasharray": "2 3" }));
       g.append(drawn("title", {}, unit.text));
       words[side].push({ rect, text, unit, box });
@@ -206,10 +206,10 @@ function drawLinks(view, remarks, paper, room) {
 
 /* ---- matrix ---- */
 
-function drawMatrix(view, remarks, paper, room) {
+function drawMatrix(view, statistics, paper, room) {
   const S = view.source.length, T = view.target.length, mirrored = isRightToLeft(view.map.source);
   const widest = (side, size) => Math.max(24, ...view[side].map((unit) => Math.min(150, widthOf(unit.text, size))));
-  const said = Boolean(view.map.probability), probabilities = said ? 46 : 10;
+  const hasProbabilities = Boolean(view.map.probability), probabilities = hasProbabilities ? 46 : 10;
   const left = Math.min(widest("target", 13) + 18, room * 0.32), lean = 58 * Math.PI / 180, coverage = 40;
   const spillOf = (size) => Math.max(widest("source", size) * Math.cos(lean) + 12, probabilities);
   const cellOf = (size) => Math.max(13, Math.min(38, Math.floor((room - left - spillOf(size)) / Math.max(S, 1))));
@@ -227,29 +227,29 @@ function drawMatrix(view, remarks, paper, room) {
       paths[at(x)] += `M${left + x * cell} ${row(t)}h${(next - x) * cell}v${cell}h${(x - next) * cell}z`;
     }
   paths.forEach((d, i) => { if (d && i > 0) svg.append(drawn("path", { d, fill: paper.ramp[i] })); });
-  if (view.causal) { /* what nobody could look at */
-    let ahead = "";
-    for (let t = 0; t + 1 < T; t++) ahead += `M${mirrored ? left : left + (t + 1) * cell} ${row(t)}h${(S - 1 - t) * cell}v${cell}h${(t + 1 - S) * cell}z`;
-    svg.append(drawn("path", { d: ahead, fill: paper.line, opacity: 0.6 }));
+  if (view.causal) { /* cells that the causal mask excludes */
+    let masked = "";
+    for (let t = 0; t + 1 < T; t++) masked += `M${mirrored ? left : left + (t + 1) * cell} ${row(t)}h${(S - 1 - t) * cell}v${cell}h${(t + 1 - S) * cell}z`;
+    svg.append(drawn("path", { d: masked, fill: paper.line, opacity: 0.6 }));
   }
   let grid = "";
   for (let t = 0; t <= T; t++) grid += `M${left} ${row(t)}h${S * cell}`;
   for (let s = 0; s <= S; s++) grid += `M${left + s * cell} ${top}v${T * cell}`;
   svg.append(drawn("path", { d: grid, stroke: paper.paper, "stroke-width": cell > 20 ? 1.5 : 0.8 }));
 
-  /* How much each source unit got, and how probable each target unit was. */
+  /* The coverage of each source unit and the probability of each target unit. */
   const bars = drawn("g", {}), under = top + T * cell + 4;
   view.source.forEach((unit, s) => {
     const high = Math.max(1, 24 * Math.min(1, unit.coverage / 2));
-    bars.append(drawn("rect", { x: column(s) + 1.5, y: under, width: cell - 3, height: high.toFixed(1), fill: isMarked(unit, "source", remarks) ? paper.mark : paper.ramp[Math.round(0.42 * LEVELS)], rx: 1 }));
+    bars.append(drawn("rect", { x: column(s) + 1.5, y: under, width: cell - 3, height: high.toFixed(1), fill: isMarked(unit, "source", statistics) ? paper.mark : paper.ramp[Math.round(0.42 * LEVELS)], rx: 1 }));
   });
-  if (said) view.target.forEach((unit, t) => {
+  if (hasProbabilities) view.target.forEach((unit, t) => {
     if (Number.isNaN(unit.probability)) return;
     const wide = Math.max(1, (probabilities - 10) * unit.probability);
     bars.append(drawn("rect", { x: left + S * cell + 4, y: row(t) + cell * 0.3, width: wide.toFixed(1), height: (cell * 0.4).toFixed(1), fill: paper.ramp[Math.round(0.42 * LEVELS)], rx: 1 }));
   });
   if (left > 60) bars.append(drawn("text", { x: left - 8, y: under + 11, "text-anchor": "end", "font-size": 10, fill: paper.soft }, "coverage"));
-  if (said) bars.append(drawn("text", { x: left + S * cell + 4, y: under + 11, "font-size": 10, fill: paper.soft }, "prob."));
+  if (hasProbabilities) bars.append(drawn("text", { x: left + S * cell + 4, y: under + 11, "font-size": 10, fill: paper.soft }, "prob."));
   svg.append(bars);
 
   const cross = drawn("g", { fill: "none", stroke: paper.ink, "stroke-width": 1.5 });
@@ -259,13 +259,13 @@ function drawMatrix(view, remarks, paper, room) {
   across.append(drawn("rect", { width, height: top - 2, fill: paper.paper }));
   view.source.forEach((unit, s) => {
     const x = column(s) + cell / 2 + size * 0.3, y = top - 8;
-    const text = drawn("text", { x, y, transform: `rotate(-58 ${x} ${y})`, fill: unit.end ? paper.soft : isMarked(unit, "source", remarks) ? paper.mark : paper.ink, "data-side": "source", "data-index": s }, shortened(unit.text, size, 150));
+    const text = drawn("text", { x, y, transform: `rotate(-58 ${x} ${y})`, fill: unit.end ? paper.soft : isMarked(unit, "source", statistics) ? paper.mark : paper.ink, "data-side": "source", "data-index": s }, shortened(unit.text, size, 150));
     text.append(drawn("title", {}, unit.text));
     words.source.push(text);
     across.append(text);
   });
   view.target.forEach((unit, t) => {
-    const text = drawn("text", { x: left - 10, y: row(t) + cell / 2 + size * 0.35, "text-anchor": "end", fill: unit.end ? paper.soft : isMarked(unit, "target", remarks) ? paper.mark : paper.ink, "data-side": "target", "data-index": t }, shortened(unit.text, size, left - 18));
+    const text = drawn("text", { x: left - 10, y: row(t) + cell / 2 + size * 0.35, "text-anchor": "end", fill: unit.end ? paper.soft : isMarked(unit, "target", statistics) ? paper.mark : paper.ink, "data-side": "target", "data-index": t }, shortened(unit.text, size, left - 18));
     text.append(drawn("title", {}, unit.text));
     words.target.push(text);
     down.append(text);
@@ -302,7 +302,7 @@ function drawMatrix(view, remarks, paper, room) {
     cross.append(drawn("text", { x: tx + 6, y: ty + 14.5, "font-size": 12, fill: paper.paper, stroke: "none" }, weight));
   }
 
-  /* The cell at a place of the picture, or null. */
+  /* The cell at a point of the picture, or null. */
   function cellAt(x, y) {
     const k = Math.floor((x - left) / cell), t = Math.floor((y - top) / cell);
     if (k < 0 || k >= S || t < 0 || t >= T) return null;

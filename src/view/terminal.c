@@ -1,56 +1,58 @@
-/* terminal.c: a map on a terminal: who looks down, what is looked at across, in as many bands as the width makes needed.
+/* terminal.c: an attention map as terminal text: a row for each word that attends, a column for each word attended to, in as many bands of columns as
+ * the width requires.
  *
- * Words of any script keep to their columns: terminal_columns.c knows their room, and marks of direction around words that are read from right to left
- * keep a terminal that knows of directions from moving the cells around them. */
+ * Columns line up in any script: terminal_columns.c measures the labels, and left-to-right marks around right-to-left words keep a bidirectional terminal
+ * from moving the cells next to them. */
+#include <attend/grid.h>
 #include <attend/view.h>
 
+#include "core/memory.h"
 #include "core/status.h"
 #include <attend/terminal.h>
-#include "view/grid.h"
-#include "view/writer.h"
+#include "view/text_writer.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { USUAL_WIDTH = 80, LEAST_WIDTH = 20, LEAST_COLUMN = 3, MOST_COLUMN = 14, NUMBER = 4 };
+enum { DEFAULT_WIDTH = 80, MIN_WIDTH = 20, MIN_COLUMN = 3, MAX_COLUMN = 14, NUMBER = 4 };
 
-static const char ramp[] = " .:-=+*#%@";   /* without colours */
-static const char mark[] = "\xe2\x80\x8e"; /* left to right */
+static const char ramp[] = " .:-=+*#%@";                 /* weights from 0 to 1, without colours */
+static const char left_to_right_mark[] = "\xe2\x80\x8e"; /* U+200E */
 
 typedef struct sheet {
-    attend_writer w;
-    attend_grid g;
+    attend_text_writer w;
+    attend_grid *g;
     int width, colours;
-    int label;   /* columns of the rows' labels .. */
-    int number;  /* .. and of the probabilities behind them, with the space between */
-    int *widths; /* of each column */
+    int label;   /* terminal columns of the row labels */
+    int number;  /* terminal columns of the probabilities, with the space before them */
+    int *widths; /* of each column of the grid, in terminal columns */
 } sheet;
 
-/* ---- words in columns ---- */
+/* ---- text in columns ---- */
 
-/* A label of at most `room` columns, with spaces around it so that it takes all of them. */
+/* A label cut or padded to exactly `room` columns. */
 static void put_label(sheet *s, const char *text, int room, bool right)
 {
     int columns;
     size_t size = attend_columns_cut(text, room, &columns);
-    const bool cut = text[size], turned = attend_has_right_to_left(text);
+    const bool cut = text[size], right_to_left = attend_has_right_to_left(text);
     if (cut) size = attend_columns_cut(text, room - 1, &columns);
     const int rest = room - columns - cut;
-    if (right || turned) attend_put_times(&s->w, ' ', rest);
-    if (turned) attend_put_text(&s->w, mark);
+    if (right || right_to_left) attend_put_times(&s->w, ' ', rest);
+    if (right_to_left) attend_put_text(&s->w, left_to_right_mark);
     attend_put_bytes(&s->w, text, size);
     if (cut) attend_put_text(&s->w, "\xe2\x80\xa6");
-    if (turned) attend_put_text(&s->w, mark);
-    if (!right && !turned) attend_put_times(&s->w, ' ', rest);
+    if (right_to_left) attend_put_text(&s->w, left_to_right_mark);
+    if (!right && !right_to_left) attend_put_times(&s->w, ' ', rest);
 }
 
-/* Words of a sentence about the map, in lines that fit. */
+/* An ASCII sentence, broken into lines that fit. */
 static void put_lines(sheet *s, const char *text)
 {
     int used = 0;
     for (size_t size; *(text += strspn(text, " ")); text += size) {
         size = strcspn(text, " ");
-        const int columns = (int)size; /* our own words, and numbers */
+        const int columns = (int)size; /* ASCII */
         if (used && used + 1 + columns > s->width) attend_put_text(&s->w, "\n"), used = 0;
         if (used) attend_put_text(&s->w, " "), used++;
         attend_put_bytes(&s->w, text, size);
@@ -66,7 +68,7 @@ static int byte_of(double x)
     return (int)(x * 255 + 0.5);
 }
 
-/* The nearest colour of the cube that has 6 x 6 x 6 of the 256. */
+/* The nearest colour of the 6 x 6 x 6 cube in the palette of 256. */
 static int cube_of(attend_colour c)
 {
     static const int levels[6] = { 0, 95, 135, 175, 215, 255 };
@@ -82,7 +84,7 @@ static int cube_of(attend_colour c)
 
 static void put_colour(sheet *s, attend_colour c)
 {
-    const bool bright = attend_colour_bright(c);
+    const bool bright = attend_colour_is_bright(c);
     if (s->colours == 256)
         attend_put(&s->w, "\033[48;5;%d;38;5;%dm", cube_of(c), bright ? 16 : 231);
     else
@@ -90,7 +92,7 @@ static void put_colour(sheet *s, attend_colour c)
                    bright ? 16 : 231);
 }
 
-/* The nearest of so many levels above 0. */
+/* A weight rounded to 0 .. levels. */
 static int level_of(double weight, int levels)
 {
     return weight > 0 ? weight < 1 ? (int)(weight * levels + 0.5) : levels : 0;
@@ -103,7 +105,7 @@ static void put_cell(sheet *s, double weight, int room)
         return;
     }
     const int percent = level_of(weight, 100);
-    if (percent == 0) { /* as the terminal is */
+    if (percent == 0) { /* the background of the terminal */
         attend_put_times(&s->w, ' ', room);
         return;
     }
@@ -119,11 +121,11 @@ static void put_cell(sheet *s, double weight, int room)
 
 /* ---- bands ---- */
 
-/* The columns from `first` on that fit beside the labels: at least one. */
+/* The end of the columns from `first` on that fit next to the labels; at least one column. */
 static int band_end(const sheet *s, int first)
 {
     int used = s->label + s->number + 1, end = first;
-    while (end < s->g.columns && (end == first || used + s->widths[end] <= s->width)) used += s->widths[end++] + 1;
+    while (end < s->g->columns && (end == first || used + s->widths[end] <= s->width)) used += s->widths[end++] + 1;
     return end;
 }
 
@@ -135,82 +137,84 @@ static void end_line(sheet *s)
 
 static void put_band(sheet *s, int first, int end)
 {
-    bool turned = false;
-    for (int j = first; j < end; j++) turned |= attend_has_right_to_left(s->g.column[j]);
-    if (turned) attend_put_text(&s->w, mark);
+    bool right_to_left = false;
+    for (int j = first; j < end; j++) right_to_left |= attend_has_right_to_left(s->g->column_labels[j]);
+    if (right_to_left) attend_put_text(&s->w, left_to_right_mark);
     attend_put_times(&s->w, ' ', s->label + s->number);
     for (int j = first; j < end; j++) {
         attend_put_text(&s->w, " ");
-        put_label(s, s->g.column[j], s->widths[j], false);
+        put_label(s, s->g->column_labels[j], s->widths[j], false);
     }
     end_line(s);
-    for (int i = 0; i < s->g.rows; i++) {
-        if (attend_has_right_to_left(s->g.row[i])) attend_put_text(&s->w, mark);
-        put_label(s, s->g.row[i], s->label, true);
-        if (s->g.probability && !isnan(s->g.probability[i]))
-            attend_put(&s->w, " %*.2f", NUMBER, s->g.probability[i]);
+    for (int i = 0; i < s->g->rows; i++) {
+        if (attend_has_right_to_left(s->g->row_labels[i])) attend_put_text(&s->w, left_to_right_mark);
+        put_label(s, s->g->row_labels[i], s->label, true);
+        if (s->g->probability && !isnan(s->g->probability[i]))
+            attend_put(&s->w, " %*.2f", NUMBER, s->g->probability[i]);
         else
             attend_put_times(&s->w, ' ', s->number);
         for (int j = first; j < end; j++) {
             attend_put_text(&s->w, " ");
-            put_cell(s, (double)s->g.weights[(size_t)i * (size_t)s->g.columns + (size_t)j], s->widths[j]);
+            put_cell(s, (double)s->g->weights[(size_t)i * (size_t)s->g->columns + (size_t)j], s->widths[j]);
         }
         end_line(s);
     }
 }
 
-/* ---- the whole ---- */
+/* ---- the sheet ---- */
 
 static bool measure(sheet *s)
 {
-    s->widths = attend_arena_alloc(&s->g.arena, ((size_t)s->g.columns + 1) * sizeof *s->widths);
+    s->widths = attend_memory_zeroed((size_t)s->g->columns + 1, sizeof *s->widths);
     if (!s->widths) return false;
-    for (int i = 0; i < s->g.rows; i++) {
-        const int columns = attend_columns(s->g.row[i]);
+    for (int i = 0; i < s->g->rows; i++) {
+        const int columns = attend_columns(s->g->row_labels[i]);
         if (columns > s->label) s->label = columns;
     }
     if (s->label > s->width / 4) s->label = s->width / 4;
-    s->number = s->g.probability ? 1 + NUMBER : 0;
-    const int room = s->width - s->label - s->number - 1, most = room < MOST_COLUMN ? room : MOST_COLUMN;
-    for (int j = 0; j < s->g.columns; j++) {
-        const int columns = attend_columns(s->g.column[j]);
-        s->widths[j] = columns < LEAST_COLUMN ? LEAST_COLUMN : columns < most ? columns : most;
+    s->number = s->g->probability ? 1 + NUMBER : 0;
+    const int room = s->width - s->label - s->number - 1, max = room < MAX_COLUMN ? room : MAX_COLUMN;
+    for (int j = 0; j < s->g->columns; j++) {
+        const int columns = attend_columns(s->g->column_labels[j]);
+        s->widths[j] = columns < MIN_COLUMN ? MIN_COLUMN : columns < max ? columns : max;
     }
     return true;
 }
 
-/* Which of the maps it is: nothing, where there is only one. */
-static void say_which(char *text, size_t size, const attend_map *map, const attend_view_options *o)
+/* The attention kind, layer and head; empty for the only map of a model. */
+static void describe_selection(char *text, size_t size, const attend_map *map, const attend_view_options *o)
 {
-    static const char *const looks[] = { "", ", encoder at itself", ", decoder at itself" };
+    static const char *const kinds[] = { "", ", encoder self-attention", ", decoder self-attention" };
     char layers[32] = "", heads[32] = "";
     const bool all_layers = o->layer < 0 && map->layers > 1, all_heads = o->head < 0 && map->heads > 1;
     if (o->layer >= 0 && map->layers > 1) snprintf(layers, sizeof layers, ", layer %d", o->layer);
     if (o->head >= 0 && map->heads > 1) snprintf(heads, sizeof heads, ", head %d", o->head);
     if (all_layers) snprintf(layers, sizeof layers, ", mean of %d layers", map->layers);
     if (all_heads) snprintf(heads, sizeof heads, all_layers ? " and %d heads" : ", mean of %d heads", map->heads);
-    snprintf(text, size, "%s%s%s", looks[map->look], layers, heads);
+    snprintf(text, size, "%s%s%s", kinds[map->kind], layers, heads);
 }
 
-static void put_remarks(sheet *s, const attend_map *map, const attend_view_options *o)
+static void put_statistics(sheet *s, const attend_map *map, const attend_view_options *o)
 {
     attend_map_statistics r;
-    char text[256], said[96] = "", of[96] = "";
+    char text[256], probabilities[96] = "", selection[96] = "";
     attend_map_describe(map, o->layer, o->head, &r);
-    say_which(of, sizeof of, map, o);
-    if (s->g.probability)
-        snprintf(said, sizeof said, "log p %.3f, confidence %.2f, ", map->log_probability, r.confidence);
-    snprintf(text, sizeof text, "%sentropy %.2f bits%s", said, r.entropy, of);
+    describe_selection(selection, sizeof selection, map, o);
+    if (s->g->probability)
+        snprintf(probabilities, sizeof probabilities, "log p %.3f, confidence %.2f, ", map->log_probability,
+                 r.confidence);
+    snprintf(text, sizeof text, "%sentropy %.2f bits%s", probabilities, r.entropy, selection);
     put_lines(s, text);
-    if (r.unseen > 0) {
-        snprintf(text, sizeof text, "%d source word%s hardly looked at", r.unseen, r.unseen > 1 ? "s were" : " was");
+    if (r.uncovered > 0) {
+        snprintf(text, sizeof text, "%d source word%s almost no attention", r.uncovered,
+                 r.uncovered > 1 ? "s receive" : " receives");
         put_lines(s, text);
     }
-    const char *who = map->look == ATTEND_ATTENTION_CROSS ? "target" : "text";
-    snprintf(text, sizeof text, "the %s repeats itself", who);
-    if (r.loops) put_lines(s, text);
-    snprintf(text, sizeof text, "the %s has no words", who);
-    if (s->g.rows == 0) put_lines(s, text);
+    const char *side = map->kind == ATTEND_ATTENTION_CROSS ? "target" : "text";
+    snprintf(text, sizeof text, "the %s repeats itself", side);
+    if (r.is_repetitive) put_lines(s, text);
+    snprintf(text, sizeof text, "the %s has no words", side);
+    if (s->g->rows == 0) put_lines(s, text);
 }
 
 static void put_scale(sheet *s)
@@ -225,27 +229,29 @@ static void put_scale(sheet *s)
 
 static void put_title(sheet *s, const char *title)
 {
-    const char *label = attend_grid_label(&s->g.arena, title);
-    if (label) {
-        put_label(s, label, s->width, false);
+    attend_string label = { 0 };
+    if (s->w.status == ATTEND_OK) s->w.status = attend_label(&label, title);
+    if (s->w.status == ATTEND_OK) {
+        put_label(s, label.text, s->width, false);
         end_line(s);
-    } else if (s->w.status == ATTEND_OK) {
-        s->w.status = attend_fail(ATTEND_NO_MEMORY, "no memory for a title");
     }
+    attend_string_free(&label);
 }
 
 int attend_view_terminal(const attend_map *map, const attend_view_options *o, attend_string *out)
 {
-    sheet s = { .w = attend_writer_begin(out), .colours = o->colours, .width = o->width > 0 ? o->width : USUAL_WIDTH };
-    if (s.width < LEAST_WIDTH) s.width = LEAST_WIDTH;
+    sheet s = { .w = attend_text_writer_begin(out),
+                .colours = o->colours,
+                .width = o->width > 0 ? o->width : DEFAULT_WIDTH };
+    if (s.width < MIN_WIDTH) s.width = MIN_WIDTH;
     if (s.w.status != ATTEND_OK) return s.w.status;
     const int status = attend_grid_new(&s.g, map, o);
     if (status != ATTEND_OK) return status;
-    if (!measure(&s)) s.w.status = attend_fail(ATTEND_NO_MEMORY, "no memory for %d columns", s.g.columns);
+    if (!measure(&s)) s.w.status = attend_fail(ATTEND_NO_MEMORY, "no memory for %d columns", s.g->columns);
     if (s.w.status == ATTEND_OK) {
         if (o->title) put_title(&s, o->title);
-        put_remarks(&s, map, o);
-        for (int first = 0, end; first < s.g.columns && s.g.rows > 0; first = end) {
+        put_statistics(&s, map, o);
+        for (int first = 0, end; first < s.g->columns && s.g->rows > 0; first = end) {
             end = band_end(&s, first);
             attend_put_text(&s.w, "\n");
             put_band(&s, first, end);
@@ -253,6 +259,7 @@ int attend_view_terminal(const attend_map *map, const attend_view_options *o, at
         attend_put_text(&s.w, "\n");
         put_scale(&s);
     }
-    attend_grid_free(&s.g);
+    attend_memory_free(s.widths);
+    attend_grid_free(s.g);
     return s.w.status;
 }

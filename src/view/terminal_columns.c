@@ -5,7 +5,7 @@
 #include <string.h>
 #include <utf8proc.h>
 
-/* Korean vowels and last consonants join the letter before them; utf8proc counts them all the same. */
+/* Hangul vowels and final consonants join the preceding letter; utf8proc gives them a width of their own. */
 static int width_of(int32_t c)
 {
     return (c >= 0x1160 && c <= 0x11ff) || (c >= 0xd7b0 && c <= 0xd7ff) ? 0 : utf8proc_charwidth(c);

@@ -48,7 +48,7 @@ for option in "--alignment hard" --replace-unknown; do
     expect 2 'a language model' translate --model attends $option --input a.txt
 done
 expect 2 'it has no source to align with' align --model attends --input pairs.tsv
-expect 0 'decoder at itself' show --model attends 'a b'
+expect 0 'decoder self-attention' show --model attends 'a b'
 expect 2 "belongs to architecture 'transformer', and this is 'rnn'" train $lm --train train.txt --model bad --norm post
 expect 2 'has no effect for a language model' train $lm --train train.txt --model bad --window-size 3
 

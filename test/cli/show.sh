@@ -46,8 +46,8 @@ expect 2 "did you mean 'svg'?" show --model one 'd e' --format svgg
 expect 2 '--output map-%d.svg' show --model one --input pairs.tsv --format svg
 expect 2 '--output map-%d.png' show --model one --input pairs.tsv --output map.png
 expect 2 'an integer' show --model one 'd e' --width 5
-expect 2 'there is no head 1' show --model one 'd e' --head 1
-expect 2 'there is no layer 1' show --model one 'd e' --layer 1
+expect 2 'head 1 of attention is out of range' show --model one 'd e' --head 1
+expect 2 'layer 1 of attention is out of range' show --model one 'd e' --layer 1
 expect 2 'bare has no attention' show --model bare 'd e'
 expect 4 'pairs.tsv' show --model pairs.tsv 'd e'
 expect 5 'none' show --model none 'd e'
@@ -61,8 +61,8 @@ expect 3 'empty' show --model one 'd e' --target ''
 expect 3 'UTF-8' show --model one "$(printf 'd \377')"
 expect 3 'UTF-8' show --model one 'd e' --target "$(printf 'd \377')"
 expect 3 'a map has at most 1000 tokens' show --model one "$(awk 'BEGIN { for (i = 0; i < 1001; i++) printf "d " }')"
-expect 3 'has 1001 pieces' show --model one d --target "$(awk 'BEGIN { for (i = 0; i < 1001; i++) printf "d " }')"
-expect 3 'room for 400 words' show --model one d --format svg --target "$(awk 'BEGIN { for (i = 0; i < 401; i++) printf "d " }')"
+expect 3 'has 1001 tokens' show --model one d --target "$(awk 'BEGIN { for (i = 0; i < 1001; i++) printf "d " }')"
+expect 3 'at most 400 rows and columns' show --model one d --format svg --target "$(awk 'BEGIN { for (i = 0; i < 401; i++) printf "d " }')"
 
 # the terminal format, without colours in a pipe
 "$attend" show --model one 'd e h' >out || fail 'show fails'
@@ -82,7 +82,7 @@ is 'layers and heads' '"layers": 2, "heads": 2, "layer": 1, "head": 0' \
     "$("$attend" show --model layered 'd e h' --target 'd' --layer 1 --head 0 --format json | grep -o '"layers.*"head": [0-9]*')"
 "$attend" show --model layered 'd e h' --target 'd' --layer 1 | grep -q 'layer 1, mean of 2 heads' || fail 'no layer'
 [ "$("$attend" show --model layered 'd e h' --target 'd' --layer 0)" = "$("$attend" show --model layered 'd e h' --target 'd' --layer 1)" ] && fail 'two layers are the same'
-expect 2 'there is no layer 2' show --model layered 'd e' --layer 2
+expect 2 'layer 2 of attention is out of range' show --model layered 'd e' --layer 2
 is 'bands on a narrow terminal' 2 "$("$attend" show --model one 'd e h a b c' --width 24 | grep -c '^$' | awk '{ print $1 - 1 }')"
 for columns in x 12x -3 0 99999999999999999999; do
     is "COLUMNS=$columns" "$(cat out)" "$(COLUMNS=$columns "$attend" show --model one 'd e h')"
@@ -171,40 +171,40 @@ is 'the same, given explicitly' "$(cat out)" "$("$attend" show --model transform
 "$attend" show --model transformer 'd e h' --target 'h e d' --layer -1 | grep -q 'mean of 3 layers and 2 heads' || fail 'the mean of all'
 "$attend" show --model transformer 'd e h' --attention-kind encoder >out || fail 'the encoder'
 is 'statistics of an encoder' 'entropy' "$(head -1 out | awk '{ print $1 }')"
-grep -q 'encoder at itself, mean of 2 layers and 2 heads' out || fail "which map: $(head -2 out)"
+grep -q 'encoder self-attention, mean of 2 layers and 2 heads' out || fail "which map: $(head -2 out)"
 grep -q 'log p\|confidence\|[0-9]\.[0-9][0-9] *[-:=+*#%@.]' out && fail "an encoder has no probabilities: $(cat out)"
 is 'the source across' 'd e h' "$(sed -n 3p out | awk '{ print $1, $2, $3 }')"
 is 'the source down' 'd e h' "$(sed -n 4,6p out | awk '{ printf "%s%s", (NR > 1 ? " " : ""), $1 }')"
 [ "$("$attend" show --model transformer 'd e h' --attention-kind encoder --layer 0 --head 1)" = "$("$attend" show --model transformer 'd e h' --attention-kind encoder --layer 1 --head 1)" ] && fail 'two layers are the same'
-"$attend" show --model transformer 'd e h' --target 'h e d' --attention-kind decoder --tokens --width 100 >out || fail 'the decoder'
-grep -q 'decoder at itself, mean of 3 layers and 2 heads' out || fail "which map: $(head -2 out)"
+"$attend" show --model transformer 'd e h' --target 'h e d' --attention-kind decoder --tokens --width 120 >out || fail 'the decoder'
+grep -q 'decoder self-attention, mean of 3 layers and 2 heads' out || fail "which map: $(head -2 out)"
 is 'the target on both sides' '<s> h e d' "$(sed -n 3p out | sed 's/ *$//; s/^ *//; s/  */ /g')"
 sed -n 4p out | grep -q '^<s>      @@@$' || fail "<s> attends to itself and has no probability: $(sed -n 4p out)"
 lower out 4 4 9 || fail "weights above the diagonal: $(cat out)"
 is 'encoder and probabilities' 0 "$("$attend" show --model transformer 'd e h' --attention-kind encoder --format json | grep -c 'probability\|confidence\|choices\|loops\|forced')"
-is 'members of a look' 1 "$("$attend" show --model transformer 'd e h' --attention-kind encoder --format json | "$json" look source target entropy layers heads layer head weights word_weights)"
-"$attend" show --model transformer 'd e h' --attention-kind decoder --target 'h e' --format json | grep -q '"look": "decoder", "source": "h e", "target": "h e".*"probability": \[null, 0\.' || fail 'JSON of a decoder'
+is 'members of an encoder map' 1 "$("$attend" show --model transformer 'd e h' --attention-kind encoder --format json | "$json" attention source target entropy layers heads layer head weights word_weights)"
+"$attend" show --model transformer 'd e h' --attention-kind decoder --target 'h e' --format json | grep -q '"attention": "decoder", "source": "h e", "target": "h e".*"probability": \[null, 0\.' || fail 'JSON of a decoder'
 for kind in encoder decoder; do
     "$attend" show --model lstmn 'd e h' --attention-kind $kind --tokens >out || fail "an LSTMN's $kind"
-    grep -q "$kind at itself" out || fail "an LSTMN's $kind: $(cat out)"
+    grep -q "$kind self-attention" out || fail "an LSTMN's $kind: $(cat out)"
 done
 for kind in svg png json html; do
     "$attend" show --model transformer 'd e h' --attention-kind encoder --output encoder.$kind || fail "an encoder as $kind"
     "$attend" show --model transformer-lm 'd e h' --output text.$kind || fail "a language model as $kind"
 done
 "$attend" show --model lstmn --input few.tsv --attention-kind encoder --format json >out || fail 'sources of pairs'
-is 'sources of pairs' 3 "$(grep -c '"look": "encoder"' out)"
+is 'sources of pairs' 3 "$(grep -c '"attention": "encoder"' out)"
 expect 2 'one has no decoder attention; it has: cross' show --model one 'd e' --attention-kind decoder
 expect 2 'transformer-lm has no cross attention; it has: decoder (a language model has no source)' show --model transformer-lm 'd e' --attention-kind cross
 expect 2 "did you mean 'encoder'?" show --model transformer 'd e' --attention-kind encode
-expect 2 'there is no layer 2' show --model transformer 'd e' --attention-kind encoder --layer 2
+expect 2 'layer 2 of attention is out of range' show --model transformer 'd e' --attention-kind encoder --layer 2
 expect 0 'layer 2' show --model transformer 'd e' --layer 2
 expect 2 '--target does not apply to --attention-kind encoder' show --model transformer 'd e' --attention-kind encoder --target 'e d'
 expect 2 '--beam does not apply to --attention-kind encoder' show --model transformer 'd e' --attention-kind encoder --beam 2
 
 # language models
 "$attend" show --model transformer-lm 'd e h' --tokens >out || fail 'a language model'
-grep -q '^log p -.*decoder at itself, mean of 2' out || fail "a language model: $(cat out)"
+tr '\n' ' ' <out | grep -q '^log p -.*decoder self-attention, mean of 2' || fail "a language model: $(cat out)"
 lower out "$(awk '/^<s>/ { print NR }' out)" 4 9 || fail "it attends to later tokens: $(cat out)"
 is 'the score' "$(echo 'd e h' | "$attend" score --model transformer-lm --input - --quiet | awk '{ printf "%.3f", $1 }')" "$(head -1 out | awk '{ print substr($3, 1, length($3) - 1) }')"
 "$attend" show --model lstmn-lm 'd e h' >/dev/null || fail 'an LSTMN as a language model'
@@ -214,7 +214,7 @@ expect 2 'does not translate: --hypothesis' show --model transformer-lm 'd e' --
 expect 2 'does not translate: --target' show --model transformer-lm 'd e' --target 'd'
 expect 2 'few.tsv is a file of pairs' show --model transformer-lm --input few.tsv
 expect 3 'the text is empty' show --model transformer-lm ' '
-is 'files of lines' 6 "$("$attend" show --model transformer-lm --input few.target few.target --format json | "$json" line look)"
+is 'files of lines' 6 "$("$attend" show --model transformer-lm --input few.target few.target --format json | "$json" line attention)"
 "$attend" show --model transformer-lm --input lines >out 2>said || fail 'lines'
 is 'maps of lines' 3 "$(grep -c '^log p' out)"
 grep -q 'lines:5 is not shown' said || fail "no warning: $(cat said)"
@@ -222,26 +222,26 @@ is 'their titles' "1: $(head -1 lines)" "$(head -1 out)"
 
 # sentences longer than max-positions
 expect 3 'the source is too long: the model accepts at most 3 tokens' show --model short 'd e h d'
-expect 3 'the source has 4 pieces, and the model has places for 3' show --model short 'd e h d' --target d
-expect 3 'the target has 4 pieces, and the model has places for 3' show --model short 'd e' --target 'd e h d'
-expect 3 'the source has 4 pieces, and the model has places for 3' show --model short 'd e h d' --attention-kind encoder
+expect 3 'the source has 4 tokens; the model has positions for 3' show --model short 'd e h d' --target d
+expect 3 'the target has 4 tokens; the model has positions for 3' show --model short 'd e' --target 'd e h d'
+expect 3 'the source has 4 tokens; the model has positions for 3' show --model short 'd e h d' --attention-kind encoder
 expect 0 'log p' show --model short 'd e h' --target 'd e h' --attention-kind decoder
 expect 0 'log p' show --model short 'd e h' --beam 2 --hypothesis 2 --tokens
 
 # a page has all kinds of attention, up to a limit on its size
 "$attend" show --model transformer --input few.tsv --output x.html || fail 'a page with all kinds of attention'
-for kind in source encoder decoder; do
-    is "maps of $kind" 3 "$(grep -o "\"look\":\"$kind\"" x.html | wc -l)"
+for kind in cross encoder decoder; do
+    is "maps of $kind" 3 "$(grep -o "\"attention\":\"$kind\"" x.html | wc -l)"
 done
 "$attend" show --model transformer 'd e h' --beam 3 --output x.html || fail 'a page of hypotheses'
-is 'hypotheses' '3 1 3' "$(for kind in source encoder decoder; do grep -o "\"look\":\"$kind\"" x.html | wc -l; done | tr '\n' ' ' | sed 's/ $//')"
+is 'hypotheses' '3 1 3' "$(for kind in cross encoder decoder; do grep -o "\"attention\":\"$kind\"" x.html | wc -l; done | tr '\n' ' ' | sed 's/ $//')"
 grep -q '"layer":1,"head":-1' x.html || fail 'a page does not begin with the map the model aligns by'
 "$attend" show --model transformer 'd e h' --attention-kind decoder --beam 2 --output x.html || fail 'a page of one kind'
-is 'one kind' '0 0 2' "$(for kind in source encoder decoder; do grep -o "\"look\":\"$kind\"" x.html | wc -l; done | tr '\n' ' ' | sed 's/ $//')"
+is 'one kind' '0 0 2' "$(for kind in cross encoder decoder; do grep -o "\"attention\":\"$kind\"" x.html | wc -l; done | tr '\n' ' ' | sed 's/ $//')"
 awk 'BEGIN { for (i = 0; i < 500; i++) s = s "d "; print s "\t" s; print "d\te" }' >large.tsv # 1.5 million weights a look
 expect 0 '1 of 2 sentences have cross attention only' show --model transformer --input large.tsv --output x.html
-is 'kinds within the limit' '2 1 1' "$(for kind in source encoder decoder; do grep -o "\"look\":\"$kind\"" x.html | wc -l; done | tr '\n' ' ' | sed 's/ $//')"
-grep -q '"look":"encoder","source":"d",' x.html || fail 'a short sentence after a long one lacks a kind'
+is 'kinds within the limit' '2 1 1' "$(for kind in cross encoder decoder; do grep -o "\"attention\":\"$kind\"" x.html | wc -l; done | tr '\n' ' ' | sed 's/ $//')"
+grep -q '"attention":"encoder","source":"d",' x.html || fail 'a short sentence after a long one lacks a kind'
 
 # errors of the output are reported
 if [ -c /dev/full ]; then

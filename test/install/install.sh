@@ -1,36 +1,108 @@
 #!/bin/sh
-# install.sh BUILD EXAMPLES MODEL: installs what is in BUILD, and builds and runs programs with it, by pkg-config and by CMake. MODEL reverses a line (examples/train_reversal.sh).
+# install.sh BUILD EXAMPLES MODEL: installs what is in BUILD, checks the installed files, and builds and runs programs with them by pkg-config and by CMake,
+# with shared and static libraries, with and without pictures. MODEL reverses a line (examples/train_reversal.sh).
 set -eu
 build=$1 examples=$2 model=$3 here=$(cd "$(dirname "$0")" && pwd)
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-prefix="$folder/a place"
-cmake --install "$build" --prefix "$prefix" >/dev/null
+prefix="$folder/a prefix"
+fail() {
+    echo "$1"
+    exit 1
+}
+cmake --install "$build" --strip --prefix "$prefix" >/dev/null
 
 for file in bin/attend share/man/man1/attend.1.gz share/man/man1/attend-train.1.gz share/bash-completion/completions/attend \
     share/zsh/site-functions/_attend share/fish/vendor_completions.d/attend.fish share/doc/attend/README.md \
-    share/doc/attend/LICENSE share/doc/attend/docs/training.md include/attend/attend.h; do
-    [ -s "$prefix/$file" ] || { echo "$file is not installed"; exit 1; }
+    share/doc/attend/LICENSE share/doc/attend/docs/training.md include/attend/attend.h include/attend/picture.h; do
+    [ -s "$prefix/$file" ] || fail "$file is not installed"
 done
 "$prefix/bin/attend" --version >/dev/null
+libraries=$(dirname "$(find "$prefix" -name libattend.so)")
 
-# by pkg-config; a prefix with a blank in it comes with a backslash, which eval takes away
-library=$(find "$prefix" -name attend.pc)
-export PKG_CONFIG_PATH="${library%/*}"
-eval "cc -std=c11 '$examples/embed.c' $(pkg-config --cflags --libs attend) -o '$folder/embed'"
-[ "$("$folder/embed" "$model" "a b c")" = "c b a
-   2-0 1-1 0-2" ] || { echo "embed printed another translation"; exit 1; }
-eval "cc -std=c11 '$examples/own_score.c' $(pkg-config --cflags --libs attend_double) -o '$folder/own_score'"
+# ---- the shared libraries: sonames, exports, sizes ----
+
+for name in attend attend-view; do
+    objdump -p "$libraries/lib$name.so" | grep -q "SONAME *lib$name.so.0\$" || fail "lib$name.so has another soname than lib$name.so.0"
+done
+# exported: what the public headers declare, and nothing else
+cat "$prefix"/include/attend/*.h | grep -o 'attend_[a-z0-9_]*' | sort -u >"$folder/declared"
+nm -D --defined-only "$libraries/libattend.so" "$libraries/libattend-view.so" | sed -n 's/^[0-9a-f]* [TDRB] \([^@]*\).*/\1/p' | sort -u >"$folder/exported"
+[ "$(comm -13 "$folder/declared" "$folder/exported")" = "" ] || fail "exported, and in no public header: $(comm -13 "$folder/declared" "$folder/exported")"
+sed -n 's/^    \(attend_[a-z0-9_]*\);$/\1/p' "$build/src/attend.map" "$build/src/attend-view.map" | sort -u >"$folder/listed"
+[ "$(comm -23 "$folder/listed" "$folder/exported")" = "" ] || fail "declared, and not exported: $(comm -23 "$folder/listed" "$folder/exported")"
+
+# small FILE: under 2 MB
+small() {
+    size=$(wc -c <"$1")
+    echo "$(basename "$1"): $size bytes"
+    [ "$size" -lt 2000000 ] || fail "$1 has $size bytes, 2 MB or more"
+}
+# links FILE yes|no: whether it needs cairo and pango
+links() {
+    ldd "$1" >"$folder/ldd"
+    ! grep -q 'not found' "$folder/ldd" || fail "$1 does not find its libraries: $(cat "$folder/ldd")"
+    found=no
+    if grep -q 'libcairo\|libpango' "$folder/ldd"; then found=yes; fi
+    [ $found = "$2" ] || fail "$1 is linked with cairo or pango: $found, expected $2"
+}
+small "$prefix/bin/attend"
+small "$libraries/libattend.so"
+links "$libraries/libattend.so" no
+links "$libraries/libattend-view.so" yes
+
+# translates PROGRAM: examples/embed.c
+translates() {
+    [ "$("$1" "$model" "a b c")" = "c b a
+   2-0 1-1 0-2" ] || fail "$1 printed another translation"
+}
+
+# ---- by pkg-config; it writes a space in the prefix with a backslash, which eval takes away ----
+
+export PKG_CONFIG_PATH="$libraries/pkgconfig" LD_LIBRARY_PATH="$libraries"
+build_with() { # OUTPUT SOURCE MODULE, shared
+    eval "cc -std=c11 '$2' $(pkg-config --cflags --libs "$3") -o '$folder/$1'"
+}
+build_static() { # OUTPUT SOURCE MODULE
+    flags=$(pkg-config --static --cflags --libs "$3" | sed 's/-lattend-view/-l:libattend-view.a/; s/-lattend /-l:libattend.a /')
+    eval "cc -std=c11 '$2' $flags -Wl,--gc-sections,--as-needed -s -o '$folder/$1'"
+}
+build_with embed "$examples/embed.c" attend
+build_static embed_static "$examples/embed.c" attend
+build_with draw "$here/draw.c" attend-view
+build_static draw_static "$here/draw.c" attend-view
+build_with own_score "$examples/own_score.c" attend_double
+for program in embed embed_static; do
+    translates "$folder/$program"
+    links "$folder/$program" no
+    small "$folder/$program"
+done
+for program in draw draw_static; do
+    "$folder/$program"
+    links "$folder/$program" yes
+done
+ldd "$folder/embed" | grep -q 'libattend\.so\.0' || fail "embed is not linked with libattend.so.0"
+ldd "$folder/embed_static" | grep -q 'libattend' && fail "embed_static is linked with a shared libattend"
 "$folder/own_score" >/dev/null
+unset PKG_CONFIG_PATH LD_LIBRARY_PATH
 
-# by CMake, from where it was moved to: nothing in the package knows its place
-unset PKG_CONFIG_PATH
+# ---- by CMake, from another folder: no installed file contains the path of its prefix ----
+
 mv "$prefix" "$folder/moved"
 cmake -S "$here" -B "$folder/outside" -DCMAKE_PREFIX_PATH="$folder/moved" -DEXAMPLES="$examples" >"$folder/log" 2>&1 &&
-    cmake --build "$folder/outside" >>"$folder/log" 2>&1 || { cat "$folder/log"; exit 1; }
-"$folder/outside/three_arrays" >/dev/null
+    cmake --build "$folder/outside" >>"$folder/log" 2>&1 || fail "$(cat "$folder/log")"
+translates "$folder/outside/embed_attend"
+translates "$folder/outside/embed_attend_static"
+links "$folder/outside/embed_attend" no
+links "$folder/outside/embed_attend_static" no
+"$folder/outside/draw_view"
+"$folder/outside/draw_view_static"
 "$folder/outside/own_score_check" >/dev/null
 
-# into DESTDIR, for packages: the prefix stays what it is
-DESTDIR="$folder/root" cmake --install "$build" --prefix /usr >/dev/null
-grep -q '^prefix=/usr$' "$(find "$folder/root" -name attend.pc)" || { echo "attend.pc has another prefix than /usr"; exit 1; }
+# ---- into DESTDIR, for packages: the prefix in attend.pc is that of the package; debug information is a component of its own ----
+
+DESTDIR="$folder/root" cmake --install "$build" --strip --prefix /usr >/dev/null
+grep -q '^prefix=/usr$' "$(find "$folder/root" -name attend.pc)" || fail "attend.pc has another prefix than /usr"
+[ ! -e "$folder/root/usr/lib/debug" ] || fail "debug information is installed without being asked for"
+DESTDIR="$folder/root" cmake --install "$build" --prefix /usr --component debug >/dev/null
+[ "$(find "$folder/root/usr/lib/debug/.build-id" -name '*.debug' | wc -l)" = 3 ] || fail "not every program has its debug information"

@@ -1,8 +1,8 @@
 """The page of attend_view_html in a browser: check_page.py PAGE_TOOL [FOLDER]
 
-Drives headless Chromium over WebDriver, with nothing but the standard library: points, clicks, presses keys, and looks at what the page then shows,
-at what its console says and at what it asked the network for, which must be nothing. With FOLDER: leaves pictures of the page there.
-Without chromium and chromedriver it is skipped (77)."""
+Drives headless Chromium over WebDriver with the standard library only: points, clicks and presses keys, and checks what the page then shows. The
+console must stay empty, and the page must request nothing from the network. With FOLDER: writes screenshots there. Skipped (77) without chromium and
+chromedriver."""
 import base64
 import http.client
 import json
@@ -106,7 +106,7 @@ def word(side, index):
 
 
 def open_sentence(b, starts):
-    """Chooses the sentence whose source starts so."""
+    """Selects the sentence whose source starts with the given text."""
     found = b.run("""for (const x of document.querySelectorAll("#sentences button"))
         if (x.querySelector(".line").textContent.startsWith(arguments[0])) { x.click(); return true; } return false""", starts)
     check(found, f"no sentence {starts}")
@@ -117,18 +117,18 @@ def check_pointing(b):
     check(b.run("return document.querySelectorAll('#hypotheses button').length") == 3, "three hypotheses")
     b.hover(word("target", 4))
     seen = b.text("#detail")
-    check("zone" in seen and "Area" in seen and "Looks at" in seen and "probability 0." in seen, f"zone looks at Area: {seen}")
+    check("zone" in seen and "Area" in seen and "Attends to" in seen and "probability 0." in seen, f"zone attends to Area: {seen}")
     weight = b.run("return viewOf(map(), false, -1, -1).at(4, 6).toFixed(4)")
     check(weight in seen and float(weight) > 0.3, f"{weight} in {seen}")
     b.hover(word("source", 6))
     seen = b.text("#detail")
-    check("Is looked at by" in seen and "zone" in seen and weight in seen and "coverage" in seen, f"Area is looked at by zone: {seen}")
-    choices = "return document.querySelectorAll('#detail section:last-child li').length"
+    check("Receives attention from" in seen and "zone" in seen and weight in seen and "coverage" in seen, f"Area receives attention from zone: {seen}")
+    candidates = "return document.querySelectorAll('#detail section:last-child li').length"
     b.hover(word("target", 4))
-    check(b.run(choices) == 5, "five alternatives")
+    check(b.run(candidates) == 5, "five candidates")
     b.click('[data-view="matrix"]')
     b.hover(word("target", 4))
-    check(weight in b.text("#detail"), "the matrix says the same")
+    check(weight in b.text("#detail"), "the matrix shows the same weight")
     b.run("document.getElementById('view').scrollTo(0, 0)")
     frame = b.run("const r = picture.svg.getBoundingClientRect(), p = picture.box({side: 'target', index: 4, other: 6}); return [r.left + p.x + p.cell / 2, r.top + p.y + p.cell / 2]")
     b.call("POST", "/actions", {"actions": [{"type": "pointer", "id": "mouse", "parameters": {"pointerType": "mouse"}, "actions": [
@@ -141,12 +141,12 @@ def check_pointing(b):
 
 
 def check_numbers(b):
-    """Weights between words, entropy, coverage and what is remarkable, against their definitions."""
+    """Weights between words, entropy, coverage and other statistics, against their definitions."""
     for i in range(b.run("return data.sentences.length")):
         m = b.run("return data.sentences[arguments[0]][0]", i)
         if not m["weights"]:
             continue
-        T, S, maps = len(m["targetPieces"]), len(m["sourcePieces"]), m["layers"] * m["heads"]
+        T, S, maps = len(m["targetTokens"]), len(m["sourceTokens"]), m["layers"] * m["heads"]
         mean = [[sum(m["weights"][(k * T + t) * S + s] for k in range(maps)) / maps / 10000 for s in range(S)] for t in range(T)]
         words = []
         for t in range(len(m["targetWords"])):
@@ -156,10 +156,10 @@ def check_numbers(b):
         check(len(shown) == len(words) and all(abs(x - y) < 1e-9 for x, y in zip(shown, words)), f"sentence {i + 1}: weights between words")
         entropy = sum(-w * math.log2(w) for row in mean for w in row if w > 0) / T
         coverage = [sum(mean[t][k] for t in range(T) for k in range(S) if m["sourceWord"][k] == s) for s in range(len(m["sourceWords"]))]
-        remarks = b.run("return remarksOf(data.sentences[arguments[0]][0], -1, -1)", i)
-        check(abs(remarks["entropy"] - entropy) < 1e-9, f"sentence {i + 1}: entropy")
-        check(abs(remarks["confidence"] - math.exp(m["logProbability"] / 10000 / T)) < 1e-9, f"sentence {i + 1}: confidence")
-        check(remarks["unseen"] == [s for s, c in enumerate(coverage) if c < 0.2], f"sentence {i + 1}: words never looked at")
+        statistics = b.run("return statisticsOf(data.sentences[arguments[0]][0], -1, -1)", i)
+        check(abs(statistics["entropy"] - entropy) < 1e-9, f"sentence {i + 1}: entropy")
+        check(abs(statistics["confidence"] - math.exp(m["logProbability"] / 10000 / T)) < 1e-9, f"sentence {i + 1}: confidence")
+        check(statistics["uncovered"] == [s for s, c in enumerate(coverage) if c < 0.2], f"sentence {i + 1}: words not covered")
     for words, loop in (("a b c a b c", True), ("x a b c d a b c d", True), ("a b a b", False), ("a a a a a a", True), ("a b c a b", False), ("", False)):
         check(b.run("return loopOf(arguments[0]) !== null", words.split()) is loop, f"loop: {words}")
 
@@ -168,15 +168,15 @@ def check_switches(b):
     open_sentence(b, "The agreement")
     b.click('[data-view="links"]')
     check(b.run("return view.target.length") == 14, "14 words")
-    b.click('[data-pieces="1"]')
-    check(b.run("return view.target.length") == 18, "18 pieces with the end")
-    check(b.run("return Math.abs(1 - view.source.reduce((sum, _, s) => sum + view.at(3, s), 0)) < 0.002"), "rows add up to 1")
-    b.click('[data-pieces=""]')
+    b.click('[data-by-token="1"]')
+    check(b.run("return view.target.length") == 18, "18 tokens with </s>")
+    check(b.run("return Math.abs(1 - view.source.reduce((sum, _, s) => sum + view.at(3, s), 0)) < 0.002"), "rows sum to 1")
+    b.click('[data-by-token=""]')
     b.click('#hypotheses button:nth-child(2)')
     check("espace" in b.text("#view"), "the second hypothesis")
     check(b.run("return document.querySelector('#hypotheses button:nth-child(2)').getAttribute('aria-checked')") == "true", "is marked")
-    shown = b.run("return [...document.querySelectorAll('#sentences button')].map((x) => firstRemarks(sentences[x.dataset.sentence][0]).confidence)")
-    check(shown == sorted(shown), "the least sure sentence is the first")
+    shown = b.run("return [...document.querySelectorAll('#sentences button')].map((x) => firstStatistics(sentences[x.dataset.sentence][0]).confidence)")
+    check(shown == sorted(shown), "the sentence with the lowest confidence is first")
     b.run("const o = document.getElementById('order'); o.value = 'file'; o.dispatchEvent(new Event('change'))")
     order = b.run("return [...document.querySelectorAll('#sentences button')].map((x) => Number(x.dataset.sentence))")
     check(order == list(range(len(order))), "the order of the file")
@@ -184,17 +184,17 @@ def check_switches(b):
     check(b.run("return !document.getElementById('layer-choice').hidden && document.getElementById('head').options.length") == 4, "three heads and their mean")
     before = b.run("return view.at(0, 0)")
     b.run("const h = document.getElementById('head'); h.value = 0; h.dispatchEvent(new Event('change'))")
-    check(b.run("return view.at(0, 0)") > before, "the first head looks more sharply than the mean")
+    check(b.run("return view.at(0, 0)") > before, "the first head is sharper than the mean")
     b.press("a", "a")
-    check(b.run("return [chosen().layer, chosen().head]") == [0, 2], "a goes on to the third")
+    check(b.run("return [chosen().layer, chosen().head]") == [0, 2], "a selects the third")
     b.run("chosen().layer = chosen().head = -1; refresh()")
     open_sentence(b, "I went home")
-    check("again and again" in b.text("#warnings") and "je suis allé" in b.text("#warnings"), "a loop is reported")
-    check("Never looked at" in b.text("#warnings"), "words never looked at are reported")
+    check("Repetition" in b.text("#warnings") and "je suis allé" in b.text("#warnings"), "a repetition is reported")
+    check("Not covered" in b.text("#warnings"), "words that are not covered are reported")
     open_sentence(b, "a model without")
     check("no attention" in b.text("#warnings"), "no attention is reported")
     b.hover(word("target", 1))
-    check("Modell" in b.text("#detail"), "alternatives without attention")
+    check("Modell" in b.text("#detail"), "candidates without attention")
     open_sentence(b, "control")
     check("␁" in b.text("#view") and "\ufffd" in b.text("#view"), "what cannot be seen is shown")
     b.press("1", "2", "3", "1")
@@ -219,7 +219,7 @@ def check_keys(b):
     b.press("H", "j")
     check(b.run("return [state.hypothesis, state.sentence]") == [0, 1], "the next sentence, as in the file")
     b.press("k", "w")
-    check(b.run("return state.pieces") is True, "pieces")
+    check(b.run("return state.byToken") is True, "tokens")
     b.press("w", "o", "?")
     check(b.run("return document.getElementById('help').open") is True and "hypothesis" in b.text("#help"), "help")
     check(b.run("return document.getElementById('help').scrollTop") == 0, "from its beginning")
@@ -232,63 +232,63 @@ def check_keys(b):
     b.press("o", "o", "1", "escape")
 
 
-def shown_looks(b):
-    return b.run("return document.getElementById('looks').hidden ? [] : [...document.querySelectorAll('[data-look]')].map((x) => x.dataset.look + (x.disabled ? '-' : x.getAttribute('aria-pressed') === 'true' ? '+' : ''))")
+def shown_kinds(b):
+    return b.run("return document.getElementById('kinds').hidden ? [] : [...document.querySelectorAll('[data-kind]')].map((x) => x.dataset.kind + (x.disabled ? '-' : x.getAttribute('aria-pressed') === 'true' ? '+' : ''))")
 
 
-def check_looks(b):
-    """A sentence whose model looks at both sides and at itself; what the page says is said of the look that is shown."""
+def check_kinds(b):
+    """A sentence of a model with cross-attention and self-attention on both sides; figures and details belong to the attention kind that is shown."""
     open_sentence(b, "It looked at")
-    check(shown_looks(b) == ["source+", "encoder", "decoder"], f"three looks: {shown_looks(b)}")
-    check(b.run("return document.querySelectorAll('#hypotheses button').length") == 3, "as many hypotheses as maps of the first look")
+    check(shown_kinds(b) == ["cross+", "encoder", "decoder"], f"three attention kinds: {shown_kinds(b)}")
+    check(b.run("return document.querySelectorAll('#hypotheses button').length") == 3, "as many hypotheses as maps of the first attention kind")
     for key, before, after in (("a", [1, -1], [1, 0]), ("A", [1, -1], [0, 3]), ("a", [0, -1], [0, 0]), ("A", [0, -1], [-1, -1]), ("a", [1, 3], [-1, -1]), ("A", [-1, -1], [1, 3])):
         b.run("[chosen().layer, chosen().head] = arguments[0]; refresh()", before)
         b.press(key)
         check(b.run("return [chosen().layer, chosen().head]") == after, f"{key} goes from {before} to {after}")
     b.run("chosen().layer = 1; chosen().head = 2; refresh()")
     b.press("2", "l")
-    check(shown_looks(b) == ["source", "encoder+", "decoder"], "the next look is the encoder's")
-    check(b.run("return [map().look, chosen().layer, chosen().head, document.getElementById('layer').options.length]") == ["encoder", -1, -1, 4], "with layers of its own")
-    check(b.run("return document.getElementById('view').innerText").count("prob.") == 0, "nothing was said there")
+    check(shown_kinds(b) == ["cross", "encoder+", "decoder"], "the next attention kind is the encoder's")
+    check(b.run("return [map().attention, chosen().layer, chosen().head, document.getElementById('layer').options.length]") == ["encoder", -1, -1, 4], "with layers of its own")
+    check(b.run("return document.getElementById('view').innerText").count("prob.") == 0, "an encoder has no probabilities")
     check("confidence" not in b.text("#figures") and "log prob" not in b.text("#figures") and "entropy" in b.text("#figures"), b.text("#figures"))
     b.hover(word("target", 1))
     seen = b.text("#detail")
-    check("looking" in seen and "Looks at" in seen and "Alternatives" not in seen and "probability" not in seen and "NaN" not in seen, seen)
+    check("attends" in seen and "Attends to" in seen and "Candidates" not in seen and "probability" not in seen and "NaN" not in seen, seen)
     b.press("1")
     b.hover(word("source", 2))
-    check("looked at" in b.text("#detail") and "Is looked at by" in b.text("#detail"), b.text("#detail"))
+    check("attended to" in b.text("#detail") and "Receives attention from" in b.text("#detail"), b.text("#detail"))
     b.press("l", "2")
-    check(b.run("return map().look") == "decoder" and "confidence" in b.text("#figures") and "coverage" not in b.text("#figures"), "the decoder's")
-    check(b.run("return view.causal && view.at(1, 0) > 0 && view.at(0, 1) === 0"), "looks back alone")
+    check(b.run("return map().attention") == "decoder" and "confidence" in b.text("#figures") and "coverage" not in b.text("#figures"), "the decoder's")
+    check(b.run("return view.causal && view.at(1, 0) > 0 && view.at(0, 1) === 0"), "the map is causal")
     b.press("w", "escape", "right")
     check(b.run("return [view.target[0].text, view.source[0].text]") == ["<s>", "<s>"], "begins with <s>")
     seen = b.text("#detail")
-    check("<s>" in seen and "probability" not in seen and "Alternatives" not in seen and "NaN" not in seen, f"of which nothing was said: {seen}")
+    check("<s>" in seen and "probability" not in seen and "Candidates" not in seen and "NaN" not in seen, f"<s> has no probability: {seen}")
     b.press("down")
-    check("probability 0." in b.text("#detail") and "Alternatives" in b.text("#detail"), f"as of its own word: {b.text('#detail')}")
+    check("probability 0." in b.text("#detail") and "Candidates" in b.text("#detail"), f"the next row has one: {b.text('#detail')}")
     b.press("w", "h")
-    check(b.run("return [map().look, map().target]") == ["decoder", "Es sah alles an"], "the next hypothesis, looked at in the same way")
+    check(b.run("return [map().attention, map().target]") == ["decoder", "Es sah alles an"], "the next hypothesis, with the same attention kind")
     b.press("L")
-    check(b.run("return map().look") == "encoder", "the encoder's is that of all hypotheses")
+    check(b.run("return map().attention") == "encoder", "all hypotheses share the encoder's map")
     b.press("L")
-    check(b.run("return [map().look, chosen().layer, chosen().head]") == ["source", 1, 2], "the first look is as it was left")
-    b.click('[data-look="decoder"]')
+    check(b.run("return [map().attention, chosen().layer, chosen().head]") == ["cross", 1, 2], "the first attention kind keeps its layer and head")
+    b.click('[data-kind="decoder"]')
     b.press("h")
-    check(shown_looks(b) == ["source+", "encoder", "decoder-"], f"a look that was left out: {shown_looks(b)}")
-    check("too large" in b.run("return document.querySelector('[data-look=\"decoder\"]').title"), "and why")
+    check(shown_kinds(b) == ["cross+", "encoder", "decoder-"], f"an attention kind that was left out: {shown_kinds(b)}")
+    check("left out" in b.run("return document.querySelector('[data-kind=\"decoder\"]').title"), "and why")
     open_sentence(b, "narrow page")
-    check(shown_looks(b) == ["source+", "encoder-", "decoder-"], f"looks that were left out: {shown_looks(b)}")
+    check(shown_kinds(b) == ["cross+", "encoder-", "decoder-"], f"attention kinds that were left out: {shown_kinds(b)}")
     b.press("l", "l", "L")
-    check(b.run("return map().look") == "source", "keys pass over them")
-    b.run("state.look = 'source'; chosen().layer = chosen().head = -1; state.hypothesis = 0; refresh()")
+    check(b.run("return map().attention") == "cross", "keys skip them")
+    b.run("state.kind = 'cross'; chosen().layer = chosen().head = -1; state.hypothesis = 0; refresh()")
     b.press("1", "escape")
 
 
 def check_text(b):
-    """What a language model reads: a sentence and itself."""
-    check(shown_looks(b) == ["decoder+"], f"one look, and it is said: {shown_looks(b)}")
+    """A language model: self-attention of one sentence."""
+    check(shown_kinds(b) == ["decoder+"], f"the only attention kind is named: {shown_kinds(b)}")
     open_sentence(b, "the cat sat")
-    check(b.run("return document.getElementById('hypotheses').hidden"), "nothing was looked for")
+    check(b.run("return document.getElementById('hypotheses').hidden"), "no search, no hypotheses")
     check(b.text("#source-text").startswith("the cat sat on the mat"), "the text is the heading")
     b.press("1", "escape", "right")
     check(b.run("return document.querySelectorAll('#view [data-side]').length") == 22, "two rows of the same words")
@@ -300,7 +300,7 @@ def check_text(b):
     x = b.run("return [0, 1].map((s) => picture.box({side: 'source', index: s}).x)")
     check(x[0] > x[1], "columns from the right")
     open_sentence(b, "and and")
-    check("again and again" in b.text("#warnings"), "a loop is reported")
+    check("Repetition" in b.text("#warnings"), "a repetition is reported")
     b.press("1", "escape", "l")
 
 
@@ -371,7 +371,7 @@ def check_saving(b, folder):
 
 
 def check_phone(b):
-    check(b.run("return document.documentElement.dataset.theme") == "dark", "dark, as the system has it")
+    check(b.run("return document.documentElement.dataset.theme") == "dark", "dark, the system's setting")
     for starts in ("The agreement", "word1 ", "שלום", "say <script>", "many heads", "I went", "It looked"):
         open_sentence(b, starts)
         for kind in ("links", "matrix", "text"):
@@ -382,8 +382,8 @@ def check_phone(b):
                 b.run("point(null, true); document.querySelector(arguments[0]).dispatchEvent(new MouseEvent('click', {bubbles: true}))", word("target", 1))
                 places = b.run("return [document.querySelector(arguments[0]), document.getElementById('detail')].map((e) => [e.getBoundingClientRect().top, e.getBoundingClientRect().bottom])",
                                word("target", 1))
-                check(0 <= places[0][0] and places[0][1] <= places[1][0], f"{starts}, {kind}: the word and what is said about it are both in sight: {places}")
-                check(b.run("return state.kept.index") == 1, "a tap keeps the word")
+                check(0 <= places[0][0] and places[0][1] <= places[1][0], f"{starts}, {kind}: the word and its details are both visible: {places}")
+                check(b.run("return state.kept.index") == 1, "a tap selects the word")
     b.click("#open-list")
     b.click("#sentences button")
     check(b.run("return !document.body.classList.contains('listing') && state.sentence === orderOfSentences()[0]"), "the list opens and closes")
@@ -391,14 +391,14 @@ def check_phone(b):
 
 def check_quiet(b, page):
     problems = [entry["message"] for entry in b.log("browser") if entry["level"] != "INFO"]
-    check(not problems, f"the console says: {problems}")
+    check(not problems, f"messages on the console: {problems}")
     asked = set()
     for entry in b.log("performance"):
         message = json.loads(entry["message"])["message"]
         if message["method"] == "Network.requestWillBeSent":
             asked.add(message["params"]["request"]["url"].split(":")[0] + ":" + message["params"]["request"]["url"][-10:])
     outside = [url for url in asked if not url.startswith(("file:", "data:", "blob:"))]
-    check(not outside and len([u for u in asked if u.startswith("file:")]) <= 1, f"asked for {asked}")
+    check(not outside and len([u for u in asked if u.startswith("file:")]) <= 1, f"requests: {asked}")
     check(b.run("return performance.getEntriesByType('resource').filter((e) => !/^(data|blob):/.test(e.name)).length") == 0, "resources")
 
 
@@ -426,12 +426,12 @@ def take_pictures(driver, chromium, folder, page, example, text):
                         b.press("2")
                         take(what + "-matrix")
                 open_sentence(b, "It looked")
-                for look in ("encoder", "decoder"):
+                for attention in ("encoder", "decoder"):
                     b.press("l")
                     for key, what in (("1", "links"), ("2", "matrix"), ("3", "text")):
                         b.press(key)
                         b.run("point({side: 'target', index: 3, other: arguments[0] ? 2 : undefined}, true)", what == "matrix")
-                        take(f"{look}-{what}")
+                        take(f"{attention}-{what}")
                 b.call("POST", "/url", {"url": text.as_uri()})
                 open_sentence(b, "the cat")
                 for key, what in (("1", "links"), ("2", "matrix")):
@@ -463,7 +463,7 @@ def main():
         b = Browser(driver, chromium, folder, False, (1400, 900))
         try:
             b.call("POST", "/url", {"url": page.as_uri()})
-            for part in (check_pointing, check_numbers, check_switches, check_keys, check_looks, check_hostile, check_directions, check_long):
+            for part in (check_pointing, check_numbers, check_switches, check_keys, check_kinds, check_hostile, check_directions, check_long):
                 part(b)
                 print(part.__name__, "is right")
             check_saving(b, folder)
@@ -490,7 +490,7 @@ def main():
             out = pathlib.Path(sys.argv[2])
             out.mkdir(parents=True, exist_ok=True)
             take_pictures(driver, chromium, out, page, example, text)
-    print("the page does what it should, says nothing on its console and asks for nothing")
+    print("the page works, its console is empty, and it requests nothing")
     return 0
 
 

@@ -1,5 +1,5 @@
 /* page_tool.c: a page of hand-made maps for the browser that check_page.py drives.
- * page_tool FILE           what a page must bear: markup, quotes, right to left, 200 words, loops, several heads, no attention
+ * page_tool FILE           difficult content: markup, quotes, right to left, 200 words, loops, several heads, no attention
  * page_tool FILE picture   a few sentences as they are, for a picture
  * page_tool FILE text      what a language model reads */
 #include "support/sample_maps.h"
@@ -23,23 +23,23 @@ static void add(sheet *s, const char *source, const char *target, const char *li
     s->lists[s->count - 1].count++;
 }
 
-/* A map of another look behind the last. */
-static void add_look(sheet *s, attend_attention_kind look, const char *text, int layers, int heads)
+/* A map of another attention kind after the last. */
+static void add_self_attention(sheet *s, attend_attention_kind kind, const char *text, int layers, int heads)
 {
-    s->maps[s->maps_used++] = &sample_own_new(text, look, layers, heads)->map;
+    s->maps[s->maps_used++] = &sample_self_attention_new(text, kind, layers, heads)->map;
     s->lists[s->count - 1].count++;
 }
 
-/* A Transformer, two hypotheses with all looks and one with the first alone; and the last sentence of a page that grew too large. */
-static void add_looks(sheet *s)
+/* A Transformer, two hypotheses with all attention kinds and one with the first only; and the last sentence of a page that grew too large. */
+static void add_attention_kinds(sheet *s)
 {
     const char *source = "It look|ed at every|thing twice", *first = "Es sah all|es zwei|mal an",
                *second = "Es sah all|es an";
     add(s, source, first, NULL, 2, 4, 0.5);
-    add_look(s, ATTEND_ATTENTION_ENCODER, source, 3, 4);
-    add_look(s, ATTEND_ATTENTION_DECODER, first, 2, 4);
+    add_self_attention(s, ATTEND_ATTENTION_ENCODER, source, 3, 4);
+    add_self_attention(s, ATTEND_ATTENTION_DECODER, first, 2, 4);
     add(s, NULL, second, NULL, 2, 4, 0.7);
-    add_look(s, ATTEND_ATTENTION_DECODER, second, 2, 4);
+    add_self_attention(s, ATTEND_ATTENTION_DECODER, second, 2, 4);
     add(s, NULL, "Es sah", NULL, 2, 4, 0.7);
     add(s, "narrow page", "enge Seite", NULL, 2, 4, 0.5);
 }
@@ -51,14 +51,14 @@ static void add_texts(sheet *s)
                                          "שלום עולם , זה משפט .", "and and and and so and and and so it goes" };
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         s->lists[s->count++] = (attend_map_list){ s->maps + s->maps_used, 0 };
-        add_look(s, ATTEND_ATTENTION_DECODER, lines[i], 2, 2);
+        add_self_attention(s, ATTEND_ATTENTION_DECODER, lines[i], 2, 2);
     }
 }
 
-/* What else might stand in the place of some pieces, so that a picture looks like one. */
+/* Realistic candidates for some tokens. */
 static void say_alternatives(sample_map *m)
 {
-    static const char *const table[][ATTEND_MAP_CHOICES] = {
+    static const char *const table[][ATTEND_MAP_CANDIDATES] = {
         { "L'", "Cet", "Un", "Le", "Cette" },
         { "accord", "entente", "Accord", "convention", "traité" },
         { "sur", "concern", "relatif", "de", "à" },
@@ -74,8 +74,9 @@ static void say_alternatives(sample_map *m)
     };
     for (int t = 0; t < m->target.count; t++)
         for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-            if (strcmp(m->target.pieces[t].text, table[i][0]) == 0)
-                for (int k = 1; k < ATTEND_MAP_CHOICES; k++) m->choices[t * ATTEND_MAP_CHOICES + k].text = table[i][k];
+            if (strcmp(m->target.tokens[t].text, table[i][0]) == 0)
+                for (int k = 1; k < ATTEND_MAP_CANDIDATES; k++)
+                    m->candidates[t * ATTEND_MAP_CANDIDATES + k].text = table[i][k];
 }
 
 static void add_examples(sheet *s)
@@ -123,7 +124,7 @@ static void add_hostile(sheet *s)
         "0-0 0-1 0-2 1-3 1-4 1-5 1-6 1-7 1-8 2-9 2-10 2-11 2-12", 1, 1, 0.2);
     add(s, "a model without attention", "ein Modell ohne Aufmerksamkeit", NULL, 0, 0, 0.5);
     add(s, "", "", NULL, 1, 1, 0.1);
-    add_looks(s);
+    add_attention_kinds(s);
     char *source = long_sentence("word"), *target = long_sentence("Wort");
     add(s, source, target, NULL, 1, 1, 0.6);
     free(source);

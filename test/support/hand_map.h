@@ -10,12 +10,12 @@ enum { HAND_WORDS = 128, HAND_HEADS = 2 };
 
 typedef struct hand_map {
     attend_map map;
-    attend_map_piece sides[2][HAND_WORDS + 1];
+    attend_map_token sides[2][HAND_WORDS + 1];
     const char *words[2][HAND_WORDS];
     char texts[2][4096];
     float weights[HAND_HEADS * (HAND_WORDS + 1) * (HAND_WORDS + 1)];
     double probability[HAND_WORDS + 1];
-    attend_map_choice choices[(HAND_WORDS + 1) * ATTEND_MAP_CHOICES];
+    attend_map_candidate candidates[(HAND_WORDS + 1) * ATTEND_MAP_CANDIDATES];
 } hand_map;
 
 static inline int hand_side(hand_map *h, int side, const char *const *words)
@@ -24,11 +24,11 @@ static inline int hand_side(hand_map *h, int side, const char *const *words)
     h->texts[side][0] = '\0';
     for (; words[count]; count++) {
         h->words[side][count] = words[count];
-        h->sides[side][count] = (attend_map_piece){ words[count], 3 + count, count };
+        h->sides[side][count] = (attend_map_token){ words[count], 3 + count, count };
         if (count) strcat(h->texts[side], " ");
         strcat(h->texts[side], words[count]);
     }
-    h->sides[side][count] = (attend_map_piece){ "</s>", ATTEND_END, -1 };
+    h->sides[side][count] = (attend_map_token){ "</s>", ATTEND_END, -1 };
     return count;
 }
 
@@ -58,9 +58,9 @@ static inline const attend_map *hand_map_of(hand_map *h, const char *const *sour
         }
         h->probability[i] = 1.0 / (1 + i);
         m->log_probability += log(h->probability[i]);
-        h->choices[i * ATTEND_MAP_CHOICES] = (attend_map_choice){ m->target[i].text, h->probability[i] };
+        h->candidates[i * ATTEND_MAP_CANDIDATES] = (attend_map_candidate){ m->target[i].text, h->probability[i] };
     }
-    m->weights = h->weights, m->probability = h->probability, m->choices = h->choices;
+    m->weights = h->weights, m->probability = h->probability, m->candidates = h->candidates;
     m->score = m->log_probability;
     m->forced = true;
     return m;

@@ -40,7 +40,7 @@ static char *data_of(const attend_string *html)
 
 static void check_json(const char *data)
 {
-    char *names[] = { "title", "layer", "head", "pieces", "sentences" };
+    char *names[] = { "title", "layer", "head", "byToken", "sentences" };
     reader r = { .at = data, .names = names, .name_count = 5 };
     if (!value(&r) || *r.at) fail_msg("no JSON from here on: %.60s", r.at);
     for (int i = 0; i < 5; i++) assert_true(r.seen[i]);
@@ -69,10 +69,10 @@ static void sample(void **state)
     attend_string html = page_of(&m->map, NULL);
     check_page(&html);
     char *data = data_of(&html);
-    assert_non_null(strstr(data, "{\"look\":\"source\",\"source\":\"the small "
-                                 "house\",\"sourcePieces\":[\"the\",\"small\",\"hous\",\"e\",\"\\u003c/s\\u003e\"],"
+    assert_non_null(strstr(data, "{\"attention\":\"cross\",\"source\":\"the small "
+                                 "house\",\"sourceTokens\":[\"the\",\"small\",\"hous\",\"e\",\"\\u003c/s\\u003e\"],"
                                  "\"sourceWord\":[0,1,2,2,-1],\"sourceWords\":[\"the\",\"small\",\"house\"]"));
-    assert_non_null(strstr(data, "\"layer\":-1,\"head\":-1,\"pieces\":false"));
+    assert_non_null(strstr(data, "\"layer\":-1,\"head\":-1,\"byToken\":false"));
     free(data);
     attend_string_free(&html);
     sample_map_free(m);
@@ -99,7 +99,7 @@ static void markup_is_text(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         sample_map *m = sample_map_new("source", "target", NULL, 1, 1, 0.5);
         m->map.source_text = m->map.target_text = m->source.words[0] = m->target.words[0] = cases[i].text;
-        m->source.pieces[0].text = m->target.pieces[0].text = m->choices[0].text = cases[i].text;
+        m->source.tokens[0].text = m->target.tokens[0].text = m->candidates[0].text = cases[i].text;
         attend_view_options options = usual;
         options.title = cases[i].text;
         attend_string html = page_of(&m->map, &options);
@@ -123,7 +123,7 @@ static void any_bytes(void **state)
             const char before = text[at];
             text[at] = (char)byte;
             sample_map *m = sample_map_new("source", "target", NULL, 1, 1, 0.5);
-            m->map.source_text = m->choices[1].text = m->target.pieces[0].text = text;
+            m->map.source_text = m->candidates[1].text = m->target.tokens[0].text = text;
             attend_view_options options = usual;
             options.title = text;
             attend_string html = page_of(&m->map, &options);
@@ -142,14 +142,16 @@ static void numbers_have_four_decimals(void **state)
     const float weights[] = { 0.123456F, 1e-9F, NAN, 1 };
     memcpy(m->weights, weights, sizeof weights);
     m->probability[0] = 0.99996, m->probability[1] = 0.5;
-    m->choices[0].probability = 0.00004, m->choices[1].text = NULL, m->choices[ATTEND_MAP_CHOICES].text = NULL;
+    m->candidates[0].probability = 0.00004, m->candidates[1].text = NULL,
+    m->candidates[ATTEND_MAP_CANDIDATES].text = NULL;
     m->map.log_probability = -INFINITY, m->map.score = NAN;
     attend_string html = page_of(&m->map, NULL);
     check_page(&html);
     char *data = data_of(&html);
     assert_non_null(
-        strstr(data, "\"probability\":[10000,5000],\"choices\":[[[\"b\",0]],[]],\"logProbability\":-1000000000000000,"
-                     "\"score\":null,\"forced\":false,\"weights\":[1235,0,null,10000]}"));
+        strstr(data,
+               "\"probability\":[10000,5000],\"candidates\":[[[\"b\",0]],[]],\"logProbability\":-1000000000000000,"
+               "\"score\":null,\"forced\":false,\"weights\":[1235,0,null,10000]}"));
     free(data);
     attend_string_free(&html);
     sample_map_free(m);
@@ -181,31 +183,31 @@ static void many(void **state)
     sample_map_free(m);
 }
 
-/* A sentence with its other looks behind it: an encoder says nothing, and the beginning is not said. */
-static void looks(void **state)
+/* A hypothesis followed by maps of its other attention kinds. An encoder has no probabilities, and "<s>" has none. */
+static void attention_kinds(void **state)
 {
     (void)state;
     sample_map *m[] = { sample_map_new("a b", "c", NULL, 2, 2, 0.5),
-                        sample_own_new("a b", ATTEND_ATTENTION_ENCODER, 3, 1),
-                        sample_own_new("c", ATTEND_ATTENTION_DECODER, 1, 1) };
+                        sample_self_attention_new("a b", ATTEND_ATTENTION_ENCODER, 3, 1),
+                        sample_self_attention_new("c", ATTEND_ATTENTION_DECODER, 1, 1) };
     const attend_map *const maps[] = { &m[0]->map, &m[1]->map, &m[2]->map };
     const attend_map_list list = { maps, 3 };
     attend_string html = { 0 };
     attend_view_options options = usual;
-    options.layer = options.head = 1; /* of the first look; the others need not have it */
+    options.layer = options.head = 1; /* of the first attention kind; the others need not have it */
     assert_ok(attend_view_html(&list, 1, &options, &html));
     check_page(&html);
     char *data = data_of(&html);
-    assert_non_null(strstr(data, "{\"look\":\"source\","));
-    assert_non_null(strstr(data, "{\"look\":\"encoder\","));
+    assert_non_null(strstr(data, "{\"attention\":\"cross\","));
+    assert_non_null(strstr(data, "{\"attention\":\"encoder\","));
     assert_non_null(strstr(data,
-                           "\"layers\":3,\"heads\":1,\"probability\":null,\"choices\":null,\"logProbability\":null,"
+                           "\"layers\":3,\"heads\":1,\"probability\":null,\"candidates\":null,\"logProbability\":null,"
                            "\"score\":null,\"forced\":false,\"weights\":["));
     const char *decoder =
-        strstr(data, "{\"look\":\"decoder\",\"source\":\"c\",\"sourcePieces\":[\"\\u003cs\\u003e\",\"c\"],");
+        strstr(data, "{\"attention\":\"decoder\",\"source\":\"c\",\"sourceTokens\":[\"\\u003cs\\u003e\",\"c\"],");
     assert_non_null(decoder);
     assert_non_null(strstr(decoder, "\"probability\":[null,7767"));
-    assert_non_null(strstr(decoder, "\"choices\":[[],[[\"c\",7767"));
+    assert_non_null(strstr(decoder, "\"candidates\":[[],[[\"c\",7767"));
     assert_non_null(strstr(decoder, "\"weights\":[10000,0,"));
     options.layer = 2;
     assert_int_equal(attend_view_html(&list, 1, &options, &html), ATTEND_BAD_USAGE);
@@ -271,11 +273,15 @@ static void memory_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sample),    cmocka_unit_test(markup_is_text),
-        cmocka_unit_test(any_bytes), cmocka_unit_test(numbers_have_four_decimals),
-        cmocka_unit_test(many),      cmocka_unit_test(without_attention),
-        cmocka_unit_test(wrong_use), cmocka_unit_test(memory_refused),
-        cmocka_unit_test(looks),
+        cmocka_unit_test(sample),
+        cmocka_unit_test(markup_is_text),
+        cmocka_unit_test(any_bytes),
+        cmocka_unit_test(numbers_have_four_decimals),
+        cmocka_unit_test(many),
+        cmocka_unit_test(without_attention),
+        cmocka_unit_test(wrong_use),
+        cmocka_unit_test(memory_refused),
+        cmocka_unit_test(attention_kinds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 #include "support/model_with_tokenizer.h"
 #include "text/token_ids.h"
 #include "text/tokenizer.h"
+#include <attend/picture.h>
 #include <attend/scorer.h>
 #include <math.h>
 
@@ -42,11 +43,11 @@ static void near(double wanted, double got, const char *what)
     if (!(fabs(wanted - got) < 1e-5)) fail_msg("%s: %g and not %g", what, got, wanted);
 }
 
-static void check_choices(const attend_map *map)
+static void check_candidates(const attend_map *map)
 {
     for (int i = 0; i < map->target_count; i++) {
-        const attend_map_choice *c = map->choices + i * ATTEND_MAP_CHOICES;
-        for (int k = 0; k < ATTEND_MAP_CHOICES; k++) {
+        const attend_map_candidate *c = map->candidates + i * ATTEND_MAP_CANDIDATES;
+        for (int k = 0; k < ATTEND_MAP_CANDIDATES; k++) {
             assert_non_null(c[k].text);
             assert_string_not_equal(c[k].text, "<s>");
             assert_true(k == 0 || c[k].probability <= c[k - 1].probability);
@@ -89,7 +90,7 @@ static void same_as_the_scorer(void **state)
             attend_scorer_word_weights(r, sums);
             attend_map_word_weights(map, -1, -1, mean);
             for (int i = 0; i < sources * targets; i++) near(sums[i], (double)mean[i], "a weight of words");
-            check_choices(map);
+            check_candidates(map);
             attend_map_free(map);
         }
         attend_scorer_free(scorer);
@@ -98,24 +99,24 @@ static void same_as_the_scorer(void **state)
     }
 }
 
-/* ---- every look ---- */
+/* ---- every attention kind ---- */
 
 enum { MOST_NUMBERS = 1 << 14 };
 
 /* What the model says when it is asked directly, words by number. */
-static void same_as_the_model(const attend_model *m, attend_ctx *c, attend_attention_kind look, const char *source,
+static void same_as_the_model(const attend_model *m, attend_ctx *c, attend_attention_kind kind, const char *source,
                               const char *target)
 {
     static attend_real weights[MOST_NUMBERS], rows[256];
     const attend_config *config = attend_model_config(m);
-    const bool alone = config->task == ATTEND_TASK_LANGUAGE_MODEL, encoder = look == ATTEND_ATTENTION_ENCODER,
-               decoder = look == ATTEND_ATTENTION_DECODER;
+    const bool is_language_model = config->task == ATTEND_TASK_LANGUAGE_MODEL,
+               encoder = kind == ATTEND_ATTENTION_ENCODER, decoder = kind == ATTEND_ATTENTION_DECODER;
     attend_tokenizer *t = NULL;
     attend_ids ids[2] = { { 0 }, { 0 } };
     attend_map *map = NULL;
     assert_ok(attend_tokenizer_from_model(&t, m, "target"));
-    if (!alone) assert_ok(attend_tokenizer_encode(t, source, strlen(source), &ids[0], 0, 0, 0));
-    if (!alone) assert_ok(attend_ids_add(&ids[0], ATTEND_END, 0, 0));
+    if (!is_language_model) assert_ok(attend_tokenizer_encode(t, source, strlen(source), &ids[0], 0, 0, 0));
+    if (!is_language_model) assert_ok(attend_ids_add(&ids[0], ATTEND_END, 0, 0));
     assert_ok(attend_tokenizer_encode(t, target, strlen(target), &ids[1], 0, 0, 0));
     const attend_pairs pair = { .count = 1,
                                 .source = ids[0].ids,
@@ -123,58 +124,59 @@ static void same_as_the_model(const attend_model *m, attend_ctx *c, attend_atten
                                 .target = ids[1].ids,
                                 .target_lengths = &ids[1].count };
     double log_p = 0;
-    const size_t count = attend_pairs_weight_count(&pair, config, look);
+    const size_t count = attend_pairs_weight_count(&pair, config, kind);
     assert_true(count > 0 && count <= MOST_NUMBERS);
-    assert_ok(attend_model_score(c, m, &pair, &log_p, rows, look, weights));
-    assert_ok(attend_map_new(&map, c, m, look, alone ? NULL : source, encoder ? NULL : target, NULL, 0, NAN));
-    assert_int_equal(map->look, look);
+    assert_ok(attend_model_score(c, m, &pair, &log_p, rows, kind, weights));
+    assert_ok(
+        attend_map_new(&map, c, m, kind, is_language_model ? NULL : source, encoder ? NULL : target, NULL, 0, NAN));
+    assert_int_equal(map->kind, kind);
     const int across = decoder ? ids[1].count + 1 : ids[0].count, down = encoder ? ids[0].count : ids[1].count + 1;
     assert_true(map->source_count == across && map->target_count == down);
     assert_int_equal(map->layers * map->heads * down * across, count);
     for (size_t i = 0; i < count; i++) near((double)weights[i], (double)map->weights[i], "a weight");
     for (int i = 0; i < across; i++)
         assert_int_equal(map->source[i].id, !decoder ? ids[0].ids[i] : i ? ids[1].ids[i - 1] : ATTEND_BEGIN);
-    if (look != ATTEND_ATTENTION_CROSS) {
+    if (kind != ATTEND_ATTENTION_CROSS) {
         assert_ptr_equal(map->source, map->target);
         assert_string_equal(map->source_text, encoder ? source : target);
         assert_string_equal(map->source[decoder ? 0 : across - 1].text, decoder ? "<s>" : "</s>");
         assert_int_equal(map->source[decoder ? 0 : across - 1].word, -1);
     }
     if (encoder) {
-        assert_true(!map->probability && !map->choices && isnan(map->log_probability) && isnan(map->score));
+        assert_true(!map->probability && !map->candidates && isnan(map->log_probability) && isnan(map->score));
         assert_false(map->forced);
     } else {
         near(log_p, map->log_probability, "log p");
         for (int i = decoder; i < down; i++) near(exp((double)rows[i - decoder]), map->probability[i], "a probability");
-        if (decoder) assert_true(isnan(map->probability[0]) && !map->choices[0].text);
-        for (int i = decoder; i < down; i++) assert_non_null(map->choices[i * ATTEND_MAP_CHOICES].text);
+        if (decoder) assert_true(isnan(map->probability[0]) && !map->candidates[0].text);
+        for (int i = decoder; i < down; i++) assert_non_null(map->candidates[i * ATTEND_MAP_CANDIDATES].text);
     }
     attend_map_free(map);
     attend_tokenizer_free(t);
     for (int i = 0; i < 2; i++) attend_ids_free(&ids[i]);
 }
 
-static void every_look(void **state)
+static void every_attention_kind(void **state)
 {
     (void)state;
-    const char *const kinds[] = { transformer, lstmn, text_transformer, text_lstmn, usual };
+    const char *const models[] = { transformer, lstmn, text_transformer, text_lstmn, usual };
     static const char *const pairs[][2] = { { "a b c", "b ab" }, { "abc d", "d" } };
-    for (int kind = ATTEND_TOKENS_WORD; kind <= ATTEND_TOKENS_BPE; kind++)
-        for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
-            attend_model *m = model_of((attend_token_kind)kind, kinds[k]);
+    for (int tokens = ATTEND_TOKENS_WORD; tokens <= ATTEND_TOKENS_BPE; tokens++)
+        for (size_t k = 0; k < sizeof models / sizeof *models; k++) {
+            attend_model *m = model_of((attend_token_kind)tokens, models[k]);
             attend_ctx *c = NULL;
             assert_ok(attend_ctx_new(&c));
-            for (int look = 0; look < 3; look++)
+            for (int kind = 0; kind < 3; kind++)
                 for (int p = 0; p < 2; p++)
-                    if (attend_config_attention_layers(attend_model_config(m), (attend_attention_kind)look) > 0)
-                        same_as_the_model(m, c, (attend_attention_kind)look, pairs[p][0], pairs[p][1]);
+                    if (attend_config_attention_layers(attend_model_config(m), (attend_attention_kind)kind) > 0)
+                        same_as_the_model(m, c, (attend_attention_kind)kind, pairs[p][0], pairs[p][1]);
             attend_ctx_free(c);
             attend_model_free(m);
         }
 }
 
 /* What a decoder reads: the beginning belongs to no word, and the others to theirs. */
-static void pieces_read(void **state)
+static void tokens_a_decoder_reads(void **state)
 {
     (void)state;
     static const char *const texts[] = { "<s>", "a", "b", "", "c" };
@@ -194,7 +196,7 @@ static void pieces_read(void **state)
     attend_model_free(m);
 }
 
-/* A search's hypothesis of no words is read as "<s>" alone. */
+/* A search's hypothesis of no words is read as "<s>" is_language_model. */
 static void nothing_said(void **state)
 {
     (void)state;
@@ -217,52 +219,52 @@ static void nothing_said(void **state)
 }
 
 /* What a model does not have, and sentences for which it has no places. */
-static void refused_looks(void **state)
+static void refused_attention_kinds(void **state)
 {
     (void)state;
     static const struct {
         const char *words;
-        attend_attention_kind look;
+        attend_attention_kind kind;
         const char *why;
-    } cases[] = { { usual, ATTEND_ATTENTION_ENCODER, "encoder does not look at itself" },
-                  { usual, ATTEND_ATTENTION_DECODER, "decoder does not look at itself" },
+    } cases[] = { { usual, ATTEND_ATTENTION_ENCODER, "encoder has no self-attention" },
+                  { usual, ATTEND_ATTENTION_DECODER, "decoder has no self-attention" },
                   { text_transformer, ATTEND_ATTENTION_CROSS, "no source" },
-                  { text_transformer, ATTEND_ATTENTION_ENCODER, "encoder does not look" },
-                  { "task=language-model", ATTEND_ATTENTION_DECODER, "decoder does not look" } };
+                  { text_transformer, ATTEND_ATTENTION_ENCODER, "encoder has no self-attention" },
+                  { "task=language-model", ATTEND_ATTENTION_DECODER, "decoder has no self-attention" } };
     attend_ctx *c = NULL;
     attend_map *map = (attend_map *)1;
     assert_ok(attend_ctx_new(&c));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         attend_model *m = model_of(ATTEND_TOKENS_WORD, cases[i].words);
-        assert_int_equal(attend_map_new(&map, c, m, cases[i].look, "a", "a", NULL, 0, NAN), ATTEND_BAD_USAGE);
+        assert_int_equal(attend_map_new(&map, c, m, cases[i].kind, "a", "a", NULL, 0, NAN), ATTEND_BAD_USAGE);
         assert_null(map);
         if (!strstr(attend_message(), cases[i].why)) fail_msg("'%s' and not '%s'", attend_message(), cases[i].why);
         attend_model_free(m);
     }
     static const struct {
         const char *words;
-        attend_attention_kind look;
+        attend_attention_kind kind;
         const char *source, *target, *why; /* NULL: it fits */
     } lengths[] = {
         { "architecture=transformer positions=learned max-positions=4 embedding=0", ATTEND_ATTENTION_CROSS, "a b c d",
-          "a", "the source has 4 pieces, and the model has places for 3" },
+          "a", "the source has 4 tokens; the model has positions for 3" },
         { "architecture=transformer positions=learned max-positions=4 embedding=0", ATTEND_ATTENTION_CROSS, "a",
-          "a b c d", "the target has 4 pieces, and the model has places for 3" },
+          "a b c d", "the target has 4 tokens; the model has positions for 3" },
         { "architecture=transformer positions=learned max-positions=4 embedding=0", ATTEND_ATTENTION_ENCODER, "a b c d",
-          NULL, "the source has 4 pieces" },
+          NULL, "the source has 4 tokens" },
         { "architecture=transformer positions=learned max-positions=4 embedding=0", ATTEND_ATTENTION_DECODER, "a b c",
           "a b c", NULL },
         { "task=language-model architecture=transformer positions=learned max-positions=4 embedding=0",
-          ATTEND_ATTENTION_DECODER, NULL, "a b c d", "the text has 4 pieces" },
+          ATTEND_ATTENTION_DECODER, NULL, "a b c d", "the text has 4 tokens" },
         { "attention=location max-positions=4 context=after readout=plain", ATTEND_ATTENTION_CROSS, "a b c d", "a",
-          "the source has 4 pieces, and the model has places for 3" },
+          "the source has 4 tokens; the model has positions for 3" },
         { "attention=location max-positions=4 context=after readout=plain", ATTEND_ATTENTION_CROSS, "a b c", "a b c d",
           NULL },
     };
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         attend_model *m = model_of(ATTEND_TOKENS_WORD, lengths[i].words);
         const int status =
-            attend_map_new(&map, c, m, lengths[i].look, lengths[i].source, lengths[i].target, NULL, 0, NAN);
+            attend_map_new(&map, c, m, lengths[i].kind, lengths[i].source, lengths[i].target, NULL, 0, NAN);
         if (status != (lengths[i].why ? ATTEND_BAD_DATA : ATTEND_OK))
             fail_msg("%zu: %d, %s", i, status, attend_message());
         if (lengths[i].why && !strstr(attend_message(), lengths[i].why))
@@ -307,7 +309,7 @@ static void same_as_the_search(void **state)
 }
 
 /* Pieces as they stand in the sentence, and the words they belong to. */
-static void pieces(void **state)
+static void byte_pair_tokens(void **state)
 {
     (void)state;
     attend_model *m = model_of(ATTEND_TOKENS_CHAR, usual);
@@ -344,17 +346,17 @@ static void refusals(void **state)
                  *bare = model_of(ATTEND_TOKENS_WORD, "attention=none readout=plain");
     attend_ctx *c = NULL;
     attend_map *map = NULL;
-    static char many[2 * ATTEND_MAP_MOST + 3];
+    static char many[2 * ATTEND_MAP_MAX_TOKENS + 3];
     assert_ok(attend_ctx_new(&c));
-    for (int i = 0; i < ATTEND_MAP_MOST + 1; i++) memcpy(many + 2 * i, "a ", 3);
+    for (int i = 0; i < ATTEND_MAP_MAX_TOKENS + 1; i++) memcpy(many + 2 * i, "a ", 3);
     refused(c, m, "", "a", "the source is empty");
     refused(c, m, " \t", "a", "the source is empty");
     refused(c, m, "a", " ", "the target is empty");
     refused(c, m, "a\xff", "a", "UTF-8");
     refused(c, m, "a", "\xc0\x80", "UTF-8");
-    refused(c, m, many, "a", "1001 pieces");
-    refused(c, m, "a", many, "1001 pieces");
-    many[2 * ATTEND_MAP_MOST] = '\0';
+    refused(c, m, many, "a", "1001 tokens");
+    refused(c, m, "a", many, "1001 tokens");
+    many[2 * ATTEND_MAP_MAX_TOKENS] = '\0';
     assert_ok(attend_map_new(&map, c, m, ATTEND_ATTENTION_CROSS, many, "a", NULL, 0, NAN));
     attend_map_free(map);
     const int wrong[] = { 1, 2, -1, 1000 };
@@ -388,11 +390,11 @@ static void remarks(void **state)
     const char *source[] = { "a", "b", "c", "d", NULL }, *target[] = { "x", "y", NULL };
     attend_map_describe(hand_map_of(&h, source, target), -1, -1, &r);
     near(exp(h.map.log_probability / 3), r.confidence, "confidence");
-    assert_int_equal(r.unseen, 2); /* c has 0.125, d nothing */
+    assert_int_equal(r.uncovered, 2); /* c has 0.125, d nothing */
     h.weights[2] = 0.5f;
     attend_map_describe(&h.map, -1, -1, &r);
-    assert_int_equal(r.unseen, 1);
-    assert_false(r.loops);
+    assert_int_equal(r.uncovered, 1);
+    assert_false(r.is_repetitive);
     /* two heads: rows of 0.75 0.125 (the first word), 0.625 0.25 0.125, 1 */
     hand_map_of(&h, source, target);
     attend_map_describe(&h.map, -1, -1, &r);
@@ -401,17 +403,17 @@ static void remarks(void **state)
     near((first + second) / 3, r.entropy, "entropy");
     attend_map_describe(&h.map, 0, 1, &r); /* the second head: everything at the first word */
     near(0, r.entropy, "entropy of a head");
-    assert_int_equal(r.unseen, 3);
+    assert_int_equal(r.uncovered, 3);
     const char *again[] = { "z", "a", "b", "c", "a", "b", "c", NULL },
                *almost[] = { "a", "b", "c", "a", "b", "d", "b", "d", NULL };
     attend_map_describe(hand_map_of(&h, source, again), -1, -1, &r);
-    assert_true(r.loops);
+    assert_true(r.is_repetitive);
     attend_map_describe(hand_map_of(&h, source, almost), -1, -1, &r);
-    assert_false(r.loops);
+    assert_false(r.is_repetitive);
 }
 
 /* Every request for memory is refused once: an error, and nothing is lost. */
-static void no_memory_for(const char *words, attend_attention_kind look)
+static void no_memory_for(const char *words, attend_attention_kind kind)
 {
     attend_model *m = model_of(ATTEND_TOKENS_BPE, words);
     attend_view_options o = ATTEND_VIEW_OPTIONS_INIT;
@@ -423,7 +425,7 @@ static void no_memory_for(const char *words, attend_attention_kind look)
         attend_string out = { 0 };
         assert_ok(attend_ctx_new(&c));
         attend_memory_refuse(n);
-        status = attend_map_new(&map, c, m, look, "a b", "ab c", NULL, 0, NAN);
+        status = attend_map_new(&map, c, m, kind, "a b", "ab c", NULL, 0, NAN);
         if (status == ATTEND_OK) status = attend_view_terminal(map, &o, &out);
         if (status == ATTEND_OK) status = attend_view_json(map, &o, &out);
         if (status == ATTEND_OK) status = attend_view_svg(map, &o, &out);
@@ -451,12 +453,12 @@ static void no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(same_as_the_scorer),
-                                        cmocka_unit_test(every_look),
-                                        cmocka_unit_test(pieces_read),
+                                        cmocka_unit_test(every_attention_kind),
+                                        cmocka_unit_test(tokens_a_decoder_reads),
                                         cmocka_unit_test(nothing_said),
-                                        cmocka_unit_test(refused_looks),
+                                        cmocka_unit_test(refused_attention_kinds),
                                         cmocka_unit_test(same_as_the_search),
-                                        cmocka_unit_test(pieces),
+                                        cmocka_unit_test(byte_pair_tokens),
                                         cmocka_unit_test(refusals),
                                         cmocka_unit_test(remarks),
                                         cmocka_unit_test(no_memory) };

@@ -4,12 +4,13 @@
 #include "support/hand_map.h"
 #include "support/sample_maps.h"
 #include "support/xml.h"
-#include "view/grid.h"
+#include <attend/grid.h>
+#include <attend/picture.h>
 #include <cairo.h>
 #include <time.h>
 
 static hand_map h;
-static const char *many[2 * ATTEND_VIEW_MOST + 2];
+static const char *many[2 * ATTEND_PICTURE_MAX + 2];
 
 /* `count` words on either side. */
 static const attend_map *map_of(int count)
@@ -46,7 +47,7 @@ static void svg(void **state)
     const int counts[] = { 1, 5, 25, 60, HAND_WORDS };
     for (int i = 0; i < 5; i++) check_svg(map_of(counts[i]), &o, &out);
     o.title = "a < b & \x02 \xff";
-    o.pieces = true;
+    o.by_token = true;
     check_svg(hand_map_of(&h, strange, strange), &o, &out);
     attend_string_free(&out);
 }
@@ -73,7 +74,7 @@ static uint32_t number_at(const char *bytes)
     return (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
 }
 
-/* Reads a PNG back, after a look at its first chunk; how many pixels have this colour. */
+/* Reads a PNG back, after a check of its first chunk; returns the number of pixels of this colour. */
 static int count_pixels(const attend_string *png, attend_colour c, int *width, int *height)
 {
     assert_memory_equal(png->text, "\x89PNG\r\n\x1a\n\0\0\0\rIHDR", 16);
@@ -108,7 +109,7 @@ static void png(void **state)
     assert_ok(attend_view_png(map_of(5), &o, &out));
     const int dark = count_pixels(&out, attend_colour_paper(1), &width, &height);
     if (dark < 5 * 68 * 68 / 2 || dark > 5 * 68 * 68 + 1000) fail_msg("%d dark pixels of %d x %d", dark, width, height);
-    o.head = 0; /* nothing looks at anything with all its weight */
+    o.head = 0; /* no weight is 1 */
     assert_ok(attend_view_png(map_of(5), &o, &out));
     assert_true(count_pixels(&out, attend_colour_paper(1), &width, &height) < 1000);
     assert_true(count_pixels(&out, attend_colour_paper(0.5), &width, &height) > 5 * 68 * 68 / 2);
@@ -121,20 +122,20 @@ static void png(void **state)
     attend_string_free(&out);
 }
 
-/* Where nobody looks ahead, what lies ahead is grey; an encoder looks everywhere. */
-static void own_looks(void **state)
+/* Cells after the diagonal are grey in a decoder's map and not in an encoder's. */
+static void self_attention(void **state)
 {
     (void)state;
     attend_string out = { 0 };
     attend_view_options o = ATTEND_VIEW_OPTIONS_INIT;
-    const attend_colour ahead = { 0.955, 0.955, 0.955 };
-    for (int look = ATTEND_ATTENTION_ENCODER; look <= ATTEND_ATTENTION_DECODER; look++) {
-        sample_map *m = sample_own_new("one tw|o three four fi|ve", (attend_attention_kind)look, 2, 2);
+    const attend_colour masked = { 0.955, 0.955, 0.955 };
+    for (int kind = ATTEND_ATTENTION_ENCODER; kind <= ATTEND_ATTENTION_DECODER; kind++) {
+        sample_map *m = sample_self_attention_new("one tw|o three four fi|ve", (attend_attention_kind)kind, 2, 2);
         int width, height;
         check_svg(&m->map, &o, &out);
         assert_ok(attend_view_png(&m->map, &o, &out));
-        const int grey = count_pixels(&out, ahead, &width, &height), cells = look == ATTEND_ATTENTION_DECODER ? 10 : 0;
-        if (grey < cells * 64 * 64 || grey > cells * 68 * 68 + 200) fail_msg("look %d: %d grey pixels", look, grey);
+        const int grey = count_pixels(&out, masked, &width, &height), cells = kind == ATTEND_ATTENTION_DECODER ? 10 : 0;
+        if (grey < cells * 64 * 64 || grey > cells * 68 * 68 + 200) fail_msg("kind %d: %d grey pixels", kind, grey);
         sample_map_free(m);
     }
     attend_string_free(&out);
@@ -168,14 +169,14 @@ static void endless_word(void **state)
 /* A map of one head whose weights are all 0. */
 static attend_map large(int count)
 {
-    static attend_map_piece pieces[2 * ATTEND_VIEW_MOST];
-    static float weights[4 * ATTEND_VIEW_MOST * ATTEND_VIEW_MOST];
-    static double probability[2 * ATTEND_VIEW_MOST];
-    for (int i = 0; i < count; i++) many[i] = "w", pieces[i] = (attend_map_piece){ "w", 3, i };
+    static attend_map_token tokens[2 * ATTEND_PICTURE_MAX];
+    static float weights[4 * ATTEND_PICTURE_MAX * ATTEND_PICTURE_MAX];
+    static double probability[2 * ATTEND_PICTURE_MAX];
+    for (int i = 0; i < count; i++) many[i] = "w", tokens[i] = (attend_map_token){ "w", 3, i };
     return (attend_map){ .source_text = "w",
                          .target_text = "w",
-                         .source = pieces,
-                         .target = pieces,
+                         .source = tokens,
+                         .target = tokens,
                          .source_count = count,
                          .target_count = count,
                          .source_words = many,
@@ -193,11 +194,11 @@ static void limits(void **state)
     (void)state;
     attend_string out = { 0 };
     attend_view_options o = ATTEND_VIEW_OPTIONS_INIT;
-    attend_map map = large(ATTEND_VIEW_MOST + 1);
+    attend_map map = large(ATTEND_PICTURE_MAX + 1);
     assert_int_equal(attend_view_svg(&map, &o, &out), ATTEND_BAD_DATA);
     assert_int_equal(attend_view_png(&map, &o, &out), ATTEND_BAD_DATA);
-    assert_non_null(strstr(attend_message(), "room for 400 words"));
-    map = large(ATTEND_VIEW_MOST);
+    assert_non_null(strstr(attend_message(), "at most 400 rows"));
+    map = large(ATTEND_PICTURE_MAX);
     assert_ok(attend_view_svg(&map, &o, &out));
     map = large(250);
     assert_ok(attend_view_png(&map, &o, &out));
@@ -230,7 +231,7 @@ static void checker(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(checker),      cmocka_unit_test(svg),
-                                        cmocka_unit_test(png),          cmocka_unit_test(own_looks),
+                                        cmocka_unit_test(png),          cmocka_unit_test(self_attention),
                                         cmocka_unit_test(endless_word), cmocka_unit_test(limits) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

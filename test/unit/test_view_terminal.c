@@ -26,7 +26,7 @@ static void expect(const char *const *source, const char *const *target, const a
     attend_string_free(&out);
 }
 
-static void usual(void **state)
+static void defaults(void **state)
 {
     (void)state;
     attend_view_options o = ATTEND_VIEW_OPTIONS_INIT;
@@ -131,12 +131,12 @@ static void scripts(void **state)
            "  no 0.20               :::: +++\n"
            "\n"
            "0  .:-=+*#%@ 1\n");
-    o.head = -1, o.pieces = true, o.title = "a title";
+    o.head = -1, o.by_token = true, o.title = "a title";
     expect(german, strange, &o,
            "a title\n"
            "log p -6.579, confidence 0.33, entropy 1.21 bits, mean of 2\n"
            "heads\n"
-           "1 source word was hardly looked at\n"
+           "1 source word receives almost no attention\n"
            "\n"
            "          das Haus ist verst\xc3\xa4ndliche\xe2\x80\xa6 klein .   </s>\n"
            "\xe2\x80\x8e\xe2\x80\x8e\xd9\x83\xd8\xaa\xd8\xa7\xd8\xa8\xe2\x80\x8e 1.00 ### ....\n"
@@ -208,19 +208,19 @@ static void nothing(void **state)
     o.head = 1;
     expect(strange, none, &o,
            "log p 0.000, confidence 1.00, entropy 0.00 bits, head 1\n"
-           "5 source words were hardly looked at\n"
+           "5 source words receive almost no attention\n"
            "the target has no words\n"
            "\n"
            "0  .:-=+*#%@ 1\n");
 }
 
-/* A side that looks at itself: an encoder says nothing, so nothing is said of probabilities; "<s>" has none. */
-static void own_looks(void **state)
+/* Self-attention: an encoder's map has no probabilities, and "<s>" has none. */
+static void self_attention(void **state)
 {
     (void)state;
     static const char *const wanted[] = {
-        "entropy 2.00 bits, encoder at itself, mean of 2 layers and 2\n"
-        "heads\n"
+        "entropy 2.00 bits, encoder self-attention, mean of 2 layers\n"
+        "and 2 heads\n"
         "\n"
         "      one two three\n"
         "  one === --- .....\n"
@@ -228,8 +228,8 @@ static void own_looks(void **state)
         "three ... --- =====\n"
         "\n"
         "0  .:-=+*#%@ 1\n",
-        "log p -1.385, confidence 0.76, entropy 0.99 bits, decoder at\n"
-        "itself, layer 0, mean of 2 heads\n"
+        "log p -1.385, confidence 0.76, entropy 0.99 bits, decoder\n"
+        "self-attention, layer 0, mean of 2 heads\n"
         "\n"
         "           one two three\n"
         "  one 0.78 :::\n"
@@ -237,8 +237,8 @@ static void own_looks(void **state)
         "three 0.64     ### .....\n"
         "\n"
         "0  .:-=+*#%@ 1\n",
-        "log p -1.385, confidence 0.76, entropy 1.08 bits, decoder at\n"
-        "itself, mean of 2 layers, head 0\n"
+        "log p -1.385, confidence 0.76, entropy 1.08 bits, decoder\n"
+        "self-attention, mean of 2 layers, head 0\n"
         "\n"
         "           <s> one tw  o   three\n"
         "  <s>      @@@\n"
@@ -253,17 +253,18 @@ static void own_looks(void **state)
     attend_view_options o = ATTEND_VIEW_OPTIONS_INIT;
     o.width = 60;
     for (int i = 0; i < 3; i++) {
-        sample_map *m = sample_own_new("one tw|o three", i ? ATTEND_ATTENTION_DECODER : ATTEND_ATTENTION_ENCODER, 2, 2);
-        o.pieces = i == 2, o.head = i == 2 ? 0 : -1, o.layer = i == 1 ? 0 : -1;
+        sample_map *m =
+            sample_self_attention_new("one tw|o three", i ? ATTEND_ATTENTION_DECODER : ATTEND_ATTENTION_ENCODER, 2, 2);
+        o.by_token = i == 2, o.head = i == 2 ? 0 : -1, o.layer = i == 1 ? 0 : -1;
         assert_ok(attend_view_terminal(&m->map, &o, &out));
         assert_string_equal(out.text, wanted[i]);
         sample_map_free(m);
     }
-    sample_map *m = sample_own_new("a b c a b c", ATTEND_ATTENTION_DECODER, 1, 1);
+    sample_map *m = sample_self_attention_new("a b c a b c", ATTEND_ATTENTION_DECODER, 1, 1);
     assert_ok(attend_view_terminal(&m->map, &o, &out));
     assert_non_null(strstr(out.text, "the text repeats itself"));
     sample_map_free(m);
-    m = sample_own_new("a b c a b c", ATTEND_ATTENTION_ENCODER, 1, 1);
+    m = sample_self_attention_new("a b c a b c", ATTEND_ATTENTION_ENCODER, 1, 1);
     assert_ok(attend_view_terminal(&m->map, &o, &out));
     assert_null(strstr(out.text, "repeats itself"));
     sample_map_free(m);
@@ -278,7 +279,7 @@ static void no_line_is_too_long(void **state)
     attend_view_options o = ATTEND_VIEW_OPTIONS_INIT;
     for (o.width = 20; o.width < 120; o.width++)
         for (int which = 0; which < 4; which++) {
-            o.pieces = which & 1;
+            o.by_token = which & 1;
             assert_ok(attend_view_terminal(hand_map_of(&h, which & 2 ? strange : english, german), &o, &out));
             for (char *at = out.text, *end; (end = strchr(at, '\n')); at = end + 1) {
                 *end = '\0';
@@ -322,12 +323,12 @@ static void room(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(usual),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(defaults),
                                         cmocka_unit_test(narrow),
                                         cmocka_unit_test(scripts),
                                         cmocka_unit_test(colours),
                                         cmocka_unit_test(nothing),
-                                        cmocka_unit_test(own_looks),
+                                        cmocka_unit_test(self_attention),
                                         cmocka_unit_test(no_line_is_too_long),
                                         cmocka_unit_test(room) };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,10 +1,10 @@
-/* map_numbers.c: what the numbers of a map say: attention of one head or of all, between pieces or words, and what is remarkable. */
+/* map_statistics.c: what is computed from a map: the weights of one head or the mean of several, between tokens or words, and statistics. */
 #include <attend/view.h>
 
 #include <math.h>
 #include <string.h>
 
-/* The weight of one cell, over the layers and heads that are asked for. */
+/* The weight of one cell, averaged over the selected layers and heads. */
 static double cell(const attend_map *map, int layer, int head, int row, int column)
 {
     const size_t columns = (size_t)map->source_count, area = (size_t)map->target_count * columns;
@@ -41,7 +41,7 @@ void attend_map_word_weights(const attend_map *map, int layer, int head, float *
     }
 }
 
-/* ---- remarks ---- */
+/* ---- statistics ---- */
 
 static double entropy(const attend_map *map, int layer, int head)
 {
@@ -54,7 +54,7 @@ static double entropy(const attend_map *map, int layer, int head)
     return bits / map->target_count;
 }
 
-static int unseen(const attend_map *map, int layer, int head)
+static int count_uncovered(const attend_map *map, int layer, int head)
 {
     int count = 0;
     for (int first = 0, next; first < map->source_count; first = next) {
@@ -66,8 +66,8 @@ static int unseen(const attend_map *map, int layer, int head)
     return count;
 }
 
-/* Words i .. i + n - 1 are words i + n .. i + 2 n - 1: as many equal ones in a row, n apart. */
-static bool loops(const attend_map *map)
+/* Whether n >= 3 words are followed by the same n words: n consecutive words that each equal the word n positions later. */
+static bool is_repetitive(const attend_map *map)
 {
     for (int n = 3; 2 * n <= map->target_word_count; n++)
         for (int i = 0, equal = 0; i + n < map->target_word_count; i++) {
@@ -80,14 +80,14 @@ static bool loops(const attend_map *map)
 void attend_map_describe(const attend_map *map, int layer, int head, attend_map_statistics *out)
 {
     *out = (attend_map_statistics){ .confidence = exp(map->log_probability / map->target_count),
-                                    .loops = map->look != ATTEND_ATTENTION_ENCODER && loops(map) };
+                                    .is_repetitive = map->kind != ATTEND_ATTENTION_ENCODER && is_repetitive(map) };
     if (!map->weights) return;
     out->entropy = entropy(map, layer, head);
-    if (map->look == ATTEND_ATTENTION_CROSS) out->unseen = unseen(map, layer, head);
+    if (map->kind == ATTEND_ATTENTION_CROSS) out->uncovered = count_uncovered(map, layer, head);
 }
 
-const char *attend_attention_kind_name(attend_attention_kind look)
+const char *attend_attention_kind_name(attend_attention_kind kind)
 {
-    static const char *const names[] = { "source", "encoder", "decoder" };
-    return names[look];
+    static const char *const names[] = { "cross", "encoder", "decoder" };
+    return names[kind];
 }
