@@ -39,7 +39,8 @@ static attend_state start_of(attend_ctx *c, const attend_model *m, int i, attend
     if (m->config.start == ATTEND_START_COPY) return last;
     attend_state s = { .h = attend_tanh(c, attend_linear(c, last.h, attend_parameter(c, r->start_w[i][0]),
                                                          attend_parameter(c, r->start_b[i][0]))) };
-    if (last.c) s.c = attend_linear(c, last.c, attend_parameter(c, r->start_w[i][1]), attend_parameter(c, r->start_b[i][1]));
+    if (last.c)
+        s.c = attend_linear(c, last.c, attend_parameter(c, r->start_w[i][1]), attend_parameter(c, r->start_b[i][1]));
     return s;
 }
 

@@ -20,12 +20,12 @@ static const char usage[] =
     "and compares its outputs with those expected. A line a case: ok, FAIL with the first difference, or skip\n"
     "with the reason.\n"
     "\n"
-    "  --if-present   a DIR that does not exist is no error\n"
+    "  --if-present   exit with 77 if DIR does not exist\n"
     "  --help         this text\n"
     "\n"
     "exit: 0 no case failed, 1 some did, 2 wrong usage, DIR cannot be read or holds no case\n";
 
-enum { EXIT_NO_FAILURE = 0, EXIT_CASES_FAILED = 1, EXIT_NOTHING_RUN = 2 };
+enum { EXIT_NO_FAILURE = 0, EXIT_CASES_FAILED = 1, EXIT_NOTHING_RUN = 2, EXIT_SKIPPED = 77 };
 
 /* ---- the folders of cases ---- */
 
@@ -181,7 +181,7 @@ int main(int argc, char **argv)
     struct stat info;
     if (if_present && stat(folder, &info) != 0 && errno == ENOENT) {
         printf("skipped: no conformance cases at %s\n", folder);
-        return EXIT_NO_FAILURE;
+        return EXIT_SKIPPED;
     }
     tally t = { { 0 } };
     int status = run_folder(folder, &t);

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -90,6 +91,7 @@ static void mutate_at_random(attempt try, const encoder *valid, int rounds)
         if (next_random(&seed) % 8 == 0) size = next_random(&seed) % (size + 1);
         try(bytes, size);
     }
+    printf("    sampled: %d random mutations\n", rounds);
 }
 
 static void test_mutations(void **state)

@@ -19,13 +19,20 @@ struct CMUnitTest {
     void *initial_state;
 };
 
-#define cmocka_unit_test(f) { #f, f, NULL, NULL, NULL }
-#define cmocka_unit_test_setup_teardown(f, setup, teardown) { #f, f, setup, teardown, NULL }
+#define cmocka_unit_test(f)                                                                                            \
+    {                                                                                                                  \
+#f, f, NULL, NULL, NULL                                                                                        \
+    }
+#define cmocka_unit_test_setup_teardown(f, setup, teardown)                                                            \
+    {                                                                                                                  \
+#f, f, setup, teardown, NULL                                                                                   \
+    }
 
 enum { CMOCKA_FAILED = 1, CMOCKA_SKIPPED = 2 };
 static jmp_buf cmocka_return;
 
-__attribute__((format(printf, 3, 4), noreturn, unused)) static void cmocka_fail(const char *file, int line, const char *format, ...)
+__attribute__((format(printf, 3, 4), noreturn, unused)) static void cmocka_fail(const char *file, int line,
+                                                                                const char *format, ...)
 {
     va_list arguments;
     fprintf(stderr, "%s:%d: ", file, line);
@@ -36,30 +43,29 @@ __attribute__((format(printf, 3, 4), noreturn, unused)) static void cmocka_fail(
     longjmp(cmocka_return, CMOCKA_FAILED);
 }
 
-#define fail_msg(...) cmocka_fail(__FILE__, __LINE__, __VA_ARGS__)
-#define fail() cmocka_fail(__FILE__, __LINE__, "failed")
-#define skip() longjmp(cmocka_return, CMOCKA_SKIPPED)
-#define print_message(...) printf(__VA_ARGS__)
+#define fail_msg(...)                  cmocka_fail(__FILE__, __LINE__, __VA_ARGS__)
+#define fail()                         cmocka_fail(__FILE__, __LINE__, "failed")
+#define skip()                         longjmp(cmocka_return, CMOCKA_SKIPPED)
+#define print_message(...)             printf(__VA_ARGS__)
 #define cmocka_require(condition, ...) ((condition) ? (void)0 : cmocka_fail(__FILE__, __LINE__, __VA_ARGS__))
-#define assert_true(x) cmocka_require(x, "%s is false", #x)
-#define assert_false(x) cmocka_require(!(x), "%s is true", #x)
-#define assert_null(x) cmocka_require((x) == NULL, "%s is not NULL", #x)
-#define assert_non_null(x) cmocka_require((x) != NULL, "%s is NULL", #x)
-#define assert_ptr_equal(a, b) cmocka_require((const void *)(a) == (const void *)(b), "%s is not %s", #a, #b)
-#define assert_int_equal(a, b) cmocka_integers((uintmax_t)(a), (uintmax_t)(b), 1, #a, #b, __FILE__, __LINE__)
-#define assert_int_not_equal(a, b) cmocka_integers((uintmax_t)(a), (uintmax_t)(b), 0, #a, #b, __FILE__, __LINE__)
+#define assert_true(x)                 cmocka_require(x, "%s is false", #x)
+#define assert_false(x)                cmocka_require(!(x), "%s is true", #x)
+#define assert_null(x)                 cmocka_require((x) == NULL, "%s is not NULL", #x)
+#define assert_non_null(x)             cmocka_require((x) != NULL, "%s is NULL", #x)
+#define assert_ptr_equal(a, b)         cmocka_require((const void *)(a) == (const void *)(b), "%s is not %s", #a, #b)
+#define assert_int_equal(a, b)         cmocka_integers((uintmax_t)(a), (uintmax_t)(b), 1, #a, #b, __FILE__, __LINE__)
+#define assert_int_not_equal(a, b)     cmocka_integers((uintmax_t)(a), (uintmax_t)(b), 0, #a, #b, __FILE__, __LINE__)
 #define assert_in_range(x, first, last)                                                                                \
     cmocka_require((uintmax_t)(x) >= (uintmax_t)(first) && (uintmax_t)(x) <= (uintmax_t)(last),                        \
                    "%s is outside [%s, %s]", #x, #first, #last)
-#define assert_string_equal(a, b) cmocka_strings(a, b, 1, __FILE__, __LINE__)
-#define assert_string_not_equal(a, b) cmocka_strings(a, b, 0, __FILE__, __LINE__)
-#define assert_memory_equal(a, b, size)                                                                                \
-    cmocka_require(memcmp(a, b, size) == 0, "the bytes of %s and %s differ", #a, #b)
+#define assert_string_equal(a, b)       cmocka_strings(a, b, 1, __FILE__, __LINE__)
+#define assert_string_not_equal(a, b)   cmocka_strings(a, b, 0, __FILE__, __LINE__)
+#define assert_memory_equal(a, b, size) cmocka_require(memcmp(a, b, size) == 0, "the bytes of %s and %s differ", #a, #b)
 #define assert_memory_not_equal(a, b, size)                                                                            \
     cmocka_require(memcmp(a, b, size) != 0, "the bytes of %s and %s are equal", #a, #b)
 
-__attribute__((unused)) static void cmocka_integers(uintmax_t a, uintmax_t b, int equal, const char *left, const char *right,
-                                                    const char *file, int line)
+__attribute__((unused)) static void cmocka_integers(uintmax_t a, uintmax_t b, int equal, const char *left,
+                                                    const char *right, const char *file, int line)
 {
     if ((a == b) != equal)
         cmocka_fail(file, line, "%s (%jd) %s %s (%jd)", left, (intmax_t)a, equal ? "is not" : "is", right, (intmax_t)b);
@@ -87,8 +93,8 @@ __attribute__((unused)) static int cmocka_run_fixture(CMFixtureFunction f, void 
     return f && f(state) != 0 ? CMOCKA_FAILED : 0;
 }
 
-__attribute__((unused)) static int cmocka_run_tests(const struct CMUnitTest *tests, size_t count, CMFixtureFunction setup,
-                                                    CMFixtureFunction teardown)
+__attribute__((unused)) static int cmocka_run_tests(const struct CMUnitTest *tests, size_t count,
+                                                    CMFixtureFunction setup, CMFixtureFunction teardown)
 {
     int failed = 0, skipped = 0;
     void *group = NULL;
@@ -104,6 +110,7 @@ __attribute__((unused)) static int cmocka_run_tests(const struct CMUnitTest *tes
     return failed;
 }
 
-#define cmocka_run_group_tests(tests, setup, teardown) cmocka_run_tests(tests, sizeof(tests) / sizeof((tests)[0]), setup, teardown)
+#define cmocka_run_group_tests(tests, setup, teardown)                                                                 \
+    cmocka_run_tests(tests, sizeof(tests) / sizeof((tests)[0]), setup, teardown)
 
 #endif

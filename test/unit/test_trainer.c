@@ -125,7 +125,7 @@ static long every(long n)
     return getenv("ATTEND_TEST_LONG") ? 1 : n;
 }
 
-static void killed_at_every_call_of_a_save(void **state)
+static void killed_at_calls_of_a_save(void **state)
 {
     (void)state;
     long n = 1, killed = 0;
@@ -140,7 +140,7 @@ static void killed_at_every_call_of_a_save(void **state)
         folder_count(&temporaries, 1);
     }
     assert_true(n > 500);
-    printf("    killed at %ld of %ld calls\n", killed, n - 1);
+    print_sampled("calls at which training was killed", (unsigned long long)killed, (unsigned long long)n - 1);
 }
 
 static void failing_writes_lose_nothing(void **state)
@@ -148,12 +148,14 @@ static void failing_writes_lose_nothing(void **state)
     (void)state;
     static const int errors[] = { ENOSPC, EIO };
     int failed = 0;
+    long tried = 0, calls = 0;
     for (size_t e = 0; e < 2; e++)
-        for (long n = 1;; n += every(101)) {
+        for (long n = 1;; n += every(101), tried++) {
             attend_train_options o = options_for("failing");
             attend_atomic_file_inject_fault(n, errors[e], NULL);
             const int status = attend_train(&o, NULL, NULL);
             const bool reached = attend_atomic_file_calls() >= n;
+            if (!reached) calls += attend_atomic_file_calls();
             attend_atomic_file_inject_fault(0, 0, NULL);
             if (status != ATTEND_OK) {
                 assert_int_equal(status, ATTEND_IO);
@@ -166,6 +168,7 @@ static void failing_writes_lose_nothing(void **state)
             if (!reached) break;
         }
     assert_true(failed >= 10);
+    print_sampled("failing calls", (unsigned long long)tried, (unsigned long long)calls);
 }
 
 /* ---- what is refused ---- */
@@ -503,7 +506,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_do_not_matter),
         cmocka_unit_test(a_stopped_training_resumes),
-        cmocka_unit_test(killed_at_every_call_of_a_save),
+        cmocka_unit_test(killed_at_calls_of_a_save),
         cmocka_unit_test(failing_writes_lose_nothing),
         cmocka_unit_test(other_options_are_refused),
         cmocka_unit_test(a_damaged_checkpoint_is_reported),

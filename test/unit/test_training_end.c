@@ -154,7 +154,7 @@ static void die(void)
 }
 
 /* Every second call of the last saves, which are those of the end, and some of the earlier ones. */
-static void killed_at_every_call_of_the_end(void **state)
+static void killed_at_calls_of_the_end(void **state)
 {
     (void)state;
     attend_atomic_file_inject_fault(-1, 0, NULL);
@@ -179,7 +179,7 @@ static void killed_at_every_call_of_the_end(void **state)
         remove_model("killed");
         folder_count(&status, 1);
     }
-    printf("    killed at %d of %ld calls\n", killed, calls);
+    print_sampled("calls at which training was killed", (unsigned long long)killed, (unsigned long long)calls);
 }
 
 static void without_validation_the_average_is_the_model(void **state)
@@ -297,7 +297,7 @@ int main(void)
         cmocka_unit_test(average_becomes_the_model_if_better),
         cmocka_unit_test(average_is_dropped_if_not_better),
         cmocka_unit_test(resuming_an_ended_training),
-        cmocka_unit_test(killed_at_every_call_of_the_end),
+        cmocka_unit_test(killed_at_calls_of_the_end),
         cmocka_unit_test(without_validation_the_average_is_the_model),
         cmocka_unit_test(missing_models_are_reported),
         cmocka_unit_test(running_out_of_memory_at_the_end),

@@ -13,6 +13,15 @@
 
 #include <cmocka.h>
 
+/* Prints how much of its space a test covered. A test that takes a sample must not pass for one that tries everything. total 0: it has no bound. */
+static inline void print_sampled(const char *what, unsigned long long tested, unsigned long long total)
+{
+    if (total)
+        printf("    sampled: %llu of %llu %s\n", tested, total, what);
+    else
+        printf("    sampled: %llu %s\n", tested, what);
+}
+
 #define assert_ok(call)                                                                                                \
     do {                                                                                                               \
         if ((call) != ATTEND_OK) fail_msg("%s: %s", #call, attend_message());                                          \
