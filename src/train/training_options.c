@@ -72,9 +72,10 @@ int attend_training_check_config(training_run *run)
         const int max = attend_config_max_tokens(config, side) - 1; /* one position for the end or begin token */
         if (max < run->options.max_length) run->options.max_length = max;
         if (max < INT_MAX - 1 && run->options.bpe_dropout > 0)
-            return attend_fail(ATTEND_BAD_USAGE,
-                               "BPE dropout makes sentences longer than the number of positions of this model: choose "
-                               "other positions or another attention");
+            return attend_fail(
+                ATTEND_BAD_USAGE,
+                "BPE dropout can make a sentence longer than 'max-positions' allows: turn BPE dropout off, or choose "
+                "positions or an attention without that limit");
     }
     return status;
 }

@@ -8,7 +8,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-
 enum { CHUNK = 4096, FUNCTIONS = 3, STRIDE = 509 };
 #define ALL_FLOATS (UINT64_C(1) << 32)
 
