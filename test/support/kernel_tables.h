@@ -9,12 +9,12 @@
 extern const attend_kernel_table attend_simde512_table;
 #endif
 
-enum { MOST_TABLES = 8 };
+enum { MAX_TABLES = 8 };
 
 /* Every table that this machine supports, plain C first, and AVX-512 emulated with AVX2; ended by NULL. */
 static inline const attend_kernel_table *const *tables_to_test(void)
 {
-    static const attend_kernel_table *tables[MOST_TABLES + 1];
+    static const attend_kernel_table *tables[MAX_TABLES + 1];
     size_t n = 0;
     for (const attend_kernel_table *const *t = attend_kernels(); *t; t++) tables[n++] = *t;
 #ifdef ATTEND_TEST_SIMDE

@@ -69,7 +69,7 @@ typedef struct worst {
     float at;
 } worst;
 
-typedef worst worst_of_all[FUNCTIONS][MOST_TABLES];
+typedef worst worst_of_all[FUNCTIONS][MAX_TABLES];
 
 static void record_error(worst *w, int function, float x, float y, double want)
 {
@@ -244,7 +244,7 @@ static int every_float(void)
     work(&workers[0]);
     pthread_join(thread, NULL);
     for (int f = 0; f < FUNCTIONS; f++)
-        for (size_t t = 0; t < MOST_TABLES; t++)
+        for (size_t t = 0; t < MAX_TABLES; t++)
             if (workers[1].found[f][t].ulps > workers[0].found[f][t].ulps)
                 workers[0].found[f][t] = workers[1].found[f][t];
     return over_limit(workers[0].found, true) != 0;
