@@ -325,7 +325,7 @@ const verb verb_compare = {
         "  attend compare --train train.tsv --valid valid.tsv --variant \"global: attention=bilinear\" --variant "
         "\"local: attention=bilinear window=local-p\" --gold valid.links --format markdown\n",
     .options = table,
-    .training = train_option_table,
+    .shared = &train_option_group,
     .aliases = aliases,
     .has_config = true,
     .config = AT(t.config),

@@ -1,8 +1,7 @@
 /* cmd_convert.c: quantises a model, adds a shortlist, or averages several models. */
 #include "options.h"
-#include "pair_reader.h"
+#include "score_pairs.h"
 
-#include <attend/scorer.h>
 #include <attend/shortlist.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,39 +74,36 @@ static int count_pair(attend_shortlist *list, const attend_scored_pair *s)
     return status;
 }
 
+typedef struct visitor {
+    attend_shortlist *list;
+    unsigned long long used;
+    bool progress; /* on a terminal */
+} visitor;
+
+static int visit(void *user, const attend_scored_pair *pair, unsigned long long index)
+{
+    enum { PROGRESS_EVERY = 1024 }; /* pairs */
+    visitor *x = user;
+    if (x->progress && index % PROGRESS_EVERY == 0) fprintf(stderr, "\r%llu pairs aligned", x->used);
+    if (pair->fault || !pair->weights) return ATTEND_OK;
+    x->used++;
+    return count_pair(x->list, pair);
+}
+
 static int make_shortlist(attend_model *m, const settings *s)
 {
     const attend_config *config = attend_model_config(m);
-    attend_shortlist *list = NULL;
-    attend_scorer *scorer = NULL;
-    pair_reader *from = NULL;
-    if (attend_config_attention_layers(config, ATTEND_ATTENTION_CROSS) == 0) {
-        fprintf(stderr, "attend convert: --shortlist aligns words by attention, but %s %s\n",
-                s->average ? "the average" : s->model,
-                config->task == ATTEND_TASK_LANGUAGE_MODEL ? "is a language model and has no source"
-                                                           : "has no attention");
-        return -1;
-    }
-    int status = attend_shortlist_new(&list, config->source_vocab, config->target_vocab);
-    if (status == ATTEND_OK) status = attend_scorer_new(&scorer, m, (int)s->threads, true);
-    if (status == ATTEND_OK) status = pair_reader_open(&from, &s->shortlist);
-    unsigned long long used = 0;
-    while (status == ATTEND_OK && (status = pair_reader_next(from)) == ATTEND_OK && from->count > 0) {
-        status = attend_scorer_run(scorer, from->count, (const char *const *)from->sources,
-                                   (const char *const *)from->targets);
-        for (int i = 0; i < from->count && status == ATTEND_OK; i++) {
-            const attend_scored_pair *pair = attend_scorer_result(scorer, i);
-            if (pair->fault || !pair->weights) continue;
-            status = count_pair(list, pair);
-            used++;
-        }
-        if (!s->quiet && isatty(2)) fprintf(stderr, "\r%llu pairs aligned", used);
-    }
-    if (!s->quiet && used > 0) fprintf(stderr, "%s%llu pairs aligned\n", isatty(2) ? "\r" : "", used);
-    if (status == ATTEND_OK) status = attend_shortlist_attach(list, m, (int)s->frequent, (int)s->per_word);
-    pair_reader_close(from);
-    attend_scorer_free(scorer);
-    attend_shortlist_free(list);
+    visitor x = { .progress = !s->quiet && isatty(STDERR_FILENO) };
+    if (attend_config_attention_layers(config, ATTEND_ATTENTION_CROSS) == 0)
+        return attend_fail(ATTEND_BAD_USAGE, "--shortlist aligns words by attention, but %s %s",
+                           s->average ? "the average" : s->model,
+                           config->task == ATTEND_TASK_LANGUAGE_MODEL ? "is a language model and has no source"
+                                                                      : "has no attention");
+    int status = attend_shortlist_new(&x.list, config->source_vocab, config->target_vocab);
+    if (status == ATTEND_OK) status = score_pairs(m, &s->shortlist, (int)s->threads, true, visit, &x);
+    if (!s->quiet && x.used > 0) fprintf(stderr, "%s%llu pairs aligned\n", x.progress ? "\r" : "", x.used);
+    if (status == ATTEND_OK) status = attend_shortlist_attach(x.list, m, (int)s->frequent, (int)s->per_word);
+    attend_shortlist_free(x.list);
     return status;
 }
 
@@ -120,7 +116,7 @@ static int convert(const settings *s, const parsed *p, bool quantize)
     if (status == ATTEND_OK && quantize) status = attend_model_quantize(m, (attend_precision)s->precision);
     if (status == ATTEND_OK) status = attend_model_save(m, s->output);
     attend_model_free(m);
-    return status == -1 ? ATTEND_BAD_USAGE : status == ATTEND_OK ? 0 : cli_fail(&verb_convert, status);
+    return status == ATTEND_OK ? 0 : cli_fail(&verb_convert, status);
 }
 
 static int run(int argc, char **argv)

@@ -1,5 +1,6 @@
 /* cmd_evaluate.c: scores translations against references. */
 #include "options.h"
+#include "search_options.h"
 #include "data_files.h"
 #include "evaluate_language_model.h"
 #include "evaluation.h"
@@ -11,11 +12,11 @@
 #include <string.h>
 
 typedef struct settings {
+    search_settings search;
     const char *model, *hypothesis, *against, *source, *metrics, *by_length, *plot, *output;
     pairs_list input;
     texts_list references;
-    long long samples, seed, beam, max_input_length, length_extra, batch_tokens, threads;
-    double length_penalty, coverage_penalty, length_ratio;
+    long long samples, seed;
     int tokens, unit;
     bool lowercase, json, quiet;
 } settings;
@@ -52,23 +53,6 @@ static const option table[] = {
     { "length-unit", "words|characters", "unit of lengths (default: words)", OPTION_WORD, AT(unit), 0, 0, units },
     { "plot", "FILE", "write a plot of the first metric by length, as SVG", OPTION_TEXT, AT(plot), 0, 0, NULL },
     { "output", "FILE", "write the translations of --model to this file", OPTION_TEXT, AT(output), 0, 0, NULL },
-    { "beam", "N", "beam size of --model; 1: greedy search (default: 5)", OPTION_WHOLE, AT(beam), 1, 1024, NULL },
-    { "length-penalty", "X",
-      "exponent of the length normalisation; larger values favour longer translations (default: 1)", OPTION_REAL,
-      AT(length_penalty), 0, 10, NULL },
-    { "coverage-penalty", "X",
-      "weight of the coverage penalty; larger values favour translations that attend to every source token (default: "
-      "0)",
-      OPTION_REAL, AT(coverage_penalty), 0, 100, NULL },
-    { "length-ratio", "X",
-      "a translation has at most X times the tokens of its source plus --length-extra (default: 2)", OPTION_REAL,
-      AT(length_ratio), 0, 1000, NULL },
-    { "length-extra", "N", "see --length-ratio (default: 10)", OPTION_WHOLE, AT(length_extra), 0, 100000, NULL },
-    { "max-input-length", "N", "do not translate lines with more tokens (default: 1000)", OPTION_WHOLE,
-      AT(max_input_length), 1, 1e6, NULL },
-    { "batch-tokens", "N", "source tokens per batch (default: 1000)", OPTION_WHOLE, AT(batch_tokens), 1, 1e7, NULL },
-    { "threads", "N", "number of threads; does not change the translations (default: one per processor)", OPTION_WHOLE,
-      AT(threads), 1, 1024, NULL },
     { "json", NULL, "print one JSON object", OPTION_FLAG, AT(json), 0, 0, NULL },
     { "quiet", NULL, "print no warnings", OPTION_FLAG, AT(quiet), 0, 0, NULL },
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
@@ -83,11 +67,7 @@ static const option_alias aliases[] = {
 
 static int translate(const settings *s, const text_lines *sources, text_lines *to)
 {
-    attend_translator_options o = ATTEND_TRANSLATOR_OPTIONS_INIT;
-    o.search.beam = (int)s->beam;
-    o.search.length_penalty = s->length_penalty, o.search.coverage_penalty = s->coverage_penalty;
-    o.search.length_ratio = s->length_ratio, o.search.length_extra = (int)s->length_extra;
-    o.threads = (int)s->threads, o.batch_tokens = (int)s->batch_tokens, o.max_tokens = (int)s->max_input_length;
+    const attend_translator_options o = search_settings_options(&s->search);
     attend_model *m = NULL;
     translate_cost cost;
     int status = attend_model_load(&m, s->model, NULL);
@@ -178,17 +158,18 @@ static int run_language_model(settings *s, const parsed *p, const attend_model *
     if (s->input.name_count == 0)
         return usage_error(&verb_evaluate, "%s is a language model; give the lines to score with --input FILE",
                            s->model);
-    for (int i = 0; table[i].name; i++) {
-        bool accepted = !options_given(&verb_evaluate, p, table[i].name);
+    const option *o;
+    for (int i = 0; (o = options_entry(&verb_evaluate, i)); i++) {
+        bool accepted = !options_given(&verb_evaluate, p, o->name);
         for (size_t k = 0; k < sizeof supported / sizeof *supported; k++)
-            accepted |= strcmp(table[i].name, supported[k]) == 0;
+            accepted |= strcmp(o->name, supported[k]) == 0;
         if (!accepted)
             return usage_error(
                 &verb_evaluate,
-                "--%s applies to translations, but %s is a language model, which is evaluated by perplexity",
-                table[i].name, s->model);
+                "--%s applies to translations, but %s is a language model, which is evaluated by perplexity", o->name,
+                s->model);
     }
-    return evaluate_language_model(&verb_evaluate, s->model, m, &s->input, (int)s->threads, s->json, s->quiet);
+    return evaluate_language_model(&verb_evaluate, s->model, m, &s->input, (int)s->search.threads, s->json, s->quiet);
 }
 
 /* Evaluates a language model. False: the model is not one; otherwise *status is the exit code. */
@@ -217,14 +198,7 @@ static int run_evaluation(settings *s, const parsed *p, evaluation *e)
 
 static int run(int argc, char **argv)
 {
-    settings s = { .seed = 1,
-                   .beam = 5,
-                   .length_penalty = 1,
-                   .length_ratio = 2,
-                   .length_extra = 10,
-                   .max_input_length = 1000,
-                   .batch_tokens = 1000,
-                   .threads = cli_processors() };
+    settings s = { .search = search_settings_defaults(), .seed = 1 };
     static evaluation e;
     parsed p;
     int status = options_parse(&verb_evaluate, &s, argc, argv, &p);
@@ -257,6 +231,7 @@ const verb verb_evaluate = {
                 "  attend evaluate --hypothesis with.out --against without.out --source test.en --reference test.de "
                 "--plot lengths.svg\n",
     .options = table,
+    .shared = &search_option_group,
     .aliases = aliases,
     .run = run,
 };

@@ -2,10 +2,9 @@
 #include "options.h"
 #include "data_files.h"
 #include "json_members.h"
-#include "pair_reader.h"
 #include "perplexity.h"
+#include "score_pairs.h"
 
-#include <attend/scorer.h>
 #include <math.h>
 
 typedef struct settings {
@@ -118,38 +117,34 @@ static void print_totals(const totals *t, const settings *s)
     }
 }
 
+typedef struct visitor {
+    const settings *s;
+    totals t;
+} visitor;
+
+static int visit(void *user, const attend_scored_pair *r, unsigned long long index)
+{
+    visitor *x = user;
+    print_pair(r, x->s, &x->t, index);
+    perplexity_add(&x->t.lines, r);
+    return ATTEND_OK;
+}
+
 static int score(settings *s)
 {
     attend_model *m = NULL;
-    attend_scorer *scorer = NULL;
-    pair_reader *from = NULL;
-    totals t = { 0 };
-    int status = attend_model_load(&m, s->model, NULL);
+    visitor x = { .s = s };
+    int status = attend_model_load(&m, s->model, NULL), usage = 0;
     if (status == ATTEND_OK) {
         const attend_task task = attend_model_config(m)->task;
-        const int usage = data_files_resolve(&verb_score, "input", &s->input, task);
-        t.is_language_model = task == ATTEND_TASK_LANGUAGE_MODEL;
-        if (usage != 0) {
-            attend_model_free(m);
-            return usage;
-        }
+        x.t.is_language_model = task == ATTEND_TASK_LANGUAGE_MODEL;
+        usage = data_files_resolve(&verb_score, "input", &s->input, task);
     }
-    if (status == ATTEND_OK) status = attend_scorer_new(&scorer, m, (int)s->threads, false);
-    if (status == ATTEND_OK) status = pair_reader_open(&from, &s->input);
-    while (status == ATTEND_OK && (status = pair_reader_next(from)) == ATTEND_OK && from->count > 0) {
-        status = attend_scorer_run(scorer, from->count, t.is_language_model ? NULL : (const char *const *)from->sources,
-                                   (const char *const *)from->targets);
-        for (int i = 0; status == ATTEND_OK && i < from->count; i++) {
-            print_pair(attend_scorer_result(scorer, i), s, &t, from->first + (unsigned long long)i);
-            perplexity_add(&t.lines, attend_scorer_result(scorer, i));
-        }
-    }
-    if (status != ATTEND_OK) status = cli_fail(&verb_score, status);
-    if (status == 0) print_totals(&t, s);
-    pair_reader_close(from);
-    attend_scorer_free(scorer);
+    if (status == ATTEND_OK && usage == 0) status = score_pairs(m, &s->input, (int)s->threads, false, visit, &x);
     attend_model_free(m);
-    return status;
+    if (status != ATTEND_OK) return cli_fail(&verb_score, status);
+    if (usage == 0) print_totals(&x.t, s);
+    return usage;
 }
 
 static int run(int argc, char **argv)

@@ -149,7 +149,7 @@ const verb verb_train = {
         "  attend train --task language-model --train a.txt b.txt.gz --valid valid.txt --model lm\n"
         "  zcat big*.tsv.gz | attend train --train - --valid valid.tsv --model m --memory 2G\n",
     .options = table,
-    .training = train_option_table,
+    .shared = &train_option_group,
     .has_config = true,
     .config = AT(t.config),
     .run = run,

@@ -1,5 +1,6 @@
 /* cmd_translate.c: translates lines as they are read, in order. */
 #include "options.h"
+#include "search_options.h"
 #include "translation_writer.h"
 
 #include <attend/status.h>
@@ -10,11 +11,11 @@
 #include <string.h>
 
 typedef struct settings {
+    search_settings search;
     texts_list models;
     const char *input, *output, *prefix, *dictionary;
-    long long beam, n_best, batch_tokens, max_input_length, length_extra, max_length, threads, no_repeat_ngram, top_k,
-        seed;
-    double length_penalty, coverage_penalty, length_ratio, temperature, top_p;
+    long long n_best, max_length, no_repeat_ngram, top_k, seed;
+    double temperature, top_p;
     bool sample, replace_unknown, json, quiet, shortlist;
     bool is_language_model; /* continue the lines instead of translating them */
     int precision;          /* index into precision_words; -1: that of the file */
@@ -32,23 +33,8 @@ static const option table[] = {
     { "input", "FILE", "lines to translate (default: standard input)", OPTION_TEXT, AT(input), 0, 0, NULL },
     { "output", "FILE", "where to write the translations (default: standard output)", OPTION_TEXT, AT(output), 0, 0,
       NULL },
-    { "beam", "N", "beam size; 1: greedy search (default: 5)", OPTION_WHOLE, AT(beam), 1, 1024, NULL },
     { "n-best", "N", "print the N best translations of each line: number ||| text ||| log p ||| score", OPTION_WHOLE,
       AT(n_best), 1, 1024, NULL },
-    { "length-penalty", "X",
-      "exponent of the length normalisation; larger values favour longer translations (default: 1)", OPTION_REAL,
-      AT(length_penalty), 0, 10, NULL },
-    { "coverage-penalty", "X",
-      "weight of the coverage penalty; larger values favour translations that attend to every source token (default: "
-      "0)",
-      OPTION_REAL, AT(coverage_penalty), 0, 100, NULL },
-    { "length-ratio", "X",
-      "a translation has at most X times the tokens of its source plus --length-extra (default: 2)", OPTION_REAL,
-      AT(length_ratio), 0, 1000, NULL },
-    { "length-extra", "N",
-      "see --length-ratio (default: 10); with a language model, the maximum number of tokens added to a line (default: "
-      "100)",
-      OPTION_WHOLE, AT(length_extra), 0, 100000, NULL },
     { "max-length", "N", "maximum number of tokens of a translation, whatever the length of the source", OPTION_WHOLE,
       AT(max_length), 1, 1e6, NULL },
     { "no-repeat-ngram", "N", "do not repeat an n-gram of N tokens within a translation", OPTION_WHOLE,
@@ -79,11 +65,6 @@ static const option table[] = {
     { "shortlist", NULL,
       "predict only the tokens that attend convert --shortlist stored for the tokens of the source; much faster",
       OPTION_FLAG, AT(shortlist), 0, 0, NULL },
-    { "max-input-length", "N", "do not translate lines with more tokens (default: 1000)", OPTION_WHOLE,
-      AT(max_input_length), 1, 1e6, NULL },
-    { "batch-tokens", "N", "source tokens per batch (default: 1000)", OPTION_WHOLE, AT(batch_tokens), 1, 1e7, NULL },
-    { "threads", "N", "number of threads; does not change the translations (default: one per processor)", OPTION_WHOLE,
-      AT(threads), 1, 1024, NULL },
     { "quiet", NULL, "print no warnings", OPTION_FLAG, AT(quiet), 0, 0, NULL },
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
 };
@@ -206,16 +187,13 @@ static int stream(attend_translator *t, inputs *in, translation_writer *w, const
 
 static attend_translator_options options_of(const settings *s, const attend_dictionary *d)
 {
-    attend_translator_options o = ATTEND_TRANSLATOR_OPTIONS_INIT;
-    o.search.beam = (int)s->beam, o.search.n_best = (int)s->n_best;
-    o.search.length_penalty = s->length_penalty, o.search.coverage_penalty = s->coverage_penalty;
-    o.search.length_ratio = s->length_ratio, o.search.length_extra = (int)s->length_extra;
-    o.search.max_length = (int)s->max_length, o.search.no_repeat_ngram = (int)s->no_repeat_ngram;
+    attend_translator_options o = search_settings_options(&s->search);
+    o.search.n_best = (int)s->n_best, o.search.max_length = (int)s->max_length,
+    o.search.no_repeat_ngram = (int)s->no_repeat_ngram;
     o.search.sample = s->sample, o.search.temperature = s->temperature, o.search.top_k = (int)s->top_k;
     o.search.top_p = s->top_p, o.search.seed = (uint64_t)s->seed;
     o.search.shortlist = s->shortlist;
     o.search.weights = s->json || s->alignment != ALIGNMENT_NONE;
-    o.threads = (int)s->threads, o.batch_tokens = (int)s->batch_tokens, o.max_tokens = (int)s->max_input_length;
     o.replace_unknown = s->replace_unknown, o.dictionary = d;
     return o;
 }
@@ -247,7 +225,7 @@ static void set_language_model_defaults(settings *s, const parsed *p)
     enum { ADDED_TOKENS = 100 };
     if (!options_given(&verb_translate, p, "beam") && !options_given(&verb_translate, p, "length-penalty"))
         s->sample = true;
-    if (!options_given(&verb_translate, p, "length-extra")) s->length_extra = ADDED_TOKENS;
+    if (!options_given(&verb_translate, p, "length-extra")) s->search.length_extra = ADDED_TOKENS;
     s->is_language_model = true;
 }
 
@@ -336,8 +314,8 @@ static int check_sampling(const settings *s, const parsed *p)
             return usage_error(v, "--%s applies to search and cannot be combined with --sample", of_search[i]);
     for (size_t i = 0; !s->sample && i < sizeof of_sampling / sizeof *of_sampling; i++)
         if (options_given(v, p, of_sampling[i])) return usage_error(v, "--%s requires --sample", of_sampling[i]);
-    if (!s->sample && s->n_best > s->beam)
-        return usage_error(v, "--n-best %lld is larger than --beam %lld", s->n_best, s->beam);
+    if (!s->sample && s->n_best > s->search.beam)
+        return usage_error(v, "--n-best %lld is larger than --beam %lld", s->n_best, s->search.beam);
     return 0;
 }
 
@@ -349,7 +327,8 @@ static int check(const settings *s, const parsed *p)
         return usage_error(v, "unexpected argument '%s'; give text on standard input or with --input",
                            p->positional[0]);
     if (s->models.count == 0) return usage_error(v, "--model FILE is required");
-    if (s->shortlist && (s->sample || s->prefix || s->no_repeat_ngram > 0 || s->models.count > 1 || s->beam > 32))
+    if (s->shortlist &&
+        (s->sample || s->prefix || s->no_repeat_ngram > 0 || s->models.count > 1 || s->search.beam > 32))
         return usage_error(
             v, "--shortlist requires a single model and a beam of at most 32, and cannot be combined with --sample, "
                "--prefix or --no-repeat-ngram");
@@ -361,18 +340,12 @@ static int check(const settings *s, const parsed *p)
 
 static int run(int argc, char **argv)
 {
-    settings s = { .beam = 5,
+    settings s = { .search = search_settings_defaults(),
                    .n_best = 1,
-                   .length_penalty = 1,
-                   .length_ratio = 2,
-                   .length_extra = 10,
-                   .max_input_length = 1000,
-                   .batch_tokens = 1000,
                    .temperature = 1,
                    .top_p = 1,
                    .precision = -1,
-                   .alignment = ALIGNMENT_NONE - 1,
-                   .threads = cli_processors() };
+                   .alignment = ALIGNMENT_NONE - 1 };
     parsed p;
     int status = options_parse(&verb_translate, &s, argc, argv, &p);
     if (status == 0 && !p.help) status = check(&s, &p);
@@ -397,6 +370,7 @@ const verb verb_translate = {
                 "  attend translate --model en-de --sample --top-p 0.9 --seed 3 --n-best 5 < test.en\n"
                 "  echo 'the company said' | attend translate --model lm --temperature 0.8 --seed 7\n",
     .options = table,
+    .shared = &search_option_group,
     .aliases = aliases,
     .run = run,
 };

@@ -2,12 +2,11 @@
  * error, and scores all variants. */
 #include "comparison.h"
 #include "interrupt.h"
-#include "pair_reader.h"
+#include "score_pairs.h"
 #include "translate_lines.h"
 
 #include <attend/file.h>
 #include <attend/status.h>
-#include <attend/scorer.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,65 +18,55 @@ static const pairs_list *test_pairs(const comparison *c)
 
 /* ---- probabilities and links ---- */
 
-typedef struct pass {
-    variant *x;
-    const gold_links *gold; /* compare links with these; NULL: sum probabilities */
-    attend_aer_sums sums;
-    attend_word_link *links;
-    int room;
-} pass;
+enum { STOPPED = -1 }; /* status of a visitor: interrupted by a signal */
 
-static int add_links(pass *w, const attend_scored_pair *r, unsigned long long number)
+static int add_probability(void *user, const attend_scored_pair *r, unsigned long long index)
 {
-    const attend_word_link *right;
-    int sources, targets;
-    attend_scorer_word_counts(r, &sources, &targets);
-    if (targets + 1 > w->room) {
-        attend_word_link *larger = realloc(w->links, (size_t)(targets + 1) * sizeof *larger);
-        if (!larger) return attend_fail(ATTEND_NO_MEMORY, "out of memory for the links of %d words", targets);
-        w->links = larger, w->room = targets + 1;
-    }
-    const int found = attend_scorer_links(r, w->links, w->room), count = gold_links_of(w->gold, number, &right);
-    return attend_aer_add(&w->sums, w->links, found, right, count);
+    variant_result *result = user;
+    (void)index;
+    if (interrupt_stop(NULL)) return STOPPED;
+    if (!r->fault) result->log_probability += r->log_probability, result->rows += r->rows;
+    return ATTEND_OK;
 }
 
-/* Scores all pairs by forced decoding. */
-static int score_pairs(pass *w, const attend_model *m, const pairs_list *pairs, int threads, bool *stopped)
+typedef struct link_errors {
+    const gold_links *gold;
+    attend_aer_sums sums;
+    attend_word_link *links; /* scratch */
+    int room;
+} link_errors;
+
+static int add_links(void *user, const attend_scored_pair *r, unsigned long long index)
 {
-    attend_scorer *scorer = NULL;
-    pair_reader *from = NULL;
-    int status = attend_scorer_new(&scorer, m, threads, w->gold != NULL);
-    if (status == ATTEND_OK) status = pair_reader_open(&from, pairs);
-    while (status == ATTEND_OK && (status = pair_reader_next(from)) == ATTEND_OK && from->count > 0) {
-        if ((*stopped = interrupt_stop(NULL))) break;
-        status = attend_scorer_run(scorer, from->count, (const char *const *)from->sources,
-                                   (const char *const *)from->targets);
-        for (int i = 0; status == ATTEND_OK && i < from->count; i++) {
-            const attend_scored_pair *r = attend_scorer_result(scorer, i);
-            if (w->gold)
-                status = add_links(w, r, from->first + (unsigned long long)i);
-            else if (!r->fault)
-                w->x->r.log_probability += r->log_probability, w->x->r.rows += r->rows;
-        }
+    link_errors *e = user;
+    const attend_word_link *gold;
+    int sources, targets;
+    if (interrupt_stop(NULL)) return STOPPED;
+    attend_scorer_word_counts(r, &sources, &targets);
+    if (targets + 1 > e->room) {
+        attend_word_link *larger = realloc(e->links, (size_t)(targets + 1) * sizeof *larger);
+        if (!larger) return attend_fail(ATTEND_NO_MEMORY, "out of memory for the links of %d words", targets);
+        e->links = larger, e->room = targets + 1;
     }
-    pair_reader_close(from);
-    attend_scorer_free(scorer);
-    free(w->links);
-    return status;
+    const int predicted = attend_scorer_links(r, e->links, e->room), count = gold_links_of(e->gold, index, &gold);
+    return attend_aer_add(&e->sums, e->links, predicted, gold, count);
 }
 
 static int score_targets(const comparison *c, variant *x, const attend_model *m, bool *stopped)
 {
     const int threads = (int)c->s->t.threads;
-    pass probabilities = { .x = x }, links = { .x = x, .gold = &c->gold };
-    x->r.log_probability = x->r.rows = 0;
-    int status = score_pairs(&probabilities, m, test_pairs(c), threads, stopped);
     const bool attends = attend_config_attention_layers(attend_model_config(m), ATTEND_ATTENTION_CROSS) > 0;
-    if (status == ATTEND_OK && !*stopped && c->s->gold && attends)
-        status = score_pairs(&links, m, c->s->gold_pairs.count ? &c->s->gold_pairs : test_pairs(c), threads, stopped);
-    x->r.both_sure = links.sums.matched_sure, x->r.both_possible = links.sums.matched_possible;
-    x->r.found = links.sums.predicted, x->r.sure = links.sums.sure;
-    return status;
+    link_errors errors = { .gold = &c->gold };
+    x->r.log_probability = x->r.rows = 0;
+    int status = score_pairs(m, test_pairs(c), threads, false, add_probability, &x->r);
+    if (status == ATTEND_OK && c->s->gold && attends)
+        status = score_pairs(m, c->s->gold_pairs.count ? &c->s->gold_pairs : test_pairs(c), threads, true, add_links,
+                             &errors);
+    x->r.both_sure = errors.sums.matched_sure, x->r.both_possible = errors.sums.matched_possible;
+    x->r.found = errors.sums.predicted, x->r.sure = errors.sums.sure;
+    free(errors.links);
+    *stopped = status == STOPPED;
+    return *stopped ? ATTEND_OK : status;
 }
 
 /* ---- translations ---- */

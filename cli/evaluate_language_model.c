@@ -2,25 +2,23 @@
 
 #include "data_files.h"
 #include "json_members.h"
-#include "pair_reader.h"
 #include "perplexity.h"
+#include "score_pairs.h"
 
 #include <math.h>
 
-static int add_lines(perplexity *sums, attend_scorer *scorer, pair_reader *from, const verb *v, bool quiet)
+typedef struct visitor {
+    const verb *v; /* NULL: no warnings */
+    perplexity sums;
+} visitor;
+
+static int add_line(void *user, const attend_scored_pair *line, unsigned long long index)
 {
-    int status = ATTEND_OK;
-    while (status == ATTEND_OK && (status = pair_reader_next(from)) == ATTEND_OK && from->count > 0) {
-        status = attend_scorer_run(scorer, from->count, NULL, (const char *const *)from->targets);
-        for (int i = 0; status == ATTEND_OK && i < from->count; i++) {
-            const attend_scored_pair *line = attend_scorer_result(scorer, i);
-            if (line->fault && !quiet)
-                fprintf(stderr, "attend %s: line %llu is not scored: %s\n", v->name,
-                        from->first + (unsigned long long)i + 1, line->fault);
-            perplexity_add(sums, line);
-        }
-    }
-    return status;
+    visitor *x = user;
+    if (line->fault && x->v)
+        fprintf(stderr, "attend %s: line %llu is not scored: %s\n", x->v->name, index + 1, line->fault);
+    perplexity_add(&x->sums, line);
+    return ATTEND_OK;
 }
 
 static void print(const perplexity *p)
@@ -38,24 +36,19 @@ static void print(const perplexity *p)
 int evaluate_language_model(const verb *v, const char *path, const attend_model *m, pairs_list *input, int threads,
                             bool json, bool quiet)
 {
-    attend_scorer *scorer = NULL;
-    pair_reader *from = NULL;
-    perplexity sums = { 0 };
+    visitor x = { .v = quiet ? NULL : v };
     const int usage = data_files_resolve(v, "input", input, ATTEND_TASK_LANGUAGE_MODEL);
     if (usage != 0) return usage;
-    int status = attend_scorer_new(&scorer, m, threads, false);
-    if (status == ATTEND_OK) status = pair_reader_open(&from, input);
-    if (status == ATTEND_OK) status = add_lines(&sums, scorer, from, v, quiet);
-    if (status == ATTEND_OK && json) {
+    const int status = score_pairs(m, input, threads, false, add_line, &x);
+    if (status != ATTEND_OK) return cli_fail(v, status);
+    if (json) {
         attend_json_writer w = attend_json_to_file(stdout);
         attend_json_begin_object(&w);
         json_text(&w, "system", path);
-        perplexity_json(&w, &sums);
+        perplexity_json(&w, &x.sums);
         json_end_line(&w);
-    } else if (status == ATTEND_OK) {
-        print(&sums);
+    } else {
+        print(&x.sums);
     }
-    pair_reader_close(from);
-    attend_scorer_free(scorer);
-    return status == ATTEND_OK ? 0 : cli_fail(v, status);
+    return 0;
 }

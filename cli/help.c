@@ -13,7 +13,7 @@ bool options_shown(const verb *v, int i, option_shown *shown)
 {
     const int count = options_count(v);
     int own = 0;
-    while (own < count && options_entry(v, own) != v->training) own++;
+    while (own < count && !options_is_shared(v, own)) own++;
     if (i == own) {
         *shown = (option_shown){ .name = "help", .help = "show this help, then exit" };
         return true;
@@ -24,7 +24,7 @@ bool options_shown(const verb *v, int i, option_shown *shown)
                                  .argument = o->argument,
                                  .help = o->help,
                                  .entry = o,
-                                 .group = i > own ? TRAINING_OPTION : OWN_OPTION };
+                                 .group = i > own ? SHARED_OPTION : OWN_OPTION };
         return true;
     }
     int left = i - count - 1;
@@ -76,12 +76,11 @@ void options_help(const verb *v, FILE *to)
 {
     fprintf(to, "attend %s: %s\n\nusage: %s\n\n%s\n\noptions:\n", v->name, v->summary, v->synopsis, v->details);
     option_shown shown;
-    enum option_group group = OWN_OPTION;
+    enum option_group_kind group = OWN_OPTION;
     for (int i = 0; options_shown(v, i, &shown); i++) {
         if (shown.group != group)
-            fprintf(to, "\n%s:\n",
-                    shown.group == FIELD_OPTION ? "model options (docs/models.md)"
-                                                : "training options (docs/training.md)");
+            fprintf(to, "\n%s options (%s):\n", shown.group == FIELD_OPTION ? "model" : v->shared->name,
+                    shown.group == FIELD_OPTION ? "docs/models.md" : v->shared->document);
         group = shown.group;
         print_option(to, &shown);
     }

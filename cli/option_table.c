@@ -11,16 +11,21 @@ static int table_length(const option *table)
     return n;
 }
 
+static const option *shared_options(const verb *v)
+{
+    return v->shared ? v->shared->options : NULL;
+}
+
 int options_count(const verb *v)
 {
-    return table_length(v->options) + table_length(v->training);
+    return table_length(v->options) + table_length(shared_options(v));
 }
 
 const option *options_entry(const verb *v, int i)
 {
     const int own = table_length(v->options);
     if (i < own) return &v->options[i];
-    return i < own + table_length(v->training) ? &v->training[i - own] : NULL;
+    return i < options_count(v) ? &shared_options(v)[i - own] : NULL;
 }
 
 int options_find(const verb *v, const char *name)
@@ -29,6 +34,11 @@ int options_find(const verb *v, const char *name)
     for (int i = 0; (o = options_entry(v, i)); i++)
         if (strcmp(o->name, name) == 0) return i;
     return -1;
+}
+
+bool options_is_shared(const verb *v, int i)
+{
+    return i >= table_length(v->options) && i < options_count(v);
 }
 
 int options_find_field(const verb *v, const char *name)

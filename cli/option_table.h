@@ -10,6 +10,8 @@ int options_count(const verb *v);
 /* The index of an option, or of a configuration field; -1: no such name. */
 int options_find(const verb *v, const char *name);
 int options_find_field(const verb *v, const char *name);
+/* Whether option i belongs to the shared options. */
+bool options_is_shared(const verb *v, int i);
 /* A yes|no field. */
 bool options_is_switch(int field);
 

@@ -38,6 +38,13 @@ typedef struct option {
     const char *const *words; /* of OPTION_WORD; ends with NULL */
 } option;
 
+/* Options that several verbs share; their offsets apply to the beginning of the verb's settings. */
+typedef struct option_group {
+    const char *name;     /* "training": the heading in help and man pages */
+    const char *document; /* "docs/training.md" */
+    const option *options;
+} option_group;
+
 /* An old spelling that stays accepted: of an option's name (old_value NULL), or of one of its values (old_name NULL). */
 typedef struct option_alias {
     const char *name; /* the option today; NULL ends the table */
@@ -72,7 +79,7 @@ typedef struct verb {
     const char *details;
     const char *examples;
     const option *options;
-    const option *training;      /* a second table for the same settings (train_options.h); NULL: none */
+    const option_group *shared;  /* NULL: none */
     const option_alias *aliases; /* NULL: none */
     bool has_config;             /* accepts configuration fields .. */
     size_t config;               /* .. and stores them in the attend_config at this offset */
@@ -97,7 +104,7 @@ void options_free(const verb *v, void *to, parsed *p);
 int options_set(const verb *v, void *to, const char *name, const char *value);
 /* Formats a number, word or field so that options_set reads it back. False: another kind of option, or `size` is too small. */
 bool options_get(const verb *v, const void *from, const char *name, char *text, size_t size);
-/* Entry i of the verb's table followed by the training table; NULL after the last. */
+/* Entry i of the verb's table followed by the shared options; NULL after the last. */
 const option *options_entry(const verb *v, int i);
 /* Whether the user set this option or field. */
 bool options_given(const verb *v, const parsed *p, const char *name);
@@ -111,11 +118,11 @@ void options_help(const verb *v, FILE *to);
 typedef struct option_shown {
     const char *name, *argument, *help; /* argument NULL: no value */
     const option *entry;                /* NULL: --help, or a configuration field */
-    enum option_group { OWN_OPTION, TRAINING_OPTION, FIELD_OPTION } group;
+    enum option_group_kind { OWN_OPTION, SHARED_OPTION, FIELD_OPTION } group;
     bool value_is_optional; /* a yes|no field */
 } option_shown;
 
-/* Entry i, in the order of help: the verb's options, --help, training options, configuration fields. False after the last. */
+/* Entry i, in the order of help: the verb's options, --help, shared options, configuration fields. False after the last. */
 bool options_shown(const verb *v, int i, option_shown *shown);
 
 /* argv[0], for commands that are suggested to the user. */

@@ -49,9 +49,9 @@ static bool copy(int from, int to, unsigned long long *bytes)
 static int make_copy(const verb *v, const char **name, stream_copy *made)
 {
     char path[4096];
-    const char *folder = getenv("TMPDIR");
+    const char *directory = getenv("TMPDIR");
     unsigned long long bytes = 0;
-    snprintf(path, sizeof path, "%s/attend-input-XXXXXX", folder && *folder ? folder : "/tmp");
+    snprintf(path, sizeof path, "%s/attend-input-XXXXXX", directory && *directory ? directory : "/tmp");
     const int from = is_stdin(*name) ? STDIN_FILENO : open(*name, O_RDONLY | O_CLOEXEC);
     const int to = from >= 0 ? mkstemp(path) : -1;
     if (to >= 0) unlink(path);

@@ -8,7 +8,7 @@ static const char *const kinds[] = { "word", "char", "bpe", NULL };
 enum { MAX_THREADS = 2 }; /* per processor */
 
 #define AT(member) offsetof(train_settings, member)
-const option train_option_table[] = {
+static const option table[] = {
     { "preset", "tiny|g2p|translate-small|translate", "size of the model (default: chosen by the data)", OPTION_WORD,
       AT(preset), 0, 0, attend_preset_names },
     { "tokens", "word|char|bpe", "tokenization of both sides (default: chosen by the data; bpe for sentences)",
@@ -57,6 +57,7 @@ const option train_option_table[] = {
       NULL },
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
 };
+const option_group train_option_group = { "training", "docs/training.md", table };
 
 train_settings train_settings_defaults(void)
 {

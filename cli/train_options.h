@@ -7,7 +7,7 @@
 #include <attend/data_check.h>
 #include <attend/trainer.h>
 
-/* Must be the first member of the verb's settings, so that the offsets of train_option_table apply. */
+/* Must be the first member of the verb's settings, so that the offsets of train_option_group apply. */
 typedef struct train_settings {
     pairs_list train, valid;
     attend_config config;
@@ -25,7 +25,7 @@ typedef struct train_settings {
 } train_settings;
 
 /* The options that change the resulting model; files, threads and the like are in the tables of the verbs. */
-extern const option train_option_table[];
+extern const option_group train_option_group;
 
 train_settings train_settings_defaults(void);
 /* Limits the number of threads to what is useful on this machine. */

@@ -51,9 +51,7 @@ static void set_error_variant(const char *name)
 
 static bool can_vary(const char *field)
 {
-    for (int i = 0; v->training[i].name; i++)
-        if (strcmp(v->training[i].name, field) == 0) return true;
-    return options_find_field(v, field) >= 0;
+    return options_is_shared(v, options_find(v, field)) || options_find_field(v, field) >= 0;
 }
 
 static int set(variant *x, const char *typed, const char *value)
@@ -272,9 +270,8 @@ static void list_options(const comparison *c, variant *x)
     char text[RECORD_TEXT];
     record_add(&x->options, "training data", "%s", c->train_hash.text);
     record_add(&x->options, "validation data", "%s", c->valid_hash.text);
-    for (int i = 0; v->training[i].name; i++)
-        if (options_get(v, &x->t, v->training[i].name, text, sizeof text))
-            record_add(&x->options, v->training[i].name, "%s", text);
+    for (const option *o = train_option_group.options; o->name; o++)
+        if (options_get(v, &x->t, o->name, text, sizeof text)) record_add(&x->options, o->name, "%s", text);
     if (x->t.average_checkpoints > 0)
         record_add(&x->options, "save-every", "%lld", x->t.save_every); /* determines which models are averaged */
     for (int i = 0; attend_config_field_at(i); i++) {

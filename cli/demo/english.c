@@ -77,10 +77,10 @@ static const char *be(int person)
 /* The auxiliary, which moves to the front in a question and precedes "not"; NULL: none. */
 static const char *auxiliary_of(const demo_clause *c, bool question)
 {
-    const bool wants = c->tense == DEMO_MODAL && c->modal == &demo_modals[0];
+    const bool is_want = c->tense == DEMO_MODAL && c->modal == &demo_modals[0];
     if (c->tense == DEMO_FUTURE) return "will";
     if (c->tense == DEMO_PERFECT) return c->person == IL ? "has" : "have";
-    if (c->tense == DEMO_MODAL && !wants) return c->modal->base;
+    if (c->tense == DEMO_MODAL && !is_want) return c->modal->base;
     if (c->verb == &demo_be) return be(c->person);
     return question || c->polarity == DEMO_NOT ? (c->person == IL ? "does" : "do") : NULL;
 }

@@ -212,8 +212,8 @@ static void put_rest(demo_sentence *s, const demo_clause *c)
         const demo_phrase *p = c->object && c->object->kind == DEMO_PRONOUN ? c->object : NULL;
         const size_t size = strlen(c->verb->participle);
         const bool feminine = p && p->feminine, ends_in_s = c->verb->participle[size - 1] == 's';
-        const bool s_behind = p && p->plural && (feminine || !ends_in_s);
-        snprintf(text, sizeof text, "%s%s%s", c->verb->participle, feminine ? "e" : "", s_behind ? "s" : "");
+        const bool adds_s = p && p->plural && (feminine || !ends_in_s);
+        snprintf(text, sizeof text, "%s%s%s", c->verb->participle, feminine ? "e" : "", adds_s ? "s" : "");
         put_word(s, text, c->at_verb);
     } else if (c->tense == DEMO_MODAL) {
         put_clitic(s, c);

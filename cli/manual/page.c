@@ -3,6 +3,7 @@
 #include "manual.h"
 
 #include <attend/parse.h>
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -145,21 +146,24 @@ static void option_entry(FILE *to, const option_shown *shown)
     if (manual_repeats(shown) && !strstr(shown->help, "repeated")) fprintf(to, "(may be repeated)\n");
 }
 
+/* The section of shared options or of configuration fields. */
+static void group_section(FILE *to, const verb *v, enum option_group_kind group)
+{
+    const char *name = group == FIELD_OPTION ? "model" : v->shared->name;
+    fputs(".SH ", to);
+    for (const char *c = name; *c; c++) fputc(toupper((unsigned char)*c), to);
+    fprintf(to, "\nOptions of %s%s; see %s.\n", group == FIELD_OPTION ? "the " : "", name,
+            group == FIELD_OPTION ? "docs/models.md" : v->shared->document);
+}
+
 static void options(FILE *to, const verb *v)
 {
     option_shown shown;
-    enum option_group group = OWN_OPTION;
+    enum option_group_kind group = OWN_OPTION;
     section(to, "OPTIONS");
     fprintf(to, "A value is written\n.B \\-\\-name VALUE\nor\n.BR \\-\\-name=VALUE .\n");
     for (int i = 0; options_shown(v, i, &shown); i++) {
-        if (shown.group != group && shown.group == TRAINING_OPTION) {
-            section(to, "TRAINING");
-            fprintf(to, "Options of training; see docs/training.md.\n");
-        }
-        if (shown.group != group && shown.group == FIELD_OPTION) {
-            section(to, "MODEL");
-            fprintf(to, "Options of the model; see docs/models.md.\n");
-        }
+        if (shown.group != group) group_section(to, v, shown.group);
         group = shown.group;
         option_entry(to, &shown);
     }

@@ -1,0 +1,21 @@
+/* search_options.h: the options of the search for translations, shared by the verbs translate and evaluate. */
+#ifndef ATTEND_CLI_SEARCH_OPTIONS_H
+#define ATTEND_CLI_SEARCH_OPTIONS_H
+
+#include "options.h"
+
+#include <attend/translator.h>
+
+/* Must be the first member of the verb's settings, so that the offsets of search_option_group apply. */
+typedef struct search_settings {
+    long long beam, length_extra, max_input_length, batch_tokens, threads;
+    double length_penalty, coverage_penalty, length_ratio;
+} search_settings;
+
+extern const option_group search_option_group;
+
+search_settings search_settings_defaults(void);
+/* The same as options of a translator; its other options have their defaults. */
+attend_translator_options search_settings_options(const search_settings *s);
+
+#endif
