@@ -12,7 +12,7 @@ enum { VALID = 300, TEST = 500 }; /* pairs */
 
 void demo_test_pair(uint64_t seed, int i, demo_pair *pair)
 {
-    demo_pairs_at(seed, true, (uint64_t)(VALID + i), pair);
+    demo_pairs_at(seed, true, VALID + (uint64_t)i, pair);
 }
 
 static char *path_of(const char *directory, const char *name)

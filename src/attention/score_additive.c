@@ -63,7 +63,7 @@ static void cache_keys(int keys, int key_width, const real *key, size_t key_stri
 
 static size_t scratch_size(const attend_tile *t)
 {
-    const size_t rows = (size_t)(t->queries + (t->keys < CHUNK ? t->keys : CHUNK)), n = (size_t)t->query_width;
+    const size_t rows = (size_t)t->queries + (size_t)(t->keys < CHUNK ? t->keys : CHUNK), n = (size_t)t->query_width;
     return 3 * attend_additive_padded(n) + rows * attend_additive_row_size(n);
 }
 

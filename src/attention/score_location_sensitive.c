@@ -34,7 +34,7 @@ static const char *check_tile(const attend_tile *t)
 
 static size_t scratch_size(const attend_tile *t)
 {
-    return (size_t)(t->query_width + t->shapes[F][0]);
+    return (size_t)t->query_width + (size_t)t->shapes[F][0];
 }
 
 /* x = tanh(a_i + beta_j + Uf f_j). f_j precedes x in the scratch memory. */

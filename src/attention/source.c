@@ -177,7 +177,7 @@ attend_source *attend_source_joint(attend_ctx *c, const attend_attention_options
     s->key_rows.head = (size_t)s->key_width;
     s->value_rows = s->key_rows;
     s->key_rows.first = (size_t)at;
-    s->value_rows.first = (size_t)(at + width);
+    s->value_rows.first = (size_t)at + (size_t)width;
     joint->needed = true;
     return attend_attention_source_cache(c, s, MIN_CACHED_QUERIES, NULL) ? s : NULL;
 }

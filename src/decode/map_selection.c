@@ -41,7 +41,7 @@ static int list_maps(attend_map_selection *s, const attend_config *c)
     const int layers = attend_config_attention_layers(c, ATTEND_ATTENTION_CROSS),
               heads = attend_config_attention_heads(c, ATTEND_ATTENTION_CROSS);
     if (layers == 0) return attend_fail(ATTEND_BAD_USAGE, "the model has no attention to align by");
-    s->scores = attend_memory_zeroed((size_t)(1 + layers * (heads + 1)), sizeof *s->scores);
+    s->scores = attend_memory_zeroed(1 + (size_t)layers * ((size_t)heads + 1), sizeof *s->scores);
     if (!s->scores) return attend_fail(ATTEND_NO_MEMORY, "no memory for %d maps", layers * heads);
     if (layers > 1) s->scores[s->count++].map = (attend_alignment){ .layer = -1, .head = -1 };
     for (int l = 0; l < layers; l++) s->scores[s->count++].map = (attend_alignment){ .layer = l, .head = -1 };

@@ -51,8 +51,9 @@ static bool is_zero(prefix o)
 /* ONNX has no magic number: field 1 is a small version number, and another field of the model follows. */
 static bool is_probably_onnx(prefix o)
 {
+    static const unsigned char fields[] = { 0x12, 0x1a, 0x22, 0x2a, 0x32, 0x3a, 0x42 };
     return o.size >= 4 && o.bytes[0] == 0x08 && o.bytes[1] > 0 && o.bytes[1] < 32 &&
-           memchr("\x12\x1a\x22\x2a\x32\x3a\x42", o.bytes[2], 7);
+           memchr(fields, o.bytes[2], sizeof fields);
 }
 
 static const char *diagnose_zip(prefix o)

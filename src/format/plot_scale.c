@@ -52,7 +52,8 @@ static void end_linear(attend_plot_scale *s, bool rounded)
         first = floor(s->low / step + 1e-9), last = ceil(s->high / step - 1e-9);
         s->low = step * first, s->high = step * last;
     }
-    for (double i = first; i <= last; i++) add_tick(s, step * i + 0.0); /* + 0.0: no -0 */
+    const int count = (int)(last - first) + 1;                             /* few: the step is chosen by the range */
+    for (int i = 0; i < count; i++) add_tick(s, step * (first + i) + 0.0); /* + 0.0: no -0 */
 }
 
 static void add_logarithmic_ticks(attend_plot_scale *s)
@@ -60,10 +61,11 @@ static void add_logarithmic_ticks(attend_plot_scale *s)
     static const double digits[] = { 1, 1.5, 2, 3, 4, 5, 6, 8 };
     const double decades = (s->high - s->low) / log(10), stride = fmax(1, ceil(decades / 9));
     const double first = stride * floor(s->low / log(10) / stride);
-    for (double k = first; k * log(10) <= s->high; k += stride)
+    const int count = (int)((s->high / log(10) - first) / stride) + 1;
+    for (int j = 0; j < count; j++)
         for (int i = 0; i < (int)(sizeof digits / sizeof *digits); i++) {
             const bool is_main = digits[i] == 1 || (decades < 4 && (digits[i] == 2 || digits[i] == 5));
-            const double value = digits[i] * pow(10, k);
+            const double value = digits[i] * pow(10, first + stride * j);
             if ((is_main || decades < log10(12)) && log(value) >= s->low && log(value) <= s->high) add_tick(s, value);
         }
 }

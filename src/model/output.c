@@ -45,7 +45,7 @@ static bool columns_new(attend_ctx *c, const attend_model *m, const packed_matri
 static bool tail_new(attend_ctx *c, const attend_model *m, const packed_matrix *all, output_tail *out)
 {
     const int vocab = m->config.target_vocab;
-    out->tokens = attend_ctx_alloc(c, (size_t)(vocab / TAIL_STEP + 1), sizeof *out->tokens);
+    out->tokens = attend_ctx_alloc(c, (size_t)(vocab / TAIL_STEP) + 1, sizeof *out->tokens);
     out->count = 0;
     for (int token = TAIL_FIRST; out->tokens && token < vocab; token += TAIL_STEP) out->tokens[out->count++] = token;
     return out->tokens && (out->count == 0 || columns_new(c, m, all, out->count, out->tokens, &out->w, &out->b));

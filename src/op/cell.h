@@ -59,7 +59,7 @@ static inline size_t cell_row(const cell_run *r, int i, int t)
 {
     int sequence = r->sequences->order[i];
     int at = r->reverse ? r->sequences->lengths[sequence] - 1 - t : t;
-    return (size_t)(r->sequences->offsets[sequence] + at);
+    return (size_t)r->sequences->offsets[sequence] + (size_t)at;
 }
 
 /* h before step t: y of the row before, or the initial state. Likewise c. */

@@ -76,7 +76,7 @@ static bool weights_alloc(attend_ctx *c, lstmn_run *r, int kind, bool want_weigh
     size_t end = 0;
     for (int b = 0; b < s->count; b++)
         for (int t = 0; t < s->lengths[b]; t++) {
-            const size_t row = (size_t)(s->offsets[b] + t);
+            const size_t row = (size_t)s->offsets[b] + (size_t)t;
             const lstmn_view v = kind == LSTMN_SELF ? self_view(r, b, t) : source_view(r, b);
             const int seen = v.past_count + v.count, first = kind == LSTMN_SELF ? past_count_of(r, b) + t - seen : 0;
             at[row] = end;

@@ -109,7 +109,7 @@ typedef struct lstmn_run {
 /* The row, in batch order, of step t of sequence i of the order. */
 static inline size_t lstmn_row(const lstmn_run *r, int i, int t)
 {
-    return (size_t)(r->sequences->offsets[r->sequences->order[i]] + t);
+    return (size_t)r->sequences->offsets[r->sequences->order[i]] + (size_t)t;
 }
 
 /* Copies n numbers; zeros if `from` is NULL. */

@@ -74,7 +74,7 @@ static void weighted_sums(const lstmn_attention *l, const lstmn_view *view, cons
 void attend_lstmn_attention_forward(lstmn_attention *l, size_t row, lstmn_view view)
 {
     const attend_kernel_table *kernel = attend_kernel();
-    const size_t n = (size_t)(view.past_count + view.count);
+    const size_t n = (size_t)view.past_count + (size_t)view.count;
     real *kt = l->kt + row * l->width, *mt = l->mt + row * l->hidden, *s = l->weights + l->at[row];
     if (n == 0) {
         memset(kt, 0, l->width * sizeof *kt);
@@ -141,7 +141,7 @@ static void scores_gradient(const lstmn_attention *l, size_t row, const lstmn_vi
 void attend_lstmn_attention_backward(lstmn_attention *l, size_t row, lstmn_view view, const real *dkt, const real *dmt)
 {
     const attend_kernel_table *kernel = attend_kernel();
-    const size_t n = (size_t)(view.past_count + view.count);
+    const size_t n = (size_t)view.past_count + (size_t)view.count;
     const real *s = l->weights + l->at[row];
     real *query = l->query + row * l->attention_width;
     memset(l->dquery, 0, l->attention_width * sizeof *query);
