@@ -1,7 +1,7 @@
 /* grid.h: an attention map as a labelled grid of cells, for drawing.
  *
- * Purpose    attend_grid_new selects words or tokens, a layer and a head of a map and makes its labels safe to display. The terminal, SVG and PNG output
- *            of attend are drawn from it; a program can draw its own picture from it.
+ * Purpose    attend_grid_new selects words or tokens, a layer and a head of a map and makes its labels safe to display.
+ *            The terminal, SVG and PNG output of attend are drawn from it; a program can draw its own picture from it.
  * Ownership  A grid is the caller's, freed by attend_grid_free, and independent of the map.
  * Threads    A grid is read by any number of threads. */
 #ifndef ATTEND_GRID_H
@@ -26,8 +26,8 @@ typedef struct attend_grid {
 int attend_grid_new(attend_grid **out, const attend_map *map, const attend_view_options *options);
 void attend_grid_free(attend_grid *g);
 
-/* Replaces `out` by a displayable form of `text`: control characters and bytes that are not UTF-8 become U+FFFD, characters that change the writing
- * direction are left out, and an empty text becomes U+2423 (open box). */
+/* Replaces `out` by a displayable form of `text`: control characters and bytes that are not UTF-8 become U+FFFD,
+ * characters that change the writing direction are left out, and an empty text becomes U+2423 (open box). */
 int attend_label(attend_string *out, const char *text);
 
 /* Each component is from 0 to 1. */
@@ -35,7 +35,8 @@ typedef struct attend_colour {
     double red, green, blue;
 } attend_colour;
 
-/* The colour of a weight from 0 to 1: on paper from white to dark blue, on a screen with any background from violet to yellow. */
+/* The colour of a weight from 0 to 1: on paper from white to dark blue, on a screen with any background from violet to
+ * yellow. */
 attend_colour attend_colour_paper(double weight);
 attend_colour attend_colour_screen(double weight);
 /* Whether black text is easier to read on the colour than white text. */

@@ -8,10 +8,12 @@
  *                attend_json_put_key(&w, "text"), attend_json_put_text(&w, "a \"quoted\" word");
  *                attend_json_end_object(&w);       writes {"line": 3, "text": "a \"quoted\" word"}
  *
- * Text       Quotes, backslashes and control characters are escaped; a byte that is not part of valid UTF-8 becomes U+FFFD. With `in_html`,
- *            the characters < > & ' and the line separators U+2028 and U+2029 are escaped too, so that the text cannot end a <script> element.
+ * Text       Quotes, backslashes and control characters are escaped; a byte that is not part of valid UTF-8 becomes
+ *            U+FFFD. With `in_html`, the characters < > & ' and the line separators U+2028 and U+2029 are escaped too,
+ *            so that the text cannot end a <script> element.
  * Numbers    Non-finite numbers are written as null.
- * Errors     The first failure is kept in `status`, with its message; later calls write nothing. Check it once, at the end.
+ * Errors     The first failure is kept in `status`, with its message; later calls write nothing. Check it once, at the
+ *            end.
  * Threads    One thread at a time for each writer. */
 #ifndef ATTEND_JSON_H
 #define ATTEND_JSON_H
@@ -38,8 +40,8 @@ typedef struct attend_json_writer {
     size_t bytes; /* written so far */
 } attend_json_writer;
 
-/* A writer with default settings (spaces after commas and colons) that appends to a string, writes to a stream, or calls `sink`. Set `compact` and
- * `in_html` before the first value. A stream fails with ATTEND_IO. */
+/* A writer with default settings (spaces after commas and colons) that appends to a string, writes to a stream, or
+ * calls `sink`. Set `compact` and `in_html` before the first value. A stream fails with ATTEND_IO. */
 attend_json_writer attend_json_to_string(attend_string *out);
 attend_json_writer attend_json_to_file(FILE *out);
 attend_json_writer attend_json_to_sink(attend_json_sink sink, void *user);

@@ -1,9 +1,11 @@
 /* picture.h: attention maps as SVG and PNG.
  *
- * Purpose    The only functions of attend that need cairo and pango. They are in a library of their own, libattend-view (pkg-config attend-view, CMake
- *            attend::view), so that programs without pictures need neither; everything else is in libattend.
- * Errors     ATTEND_BAD_USAGE: the map has no attention, or not the layer or head of the options. ATTEND_BAD_DATA: no rows, or more than
- *            ATTEND_PICTURE_MAX rows or columns. cairo and pango allocate memory themselves; if they get none, they end the process.
+ * Purpose    The only functions of attend that need cairo and pango. They are in a library of their own, libattend-view
+ *            (pkg-config attend-view, CMake attend::view), so that programs without pictures need neither; everything
+ *            else is in libattend.
+ * Errors     ATTEND_BAD_USAGE: the map has no attention, or not the layer or head of the options. ATTEND_BAD_DATA: no
+ *            rows, or more than ATTEND_PICTURE_MAX rows or columns. cairo and pango allocate memory themselves; if they
+ *            get none, they end the process.
  * Threads    Any number of threads may draw at a time. */
 #ifndef ATTEND_PICTURE_H
 #define ATTEND_PICTURE_H

@@ -1,7 +1,8 @@
 /* string.h: a byte string that grows.
  *
  * Purpose    The type of every text that the library returns in one piece.
- * Ownership  { 0 } is empty. The caller owns the string and frees it with attend_string_free. Functions that fill a string reuse its memory.
+ * Ownership  { 0 } is empty. The caller owns the string and frees it with attend_string_free. Functions that fill a
+ *            string reuse its memory.
  * Threads    One thread at a time. */
 #ifndef ATTEND_STRING_H
 #define ATTEND_STRING_H

@@ -1,8 +1,9 @@
 /* view.h: attention maps, and their output for a terminal, as JSON and as an HTML page.
  *
- * Purpose    attend_map_new runs a model on a source and a target, given or found by a search, and keeps the attention weights of one attention kind
- *            (config.h) in every layer and head, the probability of each target token and the most probable candidates. attend_view_* write maps.
- *            attend/grid.h has a map as a grid of cells for drawing; attend/picture.h, a library of its own, draws SVG and PNG.
+ * Purpose    attend_map_new runs a model on a source and a target, given or found by a search, and keeps the attention
+ *            weights of one attention kind (config.h) in every layer and head, the probability of each target token and
+ *            the most probable candidates. attend_view_* write maps. attend/grid.h has a map as a grid of cells for
+ *            drawing; attend/picture.h, a library of its own, draws SVG and PNG.
  * Ownership  A map is the caller's, freed by attend_map_free; it owns everything it points to.
  * Threads    A map is read by any number of threads. attend_map_new uses a context as attend_decoding_new does. */
 #ifndef ATTEND_VIEW_H
@@ -33,8 +34,10 @@ enum { ATTEND_MAP_CANDIDATES = 5, ATTEND_MAP_MAX_TOKENS = 1000 };
 /* Rows ("target") attend to columns ("source"). With self-attention, both are the same side.
  *
  *   cross      rows: the target and "</s>"; columns: the source and "</s>"
- *   encoder    rows and columns: the source and "</s>". The map has no probabilities and no candidates (NULL); log_probability and score are NAN.
- *   decoder    rows and columns: what the decoder reads, "<s>" and the target. The first row of an LSTMN is 0: it has nothing to attend to. */
+ *   encoder    rows and columns: the source and "</s>". The map has no probabilities and no candidates (NULL);
+ *              log_probability and score are NAN.
+ *   decoder    rows and columns: what the decoder reads, "<s>" and the target. The first row of an LSTMN is 0: it has
+ *              nothing to attend to. */
 typedef struct attend_map {
     attend_attention_kind kind;
     const char *source_text, *target_text;
@@ -51,11 +54,13 @@ typedef struct attend_map {
     bool forced;                   /* the target was given, not found by a search */
 } attend_map;
 
-/* Computes the map of `kind` for a model with tokenizers. The target is the text `target` or, if that is NULL, `target_count` token ids. A language model
- * ignores `source`; an encoder's map ignores the target. score: of the search; NAN: none. A model without attention gives a map without weights for
- * ATTEND_ATTENTION_CROSS.
- * ATTEND_BAD_DATA: a text that is not UTF-8, empty, or has more tokens than ATTEND_MAP_MAX_TOKENS or attend_config_max_tokens allow.
- * ATTEND_BAD_USAGE: an attention kind that the model does not have. ATTEND_FAILED: the model computes non-finite probabilities.
+/* Computes the map of `kind` for a model with tokenizers. The target is the text `target` or, if that is NULL,
+ * `target_count` token ids. A language model ignores `source`; an encoder's map ignores the target. score: of the
+ * search; NAN: none. A model without attention gives a map without weights for ATTEND_ATTENTION_CROSS.
+ * ATTEND_BAD_DATA: a text that is not UTF-8, empty, or has more tokens than ATTEND_MAP_MAX_TOKENS or
+ * attend_config_max_tokens allow.
+ * ATTEND_BAD_USAGE: an attention kind that the model does not have. ATTEND_FAILED: the model computes non-finite
+ * probabilities.
  * *out is the caller's, freed by attend_map_free (which accepts NULL). */
 int attend_map_new(attend_map **out, attend_ctx *c, const attend_model *m, attend_attention_kind kind,
                    const char *source, const char *target, const int *target_ids, int target_count, double score);
@@ -63,8 +68,9 @@ void attend_map_free(attend_map *map);
 
 /* The weights (target_count, source_count) of one layer and head into `to`; -1: the mean over all. */
 void attend_map_weights(const attend_map *map, int layer, int head, float *to);
-/* The same between words, (target_word_count, source_word_count): weights are summed over the tokens of a source word and averaged over the tokens of a
- * target word. Weights on "<s>", "</s>" and spaces are left out, so that a row sums to at most 1. */
+/* The same between words, (target_word_count, source_word_count): weights are summed over the tokens of a source word
+ * and averaged over the tokens of a target word. Weights on "<s>", "</s>" and spaces are left out, so that a row sums
+ * to at most 1. */
 void attend_map_word_weights(const attend_map *map, int layer, int head, float *to);
 
 /* "cross", "encoder" or "decoder". */
@@ -72,16 +78,15 @@ const char *attend_attention_kind_name(attend_attention_kind kind);
 
 /* Statistics of one layer and head, or of the mean (-1). */
 typedef struct attend_map_statistics {
-    double
-        confidence; /* exp(log_probability / target_count): geometric mean of the token probabilities; NAN: the map has none */
+    double confidence;  /* geometric mean of the token probabilities, exp(log_probability / target_count); NAN: none */
     double entropy;     /* of a row, in bits; mean over the rows */
     int uncovered;      /* source words that receive less than 0.2 from all rows together; 0 for self-attention */
     bool is_repetitive; /* the target has three or more words twice in a row */
 } attend_map_statistics;
 void attend_map_describe(const attend_map *map, int layer, int head, attend_map_statistics *out);
 
-/* The maps of one sentence: its hypotheses, best first, all of the same attention kind. On a page, each may be followed by maps of its other attention
- * kinds; an encoder's map, the same for all hypotheses, follows the first only. */
+/* The maps of one sentence: its hypotheses, best first, all of the same attention kind. On a page, each may be followed
+ * by maps of its other attention kinds; an encoder's map, the same for all hypotheses, follows the first only. */
 typedef struct attend_map_list {
     const attend_map *const *maps;
     int count;

@@ -20,7 +20,8 @@ static bool changes_direction(int32_t c)
     return c == 0x61c || c == 0x200e || c == 0x200f || (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
 }
 
-/* Writes the label of a text to `label`, which has room for 3 * size + 4 bytes (a byte becomes at most three). Returns its size. */
+/* Writes the label of a text to `label`, which has room for 3 * size + 4 bytes (a byte becomes at most three). Returns
+ * its size. */
 static size_t write_label(char *label, const char *text, size_t size)
 {
     static const char replacement[] = "\xef\xbf\xbd", open_box[] = "\xe2\x90\xa3";

@@ -1,7 +1,8 @@
-/* html.c: attention maps as one HTML page: page.html with its style and script, and the maps as JSON in a <script> element.
+/* html.c: attention maps as one HTML page: page.html with its style and script, and the maps as JSON in a <script>
+ * element.
  *
- * Nothing in the JSON can end that element or be taken for markup (attend/json.h: in_html). Numbers are stored as integers, in units of 1/10000: four
- * decimals in the fewest bytes. */
+ * Nothing in the JSON can end that element or be taken for markup (attend/json.h: in_html). Numbers are stored as
+ * integers, in units of 1/10000: four decimals in the fewest bytes. */
 #include <attend/json.h>
 #include <attend/view.h>
 

@@ -1,5 +1,6 @@
-/* map.c: attention maps by forced decoding. The decoder is run step by step over the target, and its cross-attention weights, the probability of each
- * token and the best candidates are recorded. Self-attention weights come from scoring the same pair, because decoding steps do not give them. */
+/* map.c: attention maps by forced decoding. The decoder is run step by step over the target, and its cross-attention
+ * weights, the probability of each token and the best candidates are recorded. Self-attention weights come from scoring
+ * the same pair, because decoding steps do not give them. */
 #include <attend/view.h>
 
 #include "core/arena.h"
@@ -115,7 +116,8 @@ static const char *token(const attend_tokenizer *t, int id)
     return spelled;
 }
 
-/* The part of the text that token i covers, without surrounding spaces. A part of a character is written as the vocabulary spells it. */
+/* The part of the text that token i covers, without surrounding spaces. A part of a character is written as the
+ * vocabulary spells it. */
 static const char *token_text(owned_map *w, const attend_pipeline *x, int i)
 {
     attend_span s = x->ids.spans[i];
@@ -225,7 +227,8 @@ static int non_finite(void)
     return attend_fail(ATTEND_FAILED, "the model computes non-finite probabilities for this pair");
 }
 
-/* Records what the last step predicts for target token i. In a decoder's map, whose rows begin with "<s>", the token has row i + 1 and "</s>" has none. */
+/* Records what the last step predicts for target token i. In a decoder's map, whose rows begin with "<s>", the token
+ * has row i + 1 and "</s>" has none. */
 static int record_step(map_builder *k, const attend_decoding *d, int i, map_arrays *a)
 {
     attend_map *map = &k->w->map;

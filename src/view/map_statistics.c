@@ -1,4 +1,5 @@
-/* map_statistics.c: what is computed from a map: the weights of one head or the mean of several, between tokens or words, and statistics. */
+/* map_statistics.c: what is computed from a map: the weights of one head or the mean of several, between tokens or
+ * words, and statistics. */
 #include <attend/view.h>
 
 #include <math.h>
@@ -66,7 +67,8 @@ static int count_uncovered(const attend_map *map, int layer, int head)
     return count;
 }
 
-/* Whether n >= 3 words are followed by the same n words: n consecutive words that each equal the word n positions later. */
+/* Whether n >= 3 words are followed by the same n words: n consecutive words that each equal the word n positions
+ * later. */
 static bool is_repetitive(const attend_map *map)
 {
     for (int n = 3; 2 * n <= map->target_word_count; n++)

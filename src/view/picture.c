@@ -1,8 +1,9 @@
-/* picture.c: an attention map as SVG or PNG: a row for each word that attends, a column for each word attended to, and a colour bar. Column labels
- * are slanted if they are wider than a cell.
+/* picture.c: an attention map as SVG or PNG: a row for each word that attends, a column for each word attended to, and
+ * a colour bar. Column labels are slanted if they are wider than a cell.
  *
- * The only file that uses cairo (lines, colours, files) and pango (text in any script), and a library of its own, which uses public headers only. All
- * lengths are in points. A PNG has two pixels per point, or one if it would be very large. */
+ * The only file that uses cairo (lines, colours, files) and pango (text in any script), and a library of its own, which
+ * uses public headers only. All lengths are in points. A PNG has two pixels per point, or one if it would be very
+ * large. */
 #include <attend/grid.h>
 #include <attend/picture.h>
 #include <attend/status.h>
@@ -45,7 +46,8 @@ typedef struct picture {
 
 /* ---- text ---- */
 
-/* Bytes of a label that are laid out. A label is cut at MAX_LABEL with an ellipsis; laying out megabytes to find that point takes a minute. */
+/* Bytes of a label that are laid out. A label is cut at MAX_LABEL with an ellipsis; laying out megabytes to find that
+ * point takes a minute. */
 static int laid_out_bytes(const char *text)
 {
     size_t size = strnlen(text, MAX_LABEL_BYTES + 1);
@@ -78,7 +80,8 @@ static double points(int pango_units)
     return (double)pango_units / PANGO_SCALE;
 }
 
-/* Draws a text with its middle line at y. `share` is the part of its width to the left of x: 0 left-aligned, 0.5 centred, 1 right-aligned. */
+/* Draws a text with its middle line at y. `share` is the part of its width to the left of x: 0 left-aligned, 0.5
+ * centred, 1 right-aligned. */
 static void write_text(picture *p, const char *text, double size, double max_width, double x, double y, double share)
 {
     const PangoRectangle e = lay_out(p, text, size, max_width);

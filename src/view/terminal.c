@@ -1,8 +1,8 @@
-/* terminal.c: an attention map as terminal text: a row for each word that attends, a column for each word attended to, in as many bands of columns as
- * the width requires.
+/* terminal.c: an attention map as terminal text: a row for each word that attends, a column for each word attended to,
+ * in as many bands of columns as the width requires.
  *
- * Columns line up in any script: terminal_columns.c measures the labels, and left-to-right marks around right-to-left words keep a bidirectional terminal
- * from moving the cells next to them. */
+ * Columns line up in any script: terminal_columns.c measures the labels, and left-to-right marks around right-to-left
+ * words keep a bidirectional terminal from moving the cells next to them. */
 #include <attend/grid.h>
 #include <attend/view.h>
 

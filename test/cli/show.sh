@@ -238,7 +238,7 @@ is 'hypotheses' '3 1 3' "$(for kind in cross encoder decoder; do grep -o "\"atte
 grep -q '"layer":1,"head":-1' x.html || fail 'a page does not begin with the map the model aligns by'
 "$attend" show --model transformer 'd e h' --attention-kind decoder --beam 2 --output x.html || fail 'a page of one kind'
 is 'one kind' '0 0 2' "$(for kind in cross encoder decoder; do grep -o "\"attention\":\"$kind\"" x.html | wc -l; done | tr '\n' ' ' | sed 's/ $//')"
-awk 'BEGIN { for (i = 0; i < 500; i++) s = s "d "; print s "\t" s; print "d\te" }' >large.tsv # 1.5 million weights a look
+awk 'BEGIN { for (i = 0; i < 500; i++) s = s "d "; print s "\t" s; print "d\te" }' >large.tsv # 1.5 million weights per attention kind
 expect 0 '1 of 2 sentences have cross attention only' show --model transformer --input large.tsv --output x.html
 is 'kinds within the limit' '2 1 1' "$(for kind in cross encoder decoder; do grep -o "\"attention\":\"$kind\"" x.html | wc -l; done | tr '\n' ' ' | sed 's/ $//')"
 grep -q '"attention":"encoder","source":"d",' x.html || fail 'a short sentence after a long one lacks a kind'
