@@ -82,7 +82,7 @@ static int set_line(const verb *v, void *base, parsed *p, char *line)
     value = strip(value);
     if (!equals && *value == '=') value = strip(value + 1);
     if (strncmp(typed, "--", 2) == 0) typed += 2;
-    const char *const name = options_current_name(v, typed);
+    const char *const name = options_current_name(v, typed, value);
     const int number = options_find(v, name), f = options_find_field(v, name);
     if (number < 0 && f < 0) return unknown_option_error(v, name);
     options_mark_given(v, p, name);

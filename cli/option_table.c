@@ -83,23 +83,24 @@ int unknown_option_error(const verb *v, const char *name)
 
 /* ---- old names ---- */
 
-const char *options_current_name(const verb *v, const char *name)
+const char *options_current_name(const verb *v, const char *name, const char *value)
 {
     const char *current = name;
     for (const option_alias *a = v->aliases; a && a->name; a++)
         if (a->old_name && strcmp(a->old_name, name) == 0) current = a->name;
     const int field = options_find(v, current) < 0 ? options_find_field(v, current) : -1;
     if (field >= 0) current = attend_config_field_at(field)->name; /* fields have their own old names */
-    if (strcmp(current, name) != 0) fprintf(stderr, "attend %s: note: --%s is now --%s\n", v->name, name, current);
+    const char *const current_value = value ? options_current_value(v, current, value) : NULL;
+    if (current_value != value)
+        fprintf(stderr, "attend %s: note: --%s %s is now --%s %s\n", v->name, name, value, current, current_value);
+    else if (strcmp(current, name) != 0)
+        fprintf(stderr, "attend %s: note: --%s is now --%s\n", v->name, name, current);
     return current;
 }
 
 const char *options_current_value(const verb *v, const char *name, const char *value)
 {
     for (const option_alias *a = v->aliases; a && a->name; a++)
-        if (a->old_value && strcmp(a->name, name) == 0 && strcmp(a->old_value, value) == 0) {
-            fprintf(stderr, "attend %s: note: --%s %s is now --%s %s\n", v->name, name, value, name, a->value);
-            return a->value;
-        }
+        if (a->old_value && strcmp(a->name, name) == 0 && strcmp(a->old_value, value) == 0) return a->value;
     return value;
 }

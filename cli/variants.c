@@ -11,8 +11,8 @@ static const verb *const v = &verb_compare;
 
 /* --vary FIELD=V1,V2 */
 typedef struct axis {
-    char *text; /* the field and its values, each ended by '\0' */
-    const char *field;
+    char *text;                /* the field and its values, each ended by '\0' */
+    const char *typed, *field; /* as given, which names variants; and its current name */
     const char **values;
     int count;
 } axis;
@@ -56,7 +56,7 @@ static bool can_vary(const char *field)
 
 static int set(variant *x, const char *typed, const char *value)
 {
-    const char *const field = options_current_name(v, typed);
+    const char *const field = options_current_name(v, typed, value);
     if (!can_vary(field) && options_find(v, field) < 0) return unknown_option_error(v, field);
     if (!can_vary(field))
         return usage_error(v, "--%s does not change the model and cannot vary; give it as an option", field);
@@ -175,7 +175,8 @@ static int read_axis(axis *a, const char *text)
     if (!values || values == a->text || !values[1])
         return usage_error(v, "--vary '%s' is not FIELD=VALUE,VALUE,.. (such as attention=none,dot,additive)", text);
     *values++ = '\0';
-    a->field = options_current_name(v, strncmp(a->text, "--", 2) == 0 ? a->text + 2 : a->text);
+    a->typed = strncmp(a->text, "--", 2) == 0 ? a->text + 2 : a->text;
+    a->field = options_current_name(v, a->typed, NULL);
     for (char *at = values; at; a->count++) {
         char *comma = strchr(at, ',');
         if (comma) *comma++ = '\0';
@@ -206,7 +207,7 @@ static int add_product(comparison *c, const axis *axes, int count, long number)
         const char *value = axes[i].values[chosen[i]];
         const bool distinctive = is_distinctive(axes, count, i, value);
         const size_t n = strlen(name);
-        snprintf(name + n, sizeof name - n, "%s%s%s%s", n ? " " : "", distinctive ? "" : axes[i].field,
+        snprintf(name + n, sizeof name - n, "%s%s%s%s", n ? " " : "", distinctive ? "" : axes[i].typed,
                  distinctive ? "" : "=", value);
     }
     variant *x = add(c, name, strlen(name), &status);

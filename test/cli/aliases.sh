@@ -45,7 +45,7 @@ for option in --look --attention-kind; do
     "$attend" show --model m 'a b' $option source >old.out 2>old.said || fail "show $option source: $(cat old.said)"
     "$attend" show --model m 'a b' --attention-kind cross >new.out
     same "the map of $option source" old.out new.out
-    grep -q '^attend show: note: --attention-kind source is now --attention-kind cross$' old.said || fail "no note on a value: $(cat old.said)"
+    is "the note on $option source" "attend show: note: $option source is now --attention-kind cross" "$(cat old.said)"
 done
 expect 2 "did you mean 'encoder'?" show --model m 'a b' --look encode
 
@@ -57,6 +57,7 @@ set -- compare --train pairs.tsv --valid pairs.tsv $small --vary attention=dot -
 expect 0 'note: --bleu-tokens is now --bleu-tokenizer' "$@" --config settings
 expect 0 'note: --longest is now --max-positions' "$@" --config settings
 expect 0 'note: --longest is now --max-positions' "$@" --vary longest=8
+[ -f c/longest=8/model ] || fail "a variant of --vary longest=8 has another name than in version 0.1: $(ls c)"
 expect 0 'tok:char' "$@" --config settings
 expect 2 'unknown option --max-words' score --model m --input pairs.tsv --max-words 3
 exit $failed
