@@ -57,7 +57,7 @@ set -- compare --train pairs.tsv --valid pairs.tsv $small --vary attention=dot -
 expect 0 'note: --bleu-tokens is now --bleu-tokenizer' "$@" --config settings
 expect 0 'note: --longest is now --max-positions' "$@" --config settings
 expect 0 'note: --longest is now --max-positions' "$@" --vary longest=8
-[ -f c/longest=8/model ] || fail "a variant of --vary longest=8 has another name than in version 0.1: $(ls c)"
+[ -f c/dot_longest=8/model ] || fail "a variant of --vary longest=8 has another name than in version 0.1: $(ls c)"
 expect 0 'tok:char' "$@" --config settings
 expect 2 'unknown option --max-words' score --model m --input pairs.tsv --max-words 3
 exit $failed
