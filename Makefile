@@ -15,7 +15,7 @@ configure = cmake -S . -B $(1) -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(2) $(CMAKE_FLA
 compile = $(call configure,$(1),$(2)) && cmake --build $(1) -j $(JOBS)
 run_tests = ctest --test-dir $(1) --output-on-failure -j $(JOBS) $(CTEST_FLAGS)
 
-.PHONY: all test bench recipes demo soak asan clang tsan tidy layers cross fuzz install deb deb-check format format-check docs exhaustive clean help packages-build packages-test
+.PHONY: all test bench recipes demo soak asan clang tsan tidy layers cross fuzz install deb deb-check format format-check docs docs-check exhaustive clean help packages-build packages-test
 
 all: packages-build                     ## build the library
 	@$(call compile,$(BUILD),-DCMAKE_BUILD_TYPE=Release -DATTEND_TESTS=OFF -DATTEND_WERROR=OFF)
@@ -76,7 +76,7 @@ recipes: packages-test                  ## the recipes at full length (minutes t
 	else echo "the recipes on real data need DATA=folder"; fi
 
 demo: all                               ## train on built-in pairs, translate, show the attention (about a minute)
-	@$(BUILD)/attend demo --keep $(BUILD)/demo $(DEMO_FLAGS)
+	@$(BUILD)/attend demo --output $(BUILD)/demo $(DEMO_FLAGS)
 
 soak: packages-test                     ## interrupt a training at every system call of every save; a million lines of rubbish (many minutes)
 	@$(call compile,$(BUILD),-DCMAKE_BUILD_TYPE=Release -DATTEND_TESTS=ON -DATTEND_WERROR=ON)
@@ -112,7 +112,11 @@ format-check:                           ## check the layout of the C sources
 	@$(SOURCES) | xargs clang-format --dry-run --Werror
 
 docs:                                   ## write the C API reference from the headers: BUILD/docs/api/index.html
+	@tools/packages.sh docs
 	@python3 tools/make_api_reference.py include/attend $(BUILD)/docs/api
+
+docs-check: all docs                    ## check that every public function has a comment and that the documents name what exists
+	@python3 tools/check_docs.py $(BUILD)/attend
 
 clean:                                  ## remove what was built
 	@rm -rf $(foreach b,$(BUILD) $(BUILD)-asan $(BUILD)-clang $(BUILD)-tsan $(BUILD)-tidy $(BUILD)-cross $(BUILD)-fuzz,$(b) $(b).log)

@@ -151,24 +151,20 @@ static void give_reason(train_settings *s, const attend_training_sizes *z, uint6
     s->of_words = z->is_word_level;
 }
 
-static int choose_transformer(const verb *v, train_settings *s, const parsed *p, const attend_training_sizes *z)
+/* Sizes of the model and the rates that go with them; those that are 0 keep their defaults. */
+static int choose_model(const verb *v, train_settings *s, const parsed *p, const attend_training_sizes *z)
 {
-    int status = choose(v, s, p, "hidden", "%.0f", z->transformer.hidden);
-    if (status == 0) status = choose(v, s, p, "layers", "%.0f", z->transformer.layers);
-    if (status == 0) status = choose(v, s, p, "heads", "%.0f", z->transformer.heads);
-    if (status == 0 && !options_given(v, p, "hidden")) /* else the model defaults to 4 times the given width */
-        status = choose(v, s, p, "feed-forward-width", "%.0f", z->transformer.feed_forward_width);
-    if (status == 0) status = choose(v, s, p, "dropout", "%g", z->transformer.dropout);
-    if (status == 0) status = choose(v, s, p, "learning-rate", "%g", z->transformer.rate);
-    if (status == 0) status = choose(v, s, p, "warmup", "%.0f", (double)z->transformer.warmup);
-    return status;
-}
-
-static int choose_network(const verb *v, train_settings *s, const parsed *p, const attend_training_sizes *z)
-{
+    const bool hidden_given = options_given(v, p, "hidden");
     int status = choose(v, s, p, "hidden", "%.0f", z->hidden);
-    if (status == 0) status = choose(v, s, p, "embedding", "%.0f", z->embedding);
-    return status == 0 ? choose(v, s, p, "dropout", "%g", z->dropout) : status;
+    if (status == 0 && z->embedding) status = choose(v, s, p, "embedding", "%.0f", z->embedding);
+    if (status == 0 && z->layers) status = choose(v, s, p, "layers", "%.0f", z->layers);
+    if (status == 0 && z->heads) status = choose(v, s, p, "heads", "%.0f", z->heads);
+    if (status == 0 && z->feed_forward_width && !hidden_given) /* else the model defaults to 4 times the given width */
+        status = choose(v, s, p, "feed-forward-width", "%.0f", z->feed_forward_width);
+    if (status == 0) status = choose(v, s, p, "dropout", "%g", z->dropout);
+    if (status == 0 && z->learning_rate > 0) status = choose(v, s, p, "learning-rate", "%g", z->learning_rate);
+    if (status == 0 && z->warmup) status = choose(v, s, p, "warmup", "%.0f", (double)z->warmup);
+    return status;
 }
 
 /* The sizes that pairs and lines have in common. */
@@ -176,10 +172,7 @@ static int choose_sizes(const verb *v, train_settings *s, const parsed *p, const
 {
     const bool has_bpe = z->tokens[0] == ATTEND_TOKENS_BPE || z->tokens[1] == ATTEND_TOKENS_BPE;
     int status = has_bpe ? choose(v, s, p, "vocab-size", "%.0f", z->vocab_size) : 0;
-    if (status == 0 && s->config.architecture == ATTEND_ARCHITECTURE_TRANSFORMER)
-        status = choose_transformer(v, s, p, z);
-    else if (status == 0)
-        status = choose_network(v, s, p, z);
+    if (status == 0) status = choose_model(v, s, p, z);
     if (status == 0 && z->label_smoothing != s->smoothing)
         status = choose(v, s, p, "label-smoothing", "%g", z->label_smoothing);
     if (status == 0) status = choose(v, s, p, "batch-tokens", "%.0f", z->batch_tokens);
@@ -192,8 +185,8 @@ static int choose_for_lines(const verb *v, train_settings *s, const parsed *p, c
 {
     const attend_data_size data = { n->usable, { 0, n->words[1] }, { 0, n->characters[1] } };
     const int kind = options_given(v, p, "tokens") ? s->tokens : -1;
-    const attend_training_sizes z =
-        attend_training_sizes_for((attend_preset)s->preset, &data, (const int[2]){ kind, kind });
+    const attend_training_sizes z = attend_training_sizes_for((attend_preset)s->preset, s->config.architecture, &data,
+                                                              (const int[2]){ kind, kind });
     snprintf(s->basis, sizeof s->basis, "%llu lines, %llu characters", (unsigned long long)n->usable,
              (unsigned long long)n->characters[1]);
     s->source_tokens = s->target_tokens = (int)z.tokens[0];
@@ -207,10 +200,12 @@ int train_settings_choose(const verb *v, train_settings *s, const parsed *p, con
     if (s->config.task == ATTEND_TASK_LANGUAGE_MODEL) return choose_for_lines(v, s, p, n);
     const attend_data_size data = { n->usable, { n->words[0], n->words[1] }, { n->characters[0], n->characters[1] } };
     const int settled[2] = { requested_kind(v, s, p, 0), requested_kind(v, s, p, 1) };
-    attend_training_sizes z = attend_training_sizes_for((attend_preset)s->preset, &data, settled);
+    attend_training_sizes z =
+        attend_training_sizes_for((attend_preset)s->preset, s->config.architecture, &data, settled);
     if (s->config.shared_vocab && z.tokens[0] != z.tokens[1]) { /* a shared vocabulary has one tokenization */
         const int one = settled[0] >= 0 ? settled[0] : ATTEND_TOKENS_BPE;
-        z = attend_training_sizes_for((attend_preset)s->preset, &data, (const int[2]){ one, one });
+        z = attend_training_sizes_for((attend_preset)s->preset, s->config.architecture, &data,
+                                      (const int[2]){ one, one });
     }
     snprintf(s->basis, sizeof s->basis, "%llu pairs, %llu and %llu characters", (unsigned long long)n->usable,
              (unsigned long long)n->characters[0], (unsigned long long)n->characters[1]);

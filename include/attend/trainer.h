@@ -98,18 +98,18 @@ typedef struct attend_training_sizes {
     bool is_word_level;                /* pairs (or lines) are single words, not sentences */
     uint64_t data_tokens;              /* of the side that has more */
     attend_token_kind tokens[2];       /* source, target; for lines the same twice */
-    int hidden, embedding, vocab_size; /* vocab_size: for BPE */
+    int hidden, embedding, vocab_size; /* embedding 0: as wide as hidden; vocab_size: for BPE */
     double dropout, label_smoothing;
     int batch_tokens;
     uint64_t epochs; /* maximum */
-    struct {
-        int hidden, layers, heads, feed_forward_width;
-        double dropout, rate;
-        uint64_t warmup;
-    } transformer; /* instead of hidden, embedding and dropout */
+    /* Set for the architectures that have them; 0: keep the default. */
+    int layers, heads, feed_forward_width;
+    double learning_rate;
+    uint64_t warmup;
 } attend_training_sizes;
 /* kinds: the attend_token_kind of each side, or -1 to choose it; NULL: choose both. */
-attend_training_sizes attend_training_sizes_for(attend_preset preset, const attend_data_size *data, const int kinds[2]);
+attend_training_sizes attend_training_sizes_for(attend_preset preset, attend_architecture architecture,
+                                                const attend_data_size *data, const int kinds[2]);
 
 /* The state of training after an update. */
 typedef struct attend_progress {

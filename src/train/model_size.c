@@ -78,17 +78,19 @@ static uint64_t round_within(uint64_t x, uint64_t min, uint64_t max)
     return x < min ? min : x > max ? max : x;
 }
 
-static void take_level(attend_training_sizes *s, const level *l, int number)
+static void set_level(attend_training_sizes *s, attend_architecture architecture, const level *l, int number)
 {
     s->hidden = l->hidden, s->embedding = l->embedding, s->dropout = l->dropout, s->vocab_size = l->vocab_size;
-    s->transformer.hidden = transformers[number].hidden, s->transformer.layers = transformers[number].layers;
-    s->transformer.feed_forward_width = transformers[number].feed_forward_width, s->transformer.heads = 4;
-    s->transformer.dropout = transformers[number].dropout, s->transformer.rate = transformers[number].rate;
-    s->transformer.warmup = 1000;
+    if (architecture != ATTEND_ARCHITECTURE_TRANSFORMER) return;
+    s->embedding = 0; /* its rows have the width 'hidden' */
+    s->hidden = transformers[number].hidden, s->layers = transformers[number].layers, s->heads = 4;
+    s->feed_forward_width = transformers[number].feed_forward_width, s->dropout = transformers[number].dropout;
+    s->learning_rate = transformers[number].rate, s->warmup = 1000;
 }
 
 /* For lines: one kind of token, and the table of language models. */
-static attend_training_sizes sizes_of_lines(attend_preset preset, const attend_data_size *d, int kind)
+static attend_training_sizes sizes_of_lines(attend_preset preset, attend_architecture architecture,
+                                            const attend_data_size *d, int kind)
 {
     attend_training_sizes s = { .is_word_level = d->pairs > 0 && has_single_words(d, 1) };
     s.tokens[0] = s.tokens[1] = kind >= 0         ? (attend_token_kind)kind
@@ -96,16 +98,17 @@ static attend_training_sizes sizes_of_lines(attend_preset preset, const attend_d
                                                   : ATTEND_TOKENS_BPE;
     s.data_tokens = s.tokens[1] == ATTEND_TOKENS_CHAR ? d->characters[1] : d->words[1];
     const level *column = s.is_word_level ? words : lines, *l = &column[level_of(preset, column, s.data_tokens)];
-    take_level(&s, l, (int)(l - column));
+    set_level(&s, architecture, l, (int)(l - column));
     s.batch_tokens = (int)round_within(s.data_tokens / 1000, 200, 4000);
     const uint64_t updates = s.data_tokens / (uint64_t)s.batch_tokens + 1;
     s.epochs = 20000 / updates < 5 ? 5 : 20000 / updates > 100 ? 100 : 20000 / updates;
     return s;
 }
 
-attend_training_sizes attend_training_sizes_for(attend_preset preset, const attend_data_size *d, const int kinds[2])
+attend_training_sizes attend_training_sizes_for(attend_preset preset, attend_architecture architecture,
+                                                const attend_data_size *d, const int kinds[2])
 {
-    if (d->pairs > 0 && d->characters[0] == 0) return sizes_of_lines(preset, d, kinds ? kinds[0] : -1);
+    if (d->pairs > 0 && d->characters[0] == 0) return sizes_of_lines(preset, architecture, d, kinds ? kinds[0] : -1);
     attend_training_sizes s = { .is_word_level = preset == ATTEND_PRESET_G2P ||
                                                  (d->pairs > 0 && (has_single_words(d, 0) || has_single_words(d, 1))),
                                 .label_smoothing = 0.1 };
@@ -116,7 +119,7 @@ attend_training_sizes attend_training_sizes_for(attend_preset preset, const atte
         if (tokens > s.data_tokens) s.data_tokens = tokens;
     }
     const level *column = s.is_word_level ? words : sentences, *l = &column[level_of(preset, column, s.data_tokens)];
-    take_level(&s, l, (int)(l - column));
+    set_level(&s, architecture, l, (int)(l - column));
     s.batch_tokens = (int)round_within(s.data_tokens / 200, 200, 4000);
     const uint64_t updates = s.data_tokens / (uint64_t)s.batch_tokens + 1;
     s.epochs = 6000 / updates < 5 ? 5 : 6000 / updates > 100 ? 100 : 6000 / updates;

@@ -3,6 +3,8 @@
 
 #include <attend/trainer.h>
 
+static const attend_architecture RNN = ATTEND_ARCHITECTURE_RNN, TRANSFORMER = ATTEND_ARCHITECTURE_TRANSFORMER;
+
 /* Sentences of ten words of five letters, or single words of eight letters on both sides. */
 static attend_data_size data_of(uint64_t pairs, bool sentences)
 {
@@ -15,21 +17,22 @@ static void more_data_more_model(void **state)
     (void)state;
     for (int preset = 0; attend_preset_names[preset]; preset++)
         for (int sentences = 0; sentences < 2; sentences++) {
-            attend_training_sizes before = { .hidden = 0 };
+            attend_training_sizes before = { .hidden = 0 }, smaller = { .hidden = 0 };
             for (uint64_t pairs = 1; pairs < (uint64_t)1 << 40; pairs = 3 * pairs / 2 + 1) {
                 const attend_data_size d = data_of(pairs, sentences);
-                const attend_training_sizes s = attend_training_sizes_for((attend_preset)preset, &d, NULL);
+                const attend_training_sizes s = attend_training_sizes_for((attend_preset)preset, RNN, &d, NULL);
                 assert_true(s.hidden >= 128 && s.hidden <= 512 && s.embedding >= 64 && s.embedding <= 512);
                 assert_true(s.dropout >= 0.1 && s.dropout <= 0.3 && s.vocab_size >= 1000 && s.epochs >= 5 &&
                             s.epochs <= 100);
                 assert_true(s.batch_tokens >= 200 && s.batch_tokens <= 4000);
                 assert_true(s.hidden >= before.hidden && s.batch_tokens >= before.batch_tokens &&
                             s.vocab_size >= before.vocab_size);
-                assert_true(s.transformer.hidden % s.transformer.heads == 0 &&
-                            s.transformer.layers <= ATTEND_MAX_LAYERS &&
-                            s.transformer.hidden >= before.transformer.hidden &&
-                            s.transformer.layers >= before.transformer.layers);
-                if (preset == ATTEND_PRESET_TINY) assert_true(s.hidden == 128 && s.transformer.hidden == 64);
+                const attend_training_sizes t = attend_training_sizes_for((attend_preset)preset, TRANSFORMER, &d, NULL);
+                assert_true(t.hidden % t.heads == 0 && t.layers <= ATTEND_MAX_LAYERS && t.embedding == 0);
+                assert_true(t.hidden >= smaller.hidden && t.layers >= smaller.layers);
+                assert_true(t.vocab_size == s.vocab_size && t.batch_tokens == s.batch_tokens && s.layers == 0);
+                smaller = t;
+                if (preset == ATTEND_PRESET_TINY) assert_true(s.hidden == 128 && t.hidden == 64);
                 before = s;
             }
         }
@@ -42,14 +45,14 @@ static void recipes_keep_their_sizes(void **state)
     const attend_data_size captions = { 29000, { 377000, 360000 }, { 1800000, 2100000 } },
                            names = { 11868, { 11900, 11900 }, { 71000, 86000 } },
                            sounds = { 105000, { 105000, 660000 }, { 780000, 2200000 } };
-    attend_training_sizes s = attend_training_sizes_for(ATTEND_PRESET_NONE, &captions, NULL);
+    attend_training_sizes s = attend_training_sizes_for(ATTEND_PRESET_NONE, RNN, &captions, NULL);
     assert_true(s.hidden == 384 && s.embedding == 256 && s.vocab_size == 6000 && s.batch_tokens == 1900);
     assert_true(s.tokens[0] == ATTEND_TOKENS_BPE && s.tokens[1] == ATTEND_TOKENS_BPE && !s.is_word_level);
-    s = attend_training_sizes_for(ATTEND_PRESET_NONE, &names, NULL);
+    s = attend_training_sizes_for(ATTEND_PRESET_NONE, RNN, &names, NULL);
     assert_true(s.hidden == 192 && s.embedding == 64 && s.dropout == 0.3 && s.batch_tokens == 400 && s.is_word_level);
     assert_true(s.tokens[0] == ATTEND_TOKENS_CHAR && s.tokens[1] == ATTEND_TOKENS_CHAR);
     for (int preset = 0; preset <= ATTEND_PRESET_G2P; preset += ATTEND_PRESET_G2P) {
-        s = attend_training_sizes_for((attend_preset)preset, &sounds, NULL);
+        s = attend_training_sizes_for((attend_preset)preset, RNN, &sounds, NULL);
         assert_true(s.hidden == 256 && s.embedding == 128 && s.dropout == 0.3);
         assert_true(s.tokens[0] == ATTEND_TOKENS_CHAR && s.tokens[1] == ATTEND_TOKENS_WORD);
     }
@@ -62,7 +65,7 @@ static void lines_have_their_own_table(void **state)
         attend_training_sizes before = { .hidden = 0 };
         for (uint64_t lines = 1; lines < (uint64_t)1 << 40; lines = 3 * lines / 2 + 1) {
             const attend_data_size d = { lines, { 0, 20 * lines }, { 0, 110 * lines } };
-            const attend_training_sizes s = attend_training_sizes_for((attend_preset)preset, &d, NULL);
+            const attend_training_sizes s = attend_training_sizes_for((attend_preset)preset, RNN, &d, NULL);
             assert_true(!s.is_word_level && s.tokens[0] == ATTEND_TOKENS_BPE && s.tokens[1] == ATTEND_TOKENS_BPE);
             assert_true(s.label_smoothing == 0 && s.data_tokens == 20 * lines && s.epochs >= 5 && s.epochs <= 100);
             assert_true(s.hidden >= before.hidden && s.batch_tokens >= before.batch_tokens);
@@ -71,13 +74,13 @@ static void lines_have_their_own_table(void **state)
         }
     }
     const attend_data_size words = { 1000, { 0, 1000 }, { 0, 7000 } };
-    attend_training_sizes s = attend_training_sizes_for(ATTEND_PRESET_NONE, &words, NULL);
+    attend_training_sizes s = attend_training_sizes_for(ATTEND_PRESET_NONE, RNN, &words, NULL);
     assert_true(s.is_word_level && s.tokens[0] == ATTEND_TOKENS_CHAR && s.data_tokens == 7000);
     const int given[2] = { ATTEND_TOKENS_WORD, ATTEND_TOKENS_WORD };
-    s = attend_training_sizes_for(ATTEND_PRESET_NONE, &words, given);
+    s = attend_training_sizes_for(ATTEND_PRESET_NONE, RNN, &words, given);
     assert_true(s.tokens[0] == ATTEND_TOKENS_WORD && s.data_tokens == 1000);
     const attend_data_size pairs = data_of(1000, true);
-    assert_true(attend_training_sizes_for(ATTEND_PRESET_NONE, &pairs, NULL).label_smoothing == 0.1);
+    assert_true(attend_training_sizes_for(ATTEND_PRESET_NONE, RNN, &pairs, NULL).label_smoothing == 0.1);
 }
 
 static void given_token_kinds_are_kept(void **state)
@@ -85,11 +88,11 @@ static void given_token_kinds_are_kept(void **state)
     (void)state;
     const attend_data_size d = data_of(1000, true);
     const int given[2] = { ATTEND_TOKENS_CHAR, -1 };
-    const attend_training_sizes s = attend_training_sizes_for(ATTEND_PRESET_NONE, &d, given);
+    const attend_training_sizes s = attend_training_sizes_for(ATTEND_PRESET_NONE, RNN, &d, given);
     assert_true(s.tokens[0] == ATTEND_TOKENS_CHAR && s.tokens[1] == ATTEND_TOKENS_BPE);
     assert_int_equal(s.data_tokens, 59000); /* characters */
     const attend_data_size nothing = { 0 };
-    assert_int_equal(attend_training_sizes_for(ATTEND_PRESET_NONE, &nothing, NULL).hidden, 128);
+    assert_int_equal(attend_training_sizes_for(ATTEND_PRESET_NONE, RNN, &nothing, NULL).hidden, 128);
 }
 
 int main(void)

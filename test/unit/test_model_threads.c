@@ -126,8 +126,8 @@ static const char *const models[] = {
     "architecture=transformer hidden=8 embedding=0 heads=2 layers=2 dropout=0.3 attention-dropout=0.2",
     "architecture=lstmn layers=2 dropout=0.3",
     "architecture=lstmn fusion=deep layers=2 span=2 dropout=0.3 dropout-along-time=yes",
-    "architecture=transformer hidden=8 embedding=0 heads=2 norm=post positions=learned max-positions=8 "
-    "feed-forward=gated",
+    ("architecture=transformer hidden=8 embedding=0 heads=2 norm=post positions=learned max-positions=8 "
+     "feed-forward=gated"),
 };
 
 static void training_does_not_depend_on_threads(void **state)
