@@ -45,7 +45,7 @@ typedef struct attend_finding {
 } attend_finding;
 
 /* Sizes of a data set. Arrays are indexed by side: 0 source (zero for monolingual lines), 1 target. Words are
- * separated by blanks. */
+ * separated by white space. */
 typedef struct attend_data_check_counts {
     uint64_t pairs;                   /* all pairs or lines read */
     uint64_t usable;                  /* those that training would use: valid text, no empty side */

@@ -1,15 +1,15 @@
 /* file.h: replacing a file atomically.
  *
  * Purpose    At every moment the path holds either the complete old content or the complete new content. The new
- *            content is written to a temporary file in the same folder, ".NAME.XXXXXX.tmp", flushed to the disk and
- *            renamed over the path; then the folder is flushed. If a step fails, the temporary file is removed and the
- *            old file is unchanged. A process that is killed leaves at most a stale temporary file. Symbolic links are
- *            followed: the link's target is replaced, whether or not it exists. The new file gets the permissions of
- *            the old one (and its owner and group, if the system permits), or those that the umask gives a new file. A
- *            read-only file can be replaced: only its folder must be writable.
+ *            content is written to a temporary file in the same directory, ".NAME.XXXXXX.tmp", flushed to the disk
+ *            and renamed over the path; then the directory is flushed. If a step fails, the temporary file is removed
+ *            and the old file is unchanged. A process that is killed leaves at most a stale temporary file. Symbolic
+ *            links are followed: the link's target is replaced, whether or not it exists. The new file gets the
+ *            permissions of the old one (and its owner and group, if the system permits), or those that the umask
+ *            gives a new file. A read-only file can be replaced: only its directory must be writable.
  * Ownership  attend_atomic_file_begin creates a replacement; exactly one of _commit and _abandon frees it.
- * Threads    A replacement is used by one thread at a time. Several replacements of the same path may be open; the last
- *            commit wins.
+ * Threads    A replacement is used by one thread at a time. Several replacements of the same path may be open; the
+ *            last commit wins.
  *
  * Functions fail with ATTEND_IO, and a message that contains the system's error text, or with ATTEND_NO_MEMORY. */
 #ifndef ATTEND_FILE_H
@@ -36,8 +36,8 @@ int attend_atomic_file_write(attend_atomic_file *file, const void *bytes, size_t
  * failure is stored there. */
 void attend_atomic_file_printf(attend_atomic_file *file, int *status, const char *format, ...) ATTEND_PRINTF(3, 4);
 
-/* Replaces the path's content and frees `file`, also on failure. If only flushing the folder failed, the new content is
- * in place but might be lost in a power failure; the message says so. */
+/* Replaces the path's content and frees `file`, also on failure. If only flushing the directory failed, the new
+ * content is in place but might be lost in a power failure, as the message states. */
 int attend_atomic_file_commit(attend_atomic_file *file);
 
 /* Removes the temporary file and frees `file`; the path keeps its old content. `file` may be NULL. */

@@ -3,7 +3,7 @@
  * Purpose    Reads a file, or standard input if the path is "-". gzip data is detected by its first bytes, whatever
  *            the file's name, and decompressed; concatenated gzip members are one text. A byte order mark at the
  *            beginning and the CR of a CR LF are removed; the last line needs no line feed. All other bytes are
- *            returned unchanged: attend_line_check tells whether they are valid text.
+ *            returned unchanged: attend_line_check checks that they are valid text.
  * Limits     A line has at most ATTEND_MAX_LINE_BYTES bytes, so that a binary file is rejected early.
  * Ownership  A reader is the caller's, closed by attend_lines_close. A line belongs to its reader and is valid until
  *            the next attend_lines_next or attend_lines_close.

@@ -1,7 +1,8 @@
 /* plot.h: line plots with error bars, written as an SVG picture.
  *
- * Purpose    One picture holds one or more plots, one below the other. A plot has an x axis of numbers or of categories, one or two y axes, and series of points.
- *            Ranges, ticks, margins, the legend and the size of the picture follow from the data.
+ * Purpose    One picture holds one or more plots, one below the other. A plot has an x axis of numbers or of
+ *            categories, one or two y axes, and series of points. Ranges, ticks, margins, the legend and the size of
+ *            the picture follow from the data.
  * Ownership  Everything is borrowed for the time of the call.
  * Text       UTF-8. Markup is escaped; control characters are left out; bytes that are not UTF-8 become U+FFFD.
  * Threads    Any number of threads may write different pictures. */
@@ -55,8 +56,8 @@ typedef struct attend_plot {
     attend_plot_axis x, y, right;
     const attend_plot_category *categories; /* of the x axis; NULL: it is an axis of numbers */
     int category_count;
-    bool
-        transposed; /* the x axis, of categories, goes down the left side, a row for each, and the y axis across; no right axis */
+    /* the x axis, of categories, goes down the left side, a row for each, and the y axis across; no right axis */
+    bool transposed;
     bool legend_at_right; /* beside the plot, a row for each series; else above it, side by side */
     const attend_plot_series *series;
     size_t series_count;

@@ -6,7 +6,7 @@
  *            links between words.
  * Faults     A pair with an empty side, invalid UTF-8 or too many tokens has `fault` set; its numbers are zero and
  *            its arrays NULL.
- * Words      are separated by blanks.
+ * Words      are separated by white space.
  * Ownership  A scorer borrows its model. Results belong to the scorer and are valid until its next run.
  * Threads    A scorer is used by one thread at a time; it has worker threads of its own. */
 #ifndef ATTEND_SCORER_H
@@ -55,16 +55,16 @@ const attend_scored_pair *attend_scorer_result(const attend_scorer *s, int pair)
  * kept, or the pair or map does not exist; ATTEND_NO_MEMORY. */
 int attend_scorer_result_for(attend_scorer *s, int pair, attend_alignment alignment, const attend_scored_pair **result);
 
-/* Links each target word to the source word to which its tokens attend most; attention to blanks and to the source's
- * end does not count. Writes at most `room` links, of which a target has at most one per word; returns their number,
- * 0 without attention. */
+/* Links each target word to the source word to which its tokens attend most; attention to white space and to the
+ * source's end does not count. Writes at most `room` links, at most one per target word; returns their number, 0
+ * without attention. */
 int attend_scorer_links(const attend_scored_pair *r, attend_word_link *links, int room);
 
 /* The number of words of each side; 0 for a faulty pair. */
 void attend_scorer_word_counts(const attend_scored_pair *r, int *sources, int *targets);
 /* Attention between words: the mean over the tokens of a target word of the sum over the tokens of a source word.
- * Attention to blanks and to the source's end is left out, so a row sums to at most 1. Writes nothing without
- * attention. */
+ * Attention to white space and to the source's end is left out, so a row sums to at most 1. Writes nothing
+ * without attention. */
 void attend_scorer_word_weights(const attend_scored_pair *r, double *weights); /* (target words, source words) */
 
 #ifdef __cplusplus

@@ -4,10 +4,10 @@
  *            attend_tokenizer_attach) and used for one side of a model or for both. Text is UTF-8; it is converted to
  *            Unicode normalization form C (NFC) before anything else. Invalid UTF-8 is an error that names the byte.
  *            docs/text.md has the details.
- * Kinds      word: sequences between blanks; an unknown word becomes ATTEND_UNKNOWN. char: characters. bpe: subwords
- *            learned by byte-pair encoding (Sennrich, Haddow, Birch 2016). char and bpe are lossless, blanks
- *            included: a character outside the vocabulary is encoded as its UTF-8 bytes, each of which has a token.
- *            decode(encode(x)) is x in NFC (for word: if every word is known and words are separated by single
+ * Kinds      word: what white space separates; an unknown word becomes ATTEND_UNKNOWN. char: characters. bpe:
+ *            subwords learned by byte-pair encoding (Sennrich, Haddow, Birch 2016). char and bpe are lossless, white
+ *            space included: a character outside the vocabulary is encoded as its UTF-8 bytes, each of which has a
+ *            token. decode(encode(x)) is x in NFC (for word: if every word is known and words are separated by single
  *            spaces).
  * Token ids  0, 1 and 2 are ATTEND_UNKNOWN, ATTEND_BEGIN and ATTEND_END ("<unk>", "<s>", "</s>"). For char and bpe
  *            the 256 bytes follow ("<0x00>", ...). Then come learned tokens: words or characters by decreasing count

@@ -1,8 +1,8 @@
 /* train.h: gradients on several threads, optimizers and learning-rate schedules.
  *
- * Purpose    The caller cuts a batch into shards, in a way that does not depend on the number of threads. A team of threads runs
- *            forward and backward, one shard on one thread; gradients are added in shard order. So the same shards give the
- *            same numbers, to the bit, on any number of threads.
+ * Purpose    The caller cuts a batch into shards, in a way that does not depend on the number of threads. A team of
+ *            threads runs forward and backward, one shard on one thread; gradients are added in shard order. So the
+ *            same shards give the same numbers, to the bit, on any number of threads.
  * Ownership  A team owns its threads, contexts and gradients; parameters are borrowed.
  * Threads    One thread at a time may use a team. */
 #ifndef ATTEND_TRAIN_H
@@ -16,8 +16,9 @@ extern "C" {
 
 typedef struct attend_team attend_team;
 
-/* A team of `threads` threads, including the caller's, with gradients of `params`. `params` must outlive the team, and no parameter may be
- * added to it from now on. Sets CBLAS, for the whole process, to one thread, because each shard has a thread of its own. */
+/* A team of `threads` threads, including the caller's, with gradients of `params`. `params` must outlive the team,
+ * and no parameter may be added to it from now on. Sets CBLAS, for the whole process, to one thread, because each
+ * shard has a thread of its own. */
 int attend_team_new(attend_team **out, attend_params *params, int threads);
 void attend_team_free(attend_team *t);
 
@@ -64,8 +65,9 @@ void attend_optimizer_free(attend_optimizer *o);
  * the caller finds it in *norm. norm may be NULL. */
 int attend_optimizer_step(attend_optimizer *o, double rate, double max_norm, double *norm);
 
-/* The state of an optimizer, for checkpoints: the number of steps, and for each parameter up to two arrays of its size (which: 0 the first moment or
- * velocity, 1 the second moment; NULL if this kind has none). All may be overwritten to restore a state. */
+/* The state of an optimizer, for checkpoints: the number of steps, and for each parameter up to two arrays of its
+ * size (which: 0 the first moment or velocity, 1 the second moment; NULL if this kind has none). All may be
+ * overwritten to restore a state. */
 uint64_t attend_optimizer_steps(const attend_optimizer *o);
 void attend_optimizer_set_steps(attend_optimizer *o, uint64_t steps);
 attend_real *attend_optimizer_moment(const attend_optimizer *o, int parameter, int which);
@@ -75,7 +77,8 @@ attend_real *attend_optimizer_moment(const attend_optimizer *o, int parameter, i
 typedef enum attend_schedule_kind {
     ATTEND_SCHEDULE_CONSTANT,     /* rate, after the warmup */
     ATTEND_SCHEDULE_INVERSE_SQRT, /* rate sqrt(warmup / update), after the warmup (Vaswani et al. 2017) */
-    ATTEND_SCHEDULE_COSINE, /* half a cosine down to min_share times the rate at the last update (Loshchilov, Hutter 2017) */
+    /* half a cosine down to min_share times the rate at the last update (Loshchilov, Hutter 2017) */
+    ATTEND_SCHEDULE_COSINE,
     ATTEND_SCHEDULE_PLATEAU /* multiplied by `factor` after each `patience` validations without a better model */
 } attend_schedule_kind;
 

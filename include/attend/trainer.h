@@ -1,17 +1,20 @@
-/* trainer.h: training from files: tokenizers, updates, validation, checkpoints and log. `attend train` is this, on the command line.
+/* trainer.h: training from files: tokenizers, updates, validation, checkpoints and log. `attend train` is its
+ * command line.
  *
- * Task       With config.task ATTEND_TASK_TRANSLATION the files hold pairs; for a language model they hold lines (pairs_file.h). Files of the other kind are
- *            ATTEND_BAD_USAGE. A language model has one vocabulary, and perplexity is its only validation metric.
+ * Task       With config.task ATTEND_TASK_TRANSLATION the files hold pairs; for a language model they hold lines
+ *            (pairs_file.h). Files of the other kind are ATTEND_BAD_USAGE. A language model has one vocabulary, and
+ *            perplexity is its only validation metric.
  * Files      MODEL             the best model by validation; without validation data, the latest. Replaced as a whole
- *            MODEL.checkpoint  a model file with optimizer moments, the position in the data and the state of training
+ *            MODEL.checkpoint  a model file with optimizer moments, the position in the data and the training state
  *            MODEL.update-N    the last `keep` or `average_checkpoints` models
  *            MODEL.single      the best single model, if MODEL is an average of the last ones
  *            MODEL.log.jsonl   the training log, one JSON object a line;  MODEL.svg  its plot
- *            MODEL.lock        exists while MODEL is being trained: a second training of it is ATTEND_BAD_USAGE
- * Resuming   With the same options and data, training resumes from the checkpoint and ends in the same model, to the bit, as a training that was never
- *            interrupted. Log lines written after the checkpoint are removed first. If an option or the data differs, training is refused with
- *            a message that names it; `fresh` starts over.
- * Threads    The model does not depend on the number of threads. attend_train may be called from any thread; it creates its own workers. */
+ *            MODEL.lock        exists while MODEL is being trained: a second run for it is ATTEND_BAD_USAGE
+ * Resuming   With the same options and data, training resumes from the checkpoint and ends in the same model, to the
+ *            bit, as a run that was never interrupted. Log lines written after the checkpoint are removed first.
+ *            If an option or the data differs, training is refused with a message that names it; `fresh` starts over.
+ * Threads    The model does not depend on the number of threads. attend_train may be called from any thread; it
+ *            creates its own workers. */
 #ifndef ATTEND_TRAINER_H
 #define ATTEND_TRAINER_H
 
@@ -24,7 +27,7 @@
 extern "C" {
 #endif
 
-/* By what score validation compares models. */
+/* The score by which validation compares models. */
 typedef enum attend_valid_metric {
     ATTEND_VALID_LOSS, /* perplexity: the exponential of the cross-entropy of a target token */
     ATTEND_VALID_BLEU,
@@ -45,8 +48,8 @@ typedef struct attend_train_options {
     const char *model;
 
     attend_config config; /* the sizes of vocabularies are ignored: they follow from the data */
-    attend_tokenizer_options
-        tokens[2]; /* source, target; with config.shared_vocab and for a language model the first one counts */
+    /* source, target; with config.shared_vocab and for a language model the first one counts */
+    attend_tokenizer_options tokens[2];
     double bpe_dropout;
     int max_length; /* tokens of a side; longer pairs are skipped */
 
@@ -64,13 +67,14 @@ typedef struct attend_train_options {
     attend_valid_metric valid_metric;
     uint64_t seed;
     int threads;
-    size_t memory;           /* maximum in bytes; shards and threads are reduced to fit; 0: no limit */
-    int keep;                /* how many MODEL.update-N to keep */
-    int average_checkpoints; /* at the end, the mean of this many of the last models becomes MODEL if it is better; 0: none */
-    const char *log;         /* NULL: MODEL.log.jsonl */
-    bool fresh;              /* start over: ignore the checkpoint */
-    const char *
-        basis; /* a description of the data, if options were chosen by it: compared first when training resumes; may be NULL */
+    size_t memory; /* maximum in bytes; shards and threads are reduced to fit; 0: no limit */
+    int keep;      /* how many MODEL.update-N to keep */
+    /* at the end, the mean of this many of the last models becomes MODEL if it is better; 0: none */
+    int average_checkpoints;
+    const char *log; /* NULL: MODEL.log.jsonl */
+    bool fresh;      /* start over: ignore the checkpoint */
+    /* a description of the data, if options were chosen by it: compared first when training resumes; may be NULL */
+    const char *basis;
 } attend_train_options;
 
 /* Defaults for everything but train and model. */
@@ -87,8 +91,8 @@ typedef enum attend_preset {
 } attend_preset;
 extern const char *const attend_preset_names[]; /* in order; NULL after the last */
 
-/* The number of usable pairs, and the words (separated by spaces) and characters of source and target. For lines, the words and characters of the
- * source are 0. */
+/* The number of usable pairs, and the words (separated by spaces) and characters of source and target. For lines, the
+ * words and characters of the source are 0. */
 typedef struct attend_data_size {
     uint64_t pairs, words[2], characters[2];
 } attend_data_size;
@@ -145,7 +149,7 @@ typedef struct attend_train_events {
     void *user;
     void (*plan)(void *user, const attend_plan *plan);
     void (*progress)(void *user, const attend_progress *p); /* after every update */
-    void (*notice)(void *user, const char *text);           /* a message for the user: a skipped update, say */
+    void (*notice)(void *user, const char *text);           /* a message for the user, such as a skipped update */
     bool (*stop)(
         void *user); /* called after every update and regularly while data is read; true: save a checkpoint and end */
 } attend_train_events;
@@ -156,13 +160,14 @@ typedef enum attend_train_end {
     ATTEND_TRAIN_STOPPED   /* by events.stop; the checkpoint is that of the last update */
 } attend_train_end;
 
-/* Trains, or resumes a training, until it ends; events and end may be NULL. An update with a non-finite gradient is skipped; after ten in a row training
- * rolls back to the last checkpoint and continues at half the learning rate; after ten more it is ATTEND_FAILED. The best model is never lost.
- * ATTEND_BAD_USAGE, ATTEND_BAD_DATA, ATTEND_BAD_MODEL (a damaged checkpoint), ATTEND_IO, ATTEND_NO_MEMORY, ATTEND_FAILED. */
+/* Trains, or resumes from the checkpoint, until training ends; events and end may be NULL. An update with a
+ * non-finite gradient is skipped; after ten in a row training rolls back to the last checkpoint and continues at half
+ * the learning rate; after ten more it is ATTEND_FAILED. The best model is never lost. ATTEND_BAD_USAGE,
+ * ATTEND_BAD_DATA, ATTEND_BAD_MODEL (a damaged checkpoint), ATTEND_IO, ATTEND_NO_MEMORY, ATTEND_FAILED. */
 int attend_train(const attend_train_options *options, const attend_train_events *events, attend_train_end *end);
 
-/* Whether a model file is a checkpoint of training, which must not be changed: it holds the state of the optimizer besides the model. Does not verify
- * the checksum. ATTEND_IO, ATTEND_BAD_MODEL, ATTEND_NO_MEMORY. */
+/* Whether a model file is a checkpoint of training, which must not be changed: it holds the state of the optimizer
+ * besides the model. Does not verify the checksum. ATTEND_IO, ATTEND_BAD_MODEL, ATTEND_NO_MEMORY. */
 int attend_is_checkpoint(const char *path, bool *is_checkpoint);
 
 /* ---- the training log ---- */
@@ -181,8 +186,8 @@ typedef struct attend_training_history {
     size_t count, room;
 } attend_training_history;
 
-/* Reads a training log; lines of another form are skipped. { 0 } is an empty history, which the caller frees also after a failure.
- * ATTEND_IO, ATTEND_NO_MEMORY. */
+/* Reads a training log; lines of another form are skipped. { 0 } is an empty history, which the caller frees also
+ * after a failure. ATTEND_IO, ATTEND_NO_MEMORY. */
 int attend_training_history_read(attend_training_history *history, const char *path);
 void attend_training_history_free(attend_training_history *history);
 /* The update of the best model; without validation, of the last one; 0: an empty history. */

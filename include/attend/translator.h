@@ -85,7 +85,7 @@ typedef struct attend_translator attend_translator;
  * model does not have; ATTEND_NO_MEMORY. *out is the caller's, freed by attend_translator_free. */
 int attend_translator_new(attend_translator **out, const attend_model *m, const attend_translator_options *options);
 /* An ensemble. ATTEND_BAD_USAGE also if the models do not have the same task, tokenizers and vocabularies; the
- * message says where they differ. */
+ * message names the difference. */
 int attend_translator_new_ensemble(attend_translator **out, const attend_model *const *models, int model_count,
                                    const attend_translator_options *options);
 /* NULL is allowed. */

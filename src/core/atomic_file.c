@@ -16,15 +16,15 @@
 #include <time.h>
 #include <unistd.h>
 
-/* All calls use the folder's descriptor, so renaming the folder or changing the working directory meanwhile does no
+/* All calls use the directory's descriptor, so renaming the directory or changing the working directory meanwhile does no
  * harm. */
 struct attend_atomic_file {
-    int folder, file;             /* descriptors; -1: not open */
+    int directory, file;          /* descriptors; -1: not open */
     bool replaces;                /* the path exists */
     size_t size, written;         /* bytes announced and written */
     char path[PATH_MAX];          /* as given, for messages */
-    char name[NAME_MAX + 1];      /* in the folder, after following links */
-    char temporary[NAME_MAX + 1]; /* in the folder; "": none exists */
+    char name[NAME_MAX + 1];      /* in the directory, after following links */
+    char temporary[NAME_MAX + 1]; /* in the directory; "": none exists */
 };
 
 /* --- system calls, with fault injection --- */
@@ -63,10 +63,10 @@ static bool must_fail(void)
     return error > 0;
 }
 
-static int system_create(int folder, const char *name, mode_t mode)
+static int system_create(int directory, const char *name, mode_t mode)
 {
     if (must_fail()) return -1;
-    return openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+    return openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
 }
 
 static int system_chmod(int file, mode_t mode)
@@ -101,9 +101,9 @@ static int system_close(int file)
     return -1;
 }
 
-static int system_rename(int folder, const char *from, const char *to)
+static int system_rename(int directory, const char *from, const char *to)
 {
-    return must_fail() ? -1 : renameat(folder, from, folder, to);
+    return must_fail() ? -1 : renameat(directory, from, directory, to);
 }
 
 /* --- begin --- */
@@ -121,34 +121,35 @@ static int follow_links(char path[PATH_MAX])
     for (int hops = 0; hops < HOPS; hops++) {
         struct stat s;
         if (lstat(path, &s) != 0)
-            return errno == ENOENT || errno == ENOTDIR ? 0 : errno; /* opening the folder gives a better message */
+            return errno == ENOENT || errno == ENOTDIR ? 0 : errno; /* opening the directory gives a better message */
         if (!S_ISLNK(s.st_mode)) return 0;
         char target[PATH_MAX];
         ssize_t got = readlink(path, target, sizeof target);
         if (got < 0) return errno;
         const char *slash = strrchr(path, '/');
-        size_t length = (size_t)got, folder = slash && target[0] != '/' ? (size_t)(slash - path) + 1 : 0;
-        if (folder + length >= PATH_MAX) return ENAMETOOLONG;
-        memcpy(path + folder, target, length);
-        path[folder + length] = '\0';
+        size_t length = (size_t)got, directory = slash && target[0] != '/' ? (size_t)(slash - path) + 1 : 0;
+        if (directory + length >= PATH_MAX) return ENAMETOOLONG;
+        memcpy(path + directory, target, length);
+        path[directory + length] = '\0';
     }
     return ELOOP;
 }
 
-/* Opens the folder of `path`, which contains no links at its end, and stores the name in it. */
+/* Opens the directory of `path`, which contains no links at its end, and stores the name in it. */
 static int open_folder(attend_atomic_file *r, char *path)
 {
     char *slash = strrchr(path, '/');
-    const char *name = slash ? slash + 1 : path, *folder = slash == path ? "/" : slash ? path : ".";
+    const char *name = slash ? slash + 1 : path, *directory = slash == path ? "/" : slash ? path : ".";
     if (strlen(name) > NAME_MAX) return refuse(r->path, attend_errno_text(ENAMETOOLONG));
     memcpy(r->name, name, strlen(name) + 1);
     if (slash && slash != path) *slash = '\0';
-    r->folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (r->folder >= 0) return ATTEND_OK;
+    r->directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (r->directory >= 0) return ATTEND_OK;
     if (errno == ENOENT)
-        return attend_fail(ATTEND_IO, "cannot write %s: folder %s does not exist; create it first", r->path, folder);
-    if (errno == ENOTDIR) return attend_fail(ATTEND_IO, "cannot write %s: %s is not a folder", r->path, folder);
-    return attend_fail(ATTEND_IO, "cannot write %s: folder %s: %s", r->path, folder, attend_errno_text(errno));
+        return attend_fail(ATTEND_IO, "cannot write %s: directory %s does not exist; create it first", r->path,
+                           directory);
+    if (errno == ENOTDIR) return attend_fail(ATTEND_IO, "cannot write %s: %s is not a directory", r->path, directory);
+    return attend_fail(ATTEND_IO, "cannot write %s: directory %s: %s", r->path, directory, attend_errno_text(errno));
 }
 
 /* The name of a temporary file: random letters and digits, and at most this much of the file's name. */
@@ -175,12 +176,12 @@ static int create_temporary(attend_atomic_file *r, const struct stat *old)
     enum { TRIES = 100 };
     for (int i = 0; i < TRIES && r->file < 0; i++) {
         name_temporary(r);
-        r->file = system_create(r->folder, r->temporary, old ? 0600 : 0666);
+        r->file = system_create(r->directory, r->temporary, old ? 0600 : 0666);
         if (r->file < 0 && errno != EEXIST && errno != EINTR) break;
     }
     if (r->file < 0) {
         r->temporary[0] = '\0';
-        return attend_fail(ATTEND_IO, "cannot write %s: cannot create a file in its folder: %s", r->path,
+        return attend_fail(ATTEND_IO, "cannot write %s: cannot create a file in its directory: %s", r->path,
                            attend_errno_text(errno));
     }
     if (!old) return ATTEND_OK;
@@ -206,10 +207,10 @@ static int begin(attend_atomic_file *r, const char *path)
     if (error) return refuse(path, attend_errno_text(error));
     int status = open_folder(r, real);
     if (status != ATTEND_OK) return status;
-    if (!*r->name) return refuse(path, "it is a folder; name a file in it");
+    if (!*r->name) return refuse(path, "it is a directory; name a file in it");
     struct stat old;
-    if (fstatat(r->folder, r->name, &old, AT_SYMLINK_NOFOLLOW) == 0) {
-        if (S_ISDIR(old.st_mode)) return refuse(path, "it is a folder; name a file in it");
+    if (fstatat(r->directory, r->name, &old, AT_SYMLINK_NOFOLLOW) == 0) {
+        if (S_ISDIR(old.st_mode)) return refuse(path, "it is a directory; name a file in it");
         if (!S_ISREG(old.st_mode)) return refuse(path, "it is a device, pipe or socket, which no file can replace");
         r->replaces = true;
     } else if (errno != ENOENT) {
@@ -223,7 +224,7 @@ int attend_atomic_file_begin(attend_atomic_file **out, const char *path, size_t 
     *out = NULL;
     attend_atomic_file *r = attend_memory_zeroed(1, sizeof *r);
     if (!r) return attend_fail(ATTEND_NO_MEMORY, "no memory to write %s", path);
-    r->folder = r->file = -1;
+    r->directory = r->file = -1;
     r->size = size;
     int status = begin(r, path);
     if (status == ATTEND_OK)
@@ -278,13 +279,14 @@ static int commit(attend_atomic_file *r)
     int closed = system_close(r->file);
     r->file = -1;
     if (closed != 0 && errno != EINTR) return write_failed(r, "closing it", errno, r->written);
-    if (system_rename(r->folder, r->temporary, r->name) != 0) return write_failed(r, "renaming it", errno, r->written);
+    if (system_rename(r->directory, r->temporary, r->name) != 0)
+        return write_failed(r, "renaming it", errno, r->written);
     r->temporary[0] = '\0';
-    /* EINVAL: the file system cannot flush folders. */
-    if (system_flush(r->folder) != 0 && errno != EINVAL)
+    /* EINVAL: the file system cannot flush directories. */
+    if (system_flush(r->directory) != 0 && errno != EINVAL)
         return attend_fail(ATTEND_IO,
-                           "%s is written, but might be lost in a power failure: %s while flushing its folder", r->path,
-                           attend_errno_text(errno));
+                           "%s is written, but might be lost in a power failure: %s while flushing its directory",
+                           r->path, attend_errno_text(errno));
     return ATTEND_OK;
 }
 
@@ -299,14 +301,14 @@ void attend_atomic_file_abandon(attend_atomic_file *r)
 {
     if (!r) return;
     if (r->file >= 0) close(r->file);
-    if (r->temporary[0]) unlinkat(r->folder, r->temporary, 0);
-    if (r->folder >= 0) close(r->folder);
+    if (r->temporary[0]) unlinkat(r->directory, r->temporary, 0);
+    if (r->directory >= 0) close(r->directory);
     attend_memory_free(r);
 }
 
 void attend_atomic_file_unlink(const attend_atomic_file *r)
 {
-    if (r->temporary[0]) unlinkat(r->folder, r->temporary, 0);
+    if (r->temporary[0]) unlinkat(r->directory, r->temporary, 0);
 }
 
 /* --- stale temporary files --- */
@@ -326,16 +328,16 @@ static bool is_temporary(const char *entry, const char *name, bool numbered)
 static void remove_stale(const attend_atomic_file *r, bool numbered)
 {
     struct stat s;
-    const int folder = dup(r->folder);
-    DIR *d = folder >= 0 ? fdopendir(folder) : NULL;
+    const int directory = dup(r->directory);
+    DIR *d = directory >= 0 ? fdopendir(directory) : NULL;
     if (!d) {
-        if (folder >= 0) close(folder);
+        if (directory >= 0) close(directory);
         return;
     }
     for (struct dirent *e; (e = readdir(d));)
-        if (is_temporary(e->d_name, r->name, numbered) && fstatat(r->folder, e->d_name, &s, AT_SYMLINK_NOFOLLOW) == 0 &&
-            S_ISREG(s.st_mode))
-            unlinkat(r->folder, e->d_name, 0);
+        if (is_temporary(e->d_name, r->name, numbered) &&
+            fstatat(r->directory, e->d_name, &s, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(s.st_mode))
+            unlinkat(r->directory, e->d_name, 0);
     closedir(d);
 }
 
@@ -344,7 +346,7 @@ void attend_atomic_file_remove_stale(const char *path, bool numbered)
     char real[PATH_MAX];
     attend_atomic_file *r = strlen(path) < PATH_MAX ? attend_memory_zeroed(1, sizeof *r) : NULL;
     if (!r) return;
-    r->folder = r->file = -1;
+    r->directory = r->file = -1;
     memcpy(real, path, strlen(path) + 1);
     memcpy(r->path, path, strlen(path) + 1);
     if (follow_links(real) == 0 && open_folder(r, real) == ATTEND_OK && *r->name) remove_stale(r, numbered);

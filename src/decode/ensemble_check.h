@@ -4,7 +4,7 @@
 
 #include <attend/model.h>
 
-/* ATTEND_BAD_USAGE unless all models have the tokenizers and vocabularies of the first; the message says where they
+/* ATTEND_BAD_USAGE unless all models have the tokenizers and vocabularies of the first; the message names where they
  * differ. */
 int attend_models_check_ensemble(const attend_model *const *models, int count);
 

@@ -46,7 +46,8 @@ static double reduce_to_mass(attend_top_k *best, double limit)
     return sum;
 }
 
-/* The largest power of two such that the tokens with at least this mass have mass `limit` together; *count: their number. Masses are at most 1. */
+/* The largest power of two such that the tokens with at least this mass have mass `limit` together; *count: their
+ * number. Masses are at most 1. */
 static double level_of_mass(const attend_sampler *s, int n, double limit, int *count)
 {
     enum { LEVELS = 64 };

@@ -14,7 +14,7 @@ typedef struct reader {
     int word, begin; /* index of the current word, -1 before the first; offset of its first byte */
 } reader;
 
-/* The word of a token; -1 for a blank token. Tokens must be passed in order. */
+/* The word of a token; -1 for a token of white space only. Tokens must be passed in order. */
 static int word_of(reader *r, attend_span span)
 {
     int last = span.end - 1;

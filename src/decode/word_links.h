@@ -1,5 +1,5 @@
-/* word_links.h: attention between tokens as links between words. Words are separated by blanks; a token belongs to
- * the word of its last byte that is not a blank. */
+/* word_links.h: attention between tokens as links between words. Words are separated by white space; a token
+ * belongs to the word of its last byte that is not white space. */
 #ifndef ATTEND_DECODE_WORD_LINKS_H
 #define ATTEND_DECODE_WORD_LINKS_H
 
@@ -29,7 +29,7 @@ bool attend_is_blank(char c);
 /* The number of words of a text, and the span of each. */
 int attend_word_count(const char *text);
 void attend_word_spans(const char *text, attend_span *spans);
-/* The word to which each token belongs; -1 for a blank token. */
+/* The word to which each token belongs; -1 for a token of white space only. */
 void attend_words_of_tokens(const attend_tokenized_text *t, int *words);
 /* Attention between words: sums (target words, source words). The weight of a source word is the sum over its tokens;
  * that of a target word the mean over its tokens. */

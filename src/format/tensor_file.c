@@ -137,7 +137,7 @@ static int map(content *c, int descriptor)
     struct stat s;
     if (fstat(descriptor, &s) != 0)
         return attend_fail(ATTEND_IO, "cannot read %s: %s", c->name, attend_errno_text(errno));
-    if (S_ISDIR(s.st_mode)) return attend_fail(ATTEND_IO, "%s is a folder; give the path of a file", c->name);
+    if (S_ISDIR(s.st_mode)) return attend_fail(ATTEND_IO, "%s is a directory; give the path of a file", c->name);
     if (!S_ISREG(s.st_mode))
         return attend_fail(ATTEND_IO, "%s is a device, pipe or socket; a tensor file must be a file on disk", c->name);
     c->size = (size_t)s.st_size;

@@ -1,7 +1,7 @@
 /* ter.c: TER (Snover et al. 2006): the number of insertions, deletions, substitutions and shifts of phrases that turn
  * the hypothesis into a reference, over the mean length of the references; the lowest over the references. Finding
- * the fewest shifts is NP-hard, so the search is greedy, and its limits are part of the definition. They are those of
- * Tercom as in sacreBLEU:
+ * the min_edits shifts is NP-hard, so the search is greedy, and its limits are part of the definition. They are those
+ * of Tercom as in sacreBLEU:
  *   - the edit distance is computed in a band of +-BEAM words around the diagonal;
  *   - a shift moves up to MAX_PHRASE words that match the reference at most MAX_DISTANCE positions away;
  *   - the shift that saves the most edits is applied (ties: the longest, then the first start, then the first
@@ -286,17 +286,17 @@ static int add(const attend_metric_options *o, attend_metric_lines *lines, doubl
     (void)o;
     attend_ngrams names = { 0 };
     attend_metric_words h = { 0 }, r = { 0 };
-    double fewest = INFINITY, words = 0;
+    double min_edits = INFINITY, words = 0;
     int status = attend_metric_words_read(&h, &names, &lines->hypothesis, false);
     for (int i = 0; status == ATTEND_OK && i < lines->count; i++) {
         double count = 0;
         status = attend_metric_words_read(&r, &names, &lines->references[i], false);
         if (status == ATTEND_OK) status = edits(&h, &r, &count);
-        if (count < fewest) fewest = count;
+        if (count < min_edits) min_edits = count;
         words += (double)r.n;
         attend_metric_words_free(&r);
     }
-    n[0] = fewest;
+    n[0] = min_edits;
     n[1] = words / lines->count;
     attend_metric_words_free(&h);
     attend_ngrams_free(&names);

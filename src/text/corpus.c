@@ -29,24 +29,24 @@ struct attend_corpus {
     attend_corpus_counts counts;
     bool narrow, finished;
     attend_token_store ids, index, texts;
-    char *folder;
+    char *directory;
 };
 
-static const char *temporary_folder(const attend_corpus_options *o)
+static const char *temporary_directory(const attend_corpus_options *o)
 {
-    const char *folder = o->folder ? o->folder : getenv("TMPDIR");
-    return folder && *folder ? folder : "/tmp";
+    const char *directory = o->directory ? o->directory : getenv("TMPDIR");
+    return directory && *directory ? directory : "/tmp";
 }
 
 static int begin(attend_corpus *c)
 {
-    const char *folder = temporary_folder(&c->options);
-    c->folder = attend_memory_zeroed(strlen(folder) + 1, 1);
-    if (!c->folder) return attend_fail(ATTEND_NO_MEMORY, "no memory for a corpus");
-    memcpy(c->folder, folder, strlen(folder));
-    int status = attend_token_store_open(&c->ids, c->folder);
-    if (status == ATTEND_OK) status = attend_token_store_open(&c->index, c->folder);
-    if (status == ATTEND_OK && c->options.keep_text) status = attend_token_store_open(&c->texts, c->folder);
+    const char *directory = temporary_directory(&c->options);
+    c->directory = attend_memory_zeroed(strlen(directory) + 1, 1);
+    if (!c->directory) return attend_fail(ATTEND_NO_MEMORY, "no memory for a corpus");
+    memcpy(c->directory, directory, strlen(directory));
+    int status = attend_token_store_open(&c->ids, c->directory);
+    if (status == ATTEND_OK) status = attend_token_store_open(&c->index, c->directory);
+    if (status == ATTEND_OK && c->options.keep_text) status = attend_token_store_open(&c->texts, c->directory);
     return status;
 }
 
@@ -76,7 +76,7 @@ void attend_corpus_free(attend_corpus *c)
     attend_token_store_free(&c->ids);
     attend_token_store_free(&c->index);
     attend_token_store_free(&c->texts);
-    attend_memory_free(c->folder);
+    attend_memory_free(c->directory);
     attend_memory_free(c);
 }
 
@@ -113,8 +113,8 @@ static void count_pair(attend_corpus_counts *n, int source, int target)
     n->pairs++;
     n->source_ids += (uint64_t)source;
     n->target_ids += (uint64_t)target;
-    if (source > n->longest_source) n->longest_source = source;
-    if (target > n->longest_target) n->longest_target = target;
+    if (source > n->max_source_length) n->max_source_length = source;
+    if (target > n->max_target_length) n->max_target_length = target;
 }
 
 int attend_corpus_add(attend_corpus *c, const int *source, int source_count, const int *target, int target_count,
@@ -153,7 +153,7 @@ static int add_position(const char *file, uint64_t line, int status)
     return attend_fail(status, "%s:%llu: %s", file, (unsigned long long)line, attend_message());
 }
 
-/* True for an empty side, or one of blanks only, even if it has tokens. */
+/* True for an empty side, or one of white space only, even if it has tokens. */
 static bool is_blank(const char *text, size_t size)
 {
     for (size_t i = 0; i < size; i++)

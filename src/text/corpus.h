@@ -2,8 +2,8 @@
  *
  * Purpose    The training data of a model, encoded once. The tokens of all pairs (2 bytes each if the vocabulary
  *            allows it, otherwise 4), an index and, optionally, the texts are appended to temporary files, and a pair
- *            is read when it is needed. The files are unlinked as soon as they are open, so they never stay behind.
- *            They are in TMPDIR, or /tmp: 2 or 4 bytes per token, 24 bytes per pair, and the texts.
+ *            is read when it is needed. The files are unlinked as soon as they are open, so none is left when the
+ *            process ends. They are in TMPDIR, or /tmp: 2 or 4 bytes per token, 24 bytes per pair, and the texts.
  * Memory     does not grow with the number of pairs: the page cache holds as much of the files as fits. A TMPDIR in
  *            memory (tmpfs) defeats this.
  * Lines      Monolingual lines, for a language model, are pairs with an empty source.
@@ -24,19 +24,19 @@
 typedef int (*attend_encode_fn)(void *user, attend_side side, const char *text, size_t size, attend_ids *out);
 
 typedef struct attend_corpus_options {
-    int vocabulary;     /* all tokens are below this, on both sides */
-    int max_length;     /* maximum tokens of a side; 0: no limit */
-    bool lines;         /* monolingual: no pair has a source */
-    bool keep_text;     /* keep the texts, for encoding again: see batches.h */
-    const char *folder; /* of the temporary files; NULL: TMPDIR, or /tmp */
+    int vocabulary;        /* all tokens are below this, on both sides */
+    int max_length;        /* maximum tokens of a side; 0: no limit */
+    bool lines;            /* monolingual: no pair has a source */
+    bool keep_text;        /* keep the texts, for encoding again: see batches.h */
+    const char *directory; /* of the temporary files; NULL: TMPDIR, or /tmp */
 } attend_corpus_options;
 
 typedef struct attend_corpus_counts {
-    uint64_t pairs;                     /* in the corpus */
-    uint64_t source_ids, target_ids;    /* tokens of those */
-    uint64_t empty, too_long;           /* left out */
-    int longest_source, longest_target; /* tokens */
-    uint64_t fingerprint;               /* hash of all tokens in order */
+    uint64_t pairs;                           /* in the corpus */
+    uint64_t source_ids, target_ids;          /* tokens of those */
+    uint64_t empty, too_long;                 /* left out */
+    int max_source_length, max_target_length; /* tokens */
+    uint64_t fingerprint;                     /* hash of all tokens in order */
 } attend_corpus_counts;
 
 typedef struct attend_corpus attend_corpus;

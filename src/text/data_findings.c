@@ -58,8 +58,8 @@ static const kind kinds[ATTEND_FINDING_KINDS] = {
     [ATTEND_FINDING_SAME_SOURCE] = { "same-source", INFORMS, "pairs whose source occurred before with another target",
                                      "Harmless: a sentence can have several translations. Split training and "
                                      "validation by source." },
-    [ATTEND_FINDING_BLANKS] = { "blanks", INFORMS, "lines that begin or end with a blank",
-                                "Harmless for word tokens; character and subword tokenizers learn the blank." },
+    [ATTEND_FINDING_BLANKS] = { "blanks", INFORMS, "lines that begin or end with white space",
+                                "Harmless for word tokens; character and subword tokenizers learn the white space." },
     [ATTEND_FINDING_TAB] = { "tab", 0.5, "lines with a TAB",
                              "A language model reads a TAB as text. If these are pairs, do not choose the task "
                              "language-model." },
@@ -91,8 +91,8 @@ void attend_finding_describe(attend_finding *f, attend_finding_kind k, uint64_t 
 
 /* --- excerpts --- */
 
-/* Decodes the character at `s`, of which `size` > 0 bytes can be read. Returns its length in bytes and stores its
- * code point; for a byte that starts no character, the length is 1 and the code point -1. */
+/* Decodes the character at `s`; `size` > 0 bytes can be read. Returns its length in bytes and stores its code point;
+ * for a byte that starts no character, the length is 1 and the code point -1. */
 static size_t decode(const char *s, size_t size, int32_t *code_point)
 {
     const size_t length = attend_utf8_next(s, size, code_point);

@@ -28,8 +28,8 @@ typedef enum attend_finding_kind {
     ATTEND_FINDING_KINDS
 } attend_finding_kind;
 
-/* Sets name, what, advice and severity of a finding. total: the pairs of which its count is a share; lines: the data
- * is monolingual. */
+/* Sets name, what, advice and severity of a finding. total: the number of pairs; lines: the data is
+ * monolingual. */
 void attend_finding_describe(attend_finding *f, attend_finding_kind kind, uint64_t total, bool lines);
 
 /* Fills in an example from a line, or from both sides of a pair (target NULL: a line). The file name is borrowed. */

@@ -14,7 +14,7 @@ typedef struct attend_hash_set {
 } attend_hash_set;
 
 bool attend_hash_set_has(const attend_hash_set *s, uint64_t hash);
-/* Adds a hash; *had tells whether the set already contained it. ATTEND_NO_MEMORY. */
+/* Adds a hash; *had: the set already contained it. ATTEND_NO_MEMORY. */
 int attend_hash_set_add(attend_hash_set *s, uint64_t hash, bool *had);
 void attend_hash_set_free(attend_hash_set *s);
 

@@ -7,7 +7,8 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
-/* Control characters other than TAB, which is a blank, and characters that only some programs treat as line ends. */
+/* Control characters other than TAB, which is white space, and characters that only some programs treat as line
+ * ends. */
 static bool is_control(const unsigned char *s, size_t left)
 {
     if (s[0] < 0x20) return s[0] != '\t';

@@ -12,18 +12,18 @@
 
 enum { BUFFER = 256 << 10 };
 
-int attend_token_store_open(attend_token_store *s, const char *folder)
+int attend_token_store_open(attend_token_store *s, const char *directory)
 {
     char path[PATH_MAX];
-    s->folder = folder;
+    s->directory = directory;
     s->buffer = attend_memory_aligned(BUFFER);
     if (!s->buffer) return attend_fail(ATTEND_NO_MEMORY, "no memory to write a temporary file");
-    if (snprintf(path, sizeof path, "%s/attend-XXXXXX", folder) >= (int)sizeof path)
-        return attend_fail(ATTEND_IO, "cannot create a temporary file in %.200s...: its path is too long", folder);
+    if (snprintf(path, sizeof path, "%s/attend-XXXXXX", directory) >= (int)sizeof path)
+        return attend_fail(ATTEND_IO, "cannot create a temporary file in %.200s...: its path is too long", directory);
     s->file = mkstemp(path);
     if (s->file < 0)
-        return attend_fail(ATTEND_IO, "cannot create a temporary file in %s: %s; set TMPDIR to another folder", folder,
-                           attend_errno_text(errno));
+        return attend_fail(ATTEND_IO, "cannot create a temporary file in %s: %s; set TMPDIR to another directory",
+                           directory, attend_errno_text(errno));
     unlink(path);
     return ATTEND_OK;
 }
@@ -37,9 +37,9 @@ static int flush(attend_token_store *s)
         if (done <= 0)
             return attend_fail(
                 ATTEND_IO,
-                "cannot write a temporary file in %s: %s after %zu bytes; set TMPDIR to a folder with more "
+                "cannot write a temporary file in %s: %s after %zu bytes; set TMPDIR to a directory with more "
                 "space",
-                s->folder, attend_errno_text(done < 0 ? errno : EIO), s->size - s->buffered);
+                s->directory, attend_errno_text(done < 0 ? errno : EIO), s->size - s->buffered);
         next += done;
         s->buffered -= (size_t)done;
     }
@@ -80,7 +80,7 @@ int attend_token_store_read(const attend_token_store *s, size_t at, void *to, si
         const ssize_t got = pread(s->file, next, count, (off_t)at);
         if (got < 0 && errno == EINTR) continue;
         if (got <= 0)
-            return attend_fail(ATTEND_IO, "cannot read a temporary file in %s at byte %zu of %zu: %s", s->folder, at,
+            return attend_fail(ATTEND_IO, "cannot read a temporary file in %s at byte %zu of %zu: %s", s->directory, at,
                                s->size, got < 0 ? attend_errno_text(errno) : "it was cut short");
         next += got;
         at += (size_t)got;

@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 typedef struct attend_token_store {
-    const char *folder; /* borrowed, for messages */
+    const char *directory; /* borrowed, for messages */
     int file;
     size_t size; /* bytes appended so far */
     char *buffer;
@@ -20,8 +20,8 @@ typedef struct attend_token_store {
         .file = -1                                                                                                     \
     }
 
-/* Creates the file in a folder, which is borrowed. ATTEND_IO, ATTEND_NO_MEMORY. */
-int attend_token_store_open(attend_token_store *s, const char *folder);
+/* Creates the file in a directory, which is borrowed. ATTEND_IO, ATTEND_NO_MEMORY. */
+int attend_token_store_open(attend_token_store *s, const char *directory);
 /* ATTEND_IO, such as a full disk. */
 int attend_token_store_append(attend_token_store *s, const void *bytes, size_t count);
 /* Ends writing and enables reading. */

@@ -1,5 +1,6 @@
-/* alignment_choice.c: at the end of a training, chooses the attention layer and head whose map is used for word alignment (map_selection.h), by the
- * validation pairs and without gold links. The choice is stored in MODEL only, not in the checkpoint: a training that resumes chooses again. */
+/* alignment_choice.c: at the end of a training run, chooses the attention layer and head whose map is used for word
+ * alignment (map_selection.h), by the validation pairs and without gold links. The choice is stored in MODEL only,
+ * not in the checkpoint: a training run that resumes chooses again. */
 #include "train/training_run.h"
 
 #include "core/memory.h"
@@ -9,7 +10,7 @@
 #include <unistd.h>
 
 enum {
-    MIN_PAIRS = 50, /* the choice by 50 pairs is rarely another one than by 500, by 20 often (docs/metrics.md) */
+    MIN_PAIRS = 50, /* 50 pairs rarely lead to another choice than 500 pairs; 20 often do (docs/metrics.md) */
     MAX_PAIRS = 500,
     MAX_BYTES = 1000 /* of a side */
 };

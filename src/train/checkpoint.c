@@ -1,7 +1,9 @@
 /* checkpoint.c: a model file that also holds what training needs to resume.
  *
- *     metadata    training.state.NAME   training_state;  training.option.NAME  options and data that must be the same to resume
- *     tensors     training.first.NAME, training.second.NAME  optimizer moments of a parameter;  training.average.NAME  its average
+ *     metadata    training.state.NAME   training_state
+ *                 training.option.NAME  options and data that must be the same to resume
+ *     tensors     training.first.NAME, training.second.NAME  optimizer moments of a parameter
+ *                 training.average.NAME                      its moving average
  *
  * These names are part of the file format: they stay as they are when a C field is renamed. */
 #include "train/training_run.h"
@@ -136,7 +138,8 @@ static int get_state(const attend_tensor_file *file, const char *path, training_
 
 /* ---- options that must stay the same ---- */
 
-/* The content of files must be the same; their names need not be. The text is part of the file format: "words" are tokens. */
+/* The content of files must be the same; their names need not be. The text is part of the file format: "words" are
+ * tokens. */
 static void put_data(metadata_list *m, const training_run *run, const char *name, const attend_corpus *c)
 {
     char text[120];
@@ -209,7 +212,8 @@ static int same_config(const char *path, const attend_config *now, const attend_
     return status;
 }
 
-/* Options may have been chosen by the data. So the data is compared first: otherwise the message would name an option that the user did not set. */
+/* Options may have been chosen by the data. So the data is compared first: otherwise the message would name an option
+ * that the user did not set. */
 static int same_basis(const char *path, const attend_train_options *o)
 {
     attend_tensor_file *file = NULL;

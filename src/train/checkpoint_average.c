@@ -1,7 +1,8 @@
-/* checkpoint_average.c: at the end of a training, the mean of the weights of the last kept models (checkpoint averaging, Vaswani et al. 2017). It
- * becomes MODEL if its validation score is better than that of the best single model, which is then kept as MODEL.single: a training that resumes
- * restores it first, and so ends in the same bytes as one that did not end there. The checkpoint holds nothing of this; if the end is
- * interrupted, it is repeated. */
+/* checkpoint_average.c: at the end of a training run, the mean of the weights of the last kept models (checkpoint
+ * averaging, Vaswani et al. 2017). It becomes MODEL if its validation score is better than that of the best single
+ * model, which is then kept as MODEL.single: a training run that resumes with more updates restores it first, and so
+ * ends in the same bytes as one longer run. The checkpoint does not record the average; if averaging is interrupted,
+ * it is repeated. */
 #include "train/training_run.h"
 
 #include "core/memory.h"
@@ -11,7 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Paths of the kept models that exist, stored in *texts. A model may be missing if it was trained with other options. */
+/* Paths of the kept models that exist, stored in *texts. A model may be missing if it was trained with other
+ * options. */
 static int find_paths(training_run *run, char **texts, const char ***paths, int *count)
 {
     const int max = run->options.average_checkpoints;
@@ -32,7 +34,8 @@ static int find_paths(training_run *run, char **texts, const char ***paths, int 
     return ATTEND_OK;
 }
 
-/* Validates the average and logs the result. Overwrites the weights of the run's own model, which is no longer needed. */
+/* Validates the average and logs the result. Overwrites the weights of the run's own model, which is no longer
+ * needed. */
 static int compare(training_run *run, const attend_model *mean, int count, bool *better)
 {
     double loss = NAN, score = NAN;

@@ -1,5 +1,6 @@
-/* divergence.c: what happens after a non-finite gradient. Its update is skipped. After MAX_SKIPPED skipped updates in a row training rolls back to the
- * last checkpoint and continues at half the learning rate; if that happens a second time, training has diverged and ends. */
+/* divergence.c: what happens after a non-finite gradient. Its update is skipped. After MAX_SKIPPED skipped updates in
+ * a row training rolls back to the last checkpoint and continues at half the learning rate; if that happens a second
+ * time, training has diverged and ends. */
 #include "train/training_run.h"
 
 #include "core/status.h"

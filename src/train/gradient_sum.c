@@ -16,8 +16,8 @@ void attend_gradient_sum_begin(attend_grads *to, attend_grads *const *from, int 
         }
 }
 
-/* to[first, last) += entry i of each `from` in turn, which becomes zero. Block by block, so that `to` is read and written once and the blocks stay in
- * the first-level cache. */
+/* to[first, last) += entry i of each `from` in turn, which becomes zero. Block by block, so that `to` is read and
+ * written once and the blocks stay in the first-level cache. */
 static void merge_range(real *to, attend_grads *const *from, int count, int i, size_t first, size_t last)
 {
     enum { BLOCK = 2048 };

@@ -1,8 +1,10 @@
-/* model_size.c: the size of a model by the size of the data: a table of sizes that reached good scores (recipes/), with sizes between and beyond.
+/* model_size.c: the size of a model by the size of the data: a table of sizes that reached good scores (recipes/),
+ * with sizes between and beyond.
  *
- * The size of the data is the number of tokens of the larger side: characters where a side is split into characters, words elsewhere. There is a column
- * for sentences and one for single words (pronunciations, names, inflections). Small data gets a small model; small batches, so that an epoch has enough
- * updates; and a small BPE vocabulary, because a token that occurs twice cannot be learned. */
+ * The size of the data is the number of tokens of the larger side: characters where a side is split into characters,
+ * words elsewhere. There is a column for sentences and one for single words (pronunciations, names, inflections).
+ * Small data gets a small model; small batches, so that an epoch has enough updates; and a small BPE vocabulary,
+ * because a token that occurs twice cannot be learned. */
 #include <attend/trainer.h>
 
 typedef struct level {
@@ -22,8 +24,8 @@ static const level words[LEVELS] = {
     { 30000000, 384, 128, 0.2, 4000 }, { UINT64_MAX, 512, 256, 0.1, 8000 },
 };
 
-/* For language models: usual sizes. Without a source they overfit sooner, so that they have more dropout. They have no label smoothing, because they
- * are judged by their probabilities. */
+/* For language models: usual sizes. Without a source they overfit sooner, so that they have more dropout. They have
+ * no label smoothing, because they are judged by their probabilities. */
 static const level lines[LEVELS] = {
     { 30000, 128, 64, 0.3, 1000 },      { 150000, 256, 128, 0.4, 3000 },      { 2000000, 320, 320, 0.5, 6000 },
     { 10000000, 512, 512, 0.3, 16000 }, { UINT64_MAX, 768, 512, 0.1, 24000 },

@@ -40,8 +40,8 @@ static int check(const attend_optimizer_options *o)
         return attend_fail(ATTEND_BAD_USAGE, "momentum %g, beta1 %g and beta2 %g must lie in [0, 1)", o->momentum,
                            o->beta1, o->beta2);
     if (!(o->epsilon > 0) || !(o->weight_decay >= 0))
-        return attend_fail(ATTEND_BAD_USAGE, "epsilon %g must be above 0, weight decay %g not below", o->epsilon,
-                           o->weight_decay);
+        return attend_fail(ATTEND_BAD_USAGE, "epsilon %g must be above 0, weight decay %g must be at least 0",
+                           o->epsilon, o->weight_decay);
     return ATTEND_OK;
 }
 

@@ -1,4 +1,5 @@
-/* run_lock.c: one process at a time trains a model. MODEL.lock is locked by flock, so that the lock ends with the process, even if it is killed. */
+/* run_lock.c: one process at a time trains a model. MODEL.lock is locked by flock, so that the lock ends with the
+ * process, even if it is killed. */
 #include "train/training_run.h"
 
 #include "core/status.h"
@@ -14,7 +15,7 @@
 
 enum { MAX_SUFFIX = 64 };
 
-/* A file that training is going to overwrite must be a model; its tensors are not checked. */
+/* A file that training will overwrite must be a model; its tensors are not checked. */
 static int check_old(const char *path)
 {
     attend_tensor_file *file = NULL;
@@ -35,10 +36,10 @@ static int check_path(const char *model)
     if (n + MAX_SUFFIX >= PATH_MAX)
         return attend_fail(ATTEND_BAD_USAGE, "the model path has %zu bytes; it must have fewer than %d", n,
                            PATH_MAX - MAX_SUFFIX);
-    if (stat(model, &s) != 0) return ATTEND_OK; /* a missing folder fails when the lock is created */
+    if (stat(model, &s) != 0) return ATTEND_OK; /* a missing directory fails when the lock is created */
     if (S_ISREG(s.st_mode)) return s.st_size == 0 ? ATTEND_OK : check_old(model);
     return attend_fail(ATTEND_IO, "cannot write a model to %s: it is a %s; give the path of a file", model,
-                       S_ISDIR(s.st_mode) ? "folder" : "device, pipe or socket");
+                       S_ISDIR(s.st_mode) ? "directory" : "device, pipe or socket");
 }
 
 /* Whether the locked file still has its name: the process that held the lock before may have removed it. */
@@ -57,7 +58,7 @@ static int lock(training_run *run)
         const int refused = run->lock < 0 ? errno : 0;
         if (refused)
             return attend_fail(ATTEND_IO, "cannot write %s: %s%s", path, attend_errno_text(refused),
-                               refused == ENOENT ? "; create its folder first" : "");
+                               refused == ENOENT ? "; create its directory first" : "");
         if (flock(run->lock, LOCK_EX | LOCK_NB) != 0) {
             const int error = errno;
             if (error == EINTR) {

@@ -1,8 +1,8 @@
 /* team.c: gradients of shards on threads, added in shard order.
  *
- * Shards run in waves of one shard per thread. After each wave its gradients are added to the total, shard by shard, and each thread adds a
- * part of the elements. So every element is added in shard order, whatever the number of threads, and memory is one set of gradients
- * per thread. */
+ * Shards run in waves of one shard per thread. After each wave its gradients are added to the total, shard by shard,
+ * and each thread adds a part of the elements. So every element is added in shard order, whatever the number of
+ * threads, and memory is one set of gradients per thread. */
 #include "train/team.h"
 
 #include "core/memory.h"
@@ -11,14 +11,14 @@
 #include <math.h>
 
 enum {
-    PIECE = 1 << 16,  /* elements whose squares are added by one call */
+    CHUNK = 1 << 16,  /* elements whose squares are added by one call */
     STREAM_BITS = 20, /* of the number of a random stream: the shard within an update */
     MAX_SHARDS = 1 << STREAM_BITS,
 };
 
-static int count_pieces(const attend_param *p)
+static int count_chunks(const attend_param *p)
 {
-    return (int)((p->size + PIECE - 1) / PIECE);
+    return (int)((p->size + CHUNK - 1) / CHUNK);
 }
 
 void attend_team_free(attend_team *t)
@@ -43,11 +43,11 @@ static int fill(attend_team *t, int threads)
     int status = attend_pool_new(&t->pool, threads);
     if (status == ATTEND_OK) status = attend_grads_new(&t->total, t->params);
     if (status != ATTEND_OK) return status;
-    for (int i = 0; i < t->params->count; i++) t->pieces += count_pieces(t->params->list[i]);
+    for (int i = 0; i < t->params->count; i++) t->chunks += count_chunks(t->params->list[i]);
     t->contexts = attend_memory_zeroed((size_t)threads, sizeof *t->contexts);
     t->shard = attend_memory_zeroed((size_t)threads, sizeof *t->shard);
     t->losses = attend_memory_zeroed((size_t)threads, sizeof *t->losses);
-    t->squares = attend_memory_zeroed((size_t)t->pieces, sizeof *t->squares);
+    t->squares = attend_memory_zeroed((size_t)t->chunks, sizeof *t->squares);
     if (!t->contexts || !t->shard || !t->losses || !t->squares)
         return attend_fail(ATTEND_NO_MEMORY, "no memory for a team of %d threads", threads);
     for (int i = 0; status == ATTEND_OK && i < threads; i++) {
@@ -176,26 +176,26 @@ static double squares_of(const grad_entry *e, size_t first, size_t last)
     if (e->dense) return k->sum_squares(last - first, e->value + first);
     double sum = 0;
     size_t width = attend_grads_row_size(e);
-    for (int i = 0; i < e->rows_used; i++) { /* a row counts in the piece where it begins */
+    for (int i = 0; i < e->rows_used; i++) { /* a row counts in the chunk where it begins */
         size_t row = (size_t)e->rows[i] * width;
         if (row >= first && row < last) sum += k->sum_squares(width, e->value + row);
     }
     return sum;
 }
 
-static void run_squares(void *user, int piece)
+static void run_squares(void *user, int chunk)
 {
     attend_team *t = user;
-    int in_entry = piece, i = 0;
-    for (; in_entry >= count_pieces(t->params->list[i]); i++) in_entry -= count_pieces(t->params->list[i]);
-    size_t size = t->params->list[i]->size, first = (size_t)in_entry * PIECE;
-    t->squares[piece] = squares_of(&t->total->entries[i], first, size - first < PIECE ? size : first + PIECE);
+    int in_entry = chunk, i = 0;
+    for (; in_entry >= count_chunks(t->params->list[i]); i++) in_entry -= count_chunks(t->params->list[i]);
+    size_t size = t->params->list[i]->size, first = (size_t)in_entry * CHUNK;
+    t->squares[chunk] = squares_of(&t->total->entries[i], first, size - first < CHUNK ? size : first + CHUNK);
 }
 
 double attend_team_norm(attend_team *t)
 {
-    attend_pool_run(t->pool, t->pieces, run_squares, t);
+    attend_pool_run(t->pool, t->chunks, run_squares, t);
     double sum = 0;
-    for (int i = 0; i < t->pieces; i++) sum += t->squares[i];
+    for (int i = 0; i < t->chunks; i++) sum += t->squares[i];
     return sqrt(sum);
 }

@@ -14,8 +14,8 @@ struct attend_team {
     attend_ctx **contexts; /* (threads) */
     attend_grads **shard;  /* (threads) */
     double *losses;        /* (threads) */
-    double *squares;       /* (pieces): sums of squares, for attend_team_norm */
-    int pieces;
+    double *squares;       /* (chunks): sums of squares, for attend_team_norm */
+    int chunks;
 };
 
 #endif

@@ -64,7 +64,8 @@ static int next_line(void *user, const char **line, size_t *size)
     }
 }
 
-/* Bytes of text to learn BPE merges from. A line without spaces is one long word, and every byte of it takes LEARN_BYTES while merges are learned. */
+/* Bytes of text to learn BPE merges from. A line without spaces is one long word, and every byte of it takes
+ * LEARN_BYTES while merges are learned. */
 enum { LEARN_BYTES = 64, MAX_LEARN_BYTES = 64 << 20 };
 static uint64_t max_bytes(const training_run *run, attend_side side)
 {
@@ -73,8 +74,8 @@ static uint64_t max_bytes(const training_run *run, attend_side side)
     return run->options.memory > 0 && fit < MAX_LEARN_BYTES ? fit : MAX_LEARN_BYTES;
 }
 
-/* If there is more text than max_bytes, learns from half of the lines, or a quarter, and so on. The lines are selected by their text, so that the result does
- * not depend on the order of lines. */
+/* If there is more text than max_bytes, learns from half of the lines, or from a quarter, and so on. The lines are
+ * selected by their text, so that the result does not depend on the order of lines. */
 static int learn_side(training_run *run, attend_side side)
 {
     int halvings = 0;

@@ -1,4 +1,5 @@
-/* training_files.c: the model files of a run: MODEL, MODEL.update-N and MODEL.single. The checkpoint is in checkpoint.c. */
+/* training_files.c: the model files of a run: MODEL, MODEL.update-N and MODEL.single. The checkpoint is in
+ * checkpoint.c. */
 #include "train/training_run.h"
 
 #include <stdio.h>

@@ -13,7 +13,7 @@ static int failed(const training_log *log, const char *what)
     return attend_fail(ATTEND_IO, "%s: cannot %s the log: %s", log->path, what, attend_errno_text(errno));
 }
 
-/* An existing file must be a training log, because it is going to be truncated. */
+/* An existing file must be a training log, because it will be truncated. */
 static bool is_log(int file)
 {
     static const char begin[] = "{\"update\": ";

@@ -1,5 +1,5 @@
-/* training_log.h: the training log, one JSON object a line. Before training resumes from a checkpoint, the log is truncated to its size at
- * that checkpoint, so that an interruption leaves no trace in it. */
+/* training_log.h: the training log, one JSON object a line. Before training resumes from a checkpoint, the log is
+ * truncated to its size at that checkpoint, so that an interruption leaves no trace in it. */
 #ifndef ATTEND_TRAIN_TRAINING_LOG_H
 #define ATTEND_TRAIN_TRAINING_LOG_H
 
@@ -13,8 +13,8 @@ typedef struct training_log {
     uint64_t bytes; /* written so far */
 } training_log;
 
-/* Opens the log and truncates it to `bytes`; log->bytes is smaller if the file was shorter. ATTEND_BAD_USAGE if the file is not a training log,
- * ATTEND_IO. */
+/* Opens the log and truncates it to `bytes`; log->bytes is smaller if the file was shorter. ATTEND_BAD_USAGE if the
+ * file is not a training log, ATTEND_IO. */
 int attend_training_log_open(training_log *log, const char *path, uint64_t bytes);
 void attend_training_log_close(training_log *log);
 
@@ -26,7 +26,8 @@ int attend_training_log_end(training_log *log, attend_json_writer *w);
 int attend_training_log_flush(training_log *log);
 
 /* ---- training_plot.c ---- */
-/* Plots the loss of training and validation and the validation score over updates. A log without numbers makes no picture. */
+/* Plots the loss of training and validation and the validation score over updates. A log without numbers makes no
+ * picture. */
 int attend_training_plot_write(const char *log_path, const char *svg_path, const char *title);
 
 #endif

@@ -1,5 +1,5 @@
-/* training_plan.c: intervals, the number of updates, and the memory of a training. The memory of a shard is measured: the loss of as many average pairs
- * as a shard holds is differentiated once. */
+/* training_plan.c: intervals, the number of updates, and the memory of a training run. The memory of a shard is
+ * measured: the loss of as many average pairs as a shard holds is differentiated once. */
 #include "train/training_run.h"
 
 #include "core/memory.h"
@@ -64,24 +64,26 @@ static int average_length(uint64_t ids, uint64_t pairs, int max_length)
     return length < max_length ? length : max_length;
 }
 
-/* The same for the largest shard of at most `tokens` tokens: many pairs of average lengths, or the longest pair alone. */
+/* Bytes of the context for the largest shard of at most `tokens` tokens: many pairs of average lengths, or the
+ * longest pair alone. */
 static int shard_bytes(const training_run *run, int tokens, size_t *bytes)
 {
     const attend_corpus_counts n = attend_corpus_count(run->train);
-    const int source = average_length(n.source_ids, n.pairs, n.longest_source);
-    const int target = average_length(n.target_ids, n.pairs, n.longest_target);
+    const int source = average_length(n.source_ids, n.pairs, n.max_source_length);
+    const int target = average_length(n.target_ids, n.pairs, n.max_target_length);
     const int count = tokens / (source + target + 1);
     size_t full = 0, longest = 0;
     int status = measure(run, count > 0 ? count : 1, source, target, &full);
-    if (status == ATTEND_OK && n.longest_source + n.longest_target > tokens)
-        status = measure(run, 1, n.longest_source, n.longest_target, &longest);
+    if (status == ATTEND_OK && n.max_source_length + n.max_target_length > tokens)
+        status = measure(run, 1, n.max_source_length, n.max_target_length, &longest);
     *bytes = full > longest ? full : longest;
     *bytes += *bytes / 4; /* a margin: batches differ */
     return status;
 }
 
-/* What does not depend on shards: the program, weights, two packed copies, gradients, and twice the moments and the average: while training resumes, those
- * of the checkpoint are mapped too, and resuming must not take more memory than beginning. */
+/* What does not depend on shards: the program, weights, two packed copies, gradients, and twice the moments and the
+ * average. Twice, because those of the checkpoint are also mapped while training resumes, and resuming must not take
+ * more memory than a new run. */
 static size_t fixed_bytes(const training_run *run, int threads)
 {
     enum { PROGRAM = 16 << 20 };
@@ -90,9 +92,9 @@ static size_t fixed_bytes(const training_run *run, int threads)
     return PROGRAM + n * (size_t)(1 + 2 + threads + 1 + 2 * (moments + (run->options.average > 0)));
 }
 
-/* Chooses the largest shards of which SHARDS fit into memory beside the rest, and then the largest number of threads that fit: rounding depends on the
- * size of shards, which therefore must not depend on the number of threads. Small shards are tried first, so that measuring takes no more memory than is
- * allowed. */
+/* Chooses the largest shard size at which SHARDS shards fit into memory, and then the largest number of threads that
+ * fits. Rounding depends on the size of shards, so that it must not depend on the number of threads. Small shards are
+ * tried first, so that measuring takes no more memory than is allowed. */
 static int fit_memory(training_run *run, attend_plan *plan, bool resumed)
 {
     enum { SHARDS = 4 };

@@ -1,5 +1,5 @@
-/* training_run.c: begins or resumes a training, runs its updates and ends it. Every update depends only on what a checkpoint holds, so that a resumed
- * run ends in the same bytes as one that was never interrupted. */
+/* training_run.c: begins or resumes a training run, runs its updates and ends it. Every update depends only on what a
+ * checkpoint holds, so that a resumed run ends in the same bytes as one that was never interrupted. */
 #include "train/training_run.h"
 
 #include "core/memory.h"
@@ -96,7 +96,8 @@ static int after_update(training_run *run, attend_progress *p, bool last)
     return status;
 }
 
-/* Non-finite weights are not saved: the next gradient will be non-finite too, and training rolls back to the last checkpoint. */
+/* Non-finite weights are not saved: the next gradient will be non-finite too, and training rolls back to the last
+ * checkpoint. */
 static int save(training_run *run)
 {
     if (!attend_training_has_finite_weights(run)) {

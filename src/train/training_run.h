@@ -9,7 +9,8 @@
  *     divergence.c          skipped updates and rollback after non-finite gradients
  *     training_files.c      the model files of a run;  run_lock.c  one process at a time
  *     checkpoint.c          everything a run needs to resume, in one file
- *     checkpoint_average.c  at the end, the mean of the last models;  alignment_choice.c  which attention layer or head aligns
+ *     checkpoint_average.c  at the end, the mean of the last models
+ *     alignment_choice.c    at the end, the attention layer or head that aligns best
  *     training_log.c        the log;  training_history.c  reads it;  training_plot.c  plots it */
 #ifndef ATTEND_TRAIN_TRAINING_RUN_H
 #define ATTEND_TRAIN_TRAINING_RUN_H
@@ -89,8 +90,8 @@ int attend_training_check_config(training_run *run);
 bool attend_training_is_language_model(const training_run *run);
 
 /* ---- training_plan.c ---- */
-/* Fills the plan and the run's intervals; reduces shards and threads to what options.memory allows. With plan->resumed the size of shards is the
- * checkpoint's. ATTEND_BAD_USAGE if even the smallest shards do not fit. */
+/* Fills the plan and the run's intervals; reduces shards and threads to what options.memory allows. With
+ * plan->resumed the size of shards is the checkpoint's. ATTEND_BAD_USAGE if even the smallest shards do not fit. */
 int attend_training_plan(training_run *run, attend_plan *plan);
 
 /* ---- training_data.c ---- */
@@ -123,7 +124,8 @@ enum { KEPT_SUFFIX = 40 };
 const char *attend_training_path(training_run *run, const char *suffix);
 /* Saves the model, with averaged weights if there are any, as MODEL + suffix. */
 int attend_training_save_model(training_run *run, const char *suffix);
-/* Copies the weights of a model of the same configuration into the run's own model, to which the contexts of the team refer. */
+/* Copies the weights of a model of the same configuration into the run's own model, to which the contexts of the team
+ * refer. */
 void attend_training_copy_weights(training_run *run, const attend_model *from);
 /* Saves MODEL.update-N and removes the one that is now too old. */
 int attend_training_save_kept(training_run *run);
@@ -143,7 +145,8 @@ void attend_training_unlock(training_run *run);
 
 /* ---- checkpoint.c ---- */
 int attend_checkpoint_save(training_run *run);
-/* Loads the model, its tokenizers and the state. *found is false, and the status ATTEND_OK, if there is no checkpoint. */
+/* Loads the model, its tokenizers and the state. *found is false, and the status ATTEND_OK, if there is no
+ * checkpoint. */
 int attend_checkpoint_load(training_run *run, bool *found);
 /* Checks that options and data are those of the checkpoint, and loads optimizer moments and averaged weights. */
 int attend_checkpoint_load_optimizer(training_run *run);

@@ -17,8 +17,8 @@ typedef struct update_batch {
     int shard_room;
 } update_batch;
 
-/* Reads `accumulate` batches, moves the position past them, and cuts the pairs into shards of at most shard_tokens source tokens and target rows
- * together. The cut does not depend on the number of threads. */
+/* Reads `accumulate` batches, moves the position past them, and cuts the pairs into shards of at most shard_tokens
+ * source tokens and target rows together. The cut does not depend on the number of threads. */
 int attend_update_batch_next(update_batch *b, attend_batches *batches, attend_batch_position *position, int accumulate,
                              int shard_tokens);
 void attend_update_batch_free(update_batch *b);

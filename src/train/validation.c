@@ -1,6 +1,6 @@
-/* validation.c: loss and score on the validation pairs, and their consequences. The loss is the cross-entropy of the targets; metrics other than
- * perplexity translate the sources greedily and compare texts. Pieces of a fixed number of pairs run on threads and are added up in order, so that the
- * result does not depend on the number of threads. */
+/* validation.c: loss and score on the validation pairs, and their consequences. The loss is the cross-entropy of the
+ * targets; metrics other than perplexity translate the sources greedily and compare texts. Chunks of a fixed number
+ * of pairs run on threads and are added up in order, so that the result does not depend on the number of threads. */
 #include "train/training_run.h"
 
 #include "core/memory.h"
@@ -9,37 +9,37 @@
 #include <math.h>
 #include <string.h>
 
-enum { PIECE = 32 };
+enum { CHUNK = 32 };
 
-typedef struct piece_result {
+typedef struct chunk_result {
     double nll;
     uint64_t rows;
     attend_metric_sums sums;
     int status;
     char message[256];
-} piece_result;
+} chunk_result;
 
 typedef struct validation {
     training_run *run;
     attend_metric_options metric;
     bool translate;
     uint64_t pairs;
-    int pieces;
-    piece_result *results;
+    int chunks;
+    chunk_result *results;
     int workers;
 } validation;
 
-/* The token numbers of a piece. */
-typedef struct piece {
-    int *ids[2], lengths[2][PIECE];
+/* The token numbers of a chunk. */
+typedef struct chunk {
+    int *ids[2], lengths[2][CHUNK];
     attend_pairs pairs;
-} piece;
+} chunk;
 
-static int piece_new(const validation *v, int number, piece *p)
+static int chunk_new(const validation *v, int number, chunk *p)
 {
     int status = ATTEND_OK;
-    const uint64_t first = (uint64_t)number * PIECE, left = v->pairs - first;
-    const int count = left < PIECE ? (int)left : PIECE;
+    const uint64_t first = (uint64_t)number * CHUNK, left = v->pairs - first;
+    const int count = left < CHUNK ? (int)left : CHUNK;
     size_t sizes[2] = { 0, 0 };
     for (int i = 0; i < count; i++) {
         status = attend_corpus_lengths(v->run->valid, first + (uint64_t)i, &p->lengths[0][i], &p->lengths[1][i]);
@@ -69,9 +69,9 @@ static int part_size(const validation *v, const attend_pairs *pairs, int first)
     return count;
 }
 
-static int add_loss(const validation *v, attend_ctx *c, const piece *p, piece_result *r)
+static int add_loss(const validation *v, attend_ctx *c, const chunk *p, chunk_result *r)
 {
-    double log_probability[PIECE];
+    double log_probability[CHUNK];
     int status = ATTEND_OK;
     for (int first = 0, count; status == ATTEND_OK && first < p->pairs.count; first += count) {
         count = part_size(v, &p->pairs, first);
@@ -84,15 +84,16 @@ static int add_loss(const validation *v, attend_ctx *c, const piece *p, piece_re
 }
 
 /* Compares one translation with the text of the file. */
-static int add_text(const validation *v, uint64_t number, const attend_translation *found, attend_string *output,
-                    piece_result *r)
+static int add_text(const validation *v, uint64_t number, const attend_translation *translation, attend_string *output,
+                    chunk_result *r)
 {
     attend_text_pair text;
     attend_string reference = { 0 }, room = { 0 };
     output->size = 0;
     int status = attend_corpus_text(v->run->valid, number, &room, &text);
     if (status == ATTEND_OK)
-        status = attend_tokenizer_decode(v->run->tokenizers[ATTEND_TARGET], found->tokens, found->count, output);
+        status =
+            attend_tokenizer_decode(v->run->tokenizers[ATTEND_TARGET], translation->tokens, translation->count, output);
     if (status == ATTEND_OK) status = attend_normalize(&reference, text.target, text.target_size);
     const char *const references[1] = { reference.text ? reference.text : "" };
     if (status == ATTEND_OK)
@@ -102,30 +103,30 @@ static int add_text(const validation *v, uint64_t number, const attend_translati
     return status;
 }
 
-static int add_translations(const validation *v, attend_ctx *c, int number, const piece *p, piece_result *r)
+static int add_translations(const validation *v, attend_ctx *c, int number, const chunk *p, chunk_result *r)
 {
     attend_search_options options = ATTEND_SEARCH_OPTIONS_INIT;
-    attend_search_result *found = NULL;
+    attend_search_result *result = NULL;
     attend_string output = { 0 };
     options.beam = 1;
     int status =
-        attend_search(&found, c, v->run->model, &options, p->pairs.count, p->pairs.source, p->pairs.source_lengths);
+        attend_search(&result, c, v->run->model, &options, p->pairs.count, p->pairs.source, p->pairs.source_lengths);
     for (int i = 0; status == ATTEND_OK && i < p->pairs.count; i++)
-        status = add_text(v, (uint64_t)number * PIECE + (uint64_t)i, attend_search_result_at(found, i, 0), &output, r);
+        status = add_text(v, (uint64_t)number * CHUNK + (uint64_t)i, attend_search_result_at(result, i, 0), &output, r);
     attend_string_free(&output);
-    attend_search_result_free(found);
+    attend_search_result_free(result);
     return status;
 }
 
-/* One thread: every workers-th piece, with its own context. */
+/* One thread: every workers-th chunk, with its own context. */
 static void run_worker(void *user, int worker)
 {
     validation *v = user;
     attend_ctx *c = v->run->team->contexts[worker];
-    for (int i = worker; i < v->pieces; i += v->workers) {
-        piece p = { .ids = { NULL, NULL } };
-        piece_result *r = &v->results[i];
-        r->status = piece_new(v, i, &p);
+    for (int i = worker; i < v->chunks; i += v->workers) {
+        chunk p = { .ids = { NULL, NULL } };
+        chunk_result *r = &v->results[i];
+        r->status = chunk_new(v, i, &p);
         if (r->status == ATTEND_OK) r->status = add_loss(v, c, &p, r);
         if (r->status == ATTEND_OK && v->translate) r->status = add_translations(v, c, i, &p, r);
         if (r->status != ATTEND_OK) snprintf(r->message, sizeof r->message, "%s", attend_message());
@@ -157,15 +158,15 @@ int attend_training_measure(training_run *run, double *loss, double *score)
                      .translate = run->options.valid_metric != ATTEND_VALID_LOSS,
                      .pairs = attend_corpus_count(run->valid).pairs,
                      .workers = attend_pool_threads(run->team->pool) };
-    v.pieces = (int)((v.pairs + PIECE - 1) / PIECE);
-    v.results = attend_memory_zeroed((size_t)v.pieces, sizeof *v.results);
-    if (!v.results) return attend_fail(ATTEND_NO_MEMORY, "no memory to validate %d pieces", v.pieces);
+    v.chunks = (int)((v.pairs + CHUNK - 1) / CHUNK);
+    v.results = attend_memory_zeroed((size_t)v.chunks, sizeof *v.results);
+    if (!v.results) return attend_fail(ATTEND_NO_MEMORY, "no memory to validate %d chunks", v.chunks);
     attend_pool_run(run->team->pool, v.workers, run_worker, &v);
     double nll = 0, rows = 0;
     attend_metric_sums sums = { { 0 } };
     int status = ATTEND_OK;
-    for (int i = 0; status == ATTEND_OK && i < v.pieces; i++) {
-        const piece_result *r = &v.results[i];
+    for (int i = 0; status == ATTEND_OK && i < v.chunks; i++) {
+        const chunk_result *r = &v.results[i];
         if (r->status != ATTEND_OK) status = attend_fail(r->status, "%s", r->message);
         nll += r->nll, rows += (double)r->rows;
         for (int k = 0; k < ATTEND_METRIC_NUMBERS; k++) sums.n[k] += r->sums.n[k];

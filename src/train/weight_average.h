@@ -1,5 +1,5 @@
-/* weight_average.h: an exponential moving average of the weights: a = d a + (1 - d) w after every update, d = min(decay, (1 + u) / (10 + u)) at
- * update u, so that the random first weights are soon forgotten. */
+/* weight_average.h: an exponential moving average of the weights: a = d a + (1 - d) w after every update, d =
+ * min(decay, (1 + u) / (10 + u)) at update u, so that the random first weights are soon forgotten. */
 #ifndef ATTEND_TRAIN_WEIGHT_AVERAGE_H
 #define ATTEND_TRAIN_WEIGHT_AVERAGE_H
 
@@ -13,7 +13,7 @@ typedef struct weight_average {
     real **values; /* by parameter */
 } weight_average;
 
-/* Begins with the weights as they are, unless they are going to be loaded. decay 0: no average. */
+/* Begins with the current weights, unless the average will be loaded from a checkpoint. decay 0: no average. */
 int attend_weight_average_begin(weight_average *a, attend_params *params, double decay, bool loaded_later);
 void attend_weight_average_update(const weight_average *a, uint64_t update, attend_pool *pool);
 /* Exchanges the weights and their average; a second call undoes it. */

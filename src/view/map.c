@@ -36,14 +36,14 @@ static int no_memory(void)
     return attend_fail(ATTEND_NO_MEMORY, "no memory for an attention map");
 }
 
-static void *take(owned_map *w, size_t count, size_t size)
+static void *allocate(owned_map *w, size_t count, size_t size)
 {
     return attend_arena_alloc(&w->arena, count * size); /* sentences are short: the product does not overflow */
 }
 
 static const char *copy(owned_map *w, const char *text, size_t size)
 {
-    char *to = take(w, size + 1, 1);
+    char *to = allocate(w, size + 1, 1);
     if (!to) return NULL;
     if (size) memcpy(to, text, size);
     to[size] = '\0';
@@ -132,11 +132,11 @@ static const char *token_text(owned_map *w, const attend_pipeline *x, int i)
 }
 
 /* The tokens of a side followed by "</s>" or, as a decoder reads them, preceded by "<s>". */
-static const attend_map_token *take_tokens(owned_map *w, const attend_pipeline *x, bool shifted)
+static const attend_map_token *copy_tokens(owned_map *w, const attend_pipeline *x, bool shifted)
 {
     const int count = x->ids.count, first = shifted ? 1 : 0;
-    attend_map_token *tokens = take(w, (size_t)count, sizeof *tokens);
-    int *words = take(w, (size_t)count, sizeof *words);
+    attend_map_token *tokens = allocate(w, (size_t)count, sizeof *tokens);
+    int *words = allocate(w, (size_t)count, sizeof *words);
     if (!tokens || !words) return NULL;
     attend_words_of_tokens(&(attend_tokenized_text){ x->text.text, x->ids.spans, count - 1 }, words);
     words[count - 1] = -1; /* "</s>" */
@@ -150,11 +150,11 @@ static const attend_map_token *take_tokens(owned_map *w, const attend_pipeline *
     return tokens;
 }
 
-static const char *const *take_words(owned_map *w, const attend_pipeline *x, int *count)
+static const char *const *copy_words(owned_map *w, const attend_pipeline *x, int *count)
 {
     *count = attend_word_count(x->text.text);
-    const char **words = take(w, (size_t)*count + 1, sizeof *words);
-    attend_span *spans = take(w, (size_t)*count + 1, sizeof *spans);
+    const char **words = allocate(w, (size_t)*count + 1, sizeof *words);
+    attend_span *spans = allocate(w, (size_t)*count + 1, sizeof *spans);
     if (!words || !spans) return NULL;
     attend_word_spans(x->text.text, spans);
     for (int i = 0; i < *count; i++) {
@@ -170,16 +170,16 @@ static int fill_sides(map_builder *k)
     const bool is_decoder = k->kind == ATTEND_ATTENTION_DECODER;
     const attend_pipeline *s = &k->sides[is_decoder], *t = &k->sides[k->kind != ATTEND_ATTENTION_ENCODER];
     map->source_text = copy(k->w, s->text.text, k->texts[is_decoder].size);
-    map->source = take_tokens(k->w, s, is_decoder);
-    map->source_words = take_words(k->w, s, &map->source_word_count);
+    map->source = copy_tokens(k->w, s, is_decoder);
+    map->source_words = copy_words(k->w, s, &map->source_word_count);
     map->source_count = s->ids.count, map->target_count = t->ids.count;
     if (s == t) {
         map->target_text = map->source_text, map->target = map->source;
         map->target_words = map->source_words, map->target_word_count = map->source_word_count;
     } else {
         map->target_text = copy(k->w, t->text.text, k->texts[1].size);
-        map->target = take_tokens(k->w, t, false);
-        map->target_words = take_words(k->w, t, &map->target_word_count);
+        map->target = copy_tokens(k->w, t, false);
+        map->target_words = copy_words(k->w, t, &map->target_word_count);
     }
     return map->source_text && map->target_text && map->source && map->target && map->source_words && map->target_words
                ? ATTEND_OK
@@ -289,11 +289,11 @@ static int fill_arrays(map_builder *k, attend_ctx *c)
     const bool has_attention = map->layers > 0, has_target = k->kind != ATTEND_ATTENTION_ENCODER;
     map_arrays a = { 0 };
     if (has_attention)
-        a.weights =
-            take(k->w, (size_t)map->layers * (size_t)map->heads * rows * (size_t)map->source_count, sizeof *a.weights);
+        a.weights = allocate(k->w, (size_t)map->layers * (size_t)map->heads * rows * (size_t)map->source_count,
+                             sizeof *a.weights);
     if (has_target) {
-        a.probability = take(k->w, rows, sizeof *a.probability);
-        a.candidates = take(k->w, rows * ATTEND_MAP_CANDIDATES, sizeof *a.candidates);
+        a.probability = allocate(k->w, rows, sizeof *a.probability);
+        a.candidates = allocate(k->w, rows * ATTEND_MAP_CANDIDATES, sizeof *a.candidates);
     }
     if ((has_attention && !a.weights) || (has_target && (!a.probability || !a.candidates))) return no_memory();
     if (has_target) memset(a.candidates, 0, ATTEND_MAP_CANDIDATES * sizeof *a.candidates); /* "<s>" has none */

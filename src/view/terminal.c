@@ -92,7 +92,7 @@ static void put_colour(sheet *s, attend_colour c)
                    bright ? 16 : 231);
 }
 
-/* A weight rounded to 0 .. levels. */
+/* A weight in [0, 1] as a level from 0 to `levels`, rounded. */
 static int level_of(double weight, int levels)
 {
     return weight > 0 ? weight < 1 ? (int)(weight * levels + 0.5) : levels : 0;

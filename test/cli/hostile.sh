@@ -83,8 +83,8 @@ printf ' \t \n' >blank.tsv
 {
     expect 5 'it is a device' $train --model /dev/full --updates 1
     [ -e /dev/full.checkpoint ] && fail 'files were created beside /dev/full'
-    expect 5 "create its folder first" $train --model no/such/m --updates 1
-    expect 5 'it is a folder' $train --model . --updates 1
+    expect 5 "create its directory first" $train --model no/such/m --updates 1
+    expect 5 'it is a directory' $train --model . --updates 1
     expect 2 'is given 2 times' train --train - --valid - --model m
     expect 2 'is given 2 times' train --train - - --model m
     "$attend" $train --valid - --model stdin --updates 2 --quiet <valid.tsv || fail 'standard input for validation'

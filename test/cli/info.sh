@@ -25,7 +25,7 @@ expect 2 'options begin with two dashes' info -json "$model"
 expect 5 'cannot read -json' info -- -json
 expect 5 'cannot read --help' info -- --help
 expect 5 'cannot read' info "$folder/none"
-expect 5 'is a folder' info "$folder"
+expect 5 'is a directory' info "$folder"
 expect 5 'a device, pipe or socket' info /dev/null
 mkfifo "$folder/pipe" && expect 5 'a device, pipe or socket' info "$folder/pipe"
 : >"$folder/empty"

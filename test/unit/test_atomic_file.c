@@ -92,7 +92,7 @@ static void test_here(void **state)
     assert_ok(replace("plain"));
     assert_holds("plain", new_text);
     assert_int_equal(chdir(before), 0);
-    assert_refused("/attend-no-such-folder/x", "folder /attend-no-such-folder does not exist", "create it first");
+    assert_refused("/attend-no-such-folder/x", "directory /attend-no-such-folder does not exist", "create it first");
 }
 
 static void test_links(void **state)
@@ -125,16 +125,16 @@ static void test_invalid_paths(void **state)
     (void)state;
     assert_int_equal(mkdir(in_folder("folder"), 0755), 0);
     put_file(in_folder("file"), old_text, sizeof old_text - 1);
-    assert_refused(in_folder("folder"), "is a folder", "name a file in it");
-    assert_refused(in_folder("folder/"), "is a folder", "name a file in it");
-    assert_refused(folder, "is a folder", "name a file in it");
-    assert_refused(".", "is a folder", "");
-    assert_refused("/", "is a folder", "");
+    assert_refused(in_folder("folder"), "is a directory", "name a file in it");
+    assert_refused(in_folder("folder/"), "is a directory", "name a file in it");
+    assert_refused(folder, "is a directory", "name a file in it");
+    assert_refused(".", "is a directory", "");
+    assert_refused("/", "is a directory", "");
     assert_refused("", "path is empty", "");
     assert_refused(in_folder("missing/x"), "does not exist", "create it first");
-    assert_refused(in_folder("file/x"), "is not a folder", "file");
+    assert_refused(in_folder("file/x"), "is not a directory", "file");
     assert_refused("/dev/null", "device", "");
-    assert_refused("/proc/attend", "cannot create a file in its folder", "/proc/attend");
+    assert_refused("/proc/attend", "cannot create a file in its directory", "/proc/attend");
     char name[300], path[5000];
     memset(name, 'n', sizeof name);
     name[sizeof name - 1] = '\0';

@@ -32,7 +32,7 @@ static void test_reading(void **state)
         assert_ok(read_corpus(&c, &options, path));
         const attend_corpus_counts n = attend_corpus_count(c);
         assert_true(n.pairs == 2 && n.empty == 2 && n.too_long == 2);
-        assert_true(n.source_ids == 7 && n.target_ids == 6 && n.longest_source == 5 && n.longest_target == 5);
+        assert_true(n.source_ids == 7 && n.target_ids == 6 && n.max_source_length == 5 && n.max_target_length == 5);
         int source[5], target[5], lengths[2];
         assert_ok(attend_corpus_lengths(c, 0, &lengths[0], &lengths[1]));
         assert_true(lengths[0] == 2 && lengths[1] == 1);
@@ -72,7 +72,7 @@ static void test_lines(void **state)
         assert_ok(attend_corpus_finish(c));
         const attend_corpus_counts n = attend_corpus_count(c);
         assert_true(n.pairs == 2 && n.empty == 2 && n.too_long == 1);
-        assert_true(n.source_ids == 0 && n.target_ids == 5 && n.longest_source == 0 && n.longest_target == 3);
+        assert_true(n.source_ids == 0 && n.target_ids == 5 && n.max_source_length == 0 && n.max_target_length == 3);
         int target[5], lengths[2];
         assert_ok(attend_corpus_lengths(c, 1, &lengths[0], &lengths[1]));
         assert_true(lengths[0] == 0 && lengths[1] == 3);
@@ -99,7 +99,7 @@ static void test_errors(void **state)
     assert_int_equal(read_corpus(&c, &narrow, text_file("e.tsv", "a\ta\nb\ta\n")), ATTEND_BAD_DATA);
     assert_non_null(strstr(attend_message(), "token 98"));
     attend_corpus_free(c);
-    const attend_corpus_options nowhere = { .vocabulary = 256, .folder = "/no/such/folder" };
+    const attend_corpus_options nowhere = { .vocabulary = 256, .directory = "/no/such/folder" };
     assert_int_equal(attend_corpus_new(&c, &nowhere), ATTEND_IO);
     assert_null(c);
     assert_non_null(strstr(attend_message(), "/no/such/folder"));
@@ -112,7 +112,7 @@ static void test_no_names(void **state)
 {
     (void)state;
     const char *path = text_file("p.tsv", "a\tb\n");
-    const attend_corpus_options here = { .vocabulary = 256, .folder = folder, .keep_text = true };
+    const attend_corpus_options here = { .vocabulary = 256, .directory = folder, .keep_text = true };
     const int before = folder_count(NULL, 0);
     attend_corpus *c = NULL;
     assert_ok(read_corpus(&c, &here, path));

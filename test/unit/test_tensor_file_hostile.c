@@ -381,7 +381,7 @@ static void test_unreadable_files(void **state)
     assert_int_equal(attend_tensor_file_open(&f, in_folder("missing"), 0), ATTEND_IO);
     assert_non_null(strstr(attend_message(), "No such file or directory"));
     assert_int_equal(attend_tensor_file_open(&f, folder, 0), ATTEND_IO);
-    assert_non_null(strstr(attend_message(), "is a folder"));
+    assert_non_null(strstr(attend_message(), "is a directory"));
     assert_int_equal(attend_tensor_file_open(&f, "/dev/zero", 0), ATTEND_IO);
     assert_non_null(strstr(attend_message(), "device"));
     assert_int_equal(mkfifo(in_folder("pipe"), 0600), 0);
