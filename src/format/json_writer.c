@@ -1,5 +1,6 @@
 #include <attend/json.h>
 
+#include "core/c_locale.h"
 #include "core/status.h"
 #include "format/utf8.h"
 #include <errno.h>
@@ -111,8 +112,9 @@ static bool escape(const attend_json_writer *w, int32_t point, size_t size, char
         snprintf(room, 8, "\\%c", (char)point);
         return true;
     }
-    if (size > 0 && point >= ' ' && point != 0x7f &&
-        !(w->in_html && ((point < 0x7f && strchr("<>&\"\\'", point)) || point == 0x2028 || point == 0x2029)))
+    if (size > 0 && point >= ' ' &&
+        !(w->in_html &&
+          ((point < 0x7f && strchr("<>&\"\\'", point)) || point == 0x7f || point == 0x2028 || point == 0x2029)))
         return false;
     snprintf(room, 8, "\\u%04x", (unsigned)point & 0xffff);
     return true;
@@ -174,6 +176,7 @@ void attend_json_put_number(attend_json_writer *w, int digits, double x)
         snprintf(text, sizeof text, "%.*f", digits, x);
     else
         snprintf(text, sizeof text, "%.*e", digits, x);
+    attend_use_decimal_point(text);
     attend_json_put_value(w, text);
 }
 
@@ -184,6 +187,7 @@ void attend_json_put_short(attend_json_writer *w, int digits, double x)
         snprintf(text, sizeof text, "%.*g", digits, x);
     else
         snprintf(text, sizeof text, "null");
+    attend_use_decimal_point(text);
     attend_json_put_value(w, text);
 }
 

@@ -2,6 +2,7 @@
 #include <attend/plot.h>
 
 #include "core/atomic_file.h"
+#include "core/c_locale.h"
 #include "core/status.h"
 #include "format/plot_scale.h"
 #include "format/utf8.h"
@@ -393,7 +394,10 @@ int attend_plot_write(const char *path, const attend_plot *plots, size_t count)
     picture p = { .plot = NULL };
     p.status = attend_atomic_file_begin(&p.file, path, 0);
     if (p.status != ATTEND_OK) return p.status;
+    locale_t previous = (locale_t)0;
+    const locale_t c = attend_c_locale_begin(&previous);
     draw(&p, plots, count);
+    attend_c_locale_end(c, previous);
     if (p.status == ATTEND_OK) return attend_atomic_file_commit(p.file);
     attend_atomic_file_abandon(p.file);
     return p.status;

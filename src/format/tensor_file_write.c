@@ -1,7 +1,6 @@
 /* tensor_file_write.c: writes a safetensors file. The header is built in memory; the data is written without a copy. */
 #include "core/memory.h"
 #include "core/status.h"
-#include "format/json.h"
 #include <attend/json.h>
 #include "format/tensor_checksum.h"
 #include "format/tensor_header.h"

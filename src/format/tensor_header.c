@@ -6,7 +6,7 @@
 
 #include "core/memory.h"
 #include "core/status.h"
-#include "format/json.h"
+#include "format/json_reader.h"
 #include "format/tensor_checksum.h"
 #include "format/utf8.h"
 #include <inttypes.h>
@@ -92,8 +92,8 @@ static bool read_list(header_reader *r, int64_t *list, int max_count, int *count
     if (attend_json_accept(&r->json, ']')) return true;
     do {
         if (*count == max_count)
-            return FAIL(r, "%s: tensor %.100s: a list has more than %d numbers (a shape has at max_count %d)", r->file,
-                        name, max_count, ATTEND_TENSOR_RANK);
+            return FAIL(r, "%s: tensor %.100s: a list has more than %d numbers (a shape has at most %d)", r->file, name,
+                        max_count, ATTEND_TENSOR_RANK);
         if (!attend_json_read_integer(&r->json, &list[(*count)++])) return false;
     } while (attend_json_accept(&r->json, ','));
     return attend_json_expect(&r->json, ']');

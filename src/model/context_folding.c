@@ -3,7 +3,7 @@
  *
  *     [Wc ; Rc] c_t = sum_j a_tj ([Wc ; Rc] h_j),
  *
- * so that each h_j is multiplied once for all scales and hypotheses: with a beam of 5 that is a fifth of the products, and for a single
+ * so that each h_j is multiplied once for all steps and hypotheses: with a beam of 5 that is a fifth of the products, and for a single
  * sentence the matrices are read once instead of in every step. Requires a score that changes neither values nor contexts. */
 #include "model/rnn.h"
 

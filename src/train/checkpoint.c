@@ -41,7 +41,7 @@ static void add_text(metadata_list *m, const char *kind, const char *name, const
 static void add_number(metadata_list *m, const char *kind, const char *name, double x)
 {
     char text[40];
-    snprintf(text, sizeof text, "%.17g", x);
+    attend_format_real(text, sizeof text, x, 17);
     add_text(m, kind, name, text);
 }
 

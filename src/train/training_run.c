@@ -2,6 +2,7 @@
  * checkpoint holds, so that a resumed run ends in the same bytes as one that was never interrupted. */
 #include "train/training_run.h"
 
+#include "core/c_locale.h"
 #include "core/memory.h"
 #include "core/status.h"
 #include "train/team.h"
@@ -73,6 +74,7 @@ static int log_progress(training_run *run, const attend_progress *p)
     const double loss = run->state.loss / (double)(run->state.loss_rows ? run->state.loss_rows : 1);
     char seconds[32];
     snprintf(seconds, sizeof seconds, "%9.1f", attend_training_time() - run->clock.start);
+    attend_use_decimal_point(seconds);
     attend_json_writer w = attend_training_log_begin(&run->log, run->state.update);
     attend_json_put_key(&w, "epoch"), attend_json_put_unsigned(&w, run->state.position.epoch);
     attend_json_put_key(&w, "loss"), attend_json_put_number(&w, 6, loss);

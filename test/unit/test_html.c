@@ -1,10 +1,10 @@
 /* The page of attend_view_html: whatever a sentence holds, the page is one page, its data is JSON, and nothing in it is markup. What the page does
  * with it is checked in a browser (test/peer/check_page.py). */
 #include "core/memory.h"
+#include "support/comma_locale.h"
 #include "support/json_check.h"
 #include "support/sample_maps.h"
 #include "unit/unit.h"
-#include <locale.h>
 
 static const char data_begin[] = "<script type=\"application/json\" id=\"data\">";
 
@@ -137,7 +137,7 @@ static void any_bytes(void **state)
 static void numbers_have_four_decimals(void **state)
 {
     (void)state;
-    setlocale(LC_ALL, "de_DE.UTF-8"); /* where there is one */
+    comma_locale_begin();
     sample_map *m = sample_map_new("a", "b", NULL, 1, 1, 0);
     const float weights[] = { 0.123456F, 1e-9F, NAN, 1 };
     memcpy(m->weights, weights, sizeof weights);
@@ -155,7 +155,7 @@ static void numbers_have_four_decimals(void **state)
     free(data);
     attend_string_free(&html);
     sample_map_free(m);
-    setlocale(LC_ALL, "C");
+    comma_locale_end();
 }
 
 static void many(void **state)

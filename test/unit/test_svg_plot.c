@@ -2,6 +2,7 @@
 #include "unit.h"
 
 #include "format/plot_scale.h"
+#include "support/comma_locale.h"
 #include "train/training_log.h"
 #include <attend/plot.h>
 #include <attend/status.h>
@@ -168,6 +169,25 @@ static void plots_share_a_picture(void **state)
     free(text);
 }
 
+/* In every locale coordinates have a decimal point. */
+static void the_locale_does_not_matter(void **state)
+{
+    (void)state;
+    static const attend_plot_point points[] = { { .x = 0.25, .y = 1.5 }, { .x = 1.75, .y = 0.125 } };
+    const attend_plot_series series = { .points = points, .count = 2, .marker = ATTEND_PLOT_DISC };
+    const attend_plot plot = { .title = "t", .series = &series, .series_count = 1 };
+    char *plain = picture_of(&plot, 1);
+    if (!comma_locale_begin()) {
+        free(plain);
+        skip();
+    }
+    char *text = picture_of(&plot, 1);
+    comma_locale_end();
+    assert_string_equal(text, plain);
+    free(plain);
+    free(text);
+}
+
 /* ---- the training log ---- */
 
 /* The losses of a diverged training are finite, and too large for their differences. */
@@ -209,6 +229,7 @@ int main(void)
         cmocka_unit_test(names_are_shortened),
         cmocka_unit_test(points_and_error_bars_are_drawn),
         cmocka_unit_test(plots_share_a_picture),
+        cmocka_unit_test(the_locale_does_not_matter),
         cmocka_unit_test(diverged_training_is_plotted),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -112,6 +112,22 @@ static void test_empty_file(void **state)
     free(bytes);
 }
 
+/* The escapes of the header are part of the format: the same model gives the same bytes in every version. */
+static void test_escapes_of_the_header(void **state)
+{
+    (void)state;
+    const char *path = in_folder("escapes");
+    const attend_metadata m = { "k", "\"\\/\n\x1f\x7f\xc3\xa9\xe2\x80\xa8<" };
+    assert_ok(attend_tensor_file_write(path, NULL, 0, &m, 1));
+    size_t size;
+    char *bytes = get_file(path, &size);
+    static const char expected[] = "\"k\":\"\\\"\\\\/\\u000a\\u001f\x7f\xc3\xa9\xe2\x80\xa8<\"}}";
+    const size_t at = 8 + strlen("{\"__metadata__\":{\"checksum\":\"xxh3-0123456789abcdef\",");
+    assert_true(size >= at + sizeof expected);
+    assert_memory_equal(bytes + at, expected, sizeof expected - 1);
+    free(bytes);
+}
+
 static void test_edit_in_place(void **state)
 {
     (void)state;
@@ -352,6 +368,7 @@ int main(void)
         IN_FOLDER(test_parse_anywhere),
         IN_FOLDER(test_same_bytes),
         IN_FOLDER(test_empty_file),
+        IN_FOLDER(test_escapes_of_the_header),
         IN_FOLDER(test_edit_in_place),
         IN_FOLDER(test_replace_while_open),
         IN_FOLDER(test_invalid_tensors_and_metadata),

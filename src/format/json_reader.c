@@ -1,4 +1,4 @@
-#include "format/json.h"
+#include "format/json_reader.h"
 
 #include "format/utf8.h"
 #include <string.h>

@@ -1,4 +1,4 @@
-/* json.h: a reader for the subset of JSON in a safetensors header: objects, arrays, strings and non-negative
+/* json_reader.h: a reader for the subset of JSON in a safetensors header: objects, arrays, strings and non-negative
  * integers.
  *
  * Purpose    Headers come from untrusted files. The reader does not recurse, uses memory of a known size that the
@@ -7,8 +7,8 @@
  *            header.)
  * Failure    Functions return false at the first error and store its description in `error`.
  * Threads    One thread at a time for each reader. */
-#ifndef ATTEND_FORMAT_JSON_H
-#define ATTEND_FORMAT_JSON_H
+#ifndef ATTEND_FORMAT_JSON_READER_H
+#define ATTEND_FORMAT_JSON_READER_H
 
 #include <stdbool.h>
 #include <stddef.h>
