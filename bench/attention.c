@@ -135,15 +135,15 @@ static void bench_additive(bench *b)
     } sizes[] = { { 64, 25, 2.5, 12 }, { 4, 200, 7, 0 }, { 4, 1000, 12, 0 } };
     const attend_score unprojected = additive_without_projections();
     for (size_t i = 0; i < (bench_quick(b) ? 1 : sizeof sizes / sizeof *sizes); i++)
-        for (int whole = 1; whole >= 0; whole--) {
+        for (int projected = 1; projected >= 0; projected--) {
             problem p;
             char name[96], task[96];
             const int n = sizes[i].batch, t = sizes[i].length;
-            additive_new(&p, 2, n, t, t, 512, whole ? &attend_score_additive : &unprojected);
+            additive_new(&p, 2, n, t, t, 512, projected ? &attend_score_additive : &unprojected);
             snprintf(name, sizeof name, "B %d, T %d x %d, %s", n, t, t,
-                     whole ? "with projections" : "score, softmax, context");
-            snprintf(task, sizeof task, "additive %d %d %d 512 %s", n, t, t, whole ? "whole" : "alone");
-            compare(b, &p, group, name, task, whole ? sizes[i].goal : sizes[i].unprojected_goal);
+                     projected ? "with projections" : "score, softmax, context");
+            snprintf(task, sizeof task, "additive %d %d %d 512 %s", n, t, t, projected ? "projected" : "unprojected");
+            compare(b, &p, group, name, task, projected ? sizes[i].goal : sizes[i].unprojected_goal);
             problem_free(&p);
         }
 }

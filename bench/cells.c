@@ -139,7 +139,7 @@ static void compare_with_peer(bench *b, attend_cell_kind kind, const char *name,
 
 /* ---- LSTMN and LSTM ---- */
 
-enum { SENTENCES = 64, MIN_LENGTH = 8, LENGTHS = 29, NETWORK = 300, SPAN = 50 };
+enum { SENTENCES = 64, MIN_LENGTH = 8, LENGTHS = 29, WIDTH = 300, SPAN = 50 };
 
 typedef struct network {
     attend_params *params;
@@ -156,7 +156,7 @@ static const attend_ragged *begin(network *n, attend_var **x)
     for (int i = 0; i < attend_params_count(n->params); i++) attend_param_changed(attend_params_at(n->params, i));
     attend_ctx_reset(n->c);
     attend_ctx_set_grads(n->c, n->grads);
-    *x = attend_input(n->c, 2, (const int[]){ n->rows, NETWORK }, n->x);
+    *x = attend_input(n->c, 2, (const int[]){ n->rows, WIDTH }, n->x);
     return attend_ragged_new(n->c, SENTENCES, n->lengths);
 }
 
@@ -190,8 +190,8 @@ static void run_lstmn(void *state)
 static attend_param *weights(network *n, const char *name, int rank, int rows)
 {
     attend_param *p;
-    bench_require(attend_params_add(&p, n->params, name, rank, (const int[]){ rows, NETWORK }));
-    attend_param_fill_uniform(p, 1, 1 / sqrt(NETWORK));
+    bench_require(attend_params_add(&p, n->params, name, rank, (const int[]){ rows, WIDTH }));
+    attend_param_fill_uniform(p, 1, 1 / sqrt(WIDTH));
     return p;
 }
 
@@ -199,12 +199,11 @@ static void compare_lstmn_with_lstm(bench *b)
 {
     network n = { 0 };
     for (int i = 0; i < SENTENCES; i++) n.rows += n.lengths[i] = MIN_LENGTH + i * 17 % LENGTHS;
-    n.x = bench_random_floats((size_t)n.rows * NETWORK), n.dy = bench_random_floats((size_t)n.rows * NETWORK);
+    n.x = bench_random_floats((size_t)n.rows * WIDTH), n.dy = bench_random_floats((size_t)n.rows * WIDTH);
     bench_require(attend_params_new(&n.params));
-    n.w = weights(&n, "w", 2, 4 * NETWORK), n.u = weights(&n, "u", 2, 4 * NETWORK),
-    n.b = weights(&n, "b", 1, 4 * NETWORK);
-    n.wk = weights(&n, "wk", 2, NETWORK), n.wx = weights(&n, "wx", 2, NETWORK), n.wt = weights(&n, "wt", 2, NETWORK);
-    n.v = weights(&n, "v", 1, NETWORK);
+    n.w = weights(&n, "w", 2, 4 * WIDTH), n.u = weights(&n, "u", 2, 4 * WIDTH), n.b = weights(&n, "b", 1, 4 * WIDTH);
+    n.wk = weights(&n, "wk", 2, WIDTH), n.wx = weights(&n, "wx", 2, WIDTH), n.wt = weights(&n, "wt", 2, WIDTH);
+    n.v = weights(&n, "v", 1, WIDTH);
     bench_require(attend_grads_new(&n.grads, n.params));
     bench_require(attend_ctx_new(&n.c));
     double seconds[2];

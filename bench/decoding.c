@@ -64,32 +64,32 @@ static void attach_shortlist(attend_model *m)
     attend_shortlist_free(s);
 }
 
-/* A model to decode with. */
-typedef struct decoded {
-    const char *group, *task; /* task: of peers/torch_peer.py */
+/* A model to decode with, and the task of the peer that it is compared with. */
+typedef struct decoding_setup {
+    const char *group, *task; /* task: its name in peers/torch_peer.py */
     attend_config config;
-} decoded;
+} decoding_setup;
 
-static decoded rnnsearch(void)
+static decoding_setup rnnsearch(void)
 {
-    decoded x = { .group = "decoding, RNNsearch 512, V 10000, 25 tokens, 25 steps, 2 threads",
-                  .task = "decode",
-                  .config = ATTEND_CONFIG_INIT };
+    decoding_setup x = { .group = "decoding, RNNsearch 512, V 10000, 25 tokens, 25 steps, 2 threads",
+                         .task = "decode",
+                         .config = ATTEND_CONFIG_INIT };
     x.config.hidden = HIDDEN, x.config.embedding = EMBEDDING;
     return x;
 }
 
-static decoded transformer(void)
+static decoding_setup transformer(void)
 {
-    decoded x = { .group = "decoding, Transformer 256, 4 + 4 layers, V 10000, 25 tokens, 25 steps, 2 threads",
-                  .task = "decode-transformer",
-                  .config = ATTEND_CONFIG_INIT };
+    decoding_setup x = { .group = "decoding, Transformer 256, 4 + 4 layers, V 10000, 25 tokens, 25 steps, 2 threads",
+                         .task = "decode-transformer",
+                         .config = ATTEND_CONFIG_INIT };
     x.config.architecture = ATTEND_ARCHITECTURE_TRANSFORMER;
     x.config.hidden = 256, x.config.heads = 4, x.config.feed_forward_width = 1024, x.config.layers = 4;
     return x;
 }
 
-static attend_model *model_new(const decoded *x, attend_precision precision)
+static attend_model *model_new(const decoding_setup *x, attend_precision precision)
 {
     attend_config config = x->config;
     config.dropout = 0;
@@ -112,12 +112,13 @@ typedef struct search_case {
 } search_case;
 
 /* Measures our variants and PyTorch alternately. */
-static void compare(bench *b, const decoded *with, const search_case *x, decoder *d, attend_model *const *models)
+static void compare(bench *b, const decoding_setup *setup, const search_case *x, decoder *d,
+                    attend_model *const *models)
 {
     static const char *const variants[VARIANTS] = { "fp32", "bf16", "int8", "int8, shortlist" };
     double ours[VARIANTS] = { 0 }, theirs = 0;
     char task[64];
-    snprintf(task, sizeof task, "%s %d %d", with->task, x->batch, x->beam);
+    snprintf(task, sizeof task, "%s %d %d", setup->task, x->batch, x->beam);
     d->count = bench_quick(b) && x->batch > 4 ? 4 : x->batch;
     d->options.beam = x->beam;
     for (int round = 0; round < (bench_quick(b) ? 1 : 3); round++) {
@@ -132,7 +133,7 @@ static void compare(bench *b, const decoded *with, const search_case *x, decoder
         if (s > 0 && (theirs == 0 || s < theirs)) theirs = s;
     }
     for (int p = 0; p < VARIANTS; p++) {
-        result r = { .group = with->group, .goal = x->goals[p], .ratio = theirs > 0 ? theirs / ours[p] : NAN };
+        result r = { .group = setup->group, .goal = x->goals[p], .ratio = theirs > 0 ? theirs / ours[p] : NAN };
         snprintf(r.name, sizeof r.name, "%s, %s", x->name, variants[p]);
         snprintf(r.measured, sizeof r.measured, "%.1f sentences/s", x->batch / ours[p]);
         if (theirs > 0)
@@ -166,7 +167,7 @@ static void decoder_free(decoder *d)
     attend_pool_free(d->pool);
 }
 
-/* Prints the peak memory of loading a model and decoding with it, minus the size of its file. */
+/* Prints the peak memory, in MiB, of loading a model and decoding with it, minus the size of its file. */
 void bench_print_decoding_peak(const char *what)
 {
     static decoder d;
@@ -176,14 +177,14 @@ void bench_print_decoding_peak(const char *what)
     const int file = mkstemp(path);
     if (file < 0) return;
     attend_model *m = NULL;
-    const pid_t maker = fork(); /* another process makes the model, so that its memory is not measured */
-    if (maker == 0) {
-        const decoded x = rnnsearch();
+    const pid_t child = fork(); /* a child process creates the model, so that its memory is not measured */
+    if (child == 0) {
+        const decoding_setup x = rnnsearch();
         m = model_new(&x, (attend_precision)precision);
         _exit(attend_model_save(m, path));
     }
     int status = -1;
-    if (maker < 0 || waitpid(maker, &status, 0) != maker || status != 0) return;
+    if (child < 0 || waitpid(child, &status, 0) != child || status != 0) return;
     struct stat at;
     const double size = stat(path, &at) == 0 ? (double)at.st_size / (1 << 20) : 0;
     bench_require(attend_model_load(&m, path, NULL));
@@ -200,27 +201,27 @@ void bench_print_decoding_peak(const char *what)
 static void bench_memory(bench *b)
 {
     for (int p = 0; p < 3 && !bench_quick(b); p++) {
-        const double over = bench_peak_memory(precision_names[p]);
+        const double mib = bench_peak_memory(precision_names[p]);
         result r = { .group = "peak memory of decoding 64 sentences with a beam of 5, minus the model file",
                      .goal = 1,
-                     .ratio = over > 0 ? 100e6 / (over * (1 << 20)) : NAN };
+                     .ratio = mib > 0 ? 100e6 / (mib * (1 << 20)) : NAN };
         snprintf(r.name, sizeof r.name, "%s", precision_names[p]);
-        snprintf(r.measured, sizeof r.measured, "%.1f MB", over * (1 << 20) * 1e-6);
+        snprintf(r.measured, sizeof r.measured, "%.1f MB", mib * (1 << 20) * 1e-6);
         snprintf(r.reference, sizeof r.reference, "100 MB");
         bench_report(b, &r);
     }
 }
 
-static void compare_all(bench *b, decoded with, const search_case *cases, int count)
+static void compare_all(bench *b, decoding_setup setup, const search_case *cases, int count)
 {
     static decoder d;
     attend_model *models[3];
     decoder_new(&d);
     bench_require(attend_ctx_new(&d.one_sentence));
     bench_require(attend_ctx_set_threads(d.one_sentence, THREADS));
-    for (int p = 0; p < 3; p++) models[p] = model_new(&with, (attend_precision)p);
+    for (int p = 0; p < 3; p++) models[p] = model_new(&setup, (attend_precision)p);
     attach_shortlist(models[2]);
-    for (int i = 0; i < count; i++) compare(b, &with, &cases[i], &d, models);
+    for (int i = 0; i < count; i++) compare(b, &setup, &cases[i], &d, models);
     for (int p = 0; p < 3; p++) attend_model_free(models[p]);
     decoder_free(&d);
 }

@@ -23,7 +23,7 @@ static void run_step(void *state)
 void bench_training(bench *b)
 {
     language_model m = {
-        .vocabulary = 10000, .embedding = 512, .hidden = 512, .count = 64, .longest = 25, .shard = 16, .dropout = 0.1
+        .vocabulary = 10000, .embedding = 512, .hidden = 512, .count = 64, .max_length = 25, .shard = 16, .dropout = 0.1
     };
     const attend_optimizer_options options = ATTEND_OPTIMIZER_OPTIONS_INIT;
     trainer t[2] = { { .m = &m }, { .m = &m } };

@@ -11,7 +11,7 @@
 
 enum { VOCABULARY = 10000, EMBEDDING = 256, HIDDEN = 512, BATCH = 64, TOKENS = 25, SHARD = 16, MAX_BATCHES = 8 };
 
-static step_batch even_batch(int pairs, int tokens)
+static step_batch equal_length_batch(int pairs, int tokens)
 {
     pair_lengths lengths[BATCH];
     for (int i = 0; i < pairs; i++) lengths[i] = (pair_lengths){ tokens, tokens };
@@ -49,10 +49,10 @@ static attend_config config_of(int i)
     return config;
 }
 
-static void bench_even(bench *b)
+static void bench_equal_lengths(bench *b)
 {
     static const char group[] = "training step, 512, B 64, 25 source and 25 target tokens, V 10000";
-    step_batch all = even_batch(BATCH, TOKENS);
+    step_batch all = equal_length_batch(BATCH, TOKENS);
     for (int i = 0; i < 3; i++) {
         const attend_config config = config_of(i);
         stepper t = stepper_new(&config, &all, 1);
@@ -94,7 +94,7 @@ static void compare_lengths(bench *b, const char *name, const pair_lengths *leng
     for (int i = 0; i < MAX_BATCHES; i++) step_batch_free(&batches[i]);
 }
 
-static void bench_ragged(bench *b)
+static void bench_real_lengths(bench *b)
 {
     static pair_lengths lengths[POOL];
     if (bench_sentence_lengths(lengths, POOL) < POOL) {
@@ -110,7 +110,7 @@ static void bench_ragged(bench *b)
 
 void bench_print_training_peak(void)
 {
-    step_batch all = even_batch(BATCH, TOKENS);
+    step_batch all = equal_length_batch(BATCH, TOKENS);
     const attend_config config = config_of(0);
     stepper t = stepper_new(&config, &all, 1);
     for (int i = 0; i < 3; i++) stepper_run(&t);
@@ -208,7 +208,7 @@ static void bench_growth(bench *b)
     double first = 0;
     for (int n = 25; n <= (bench_quick(b) ? 25 : 400); n *= 2) {
         enum { PAIRS = 2 };
-        step_batch all = even_batch(PAIRS, n);
+        step_batch all = equal_length_batch(PAIRS, n);
         double seconds[2];
         attend_ctx *c = NULL;
         bench_require(attend_ctx_new(&c));
@@ -243,8 +243,8 @@ static void bench_growth(bench *b)
 
 void bench_models(bench *b)
 {
-    bench_even(b);
-    if (!bench_quick(b)) bench_ragged(b);
+    bench_equal_lengths(b);
+    if (!bench_quick(b)) bench_real_lengths(b);
     bench_memory(b);
     bench_load(b);
     bench_growth(b);

@@ -85,7 +85,7 @@ static void bench_dropout(bench *b, const step_batch *all)
     stepper_free(&without), stepper_free(&with);
 }
 
-static void bench_real(bench *b)
+static void bench_real_lengths(bench *b)
 {
     enum { POOL = 3200 };
     static pair_lengths lengths[POOL];
@@ -111,11 +111,11 @@ static void bench_real(bench *b)
 void bench_transformer(bench *b)
 {
     enum { PAIRS = (TOKENS + LENGTH - 1) / LENGTH };
-    pair_lengths even[PAIRS];
-    for (int i = 0; i < PAIRS; i++) even[i] = (pair_lengths){ LENGTH, LENGTH };
-    step_batch all = batch_new(even, PAIRS);
+    pair_lengths lengths[PAIRS];
+    for (int i = 0; i < PAIRS; i++) lengths[i] = (pair_lengths){ LENGTH, LENGTH };
+    step_batch all = batch_new(lengths, PAIRS);
     compare(b, "25 source and 25 target tokens", &all, 1, "train-transformer", 1.5);
     if (!bench_quick(b)) bench_dropout(b, &all);
     step_batch_free(&all);
-    if (!bench_quick(b)) bench_real(b);
+    if (!bench_quick(b)) bench_real_lengths(b);
 }

@@ -2,7 +2,8 @@
 prints the best time in seconds of a few runs (0: failure, such as out of memory). bench/peer.c starts it with two pinned threads.
 
 Tasks:  gru | lstm
-        additive B Tq Tk D whole|alone     forward and backward, with projections (whole) or without (alone); the best of four forms
+        additive B Tq Tk D projected|unprojected
+                                           forward and backward, with or without projections; the best of four forms
         dot T full|causal forward|both     scaled_dot_product_attention, B 8, H 8, d 64
         train NAME [FILE]                  see torch_models.py; with FILE, the total time of its batches
         decode BATCH BEAM                  see torch_decoding.py
@@ -44,18 +45,18 @@ def layer(kind, steps=25, batch=64, width=512):
     return run
 
 
-def additive(batch, queries, keys, width, whole):
+def additive(batch, queries, keys, width, projections):
     """Additive attention (Bahdanau et al. 2015) for all queries at once, in every form that fits into memory."""
     batch, queries, keys, width = int(batch), int(queries), int(keys), int(width)
     scale = width**-0.5
     q = torch.randn(batch, queries, width, requires_grad=True)
     k = torch.randn(batch, keys, width, requires_grad=True)
-    values = torch.randn(batch, keys, width, requires_grad=True) if whole == "alone" else k
+    values = torch.randn(batch, keys, width, requires_grad=True) if projections == "unprojected" else k
     wq = (torch.randn(width, width) * scale).requires_grad_()
     wk = (torch.randn(width, width) * scale).requires_grad_()
     u = (torch.randn(width) * scale).requires_grad_()
     gradient = torch.randn(batch, queries, width)
-    leaves = [q, k, u] + ([wq, wk] if whole == "whole" else [values])
+    leaves = [q, k, u] + ([wq, wk] if projections == "projected" else [values])
 
     def broadcast(a, b):
         return torch.matmul(torch.tanh(a[:, :, None, :] + b[:, None, :, :]), u)
@@ -76,7 +77,7 @@ def additive(batch, queries, keys, width, whole):
         def run():
             for leaf in leaves:
                 leaf.grad = None
-            a, b = (F.linear(q, wq), F.linear(k, wk)) if whole == "whole" else (q, k)
+            a, b = (F.linear(q, wq), F.linear(k, wk)) if projections == "projected" else (q, k)
             torch.bmm(torch.softmax(form(a, b), -1), values).backward(gradient)
 
         return run

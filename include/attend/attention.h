@@ -1,7 +1,7 @@
 /* attention.h: (query, keys, values) -> (context, weights), for any score.
  *
  *     e_ij = score(q_i, k_j)     e = cap tanh(e / cap)     e += bias
- *     p_i = select(e_i, over the keys visible to query i)  p = dropout(p)     o_i = sum_j p_ij v_j
+ *     p_i = select(e_i, over the unmasked keys of query i) p = dropout(p)     o_i = sum_j p_ij v_j
  *
  * Purpose    Two interfaces: an operation on the tape, for models (attend_source_new, attend_attention), and plain
  *            arrays, without a model or a tape (attend_runner_forward and attend_runner_backward). Both run the same
@@ -9,8 +9,8 @@
  *            caller requests the weights; memory grows with Tq + Tk, not Tq Tk.
  * Shapes     B sequences; Tq queries and Tk keys, which may differ for each sequence; H query heads; Hk heads of keys
  *            and values. H is a multiple of Hk: H / Hk query heads share one key head.
- * Masks      A mask selects keys; it is never added or multiplied. A hidden key cannot change the result, even if it
- *            holds NaN. A query that sees no key has weights 0, context 0 and gradients 0.
+ * Masks      A mask excludes keys; it is never added or multiplied. A masked key cannot change the result, even if it
+ *            holds NaN. A query whose keys are all masked has weights 0, context 0 and gradients 0.
  * Threads    There is no hidden state. Several contexts may read a source at once if it was made with recording off. */
 #ifndef ATTEND_ATTENTION_H
 #define ATTEND_ATTENTION_H
@@ -43,7 +43,7 @@ typedef enum attend_estimator {
 
 typedef struct attend_attention_options {
     const attend_score *score; /* NULL: scaled dot product */
-    int heads, key_heads;      /* 0: 1 head; as many key heads as heads */
+    int heads, key_heads;      /* 0 heads: one; 0 key_heads: as many as heads */
     attend_window window;
     int window_size; /* keys on each side: D of Luong et al. */
     attend_selection selection;
@@ -52,9 +52,9 @@ typedef struct attend_attention_options {
     double entropy_bonus; /* REINFORCE: adds -bonus * entropy(p) to the loss */
     double scale;         /* factor of e; 0: the score's default */
     double soft_cap;      /* 0: no cap */
-    bool causal;          /* query i sees keys up to i + (Tk - Tq): the last query and the last key are aligned */
+    bool causal;          /* query i attends to keys up to i + (Tk - Tq): the last query to the last key */
     double dropout;       /* rate on the weights, in training */
-    bool recompute;       /* backward recomputes the weights even of calls with at most 262,144 of them */
+    bool recompute;       /* backward always recomputes the weights; false: calls with at most 262,144 keep them */
 } attend_attention_options;
 
 #define ATTEND_ATTENTION_OPTIONS_INIT                                                                                  \
@@ -69,16 +69,17 @@ typedef struct attend_attention_options {
 typedef struct attend_source attend_source;
 
 /* parameters: those of the score, in the order of attend_score.parameter; NULL if it has none. keys (N, Dk); values
- * (N, Dv), or NULL to use the keys. The source lives as long as a variable created now. Returns NULL on failure. */
+ * (N, Dv), or NULL to use the keys. The source is valid as long as a variable created at the same time. Returns NULL on
+ * failure. */
 attend_source *attend_source_new(attend_ctx *c, const attend_attention_options *options, attend_var *const *parameters,
                                  attend_var *keys, attend_var *values, const attend_ragged *sequences);
 
 /* Optional inputs of a call; {0} for none. Masks have four axes (B, H, Tq, Tk), with the maximum Tq and Tk of the
  * batch; an axis of length 1 is broadcast. */
 typedef struct attend_attention_inputs {
-    const unsigned char *allowed; /* nonzero: query i sees key j */
+    const unsigned char *allowed; /* nonzero: query i may attend to key j */
     int allowed_shape[4];
-    attend_var *bias;     /* rank 4, added to e after the cap; -inf hides a key. Differentiable. */
+    attend_var *bias;     /* rank 4, added to e after the cap; -inf masks a key. Differentiable. */
     attend_var *position; /* local-p: (Nq, 1) in (0, 1), a fraction of the source length; see attend_window_position */
     attend_var *previous; /* location-sensitive: (B, 1, Tq, Tk) weights of the previous step; NULL: zeros */
     const double *advantage; /* REINFORCE: (B) loss - baseline; read by attend_backward, may be set after forward */
@@ -140,7 +141,7 @@ void attend_runner_free(attend_runner *r);
 
 /* Computes context (B, Tq, H, Dv), in the layout of the query; for a score that maps the context, as `projected`
  * does, (B, Tq, width). Padding rows are zero. weights and scores, if not NULL, receive (B, H, Tq, Tk); scores are e
- * after cap, bias and mask, -inf for hidden keys. The result is the same to the bit for any number of threads.
+ * after cap, bias and mask, -inf for masked keys. The result is the same to the bit for any number of threads.
  * Returns ATTEND_BAD_USAGE if options and arrays do not fit together, or ATTEND_NO_MEMORY. */
 int attend_runner_forward(attend_runner *r, const attend_attention_options *options, const attend_arrays *arrays,
                           attend_real *context, attend_real *weights, attend_real *scores);

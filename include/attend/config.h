@@ -1,10 +1,11 @@
 /* config.h: the configuration of a model.
  *
- * Purpose    One plain struct, and a table that describes its fields (attend_config_field_at): name, type, values, default, the
- *            architectures a field applies to, and a line of help. Command lines, configuration files, model files and help texts all
- *            use that table.
- * Defaults   ATTEND_CONFIG_INIT is a sensible model except for the vocabulary sizes, which must be set. attend_config_check fills
- *            fields where 0 means "chosen by the library" (heads, attention_width, embedding, ..).
+ * Purpose    One plain struct, and a table that describes its fields (attend_config_field_at): name, type, values,
+ *            default, the architectures a field applies to, and a line of help. Command lines, configuration files,
+ *            model files and help texts all use that table.
+ * Defaults   ATTEND_CONFIG_INIT is a sensible model except for the vocabulary sizes, which must be set.
+ *            attend_config_check sets fields for which 0 means "chosen by the library" (heads, attention_width,
+ *            embedding and others).
  * Ownership  The struct owns nothing; fields and their texts are constant.
  * Threads    All functions may be called from any thread. */
 #ifndef ATTEND_CONFIG_H
@@ -26,7 +27,7 @@ typedef enum attend_task {
 typedef enum attend_architecture {
     ATTEND_ARCHITECTURE_RNN,         /* recurrent cells and one attention: Bahdanau et al. 2015, Luong et al. 2015 */
     ATTEND_ARCHITECTURE_TRANSFORMER, /* Vaswani et al. 2017 */
-    ATTEND_ARCHITECTURE_LSTMN        /* cells that attend to their own past: Cheng, Dong, Lapata 2016 */
+    ATTEND_ARCHITECTURE_LSTMN        /* cells that attend to earlier states: Cheng, Dong, Lapata 2016 */
 } attend_architecture;
 
 /* ---- Transformer ---- */
@@ -71,7 +72,7 @@ typedef enum attend_readout {
 
 /* The initial state of the decoder. */
 typedef enum attend_start {
-    ATTEND_START_MAP, /* s_0 = tanh(W h + b), h: the encoder's final states of this layer, both directions concatenated */
+    ATTEND_START_MAP, /* s_0 = tanh(W h + b), h: final encoder state of this layer, both directions concatenated */
     ATTEND_START_COPY /* s_0 = h, for a unidirectional encoder */
 } attend_start;
 
@@ -131,7 +132,7 @@ typedef enum attend_field_type {
     ATTEND_FIELD_INTEGER,
     ATTEND_FIELD_REAL,
     ATTEND_FIELD_SWITCH, /* "yes" or "no"; a bool */
-    ATTEND_FIELD_CHOICE, /* one of several words; an enum */
+    ATTEND_FIELD_CHOICE, /* one of several names; an enum */
     ATTEND_FIELD_SCORE   /* the name of a score of attend_scores, or "none" */
 } attend_field_type;
 
@@ -153,31 +154,34 @@ const attend_config_field *attend_config_field_at(int i);
 /* The index of a field, by its name or its old name; -1: there is none. */
 int attend_config_field_find(const char *name);
 
-/* Sets a field from text. Old names are accepted. ATTEND_BAD_USAGE: there is no such field, or the value is not one of its values; the
- * message names the closest valid word. The message of a refused value begins with the name of the field. */
+/* Sets a field from text. Old names are accepted. ATTEND_BAD_USAGE: there is no such field, or it does not accept
+ * the value; the message suggests the closest name. The message about a value begins with the name of the field. */
 int attend_config_set(attend_config *config, const char *name, const char *value);
 /* Writes a field as text. ATTEND_BAD_USAGE: there is no such field, or `size` is too small (64 suffices). */
 int attend_config_get(const attend_config *config, const char *name, char *text, size_t size);
 
 /* Whether a field has an effect for the task and the architecture of a configuration. */
 bool attend_config_field_applies(const attend_config *config, const attend_config_field *field);
-/* Checks fields that a user set explicitly: given[i] for the i-th field. ATTEND_BAD_USAGE if one of them has no effect for this task and
- * architecture and its value differs from the one the model uses anyway. The message begins with the name of the field. */
+/* Checks fields that a user set explicitly: given[i] for the i-th field. ATTEND_BAD_USAGE if one of them has no effect
+ * for this task and architecture, unless its value is "no", 0 or the value that the architecture implies. The message
+ * begins with the name of the field. */
 int attend_config_check_given(const attend_config *config, const bool *given);
 
-/* Fills fields that were left open and refuses values out of range and combinations that contradict each other: ATTEND_BAD_USAGE. */
+/* Sets the fields that the library chooses, and checks all others. ATTEND_BAD_USAGE: a value is out of range, or fields
+ * contradict each other. */
 int attend_config_check(attend_config *config);
 
 /* ---- properties of a configuration ---- */
 
-/* The most tokens a side may have, ATTEND_END of a source and ATTEND_BEGIN of a target included; INT_MAX: any number. */
+/* The maximum number of tokens of a side, including ATTEND_END of a source and ATTEND_BEGIN of a target; INT_MAX:
+ * unlimited. */
 int attend_config_max_tokens(const attend_config *config, bool target);
 
 /* Which tokens attend to which. */
 typedef enum attend_attention_kind {
     ATTEND_ATTENTION_CROSS,   /* target tokens to source tokens */
     ATTEND_ATTENTION_ENCODER, /* source tokens to source tokens: Transformer, LSTMN */
-    ATTEND_ATTENTION_DECODER /* target tokens to previous target tokens (the first is ATTEND_BEGIN): Transformer, LSTMN */
+    ATTEND_ATTENTION_DECODER  /* target tokens to previous target tokens, from ATTEND_BEGIN on: Transformer, LSTMN */
 } attend_attention_kind;
 
 /* The number of layers with attention of this kind, and of heads in each; 0: the model has no such attention. */

@@ -54,23 +54,24 @@ void attend_json_end_array(attend_json_writer *w);
 /* The name of the next value of an object. */
 void attend_json_put_key(attend_json_writer *w, const char *name);
 
-/* A string, ended by a zero byte or of `size` bytes, and an integer. */
+/* A string: up to its zero byte, or of `size` bytes. */
 void attend_json_put_text(attend_json_writer *w, const char *text);
 void attend_json_put_bytes(attend_json_writer *w, const char *text, size_t size);
+/* An integer. */
 void attend_json_put_integer(attend_json_writer *w, int64_t x);
 void attend_json_put_unsigned(attend_json_writer *w, uint64_t x);
-/* With `digits` decimals: %.*f below 1e15 in magnitude, %.*e above. */
+/* A number with `digits` decimals: %.*f below 1e15 in magnitude, %.*e above. */
 void attend_json_put_number(attend_json_writer *w, int digits, double x);
-/* With `digits` significant digits: %.*g. */
+/* A number with `digits` significant digits: %.*g. */
 void attend_json_put_short(attend_json_writer *w, int digits, double x);
 void attend_json_put_bool(attend_json_writer *w, bool x);
 void attend_json_put_null(attend_json_writer *w);
 
-/* A value that is JSON already, copied as it is. */
+/* A value that is already JSON, copied unchanged. */
 void attend_json_put_value(attend_json_writer *w, const char *json);
 /* Begins a new line for the next value of an array, after the comma if there is one. */
 void attend_json_begin_line(attend_json_writer *w);
-/* White space, such as the line end after an object, copied as it is; it does not count as a value. */
+/* White space, such as the line end after an object, copied unchanged; it does not count as a value. */
 void attend_json_put_space(attend_json_writer *w, const char *space);
 
 #ifdef __cplusplus

@@ -1,13 +1,13 @@
 /* model.h: sequence-to-sequence and language models: create or load one, train it, score with it, decode with it.
  *
- * Purpose    config.h describes a model, docs/models.md has the equations. There are three ways to run one: the loss of a batch of
- *            pairs (attend_model_loss), the probability of given targets (attend_model_score), and decoding step by step
- *            (attend_decoding_*). All three return attention weights on request.
- * Tokens     are integers; three are special. A source is whatever the caller gives (usually with ATTEND_END as its last token). A
- *            target is given without special tokens: the model puts ATTEND_BEGIN before it and ATTEND_END after it, so that a target of
- *            T tokens has T + 1 rows.
- * Ownership  attend_model_new and attend_model_load return models that the caller frees with attend_model_free. Pointers that getters
- *            return belong to the model.
+ * Purpose    config.h describes a model, docs/models.md has the equations. There are three ways to run one: the loss of
+ *            a batch of pairs (attend_model_loss), the probability of given targets (attend_model_score), and decoding
+ *            step by step (attend_decoding_*). All three return attention weights on request.
+ * Tokens     Tokens are integers; three are special. A source is used as given, usually with ATTEND_END as its last
+ *            token. A target is given without special tokens: the model puts ATTEND_BEGIN before it and
+ *            ATTEND_END after it, so that a target of T tokens has T + 1 rows.
+ * Ownership  attend_model_new and attend_model_load return models that the caller frees with attend_model_free.
+ *            Pointers that getters return belong to the model.
  * Threads    Many threads may read a model at once, each with its own context, as long as no thread changes it. */
 #ifndef ATTEND_MODEL_H
 #define ATTEND_MODEL_H
@@ -23,16 +23,18 @@ enum { ATTEND_UNKNOWN = 0, ATTEND_BEGIN = 1, ATTEND_END = 2, ATTEND_FIRST_TOKEN 
 
 typedef struct attend_model attend_model;
 
-/* A model with random weights, which depend on the seed alone. ATTEND_BAD_USAGE: the configuration is not valid (attend_config_check). */
+/* A model with random weights, which depend on the seed alone. ATTEND_BAD_USAGE: the configuration is not valid
+ * (attend_config_check). */
 int attend_model_new(attend_model **out, const attend_config *config, uint64_t seed);
 /* NULL is allowed. */
 void attend_model_free(attend_model *m);
 
 /* ---- the model file ---- */
 
-/* Writes one safetensors file: configuration and format version in its metadata, a tensor for each parameter, the attachments, and a
- * checksum of everything. The file is written to a temporary file and renamed, so that at any time the old file or the new one is there,
- * complete. ATTEND_FAILED: a parameter is not finite (training diverged); the old file stays. */
+/* Writes one safetensors file: configuration and format version in its metadata, a tensor for each parameter, the
+ * attachments, and a checksum of everything. The file is replaced atomically: at any time the path holds the
+ * complete old file or the complete new one. ATTEND_FAILED: a parameter has non-finite values (training diverged); the
+ * old file is unchanged. */
 int attend_model_save(const attend_model *m, const char *path);
 
 typedef struct attend_load_options {
@@ -40,28 +42,30 @@ typedef struct attend_load_options {
     const attend_score *const *scores; /* score functions of your own, NULL-terminated; NULL: none */
 } attend_load_options;
 
-/* Memory-maps a file; parameters are read from it as they are needed. The whole file is validated first. ATTEND_BAD_MODEL: the file is not
- * a valid model, and the message says why; ATTEND_IO: it cannot be read. options may be NULL. */
+/* Memory-maps a file; parameters are read from it as they are needed. The whole file is validated first.
+ * ATTEND_BAD_MODEL: the file is not a valid model, and the message says why; ATTEND_IO: it cannot be read. options may
+ * be NULL. */
 int attend_model_load(attend_model **out, const char *path, const attend_load_options *options);
 /* The same from a file in memory, which may be freed afterwards. `name` is used in messages. */
 int attend_model_load_bytes(attend_model **out, const void *bytes, size_t size, const char *name,
                             const attend_load_options *options);
 
-/* The mean of the weights of several models from one training run, for example its last checkpoints (Vaswani et al. 2017). The order of the
- * paths does not matter. Attachments are kept if all models have the same. ATTEND_BAD_USAGE, with the file: a model is quantised, or has
- * another configuration or other vocabularies than the first. */
+/* The mean of the weights of several models from one training run, for example its last checkpoints (Vaswani et al.
+ * 2017). The order of the paths does not matter. Attachments are kept if they are the same in all models.
+ * ATTEND_BAD_USAGE: a model is quantised, or its configuration or vocabularies differ from those of the first; the
+ * message names the file. */
 int attend_models_average(attend_model **out, const char *const *paths, int count);
 
-/* Quantises the matrices of a model: it becomes smaller and faster and can be saved, but not trained any more. Biases, and parameters that
- * a score function reads in its own way, keep their precision. No other thread may use the model meanwhile. ATTEND_BAD_USAGE: the model is
- * quantised already. */
+/* Quantises the matrices of a model. It becomes smaller and faster and can be saved, but can no longer be trained.
+ * Biases, and parameters that a score function reads without attend_linear, keep their precision. No other thread may
+ * use the model during the call. ATTEND_BAD_USAGE: the model is already quantised. */
 int attend_model_quantize(attend_model *m, attend_precision precision);
-/* The precision of the output layer, which is that of the other matrices too. */
+/* The precision of the model's matrices. */
 attend_precision attend_model_precision(const attend_model *m);
 
-/* Attaches bytes under a name ("source.vocabulary"); they are saved with the model. The bytes are copied and replace an attachment of the same
- * name. A vocabulary has one line for each token, each ended by a line feed; a file whose vocabularies do not have as many lines as the
- * model has tokens is refused. */
+/* Attaches bytes under a name ("source.vocabulary"); they are saved with the model. The bytes are copied and replace an
+ * attachment of the same name. A vocabulary has one line for each token, each ended by a line feed; loading refuses
+ * a file whose vocabularies have another number of lines than the model has tokens. */
 int attend_model_attach(attend_model *m, const char *name, const void *bytes, size_t size);
 /* NULL: there is no such attachment. */
 const void *attend_model_attached(const attend_model *m, const char *name, size_t *size);
@@ -72,13 +76,14 @@ attend_params *attend_model_params(const attend_model *m);
 
 /* ---- alignment ---- */
 
-/* The cross-attention map that stands for the alignment of target and source tokens; -1: the mean over all layers, or all heads. */
+/* The cross-attention map that is used as the alignment of target and source tokens; -1: the mean over all layers, or
+ * all heads. */
 typedef struct attend_alignment {
     int layer, head;
 } attend_alignment;
 
-/* The alignment that attend_model_set_alignment stored in the model or its file; by default the mean of all heads of the penultimate
- * layer. */
+/* The alignment that attend_model_set_alignment stored in the model or its file; by default the mean of all heads of
+ * the penultimate layer. */
 attend_alignment attend_model_alignment(const attend_model *m);
 /* ATTEND_BAD_USAGE: the model has no such layer or head. */
 int attend_model_set_alignment(attend_model *m, attend_alignment alignment);
@@ -94,23 +99,23 @@ typedef struct attend_link {
     int pair, target, source;
 } attend_link;
 
-/* Pairs of token sequences, concatenated. All arrays belong to the caller. For a language model every source has 0 tokens, and `source` may be
- * NULL; other sources are refused. */
+/* Pairs of token sequences, concatenated. All arrays belong to the caller. For a language model every source has 0
+ * tokens, and `source` may be NULL; other sources are refused. */
 typedef struct attend_pairs {
     int count;
     const int *source, *source_lengths;
     const int *target, *target_lengths; /* without special tokens */
     const attend_link *links;           /* sorted by pair; NULL: none */
     int link_count;
-    int first_pair; /* the number of the first pair here in the links */
+    int first_pair; /* the number that links use for the first pair of these arrays */
 } attend_pairs;
 
 /* The pairs [first, first + count) of `all`, with their links. */
 attend_pairs attend_pairs_slice(const attend_pairs *all, int first, int count);
 /* Rows of all targets: their tokens, and one ATTEND_END each. */
 int attend_pairs_rows(const attend_pairs *pairs);
-/* The number of attention weights of all pairs, pair after pair: layers * heads * queries * keys. A target counts one token more than its
- * length: ATTEND_END as a query, ATTEND_BEGIN as a key. */
+/* The number of attention weights of all pairs, pair after pair: layers * heads * queries * keys. A target counts one
+ * token more than its length: ATTEND_END as a query, ATTEND_BEGIN as a key. */
 size_t attend_pairs_weight_count(const attend_pairs *pairs, const attend_config *config, attend_attention_kind kind);
 
 /* ---- loss ---- */
@@ -118,8 +123,8 @@ size_t attend_pairs_weight_count(const attend_pairs *pairs, const attend_config 
 typedef struct attend_loss_options {
     double scale;           /* of the whole loss, for example 1 / tokens of the batch */
     double label_smoothing; /* see attend_cross_entropy */
-    double
-        guidance; /* weight of guided alignment (Chen et al. 2016): sum over linked tokens of -log(weight on the link) */
+    /* factor of the guided alignment loss (Chen et al. 2016): sum over linked tokens of -log(weight on the link) */
+    double guidance;
     double baseline;  /* REINFORCE: the expected loss per row */
     attend_real *nll; /* out, if not NULL: -log p of each row, attend_pairs_rows of them */
     attend_attention_kind weights_kind;
@@ -131,15 +136,16 @@ typedef struct attend_loss_options {
         1.0, 0.0, 0.0, 0.0, 0, ATTEND_ATTENTION_CROSS, 0                                                               \
     }
 
-/* The loss of some pairs with teacher forcing, on the tape of the context -> (1). options may be NULL. Tokens out of range fail the context with
- * ATTEND_BAD_USAGE. */
+/* The loss of some pairs with teacher forcing, on the tape of the context -> (1). options may be NULL. Tokens out of
+ * range fail the context with ATTEND_BAD_USAGE. */
 attend_var *attend_model_loss(attend_ctx *c, const attend_model *m, const attend_pairs *pairs,
                               const attend_loss_options *options);
 
 /* ---- scoring ---- */
 
-/* log p(target | source) of each pair (`count` numbers); if not NULL, also of each row (attend_pairs_rows numbers) and the attention weights of
- * one kind (attend_pairs_weight_count numbers). Resets the context and uses its memory; recording and training are off afterwards. */
+/* log p(target | source) of each pair (`count` numbers); if not NULL, also of each row (attend_pairs_rows numbers) and
+ * the attention weights of one kind (attend_pairs_weight_count numbers). Resets the context and uses its memory;
+ * recording and training are off afterwards. */
 int attend_model_score(attend_ctx *c, const attend_model *m, const attend_pairs *pairs, double *log_probability,
                        attend_real *row_log_probability, attend_attention_kind kind, attend_real *weights);
 
@@ -148,32 +154,34 @@ int attend_model_score(attend_ctx *c, const attend_model *m, const attend_pairs 
 /* Sources that are being decoded, each with any number of hypotheses. */
 typedef struct attend_decoding attend_decoding;
 
-/* Encodes `count` sources in a context, which belongs to the decoding until attend_decoding_free; it is reset first and does not record. */
+/* Encodes `count` sources in a context, which belongs to the decoding until attend_decoding_free; it is reset first and
+ * does not record. */
 int attend_decoding_new(attend_decoding **out, attend_ctx *c, const attend_model *m, int count, const int *source,
                         const int *lengths);
 void attend_decoding_free(attend_decoding *d);
 
-/* One step. counts (sources): the number of hypotheses of each source, 0 if it is finished. parents, tokens (the sum of counts, grouped by source):
- * the hypothesis of the previous step that each one extends, and the token it is extended with. In the first step each source has one
- * hypothesis: parents[i] is the source, and the token ATTEND_BEGIN. */
+/* One step. counts (sources): the number of hypotheses of each source, 0 if it is finished. parents, tokens (the sum of
+ * counts, grouped by source): the hypothesis of the previous step that each one extends, and the token it is extended
+ * with. In the first step each source has one hypothesis: parents[i] is the source, and the token ATTEND_BEGIN. */
 int attend_decoding_step(attend_decoding *d, const int *counts, const int *parents, const int *tokens);
 
-/* Restricts the output to the model's shortlist (shortlist.h). Must be called before the first step, while the source array given to
- * attend_decoding_new is still valid. ATTEND_BAD_USAGE: the model has no shortlist. */
+/* Restricts the output to the model's shortlist (shortlist.h). Must be called before the first step, while the source
+ * array given to attend_decoding_new is still valid. ATTEND_BAD_USAGE: the model has no shortlist. */
 int attend_decoding_use_shortlist(attend_decoding *d);
 /* The largest k of attend_decoding_set_top_k that has an effect; for more, computing all tokens is faster. */
 enum { ATTEND_MAX_TOP_K = 32 };
-/* Makes steps compute only the k best tokens of each hypothesis, which is faster. Must be called before the first step. 0, or more than
- * ATTEND_MAX_TOP_K: all tokens. */
+/* Makes steps compute only the k best tokens of each hypothesis, which is faster. Must be called before the first step.
+ * 0, or more than ATTEND_MAX_TOP_K: all tokens. */
 int attend_decoding_set_top_k(attend_decoding *d, int k);
 
-/* The last step's log p of every token for every hypothesis (n, target_vocab), valid until the next step. NULL: there was no successful step, or a
- * shortlist or top-k is in use. */
+/* The last step's log p of every token for every hypothesis (n, target_vocab), valid until the next step. NULL: there
+ * was no successful step, or a shortlist or top-k is in use. */
 const attend_real *attend_decoding_log_probabilities(const attend_decoding *d);
-/* The same for one hypothesis: `count` numbers. *tokens: the tokens they belong to, in ascending order; NULL: all tokens, in order. */
+/* The same for one hypothesis: `count` numbers. *tokens: the tokens they belong to, in ascending order; NULL: all
+ * tokens, in order. */
 const attend_real *attend_decoding_row(const attend_decoding *d, int hypothesis, int *count, const int **tokens);
-/* The best tokens of a hypothesis and their log p, best first, the lower token first among equals; never ATTEND_BEGIN. NULL unless
- * attend_decoding_set_top_k was called. */
+/* The best tokens of a hypothesis and their log p, best first, the lower token first among equals; never ATTEND_BEGIN.
+ * NULL unless attend_decoding_set_top_k was called. */
 const attend_real *attend_decoding_top_k(const attend_decoding *d, int hypothesis, int *count, const int **tokens);
 /* log p of ATTEND_END, in every mode. */
 attend_real attend_decoding_end_log_probability(const attend_decoding *d, int hypothesis);

@@ -22,7 +22,7 @@ enum { ATTEND_TRANSPOSE_A = 1, ATTEND_TRANSPOSE_B = 2 };
 /* op(a) op(b), where `flags` select which are transposed.   (M, K) (K, N)  ->  (M, N) */
 attend_var *attend_matmul(attend_ctx *c, attend_var *a, attend_var *b, int flags);
 
-/* ---- elementwise; a and b have the same shape, or b is a vector (D) applied to each row of a (.., D) ---- */
+/* ---- elementwise; a and b have the same shape, or b is a vector (D) applied to each row of a (..., D) ---- */
 
 /* a + b, a b, and factor a. */
 attend_var *attend_add(attend_ctx *c, attend_var *a, attend_var *b);
@@ -58,7 +58,7 @@ attend_var *attend_reshape(attend_ctx *c, attend_var *a, int rank, const int *sh
 /* ---- normalisation, dropout ---- */
 
 /* y = gain (x - mean) / sqrt(variance + epsilon) + bias over the last axis (Ba, Kiros, Hinton 2016).
- * x (.., D), gain (D), bias (D) */
+ * x (..., D), gain (D), bias (D) */
 attend_var *attend_layer_norm(attend_ctx *c, attend_var *x, attend_var *gain, attend_var *bias, double epsilon);
 
 /* Sets each element to zero with probability p and multiplies the others by 1 / (1 - p); the identity unless
@@ -97,14 +97,14 @@ attend_var *attend_rotary(attend_ctx *c, attend_var *x, const attend_ragged *seq
 
 typedef enum attend_cell_kind {
     ATTEND_CELL_SIMPLE, /* h' = f(W x + bw + U h + bu) */
-    /* [r; z] = sigmoid(W x + bw + U h + bu),  h' = (1 - z) n + z h,  with (reset after, as cuDNN and PyTorch)
+    /* [r; z] = sigmoid(W x + bw + U h + bu),  h' = (1 - z) n + z h,  with (reset after, as in cuDNN and PyTorch)
      *     n = f(Wn x + bwn + r * (Un h + bun))
      * or (reset before, Cho et al. 2014, Bahdanau et al. 2015)
      *     n = f(Wn x + bwn + Un (r * h) + bun).          Rows of W, U: r, z, n. */
     ATTEND_CELL_GRU,
     ATTEND_CELL_GRU_RESET_BEFORE,
-    /* [i; k; o] = sigmoid(..), g = f(..),  c' = k * c + i * g,  h' = o * f(c'), k the forget gate.
-     * Rows of W, U: i, k, g, o. */
+    /* With a = W x + bw + U h + bu, rows of W and U in the order i, k, g, o, and k the forget gate:
+     * [i; k; o] = sigmoid(a),  g = f(a),  c' = k * c + i * g,  h' = o * f(c') */
     ATTEND_CELL_LSTM
 } attend_cell_kind;
 
@@ -139,7 +139,8 @@ attend_var *attend_cell_step(attend_ctx *c, const attend_cell *cell, attend_var 
 
 /* ---- LSTMN: a recurrent cell with attention over its own past (Cheng, Dong, Lapata 2016) ---- */
 
-/* Attention over rows k_j of a tape, each with a memory row m_j, for the input x:
+/* Attention over the rows k_j of a hidden tape and m_j of a memory tape (the states of earlier positions, not the tape
+ * of tape.h), for the input x:
  *     e_j = v . tanh(Wk k_j + Wx x + b + Wt kt'),  s = softmax(e),  kt = sum_j s_j k_j,  mt = sum_j s_j m_j
  * where kt' is the kt of the previous position (0 at the first). Without any rows, kt = mt = 0. */
 typedef struct attend_lstmn_attention {
@@ -150,8 +151,8 @@ typedef struct attend_lstmn_attention {
     attend_var *v;  /* (A) */
 } attend_lstmn_attention;
 
-/* (ht, ct) = attention over (h, c) of the previous positions;  [i; f; o] = sigmoid(W x + U ht + b),  g = tanh(..),
- * c = f * ct + i * g,  h = o * tanh(c).   Rows of W, U, b: i, f, g, o. */
+/* (ht, ct) = attention over (h, c) of the previous positions;  a = W x + U ht + b, with rows in the order
+ * i, f, g, o;  [i; f; o] = sigmoid(a),  g = tanh(a),  c = f * ct + i * g,  h = o * tanh(c) */
 typedef struct attend_lstmn_cell {
     attend_lstmn_attention attention; /* K = H */
     attend_var *w;                    /* (4 H, Din) */
@@ -160,8 +161,8 @@ typedef struct attend_lstmn_cell {
     int span;                         /* number of previous positions to attend to; 0: all */
 } attend_lstmn_cell;
 
-/* Deep fusion: (gt, at) = attention over the tapes (gamma, alpha) of a source;  r = sigmoid(Wr x + Ur gt + br),
- * c = r * at + f * ct + i * g */
+/* Deep fusion: (gt, at) = attention over the hidden and memory tapes (gamma, alpha) of a source;
+ * r = sigmoid(Wr x + Ur gt + br),  c = r * at + f * ct + i * g */
 typedef struct attend_lstmn_fusion {
     attend_lstmn_attention attention; /* K = G */
     attend_var *w;                    /* (H, Din) */
@@ -175,7 +176,8 @@ typedef struct attend_lstmn_source attend_lstmn_source;
 const attend_lstmn_source *attend_lstmn_source_new(attend_ctx *c, const attend_lstmn_fusion *fusion, attend_var *gamma,
                                                    attend_var *alpha, const attend_ragged *sequences);
 
-/* The positions before the first row of each sequence, for decoding step by step: rows of the tapes of earlier calls.
+/* The positions before the first row of each sequence, for decoding step by step: rows of attend_lstmn_io.tape of
+ * earlier calls.
  * They are constants: no gradient is computed for them. */
 typedef struct attend_lstmn_past {
     const attend_real *const

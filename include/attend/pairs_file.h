@@ -51,7 +51,7 @@ int attend_pairs_file_open(attend_pairs_file **out, const attend_pairs_spec *spe
 void attend_pairs_file_close(attend_pairs_file *f);
 
 /* Reads the next pair; pair->source is NULL after the last. ATTEND_BAD_DATA, ATTEND_IO, ATTEND_NO_MEMORY; the message
- * begins with the file and the line. attend_pairs_file_fault tells whether reading can continue. */
+ * begins with the file and the line. attend_pairs_file_fault reports whether reading can continue. */
 int attend_pairs_file_next(attend_pairs_file *f, attend_text_pair *pair);
 
 /* Why the last attend_pairs_file_next failed. After NO_TAB, MANY_TABS and TOO_LONG the next call returns the

@@ -1,13 +1,13 @@
-/* shortlist.h: lexical shortlists: the target tokens that may follow from each source token, so that decoding computes only part of the
- * output layer.
+/* shortlist.h: lexical shortlists: the target tokens that may follow from each source token, so that decoding computes
+ * only part of the output layer.
  *
- * Purpose    The output layer is most of the work of decoding. Only few target tokens are plausible for a source sentence: those that were
- *            aligned with its tokens in the training pairs, and those that are frequent everywhere. attend_shortlist_add counts
- *            alignments; attend_shortlist_attach stores the best in a model, which is saved with them; attend_decoding_use_shortlist
- *            (model.h) uses them.
- * Effect     A token that is not on the list of its sentence has probability 0. The probability mass of those tokens is estimated from every 16th
- *            token of the vocabulary, so that the tokens on the list get about the probability they would have without it. The list of a
- *            sentence does not depend on the rest of the batch.
+ * Purpose    The output layer is most of the work of decoding. Only few target tokens are plausible for a source
+ *            sentence: those that were aligned with its tokens in the training pairs, and those that are frequent
+ *            everywhere. attend_shortlist_add counts alignments; attend_shortlist_attach stores the best in a model,
+ *            which is saved with them; attend_decoding_use_shortlist (model.h) uses them.
+ * Effect     A token that is not on the list of its sentence has probability 0. The probability mass of those tokens is
+ *            estimated from every 16th token of the vocabulary, so that the tokens on the list get about the
+ *            probability they would have without it. The list of a sentence does not depend on the rest of the batch.
  * Ownership  The caller owns a shortlist; attaching copies it.
  * Threads    One thread at a time. */
 #ifndef ATTEND_SHORTLIST_H
@@ -31,8 +31,8 @@ int attend_shortlist_add(attend_shortlist *s, int source, int target);
 /* Counts an occurrence of a target token, aligned or not. */
 int attend_shortlist_count(attend_shortlist *s, int target);
 
-/* Attaches to the model the `frequent` most frequent target tokens and, for each source token, the `per_token` target tokens it was aligned with
- * most often. The lower token wins among equal counts. */
+/* Attaches to the model the `frequent` most frequent target tokens and, for each source token, the `per_token` target
+ * tokens it was aligned with most often. The lower token wins among equal counts. */
 int attend_shortlist_attach(const attend_shortlist *s, attend_model *m, int frequent, int per_token);
 /* Whether a model has a shortlist. */
 bool attend_model_has_shortlist(const attend_model *m);

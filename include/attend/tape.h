@@ -7,8 +7,8 @@
  * Failure    Sticky. An operation that fails returns NULL, and the context keeps the first failure. Every later
  *            operation on a failed context returns NULL at once, so a model checks the status once, at the end.
  *            attend_ctx_reset clears the failure.
- * Threads    A context is used by one thread at a time. Several contexts may read the same parameters at the same time;
- *            their values must not change meanwhile. */
+ * Threads    A context is used by one thread at a time. Several contexts may read the same parameters at the same time,
+ *            while no thread changes them. */
 #ifndef ATTEND_TAPE_H
 #define ATTEND_TAPE_H
 
@@ -40,11 +40,11 @@ void attend_params_free(attend_params *set);
 /* Adds a parameter filled with zeros. The name is copied and must be new to the set. The set owns the parameter. */
 int attend_params_add(attend_param **out, attend_params *set, const char *name, int rank, const int *shape);
 
-/* The number of parameters; the i-th, in the order in which they were added; one by its name. */
+/* The number of parameters; parameter i, in the order of addition; the parameter with this name. */
 int attend_params_count(const attend_params *set);
 attend_param *attend_params_at(const attend_params *set, int i);
 attend_param *attend_params_find(const attend_params *set, const char *name); /* NULL if there is none */
-size_t attend_params_size(const attend_params *set);                          /* total count of numbers */
+size_t attend_params_size(const attend_params *set);                          /* number of elements of all parameters */
 
 /* The properties of a parameter: name, number of axes, size of an axis, number of elements, precision. */
 const char *attend_param_name(const attend_param *p);
@@ -64,8 +64,8 @@ void attend_param_fill_uniform(attend_param *p, uint64_t seed, double bound);
 
 /* ---- gradients: one buffer for each parameter of a set ---- */
 
-/* Gradients of all parameters of a set, initially zero. The caller owns *out and frees it with attend_grads_free (NULL is
- * allowed). The set must outlive them. */
+/* Gradients of all parameters of a set, initially zero. The caller owns *out and frees it with attend_grads_free, which
+ * accepts NULL. The set must outlive them. */
 int attend_grads_new(attend_grads **out, const attend_params *set);
 void attend_grads_free(attend_grads *g);
 /* Sets all gradients to zero. If only some rows of a parameter were touched (embeddings), only those are written. */

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Blocks keep their address when more are added. Row r is row r % BLOCK of block r / BLOCK. */
+/* Blocks keep their address when grown are added. Row r is row r % BLOCK of block r / BLOCK. */
 enum { BLOCK = 64, FIRST_LENGTH = 32, ALIGNED = 64 / sizeof(real) };
 
 /* The rows of each hypothesis, oldest first. */
@@ -43,22 +43,22 @@ static void lists_free(lists *l)
     *l = (lists){ 0 };
 }
 
-/* Grows the lists to this size; discards their content. */
-static bool lists_fit(lists *l, size_t hypotheses, size_t length)
+/* Grows the lists to this size and discards their content. Returns false if memory runs out. */
+static bool lists_grow(lists *l, size_t hypotheses, size_t length)
 {
     if (hypotheses <= l->hypotheses && length <= l->length) return true;
-    lists more = { .hypotheses = hypotheses > l->hypotheses ? hypotheses : l->hypotheses,
-                   .length = length > l->length ? 2 * length : l->length };
-    if (more.length < FIRST_LENGTH) more.length = FIRST_LENGTH;
-    if (more.length > SIZE_MAX / sizeof *more.rows / more.hypotheses) return false;
-    more.rows = attend_memory_aligned(more.hypotheses * more.length * sizeof *more.rows);
-    more.lengths = attend_memory_zeroed(more.hypotheses, sizeof *more.lengths);
-    if (!more.rows || !more.lengths) {
-        lists_free(&more);
+    lists grown = { .hypotheses = hypotheses > l->hypotheses ? hypotheses : l->hypotheses,
+                    .length = length > l->length ? 2 * length : l->length };
+    if (grown.length < FIRST_LENGTH) grown.length = FIRST_LENGTH;
+    if (grown.length > SIZE_MAX / sizeof *grown.rows / grown.hypotheses) return false;
+    grown.rows = attend_memory_aligned(grown.hypotheses * grown.length * sizeof *grown.rows);
+    grown.lengths = attend_memory_zeroed(grown.hypotheses, sizeof *grown.lengths);
+    if (!grown.rows || !grown.lengths) {
+        lists_free(&grown);
         return false;
     }
     lists_free(l);
-    *l = more;
+    *l = grown;
     return true;
 }
 
@@ -73,11 +73,11 @@ static void find_free_rows(attend_beam_cache *cache)
         for (size_t j = 0; j < (size_t)cache->current.lengths[i]; j++)
             cache->used[cache->current.rows[i * cache->current.length + j]] = 1;
     cache->free_count = 0;
-    for (size_t r = rows; r-- > 0;) /* lowest last, since rows are taken from the end: a step writes adjacent rows */
+    for (size_t r = rows; r-- > 0;) /* lowest last: rows are taken from the end, so a step writes adjacent rows */
         if (!cache->used[r]) cache->free_rows[cache->free_count++] = (int)r;
 }
 
-static bool block_capacity(attend_beam_cache *cache, size_t blocks)
+static bool reserve_blocks(attend_beam_cache *cache, size_t blocks)
 {
     if (blocks <= cache->block_capacity) return true;
     const size_t capacity = 2 * blocks;
@@ -100,17 +100,17 @@ static bool block_capacity(attend_beam_cache *cache, size_t blocks)
     return true;
 }
 
-/* Makes at least n rows free. If a search frees less than a quarter of all rows, it also adds blocks, so that the
- * cost of searching stays small. */
-static bool rows_fit(attend_beam_cache *cache, size_t n)
+/* Ensures that at least n rows are free. If find_free_rows frees less than a quarter of all rows, also adds blocks, so
+ * that it does not run at every step. */
+static bool reserve_rows(attend_beam_cache *cache, size_t n)
 {
     if (n <= cache->free_count) return true;
     find_free_rows(cache);
-    size_t wanted = cache->block_count * BLOCK / 4;
-    if (wanted < n) wanted = n;
-    if (cache->free_count >= wanted) return true;
-    const size_t blocks = cache->block_count + (wanted - cache->free_count + BLOCK - 1) / BLOCK;
-    if (!block_capacity(cache, blocks)) return n <= cache->free_count;
+    size_t min_free = cache->block_count * BLOCK / 4;
+    if (min_free < n) min_free = n;
+    if (cache->free_count >= min_free) return true;
+    const size_t blocks = cache->block_count + (min_free - cache->free_count + BLOCK - 1) / BLOCK;
+    if (!reserve_blocks(cache, blocks)) return n <= cache->free_count;
     while (cache->block_count < blocks) {
         real *block = cache->stride > SIZE_MAX / sizeof(real) / BLOCK
                           ? NULL
@@ -191,9 +191,9 @@ static int parent_of(const attend_beam_cache *cache, const int *parents, int i)
 /* Whether every hypothesis extends the one with its own index, so that no list has to be copied. */
 static bool parents_are_in_order(const attend_beam_cache *cache, int n, const int *parents)
 {
-    bool same = true;
-    for (int i = 0; same && i < n; i++) same = parent_of(cache, parents, i) == i;
-    return same;
+    bool in_order = true;
+    for (int i = 0; in_order && i < n; i++) in_order = parent_of(cache, parents, i) == i;
+    return in_order;
 }
 
 /* Copies to each hypothesis the list of its parent. */
@@ -218,17 +218,18 @@ int attend_beam_cache_step(attend_beam_cache *cache, int n, const int *parents, 
     for (int i = 0; i < n; i++) {
         const int parent = parent_of(cache, parents, i);
         if (parent >= cache->count)
-            return attend_fail(ATTEND_BAD_USAGE,
-                               "attend_beam_cache_step: hypothesis %d has parent %d, but there are only %d", i, parent,
-                               cache->count);
+            return attend_fail(
+                ATTEND_BAD_USAGE,
+                "attend_beam_cache_step: hypothesis %d has parent %d, but the previous step has only %d hypotheses", i,
+                parent, cache->count);
         const int length = parent < 0 ? 0 : cache->current.lengths[parent];
         if (length > max_length) max_length = length;
     }
-    const bool same = parents_are_in_order(cache, n, parents) && (size_t)max_length < cache->current.length;
-    if (max_length == INT_MAX || (!same && !lists_fit(&cache->next, (size_t)n, (size_t)max_length + 1)) ||
-        !rows_fit(cache, (size_t)n))
+    const bool extends_lists = parents_are_in_order(cache, n, parents) && (size_t)max_length < cache->current.length;
+    if (max_length == INT_MAX || (!extends_lists && !lists_grow(&cache->next, (size_t)n, (size_t)max_length + 1)) ||
+        !reserve_rows(cache, (size_t)n))
         return attend_fail(ATTEND_NO_MEMORY, "no memory for token %d of %d hypotheses", max_length, n);
-    if (!same) copy_parent_lists(cache, n, parents);
+    if (!extends_lists) copy_parent_lists(cache, n, parents);
     for (size_t i = 0; i < (size_t)n; i++) {
         const int row = cache->free_rows[--cache->free_count];
         memcpy(row_at(cache, row), rows + i * stride, cache->width * sizeof *rows);

@@ -4,9 +4,10 @@
  *     backward   score -> recomputed weights -> dp = dcontext v' + dweights -> de -> backward of the score
  *
  * In the forward pass a tile has whole rows of scores. In the backward pass, if selection is soft and there is no
- * dweights, it has only a block of keys: a row then needs only sum_j p dp = dcontext . context of its other keys.
+ * dweights, a tile has only a block of keys: a row then needs nothing of its other keys but the sum
+ * sum_j p dp = dcontext . context.
  * fused_forward.c and fused_backward.c process a group: one sequence and one key head with the query heads that share
- * it. This file gives groups memory and threads.
+ * it. This file allocates memory for groups and runs them on threads.
  *
  * Groups write to different rows of all arrays, with two exceptions. Gradients of the score's parameters are stored
  * for each group and added in order. The gradient of a bias or position that groups share is computed on one thread.
@@ -18,7 +19,7 @@
 #include <string.h>
 
 enum {
-    TILE_ELEMENTS = 96 << 10, /* of a tile of scores: several fit into the L2 cache */
+    TILE_ELEMENTS = 96 << 10, /* elements of a tile of scores; several tiles fit into the L2 cache */
     TILE_QUERIES = 96,
     KEY_BLOCK = 256, /* a multiple of every panel; packed keys and values and their gradients fit into the L2 cache */
     PAD = 16,        /* after a row of a block, so that the scores of a key do not all fall into the same cache set */
@@ -46,9 +47,9 @@ static bool rows_in_blocks(const attention_call *a)
 
 static int tile_queries(const attention_call *a, size_t stride)
 {
-    const size_t max_tile =
-        a->source->options.causal ? TILE_QUERIES / 2 : TILE_QUERIES; /* less work above the diagonal */
-    size_t tile = round_up(TILE_ELEMENTS / stride, 12);              /* a multiple of the kernel's rows */
+    /* Smaller tiles of a causal mask do less work above the diagonal. */
+    const size_t max_tile = a->source->options.causal ? TILE_QUERIES / 2 : TILE_QUERIES;
+    size_t tile = round_up(TILE_ELEMENTS / stride, 12); /* a multiple of the kernel's rows */
     if (tile > max_tile) tile = max_tile;
     if (tile > (size_t)a->max_queries) tile = (size_t)a->max_queries;
     return tile > 0 ? (int)tile : 1;
@@ -181,9 +182,9 @@ static void add_parameter_gradients(attend_ctx *c, const job *j)
     const attend_source *s = j->a->source;
     for (int p = 0; p < s->parameter_count; p++)
         for (int i = 0; i < j->groups; i++) {
-            const real *share = j->dparameters[i * ATTEND_SCORE_PARAMETERS + p];
-            real *whole = share ? attend_grad(c, s->parameters[p]) : NULL;
-            if (whole) attend_kernel()->add(s->parameters[p]->size, share, whole);
+            const real *part = j->dparameters[i * ATTEND_SCORE_PARAMETERS + p];
+            real *sum = part ? attend_grad(c, s->parameters[p]) : NULL;
+            if (sum) attend_kernel()->add(s->parameters[p]->size, part, sum);
         }
 }
 

@@ -195,7 +195,7 @@ static void backward_tile(group *g, attend_tile t)
                                          weighted_mean(g, &t, i), a->advantage ? a->advantage[g->b] : 0, s->d + at);
         score_gradient_row(g, &t, i);
     }
-    /* a query that sees no key may hold non-finite elements */
+    /* a query without unmasked keys may hold non-finite elements */
     score_backward(g, t,
                    !hidden || (attend_fused_keys_finite(g) &&
                                attend_fused_rows_finite(count, t.query_width, t.query, t.query_stride)));

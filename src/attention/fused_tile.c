@@ -45,7 +45,7 @@ attend_tile attend_fused_tile(group *g, int head, int first, int count, int from
         if (r.first < all.first) all.first = r.first;
         if (r.last > all.last) all.last = r.last;
     }
-    if (all.first > all.last) all.first = all.last; /* no query sees a key */
+    if (all.first > all.last) all.first = all.last; /* all keys are masked for all queries */
     all.first -= all.first % attend_kernel()->panel;
     for (int i = 0; i < count; i++)
         if (g->s->ranges[i].first >= g->s->ranges[i].last) g->s->ranges[i] = (attention_range){ all.first, all.first };

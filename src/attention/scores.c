@@ -20,8 +20,8 @@ size_t attend_score_names(char *out, size_t size)
 {
     size_t used = 0;
     for (const attend_score *const *s = attend_scores; *s; s++) {
-        const size_t room = used < size ? size - used : 0;
-        used += (size_t)snprintf(room ? out + used : NULL, room, "%s%s", used ? "|" : "", (*s)->name);
+        const size_t left = used < size ? size - used : 0;
+        used += (size_t)snprintf(left ? out + used : NULL, left, "%s%s", used ? "|" : "", (*s)->name);
     }
     return used;
 }

@@ -37,7 +37,7 @@ static double threshold(attend_selection selection, size_t n, const real *sorted
     double sum = 0, squares = 0, tau = 0;
     for (size_t i = 0; i < n; i++) {
         double x = (double)sorted[i], count = (double)i + 1, t;
-        if (x == -INFINITY) break; /* the rest is hidden */
+        if (x == -INFINITY) break; /* the remaining keys are masked */
         sum += x;
         squares += x * x;
         if (selection == ATTEND_SELECT_SPARSEMAX) {

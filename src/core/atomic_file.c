@@ -16,8 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* All calls use the directory's descriptor, so renaming the directory or changing the working directory meanwhile does no
- * harm. */
+/* All calls use the directory's descriptor, so they are not affected if the directory is renamed or the working
+ * directory changes. */
 struct attend_atomic_file {
     int directory, file;          /* descriptors; -1: not open */
     bool replaces;                /* the path exists */
@@ -96,7 +96,7 @@ static int system_close(int file)
 {
     if (!must_fail()) return close(file);
     int error = errno;
-    close(file); /* a close that fails has closed the file, as in the operating system */
+    close(file); /* on Linux, a close that fails has still closed the file */
     errno = error;
     return -1;
 }
@@ -136,7 +136,7 @@ static int follow_links(char path[PATH_MAX])
 }
 
 /* Opens the directory of `path`, which contains no links at its end, and stores the name in it. */
-static int open_folder(attend_atomic_file *r, char *path)
+static int open_directory(attend_atomic_file *r, char *path)
 {
     char *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path, *directory = slash == path ? "/" : slash ? path : ".";
@@ -152,7 +152,7 @@ static int open_folder(attend_atomic_file *r, char *path)
     return attend_fail(ATTEND_IO, "cannot write %s: directory %s: %s", r->path, directory, attend_errno_text(errno));
 }
 
-/* The name of a temporary file: random letters and digits, and at most this much of the file's name. */
+/* A temporary file's name has UNIQUE random letters and digits and at most MAX_NAME bytes of the file's name. */
 enum { UNIQUE = 6, MAX_NAME = NAME_MAX - UNIQUE - 6 };
 static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyz";
 
@@ -186,9 +186,9 @@ static int create_temporary(attend_atomic_file *r, const struct stat *old)
     }
     if (!old) return ATTEND_OK;
     mode_t mode = old->st_mode & 0777;
-    if (fchown(r->file, (uid_t)-1, old->st_gid) != 0) mode &= ~(mode_t)070; /* not for another group */
-    int kept = fchown(r->file, old->st_uid, (gid_t)-1);                     /* only root can change the owner */
-    (void)kept;
+    if (fchown(r->file, (uid_t)-1, old->st_gid) != 0) mode &= ~(mode_t)070; /* the new file has another group */
+    const int ignored = fchown(r->file, old->st_uid, (gid_t)-1);            /* only root can change the owner */
+    (void)ignored;
     if (system_chmod(r->file, mode) != 0)
         return attend_fail(ATTEND_IO,
                            "cannot give the new %s the permissions of the old file: %s; the old file is unchanged",
@@ -205,13 +205,13 @@ static int begin(attend_atomic_file *r, const char *path)
     memcpy(r->path, path, strlen(path) + 1);
     int error = follow_links(real);
     if (error) return refuse(path, attend_errno_text(error));
-    int status = open_folder(r, real);
+    int status = open_directory(r, real);
     if (status != ATTEND_OK) return status;
     if (!*r->name) return refuse(path, "it is a directory; name a file in it");
     struct stat old;
     if (fstatat(r->directory, r->name, &old, AT_SYMLINK_NOFOLLOW) == 0) {
         if (S_ISDIR(old.st_mode)) return refuse(path, "it is a directory; name a file in it");
-        if (!S_ISREG(old.st_mode)) return refuse(path, "it is a device, pipe or socket, which no file can replace");
+        if (!S_ISREG(old.st_mode)) return refuse(path, "it is a device, pipe or socket; name a regular file");
         r->replaces = true;
     } else if (errno != ENOENT) {
         return refuse(path, attend_errno_text(errno));
@@ -349,6 +349,6 @@ void attend_atomic_file_remove_stale(const char *path, bool numbered)
     r->directory = r->file = -1;
     memcpy(real, path, strlen(path) + 1);
     memcpy(r->path, path, strlen(path) + 1);
-    if (follow_links(real) == 0 && open_folder(r, real) == ATTEND_OK && *r->name) remove_stale(r, numbered);
+    if (follow_links(real) == 0 && open_directory(r, real) == ATTEND_OK && *r->name) remove_stale(r, numbered);
     attend_atomic_file_abandon(r);
 }

@@ -107,9 +107,9 @@ int attend_params_add_stored(attend_param **out, attend_params *set, const char 
     if (out) *out = NULL;
     attend_param *p = attend_memory_zeroed(1, sizeof *p);
     if (!p) {
-        attend_param none = { 0 };
-        if (storage) attend_param_set_storage(&none, storage);
-        free_storage(&none);
+        attend_param owner = { 0 }; /* frees the storage, as a failure after this point does */
+        if (storage) attend_param_set_storage(&owner, storage);
+        free_storage(&owner);
         return attend_fail(ATTEND_NO_MEMORY, "no memory for parameter '%s'", name);
     }
     pthread_mutex_init(&p->lock, NULL);
@@ -208,7 +208,7 @@ const real *attend_param_value(const attend_param *p)
 
 real *attend_param_edit(attend_param *p)
 {
-    p->mapped = false; /* it will differ from the file */
+    p->mapped = false; /* the value will differ from the file */
     return p->value;
 }
 

@@ -46,12 +46,12 @@ static void run_pieces(attend_pool *p)
 static void *worker(void *argument)
 {
     attend_pool *p = argument;
-    unsigned seen = 0;
+    unsigned finished = 0; /* the last epoch that this worker has run */
     for (;;) {
-        for (int i = 0; i < SPINS && atomic_load(&p->epoch) == seen; i++) relax();
+        for (int i = 0; i < SPINS && atomic_load(&p->epoch) == finished; i++) relax();
         pthread_mutex_lock(&p->lock);
-        while (atomic_load(&p->epoch) == seen) pthread_cond_wait(&p->wake, &p->lock);
-        seen = atomic_load(&p->epoch);
+        while (atomic_load(&p->epoch) == finished) pthread_cond_wait(&p->wake, &p->lock);
+        finished = atomic_load(&p->epoch);
         bool stop = p->stop;
         pthread_mutex_unlock(&p->lock);
         if (stop) return NULL;

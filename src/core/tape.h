@@ -106,7 +106,7 @@ struct attend_var {
     bool needed;          /* a backward function may read the value: it must not be overwritten */
     bool consumed;        /* the operation that used it has overwritten its value */
     const real *cache[2]; /* copies in another layout, made by the layers above; not for parameters */
-    attend_param *param;  /* the parameter it stands for, or NULL */
+    attend_param *param;  /* the parameter whose value it is, or NULL */
     attend_grads *grads;  /* of a parameter: where its gradient is added */
 };
 

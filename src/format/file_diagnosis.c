@@ -16,11 +16,11 @@ static bool has_at(prefix o, size_t at, const char *magic, size_t length)
     return o.size >= at + length && memcmp(o.bytes + at, magic, length) == 0;
 }
 
-static bool contains(prefix o, const char *word)
+static bool contains(prefix o, const char *text)
 {
-    const size_t length = strlen(word);
+    const size_t length = strlen(text);
     for (size_t i = 0; i + length <= o.size; i++)
-        if (memcmp(o.bytes + i, word, length) == 0) return true;
+        if (memcmp(o.bytes + i, text, length) == 0) return true;
     return false;
 }
 

@@ -44,7 +44,7 @@ bool attend_json_expect(attend_json_reader *j, char c)
 bool attend_json_expect_end(attend_json_reader *j)
 {
     skip_space(j);
-    return j->at == j->end || attend_json_reader_fail(j, "there is text after its end");
+    return j->at == j->end || attend_json_reader_fail(j, "text follows the end of the object");
 }
 
 /* The value of the four hex digits after "\u", or -1. */

@@ -104,19 +104,20 @@ void attend_json_put_space(attend_json_writer *w, const char *space)
 
 /* ---- text ---- */
 
-/* The escape of a character of `size` bytes (0: not valid UTF-8) into `room`; false if it is written as it is. */
-static bool escape(const attend_json_writer *w, int32_t point, size_t size, char room[8])
+/* Writes the escape of a character of `size` bytes (0: not valid UTF-8) to `escaped`. Returns false if the character
+ * needs no escape. */
+static bool escape(const attend_json_writer *w, int32_t point, size_t size, char escaped[8])
 {
     if (size == 0) point = 0xfffd;
     if (!w->in_html && (point == '"' || point == '\\')) {
-        snprintf(room, 8, "\\%c", (char)point);
+        snprintf(escaped, 8, "\\%c", (char)point);
         return true;
     }
     if (size > 0 && point >= ' ' &&
         !(w->in_html &&
           ((point < 0x7f && strchr("<>&\"\\'", point)) || point == 0x7f || point == 0x2028 || point == 0x2029)))
         return false;
-    snprintf(room, 8, "\\u%04x", (unsigned)point & 0xffff);
+    snprintf(escaped, 8, "\\u%04x", (unsigned)point & 0xffff);
     return true;
 }
 
@@ -126,12 +127,12 @@ void attend_json_put_bytes(attend_json_writer *w, const char *text, size_t size)
     separate(w);
     put(w, "\"", 1);
     for (size_t i = 0, length; i < size; i += length ? length : 1) {
-        char room[8];
+        char escaped[8];
         int32_t point = 0;
         length = attend_utf8_next(text + i, size - i, &point);
-        if (!escape(w, point, length, room)) continue;
+        if (!escape(w, point, length, escaped)) continue;
         put(w, text + written, i - written);
-        put(w, room, strlen(room));
+        put(w, escaped, strlen(escaped));
         written = i + (length ? length : 1);
     }
     put(w, text + written, size - written);

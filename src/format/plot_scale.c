@@ -33,7 +33,8 @@ static void add_tick(attend_plot_scale *s, double value)
     if (s->tick_count < ATTEND_PLOT_MAX_TICKS) s->ticks[s->tick_count++] = value;
 }
 
-/* A range much smaller than its values would have ticks whose labels are all the same, or none that a double can tell apart. */
+/* Widens a range that is much smaller than its values: its ticks would have identical labels, or a double could not
+ * represent them. */
 static void widen_narrow(attend_plot_scale *s)
 {
     const double magnitude = fmax(fabs(s->low), fabs(s->high));
@@ -70,8 +71,8 @@ static void add_logarithmic_ticks(attend_plot_scale *s)
         }
 }
 
-/* 1, 2, 5, 10, and so on; more of them in a range below a factor of 12; powers of ten only, and not all of them, in a large one; equal steps in one
- * below a factor of 2. */
+/* 1, 2, 5, 10, and so on; more of them in a range below a factor of 12; powers of ten only, and not all of them, in a
+ * large one; equal steps in one below a factor of 2. */
 static void end_logarithmic(attend_plot_scale *s, bool rounded)
 {
     const double more = fmax(0.03 * (s->high - s->low), 0.02);

@@ -43,7 +43,8 @@ typedef struct picture {
 
 /* ---- text ---- */
 
-/* The next character of a text and the columns it takes. U+FFFD for a byte that is not UTF-8; -1 for what XML 1.0 does not allow. */
+/* The next character of a text and the columns it takes. U+FFFD for a byte that is not UTF-8; -1 for what XML 1.0 does
+ * not allow. */
 static size_t next_character(const char *s, int32_t *point, int *columns)
 {
     size_t size = attend_utf8_next(s, strlen(s), point);
@@ -183,7 +184,7 @@ static void put_label(picture *p, double x, double y, const char *anchor, const 
     put(p, "</text>\n");
 }
 
-/* A label as wide as lay_out has made room for. */
+/* A label, cut to the width that lay_out reserved. */
 static void put_name(picture *p, double x, double y, const char *anchor, const char *name)
 {
     put(p, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\" fill=\"#222\">", x, y, anchor);

@@ -1,5 +1,6 @@
-/* tensor_header.c: {"__metadata__": {key: value, ...}, name: {"dtype": "F32", "shape": [2, 3], "data_offsets": [0,
- * 24]}, ...}
+/* tensor_header.c: reads the JSON header of a safetensors file:
+ *
+ *     {"__metadata__": {key: value, ...}, name: {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, ...}
  *
  * The text is parsed twice: the first pass counts, so that arrays of the right size can be allocated for the second. */
 #include "format/tensor_header.h"
@@ -101,21 +102,21 @@ static bool read_list(header_reader *r, int64_t *list, int max_count, int *count
 
 static bool read_dtype(header_reader *r, attend_dtype *dtype, const char *name)
 {
-    const char *word, *at;
-    if (!attend_json_read_string(&r->json, &word, &at)) return false;
+    const char *type, *at;
+    if (!attend_json_read_string(&r->json, &type, &at)) return false;
     for (int i = 0; i < ATTEND_DTYPES; i++)
-        if (strcmp(word, dtypes[i].name) == 0) {
+        if (strcmp(type, dtypes[i].name) == 0) {
             *dtype = (attend_dtype)i;
             return true;
         }
-    return FAIL(r, "%s: tensor %.100s has unknown type '%.20s'", r->file, name, word);
+    return FAIL(r, "%s: tensor %.100s has unknown type '%.20s'", r->file, name, type);
 }
 
 /* {"dtype": ..., "shape": ..., "data_offsets": [begin, end]}: each once, in any order. */
 static bool read_fields(header_reader *r, attend_tensor *t, int64_t offsets[2])
 {
     enum { DTYPE = 1, SHAPE = 2, OFFSETS = 4, ALL = 7 };
-    int seen = 0, two = 0;
+    int seen = 0, offset_count = 0;
     if (!attend_json_expect(&r->json, '{')) return false;
     do {
         const char *key, *at;
@@ -125,16 +126,17 @@ static bool read_fields(header_reader *r, attend_tensor *t, int64_t offsets[2])
                     : strcmp(key, "data_offsets") == 0 ? OFFSETS
                                                        : 0;
         if (field == 0 || seen & field)
-            return FAIL(r, "%s: tensor %.100s has the field '%.40s' %s", r->file, t->name, key,
-                        field ? "twice" : "which is not part of safetensors");
+            return FAIL(r, "%s: tensor %.100s has the field '%.40s'%s", r->file, t->name, key,
+                        field ? " twice" : ", which is not part of safetensors");
         seen |= field;
         if (field == DTYPE && !read_dtype(r, &t->dtype, t->name)) return false;
         if (field == SHAPE && !read_list(r, t->shape, ATTEND_TENSOR_RANK, &t->rank, t->name)) return false;
-        if (field == OFFSETS && !read_list(r, offsets, 2, &two, t->name)) return false;
+        if (field == OFFSETS && !read_list(r, offsets, 2, &offset_count, t->name)) return false;
     } while (attend_json_accept(&r->json, ','));
     if (!attend_json_expect(&r->json, '}')) return false;
-    if (seen != ALL || two != 2)
-        return FAIL(r, "%s: tensor %.100s has no dtype, no shape or no two data_offsets", r->file, t->name);
+    if (seen != ALL || offset_count != 2)
+        return FAIL(r, "%s: tensor %.100s lacks its dtype, its shape or its offset_count data_offsets", r->file,
+                    t->name);
     return true;
 }
 
@@ -143,10 +145,12 @@ static bool read_tensor(header_reader *r, const char *name)
     attend_tensor t = { .name = name };
     int64_t offsets[2] = { 0 };
     if (!read_fields(r, &t, offsets)) return false;
-    const char *wrong = attend_tensor_size(t.dtype, t.rank, t.shape, &t.bytes);
-    if (wrong) return FAIL(r, "%s: tensor %.100s: %s", r->file, name, wrong);
+    const char *problem = attend_tensor_size(t.dtype, t.rank, t.shape, &t.bytes);
+    if (problem) return FAIL(r, "%s: tensor %.100s: %s", r->file, name, problem);
     if (offsets[0] > offsets[1] || (uint64_t)(offsets[1] - offsets[0]) != t.bytes)
-        return FAIL(r, "%s: tensor %.100s has offsets %" PRId64 " to %" PRId64 ", and %zu bytes by its type and shape",
+        return FAIL(r,
+                    "%s: tensor %.100s has offsets %" PRId64 " to %" PRId64
+                    ", but its type and shape require %zu bytes",
                     r->file, name, offsets[0], offsets[1], t.bytes);
     if (r->h->count == ATTEND_TENSOR_COUNT) return FAIL(r, "%s has more than %d tensors", r->file, ATTEND_TENSOR_COUNT);
     if (!r->counting) r->h->entries[r->h->count] = (attend_tensor_entry){ .tensor = t, .begin = (size_t)offsets[0] };
@@ -156,30 +160,30 @@ static bool read_tensor(header_reader *r, const char *name)
 
 /* Reads a metadata entry. A checksum under another key is an error: otherwise damage to the key would disable the
  * checksum. */
-static bool read_pair(header_reader *r)
+static bool read_metadata_entry(header_reader *r)
 {
-    attend_metadata pair;
+    attend_metadata entry;
     const char *at;
-    if (!read_name(r, &pair.key) || !attend_json_expect(&r->json, ':') ||
-        !attend_json_read_string(&r->json, &pair.value, &at))
+    if (!read_name(r, &entry.key) || !attend_json_expect(&r->json, ':') ||
+        !attend_json_read_string(&r->json, &entry.value, &at))
         return false;
-    bool named = strcmp(pair.key, "checksum") == 0, is_one = attend_is_checksum(pair.value);
-    if (named != is_one || (named && r->h->checksum))
+    bool is_checksum_key = strcmp(entry.key, "checksum") == 0, is_checksum_value = attend_is_checksum(entry.value);
+    if (is_checksum_key != is_checksum_value || (is_checksum_key && r->h->checksum))
         return FAIL(
             r,
             "%s: metadata '%.100s' is '%.40s': a checksum is '%s' and %d hex digits, once, under 'checksum'; the "
             "file is damaged",
-            r->file, pair.key, pair.value, ATTEND_CHECKSUM_PREFIX, ATTEND_CHECKSUM_DIGITS);
-    if (named) {
-        /* the text must contain it without escapes, since the checksum is computed with its digits set to zero */
-        if (strncmp(at, pair.value, strlen(pair.value)) != 0)
+            r->file, entry.key, entry.value, ATTEND_CHECKSUM_PREFIX, ATTEND_CHECKSUM_DIGITS);
+    if (is_checksum_key) {
+        /* The text must contain the checksum without escapes: it is computed with these digits set to zero. */
+        if (strncmp(at, entry.value, strlen(entry.value)) != 0)
             return FAIL(r, "%s: the checksum contains escapes", r->file);
         r->h->checksum = at + sizeof ATTEND_CHECKSUM_PREFIX - 1;
         return true;
     }
     if (r->h->metadata_count == ATTEND_TENSOR_COUNT)
-        return FAIL(r, "%s has more than %d pairs of metadata", r->file, ATTEND_TENSOR_COUNT);
-    if (!r->counting) r->h->metadata[r->h->metadata_count] = pair;
+        return FAIL(r, "%s has more than %d metadata entries", r->file, ATTEND_TENSOR_COUNT);
+    if (!r->counting) r->h->metadata[r->h->metadata_count] = entry;
     r->h->metadata_count++;
     return true;
 }
@@ -189,7 +193,7 @@ static bool read_metadata(header_reader *r)
     if (!attend_json_expect(&r->json, '{')) return false;
     if (attend_json_accept(&r->json, '}')) return true;
     do
-        if (!read_pair(r)) return false;
+        if (!read_metadata_entry(r)) return false;
     while (attend_json_accept(&r->json, ','));
     return attend_json_expect(&r->json, '}');
 }
@@ -273,7 +277,8 @@ static int check_names(attend_tensor_header *h, const char *file)
     qsort(h->by_name, h->count, sizeof *h->by_name, compare_names);
     for (size_t i = 1; i < h->count; i++)
         if (compare_names(&h->by_name[i - 1], &h->by_name[i]) == 0)
-            return attend_fail(ATTEND_BAD_MODEL, "%s has two tensors named %.100s", file, h->by_name[i]->tensor.name);
+            return attend_fail(ATTEND_BAD_MODEL, "%s has offset_count tensors is_checksum_key %.100s", file,
+                               h->by_name[i]->tensor.name);
     qsort(h->metadata, h->metadata_count, sizeof *h->metadata, compare_keys);
     for (size_t i = 1; i < h->metadata_count; i++)
         if (compare_keys(&h->metadata[i - 1], &h->metadata[i]) == 0)

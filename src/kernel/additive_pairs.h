@@ -10,7 +10,7 @@
 
 /* The size of `u` and of the scratch for rows of `width` numbers. */
 size_t attend_additive_padded(size_t width);
-/* The size of a prepared row, including a flag that tells whether it could be prepared. */
+/* The size of a prepared row, including a flag: whether the row could be prepared. */
 size_t attend_additive_row_size(size_t width);
 /* Prepares rows.   x (rows, width), `stride` apart; prepared (rows, attend_additive_row_size(width)) */
 void attend_additive_prepare(size_t rows, size_t width, const real *x, size_t stride, real *prepared);

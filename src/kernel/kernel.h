@@ -25,7 +25,7 @@ typedef enum packed_start {
     PACKED_ADD   /* C += A B */
 } packed_start;
 
-/* The factors of one Adam update. rest = 1 - beta is computed in double by the caller: in float it would lose
+/* The factors of one Adam update. The caller computes rest = 1 - beta in double, because in float the difference loses
  * digits. */
 typedef struct adam_settings {
     real scale; /* of the gradient, applied first */
@@ -161,7 +161,7 @@ typedef struct attend_kernel_table {
     void (*lstm_fused_backward)(size_t h, const real *dh, const real *c_old, const real *a, const real *c_new,
                                 const real *saved, real *dgates, real *dc, real *da);
 
-    /* Prepares a row of n numbers for the two functions below. `prepared` has room for n rounded up to a multiple of
+    /* Prepares a row of n numbers for the two functions below. `prepared` has n numbers, rounded up to a multiple of
      * `panel`; its content is private to the table. Returns false if the row cannot be prepared because a number is too
      * large or NaN; every row with |x| <= 20 can be. */
     bool (*additive_row)(size_t n, const real *x, real *prepared);

@@ -68,7 +68,7 @@ static inline vf vf_if_negative(vf x, vf a, vf b) { return _mm256_blendv_ps(b, a
 
 static inline vf vf_sign(vf a) { return _mm256_and_ps(a, _mm256_set1_ps(-0.0f)); } /* only the sign bit */
 static inline vf vf_or(vf a, vf b) { return _mm256_or_ps(a, b); } /* the bits of both */
-static inline vf vf_swap_pairs(vf a) { return _mm256_permute_ps(a, 0xB1); } /* a1, a0, a3, a2, .. */
+static inline vf vf_swap_pairs(vf a) { return _mm256_permute_ps(a, 0xB1); } /* a1, a0, a3, a2, ... */
 
 /* Adding VROUND to |n| < 2^22 rounds n to an integer in the low bits of the sum, from which a power of two is made
  * without a conversion. */
@@ -99,15 +99,15 @@ static inline vi vi_set1(int32_t a) { return _mm256_set1_epi32(a); }
 static inline vi vi_xor(vi a, vi b) { return _mm256_xor_si256(a, b); }
 static inline vi vi_or(vi a, vi b) { return _mm256_or_si256(a, b); }
 static inline void vi_store(void *p, vi a) { _mm256_storeu_si256((__m256i *)p, a); }
-/* first, 0, first + 2, 0, first + 4, 0, .. */
+/* first, 0, first + 2, 0, first + 4, 0, ... */
 static inline vi vi_even_from(uint32_t first)
 {
     return _mm256_add_epi64(_mm256_set1_epi64x(first), _mm256_setr_epi64x(0, 2, 4, 6));
 }
-/* Unsigned lanes 0, 2, ..: their 64-bit products, and the upper halves of such products. */
+/* Unsigned lanes 0, 2, ...: their 64-bit products, and the upper halves of such products. */
 static inline vi vi_multiply_even(vi a, vi b) { return _mm256_mul_epu32(a, b); }
 static inline vi vi_upper(vi a) { return _mm256_srli_epi64(a, 32); }
-/* a0, b0, a2, b2, .. */
+/* a0, b0, a2, b2, ... */
 static inline vi vi_join_even(vi a, vi b) { return _mm256_blend_epi32(a, _mm256_slli_epi64(b, 32), 0xAA); }
 /* `then` where a >= b, both unsigned, else 0 */
 static inline vi vi_at_least(vi a, vi b, vi then)
@@ -124,7 +124,7 @@ static inline vmask vf_where(const unsigned char *p)
 static inline vi vi_load_bytes(const int8_t *p) { return _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)p)); }
 /* The same two 16-bit integers in all lanes. */
 static inline vi vi_set_pair(int32_t pair) { return _mm256_set1_epi32(pair); }
-static inline vi vi_multiply_pairs(vi a, vi b) { return _mm256_madd_epi16(a, b); } /* a0 b0 + a1 b1, .. of 32 bits */
+static inline vi vi_multiply_pairs(vi a, vi b) { return _mm256_madd_epi16(a, b); } /* a0 b0 + a1 b1, ... of 32 bits */
 static inline vi vi_add(vi a, vi b) { return _mm256_add_epi32(a, b); } /* of 32 bits */
 static inline vf vf_from_int(vi a) { return _mm256_cvtepi32_ps(a); }
 /* Rounds to integers, which must fit in 16 bits, and stores VLANES of them. */

@@ -82,7 +82,7 @@ static inline vf vf_sign(vf a) /* only the sign bit */
     return vec_bits(_mm512_and_si512(vec_int(a), vec_int(_mm512_set1_ps(-0.0f))));
 }
 static inline vf vf_or(vf a, vf b) { return vec_bits(_mm512_or_si512(vec_int(a), vec_int(b))); } /* the bits of both */
-/* a1, a0, a3, a2, .. */
+/* a1, a0, a3, a2, ... */
 static inline vf vf_swap_pairs(vf a) { return vec_bits(_mm512_shuffle_epi32(vec_int(a), 0xB1)); }
 
 /* Adding VROUND to |n| < 2^22 rounds n to an integer in the low bits of the sum, from which a power of two is made
@@ -108,15 +108,15 @@ static inline vi vi_set1(int32_t a) { return _mm512_set1_epi32(a); }
 static inline vi vi_xor(vi a, vi b) { return _mm512_xor_si512(a, b); }
 static inline vi vi_or(vi a, vi b) { return _mm512_or_si512(a, b); }
 static inline void vi_store(void *p, vi a) { _mm512_storeu_si512(p, a); }
-/* first, 0, first + 2, 0, first + 4, 0, .. */
+/* first, 0, first + 2, 0, first + 4, 0, ... */
 static inline vi vi_even_from(uint32_t first)
 {
     return _mm512_add_epi64(_mm512_set1_epi64(first), _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14));
 }
-/* Unsigned lanes 0, 2, ..: their 64-bit products, and the upper halves of such products. */
+/* Unsigned lanes 0, 2, ...: their 64-bit products, and the upper halves of such products. */
 static inline vi vi_multiply_even(vi a, vi b) { return _mm512_mul_epu32(a, b); }
 static inline vi vi_upper(vi a) { return _mm512_srli_epi64(a, 32); }
-/* a0, b0, a2, b2, .. */
+/* a0, b0, a2, b2, ... */
 static inline vi vi_join_even(vi a, vi b) { return _mm512_mask_mov_epi32(a, 0xAAAA, _mm512_slli_epi64(b, 32)); }
 /* `then` where a >= b, both unsigned, else 0 */
 static inline vi vi_at_least(vi a, vi b, vi then)
@@ -133,7 +133,7 @@ static inline vmask vf_where(const unsigned char *p)
 static inline vi vi_load_bytes(const int8_t *p) { return _mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i *)p)); }
 /* The same two 16-bit integers in all lanes. */
 static inline vi vi_set_pair(int32_t pair) { return _mm512_set1_epi32(pair); }
-static inline vi vi_multiply_pairs(vi a, vi b) { return _mm512_madd_epi16(a, b); } /* a0 b0 + a1 b1, .. of 32 bits */
+static inline vi vi_multiply_pairs(vi a, vi b) { return _mm512_madd_epi16(a, b); } /* a0 b0 + a1 b1, ... of 32 bits */
 static inline vi vi_add(vi a, vi b) { return _mm512_add_epi32(a, b); } /* of 32 bits */
 static inline vf vf_from_int(vi a) { return _mm512_cvtepi32_ps(a); }
 /* Rounds to integers, which must fit in 16 bits, and stores VLANES of them. */

@@ -125,7 +125,7 @@ void VNAME(apply_dropout_add)(size_t n, const unsigned char *mask, real scale, c
     if (i < n) vf_store_first(y + i, vf_add(vf_load_first(y + i, n - i), masked_at(n - i, mask + i, s, x + i)), n - i);
 }
 
-/* Philox (core/rng.c) of VLANES / 2 blocks, first, first + 2, ..: the four numbers of each in the even lanes of x. Odd
+/* Philox (core/rng.c) of VLANES / 2 blocks, first, first + 2, ...: the four numbers of each in the even lanes of x. Odd
  * lanes do not affect even ones: products use only even lanes, and all other operations are bitwise. */
 VINLINE void philox_even(const attend_rng *r, uint32_t first, vi x[4])
 {

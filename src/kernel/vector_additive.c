@@ -49,7 +49,7 @@ VINLINE vf one_more(vf x)
 
 /* ---- forward: e = sum u - 2 sum u r ---- */
 
-/* One query and `keys` keys, of which each has its own sum: the same whatever `keys` is. */
+/* One query and `keys` keys. Each key has its own sum, which does not depend on the number of keys. */
 VINLINE void forward_block(const size_t keys, const additive_block *t, size_t width, real all_u, const real *query,
                            const real *key, real *e)
 {

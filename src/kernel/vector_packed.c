@@ -19,9 +19,9 @@
 enum {
     PANEL = 2 * VLANES,
     MAX_PANELS = 6,  /* in a tile */
-    K_BLOCK = 256,   /* of a panel that stays in the first-level cache */
+    K_BLOCK = 256,   /* rows of a panel that stay in the first-level cache */
     A_BLOCK = 80000, /* numbers of A that stay in the second-level cache */
-    MIN_ROWS = 48,   /* rows of a block of A, at least */
+    MIN_ROWS = 48,   /* minimum number of rows of a block of A */
     LINE = 64,       /* bytes of a cache line */
     SET = 4096,      /* bytes between lines of the same set of the first-level cache */
     WAYS = 8,        /* lines per set */
@@ -39,7 +39,7 @@ typedef struct product {
     size_t ahead_step; /* bytes to prefetch per step of k */
     float *c;
     size_t ldc;
-    size_t columns; /* of C from here on; fewer than a panel only in the last one */
+    size_t columns; /* of C from the tile's first column on; fewer than a panel only in the last panel */
 } product;
 
 /* Without this gcc uses a memory operand in each multiply-add, one per row: 1.7 times slower. */
@@ -63,7 +63,7 @@ INLINE void store_columns(float *p, vf v, size_t first, size_t columns)
         vf_store_first(p + first, v, columns - first);
 }
 
-/* Vector v of a panel's or several panels' weights; `half`: bfloat16. */
+/* The vector of weights at element `at` of b; `half`: bfloat16. */
 INLINE vf load_weights(const bool half, const void *b, size_t at)
 {
     return half ? vf_load_bf16((const uint16_t *)b + at) : vf_load((const float *)b + at);
@@ -106,12 +106,12 @@ INLINE void step_wide(const int rows, const int panels, const bool half, const f
 INLINE void tile_with(const int rows, const int panels, const bool half, const bool full, const product *t)
 {
     vf sum[VPACKED_ROWS][2 * MAX_PANELS];
-    const size_t whole = full ? (size_t)panels * PANEL : t->columns;
+    const size_t columns = full ? (size_t)panels * PANEL : t->columns;
     UNROLL for (int r = 0; r < rows; r++)
     {
         const float *from = t->start == PACKED_ADD ? t->c + (size_t)r * t->ldc : t->bias;
         UNROLL for (int v = 0; v < 2 * panels; v++) sum[r][v] =
-            t->start == PACKED_ZERO ? vf_zero() : load_columns(from, (size_t)v * VLANES, whole);
+            t->start == PACKED_ZERO ? vf_zero() : load_columns(from, (size_t)v * VLANES, columns);
     }
     const float *a = t->a;
     const void *b = t->b;
@@ -129,7 +129,7 @@ INLINE void tile_with(const int rows, const int panels, const bool half, const b
         }
     }
     UNROLL for (int r = 0; r < rows; r++) UNROLL for (int v = 0; v < 2 * panels; v++)
-        store_columns(t->c + (size_t)r * t->ldc, sum[r][v], (size_t)v * VLANES, whole);
+        store_columns(t->c + (size_t)r * t->ldc, sum[r][v], (size_t)v * VLANES, columns);
 }
 
 /* Complete panels need no check of the column count per vector. */
@@ -199,17 +199,17 @@ INLINE size_t step_bytes(const bool half)
     return PANEL * (half ? sizeof(uint16_t) : sizeof(float));
 }
 
-/* The weights that follow those of block t, which is at column j and k = l; after the last panel the first one, for the
+/* The weights after those of block t, which is at column j and k = l; after the last panel, the first panel, for the
  * next rows. They are prefetched while the rows of t are computed, one line per step, so that they arrive in time even
  * from memory without competing for bandwidth. Tiles of few rows, which use several panels at once, rely on the
  * hardware prefetcher, which was faster. */
-INLINE const char *following(const bool half, const product *begin, const product *t, size_t j, size_t l)
+INLINE const char *next_weights(const bool half, const product *begin, const product *t, size_t j, size_t l)
 {
     if (l + t->k < begin->k) return weights_at(half, t->b, t->k * PANEL);
     return weights_at(half, begin->b, t->columns > PANEL ? (j / PANEL + 1) * begin->panel_stride : 0);
 }
 
-/* The maximum rows of a tile. */
+/* The maximum number of rows of a tile: rows of A whose lines all fall into one cache set must fit into its ways. */
 INLINE size_t max_tile_rows(const product *t)
 {
     const bool same_set = t->a_step == 1 && t->a_row * sizeof(float) % SET == 0;
@@ -229,11 +229,11 @@ INLINE void row_block(const bool half, product t, size_t rows, size_t n)
         t.columns = n - j;
         t.start = begin.start;
         t.bias = begin.bias ? begin.bias + j : NULL;
-        for (size_t l = 0; l < begin.k || l == 0;
-             l += k_block) { /* once even if k is 0: C still gets its initial value */
+        /* The loop runs once even if k is 0, to set C to its initial value. */
+        for (size_t l = 0; l < begin.k || l == 0; l += k_block) {
             t.k = begin.k - l < k_block ? begin.k - l : k_block;
             t.b = weights_at(half, begin.b, j / PANEL * begin.panel_stride + l * PANEL);
-            const char *next = following(half, &begin, &t, j, l), *const end = next + t.k * step_bytes(half);
+            const char *next = next_weights(half, &begin, &t, j, l), *const end = next + t.k * step_bytes(half);
             for (size_t i = 0, height; i < rows; i += height) {
                 height = next_rows(rows - i, max_rows);
                 t.ahead = next;
@@ -249,8 +249,8 @@ INLINE void row_block(const bool half, product t, size_t rows, size_t n)
     }
 }
 
-/* Blocks of rows of equal height, as few as the second-level cache allows; for a transposed A, whose rows are short
- * pieces of many lines, as many rows as the first-level cache holds. */
+/* Divides the rows into blocks of equal height. A block of A fits into the second-level cache. A transposed A, whose
+ * rows are spread over many cache lines, has MIN_ROWS rows per block, which fit into the first-level cache. */
 INLINE void all_rows(const bool half, product t, size_t m, size_t n)
 {
     const size_t max_rows = t.a_step == 1 && A_BLOCK / (t.k + 1) > MIN_ROWS ? A_BLOCK / (t.k + 1) : MIN_ROWS;

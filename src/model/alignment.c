@@ -1,4 +1,5 @@
-/* alignment.c: the attention map that stands for the alignment. It is stored in the model as an attachment: "LAYER HEAD" in decimal. */
+/* alignment.c: the attention map that is used as the alignment. It is stored in the model as an attachment: "LAYER
+ * HEAD" in decimal. */
 #include "model/model.h"
 
 #include <attend/parse.h>

@@ -1,7 +1,8 @@
-/* architecture.h: the interface of an architecture, and the list of them. Everything outside an architecture's own files goes through it.
+/* architecture.h: the interface of an architecture, and the list of them. Everything outside an architecture's own
+ * files goes through it.
  *
- * A new architecture is its own files (docs/add-an-architecture.md), a value of attend_architecture, an entry of attend_architectures, and
- * its bit in the table of fields (config.c) wherever a field applies to it. */
+ * A new architecture is its own files (docs/add-an-architecture.md), a value of attend_architecture, an entry of
+ * attend_architectures, and its bit in the table of fields (config.c) wherever a field applies to it. */
 #ifndef ATTEND_MODEL_ARCHITECTURE_H
 #define ATTEND_MODEL_ARCHITECTURE_H
 
@@ -17,11 +18,11 @@ typedef struct architecture {
 
     /* ---- configuration ---- */
 
-    /* Fills fields that were left open, and sets those that this architecture determines. */
-    void (*settle)(attend_config *c);
-    /* The first combination of fields that this architecture refuses, as a message; NULL: none. After settle. */
+    /* Sets the fields that the library chooses (0 in the configuration) and those that this architecture determines. */
+    void (*set_defaults)(attend_config *c);
+    /* The first conflict between fields, as a message; NULL: none. Called after set_defaults. */
     const char *(*conflict)(const attend_config *c);
-    /* See config.h. They accept configurations that were not checked yet. */
+    /* See config.h. They also accept configurations before attend_config_check. */
     int (*max_tokens)(const attend_config *c, bool target);
     int (*attention_layers)(const attend_config *c, attend_attention_kind kind);
     int (*attention_heads)(const attend_config *c, attend_attention_kind kind);
@@ -34,13 +35,15 @@ typedef struct architecture {
 
     /* ---- running ---- */
 
-    /* The readout of every target row with teacher forcing and dropout, which the output layer reads. NULL: the context failed. */
+    /* The readout of every target row with teacher forcing and dropout, which the output layer reads. NULL: the context
+     * failed. */
     attend_var *(*teacher_forcing)(struct teacher_forcing *f);
     /* Decoding (decoding.h). d->states points to state_size zeroed bytes for the architecture. */
     size_t state_size;
-    /* Encodes the sources; what is in the context afterwards stays there. False: the context failed. */
+    /* Encodes the sources. Variables that it leaves in the context stay there. False: the context failed. */
     bool (*begin)(attend_decoding *d, const int *source, const int *lengths);
-    /* The readout of each hypothesis. The state that the next step reads is written by store. NULL: the context failed. */
+    /* The readout of each hypothesis. The state that the next step reads is written by store. NULL: the context
+     * failed. */
     attend_var *(*step)(attend_decoding *d, const struct decoding_step *s);
     /* Stores the state for the next step, after everything else succeeded. False: no memory. */
     bool (*store)(attend_decoding *d, const struct decoding_step *s);

@@ -1,8 +1,10 @@
-/* average.c: the mean of the weights of several models, for example of the last checkpoints of a training run (Vaswani et al. 2017).
+/* average.c: the mean of the weights of several models, for example of the last checkpoints of a training run (Vaswani
+ * et al. 2017).
  *
- *     w = (w_1 + .. + w_n) / n
+ *     w = (w_1 + ... + w_n) / n
  *
- * The terms are added in double precision in ascending order, so that the result does not depend on the order of the models. */
+ * The terms are added in double precision in ascending order, so that the result does not depend on the order of the
+ * models. */
 #include "model/model.h"
 
 #include "core/memory.h"

@@ -68,9 +68,9 @@ static bool ends_with(const char *name, const char *end)
     return n >= m && strcmp(name + n - m, end) == 0;
 }
 
-/* Uniform in +-range. Embeddings: see architecture.h; learned positions: 1; matrices: sqrt(6 / (in + out)) (Glorot, Bengio 2010); recurrent
- * matrices: 1 / sqrt(H); vectors of score functions: 1 / sqrt(size). Gains of layer norms are 1, biases 0 except 1 for the forget gate
- * of an LSTM (Jozefowicz et al. 2015). */
+/* Uniform in +-range. Embeddings: see architecture.h; learned positions: 1; matrices: sqrt(6 / (in + out)) (Glorot,
+ * Bengio 2010); recurrent matrices: 1 / sqrt(H); vectors of score functions: 1 / sqrt(size). Gains of layer norms are
+ * 1, biases 0 except 1 for the forget gate of an LSTM (Jozefowicz et al. 2015). */
 static void initialize(const attend_model *m, attend_param *p, uint64_t seed)
 {
     const char *name = attend_param_name(p);
@@ -141,9 +141,10 @@ int attend_model_quantize(attend_model *m, attend_precision precision)
     const attend_precision now = attend_model_precision(m);
     if (precision == now) return ATTEND_OK;
     if (now != ATTEND_FP32)
-        return attend_fail(ATTEND_BAD_USAGE,
-                           "the model is quantised to %s already and cannot become %s: quantise the original",
-                           attend_precision_name(now), attend_precision_name(precision));
+        return attend_fail(
+            ATTEND_BAD_USAGE,
+            "the model is already quantised to %s and cannot be quantised to %s; quantise the original model",
+            attend_precision_name(now), attend_precision_name(precision));
     for (int i = 0; i < attend_params_count(m->params); i++) {
         attend_param *p = attend_params_at(m->params, i);
         const int status = p->quantizable ? attend_param_quantize(p, precision) : ATTEND_OK;

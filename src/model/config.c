@@ -1,5 +1,6 @@
-/* config.c: the table of configuration fields. A new field is a member of attend_config, its default in ATTEND_CONFIG_INIT, and one line of
- * the table: parsing, range checks, help, `attend info`, the check for fields without effect and model files follow from it. */
+/* config.c: the table of configuration fields. A new field is a member of attend_config, its default in
+ * ATTEND_CONFIG_INIT, and one line of the table: parsing, range checks, help, `attend info`, the check for fields
+ * without effect and model files follow from it. */
 #include <attend/config.h>
 
 #include "core/status.h"
@@ -61,19 +62,21 @@ enum {
 /* The values of these two fields are lists that exist elsewhere: attend_architectures and attend_scores. */
 static char architecture_values[MAX_VALUES_TEXT], score_values[MAX_VALUES_TEXT];
 
-/* Ranges keep every width that a model adds up or multiplies by its gates far below INT_MAX; areas (rows times width) may exceed an int and
- * are size_t everywhere.
+/* Ranges keep every width that a model adds up or multiplies by its gates far below INT_MAX; areas (rows times width)
+ * may exceed an int and are size_t everywhere.
  *
- * since: "0.0" marks the fields of the first files, without which a file is damaged. A file without a later field gets the default.
+ * since: fields of version "0.0" are in every valid file. A file that lacks a later field gets the default.
  *
- *    name, member, values or range, default, since, architectures with an effect: for translation, for a language model, help */
+ *    name, member, values or range, default, since, architectures where it has an effect (as a translation model, as a
+ *    language model), help */
 static const field fields[] = {
     CHOICE("task", task, "translation|language-model", "translation", "0.1", ALL, ALL,
            "translate a source to a target, or model lines of text"),
     FIELD("architecture", NULL, "architecture", "0.1", CHOICE, architecture, architecture_values, 0, 0, "rnn", ALL, ALL,
           "kind of network"),
     CHOICE("cell", cell, "simple|gru|gru-reset-before|lstm", "gru", "0.0", RNN, RNN, "recurrent cell"),
-    CHOICE("activation", activation, "tanh|relu", "tanh", "0.0", RNN, RNN, "of the cell; gates are always sigmoid"),
+    CHOICE("activation", activation, "tanh|relu", "tanh", "0.0", RNN, RNN,
+           "activation of the cell; gates are always sigmoid"),
     INTEGER("layers", layers, 1, 8, "1", "0.0", ALL, ALL, "layers of encoder and decoder"),
     INTEGER("decoder-layers", decoder_layers, 0, 8, "0", "0.1", TRANSFORMER | LSTMN, TRANSFORMER | LSTMN,
             "transformer, lstmn: layers of the decoder; 0: as many as layers"),
@@ -91,14 +94,15 @@ static const field fields[] = {
            "with context after: feed the previous attentional state into the next step"),
     CHOICE("readout", readout, "plain|deep", "deep", "0.0", RNN, RNN,
            "predict from the state, or from state, context and previous token"),
-    INTEGER("heads", heads, 0, 256, "0", "0.0", ALL, TRANSFORMER, "attention heads; 0: 1"),
+    INTEGER("heads", heads, 0, 256, "0", "0.0", ALL, TRANSFORMER, "number of attention heads; 0: one"),
     INTEGER("attention-width", attention_width, 0, 16384, "0", "0.0", RECURRENT, LSTMN,
             "inner width of additive and projected attention; 0: hidden"),
     FIELD("max-positions", "longest", "longest", "0.0", INTEGER, max_positions, "1..65536", 1, 65536, "128", ALL,
           TRANSFORMER, "location attention, learned positions: maximum number of positions"),
     INTEGER("filters", filters, 1, 1024, "8", "0.0", RECURRENT, NONE,
             "location-sensitive attention: filters over the previous weights"),
-    INTEGER("filter-size", filter_size, 1, 1024, "15", "0.0", RECURRENT, NONE, "weights that each filter covers"),
+    INTEGER("filter-size", filter_size, 1, 1024, "15", "0.0", RECURRENT, NONE,
+            "location-sensitive attention: weights that each filter covers"),
     CHOICE("window", window, "global|local-m|local-p", "global", "0.0", RECURRENT, NONE,
            "source positions that a query attends to"),
     INTEGER("window-size", window_size, 1, 65536, "5", "0.0", RECURRENT, NONE,
@@ -107,8 +111,10 @@ static const field fields[] = {
            "function from scores to weights"),
     CHOICE("estimator", estimator, "straight-through|reinforce", "straight-through", "0.0", RECURRENT, NONE,
            "gradient estimator of hard attention"),
-    REAL("temperature", temperature, 1e-6, 1e6, "1", "0.0", RECURRENT, NONE, "of the straight-through estimator"),
-    REAL("entropy-bonus", entropy_bonus, 0, 1e6, "0", "0.0", RECURRENT, NONE, "of REINFORCE"),
+    REAL("temperature", temperature, 1e-6, 1e6, "1", "0.0", RECURRENT, NONE,
+         "temperature of the straight-through estimator"),
+    REAL("entropy-bonus", entropy_bonus, 0, 1e6, "0", "0.0", RECURRENT, NONE,
+         "weight of the entropy term of REINFORCE"),
     CHOICE("norm", norm, "pre|post", "pre", "0.1", TRANSFORMER, TRANSFORMER,
            "transformer: layer norm before or after each sublayer"),
     CHOICE("positions", positions, "sinusoidal|learned|rotary", "sinusoidal", "0.1", TRANSFORMER, TRANSFORMER,
@@ -120,7 +126,8 @@ static const field fields[] = {
     CHOICE("fusion", fusion, "shallow|deep", "shallow", "0.1", LSTMN, NONE,
            "lstmn: attention to the source beside the decoder's cell or inside it"),
     INTEGER("span", span, 0, 65536, "0", "0.1", LSTMN, LSTMN, "lstmn: previous tokens that a cell attends to; 0: all"),
-    REAL("dropout", dropout, 0, 0.999, "0.2", "0.0", ALL, ALL, "on embeddings, between layers and before the output"),
+    REAL("dropout", dropout, 0, 0.999, "0.2", "0.0", ALL, ALL,
+         "dropout rate on embeddings, between layers and before the output"),
     REAL("attention-dropout", attention_dropout, 0, 0.999, "0", "0.1", TRANSFORMER, TRANSFORMER,
          "transformer: dropout on attention weights"),
     SWITCH("dropout-along-time", dropout_along_time, "no", "0.0", RECURRENT, RECURRENT,
@@ -137,10 +144,10 @@ static const field fields[] = {
 enum { FIELD_COUNT = sizeof fields / sizeof *fields };
 _Static_assert(ATTEND_MAX_LAYERS == 8, "the range of layers and decoder-layers");
 
-static void append(char *text, const char *word)
+static void append(char *text, const char *name)
 {
     const size_t length = strlen(text);
-    snprintf(text + length, MAX_VALUES_TEXT - length, "%s%s", length ? "|" : "", word);
+    snprintf(text + length, MAX_VALUES_TEXT - length, "%s%s", length ? "|" : "", name);
 }
 
 static void make_values(void)
@@ -186,10 +193,10 @@ static const field *field_of(const char *name)
 
 /* ---- from text ---- */
 
-/* The words of "yes|no". */
+/* The names in a list such as "yes|no". */
 typedef struct choices {
     char text[MAX_VALUES_TEXT];
-    const char *words[MAX_CHOICES];
+    const char *names[MAX_CHOICES];
     int count;
 } choices;
 
@@ -197,8 +204,8 @@ static void split_choices(const field *f, choices *c)
 {
     snprintf(c->text, sizeof c->text, "%s", f->public.values);
     c->count = 0;
-    for (char *rest = c->text, *word; c->count < MAX_CHOICES && (word = strtok_r(rest, "|", &rest));)
-        c->words[c->count++] = word;
+    for (char *rest = c->text, *name; c->count < MAX_CHOICES && (name = strtok_r(rest, "|", &rest));)
+        c->names[c->count++] = name;
 }
 
 static int refuse_value(const field *f, const char *value)
@@ -206,14 +213,14 @@ static int refuse_value(const field *f, const char *value)
     return attend_fail(ATTEND_BAD_USAGE, "%s '%s' is not one of %s", f->public.name, value, f->public.values);
 }
 
-/* The index of a word, or -1 and a message. */
+/* The index of a name in the list, or -1 and a message. */
 static int choice_of(const field *f, const char *value)
 {
     choices c;
     split_choices(f, &c);
     for (int i = 0; i < c.count; i++)
-        if (strcmp(c.words[i], value) == 0) return i;
-    const char *closest = attend_closest_word(value, c.words, (size_t)c.count);
+        if (strcmp(c.names[i], value) == 0) return i;
+    const char *closest = attend_closest_word(value, c.names, (size_t)c.count);
     if (closest)
         attend_fail(ATTEND_BAD_USAGE, "%s '%s' is not one of %s; did you mean '%s'?", f->public.name, value,
                     f->public.values, closest);
@@ -222,7 +229,7 @@ static int choice_of(const field *f, const char *value)
     return -1;
 }
 
-/* An enum member of the struct with a value outside of its enum. */
+/* Reports an enum member with a value outside of its enum. */
 static int refuse_number(const field *f, int number)
 {
     return attend_fail(ATTEND_BAD_USAGE, "%s number %d is not one of %s", f->public.name, number, f->public.values);
@@ -282,7 +289,7 @@ int attend_config_get(const attend_config *config, const char *name, char *text,
         memcpy(&number, from, sizeof number);
         split_choices(f, &c);
         if (number < 0 || number >= c.count) return refuse_number(f, number);
-        length = snprintf(text, size, "%s", c.words[number]);
+        length = snprintf(text, size, "%s", c.names[number]);
         break;
     case ATTEND_FIELD_SCORE:
         memcpy(&score, from, sizeof score);
@@ -318,44 +325,45 @@ int attend_config_check_ranges(const attend_config *config)
 
 /* ---- fields without effect ---- */
 
-static unsigned users_of(attend_task task, const attend_config_field *f)
+static unsigned architectures_of(attend_task task, const attend_config_field *f)
 {
     return task == ATTEND_TASK_LANGUAGE_MODEL ? f->language_model : f->translation;
 }
 
 bool attend_config_field_applies(const attend_config *config, const attend_config_field *f)
 {
-    return (users_of(config->task, f) & 1u << config->architecture) != 0;
+    return (architectures_of(config->task, f) & 1u << config->architecture) != 0;
 }
 
-/* Whether a value of a field without effect is harmless: "no", 0, or what the architecture uses anyway (cell lstm of an LSTMN). */
+/* Whether the value of a field without effect is harmless: "no", 0, or the value that the architecture implies (cell
+ * lstm of an LSTMN). */
 static bool is_harmless(const attend_config *config, const char *name)
 {
-    attend_config settled = ATTEND_CONFIG_INIT;
+    attend_config checked = ATTEND_CONFIG_INIT;
     char given[64], used[64];
-    settled.task = config->task, settled.architecture = config->architecture;
-    settled.source_vocab = settled.target_vocab = ATTEND_FIRST_TOKEN + 1;
+    checked.task = config->task, checked.architecture = config->architecture;
+    checked.source_vocab = checked.target_vocab = ATTEND_FIRST_TOKEN + 1;
     if (attend_config_get(config, name, given, sizeof given) != ATTEND_OK) return true;
     if (strcmp(given, "no") == 0 || strcmp(given, "0") == 0) return true;
-    return attend_config_check(&settled) == ATTEND_OK &&
-           attend_config_get(&settled, name, used, sizeof used) == ATTEND_OK && strcmp(given, used) == 0;
+    return attend_config_check(&checked) == ATTEND_OK &&
+           attend_config_get(&checked, name, used, sizeof used) == ATTEND_OK && strcmp(given, used) == 0;
 }
 
 static int refuse_field(const attend_config *config, const attend_config_field *f)
 {
-    const unsigned users = users_of(config->task, f);
+    const unsigned architectures = architectures_of(config->task, f);
     char list[MAX_VALUES_TEXT] = "";
-    if (users == 0)
+    if (architectures == 0)
         return attend_fail(ATTEND_BAD_USAGE, "%s has no effect for a language model, which has no source: leave it out",
                            f->name);
     for (int i = 0; attend_architectures[i]; i++) {
         const size_t length = strlen(list);
-        if (users & 1u << i)
+        if (architectures & 1u << i)
             snprintf(list + length, sizeof list - length, "%s'%s'", length ? " or " : "",
                      attend_architectures[i]->name);
     }
-    return attend_fail(ATTEND_BAD_USAGE, "%s belongs to architecture %s, and this is '%s': leave it out", f->name, list,
-                       attend_architectures[config->architecture]->name);
+    return attend_fail(ATTEND_BAD_USAGE, "%s belongs to architecture %s, but this model is '%s': leave it out", f->name,
+                       list, attend_architectures[config->architecture]->name);
 }
 
 int attend_config_check_given(const attend_config *config, const bool *given)
@@ -363,7 +371,7 @@ int attend_config_check_given(const attend_config *config, const bool *given)
     for (int i = 0; i < FIELD_COUNT; i++) {
         const attend_config_field *f = attend_config_field_at(i);
         if (!given[i] || attend_config_field_applies(config, f)) continue;
-        if (users_of(config->task, f) == 0 || !is_harmless(config, f->name)) return refuse_field(config, f);
+        if (architectures_of(config->task, f) == 0 || !is_harmless(config, f->name)) return refuse_field(config, f);
     }
     return ATTEND_OK;
 }

@@ -7,10 +7,11 @@
 /* Values out of the ranges of the table: ATTEND_BAD_USAGE. */
 int attend_config_check_ranges(const attend_config *config);
 
-/* What the architectures with a configurable attention share (rnn_config.c): the first contradiction between fields of the attention, as a
- * message; NULL: none. */
+/* What the architectures with a configurable attention share (rnn_config.c): the first contradiction between fields of
+ * the attention, as a message; NULL: none. */
 const char *attend_config_attention_conflict(const attend_config *c);
-/* The same for tie-embeddings. has_readout: the output layer reads a projection, whose width can be that of the embedding. */
+/* The same for tie-embeddings. has_readout: the output layer reads a projection, whose width can be that of the
+ * embedding. */
 const char *attend_config_tied_conflict(const attend_config *c, bool has_readout);
 
 /* decoder_layers, which is 0 before a configuration is checked. */

@@ -1,4 +1,5 @@
-/* config_check.c: which configurations are valid, and what follows from one. What depends on the architecture is in its own files. */
+/* config_check.c: checks a configuration and sets the fields that follow from others. The checks of an architecture are
+ * in its own files. */
 #include "core/status.h"
 #include "model/architecture.h"
 #include "model/config.h"
@@ -8,15 +9,15 @@ static const architecture *architecture_of(const attend_config *c)
     return attend_architectures[c->architecture];
 }
 
-/* Fields that the others determine. */
-static void settle(attend_config *c)
+/* Sets the fields that others determine. */
+static void set_defaults(attend_config *c)
 {
     if (c->heads == 0) c->heads = 1;
     if (c->attention_width == 0) c->attention_width = c->hidden;
     c->decoder_layers = attend_config_decoder_layers(c);
     if (c->feed_forward_width == 0) c->feed_forward_width = 4 * c->hidden;
     if (c->task == ATTEND_TASK_LANGUAGE_MODEL) c->shared_vocab = true;
-    architecture_of(c)->settle(c);
+    architecture_of(c)->set_defaults(c);
 }
 
 static int check_heads(const attend_config *c)
@@ -35,7 +36,7 @@ int attend_config_check(attend_config *c)
     if (c->task == ATTEND_TASK_LANGUAGE_MODEL) c->source_vocab = c->target_vocab; /* there is only one vocabulary */
     const int status = attend_config_check_ranges(c);
     if (status != ATTEND_OK) return status;
-    settle(c);
+    set_defaults(c);
     const char *conflict = architecture_of(c)->conflict(c);
     if (!conflict && c->shared_vocab && c->source_vocab != c->target_vocab)
         conflict = "shared-vocab means one vocabulary, but source-vocab and target-vocab differ";

@@ -1,10 +1,12 @@
-/* context_folding.c: fewer matrix products in decoding. The context is a weighted sum of encoder states, c_t = sum_j a_tj h_j, and each decoding
- * step multiplies it by two matrices: Wc of the first layer and Rc of the readout. By linearity,
+/* context_folding.c: fewer matrix products in decoding. The context is a weighted sum of encoder states, c_t = sum_j
+ * a_tj h_j, and each decoding step multiplies it by two matrices: Wc of the first layer and Rc of the readout. By
+ * linearity,
  *
  *     [Wc ; Rc] c_t = sum_j a_tj ([Wc ; Rc] h_j),
  *
- * so that each h_j is multiplied once for all steps and hypotheses: with a beam of 5 that is a fifth of the products, and for a single
- * sentence the matrices are read once instead of in every step. Requires a score that changes neither values nor contexts. */
+ * so each h_j is multiplied once for all steps and hypotheses. With a beam of 5 that is a fifth of the products; for a
+ * single sentence the matrices are read once instead of in every step. Requires a score that changes neither values nor
+ * contexts. */
 #include "model/rnn.h"
 
 #include "core/memory.h"
@@ -28,24 +30,26 @@ void attend_folded_context_free(rnn *r)
 }
 
 /* Columns [first, first + count) of all rows of a matrix. */
-typedef struct piece {
+typedef struct column_range {
     const attend_param *from;
     size_t first, count;
-} piece;
+} column_range;
 
-/* Copies a piece to (row, column) of a matrix with `width` columns. */
-static void put(const piece *p, size_t row, size_t column, size_t width, char *numbers, float *scales)
+/* Copies the columns to (row, column) of a matrix with `width` columns. */
+static void put(const column_range *p, size_t row, size_t column, size_t width, char *numbers, float *scales)
 {
     const attend_param *from = p->from;
-    const size_t size = attend_precision_bytes(from->precision), wide = (size_t)from->shape[1];
+    const size_t size = attend_precision_bytes(from->precision), from_width = (size_t)from->shape[1];
     const char *source = from->precision == ATTEND_FP32 ? (const char *)from->value : from->quantized;
     for (size_t i = 0; i < (size_t)from->shape[0]; i++)
-        memcpy(numbers + ((row + i) * width + column) * size, source + (i * wide + p->first) * size, p->count * size);
+        memcpy(numbers + ((row + i) * width + column) * size, source + (i * from_width + p->first) * size,
+               p->count * size);
     if (scales) memcpy(scales + row, from->scales, (size_t)from->shape[0] * sizeof *scales);
 }
 
-/* Adds a matrix of two pieces to the set, which owns it: one below the other, or side by side. */
-static int add(attend_param **out, attend_params *set, const char *name, const piece *a, const piece *b, bool below)
+/* Adds a matrix of two column ranges to the set, which owns it: one below the other, or side by side. */
+static int add(attend_param **out, attend_params *set, const char *name, const column_range *a, const column_range *b,
+               bool below)
 {
     const attend_precision precision = a->from->precision;
     const size_t rows = (size_t)a->from->shape[0] + (below ? (size_t)b->from->shape[0] : 0);
@@ -74,17 +78,17 @@ static int make(const attend_model *m, folded_context *f)
                  context = (size_t)rnn_of(m)->attention.context_width;
     int status = attend_params_new(&f->set);
     if (status == ATTEND_OK)
-        status = add(&f->context, f->set, "fold.context", &(piece){ second, 0, context },
-                     &(piece){ readout, h, context }, true);
+        status = add(&f->context, f->set, "fold.context", &(column_range){ second, 0, context },
+                     &(column_range){ readout, h, context }, true);
     if (status == ATTEND_OK)
-        status = add(&f->readout, f->set, "fold.readout", &(piece){ readout, 0, h },
-                     &(piece){ readout, h + context, e }, false);
+        status = add(&f->readout, f->set, "fold.readout", &(column_range){ readout, 0, h },
+                     &(column_range){ readout, h + context, e }, false);
     return status;
 }
 
 const folded_context *attend_folded_context(attend_ctx *c, const attend_model *m)
 {
-    rnn *r = m->own; /* like the packed copies of parameters, the folded matrices are a cache behind a lock */
+    rnn *r = m->own; /* the folded matrices are a cache protected by a lock, like the packed copies of parameters */
     if (!foldable(m)) return NULL;
     pthread_mutex_lock(&r->lock);
     const uint64_t versions[2] = { atomic_load(&r->second_w->version), atomic_load(&r->attention.readout_w->version) };
@@ -106,12 +110,12 @@ const folded_context *attend_folded_context(attend_ctx *c, const attend_model *m
 attend_var *attend_folded_input(attend_ctx *c, attend_var *input, const int *rows, attend_var *context)
 {
     if (!input || !context) return NULL;
-    const size_t wide = (size_t)input->shape[1], all = (size_t)context->shape[1];
+    const size_t from_width = (size_t)input->shape[1], all = (size_t)context->shape[1];
     attend_var *sum = attend_var_2d(c, context->shape[0], input->shape[1], false);
     for (int i = 0; sum && i < context->shape[0]; i++) {
-        real *row = sum->value + (size_t)i * wide;
-        memcpy(row, input->value + (size_t)(rows ? rows[i] : i) * wide, wide * sizeof *row);
-        attend_kernel()->add(wide, context->value + (size_t)i * all, row);
+        real *row = sum->value + (size_t)i * from_width;
+        memcpy(row, input->value + (size_t)(rows ? rows[i] : i) * from_width, from_width * sizeof *row);
+        attend_kernel()->add(from_width, context->value + (size_t)i * all, row);
     }
     return sum;
 }
@@ -122,11 +126,11 @@ attend_var *attend_folded_readout(attend_ctx *c, const decoder *d, attend_var *s
     attend_var *parts[2] = { state, embedded };
     attend_var *y = attend_linear(c, attend_concat(c, parts, 2), d->folded_readout, d->readout_b);
     if (!y || !context) return NULL;
-    const size_t wide = (size_t)y->shape[1], all = (size_t)context->shape[1];
+    const size_t from_width = (size_t)y->shape[1], all = (size_t)context->shape[1];
     for (int i = 0; i < y->shape[0]; i++) {
-        real *row = y->value + (size_t)i * wide;
-        attend_kernel()->add(wide, context->value + (size_t)i * all + all - wide, row);
-        attend_kernel()->tanh(wide, row, row);
+        real *row = y->value + (size_t)i * from_width;
+        attend_kernel()->add(from_width, context->value + (size_t)i * all + all - from_width, row);
+        attend_kernel()->tanh(from_width, row, row);
     }
     return y;
 }

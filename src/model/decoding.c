@@ -9,14 +9,14 @@
 
 /* ---- memory ---- */
 
-static bool rows_fit(stored_rows *r, int n)
+static bool rows_reserve(stored_rows *r, int n)
 {
-    const size_t wanted = (size_t)n * (size_t)r->width;
-    if (r->data && wanted <= r->room) return true; /* 0 rows are valid: sources may have no tokens */
-    real *data = attend_memory_aligned(wanted * sizeof *data);
+    const size_t capacity = (size_t)n * (size_t)r->width;
+    if (r->data && capacity <= r->capacity) return true; /* 0 rows are valid: sources may have no tokens */
+    real *data = attend_memory_aligned(capacity * sizeof *data);
     if (!data) return false;
     attend_memory_free(r->data);
-    r->data = data, r->room = wanted;
+    r->data = data, r->capacity = capacity;
     return true;
 }
 
@@ -24,7 +24,7 @@ bool attend_rows_store(stored_rows *r, const attend_var *v)
 {
     if (!v) return true;
     r->width = v->shape[1];
-    if (!rows_fit(r, v->shape[0])) return false;
+    if (!rows_reserve(r, v->shape[0])) return false;
     memcpy(r->data, v->value, v->size * sizeof(real));
     return true;
 }
@@ -48,7 +48,7 @@ attend_var *attend_rows_restore(attend_ctx *c, stored_rows *r, int n)
 
 bool attend_rows_zero(stored_rows *r, int n)
 {
-    if (!rows_fit(r, n)) return false;
+    if (!rows_reserve(r, n)) return false;
     memset(r->data, 0, (size_t)n * (size_t)r->width * sizeof(real));
     return true;
 }
@@ -76,7 +76,7 @@ attend_var *attend_weights_by_source(attend_decoding *d, const decoding_step *st
 bool attend_weights_store(attend_decoding *d, stored_rows *r, const attend_var *weights)
 {
     if (!weights) return true;
-    if (!rows_fit(r, d->hypotheses)) return false;
+    if (!rows_reserve(r, d->hypotheses)) return false;
     for (int i = 0; i < d->hypotheses; i++)
         memcpy(r->data + (size_t)i * (size_t)d->max_length, weights->value + weights_at(d, weights, i),
                (size_t)d->max_length * sizeof(real));
@@ -93,9 +93,9 @@ void attend_decoding_free(attend_decoding *d)
     attend_memory_free(d);
 }
 
-static bool hypotheses_fit(attend_decoding *d, int n)
+static bool hypotheses_reserve(attend_decoding *d, int n)
 {
-    if ((size_t)n <= d->hypotheses_room) return true;
+    if ((size_t)n <= d->hypothesis_capacity) return true;
     int *source_of = attend_memory_zeroed((size_t)n, sizeof *source_of);
     int *index_of = attend_memory_zeroed((size_t)n, sizeof *index_of);
     if (!source_of || !index_of) {
@@ -105,7 +105,7 @@ static bool hypotheses_fit(attend_decoding *d, int n)
     }
     attend_memory_free(d->source_of);
     attend_memory_free(d->index_of);
-    d->source_of = source_of, d->index_of = index_of, d->hypotheses_room = (size_t)n;
+    d->source_of = source_of, d->index_of = index_of, d->hypothesis_capacity = (size_t)n;
     return true;
 }
 
@@ -130,7 +130,7 @@ int attend_decoding_new(attend_decoding **out, attend_ctx *c, const attend_model
     attend_ctx_reset(c);
     attend_decoding *d = attend_memory_zeroed(1, sizeof *d);
     if (d) d->states = attend_memory_zeroed(1, m->architecture->state_size);
-    if (!d || !d->states || !hypotheses_fit(d, count)) {
+    if (!d || !d->states || !hypotheses_reserve(d, count)) {
         if (d) attend_memory_free(d->states), d->states = NULL; /* begin was not called: end must not be */
         attend_decoding_free(d);
         return attend_fail(ATTEND_NO_MEMORY, "no memory for decoding");
@@ -164,7 +164,8 @@ int attend_decoding_use_shortlist(attend_decoding *d)
     if (status != ATTEND_OK) return status;
     if (!attend_model_has_shortlist(d->m))
         return attend_fail(ATTEND_BAD_USAGE, "the model has no shortlist: convert it with training pairs to add one");
-    if (!attend_output_limit(c, &d->out, d->sources, d->source)) return attend_fail(c->status, "%s", c->message);
+    if (!attend_output_use_shortlists(c, &d->out, d->sources, d->source))
+        return attend_fail(c->status, "%s", c->message);
     d->mark = attend_ctx_mark(c);
     return ATTEND_OK;
 }
@@ -219,7 +220,7 @@ int attend_decoding_step(attend_decoding *d, const int *counts, const int *paren
     if (n < 0) return ATTEND_BAD_USAGE;
     d->stepped = false; /* the last results and weights lie after the mark */
     memset(d->weights, 0, sizeof d->weights);
-    if (!hypotheses_fit(d, n)) return no_memory(d, n);
+    if (!hypotheses_reserve(d, n)) return no_memory(d, n);
     attend_ctx_rewind(c, d->mark);
     for (int b = 0, i = 0; b < d->count; b++)
         for (int j = 0; j < counts[b]; j++, i++) d->source_of[i] = b, d->index_of[i] = j;
@@ -246,13 +247,13 @@ int attend_decoding_step(attend_decoding *d, const int *counts, const int *paren
 
 const real *attend_decoding_log_probabilities(const attend_decoding *d)
 {
-    return d->stepped && !d->out.limits ? d->out.log_p : NULL;
+    return d->stepped && !d->out.shortlists ? d->out.log_p : NULL;
 }
 
 const real *attend_decoding_row(const attend_decoding *d, int hypothesis, int *count, const int **tokens)
 {
     if (!d->stepped || !d->out.log_p || hypothesis < 0 || hypothesis >= d->hypotheses) return NULL;
-    const output_limit *l = d->out.limits ? &d->out.limits[d->source_of[hypothesis]] : NULL;
+    const output_shortlist *l = d->out.shortlists ? &d->out.shortlists[d->source_of[hypothesis]] : NULL;
     *count = l ? l->count : (int)d->out.width;
     *tokens = l ? l->tokens : NULL;
     return d->out.log_p + (size_t)hypothesis * d->out.width;
@@ -271,7 +272,7 @@ real attend_decoding_end_log_probability(const attend_decoding *d, int hypothesi
 {
     if (!d->stepped || hypothesis < 0 || hypothesis >= d->hypotheses) return -(real)INFINITY;
     if (d->out.top_k > 0) return d->out.end_log_p[hypothesis];
-    const size_t at = d->out.limits ? d->out.limits[d->source_of[hypothesis]].end : ATTEND_END;
+    const size_t at = d->out.shortlists ? d->out.shortlists[d->source_of[hypothesis]].end : ATTEND_END;
     return d->out.log_p[(size_t)hypothesis * d->out.width + at];
 }
 

@@ -9,7 +9,7 @@ static bool make_rows(teacher_forcing *f)
 {
     attend_ctx *c = f->c;
     const attend_pairs *p = f->pairs;
-    if (p->count == 0) attend_ctx_fail(c, ATTEND_BAD_USAGE, "there are no pairs to compute a loss of");
+    if (p->count == 0) attend_ctx_fail(c, ATTEND_BAD_USAGE, "the loss needs at least one pair");
     if (attend_pairs_check(p) != ATTEND_OK || attend_sources_check(f->m, p->source_lengths, p->count) != ATTEND_OK)
         attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s", attend_message());
     if (c->status != ATTEND_OK) return false;

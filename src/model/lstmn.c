@@ -1,8 +1,9 @@
 /* lstmn.c: the layers of an LSTMN, its encoder, and its decoder over given targets.
  *
- *     every layer     (ht, ct) = attention over (h, c) of previous tokens    h_t, c_t = lstm(x_t, ht, ct)       (op/lstmn.c)
- *     shallow fusion  attention from the decoder's h to the encoder's;  readout tanh(Wc [context ; h] + b)
- *     deep fusion     each decoder layer also attends to (h, c) of the last encoder layer, and adds r * at to its memory cell
+ *     every layer     (ht, ct) = attention over (h, c) of previous tokens;  h_t, c_t = lstm(x_t, ht, ct)  (op/lstmn.c)
+ *     shallow fusion  the decoder's h attends to the encoder's h;  readout tanh(Wc [context ; h] + b)
+ *     deep fusion     each decoder layer also attends to (h, c) of the last encoder layer and adds r * at to its c
+ *
  * The decoder does not start from the encoder's final state: its first token has no previous states. */
 #include "model/lstmn.h"
 

@@ -1,5 +1,5 @@
-/* lstmn.h: LSTM networks whose cells attend to their own previous states (Cheng, Dong, Lapata 2016): language models, and encoder-decoders with
- * shallow or deep fusion.
+/* lstmn.h: LSTM networks whose cells attend to their own previous states (Cheng, Dong, Lapata 2016): language models,
+ * and encoder-decoders with shallow or deep fusion.
  *
  *     lstmn_config.c     valid configurations
  *     lstmn_build.c      parameters
@@ -32,7 +32,7 @@ static inline const lstmn *lstmn_of(const attend_model *m)
 
 /* ---- configuration (architecture.h) ---- */
 
-void attend_lstmn_settle(attend_config *c);
+void attend_lstmn_set_defaults(attend_config *c);
 const char *attend_lstmn_conflict(const attend_config *c);
 int attend_lstmn_max_tokens(const attend_config *c, bool target);
 int attend_lstmn_attention_layers(const attend_config *c, attend_attention_kind kind);

@@ -3,8 +3,8 @@
 #include "model/lstmn.h"
 #include <stdio.h>
 
-/* An attention over rows as wide as the cell, and the gates that read it. The bias of the cell's own gates is called bw as in other cells, so that
- * build.c initialises its forget gate in the same way. */
+/* An attention over rows as wide as the cell, and the gates that read it. The bias of the cell's own gates is called bw
+ * as in other cells, so that build.c initialises its forget gate in the same way. */
 static lstmn_parts parts(model_builder *b, const char *layer, const char *attention, const char *gates, int blocks,
                          int in, const char *bias)
 {
@@ -31,6 +31,7 @@ static lstmn_layer layer(model_builder *b, const char *side, int i, bool is_fuse
     const int in = i == 0 ? c->embedding : c->hidden;
     char prefix[32];
     snprintf(prefix, sizeof prefix, "%s.%d", side, i);
+    /* "look" is the name of the self-attention in model files. */
     lstmn_layer l = { .own = parts(b, prefix, "look", "", 4, in, ".bw") };
     if (is_fused) l.source = parts(b, prefix, "source", ".read", 1, in, ".b");
     return l;

@@ -9,7 +9,7 @@ static bool is_fused(const attend_config *c)
     return c->task == ATTEND_TASK_TRANSLATION && c->fusion == ATTEND_FUSION_DEEP;
 }
 
-void attend_lstmn_settle(attend_config *c)
+void attend_lstmn_set_defaults(attend_config *c)
 {
     if (c->embedding == 0) c->embedding = 256;
     c->cell = ATTEND_CELL_LSTM;

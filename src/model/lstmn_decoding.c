@@ -1,5 +1,6 @@
-/* lstmn_decoding.c: decoding with an LSTMN. A step runs the operation for whole sentences on sentences of one token; each layer caches one row of its tape
- * per token (attention/beam_cache.h). The keys of the source are computed once. */
+/* lstmn_decoding.c: decoding with an LSTMN. A step runs the operation for whole sentences on sentences of one token;
+ * each layer caches one row of its tape per token (attention/beam_cache.h). The keys of the source are computed
+ * once. */
 #include "attention/beam_cache.h"
 #include "core/memory.h"
 #include "model/decoding.h"
@@ -15,7 +16,8 @@ typedef struct lstmn_states {
     attend_var *tapes[ATTEND_MAX_LAYERS], *previous;
 } lstmn_states;
 
-/* Encodes the sources. Only the last tapes are needed afterwards: they move to the front of the context, and the rest is freed. */
+/* Encodes the sources. Only the last tapes are needed afterwards: they move to the front of the context, and the rest
+ * is freed. */
 static bool encode(attend_decoding *d, const int *source, const int *lengths, lstmn_tapes *tapes)
 {
     attend_ctx *c = d->c;
@@ -155,7 +157,7 @@ static void end(attend_decoding *d)
 
 const architecture attend_lstmn = {
     .name = "lstmn",
-    .settle = attend_lstmn_settle,
+    .set_defaults = attend_lstmn_set_defaults,
     .conflict = attend_lstmn_conflict,
     .max_tokens = attend_lstmn_max_tokens,
     .attention_layers = attend_lstmn_attention_layers,

@@ -27,7 +27,8 @@ struct attend_model {
 
 struct attend_tensor;
 struct attend_metadata;
-/* attend_model_save with additional tensors (named "training.*", which loading a model ignores) and metadata: a checkpoint. */
+/* attend_model_save with additional tensors (named "training.*", which loading a model ignores) and metadata: a
+ * checkpoint. */
 int attend_model_save_with(const attend_model *m, const char *path, const struct attend_tensor *more, size_t more_count,
                            const struct attend_metadata *metadata, size_t metadata_count);
 
@@ -38,12 +39,13 @@ void attend_model_free_attachments(attend_model *m);
 
 /* ---- parameters ---- */
 
-/* Adds every parameter of m->config to m->params and sets the pointers to them. `values` supplies the numbers of each; NULL, or a supply of
- * none: zeros. */
+/* Adds every parameter of m->config to m->params and sets the pointers to them. `values` supplies the numbers of each.
+ * Without `values`, or if it supplies none, a parameter is zero. */
 typedef int (*model_values)(void *user, const char *name, int rank, const int *shape, param_storage *numbers);
 int attend_model_build(attend_model *m, model_values values, void *user);
 
-/* The builder through which an architecture adds its parameters. After the first failure, status stays and parameters are NULL. */
+/* The builder through which an architecture adds its parameters. After the first failure, status stays and parameters
+ * are NULL. */
 typedef struct model_builder {
     attend_model *m;
     model_values values;

@@ -1,12 +1,12 @@
 /* model_file.c: a model as a safetensors file (format/tensor_file.h).
  *
- *     metadata    format = attend-model, format-version, made-by, and config.KEY for every field of the table in config.c
- *     tensors     NAME: a parameter, F32; quantised matrices BF16, or I8 with NAME.steps, the scale of each row
+ *     metadata    format = attend-model, format-version, made-by, and config.KEY for every field (config.c)
+ *     tensors     NAME: a parameter, F32; quantised matrices BF16, or I8 with NAME.steps, the scales of the rows
  *                 text.NAME: an attachment, U8
  *                 training.NAME: part of a checkpoint, ignored here
  *
- * Loading reads the configuration, then looks up and checks each parameter that follows from it, then checks that nothing else is in the
- * file. Parameters stay in the memory map. */
+ * Loading reads the configuration, then looks up and checks each parameter that follows from it, then checks that
+ * nothing else is in the file. Parameters stay in the memory map. */
 #include "model/model.h"
 
 #include "core/memory.h"
@@ -22,7 +22,7 @@
 
 enum { FORMAT_VERSION = 1, MAX_FIELDS = 64, FIELD_TEXT = 64, NAME_TEXT = 64 };
 static const char format[] = "attend-model", config_prefix[] = "config.", text_prefix[] = "text.",
-                  training_prefix[] = "training.", steps_suffix[] = ".steps";
+                  training_prefix[] = "training.", scales_suffix[] = ".steps";
 
 /* ---- attachments ---- */
 
@@ -98,9 +98,9 @@ const char *attend_model_attachment_name(const attend_model *m, int i)
 /* Squares of finite floats cannot overflow the sum, which is a double. */
 static bool all_finite(size_t n, const real *x)
 {
-    enum { PIECE = 1 << 16 };
-    for (size_t i = 0; i < n; i += PIECE)
-        if (!isfinite(attend_kernel()->sum_squares(n - i < PIECE ? n - i : PIECE, x + i))) return false;
+    enum { BLOCK = 1 << 16 };
+    for (size_t i = 0; i < n; i += BLOCK)
+        if (!isfinite(attend_kernel()->sum_squares(n - i < BLOCK ? n - i : BLOCK, x + i))) return false;
     return true;
 }
 
@@ -117,11 +117,11 @@ static const float *as_floats(const attend_param *p, float **own)
 #endif
 }
 
-/* The contents of the file, and the memory they need meanwhile. */
+/* The contents of the file, and temporary memory for them. */
 typedef struct saving {
     attend_tensor *tensors;
     float **own; /* one per tensor: memory to free, or NULL */
-    char (*names)[NAME_TEXT + sizeof text_prefix + sizeof steps_suffix];
+    char (*names)[NAME_TEXT + sizeof text_prefix + sizeof scales_suffix];
     size_t count;
     attend_metadata *metadata;
     char keys[MAX_FIELDS][FIELD_TEXT], values[MAX_FIELDS][FIELD_TEXT], version[16], maker[32];
@@ -153,7 +153,7 @@ static void save_quantised(saving *s, const attend_param *p, attend_tensor t)
     t.data = p->quantized;
     s->tensors[s->count++] = t;
     if (p->precision != ATTEND_INT8) return;
-    snprintf(s->names[s->count], sizeof *s->names, "%s%s", p->name, steps_suffix);
+    snprintf(s->names[s->count], sizeof *s->names, "%s%s", p->name, scales_suffix);
     s->tensors[s->count] = (attend_tensor){ .name = s->names[s->count],
                                             .dtype = ATTEND_F32,
                                             .rank = 1,
@@ -219,8 +219,8 @@ static saving *saving_new(size_t max_tensors, size_t metadata_count)
 int attend_model_save_with(const attend_model *m, const char *path, const attend_tensor *more, size_t more_count,
                            const attend_metadata *metadata, size_t metadata_count)
 {
-    size_t max_tensors =
-        2 * (size_t)attend_params_count(m->params) + more_count; /* a matrix may have steps beside it */
+    /* An int8 matrix is two tensors: the matrix and its scales. */
+    size_t max_tensors = 2 * (size_t)attend_params_count(m->params) + more_count;
     for (const attachment *a = m->attachments; a; a = a->next) max_tensors++;
     saving *s = saving_new(max_tensors, metadata_count);
     if (!s) return attend_fail(ATTEND_NO_MEMORY, "no memory to save a model");
@@ -247,7 +247,8 @@ typedef struct loading {
     attend_tensor_file *file;
     const char *name; /* of the file */
     const attend_load_options *options;
-    attachment **last; /* the end of the list: names in a file are unique, so that no search is needed */
+    attachment *
+        *last; /* the end of the list; names in a file are unique, so attachments are appended without a search */
 } loading;
 
 static bool starts_with(const char *text, const char *prefix)
@@ -267,7 +268,7 @@ static int load_version(const loading *l)
     const char *version = attend_tensor_file_metadata(l->file, "format-version");
     long long number = 0;
     if (!version || !attend_parse_integer(version, NULL, &number) || number < 1)
-        return attend_fail(ATTEND_BAD_MODEL, "%s: the format-version '%.40s' is not a number from 1 on", l->name,
+        return attend_fail(ATTEND_BAD_MODEL, "%s: the format-version '%.40s' is not a positive number", l->name,
                            version ? version : "");
     if (number > FORMAT_VERSION) {
         const char *maker = attend_tensor_file_metadata(l->file, "made-by");
@@ -320,7 +321,7 @@ static int load_config(const loading *l)
     for (size_t i = 0; i < attend_tensor_file_metadata_count(l->file); i++) {
         const char *key = attend_tensor_file_metadata_at(l->file, i)->key;
         if (starts_with(key, config_prefix) && known-- == 0)
-            return attend_fail(ATTEND_BAD_MODEL, "%s: the metadata has an unknown field; the last field is \"%.60s\"",
+            return attend_fail(ATTEND_BAD_MODEL, "%s: the metadata has an unknown field: \"%.60s\" or one before it",
                                l->name, key);
     }
     return bad_model(l, attend_config_check(config));
@@ -358,21 +359,21 @@ static const void *bytes_of(const loading *l, const attend_tensor *t, bool in_pl
 
 static int load_quantised(const loading *l, const attend_tensor *t, const int *shape, param_storage *out)
 {
-    char name[NAME_TEXT + sizeof steps_suffix];
-    const attend_tensor *steps = NULL;
+    char name[NAME_TEXT + sizeof scales_suffix];
+    const attend_tensor *scales = NULL;
     out->precision = t->dtype == ATTEND_I8 ? ATTEND_INT8 : ATTEND_BFLOAT16;
     if (out->precision == ATTEND_INT8) {
-        snprintf(name, sizeof name, "%s%s", t->name, steps_suffix);
-        steps = attend_tensor_file_find(l->file, name);
-        if (!fits(steps, 1, shape, ATTEND_F32))
-            return attend_fail(ATTEND_BAD_MODEL, "%s: '%s' is I8, and '%s' beside it is missing or not F32 (%d)",
+        snprintf(name, sizeof name, "%s%s", t->name, scales_suffix);
+        scales = attend_tensor_file_find(l->file, name);
+        if (!fits(scales, 1, shape, ATTEND_F32))
+            return attend_fail(ATTEND_BAD_MODEL, "%s: '%s' is I8, but its scales '%s' are missing or not F32 (%d)",
                                l->name, t->name, name, shape[0]);
     }
-    out->borrowed = attend_tensor_file_edit(l->file, t) && (!steps || attend_tensor_file_edit(l->file, steps));
+    out->borrowed = attend_tensor_file_edit(l->file, t) && (!scales || attend_tensor_file_edit(l->file, scales));
     out->mapped = out->borrowed;
     out->quantized = bytes_of(l, t, out->borrowed);
-    out->scales = steps ? bytes_of(l, steps, out->borrowed) : NULL;
-    if (out->quantized && (!steps || out->scales)) return ATTEND_OK;
+    out->scales = scales ? bytes_of(l, scales, out->borrowed) : NULL;
+    if (out->quantized && (!scales || out->scales)) return ATTEND_OK;
     if (!out->borrowed) {
         attend_memory_free((void *)(uintptr_t)out->quantized);
         attend_memory_free((void *)(uintptr_t)out->scales);
@@ -380,7 +381,7 @@ static int load_quantised(const loading *l, const attend_tensor *t, const int *s
     return attend_fail(ATTEND_NO_MEMORY, "no memory for '%s'", t->name);
 }
 
-/* A model_values. */
+/* The model_values function of loading: finds a parameter in the file. */
 static int load_parameter(void *user, const char *name, int rank, const int *shape, param_storage *out)
 {
     loading *l = user;
@@ -422,31 +423,31 @@ static int load_numbers(const loading *l)
 {
     for (int i = 0; i < attend_params_count(l->m->params); i++) {
         attend_param *p = attend_params_at(l->m->params, i);
-        const char *wrong = NULL;
+        const char *problem = NULL;
         if (p->precision != ATTEND_FP32) {
-            wrong = quantised_error(p);
+            problem = quantised_error(p);
         } else {
             const float *from = attend_tensor_file_find(l->file, p->name)->data;
             for (size_t j = 0; !p->borrowed && j < p->size; j++) p->value[j] = (real)from[j];
-            if (!all_finite(p->size, p->value)) wrong = "has non-finite values";
+            if (!all_finite(p->size, p->value)) problem = "has non-finite values";
         }
-        if (wrong) return attend_fail(ATTEND_BAD_MODEL, "%s: '%s' %s", l->name, p->name, wrong);
+        if (problem) return attend_fail(ATTEND_BAD_MODEL, "%s: '%s' %s", l->name, p->name, problem);
         if (p == l->m->source_table || p == l->m->target_table)
-            attend_param_release_pages(p); /* few rows of an embedding table are used: do not keep its pages */
+            attend_param_release_pages(p); /* decoding reads few rows of an embedding table */
     }
     return ATTEND_OK;
 }
 
-/* Whether a tensor is the steps of a matrix of this model. */
-static bool is_steps(const loading *l, const char *name)
+/* Whether a tensor holds the scales of a matrix of this model. */
+static bool is_scales(const loading *l, const char *name)
 {
-    char of[NAME_TEXT];
-    const size_t length = strlen(name), suffix = sizeof steps_suffix - 1;
-    if (length <= suffix || length - suffix >= sizeof of || strcmp(name + length - suffix, steps_suffix) != 0)
+    char matrix[NAME_TEXT];
+    const size_t length = strlen(name), suffix = sizeof scales_suffix - 1;
+    if (length <= suffix || length - suffix >= sizeof matrix || strcmp(name + length - suffix, scales_suffix) != 0)
         return false;
-    memcpy(of, name, length - suffix);
-    of[length - suffix] = '\0';
-    const attend_param *p = attend_params_find(l->m->params, of);
+    memcpy(matrix, name, length - suffix);
+    matrix[length - suffix] = '\0';
+    const attend_param *p = attend_params_find(l->m->params, matrix);
     return p && p->precision == ATTEND_INT8;
 }
 
@@ -456,9 +457,9 @@ static int load_text(loading *l, const attend_tensor *t)
 {
     const char *name = t->name + sizeof text_prefix - 1;
     if (t->dtype != ATTEND_U8 || t->rank != 1)
-        return attend_fail(ATTEND_BAD_MODEL, "%s: '%s' is not a row of bytes", l->name, t->name);
-    const bool stays = attend_tensor_file_edit(l->file, t) != NULL; /* in the map, which lives as long as the model */
-    const int status = attachment_new(l->last, name, t->data, t->bytes, !stays);
+        return attend_fail(ATTEND_BAD_MODEL, "%s: '%s' is not a vector of bytes (U8)", l->name, t->name);
+    const bool in_map = attend_tensor_file_edit(l->file, t) != NULL; /* the map exists as long as the model */
+    const int status = attachment_new(l->last, name, t->data, t->bytes, !in_map);
     if (status != ATTEND_OK) return bad_model(l, status);
     l->last = &(*l->last)->next;
     return ATTEND_OK;
@@ -472,7 +473,7 @@ static int load_others(loading *l)
         if (starts_with(t->name, text_prefix))
             status = load_text(l, t);
         else if (!starts_with(t->name, training_prefix) && !attend_params_find(l->m->params, t->name) &&
-                 !is_steps(l, t->name))
+                 !is_scales(l, t->name))
             status =
                 attend_fail(ATTEND_BAD_MODEL, "%s: '%s' does not belong to the model that the configuration describes",
                             l->name, t->name);

@@ -1,4 +1,5 @@
-/* output.c: log p = logits - lse(logits), lse from chunks of columns; the same bits with and without top-k and on any number of threads. */
+/* output.c: log p = logits - lse(logits), where lse (log-sum-exp) is computed from chunks of columns. The result is
+ * bit-identical with and without top-k and on any number of threads. */
 #include "model/output.h"
 
 #include "core/top_k.h"
@@ -8,12 +9,12 @@
 #include <math.h>
 #include <string.h>
 
-/* Columns per chunk: a multiple of the tile width of every kernel, and small enough that a chunk of a hundred rows fits the L2 cache. Sums are
- * taken per chunk, so that they do not depend on the number of threads. */
+/* Columns range_chunks chunk: a multiple of the tile width of every kernel, and small enough that a chunk of a hundred
+ * rows fits the L2 cache. Sums are taken range_chunks chunk, so that they do not depend on the number of threads. */
 enum { CHUNK = 576 };
 
-/* See output_tail. The probability of one token of the tail is capped at TAIL_MAX: it represents many others, which are not as probable if it
- * happens to be the token that the model would choose. */
+/* See output_tail. The probability of a tail token is capped at TAIL_MAX, because it represents many others: if the
+ * model prefers that very token, the others are much less probable. */
 enum { TAIL_STEP = 16, TAIL_FIRST = 5 };
 static const real TAIL_MAX = (real)0.02;
 
@@ -51,42 +52,42 @@ static bool tail_new(attend_ctx *c, const attend_model *m, const packed_matrix *
     return out->tokens && (out->count == 0 || columns_new(c, m, all, out->count, out->tokens, &out->w, &out->b));
 }
 
-static bool limit_new(attend_ctx *c, const attend_model *m, const packed_matrix *all, const output_tail *tail, int n,
-                      const int *source, output_limit *out)
+static bool shortlist_output_new(attend_ctx *c, const attend_model *m, const packed_matrix *all,
+                                 const output_tail *tail, int n, const int *source, output_shortlist *out)
 {
     out->tokens = attend_shortlist_tokens(c, m, n, source, &out->count);
     out->outside = attend_ctx_alloc_reals(c, (size_t)tail->count);
     if (!out->tokens || !out->outside || !columns_new(c, m, all, out->count, out->tokens, &out->w, &out->b))
         return false;
     int at = 0, outside = 0;
-    for (int i = 0; i < tail->count; i++) { /* both are sorted */
+    for (int i = 0; i < tail->count; i++) { /* both lists are sorted */
         while (at < out->count && out->tokens[at] < tail->tokens[i]) at++;
         const bool listed = at < out->count && out->tokens[at] == tail->tokens[i];
         out->outside[i] = listed ? 0 : 1;
         outside += !listed;
     }
-    out->rest = outside ? (real)(m->config.target_vocab - out->count) / (real)outside : 0;
+    out->represented = outside ? (real)(m->config.target_vocab - out->count) / (real)outside : 0;
     for (int i = 0; i < out->count; i++)
         if (out->tokens[i] == ATTEND_END) out->end = (size_t)i;
     return true;
 }
 
-bool attend_output_limit(attend_ctx *c, output_layer *o, const attend_ragged *sources, const int *tokens)
+bool attend_output_use_shortlists(attend_ctx *c, output_layer *o, const attend_ragged *sources, const int *tokens)
 {
     packed_matrix all;
     const attend_var *output_w = attend_parameter(c, o->m->output_w);
     const int count = attend_ragged_count(sources);
-    output_limit *limits = attend_ctx_alloc(c, (size_t)count, sizeof *limits);
-    if (!limits || !output_w || !attend_var_matrix(c, output_w, &all) || !tail_new(c, o->m, &all, &o->tail))
+    output_shortlist *shortlists = attend_ctx_alloc(c, (size_t)count, sizeof *shortlists);
+    if (!shortlists || !output_w || !attend_var_matrix(c, output_w, &all) || !tail_new(c, o->m, &all, &o->tail))
         return false;
     o->width = 0;
     for (int i = 0, at = 0; i < count; i++) {
         const int n = attend_ragged_length(sources, i);
-        if (!limit_new(c, o->m, &all, &o->tail, n, tokens + at, &limits[i])) return false;
-        if ((size_t)limits[i].count > o->width) o->width = (size_t)limits[i].count;
+        if (!shortlist_output_new(c, o->m, &all, &o->tail, n, tokens + at, &shortlists[i])) return false;
+        if ((size_t)shortlists[i].count > o->width) o->width = (size_t)shortlists[i].count;
         at += n;
     }
-    o->limits = limits;
+    o->shortlists = shortlists;
     return true;
 }
 
@@ -116,15 +117,16 @@ static double lse_of(const part *p, int n)
     return (double)max + log(sum);
 }
 
-/* The log-sum-exp of the listed tokens (lse) and of the estimate for the others. Overwrites the logits of the tail. */
-static double limited_lse(const output_layer *o, const output_limit *l, double lse, real *tail)
+/* Adds the estimate for the unlisted tokens to the log-sum-exp of the listed tokens (lse). Overwrites the logits of the
+ * tail. */
+static double add_tail(const output_layer *o, const output_shortlist *l, double lse, real *tail)
 {
     const size_t n = (size_t)o->tail.count;
-    if (n == 0 || l->rest == 0 || !isfinite(lse)) return lse;
+    if (n == 0 || l->represented == 0 || !isfinite(lse)) return lse;
     attend_kernel()->scale_shift(n, (real)-lse, 1, tail, tail);
     attend_kernel()->exp(n, tail, tail);
     for (size_t i = 0; i < n; i++) tail[i] = tail[i] < TAIL_MAX ? tail[i] : TAIL_MAX;
-    return lse + log1p((double)l->rest * (double)attend_kernel()->dot(n, tail, l->outside));
+    return lse + log1p((double)l->represented * (double)attend_kernel()->dot(n, tail, l->outside));
 }
 
 /* The logits of the tail for all rows -> (rows, tail); NULL: no memory. */
@@ -171,22 +173,22 @@ static bool all_tokens(attend_ctx *c, output_layer *o, const packed_matrix *w, c
     real *logits = attend_ctx_alloc_reals(c, a->m * o->width), *scratch = attend_ctx_alloc_reals(c, o->width);
     part *parts = attend_ctx_alloc(c, o->width / CHUNK + 1, sizeof *parts);
     if (!logits || !scratch || !parts) return false;
-    if (!o->limits) attend_product(c, PACKED_BIAS, b, a, w, logits, o->width);
-    for (int i = 0, end; o->limits && i < n; i = end) {
-        const output_limit *l = &o->limits[source_of[i]];
+    if (!o->shortlists) attend_product(c, PACKED_BIAS, b, a, w, logits, o->width);
+    for (int i = 0, end; o->shortlists && i < n; i = end) {
+        const output_shortlist *l = &o->shortlists[source_of[i]];
         end = end_of_source(source_of, i, n);
-        const activations some = rows_of(a, (size_t)i, (size_t)(end - i), w->k);
-        attend_gemm_matrix(PACKED_BIAS, l->b, &some, &l->w, 0, l->w.n, logits + (size_t)i * o->width, o->width);
+        const activations source_rows = rows_of(a, (size_t)i, (size_t)(end - i), w->k);
+        attend_gemm_matrix(PACKED_BIAS, l->b, &source_rows, &l->w, 0, l->w.n, logits + (size_t)i * o->width, o->width);
     }
-    real *tail = o->limits ? tail_logits(c, o, a) : NULL;
-    if (o->limits && !tail) return false;
-    for (int i = 0; i < n; i++) { /* in the same order as with top-k, for the same bits */
-        const output_limit *l = o->limits ? &o->limits[source_of[i]] : NULL;
+    real *tail = o->shortlists ? tail_logits(c, o, a) : NULL;
+    if (o->shortlists && !tail) return false;
+    for (int i = 0; i < n; i++) { /* in the same order as with top-k, so that the result is bit-identical */
+        const output_shortlist *l = o->shortlists ? &o->shortlists[source_of[i]] : NULL;
         const size_t width = l ? (size_t)l->count : o->width;
         real *row = logits + (size_t)i * o->width;
         memcpy(scratch, row, width * sizeof *row);
         double lse = row_lse(width, scratch, parts);
-        if (l) lse = limited_lse(o, l, lse, tail + (size_t)i * (size_t)o->tail.count);
+        if (l) lse = add_tail(o, l, lse, tail + (size_t)i * (size_t)o->tail.count);
         attend_kernel()->scale_shift(width, (real)-lse, 1, row, row);
     }
     o->log_p = logits;
@@ -205,7 +207,8 @@ static attend_top_k *selections_new(attend_ctx *c, size_t count, int k)
     return selections;
 }
 
-/* Adds the best of a chunk of n logits. tokens: the token of each; NULL: first, first + 1, .. ATTEND_BEGIN is never a candidate. */
+/* Adds the best of a chunk of n logits. tokens: the token of each; NULL: first, first + 1, and so on. ATTEND_BEGIN is
+ * never a candidate. */
 static void search_chunk(attend_top_k *best, size_t n, const real *x, int first, const int *tokens)
 {
     real threshold = (real)attend_top_k_threshold(best);
@@ -224,10 +227,10 @@ typedef struct chunks {
     const real *b;
     const activations *a;
     int ranges, chunk_count;
-    attend_top_k *bests; /* (ranges, rows) */
-    part *parts;         /* (rows, chunk_count) */
-    real *buffers;       /* (ranges, rows, CHUNK) */
-    real *ends;          /* (rows) logits of ATTEND_END */
+    attend_top_k *selections; /* (ranges, rows) */
+    part *parts;              /* (rows, chunk_count) */
+    real *buffers;            /* (ranges, rows, CHUNK) */
+    real *ends;               /* (rows) logits of ATTEND_END */
 } chunks;
 
 static void run_range(void *user, int range)
@@ -235,11 +238,11 @@ static void run_range(void *user, int range)
     const chunks *s = user;
     const attend_kernel_table *k = attend_kernel();
     const size_t rows = s->a->m;
-    const int per = (s->chunk_count + s->ranges - 1) / s->ranges;
-    const int last = (range + 1) * per < s->chunk_count ? (range + 1) * per : s->chunk_count;
-    attend_top_k *bests = s->bests + (size_t)range * rows;
+    const int range_chunks = (s->chunk_count + s->ranges - 1) / s->ranges;
+    const int last = (range + 1) * range_chunks < s->chunk_count ? (range + 1) * range_chunks : s->chunk_count;
+    attend_top_k *selections = s->selections + (size_t)range * rows;
     real *buffer = s->buffers + (size_t)range * rows * CHUNK;
-    for (int chunk = range * per; chunk < last; chunk++) {
+    for (int chunk = range * range_chunks; chunk < last; chunk++) {
         const size_t first = (size_t)chunk * CHUNK, left = s->w->n - first, width = left < CHUNK ? left : CHUNK;
         attend_gemm_matrix(PACKED_BIAS, s->b + first, s->a, s->w, first, width, buffer, CHUNK);
         for (size_t i = 0; i < rows; i++) {
@@ -247,8 +250,8 @@ static void run_range(void *user, int range)
             part *p = &s->parts[i * (size_t)s->chunk_count + (size_t)chunk];
             if (chunk == 0) s->ends[i] = row[ATTEND_END];
             p->max = k->max(width, row);
-            if (!(p->max <= (real)attend_top_k_threshold(&bests[i])))
-                search_chunk(&bests[i], width, row, (int)first, NULL);
+            if (!(p->max <= (real)attend_top_k_threshold(&selections[i])))
+                search_chunk(&selections[i], width, row, (int)first, NULL);
             p->sum = k->exp_sum(width, row, p->max, row);
         }
     }
@@ -268,7 +271,7 @@ static void store_best(output_layer *o, size_t row, attend_top_k *b, real end, d
     }
 }
 
-static bool best_of_all(attend_ctx *c, output_layer *o, const packed_matrix *w, const real *b, const activations *a)
+static bool top_k_of_all(attend_ctx *c, output_layer *o, const packed_matrix *w, const real *b, const activations *a)
 {
     const size_t rows = a->m;
     const int threads = attend_product_threads(c, rows * w->n * w->k);
@@ -279,7 +282,7 @@ static bool best_of_all(attend_ctx *c, output_layer *o, const packed_matrix *w, 
                  .ranges = threads,
                  .chunk_count = (int)((w->n + CHUNK - 1) / CHUNK) };
     if (s.ranges > s.chunk_count) s.ranges = s.chunk_count;
-    s.bests = selections_new(c, (size_t)s.ranges * rows, o->top_k);
+    s.selections = selections_new(c, (size_t)s.ranges * rows, o->top_k);
     s.parts = attend_ctx_alloc(c, rows * (size_t)s.chunk_count, sizeof *s.parts);
     s.buffers = attend_ctx_alloc_reals(c, (size_t)s.ranges * rows * CHUNK);
     if (attend_ctx_status(c) != ATTEND_OK) return false;
@@ -288,19 +291,19 @@ static bool best_of_all(attend_ctx *c, output_layer *o, const packed_matrix *w, 
     else
         run_range(&s, 0);
     for (size_t i = 0; i < rows; i++) {
-        attend_top_k *all = &s.bests[i];
+        attend_top_k *all = &s.selections[i];
         for (int range = 1; range < s.ranges; range++) {
-            const attend_top_k *more = &s.bests[(size_t)range * rows + i];
-            for (int j = 0; j < more->count; j++)
-                attend_top_k_offer(all, more->entries[j].value, more->entries[j].index);
+            const attend_top_k *other = &s.selections[(size_t)range * rows + i];
+            for (int j = 0; j < other->count; j++)
+                attend_top_k_offer(all, other->entries[j].value, other->entries[j].index);
         }
         store_best(o, i, all, s.ends[i], lse_of(&s.parts[i * (size_t)s.chunk_count], s.chunk_count));
     }
     return true;
 }
 
-static bool best_of_lists(attend_ctx *c, output_layer *o, const packed_matrix *w, const activations *a,
-                          const int *source_of)
+static bool top_k_of_shortlists(attend_ctx *c, output_layer *o, const packed_matrix *w, const activations *a,
+                                const int *source_of)
 {
     const int n = (int)a->m;
     int max_rows = 0;
@@ -314,10 +317,10 @@ static bool best_of_lists(attend_ctx *c, output_layer *o, const packed_matrix *w
     real *tail = tail_logits(c, o, a);
     if (!buffer || !b || !parts || !tail) return false;
     for (int i = 0, end; i < n; i = end) {
-        const output_limit *l = &o->limits[source_of[i]];
+        const output_shortlist *l = &o->shortlists[source_of[i]];
         end = end_of_source(source_of, i, n);
-        const activations some = rows_of(a, (size_t)i, (size_t)(end - i), w->k);
-        attend_gemm_matrix(PACKED_BIAS, l->b, &some, &l->w, 0, l->w.n, buffer, o->width);
+        const activations source_rows = rows_of(a, (size_t)i, (size_t)(end - i), w->k);
+        attend_gemm_matrix(PACKED_BIAS, l->b, &source_rows, &l->w, 0, l->w.n, buffer, o->width);
         for (int row = i; row < end; row++) {
             real *x = buffer + (size_t)(row - i) * o->width;
             const size_t width = (size_t)l->count;
@@ -325,8 +328,7 @@ static bool best_of_lists(attend_ctx *c, output_layer *o, const packed_matrix *w
             b->count = 0;
             search_chunk(b, width, x, 0, l->tokens);
             const double lse = row_lse(width, x, parts);
-            store_best(o, (size_t)row, b, end_logit,
-                       limited_lse(o, l, lse, tail + (size_t)row * (size_t)o->tail.count));
+            store_best(o, (size_t)row, b, end_logit, add_tail(o, l, lse, tail + (size_t)row * (size_t)o->tail.count));
         }
     }
     return true;
@@ -349,5 +351,6 @@ bool attend_output_step(attend_ctx *c, output_layer *o, attend_var *readout, con
     o->best_log_p = attend_ctx_alloc_reals(c, rows * (size_t)o->top_k);
     o->end_log_p = attend_ctx_alloc_reals(c, rows);
     if (attend_ctx_status(c) != ATTEND_OK) return false;
-    return o->limits ? best_of_lists(c, o, &w, &a, source_of) : best_of_all(c, o, &w, o->m->output_b->value, &a);
+    return o->shortlists ? top_k_of_shortlists(c, o, &w, &a, source_of)
+                         : top_k_of_all(c, o, &w, o->m->output_b->value, &a);
 }

@@ -1,7 +1,8 @@
-/* output.h: the output layer of a decoding step: log p of all tokens or of those on a source's shortlist, or only the k best of either.
+/* output.h: the output layer of a decoding step: log p of all tokens or of those on a source's shortlist, or only the k
+ * best of either.
  *
- * A decoding that needs only the k best never has all logits in memory: a chunk of columns at a time is multiplied, searched for the best and
- * added to the log-sum-exp while it is in the cache. */
+ * A decoding that needs only the k best never stores all logits: it computes one chunk of columns at a time, searches
+ * it for the best and adds it to the log-sum-exp while it is in the cache. */
 #ifndef ATTEND_MODEL_OUTPUT_H
 #define ATTEND_MODEL_OUTPUT_H
 
@@ -9,17 +10,17 @@
 #include "model/model.h"
 
 /* The columns of the output layer that the shortlist of one source selects. */
-typedef struct output_limit {
+typedef struct output_shortlist {
     int *tokens, count; /* in ascending order */
     size_t end;         /* the index of ATTEND_END, which is always listed */
     packed_matrix w;
     const real *b;
-    real *outside; /* (tail): 1 for tokens of the tail that are not on the list, 0 for the others */
-    real rest;     /* the number of unlisted tokens that each such token represents */
-} output_limit;
+    real *outside;    /* (tail): 1 for tokens of the tail that are not on the list, 0 for the others */
+    real represented; /* the number of unlisted tokens that each such token represents */
+} output_shortlist;
 
-/* Every 16th token of the vocabulary, to estimate the probability mass of all tokens that are not on a list. Without the estimate, a step where the
- * model is uncertain would seem as certain as any other. */
+/* Every 16th token of the vocabulary, to estimate the probability mass of all tokens that are not on a list. Without
+ * the estimate, a step where the model is uncertain would seem as certain as any other. */
 typedef struct output_tail {
     int *tokens, count;
     packed_matrix w;
@@ -28,10 +29,10 @@ typedef struct output_tail {
 
 typedef struct output_layer {
     const attend_model *m;
-    output_limit *limits; /* (sources); NULL: all tokens */
-    output_tail tail;     /* with limits */
-    size_t width;         /* the target vocabulary, or the length of the longest list */
-    int top_k;            /* compute only the k best tokens; 0: all */
+    output_shortlist *shortlists; /* (sources); NULL: all tokens */
+    output_tail tail;             /* set if there are shortlists */
+    size_t width;                 /* the target vocabulary, or the length of the longest list */
+    int top_k;                    /* compute only the k best tokens; 0: all */
 
     /* results of the last step */
     const real *log_p;             /* (rows, width); NULL with top_k */
@@ -42,9 +43,9 @@ typedef struct output_layer {
 
 void attend_output_new(output_layer *o, const attend_model *m);
 /* Restricts the output to the shortlists of these sources. False: the context failed. */
-bool attend_output_limit(attend_ctx *c, output_layer *o, const attend_ragged *sources, const int *tokens);
-/* readout (rows, R); source_of (rows): the source of each row, rows of one source are adjacent. The results are in the context's memory until the next
- * step. False: the context failed. */
+bool attend_output_use_shortlists(attend_ctx *c, output_layer *o, const attend_ragged *sources, const int *tokens);
+/* readout (rows, R); source_of (rows): the source of each row, rows of one source are adjacent. The results are in the
+ * context's memory until the next step. False: the context failed. */
 bool attend_output_step(attend_ctx *c, output_layer *o, attend_var *readout, const int *source_of);
 
 #endif

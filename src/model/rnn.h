@@ -31,7 +31,7 @@ typedef struct rnn {
     rnn_cell encoder[ATTEND_MAX_LAYERS][2];                                      /* [1]: backward */
     attend_param *start_w[ATTEND_MAX_LAYERS][2], *start_b[ATTEND_MAX_LAYERS][2]; /* of h, and of the LSTM's c */
     rnn_cell decoder[ATTEND_MAX_LAYERS]; /* w: of the embedding, or of the layer below */
-    attend_param *second_w;              /* (G H, ..) of the context, or of the fed-back readout; NULL: neither */
+    attend_param *second_w;              /* (G H, width) of the context or of the fed-back readout; NULL: neither */
     cross_attention attention;
     pthread_mutex_t lock;          /* protects folded */
     struct folded_context *folded; /* context_folding.c; NULL: not made yet */
@@ -63,7 +63,7 @@ static inline bool has_feedback(const attend_model *m)
 
 /* ---- configuration (architecture.h) ---- */
 
-void attend_rnn_settle(attend_config *c);
+void attend_rnn_set_defaults(attend_config *c);
 const char *attend_rnn_conflict(const attend_config *c);
 int attend_rnn_max_tokens(const attend_config *c, bool target);
 int attend_rnn_attention_layers(const attend_config *c, attend_attention_kind kind);
@@ -144,14 +144,15 @@ typedef struct decoder_step {
 /* fold: fold the context's matrices into the source; for decoding, where there are no gradients. */
 bool attend_decoder_new(attend_ctx *c, const attend_model *m, const encoded *e, const attend_ragged *sources, bool fold,
                         decoder *d);
-/* Only the attention and the readout of a decoder. memory: NULL without attention. folded: NULL unless the context is folded. */
+/* Only the attention and the readout of a decoder. memory: NULL without attention. folded: NULL unless the context is
+ * folded. */
 bool attend_decoder_attention(attend_ctx *c, const attend_model *m, const cross_attention *a, attend_var *memory,
                               const attend_ragged *sources, const folded_context *folded, decoder *d);
-/* The part of the input of the first layer that depends on the embedded tokens only, for all steps at once: W y + bw, or the embedded tokens
- * themselves if nothing is added to that. */
+/* The part of the input of the first layer that depends on the embedded tokens only, for all steps at once: W y + bw,
+ * or the embedded tokens themselves if nothing is added to that. */
 attend_var *attend_decoder_input(attend_ctx *c, const decoder *d, attend_var *embedded);
-/* One step of the part with feedback. Context before: the first layer, which it returns; context after: all layers and the readout. rows: the row of
- * `input` for each row; NULL: row i. */
+/* One step of the part with feedback. Context before: the first layer, which it returns; context after: all layers and
+ * the readout. rows: the row of `input` for each row; NULL: row i. */
 attend_var *attend_decoder_recur(attend_ctx *c, const decoder *d, attend_var *input, const int *rows, decoder_state *s,
                                  decoder_step *step);
 /* Layers [first, layers) over whole sentences, or sentences of one token. */
@@ -160,7 +161,8 @@ attend_var *attend_decoder_layers(attend_ctx *c, const decoder *d, int first, at
 /* The attention over whole sentences, or sentences of one token. */
 attend_var *attend_decoder_attend(attend_ctx *c, const decoder *d, attend_var *query, decoder_state *s,
                                   decoder_step *step);
-/* tanh(W [..] + b) of the parts that the configuration asks for, or the state itself. embedded: the input tokens. */
+/* tanh(W [parts] + b), where the configuration determines the parts, or the state itself. embedded: the input
+ * tokens. */
 attend_var *attend_decoder_readout(attend_ctx *c, const decoder *d, attend_var *state, attend_var *context,
                                    attend_var *embedded);
 #endif

@@ -36,7 +36,8 @@ static void encoder(model_builder *b, rnn *r)
         }
 }
 
-/* Whether the memory must be projected to the width of the queries: the score projects neither, and refuses keys of another width. */
+/* Whether the memory must be projected to the width of the queries: the score projects neither, and refuses keys of
+ * another width. */
 static bool needs_projection(const attend_config *c, int memory)
 {
     const attend_score *s = c->attention;

@@ -31,7 +31,7 @@ const char *attend_config_tied_conflict(const attend_config *c, bool has_readout
     return "tie-embeddings needs hidden and embedding to be equal where tokens are predicted from the state itself";
 }
 
-void attend_rnn_settle(attend_config *c)
+void attend_rnn_set_defaults(attend_config *c)
 {
     if (c->embedding == 0) c->embedding = 256;
     if (c->task == ATTEND_TASK_LANGUAGE_MODEL) c->attention = NULL;

@@ -1,13 +1,16 @@
-/* rnn_decoder.c: the decoder's layers, its attention and its readout. Parts without feedback run over whole sentences; the rest is a step,
- * which training and decoding share.
+/* rnn_decoder.c: the decoder's layers, its attention and its readout. Parts without feedback run over whole sentences.
+ * The other parts are a step that training and decoding share.
  *
- *     context before   c_t = attention(s_{t-1})    s_t = f(s_{t-1}, [y_{t-1} ; c_t])              (Bahdanau et al. 2015)
- *     context after    s_t = f(s_{t-1}, [y_{t-1} ; r_{t-1} with input feeding])   c_t = attention(s_t)   r_t = tanh(Wc [c_t ; s_t] + b)
- *                                                                                                 (Luong et al. 2015)
- * With context before, only the first layer depends on the attention, so that the other layers run over whole sentences. */
+ *     context before (Bahdanau et al. 2015)
+ *         c_t = attention(s_{t-1})    s_t = f(s_{t-1}, [y_{t-1} ; c_t])
+ *     context after (Luong et al. 2015); with input feeding, r_{t-1} is part of the input
+ *         s_t = f(s_{t-1}, [y_{t-1} ; r_{t-1}])    c_t = attention(s_t)    r_t = tanh(Wc [c_t ; s_t] + b)
+ *
+ * With context before, only the first layer depends on the attention, so the other layers run over whole
+ * sentences. */
 #include "model/rnn.h"
 
-/* Folded matrices are not among the parameters of the model, for which the context has gradients. */
+/* A folded matrix as a constant: it is not a parameter of the model, so the context has no gradient for it. */
 static attend_var *use_folded(attend_ctx *c, attend_param *p)
 {
     attend_grads *grads = c->grads;
@@ -102,7 +105,8 @@ attend_var *attend_decoder_layers(attend_ctx *c, const decoder *d, int first, at
     return x;
 }
 
-/* One step of the first layer. input: W y + bw; second: the context or the fed-back readout, whose product with second_w is added; NULL: none. */
+/* One step of the first layer. input: W y + bw; second: the context or the fed-back readout, whose product with
+ * second_w is added; NULL: none. */
 static attend_var *first_layer(attend_ctx *c, const decoder *d, attend_var *input, const int *rows, attend_var *second,
                                attend_state *state)
 {

@@ -10,8 +10,8 @@ typedef struct rnn_states {
     decoder_state now; /* of the current step */
 } rnn_states;
 
-/* Encodes the sources. Only the memory is needed afterwards: it moves to the front of the context, and the rest is freed. False: the context
- * failed. */
+/* Encodes the sources. Only the memory is needed afterwards: it moves to the front of the context, and the rest is
+ * freed. False: the context failed. */
 static bool encode(attend_decoding *d, rnn_states *s, const int *source, const int *lengths)
 {
     attend_ctx *c = d->c;
@@ -80,7 +80,8 @@ static bool store(attend_decoding *d, const decoding_step *step)
     return ok && attend_weights_store(d, &states->last, s->previous);
 }
 
-/* W y + bw of the first layer for the tokens of a step, once for each distinct token. *which: the row of each hypothesis. */
+/* W y + bw of the first layer for the tokens of a step, once for each distinct token. *which: the row of each
+ * hypothesis. */
 static attend_var *token_input(attend_decoding *d, const int *tokens, int n, int **which)
 {
     attend_ctx *c = d->c;
@@ -143,7 +144,7 @@ static void end(attend_decoding *d)
 
 const architecture attend_rnn = {
     .name = "rnn",
-    .settle = attend_rnn_settle,
+    .set_defaults = attend_rnn_set_defaults,
     .conflict = attend_rnn_conflict,
     .max_tokens = attend_rnn_max_tokens,
     .attention_layers = attend_rnn_attention_layers,

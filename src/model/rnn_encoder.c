@@ -1,4 +1,5 @@
-/* rnn_encoder.c: recurrent layers over the source, in one direction or both; the states of both directions are concatenated.
+/* rnn_encoder.c: recurrent layers over the source, in one direction or both; the states of both directions are
+ * concatenated.
  *     h_i = [f(x_i, h_{i-1}) ; f'(x_i, h_{i+1})]     s_0 = tanh(W [h_m ; h_1] + b), for each layer */
 #include "model/rnn.h"
 

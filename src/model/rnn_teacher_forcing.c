@@ -1,5 +1,5 @@
-/* rnn_teacher_forcing.c: recurrent networks over given targets. A decoder with feedback runs step by step over the sentences that have not
- * ended, and the rows of all steps are put back into the order of the targets afterwards. */
+/* rnn_teacher_forcing.c: recurrent networks over given targets. A decoder with feedback runs step by step over the
+ * sentences that have not ended, and the rows of all steps are put back into the order of the targets afterwards. */
 #include "model/rnn.h"
 
 #include <string.h>

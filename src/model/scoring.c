@@ -4,7 +4,8 @@
 /* The size of a part: enough rows to run at full speed, but little memory. */
 enum { PART_LOGITS = 16 << 20, PART_NUMBERS = 32 << 20, NUMBERS_PER_ROW = 32 /* times the width, in every layer */ };
 
-/* The number of pairs in the part that begins with `first`, limited by the logits of target rows and by the activations of all rows. */
+/* The number of pairs in the part that begins with `first`, limited by the logits of target rows and by the activations
+ * of all rows. */
 static int part_size(const attend_model *m, const attend_pairs *pairs, int first)
 {
     const attend_config *o = &m->config;

@@ -22,7 +22,7 @@ struct attend_shortlist {
     int source_vocab, target_vocab;
     uint64_t *frequency; /* (target_vocab) */
     counted *table;
-    size_t used, room; /* room: a power of two */
+    size_t used, capacity; /* capacity: a power of two */
 };
 
 void attend_shortlist_free(attend_shortlist *s)
@@ -42,9 +42,9 @@ int attend_shortlist_new(attend_shortlist **out, int source_vocab, int target_vo
     attend_shortlist *s = attend_memory_zeroed(1, sizeof *s);
     if (s) {
         s->source_vocab = source_vocab, s->target_vocab = target_vocab;
-        s->room = 1 << 16;
+        s->capacity = 1 << 16;
         s->frequency = attend_memory_zeroed((size_t)target_vocab, sizeof *s->frequency);
-        s->table = attend_memory_zeroed(s->room, sizeof *s->table);
+        s->table = attend_memory_zeroed(s->capacity, sizeof *s->table);
     }
     if (!s || !s->frequency || !s->table) {
         attend_shortlist_free(s);
@@ -54,21 +54,21 @@ int attend_shortlist_new(attend_shortlist **out, int source_vocab, int target_vo
     return ATTEND_OK;
 }
 
-static counted *slot_of(counted *table, size_t room, uint64_t key)
+static counted *slot_of(counted *table, size_t capacity, uint64_t key)
 {
-    size_t i = (size_t)(key * 0x9e3779b97f4a7c15u >> 20) & (room - 1);
-    while (table[i].key != 0 && table[i].key != key) i = (i + 1) & (room - 1);
+    size_t i = (size_t)(key * 0x9e3779b97f4a7c15u >> 20) & (capacity - 1);
+    while (table[i].key != 0 && table[i].key != key) i = (i + 1) & (capacity - 1);
     return &table[i];
 }
 
 static bool grow(attend_shortlist *s)
 {
-    counted *table = attend_memory_zeroed(2 * s->room, sizeof *table);
+    counted *table = attend_memory_zeroed(2 * s->capacity, sizeof *table);
     if (!table) return false;
-    for (size_t i = 0; i < s->room; i++)
-        if (s->table[i].key) *slot_of(table, 2 * s->room, s->table[i].key) = s->table[i];
+    for (size_t i = 0; i < s->capacity; i++)
+        if (s->table[i].key) *slot_of(table, 2 * s->capacity, s->table[i].key) = s->table[i];
     attend_memory_free(s->table);
-    s->table = table, s->room *= 2;
+    s->table = table, s->capacity *= 2;
     return true;
 }
 
@@ -83,9 +83,9 @@ int attend_shortlist_add(attend_shortlist *s, int source, int target)
     int status = check_token("source", source, s->source_vocab);
     if (status == ATTEND_OK) status = check_token("target", target, s->target_vocab);
     if (status != ATTEND_OK) return status;
-    if (2 * s->used >= s->room && !grow(s)) return attend_fail(ATTEND_NO_MEMORY, "no memory for a shortlist");
+    if (2 * s->used >= s->capacity && !grow(s)) return attend_fail(ATTEND_NO_MEMORY, "no memory for a shortlist");
     const uint64_t key = ((uint64_t)(uint32_t)source << 32 | (uint32_t)target) + 1;
-    counted *c = slot_of(s->table, s->room, key);
+    counted *c = slot_of(s->table, s->capacity, key);
     s->used += c->key == 0;
     c->key = key;
     c->count++;
@@ -148,7 +148,7 @@ int attend_shortlist_attach(const attend_shortlist *s, attend_model *m, int freq
     int status = pairs && tokens && bytes ? ATTEND_OK : attend_fail(ATTEND_NO_MEMORY, "no memory for a shortlist");
     if (status == ATTEND_OK) {
         size_t n = 0;
-        for (size_t i = 0; i < s->room; i++)
+        for (size_t i = 0; i < s->capacity; i++)
             if (s->table[i].key) pairs[n++] = (counted){ s->table[i].key - 1, s->table[i].count };
         for (int i = 0; i < s->target_vocab; i++) tokens[i] = (counted){ (uint64_t)i, s->frequency[i] };
         qsort(pairs, n, sizeof *pairs, by_count);

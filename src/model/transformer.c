@@ -1,6 +1,6 @@
 /* transformer.c: the sublayers of a Transformer, its encoder, and its decoder over given targets.
  *
- *     x_i = sqrt(D) E w_i + P_i                       P sinusoidal or learned; rotary: no P, but q and k are rotated by position
+ *     x_i = sqrt(D) E w_i + P_i       P sinusoidal or learned; rotary: no P, but q and k are rotated by position
  *     norm pre:  x + f(norm(x)), norm(x) after the last layer          norm post:  norm(x + f(x))
  *     f:  Wo [heads of softmax(q k' / sqrt(d)) v] + bo,  or  W2 f(W1 x + b1) + b2 */
 #include "model/transformer.h"

@@ -39,7 +39,7 @@ static inline const transformer *transformer_of(const attend_model *m)
 
 /* ---- configuration (architecture.h) ---- */
 
-void attend_transformer_settle(attend_config *c);
+void attend_transformer_set_defaults(attend_config *c);
 const char *attend_transformer_conflict(const attend_config *c);
 int attend_transformer_max_tokens(const attend_config *c, bool target);
 int attend_transformer_attention_layers(const attend_config *c, attend_attention_kind kind);

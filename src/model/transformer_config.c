@@ -3,7 +3,7 @@
 #include "model/transformer.h"
 #include <limits.h>
 
-void attend_transformer_settle(attend_config *c)
+void attend_transformer_set_defaults(attend_config *c)
 {
     if (c->embedding == 0) c->embedding = c->hidden;
     c->attention = &attend_score_scaled_dot;

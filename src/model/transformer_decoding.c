@@ -1,5 +1,5 @@
-/* transformer_decoding.c: decoding with a Transformer. Each layer caches the keys and values of previous tokens (attention/beam_cache.h); the
- * keys and values of the source are computed once. */
+/* transformer_decoding.c: decoding with a Transformer. Each layer caches the keys and values of previous tokens
+ * (attention/beam_cache.h); the keys and values of the source are computed once. */
 #include "attention/beam_cache.h"
 #include "core/memory.h"
 #include "model/decoding.h"
@@ -11,7 +11,8 @@ typedef struct transformer_states {
     attend_beam_cache *past[ATTEND_MAX_LAYERS];      /* of each layer: one row of key and value per token */
 } transformer_states;
 
-/* Encodes the sources. Only the last rows are needed afterwards: they move to the front of the context, and the rest is freed. */
+/* Encodes the sources. Only the last rows are needed afterwards: they move to the front of the context, and the rest is
+ * freed. */
 static attend_var *encode(attend_decoding *d, const int *source, const int *lengths)
 {
     attend_ctx *c = d->c;
@@ -118,7 +119,7 @@ static void end(attend_decoding *d)
 
 const architecture attend_transformer = {
     .name = "transformer",
-    .settle = attend_transformer_settle,
+    .set_defaults = attend_transformer_set_defaults,
     .conflict = attend_transformer_conflict,
     .max_tokens = attend_transformer_max_tokens,
     .attention_layers = attend_transformer_attention_layers,

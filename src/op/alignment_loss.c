@@ -51,7 +51,8 @@ attend_var *attend_alignment_loss(attend_ctx *c, attend_var *weights, const real
     if (!attend_check_inputs(c, "attend_alignment_loss", 1, weights)) return NULL;
     char text[ATTEND_SHAPE_TEXT];
     if (weights->rank != 4 || weights->shape[1] < 1)
-        return attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_alignment_loss: the weights are %s and not (B, H, Tq, Tk)",
+        return attend_ctx_fail(c, ATTEND_BAD_USAGE,
+                               "attend_alignment_loss: the weights have shape %s, expected (B, H, Tq, Tk)",
                                attend_shape_text(weights, text));
     const size_t pairs = weights->size / (size_t)weights->shape[1];
     attend_var *loss = attend_var_new(c, 1, (const int[]){ 1 }, weights->differentiable);

@@ -46,18 +46,18 @@ const real *attend_cell_c_before(const cell_run *r, int i, int t)
     return r->c0->value + (size_t)r->sequences->order[i] * r->hidden;
 }
 
-void attend_cell_past(cell_run *r, int n)
+void attend_cell_recurrent(cell_run *r, int n)
 {
-    size_t h = r->hidden, wide = (size_t)r->spec->gates * h;
+    size_t h = r->hidden, gate_width = (size_t)r->spec->gates * h;
     attend_activations_set(&r->rows, (size_t)n, r->h, h, &r->u_matrix);
     attend_product(r->c, r->bu ? PACKED_BIAS : PACKED_ZERO, r->bu ? r->bu->value : NULL, &r->rows, &r->u_matrix,
-                   r->past, wide);
+                   r->recurrent, gate_width);
 }
 
-void attend_cell_past_backward(cell_run *r, int n, packed_start start)
+void attend_cell_recurrent_backward(cell_run *r, int n, packed_start start)
 {
-    size_t h = r->hidden, wide = (size_t)r->spec->gates * h;
-    attend_gemm_packed(start, NULL, (size_t)n, h, wide, r->past, wide, r->u_packed[0], r->dh, h);
+    size_t h = r->hidden, gate_width = (size_t)r->spec->gates * h;
+    attend_gemm_packed(start, NULL, (size_t)n, h, gate_width, r->recurrent, gate_width, r->u_packed[0], r->dh, h);
 }
 
 void attend_cell_add_output_gradient(cell_run *r, int t, int n)
@@ -96,7 +96,7 @@ static bool scratch_alloc(attend_ctx *c, cell_run *r)
 {
     size_t count = (size_t)r->sequences->count, h = r->hidden;
     r->h = attend_ctx_alloc_reals(c, count * h);
-    r->past = attend_ctx_alloc_reals(c, count * (size_t)r->spec->gates * h);
+    r->recurrent = attend_ctx_alloc_reals(c, count * (size_t)r->spec->gates * h);
     r->scratch = attend_ctx_alloc_reals(c, count * h);
     return c->status == ATTEND_OK;
 }
@@ -104,17 +104,17 @@ static bool scratch_alloc(attend_ctx *c, cell_run *r)
 /* gates = W x + bw, or W x + base, or x */
 static bool input_product(attend_ctx *c, const cell_run *r)
 {
-    const size_t h = r->hidden, wide = (size_t)r->spec->gates * h;
+    const size_t h = r->hidden, gate_width = (size_t)r->spec->gates * h;
     const size_t rows = (size_t)r->sequences->rows, stride = (size_t)r->spec->width * h;
     packed_start start = r->bw ? PACKED_BIAS : PACKED_ZERO;
     for (size_t i = 0; r->base && i < rows; i++) {
         const size_t from = r->base_rows ? (size_t)r->base_rows[i] : i;
-        memcpy(r->gates + i * stride, r->base->value + from * wide, wide * sizeof(real));
+        memcpy(r->gates + i * stride, r->base->value + from * gate_width, gate_width * sizeof(real));
         start = PACKED_ADD;
     }
     packed_matrix w;
     for (size_t i = 0; !r->w && i < rows; i++)
-        memcpy(r->gates + i * stride, r->x->value + i * wide, wide * sizeof(real));
+        memcpy(r->gates + i * stride, r->x->value + i * gate_width, gate_width * sizeof(real));
     if (!r->w) return true;
     return attend_var_matrix(c, r->w, &w) && attend_multiply(c, start, r->bw ? r->bw->value : NULL, rows, r->x->value,
                                                              (size_t)r->x->shape[1], &w, r->gates, stride);
@@ -139,7 +139,7 @@ static bool forward(attend_ctx *c, cell_run *r)
 
 /* ---- backward ---- */
 
-/* The gradient of a state after the last step, in order of length; zeros if there is none. */
+/* The gradient of the state after the last step, in order of length; zeros if the loss does not depend on it. */
 static real *gather_states(attend_ctx *c, const cell_run *r, const attend_var *last)
 {
     size_t h = r->hidden;
@@ -181,17 +181,19 @@ static const real *states_before(attend_ctx *c, const cell_run *r)
 static void input_gradients(attend_ctx *c, cell_run *r)
 {
     const size_t h = r->hidden, in = (size_t)r->x->shape[1], rows = (size_t)r->sequences->rows;
-    const size_t wide = (size_t)r->spec->gates * h, stride = (size_t)r->spec->width * h;
+    const size_t gate_width = (size_t)r->spec->gates * h, stride = (size_t)r->spec->width * h;
     real *dx = attend_grad(c, r->x);
-    for (size_t i = 0; !r->w && dx && i < rows; i++) attend_kernel()->add(wide, r->gates + i * stride, dx + i * wide);
+    for (size_t i = 0; !r->w && dx && i < rows; i++)
+        attend_kernel()->add(gate_width, r->gates + i * stride, dx + i * gate_width);
     if (!r->w) return;
     const real *w = dx ? attend_var_packed(c, r->w, false) : NULL;
-    if (w) attend_gemm_packed(PACKED_ADD, NULL, rows, in, wide, r->gates, stride, w, dx, in);
-    attend_weight_gradient(c, r->w, 0, rows, wide, r->gates, stride, r->x->value, in);
+    if (w) attend_gemm_packed(PACKED_ADD, NULL, rows, in, gate_width, r->gates, stride, w, dx, in);
+    attend_weight_gradient(c, r->w, 0, rows, gate_width, r->gates, stride, r->x->value, in);
     real *dbw = attend_grad(c, r->bw), *dbase = attend_grad(c, r->base);
-    if (dbw) attend_row_sum(rows, wide, r->gates, stride, dbw);
+    if (dbw) attend_row_sum(rows, gate_width, r->gates, stride, dbw);
     for (size_t i = 0; dbase && i < rows; i++)
-        attend_kernel()->add(wide, r->gates + i * stride, dbase + (r->base_rows ? (size_t)r->base_rows[i] : i) * wide);
+        attend_kernel()->add(gate_width, r->gates + i * stride,
+                             dbase + (r->base_rows ? (size_t)r->base_rows[i] : i) * gate_width);
 }
 
 static void recurrent_gradients(attend_ctx *c, cell_run *r)
@@ -214,7 +216,7 @@ static void sequence_backward(attend_ctx *c, attend_node *node)
 {
     cell_run *r = (cell_run *)node;
     if (!r->y->grad && !r->h_last->grad && !(r->c_last && r->c_last->grad)) return;
-    /* allocated before the mark, because it outlives the rewind */
+    /* These gradients outlive the rewind, so they are allocated before the mark. */
     attend_grad(c, r->h0), attend_grad(c, r->c0);
     const attend_mark mark = attend_arena_mark(&c->arena);
     r->dh = gather_states(c, r, r->h_last);
@@ -241,18 +243,18 @@ static bool weights_fit(attend_ctx *c, const char *name, const attend_cell *cell
     char text[ATTEND_SHAPE_TEXT];
     const attend_var *w = cell->w, *u = cell->u;
     if (u->rank != 2 || (int64_t)u->shape[0] != (int64_t)spec->gates * u->shape[1])
-        attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: u is %s and not (%d H, H)", name, attend_shape_text(u, text),
+        attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: u has shape %s, expected (%d H, H)", name, attend_shape_text(u, text),
                         spec->gates);
     else if (!w && (cell->bw || cell->base || x->shape[1] != u->shape[0]))
         attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: without w, x must be (N, %d) and bw and base must be NULL; x is %s",
                         name, u->shape[0], attend_shape_text(x, text));
     else if (w && (w->rank != 2 || w->shape[0] != u->shape[0] || w->shape[1] != x->shape[1]))
-        attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: w is %s and not (%d, %d)", name, attend_shape_text(w, text),
+        attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: w has shape %s, expected (%d, %d)", name, attend_shape_text(w, text),
                         u->shape[0], x->shape[1]);
     const attend_var *biases[2] = { cell->bw, cell->bu };
     for (int i = 0; i < 2; i++)
         if (biases[i] && (biases[i]->rank != 1 || biases[i]->shape[0] != u->shape[0]))
-            attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: %s is %s and not (%d)", name, i ? "bu" : "bw",
+            attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: %s has shape %s, expected (%d)", name, i ? "bu" : "bw",
                             attend_shape_text(biases[i], text), u->shape[0]);
     return c->status == ATTEND_OK;
 }
@@ -291,7 +293,7 @@ static attend_var *initial_state(attend_ctx *c, const char *name, attend_var *gi
     if (!attend_check_inputs(c, name, 1, given)) return NULL;
     if (given->rank == 2 && given->shape[0] == count && given->shape[1] == hidden) return given;
     char text[ATTEND_SHAPE_TEXT];
-    return attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: an initial state is %s and not (%d, %d)", name,
+    return attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: an initial state has shape %s, expected (%d, %d)", name,
                            attend_shape_text(given, text), count, hidden);
 }
 
@@ -350,7 +352,7 @@ attend_var *attend_cell_step(attend_ctx *c, const attend_cell *cell, attend_var 
 {
     static const char name[] = "attend_cell_step";
     if (!attend_check_inputs(c, name, 1, x)) return NULL;
-    if (x->rank != 2) return attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: x has %d axes and not 2", name, x->rank);
+    if (x->rank != 2) return attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: x has %d axes, expected 2", name, x->rank);
     int *ones = attend_ctx_alloc(c, (size_t)x->shape[0], sizeof *ones);
     for (int i = 0; ones && i < x->shape[0]; i++) ones[i] = 1;
     const attend_ragged *steps = ones ? attend_ragged_new(c, x->shape[0], ones) : NULL;

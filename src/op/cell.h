@@ -8,8 +8,8 @@
 
 typedef struct cell_run cell_run;
 
-/* One part of the gradient of U: dU[row ..] += D[column ..]' S, where D are the derivatives of the rows (see `gates`
- * below) and S the states before each step, or columns of D. All in units of H. */
+/* One part of the gradient of U: rows [row, row + rows) of dU += D' S. D are columns of the derivatives (see `gates`
+ * below), from `column` on; S are the states before each step, or other columns of `gates`. All in units of H. */
 typedef struct cell_part {
     int row, rows, column;
     int source; /* first column of S in `gates`; -1: the state before the step */
@@ -20,7 +20,7 @@ typedef struct cell_spec {
     int width;   /* blocks per row of `gates` */
     bool memory; /* has a state c besides h */
     cell_part parts[2];
-    /* Packs U, transposed for forward; NULL: as one matrix. False: memory ran out. */
+    /* Packs U, transposed for forward; NULL: as one matrix. Returns false if memory runs out. */
     bool (*pack)(attend_ctx *c, cell_run *r, bool transpose);
     /* Step t of the first n sequences of the order. Reads r->h; writes r->h, rows of y, `gates` and `cells`. */
     void (*forward)(cell_run *r, int t, int n);
@@ -45,11 +45,11 @@ struct cell_run {
     real *gates;             /* (N, width H): W x + bw, then what forward saved, then derivatives */
     real *cells;             /* (N, H): c after each row; only with memory */
     real *h;                 /* (B, H) */
-    real *past;              /* (B, G H): U h + bu; during backward the derivatives of U h */
+    real *recurrent;         /* (B, G H): U h + bu; during backward the derivatives of U h */
     real *dh, *dc;           /* (B, H) */
     real *scratch;           /* (B, H), for the cell */
     const real *u_packed[2]; /* U for the current pass; two parts if the cell has a pack function */
-    packed_matrix u_matrix;  /* U for forward if it has none */
+    packed_matrix u_matrix;  /* U for the forward pass, if the cell has no pack function */
     activations rows;
     attend_ctx *c;
 };
@@ -66,9 +66,9 @@ static inline size_t cell_row(const cell_run *r, int i, int t)
 const real *attend_cell_h_before(const cell_run *r, int i, int t);
 const real *attend_cell_c_before(const cell_run *r, int i, int t);
 
-/* past (n, G H) = h U' + bu;   dh (n, H) = (or +=) past U */
-void attend_cell_past(cell_run *r, int n);
-void attend_cell_past_backward(cell_run *r, int n, packed_start start);
+/* recurrent (n, G H) = h U' + bu;   dh (n, H) = (or +=) recurrent U */
+void attend_cell_recurrent(cell_run *r, int n);
+void attend_cell_recurrent_backward(cell_run *r, int n, packed_start start);
 /* dh += dy for the rows of step t: the gradient from later operations. */
 void attend_cell_add_output_gradient(cell_run *r, int t, int n);
 

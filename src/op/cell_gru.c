@@ -9,11 +9,11 @@
 static void gru_forward(cell_run *r, int t, int n)
 {
     size_t h = r->hidden;
-    attend_cell_past(r, n);
+    attend_cell_recurrent(r, n);
     for (int i = 0; i < n; i++) {
         size_t row = cell_row(r, i, t);
         real *gates = cell_gates(r, row), *state = r->h + (size_t)i * h;
-        attend_kernel()->gru(h, r->activation, gates, r->past + (size_t)i * 3 * h, state, state, gates);
+        attend_kernel()->gru(h, r->activation, gates, r->recurrent + (size_t)i * 3 * h, state, state, gates);
         memcpy(r->y->value + row * h, state, h * sizeof(real));
     }
 }
@@ -22,7 +22,7 @@ static void gru_backward(cell_run *r, int t, int n)
 {
     size_t h = r->hidden;
     for (int i = 0; i < n; i++) {
-        real *gates = cell_gates(r, cell_row(r, i, t)), *past = r->past + (size_t)i * 3 * h;
+        real *gates = cell_gates(r, cell_row(r, i, t)), *past = r->recurrent + (size_t)i * 3 * h;
         real *dh = r->dh + (size_t)i * h, *dh_after = r->scratch;
         memcpy(dh_after, dh, h * sizeof(real));
         memset(dh, 0, h * sizeof(real));
@@ -30,7 +30,7 @@ static void gru_backward(cell_run *r, int t, int n)
                                       dh);
         memcpy(gates + 3 * h, past + 2 * h, h * sizeof(real));
     }
-    attend_cell_past_backward(r, n, PACKED_ADD);
+    attend_cell_recurrent_backward(r, n, PACKED_ADD);
 }
 
 const cell_spec attend_cell_gru = {

@@ -34,19 +34,19 @@ static void before_forward(cell_run *r, int t, int n)
     const size_t h = r->hidden;
     const packed_start start = r->bu ? PACKED_BIAS : PACKED_ZERO;
     const real *bu = r->bu ? r->bu->value : NULL;
-    attend_gemm_packed(start, bu, (size_t)n, 2 * h, h, r->h, h, r->u_packed[0], r->past, 2 * h);
+    attend_gemm_packed(start, bu, (size_t)n, 2 * h, h, r->h, h, r->u_packed[0], r->recurrent, 2 * h);
     for (int i = 0; i < n; i++) {
         real *gates = cell_gates(r, cell_row(r, i, t)), *q = r->scratch + (size_t)i * h;
-        k->add(2 * h, r->past + (size_t)i * 2 * h, gates);
+        k->add(2 * h, r->recurrent + (size_t)i * 2 * h, gates);
         k->sigmoid(2 * h, gates, gates);
         k->mul(h, gates, r->h + (size_t)i * h, q);
         memcpy(gates + 3 * h, q, h * sizeof(real));
     }
-    attend_gemm_packed(start, bu ? bu + 2 * h : NULL, (size_t)n, h, h, r->scratch, h, r->u_packed[1], r->past, h);
+    attend_gemm_packed(start, bu ? bu + 2 * h : NULL, (size_t)n, h, h, r->scratch, h, r->u_packed[1], r->recurrent, h);
     for (int i = 0; i < n; i++) {
         size_t row = cell_row(r, i, t);
         real *gates = cell_gates(r, row), *z = gates + h, *new = gates + 2 * h, *state = r->h + (size_t)i *h;
-        k->simple(h, r->activation, new, r->past + (size_t)i * h, new);
+        k->simple(h, r->activation, new, r->recurrent + (size_t)i * h, new);
         for (size_t j = 0; j < h; j++) state[j] = new[j] + z[j] * (state[j] - new[j]);
         memcpy(r->y->value + row * h, state, h * sizeof(real));
     }
@@ -59,7 +59,7 @@ static void before_backward(cell_run *r, int t, int n)
     for (int i = 0; i < n; i++) { /* dn, dz, and the gradient that bypasses the gates */
         real *gates = cell_gates(r, cell_row(r, i, t)), *z = gates + h, *new = gates + 2 * h;
         const real *old = attend_cell_h_before(r, i, t);
-        real *dh = r->dh + (size_t)i * h, *dn = r->past + (size_t)i * h;
+        real *dh = r->dh + (size_t)i * h, *dn = r->recurrent + (size_t)i * h;
         for (size_t j = 0; j < h; j++) dn[j] = dh[j] * (1 - z[j]);
         k->simple_backward(h, r->activation, dn, new, dn);
         for (size_t j = 0; j < h; j++) {
@@ -70,9 +70,9 @@ static void before_backward(cell_run *r, int t, int n)
         }
     }
     /* dq = dn Un; then dr = dq h and dh += dq r */
-    attend_gemm_packed_rows(PACKED_ZERO, (size_t)n, h, 2 * h, h, 3 * h, r->past, h, r->u_packed[1], r->scratch, h);
+    attend_gemm_packed_rows(PACKED_ZERO, (size_t)n, h, 2 * h, h, 3 * h, r->recurrent, h, r->u_packed[1], r->scratch, h);
     for (int i = 0; i < n; i++) {
-        real *gates = cell_gates(r, cell_row(r, i, t)), *past = r->past + (size_t)i * 2 * h;
+        real *gates = cell_gates(r, cell_row(r, i, t)), *past = r->recurrent + (size_t)i * 2 * h;
         const real *old = attend_cell_h_before(r, i, t), *dq = r->scratch + (size_t)i * h;
         real *dh = r->dh + (size_t)i * h;
         for (size_t j = 0; j < h; j++) {
@@ -82,7 +82,7 @@ static void before_backward(cell_run *r, int t, int n)
         }
         memcpy(past, gates, 2 * h * sizeof(real));
     }
-    attend_gemm_packed_rows(PACKED_ADD, (size_t)n, h, 0, 2 * h, 3 * h, r->past, 2 * h, r->u_packed[0], r->dh, h);
+    attend_gemm_packed_rows(PACKED_ADD, (size_t)n, h, 0, 2 * h, 3 * h, r->recurrent, 2 * h, r->u_packed[0], r->dh, h);
 }
 
 const cell_spec attend_cell_gru_before = {

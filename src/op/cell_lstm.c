@@ -7,11 +7,11 @@
 static void lstm_forward(cell_run *r, int t, int n)
 {
     size_t h = r->hidden;
-    attend_cell_past(r, n);
+    attend_cell_recurrent(r, n);
     for (int i = 0; i < n; i++) {
         size_t row = cell_row(r, i, t);
         real *gates = cell_gates(r, row), *y = r->y->value + row * h;
-        attend_kernel()->lstm(h, r->activation, gates, r->past + (size_t)i * 4 * h, attend_cell_c_before(r, i, t),
+        attend_kernel()->lstm(h, r->activation, gates, r->recurrent + (size_t)i * 4 * h, attend_cell_c_before(r, i, t),
                               r->cells + row * h, y, gates);
         memcpy(r->h + (size_t)i * h, y, h * sizeof(real));
     }
@@ -25,9 +25,9 @@ static void lstm_backward(cell_run *r, int t, int n)
         real *gates = cell_gates(r, row);
         attend_kernel()->lstm_backward(h, r->activation, r->dh + (size_t)i * h, attend_cell_c_before(r, i, t),
                                        r->cells + row * h, gates, gates, r->dc + (size_t)i * h);
-        memcpy(r->past + (size_t)i * 4 * h, gates, 4 * h * sizeof(real));
+        memcpy(r->recurrent + (size_t)i * 4 * h, gates, 4 * h * sizeof(real));
     }
-    attend_cell_past_backward(r, n, PACKED_ZERO);
+    attend_cell_recurrent_backward(r, n, PACKED_ZERO);
 }
 
 const cell_spec attend_cell_lstm = {

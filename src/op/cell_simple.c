@@ -5,11 +5,11 @@
 
 static void simple_forward(cell_run *r, int t, int n)
 {
-    attend_cell_past(r, n);
+    attend_cell_recurrent(r, n);
     for (int i = 0; i < n; i++) {
         size_t row = cell_row(r, i, t), h = r->hidden;
         real *y = r->y->value + row * h;
-        attend_kernel()->simple(h, r->activation, cell_gates(r, row), r->past + (size_t)i * h, y);
+        attend_kernel()->simple(h, r->activation, cell_gates(r, row), r->recurrent + (size_t)i * h, y);
         memcpy(r->h + (size_t)i * h, y, h * sizeof(real));
     }
 }
@@ -18,11 +18,11 @@ static void simple_backward(cell_run *r, int t, int n)
 {
     for (int i = 0; i < n; i++) {
         size_t row = cell_row(r, i, t), h = r->hidden;
-        real *past = r->past + (size_t)i * h;
+        real *past = r->recurrent + (size_t)i * h;
         attend_kernel()->simple_backward(h, r->activation, r->dh + (size_t)i * h, r->y->value + row * h, past);
         memcpy(cell_gates(r, row), past, h * sizeof(real));
     }
-    attend_cell_past_backward(r, n, PACKED_ZERO);
+    attend_cell_recurrent_backward(r, n, PACKED_ZERO);
 }
 
 const cell_spec attend_cell_simple = {

@@ -59,7 +59,7 @@ static bool arguments_fit(attend_ctx *c, const attend_var *logits, const int *ta
 {
     char text[ATTEND_SHAPE_TEXT];
     if (logits->rank != 2 || logits->shape[1] < 1)
-        attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_cross_entropy: the logits are %s and not (N, V)",
+        attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_cross_entropy: the logits have shape %s, expected (N, V)",
                         attend_shape_text(logits, text));
     else if (!(smoothing >= 0 && smoothing < 1))
         attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_cross_entropy: smoothing %g is not in [0, 1)", smoothing);

@@ -1,14 +1,14 @@
 /* lstmn.c: the long short-term memory-network (Cheng, Dong, Lapata 2016) over a batch of sequences as one operation.
  *     (ht, ct) = attention over (h, c) of the previous rows       (lstmn_attention.c)
  *     i, f, o = sigmoid(W x + U ht + b)   g = tanh(.)   c = f ct + i g   h = o tanh(c)
- * and, with deep fusion, (gt, at) = attention over the tapes of a source, r = sigmoid(Wr x + Ur gt + br), c = r at + f
- * ct + i g.
+ * and, with deep fusion,
+ *     (gt, at) = attention over the tapes of a source   r = sigmoid(Wr x + Ur gt + br)   c = r at + f ct + i g
  *
  * As in cell.c, whatever does not depend on the previous step is one product over all rows: W x and Wx x in the forward
  * pass, dx and the gradients of all weights in the backward pass. The products with U (of ht), Wt (of ht, for the query
  * of the next row) and Wk (of h, for the keys) run step by step over the sequences that are still active. In the
- * backward pass dh and dc of a row are complete when all rows that attend to it are done, which the order of the steps
- * guarantees. */
+ * backward pass dh and dc of a row are complete when all rows that attend to it are done. Running the steps in reverse
+ * guarantees this. */
 #include "op/lstmn.h"
 
 #include "core/tape.h"
@@ -24,9 +24,9 @@ static int past_count_of(const lstmn_run *r, int sequence)
 /* The rows that row t of a sequence attends to. */
 static lstmn_view self_view(const lstmn_run *r, int sequence, int t)
 {
-    const int past = past_count_of(r, sequence), all = past + t, seen = r->span && r->span < all ? r->span : all;
-    const int own = seen < t ? seen : t;
-    lstmn_view v = { .past_count = seen - own, .count = own };
+    const int past = past_count_of(r, sequence), all = past + t, attended = r->span && r->span < all ? r->span : all;
+    const int own = attended < t ? attended : t;
+    lstmn_view v = { .past_count = attended - own, .count = own };
     v.first = (size_t)(r->sequences->offsets[sequence] + t - own);
     if (v.past_count) v.past = r->past + r->past_at[sequence] + past - v.past_count;
     return v;
@@ -55,7 +55,7 @@ const real *attend_lstmn_previous_kt(const lstmn_run *r, int kind, int sequence,
 
 /* ---- memory ---- */
 
-/* Allocates the weights and decides where those of each row are. With want_weights, also creates the variable. */
+/* Allocates the weights and sets the offset of each row. With want_weights, also creates the variable. */
 static bool weights_alloc(attend_ctx *c, lstmn_run *r, int kind, bool want_weights, bool differentiable)
 {
     const attend_ragged *s = r->sequences;
@@ -65,8 +65,8 @@ static bool weights_alloc(attend_ctx *c, lstmn_run *r, int kind, bool want_weigh
     if (c->status != ATTEND_OK) return false;
     int columns = 0;
     for (int b = 0; b < s->count; b++) {
-        const int seen = kind == LSTMN_SELF ? past_count_of(r, b) + s->lengths[b] : source_view(r, b).count;
-        if (seen > columns) columns = seen;
+        const int attended = kind == LSTMN_SELF ? past_count_of(r, b) + s->lengths[b] : source_view(r, b).count;
+        if (attended > columns) columns = attended;
     }
     if (want_weights) {
         l->weights_var = attend_var_new(c, 4, (const int[]){ s->count, 1, s->max_length, columns }, differentiable);
@@ -78,9 +78,10 @@ static bool weights_alloc(attend_ctx *c, lstmn_run *r, int kind, bool want_weigh
         for (int t = 0; t < s->lengths[b]; t++) {
             const size_t row = (size_t)s->offsets[b] + (size_t)t;
             const lstmn_view v = kind == LSTMN_SELF ? self_view(r, b, t) : source_view(r, b);
-            const int seen = v.past_count + v.count, first = kind == LSTMN_SELF ? past_count_of(r, b) + t - seen : 0;
+            const int attended = v.past_count + v.count,
+                      first = kind == LSTMN_SELF ? past_count_of(r, b) + t - attended : 0;
             at[row] = end;
-            end += (size_t)seen;
+            end += (size_t)attended;
             if (out) out[row] = ((size_t)b * (size_t)s->max_length + (size_t)t) * (size_t)columns + (size_t)first;
         }
     at[s->rows] = end;
@@ -165,9 +166,9 @@ static bool input_product(attend_ctx *c, const lstmn_run *r, attend_var *w, atte
 
 static bool input_products(attend_ctx *c, lstmn_run *r)
 {
-    const size_t wide = r->blocks * r->hidden;
-    bool ok = input_product(c, r, r->w, r->b, r->gates, wide);
-    if (r->source) ok = ok && input_product(c, r, r->wr, r->br, r->gates + 4 * r->hidden, wide);
+    const size_t gate_width = r->blocks * r->hidden;
+    bool ok = input_product(c, r, r->w, r->b, r->gates, gate_width);
+    if (r->source) ok = ok && input_product(c, r, r->wr, r->br, r->gates + 4 * r->hidden, gate_width);
     for (int i = 0; i < r->attention_count; i++) {
         const lstmn_attention *l = &r->attentions[i];
         ok = ok && input_product(c, r, l->wx, l->b, l->query, l->attention_width);
@@ -216,7 +217,7 @@ bool attend_lstmn_is_first(const lstmn_run *r, int t)
 
 static void forward_step(lstmn_run *r, int t, int n, size_t *rows)
 {
-    const size_t h = r->hidden, wide = r->blocks * h;
+    const size_t h = r->hidden, gate_width = r->blocks * h;
     if (t > 0) {
         for (int i = 0; i < n; i++) rows[i] = lstmn_row(r, i, t - 1);
         make_keys(r, n, rows);
@@ -227,14 +228,14 @@ static void forward_step(lstmn_run *r, int t, int n, size_t *rows)
             attend_lstmn_attention_forward(&r->attentions[kind], lstmn_row(r, i, t), attend_lstmn_view(r, kind, i, t));
     }
     if (attend_lstmn_is_first(r, t)) /* ht is 0 */
-        memset(r->recurrent, 0, (size_t)n * wide * sizeof(real));
+        memset(r->recurrent, 0, (size_t)n * gate_width * sizeof(real));
     else
         recurrent_product(r, &r->u, LSTMN_SELF, t, n, 0);
     if (r->source) recurrent_product(r, &r->ur, LSTMN_SOURCE, t, n, 4 * h);
     for (int i = 0; i < n; i++) {
         const size_t row = lstmn_row(r, i, t);
-        real *gates = r->gates + row * wide, *y = r->y->value + row * h, *memory = r->memory->value + row * h;
-        const real *recurrent = r->recurrent + (size_t)i * wide, *ct = r->attentions[LSTMN_SELF].mt + row * h;
+        real *gates = r->gates + row * gate_width, *y = r->y->value + row * h, *memory = r->memory->value + row * h;
+        const real *recurrent = r->recurrent + (size_t)i * gate_width, *ct = r->attentions[LSTMN_SELF].mt + row * h;
         if (r->source)
             attend_kernel()->lstm_fused(h, gates, recurrent, ct, r->attentions[LSTMN_SOURCE].mt + row * h, memory, y,
                                         gates);
@@ -280,16 +281,16 @@ static bool forward(attend_ctx *c, lstmn_run *r, attend_var *tape)
 
 /* ---- the operation ---- */
 
-static void attention_init(lstmn_run *r, int kind, const attend_lstmn_attention *with)
+static void attention_init(lstmn_run *r, int kind, const attend_lstmn_attention *weights)
 {
-    r->attentions[kind] = (lstmn_attention){ .wx = with->wx,
-                                             .wt = with->wt,
-                                             .b = with->b,
-                                             .v = with->v,
-                                             .attention_width = (size_t)with->wk->shape[0],
-                                             .width = (size_t)with->wk->shape[1],
+    r->attentions[kind] = (lstmn_attention){ .wx = weights->wx,
+                                             .wt = weights->wt,
+                                             .b = weights->b,
+                                             .v = weights->v,
+                                             .attention_width = (size_t)weights->wk->shape[0],
+                                             .width = (size_t)weights->wk->shape[1],
                                              .hidden = r->hidden };
-    r->wt[kind].w = with->wt;
+    r->wt[kind].w = weights->wt;
     r->attention_count = kind + 1;
 }
 
@@ -297,10 +298,10 @@ static bool source_init(attend_ctx *c, lstmn_run *r, const attend_lstmn_io *io)
 {
     const attend_lstmn_source *s = r->source = io->source;
     if (!s) return true;
-    attention_init(r, LSTMN_SOURCE, &s->with.attention);
+    attention_init(r, LSTMN_SOURCE, &s->fusion.attention);
     lstmn_attention *l = &r->attentions[LSTMN_SOURCE];
     l->k = s->gamma->value, l->m = s->alpha->value, l->key = s->keys->value, l->prepared = s->prepared;
-    r->wr = s->with.w, r->br = s->with.b, r->ur.w = s->with.u;
+    r->wr = s->fusion.w, r->br = s->fusion.b, r->ur.w = s->fusion.u;
     r->blocks = 5;
     if (!io->source_of) return true;
     int *copy = attend_ctx_alloc(c, (size_t)r->sequences->count, sizeof *copy);
@@ -337,13 +338,13 @@ static bool any_differentiable(const lstmn_run *r, const attend_lstmn_cell *cell
     const attend_var *others[] = { s ? s->gamma : NULL,
                                    s ? s->alpha : NULL,
                                    s ? s->keys : NULL,
-                                   s ? s->with.w : NULL,
-                                   s ? s->with.u : NULL,
-                                   s ? s->with.b : NULL,
-                                   s ? s->with.attention.wx : NULL,
-                                   s ? s->with.attention.wt : NULL,
-                                   s ? s->with.attention.b : NULL,
-                                   s ? s->with.attention.v : NULL };
+                                   s ? s->fusion.w : NULL,
+                                   s ? s->fusion.u : NULL,
+                                   s ? s->fusion.b : NULL,
+                                   s ? s->fusion.attention.wx : NULL,
+                                   s ? s->fusion.attention.wt : NULL,
+                                   s ? s->fusion.attention.b : NULL,
+                                   s ? s->fusion.attention.v : NULL };
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         if (own[i] && own[i]->differentiable) return true;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
@@ -377,8 +378,8 @@ static lstmn_run *run_new(attend_ctx *c, const attend_lstmn_cell *cell, attend_v
 attend_var *attend_lstmn_sequence(attend_ctx *c, const attend_lstmn_cell *cell, attend_var *x,
                                   const attend_ragged *sequences, attend_lstmn_io *io)
 {
-    attend_lstmn_io none = { 0 };
-    if (!io) io = &none;
+    attend_lstmn_io defaults = { 0 };
+    if (!io) io = &defaults;
     io->c = io->tape = io->weights = io->source_weights = NULL;
     if (!attend_lstmn_fits(c, cell, x, sequences, io)) return NULL;
     lstmn_run *r = run_new(c, cell, x, sequences, io);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 struct attend_lstmn_source {
-    attend_lstmn_fusion with;
+    attend_lstmn_fusion fusion;
     attend_var *gamma, *alpha, *keys; /* (M, G), (M, H), (M, A) */
     const attend_ragged *sequences;
     real *prepared; /* the keys, prepared (kernel/additive_pairs.h) */
@@ -39,7 +39,7 @@ typedef struct lstmn_attention {
     attend_var *wx, *wt, *b, *v;
     size_t attention_width, width, hidden; /* A, K, H */
     lstmn_tape tape;                       /* the layout of rows of the past */
-    const real *k, *m;                     /* rows of this call: (.., K), (.., H) */
+    const real *k, *m;                     /* rows of this call: (..., K), (..., H) */
     const real *key, *prepared;            /* Wk k, and the same prepared */
     attend_var *weights_var;               /* the weights as a variable, or NULL */
 

@@ -33,8 +33,8 @@ static bool shaped(attend_ctx *c, const char *operation, const char *what, atten
         return true;
     char text[ATTEND_SHAPE_TEXT], columns_text[32] = "";
     if (columns) snprintf(columns_text, sizeof columns_text, ", %d", columns);
-    attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: %s is %s and not (%d%s)", operation, what, attend_shape_text(v, text),
-                    rows, columns_text);
+    attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: %s has shape %s, expected (%d%s)", operation, what,
+                    attend_shape_text(v, text), rows, columns_text);
     return false;
 }
 
@@ -43,7 +43,7 @@ static bool is_matrix(attend_ctx *c, const char *operation, const char *what, at
 {
     if (!attend_check_weight(c, operation, v)) return false;
     if (v->rank == 2) return true;
-    attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: %s has %d axes and not 2", operation, what, v->rank);
+    attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: %s has %d axes, expected 2", operation, what, v->rank);
     return false;
 }
 
@@ -74,7 +74,7 @@ static bool source_fits(attend_ctx *c, const attend_lstmn_io *io, int count, int
 {
     const attend_lstmn_source *s = io->source;
     if (!s) return true;
-    const attend_lstmn_fusion *f = &s->with;
+    const attend_lstmn_fusion *f = &s->fusion;
     const int gamma = s->gamma->shape[1];
     if (!attend_check_inputs(c, sequence_name, 3, s->gamma, s->alpha, s->keys) ||
         !attention_fits(c, sequence_name, &f->attention, gamma, in) ||
@@ -129,7 +129,7 @@ const attend_lstmn_source *attend_lstmn_source_new(attend_ctx *c, const attend_l
         return NULL;
     attend_lstmn_source *s = attend_ctx_alloc(c, 1, sizeof *s);
     if (!s) return NULL;
-    *s = (attend_lstmn_source){ .with = *fusion, .gamma = gamma, .alpha = alpha, .sequences = sequences };
+    *s = (attend_lstmn_source){ .fusion = *fusion, .gamma = gamma, .alpha = alpha, .sequences = sequences };
     s->keys = attend_linear(c, gamma, fusion->attention.wk, NULL);
     if (!s->keys || !attend_check_inputs(c, source_name, 1, s->keys)) return NULL;
     const size_t rows = (size_t)sequences->rows, attention = (size_t)s->keys->shape[1];

@@ -1,6 +1,7 @@
 #include "op/product.h"
 
-/* Multiplications from which threads are used: waking one takes a microsecond or two, a tenth of the time of these. */
+/* Minimum number of multiplications for which threads are used. Waking a spinning thread takes one or two microseconds,
+ * a tenth of the time of this many multiplications. */
 enum { MIN_PARALLEL = 200000 };
 
 bool attend_activations_new(attend_ctx *c, activations *a, size_t m, const packed_matrix *w)
@@ -18,8 +19,8 @@ void attend_activations_set(activations *a, size_t m, const real *x, size_t row,
     if (w->precision != ATTEND_INT8) return;
     const size_t even = packed_even(w->k);
     const int limit = attend_int8_limit(w->k);
-    int16_t *quantized =
-        (int16_t *)(uintptr_t)a->quantized; /* allocated by attend_activations_new, as are the scales */
+    /* Both arrays were allocated by attend_activations_new. */
+    int16_t *quantized = (int16_t *)(uintptr_t)a->quantized;
     real *scales = (real *)(uintptr_t)a->scales;
     for (size_t i = 0; i < m; i++) {
         scales[i] = attend_kernel()->quantize(w->k, x + i * row, limit, quantized + i * even);
@@ -33,10 +34,10 @@ typedef struct shared_product {
     const activations *a;
     const packed_matrix *w;
     real *y;
-    size_t ldy, width; /* width: columns of a piece */
+    size_t ldy, width; /* width: columns per piece */
 } shared_product;
 
-static void piece(void *user, int i)
+static void run_piece(void *user, int i)
 {
     const shared_product *s = user;
     const size_t first = (size_t)i * s->width, left = s->w->n - first;
@@ -61,7 +62,7 @@ void attend_product(attend_ctx *c, packed_start start, const real *bias, const a
                  unit = 6 * panel; /* a single row uses up to six panels at once */
     const size_t width = (w->n + threads * unit - 1) / (threads * unit) * unit;
     shared_product s = { .start = start, .bias = bias, .a = a, .w = w, .y = y, .ldy = ldy, .width = width };
-    attend_pool_run(c->pool, (int)((w->n + width - 1) / width), piece, &s);
+    attend_pool_run(c->pool, (int)((w->n + width - 1) / width), run_piece, &s);
 }
 
 bool attend_multiply(attend_ctx *c, packed_start start, const real *bias, size_t m, const real *x, size_t row,

@@ -5,7 +5,7 @@
 #include "core/tape.h"
 #include "kernel/gemm.h"
 
-/* Allocates room for m quantised rows if the weights are int8; attend_activations_set fills it. False: the context has
+/* Allocates m quantised rows if the weights are int8; attend_activations_set fills it. False: the context has
  * failed. */
 bool attend_activations_new(attend_ctx *c, activations *a, size_t m, const packed_matrix *w);
 /* Sets the m rows to multiply, at most as many as allocated, and quantises them if necessary. */

@@ -13,13 +13,13 @@
 
 typedef struct language_model {
     int vocabulary, embedding, hidden; /* sizes */
-    int count, longest, shard;         /* sequences of a batch, maximum length, sequences of a shard */
-    bool ragged;                       /* lengths from 0 to `longest`; otherwise all `longest` */
+    int count, max_length, shard;      /* sequences of a batch, maximum length, sequences of a shard */
+    bool ragged;                       /* lengths from 0 to `max_length`; otherwise all `max_length` */
     double dropout;
 
     attend_params *params;
     attend_param *table, *w, *u, *bw, *bu, *out, *bias;
-    int *ids; /* (count, longest + 1) */
+    int *ids; /* (count, max_length + 1) */
     int *lengths;
     int tokens;
 } language_model;
@@ -42,16 +42,16 @@ static inline int language_model_new(language_model *m)
         status = attend_params_add(list[i].p, m->params, list[i].name, list[i].rank, list[i].shape);
         if (status == ATTEND_OK) attend_param_fill_uniform(*list[i].p, 11, 1 / sqrt((double)m->hidden));
     }
-    m->ids = malloc((size_t)(m->count * (m->longest + 1)) * sizeof *m->ids);
+    m->ids = malloc((size_t)(m->count * (m->max_length + 1)) * sizeof *m->ids);
     m->lengths = malloc((size_t)m->count * sizeof *m->lengths);
     if (!m->ids || !m->lengths) return ATTEND_NO_MEMORY;
     const attend_rng rng = { .seed = 3 };
     m->tokens = 0;
     for (int i = 0; i < m->count; i++) {
-        m->lengths[i] = m->ragged ? (i * 7 + 3) % (m->longest + 1) : m->longest;
+        m->lengths[i] = m->ragged ? (i * 7 + 3) % (m->max_length + 1) : m->max_length;
         m->tokens += m->lengths[i];
     }
-    for (int i = 0; i < m->count * (m->longest + 1); i++)
+    for (int i = 0; i < m->count * (m->max_length + 1); i++)
         m->ids[i] = (int)(attend_rng_uniform(&rng, (uint64_t)i) * m->vocabulary);
     return status;
 }
@@ -74,12 +74,12 @@ static inline attend_var *language_model_loss(attend_ctx *c, int shard, void *us
     const language_model *m = user;
     int first = shard * m->shard, n = m->count - first < m->shard ? m->count - first : m->shard;
     int rows = 0;
-    int *in = malloc((size_t)(n * m->longest + 1) * sizeof *in),
-        *next = malloc((size_t)(n * m->longest + 1) * sizeof *next);
+    int *in = malloc((size_t)(n * m->max_length + 1) * sizeof *in),
+        *next = malloc((size_t)(n * m->max_length + 1) * sizeof *next);
     for (int i = first; i < first + n; i++)
         for (int t = 0; t < m->lengths[i]; t++, rows++) {
-            in[rows] = m->ids[i * (m->longest + 1) + t];
-            next[rows] = m->ids[i * (m->longest + 1) + t + 1];
+            in[rows] = m->ids[i * (m->max_length + 1) + t];
+            next[rows] = m->ids[i * (m->max_length + 1) + t + 1];
         }
     const attend_ragged *r = attend_ragged_new(c, n, m->lengths + first);
     attend_var *x = attend_gather(c, attend_parameter(c, m->table), in, rows);

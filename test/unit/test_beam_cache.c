@@ -305,7 +305,7 @@ static void test_refusals(void **state)
     assert_int_equal(attend_beam_cache_step(cache, 0, NULL, rows, WIDTH), ATTEND_BAD_USAGE);
     assert_ok(attend_beam_cache_step(cache, 2, NULL, rows, WIDTH));
     assert_int_equal(attend_beam_cache_step(cache, 1, (const int[]){ 2 }, rows, WIDTH), ATTEND_BAD_USAGE);
-    assert_non_null(strstr(attend_message(), "hypothesis 0 has parent 2, but there are only 2"));
+    assert_non_null(strstr(attend_message(), "hypothesis 0 has parent 2, but the previous step has only 2 hypotheses"));
     assert_int_equal(attend_beam_cache_count(cache), 2);
     attend_beam_cache_free(cache);
     attend_beam_cache_free(NULL);

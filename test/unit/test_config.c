@@ -1,4 +1,5 @@
-/* The table of configuration fields: text to fields and back, defaults, old names, fields without effect, and invalid combinations. */
+/* The table of configuration fields: text to fields and back, defaults, old names, fields without effect, and invalid
+ * combinations. */
 #include <attend/attend.h>
 #include <math.h>
 #include <setjmp.h>
@@ -151,7 +152,7 @@ static void fields_without_effect_are_refused_if_given(void **state)
         const char *config, *given, *message;
     } cases[] = {
         { "cell=lstm", "cell", NULL },
-        { TRANSFORMER " cell=lstm", "cell", "cell belongs to architecture 'rnn', and this is 'transformer'" },
+        { TRANSFORMER " cell=lstm", "cell", "cell belongs to architecture 'rnn', but this model is 'transformer'" },
         { TRANSFORMER " cell=lstm", "hidden", NULL },
         { TRANSFORMER " window=local-m", "window", "window belongs to architecture 'rnn' or 'lstmn'" },
         { TRANSFORMER " bidirectional=no", "bidirectional", NULL }, /* the value in use */

@@ -11,7 +11,7 @@ static int two_steps(int threads)
                          .embedding = 5,
                          .hidden = 7,
                          .count = 5,
-                         .longest = 4,
+                         .max_length = 4,
                          .shard = 2,
                          .ragged = true,
                          .dropout = 0.1 };

@@ -313,15 +313,15 @@ static void test_refusals(void **state)
     cell = w.cell, io = (attend_lstmn_io){ .source = w.source, .source_of = source_of }, change,                       \
     refused(&w, &cell, &io, why)
     REFUSED(cell.u = numbers(w.c, 1, HIDDEN, 0, 1, 1), "u has 1 axes");
-    REFUSED(cell.u = matrix(w.c, 3 * HIDDEN, HIDDEN, 1), "u is (111, 37) and not (148, 37)");
-    REFUSED(cell.w = matrix(w.c, 4 * HIDDEN, IN - 1, 1), "w is (148, 18) and not (148, 19)");
-    REFUSED(cell.b = numbers(w.c, 1, HIDDEN, 0, 1, 1), "b is (37) and not (148)");
+    REFUSED(cell.u = matrix(w.c, 3 * HIDDEN, HIDDEN, 1), "u has shape (111, 37), expected (148, 37)");
+    REFUSED(cell.w = matrix(w.c, 4 * HIDDEN, IN - 1, 1), "w has shape (148, 18), expected (148, 19)");
+    REFUSED(cell.b = numbers(w.c, 1, HIDDEN, 0, 1, 1), "b has shape (37), expected (148)");
     REFUSED(cell.span = -1, "the span -1 is negative");
-    REFUSED(cell.attention.wk = matrix(w.c, INNER, HIDDEN + 1, 1), "wk is (41, 38) and not (41, 37)");
-    REFUSED(cell.attention.wx = matrix(w.c, INNER + 1, IN, 1), "wx is (42, 19) and not (41, 19)");
-    REFUSED(cell.attention.wt = matrix(w.c, INNER, IN, 1), "wt is (41, 19) and not (41, 37)");
-    REFUSED(cell.attention.b = numbers(w.c, 1, 3, 0, 1, 1), "b of the attention is (3) and not (41)");
-    REFUSED(cell.attention.v = numbers(w.c, 1, 3, 0, 1, 1), "v is (3) and not (41)");
+    REFUSED(cell.attention.wk = matrix(w.c, INNER, HIDDEN + 1, 1), "wk has shape (41, 38), expected (41, 37)");
+    REFUSED(cell.attention.wx = matrix(w.c, INNER + 1, IN, 1), "wx has shape (42, 19), expected (41, 19)");
+    REFUSED(cell.attention.wt = matrix(w.c, INNER, IN, 1), "wt has shape (41, 19), expected (41, 37)");
+    REFUSED(cell.attention.b = numbers(w.c, 1, 3, 0, 1, 1), "b of the attention has shape (3), expected (41)");
+    REFUSED(cell.attention.v = numbers(w.c, 1, 3, 0, 1, 1), "v has shape (3), expected (41)");
     static const int wrong[COUNT] = { 0, 0, 0, 3, 0 }, few[COUNT] = { 0, 0, -2, 0, 0 };
     REFUSED(io.source_of = wrong, "sequence 3 has source 3, which is not in [0, 3)");
     REFUSED(io.source_of = NULL, "5 sequences and 3 sources");
@@ -336,11 +336,11 @@ static void test_refusals(void **state)
     f.w = matrix(w.c, HIDDEN, 3, 1);
     io = (attend_lstmn_io){ .source_of = source_of };
     io.source = attend_lstmn_source_new(w.c, &f, w.gamma, w.alpha, attend_ragged_new(w.c, SOURCES, source_lengths));
-    refused(&w, &w.cell, &io, "w of the fusion is (37, 3) and not (37, 19)");
+    refused(&w, &w.cell, &io, "w of the fusion has shape (37, 3), expected (37, 19)");
     f = w.fusion;
     const attend_ragged *sequences = attend_ragged_new(w.c, SOURCES, source_lengths);
     assert_null(attend_lstmn_source_new(w.c, &f, w.gamma, matrix(w.c, SOURCE_ROWS, 2, 1), sequences));
-    assert_non_null(strstr(attend_ctx_message(w.c), "alpha is (10, 2) and not (10, 37)"));
+    assert_non_null(strstr(attend_ctx_message(w.c), "alpha has shape (10, 2), expected (10, 37)"));
     attend_ctx_free(w.c);
 }
 

@@ -1,4 +1,5 @@
-/* The model file: a saved model loads to the same bits; other files and damaged ones are refused, and the message says why. */
+/* The model file: a saved model loads to the same bits; other files and damaged ones are refused, and the message says
+ * why. */
 #include "unit/unit.h"
 
 #include "core/memory.h"
@@ -306,7 +307,7 @@ static void invalid_files_are_refused(void **state)
                   { other_type, "is I32" },
                   { not_a_number, "non-finite values" },
                   { infinite, "non-finite values" },
-                  { text_of_numbers, "not a row of bytes" } };
+                  { text_of_numbers, "not a vector of bytes" } };
     attend_model *m = model_of(small), *back = NULL;
     attend_tensor_file *good = NULL;
     assert_int_equal(attend_model_save(m, in_folder("good")), ATTEND_OK);

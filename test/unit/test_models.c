@@ -1,4 +1,5 @@
-/* Training, scoring and decoding agree on probabilities and attention weights, for every batch and beam; invalid inputs are refused. */
+/* Training, scoring and decoding agree on probabilities and attention weights, for every batch and beam; invalid inputs
+ * are refused. */
 #include <attend/attend.h>
 #include <limits.h>
 #include <math.h>
@@ -108,8 +109,8 @@ static void score(const char *spec, const attend_model *m, const attend_pairs *p
     attend_ctx_free(c);
 }
 
-/* Decodes all pairs together along their targets, with `beam` hypotheses each. One of them is the target; its index changes from step to step, and the
- * others have different tokens. */
+/* Decodes all pairs together along their targets, with `beam` hypotheses each. One of them is the target; its index
+ * changes from step to step, and the others have different tokens. */
 static void decode(const char *spec, const attend_model *m, const attend_pairs *pairs, int beam, const scores *s)
 {
     attend_ctx *c = NULL;
@@ -128,12 +129,12 @@ static void decode(const char *spec, const attend_model *m, const attend_pairs *
         for (int b = 0; b < pairs->count; target += pairs->target_lengths[b++]) {
             if (t > pairs->target_lengths[b]) continue;
             counts[b] = t == 0 ? 1 : beam;
-            const int right = t % counts[b];
-            next[b] = n + right;
+            const int target_index = t % counts[b];
+            next[b] = n + target_index;
             for (int j = 0; j < counts[b]; j++, n++) {
                 parents[n] = previous[b];
                 given[n] = t == 0 ? ATTEND_BEGIN : target[t - 1];
-                if (j != right) given[n] = 3 + (given[n] + j) % 3;
+                if (j != target_index) given[n] = 3 + (given[n] + j) % 3;
             }
         }
         if (n == 0) break;
@@ -196,7 +197,7 @@ static void a_pair_does_not_depend_on_its_batch(void **state)
         for (int b = 0; b < pairs.count; b++) {
             const attend_pairs part = attend_pairs_slice(&pairs, b, 1);
             score(spec, m, &part, &one);
-            close_to(spec, "alone", one.pair[0], all.pair[b]);
+            close_to(spec, "single pair", one.pair[0], all.pair[b]);
         }
         attend_model_free(m);
     }
@@ -223,14 +224,14 @@ static void a_source_may_have_no_tokens(void **state)
     (void)state;
     char spec[256];
     const int source[] = { 3, 4 }, lengths[] = { 0, 2 }, target[] = { ATTEND_FIRST_TOKEN }, target_lengths[] = { 1 };
-    const attend_pairs alone = {
+    const attend_pairs single = {
         .count = 1, .source_lengths = lengths, .target = target, .target_lengths = target_lengths
     };
     for (int i = 0; next_spec(i, spec, sizeof spec); i++) {
         attend_model *m = model_of(spec);
         scores s = { 0 };
-        score(spec, m, &alone, &s);
-        close_to(spec, "alone", first_token(spec, m, 1, NULL, lengths), (double)s.row[0]);
+        score(spec, m, &single, &s);
+        close_to(spec, "single source", first_token(spec, m, 1, NULL, lengths), (double)s.row[0]);
         if (attend_model_config(m)->task == ATTEND_TASK_TRANSLATION)
             close_to(spec, "in a batch", first_token(spec, m, 2, source, lengths), (double)s.row[0]);
         attend_model_free(m);
@@ -292,7 +293,7 @@ static void hard_attention_trains(void **state)
         const attend_param *u = attend_params_find(attend_model_params(m), "attention.u");
         double sum = 0;
         for (size_t j = 0; j < attend_param_size(u); j++) sum += fabs((double)attend_grads_of(g, u)[j]);
-        assert_true(isfinite(sum) && sum > 1e-6); /* the score learns */
+        assert_true(isfinite(sum) && sum > 1e-6); /* the score's parameter has a gradient */
         attend_ctx_free(c);
         attend_grads_free(g);
         attend_model_free(m);
@@ -305,24 +306,24 @@ static void hard_attention_trains(void **state)
 static void an_invalid_alignment_is_ignored(void **state)
 {
     (void)state;
-    static const char *const none[] = { "",
-                                        "1",
-                                        "1 ",
-                                        "one two",
-                                        "1 1 1",
-                                        "1 1x",
-                                        "2 0",
-                                        "0 2",
-                                        "-2 0",
-                                        "0 -2",
-                                        "4294967297 0",
-                                        "1 4294967296",
-                                        "1 99999999999999999999999" };
+    static const char *const invalid[] = { "",
+                                           "1",
+                                           "1 ",
+                                           "one two",
+                                           "1 1 1",
+                                           "1 1x",
+                                           "2 0",
+                                           "0 2",
+                                           "-2 0",
+                                           "0 -2",
+                                           "4294967297 0",
+                                           "1 4294967296",
+                                           "1 99999999999999999999999" };
     attend_model *m = model_of(TRANSFORMER);
-    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
-        assert_int_equal(attend_model_attach(m, "alignment", none[i], strlen(none[i])), ATTEND_OK);
+    for (size_t i = 0; i < sizeof invalid / sizeof *invalid; i++) {
+        assert_int_equal(attend_model_attach(m, "alignment", invalid[i], strlen(invalid[i])), ATTEND_OK);
         const attend_alignment a = attend_model_alignment(m);
-        if (a.layer != 0 || a.head != -1) fail_msg("'%s' is taken for layer %d and head %d", none[i], a.layer, a.head);
+        if (a.layer != 0 || a.head != -1) fail_msg("'%s' gives layer %d and head %d", invalid[i], a.layer, a.head);
     }
     for (int layer = -1; layer < 2; layer++)
         for (int head = -1; head < 2; head++) {
@@ -371,7 +372,7 @@ static void invalid_tokens_and_links_are_refused(void **state)
                              ATTEND_BAD_USAGE);
         attend_ctx_set_recording(c, true);
     }
-    /* an empty source is not an error: attention sees nothing */
+    /* an empty source is valid: attention has no keys, and its context is zero */
     const attend_pairs empty = {
         .count = 1, .source = fine, .source_lengths = zero, .target = fine, .target_lengths = one
     };
@@ -384,19 +385,19 @@ static void invalid_tokens_and_links_are_refused(void **state)
     assert_int_equal(attend_decoding_step(d, one, one, fine), ATTEND_BAD_USAGE);  /* no such parent */
     assert_int_equal(attend_decoding_step(d, one, zero, high), ATTEND_BAD_USAGE); /* no such token */
     assert_int_equal(attend_decoding_step(d, zero, zero, fine), ATTEND_BAD_USAGE);
-    assert_int_equal(attend_decoding_step(d, one, zero, one), ATTEND_OK); /* and goes on */
+    assert_int_equal(attend_decoding_step(d, one, zero, one), ATTEND_OK); /* refused steps change nothing */
     assert_null(attend_decoding_weights(d, 1, 0, 0));
     attend_decoding_free(d);
     attend_ctx_free(c);
     attend_model_free(m);
-    attend_config config; /* as it is before any model has checked it: heads 0 is one head */
+    attend_config config; /* before attend_config_check, heads 0 means one head */
     const attend_pairs pairs = tiny_pairs();
     assert_int_equal(tiny_config(&config, ""), ATTEND_OK);
     assert_int_equal(config.heads, 0);
     assert_int_equal(attend_pairs_weight_count(&pairs, &config, ATTEND_ATTENTION_CROSS), 3 * 4 + 1 * 1 + 3 * 5 + 2 * 2);
 }
 
-/* A language model accepts lines of any length, also empty ones, and no source. */
+/* A language model accepts lines of any length, including empty lines, and refuses a source. */
 static void a_language_model_has_no_source(void **state)
 {
     (void)state;
@@ -419,7 +420,7 @@ static void a_language_model_has_no_source(void **state)
         assert_int_equal(attend_decoding_new(&d, c, m, 3, NULL, zeros), ATTEND_OK);
         const int counts[3] = { 1, 1, 1 }, parents[3] = { 0, 1, 2 }, begin[3] = { 1, 1, 1 };
         assert_int_equal(attend_decoding_step(d, counts, parents, begin), ATTEND_OK);
-        close_to(all[i], "an end", (double)attend_decoding_end_log_probability(d, 2), p[2]);
+        close_to(all[i], "log p of the end", (double)attend_decoding_end_log_probability(d, 2), p[2]);
         assert_null(attend_decoding_weights(d, 0, 0, 0));
         attend_decoding_free(d);
         const attend_pairs wrong[] = {

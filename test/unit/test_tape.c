@@ -202,9 +202,9 @@ static const struct {
     { bad_position_table, "attend_add_learned_positions: the table (9, 5) does not fit x (3, 6)" },
     { bad_long_sequence, "attend_add_learned_positions: a sequence needs 10 positions, but the table has only 9" },
     { bad_position_rows, "attend_add_learned_positions: x is (4, 6), but the sequences have 3 rows" },
-    { bad_cell, "u is (16, 4) and not (3 H, H)" },
-    { bad_cell_input, "w is (16, 3) and not (16, 5)" },
-    { bad_cell_state, "attend_cell_step: an initial state is (3, 4) and not (2, 4)" },
+    { bad_cell, "u has shape (16, 4), expected (3 H, H)" },
+    { bad_cell_input, "w has shape (16, 3), expected (16, 5)" },
+    { bad_cell_state, "attend_cell_step: an initial state has shape (3, 4), expected (2, 4)" },
 };
 
 static void test_refusals(void **state)

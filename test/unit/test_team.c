@@ -15,7 +15,7 @@ static const language_model small = { .vocabulary = 97,
                                       .embedding = 19,
                                       .hidden = 23,
                                       .count = 21,
-                                      .longest = 9,
+                                      .max_length = 9,
                                       .shard = 4,
                                       .ragged = true,
                                       .dropout = 0.2 };
@@ -162,7 +162,8 @@ static void test_a_non_finite_gradient_changes_nothing(void **state)
     language_model_free(&m);
 }
 
-/* Rows of an embedding that no shard used have a zero gradient, and the gradients of rows do not persist to the next update. */
+/* Rows of an embedding that no shard used have a zero gradient, and the gradients of rows do not persist to the next
+ * update. */
 static attend_var *one_row(attend_ctx *c, int shard, void *user)
 {
     language_model *m = user;
