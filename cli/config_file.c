@@ -2,6 +2,7 @@
  * a blank starts a comment. */
 #include "option_table.h"
 
+#include <attend/utf8.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,9 +123,13 @@ int options_read_config(const verb *v, void *base, parsed *p, const char *path)
         *next = '\0';
         snprintf(where, sizeof where, "%s:%d: ", path, number);
         options_set_location(where);
-        status = strlen(line) < (size_t)(next - line)
-                     ? usage_error(v, "this line contains a NUL byte; a configuration file is text")
-                     : set_line(v, base, p, line);
+        const size_t length = (size_t)(next - line);
+        if (strlen(line) < length)
+            status = usage_error(v, "this line contains a NUL byte; a configuration file is text");
+        else if (attend_utf8_valid(line, length) < length)
+            status = usage_error(v, "this line is not UTF-8; a configuration file is text");
+        else
+            status = set_line(v, base, p, line);
         line = next + 1;
     }
     options_set_location("");

@@ -73,8 +73,8 @@ static const char *diagnose_text(prefix o)
         return "a web page (HTML); the download returned a page instead of the file";
     if (has_at(t, 0, "<?xml", 5) || (t.size > 0 && t.bytes[0] == '<'))
         return "an XML page; the download returned an error message instead of the file";
-    if (t.size > 0 && (t.bytes[0] == '{' || t.bytes[0] == '[')) return "JSON text, not a tensor file";
-    return "plain text, not a tensor file";
+    if (t.size > 0 && (t.bytes[0] == '{' || t.bytes[0] == '[')) return "JSON text, not a model (a safetensors file)";
+    return "plain text, not a model (a safetensors file)";
 }
 
 const char *attend_diagnose_file(const void *bytes, size_t size)
@@ -94,12 +94,12 @@ const char *attend_diagnose_file(const void *bytes, size_t size)
         { "ustar", 5, 257, "a tar archive; unpack it first, with: tar -xf" },
         { "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19", 14, 0,
           "an old PyTorch file (a pickle); convert it in Python with safetensors.torch.save_file" },
-        { "\x80\x02", 2, 0, "a Python pickle, perhaps a PyTorch file, not a tensor file" },
-        { "\x80\x03", 2, 0, "a Python pickle, perhaps a PyTorch file, not a tensor file" },
-        { "\x80\x04", 2, 0, "a Python pickle, perhaps a PyTorch file, not a tensor file" },
-        { "\x80\x05", 2, 0, "a Python pickle, perhaps a PyTorch file, not a tensor file" },
+        { "\x80\x02", 2, 0, "a Python pickle, perhaps a PyTorch file, not a model (a safetensors file)" },
+        { "\x80\x03", 2, 0, "a Python pickle, perhaps a PyTorch file, not a model (a safetensors file)" },
+        { "\x80\x04", 2, 0, "a Python pickle, perhaps a PyTorch file, not a model (a safetensors file)" },
+        { "\x80\x05", 2, 0, "a Python pickle, perhaps a PyTorch file, not a model (a safetensors file)" },
         { "\x93NUMPY", 6, 0, "a NumPy array (.npy); convert it in Python with safetensors.numpy.save_file" },
-        { "\x89HDF\r\n\x1a\n", 8, 0, "an HDF5 file (perhaps Keras), not a tensor file" },
+        { "\x89HDF\r\n\x1a\n", 8, 0, "an HDF5 file (perhaps Keras), not a model (a safetensors file)" },
         { "GGUF", 4, 0, "a GGUF file (llama.cpp), which attend does not read" },
         { "%PDF-", 5, 0, "a PDF document" },
         { "\x7f"
@@ -107,11 +107,11 @@ const char *attend_diagnose_file(const void *bytes, size_t size)
           4, 0, "a program (ELF)" },
     };
     const prefix o = { bytes, size < MAX_PREFIX ? size : MAX_PREFIX };
-    if (size == 0) return "empty; the program that wrote it did not finish";
+    if (size == 0) return "empty; the program that wrote it did not finish: write or copy it again";
     if (is_zero(o)) return "only zeros at its start, as after a power failure; copy it again";
     if (has_at(o, 0, "PK\3\4", 4) || has_at(o, 0, "PK\5\6", 4)) return diagnose_zip(o);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (has_at(o, kinds[i].at, kinds[i].magic, kinds[i].length)) return kinds[i].kind;
-    if (is_probably_onnx(o)) return "an ONNX model (probably), not a tensor file";
+    if (is_probably_onnx(o)) return "an ONNX model (probably), not a model (a safetensors file)";
     return is_text(o) ? diagnose_text(o) : NULL;
 }

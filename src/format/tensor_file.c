@@ -62,12 +62,12 @@ static int header_size(const content *c, size_t *size)
     const char *kind = attend_diagnose_file(c->bytes, c->size);
     if (kind) return attend_fail(ATTEND_BAD_MODEL, "%s is %s", c->name, kind);
     if (c->size <= SIZE_FIELD)
-        return attend_fail(ATTEND_BAD_MODEL, "%s has only %zu bytes: too few for a tensor file (safetensors)", c->name,
+        return attend_fail(ATTEND_BAD_MODEL, "%s has only %zu bytes: too few for a model (a safetensors file)", c->name,
                            c->size);
     if (has_brace)
         return attend_fail(ATTEND_BAD_MODEL, "%s declares a header of %.0f bytes; it must have 2 to %d", c->name,
                            (double)declared, ATTEND_TENSOR_HEADER);
-    return attend_fail(ATTEND_BAD_MODEL, "%s is not a safetensors file; its format is unknown", c->name);
+    return attend_fail(ATTEND_BAD_MODEL, "%s is not a model (a safetensors file); its format is unknown", c->name);
 }
 
 static int check_checksum(const attend_tensor_header *h, const content *c)
@@ -139,7 +139,7 @@ static int map(content *c, int descriptor)
         return attend_fail(ATTEND_IO, "cannot read %s: %s", c->name, attend_errno_text(errno));
     if (S_ISDIR(s.st_mode)) return attend_fail(ATTEND_IO, "%s is a directory; give the path of a file", c->name);
     if (!S_ISREG(s.st_mode))
-        return attend_fail(ATTEND_IO, "%s is a device, pipe or socket; a tensor file must be a file on disk", c->name);
+        return attend_fail(ATTEND_IO, "%s is a device, pipe or socket; a model must be a file on disk", c->name);
     c->size = (size_t)s.st_size;
     if (c->size == 0) return ATTEND_OK; /* cannot be mapped; the parser reports it */
     void *at = MAP_FAILED;

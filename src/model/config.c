@@ -240,7 +240,8 @@ static int set_number(const field *f, void *to, const char *value)
     const bool integer = f->public.type == ATTEND_FIELD_INTEGER;
     double x;
     if (!attend_parse_real(value, NULL, &x) || !(x >= f->min && x <= f->max) || (integer && x != floor(x)))
-        return refuse_value(f, value);
+        return attend_fail(ATTEND_BAD_USAGE, "%s '%s' is not %s in %s", f->public.name, value,
+                           integer ? "an integer" : "a number", f->public.values);
     if (integer)
         *(int *)to = (int)x;
     else

@@ -117,11 +117,11 @@ static int check_options(const attend_tokenizer_options *o, const attend_kind *k
     if (!kind) return attend_fail(ATTEND_BAD_USAGE, "unknown tokenizer kind %d", (int)o->kind);
     if (o->min_count < 0) return attend_fail(ATTEND_BAD_USAGE, "min_count is %d; it must be 0 or more", o->min_count);
     if (o->vocab_size != 0 && o->vocab_size < kind->first)
-        return attend_fail(ATTEND_BAD_USAGE,
-                           "vocab_size %d is too small for the kind %s, which has %d special tokens%s; choose a larger "
-                           "size, or 0 for the default",
-                           o->vocab_size, kind->name, kind->first,
-                           kind->first > ATTEND_FIRST_TOKEN ? " and bytes" : "");
+        return attend_fail(
+            ATTEND_BAD_USAGE,
+            "a vocabulary size of %d is too small for the kind %s, which has %d special tokens%s; choose "
+            "a larger size, or 0 for the default",
+            o->vocab_size, kind->name, kind->first, kind->first > ATTEND_FIRST_TOKEN ? " and bytes" : "");
     return ATTEND_OK;
 }
 

@@ -104,11 +104,13 @@ static int fit_memory(training_run *run, attend_plan *plan, bool resumed)
     int status = shard_bytes(run, tokens, &shard);
     if (status != ATTEND_OK) return status;
     const size_t min_bytes = fixed_bytes(run, 1) + shard;
+    const bool is_small = run->options.memory < (size_t)1 << 20;
     if (run->options.memory > 0 && min_bytes > run->options.memory)
         return attend_fail(ATTEND_BAD_USAGE,
-                           "training this model takes at least %zuM, and the memory limit is %zuM: raise it to %zuM, "
+                           "training this model takes at least %zuM, and the memory limit is %zu%c: raise it to %zuM, "
                            "or use a smaller model (hidden, embedding, vocabulary size) or a smaller maximum length",
-                           (min_bytes >> 20) + 1, run->options.memory >> 20, (min_bytes >> 20) + 1);
+                           (min_bytes >> 20) + 1, is_small ? run->options.memory >> 10 : run->options.memory >> 20,
+                           is_small ? 'k' : 'M', (min_bytes >> 20) + 1);
     while (status == ATTEND_OK && 2 * tokens <= run->options.shard_tokens &&
            fixed_bytes(run, 1) + SHARDS * 2 * shard <= run->options.memory) {
         tokens *= 2;

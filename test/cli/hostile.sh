@@ -25,6 +25,8 @@ expect 5 'No such file' train --config none --train pairs.tsv --model c
 config 2 'settings:2: unknown option --hiden; did you mean --hidden?' 'seed 3\nhiden 4\n'
 config 2 "settings:3: --seed 'x' is not an integer" '\n# a comment\nseed x\n'
 config 2 'settings:1: this line contains a NUL byte' 'seed 3\0seed 4\n'
+config 2 'settings:1: this line is not UTF-8' 'seed \377\n'
+config 2 "settings:1: --dropout '2' is not a number in 0..0.999" 'dropout 2\n'
 config 2 'settings:2: --seed requires a value' 'clip 2\nseed\n'
 config 2 "settings:1: --quiet 'maybe' is not yes or no" 'quiet maybe\n'
 config 2 "did you mean 'adam'?" 'optimizer adan\n'
