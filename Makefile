@@ -17,7 +17,7 @@ run_tests = ctest --test-dir $(1) --output-on-failure -j $(JOBS) $(CTEST_FLAGS)
 
 .PHONY: all test bench recipes demo soak asan clang tsan tidy layers cross fuzz install deb deb-check format format-check docs docs-check exhaustive clean help packages-build packages-test
 
-all: packages-build                     ## build the library
+all: packages-build                     ## build the command and the libraries
 	@$(call compile,$(BUILD),-DCMAKE_BUILD_TYPE=Release -DATTEND_TESTS=OFF -DATTEND_WERROR=OFF)
 
 test: packages-test                     ## build everything and run every test
