@@ -179,19 +179,12 @@ static const scorer_pair *valid_pair(const attend_scorer *s, int i)
     return &s->pairs[s->valid[i]];
 }
 
-/* Concatenates the tokens of one side of the valid pairs [first, first + count); NULL: no memory. */
-static int *join_tokens(const attend_scorer *s, attend_side side, int first, int count, int *lengths)
+/* The tokens of one side of the valid pairs [first, first + count); NULL: no memory. */
+static int *join_side(const attend_scorer *s, attend_side side, int first, int count, int *lengths)
 {
-    size_t total = 0, at = 0;
-    for (int i = 0; i < count; i++) total += (size_t)(lengths[i] = valid_pair(s, first + i)->sides[side].count);
-    int *tokens = attend_memory_zeroed(total, sizeof *tokens);
-    for (int i = 0; tokens && i < count; i++) {
-        const attend_encoded_text *text = &valid_pair(s, first + i)->sides[side];
-        const size_t n = (size_t)text->count;
-        if (n) memcpy(tokens + at, attend_pipeline_ids(&s->sides[side], text), n * sizeof *tokens);
-        at += n;
-    }
-    return tokens;
+    const attend_encoded_text *texts[GROUP];
+    for (int i = 0; i < count; i++) texts[i] = &valid_pair(s, first + i)->sides[side];
+    return attend_pipeline_join(&s->sides[side], count, texts, lengths);
 }
 
 /* Scores the valid pairs [first, first + count), whose numbers are contiguous. */
@@ -199,8 +192,8 @@ static int score_group(attend_scorer *s, attend_ctx *c, int first, int count)
 {
     int lengths[2][GROUP];
     double sums[GROUP];
-    int *source = join_tokens(s, ATTEND_SOURCE, first, count, lengths[0]),
-        *target = join_tokens(s, ATTEND_TARGET, first, count, lengths[1]);
+    int *source = join_side(s, ATTEND_SOURCE, first, count, lengths[0]),
+        *target = join_side(s, ATTEND_TARGET, first, count, lengths[1]);
     const scorer_pair *begin = valid_pair(s, first);
     const attend_pairs pairs = {
         .count = count, .source = source, .source_lengths = lengths[0], .target = target, .target_lengths = lengths[1]

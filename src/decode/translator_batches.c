@@ -54,33 +54,17 @@ static void make_batches(attend_translator *t)
 
 /* ---- decoding ---- */
 
-/* Concatenates the tokens of one side of some lines. tokens NULL after a failure. */
-static int *join_tokens(const attend_translator *t, attend_side side, int first, int count, int *lengths)
-{
-    size_t total = 0, at = 0;
-    for (int i = 0; i < count; i++) {
-        const translator_line *line = line_at(t, first + i);
-        lengths[i] = side == ATTEND_SOURCE ? line->source.count : line->prefix.count;
-        total += (size_t)lengths[i];
-    }
-    int *tokens = attend_memory_zeroed(total, sizeof *tokens);
-    for (int i = 0; tokens && i < count; i++) {
-        const translator_line *line = line_at(t, first + i);
-        const attend_encoded_text *text = side == ATTEND_SOURCE ? &line->source : &line->prefix;
-        if (text->count)
-            memcpy(tokens + at, attend_pipeline_ids(&t->sides[side], text), (size_t)text->count * sizeof *tokens);
-        at += (size_t)text->count;
-    }
-    return tokens;
-}
-
 /* Decodes the lines [first, first + count) of the order. */
 static int search(attend_translator *t, attend_ctx *const *contexts, int first, int count, attend_search_result **out)
 {
     int *tokens[2] = { NULL, NULL }, *lengths = attend_memory_zeroed(2 * (size_t)count, sizeof *lengths);
     uint64_t *streams = attend_memory_zeroed((size_t)count, sizeof *streams);
-    for (int side = 0; lengths && side < 2; side++)
-        tokens[side] = join_tokens(t, (attend_side)side, first, count, lengths + side * count);
+    const attend_encoded_text **texts = attend_memory_zeroed((size_t)count, sizeof *texts);
+    for (int side = 0; lengths && texts && side < 2; side++) {
+        for (int i = 0; i < count; i++)
+            texts[i] = side == ATTEND_SOURCE ? &line_at(t, first + i)->source : &line_at(t, first + i)->prefix;
+        tokens[side] = attend_pipeline_join(&t->sides[side], count, texts, lengths + side * count);
+    }
     int status = tokens[0] && tokens[1] && streams
                      ? ATTEND_OK
                      : attend_fail(ATTEND_NO_MEMORY, "no memory for a batch of %d lines", count);
@@ -100,6 +84,7 @@ static int search(attend_translator *t, attend_ctx *const *contexts, int first, 
     for (int side = 0; side < 2; side++) attend_memory_free(tokens[side]);
     attend_memory_free(lengths);
     attend_memory_free(streams);
+    attend_memory_free(texts);
     return status;
 }
 

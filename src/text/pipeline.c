@@ -1,6 +1,7 @@
 /* pipeline.c: text -> NFC -> tokens with spans -> ATTEND_END after a source. */
 #include "text/pipeline.h"
 
+#include "core/memory.h"
 #include "core/status.h"
 #include "text/token_ids.h"
 #include "text/detokenize.h"
@@ -70,7 +71,10 @@ int attend_pipeline_add(attend_pipeline *p, const char *text, size_t size, atten
     if (status == ATTEND_OK) status = attend_string_add(&p->text, text, size);
     if (status == ATTEND_OK) status = attend_string_add(&p->text, "", 1);
     if (status == ATTEND_OK) status = encode_nfc(p->tokenizer, p->side, text, size, &p->ids, 0, 0, 0);
-    if (status != ATTEND_OK) return status;
+    if (status != ATTEND_OK) {
+        attend_pipeline_remove(p, at);
+        return status;
+    }
     at->size = size;
     at->count = p->ids.count - at->first;
     return ATTEND_OK;
@@ -96,7 +100,10 @@ int attend_pipeline_add_tokens(attend_pipeline *p, const int *tokens, int count,
     status = attend_detokenize_line(p->tokenizer, tokens, count, NULL, &p->text, p->ids.spans + at->first);
     at->size = p->text.size - at->offset;
     if (status == ATTEND_OK) status = attend_string_add(&p->text, "", 1);
-    if (status != ATTEND_OK) return status;
+    if (status != ATTEND_OK) {
+        attend_pipeline_remove(p, at);
+        return status;
+    }
     at->count = count;
     p->ids.count += count;
     return ATTEND_OK;
@@ -118,4 +125,16 @@ void attend_pipeline_remove(attend_pipeline *p, attend_encoded_text *at)
 int attend_pipeline_length(const attend_pipeline *p, const attend_encoded_text *at)
 {
     return p->side == ATTEND_SOURCE && at->count > 0 ? at->count - 1 : at->count;
+}
+
+int *attend_pipeline_join(const attend_pipeline *p, int count, const attend_encoded_text *const *texts, int *lengths)
+{
+    size_t total = 0, at = 0;
+    for (int i = 0; i < count; i++) total += (size_t)(lengths[i] = texts[i]->count);
+    int *tokens = attend_memory_zeroed(total, sizeof *tokens);
+    for (int i = 0; tokens && i < count; i++) {
+        if (lengths[i]) memcpy(tokens + at, attend_pipeline_ids(p, texts[i]), (size_t)lengths[i] * sizeof *tokens);
+        at += (size_t)lengths[i];
+    }
+    return tokens;
 }

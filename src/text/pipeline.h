@@ -33,8 +33,8 @@ typedef struct attend_encoded_text {
 int attend_pipelines_from_model(attend_pipeline sides[2], const attend_model *m);
 void attend_pipeline_free(attend_pipeline *p);
 
-/* Appends a text and its tokens. A text without tokens gets no ATTEND_END. ATTEND_BAD_DATA if it is not UTF-8: *at is
- * then an empty range, and nothing was added; ATTEND_NO_MEMORY. */
+/* Appends a text and its tokens. A text without tokens gets no ATTEND_END. ATTEND_BAD_DATA if it is not UTF-8,
+ * ATTEND_NO_MEMORY: *at is then an empty range, and nothing was added. */
 int attend_pipeline_add(attend_pipeline *p, const char *text, size_t size, attend_encoded_text *at);
 /* Appends tokens that a model generated, as the text they spell, in which a line feed or NUL becomes a space.
  * ATTEND_BAD_USAGE if a token is outside the vocabulary, ATTEND_BEGIN or ATTEND_END; ATTEND_NO_MEMORY. */
@@ -62,7 +62,11 @@ static inline const attend_span *attend_pipeline_spans(const attend_pipeline *p,
     return p->ids.spans + at->first;
 }
 
-/* The same without keeping the text, for training: appends the tokens to `out`. dropout, seed and position are those of
+/* Concatenates the tokens of `count` texts and stores the length of each. Returns memory that the caller frees
+ * (attend_memory_free); NULL: no memory, and the lengths are set. */
+int *attend_pipeline_join(const attend_pipeline *p, int count, const attend_encoded_text *const *texts, int *lengths);
+
+/* The same as attend_pipeline_add without keeping the text, for training: appends the tokens to `out`. dropout, seed and position are those of
  * attend_tokenizer_encode. */
 int attend_pipeline_encode(const attend_tokenizer *t, attend_side side, const char *text, size_t size, attend_ids *out,
                            double dropout, uint64_t seed, uint64_t position);
