@@ -1,5 +1,5 @@
-/* align_maps.h: attend align --evaluate-maps and --select-map: the alignment error of every attention map of a model, and the choice of
- * the best. */
+/* align_maps.h: attend align --evaluate-maps and --select-map: the alignment error of every attention map of a model,
+ * and the choice of the best. */
 #ifndef ATTEND_CLI_ALIGN_MAPS_H
 #define ATTEND_CLI_ALIGN_MAPS_H
 
@@ -17,7 +17,8 @@ typedef struct align_maps_job {
     bool json, select, quiet;
 } align_maps_job;
 
-/* Prints the alignment error of each map on all pairs of `from`; with `select`, stores the best map in the model files. */
+/* Prints the alignment error of each map on all pairs of `from`; with `select`, stores the best map in the model
+ * files. */
 int align_maps(const align_maps_job *job, pair_reader *from);
 /* ATTEND_BAD_USAGE if the file is a training checkpoint, which must not be changed. */
 int align_maps_check_writable(const char *path);

@@ -1,4 +1,5 @@
-/* cmd_align.c: word alignments from attention. The model is forced to produce given targets, and its attention weights become links. */
+/* cmd_align.c: word alignments from attention. The model is forced to produce given targets, and its attention
+ * weights become links. */
 #include "align_maps.h"
 #include "gold_links.h"
 #include "json_members.h"
@@ -31,7 +32,7 @@ static const option table[] = {
     { "reverse-model", "FILE", "a model that translates from target to source; alone, or in addition to --model",
       OPTION_TEXT, AT(reverse_model), 0, 0, NULL },
     { "symmetrize", "intersection|union|grow-diag|grow-diag-final|grow-diag-final-and",
-      "how to combine the links of both models (default: grow-diag-final-and)", OPTION_WORD, AT(symmetry), 0, 0,
+      "how to combine the links of both models (default: grow-diag-final-and)", OPTION_CHOICE, AT(symmetry), 0, 0,
       symmetries },
     { "input", "PAIRS", "pairs to align: one .tsv file or two line-aligned files", OPTION_PAIRS, AT(input), 0, 0,
       NULL },
@@ -39,16 +40,16 @@ static const option table[] = {
       "hard: for each target word, the source word with the highest weight; soft: the weights of all pairs of words, "
       "as "
       "JSON (default: hard)",
-      OPTION_WORD, AT(kind), 0, 0, kinds },
+      OPTION_CHOICE, AT(kind), 0, 0, kinds },
     { "tokens", NULL, "with --alignment soft: print the weights between tokens instead of words, end tokens included",
       OPTION_FLAG, AT(tokens), 0, 0, NULL },
     { "layer", "N",
       "align by this layer, counted from 0; -1: the mean over all layers (default: the selection stored in the model)",
-      OPTION_WHOLE, AT(layer), -1, 1000, NULL },
+      OPTION_INTEGER, AT(layer), -1, 1000, NULL },
     { "head", "N",
       "align by this head, counted from 0; -1: the mean over all heads (default: the selection stored in the model, or "
       "-1 if --layer is given)",
-      OPTION_WHOLE, AT(head), -1, 1000, NULL },
+      OPTION_INTEGER, AT(head), -1, 1000, NULL },
     { "evaluate-maps", NULL,
       "print the alignment error of every layer and head instead of links, measured against --gold or, without it, "
       "against IBM Model 1 trained on the pairs",
@@ -60,7 +61,7 @@ static const option table[] = {
       "1?2\"), "
       "or one line per link (\"pair source target S|P\", counted from 1)",
       OPTION_TEXT, AT(gold), 0, 0, NULL },
-    { "threads", "N", "number of threads; does not change the links (default: one per processor)", OPTION_WHOLE,
+    { "threads", "N", "number of threads; does not change the links (default: one per processor)", OPTION_INTEGER,
       AT(threads), 1, 1024, NULL },
     { "json", NULL, "print one JSON object per pair, or one for the alignment error", OPTION_FLAG, AT(json), 0, 0,
       NULL },
@@ -124,7 +125,7 @@ static int symmetrize(job *j, attend_symmetrization how)
                              j->links[SYMMETRIZED], &j->counts[SYMMETRIZED]);
 }
 
-/* Which of a job's ways of linking is the one requested for. */
+/* The alignment that the options request. */
 static int requested_alignment(const settings *s)
 {
     return s->model && s->reverse_model ? SYMMETRIZED + s->symmetry : s->model ? FORWARD : REVERSE;
@@ -168,7 +169,7 @@ static void print_links(const job *j, int list)
     json_end_line(&w);
 }
 
-/* Words, separated by blanks. */
+/* Words, separated by white space. */
 static void json_words(attend_json_writer *w, const char *name, const char *text)
 {
     json_begin_array(w, name);

@@ -20,8 +20,8 @@ static const option table[] = {
     { "valid", "PAIRS", "validation pairs, which must not overlap with the training pairs", OPTION_DATA, AT(valid), 0,
       0, NULL },
     { "task", "translation|language-model",
-      "language-model: the files contain lines of text instead of pairs (default: translation)", OPTION_WORD, AT(task),
-      0, 0, tasks },
+      "language-model: the files contain lines of text instead of pairs (default: translation)", OPTION_CHOICE,
+      AT(task), 0, 0, tasks },
     { "quick", NULL, "check only for faults that prevent training", OPTION_FLAG, AT(quick), 0, 0, NULL },
     { "json", NULL, "print one JSON object", OPTION_FLAG, AT(json), 0, 0, NULL },
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
@@ -66,7 +66,7 @@ const verb verb_check = {
     .name = "check",
     .summary = "check training data for faults",
     .synopsis = "attend check --train PAIRS [--valid PAIRS] [--task language-model] [--json]",
-    .details = "Looks for faults that prevent or harm training: different numbers of lines, text that is not UTF-8,\n"
+    .details = "Finds faults that prevent or harm training: different numbers of lines, text that is not UTF-8,\n"
                "empty sides, outliers in length, duplicates, copies of the source, and overlap with the validation\n"
                "pairs. Exits with status 3 if a fault prevents training.",
     .examples =

@@ -21,10 +21,10 @@ static const option table[] = {
     { "valid", "PAIRS", "validation pairs, used for early stopping and to select the best models", OPTION_PAIRS,
       AT(t.valid), 0, 0, NULL },
     { "test", "PAIRS", "test pairs (default: the validation pairs)", OPTION_PAIRS, AT(test), 0, 0, NULL },
-    { "vary", "FIELD=VALUE,VALUE,..",
+    { "vary", "FIELD=VALUE,VALUE,...",
       "one variant for each value of a training or model option; if repeated, one for each combination", OPTION_TEXTS,
       AT(vary), 0, 0, NULL },
-    { "variant", "NAME: FIELD=VALUE FIELD=VALUE ..", "a variant that differs in several options; may be repeated",
+    { "variant", "NAME: FIELD=VALUE FIELD=VALUE ...", "a variant that differs in several options; may be repeated",
       OPTION_TEXTS, AT(variants), 0, 0, NULL },
     { "output", "DIRECTORY", "where to write models, logs and the table (default: comparison)", OPTION_TEXT, AT(output),
       0, 0, NULL },
@@ -34,12 +34,12 @@ static const option table[] = {
       "comma-separated list of bleu, chrf, chrf++, ter, wer, cer, exact, token-accuracy (default: bleu, or exact for "
       "pairs of words)",
       OPTION_TEXT, AT(metrics), 0, 0, NULL },
-    { "bleu-tokenizer", "13a|none|char", "tokenization of BLEU (default: 13a)", OPTION_WORD, AT(bleu_tokens), 0, 0,
-      evaluation_bleu_words },
+    { "bleu-tokenizer", "13a|none|char", "tokenization of BLEU (default: 13a)", OPTION_CHOICE, AT(bleu_tokens), 0, 0,
+      evaluation_bleu_tokenizers },
     { "lowercase", NULL, "ignore case in scores", OPTION_FLAG, AT(lowercase), 0, 0, NULL },
-    { "bootstrap", "N", "bootstrap samples for intervals and paired tests; 0: none (default: 1000)", OPTION_WHOLE,
+    { "bootstrap", "N", "bootstrap samples for intervals and paired tests; 0: none (default: 1000)", OPTION_INTEGER,
       AT(samples), 0, 1e6, NULL },
-    { "beam", "N", "beam size for the test sources (default: 5)", OPTION_WHOLE, AT(beam), 1, 1024, NULL },
+    { "beam", "N", "beam size for the test sources (default: 5)", OPTION_INTEGER, AT(beam), 1, 1024, NULL },
     { "length-penalty", "X",
       "exponent of the length normalisation; larger values favour longer translations (default: 1)", OPTION_REAL,
       AT(length_penalty), 0, 10, NULL },
@@ -47,12 +47,12 @@ static const option table[] = {
       OPTION_TEXT, AT(gold), 0, 0, NULL },
     { "gold-pairs", "PAIRS", "the pairs that --gold aligns (default: the test pairs)", OPTION_PAIRS, AT(gold_pairs), 0,
       0, NULL },
-    { "format", "text|markdown|json", "format of the table on standard output (default: text)", OPTION_WORD, AT(format),
-      0, 0, formats },
+    { "format", "text|markdown|json", "format of the table on standard output (default: text)", OPTION_CHOICE,
+      AT(format), 0, 0, formats },
     { "json", NULL, "short for --format json", OPTION_FLAG, AT(json), 0, 0, NULL },
-    { "save-every", "N", "updates between checkpoints (default: as --valid-every)", OPTION_WHOLE, AT(t.save_every), 1,
+    { "save-every", "N", "updates between checkpoints (default: as --valid-every)", OPTION_INTEGER, AT(t.save_every), 1,
       1e15, NULL },
-    { "threads", "N", "number of threads; does not change the models (default: one per processor)", OPTION_WHOLE,
+    { "threads", "N", "number of threads; does not change the models (default: one per processor)", OPTION_INTEGER,
       AT(t.threads), 1, 1024, NULL },
     { "memory", "SIZE", "memory limit of training, such as 2G (default: none)", OPTION_SIZE, AT(t.memory), 0, 1e18,
       NULL },
@@ -107,7 +107,7 @@ static int set_metrics(comparison *c)
     const char *names = c->s->metrics ? c->s->metrics : c->variants[0].t.of_words ? "exact" : "bleu";
     const int status =
         evaluation_set_metrics(&c->e, &verb_compare, names, (attend_bleu_tokens)c->s->bleu_tokens, c->s->lowercase);
-    while (c->metric < METRICS - 1 && !c->e.wanted[c->metric]) c->metric++;
+    while (c->metric < METRICS - 1 && !c->e.selected[c->metric]) c->metric++;
     c->e.samples = (int)c->s->samples, c->e.seed = 1;
     snprintf(c->e.names[0], sizeof c->e.names[0], "translations");
     snprintf(c->e.names[1], sizeof c->e.names[1], "translations");
@@ -310,8 +310,8 @@ static int run(int argc, char **argv)
 const verb verb_compare = {
     .name = "compare",
     .summary = "train and test variants of a model and print a table",
-    .synopsis = "attend compare --train PAIRS --valid PAIRS --vary FIELD=VALUE,.. [--test PAIRS] [options]\n"
-                "       attend compare --train PAIRS --valid PAIRS --variant \"NAME: FIELD=VALUE ..\" .. [options]",
+    .synopsis = "attend compare --train PAIRS --valid PAIRS --vary FIELD=VALUE,... [--test PAIRS] [options]\n"
+                "       attend compare --train PAIRS --valid PAIRS --variant \"NAME: FIELD=VALUE ...\" [options]",
     .details =
         "Trains each variant with the given options plus its own, translates the test sources with it, and prints\n"
         "parameters, perplexity, scores with intervals, alignment error, time and speed side by side. Marks scores "

@@ -23,18 +23,18 @@ static const option table[] = {
       "average the weights of the models given as arguments, which must come from one training run: --average "
       "m.update-*",
       OPTION_FLAG, AT(average), 0, 0, NULL },
-    { "precision", "fp32|bf16|int8", "precision of the weight matrices (default: unchanged)", OPTION_WORD,
-      AT(precision), 0, 0, precision_words },
+    { "precision", "fp32|bf16|int8", "precision of the weight matrices (default: unchanged)", OPTION_CHOICE,
+      AT(precision), 0, 0, precision_names },
     { "shortlist", "PAIRS",
       "add a shortlist: align these training pairs by attention and store, for each source token, the target tokens "
       "aligned with it; translate --shortlist predicts only these",
       OPTION_PAIRS, AT(shortlist), 0, 0, NULL },
-    { "frequent", "N", "number of most frequent target tokens on every shortlist (default: 100)", OPTION_WHOLE,
+    { "frequent", "N", "number of most frequent target tokens on every shortlist (default: 100)", OPTION_INTEGER,
       AT(frequent), 0, 1e6, NULL },
-    { "per-word", "N", "maximum number of target tokens for each source token (default: 100)", OPTION_WHOLE,
+    { "per-word", "N", "maximum number of target tokens for each source token (default: 100)", OPTION_INTEGER,
       AT(per_word), 1, 1e6, NULL },
     { "threads", "N", "number of threads for the shortlist; does not change it (default: one per processor)",
-      OPTION_WHOLE, AT(threads), 1, 1024, NULL },
+      OPTION_INTEGER, AT(threads), 1, 1024, NULL },
     { "quiet", NULL, "print no progress", OPTION_FLAG, AT(quiet), 0, 0, NULL },
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
 };
@@ -146,7 +146,7 @@ static int run(int argc, char **argv)
 const verb verb_convert = {
     .name = "convert",
     .summary = "quantise a model, add a shortlist, or average models",
-    .synopsis = "attend convert --model FILE | --average FILE.. --output FILE [--precision int8] [--shortlist PAIRS]",
+    .synopsis = "attend convert --model FILE | --average FILE... --output FILE [--precision int8] [--shortlist PAIRS]",
     .details = "--precision quantises the weight matrices; the resulting model is smaller and faster, but cannot be\n"
                "trained further. --shortlist stores which target tokens are likely translations of each source token,\n"
                "which makes translation faster. --average first averages several models of one training run.",

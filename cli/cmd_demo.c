@@ -1,4 +1,5 @@
-/* cmd_demo.c: trains a small model on the built-in pairs (demo/demo_pairs.h), translates with it and shows its attention. */
+/* cmd_demo.c: trains a small model on the built-in pairs (demo/demo_pairs.h), translates with it and shows its
+ * attention. */
 #include "options.h"
 
 #include "demo_files.h"
@@ -27,13 +28,14 @@ enum {
 #define AT(member) offsetof(settings, member)
 static const option table[] = {
     { "attention", "NAME",
-      "attention score: none, dot, bilinear, additive, .. as in attend train --help (default: additive)", OPTION_TEXT,
-      AT(attention), 0, 0, NULL },
-    { "pairs", "N", "number of built-in pairs to train on (default: 60000)", OPTION_WHOLE, AT(pairs), 100, 1e7, NULL },
-    { "updates", "N", "number of updates (default: 3500)", OPTION_WHOLE, AT(updates), 1, 1e9, NULL },
-    { "seed", "N", "random seed of the sentences and of the model (default: 1)", OPTION_WHOLE, AT(seed), 0, 9e15,
+      "score function of the attention, or none; see attend train --help for the names (default: additive)",
+      OPTION_TEXT, AT(attention), 0, 0, NULL },
+    { "pairs", "N", "number of built-in pairs to train on (default: 60000)", OPTION_INTEGER, AT(pairs), 100, 1e7,
       NULL },
-    { "threads", "N", "number of threads; does not change the model (default: one per processor)", OPTION_WHOLE,
+    { "updates", "N", "number of updates (default: 3500)", OPTION_INTEGER, AT(updates), 1, 1e9, NULL },
+    { "seed", "N", "random seed of the sentences and of the model (default: 1)", OPTION_INTEGER, AT(seed), 0, 9e15,
+      NULL },
+    { "threads", "N", "number of threads; does not change the model (default: one per processor)", OPTION_INTEGER,
       AT(threads), 1, 1024, NULL },
     { "output", "DIRECTORY", "where to write the pairs and the model (default: attend-demo)", OPTION_TEXT, AT(output),
       0, 0, NULL },
@@ -49,8 +51,8 @@ static const option_alias aliases[] = {
 
 /* ---- training ---- */
 
-/* Dot products of wide vectors grow quickly under Adam, so that the softmax saturates within a few updates and its gradient vanishes. Several
- * heads have shorter vectors; projected attention is designed for them (docs/demo.md). */
+/* Dot products of wide vectors grow quickly under Adam, so that the softmax saturates within a few updates and its
+ * gradient vanishes. Several heads have shorter vectors; projected attention is designed for them (docs/demo.md). */
 static int heads_of(const char *score)
 {
     static const char *const with_heads[] = { "dot", "bilinear", "projected" };

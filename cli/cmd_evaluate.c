@@ -41,16 +41,16 @@ static const option table[] = {
     { "metric", "NAMES",
       "comma-separated list of bleu, chrf, chrf++, ter, wer, cer, exact, token-accuracy (default: all)", OPTION_TEXT,
       AT(metrics), 0, 0, NULL },
-    { "bleu-tokenizer", "13a|none|char", "tokenization of BLEU (default: 13a)", OPTION_WORD, AT(tokens), 0, 0,
-      evaluation_bleu_words },
+    { "bleu-tokenizer", "13a|none|char", "tokenization of BLEU (default: 13a)", OPTION_CHOICE, AT(tokens), 0, 0,
+      evaluation_bleu_tokenizers },
     { "lowercase", NULL, "ignore case", OPTION_FLAG, AT(lowercase), 0, 0, NULL },
     { "bootstrap", "N", "print 95 % intervals from N bootstrap samples (default: 0; with --against: 1000)",
-      OPTION_WHOLE, AT(samples), 0, 1e6, NULL },
-    { "seed", "N", "random seed of the bootstrap (default: 1)", OPTION_WHOLE, AT(seed), 0, 9e15, NULL },
-    { "by-length", "auto|N,N,..",
+      OPTION_INTEGER, AT(samples), 0, 1e6, NULL },
+    { "seed", "N", "random seed of the bootstrap (default: 1)", OPTION_INTEGER, AT(seed), 0, 9e15, NULL },
+    { "by-length", "auto|N,N,...",
       "also print scores by length of the source, or of the reference if the sources are unknown", OPTION_TEXT,
       AT(by_length), 0, 0, NULL },
-    { "length-unit", "words|characters", "unit of lengths (default: words)", OPTION_WORD, AT(unit), 0, 0, units },
+    { "length-unit", "words|characters", "unit of lengths (default: words)", OPTION_CHOICE, AT(unit), 0, 0, units },
     { "plot", "FILE", "write a plot of the first metric by length, as SVG", OPTION_TEXT, AT(plot), 0, 0, NULL },
     { "output", "FILE", "write the translations of --model to this file", OPTION_TEXT, AT(output), 0, 0, NULL },
     { "json", NULL, "print one JSON object", OPTION_FLAG, AT(json), 0, 0, NULL },
@@ -218,7 +218,7 @@ const verb verb_evaluate = {
     .name = "evaluate",
     .summary = "score translations against references",
     .synopsis = "attend evaluate --model FILE --input PAIRS [options]\n"
-                "       attend evaluate --hypothesis FILE --reference FILE.. [--against FILE] [options]",
+                "       attend evaluate --hypothesis FILE --reference FILE... [--against FILE] [options]",
     .details =
         "Computes BLEU, chrF, TER, word and character error rates, exact match and token accuracy. BLEU, chrF and TER\n"
         "are those of sacreBLEU (docs/metrics.md). References come from one or more --reference files, or from "

@@ -22,7 +22,7 @@ static const option table[] = {
       OPTION_DATA, AT(input), 0, 0, NULL },
     { "per-token", NULL, "also print the log-probability of each token, end token included", OPTION_FLAG, AT(per_token),
       0, 0, NULL },
-    { "threads", "N", "number of threads; does not change the scores (default: one per processor)", OPTION_WHOLE,
+    { "threads", "N", "number of threads; does not change the scores (default: one per processor)", OPTION_INTEGER,
       AT(threads), 1, 1024, NULL },
     { "json", NULL, "print one JSON object per pair, and one for the totals", OPTION_FLAG, AT(json), 0, 0, NULL },
     { "quiet", NULL, "print no warnings and no summary", OPTION_FLAG, AT(quiet), 0, 0, NULL },
@@ -36,7 +36,8 @@ typedef struct totals {
     perplexity lines;                       /* of a language model: in several units */
 } totals;
 
-/* {"log_probability": x, "rows": n, "pieces": [..], "tokens": [..]}: pieces are the tokens as text, tokens their log-probabilities. */
+/* {"log_probability": x, "rows": n, "pieces": [...], "tokens": [...]}: the tokens as text, and their
+ * log-probabilities. */
 static void print_pair_json(const attend_scored_pair *r, bool per_token)
 {
     attend_json_writer w = attend_json_to_file(stdout);
@@ -110,8 +111,9 @@ static void print_totals(const totals *t, const settings *s)
     } else if (t->is_language_model && !s->quiet) {
         perplexity_print(stderr, &t->lines);
     } else if (!s->quiet) {
-        fprintf(stderr, "%llu pairs, %llu target tokens (end tokens included): log p %.2f, perplexity %.4f", t->pairs,
-                t->rows, t->log_probability, perplexity_of_pairs);
+        char text[PERPLEXITY_TEXT];
+        fprintf(stderr, "%llu pairs, %llu target tokens (end tokens included): log p %.2f, perplexity %s", t->pairs,
+                t->rows, t->log_probability, perplexity_text(text, 4, perplexity_of_pairs));
         if (t->faults) fprintf(stderr, "; %llu pairs not scored", t->faults);
         fprintf(stderr, "\n");
     }

@@ -22,7 +22,7 @@ static const option table[] = {
     { "target", "TEXT", "show the attention for this target instead of the model's translation", OPTION_TEXT,
       AT(target), 0, 0, NULL },
     { "format", "terminal|svg|png|html|json", "output format (default: by the name of --output, else terminal)",
-      OPTION_WORD, AT(format), 0, 0, formats },
+      OPTION_CHOICE, AT(format), 0, 0, formats },
     { "output", "FILE",
       "where to write (default: standard output); %d in the name of a picture is replaced by the line number",
       OPTION_TEXT, AT(output), 0, 0, NULL },
@@ -30,21 +30,21 @@ static const option table[] = {
       "cross: from the target to the source; encoder: self-attention of the source; decoder: self-attention of the "
       "target (Transformer, LSTMN, and the only kind of a language model). Default: the first that the model has; with "
       "html, all",
-      OPTION_WORD, AT(kind), 0, 0, show_kind_names },
+      OPTION_CHOICE, AT(kind), 0, 0, show_kind_names },
     { "layer", "N",
       "layer, counted from 0; -1: the mean over all layers. If neither --layer nor --head is given, cross-attention is "
       "shown by the map that the model aligns by; otherwise the default is -1",
-      OPTION_WHOLE, AT(layer), -1, 1000, NULL },
-    { "head", "N", "head, counted from 0; -1: the mean over all heads (default: see --layer)", OPTION_WHOLE, AT(head),
+      OPTION_INTEGER, AT(layer), -1, 1000, NULL },
+    { "head", "N", "head, counted from 0; -1: the mean over all heads (default: see --layer)", OPTION_INTEGER, AT(head),
       -1, 1000, NULL },
     { "tokens", NULL, "show tokens, including the begin and end tokens, instead of words", OPTION_FLAG, AT(tokens), 0,
       0, NULL },
-    { "beam", "N", "beam size (default: 5)", OPTION_WHOLE, AT(beam), 1, 1000, NULL },
-    { "hypothesis", "N", "show the N-th best translation (default: 1); html shows all", OPTION_WHOLE, AT(hypothesis), 1,
-      1000, NULL },
-    { "width", "N", "columns of the terminal (default: as the terminal reports)", OPTION_WHOLE, AT(width), 20, 10000,
+    { "beam", "N", "beam size (default: 5)", OPTION_INTEGER, AT(beam), 1, 1000, NULL },
+    { "hypothesis", "N", "show the N-th best translation (default: 1); html shows all", OPTION_INTEGER, AT(hypothesis),
+      1, 1000, NULL },
+    { "width", "N", "columns of the terminal (default: as the terminal reports)", OPTION_INTEGER, AT(width), 20, 10000,
       NULL },
-    { "threads", "N", "number of threads; does not change the output (default: one per processor)", OPTION_WHOLE,
+    { "threads", "N", "number of threads; does not change the output (default: one per processor)", OPTION_INTEGER,
       AT(threads), 1, 1024, NULL },
     { "quiet", NULL, "print no warnings", OPTION_FLAG, AT(quiet), 0, 0, NULL },
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
@@ -73,7 +73,7 @@ static int show_sentence(show_job *j, const char *source, const char *target)
     return attend_fail(status, "the sentence cannot be shown: %s", reason);
 }
 
-/* A sentence given on the command line; line breaks in it are blanks. */
+/* A sentence given on the command line; line breaks in it become spaces. */
 static int show_argument(show_job *j, const char *sentence, const char *target)
 {
     const char *const given[2] = { sentence, target };
@@ -151,7 +151,7 @@ bool show_is_pairs(const attend_pairs_spec *input)
            (input->target || has_suffix(input->source, ".tsv") || has_suffix(input->source, ".tsv.gz"));
 }
 
-/* A file of lines. For a language model its name is in the place of the target. */
+/* The name of a file of lines. For a language model it is stored as the target. */
 static const char *lines_path(const attend_pairs_spec *input)
 {
     return input->source ? input->source : input->target;

@@ -24,15 +24,15 @@ static const option table[] = {
       AT(model), 0, 0, NULL },
     { "config", "FILE", "read options from a file, one per line, such as \"hidden 256\"", OPTION_TEXT, AT(config_file),
       0, 0, NULL },
-    { "save-every", "N", "updates between checkpoints (default: as --valid-every)", OPTION_WHOLE, AT(t.save_every), 1,
+    { "save-every", "N", "updates between checkpoints (default: as --valid-every)", OPTION_INTEGER, AT(t.save_every), 1,
       1e15, NULL },
-    { "keep", "N", "keep the models of the last N checkpoints as FILE.update-NUMBER (default: 0)", OPTION_WHOLE,
+    { "keep", "N", "keep the models of the last N checkpoints as FILE.update-NUMBER (default: 0)", OPTION_INTEGER,
       AT(t.keep), 0, 1e6, NULL },
     { "log", "FILE", "training log, one JSON object per line (default: MODEL.log.jsonl)", OPTION_TEXT, AT(log), 0, 0,
       NULL },
-    { "log-every", "N", "updates between lines of the log (default: 50)", OPTION_WHOLE, AT(t.log_every), 1, 1e15,
+    { "log-every", "N", "updates between lines of the log (default: 50)", OPTION_INTEGER, AT(t.log_every), 1, 1e15,
       NULL },
-    { "threads", "N", "number of threads; does not change the model (default: one per processor)", OPTION_WHOLE,
+    { "threads", "N", "number of threads; does not change the model (default: one per processor)", OPTION_INTEGER,
       AT(t.threads), 1, 1024, NULL },
     { "memory", "SIZE", "memory limit, such as 2G (default: none)", OPTION_SIZE, AT(t.memory), 0, 1e18, NULL },
     { "fresh", NULL, "start from scratch instead of resuming from the checkpoint", OPTION_FLAG, AT(t.fresh), 0, 0,
@@ -136,7 +136,7 @@ const verb verb_train = {
     .name = "train",
     .summary = "train a model",
     .synopsis = "attend train --train PAIRS --valid PAIRS --model FILE [options]\n"
-                "       attend train --task language-model --train FILE.. --valid FILE.. --model FILE [options]",
+                "       attend train --task language-model --train FILE... --valid FILE... --model FILE [options]",
     .details =
         "Checks the data, learns vocabularies and trains. FILE always holds the best model so far, by validation.\n"
         "The same command resumes from the last checkpoint; SIGINT, SIGTERM and SIGHUP save a checkpoint and\n"

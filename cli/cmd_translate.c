@@ -18,7 +18,7 @@ typedef struct settings {
     double temperature, top_p;
     bool sample, replace_unknown, json, quiet, shortlist;
     bool is_language_model; /* continue the lines instead of translating them */
-    int precision;          /* index into precision_words; -1: that of the file */
+    int precision;          /* index into precision_names; -1: that of the file */
     int alignment;          /* index into `alignments`; ALIGNMENT_NONE - 1 if not given */
 } settings;
 
@@ -33,21 +33,21 @@ static const option table[] = {
     { "input", "FILE", "lines to translate (default: standard input)", OPTION_TEXT, AT(input), 0, 0, NULL },
     { "output", "FILE", "where to write the translations (default: standard output)", OPTION_TEXT, AT(output), 0, 0,
       NULL },
-    { "n-best", "N", "print the N best translations of each line: number ||| text ||| log p ||| score", OPTION_WHOLE,
+    { "n-best", "N", "print the N best translations of each line: number ||| text ||| log p ||| score", OPTION_INTEGER,
       AT(n_best), 1, 1024, NULL },
-    { "max-length", "N", "maximum number of tokens of a translation, whatever the length of the source", OPTION_WHOLE,
+    { "max-length", "N", "maximum number of tokens of a translation, whatever the length of the source", OPTION_INTEGER,
       AT(max_length), 1, 1e6, NULL },
-    { "no-repeat-ngram", "N", "do not repeat an n-gram of N tokens within a translation", OPTION_WHOLE,
+    { "no-repeat-ngram", "N", "do not repeat an n-gram of N tokens within a translation", OPTION_INTEGER,
       AT(no_repeat_ngram), 1, 1000, NULL },
     { "sample", NULL,
       "sample tokens at random instead of searching (the default with a language model); --n-best N draws N samples",
       OPTION_FLAG, AT(sample), 0, 0, NULL },
     { "temperature", "X", "sampling temperature; below 1 sharpens the distribution, above 1 flattens it (default: 1)",
       OPTION_REAL, AT(temperature), 1e-6, 1000, NULL },
-    { "top-k", "N", "sample from the N most probable tokens only", OPTION_WHOLE, AT(top_k), 1, 1e9, NULL },
+    { "top-k", "N", "sample from the N most probable tokens only", OPTION_INTEGER, AT(top_k), 1, 1e9, NULL },
     { "top-p", "X", "sample from the most probable tokens whose probabilities add up to X (default: 1)", OPTION_REAL,
       AT(top_p), 1e-6, 1, NULL },
-    { "seed", "N", "random seed of sampling; the sample also depends on the line number (default: 0)", OPTION_WHOLE,
+    { "seed", "N", "random seed of sampling; the sample also depends on the line number (default: 0)", OPTION_INTEGER,
       AT(seed), 0, 9e15, NULL },
     { "prefix", "FILE", "one line per input line: a text that its translation must begin with; may be empty",
       OPTION_TEXT, AT(prefix), 0, 0, NULL },
@@ -57,11 +57,11 @@ static const option table[] = {
       AT(dictionary), 0, 0, NULL },
     { "alignment", "hard|soft",
       "append ' ||| ' and the alignment: links between words (0-0 1-2), or all attention weights between tokens",
-      OPTION_WORD, AT(alignment), 0, 0, alignments },
+      OPTION_CHOICE, AT(alignment), 0, 0, alignments },
     { "json", NULL, "print one JSON object per line: text, score, log-probability, tokens, alignment, n-best list",
       OPTION_FLAG, AT(json), 0, 0, NULL },
     { "precision", "fp32|bf16|int8", "precision of the weights; lower is faster (default: that of the file)",
-      OPTION_WORD, AT(precision), 0, 0, precision_words },
+      OPTION_CHOICE, AT(precision), 0, 0, precision_names },
     { "shortlist", NULL,
       "predict only the tokens that attend convert --shortlist stored for the tokens of the source; much faster",
       OPTION_FLAG, AT(shortlist), 0, 0, NULL },
@@ -76,8 +76,8 @@ static const option_alias aliases[] = {
 
 /* ---- chunks of lines ---- */
 
-/* A chunk ends at one of these limits, or when no line arrives within WAIT_MS: an interactive program that writes single lines into a pipe gets
- * single translations back. */
+/* A chunk ends at one of these limits, or when no line arrives within WAIT_MS: an interactive program that writes
+ * single lines into a pipe gets single translations back. */
 enum { MAX_LINES = 4096, MAX_BYTES = 4 << 20, WAIT_MS = 20 };
 
 typedef struct chunk {
@@ -100,7 +100,8 @@ static void chunk_clear(chunk *c)
     c->count = 0, c->bytes = 0;
 }
 
-/* A copy of the next line; NULL after the last. A line that exceeds the limit of attend_lines becomes an empty line, with a warning. */
+/* A copy of the next line; NULL after the last. A line that exceeds the limit of attend_lines becomes an empty line,
+ * with a warning. */
 static int next_line(attend_lines *from, const settings *s, char **copy, size_t *size)
 {
     const char *text;
@@ -358,7 +359,7 @@ static int run(int argc, char **argv)
 const verb verb_translate = {
     .name = "translate",
     .summary = "translate lines, or continue them with a language model",
-    .synopsis = "attend translate --model FILE [--model FILE ..] [--input FILE] [options]",
+    .synopsis = "attend translate --model FILE [--model FILE]... [--input FILE] [options]",
     .details =
         "Translates each input line. There is exactly one output line per input line, in order. An empty line gives\n"
         "an empty line; so does a line that cannot be translated (not UTF-8, too long), with a warning that gives\n"

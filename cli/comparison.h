@@ -1,13 +1,15 @@
 /* comparison.h: variants of a training run, their results, and the table of all.
  *
- * Files      DIRECTORY/comparison.txt, .json, .svg    the table as text and JSON, and a plot; rewritten after each variant
+ * Files      DIRECTORY/comparison.txt, .json, .svg    the table as text and JSON, and a plot; rewritten after each
+ *                                                     variant
  *            DIRECTORY/NAME/                          for each variant:
- *                model, model.checkpoint, ..          as written by attend train
- *                options                              what determines the training; written before it starts, compared before it resumes
+ *                model, model.checkpoint, ...         as written by attend train
+ *                options                              what determines the training run; written before it starts,
+ *                                                     compared before it resumes
  *                clock                                seconds of training so far, as of the last checkpoint
  *                translations                         of the test sources
- *                result                               hashes of model and translations, and measurements; written last: a variant with a
- *                                                     result is done */
+ *                result                               hashes of model and translations, and measurements; written
+ *                                                     last: a variant with a result is done */
 #ifndef ATTEND_CLI_COMPARISON_H
 #define ATTEND_CLI_COMPARISON_H
 
@@ -73,8 +75,8 @@ typedef struct comparison {
 /* ---- variants.c ---- */
 /* Makes the variants of --vary and --variant. Returns 0, or an exit code after a message. */
 int variants_parse(comparison *c);
-/* Chooses sizes by the data and checks the configurations; skips invalid combinations of several --vary with a note. Returns 0, or an exit code
- * after a message. */
+/* Chooses sizes by the data and checks the configurations; skips invalid combinations of several --vary with a note.
+ * Returns 0, or an exit code after a message. */
 int variants_resolve(comparison *c, const attend_data_check_counts *counts);
 void variants_free(comparison *c);
 
@@ -83,7 +85,8 @@ void variants_free(comparison *c);
 char *comparison_path(const comparison *c, const variant *x, const char *file);
 /* Creates the directory and locks it for this process. */
 int comparison_lock(comparison *c);
-/* ATTEND_BAD_USAGE if the directory has results of the variant with other options; the message names the first that differs. */
+/* ATTEND_BAD_USAGE if the directory has results of the variant with other options; the message names the first that
+ * differs. */
 int comparison_check(const comparison *c, variant *x);
 /* Removes existing results of a variant. */
 int comparison_remove(const comparison *c, const variant *x);

@@ -7,7 +7,7 @@ static void json_scores(attend_json_writer *w, const comparison *c, int i)
     json_begin_object(w, "scores");
     for (int m = 0; m < METRICS; m++) {
         const attend_interval *s = &c->variants[i].scores[m];
-        if (!c->e.wanted[m]) continue;
+        if (!c->e.selected[m]) continue;
         json_begin_object(w, attend_metric_name((attend_metric_kind)m));
         json_number(w, "score", 4, s->score);
         if (c->e.samples > 0) {
@@ -58,7 +58,7 @@ static void json_signatures(attend_json_writer *w, const comparison *c)
     json_begin_object(w, "signatures");
     for (int m = 0; m < METRICS; m++) {
         char signature[160];
-        if (!c->e.wanted[m]) continue;
+        if (!c->e.selected[m]) continue;
         attend_metric_signature(&c->e.options[m], test_set_reference_count(&c->e.test_set), signature,
                                 sizeof signature);
         json_text(w, attend_metric_name((attend_metric_kind)m), signature);

@@ -1,5 +1,5 @@
-/* comparison_plot.c: the comparison as an SVG: each variant's score with its interval, and below it the perplexity on the validation pairs
- * during training, of all variants in one plot. */
+/* comparison_plot.c: the comparison as an SVG: each variant's score with its interval, and below it the perplexity on
+ * the validation pairs during training, of all variants in one plot. */
 #include "comparison.h"
 
 #include <attend/status.h>
@@ -47,7 +47,8 @@ static void add_score(comparison_picture *p, int i)
 
 /* ---- perplexities ---- */
 
-/* The curve of a variant, and a ring at its best model. A log that cannot be read is ignored: the table does not need it. */
+/* The curve of a variant, and a ring at its best model. A log that cannot be read is ignored: the table does not need
+ * it. */
 static int add_curve(comparison_picture *p, int i)
 {
     attend_training_history *log = &p->logs[i];

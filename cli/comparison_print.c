@@ -148,7 +148,7 @@ static void fill(table *t)
     fill_number(t, add_column(t, "perplexity", -1, 4), 2, comparison_perplexity);
     for (int m = 0; m < METRICS; m++) {
         char title[CELL];
-        if (!c->e.wanted[m]) continue;
+        if (!c->e.selected[m]) continue;
         evaluation_metric_title(&c->e, m, title, sizeof title);
         const bool first = m == c->metric;
         fill_scores(t,
@@ -185,7 +185,8 @@ static void measure(table *t)
     }
 }
 
-/* Drops columns until the table fits; keeps the name, the first score and the alignment error. Returns whether any was dropped. */
+/* Drops columns until the table fits; keeps the name, the first score and the alignment error. Returns whether any
+ * was dropped. */
 static bool drop_columns(table *t, int width)
 {
     for (bool dropped = false;; dropped = true) {
@@ -204,15 +205,15 @@ static bool drop_columns(table *t, int width)
 
 /* ---- text ---- */
 
-static void put_blanks(FILE *to, int count)
+static void put_spaces(FILE *to, int count)
 {
     fprintf(to, "%*s", count > 0 ? count : 0, "");
 }
 
-/* A cell, right-aligned. *pad: blanks to print before the next cell. */
+/* A cell, right-aligned. *pad: spaces to print before the next cell. */
 static void print_cell(FILE *to, const column *k, const char *text, const char *marks, bool bold, int *pad)
 {
-    put_blanks(to, *pad + 2 + k->width - (int)strlen(text));
+    put_spaces(to, *pad + 2 + k->width - (int)strlen(text));
     fprintf(to, "%s%s%s%s", bold ? "\033[1m" : "", text, marks, bold ? "\033[0m" : "");
     *pad = k->marks - (int)strlen(marks);
 }
@@ -229,7 +230,7 @@ static void print_text(const table *t, FILE *to, bool bold)
         const variant *x = &c->variants[i];
         fprintf(to, "%s", x->name);
         pad = t->names - attend_columns(x->name);
-        if (x->state != VARIANT_DONE) put_blanks(to, pad + 2);
+        if (x->state != VARIANT_DONE) put_spaces(to, pad + 2);
         if (x->state == VARIANT_FAILED) fprintf(to, "failed: %s", x->reason);
         if (x->state == VARIANT_PENDING) fprintf(to, "pending");
         for (int j = 0; x->state == VARIANT_DONE && j < t->count; j++) {
@@ -307,7 +308,7 @@ static void print_notes(const table *t, FILE *to, bool markdown, bool dropped)
                 markdown ? "\\*" : "*", c->variants[c->base].name, c->e.samples, end);
     for (int m = 0; m < METRICS; m++) {
         char signature[160];
-        if (!c->e.wanted[m]) continue;
+        if (!c->e.selected[m]) continue;
         attend_metric_signature(&c->e.options[m], test_set_reference_count(&c->e.test_set), signature,
                                 sizeof signature);
         fprintf(to, "%s%s%s, %d sources, beam %lld%s", markdown ? "`" : "", signature, markdown ? "`" : "",

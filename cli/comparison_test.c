@@ -1,5 +1,5 @@
-/* comparison_test.c: tests a trained variant: translates the test sources, computes the probability of the test targets and the alignment
- * error, and scores all variants. */
+/* comparison_test.c: tests a trained variant: translates the test sources, computes the probability of the test
+ * targets and the alignment error, and scores all variants. */
 #include "comparison.h"
 #include "interrupt.h"
 #include "score_pairs.h"

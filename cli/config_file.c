@@ -1,5 +1,5 @@
-/* config_file.c: options from a file, one per line: "hidden 256", "hidden = 256" or "fresh no". A # at the beginning of a line or after
- * a blank starts a comment. */
+/* config_file.c: options from a file, one per line: "hidden 256", "hidden = 256" or "fresh no". A # at the beginning
+ * of a line or after a space starts a comment. */
 #include "option_table.h"
 
 #include <attend/utf8.h>
@@ -59,7 +59,7 @@ static void cut_comment(char *line)
         }
 }
 
-/* File names are separated by blanks; a name with blanks can only be given on the command line. */
+/* File names are separated by spaces; a name with spaces can only be given on the command line. */
 static int set_files(const verb *v, void *base, const option *o, char *value)
 {
     enum { MAX_NAMES = 64 };

@@ -4,7 +4,8 @@
 
 #include "options.h"
 
-/* Fills list->items from list->names. `name` is that of the option, for messages. Returns 0, or an exit code after a message. */
+/* Fills list->items from list->names. `name` is that of the option, for messages. Returns 0, or an exit code after a
+ * message. */
 int data_files_resolve(const verb *v, const char *name, pairs_list *list, attend_task task);
 
 #endif

@@ -20,7 +20,8 @@ typedef struct demo_maps {
 int demo_maps_new(demo_maps *d, const attend_model *m);
 void demo_maps_free(demo_maps *d);
 
-/* Adds the maps of a line's translations to the page, if there is room. With `print`, draws the map of the best on the terminal. */
+/* Adds the maps of a line's translations to the page, if there is room. With `print`, draws the map of the best on
+ * the terminal. */
 int demo_maps_add(demo_maps *d, const char *source, const attend_line_result *r, bool print);
 int demo_maps_write_page(const demo_maps *d, const char *path);
 

@@ -26,8 +26,9 @@ static void print(const perplexity *p)
     for (int i = 0; i < PERPLEXITY_UNITS; i++) {
         const perplexity_unit unit = (perplexity_unit)i;
         const double x = perplexity_of(p, unit);
-        printf("%-15s %10.4f  per %s (%.4f bits), %llu units\n", i ? "" : "perplexity", x, perplexity_unit_name(unit),
-               log2(x), p->units[i] + p->lines);
+        char text[PERPLEXITY_TEXT];
+        printf("%-15s %10s  per %s (%.4f bits), %llu units\n", i ? "" : "perplexity", perplexity_text(text, 4, x),
+               perplexity_unit_name(unit), log2(x), p->units[i] + p->lines);
     }
     printf("%-15s %10llu (each line end counts as one unit)\n", "lines", p->lines);
     if (p->unknown) printf("%-15s %10llu tokens\n", "unknown", p->unknown);

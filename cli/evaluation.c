@@ -19,14 +19,14 @@ void evaluation_free(evaluation *e)
     e->lengths = NULL;
 }
 
-const char *const evaluation_bleu_words[] = { "13a", "none", "char", NULL };
+const char *const evaluation_bleu_tokenizers[] = { "13a", "none", "char", NULL };
 
 int evaluation_set_metrics(evaluation *e, const verb *v, const char *names, attend_bleu_tokens tokens, bool lowercase)
 {
     const char *all[METRICS];
     for (int i = 0; i < METRICS; i++) {
         all[i] = attend_metric_name((attend_metric_kind)i);
-        e->wanted[i] = !names;
+        e->selected[i] = !names;
         e->options[i] =
             (attend_metric_options){ .kind = (attend_metric_kind)i, .tokens = tokens, .lowercase = lowercase };
     }
@@ -40,7 +40,7 @@ int evaluation_set_metrics(evaluation *e, const verb *v, const char *names, atte
             return usage_error(v, "unknown metric '%s'%s%s%s", name, closest ? "; did you mean '" : "",
                                closest ? closest : "", closest ? "'?" : "");
         }
-        e->wanted[kind] = true;
+        e->selected[kind] = true;
     }
     return 0;
 }
@@ -100,7 +100,8 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Up to eight ranges of a round width, up to the 99th percentile of the lengths. Ranges with few lines are merged with their neighbours. */
+/* Up to eight ranges of a round width, up to the 99th percentile of the lengths. Ranges with few lines are merged
+ * with their neighbours. */
 static int choose_bounds(const evaluation *e, int *bounds, int *count)
 {
     static const int widths[] = { 1, 2, 3, 4, 5, 10, 15, 20, 25, 30, 40, 50, 100, 200, 500, 1000, 10000, 1000000 };
@@ -211,7 +212,7 @@ int evaluation_run(evaluation *e)
         if (!sums[k] || !work[k]) status = no_memory();
     }
     for (int metric = 0; status == ATTEND_OK && metric < METRICS; metric++) {
-        if (!e->wanted[metric]) continue;
+        if (!e->selected[metric]) continue;
         for (int k = 0; status == ATTEND_OK && k < e->system_count; k++) status = add_lines(e, metric, k, sums[k]);
         if (status == ATTEND_OK) status = score_bucket(e, metric, sums, work, &e->whole);
         for (int b = 0; status == ATTEND_OK && b < e->bucket_count; b++)

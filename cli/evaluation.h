@@ -17,7 +17,7 @@ typedef struct bucket {
 
 typedef struct evaluation {
     attend_metric_options options[METRICS];
-    bool wanted[METRICS];
+    bool selected[METRICS];
     test_set test_set;
     text_lines systems[MAX_SYSTEMS];
     char names[MAX_SYSTEMS][40]; /* UTF-8 */
@@ -31,11 +31,12 @@ typedef struct evaluation {
     int bucket_count; /* 0: no scores by length */
 } evaluation;
 
-/* The names of attend_bleu_tokens, for OPTION_WORD. */
-extern const char *const evaluation_bleu_words[];
+/* The names of attend_bleu_tokens, for OPTION_CHOICE. */
+extern const char *const evaluation_bleu_tokenizers[];
 /* Selects metrics: names separated by commas, or NULL for all. Returns 0, or an exit code after a message. */
 int evaluation_set_metrics(evaluation *e, const verb *v, const char *names, attend_bleu_tokens tokens, bool lowercase);
-/* Sets the ranges from "10,20,30" (up to 10, 11 to 20, 21 to 30, 31 and more) or "auto"; needs the test set. ATTEND_BAD_USAGE. */
+/* Sets the ranges from "10,20,30" (up to 10, 11 to 20, 21 to 30, 31 and more) or "auto"; needs the test set.
+ * ATTEND_BAD_USAGE. */
 int evaluation_set_buckets(evaluation *e, const char *text);
 int evaluation_run(evaluation *e);
 void evaluation_free(evaluation *e);

@@ -23,7 +23,7 @@ static void print_table(const evaluation *e, int first, int last)
 {
     printf("  %-18s %6s", "", "lines");
     for (int m = first; m < last; m++)
-        for (int k = 0; e->wanted[m] && k < e->system_count; k++)
+        for (int k = 0; e->selected[m] && k < e->system_count; k++)
             printf("%16.15s", e->system_count > 1 ? e->names[k] : attend_metric_name((attend_metric_kind)m));
     printf("\n");
     for (int b = 0; b < e->bucket_count; b++) {
@@ -31,7 +31,7 @@ static void print_table(const evaluation *e, int first, int last)
         evaluation_bucket_name(&e->buckets[b], name, sizeof name);
         printf("  %-18s %6d", name, e->buckets[b].lines);
         for (int m = first; m < last; m++)
-            for (int k = 0; e->wanted[m] && k < e->system_count; k++)
+            for (int k = 0; e->selected[m] && k < e->system_count; k++)
                 if (e->buckets[b].lines)
                     printf("%16.2f", e->buckets[b].scores[k][m].score);
                 else
@@ -45,7 +45,7 @@ void evaluation_print(const evaluation *e)
     if (e->system_count > 1) printf("%-15s %s against %s, %d lines\n", "", e->names[0], e->names[1], e->whole.lines);
     for (int m = 0; m < METRICS; m++) {
         char signature[160];
-        if (!e->wanted[m]) continue;
+        if (!e->selected[m]) continue;
         printf("%-15s", attend_metric_name((attend_metric_kind)m));
         for (int k = 0; k < e->system_count; k++) print_score(e, &e->whole.scores[k][m]);
         if (e->system_count > 1 && e->samples > 0) printf(" p %.4f  ", e->whole.scores[0][m].p);
@@ -58,7 +58,7 @@ void evaluation_print(const evaluation *e)
         print_table(e, 0, METRICS);
     }
     for (int m = 0; e->system_count > 1 && m < METRICS; m++)
-        if (e->wanted[m]) {
+        if (e->selected[m]) {
             printf("\n%s by %s:\n", attend_metric_name((attend_metric_kind)m), evaluation_length_name(e));
             print_table(e, m, m + 1);
         }
@@ -74,11 +74,11 @@ static void json_score(attend_json_writer *w, const evaluation *e, const attend_
     json_number(w, "high", 4, i->high);
 }
 
-/* One member for each selected metric: "bleu": {..}. */
+/* One member for each selected metric: "bleu": {...}. */
 static void json_scores(attend_json_writer *w, const evaluation *e, const bucket *b, bool signatures)
 {
     for (int m = 0; m < METRICS; m++) {
-        if (!e->wanted[m]) continue;
+        if (!e->selected[m]) continue;
         json_begin_object(w, attend_metric_name((attend_metric_kind)m));
         json_score(w, e, &b->scores[0][m]);
         if (e->system_count > 1) {

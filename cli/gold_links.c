@@ -34,7 +34,7 @@ static bool number(const char **s, unsigned long long *n)
     return *n < ULLONG_MAX;
 }
 
-static const char *skip_blanks(const char *s)
+static const char *skip_spaces(const char *s)
 {
     while (*s == ' ' || *s == '\t') s++;
     return s;
@@ -51,7 +51,7 @@ static int malformed(const gold_links *g, const char *path, const char *text)
 static int read_pair(gold_links *g, const char *path, const char *text)
 {
     int status = ATTEND_OK;
-    for (const char *s = skip_blanks(text); status == ATTEND_OK && *s; s = skip_blanks(s)) {
+    for (const char *s = skip_spaces(text); status == ATTEND_OK && *s; s = skip_spaces(s)) {
         unsigned long long source, target;
         if (!number(&s, &source) || !*s || !strchr("-?:", *s)) return malformed(g, path, text);
         const bool sure = *s++ == '-';
@@ -67,12 +67,12 @@ static int read_link(gold_links *g, const char *path, const char *text)
     unsigned long long n[3];
     const char *s = text;
     for (int i = 0; i < 3; i++) {
-        s = skip_blanks(s);
+        s = skip_spaces(s);
         if (!number(&s, &n[i]) || n[i] < 1 || (i > 0 && n[i] > MAX_WORDS)) return malformed(g, path, text);
     }
-    s = skip_blanks(s);
+    s = skip_spaces(s);
     const char kind = *s ? *s++ : 'S';
-    if ((kind != 'S' && kind != 'P') || *skip_blanks(s)) return malformed(g, path, text);
+    if ((kind != 'S' && kind != 'P') || *skip_spaces(s)) return malformed(g, path, text);
     return add(g, n[0] - 1,
                (attend_word_link){ .source = (int)n[1] - 1, .target = (int)n[2] - 1, .sure = kind == 'S' });
 }
@@ -80,7 +80,7 @@ static int read_link(gold_links *g, const char *path, const char *text)
 static int read_line(gold_links *g, const char *path, const char *text)
 {
     unsigned long long n;
-    const char *s = skip_blanks(text);
+    const char *s = skip_spaces(text);
     if (!*s) return ATTEND_OK;
     const int format = number(&s, &n) && *s && strchr("-?:", *s) ? LINE_PER_PAIR : LINE_PER_LINK;
     if (g->format == FORMAT_UNKNOWN) g->format = format;

@@ -1,6 +1,7 @@
 /* gold_links.h: manual word alignments, from a file in one of two formats:
  *     0-0 1-2 3?3           one line per pair: source-target, counted from 0; "-" is sure, "?" or ":" possible
- *     1 1 1 S               one line per link: pair, source and target, counted from 1; S (sure, the default) or P (possible) */
+ *     1 1 1 S               one line per link: pair, source and target, counted from 1; S (sure, the default) or P
+ *                           (possible) */
 #ifndef ATTEND_CLI_GOLD_LINKS_H
 #define ATTEND_CLI_GOLD_LINKS_H
 

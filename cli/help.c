@@ -41,7 +41,7 @@ bool options_shown(const verb *v, int i, option_shown *shown)
     return false;
 }
 
-/* Prints a help text in the right column, broken at blanks. */
+/* Prints a help text in the right column, broken at spaces. */
 static void print_wrapped(FILE *to, const char *text, int indent)
 {
     enum { WIDTH = 100 };

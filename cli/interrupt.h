@@ -1,4 +1,5 @@
-/* interrupt.h: orderly termination of long runs by SIGINT, SIGTERM or SIGHUP (unless ignored). A second signal ends the process at once. */
+/* interrupt.h: orderly termination of long runs by SIGINT, SIGTERM or SIGHUP (unless ignored). A second signal ends
+ * the process at once. */
 #ifndef ATTEND_CLI_INTERRUPT_H
 #define ATTEND_CLI_INTERRUPT_H
 

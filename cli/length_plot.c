@@ -33,7 +33,7 @@ static size_t collect(attend_plot_point *points, const evaluation *e, int metric
 int evaluation_plot(const evaluation *e, const char *path)
 {
     int metric = 0;
-    while (metric < METRICS - 1 && !e->wanted[metric]) metric++;
+    while (metric < METRICS - 1 && !e->selected[metric]) metric++;
     char labels[MAX_BUCKETS][TEXT], notes[MAX_BUCKETS][TEXT], totals[MAX_SYSTEMS][TEXT], name[TEXT], title[2 * TEXT],
         lengths[2 * TEXT];
     attend_plot_category categories[MAX_BUCKETS];

@@ -1,5 +1,5 @@
-/* option_table.h: lookup and assignment of single options; shared by the parser (options.c), --config (config_file.c) and
- * --vary (variants.c). */
+/* option_table.h: lookup and assignment of single options; shared by the parser (options.c), --config (config_file.c)
+ * and --vary (variants.c). */
 #ifndef ATTEND_CLI_OPTION_TABLE_H
 #define ATTEND_CLI_OPTION_TABLE_H
 
@@ -15,8 +15,8 @@ bool options_is_shared(const verb *v, int i);
 /* A yes|no field. */
 bool options_is_switch(int field);
 
-/* The current name of an option for an old one, with a note on standard error; anything else is returned unchanged. If the value given to the
- * option is an old one, the same note names the current value; NULL: there is no value. */
+/* The current name of an option for an old one, with a note on standard error; anything else is returned unchanged.
+ * If the value given to the option is an old one, the same note names the current value; NULL: there is no value. */
 const char *options_current_name(const verb *v, const char *name, const char *value);
 /* The current value of an option for an old one, without a note; anything else is returned unchanged. */
 const char *options_current_value(const verb *v, const char *name, const char *value);

@@ -29,11 +29,11 @@ static int assign_number(const verb *v, const option *o, void *to, const char *v
 {
     double x;
     const bool read = o->kind == OPTION_SIZE ? read_size(value, &x) : read_number(value, &x);
-    if (!read || !(x >= o->min && x <= o->max) || (o->kind == OPTION_WHOLE && x != floor(x)))
+    if (!read || !(x >= o->min && x <= o->max) || (o->kind == OPTION_INTEGER && x != floor(x)))
         return usage_error(v, "--%s '%s' is not %s from %g to %g", o->name, value,
-                           o->kind == OPTION_WHOLE  ? "an integer"
-                           : o->kind == OPTION_SIZE ? "a size (such as 512M or 2G)"
-                                                    : "a number",
+                           o->kind == OPTION_INTEGER ? "an integer"
+                           : o->kind == OPTION_SIZE  ? "a size (such as 512M or 2G)"
+                                                     : "a number",
                            o->min, o->max);
     if (o->kind == OPTION_REAL)
         *(double *)to = x;
@@ -45,12 +45,12 @@ static int assign_number(const verb *v, const option *o, void *to, const char *v
 static int assign_word(const verb *v, const option *o, void *to, const char *value)
 {
     size_t n = 0;
-    for (; o->words[n]; n++)
-        if (strcmp(o->words[n], value) == 0) {
+    for (; o->choices[n]; n++)
+        if (strcmp(o->choices[n], value) == 0) {
             *(int *)to = (int)n;
             return 0;
         }
-    const char *closest = attend_closest_word(value, o->words, n);
+    const char *closest = attend_closest_word(value, o->choices, n);
     if (closest)
         return usage_error(v, "--%s '%s' is not one of %s; did you mean '%s'?", o->name, value, o->argument, closest);
     return usage_error(v, "--%s '%s' is not one of %s", o->name, value, o->argument);
@@ -113,11 +113,11 @@ int option_assign(const verb *v, const option *o, void *base, const char *value)
     case OPTION_PAIRS:
     case OPTION_DATA:
         return option_add_files(v, o, base, &value, 1);
-    case OPTION_WHOLE:
+    case OPTION_INTEGER:
     case OPTION_REAL:
     case OPTION_SIZE:
         return assign_number(v, o, to, value);
-    case OPTION_WORD:
+    case OPTION_CHOICE:
         return assign_word(v, o, to, value);
     }
     return 0;
@@ -144,9 +144,9 @@ bool options_get(const verb *v, const void *from, const char *name, char *text, 
     const option *o = options_entry(v, number);
     const void *at = (const char *)from + o->offset;
     int length = -1;
-    if (o->kind == OPTION_WORD) length = snprintf(text, size, "%s", o->words[*(const int *)at]);
+    if (o->kind == OPTION_CHOICE) length = snprintf(text, size, "%s", o->choices[*(const int *)at]);
     if (o->kind == OPTION_REAL) length = attend_format_real(text, size, *(const double *)at, 6);
-    if (o->kind == OPTION_WHOLE || o->kind == OPTION_SIZE)
+    if (o->kind == OPTION_INTEGER || o->kind == OPTION_SIZE)
         length = snprintf(text, size, "%lld", *(const long long *)at);
     return length >= 0 && (size_t)length < size;
 }

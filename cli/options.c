@@ -9,7 +9,7 @@
 
 enum { EXIT_USAGE = 2, EXIT_IO = 5 };
 
-const char *const precision_words[] = { "fp32", "bf16", "int8", NULL };
+const char *const precision_names[] = { "fp32", "bf16", "int8", NULL };
 
 /* ---- messages ---- */
 

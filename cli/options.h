@@ -1,10 +1,11 @@
 /* options.h: the command line of a verb.
  *
- * Each verb has one option table. Parsing, --help, suggestions for misspelt names, man pages and completions (manual/) all read it.
+ * Each verb has one option table. Parsing, --help, suggestions for misspelt names, man pages and completions
+ * (manual/) all read it.
  *
- * A value is written --name VALUE or --name=VALUE. A verb with `has_config` also accepts the fields of a model configuration
- * (attend/config.h) as options; a yes|no field without a value means yes. --config FILE reads options from a file (config_file.c); an option
- * on the command line overrides the file.
+ * A value is written --name VALUE or --name=VALUE. A verb with `has_config` also accepts the fields of a model
+ * configuration (attend/config.h) as options; a yes|no field without a value means yes. --config FILE reads options
+ * from a file (config_file.c); an option on the command line overrides the file.
  *
  * A renamed option stays accepted under its old name (option_alias), with a note on standard error. */
 #ifndef ATTEND_CLI_OPTIONS_H
@@ -17,15 +18,15 @@
 
 /* The type of the member that an option sets. */
 typedef enum option_kind {
-    OPTION_FLAG,  /* bool */
-    OPTION_TEXT,  /* const char * */
-    OPTION_TEXTS, /* texts_list; the option may be repeated */
-    OPTION_PAIRS, /* pairs_list; one .tsv file, two line-aligned files, or several of these; may be repeated */
-    OPTION_DATA,  /* pairs_list; files of pairs or, for a language model, of lines: data_files_resolve decides */
-    OPTION_WHOLE, /* long long */
-    OPTION_REAL,  /* double */
-    OPTION_SIZE,  /* long long: bytes, with an optional suffix k, M, G or T */
-    OPTION_WORD   /* int: index into `words` */
+    OPTION_FLAG,    /* bool */
+    OPTION_TEXT,    /* const char * */
+    OPTION_TEXTS,   /* texts_list; the option may be repeated */
+    OPTION_PAIRS,   /* pairs_list; one .tsv file, two line-aligned files, or several of these; may be repeated */
+    OPTION_DATA,    /* pairs_list; files of pairs or, for a language model, of lines: data_files_resolve decides */
+    OPTION_INTEGER, /* long long */
+    OPTION_REAL,    /* double */
+    OPTION_SIZE,    /* long long: bytes, with an optional suffix k, M, G or T */
+    OPTION_CHOICE   /* int: index into `choices` */
 } option_kind;
 
 typedef struct option {
@@ -33,9 +34,9 @@ typedef struct option {
     const char *argument; /* as --help shows it: "FILE"; NULL: the option takes no value */
     const char *help;
     option_kind kind;
-    size_t offset;            /* of the member in the verb's settings */
-    double min, max;          /* of numbers */
-    const char *const *words; /* of OPTION_WORD; ends with NULL */
+    size_t offset;              /* of the member in the verb's settings */
+    double min, max;            /* of numbers */
+    const char *const *choices; /* of OPTION_CHOICE; ends with NULL */
 } option;
 
 /* Options that several verbs share; their offsets apply to the beginning of the verb's settings. */
@@ -45,7 +46,8 @@ typedef struct option_group {
     const option *options;
 } option_group;
 
-/* An old spelling that stays accepted: of an option's name (old_value NULL), or of one of its values (old_name NULL). */
+/* An old spelling that stays accepted: of an option's name (old_value NULL) or of one of its values (old_name
+ * NULL). */
 typedef struct option_alias {
     const char *name; /* the option today; NULL ends the table */
     const char *old_name;
@@ -75,18 +77,19 @@ enum { MAX_OPTIONS = 256 };
 
 typedef struct verb {
     const char *name, *summary;
-    const char *synopsis; /* "attend train --train PAIRS .." */
+    const char *synopsis; /* "attend train --train PAIRS [options]" */
     const char *details;
     const char *examples;
     const option *options;
     const option_group *shared;  /* NULL: none */
     const option_alias *aliases; /* NULL: none */
-    bool has_config;             /* accepts configuration fields .. */
-    size_t config;               /* .. and stores them in the attend_config at this offset */
+    bool has_config;             /* accepts configuration fields as options */
+    size_t config;               /* offset of the attend_config in which they are stored */
     int (*run)(int argc, char **argv);
 } verb;
 
-/* The outcome of parsing. The indices of `given` are those of the option tables, followed by the configuration fields. */
+/* The outcome of parsing. The indices of `given` are those of the option tables, followed by the configuration
+ * fields. */
 typedef struct parsed {
     const char **positional; /* arguments that are not options */
     int positional_count;
@@ -97,12 +100,14 @@ typedef struct parsed {
     int text_count;
 } parsed;
 
-/* Parses a command line into `to`, the verb's settings, which hold the defaults. Returns 0, or an exit code after a message. */
+/* Parses a command line into `to`, the verb's settings, which hold the defaults. Returns 0, or an exit code after a
+ * message. */
 int options_parse(const verb *v, void *to, int argc, char **argv, parsed *p);
 void options_free(const verb *v, void *to, parsed *p);
 /* Sets an option or field from text, as if it were given. */
 int options_set(const verb *v, void *to, const char *name, const char *value);
-/* Formats a number, word or field so that options_set reads it back. False: another kind of option, or `size` is too small. */
+/* Formats a number, choice or field so that options_set reads it back. False: another kind of option, or `size` is too
+ * small. */
 bool options_get(const verb *v, const void *from, const char *name, char *text, size_t size);
 /* Entry i of the verb's table followed by the shared options; NULL after the last. */
 const option *options_entry(const verb *v, int i);
@@ -122,7 +127,8 @@ typedef struct option_shown {
     bool value_is_optional; /* a yes|no field */
 } option_shown;
 
-/* Entry i, in the order of help: the verb's options, --help, shared options, configuration fields. False after the last. */
+/* Entry i, in the order of help: the verb's options, --help, shared options, configuration fields. False after the
+ * last. */
 bool options_shown(const verb *v, int i, option_shown *shown);
 
 /* argv[0], for commands that are suggested to the user. */
@@ -139,8 +145,8 @@ int cli_end(int status);
 
 extern const verb verb_demo, verb_train, verb_translate, verb_score, verb_evaluate, verb_align, verb_show, verb_compare,
     verb_check, verb_convert, verb_info;
-/* The names of attend_precision, for OPTION_WORD. */
-extern const char *const precision_words[];
+/* The names of attend_precision, for OPTION_CHOICE. */
+extern const char *const precision_names[];
 /* All verbs; ends with NULL. */
 extern const verb *const verbs[];
 

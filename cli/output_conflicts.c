@@ -1,5 +1,5 @@
-/* output_conflicts.c: refuses to write to a file that is also read. Opening a file for writing empties it, including lines not yet read,
- * and a memory-mapped model would change under the process. */
+/* output_conflicts.c: refuses to write to a file that is also read. Opening a file for writing empties it, including
+ * lines not yet read, and a memory-mapped model would change under the process. */
 #include "option_table.h"
 
 #include <string.h>
@@ -22,7 +22,8 @@ static bool is_same_file(const char *path, const struct stat *other)
     return is_file(path, &s) && s.st_dev == other->st_dev && s.st_ino == other->st_ino;
 }
 
-/* Whether an option names the file. Texts that are not file names, such as names of metrics, do not name an existing file. */
+/* Whether an option names the file. Texts that are not file names, such as names of metrics, do not name an existing
+ * file. */
 static bool names_file(const option *o, const void *base, const struct stat *file)
 {
     const void *at = (const char *)base + o->offset;

@@ -33,12 +33,22 @@ double perplexity_of(const perplexity *p, perplexity_unit unit)
     return p->lines ? exp(-p->log_probability / (double)(p->units[unit] + p->lines)) : NAN;
 }
 
+const char *perplexity_text(char text[PERPLEXITY_TEXT], int digits, double x)
+{
+    if (x < 1e6)
+        snprintf(text, PERPLEXITY_TEXT, "%.*f", digits, x);
+    else
+        snprintf(text, PERPLEXITY_TEXT, "%.4g", x); /* also infinity and NaN */
+    return text;
+}
+
 void perplexity_print(FILE *to, const perplexity *p)
 {
+    char text[PERPLEXITY_TEXT];
     fprintf(to, "%llu lines, %llu tokens (line ends included): log p %.2f, perplexity", p->lines,
             p->units[PERPLEXITY_TOKEN] + p->lines, p->log_probability);
     for (int i = 0; i < PERPLEXITY_UNITS; i++)
-        fprintf(to, "%s %.4f per %s", i ? "," : "", perplexity_of(p, (perplexity_unit)i),
+        fprintf(to, "%s %s per %s", i ? "," : "", perplexity_text(text, 4, perplexity_of(p, (perplexity_unit)i)),
                 perplexity_unit_name((perplexity_unit)i));
     if (p->unknown) fprintf(to, "; %llu unknown tokens", p->unknown);
     if (p->faults) fprintf(to, "; %llu lines not scored", p->faults);

@@ -1,9 +1,10 @@
 /* perplexity.h: the perplexity of a language model on some lines.
  *
- *     perplexity = exp(-log p / n)     log p of all lines, end tokens included; n units, counting the end of each line as one
+ *     perplexity = exp(-log p / n)     log p: of all lines, end tokens included
+ *                                      n: units, counting the end of each line as one
  *
- * A unit is a token of the model, a word (separated by blanks), a character or a byte. Tokenizers differ, so only the last three are comparable
- * between models, and only if no token is unknown. */
+ * A unit is a token of the model, a word (separated by white space), a character or a byte. Tokenizers differ, so
+ * only the last three are comparable between models, and only if no token is unknown. */
 #ifndef ATTEND_CLI_PERPLEXITY_H
 #define ATTEND_CLI_PERPLEXITY_H
 
@@ -31,6 +32,10 @@ void perplexity_add(perplexity *p, const attend_scored_pair *line);
 /* NAN: no line was scored. */
 double perplexity_of(const perplexity *p, perplexity_unit unit);
 const char *perplexity_unit_name(perplexity_unit unit); /* "token" */
+
+enum { PERPLEXITY_TEXT = 32 };
+/* Formats a perplexity with `digits` decimals or, from 1e6 on, in exponential form. Returns `text`. */
+const char *perplexity_text(char text[PERPLEXITY_TEXT], int digits, double x);
 
 /* One line of text. */
 void perplexity_print(FILE *to, const perplexity *p);

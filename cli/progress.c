@@ -1,5 +1,7 @@
 #include "progress.h"
 
+#include "perplexity.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
@@ -86,26 +88,27 @@ static void add(char *text, size_t size, const char *format, ...)
 /* [=====>    ], if the number of updates is limited. */
 static void add_bar(const attend_progress *p, char *text, size_t size)
 {
-    enum { WIDE = 20 };
+    enum { WIDTH = 20 };
     static const char done[] = "====================", rest[] = "                    ";
     if (p->updates == 0) return;
     const double part = (double)p->update / (double)p->updates;
-    const int n = part >= 1 ? WIDE : (int)(part * WIDE);
-    add(text, size, "[%.*s%s%.*s] ", n, done, n < WIDE ? ">" : "", n < WIDE ? WIDE - n - 1 : 0, rest);
+    const int n = part >= 1 ? WIDTH : (int)(part * WIDTH);
+    add(text, size, "[%.*s%s%.*s] ", n, done, n < WIDTH ? ">" : "", n < WIDTH ? WIDTH - n - 1 : 0, rest);
 }
 
 /* brief: for a narrow terminal. */
 static void line_of(const progress_view *v, const attend_progress *p, bool brief, char *text, size_t size)
 {
-    char left[32];
+    char left[32], ppl[PERPLEXITY_TEXT], score[PERPLEXITY_TEXT], best[PERPLEXITY_TEXT];
     *text = '\0';
     if (v->terminal && !brief) add_bar(p, text, size);
     add(text, size, "epoch %llu %3.0f%%", (unsigned long long)p->epoch + 1, 100 * p->part);
     if (!brief) add(text, size, "  update %llu", (unsigned long long)p->update);
-    add(text, size, "  loss %.3f  ppl %.2f", p->loss, exp(p->loss));
+    add(text, size, "  loss %.3f  ppl %s", p->loss, perplexity_text(ppl, 2, exp(p->loss)));
     if (!isnan(p->valid_score))
-        add(text, size, "  valid%s%s %.2f", brief ? "" : " ", brief ? "" : v->metric, p->valid_score);
-    if (!isnan(p->valid_score) && !brief) add(text, size, " (best %.2f)", p->best);
+        add(text, size, "  valid%s%s %s", brief ? "" : " ", brief ? "" : v->metric,
+            perplexity_text(score, 2, p->valid_score));
+    if (!isnan(p->valid_score) && !brief) add(text, size, " (best %s)", perplexity_text(best, 2, p->best));
     add(text, size, "  %.0f tokens/s", p->tokens_per_second);
     if (p->seconds_left < 0) return;
     progress_time_text(p->seconds_left, left, sizeof left);
@@ -149,10 +152,10 @@ void progress_show(void *user, const attend_progress *p)
     const bool due = p->validated || p->seconds - v->last >= (v->terminal ? EVERY_TERMINAL : EVERY_PIPE);
     if (!due) return;
     char text[256];
-    const size_t wide = columns(v);
+    const size_t width = columns(v);
     line_of(v, p, false, text, sizeof text);
-    if (strlen(text) > wide) line_of(v, p, true, text, sizeof text);
-    if (strlen(text) > wide) text[wide] = '\0';
+    if (strlen(text) > width) line_of(v, p, true, text, sizeof text);
+    if (strlen(text) > width) text[width] = '\0';
     v->last = p->seconds;
     if (v->terminal)
         fprintf(v->to, "\r\033[K%s", text);

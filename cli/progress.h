@@ -1,4 +1,5 @@
-/* progress.h: the progress of a training run: a status line that is redrawn on a terminal, else a plain line per interval. */
+/* progress.h: the progress of a training run: a status line that is redrawn on a terminal, else a plain line per
+ * interval. */
 #ifndef ATTEND_CLI_PROGRESS_H
 #define ATTEND_CLI_PROGRESS_H
 

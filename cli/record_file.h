@@ -24,7 +24,8 @@ void record_add(record *r, const char *name, const char *format, ...) __attribut
 void record_add_number(record *r, const char *name, double x);
 const char *record_find(const record *r, const char *name); /* NULL: no such field */
 bool record_number(const record *r, const char *name, double *x);
-/* The first field of `now` whose value differs from that in `then`; fields missing from `then` are ignored. NULL: none differs. */
+/* The first field of `now` whose value differs from that in `then`; fields missing from `then` are ignored. NULL:
+ * none differs. */
 const record_field *record_changed(const record *then, const record *now);
 
 int record_write(const record *r, const char *path);

@@ -2,7 +2,7 @@
 
 #define AT(member) offsetof(search_settings, member)
 static const option table[] = {
-    { "beam", "N", "beam size; 1: greedy search (default: 5)", OPTION_WHOLE, AT(beam), 1, 1024, NULL },
+    { "beam", "N", "beam size; 1: greedy search (default: 5)", OPTION_INTEGER, AT(beam), 1, 1024, NULL },
     { "length-penalty", "X",
       "exponent of the length normalisation; larger values favour longer translations (default: 1)", OPTION_REAL,
       AT(length_penalty), 0, 10, NULL },
@@ -16,12 +16,12 @@ static const option table[] = {
     { "length-extra", "N",
       "see --length-ratio (default: 10); with a language model, the maximum number of tokens added to a line (default: "
       "100)",
-      OPTION_WHOLE, AT(length_extra), 0, 100000, NULL },
-    { "max-input-length", "N", "do not translate lines with more tokens (default: 1000)", OPTION_WHOLE,
+      OPTION_INTEGER, AT(length_extra), 0, 100000, NULL },
+    { "max-input-length", "N", "do not translate lines with more tokens (default: 1000)", OPTION_INTEGER,
       AT(max_input_length), 1, 1e6, NULL },
-    { "batch-tokens", "N", "source tokens per batch (default: 1000)", OPTION_WHOLE, AT(batch_tokens), 1, 1e7, NULL },
-    { "threads", "N", "number of threads; does not change the translations (default: one per processor)", OPTION_WHOLE,
-      AT(threads), 1, 1024, NULL },
+    { "batch-tokens", "N", "source tokens per batch (default: 1000)", OPTION_INTEGER, AT(batch_tokens), 1, 1e7, NULL },
+    { "threads", "N", "number of threads; does not change the translations (default: one per processor)",
+      OPTION_INTEGER, AT(threads), 1, 1024, NULL },
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
 };
 const option_group search_option_group = { "search", "docs/translate.md", table };

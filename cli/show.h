@@ -1,4 +1,5 @@
-/* show.h: what the parts of attend show share: cmd_show.c (options, input), show_maps.c (computes attention maps), show_output.c (writes them). */
+/* show.h: what the parts of attend show share: cmd_show.c (options, input), show_maps.c (computes attention maps),
+ * show_output.c (writes them). */
 #ifndef ATTEND_CLI_SHOW_H
 #define ATTEND_CLI_SHOW_H
 
@@ -19,7 +20,7 @@ typedef enum show_format {
 } show_format;
 
 enum { ATTENTION_KINDS = 3, KIND_DEFAULT = -1 };
-/* The names of attend_attention_kind, for OPTION_WORD. */
+/* The names of attend_attention_kind, for OPTION_CHOICE. */
 extern const char *const show_kind_names[];
 
 typedef struct show_settings {
@@ -68,7 +69,8 @@ void sentence_maps_free(sentence_maps *x);
 /* Writes the maps of a sentence; for an HTML page, takes them over until show_write_page. */
 int show_write_maps(show_job *j, sentence_maps *x);
 int show_write_page(show_job *j);
-/* Skips a line of a file that cannot be shown: warns, and writes an object with the reason to JSON output. The reason is attend_message. */
+/* Skips a line of a file that cannot be shown: warns, and writes an object with the reason to JSON output. The reason
+ * is attend_message. */
 int show_skip_line(show_job *j);
 
 /* Whether the input contains pairs, not only lines. */

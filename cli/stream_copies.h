@@ -1,4 +1,5 @@
-/* stream_copies.h: temporary copies of pairs that can be read only once (standard input, pipes), for verbs that read them several times. */
+/* stream_copies.h: temporary copies of pairs that can be read only once (standard input, pipes), for verbs that read
+ * them several times. */
 #ifndef ATTEND_CLI_STREAM_COPIES_H
 #define ATTEND_CLI_STREAM_COPIES_H
 
@@ -14,10 +15,10 @@ typedef struct stream_copies {
     int count;
 } stream_copies;
 
-/* Copies each stream among the pairs to an unlinked temporary file in TMPDIR and replaces its name by the path of the copy. Returns 0, or an
- * exit code after a message. */
+/* Copies each stream among the pairs to an unlinked temporary file in TMPDIR and replaces its name by the path of the
+ * copy. Returns 0, or an exit code after a message. */
 int stream_copies_make(const verb *v, pairs_list *const *lists, int count, stream_copies *copies);
-/* After an error message: prints which path is the copy of which stream. */
+/* Prints, after an error message that names a copy, the stream that was copied. */
 void stream_copies_explain(const stream_copies *copies);
 void stream_copies_free(stream_copies *copies);
 

@@ -39,7 +39,7 @@ static void drop_repeats(test_set *s)
     s->begin[s->count] = kept;
 }
 
-/* Sorts the references by their test_set, keeping the order within each. */
+/* Sorts the references by segment, keeping their order within each. */
 static int arrange(test_set *s)
 {
     if (s->count == 0) return attend_fail(ATTEND_BAD_DATA, "%s has no lines", s->from);

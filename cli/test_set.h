@@ -18,11 +18,13 @@ typedef struct test_set {
 
 /* Pairs of equal source form one segment with several references. Segments are in the order of first occurrence. */
 int test_set_read_pairs(test_set *s, const pairs_list *pairs);
-/* Line i of each reference file and, unless NULL, of the source file. ATTEND_BAD_DATA if the files differ in their number of lines. */
+/* Line i of each reference file and, unless NULL, of the source file. ATTEND_BAD_DATA if the files differ in their
+ * number of lines. */
 int test_set_read_lines(test_set *s, const texts_list *references, const char *sources);
 void test_set_free(test_set *s);
 
-/* Reads a system's translations: one line per segment or, for a grouped set, one per pair; lines of equal sources must then be equal. */
+/* Reads a system's translations: one line per segment or, for a grouped set, one per pair; lines of equal sources
+ * must then be equal. */
 int test_set_read_system(const test_set *s, text_lines *hypotheses, const char *path);
 
 /* The number of references of each segment; 0: it varies. */

@@ -13,8 +13,8 @@ typedef struct translate_cost {
     bool stopped;              /* by `stop`, before all lines were translated */
 } translate_cost;
 
-/* Appends one translation per source to `to`. Lines that cannot be translated become empty lines, with a warning in the name of `v` unless it is
- * NULL. `stop` (NULL: none) is polled between batches. */
+/* Appends one translation per source to `to`. Lines that cannot be translated become empty lines, with a warning in
+ * the name of `v` unless it is NULL. `stop` (NULL: none) is polled between batches. */
 int translate_lines(const verb *v, const attend_model *m, const attend_translator_options *o, const text_lines *sources,
                     bool (*stop)(void *), text_lines *to, translate_cost *cost);
 

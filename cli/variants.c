@@ -62,7 +62,7 @@ static int set(variant *x, const char *typed, const char *value)
         return usage_error(v, "--%s does not change the model and cannot vary; give it as an option", field);
     const int f = options_find_field(v, field);
     if (!value && !(f >= 0 && options_is_switch(f)))
-        return usage_error(v, "'%s' requires a value: %s=..", field, field);
+        return usage_error(v, "'%s' requires a value: %s=VALUE", field, field);
     if (value && !*value) return usage_error(v, "'%s=' has no value", field);
     options_mark_given(v, &x->p, field);
     options_mark_given(v, &x->own, field);
@@ -77,7 +77,8 @@ static int set(variant *x, const char *typed, const char *value)
     return options_set(v, &x->t, field, value ? value : "yes");
 }
 
-/* The directory of a variant: letters, digits and safe punctuation of its name; blanks become _, other characters %XX. */
+/* The directory of a variant: letters, digits and safe punctuation of its name; spaces become _, other characters
+ * %XX. */
 static bool directory_name(const char *name, char file[VARIANT_FILE])
 {
     size_t n = 0;
@@ -132,7 +133,7 @@ static variant *add(comparison *c, const char *name, size_t size, int *status)
     }
     memcpy(x->name, name, size);
     x->name[size] = '\0';
-    *status = size == 0 ? usage_error(v, "--variant has an empty name; expected \"NAME: field=value ..\"")
+    *status = size == 0 ? usage_error(v, "--variant has an empty name; expected \"NAME: field=value ...\"")
               : directory_name(x->name, x->file)
                   ? check_name(c, x)
                   : usage_error(v, "'%s' is too long for the name of a directory; choose a shorter one", x->name);
@@ -173,7 +174,7 @@ static int read_axis(axis *a, const char *text)
     if (!a->text || !a->values) return no_memory();
     char *values = strchr(a->text, '=');
     if (!values || values == a->text || !values[1])
-        return usage_error(v, "--vary '%s' is not FIELD=VALUE,VALUE,.. (such as attention=none,dot,additive)", text);
+        return usage_error(v, "--vary '%s' is not FIELD=VALUE,VALUE,... (such as attention=none,dot,additive)", text);
     *values++ = '\0';
     a->typed = strncmp(a->text, "--", 2) == 0 ? a->text + 2 : a->text;
     a->field = options_current_name(v, a->typed, NULL);
@@ -247,7 +248,7 @@ int variants_parse(comparison *c)
     if (c->s->vary.count + c->s->variants.count == 0)
         return usage_error(v,
                            "--vary or --variant is required, such as --vary attention=none,dot,additive or --variant "
-                           "\"NAME: field=value ..\"");
+                           "\"NAME: field=value ...\"");
     int status = add_products(c);
     for (int i = 0; status == 0 && i < c->s->variants.count; i++) status = add_named(c, c->s->variants.items[i]);
     return status;
@@ -265,7 +266,8 @@ static int check_config(const variant *x)
     return attend_config_check(&config);
 }
 
-/* Lists what must be unchanged to resume. The data comes first: different data may have led to different sizes, and is then the cause to report. */
+/* Lists what must be unchanged to resume. The data comes first: different data may have led to different sizes, and
+ * is then the cause to report. */
 static void list_options(const comparison *c, variant *x)
 {
     char text[RECORD_TEXT];

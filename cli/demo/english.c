@@ -94,7 +94,7 @@ static void put_negation(demo_sentence *s, demo_clause *c)
 
 static void put_verb(demo_sentence *s, demo_clause *c)
 {
-    const bool alone = c->at_auxiliary < 0, third = alone && c->person == IL;
+    const bool third = c->at_auxiliary < 0 && c->person == IL; /* sees, not see */
     if (c->tense == DEMO_MODAL) {
         if (c->modal == &demo_modals[0])
             c->at_modal = put_word(s, third ? c->modal->third : c->modal->base), c->at_to = put_word(s, "to");

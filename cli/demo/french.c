@@ -1,5 +1,5 @@
-/* french.c: the French words of a sentence: agreement, negation around the verb, pronouns before it; then elision and contraction with the
- * following word. Each word is linked to its English words. */
+/* french.c: the French words of a sentence: agreement, negation around the verb, pronouns before it; then elision and
+ * contraction with the following word. Each word is linked to its English words. */
 #include "demo/sentence.h"
 
 #include <stdio.h>

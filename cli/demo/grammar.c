@@ -181,7 +181,7 @@ static void draw_place(demo_sentence *s, demo_clause *c)
 }
 
 /* is tired, is in the garden */
-static void draw_being(demo_sentence *s, demo_clause *c)
+static void draw_copula(demo_sentence *s, demo_clause *c)
 {
     c->verb = &demo_be;
     demo_phrase *who = c->subject;
@@ -196,7 +196,7 @@ static void draw_being(demo_sentence *s, demo_clause *c)
     if (chance(s, 0.3)) c->polarity = chance(s, 0.7) ? DEMO_NOT : DEMO_NEVER;
 }
 
-static void draw_seeing(demo_sentence *s, demo_clause *c, unsigned kind)
+static void draw_transitive(demo_sentence *s, demo_clause *c, unsigned kind)
 {
     const bool giving = (kind & PERSON) && chance(s, 0.25);
     do c->verb = giving ? &demo_giving[below(s, demo_giving_count)] : &demo_transitive[below(s, demo_transitive_count)];
@@ -216,7 +216,7 @@ static void draw_seeing(demo_sentence *s, demo_clause *c, unsigned kind)
     c->object->negated = c->polarity != DEMO_POSITIVE;
 }
 
-static void draw_moving(demo_sentence *s, demo_clause *c, unsigned kind)
+static void draw_intransitive(demo_sentence *s, demo_clause *c, unsigned kind)
 {
     const bool moving = chance(s, 0.5);
     do
@@ -243,11 +243,11 @@ static demo_clause *draw_clause(demo_sentence *s, demo_phrase *subject, bool ric
     const unsigned kind = c->subject->kind == DEMO_NOUN ? c->subject->noun->kind : PERSON;
     const int way = below(s, 10);
     if (!(kind & ALIVE) || way < 2)
-        draw_being(s, c);
+        draw_copula(s, c);
     else if (way < 7)
-        draw_seeing(s, c, kind);
+        draw_transitive(s, c, kind);
     else
-        draw_moving(s, c, kind);
+        draw_intransitive(s, c, kind);
     if (chance(s, 0.12) && !c->quality) {
         const bool future = c->tense == DEMO_FUTURE;
         c->time = &demo_times[future ? demo_time_count - 1 : below(s, demo_time_count - (c->where ? 2 : 1))];

@@ -127,7 +127,7 @@ const int demo_noun_count = COUNT(demo_nouns);
     {                                                                                                                  \
         en, __VA_ARGS__, NULL, true, kinds                                                                             \
     }
-#define BEHIND(en, kinds, ...)                                                                                         \
+#define AFTER(en, kinds, ...)                                                                                          \
     {                                                                                                                  \
         en, __VA_ARGS__, NULL, false, kinds                                                                            \
     }
@@ -145,32 +145,32 @@ const demo_adjective demo_adjectives[] = {
     { "beautiful", FORMS("beau", "belle", "beaux", "belles"), "bel", true, ANY },
     { "old", FORMS("vieux", "vieille", "vieux", "vieilles"), "vieil", true, ANY },
     { "new", FORMS("nouveau", "nouvelle", "nouveaux", "nouvelles"), "nouvel", true, OBJECT | PLACE },
-    BEHIND("black", ANIMAL | THING | LOCKED, REGULAR("noir")),
-    BEHIND("white", ANIMAL | THING | LOCKED | PLACE, FORMS("blanc", "blanche", "blancs", "blanches")),
-    BEHIND("red", THING | LOCKED | EDIBLE, SAME("rouge")),
-    BEHIND("green", THING | LOCKED | EDIBLE, REGULAR("vert")),
-    BEHIND("blue", THING | LOCKED, REGULAR("bleu")),
-    BEHIND("grey", ANIMAL | THING | LOCKED, FORMS("gris", "grise", "gris", "grises")),
-    BEHIND("intelligent", ALIVE, REGULAR("intelligent")),
-    BEHIND("tired", ALIVE, REGULAR("fatigué")),
-    BEHIND("sad", ALIVE | TEXT, SAME("triste")),
-    BEHIND("happy", ALIVE, EUX("heur")),
-    BEHIND("dangerous", ALIVE | PLACE, EUX("danger")),
-    BEHIND("famous", PERSON | TEXT | PLACE, SAME("célèbre")),
-    BEHIND("rich", PERSON, SAME("riche")),
-    BEHIND("kind", PERSON, FORMS("gentil", "gentille", "gentils", "gentilles")),
-    BEHIND("strange", ANY, SAME("étrange")),
-    BEHIND("French", PERSON | TEXT | PLACE, FORMS("français", "française", "français", "françaises")),
-    BEHIND("English", PERSON | TEXT, FORMS("anglais", "anglaise", "anglais", "anglaises")),
-    BEHIND("Italian", PERSON | TEXT | PLACE, FORMS("italien", "italienne", "italiens", "italiennes")),
-    BEHIND("heavy", THING | LOCKED, REGULAR("lourd")),
-    BEHIND("expensive", THING | TEXT | PLACE | EDIBLE, FORMS("cher", "chère", "chers", "chères")),
-    BEHIND("empty", LOCKED | PLACE, SAME("vide")),
-    BEHIND("open", LOCKED, REGULAR("ouvert")),
-    BEHIND("closed", LOCKED, REGULAR("fermé")),
-    BEHIND("quiet", PLACE | ALIVE, SAME("calme")),
-    BEHIND("hot", LIQUID | MASS, REGULAR("chaud")),
-    BEHIND("cold", LIQUID | MASS, REGULAR("froid")),
+    AFTER("black", ANIMAL | THING | LOCKED, REGULAR("noir")),
+    AFTER("white", ANIMAL | THING | LOCKED | PLACE, FORMS("blanc", "blanche", "blancs", "blanches")),
+    AFTER("red", THING | LOCKED | EDIBLE, SAME("rouge")),
+    AFTER("green", THING | LOCKED | EDIBLE, REGULAR("vert")),
+    AFTER("blue", THING | LOCKED, REGULAR("bleu")),
+    AFTER("grey", ANIMAL | THING | LOCKED, FORMS("gris", "grise", "gris", "grises")),
+    AFTER("intelligent", ALIVE, REGULAR("intelligent")),
+    AFTER("tired", ALIVE, REGULAR("fatigué")),
+    AFTER("sad", ALIVE | TEXT, SAME("triste")),
+    AFTER("happy", ALIVE, EUX("heur")),
+    AFTER("dangerous", ALIVE | PLACE, EUX("danger")),
+    AFTER("famous", PERSON | TEXT | PLACE, SAME("célèbre")),
+    AFTER("rich", PERSON, SAME("riche")),
+    AFTER("kind", PERSON, FORMS("gentil", "gentille", "gentils", "gentilles")),
+    AFTER("strange", ANY, SAME("étrange")),
+    AFTER("French", PERSON | TEXT | PLACE, FORMS("français", "française", "français", "françaises")),
+    AFTER("English", PERSON | TEXT, FORMS("anglais", "anglaise", "anglais", "anglaises")),
+    AFTER("Italian", PERSON | TEXT | PLACE, FORMS("italien", "italienne", "italiens", "italiennes")),
+    AFTER("heavy", THING | LOCKED, REGULAR("lourd")),
+    AFTER("expensive", THING | TEXT | PLACE | EDIBLE, FORMS("cher", "chère", "chers", "chères")),
+    AFTER("empty", LOCKED | PLACE, SAME("vide")),
+    AFTER("open", LOCKED, REGULAR("ouvert")),
+    AFTER("closed", LOCKED, REGULAR("fermé")),
+    AFTER("quiet", PLACE | ALIVE, SAME("calme")),
+    AFTER("hot", LIQUID | MASS, REGULAR("chaud")),
+    AFTER("cold", LIQUID | MASS, REGULAR("froid")),
 };
 const int demo_adjective_count = COUNT(demo_adjectives);
 

@@ -1,5 +1,5 @@
-/* sentence.h: a sentence of the built-in pairs: its grammatical structure, drawn at random, and its words in both languages, with the English
- * words that each French word is linked to. */
+/* sentence.h: a sentence of the built-in pairs: its grammatical structure, drawn at random, and its words in both
+ * languages, with the English words that each French word is linked to. */
 #ifndef ATTEND_DEMO_SENTENCE_H
 #define ATTEND_DEMO_SENTENCE_H
 
@@ -87,7 +87,7 @@ typedef struct demo_sentence {
     demo_form form;
     demo_clause *clause, *outer; /* outer: "I think that" */
     demo_phrase *addressee;
-    const demo_word *title; /* "sir , you .." */
+    const demo_word *title; /* "sir , you ..." */
     int at_first, at_comma, at_that, at_end;
 
     demo_phrase phrases[DEMO_MAX_PHRASES];

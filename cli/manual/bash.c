@@ -22,9 +22,9 @@ static void values(FILE *to, const verb *v)
     options_of(to, v, VALUE_FILE, "kind=file");
     options_of(to, v, VALUE_OTHER, "kind=other");
     for (int i = 0; options_shown(v, i, &shown); i++) {
-        if (manual_value(&shown) != VALUE_WORD) continue;
+        if (manual_value(&shown) != VALUE_CHOICE) continue;
         fprintf(to, "    %s:--%s) words=\"", v->name, shown.name);
-        manual_words(&shown, word, to);
+        manual_choices(&shown, word, to);
         fprintf(to, "\"%s ;;\n", shown.value_is_optional ? " kind=either" : "");
     }
 }

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Text inside '..', where only ' and \ are special. */
+/* Text inside single quotes, where only ' and \ are special. */
 static void put(FILE *to, const char *text)
 {
     for (; *text; text++) {
@@ -24,9 +24,9 @@ static void entry(FILE *to, const verb *v, const option_shown *shown)
     switch (manual_value(shown)) {
     case VALUE_NONE:
         break;
-    case VALUE_WORD: /* without -x, the value of a yes|no field is optional */
+    case VALUE_CHOICE: /* without -x, the value of a yes|no field is optional */
         fprintf(to, " %s -a '", shown->value_is_optional ? "-f" : "-x");
-        manual_words(shown, word, to);
+        manual_choices(shown, word, to);
         fputc('\'', to);
         break;
     case VALUE_FILE:

@@ -1,5 +1,5 @@
-/* main.c: attend_manual DIRECTORY writes DIRECTORY/man/attend.1, one page per verb beside it, and DIRECTORY/attend.bash, _attend, attend.fish. The directories
- * exist. */
+/* main.c: attend_manual DIRECTORY writes DIRECTORY/man/attend.1, one page per verb beside it, and
+ * DIRECTORY/attend.bash, _attend, attend.fish. The directories exist. */
 #include "manual.h"
 
 #include <errno.h>

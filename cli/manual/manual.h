@@ -1,4 +1,5 @@
-/* manual.h: writes man pages and shell completions from the option tables of the verbs, when attend is built. Not part of the command. */
+/* manual.h: writes man pages and shell completions from the option tables of the verbs, when attend is built. Not
+ * part of the command. */
 #ifndef ATTEND_CLI_MANUAL_H
 #define ATTEND_CLI_MANUAL_H
 
@@ -7,15 +8,15 @@
 /* The value of an option, for completion. */
 typedef enum value_kind {
     VALUE_NONE,
-    VALUE_WORD, /* one of a list of words */
+    VALUE_CHOICE, /* one of a list of words */
     VALUE_FILE,
     VALUE_OTHER /* a number or a name: no completion */
 } value_kind;
 
 value_kind manual_value(const option_shown *shown);
 
-/* Calls `each` with every possible word of a VALUE_WORD. */
-void manual_words(const option_shown *shown, void (*each)(FILE *to, const char *word), FILE *to);
+/* Calls `each` with every possible word of a VALUE_CHOICE. */
+void manual_choices(const option_shown *shown, void (*each)(FILE *to, const char *word), FILE *to);
 
 /* Whether the option may be repeated. */
 bool manual_repeats(const option_shown *shown);

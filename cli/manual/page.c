@@ -1,5 +1,5 @@
-/* page.c: man pages, in the man macros of troff (groff_man(7)): one for attend and one per verb, since options of the same name differ between
- * verbs. */
+/* page.c: man pages, in the man macros of troff (groff_man(7)): one for attend and one per verb, since options of the
+ * same name differ between verbs. */
 #include "manual.h"
 
 #include <attend/parse.h>
@@ -120,7 +120,7 @@ static void see_also(FILE *to, const verb *without)
 /* The range of a number, if it is informative. */
 static void bounds(FILE *to, const option *o)
 {
-    if (!o || (o->kind != OPTION_WHOLE && o->kind != OPTION_REAL)) return;
+    if (!o || (o->kind != OPTION_INTEGER && o->kind != OPTION_REAL)) return;
     if (o->max < 1e5)
         fprintf(to, "(%g to %g)\n", o->min, o->max);
     else if (o->min > 0)
@@ -188,7 +188,7 @@ void manual_verb_page(FILE *to, const verb *v)
     options(to, v);
     if (v->has_config) {
         section(to, "CONFIGURATION FILES");
-        fprintf(to, "A file given to\n.B \\-\\-config\ncontains one option per line: its name without dashes, a blank "
+        fprintf(to, "A file given to\n.B \\-\\-config\ncontains one option per line: its name without dashes, a space "
                     "or an equals sign, "
                     "and the value:\n.PP\n.EX\n    hidden 256\n    attention = dot\n    fresh "
                     "no\n.EE\n.PP\n"

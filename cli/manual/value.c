@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Alternative `number` of an argument such as "auto|N,N,..", without placeholders (N,N,..). False after the last. */
+/* Alternative `number` of an argument such as "auto|N,N,...", without placeholders (N,N,...). False after the last. */
 static bool alternative(const char *argument, int number, char *word, size_t size)
 {
     for (const char *at = argument; *at;) {
@@ -29,17 +29,17 @@ value_kind manual_value(const option_shown *shown)
 {
     static const char *const files[] = { "FILE", "PAIRS", "DIRECTORY" };
     if (!shown->argument) return VALUE_NONE;
-    if (shown->entry && shown->entry->kind == OPTION_WORD) return VALUE_WORD;
+    if (shown->entry && shown->entry->kind == OPTION_CHOICE) return VALUE_CHOICE;
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         if (strncmp(shown->argument, files[i], strlen(files[i])) == 0) return VALUE_FILE;
-    return has_alternatives(shown->argument) ? VALUE_WORD : VALUE_OTHER;
+    return has_alternatives(shown->argument) ? VALUE_CHOICE : VALUE_OTHER;
 }
 
-void manual_words(const option_shown *shown, void (*each)(FILE *to, const char *word), FILE *to)
+void manual_choices(const option_shown *shown, void (*each)(FILE *to, const char *word), FILE *to)
 {
     char word[64];
-    if (shown->entry && shown->entry->kind == OPTION_WORD)
-        for (const char *const *w = shown->entry->words; *w; w++) each(to, *w);
+    if (shown->entry && shown->entry->kind == OPTION_CHOICE)
+        for (const char *const *w = shown->entry->choices; *w; w++) each(to, *w);
     else
         for (int i = 0; alternative(shown->argument, i, word, sizeof word); i++) each(to, word);
 }

@@ -35,9 +35,9 @@ static void entry(FILE *to, const option_shown *shown)
     }
     if (kind == VALUE_FILE) fputs("_files", to);
     if (kind == VALUE_OTHER) fputc(' ', to);
-    if (kind == VALUE_WORD) {
+    if (kind == VALUE_CHOICE) {
         fputc('(', to);
-        manual_words(shown, word, to);
+        manual_choices(shown, word, to);
         fputc(')', to);
     }
     fputs("' \\\n", to);

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Seven kinds of attention and none, on Multi30k English-German with one set of training options: the scores of Luong et al. (2015) and later ones.
-#     DATA=folder-with-multi30k [OUT=folder] [ATTEND=path/to/attend] [THREADS=2] recipes/compare/run.sh [--smoke]
+#     DATA=directory-with-multi30k [OUT=directory] [ATTEND=path/to/attend] [THREADS=2] recipes/compare/run.sh [--smoke]
 # DATA/multi30k has train, val and test_2016_flickr as .en.gz and .de.gz, one caption a line. Text is lower-cased, as for published scores. An
 # interrupted run is resumed by the same command. --smoke: much smaller models on few captions, in a minute or two, to test that everything
 # runs. Results: README.md.
@@ -14,7 +14,7 @@ case ${1-} in
     exit 2
     ;;
 esac
-data=${DATA:?set it to the folder that holds multi30k/}
+data=${DATA:?set it to the directory that holds multi30k/}
 out=${OUT:-recipe-compare}
 attend=${ATTEND:-build/attend}
 threads=${THREADS:-2}

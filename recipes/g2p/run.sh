@@ -1,24 +1,24 @@
 #!/bin/sh
 # Pronunciation of English words: CMUdict (g014b2b, without stress), letters to phonemes.
-#     DATA=folder-with-cmudict [OUT=folder] [ATTEND=path/to/attend] [THREADS=2] recipes/g2p/run.sh
+#     DATA=directory-with-cmudict [OUT=directory] [ATTEND=path/to/attend] [THREADS=2] recipes/g2p/run.sh
 # Every twentieth word of the training file is held out for the test (5 %), and 2 % of the words for validation. If a word has several
 # pronunciations, each of them is correct. SPLIT=tail holds out the last 5 % of the file instead, which is sorted. Results of both: README.md.
 set -eu
-data=${DATA:?set it to the folder that holds cmudict/}
+data=${DATA:?set it to the directory that holds cmudict/}
 out=${OUT:-recipe-g2p}
 attend=${ATTEND:-build/attend}
 threads=${THREADS:-2}
 mkdir -p "$out"
 gzip -dc "$data/cmudict/g014b2b.train.gz" >"$out/all.tsv"
 # words are numbered in the order of their first occurrence
-awk -F'\t' -v folder="$out" -v split_by="${SPLIT:-twentieth}" '
+awk -F'\t' -v directory="$out" -v split_by="${SPLIT:-twentieth}" '
     function part(n) {
         if (split_by == "tail") return n > words * 0.95 ? "test" : n > words * 0.93 ? "valid" : "train"
         return n % 20 == 0 ? "test" : n % 100 == 50 || n % 100 == 51 ? "valid" : "train"
     }
     !($1 in number) { number[$1] = ++words }
     { line[NR] = $0; word[NR] = $1 }
-    END { for (i = 1; i <= NR; i++) print line[i] > (folder "/" part(number[word[i]]) ".tsv") }' "$out/all.tsv"
+    END { for (i = 1; i <= NR; i++) print line[i] > (directory "/" part(number[word[i]]) ".tsv") }' "$out/all.tsv"
 "$attend" train --train "$out/train.tsv" --valid "$out/valid.tsv" --model "$out/g2p" --preset g2p --hidden 320 \
     --dropout 0.35 --batch-tokens 1500 --learning-rate 0.002 --schedule cosine --warmup 300 --average 0.999 --valid-metric exact \
     --patience 0 --epochs 11 \

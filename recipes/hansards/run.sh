@@ -1,10 +1,10 @@
 #!/bin/sh
 # Word alignment of the Canadian Hansards by the attention of two models, English to French and French to English, trained on sentence pairs.
-#     DATA=folder-with-hansards [OUT=folder] [ATTEND=path/to/attend] [THREADS=2] recipes/hansards/run.sh
+#     DATA=directory-with-hansards [OUT=directory] [ATTEND=path/to/attend] [THREADS=2] recipes/hansards/run.sh
 # DATA/hansards has train.en.gz and train.fr.gz, one sentence a line, and gold/NAME.en.gz, .fr.gz and .wa.gz (human alignments, sure and possible); every
 # NAME is aligned. Gold links are not used in training. Results: README.md.
 set -eu
-data=${DATA:?set it to the folder that holds hansards/}
+data=${DATA:?set it to the directory that holds hansards/}
 out=${OUT:-recipe-hansards}
 attend=${ATTEND:-build/attend}
 threads=${THREADS:-2}
@@ -35,9 +35,9 @@ gzip -dc "$data/hansards/train.fr.gz" | french >"$out/all.fr"
 paste "$out/all.en" "$out/all.fr" |
     awk -F'\t' '$1 ~ /[.?!]$/ && $2 ~ /[.?!]$/ && split($1, word, " ") >= 6 && !seen[$0]++' >"$out/once.tsv"
 total=$(wc -l <"$out/once.tsv")
-awk -F'\t' -v wanted="$pairs" -v total="$total" -v folder="$out" '
-    int(NR * wanted / total) == int((NR - 1) * wanted / total) { next }
-    { n++; to = folder "/" (n % 60 == 0 ? "valid" : "train") ".tsv"; print > to
+awk -F'\t' -v selected="$pairs" -v total="$total" -v directory="$out" '
+    int(NR * selected / total) == int((NR - 1) * selected / total) { next }
+    { n++; to = directory "/" (n % 60 == 0 ? "valid" : "train") ".tsv"; print > to
       if (n % 3 == 0 && n % 60 != 0) print before[1] " " $1 "\t" before[2] " " $2 > to
       before[1] = $1; before[2] = $2 }' "$out/once.tsv"
 for part in train valid; do awk -F'\t' '{ print $2 "\t" $1 }' "$out/$part.tsv" >"$out/$part.back.tsv"; done

@@ -1,10 +1,10 @@
 #!/bin/sh
 # Multi30k English-German: an RNN with additive attention, the same without attention, and a small Transformer.
-#     DATA=folder-with-multi30k [OUT=folder] [ATTEND=path/to/attend] recipes/multi30k/run.sh
+#     DATA=directory-with-multi30k [OUT=directory] [ATTEND=path/to/attend] recipes/multi30k/run.sh
 # DATA/multi30k has train, val and test_2016_flickr as .en.gz and .de.gz, one caption a line. Text is lower-cased, as for published
 # scores. Results: README.md.
 set -eu
-data=${DATA:?set it to the folder that holds multi30k/}
+data=${DATA:?set it to the directory that holds multi30k/}
 out=${OUT:-recipe-multi30k}
 attend=${ATTEND:-build/attend}
 threads=${THREADS:-2}
@@ -15,7 +15,7 @@ for part in train val test_2016_flickr; do
     done
 done
 
-train() { # NAME OPTIONS..
+train() { # NAME OPTIONS...
     name=$1
     shift
     "$attend" train --train "$out/train.en" "$out/train.de" --valid "$out/val.en" "$out/val.de" --model "$out/$name" \

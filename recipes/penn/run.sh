@@ -1,6 +1,6 @@
 #!/bin/sh
 # Language models of single sentences of the Penn Treebank: an LSTM and an LSTMN (Cheng, Dong, Lapata 2016) of the same size.
-#     DATA=folder-with-ptb [OUT=folder] [ATTEND=path/to/attend] [THREADS=2] [MODELS="lstm lstmn"] recipes/penn/run.sh [--smoke]
+#     DATA=directory-with-ptb [OUT=directory] [ATTEND=path/to/attend] [THREADS=2] [MODELS="lstm lstmn"] recipes/penn/run.sh [--smoke]
 # DATA/ptb has ptb.train.txt.gz, ptb.valid.txt.gz and ptb.test.txt.gz: one sentence a line, a vocabulary of 10,000 words with <unk> and N. An interrupted
 # run is resumed by the same command. --smoke: tiny models on few sentences, in a minute, to test that everything runs. Results: README.md.
 set -eu
@@ -13,7 +13,7 @@ case ${1:-} in
     exit 2
     ;;
 esac
-data=${DATA:?set it to the folder that holds ptb/}
+data=${DATA:?set it to the directory that holds ptb/}
 out=${OUT:-recipe-penn}
 attend=${ATTEND:-build/attend}
 threads=${THREADS:-2}

@@ -1,15 +1,15 @@
 #!/bin/sh
 # Transliteration of Arabic names, character by character, with and without attention. Results: README.md.
-#     DATA=folder-with-translit [OUT=folder] [ATTEND=path/to/attend] recipes/translit/run.sh
+#     DATA=directory-with-translit [OUT=directory] [ATTEND=path/to/attend] recipes/translit/run.sh
 set -eu
-data=${DATA:?set it to the folder that holds translit/}
+data=${DATA:?set it to the directory that holds translit/}
 out=${OUT:-recipe-translit}
 attend=${ATTEND:-build/attend}
 threads=${THREADS:-2}
 mkdir -p "$out"
 gzip -dc "$data/translit/ar2en-train.txt.gz" >"$out/all.tsv"
 gzip -dc "$data/translit/ar2en-eval.txt.gz" >"$out/test.tsv"
-awk -v folder="$out" '{ print > (folder "/" (NR % 25 == 0 ? "valid" : "train") ".tsv") }' "$out/all.tsv"
+awk -v directory="$out" '{ print > (directory "/" (NR % 25 == 0 ? "valid" : "train") ".tsv") }' "$out/all.tsv"
 cut -f1 "$out/test.tsv" >"$out/test.ar"
 cut -f2 "$out/test.tsv" >"$out/test.en"
 for attention in additive none; do

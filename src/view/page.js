@@ -18,14 +18,14 @@ const state = {
   sentence: 0, hypothesis: 0, view: "links", byToken: data.byToken, order: "low",
   kind: firstKind, heads: { [firstKind]: { layer: data.layer, head: data.head } }, /* of each attention kind */
   theme: "auto", /* or light, dark */
-  hover: null, kept: null, /* { side, index, other }: what the pointer is on, and what is selected by click or keys */
+  hover: null, selected: null, /* { side, index, other }: what the pointer is on, and what is selected by click or keys */
 };
 let view = null;    /* of the map that is shown */
 let picture = null; /* of the view */
 
 const byId = (id) => document.getElementById(id);
 
-function made(name, content, more) {
+function create(name, content, more) {
   const element = document.createElement(name);
   if (content !== undefined) element.append(...[].concat(content));
   for (const key in more) {
@@ -37,7 +37,7 @@ function made(name, content, more) {
 
 const percent = (p) => (p >= 0.9995 ? "100" : p < 0.0001 ? "<0.01" : (100 * p).toFixed(p < 0.1 ? 2 : 1)) + " %";
 const signed = (x, digits) => x.toFixed(digits).replace("-", "−");
-const hot = () => state.hover || state.kept;
+const active = () => state.hover || state.selected;
 const sentence = () => sentences[state.sentence];
 const hypothesis = () => sentence()[state.hypothesis];
 const map = () => hypothesis()[state.kind] || hypothesis().first;
@@ -83,18 +83,18 @@ function showList() {
   const list = byId("sentences");
   list.replaceChildren(...orderOfSentences().map((i) => {
     const first = sentences[i][0].first, summary = firstStatistics(sentences[i][0]);
-    const bar = made("span", [], { className: "bar" });
+    const bar = create("span", [], { className: "bar" });
     bar.style.setProperty("--share", summary.confidence || 0);
-    const marks = first.probability ? [bar, made("span", percent(summary.confidence), { className: "figure" })] : [];
-    if (summary.uncovered.length) marks.push(made("span", `${summary.uncovered.length} uncovered`, { className: "mark" }));
-    if (summary.loop) marks.push(made("span", "repeats", { className: "mark" }));
-    const button = made("button", [
-      made("span", String(i + 1), { className: "count" }),
-      made("span", visible(first.source), { className: "line", dir: "auto" }),
-      made("span", marks, { className: "under" }),
+    const marks = first.probability ? [bar, create("span", percent(summary.confidence), { className: "figure" })] : [];
+    if (summary.uncovered.length) marks.push(create("span", `${summary.uncovered.length} uncovered`, { className: "mark" }));
+    if (summary.loop) marks.push(create("span", "repeats", { className: "mark" }));
+    const button = create("button", [
+      create("span", String(i + 1), { className: "count" }),
+      create("span", visible(first.source), { className: "line", dir: "auto" }),
+      create("span", marks, { className: "under" }),
     ], { type: "button" });
     button.dataset.sentence = i;
-    return made("li", button);
+    return create("li", button);
   }));
   byId("order").value = state.order;
   markList(false);
@@ -116,10 +116,10 @@ function showHypotheses() {
   byId("hypotheses").hidden = all.length === 0;
   byId("hypotheses").replaceChildren(...all.map((each, i) => {
     const here = i === state.hypothesis, m = each.first;
-    const button = made("button", [
-      made("span", m.forced ? "given" : String(i + 1), { className: "count" }),
-      made("span", m.target ? visible(m.target) : "(empty)", { className: "line", dir: "auto" }),
-      made("span", percent(firstStatistics(each).confidence), { className: "figure" }),
+    const button = create("button", [
+      create("span", m.forced ? "given" : String(i + 1), { className: "count" }),
+      create("span", m.target ? visible(m.target) : "(empty)", { className: "line", dir: "auto" }),
+      create("span", percent(firstStatistics(each).confidence), { className: "figure" }),
     ], { type: "button", role: "radio", "aria-checked": here });
     button.dataset.hypothesis = i;
     return button;
@@ -127,7 +127,7 @@ function showHypotheses() {
 }
 
 function figure(name, value, title) {
-  return made("div", [made("dt", name), made("dd", value)], { title });
+  return create("div", [create("dt", name), create("dd", value)], { title });
 }
 
 function showFigures() {
@@ -144,20 +144,20 @@ function showFigures() {
   byId("figures").replaceChildren(...figures);
 
   const warnings = [];
-  const quoted = (text) => made("q", text, { dir: "auto" });
+  const quoted = (text) => create("q", text, { dir: "auto" });
   if (now.uncovered.length) {
     const some = now.uncovered.slice(0, 8).flatMap((i) => [" ", quoted(visible(m.sourceWords[i]))]);
-    warnings.push(made("li", ["Not covered:", ...some, now.uncovered.length > 8 ? ` and ${now.uncovered.length - 8} more` : ""]));
+    warnings.push(create("li", ["Not covered:", ...some, now.uncovered.length > 8 ? ` and ${now.uncovered.length - 8} more` : ""]));
   }
-  if (now.loop) warnings.push(made("li", ["Repetition: ", quoted(visible(now.loop.text))]));
-  if (now.broken) warnings.push(made("li", "Some weights are non-finite; they are shown as 0."));
-  if (!m.weights) warnings.push(made("li", "This model has no attention: only its tokens and their probabilities are shown."));
+  if (now.loop) warnings.push(create("li", ["Repetition: ", quoted(visible(now.loop.text))]));
+  if (now.broken) warnings.push(create("li", "Some weights are non-finite; they are shown as 0."));
+  if (!m.weights) warnings.push(create("li", "This model has no attention: only its tokens and their probabilities are shown."));
   byId("warnings").replaceChildren(...warnings);
 }
 
 function fillChoice(id, count, chosen) {
-  const options = [made("option", "mean", { value: -1 })];
-  for (let i = 0; i < count; i++) options.push(made("option", String(i), { value: i })); /* counted from 0, as in the command */
+  const options = [create("option", "mean", { value: -1 })];
+  for (let i = 0; i < count; i++) options.push(create("option", String(i), { value: i })); /* counted from 0, as in the command */
   byId(id).replaceChildren(...options);
   byId(id).value = chosen;
   byId(id + "-choice").hidden = count < 2;
@@ -197,9 +197,9 @@ const shownView = () => (map().weights ? state.view : "text");
 function drawText(marks) {
   const spans = { source: [], target: [] };
   const paragraphs = ["source", "target"].map((side) => {
-    const p = made("p", [], { className: "text " + side, dir: isRightToLeft(view.map[side]) ? "rtl" : "ltr" });
+    const p = create("p", [], { className: "text " + side, dir: isRightToLeft(view.map[side]) ? "rtl" : "ltr" });
     view[side].forEach((unit, i) => {
-      const span = made("span", unit.text, { className: "unit" });
+      const span = create("span", unit.text, { className: "unit" });
       span.dataset.side = side;
       span.dataset.index = i;
       if (unit.end) span.classList.add("end");
@@ -210,7 +210,7 @@ function drawText(marks) {
     });
     return p;
   });
-  function heat(now) {
+  function highlight(now) {
     for (const side of ["source", "target"])
       spans[side].forEach((span, i) => {
         const weight = now && now.side !== side ? weightWith(view, now, i) : 0;
@@ -219,7 +219,7 @@ function drawText(marks) {
         span.classList.toggle("self", Boolean(now && now.side === side && now.index === i));
       });
   }
-  return { paragraphs, heat, element: (side, i) => spans[side][i] || null };
+  return { paragraphs, highlight, element: (side, i) => spans[side][i] || null };
 }
 
 function roomForPicture() {
@@ -239,15 +239,15 @@ function showPicture() {
     box.replaceChildren(picture.svg);
   }
   if (picture.follow) picture.follow(box.scrollLeft, box.scrollTop);
-  picture.heat(hot());
+  picture.highlight(active());
 }
 
 /* ---- details of a word ---- */
 
 function meter(weight, label, value, side, chosen) {
-  const bar = made("span", [], { className: "meter" });
+  const bar = create("span", [], { className: "meter" });
   bar.style.setProperty("--share", Math.min(1, weight));
-  return made("li", [made("span", label, { className: "name", dir: isRightToLeft(view.map[side]) ? "rtl" : "ltr" }), bar, made("span", value, { className: "figure" })],
+  return create("li", [create("span", label, { className: "name", dir: isRightToLeft(view.map[side]) ? "rtl" : "ltr" }), bar, create("span", value, { className: "figure" })],
     { className: chosen ? "chosen" : "" });
 }
 
@@ -257,9 +257,9 @@ function partnersOf(now) {
   list.sort((a, b) => b.weight - a.weight);
   const items = list.slice(0, MAX_PARTNERS).map((p) => meter(p.weight, p.unit.text, exact(p.weight), other));
   const rest = list.slice(MAX_PARTNERS);
-  if (rest.length) items.push(made("li", `${rest.length} more, ${exact(rest.reduce((sum, p) => sum + p.weight, 0))} together`, { className: "rest" }));
-  if (!items.length) items.push(made("li", "none", { className: "rest" }));
-  return made("ul", items, { className: "meters" });
+  if (rest.length) items.push(create("li", `${rest.length} more, ${exact(rest.reduce((sum, p) => sum + p.weight, 0))} together`, { className: "rest" }));
+  if (!items.length) items.push(create("li", "none", { className: "rest" }));
+  return create("ul", items, { className: "meters" });
 }
 
 /* The candidates of each token of a unit. An encoder's map has none, and "<s>" has none. */
@@ -269,42 +269,42 @@ function candidatesOf(unit) {
     const chosen = m.targetTokens[token], candidates = m.candidates[token], rank = candidates.findIndex(([text]) => text === chosen);
     const items = candidates.map(([text, p], i) => meter(number(p), visible(text), exact(number(p)), "target", i === rank));
     if (rank < 0) items.push(meter(number(m.probability[token]), visible(chosen), exact(number(m.probability[token])), "target", true));
-    const step = unit.tokens.length > 1 ? [made("h5", [`step ${token + (m.attention === "decoder" ? 0 : 1)}: `, made("bdi", visible(chosen))])] : [];
-    return [...step, made("ul", items, { className: "meters" })];
+    const step = unit.tokens.length > 1 ? [create("h5", [`step ${token + (m.attention === "decoder" ? 0 : 1)}: `, create("bdi", visible(chosen))])] : [];
+    return [...step, create("ul", items, { className: "meters" })];
   });
 }
 
 function legend() {
-  const scale = made("div", [], { className: "scale" });
+  const scale = create("div", [], { className: "scale" });
   for (let i = 0; i <= 12; i++) {
-    const step = made("i", []);
+    const step = create("i", []);
     step.style.backgroundColor = colourOf(paper(), i / 12);
     scale.append(step);
   }
-  return made("div", [scale, made("div", [made("span", "0"), made("span", "weight"), made("span", "1")], { className: "ends" })], { className: "legend" });
+  return create("div", [scale, create("div", [create("span", "0"), create("span", "weight"), create("span", "1")], { className: "ends" })], { className: "legend" });
 }
 
 function showDetail() {
-  const now = hot(), box = byId("detail");
+  const now = active(), box = byId("detail");
   if (!view) return;
   if (!now) {
-    box.replaceChildren(made("p", "Point at a word to see its weights.", { className: "hint" }),
-      made("p", ["Or use the arrow keys; ", made("kbd", "?"), " lists all keys."], { className: "hint" }), ...(map().weights ? [legend()] : []));
+    box.replaceChildren(create("p", "Point at a word to see its weights.", { className: "hint" }),
+      create("p", ["Or use the arrow keys; ", create("kbd", "?"), " lists all keys."], { className: "hint" }), ...(map().weights ? [legend()] : []));
     box.classList.add("idle");
     return;
   }
   box.classList.remove("idle");
-  const unit = view[now.side][now.index], parts = [made("p", KINDS[map().attention][now.side], { className: "side" }), made("h3", made("bdi", unit.text))];
+  const unit = view[now.side][now.index], parts = [create("p", KINDS[map().attention][now.side], { className: "side" }), create("h3", create("bdi", unit.text))];
   if (now.side === "target") {
-    const facts = Number.isNaN(unit.probability) ? [] : [made("span", `probability ${exact(unit.probability)}`)];
-    if (map().weights) facts.push(" ", made("span", `entropy ${unit.entropy.toFixed(2)} bits`));
-    parts.push(made("p", facts, { className: "facts" }));
-    if (map().weights) parts.push(made("section", [made("h4", "Attends to"), partnersOf(now)]));
+    const summary = Number.isNaN(unit.probability) ? [] : [create("span", `probability ${exact(unit.probability)}`)];
+    if (map().weights) summary.push(" ", create("span", `entropy ${unit.entropy.toFixed(2)} bits`));
+    parts.push(create("p", summary, { className: "summary" }));
+    if (map().weights) parts.push(create("section", [create("h4", "Attends to"), partnersOf(now)]));
     const candidates = candidatesOf(unit);
-    if (candidates.length) parts.push(made("section", [made("h4", "Candidates"), ...candidates]));
+    if (candidates.length) parts.push(create("section", [create("h4", "Candidates"), ...candidates]));
   } else if (map().weights) {
-    parts.push(made("p", `coverage ${exact(unit.coverage)}` + (isMarked(unit, "source", statistics()) ? " · not covered" : ""), { className: "facts" }),
-      made("section", [made("h4", "Receives attention from"), partnersOf(now)]));
+    parts.push(create("p", `coverage ${exact(unit.coverage)}` + (isMarked(unit, "source", statistics()) ? " · not covered" : ""), { className: "summary" }),
+      create("section", [create("h4", "Receives attention from"), partnersOf(now)]));
   }
   box.replaceChildren(...parts);
   box.scrollTop = 0;
@@ -314,21 +314,21 @@ function showDetail() {
 
 function point(now, keep) {
   const same = (a, b) => (a === null || b === null ? a === b : a.side === b.side && a.index === b.index && a.other === b.other);
-  const before = hot();
-  if (keep) state.kept = now, state.hover = null;
+  const before = active();
+  if (keep) state.selected = now, state.hover = null;
   else state.hover = now;
-  if (same(before, hot())) return;
-  picture.heat(hot());
+  if (same(before, active())) return;
+  picture.highlight(active());
   showDetail();
 }
 
 function reveal() {
-  const now = state.kept, box = byId("view");
+  const now = state.selected, box = byId("view");
   if (!now) return;
   if (picture.box) {
-    const place = picture.box(now);
-    if (place.x !== null) box.scrollLeft = Math.max(Math.min(box.scrollLeft, place.x - place.left - 8), place.x + 2 * place.cell - box.clientWidth);
-    if (place.y !== null) box.scrollTop = Math.max(Math.min(box.scrollTop, place.y - place.top - 8), place.y + 2 * place.cell - box.clientHeight);
+    const area = picture.box(now);
+    if (area.x !== null) box.scrollLeft = Math.max(Math.min(box.scrollLeft, area.x - area.left - 8), area.x + 2 * area.cell - box.clientWidth);
+    if (area.y !== null) box.scrollTop = Math.max(Math.min(box.scrollTop, area.y - area.top - 8), area.y + 2 * area.cell - box.clientHeight);
     return;
   }
   const element = picture.element(now.side, now.index);
@@ -339,7 +339,7 @@ function reveal() {
 }
 
 function showMap() {
-  state.hover = state.kept = null;
+  state.hover = state.selected = null;
   showHypotheses();
   refresh();
 }
@@ -349,8 +349,8 @@ function refresh() {
   showTools();
   showFigures();
   view = viewOf(map(), state.byToken, chosen().layer, chosen().head);
-  if (state.kept && !view[state.kept.side][state.kept.index]) state.kept = null;
-  if (state.kept) state.kept = { side: state.kept.side, index: state.kept.index };
+  if (state.selected && !view[state.selected.side][state.selected.index]) state.selected = null;
+  if (state.selected) state.selected = { side: state.selected.side, index: state.selected.index };
   state.hover = null;
   showPicture();
   showDetail();
@@ -375,7 +375,7 @@ function chooseHypothesis(i) {
 function chooseUnit(byToken) {
   if (state.byToken === byToken) return;
   state.byToken = byToken;
-  state.kept = null;
+  state.selected = null;
   refresh();
 }
 
@@ -389,7 +389,7 @@ function chooseView(kind) {
 function chooseKind(kind) {
   if (!hypothesis()[kind] || kind === map().attention) return;
   state.kind = kind;
-  state.kept = null;
+  state.selected = null;
   byId("view").scrollTo(0, 0);
   refresh();
 }
@@ -420,9 +420,9 @@ function save() {
   if (!map().weights) return;
   const kind = shownView() === "matrix" ? "matrix" : "links";
   const drawing = (kind === "matrix" ? drawMatrix : drawLinks)(view, statistics(), paper(), Math.max(roomForPicture(), 480));
-  if (state.kept) drawing.heat(state.kept);
+  if (state.selected) drawing.highlight(state.selected);
   const url = URL.createObjectURL(new Blob([svgText(drawing.svg)], { type: "image/svg+xml" }));
-  const link = made("a", [], { href: url, download: `attention-${state.sentence + 1}-${state.hypothesis + 1}-${map().attention === "cross" ? "" : map().attention + "-"}${kind}.svg` });
+  const link = create("a", [], { href: url, download: `attention-${state.sentence + 1}-${state.hypothesis + 1}-${map().attention === "cross" ? "" : map().attention + "-"}${kind}.svg` });
   document.body.append(link);
   link.click();
   link.remove();
@@ -431,7 +431,7 @@ function save() {
 
 /* ---- pointing ---- */
 
-function placeOf(event) {
+function selectionAt(event) {
   const element = event.target.closest("[data-side]");
   if (element) return { side: element.dataset.side, index: Number(element.dataset.index) };
   if (!picture || !picture.cellAt) return null;
@@ -441,11 +441,11 @@ function placeOf(event) {
 
 function listenToPointer() {
   const box = byId("view");
-  box.addEventListener("pointermove", (event) => { if (event.pointerType !== "touch") point(placeOf(event), false); });
+  box.addEventListener("pointermove", (event) => { if (event.pointerType !== "touch") point(selectionAt(event), false); });
   box.addEventListener("pointerleave", () => point(null, false));
   box.addEventListener("click", (event) => {
-    const now = placeOf(event), kept = state.kept;
-    const again = now && kept && now.side === kept.side && now.index === kept.index && now.other === kept.other;
+    const now = selectionAt(event), selected = state.selected;
+    const again = now && selected && now.side === selected.side && now.index === selected.index && now.other === selected.other;
     point(again ? null : now, true);
     if (!picture.box) reveal();
   });
@@ -495,7 +495,7 @@ function nextTheme() {
 
 /* The selection after an arrow key. Arrows follow the picture: in a right-to-left sentence, the left arrow leads to the next word. */
 function moved(key) {
-  const now = state.kept;
+  const now = state.selected;
   const last = (side) => view[side].length - 1;
   const clamp = (side, i) => Math.max(0, Math.min(last(side), i));
   if (last("source") < 0 || last("target") < 0) return null;

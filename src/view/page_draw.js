@@ -1,5 +1,5 @@
 /* page_draw.js: a view as SVG. Attributes alone style it, not the page's style sheet, so that a saved picture is complete.
-   A picture is { svg, heat(hot), ... }: heat highlights the weights of hot = { side, index, other }, or nothing if it is null. */
+   A picture is { svg, highlight(active), ... }: highlight() emphasises the weights of active = { side, index, other }, or none if it is null. */
 
 const SVG = "http://www.w3.org/2000/svg";
 const FONT = 'system-ui, "Segoe UI", Roboto, "Noto Sans", "Helvetica Neue", Arial, sans-serif';
@@ -45,7 +45,7 @@ const inkOn = (paper, weight) => (weight > 0.5 ? paper.paper : paper.ink);
 
 /* ---- elements ---- */
 
-function drawn(name, attributes, text) {
+function createSvg(name, attributes, text) {
   const element = document.createElementNS(SVG, name);
   for (const key in attributes) element.setAttribute(key, attributes[key]);
   if (text !== undefined) element.textContent = text;
@@ -72,11 +72,11 @@ function shortened(text, size, room) {
 }
 
 function canvas(width, height, paper, size, label) {
-  const svg = drawn("svg", {
+  const svg = createSvg("svg", {
     xmlns: SVG, width: Math.ceil(width), height: Math.ceil(height), viewBox: `0 0 ${Math.ceil(width)} ${Math.ceil(height)}`,
     "font-family": FONT, "font-size": size, role: "img", "aria-label": label,
   });
-  svg.append(drawn("rect", { width: "100%", height: "100%", fill: paper.paper }));
+  svg.append(createSvg("rect", { width: "100%", height: "100%", fill: paper.paper }));
   return svg;
 }
 
@@ -84,7 +84,7 @@ const exact = (weight) => weight.toFixed(4);
 const isMarked = (unit, side, statistics) =>
   side === "source" ? statistics.uncovered.includes(unit.word)
     : statistics.loop !== null && unit.word >= statistics.loop.begin && unit.word < statistics.loop.end;
-const weightWith = (view, hot, i) => (hot.side === "target" ? view.at(hot.index, i) : view.at(i, hot.index));
+const weightWith = (view, active, i) => (active.side === "target" ? view.at(active.index, i) : view.at(i, active.index));
 
 /* ---- links ---- */
 
@@ -151,10 +151,10 @@ function linkPath(layout, from, to) {
 function drawLinks(view, statistics, paper, room) {
   const layout = linksLayout(view, room), word = layout.word;
   const svg = canvas(layout.width, layout.height, paper, word.size, view.map.attention === "cross" ? "links between source and target" : "links between a sentence and itself");
-  const all = drawn("g", { fill: "none", "stroke-linecap": "round" }), some = drawn("g", { fill: "none", "stroke-linecap": "round" });
-  const labels = drawn("g", { "font-size": 11, fill: paper.soft });
+  const all = createSvg("g", { fill: "none", "stroke-linecap": "round" }), some = createSvg("g", { fill: "none", "stroke-linecap": "round" });
+  const labels = createSvg("g", { "font-size": 11, fill: paper.soft });
   const words = { source: [], target: [] };
-  const link = (t, s) => drawn("path", {
+  const link = (t, s) => createSvg("path", {
     d: linkPath(layout, layout.boxes.source[s], layout.boxes.target[t]),
     stroke: colourOf(paper, 0.12 + 0.88 * view.at(t, s)), "stroke-width": (0.8 + 4.2 * view.at(t, s)).toFixed(2),
   });
@@ -166,13 +166,13 @@ function drawLinks(view, statistics, paper, room) {
   svg.append(all, some);
   for (const side of ["source", "target"])
     view[side].forEach((unit, i) => {
-      const box = layout.boxes[side][i], g = drawn("g", { "data-side": side, "data-index": i, cursor: "default" });
-      const rect = drawn("rect", { x: box.x, y: box.y, width: box.width, height: word.height, rx: 6, fill: paper.paper, stroke: "none", "stroke-width": 1.5 });
-      const text = drawn("text", { x: box.x + box.width / 2, y: box.y + word.height / 2 + 0.34 * word.size, "text-anchor": "middle", fill: unit.end ? paper.soft : paper.ink }, box.text);
+      const box = layout.boxes[side][i], g = createSvg("g", { "data-side": side, "data-index": i, cursor: "default" });
+      const rect = createSvg("rect", { x: box.x, y: box.y, width: box.width, height: word.height, rx: 6, fill: paper.paper, stroke: "none", "stroke-width": 1.5 });
+      const text = createSvg("text", { x: box.x + box.width / 2, y: box.y + word.height / 2 + 0.34 * word.size, "text-anchor": "middle", fill: unit.end ? paper.soft : paper.ink }, box.text);
       g.append(rect, text);
       if (isMarked(unit, side, statistics))
-        g.append(drawn("path", { d: `M${box.x + word.pad} ${box.y + word.height - 3}h${box.width - 2 * word.pad}`, stroke: paper.mark, "stroke-width": 2, "stroke-dasharray": "2 3" }));
-      g.append(drawn("title", {}, unit.text));
+        g.append(createSvg("path", { d: `M${box.x + word.pad} ${box.y + word.height - 3}h${box.width - 2 * word.pad}`, stroke: paper.mark, "stroke-width": 2, "stroke-dasharray": "2 3" }));
+      g.append(createSvg("title", {}, unit.text));
       words[side].push({ rect, text, unit, box });
       svg.append(g);
     });
@@ -182,26 +182,26 @@ function drawLinks(view, statistics, paper, room) {
     const at = layout.rows
       ? { x: box.x + box.width / 2, y: side === "source" ? box.y - 7 : box.y + word.height + 16, "text-anchor": "middle" }
       : { x: side === "source" ? box.x - 6 : box.x + box.width + 6, y: box.y + 18, "text-anchor": side === "source" ? "end" : "start" };
-    labels.append(drawn("text", at, layout.rows ? weight.toFixed(2) : exact(weight)));
+    labels.append(createSvg("text", at, layout.rows ? weight.toFixed(2) : exact(weight)));
   }
 
-  function heat(hot) {
+  function highlight(active) {
     some.replaceChildren();
     labels.replaceChildren();
-    all.setAttribute("opacity", hot ? 0.13 : 1);
+    all.setAttribute("opacity", active ? 0.13 : 1);
     for (const side of ["source", "target"])
       words[side].forEach(({ rect, text, unit, box }, i) => {
-        const self = hot && hot.side === side && hot.index === i;
-        const weight = hot && hot.side !== side ? weightWith(view, hot, i) : 0;
+        const self = active && active.side === side && active.index === i;
+        const weight = active && active.side !== side ? weightWith(view, active, i) : 0;
         rect.setAttribute("fill", weight >= 0.005 ? colourOf(paper, weight) : paper.paper);
         rect.setAttribute("stroke", self ? paper.ramp[Math.round(0.8 * LEVELS)] : "none");
         text.setAttribute("fill", weight > 0.5 ? paper.paper : unit.end ? paper.soft : paper.ink);
         if (weight < 0.01) return;
-        some.append(hot.side === "target" ? link(hot.index, i) : link(i, hot.index));
+        some.append(active.side === "target" ? link(active.index, i) : link(i, active.index));
         label(side, box, weight);
       });
   }
-  return { svg, heat, rows: layout.rows, element: (side, i) => (words[side][i] ? words[side][i].rect : null) };
+  return { svg, highlight, rows: layout.rows, element: (side, i) => (words[side][i] ? words[side][i].rect : null) };
 }
 
 /* ---- matrix ---- */
@@ -218,7 +218,7 @@ function drawMatrix(view, statistics, paper, room) {
   const svg = canvas(width, height, paper, size, "matrix of attention weights");
   const column = (s) => left + (mirrored ? S - 1 - s : s) * cell, row = (t) => top + t * cell;
 
-  svg.append(drawn("rect", { x: left, y: top, width: S * cell, height: T * cell, fill: paper.ramp[0] }));
+  svg.append(createSvg("rect", { x: left, y: top, width: S * cell, height: T * cell, fill: paper.ramp[0] }));
   const paths = Array.from({ length: LEVELS + 1 }, () => "");
   for (let t = 0; t < T; t++)
     for (let x = 0, next; x < S; x = next) {
@@ -226,52 +226,52 @@ function drawMatrix(view, statistics, paper, room) {
       for (next = x + 1; next < S && at(next) === at(x);) next++;
       paths[at(x)] += `M${left + x * cell} ${row(t)}h${(next - x) * cell}v${cell}h${(x - next) * cell}z`;
     }
-  paths.forEach((d, i) => { if (d && i > 0) svg.append(drawn("path", { d, fill: paper.ramp[i] })); });
+  paths.forEach((d, i) => { if (d && i > 0) svg.append(createSvg("path", { d, fill: paper.ramp[i] })); });
   if (view.causal) { /* cells that the causal mask excludes */
     let masked = "";
     for (let t = 0; t + 1 < T; t++) masked += `M${mirrored ? left : left + (t + 1) * cell} ${row(t)}h${(S - 1 - t) * cell}v${cell}h${(t + 1 - S) * cell}z`;
-    svg.append(drawn("path", { d: masked, fill: paper.line, opacity: 0.6 }));
+    svg.append(createSvg("path", { d: masked, fill: paper.line, opacity: 0.6 }));
   }
   let grid = "";
   for (let t = 0; t <= T; t++) grid += `M${left} ${row(t)}h${S * cell}`;
   for (let s = 0; s <= S; s++) grid += `M${left + s * cell} ${top}v${T * cell}`;
-  svg.append(drawn("path", { d: grid, stroke: paper.paper, "stroke-width": cell > 20 ? 1.5 : 0.8 }));
+  svg.append(createSvg("path", { d: grid, stroke: paper.paper, "stroke-width": cell > 20 ? 1.5 : 0.8 }));
 
   /* The coverage of each source unit and the probability of each target unit. */
-  const bars = drawn("g", {}), under = top + T * cell + 4;
+  const bars = createSvg("g", {}), under = top + T * cell + 4;
   view.source.forEach((unit, s) => {
     const high = Math.max(1, 24 * Math.min(1, unit.coverage / 2));
-    bars.append(drawn("rect", { x: column(s) + 1.5, y: under, width: cell - 3, height: high.toFixed(1), fill: isMarked(unit, "source", statistics) ? paper.mark : paper.ramp[Math.round(0.42 * LEVELS)], rx: 1 }));
+    bars.append(createSvg("rect", { x: column(s) + 1.5, y: under, width: cell - 3, height: high.toFixed(1), fill: isMarked(unit, "source", statistics) ? paper.mark : paper.ramp[Math.round(0.42 * LEVELS)], rx: 1 }));
   });
   if (hasProbabilities) view.target.forEach((unit, t) => {
     if (Number.isNaN(unit.probability)) return;
     const wide = Math.max(1, (probabilities - 10) * unit.probability);
-    bars.append(drawn("rect", { x: left + S * cell + 4, y: row(t) + cell * 0.3, width: wide.toFixed(1), height: (cell * 0.4).toFixed(1), fill: paper.ramp[Math.round(0.42 * LEVELS)], rx: 1 }));
+    bars.append(createSvg("rect", { x: left + S * cell + 4, y: row(t) + cell * 0.3, width: wide.toFixed(1), height: (cell * 0.4).toFixed(1), fill: paper.ramp[Math.round(0.42 * LEVELS)], rx: 1 }));
   });
-  if (left > 60) bars.append(drawn("text", { x: left - 8, y: under + 11, "text-anchor": "end", "font-size": 10, fill: paper.soft }, "coverage"));
-  if (hasProbabilities) bars.append(drawn("text", { x: left + S * cell + 4, y: under + 11, "font-size": 10, fill: paper.soft }, "prob."));
+  if (left > 60) bars.append(createSvg("text", { x: left - 8, y: under + 11, "text-anchor": "end", "font-size": 10, fill: paper.soft }, "coverage"));
+  if (hasProbabilities) bars.append(createSvg("text", { x: left + S * cell + 4, y: under + 11, "font-size": 10, fill: paper.soft }, "prob."));
   svg.append(bars);
 
-  const cross = drawn("g", { fill: "none", stroke: paper.ink, "stroke-width": 1.5 });
+  const cross = createSvg("g", { fill: "none", stroke: paper.ink, "stroke-width": 1.5 });
   svg.append(cross);
-  const across = drawn("g", {}), down = drawn("g", {}), words = { source: [], target: [] };
-  down.append(drawn("rect", { width: left - 2, height, fill: paper.paper }));
-  across.append(drawn("rect", { width, height: top - 2, fill: paper.paper }));
+  const across = createSvg("g", {}), down = createSvg("g", {}), words = { source: [], target: [] };
+  down.append(createSvg("rect", { width: left - 2, height, fill: paper.paper }));
+  across.append(createSvg("rect", { width, height: top - 2, fill: paper.paper }));
   view.source.forEach((unit, s) => {
     const x = column(s) + cell / 2 + size * 0.3, y = top - 8;
-    const text = drawn("text", { x, y, transform: `rotate(-58 ${x} ${y})`, fill: unit.end ? paper.soft : isMarked(unit, "source", statistics) ? paper.mark : paper.ink, "data-side": "source", "data-index": s }, shortened(unit.text, size, 150));
-    text.append(drawn("title", {}, unit.text));
+    const text = createSvg("text", { x, y, transform: `rotate(-58 ${x} ${y})`, fill: unit.end ? paper.soft : isMarked(unit, "source", statistics) ? paper.mark : paper.ink, "data-side": "source", "data-index": s }, shortened(unit.text, size, 150));
+    text.append(createSvg("title", {}, unit.text));
     words.source.push(text);
     across.append(text);
   });
   view.target.forEach((unit, t) => {
-    const text = drawn("text", { x: left - 10, y: row(t) + cell / 2 + size * 0.35, "text-anchor": "end", fill: unit.end ? paper.soft : isMarked(unit, "target", statistics) ? paper.mark : paper.ink, "data-side": "target", "data-index": t }, shortened(unit.text, size, left - 18));
-    text.append(drawn("title", {}, unit.text));
+    const text = createSvg("text", { x: left - 10, y: row(t) + cell / 2 + size * 0.35, "text-anchor": "end", fill: unit.end ? paper.soft : isMarked(unit, "target", statistics) ? paper.mark : paper.ink, "data-side": "target", "data-index": t }, shortened(unit.text, size, left - 18));
+    text.append(createSvg("title", {}, unit.text));
     words.target.push(text);
     down.append(text);
   });
   svg.append(down, across);
-  const corner = drawn("rect", { width: left - 2, height: top - 2, fill: paper.paper });
+  const corner = createSvg("rect", { width: left - 2, height: top - 2, fill: paper.paper });
   svg.append(corner);
 
   /* Labels stay in sight when the matrix is scrolled. */
@@ -281,25 +281,25 @@ function drawMatrix(view, statistics, paper, room) {
     corner.setAttribute("transform", `translate(${x} ${y})`);
   }
 
-  function heat(hot) {
+  function highlight(active) {
     cross.replaceChildren();
     for (const side of ["source", "target"])
       words[side].forEach((text, i) => {
-        const self = hot && (hot.side === side ? hot.index === i : hot.other === i);
+        const self = active && (active.side === side ? active.index === i : active.other === i);
         text.setAttribute("font-weight", self ? 700 : 400);
-        text.setAttribute("opacity", !hot || self || (hot.side !== side && weightWith(view, hot, i) >= 0.05) ? 1 : 0.5);
+        text.setAttribute("opacity", !active || self || (active.side !== side && weightWith(view, active, i) >= 0.05) ? 1 : 0.5);
       });
-    if (!hot) return;
-    const frame = (x, y, w, h) => cross.append(drawn("rect", { x, y, width: w, height: h, rx: 2 }));
-    const place = { source: hot.side === "source" ? hot.index : hot.other, target: hot.side === "target" ? hot.index : hot.other };
-    if (hot.side === "target") frame(left, row(hot.index), S * cell, cell);
-    else frame(column(hot.index), top, cell, T * cell);
-    if (!(hot.other >= 0)) return;
-    const weight = exact(view.at(place.target, place.source)), x = column(place.source), y = row(place.target);
+    if (!active) return;
+    const frame = (x, y, w, h) => cross.append(createSvg("rect", { x, y, width: w, height: h, rx: 2 }));
+    const at = { source: active.side === "source" ? active.index : active.other, target: active.side === "target" ? active.index : active.other };
+    if (active.side === "target") frame(left, row(active.index), S * cell, cell);
+    else frame(column(active.index), top, cell, T * cell);
+    if (!(active.other >= 0)) return;
+    const weight = exact(view.at(at.target, at.source)), x = column(at.source), y = row(at.target);
     frame(x, y, cell, cell);
     const wide = widthOf(weight, 12) + 12, tx = Math.min(x + cell + 4, width - wide - 2), ty = y > top + 24 ? y - 24 : y + cell + 4;
-    cross.append(drawn("rect", { x: tx, y: ty, width: wide, height: 20, rx: 4, fill: paper.ink, stroke: "none" }));
-    cross.append(drawn("text", { x: tx + 6, y: ty + 14.5, "font-size": 12, fill: paper.paper, stroke: "none" }, weight));
+    cross.append(createSvg("rect", { x: tx, y: ty, width: wide, height: 20, rx: 4, fill: paper.ink, stroke: "none" }));
+    cross.append(createSvg("text", { x: tx + 6, y: ty + 14.5, "font-size": 12, fill: paper.paper, stroke: "none" }, weight));
   }
 
   /* The cell at a point of the picture, or null. */
@@ -308,11 +308,11 @@ function drawMatrix(view, statistics, paper, room) {
     if (k < 0 || k >= S || t < 0 || t >= T) return null;
     return { side: "target", index: t, other: mirrored ? S - 1 - k : k };
   }
-  const box = (hot) => {
-    const t = hot.side === "target" ? hot.index : hot.other, s = hot.side === "source" ? hot.index : hot.other;
+  const box = (active) => {
+    const t = active.side === "target" ? active.index : active.other, s = active.side === "source" ? active.index : active.other;
     return { x: s >= 0 ? column(s) : null, y: t >= 0 ? row(t) : null, cell, left, top };
   };
-  return { svg, heat, follow, cellAt, box, mirrored };
+  return { svg, highlight, follow, cellAt, box, mirrored };
 }
 
 /* ---- the file ---- */

@@ -14,16 +14,16 @@ small='--tokens word --hidden 16 --embedding 8 --batch-tokens 100 --threads 1 --
 "$attend" train --train pairs.tsv --model m $small || fail 'training failed'
 
 # The old and the new command print the same; the old one adds a note and is not documented.
-alias() { # VERB OLD NEW ARGUMENTS..
+alias() { # VERB OLD NEW ARGUMENTS...
     verb=$1 old=$2 new=$3
     shift 3
     # shellcheck disable=SC2086 # a name with its value
-    "$attend" "$verb" "$@" $new >new.out 2>new.said || fail "attend $verb $new: $(cat new.said)"
+    "$attend" "$verb" "$@" $new >new.out 2>new.printed || fail "attend $verb $new: $(cat new.printed)"
     # shellcheck disable=SC2086
-    "$attend" "$verb" "$@" $old >old.out 2>old.said || fail "attend $verb $old: $(cat old.said)"
+    "$attend" "$verb" "$@" $old >old.out 2>old.printed || fail "attend $verb $old: $(cat old.printed)"
     same "attend $verb $old and $new" old.out new.out
-    is "notes of attend $verb $old" 1 "$(grep -c "^attend $verb: note: ${old%% *} is now ${new%% *}\$" old.said)"
-    grep -q 'note:' new.said && fail "attend $verb $new: $(cat new.said)"
+    is "notes of attend $verb $old" 1 "$(grep -c "^attend $verb: note: ${old%% *} is now ${new%% *}\$" old.printed)"
+    grep -q 'note:' new.printed && fail "attend $verb $new: $(cat new.printed)"
     name=${old%% *}
     "$attend" "$verb" --help | grep -qE -e "(^|[^a-z-])$name([^a-z-]|\$)" && fail "help of $verb shows $name"
     sed -n "/^ *$verb)/p" "$manual/attend.bash" | grep -qE -e " $name( |\")" && fail "completion of $verb shows $name"
@@ -42,10 +42,10 @@ alias demo '--keep d' '--output d' --pairs 100 --updates 1 --quiet
 
 # a value, under the old and the new name of its option
 for option in --look --attention-kind; do
-    "$attend" show --model m 'a b' $option source >old.out 2>old.said || fail "show $option source: $(cat old.said)"
+    "$attend" show --model m 'a b' $option source >old.out 2>old.printed || fail "show $option source: $(cat old.printed)"
     "$attend" show --model m 'a b' --attention-kind cross >new.out
     same "the map of $option source" old.out new.out
-    is "the note on $option source" "attend show: note: $option source is now --attention-kind cross" "$(cat old.said)"
+    is "the note on $option source" "attend show: note: $option source is now --attention-kind cross" "$(cat old.printed)"
 done
 expect 2 "did you mean 'encoder'?" show --model m 'a b' --look encode
 

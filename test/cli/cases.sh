@@ -9,13 +9,13 @@ fail() {
     failed=1
 }
 # A command must exit with CODE and print TEXT. `verb` precedes the arguments, `limit` is a timeout in seconds; both may be unset.
-expect() { # CODE TEXT ARGUMENTS.. < INPUT
-    code=$1 words=$2
+expect() { # CODE TEXT ARGUMENTS... < INPUT
+    code=$1 text=$2
     shift 2
-    said=$(${limit:+timeout "$limit"} "$attend" ${verb:+"$verb"} "$@" 2>&1)
+    printed=$(${limit:+timeout "$limit"} "$attend" ${verb:+"$verb"} "$@" 2>&1)
     got=$?
-    case $said in *"$words"*) ;; *) got="$got, without '$words'" ;; esac
-    [ "$got" = "$code" ] || fail "attend ${verb:+$verb }$*: exit status $got instead of $code: $said"
+    case $printed in *"$text"*) ;; *) got="$got, without '$text'" ;; esac
+    [ "$got" = "$code" ] || fail "attend ${verb:+$verb }$*: exit status $got instead of $code: $printed"
 }
 same() { # WHAT FILE FILE
     cmp -s "$2" "$3" || fail "$1 differ: $(diff "$2" "$3" | head -3)"

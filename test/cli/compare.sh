@@ -82,12 +82,12 @@ short="$small --updates 40"
     mkdir -p foreign/dot && echo x >foreign/dot/model
     expect 2 'is not from attend compare' $short --vary attention=dot --output foreign
 
-    # ---- the table: all combinations of two options, of which one is invalid ----
+    # ---- the table: all combinations of two options, one of them invalid ----
     set -- $short --vary attention=none,dot --vary window=global,local-p --variant 'two layers: layers=2' --test test.tsv --gold test.links --output c
-    "$attend" compare "$@" >table 2>said || fail "compare ended with $?: $(cat said)"
+    "$attend" compare "$@" >table 2>printed || fail "compare ended with $?: $(cat printed)"
 }
-grep -q 'skipped     none local-p: a window or a selection needs an attention' said || fail "nothing was skipped: $(cat said)"
-grep -q 'variant 2 of 4: dot global (attention=dot window=global)' said || fail "no number of the variant: $(cat said)"
+grep -q 'skipped     none local-p: a window or a selection needs an attention' printed || fail "nothing was skipped: $(cat printed)"
+grep -q 'variant 2 of 4: dot global (attention=dot window=global)' printed || fail "no number of the variant: $(cat printed)"
 is 'the names' 'variant none dot dot two' "$(sed 5q table | awk '{ printf "%s%s", (NR > 1 ? " " : ""), $1 }')"
 grep -q 'AER' table || fail "no AER: $(cat table)"
 grep -q "$(printf '\033')" table && fail 'colours in a pipe'
@@ -116,7 +116,7 @@ done
 if script -qec true /dev/null >/dev/null 2>&1; then
     printf '%s ' "'$attend' compare --quiet" >again
     for word in "$@"; do printf "'%s' " "$word" >>again; done
-    on_terminal() { # COLUMNS SETTINGS..
+    on_terminal() { # COLUMNS SETTINGS...
         columns=$1
         shift
         script -qec "stty cols $columns; env $* sh ./again" /dev/null </dev/null | tr -d '\r'
@@ -155,11 +155,11 @@ expect 2 "c/none_global was made with learning-rate '0.01', but now it is '0.02'
 expect 2 "was made with training data '600 pairs" "$@" --train valid.tsv
 expect 2 "was made with seed '1', but now it is '2'" "$@" --seed 2
 diff -r c before >differences || fail "a refused comparison changed $(cat differences)"
-said=$("$attend" compare "$@" --variant 'lstm: cell=lstm' 2>&1)
-case $said in *'5, 4 of them already done'*'variant 5 of 5: lstm'*) ;; *) fail "another variant: $said" ;; esac
+printed=$("$attend" compare "$@" --variant 'lstm: cell=lstm' 2>&1)
+case $printed in *'5, 4 of them already done'*'variant 5 of 5: lstm'*) ;; *) fail "another variant: $printed" ;; esac
 for name in none_global dot_local-p; do diff -r c/$name before/$name || fail "$name was trained again"; done
 expect 0 'testing' "$@" --beam 2 # tests again, trains nothing
-case $said in *'data        600 pairs'*) fail "another beam trained: $said" ;; esac
+case $printed in *'data        600 pairs'*) fail "another beam trained: $printed" ;; esac
 echo x >>c/dot_global/translations
 expect 0 '3 of them already done' "$@" --beam 2
 mv c/dot_global/model moved
@@ -185,8 +185,8 @@ printf 'vary seed=1,2 # two seeds\nvariant wide: hidden=28\nupdates 20\n' >setti
 # shellcheck disable=SC2086
 set -- $short --vary tokens=word --variant 'too few: tokens=bpe vocab-size=100' --variant 'blows up: optimizer=sgd learning-rate=100 clip=0 momentum=0.99 weight-decay=1 updates=200' --variant 'last: seed=2' --output f
 expect 1 "variant 'too few' failed: " "$@"
-case $said in *'too few   failed: '*'too small'*) ;; *) fail "no report of a failed variant: $said" ;; esac
-case $said in *'blows up  failed: training diverged'*) ;; *) fail "no report of a variant that diverged: $said" ;; esac
+case $printed in *'too few   failed: '*'too small'*) ;; *) fail "no report of a failed variant: $printed" ;; esac
+case $printed in *'blows up  failed: training diverged'*) ;; *) fail "no report of a variant that diverged: $printed" ;; esac
 is 'the others' 2 "$(grep -o '"state": "done"' f/comparison.json | wc -l)"
 is 'those that failed' 2 "$(grep -o '"state": "failed", "reason": "' f/comparison.json | wc -l)"
 "$json" <f/comparison.json >/dev/null || fail 'comparison.json with failures is not JSON'
@@ -199,7 +199,7 @@ times='s/, "[a-z_]*_\(seconds\|per_second\)": [0-9.]*//g'
 "$attend" compare "$@" --output reference >reference.txt || fail 'the reference fails'
 killed=0
 while :; do
-    "$attend" compare "$@" --threads $((1 + RANDOM % 3)) --output other >other.txt 2>other.said &
+    "$attend" compare "$@" --threads $((1 + RANDOM % 3)) --output other >other.txt 2>other.printed &
     child=$!
     if [ $killed -lt "$kills" ]; then
         sleep 0.$((RANDOM % 60 + 10))
@@ -208,7 +208,7 @@ while :; do
     wait $child 2>/dev/null
     code=$?
     [ $code = 0 ] && break
-    [ $code = 137 ] || { fail "a killed comparison resumes and exits with $code: $(cat other.said)"; break; }
+    [ $code = 137 ] || { fail "a killed comparison resumes and exits with $code: $(cat other.printed)"; break; }
 done
 for name in none dot additive transformer; do
     for file in model model.checkpoint translations options; do same "killed $killed times: $name/$file" reference/$name/$file other/$name/$file; done
@@ -220,7 +220,7 @@ same "killed $killed times: the picture" reference/comparison.svg other/comparis
 
 # a signal saves a checkpoint, from which the next run resumes; a directory is used by one process at a time
 for signal in INT TERM; do
-    "$attend" compare "$@" --updates 1000000 --patience 0 --output stopped$signal 2>stopped.said &
+    "$attend" compare "$@" --updates 1000000 --patience 0 --output stopped$signal 2>stopped.printed &
     child=$!
     while [ ! -s stopped$signal/none/model.checkpoint ] && kill -0 $child 2>/dev/null; do sleep 0.05; done
     [ $signal = INT ] && expect 2 'another process is using stoppedINT' "$@" --updates 1000000 --patience 0 --output stoppedINT
@@ -231,16 +231,16 @@ for signal in INT TERM; do
     grep -q '"state": "pending"' stopped$signal/comparison.json || fail "SIG$signal: $(cat stopped$signal/comparison.json)"
 done
 eval "set -- $(printf "'%s' " "$@" | sed "s/'--quiet'//")"
-"$attend" compare "$@" --updates 1000000 --patience 0 --output stoppedINT 2>stopped.said &
+"$attend" compare "$@" --updates 1000000 --patience 0 --output stoppedINT 2>stopped.printed &
 child=$!
 for _ in $(seq 200); do
-    if grep -q 'update [0-9]* .*loss' stopped.said; then break; fi
+    if grep -q 'update [0-9]* .*loss' stopped.printed; then break; fi
     sleep 0.05
 done
 kill -s TERM $child
 wait $child
 is 'the code of SIGTERM' 143 $?
-grep -q 'resuming from update [1-9]' stopped.said || fail "a stopped comparison does not resume: $(cat stopped.said)"
-grep -q 'stopped; the same command resumes from stoppedINT' stopped.said || fail "no message on how to resume: $(cat stopped.said)"
+grep -q 'resuming from update [1-9]' stopped.printed || fail "a stopped comparison does not resume: $(cat stopped.printed)"
+grep -q 'stopped; the same command resumes from stoppedINT' stopped.printed || fail "no message on how to resume: $(cat stopped.printed)"
 echo "killed $killed times"
 exit $failed

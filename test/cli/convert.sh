@@ -8,7 +8,7 @@ awk 'BEGIN { srand(1); for (i = 0; i < 600; i++) { s = ""; t = ""; n = 1 + int(r
     for (j = 0; j < n; j++) { k = 1 + int(rand() * 12); s = s (j ? " " : "") substr("abcdefghijkl", k, 1); t = substr("ABCDEFGHIJKL", k, 1) (j ? " " : "") t }
     print s "\t" t } }' >pairs.tsv
 cut -f1 pairs.tsv | head -100 >lines
-train() { # MODEL OPTIONS..
+train() { # MODEL OPTIONS...
     model=$1
     shift
     "$attend" train --train pairs.tsv --model "$model" --tokens word --hidden 48 --embedding 24 --dropout 0 --batch-tokens 200 --learning-rate 0.005 \
@@ -28,7 +28,7 @@ expect 4 'pairs.tsv' convert --model pairs.tsv --output x --precision int8
 expect 5 'no/x' convert --model m --output no/x --precision int8
 cp pairs.tsv kept.tsv
 expect 2 '--output kept.tsv is also the input of --shortlist' convert --model m --output kept.tsv --shortlist kept.tsv
-same 'pairs that were to be written over' pairs.tsv kept.tsv
+same 'pairs that would be overwritten' pairs.tsv kept.tsv
 expect 2 'no attention' convert --model bare --output x --shortlist pairs.tsv
 expect 5 'none.tsv' convert --model m --output x --shortlist none.tsv
 [ -e x ] && echo "a failed conversion wrote a file" && failed=1
@@ -77,9 +77,9 @@ expect 0 'fp32' info mean
 expect 0 '' convert --average k.update-* --output mean.int8 --precision int8 --shortlist pairs.tsv --quiet
 expect 0 'int8, with a shortlist' info mean.int8
 expect 0 '' convert --average k.checkpoint k.update-20 --output mean2 # the training state is ignored
-(ulimit -f 8 && "$attend" convert --average k.update-10 k.update-20 --output grown) >said 2>&1
+(ulimit -f 8 && "$attend" convert --average k.update-10 k.update-20 --output grown) >printed 2>&1
 is 'the end of a mean that may not grow' 5 $?
-grep -q 'no file was created' said || fail "an average beyond the file size limit: $(cat said)"
+grep -q 'no file was created' printed || fail "an average beyond the file size limit: $(cat printed)"
 ls -a | grep -q grown && fail 'a failed average left a file'
 expect 2 'at least two models' convert --average k --output x
 expect 2 'leave out --model' convert --average k k --model k --output x

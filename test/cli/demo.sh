@@ -12,14 +12,14 @@ for words in 'exact match' 'attention ' 'AER' 'short/model' 'train --train pairs
 done
 [ "$(grep -c '@ 1$' out)" -gt 3 ] || fail "no maps were shown: $(cat out)"
 grep -q 'attention.html' out && grep -q '</html>' short/attention.html || fail "there is no page"
-grep -q 'update' messages || fail 'no progress was seen'
+grep -q 'update' messages || fail 'no progress was printed'
 [ "$(wc -l <short/train.tsv)" = 300 ] && [ "$(wc -l <short/test.tsv)" = 500 ] || fail 'wrong number of pairs'
 cut -f1 short/train.tsv | sort -u >a && cut -f1 short/valid.tsv short/test.tsv | sort -u >b
 [ -z "$(comm -12 a b)" ] || fail 'held-out sources are among the training ones'
 
 # the other verbs give the same results
 printf 'I do not see him .\n' | "$attend" translate --model short/model >/dev/null || fail 'the model does not translate'
-said=$("$attend" align --model short/model --input short/test.tsv --gold short/test.links) || fail "the gold links: $said"
+printed=$("$attend" align --model short/model --input short/test.tsv --gold short/test.links) || fail "the gold links: $printed"
 exact=$("$attend" evaluate --model short/model --input short/test.tsv --metric exact | grep -o '[0-9.]*' | head -1)
 grep -q "exact match ${exact%0*}" out || fail "evaluate gives $exact: $(grep exact out)"
 
@@ -39,7 +39,7 @@ expect 0 'exact match' demo --pairs 300 --updates 2 --output none --attention no
 # ---- pairs only ----
 expect 0 'pairs/train.tsv' demo --write-pairs pairs --pairs 200
 [ -e pairs/model ] && fail '--write-pairs trained'
-"$attend" check --train pairs/train.tsv --valid pairs/valid.tsv >said 2>&1 || fail "check finds faults in the pairs: $(cat said)"
+"$attend" check --train pairs/train.tsv --valid pairs/valid.tsv >printed 2>&1 || fail "check finds faults in the pairs: $(cat printed)"
 
 # ---- files that are not from a demo ----
 mkdir own && echo mine >own/valid.tsv
@@ -48,10 +48,10 @@ expect 2 'own/valid.tsv is not from a demo' demo --write-pairs own --pairs 100
 [ "$(cat own/valid.tsv)" = mine ] && [ "$(ls own)" = valid.tsv ] || fail 'the demo overwrote files that are not its own'
 
 # ---- the suggested commands work as printed ----
-"$attend" demo --pairs 300 --updates 2 --output "it's here" --quiet >out || fail 'a directory name with a quote and a blank'
+"$attend" demo --pairs 300 --updates 2 --output "it's here" --quiet >out || fail 'a directory name with a quote and a space'
 grep "^  .*--model 'it" out >try
 [ "$(wc -l <try)" = 3 ] || fail "expected three commands: $(cat out)"
-sh -e ./try >said 2>&1 || fail "a suggested command fails: $(cat said)"
+sh -e ./try >printed 2>&1 || fail "a suggested command fails: $(cat printed)"
 
 # ---- errors ----
 expect 2 'did you mean' demo --attention additiv
@@ -70,7 +70,7 @@ expect 5 'cannot write full/train.tsv' demo --output full --pairs 100
 ls attend-demo >/dev/null 2>&1 && fail 'a failed demo created attend-demo'
 
 # ---- SIGINT ----
-rm -f messages # of the demo before, which would pass for this one's
+rm -f messages # the messages of the earlier run also contain 'update 1'
 "$attend" demo --pairs 2000 --output stopped --threads 1 >out 2>messages &
 demo=$!
 for _ in $(seq 600); do

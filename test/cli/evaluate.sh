@@ -17,8 +17,8 @@ while read -r metric tokens case count system other; do
     [ "$count" = 2 ] && set -- "$@" --reference "$lines/second.txt"
     for which in system other; do
         found=$("$attend" evaluate --hypothesis "$lines/$which.txt" "$@" | awk '{ print $2 }')
-        [ $which = system ] && wanted=$system || wanted=$other
-        is "$metric $tokens $case of $which with $count references" "$found" "$wanted"
+        [ $which = system ] && expected=$system || expected=$other
+        is "$metric $tokens $case of $which with $count references" "$expected" "$found"
     done
 done <"$lines/expected.txt"
 
@@ -102,7 +102,7 @@ expect 2 "--model is given twice, the second time with 'n'" --model m --model n 
 cp words.tsv kept.tsv
 expect 2 '--output kept.tsv is also the input of --input' --model m --input kept.tsv --output kept.tsv
 expect 2 '--plot kept.tsv is also the input of --reference' --hypothesis two --reference two --reference kept.tsv --plot kept.tsv
-same 'pairs that were to be written over' words.tsv kept.tsv
+same 'pairs that would be overwritten' words.tsv kept.tsv
 expect 2 '--model and --hypothesis cannot be combined' --model m --hypothesis two --input words.tsv
 expect 5 'none' --hypothesis none --reference two
 expect 5 'none' --hypothesis two --reference none

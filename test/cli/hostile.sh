@@ -33,7 +33,7 @@ config 2 "did you mean 'adam'?" 'optimizer adan\n'
 config 2 'a configuration file cannot include another' 'config other\n'
 config 2 'c has no counterpart' 'valid a.tsv b.tsv c\n'
 config 0 'done: c' 'quiet no\n'
-config 0 '' '\357\273\277quiet\r\nseed = 4\r\nclip=2 # behind a blank\r\nlog l#og\r\n'
+config 0 '' '\357\273\277quiet\r\nseed = 4\r\nclip=2 # after a space\r\nlog l#og\r\n'
 [ -s 'l#og' ] || fail 'a # inside a name starts a comment'
 printf 'train none.tsv\nvalid valid.tsv valid.tsv\nmodel c\nupdates 2\n' >settings
 # shellcheck disable=SC2086
@@ -74,9 +74,9 @@ printf ' \t \n' >blank.tsv
 # ---- memory: the message names a limit that suffices ----
 # shellcheck disable=SC2086
 {
-    said=$("$attend" train --train pairs.tsv --model mem --hidden 200 --tokens word --updates 1 --memory 1M 2>&1)
-    least=$(echo "$said" | sed -n 's/.*raise it to \([0-9]*M\).*/\1/p')
-    [ -n "$least" ] || fail "the message names no limit: $said"
+    printed=$("$attend" train --train pairs.tsv --model mem --hidden 200 --tokens word --updates 1 --memory 1M 2>&1)
+    least=$(echo "$printed" | sed -n 's/.*raise it to \([0-9]*M\).*/\1/p')
+    [ -n "$least" ] || fail "the message names no limit: $printed"
     expect 0 'done' train --train pairs.tsv --model mem --hidden 200 --tokens word --updates 1 --memory "$least"
 }
 
@@ -91,8 +91,8 @@ printf ' \t \n' >blank.tsv
     expect 2 'is given 2 times' train --train - - --model m
     "$attend" $train --valid - --model stdin --updates 2 --quiet <valid.tsv || fail 'standard input for validation'
     "$attend" train --train - $small --model stdin --updates 3 --valid valid.tsv --quiet <pairs.tsv || fail 'resuming from standard input'
-    (ulimit -f 20 && "$attend" $train --model limited --updates 5 --hidden 64) >said 2>&1
-    [ $? = 5 ] && grep -q 'limited.checkpoint' said && grep -q 'bytes written' said || fail "a file size limit: $(cat said)"
+    (ulimit -f 20 && "$attend" $train --model limited --updates 5 --hidden 64) >printed 2>&1
+    [ $? = 5 ] && grep -q 'limited.checkpoint' printed && grep -q 'bytes written' printed || fail "a file size limit: $(cat printed)"
     expect 0 'done' $train --model logged --updates 20 --log-every 1
     cp logged before && cp logged.checkpoint before.checkpoint
     rm -f logged.log.jsonl && ln -s /dev/full logged.log.jsonl

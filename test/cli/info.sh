@@ -37,8 +37,8 @@ expect 4 'plain text' info "$folder/text"
 if [ -c /dev/full ]; then
     for arguments in "info $model" --version --help; do
         # shellcheck disable=SC2086
-        "$attend" $arguments >/dev/full 2>"$folder/said"
-        [ $? = 5 ] && grep -q 'cannot write standard output' "$folder/said" && continue
+        "$attend" $arguments >/dev/full 2>"$folder/printed"
+        [ $? = 5 ] && grep -q 'cannot write standard output' "$folder/printed" && continue
         echo "attend $arguments: a full disk is not reported"
         failed=1
     done

@@ -26,7 +26,7 @@ while :; do
     wait $child 2>/dev/null
     [ $? = 0 ] && break
 done
-rm -f .*.tmp # what a killed save leaves
+rm -f .*.tmp # stale temporary files
 seconds='s/, "seconds": [ 0-9.]*//'
 for suffix in '' .checkpoint $(for f in reference.update-* reference.single; do [ -e "$f" ] && echo "${f#reference}"; done); do
     cmp "reference$suffix" "other$suffix" || exit 1

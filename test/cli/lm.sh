@@ -18,8 +18,8 @@ small="--tokens word --cell lstm --hidden 24 --embedding 16 --dropout 0 --batch-
 
 # training, resuming, info
 expect 0 'data        300 lines, ' train $lm --train train.txt --valid valid.txt --model m $small --updates 120 --valid-every 40
-case $said in *"vocabulary  8"*"valid perplexity"*"done: m"*) ;; *) fail "output of train: $said" ;; esac
-case $said in *pairs*) fail "train mentions pairs: $said" ;; esac
+case $printed in *"vocabulary  8"*"valid perplexity"*"done: m"*) ;; *) fail "output of train: $printed" ;; esac
+case $printed in *pairs*) fail "train mentions pairs: $printed" ;; esac
 expect 0 'resuming from update 120' train $lm --train train.txt --valid valid.txt --model m $small --updates 130 --valid-every 40
 expect 0 'a language model, ' info m
 expect 0 'task                 language-model' info m
@@ -58,7 +58,7 @@ printf 'a b\n\n' | "$attend" translate --model past --seed 2 --quiet | head -1 |
 
 # sizes chosen by the data
 expect 0 'chosen      for 300 lines of text, ' train $lm --train train.txt --model sized --updates 1 --tokens char
-case $said in *"label-smoothing 0"*) ;; *) fail "sizes: $said" ;; esac
+case $printed in *"label-smoothing 0"*) ;; *) fail "sizes: $printed" ;; esac
 
 # a TAB is text; empty lines are skipped and counted
 printf 'a\tb c\n\n \nb c\td\n' >tabs.txt
@@ -104,10 +104,10 @@ by_hand() { # UNITS: exp(-sum / units)
 }
 units=$(($(wc -w <valid.txt) + 100))
 bytes=$(wc -c <valid.txt) # a line feed is an end
-said=$(sed 's/.*perplexity \([0-9.]*\) per token, \([0-9.]*\) per word, \([0-9.]*\) per character, \([0-9.]*\) per byte.*/\1 \2 \3 \4/' summary |
+printed=$(sed 's/.*perplexity \([0-9.]*\) per token, \([0-9.]*\) per word, \([0-9.]*\) per character, \([0-9.]*\) per byte.*/\1 \2 \3 \4/' summary |
     awk '{ printf "%.3f %.3f %.3f %.3f", $1, $2, $3, $4 }')
-is "perplexity" "$(by_hand $units) $(by_hand $units) $(by_hand "$bytes") $(by_hand "$bytes")" "$said"
-awk -v p="$(by_hand $units)" 'BEGIN { exit !(p < 4.5) }' || fail "the perplexity is too high: $said"
+is "perplexity" "$(by_hand $units) $(by_hand $units) $(by_hand "$bytes") $(by_hand "$bytes")" "$printed"
+awk -v p="$(by_hand $units)" 'BEGIN { exit !(p < 4.5) }' || fail "the perplexity is too high: $printed"
 grep -q "100 lines, $units tokens (line ends included)" summary || fail "summary: $(cat summary)"
 "$attend" score --model m --input valid.txt --json --per-token >scores.json 2>/dev/null || fail "score --json failed"
 "$json" <scores.json >count || fail "score --json: not JSON"
@@ -116,9 +116,9 @@ tail -1 scores.json | grep -q '"word_perplexity": ' || fail "score --json: $(tai
 "$attend" score --model m --input valid.txt --threads 1 2>/dev/null | cmp -s - scores || fail "threads change scores"
 printf 'a b\n\n\377\nz a\n' >odd.txt
 expect 0 'line 2 is not scored: it is empty' score --model m --input odd.txt
-case $said in *"1 unknown tokens; 2 lines not scored"*) ;; *) fail "odd lines: $said" ;; esac
+case $printed in *"1 unknown tokens; 2 lines not scored"*) ;; *) fail "odd lines: $printed" ;; esac
 expect 0 'per character' evaluate --model m --input valid.txt
-is "evaluate" "$(by_hand $units)" "$(echo "$said" | awk '/^perplexity/ { printf "%.3f", $2 }')"
+is "evaluate" "$(by_hand $units)" "$(echo "$printed" | awk '/^perplexity/ { printf "%.3f", $2 }')"
 "$attend" evaluate --model m --input valid.txt --json | "$json" >count || fail "evaluate --json: not JSON"
 expect 2 'evaluated by perplexity' evaluate --model m --input valid.txt --metric bleu
 expect 2 'a language model' evaluate --model m --source a.txt --reference a.txt
@@ -134,16 +134,16 @@ sed -n 1p drawn | grep -q '^a b' && sed -n 3p drawn | grep -q '^zebra a' && sed 
 "$attend" translate --model m --seed 3 --sample --quiet <begin | cmp -s - drawn || fail "sampling is not the default"
 expect 0 'line 4 is not translated: it is not UTF-8' translate --model m --input begin
 "$attend" translate --model m --beam 3 --quiet <begin >searched || fail "a beam"
-"$attend" translate --model m --beam 3 --seed 4 --quiet <begin 2>said && fail "a seed for a search"
-grep -q -- '--seed requires --sample' said || fail "a seed for a search: $(cat said)"
+"$attend" translate --model m --beam 3 --seed 4 --quiet <begin 2>printed && fail "a seed for a search"
+grep -q -- '--seed requires --sample' printed || fail "a seed for a search: $(cat printed)"
 expect 0 '0 ||| a b' translate --model m --n-best 3 --input begin --top-k 2 --temperature 0.5
 "$attend" translate --model m --json --seed 3 --quiet <begin >drawn.json || fail "translate --json failed"
 "$json" <drawn.json >count || fail "translate --json: not JSON"
 whole=$(sed -n 1p drawn) && grep -q "\"text\": \"$whole\", \"continuation\": \"${whole#a b}\"" drawn.json || fail "JSON: $(head -1 drawn.json)"
 awk 'BEGIN { for (i = 0; i < 300; i++) printf "a "; print "" }' >long
-longest=$(echo 'a b' | "$attend" translate --model m --length-extra 3 --n-best 100 --seed 1 |
-    awk -F' [|][|][|] ' '{ n = split($2, w, " "); if (n > most) most = n } END { print most }')
-is "words of a line of 2 with --length-extra 3" 5 "$longest"
+max=$(echo 'a b' | "$attend" translate --model m --length-extra 3 --n-best 100 --seed 1 |
+    awk -F' [|][|][|] ' '{ n = split($2, w, " "); if (n > max) max = n } END { print max }')
+is "words of a line of 2 with --length-extra 3" 5 "$max"
 "$attend" translate --model m --length-extra 7 --input long | awk '{ exit !(NF >= 300 && NF <= 307) }' || fail "length-extra"
 "$attend" translate --model m --max-length 4 --n-best 20 --input begin --quiet | awk -F' [|][|][|] ' 'split($2, w, " ") > 4 { exit 1 }' || fail "max-length"
 "$attend" convert --model m --output m8 --precision int8 || fail "convert failed"

@@ -11,13 +11,13 @@ head -100 pairs.tsv >test.tsv
 cut -f1 test.tsv >test.in
 cut -f2 test.tsv >test.out
 data=pairs.tsv
-train() { # MODEL OPTIONS..
+train() { # MODEL OPTIONS...
     model=$1
     shift
     "$attend" train --train "$data" --model "$model" --architecture lstmn --tokens word --hidden 48 --embedding 24 --dropout 0 --batch-tokens 200 \
         --learning-rate 0.005 --quiet --no-check "$@"
 }
-right() { # MODEL OPTIONS..: how many of a hundred
+right() { # MODEL OPTIONS...: how many of a hundred
     model=$1
     shift
     "$attend" translate --model "$model" "$@" <test.in | paste - test.out | awk -F'\t' '$1 == $2' | wc -l
@@ -30,7 +30,7 @@ for fusion in shallow deep; do
     [ "$got" -ge 90 ] || fail "$fusion: $got of 100 are right"
     train same --fusion $fusion --updates 100 --threads 1 --fresh
     train same --fusion $fusion --updates 500 --threads 3
-    same "$fusion: models that were made at once, and gone on with by other threads" $fusion same
+    same "$fusion: models trained in one run and resumed with other threads" $fusion same
 
     # ---- every verb ----
     "$attend" translate --model $fusion --beam 1 <test.in >greedy

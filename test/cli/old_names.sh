@@ -8,14 +8,14 @@ cd "$folder" || exit 1
 mkdir folder
 
 # Arguments are read from left to right: the error about --unknown-option-at-the-end shows that everything before it was accepted.
-accepted() { # VERB NOTE ARGUMENTS..
+accepted() { # VERB NOTE ARGUMENTS...
     verb=$1 note=$2
     shift 2
-    said=$("$attend" "$verb" "$@" --unknown-option-at-the-end 2>&1)
+    printed=$("$attend" "$verb" "$@" --unknown-option-at-the-end 2>&1)
     code=$?
     expected="${note:+attend $verb: note: $note
 }attend $verb: unknown option --unknown-option-at-the-end (see attend $verb --help)"
-    [ $code = 2 ] && [ "$said" = "$expected" ] || fail "attend $verb $*: exit status $code: $said"
+    [ $code = 2 ] && [ "$printed" = "$expected" ] || fail "attend $verb $*: exit status $code: $printed"
     count=$((count + 1))
 }
 in_file() { # VERB NOTE LINE

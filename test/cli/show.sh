@@ -10,7 +10,7 @@ export LC_ALL=C
 awk 'BEGIN { srand(1); for (i = 0; i < 400; i++) { s = ""; t = ""; n = 1 + int(rand() * 5);
     for (j = 0; j < n; j++) { w = substr("abcdefgh", 1 + int(rand() * 8), 1); s = s (j ? " " : "") w; t = w (j ? " " : "") t }
     print s "\t" t } }' >pairs.tsv
-train() { # MODEL OPTIONS..
+train() { # MODEL OPTIONS...
     model=$1
     shift
     "$attend" train --train pairs.tsv --model "$model" --hidden 32 --embedding 16 --dropout 0 --batch-tokens 100 --learning-rate 0.005 \
@@ -21,7 +21,7 @@ train two --tokens bpe --vocab-size 300 --heads 2 --updates 20
 train layered --tokens word --architecture transformer --heads 2 --layers 2 --embedding 32 --updates 20
 train bare --tokens word --attention none --readout plain --updates 10
 cut -f 1 pairs.tsv >text
-lm() { # MODEL OPTIONS..
+lm() { # MODEL OPTIONS...
     model=$1
     shift
     "$attend" train --task language-model --train text --model "$model" --hidden 16 --dropout 0 --batch-tokens 100 --threads 2 --quiet --no-check "$@" || exit 1
@@ -92,7 +92,7 @@ is 'the locale has no effect' "$(cat out)" "$(LC_ALL=C.UTF-8 "$attend" show --mo
 
 # a terminal
 if script -qec true /dev/null >/dev/null 2>&1; then
-    on_terminal() { # VARIABLES..
+    on_terminal() { # VARIABLES...
         script -qec "env $* '$attend' show --model one 'd e h'" /dev/null </dev/null
     }
     on_terminal TERM=xterm-256color | grep -q '48;5;' || fail 'no 256 colours'
@@ -107,10 +107,10 @@ fi
 head -3 pairs.tsv >few.tsv
 cut -f 1 few.tsv >lines
 printf '\n\377\nd\000e\n' >>lines
-"$attend" show --model one --input lines >out 2>said || fail 'a file fails'
+"$attend" show --model one --input lines >out 2>printed || fail 'a file fails'
 is 'maps of a file' 3 "$(grep -c '^log p' out)"
-is 'skipped lines' 3 "$(grep -c 'is not shown' said)"
-grep -q 'lines:5 is not shown: it is not UTF-8' said || fail "no warning: $(cat said)"
+is 'skipped lines' 3 "$(grep -c 'is not shown' printed)"
+grep -q 'lines:5 is not shown: it is not UTF-8' printed || fail "no warning: $(cat printed)"
 is 'quiet' '' "$("$attend" show --model one --input lines --quiet 2>&1 >/dev/null)"
 is 'standard input' "$(cat out)" "$("$attend" show --model one --input - --quiet <lines)"
 "$attend" show --model one --input lines --quiet --output elsewhere && cmp -s out elsewhere || fail '--output differs'
@@ -215,9 +215,9 @@ expect 2 'does not translate: --target' show --model transformer-lm 'd e' --targ
 expect 2 'few.tsv is a file of pairs' show --model transformer-lm --input few.tsv
 expect 3 'the text is empty' show --model transformer-lm ' '
 is 'files of lines' 6 "$("$attend" show --model transformer-lm --input few.target few.target --format json | "$json" line attention)"
-"$attend" show --model transformer-lm --input lines >out 2>said || fail 'lines'
+"$attend" show --model transformer-lm --input lines >out 2>printed || fail 'lines'
 is 'maps of lines' 3 "$(grep -c '^log p' out)"
-grep -q 'lines:5 is not shown' said || fail "no warning: $(cat said)"
+grep -q 'lines:5 is not shown' printed || fail "no warning: $(cat printed)"
 is 'their titles' "1: $(head -1 lines)" "$(head -1 out)"
 
 # sentences longer than max-positions
@@ -246,7 +246,7 @@ grep -q '"attention":"encoder","source":"d",' x.html || fail 'a short sentence a
 # errors of the output are reported
 if [ -c /dev/full ]; then
     for format in terminal json svg png html; do
-        "$attend" show --model one 'd e h' --format $format >/dev/full 2>said
+        "$attend" show --model one 'd e h' --format $format >/dev/full 2>printed
         is "a full disk and $format" 5 $?
         expect 5 '/dev/full' show --model one 'd e h' --format $format --output /dev/full
     done

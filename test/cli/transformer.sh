@@ -10,13 +10,13 @@ awk 'BEGIN { srand(1); for (i = 0; i < 800; i++) { s = ""; t = ""; n = 1 + int(r
 head -100 pairs.tsv >test.tsv
 cut -f1 test.tsv >test.in
 cut -f2 test.tsv >test.out
-train() { # MODEL OPTIONS..
+train() { # MODEL OPTIONS...
     model=$1
     shift
     "$attend" train --train pairs.tsv --model "$model" --architecture transformer --tokens word --hidden 32 --layers 2 --dropout 0 \
         --batch-tokens 200 --learning-rate 0.005 --warmup 50 --quiet --no-check "$@"
 }
-right() { # MODEL OPTIONS..: how many of a hundred
+right() { # MODEL OPTIONS...: how many of a hundred
     model=$1
     shift
     "$attend" translate --model "$model" "$@" <test.in | paste - test.out | awk -F'\t' '$1 == $2' | wc -l
@@ -66,7 +66,7 @@ got=$(right small)
 
 # ---- learned positions limit the length ----
 train short --positions learned --max-positions 4 --updates 20 || fail 'longer pairs are not skipped'
-for i in 1 2 3 4 5 6; do printf 'a b\tb c a\n'; done >even.tsv # as long as there are places, all of them
+for i in 1 2 3 4 5 6; do printf 'a b\tb c a\n'; done >even.tsv # all have the maximum length
 verb=train expect 0 done --train even.tsv --model even --architecture transformer --tokens word --hidden 8 --heads 2 --layers 1 --positions learned \
     --max-positions 4 --updates 2 --no-check
 printf 'a b c\na b c d\na\n' >lines

@@ -8,7 +8,7 @@ cd "$folder" || exit 1
 awk 'BEGIN { srand(1); for (i = 0; i < 400; i++) { s = ""; t = ""; n = 1 + int(rand() * 5);
     for (j = 0; j < n; j++) { w = substr("abcdefgh", 1 + int(rand() * 8), 1); s = s (j ? " " : "") w; t = w (j ? " " : "") t }
     print s "\t" t } }' >pairs.tsv
-train() { # MODEL OPTIONS..
+train() { # MODEL OPTIONS...
     model=$1
     shift
     "$attend" train --train pairs.tsv --model "$model" --hidden 32 --embedding 16 --dropout 0 --batch-tokens 100 --learning-rate 0.005 \
@@ -59,12 +59,12 @@ expect 0 'docs/translate.md' translate --help
 is 'no lines' '' "$("$attend" translate --model one <nothing)"
 
 # lines
-"$attend" translate --model one <lines >out 2>said || fail "translate failed"
+"$attend" translate --model one <lines >out 2>printed || fail "translate failed"
 is 'lines' 6 "$(wc -l <out | tr -d ' ')"
 is 'the first' 'h e d' "$(head -1 out)"
 is 'empty lines' '' "$(sed -n '2,3p;5p' out | tr -d '\n')"
 is 'the unknown' '<unk> d b' "$(sed -n 4p out)"
-is 'a warning' 'attend translate: line 5 is not translated: it is not UTF-8; its translation is an empty line' "$(cat said)"
+is 'a warning' 'attend translate: line 5 is not translated: it is not UTF-8; its translation is an empty line' "$(cat printed)"
 is 'quiet' '' "$("$attend" translate --model one --quiet <lines 2>&1 >/dev/null)"
 # outputs that are inputs
 cp one kept && cp lines kept.lines && ln -s kept kept.link
@@ -124,10 +124,10 @@ is 'no prefix' "$(sed -n 6p out)" "$(sed -n 6p led)"
 awk '{ print NR == 1 ? "h e" : "" }' lines >own
 "$attend" translate --model one --quiet --beam 1 --prefix own <lines | cmp -s - out || fail 'the prefix of a translation changes it'
 head -3 prefixes >few
-"$attend" translate --model one --quiet --prefix few <lines >led 2>said
+"$attend" translate --model one --quiet --prefix few <lines >led 2>printed
 is 'a missing prefix' 3 $?
 is 'lines with a prefix' 3 "$(wc -l <led | tr -d ' ')"
-grep -q 'few has fewer lines than standard input.*3 lines are translated' said || fail "a missing prefix: $(cat said)"
+grep -q 'few has fewer lines than standard input.*3 lines are translated' printed || fail "a missing prefix: $(cat printed)"
 echo >>prefixes
 expect 3 'prefixes has more lines than lines' translate --model one --quiet --input lines --prefix prefixes
 
@@ -165,7 +165,7 @@ expect 0 '"n_best": [{"text": ' translate --model one --json --n-best 2 --input 
 
 # errors of standard output are reported
 if [ -c /dev/full ]; then
-    "$attend" translate --model one --quiet <lines >/dev/full 2>said
+    "$attend" translate --model one --quiet <lines >/dev/full 2>printed
     is 'a full disk' 5 $?
 fi
 exit $failed

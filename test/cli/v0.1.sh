@@ -7,14 +7,14 @@ cd "$folder" || exit 1
 # Texts must be equal. Numbers may differ by DIFFERENCE: kernels of other machines round differently.
 equal() { # WHAT DIFFERENCE EXPECTED GOT
     [ "$(wc -l <"$3")" = "$(wc -l <"$4")" ] || fail "$1: $(wc -l <"$4") lines instead of $(wc -l <"$3")"
-    paste "$3" "$4" | awk -v most="$2" '
+    paste "$3" "$4" | awk -v max="$2" '
         function number(s) { sub(/^logp=/, "", s); return s }
         { n = NF / 2
           if (NF % 2) { print; next }
           for (i = 1; i <= n; i++) {
               a = number($i); b = number($(i + n))
               if (a == b) continue
-              if (a !~ /^-?[0-9.]+$/ || b !~ /^-?[0-9.]+$/ || a - b > most || b - a > most) { print; next }
+              if (a !~ /^-?[0-9.]+$/ || b !~ /^-?[0-9.]+$/ || a - b > max || b - a > max) { print; next }
           } }' >different
     [ -s different ] && fail "$1 differ from those of version 0.1: $(head -3 different)"
 }
@@ -34,14 +34,14 @@ done
 # ---- a training that version 0.1 began ----
 cp "$data/stopped.model" "$data/stopped.model.checkpoint" .
 "$attend" train --model stopped.model --hidden 8 --embedding 8 --batch-tokens 60 --learning-rate 0.01 --dropout 0 --threads 2 --no-check \
-    --train "$data/pairs.tsv" --tokens word --updates 600 >said 2>&1 || fail "resuming failed: $(cat said)"
-grep -q 'update 300' said || fail "training began anew instead of resuming: $(cat said)"
+    --train "$data/pairs.tsv" --tokens word --updates 600 >printed 2>&1 || fail "resuming failed: $(cat printed)"
+grep -q 'update 300' printed || fail "training began anew instead of resuming: $(cat printed)"
 "$attend" score --model stopped.model --input "$data/valid.tsv" --per-token --quiet >got
 equal 'scores after resuming' 0.001 "$data/stopped.scores" got
 
 # ---- names of version 0.1 ----
 "$attend" train --model renamed.model --hidden 8 --embedding 8 --train "$data/pairs.tsv" --tokens word --attention location --longest 24 --max-length 20 \
-    --context after --readout plain --updates 1 --no-check --quiet 2>said || fail "the old name of a field is refused: $(cat said)"
-is 'the note about the new name' "attend train: note: --longest is now --max-positions" "$(cat said)"
+    --context after --readout plain --updates 1 --no-check --quiet 2>printed || fail "the old name of a field is refused: $(cat printed)"
+is 'the note about the new name' "attend train: note: --longest is now --max-positions" "$(cat printed)"
 
 exit $failed

@@ -1,5 +1,6 @@
-/* The built-in pairs: the same by seed, held-out sources apart, one target a source, French as its grammar wants it, and links that cover and
- * point at words that are there. The tables are checked for what they must be; sentences, for what must stand beside what. */
+/* The built-in pairs are a function of the seed; held-out sources are not in the training set; each source has one
+ * target; the French follows its grammar; links cover all words and refer to existing words. The lexicon is checked
+ * entry by entry, sentences by the neighbours of each word. */
 #include "demo/lexicon.h"
 #include "unit/unit.h"
 
@@ -43,7 +44,8 @@ static const demo_noun *noun_of(const char *french, bool *plural)
     return NULL;
 }
 
-/* Which forms of an adjective a word can be: bit 0 masculine, 1 feminine, 2 and 3 the same in the plural; 0: it is none. */
+/* Which forms of an adjective a word can be: bit 0 masculine, 1 feminine, 2 and 3 the same in the plural; 0: it is
+ * none. */
 static unsigned adjective_forms(const char *word, bool *before)
 {
     unsigned forms = 0;
@@ -196,13 +198,13 @@ static void check_neighbours(const words *w, int i)
     if (is(a, "près")) assert_true(ONE_OF(b, "de", "d'", "du", "des"));
 }
 
-/* "de le" is right before a verb alone, and none stands there; "à le" neither. */
+/* "de le" would be correct only before a verb, which the grammar does not generate; "à le" likewise. */
 static void check_contraction(const words *w, int i)
 {
     if (ONE_OF(w->at[i], "de", "à")) assert_false(ONE_OF(w->at[i + 1], "le", "les"));
 }
 
-/* Determiner and adjectives agree with the noun: D [before] N [behind]. */
+/* Determiner and adjectives agree with the noun: D [before] N [after]. */
 static void check_agreement(const words *w, int i)
 {
     bool plural, before = false;
@@ -229,11 +231,11 @@ static void check_agreement(const words *w, int i)
         assert_false(plural);
     if (!both && ONE_OF(det, "les", "des", "aux", "ces", "mes", "ses", "nos", "leurs", "deux", "trois", "dix"))
         assert_true(plural);
-    const unsigned behind = i + 1 < w->count ? adjective_forms(w->at[i + 1], &before) : 0;
-    if (behind && !before && !(behind & either)) fail_msg("%s %s", w->at[i], w->at[i + 1]);
+    const unsigned after = i + 1 < w->count ? adjective_forms(w->at[i + 1], &before) : 0;
+    if (after && !before && !(after & either)) fail_msg("%s %s", w->at[i], w->at[i + 1]);
 }
 
-/* A subject's pronoun and the verb behind it, over ne and the pronouns of objects. */
+/* A subject pronoun and the verb after it; ne and object pronouns may stand between them. */
 static void check_verb(const words *w, int i)
 {
     static const char *const subjects[] = { "je", "tu", "il", "nous", "vous", "ils" };
