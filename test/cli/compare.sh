@@ -57,7 +57,7 @@ short="$small --updates 40"
     expect 2 "variant 'none': a window or a selection needs an attention" $short --window local-p --vary attention=dot,none
     expect 2 "no combination of the values of --vary is valid" $short --vary attention=none --vary window=local-m,local-p
     # a variant's own options must have an effect; an option common to all may apply to other variants only
-    expect 2 "variant 'lstm': cell belongs to architecture 'rnn', and this is 'transformer'" $short --architecture transformer --vary cell=lstm,gru
+    expect 2 "variant 'lstm': cell belongs to architecture 'rnn', but this model is 'transformer'" $short --architecture transformer --vary cell=lstm,gru
     expect 2 "variant 'x': span belongs to architecture 'lstmn'" $short --variant 'x: span=3'
     expect 2 'attend compare does not support language models' --task language-model --train test.in --valid test.in --vary cell=gru,lstm
     expect 2 "variant 'language-model': attend compare does not support language models" $short --vary task=translation,language-model

@@ -49,7 +49,7 @@ for option in "--alignment hard" --replace-unknown; do
 done
 expect 2 'it has no source to align with' align --model attends --input pairs.tsv
 expect 0 'decoder self-attention' show --model attends 'a b'
-expect 2 "belongs to architecture 'transformer', and this is 'rnn'" train $lm --train train.txt --model bad --norm post
+expect 2 "belongs to architecture 'transformer', but this model is 'rnn'" train $lm --train train.txt --model bad --norm post
 expect 2 'has no effect for a language model' train $lm --train train.txt --model bad --window-size 3
 
 expect 0 'done: past' train $lm --train train.txt --valid valid.txt --model past --architecture lstmn $small --updates 30 --valid-every 30

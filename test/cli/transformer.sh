@@ -56,7 +56,7 @@ for option in '--cell lstm' '--attention none' '--attention additive' '--start c
     # shellcheck disable=SC2086
     verb=train expect 2 "${option% *} belongs to architecture '" --train pairs.tsv --model x --architecture transformer --updates 1 $option
 done
-verb=train expect 2 "--norm belongs to architecture 'transformer', and this is 'rnn'" --train pairs.tsv --model x --norm post
+verb=train expect 2 "--norm belongs to architecture 'transformer', but this model is 'rnn'" --train pairs.tsv --model x --norm post
 [ -e x ] && fail 'a refused training wrote a model'
 verb=train expect 0 '' --train pairs.tsv --model x --architecture transformer --updates 1 --quiet --hidden 8 --heads 2 --layers 1 \
     --bidirectional no --attention scaled-dot --attention-dropout 0
