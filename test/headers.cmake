@@ -1,10 +1,14 @@
-# Every public header compiles alone, as C11 and as C++17, under strict warnings.
+# attend.h includes every header of libattend; every public header compiles alone, as C11 and as C++17, under strict warnings.
 enable_language(CXX)
 set(CMAKE_CXX_STANDARD 17)
 set(CMAKE_CXX_EXTENSIONS OFF)
 file(GLOB PUBLIC_HEADERS CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/include/attend/*.h)
 set(ALONE "")
+file(READ ${PROJECT_SOURCE_DIR}/include/attend/attend.h ALL_HEADERS)
 foreach(header ${PUBLIC_HEADERS})
+  if(NOT header MATCHES "/(attend|picture).h$" AND NOT ALL_HEADERS MATCHES "#include <${header}>") # picture.h: libattend-view
+    message(FATAL_ERROR "attend/attend.h does not include ${header}")
+  endif()
   string(MAKE_C_IDENTIFIER ${header} id)
   foreach(language c cpp)
     set(file ${CMAKE_CURRENT_BINARY_DIR}/alone_${id}.${language})

@@ -35,6 +35,7 @@
 #include <attend/train.h>
 #include <attend/trainer.h>
 #include <attend/translator.h>
+#include <attend/utf8.h>
 #include <attend/version.h>
 #include <attend/view.h>
 

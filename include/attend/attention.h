@@ -11,6 +11,8 @@
  *            and values. H is a multiple of Hk: H / Hk query heads share one key head.
  * Masks      A mask excludes keys; it is never added or multiplied. A masked key cannot change the result, even if it
  *            holds NaN. A query whose keys are all masked has weights 0, context 0 and gradients 0.
+ * Ownership  A source and the variables belong to their context (tape.h). A runner is the caller's, freed by
+ *            attend_runner_free; it borrows the arrays of a forward call until the backward call that follows it.
  * Threads    There is no hidden state. Several contexts may read a source at once if it was made with recording off. */
 #ifndef ATTEND_ATTENTION_H
 #define ATTEND_ATTENTION_H

@@ -12,6 +12,7 @@
  *            UTF-8 becomes U+FFFD. With `in_html`, the characters < > & ', U+007F and the line separators U+2028 and
  *            U+2029 are escaped too, so that the text cannot end a <script> element.
  * Numbers    Numbers have a decimal point whatever the locale. Non-finite numbers are written as null.
+ * Ownership  A writer is a plain value that needs no freeing; it borrows the string, stream or sink it writes to.
  * Errors     The first failure is kept in `status`, with its message; later calls write nothing. Check it once, at the
  *            end.
  * Threads    One thread at a time for each writer. */

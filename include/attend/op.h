@@ -1,8 +1,10 @@
 /* op.h: differentiable operations.
  *
- * Each takes the context first and returns a new variable, owned by the context, or NULL on failure (see tape.h). Shape
- * letters: B sequences, N rows (all positions of a batch, packed without padding), D width, H hidden size, V
- * vocabulary. Matrices are row-major; a weight is (out, in), so y = x W' + b. */
+ * Purpose    Each operation takes the context first and returns a new variable, or NULL on failure (see tape.h).
+ * Shapes     B sequences, N rows (all positions of a batch, packed without padding), D width, H hidden size, V
+ *            vocabulary. Matrices are row-major; a weight is (out, in), so y = x W' + b.
+ * Ownership  The context owns every variable that an operation returns.
+ * Threads    As for the context (tape.h). */
 #ifndef ATTEND_OP_H
 #define ATTEND_OP_H
 

@@ -1,6 +1,8 @@
 /* parse.h: reading and writing numbers as text, and suggestions for misspelt names.
  *
- * Numbers have a decimal point whatever the program's locale. */
+ * Purpose    Numbers have a decimal point whatever the program's locale.
+ * Ownership  Texts are the caller's; nothing is kept.
+ * Threads    Every function may be called from any thread. */
 #ifndef ATTEND_PARSE_H
 #define ATTEND_PARSE_H
 

@@ -1,8 +1,9 @@
 /* random.h: counter-based random numbers.
  *
- * Philox4x32-10 (Salmon, Moraes, Dror, Shaw 2011): ten rounds of multiplication turn a 128-bit counter and a 64-bit key
- * into four 32-bit numbers. There is no state: a number depends only on (seed, stream, use, index), so results do not
- * depend on the order of calls or on the number of threads. */
+ * Purpose    Philox4x32-10 (Salmon, Moraes, Dror, Shaw 2011): ten rounds of multiplication turn a 128-bit counter and
+ *            a 64-bit key into four 32-bit numbers.
+ * Threads    There is no state: a number depends only on (seed, stream, use, index), so results do not depend on the
+ *            order of calls or on the number of threads. */
 #ifndef ATTEND_RANDOM_H
 #define ATTEND_RANDOM_H
 

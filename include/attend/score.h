@@ -4,6 +4,7 @@
  *            context are common to all scores (attention.h). A score is a struct of functions: a mapping of the keys,
  *            a mapping of the queries, and the score of a tile (some queries and some keys) with its derivative.
  *            docs/add-a-score.md explains each step; examples/own_score.c is a complete score.
+ * Ownership  A score is constant; sources and models borrow it and never free it.
  * Threads    The functions are called from several threads at once and have no state. */
 #ifndef ATTEND_SCORE_H
 #define ATTEND_SCORE_H

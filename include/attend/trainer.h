@@ -13,6 +13,7 @@
  * Resuming   With the same options and data, training resumes from the checkpoint and ends in the same model, to the
  *            bit, as a run that was never interrupted. Log lines written after the checkpoint are removed first.
  *            If an option or the data differs, training is refused with a message that names it; `fresh` starts over.
+ * Ownership  Options and events are borrowed for the time of the call.
  * Threads    The model does not depend on the number of threads. attend_train may be called from any thread; it
  *            creates its own workers. */
 #ifndef ATTEND_TRAINER_H
