@@ -334,7 +334,8 @@ static void test_other_formats(void **state)
         { BYTES("\x7f"
                 "ELF\x02\x01\x01\0\0"),
           "a program" },
-        { BYTES("\x02\x01\x03\x04\x05\x06\x07\x01\x09\x0a"), "not a model (a safetensors file); its format is unknown" },
+        { BYTES("\x02\x01\x03\x04\x05\x06\x07\x01\x09\x0a"),
+          "not a model (a safetensors file); its format is unknown" },
         { BYTES("\x02\x01\0\0\0\0\0\x01{}"), "it must have 2 to 67108864" },
         { BYTES("\x01\0\0\0\0\0\0\0{"), "it must have 2 to 67108864" },
         { BYTES("\x70\0\0\0\0\0\0\0{\"a\":"), "truncated: 10 % of 120 bytes" },
