@@ -148,8 +148,8 @@ static void test_bad_headers(void **state)
         { "{ ", "a string is missing" },
         { "{]", "a string is missing" },
         { "{,}", "a string is missing" },
-        { "{}}", "text after its end" },
-        { "{} x", "text after its end" },
+        { "{}}", "text follows the end" },
+        { "{} x", "text follows the end" },
         { "{\"a\"}", "':' is missing" },
         { "{\"a\":1}", "'{' is missing" },
         { "{\"a\":[]}", "'{' is missing" },
@@ -287,7 +287,7 @@ static void test_large_headers(void **state)
     for (int i = 0; i <= ATTEND_TENSOR_COUNT; i++) at += sprintf(at, "%s\"%x\":\"\"", i ? "," : "", i);
     strcpy(at, "}}");
     assert_int_equal(parse_header(text, 0, 0), ATTEND_BAD_MODEL);
-    assert_non_null(strstr(attend_message(), "more than 131072 pairs"));
+    assert_non_null(strstr(attend_message(), "more than 131072 metadata entries"));
     free(text);
 }
 
