@@ -1,5 +1,5 @@
-/* cmd_align.c: word alignments from attention. The model is forced to produce given targets, and its attention
- * weights become links. */
+/* cmd_align.c: word alignments from attention. The model decodes the given targets (forced decoding), and links are
+ * read from its attention weights. */
 #include "align_maps.h"
 #include "gold_links.h"
 #include "json_members.h"
@@ -29,17 +29,16 @@ static const char *const symmetries[] = { "intersection",        "union", "grow-
 #define AT(member) offsetof(settings, member)
 static const option table[] = {
     { "model", "FILE", "a model with attention", OPTION_TEXT, AT(model), 0, 0, NULL },
-    { "reverse-model", "FILE", "a model that translates from target to source; alone, or in addition to --model",
-      OPTION_TEXT, AT(reverse_model), 0, 0, NULL },
+    { "reverse-model", "FILE", "a model that translates from target to source; with or without --model", OPTION_TEXT,
+      AT(reverse_model), 0, 0, NULL },
     { "symmetrize", "intersection|union|grow-diag|grow-diag-final|grow-diag-final-and",
       "how to combine the links of both models (default: grow-diag-final-and)", OPTION_CHOICE, AT(symmetry), 0, 0,
       symmetries },
     { "input", "PAIRS", "pairs to align: one .tsv file or two line-aligned files", OPTION_PAIRS, AT(input), 0, 0,
       NULL },
     { "alignment", "hard|soft",
-      "hard: for each target word, the source word with the highest weight; soft: the weights of all pairs of words, "
-      "as "
-      "JSON (default: hard)",
+      "hard: for each target word, the source word with the largest weight; soft: all weights between words, as JSON "
+      "(default: hard)",
       OPTION_CHOICE, AT(kind), 0, 0, kinds },
     { "tokens", NULL, "with --alignment soft: print the weights between tokens instead of words, end tokens included",
       OPTION_FLAG, AT(tokens), 0, 0, NULL },
@@ -51,19 +50,18 @@ static const option table[] = {
       "-1 if --layer is given)",
       OPTION_INTEGER, AT(head), -1, 1000, NULL },
     { "evaluate-maps", NULL,
-      "print the alignment error of every layer and head instead of links, measured against --gold or, without it, "
-      "against IBM Model 1 trained on the pairs",
+      "print the alignment error rate of every layer and head instead of links; without --gold, against links of IBM "
+      "Model 1 estimated from the pairs",
       OPTION_FLAG, AT(evaluate_maps), 0, 0, NULL },
-    { "select-map", NULL, "as --evaluate-maps, and store the best layer and head in the model file", OPTION_FLAG,
+    { "select-map", NULL, "like --evaluate-maps, and store the best layer and head in the model file", OPTION_FLAG,
       AT(select_map), 0, 0, NULL },
     { "gold", "FILE",
-      "print the alignment error against these reference links instead of links; either one line per pair (\"0-0 "
-      "1?2\"), "
-      "or one line per link (\"pair source target S|P\", counted from 1)",
+      "print the alignment error rate against these gold links instead of links; the file has either one line per pair "
+      "(\"0-0 1?2\") or one line per link (\"pair source target S|P\", counted from 1)",
       OPTION_TEXT, AT(gold), 0, 0, NULL },
     { "threads", "N", "number of threads; does not change the links (default: one per processor)", OPTION_INTEGER,
       AT(threads), 1, 1024, NULL },
-    { "json", NULL, "print one JSON object per pair, or one for the alignment error", OPTION_FLAG, AT(json), 0, 0,
+    { "json", NULL, "print one JSON object per pair, or one with the alignment error rate", OPTION_FLAG, AT(json), 0, 0,
       NULL },
     { "quiet", NULL, "print no warnings", OPTION_FLAG, AT(quiet), 0, 0, NULL },
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
@@ -393,12 +391,13 @@ const verb verb_align = {
     .synopsis = "attend align --model FILE --input PAIRS [--reverse-model FILE] [--alignment soft] [--gold FILE]\n"
                 "       attend align --model FILE --input PAIRS --select-map [--gold FILE]",
     .details =
-        "Forces the model to produce each target and links every target word to the source word with the\n"
-        "highest attention weight. Prints one line of links per pair in Pharaoh format (source-target, counted\n"
-        "from 0); tokens are merged into words. With --reverse-model, combines the links of two models that\n"
-        "translate in opposite directions (docs/metrics.md). With --gold, prints the alignment error rate (Och and\n"
-        "Ney 2003); for two models, of each model and of each way to combine them. A model with several layers or\n"
-        "heads aligns by one of them or by a mean: the one selected at the end of training, or by --select-map.",
+        "Runs the model on each pair (forced decoding) and links every target word to the source word with the\n"
+        "largest attention weight. Prints one line of links per pair in Pharaoh format (source-target, counted\n"
+        "from 0); weights between tokens are combined into weights between words. With --reverse-model, combines\n"
+        "the links of two models that translate in opposite directions (docs/metrics.md). With --gold, prints the\n"
+        "alignment error rate (Och and Ney 2003); with two models, that of each model and of each combination. A\n"
+        "model with several layers or heads has several attention maps. Links come from one of them, or from a\n"
+        "mean, which is selected at the end of training or by --select-map.",
     .examples = "  attend align --model en-de --input test.en test.de\n"
                 "  attend align --model en-fr --reverse-model fr-en --input dev.en dev.fr --gold dev.wa\n"
                 "  attend align --model en-de --input valid.en valid.de --select-map\n",

@@ -26,32 +26,32 @@ static const option table[] = {
       AT(vary), 0, 0, NULL },
     { "variant", "NAME: FIELD=VALUE FIELD=VALUE ...", "a variant that differs in several options; may be repeated",
       OPTION_TEXTS, AT(variants), 0, 0, NULL },
-    { "output", "DIRECTORY", "where to write models, logs and the table (default: comparison)", OPTION_TEXT, AT(output),
+    { "output", "DIRECTORY", "directory for models, logs and the table (default: comparison)", OPTION_TEXT, AT(output),
       0, 0, NULL },
     { "config", "FILE", "read options from a file, one per line, such as \"hidden 256\"", OPTION_TEXT, AT(config_file),
       0, 0, NULL },
     { "metric", "NAMES",
-      "comma-separated list of bleu, chrf, chrf++, ter, wer, cer, exact, token-accuracy (default: bleu, or exact for "
-      "pairs of words)",
+      "comma-separated list of bleu, chrf, chrf++, ter, wer, cer, exact, token-accuracy (default: bleu, or exact if "
+      "the pairs are single words)",
       OPTION_TEXT, AT(metrics), 0, 0, NULL },
     { "bleu-tokenizer", "13a|none|char", "tokenization of BLEU (default: 13a)", OPTION_CHOICE, AT(bleu_tokens), 0, 0,
       evaluation_bleu_tokenizers },
     { "lowercase", NULL, "ignore case in scores", OPTION_FLAG, AT(lowercase), 0, 0, NULL },
     { "bootstrap", "N", "bootstrap samples for intervals and paired tests; 0: none (default: 1000)", OPTION_INTEGER,
       AT(samples), 0, 1e6, NULL },
-    { "beam", "N", "beam size for the test sources (default: 5)", OPTION_INTEGER, AT(beam), 1, 1024, NULL },
+    { "beam", "N", "beam size for translating the test sources (default: 5)", OPTION_INTEGER, AT(beam), 1, 1024, NULL },
     { "length-penalty", "X",
       "exponent of the length normalisation; larger values favour longer translations (default: 1)", OPTION_REAL,
       AT(length_penalty), 0, 10, NULL },
-    { "gold", "FILE", "reference links, in the formats of attend align; adds the alignment error to the table",
+    { "gold", "FILE", "gold links, in the formats of attend align; adds the alignment error rate to the table",
       OPTION_TEXT, AT(gold), 0, 0, NULL },
-    { "gold-pairs", "PAIRS", "the pairs that --gold aligns (default: the test pairs)", OPTION_PAIRS, AT(gold_pairs), 0,
-      0, NULL },
+    { "gold-pairs", "PAIRS", "the pairs to which the links of --gold belong (default: the test pairs)", OPTION_PAIRS,
+      AT(gold_pairs), 0, 0, NULL },
     { "format", "text|markdown|json", "format of the table on standard output (default: text)", OPTION_CHOICE,
       AT(format), 0, 0, formats },
     { "json", NULL, "short for --format json", OPTION_FLAG, AT(json), 0, 0, NULL },
-    { "save-every", "N", "updates between checkpoints (default: as --valid-every)", OPTION_INTEGER, AT(t.save_every), 1,
-      1e15, NULL },
+    { "save-every", "N", "updates between checkpoints (default: the same as --valid-every)", OPTION_INTEGER,
+      AT(t.save_every), 1, 1e15, NULL },
     { "threads", "N", "number of threads; does not change the models (default: one per processor)", OPTION_INTEGER,
       AT(t.threads), 1, 1024, NULL },
     { "memory", "SIZE", "memory limit of training, such as 2G (default: none)", OPTION_SIZE, AT(t.memory), 0, 1e18,
@@ -69,7 +69,7 @@ static const option_alias aliases[] = {
 
 /* ---- before training ---- */
 
-/* Checks the data as `attend check --quick` does, and chooses sizes by its counts. */
+/* Checks the data as `attend check --quick` does, and chooses sizes from the amount of data. */
 static int check_data(comparison *c)
 {
     attend_data_check_report *report = NULL;
@@ -83,7 +83,7 @@ static int check_data(comparison *c)
     return status;
 }
 
-/* Reads the test data before training, so that a fault in it shows at once. */
+/* Reads the test data before training, so that its errors are reported first. */
 static int read_data(comparison *c)
 {
     const compare_settings *s = c->s;
@@ -104,7 +104,7 @@ static int read_data(comparison *c)
 
 static int set_metrics(comparison *c)
 {
-    const char *names = c->s->metrics ? c->s->metrics : c->variants[0].t.of_words ? "exact" : "bleu";
+    const char *names = c->s->metrics ? c->s->metrics : c->variants[0].t.is_word_level ? "exact" : "bleu";
     const int status =
         evaluation_set_metrics(&c->e, &verb_compare, names, (attend_bleu_tokens)c->s->bleu_tokens, c->s->lowercase);
     while (c->metric < METRICS - 1 && !c->e.selected[c->metric]) c->metric++;
@@ -114,7 +114,7 @@ static int set_metrics(comparison *c)
     return status;
 }
 
-/* Loads existing results, and refuses those of other options. */
+/* Loads existing results. Fails if they were made with other options. */
 static int open_directory(comparison *c)
 {
     int status = comparison_lock(c);
@@ -185,7 +185,7 @@ static void show_progress(const comparison *c)
 
 /* ---- training and testing ---- */
 
-/* Trains and tests a variant, as far as it is not done. *stopped: interrupted by a signal; everything is saved. */
+/* Trains and tests a variant, except for what is already done. *stopped: a signal was caught; the state is saved. */
 static int run_variant(const comparison *c, variant *x, bool *stopped)
 {
     attend_train_end end = ATTEND_TRAIN_DONE;
@@ -201,7 +201,7 @@ static int run_variant(const comparison *c, variant *x, bool *stopped)
     return comparison_test(c, x, stopped);
 }
 
-/* Returns 0; 1 if a variant failed; 128 plus the number of a signal. */
+/* Returns the exit code: 0; 1 if a variant failed; 128 plus the number of a signal; or that of another failure. */
 static int run_all(comparison *c)
 {
     int pending = 0, failed = 0;
@@ -284,7 +284,7 @@ static int check(const compare_settings *s, const parsed *p)
                "perplexity with attend evaluate");
     if (s->t.train.count == 0) return usage_error(v, "--train PAIRS is required");
     if (s->t.valid.count == 0 && s->test.count == 0)
-        return usage_error(v, "--valid PAIRS or --test PAIRS is required, to test the variants on");
+        return usage_error(v, "--valid PAIRS or --test PAIRS is required to test the variants");
     if (s->gold_pairs.count && !s->gold) return usage_error(v, "--gold-pairs requires --gold FILE");
     if (s->json && options_given(v, p, "format") && s->format != FORMAT_JSON)
         return usage_error(v, "--json and --format %s cannot be combined", formats[s->format]);
@@ -316,8 +316,8 @@ const verb verb_compare = {
         "Trains each variant with the given options plus its own, translates the test sources with it, and prints\n"
         "parameters, perplexity, scores with intervals, alignment error, time and speed side by side. Marks scores "
         "that\n"
-        "differ significantly from the first variant. The same command resumes an interrupted comparison; additional\n"
-        "variants train only those (docs/compare.md).",
+        "differ significantly from those of the first variant. The same command resumes an interrupted comparison; if\n"
+        "variants are added, only these are trained (docs/compare.md).",
     .examples =
         "  attend compare --train train.tsv --valid valid.tsv --vary attention=none,dot,additive\n"
         "  attend compare --train train.en train.de --valid valid.en valid.de --test test.en test.de --vary "

@@ -28,13 +28,13 @@ static const option table[] = {
     { "model", "FILE", "evaluate this model: translate the sources, then score the translations", OPTION_TEXT,
       AT(model), 0, 0, NULL },
     { "input", "PAIRS",
-      "sources and references; pairs of equal source are alternative references. For a language model: files with one "
-      "sentence per line",
+      "sources and references; targets of the same source are alternative references. For a language model: files "
+      "with one sentence per line",
       OPTION_DATA, AT(input), 0, 0, NULL },
     { "hypothesis", "FILE", "evaluate these translations, one per line", OPTION_TEXT, AT(hypothesis), 0, 0, NULL },
-    { "reference", "FILE", "references, line by line; if repeated, alternative references", OPTION_TEXTS,
+    { "reference", "FILE", "references, one per line; if repeated, alternative references", OPTION_TEXTS,
       AT(references), 0, 0, NULL },
-    { "source", "FILE", "sources, line by line; for --by-length, or for --model with --reference", OPTION_TEXT,
+    { "source", "FILE", "sources, one per line; for --by-length, or for --model with --reference", OPTION_TEXT,
       AT(source), 0, 0, NULL },
     { "against", "FILE", "translations of another system, for a paired significance test", OPTION_TEXT, AT(against), 0,
       0, NULL },
@@ -43,13 +43,14 @@ static const option table[] = {
       AT(metrics), 0, 0, NULL },
     { "bleu-tokenizer", "13a|none|char", "tokenization of BLEU (default: 13a)", OPTION_CHOICE, AT(tokens), 0, 0,
       evaluation_bleu_tokenizers },
-    { "lowercase", NULL, "ignore case", OPTION_FLAG, AT(lowercase), 0, 0, NULL },
+    { "lowercase", NULL, "ignore case in scores", OPTION_FLAG, AT(lowercase), 0, 0, NULL },
     { "bootstrap", "N", "print 95 % intervals from N bootstrap samples (default: 0; with --against: 1000)",
       OPTION_INTEGER, AT(samples), 0, 1e6, NULL },
     { "seed", "N", "random seed of the bootstrap (default: 1)", OPTION_INTEGER, AT(seed), 0, 9e15, NULL },
     { "by-length", "auto|N,N,...",
-      "also print scores by length of the source, or of the reference if the sources are unknown", OPTION_TEXT,
-      AT(by_length), 0, 0, NULL },
+      "also print scores by length of the source (without sources: of the reference) with these limits; auto: choose "
+      "limits from the data",
+      OPTION_TEXT, AT(by_length), 0, 0, NULL },
     { "length-unit", "words|characters", "unit of lengths (default: words)", OPTION_CHOICE, AT(unit), 0, 0, units },
     { "plot", "FILE", "write a plot of the first metric by length, as SVG", OPTION_TEXT, AT(plot), 0, 0, NULL },
     { "output", "FILE", "write the translations of --model to this file", OPTION_TEXT, AT(output), 0, 0, NULL },
@@ -221,11 +222,10 @@ const verb verb_evaluate = {
                 "       attend evaluate --hypothesis FILE --reference FILE... [--against FILE] [options]",
     .details =
         "Computes BLEU, chrF, TER, word and character error rates, exact match and token accuracy. BLEU, chrF and TER\n"
-        "are those of sacreBLEU (docs/metrics.md). References come from one or more --reference files, or from "
-        "--input,\n"
-        "where pairs of equal source are alternative references for one translation. --against tests whether the\n"
-        "difference between two systems is significant; --by-length and --plot show how it depends on length.\n"
-        "A language model is given lines and evaluated by perplexity (docs/language-models.md).",
+        "equal sacreBLEU's (docs/metrics.md). References come from one or more --reference files, or from --input,\n"
+        "where targets of the same source are alternative references. --against tests whether the difference\n"
+        "between two systems is significant; --by-length and --plot show how scores depend on sentence length.\n"
+        "A language model is evaluated by its perplexity on lines of text (docs/language-models.md).",
     .examples = "  attend evaluate --hypothesis test.out --reference test.de --lowercase\n"
                 "  attend evaluate --model g2p --input test.tsv --metric exact,wer --bootstrap 1000\n"
                 "  attend evaluate --hypothesis with.out --against without.out --source test.en --reference test.de "

@@ -42,7 +42,7 @@ static const option table[] = {
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
 };
 
-/* Checks the data as `attend check --quick` does, and chooses sizes by its counts. */
+/* Checks the data as `attend check --quick` does, and chooses sizes from the amount of data. */
 static int check_data(train_settings *s, const parsed *p)
 {
     attend_data_check_report *report = NULL;

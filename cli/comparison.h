@@ -75,8 +75,8 @@ typedef struct comparison {
 /* ---- variants.c ---- */
 /* Makes the variants of --vary and --variant. Returns 0, or an exit code after a message. */
 int variants_parse(comparison *c);
-/* Chooses sizes by the data and checks the configurations; skips invalid combinations of several --vary with a note.
- * Returns 0, or an exit code after a message. */
+/* Chooses sizes from the amount of data and checks the configurations; skips invalid combinations of several --vary
+ * with a note. Returns 0, or an exit code after a message. */
 int variants_resolve(comparison *c, const attend_data_check_counts *counts);
 void variants_free(comparison *c);
 

@@ -1,4 +1,4 @@
-/* train_options.c: the options of training, and their defaults by the amount of data. */
+/* train_options.c: the options of training, and those that are chosen from the amount of data. */
 #include "train_options.h"
 
 #include <string.h>
@@ -9,9 +9,9 @@ enum { MAX_THREADS = 2 }; /* per processor */
 
 #define AT(member) offsetof(train_settings, member)
 static const option table[] = {
-    { "preset", "tiny|g2p|translate-small|translate", "size of the model (default: chosen by the data)", OPTION_CHOICE,
-      AT(preset), 0, 0, attend_preset_names },
-    { "tokens", "word|char|bpe", "tokenization of both sides (default: chosen by the data; bpe for sentences)",
+    { "preset", "tiny|g2p|translate-small|translate", "size of the model (default: depends on the amount of data)",
+      OPTION_CHOICE, AT(preset), 0, 0, attend_preset_names },
+    { "tokens", "word|char|bpe", "tokenization of both sides (default: depends on the data; bpe for sentences)",
       OPTION_CHOICE, AT(tokens), 0, 0, kinds },
     { "source-tokens", "word|char|bpe", "tokenization of the source", OPTION_CHOICE, AT(source_tokens), 0, 0, kinds },
     { "target-tokens", "word|char|bpe", "tokenization of the target", OPTION_CHOICE, AT(target_tokens), 0, 0, kinds },
@@ -20,12 +20,12 @@ static const option table[] = {
       NULL },
     { "target-vocab-size", "N", "maximum size of the target vocabulary", OPTION_INTEGER, AT(target_vocab_size), 0, 1e7,
       NULL },
-    { "min-count", "N", "words that occur less often are unknown (default: 1)", OPTION_INTEGER, AT(min_count), 1, 1e9,
-      NULL },
-    { "bpe-dropout", "P", "probability to skip a BPE merge; drawn anew in each epoch (default: 0)", OPTION_REAL,
-      AT(bpe_dropout), 0, 0.99, NULL },
-    { "max-length", "N", "skip sentences with more tokens (default: 200)", OPTION_INTEGER, AT(max_length), 1, 1e6,
-      NULL },
+    { "min-count", "N", "leave tokens that occur less often out of the vocabulary (default: 1)", OPTION_INTEGER,
+      AT(min_count), 1, 1e9, NULL },
+    { "bpe-dropout", "P", "probability of skipping a BPE merge; segmentations differ in each epoch (default: 0)",
+      OPTION_REAL, AT(bpe_dropout), 0, 0.99, NULL },
+    { "max-length", "N", "leave out pairs with more tokens on a side (default: 200)", OPTION_INTEGER, AT(max_length), 1,
+      1e6, NULL },
     { "optimizer", "sgd|adam", "optimizer (default: adam)", OPTION_CHOICE, AT(optimizer), 0, 0,
       attend_optimizer_names },
     { "momentum", "X", "momentum of sgd (default: 0)", OPTION_REAL, AT(momentum), 0, 0.9999, NULL },
@@ -37,7 +37,7 @@ static const option table[] = {
     { "warmup", "N", "updates over which the learning rate increases linearly", OPTION_INTEGER, AT(warmup), 0, 1e9,
       NULL },
     { "clip", "X", "maximum norm of the gradient; 0: unlimited (default: 1)", OPTION_REAL, AT(clip), 0, 1e9, NULL },
-    { "label-smoothing", "P", "probability spread evenly over the vocabulary (default: 0.1)", OPTION_REAL,
+    { "label-smoothing", "P", "probability distributed evenly over the vocabulary (default: 0.1)", OPTION_REAL,
       AT(smoothing), 0, 0.99, NULL },
     { "average", "P", "keep an exponential moving average of the weights, with this decay (such as 0.999)", OPTION_REAL,
       AT(average), 0, 0.999999, NULL },
@@ -45,7 +45,7 @@ static const option table[] = {
       "at the end of training, keep the average of the last N models if it is better; 0: never (default: 0)",
       OPTION_INTEGER, AT(average_checkpoints), 0, ATTEND_MAX_AVERAGED_CHECKPOINTS, NULL },
     { "accumulate", "N", "number of batches per update (default: 1)", OPTION_INTEGER, AT(accumulate), 1, 1e4, NULL },
-    { "batch-tokens", "N", "tokens per batch", OPTION_INTEGER, AT(batch_tokens), 1, 1e8, NULL },
+    { "batch-tokens", "N", "maximum number of tokens per batch", OPTION_INTEGER, AT(batch_tokens), 1, 1e8, NULL },
     { "epochs", "N", "maximum number of passes over the data", OPTION_INTEGER, AT(epochs), 1, 1e9, NULL },
     { "updates", "N", "maximum number of updates", OPTION_INTEGER, AT(updates), 1, 1e15, NULL },
     { "patience", "N", "stop after N validations without improvement; 0: never (default: 10)", OPTION_INTEGER,
@@ -150,7 +150,7 @@ static void give_reason(train_settings *s, const attend_training_sizes *z, uint6
     snprintf(s->because, sizeof s->because, "%llu %s, %llu tokens%s%s", (unsigned long long)count, what,
              (unsigned long long)z->data_tokens, s->preset ? ", preset " : "",
              s->preset ? attend_preset_names[s->preset] : "");
-    s->of_words = z->is_word_level;
+    s->is_word_level = z->is_word_level;
 }
 
 /* Sizes of the model and the rates that go with them; those that are 0 keep their defaults. */

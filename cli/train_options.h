@@ -20,8 +20,8 @@ typedef struct train_settings {
         threads, memory, keep, average_checkpoints;
     bool fresh, quiet, no_check;
     char basis[120];                /* the amount of data */
-    char because[120], chosen[300]; /* the options chosen by the data, and the reason */
-    bool of_words;                  /* the pairs are words, not sentences */
+    char because[120], chosen[300]; /* the reason, and the options chosen from the data */
+    bool is_word_level;             /* the pairs are single words, not sentences */
 } train_settings;
 
 /* The options that change the resulting model; files, threads and the like are in the tables of the verbs. */
@@ -32,7 +32,7 @@ train_settings train_settings_defaults(void);
 void train_settings_limit_threads(train_settings *s);
 /* Checks the combination of options. Returns 0, or an exit code after a message. */
 int train_settings_check(const verb *v, const train_settings *s, const parsed *p);
-/* Chooses sizes that were not given by the amount of data. Returns 0, or an exit code after a message. */
+/* Chooses sizes from the amount of data, except those that the user set. Returns 0, or an exit code after a message. */
 int train_settings_choose(const verb *v, train_settings *s, const parsed *p, const attend_data_check_counts *n);
 void train_settings_print_choice(const train_settings *s);
 /* The options of attend_train, except the model's path. They borrow from the settings. */

@@ -15,10 +15,10 @@ enum { GROUP = 16 }; /* pairs that are scored together */
 
 typedef attend_real real;
 
-/* A pair of the current run: its texts, and the offsets of its numbers. */
+/* A pair of the current run: its texts, and where its scores are. */
 typedef struct scorer_pair {
     attend_encoded_text sides[2];
-    size_t rows, weights; /* in row_numbers, and in weight_numbers */
+    size_t rows, weights; /* offsets in row_log_p and mean_maps */
     const char *fault;
 } scorer_pair;
 
@@ -29,26 +29,26 @@ struct attend_scorer {
     int threads;
     bool weights, keep_maps;
     bool is_language_model;
-    attend_alignment alignment; /* the maps whose mean results have as weights */
+    attend_alignment alignment; /* the weights of a result are the mean of these maps */
     attend_pipeline sides[2];
     scorer_pair *pairs;
     attend_scored_pair *results;
     int count, room;
-    real *row_numbers, *weight_numbers, *map_numbers;
-    attend_scored_pair other; /* what attend_scorer_result_for returns */
+    real *row_log_p, *mean_maps, *maps; /* of all valid pairs; maps: all layers and heads, if they are kept */
+    attend_scored_pair other;           /* result of attend_scorer_result_for */
     real *other_weights;
     size_t other_room;
-    int *valid; /* pairs without a fault */
+    int *valid; /* indices of the pairs without a fault */
     int valid_count;
-    int *statuses; /* of groups, at the index of their first pair */
+    int *statuses; /* of each group, at the index of its first valid pair */
 };
 
 static void clear_results(attend_scorer *s)
 {
-    attend_memory_free(s->row_numbers);
-    attend_memory_free(s->weight_numbers);
-    attend_memory_free(s->map_numbers);
-    s->row_numbers = s->weight_numbers = s->map_numbers = NULL;
+    attend_memory_free(s->row_log_p);
+    attend_memory_free(s->mean_maps);
+    attend_memory_free(s->maps);
+    s->row_log_p = s->mean_maps = s->maps = NULL;
     for (int side = 0; side < 2; side++) attend_pipeline_clear(&s->sides[side]);
     s->count = s->valid_count = 0;
 }
@@ -135,19 +135,19 @@ static int encode(attend_scorer *s, scorer_pair *pair, attend_side side, const c
     const int status = attend_pipeline_add(p, text, strlen(text), at);
     if (status == ATTEND_BAD_DATA) {
         pair->fault = "it is not UTF-8";
-        return attend_string_add(&p->text, "", 1); /* the text of its result */
+        return attend_string_add(&p->text, "", 1); /* an empty text for its result */
     }
     if (status != ATTEND_OK) return status;
     if (at->count == 0) pair->fault = s->is_language_model ? "it is empty" : "a side is empty";
-    /* a target takes one position more than it has tokens: it follows ATTEND_BEGIN */
+    /* a target needs a position for ATTEND_BEGIN as well */
     if (at->count + (side == ATTEND_TARGET) > attend_config_max_tokens(attend_model_config(s->m), side))
-        pair->fault = "it is longer than the model can take";
+        pair->fault = "it has more tokens than the model has positions";
     return ATTEND_OK;
 }
 
 /* ---- a group of pairs ---- */
 
-/* The mean of the maps of an alignment. `from` has all maps of a pair, each of `area` numbers. */
+/* The mean of the maps of an alignment. `from` has all maps of a pair, each with `area` weights. */
 static void average_maps(const attend_scorer *s, attend_alignment alignment, const real *from, size_t area, real *to)
 {
     const attend_config *config = attend_model_config(s->m);
@@ -187,7 +187,7 @@ static int *join_side(const attend_scorer *s, attend_side side, int first, int c
     return attend_pipeline_join(&s->sides[side], count, texts, lengths);
 }
 
-/* Scores the valid pairs [first, first + count), whose numbers are contiguous. */
+/* Scores the valid pairs [first, first + count), whose scores and weights are contiguous. */
 static int score_group(attend_scorer *s, attend_ctx *c, int first, int count)
 {
     int lengths[2][GROUP];
@@ -200,17 +200,17 @@ static int score_group(attend_scorer *s, attend_ctx *c, int first, int count)
     };
     const size_t numbers = attend_pairs_weight_count(&pairs, attend_model_config(s->m), ATTEND_ATTENTION_CROSS);
     real *own = s->weights && !s->keep_maps ? attend_memory_zeroed(numbers, sizeof *own) : NULL,
-         *maps = s->keep_maps ? s->map_numbers + map_count(s) * begin->weights : own;
+         *maps = s->keep_maps ? s->maps + map_count(s) * begin->weights : own;
     int status =
         source && target && (maps || !s->weights)
-            ? attend_model_score(c, s->m, &pairs, sums, s->row_numbers + begin->rows, ATTEND_ATTENTION_CROSS, maps)
+            ? attend_model_score(c, s->m, &pairs, sums, s->row_log_p + begin->rows, ATTEND_ATTENTION_CROSS, maps)
             : attend_fail(ATTEND_NO_MEMORY, "no memory for %d pairs", count);
     const real *from = maps;
     for (int i = 0; status == ATTEND_OK && i < count; i++) {
         const scorer_pair *p = valid_pair(s, first + i);
         s->results[s->valid[first + i]].log_probability = sums[i];
         if (!s->weights) continue;
-        average_maps(s, s->alignment, from, area_of(p), s->weight_numbers + p->weights);
+        average_maps(s, s->alignment, from, area_of(p), s->mean_maps + p->weights);
         from += map_count(s) * area_of(p);
     }
     attend_memory_free(source);
@@ -230,7 +230,7 @@ static void run_worker(void *user, int worker)
 
 /* ---- all pairs ---- */
 
-static int reserve_numbers(attend_scorer *s)
+static int reserve_scores(attend_scorer *s)
 {
     size_t rows = 0, weights = 0;
     for (int i = 0; i < s->count; i++) {
@@ -241,10 +241,10 @@ static int reserve_numbers(attend_scorer *s)
         rows += (size_t)p->sides[1].count + 1;
         weights += area_of(p);
     }
-    s->row_numbers = attend_memory_zeroed(rows + 1, sizeof *s->row_numbers);
-    s->weight_numbers = s->weights ? attend_memory_zeroed(weights + 1, sizeof *s->weight_numbers) : NULL;
-    s->map_numbers = s->keep_maps ? attend_memory_zeroed(map_count(s) * weights + 1, sizeof *s->map_numbers) : NULL;
-    if (!s->row_numbers || (s->weights && !s->weight_numbers) || (s->keep_maps && !s->map_numbers))
+    s->row_log_p = attend_memory_zeroed(rows + 1, sizeof *s->row_log_p);
+    s->mean_maps = s->weights ? attend_memory_zeroed(weights + 1, sizeof *s->mean_maps) : NULL;
+    s->maps = s->keep_maps ? attend_memory_zeroed(map_count(s) * weights + 1, sizeof *s->maps) : NULL;
+    if (!s->row_log_p || (s->weights && !s->mean_maps) || (s->keep_maps && !s->maps))
         return attend_fail(ATTEND_NO_MEMORY, "no memory for the scores of %d pairs", s->count);
     return ATTEND_OK;
 }
@@ -257,8 +257,8 @@ static void fill_result(const attend_scorer *s, const scorer_pair *p, attend_sco
     r->target_text = attend_pipeline_text(target, &p->sides[1]);
     if (p->fault) return;
     r->rows = p->sides[1].count + 1;
-    r->row_log_probability = s->row_numbers + p->rows;
-    r->weights = s->weights ? s->weight_numbers + p->weights : NULL;
+    r->row_log_probability = s->row_log_p + p->rows;
+    r->weights = s->weights ? s->mean_maps + p->weights : NULL;
     r->target = attend_pipeline_ids(target, &p->sides[1]), r->target_count = p->sides[1].count;
     r->target_spans = attend_pipeline_spans(target, &p->sides[1]);
     if (s->is_language_model) return;
@@ -281,7 +281,7 @@ int attend_scorer_run(attend_scorer *s, int count, const char *const *sources, c
         if (status == ATTEND_OK) status = encode(s, &s->pairs[i], ATTEND_TARGET, targets[i]);
         s->count = i + 1;
     }
-    if (status == ATTEND_OK) status = reserve_numbers(s);
+    if (status == ATTEND_OK) status = reserve_scores(s);
     if (status != ATTEND_OK) {
         s->count = 0;
         return status;
@@ -305,8 +305,9 @@ const attend_scored_pair *attend_scorer_result(const attend_scorer *s, int pair)
 int attend_scorer_result_for(attend_scorer *s, int pair, attend_alignment alignment, const attend_scored_pair **result)
 {
     const attend_scored_pair *r = *result = attend_scorer_result(s, pair);
-    if (!r || !s->map_numbers)
-        return attend_fail(ATTEND_BAD_USAGE, "pair %d does not exist, or its maps were not kept", pair);
+    if (!r || !s->maps)
+        return attend_fail(ATTEND_BAD_USAGE, "pair %d does not exist, or maps are not kept (attend_scorer_keep_maps)",
+                           pair);
     const int status = attend_alignment_check(alignment, attend_model_config(s->m));
     if (status != ATTEND_OK || r->fault) return status;
     const size_t area = area_of(&s->pairs[pair]);
@@ -314,9 +315,9 @@ int attend_scorer_result_for(attend_scorer *s, int pair, attend_alignment alignm
         attend_memory_free(s->other_weights);
         s->other_weights = attend_memory_zeroed(area, sizeof *s->other_weights);
         s->other_room = s->other_weights ? area : 0;
-        if (!s->other_weights) return attend_fail(ATTEND_NO_MEMORY, "no memory for a map of %zu numbers", area);
+        if (!s->other_weights) return attend_fail(ATTEND_NO_MEMORY, "no memory for a map of %zu weights", area);
     }
-    average_maps(s, alignment, s->map_numbers + map_count(s) * s->pairs[pair].weights, area, s->other_weights);
+    average_maps(s, alignment, s->maps + map_count(s) * s->pairs[pair].weights, area, s->other_weights);
     s->other = *r, s->other.weights = s->other_weights;
     *result = &s->other;
     return ATTEND_OK;
@@ -327,7 +328,8 @@ int attend_scorer_result_for(attend_scorer *s, int pair, attend_alignment alignm
 int attend_scorer_links(const attend_scored_pair *r, attend_word_link *links, int room)
 {
     if (r->fault || !r->weights) return 0;
-    const attend_tokenized_text source = { r->source_text, r->source_spans, r->source_count - 1 }; /* without the end */
+    const attend_tokenized_text source = { r->source_text, r->source_spans,
+                                           r->source_count - 1 }; /* without ATTEND_END */
     const attend_tokenized_text target = { r->target_text, r->target_spans, r->target_count };
     return attend_word_links(&source, &target, r->weights, r->source_count, links, room);
 }

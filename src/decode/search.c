@@ -1,4 +1,7 @@
-/* search.c: beam search and sampling over a batch of sources. */
+/* search.c: beam search and sampling over a batch of sources.
+ *
+ * A step predicts one more token of every running hypothesis. In this file, `row` is the index of a hypothesis among
+ * all of the step, and `rows` is the length of a hypothesis after the step, the end included: step 1 has rows = 1. */
 #include "decode/search.h"
 
 #include "core/memory.h"
@@ -63,8 +66,8 @@ static void search_free(search *s)
     attend_ensemble_free(&s->ensemble);
 }
 
-/* The maximum number of target tokens: by the length of the source (language model: of the prefix), by max_length and
- * by the models' positions, but at least the prefix. */
+/* The maximum number of target tokens: length_ratio * source tokens + length_extra (language model: prefix +
+ * length_extra), at most max_length and the number of positions of the models, but at least the prefix. */
 static int limit_of(const search *s, int length, int prefix)
 {
     const attend_search_options *o = &s->o;
@@ -95,7 +98,7 @@ static bool search_new(search *s, const attend_search_sources *x)
     s->candidates = attend_memory_zeroed(s->o.sample ? 1 : width * width, sizeof *s->candidates);
     s->best = attend_memory_zeroed(width, sizeof *s->best);
     bool ok = s->beams && s->counts && s->candidates && s->best;
-    if (ok) s->parents = s->counts + s->count, s->tokens = s->parents + all, s->rows = s->tokens + all;
+    if (ok) s->parents = s->counts + s->count, s->tokens = s->parents + all, s->last = s->tokens + all;
     const int *prefix = x->prefix;
     for (int i = 0; ok && i < s->count; i++) {
         beam *b = &s->beams[i];
@@ -142,8 +145,8 @@ static double coverage_of(const search *s, const beam *b, int last)
     return s->o.coverage_penalty * sum;
 }
 
-/* Adds a finished hypothesis of `rows` rows (tokens and end). A sample has its slot; otherwise hypotheses are sorted
- * by score, the earlier of equal ones first. */
+/* Adds a finished hypothesis. A sample is stored in its slot; other hypotheses are sorted by score, and equal scores in
+ * the order in which they finished. */
 static void finish(search *s, beam *b, int last, int slot, int rows, bool ended)
 {
     search_end f = { .last = last, .ended = ended, .sum = s->nodes[last].sum };
@@ -162,9 +165,9 @@ static void finish(search *s, beam *b, int last, int slot, int rows, bool ended)
     b->done_count = kept + 1;
 }
 
-/* True if a hypothesis with this sum can still reach a higher score than the worst of the n-best. log p never rises,
- * coverage is at most 0, and the length penalty is largest at the length limit. */
-static bool may_win(const search *s, const beam *b, double sum)
+/* True if a hypothesis with this sum can still reach a higher score than the worst of the n-best. log p cannot
+ * increase, the coverage term is at most 0, and the length penalty is largest at the length limit. */
+static bool can_improve(const search *s, const beam *b, double sum)
 {
     if (b->done_count < s->o.n_best) return true;
     const double penalty = s->o.length_penalty > 0 ? penalty_of(s, b->limit + 1) : 1;
@@ -179,8 +182,8 @@ static int is_better(const candidate *a, const candidate *b)
     return a->hypothesis != b->hypothesis ? a->hypothesis < b->hypothesis : a->token < b->token;
 }
 
-/* Sorts the best `max` of n candidates to the front and returns their number. Insertion sort, because both numbers are
- * small. */
+/* Moves the best `max` of n candidates, sorted, to the front and returns their number. An insertion sort suffices: n
+ * and max are small. */
 static int keep_best(candidate *c, int n, int max)
 {
     int kept = 0;
@@ -196,7 +199,7 @@ static int keep_best(candidate *c, int n, int max)
 
 static candidate candidate_with(const search *s, int row, int token, real log_p)
 {
-    const double before = s->rows[row] >= 0 ? s->nodes[s->rows[row]].sum : 0;
+    const double before = s->last[row] >= 0 ? s->nodes[s->last[row]].sum : 0;
     return (candidate){ .hypothesis = row, .token = token, .sum = before + (double)log_p, .log_p = log_p };
 }
 
@@ -210,7 +213,7 @@ static candidate candidate_of(const search *s, int row, int token)
 static int add_node(search *s, const beam *b, const candidate *c)
 {
     const int n = (int)s->node_count++;
-    s->nodes[n] = (node){ .parent = s->rows[c->hypothesis], .token = c->token, .sum = c->sum, .log_p = c->log_p };
+    s->nodes[n] = (node){ .parent = s->last[c->hypothesis], .token = c->token, .sum = c->sum, .log_p = c->log_p };
     if (!s->needs_weights) return n;
     real *weights = s->blocks->numbers + s->blocks->used; /* zeroed */
     s->blocks->used += (size_t)b->length;
@@ -235,11 +238,11 @@ static void extend(search *s, beam *b, const candidate *c, int slot, int rows)
         continue_with(s, b, c, slot);
 }
 
-/* Sets or clears the flags of the tokens that would repeat an n-gram of a hypothesis. */
+/* Sets (flag 1) or clears (0) the flags of the tokens that would repeat an n-gram of a hypothesis. */
 static void ban(search *s, int row, int rows, unsigned char flag)
 {
     if (!s->banned) return;
-    for (int n = s->rows[row], i = rows - 2; n >= 0; n = s->nodes[n].parent, i--) s->history[i] = s->nodes[n].token;
+    for (int n = s->last[row], i = rows - 2; n >= 0; n = s->nodes[n].parent, i--) s->history[i] = s->nodes[n].token;
     attend_mark_repeated_ngrams(s->history, rows - 1, s->o.no_repeat_ngram, flag, s->banned);
 }
 
@@ -263,8 +266,8 @@ static int add_candidates(search *s, int row, int rows, int n)
     return n;
 }
 
-/* Extends the best candidates of all hypotheses. A finished hypothesis takes a place in the beam, so a beam of 1 is
- * greedy decoding. */
+/* Extends hypotheses by the best candidates of all. Candidates that end a hypothesis count towards the beam size, so
+ * that a beam of 1 is greedy decoding. */
 static void search_step(search *s, beam *b, int first, int running, int rows)
 {
     int n = 0;
@@ -273,20 +276,21 @@ static void search_step(search *s, beam *b, int first, int running, int rows)
     for (int i = 0; i < n; i++) {
         const candidate *c = &s->candidates[i];
         if (c->sum == -INFINITY) break;
-        if (c->token == ATTEND_END || may_win(s, b, c->sum)) extend(s, b, c, 0, rows);
+        if (c->token == ATTEND_END || can_improve(s, b, c->sum)) extend(s, b, c, 0, rows);
     }
 }
 
-/* True if all samples of a source share one hypothesis, the prefix: nothing has been sampled yet. */
-static bool is_undivided(const search *s, const beam *b, int rows)
+/* True in the step that samples the first token after the prefix: all samples of a source still share one
+ * hypothesis. */
+static bool is_first_sampling_step(const search *s, const beam *b, int rows)
 {
     return s->o.sample && rows - 1 == b->prefix_count;
 }
 
-/* The random number in [0, 1) of a source, sample and position. */
+/* The random number in [0, 1) for a source, a sample and a position. */
 static double uniform(const search *s, const beam *b, int slot, int rows)
 {
-    enum { USE = 0x73616d70 }; /* differs from the uses of operations, which count from 0 */
+    enum { USE = 0x73616d70 }; /* attend_rng.use; those of operations count from 0 */
     const attend_rng r = { s->o.seed, b->stream, USE + (uint32_t)slot };
     uint32_t four[4];
     attend_rng_block(&r, (uint32_t)rows, four);
@@ -296,7 +300,7 @@ static double uniform(const search *s, const beam *b, int slot, int rows)
 /* Samples the next token of each sample. */
 static void sample_step(search *s, beam *b, int first, int running, int rows)
 {
-    const bool one = is_undivided(s, b, rows);
+    const bool one = is_first_sampling_step(s, b, rows);
     const int samples = one ? s->o.n_best : running;
     for (int i = 0; i < samples; i++) {
         const int row = one ? first : first + i, slot = one ? i : b->slots[i];
@@ -310,10 +314,10 @@ static void sample_step(search *s, beam *b, int first, int running, int rows)
     }
 }
 
-/* The length limit: ends all hypotheses. */
+/* Ends all hypotheses at the length limit. */
 static void end_all(search *s, beam *b, int first, int running, int rows)
 {
-    const bool one = is_undivided(s, b, rows);
+    const bool one = is_first_sampling_step(s, b, rows);
     const int ends = one ? s->o.n_best : running;
     for (int i = 0; i < ends; i++) {
         const candidate c = candidate_of(s, one ? first : first + i, ATTEND_END);
@@ -367,7 +371,7 @@ static int collect_running(search *s)
         for (int j = 0; j < b->running; j++, n++) {
             s->parents[n] = b->from[j];
             s->tokens[n] = s->nodes[b->nodes[j]].token;
-            s->rows[n] = b->nodes[j];
+            s->last[n] = b->nodes[j];
         }
     }
     return n;
@@ -377,7 +381,7 @@ static int run(search *s)
 {
     for (int i = 0; i < s->count; i++) {
         s->counts[i] = s->beams[i].running = 1;
-        s->parents[i] = i, s->tokens[i] = ATTEND_BEGIN, s->rows[i] = -1;
+        s->parents[i] = i, s->tokens[i] = ATTEND_BEGIN, s->last[i] = -1;
     }
     int status = ATTEND_OK;
     for (int rows = 1, n = s->count; status == ATTEND_OK && n > 0; rows++) {
@@ -438,8 +442,8 @@ static int check_prefixes(const search *s, const attend_search_sources *x)
     return ATTEND_OK;
 }
 
-/* Lets the model return only the best tokens of each hypothesis where that suffices, and only those on the shortlist
- * if requested. */
+/* Configures the model to return only the best tokens of each hypothesis where these suffice and, if requested, only
+ * tokens on the shortlist. */
 static int choose_output(search *s, const attend_search_sources *x, int model_count)
 {
     const bool possible =
@@ -465,11 +469,11 @@ int attend_search_ensemble(attend_search_result **out, attend_ctx *const *contex
     s.vocabulary = s.ensemble.vocabulary;
     s.needs_weights = (s.o.weights || s.o.coverage_penalty != 0) && s.ensemble.attending;
     if (status == ATTEND_OK && s.o.coverage_penalty > 0 && !s.ensemble.attending)
-        status = attend_fail(ATTEND_BAD_USAGE, "a coverage penalty needs attention, and the model has none");
+        status = attend_fail(ATTEND_BAD_USAGE, "a coverage penalty needs a model with cross-attention");
     if (status == ATTEND_OK) status = check_prefixes(&s, sources);
     if (status == ATTEND_OK) status = choose_output(&s, sources, model_count);
     if (status == ATTEND_OK && !search_new(&s, sources))
-        status = attend_fail(ATTEND_NO_MEMORY, "no memory to search for %d sources", s.count);
+        status = attend_fail(ATTEND_NO_MEMORY, "no memory to decode %d sources", s.count);
     if (status == ATTEND_OK) status = run(&s);
     if (status == ATTEND_OK) status = attend_search_collect(&s, out);
     search_free(&s);

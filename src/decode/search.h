@@ -19,7 +19,7 @@ typedef struct search_node {
 /* A finished hypothesis. */
 typedef struct search_end {
     int last;   /* node of the end */
-    bool ended; /* false: by the length limit */
+    bool ended; /* false: stopped by the length limit */
     double score, sum;
 } search_end;
 
@@ -29,9 +29,9 @@ typedef struct search_beam {
     const int *prefix; /* (prefix_count) tokens with which the target begins */
     int prefix_count;
     uint64_t stream;  /* of random numbers */
-    int running;      /* hypotheses */
+    int running;      /* unfinished hypotheses */
     int *nodes;       /* (width) their last nodes */
-    int *from;        /* (width) the rows of the last step they extend */
+    int *from;        /* (width) the rows of the last step that they extend */
     int *slots;       /* (width) sampling: their positions in `done` */
     search_end *done; /* (n_best) finished hypotheses, best first; sampling: by slot */
     int done_count;
@@ -62,7 +62,7 @@ typedef struct search {
     search_node *nodes;
     size_t node_count, node_room;
     search_block *blocks;                  /* the newest first */
-    int *counts, *parents, *tokens, *rows; /* of the step: see attend_decoding_step; rows: node of each hypothesis */
+    int *counts, *parents, *tokens, *last; /* of the step: see attend_decoding_step; last: node of each hypothesis */
     search_candidate *candidates;          /* (beam * beam) */
     attend_top_k_entry *best;              /* (beam) */
     double *coverage;                      /* (max_source) */

@@ -1,3 +1,4 @@
+/* batches.c: the permutation of an epoch, its pools, and the batches of a pool. */
 #include "text/batches.h"
 
 #include "core/memory.h"
@@ -8,12 +9,12 @@
 #include <string.h>
 
 enum { POOL_BATCHES = 64, MIN_POOL_BATCHES = 8, MIN_POOLS = 8, MAX_TOKENS = 1 << 28, MAX_POOL = 1 << 24 };
-enum { USE_PAIRS = 0x70616972, USE_BATCHES = 0x62617463 }; /* uses of random numbers, beyond those of operations */
+enum { USE_PAIRS = 0x70616972, USE_BATCHES = 0x62617463 }; /* attend_rng.use; those of operations are small numbers */
 
 typedef struct member {
     uint64_t number;    /* in the corpus */
     int source, target; /* lengths */
-    int rank;           /* in the permutation: the last sort key, so that equal lengths come in random order */
+    int rank; /* position in the permutation: the last sort key, so that pairs of equal lengths are in random order */
 } member;
 
 struct attend_batches {
@@ -31,9 +32,10 @@ struct attend_batches {
     uint64_t *numbers; /* (maximum pairs of a pool) */
     int *source_lengths, *target_lengths;
     attend_ids sides[2];
-    attend_string text; /* of a pair that is encoded again */
+    attend_string text; /* of a pair, to encode it again */
 };
 
+/* The size of a pair: the larger of its source tokens and its target rows. */
 static int pair_tokens(int source, int target)
 {
     return source > target ? source : target + 1;
@@ -41,9 +43,9 @@ static int pair_tokens(int source, int target)
 
 /* --- creating --- */
 
-/* The pool size of the options, or about POOL_BATCHES batches, which suffices for sorting. If that is a large part of
- * the data, pools are smaller, because pairs that are sorted together in every epoch would end up in the same
- * batches. */
+/* The pairs of a pool: the number in the options, or else enough for POOL_BATCHES batches, so that the pairs of a batch
+ * have similar lengths. If that is more than 1 / MIN_POOLS of the data, pools are smaller: with few pools, a pair would
+ * be sorted with the same pairs in every epoch and would share its batches with them. */
 static uint64_t pool_size(const attend_corpus_counts *n, const attend_batches_options *o)
 {
     if (o->pool > 0) return (uint64_t)o->pool;
@@ -78,13 +80,14 @@ int attend_batches_new(attend_batches **out, const attend_corpus *corpus, const 
                            options->batch_tokens, options->pool, MAX_TOKENS, MAX_POOL);
     if (!attend_corpus_is_finished(corpus) || (options->encode && !attend_corpus_has_text(corpus)))
         return attend_fail(ATTEND_BAD_USAGE,
-                           "batches need a finished corpus; encoding again also needs a corpus that keeps its texts");
+                           "batches need a finished corpus and, if texts are encoded again, one that keeps its texts");
     if (n.pairs == 0)
-        return attend_fail(ATTEND_BAD_DATA,
-                           "no usable pairs or lines: %llu have an empty side and %llu are too long; use other data or "
-                           "a larger maximum length "
-                           "(of training, and of the model if it learns positions)",
-                           (unsigned long long)n.empty, (unsigned long long)n.too_long);
+        return attend_fail(
+            ATTEND_BAD_DATA,
+            "no usable pairs or lines: %llu have an empty side and %llu are too long; use other data, or "
+            "raise the maximum length (with learned positions, also the model's maximum number of "
+            "positions)",
+            (unsigned long long)n.empty, (unsigned long long)n.too_long);
     attend_batches *b = attend_memory_zeroed(1, sizeof *b);
     if (!b) return attend_fail(ATTEND_NO_MEMORY, "no memory for batches");
     b->corpus = corpus;
@@ -150,12 +153,12 @@ static void group_batches(attend_batches *b)
     int tokens = 0;
     b->batch_count = 0;
     for (int i = 0; i < b->count; i++) {
-        const int more = pair_tokens(b->members[i].source, b->members[i].target);
-        if (i == 0 || more > b->options.batch_tokens - tokens) {
+        const int size = pair_tokens(b->members[i].source, b->members[i].target);
+        if (i == 0 || size > b->options.batch_tokens - tokens) {
             b->starts[b->batch_count++] = i;
             tokens = 0;
         }
-        tokens += more;
+        tokens += size;
     }
     b->starts[b->batch_count] = b->count;
 }
@@ -175,7 +178,7 @@ static int make_pool(attend_batches *b, uint64_t epoch, uint64_t pool)
         const int status = attend_corpus_lengths(b->corpus, m->number, &m->source, &m->target);
         if (status != ATTEND_OK) return status;
     }
-    /* glibc's qsort allocates memory, and sorts in place if it gets none */
+    /* glibc's qsort allocates memory; if that fails, it sorts in place */
     qsort(b->members, (size_t)b->count, sizeof *b->members, compare_lengths);
     group_batches(b);
     shuffle_order(b);
@@ -214,7 +217,7 @@ static int copy_batch(attend_batches *b, const member *members, int count)
     for (int i = 0; i < count; i++) {
         const int status = attend_corpus_ids(b->corpus, members[i].number, source, target);
         if (status != ATTEND_OK) return status;
-        if (members[i].source) source += members[i].source; /* without sources the array is NULL */
+        if (members[i].source) source += members[i].source; /* the array of empty sources may be NULL */
         target += members[i].target;
     }
     return ATTEND_OK;
@@ -227,7 +230,7 @@ static int encode_batch(attend_batches *b, const member *members, int count)
     attend_ids *source = &b->sides[0], *target = &b->sides[1];
     source->count = target->count = 0;
     for (int i = 0; i < count; i++) {
-        const int had[2] = { source->count, target->count };
+        const int start[2] = { source->count, target->count };
         const uint64_t number = members[i].number;
         attend_text_pair text;
         int status = attend_corpus_text(b->corpus, number, &b->text, &text);
@@ -236,8 +239,8 @@ static int encode_batch(attend_batches *b, const member *members, int count)
         if (status == ATTEND_OK)
             status = o->encode(o->user, ATTEND_TARGET, b->epoch, number, text.target, text.target_size, target);
         if (status != ATTEND_OK) return status;
-        b->source_lengths[i] = source->count - had[0];
-        b->target_lengths[i] = target->count - had[1];
+        b->source_lengths[i] = source->count - start[0];
+        b->target_lengths[i] = target->count - start[1];
     }
     return ATTEND_OK;
 }

@@ -1,17 +1,17 @@
 /* bpe_learn.c: learns the merges.
  *
  *     split each distinct word into characters, its symbols
- *     repeat: the most frequent pair of neighbouring symbols over all words becomes a token and replaces the pair
- *     everywhere, from left to right
+ *     repeat: make a token of the most frequent pair of neighbouring symbols over all words, and replace the pair by
+ *     it everywhere, from left to right
  *
- * Among equally frequent pairs the one whose tokens are first in byte order is taken, so the result does not depend
- * on hashing or memory. A pair whose text is already a token (made by another merge, or reserved) is never merged, so
- * each token is made by one merge.
+ * Among equally frequent pairs, the first in byte order of its tokens is merged, so that the result does not depend on
+ * hash values or addresses. A pair whose text is already a token (made by another merge, or reserved) is never merged,
+ * so that each token is made by exactly one merge.
  *
- * Each occurrence of a symbol (a site) is in a linked list of the pair that it begins, so a merge touches only the
- * sites it changes. All pairs with a new token are found while it is made; afterwards the count of a pair only
- * decreases. Hence the queue is lazy: a pair that is dequeued with an outdated count is put back with the current
- * one. */
+ * Each occurrence of a symbol (a site) is in a linked list of the pair that it begins, so that a merge visits only the
+ * sites it changes. All pairs with a new token are counted during its merge; after that, the count of a pair can only
+ * decrease. The queue is therefore updated lazily: a pair that is dequeued with an outdated count is queued again with
+ * its current count. */
 #include "text/string_order.h"
 #include "text/tokenizer.h"
 
@@ -24,8 +24,8 @@
 enum { NONE = -1 };
 
 typedef struct site {
-    int symbol; /* NONE: a border between words, a character outside the alphabet, or merged */
-    int before, after;
+    int symbol;         /* NONE: a word boundary, a character outside the alphabet, or a merged site */
+    int before, after;  /* neighbouring sites */
     int word;           /* index of the word, for its count */
     int pair;           /* the pair that begins here, or NONE */
     int previous, next; /* sites in the list of the same pair */
@@ -42,8 +42,8 @@ typedef struct learner {
     site *sites;
     pair *pairs;
     size_t pair_count, pair_room;
-    attend_pair_table pair_at;
-    int *queue; /* of pairs: a heap, the best one first */
+    attend_pair_table pair_at; /* (left, right) to the index of the pair */
+    int *queue;                /* of pairs: a binary heap, the best pair first */
     size_t queue_count, queue_room;
     int64_t min_count;
 } learner;
@@ -92,7 +92,7 @@ static int dequeue(learner *l)
     return best;
 }
 
-/* The best pair that is frequent enough, or NONE. Putting a pair back cannot fail: it was just removed. */
+/* The best pair that is frequent enough, or NONE. enqueue cannot fail here: the dequeued pair left room. */
 static int best_pair(learner *l)
 {
     while (l->queue_count > 0) {
@@ -114,6 +114,7 @@ static int enqueue_new(learner *l, size_t known)
 
 /* ---- the sites of a pair ---- */
 
+/* The number of occurrences in the text that a site stands for: the count of its word. */
 static int64_t weight(const learner *l, int at)
 {
     return l->words->entries[l->sites[at].word].count;
@@ -167,16 +168,17 @@ static int link_site(learner *l, int at)
 
 /* ---- merging ---- */
 
+/* Merges a site with the one after it. */
 static int merge_site(learner *l, int at, int token)
 {
     site *s = &l->sites[at];
-    const int gone = s->after, before = s->before;
+    const int merged = s->after, before = s->before;
     unlink_site(l, before);
     unlink_site(l, at);
-    unlink_site(l, gone);
-    l->sites[gone].symbol = NONE;
+    unlink_site(l, merged);
+    l->sites[merged].symbol = NONE;
     s->symbol = token;
-    s->after = l->sites[gone].after;
+    s->after = l->sites[merged].after;
     l->sites[s->after].before = at;
     const int status = link_site(l, before);
     return status == ATTEND_OK ? link_site(l, at) : status;
@@ -184,17 +186,17 @@ static int merge_site(learner *l, int at, int token)
 
 static int merge_everywhere(learner *l, int p, int token)
 {
-    const bool twice = l->pairs[p].left == l->pairs[p].right;
+    const bool is_doubled = l->pairs[p].left == l->pairs[p].right; /* such as "aa" */
     const int symbol = l->pairs[p].left;
     int status = ATTEND_OK;
     while (status == ATTEND_OK && l->pairs[p].first_site != NONE) {
         int at = l->pairs[p].first_site;
-        /* in a run of one symbol pairs overlap: merge from the beginning of the run */
-        while (twice && l->sites[l->sites[at].before].symbol == symbol) at = l->sites[at].before;
+        /* occurrences overlap in a run of one symbol ("aaa"): merge from the beginning of the run */
+        while (is_doubled && l->sites[l->sites[at].before].symbol == symbol) at = l->sites[at].before;
         do {
             status = merge_site(l, at, token);
             at = l->sites[at].after;
-        } while (twice && status == ATTEND_OK && l->sites[at].pair == p);
+        } while (is_doubled && status == ATTEND_OK && l->sites[at].pair == p);
     }
     return status;
 }
@@ -248,7 +250,7 @@ static int learn_alphabet(learner *l, int size, int min_count)
 static int lay_out_sites(learner *l)
 {
     const attend_string_table *words = l->words;
-    const size_t max = words->bytes.size + 1; /* bytes, and a '\0' per word for the empty site */
+    const size_t max = words->bytes.size + 1; /* words->bytes has a '\0' for each word: room for its empty site */
     int n = 0, status = ATTEND_OK;
     if (max > INT_MAX)
         return attend_fail(ATTEND_BAD_DATA,

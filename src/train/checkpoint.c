@@ -5,7 +5,7 @@
  *     tensors     training.first.NAME, training.second.NAME  optimizer moments of a parameter
  *                 training.average.NAME                      its moving average
  *
- * These names are part of the file format: they stay as they are when a C field is renamed. */
+ * These names are part of the file format; renaming a C field does not change them. */
 #include "train/training_run.h"
 
 #include "core/memory.h"
@@ -55,7 +55,7 @@ typedef struct state_field {
     state_kind kind;
 } state_field;
 
-/* name: in the file, as version 0.1 has it */
+/* name: that of the file format, unchanged since version 0.1 */
 #define STATE(name, member, kind)                                                                                      \
     {                                                                                                                  \
         name, offsetof(training_state, member), kind                                                                   \
@@ -138,8 +138,8 @@ static int get_state(const attend_tensor_file *file, const char *path, training_
 
 /* ---- options that must stay the same ---- */
 
-/* The content of files must be the same; their names need not be. The text is part of the file format: "words" are
- * tokens. */
+/* Files are compared by content, not by name. The text is part of the file format of version 0.1, which calls tokens
+ * "words". */
 static void put_data(metadata_list *m, const training_run *run, const char *name, const attend_corpus *c)
 {
     char text[120];
@@ -190,14 +190,15 @@ static void put_options(metadata_list *m, const training_run *run)
 
 static int same_option(const char *path, const char *name, const char *then, const char *now)
 {
-    if (!then || strcmp(then, now) == 0) return ATTEND_OK; /* NULL: written by a version without this option */
+    if (!then || strcmp(then, now) == 0) return ATTEND_OK; /* NULL: an older version, which did not have this option */
     return attend_fail(ATTEND_BAD_USAGE,
                        "%s was made with %s '%.80s', and now it is '%.80s': use the same value to resume, choose "
                        "another model path, or start over (option 'fresh')",
                        path, name, then, now);
 }
 
-/* Compares the configuration of the checkpoint, which has been read already, field by field. */
+/* Compares the configuration with that of the checkpoint field by field, except for the vocabulary sizes, which follow
+ * from the data. */
 static int same_config(const char *path, const attend_config *now, const attend_config *then)
 {
     int status = ATTEND_OK;
@@ -212,8 +213,8 @@ static int same_config(const char *path, const attend_config *now, const attend_
     return status;
 }
 
-/* Options may have been chosen by the data. So the data is compared first: otherwise the message would name an option
- * that the user did not set. */
+/* Some options may have been chosen from the size of the data. The data is compared first, because otherwise the
+ * message would name an option that the user did not set. */
 static int same_basis(const char *path, const attend_train_options *o)
 {
     attend_tensor_file *file = NULL;
@@ -240,8 +241,9 @@ static int same_options(const attend_tensor_file *file, const char *path, const 
     return status;
 }
 
-/* ---- arrays ---- */
+/* ---- optimizer moments and averaged weights ---- */
 
+/* which: 0 and 1, the optimizer's moments; 2, the moving average. NULL: the run does not have it. */
 static real *array_of(const training_run *run, int parameter, int which)
 {
     if (which < 2) return attend_optimizer_moment(run->optimizer, parameter, which);
@@ -317,7 +319,7 @@ int attend_checkpoint_load(training_run *run, bool *found)
     *found = false;
     FILE *existing = fopen(path, "rb");
     if (!existing && errno == ENOENT) return ATTEND_OK;
-    if (!existing) /* starting over would overwrite it */
+    if (!existing) /* a new run would overwrite it */
         return attend_fail(ATTEND_IO, "cannot read %s: %s; fix that to resume, or start over (option 'fresh')", path,
                            attend_errno_text(errno));
     fclose(existing);
@@ -342,7 +344,7 @@ int attend_checkpoint_load_state(training_run *run)
     attend_tensor_file *file = NULL;
     int status = attend_tensor_file_open(&file, path, ATTEND_TENSOR_SKIP_CHECKSUM);
     if (status == ATTEND_OK) status = get_state(file, path, &run->state);
-    /* the size of shards changes rounding: it stays as it was, whatever memory is allowed now */
+    /* the size of shards affects rounding: the checkpoint's is used, whatever options.memory allows now */
     const char *shard = status == ATTEND_OK ? attend_tensor_file_metadata(file, "training.option.shard-tokens") : NULL;
     long long tokens;
     if (shard && attend_parse_integer(shard, NULL, &tokens) && tokens > 0 && tokens < 1 << 30)
@@ -374,7 +376,7 @@ int attend_checkpoint_load_optimizer(training_run *run)
             if (!x || x->bytes != p->size * sizeof(real))
                 status =
                     attend_fail(ATTEND_BAD_MODEL,
-                                "%s: '%s' is missing or has another size; start over (option 'fresh')", path, name);
+                                "%s: '%s' is missing or has the wrong size; start over (option 'fresh')", path, name);
             else
                 memcpy(to, x->data, x->bytes);
         }

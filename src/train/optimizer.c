@@ -111,8 +111,8 @@ int attend_optimizer_step(attend_optimizer *o, double rate, double max_norm, dou
 {
     if (!(rate >= 0)) return attend_fail(ATTEND_BAD_USAGE, "the learning rate %g is negative or not a number", rate);
     if (o->team->params->count != o->count)
-        return attend_fail(ATTEND_BAD_USAGE, "there are %d parameters, and there were %d when the team was made",
-                           o->team->params->count, o->count);
+        return attend_fail(ATTEND_BAD_USAGE, "the team was created for %d parameters, and now there are %d", o->count,
+                           o->team->params->count);
     double length = attend_team_norm(o->team);
     if (norm) *norm = length;
     if (!isfinite(length)) return ATTEND_OK;

@@ -1,8 +1,8 @@
 /* team.c: gradients of shards on threads, added in shard order.
  *
- * Shards run in waves of one shard per thread. After each wave its gradients are added to the total, shard by shard,
- * and each thread adds a part of the elements. So every element is added in shard order, whatever the number of
- * threads, and memory is one set of gradients per thread. */
+ * Shards run in waves of one shard per thread. After each wave its gradients are added to the total, shard by shard;
+ * the elements are divided among the threads. So every element is summed in shard order for any number of threads, and
+ * memory holds one set of gradients per thread and the total. */
 #include "train/team.h"
 
 #include "core/memory.h"
@@ -11,8 +11,8 @@
 #include <math.h>
 
 enum {
-    CHUNK = 1 << 16,  /* elements whose squares are added by one call */
-    STREAM_BITS = 20, /* of the number of a random stream: the shard within an update */
+    CHUNK = 1 << 16,  /* elements of one partial sum of squares */
+    STREAM_BITS = 20, /* a random stream is update << STREAM_BITS | shard */
     MAX_SHARDS = 1 << STREAM_BITS,
 };
 
@@ -85,8 +85,9 @@ typedef struct wave {
     attend_shard_fn fn;
     void *user;
     uint64_t seed, update;
-    int first; /* shard */
-    attend_grads **merge;
+    int first; /* number of its first shard */
+    /* for run_merge */
+    attend_grads **merge; /* (merge_count) gradients to add to the total */
     int merge_count, parts;
 } wave;
 
@@ -101,7 +102,7 @@ static void run_shard(void *user, int i)
     attend_ctx_set_random(c, w->seed, w->update << STREAM_BITS | (uint64_t)(w->first + i));
     attend_var *loss = w->fn(c, w->first + i, w->user);
     w->team->losses[i] = loss && loss->size == 1 ? (double)loss->value[0] : 0;
-    attend_backward(c, loss); /* a failure stays in the context */
+    attend_backward(c, loss); /* wave_status reports a failure */
 }
 
 static void run_merge(void *user, int part)
@@ -137,10 +138,10 @@ int attend_team_gradient(attend_team *t, int shards, attend_shard_fn fn, void *u
     wave w = { .team = t, .fn = fn, .user = user, .seed = seed, .update = update };
     if (loss) *loss = 0;
     if (shards < 0 || shards > MAX_SHARDS)
-        return attend_fail(ATTEND_BAD_USAGE, "%d shards: give a number from 0 to %d", shards, MAX_SHARDS);
+        return attend_fail(ATTEND_BAD_USAGE, "the number of shards is %d; it must be from 0 to %d", shards, MAX_SHARDS);
     if (t->params->count != t->count)
-        return attend_fail(ATTEND_BAD_USAGE, "there are %d parameters, and there were %d when the team was made",
-                           t->params->count, t->count);
+        return attend_fail(ATTEND_BAD_USAGE, "the team was created for %d parameters, and now there are %d", t->count,
+                           t->params->count);
     int threads = attend_pool_threads(t->pool), status = ATTEND_OK;
     double total = 0;
     attend_grads_zero(t->total);
@@ -176,7 +177,7 @@ static double squares_of(const grad_entry *e, size_t first, size_t last)
     if (e->dense) return k->sum_squares(last - first, e->value + first);
     double sum = 0;
     size_t width = attend_grads_row_size(e);
-    for (int i = 0; i < e->rows_used; i++) { /* a row counts in the chunk where it begins */
+    for (int i = 0; i < e->rows_used; i++) { /* a row belongs to the chunk in which it begins */
         size_t row = (size_t)e->rows[i] * width;
         if (row >= first && row < last) sum += k->sum_squares(width, e->value + row);
     }

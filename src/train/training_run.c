@@ -1,5 +1,5 @@
 /* training_run.c: begins or resumes a training run, runs its updates and ends it. Every update depends only on what a
- * checkpoint holds, so that a resumed run ends in the same bytes as one that was never interrupted. */
+ * checkpoint stores, so that a resumed run gives the same model, byte for byte, as an uninterrupted one. */
 #include "train/training_run.h"
 
 #include "core/c_locale.h"
@@ -68,7 +68,7 @@ static void report_progress(const training_run *run, attend_progress *p)
     if (run->events.progress) run->events.progress(run->events.user, p);
 }
 
-/* Seconds have a fixed width: the checkpoint holds the size of the log, which must not depend on the time. */
+/* Seconds have a fixed width, so that the size of the log, which the checkpoint stores, does not depend on them. */
 static int log_progress(training_run *run, const attend_progress *p)
 {
     const double loss = run->state.loss / (double)(run->state.loss_rows ? run->state.loss_rows : 1);
@@ -88,7 +88,7 @@ static int log_progress(training_run *run, const attend_progress *p)
     return status;
 }
 
-/* Logs and validates, if it is time. */
+/* Logs and validates, if that is due after this update. */
 static int after_update(training_run *run, attend_progress *p, bool last)
 {
     p->loss = run->state.loss_rows ? run->state.loss / (double)run->state.loss_rows : p->loss;
@@ -98,17 +98,18 @@ static int after_update(training_run *run, attend_progress *p, bool last)
     return status;
 }
 
-/* Non-finite weights are not saved: the next gradient will be non-finite too, and training rolls back to the last
- * checkpoint. */
+/* Non-finite weights are not saved. The next gradients will be non-finite too, and training then rolls back to the
+ * last checkpoint. */
 static int save(training_run *run)
 {
     if (!attend_training_has_finite_weights(run)) {
-        attend_training_notice(run, "update %llu: weights are non-finite; nothing is saved",
+        attend_training_notice(run, "update %llu: the weights are non-finite and are not saved",
                                (unsigned long long)run->state.update);
         return ATTEND_OK;
     }
     int status = run->valid ? ATTEND_OK : attend_training_save_model(run, "");
-    /* A model saved only because training was stopped is not one of the kept models: nothing would remove it later. */
+    /* A stop between two regular saves keeps no MODEL.update-N: attend_training_kept_update would not list it, and it
+     * would never be removed. */
     const bool is_kept = is_due(run->state.update, run->intervals.save_every) || attend_training_is_done(run);
     if (status == ATTEND_OK && is_kept) status = attend_training_save_kept(run);
     return status == ATTEND_OK ? attend_checkpoint_save(run) : status;
@@ -150,14 +151,15 @@ static int new_model(training_run *run)
     const bool is_language_model = attend_training_is_language_model(run);
     for (int side = 0; status == ATTEND_OK && side < 2; side++)
         if (attend_tokenizer_size(run->tokenizers[side]) <= ATTEND_FIRST_TOKEN)
-            status = attend_fail(ATTEND_BAD_DATA,
-                                 "%s: there is no token to learn%s: all lines are empty, or no token occurs %d times "
-                                 "(the minimum count)",
-                                 side && first->target ? first->target : attend_pairs_spec_name(first),
-                                 is_language_model ? ""
-                                 : side            ? " on the target side"
-                                                   : " on the source side",
-                                 run->options.tokens[side].min_count);
+            status =
+                attend_fail(ATTEND_BAD_DATA,
+                            "%s: the %svocabulary would be empty: all lines are empty, or all tokens occur less often "
+                            "than the minimum count, %d",
+                            side && first->target ? first->target : attend_pairs_spec_name(first),
+                            is_language_model ? ""
+                            : side            ? "target "
+                                              : "source ",
+                            run->options.tokens[side].min_count);
     if (status != ATTEND_OK) return status;
     run->options.config.source_vocab = attend_tokenizer_size(run->tokenizers[0]);
     run->options.config.target_vocab = attend_tokenizer_size(run->tokenizers[1]);
@@ -200,7 +202,7 @@ static int begin(training_run *run)
         status = attend_weight_average_begin(&run->average, run->model->params, run->options.average, resumed);
     if (status == ATTEND_OK && resumed) status = attend_checkpoint_load_optimizer(run);
     if (status == ATTEND_OK) status = open_log(run);
-    if (status == ATTEND_OK && resumed) status = attend_training_restore_single(run); /* after the last check */
+    if (status == ATTEND_OK && resumed) status = attend_training_restore_single(run); /* all checks passed */
     if (status == ATTEND_OK && !resumed)
         status = attend_checkpoint_save(run); /* also tests disk space and permission */
     if (status == ATTEND_OK && !resumed) attend_training_remove_single(run);

@@ -26,7 +26,7 @@
 typedef struct training_state {
     uint64_t update;
     attend_batch_position position; /* of the next batch */
-    uint64_t rows;                  /* target rows trained on so far */
+    uint64_t rows;                  /* target tokens, ends included, trained on so far */
     double loss;                    /* sum over loss_rows rows, since the last line of the log */
     uint64_t loss_rows;
     double best; /* score of the best model; NAN: none yet */

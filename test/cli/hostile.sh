@@ -66,8 +66,8 @@ printf ' \t \n' >blank.tsv
 {
     expect 2 '--vocab-size limits them' $train --model v --source-vocab 500
     expect 2 'with --shared-vocab' $train --model v --shared-vocab --target-vocab-size 500
-    expect 3 'no token to learn on the source side' $train --model v --min-count 1000000
-    expect 3 'blank.tsv: there is no token' train --train blank.tsv --model v $small --no-check --updates 1
+    expect 3 'the source vocabulary would be empty' $train --model v --min-count 1000000
+    expect 3 'blank.tsv: the source vocabulary would be empty' train --train blank.tsv --model v $small --no-check --updates 1
     expect 0 'vocabulary  5 and 8' $train --model v --source-vocab-size 5 --updates 1
 }
 
@@ -118,7 +118,7 @@ cp pairs.tsv precious.tsv
     expect 2 'is not a model' train --train precious.tsv --model precious.tsv $small --updates 1
     expect 2 'is not a training log' train --train precious.tsv --log precious.tsv --model other $small --updates 1
     cmp -s pairs.tsv precious.tsv || fail 'data was overwritten'
-    ln -s around.checkpoint around.checkpoint # cannot be read, and is there
+    ln -s around.checkpoint around.checkpoint # exists, but cannot be read
     expect 5 'around.checkpoint' $train --model around --updates 1
 }
 
@@ -165,7 +165,7 @@ expect 0 'parameters' info busy.checkpoint
 "$attend" $train --model busy --updates 100000000 --save-every 50 2>/dev/null &
 child=$!
 sleep 1
-kill -9 $child # the lock dies with it; what it was writing is swept
+kill -9 $child # releases the lock; the next run removes its temporary files
 wait $child 2>/dev/null
 : >.busy.checkpoint.abc123.tmp
 # shellcheck disable=SC2086

@@ -77,7 +77,7 @@ grep -q 'line 2.*too long for the model' messages || fail "a line that is too lo
     fail 'a translation is longer than max-positions'
 printf 'a\tb\na b c d\tb\na\tb a c d\n' >long.tsv
 "$attend" score --model short --input long.tsv >out 2>messages
-grep -q 'longer than the model can take' messages out || fail "a pair that is too long is scored: $(cat messages out)"
+grep -q 'more tokens than the model has positions' messages out || fail "a pair that is too long is scored: $(cat messages out)"
 verb=train expect 2 'can make a sentence longer than' --train pairs.tsv --model x --architecture transformer --tokens bpe --positions learned --bpe-dropout 0.1 --updates 1
 
 exit $failed

@@ -47,7 +47,7 @@ expect 2 "did you mean 'soft'?" translate --model one --alignment sofd <nothing
 expect 2 'cannot both be standard input' translate --model one --prefix - <nothing
 expect 2 '--alignment requires attention, but bare has none' translate --model bare --alignment hard <nothing
 expect 2 'needs attention' translate --model bare --replace-unknown <nothing
-expect 2 'coverage penalty needs attention' translate --model bare --coverage-penalty 1 <lines
+expect 2 'coverage penalty needs a model with cross-attention' translate --model bare --coverage-penalty 1 <lines
 expect 2 'model 2 differs from model 1 in source.vocabulary: line 10' translate --model one --model more <nothing
 expect 2 'model 3 differs from model 1 in source.tokenizer' translate --model one --model two --model bpe <nothing
 expect 4 'pairs.tsv' translate --model one --model pairs.tsv <nothing

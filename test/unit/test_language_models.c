@@ -182,7 +182,7 @@ static void training_refuses_invalid_data_and_options(void **state)
     text_file("empty.txt", "\n \n\n");
     o = options_for("refused");
     snprintf(names[0], sizeof names[0], "%s", in_folder("empty.txt"));
-    refuses(o, ATTEND_BAD_DATA, "no token to learn: all lines are empty");
+    refuses(o, ATTEND_BAD_DATA, "the vocabulary would be empty: all lines are empty");
     o = options_for("refused");
     snprintf(names[1], sizeof names[1], "%s", in_folder("empty.txt"));
     refuses(o, ATTEND_BAD_DATA, "there is no validation line: all are empty or too long");

@@ -257,7 +257,7 @@ static void test_parameters_added_late(void **state)
     assert_ok(attend_params_add(NULL, m.params, "late", 1, (const int[]){ 3 }));
     assert_int_equal(attend_team_gradient(team, 2, language_model_loss, &m, 1, 0, NULL), ATTEND_BAD_USAGE);
     assert_int_equal(attend_optimizer_step(optimizer, 0.1, 0, NULL), ATTEND_BAD_USAGE);
-    assert_non_null(strstr(attend_message(), "there were 7 when the team was made"));
+    assert_non_null(strstr(attend_message(), "created for 7 parameters, and now there are"));
     attend_team_free(team);
     attend_optimizer_free(optimizer); /* either order is valid */
     language_model_free(&m);
