@@ -1,7 +1,7 @@
 /* bench.h: alternating measurements, and the table of results.
  *
  * On a shared machine absolute times vary, so every result is a ratio: the code under test and its reference run
- * alternately for several rounds, and the best time of each counts. */
+ * alternately for several rounds, and the best time of each is used. */
 #ifndef ATTEND_BENCH_H
 #define ATTEND_BENCH_H
 
@@ -66,7 +66,7 @@ typedef struct pair_lengths {
     int source, target;
 } pair_lengths;
 
-/* Reads the lengths of up to `max_count` first pairs of Multi30k en-de in the folder ATTEND_DATA; returns their
+/* Reads the lengths of up to `max_count` first pairs of Multi30k en-de in the directory ATTEND_DATA; returns their
  * number. */
 int bench_sentence_lengths(pair_lengths *lengths, int max_count);
 void bench_sort_sentence_lengths(pair_lengths *lengths, int count); /* by target, then by source */

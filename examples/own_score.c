@@ -1,5 +1,5 @@
 /* own_score.c: a score outside the library, the cosine with a learned temperature:  e(q, k) = exp(t) q.k / (|q| |k|)
- * docs/add-a-score.md explains it. Linked with libattend_double (-DATTEND_DOUBLE), it checks its gradients. */
+ * docs/tutorials/own-score.md explains it. Linked with libattend_double (-DATTEND_DOUBLE), it checks its gradients. */
 #include <attend/attend.h>
 #include <math.h>
 #include <stdio.h>
@@ -38,7 +38,7 @@ static void tile_backward(const attend_tile *t, const attend_tile_gradients *g)
     for (size_t i = 0; i < (size_t)t->queries; i++)
         for (size_t j = 0; j < (size_t)t->keys; j++) {
             double r, u, v, e = score(t, i, j, &r, &u, &v), de = (double)g->score[i * t->score_stride + j];
-            if (de == 0 || r == 0) continue; /* skip hidden keys, which may be NaN */
+            if (de == 0 || r == 0) continue; /* skip masked keys, which may contain NaN */
             if (g->parameters[0]) g->parameters[0][0] += (attend_real)(de * e);
             for (size_t l = 0, a = i * t->query_stride, b = j * t->key_stride; l < (size_t)t->query_width; l++, a++, b++) {
                 if (g->query) g->query[a] += (attend_real)(de * (r * (double)t->key[b] - e * (double)t->query[a] / u));

@@ -1,6 +1,6 @@
-# The AVX-512 kernels as SIMDe emulates them, so that they are tested on machines without: the table
-# attend_simde512_table (see support/kernel_tables.h), linked into the tests of kernels. By gcc alone, in the build without sanitizers: it takes minutes
-# to compile, and the same sources are compiled and run everywhere as AVX2.
+# The AVX-512 kernels, emulated by SIMDe, so that they are tested on machines without AVX-512: the table attend_simde512_table (see
+# support/kernel_tables.h) is linked into the tests of kernels. Only with gcc and without sanitizers, because it takes minutes to compile; the same
+# sources are compiled and tested as AVX2 in every build.
 find_path(ATTEND_SIMDE_INCLUDE simde/x86/avx512.h)
 if(ATTEND_SIMDE_INCLUDE AND NOT ATTEND_SANITIZE AND CMAKE_C_COMPILER_ID STREQUAL "GNU" AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
   set(EMULATED "")
@@ -8,8 +8,8 @@ if(ATTEND_SIMDE_INCLUDE AND NOT ATTEND_SANITIZE AND CMAKE_C_COMPILER_ID STREQUAL
     list(APPEND EMULATED ${PROJECT_SOURCE_DIR}/src/kernel/vector_${part}.c)
   endforeach()
   add_library(attend_avx512_simde OBJECT ${EMULATED})
-  # With AVX2 and FMA the emulation rounds as AVX-512 does, fused operations once. No vector leaves its file, so how
-  # functions would pass them (psabi) does not matter. The packed product takes half a minute to compile at -O2.
+  # With AVX2 and FMA the emulation rounds like AVX-512 (fused operations once). No function in another file takes a vector, so the
+  # warning about passing vectors (psabi) does not apply. The packed product would take half a minute to compile at -O2.
   target_compile_options(attend_avx512_simde PRIVATE -O2 -mavx2 -mfma -Wno-psabi)
   set_source_files_properties(${PROJECT_SOURCE_DIR}/src/kernel/vector_packed.c PROPERTIES COMPILE_OPTIONS -O1)
   target_compile_definitions(attend_avx512_simde PRIVATE ATTEND_AVX512_EMULATION="support/simde_avx512.h" ATTEND_VECTOR_HEADER="kernel/vec_avx512.h")

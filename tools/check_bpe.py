@@ -1,7 +1,7 @@
-"""Byte-pair encoding against its definition, written down plainly: check_bpe.py TOOL
+"""Compares byte-pair encoding with a plain implementation of its definition: check_bpe.py TOOL
 
-Makes some small texts, has attend's TOOL (test/peer/bpe_tool.c) learn from each and encode it, and does the same here the slow way:
-every pair is counted anew for every merge. Alphabet, merges and numbers must be the same."""
+TOOL (test/peer/bpe_tool.c) learns from small generated texts and encodes them. This script does the same slowly: it counts all
+pairs again before every merge. Alphabet, merges and token numbers must be equal."""
 import collections
 import os
 import random
@@ -16,7 +16,7 @@ RESERVED = ["<unk>", "<s>", "</s>"] + ["<0x%02X>" % b for b in range(256)]
 
 
 def words_of(line):
-    """Spaces, then what is none; one space more in front of the line."""
+    """Words with the spaces before them; a space is added before the line."""
     return re.findall(" +[^ ]*", " " + unicodedata.normalize("NFC", line)) if line else []
 
 
@@ -116,9 +116,9 @@ def check(tool, lines, size, min_count):
     expected += ["".join("%d " % i for i in encode(line, alphabet, merges)) for line in lines] + [""]
     for i, (a, b) in enumerate(zip(out, expected)):
         if a != b:
-            sys.exit("vocabulary %d, least count %d, line %d: attend says '%s', the definition '%s'" % (size, min_count, i + 1, a, b))
+            sys.exit("vocabulary %d, minimum count %d, line %d: attend has '%s', the definition '%s'" % (size, min_count, i + 1, a, b))
     if len(out) != len(expected):
-        sys.exit("vocabulary %d, least count %d: %d lines, not %d" % (size, min_count, len(out), len(expected)))
+        sys.exit("vocabulary %d, minimum count %d: %d lines, not %d" % (size, min_count, len(out), len(expected)))
     return len(merges)
 
 

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Usage: tools/check_deb.sh FOLDER
-# Installs the packages in FOLDER in a new minimal Debian and tests them there: the command trains and translates, and programs are built with the
-# libraries. Needs root and a network. MIRROR and SUITE select the Debian to install; ROOT is a folder for it that is kept, and used again if it exists.
+# Usage: tools/check_deb.sh DIRECTORY
+# Installs the packages in DIRECTORY in a new minimal Debian and tests them there: the command trains and translates, and programs are built with
+# the libraries. Needs root and a network. MIRROR and SUITE select the Debian to install; ROOT is a directory for it that is kept and reused.
 set -eu
 debs=$1
 source=$(cd "$(dirname "$0")/.." && pwd)
@@ -30,7 +30,7 @@ inside attend --version
 inside attend --help >/dev/null
 inside dpkg --verify attend
 
-# Training pairs: words in small letters and in capitals.
+# Training pairs: words in lower case and in upper case.
 pairs() {
     awk -v count="$1" -v seed="$2" 'BEGIN {
         srand(seed)
@@ -51,7 +51,7 @@ right=$(paste "$root/packages/right" "$root/packages/translated" | awk '$1 == $2
 echo "attend learned $right of 100 words"
 [ "$right" -ge 80 ]
 
-# A program that does not draw needs no package of cairo or pango, neither to be built nor to run.
+# A program that does not draw needs cairo and pango neither at build time nor at run time.
 inside dpkg --purge attend >/dev/null
 inside apt-get autoremove -y -qq >/dev/null
 inside sh -c 'apt-get install -y -qq --no-install-recommends gcc libc6-dev pkg-config /packages/libattend0_*.deb /packages/libattend-dev_*.deb >/dev/null'

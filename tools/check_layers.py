@@ -3,10 +3,10 @@
 
 Usage: tools/check_layers.py [ROOT]
 
-The list is the block of docs/design.md that begins with ```layers: a line a layer, in order, "src/FOLDER/  description". A file of a
-layer may include headers of its own layer and of those before it. A public header (include/attend/X.h) belongs to the layer
-that its line names: "include/attend/X.h: FOLDER" in tools/public_headers.txt. The command (cli/) may include public headers and its own
-alone. Nothing outside test/ includes a header of the tests. Prints every breach with its file and line; exit 1 if there is one."""
+The list is the block of docs/design.md that begins with ```layers: one line per layer, in order, "src/DIRECTORY/  description". A
+file of a layer may include headers of its own layer and of those before it. The layer of a public header (include/attend/X.h) is in
+tools/public_headers.txt: "include/attend/X.h: DIRECTORY". The command (cli/) may include only public headers and its own. Only files
+in test/ may include headers of the tests. Prints every violation with file and line, and then exits with 1."""
 import os
 import re
 import sys

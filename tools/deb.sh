@@ -1,6 +1,6 @@
 #!/bin/sh
-# Usage: tools/deb.sh BUILD FOLDER
-# Packs what is built in BUILD as Debian packages in FOLDER:
+# Usage: tools/deb.sh BUILD DIRECTORY
+# Makes Debian packages from the build directory BUILD and writes them to DIRECTORY:
 #   attend                           the command
 #   libattend0, libattend-view0      the shared libraries
 #   libattend-dev, libattend-view-dev  headers, static libraries, pkg-config files and CMake package
@@ -14,7 +14,7 @@ mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-roots=$work/debian # dpkg-shlibdeps finds packages below debian/ by their folders DEBIAN
+roots=$work/debian # dpkg-shlibdeps finds packages below debian/ by their directories DEBIAN
 mkdir "$roots"
 
 version=$(sed -n 's/^project(attend VERSION \([0-9.]*\).*/\1/p' "$source/CMakeLists.txt")-1

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Prints the constants of src/kernel/vector_math.h.   Needs mpmath and numpy.
 
-exp, tanh and sigmoid all come down to e^r = 1 + r + r^2 q(r) on |r| <= ln2 / 2. q is the polynomial of degree 4
-with which the relative error of e^r is smallest at its worst (minimax), found by Lawson's iteration: least
-squares, over and over, with more weight where the error is large. Its coefficients are rounded to float one at a
-time, lowest first, and the rest fitted again, so that later ones make up for the rounding of earlier ones.
+exp, tanh and sigmoid are computed from e^r = 1 + r + r^2 q(r) on |r| <= ln2 / 2. q is the polynomial of degree 4
+that minimises the maximum relative error of e^r (minimax). Lawson's iteration finds it: repeated least squares,
+with larger weights where the error is large. The coefficients are rounded to float one at a time, lowest first, and
+the remaining ones are fitted again, so that they compensate for the rounding.
 
-The tail of the normal distribution is e^(-a^2 / 2) t r(t) with t = 1 / (1 + 0.35 a), r a polynomial of degree 8: in t what
-is left once the exponential is taken out is nearly straight. Its relative error is smallest at its worst, up to a = 14.
+The tail of the normal distribution is e^(-a^2 / 2) t r(t) with t = 1 / (1 + 0.35 a) and a polynomial r of degree 8:
+divided by the exponential, the tail is nearly linear in t. r minimises the maximum relative error up to a = 14.
 """
 import mpmath as mp
 import numpy as np
@@ -25,7 +25,7 @@ def target(r):
 
 
 def lawson(columns, values, weight):
-    """c such that max |weight (columns c - values)| is least, and that maximum."""
+    """The c that minimises max |weight (columns c - values)|, and that maximum."""
     lawson_weight = np.full(len(values), 1.0 / len(values))
     best, best_c = np.inf, None
     for _ in range(ROUNDS):

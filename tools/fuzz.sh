@@ -1,8 +1,8 @@
 #!/bin/sh
-# Usage: tools/fuzz.sh FOLDER [libFuzzer options]
-# Runs every fuzzer built in FOLDER/test, as many at a time as there are cores (JOBS), each from fresh seeds and from the corpus that earlier
-# runs kept in FOLDER/corpus-NAME. Its output goes to FOLDER/fuzz-NAME.log, and the statistics at its end are printed.
-# An input that breaks a fuzzer is kept as FOLDER/found-NAME-*; FOLDER/test/fuzz_NAME FILE runs it again.
+# Usage: tools/fuzz.sh DIRECTORY [libFuzzer options]
+# Runs every fuzzer built in DIRECTORY/test, one per core at a time (JOBS), with the seeds and the corpus of earlier runs in
+# DIRECTORY/corpus-NAME. Writes DIRECTORY/fuzz-NAME.log and prints a summary.
+# An input that makes a fuzzer fail is kept as DIRECTORY/found-NAME-*; DIRECTORY/test/fuzz_NAME FILE runs it again.
 set -eu
 folder=$1
 shift

@@ -30,7 +30,7 @@ import make_model_goldens as models
 from make_attention_goldens import redraw
 
 
-def look(p, x, before, hidden_tape, memory_tape):
+def attend_to_tape(p, x, before, hidden_tape, memory_tape):
     """Equations 4 to 6 (with a bias): the attention of a token x over a tape.
 
     before: the attended hidden state of the previous token (h~ of equation 4). Returns h~, c~ and the weights s."""
@@ -52,12 +52,12 @@ def read(p, rows, span=0, source=None):
     g_seen = torch.zeros(source[0].shape[1], dtype=torch.float64) if source else None
     for x in rows:
         near = slice(-span, None) if span else slice(None)
-        h_seen, c_seen, s = look(p["look"], x, h_seen, hidden_tape[near], memory_tape[near])
+        h_seen, c_seen, s = attend_to_tape(p["attention"], x, h_seen, hidden_tape[near], memory_tape[near])
         i, f, c_hat, o = (p["w"] @ x + p["u"] @ h_seen + p["b"]).split(size)                    # equation 7
         c = torch.sigmoid(f) * c_seen + torch.sigmoid(i) * torch.tanh(c_hat)                    # equation 8
         if source:                                                                              # equations 11 to 15
             gamma, alpha = (list(tape) for tape in source)
-            g_seen, a_seen, w = look(p["source_look"], x, g_seen, gamma, alpha)
+            g_seen, a_seen, w = attend_to_tape(p["source_attention"], x, g_seen, gamma, alpha)
             r = torch.sigmoid(p["rw"] @ x + p["ru"] @ g_seen + p["rb"])
             c = r * a_seen + c
             source_weights.append(w)
@@ -79,7 +79,7 @@ class Shape:
         self.bias, self.sources, self.gamma, self.far = bias, sources, gamma, far
 
 
-def draw_look(g, s, prefix, tape):
+def draw_attention(g, s, prefix, tape):
     g.leaf(f"{prefix}wk", g.numbers(s.attention, tape, bound=32))
     g.leaf(f"{prefix}wx", g.numbers(s.attention, s.width, bound=32))
     g.leaf(f"{prefix}wt", g.numbers(s.attention, tape, bound=32))
@@ -95,7 +95,7 @@ def draw_leaves(g, s):
     g.put("lengths", s.lengths)
     g.put("span", [s.span])
     g.leaf("x", g.numbers(sum(s.lengths), s.width, bound=48))
-    draw_look(g, s, "", s.hidden)
+    draw_attention(g, s, "", s.hidden)
     g.leaf("w", g.numbers(4 * s.hidden, s.width, bound=32))
     g.leaf("u", g.numbers(4 * s.hidden, s.hidden, bound=32))
     if s.bias:
@@ -105,23 +105,23 @@ def draw_leaves(g, s):
     g.put("source_lengths", s.sources)
     g.leaf("gamma", g.numbers(sum(s.sources), s.gamma, bound=48))
     g.leaf("alpha", g.numbers(sum(s.sources), s.hidden, bound=48))
-    draw_look(g, s, "s", s.gamma)
+    draw_attention(g, s, "s", s.gamma)
     g.leaf("rw", g.numbers(s.hidden, s.width))
     g.leaf("ru", g.numbers(s.hidden, s.gamma))
     if s.bias:
         g.leaf("rb", g.numbers(s.hidden))
 
 
-def look_of(s, leaves, prefix):
+def attention_of(s, leaves, prefix):
     none = torch.zeros(s.attention, dtype=torch.float64)
     return {"wk": leaves[prefix + "wk"], "wx": leaves[prefix + "wx"], "wt": leaves[prefix + "wt"],
             "v": leaves[prefix + "v"], "b": leaves.get(prefix + "lb", none), "memory": s.hidden}
 
 
-def pad(weights, places, shape):
-    """All weights as one tensor; places: for each row the sequence, the token, and the first token it attends to."""
+def pad(weights, positions, shape):
+    """All weights as one tensor; positions: for each row the sequence, the token, and the first token it attends to."""
     index, flat = [], []
-    for (b, t, first), row in zip(places, weights, strict=True):
+    for (b, t, first), row in zip(positions, weights, strict=True):
         index += [(b, 0, t, first + j) for j in range(len(row))]
         flat += row
     out = torch.zeros(shape, dtype=torch.float64)
@@ -133,22 +133,22 @@ def run(s, leaves):
     p = {name: leaves.get(name) for name in ("w", "u", "rw", "ru")}
     p["b"] = leaves.get("b", torch.zeros(4 * s.hidden, dtype=torch.float64))
     p["rb"] = leaves.get("rb", torch.zeros(s.hidden, dtype=torch.float64))
-    p["look"] = look_of(s, leaves, "")
+    p["attention"] = attention_of(s, leaves, "")
     tapes = None
     if s.sources:
-        p["source_look"] = look_of(s, leaves, "s")
+        p["source_attention"] = attention_of(s, leaves, "s")
         tapes = list(zip(leaves["gamma"].split(s.sources), leaves["alpha"].split(s.sources)))
-    y, c, weights, source_weights, places = [], [], [], [], []
+    y, c, weights, source_weights, positions = [], [], [], [], []
     for b, rows in enumerate(leaves["x"].split(s.lengths)):
         hidden, memory, seen, source_seen = read(p, rows, s.span, tapes[b] if tapes else None)
         y, c, weights, source_weights = y + hidden, c + memory, weights + seen, source_weights + source_seen
-        places += [(b, t, t - len(row)) for t, row in enumerate(seen)]
+        positions += [(b, t, t - len(row)) for t, row in enumerate(seen)]
     longest = max(s.lengths)
     out = {"y": torch.stack(y), "c": torch.stack(c),
-           "weights": pad(weights, places, (len(s.lengths), 1, longest, longest))}
+           "weights": pad(weights, positions, (len(s.lengths), 1, longest, longest))}
     if tapes:
-        places = [(b, t, 0) for b, t, _ in places]
-        out["source_weights"] = pad(source_weights, places, (len(s.lengths), 1, longest, max(s.sources)))
+        positions = [(b, t, 0) for b, t, _ in positions]
+        out["source_weights"] = pad(source_weights, positions, (len(s.lengths), 1, longest, max(s.sources)))
     return out
 
 
@@ -179,13 +179,13 @@ def golden(name, title, s):
 
 def lstmn_goldens():
     yield golden("lstmn", "LSTMN", Shape([3, 1, 5, 2]))
-    yield golden("lstmn_wide", "LSTMN wider than a vector, that looks back at three words; a sequence of none",
+    yield golden("lstmn_wide", "LSTMN wider than a vector, span of three tokens; an empty sequence",
                  Shape([5, 0, 2, 4], span=3, hidden=17, attention=19))
-    yield golden("lstmn_span", "LSTMN that looks back at two words; without biases", Shape([6, 2], span=2, bias=False))
-    yield golden("lstmn_far", "LSTMN in whose looks some channels are far from 0, deep fusion",
+    yield golden("lstmn_span", "LSTMN, span of two tokens; without biases", Shape([6, 2], span=2, bias=False))
+    yield golden("lstmn_far", "LSTMN whose attention has some channels far from 0, deep fusion",
                  Shape([4, 3], far=24.0, sources=[2, 3]))
-    yield golden("lstmn_deep", "LSTMN, deep fusion; a source of no words", Shape([2, 1, 4], sources=[3, 0, 5]))
-    yield golden("lstmn_deep_span", "LSTMN, deep fusion, looks back at three words; without biases",
+    yield golden("lstmn_deep", "LSTMN, deep fusion; an empty source", Shape([2, 1, 4], sources=[3, 0, 5]))
+    yield golden("lstmn_deep_span", "LSTMN, deep fusion, span of three tokens; without biases",
                  Shape([5, 3], span=3, hidden=4, gamma=6, bias=False, sources=[1, 4]))
 
 
@@ -228,11 +228,11 @@ class Model:
         bound = 128 if name.endswith(".v") else 64 if name.endswith("embedding") else 48
         self.p[name] = self.g.leaf(name, self.g.numbers(*shape, bound=bound))
 
-    def draw_parts(self, look_place, gates, blocks, layer, bias):
+    def draw_parts(self, attention_name, gates, blocks, layer, bias):
         size, inner, width = self.hidden, self.o["attention_width"], self.hidden if layer else self.o["embedding"]
         for name, shape in {"wk": (inner, size), "wx": (inner, width), "wt": (inner, size), "b": (inner,),
                             "v": (inner,)}.items():
-            self.draw(f"{look_place}.{name}", *shape)
+            self.draw(f"{attention_name}.{name}", *shape)
         for name, shape in {"w": (blocks * size, width), "u": (blocks * size, size), bias: (blocks * size,)}.items():
             self.draw(f"{gates}.{name}", *shape)
 
@@ -242,15 +242,15 @@ class Model:
     def linear(self, name, x):
         return F.linear(x, self.p[name + ".w"], self.p[name + ".b"])
 
-    def look(self, place):
+    def attention(self, place):
         return {k: self.p[f"{place}.{k}"] for k in ("wk", "wx", "wt", "b", "v")} | {"memory": self.hidden}
 
     def layer(self, place, rows, source=None):
         """Runs one LSTMN over a sentence; returns the result of `read`."""
-        p = {"look": self.look(f"{place}.look"), "w": self.p[f"{place}.w"], "u": self.p[f"{place}.u"],
+        p = {"attention": self.attention(f"{place}.look"), "w": self.p[f"{place}.w"], "u": self.p[f"{place}.u"],
              "b": self.p[f"{place}.bw"]}
         if source:
-            p |= {"source_look": self.look(f"{place}.source"), "rw": self.p[f"{place}.read.w"],
+            p |= {"source_attention": self.attention(f"{place}.source"), "rw": self.p[f"{place}.read.w"],
                   "ru": self.p[f"{place}.read.u"], "rb": self.p[f"{place}.read.b"]}
         return read(p, rows, self.o["span"], source)
 
@@ -286,14 +286,14 @@ def run_model(m, source, target):
             maps["weights"].append(full_map(source_seen, len(source), lambda t, n: 0)[None])
         x = torch.stack(hidden)
     if m.translates and not m.deep:
-        previous, readout, looks = torch.zeros(len(source), dtype=torch.float64), [], []
+        previous, readout, rows = torch.zeros(len(source), dtype=torch.float64), [], []
         for t, h in enumerate(x):
-            context, look_at = models.attend(m, h, tapes[0], t, previous)
-            previous = look_at[0]
-            looks.append(look_at)
+            context, weights = models.attend(m, h, tapes[0], t, previous)
+            previous = weights[0]
+            rows.append(weights)
             readout.append(torch.tanh(m.linear("readout", torch.cat([context, h]))))
         x = torch.stack(readout)
-        maps["weights"].append(torch.stack(looks, dim=1))
+        maps["weights"].append(torch.stack(rows, dim=1))
     output = m.p[m.target_name] if o["tie_embeddings"] else m.p["output.w"]
     return x @ output.T + m.p["output.b"], maps
 

@@ -50,10 +50,10 @@ class Rows:
         self.k = g.leaf("key", g.numbers(batch, keys, self.key_heads, key or query, bound=48))
         self.v = g.leaf("value", g.numbers(batch, keys, self.key_heads, value, bound=32)) if value else self.k
         self.i, self.j = torch.arange(queries)[:, None], torch.arange(keys)[None, :]
-        self.asks = torch.arange(queries) < self.query_lengths[:, None]  # (B, Tq)
-        there = torch.arange(keys) < self.key_lengths[:, None]
-        self.there = there[:, None, None, :]  # (B, 1, 1, Tk)
-        self.seen = (self.there & self.asks[:, None, :, None]).expand(batch, heads, queries, keys)
+        self.query_valid = torch.arange(queries) < self.query_lengths[:, None]  # (B, Tq)
+        key_valid = torch.arange(keys) < self.key_lengths[:, None]
+        self.key_valid = key_valid[:, None, None, :]  # (B, 1, 1, Tk)
+        self.visible = (self.key_valid & self.query_valid[:, None, :, None]).expand(batch, heads, queries, keys)
 
     def share(self, x):
         """Repeats key heads, so that there is one for each query head."""
@@ -78,10 +78,10 @@ def scaled_dot(s):
     return dot(s, 1 / math.sqrt(s.q.shape[-1]))
 
 
-def soft(e, seen):
+def soft(e, visible):
     """Softmax over the visible keys; zeros if there are none."""
-    e = e.masked_fill(~seen, -math.inf).masked_fill(~seen.any(-1, keepdim=True), 0.0)
-    return torch.softmax(e, dim=-1) * seen
+    e = e.masked_fill(~visible, -math.inf).masked_fill(~visible.any(-1, keepdim=True), 0.0)
+    return torch.softmax(e, dim=-1) * visible
 
 
 def sparse_row(z, threshold, power):
@@ -104,11 +104,11 @@ def entmax_threshold(z):
     return z.mean() - torch.sqrt(rest) if rest > 0 else z.detach().max() + 1
 
 
-def select_sparse(e, seen, threshold, power):
+def select_sparse(e, visible, threshold, power):
     """Weights row by row, and whether they are suitable: far from every edge, some rows with zeros, some with several keys."""
     p, fit, supports = torch.zeros_like(e), True, []
     for place in itertools.product(*map(range, e.shape[:-1])):
-        row = seen[place]
+        row = visible[place]
         if row.any():
             values, support, clear = sparse_row(e[place][row], threshold, power)
             p = p.index_put((*(torch.tensor(x) for x in place), row.nonzero()[:, 0]), values)
@@ -121,15 +121,15 @@ def context_of(s, p):
     return torch.einsum("bhij,bjhd->bihd", p, s.share(s.v))
 
 
-def finish(s, context, weights=None, idle=()):
-    """Writes the outputs, zero in padding, and requires that every input except `idle` has an effect."""
+def finish(s, context, weights=None, without_effect=()):
+    """Writes the outputs, zero in padding, and requires that every input except `without_effect` has an effect."""
     g = s.g
-    g.output("context", torch.where(s.asks[:, :, None, None], context, 0.0))
+    g.output("context", torch.where(s.query_valid[:, :, None, None], context, 0.0))
     if weights is not None:
         g.output("weights", weights)
     g.finish()
     for name in g.leaves:
-        assert (g.tensors["grad." + name] != 0).any() == (name not in idle), (g.name, name)
+        assert (g.tensors["grad." + name] != 0).any() == (name not in without_effect), (g.name, name)
     return g
 
 
@@ -141,8 +141,8 @@ def redraw(make):
 # ---- torch.nn.functional.scaled_dot_product_attention ----
 
 def torch_attention(s, mask=None, **options):
-    turned = (x.transpose(1, 2) for x in (s.q, s.k, s.v))
-    return F.scaled_dot_product_attention(*turned, attn_mask=mask, enable_gqa=s.heads != s.key_heads,
+    heads_first = (x.transpose(1, 2) for x in (s.q, s.k, s.v))
+    return F.scaled_dot_product_attention(*heads_first, attn_mask=mask, enable_gqa=s.heads != s.key_heads,
                                           **options).transpose(1, 2)
 
 
@@ -153,13 +153,13 @@ def agreed(theirs, ours):
 
 def plain():
     s = Rows(Golden("attention_plain", "scaled_dot_product_attention"), 2, 3, 4, heads=2)
-    return finish(s, agreed(torch_attention(s), context_of(s, soft(scaled_dot(s), s.seen))))
+    return finish(s, agreed(torch_attention(s), context_of(s, soft(scaled_dot(s), s.visible))))
 
 
 def causal():
     s = Rows(Golden("attention_causal", "scaled_dot_product_attention, is_causal, as many queries as keys"), 1, 9, 9,
              heads=2)
-    ours = context_of(s, soft(scaled_dot(s), s.seen & s.causal()))
+    ours = context_of(s, soft(scaled_dot(s), s.visible & s.causal()))
     return finish(s, agreed(torch_attention(s, is_causal=True), ours))
 
 
@@ -167,17 +167,17 @@ def tail():
     s = Rows(Golden("attention_tail", "scaled_dot_product_attention, more keys than queries, causal from the end of "
                     "each sequence by an explicit mask; ragged; weights"), 2, 9, 19, query_lengths=[9, 3],
              key_lengths=[19, 12])
-    seen = s.seen & s.causal()
-    p = soft(scaled_dot(s), seen)
-    mask = seen | ~s.asks[:, None, :, None]  # a row without visible keys would be NaN there
-    theirs = torch.where(s.asks[:, :, None, None], torch_attention(s, mask), 0.0)
+    visible = s.visible & s.causal()
+    p = soft(scaled_dot(s), visible)
+    mask = visible | ~s.query_valid[:, None, :, None]  # a row without visible keys would be NaN there
+    theirs = torch.where(s.query_valid[:, :, None, None], torch_attention(s, mask), 0.0)
     return finish(s, agreed(theirs, context_of(s, p)), p)
 
 
 def mask():
     g = Golden("attention_mask", "scaled_dot_product_attention, boolean mask; weights")
     s = Rows(g, 2, 3, 5, heads=2)
-    allowed = torch.tensor([g.random.random() < 0.5 for _ in range(60)]).reshape(s.seen.shape)
+    allowed = torch.tensor([g.random.random() < 0.5 for _ in range(60)]).reshape(s.visible.shape)
     allowed[..., 2] |= ~allowed.any(-1)
     g.put("allowed", allowed)
     p = soft(scaled_dot(s), allowed)
@@ -190,7 +190,7 @@ def mask_shared():
     s = Rows(g, 2, 2, 5, heads=2)
     allowed = torch.tensor([True, False, True, True, False]).reshape(1, 1, 1, 5)
     g.put("allowed", allowed)
-    p = soft(scaled_dot(s), allowed & s.seen)
+    p = soft(scaled_dot(s), allowed & s.visible)
     return finish(s, agreed(torch_attention(s, allowed), context_of(s, p)))
 
 
@@ -198,7 +198,7 @@ def bias():
     g = Golden("attention_bias", "scaled_dot_product_attention, float mask")
     s = Rows(g, 2, 3, 4, heads=2)
     b = g.leaf("bias", g.numbers(2, 2, 3, 4, bound=64))
-    return finish(s, agreed(torch_attention(s, b), context_of(s, soft(scaled_dot(s) + b, s.seen))))
+    return finish(s, agreed(torch_attention(s, b), context_of(s, soft(scaled_dot(s) + b, s.visible))))
 
 
 def bias_shared():
@@ -206,26 +206,26 @@ def bias_shared():
                "and queries")
     s = Rows(g, 2, 3, 4, heads=2)
     b = g.leaf("bias", g.numbers(1, 2, 1, 4, bound=64))
-    return finish(s, agreed(torch_attention(s, b), context_of(s, soft(scaled_dot(s) + b, s.seen))))
+    return finish(s, agreed(torch_attention(s, b), context_of(s, soft(scaled_dot(s) + b, s.visible))))
 
 
 def grouped():
-    s = Rows(Golden("attention_grouped", "scaled_dot_product_attention, enable_gqa: 4 heads on 2; weights"), 2, 4, 4,
+    s = Rows(Golden("attention_grouped", "scaled_dot_product_attention, enable_gqa: 4 query heads, 2 key heads; weights"), 2, 4, 4,
              heads=4, key_heads=2, query=2)
-    p = soft(scaled_dot(s), s.seen)
+    p = soft(scaled_dot(s), s.visible)
     return finish(s, agreed(torch_attention(s), context_of(s, p)), p)
 
 
 def scale():
     s = Rows(Golden("attention_scale", "scaled_dot_product_attention, scale 0.75, values wider than keys"), 2, 3, 4,
              heads=2, value=5)
-    return finish(s, agreed(torch_attention(s, scale=0.75), context_of(s, soft(dot(s, 0.75), s.seen))))
+    return finish(s, agreed(torch_attention(s, scale=0.75), context_of(s, soft(dot(s, 0.75), s.visible))))
 
 
 def wide():
     s = Rows(Golden("attention_wide", "scaled_dot_product_attention, rows longer than a vector"), 1, 8, 10, query=19,
              value=9)
-    return finish(s, agreed(torch_attention(s), context_of(s, soft(scaled_dot(s), s.seen))))
+    return finish(s, agreed(torch_attention(s), context_of(s, soft(scaled_dot(s), s.visible))))
 
 
 # ---- caps, and selections other than softmax ----
@@ -237,14 +237,14 @@ def cap():
     b = g.leaf("bias", g.numbers(1, 1, 3, 4, bound=48))
     e = 1.5 * torch.tanh(scaled_dot(s) / 1.5) + b
     g.put("scores", e)
-    p = soft(e, s.seen)
+    p = soft(e, s.visible)
     return finish(s, context_of(s, p), p)
 
 
 def sparse(name, title, threshold, half, power):
     def make(draw):
         s = Rows(Golden(name, title, draw), 2, 3, 5, heads=2, query=2, key_lengths=[5, 3])
-        p, fit = select_sparse(scaled_dot(s) * half, s.seen, threshold, power)
+        p, fit = select_sparse(scaled_dot(s) * half, s.visible, threshold, power)
         return finish(s, context_of(s, p), p) if fit else None
     return redraw(make)
 
@@ -264,14 +264,14 @@ def additive(q, k, wq, wk, b, u):
 def bahdanau():
     g = Golden("attention_bahdanau", "Bahdanau et al. 2015: u . tanh(Wq q + Wk k + b); ragged; weights")
     s = Rows(g, 5, 2, 4, query=3, key=4, value=2, query_lengths=[2, 1, 2, 2, 1], key_lengths=[3, 4, 1, 2, 4])
-    p = soft(additive(s.q, s.k, *learn(g, wq=(5, 3), wk=(5, 4), b=(5,), u=(5,))), s.seen)
+    p = soft(additive(s.q, s.k, *learn(g, wq=(5, 3), wk=(5, 4), b=(5,), u=(5,))), s.visible)
     return finish(s, context_of(s, p), p)
 
 
 def luong_dot():
-    s = Rows(Golden("attention_luong_dot", "Luong et al. 2015, dot, the keys being the values; ragged keys"), 3, 2, 4,
+    s = Rows(Golden("attention_luong_dot", "Luong et al. 2015, dot, the keys serve as values; ragged keys"), 3, 2, 4,
              value=0, key_lengths=[2, 4, 3])
-    return finish(s, context_of(s, soft(dot(s), s.seen)))
+    return finish(s, context_of(s, soft(dot(s), s.visible)))
 
 
 def general(s, w):
@@ -281,7 +281,7 @@ def general(s, w):
 def luong_general():
     g = Golden("attention_luong_general", "Luong et al. 2015, general: q' W k; ragged keys; weights")
     s = Rows(g, 3, 2, 4, query=3, key=4, key_lengths=[2, 4, 3])
-    p = soft(general(s, *learn(g, w=(3, 4))), s.seen)
+    p = soft(general(s, *learn(g, w=(3, 4))), s.visible)
     return finish(s, context_of(s, p), p)
 
 
@@ -293,16 +293,16 @@ def luong_concat():
     b = g.leaf("b", torch.zeros(4, dtype=torch.float64))
     pairs = torch.cat([s.q[:, :, 0][:, :, None].expand(2, 3, 4, 3), s.k[:, :, 0][:, None].expand(2, 3, 4, 2)], dim=-1)
     e = torch.tanh(pairs @ torch.cat([wq, wk], dim=1).T + b) @ u
-    return finish(s, context_of(s, soft(e[:, None], s.seen)))
+    return finish(s, context_of(s, soft(e[:, None], s.visible)))
 
 
 def luong_location():
-    g = Golden("attention_luong_location", "Luong et al. 2015, location: row j of Wa q, which knows 6 positions; "
+    g = Golden("attention_luong_location", "Luong et al. 2015, location: row j of Wa q, for at most 6 positions; "
                "ragged keys")
     s = Rows(g, 2, 3, 5, key_lengths=[5, 3])
     wa, = learn(g, wa=(6, 3))
     e = (s.q[:, :, 0] @ wa.T)[:, None, :, :5]
-    return finish(s, context_of(s, soft(e, s.seen)), idle=("key",))
+    return finish(s, context_of(s, soft(e, s.visible)), without_effect=("key",))
 
 
 def local_m():
@@ -310,7 +310,7 @@ def local_m():
                "keys; weights")
     s = Rows(g, 2, 3, 44, query=2, key_lengths=[44, 40])
     near, _ = s.window(s.i + 38.0, 2)
-    p = soft(dot(s), s.seen & near)
+    p = soft(dot(s), s.visible & near)
     return finish(s, context_of(s, p), p)
 
 
@@ -318,7 +318,7 @@ def local_p_weights(s, e, position, size):
     """Softmax inside the window times the Gaussian, sigma = size / 2, and whether no key is close to the edge."""
     at = (s.key_lengths[:, None] * position)[:, None, :, None]
     near, fit = s.window(at, size)
-    return soft(e, s.seen & near) * torch.exp(-(s.j - at) ** 2 / (2 * (size / 2) ** 2)), fit
+    return soft(e, s.visible & near) * torch.exp(-(s.j - at) ** 2 / (2 * (size / 2) ** 2)), fit
 
 
 def local_p(name, title, score, **rows):
@@ -347,14 +347,14 @@ def local_p_learned():
 
 def location_sensitive():
     g = Golden("attention_location_sensitive", "Chorowski et al. 2015: u . tanh(Wq q + Wk k + b + Uf (F * previous)), "
-               "F by conv1d over the keys there are; ragged; weights")
+               "F by conv1d over the keys of each sequence; ragged; weights")
     s = Rows(g, 2, 2, 5, query=3, key=2, query_lengths=[2, 1], key_lengths=[3, 5])
     wq, wk, b, u, uf, f = learn(g, wq=(4, 3), wk=(4, 2), b=(4,), u=(4,), uf=(4, 2), f=(2, 3))
     previous = g.leaf("previous", g.numbers(2, 1, 2, 5, bound=16, shift=0.5))
-    located = F.conv1d((previous * s.there).reshape(4, 1, 5), f[:, None], padding=3 // 2)  # (B Tq, filters, Tk)
+    located = F.conv1d((previous * s.key_valid).reshape(4, 1, 5), f[:, None], padding=3 // 2)  # (B Tq, filters, Tk)
     located = located.reshape(2, 2, 2, 5).transpose(2, 3) @ uf.T
     inside = (s.q[:, :, 0] @ wq.T)[:, :, None] + (s.k[:, :, 0] @ wk.T)[:, None] + b + located
-    p = soft((torch.tanh(inside) @ u)[:, None], s.seen)
+    p = soft((torch.tanh(inside) @ u)[:, None], s.visible)
     return finish(s, context_of(s, p), p)
 
 
@@ -366,7 +366,7 @@ def multihead():
     weights = {"in_proj_weight": torch.cat([wq, wk, wv]), "out_proj.weight": wo}
     rows = tuple(x.flatten(2) for x in (s.q, s.k, s.v))
     context, p = torch.func.functional_call(module, weights, rows, dict(
-        key_padding_mask=~s.there[:, 0, 0], need_weights=True, average_attn_weights=False))
+        key_padding_mask=~s.key_valid[:, 0, 0], need_weights=True, average_attn_weights=False))
     return finish(s, context[:, :, None], p)
 
 

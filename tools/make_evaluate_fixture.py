@@ -1,4 +1,4 @@
-"""Writes test/cli/evaluate/expected.txt: scores of sacreBLEU for the files in that folder, for test/cli/evaluate.sh.
+"""Writes test/cli/evaluate/expected.txt: scores of sacreBLEU for the files in that directory, for test/cli/evaluate.sh.
 
     make_evaluate_fixture.py [--check]
 
@@ -33,7 +33,7 @@ def main():
     path = FOLDER / "expected.txt"
     if "--check" in sys.argv:
         if path.read_text(encoding="utf-8").split("\n")[1:] != rows[1:] + [""]:
-            sys.exit(f"{path} is not what sacreBLEU {sacrebleu.__version__} says")
+            sys.exit(f"{path} differs from the scores of sacreBLEU {sacrebleu.__version__}")
         return
     path.write_text(text, encoding="utf-8")
 

@@ -201,8 +201,8 @@ def run_torch(s, leaves):
             reverse = "_reverse" if s.directions == "fr" and prefix[0] == "r" else ""
             setattr(module, f"{name}_l{prefix[1]}{reverse}", leaves[f"{prefix}.{ours}"])
     sequences = leaves["x"].split(s.lengths)
-    turned = s.directions == "r"  # nn.* has no layer that only runs backward: reverse the sequences
-    if turned:
+    is_reversed = s.directions == "r"  # nn.* has no layer that only runs backward: reverse the sequences
+    if is_reversed:
         sequences = [x.flip(0) for x in sequences]
     state = None
     if s.state:
@@ -210,7 +210,7 @@ def run_torch(s, leaves):
         state = state if s.kind == "lstm" else state[0]
     y, final = module(nn.utils.rnn.pack_sequence(sequences, enforce_sorted=False), state)
     sequences = nn.utils.rnn.unpack_sequence(y)
-    outputs = {"y": torch.cat([x.flip(0) for x in sequences] if turned else sequences)}
+    outputs = {"y": torch.cat([x.flip(0) for x in sequences] if is_reversed else sequences)}
     for k, values in zip(s.states(), final if s.kind == "lstm" else (final,)):
         outputs |= {f"{prefix}.{k}n": values[i] for i, prefix in enumerate(s.prefixes)}
     return outputs
@@ -253,27 +253,27 @@ def recurrent(name, title, s):
 def recurrent_goldens():
     ragged, empty = [3, 1, 4, 2], [2, 0, 3, 1]
     yield recurrent("gru", "GRU, reset after: torch.nn.GRU", Shape("gru", 17, 3, ragged))
-    yield recurrent("gru_reverse", "GRU, reset after, in reverse: torch.nn.GRU on turned sequences",
+    yield recurrent("gru_reverse", "GRU, reset after, in reverse: torch.nn.GRU on reversed sequences",
                     Shape("gru", 5, 3, ragged, directions="r"))
     yield recurrent("gru_both", "GRU, reset after, both directions: torch.nn.GRU",
                     Shape("gru", 4, 3, ragged, directions="fr"))
-    yield recurrent("gru_relu", "GRU, reset after, ReLU for tanh; a sequence of no rows: a loop",
+    yield recurrent("gru_relu", "GRU, reset after, ReLU for tanh; an empty sequence: a loop",
                     Shape("gru", 5, 3, empty, activation="relu"))
-    yield recurrent("gru_before", "GRU, reset before; a sequence of no rows: a loop",
+    yield recurrent("gru_before", "GRU, reset before; an empty sequence: a loop",
                     Shape("gru_before", 9, 3, empty))
     yield recurrent("gru_before_relu", "GRU, reset before, in reverse, ReLU for tanh: a loop",
                     Shape("gru_before", 5, 3, ragged, activation="relu", directions="r"))
     yield recurrent("lstm", "LSTM: torch.nn.LSTM", Shape("lstm", 17, 3, ragged))
-    yield recurrent("lstm_reverse", "LSTM in reverse: torch.nn.LSTM on turned sequences",
+    yield recurrent("lstm_reverse", "LSTM in reverse: torch.nn.LSTM on reversed sequences",
                     Shape("lstm", 5, 3, ragged, directions="r"))
-    yield recurrent("lstm_relu", "LSTM, ReLU for tanh; a sequence of no rows: a loop",
+    yield recurrent("lstm_relu", "LSTM, ReLU for tanh; an empty sequence: a loop",
                     Shape("lstm", 5, 3, empty, activation="relu"))
     yield recurrent("lstm_stacked", "LSTM, two layers, both directions: torch.nn.LSTM",
                     Shape("lstm", 3, 2, ragged, directions="fr", layers=2))
     yield recurrent("lstm_bare", "LSTM without biases, from zeros: torch.nn.LSTM",
                     Shape("lstm", 3, 3, ragged, bias=False, state=False))
     yield recurrent("simple_tanh", "simple RNN: torch.nn.RNN", Shape("simple", 17, 3, ragged))
-    yield recurrent("simple_relu", "simple RNN in reverse, ReLU: torch.nn.RNN on turned sequences",
+    yield recurrent("simple_relu", "simple RNN in reverse, ReLU: torch.nn.RNN on reversed sequences",
                     Shape("simple", 5, 3, ragged, activation="relu", directions="r"))
     yield recurrent("simple_bare", "simple RNN without biases, from zeros: torch.nn.RNN",
                     Shape("simple", 5, 3, ragged, bias=False, state=False))
@@ -300,7 +300,7 @@ def matmul():
 
 
 def elementwise():
-    g = Golden("elementwise", "sums and products element by element; v stands for each row")
+    g = Golden("elementwise", "elementwise sums and products; v is broadcast to each row")
     a, b, v = g.leaf("a", g.numbers(3, 19)), g.leaf("b", g.numbers(3, 19)), g.leaf("v", g.numbers(19))
     for name, value in (("add", a + b), ("add_row", a + v), ("mul", a * b), ("mul_row", a * v), ("twice", a * a),
                         ("scale", a * -0.75), ("sum", a.sum().reshape(1))):
@@ -309,7 +309,7 @@ def elementwise():
 
 
 def activations():
-    g = Golden("activations", "torch.tanh, sigmoid, relu, gelu; among the arguments 0, tiny and saturated ones")
+    g = Golden("activations", "torch.tanh, sigmoid, relu, gelu; arguments include 0, tiny and saturated ones")
     x = g.numbers(3, 19, bound=128)
     x[0, :10] = torch.tensor([0, 2**-20, -(2**-20), 9.5, -9.5, 20, -20, 100, -100, 0.0625])
     x = g.leaf("x", x)
@@ -350,7 +350,7 @@ def positions():
 
 
 def embedding():
-    g = Golden("embedding", "torch.nn.functional.embedding; some rows are taken often, some never")
+    g = Golden("embedding", "torch.nn.functional.embedding; some rows are read often, some never")
     table, ids = g.leaf("table", g.numbers(9, 19)), [4, 0, 4, 8, 4]
     g.put("ids", ids)
     g.output("y", F.embedding(torch.tensor(ids), table))
@@ -358,7 +358,7 @@ def embedding():
 
 
 def rows():
-    g = Golden("rows", "rows by number, cat along either axis, columns, reshape")
+    g = Golden("rows", "gather, concatenation along either axis, columns, reshape")
     table, a = g.leaf("table", g.numbers(9, 6)), g.leaf("a", g.numbers(5, 3))
     ids = [4, 0, 4, 8, 4]
     g.put("ids", ids)
@@ -414,7 +414,7 @@ def op_goldens():
     yield embedding()
     yield rows()
     yield layer_norm("layer_norm", "torch.nn.functional.layer_norm", 1e-5)
-    yield layer_norm("layer_norm_flat", "torch.nn.functional.layer_norm, rows nearly constant: epsilon rules", 1e-3,
+    yield layer_norm("layer_norm_flat", "torch.nn.functional.layer_norm, rows nearly constant: epsilon dominates", 1e-3,
                      bound=16, unit=1024)
     yield layer_norm("layer_norm_far", "torch.nn.functional.layer_norm, mean 1000 and deviation about 0.04", 1e-5,
                      shift=1000.0, bound=64, unit=1024)
@@ -517,7 +517,7 @@ def all_goldens():
 def main(goldens, summary):
     """Writes the files that `goldens` yields, or checks them."""
     parser = argparse.ArgumentParser(description=summary)
-    parser.add_argument("--check", action="store_true", help="compare with the files that are there; write nothing")
+    parser.add_argument("--check", action="store_true", help="compare with the existing files; write nothing")
     parser.add_argument("--folder", type=pathlib.Path, default=FOLDER, help="where the files are (test/golden)")
     options = parser.parse_args()
     torch.set_num_threads(1)

@@ -2,10 +2,10 @@
 """Writes test/golden/metric_*.golden: scores of sacreBLEU (2.x, from PyPI), for test_golden_metrics.c.
 
     make_metric_goldens.py             write the files
-    make_metric_goldens.py --check     write nothing; compare with the files that are there, to 1e-12
+    make_metric_goldens.py --check     compare with the existing files, to 1e-12; write nothing
 
-BLEU, chrF, chrF++ and TER are sacreBLEU's; WER, CER, exact match and token accuracy are the definitions below, in as few
-lines as they take. The sentences are our own.
+BLEU, chrF, chrF++ and TER are sacreBLEU's; WER, CER, exact match and token accuracy follow the plain definitions
+below. The sentences are our own.
 
 The format: lines that start with # are comments. `lines N R`, then N times `h TEXT` and R times `r TEXT`: a hypothesis
 and its references; in them \\xHH is a byte and \\\\ a backslash. Then `KIND TOKENS CASE REFERENCES CORPUS S1 .. SN`: the
@@ -160,8 +160,8 @@ CORPORA = {
     "scripts": ("Scripts, cases, white space.", SCRIPTS),
     "short": ("Empty and very short lines.", SHORT),
     "edits": ("Repetitions, shifts, very different lengths.", EDITS),
-    "bytes": ("Bytes that are no UTF-8.", [tuple(x.decode("utf-8", "surrogateescape") for x in g) for g in BYTES]),
-    "drawn": ("Drawn by rule.", list(drawn())),
+    "bytes": ("Bytes that are not UTF-8.", [tuple(x.decode("utf-8", "surrogateescape") for x in g) for g in BYTES]),
+    "drawn": ("Generated at random.", list(drawn())),
 }
 
 # ---- the scores; a corpus is a list of (hypothesis, [references]) ----

@@ -253,7 +253,7 @@ def step(m, place, x, state, second=None):
     return out if m.lstm else (out,)
 
 
-def run_alone(m, target):
+def run_language_model(m, target):
     """Logits (rows, vocabulary) of a language model, all rows at once."""
     y = F.embedding(torch.tensor([BEGIN, *target]), m.target_table)
     x, _ = layers_module(m, lambda layer: [f"decoder.{layer}"])(y)
@@ -265,15 +265,15 @@ def run_alone(m, target):
 def run(m, source, target):
     """Logits (rows, vocabulary) and weights (heads, rows, tokens), or None without attention."""
     if m.is_language_model:
-        return run_alone(m, target), None
+        return run_language_model(m, target), None
     memory, states = encode(m, source)
     feed, previous = torch.zeros(m.feed, dtype=torch.float64), torch.zeros(len(source), dtype=torch.float64)
-    logits, looks = [], []
+    logits, all_weights = [], []
     for t, word in enumerate([BEGIN, *target]):
         y = m.target_table[word]
         x, second = y, None
         if m.before:
-            context, look = attend(m, states[0][0], memory, t, previous)
+            context, weights = attend(m, states[0][0], memory, t, previous)
             x, second = torch.cat([y, context]), "context"
         elif m.o["input_feeding"]:
             x, second = torch.cat([y, feed]), "feed"
@@ -281,15 +281,15 @@ def run(m, source, target):
             states[layer] = step(m, f"decoder.{layer}", x, state, None if layer else second)
             x = states[layer][0]
         if m.after:
-            context, look = attend(m, x, memory, t, previous)
+            context, weights = attend(m, x, memory, t, previous)
             feed = x = torch.tanh(m.linear("readout", torch.cat([context, x])))
         elif m.o["readout"] == "deep":
             x = torch.tanh(m.linear("readout", torch.cat([x, context, y] if m.before else [x, y])))
         if m.before or m.after:
-            looks.append(look)
-            previous = look[0]
+            all_weights.append(weights)
+            previous = weights[0]
         logits.append(m.output @ x + m.p["output.b"])
-    return torch.stack(logits), torch.stack(looks, dim=1) if looks else None
+    return torch.stack(logits), torch.stack(all_weights, dim=1) if all_weights else None
 
 
 # ---- goldens ----
@@ -317,20 +317,20 @@ def model(name, title, words, smoothing=0.0, guidance=0.0):
             g.put("links", LINKS)
         g.put("options", [scale, smoothing, guidance])
         m = Model(g, words)
-        nll, looks = [], []
+        nll, all_weights = [], []
         for pair, (source, target) in enumerate(zip(sources, TARGETS)):
             logits, weights = run(m, source, target)
             wanted = torch.tensor([*target, END])
             g.loss = g.loss + scale * F.cross_entropy(logits, wanted, label_smoothing=smoothing, reduction="sum")
             nll.append(F.cross_entropy(logits, wanted, reduction="none"))
             if weights is not None:
-                looks.append(weights.flatten())
+                all_weights.append(weights.flatten())
             if guidance:
                 g.loss = g.loss + scale * guidance * guided(weights, [link[1:] for link in LINKS if link[0] == pair])
         g.put("loss", g.loss.reshape(1))
         g.put("nll", torch.cat(nll))
-        if looks:
-            g.put("weights", torch.cat(looks))
+        if all_weights:
+            g.put("weights", torch.cat(all_weights))
         g.finish()
         clear = all(leaf.grad.abs().max() > FAINT for leaf in g.leaves.values())
         return g if m.fit and clear else None
@@ -354,7 +354,7 @@ def model_goldens():
         yield model(f"local_p_{score}", "Luong et al. 2015, local-p",
                     f"cell=lstm attention={score} context=after readout=plain window=local-p "
                     f"input-feeding={'yes' if score == 'bilinear' else 'no'}")
-    yield model("local_m", "RNNsearch that looks around its own position",
+    yield model("local_m", "RNNsearch with a window around the query's own position",
                 "cell=gru attention=additive context=before readout=deep window=local-m")
     yield model("stacked", "two layers, label smoothing, guided alignment",
                 "cell=lstm layers=2 attention=bilinear context=after readout=plain input-feeding=yes", smoothing=0.1,
@@ -362,7 +362,7 @@ def model_goldens():
     yield model("tied", "GRUs with reset before, two layers, tied embeddings of one vocabulary, label smoothing",
                 "cell=gru-reset-before layers=2 bidirectional=no start=copy attention=additive context=before "
                 "readout=deep tie-embeddings=yes shared-vocab=yes target-vocab=7", smoothing=0.25)
-    yield model("copied", "two layers of LSTM that start where the encoder ended, deep readout without attention",
+    yield model("copied", "two LSTM layers that start from the encoder's final states, deep readout without attention",
                 "cell=lstm layers=2 bidirectional=no start=copy attention=none readout=deep")
     yield model("heads", "two projected heads, guided alignment",
                 "cell=gru attention=projected heads=2 attention-width=4 context=after readout=plain", guidance=0.5)
@@ -373,9 +373,9 @@ def model_goldens():
     yield model("lines_stacked", "a language model of two layers, label smoothing",
                 f"{alone} cell=lstm layers=2 readout=plain", smoothing=0.1)
     yield model("lines_gru", "a language model with a deep readout", f"{alone} cell=gru readout=deep")
-    yield model("lines_tied", "a language model whose output matrix is its table",
+    yield model("lines_tied", "a language model with tied embeddings",
                 f"{alone} cell=lstm readout=deep tie-embeddings=yes")
-    yield model("lines_simple", "a language model as it was in the beginning (Mikolov et al. 2010)",
+    yield model("lines_simple", "a simple recurrent language model (Mikolov et al. 2010)",
                 f"{alone} cell=simple readout=plain")
 
 

@@ -129,7 +129,7 @@ def frequencies(width):
 
 # ---- plain implementation, one pair at a time ----
 
-def turned(m, x):
+def rotate(m, x):
     """Rotates (heads, tokens, D): each pair of elements, as a complex number, times e^(i p w)."""
     angle = torch.arange(x.shape[1]).double()[:, None] * frequencies(x.shape[2])
     pairs = torch.view_as_complex(x.reshape(*x.shape[:2], -1, 2).contiguous())
@@ -140,7 +140,7 @@ def heads_of(m, x):
     return x.reshape(len(x), m.heads, -1).transpose(0, 1)
 
 
-def look(m, out, q, k, v, causal):
+def attention(m, out, q, k, v, causal):
     """Output (tokens, D), and the weights (heads, tokens, tokens)."""
     e = q @ k.transpose(1, 2) / math.sqrt(q.shape[2])
     if causal:
@@ -165,8 +165,8 @@ def part(m, name, x, f):
 def plain_self(m, place, x, causal, seen):
     q, k, v = (heads_of(m, y) for y in plain_linear(m, f"{place}.self.qkv", x).chunk(3, dim=1))
     if m.o["positions"] == "rotary":
-        q, k = turned(m, q), turned(m, k)
-    y, w = look(m, f"{place}.self.out", q, k, v, causal)
+        q, k = rotate(m, q), rotate(m, k)
+    y, w = attention(m, f"{place}.self.out", q, k, v, causal)
     seen.append(w)
     return y
 
@@ -174,7 +174,7 @@ def plain_self(m, place, x, causal, seen):
 def plain_cross(m, place, x, memory, seen):
     q = heads_of(m, plain_linear(m, f"{place}.cross.query", x))
     k, v = (heads_of(m, y) for y in plain_linear(m, f"{place}.cross.memory", memory).chunk(2, dim=1))
-    y, w = look(m, f"{place}.cross.out", q, k, v, False)
+    y, w = attention(m, f"{place}.cross.out", q, k, v, False)
     seen.append(w)
     return y
 
@@ -329,10 +329,10 @@ def transformer_goldens():
     yield transformer("pre", "nn.Transformer, norm_first", "norm=pre positions=sinusoidal feed-forward=relu")
     yield transformer("post", "nn.Transformer as published (Vaswani et al. 2017), label smoothing",
                       "norm=post positions=sinusoidal feed-forward=relu layers=1 decoder-layers=2 heads=3", smoothing=0.1)
-    yield transformer("learned", "nn.Transformer with a table of places and one table of words for all, guided alignment",
+    yield transformer("learned", "nn.Transformer with learned positions and one shared embedding table, guided alignment",
                       "norm=pre positions=learned feed-forward=gelu tie-embeddings=yes shared-vocab=yes target-vocab=7",
                       guidance=0.5)
-    yield transformer("rotary", "rotary places (Su et al. 2021) and SwiGLU (Shazeer 2020)",
+    yield transformer("rotary", "rotary positions (Su et al. 2021) and SwiGLU (Shazeer 2020)",
                       "norm=pre positions=rotary feed-forward=gated hidden=8 layers=2 decoder-layers=1")
     yield transformer("language", "a language model: nn.TransformerEncoder with a causal mask, label smoothing",
                       "task=language-model norm=pre positions=sinusoidal feed-forward=gelu", smoothing=0.25)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Usage: tools/packages.sh PURPOSE...
-# Sees to it that the Debian packages listed for these purposes in packages.txt are installed: as root or with
-# a sudo that asks for no password it installs what is missing; otherwise it says which command to run.
+# Installs the missing ones of the Debian packages that packages.txt lists for these purposes. If this needs a password,
+# prints the command to run instead.
 set -eu
 list=$(dirname "$0")/../packages.txt
 wanted=""

@@ -1,6 +1,6 @@
 """Decoding with the RNNsearch of torch_models.py: 25 source tokens and exactly 25 steps.
 
-    decode BATCH BEAM      BEAM 1: greedy search; otherwise beam search in two forms, of which the faster counts"""
+    decode BATCH BEAM      BEAM 1: greedy search; otherwise beam search in two forms; the faster is used"""
 import torch
 
 from torch_models import HIDDEN, VOCABULARY, LENGTH, RNNsearch

@@ -1,4 +1,4 @@
-"""The models of bench/models.c in PyTorch, each in the fastest form known for a CPU: whatever does not depend on the previous
+"""The models of bench/models.c in PyTorch, each in the fastest form known for a CPU: everything that does not depend on the previous
 step (embeddings, encoder, the gates' input from the tokens, readout and output) is one matrix product over all steps.
 
     train NAME            a training step: forward, backward, clipping, Adam; 64 pairs of 25 source and 25 target tokens, vocabulary 10,000
@@ -140,7 +140,7 @@ def train(name, file=None):
 
         return run
 
-    # without packing, the encoder also reads the padding: a slightly different model, but maybe faster; the faster counts
+    # without packing, the encoder also reads the padding: a slightly different model, but maybe faster; the faster is used
     return [runner(True), runner(False)] if file else [runner(False)]
 
 

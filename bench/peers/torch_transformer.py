@@ -2,7 +2,7 @@
 
     train-transformer [FILE]          a training step: forward, backward, clipping, Adam (fused). Each line of FILE is a batch,
                                       "source:target source:target ..."; without FILE, 164 pairs of 25 source and 25 target
-                                      tokens. In two forms, of which the faster counts.
+                                      tokens. In two forms; the faster is used.
     decode-transformer BATCH BEAM     25 source tokens and exactly 25 steps with a key/value cache; BEAM 1: greedy search"""
 import math
 import warnings

@@ -56,7 +56,7 @@ expect 0 'done: past' train $lm --train train.txt --valid valid.txt --model past
 expect 0 'per token' score --model past --input valid.txt
 printf 'a b\n\n' | "$attend" translate --model past --seed 2 --quiet | head -1 | grep -q '^a b' || fail "an lstmn does not continue lines"
 
-# sizes chosen by the data
+# sizes chosen from the amount of data
 expect 0 'chosen      for 300 lines of text, ' train $lm --train train.txt --model sized --updates 1 --tokens char
 case $printed in *"label-smoothing 0"*) ;; *) fail "sizes: $printed" ;; esac
 

@@ -1,4 +1,4 @@
-# The ONNX node cases, which are not part of this repository: the runner takes a folder of cases, and its test runs those beside the
+# The ONNX node cases, which are not part of this repository: the runner takes a directory of cases, and its test runs those beside the
 # checkout, if present.
 set(CONFORMANCE ${CMAKE_CURRENT_LIST_DIR})
 file(GLOB CONFORMANCE_OPERATORS CONFIGURE_DEPENDS ${CONFORMANCE}/op_*.c)

@@ -27,7 +27,7 @@ static const char usage[] =
 
 enum { EXIT_NO_FAILURE = 0, EXIT_CASES_FAILED = 1, EXIT_NOTHING_RUN = 2, EXIT_SKIPPED = 77 };
 
-/* ---- the folders of cases ---- */
+/* ---- the directories of cases ---- */
 
 typedef struct names {
     char **at;

@@ -237,7 +237,7 @@ static int check_survey(survey *s, const pb_reader *r, const type_info **info)
     if (s->location != 0)
         return message_set(r->message, CASE_SKIPPED, "%s: a tensor whose numbers are in another file", r->name);
     if (!count_elements(s->rank, s->dims, &s->size))
-        return pb_refuse(r, r->end, "the shape asks for more than %d elements", ONNX_MAX_ELEMENTS);
+        return pb_refuse(r, r->end, "the shape has more than %d elements", ONNX_MAX_ELEMENTS);
     if (s->field == FIELD_RAW) {
         size_t wanted = s->size * (*info)->width;
         if (s->raw_size != wanted)
@@ -247,7 +247,7 @@ static int check_survey(survey *s, const pb_reader *r, const type_info **info)
     }
     if (s->field != 0 && s->field != (*info)->field)
         return pb_refuse(r, r->end, "numbers of type %s in field %" PRIu32, (*info)->name, s->field);
-    if (s->count != s->size) return pb_refuse(r, r->end, "%zu numbers, but the shape asks for %zu", s->count, s->size);
+    if (s->count != s->size) return pb_refuse(r, r->end, "%zu numbers, but the shape has %zu", s->count, s->size);
     return CASE_OK;
 }
 

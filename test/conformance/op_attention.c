@@ -54,7 +54,7 @@ static int read_attributes(attention *a)
     if (status == CASE_OK) status = read_precision(call);
     if (status != CASE_OK) return status;
     if (a->mode < MODE_RAW || a->mode > MODE_WEIGHTS)
-        return op_fail(call, "qk_matmul_output_mode %" PRId64 " is none of ONNX", a->mode);
+        return op_fail(call, "qk_matmul_output_mode %" PRId64 " is not defined by ONNX", a->mode);
     if (scale == 0 && onnx_model_attribute(call->model, "scale") != NULL)
         return op_skip(call, "scale 0 is not implemented");
     a->causal = causal != 0;
@@ -187,8 +187,8 @@ static int make_arrays(attention *a)
     attend_arrays *to = &a->arrays;
     int status = CASE_OK;
     to->queries = a->q.count, to->query_width = a->q.width;
-    if (op_input(a->call, IN_PAST_KEY) != NULL || op_wants_output(a->call, OUT_KEY) ||
-        op_wants_output(a->call, OUT_VALUE)) {
+    if (op_input(a->call, IN_PAST_KEY) != NULL || op_has_output(a->call, OUT_KEY) ||
+        op_has_output(a->call, OUT_VALUE)) {
         status = fill_cache(a);
     } else {
         to->batch = a->k.batch, to->keys = a->k.count;
@@ -246,7 +246,7 @@ static void put_product(attention *a, const attend_real *product)
 static int put_present(attention *a)
 {
     for (size_t i = OUT_KEY; i <= OUT_VALUE; i++) {
-        if (!op_wants_output(a->call, i)) continue;
+        if (!op_has_output(a->call, i)) continue;
         onnx_tensor *to = &a->call->outputs[i];
         attend_real *all = attention_take(a, to->size, sizeof *all);
         if (all == NULL) return CASE_FAILED;
@@ -270,7 +270,7 @@ static int run_forward(attention *a)
 {
     const size_t count = (size_t)a->q.batch * (size_t)a->q.heads * (size_t)a->q.count;
     attend_real *product = NULL, *context = attention_take(a, count * (size_t)a->v.width, sizeof *context);
-    if (op_wants_output(a->call, OUT_PRODUCT)) {
+    if (op_has_output(a->call, OUT_PRODUCT)) {
         product = attention_take(a, count * (size_t)a->arrays.keys, sizeof *product);
         if (product == NULL) return CASE_FAILED;
     }
@@ -278,7 +278,7 @@ static int run_forward(attention *a)
     int status = forward(a, &a->options, &a->arrays, context, a->mode == MODE_WEIGHTS ? product : NULL,
                          a->mode == MODE_MASKED ? product : NULL);
     if (status != CASE_OK) return status;
-    if (op_wants_output(a->call, OUT_Y)) put_context(a, context);
+    if (op_has_output(a->call, OUT_Y)) put_context(a, context);
     if (product != NULL && a->mode < MODE_MASKED) {
         attend_attention_options options = a->options;
         attend_arrays arrays = a->arrays;

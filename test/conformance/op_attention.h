@@ -33,7 +33,7 @@ typedef struct attention {
     int block_count;
 } attention;
 
-/* An array of zeros that lives as long as the run; NULL, with a message, if memory runs out. */
+/* An array of zeros that is valid until the end of the run; NULL, with a message, if memory runs out. */
 void *attention_take(attention *a, size_t count, size_t size);
 
 /* Sets key_lengths and causal from nonpad_kv_seqlen and is_causal. */

@@ -85,7 +85,7 @@ static int read_direction(rnn *r)
         r->directions = 2;
         r->reverse[1] = true;
     } else if (strcmp(direction, "forward") != 0) {
-        return op_fail(r->call, "direction '%s' is none of ONNX", direction);
+        return op_fail(r->call, "direction '%s' is not defined by ONNX", direction);
     }
     return CASE_OK;
 }
@@ -133,7 +133,7 @@ static int read_attributes(rnn *r)
     if (status == CASE_OK && forget != 0) status = op_skip(r->call, "input_forget is not implemented");
     if (status == CASE_OK) status = op_attribute_int(r->call, "layout", 0, &layout);
     if (status == CASE_OK && layout != 0 && layout != 1)
-        status = op_fail(r->call, "layout %" PRId64 " is none of ONNX", layout);
+        status = op_fail(r->call, "layout %" PRId64 " is not defined by ONNX", layout);
     if (status == CASE_OK) status = op_attribute_int(r->call, "linear_before_reset", 0, &reset);
     if (status == CASE_OK) status = read_direction(r);
     if (status == CASE_OK) status = read_activations(r);
@@ -316,9 +316,9 @@ static int run_direction(rnn *r, attend_ctx *c, attend_var *x, const attend_ragg
     bool lstm = r->kind == ATTEND_CELL_LSTM;
     if (attend_ctx_status(c) != ATTEND_OK || y == NULL || state.h == NULL || (lstm && state.c == NULL))
         return op_fail(r->call, "attend_cell_sequence: %s", attend_ctx_message(c));
-    if (op_wants_output(r->call, OUT_Y)) put_y(r, d, attend_value(y));
-    if (op_wants_output(r->call, OUT_H)) put_state(r, OUT_H, d, attend_value(state.h));
-    if (op_wants_output(r->call, OUT_C)) put_state(r, OUT_C, d, attend_value(state.c));
+    if (op_has_output(r->call, OUT_Y)) put_y(r, d, attend_value(y));
+    if (op_has_output(r->call, OUT_H)) put_state(r, OUT_H, d, attend_value(state.h));
+    if (op_has_output(r->call, OUT_C)) put_state(r, OUT_C, d, attend_value(state.c));
     return CASE_OK;
 }
 

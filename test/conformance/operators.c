@@ -38,14 +38,14 @@ const onnx_tensor *op_input(const op_call *call, size_t i)
     return i < call->input_count ? call->inputs[i] : NULL;
 }
 
-bool op_wants_output(const op_call *call, size_t i)
+bool op_has_output(const op_call *call, size_t i)
 {
     return i < call->output_count && call->model->outputs.at[i][0] != '\0';
 }
 
 int op_output(op_call *call, size_t i, onnx_type type, int rank, const int64_t *dims)
 {
-    if (!op_wants_output(call, i)) return CASE_OK;
+    if (!op_has_output(call, i)) return CASE_OK;
     return onnx_tensor_new(&call->outputs[i], type, rank, dims, call->message);
 }
 

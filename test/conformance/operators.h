@@ -46,7 +46,7 @@ __attribute__((format(printf, 2, 3))) int op_skip(op_call *call, const char *for
 
 /* Input i of the node, or NULL if it is omitted. */
 const onnx_tensor *op_input(const op_call *call, size_t i);
-bool op_wants_output(const op_call *call, size_t i);
+bool op_has_output(const op_call *call, size_t i);
 /* Creates output i as zeros of this type and shape, unless the node omits it. */
 int op_output(op_call *call, size_t i, onnx_type type, int rank, const int64_t *dims);
 

@@ -85,7 +85,7 @@ int pb_next(pb_reader *r, pb_field *f)
     if (type == 3 || type == 4)
         return pb_refuse(r, f->at, "field %" PRIu32 " is a group, which ONNX has not", f->number);
     if (type == 6 || type == 7)
-        return pb_refuse(r, f->at, "field %" PRIu32 " has wire type %d, which is none", f->number, type);
+        return pb_refuse(r, f->at, "field %" PRIu32 " has wire type %d, which does not exist", f->number, type);
     f->wire = (pb_wire)type;
     if (f->wire == PB_BYTES) return read_bytes(r, f) == CASE_OK ? PB_FIELD : CASE_FAILED;
     f->start = r->at;

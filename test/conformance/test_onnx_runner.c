@@ -21,7 +21,7 @@
 
 enum { PATH_ROOM = 512 };
 
-static char root[64]; /* a temporary folder */
+static char root[64]; /* a temporary directory */
 static char printed[4096];
 
 /* ---- files ---- */

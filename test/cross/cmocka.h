@@ -76,7 +76,7 @@ __attribute__((unused)) static void cmocka_strings(const char *a, const char *b,
     if ((strcmp(a, b) == 0) != equal) cmocka_fail(file, line, "\"%s\" %s \"%s\"", a, equal ? "is not" : "is", b);
 }
 
-/* One test with its fixture: 0, CMOCKA_FAILED or CMOCKA_SKIPPED. What a failed test holds is not freed. */
+/* One test with its fixture: 0, CMOCKA_FAILED or CMOCKA_SKIPPED. Memory of a failed test is not freed. */
 __attribute__((unused)) static int cmocka_run_test(const struct CMUnitTest *t, void **state)
 {
     const int jumped = setjmp(cmocka_return);

@@ -1,4 +1,4 @@
-# The data check on real corpora, where they are present; read its report with ctest -V -R data_.
+# The data check on real corpora, if they are present; ctest -V -R data_ prints its reports.
 add_executable(data_check_tool data/data_check_tool.c)
 target_include_directories(data_check_tool PRIVATE ${PROJECT_SOURCE_DIR}/src)
 target_link_libraries(data_check_tool PRIVATE attend)
@@ -6,7 +6,7 @@ set(CORPORA ${PROJECT_SOURCE_DIR}/../shared/data)
 function(attend_data name)
   list(TRANSFORM ARGN PREPEND ${CORPORA}/ REGEX "^[a-z]")
   add_test(NAME data_${name} COMMAND data_check_tool --if-present ${ARGN})
-  set_tests_properties(data_${name} PROPERTIES SKIP_RETURN_CODE 77) # the tool exits 1 if something stops training
+  set_tests_properties(data_${name} PROPERTIES SKIP_RETURN_CODE 77) # the tool exits with 1 if the data prevents training
 endfunction()
 
 attend_data(hansards hansards/train.en.gz hansards/train.fr.gz)

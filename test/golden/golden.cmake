@@ -1,6 +1,6 @@
 # Compares both libraries with results of PyTorch (golden/*.golden, made by tools/make_goldens.py, tools/make_attention_goldens.py, tools/lstmn_reference.py,
 # tools/make_model_goldens.py and tools/make_transformer_goldens.py).
-# The programs accept another folder of goldens as argument.
+# The programs accept another directory of goldens as argument.
 set(SIMDE $<TARGET_EXISTS:attend_avx512_simde>) # defined in simde.cmake
 foreach(part attention cells lstmn models ops optimizers)
   foreach(library attend attend_double)

@@ -42,7 +42,7 @@ typedef struct rig {
     int count;
 } rig;
 
-/* The folder of the goldens: the program's first argument, or the source folder. */
+/* The directory of the goldens: the program's first argument, or the source directory. */
 void rig_folder(int argc, char **argv);
 void rig_path(char *out, size_t size, const char *name);
 

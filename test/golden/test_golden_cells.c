@@ -69,7 +69,7 @@ static void choose_active(walk *w, const attend_ragged *sequences, bool reverse,
     }
 }
 
-/* The pool with `top` in front of it; without a pool, the initial states are zeros. */
+/* `top` followed by the pool; without a pool, the initial states are zeros. */
 static attend_var *grown(rig *r, const walk *w, attend_var *top, attend_var *pool)
 {
     if (pool == NULL) pool = attend_constant(r->c, 2, (const int[]){ w->count, attend_dim(top, 1) }, NULL);
@@ -92,10 +92,10 @@ static void step_once(rig *r, const attend_cell *cell, attend_var *x, walk *w)
 
 static int longest(const attend_ragged *sequences)
 {
-    int most = 0;
+    int longest = 0;
     for (int b = 0; b < attend_ragged_count(sequences); b++)
-        if (attend_ragged_length(sequences, b) > most) most = attend_ragged_length(sequences, b);
-    return most;
+        if (attend_ragged_length(sequences, b) > longest) longest = attend_ragged_length(sequences, b);
+    return longest;
 }
 
 static attend_var *run_steps(rig *r, const attend_cell *cell, attend_var *x, const attend_ragged *sequences,

@@ -68,7 +68,7 @@ static void refuses_malformed_headers(void **state)
     refuses("x 1 1\n1\nx 1 1\n1\n", "some.golden:3: a second 'x'");
 }
 
-static void says_what_is_missing(void **state)
+static void names_what_is_missing(void **state)
 {
     (void)state;
     golden g;
@@ -108,7 +108,7 @@ int main(void)
         cmocka_unit_test(reads_tensors),
         cmocka_unit_test(refuses_malformed_text),
         cmocka_unit_test(refuses_malformed_headers),
-        cmocka_unit_test(says_what_is_missing),
+        cmocka_unit_test(names_what_is_missing),
         cmocka_unit_test(compares_relative_to_the_largest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

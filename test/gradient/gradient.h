@@ -1,5 +1,5 @@
-/* gradient.h: what the derivative tests share. Each test makes parameters, builds a loss from them, and asks
- * attend_check_gradients for the worst relative error, which must stay below BOUND. */
+/* gradient.h: helpers for the derivative tests. Each test creates parameters, builds a loss from them and calls
+ * attend_check_gradients; the largest relative error must be below BOUND. */
 #ifndef ATTEND_TEST_GRADIENT_H
 #define ATTEND_TEST_GRADIENT_H
 
@@ -37,8 +37,8 @@ static inline attend_param *vector(attend_params *set, const char *name, int siz
     return parameter(set, name, 1, size, 0, 0);
 }
 
-/* sum of y times fixed random numbers: a loss in which every element of y counts differently */
-static inline attend_var *weigh(attend_ctx *c, attend_var *y, uint64_t stream)
+/* sum of y times fixed random numbers: a loss with a different derivative for every element of y */
+static inline attend_var *weighted_sum(attend_ctx *c, attend_var *y, uint64_t stream)
 {
     if (!y) return NULL;
     int shape[ATTEND_MAX_RANK];
@@ -50,7 +50,7 @@ static inline attend_var *weigh(attend_ctx *c, attend_var *y, uint64_t stream)
     return attend_sum(c, attend_mul(c, y, attend_constant(c, attend_rank(y), shape, numbers)));
 }
 
-/* Asserts that the derivatives of `fn` are right, and that there were any. */
+/* Asserts that the derivatives of `fn` are correct, and that not all of them are 0. */
 static inline void assert_gradients(const char *name, attend_params *set, attend_loss_fn fn, void *user)
 {
     attend_check check;

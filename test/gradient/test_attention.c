@@ -50,8 +50,8 @@ static attend_var *loss_of(attend_ctx *c, void *user)
     const attend_source *source = attend_source_new(c, &s->options, w, attend_parameter(c, s->keys),
                                                     s->shared_values ? NULL : attend_parameter(c, s->values), k);
     attend_var *context = attend_attention(c, source, query, q, &in, &weights);
-    attend_var *loss = weigh(c, weights, 2);
-    return s->weights_only ? loss : attend_add(c, weigh(c, context, 1), loss);
+    attend_var *loss = weighted_sum(c, weights, 2);
+    return s->weights_only ? loss : attend_add(c, weighted_sum(c, context, 1), loss);
 }
 
 static void check(setting s, const char *extra)

@@ -15,9 +15,9 @@ enum { ROWS = 11 };
 
 static attend_var *loss_of(attend_ctx *c, attend_var *y, attend_state state, bool last_only)
 {
-    attend_var *loss = weigh(c, state.h, 2);
-    if (state.c) loss = attend_add(c, loss, weigh(c, state.c, 3));
-    return last_only ? loss : attend_add(c, loss, weigh(c, y, 1));
+    attend_var *loss = weighted_sum(c, state.h, 2);
+    if (state.c) loss = attend_add(c, loss, weighted_sum(c, state.c, 3));
+    return last_only ? loss : attend_add(c, loss, weighted_sum(c, y, 1));
 }
 
 static attend_var *sequence_loss(attend_ctx *c, void *user)
@@ -99,7 +99,7 @@ static attend_var *stacked_loss(attend_ctx *c, void *user)
         x = attend_concat(c, both, 2);
         if (layer == 0) x = attend_dropout_shared(c, x, r, 0.3);
     }
-    return weigh(c, x, 5);
+    return weighted_sum(c, x, 5);
 }
 
 static void test_stacked(void **state)

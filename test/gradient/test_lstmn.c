@@ -62,11 +62,11 @@ static attend_var *loss(attend_ctx *c, void *user)
     io.past = s->past ? &past : NULL;
     io.want_weights = true, io.want_source_weights = s->fused;
     attend_var *y = attend_lstmn_sequence(c, &cell, use(c, s, "x"), attend_ragged_new(c, COUNT, lengths), &io);
-    attend_var *weights = attend_scale(c, weigh(c, io.weights, 3), 3);
-    if (s->fused) weights = attend_add(c, weights, attend_scale(c, weigh(c, io.source_weights, 4), 3));
+    attend_var *weights = attend_scale(c, weighted_sum(c, io.weights, 3), 3);
+    if (s->fused) weights = attend_add(c, weights, attend_scale(c, weighted_sum(c, io.source_weights, 4), 3));
     if (s->only_weights) return weights;
-    if (s->only_memory) return weigh(c, io.c, 2);
-    return attend_add(c, attend_add(c, weigh(c, y, 1), weigh(c, io.c, 2)), weights);
+    if (s->only_memory) return weighted_sum(c, io.c, 2);
+    return attend_add(c, attend_add(c, weighted_sum(c, y, 1), weighted_sum(c, io.c, 2)), weights);
 }
 
 /* Rows of the tape of an earlier call. */
@@ -151,7 +151,7 @@ static attend_var *stacked_loss(attend_ctx *c, void *user)
                                     .u = use(c, s, "ru") };
     attend_lstmn_io fused = { .source = attend_lstmn_source_new(c, &f, h, io.c, words) };
     attend_var *y = attend_lstmn_sequence(c, &cell, use(c, s, "z"), words, &fused);
-    return attend_add(c, weigh(c, y, 1), weigh(c, h, 2));
+    return attend_add(c, weighted_sum(c, y, 1), weighted_sum(c, h, 2));
 }
 
 static void test_stacked(void **state)

@@ -24,86 +24,86 @@ static attend_var *use_v(attend_ctx *c, inputs *in)
 
 static attend_var *linear(attend_ctx *c, void *in)
 {
-    return weigh(c, attend_linear(c, use_a(c, in), use_b(c, in), use_v(c, in)), 1);
+    return weighted_sum(c, attend_linear(c, use_a(c, in), use_b(c, in), use_v(c, in)), 1);
 }
 
 static attend_var *linear_without_bias(attend_ctx *c, void *in)
 {
-    return weigh(c, attend_linear(c, use_a(c, in), use_b(c, in), NULL), 1);
+    return weighted_sum(c, attend_linear(c, use_a(c, in), use_b(c, in), NULL), 1);
 }
 
 /* the weight is computed instead of a parameter */
 static attend_var *linear_of_linear(attend_ctx *c, void *in)
 {
-    return weigh(c, attend_linear(c, use_a(c, in), attend_tanh(c, use_b(c, in)), use_v(c, in)), 1);
+    return weighted_sum(c, attend_linear(c, use_a(c, in), attend_tanh(c, use_b(c, in)), use_v(c, in)), 1);
 }
 
 static attend_var *matmul(attend_ctx *c, void *in)
 {
-    return weigh(c, attend_matmul(c, use_a(c, in), use_b(c, in), 0), 2);
+    return weighted_sum(c, attend_matmul(c, use_a(c, in), use_b(c, in), 0), 2);
 }
 
 static attend_var *matmul_a(attend_ctx *c, void *in)
 {
-    return weigh(c, attend_matmul(c, use_a(c, in), use_b(c, in), ATTEND_TRANSPOSE_A), 2);
+    return weighted_sum(c, attend_matmul(c, use_a(c, in), use_b(c, in), ATTEND_TRANSPOSE_A), 2);
 }
 
 static attend_var *matmul_b(attend_ctx *c, void *in)
 {
-    return weigh(c, attend_matmul(c, use_a(c, in), use_b(c, in), ATTEND_TRANSPOSE_B), 2);
+    return weighted_sum(c, attend_matmul(c, use_a(c, in), use_b(c, in), ATTEND_TRANSPOSE_B), 2);
 }
 
 static attend_var *matmul_ab(attend_ctx *c, void *in)
 {
-    return weigh(c, attend_matmul(c, use_a(c, in), use_b(c, in), ATTEND_TRANSPOSE_A | ATTEND_TRANSPOSE_B), 2);
+    return weighted_sum(c, attend_matmul(c, use_a(c, in), use_b(c, in), ATTEND_TRANSPOSE_A | ATTEND_TRANSPOSE_B), 2);
 }
 
 static attend_var *matmul_itself(attend_ctx *c, void *in)
 {
-    return weigh(c, attend_matmul(c, use_a(c, in), use_a(c, in), ATTEND_TRANSPOSE_B), 2);
+    return weighted_sum(c, attend_matmul(c, use_a(c, in), use_a(c, in), ATTEND_TRANSPOSE_B), 2);
 }
 
 static attend_var *add(attend_ctx *c, void *in)
 {
-    return weigh(c, attend_add(c, attend_tanh(c, use_a(c, in)), use_b(c, in)), 3);
+    return weighted_sum(c, attend_add(c, attend_tanh(c, use_a(c, in)), use_b(c, in)), 3);
 }
 
 static attend_var *add_row(attend_ctx *c, void *in)
 {
-    return weigh(c, attend_tanh(c, attend_add(c, use_a(c, in), use_v(c, in))), 3);
+    return weighted_sum(c, attend_tanh(c, attend_add(c, use_a(c, in), use_v(c, in))), 3);
 }
 
 static attend_var *mul(attend_ctx *c, void *in)
 {
-    return weigh(c, attend_mul(c, use_a(c, in), use_b(c, in)), 4);
+    return weighted_sum(c, attend_mul(c, use_a(c, in), use_b(c, in)), 4);
 }
 
 static attend_var *mul_itself(attend_ctx *c, void *in)
 {
     attend_var *a = use_a(c, in);
-    return weigh(c, attend_mul(c, a, a), 4);
+    return weighted_sum(c, attend_mul(c, a, a), 4);
 }
 
 static attend_var *mul_row(attend_ctx *c, void *in)
 {
-    return weigh(c, attend_mul(c, use_a(c, in), use_v(c, in)), 4);
+    return weighted_sum(c, attend_mul(c, use_a(c, in), use_v(c, in)), 4);
 }
 
 static attend_var *scale(attend_ctx *c, void *in)
 {
-    return weigh(c, attend_tanh(c, attend_scale(c, use_a(c, in), -1.7)), 5);
+    return weighted_sum(c, attend_tanh(c, attend_scale(c, use_a(c, in), -1.7)), 5);
 }
 
 static attend_var *unary(attend_ctx *c, void *in)
 {
     attend_var *a = use_a(c, in);
     attend_var *parts[] = { attend_tanh(c, a), attend_sigmoid(c, a), attend_relu(c, a), attend_gelu(c, a), a };
-    return weigh(c, attend_concat(c, parts, 5), 6);
+    return weighted_sum(c, attend_concat(c, parts, 5), 6);
 }
 
 static attend_var *swiglu(attend_ctx *c, void *in)
 {
-    return weigh(c, attend_swiglu(c, attend_scale(c, use_a(c, in), 2)), 17);
+    return weighted_sum(c, attend_swiglu(c, attend_scale(c, use_a(c, in), 2)), 17);
 }
 
 static const attend_ragged *three_sequences(attend_ctx *c)
@@ -113,18 +113,19 @@ static const attend_ragged *three_sequences(attend_ctx *c)
 
 static attend_var *sinusoids(attend_ctx *c, void *in)
 {
-    return weigh(c, attend_tanh(c, attend_add_sinusoids(c, use_a(c, in), 0.7, three_sequences(c), 3)), 18);
+    return weighted_sum(c, attend_tanh(c, attend_add_sinusoids(c, use_a(c, in), 0.7, three_sequences(c), 3)), 18);
 }
 
 static attend_var *learned_positions(attend_ctx *c, void *in)
 {
     attend_var *x = attend_tanh(c, use_a(c, in));
-    return weigh(c, attend_tanh(c, attend_add_learned_positions(c, x, 0.7, use_b(c, in), three_sequences(c), 2)), 19);
+    return weighted_sum(c, attend_tanh(c, attend_add_learned_positions(c, x, 0.7, use_b(c, in), three_sequences(c), 2)),
+                        19);
 }
 
 static attend_var *rotary(attend_ctx *c, void *in)
 {
-    return weigh(c, attend_tanh(c, attend_rotary(c, use_a(c, in), three_sequences(c), 2, 1)), 20);
+    return weighted_sum(c, attend_tanh(c, attend_rotary(c, use_a(c, in), three_sequences(c), 2, 1)), 20);
 }
 
 static attend_var *sum_of_squares(attend_ctx *c, void *in)
@@ -136,13 +137,13 @@ static attend_var *sum_of_squares(attend_ctx *c, void *in)
 static attend_var *gather(attend_ctx *c, void *in)
 {
     static const int ids[] = { 2, 0, 2, 2, 1 };
-    return weigh(c, attend_tanh(c, attend_gather(c, use_a(c, in), ids, 5)), 7);
+    return weighted_sum(c, attend_tanh(c, attend_gather(c, use_a(c, in), ids, 5)), 7);
 }
 
 static attend_var *gather_computed(attend_ctx *c, void *in)
 {
     static const int ids[] = { 2, 0, 2 };
-    return weigh(c, attend_gather(c, attend_tanh(c, use_a(c, in)), ids, 3), 7);
+    return weighted_sum(c, attend_gather(c, attend_tanh(c, use_a(c, in)), ids, 3), 7);
 }
 
 /* one table used by gather and by matmul: sparse and dense gradients are combined */
@@ -150,41 +151,42 @@ static attend_var *gather_tied(attend_ctx *c, void *in)
 {
     static const int ids[] = { 1, 0, 1 };
     attend_var *table = use_a(c, in);
-    return weigh(c, attend_linear(c, attend_tanh(c, attend_gather(c, table, ids, 3)), table, NULL), 7);
+    return weighted_sum(c, attend_linear(c, attend_tanh(c, attend_gather(c, table, ids, 3)), table, NULL), 7);
 }
 
 static attend_var *stack(attend_ctx *c, void *in)
 {
     attend_var *parts[] = { use_a(c, in), use_b(c, in), attend_tanh(c, use_a(c, in)) };
-    return weigh(c, attend_stack(c, parts, 3), 8);
+    return weighted_sum(c, attend_stack(c, parts, 3), 8);
 }
 
 static attend_var *slice(attend_ctx *c, void *in)
 {
     attend_var *a = use_a(c, in);
-    return attend_add(c, weigh(c, attend_tanh(c, attend_slice(c, a, 1, 3)), 9), weigh(c, attend_slice(c, a, 0, 2), 10));
+    return attend_add(c, weighted_sum(c, attend_tanh(c, attend_slice(c, a, 1, 3)), 9),
+                      weighted_sum(c, attend_slice(c, a, 0, 2), 10));
 }
 
 static attend_var *reshape(attend_ctx *c, void *in)
 {
-    return weigh(c, attend_tanh(c, attend_reshape(c, use_a(c, in), 3, (const int[]){ 2, 5, 3 })), 11);
+    return weighted_sum(c, attend_tanh(c, attend_reshape(c, use_a(c, in), 3, (const int[]){ 2, 5, 3 })), 11);
 }
 
 static attend_var *layer_norm(attend_ctx *c, void *in)
 {
     attend_var *gain = attend_parameter(c, ((inputs *)in)->w);
-    return weigh(c, attend_layer_norm(c, use_a(c, in), gain, use_v(c, in), 1e-5), 12);
+    return weighted_sum(c, attend_layer_norm(c, use_a(c, in), gain, use_v(c, in), 1e-5), 12);
 }
 
 static attend_var *dropout(attend_ctx *c, void *in)
 {
-    return weigh(c, attend_dropout(c, attend_tanh(c, use_a(c, in)), 0.4), 13);
+    return weighted_sum(c, attend_dropout(c, attend_tanh(c, use_a(c, in)), 0.4), 13);
 }
 
 static attend_var *dropout_shared(attend_ctx *c, void *in)
 {
     const attend_ragged *r = attend_ragged_new(c, 4, (const int[]){ 2, 0, 1, 3 });
-    return weigh(c, attend_dropout_shared(c, attend_tanh(c, use_a(c, in)), r, 0.5), 14);
+    return weighted_sum(c, attend_dropout_shared(c, attend_tanh(c, use_a(c, in)), r, 0.5), 14);
 }
 
 static const int targets[] = { 3, -1, 0, 4, 2, -1 };
@@ -206,7 +208,7 @@ static attend_var *cross_entropy_smoothed(attend_ctx *c, void *in)
 static attend_var *cross_entropy_shared(attend_ctx *c, void *in)
 {
     attend_var *logits = attend_tanh(c, attend_linear(c, use_a(c, in), use_b(c, in), use_v(c, in)));
-    attend_var *other = weigh(c, attend_mul(c, logits, logits), 15);
+    attend_var *other = weighted_sum(c, attend_mul(c, logits, logits), 15);
     return attend_add(c, attend_cross_entropy(c, logits, targets, 0.1, 1, NULL), other);
 }
 
@@ -261,7 +263,7 @@ static attend_var *square(attend_ctx *c, void *in)
     for (size_t i = 0; i < x->size; i++) y->value[i] = x->value[i] * x->value[i];
     *s = (square_node){ .x = x, .y = y, .slope = square_slope };
     if (y->differentiable) attend_record(c, &s->node, square_backward);
-    return weigh(c, y, 16);
+    return weighted_sum(c, y, 16);
 }
 
 static void test_wrong_derivative_is_detected(void **state)
@@ -310,7 +312,7 @@ static const op_case cases[] = {
     { "tanh, sigmoid, relu, gelu, concat", unary, { 3, 4 }, { 0 }, 0, 0 },
     { "swiglu", swiglu, { 3, 10 }, { 0 }, 0, 0 },
     { "sinusoids", sinusoids, { 6, 5 }, { 0 }, 0, 0 },
-    { "rows of places", learned_positions, { 6, 5 }, { 7, 5 }, 0, 0 },
+    { "learned positions", learned_positions, { 6, 5 }, { 7, 5 }, 0, 0 },
     { "rotary", rotary, { 6, 12 }, { 0 }, 0, 0 },
     { "sum", sum_of_squares, { 3, 4 }, { 0 }, 0, 0 },
     { "gather", gather, { 4, 3 }, { 0 }, 0, 0 },

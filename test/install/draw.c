@@ -1,4 +1,4 @@
-/* draw.c: a program outside attend that draws: a map made by hand, as SVG and as PNG. */
+/* draw.c: a program outside attend that draws a map with given weights as SVG and PNG. */
 #include <attend/picture.h>
 #include <stdio.h>
 #include <string.h>

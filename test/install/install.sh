@@ -57,7 +57,7 @@ translates() {
    2-0 1-1 0-2" ] || fail "$1 printed another translation"
 }
 
-# ---- by pkg-config; it writes a space in the prefix with a backslash, which eval takes away ----
+# ---- by pkg-config; it escapes a space in the prefix by a backslash, which eval removes ----
 
 export PKG_CONFIG_PATH="$libraries/pkgconfig" LD_LIBRARY_PATH="$libraries"
 build_with() { # OUTPUT SOURCE MODULE, shared
@@ -86,7 +86,7 @@ ldd "$folder/embed_static" | grep -q 'libattend' && fail "embed_static is linked
 "$folder/own_score" >/dev/null
 unset PKG_CONFIG_PATH LD_LIBRARY_PATH
 
-# ---- by CMake, from another folder: no installed file contains the path of its prefix ----
+# ---- by CMake, from another directory: no installed file contains the path of its prefix ----
 
 mv "$prefix" "$folder/moved"
 cmake -S "$here" -B "$folder/outside" -DCMAKE_PREFIX_PATH="$folder/moved" -DEXAMPLES="$examples" >"$folder/log" 2>&1 &&

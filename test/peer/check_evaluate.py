@@ -1,8 +1,8 @@
-"""What `attend evaluate` prints against sacreBLEU: check_evaluate.py ATTEND [--package]
+"""Compares the output of `attend evaluate` with sacreBLEU: check_evaluate.py ATTEND [--package]
 
-By the Python that ATTEND_PEER_PYTHON names, or else this one, and only if it has the sacrebleu package: the lines in test/cli/evaluate, and what real
-systems made, where there is any: ATTEND_PEER_OUTPUT names a folder with *.out and one reference *.de (OUT of recipes/multi30k). Scores must be
-equal to two decimals; intervals and the paired test, whose samples are others, must be near."""
+Runs in the Python that ATTEND_PEER_PYTHON names, or else in this one; skipped without the sacrebleu package. Compares the scores of the lines in
+test/cli/evaluate and of the translations of real systems, if ATTEND_PEER_OUTPUT names a directory with *.out and one reference *.de (OUT of
+recipes/multi30k). Scores must be equal to two decimals. Intervals and the paired test use other samples and must be close."""
 import json
 import os
 import pathlib
@@ -60,7 +60,7 @@ def check_pair(attend, one, other, reference):
     wanted = scores["BLEU"][1].p_value
     print(f"{one.name} and {other.name}: p {found:.4f} ~ {wanted:.4f}")
     if abs(found - wanted) > 0.03:
-        sys.exit("the paired test is another")
+        sys.exit("the results of the paired test differ")
 
 
 def check(attend):
@@ -78,7 +78,7 @@ def check(attend):
     outputs = sorted(folder.glob("*.out"))
     references = [r for r in folder.glob("test*.de") if outputs]
     if len(references) != 1:
-        return print("what real systems made: skipped, ATTEND_PEER_OUTPUT names no folder with *.out and one test*.de")
+        return print("translations of real systems: skipped, ATTEND_PEER_OUTPUT names no directory with *.out and one test*.de")
     for output in outputs:
         check_system(attend, output, references[0], 0.3)
     if len(outputs) > 1:

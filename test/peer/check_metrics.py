@@ -1,8 +1,8 @@
-"""Scores against sacreBLEU on real text: check_metrics.py TOOL [--package]
+"""Compares scores with sacreBLEU on real text: check_metrics.py TOOL [--package]
 
-Lower case is compared with this Python's, character by character. Then, by the Python that ATTEND_PEER_PYTHON names or
-else this one, and only if the sacrebleu package and shared/data/multi30k (beside the checkout) are there, the scores of
-made-up systems: the references with words dropped, doubled, swapped and moved by a fixed rule."""
+Compares lower-casing with Python's, character by character. Then compares the scores of synthetic systems: references in
+which words are dropped, doubled, swapped and moved by a fixed rule. This runs in the Python that ATTEND_PEER_PYTHON names,
+or else in this one, and is skipped without the sacrebleu package or shared/data/multi30k (beside the checkout)."""
 import gzip
 import os
 import pathlib
@@ -16,8 +16,8 @@ TOLERANCE = 1e-9
 
 
 def check_lower(tool):
-    """Every character of the planes that have letters, alone, before a sigma and behind one. What Unicode 3.2 did not
-    have may differ: the tables here and there are of different years."""
+    """Every character of the planes with letters: alone, before a sigma and after one. Characters that are not in Unicode
+    3.2 may differ, because the tables have different versions of Unicode."""
     letters = [chr(c) for c in range(1, 0x20000) if not 0xD800 <= c < 0xE000 and chr(c) != "\n"]
     lines = letters + [c + "\u03a3" for c in letters] + ["A\u03a3" + c for c in letters]
     sent = "\n".join(lines).encode()
@@ -30,11 +30,11 @@ def check_lower(tool):
         if any(unicodedata.ucd_3_2_0.category(c) != "Cn" for c in line if c not in "A\u03a3"):
             sys.exit(f"lower case of {line!a} is {lower!a}, not {line.lower()!a}")
         other += 1
-    print(f"lower case: {len(lines)} lines are Python's, but for {other} with characters younger than Unicode 3.2")
+    print(f"lower case: {len(lines)} lines are equal to Python's, except {other} with characters that are newer than Unicode 3.2")
 
 
 def worsen(line, number, rule):
-    """The line with about one word in seven changed; which and how depends on the numbers alone."""
+    """The line with about one word in seven changed, as determined by `number` and `rule`."""
     words, out = line.split(" "), []
     for i, word in enumerate(words):
         chance = (number * 7919 + i * 104729 + rule * 1299709) % 29

@@ -1,8 +1,8 @@
-"""A model file in Python: check_model_file.py FILE [--package]
+"""Reads a model file in Python: check_model_file.py FILE [--package]
 
-Reads the model by the rules of the format (check_tensor_file.py has them) and looks at what docs/models.md promises of it: the metadata
-and the parameters by name. With --package the same by the safetensors package; without it, that is tried in a second run, by the Python
-that ATTEND_PEER_PYTHON names or else this one, and skipped with a word if the package is not there."""
+Reads the model as the format is specified (see check_tensor_file.py) and checks the metadata and parameter names that docs/models.md
+documents. With --package, reads it with the safetensors package. Without --package, such a run follows, in the Python that
+ATTEND_PEER_PYTHON names or else in this one; it is skipped with a message if the package is missing."""
 import os
 import subprocess
 import sys
@@ -39,7 +39,7 @@ def main():
         return
     tensors, metadata, _ = read(path)
     check({name: shape for name, (_, shape, _) in tensors.items()}, metadata)
-    print(f"{len(tensors)} tensors by the rules")
+    print(f"{len(tensors)} tensors read as specified")
     python = os.environ.get("ATTEND_PEER_PYTHON") or sys.executable
     subprocess.run([python, "-B", __file__, path, "--package"], check=True)
 

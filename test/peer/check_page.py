@@ -1,7 +1,7 @@
-"""The page of attend_view_html in a browser: check_page.py PAGE_TOOL [FOLDER]
+"""The page of attend_view_html in a browser: check_page.py PAGE_TOOL [DIRECTORY]
 
 Drives headless Chromium over WebDriver with the standard library only: points, clicks and presses keys, and checks what the page then shows. The
-console must stay empty, and the page must request nothing from the network. With FOLDER: writes screenshots there. Skipped (77) without chromium and
+console must stay empty, and the page must request nothing from the network. With DIRECTORY: writes screenshots there. Skipped (77) without chromium and
 chromedriver."""
 import base64
 import http.client
@@ -311,14 +311,14 @@ def check_hostile(b):
         shown = b.run("return document.getElementById('view').textContent")
         check("<script>window.bad=1</script>" in shown and "<img" in shown and "&amp;" in shown, f"markup is shown: {shown}")
     b.press("1")
-    check(b.text("#source-text").startswith("say <script>window.bad=1</script> & \"quotes\" 'single' \\u0041"), "as it stands in the sentence")
-    check(b.run("return window.bad === undefined"), "and not run")
-    check(b.run("return document.title").startswith("</title><script>"), "nor in the title")
-    check(b.run("return document.images.length + document.scripts.length") == 2, "no element came in")
+    check(b.text("#source-text").startswith("say <script>window.bad=1</script> & \"quotes\" 'single' \\u0041"), "the text of the sentence is unchanged")
+    check(b.run("return window.bad === undefined"), "markup is not executed")
+    check(b.run("return document.title").startswith("</title><script>"), "the title is text")
+    check(b.run("return document.images.length + document.scripts.length") == 2, "no element was injected")
     stopped = b.run("""return new Promise((done) => { addEventListener("securitypolicyviolation", (e) => done(e.effectiveDirective));
         const s = document.createElement("script"); s.textContent = "window.bad = 4"; document.body.append(s); s.remove(); })""")
-    check(stopped == "script-src-elem" and b.run("return window.bad === undefined"), "a script that came in would not run")
-    b.log("browser") # what was provoked
+    check(stopped == "script-src-elem" and b.run("return window.bad === undefined"), "an injected script does not run")
+    b.log("browser") # discards the provoked message
 
 
 def check_directions(b):

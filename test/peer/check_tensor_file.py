@@ -1,8 +1,8 @@
-"""Tensor files against other programs: check_tensor_file.py TOOL [--package]
+"""Exchanges tensor files with other programs: check_tensor_file.py TOOL [--package]
 
-Reads what attend wrote by the published rules of the format alone, and has attend read what is written here. With
---package the same against the safetensors package. Without it, that is tried in a second run, by the Python that
-ATTEND_PEER_PYTHON names or else this one; it is skipped with a word if the package is not there."""
+Reads files that attend wrote with a reader that follows the published specification, and lets attend read files written
+here. With --package, does the same with the safetensors package. Without --package, such a run follows, in the Python
+that ATTEND_PEER_PYTHON names or else in this one; it is skipped with a message if the package is missing."""
 import json
 import os
 import struct
@@ -24,7 +24,7 @@ def count(shape):
 
 
 def sample():
-    """name -> (dtype, shape, bytes), as test/support/sample_tensors.h says."""
+    """name -> (dtype, shape, bytes), as in test/support/sample_tensors.h."""
     tensors = {}
     for k in range(len(DTYPES) + 3):
         dtype, shape = DTYPES[k % len(DTYPES)], SHAPES[k % 8]
@@ -35,7 +35,7 @@ def sample():
 
 
 def read(path):
-    """By the rules: https://github.com/huggingface/safetensors#format"""
+    """Follows https://github.com/huggingface/safetensors#format"""
     with open(path, "rb") as f:
         content = f.read()
     (size,) = struct.unpack("<Q", content[:8])
@@ -61,7 +61,7 @@ def read(path):
 
 
 def write(path, tensors, metadata, spaces):
-    """Names in reverse, fields in another order, all characters escaped; the header as long as it comes out."""
+    """Names in reverse, fields in another order, all characters escaped, no padding of the header."""
     header, offset = {"__metadata__": metadata}, 0
     for name, (dtype, shape, data) in reversed(tensors.items()):
         header[name] = {"data_offsets": [offset, offset + len(data)], "shape": shape, "dtype": dtype}
@@ -96,7 +96,7 @@ def by_the_rules(tool, folder):
         other = os.path.join(folder, f"other{spaces}.safetensors")
         write(other, tensors, METADATA, spaces)
         attend_reads(tool, other, tensors, METADATA)
-    print(f"{len(tensors)} tensors by the rules of the format, both ways")
+    print(f"{len(tensors)} tensors read and written as specified")
     try:
         import xxhash
     except ImportError:

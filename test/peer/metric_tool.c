@@ -26,7 +26,7 @@ static bool read_line(FILE *f, char *line)
 
 static void put_utf8(uint32_t c)
 {
-    if (c >= 0xdc80 && c <= 0xdcff) putchar((int)(c - 0xdc00)); /* a byte that was no UTF-8 */
+    if (c >= 0xdc80 && c <= 0xdcff) putchar((int)(c - 0xdc00)); /* a byte that is not UTF-8 */
     if (c < 0x80) putchar((int)c);
     if (c < 0x80 || (c >= 0xdc80 && c <= 0xdcff)) return;
     const int more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;

@@ -1,7 +1,7 @@
-/* page_tool.c: a page of hand-made maps for the browser that check_page.py drives.
+/* page_tool.c: writes a page of sample maps, which check_page.py tests in a browser.
  * page_tool FILE           difficult content: markup, quotes, right to left, 200 words, loops, several heads, no attention
- * page_tool FILE picture   a few sentences as they are, for a picture
- * page_tool FILE text      what a language model reads */
+ * page_tool FILE picture   only a few sentences, for a picture
+ * page_tool FILE text      self-attention of a language model */
 #include "support/sample_maps.h"
 
 enum { LONG = 200 };
@@ -13,7 +13,7 @@ typedef struct sheet {
     const char *source; /* of the last sentence */
 } sheet;
 
-/* A sentence, or with source NULL another hypothesis of the last one. */
+/* Adds a sentence or, if source is NULL, another hypothesis of the last sentence. */
 static void add(sheet *s, const char *source, const char *target, const char *links, int layers, int heads,
                 double spread)
 {
@@ -23,14 +23,15 @@ static void add(sheet *s, const char *source, const char *target, const char *li
     s->lists[s->count - 1].count++;
 }
 
-/* A map of another attention kind after the last. */
+/* Adds a map of another attention kind to the last hypothesis. */
 static void add_self_attention(sheet *s, attend_attention_kind kind, const char *text, int layers, int heads)
 {
     s->maps[s->maps_used++] = &sample_self_attention_new(text, kind, layers, heads)->map;
     s->lists[s->count - 1].count++;
 }
 
-/* A Transformer, two hypotheses with all attention kinds and one with the first only; and the last sentence of a page that grew too large. */
+/* A Transformer: two hypotheses with all attention kinds and one with the first only; then a sentence without the maps that a page leaves out if it
+ * becomes too large. */
 static void add_attention_kinds(sheet *s)
 {
     const char *source = "It look|ed at every|thing twice", *first = "Es sah all|es zwei|mal an",
@@ -44,7 +45,7 @@ static void add_attention_kinds(sheet *s)
     add(s, "narrow page", "enge Seite", NULL, 2, 4, 0.5);
 }
 
-/* Every line is read as it is. */
+/* Lines of a language model. */
 static void add_texts(sheet *s)
 {
     static const char *const lines[] = { "the cat sat on the mat and look|ed at the door", "a|b",
@@ -56,7 +57,7 @@ static void add_texts(sheet *s)
 }
 
 /* Realistic candidates for some tokens. */
-static void say_alternatives(sample_map *m)
+static void set_candidates(sample_map *m)
 {
     static const char *const table[][ATTEND_MAP_CANDIDATES] = {
         { "L'", "Cet", "Un", "Le", "Cette" },
@@ -138,7 +139,7 @@ int main(int argc, char **argv)
     if (argc < 2) return 2;
     if (text) add_texts(&s);
     if (!text) add_examples(&s);
-    for (int i = 0; !text && i < s.maps_used; i++) say_alternatives((sample_map *)s.maps[i]);
+    for (int i = 0; !text && i < s.maps_used; i++) set_candidates((sample_map *)s.maps[i]);
     if (!picture && !text) add_hostile(&s);
     attend_view_options options = ATTEND_VIEW_OPTIONS_INIT;
     options.title = text      ? "A language model reads"

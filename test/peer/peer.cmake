@@ -1,4 +1,4 @@
-# Tensor files, byte-pair encoding and scores against other programs and their definitions, where there is a Python.
+# Compares tensor files, byte-pair encoding and scores with other programs and plain definitions. Needs Python.
 find_package(Python3 COMPONENTS Interpreter QUIET)
 if(Python3_FOUND)
   add_executable(tensor_file_tool peer/tensor_file_tool.c)
@@ -21,7 +21,7 @@ if(Python3_FOUND)
                                      $<TARGET_FILE:metric_tool>)
   add_test(NAME peer_evaluate COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/check_evaluate.py $<TARGET_FILE:attend_command>)
 
-  add_executable(page_tool peer/page_tool.c) # the page of attend_view_html in a browser, where there is chromium
+  add_executable(page_tool peer/page_tool.c) # tests the page of attend_view_html in a browser, if chromium is installed
   target_include_directories(page_tool PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
   target_link_libraries(page_tool PRIVATE attend m)
   add_test(NAME peer_page COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/check_page.py $<TARGET_FILE:page_tool>)

@@ -1,5 +1,5 @@
-/* For check_tensor_file.py: --write PATH writes the sample; --list PATH says what a file holds, a line a tensor
- * (name, type, shape, bytes in hex; between them tabs) and a line a pair of metadata. */
+/* For check_tensor_file.py: --write PATH writes the sample; --list PATH lists the content of a file, one line per tensor
+ * (name, type, shape, bytes in hex, separated by TABs) and one line per metadata entry. */
 #include "support/sample_tensors.h"
 #include <string.h>
 

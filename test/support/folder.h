@@ -1,4 +1,4 @@
-/* folder.h: a temporary folder for a test, and its files. */
+/* folder.h: a temporary directory for a test, and its files. */
 #ifndef ATTEND_TEST_FOLDER_H
 #define ATTEND_TEST_FOLDER_H
 
@@ -17,7 +17,7 @@ static int folder_make(void **state)
     return mkdtemp(folder) ? 0 : -1;
 }
 
-/* The path of a name in the folder. The four most recent results are valid. */
+/* The path of a name in the directory. The four most recent results are valid. */
 static const char *in_folder(const char *name)
 {
     static char paths[4][512];
@@ -27,7 +27,7 @@ static const char *in_folder(const char *name)
     return path;
 }
 
-/* The number of files in the folder. Those that end in ".tmp" are counted separately, or removed. */
+/* The number of files in the directory. Those that end in ".tmp" are counted separately, or removed. */
 static inline int folder_count(int *temporaries, int remove_them)
 {
     int count = 0, found = 0;
@@ -46,7 +46,7 @@ static inline int folder_count(int *temporaries, int remove_them)
     return count;
 }
 
-/* Removes the folder with its files and the files of its subfolders. */
+/* Removes the directory with its files and the files of its subdirectories. */
 static int folder_remove(void **state)
 {
     (void)state;

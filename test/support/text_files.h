@@ -5,7 +5,7 @@
 #include "support/folder.h"
 #include "support/gzip.h"
 
-/* Writes a string to a file of the folder and returns its path (valid as for in_folder). */
+/* Writes a string to a file of the directory and returns its path (valid as for in_folder). */
 static inline const char *text_file(const char *name, const char *text)
 {
     const char *path = in_folder(name);

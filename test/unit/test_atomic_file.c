@@ -176,7 +176,7 @@ static void test_every_call_fails(void **state)
         attend_atomic_file_inject_fault(-1, 0, NULL);
         assert_ok(replace(path));
         calls = attend_atomic_file_calls();
-        /* create, (permissions,) write three times, flush, close, rename, flush the folder */
+        /* create, (permissions,) write three times, flush, close, rename, flush the directory */
         assert_int_equal(calls, 8 + existed);
         for (long n = 1; n <= calls; n++)
             for (size_t e = 0; e < sizeof errors / sizeof *errors; e++) {
@@ -206,7 +206,7 @@ static void test_every_call_fails(void **state)
     printf("%ld calls, %zu errors each\n", 2 * calls - 1, sizeof errors / sizeof *errors);
 }
 
-/* Not failures: interruptions, partial writes, a file system that cannot flush folders. */
+/* Not failures: interruptions, partial writes, a file system that cannot flush directories. */
 static void test_every_call_is_interrupted(void **state)
 {
     const char *path = in_folder("falters");

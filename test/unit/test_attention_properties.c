@@ -128,16 +128,16 @@ static void assert_near(const problem *p, const char *table, const char *what, s
 static bool hard_row_is_good(const problem *p, const expected *x, size_t row, double bound)
 {
     const size_t keys = (size_t)p->a.keys;
-    double most = -INFINITY, sum = 0;
+    double largest = -INFINITY, sum = 0;
     for (size_t j = 0; j < keys; j++)
-        if (x->scores[row * keys + j] > most) most = x->scores[row * keys + j];
+        if (x->scores[row * keys + j] > largest) largest = x->scores[row * keys + j];
     for (size_t j = 0; j < keys; j++) {
         const double w = (double)p->weights[row * keys + j];
         if (w != 0 && w != 1) return false;
-        if (w == 1 && !(x->scores[row * keys + j] >= most - bound)) return false;
+        if (w == 1 && !(x->scores[row * keys + j] >= largest - bound)) return false;
         sum += w;
     }
-    return sum == (most == -INFINITY ? 0 : 1);
+    return sum == (largest == -INFINITY ? 0 : 1);
 }
 
 /* The weights of a row sum to 1, or to 0 if no key is visible. */
@@ -160,13 +160,13 @@ static void assert_sums(const problem *p, const expected *x, const char *table)
 static bool compare_forward(const problem *p, const expected *x, const char *table)
 {
     const size_t keys = (size_t)p->a.keys;
-    double most = 1;
+    double largest = 1;
     bool same = true;
     for (size_t i = 0; i < p->area; i++)
-        if (fabs(x->scores[i]) > most && x->scores[i] != -INFINITY) most = fabs(x->scores[i]);
+        if (fabs(x->scores[i]) > largest && x->scores[i] != -INFINITY) largest = fabs(x->scores[i]);
     const bool exact =
         p->extras & PROBLEM_INTEGERS && strcmp(p->o.score->name, "dot") == 0 && !(p->extras & PROBLEM_BIAS);
-    const double off = exact ? 1e-6 : 2e-6 * most; /* of a score */
+    const double off = exact ? 1e-6 : 2e-6 * largest; /* of a score */
     for (size_t i = 0; p->scores && i < p->area; i++)
         assert_near(p, table, "score", i, (double)p->scores[i], x->scores[i], off);
     if (p->o.selection == ATTEND_SELECT_HARD) {

@@ -6,11 +6,11 @@
 
 #include "demo/demo_pairs.h"
 
-enum { MANY = 8000, MOST_WORDS = 64 };
+enum { MANY = 8000, MAX_WORDS = 64 };
 
 typedef struct words {
     char text[DEMO_TEXT];
-    const char *at[MOST_WORDS];
+    const char *at[MAX_WORDS];
     int count;
 } words;
 
@@ -44,8 +44,8 @@ static const demo_noun *noun_of(const char *french, bool *plural)
     return NULL;
 }
 
-/* Which forms of an adjective a word can be: bit 0 masculine, 1 feminine, 2 and 3 the same in the plural; 0: it is
- * none. */
+/* The forms of an adjective that a word can be: bit 0 masculine, 1 feminine, 2 and 3 the same in the plural; 0: not an
+ * adjective. */
 static unsigned adjective_forms(const char *word, bool *before)
 {
     unsigned forms = 0;
@@ -128,7 +128,7 @@ static void test_a_source_has_one_target_and_one_side(void **state)
             fail_msg("%s: %s / %s", all[i].source, all[i].target, all[i - 1].target);
         assert_int_equal(all[i].held_out, all[i - 1].held_out);
     }
-    assert_true(twice < MANY); /* there is something to learn */
+    assert_true(twice < MANY); /* not all sources repeat */
     for (int i = 0; i < 4 * MANY; i++) free(all[i].source), free(all[i].target);
     free(all);
 }
@@ -142,7 +142,7 @@ static void test_links(void **state)
     for (uint64_t i = 0; i < MANY; i++) {
         demo_pair p;
         words en, fr;
-        bool linked[MOST_WORDS] = { false }, crosses = false;
+        bool linked[MAX_WORDS] = { false }, crosses = false;
         demo_pairs_at(3, i % 2, i, &p);
         split(&en, p.source), split(&fr, p.target);
         assert_int_equal(en.count, p.source_words);
@@ -159,8 +159,8 @@ static void test_links(void **state)
             }
             bool plural;
             const demo_noun *n =
-                noun_of(fr.at[l->target], &plural); /* a noun comes from its own English, and from nothing else */
-            if (n && strncmp(fr.at[l->target], "ferme", 5) != 0 && /* which is a verb too */
+                noun_of(fr.at[l->target], &plural); /* a noun is linked only to its English translation */
+            if (n && strncmp(fr.at[l->target], "ferme", 5) != 0 && /* also a verb */
                 !(is(en.at[l->source], n->english[0]) || is(en.at[l->source], n->english[1])))
                 fail_msg("%s from %s: %s / %s", fr.at[l->target], en.at[l->source], p.source, p.target);
             if (ONE_OF(fr.at[l->target], "pas", "jamais")) assert_true(ONE_OF(en.at[l->source], "not", "never"));
@@ -176,7 +176,7 @@ static void test_links(void **state)
 
 /* ---- French ---- */
 
-/* What stands beside what. */
+/* Which words may be neighbours. */
 static void check_neighbours(const words *w, int i)
 {
     const char *a = w->at[i], *b = w->at[i + 1];
@@ -189,7 +189,8 @@ static void check_neighbours(const words *w, int i)
     if (ONE_OF(a, "beau", "vieux", "nouveau")) {
         bool plural;
         const demo_noun *n = noun_of(b, &plural);
-        if (n && !plural && !is(n->french[0], n->french[1]) && vowel) fail_msg("%s %s", a, b); /* vieux ours: many */
+        if (n && !plural && !is(n->french[0], n->french[1]) && vowel)
+            fail_msg("%s %s", a, b); /* "vieux ours" is plural */
     }
     if (is(a, "de")) assert_false(ONE_OF(b, "des"));
     if (is(a, "à")) assert_false(ONE_OF(b, "les"));
@@ -209,7 +210,7 @@ static void check_agreement(const words *w, int i)
 {
     bool plural, before = false;
     const demo_noun *n = noun_of(w->at[i], &plural);
-    if (!n || i == 0 || ONE_OF(w->at[i], "ferme", "fermes")) return; /* which are verbs too */
+    if (!n || i == 0 || ONE_OF(w->at[i], "ferme", "fermes")) return; /* also verbs */
     const unsigned want = 1u << ((n->feminine ? 1 : 0) + (plural ? 2 : 0));
     const bool both = n->french[1] && is(n->french[0], n->french[1]); /* souris */
     unsigned either = both ? want | 1u << (n->feminine ? 1 : 0) | 1u << ((n->feminine ? 1 : 0) + 2) : want;
@@ -235,7 +236,7 @@ static void check_agreement(const words *w, int i)
     if (after && !before && !(after & either)) fail_msg("%s %s", w->at[i], w->at[i + 1]);
 }
 
-/* A subject pronoun and the verb after it; ne and object pronouns may stand between them. */
+/* The verb agrees with its subject pronoun; ne and object pronouns may be between them. */
 static void check_verb(const words *w, int i)
 {
     static const char *const subjects[] = { "je", "tu", "il", "nous", "vous", "ils" };
@@ -253,7 +254,7 @@ static void check_verb(const words *w, int i)
     for (int p = 0; p < PERSONS; p++)
         if (is(w->at[i], subjects[p])) person = p;
     const bool first = i == 0 || ONE_OF(w->at[i - 1], "que", "qu'", ",");
-    if (person < 0 || !first) return; /* nous and vous are objects too */
+    if (person < 0 || !first) return; /* nous and vous can also be objects */
     int v = i + 1;
     while (ONE_OF(w->at[v], "ne", "n'", "me", "m'", "te", "le", "la", "l'", "lui", "nous", "vous", "les", "leur")) v++;
     for (int l = 0; l < 7; l++)
@@ -265,7 +266,7 @@ static void check_verb(const words *w, int i)
     fail_msg("%s .. %s", w->at[i], w->at[v]);
 }
 
-/* ne and pas stand around the verb, and what they deny has no indefinite article. */
+/* ne and pas are before and after the verb, and a negated object has no indefinite article. */
 static void check_negation(const words *w)
 {
     int ne = 0, pas = 0, first = -1, second = -1;
@@ -283,7 +284,7 @@ static void check_negation(const words *w)
 static void test_french(void **state)
 {
     (void)state;
-    for (uint64_t i = 0; i < 8 * MANY; i++) { /* some things are rare: que tu vois */
+    for (uint64_t i = 0; i < 8 * MANY; i++) { /* many, because some constructions are rare */
         demo_pair p;
         words w;
         demo_pairs_at(5, i % 5 == 0, i, &p);

@@ -1,5 +1,5 @@
-/* The page of attend_view_html: whatever a sentence holds, the page is one page, its data is JSON, and nothing in it is markup. What the page does
- * with it is checked in a browser (test/peer/check_page.py). */
+/* The page of attend_view_html: for any text, the page is well-formed, its data is JSON, and no text becomes markup. test/peer/check_page.py tests its
+ * behaviour in a browser. */
 #include "core/memory.h"
 #include "support/comma_locale.h"
 #include "support/json_check.h"
@@ -27,7 +27,7 @@ static size_t times(const char *text, const char *what)
     return n;
 }
 
-/* What stands in the element with the data, to be freed. */
+/* The content of the element with the data; the caller frees it. */
 static char *data_of(const attend_string *html)
 {
     assert_int_equal(times(html->text, data_begin), 1);
@@ -42,7 +42,7 @@ static void check_json(const char *data)
 {
     char *names[] = { "title", "layer", "head", "byToken", "sentences" };
     reader r = { .at = data, .names = names, .name_count = 5 };
-    if (!value(&r) || *r.at) fail_msg("no JSON from here on: %.60s", r.at);
+    if (!value(&r) || *r.at) fail_msg("not JSON: %.60s", r.at);
     for (int i = 0; i < 5; i++) assert_true(r.seen[i]);
 }
 
@@ -105,7 +105,7 @@ static void markup_is_text(void **state)
         attend_string html = page_of(&m->map, &options);
         char *data = data_of(&html), expected[256];
         snprintf(expected, sizeof expected, "\"%s\"", cases[i].escaped);
-        if (times(data, expected) != 8) fail_msg("%s is there %zu times", expected, times(data, expected));
+        if (times(data, expected) != 8) fail_msg("%s occurs %zu times", expected, times(data, expected));
         if (!strstr(cases[i].text, "{{")) check_page(&html);
         free(data);
         attend_string_free(&html);
@@ -113,7 +113,7 @@ static void markup_is_text(void **state)
     }
 }
 
-/* In the place of every byte, every byte: whatever comes, the page stays whole. */
+/* Every byte of a text is replaced by other bytes: the page stays well-formed. */
 static void any_bytes(void **state)
 {
     (void)state;
@@ -176,7 +176,7 @@ static void many(void **state)
     check_page(&html);
     assert_true(html.size < 3 << 20);
     assert_int_equal(times(html.text, "\"forced\":"), SENTENCES * HYPOTHESES);
-    assert_ok(attend_view_html(NULL, 0, NULL, &html)); /* in the place of the other */
+    assert_ok(attend_view_html(NULL, 0, NULL, &html)); /* replaces the first page */
     check_page(&html);
     assert_true(html.size < 1 << 17);
     attend_string_free(&html);
@@ -246,7 +246,7 @@ static void wrong_use(void **state)
     sample_map_free(m);
 }
 
-/* No memory, at any request: an error, and the next attempt succeeds. */
+/* Each allocation fails in turn: an error, and the next call succeeds. */
 static void memory_refused(void **state)
 {
     (void)state;

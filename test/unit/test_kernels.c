@@ -444,10 +444,10 @@ static void weighted_sum_is_axpy(void **state)
                 memset(y, 0x7f, sizeof y);
                 for (size_t j = 0; j < count; j++)
                     if (w[j] != 0) (*t)->axpy(n, w[j], x + j * STRIDE, right);
-                const float behind = y[n];
+                const float after = y[n];
                 (*t)->weighted_sum(n, count, w, x, STRIDE, y);
                 assert_memory_equal(y, right, n * sizeof *y);
-                assert_memory_equal(&y[n], &behind, sizeof behind);
+                assert_memory_equal(&y[n], &after, sizeof after);
             }
 }
 
@@ -468,10 +468,10 @@ static void rows_by_address(void **state)
                 memset(right, 0, sizeof right);
                 memset(y, 0x7f, sizeof y);
                 for (size_t j = 0; j < count; j++) (*t)->axpy(n, w[j], at[j] + FIRST, right);
-                const float behind = y[n];
+                const float after = y[n];
                 (*t)->weighted_sum_rows(n, count, w, at, FIRST, y);
                 assert_memory_equal(y, right, n * sizeof *y);
-                assert_memory_equal(&y[n], &behind, sizeof behind);
+                assert_memory_equal(&y[n], &after, sizeof after);
                 (*t)->dot_rows(n, count, q, at, FIRST, e);
                 for (size_t j = 0; j < count; j++) assert_true(e[j] == (*t)->dot(n, q, at[j] + FIRST));
             }

@@ -283,7 +283,7 @@ static void test_nan_stays(void **state)
     must(&w, y);
     copy(bad.y, y);
     same("sentences before it", 4 * HIDDEN, bad.y, well.y);
-    same("sentences behind it", (ROWS - 11) * HIDDEN, bad.y + 11 * HIDDEN, well.y + 11 * HIDDEN);
+    same("sequences after it", (ROWS - 11) * HIDDEN, bad.y + 11 * HIDDEN, well.y + 11 * HIDDEN);
     assert_true(isnan(bad.y[4 * HIDDEN]) && isnan(bad.y[10 * HIDDEN]));
     attend_ctx_free(w.c);
 }

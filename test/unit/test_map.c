@@ -1,4 +1,4 @@
-/* A map is what the model says: its numbers are those of the scorer and of the search; texts that cannot be mapped are refused, and so is memory. */
+/* Attention maps: weights and probabilities equal those of the scorer, the model and the search; invalid texts and failed allocations are errors. */
 #include "unit/unit.h"
 
 #include "core/memory.h"
@@ -10,25 +10,25 @@
 #include <attend/scorer.h>
 #include <math.h>
 
-typedef struct giver {
+typedef struct line_source {
     int next;
-} giver;
+} line_source;
 
-static int give(void *user, const char **line, size_t *size)
+static int next_line(void *user, const char **line, size_t *size)
 {
     static const char *const words[] = { "a b c d", "b c", "a ab abc", "ab" };
-    giver *g = user;
+    line_source *g = user;
     if (g->next == 4) return 0;
     *line = words[g->next++];
     *size = strlen(*line);
     return 1;
 }
 
-/* A model of random weights. */
+/* A model with random weights. */
 static attend_model *model_of(attend_token_kind kind, const char *words)
 {
-    giver g = { 0 };
-    return model_with_tokenizer(kind, words, give, &g);
+    line_source g = { 0 };
+    return model_with_tokenizer(kind, words, next_line, &g);
 }
 
 static const char usual[] = "hidden=8 heads=2 attention-width=6";
@@ -51,13 +51,13 @@ static void check_candidates(const attend_map *map)
             assert_non_null(c[k].text);
             assert_string_not_equal(c[k].text, "<s>");
             assert_true(k == 0 || c[k].probability <= c[k - 1].probability);
-            if (strcmp(c[k].text, map->target[i].text) == 0) near(map->probability[i], c[k].probability, "a choice");
+            if (strcmp(c[k].text, map->target[i].text) == 0) near(map->probability[i], c[k].probability, "a candidate");
         }
         assert_true(c[0].probability >= map->probability[i] - 1e-12);
     }
 }
 
-/* Numbers of a map against those of the scorer, which runs the model by another way. */
+/* The values of a map equal those of the scorer, which runs the model by another code path. */
 static void same_as_the_scorer(void **state)
 {
     (void)state;
@@ -89,7 +89,7 @@ static void same_as_the_scorer(void **state)
             assert_true(map->source_word_count == sources && map->target_word_count == targets);
             attend_scorer_word_weights(r, sums);
             attend_map_word_weights(map, -1, -1, mean);
-            for (int i = 0; i < sources * targets; i++) near(sums[i], (double)mean[i], "a weight of words");
+            for (int i = 0; i < sources * targets; i++) near(sums[i], (double)mean[i], "a weight between words");
             check_candidates(map);
             attend_map_free(map);
         }
@@ -101,13 +101,13 @@ static void same_as_the_scorer(void **state)
 
 /* ---- every attention kind ---- */
 
-enum { MOST_NUMBERS = 1 << 14 };
+enum { MAX_WEIGHTS = 1 << 14 };
 
-/* What the model says when it is asked directly, words by number. */
+/* The values of a map equal those of attend_model_score on token numbers. */
 static void same_as_the_model(const attend_model *m, attend_ctx *c, attend_attention_kind kind, const char *source,
                               const char *target)
 {
-    static attend_real weights[MOST_NUMBERS], rows[256];
+    static attend_real weights[MAX_WEIGHTS], rows[256];
     const attend_config *config = attend_model_config(m);
     const bool is_language_model = config->task == ATTEND_TASK_LANGUAGE_MODEL,
                encoder = kind == ATTEND_ATTENTION_ENCODER, decoder = kind == ATTEND_ATTENTION_DECODER;
@@ -125,7 +125,7 @@ static void same_as_the_model(const attend_model *m, attend_ctx *c, attend_atten
                                 .target_lengths = &ids[1].count };
     double log_p = 0;
     const size_t count = attend_pairs_weight_count(&pair, config, kind);
-    assert_true(count > 0 && count <= MOST_NUMBERS);
+    assert_true(count > 0 && count <= MAX_WEIGHTS);
     assert_ok(attend_model_score(c, m, &pair, &log_p, rows, kind, weights));
     assert_ok(
         attend_map_new(&map, c, m, kind, is_language_model ? NULL : source, encoder ? NULL : target, NULL, 0, NAN));
@@ -175,7 +175,7 @@ static void every_attention_kind(void **state)
         }
 }
 
-/* What a decoder reads: the beginning belongs to no word, and the others to theirs. */
+/* The tokens of a decoder's map begin with "<s>", which belongs to no word; the others belong to their words. */
 static void tokens_a_decoder_reads(void **state)
 {
     (void)state;
@@ -196,8 +196,8 @@ static void tokens_a_decoder_reads(void **state)
     attend_model_free(m);
 }
 
-/* A search's hypothesis of no words is read as "<s>" is_language_model. */
-static void nothing_said(void **state)
+/* The decoder's map of an empty hypothesis has only "<s>". */
+static void empty_hypothesis(void **state)
 {
     (void)state;
     attend_model *m = model_of(ATTEND_TOKENS_WORD, transformer);
@@ -218,7 +218,7 @@ static void nothing_said(void **state)
     attend_model_free(m);
 }
 
-/* What a model does not have, and sentences for which it has no places. */
+/* Attention kinds that a model does not have, and sentences longer than its positions. */
 static void refused_attention_kinds(void **state)
 {
     (void)state;
@@ -244,7 +244,7 @@ static void refused_attention_kinds(void **state)
     static const struct {
         const char *words;
         attend_attention_kind kind;
-        const char *source, *target, *why; /* NULL: it fits */
+        const char *source, *target, *why; /* NULL: accepted */
     } lengths[] = {
         { "architecture=transformer positions=learned max-positions=4 embedding=0", ATTEND_ATTENTION_CROSS, "a b c d",
           "a", "the source has 4 tokens; the model has positions for 3" },
@@ -275,7 +275,7 @@ static void refused_attention_kinds(void **state)
     attend_ctx_free(c);
 }
 
-/* A model that found something says the same about it afterwards. */
+/* The map of a hypothesis has the score, log p and weights of the search. */
 static void same_as_the_search(void **state)
 {
     (void)state;
@@ -308,7 +308,7 @@ static void same_as_the_search(void **state)
     attend_model_free(m);
 }
 
-/* Pieces as they stand in the sentence, and the words they belong to. */
+/* The texts of tokens, and the words they belong to. */
 static void byte_pair_tokens(void **state)
 {
     (void)state;
@@ -317,7 +317,7 @@ static void byte_pair_tokens(void **state)
     attend_map *map = NULL;
     assert_ok(attend_ctx_new(&c));
     assert_ok(attend_map_new(&map, c, m, ATTEND_ATTENTION_CROSS, "ab \xe4\xbd\xa0", "c", NULL, 0,
-                             NAN)); /* a character that was not learned is its bytes */
+                             NAN)); /* a character outside the vocabulary becomes its bytes */
     static const char *const texts[] = { "a", "b", "", "<0xE4>", "<0xBD>", "<0xA0>", "</s>" };
     static const int words[] = { 0, 0, -1, 1, 1, 1, -1 };
     assert_int_equal(map->source_count, 7);
@@ -336,7 +336,7 @@ static void refused(attend_ctx *c, const attend_model *m, const char *source, co
     attend_map *map = (attend_map *)1;
     assert_int_equal(attend_map_new(&map, c, m, ATTEND_ATTENTION_CROSS, source, target, NULL, 0, NAN), ATTEND_BAD_DATA);
     assert_null(map);
-    if (!strstr(attend_message(), why)) fail_msg("'%s' does not say '%s'", attend_message(), why);
+    if (!strstr(attend_message(), why)) fail_msg("'%s' does not contain '%s'", attend_message(), why);
 }
 
 static void refusals(void **state)
@@ -363,7 +363,7 @@ static void refusals(void **state)
     for (int i = 0; i < 4; i++)
         assert_int_equal(attend_map_new(&map, c, m, ATTEND_ATTENTION_CROSS, "a", NULL, wrong + i, 1, NAN),
                          ATTEND_BAD_USAGE);
-    assert_ok(attend_map_new(&map, c, m, ATTEND_ATTENTION_CROSS, "a", NULL, NULL, 0, -1)); /* nothing but the end */
+    assert_ok(attend_map_new(&map, c, m, ATTEND_ATTENTION_CROSS, "a", NULL, NULL, 0, -1)); /* only the end */
     assert_true(map->target_count == 1 && map->target_word_count == 0 && map->score == -1);
     attend_map_free(map);
     assert_ok(attend_map_new(&map, c, bare, ATTEND_ATTENTION_CROSS, "a", "b", NULL, 0, NAN));
@@ -382,7 +382,7 @@ static void refusals(void **state)
     attend_model_free(m);
 }
 
-static void remarks(void **state)
+static void statistics(void **state)
 {
     (void)state;
     static hand_map h;
@@ -395,13 +395,13 @@ static void remarks(void **state)
     attend_map_describe(&h.map, -1, -1, &r);
     assert_int_equal(r.uncovered, 1);
     assert_false(r.is_repetitive);
-    /* two heads: rows of 0.75 0.125 (the first word), 0.625 0.25 0.125, 1 */
+    /* the mean of two heads has rows with 0.75 0.125, with 0.625 0.25 0.125, and with 1 */
     hand_map_of(&h, source, target);
     attend_map_describe(&h.map, -1, -1, &r);
     const double first = -0.75 * log2(0.75) - 0.125 * log2(0.125),
                  second = -0.625 * log2(0.625) - 0.25 * log2(0.25) - 0.125 * log2(0.125);
     near((first + second) / 3, r.entropy, "entropy");
-    attend_map_describe(&h.map, 0, 1, &r); /* the second head: everything at the first word */
+    attend_map_describe(&h.map, 0, 1, &r); /* the second head attends to the first word only */
     near(0, r.entropy, "entropy of a head");
     assert_int_equal(r.uncovered, 3);
     const char *again[] = { "z", "a", "b", "c", "a", "b", "c", NULL },
@@ -412,7 +412,7 @@ static void remarks(void **state)
     assert_false(r.is_repetitive);
 }
 
-/* Every request for memory is refused once: an error, and nothing is lost. */
+/* Each allocation fails in turn: an error, without a leak. */
 static void no_memory_for(const char *words, attend_attention_kind kind)
 {
     attend_model *m = model_of(ATTEND_TOKENS_BPE, words);
@@ -455,12 +455,12 @@ int main(void)
     const struct CMUnitTest tests[] = { cmocka_unit_test(same_as_the_scorer),
                                         cmocka_unit_test(every_attention_kind),
                                         cmocka_unit_test(tokens_a_decoder_reads),
-                                        cmocka_unit_test(nothing_said),
+                                        cmocka_unit_test(empty_hypothesis),
                                         cmocka_unit_test(refused_attention_kinds),
                                         cmocka_unit_test(same_as_the_search),
                                         cmocka_unit_test(byte_pair_tokens),
                                         cmocka_unit_test(refusals),
-                                        cmocka_unit_test(remarks),
+                                        cmocka_unit_test(statistics),
                                         cmocka_unit_test(no_memory) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

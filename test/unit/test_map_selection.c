@@ -199,7 +199,7 @@ static void ibm1_links_count_like_gold_links(void **state)
     (void)state;
     attend_model *m = model();
     attend_scorer *s = NULL;
-    int words[2][PAIRS * 10], lengths[2][PAIRS], used[2] = { 0, 0 }, count = 0, places[PAIRS];
+    int words[2][PAIRS * 10], lengths[2][PAIRS], used[2] = { 0, 0 }, count = 0, indices[PAIRS];
     assert_ok(attend_scorer_new(&s, m, 1, false));
     assert_ok(attend_scorer_run(s, PAIRS, sides[0], sides[1]));
     for (int i = 0; i < PAIRS; i++) {
@@ -211,14 +211,15 @@ static void ibm1_links_count_like_gold_links(void **state)
         lengths[0][count] = r->source_count, lengths[1][count] = r->target_count + 1;
         used[0] += lengths[0][count], used[1] += lengths[1][count];
         words[1][used[1] - 1] = ATTEND_END;
-        places[count++] = i;
+        indices[count++] = i;
     }
     attend_scorer_free(s);
     const attend_ibm1_pairs pairs = { count, { words[0], words[1] }, { lengths[0], lengths[1] } };
     attend_ibm1 *ibm1 = NULL;
     assert_ok(attend_ibm1_new(&ibm1, &pairs));
     int links = 0;
-    for (int i = 0; i < count; i++) links += gold[places[i]].count = attend_ibm1_links(ibm1, i, &gold[places[i]].links);
+    for (int i = 0; i < count; i++)
+        links += gold[indices[i]].count = attend_ibm1_links(ibm1, i, &gold[indices[i]].links);
     assert_true(links > PAIRS);
     attend_map_selection *trials[2];
     const attend_map_score *scores[2];

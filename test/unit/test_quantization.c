@@ -82,9 +82,9 @@ enum { NUMBERS = 3 * STEPS * TARGET };
 
 static double worst(const double *a, const double *b)
 {
-    double most = 0;
-    for (int i = 0; i < NUMBERS; i++) most = fmax(most, fabs(a[i] - b[i]));
-    return most;
+    double largest = 0;
+    for (int i = 0; i < NUMBERS; i++) largest = fmax(largest, fabs(a[i] - b[i]));
+    return largest;
 }
 
 /* A quantised model gives the same bits whether it was quantised here or loaded from a file, on any number of threads. */

@@ -54,7 +54,7 @@ static double best_of_all(const attend_model *m, const int *source, int length, 
                           int *best_count)
 {
     attend_ctx *c = NULL;
-    double most = -INFINITY;
+    double highest = -INFINITY;
     assert_ok(attend_ctx_new(&c));
     const int known[] = { ATTEND_UNKNOWN, 3, 4, 5 }, kinds = 4;
     for (int n = 0, all = 1; n <= LIMIT; n++, all *= kinds)
@@ -67,12 +67,12 @@ static double best_of_all(const attend_model *m, const int *source, int length, 
             double p;
             assert_ok(attend_model_score(c, m, &pair, &p, NULL, ATTEND_ATTENTION_CROSS, NULL));
             p /= penalty(alpha, n + 1);
-            if (p <= most) continue;
-            most = p, *best_count = n;
+            if (p <= highest) continue;
+            highest = p, *best_count = n;
             memcpy(best, words, (size_t)n * sizeof *best);
         }
     attend_ctx_free(c);
-    return most;
+    return highest;
 }
 
 static void a_wide_beam_finds_the_best(void **state)
@@ -86,9 +86,9 @@ static void a_wide_beam_finds_the_best(void **state)
             attend_search_result *f = search(m, o, SOURCES, sources, lengths);
             for (int i = 0, first = 0; i < SOURCES; first += lengths[i++]) {
                 int words[LIMIT + 1], count = 0;
-                const double most = best_of_all(m, sources + first, lengths[i], alpha, words, &count);
+                const double highest = best_of_all(m, sources + first, lengths[i], alpha, words, &count);
                 const attend_translation *t = attend_search_result_at(f, i, 0);
-                assert_true(fabs(t->score - most) < 1e-5);
+                assert_true(fabs(t->score - highest) < 1e-5);
                 assert_int_equal(t->count, count);
                 assert_memory_equal(t->tokens, words, (size_t)count * sizeof *words);
             }

@@ -64,7 +64,7 @@ static attend_plot_scale scale_of(bool logarithmic, bool from_zero, double a, do
     return s;
 }
 
-/* Every range has a few ticks that differ, within it and in order, and a place for its values. */
+/* Every range has a few distinct ticks, inside it and in ascending order, and its values have positions. */
 static void every_range_has_ticks(void **state)
 {
     static const double values[] = { 0,   1e-310, 1e-12, 0.3,   1,      1.00001, 7,    99.99,
@@ -158,7 +158,7 @@ static void points_and_error_bars_are_drawn(void **state)
     }
 }
 
-/* Several plots are one picture, and a plot may be empty. */
+/* Several plots form one picture; a plot may be empty. */
 static void plots_share_a_picture(void **state)
 {
     (void)state;
@@ -169,7 +169,7 @@ static void plots_share_a_picture(void **state)
     free(text);
 }
 
-/* In every locale coordinates have a decimal point. */
+/* Coordinates have a decimal point in every locale. */
 static void the_locale_does_not_matter(void **state)
 {
     (void)state;
@@ -190,7 +190,7 @@ static void the_locale_does_not_matter(void **state)
 
 /* ---- the training log ---- */
 
-/* The losses of a diverged training are finite, and too large for their differences. */
+/* The losses of a training that diverged are finite, but so large that their differences may overflow. */
 static void diverged_training_is_plotted(void **state)
 {
     char log[96];

@@ -144,7 +144,7 @@ static void faults_are_named(void **state)
     static const char word[] = "attend-tokenizer 1\nkind word\n", chars[] = "attend-tokenizer 1\nkind char\n";
 #define BPE(merges) "attend-tokenizer 1\nkind bpe\nmerges " merges
     static const struct {
-        const char *learned, *rest, *says; /* learned: after the reserved tokens */
+        const char *learned, *rest, *message; /* learned: after the reserved tokens */
     } cases[] = {
         { "a\n", "", "begin with 'attend-tokenizer '" },
         { "a\n", "tokenizer 1\nkind word\n", "begin with 'attend-tokenizer '" },
@@ -196,7 +196,7 @@ static void faults_are_named(void **state)
         n += (size_t)snprintf(vocabulary + n, sizeof vocabulary - n, "%s", cases[i].learned);
         assert_int_equal(attend_tokenizer_read(&t, "source", vocabulary, n, cases[i].rest, strlen(cases[i].rest)),
                          ATTEND_BAD_MODEL);
-        if (!strstr(attend_message(), cases[i].says)) fail_msg("case %zu says: %s", i, attend_message());
+        if (!strstr(attend_message(), cases[i].message)) fail_msg("case %zu: %s", i, attend_message());
     }
     assert_false(read_damaged("<unk>\n<s>\n", 10, word, sizeof word - 1));
     assert_non_null(strstr(attend_message(), "missing"));

@@ -117,7 +117,7 @@ static void unknown_words_are_replaced_by_source_words(void **state)
     run(t, 3, strange, NULL);
     check_replaced(t, false);
     attend_translator_free(t);
-    /* a decomposed e with accent is normalized, and the first entry counts */
+    /* a decomposed e with accent is normalized, and the first entry is used */
     const char entries[] = "zebra\tZe\xcc\x81"
                            "bre rouge\r\n\nd\tdelta\nd\tomega\n";
     put_file(in_folder("dictionary"), entries, sizeof entries - 1);
@@ -147,7 +147,7 @@ static void invalid_dictionaries(void **state)
     static const struct {
         const char *text;
         size_t size;
-        const char *says;
+        const char *message;
     } wrong[] = { { "a\tb\nc", 5, ":2:" },   { "a\t\n", 3, ":1:" },     { "\tb\n", 3, ":1:" },
                   { "a\tb\tc\n", 6, ":1:" }, { "a\t\xff\n", 4, ":1:" }, { "a\tb\0c\n", 6, ":1:" } };
     attend_dictionary *d = NULL;
@@ -155,7 +155,7 @@ static void invalid_dictionaries(void **state)
         put_file(in_folder("wrong"), wrong[i].text, wrong[i].size);
         assert_int_equal(attend_dictionary_read(&d, in_folder("wrong")), ATTEND_BAD_DATA);
         assert_null(d);
-        assert_non_null(strstr(attend_message(), wrong[i].says));
+        assert_non_null(strstr(attend_message(), wrong[i].message));
     }
     assert_int_equal(attend_dictionary_read(&d, in_folder("none")), ATTEND_IO);
     put_file(in_folder("empty"), "", 0);

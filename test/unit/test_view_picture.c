@@ -1,4 +1,4 @@
-/* Pictures: SVG is well-formed XML, a PNG is one and shows what it should, at any number of words and in any script; what is too large is refused. */
+/* Pictures: SVG is well-formed XML, PNG is valid and has the expected pixels, for any number of words and any script; maps that are too large are refused. */
 #include "unit/unit.h"
 
 #include "support/hand_map.h"
@@ -12,7 +12,7 @@
 static hand_map h;
 static const char *many[2 * ATTEND_PICTURE_MAX + 2];
 
-/* `count` words on either side. */
+/* A map with `count` words on each side. */
 static const attend_map *map_of(int count)
 {
     static const char *const words[] = { "the", "commission", "of", "a", "house", "understandably" };
@@ -105,7 +105,7 @@ static void png(void **state)
     attend_string out = { 0 };
     attend_view_options o = ATTEND_VIEW_OPTIONS_INIT;
     int width, height;
-    o.head = 1; /* the first column is dark, and nothing else */
+    o.head = 1; /* only the first column is dark */
     assert_ok(attend_view_png(map_of(5), &o, &out));
     const int dark = count_pixels(&out, attend_colour_paper(1), &width, &height);
     if (dark < 5 * 68 * 68 / 2 || dark > 5 * 68 * 68 + 1000) fail_msg("%d dark pixels of %d x %d", dark, width, height);
@@ -141,8 +141,8 @@ static void self_attention(void **state)
     attend_string_free(&out);
 }
 
-/* A word of megabytes is drawn as far as it can be seen, and at once; characters are not cut in two. */
-static void endless_word(void **state)
+/* Of a word of megabytes only the visible part is drawn, quickly; it is cut between characters. */
+static void very_long_word(void **state)
 {
     (void)state;
     enum { MUCH = 6000000, SOME = 1200 };
@@ -152,7 +152,7 @@ static void endless_word(void **state)
     const clock_t before = clock();
     for (int i = 0; i < 2; i++) {
         const int size = i ? SOME : MUCH;
-        word[0] = 'x'; /* what follows has two bytes: the byte at an even number is half of a character */
+        word[0] = 'x'; /* the other characters have two bytes: a cut before an even index would split one */
         for (int k = 1; k + 1 < size; k += 2) memcpy(word + k, "\xc3\xa9", 2);
         word[size - 1] = '\0';
         const attend_map *map = map_of(1);
@@ -204,7 +204,7 @@ static void limits(void **state)
     assert_ok(attend_view_png(&map, &o, &out));
     int width, height;
     count_pixels(&out, attend_colour_paper(1), &width, &height);
-    assert_true(width < 4000 && height < 4000); /* one pixel to the point */
+    assert_true(width < 4000 && height < 4000); /* one pixel per point */
     map = large(3);
     map.target_word_count = 0;
     assert_int_equal(attend_view_svg(&map, &o, &out), ATTEND_BAD_DATA);
@@ -215,7 +215,7 @@ static void limits(void **state)
     attend_string_free(&out);
 }
 
-/* The checker itself is not asleep. */
+/* The XML checker detects errors. */
 static void checker(void **state)
 {
     (void)state;
@@ -230,8 +230,11 @@ static void checker(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(checker),      cmocka_unit_test(svg),
-                                        cmocka_unit_test(png),          cmocka_unit_test(self_attention),
-                                        cmocka_unit_test(endless_word), cmocka_unit_test(limits) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(checker),
+                                        cmocka_unit_test(svg),
+                                        cmocka_unit_test(png),
+                                        cmocka_unit_test(self_attention),
+                                        cmocka_unit_test(very_long_word),
+                                        cmocka_unit_test(limits) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* The terminal's maps, to the byte: several widths, scripts, colours; and the room that characters take. */
+/* Terminal output, byte by byte, for several widths, scripts and colours; and the columns that characters occupy. */
 #include "unit/unit.h"
 
 #include "support/hand_map.h"
@@ -8,7 +8,7 @@
 static hand_map h;
 static const char *const english[] = { "the", "house", "is", "understandably", "small", ".", NULL };
 static const char *const german[] = { "das", "Haus", "ist", "verst\xc3\xa4ndlicherweise", "klein", ".", NULL };
-/* Arabic, Chinese, combining marks, what would clear a screen, what would turn the direction */
+/* Arabic, Chinese, combining marks, an escape sequence that clears the screen, a right-to-left override */
 static const char *const strange[] = { "\xd9\x83\xd8\xaa\xd8\xa7\xd8\xa8",
                                        "\xe4\xbd\xa0\xe5\xa5\xbd",
                                        "o\xcc\x88\xcc\xa3x",
@@ -45,7 +45,7 @@ static void defaults(void **state)
            "0  .:-=+*#%@ 1\n");
 }
 
-/* Bands, and labels that are cut. */
+/* The columns are divided into bands, and long labels are cut. */
 static void narrow(void **state)
 {
     (void)state;
@@ -72,7 +72,7 @@ static void narrow(void **state)
            "         . 0.17                ::::: +++\n"
            "\n"
            "0  .:-=+*#%@ 1\n");
-    o.width = 1; /* as if it were 20 */
+    o.width = 1; /* the minimum is 20 */
     expect(english, german, &o,
            "log p -8.525,\n"
            "confidence 0.30,\n"
@@ -271,7 +271,7 @@ static void self_attention(void **state)
     attend_string_free(&out);
 }
 
-/* Whatever the width, no line is longer. */
+/* No line is longer than the width. */
 static void no_line_is_too_long(void **state)
 {
     (void)state;
@@ -289,7 +289,7 @@ static void no_line_is_too_long(void **state)
     attend_string_free(&out);
 }
 
-static void room(void **state)
+static void columns_of_text(void **state)
 {
     (void)state;
     static const struct {
@@ -309,12 +309,13 @@ static void room(void **state)
     assert_int_equal(attend_columns_cut("o\xcc\x88\xcc\xa3"
                                         "o\xcc\x88",
                                         1, &columns),
-                     5); /* marks stay with their letter */
+                     5); /* combining marks stay with their letter */
     assert_int_equal(columns, 1);
-    assert_int_equal(attend_columns_cut("\xe4\xbd\xa0\xe5\xa5\xbd", 3, &columns), 3); /* half a wide one is none */
+    assert_int_equal(attend_columns_cut("\xe4\xbd\xa0\xe5\xa5\xbd", 3, &columns),
+                     3); /* a wide character is not split */
     assert_int_equal(columns, 2);
     assert_int_equal(attend_columns_cut("a\xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x92\xbb", 4, &columns),
-                     1); /* two that are joined */
+                     1); /* nor are two joined characters */
     assert_int_equal(columns, 1);
     assert_int_equal(attend_columns_cut("abc", 0, &columns), 0);
     assert_true(attend_has_right_to_left("a\xd7\x90") && attend_has_right_to_left(strange[0]) &&
@@ -330,6 +331,6 @@ int main(void)
                                         cmocka_unit_test(nothing),
                                         cmocka_unit_test(self_attention),
                                         cmocka_unit_test(no_line_is_too_long),
-                                        cmocka_unit_test(room) };
+                                        cmocka_unit_test(columns_of_text) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

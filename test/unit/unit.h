@@ -1,4 +1,4 @@
-/* unit.h: what cmocka wants included, in its order, and the library. */
+/* unit.h: the headers that cmocka requires, in its order, and the library. */
 #ifndef ATTEND_TEST_UNIT_H
 #define ATTEND_TEST_UNIT_H
 
@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-/* Prints how much of its space a test covered. A test that takes a sample must not pass for one that tries everything. total 0: it has no bound. */
+/* Prints how many cases of all a test covers, so that a sampled test is not mistaken for an exhaustive one. total 0: the number of cases is unbounded. */
 static inline void print_sampled(const char *what, unsigned long long tested, unsigned long long total)
 {
     if (total)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# make.sh ATTEND: how the files of this folder were made, with the command of version 0.1.0. They are kept as they are: test/cli/v0.1.sh proves that
+# make.sh ATTEND: how the files of this directory were made, with the command of version 0.1.0. They are kept as they are: test/cli/v0.1.sh proves that
 # later versions read them and produce the same output. Do not run it with another version.
 set -e
 attend=$1
