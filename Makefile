@@ -33,7 +33,7 @@ clang: packages-test                    ## build everything with clang and run t
 	@$(call compile,$(BUILD)-clang,-DCMAKE_BUILD_TYPE=Release -DATTEND_TESTS=ON -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++)
 	@$(call run_tests,$(BUILD)-clang)
 
-# The tests that run code on several threads; OpenBLAS is told to use one.
+# The tests that run code on several threads.
 THREADED = test_pool test_team test_model_threads test_attention_agreement test_attention_stored test_translator test_translating test_trainer \
 	test_map_selection test_scorer_words golden_attention
 

@@ -23,7 +23,6 @@ struct bench {
     const char *only;
     peer *peer;
     bool peer_tried;
-    double ceiling;
     result results[MAX_RESULTS];
     int count;
 };
@@ -98,24 +97,6 @@ void bench_measure(const bench *b, int count, const work *works, double *seconds
             double t = time_of(works[i], repeats[i]);
             if (seconds[i] == 0 || t < seconds[i]) seconds[i] = t;
         }
-}
-
-/* ---- the ceiling ---- */
-
-double bench_ceiling(bench *b)
-{
-    enum { LARGEST = 2048 };
-    static float *x, *y, *z;
-    if (!x)
-        x = bench_random_floats(LARGEST * LARGEST), y = bench_random_floats(LARGEST * LARGEST),
-        z = bench_random_floats(LARGEST * LARGEST);
-    for (size_t n = 512; n <= (b->quick ? 512 : LARGEST); n *= 2) {
-        double begin = bench_now();
-        attend_gemm(false, true, n, n, n, x, n, y, n, 0, z, n);
-        double speed = 2e-9 * (double)(n * n * n) / (bench_now() - begin);
-        if (speed > b->ceiling) b->ceiling = speed;
-    }
-    return b->ceiling;
 }
 
 peer *bench_peer(bench *b)
@@ -195,7 +176,7 @@ void bench_report(bench *b, const result *r)
 static void print_json(const bench *b)
 {
     printf("{\"kernel\": \"%s\", \"ceiling_gflops\": %.2f, \"peer\": \"%s\", \"results\": [", attend_kernel_name(),
-           b->ceiling, b->peer ? peer_version(b->peer) : "");
+           bench_peak(), b->peer ? peer_version(b->peer) : "");
     for (int i = 0; i < b->count; i++) {
         const result *r = &b->results[i];
         printf("%s\n  {\"group\": \"%s\", \"name\": \"%s\", \"measured\": \"%s\", \"against\": \"%s\", \"ratio\": ",
@@ -261,9 +242,8 @@ int main(int argc, char **argv)
         else
             return usage(strcmp(argv[i], "--help") == 0 ? stdout : stderr);
     }
-    for (int i = 0; i < 3; i++) bench_ceiling(&b);
     if (!b.json)
-        printf("kernels: %s; best large sgemm on one thread so far: %.1f GFLOP/s\n", attend_kernel_name(), b.ceiling);
+        printf("kernels: %s; peak of multiply-adds on one thread: %.1f GFLOP/s\n", attend_kernel_name(), bench_peak());
     for (int i = 0; i < GROUPS; i++)
         if (!b.only || strcmp(b.only, groups[i].name) == 0) groups[i].run(&b);
     if (b.json) print_json(&b);

@@ -37,7 +37,7 @@ stepper stepper_new(const attend_config *config, const step_batch *batches, int 
 void stepper_free(stepper *s);
 void stepper_run(void *stepper); /* one step on each batch; for struct work */
 
-/* Report FLOP/s relative to twice the best sgemm on one thread, and a missing corpus. */
+/* Report FLOP/s relative to twice the peak of one thread, and a missing corpus. */
 void report_share_of_ceiling(bench *b, const char *group, const char *name, double flop, double seconds, double goal);
 void report_missing_data(bench *b, const char *group, const char *name);
 

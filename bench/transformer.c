@@ -1,5 +1,5 @@
 /* transformer.c: a training step (gradient, norm, clipping, Adam) of a Transformer on 4,096 target tokens, compared
- * with PyTorch, both on two threads, and with the best sgemm: width 256, 4 heads, feed-forward 1024, 4 + 4 layers,
+ * with PyTorch, both on two threads, and with the peak of the processor: width 256, 4 heads, feed-forward 1024, 4 + 4 layers,
  * vocabulary 10,000. */
 #include "training_steps.h"
 

@@ -17,8 +17,7 @@ extern "C" {
 typedef struct attend_team attend_team;
 
 /* A team of `threads` threads, including the caller's, with gradients of `params`. `params` must outlive the team,
- * and no parameter may be added to it from now on. Sets CBLAS, for the whole process, to one thread, because each
- * shard has a thread of its own. */
+ * and no parameter may be added to it from now on. */
 int attend_team_new(attend_team **out, attend_params *params, int threads);
 void attend_team_free(attend_team *t);
 

@@ -79,8 +79,9 @@ void attend_attention_dot_tile_backward(const attend_tile *t, const attend_tile_
         attend_gemm_packed_rows(PACKED_ZERO, queries, width, (size_t)t->first_key, keys, (size_t)t->all_keys, g->score,
                                 t->score_stride, t->cache + k_offset(t->all_keys, t->key_width), t->scratch, width);
     else
-        attend_gemm(false, false, queries, width, keys, g->score, t->score_stride, t->key, t->key_stride, 0, t->scratch,
-                    width);
+        for (size_t i = 0; i < queries; i++)
+            attend_kernel()->weighted_sum(width, keys, g->score + i * t->score_stride, t->key, t->key_stride,
+                                          t->scratch + i * width);
     for (size_t i = 0; i < queries; i++)
         attend_kernel()->axpy(width, (real)t->scale, t->scratch + i * width, g->query + i * t->query_stride);
 }

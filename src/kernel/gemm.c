@@ -2,52 +2,13 @@
 
 #include <string.h>
 
-#ifdef ATTEND_CBLAS
-#include <cblas.h>
-#include <pthread.h>
+/* Four numbers: a vector of every processor that has any, and four scalars elsewhere. */
+typedef real real4 __attribute__((vector_size(4 * sizeof(real)), may_alias));
 
-/* Each shard runs on one thread of the library. A BLAS with threads of its own would compete with them, and its
- * rounding would depend on their number. These are the switches of OpenBLAS and BLIS; the one that is linked exists. */
-extern void openblas_set_num_threads(int) __attribute__((weak));
-extern void bli_thread_set_num_threads(int) __attribute__((weak));
-
-static void one_thread(void)
+static size_t smaller(size_t a, size_t b)
 {
-    if (openblas_set_num_threads) openblas_set_num_threads(1);
-    if (bli_thread_set_num_threads) bli_thread_set_num_threads(1);
+    return a < b ? a : b;
 }
-
-void attend_gemm(bool transpose_a, bool transpose_b, size_t m, size_t n, size_t k, const real *a, size_t lda,
-                 const real *b, size_t ldb, real beta, real *c, size_t ldc)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, one_thread);
-    if (m == 0 || n == 0) return;
-#ifdef ATTEND_DOUBLE
-    cblas_dgemm(
-#else
-    cblas_sgemm(
-#endif
-        CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans, transpose_b ? CblasTrans : CblasNoTrans, (int)m, (int)n,
-        (int)k, 1, a, (int)lda, b, (int)ldb, beta, c, (int)ldc);
-}
-
-#else
-
-void attend_gemm(bool transpose_a, bool transpose_b, size_t m, size_t n, size_t k, const real *a, size_t lda,
-                 const real *b, size_t ldb, real beta, real *c, size_t ldc)
-{
-    const size_t a_row = transpose_a ? 1 : lda, a_column = transpose_a ? lda : 1;
-    const size_t b_row = transpose_b ? 1 : ldb, b_column = transpose_b ? ldb : 1;
-    for (size_t i = 0; i < m; i++) {
-        real *row = c + i * ldc;
-        if (beta == 0) memset(row, 0, n * sizeof *row);
-        for (size_t l = 0; l < k; l++)
-            for (size_t j = 0; j < n; j++) row[j] += a[i * a_row + l * a_column] * b[l * b_row + j * b_column];
-    }
-}
-
-#endif
 
 /* Panels of `panel` columns, one after another; within a panel, row after row of k. The last panel is padded with
  * zeros. */
@@ -57,34 +18,125 @@ size_t attend_packed_size(size_t k, size_t n)
     return (n + panel - 1) / panel * panel * k;
 }
 
-/* A panel of W' from rows of W, in blocks of 8 x 8, so that neither side is accessed with a long stride for long. */
-static void pack_transposed(size_t panel, size_t columns, size_t k, const real *b, size_t ldb, real *packed)
+/* Transposes (rows, k), rows ldx apart, to (k, rows), rows `width` apart. Blocks of 4 x 4 keep both sides in registers
+ * and on few cache lines. */
+static void transpose(size_t rows, size_t k, const real *x, size_t ldx, real *to, size_t width)
 {
-    enum { BLOCK = 8 };
-    for (size_t i = 0; i < k; i += BLOCK) {
-        size_t ks = k - i < BLOCK ? k - i : BLOCK;
-        for (size_t j = 0; j < columns; j++)
-            for (size_t l = 0; l < ks; l++) packed[(i + l) * panel + j] = b[j * ldb + i + l];
-        for (size_t l = 0; l < ks; l++)
-            for (size_t j = columns; j < panel; j++) packed[(i + l) * panel + j] = 0;
+    size_t j = 0;
+    for (; j + 4 <= rows; j += 4) {
+        size_t l = 0;
+        for (; l + 4 <= k; l += 4) {
+            real4 r0, r1, r2, r3;
+            memcpy(&r0, x + j * ldx + l, sizeof r0);
+            memcpy(&r1, x + (j + 1) * ldx + l, sizeof r1);
+            memcpy(&r2, x + (j + 2) * ldx + l, sizeof r2);
+            memcpy(&r3, x + (j + 3) * ldx + l, sizeof r3);
+            const real4 a = __builtin_shufflevector(r0, r1, 0, 4, 1, 5),
+                        b = __builtin_shufflevector(r0, r1, 2, 6, 3, 7);
+            const real4 c = __builtin_shufflevector(r2, r3, 0, 4, 1, 5),
+                        d = __builtin_shufflevector(r2, r3, 2, 6, 3, 7);
+            r0 = __builtin_shufflevector(a, c, 0, 1, 4, 5), r1 = __builtin_shufflevector(a, c, 2, 3, 6, 7);
+            r2 = __builtin_shufflevector(b, d, 0, 1, 4, 5), r3 = __builtin_shufflevector(b, d, 2, 3, 6, 7);
+            real *at = to + l * width + j;
+            memcpy(at, &r0, sizeof r0);
+            memcpy(at + width, &r1, sizeof r1);
+            memcpy(at + 2 * width, &r2, sizeof r2);
+            memcpy(at + 3 * width, &r3, sizeof r3);
+        }
+        for (; l < k; l++)
+            for (size_t i = 0; i < 4; i++) to[l * width + j + i] = x[(j + i) * ldx + l];
+    }
+    for (; j < rows; j++)
+        for (size_t l = 0; l < k; l++) to[l * width + j] = x[j * ldx + l];
+}
+
+/* One panel from the columns [0, columns) of (k, n). */
+static void copy_panel(size_t columns, size_t k, const real *x, size_t ldx, real *to, size_t width)
+{
+    for (size_t i = 0; i < k; i++, x += ldx, to += width) {
+        size_t j = 0;
+        for (; j + 4 <= columns; j += 4) memcpy(to + j, x + j, sizeof(real4));
+        for (; j < columns; j++) to[j] = x[j];
     }
 }
 
-void attend_pack(bool transpose, size_t k, size_t n, const real *b, size_t ldb, real *packed)
+/* Divides (k, n), or its transpose (n, k), into panels of `width` columns; the last one is padded with zeros. Rows that
+ * are copied are read in short blocks of k over all panels, so that their cache lines and pages are used completely. */
+static void pack_panels(bool transposed, size_t width, size_t k, size_t n, const real *x, size_t ldx, real *packed)
 {
-    const size_t panel = (size_t)attend_kernel()->panel;
-    for (size_t j = 0; j < n; j += panel, packed += panel * k) {
-        size_t columns = n - j < panel ? n - j : panel;
-        if (transpose) {
-            pack_transposed(panel, columns, k, b + j * ldb, ldb, packed);
-            continue;
-        }
-        for (size_t i = 0; i < k; i++) {
-            memcpy(packed + i * panel, b + i * ldb + j, columns * sizeof *packed);
-            for (size_t l = columns; l < panel; l++) packed[i * panel + l] = 0;
+    enum { ROWS = 16 };
+    const size_t rest = n % width;
+    for (size_t j = 0; rest && j < k; j++)
+        memset(packed + (n - rest) * k + j * width + rest, 0, (width - rest) * sizeof *packed);
+    for (size_t l = 0; !transposed && l < k; l += ROWS)
+        for (size_t j = 0; j < n; j += width)
+            copy_panel(smaller(n - j, width), smaller(k - l, ROWS), x + l * ldx + j, ldx, packed + j * k + l * width,
+                       width);
+    for (size_t j = 0; transposed && j < n; j += width)
+        transpose(smaller(n - j, width), k, x + j * ldx, ldx, packed + j * k, width);
+}
+
+void attend_pack(bool transposed, size_t k, size_t n, const real *b, size_t ldb, real *packed)
+{
+    pack_panels(transposed, (size_t)attend_kernel()->panel, k, n, b, ldb, packed);
+}
+
+/* ---- two arbitrary matrices ---- */
+
+/* The blocks of a product: one of A stays in the second-level cache while it is multiplied with the panels of one of B,
+ * which stays in the second or third level. A deep block reads and writes C less often. */
+enum { K_BLOCK = 384, N_BLOCK = 768, M_BLOCK = 96 };
+
+static size_t round_up(size_t n, size_t unit)
+{
+    return (n + unit - 1) / unit * unit;
+}
+
+/* Numbers in a packed block of B. */
+static size_t block_of_b(size_t n, size_t k)
+{
+    return attend_packed_size(smaller(k, K_BLOCK), smaller(n, N_BLOCK));
+}
+
+size_t attend_gemm_scratch(size_t m, size_t n, size_t k)
+{
+    const size_t rows = (size_t)attend_kernel()->tile_rows;
+    return block_of_b(n, k) + round_up(smaller(m, M_BLOCK), rows) * smaller(k, K_BLOCK);
+}
+
+/* Some rows of a block: A is packed, because its columns are far apart. */
+static void row_blocks(bool transpose_a, packed_start start, size_t m, size_t n, size_t k, const real *a, size_t lda,
+                       const real *b, real *c, size_t ldc, real *tiles)
+{
+    const attend_kernel_table *t = attend_kernel();
+    for (size_t i = 0; i < m; i += M_BLOCK) {
+        const size_t rows = smaller(m - i, M_BLOCK);
+        pack_panels(!transpose_a, (size_t)t->tile_rows, k, rows, a + (transpose_a ? i : i * lda), lda, tiles);
+        t->packed_tiles(start, rows, n, k, tiles, b, c + i * ldc, ldc);
+    }
+}
+
+void attend_gemm(bool transpose_a, bool transpose_b, packed_start start, size_t m, size_t n, size_t k, const real *a,
+                 size_t lda, const real *b, size_t ldb, real *c, size_t ldc, real *scratch)
+{
+    if (m == 0 || n == 0) return;
+    const attend_kernel_table *t = attend_kernel();
+    real *tiles = scratch + block_of_b(n, k);
+    for (size_t j = 0; j < n; j += N_BLOCK) {
+        const size_t columns = smaller(n - j, N_BLOCK);
+        for (size_t l = 0; l < k || l == 0; l += K_BLOCK) { /* once if k is 0, to set C */
+            const size_t depth = smaller(k - l, K_BLOCK);
+            const packed_start from = l ? PACKED_ADD : start;
+            attend_pack(transpose_b, depth, columns, b + (transpose_b ? j * ldb + l : l * ldb + j), ldb, scratch);
+            if (transpose_a)
+                row_blocks(transpose_a, from, m, columns, depth, a + l * lda, lda, scratch, c + j, ldc, tiles);
+            else
+                t->packed(from, NULL, m, columns, depth, a + l, lda, 1, scratch, depth * (size_t)t->panel, c + j, ldc);
         }
     }
 }
+
+/* ---- packed weights ---- */
 
 void attend_gemm_packed(packed_start start, const real *bias, size_t m, size_t n, size_t k, const real *a, size_t lda,
                         const real *packed, real *c, size_t ldc)

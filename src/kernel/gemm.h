@@ -1,8 +1,9 @@
 /* gemm.h: matrix products. All matrices are row-major.
  *
- * attend_gemm uses CBLAS and multiplies two arbitrary matrices. The packed products multiply with a matrix that is used
- * many times, such as a weight: it is laid out once in panels of columns and read without further copying. All
- * functions run on the calling thread. */
+ * attend_gemm multiplies two arbitrary matrices; it packs blocks of them as it runs. The packed products multiply with
+ * a matrix that is used many times, such as a weight: it is laid out once in panels of columns and read without further
+ * copying. Every element of a result is summed over k in ascending order, so all of them give the same bits, however a
+ * product is divided. All functions run on the calling thread, allocate nothing and cannot fail. */
 #ifndef ATTEND_GEMM_H
 #define ATTEND_GEMM_H
 
@@ -10,9 +11,12 @@
 #include <attend/precision.h>
 #include <stdbool.h>
 
-/* C (m, n) = op(A) op(B) + beta C, op(A) (m, k), op(B) (k, n); beta is 0 (C is not read) or 1. */
-void attend_gemm(bool transpose_a, bool transpose_b, size_t m, size_t n, size_t k, const real *a, size_t lda,
-                 const real *b, size_t ldb, real beta, real *c, size_t ldc);
+/* Numbers of scratch memory for attend_gemm; at most about 160,000. */
+size_t attend_gemm_scratch(size_t m, size_t n, size_t k);
+/* C (m, n) = op(A) op(B), or C += op(A) op(B) with PACKED_ADD; op(A) (m, k), op(B) (k, n). `scratch` is aligned to 64
+ * bytes. */
+void attend_gemm(bool transpose_a, bool transpose_b, packed_start start, size_t m, size_t n, size_t k, const real *a,
+                 size_t lda, const real *b, size_t ldb, real *c, size_t ldc, real *scratch);
 
 /* Numbers in the packed form of op(B) (k, n) with the kernel table in use. */
 size_t attend_packed_size(size_t k, size_t n);

@@ -183,7 +183,12 @@ typedef struct attend_kernel_table {
     int panel;
     void (*packed)(packed_start start, const real *bias, size_t m, size_t n, size_t k, const real *a, size_t a_row,
                    size_t a_step, const real *b, size_t panel_stride, real *c, size_t ldc);
-    /* The same with bfloat16 weights. Rows of A are contiguous. */
+    /* The same where A is packed too: tiles of tile_rows rows, one after another; within a tile, the tile_rows numbers
+     * of each k. The last tile is padded with zeros. k is small enough for a tile and a panel to stay in the cache. */
+    int tile_rows;
+    void (*packed_tiles)(packed_start start, size_t m, size_t n, size_t k, const real *a, const real *b, real *c,
+                         size_t ldc);
+    /* `packed` with bfloat16 weights. Rows of A are contiguous. */
     void (*packed_bf16)(packed_start start, const real *bias, size_t m, size_t n, size_t k, const real *a, size_t a_row,
                         const uint16_t *b, real *c, size_t ldc);
     /* q = x / scale rounded to nearest, half to even, where scale = max |x| / limit, so that |q| <= limit (at most

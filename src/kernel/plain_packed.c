@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { PANEL = 8 };
+enum { PANEL = 8, TILE_ROWS = 4 };
 
 /* One row of one panel: PANEL sums over k. */
 static void row_of_panel(const real *from, size_t columns, size_t k, const real *a, size_t a_step, const real *b,
@@ -51,4 +51,12 @@ void attend_plain_packed(packed_start start, const real *bias, size_t m, size_t 
             row_of_panel(from, columns, k, a + i * a_row, a_step, b + j / PANEL * panel_stride, row);
         }
     }
+}
+
+void attend_plain_packed_tiles(packed_start start, size_t m, size_t n, size_t k, const real *a, const real *b, real *c,
+                               size_t ldc)
+{
+    for (size_t i = 0; i < m; i += TILE_ROWS)
+        attend_plain_packed(start, NULL, m - i < TILE_ROWS ? m - i : TILE_ROWS, n, k, a + i * k, 1, TILE_ROWS, b,
+                            k * PANEL, c + i * ldc, ldc);
 }

@@ -41,6 +41,8 @@ void attend_plain_apply_dropout_add(size_t n, const unsigned char *mask, real sc
 /* plain_packed.c */
 void attend_plain_packed(packed_start start, const real *bias, size_t m, size_t n, size_t k, const real *a,
                          size_t a_row, size_t a_step, const real *b, size_t panel_stride, real *c, size_t ldc);
+void attend_plain_packed_tiles(packed_start start, size_t m, size_t n, size_t k, const real *a, const real *b, real *c,
+                               size_t ldc);
 void attend_plain_packed_bf16(packed_start start, const real *bias, size_t m, size_t n, size_t k, const real *a,
                               size_t a_row, const uint16_t *b, real *c, size_t ldc);
 /* plain_int8.c */
@@ -107,6 +109,8 @@ void VNAME(dropout_mask)(const attend_rng *r, uint64_t i, size_t n, double p, un
 /* vector_packed.c */
 void VNAME(packed)(packed_start start, const real *bias, size_t m, size_t n, size_t k, const real *a, size_t a_row,
                    size_t a_step, const real *b, size_t panel_stride, real *c, size_t ldc);
+void VNAME(packed_tiles)(packed_start start, size_t m, size_t n, size_t k, const real *a, const real *b, real *c,
+                         size_t ldc);
 void VNAME(packed_bf16)(packed_start start, const real *bias, size_t m, size_t n, size_t k, const real *a, size_t a_row,
                         const uint16_t *b, real *c, size_t ldc);
 /* vector_int8.c */

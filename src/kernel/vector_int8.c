@@ -134,35 +134,12 @@ static void tile_of(size_t rows, bool all_panels, const int8_tile *t)
     case 3:
         tile(3, 1, t);
         break;
-    case 4:
-        tile(4, 1, t);
+#define CASE(rows)                                                                                                     \
+    case rows:                                                                                                         \
+        tile(rows, 1, t);                                                                                              \
         break;
-    case 5:
-        tile(5, 1, t);
-        break;
-    case 6:
-        tile(6, 1, t);
-        break;
-#if ATTEND_VECTOR_ROWS > 6
-    case 7:
-        tile(7, 1, t);
-        break;
-    case 8:
-        tile(8, 1, t);
-        break;
-    case 9:
-        tile(9, 1, t);
-        break;
-    case 10:
-        tile(10, 1, t);
-        break;
-    case 11:
-        tile(11, 1, t);
-        break;
-    case 12:
-        tile(12, 1, t);
-        break;
-#endif
+        TALL_TILES(CASE)
+#undef CASE
     default:
         break;
     }

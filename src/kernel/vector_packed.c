@@ -19,7 +19,7 @@
 enum {
     PANEL = 2 * VLANES,
     MAX_PANELS = 6,  /* in a tile */
-    K_BLOCK = 256,   /* rows of a panel that stay in the first-level cache */
+    K_BLOCK = 384,   /* rows of a panel that stay in the first-level cache */
     A_BLOCK = 80000, /* numbers of A that stay in the second-level cache */
     MIN_ROWS = 48,   /* minimum number of rows of a block of A */
     LINE = 64,       /* bytes of a cache line */
@@ -33,6 +33,7 @@ typedef struct product {
     size_t k;
     const float *a;
     size_t a_row, a_step; /* from one row to the next, and from one k to the next */
+    size_t a_tile;        /* from one tile of rows to the next if A is packed in tiles, else 0 */
     const void *b;        /* panel, at the first k of this block: floats, or bfloat16 */
     size_t panel_stride;
     const char *ahead; /* weights to prefetch into the second-level cache */
@@ -159,35 +160,12 @@ INLINE void tile_of(const bool half, size_t rows, bool all_panels, const product
     case 3:
         all_panels ? tile(3, 2, half, t) : tile(3, 1, half, t);
         break;
-    case 4:
-        tile(4, 1, half, t);
+#define CASE(rows)                                                                                                     \
+    case rows:                                                                                                         \
+        tile(rows, 1, half, t);                                                                                        \
         break;
-    case 5:
-        tile(5, 1, half, t);
-        break;
-    case 6:
-        tile(6, 1, half, t);
-        break;
-#if ATTEND_VECTOR_ROWS > 6
-    case 7:
-        tile(7, 1, half, t);
-        break;
-    case 8:
-        tile(8, 1, half, t);
-        break;
-    case 9:
-        tile(9, 1, half, t);
-        break;
-    case 10:
-        tile(10, 1, half, t);
-        break;
-    case 11:
-        tile(11, 1, half, t);
-        break;
-    case 12:
-        tile(12, 1, half, t);
-        break;
-#endif
+        TALL_TILES(CASE)
+#undef CASE
     default:
         break;
     }
@@ -217,12 +195,19 @@ INLINE size_t max_tile_rows(const product *t)
     return same_set && max_rows > WAYS ? WAYS : max_rows;
 }
 
+/* The rows of the next tile. Tiles in which A is packed are complete except for the last. */
+INLINE size_t tile_height(const product *t, size_t left, size_t max_rows)
+{
+    if (!t->a_tile) return next_rows(left, max_rows);
+    return left < VPACKED_ROWS ? left : VPACKED_ROWS;
+}
+
 /* A block of rows of C, all n columns. The block of A stays in the second-level cache; of each panel, a block of k
  * stays in the first-level cache while all rows use it. */
 INLINE void row_block(const bool half, product t, size_t rows, size_t n)
 {
     const product begin = t;
-    const size_t max_rows = max_tile_rows(&t), k_block = rows <= VPACKED_ROWS ? begin.k : K_BLOCK;
+    const size_t max_rows = max_tile_rows(&t), k_block = rows <= VPACKED_ROWS || t.a_tile ? begin.k : K_BLOCK;
     size_t step = (size_t)panels_for(rows);
     for (size_t j = 0; j < n; j += step * PANEL) {
         if (n - j < step * PANEL) step = 1;
@@ -235,11 +220,11 @@ INLINE void row_block(const bool half, product t, size_t rows, size_t n)
             t.b = weights_at(half, begin.b, j / PANEL * begin.panel_stride + l * PANEL);
             const char *next = next_weights(half, &begin, &t, j, l), *const end = next + t.k * step_bytes(half);
             for (size_t i = 0, height; i < rows; i += height) {
-                height = next_rows(rows - i, max_rows);
+                height = tile_height(&begin, rows - i, max_rows);
                 t.ahead = next;
                 t.ahead_step = next >= end ? 0 : height == rows || step_bytes(half) < LINE ? step_bytes(half) : LINE;
                 next += t.ahead_step * t.k;
-                t.a = begin.a + i * begin.a_row + l * begin.a_step;
+                t.a = begin.a + l * begin.a_step + (begin.a_tile ? i / VPACKED_ROWS * begin.a_tile : i * begin.a_row);
                 t.c = begin.c + i * begin.ldc + j;
                 tile_of(half, height, step == (size_t)panels_for(height), &t);
             }
@@ -279,6 +264,23 @@ void VNAME(packed)(packed_start start, const float *bias, size_t m, size_t n, si
                         .c = c,
                         .ldc = ldc },
              m, n);
+}
+
+void VNAME(packed_tiles)(packed_start start, size_t m, size_t n, size_t k, const float *a, const float *b, float *c,
+                         size_t ldc)
+{
+    row_block(false,
+              (product){ .start = start,
+                         .k = k,
+                         .a = a,
+                         .a_row = 1,
+                         .a_step = VPACKED_ROWS,
+                         .a_tile = k * VPACKED_ROWS,
+                         .b = b,
+                         .panel_stride = k * PANEL,
+                         .c = c,
+                         .ldc = ldc },
+              m, n);
 }
 
 void VNAME(packed_bf16)(packed_start start, const float *bias, size_t m, size_t n, size_t k, const float *a,

@@ -9,6 +9,13 @@
 #endif
 #define INLINE static inline __attribute__((always_inline))
 
+/* Cases of a switch over the rows of a tile, from the first row count that takes a single panel on: X(rows) each. */
+#if ATTEND_VECTOR_ROWS > 6
+#define TALL_TILES(X) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12)
+#else
+#define TALL_TILES(X) X(4) X(5) X(6)
+#endif
+
 /* Rows of the next tile, at most max_rows. The last two tiles share the remaining rows equally instead of leaving a
  * thin one. */
 INLINE size_t next_rows(size_t left, size_t max_rows)

@@ -1,7 +1,7 @@
 /* matmul.c: y = op(a) op(b)
  *     y = a b:   da += dy b'    db += a' dy      (and the three transposed forms) */
 #include "core/tape.h"
-#include "kernel/gemm.h"
+#include "op/product.h"
 #include <attend/op.h>
 
 typedef struct matmul_node {
@@ -17,12 +17,13 @@ static void matmul_backward(attend_ctx *c, attend_node *node)
     const real *dy = p->y->grad;
     if (!dy) return;
     size_t lda = (size_t)p->a->shape[1], ldb = (size_t)p->b->shape[1];
-    real *da = attend_grad(c, p->a);
-    if (da && !p->ta) attend_gemm(false, !p->tb, p->m, p->k, p->n, dy, p->n, p->b->value, ldb, 1, da, lda);
-    if (da && p->ta) attend_gemm(p->tb, true, p->k, p->m, p->n, p->b->value, ldb, dy, p->n, 1, da, lda);
-    real *db = attend_grad(c, p->b);
-    if (db && !p->tb) attend_gemm(!p->ta, false, p->k, p->n, p->m, p->a->value, lda, dy, p->n, 1, db, ldb);
-    if (db && p->tb) attend_gemm(true, p->ta, p->n, p->k, p->m, dy, p->n, p->a->value, lda, 1, db, ldb);
+    real *da = attend_grad(c, p->a), *db = attend_grad(c, p->b);
+    const real *va = p->a->value, *vb = p->b->value;
+    const size_t m = p->m, n = p->n, k = p->k;
+    if (da && !p->ta) attend_multiply_matrices(c, false, !p->tb, PACKED_ADD, m, k, n, dy, n, vb, ldb, da, lda);
+    if (da && p->ta) attend_multiply_matrices(c, p->tb, true, PACKED_ADD, k, m, n, vb, ldb, dy, n, da, lda);
+    if (db && !p->tb) attend_multiply_matrices(c, !p->ta, false, PACKED_ADD, k, n, m, va, lda, dy, n, db, ldb);
+    if (db && p->tb) attend_multiply_matrices(c, true, p->ta, PACKED_ADD, n, k, m, dy, n, va, lda, db, ldb);
 }
 
 attend_var *attend_matmul(attend_ctx *c, attend_var *a, attend_var *b, int flags)
@@ -37,7 +38,9 @@ attend_var *attend_matmul(attend_ctx *c, attend_var *a, attend_var *b, int flags
     attend_var *y = attend_var_2d(c, a->shape[ta], b->shape[!tb], a->differentiable || b->differentiable);
     if (!y) return NULL;
     size_t m = (size_t)y->shape[0], n = (size_t)y->shape[1], k = (size_t)a->shape[!ta];
-    attend_gemm(ta, tb, m, n, k, a->value, (size_t)a->shape[1], b->value, (size_t)b->shape[1], 0, y->value, n);
+    if (!attend_multiply_matrices(c, ta, tb, PACKED_ZERO, m, n, k, a->value, (size_t)a->shape[1], b->value,
+                                  (size_t)b->shape[1], y->value, n))
+        return NULL;
 
     if (y->differentiable) {
         matmul_node *p = attend_ctx_alloc(c, 1, sizeof *p);

@@ -78,3 +78,57 @@ bool attend_multiply(attend_ctx *c, packed_start start, const real *bias, size_t
     attend_arena_rewind(&c->arena, mark);
     return ok;
 }
+
+/* ---- two arbitrary matrices, divided by rows of C ---- */
+
+typedef struct shared_gemm {
+    bool transpose_a, transpose_b;
+    packed_start start;
+    size_t m, n, k, height; /* height: rows per piece */
+    const real *a, *b;
+    size_t lda, ldb;
+    real *c;
+    size_t ldc;
+    real *scratch;
+    size_t scratch_size; /* per piece */
+} shared_gemm;
+
+static void run_rows(void *user, int i)
+{
+    const shared_gemm *s = user;
+    const size_t first = (size_t)i * s->height, rows = s->m - first < s->height ? s->m - first : s->height;
+    attend_gemm(s->transpose_a, s->transpose_b, s->start, rows, s->n, s->k,
+                s->a + (s->transpose_a ? first : first * s->lda), s->lda, s->b, s->ldb, s->c + first * s->ldc, s->ldc,
+                s->scratch + (size_t)i * s->scratch_size);
+}
+
+bool attend_multiply_matrices(attend_ctx *c, bool transpose_a, bool transpose_b, packed_start start, size_t m, size_t n,
+                              size_t k, const real *a, size_t lda, const real *b, size_t ldb, real *to, size_t ldc)
+{
+    enum { UNIT = 96, ALIGNED = 16 }; /* a block of A; numbers in a cache line */
+    if (m == 0 || n == 0) return true;
+    const size_t threads = (size_t)attend_product_threads(c, m * n * k);
+    const size_t height = threads == 1 ? m : (m + threads * UNIT - 1) / (threads * UNIT) * UNIT;
+    const size_t pieces = (m + height - 1) / height;
+    const size_t size = (attend_gemm_scratch(height, n, k) + ALIGNED - 1) / ALIGNED * ALIGNED;
+    const attend_mark mark = attend_arena_mark(&c->arena);
+    shared_gemm s = { .transpose_a = transpose_a,
+                      .transpose_b = transpose_b,
+                      .start = start,
+                      .m = m,
+                      .n = n,
+                      .k = k,
+                      .height = height,
+                      .a = a,
+                      .b = b,
+                      .lda = lda,
+                      .ldb = ldb,
+                      .c = to,
+                      .ldc = ldc,
+                      .scratch = attend_ctx_alloc_reals(c, pieces * size),
+                      .scratch_size = size };
+    if (s.scratch && pieces == 1) run_rows(&s, 0);
+    if (s.scratch && pieces > 1) attend_pool_run(c->pool, (int)pieces, run_rows, &s);
+    attend_arena_rewind(&c->arena, mark);
+    return s.scratch != NULL;
+}

@@ -22,4 +22,9 @@ void attend_product(attend_ctx *c, packed_start start, const real *bias, const a
 bool attend_multiply(attend_ctx *c, packed_start start, const real *bias, size_t m, const real *x, size_t row,
                      const packed_matrix *w, real *y, size_t ldy);
 
+/* C (m, n) = op(A) op(B), or C += op(A) op(B) with PACKED_ADD, of two arbitrary matrices (kernel/gemm.h). Bit-identical
+ * for any number of threads. False: the context has failed. */
+bool attend_multiply_matrices(attend_ctx *c, bool transpose_a, bool transpose_b, packed_start start, size_t m, size_t n,
+                              size_t k, const real *a, size_t lda, const real *b, size_t ldb, real *to, size_t ldc);
+
 #endif

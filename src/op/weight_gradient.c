@@ -1,6 +1,6 @@
 #include "op/weight_gradient.h"
 
-#include "kernel/gemm.h"
+#include "op/product.h"
 #include <string.h>
 
 enum {
@@ -22,7 +22,9 @@ static void product(attend_ctx *c, const deferred_product *p)
 {
     const size_t in = (size_t)p->w->shape[1];
     real *dw = attend_grad(c, p->w);
-    if (dw) attend_gemm(true, false, p->out, in, p->n, p->dy, p->ldy, p->x, p->ldx, 1, dw + p->first * in, in);
+    if (dw)
+        attend_multiply_matrices(c, true, false, PACKED_ADD, p->out, in, p->n, p->dy, p->ldy, p->x, p->ldx,
+                                 dw + p->first * in, in);
 }
 
 static void copy_rows(size_t n, size_t width, const real *from, size_t ld, real *to)

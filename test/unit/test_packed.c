@@ -242,33 +242,65 @@ static void test_tables(void **state)
     }
 }
 
-extern int openblas_get_num_threads(void) __attribute__((weak));
+/* attend_gemm in all its forms, with strides, against a plain sum in double; and bit-identical to the packed product,
+ * however its rows are divided. */
+static void check_gemm(bool ta, bool tb, packed_start start, size_t m, size_t n, size_t k)
+{
+    const size_t lda = (ta ? m : k) + 3, ldb = (tb ? k : n) + 2, ldc = n + 5;
+    float *a = numbers((ta ? k : m) * lda + 1), *b = numbers((tb ? n : k) * ldb + 1), *c = numbers(m * ldc + 1);
+    float *old = numbers(m * ldc + 1), *rows = numbers(m * k + 1), *same = numbers(m * ldc + 1);
+    float *scratch = numbers(attend_gemm_scratch(m, n, k) + 1), *packed = numbers(attend_packed_size(k, n) + 1);
+    memcpy(old, c, (m * ldc + 1) * sizeof *old);
+    memcpy(same, c, (m * ldc + 1) * sizeof *same);
+    scratch[attend_gemm_scratch(m, n, k)] = GUARD;
+    attend_gemm(ta, tb, start, m, n, k, a, lda, b, ldb, c, ldc, scratch);
+    assert_true(scratch[attend_gemm_scratch(m, n, k)] == GUARD);
+    for (size_t i = 0; i < m; i++)
+        for (size_t l = 0; l < k; l++) rows[i * k + l] = a[ta ? l * lda + i : i * lda + l];
+    attend_pack(tb, k, n, b, ldb, packed);
+    attend_gemm_packed(start, NULL, m, n, k, rows, k, packed, same, ldc);
+    assert_memory_equal(c, same, (m * ldc + 1) * sizeof *c);
+    for (size_t i = 0; i < m; i++)
+        for (size_t j = 0; j < ldc; j++) {
+            double sum = j >= n || start == PACKED_ADD ? (double)old[i * ldc + j] : 0, size = fabs(sum);
+            for (size_t l = 0; j < n && l < k; l++) {
+                const double term = (double)rows[i * k + l] * (double)b[tb ? j * ldb + l : l * ldb + j];
+                sum += term, size += fabs(term);
+            }
+            assert_true(fabs((double)c[i * ldc + j] - sum) <= size * ((double)k + 1) * 6e-8);
+        }
+    const size_t cut = m / 3; /* the product can be divided */
+    memcpy(same, old, (m * ldc + 1) * sizeof *same);
+    attend_gemm(ta, tb, start, cut, n, k, a, lda, b, ldb, same, ldc, scratch);
+    attend_gemm(ta, tb, start, m - cut, n, k, a + (ta ? cut : cut * lda), lda, b, ldb, same + cut * ldc, ldc, scratch);
+    assert_memory_equal(c, same, (m * ldc + 1) * sizeof *c);
+    free(a), free(b), free(c), free(old), free(rows), free(same), free(scratch), free(packed);
+}
 
-/* attend_gemm. */
-static void test_cblas(void **state)
+static void check_all_gemm(void)
+{
+    static const size_t large[][3] = { { 200, 40, 900 }, { 97, 800, 30 }, { 13, 1600, 5 }, { 100, 33, 385 } };
+    for (int form = 0; form < 8; form++) {
+        const packed_start start = form & 4 ? PACKED_ADD : PACKED_ZERO;
+        for (size_t m = 0; m <= 27; m += m < 8 ? 1 : 5)
+            for (size_t n = 0; n <= 70; n += n < 5 ? 1 : 13)
+                for (size_t k = 0; k <= 9; k += 1 + k / 2) check_gemm(form & 1, form & 2, start, m, n, k);
+        for (size_t i = 0; i < sizeof large / sizeof *large; i++)
+            check_gemm(form & 1, form & 2, start, large[i][0], large[i][1], large[i][2]);
+    }
+}
+
+static void test_gemm(void **state)
 {
     (void)state;
-    enum { M = 7, N = 9, K = 11 };
-    float *a = numbers(M * K), *b = numbers(K * N), *c = numbers(M * N), *old = malloc(M * N * sizeof *old);
-    memcpy(old, c, M * N * sizeof *old);
-    for (int way = 0; way < 8; way++) {
-        bool ta = way & 1, tb = way & 2, add = way & 4;
-        memcpy(c, old, M * N * sizeof *old);
-        attend_gemm(ta, tb, M, N, K, a, ta ? M : K, b, tb ? K : N, add, c, N);
-        for (size_t i = 0; i < M; i++)
-            for (size_t j = 0; j < N; j++) {
-                double sum = add ? (double)old[i * N + j] : 0;
-                for (size_t l = 0; l < K; l++)
-                    sum += (double)a[ta ? l * M + i : i * K + l] * (double)b[tb ? j * K + l : l * N + j];
-                assert_true(fabs((double)c[i * N + j] - sum) < 1e-5);
-            }
+    for (const attend_kernel_table *const *t = tables_to_test(); *t; t++) {
+        attend_kernel_select(*t);
+        check_all_gemm();
     }
-    if (openblas_get_num_threads) assert_int_equal(openblas_get_num_threads(), 1); /* CBLAS must not start threads */
-    free(a), free(b), free(c), free(old);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_tables), cmocka_unit_test(test_cblas) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_tables), cmocka_unit_test(test_gemm) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
