@@ -7,22 +7,22 @@ enum { ROUNDS = 100000 };
 
 #if defined(__x86_64__)
 #define FMA(vector, a, b, to) "vfmadd231ps %%" vector a ", %%" vector b ", %%" vector to "\n"
-#define FMAS(vector, a, b)                                                                                 \
-    FMA(vector, a, b, "0")                                                                                 \
-    FMA(vector, a, b, "1")                                                                                 \
-    FMA(vector, a, b, "2")                                                                                 \
-    FMA(vector, a, b, "3")                                                                                 \
-    FMA(vector, a, b, "4")                                                                                 \
-    FMA(vector, a, b, "5")                                                                                 \
-    FMA(vector, a, b, "6")                                                                                 \
+#define FMAS(vector, a, b)                                                                                             \
+    FMA(vector, a, b, "0")                                                                                             \
+    FMA(vector, a, b, "1")                                                                                             \
+    FMA(vector, a, b, "2")                                                                                             \
+    FMA(vector, a, b, "3")                                                                                             \
+    FMA(vector, a, b, "4")                                                                                             \
+    FMA(vector, a, b, "5")                                                                                             \
+    FMA(vector, a, b, "6")                                                                                             \
     FMA(vector, a, b, "7") FMA(vector, a, b, "8") FMA(vector, a, b, "9") FMA(vector, a, b, "10") FMA(vector, a, b, "11")
 enum { INDEPENDENT = 12 }; /* sums: more than latency times throughput on every processor so far */
 /* Assembly, because a compiler may fold or spill such a loop. */
-#define LOOP(vector)                                                                                              \
-    __asm__ volatile("1:\n" FMAS(vector, "14", "15") "dec %0\njnz 1b\n"                                           \
-                     : "+r"(n)                                                                                    \
-                     :                                                                                            \
-                     : "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", \
+#define LOOP(vector)                                                                                                   \
+    __asm__ volatile("1:\n" FMAS(vector, "14", "15") "dec %0\njnz 1b\n"                                                \
+                     : "+r"(n)                                                                                         \
+                     :                                                                                                 \
+                     : "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10",  \
                        "xmm11", "xmm14", "xmm15")
 
 /* Runs the loop; returns the floating-point operations of a round, or 0 if the table has no such instructions. */

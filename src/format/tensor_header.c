@@ -135,8 +135,7 @@ static bool read_fields(header_reader *r, attend_tensor *t, int64_t offsets[2])
     } while (attend_json_accept(&r->json, ','));
     if (!attend_json_expect(&r->json, '}')) return false;
     if (seen != ALL || offset_count != 2)
-        return FAIL(r, "%s: tensor %.100s lacks its dtype, its shape or its offset_count data_offsets", r->file,
-                    t->name);
+        return FAIL(r, "%s: tensor %.100s lacks its dtype, its shape or its two data_offsets", r->file, t->name);
     return true;
 }
 
@@ -277,8 +276,7 @@ static int check_names(attend_tensor_header *h, const char *file)
     qsort(h->by_name, h->count, sizeof *h->by_name, compare_names);
     for (size_t i = 1; i < h->count; i++)
         if (compare_names(&h->by_name[i - 1], &h->by_name[i]) == 0)
-            return attend_fail(ATTEND_BAD_MODEL, "%s has offset_count tensors is_checksum_key %.100s", file,
-                               h->by_name[i]->tensor.name);
+            return attend_fail(ATTEND_BAD_MODEL, "%s has two tensors named %.100s", file, h->by_name[i]->tensor.name);
     qsort(h->metadata, h->metadata_count, sizeof *h->metadata, compare_keys);
     for (size_t i = 1; i < h->metadata_count; i++)
         if (compare_keys(&h->metadata[i - 1], &h->metadata[i]) == 0)
