@@ -28,22 +28,22 @@ static const option table[] = {
       OPTION_TEXT, AT(output), 0, 0, NULL },
     { "attention-kind", "cross|encoder|decoder",
       "cross: from the target to the source; encoder: self-attention of the source; decoder: self-attention of the "
-      "target (Transformer, LSTMN, and the only kind of a language model). Default: the first that the model has; with "
-      "html, all",
+      "target (Transformer, LSTMN, and the only kind of a language model). Default: the first of these that the model "
+      "has; with html, all",
       OPTION_CHOICE, AT(kind), 0, 0, show_kind_names },
     { "layer", "N",
-      "layer, counted from 0; -1: the mean over all layers. If neither --layer nor --head is given, cross-attention is "
-      "shown by the map that the model aligns by; otherwise the default is -1",
+      "layer, counted from 0; -1: the mean over all layers (default: -1). Without --layer and --head, cross-attention "
+      "is shown by the layer and head that the model uses for alignment",
       OPTION_INTEGER, AT(layer), -1, 1000, NULL },
-    { "head", "N", "head, counted from 0; -1: the mean over all heads (default: see --layer)", OPTION_INTEGER, AT(head),
-      -1, 1000, NULL },
+    { "head", "N", "head, counted from 0; -1: the mean over all heads (default: -1; see also --layer)", OPTION_INTEGER,
+      AT(head), -1, 1000, NULL },
     { "tokens", NULL, "show tokens, including the begin and end tokens, instead of words", OPTION_FLAG, AT(tokens), 0,
       0, NULL },
     { "beam", "N", "beam size (default: 5)", OPTION_INTEGER, AT(beam), 1, 1000, NULL },
     { "hypothesis", "N", "show the N-th best translation (default: 1); html shows all", OPTION_INTEGER, AT(hypothesis),
       1, 1000, NULL },
-    { "width", "N", "columns of the terminal (default: as the terminal reports)", OPTION_INTEGER, AT(width), 20, 10000,
-      NULL },
+    { "width", "N", "width of the output in columns (default: the width of the terminal)", OPTION_INTEGER, AT(width),
+      20, 10000, NULL },
     { "threads", "N", "number of threads; does not change the output (default: one per processor)", OPTION_INTEGER,
       AT(threads), 1, 1024, NULL },
     { "quiet", NULL, "print no warnings", OPTION_FLAG, AT(quiet), 0, 0, NULL },
@@ -279,11 +279,12 @@ const verb verb_show = {
     .synopsis = "attend show --model FILE \"a sentence\" [--target TEXT] [--format FORMAT] [--output FILE]\n"
                 "       attend show --model FILE --input FILE|PAIRS [--format FORMAT] [--output FILE]",
     .details =
-        "Translates a sentence, or decodes a given target, and shows the attention weights between target and source\n"
+        "Translates a sentence, or takes a given target, and shows the attention weights between target and source\n"
         "words: on the terminal, as a picture (svg, png), an interactive page (html) or data (json, one object per\n"
         "line). The number beside a target word is its probability. --attention-kind shows self-attention instead.\n"
-        "A language model is shown reading the given line. For several lines, each picture goes to its own file: %d\n"
-        "in --output is replaced by the line number. Lines that cannot be shown are skipped with a warning.\n"
+        "For a language model, shows its self-attention over the given line. With several lines, each picture is a\n"
+        "file of its own: %d in --output is replaced by the line number. Lines that cannot be shown are skipped with\n"
+        "a warning.\n"
         "The environment variables NO_COLOR, COLORTERM and TERM determine the colours (docs/show.md).",
     .examples = "  attend show --model en-de 'a dog runs .'\n"
                 "  attend show --model en-de 'a dog runs .' --target 'ein Hund rennt .' --output dog.svg\n"

@@ -33,28 +33,30 @@ static const option table[] = {
     { "input", "FILE", "lines to translate (default: standard input)", OPTION_TEXT, AT(input), 0, 0, NULL },
     { "output", "FILE", "where to write the translations (default: standard output)", OPTION_TEXT, AT(output), 0, 0,
       NULL },
-    { "n-best", "N", "print the N best translations of each line: number ||| text ||| log p ||| score", OPTION_INTEGER,
-      AT(n_best), 1, 1024, NULL },
+    { "n-best", "N",
+      "print the N best translations of each line, as: line number from 0 ||| text ||| logp=LOG-PROBABILITY ||| score",
+      OPTION_INTEGER, AT(n_best), 1, 1024, NULL },
     { "max-length", "N", "maximum number of tokens of a translation, whatever the length of the source", OPTION_INTEGER,
       AT(max_length), 1, 1e6, NULL },
     { "no-repeat-ngram", "N", "do not repeat an n-gram of N tokens within a translation", OPTION_INTEGER,
       AT(no_repeat_ngram), 1, 1000, NULL },
     { "sample", NULL,
-      "sample tokens at random instead of searching (the default with a language model); --n-best N draws N samples",
+      "sample tokens instead of searching for the best (default with a language model); --n-best N draws N samples",
       OPTION_FLAG, AT(sample), 0, 0, NULL },
     { "temperature", "X", "sampling temperature; below 1 sharpens the distribution, above 1 flattens it (default: 1)",
       OPTION_REAL, AT(temperature), 1e-6, 1000, NULL },
     { "top-k", "N", "sample from the N most probable tokens only", OPTION_INTEGER, AT(top_k), 1, 1e9, NULL },
     { "top-p", "X", "sample from the most probable tokens whose probabilities add up to X (default: 1)", OPTION_REAL,
       AT(top_p), 1e-6, 1, NULL },
-    { "seed", "N", "random seed of sampling; the sample also depends on the line number (default: 0)", OPTION_INTEGER,
+    { "seed", "N", "random seed of sampling; samples also depend on the line number (default: 0)", OPTION_INTEGER,
       AT(seed), 0, 9e15, NULL },
-    { "prefix", "FILE", "one line per input line: a text that its translation must begin with; may be empty",
-      OPTION_TEXT, AT(prefix), 0, 0, NULL },
+    { "prefix", "FILE",
+      "file with one line per input line: the text with which its translation must begin; may be empty", OPTION_TEXT,
+      AT(prefix), 0, 0, NULL },
     { "replace-unknown", NULL, "replace each unknown token by the source word with the highest attention weight",
       OPTION_FLAG, AT(replace_unknown), 0, 0, NULL },
-    { "dictionary", "FILE", "translations for --replace-unknown: lines of source word TAB target word", OPTION_TEXT,
-      AT(dictionary), 0, 0, NULL },
+    { "dictionary", "FILE", "translations for --replace-unknown: each line has a source word, a TAB and a target word",
+      OPTION_TEXT, AT(dictionary), 0, 0, NULL },
     { "alignment", "hard|soft",
       "append ' ||| ' and the alignment: links between words (0-0 1-2), or all attention weights between tokens",
       OPTION_CHOICE, AT(alignment), 0, 0, alignments },
@@ -63,7 +65,7 @@ static const option table[] = {
     { "precision", "fp32|bf16|int8", "precision of the weights; lower is faster (default: that of the file)",
       OPTION_CHOICE, AT(precision), 0, 0, precision_names },
     { "shortlist", NULL,
-      "predict only the tokens that attend convert --shortlist stored for the tokens of the source; much faster",
+      "restrict the output to the model's shortlist, which attend convert --shortlist adds to a model; much faster",
       OPTION_FLAG, AT(shortlist), 0, 0, NULL },
     { "quiet", NULL, "print no warnings", OPTION_FLAG, AT(quiet), 0, 0, NULL },
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
@@ -361,10 +363,12 @@ const verb verb_translate = {
     .summary = "translate lines, or continue them with a language model",
     .synopsis = "attend translate --model FILE [--model FILE]... [--input FILE] [options]",
     .details =
-        "Translates each input line. There is exactly one output line per input line, in order. An empty line gives\n"
-        "an empty line; so does a line that cannot be translated (not UTF-8, too long), with a warning that gives\n"
-        "its number. docs/translate.md describes the formats. With a language model, continues each line, by\n"
-        "sampling unless --beam is given; an empty line starts a new text (docs/language-models.md).",
+        "Translates each input line. There is exactly one output line per input line, in the same order. An empty "
+        "line\n"
+        "gives an empty line. A line that cannot be translated (not UTF-8, too long) also gives an empty line, with a\n"
+        "warning that states the line number. docs/translate.md describes the formats. A language model continues "
+        "each\n"
+        "line, by sampling unless --beam is given; an empty line starts a new text (docs/language-models.md).",
     .examples = "  attend translate --model en-de < test.en > test.out\n  echo 'a dog runs .' | attend translate "
                 "--model en-de --beam 10 --n-best 3\n"
                 "  attend translate --model a --model b --json --alignment soft < test.en\n"

@@ -1,4 +1,4 @@
-/* comparison_files.c: the files of a comparison, by which it resumes and grows. */
+/* comparison_files.c: the files of a comparison, from which it resumes and to which variants can be added. */
 #include "comparison.h"
 
 #include <attend/file.h>

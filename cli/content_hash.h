@@ -1,4 +1,4 @@
-/* content_hash.h: a hash of a file's contents, as text; the name of the file does not enter. */
+/* content_hash.h: a hash of the contents of a file, as text; its name has no effect. */
 #ifndef ATTEND_CLI_CONTENT_HASH_H
 #define ATTEND_CLI_CONTENT_HASH_H
 

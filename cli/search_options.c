@@ -11,7 +11,7 @@ static const option table[] = {
       "0)",
       OPTION_REAL, AT(coverage_penalty), 0, 100, NULL },
     { "length-ratio", "X",
-      "a translation has at most X times the tokens of its source plus --length-extra (default: 2)", OPTION_REAL,
+      "a translation has at most X times as many tokens as its source, plus --length-extra (default: 2)", OPTION_REAL,
       AT(length_ratio), 0, 1000, NULL },
     { "length-extra", "N",
       "see --length-ratio (default: 10); with a language model, the maximum number of tokens added to a line (default: "

@@ -5,7 +5,7 @@
  *            every seed.
  * Held out   A hash of the source decides whether a pair is held out, so a held-out source never occurs among the
  *            training pairs of any seed.
- * Words      are separated by spaces, and so are punctuation and elided words ("l' homme", "je n' ai pas"), so that
+ * Words      Words are separated by spaces, and so are punctuation and elided words ("l' homme", "je n' ai pas"), so that
  *            an article and its noun have separate links. Contractions (du, des, au, aux) are one word with links to
  *            two.
  * Links      Every target word has at least one. Links between translations are sure; links of words with a

@@ -1,18 +1,20 @@
-/* attention.h: (query, keys, values) -> (context, weights), for any score.
+/* attention.h: (query, keys, values) -> (context, weights), for any score function.
  *
  *     e_ij = score(q_i, k_j)     e = cap tanh(e / cap)     e += bias
- *     p_i = select(e_i, over the unmasked keys of query i) p = dropout(p)     o_i = sum_j p_ij v_j
+ *     p_i = select(e_i, over the unmasked keys of query i)
+ *     p = dropout(p)     o_i = sum_j p_ij v_j
  *
  * Purpose    Two interfaces: an operation on the tape, for models (attend_source_new, attend_attention), and plain
  *            arrays, without a model or a tape (attend_runner_forward and attend_runner_backward). Both run the same
- *            code. It holds the weights of one tile of queries at a time and never the whole matrix, unless the
- *            caller requests the weights; memory grows with Tq + Tk, not Tq Tk.
+ *            code. Only the weights of one tile of queries are in memory at a time, unless the caller requests all
+ *            weights, so that memory grows with Tq + Tk and not with Tq Tk.
  * Shapes     B sequences; Tq queries and Tk keys, which may differ for each sequence; H query heads; Hk heads of keys
  *            and values. H is a multiple of Hk: H / Hk query heads share one key head.
- * Masks      A mask excludes keys; it is never added or multiplied. A masked key cannot change the result, even if it
- *            holds NaN. A query whose keys are all masked has weights 0, context 0 and gradients 0.
- * Ownership  A source and the variables belong to their context (tape.h). A runner is the caller's, freed by
- *            attend_runner_free; it borrows the arrays of a forward call until the backward call that follows it.
+ * Masks      A mask excludes keys from the selection; it is not added to scores or multiplied with weights. A masked
+ *            key cannot change the result, even if it holds NaN. A query whose keys are all masked has weights 0,
+ *            context 0 and gradients 0.
+ * Ownership  A source and all variables belong to their context (tape.h). A runner is the caller's, freed by
+ *            attend_runner_free; it borrows the arrays of a forward call until the following backward call.
  * Threads    There is no hidden state. Several contexts may read a source at once if it was made with recording off. */
 #ifndef ATTEND_ATTENTION_H
 #define ATTEND_ATTENTION_H
@@ -54,9 +56,9 @@ typedef struct attend_attention_options {
     double entropy_bonus; /* REINFORCE: adds -bonus * entropy(p) to the loss */
     double scale;         /* factor of e; 0: the score's default */
     double soft_cap;      /* 0: no cap */
-    bool causal;          /* query i attends to keys up to i + (Tk - Tq): the last query to the last key */
+    bool causal;          /* query i attends to keys 0 to i + (Tk - Tq), so that the last query attends to all keys */
     double dropout;       /* rate on the weights, in training */
-    bool recompute;       /* backward always recomputes the weights; false: calls with at most 262,144 keep them */
+    bool recompute; /* backward always recomputes the weights; false: calls with at most 262,144 weights store them */
 } attend_attention_options;
 
 #define ATTEND_ATTENTION_OPTIONS_INIT                                                                                  \
@@ -71,7 +73,7 @@ typedef struct attend_attention_options {
 typedef struct attend_source attend_source;
 
 /* parameters: those of the score, in the order of attend_score.parameter; NULL if it has none. keys (N, Dk); values
- * (N, Dv), or NULL to use the keys. The source is valid as long as a variable created at the same time. Returns NULL on
+ * (N, Dv), or NULL to use the keys. The source has the lifetime of a variable created at the same time. Returns NULL on
  * failure. */
 attend_source *attend_source_new(attend_ctx *c, const attend_attention_options *options, attend_var *const *parameters,
                                  attend_var *keys, attend_var *values, const attend_ragged *sequences);
@@ -112,7 +114,7 @@ typedef struct attend_arrays {
     const attend_real *value;                /* (B, Tk, Hk, Dv); NULL: the keys */
 
     const attend_real *const *parameters; /* of the score, with the order and the shapes of attend_score.parameter */
-    int attention, max_keys, filters, filter_size; /* sizes of attend_widths that determine those shapes */
+    int attention, max_keys, filters, filter_size; /* the members of attend_widths that determine those shapes */
 
     const unsigned char *allowed; /* see attend_attention_inputs */
     int allowed_shape[4];
@@ -141,16 +143,16 @@ typedef struct attend_runner attend_runner;
 int attend_runner_new(attend_runner **out, int threads);
 void attend_runner_free(attend_runner *r);
 
-/* Computes context (B, Tq, H, Dv), in the layout of the query; for a score that maps the context, as `projected`
- * does, (B, Tq, width). Padding rows are zero. weights and scores, if not NULL, receive (B, H, Tq, Tk); scores are e
- * after cap, bias and mask, -inf for masked keys. The result is the same to the bit for any number of threads.
- * Returns ATTEND_BAD_USAGE if options and arrays do not fit together, or ATTEND_NO_MEMORY. */
+/* Computes context (B, Tq, H, Dv), in the layout of the query; for a score that projects the context, such as
+ * `projected`, (B, Tq, width). Padding rows are zero. weights and scores, if not NULL, receive (B, H, Tq, Tk); scores
+ * are e after cap, bias and mask, -inf for masked keys. The result is bit-identical for any number of threads. Returns
+ * ATTEND_BAD_USAGE if options and arrays do not fit together, or ATTEND_NO_MEMORY. */
 int attend_runner_forward(attend_runner *r, const attend_attention_options *options, const attend_arrays *arrays,
                           attend_real *context, attend_real *weights, attend_real *scores);
 
-/* The backward pass of the last forward pass, at most once for each. Adds to the gradients that are not NULL.
- * dcontext has the shape of context; dweights has the shape of weights or is NULL. It reads the context array of the
- * forward pass, which must be unchanged. */
+/* The backward pass of the last forward pass; can be called once for each forward pass. Adds to the gradients that are
+ * not NULL. dcontext has the shape of context; dweights has the shape of weights or is NULL. The context array of the
+ * forward pass is read again and must be unchanged. */
 int attend_runner_backward(attend_runner *r, const attend_real *dcontext, const attend_real *dweights,
                            const attend_array_gradients *gradients);
 

@@ -1,8 +1,8 @@
-/* model.h: sequence-to-sequence and language models: create or load one, train it, score with it, decode with it.
+/* model.h: sequence-to-sequence and language models: creating, loading, training, scoring and decoding.
  *
- * Purpose    config.h describes a model, docs/models.md has the equations. There are three ways to run one: the loss of
- *            a batch of pairs (attend_model_loss), the probability of given targets (attend_model_score), and decoding
- *            step by step (attend_decoding_*). All three return attention weights on request.
+ * Purpose    config.h describes a model, docs/models.md has the equations. There are three ways to run a model: the
+ *            loss of a batch of pairs (attend_model_loss), the probability of given targets (attend_model_score), and
+ *            decoding step by step (attend_decoding_*). All three return attention weights on request.
  * Tokens     Tokens are integers; three are special. A source is used as given, usually with ATTEND_END as its last
  *            token. A target is given without special tokens: the model puts ATTEND_BEGIN before it and
  *            ATTEND_END after it, so that a target of T tokens has T + 1 rows.
@@ -23,8 +23,8 @@ enum { ATTEND_UNKNOWN = 0, ATTEND_BEGIN = 1, ATTEND_END = 2, ATTEND_FIRST_TOKEN 
 
 typedef struct attend_model attend_model;
 
-/* A model with random weights, which depend on the seed alone. ATTEND_BAD_USAGE: the configuration is not valid
- * (attend_config_check). */
+/* A model with random weights, which depend only on the configuration and the seed. ATTEND_BAD_USAGE: the configuration
+ * is not valid (attend_config_check). */
 int attend_model_new(attend_model **out, const attend_config *config, uint64_t seed);
 /* NULL is allowed. */
 void attend_model_free(attend_model *m);
@@ -32,17 +32,17 @@ void attend_model_free(attend_model *m);
 /* ---- the model file ---- */
 
 /* Writes one safetensors file: configuration and format version in its metadata, a tensor for each parameter, the
- * attachments, and a checksum of everything. The file is replaced atomically: at any time the path holds the
+ * attachments, and a checksum of the whole file. The file is replaced atomically: at any time the path holds the
  * complete old file or the complete new one. ATTEND_FAILED: a parameter has non-finite values (training diverged); the
  * old file is unchanged. */
 int attend_model_save(const attend_model *m, const char *path);
 
 typedef struct attend_load_options {
-    bool skip_checksum;                /* all other checks are still made */
+    bool skip_checksum;                /* do not verify the checksum; all other checks are made */
     const attend_score *const *scores; /* score functions of your own, NULL-terminated; NULL: none */
 } attend_load_options;
 
-/* Memory-maps a file; parameters are read from it as they are needed. The whole file is validated first.
+/* Memory-maps a file; parameters are read from it when they are needed. The whole file is validated first.
  * ATTEND_BAD_MODEL: the file is not a valid model, and the message says why; ATTEND_IO: it cannot be read. options may
  * be NULL. */
 int attend_model_load(attend_model **out, const char *path, const attend_load_options *options);
@@ -70,14 +70,14 @@ int attend_model_attach(attend_model *m, const char *name, const void *bytes, si
 /* NULL: there is no such attachment. */
 const void *attend_model_attached(const attend_model *m, const char *name, size_t *size);
 
-/* The checked configuration, and the parameters. Both belong to the model. */
+/* The configuration, with all defaults set, and the parameters. Both belong to the model. */
 const attend_config *attend_model_config(const attend_model *m);
 attend_params *attend_model_params(const attend_model *m);
 
 /* ---- alignment ---- */
 
-/* The cross-attention map that is used as the alignment of target and source tokens; -1: the mean over all layers, or
- * all heads. */
+/* The cross-attention map that is used as the alignment of target and source tokens. -1: the mean over all layers, or
+ * over all heads. */
 typedef struct attend_alignment {
     int layer, head;
 } attend_alignment;
@@ -88,7 +88,7 @@ attend_alignment attend_model_alignment(const attend_model *m);
 /* ATTEND_BAD_USAGE: the model has no such layer or head. */
 int attend_model_set_alignment(attend_model *m, attend_alignment alignment);
 int attend_alignment_check(attend_alignment alignment, const attend_config *config);
-/* Whether a map is part of the mean, and how many maps are. */
+/* Whether the map of a layer and head is part of the alignment, and the number of maps of which it is the mean. */
 bool attend_alignment_includes(attend_alignment alignment, int layer, int head);
 int attend_alignment_map_count(attend_alignment alignment, const attend_config *config);
 
@@ -107,25 +107,25 @@ typedef struct attend_pairs {
     const int *target, *target_lengths; /* without special tokens */
     const attend_link *links;           /* sorted by pair; NULL: none */
     int link_count;
-    int first_pair; /* the number that links use for the first pair of these arrays */
+    int first_pair; /* attend_link.pair of the first pair of these arrays */
 } attend_pairs;
 
 /* The pairs [first, first + count) of `all`, with their links. */
 attend_pairs attend_pairs_slice(const attend_pairs *all, int first, int count);
-/* Rows of all targets: their tokens, and one ATTEND_END each. */
+/* The number of rows of all targets: their tokens, and ATTEND_END once per target. */
 int attend_pairs_rows(const attend_pairs *pairs);
-/* The number of attention weights of all pairs, pair after pair: layers * heads * queries * keys. A target counts one
- * token more than its length: ATTEND_END as a query, ATTEND_BEGIN as a key. */
+/* The number of attention weights of all pairs: the sum of layers * heads * queries * keys. A target has one query or
+ * key more than its length: ATTEND_END as a query, ATTEND_BEGIN as a key. The weights are stored pair after pair. */
 size_t attend_pairs_weight_count(const attend_pairs *pairs, const attend_config *config, attend_attention_kind kind);
 
 /* ---- loss ---- */
 
 typedef struct attend_loss_options {
-    double scale;           /* of the whole loss, for example 1 / tokens of the batch */
+    double scale;           /* factor of the loss, for example 1 / tokens of the batch */
     double label_smoothing; /* see attend_cross_entropy */
     /* factor of the guided alignment loss (Chen et al. 2016): sum over linked tokens of -log(weight on the link) */
     double guidance;
-    double baseline;  /* REINFORCE: the expected loss per row */
+    double baseline;  /* REINFORCE: the expected loss of a row, subtracted from the actual loss */
     attend_real *nll; /* out, if not NULL: -log p of each row, attend_pairs_rows of them */
     attend_attention_kind weights_kind;
     attend_real *weights; /* out, if not NULL: the weights of that kind, attend_pairs_weight_count of them */
@@ -136,16 +136,16 @@ typedef struct attend_loss_options {
         1.0, 0.0, 0.0, 0.0, 0, ATTEND_ATTENTION_CROSS, 0                                                               \
     }
 
-/* The loss of some pairs with teacher forcing, on the tape of the context -> (1). options may be NULL. Tokens out of
- * range fail the context with ATTEND_BAD_USAGE. */
+/* The loss of the pairs with teacher forcing, recorded on the tape of the context -> (1). options may be NULL. Tokens
+ * out of range fail the context with ATTEND_BAD_USAGE. */
 attend_var *attend_model_loss(attend_ctx *c, const attend_model *m, const attend_pairs *pairs,
                               const attend_loss_options *options);
 
 /* ---- scoring ---- */
 
-/* log p(target | source) of each pair (`count` numbers); if not NULL, also of each row (attend_pairs_rows numbers) and
- * the attention weights of one kind (attend_pairs_weight_count numbers). Resets the context and uses its memory;
- * recording and training are off afterwards. */
+/* Computes log p(target | source) of each pair (`count` numbers) and, unless NULL, log p of each row (attend_pairs_rows
+ * numbers) and the attention weights of one kind (attend_pairs_weight_count numbers). Resets the context and uses its
+ * memory; recording and training are off afterwards. */
 int attend_model_score(attend_ctx *c, const attend_model *m, const attend_pairs *pairs, double *log_probability,
                        attend_real *row_log_probability, attend_attention_kind kind, attend_real *weights);
 
@@ -154,21 +154,22 @@ int attend_model_score(attend_ctx *c, const attend_model *m, const attend_pairs 
 /* Sources that are being decoded, each with any number of hypotheses. */
 typedef struct attend_decoding attend_decoding;
 
-/* Encodes `count` sources in a context, which belongs to the decoding until attend_decoding_free; it is reset first and
- * does not record. */
+/* Encodes `count` sources. The context is reset, its recording is turned off, and only the decoding may use it until
+ * attend_decoding_free. */
 int attend_decoding_new(attend_decoding **out, attend_ctx *c, const attend_model *m, int count, const int *source,
                         const int *lengths);
 void attend_decoding_free(attend_decoding *d);
 
 /* One step. counts (sources): the number of hypotheses of each source, 0 if it is finished. parents, tokens (the sum of
- * counts, grouped by source): the hypothesis of the previous step that each one extends, and the token it is extended
- * with. In the first step each source has one hypothesis: parents[i] is the source, and the token ATTEND_BEGIN. */
+ * counts, grouped by source): the hypothesis of the previous step that each hypothesis extends, and the token that
+ * extends it. In the first step each source has one hypothesis: parents[i] is the index of the source, tokens[i] is
+ * ATTEND_BEGIN. */
 int attend_decoding_step(attend_decoding *d, const int *counts, const int *parents, const int *tokens);
 
 /* Restricts the output to the model's shortlist (shortlist.h). Must be called before the first step, while the source
  * array given to attend_decoding_new is still valid. ATTEND_BAD_USAGE: the model has no shortlist. */
 int attend_decoding_use_shortlist(attend_decoding *d);
-/* The largest k of attend_decoding_set_top_k that has an effect; for more, computing all tokens is faster. */
+/* The largest k of attend_decoding_set_top_k that has an effect; for a larger k, computing all tokens is faster. */
 enum { ATTEND_MAX_TOP_K = 32 };
 /* Makes steps compute only the k best tokens of each hypothesis, which is faster. Must be called before the first step.
  * 0, or more than ATTEND_MAX_TOP_K: all tokens. */
@@ -177,13 +178,13 @@ int attend_decoding_set_top_k(attend_decoding *d, int k);
 /* The last step's log p of every token for every hypothesis (n, target_vocab), valid until the next step. NULL: there
  * was no successful step, or a shortlist or top-k is in use. */
 const attend_real *attend_decoding_log_probabilities(const attend_decoding *d);
-/* The same for one hypothesis: `count` numbers. *tokens: the tokens they belong to, in ascending order; NULL: all
- * tokens, in order. */
+/* The same for one hypothesis: `count` numbers. *tokens receives the tokens they belong to, in ascending order; NULL:
+ * all tokens of the vocabulary, in order. */
 const attend_real *attend_decoding_row(const attend_decoding *d, int hypothesis, int *count, const int **tokens);
 /* The best tokens of a hypothesis and their log p, best first, the lower token first among equals; never ATTEND_BEGIN.
  * NULL unless attend_decoding_set_top_k was called. */
 const attend_real *attend_decoding_top_k(const attend_decoding *d, int hypothesis, int *count, const int **tokens);
-/* log p of ATTEND_END, in every mode. */
+/* log p of ATTEND_END, with or without a shortlist or top-k. */
 attend_real attend_decoding_end_log_probability(const attend_decoding *d, int hypothesis);
 /* The attention weights of a hypothesis over its source tokens, of one layer and head; NULL: there are none. */
 const attend_real *attend_decoding_weights(const attend_decoding *d, int hypothesis, int layer, int head);

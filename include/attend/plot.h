@@ -3,7 +3,7 @@
  * Purpose    One picture holds one or more plots, one below the other. A plot has an x axis of numbers or of
  *            categories, one or two y axes, and series of points. Ranges, ticks, margins, the legend and the size of
  *            the picture follow from the data.
- * Ownership  Everything is borrowed for the time of the call.
+ * Ownership  Everything is borrowed for the duration of the call.
  * Text       UTF-8. Markup is escaped; control characters are left out; bytes that are not UTF-8 become U+FFFD.
  * Threads    Any number of threads may write different pictures. */
 #ifndef ATTEND_PLOT_H

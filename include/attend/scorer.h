@@ -6,7 +6,7 @@
  *            links between words.
  * Faults     A pair with an empty side, invalid UTF-8 or too many tokens has `fault` set; its numbers are zero and
  *            its arrays NULL.
- * Words      are separated by white space.
+ * Words      Words are separated by white space.
  * Ownership  A scorer borrows its model. Results belong to the scorer and are valid until its next run.
  * Threads    A scorer is used by one thread at a time; it has worker threads of its own. */
 #ifndef ATTEND_SCORER_H

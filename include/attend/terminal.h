@@ -13,8 +13,8 @@ extern "C" {
 
 /* Columns of a UTF-8 text; it is counted up to the first byte that is not valid. */
 int attend_columns(const char *text);
-/* Bytes of the longest prefix of at most `max_columns` columns that does not split a grapheme; *columns is its width.
- * */
+/* The size in bytes of the longest prefix of at most `max_columns` columns that does not split a grapheme; *columns
+ * receives its width. */
 size_t attend_columns_cut(const char *text, int max_columns, int *columns);
 /* Whether the text contains letters of a script written from right to left. */
 bool attend_has_right_to_left(const char *text);

@@ -2,7 +2,7 @@
  *
  * Purpose    The caller cuts a batch into shards, in a way that does not depend on the number of threads. A team of
  *            threads runs forward and backward, one shard on one thread; gradients are added in shard order. So the
- *            same shards give the same numbers, to the bit, on any number of threads.
+ *            same shards give bit-identical results on any number of threads.
  * Ownership  A team owns its threads, contexts and gradients; parameters are borrowed.
  * Threads    One thread at a time may use a team. */
 #ifndef ATTEND_TRAIN_H

@@ -12,7 +12,7 @@ typedef struct attention_call {
     attend_var *query; /* prepared */
     attend_var *context;
     attend_var *weights; /* (B, H, Tq, Tk) or NULL */
-    real *scores;        /* (B, H, Tq, Tk): e after cap, bias and mask, -inf for hidden keys; or NULL */
+    real *scores;        /* (B, H, Tq, Tk): e after cap, bias and mask, -inf for masked keys; or NULL */
     attention_rows query_rows, context_rows;
     int max_queries, query_width;
 
@@ -56,7 +56,7 @@ static inline size_t attention_position_index(const attention_call *a, int b, in
 /* The keys that are visible to query i of sequence b by causal mask and window: 0 <= first <= last <= keys of b. */
 attention_range attend_attention_key_range(const attention_call *a, int b, int i);
 /* Applies cap, bias and mask in place to one row of scores e (n), whose first element is key `first`. `capped`, if
- * not NULL, receives e after the cap and before the bias. Returns whether a key is hidden. */
+ * not NULL, receives e after the cap and before the bias. Returns whether a key is masked. */
 bool attend_attention_mask_row(const attention_call *a, int b, int head, int i, int first, size_t n, real *e,
                                real *capped);
 

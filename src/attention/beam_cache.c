@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Blocks keep their address when grown are added. Row r is row r % BLOCK of block r / BLOCK. */
+/* Blocks keep their addresses when more are added. Row r is row r % BLOCK of block r / BLOCK. */
 enum { BLOCK = 64, FIRST_LENGTH = 32, ALIGNED = 64 / sizeof(real) };
 
 /* The rows of each hypothesis, oldest first. */

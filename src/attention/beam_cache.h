@@ -45,7 +45,7 @@ typedef struct beam_attention {
     attend_real *weights; /* (n, heads, max length), 0 after a hypothesis's last token; or NULL */
 } beam_attention;
 
-/* Uses the threads of the context if the work is large enough; the result is the same to the bit for any number of
+/* Uses the threads of the context if the work is large enough; the result is bit-identical for any number of
  * them. Returns false if there is not enough memory; the context then holds the error. */
 bool attend_beam_cache_attend(attend_ctx *c, const attend_beam_cache *cache, const beam_attention *a);
 

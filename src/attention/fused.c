@@ -3,15 +3,16 @@
  *     forward    score -> cap, bias, mask -> select -> weights -> context
  *     backward   score -> recomputed weights -> dp = dcontext v' + dweights -> de -> backward of the score
  *
- * In the forward pass a tile has whole rows of scores. In the backward pass, if selection is soft and there is no
- * dweights, a tile has only a block of keys: a row then needs nothing of its other keys but the sum
- * sum_j p dp = dcontext . context.
+ * In the forward pass a tile has whole rows of scores. In the backward pass a tile has only a block of keys if
+ * selection is soft and there is no dweights: de then depends on the other keys of its row only through
+ * sum_j p_j dp_j, which equals dcontext . context.
+ *
  * fused_forward.c and fused_backward.c process a group: one sequence and one key head with the query heads that share
  * it. This file allocates memory for groups and runs them on threads.
  *
  * Groups write to different rows of all arrays, with two exceptions. Gradients of the score's parameters are stored
  * for each group and added in order. The gradient of a bias or position that groups share is computed on one thread.
- * The result is therefore the same to the bit for any number of threads. */
+ * The result is therefore bit-identical for any number of threads. */
 #include "attention/fused.h"
 
 #include "kernel/gemm.h"
@@ -22,7 +23,7 @@ enum {
     TILE_ELEMENTS = 96 << 10, /* elements of a tile of scores; several tiles fit into the L2 cache */
     TILE_QUERIES = 96,
     KEY_BLOCK = 256, /* a multiple of every panel; packed keys and values and their gradients fit into the L2 cache */
-    PAD = 16,        /* after a row of a block, so that the scores of a key do not all fall into the same cache set */
+    PAD = 16,        /* elements after each row of a block, so that a column is spread over several cache sets */
     MIN_PACKED_ROWS = 8, /* with fewer query rows, packing the values costs more than it saves */
 };
 
@@ -39,7 +40,7 @@ static bool weights_differ(const attention_call *a)
     return a->dropout > 0 || a->position || a->select.selection == ATTEND_SELECT_HARD;
 }
 
-/* Whether backward can process a row in blocks of keys: it then takes sum_j p dp from the context. */
+/* Whether backward can process rows in blocks of keys, with sum_j p dp computed as dcontext . context. */
 static bool rows_in_blocks(const attention_call *a)
 {
     return a->select.selection == ATTEND_SELECT_SOFT && a->context->grad && !(a->weights && a->weights->grad);
@@ -47,9 +48,9 @@ static bool rows_in_blocks(const attention_call *a)
 
 static int tile_queries(const attention_call *a, size_t stride)
 {
-    /* Smaller tiles of a causal mask do less work above the diagonal. */
+    /* With a causal mask, smaller tiles compute fewer scores of masked keys. */
     const size_t max_tile = a->source->options.causal ? TILE_QUERIES / 2 : TILE_QUERIES;
-    size_t tile = round_up(TILE_ELEMENTS / stride, 12); /* a multiple of the kernel's rows */
+    size_t tile = round_up(TILE_ELEMENTS / stride, 12); /* a multiple of the rows of every kernel's tile */
     if (tile > max_tile) tile = max_tile;
     if (tile > (size_t)a->max_queries) tile = (size_t)a->max_queries;
     return tile > 0 ? (int)tile : 1;
@@ -107,7 +108,7 @@ static group group_new(const attention_call *a, workspace *s, int number)
 
 typedef struct job {
     attention_call *a;
-    workspace *spaces; /* one for each worker */
+    workspace *workspaces; /* one for each worker */
     int groups;
     real *dquery, *dkey, *dvalue, *dbias, *dposition;
     real **dparameters; /* (groups, ATTEND_SCORE_PARAMETERS) */
@@ -117,7 +118,7 @@ static void forward_worker(void *user, int worker)
 {
     job *j = user;
     for (int i = worker; i < j->groups; i += j->a->workers) {
-        group g = group_new(j->a, &j->spaces[worker], i);
+        group g = group_new(j->a, &j->workspaces[worker], i);
         attend_fused_forward(&g);
     }
 }
@@ -126,7 +127,7 @@ static void backward_worker(void *user, int worker)
 {
     job *j = user;
     for (int i = worker; i < j->groups; i += j->a->workers) {
-        group g = group_new(j->a, &j->spaces[worker], i);
+        group g = group_new(j->a, &j->workspaces[worker], i);
         g.dquery = j->dquery, g.dkey = j->dkey, g.dvalue = j->dvalue, g.dbias = j->dbias, g.dposition = j->dposition;
         g.dparameters = j->dparameters + (size_t)i * ATTEND_SCORE_PARAMETERS;
         attend_fused_backward(&g);
@@ -136,10 +137,10 @@ static void backward_worker(void *user, int worker)
 static bool job_new(attend_ctx *c, job *j, attention_call *a, bool backward)
 {
     *j = (job){ .a = a, .groups = a->source->count * a->source->options.key_heads };
-    j->spaces = attend_ctx_alloc(c, (size_t)a->workers, sizeof *j->spaces);
-    for (int i = 0; j->spaces && i < a->workers; i++)
-        if (!workspace_new(c, a, &j->spaces[i], backward)) return false;
-    return j->spaces != NULL;
+    j->workspaces = attend_ctx_alloc(c, (size_t)a->workers, sizeof *j->workspaces);
+    for (int i = 0; j->workspaces && i < a->workers; i++)
+        if (!workspace_new(c, a, &j->workspaces[i], backward)) return false;
+    return j->workspaces != NULL;
 }
 
 static void job_run(job *j, void (*worker)(void *user, int worker))
@@ -160,7 +161,7 @@ bool attend_attention_forward(attend_ctx *c, attention_call *a)
     return ok;
 }
 
-/* Allocates for each group its part of the gradients of the score's parameters. */
+/* Allocates a buffer for each group's part of the gradients of the score's parameters. */
 static bool parameter_gradients(attend_ctx *c, job *j)
 {
     const attend_source *s = j->a->source;
@@ -190,7 +191,7 @@ static void add_parameter_gradients(attend_ctx *c, const job *j)
 
 void attend_attention_backward(attend_ctx *c, attention_call *a)
 {
-    /* gradients outlive the workspaces, so they are allocated first */
+    /* gradients are still needed after the workspaces are freed, so they are allocated first */
     const attend_source *src = a->source;
     real *dquery = attend_grad(c, a->query), *dkey = attend_grad(c, src->keys), *dvalue = attend_grad(c, src->values);
     real *dbias = attend_grad(c, a->bias), *dposition = attend_grad(c, a->position);
@@ -199,7 +200,7 @@ void attend_attention_backward(attend_ctx *c, attention_call *a)
         if (src->options.score->tile_parameters & 1u << p) attend_grad(c, src->parameters[p]);
     if (c->status != ATTEND_OK) return;
 
-    /* a gradient to which several groups add is computed on one thread */
+    /* if several groups add to the same gradient, they run on one thread */
     const bool shared_bias = dbias && ((src->count > 1 && a->bias_strides[0] == 0) ||
                                        (src->options.key_heads > 1 && a->bias_strides[1] == 0));
     if (shared_bias || (dposition && src->options.key_heads > 1)) a->pool = NULL, a->workers = 1;

@@ -1,5 +1,4 @@
-/* fused.h: internal interface of the fused attention algorithm: the workspace of a thread, groups, and tiles of
- * queries.
+/* fused.h: internal interface of the fused attention algorithm: the workspace of a thread, groups, and tiles.
  *
  * A group is one sequence and one key head with the query heads that share it. */
 #ifndef ATTEND_ATTENTION_FUSED_H
@@ -19,7 +18,7 @@ typedef struct workspace {
     real *scratch;           /* scratch memory of the score */
     unsigned char *mask;     /* (keys): dropout mask */
     attention_range *ranges; /* (queries): the keys of the tile that are visible to each */
-    real *factors;           /* (queries): a factor of the row's weights that is not applied yet */
+    real *factors;           /* (queries): factor by which the weights of a row must still be multiplied */
 } workspace;
 
 /* One group, on one thread. */
@@ -51,7 +50,8 @@ void attend_fused_zero_outside(real *row, const attend_tile *t, attention_range 
 
 /* Whether all elements of `rows` rows are finite. */
 bool attend_fused_rows_finite(int rows, int width, const real *x, size_t stride);
-/* Whether all values of the group are finite: then a weight of 0 removes a value from a product. Checked once. */
+/* Whether all values of the group are finite. Only then can a value be excluded from a product by a weight of 0, since
+ * 0 times NaN is NaN. Checked once. */
 bool attend_fused_values_finite(group *g);
 /* The same for its keys. */
 bool attend_fused_keys_finite(group *g);

@@ -4,7 +4,8 @@
 #include "kernel/gemm.h"
 #include <string.h>
 
-/* Recomputes row i: e becomes p, and w the weights that multiplied the values. Returns whether a key may be hidden. */
+/* Recomputes row i: e becomes p, and w the weights that multiplied the values. Returns whether a key of the tile may be
+ * masked. */
 static bool recompute_weights(group *g, const attend_tile *t, int i)
 {
     const attention_call *a = g->a;
@@ -14,11 +15,11 @@ static bool recompute_weights(group *g, const attend_tile *t, int i)
     real *e = g->s->e + row + at, *w = g->s->w + row + at;
     const size_t index = attention_query_index(a, g->b, t->head, query);
     const selected row_state = a->selected[index];
-    bool hidden = a->allowed || a->bias; /* possibly */
+    bool masked = a->allowed || a->bias; /* a key may be masked */
     if (a->stored_weights) {
         memcpy(e, a->stored_weights + index * (size_t)a->source->max_keys + r.first, n * sizeof *e);
     } else {
-        hidden = attend_attention_mask_row(a, g->b, t->head, query, r.first, n, e,
+        masked = attend_attention_mask_row(a, g->b, t->head, query, r.first, n, e,
                                            g->s->capped ? g->s->capped + row + at : NULL);
         attend_attention_select_recompute(&a->select, n, e, row_state, fused_weight_index(a, g->b, t->head, query));
     }
@@ -38,7 +39,7 @@ static bool recompute_weights(group *g, const attend_tile *t, int i)
         real scale = attend_fused_dropout(a, g->b, t->head, query, r.first, n, g->s->mask);
         for (size_t j = 0; j < n; j++) w[j] = g->s->mask[j] ? w[j] * scale : 0;
     }
-    return hidden || r.first > t->first_key || r.last < t->first_key + t->keys;
+    return masked || r.first > t->first_key || r.last < t->first_key + t->keys;
 }
 
 /* d_ij = do_i . v_j for the whole tile, and dv_j += sum_i w_ij do_i */
@@ -119,7 +120,7 @@ static void score_gradient_row(group *g, const attend_tile *t, int i)
     attend_fused_zero_outside(g->s->d + (size_t)i * g->s->stride, t, r);
 }
 
-/* The score's backward pass. With hidden keys and non-finite elements (products false), each query is processed with
+/* The score's backward pass. With masked keys and non-finite elements (products false), each query is processed with
  * only those runs of keys that have a gradient, since 0 times NaN is NaN. */
 static void score_backward(group *g, attend_tile t, bool products)
 {
@@ -178,11 +179,11 @@ static void backward_tile(group *g, attend_tile t)
     const int count = t.queries;
     if (!a->stored_weights) a->source->options.score->tile(&t);
 
-    bool hidden = false;
-    for (int i = 0; i < count; i++) hidden |= recompute_weights(g, &t, i);
+    bool masked = false;
+    for (int i = 0; i < count; i++) masked |= recompute_weights(g, &t, i);
     if (a->context->grad)
         value_gradients(g, &t, fused_context(g, t.head, t.first_query, a->context->grad),
-                        g->packed && (!hidden || attend_fused_values_finite(g)));
+                        g->packed && (!masked || attend_fused_values_finite(g)));
     else
         for (int i = 0; i < count; i++) memset(s->d + (size_t)i * s->stride, 0, (size_t)t.keys * sizeof(real));
 
@@ -197,7 +198,7 @@ static void backward_tile(group *g, attend_tile t)
     }
     /* a query without unmasked keys may hold non-finite elements */
     score_backward(g, t,
-                   !hidden || (attend_fused_keys_finite(g) &&
+                   !masked || (attend_fused_keys_finite(g) &&
                                attend_fused_rows_finite(count, t.query_width, t.query, t.query_stride)));
 }
 

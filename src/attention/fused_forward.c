@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Turns the scores of row i of the tile into weights. Returns whether a key of the tile is hidden from its query. */
+/* Turns the scores of row i of the tile into weights. Returns whether a key of the tile is masked for its query. */
 static bool compute_weights(group *g, const attend_tile *t, int i)
 {
     const attention_call *a = g->a;
@@ -13,7 +13,7 @@ static bool compute_weights(group *g, const attend_tile *t, int i)
     const int query = t->first_query + i;
     const size_t n = (size_t)(r.last - r.first);
     real *row = g->s->e + (size_t)i * g->s->stride, *e = row + (r.first - t->first_key);
-    bool hidden = attend_attention_mask_row(a, g->b, t->head, query, r.first, n, e, NULL);
+    bool masked = attend_attention_mask_row(a, g->b, t->head, query, r.first, n, e, NULL);
     const size_t index = attention_query_index(a, g->b, t->head, query);
     if (a->scores) memcpy(a->scores + index * (size_t)a->source->max_keys + r.first, e, n * sizeof *e);
     real factor;
@@ -40,7 +40,7 @@ static bool compute_weights(group *g, const attend_tile *t, int i)
         real scale = attend_fused_dropout(a, g->b, t->head, query, r.first, n, g->s->mask);
         for (size_t j = 0; j < n; j++) e[j] = g->s->mask[j] ? e[j] * scale : 0;
     }
-    return hidden || r.first > t->first_key || r.last < t->first_key + t->keys;
+    return masked || r.first > t->first_key || r.last < t->first_key + t->keys;
 }
 
 /* o_i = sum_j w_ij v_j over the keys with a nonzero weight */
@@ -56,10 +56,10 @@ static void forward_tile(group *g, int head, int first, int count)
     attend_tile t = attend_fused_tile(g, head, first, count, 0, g->keys);
     a->source->options.score->tile(&t);
 
-    bool hidden = false;
-    for (int i = 0; i < count; i++) hidden |= compute_weights(g, &t, i);
+    bool masked = false;
+    for (int i = 0; i < count; i++) masked |= compute_weights(g, &t, i);
     real *o = fused_context(g, head, first, a->context->value);
-    if (g->packed && (!hidden || attend_fused_values_finite(g))) {
+    if (g->packed && (!masked || attend_fused_values_finite(g))) {
         attend_gemm_packed_rows(PACKED_ZERO, (size_t)count, (size_t)a->source->value_width, (size_t)t.first_key,
                                 (size_t)t.keys, (size_t)g->keys, g->s->e, g->s->stride, g->s->values, o,
                                 a->context_rows.row);

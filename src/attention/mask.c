@@ -1,5 +1,5 @@
-/* mask.c: the keys that are visible to a query. Masks select: the score of a hidden key becomes -inf, even if it was
- * NaN. */
+/* mask.c: the keys that are visible to a query. Masks are not added or multiplied: the score of a masked key becomes
+ * -inf, even if it was NaN. */
 #include "attention/attention_call.h"
 
 #include <math.h>
@@ -41,7 +41,7 @@ static void cap_row(double cap, size_t n, real *e)
 bool attend_attention_mask_row(const attention_call *a, int b, int head, int i, int first, size_t n, real *e,
                                real *capped)
 {
-    bool hidden = false;
+    bool masked = false;
     if (a->source->options.soft_cap > 0) cap_row(a->source->options.soft_cap, n, e);
     if (capped) memcpy(capped, e, n * sizeof *e);
     if (a->bias) {
@@ -50,9 +50,9 @@ bool attend_attention_mask_row(const attention_call *a, int b, int head, int i, 
             a->bias->value + (size_t)b * s[0] + (size_t)head * s[1] + (size_t)i * s[2] + (size_t)first * s[3];
         for (size_t j = 0; j < n; j++) {
             const real add = bias[j * s[3]];
-            const bool hide = add == (real)-INFINITY;
-            e[j] = hide ? add : e[j] + add;
-            hidden |= hide;
+            const bool is_masked = add == (real)-INFINITY;
+            e[j] = is_masked ? add : e[j] + add;
+            masked |= is_masked;
         }
     }
     if (a->allowed) {
@@ -62,8 +62,8 @@ bool attend_attention_mask_row(const attention_call *a, int b, int head, int i, 
         for (size_t j = 0; j < n; j++) {
             if (allowed[j * s[3]]) continue;
             e[j] = (real)-INFINITY;
-            hidden = true;
+            masked = true;
         }
     }
-    return hidden;
+    return masked;
 }

@@ -1,8 +1,8 @@
 /* runner.c: attention on plain arrays.
  *
- * Scores that use queries and keys unchanged run on the caller's arrays in place; the threads share the heads. Scores
- * that map rows first (additive, projected, ...) run as in a model: the sequences are divided into a fixed number of
- * shards, each on one thread with its own tape, and padding rows are removed. */
+ * Scores that use queries, keys and values unchanged run on the caller's arrays in place, with the heads divided among
+ * the threads. Scores with prepare functions (additive, projected, ...) run as in a model: the sequences are divided
+ * into a fixed number of shards, each on one thread with its own tape, and padding rows are removed. */
 #include "attention/attention_call.h"
 
 #include "core/memory.h"
@@ -12,21 +12,21 @@
 #include <math.h>
 #include <string.h>
 
-enum { MAX_SHARDS = 4 }; /* independent of the number of threads, so that sums are the same */
+enum { MAX_SHARDS = 4 }; /* independent of the number of threads, so that gradients are summed in the same order */
 
 typedef struct shard {
     attend_ctx *c;
     int first, count; /* sequences */
     attend_var *query, *key, *value, *bias, *position, *previous, *context, *weights;
     attend_var *parameters[ATTEND_SCORE_PARAMETERS];
-    const int *rows; /* row in the arrays of each packed query */
+    const int *rows; /* the row of each query in the caller's array, which has padding */
 } shard;
 
 struct attend_runner {
     attend_pool *pool;
     attend_ctx *contexts[MAX_SHARDS];
     shard shards[MAX_SHARDS];
-    int shard_count; /* of the last forward pass; 0: there is none, or backward has consumed it */
+    int shard_count; /* of the last forward pass; 0: there was none, or its backward pass has run */
     bool in_place;
     attend_attention_options options;
     attend_arrays arrays;
@@ -86,7 +86,7 @@ static bool product_fits(int a, int b)
     return (int64_t)a * b <= INT_MAX;
 }
 
-/* Rows and columns are counted in int; the size of an array must fit into memory. */
+/* Rows and columns are counted as int; the size of an array in bytes must fit into a ptrdiff_t. */
 static bool sizes_fit(const attend_runner *r)
 {
     const attend_arrays *a = &r->arrays;
@@ -113,7 +113,7 @@ static int arrays_fit(attend_runner *r)
                            a->value_width);
     if (!sizes_fit(r))
         return attend_fail(ATTEND_BAD_USAGE,
-                           "attention: batch %d, queries %d, keys %d and %d heads are too large together", a->batch,
+                           "attention: the arrays are too large: batch %d, queries %d, keys %d, heads %d", a->batch,
                            a->queries, a->keys, r->options.heads);
     if ((!a->query && a->batch && a->queries) || (!a->key && a->batch && a->keys))
         return attend_fail(ATTEND_BAD_USAGE, "attention: the array of %s is NULL",
@@ -142,7 +142,7 @@ static int parameters_fit(attend_runner *r)
                               .filters = a->filters,
                               .filter_size = a->filter_size };
     if ((score->prepare_values || score->finish) && !score->context_width)
-        return attend_fail(ATTEND_BAD_USAGE, "score %s maps values or contexts, so it must define context_width",
+        return attend_fail(ATTEND_BAD_USAGE, "score %s has prepare_values or finish, so it must define context_width",
                            score->name);
     r->context_width = score->context_width ? score->context_width(&w) : heads * a->value_width;
     r->parameter_count = 0;
@@ -164,7 +164,8 @@ static int parameters_fit(attend_runner *r)
     return ATTEND_OK;
 }
 
-static bool maps_rows(const attend_score *s)
+/* Whether the score transforms rows before or after the attention itself. */
+static bool transforms_rows(const attend_score *s)
 {
     return s->prepare_keys || s->prepare_values || s->prepare_queries || s->finish;
 }
@@ -290,7 +291,7 @@ static attend_var *packed_rows(shard *s, attend_var *whole, const int *lengths, 
     if (!ids) return NULL;
     for (int b = 0, n = 0; b < s->count; b++)
         for (int t = 0; t < own[b]; t++) ids[n++] = b * max_length + t;
-    r->max_length = max_length; /* weights are as wide as the arrays */
+    r->max_length = max_length; /* the weights have the padded size of the arrays */
     *rows = ids;
     *sequences = r;
     return r->rows == s->count * max_length ? whole : attend_gather(c, whole, ids, r->rows);
@@ -426,11 +427,12 @@ int attend_runner_forward(attend_runner *r, const attend_attention_options *opti
     if (status != ATTEND_OK) return status;
     if (!context && arrays->batch && arrays->queries)
         return attend_fail(ATTEND_BAD_USAGE, "attention: the array for the context is NULL");
-    r->in_place = !maps_rows(r->options.score);
+    r->in_place = !transforms_rows(r->options.score);
     if (!r->in_place && arrays->heads_first && (r->options.heads > 1))
-        return attend_fail(ATTEND_BAD_USAGE,
-                           "attention with score %s maps whole rows: use the array layout (B, T, H, D)",
-                           r->options.score->name);
+        return attend_fail(
+            ATTEND_BAD_USAGE,
+            "attention with score %s needs all heads of a row together: use the array layout (B, T, H, D)",
+            r->options.score->name);
     if (!r->in_place && scores)
         return attend_fail(ATTEND_BAD_USAGE, "attention with score %s cannot return scores, only weights",
                            r->options.score->name);
@@ -457,7 +459,7 @@ int attend_runner_forward(attend_runner *r, const attend_attention_options *opti
 
 /* ---- backward ---- */
 
-/* Lets the gradient of v accumulate in the caller's array, at this shard's sequences; NULL: no gradient. */
+/* Makes backward add the gradient of v to the caller's array, `skip` elements after its start; NULL: no gradient. */
 static void set_grad(attend_var *v, real *whole, size_t skip)
 {
     if (!v) return;
@@ -465,8 +467,8 @@ static void set_grad(attend_var *v, real *whole, size_t skip)
     v->grad = whole ? whole + skip : NULL;
 }
 
-/* Gives the shard its own buffer for a gradient that all shards share; the buffers are added to the caller's array in
- * order. */
+/* Gives the shard a buffer of its own for a gradient to which all shards contribute; add_shared adds the buffers to the
+ * caller's array in order. */
 static void set_own_grad(attend_runner *r, shard *s, attend_var *v, real *whole)
 {
     if (!v) return;
@@ -534,7 +536,8 @@ int attend_runner_backward(attend_runner *r, const real *dcontext, const real *d
     if (!dcontext || !gradients)
         return attend_fail(ATTEND_BAD_USAGE, "attend_runner_backward: %s is NULL", dcontext ? "gradients" : "dcontext");
     if (dweights && !r->weights)
-        return attend_fail(ATTEND_BAD_USAGE, "attend_runner_backward: dweights need a forward pass with weights");
+        return attend_fail(ATTEND_BAD_USAGE,
+                           "attend_runner_backward: dweights is given, but the forward pass returned no weights");
     r->dcontext = dcontext, r->dweights = dweights, r->gradients = gradients;
     if (r->in_place) {
         backward_shard(r, 0);

@@ -1,7 +1,7 @@
 /* select.h: the selection function (softmax, sparsemax, ...) from a row of scores to a row of weights, and its
  * derivative.
  *
- * A row holds the scores of the n keys in the range of a query, -inf for keys that a mask hides. If all are hidden,
+ * A row holds the scores of the n keys in the range of a query, -inf for masked keys. If all are masked,
  * the weights are zero. */
 #ifndef ATTEND_ATTENTION_SELECT_H
 #define ATTEND_ATTENTION_SELECT_H

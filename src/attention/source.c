@@ -49,7 +49,7 @@ bool attend_attention_options_resolve(attend_ctx *c, attend_attention_options *o
         return refuse(c, "the soft cap must be 0 (none) or from 1e-6 to 1e12");
     if (!isfinite(o->scale)) return refuse(c, "the scale is not finite");
     if (o->score->needs_previous_weights && o->heads != 1)
-        return refuse(c, "a score that needs the previous weights has one head");
+        return refuse(c, "a score that needs the previous weights must have one head");
     return true;
 }
 

@@ -4,7 +4,7 @@
 
 #include <attend/file.h>
 
-/* Disturbs the n-th system call from now (1 is the next) that creates, writes, flushes, closes or renames a file:
+/* Injects a fault into the n-th system call from now (1 is the next) that creates, writes, flushes, closes or renames a file:
  * `action` is called first, unless it is NULL (it may end the process); then the call fails once with errno `error`,
  * unless that is 0. A write with ATTEND_SHORT_WRITE writes only half of its bytes. n = -1 only counts calls; n = 0
  * disables both. */

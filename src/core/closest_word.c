@@ -31,7 +31,7 @@ int attend_word_distance(const char *a, const char *b)
 const char *attend_closest_word(const char *word, const char *const *list, size_t count)
 {
     const char *best = NULL;
-    int distance = (int)strnlen(word, MAX_LETTERS) / 3 + 2; /* a word this far away was not meant */
+    int distance = (int)strnlen(word, MAX_LETTERS) / 3 + 2; /* a word at this distance is not a plausible misspelling */
     for (size_t i = 0; i < count; i++) {
         const int d = attend_word_distance(word, list[i]);
         if (d < distance) distance = d, best = list[i];

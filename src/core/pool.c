@@ -100,7 +100,8 @@ int attend_pool_new(attend_pool **out, int threads)
 {
     *out = NULL;
     if (threads < 1 || threads > MAX_THREADS)
-        return attend_fail(ATTEND_BAD_USAGE, "%d threads: the number must be from 1 to %d", threads, MAX_THREADS);
+        return attend_fail(ATTEND_BAD_USAGE, "the number of threads is %d; it must be from 1 to %d", threads,
+                           MAX_THREADS);
     attend_pool *p = attend_memory_zeroed(1, sizeof *p);
     if (!p) return attend_fail(ATTEND_NO_MEMORY, "no memory for a thread pool");
     p->threads = threads;

@@ -127,7 +127,8 @@ bool attend_check_inputs(attend_ctx *c, const char *operation, int n, ...)
         if (!v)
             attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: variable %d is NULL", operation, i + 1);
         else if (v->consumed)
-            attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: variable %d was already consumed by attend_cross_entropy",
+            attend_ctx_fail(c, ATTEND_BAD_USAGE,
+                            "%s: variable %d was consumed by an earlier operation, such as attend_cross_entropy",
                             operation, i + 1);
         else if (v->param && v->param->precision != ATTEND_FP32)
             attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: '%s' is quantised, which this operation does not support",

@@ -104,7 +104,7 @@ struct attend_var {
     size_t size;
     bool differentiable;
     bool needed;          /* a backward function may read the value: it must not be overwritten */
-    bool consumed;        /* the operation that used it has overwritten its value */
+    bool consumed;        /* the operation that read it has overwritten its value */
     const real *cache[2]; /* copies in another layout, made by the layers above; not for parameters */
     attend_param *param;  /* the parameter whose value it is, or NULL */
     attend_grads *grads;  /* of a parameter: where its gradient is added */
@@ -127,16 +127,16 @@ struct attend_ctx {
     bool backward_done; /* the tape can be walked only once */
     uint64_t seed, stream;
     uint32_t random_uses;
-    void *deferred;                      /* work postponed to the end of the backward pass; NULL: none */
-    void (*run_deferred)(attend_ctx *c); /* does that work */
+    void *deferred;                      /* work that operations postpone to the end of backward; NULL: none */
+    void (*run_deferred)(attend_ctx *c); /* runs the postponed work */
     attend_pool *pool;                   /* threads for large products; NULL: only the caller's */
     attend_pool *own_pool;               /* the same pool if the context owns it, else NULL */
     int status;
     char message[ATTEND_MESSAGE_SIZE];
 };
 
-/* Shares a pool, which stays the caller's, with a context: its threads take part in the matrix products of the context.
- * NULL ends that; the threads of attend_ctx_set_threads, if any, are used again. */
+/* Makes the matrix products of the context use the threads of a pool, which still belongs to the caller. NULL: use the
+ * threads of attend_ctx_set_threads again, if any. */
 void attend_ctx_set_pool(attend_ctx *c, attend_pool *pool);
 
 /* Marks the context as failed, unless it has failed before, and returns NULL. */
@@ -144,7 +144,7 @@ void *attend_ctx_fail(attend_ctx *c, int code, const char *format, ...) ATTEND_P
 
 /* Checks the n input variables (attend_var *) of an operation: true if the context has not failed and none is NULL,
  * consumed or quantised. Marks them as `needed`. The caller checks optional variables only if they are given. An
- * operation whose backward function reads its result marks that itself. */
+ * operation whose backward function reads its own result marks the result itself. */
 bool attend_check_inputs(attend_ctx *c, const char *operation, int n, ...);
 
 /* The same for one weight that may be quantised, for operations that read a parameter in any precision. */

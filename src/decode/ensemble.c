@@ -88,7 +88,8 @@ static real log_of(real x)
     return sizeof(real) == sizeof(float) ? (real)logf((float)x) : (real)log((double)x);
 }
 
-/* The mean at an index. Equal models give the result of one to the bit: the mean of ones is 1. */
+/* log of the mean of the models' p at an index. The maximum is factored out, so that equal models give exactly the
+ * result of one: the mean of exp(0) is 1. */
 static real mean_at(const attend_ensemble *e, size_t at)
 {
     real max = e->log_p[0][at], sum = 0;

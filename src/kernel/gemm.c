@@ -10,8 +10,8 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Panels of `panel` columns, one after another; within a panel, row after row of k. The last panel is padded with
- * zeros. */
+/* Panels of `panel` columns, one after another; a panel has k rows of `panel` numbers. The last panel is padded with
+ * zero columns. */
 size_t attend_packed_size(size_t k, size_t n)
 {
     size_t panel = (size_t)attend_kernel()->panel;
@@ -199,7 +199,7 @@ void attend_pack_as(attend_precision precision, size_t k, size_t n, const void *
         attend_pack(true, k, n, w, k, packed);
 }
 
-/* A column consists of numbers, or pairs of int8, that are the width of a panel apart. */
+/* The elements of a column (with int8, pairs of elements) are `panel` elements apart. */
 void attend_pack_columns(const packed_matrix *from, size_t n, const int *columns, void *packed)
 {
     const size_t panel = (size_t)attend_kernel()->panel;

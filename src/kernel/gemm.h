@@ -18,7 +18,7 @@ size_t attend_gemm_scratch(size_t m, size_t n, size_t k);
 void attend_gemm(bool transpose_a, bool transpose_b, packed_start start, size_t m, size_t n, size_t k, const real *a,
                  size_t lda, const real *b, size_t ldb, real *c, size_t ldc, real *scratch);
 
-/* Numbers in the packed form of op(B) (k, n) with the kernel table in use. */
+/* The size, in numbers, of op(B) (k, n) packed for the kernel table in use. */
 size_t attend_packed_size(size_t k, size_t n);
 /* Packs op(B). With transpose, b is (n, k): a weight W is (out, in), and y = x W' needs op(B) = W'. `packed` is aligned
  * to 64 bytes. */
@@ -36,8 +36,8 @@ void attend_gemm_packed_transposed(size_t m, size_t n, size_t k, const real *a, 
 /* ---- weights of any precision ---- */
 
 /* Weights laid out for y = x W', W (n, k):
- *     fp32, bf16   panels of `panel` columns; within a panel, row after row of k
- *     int8         the same, with two consecutive k of each column side by side; k is padded to an even number */
+ *     fp32, bf16   panels of `panel` columns; a panel has k rows of `panel` numbers
+ *     int8         a panel has k / 2 rows of `panel` pairs, each of two consecutive k; k is padded to an even number */
 typedef struct packed_matrix {
     attend_precision precision;
     size_t k, n;
@@ -45,8 +45,9 @@ typedef struct packed_matrix {
     const real *scales; /* (n), int8 only */
 } packed_matrix;
 
+/* The size in bytes of packed weights. */
 size_t attend_packed_bytes(attend_precision precision, size_t k, size_t n);
-/* Packs W (n, k), which is stored in this precision. */
+/* Packs W (n, k), whose elements have this precision. */
 void attend_pack_as(attend_precision precision, size_t k, size_t n, const void *w, void *packed);
 /* Selects n columns of packed weights: column i of the result is column columns[i]. */
 void attend_pack_columns(const packed_matrix *from, size_t n, const int *columns, void *packed);
@@ -56,7 +57,7 @@ static inline size_t packed_even(size_t k)
 {
     return (k + 1) & ~(size_t)1;
 }
-/* The largest quantised activation with which a sum over k cannot overflow. */
+/* The largest quantised activation for which a sum over k cannot overflow. */
 int attend_int8_limit(size_t k);
 
 /* The left operand: m rows of k numbers, `row` apart, and, for int8 weights, the same quantised. */

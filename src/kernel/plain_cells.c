@@ -1,5 +1,5 @@
 /* plain_cells.c: the gates of recurrent cells in plain C; formulas in op.h. Each unit's inputs are read before its
- * outputs are written, so arrays that may be the same may be the same. */
+ * outputs are written, as needed where kernel.h allows an output to be the same array as an input. */
 #include "kernel/plain_math.h"
 
 #include "kernel/tables.h"

@@ -2,8 +2,8 @@
  * kernel.h.
  *
  * Each function is one pass over the hidden units. `..._at` does one vector or tail of them, at unit j; its activation
- * is a constant once inlined. All of a unit's inputs are loaded before its outputs are stored, so arrays that may be
- * the same may be the same. */
+ * is a constant once inlined. All of a unit's inputs are loaded before its outputs are stored, as needed where kernel.h
+ * allows an output to be the same array as an input. */
 #include "kernel/vector_math.h"
 
 #include "kernel/tables.h"

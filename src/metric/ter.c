@@ -1,6 +1,6 @@
 /* ter.c: TER (Snover et al. 2006): the number of insertions, deletions, substitutions and shifts of phrases that turn
  * the hypothesis into a reference, over the mean length of the references; the lowest over the references. Finding
- * the min_edits shifts is NP-hard, so the search is greedy, and its limits are part of the definition. They are those
+ * the best shifts is NP-hard, so the search is greedy, and its limits are part of the definition. They are those
  * of Tercom as in sacreBLEU:
  *   - the edit distance is computed in a band of +-BEAM words around the diagonal;
  *   - a shift moves up to MAX_PHRASE words that match the reference at most MAX_DISTANCE positions away;

@@ -27,8 +27,8 @@ static int check_heads(const attend_config *c)
                        c->attention == &attend_score_location_sensitive;
     const bool inner_fits = !inner || c->attention_width % c->heads == 0;
     if (c->hidden % c->heads == 0 && inner_fits) return ATTEND_OK;
-    return attend_fail(ATTEND_BAD_USAGE, "%d heads cannot share hidden %d%s evenly", c->heads, c->hidden,
-                       inner_fits ? "" : " and the attention-width");
+    return attend_fail(ATTEND_BAD_USAGE, "hidden %d%s must be divisible by heads %d", c->hidden,
+                       inner_fits ? "" : " and the attention-width", c->heads);
 }
 
 int attend_config_check(attend_config *c)

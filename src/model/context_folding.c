@@ -1,12 +1,12 @@
-/* context_folding.c: fewer matrix products in decoding. The context is a weighted sum of encoder states, c_t = sum_j
+/* context_folding.c: saves matrix products in decoding. The context is a weighted sum of encoder states, c_t = sum_j
  * a_tj h_j, and each decoding step multiplies it by two matrices: Wc of the first layer and Rc of the readout. By
  * linearity,
  *
  *     [Wc ; Rc] c_t = sum_j a_tj ([Wc ; Rc] h_j),
  *
- * so each h_j is multiplied once for all steps and hypotheses. With a beam of 5 that is a fifth of the products; for a
- * single sentence the matrices are read once instead of in every step. Requires a score that changes neither values nor
- * contexts. */
+ * so each h_j is multiplied once for all steps and hypotheses. With a beam of 5 this is about a fifth of the
+ * multiplications; for a single sentence the matrices are read once instead of in every step. Requires a score without
+ * prepare_values and finish, so that the weighted sum is over the encoder states themselves. */
 #include "model/rnn.h"
 
 #include "core/memory.h"
@@ -14,7 +14,7 @@
 #include "kernel/kernel.h"
 #include <string.h>
 
-static bool foldable(const attend_model *m)
+static bool can_fold(const attend_model *m)
 {
     const attend_score *s = m->config.attention;
     const attend_param *second = rnn_of(m)->second_w, *readout = rnn_of(m)->attention.readout_w;
@@ -35,8 +35,8 @@ typedef struct column_range {
     size_t first, count;
 } column_range;
 
-/* Copies the columns to (row, column) of a matrix with `width` columns. */
-static void put(const column_range *p, size_t row, size_t column, size_t width, char *numbers, float *scales)
+/* Copies a column range into a matrix with `width` columns, so that its first element is at (row, column). */
+static void copy_columns(const column_range *p, size_t row, size_t column, size_t width, char *numbers, float *scales)
 {
     const attend_param *from = p->from;
     const size_t size = attend_precision_bytes(from->precision), from_width = (size_t)from->shape[1];
@@ -47,13 +47,14 @@ static void put(const column_range *p, size_t row, size_t column, size_t width, 
     if (scales) memcpy(scales + row, from->scales, (size_t)from->shape[0] * sizeof *scales);
 }
 
-/* Adds a matrix of two column ranges to the set, which owns it: one below the other, or side by side. */
-static int add(attend_param **out, attend_params *set, const char *name, const column_range *a, const column_range *b,
-               bool below)
+/* Adds the concatenation of two column ranges to the set, which owns it: [a ; b] along the rows if `stack`, else [a, b]
+ * along the columns. */
+static int add_concatenation(attend_param **out, attend_params *set, const char *name, const column_range *a,
+                             const column_range *b, bool stack)
 {
     const attend_precision precision = a->from->precision;
-    const size_t rows = (size_t)a->from->shape[0] + (below ? (size_t)b->from->shape[0] : 0);
-    const size_t width = a->count + (below ? 0 : b->count);
+    const size_t rows = (size_t)a->from->shape[0] + (stack ? (size_t)b->from->shape[0] : 0);
+    const size_t width = a->count + (stack ? 0 : b->count);
     const int shape[2] = { (int)rows, (int)width };
     char *numbers = attend_memory_aligned(rows * width * attend_precision_bytes(precision));
     float *scales = precision == ATTEND_INT8 ? attend_memory_aligned(rows * sizeof *scales) : NULL;
@@ -62,8 +63,8 @@ static int add(attend_param **out, attend_params *set, const char *name, const c
         attend_memory_free(scales);
         return attend_fail(ATTEND_NO_MEMORY, "no memory for a folded matrix");
     }
-    put(a, 0, 0, width, numbers, scales);
-    put(b, below ? (size_t)a->from->shape[0] : 0, below ? 0 : a->count, width, numbers, scales);
+    copy_columns(a, 0, 0, width, numbers, scales);
+    copy_columns(b, stack ? (size_t)a->from->shape[0] : 0, stack ? 0 : a->count, width, numbers, scales);
     const param_storage given = { .precision = precision,
                                   .value = precision == ATTEND_FP32 ? (real *)(void *)numbers : NULL,
                                   .quantized = precision == ATTEND_FP32 ? NULL : numbers,
@@ -71,32 +72,32 @@ static int add(attend_param **out, attend_params *set, const char *name, const c
     return attend_params_add_stored(out, set, name, 2, shape, &given);
 }
 
-static int make(const attend_model *m, folded_context *f)
+static int build(const attend_model *m, folded_context *f)
 {
     attend_param *second = rnn_of(m)->second_w, *readout = rnn_of(m)->attention.readout_w;
     const size_t h = (size_t)m->config.hidden, e = (size_t)m->config.embedding,
                  context = (size_t)rnn_of(m)->attention.context_width;
     int status = attend_params_new(&f->set);
     if (status == ATTEND_OK)
-        status = add(&f->context, f->set, "fold.context", &(column_range){ second, 0, context },
-                     &(column_range){ readout, h, context }, true);
+        status = add_concatenation(&f->context, f->set, "fold.context", &(column_range){ second, 0, context },
+                                   &(column_range){ readout, h, context }, true);
     if (status == ATTEND_OK)
-        status = add(&f->readout, f->set, "fold.readout", &(column_range){ readout, 0, h },
-                     &(column_range){ readout, h + context, e }, false);
+        status = add_concatenation(&f->readout, f->set, "fold.readout", &(column_range){ readout, 0, h },
+                                   &(column_range){ readout, h + context, e }, false);
     return status;
 }
 
 const folded_context *attend_folded_context(attend_ctx *c, const attend_model *m)
 {
     rnn *r = m->own; /* the folded matrices are a cache protected by a lock, like the packed copies of parameters */
-    if (!foldable(m)) return NULL;
+    if (!can_fold(m)) return NULL;
     pthread_mutex_lock(&r->lock);
     const uint64_t versions[2] = { atomic_load(&r->second_w->version), atomic_load(&r->attention.readout_w->version) };
     if (r->folded && memcmp(r->folded->versions, versions, sizeof versions) != 0) attend_folded_context_free(r);
     if (!r->folded) {
         r->folded = attend_memory_zeroed(1, sizeof *r->folded);
         const int status =
-            r->folded ? make(m, r->folded) : attend_fail(ATTEND_NO_MEMORY, "no memory for a folded matrix");
+            r->folded ? build(m, r->folded) : attend_fail(ATTEND_NO_MEMORY, "no memory for a folded matrix");
         if (status == ATTEND_OK)
             memcpy(r->folded->versions, versions, sizeof versions);
         else
@@ -110,12 +111,12 @@ const folded_context *attend_folded_context(attend_ctx *c, const attend_model *m
 attend_var *attend_folded_input(attend_ctx *c, attend_var *input, const int *rows, attend_var *context)
 {
     if (!input || !context) return NULL;
-    const size_t from_width = (size_t)input->shape[1], all = (size_t)context->shape[1];
+    const size_t width = (size_t)input->shape[1], context_width = (size_t)context->shape[1];
     attend_var *sum = attend_var_2d(c, context->shape[0], input->shape[1], false);
     for (int i = 0; sum && i < context->shape[0]; i++) {
-        real *row = sum->value + (size_t)i * from_width;
-        memcpy(row, input->value + (size_t)(rows ? rows[i] : i) * from_width, from_width * sizeof *row);
-        attend_kernel()->add(from_width, context->value + (size_t)i * all, row);
+        real *row = sum->value + (size_t)i * width;
+        memcpy(row, input->value + (size_t)(rows ? rows[i] : i) * width, width * sizeof *row);
+        attend_kernel()->add(width, context->value + (size_t)i * context_width, row);
     }
     return sum;
 }
@@ -126,11 +127,11 @@ attend_var *attend_folded_readout(attend_ctx *c, const decoder *d, attend_var *s
     attend_var *parts[2] = { state, embedded };
     attend_var *y = attend_linear(c, attend_concat(c, parts, 2), d->folded_readout, d->readout_b);
     if (!y || !context) return NULL;
-    const size_t from_width = (size_t)y->shape[1], all = (size_t)context->shape[1];
+    const size_t width = (size_t)y->shape[1], context_width = (size_t)context->shape[1];
     for (int i = 0; i < y->shape[0]; i++) {
-        real *row = y->value + (size_t)i * from_width;
-        attend_kernel()->add(from_width, context->value + (size_t)i * all + all - from_width, row);
-        attend_kernel()->tanh(from_width, row, row);
+        real *row = y->value + (size_t)i * width;
+        attend_kernel()->add(width, context->value + (size_t)i * context_width + context_width - width, row);
+        attend_kernel()->tanh(width, row, row);
     }
     return y;
 }

@@ -9,12 +9,12 @@
 #include <math.h>
 #include <string.h>
 
-/* Columns range_chunks chunk: a multiple of the tile width of every kernel, and small enough that a chunk of a hundred
- * rows fits the L2 cache. Sums are taken range_chunks chunk, so that they do not depend on the number of threads. */
+/* Columns per chunk: a multiple of the panel width of every kernel, and small enough that a chunk of a hundred rows
+ * fits into the L2 cache. Each chunk has its own sum, so that sums do not depend on the number of threads. */
 enum { CHUNK = 576 };
 
-/* See output_tail. The probability of a tail token is capped at TAIL_MAX, because it represents many others: if the
- * model prefers that very token, the others are much less probable. */
+/* The tail (output_tail) is every TAIL_STEP-th token from TAIL_FIRST on. Each of its tokens stands for many others, so
+ * its probability is capped at TAIL_MAX: if it is high, those of the others are usually much lower. */
 enum { TAIL_STEP = 16, TAIL_FIRST = 5 };
 static const real TAIL_MAX = (real)0.02;
 
@@ -25,7 +25,7 @@ void attend_output_new(output_layer *o, const attend_model *m)
 
 /* ---- shortlists ---- */
 
-/* The columns of the output layer for n tokens, with their biases. */
+/* Packs the columns of the output layer for n tokens, with their biases. */
 static bool columns_new(attend_ctx *c, const attend_model *m, const packed_matrix *all, int n, const int *tokens,
                         packed_matrix *w, const real **biases)
 {
@@ -93,12 +93,12 @@ bool attend_output_use_shortlists(attend_ctx *c, output_layer *o, const attend_r
 
 /* ---- log-sum-exp ---- */
 
-/* The largest logit of a chunk, and the sum of exp(x - largest). */
+/* The maximum of the logits x of a chunk, and the sum of exp(x - max). */
 typedef struct part {
     real max, sum;
 } part;
 
-/* Overwrites x. */
+/* x is overwritten. */
 static part part_of(size_t width, real *x)
 {
     part p = { .max = attend_kernel()->max(width, x) };
@@ -117,8 +117,8 @@ static double lse_of(const part *p, int n)
     return (double)max + log(sum);
 }
 
-/* Adds the estimate for the unlisted tokens to the log-sum-exp of the listed tokens (lse). Overwrites the logits of the
- * tail. */
+/* Adds the estimated probability mass of the unlisted tokens to lse, the log-sum-exp of the listed ones. Overwrites the
+ * logits of the tail. */
 static double add_tail(const output_layer *o, const output_shortlist *l, double lse, real *tail)
 {
     const size_t n = (size_t)o->tail.count;
@@ -207,8 +207,8 @@ static attend_top_k *selections_new(attend_ctx *c, size_t count, int k)
     return selections;
 }
 
-/* Adds the best of a chunk of n logits. tokens: the token of each; NULL: first, first + 1, and so on. ATTEND_BEGIN is
- * never a candidate. */
+/* Offers the n logits x of a chunk to the selection `best`. tokens: the token of each logit; NULL: first, first + 1,
+ * ... ATTEND_BEGIN is never selected. */
 static void search_chunk(attend_top_k *best, size_t n, const real *x, int first, const int *tokens)
 {
     real threshold = (real)attend_top_k_threshold(best);
@@ -221,7 +221,7 @@ static void search_chunk(attend_top_k *best, size_t n, const real *x, int first,
     }
 }
 
-/* Top-k over the whole vocabulary; each thread computes one range of chunks. */
+/* The state of top-k over the whole vocabulary; each thread computes one range of chunks. */
 typedef struct chunks {
     const packed_matrix *w;
     const real *b;
@@ -257,7 +257,7 @@ static void run_range(void *user, int range)
     }
 }
 
-/* A row with non-finite probabilities has no best tokens. */
+/* Stores the selection of a row, sorted, as log p. A row with non-finite probabilities has no best tokens. */
 static void store_best(output_layer *o, size_t row, attend_top_k *b, real end, double lse)
 {
     attend_top_k_sort(b);

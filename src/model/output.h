@@ -1,8 +1,8 @@
 /* output.h: the output layer of a decoding step: log p of all tokens or of those on a source's shortlist, or only the k
  * best of either.
  *
- * A decoding that needs only the k best never stores all logits: it computes one chunk of columns at a time, searches
- * it for the best and adds it to the log-sum-exp while it is in the cache. */
+ * If only the k best tokens are needed, the logits are never stored as a whole: one chunk of columns is computed at a
+ * time, searched for the best tokens and added to the log-sum-exp while it is in the cache. */
 #ifndef ATTEND_MODEL_OUTPUT_H
 #define ATTEND_MODEL_OUTPUT_H
 
@@ -15,12 +15,13 @@ typedef struct output_shortlist {
     size_t end;         /* the index of ATTEND_END, which is always listed */
     packed_matrix w;
     const real *b;
-    real *outside;    /* (tail): 1 for tokens of the tail that are not on the list, 0 for the others */
-    real represented; /* the number of unlisted tokens that each such token represents */
+    real *outside;    /* (tail): 1 for tail tokens that are not on the shortlist, 0 for the others */
+    real represented; /* unlisted tokens of the vocabulary per unlisted tail token */
 } output_shortlist;
 
-/* Every 16th token of the vocabulary, to estimate the probability mass of all tokens that are not on a list. Without
- * the estimate, a step where the model is uncertain would seem as certain as any other. */
+/* Every 16th token of the vocabulary, to estimate the probability mass of all tokens that are not on a shortlist.
+ * Without the estimate, the listed tokens would always have a total probability of 1, even where the model is
+ * uncertain. */
 typedef struct output_tail {
     int *tokens, count;
     packed_matrix w;

@@ -6,7 +6,7 @@
  *     rnn_decoder.c           tokens, memory and states -> readout; shared by teacher forcing and decoding
  *     rnn_teacher_forcing.c   the decoder over given targets
  *     rnn_decoding.c          the decoder step by step
- *     context_folding.c       fewer matrix products for decoding */
+ *     context_folding.c       saves matrix products in decoding */
 #ifndef ATTEND_MODEL_RNN_H
 #define ATTEND_MODEL_RNN_H
 
@@ -31,7 +31,7 @@ typedef struct rnn {
     rnn_cell encoder[ATTEND_MAX_LAYERS][2];                                      /* [1]: backward */
     attend_param *start_w[ATTEND_MAX_LAYERS][2], *start_b[ATTEND_MAX_LAYERS][2]; /* of h, and of the LSTM's c */
     rnn_cell decoder[ATTEND_MAX_LAYERS]; /* w: of the embedding, or of the layer below */
-    attend_param *second_w;              /* (G H, width) of the context or of the fed-back readout; NULL: neither */
+    attend_param *second_w;              /* (G H, width): Wc of the context or of the fed-back readout; NULL: neither */
     cross_attention attention;
     pthread_mutex_t lock;          /* protects folded */
     struct folded_context *folded; /* context_folding.c; NULL: not made yet */
@@ -106,12 +106,12 @@ typedef struct decoder {
 
 /* ---- folding ---- */
 
-/* Matrices that replace those of the context in decoding; context_folding.c has the equations. */
+/* The matrices of decoding with a folded context; context_folding.c has the equations. */
 typedef struct folded_context {
     attend_params *set;
-    attend_param *context; /* (G H + R, C): the columns of the context, of the first layer and of the readout */
-    attend_param *readout; /* (R, H + E): the other columns of the readout */
-    uint64_t versions[2];  /* of the two matrices they were made from */
+    attend_param *context; /* (G H + R, C): [Wc ; Rc], multiplied with the encoder states */
+    attend_param *readout; /* (R, H + E): the columns of the readout for state and embedding */
+    uint64_t versions[2];  /* of the two parameters they were made from */
 } folded_context;
 
 /* NULL: the context of this model cannot be folded, or there is no memory (then c has failed). Thread-safe. */
@@ -148,8 +148,8 @@ bool attend_decoder_new(attend_ctx *c, const attend_model *m, const encoded *e, 
  * folded. */
 bool attend_decoder_attention(attend_ctx *c, const attend_model *m, const cross_attention *a, attend_var *memory,
                               const attend_ragged *sources, const folded_context *folded, decoder *d);
-/* The part of the input of the first layer that depends on the embedded tokens only, for all steps at once: W y + bw,
- * or the embedded tokens themselves if nothing is added to that. */
+/* The part of the input of the first layer that depends on the embedded tokens only, for all steps at once: W y + bw
+ * or, if the first layer has no other input, the embedded tokens themselves. */
 attend_var *attend_decoder_input(attend_ctx *c, const decoder *d, attend_var *embedded);
 /* One step of the part with feedback. Context before: the first layer, which it returns; context after: all layers and
  * the readout. rows: the row of `input` for each row; NULL: row i. */

@@ -1,8 +1,8 @@
 /* cell.c: a recurrent cell over a batch of sequences as one operation.
  *
- * Whatever does not depend on the previous step is computed once for all rows: W x + bw in the forward pass, dx, dW and
- * dU in the backward pass. Only the product with U runs step by step, with packed weights, over the active sequences:
- * they are sorted by length, so these are always the first n. */
+ * Products that do not depend on the previous step run once over all rows: W x + bw in the forward pass, dx, dW and dU
+ * in the backward pass. Only the product with U runs step by step, with packed weights, over the active sequences.
+ * Sequences are sorted by length, so the active ones are always the first n. */
 #include "op/cell.h"
 
 #include "op/packed_weights.h"
@@ -32,7 +32,7 @@ int attend_cell_gates(attend_cell_kind kind)
     return spec ? spec->gates : 0;
 }
 
-/* ---- for the cells ---- */
+/* ---- called by the cells ---- */
 
 const real *attend_cell_h_before(const cell_run *r, int i, int t)
 {
@@ -101,7 +101,7 @@ static bool scratch_alloc(attend_ctx *c, cell_run *r)
     return c->status == ATTEND_OK;
 }
 
-/* gates = W x + bw, or W x + base, or x */
+/* gates = W x + bw; with a base, W x + base; without W, x */
 static bool input_product(attend_ctx *c, const cell_run *r)
 {
     const size_t h = r->hidden, gate_width = (size_t)r->spec->gates * h;
@@ -162,7 +162,7 @@ static const real *states_before(attend_ctx *c, const cell_run *r)
 {
     size_t h = r->hidden;
     if (r->sequences->max_length == 1 && r->sequences->rows == r->sequences->count)
-        return r->h0->value; /* single steps */
+        return r->h0->value; /* every sequence is a single step */
     real *states = attend_ctx_alloc_reals(c, (size_t)r->sequences->rows * h);
     for (int i = 0; states && i < r->sequences->count; i++) {
         int sequence = r->sequences->order[i], length = r->sequences->lengths[sequence];
@@ -259,7 +259,7 @@ static bool weights_fit(attend_ctx *c, const char *name, const attend_cell *cell
     return c->status == ATTEND_OK;
 }
 
-/* Sets the base of the cell, if it has one. */
+/* Checks and sets the base of the cell, if it has one. */
 static bool base_init(attend_ctx *c, const char *name, cell_run *r, const attend_cell *cell)
 {
     if (!cell->base) return true;
@@ -279,14 +279,15 @@ static bool base_init(attend_ctx *c, const char *name, cell_run *r, const attend
     for (int i = 0; copy && i < rows; i++) {
         copy[i] = cell->base_rows[i];
         if (copy[i] >= 0 && copy[i] < base->shape[0]) continue;
-        attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: row %d of the base is not in [0, %d)", name, copy[i], base->shape[0]);
+        attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: base_rows[%d] is %d, but the base has %d rows", name, i, copy[i],
+                        base->shape[0]);
         return false;
     }
     r->base_rows = copy;
     return copy != NULL;
 }
 
-/* The given initial state, or zeros; NULL if its shape is wrong. */
+/* The given initial state, or zeros; NULL, and the context has failed, if its shape is wrong. */
 static attend_var *initial_state(attend_ctx *c, const char *name, attend_var *given, int count, int hidden)
 {
     if (!given) return attend_constant(c, 2, (const int[]){ count, hidden }, NULL);

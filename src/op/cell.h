@@ -1,5 +1,6 @@
-/* cell.h: the interface between a recurrent cell and the sequence operation (cell.c), which does everything that cells
- * share. To add a cell, write a file with a cell_spec, and add its kind to attend/op.h and to the list in cell.c. */
+/* cell.h: the interface between a recurrent cell and the sequence operation (cell.c), which has everything that cells
+ * have in common. To add a cell, write a file with a cell_spec, and add its kind to attend/op.h and to the list in
+ * cell.c. */
 #ifndef ATTEND_OP_CELL_H
 #define ATTEND_OP_CELL_H
 
@@ -62,7 +63,7 @@ static inline size_t cell_row(const cell_run *r, int i, int t)
     return (size_t)r->sequences->offsets[sequence] + (size_t)at;
 }
 
-/* h before step t: y of the row before, or the initial state. Likewise c. */
+/* h before step t: y of the previous row, or the initial state. The same for c. */
 const real *attend_cell_h_before(const cell_run *r, int i, int t);
 const real *attend_cell_c_before(const cell_run *r, int i, int t);
 

@@ -4,11 +4,10 @@
  * and, with deep fusion,
  *     (gt, at) = attention over the tapes of a source   r = sigmoid(Wr x + Ur gt + br)   c = r at + f ct + i g
  *
- * As in cell.c, whatever does not depend on the previous step is one product over all rows: W x and Wx x in the forward
- * pass, dx and the gradients of all weights in the backward pass. The products with U (of ht), Wt (of ht, for the query
- * of the next row) and Wk (of h, for the keys) run step by step over the sequences that are still active. In the
- * backward pass dh and dc of a row are complete when all rows that attend to it are done. Running the steps in reverse
- * guarantees this. */
+ * As in cell.c, products that do not depend on the previous step run once over all rows: W x and Wx x in the forward
+ * pass, dx and the gradients of all weights in the backward pass. The products U ht, Wt ht (for the query of the next
+ * row) and Wk h (for the keys) run step by step over the active sequences. The backward pass runs the steps in reverse,
+ * so that dh and dc of a row are complete when it is processed: only later rows attend to it. */
 #include "op/lstmn.h"
 
 #include "core/tape.h"
@@ -18,7 +17,7 @@
 
 static int past_count_of(const lstmn_run *r, int sequence)
 {
-    return r->past_at ? r->past_at[sequence + 1] - r->past_at[sequence] : 0;
+    return r->past_offsets ? r->past_offsets[sequence + 1] - r->past_offsets[sequence] : 0;
 }
 
 /* The rows that row t of a sequence attends to. */
@@ -28,7 +27,7 @@ static lstmn_view self_view(const lstmn_run *r, int sequence, int t)
     const int own = attended < t ? attended : t;
     lstmn_view v = { .past_count = attended - own, .count = own };
     v.first = (size_t)(r->sequences->offsets[sequence] + t - own);
-    if (v.past_count) v.past = r->past + r->past_at[sequence] + past - v.past_count;
+    if (v.past_count) v.past = r->past + r->past_offsets[sequence] + past - v.past_count;
     return v;
 }
 
@@ -50,18 +49,18 @@ const real *attend_lstmn_previous_kt(const lstmn_run *r, int kind, int sequence,
     const lstmn_attention *l = &r->attentions[kind];
     if (t > 0) return l->kt + (size_t)(r->sequences->offsets[sequence] + t - 1) * l->width;
     if (past_count_of(r, sequence) == 0) return NULL;
-    return r->past[r->past_at[sequence + 1] - 1] + (kind == LSTMN_SELF ? r->tape.context : r->tape.source_context);
+    return r->past[r->past_offsets[sequence + 1] - 1] + (kind == LSTMN_SELF ? r->tape.context : r->tape.source_context);
 }
 
 /* ---- memory ---- */
 
-/* Allocates the weights and sets the offset of each row. With want_weights, also creates the variable. */
+/* Allocates the weights and sets their offsets. want_weights: also creates the variable with the weights. */
 static bool weights_alloc(attend_ctx *c, lstmn_run *r, int kind, bool want_weights, bool differentiable)
 {
     const attend_ragged *s = r->sequences;
     lstmn_attention *l = &r->attentions[kind];
-    size_t *at = attend_ctx_alloc(c, (size_t)s->rows + 1, sizeof *at);
-    size_t *out = want_weights ? attend_ctx_alloc(c, (size_t)s->rows, sizeof *out) : NULL;
+    size_t *offsets = attend_ctx_alloc(c, (size_t)s->rows + 1, sizeof *offsets);
+    size_t *output_offsets = want_weights ? attend_ctx_alloc(c, (size_t)s->rows, sizeof *output_offsets) : NULL;
     if (c->status != ATTEND_OK) return false;
     int columns = 0;
     for (int b = 0; b < s->count; b++) {
@@ -80,17 +79,18 @@ static bool weights_alloc(attend_ctx *c, lstmn_run *r, int kind, bool want_weigh
             const lstmn_view v = kind == LSTMN_SELF ? self_view(r, b, t) : source_view(r, b);
             const int attended = v.past_count + v.count,
                       first = kind == LSTMN_SELF ? past_count_of(r, b) + t - attended : 0;
-            at[row] = end;
+            offsets[row] = end;
             end += (size_t)attended;
-            if (out) out[row] = ((size_t)b * (size_t)s->max_length + (size_t)t) * (size_t)columns + (size_t)first;
+            if (output_offsets)
+                output_offsets[row] = ((size_t)b * (size_t)s->max_length + (size_t)t) * (size_t)columns + (size_t)first;
         }
-    at[s->rows] = end;
-    l->at = at, l->out = out;
+    offsets[s->rows] = end;
+    l->weight_offsets = offsets, l->output_offsets = output_offsets;
     l->weights = attend_ctx_alloc_reals(c, end);
     return l->weights != NULL;
 }
 
-/* Allocates what one kind of attention keeps for the backward pass. */
+/* Allocates what the backward pass needs of one kind of attention. */
 static bool attention_alloc(attend_ctx *c, lstmn_run *r, int kind, bool want_weights, bool differentiable)
 {
     const size_t rows = (size_t)r->sequences->rows;
@@ -130,7 +130,8 @@ bool attend_lstmn_scratch_alloc(attend_ctx *c, lstmn_run *r)
     for (int i = 0; i < r->attention_count; i++) {
         lstmn_attention *l = &r->attentions[i];
         size_t max_count = 0;
-        for (int row = 0; row < r->sequences->rows; row++) max_count = larger(max_count, l->at[row + 1] - l->at[row]);
+        for (int row = 0; row < r->sequences->rows; row++)
+            max_count = larger(max_count, l->weight_offsets[row + 1] - l->weight_offsets[row]);
         max_width = larger(max_width, larger(l->width, l->attention_width));
         if (!attend_lstmn_attention_scratch(c, l, max_count)) return false;
     }
@@ -188,7 +189,7 @@ static void make_keys(lstmn_run *r, int n, const size_t *rows)
     }
 }
 
-/* query += Wt kt' */
+/* query += Wt kt', where kt' is kt of the previous row */
 static void finish_queries(lstmn_run *r, int kind, int t, int n)
 {
     const lstmn_attention *l = &r->attentions[kind];
@@ -201,7 +202,7 @@ static void finish_queries(lstmn_run *r, int kind, int t, int n)
                              l->query + lstmn_row(r, i, t) * l->attention_width);
 }
 
-/* The contribution of the attention to the gates: w kt, into `recurrent` from column `first`. */
+/* Writes w kt, the contribution of the attention to the gates, to columns of `recurrent` from `first` on. */
 static void recurrent_product(lstmn_run *r, step_weight *w, int kind, int t, int n, size_t first)
 {
     const lstmn_attention *l = &r->attentions[kind];
@@ -212,7 +213,7 @@ static void recurrent_product(lstmn_run *r, step_weight *w, int kind, int t, int
 
 bool attend_lstmn_is_first(const lstmn_run *r, int t)
 {
-    return t == 0 && !r->past_at;
+    return t == 0 && !r->past_offsets;
 }
 
 static void forward_step(lstmn_run *r, int t, int n, size_t *rows)
@@ -244,7 +245,7 @@ static void forward_step(lstmn_run *r, int t, int n, size_t *rows)
     }
 }
 
-/* Fills the tape. The keys of the last rows, which this call did not need, are computed here. */
+/* Fills the tape. First computes the keys of the last rows, which only a later call reads. */
 static void fill_tape(lstmn_run *r, size_t *rows, attend_var *tape)
 {
     const attend_ragged *s = r->sequences;
@@ -313,13 +314,13 @@ static bool past_init(attend_ctx *c, lstmn_run *r, const attend_lstmn_past *past
 {
     if (!past) return true;
     const int count = r->sequences->count;
-    int *at = attend_ctx_alloc(c, (size_t)count + 1, sizeof *at);
-    if (!at) return false;
-    at[0] = 0;
-    for (int b = 0; b < count; b++) at[b + 1] = at[b] + past->lengths[b];
-    const real **rows = attend_ctx_alloc(c, (size_t)at[count], sizeof *rows);
-    for (int i = 0; rows && i < at[count]; i++) rows[i] = past->rows[i];
-    r->past_at = at, r->past = rows;
+    int *offsets = attend_ctx_alloc(c, (size_t)count + 1, sizeof *offsets);
+    if (!offsets) return false;
+    offsets[0] = 0;
+    for (int b = 0; b < count; b++) offsets[b + 1] = offsets[b] + past->lengths[b];
+    const real **rows = attend_ctx_alloc(c, (size_t)offsets[count], sizeof *rows);
+    for (int i = 0; rows && i < offsets[count]; i++) rows[i] = past->rows[i];
+    r->past_offsets = offsets, r->past = rows;
     return rows != NULL;
 }
 

@@ -1,4 +1,5 @@
-/* lstmn.h: shared by the files of the LSTMN: attention over a tape, sources, and checks. */
+/* lstmn.h: what the files of the LSTMN operation share: attention over a tape, sources, and checks. A tape holds the
+ * states of previous tokens (op.h); it is not the tape of core/tape.h. */
 #ifndef ATTEND_OP_LSTMN_H
 #define ATTEND_OP_LSTMN_H
 
@@ -34,7 +35,7 @@ typedef struct lstmn_view {
     size_t first;
 } lstmn_view;
 
-/* The attention of all rows to the rows before them, or to a source; letters as in op.h. */
+/* The attention of all rows to previous rows, or to a source; letters as in attend_lstmn_attention (op.h). */
 typedef struct lstmn_attention {
     attend_var *wx, *wt, *b, *v;
     size_t attention_width, width, hidden; /* A, K, H */
@@ -43,11 +44,11 @@ typedef struct lstmn_attention {
     const real *key, *prepared;            /* Wk k, and the same prepared */
     attend_var *weights_var;               /* the weights as a variable, or NULL */
 
-    real *query;       /* (N, A): Wx x + b + Wt kt'; during backward its derivative */
-    real *kt, *mt;     /* (N, K), (N, H) */
-    real *weights;     /* s of all rows, one after another */
-    const size_t *at;  /* (N + 1): where the weights of row i begin in `weights` */
-    const size_t *out; /* (N): where they begin in weights_var */
+    real *query;                  /* (N, A): Wx x + b + Wt kt'; during backward its derivative */
+    real *kt, *mt;                /* (N, K), (N, H) */
+    real *weights;                /* s of all rows, one after another */
+    const size_t *weight_offsets; /* (N + 1): where the weights of row i begin in `weights` */
+    const size_t *output_offsets; /* (N): where they begin in weights_var */
 
     real *dk, *dm, *dkey; /* of the rows of this call; any may be NULL */
     /* scratch */
@@ -89,7 +90,7 @@ typedef struct lstmn_run {
     const attend_lstmn_source *source;
     const int *source_of;    /* (B) */
     const real *const *past; /* the rows of all pasts */
-    const int *past_at;      /* (B + 1): the past of sequence b begins at past_at[b]. NULL: there is no past */
+    const int *past_offsets; /* (B + 1): the past of sequence b begins at past[past_offsets[b]]; NULL: no past */
     lstmn_tape tape;
     size_t hidden, blocks; /* H; number of gates: i, f, g, o and r */
     lstmn_attention attentions[2];
@@ -123,7 +124,7 @@ static inline void lstmn_copy_or_zero(size_t n, const real *from, real *to)
 
 /* The rows that row t of sequence i of the order attends to. */
 lstmn_view attend_lstmn_view(const lstmn_run *r, int kind, int i, int t);
-/* kt of the row before row t; NULL if there is none. */
+/* kt of the row before row t; NULL: there is none. */
 const real *attend_lstmn_previous_kt(const lstmn_run *r, int kind, int sequence, int t);
 /* Whether no sequence has a row before row t. */
 bool attend_lstmn_is_first(const lstmn_run *r, int t);

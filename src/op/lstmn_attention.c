@@ -2,8 +2,8 @@
  *     e_j = v . tanh(key_j + query)    s = softmax(e)    kt = sum_j s_j k_j    mt = sum_j s_j m_j
  * and backward:
  *     ds_j = dkt . k_j + dmt . m_j     de = s (ds - sum_j s_j ds_j)     dk_j += s_j dkt     dm_j += s_j dmt
- * Rows of the past are given by pointers, those of the call are contiguous. Both are added in the same order, with
- * bit-identical results. */
+ * Rows of the past are given by pointers, those of this call are contiguous. Both are added in the same order, so that
+ * a sequence that is processed in several calls gives bit-identical results. */
 #include "op/lstmn.h"
 
 #include "core/tape.h"
@@ -75,7 +75,7 @@ void attend_lstmn_attention_forward(lstmn_attention *l, size_t row, lstmn_view v
 {
     const attend_kernel_table *kernel = attend_kernel();
     const size_t n = (size_t)view.past_count + (size_t)view.count;
-    real *kt = l->kt + row * l->width, *mt = l->mt + row * l->hidden, *s = l->weights + l->at[row];
+    real *kt = l->kt + row * l->width, *mt = l->mt + row * l->hidden, *s = l->weights + l->weight_offsets[row];
     if (n == 0) {
         memset(kt, 0, l->width * sizeof *kt);
         memset(mt, 0, l->hidden * sizeof *mt);
@@ -92,7 +92,7 @@ void attend_lstmn_attention_forward(lstmn_attention *l, size_t row, lstmn_view v
     const real sum = kernel->exp_sum(n, s, kernel->max(n, s), s);
     kernel->scale(n, 1 / sum, s);
     weighted_sums(l, &view, s, kt, mt);
-    if (l->weights_var) memcpy(l->weights_var->value + l->out[row], s, n * sizeof *s);
+    if (l->weights_var) memcpy(l->weights_var->value + l->output_offsets[row], s, n * sizeof *s);
 }
 
 /* ---- backward ---- */
@@ -109,7 +109,7 @@ static void weights_gradient(const lstmn_attention *l, size_t row, const lstmn_v
         const real *m = j < past ? view->past[j] + l->tape.memory : l->m + own * l->hidden;
         l->de[j] = kernel->dot(l->width, dkt, k) + kernel->dot(l->hidden, dmt, m);
     }
-    if (l->weights_var && l->weights_var->grad) kernel->add(n, l->weights_var->grad + l->out[row], l->de);
+    if (l->weights_var && l->weights_var->grad) kernel->add(n, l->weights_var->grad + l->output_offsets[row], l->de);
 }
 
 static void rows_gradient(const lstmn_attention *l, const lstmn_view *view, const real *s, const real *dkt,
@@ -142,7 +142,7 @@ void attend_lstmn_attention_backward(lstmn_attention *l, size_t row, lstmn_view 
 {
     const attend_kernel_table *kernel = attend_kernel();
     const size_t n = (size_t)view.past_count + (size_t)view.count;
-    const real *s = l->weights + l->at[row];
+    const real *s = l->weights + l->weight_offsets[row];
     real *query = l->query + row * l->attention_width;
     memset(l->dquery, 0, l->attention_width * sizeof *query);
     if (n > 0) {

@@ -4,11 +4,11 @@
  *            allows it, otherwise 4), an index and, optionally, the texts are appended to temporary files, and a pair
  *            is read when it is needed. The files are unlinked as soon as they are open, so none is left when the
  *            process ends. They are in TMPDIR, or /tmp: 2 or 4 bytes per token, 24 bytes per pair, and the texts.
- * Memory     does not grow with the number of pairs: the page cache holds as much of the files as fits. A TMPDIR in
+ * Memory     It does not grow with the number of pairs: the page cache holds as much of the files as fits. A TMPDIR in
  *            memory (tmpfs) defeats this.
  * Lines      Monolingual lines, for a language model, are pairs with an empty source.
- * Left out   are pairs with an empty side (for monolingual lines, an empty target) or a side longer than max_length;
- *            they are counted.
+ * Left out   Pairs with an empty side (for monolingual lines, an empty target) or a side longer than max_length are not
+ *            stored, but counted.
  * Ownership  A corpus is the caller's.
  * Threads    A corpus is filled by one thread; once finished, it can be read by many. */
 #ifndef ATTEND_TEXT_CORPUS_H

@@ -54,7 +54,8 @@ static const kind kinds[ATTEND_FINDING_KINDS] = {
     [ATTEND_FINDING_DUPLICATE] = { "duplicate", 0.1, "duplicate pairs",
                                    "Keep one of each (sort -u on a .tsv) unless their frequency matters." },
     [ATTEND_FINDING_IDENTICAL] = { "identical", 0.02, "pairs with the same text on both sides",
-                                   "Common for names and numbers. Remove untranslated sentences: they teach copying." },
+                                   "Common for names and numbers. Remove untranslated sentences: the model would learn "
+                                   "to copy." },
     [ATTEND_FINDING_SAME_SOURCE] = { "same-source", INFORMS, "pairs whose source occurred before with another target",
                                      "Harmless: a sentence can have several translations. Split training and "
                                      "validation by source." },

@@ -81,7 +81,7 @@ int attend_token_store_read(const attend_token_store *s, size_t at, void *to, si
         if (got < 0 && errno == EINTR) continue;
         if (got <= 0)
             return attend_fail(ATTEND_IO, "cannot read a temporary file in %s at byte %zu of %zu: %s", s->directory, at,
-                               s->size, got < 0 ? attend_errno_text(errno) : "it was cut short");
+                               s->size, got < 0 ? attend_errno_text(errno) : "it is truncated");
         next += got;
         at += (size_t)got;
         count -= (size_t)got;

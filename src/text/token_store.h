@@ -1,6 +1,6 @@
 /* token_store.h: an unlinked temporary file that is first written, then read at any offset.
  *
- * Memory     a buffer while it is written, none while it is read: the page cache holds as much of the file as fits.
+ * Memory     Writing uses a buffer, reading none: the page cache holds as much of the file as fits.
  * Ownership  attend_token_store_free releases everything, also a store that was never opened (ATTEND_TOKEN_STORE_INIT).
  * Threads    One while it is written, then any number. */
 #ifndef ATTEND_TEXT_TOKEN_STORE_H

@@ -235,7 +235,7 @@ int attend_tokenizer_read(attend_tokenizer **out, const char *side, const char *
     if (status == ATTEND_OK && kind == &attend_kind_bpe) status = read_merges(t, &r);
     if (status == ATTEND_OK && r.at < r.size) {
         r.line++;
-        status = refuse(&r, "is one too many");
+        status = refuse(&r, "is not expected: the file should end before it");
     }
     if (status == ATTEND_OK) status = check_tokens(t, &tokens);
     if (status == ATTEND_OK) status = kind->finish(t);

@@ -1,4 +1,4 @@
-/* training_log.h: the training log, one JSON object a line. Before training resumes from a checkpoint, the log is
+/* training_log.h: the training log, one JSON object per line. Before training resumes from a checkpoint, the log is
  * truncated to its size at that checkpoint, so that an interruption leaves no trace in it. */
 #ifndef ATTEND_TRAIN_TRAINING_LOG_H
 #define ATTEND_TRAIN_TRAINING_LOG_H

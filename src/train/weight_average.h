@@ -1,5 +1,5 @@
 /* weight_average.h: an exponential moving average of the weights: a = d a + (1 - d) w after every update, d =
- * min(decay, (1 + u) / (10 + u)) at update u, so that the random first weights are soon forgotten. */
+ * min(decay, (1 + u) / (10 + u)) at update u, so that the random initial weights soon have no effect. */
 #ifndef ATTEND_TRAIN_WEIGHT_AVERAGE_H
 #define ATTEND_TRAIN_WEIGHT_AVERAGE_H
 

@@ -202,7 +202,7 @@ static inline double plain_above(attend_selection selection, double e, double ta
     return selection == ATTEND_SELECT_SPARSEMAX ? x : x * x;
 }
 
-/* Weights w of the scores e (n), -inf for hidden keys. Sparse thresholds are found by bisection, not by sorting. */
+/* Weights w of the scores e (n), -inf for masked keys. Sparse thresholds are found by bisection, not by sorting. */
 static inline void plain_select(attend_selection selection, int n, const double *e, double *w)
 {
     double max = -INFINITY, sum = 0;

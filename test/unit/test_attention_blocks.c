@@ -82,7 +82,7 @@ static void test_blocks_are_whole_rows(void **state)
     attend_runner_free(r);
 }
 
-/* The result is the same to the bit for any number of threads. */
+/* The result is bit-identical for any number of threads. */
 static void test_threads_do_not_matter(void **state)
 {
     (void)state;

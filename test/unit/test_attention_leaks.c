@@ -62,7 +62,7 @@ static void assert_all_same(const problem p[2], bool padding)
     assert_same(p, "context", p[0].context, p[1].context, 0, p->context_size, 0);
     assert_same(p, "weights", p[0].weights, p[1].weights, 0, p->area, 0);
     for (int slot = 0; slot < PLAIN_SLOTS; slot++) {
-        /* parameters that map all rows, including hidden non-finite ones, have no finite gradient */
+        /* parameters that map all rows, including masked non-finite ones, have no finite gradient */
         const bool map = slot >= PLAIN_PARAMETERS && !(p->o.score->tile_parameters >> (slot - PLAIN_PARAMETERS) & 1u);
         if (p->grad[slot] && (padding || !map))
             assert_same(p, problem_slots[slot], p[0].grad[slot], p[1].grad[slot], 0, p->size[slot], padding ? 0 : 5e-6);
@@ -113,8 +113,8 @@ static void test_padding(void **state)
     attend_runner_free(r);
 }
 
-/* Keys 1, 4, 7, ... are hidden from every query, by a boolean mask or by a bias of -inf. */
-static void test_hidden_keys(void **state)
+/* Keys 1, 4, 7, ... are masked for every query, by a boolean mask or by a bias of -inf. */
+static void test_masked_keys(void **state)
 {
     (void)state;
     attend_runner *r = problem_runner(2);
@@ -201,7 +201,7 @@ static void test_causal_future(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_padding), cmocka_unit_test(test_hidden_keys),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_padding), cmocka_unit_test(test_masked_keys),
                                         cmocka_unit_test(test_blind_queries), cmocka_unit_test(test_causal_future) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -91,7 +91,7 @@ static const struct {
     { hard_with_dropout, "hard selection cannot be combined with dropout" },
     { hard_without_temperature, "the temperature must be from 1e-6 to 1e6" },
     { temperature_too_high, "the temperature must be from 1e-6 to 1e6" },
-    { two_heads_of_location, "a score that needs the previous weights has one head" },
+    { two_heads_of_location, "a score that needs the previous weights must have one head" },
 };
 
 static void assert_refused(int status, const char *words)
@@ -292,7 +292,7 @@ static void test_backward(void **state)
     const attend_array_gradients g = problem_gradients(&p);
     assert_refused(problem_backward(r, &p), "call attend_runner_forward first");
     assert_ok(attend_runner_forward(r, &p.o, &p.a, p.context, NULL, NULL));
-    assert_refused(attend_runner_backward(r, p.dcontext, p.dweights, &g), "dweights need a forward pass with weights");
+    assert_refused(attend_runner_backward(r, p.dcontext, p.dweights, &g), "the forward pass returned no weights");
     assert_refused(attend_runner_backward(r, NULL, NULL, &g), "dcontext is NULL");
     assert_refused(attend_runner_backward(r, p.dcontext, NULL, NULL), "gradients is NULL");
     assert_ok(attend_runner_backward(r, p.dcontext, NULL, &g));

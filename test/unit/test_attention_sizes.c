@@ -35,9 +35,9 @@ static void test_sizes(void **state)
     attend_attention_options o = ATTEND_ATTENTION_OPTIONS_INIT;
     attend_arrays a = small();
     o.heads = 65536, a.query_width = a.key_width = a.value_width = 65536;
-    refused(&o, &a, "too large together");
+    refused(&o, &a, "the arrays are too large");
     o.heads = 1, a = small(), a.batch = INT_MAX;
-    refused(&o, &a, "too large together");
+    refused(&o, &a, "the arrays are too large");
     o.score = &attend_score_location, a = small(), a.max_keys = -5;
     refused(&o, &a, "axis 0 of parameter 'wa' would have length -5");
     o.score = &attend_score_location_sensitive, a = small(), a.filters = -1, a.filter_size = 3;

@@ -146,7 +146,7 @@ static void test_straight_through_is_the_softmax_jacobian(void **state)
     for (int way = 0; way < 3; way++) {
         d->o.temperature = way == 0 ? 1 : way == 1 ? 0.4 : 3;
         if (way == 2)
-            for (int b = 0; b < DRAWS; b++) d->bias[b * KEYS + b % KEYS] = (attend_real)-INFINITY; /* a hidden key */
+            for (int b = 0; b < DRAWS; b++) d->bias[b * KEYS + b % KEYS] = (attend_real)-INFINITY; /* a masked key */
         forward(r, d, (uint64_t)way);
         backward(r, d);
         for (int b = 0; b < DRAWS; b++) {

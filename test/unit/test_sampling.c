@@ -33,7 +33,7 @@ static void assert_same(const attend_translation *a, const attend_translation *b
 {
     assert_int_equal(a->count, b->count);
     assert_memory_equal(a->tokens, b->tokens, (size_t)a->count * sizeof *a->tokens);
-    assert_true(a->log_probability == b->log_probability); /* to the bit */
+    assert_true(a->log_probability == b->log_probability); /* bit-identical */
 }
 
 /* The probability of each token after the given ones: temperature, then top k, then top p, computed directly. */

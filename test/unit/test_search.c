@@ -190,7 +190,7 @@ static void results_do_not_depend_on_the_batch(void **state)
             const attend_translation *a = attend_search_result_at(one, 0, j), *b = attend_search_result_at(all, i, j);
             assert_int_equal(a->count, b->count);
             assert_memory_equal(a->tokens, b->tokens, (size_t)a->count * sizeof *a->tokens);
-            assert_true(a->log_probability == b->log_probability); /* to the bit */
+            assert_true(a->log_probability == b->log_probability); /* bit-identical */
         }
         attend_search_result_free(one);
     }

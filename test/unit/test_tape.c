@@ -193,7 +193,7 @@ static const struct {
     { bad_length, "the length -1 of sequence 1 is invalid" },
     { bad_target, "target 5 of row 1 is not below V = 5" },
     { bad_smoothing, "smoothing 1.5" },
-    { bad_consumed, "attend_tanh: variable 1 was already consumed" },
+    { bad_consumed, "attend_tanh: variable 1 was consumed by an earlier operation" },
     { bad_null, "attend_tanh: variable 1 is NULL" },
     { bad_halves, "attend_swiglu: the shape (3, 5) is not (N, 2 F)" },
     { bad_pairs, "attend_rotary: rows of (3, 6) cannot be divided into 2 heads of an even width" },

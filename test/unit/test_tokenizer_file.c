@@ -155,7 +155,7 @@ static void faults_are_named(void **state)
         { "a\n", "attend-tokenizer 1\n", "line 2 of source.tokenizer should begin with 'kind '" },
         { "a\n", "attend-tokenizer 1\nkind words\n", "unknown kind" },
         { "a\n", "attend-tokenizer 1\nkind word", "no line feed" },
-        { "a\n", "attend-tokenizer 1\nkind word\nmore\n", "one too many" },
+        { "a\n", "attend-tokenizer 1\nkind word\nmore\n", "is not expected" },
         { "a b\n", word, "space" },
         { "a\xc2\xa0"
           "b\n",
@@ -181,7 +181,7 @@ static void faults_are_named(void **state)
         { "a\nb\nab\n", BPE("1\n b\n"), "does not have" },
         { "a\nb\nab\n", BPE("1\na ab\n"), "only later" },
         { "a\nb\nab\n", BPE("1\nb a\n"), "does not make token 261" },
-        { "a\nb\nab\n", BPE("1\na b\na b\n"), "one too many" },
+        { "a\nb\nab\n", BPE("1\na b\na b\n"), "is not expected" },
         { "a\nb\nabc\n", BPE("1\na b\n"), "does not make" },
         { "a\nb\nab\nba\n", BPE("2\nb a\na b\n"), "does not make" },
         { " \nb\n b\n", BPE("1\n  b\n"), "does not have" },

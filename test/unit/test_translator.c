@@ -148,7 +148,7 @@ static void scores_do_not_depend_on_threads_or_batches(void **state)
             const attend_scored_pair *a = attend_scorer_result(one, i), *b = attend_scorer_result(two, i);
             assert_true((a->fault == NULL) == (b->fault == NULL));
             if (a->fault) continue;
-            assert_true(a->log_probability == b->log_probability); /* to the bit */
+            assert_true(a->log_probability == b->log_probability); /* bit-identical */
             double sum = 0;
             for (int j = 0; j < a->rows; j++) {
                 double weight = 0;
