@@ -1,4 +1,4 @@
-# The front door. `make` builds, `make test` proves; `make help` lists the rest.
+# Targets for daily use: `make` builds, `make test` runs all tests, `make help` lists the rest.
 # CMake does the work; BUILD is its folder, and packages.txt names what a Debian system must have.
 
 BUILD ?= build
