@@ -33,7 +33,7 @@ static const option table[] = {
       OPTION_CHOICE, AT(kind), 0, 0, show_kind_names },
     { "layer", "N",
       "layer, counted from 0; -1: the mean over all layers (default: -1). Without --layer and --head, cross-attention "
-      "is shown by the layer and head that the model uses for alignment",
+      "is that of the layer and head that the model uses for alignment",
       OPTION_INTEGER, AT(layer), -1, 1000, NULL },
     { "head", "N", "head, counted from 0; -1: the mean over all heads (default: -1; see also --layer)", OPTION_INTEGER,
       AT(head), -1, 1000, NULL },

@@ -140,7 +140,7 @@ const verb verb_train = {
     .details =
         "Checks the data, learns vocabularies and trains. FILE always holds the best model so far, by validation.\n"
         "The same command resumes from the last checkpoint; SIGINT, SIGTERM and SIGHUP save a checkpoint and\n"
-        "exit with status 130, 143 and 129. Sizes that are not given are chosen by the amount of data\n"
+        "exit with status 130, 143 and 129. Sizes that are not given are chosen from the amount of data\n"
         "(docs/training.md). A language model is trained on lines of text (docs/language-models.md).",
     .examples =
         "  attend train --train train.tsv --valid valid.tsv --model m\n"

@@ -5,9 +5,9 @@
  *            every seed.
  * Held out   A hash of the source decides whether a pair is held out, so a held-out source never occurs among the
  *            training pairs of any seed.
- * Words      Words are separated by spaces, and so are punctuation and elided words ("l' homme", "je n' ai pas"), so that
- *            an article and its noun have separate links. Contractions (du, des, au, aux) are one word with links to
- *            two.
+ * Words      Words are separated by spaces, and so are punctuation and elided words ("l' homme", "je n' ai pas"), so
+ *            that an article and its noun have separate links. Contractions (du, des, au, aux) are one word with links
+ *            to two.
  * Links      Every target word has at least one. Links between translations are sure; links of words with a
  *            grammatical function only (the do of a question, will, to, and the article of "le chien du roi", the
  *            king 's dog) are possible.

@@ -15,7 +15,7 @@
  *            context 0 and gradients 0.
  * Ownership  A source and all variables belong to their context (tape.h). A runner is the caller's, freed by
  *            attend_runner_free; it borrows the arrays of a forward call until the following backward call.
- * Threads    There is no hidden state. Several contexts may read a source at once if it was made with recording off. */
+ * Threads    There is no shared state. Several contexts may read a source at once if it was made with recording off. */
 #ifndef ATTEND_ATTENTION_H
 #define ATTEND_ATTENTION_H
 

@@ -41,8 +41,9 @@ void attend_fused_backward(group *g);
 
 /* ---- tiles (fused_tile.c) ---- */
 
-/* A tile of `count` queries and those of the keys [from, to) that are visible to any of them. It starts at a multiple
- * of the panel size, for scores that cache packed keys. Sets g->s->ranges to the keys that each query attends to. */
+/* A tile of `count` queries and those of the keys [from, to) that are visible to any of them. Its first key is a
+ * multiple of the panel size, for scores that cache packed keys. Sets g->s->ranges to the keys that each query attends
+ * to. */
 attend_tile attend_fused_tile(group *g, int head, int first, int count, int from, int to);
 
 /* Zeroes a row of the tile outside the range of its query, so that products can run over the whole tile. */

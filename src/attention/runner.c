@@ -1,8 +1,8 @@
 /* runner.c: attention on plain arrays.
  *
- * Scores that use queries, keys and values unchanged run on the caller's arrays in place, with the heads divided among
- * the threads. Scores with prepare functions (additive, projected, ...) run as in a model: the sequences are divided
- * into a fixed number of shards, each on one thread with its own tape, and padding rows are removed. */
+ * Scores that use queries, keys and values unchanged run on the caller's arrays in place, with sequences and heads
+ * divided among the threads. Scores with prepare functions (additive, projected, ...) run as in a model: the sequences
+ * are divided into a fixed number of shards, each on one thread with its own tape, and padding rows are removed. */
 #include "attention/attention_call.h"
 
 #include "core/memory.h"

@@ -69,7 +69,7 @@ void attend_param_row(const attend_param *p, size_t i, real *row);
 
 /* ---- gradients ---- */
 
-/* The buffer is zero except in the rows listed, or possibly nonzero everywhere if `dense`. */
+/* The buffer is zero outside the rows listed, unless it is `dense`. */
 typedef struct grad_entry {
     const attend_param *param;
     real *value;
@@ -130,7 +130,7 @@ struct attend_ctx {
     void *deferred;                      /* work that operations postpone to the end of backward; NULL: none */
     void (*run_deferred)(attend_ctx *c); /* runs the postponed work */
     attend_pool *pool;                   /* threads for large products; NULL: only the caller's */
-    attend_pool *own_pool;               /* the same pool if the context owns it, else NULL */
+    attend_pool *own_pool;               /* that of attend_ctx_set_threads, which the context owns, or NULL */
     int status;
     char message[ATTEND_MESSAGE_SIZE];
 };

@@ -124,7 +124,7 @@ static const field fields[] = {
     INTEGER("feed-forward-width", feed_forward_width, 0, 65536, "0", "0.1", TRANSFORMER, TRANSFORMER,
             "transformer: width of the feed-forward sublayer; 0: 4 * hidden"),
     CHOICE("fusion", fusion, "shallow|deep", "shallow", "0.1", LSTMN, NONE,
-           "lstmn: the decoder attends to the source outside its cells (shallow) or in them (deep)"),
+           "lstmn: the decoder attends to the source outside its cells (shallow) or inside them (deep)"),
     INTEGER("span", span, 0, 65536, "0", "0.1", LSTMN, LSTMN, "lstmn: previous tokens that a cell attends to; 0: all"),
     REAL("dropout", dropout, 0, 0.999, "0.2", "0.0", ALL, ALL,
          "dropout rate on embeddings, between layers and before the output"),

@@ -23,7 +23,7 @@ typedef struct cell_spec {
     cell_part parts[2];
     /* Packs U, transposed for forward; NULL: as one matrix. Returns false if memory runs out. */
     bool (*pack)(attend_ctx *c, cell_run *r, bool transpose);
-    /* Step t of the first n sequences of the order. Reads r->h; writes r->h, rows of y, `gates` and `cells`. */
+    /* Step t of the n longest sequences. Reads r->h; writes r->h, rows of y, `gates` and `cells`. */
     void (*forward)(cell_run *r, int t, int n);
     /* The backward step: replaces r->dh (and r->dc), the gradient after the step, by that before it, and `gates` by the
      * derivatives D; the first G blocks of D are those of W x + bw. */
@@ -55,7 +55,7 @@ struct cell_run {
     attend_ctx *c;
 };
 
-/* The row, in batch order, of step t of sequence i of the order. */
+/* The row, in batch order, of step t of the i-th longest sequence. */
 static inline size_t cell_row(const cell_run *r, int i, int t)
 {
     int sequence = r->sequences->order[i];

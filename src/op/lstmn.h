@@ -89,7 +89,7 @@ typedef struct lstmn_run {
     int span;
     const attend_lstmn_source *source;
     const int *source_of;    /* (B) */
-    const real *const *past; /* the rows of all pasts */
+    const real *const *past; /* the rows of the pasts of all sequences */
     const int *past_offsets; /* (B + 1): the past of sequence b begins at past[past_offsets[b]]; NULL: no past */
     lstmn_tape tape;
     size_t hidden, blocks; /* H; number of gates: i, f, g, o and r */
@@ -107,7 +107,7 @@ typedef struct lstmn_run {
     real *dat;                /* (B, H) */
 } lstmn_run;
 
-/* The row, in batch order, of step t of sequence i of the order. */
+/* The row, in batch order, of step t of the i-th longest sequence. */
 static inline size_t lstmn_row(const lstmn_run *r, int i, int t)
 {
     return (size_t)r->sequences->offsets[r->sequences->order[i]] + (size_t)t;
@@ -122,7 +122,7 @@ static inline void lstmn_copy_or_zero(size_t n, const real *from, real *to)
         memset(to, 0, n * sizeof *to);
 }
 
-/* The rows that row t of sequence i of the order attends to. */
+/* The rows that row t of the i-th longest sequence attends to. */
 lstmn_view attend_lstmn_view(const lstmn_run *r, int kind, int i, int t);
 /* kt of the row before row t; NULL: there is none. */
 const real *attend_lstmn_previous_kt(const lstmn_run *r, int kind, int sequence, int t);
