@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* Four numbers: a vector of every processor that has any, and four scalars elsewhere. */
+/* Four numbers, in one vector register if the processor has vector registers. */
 typedef real real4 __attribute__((vector_size(4 * sizeof(real)), may_alias));
 
 static size_t smaller(size_t a, size_t b)
@@ -60,8 +60,9 @@ static void copy_panel(size_t columns, size_t k, const real *x, size_t ldx, real
     }
 }
 
-/* Divides (k, n), or its transpose (n, k), into panels of `width` columns; the last one is padded with zeros. Rows that
- * are copied are read in short blocks of k over all panels, so that their cache lines and pages are used completely. */
+/* Divides (k, n), or its transpose (n, k), into panels of `width` columns; the last one is padded with zeros. Without
+ * transposition, ROWS rows at a time are copied to all panels, so that their cache lines and pages are used completely.
+ * */
 static void pack_panels(bool transposed, size_t width, size_t k, size_t n, const real *x, size_t ldx, real *packed)
 {
     enum { ROWS = 16 };
@@ -83,8 +84,8 @@ void attend_pack(bool transposed, size_t k, size_t n, const real *b, size_t ldb,
 
 /* ---- two arbitrary matrices ---- */
 
-/* The blocks of a product: one of A stays in the second-level cache while it is multiplied with the panels of one of B,
- * which stays in the second or third level. A deep block reads and writes C less often. */
+/* The sizes of blocks. A block of A stays in the second-level cache while it is multiplied with the panels of a block
+ * of B, which stays in the second or third level. The larger K_BLOCK, the less often C is read and written. */
 enum { K_BLOCK = 384, N_BLOCK = 768, M_BLOCK = 96 };
 
 static size_t round_up(size_t n, size_t unit)
@@ -92,7 +93,7 @@ static size_t round_up(size_t n, size_t unit)
     return (n + unit - 1) / unit * unit;
 }
 
-/* Numbers in a packed block of B. */
+/* The size, in numbers, of a packed block of B. */
 static size_t block_of_b(size_t n, size_t k)
 {
     return attend_packed_size(smaller(k, K_BLOCK), smaller(n, N_BLOCK));
@@ -104,7 +105,8 @@ size_t attend_gemm_scratch(size_t m, size_t n, size_t k)
     return block_of_b(n, k) + round_up(smaller(m, M_BLOCK), rows) * smaller(k, K_BLOCK);
 }
 
-/* Some rows of a block: A is packed, because its columns are far apart. */
+/* C (=, +=) op(A) B for a block of k, with B packed. Packs A, a block of rows of op(A) at a time: with transpose_a, the
+ * elements of such a row are far apart. */
 static void row_blocks(bool transpose_a, packed_start start, size_t m, size_t n, size_t k, const real *a, size_t lda,
                        const real *b, real *c, size_t ldc, real *tiles)
 {
@@ -124,7 +126,7 @@ void attend_gemm(bool transpose_a, bool transpose_b, packed_start start, size_t 
     real *tiles = scratch + block_of_b(n, k);
     for (size_t j = 0; j < n; j += N_BLOCK) {
         const size_t columns = smaller(n - j, N_BLOCK);
-        for (size_t l = 0; l < k || l == 0; l += K_BLOCK) { /* once if k is 0, to set C */
+        for (size_t l = 0; l < k || l == 0; l += K_BLOCK) { /* runs once if k is 0, to set C */
             const size_t depth = smaller(k - l, K_BLOCK);
             const packed_start from = l ? PACKED_ADD : start;
             attend_pack(transpose_b, depth, columns, b + (transpose_b ? j * ldb + l : l * ldb + j), ldb, scratch);
