@@ -15,9 +15,14 @@ if(ATTEND_SIMDE_INCLUDE AND NOT ATTEND_SANITIZE AND CMAKE_C_COMPILER_ID STREQUAL
   target_compile_definitions(attend_avx512_simde PRIVATE ATTEND_AVX512_EMULATION="support/simde_avx512.h" ATTEND_VECTOR_HEADER="kernel/vec_avx512.h")
   target_include_directories(attend_avx512_simde PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src
                                                          ${CMAKE_CURRENT_SOURCE_DIR})
+  # The table of VNNI shares all but the products of 8-bit numbers.
+  add_library(attend_vnni_simde OBJECT ${PROJECT_SOURCE_DIR}/src/kernel/vector_table_vnni.c ${PROJECT_SOURCE_DIR}/src/kernel/vector_int8.c)
+  target_compile_options(attend_vnni_simde PRIVATE -O2 -mavx2 -mfma -Wno-psabi)
+  target_compile_definitions(attend_vnni_simde PRIVATE ATTEND_AVX512_EMULATION="support/simde_avx512.h" ATTEND_VECTOR_HEADER="kernel/vec_avx512vnni.h")
+  target_include_directories(attend_vnni_simde PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src ${CMAKE_CURRENT_SOURCE_DIR})
   foreach(name test_additive test_elementary test_kernels test_packed)
     if(TARGET ${name})
-      target_sources(${name} PRIVATE $<TARGET_OBJECTS:attend_avx512_simde>)
+      target_sources(${name} PRIVATE $<TARGET_OBJECTS:attend_avx512_simde> $<TARGET_OBJECTS:attend_vnni_simde>)
       target_compile_definitions(${name} PRIVATE ATTEND_TEST_SIMDE)
     endif()
   endforeach()

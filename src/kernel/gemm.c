@@ -167,9 +167,15 @@ void attend_gemm_packed_transposed(size_t m, size_t n, size_t k, const real *a, 
 
 /* ---- weights of any precision ---- */
 
+size_t attend_int8_depth(size_t k)
+{
+    const size_t group = (size_t)attend_kernel()->int8_group;
+    return (k + group - 1) / group * group;
+}
+
 size_t attend_packed_bytes(attend_precision precision, size_t k, size_t n)
 {
-    if (precision == ATTEND_INT8) return attend_packed_size(packed_even(k), n);
+    if (precision == ATTEND_INT8) return attend_packed_size(attend_int8_depth(k), n);
     return attend_packed_size(k, n) * (precision == ATTEND_BFLOAT16 ? sizeof(uint16_t) : sizeof(real));
 }
 
@@ -181,13 +187,15 @@ static void pack_bf16(size_t k, size_t n, const uint16_t *w, uint16_t *packed)
         for (size_t l = 0; l < k; l++) packed[(j / panel * k + l) * panel + j % panel] = w[j * k + l];
 }
 
-static void pack_int8(size_t k, size_t n, const int8_t *w, int8_t *packed)
+static void pack_int8(size_t k, size_t n, const int8_t *w, uint8_t *packed)
 {
-    const size_t panel = (size_t)attend_kernel()->panel, even = packed_even(k);
+    const attend_kernel_table *t = attend_kernel();
+    const size_t panel = (size_t)t->panel, depth = attend_int8_depth(k), group = (size_t)t->int8_group;
+    const uint8_t flip = t->int8_unsigned ? 0x80 : 0; /* adds 128 */
     memset(packed, 0, attend_packed_bytes(ATTEND_INT8, k, n));
     for (size_t j = 0; j < n; j++) {
-        int8_t *column = packed + j / panel * panel * even + j % panel * 2;
-        for (size_t l = 0; l < k; l++) column[l / 2 * 2 * panel + l % 2] = w[j * k + l];
+        uint8_t *column = packed + j / panel * panel * depth + j % panel * group;
+        for (size_t l = 0; l < k; l++) column[l / group * group * panel + l % group] = (uint8_t)w[j * k + l] ^ flip;
     }
 }
 
@@ -201,12 +209,13 @@ void attend_pack_as(attend_precision precision, size_t k, size_t n, const void *
         attend_pack(true, k, n, w, k, packed);
 }
 
-/* The elements of a column (with int8, pairs of elements) are `panel` elements apart. */
+/* The elements of a column (with int8, groups of elements) are `panel` elements apart. */
 void attend_pack_columns(const packed_matrix *from, size_t n, const int *columns, void *packed)
 {
-    const size_t panel = (size_t)attend_kernel()->panel;
-    const size_t size = from->precision == ATTEND_FP32 ? sizeof(real) : sizeof(uint16_t);
-    const size_t k = from->precision == ATTEND_INT8 ? packed_even(from->k) / 2 : from->k;
+    const size_t panel = (size_t)attend_kernel()->panel, group = (size_t)attend_kernel()->int8_group;
+    const bool int8 = from->precision == ATTEND_INT8;
+    const size_t size = int8 ? group : from->precision == ATTEND_FP32 ? sizeof(real) : sizeof(uint16_t);
+    const size_t k = int8 ? attend_int8_depth(from->k) / group : from->k;
     memset(packed, 0, attend_packed_bytes(from->precision, from->k, n));
     for (size_t j = 0; j < n; j++) {
         const size_t column = (size_t)columns[j];
@@ -214,15 +223,26 @@ void attend_pack_columns(const packed_matrix *from, size_t n, const int *columns
         char *to = (char *)packed + (j / panel * k * panel + j % panel) * size;
         if (size == sizeof(uint16_t))
             for (size_t l = 0; l < k; l++) memcpy(to + l * panel * size, source + l * panel * size, sizeof(uint16_t));
+        else if (size == sizeof(uint32_t))
+            for (size_t l = 0; l < k; l++) memcpy(to + l * panel * size, source + l * panel * size, sizeof(uint32_t));
         else
-            for (size_t l = 0; l < k; l++) memcpy(to + l * panel * size, source + l * panel * size, sizeof(real));
+            for (size_t l = 0; l < k; l++) memcpy(to + l * panel * size, source + l * panel * size, size);
     }
 }
 
 int attend_int8_limit(size_t k)
 {
-    const size_t limit = INT32_MAX / 127 / (k ? k : 1);
-    return limit > INT16_MAX ? INT16_MAX : limit < 1 ? 1 : (int)limit;
+    const size_t limit = INT32_MAX / INT8_MAX / (k ? k : 1);
+    return limit > INT8_MAX ? INT8_MAX : limit < 1 ? 1 : (int)limit;
+}
+
+activations attend_activation_rows(const activations *a, size_t first, size_t count, size_t k)
+{
+    activations rows = { .m = count, .row = a->row, .values = a->values + first * a->row };
+    if (!a->quantized) return rows;
+    rows.quantized = (const char *)a->quantized + first * attend_int8_depth(k) * (size_t)attend_kernel()->int8_bytes;
+    rows.scales = a->scales + first, rows.sums = a->sums + first;
+    return rows;
 }
 
 void attend_gemm_matrix(packed_start start, const real *bias, const activations *a, const packed_matrix *w,
@@ -236,10 +256,11 @@ void attend_gemm_matrix(packed_start start, const real *bias, const activations 
                                         .bias = bias,
                                         .m = a->m,
                                         .n = count,
-                                        .k = packed_even(k),
+                                        .k = attend_int8_depth(k),
                                         .a = a->quantized,
                                         .a_scales = a->scales,
-                                        .b = (const int8_t *)w->data + first * packed_even(k),
+                                        .a_sums = a->sums,
+                                        .b = (const int8_t *)w->data + first * attend_int8_depth(k),
                                         .b_scales = w->scales + first,
                                         .c = c,
                                         .ldc = ldc });

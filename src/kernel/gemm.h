@@ -37,7 +37,7 @@ void attend_gemm_packed_transposed(size_t m, size_t n, size_t k, const real *a, 
 
 /* Weights laid out for y = x W', W (n, k):
  *     fp32, bf16   panels of `panel` columns; a panel has k rows of `panel` numbers
- *     int8         a panel has k / 2 rows of `panel` pairs, each of two consecutive k; k is padded to an even number */
+ *     int8         a panel has k / int8_group rows of `panel` groups, each of consecutive k; k is padded to a multiple */
 typedef struct packed_matrix {
     attend_precision precision;
     size_t k, n;
@@ -52,21 +52,22 @@ void attend_pack_as(attend_precision precision, size_t k, size_t n, const void *
 /* Selects n columns of packed weights: column i of the result is column columns[i]. */
 void attend_pack_columns(const packed_matrix *from, size_t n, const int *columns, void *packed);
 
-/* k rounded up to an even number, as the int8 product needs it. */
-static inline size_t packed_even(size_t k)
-{
-    return (k + 1) & ~(size_t)1;
-}
-/* The largest quantised activation for which a sum over k cannot overflow. */
+/* k rounded up, as the product of 8-bit numbers needs it. */
+size_t attend_int8_depth(size_t k);
+/* The largest quantised activation with which a sum over k cannot overflow. */
 int attend_int8_limit(size_t k);
 
 /* The left operand: m rows of k numbers, `row` apart, and, for int8 weights, the same quantised. */
 typedef struct activations {
     size_t m, row;
     const real *values;
-    const int16_t *quantized; /* (m, packed_even(k)) */
-    const real *scales;       /* (m) */
+    const void *quantized; /* (m, attend_int8_depth(k)), see quantize */
+    const real *scales;    /* (m) */
+    const int32_t *sums;   /* (m) of the quantised numbers */
 } activations;
+
+/* Rows [first, first + count) of activations with k columns. */
+activations attend_activation_rows(const activations *a, size_t first, size_t count, size_t k);
 
 /* C (m, columns [first, first + count)) = A W' of these columns; first is a multiple of `panel`. c and bias point to
  * column `first`. */

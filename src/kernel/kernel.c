@@ -3,6 +3,7 @@
 
 #include "kernel/tables.h"
 #include <attend/version.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,19 +16,58 @@ const char *attend_version(void)
     return TEXT(ATTEND_VERSION_MAJOR) "." TEXT(ATTEND_VERSION_MINOR) "." TEXT(ATTEND_VERSION_PATCH);
 }
 
-/* Slowest first: the last before NULL is the best. */
+#if defined(ATTEND_X86) && !defined(ATTEND_DOUBLE)
+static bool has_avx2(void)
+{
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+
+static bool has_avx512(void)
+{
+    return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw");
+}
+
+static bool has_avx512vnni(void)
+{
+    return has_avx512() && __builtin_cpu_supports("avx512vnni");
+}
+#endif
+
+static bool always(void)
+{
+    return true;
+}
+
+/* Slowest first. A table is chosen by what the processor can do, never by its model. */
+static const struct {
+    const attend_kernel_table *table;
+    bool (*supported)(void);
+} all_tables[] = {
+    { &attend_plain_table, always },
+#if defined(ATTEND_X86) && !defined(ATTEND_DOUBLE)
+    { &attend_avx2_table, has_avx2 },
+    { &attend_avx512_table, has_avx512 },
+    { &attend_avx512vnni_table, has_avx512vnni },
+#endif
+};
+enum { TABLES = sizeof all_tables / sizeof *all_tables };
+
+static const attend_kernel_table *supported_tables[TABLES + 1];
+
+static void find_tables(void)
+{
+#if defined(ATTEND_X86)
+    __builtin_cpu_init();
+#endif
+    for (int i = 0, n = 0; i < TABLES; i++)
+        if (all_tables[i].supported()) supported_tables[n++] = all_tables[i].table;
+}
+
 const attend_kernel_table *const *attend_kernels(void)
 {
-#if defined(ATTEND_X86) && !defined(ATTEND_DOUBLE)
-    static const attend_kernel_table *const to_avx512[] = { &attend_plain_table, &attend_avx2_table,
-                                                            &attend_avx512_table, NULL };
-    static const attend_kernel_table *const to_avx2[] = { &attend_plain_table, &attend_avx2_table, NULL };
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") ? to_avx512 : to_avx2;
-#endif
-    static const attend_kernel_table *const only_plain[] = { &attend_plain_table, NULL };
-    return only_plain;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, find_tables);
+    return supported_tables;
 }
 
 /* The table that ATTEND_KERNEL names, if the machine supports it, else the best. */

@@ -54,17 +54,18 @@ typedef struct additive_gradients {
     real *u; /* (width) */
 } additive_gradients;
 
-/* C (m, n) = A B + start with A in int16 and B in int8 (gemm.h describes the layout):
+/* C (m, n) = A B + start with A and B in 8 bits (gemm.h describes the layout):
  *     c_ij = start + a_scale_i b_scale_j sum_l a_il b_lj
  * Integer sums are exact, so results do not depend on the table or on how the product is divided. */
 typedef struct int8_product {
     packed_start start;
     const real *bias;
-    size_t m, n, k;       /* k even */
-    const int16_t *a;     /* (m, k) */
-    const real *a_scales; /* (m) */
-    const int8_t *b;      /* packed */
-    const real *b_scales; /* (n) */
+    size_t m, n, k;        /* k is a multiple of int8_group */
+    const void *a;         /* (m, k), as `quantize` writes it */
+    const real *a_scales;  /* (m) */
+    const int32_t *a_sums; /* (m) sum_l a_il */
+    const void *b;         /* packed */
+    const real *b_scales;  /* (n) */
     real *c;
     size_t ldc;
 } int8_product;
@@ -191,9 +192,15 @@ typedef struct attend_kernel_table {
     /* `packed` with bfloat16 weights. Rows of A are contiguous. */
     void (*packed_bf16)(packed_start start, const real *bias, size_t m, size_t n, size_t k, const real *a, size_t a_row,
                         const uint16_t *b, real *c, size_t ldc);
-    /* q = x / scale rounded to nearest, half to even, where scale = max |x| / limit, so that |q| <= limit (at most
-     * 32767). Returns the scale; NaN if a number is not finite; 0, with all q 0, if the scale would underflow. */
-    real (*quantize)(size_t n, const real *x, int limit, int16_t *q);
+    /* Products of 8-bit numbers: the consecutive k of a column that lie side by side in packed weights, the bytes of a
+     * quantised activation (an int8_t or int16_t), and whether packed weights are stored as unsigned numbers, 128 larger.
+     * These follow from the multiply-add instruction of the table. */
+    unsigned char int8_group, int8_bytes;
+    bool int8_unsigned;
+    /* q = x / scale rounded to nearest, half to even, where scale = max |x| / limit, so that |q| <= limit (at most 127).
+     * Stores the sum of q. Returns the scale; NaN if a number is not finite; 0, with all q 0, if the scale would
+     * underflow. */
+    real (*quantize)(size_t n, const real *x, int limit, void *q, int32_t *sum);
     void (*packed_int8)(const int8_product *p);
 } attend_kernel_table;
 

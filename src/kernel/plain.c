@@ -212,6 +212,8 @@ const attend_kernel_table attend_plain_table = {
     .tile_rows = 4,
     .packed_tiles = attend_plain_packed_tiles,
     .packed_bf16 = attend_plain_packed_bf16,
+    .int8_group = 4,
+    .int8_bytes = 1,
     .quantize = attend_plain_quantize,
     .packed_int8 = attend_plain_packed_int8,
 };

@@ -8,6 +8,7 @@ extern const attend_kernel_table attend_plain_table;
 #ifdef ATTEND_X86
 extern const attend_kernel_table attend_avx2_table;
 extern const attend_kernel_table attend_avx512_table;
+extern const attend_kernel_table attend_avx512vnni_table;
 #endif
 
 /* plain_cells.c */
@@ -46,11 +47,11 @@ void attend_plain_packed_tiles(packed_start start, size_t m, size_t n, size_t k,
 void attend_plain_packed_bf16(packed_start start, const real *bias, size_t m, size_t n, size_t k, const real *a,
                               size_t a_row, const uint16_t *b, real *c, size_t ldc);
 /* plain_int8.c */
-real attend_plain_quantize(size_t n, const real *x, int limit, int16_t *q);
+real attend_plain_quantize(size_t n, const real *x, int limit, void *q, int32_t *sum);
 void attend_plain_packed_int8(const int8_product *p);
 
 #ifdef VNAME /* inside vector_*.c */
-extern const attend_kernel_table VNAME(table);
+extern const attend_kernel_table VNAME(table), VINT8(table);
 
 /* vector_rows.c */
 void VNAME(exp)(size_t n, const real *x, real *y);
@@ -114,8 +115,8 @@ void VNAME(packed_tiles)(packed_start start, size_t m, size_t n, size_t k, const
 void VNAME(packed_bf16)(packed_start start, const real *bias, size_t m, size_t n, size_t k, const real *a, size_t a_row,
                         const uint16_t *b, real *c, size_t ldc);
 /* vector_int8.c */
-real VNAME(quantize)(size_t n, const real *x, int limit, int16_t *q);
-void VNAME(packed_int8)(const int8_product *p);
+real VINT8(quantize)(size_t n, const real *x, int limit, void *q, int32_t *sum);
+void VINT8(packed_int8)(const int8_product *p);
 #endif
 
 #endif

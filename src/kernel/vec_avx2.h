@@ -120,19 +120,24 @@ static inline vmask vf_where(const unsigned char *p)
     const __m256i x = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)p));
     return _mm256_castsi256_ps(_mm256_cmpgt_epi32(x, _mm256_setzero_si256()));
 }
-/* 8 to 16 bits */
-static inline vi vi_load_bytes(const int8_t *p) { return _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)p)); }
-/* The same two 16-bit integers in all lanes. */
-static inline vi vi_set_pair(int32_t pair) { return _mm256_set1_epi32(pair); }
-static inline vi vi_multiply_pairs(vi a, vi b) { return _mm256_madd_epi16(a, b); } /* a0 b0 + a1 b1, ... of 32 bits */
 static inline vi vi_add(vi a, vi b) { return _mm256_add_epi32(a, b); } /* of 32 bits */
 static inline vf vf_from_int(vi a) { return _mm256_cvtepi32_ps(a); }
-/* Rounds to integers, which must fit in 16 bits, and stores VLANES of them. */
-static inline void vf_store_shorts(int16_t *p, vf a)
+static inline vi vf_to_int(vf a) { return _mm256_cvtps_epi32(a); } /* rounds, half to even */
+
+/* Products of 8-bit numbers: activations of 16 bits, two of which are multiplied with two weights at a time. */
+#ifndef VINT8
+#define VINT8(name) VNAME(name)
+enum { VGROUP = 2, VUNSIGNED = 0 };
+typedef int16_t vq;
+static inline void vq_store(vq *p, vi a) /* VLANES activations */
 {
-    const __m256i x = _mm256_cvtps_epi32(a);
-    _mm_storeu_si128((__m128i *)p, _mm_packs_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1)));
+    _mm_storeu_si128((__m128i *)p, _mm_packs_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1)));
 }
+/* VLANES groups of weights */
+static inline vi vi_load_weights(const int8_t *p) { return _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)p)); }
+/* sum + a0 b0 + a1 b1, in every lane */
+static inline vi vi_dot(vi sum, vi a, vi b) { return vi_add(sum, _mm256_madd_epi16(a, b)); }
+#endif
 
 /* Doubles: half as many lanes. */
 typedef __m256d vd;

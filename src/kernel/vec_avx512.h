@@ -129,18 +129,24 @@ static inline vmask vf_where(const unsigned char *p)
     const __m512i x = _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)p));
     return _mm512_cmpgt_epi32_mask(x, _mm512_setzero_si512());
 }
-/* 8 to 16 bits */
-static inline vi vi_load_bytes(const int8_t *p) { return _mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i *)p)); }
-/* The same two 16-bit integers in all lanes. */
-static inline vi vi_set_pair(int32_t pair) { return _mm512_set1_epi32(pair); }
-static inline vi vi_multiply_pairs(vi a, vi b) { return _mm512_madd_epi16(a, b); } /* a0 b0 + a1 b1, ... of 32 bits */
 static inline vi vi_add(vi a, vi b) { return _mm512_add_epi32(a, b); } /* of 32 bits */
 static inline vf vf_from_int(vi a) { return _mm512_cvtepi32_ps(a); }
-/* Rounds to integers, which must fit in 16 bits, and stores VLANES of them. */
-static inline void vf_store_shorts(int16_t *p, vf a)
+static inline vi vf_to_int(vf a) { return _mm512_cvtps_epi32(a); } /* rounds, half to even */
+
+/* Products of 8-bit numbers: activations of 16 bits, two of which are multiplied with two weights at a time. */
+#ifndef VINT8
+#define VINT8(name) VNAME(name)
+enum { VGROUP = 2, VUNSIGNED = 0 };
+typedef int16_t vq;
+static inline void vq_store(vq *p, vi a) /* VLANES activations */
 {
-    _mm256_storeu_si256((__m256i *)p, _mm512_cvtsepi32_epi16(_mm512_cvtps_epi32(a)));
+    _mm256_storeu_si256((__m256i *)p, _mm512_cvtsepi32_epi16(a));
 }
+/* VLANES groups of weights */
+static inline vi vi_load_weights(const int8_t *p) { return _mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i *)p)); }
+/* sum + a0 b0 + a1 b1, in every lane */
+static inline vi vi_dot(vi sum, vi a, vi b) { return vi_add(sum, _mm512_madd_epi16(a, b)); }
+#endif
 
 /* Doubles: half as many lanes. */
 typedef __m512d vd;

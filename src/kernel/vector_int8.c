@@ -1,8 +1,7 @@
-/* vector_int8.c: the integer product: activations in int16, weights in int8.
+/* vector_int8.c: the product of 8-bit numbers.
  *
- * Each step multiplies two numbers of a row with two weights of every column of a panel and adds the two products: one
- * instruction for 2 VLANES products. Weights are extended to int16 when they are loaded. Activations in int16 cost no
- * more than int8 here and lose no measurable precision; the caller limits them so that no int32 sum overflows. */
+ * Each step multiplies VGROUP numbers of a row with VGROUP weights of every column of a panel and adds the products. With
+ * VNNI four at a time, in one instruction; elsewhere two at a time, extended to 16 bits. */
 #include ATTEND_VECTOR_HEADER
 #include "kernel/tables.h"
 #include "kernel/vector_tiles.h"
@@ -23,8 +22,17 @@ enum {
     A_BLOCK = 1 << 17,   /* numbers of A that stay in the second-level cache */
 };
 
-real VNAME(quantize)(size_t n, const real *x, int limit, int16_t *q)
+static int32_t sum_lanes(vi a)
 {
+    int32_t lanes[VLANES], sum = 0;
+    vi_store(lanes, a);
+    for (int i = 0; i < VLANES; i++) sum += lanes[i];
+    return sum;
+}
+
+real VINT8(quantize)(size_t n, const real *x, int limit, void *q, int32_t *sum)
+{
+    vq *to = q;
     vf largest_lanes = vf_zero(), non_finite = vf_zero();
     size_t i = 0;
     for (; i < n; i += VLANES) {
@@ -33,21 +41,27 @@ real VNAME(quantize)(size_t n, const real *x, int limit, int16_t *q)
         non_finite = vf_fma(v, vf_zero(), non_finite); /* 0, or NaN if a number is not finite */
     }
     const float largest = vf_max_lane(largest_lanes), scale = largest / (float)limit, inverse = (float)limit / largest;
-    if (!(vf_sum(non_finite) == 0)) {
-        memset(q, 0, n * sizeof *q);
-        return NAN;
-    }
-    if (!(scale > 0) || !isfinite(inverse)) {
-        memset(q, 0, n * sizeof *q);
-        return 0;
+    const bool finite = vf_sum(non_finite) == 0;
+    *sum = 0;
+    if (!finite || !(scale > 0) || !isfinite(inverse)) {
+        memset(to, 0, n * sizeof *to);
+        return finite ? 0 : NAN;
     }
     const vf factor = vf_set1(inverse);
-    for (i = 0; i + VLANES <= n; i += VLANES) vf_store_shorts(q + i, vf_mul(vf_load(x + i), factor));
-    if (i < n) {
-        int16_t rest[VLANES];
-        vf_store_shorts(rest, vf_mul(vf_load_first(x + i, n - i), factor));
-        memcpy(q + i, rest, (n - i) * sizeof *q);
+    vi sums = vi_zero();
+    for (i = 0; i + VLANES <= n; i += VLANES) {
+        const vi whole = vf_to_int(vf_mul(vf_load(x + i), factor));
+        sums = vi_add(sums, whole);
+        vq_store(to + i, whole);
     }
+    if (i < n) {
+        vq rest[VLANES];
+        const vi whole = vf_to_int(vf_mul(vf_load_first(x + i, n - i), factor));
+        sums = vi_add(sums, whole);
+        vq_store(rest, whole);
+        memcpy(to + i, rest, (n - i) * sizeof *to);
+    }
+    *sum = sum_lanes(sums);
     return scale;
 }
 
@@ -59,11 +73,12 @@ typedef struct int8_tile {
     const int8_t *b;    /* its first panel */
 } int8_tile;
 
-INLINE int32_t pair_at(const int16_t *a)
+/* The same VGROUP numbers of a row in all lanes. */
+INLINE vi group_at(const vq *a)
 {
-    int32_t pair;
-    memcpy(&pair, a, sizeof pair);
-    return pair;
+    int32_t group;
+    memcpy(&group, a, sizeof group);
+    return vi_set1(group);
 }
 
 /* One vector of columns of one row. */
@@ -73,6 +88,7 @@ INLINE void finish(const int8_product *p, size_t row, size_t column, vi sum)
     const float *bias = p->bias + (p->bias ? column : 0), *b_scales = p->b_scales + column;
     const size_t left = p->n > column ? p->n - column : 0;
     const vf scale = vf_set1(p->a_scales[row]);
+    if (VUNSIGNED) sum = vi_add(sum, vi_set1((int32_t)(0u - 128u * (uint32_t)p->a_sums[row])));
     if (left >= VLANES) {
         const vf start = p->start == PACKED_ADD ? vf_load(to) : p->start == PACKED_BIAS ? vf_load(bias) : vf_zero();
         vf_store(to, vf_add(start, vf_mul(vf_from_int(sum), vf_mul(scale, vf_load(b_scales)))));
@@ -87,29 +103,29 @@ INLINE void finish(const int8_product *p, size_t row, size_t column, vi sum)
 INLINE void tile(const int rows, const int panels, const int8_tile *t)
 {
     const int8_product *p = t->p;
+    enum { HALF = VLANES * VGROUP }; /* bytes of a vector of weights */
     const size_t k = p->k, panel_stride = k * PANEL;
-    const int16_t *a = p->a + t->row * k;
+    const vq *a = (const vq *)p->a + t->row * k;
     const int8_t *b = t->b;
     vi sum[ROWS][2 * MAX_PANELS];
     UNROLL for (int r = 0; r < rows; r++) UNROLL for (int v = 0; v < 2 * panels; v++) sum[r][v] = vi_zero();
-    STEPS for (size_t l = 0; l < k; l += 2, b += 2 * PANEL)
+    STEPS for (size_t l = 0; l < k; l += VGROUP, b += VGROUP * PANEL)
     {
-        vi pair[ROWS];
-        if (panels > 1) UNROLL for (int r = 0; r < rows; r++) pair[r] = vi_set_pair(pair_at(a + (size_t)r * k + l));
-        vi weights[2];
+        vi group[ROWS];
+        if (panels > 1) UNROLL for (int r = 0; r < rows; r++) group[r] = group_at(a + (size_t)r * k + l);
         if (panels == 1) {
-            weights[0] = vi_load_bytes(b), weights[1] = vi_load_bytes(b + PANEL);
+            const vi weights[2] = { vi_load_weights(b), vi_load_weights(b + HALF) };
             UNROLL for (int r = 0; r < rows; r++)
             {
-                const vi x = vi_set_pair(pair_at(a + (size_t)r * k + l));
-                sum[r][0] = vi_add(sum[r][0], vi_multiply_pairs(x, weights[0]));
-                sum[r][1] = vi_add(sum[r][1], vi_multiply_pairs(x, weights[1]));
+                const vi x = group_at(a + (size_t)r * k + l);
+                sum[r][0] = vi_dot(sum[r][0], x, weights[0]);
+                sum[r][1] = vi_dot(sum[r][1], x, weights[1]);
             }
         } else {
             UNROLL for (int v = 0; v < 2 * panels; v++)
             {
-                const vi w = vi_load_bytes(b + (size_t)(v / 2) * panel_stride + (size_t)(v % 2) * PANEL);
-                UNROLL for (int r = 0; r < rows; r++) sum[r][v] = vi_add(sum[r][v], vi_multiply_pairs(pair[r], w));
+                const vi w = vi_load_weights(b + (size_t)(v / 2) * panel_stride + (size_t)(v % 2) * HALF);
+                UNROLL for (int r = 0; r < rows; r++) sum[r][v] = vi_dot(sum[r][v], group[r], w);
             }
         }
     }
@@ -152,7 +168,7 @@ static void row_block(const int8_product *p, size_t first, size_t rows)
     size_t step = (size_t)panels_for(rows);
     for (size_t j = 0; j < p->n; j += step * PANEL) {
         if (p->n - j < step * PANEL) step = 1;
-        int8_tile t = { .p = p, .column = j, .b = p->b + j * p->k };
+        int8_tile t = { .p = p, .column = j, .b = (const int8_t *)p->b + j * p->k };
         for (size_t i = 0, height; i < rows; i += height) {
             height = next_rows(rows - i, VPACKED_ROWS);
             t.row = first + i;
@@ -161,7 +177,7 @@ static void row_block(const int8_product *p, size_t first, size_t rows)
     }
 }
 
-void VNAME(packed_int8)(const int8_product *p)
+void VINT8(packed_int8)(const int8_product *p)
 {
     const size_t max_rows = A_BLOCK / (p->k + 1) > 8 * ROWS ? A_BLOCK / (p->k + 1) : 8 * ROWS;
     for (size_t row = 0; row < p->m; row += max_rows) row_block(p, row, p->m - row < max_rows ? p->m - row : max_rows);

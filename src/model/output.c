@@ -149,16 +149,6 @@ static double row_lse(size_t width, real *row, part *parts)
     return lse_of(parts, n);
 }
 
-/* Rows [first, first + count) of activations. */
-static activations rows_of(const activations *a, size_t first, size_t count, size_t k)
-{
-    return (activations){ .m = count,
-                          .row = a->row,
-                          .values = a->values + first * a->row,
-                          .quantized = a->quantized ? a->quantized + first * packed_even(k) : NULL,
-                          .scales = a->scales ? a->scales + first : NULL };
-}
-
 static int end_of_source(const int *source_of, int i, int n)
 {
     int end = i;
@@ -177,7 +167,7 @@ static bool all_tokens(attend_ctx *c, output_layer *o, const packed_matrix *w, c
     for (int i = 0, end; o->shortlists && i < n; i = end) {
         const output_shortlist *l = &o->shortlists[source_of[i]];
         end = end_of_source(source_of, i, n);
-        const activations source_rows = rows_of(a, (size_t)i, (size_t)(end - i), w->k);
+        const activations source_rows = attend_activation_rows(a, (size_t)i, (size_t)(end - i), w->k);
         attend_gemm_matrix(PACKED_BIAS, l->b, &source_rows, &l->w, 0, l->w.n, logits + (size_t)i * o->width, o->width);
     }
     real *tail = o->shortlists ? tail_logits(c, o, a) : NULL;
@@ -319,7 +309,7 @@ static bool top_k_of_shortlists(attend_ctx *c, output_layer *o, const packed_mat
     for (int i = 0, end; i < n; i = end) {
         const output_shortlist *l = &o->shortlists[source_of[i]];
         end = end_of_source(source_of, i, n);
-        const activations source_rows = rows_of(a, (size_t)i, (size_t)(end - i), w->k);
+        const activations source_rows = attend_activation_rows(a, (size_t)i, (size_t)(end - i), w->k);
         attend_gemm_matrix(PACKED_BIAS, l->b, &source_rows, &l->w, 0, l->w.n, buffer, o->width);
         for (int row = i; row < end; row++) {
             real *x = buffer + (size_t)(row - i) * o->width;

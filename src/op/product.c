@@ -1,5 +1,7 @@
 #include "op/product.h"
 
+#include <string.h>
+
 /* Minimum number of multiplications for which threads are used. Waking a spinning thread takes one or two microseconds,
  * a tenth of the time of this many multiplications. */
 enum { MIN_PARALLEL = 200000 };
@@ -8,23 +10,27 @@ bool attend_activations_new(attend_ctx *c, activations *a, size_t m, const packe
 {
     *a = (activations){ 0 };
     if (w->precision != ATTEND_INT8) return true;
-    a->quantized = attend_ctx_alloc(c, m * packed_even(w->k), sizeof *a->quantized);
+    a->quantized = attend_ctx_alloc(c, m * attend_int8_depth(w->k), (size_t)attend_kernel()->int8_bytes);
     a->scales = attend_ctx_alloc_reals(c, m);
-    return a->quantized && a->scales;
+    a->sums = attend_ctx_alloc(c, m, sizeof *a->sums);
+    return a->quantized && a->scales && a->sums;
 }
 
 void attend_activations_set(activations *a, size_t m, const real *x, size_t row, const packed_matrix *w)
 {
     a->m = m, a->values = x, a->row = row;
     if (w->precision != ATTEND_INT8) return;
-    const size_t even = packed_even(w->k);
+    const attend_kernel_table *t = attend_kernel();
+    const size_t bytes = (size_t)t->int8_bytes, row_bytes = attend_int8_depth(w->k) * bytes, used = w->k * bytes;
     const int limit = attend_int8_limit(w->k);
-    /* Both arrays were allocated by attend_activations_new. */
-    int16_t *quantized = (int16_t *)(uintptr_t)a->quantized;
+    /* These arrays were allocated by attend_activations_new. */
+    char *quantized = (char *)(uintptr_t)a->quantized;
     real *scales = (real *)(uintptr_t)a->scales;
+    int32_t *sums = (int32_t *)(uintptr_t)a->sums;
     for (size_t i = 0; i < m; i++) {
-        scales[i] = attend_kernel()->quantize(w->k, x + i * row, limit, quantized + i * even);
-        if (even > w->k) quantized[i * even + w->k] = 0;
+        char *to = quantized + i * row_bytes;
+        scales[i] = t->quantize(w->k, x + i * row, limit, to, &sums[i]);
+        memset(to + used, 0, row_bytes - used);
     }
 }
 

@@ -31,7 +31,7 @@ train same --updates 400 --threads 3
 same 'models trained at once and in two runs on other threads' one same
 for parts in '--norm post' '--positions learned --feed-forward gelu' '--positions rotary --feed-forward gated --decoder-layers 1 --tie-embeddings'; do
     # shellcheck disable=SC2086
-    train other $parts --updates 400 --threads 2 --fresh || fail "$parts: training failed"
+    train other $parts --updates 500 --threads 2 --fresh || fail "$parts: training failed"
     got=$(right other)
     [ "$got" -ge 90 ] || fail "$parts: $got of 100 are right"
 done

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #ifdef ATTEND_TEST_SIMDE
-extern const attend_kernel_table attend_simde512_table;
+extern const attend_kernel_table attend_simde512_table, attend_simde512vnni_table;
 #endif
 
 enum { MAX_TABLES = 8 };
@@ -18,7 +18,8 @@ static inline const attend_kernel_table *const *tables_to_test(void)
     size_t n = 0;
     for (const attend_kernel_table *const *t = attend_kernels(); *t; t++) tables[n++] = *t;
 #ifdef ATTEND_TEST_SIMDE
-    if (n > 1 && strcmp(tables[1]->name, "avx2") == 0) tables[n++] = &attend_simde512_table;
+    if (n > 1 && strcmp(tables[1]->name, "avx2") == 0)
+        tables[n++] = &attend_simde512_table, tables[n++] = &attend_simde512vnni_table;
 #endif
     tables[n] = NULL;
     return tables;

@@ -106,15 +106,23 @@ static void check_transposed(void)
     }
 }
 
+/* Number i of an array that `quantize` wrote. */
+static int quantized_at(const attend_kernel_table *t, const void *q, size_t i)
+{
+    return t->int8_bytes == 1 ? ((const int8_t *)q)[i] : ((const int16_t *)q)[i];
+}
+
 /* Quantised weights against a plain sum of the dequantised ones; int8 with quantised activations. */
 static void check_quantized(attend_precision precision, size_t m, size_t n, size_t k, packed_start start)
 {
-    const size_t ldc = n + 5, even = packed_even(k);
+    const attend_kernel_table *t = attend_kernel();
+    const size_t ldc = n + 5, depth = attend_int8_depth(k), bytes_each = (size_t)t->int8_bytes;
     float *a = numbers(m * k + 1), *bias = numbers(n + 1), *scales = numbers(n + 1), *c = numbers(m * ldc + 1);
     float *old = malloc((m * ldc + 1) * sizeof *old), *a_scales = numbers(m);
     uint16_t *halves = malloc((n * k + 1) * sizeof *halves);
     int8_t *bytes = malloc(n * k + 1);
-    int16_t *whole = calloc(m * even + 1, sizeof *whole);
+    char *whole = calloc(m * depth + 1, bytes_each);
+    int32_t *sums = calloc(m, sizeof *sums);
     void *packed = aligned_alloc(64, (attend_packed_bytes(precision, k, n) + 64) / 64 * 64);
     for (size_t i = 0; i < n * k; i++) {
         const float w = next();
@@ -129,9 +137,9 @@ static void check_quantized(attend_precision precision, size_t m, size_t n, size
 
     attend_pack_as(precision, k, n, precision == ATTEND_INT8 ? (void *)bytes : halves, packed);
     for (size_t i = 0; i < m; i++)
-        a_scales[i] = attend_kernel()->quantize(k, a + i * k, attend_int8_limit(k), whole + i * even);
+        a_scales[i] = t->quantize(k, a + i * k, attend_int8_limit(k), whole + i * depth * bytes_each, &sums[i]);
     const packed_matrix w = { .precision = precision, .k = k, .n = n, .data = packed, .scales = scales };
-    const activations x = { .m = m, .row = k, .values = a, .quantized = whole, .scales = a_scales };
+    const activations x = { .m = m, .row = k, .values = a, .quantized = whole, .scales = a_scales, .sums = sums };
     const size_t cut =
         n / 2 / (size_t)attend_kernel()->panel * (size_t)attend_kernel()->panel; /* the product can be divided */
     attend_gemm_matrix(start, bias, &x, &w, 0, cut, c, ldc);
@@ -145,9 +153,10 @@ static void check_quantized(attend_precision precision, size_t m, size_t n, size
                 const uint32_t bits = (uint32_t)halves[j * k + l] << 16;
                 float half;
                 memcpy(&half, &bits, sizeof half);
-                const double term = precision == ATTEND_INT8 ? (double)a_scales[i] * whole[i * even + l] *
-                                                                   (double)scales[j] * bytes[j * k + l]
-                                                             : (double)a[i * k + l] * (double)half;
+                const double term = precision == ATTEND_INT8
+                                        ? (double)a_scales[i] * quantized_at(t, whole, i * depth + l) *
+                                              (double)scales[j] * bytes[j * k + l]
+                                        : (double)a[i * k + l] * (double)half;
                 sum += term;
                 size += fabs(term);
             }
@@ -160,7 +169,7 @@ static void check_quantized(attend_precision precision, size_t m, size_t n, size
     }
     assert_true(c[m * ldc] == old[m * ldc]);
     free(a), free(bias), free(scales), free(c), free(old), free(a_scales), free(halves), free(bytes), free(whole),
-        free(packed);
+        free(packed), free(sums);
 }
 
 static void check_all_quantized(void)
@@ -197,34 +206,45 @@ static void check_columns(void)
     free(w), free(part), free(packed), free(gathered), free(right);
 }
 
-/* Activations of any size are rounded to multiples of the scale. */
+/* Activations of any size are rounded to multiples of the scale. Every table gives the same integers. */
 static void check_quantize(void)
 {
+    const attend_kernel_table *t = attend_kernel();
     for (size_t n = 1; n < 70; n++) {
         float *x = numbers(n);
         int16_t q[71];
-        q[n] = 77;
-        const float step = attend_kernel()->quantize(n, x, 1000, q);
+        int8_t plain[71];
+        int32_t sum, plain_sum, total = 0;
+        char *end = (char *)q + n * (size_t)t->int8_bytes;
+        *end = 77;
+        const float step = t->quantize(n, x, 127, q, &sum);
+        assert_true(attend_kernels()[0]->quantize(n, x, 127, plain, &plain_sum) == step);
         int largest = 0;
         for (size_t i = 0; i < n; i++) {
-            assert_true(fabs((double)x[i] - (double)step * q[i]) <= 0.5001 * (double)step);
-            largest = abs(q[i]) > largest ? abs(q[i]) : largest;
+            const int whole = quantized_at(t, q, i);
+            assert_int_equal(whole, plain[i]);
+            assert_true(fabs((double)x[i] - (double)step * whole) <= 0.5001 * (double)step);
+            largest = abs(whole) > largest ? abs(whole) : largest;
+            total += whole;
         }
-        assert_int_equal(largest, 1000);
-        assert_int_equal(q[n], 77);
+        assert_int_equal(largest, 127);
+        assert_int_equal(sum, total);
+        assert_int_equal(plain_sum, total);
+        assert_int_equal(*end, 77);
         for (size_t i = 0; i < n; i += 9) {
             const float before = x[i];
             x[i] = i % 2 ? NAN : -INFINITY;
-            assert_true(isnan(attend_kernel()->quantize(n, x, 1000, q)));
+            assert_true(isnan(t->quantize(n, x, 127, q, &sum)) && sum == 0);
             x[i] = before;
         }
         memset(x, 0, n * sizeof *x);
         x[n - 1] = 1e-45f;
-        assert_true(attend_kernel()->quantize(n, x, 1000, q) == 0 && q[0] == 0 && q[n - 1] == 0);
+        assert_true(t->quantize(n, x, 127, q, &sum) == 0 && sum == 0 && quantized_at(t, q, 0) == 0 &&
+                    quantized_at(t, q, n - 1) == 0);
         free(x);
     }
-    assert_int_equal(attend_int8_limit(10), 32767);
-    assert_true((double)attend_int8_limit(4096) * 127 * 4096 <= 2147483647.0);
+    assert_int_equal(attend_int8_limit(10), 127);
+    assert_true((double)attend_int8_limit(1000000) * 127 * 1000000 <= 2147483647.0);
 }
 
 static void test_tables(void **state)
