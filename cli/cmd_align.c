@@ -6,6 +6,7 @@
 #include "options.h"
 #include "pair_reader.h"
 
+#include <attend/processors.h>
 #include <attend/status.h>
 #include <attend/scorer.h>
 #include <stdlib.h>
@@ -59,8 +60,9 @@ static const option table[] = {
       "print the alignment error rate against these gold links instead of links; the file has either one line per pair "
       "(\"0-0 1?2\") or one line per link (\"pair source target S|P\", counted from 1)",
       OPTION_TEXT, AT(gold), 0, 0, NULL },
-    { "threads", "N", "number of threads; does not change the links (default: one per processor)", OPTION_INTEGER,
-      AT(threads), 1, 1024, NULL },
+    { "threads", "N",
+      "number of threads; does not change the links (default: one per physical core that this process may use)",
+      OPTION_INTEGER, AT(threads), 1, 1024, NULL },
     { "json", NULL, "print one JSON object per pair, or one with the alignment error rate", OPTION_FLAG, AT(json), 0, 0,
       NULL },
     { "quiet", NULL, "print no warnings", OPTION_FLAG, AT(quiet), 0, 0, NULL },
@@ -371,7 +373,7 @@ static int check(const settings *s, const parsed *p)
 
 static int run(int argc, char **argv)
 {
-    settings s = { .symmetry = ATTEND_GROW_DIAG_FINAL_AND, .threads = cli_processors() };
+    settings s = { .symmetry = ATTEND_GROW_DIAG_FINAL_AND, .threads = attend_processors_threads() };
     parsed p;
     int status = options_parse(&verb_align, &s, argc, argv, &p);
     if (status == 0 && !p.help) {

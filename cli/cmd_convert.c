@@ -2,6 +2,7 @@
 #include "options.h"
 #include "score_pairs.h"
 
+#include <attend/processors.h>
 #include <attend/shortlist.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +34,9 @@ static const option table[] = {
       AT(frequent), 0, 1e6, NULL },
     { "per-word", "N", "maximum number of target tokens for each source token (default: 100)", OPTION_INTEGER,
       AT(per_word), 1, 1e6, NULL },
-    { "threads", "N", "number of threads for the shortlist; does not change it (default: one per processor)",
+    { "threads", "N",
+      "number of threads for the shortlist; does not change it (default: one per physical core that this process may "
+      "use)",
       OPTION_INTEGER, AT(threads), 1, 1024, NULL },
     { "quiet", NULL, "print no progress", OPTION_FLAG, AT(quiet), 0, 0, NULL },
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
@@ -121,7 +124,7 @@ static int convert(const settings *s, const parsed *p, bool quantize)
 
 static int run(int argc, char **argv)
 {
-    settings s = { .frequent = 100, .per_word = 100, .threads = cli_processors() };
+    settings s = { .frequent = 100, .per_word = 100, .threads = attend_processors_threads() };
     parsed p;
     int status = options_parse(&verb_convert, &s, argc, argv, &p);
     if (status == 0 && !p.help) {

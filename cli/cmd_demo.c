@@ -7,6 +7,7 @@
 #include "interrupt.h"
 #include "progress.h"
 
+#include <attend/processors.h>
 #include <attend/status.h>
 #include "demo/demo_pairs.h"
 #include <stdlib.h>
@@ -35,8 +36,9 @@ static const option table[] = {
     { "updates", "N", "number of updates (default: 3500)", OPTION_INTEGER, AT(updates), 1, 1e9, NULL },
     { "seed", "N", "random seed of the sentences and of the model (default: 1)", OPTION_INTEGER, AT(seed), 0, 9e15,
       NULL },
-    { "threads", "N", "number of threads; does not change the model (default: one per processor)", OPTION_INTEGER,
-      AT(threads), 1, 1024, NULL },
+    { "threads", "N",
+      "number of threads; does not change the model (default: one per physical core that this process may use)",
+      OPTION_INTEGER, AT(threads), 1, 1024, NULL },
     { "output", "DIRECTORY", "where to write the pairs and the model (default: attend-demo)", OPTION_TEXT, AT(output),
       0, 0, NULL },
     { "write-pairs", "DIRECTORY", "only write the pairs to this directory, for attend train and attend align",
@@ -265,7 +267,7 @@ static int run(int argc, char **argv)
                    .pairs = 60000,
                    .updates = 3500,
                    .seed = 1,
-                   .threads = cli_processors() };
+                   .threads = attend_processors_threads() };
     s.config.hidden = 128, s.config.embedding = 128, s.config.dropout = 0;
     s.config.context = ATTEND_CONTEXT_AFTER,
     s.config.readout = ATTEND_READOUT_PLAIN; /* the query depends on the last token, which sharpens the maps */

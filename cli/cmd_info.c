@@ -1,18 +1,24 @@
-/* cmd_info.c: describes a model file. */
+/* cmd_info.c: describes a model file, or this machine as the library sees it. */
 #include "options.h"
 
 #include "alignment_text.h"
-#include <attend/precision.h>
 #include "json_members.h"
+#include <attend/precision.h>
+#include <attend/processors.h>
+#include <attend/version.h>
+#include <stdlib.h>
+#include <string.h>
 
 typedef struct info {
-    bool json, parameters, skip_checksum;
+    bool json, parameters, skip_checksum, cpu;
 } info;
 
 static const option table[] = {
     { "json", NULL, "print one JSON object", OPTION_FLAG, offsetof(info, json), 0, 0, NULL },
     { "parameters", NULL, "list every parameter with its shape", OPTION_FLAG, offsetof(info, parameters), 0, 0, NULL },
     { "no-checksum", NULL, "do not verify the checksum", OPTION_FLAG, offsetof(info, skip_checksum), 0, 0, NULL },
+    { "cpu", NULL, "describe this machine instead of a model: its cores, the kernels in use and why", OPTION_FLAG,
+      offsetof(info, cpu), 0, 0, NULL },
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
 };
 
@@ -73,11 +79,71 @@ static void print_text(const attend_model *m, const char *path, bool parameters)
     }
 }
 
+/* ---- this machine ---- */
+
+static void print_cpu_json(void)
+{
+    const attend_processors p = attend_processors_read();
+    attend_kernel_info k;
+    attend_json_writer w = attend_json_to_file(stdout);
+    attend_json_begin_object(&w);
+    json_integer(&w, "online", p.online);
+    json_integer(&w, "allowed", p.allowed);
+    json_integer(&w, "cores", p.cores);
+    json_number(&w, "quota", 3, p.quota);
+    json_integer(&w, "threads", p.threads);
+    json_begin_array(&w, "kernels");
+    for (int i = 0; attend_kernel_at(i, &k); i++) {
+        attend_json_begin_object(&w);
+        json_text(&w, "name", k.name);
+        json_text(&w, "needs", k.needs);
+        json_bool(&w, "supported", k.supported);
+        json_bool(&w, "in_use", k.in_use);
+        attend_json_end_object(&w);
+    }
+    attend_json_end_array(&w);
+    json_end_line(&w);
+}
+
+static void print_cpu_text(void)
+{
+    const attend_processors p = attend_processors_read();
+    attend_kernel_info k;
+    printf("processors  %d logical, of which this process may use %d, on %d physical cores\n", p.online, p.allowed,
+           p.cores);
+    if (p.quota > 0)
+        printf("quota       %.4g CPUs, set by the control group\n", p.quota);
+    else
+        printf("quota       none\n");
+    printf("threads     %d by default\n", p.threads);
+    const char *wanted = getenv("ATTEND_KERNEL");
+    printf("kernels     the last supported table of this list%s\n",
+           wanted && strcmp(wanted, attend_kernel_name()) == 0
+               ? ", unless ATTEND_KERNEL selects another, as it does now"
+               : "");
+    for (int i = 0; attend_kernel_at(i, &k); i++)
+        printf("  %-12s needs %-24s %s\n", k.name, k.needs,
+               k.in_use      ? "in use"
+               : k.supported ? "supported"
+                             : "not supported by this processor");
+}
+
 static int run(int argc, char **argv)
 {
     info o = { 0 };
     parsed p;
     int status = options_parse(&verb_info, &o, argc, argv, &p);
+    if (status == 0 && !p.help && o.cpu) {
+        if (p.positional_count > 0 || o.parameters || o.skip_checksum)
+            status =
+                usage_error(&verb_info, "--cpu describes this machine; it takes no model and no option but --json");
+        else if (o.json)
+            print_cpu_json();
+        else
+            print_cpu_text();
+        options_free(&verb_info, &o, &p);
+        return status;
+    }
     if (status == 0 && !p.help && p.positional_count != 1) {
         fprintf(stderr, "attend info: expected one model file: attend info MODEL\n");
         status = 2;
@@ -101,11 +167,12 @@ static int run(int argc, char **argv)
 const verb verb_info = {
     .name = "info",
     .summary = "describe a model file",
-    .synopsis = "attend info MODEL [--json] [--parameters]",
+    .synopsis = "attend info MODEL [--json] [--parameters]\n       attend info --cpu [--json]",
     .details =
         "Verifies the file and prints the model's configuration. Exits with status 4 if the file is damaged or not a\n"
         "model.",
-    .examples = "  attend info translate.model\n  attend info translate.model --json --parameters\n",
+    .examples =
+        "  attend info translate.model\n  attend info translate.model --json --parameters\n  attend info --cpu\n",
     .options = table,
     .run = run
 };

@@ -5,6 +5,7 @@
 #include "perplexity.h"
 #include "score_pairs.h"
 
+#include <attend/processors.h>
 #include <math.h>
 
 typedef struct settings {
@@ -22,8 +23,9 @@ static const option table[] = {
       OPTION_DATA, AT(input), 0, 0, NULL },
     { "per-token", NULL, "also print the log-probability of each token, end token included", OPTION_FLAG, AT(per_token),
       0, 0, NULL },
-    { "threads", "N", "number of threads; does not change the scores (default: one per processor)", OPTION_INTEGER,
-      AT(threads), 1, 1024, NULL },
+    { "threads", "N",
+      "number of threads; does not change the scores (default: one per physical core that this process may use)",
+      OPTION_INTEGER, AT(threads), 1, 1024, NULL },
     { "json", NULL, "print one JSON object per pair, and one for the totals", OPTION_FLAG, AT(json), 0, 0, NULL },
     { "quiet", NULL, "print no warnings and no summary", OPTION_FLAG, AT(quiet), 0, 0, NULL },
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
@@ -151,7 +153,7 @@ static int score(settings *s)
 
 static int run(int argc, char **argv)
 {
-    settings s = { .threads = cli_processors() };
+    settings s = { .threads = attend_processors_threads() };
     parsed p;
     int status = options_parse(&verb_score, &s, argc, argv, &p);
     if (status == 0 && !p.help) {

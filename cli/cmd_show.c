@@ -3,6 +3,7 @@
 #include "show.h"
 #include "terminal.h"
 
+#include <attend/processors.h>
 #include <attend/status.h>
 #include <attend/lines.h>
 #include <stdlib.h>
@@ -44,8 +45,9 @@ static const option table[] = {
       1, 1000, NULL },
     { "width", "N", "width of the output in columns (default: the width of the terminal)", OPTION_INTEGER, AT(width),
       20, 10000, NULL },
-    { "threads", "N", "number of threads; does not change the output (default: one per processor)", OPTION_INTEGER,
-      AT(threads), 1, 1024, NULL },
+    { "threads", "N",
+      "number of threads; does not change the output (default: one per physical core that this process may use)",
+      OPTION_INTEGER, AT(threads), 1, 1024, NULL },
     { "quiet", NULL, "print no warnings", OPTION_FLAG, AT(quiet), 0, 0, NULL },
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
 };
@@ -260,7 +262,7 @@ static int run(int argc, char **argv)
                         .beam = 5,
                         .format = SHOW_FROM_OUTPUT,
                         .kind = KIND_DEFAULT,
-                        .threads = cli_processors() };
+                        .threads = attend_processors_threads() };
     parsed p;
     int status = options_parse(&verb_show, &s, argc, argv, &p);
     if (s.format == SHOW_FROM_OUTPUT) s.format = (int)format_by_name(s.output);

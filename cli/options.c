@@ -49,12 +49,6 @@ void cli_print_word(FILE *to, const char *word)
     fputc('\'', to);
 }
 
-long long cli_processors(void)
-{
-    const long n = sysconf(_SC_NPROCESSORS_ONLN);
-    return n > 0 ? n : 1;
-}
-
 int cli_fail(const verb *v, int status)
 {
     fprintf(stderr, "attend %s: %s\n", v->name, attend_message());

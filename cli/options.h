@@ -135,8 +135,6 @@ bool options_shown(const verb *v, int i, option_shown *shown);
 extern const char *cli_program;
 /* Prints a word quoted for the shell where necessary. */
 void cli_print_word(FILE *to, const char *word);
-/* The number of processors, at least 1: the default of --threads. */
-long long cli_processors(void);
 
 /* Prints the message of a failed library call and returns its exit code. */
 int cli_fail(const verb *v, int status);

@@ -1,5 +1,6 @@
 #include "search_options.h"
 
+#include <attend/processors.h>
 #define AT(member) offsetof(search_settings, member)
 static const option table[] = {
     { "beam", "N", "beam size; 1: greedy search (default: 5)", OPTION_INTEGER, AT(beam), 1, 1024, NULL },
@@ -20,7 +21,8 @@ static const option table[] = {
     { "max-input-length", "N", "do not translate lines with more tokens (default: 1000)", OPTION_INTEGER,
       AT(max_input_length), 1, 1e6, NULL },
     { "batch-tokens", "N", "source tokens per batch (default: 1000)", OPTION_INTEGER, AT(batch_tokens), 1, 1e7, NULL },
-    { "threads", "N", "number of threads; does not change the translations (default: one per processor)",
+    { "threads", "N",
+      "number of threads; does not change the translations (default: one per physical core that this process may use)",
       OPTION_INTEGER, AT(threads), 1, 1024, NULL },
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
 };
@@ -34,7 +36,7 @@ search_settings search_settings_defaults(void)
                               .length_extra = 10,
                               .max_input_length = 1000,
                               .batch_tokens = 1000,
-                              .threads = cli_processors() };
+                              .threads = attend_processors_threads() };
 }
 
 attend_translator_options search_settings_options(const search_settings *s)

@@ -1,6 +1,7 @@
 /* train_options.c: the options of training, and those that are chosen from the amount of data. */
 #include "train_options.h"
 
+#include <attend/processors.h>
 #include <string.h>
 
 static const char *const kinds[] = { "word", "char", "bpe", NULL };
@@ -78,15 +79,15 @@ train_settings train_settings_defaults(void)
                              .accumulate = 1,
                              .patience = 10,
                              .seed = 1,
-                             .threads = cli_processors() };
+                             .threads = attend_processors_threads() };
 }
 
 void train_settings_limit_threads(train_settings *s)
 {
-    const long long limit = MAX_THREADS * cli_processors();
+    const long long limit = MAX_THREADS * attend_processors_threads();
     if (s->threads <= limit) return;
     s->threads = limit; /* more would cost memory without a gain; the model is the same */
-    if (!s->quiet) fprintf(stderr, "threads     limited to %lld for %lld processors\n", limit, cli_processors());
+    if (!s->quiet) fprintf(stderr, "threads     limited to %lld for %d cores\n", limit, attend_processors_threads());
 }
 
 /* Options that a language model does not have. */

@@ -12,7 +12,7 @@ extern "C" {
 
 /* The version of the linked library, such as "0.1.0". */
 const char *attend_version(void);
-/* The kernels in use: "plain", "avx2" or "avx512". The environment variable ATTEND_KERNEL, read at the first use,
+/* The kernel table in use, such as "avx2" (processors.h lists them). The environment variable ATTEND_KERNEL, read at the first use,
  * selects one; a name that this machine does not support is ignored. */
 const char *attend_kernel_name(void);
 

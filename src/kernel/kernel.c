@@ -2,6 +2,7 @@
 #include "kernel/kernel.h"
 
 #include "kernel/tables.h"
+#include <attend/processors.h>
 #include <attend/version.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -42,12 +43,13 @@ static bool always(void)
 static const struct {
     const attend_kernel_table *table;
     bool (*supported)(void);
+    const char *needs;
 } all_tables[] = {
-    { &attend_plain_table, always },
+    { &attend_plain_table, always, "nothing" },
 #if defined(ATTEND_X86) && !defined(ATTEND_DOUBLE)
-    { &attend_avx2_table, has_avx2 },
-    { &attend_avx512_table, has_avx512 },
-    { &attend_avx512vnni_table, has_avx512vnni },
+    { &attend_avx2_table, has_avx2, "AVX2 and FMA" },
+    { &attend_avx512_table, has_avx512, "AVX-512 F and BW" },
+    { &attend_avx512vnni_table, has_avx512vnni, "AVX-512 F, BW and VNNI" },
 #endif
 };
 enum { TABLES = sizeof all_tables / sizeof *all_tables };
@@ -103,4 +105,15 @@ void attend_kernel_select(const attend_kernel_table *table)
 const char *attend_kernel_name(void)
 {
     return attend_kernel()->name;
+}
+
+bool attend_kernel_at(int i, attend_kernel_info *info)
+{
+    if (i < 0 || i >= TABLES) return false;
+    *info = (attend_kernel_info){ .name = all_tables[i].table->name,
+                                  .needs = all_tables[i].needs,
+                                  .supported = false,
+                                  .in_use = all_tables[i].table == attend_kernel() };
+    for (const attend_kernel_table *const *t = attend_kernels(); *t; t++) info->supported |= *t == all_tables[i].table;
+    return true;
 }

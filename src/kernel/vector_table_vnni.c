@@ -4,4 +4,5 @@
 #include "kernel/tables.h"
 #include "kernel/vector_fields.h"
 
-const attend_kernel_table VINT8(table) = { .name = VTABLE_NAME "vnni", ATTEND_VECTOR_FIELDS, ATTEND_VECTOR_INT8_FIELDS };
+const attend_kernel_table
+    VINT8(table) = { .name = VTABLE_NAME "vnni", ATTEND_VECTOR_FIELDS, ATTEND_VECTOR_INT8_FIELDS };

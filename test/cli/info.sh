@@ -17,6 +17,11 @@ expect 0 '}, "alignment": {"layer": 0, "head": -1}}' info --json "$model"
 expect 0 '"output.w": [' info "$model" --json --parameters
 expect 0 'parameters' info --no-checksum -- "$model"
 expect 2 'expected one model file' info
+expect 0 ' by default' info --cpu
+expect 0 'plain        needs nothing' info --cpu
+expect 0 'in use' info --cpu
+expect 0 '"kernels": [{"name": "plain"' info --cpu --json
+expect 2 'it takes no model' info --cpu "$model"
 expect 2 'expected one model file' info "$model" "$model"
 expect 2 '--json takes no value' info --json=yes "$model"
 expect 2 'did you mean --json?' info --jsn "$model"

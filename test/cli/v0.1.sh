@@ -4,7 +4,8 @@
 data=$(cd "$2" && pwd) || exit 1
 cd "$folder" || exit 1
 
-# Texts must be equal. Numbers may differ by DIFFERENCE: kernels of other machines round differently.
+# Texts must be equal. Numbers may differ by DIFFERENCE: kernels of other machines round differently, and since 0.2 activations
+# that are multiplied with int8 weights have 8 bits.
 equal() { # WHAT DIFFERENCE EXPECTED GOT
     [ "$(wc -l <"$3")" = "$(wc -l <"$4")" ] || fail "$1: $(wc -l <"$4") lines instead of $(wc -l <"$3")"
     paste "$3" "$4" | awk -v max="$2" '
@@ -20,14 +21,14 @@ equal() { # WHAT DIFFERENCE EXPECTED GOT
 }
 
 for m in rnn-bpe rnn-location transformer-learned lstmn int8-shortlist language-model; do
-    shortlist= options='--n-best 2' input=$data/valid.tsv
-    [ $m = int8-shortlist ] && shortlist=--shortlist
+    shortlist= options='--n-best 2' input=$data/valid.tsv difference=0.00003 score_difference=0.00021
+    [ $m = int8-shortlist ] && shortlist=--shortlist difference=0.05 score_difference=0.05
     [ $m = language-model ] && options='--beam 2' input=$data/lines.txt
     # shellcheck disable=SC2086 # several options, or none
     "$attend" translate --model "$data/$m.model" $shortlist $options <"$data/input.txt" >got || fail "$m: translate failed"
-    equal "$m: translations" 0.00021 "$data/$m.translations" got
+    equal "$m: translations" "$score_difference" "$data/$m.translations" got
     "$attend" score --model "$data/$m.model" --input "$input" --per-token --quiet >got || fail "$m: score failed"
-    equal "$m: scores" 0.00003 "$data/$m.scores" got
+    equal "$m: scores" "$difference" "$data/$m.scores" got
     "$attend" info "$data/$m.model" >/dev/null || fail "$m: info failed"
 done
 
