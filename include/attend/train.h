@@ -1,7 +1,7 @@
 /* train.h: gradients on several threads, optimizers and learning-rate schedules.
  *
  * Purpose    The caller cuts a batch into shards, in a way that does not depend on the number of threads. A team of
- *            threads runs forward and backward, one shard on one thread; gradients are added in shard order. So the
+ *            threads runs forward and backward, one shard on one thread; gradients are added in a fixed tree. So the
  *            same shards give bit-identical results on any number of threads.
  * Ownership  A team owns its threads, contexts and gradients; parameters are borrowed.
  * Threads    One thread at a time may use a team. */

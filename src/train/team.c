@@ -1,14 +1,13 @@
-/* team.c: gradients of shards on threads, added in shard order.
+/* team.c: gradients of shards on threads.
  *
- * Shards run in waves of one shard per thread. After each wave its gradients are added to the total, shard by shard;
- * the elements are divided among the threads. So every element is summed in shard order for any number of threads, and
- * memory holds one set of gradients per thread and the total. */
+ * Each thread runs one shard after another; the tree of gradient_tree.h adds their gradients, in an order that does not
+ * depend on the threads. */
 #include "train/team.h"
 
 #include "core/memory.h"
 #include "kernel/kernel.h"
-#include "train/gradient_sum.h"
 #include <math.h>
+#include <stdio.h>
 
 enum {
     CHUNK = 1 << 16,  /* elements of one partial sum of squares */
@@ -25,15 +24,12 @@ void attend_team_free(attend_team *t)
 {
     if (!t) return;
     int threads = t->pool ? attend_pool_threads(t->pool) : 0;
-    for (int i = 0; i < threads; i++) {
-        if (t->contexts) attend_ctx_free(t->contexts[i]);
-        if (t->shard) attend_grads_free(t->shard[i]);
-    }
+    for (int i = 0; t->contexts && i < threads; i++) attend_ctx_free(t->contexts[i]);
     attend_memory_free(t->contexts);
-    attend_memory_free(t->shard);
     attend_memory_free(t->losses);
     attend_memory_free(t->squares);
     attend_grads_free(t->total);
+    attend_gradient_tree_free(&t->tree);
     attend_pool_free(t->pool);
     attend_memory_free(t);
 }
@@ -45,15 +41,10 @@ static int fill(attend_team *t, int threads)
     if (status != ATTEND_OK) return status;
     for (int i = 0; i < t->params->count; i++) t->chunks += count_chunks(t->params->list[i]);
     t->contexts = attend_memory_zeroed((size_t)threads, sizeof *t->contexts);
-    t->shard = attend_memory_zeroed((size_t)threads, sizeof *t->shard);
-    t->losses = attend_memory_zeroed((size_t)threads, sizeof *t->losses);
     t->squares = attend_memory_zeroed((size_t)t->chunks, sizeof *t->squares);
-    if (!t->contexts || !t->shard || !t->losses || !t->squares)
+    if (!t->contexts || !t->squares)
         return attend_fail(ATTEND_NO_MEMORY, "no memory for a team of %d threads", threads);
-    for (int i = 0; status == ATTEND_OK && i < threads; i++) {
-        status = attend_ctx_new(&t->contexts[i]);
-        if (status == ATTEND_OK) status = attend_grads_new(&t->shard[i], t->params);
-    }
+    for (int i = 0; status == ATTEND_OK && i < threads; i++) status = attend_ctx_new(&t->contexts[i]);
     return status;
 }
 
@@ -64,6 +55,7 @@ int attend_team_new(attend_team **out, attend_params *params, int threads)
     if (!t) return attend_fail(ATTEND_NO_MEMORY, "no memory for a team");
     t->params = params;
     t->count = params->count;
+    attend_gradient_tree_init(&t->tree);
     int status = fill(t, threads);
     if (status != ATTEND_OK) {
         attend_team_free(t);
@@ -80,91 +72,92 @@ const attend_grads *attend_team_grads(const attend_team *t)
 
 /* ---- gradient ---- */
 
-typedef struct wave {
+typedef struct shard_work {
     attend_team *team;
     attend_shard_fn fn;
     void *user;
     uint64_t seed, update;
-    int first; /* number of its first shard */
-    /* for run_merge */
-    attend_grads **merge; /* (merge_count) gradients to add to the total */
-    int merge_count, parts;
-} wave;
+    /* the failed shard with the lowest number; guarded by the lock of the tree */
+    int failed, status;
+    char message[ATTEND_MESSAGE_SIZE];
+} shard_work;
 
-static void run_shard(void *user, int i)
+static void run_shard(shard_work *w, attend_ctx *c, int shard, attend_grads *grads)
 {
-    wave *w = user;
-    attend_ctx *c = w->team->contexts[i];
     attend_ctx_reset(c);
-    attend_ctx_set_grads(c, w->team->shard[i]);
+    attend_ctx_set_grads(c, grads);
     attend_ctx_set_recording(c, true);
     attend_ctx_set_training(c, true);
-    attend_ctx_set_random(c, w->seed, w->update << STREAM_BITS | (uint64_t)(w->first + i));
-    attend_var *loss = w->fn(c, w->first + i, w->user);
-    w->team->losses[i] = loss && loss->size == 1 ? (double)loss->value[0] : 0;
-    attend_backward(c, loss); /* wave_status reports a failure */
+    attend_ctx_set_random(c, w->seed, w->update << STREAM_BITS | (uint64_t)shard);
+    attend_var *loss = w->fn(c, shard, w->user);
+    w->team->losses[shard] = loss && loss->size == 1 ? (double)loss->value[0] : 0;
+    attend_backward(c, loss); /* the caller reads the status of the context */
 }
 
-static void run_merge(void *user, int part)
+/* Shards are taken in ascending order, so that all with a lower number than a failed one run to their end. */
+static void note_failure(shard_work *w, const attend_ctx *c, int shard)
 {
-    wave *w = user;
-    attend_gradient_sum_part(w->team->total, w->merge, w->merge_count, part, w->parts);
+    gradient_tree *tree = &w->team->tree;
+    attend_gradient_tree_stop(tree);
+    pthread_mutex_lock(&tree->lock);
+    if (w->status == ATTEND_OK || shard < w->failed) {
+        w->failed = shard, w->status = attend_ctx_status(c);
+        snprintf(w->message, sizeof w->message, "%s", attend_ctx_message(c));
+    }
+    pthread_mutex_unlock(&tree->lock);
 }
 
-static void merge(wave *w, int from, int count)
+/* One thread: runs shards until there are none left. */
+static void run_thread(void *user, int i)
 {
-    attend_team *t = w->team;
-    w->merge = t->shard + from;
-    w->merge_count = count;
-    w->parts = 4 * attend_pool_threads(t->pool);
-    attend_gradient_sum_begin(t->total, w->merge, count);
-    attend_pool_run(t->pool, w->parts, run_merge, w);
-    attend_gradient_sum_end(w->merge, count);
+    shard_work *w = user;
+    attend_ctx *c = w->team->contexts[i];
+    attend_grads *grads;
+    for (int shard; attend_gradient_tree_take(&w->team->tree, &shard, &grads);) {
+        run_shard(w, c, shard, grads);
+        if (attend_ctx_status(c) != ATTEND_OK) {
+            note_failure(w, c, shard);
+            attend_gradient_tree_give(&w->team->tree, grads);
+            return;
+        }
+        attend_gradient_tree_finish(&w->team->tree, shard, grads);
+    }
 }
 
-/* The first failure of a wave of n shards, in shard order. */
-static int wave_status(attend_team *t, int first, int n)
+static int losses_fit(attend_team *t, int shards)
 {
-    for (int i = 0; i < n; i++)
-        if (attend_ctx_status(t->contexts[i]) != ATTEND_OK)
-            return attend_fail(attend_ctx_status(t->contexts[i]), "shard %d: %s", first + i,
-                               attend_ctx_message(t->contexts[i]));
+    if (shards <= t->loss_capacity) return ATTEND_OK;
+    attend_memory_free(t->losses);
+    t->loss_capacity = 0;
+    t->losses = attend_memory_zeroed((size_t)shards, sizeof *t->losses);
+    if (!t->losses) return attend_fail(ATTEND_NO_MEMORY, "no memory for the losses of %d shards", shards);
+    t->loss_capacity = shards;
     return ATTEND_OK;
 }
 
 int attend_team_gradient(attend_team *t, int shards, attend_shard_fn fn, void *user, uint64_t seed, uint64_t update,
                          double *loss)
 {
-    wave w = { .team = t, .fn = fn, .user = user, .seed = seed, .update = update };
+    shard_work w = { .team = t, .fn = fn, .user = user, .seed = seed, .update = update };
     if (loss) *loss = 0;
     if (shards < 0 || shards > MAX_SHARDS)
         return attend_fail(ATTEND_BAD_USAGE, "the number of shards is %d; it must be from 0 to %d", shards, MAX_SHARDS);
     if (t->params->count != t->count)
         return attend_fail(ATTEND_BAD_USAGE, "the team was created for %d parameters, and now there are %d", t->count,
                            t->params->count);
-    int threads = attend_pool_threads(t->pool), status = ATTEND_OK;
-    double total = 0;
     attend_grads_zero(t->total);
-    for (int n; w.first < shards && status == ATTEND_OK; w.first += n) {
-        n = shards - w.first < threads ? shards - w.first : threads;
-        attend_pool_run(t->pool, n, run_shard, &w);
-        status = wave_status(t, w.first, n);
-        if (status != ATTEND_OK) break;
-        for (int i = 0; i < n; i++) total += t->losses[i];
-        int merged = 0;
-        if (w.first == 0) { /* the total is zero: the first shard's gradients become the total */
-            attend_grads *first = t->shard[0];
-            t->shard[0] = t->total;
-            t->total = first;
-            merged = 1;
-        }
-        if (n > merged) merge(&w, merged, n - merged);
-    }
-    if (status != ATTEND_OK) {
-        attend_grads_zero(t->total);
-        for (int i = 0; i < threads; i++) attend_grads_zero(t->shard[i]);
-        return status;
-    }
+    if (shards == 0) return ATTEND_OK;
+    const int threads = attend_pool_threads(t->pool);
+    int status = losses_fit(t, shards);
+    if (status == ATTEND_OK) status = attend_gradient_tree_begin(&t->tree, t->params, shards, threads);
+    if (status != ATTEND_OK) return status;
+    attend_pool_run(t->pool, threads, run_thread, &w);
+    attend_grads *sum = attend_gradient_tree_end(&t->tree, t->pool);
+    attend_gradient_tree_give(&t->tree, t->total);
+    t->total = sum;
+    if (w.status != ATTEND_OK) return attend_fail(w.status, "shard %d: %s", w.failed, w.message);
+    double total = 0;
+    for (int i = 0; i < shards; i++) total += t->losses[i];
     if (loss) *loss = total;
     return ATTEND_OK;
 }

@@ -4,6 +4,7 @@
 
 #include "core/pool.h"
 #include "core/tape.h"
+#include "train/gradient_tree.h"
 #include <attend/train.h>
 
 struct attend_team {
@@ -11,10 +12,11 @@ struct attend_team {
     int count; /* of parameters; fixed */
     attend_pool *pool;
     attend_grads *total;
+    gradient_tree tree;
     attend_ctx **contexts; /* (threads) */
-    attend_grads **shard;  /* (threads) */
-    double *losses;        /* (threads) */
-    double *squares;       /* (chunks): sums of squares, for attend_team_norm */
+    double *losses;        /* (loss_capacity) of the shards */
+    int loss_capacity;
+    double *squares; /* (chunks): sums of squares, for attend_team_norm */
     int chunks;
 };
 

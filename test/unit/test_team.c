@@ -79,7 +79,9 @@ static void test_threads_give_the_same_bits(void **state)
     (void)state;
     for (int kind = ATTEND_SGD; kind <= ATTEND_ADAM; kind++) {
         trace one = train(1, (attend_optimizer_kind)kind);
-        for (int threads = 1; threads <= 7; threads += threads < 3 ? 1 : 4) { /* 1, 2, 3, 7 */
+        static const int counts[] = { 1, 2, 3, 7, 16 };
+        for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+            const int threads = counts[i];
             trace other = train(threads, (attend_optimizer_kind)kind);
             assert_same(&one, &other);
             trace_free(&other);
@@ -88,6 +90,51 @@ static void test_threads_give_the_same_bits(void **state)
         assert_true(one.losses[STEPS - 1] < one.losses[0]);
         trace_free(&one);
     }
+}
+
+/* ---- the order of the sum ---- */
+
+/* Numbers whose sum depends on the order. */
+static double factor(int shard)
+{
+    static const double factors[] = { 1e8, 1, -1e8, 3, 0.1, 7e7, -2, 1e-3 };
+    return factors[shard % 8] + shard * 0.37;
+}
+
+static attend_var *one_number(attend_ctx *c, int shard, void *user)
+{
+    return attend_scale(c, attend_sum(c, attend_parameter(c, ((attend_param **)user)[0])), factor(shard));
+}
+
+/* The value of a node: shards [first, end) split after the larger half. */
+static attend_real node_sum(int first, int end)
+{
+    if (end - first == 1) return (attend_real)factor(first);
+    const int middle = first + (end - first + 1) / 2;
+    const attend_real left = node_sum(first, middle), right = node_sum(middle, end);
+    return left + right;
+}
+
+static void test_gradients_are_added_by_the_tree(void **state)
+{
+    (void)state;
+    static const int counts[] = { 1, 2, 3, 5, 16 };
+    attend_params *set = NULL;
+    attend_param *p[1];
+    assert_ok(attend_params_new(&set));
+    assert_ok(attend_params_add(&p[0], set, "x", 1, (const int[]){ 3 }));
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        attend_team *team = NULL;
+        assert_ok(attend_team_new(&team, set, counts[i]));
+        for (int shards = 40; shards >= 1; shards -= 1 + shards % 3) {
+            const attend_real expected = node_sum(0, shards);
+            assert_ok(attend_team_gradient(team, shards, one_number, p, 1, 0, NULL));
+            for (int j = 0; j < 3; j++)
+                assert_memory_equal(&attend_grads_of(attend_team_grads(team), p[0])[j], &expected, sizeof expected);
+        }
+        attend_team_free(team);
+    }
+    attend_params_free(set);
 }
 
 /* ---- failures ---- */
@@ -267,6 +314,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_threads_give_the_same_bits),
+        cmocka_unit_test(test_gradients_are_added_by_the_tree),
         cmocka_unit_test(test_a_failed_shard),
         cmocka_unit_test(test_a_non_finite_gradient_changes_nothing),
         cmocka_unit_test(test_only_used_rows_have_a_gradient),

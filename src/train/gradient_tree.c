@@ -1,0 +1,228 @@
+#include "train/gradient_tree.h"
+
+#include "core/memory.h"
+#include "train/gradient_sum.h"
+#include <string.h>
+
+/* ---- the shape of the tree ---- */
+
+typedef struct range {
+    int first, end;
+} range;
+
+static int middle(range r)
+{
+    return r.first + (r.end - r.first + 1) / 2;
+}
+
+/* The parent of a node that is not the root, and its sibling. */
+static range parent_of(const gradient_tree *t, range node, range *sibling)
+{
+    range r = { 0, t->shards };
+    for (;;) {
+        const range left = { r.first, middle(r) }, right = { middle(r), r.end };
+        if (node.first == left.first && node.end == left.end) {
+            *sibling = right;
+            return r;
+        }
+        if (node.first == right.first && node.end == right.end) {
+            *sibling = left;
+            return r;
+        }
+        r = node.first < right.first ? left : right;
+    }
+}
+
+static int depth_of(int shards)
+{
+    int depth = 0;
+    while (depth < 30 && 1 << depth < shards) depth++;
+    return depth;
+}
+
+/* While no shard runs, the complete nodes that wait cover a prefix of the shards, which is at most one node for each
+ * level. So with one set more there is always a set for the next shard. */
+int attend_gradient_tree_sets(int shards, int threads)
+{
+    const int sets = threads + depth_of(shards);
+    return sets < shards ? sets : shards;
+}
+
+/* ---- memory ---- */
+
+void attend_gradient_tree_init(gradient_tree *t)
+{
+    *t = (gradient_tree){ 0 };
+    pthread_mutex_init(&t->lock, NULL);
+    pthread_cond_init(&t->freed, NULL);
+}
+
+void attend_gradient_tree_free(gradient_tree *t)
+{
+    for (int i = 0; i < t->free_count; i++) attend_grads_free(t->free[i]);
+    attend_memory_free(t->free);
+    attend_memory_free(t->nodes);
+    pthread_cond_destroy(&t->freed);
+    pthread_mutex_destroy(&t->lock);
+    *t = (gradient_tree){ 0 };
+}
+
+static bool list_fits(gradient_tree *t, int sets)
+{
+    if (sets <= t->capacity) return true;
+    attend_grads **larger = attend_memory_zeroed((size_t)sets, sizeof *larger);
+    if (!larger) return false;
+    if (t->free_count) memcpy(larger, t->free, (size_t)t->free_count * sizeof *larger);
+    attend_memory_free(t->free);
+    t->free = larger, t->capacity = sets;
+    return true;
+}
+
+static bool nodes_fit(gradient_tree *t, int shards)
+{
+    if (shards <= t->node_capacity) return true;
+    gradient_node *larger = attend_memory_zeroed((size_t)shards, sizeof *larger);
+    if (!larger) return false;
+    attend_memory_free(t->nodes);
+    t->nodes = larger, t->node_capacity = shards;
+    return true;
+}
+
+int attend_gradient_tree_begin(gradient_tree *t, const attend_params *params, int shards, int threads)
+{
+    const int sets = attend_gradient_tree_sets(shards, threads);
+    if (!nodes_fit(t, shards) || !list_fits(t, sets > t->sets ? sets : t->sets))
+        return attend_fail(ATTEND_NO_MEMORY, "no memory for the sum of %d shards", shards);
+    while (t->sets < sets) {
+        const int status = attend_grads_new(&t->free[t->free_count], params);
+        if (status != ATTEND_OK) return status;
+        t->free_count++, t->sets++;
+    }
+    t->shards = shards, t->next = 0, t->stopped = false;
+    return ATTEND_OK;
+}
+
+static void give_zeroed(gradient_tree *t, attend_grads *grads)
+{
+    t->free[t->free_count++] = grads;
+    pthread_cond_signal(&t->freed);
+}
+
+void attend_gradient_tree_give(gradient_tree *t, attend_grads *grads)
+{
+    attend_grads_zero(grads);
+    pthread_mutex_lock(&t->lock);
+    give_zeroed(t, grads);
+    pthread_mutex_unlock(&t->lock);
+}
+
+/* ---- shards ---- */
+
+bool attend_gradient_tree_take(gradient_tree *t, int *shard, attend_grads **grads)
+{
+    pthread_mutex_lock(&t->lock);
+    while (t->next < t->shards && !t->stopped && t->free_count == 0) pthread_cond_wait(&t->freed, &t->lock);
+    const bool taken = t->next < t->shards && !t->stopped;
+    if (taken) {
+        *shard = t->next++;
+        *grads = t->free[--t->free_count];
+    }
+    /* who waits for a set must learn that there is nothing left to run */
+    if (t->next >= t->shards) pthread_cond_broadcast(&t->freed);
+    pthread_mutex_unlock(&t->lock);
+    return taken;
+}
+
+void attend_gradient_tree_stop(gradient_tree *t)
+{
+    pthread_mutex_lock(&t->lock);
+    t->stopped = true;
+    pthread_cond_broadcast(&t->freed);
+    pthread_mutex_unlock(&t->lock);
+}
+
+/* Stores a complete node, or, if its sibling waits and other threads are still busy with shards, takes the sibling out
+ * to be added by the caller. */
+static attend_grads *store_or_join(gradient_tree *t, range *node, attend_grads *grads, bool *is_left)
+{
+    attend_grads *other = NULL;
+    pthread_mutex_lock(&t->lock);
+    if (t->next < t->shards && node->end - node->first < t->shards) {
+        range sibling;
+        const range parent = parent_of(t, *node, &sibling);
+        gradient_node *waiting = &t->nodes[sibling.first];
+        if (waiting->end == sibling.end) {
+            other = waiting->grads;
+            *waiting = (gradient_node){ 0 };
+            *is_left = node->first == parent.first;
+            *node = parent;
+        }
+    }
+    if (!other) t->nodes[node->first] = (gradient_node){ .end = node->end, .grads = grads };
+    pthread_mutex_unlock(&t->lock);
+    return other;
+}
+
+void attend_gradient_tree_finish(gradient_tree *t, int shard, attend_grads *grads)
+{
+    range node = { shard, shard + 1 };
+    bool is_left = false;
+    for (attend_grads *other; (other = store_or_join(t, &node, grads, &is_left));) {
+        attend_grads *to = is_left ? grads : other, *from = is_left ? other : grads;
+        attend_gradient_sum_begin(to, &from, 1);
+        attend_gradient_sum_part(to, &from, 1, 0, 1);
+        attend_gradient_sum_end(&from, 1);
+        pthread_mutex_lock(&t->lock);
+        give_zeroed(t, from);
+        pthread_mutex_unlock(&t->lock);
+        grads = to;
+    }
+}
+
+/* ---- the rest ---- */
+
+/* The sums that are still to be made, in order; every thread makes all of them for some rows. */
+typedef struct rest {
+    gradient_tree *tree;
+    attend_pool *pool;
+    int parts;
+    attend_grads *to, *from; /* the sum that is being made */
+} rest;
+
+static void run_part(void *user, int part)
+{
+    const rest *r = user;
+    attend_gradient_sum_part(r->to, &r->from, 1, part, r->parts);
+}
+
+/* The sum of a node, in the gradients of its leftmost waiting node. */
+static attend_grads *sum_of(rest *r, range node)
+{
+    gradient_node *waiting = &r->tree->nodes[node.first];
+    if (waiting->end == node.end) {
+        attend_grads *grads = waiting->grads;
+        *waiting = (gradient_node){ 0 };
+        return grads;
+    }
+    attend_grads *left = sum_of(r, (range){ node.first, middle(node) });
+    attend_grads *right = sum_of(r, (range){ middle(node), node.end });
+    r->to = left, r->from = right;
+    attend_gradient_sum_begin(left, &right, 1);
+    attend_pool_run(r->pool, r->parts, run_part, r);
+    attend_gradient_sum_end(&right, 1);
+    give_zeroed(r->tree, right);
+    return left;
+}
+
+attend_grads *attend_gradient_tree_end(gradient_tree *t, attend_pool *pool)
+{
+    if (!t->stopped) {
+        rest r = { .tree = t, .pool = pool, .parts = 4 * attend_pool_threads(pool) };
+        return sum_of(&r, (range){ 0, t->shards });
+    }
+    for (int i = 0; i < t->shards; i++) {
+        if (t->nodes[i].end) attend_gradient_tree_give(t, t->nodes[i].grads);
+        t->nodes[i] = (gradient_node){ 0 };
+    }
+    return t->free[--t->free_count];
+}

@@ -1,0 +1,54 @@
+/* gradient_tree.h: the sum of the gradients of shards, in an order that does not depend on who adds them.
+ *
+ * Purpose    Shards [0, S) are the leaves of a balanced tree: a node [a, b) splits at a + ceil((b - a) / 2). The gradient
+ *            of a node is the sum of those of its two children, element by element. So any number of threads gives the
+ *            same bits, and no thread waits for a wave of others to end.
+ * Ownership  A tree owns the gradients that are not in use; attend_gradient_tree_take lends one, and _finish takes it
+ *            back.
+ * Threads    take and finish may be called from many threads at once. */
+#ifndef ATTEND_TRAIN_GRADIENT_TREE_H
+#define ATTEND_TRAIN_GRADIENT_TREE_H
+
+#include "core/pool.h"
+#include "core/tape.h"
+#include <pthread.h>
+
+typedef struct gradient_node {
+    int end;             /* the node [i, end) that is complete and waits for its sibling; 0: none begins at i */
+    attend_grads *grads; /* its gradients */
+} gradient_node;
+
+typedef struct gradient_tree {
+    pthread_mutex_t lock;
+    pthread_cond_t freed; /* a set of gradients became free */
+    attend_grads **free;  /* (capacity) sets that are zero */
+    int free_count, capacity, sets;
+    gradient_node *nodes; /* (node_capacity) by first shard */
+    int node_capacity;
+    int shards, next; /* of this sum; the next shard to run */
+    bool stopped;     /* no further shard is run */
+} gradient_tree;
+
+void attend_gradient_tree_init(gradient_tree *t);
+void attend_gradient_tree_free(gradient_tree *t);
+
+/* The number of sets of gradients that `threads` threads need for a sum of `shards`: one each, and one for each level of
+ * the tree. */
+int attend_gradient_tree_sets(int shards, int threads);
+
+/* Begins the sum of `shards` >= 1 shards, and allocates what is missing. ATTEND_NO_MEMORY. */
+int attend_gradient_tree_begin(gradient_tree *t, const attend_params *params, int shards, int threads);
+/* The next shard to run and gradients for it, which are zero. False: there are no more. */
+bool attend_gradient_tree_take(gradient_tree *t, int *shard, attend_grads **grads);
+/* Hands in the gradients of a shard. If its sibling is there and there is still work for other threads, adds the two,
+ * and so on towards the root. */
+void attend_gradient_tree_finish(gradient_tree *t, int shard, attend_grads *grads);
+/* After a failure: no further shard is run. */
+void attend_gradient_tree_stop(gradient_tree *t);
+/* Adds what remains, on the threads of the pool, and returns the sum, which the caller gives back at the next begin. If
+ * the sum was stopped, zeros. */
+attend_grads *attend_gradient_tree_end(gradient_tree *t, attend_pool *pool);
+/* Gives back a set of gradients, which is zeroed. */
+void attend_gradient_tree_give(gradient_tree *t, attend_grads *grads);
+
+#endif
