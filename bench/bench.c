@@ -21,8 +21,8 @@ static const double MIN_SLICE = 30e-3; /* minimum seconds of a measurement */
 struct bench {
     bool json, quick, peers;
     const char *only;
-    peer *peer;
-    bool peer_tried;
+    peer *torch, *ctranslate2;
+    bool torch_tried, ctranslate2_tried;
     result results[MAX_RESULTS];
     int count;
 };
@@ -101,9 +101,16 @@ void bench_measure(const bench *b, int count, const work *works, double *seconds
 
 peer *bench_peer(bench *b)
 {
-    if (!b->peer_tried && b->peers) b->peer = peer_start();
-    b->peer_tried = true;
-    return b->peer;
+    if (!b->torch_tried && b->peers) b->torch = peer_start(BENCH_PEERS "/torch_peer.py");
+    b->torch_tried = true;
+    return b->torch;
+}
+
+peer *bench_ctranslate2(bench *b)
+{
+    if (!b->ctranslate2_tried && b->peers) b->ctranslate2 = peer_start(BENCH_PEERS "/ctranslate2_peer.py");
+    b->ctranslate2_tried = true;
+    return b->ctranslate2;
 }
 
 double bench_compare_with_peer(bench *b, work ours, const char *task, const char *group, const char *name,
@@ -176,7 +183,7 @@ void bench_report(bench *b, const result *r)
 static void print_json(const bench *b)
 {
     printf("{\"kernel\": \"%s\", \"ceiling_gflops\": %.2f, \"peer\": \"%s\", \"results\": [", attend_kernel_name(),
-           bench_peak(), b->peer ? peer_version(b->peer) : "");
+           bench_peak(), b->torch ? peer_version(b->torch) : "");
     for (int i = 0; i < b->count; i++) {
         const result *r = &b->results[i];
         printf("%s\n  {\"group\": \"%s\", \"name\": \"%s\", \"measured\": \"%s\", \"against\": \"%s\", \"ratio\": ",
@@ -247,6 +254,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < GROUPS; i++)
         if (!b.only || strcmp(b.only, groups[i].name) == 0) groups[i].run(&b);
     if (b.json) print_json(&b);
-    peer_stop(b.peer);
+    peer_stop(b.torch);
+    peer_stop(b.ctranslate2);
     return 0;
 }

@@ -48,16 +48,17 @@ bool bench_quick(const bench *b);
  * far. Each call measures again for a millisecond. */
 double bench_peak(void);
 
-/* ---- PyTorch in a child process (peer.c); NULL: not available ---- */
+/* ---- PyTorch and CTranslate2, each in a child process (peer.c); NULL: not available ---- */
 typedef struct peer peer;
-peer *bench_peer(bench *b);
-/* The best time in seconds of a few runs of `task` (listed in peers/torch_peer.py); 0 if it failed. */
+peer *bench_peer(bench *b); /* PyTorch */
+peer *bench_ctranslate2(bench *b);
+/* The best time in seconds of a few runs of `task` (listed in peers/torch_peer.py and ctranslate2_peer.py); 0 if it failed. */
 double peer_seconds(peer *p, const char *task);
 /* Measures `ours` and PyTorch's `task` alternately, reports both in tokens per second, and returns our best time. */
 double bench_compare_with_peer(bench *b, work ours, const char *task, const char *group, const char *name,
                                double tokens, double goal);
 const char *peer_version(const peer *p);
-peer *peer_start(void);
+peer *peer_start(const char *script);
 void peer_stop(peer *p);
 
 /* ---- lengths of real sentences (sentence_lengths.c) ---- */

@@ -1,5 +1,5 @@
-/* decoding.c: RNNsearch and a Transformer with random weights, 25 source tokens and 25 steps, compared with PyTorch,
- * both on two threads: 1 and 64 sentences; greedy search and a beam of 5; fp32, bf16 and int8 weights; a shortlist. */
+/* decoding.c: RNNsearch and a Transformer with random weights, 25 source tokens and 25 steps, compared with PyTorch
+ * and, for the Transformer, CTranslate2, all on two threads: 1 and 64 sentences; greedy search and a beam of 5; fp32, bf16 and int8 weights; a shortlist. */
 #include "bench.h"
 
 #include "core/pool.h"
@@ -68,6 +68,7 @@ static void attach_shortlist(attend_model *m)
 typedef struct decoding_setup {
     const char *group, *task; /* task: its name in peers/torch_peer.py */
     attend_config config;
+    bool ctranslate2; /* CTranslate2 has such a model too */
 } decoding_setup;
 
 static decoding_setup rnnsearch(void)
@@ -86,6 +87,7 @@ static decoding_setup transformer(void)
                          .config = ATTEND_CONFIG_INIT };
     x.config.architecture = ATTEND_ARCHITECTURE_TRANSFORMER;
     x.config.hidden = 256, x.config.heads = 4, x.config.feed_forward_width = 1024, x.config.layers = 4;
+    x.ctranslate2 = true;
     return x;
 }
 
@@ -111,14 +113,37 @@ typedef struct search_case {
     double goals[VARIANTS];
 } search_case;
 
-/* Measures our variants and PyTorch alternately. */
+static const char *const variants[VARIANTS] = { "fp32", "bf16", "int8", "int8, shortlist" };
+
+static void keep_best(double *best, double seconds)
+{
+    if (seconds > 0 && (*best == 0 || seconds < *best)) *best = seconds;
+}
+
+static void report(bench *b, const decoding_setup *setup, const search_case *x, int variant, const char *against,
+                   const peer *p, double ours, double theirs, double goal)
+{
+    result r = { .group = setup->group, .goal = goal, .ratio = theirs > 0 ? theirs / ours : NAN };
+    snprintf(r.name, sizeof r.name, "%s, %s", x->name, variants[variant]);
+    snprintf(r.measured, sizeof r.measured, "%.1f sentences/s", x->batch / ours);
+    if (theirs > 0)
+        snprintf(r.reference, sizeof r.reference, "%.1f, %s %s", x->batch / theirs, against, peer_version(p));
+    else
+        snprintf(r.reference, sizeof r.reference, "%s: not available", against);
+    bench_report(b, &r);
+}
+
+/* Measures our variants, PyTorch and CTranslate2 alternately. */
 static void compare(bench *b, const decoding_setup *setup, const search_case *x, decoder *d,
                     attend_model *const *models)
 {
-    static const char *const variants[VARIANTS] = { "fp32", "bf16", "int8", "int8, shortlist" };
-    double ours[VARIANTS] = { 0 }, theirs = 0;
+    static const struct {
+        int variant;
+        const char *kind; /* its name in CTranslate2 */
+    } same_precision[] = { { 0, "float32" }, { 2, "int8" } };
+    double ours[VARIANTS] = { 0 }, torch = 0, ctranslate2[2] = { 0 };
+    peer *const other = setup->ctranslate2 ? bench_ctranslate2(b) : NULL;
     char task[64];
-    snprintf(task, sizeof task, "%s %d %d", setup->task, x->batch, x->beam);
     d->count = bench_quick(b) && x->batch > 4 ? 4 : x->batch;
     d->options.beam = x->beam;
     for (int round = 0; round < (bench_quick(b) ? 1 : 3); round++) {
@@ -127,22 +152,19 @@ static void compare(bench *b, const decoding_setup *setup, const search_case *x,
             d->m = models[p < 3 ? p : 2];
             d->options.shortlist = p == 3;
             bench_measure(b, 1, (const work[]){ { run_search, d } }, &seconds);
-            if (ours[p] == 0 || seconds < ours[p]) ours[p] = seconds;
+            keep_best(&ours[p], seconds);
         }
-        const double s = bench_peer(b) ? peer_seconds(bench_peer(b), task) : 0;
-        if (s > 0 && (theirs == 0 || s < theirs)) theirs = s;
+        snprintf(task, sizeof task, "%s %d %d", setup->task, x->batch, x->beam);
+        if (bench_peer(b)) keep_best(&torch, peer_seconds(bench_peer(b), task));
+        for (int i = 0; other && i < 2; i++) {
+            snprintf(task, sizeof task, "%s %d %d %s", setup->task, x->batch, x->beam, same_precision[i].kind);
+            keep_best(&ctranslate2[i], peer_seconds(other, task));
+        }
     }
-    for (int p = 0; p < VARIANTS; p++) {
-        result r = { .group = setup->group, .goal = x->goals[p], .ratio = theirs > 0 ? theirs / ours[p] : NAN };
-        snprintf(r.name, sizeof r.name, "%s, %s", x->name, variants[p]);
-        snprintf(r.measured, sizeof r.measured, "%.1f sentences/s", x->batch / ours[p]);
-        if (theirs > 0)
-            snprintf(r.reference, sizeof r.reference, "%.1f, PyTorch %s tuned", x->batch / theirs,
-                     peer_version(bench_peer(b)));
-        else
-            snprintf(r.reference, sizeof r.reference, "PyTorch: not available");
-        bench_report(b, &r);
-    }
+    for (int p = 0; p < VARIANTS; p++) report(b, setup, x, p, "PyTorch", bench_peer(b), ours[p], torch, x->goals[p]);
+    for (int i = 0; setup->ctranslate2 && i < 2; i++)
+        report(b, setup, x, same_precision[i].variant, "CTranslate2", other, ours[same_precision[i].variant],
+               ctranslate2[i], 1.5);
 }
 
 /* ---- memory ---- */

@@ -1,4 +1,5 @@
-/* peer.c: PyTorch in a child process that makes one measurement for each request, so that both run alternately. */
+/* peer.c: PyTorch or CTranslate2 in a child process that makes one measurement for each request, so that both run
+ * alternately. */
 #include "bench.h"
 
 #include <signal.h>
@@ -16,13 +17,13 @@ struct peer {
 };
 
 /* Tuned for a fair comparison: threads are pinned to cores, and malloc does not return memory to the system. */
-static void exec_peer(const char *python)
+static void exec_peer(const char *python, const char *script)
 {
     setenv("OMP_NUM_THREADS", "2", 1);
     setenv("OMP_PROC_BIND", "true", 1);
     setenv("OMP_PLACES", "cores", 1);
     setenv("GLIBC_TUNABLES", "glibc.malloc.mmap_threshold=4294967295:glibc.malloc.trim_threshold=4294967295", 1);
-    execlp(python, python, "-B", BENCH_PEERS "/torch_peer.py", (char *)NULL);
+    execlp(python, python, "-B", script, (char *)NULL);
     _exit(127);
 }
 
@@ -35,7 +36,7 @@ void peer_stop(peer *p)
     free(p);
 }
 
-peer *peer_start(void)
+peer *peer_start(const char *script)
 {
     const char *python = getenv("ATTEND_PEER_PYTHON");
     int to[2], from[2];
@@ -50,7 +51,7 @@ peer *peer_start(void)
     if (pid == 0) {
         dup2(to[0], 0), dup2(from[1], 1);
         close(to[0]), close(to[1]), close(from[0]), close(from[1]);
-        exec_peer(python && *python ? python : "python3");
+        exec_peer(python && *python ? python : "python3", script);
     }
     close(to[0]), close(from[1]);
     peer *p = calloc(1, sizeof *p);
@@ -62,7 +63,7 @@ peer *peer_start(void)
     p->pid = pid;
     p->requests = fdopen(to[1], "w");
     p->answers = fdopen(from[0], "r");
-    /* the first line is the version; a Python without PyTorch prints nothing */
+    /* the first line is the version; a Python without the package prints nothing */
     if (!p->requests || !p->answers || !fgets(p->version, sizeof p->version, p->answers)) {
         peer_stop(p);
         return NULL;

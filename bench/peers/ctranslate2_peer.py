@@ -1,0 +1,114 @@
+"""The CTranslate2 side of the benchmark: the Transformer of bench/decoding.c with random weights. Prints the version; then reads
+tasks from standard input, one on each line, and prints the best time in seconds of a few runs (0: failure). bench/peer.c starts it.
+
+Task:   decode-transformer BATCH BEAM float32|int8      25 source tokens, 25 steps, two threads: the better of two threads for one
+                                                        batch and one thread for each of two batches"""
+import os
+import sys
+import tempfile
+import time
+
+try:
+    import ctranslate2
+    import numpy
+    from ctranslate2.specs import transformer_spec
+except ImportError:
+    sys.exit(1)
+
+LAYERS, HEADS, WIDTH, INNER, VOCABULARY, TOKENS = 4, 4, 256, 1024, 10000, 25
+SECONDS = 2.0  # at least, for each setting
+random = numpy.random.default_rng(0)
+
+
+def matrix(rows, columns):
+    return (random.standard_normal((rows, columns)) * columns**-0.5).astype(numpy.float32)
+
+
+def fill_linear(linear, rows, columns):
+    linear.weight, linear.bias = matrix(rows, columns), numpy.zeros(rows, numpy.float32)
+
+
+def fill_norm(norm):
+    norm.gamma, norm.beta = numpy.ones(WIDTH, numpy.float32), numpy.zeros(WIDTH, numpy.float32)
+
+
+def fill_attention(attention, widths):
+    fill_norm(attention.layer_norm)
+    for linear, rows in zip(attention.linear, widths):
+        fill_linear(linear, rows, WIDTH)
+
+
+def fill_feed_forward(ffn):
+    fill_norm(ffn.layer_norm)
+    fill_linear(ffn.linear_0, INNER, WIDTH)
+    fill_linear(ffn.linear_1, WIDTH, INNER)
+
+
+def save_model(directory):
+    spec = transformer_spec.TransformerSpec.from_config((LAYERS, LAYERS), HEADS, pre_norm=True)
+    embeddings = spec.encoder.embeddings
+    for e in embeddings if isinstance(embeddings, list) else [embeddings]:
+        e.weight = matrix(VOCABULARY, WIDTH)
+    spec.decoder.embeddings.weight = matrix(VOCABULARY, WIDTH)
+    fill_linear(spec.decoder.projection, VOCABULARY, WIDTH)
+    spec.decoder.projection.bias[2] = -1000  # no hypothesis ends before the last step
+    for side in (spec.encoder, spec.decoder):
+        fill_norm(side.layer_norm)
+        for layer in side.layer:
+            fill_attention(layer.self_attention, [3 * WIDTH, WIDTH])
+            fill_feed_forward(layer.ffn)
+            if side is spec.decoder:
+                fill_attention(layer.attention, [WIDTH, 2 * WIDTH, WIDTH])
+    tokens = ["<unk>", "<s>", "</s>"] + ["t%d" % i for i in range(VOCABULARY - 3)]
+    spec.register_source_vocabulary(tokens)
+    spec.register_target_vocabulary(tokens)
+    spec.validate()
+    spec.save(directory)
+    return tokens
+
+
+def seconds(translator, batch, beam, parts):
+    """The best time of one translation of the whole batch, given to the translator in `parts` parts."""
+    best, end = 0.0, time.perf_counter() + SECONDS
+    while True:
+        begin = time.perf_counter()
+        results = translator.translate_batch(batch, beam_size=beam, max_decoding_length=TOKENS, min_decoding_length=TOKENS,
+                                             max_batch_size=(len(batch) + parts - 1) // parts, batch_type="examples",
+                                             return_end_token=False)
+        took = time.perf_counter() - begin
+        if len(results) != len(batch) or len(results[0].hypotheses[0]) < TOKENS - 1:
+            raise RuntimeError("the search ended early")
+        best = took if best == 0 else min(best, took)
+        if time.perf_counter() > end:
+            return best
+
+
+def decode(directory, tokens, count, beam, kind):
+    batch = [[tokens[3 + int(i)] for i in random.integers(0, VOCABULARY - 3, TOKENS)] for _ in range(count)]
+    best = 0.0
+    for inter, intra in ((1, 2), (2, 1)):
+        if count == 1 and inter > 1:
+            continue
+        translator = ctranslate2.Translator(directory, device="cpu", compute_type=kind, inter_threads=inter, intra_threads=intra)
+        took = seconds(translator, batch, beam, inter)
+        best = took if best == 0 else min(best, took)
+    return best
+
+
+def main():
+    with tempfile.TemporaryDirectory() as directory:
+        tokens = save_model(directory)
+        print(ctranslate2.__version__, flush=True)
+        for line in sys.stdin:
+            name, *arguments = line.split()
+            try:
+                if name != "decode-transformer":
+                    raise ValueError(name)
+                count, beam, kind = arguments
+                print("%.6f" % decode(directory, tokens, int(count), int(beam), kind), flush=True)
+            except Exception as error:  # whatever it is, the benchmark goes on without this figure
+                print("%s: %s" % (line.strip(), error), file=sys.stderr)
+                print("0", flush=True)
+
+
+main()
