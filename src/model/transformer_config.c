@@ -15,10 +15,6 @@ const char *attend_transformer_conflict(const attend_config *c)
         return "a transformer's embeddings are as wide as its layers: leave embedding out, or set it to hidden";
     if (c->positions == ATTEND_POSITIONS_ROTARY && c->hidden / c->heads % 2 != 0)
         return "rotary positions rotate pairs of numbers: hidden / heads must be even";
-    if (c->window != ATTEND_WINDOW_GLOBAL || c->selection != ATTEND_SELECT_SOFT || c->input_feeding)
-        return "a window, a selection or input-feeding belongs to architecture 'rnn' or 'lstmn'";
-    if (c->dropout_along_time)
-        return "dropout-along-time belongs to architecture 'rnn' or 'lstmn': a transformer has no recurrent steps";
     return NULL;
 }
 
