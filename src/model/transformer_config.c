@@ -1,4 +1,4 @@
-/* transformer_config.c: valid configurations of Transformers. */
+/* transformer_config.c: valid configurations of Transformers, and their sizes by the amount of data. */
 #include "model/config.h"
 #include "model/transformer.h"
 #include <limits.h>
@@ -37,3 +37,11 @@ int attend_transformer_attention_heads(const attend_config *c, attend_attention_
     (void)kind;
     return c->heads > 0 ? c->heads : 1;
 }
+
+/* Transformers overfit sooner than recurrent networks, and need a warm-up. The embedding is as wide as the layers. */
+const architecture_sizes attend_transformer_sizes[ATTEND_DATA_LEVELS] = {
+    /* hidden, embedding, layers, heads, feed-forward-width, dropout, learning rate, warm-up */
+    { 64, 0, 2, 4, 128, 0.2, 0.002, 1000 },    { 128, 0, 3, 4, 256, 0.3, 0.002, 1000 },
+    { 128, 0, 4, 4, 256, 0.3, 0.002, 1000 },   { 256, 0, 4, 4, 1024, 0.2, 0.001, 1000 },
+    { 512, 0, 6, 4, 2048, 0.1, 0.0007, 1000 },
+};
