@@ -53,16 +53,6 @@ static const option_alias aliases[] = {
 
 /* ---- training ---- */
 
-/* Dot products of wide vectors grow quickly under Adam, so that the softmax saturates within a few updates and its
- * gradient vanishes. Several heads have shorter vectors; projected attention is designed for them (docs/demo.md). */
-static int heads_of(const char *score)
-{
-    static const char *const with_heads[] = { "dot", "bilinear", "projected" };
-    for (size_t i = 0; score && i < sizeof with_heads / sizeof *with_heads; i++)
-        if (strcmp(score, with_heads[i]) == 0) return 8;
-    return 1;
-}
-
 /* Sizes and rates with which several seeds reach 95 % exact match in about a minute on two cores. */
 static void train_options(const settings *s, const demo_files *f, const attend_pairs_spec *specs,
                           attend_train_options *o)
@@ -240,7 +230,7 @@ static int demo(settings *s)
     const bool only_pairs = s->write_pairs != NULL;
     int status = s->attention ? attend_config_set(&s->config, "attention", s->attention) : ATTEND_OK;
     s->config.input_feeding = s->config.attention != NULL;
-    s->config.heads = heads_of(s->attention);
+    s->config.heads = s->config.attention ? s->config.attention->usual_heads : 0;
     if (status == ATTEND_OK)
         status = demo_files_write(&f, only_pairs ? s->write_pairs : s->output, (uint64_t)s->seed, s->pairs);
     if (status == ATTEND_OK && only_pairs) {

@@ -22,9 +22,7 @@ void attend_config_set_defaults(attend_config *c)
 static int check_heads(const attend_config *c)
 {
     if (!c->attention) return ATTEND_OK;
-    const bool inner = c->attention == &attend_score_additive || c->attention == &attend_score_projected ||
-                       c->attention == &attend_score_location_sensitive;
-    const bool inner_fits = !inner || c->attention_width % c->heads == 0;
+    const bool inner_fits = !c->attention->has_inner_width || c->attention_width % c->heads == 0;
     if (c->hidden % c->heads == 0 && inner_fits) return ATTEND_OK;
     return attend_fail(ATTEND_BAD_USAGE, "hidden %d%s must be divisible by heads %d", c->hidden,
                        inner_fits ? "" : " and the attention-width", c->heads);

@@ -35,7 +35,7 @@ const char *attend_lstmn_conflict(const attend_config *c)
 
 int attend_lstmn_max_tokens(const attend_config *c, bool target)
 {
-    return !target && c->attention == &attend_score_location ? c->max_positions : INT_MAX;
+    return !target && c->attention && c->attention->has_max_keys ? c->max_positions : INT_MAX;
 }
 
 int attend_lstmn_attention_layers(const attend_config *c, attend_attention_kind kind)
