@@ -24,8 +24,6 @@ typedef struct settings {
 
 enum { HARD, SOFT };
 static const char *const kinds[] = { "hard", "soft", NULL };
-static const char *const symmetries[] = { "intersection",        "union", "grow-diag", "grow-diag-final",
-                                          "grow-diag-final-and", NULL };
 
 #define AT(member) offsetof(settings, member)
 static const option table[] = {
@@ -34,7 +32,7 @@ static const option table[] = {
       AT(reverse_model), 0, 0, NULL },
     { "symmetrize", "intersection|union|grow-diag|grow-diag-final|grow-diag-final-and",
       "how to combine the links of both models (default: grow-diag-final-and)", OPTION_CHOICE, AT(symmetry), 0, 0,
-      symmetries },
+      attend_symmetrization_names },
     { "input", "PAIRS", "pairs to align: one .tsv file or two line-aligned files", OPTION_PAIRS, AT(input), 0, 0,
       NULL },
     { "alignment", "hard|soft",
@@ -256,7 +254,9 @@ static int align_pair(job *j, int pair, unsigned long long number)
 
 static const char *alignment_name(int alignment)
 {
-    return alignment == FORWARD ? "forward" : alignment == REVERSE ? "reverse" : symmetries[alignment - SYMMETRIZED];
+    return alignment == FORWARD   ? "forward"
+           : alignment == REVERSE ? "reverse"
+                                  : attend_symmetrization_names[alignment - SYMMETRIZED];
 }
 
 static void print_errors(const job *j, unsigned long long pairs)

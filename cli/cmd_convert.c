@@ -25,7 +25,7 @@ static const option table[] = {
       "m.update-*",
       OPTION_FLAG, AT(average), 0, 0, NULL },
     { "precision", "fp32|bf16|int8", "precision of the weight matrices (default: unchanged)", OPTION_CHOICE,
-      AT(precision), 0, 0, precision_names },
+      AT(precision), 0, 0, attend_precision_names },
     { "shortlist", "PAIRS",
       "add a shortlist: align these training pairs by attention and store, for each source token, the target tokens "
       "aligned with it; translate --shortlist predicts only these",

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 static const char *const formats[] = { "terminal", "svg", "png", "html", "json", NULL };
-const char *const show_kind_names[] = { "cross", "encoder", "decoder", NULL };
 
 #define AT(member) offsetof(show_settings, member)
 static const option table[] = {
@@ -31,7 +30,7 @@ static const option table[] = {
       "cross: from the target to the source; encoder: self-attention of the source; decoder: self-attention of the "
       "target (Transformer, LSTMN, and the only kind of a language model). Default: the first of these that the model "
       "has; with html, all",
-      OPTION_CHOICE, AT(kind), 0, 0, show_kind_names },
+      OPTION_CHOICE, AT(kind), 0, 0, attend_attention_kind_names },
     { "layer", "N",
       "layer, counted from 0; -1: the mean over all layers (default: -1). Without --layer and --head, cross-attention "
       "is that of the layer and head that the model uses for alignment",

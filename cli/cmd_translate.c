@@ -18,7 +18,7 @@ typedef struct settings {
     double temperature, top_p;
     bool sample, replace_unknown, json, quiet, shortlist;
     bool is_language_model; /* continue the lines instead of translating them */
-    int precision;          /* index into precision_names; -1: that of the file */
+    int precision;          /* index into attend_precision_names; -1: that of the file */
     int alignment;          /* index into `alignments`; ALIGNMENT_NONE - 1 if not given */
 } settings;
 
@@ -63,7 +63,7 @@ static const option table[] = {
     { "json", NULL, "print one JSON object per line: text, score, log-probability, tokens, alignment, n-best list",
       OPTION_FLAG, AT(json), 0, 0, NULL },
     { "precision", "fp32|bf16|int8", "precision of the weights; lower is faster (default: that of the file)",
-      OPTION_CHOICE, AT(precision), 0, 0, precision_names },
+      OPTION_CHOICE, AT(precision), 0, 0, attend_precision_names },
     { "shortlist", NULL,
       "restrict the output to the model's shortlist, which attend convert --shortlist adds to a model; much faster",
       OPTION_FLAG, AT(shortlist), 0, 0, NULL },

@@ -9,8 +9,6 @@
 
 enum { EXIT_USAGE = 2, EXIT_IO = 5 };
 
-const char *const precision_names[] = { "fp32", "bf16", "int8", NULL };
-
 /* ---- messages ---- */
 
 static const char *location = "";

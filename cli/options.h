@@ -143,8 +143,6 @@ int cli_end(int status);
 
 extern const verb verb_demo, verb_train, verb_translate, verb_score, verb_evaluate, verb_align, verb_show, verb_compare,
     verb_check, verb_convert, verb_info;
-/* The names of attend_precision, for OPTION_CHOICE. */
-extern const char *const precision_names[];
 /* All verbs; ends with NULL. */
 extern const verb *const verbs[];
 

@@ -4,8 +4,6 @@
 #include <attend/processors.h>
 #include <string.h>
 
-static const char *const kinds[] = { "word", "char", "bpe", NULL };
-
 enum { MAX_THREADS = 2 }; /* per processor */
 
 #define AT(member) offsetof(train_settings, member)
@@ -13,9 +11,11 @@ static const option table[] = {
     { "preset", "tiny|g2p|translate-small|translate", "size of the model (default: depends on the amount of data)",
       OPTION_CHOICE, AT(preset), 0, 0, attend_preset_names },
     { "tokens", "word|char|bpe", "tokenization of both sides (default: depends on the data; bpe for sentences)",
-      OPTION_CHOICE, AT(tokens), 0, 0, kinds },
-    { "source-tokens", "word|char|bpe", "tokenization of the source", OPTION_CHOICE, AT(source_tokens), 0, 0, kinds },
-    { "target-tokens", "word|char|bpe", "tokenization of the target", OPTION_CHOICE, AT(target_tokens), 0, 0, kinds },
+      OPTION_CHOICE, AT(tokens), 0, 0, attend_token_kind_names },
+    { "source-tokens", "word|char|bpe", "tokenization of the source", OPTION_CHOICE, AT(source_tokens), 0, 0,
+      attend_token_kind_names },
+    { "target-tokens", "word|char|bpe", "tokenization of the target", OPTION_CHOICE, AT(target_tokens), 0, 0,
+      attend_token_kind_names },
     { "vocab-size", "N", "maximum size of each vocabulary", OPTION_INTEGER, AT(vocab_size), 0, 1e7, NULL },
     { "source-vocab-size", "N", "maximum size of the source vocabulary", OPTION_INTEGER, AT(source_vocab_size), 0, 1e7,
       NULL },
@@ -134,8 +134,8 @@ static int choose_kind(const verb *v, train_settings *s, const parsed *p, int si
     const char *const name = side ? "target-tokens" : "source-tokens";
     if (options_given(v, p, name) || options_given(v, p, "tokens")) return 0;
     const size_t n = strlen(s->chosen);
-    snprintf(s->chosen + n, sizeof s->chosen - n, "%s%s %s", n ? ", " : "", name, kinds[kind]);
-    return options_set(v, s, name, kinds[kind]);
+    snprintf(s->chosen + n, sizeof s->chosen - n, "%s%s %s", n ? ", " : "", name, attend_token_kind_names[kind]);
+    return options_set(v, s, name, attend_token_kind_names[kind]);
 }
 
 static int requested_kind(const verb *v, const train_settings *s, const parsed *p, int side)
@@ -193,7 +193,7 @@ static int choose_for_lines(const verb *v, train_settings *s, const parsed *p, c
     snprintf(s->basis, sizeof s->basis, "%llu lines, %llu characters", (unsigned long long)n->usable,
              (unsigned long long)n->characters[1]);
     s->source_tokens = s->target_tokens = (int)z.tokens[0];
-    if (kind < 0) snprintf(s->chosen, sizeof s->chosen, "tokens %s", kinds[z.tokens[0]]);
+    if (kind < 0) snprintf(s->chosen, sizeof s->chosen, "tokens %s", attend_token_kind_names[z.tokens[0]]);
     give_reason(s, &z, n->usable, z.is_word_level ? "lines of words" : "lines of text");
     return choose_sizes(v, s, p, &z);
 }

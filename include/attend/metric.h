@@ -115,8 +115,9 @@ typedef enum attend_symmetrization {
     ATTEND_GROW_DIAG_FINAL_AND
 } attend_symmetrization;
 
-/* "intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and"; NULL if there is no such
- * heuristic. */
+/* "intersection", "union", "grow-diag", "grow-diag-final" and "grow-diag-final-and", in order; NULL after the last. */
+extern const char *const attend_symmetrization_names[];
+/* One of them; NULL: there is no such heuristic. */
 const char *attend_symmetrization_name(attend_symmetrization how);
 
 /* Combines the links of both directions. `backward` has the links of the reverse model with source and target

@@ -237,6 +237,26 @@ static void numbers_have_a_decimal_point_in_any_locale(void **state)
     assert_string_equal(text, "0.25");
 }
 
+/* The names of enumerations exist as lists, which command lines use, and as functions, which have no others. */
+static void lists_of_names_are_complete(void **state)
+{
+    (void)state;
+    int i;
+    for (i = 0; attend_precision_names[i]; i++)
+        assert_string_equal(attend_precision_name((attend_precision)i), attend_precision_names[i]);
+    assert_true(i == ATTEND_INT8 + 1 && !attend_precision_name((attend_precision)i));
+    for (i = 0; attend_token_kind_names[i]; i++)
+        assert_string_equal(attend_token_kind_name((attend_token_kind)i), attend_token_kind_names[i]);
+    assert_true(i == ATTEND_TOKENS_BPE + 1 && !attend_token_kind_name((attend_token_kind)i));
+    for (i = 0; attend_attention_kind_names[i]; i++)
+        assert_string_equal(attend_attention_kind_name((attend_attention_kind)i), attend_attention_kind_names[i]);
+    assert_true(i == ATTEND_ATTENTION_DECODER + 1 && !attend_attention_kind_name((attend_attention_kind)i));
+    for (i = 0; attend_symmetrization_names[i]; i++)
+        assert_string_equal(attend_symmetrization_name((attend_symmetrization)i), attend_symmetrization_names[i]);
+    assert_true(i == ATTEND_GROW_DIAG_FINAL_AND + 1 && !attend_symmetrization_name((attend_symmetrization)i));
+    assert_string_equal(attend_token_kind_name(ATTEND_TOKENS_CHAR), "char");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -249,6 +269,7 @@ int main(void)
         cmocka_unit_test(values_without_effect_are_refused_or_ignored),
         cmocka_unit_test(values_outside_of_enums_are_refused),
         cmocka_unit_test(numbers_have_a_decimal_point_in_any_locale),
+        cmocka_unit_test(lists_of_names_are_complete),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
