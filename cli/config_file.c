@@ -74,6 +74,7 @@ static int set_files(const verb *v, void *base, const option *o, char *value)
 /* One line: a name and its value. */
 static int set_line(const verb *v, void *base, parsed *p, char *line)
 {
+    char choices[OPTION_ARGUMENT];
     cut_comment(line);
     char *typed = strip(line);
     if (!*typed) return 0;
@@ -97,7 +98,8 @@ static int set_line(const verb *v, void *base, parsed *p, char *line)
     }
     if (!*value && !o && options_is_switch(f)) value = "yes";
     if (!*value)
-        return usage_error(v, "--%s requires a value: %s", name, o ? o->argument : attend_config_field_at(f)->values);
+        return usage_error(v, "--%s requires a value: %s", name,
+                           o ? option_argument(o, choices) : attend_config_field_at(f)->values);
     if (o && strcmp(name, "config") == 0) return usage_error(v, "a configuration file cannot include another");
     if (o) p->from_file[number] = true;
     if (o && option_takes_files(o)) return set_files(v, base, o, value);
