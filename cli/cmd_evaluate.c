@@ -7,7 +7,6 @@
 #include "translate_lines.h"
 
 #include <attend/status.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,16 +76,6 @@ static int translate(const settings *s, const text_lines *sources, text_lines *t
     return status;
 }
 
-static int write_lines(const text_lines *l, const char *path)
-{
-    FILE *to = fopen(path, "wb");
-    if (!to) return attend_fail(ATTEND_IO, "cannot write %s: %s", path, attend_errno_text(errno));
-    for (int i = 0; i < l->count; i++) fprintf(to, "%s\n", l->items[i]);
-    const bool written = !ferror(to);
-    if (fclose(to) == 0 && written) return ATTEND_OK;
-    return attend_fail(ATTEND_IO, "cannot write %s: %s", path, attend_errno_text(errno));
-}
-
 /* ---- evaluation ---- */
 
 /* Names a system by the last part of its path, as valid UTF-8 that fits into a legend. */
@@ -116,7 +105,7 @@ static int read_all(evaluation *e, const settings *s)
         status = test_set_read_system(g, &e->systems[1], s->against);
     }
     if (status == ATTEND_OK && s->model) status = translate(s, &g->sources, &e->systems[0]);
-    if (status == ATTEND_OK && s->output) status = write_lines(&e->systems[0], s->output);
+    if (status == ATTEND_OK && s->output) status = text_lines_write(&e->systems[0], s->output);
     return status;
 }
 

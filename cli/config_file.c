@@ -22,7 +22,7 @@ static int read_text(const verb *v, const char *path, char **text, size_t *size)
     struct stat s;
     FILE *f = fopen(path, "rb");
     *text = NULL;
-    if (!f) return cannot_read(v, path, strerror(errno));
+    if (!f) return cannot_read(v, path, attend_errno_text(errno));
     if (fstat(fileno(f), &s) == 0 && S_ISDIR(s.st_mode)) {
         fclose(f);
         return cannot_read(v, path, "it is a directory");
@@ -33,7 +33,7 @@ static int read_text(const verb *v, const char *path, char **text, size_t *size)
     fclose(f);
     if (!*text) return cannot_read(v, path, "out of memory");
     (*text)[*size] = '\0';
-    if (error) return cannot_read(v, path, strerror(error));
+    if (error) return cannot_read(v, path, attend_errno_text(error));
     if (*size > MAX_BYTES) return cannot_read(v, path, "it is larger than 1 MiB");
     return 0;
 }

@@ -57,7 +57,7 @@ int cli_end(int status)
 {
     const bool written = fflush(stdout) == 0 && !ferror(stdout);
     if (status != 0 || written) return status;
-    fprintf(stderr, "attend: cannot write standard output: %s\n", strerror(errno));
+    fprintf(stderr, "attend: cannot write standard output: %s\n", attend_errno_text(errno));
     return EXIT_IO;
 }
 
