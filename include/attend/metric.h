@@ -64,7 +64,7 @@ const char *attend_metric_name(attend_metric_kind kind);
 /* Finds a kind by its name; false if there is none. */
 bool attend_metric_find(const char *name, attend_metric_kind *kind);
 /* Writes a signature in the format of sacreBLEU to `text`, truncated to `size` bytes, such as
- * "BLEU|nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:attend-0.1.0". references: the number per line; 0 if it
+ * "BLEU|nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:attend-0.2.0". references: the number per line; 0 if it
  * varies. */
 void attend_metric_signature(const attend_metric_options *o, int references, char *text, size_t size);
 

@@ -118,6 +118,9 @@ static void the_table_of_fields_is_complete(void **state)
     for (int i = 0; (f = attend_config_field_at(i)); i++) {
         assert_int_equal(attend_config_field_find(f->name), i);
         assert_true(f->help[0] && f->values[0] && f->since[0]);
+        int major, minor;
+        assert_int_equal(sscanf(f->since, "%d.%d", &major, &minor), 2);
+        assert_true(major < ATTEND_VERSION_MAJOR || (major == ATTEND_VERSION_MAJOR && minor <= ATTEND_VERSION_MINOR));
         for (int j = 0; j < i && (g = attend_config_field_at(j)); j++)
             assert_true(strcmp(f->name, g->name) != 0 && strcmp(f->key, g->key) != 0);
     }
