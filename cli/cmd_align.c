@@ -24,22 +24,18 @@ typedef struct settings {
 
 enum { HARD, SOFT };
 static const char *const kinds[] = { "hard", "soft", NULL };
-static const char *const symmetries[] = { "intersection",        "union", "grow-diag", "grow-diag-final",
-                                          "grow-diag-final-and", NULL };
 
 #define AT(member) offsetof(settings, member)
 static const option table[] = {
     { "model", "FILE", "a model with attention", OPTION_TEXT, AT(model), 0, 0, NULL },
     { "reverse-model", "FILE", "a model that translates from target to source; with or without --model", OPTION_TEXT,
       AT(reverse_model), 0, 0, NULL },
-    { "symmetrize", "intersection|union|grow-diag|grow-diag-final|grow-diag-final-and",
-      "how to combine the links of both models (default: grow-diag-final-and)", OPTION_CHOICE, AT(symmetry), 0, 0,
-      symmetries },
+    { "symmetrize", NULL, "how to combine the links of both models", OPTION_CHOICE, AT(symmetry), 0, 0,
+      attend_symmetrization_names },
     { "input", "PAIRS", "pairs to align: one .tsv file or two line-aligned files", OPTION_PAIRS, AT(input), 0, 0,
       NULL },
-    { "alignment", "hard|soft",
-      "hard: for each target word, the source word with the largest weight; soft: all weights between words, as JSON "
-      "(default: hard)",
+    { "alignment", NULL,
+      "hard: for each target word, the source word with the largest weight; soft: all weights between words, as JSON",
       OPTION_CHOICE, AT(kind), 0, 0, kinds },
     { "tokens", NULL, "with --alignment soft: print the weights between tokens instead of words, end tokens included",
       OPTION_FLAG, AT(tokens), 0, 0, NULL },
@@ -256,7 +252,9 @@ static int align_pair(job *j, int pair, unsigned long long number)
 
 static const char *alignment_name(int alignment)
 {
-    return alignment == FORWARD ? "forward" : alignment == REVERSE ? "reverse" : symmetries[alignment - SYMMETRIZED];
+    return alignment == FORWARD   ? "forward"
+           : alignment == REVERSE ? "reverse"
+                                  : attend_symmetrization_names[alignment - SYMMETRIZED];
 }
 
 static void print_errors(const job *j, unsigned long long pairs)
@@ -371,9 +369,16 @@ static int check(const settings *s, const parsed *p)
     return 0;
 }
 
+static const void *defaults(void)
+{
+    static settings s;
+    s = (settings){ .symmetry = ATTEND_GROW_DIAG_FINAL_AND, .threads = attend_processors_threads() };
+    return &s;
+}
+
 static int run(int argc, char **argv)
 {
-    settings s = { .symmetry = ATTEND_GROW_DIAG_FINAL_AND, .threads = attend_processors_threads() };
+    settings s = *(const settings *)defaults();
     parsed p;
     int status = options_parse(&verb_align, &s, argc, argv, &p);
     if (status == 0 && !p.help) {
@@ -404,6 +409,7 @@ const verb verb_align = {
                 "  attend align --model en-fr --reverse-model fr-en --input dev.en dev.fr --gold dev.wa\n"
                 "  attend align --model en-de --input valid.en valid.de --select-map\n",
     .options = table,
+    .defaults = defaults,
     .aliases = aliases,
     .run = run,
 };

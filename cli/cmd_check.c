@@ -19,9 +19,8 @@ static const option table[] = {
       AT(train), 0, 0, NULL },
     { "valid", "PAIRS", "validation pairs, which must not overlap with the training pairs", OPTION_DATA, AT(valid), 0,
       0, NULL },
-    { "task", "translation|language-model",
-      "language-model: the files contain lines of text instead of pairs (default: translation)", OPTION_CHOICE,
-      AT(task), 0, 0, tasks },
+    { "task", NULL, "language-model: the files contain lines of text instead of pairs", OPTION_CHOICE, AT(task), 0, 0,
+      tasks },
     { "quick", NULL, "check only for faults that prevent training", OPTION_FLAG, AT(quick), 0, 0, NULL },
     { "json", NULL, "print one JSON object", OPTION_FLAG, AT(json), 0, 0, NULL },
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
@@ -42,9 +41,15 @@ static int check(const settings *s)
     return code;
 }
 
+static const void *defaults(void)
+{
+    static const settings s = { .task = ATTEND_TASK_TRANSLATION };
+    return &s;
+}
+
 static int run(int argc, char **argv)
 {
-    settings s = { .json = false };
+    settings s = *(const settings *)defaults();
     parsed p;
     int status = options_parse(&verb_check, &s, argc, argv, &p);
     if (status == 0 && !p.help) status = data_files_resolve(&verb_check, "train", &s.train, (attend_task)s.task);
@@ -73,5 +78,6 @@ const verb verb_check = {
         "  attend check --train train.tsv\n  attend check --train train.en train.de --valid valid.en valid.de --json\n"
         "  attend check --task language-model --train train.txt --valid valid.txt\n",
     .options = table,
+    .defaults = defaults,
     .run = run,
 };

@@ -26,29 +26,26 @@ static const option table[] = {
       AT(vary), 0, 0, NULL },
     { "variant", "NAME: FIELD=VALUE FIELD=VALUE ...", "a variant that differs in several options; may be repeated",
       OPTION_TEXTS, AT(variants), 0, 0, NULL },
-    { "output", "DIRECTORY", "directory for models, logs and the table (default: comparison)", OPTION_TEXT, AT(output),
-      0, 0, NULL },
+    { "output", "DIRECTORY", "directory for models, logs and the table", OPTION_TEXT, AT(output), 0, 0, NULL },
     { "config", "FILE", "read options from a file, one per line, such as \"hidden 256\"", OPTION_TEXT, AT(config_file),
       0, 0, NULL },
     { "metric", "NAMES",
       "comma-separated list of bleu, chrf, chrf++, ter, wer, cer, exact, token-accuracy (default: bleu, or exact if "
       "the pairs are single words)",
       OPTION_TEXT, AT(metrics), 0, 0, NULL },
-    { "bleu-tokenizer", "13a|none|char", "tokenization of BLEU (default: 13a)", OPTION_CHOICE, AT(bleu_tokens), 0, 0,
+    { "bleu-tokenizer", NULL, "tokenization of BLEU", OPTION_CHOICE, AT(bleu_tokens), 0, 0,
       evaluation_bleu_tokenizers },
     { "lowercase", NULL, "ignore case in scores", OPTION_FLAG, AT(lowercase), 0, 0, NULL },
-    { "bootstrap", "N", "bootstrap samples for intervals and paired tests; 0: none (default: 1000)", OPTION_INTEGER,
-      AT(samples), 0, 1e6, NULL },
-    { "beam", "N", "beam size for translating the test sources (default: 5)", OPTION_INTEGER, AT(beam), 1, 1024, NULL },
-    { "length-penalty", "X",
-      "exponent of the length normalisation; larger values favour longer translations (default: 1)", OPTION_REAL,
-      AT(length_penalty), 0, 10, NULL },
+    { "bootstrap", "N", "bootstrap samples for intervals and paired tests; 0: none", OPTION_INTEGER, AT(samples), 0,
+      1e6, NULL },
+    { "beam", "N", "beam size for translating the test sources", OPTION_INTEGER, AT(beam), 1, 1024, NULL },
+    { "length-penalty", "X", "exponent of the length normalisation; larger values favour longer translations",
+      OPTION_REAL, AT(length_penalty), 0, 10, NULL },
     { "gold", "FILE", "gold links, in the formats of attend align; adds the alignment error rate to the table",
       OPTION_TEXT, AT(gold), 0, 0, NULL },
     { "gold-pairs", "PAIRS", "the pairs to which the links of --gold belong (default: the test pairs)", OPTION_PAIRS,
       AT(gold_pairs), 0, 0, NULL },
-    { "format", "text|markdown|json", "format of the table on standard output (default: text)", OPTION_CHOICE,
-      AT(format), 0, 0, formats },
+    { "format", NULL, "format of the table on standard output", OPTION_CHOICE, AT(format), 0, 0, formats },
     { "json", NULL, "short for --format json", OPTION_FLAG, AT(json), 0, 0, NULL },
     { "save-every", "N", "updates between checkpoints (default: the same as --valid-every)", OPTION_INTEGER,
       AT(t.save_every), 1, 1e15, NULL },
@@ -292,11 +289,21 @@ static int check(const compare_settings *s, const parsed *p)
     return 0;
 }
 
+static const void *defaults(void)
+{
+    static const attend_search_options search = ATTEND_SEARCH_OPTIONS_INIT;
+    static compare_settings s;
+    s = (compare_settings){ .t = train_settings_defaults(),
+                            .output = "comparison",
+                            .beam = search.beam,
+                            .length_penalty = search.length_penalty,
+                            .samples = 1000 };
+    return &s;
+}
+
 static int run(int argc, char **argv)
 {
-    compare_settings s = {
-        .t = train_settings_defaults(), .output = "comparison", .beam = 5, .length_penalty = 1, .samples = 1000
-    };
+    compare_settings s = *(const compare_settings *)defaults();
     parsed p;
     int status = options_parse(&verb_compare, &s, argc, argv, &p);
     if (status == 0 && !p.help) {
@@ -330,5 +337,6 @@ const verb verb_compare = {
     .aliases = aliases,
     .has_config = true,
     .config = AT(t.config),
+    .defaults = defaults,
     .run = run,
 };

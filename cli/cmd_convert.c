@@ -24,16 +24,16 @@ static const option table[] = {
       "average the weights of the models given as arguments, which must come from one training run: --average "
       "m.update-*",
       OPTION_FLAG, AT(average), 0, 0, NULL },
-    { "precision", "fp32|bf16|int8", "precision of the weight matrices (default: unchanged)", OPTION_CHOICE,
-      AT(precision), 0, 0, precision_names },
+    { "precision", NULL, "precision of the weight matrices (default: unchanged)", OPTION_CHOICE, AT(precision), 0, 0,
+      attend_precision_names },
     { "shortlist", "PAIRS",
       "add a shortlist: align these training pairs by attention and store, for each source token, the target tokens "
       "aligned with it; translate --shortlist predicts only these",
       OPTION_PAIRS, AT(shortlist), 0, 0, NULL },
-    { "frequent", "N", "number of most frequent target tokens on every shortlist (default: 100)", OPTION_INTEGER,
-      AT(frequent), 0, 1e6, NULL },
-    { "per-word", "N", "maximum number of target tokens for each source token (default: 100)", OPTION_INTEGER,
-      AT(per_word), 1, 1e6, NULL },
+    { "frequent", "N", "number of most frequent target tokens on every shortlist", OPTION_INTEGER, AT(frequent), 0, 1e6,
+      NULL },
+    { "per-word", "N", "maximum number of target tokens for each source token", OPTION_INTEGER, AT(per_word), 1, 1e6,
+      NULL },
     { "threads", "N",
       "number of threads for the shortlist; does not change it (default: one per physical core that this process may "
       "use)",
@@ -122,9 +122,16 @@ static int convert(const settings *s, const parsed *p, bool quantize)
     return status == ATTEND_OK ? 0 : cli_fail(&verb_convert, status);
 }
 
+static const void *defaults(void)
+{
+    static settings s;
+    s = (settings){ .frequent = 100, .per_word = 100, .threads = attend_processors_threads() };
+    return &s;
+}
+
 static int run(int argc, char **argv)
 {
-    settings s = { .frequent = 100, .per_word = 100, .threads = attend_processors_threads() };
+    settings s = *(const settings *)defaults();
     parsed p;
     int status = options_parse(&verb_convert, &s, argc, argv, &p);
     if (status == 0 && !p.help) {
@@ -157,5 +164,6 @@ const verb verb_convert = {
                 "  attend convert --average en-de.update-* --output en-de.average\n"
                 "  attend convert --model en-de --output en-de.fast --precision int8 --shortlist train.en train.de\n",
     .options = table,
+    .defaults = defaults,
     .run = run,
 };

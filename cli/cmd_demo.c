@@ -28,19 +28,15 @@ enum {
 
 #define AT(member) offsetof(settings, member)
 static const option table[] = {
-    { "attention", "NAME",
-      "score function of the attention, or none; see attend train --help for the names (default: additive)",
+    { "attention", "NAME", "score function of the attention, or none; see attend train --help for the names",
       OPTION_TEXT, AT(attention), 0, 0, NULL },
-    { "pairs", "N", "number of built-in pairs to train on (default: 60000)", OPTION_INTEGER, AT(pairs), 100, 1e7,
-      NULL },
-    { "updates", "N", "number of updates (default: 3500)", OPTION_INTEGER, AT(updates), 1, 1e9, NULL },
-    { "seed", "N", "random seed of the sentences and of the model (default: 1)", OPTION_INTEGER, AT(seed), 0, 9e15,
-      NULL },
+    { "pairs", "N", "number of built-in pairs to train on", OPTION_INTEGER, AT(pairs), 100, 1e7, NULL },
+    { "updates", "N", "number of updates", OPTION_INTEGER, AT(updates), 1, 1e9, NULL },
+    { "seed", "N", "random seed of the sentences and of the model", OPTION_INTEGER, AT(seed), 0, 9e15, NULL },
     { "threads", "N",
       "number of threads; does not change the model (default: one per physical core that this process may use)",
       OPTION_INTEGER, AT(threads), 1, 1024, NULL },
-    { "output", "DIRECTORY", "where to write the pairs and the model (default: attend-demo)", OPTION_TEXT, AT(output),
-      0, 0, NULL },
+    { "output", "DIRECTORY", "where to write the pairs and the model", OPTION_TEXT, AT(output), 0, 0, NULL },
     { "write-pairs", "DIRECTORY", "only write the pairs to this directory, for attend train and attend align",
       OPTION_TEXT, AT(write_pairs), 0, 0, NULL },
     { "quiet", NULL, "print the results only", OPTION_FLAG, AT(quiet), 0, 0, NULL },
@@ -52,16 +48,6 @@ static const option_alias aliases[] = {
 };
 
 /* ---- training ---- */
-
-/* Dot products of wide vectors grow quickly under Adam, so that the softmax saturates within a few updates and its
- * gradient vanishes. Several heads have shorter vectors; projected attention is designed for them (docs/demo.md). */
-static int heads_of(const char *score)
-{
-    static const char *const with_heads[] = { "dot", "bilinear", "projected" };
-    for (size_t i = 0; score && i < sizeof with_heads / sizeof *with_heads; i++)
-        if (strcmp(score, with_heads[i]) == 0) return 8;
-    return 1;
-}
 
 /* Sizes and rates with which several seeds reach 95 % exact match in about a minute on two cores. */
 static void train_options(const settings *s, const demo_files *f, const attend_pairs_spec *specs,
@@ -214,7 +200,7 @@ static void report(const settings *s, const demo_files *f, const test *t)
         printf(
             "attention   %.1f %% of the target words of %d of them attend most to an aligned source word; AER %.4f\n",
             100 * t->errors.matched_possible / t->words, ALIGNED, attend_aer(&t->errors));
-    if (s->attention && strcmp(s->attention, "additive") != 0)
+    if (strcmp(s->attention, "additive") != 0)
         printf("docs/demo.md compares the scores after as many updates; additive reaches 99.0 %% and 96.6 %%.\n");
     if (t->words > 0) printf("\nOpen %s in a browser for more attention maps.\n", f->page);
     printf("The model is %s. Try it:\n\n", f->model);
@@ -238,9 +224,9 @@ static int demo(settings *s)
     test t = { 0 };
     attend_train_end end = ATTEND_TRAIN_DONE;
     const bool only_pairs = s->write_pairs != NULL;
-    int status = s->attention ? attend_config_set(&s->config, "attention", s->attention) : ATTEND_OK;
+    int status = attend_config_set(&s->config, "attention", s->attention);
     s->config.input_feeding = s->config.attention != NULL;
-    s->config.heads = heads_of(s->attention);
+    s->config.heads = s->config.attention ? s->config.attention->usual_heads : 0;
     if (status == ATTEND_OK)
         status = demo_files_write(&f, only_pairs ? s->write_pairs : s->output, (uint64_t)s->seed, s->pairs);
     if (status == ATTEND_OK && only_pairs) {
@@ -259,18 +245,26 @@ static int demo(settings *s)
     return status == ATTEND_OK ? 0 : cli_fail(&verb_demo, status);
 }
 
-static int run(int argc, char **argv)
+static const void *defaults(void)
 {
     static const attend_config config = ATTEND_CONFIG_INIT;
-    settings s = { .config = config,
-                   .output = "attend-demo",
-                   .pairs = 60000,
-                   .updates = 3500,
-                   .seed = 1,
-                   .threads = attend_processors_threads() };
+    static settings s;
+    s = (settings){ .config = config,
+                    .attention = config.attention->name,
+                    .output = "attend-demo",
+                    .pairs = 60000,
+                    .updates = 3500,
+                    .seed = 1,
+                    .threads = attend_processors_threads() };
     s.config.hidden = 128, s.config.embedding = 128, s.config.dropout = 0;
     s.config.context = ATTEND_CONTEXT_AFTER,
     s.config.readout = ATTEND_READOUT_PLAIN; /* the query depends on the last token, which sharpens the maps */
+    return &s;
+}
+
+static int run(int argc, char **argv)
+{
+    settings s = *(const settings *)defaults();
     parsed p;
     int status = options_parse(&verb_demo, &s, argc, argv, &p);
     if (status == 0 && !p.help)
@@ -291,6 +285,7 @@ const verb verb_demo = {
         "The pairs, the gold links and the model stay in a directory for use with the other verbs (docs/demo.md).",
     .examples = "  attend demo\n  attend demo --attention dot --seed 2\n  attend demo --write-pairs pairs\n",
     .options = table,
+    .defaults = defaults,
     .aliases = aliases,
     .run = run,
 };

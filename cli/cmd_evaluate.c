@@ -7,7 +7,6 @@
 #include "translate_lines.h"
 
 #include <attend/status.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,17 +40,16 @@ static const option table[] = {
     { "metric", "NAMES",
       "comma-separated list of bleu, chrf, chrf++, ter, wer, cer, exact, token-accuracy (default: all)", OPTION_TEXT,
       AT(metrics), 0, 0, NULL },
-    { "bleu-tokenizer", "13a|none|char", "tokenization of BLEU (default: 13a)", OPTION_CHOICE, AT(tokens), 0, 0,
-      evaluation_bleu_tokenizers },
+    { "bleu-tokenizer", NULL, "tokenization of BLEU", OPTION_CHOICE, AT(tokens), 0, 0, evaluation_bleu_tokenizers },
     { "lowercase", NULL, "ignore case in scores", OPTION_FLAG, AT(lowercase), 0, 0, NULL },
-    { "bootstrap", "N", "print 95 % intervals from N bootstrap samples (default: 0; with --against: 1000)",
+    { "bootstrap", "N", "print 95 % intervals from N bootstrap samples; with --against, 1000 if it is not given",
       OPTION_INTEGER, AT(samples), 0, 1e6, NULL },
-    { "seed", "N", "random seed of the bootstrap (default: 1)", OPTION_INTEGER, AT(seed), 0, 9e15, NULL },
+    { "seed", "N", "random seed of the bootstrap", OPTION_INTEGER, AT(seed), 0, 9e15, NULL },
     { "by-length", "auto|N,N,...",
       "also print scores by length of the source (without sources: of the reference) with these limits; auto: choose "
       "limits from the data",
       OPTION_TEXT, AT(by_length), 0, 0, NULL },
-    { "length-unit", "words|characters", "unit of lengths (default: words)", OPTION_CHOICE, AT(unit), 0, 0, units },
+    { "length-unit", NULL, "unit of lengths", OPTION_CHOICE, AT(unit), 0, 0, units },
     { "plot", "FILE", "write a plot of the first metric by length, as SVG", OPTION_TEXT, AT(plot), 0, 0, NULL },
     { "output", "FILE", "write the translations of --model to this file", OPTION_TEXT, AT(output), 0, 0, NULL },
     { "json", NULL, "print one JSON object", OPTION_FLAG, AT(json), 0, 0, NULL },
@@ -76,16 +74,6 @@ static int translate(const settings *s, const text_lines *sources, text_lines *t
         status = translate_lines(s->quiet ? NULL : &verb_evaluate, m, &o, sources, NULL, to, &cost);
     attend_model_free(m);
     return status;
-}
-
-static int write_lines(const text_lines *l, const char *path)
-{
-    FILE *to = fopen(path, "wb");
-    if (!to) return attend_fail(ATTEND_IO, "cannot write %s: %s", path, attend_errno_text(errno));
-    for (int i = 0; i < l->count; i++) fprintf(to, "%s\n", l->items[i]);
-    const bool written = !ferror(to);
-    if (fclose(to) == 0 && written) return ATTEND_OK;
-    return attend_fail(ATTEND_IO, "cannot write %s: %s", path, attend_errno_text(errno));
 }
 
 /* ---- evaluation ---- */
@@ -117,7 +105,7 @@ static int read_all(evaluation *e, const settings *s)
         status = test_set_read_system(g, &e->systems[1], s->against);
     }
     if (status == ATTEND_OK && s->model) status = translate(s, &g->sources, &e->systems[0]);
-    if (status == ATTEND_OK && s->output) status = write_lines(&e->systems[0], s->output);
+    if (status == ATTEND_OK && s->output) status = text_lines_write(&e->systems[0], s->output);
     return status;
 }
 
@@ -197,9 +185,16 @@ static int run_evaluation(settings *s, const parsed *p, evaluation *e)
     return status;
 }
 
+static const void *defaults(void)
+{
+    static settings s;
+    s = (settings){ .search = search_settings_defaults(), .seed = 1 };
+    return &s;
+}
+
 static int run(int argc, char **argv)
 {
-    settings s = { .search = search_settings_defaults(), .seed = 1 };
+    settings s = *(const settings *)defaults();
     static evaluation e;
     parsed p;
     int status = options_parse(&verb_evaluate, &s, argc, argv, &p);
@@ -232,6 +227,7 @@ const verb verb_evaluate = {
                 "--plot lengths.svg\n",
     .options = table,
     .shared = &search_option_group,
+    .defaults = defaults,
     .aliases = aliases,
     .run = run,
 };

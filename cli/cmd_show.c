@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 static const char *const formats[] = { "terminal", "svg", "png", "html", "json", NULL };
-const char *const show_kind_names[] = { "cross", "encoder", "decoder", NULL };
 
 #define AT(member) offsetof(show_settings, member)
 static const option table[] = {
@@ -22,16 +21,16 @@ static const option table[] = {
       OPTION_DATA, AT(input), 0, 0, NULL },
     { "target", "TEXT", "show the attention for this target instead of the model's translation", OPTION_TEXT,
       AT(target), 0, 0, NULL },
-    { "format", "terminal|svg|png|html|json", "output format (default: by the name of --output, else terminal)",
-      OPTION_CHOICE, AT(format), 0, 0, formats },
+    { "format", NULL, "output format (default: by the name of --output, else terminal)", OPTION_CHOICE, AT(format), 0,
+      0, formats },
     { "output", "FILE",
       "where to write (default: standard output); %d in the name of a picture is replaced by the line number",
       OPTION_TEXT, AT(output), 0, 0, NULL },
-    { "attention-kind", "cross|encoder|decoder",
+    { "attention-kind", NULL,
       "cross: from the target to the source; encoder: self-attention of the source; decoder: self-attention of the "
       "target (Transformer, LSTMN, and the only kind of a language model). Default: the first of these that the model "
       "has; with html, all",
-      OPTION_CHOICE, AT(kind), 0, 0, show_kind_names },
+      OPTION_CHOICE, AT(kind), 0, 0, attend_attention_kind_names },
     { "layer", "N",
       "layer, counted from 0; -1: the mean over all layers (default: -1). Without --layer and --head, cross-attention "
       "is that of the layer and head that the model uses for alignment",
@@ -40,9 +39,9 @@ static const option table[] = {
       AT(head), -1, 1000, NULL },
     { "tokens", NULL, "show tokens, including the begin and end tokens, instead of words", OPTION_FLAG, AT(tokens), 0,
       0, NULL },
-    { "beam", "N", "beam size (default: 5)", OPTION_INTEGER, AT(beam), 1, 1000, NULL },
-    { "hypothesis", "N", "show the N-th best translation (default: 1); html shows all", OPTION_INTEGER, AT(hypothesis),
-      1, 1000, NULL },
+    { "beam", "N", "beam size", OPTION_INTEGER, AT(beam), 1, 1000, NULL },
+    { "hypothesis", "N", "show the N-th best translation; html shows all", OPTION_INTEGER, AT(hypothesis), 1, 1000,
+      NULL },
     { "width", "N", "width of the output in columns (default: the width of the terminal)", OPTION_INTEGER, AT(width),
       20, 10000, NULL },
     { "threads", "N",
@@ -254,15 +253,23 @@ static int check(const show_settings *s, const parsed *p)
     return 0;
 }
 
+static const void *defaults(void)
+{
+    static const attend_search_options search = ATTEND_SEARCH_OPTIONS_INIT;
+    static show_settings s;
+    s = (show_settings){ .layer = -1,
+                         .head = -1,
+                         .hypothesis = 1,
+                         .beam = search.beam,
+                         .format = SHOW_FROM_OUTPUT,
+                         .kind = KIND_DEFAULT,
+                         .threads = attend_processors_threads() };
+    return &s;
+}
+
 static int run(int argc, char **argv)
 {
-    show_settings s = { .layer = -1,
-                        .head = -1,
-                        .hypothesis = 1,
-                        .beam = 5,
-                        .format = SHOW_FROM_OUTPUT,
-                        .kind = KIND_DEFAULT,
-                        .threads = attend_processors_threads() };
+    show_settings s = *(const show_settings *)defaults();
     parsed p;
     int status = options_parse(&verb_show, &s, argc, argv, &p);
     if (s.format == SHOW_FROM_OUTPUT) s.format = (int)format_by_name(s.output);
@@ -296,5 +303,6 @@ const verb verb_show = {
                 "  attend show --model lm 'a dog runs .'\n",
     .options = table,
     .aliases = aliases,
+    .defaults = defaults,
     .run = run,
 };

@@ -26,12 +26,11 @@ static const option table[] = {
       0, 0, NULL },
     { "save-every", "N", "updates between checkpoints (default: as --valid-every)", OPTION_INTEGER, AT(t.save_every), 1,
       1e15, NULL },
-    { "keep", "N", "keep the models of the last N checkpoints as FILE.update-NUMBER (default: 0)", OPTION_INTEGER,
-      AT(t.keep), 0, 1e6, NULL },
+    { "keep", "N", "keep the models of the last N checkpoints as FILE.update-NUMBER", OPTION_INTEGER, AT(t.keep), 0,
+      1e6, NULL },
     { "log", "FILE", "training log, one JSON object per line (default: MODEL.log.jsonl)", OPTION_TEXT, AT(log), 0, 0,
       NULL },
-    { "log-every", "N", "updates between lines of the log (default: 50)", OPTION_INTEGER, AT(t.log_every), 1, 1e15,
-      NULL },
+    { "log-every", "N", "updates between lines of the log", OPTION_INTEGER, AT(t.log_every), 1, 1e15, NULL },
     { "threads", "N",
       "number of threads; does not change the model (default: one per physical core that this process may use)",
       OPTION_INTEGER, AT(t.threads), 1, 1024, NULL },
@@ -42,6 +41,13 @@ static const option table[] = {
     { "quiet", NULL, "print errors only", OPTION_FLAG, AT(t.quiet), 0, 0, NULL },
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
 };
+
+static const void *defaults(void)
+{
+    static settings s;
+    s = (settings){ .t = train_settings_defaults() };
+    return &s;
+}
 
 /* Checks the data as `attend check --quick` does, and chooses sizes from the amount of data. */
 static int check_data(train_settings *s, const parsed *p)
@@ -109,7 +115,7 @@ static int run_training(settings *s, const parsed *p)
 
 static int run(int argc, char **argv)
 {
-    settings s = { .t = train_settings_defaults() };
+    settings s = *(const settings *)defaults();
     parsed p;
     int status = options_parse(&verb_train, &s, argc, argv, &p);
     if (status == 0 && !p.help) {
@@ -153,5 +159,6 @@ const verb verb_train = {
     .shared = &train_option_group,
     .has_config = true,
     .config = AT(t.config),
+    .defaults = defaults,
     .run = run,
 };

@@ -18,7 +18,7 @@ typedef struct settings {
     double temperature, top_p;
     bool sample, replace_unknown, json, quiet, shortlist;
     bool is_language_model; /* continue the lines instead of translating them */
-    int precision;          /* index into precision_names; -1: that of the file */
+    int precision;          /* index into attend_precision_names; -1: that of the file */
     int alignment;          /* index into `alignments`; ALIGNMENT_NONE - 1 if not given */
 } settings;
 
@@ -34,7 +34,8 @@ static const option table[] = {
     { "output", "FILE", "where to write the translations (default: standard output)", OPTION_TEXT, AT(output), 0, 0,
       NULL },
     { "n-best", "N",
-      "print the N best translations of each line, as: line number from 0 ||| text ||| logp=LOG-PROBABILITY ||| score",
+      "print the N best translations of each line, as: line number from 0 ||| text ||| logp=LOG-PROBABILITY ||| score; "
+      "1: the best alone, as text",
       OPTION_INTEGER, AT(n_best), 1, 1024, NULL },
     { "max-length", "N", "maximum number of tokens of a translation, whatever the length of the source", OPTION_INTEGER,
       AT(max_length), 1, 1e6, NULL },
@@ -43,13 +44,13 @@ static const option table[] = {
     { "sample", NULL,
       "sample tokens instead of searching for the best (default with a language model); --n-best N draws N samples",
       OPTION_FLAG, AT(sample), 0, 0, NULL },
-    { "temperature", "X", "sampling temperature; below 1 sharpens the distribution, above 1 flattens it (default: 1)",
-      OPTION_REAL, AT(temperature), 1e-6, 1000, NULL },
+    { "temperature", "X", "sampling temperature; below 1 sharpens the distribution, above 1 flattens it", OPTION_REAL,
+      AT(temperature), 1e-6, 1000, NULL },
     { "top-k", "N", "sample from the N most probable tokens only", OPTION_INTEGER, AT(top_k), 1, 1e9, NULL },
-    { "top-p", "X", "sample from the most probable tokens whose probabilities add up to X (default: 1)", OPTION_REAL,
-      AT(top_p), 1e-6, 1, NULL },
-    { "seed", "N", "random seed of sampling; samples also depend on the line number (default: 0)", OPTION_INTEGER,
-      AT(seed), 0, 9e15, NULL },
+    { "top-p", "X", "sample from the most probable tokens whose probabilities add up to X", OPTION_REAL, AT(top_p),
+      1e-6, 1, NULL },
+    { "seed", "N", "random seed of sampling; samples also depend on the line number", OPTION_INTEGER, AT(seed), 0, 9e15,
+      NULL },
     { "prefix", "FILE",
       "file with one line per input line: the text with which its translation must begin; may be empty", OPTION_TEXT,
       AT(prefix), 0, 0, NULL },
@@ -57,13 +58,13 @@ static const option table[] = {
       OPTION_FLAG, AT(replace_unknown), 0, 0, NULL },
     { "dictionary", "FILE", "translations for --replace-unknown: each line has a source word, a TAB and a target word",
       OPTION_TEXT, AT(dictionary), 0, 0, NULL },
-    { "alignment", "hard|soft",
+    { "alignment", NULL,
       "append ' ||| ' and the alignment: links between words (0-0 1-2), or all attention weights between tokens",
       OPTION_CHOICE, AT(alignment), 0, 0, alignments },
     { "json", NULL, "print one JSON object per line: text, score, log-probability, tokens, alignment, n-best list",
       OPTION_FLAG, AT(json), 0, 0, NULL },
-    { "precision", "fp32|bf16|int8", "precision of the weights; lower is faster (default: that of the file)",
-      OPTION_CHOICE, AT(precision), 0, 0, precision_names },
+    { "precision", NULL, "precision of the weights; lower is faster (default: that of the file)", OPTION_CHOICE,
+      AT(precision), 0, 0, attend_precision_names },
     { "shortlist", NULL,
       "restrict the output to the model's shortlist, which attend convert --shortlist adds to a model; much faster",
       OPTION_FLAG, AT(shortlist), 0, 0, NULL },
@@ -341,14 +342,23 @@ static int check(const settings *s, const parsed *p)
     return 0;
 }
 
+static const void *defaults(void)
+{
+    static const attend_search_options o = ATTEND_SEARCH_OPTIONS_INIT;
+    static settings s;
+    s = (settings){ .search = search_settings_defaults(),
+                    .n_best = o.n_best,
+                    .temperature = o.temperature,
+                    .top_p = o.top_p,
+                    .seed = (long long)o.seed,
+                    .precision = -1,
+                    .alignment = ALIGNMENT_NONE - 1 };
+    return &s;
+}
+
 static int run(int argc, char **argv)
 {
-    settings s = { .search = search_settings_defaults(),
-                   .n_best = 1,
-                   .temperature = 1,
-                   .top_p = 1,
-                   .precision = -1,
-                   .alignment = ALIGNMENT_NONE - 1 };
+    settings s = *(const settings *)defaults();
     parsed p;
     int status = options_parse(&verb_translate, &s, argc, argv, &p);
     if (status == 0 && !p.help) status = check(&s, &p);
@@ -376,6 +386,7 @@ const verb verb_translate = {
                 "  echo 'the company said' | attend translate --model lm --temperature 0.8 --seed 7\n",
     .options = table,
     .shared = &search_option_group,
+    .defaults = defaults,
     .aliases = aliases,
     .run = run,
 };

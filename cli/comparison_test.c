@@ -5,7 +5,6 @@
 #include "score_pairs.h"
 #include "translate_lines.h"
 
-#include <attend/file.h>
 #include <attend/status.h>
 #include <math.h>
 #include <stdlib.h>
@@ -73,18 +72,8 @@ static int score_targets(const comparison *c, variant *x, const attend_model *m,
 
 static int write_translations(const comparison *c, const variant *x)
 {
-    attend_atomic_file *to = NULL;
     char *path = comparison_path(c, x, "translations");
-    int status = path ? attend_atomic_file_begin(&to, path, 0) : ATTEND_NO_MEMORY;
-    for (int i = 0; status == ATTEND_OK && i < x->translations.count; i++) {
-        const char *text = x->translations.items[i];
-        status = attend_atomic_file_write(to, text, strlen(text));
-        if (status == ATTEND_OK) status = attend_atomic_file_write(to, "\n", 1);
-    }
-    if (status == ATTEND_OK)
-        status = attend_atomic_file_commit(to);
-    else
-        attend_atomic_file_abandon(to);
+    const int status = path ? text_lines_write(&x->translations, path) : ATTEND_NO_MEMORY;
     free(path);
     return status;
 }

@@ -22,7 +22,7 @@ static int read_text(const verb *v, const char *path, char **text, size_t *size)
     struct stat s;
     FILE *f = fopen(path, "rb");
     *text = NULL;
-    if (!f) return cannot_read(v, path, strerror(errno));
+    if (!f) return cannot_read(v, path, attend_errno_text(errno));
     if (fstat(fileno(f), &s) == 0 && S_ISDIR(s.st_mode)) {
         fclose(f);
         return cannot_read(v, path, "it is a directory");
@@ -33,7 +33,7 @@ static int read_text(const verb *v, const char *path, char **text, size_t *size)
     fclose(f);
     if (!*text) return cannot_read(v, path, "out of memory");
     (*text)[*size] = '\0';
-    if (error) return cannot_read(v, path, strerror(error));
+    if (error) return cannot_read(v, path, attend_errno_text(error));
     if (*size > MAX_BYTES) return cannot_read(v, path, "it is larger than 1 MiB");
     return 0;
 }
@@ -74,6 +74,7 @@ static int set_files(const verb *v, void *base, const option *o, char *value)
 /* One line: a name and its value. */
 static int set_line(const verb *v, void *base, parsed *p, char *line)
 {
+    char choices[OPTION_ARGUMENT];
     cut_comment(line);
     char *typed = strip(line);
     if (!*typed) return 0;
@@ -97,7 +98,8 @@ static int set_line(const verb *v, void *base, parsed *p, char *line)
     }
     if (!*value && !o && options_is_switch(f)) value = "yes";
     if (!*value)
-        return usage_error(v, "--%s requires a value: %s", name, o ? o->argument : attend_config_field_at(f)->values);
+        return usage_error(v, "--%s requires a value: %s", name,
+                           o ? option_argument(o, choices) : attend_config_field_at(f)->values);
     if (o && strcmp(name, "config") == 0) return usage_error(v, "a configuration file cannot include another");
     if (o) p->from_file[number] = true;
     if (o && option_takes_files(o)) return set_files(v, base, o, value);

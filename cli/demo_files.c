@@ -1,5 +1,7 @@
 #include "demo_files.h"
 
+#include "output_file.h"
+
 #include <attend/status.h>
 #include <errno.h>
 #include <stdio.h>
@@ -23,33 +25,38 @@ static char *path_of(const char *directory, const char *name)
     return path;
 }
 
-static void write_links(FILE *to, const demo_pair *p)
+static int write_links(output_file *to, const demo_pair *p)
 {
-    for (int i = 0; i < p->link_count; i++)
-        fprintf(to, "%s%d%c%d", i ? " " : "", p->links[i].source, p->links[i].sure ? '-' : '?', p->links[i].target);
-    fprintf(to, "\n");
+    int status = ATTEND_OK;
+    for (int i = 0; status == ATTEND_OK && i < p->link_count; i++) {
+        char link[32];
+        snprintf(link, sizeof link, "%s%d%c%d", i ? " " : "", p->links[i].source, p->links[i].sure ? '-' : '?',
+                 p->links[i].target);
+        status = output_text(to, link);
+    }
+    return status;
 }
 
-static int failed(const char *path)
+static int write_pair(output_file *to, const demo_pair *p)
 {
-    return attend_fail(ATTEND_IO, "cannot write %s: %s", path, strerror(errno));
+    int status = output_text(to, p->source);
+    if (status == ATTEND_OK) status = output_text(to, "\t");
+    return status == ATTEND_OK ? output_text(to, p->target) : status;
 }
 
 /* Pairs, or their links. */
 static int write_file(const char *path, uint64_t seed, bool held_out, long long first, long long count, bool links)
 {
     demo_pair pair;
-    FILE *to = fopen(path, "w");
-    if (!to) return failed(path);
-    for (long long i = 0; i < count && !ferror(to); i++) {
+    output_file *to = NULL;
+    int status = output_open(&to, path);
+    for (long long i = 0; status == ATTEND_OK && i < count; i++) {
         demo_pairs_at(seed, held_out, (uint64_t)(first + i), &pair);
-        if (links)
-            write_links(to, &pair);
-        else
-            fprintf(to, "%s\t%s\n", pair.source, pair.target);
+        status = links ? write_links(to, &pair) : write_pair(to, &pair);
+        if (status == ATTEND_OK) status = output_text(to, "\n");
     }
-    const bool written = !ferror(to);
-    return fclose(to) == 0 && written ? ATTEND_OK : failed(path);
+    const int closed = output_close(to, status == ATTEND_OK);
+    return status == ATTEND_OK ? closed : status;
 }
 
 /* Refuses to overwrite files that are not from a demo. A demo directory contains the links, which are written first. */
@@ -75,7 +82,7 @@ int demo_files_write(demo_files *f, const char *directory, uint64_t seed, long l
         return attend_fail(ATTEND_NO_MEMORY, "out of memory for file names");
     if (mkdir(directory, 0777) != 0 && errno != EEXIST)
         return attend_fail(ATTEND_IO, "cannot create directory %s: %s; choose another with --output", directory,
-                           strerror(errno));
+                           attend_errno_text(errno));
     int status = check_directory(f, directory);
     if (status == ATTEND_OK) status = write_file(f->links, seed, true, VALID, TEST, true);
     if (status == ATTEND_OK) status = write_file(f->test, seed, true, VALID, TEST, false);

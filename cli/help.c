@@ -1,6 +1,7 @@
 /* help.c: the text of --help. */
 #include "option_table.h"
 
+#include <stdarg.h>
 #include <string.h>
 
 /* Vocabulary sizes are configuration fields, but come from the data. */
@@ -9,22 +10,58 @@ static bool is_from_data(const attend_config_field *f)
     return strcmp(f->name, "source-vocab") == 0 || strcmp(f->name, "target-vocab") == 0;
 }
 
+/* ---- texts ---- */
+
+static void __attribute__((format(printf, 2, 3))) add(option_shown *shown, const char *format, ...)
+{
+    const size_t length = strlen(shown->help);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(shown->help + length, sizeof shown->help - length, format, arguments);
+    va_end(arguments);
+}
+
+/* What the names of scores mean. */
+static void add_formulas(option_shown *shown)
+{
+    for (const attend_score *const *s = attend_scores; *s; s++) add(shown, "; %s: %s", (*s)->name, (*s)->formula);
+}
+
+static void add_default(option_shown *shown, const verb *v)
+{
+    const chosen_option *chosen = v->shared ? v->shared->chosen : NULL;
+    char value[64];
+    if (strstr(shown->help, "efault")) return;
+    while (chosen && chosen->name && strcmp(chosen->name, shown->name) != 0) chosen++;
+    const bool may_be_chosen = chosen && chosen->name;
+    if (may_be_chosen && chosen->always)
+        add(shown, " (default: depends on the amount of data)");
+    else if (options_default(v, shown->name, value, sizeof value))
+        add(shown, " (default: %s%s)", value, may_be_chosen ? ", unless chosen from the amount of data" : "");
+}
+
+static void set_help(option_shown *shown, const verb *v, const char *help, bool names_scores)
+{
+    add(shown, "%s", help);
+    if (names_scores) add_formulas(shown);
+    add_default(shown, v);
+}
+
 bool options_shown(const verb *v, int i, option_shown *shown)
 {
     const int count = options_count(v);
     int own = 0;
     while (own < count && !options_is_shared(v, own)) own++;
     if (i == own) {
-        *shown = (option_shown){ .name = "help", .help = "show this help, then exit" };
+        *shown = (option_shown){ .name = "help" };
+        set_help(shown, v, "show this help, then exit", false);
         return true;
     }
     if (i <= count) {
         const option *o = options_entry(v, i - (i > own));
-        *shown = (option_shown){ .name = o->name,
-                                 .argument = o->argument,
-                                 .help = o->help,
-                                 .entry = o,
-                                 .group = i > own ? SHARED_OPTION : OWN_OPTION };
+        *shown = (option_shown){ .name = o->name, .entry = o, .group = i > own ? SHARED_OPTION : OWN_OPTION };
+        shown->argument = option_argument(o, shown->choices);
+        set_help(shown, v, o->help, false);
         return true;
     }
     int left = i - count - 1;
@@ -33,13 +70,15 @@ bool options_shown(const verb *v, int i, option_shown *shown)
         if (is_from_data(field) || left-- > 0) continue;
         *shown = (option_shown){ .name = field->name,
                                  .argument = field->values,
-                                 .help = field->help,
                                  .group = FIELD_OPTION,
                                  .value_is_optional = options_is_switch(f) };
+        set_help(shown, v, field->help, field->type == ATTEND_FIELD_SCORE);
         return true;
     }
     return false;
 }
+
+/* ---- printing ---- */
 
 /* Prints a help text in the right column, broken at spaces. */
 static void print_wrapped(FILE *to, const char *text, int indent)

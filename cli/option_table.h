@@ -30,6 +30,8 @@ int unknown_option_error(const verb *v, const char *name);
 /* Assigns a value to one option; NULL for a flag. */
 int option_assign(const verb *v, const option *o, void *base, const char *value);
 int field_assign(const verb *v, void *base, const char *name, const char *value);
+/* The argument as help and messages show it: that of the table, or the choices, which are written to `text`. */
+const char *option_argument(const option *o, char text[OPTION_ARGUMENT]);
 /* OPTION_PAIRS or OPTION_DATA. */
 bool option_takes_files(const option *o);
 /* Adds the file names of one occurrence of such an option. */

@@ -50,10 +50,21 @@ static int assign_word(const verb *v, const option *o, void *to, const char *val
             *(int *)to = (int)n;
             return 0;
         }
+    char choices[OPTION_ARGUMENT];
+    option_argument(o, choices);
     const char *closest = attend_closest_word(value, o->choices, n);
     if (closest)
-        return usage_error(v, "--%s '%s' is not one of %s; did you mean '%s'?", o->name, value, o->argument, closest);
-    return usage_error(v, "--%s '%s' is not one of %s", o->name, value, o->argument);
+        return usage_error(v, "--%s '%s' is not one of %s; did you mean '%s'?", o->name, value, choices, closest);
+    return usage_error(v, "--%s '%s' is not one of %s", o->name, value, choices);
+}
+
+const char *option_argument(const option *o, char text[OPTION_ARGUMENT])
+{
+    if (o->kind != OPTION_CHOICE) return o->argument;
+    int length = 0;
+    for (const char *const *choice = o->choices; *choice && length < OPTION_ARGUMENT; choice++)
+        length += snprintf(text + length, OPTION_ARGUMENT - (size_t)length, "%s%s", length ? "|" : "", *choice);
+    return text;
 }
 
 /* ---- lists ---- */
@@ -149,4 +160,36 @@ bool options_get(const verb *v, const void *from, const char *name, char *text, 
     if (o->kind == OPTION_INTEGER || o->kind == OPTION_SIZE)
         length = snprintf(text, size, "%lld", *(const long long *)at);
     return length >= 0 && (size_t)length < size;
+}
+
+/* ---- defaults ---- */
+
+/* Whether the value of a number or choice is one that the option accepts; another one means that it is not given. */
+static bool is_accepted(const option *o, const void *at)
+{
+    int choices = 0;
+    switch (o->kind) {
+    case OPTION_INTEGER:
+        return (double)*(const long long *)at >= o->min && (double)*(const long long *)at <= o->max;
+    case OPTION_REAL:
+        return *(const double *)at >= o->min && *(const double *)at <= o->max;
+    case OPTION_CHOICE:
+        while (o->choices[choices]) choices++;
+        return *(const int *)at >= 0 && *(const int *)at < choices;
+    default:
+        return false;
+    }
+}
+
+bool options_default(const verb *v, const char *name, char *text, size_t size)
+{
+    const int number = options_find(v, name);
+    const void *settings = v->defaults ? v->defaults() : NULL;
+    if (!settings) return false;
+    if (number < 0) return options_get(v, settings, name, text, size);
+    const option *o = options_entry(v, number);
+    const void *at = (const char *)settings + o->offset;
+    if (o->kind != OPTION_TEXT) return is_accepted(o, at) && options_get(v, settings, name, text, size);
+    const char *const initial = *(const char *const *)at;
+    return initial && snprintf(text, size, "%s", initial) < (int)size;
 }

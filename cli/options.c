@@ -9,8 +9,6 @@
 
 enum { EXIT_USAGE = 2, EXIT_IO = 5 };
 
-const char *const precision_names[] = { "fp32", "bf16", "int8", NULL };
-
 /* ---- messages ---- */
 
 static const char *location = "";
@@ -59,7 +57,7 @@ int cli_end(int status)
 {
     const bool written = fflush(stdout) == 0 && !ferror(stdout);
     if (status != 0 || written) return status;
-    fprintf(stderr, "attend: cannot write standard output: %s\n", strerror(errno));
+    fprintf(stderr, "attend: cannot write standard output: %s\n", attend_errno_text(errno));
     return EXIT_IO;
 }
 
@@ -99,7 +97,7 @@ static int take_switch(const verb *v, void *base, const char *name, int argc, ch
 /* Takes the option at argv[i]. *next becomes the index of the argument after it. */
 static int take_option(const verb *v, void *base, parsed *p, int argc, char **argv, int i, int *next)
 {
-    char typed[64];
+    char typed[64], choices[OPTION_ARGUMENT];
     const char *text = argv[i] + 2, *equals = strchr(text, '=');
     snprintf(typed, sizeof typed, "%.*s", (int)(equals ? equals - text : (long)strlen(text)), text);
     const char *const name = options_current_name(v, typed, equals ? equals + 1 : argv[i + 1]);
@@ -114,7 +112,8 @@ static int take_option(const verb *v, void *base, parsed *p, int argc, char **ar
     const char *value = equals ? equals + 1 : NULL;
     if (!value && !o && options_is_switch(f)) return take_switch(v, base, name, argc, argv, next);
     if (!value && i + 1 >= argc)
-        return usage_error(v, "--%s requires a value: %s", name, o ? o->argument : attend_config_field_at(f)->values);
+        return usage_error(v, "--%s requires a value: %s", name,
+                           o ? option_argument(o, choices) : attend_config_field_at(f)->values);
     if (!value && strncmp(argv[i + 1], "--", 2) == 0)
         return usage_error(v, "--%s requires a value, but %s is an option; write --%s=%s to use it as a value", name,
                            argv[i + 1], name, argv[i + 1]);

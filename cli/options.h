@@ -30,8 +30,11 @@ typedef enum option_kind {
 } option_kind;
 
 typedef struct option {
-    const char *name;     /* without dashes; NULL ends the table */
-    const char *argument; /* as --help shows it: "FILE"; NULL: the option takes no value */
+    const char *name; /* without dashes; NULL ends the table */
+    /* As --help shows it: "FILE". NULL: the option takes no value, or is an OPTION_CHOICE, whose argument is the list
+     * of its choices. */
+    const char *argument;
+    /* --help adds "(default: X)" with the initial value of the member, unless the text itself speaks of a default. */
     const char *help;
     option_kind kind;
     size_t offset;              /* of the member in the verb's settings */
@@ -39,11 +42,18 @@ typedef struct option {
     const char *const *choices; /* of OPTION_CHOICE; ends with NULL */
 } option;
 
+/* An option or configuration field that is chosen from the amount of data unless it is given. */
+typedef struct chosen_option {
+    const char *name; /* NULL ends the list */
+    bool always;      /* false: its initial value may stay */
+} chosen_option;
+
 /* Options that several verbs share; their offsets apply to the beginning of the verb's settings. */
 typedef struct option_group {
     const char *name;     /* "training": the heading in help and man pages */
     const char *document; /* "docs/training.md" */
     const option *options;
+    const chosen_option *chosen; /* NULL: none */
 } option_group;
 
 /* An old spelling that stays accepted: of an option's name (old_value NULL) or of one of its values (old_name
@@ -81,10 +91,11 @@ typedef struct verb {
     const char *details;
     const char *examples;
     const option *options;
-    const option_group *shared;  /* NULL: none */
-    const option_alias *aliases; /* NULL: none */
-    bool has_config;             /* accepts configuration fields as options */
-    size_t config;               /* offset of the attend_config in which they are stored */
+    const option_group *shared;    /* NULL: none */
+    const option_alias *aliases;   /* NULL: none */
+    bool has_config;               /* accepts configuration fields as options */
+    size_t config;                 /* offset of the attend_config in which they are stored */
+    const void *(*defaults)(void); /* the settings before parsing; NULL: no option has a default */
     int (*run)(int argc, char **argv);
 } verb;
 
@@ -109,6 +120,8 @@ int options_set(const verb *v, void *to, const char *name, const char *value);
 /* Formats a number, choice or field so that options_set reads it back. False: another kind of option, or `size` is too
  * small. */
 bool options_get(const verb *v, const void *from, const char *name, char *text, size_t size);
+/* Formats the initial value of an option or field (verb.defaults). False: it has none. */
+bool options_default(const verb *v, const char *name, char *text, size_t size);
 /* Entry i of the verb's table followed by the shared options; NULL after the last. */
 const option *options_entry(const verb *v, int i);
 /* Whether the user set this option or field. */
@@ -119,12 +132,16 @@ const bool *options_fields_given(const verb *v, const parsed *p);
 int usage_error(const verb *v, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void options_help(const verb *v, FILE *to);
 
+enum { OPTION_ARGUMENT = 160, OPTION_HELP = 1000 };
+
 /* An option as help, man pages and completions show it. */
 typedef struct option_shown {
-    const char *name, *argument, *help; /* argument NULL: no value */
-    const option *entry;                /* NULL: --help, or a configuration field */
+    const char *name, *argument; /* argument NULL: no value */
+    const option *entry;         /* NULL: --help, or a configuration field */
     enum option_group_kind { OWN_OPTION, SHARED_OPTION, FIELD_OPTION } group;
-    bool value_is_optional; /* a yes|no field */
+    bool value_is_optional;        /* a yes|no field */
+    char help[OPTION_HELP];        /* with the default */
+    char choices[OPTION_ARGUMENT]; /* the argument of an OPTION_CHOICE */
 } option_shown;
 
 /* Entry i, in the order of help: the verb's options, --help, shared options, configuration fields. False after the
@@ -143,8 +160,6 @@ int cli_end(int status);
 
 extern const verb verb_demo, verb_train, verb_translate, verb_score, verb_evaluate, verb_align, verb_show, verb_compare,
     verb_check, verb_convert, verb_info;
-/* The names of attend_precision, for OPTION_CHOICE. */
-extern const char *const precision_names[];
 /* All verbs; ends with NULL. */
 extern const verb *const verbs[];
 

@@ -2,6 +2,7 @@
 
 #include <attend/file.h>
 #include <attend/status.h>
+#include <attend/string.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 struct output_file {
     FILE *stream;                    /* a device, pipe or standard output; else NULL */
     attend_atomic_file *replacement; /* a regular file; else NULL */
+    attend_string pending;           /* of the replacement: not yet written */
     const char *name;
 };
 
@@ -70,7 +72,7 @@ int output_open(output_file **out, const char *path)
     else if (!is_stream(path))
         status = attend_atomic_file_begin(&f->replacement, path, 0);
     else if (!(f->stream = fopen(path, "wb")))
-        status = attend_fail(ATTEND_IO, "cannot write %s: %s", path, strerror(errno));
+        status = attend_fail(ATTEND_IO, "cannot write %s: %s", path, attend_errno_text(errno));
     if (status == ATTEND_OK && f->replacement) watch(f->replacement);
     if (status == ATTEND_OK)
         *out = f;
@@ -79,24 +81,42 @@ int output_open(output_file **out, const char *path)
     return status;
 }
 
+static int write_pending(output_file *f)
+{
+    const int status = attend_atomic_file_write(f->replacement, f->pending.text, f->pending.size);
+    f->pending.size = 0;
+    return status;
+}
+
 int output_write(output_file *f, const void *bytes, size_t size)
 {
-    if (f->replacement) return attend_atomic_file_write(f->replacement, bytes, size);
+    enum { MAX_PENDING = 1 << 16 }; /* bytes; saves system calls for callers that write line by line */
+    if (f->replacement) {
+        const int status = attend_string_add(&f->pending, bytes, size);
+        return status == ATTEND_OK && f->pending.size >= MAX_PENDING ? write_pending(f) : status;
+    }
     if (fwrite(bytes, 1, size, f->stream) == size && fflush(f->stream) == 0) return ATTEND_OK;
-    return attend_fail(ATTEND_IO, "cannot write %s: %s", f->name, strerror(errno));
+    return attend_fail(ATTEND_IO, "cannot write %s: %s", f->name, attend_errno_text(errno));
+}
+
+int output_text(output_file *f, const char *text)
+{
+    return output_write(f, text, strlen(text));
 }
 
 int output_close(output_file *f, bool keep)
 {
     if (!f) return ATTEND_OK;
-    int status = ATTEND_OK;
+    int status = f->replacement && keep ? write_pending(f) : ATTEND_OK;
+    if (status != ATTEND_OK) keep = false;
     if (f->replacement) unwatch(); /* before the replacement is freed */
     if (f->replacement && keep)
         status = attend_atomic_file_commit(f->replacement);
     else if (f->replacement)
         attend_atomic_file_abandon(f->replacement);
     else if (f->stream != stdout && fclose(f->stream) != 0 && keep)
-        status = attend_fail(ATTEND_IO, "cannot write %s: %s", f->name, strerror(errno));
+        status = attend_fail(ATTEND_IO, "cannot write %s: %s", f->name, attend_errno_text(errno));
+    attend_string_free(&f->pending);
     free(f);
     return status;
 }

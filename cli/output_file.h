@@ -1,4 +1,6 @@
-/* output_file.h: the output of a verb: standard output, a file that is replaced atomically, or a device or pipe. */
+/* output_file.h: the output of a verb: standard output, a file that is replaced atomically, or a device or pipe. Every
+ * file of a verb is written through it, except the --output of attend translate: its lines appear as they are
+ * translated, so that another program can follow the file, and those written before a failure are kept. */
 #ifndef ATTEND_CLI_OUTPUT_FILE_H
 #define ATTEND_CLI_OUTPUT_FILE_H
 
@@ -10,6 +12,8 @@ typedef struct output_file output_file;
 /* path NULL or "-": standard output. */
 int output_open(output_file **out, const char *path);
 int output_write(output_file *f, const void *bytes, size_t size);
+/* Writes a text without its '\0'. */
+int output_text(output_file *f, const char *text);
 /* Completes the output, or, unless `keep`, leaves an existing file unchanged. Frees it; NULL is allowed. */
 int output_close(output_file *f, bool keep);
 

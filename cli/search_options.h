@@ -14,6 +14,7 @@ typedef struct search_settings {
 
 extern const option_group search_option_group;
 
+/* Those of ATTEND_TRANSLATOR_OPTIONS_INIT, and a thread for each processor. */
 search_settings search_settings_defaults(void);
 /* The same as options of a translator; its other options have their defaults. */
 attend_translator_options search_settings_options(const search_settings *s);

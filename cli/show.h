@@ -20,8 +20,6 @@ typedef enum show_format {
 } show_format;
 
 enum { ATTENTION_KINDS = 3, KIND_DEFAULT = -1 };
-/* The names of attend_attention_kind, for OPTION_CHOICE. */
-extern const char *const show_kind_names[];
 
 typedef struct show_settings {
     const char *model, *target, *output;

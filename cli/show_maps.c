@@ -110,15 +110,15 @@ static int choose_kind(show_job *j)
         if (layers_of(j, i) == 0) continue;
         if (first == KIND_DEFAULT) first = i;
         snprintf(available + strlen(available), sizeof available - strlen(available), "%s%s", *available ? ", " : "",
-                 show_kind_names[i]);
+                 attend_attention_kind_names[i]);
     }
     if (first == KIND_DEFAULT)
         return attend_fail(ATTEND_BAD_USAGE, "%s has no attention: there is nothing to show", s->model);
     j->kind = (attend_attention_kind)(s->kind == KIND_DEFAULT ? first : s->kind);
     j->all_kinds = s->format == SHOW_HTML && s->kind == KIND_DEFAULT;
     if (layers_of(j, (int)j->kind) > 0) return ATTEND_OK;
-    return attend_fail(ATTEND_BAD_USAGE, "%s has no %s attention; it has: %s%s", s->model, show_kind_names[j->kind],
-                       available,
+    return attend_fail(ATTEND_BAD_USAGE, "%s has no %s attention; it has: %s%s", s->model,
+                       attend_attention_kind_names[j->kind], available,
                        j->is_language_model && j->kind == ATTEND_ATTENTION_CROSS ? " (a language model has no source)"
                                                                                  : "");
 }

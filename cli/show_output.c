@@ -125,7 +125,7 @@ int show_write_page(show_job *j)
         fprintf(stderr,
                 "attend show: to limit the size of the page, %d of %d sentences have %s attention only; use "
                 "--attention-kind for a page of another kind\n",
-                j->reduced, j->page_count, show_kind_names[j->kind]);
+                j->reduced, j->page_count, attend_attention_kind_names[j->kind]);
     free(lists);
     return status;
 }

@@ -61,7 +61,7 @@ static int make_copy(const verb *v, const char **name, stream_copy *made)
     made->name = is_stdin(*name) ? "standard input" : *name;
     if (!ok) {
         fprintf(stderr, "attend %s: cannot copy %s to %s (after %llu bytes): %s; set TMPDIR to another directory\n",
-                v->name, made->name, path, bytes, strerror(error));
+                v->name, made->name, path, bytes, attend_errno_text(error));
         return ATTEND_IO;
     }
     snprintf(made->path, sizeof made->path, "/dev/fd/%d", to);

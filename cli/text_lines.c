@@ -2,6 +2,7 @@
 
 #include <attend/status.h>
 #include "nul_bytes.h"
+#include "output_file.h"
 #include <attend/lines.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -49,4 +50,16 @@ int text_lines_read(text_lines *l, const char *path)
     }
     attend_lines_close(from);
     return status;
+}
+
+int text_lines_write(const text_lines *l, const char *path)
+{
+    output_file *to = NULL;
+    int status = output_open(&to, path);
+    for (int i = 0; status == ATTEND_OK && i < l->count; i++) {
+        status = output_text(to, l->items[i]);
+        if (status == ATTEND_OK) status = output_text(to, "\n");
+    }
+    const int closed = output_close(to, status == ATTEND_OK);
+    return status == ATTEND_OK ? closed : status;
 }

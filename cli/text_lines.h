@@ -13,6 +13,8 @@ typedef struct text_lines {
 /* Appends the lines of a file. The message of a failure gives the file and the line. */
 int text_lines_read(text_lines *l, const char *path);
 int text_lines_add(text_lines *l, const char *text, size_t size);
+/* Writes the lines to a file (output_file.h). */
+int text_lines_write(const text_lines *l, const char *path);
 void text_lines_free(text_lines *l);
 
 #endif

@@ -4,83 +4,75 @@
 #include <attend/processors.h>
 #include <string.h>
 
-static const char *const kinds[] = { "word", "char", "bpe", NULL };
-
 enum { MAX_THREADS = 2 }; /* per processor */
 
 #define AT(member) offsetof(train_settings, member)
 static const option table[] = {
-    { "preset", "tiny|g2p|translate-small|translate", "size of the model (default: depends on the amount of data)",
-      OPTION_CHOICE, AT(preset), 0, 0, attend_preset_names },
-    { "tokens", "word|char|bpe", "tokenization of both sides (default: depends on the data; bpe for sentences)",
-      OPTION_CHOICE, AT(tokens), 0, 0, kinds },
-    { "source-tokens", "word|char|bpe", "tokenization of the source", OPTION_CHOICE, AT(source_tokens), 0, 0, kinds },
-    { "target-tokens", "word|char|bpe", "tokenization of the target", OPTION_CHOICE, AT(target_tokens), 0, 0, kinds },
-    { "vocab-size", "N", "maximum size of each vocabulary", OPTION_INTEGER, AT(vocab_size), 0, 1e7, NULL },
-    { "source-vocab-size", "N", "maximum size of the source vocabulary", OPTION_INTEGER, AT(source_vocab_size), 0, 1e7,
-      NULL },
-    { "target-vocab-size", "N", "maximum size of the target vocabulary", OPTION_INTEGER, AT(target_vocab_size), 0, 1e7,
-      NULL },
-    { "min-count", "N", "leave tokens that occur less often out of the vocabulary (default: 1)", OPTION_INTEGER,
-      AT(min_count), 1, 1e9, NULL },
-    { "bpe-dropout", "P", "probability of skipping a BPE merge; segmentations differ in each epoch (default: 0)",
-      OPTION_REAL, AT(bpe_dropout), 0, 0.99, NULL },
-    { "max-length", "N", "leave out pairs with more tokens on a side (default: 200)", OPTION_INTEGER, AT(max_length), 1,
-      1e6, NULL },
-    { "optimizer", "sgd|adam", "optimizer (default: adam)", OPTION_CHOICE, AT(optimizer), 0, 0,
-      attend_optimizer_names },
-    { "momentum", "X", "momentum of sgd (default: 0)", OPTION_REAL, AT(momentum), 0, 0.9999, NULL },
-    { "weight-decay", "X", "decoupled weight decay (default: 0)", OPTION_REAL, AT(weight_decay), 0, 1, NULL },
-    { "learning-rate", "X", "learning rate (default: 0.001)", OPTION_REAL, AT(rate), 0, 100, NULL },
-    { "schedule", "constant|inverse-sqrt|cosine|plateau",
-      "learning rate schedule; plateau halves the rate when validation does not improve (default: plateau)",
+    { "preset", NULL, "size of the model; none: depends on the amount of data", OPTION_CHOICE, AT(preset), 0, 0,
+      attend_preset_names },
+    { "tokens", NULL, "tokenization of both sides (default: depends on the data; bpe for sentences)", OPTION_CHOICE,
+      AT(tokens), 0, 0, attend_token_kind_names },
+    { "source-tokens", NULL, "tokenization of the source (default: as --tokens)", OPTION_CHOICE, AT(source_tokens), 0,
+      0, attend_token_kind_names },
+    { "target-tokens", NULL, "tokenization of the target (default: as --tokens)", OPTION_CHOICE, AT(target_tokens), 0,
+      0, attend_token_kind_names },
+    { "vocab-size", "N",
+      "maximum size of each vocabulary (default: depends on the amount of data for bpe, else unlimited)",
+      OPTION_INTEGER, AT(vocab_size), 0, 1e7, NULL },
+    { "source-vocab-size", "N", "maximum size of the source vocabulary (default: as --vocab-size)", OPTION_INTEGER,
+      AT(source_vocab_size), 0, 1e7, NULL },
+    { "target-vocab-size", "N", "maximum size of the target vocabulary (default: as --vocab-size)", OPTION_INTEGER,
+      AT(target_vocab_size), 0, 1e7, NULL },
+    { "min-count", "N", "leave tokens that occur less often out of the vocabulary", OPTION_INTEGER, AT(min_count), 1,
+      1e9, NULL },
+    { "bpe-dropout", "P", "probability of skipping a BPE merge; segmentations differ in each epoch", OPTION_REAL,
+      AT(bpe_dropout), 0, 0.99, NULL },
+    { "max-length", "N", "leave out pairs with more tokens on a side", OPTION_INTEGER, AT(max_length), 1, 1e6, NULL },
+    { "optimizer", NULL, "optimizer", OPTION_CHOICE, AT(optimizer), 0, 0, attend_optimizer_names },
+    { "momentum", "X", "momentum of sgd", OPTION_REAL, AT(momentum), 0, 0.9999, NULL },
+    { "weight-decay", "X", "decoupled weight decay", OPTION_REAL, AT(weight_decay), 0, 1, NULL },
+    { "learning-rate", "X", "learning rate", OPTION_REAL, AT(rate), 0, 100, NULL },
+    { "schedule", NULL, "learning rate schedule; plateau halves the rate when validation does not improve",
       OPTION_CHOICE, AT(schedule), 0, 0, attend_schedule_names },
     { "warmup", "N", "updates over which the learning rate increases linearly", OPTION_INTEGER, AT(warmup), 0, 1e9,
       NULL },
-    { "clip", "X", "maximum norm of the gradient; 0: unlimited (default: 1)", OPTION_REAL, AT(clip), 0, 1e9, NULL },
-    { "label-smoothing", "P", "probability distributed evenly over the vocabulary (default: 0.1)", OPTION_REAL,
-      AT(smoothing), 0, 0.99, NULL },
-    { "average", "P", "keep an exponential moving average of the weights, with this decay (such as 0.999)", OPTION_REAL,
-      AT(average), 0, 0.999999, NULL },
-    { "average-last", "N",
-      "at the end of training, keep the average of the last N models if it is better; 0: never (default: 0)",
+    { "clip", "X", "maximum norm of the gradient; 0: unlimited", OPTION_REAL, AT(clip), 0, 1e9, NULL },
+    { "label-smoothing", "P", "probability distributed evenly over the vocabulary", OPTION_REAL, AT(smoothing), 0, 0.99,
+      NULL },
+    { "average", "P", "keep an exponential moving average of the weights, with this decay (such as 0.999); 0: none",
+      OPTION_REAL, AT(average), 0, 0.999999, NULL },
+    { "average-last", "N", "at the end of training, keep the average of the last N models if it is better; 0: never",
       OPTION_INTEGER, AT(average_checkpoints), 0, ATTEND_MAX_AVERAGED_CHECKPOINTS, NULL },
-    { "accumulate", "N", "number of batches per update (default: 1)", OPTION_INTEGER, AT(accumulate), 1, 1e4, NULL },
+    { "accumulate", "N", "number of batches per update", OPTION_INTEGER, AT(accumulate), 1, 1e4, NULL },
     { "batch-tokens", "N", "maximum number of tokens per batch", OPTION_INTEGER, AT(batch_tokens), 1, 1e8, NULL },
-    { "epochs", "N", "maximum number of passes over the data", OPTION_INTEGER, AT(epochs), 1, 1e9, NULL },
+    { "epochs", "N",
+      "maximum number of passes over the data (default: unlimited with --valid, else depends on the amount of data)",
+      OPTION_INTEGER, AT(epochs), 1, 1e9, NULL },
     { "updates", "N", "maximum number of updates", OPTION_INTEGER, AT(updates), 1, 1e15, NULL },
-    { "patience", "N", "stop after N validations without improvement; 0: never (default: 10)", OPTION_INTEGER,
-      AT(patience), 0, 1e9, NULL },
+    { "patience", "N", "stop after N validations without improvement; 0: never", OPTION_INTEGER, AT(patience), 0, 1e9,
+      NULL },
     { "valid-every", "N", "updates between validations (default: about one epoch)", OPTION_INTEGER, AT(valid_every), 1,
       1e15, NULL },
-    { "valid-metric", "perplexity|bleu|chrf|token-accuracy|word-error|exact",
-      "metric that selects the best model (default: perplexity)", OPTION_CHOICE, AT(metric), 0, 0,
+    { "valid-metric", NULL, "metric that selects the best model", OPTION_CHOICE, AT(metric), 0, 0,
       attend_valid_metric_names },
-    { "seed", "N", "random seed; the same seed gives the same model (default: 1)", OPTION_INTEGER, AT(seed), 0, 9e15,
-      NULL },
+    { "seed", "N", "random seed; the same seed gives the same model", OPTION_INTEGER, AT(seed), 0, 9e15, NULL },
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
 };
-const option_group train_option_group = { "training", "docs/training.md", table };
-
-train_settings train_settings_defaults(void)
-{
-    static const attend_config config = ATTEND_CONFIG_INIT;
-    return (train_settings){ .config = config,
-                             .tokens = ATTEND_TOKENS_BPE,
-                             .source_tokens = ATTEND_TOKENS_BPE,
-                             .target_tokens = ATTEND_TOKENS_BPE,
-                             .min_count = 1,
-                             .max_length = 200,
-                             .optimizer = ATTEND_ADAM,
-                             .schedule = ATTEND_SCHEDULE_PLATEAU,
-                             .rate = 1e-3,
-                             .clip = 1,
-                             .smoothing = 0.1,
-                             .accumulate = 1,
-                             .patience = 10,
-                             .seed = 1,
-                             .threads = attend_processors_threads() };
-}
+/* What choose_model and choose_sizes set. */
+static const chosen_option chosen[] = {
+    { "hidden", true },
+    { "embedding", true },
+    { "dropout", true },
+    { "batch-tokens", true },
+    { "layers", false },
+    { "heads", false },
+    { "feed-forward-width", false },
+    { "learning-rate", false },
+    { "warmup", false },
+    { "label-smoothing", false },
+    { NULL, false },
+};
+const option_group train_option_group = { "training", "docs/training.md", table, chosen };
 
 void train_settings_limit_threads(train_settings *s)
 {
@@ -134,8 +126,8 @@ static int choose_kind(const verb *v, train_settings *s, const parsed *p, int si
     const char *const name = side ? "target-tokens" : "source-tokens";
     if (options_given(v, p, name) || options_given(v, p, "tokens")) return 0;
     const size_t n = strlen(s->chosen);
-    snprintf(s->chosen + n, sizeof s->chosen - n, "%s%s %s", n ? ", " : "", name, kinds[kind]);
-    return options_set(v, s, name, kinds[kind]);
+    snprintf(s->chosen + n, sizeof s->chosen - n, "%s%s %s", n ? ", " : "", name, attend_token_kind_names[kind]);
+    return options_set(v, s, name, attend_token_kind_names[kind]);
 }
 
 static int requested_kind(const verb *v, const train_settings *s, const parsed *p, int side)
@@ -193,7 +185,7 @@ static int choose_for_lines(const verb *v, train_settings *s, const parsed *p, c
     snprintf(s->basis, sizeof s->basis, "%llu lines, %llu characters", (unsigned long long)n->usable,
              (unsigned long long)n->characters[1]);
     s->source_tokens = s->target_tokens = (int)z.tokens[0];
-    if (kind < 0) snprintf(s->chosen, sizeof s->chosen, "tokens %s", kinds[z.tokens[0]]);
+    if (kind < 0) snprintf(s->chosen, sizeof s->chosen, "tokens %s", attend_token_kind_names[z.tokens[0]]);
     give_reason(s, &z, n->usable, z.is_word_level ? "lines of words" : "lines of text");
     return choose_sizes(v, s, p, &z);
 }
@@ -226,6 +218,45 @@ void train_settings_print_choice(const train_settings *s)
 }
 
 /* ---- options of the library ---- */
+
+/* The inverse of train_settings_options. */
+train_settings train_settings_defaults(void)
+{
+    const attend_train_options o = attend_train_defaults();
+    return (train_settings){
+        .config = o.config,
+        .tokens = (int)o.tokens[0].kind,
+        .source_tokens = (int)o.tokens[0].kind,
+        .target_tokens = (int)o.tokens[1].kind,
+        .vocab_size = o.tokens[0].vocab_size,
+        .min_count = o.tokens[0].min_count,
+        .bpe_dropout = o.bpe_dropout,
+        .max_length = o.max_length,
+        .optimizer = (int)o.optimizer.kind,
+        .momentum = o.optimizer.momentum,
+        .weight_decay = o.optimizer.weight_decay,
+        .schedule = (int)o.schedule.kind,
+        .rate = o.schedule.rate,
+        .warmup = (long long)o.schedule.warmup,
+        .clip = o.clip,
+        .smoothing = o.label_smoothing,
+        .average = o.average,
+        .accumulate = o.accumulate,
+        .batch_tokens = o.batch_tokens,
+        .updates = (long long)o.updates,
+        .epochs = (long long)o.epochs,
+        .patience = o.patience,
+        .valid_every = (long long)o.valid_every,
+        .save_every = (long long)o.save_every,
+        .log_every = (long long)o.log_every,
+        .metric = (int)o.valid_metric,
+        .seed = (long long)o.seed,
+        .threads = attend_processors_threads(), /* the library's default is 1 */
+        .memory = (long long)o.memory,
+        .keep = o.keep,
+        .average_checkpoints = o.average_checkpoints,
+    };
+}
 
 attend_train_options train_settings_options(const verb *v, const train_settings *s, const parsed *p)
 {

@@ -27,6 +27,7 @@ typedef struct train_settings {
 /* The options that change the resulting model; files, threads and the like are in the tables of the verbs. */
 extern const option_group train_option_group;
 
+/* Those of attend_train_defaults, and a thread for each processor. */
 train_settings train_settings_defaults(void);
 /* Limits the number of threads to what is useful on this machine. */
 void train_settings_limit_threads(train_settings *s);

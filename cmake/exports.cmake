@@ -1,4 +1,4 @@
-# cmake -DHEADERS="a.h;b.h" -DVERSION_NODE=ATTEND_0 -DOUT=attend.map -P exports.cmake
+# cmake -DHEADERS="a.h;b.h" -DVERSION_NODE=ATTEND_0.2 -DOUT=attend.map -P exports.cmake
 # Writes a linker version script that exports the functions and variables which the public headers declare, and hides everything else.
 set(names "")
 foreach(header ${HEADERS})

@@ -54,12 +54,12 @@ echo "attend learned $right of 100 words"
 # A program that does not draw needs cairo and pango neither at build time nor at run time.
 inside dpkg --purge attend >/dev/null
 inside apt-get autoremove -y -qq >/dev/null
-inside sh -c 'apt-get install -y -qq --no-install-recommends gcc libc6-dev pkg-config /packages/libattend0_*.deb /packages/libattend-dev_*.deb >/dev/null'
-inside sh -c 'cd /packages && gcc three_arrays.c $(pkg-config --cflags --libs attend) && ./a.out >/dev/null && ldd a.out | grep -q libattend.so.0 &&
+inside sh -c 'apt-get install -y -qq --no-install-recommends gcc libc6-dev pkg-config /packages/libattend[0-9]*.deb /packages/libattend-dev_*.deb >/dev/null'
+inside sh -c 'cd /packages && gcc three_arrays.c $(pkg-config --cflags --libs attend) && ./a.out >/dev/null && ldd a.out | grep -q "libattend\.so\." &&
     ! dpkg -l | grep -E "^ii +lib(cairo|pango)"'
 echo "a program is built with libattend-dev and runs, without cairo and pango"
 inside sh -c 'apt-get install -y -qq --no-install-recommends /packages/libattend-view*.deb >/dev/null'
 inside sh -c 'cd /packages && pkg-config --cflags --libs attend-view >/dev/null'
-inside dpkg --purge libattend-view-dev libattend-view0 libattend-dev libattend0 >/dev/null
+inside sh -c 'dpkg --purge $(dpkg-query -f "\${Package} " -W "libattend*")' >/dev/null
 [ ! -e "$root/usr/bin/attend" ] && [ ! -e "$root/usr/share/doc/attend" ] && ! ls "$root"/usr/lib/*/libattend* 2>/dev/null
 echo "the packages leave nothing behind when they are removed"

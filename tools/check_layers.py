@@ -6,11 +6,14 @@ Usage: tools/check_layers.py [ROOT]
 The list is the block of docs/design.md that begins with ```layers: one line per layer, in order, "src/DIRECTORY/  description". A
 file of a layer may include headers of its own layer and of those before it. The layer of a public header (include/attend/X.h) is in
 tools/public_headers.txt: "include/attend/X.h: DIRECTORY". The command (cli/) may include only public headers and its own. Only files
-in test/ may include headers of the tests. Prints every violation with file and line, and then exits with 1."""
+in test/ may include headers of the tests. Only src/model/architecture.c and src/model/config.c may name an architecture
+(ATTEND_ARCHITECTURE_...), so that a new one touches its own files and the lists. Prints every violation with file and line, and then
+exits with 1."""
 import os
 import re
 import sys
 
+NAME_ARCHITECTURES = ("src/model/architecture.c", "src/model/config.c")
 INCLUDE = re.compile(r'\s*#\s*include\s*(["<])([^">]+)[">]')
 
 
@@ -89,6 +92,10 @@ def main():
                     breach = "belongs to %s, a layer above %s" % (top, layer)
             if breach:
                 breaches.append("%s:%d: %s %s" % (shown, number, header, breach))
+        if not shown.startswith("include") and shown not in NAME_ARCHITECTURES:
+            for number, line in enumerate(open(path, encoding="utf-8"), 1):
+                if "ATTEND_ARCHITECTURE_" in line:
+                    breaches.append("%s:%d: names an architecture; ask for a property of the configuration" % (shown, number))
 
     for layer in layers:
         for path in sources(root, os.path.join("src", layer)):

@@ -2,7 +2,7 @@
 # Usage: tools/deb.sh BUILD DIRECTORY
 # Makes Debian packages from the build directory BUILD and writes them to DIRECTORY:
 #   attend                           the command
-#   libattend0, libattend-view0      the shared libraries
+#   libattend0.2, libattend-view0.2  the shared libraries, named after their sonames
 #   libattend-dev, libattend-view-dev  headers, static libraries, pkg-config files and CMake package
 #   attend-dbgsym                    debug information of the command and the shared libraries
 # DEBFULLNAME and DEBEMAIL name the maintainer. Root is not needed. The same sources and tools give the same bytes.
@@ -17,7 +17,10 @@ trap 'rm -rf "$work"' EXIT
 roots=$work/debian # dpkg-shlibdeps finds packages below debian/ by their directories DEBIAN
 mkdir "$roots"
 
-version=$(sed -n 's/^project(attend VERSION \([0-9.]*\).*/\1/p' "$source/CMakeLists.txt")-1
+number() { sed -n "s/^#define ATTEND_VERSION_$1 //p" "$source/include/attend/version.h"; }
+version=$(number MAJOR).$(number MINOR).$(number PATCH)-1
+soversion=$(number MAJOR) # as in src/CMakeLists.txt
+[ "$soversion" -gt 0 ] || soversion=0.$(number MINOR)
 architecture=$(dpkg --print-architecture)
 maintainer="${DEBFULLNAME:-The attend authors} <${DEBEMAIL:-attend@example.org}>"
 if [ -z "${SOURCE_DATE_EPOCH:-}" ]; then
@@ -69,8 +72,8 @@ fill() {
 }
 
 fill attend command
-fill libattend0 library
-fill libattend-view0 view-library
+fill libattend$soversion library
+fill libattend-view$soversion view-library
 fill libattend-dev development
 fill libattend-view-dev view-development
 fill attend-dbgsym debug
@@ -86,19 +89,19 @@ find "$roots" -name 'lib*.so.*' -type f -exec strip --strip-unneeded --remove-se
 # The packages of the shared libraries: which package provides which soname, and ldconfig when they are installed or removed.
 {
     printf 'Source: attend\n'
-    for package in attend libattend0 libattend-view0; do printf '\nPackage: %s\nArchitecture: any\n' $package; done
+    for package in attend libattend$soversion libattend-view$soversion; do printf '\nPackage: %s\nArchitecture: any\n' $package; done
 } >"$roots/control"
 for name in attend attend-view; do
-    echo "lib$name 0 lib${name}0 (>= $version)" >"$roots/lib${name}0/DEBIAN/shlibs"
-    echo "activate-noawait ldconfig" >"$roots/lib${name}0/DEBIAN/triggers"
+    echo "lib$name $soversion lib$name$soversion (>= $version)" >"$roots/lib$name$soversion/DEBIAN/shlibs"
+    echo "activate-noawait ldconfig" >"$roots/lib$name$soversion/DEBIAN/triggers"
 done
 
 # needs PACKAGE FILE: the packages of the shared libraries that the file is linked with
 needs() {
-    (cd "$work" && dpkg-shlibdeps -O -ldebian/libattend0/usr/lib/"$multiarch" "debian/$1/$2" | sed -n 's/^shlibs:Depends=//p')
+    (cd "$work" && dpkg-shlibdeps -O -ldebian/libattend$soversion/usr/lib/"$multiarch" "debian/$1/$2" | sed -n 's/^shlibs:Depends=//p')
 }
-library=$(cd "$roots/libattend0" && find usr -name 'libattend.so.*' -type f)
-view_library=$(cd "$roots/libattend-view0" && find usr -name 'libattend-view.so.*' -type f)
+library=$(cd "$roots/libattend$soversion" && find usr -name 'libattend.so.*' -type f)
+view_library=$(cd "$roots/libattend-view$soversion" && find usr -name 'libattend-view.so.*' -type f)
 multiarch=$(dirname "$library" | sed 's,^usr/lib/*,,')
 
 # libraries PATTERN: the development packages of attend's build whose names match, separated by commas. xxhash is compiled in.
@@ -111,17 +114,17 @@ pack attend science "$(needs attend usr/bin/attend)" "sequence-to-sequence with 
  evaluates with it: sentences and their translations, words and their
  pronunciations, and other pairs of lines. It runs on the CPU. The result does
  not depend on the number of threads."
-pack libattend0 libs "$(needs libattend0 "$library")" "sequence-to-sequence with attention, shared library
+pack libattend$soversion libs "$(needs libattend$soversion "$library")" "sequence-to-sequence with attention, shared library
  Programs that use attend's C library need this package."
-pack libattend-view0 libs "$(needs libattend-view0 "$view_library")" "attention maps as pictures, shared library
+pack libattend-view$soversion libs "$(needs libattend-view$soversion "$view_library")" "attention maps as pictures, shared library
  Programs that draw attention maps as SVG or PNG with attend's C library
  need this package."
-pack libattend-dev libdevel "libattend0 (= $version), $(libraries -v)" "sequence-to-sequence with attention, for C programs
+pack libattend-dev libdevel "libattend$soversion (= $version), $(libraries -v)" "sequence-to-sequence with attention, for C programs
  The library of the command attend, with headers, pkg-config files and CMake
  package: tensors and a tape for automatic differentiation, attention on plain
  arrays, encoder-decoder models, beam search, metrics and training."
-pack libattend-view-dev libdevel "libattend-dev (= $version), libattend-view0 (= $version), $(libraries -e)" "attention maps as pictures, for C programs
+pack libattend-view-dev libdevel "libattend-dev (= $version), libattend-view$soversion (= $version), $(libraries -e)" "attention maps as pictures, for C programs
  Draws attention maps as SVG and PNG with cairo and pango."
-pack attend-dbgsym debug "attend (= $version) | libattend0 (= $version)" "debug information of attend and its libraries
+pack attend-dbgsym debug "attend (= $version) | libattend$soversion (= $version)" "debug information of attend and its libraries
  Debuggers find it by the build IDs of the command attend and of the shared
  libraries libattend and libattend-view."

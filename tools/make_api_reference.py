@@ -5,8 +5,9 @@
     tools/make_api_reference.py --check HEADERS     only checks that every public function has a comment
 
 A comment documents the declarations that follow it, up to the next comment or blank line; a comment at the end of a line
-documents that line. A comment "---- title ----" begins a section. Exits with 1 and names file and line of each public
-function without a comment. Needs nothing but Python's standard library.
+documents that line. A comment "---- title ----" begins a section. A struct whose members come from a list macro
+(ATTEND_CONFIG_FIELDS) is shown with its members. Exits with 1 and names file and line of each public function without a
+comment. Needs nothing but Python's standard library.
 """
 
 import html
@@ -148,7 +149,48 @@ def parse(text):
             buffer, last_code_line, blanks = "", line, 0
         elif token.strip():
             blanks = 0
+    expand_lists(entries)
     return purpose, entries
+
+
+def arguments_of(text):
+    """The arguments in the parentheses with which the text begins, and the rest of the text."""
+    arguments, depth, start = [], 0, 1
+    for match in re.finditer(r'"(?:\\.|[^"\\])*"|[(),]', text):
+        token = match.group()
+        depth += (token == "(") - (token == ")")
+        if (token == "," and depth == 1) or depth == 0:
+            arguments.append(" ".join(text[start:match.start()].split()))
+            start = match.end()
+        if depth == 0:
+            return arguments, text[match.end():]
+    raise SystemExit(f"unbalanced parentheses: {text[:60]}")
+
+
+def expand_lists(entries):
+    """Shows the members of a struct that a list macro declares. The comment of the list names the columns of a line, of
+    which the help text and the default become the comment of the member. The list itself is abridged."""
+    codes = [(entry, code) for entry in entries for code in entry.codes]
+    for _, user in codes:
+        call = re.search(r"\n *([A-Z_]+)\(([A-Z_]+), [A-Z_]+\)\n", user.text) if "typedef struct" in user.text else None
+        for entry, code in codes:
+            if not call or not code.text.startswith(f"#define {call.group(1)}("):
+                continue
+            lines = code.text.replace("\\\n", "\n")
+            columns, _ = arguments_of(re.search(r"FIELD(\(type.*\))", entry.comment).group(1))
+            rest = lines[lines.index(")") + 1:].strip()
+            members = []
+            while rest:
+                line, rest = arguments_of(rest[rest.index("("):])
+                column = dict(zip(columns, line))
+                remark = "".join(re.findall(r'"((?:\\.|[^"\\])*)"', column["help"]))
+                kind = column["type"] + ("" if column["type"].endswith("*") else " ")
+                members.append(f"    {kind}{column['member']}; /* {remark} (default: {column['default']}) */")
+                rest = rest.strip()
+            user.text = user.text.replace(call.group(), "\n" + "\n".join(members) + "\n")
+            code.text = lines.split("\n")[0].rstrip() + " ..."
+        if call and call.group() in user.text:
+            raise SystemExit(f"{call.group(1)}, which declares the members of a struct, is not defined in the same header")
 
 
 def without_comments(code):

@@ -12,7 +12,7 @@ static FILE *begin(const char *name, const char *verb_name, const char *end)
     char path[4096];
     const int length = snprintf(path, sizeof path, "%s/%s%s%s", directory, name, verb_name, end);
     FILE *file = length < (int)sizeof path ? fopen(path, "w") : NULL;
-    if (!file) fprintf(stderr, "attend_manual: cannot write %s: %s\n", path, strerror(errno));
+    if (!file) fprintf(stderr, "attend_manual: cannot write %s: %s\n", path, attend_errno_text(errno));
     return file;
 }
 
@@ -20,7 +20,7 @@ static bool end(FILE *file)
 {
     const bool failed = ferror(file) != 0;
     if (fclose(file) == 0 && !failed) return true;
-    fprintf(stderr, "attend_manual: cannot write into %s: %s\n", directory, strerror(errno));
+    fprintf(stderr, "attend_manual: cannot write into %s: %s\n", directory, attend_errno_text(errno));
     return false;
 }
 

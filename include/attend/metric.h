@@ -64,7 +64,7 @@ const char *attend_metric_name(attend_metric_kind kind);
 /* Finds a kind by its name; false if there is none. */
 bool attend_metric_find(const char *name, attend_metric_kind *kind);
 /* Writes a signature in the format of sacreBLEU to `text`, truncated to `size` bytes, such as
- * "BLEU|nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:attend-0.1.0". references: the number per line; 0 if it
+ * "BLEU|nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:attend-0.2.0". references: the number per line; 0 if it
  * varies. */
 void attend_metric_signature(const attend_metric_options *o, int references, char *text, size_t size);
 
@@ -115,8 +115,9 @@ typedef enum attend_symmetrization {
     ATTEND_GROW_DIAG_FINAL_AND
 } attend_symmetrization;
 
-/* "intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and"; NULL if there is no such
- * heuristic. */
+/* "intersection", "union", "grow-diag", "grow-diag-final" and "grow-diag-final-and", in order; NULL after the last. */
+extern const char *const attend_symmetrization_names[];
+/* One of them; NULL: there is no such heuristic. */
 const char *attend_symmetrization_name(attend_symmetrization how);
 
 /* Combines the links of both directions. `backward` has the links of the reverse model with source and target

@@ -12,7 +12,8 @@ extern "C" {
 
 typedef enum attend_precision { ATTEND_FP32, ATTEND_BFLOAT16, ATTEND_INT8 } attend_precision;
 
-/* "fp32", "bf16" or "int8". */
+extern const char *const attend_precision_names[]; /* "fp32", "bf16" and "int8", in order; NULL after the last */
+/* One of them; NULL: there is no such precision. */
 const char *attend_precision_name(attend_precision precision);
 
 #ifdef __cplusplus

@@ -90,8 +90,13 @@ typedef struct attend_score {
     /* The scale if the options have none. query_width: of one head, after prepare_queries. NULL: 1. */
     double (*default_scale)(int query_width);
     bool needs_previous_weights; /* the tile reads `previous` */
-    unsigned tile_parameters;    /* bit i: `tile` reads parameter i and tile_backward adds to its gradient */
-    unsigned linear_parameters;  /* bit i: only attend_linear reads parameter i, which may therefore be quantised */
+    bool has_inner_width;        /* a parameter has attend_widths.attention rows, which the heads share evenly */
+    bool has_max_keys;           /* a sequence has at most attend_widths.max_keys keys */
+    /* Heads with which it trains well; 0: one. Dot products of wide vectors grow quickly under Adam, so that the softmax
+     * saturates within a few updates; those of several heads are shorter (docs/demo.md). */
+    int usual_heads;
+    unsigned tile_parameters;   /* bit i: `tile` reads parameter i and tile_backward adds to its gradient */
+    unsigned linear_parameters; /* bit i: only attend_linear reads parameter i, which may therefore be quantised */
 
     /* A cache for the keys of one head, computed once for each source: its size in elements, and its content. NULL:
      * no cache. */

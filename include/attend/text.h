@@ -57,6 +57,7 @@ int attend_normalize(attend_string *out, const char *text, size_t size);
 /* ---- learning a tokenizer ---- */
 
 typedef enum attend_token_kind { ATTEND_TOKENS_WORD, ATTEND_TOKENS_CHAR, ATTEND_TOKENS_BPE } attend_token_kind;
+extern const char *const attend_token_kind_names[]; /* "word", "char" and "bpe", in order; NULL after the last */
 
 typedef struct attend_tokenizer_options {
     attend_token_kind kind;
@@ -90,7 +91,7 @@ attend_token_kind attend_tokenizer_kind(const attend_tokenizer *t);
 int attend_tokenizer_size(const attend_tokenizer *t);
 /* A token as the vocabulary file spells it, with U+2581 for a space; NULL if the id is out of range. */
 const char *attend_tokenizer_token(const attend_tokenizer *t, int id);
-/* "word", "char" or "bpe". */
+/* One of attend_token_kind_names; NULL: there is no such kind. */
 const char *attend_token_kind_name(attend_token_kind kind);
 
 /* ---- encoding and decoding ---- */

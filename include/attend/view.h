@@ -73,7 +73,8 @@ void attend_map_weights(const attend_map *map, int layer, int head, float *to);
  * to at most 1. */
 void attend_map_word_weights(const attend_map *map, int layer, int head, float *to);
 
-/* "cross", "encoder" or "decoder". */
+extern const char *const attend_attention_kind_names[]; /* "cross", "encoder", "decoder", in order; then NULL */
+/* One of them; NULL: there is no such kind. */
 const char *attend_attention_kind_name(attend_attention_kind kind);
 
 /* Statistics of one layer and head, or of the mean (-1). */

@@ -148,6 +148,7 @@ static void tile_backward(const attend_tile *t, const attend_tile_gradients *g)
 
 const attend_score attend_score_additive = { .name = "additive",
                                              .formula = "u.tanh(Wq q + Wk k + b)",
+                                             .has_inner_width = true,
                                              .parameter = parameter,
                                              .prepare_keys = prepare_keys,
                                              .prepare_queries = prepare_queries,

@@ -19,4 +19,5 @@ const attend_score attend_score_bilinear = { .name = "bilinear",
                                              .parameter = parameter,
                                              .prepare_keys = prepare_keys,
                                              .linear_parameters = 1,
+                                             .usual_heads = 8,
                                              ATTENTION_DOT_TILE };

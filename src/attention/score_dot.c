@@ -1,4 +1,4 @@
 /* score_dot.c: e(q, k) = q.k      (Luong et al. 2015) */
 #include "attention/dot_tile.h"
 
-const attend_score attend_score_dot = { .name = "dot", .formula = "q.k", ATTENTION_DOT_TILE };
+const attend_score attend_score_dot = { .name = "dot", .formula = "q.k", .usual_heads = 8, ATTENTION_DOT_TILE };

@@ -36,6 +36,7 @@ static void tile_backward(const attend_tile *t, const attend_tile_gradients *g)
 
 const attend_score attend_score_location = { .name = "location",
                                              .formula = "row j of Wa q",
+                                             .has_max_keys = true,
                                              .parameter = parameter,
                                              .prepare_queries = prepare_queries,
                                              .check_tile = check_tile,

@@ -106,6 +106,7 @@ static void tile_backward(const attend_tile *t, const attend_tile_gradients *g)
 
 const attend_score attend_score_location_sensitive = { .name = "location-sensitive",
                                                        .formula = "u.tanh(Wq q + Wk k + b + Uf (F * previous weights))",
+                                                       .has_inner_width = true,
                                                        .parameter = parameter,
                                                        .prepare_keys = prepare_keys,
                                                        .prepare_queries = prepare_queries,

@@ -56,6 +56,8 @@ static double default_scale(int query_width)
 
 const attend_score attend_score_projected = { .name = "projected",
                                               .formula = "(Wq q).(Wk k) / sqrt(d)",
+                                              .has_inner_width = true,
+                                              .usual_heads = 8,
                                               .parameter = parameter,
                                               .prepare_keys = prepare_keys,
                                               .prepare_values = prepare_values,

@@ -10,9 +10,11 @@ size_t attend_precision_bytes(attend_precision precision)
     return precision == ATTEND_INT8 ? 1 : precision == ATTEND_BFLOAT16 ? 2 : sizeof(real);
 }
 
+const char *const attend_precision_names[] = { "fp32", "bf16", "int8", NULL };
+
 const char *attend_precision_name(attend_precision precision)
 {
-    return precision == ATTEND_INT8 ? "int8" : precision == ATTEND_BFLOAT16 ? "bf16" : "fp32";
+    return (unsigned)precision <= ATTEND_INT8 ? attend_precision_names[precision] : NULL;
 }
 
 /* ---- bfloat16 ---- */

@@ -2,8 +2,8 @@
  * kernel.h.
  *
  * Each function is one pass over the hidden units. `..._at` does one vector or tail of them, at unit j; its activation
- * is a constant once inlined. All of a unit's inputs are loaded before its outputs are stored, as needed where kernel.h
- * allows an output to be the same array as an input. */
+ * and `fused` are constants once inlined. All of a unit's inputs are loaded before its outputs are stored, as needed
+ * where kernel.h allows an output to be the same array as an input. */
 #include "kernel/vector_math.h"
 
 #include "kernel/tables.h"
@@ -30,44 +30,46 @@ VINLINE vf gate(size_t count, const real *gx, const real *gh)
     return vf_sigmoid(vf_add(vf_get(gx, count), vf_get(gh, count)));
 }
 
+/* Calls at(j, count, h, ...) for all h hidden units: vectors of them, then the tail. */
+#define EACH_UNIT(at, h, ...)                                                                                          \
+    do {                                                                                                               \
+        size_t unit_ = 0;                                                                                              \
+        for (; unit_ + VLANES <= (h); unit_ += VLANES) at(unit_, VLANES, h, __VA_ARGS__);                              \
+        if (unit_ < (h)) at(unit_, (h)-unit_, h, __VA_ARGS__);                                                         \
+    } while (0)
+/* The same with the activation as a constant: at(j, count, h, f, ...). */
+#define EACH_UNIT_ACTIVATED(at, h, f, ...)                                                                             \
+    do {                                                                                                               \
+        if ((f) == ATTEND_RELU)                                                                                        \
+            EACH_UNIT(at, h, ATTEND_RELU, __VA_ARGS__);                                                                \
+        else                                                                                                           \
+            EACH_UNIT(at, h, ATTEND_TANH, __VA_ARGS__);                                                                \
+    } while (0)
+
 /* ---- simple ---- */
 
-VINLINE void simple_units(size_t h, attend_activation f, const real *gx, const real *gh, real *h_new)
+VINLINE void simple_at(size_t j, size_t count, size_t h, attend_activation f, const real *gx, const real *gh,
+                       real *h_new)
 {
-    size_t j = 0;
-    for (; j + VLANES <= h; j += VLANES) vf_store(h_new + j, activate(f, vf_add(vf_load(gx + j), vf_load(gh + j))));
-    if (j < h) {
-        const size_t count = h - j;
-        vf sum = vf_add(vf_load_first(gx + j, count), vf_load_first(gh + j, count));
-        vf_store_first(h_new + j, activate(f, sum), count);
-    }
+    (void)h;
+    vf_put(h_new + j, activate(f, vf_add(vf_get(gx + j, count), vf_get(gh + j, count))), count);
 }
 
 void VNAME(simple)(size_t h, attend_activation f, const real *gx, const real *gh, real *h_new)
 {
-    if (f == ATTEND_RELU)
-        simple_units(h, ATTEND_RELU, gx, gh, h_new);
-    else
-        simple_units(h, ATTEND_TANH, gx, gh, h_new);
+    EACH_UNIT_ACTIVATED(simple_at, h, f, gx, gh, h_new);
 }
 
-VINLINE void simple_backward_units(size_t h, attend_activation f, const real *dh, const real *h_new, real *dgates)
+VINLINE void simple_backward_at(size_t j, size_t count, size_t h, attend_activation f, const real *dh,
+                                const real *h_new, real *dgates)
 {
-    size_t j = 0;
-    for (; j + VLANES <= h; j += VLANES) vf_store(dgates + j, through(f, vf_load(dh + j), vf_load(h_new + j)));
-    if (j < h) {
-        const size_t count = h - j;
-        vf d = through(f, vf_load_first(dh + j, count), vf_load_first(h_new + j, count));
-        vf_store_first(dgates + j, d, count);
-    }
+    (void)h;
+    vf_put(dgates + j, through(f, vf_get(dh + j, count), vf_get(h_new + j, count)), count);
 }
 
 void VNAME(simple_backward)(size_t h, attend_activation f, const real *dh, const real *h_new, real *dgates)
 {
-    if (f == ATTEND_RELU)
-        simple_backward_units(h, ATTEND_RELU, dh, h_new, dgates);
-    else
-        simple_backward_units(h, ATTEND_TANH, dh, h_new, dgates);
+    EACH_UNIT_ACTIVATED(simple_backward_at, h, f, dh, h_new, dgates);
 }
 
 /* ---- GRU, reset after ---- */
@@ -86,21 +88,10 @@ VINLINE void gru_at(size_t j, size_t count, size_t h, attend_activation f, const
     vf_put(saved + 3 * h + j, past, count);
 }
 
-VINLINE void gru_units(size_t h, attend_activation f, const real *gx, const real *gh, const real *h_old, real *h_new,
-                       real *saved)
-{
-    size_t j = 0;
-    for (; j + VLANES <= h; j += VLANES) gru_at(j, VLANES, h, f, gx, gh, h_old, h_new, saved);
-    if (j < h) gru_at(j, h - j, h, f, gx, gh, h_old, h_new, saved);
-}
-
 void VNAME(gru)(size_t h, attend_activation f, const real *gx, const real *gh, const real *h_old, real *h_new,
                 real *saved)
 {
-    if (f == ATTEND_RELU)
-        gru_units(h, ATTEND_RELU, gx, gh, h_old, h_new, saved);
-    else
-        gru_units(h, ATTEND_TANH, gx, gh, h_old, h_new, saved);
+    EACH_UNIT_ACTIVATED(gru_at, h, f, gx, gh, h_old, h_new, saved);
 }
 
 VINLINE void gru_backward_at(size_t j, size_t count, size_t h, attend_activation f, const real *dh, const real *h_old,
@@ -120,62 +111,51 @@ VINLINE void gru_backward_at(size_t j, size_t count, size_t h, attend_activation
     vf_put(dgh + 2 * h + j, vf_mul(dn, r), count);
 }
 
-VINLINE void gru_backward_units(size_t h, attend_activation f, const real *dh, const real *h_old, const real *saved,
-                                real *dgx, real *dgh, real *dh_old)
-{
-    size_t j = 0;
-    for (; j + VLANES <= h; j += VLANES) gru_backward_at(j, VLANES, h, f, dh, h_old, saved, dgx, dgh, dh_old);
-    if (j < h) gru_backward_at(j, h - j, h, f, dh, h_old, saved, dgx, dgh, dh_old);
-}
-
 void VNAME(gru_backward)(size_t h, attend_activation f, const real *dh, const real *h_old, const real *saved, real *dgx,
                          real *dgh, real *dh_old)
 {
-    if (f == ATTEND_RELU)
-        gru_backward_units(h, ATTEND_RELU, dh, h_old, saved, dgx, dgh, dh_old);
-    else
-        gru_backward_units(h, ATTEND_TANH, dh, h_old, saved, dgx, dgh, dh_old);
+    EACH_UNIT_ACTIVATED(gru_backward_at, h, f, dh, h_old, saved, dgx, dgh, dh_old);
 }
 
-/* ---- LSTM ---- */
+/* ---- LSTM; with deep fusion it has a fifth gate, which reads a ---- */
 
-VINLINE void lstm_at(size_t j, size_t count, size_t h, attend_activation f, const real *gx, const real *gh,
-                     const real *c_old, real *c_new, real *h_new, real *saved)
+VINLINE void lstm_at(size_t j, size_t count, size_t h, attend_activation f, bool fused, const real *gx, const real *gh,
+                     const real *c_old, const real *a, real *c_new, real *h_new, real *saved)
 {
     vf in = gate(count, gx + j, gh + j), forget = gate(count, gx + h + j, gh + h + j);
     vf g = activate(f, vf_add(vf_get(gx + 2 * h + j, count), vf_get(gh + 2 * h + j, count)));
     vf out = gate(count, gx + 3 * h + j, gh + 3 * h + j);
+    vf read = fused ? gate(count, gx + 4 * h + j, gh + 4 * h + j) : vf_zero();
     vf c = vf_fma(forget, vf_get(c_old + j, count), vf_mul(in, g));
+    if (fused) c = vf_fma(read, vf_get(a + j, count), c);
     vf_put(c_new + j, c, count);
     vf_put(h_new + j, vf_mul(out, activate(f, c)), count);
     vf_put(saved + j, in, count);
     vf_put(saved + h + j, forget, count);
     vf_put(saved + 2 * h + j, g, count);
     vf_put(saved + 3 * h + j, out, count);
-}
-
-VINLINE void lstm_units(size_t h, attend_activation f, const real *gx, const real *gh, const real *c_old, real *c_new,
-                        real *h_new, real *saved)
-{
-    size_t j = 0;
-    for (; j + VLANES <= h; j += VLANES) lstm_at(j, VLANES, h, f, gx, gh, c_old, c_new, h_new, saved);
-    if (j < h) lstm_at(j, h - j, h, f, gx, gh, c_old, c_new, h_new, saved);
+    if (fused) vf_put(saved + 4 * h + j, read, count);
 }
 
 void VNAME(lstm)(size_t h, attend_activation f, const real *gx, const real *gh, const real *c_old, real *c_new,
                  real *h_new, real *saved)
 {
-    if (f == ATTEND_RELU)
-        lstm_units(h, ATTEND_RELU, gx, gh, c_old, c_new, h_new, saved);
-    else
-        lstm_units(h, ATTEND_TANH, gx, gh, c_old, c_new, h_new, saved);
+    EACH_UNIT_ACTIVATED(lstm_at, h, f, false, gx, gh, c_old, NULL, c_new, h_new, saved);
 }
 
-VINLINE void lstm_backward_at(size_t j, size_t count, size_t h, attend_activation f, const real *dh, const real *c_old,
-                              const real *c_new, const real *saved, real *dgates, real *dc)
+void VNAME(lstm_fused)(size_t h, const real *gx, const real *gh, const real *c_old, const real *a, real *c_new,
+                       real *h_new, real *saved)
+{
+    EACH_UNIT(lstm_at, h, ATTEND_TANH, true, gx, gh, c_old, a, c_new, h_new, saved);
+}
+
+VINLINE void lstm_backward_at(size_t j, size_t count, size_t h, attend_activation f, bool fused, const real *dh,
+                              const real *c_old, const real *a, const real *c_new, const real *saved, real *dgates,
+                              real *dc, real *da)
 {
     vf in = vf_get(saved + j, count), forget = vf_get(saved + h + j, count), g = vf_get(saved + 2 * h + j, count);
     vf out = vf_get(saved + 3 * h + j, count), d = vf_get(dh + j, count);
+    vf read = fused ? vf_get(saved + 4 * h + j, count) : vf_zero(), more = fused ? vf_get(a + j, count) : vf_zero();
     vf shown = activate(f, vf_get(c_new + j, count));
     vf dcell = vf_add(vf_get(dc + j, count), through(f, vf_mul(d, out), shown));
     vf old = vf_get(c_old + j, count);
@@ -183,75 +163,19 @@ VINLINE void lstm_backward_at(size_t j, size_t count, size_t h, attend_activatio
     vf_put(dgates + h + j, through_sigmoid(vf_mul(dcell, old), forget), count);
     vf_put(dgates + 2 * h + j, through(f, vf_mul(dcell, in), g), count);
     vf_put(dgates + 3 * h + j, through_sigmoid(vf_mul(d, shown), out), count);
+    if (fused) vf_put(dgates + 4 * h + j, through_sigmoid(vf_mul(dcell, more), read), count);
     vf_put(dc + j, vf_mul(dcell, forget), count);
-}
-
-VINLINE void lstm_backward_units(size_t h, attend_activation f, const real *dh, const real *c_old, const real *c_new,
-                                 const real *saved, real *dgates, real *dc)
-{
-    size_t j = 0;
-    for (; j + VLANES <= h; j += VLANES) lstm_backward_at(j, VLANES, h, f, dh, c_old, c_new, saved, dgates, dc);
-    if (j < h) lstm_backward_at(j, h - j, h, f, dh, c_old, c_new, saved, dgates, dc);
+    if (fused) vf_put(da + j, vf_mul(dcell, read), count);
 }
 
 void VNAME(lstm_backward)(size_t h, attend_activation f, const real *dh, const real *c_old, const real *c_new,
                           const real *saved, real *dgates, real *dc)
 {
-    if (f == ATTEND_RELU)
-        lstm_backward_units(h, ATTEND_RELU, dh, c_old, c_new, saved, dgates, dc);
-    else
-        lstm_backward_units(h, ATTEND_TANH, dh, c_old, c_new, saved, dgates, dc);
-}
-
-/* ---- LSTM with deep fusion ---- */
-
-VINLINE void lstm_fused_at(size_t j, size_t count, size_t h, const real *gx, const real *gh, const real *c_old,
-                           const real *a, real *c_new, real *h_new, real *saved)
-{
-    vf in = gate(count, gx + j, gh + j), forget = gate(count, gx + h + j, gh + h + j);
-    vf g = vf_tanh(vf_add(vf_get(gx + 2 * h + j, count), vf_get(gh + 2 * h + j, count)));
-    vf out = gate(count, gx + 3 * h + j, gh + 3 * h + j), read = gate(count, gx + 4 * h + j, gh + 4 * h + j);
-    vf c = vf_fma(forget, vf_get(c_old + j, count), vf_mul(in, g));
-    c = vf_fma(read, vf_get(a + j, count), c);
-    vf_put(c_new + j, c, count);
-    vf_put(h_new + j, vf_mul(out, vf_tanh(c)), count);
-    vf_put(saved + j, in, count);
-    vf_put(saved + h + j, forget, count);
-    vf_put(saved + 2 * h + j, g, count);
-    vf_put(saved + 3 * h + j, out, count);
-    vf_put(saved + 4 * h + j, read, count);
-}
-
-void VNAME(lstm_fused)(size_t h, const real *gx, const real *gh, const real *c_old, const real *a, real *c_new,
-                       real *h_new, real *saved)
-{
-    size_t j = 0;
-    for (; j + VLANES <= h; j += VLANES) lstm_fused_at(j, VLANES, h, gx, gh, c_old, a, c_new, h_new, saved);
-    if (j < h) lstm_fused_at(j, h - j, h, gx, gh, c_old, a, c_new, h_new, saved);
-}
-
-VINLINE void lstm_fused_backward_at(size_t j, size_t count, size_t h, const real *dh, const real *c_old, const real *a,
-                                    const real *c_new, const real *saved, real *dgates, real *dc, real *da)
-{
-    vf in = vf_get(saved + j, count), forget = vf_get(saved + h + j, count), g = vf_get(saved + 2 * h + j, count);
-    vf out = vf_get(saved + 3 * h + j, count), read = vf_get(saved + 4 * h + j, count), d = vf_get(dh + j, count);
-    vf shown = vf_tanh(vf_get(c_new + j, count));
-    vf dcell = vf_add(vf_get(dc + j, count), through(ATTEND_TANH, vf_mul(d, out), shown));
-    vf old = vf_get(c_old + j, count), more = vf_get(a + j, count);
-    vf_put(dgates + j, through_sigmoid(vf_mul(dcell, g), in), count);
-    vf_put(dgates + h + j, through_sigmoid(vf_mul(dcell, old), forget), count);
-    vf_put(dgates + 2 * h + j, through(ATTEND_TANH, vf_mul(dcell, in), g), count);
-    vf_put(dgates + 3 * h + j, through_sigmoid(vf_mul(d, shown), out), count);
-    vf_put(dgates + 4 * h + j, through_sigmoid(vf_mul(dcell, more), read), count);
-    vf_put(dc + j, vf_mul(dcell, forget), count);
-    vf_put(da + j, vf_mul(dcell, read), count);
+    EACH_UNIT_ACTIVATED(lstm_backward_at, h, f, false, dh, c_old, NULL, c_new, saved, dgates, dc, NULL);
 }
 
 void VNAME(lstm_fused_backward)(size_t h, const real *dh, const real *c_old, const real *a, const real *c_new,
                                 const real *saved, real *dgates, real *dc, real *da)
 {
-    size_t j = 0;
-    for (; j + VLANES <= h; j += VLANES)
-        lstm_fused_backward_at(j, VLANES, h, dh, c_old, a, c_new, saved, dgates, dc, da);
-    if (j < h) lstm_fused_backward_at(j, h - j, h, dh, c_old, a, c_new, saved, dgates, dc, da);
+    EACH_UNIT(lstm_backward_at, h, ATTEND_TANH, true, dh, c_old, a, c_new, saved, dgates, dc, da);
 }

@@ -26,12 +26,12 @@ typedef struct points {
     int *sources, *targets; /* accepted links of each word */
 } points;
 
-static const char *const names[] = { "intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and" };
-enum { NAMES = sizeof names / sizeof *names };
+const char *const attend_symmetrization_names[] = { "intersection",        "union", "grow-diag", "grow-diag-final",
+                                                    "grow-diag-final-and", NULL };
 
 const char *attend_symmetrization_name(attend_symmetrization how)
 {
-    return (size_t)how < NAMES ? names[how] : NULL;
+    return (unsigned)how <= ATTEND_GROW_DIAG_FINAL_AND ? attend_symmetrization_names[how] : NULL;
 }
 
 static int compare_links(const void *a, const void *b)

@@ -2,7 +2,7 @@
  * files goes through it.
  *
  * A new architecture is its own files (docs/add-an-architecture.md), a value of attend_architecture, an entry of
- * attend_architectures, and its bit in the table of fields (config.c) wherever a field applies to it. */
+ * attend_architectures, and its name in the list of fields (attend/config.h) wherever a field applies to it. */
 #ifndef ATTEND_MODEL_ARCHITECTURE_H
 #define ATTEND_MODEL_ARCHITECTURE_H
 
@@ -12,6 +12,15 @@
 struct model_builder;
 struct teacher_forcing;
 struct decoding_step;
+
+/* Sizes of a model and the rates that go with them. Those that are 0 keep their defaults. */
+typedef struct architecture_sizes {
+    int hidden, embedding, layers, heads, feed_forward_width;
+    double dropout, learning_rate;
+    int warmup; /* updates */
+} architecture_sizes;
+
+enum { ATTEND_DATA_LEVELS = 5 }; /* amounts of data, from little to much (train/model_size.c) */
 
 typedef struct architecture {
     const char *name; /* the value of the field "architecture" */
@@ -26,6 +35,7 @@ typedef struct architecture {
     int (*max_tokens)(const attend_config *c, bool target);
     int (*attention_layers)(const attend_config *c, attend_attention_kind kind);
     int (*attention_heads)(const attend_config *c, attend_attention_kind kind);
+    const architecture_sizes *sizes; /* (ATTEND_DATA_LEVELS); NULL: the sizes of recurrent networks */
 
     /* ---- parameters ---- */
 

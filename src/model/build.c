@@ -139,6 +139,8 @@ attend_precision attend_model_precision(const attend_model *m)
 int attend_model_quantize(attend_model *m, attend_precision precision)
 {
     const attend_precision now = attend_model_precision(m);
+    if (!attend_precision_name(precision))
+        return attend_fail(ATTEND_BAD_USAGE, "there is no precision number %d", (int)precision);
     if (precision == now) return ATTEND_OK;
     if (now != ATTEND_FP32)
         return attend_fail(

@@ -1,6 +1,5 @@
-/* config.c: the table of configuration fields. A new field is a member of attend_config, its default in
- * ATTEND_CONFIG_INIT, and one line of the table: parsing, range checks, help, `attend info`, the check for fields
- * without effect and model files follow from it. */
+/* config.c: the table of configuration fields, made from the list in attend/config.h: text to fields and back,
+ * and ranges. */
 #include <attend/config.h>
 
 #include "core/status.h"
@@ -22,7 +21,10 @@ typedef struct field {
 
 /* ---- the table ---- */
 
-/* Sets of architectures. */
+/* The values of these two fields are lists that exist elsewhere: attend_architectures and attend_scores. */
+static char architecture_values[MAX_VALUES_TEXT], score_values[MAX_VALUES_TEXT];
+
+/* The words of the list: sets of architectures, */
 enum {
     RNN = 1 << ATTEND_ARCHITECTURE_RNN,
     TRANSFORMER = 1 << ATTEND_ARCHITECTURE_TRANSFORMER,
@@ -31,118 +33,37 @@ enum {
     NONE = 0,
     ALL = ~0
 };
+/* what happens where a field has no effect, */
+enum { IGNORED = false, REFUSED = true };
+/* and values. */
+#define RANGE(kind, from, to)                                                                                          \
+    .public.type = ATTEND_FIELD_##kind, .public.values = #from ".." #to, .min = from, .max = to
+#define INTEGER(from, to) RANGE(INTEGER, from, to)
+#define REAL(from, to)    RANGE(REAL, from, to)
+#define SWITCH            .public.type = ATTEND_FIELD_SWITCH, .public.values = "yes|no"
+#define CHOICE(names)     .public.type = ATTEND_FIELD_CHOICE, .public.values = names
+#define ARCHITECTURE      CHOICE(architecture_values)
+#define SCORE             .public.type = ATTEND_FIELD_SCORE, .public.values = score_values
 
-#define FIELD(name, old_name, key, since, type, member, values, min, max, default_value, translation, language_model,  \
-              help)                                                                                                    \
-    {                                                                                                                  \
-        { name,                                                                                                        \
-          old_name,                                                                                                    \
-          key,                                                                                                         \
-          since,                                                                                                       \
-          ATTEND_FIELD_##type,                                                                                         \
-          values,                                                                                                      \
-          default_value,                                                                                               \
-          (unsigned)(translation),                                                                                     \
-          (unsigned)(language_model),                                                                                  \
-          help },                                                                                                      \
-            offsetof(attend_config, member), min, max                                                                  \
-    }
-#define INTEGER(name, member, min, max, default_value, since, translation, language_model, help)                       \
-    FIELD(name, NULL, name, since, INTEGER, member, #min ".." #max, min, max, default_value, translation,              \
-          language_model, help)
-#define REAL(name, member, min, max, default_value, since, translation, language_model, help)                          \
-    FIELD(name, NULL, name, since, REAL, member, #min ".." #max, min, max, default_value, translation, language_model, \
-          help)
-#define SWITCH(name, member, default_value, since, translation, language_model, help)                                  \
-    FIELD(name, NULL, name, since, SWITCH, member, "yes|no", 0, 0, default_value, translation, language_model, help)
-/* `values`: in the order of the enum. */
-#define CHOICE(name, member, values, default_value, since, translation, language_model, help)                          \
-    FIELD(name, NULL, name, since, CHOICE, member, values, 0, 0, default_value, translation, language_model, help)
-
-/* The values of these two fields are lists that exist elsewhere: attend_architectures and attend_scores. */
-static char architecture_values[MAX_VALUES_TEXT], score_values[MAX_VALUES_TEXT];
+#define ENTRY(of_member, first_version, of_translation, of_language_model, elsewhere, text, ...)                       \
+    { .offset = offsetof(attend_config, of_member),                                                                    \
+      .public.since = first_version,                                                                                   \
+      .public.translation = (unsigned)(of_translation),                                                                \
+      .public.language_model = (unsigned)(of_language_model),                                                          \
+      .public.refused_elsewhere = elsewhere,                                                                           \
+      .public.help = text,                                                                                             \
+      __VA_ARGS__ },
+#define FIELD(type, member, current, values, value, since, translation, language_model, elsewhere, help)               \
+    ENTRY(member, since, translation, language_model, elsewhere, help, .public.name = current, .public.key = current,  \
+          values)
+#define RENAMED(type, member, current, values, value, since, translation, language_model, elsewhere, help, old)        \
+    ENTRY(member, since, translation, language_model, elsewhere, help, .public.name = current, .public.old_name = old, \
+          .public.key = old, values)
 
 /* Ranges keep every width that a model adds up or multiplies by its gates far below INT_MAX; areas (rows times width)
- * may exceed an int and are size_t everywhere.
- *
- * since: fields of version "0.0" are in every valid file. A file that lacks a later field gets the default.
- *
- *    name, member, values or range, default, since, architectures where it has an effect (as a translation model, as a
- *    language model), help */
-static const field fields[] = {
-    CHOICE("task", task, "translation|language-model", "translation", "0.1", ALL, ALL,
-           "translation from a source to a target, or a language model of lines of text"),
-    FIELD("architecture", NULL, "architecture", "0.1", CHOICE, architecture, architecture_values, 0, 0, "rnn", ALL, ALL,
-          "kind of network"),
-    CHOICE("cell", cell, "simple|gru|gru-reset-before|lstm", "gru", "0.0", RNN, RNN, "recurrent cell"),
-    CHOICE("activation", activation, "tanh|relu", "tanh", "0.0", RNN, RNN,
-           "activation of the cell; gates are always sigmoid"),
-    INTEGER("layers", layers, 1, 8, "1", "0.0", ALL, ALL, "layers of encoder and decoder"),
-    INTEGER("decoder-layers", decoder_layers, 0, 8, "0", "0.1", TRANSFORMER | LSTMN, TRANSFORMER | LSTMN,
-            "transformer, lstmn: layers of the decoder; 0: the same as layers"),
-    INTEGER("hidden", hidden, 1, 16384, "256", "0.0", ALL, ALL, "width of a recurrent cell or a transformer layer"),
-    INTEGER("embedding", embedding, 0, 16384, "0", "0.0", ALL, ALL,
-            "width of a token embedding; 0: 256 or, for a transformer, hidden"),
-    SWITCH("bidirectional", bidirectional, "yes", "0.0", RNN, NONE, "the encoder reads in both directions"),
-    CHOICE("start", start, "map|copy", "map", "0.0", RNN, NONE,
-           "initial decoder state: tanh(W h + b) of the encoder's final state h, or h itself"),
-    FIELD("attention", NULL, "attention", "0.0", SCORE, attention, score_values, 0, 0, "additive", RECURRENT, NONE,
-          "score function of the attention"),
-    CHOICE("context", context, "before|after", "before", "0.0", RNN, NONE,
-           "the context enters before the decoder step (Bahdanau) or after it (Luong)"),
-    SWITCH("input-feeding", input_feeding, "no", "0.0", RNN, NONE,
-           "with context after: the attentional state is an input of the next step"),
-    CHOICE("readout", readout, "plain|deep", "deep", "0.0", RNN, RNN,
-           "predict from the state, or from state, context and previous token"),
-    INTEGER("heads", heads, 0, 256, "0", "0.0", ALL, TRANSFORMER, "number of attention heads; 0: one"),
-    INTEGER("attention-width", attention_width, 0, 16384, "0", "0.0", RECURRENT, LSTMN,
-            "inner width of additive and projected attention; 0: hidden"),
-    FIELD("max-positions", "longest", "longest", "0.0", INTEGER, max_positions, "1..65536", 1, 65536, "128", ALL,
-          TRANSFORMER, "location attention, learned positions: maximum number of positions"),
-    INTEGER("filters", filters, 1, 1024, "8", "0.0", RECURRENT, NONE,
-            "location-sensitive attention: number of convolution filters"),
-    INTEGER("filter-size", filter_size, 1, 1024, "15", "0.0", RECURRENT, NONE,
-            "location-sensitive attention: width of a filter, in positions"),
-    CHOICE("window", window, "global|local-m|local-p", "global", "0.0", RECURRENT, NONE,
-           "source positions that a query attends to"),
-    INTEGER("window-size", window_size, 1, 65536, "5", "0.0", RECURRENT, NONE,
-            "local windows: positions on each side of the centre"),
-    CHOICE("selection", selection, "soft|sparsemax|entmax15|hard", "soft", "0.0", RECURRENT, NONE,
-           "function from scores to weights"),
-    CHOICE("estimator", estimator, "straight-through|reinforce", "straight-through", "0.0", RECURRENT, NONE,
-           "gradient estimator of hard attention"),
-    REAL("temperature", temperature, 1e-6, 1e6, "1", "0.0", RECURRENT, NONE,
-         "temperature of the straight-through estimator"),
-    REAL("entropy-bonus", entropy_bonus, 0, 1e6, "0", "0.0", RECURRENT, NONE,
-         "weight of the entropy term of REINFORCE"),
-    CHOICE("norm", norm, "pre|post", "pre", "0.1", TRANSFORMER, TRANSFORMER,
-           "transformer: layer norm before or after each sublayer"),
-    CHOICE("positions", positions, "sinusoidal|learned|rotary", "sinusoidal", "0.1", TRANSFORMER, TRANSFORMER,
-           "transformer: positional encoding"),
-    CHOICE("feed-forward", feed_forward, "relu|gelu|gated", "relu", "0.1", TRANSFORMER, TRANSFORMER,
-           "transformer: activation of the feed-forward sublayer"),
-    INTEGER("feed-forward-width", feed_forward_width, 0, 65536, "0", "0.1", TRANSFORMER, TRANSFORMER,
-            "transformer: width of the feed-forward sublayer; 0: 4 * hidden"),
-    CHOICE("fusion", fusion, "shallow|deep", "shallow", "0.1", LSTMN, NONE,
-           "lstmn: the decoder attends to the source outside its cells (shallow) or inside them (deep)"),
-    INTEGER("span", span, 0, 65536, "0", "0.1", LSTMN, LSTMN, "lstmn: previous tokens that a cell attends to; 0: all"),
-    REAL("dropout", dropout, 0, 0.999, "0.2", "0.0", ALL, ALL,
-         "dropout rate on embeddings, between layers and before the output"),
-    REAL("attention-dropout", attention_dropout, 0, 0.999, "0", "0.1", TRANSFORMER, TRANSFORMER,
-         "transformer: dropout on attention weights"),
-    SWITCH("dropout-along-time", dropout_along_time, "no", "0.0", RECURRENT, RECURRENT,
-           "one dropout mask per sentence instead of one per token"),
-    SWITCH("tie-embeddings", tie_embeddings, "no", "0.0", ALL, ALL,
-           "use the target embedding table as the output matrix"),
-    SWITCH("shared-vocab", shared_vocab, "no", "0.0", ALL, NONE,
-           "one vocabulary and one embedding table for both sides"),
-    INTEGER("source-vocab", source_vocab, 4, 10000000, "0", "0.0", ALL, ALL,
-            "tokens of the source vocabulary, special ones included"),
-    INTEGER("target-vocab", target_vocab, 4, 10000000, "0", "0.0", ALL, ALL,
-            "tokens of the target vocabulary, special ones included"),
-};
+ * may exceed an int and are size_t everywhere. */
+static const field fields[] = { ATTEND_CONFIG_FIELDS(FIELD, RENAMED) };
 
-enum { FIELD_COUNT = sizeof fields / sizeof *fields };
 _Static_assert(ATTEND_MAX_LAYERS == 8, "the range of layers and decoder-layers");
 
 static void append(char *text, const char *name)
@@ -162,7 +83,7 @@ static const field *field_at(int i)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, make_values);
-    return i >= 0 && i < FIELD_COUNT ? &fields[i] : NULL;
+    return i >= 0 && i < ATTEND_CONFIG_FIELD_COUNT ? &fields[i] : NULL;
 }
 
 const attend_config_field *attend_config_field_at(int i)
@@ -173,7 +94,7 @@ const attend_config_field *attend_config_field_at(int i)
 
 int attend_config_field_find(const char *name)
 {
-    for (int i = 0; i < FIELD_COUNT; i++) {
+    for (int i = 0; i < ATTEND_CONFIG_FIELD_COUNT; i++) {
         const attend_config_field *f = &fields[i].public;
         if (strcmp(f->name, name) == 0 || (f->old_name && strcmp(f->old_name, name) == 0)) return i;
     }
@@ -184,9 +105,9 @@ static const field *field_of(const char *name)
 {
     const field *f = field_at(attend_config_field_find(name));
     if (f) return f;
-    const char *names[FIELD_COUNT];
-    for (int i = 0; i < FIELD_COUNT; i++) names[i] = fields[i].public.name;
-    const char *closest = attend_closest_word(name, names, FIELD_COUNT);
+    const char *names[ATTEND_CONFIG_FIELD_COUNT];
+    for (int i = 0; i < ATTEND_CONFIG_FIELD_COUNT; i++) names[i] = fields[i].public.name;
+    const char *closest = attend_closest_word(name, names, ATTEND_CONFIG_FIELD_COUNT);
     attend_fail(ATTEND_BAD_USAGE, "a model has no field '%s'%s%s%s", name, closest ? "; did you mean '" : "",
                 closest ? closest : "", closest ? "'?" : "");
     return NULL;
@@ -307,7 +228,7 @@ int attend_config_get(const attend_config *config, const char *name, char *text,
 
 int attend_config_check_ranges(const attend_config *config)
 {
-    for (int i = 0; i < FIELD_COUNT; i++) {
+    for (int i = 0; i < ATTEND_CONFIG_FIELD_COUNT; i++) {
         const field *f = field_at(i);
         const void *from = (const char *)config + f->offset;
         choices c;
@@ -321,59 +242,6 @@ int attend_config_check_ranges(const attend_config *config)
         memcpy(&number, from, sizeof number);
         split_choices(f, &c);
         if (number < 0 || number >= c.count) return refuse_number(f, number);
-    }
-    return ATTEND_OK;
-}
-
-/* ---- fields without effect ---- */
-
-static unsigned architectures_of(attend_task task, const attend_config_field *f)
-{
-    return task == ATTEND_TASK_LANGUAGE_MODEL ? f->language_model : f->translation;
-}
-
-bool attend_config_field_applies(const attend_config *config, const attend_config_field *f)
-{
-    return (architectures_of(config->task, f) & 1u << config->architecture) != 0;
-}
-
-/* Whether the value of a field without effect is harmless: "no", 0, or the value that the architecture implies (cell
- * lstm of an LSTMN). */
-static bool is_harmless(const attend_config *config, const char *name)
-{
-    attend_config checked = ATTEND_CONFIG_INIT;
-    char given[64], used[64];
-    checked.task = config->task, checked.architecture = config->architecture;
-    checked.source_vocab = checked.target_vocab = ATTEND_FIRST_TOKEN + 1;
-    if (attend_config_get(config, name, given, sizeof given) != ATTEND_OK) return true;
-    if (strcmp(given, "no") == 0 || strcmp(given, "0") == 0) return true;
-    return attend_config_check(&checked) == ATTEND_OK &&
-           attend_config_get(&checked, name, used, sizeof used) == ATTEND_OK && strcmp(given, used) == 0;
-}
-
-static int refuse_field(const attend_config *config, const attend_config_field *f)
-{
-    const unsigned architectures = architectures_of(config->task, f);
-    char list[MAX_VALUES_TEXT] = "";
-    if (architectures == 0)
-        return attend_fail(ATTEND_BAD_USAGE, "%s has no effect for a language model, which has no source: leave it out",
-                           f->name);
-    for (int i = 0; attend_architectures[i]; i++) {
-        const size_t length = strlen(list);
-        if (architectures & 1u << i)
-            snprintf(list + length, sizeof list - length, "%s'%s'", length ? " or " : "",
-                     attend_architectures[i]->name);
-    }
-    return attend_fail(ATTEND_BAD_USAGE, "%s belongs to architecture %s, but this model is '%s': leave it out", f->name,
-                       list, attend_architectures[config->architecture]->name);
-}
-
-int attend_config_check_given(const attend_config *config, const bool *given)
-{
-    for (int i = 0; i < FIELD_COUNT; i++) {
-        const attend_config_field *f = attend_config_field_at(i);
-        if (!given[i] || attend_config_field_applies(config, f)) continue;
-        if (architectures_of(config->task, f) == 0 || !is_harmless(config, f->name)) return refuse_field(config, f);
     }
     return ATTEND_OK;
 }

@@ -6,6 +6,10 @@
 
 /* Values out of the ranges of the table: ATTEND_BAD_USAGE. */
 int attend_config_check_ranges(const attend_config *config);
+/* Values without effect in fields that are refused elsewhere (attend_config_field): ATTEND_BAD_USAGE. */
+int attend_config_check_effects(const attend_config *config);
+/* Sets the fields that the library chooses, and those that task and architecture determine. */
+void attend_config_set_defaults(attend_config *config);
 
 /* What the architectures with a configurable attention share (rnn_config.c): the first contradiction between fields of
  * the attention, as a message; NULL: none. */

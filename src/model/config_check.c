@@ -9,8 +9,7 @@ static const architecture *architecture_of(const attend_config *c)
     return attend_architectures[c->architecture];
 }
 
-/* Sets the fields that others determine. */
-static void set_defaults(attend_config *c)
+void attend_config_set_defaults(attend_config *c)
 {
     if (c->heads == 0) c->heads = 1;
     if (c->attention_width == 0) c->attention_width = c->hidden;
@@ -23,24 +22,29 @@ static void set_defaults(attend_config *c)
 static int check_heads(const attend_config *c)
 {
     if (!c->attention) return ATTEND_OK;
-    const bool inner = c->attention == &attend_score_additive || c->attention == &attend_score_projected ||
-                       c->attention == &attend_score_location_sensitive;
-    const bool inner_fits = !inner || c->attention_width % c->heads == 0;
+    const bool inner_fits = !c->attention->has_inner_width || c->attention_width % c->heads == 0;
     if (c->hidden % c->heads == 0 && inner_fits) return ATTEND_OK;
     return attend_fail(ATTEND_BAD_USAGE, "hidden %d%s must be divisible by heads %d", c->hidden,
                        inner_fits ? "" : " and the attention-width", c->heads);
 }
 
-int attend_config_check(attend_config *c)
+static int check_conflicts(const attend_config *c)
 {
-    if (c->task == ATTEND_TASK_LANGUAGE_MODEL) c->source_vocab = c->target_vocab; /* there is only one vocabulary */
-    const int status = attend_config_check_ranges(c);
-    if (status != ATTEND_OK) return status;
-    set_defaults(c);
     const char *conflict = architecture_of(c)->conflict(c);
     if (!conflict && c->shared_vocab && c->source_vocab != c->target_vocab)
         conflict = "shared-vocab means one vocabulary, but source-vocab and target-vocab differ";
-    return conflict ? attend_fail(ATTEND_BAD_USAGE, "%s", conflict) : check_heads(c);
+    return conflict ? attend_fail(ATTEND_BAD_USAGE, "%s", conflict) : ATTEND_OK;
+}
+
+int attend_config_check(attend_config *c)
+{
+    if (c->task == ATTEND_TASK_LANGUAGE_MODEL) c->source_vocab = c->target_vocab; /* there is only one vocabulary */
+    int status = attend_config_check_ranges(c);
+    if (status != ATTEND_OK) return status;
+    attend_config_set_defaults(c);
+    status = check_conflicts(c);
+    if (status == ATTEND_OK) status = attend_config_check_effects(c);
+    return status == ATTEND_OK ? check_heads(c) : status;
 }
 
 int attend_config_max_tokens(const attend_config *c, bool target)

@@ -30,14 +30,12 @@ const char *attend_lstmn_conflict(const attend_config *c)
     if (is_fused(c) && (local || c->selection != ATTEND_SELECT_SOFT || c->heads > 1))
         return "with fusion 'deep' the cells of an lstmn attend to the source themselves: a window, a selection or "
                "heads belong to fusion 'shallow'";
-    if (c->input_feeding)
-        return "input-feeding belongs to architecture 'rnn': an lstmn attends to its previous states instead";
     return attend_config_tied_conflict(c, c->attention && !is_fused(c));
 }
 
 int attend_lstmn_max_tokens(const attend_config *c, bool target)
 {
-    return !target && c->attention == &attend_score_location ? c->max_positions : INT_MAX;
+    return !target && c->attention && c->attention->has_max_keys ? c->max_positions : INT_MAX;
 }
 
 int attend_lstmn_attention_layers(const attend_config *c, attend_attention_kind kind)

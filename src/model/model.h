@@ -1,6 +1,7 @@
 /* model.h: the internals of a model that do not depend on its architecture.
  *
- *     config.c, config_check.c        the table of configuration fields, and which configurations are valid
+ *     config.c, config_effect.c, config_check.c
+ *                                     the table of configuration fields, fields without effect, valid configurations
  *     build.c                         parameters and their initial values
  *     loss.c, scoring.c               teacher forcing over pairs, and the probability of given targets
  *     decoding.h, output.h            decoding step by step, and its output layer

@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FORMAT_VERSION = 1, MAX_FIELDS = 64, FIELD_TEXT = 64, NAME_TEXT = 64 };
+enum { FORMAT_VERSION = 1, FIELD_TEXT = 64, NAME_TEXT = 64 };
 static const char format[] = "attend-model", config_prefix[] = "config.", text_prefix[] = "text.",
                   training_prefix[] = "training.", scales_suffix[] = ".steps";
 
@@ -124,7 +124,8 @@ typedef struct saving {
     char (*names)[NAME_TEXT + sizeof text_prefix + sizeof scales_suffix];
     size_t count;
     attend_metadata *metadata;
-    char keys[MAX_FIELDS][FIELD_TEXT], values[MAX_FIELDS][FIELD_TEXT], version[16], maker[32];
+    char keys[ATTEND_CONFIG_FIELD_COUNT][FIELD_TEXT], values[ATTEND_CONFIG_FIELD_COUNT][FIELD_TEXT], version[16],
+        maker[32];
     size_t pairs;
 } saving;
 
@@ -210,7 +211,7 @@ static saving *saving_new(size_t max_tensors, size_t metadata_count)
     s->tensors = attend_memory_zeroed(max_tensors, sizeof *s->tensors);
     s->own = attend_memory_zeroed(max_tensors, sizeof *s->own);
     s->names = attend_memory_zeroed(max_tensors, sizeof *s->names);
-    s->metadata = attend_memory_zeroed(MAX_FIELDS + 3 + metadata_count, sizeof *s->metadata);
+    s->metadata = attend_memory_zeroed(ATTEND_CONFIG_FIELD_COUNT + 3 + metadata_count, sizeof *s->metadata);
     if (s->tensors && s->own && s->names && s->metadata) return s;
     saving_free(s, max_tensors);
     return NULL;

@@ -20,8 +20,6 @@ const char *attend_config_attention_conflict(const attend_config *c)
                "choose one of the two";
     if (attention && c->attention->needs_previous_weights && c->heads > 1)
         return "this attention uses the previous weights of one head: heads must be 1";
-    if (c->attention_dropout > 0)
-        return "attention-dropout belongs to architecture 'transformer': leave it out, and choose dropout";
     return NULL;
 }
 
@@ -42,8 +40,6 @@ const char *attend_rnn_conflict(const attend_config *c)
     if (c->task == ATTEND_TASK_TRANSLATION && c->start == ATTEND_START_COPY && c->bidirectional)
         return "start 'copy' uses the encoder's final state as it is, but a bidirectional encoder has two: choose "
                "'map', or bidirectional 'no'";
-    if (c->decoder_layers != c->layers)
-        return "a decoder of architecture 'rnn' has as many layers as its encoder: leave decoder-layers out";
     const char *conflict = attend_config_attention_conflict(c);
     if (conflict) return conflict;
     return attend_config_tied_conflict(c, c->readout == ATTEND_READOUT_DEEP ||
@@ -52,7 +48,7 @@ const char *attend_rnn_conflict(const attend_config *c)
 
 int attend_rnn_max_tokens(const attend_config *c, bool target)
 {
-    return !target && c->attention == &attend_score_location ? c->max_positions : INT_MAX;
+    return !target && c->attention && c->attention->has_max_keys ? c->max_positions : INT_MAX;
 }
 
 int attend_rnn_attention_layers(const attend_config *c, attend_attention_kind kind)

@@ -1,6 +1,6 @@
 /* transformer.h: the Transformer (Vaswani et al. 2017).
  *
- *     transformer_config.c     valid configurations
+ *     transformer_config.c     valid configurations, and sizes by the amount of data
  *     transformer_build.c      parameters
  *     transformer.c            sublayers, the encoder, and the decoder over given targets
  *     transformer_decoding.c   the decoder step by step, with cached keys and values */
@@ -44,6 +44,7 @@ const char *attend_transformer_conflict(const attend_config *c);
 int attend_transformer_max_tokens(const attend_config *c, bool target);
 int attend_transformer_attention_layers(const attend_config *c, attend_attention_kind kind);
 int attend_transformer_attention_heads(const attend_config *c, attend_attention_kind kind);
+extern const architecture_sizes attend_transformer_sizes[];
 
 /* ---- parameters ---- */
 

@@ -1,4 +1,4 @@
-/* transformer_config.c: valid configurations of Transformers. */
+/* transformer_config.c: valid configurations of Transformers, and their sizes by the amount of data. */
 #include "model/config.h"
 #include "model/transformer.h"
 #include <limits.h>
@@ -15,10 +15,6 @@ const char *attend_transformer_conflict(const attend_config *c)
         return "a transformer's embeddings are as wide as its layers: leave embedding out, or set it to hidden";
     if (c->positions == ATTEND_POSITIONS_ROTARY && c->hidden / c->heads % 2 != 0)
         return "rotary positions rotate pairs of numbers: hidden / heads must be even";
-    if (c->window != ATTEND_WINDOW_GLOBAL || c->selection != ATTEND_SELECT_SOFT || c->input_feeding)
-        return "a window, a selection or input-feeding belongs to architecture 'rnn' or 'lstmn'";
-    if (c->dropout_along_time)
-        return "dropout-along-time belongs to architecture 'rnn' or 'lstmn': a transformer has no recurrent steps";
     return NULL;
 }
 
@@ -41,3 +37,11 @@ int attend_transformer_attention_heads(const attend_config *c, attend_attention_
     (void)kind;
     return c->heads > 0 ? c->heads : 1;
 }
+
+/* Transformers overfit sooner than recurrent networks, and need a warm-up. The embedding is as wide as the layers. */
+const architecture_sizes attend_transformer_sizes[ATTEND_DATA_LEVELS] = {
+    /* hidden, embedding, layers, heads, feed-forward-width, dropout, learning rate, warm-up */
+    { 64, 0, 2, 4, 128, 0.2, 0.002, 1000 },    { 128, 0, 3, 4, 256, 0.3, 0.002, 1000 },
+    { 128, 0, 4, 4, 256, 0.3, 0.002, 1000 },   { 256, 0, 4, 4, 1024, 0.2, 0.001, 1000 },
+    { 512, 0, 6, 4, 2048, 0.1, 0.0007, 1000 },
+};

@@ -124,6 +124,7 @@ const architecture attend_transformer = {
     .max_tokens = attend_transformer_max_tokens,
     .attention_layers = attend_transformer_attention_layers,
     .attention_heads = attend_transformer_attention_heads,
+    .sizes = attend_transformer_sizes,
     .embedding_range = 0,
     .build = attend_transformer_build,
     .free = attend_transformer_free,

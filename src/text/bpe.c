@@ -63,7 +63,6 @@ static int decode(const attend_tokenizer *t, const int *ids, int count, attend_s
 
 const attend_kind attend_kind_bpe = {
     .kind = ATTEND_TOKENS_BPE,
-    .name = "bpe",
     .first = ATTEND_FIRST_LEARNED,
     .default_size = 8000,
     .split = split,

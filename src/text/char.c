@@ -25,7 +25,6 @@ static int encode(const attend_tokenizer *t, const char *text, size_t size, atte
 
 const attend_kind attend_kind_char = {
     .kind = ATTEND_TOKENS_CHAR,
-    .name = "char",
     .first = ATTEND_FIRST_LEARNED,
     .split = split,
     .learn = attend_tokenizer_take,

@@ -13,6 +13,8 @@
 static const attend_kind *const kinds[] = { &attend_kind_word, &attend_kind_char, &attend_kind_bpe };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
+const char *const attend_token_kind_names[] = { "word", "char", "bpe", NULL };
+
 const attend_kind *attend_kind_of(attend_token_kind kind)
 {
     for (int i = 0; i < KINDS; i++)
@@ -22,15 +24,16 @@ const attend_kind *attend_kind_of(attend_token_kind kind)
 
 const attend_kind *attend_kind_named(const char *name, size_t size)
 {
-    for (int i = 0; i < KINDS; i++)
-        if (strlen(kinds[i]->name) == size && memcmp(kinds[i]->name, name, size) == 0) return kinds[i];
+    for (int i = 0; i < KINDS; i++) {
+        const char *known = attend_token_kind_name(kinds[i]->kind);
+        if (strlen(known) == size && memcmp(known, name, size) == 0) return kinds[i];
+    }
     return NULL;
 }
 
 const char *attend_token_kind_name(attend_token_kind kind)
 {
-    const attend_kind *k = attend_kind_of(kind);
-    return k ? k->name : NULL;
+    return (unsigned)kind <= ATTEND_TOKENS_BPE ? attend_token_kind_names[kind] : NULL;
 }
 
 /* ---- making one ---- */
@@ -121,7 +124,8 @@ static int check_options(const attend_tokenizer_options *o, const attend_kind *k
             ATTEND_BAD_USAGE,
             "a vocabulary size of %d is too small for the kind %s, which has %d special tokens%s; choose "
             "a larger size, or 0 for the default",
-            o->vocab_size, kind->name, kind->first, kind->first > ATTEND_FIRST_TOKEN ? " and bytes" : "");
+            o->vocab_size, attend_token_kind_name(kind->kind), kind->first,
+            kind->first > ATTEND_FIRST_TOKEN ? " and bytes" : "");
     return ATTEND_OK;
 }
 

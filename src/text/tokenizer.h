@@ -32,7 +32,6 @@ typedef struct attend_merge_dropout {
 
 typedef struct attend_kind {
     attend_token_kind kind;
-    const char *name;
     int first;        /* the first learned token id */
     int default_size; /* of the vocabulary; 0: no limit */
     /* Counts the parts of a line: words or characters. */

@@ -39,7 +39,7 @@ int attend_tokenizer_write(const attend_tokenizer *t, attend_string *vocabulary,
     int status = ATTEND_OK;
     vocabulary->size = rest->size = 0;
     for (int i = 0; i < t->tokens.count && status == ATTEND_OK; i++) status = add_token(vocabulary, t, i, "\n");
-    int n = snprintf(line, sizeof line, "%s%d\n%s%s", magic, VERSION, kind_word, t->kind->name);
+    int n = snprintf(line, sizeof line, "%s%d\n%s%s", magic, VERSION, kind_word, attend_token_kind_name(t->kind->kind));
     if (status == ATTEND_OK) status = add_line(rest, line, (size_t)n);
     if (t->kind != &attend_kind_bpe) return status;
     n = snprintf(line, sizeof line, "%s%d", merges_word, t->merge_count);

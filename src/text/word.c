@@ -77,7 +77,6 @@ static int decode(const attend_tokenizer *t, const int *ids, int count, attend_s
 
 const attend_kind attend_kind_word = {
     .kind = ATTEND_TOKENS_WORD,
-    .name = "word",
     .first = ATTEND_FIRST_TOKEN,
     .split = split,
     .learn = attend_tokenizer_take,

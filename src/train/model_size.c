@@ -1,10 +1,12 @@
 /* model_size.c: the size of a model by the size of the data: a table of sizes that reached good scores (recipes/),
- * with sizes between and beyond.
+ * with sizes between and beyond. It is that of recurrent networks; another architecture has sizes of its own, by the
+ * same levels (architecture.h).
  *
  * The size of the data is the number of tokens of the larger side: characters where a side is split into characters,
  * words elsewhere. There is a column for sentences and one for single words (pronunciations, names, inflections).
  * Small data gets a small model; small batches, so that an epoch has enough updates; and a small BPE vocabulary,
  * because a token that occurs twice cannot be learned. */
+#include "model/architecture.h"
 #include <attend/trainer.h>
 
 typedef struct level {
@@ -14,30 +16,20 @@ typedef struct level {
     int vocab_size; /* for BPE */
 } level;
 
-enum { LEVELS = 5 };
-static const level sentences[LEVELS] = {
+static const level sentences[ATTEND_DATA_LEVELS] = {
     { 30000, 128, 64, 0.2, 1000 },      { 150000, 256, 128, 0.3, 3000 },      { 1000000, 384, 256, 0.3, 6000 },
     { 10000000, 512, 256, 0.2, 16000 }, { UINT64_MAX, 512, 512, 0.1, 24000 },
 };
-static const level words[LEVELS] = {
+static const level words[ATTEND_DATA_LEVELS] = {
     { 30000, 128, 64, 0.2, 1000 },     { 150000, 192, 64, 0.3, 1000 },      { 3000000, 256, 128, 0.3, 2000 },
     { 30000000, 384, 128, 0.2, 4000 }, { UINT64_MAX, 512, 256, 0.1, 8000 },
 };
 
 /* For language models: usual sizes. Without a source they overfit sooner, so that they have more dropout. They have
  * no label smoothing, because they are judged by their probabilities. */
-static const level lines[LEVELS] = {
+static const level lines[ATTEND_DATA_LEVELS] = {
     { 30000, 128, 64, 0.3, 1000 },      { 150000, 256, 128, 0.4, 3000 },      { 2000000, 320, 320, 0.5, 6000 },
     { 10000000, 512, 512, 0.3, 16000 }, { UINT64_MAX, 768, 512, 0.1, 24000 },
-};
-
-/* For Transformers, by the same levels: they overfit sooner than recurrent networks, and need a warmup. */
-static const struct {
-    int hidden, layers, feed_forward_width;
-    double dropout, rate;
-} transformers[LEVELS] = {
-    { 64, 2, 128, 0.2, 0.002 },   { 128, 3, 256, 0.3, 0.002 },   { 128, 4, 256, 0.3, 0.002 },
-    { 256, 4, 1024, 0.2, 0.001 }, { 512, 6, 2048, 0.1, 0.0007 },
 };
 
 const char *const attend_preset_names[] = { "none", "tiny", "g2p", "translate-small", "translate", NULL };
@@ -69,7 +61,7 @@ static int level_of(attend_preset preset, const level *column, uint64_t tokens)
     while (tokens >= column[at].tokens) at++;
     if (preset == ATTEND_PRESET_TINY) return 0;
     if (preset == ATTEND_PRESET_TRANSLATE_SMALL) return at < 2 ? at : 2;
-    if (preset == ATTEND_PRESET_TRANSLATE) return at + 1 < LEVELS ? at + 1 : at;
+    if (preset == ATTEND_PRESET_TRANSLATE) return at + 1 < ATTEND_DATA_LEVELS ? at + 1 : at;
     return at;
 }
 
@@ -80,19 +72,28 @@ static uint64_t round_within(uint64_t x, uint64_t min, uint64_t max)
     return x < min ? min : x > max ? max : x;
 }
 
-static void set_level(attend_training_sizes *s, attend_architecture architecture, const level *l, int number)
+/* The architecture's own sizes; NULL: it has those of the levels. */
+static const architecture_sizes *sizes_of(attend_architecture which)
 {
+    int i = 0;
+    while (attend_architectures[i] && i != (int)which) i++;
+    return attend_architectures[i] ? attend_architectures[i]->sizes : NULL;
+}
+
+static void set_level(attend_training_sizes *s, attend_architecture which, const level *l, int number)
+{
+    const architecture_sizes *own = sizes_of(which);
     s->hidden = l->hidden, s->embedding = l->embedding, s->dropout = l->dropout, s->vocab_size = l->vocab_size;
-    if (architecture != ATTEND_ARCHITECTURE_TRANSFORMER) return;
-    s->embedding = 0; /* its rows have the width 'hidden' */
-    s->hidden = transformers[number].hidden, s->layers = transformers[number].layers, s->heads = 4;
-    s->feed_forward_width = transformers[number].feed_forward_width, s->dropout = transformers[number].dropout;
-    s->learning_rate = transformers[number].rate, s->warmup = 1000;
+    if (!own) return;
+    own += number;
+    s->hidden = own->hidden, s->embedding = own->embedding, s->layers = own->layers, s->heads = own->heads;
+    s->feed_forward_width = own->feed_forward_width, s->dropout = own->dropout;
+    s->learning_rate = own->learning_rate, s->warmup = (uint64_t)own->warmup;
 }
 
 /* For lines: one kind of token, and the table of language models. */
-static attend_training_sizes sizes_of_lines(attend_preset preset, attend_architecture architecture,
-                                            const attend_data_size *d, int kind)
+static attend_training_sizes sizes_of_lines(attend_preset preset, attend_architecture which, const attend_data_size *d,
+                                            int kind)
 {
     attend_training_sizes s = { .is_word_level = d->pairs > 0 && has_single_words(d, 1) };
     s.tokens[0] = s.tokens[1] = kind >= 0         ? (attend_token_kind)kind
@@ -100,17 +101,17 @@ static attend_training_sizes sizes_of_lines(attend_preset preset, attend_archite
                                                   : ATTEND_TOKENS_BPE;
     s.data_tokens = s.tokens[1] == ATTEND_TOKENS_CHAR ? d->characters[1] : d->words[1];
     const level *column = s.is_word_level ? words : lines, *l = &column[level_of(preset, column, s.data_tokens)];
-    set_level(&s, architecture, l, (int)(l - column));
+    set_level(&s, which, l, (int)(l - column));
     s.batch_tokens = (int)round_within(s.data_tokens / 1000, 200, 4000);
     const uint64_t updates = s.data_tokens / (uint64_t)s.batch_tokens + 1;
     s.epochs = 20000 / updates < 5 ? 5 : 20000 / updates > 100 ? 100 : 20000 / updates;
     return s;
 }
 
-attend_training_sizes attend_training_sizes_for(attend_preset preset, attend_architecture architecture,
+attend_training_sizes attend_training_sizes_for(attend_preset preset, attend_architecture which,
                                                 const attend_data_size *d, const int kinds[2])
 {
-    if (d->pairs > 0 && d->characters[0] == 0) return sizes_of_lines(preset, architecture, d, kinds ? kinds[0] : -1);
+    if (d->pairs > 0 && d->characters[0] == 0) return sizes_of_lines(preset, which, d, kinds ? kinds[0] : -1);
     attend_training_sizes s = { .is_word_level = preset == ATTEND_PRESET_G2P ||
                                                  (d->pairs > 0 && (has_single_words(d, 0) || has_single_words(d, 1))),
                                 .label_smoothing = 0.1 };
@@ -121,7 +122,7 @@ attend_training_sizes attend_training_sizes_for(attend_preset preset, attend_arc
         if (tokens > s.data_tokens) s.data_tokens = tokens;
     }
     const level *column = s.is_word_level ? words : sentences, *l = &column[level_of(preset, column, s.data_tokens)];
-    set_level(&s, architecture, l, (int)(l - column));
+    set_level(&s, which, l, (int)(l - column));
     s.batch_tokens = (int)round_within(s.data_tokens / 200, 200, 4000);
     const uint64_t updates = s.data_tokens / (uint64_t)s.batch_tokens + 1;
     s.epochs = 6000 / updates < 5 ? 5 : 6000 / updates > 100 ? 100 : 6000 / updates;

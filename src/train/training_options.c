@@ -26,6 +26,7 @@ attend_train_options attend_train_defaults(void)
                                    .batch_tokens = 2000,
                                    .shard_tokens = 800,
                                    .patience = 10,
+                                   .log_every = 50,
                                    .seed = 1,
                                    .threads = 1 };
 }

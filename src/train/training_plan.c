@@ -150,7 +150,7 @@ int attend_training_plan(training_run *run, attend_plan *plan)
                                      : run->intervals.updates_per_epoch > 1000 ? 1000
                                                                                : run->intervals.updates_per_epoch;
     run->intervals.save_every = run->options.save_every ? run->options.save_every : run->intervals.valid_every;
-    run->intervals.log_every = run->options.log_every ? run->options.log_every : 50;
+    run->intervals.log_every = run->options.log_every ? run->options.log_every : attend_train_defaults().log_every;
     if (run->options.schedule.kind == ATTEND_SCHEDULE_COSINE && run->options.schedule.updates == 0)
         run->options.schedule.updates = run->intervals.total_updates;
     plan->task = run->model->config.task;

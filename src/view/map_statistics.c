@@ -88,8 +88,9 @@ void attend_map_describe(const attend_map *map, int layer, int head, attend_map_
     if (map->kind == ATTEND_ATTENTION_CROSS) out->uncovered = count_uncovered(map, layer, head);
 }
 
+const char *const attend_attention_kind_names[] = { "cross", "encoder", "decoder", NULL };
+
 const char *attend_attention_kind_name(attend_attention_kind kind)
 {
-    static const char *const names[] = { "cross", "encoder", "decoder" };
-    return names[kind];
+    return (unsigned)kind <= ATTEND_ATTENTION_DECODER ? attend_attention_kind_names[kind] : NULL;
 }

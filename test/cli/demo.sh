@@ -41,6 +41,18 @@ expect 0 'pairs/train.tsv' demo --write-pairs pairs --pairs 200
 [ -e pairs/model ] && fail '--write-pairs trained'
 "$attend" check --train pairs/train.tsv --valid pairs/valid.tsv >printed 2>&1 || fail "check finds faults in the pairs: $(cat printed)"
 
+# ---- files that cannot be written keep their content ----
+cp pairs/train.tsv before
+(ulimit -f 200 && "$attend" demo --write-pairs pairs --pairs 20000) >printed 2>&1
+is 'the exit status of pairs beyond the file size limit' 5 $?
+grep -q 'cannot write pairs/train.tsv' printed || fail "pairs beyond the file size limit: $(cat printed)"
+same 'the pairs before a failed demo and after it' before pairs/train.tsv
+echo old >translations
+(ulimit -f 1 && "$attend" evaluate --model short/model --input short/test.tsv --output translations) >/dev/null 2>&1
+is 'the exit status of translations beyond the file size limit' 5 $?
+is 'a file that evaluate cannot replace' old "$(cat translations)"
+ls -a . pairs | grep -q 'tmp$' && fail "a failed write left a temporary file: $(ls -a . pairs)"
+
 # ---- files that are not from a demo ----
 mkdir own && echo mine >own/valid.tsv
 expect 2 'own/valid.tsv is not from a demo' demo --output own --pairs 100

@@ -22,8 +22,10 @@ libraries=$(dirname "$(find "$prefix" -name libattend.so)")
 
 # ---- the shared libraries: sonames, exports, sizes ----
 
+# versions 0.x may be incompatible with each other: libattend.so.0.2, and from 1.0 on libattend.so.1
+soversion=$("$prefix/bin/attend" --version | sed 's/^attend //; s/^\(0\.[0-9]*\)\..*/\1/; s/^\([1-9][0-9]*\)\..*/\1/')
 for name in attend attend-view; do
-    objdump -p "$libraries/lib$name.so" | grep -q "SONAME *lib$name.so.0\$" || fail "lib$name.so has another soname than lib$name.so.0"
+    objdump -p "$libraries/lib$name.so" | grep -q "SONAME *lib$name.so.$soversion\$" || fail "lib$name.so has another soname than lib$name.so.$soversion"
 done
 # exported: what the public headers declare, and nothing else
 cat "$prefix"/include/attend/*.h | grep -o 'attend_[a-z0-9_]*' | sort -u >"$folder/declared"
@@ -81,7 +83,7 @@ for program in draw draw_static; do
     "$folder/$program"
     links "$folder/$program" yes
 done
-ldd "$folder/embed" | grep -q 'libattend\.so\.0' || fail "embed is not linked with libattend.so.0"
+ldd "$folder/embed" | grep -q "libattend\.so\.$soversion" || fail "embed is not linked with libattend.so.$soversion"
 ldd "$folder/embed_static" | grep -q 'libattend' && fail "embed_static is linked with a shared libattend"
 "$folder/own_score" >/dev/null
 unset PKG_CONFIG_PATH LD_LIBRARY_PATH

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,7 +56,7 @@ static void invalid_configurations_are_refused(void **state)
         { LSTMN " task=language-model tie-embeddings=yes", "hidden and embedding" },
         { TRANSFORMER " window=local-m", "belongs to architecture 'rnn'" },
         { TRANSFORMER " dropout-along-time=yes", "dropout-along-time belongs to architecture 'rnn'" },
-        { "layers=2 decoder-layers=3", "leave decoder-layers out" },
+        { "layers=2 decoder-layers=3", "decoder-layers belongs to architecture 'transformer' or 'lstmn'" },
         { "attention-dropout=0.1", "attention-dropout belongs to architecture 'transformer'" },
         { LSTMN " attention-dropout=0.1", "attention-dropout belongs to architecture 'transformer'" },
         { "task=languagemodel", "did you mean 'language-model'" },
@@ -91,8 +92,8 @@ static void text_of_fields_can_be_read_back(void **state)
     assert_int_equal(sizeof(attend_cell_kind), sizeof(int)); /* config.c writes enums as ints */
 }
 
-/* The table of fields and ATTEND_CONFIG_INIT have the same defaults. */
-static void defaults_are_those_of_the_table(void **state)
+/* Every default is a value that its field accepts, so that help texts show it and files can hold it. */
+static void defaults_are_accepted_by_their_fields(void **state)
 {
     (void)state;
     static const attend_config defaults = ATTEND_CONFIG_INIT;
@@ -101,12 +102,9 @@ static void defaults_are_those_of_the_table(void **state)
     assert_int_equal(tiny_config(&other, ""), ATTEND_OK);
     for (int i = 0; (f = attend_config_field_at(i)); i++) {
         char expected[64], got[64];
+        if (strcmp(f->key, "source-vocab") == 0 || strcmp(f->key, "target-vocab") == 0) continue; /* must be set */
         assert_int_equal(attend_config_get(&defaults, f->name, expected, sizeof expected), ATTEND_OK);
-        if (strcmp(f->key, "source-vocab") == 0 || strcmp(f->key, "target-vocab") == 0) { /* 0: must be set */
-            assert_string_equal(f->default_value, expected);
-            continue;
-        }
-        assert_int_equal(attend_config_set(&other, f->name, f->default_value), ATTEND_OK);
+        assert_int_equal(attend_config_set(&other, f->name, expected), ATTEND_OK);
         assert_int_equal(attend_config_get(&other, f->name, got, sizeof got), ATTEND_OK);
         assert_string_equal(expected, got);
     }
@@ -120,6 +118,9 @@ static void the_table_of_fields_is_complete(void **state)
     for (int i = 0; (f = attend_config_field_at(i)); i++) {
         assert_int_equal(attend_config_field_find(f->name), i);
         assert_true(f->help[0] && f->values[0] && f->since[0]);
+        int major, minor;
+        assert_int_equal(sscanf(f->since, "%d.%d", &major, &minor), 2);
+        assert_true(major < ATTEND_VERSION_MAJOR || (major == ATTEND_VERSION_MAJOR && minor <= ATTEND_VERSION_MINOR));
         for (int j = 0; j < i && (g = attend_config_field_at(j)); j++)
             assert_true(strcmp(f->name, g->name) != 0 && strcmp(f->key, g->key) != 0);
     }
@@ -163,13 +164,52 @@ static void fields_without_effect_are_refused_if_given(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         attend_config config;
-        bool given[64] = { false };
+        bool given[ATTEND_CONFIG_FIELD_COUNT] = { false };
         assert_int_equal(tiny_config(&config, cases[i].config), ATTEND_OK);
         given[attend_config_field_find(cases[i].given)] = true;
         const int status = attend_config_check_given(&config, given);
         assert_int_equal(status, cases[i].message ? ATTEND_BAD_USAGE : ATTEND_OK);
         if (cases[i].message) assert_non_null(strstr(attend_message(), cases[i].message));
     }
+}
+
+/* A value of the field other than its default. */
+static void other_value(const attend_config_field *f, char *text, size_t size)
+{
+    static const attend_config defaults = ATTEND_CONFIG_INIT;
+    char usual[64];
+    assert_int_equal(attend_config_get(&defaults, f->name, usual, sizeof usual), ATTEND_OK);
+    if (f->type == ATTEND_FIELD_INTEGER || f->type == ATTEND_FIELD_REAL) {
+        snprintf(text, size, "%s", f->type == ATTEND_FIELD_INTEGER ? "2" : "0.5");
+        return;
+    }
+    snprintf(text, size, "%s", strrchr(f->values, '|') + 1);
+    if (strcmp(text, usual) == 0) snprintf(text, size, "%.*s", (int)strcspn(f->values, "|"), f->values);
+}
+
+/* Where a field has no effect, attend_config_check refuses or ignores another value than the default, as the list of
+ * fields says. */
+static void values_without_effect_are_refused_or_ignored(void **state)
+{
+    (void)state;
+    const attend_config_field *f;
+    int counts[2] = { 0 };
+    for (int task = ATTEND_TASK_TRANSLATION; task <= ATTEND_TASK_LANGUAGE_MODEL; task++)
+        for (int a = ATTEND_ARCHITECTURE_RNN; a <= ATTEND_ARCHITECTURE_LSTMN; a++)
+            for (int i = 0; (f = attend_config_field_at(i)); i++) {
+                attend_config config;
+                char value[64];
+                assert_int_equal(tiny_config(&config, "embedding=4"), ATTEND_OK);
+                config.task = (attend_task)task, config.architecture = (attend_architecture)a;
+                if (attend_config_field_applies(&config, f)) continue;
+                other_value(f, value, sizeof value);
+                assert_int_equal(attend_config_set(&config, f->name, value), ATTEND_OK);
+                const int status = attend_config_check(&config);
+                if (status != (f->refused_elsewhere ? ATTEND_BAD_USAGE : ATTEND_OK))
+                    fail_msg("task %d, architecture %d, %s=%s: status %d", task, a, f->name, value, status);
+                counts[f->refused_elsewhere]++;
+            }
+    assert_true(counts[false] > 50 && counts[true] > 10);
 }
 
 static void values_outside_of_enums_are_refused(void **state)
@@ -200,17 +240,39 @@ static void numbers_have_a_decimal_point_in_any_locale(void **state)
     assert_string_equal(text, "0.25");
 }
 
+/* The names of enumerations exist as lists, which command lines use, and as functions, which have no others. */
+static void lists_of_names_are_complete(void **state)
+{
+    (void)state;
+    int i;
+    for (i = 0; attend_precision_names[i]; i++)
+        assert_string_equal(attend_precision_name((attend_precision)i), attend_precision_names[i]);
+    assert_true(i == ATTEND_INT8 + 1 && !attend_precision_name((attend_precision)i));
+    for (i = 0; attend_token_kind_names[i]; i++)
+        assert_string_equal(attend_token_kind_name((attend_token_kind)i), attend_token_kind_names[i]);
+    assert_true(i == ATTEND_TOKENS_BPE + 1 && !attend_token_kind_name((attend_token_kind)i));
+    for (i = 0; attend_attention_kind_names[i]; i++)
+        assert_string_equal(attend_attention_kind_name((attend_attention_kind)i), attend_attention_kind_names[i]);
+    assert_true(i == ATTEND_ATTENTION_DECODER + 1 && !attend_attention_kind_name((attend_attention_kind)i));
+    for (i = 0; attend_symmetrization_names[i]; i++)
+        assert_string_equal(attend_symmetrization_name((attend_symmetrization)i), attend_symmetrization_names[i]);
+    assert_true(i == ATTEND_GROW_DIAG_FINAL_AND + 1 && !attend_symmetrization_name((attend_symmetrization)i));
+    assert_string_equal(attend_token_kind_name(ATTEND_TOKENS_CHAR), "char");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(invalid_configurations_are_refused),
         cmocka_unit_test(text_of_fields_can_be_read_back),
-        cmocka_unit_test(defaults_are_those_of_the_table),
+        cmocka_unit_test(defaults_are_accepted_by_their_fields),
         cmocka_unit_test(the_table_of_fields_is_complete),
         cmocka_unit_test(old_names_of_fields_are_accepted),
         cmocka_unit_test(fields_without_effect_are_refused_if_given),
+        cmocka_unit_test(values_without_effect_are_refused_or_ignored),
         cmocka_unit_test(values_outside_of_enums_are_refused),
         cmocka_unit_test(numbers_have_a_decimal_point_in_any_locale),
+        cmocka_unit_test(lists_of_names_are_complete),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -48,6 +48,9 @@ static void recipes_keep_their_sizes(void **state)
     attend_training_sizes s = attend_training_sizes_for(ATTEND_PRESET_NONE, RNN, &captions, NULL);
     assert_true(s.hidden == 384 && s.embedding == 256 && s.vocab_size == 6000 && s.batch_tokens == 1900);
     assert_true(s.tokens[0] == ATTEND_TOKENS_BPE && s.tokens[1] == ATTEND_TOKENS_BPE && !s.is_word_level);
+    s = attend_training_sizes_for(ATTEND_PRESET_NONE, TRANSFORMER, &captions, NULL);
+    assert_true(s.hidden == 128 && s.embedding == 0 && s.layers == 4 && s.heads == 4 && s.feed_forward_width == 256);
+    assert_true(s.dropout == 0.3 && s.learning_rate == 0.002 && s.warmup == 1000 && s.vocab_size == 6000);
     s = attend_training_sizes_for(ATTEND_PRESET_NONE, RNN, &names, NULL);
     assert_true(s.hidden == 192 && s.embedding == 64 && s.dropout == 0.3 && s.batch_tokens == 400 && s.is_word_level);
     assert_true(s.tokens[0] == ATTEND_TOKENS_CHAR && s.tokens[1] == ATTEND_TOKENS_CHAR);

@@ -121,6 +121,7 @@ static void test_models(void **state)
             decode(m, 2, false, again);
             assert_memory_equal(quantised, again, sizeof again);
             assert_int_equal(attend_model_quantize(m, ATTEND_FP32), ATTEND_BAD_USAGE);
+            assert_int_equal(attend_model_quantize(m, (attend_precision)7), ATTEND_BAD_USAGE);
             attend_model_free(m);
             struct stat a, b;
             assert_true(stat(in_folder("full"), &a) == 0 && stat(in_folder("short"), &b) == 0 && b.st_size < a.st_size);
