@@ -18,8 +18,8 @@ typedef struct settings {
 
 #define AT(member) offsetof(settings, member)
 static const option table[] = {
-    { "model", "FILE", "the model to convert", OPTION_TEXT, AT(model), 0, 0, NULL },
-    { "output", "FILE", "the model to write", OPTION_TEXT, AT(output), 0, 0, NULL },
+    { "model", "FILE", "the model to convert", OPTION_INPUT, AT(model), 0, 0, NULL },
+    { "output", "FILE", "the model to write", OPTION_OUTPUT, AT(output), 0, 0, NULL },
     { "average", NULL,
       "average the weights of the models given as arguments, which must come from one training run: --average "
       "m.update-*",
@@ -157,5 +157,6 @@ const verb verb_convert = {
                 "  attend convert --average en-de.update-* --output en-de.average\n"
                 "  attend convert --model en-de --output en-de.fast --precision int8 --shortlist train.en train.de\n",
     .options = table,
+    .arguments_are_inputs = true,
     .run = run,
 };

@@ -4,10 +4,10 @@
 #include "data_files.h"
 #include "evaluate_language_model.h"
 #include "evaluation.h"
+#include "output_file.h"
 #include "translate_lines.h"
 
 #include <attend/status.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,18 +25,18 @@ static const char *const units[] = { "words", "characters", NULL };
 
 #define AT(member) offsetof(settings, member)
 static const option table[] = {
-    { "model", "FILE", "evaluate this model: translate the sources, then score the translations", OPTION_TEXT,
+    { "model", "FILE", "evaluate this model: translate the sources, then score the translations", OPTION_INPUT,
       AT(model), 0, 0, NULL },
     { "input", "PAIRS",
       "sources and references; targets of the same source are alternative references. For a language model: files "
       "with one sentence per line",
       OPTION_DATA, AT(input), 0, 0, NULL },
-    { "hypothesis", "FILE", "evaluate these translations, one per line", OPTION_TEXT, AT(hypothesis), 0, 0, NULL },
-    { "reference", "FILE", "references, one per line; if repeated, alternative references", OPTION_TEXTS,
+    { "hypothesis", "FILE", "evaluate these translations, one per line", OPTION_INPUT, AT(hypothesis), 0, 0, NULL },
+    { "reference", "FILE", "references, one per line; if repeated, alternative references", OPTION_INPUTS,
       AT(references), 0, 0, NULL },
-    { "source", "FILE", "sources, one per line; for --by-length, or for --model with --reference", OPTION_TEXT,
+    { "source", "FILE", "sources, one per line; for --by-length, or for --model with --reference", OPTION_INPUT,
       AT(source), 0, 0, NULL },
-    { "against", "FILE", "translations of another system, for a paired significance test", OPTION_TEXT, AT(against), 0,
+    { "against", "FILE", "translations of another system, for a paired significance test", OPTION_INPUT, AT(against), 0,
       0, NULL },
     { "metric", "NAMES",
       "comma-separated list of bleu, chrf, chrf++, ter, wer, cer, exact, token-accuracy (default: all)", OPTION_TEXT,
@@ -52,8 +52,8 @@ static const option table[] = {
       "limits from the data",
       OPTION_TEXT, AT(by_length), 0, 0, NULL },
     { "length-unit", "words|characters", "unit of lengths (default: words)", OPTION_CHOICE, AT(unit), 0, 0, units },
-    { "plot", "FILE", "write a plot of the first metric by length, as SVG", OPTION_TEXT, AT(plot), 0, 0, NULL },
-    { "output", "FILE", "write the translations of --model to this file", OPTION_TEXT, AT(output), 0, 0, NULL },
+    { "plot", "FILE", "write a plot of the first metric by length, as SVG", OPTION_OUTPUT, AT(plot), 0, 0, NULL },
+    { "output", "FILE", "write the translations of --model to this file", OPTION_OUTPUT, AT(output), 0, 0, NULL },
     { "json", NULL, "print one JSON object", OPTION_FLAG, AT(json), 0, 0, NULL },
     { "quiet", NULL, "print no warnings", OPTION_FLAG, AT(quiet), 0, 0, NULL },
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
@@ -80,12 +80,17 @@ static int translate(const settings *s, const text_lines *sources, text_lines *t
 
 static int write_lines(const text_lines *l, const char *path)
 {
-    FILE *to = fopen(path, "wb");
-    if (!to) return attend_fail(ATTEND_IO, "cannot write %s: %s", path, attend_errno_text(errno));
-    for (int i = 0; i < l->count; i++) fprintf(to, "%s\n", l->items[i]);
-    const bool written = !ferror(to);
-    if (fclose(to) == 0 && written) return ATTEND_OK;
-    return attend_fail(ATTEND_IO, "cannot write %s: %s", path, attend_errno_text(errno));
+    output_file *to = NULL;
+    attend_string text = { 0 };
+    int status = output_open(&to, path);
+    for (int i = 0; status == ATTEND_OK && i < l->count; i++) {
+        status = attend_string_add(&text, l->items[i], strlen(l->items[i]));
+        if (status == ATTEND_OK) status = attend_string_add(&text, "\n", 1);
+    }
+    if (status == ATTEND_OK) status = output_write(to, text.text, text.size);
+    const int closed = output_close(to, status == ATTEND_OK);
+    attend_string_free(&text);
+    return status == ATTEND_OK ? closed : status;
 }
 
 /* ---- evaluation ---- */

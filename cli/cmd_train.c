@@ -8,7 +8,8 @@
 
 typedef struct settings {
     train_settings t;
-    const char *model, *log, *config_file;
+    const char *model, *log;
+    texts_list config_files;
 } settings;
 
 #define AT(member) offsetof(settings, member)
@@ -20,15 +21,15 @@ static const option table[] = {
       OPTION_DATA, AT(t.train), 0, 0, NULL },
     { "valid", "PAIRS", "validation pairs or lines, used for early stopping and to select the best model", OPTION_DATA,
       AT(t.valid), 0, 0, NULL },
-    { "model", "FILE", "the model to write; also writes FILE.checkpoint, FILE.log.jsonl and FILE.svg", OPTION_TEXT,
+    { "model", "FILE", "the model to write; also writes FILE.checkpoint, FILE.log.jsonl and FILE.svg", OPTION_TRAINING,
       AT(model), 0, 0, NULL },
-    { "config", "FILE", "read options from a file, one per line, such as \"hidden 256\"", OPTION_TEXT, AT(config_file),
-      0, 0, NULL },
+    { "config", "FILE", "read options from a file, one per line, such as \"hidden 256\"", OPTION_INPUTS,
+      AT(config_files), 0, 0, NULL },
     { "save-every", "N", "updates between checkpoints (default: as --valid-every)", OPTION_INTEGER, AT(t.save_every), 1,
       1e15, NULL },
     { "keep", "N", "keep the models of the last N checkpoints as FILE.update-NUMBER (default: 0)", OPTION_INTEGER,
       AT(t.keep), 0, 1e6, NULL },
-    { "log", "FILE", "training log, one JSON object per line (default: MODEL.log.jsonl)", OPTION_TEXT, AT(log), 0, 0,
+    { "log", "FILE", "training log, one JSON object per line (default: MODEL.log.jsonl)", OPTION_OUTPUT, AT(log), 0, 0,
       NULL },
     { "log-every", "N", "updates between lines of the log (default: 50)", OPTION_INTEGER, AT(t.log_every), 1, 1e15,
       NULL },

@@ -12,6 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+const char *const comparison_files[] = { "comparison.txt", "comparison.json", "comparison.svg", "*/options", "*/clock",
+                                         "*/translations", "*/result",        "*/model+",       NULL };
+
 char *comparison_path(const comparison *c, const variant *x, const char *file)
 {
     const char *directory = c->s->output, *name = x ? x->file : "";

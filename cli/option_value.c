@@ -58,6 +58,25 @@ static int assign_word(const verb *v, const option *o, void *to, const char *val
 
 /* ---- lists ---- */
 
+bool option_is_text(const option *o)
+{
+    switch (o->kind) {
+    case OPTION_TEXT:
+    case OPTION_INPUT:
+    case OPTION_OUTPUT:
+    case OPTION_TRAINING:
+    case OPTION_DIRECTORY:
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool option_is_texts(const option *o)
+{
+    return o->kind == OPTION_TEXTS || o->kind == OPTION_INPUTS;
+}
+
 bool option_takes_files(const option *o)
 {
     return o->kind == OPTION_PAIRS || o->kind == OPTION_DATA;
@@ -106,9 +125,14 @@ int option_assign(const verb *v, const option *o, void *base, const char *value)
         *(bool *)to = true;
         break;
     case OPTION_TEXT:
+    case OPTION_INPUT:
+    case OPTION_OUTPUT:
+    case OPTION_TRAINING:
+    case OPTION_DIRECTORY:
         *(const char **)to = value;
         break;
     case OPTION_TEXTS:
+    case OPTION_INPUTS:
         return add_text(v, o, to, value);
     case OPTION_PAIRS:
     case OPTION_DATA:

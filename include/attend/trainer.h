@@ -41,6 +41,9 @@ typedef enum attend_valid_metric {
 /* Names of the values of each enumeration, in order; NULL after the last. */
 extern const char *const attend_optimizer_names[], *const attend_schedule_names[], *const attend_valid_metric_names[];
 
+/* What follows MODEL in the names of the other files of training; %d stands for a number. NULL after the last. */
+extern const char *const attend_training_suffixes[];
+
 enum { ATTEND_MAX_AVERAGED_CHECKPOINTS = 1000 };
 
 typedef struct attend_train_options {

@@ -6,6 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
+const char *const attend_training_suffixes[] = { ".checkpoint", ".single",    ".log.jsonl", ".svg",
+                                                 ".lock",       ".update-%d", NULL };
+
 static const char single[] = ".single";
 
 const char *attend_training_path(training_run *run, const char *suffix)

@@ -17,6 +17,8 @@ add_test(NAME cli_old_names COMMAND ${CMAKE_CURRENT_LIST_DIR}/old_names.sh $<TAR
 add_test(NAME cli_convert COMMAND ${CMAKE_CURRENT_LIST_DIR}/convert.sh $<TARGET_FILE:attend_command>)
 add_test(NAME cli_garbage COMMAND ${CMAKE_CURRENT_LIST_DIR}/garbage.sh $<TARGET_FILE:attend_command> $<TARGET_FILE:garbage> $<TARGET_FILE:json_lines> 20000)
 add_test(NAME cli_hostile COMMAND ${CMAKE_CURRENT_LIST_DIR}/hostile.sh $<TARGET_FILE:attend_command>)
+add_test(NAME cli_conflicts COMMAND ${CMAKE_CURRENT_LIST_DIR}/conflicts.sh $<TARGET_FILE:attend_command> ${PROJECT_SOURCE_DIR}/test/data/v0.1)
+add_test(NAME cli_streams COMMAND ${CMAKE_CURRENT_LIST_DIR}/streams.sh $<TARGET_FILE:attend_command> ${PROJECT_SOURCE_DIR}/test/data/v0.1)
 add_test(NAME cli_evaluate COMMAND ${CMAKE_CURRENT_LIST_DIR}/evaluate.sh $<TARGET_FILE:attend_command>)
 add_test(NAME cli_compare COMMAND ${CMAKE_CURRENT_LIST_DIR}/compare.sh $<TARGET_FILE:attend_command> $<TARGET_FILE:json_lines> 4)
 add_test(NAME cli_lm COMMAND ${CMAKE_CURRENT_LIST_DIR}/lm.sh $<TARGET_FILE:attend_command> $<TARGET_FILE:json_lines>)
