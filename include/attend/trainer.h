@@ -167,9 +167,10 @@ typedef enum attend_train_end {
 
 /* Trains, or resumes from the checkpoint, until training ends; events and end may be NULL. An update with a
  * non-finite gradient is skipped; after ten in a row training rolls back to the last checkpoint and continues at half
- * the learning rate. If this happens again, training has diverged: ATTEND_FAILED, and MODEL is still the best model.
- * Other failures: ATTEND_BAD_USAGE, ATTEND_BAD_DATA, ATTEND_BAD_MODEL (a damaged checkpoint), ATTEND_IO,
- * ATTEND_NO_MEMORY. */
+ * the learning rate. If this happens again, training has diverged: ATTEND_FAILED, and MODEL is still the best model, if
+ * there is one. Training that ends without having been stopped has written MODEL; if MODEL was deleted meanwhile, it is
+ * saved again as well as possible. Other failures: ATTEND_BAD_USAGE, ATTEND_BAD_DATA, ATTEND_BAD_MODEL (a damaged
+ * checkpoint), ATTEND_IO, ATTEND_NO_MEMORY. */
 int attend_train(const attend_train_options *options, const attend_train_events *events, attend_train_end *end);
 
 /* Sets *is_checkpoint to true if a model file is a training checkpoint. A checkpoint must not be modified, because

@@ -334,6 +334,9 @@ int attend_checkpoint_load(training_run *run, bool *found)
     else if (status == ATTEND_OK)
         status = attend_tokenizer_from_model(&run->tokenizers[1], run->model, "target");
     if (status == ATTEND_OK) status = attend_checkpoint_load_state(run);
+    /* without validation data, MODEL is saved before every checkpoint but the first */
+    run->has_saved =
+        status == ATTEND_OK && (run->options.valid_count > 0 ? !isnan(run->state.best) : run->state.update > 0);
     *found = status == ATTEND_OK;
     return status;
 }

@@ -22,6 +22,7 @@ int attend_training_save_model(training_run *run, const char *suffix)
     attend_weight_average_swap(&run->average);
     const int status = attend_model_save(run->model, attend_training_path(run, suffix));
     attend_weight_average_swap(&run->average);
+    if (status == ATTEND_OK && !*suffix) run->has_saved = true;
     return status;
 }
 
@@ -88,6 +89,11 @@ int attend_training_restore_single(training_run *run)
     const int status = copy(path, run->options.model);
     if (status == ATTEND_OK) unlink(path);
     return status;
+}
+
+int attend_training_restore_from(training_run *run, const char *path)
+{
+    return copy(path, run->options.model);
 }
 
 void attend_training_remove_single(training_run *run)

@@ -123,12 +123,14 @@ static int loop(training_run *run, attend_train_end *end)
     while (status == ATTEND_OK && !attend_training_is_done(run) && !is_out_of_patience(run) && !stop) {
         p.validated = p.saved = p.better = false;
         status = attend_training_update(run, &p.norm, &p.rate);
+        if (status == ATTEND_OK && isfinite(p.norm)) run->state.skipped_updates = 0;
         if (status == ATTEND_OK && !isfinite(p.norm)) {
             status = attend_training_skip_update(run, p.norm);
-            stop = attend_training_stop_requested(run); /* resuming repeats the skipped updates */
-            continue;
+            if (status != ATTEND_OK || !attend_training_is_done(run)) {
+                stop = attend_training_stop_requested(run); /* resuming repeats the skipped updates */
+                continue;
+            } /* else the end: the weights, which the skipped update did not change, are validated and saved */
         }
-        run->state.skipped_updates = 0;
         if (status == ATTEND_OK) status = after_update(run, &p, attend_training_is_done(run));
         stop = attend_training_stop_requested(run);
         if (status == ATTEND_OK && (is_due(run->state.update, run->intervals.save_every) ||
@@ -203,6 +205,7 @@ static int begin(training_run *run)
     if (status == ATTEND_OK && resumed) status = attend_checkpoint_load_optimizer(run);
     if (status == ATTEND_OK) status = open_log(run);
     if (status == ATTEND_OK && resumed) status = attend_training_restore_single(run); /* all checks passed */
+    if (status == ATTEND_OK && resumed) status = attend_training_restore_model(run);
     if (status == ATTEND_OK && !resumed)
         status = attend_checkpoint_save(run); /* also tests disk space and permission */
     if (status == ATTEND_OK && !resumed) attend_training_remove_single(run);
@@ -239,7 +242,8 @@ int attend_train(const attend_train_options *options, const attend_train_events 
     else if (status == ATTEND_OK)
         status = loop(run, end);
     if (status == ATTEND_OK && *end != ATTEND_TRAIN_STOPPED) {
-        status = attend_training_average_checkpoints(run);
+        status = attend_training_require_model(run);
+        if (status == ATTEND_OK) status = attend_training_average_checkpoints(run);
         if (status == ATTEND_OK) status = attend_training_choose_alignment(run);
     }
     if (status == ATTEND_OK && run->log.file) {

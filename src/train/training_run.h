@@ -7,6 +7,7 @@
  *     training_update.c     gradient and step;  weight_average.c  the moving average of the weights
  *     validation.c          loss and metric on the validation pairs, and what follows from them
  *     divergence.c          skipped updates and rollback after non-finite gradients
+ *     missing_model.c       a run that ends has written MODEL, or fails
  *     training_files.c      the model files of a run;  run_lock.c  one process at a time
  *     checkpoint.c          everything a run needs to resume, in one file
  *     checkpoint_average.c  at the end, the mean of the last models
@@ -71,6 +72,7 @@ typedef struct training_run {
     training_clock clock;
     uint64_t lines_read; /* while data is encoded */
     bool stopped;        /* by events.stop, before the first update */
+    bool has_saved;      /* this run, or the run that it resumes, has saved MODEL */
     int lock;            /* file descriptor; -1: none */
     char path[4096];     /* what attend_training_path returned last */
 } training_run;
@@ -117,6 +119,15 @@ bool attend_training_is_better(const training_run *run, double score);
 /* After an update with a non-finite gradient. ATTEND_FAILED if training has diverged. */
 int attend_training_skip_update(training_run *run, double norm);
 bool attend_training_has_finite_weights(const training_run *run);
+/* ATTEND_FAILED, with a message that says what has become of MODEL and what to do. */
+int attend_training_diverged(const training_run *run, const char *reason);
+
+/* ---- missing_model.c ---- */
+/* If MODEL was saved but does not exist any more, saves it again, as well as it can. */
+int attend_training_restore_model(training_run *run);
+/* At the end of training: restores a missing MODEL. ATTEND_FAILED if training diverged: the weights are non-finite, or
+ * no validation had a finite score, so that there is no model. */
+int attend_training_require_model(training_run *run);
 
 /* ---- training_files.c ---- */
 enum { KEPT_SUFFIX = 40 };
@@ -134,6 +145,8 @@ uint64_t attend_training_kept_update(const training_run *run, int i);
 void attend_training_kept_suffix(char suffix[KEPT_SUFFIX], uint64_t update);
 /* Copies MODEL to MODEL.single, if it exists. */
 int attend_training_keep_single(training_run *run);
+/* Copies a model to MODEL. */
+int attend_training_restore_from(training_run *run, const char *path);
 /* Moves MODEL.single back to MODEL, if it exists, because training resumes. */
 int attend_training_restore_single(training_run *run);
 void attend_training_remove_single(training_run *run);
