@@ -119,8 +119,9 @@ static int set_metrics(comparison *c)
 static int open_directory(comparison *c)
 {
     int status = comparison_lock(c);
-    for (int i = 0; status == ATTEND_OK && i < c->count; i++)
-        status = c->s->t.fresh ? comparison_remove(c, &c->variants[i]) : comparison_check(c, &c->variants[i]);
+    for (int i = 0; status == ATTEND_OK && i < c->count; i++) status = comparison_check(c, &c->variants[i]);
+    for (int i = 0; status == ATTEND_OK && c->s->t.fresh && i < c->count; i++)
+        status = comparison_remove(c, &c->variants[i]);
     for (int i = 0; status == ATTEND_OK && i < c->count; i++) {
         bool trained, tested;
         status = comparison_load(c, &c->variants[i], &trained, &tested);
@@ -166,8 +167,8 @@ static int refresh(comparison *c)
 {
     char *plot = comparison_path(c, NULL, "comparison.svg");
     int status = plot ? comparison_score(c) : ATTEND_NO_MEMORY;
+    if (status == ATTEND_OK) status = write_file(c, "comparison.json", FORMAT_JSON); /* first: see comparison_lock */
     if (status == ATTEND_OK) status = write_file(c, "comparison.txt", FORMAT_TEXT);
-    if (status == ATTEND_OK) status = write_file(c, "comparison.json", FORMAT_JSON);
     if (status == ATTEND_OK) attend_atomic_file_remove_stale(plot, false);
     if (status == ATTEND_OK) status = comparison_plot(c, plot);
     free(plot);

@@ -4,8 +4,11 @@
 
 #include <attend/processors.h>
 #include <attend/shortlist.h>
+#include <attend/status.h>
+#include <attend/trainer.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 typedef struct settings {
@@ -110,10 +113,28 @@ static int make_shortlist(attend_model *m, const settings *s)
     return status;
 }
 
+/* The output replaces a model, or a file that does not exist or is empty, and nothing else. */
+static int check_output(const char *path)
+{
+    struct stat file;
+    bool is_checkpoint = false;
+    if (stat(path, &file) != 0 || !S_ISREG(file.st_mode) || file.st_size == 0) return ATTEND_OK;
+    const int status = attend_is_checkpoint(path, &is_checkpoint);
+    if (status == ATTEND_BAD_MODEL)
+        return attend_fail(ATTEND_BAD_USAGE, "--output %s exists and is not a model; choose another output file", path);
+    if (status == ATTEND_OK && is_checkpoint)
+        return attend_fail(ATTEND_BAD_USAGE,
+                           "--output %s is a checkpoint, from which training resumes; choose another output file",
+                           path);
+    return status;
+}
+
 static int convert(const settings *s, const parsed *p, bool quantize)
 {
     attend_model *m = NULL;
-    int status = s->average ? attend_models_average(&m, p->positional, p->positional_count)
+    int status = check_output(s->output);
+    if (status == ATTEND_OK)
+        status = s->average ? attend_models_average(&m, p->positional, p->positional_count)
                             : attend_model_load(&m, s->model, NULL);
     if (status == ATTEND_OK && s->shortlist.count > 0) status = make_shortlist(m, s);
     if (status == ATTEND_OK && quantize) status = attend_model_quantize(m, (attend_precision)s->precision);

@@ -85,11 +85,12 @@ void variants_free(comparison *c);
 extern const char *const comparison_files[];
 /* "DIRECTORY/NAME/file", or "DIRECTORY/file" if x is NULL; the caller frees it. NULL: out of memory, with a message. */
 char *comparison_path(const comparison *c, const variant *x, const char *file);
-/* Creates the directory and locks it for this process. */
+/* Creates the directory and locks it for this process. ATTEND_BAD_USAGE if it has a table that is not from a
+ * comparison. */
 int comparison_lock(comparison *c);
-/* ATTEND_BAD_USAGE if the directory has results of the variant with other options; the message names the first that
- * differs. */
-int comparison_check(const comparison *c, variant *x);
+/* ATTEND_BAD_USAGE if the directory of the variant has files that are not from a comparison or, without --fresh, results
+ * with other options; the message names the first that differs. */
+int comparison_check(const comparison *c, const variant *x);
 /* Removes existing results of a variant. */
 int comparison_remove(const comparison *c, const variant *x);
 /* Creates the directory of a variant and writes its options. */

@@ -13,6 +13,9 @@
  * Resuming   With the same options and data, training resumes from the checkpoint and gives the same model, to the bit,
  *            as an uninterrupted run. Log lines written after the checkpoint are removed first. If an option or the
  *            data differs, the message names it (ATTEND_BAD_USAGE); with `fresh`, training starts over.
+ * Existing   A new run, without a checkpoint, is ATTEND_BAD_USAGE if MODEL, its other models or its log exist, unless
+ *            `fresh` is set. A file of another kind (MODEL that is not a model, MODEL.svg that is not a plot) is never
+ *            overwritten.
  * Ownership  Options and events are borrowed during the call.
  * Threads    The model does not depend on the number of threads. attend_train may be called from any thread; it
  *            creates its own workers. */
@@ -77,7 +80,7 @@ typedef struct attend_train_options {
     /* at the end, the average of this many of the last models becomes MODEL if it is better; 0: none */
     int average_checkpoints;
     const char *log; /* NULL: MODEL.log.jsonl */
-    bool fresh;      /* start over: ignore the checkpoint */
+    bool fresh;      /* start over: ignore the checkpoint, and replace the model and log of another training */
     /* a description of the data, if options were chosen from it; compared first when training resumes. NULL: none */
     const char *basis;
 } attend_train_options;

@@ -19,6 +19,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 enum { MAX_ENTRIES = 96, NAME_SIZE = 96, TEXT_SIZE = 600 };
 
 typedef struct metadata_entry {
@@ -99,6 +102,21 @@ static void put_state(metadata_list *m, const training_state *s, uint64_t steps)
     char text[40];
     snprintf(text, sizeof text, "%llu", (unsigned long long)steps);
     add_text(m, "state", "steps", text);
+}
+
+static const char id_key[] = "training.state.id"; /* missing in version 0.1 */
+
+static void put_id(metadata_list *m, uint64_t id)
+{
+    char text[20];
+    snprintf(text, sizeof text, "%016llx", (unsigned long long)id);
+    if (id != 0) add_text(m, "state", "id", text);
+}
+
+static uint64_t get_id(const attend_tensor_file *file)
+{
+    const char *text = attend_tensor_file_metadata(file, id_key);
+    return text ? strtoull(text, NULL, 16) : 0;
 }
 
 static int get_entry(const attend_tensor_file *file, const char *path, const char *kind, const char *name,
@@ -186,6 +204,26 @@ static void put_options(metadata_list *m, const training_run *run)
     add_number(m, "option", "seed", (double)o->seed);
     add_text(m, "option", "valid-metric", attend_valid_metric_names[o->valid_metric]);
     add_number(m, "option", "valid-every", (double)run->intervals.valid_every);
+}
+
+int attend_checkpoint_identify(training_run *run)
+{
+    metadata_list *m = attend_memory_zeroed(1, sizeof *m);
+    if (!m) return attend_fail(ATTEND_NO_MEMORY, "no memory to begin a log");
+    put_options(m, run);
+    for (int i = 0; attend_config_field_at(i); i++) {
+        char text[64];
+        const char *name = attend_config_field_at(i)->name;
+        if (attend_config_get(&run->model->config, name, text, sizeof text) == ATTEND_OK)
+            add_text(m, "config", name, text);
+    }
+    run->id = XXH3_64bits(m->list, (size_t)m->count * sizeof *m->list);
+    for (int i = 0; i < attend_params_count(run->model->params); i++) {
+        const attend_param *p = attend_params_at(run->model->params, i);
+        run->id = XXH3_64bits_withSeed(p->value, p->size * sizeof(real), run->id);
+    }
+    attend_memory_free(m);
+    return ATTEND_OK;
 }
 
 static int same_option(const char *path, const char *name, const char *then, const char *now)
@@ -300,6 +338,7 @@ int attend_checkpoint_save(training_run *run)
         status = attend_fail(ATTEND_NO_MEMORY, "no memory to save a checkpoint");
     if (status == ATTEND_OK) {
         put_state(m, &run->state, attend_optimizer_steps(run->optimizer));
+        put_id(m, run->id);
         put_options(m, run);
         for (int i = 0; i < m->count; i++) metadata[i] = (attend_metadata){ m->list[i].name, m->list[i].text };
         status = attend_model_save_with(run->model, attend_training_path(run, ".checkpoint"), a.tensors, a.count,
@@ -347,6 +386,7 @@ int attend_checkpoint_load_state(training_run *run)
     attend_tensor_file *file = NULL;
     int status = attend_tensor_file_open(&file, path, ATTEND_TENSOR_SKIP_CHECKSUM);
     if (status == ATTEND_OK) status = get_state(file, path, &run->state);
+    if (status == ATTEND_OK) run->id = get_id(file);
     /* the size of shards affects rounding: the checkpoint's is used, whatever options.memory allows now */
     const char *shard = status == ATTEND_OK ? attend_tensor_file_metadata(file, "training.option.shard-tokens") : NULL;
     long long tokens;

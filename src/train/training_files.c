@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-const char *const attend_training_suffixes[] = { ".checkpoint", ".single",    ".log.jsonl", ".svg",
+const char *const attend_training_suffixes[] = { ".checkpoint", ".single",    LOG_SUFFIX, ".svg",
                                                  ".lock",       ".update-%d", NULL };
 
 static const char single[] = ".single";

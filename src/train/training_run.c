@@ -172,15 +172,30 @@ static int new_model(training_run *run)
     return status;
 }
 
-static int open_log(training_run *run)
+/* The first line identifies the training. */
+static int begin_log(training_run *run)
+{
+    char id[20];
+    snprintf(id, sizeof id, "%016llx", (unsigned long long)run->id);
+    attend_json_writer w = attend_training_log_begin(&run->log, run->state.update);
+    attend_json_put_key(&w, "event"), attend_json_put_text(&w, "started");
+    attend_json_put_key(&w, LOG_ID), attend_json_put_text(&w, id);
+    return attend_training_log_end(&run->log, &w);
+}
+
+static int open_log(training_run *run, bool resumed)
 {
     char path[4096];
-    snprintf(path, sizeof path, "%s", run->options.log ? run->options.log : attend_training_path(run, ".log.jsonl"));
-    const int status = attend_training_log_open(&run->log, path, run->state.log_bytes);
-    if (status == ATTEND_OK && run->log.bytes < run->state.log_bytes)
+    snprintf(path, sizeof path, "%s", run->options.log ? run->options.log : attend_training_path(run, LOG_SUFFIX));
+    const training_log_owner owner = { run->id, resumed, run->options.fresh };
+    int status = attend_training_log_open(&run->log, path, run->state.log_bytes, &owner);
+    const bool is_shorter = status == ATTEND_OK && run->log.bytes < run->state.log_bytes;
+    if (is_shorter)
         attend_training_notice(run, "%s: the last %llu bytes of the log are missing; training resumes without them",
                                path, (unsigned long long)(run->state.log_bytes - run->log.bytes));
-    return status;
+    if (status == ATTEND_OK && run->log.bytes == 0 && run->id != 0) status = begin_log(run);
+    /* the checkpoint holds the size of the log, to which it will be truncated */
+    return status == ATTEND_OK && is_shorter ? attend_checkpoint_save(run) : status;
 }
 
 static int begin(training_run *run)
@@ -190,9 +205,11 @@ static int begin(training_run *run)
     run->state = (training_state){ .best = NAN, .valid_loss = NAN, .valid_score = NAN, .rate_factor = 1 };
     if (status == ATTEND_OK) status = attend_training_check_config(run);
     if (status == ATTEND_OK) status = attend_training_check_data_files(run);
+    if (status == ATTEND_OK) status = attend_training_check_files(run);
     if (status == ATTEND_OK) status = attend_training_lock(run);
     /* with options.fresh, an old checkpoint stays until the first new one replaces it */
     if (status == ATTEND_OK && !run->options.fresh) status = attend_checkpoint_load(run, &resumed);
+    if (status == ATTEND_OK && !resumed && !run->options.fresh) status = attend_training_check_new(run);
     if (status == ATTEND_OK && !resumed) status = new_model(run);
     if (status == ATTEND_OK) status = attend_training_read_data(run);
     attend_plan plan = { .resumed = resumed, .update = run->state.update };
@@ -203,7 +220,8 @@ static int begin(training_run *run)
     if (status == ATTEND_OK)
         status = attend_weight_average_begin(&run->average, run->model->params, run->options.average, resumed);
     if (status == ATTEND_OK && resumed) status = attend_checkpoint_load_optimizer(run);
-    if (status == ATTEND_OK) status = open_log(run);
+    if (status == ATTEND_OK && !resumed) status = attend_checkpoint_identify(run);
+    if (status == ATTEND_OK) status = open_log(run, resumed);
     if (status == ATTEND_OK && resumed) status = attend_training_restore_single(run); /* all checks passed */
     if (status == ATTEND_OK && resumed) status = attend_training_restore_model(run);
     if (status == ATTEND_OK && !resumed)

@@ -8,6 +8,7 @@
  *     validation.c          loss and metric on the validation pairs, and what follows from them
  *     divergence.c          skipped updates and rollback after non-finite gradients
  *     missing_model.c       a run that ends has written MODEL, or fails
+ *     existing_files.c      refuses to overwrite other files and other trainings
  *     training_files.c      the model files of a run;  run_lock.c  one process at a time
  *     checkpoint.c          everything a run needs to resume, in one file
  *     checkpoint_average.c  at the end, the mean of the last models
@@ -73,6 +74,7 @@ typedef struct training_run {
     uint64_t lines_read; /* while data is encoded */
     bool stopped;        /* by events.stop, before the first update */
     bool has_saved;      /* this run, or the run that it resumes, has saved MODEL */
+    uint64_t id;         /* of this training, in its checkpoint and log; 0: an earlier version began it */
     int lock;            /* file descriptor; -1: none */
     char path[4096];     /* what attend_training_path returned last */
 } training_run;
@@ -129,7 +131,14 @@ int attend_training_restore_model(training_run *run);
  * no validation had a finite score, so that there is no model. */
 int attend_training_require_model(training_run *run);
 
+/* ---- existing_files.c ---- */
+/* Before anything is written: whether training can write its files, without overwriting files of another kind. */
+int attend_training_check_files(training_run *run);
+/* Before a new run without options.fresh: ATTEND_BAD_USAGE if it would overwrite the model of another training. */
+int attend_training_check_new(training_run *run);
+
 /* ---- training_files.c ---- */
+#define LOG_SUFFIX ".log.jsonl"
 enum { KEPT_SUFFIX = 40 };
 /* "MODEL" + suffix; valid until the next call for this run. */
 const char *attend_training_path(training_run *run, const char *suffix);
@@ -157,6 +166,8 @@ int attend_training_lock(training_run *run);
 void attend_training_unlock(training_run *run);
 
 /* ---- checkpoint.c ---- */
+/* Sets run->id, which depends on data, options, configuration and initial weights. */
+int attend_checkpoint_identify(training_run *run);
 int attend_checkpoint_save(training_run *run);
 /* Loads the model, its tokenizers and the state. *found is false, and the status ATTEND_OK, if there is no
  * checkpoint. */
