@@ -2,12 +2,14 @@
 #include "train_options.h"
 
 #include "data_files.h"
+#include "fine_tuning.h"
 #include "interrupt.h"
 #include "progress.h"
 #include "stream_copies.h"
 
 typedef struct settings {
     train_settings t;
+    fine_tuning fine;
     const char *model, *log;
     texts_list config_files;
 } settings;
@@ -25,6 +27,12 @@ static const option table[] = {
       AT(model), 0, 0, NULL },
     { "config", "FILE", "read options from a file, one per line, such as \"hidden 256\"", OPTION_INPUTS,
       AT(config_files), 0, 0, NULL },
+    { "init-from", "FILE",
+      "fine-tuning: start with the weights, sizes and vocabularies of this model, which is not changed", OPTION_INPUT,
+      AT(fine.init_from), 0, 0, NULL },
+    { "new-vocab", NULL,
+      "with --init-from: learn vocabularies from the data; tokens that the model has too start with its weights",
+      OPTION_FLAG, AT(fine.new_vocab), 0, 0, NULL },
     { "save-every", "N", "updates between checkpoints (default: as --valid-every)", OPTION_INTEGER, AT(t.save_every), 1,
       1e15, NULL },
     { "keep", "N", "keep the models of the last N checkpoints as FILE.update-NUMBER (default: 0)", OPTION_INTEGER,
@@ -64,6 +72,7 @@ static int train(const settings *s, const parsed *p)
 {
     attend_train_options o = train_settings_options(&verb_train, &s->t, p);
     o.model = s->model, o.log = s->log;
+    o.init_from = s->fine.init_from, o.new_vocab = s->fine.new_vocab;
     progress_view view = progress_new(stderr, s->t.quiet, attend_valid_metric_names[s->t.metric], s->t.valid.count > 0);
     const attend_train_events events = { .user = &view,
                                          .plan = progress_plan,
@@ -108,6 +117,19 @@ static int run_training(settings *s, const parsed *p)
     return status;
 }
 
+/* Checks the combination of options; 0, or an exit code after a message. */
+static int check(settings *s, const parsed *p)
+{
+    if (p->positional_count > 0) return usage_error(&verb_train, "unexpected argument '%s'", p->positional[0]);
+    if (s->t.train.name_count == 0) return usage_error(&verb_train, "--train PAIRS is required");
+    if (!s->model) return usage_error(&verb_train, "--model FILE is required");
+    int status = fine_tuning_prepare(&verb_train, &s->fine, s->model, &s->t, p); /* may set the task */
+    if (status == 0) status = data_files_resolve(&verb_train, "train", &s->t.train, s->t.config.task);
+    if (status == 0) status = data_files_resolve(&verb_train, "valid", &s->t.valid, s->t.config.task);
+    if (status == 0) status = check_fields(&s->t, p);
+    return status == 0 ? train_settings_check(&verb_train, &s->t, p) : status;
+}
+
 static int run(int argc, char **argv)
 {
     settings s = { .t = train_settings_defaults() };
@@ -115,19 +137,7 @@ static int run(int argc, char **argv)
     int status = options_parse(&verb_train, &s, argc, argv, &p);
     if (status == 0 && !p.help) {
         train_settings_limit_threads(&s.t);
-        status = data_files_resolve(&verb_train, "train", &s.t.train, s.t.config.task);
-        if (status == 0) status = data_files_resolve(&verb_train, "valid", &s.t.valid, s.t.config.task);
-    }
-    if (status == 0 && !p.help) {
-        if (p.positional_count > 0)
-            status = usage_error(&verb_train, "unexpected argument '%s'", p.positional[0]);
-        else if (s.t.train.count == 0)
-            status = usage_error(&verb_train, "--train PAIRS is required");
-        else if (!s.model)
-            status = usage_error(&verb_train, "--model FILE is required");
-        else
-            status = check_fields(&s.t, &p);
-        if (status == 0) status = train_settings_check(&verb_train, &s.t, &p);
+        status = check(&s, &p);
         if (status == 0) status = run_training(&s, &p);
     }
     options_free(&verb_train, &s, &p);
@@ -149,6 +159,7 @@ const verb verb_train = {
         "  attend train --train train.en train.de --valid valid.en valid.de --model en-de --preset translate-small\n"
         "  attend train --train words.tsv --valid dev.tsv --model g2p --preset g2p --valid-metric word-error\n"
         "  attend train --task language-model --train a.txt b.txt.gz --valid valid.txt --model lm\n"
+        "  attend train --train medical.tsv --valid valid.tsv --model medical --init-from m --learning-rate 0.0003\n"
         "  zcat big*.tsv.gz | attend train --train - --valid valid.tsv --model m --memory 2G\n",
     .options = table,
     .shared = &train_option_group,

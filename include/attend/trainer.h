@@ -79,6 +79,13 @@ typedef struct attend_train_options {
     int keep;      /* how many MODEL.update-N to keep */
     /* at the end, the average of this many of the last models becomes MODEL if it is better; 0: none */
     int average_checkpoints;
+    /* Fine-tuning: begin with the weights of this model, which is not changed. `config` must be its configuration, except
+     * for vocabulary sizes and fields of training (attend_config_field_is_training_only). NULL: random weights. When
+     * training resumes, the model is not read again. */
+    const char *init_from;
+    /* With init_from: false: use its vocabularies and ignore `tokens`. true: learn vocabularies from the data; tokens
+     * that are in its vocabularies, by name, start with its embeddings and output weights, the others at random. */
+    bool new_vocab;
     const char *log; /* NULL: MODEL.log.jsonl */
     bool fresh;      /* start over: ignore the checkpoint, and replace the model and log of another training */
     /* a description of the data, if options were chosen from it; compared first when training resumes. NULL: none */

@@ -171,12 +171,17 @@ static void put_data(metadata_list *m, const training_run *run, const char *name
     add_text(m, "option", name, text);
 }
 
-static void put_options(metadata_list *m, const training_run *run)
+static const char start_key[] = "training.option.init-from";
+
+/* How a run of fine-tuning began; NULL: it is none. The model that it began with may change meanwhile. */
+static const char *start_of(const attend_train_options *o)
 {
-    const attend_train_options *o = &run->options;
-    if (o->basis) add_text(m, "option", "data", o->basis);
-    put_data(m, run, "training data", run->train);
-    put_data(m, run, "validation data", run->valid);
+    return !o->init_from ? NULL : o->new_vocab ? "new vocabularies" : "its vocabularies";
+}
+
+/* Without effect if the vocabularies are those of another model. */
+static void put_tokens(metadata_list *m, const attend_train_options *o)
+{
     static const char *const token_names[2] = { "source-tokens", "target-tokens" }, *const size_names[2] = {
         "source-vocab-size", "target-vocab-size"
     };
@@ -185,6 +190,16 @@ static void put_options(metadata_list *m, const training_run *run)
         add_number(m, "option", size_names[side], o->tokens[side].vocab_size);
     }
     add_number(m, "option", "min-count", o->tokens[0].min_count);
+}
+
+static void put_options(metadata_list *m, const training_run *run)
+{
+    const attend_train_options *o = &run->options;
+    if (o->basis) add_text(m, "option", "data", o->basis);
+    put_data(m, run, "training data", run->train);
+    put_data(m, run, "validation data", run->valid);
+    if (start_of(o)) add_text(m, "option", "init-from", start_of(o));
+    if (!o->init_from || o->new_vocab) put_tokens(m, o);
     add_number(m, "option", "bpe-dropout", o->bpe_dropout);
     add_number(m, "option", "max-length", o->max_length);
     add_text(m, "option", "optimizer", attend_optimizer_names[o->optimizer.kind]);
@@ -248,6 +263,24 @@ static int same_config(const char *path, const attend_config *now, const attend_
             attend_config_get(then, name, b, sizeof b) == ATTEND_OK)
             status = same_option(path, name, b, a);
     }
+    return status;
+}
+
+/* A run that began with the weights of a model must not be taken for one that began at random, nor the other way
+ * round. */
+static int same_start(const char *path, const attend_train_options *o)
+{
+    attend_tensor_file *file = NULL;
+    const char *const now = start_of(o);
+    int status = attend_tensor_file_open(&file, path, ATTEND_TENSOR_SKIP_CHECKSUM);
+    const char *const then = status == ATTEND_OK ? attend_tensor_file_metadata(file, start_key) : NULL;
+    if (status == ATTEND_OK && !then != !now)
+        status = attend_fail(ATTEND_BAD_USAGE,
+                             "%s was %s with the weights of another model (init-from): use the same options to resume, "
+                             "choose another model path, or start over (option 'fresh')",
+                             path, then ? "begun" : "not begun");
+    if (status == ATTEND_OK && then) status = same_option(path, "init-from", then, now);
+    attend_tensor_file_close(file);
     return status;
 }
 
@@ -363,15 +396,10 @@ int attend_checkpoint_load(training_run *run, bool *found)
                            attend_errno_text(errno));
     fclose(existing);
     int status = attend_model_load(&run->model, path, NULL);
+    if (status == ATTEND_OK) status = same_start(path, &run->options);
     if (status == ATTEND_OK) status = same_basis(path, &run->options);
     if (status == ATTEND_OK) status = same_config(path, &run->options.config, &run->model->config);
-    if (status == ATTEND_OK)
-        status = attend_tokenizer_from_model(&run->tokenizers[0], run->model,
-                                             attend_training_is_language_model(run) ? "target" : "source");
-    if (status == ATTEND_OK && run->options.config.shared_vocab)
-        run->tokenizers[1] = run->tokenizers[0];
-    else if (status == ATTEND_OK)
-        status = attend_tokenizer_from_model(&run->tokenizers[1], run->model, "target");
+    if (status == ATTEND_OK) status = attend_training_read_tokenizers(run, run->model);
     if (status == ATTEND_OK) status = attend_checkpoint_load_state(run);
     /* without validation data, MODEL is saved before every checkpoint but the first */
     run->has_saved =

@@ -90,26 +90,25 @@ static int check_path(const char *model)
                        S_ISDIR(s.st_mode) ? "directory" : "device, pipe or socket");
 }
 
-/* ---- the log ---- */
+/* ---- other paths of the options ---- */
 
-static int check_log_is_not(const attend_file_identity *log, const char *log_path, const char *path)
+static int check_is_not(const char *what, const char *path, const char *written)
 {
-    const attend_file_identity other = attend_file_identify(path);
-    if (!attend_file_is_same(log, &other)) return ATTEND_OK;
-    return attend_fail(ATTEND_BAD_USAGE, "the log %s and %s are the same file: choose another log path", log_path,
-                       path);
+    const attend_file_identity a = attend_file_identify(path), b = attend_file_identify(written);
+    if (!attend_file_is_same(&a, &b)) return ATTEND_OK;
+    return attend_fail(ATTEND_BAD_USAGE,
+                       "the %s %s and %s, which training writes, are the same file: choose another path", what, path,
+                       written);
 }
 
-/* The log must not be another file of training. */
-static int check_log_path(training_run *run)
+/* A file that the options name, the log or the model to start from, must not be another file that training writes. */
+static int check_differs(training_run *run, const char *what, const char *path)
 {
-    const char *const path = run->options.log;
     if (!path) return ATTEND_OK;
-    const attend_file_identity log = attend_file_identify(path);
-    int status = check_log_is_not(&log, path, run->options.model);
+    int status = check_is_not(what, path, run->options.model);
     for (const char *const *suffix = attend_training_suffixes; status == ATTEND_OK && *suffix; suffix++)
         if (!strchr(*suffix, '%') && strcmp(*suffix, LOG_SUFFIX) != 0)
-            status = check_log_is_not(&log, path, attend_training_path(run, *suffix));
+            status = check_is_not(what, path, attend_training_path(run, *suffix));
     return status;
 }
 
@@ -121,7 +120,8 @@ int attend_training_check_files(training_run *run)
     if (status == ATTEND_OK) status = check_kind(attend_training_path(run, ".single"), is_tensor_file, "a model");
     if (status == ATTEND_OK) status = check_kind(attend_training_path(run, ".svg"), is_plot, "a plot");
     if (status == ATTEND_OK) status = check_kind(attend_training_path(run, ".lock"), is_lock, "a lock (an empty file)");
-    return status == ATTEND_OK ? check_log_path(run) : status;
+    if (status == ATTEND_OK) status = check_differs(run, "log", run->options.log);
+    return status == ATTEND_OK ? check_differs(run, "model to start from,", run->options.init_from) : status;
 }
 
 /* ---- files of another training ---- */
@@ -141,10 +141,9 @@ static void describe_model(const char *path, char *text, size_t size)
     const bool is_language_model = task && strcmp(task, "language-model") == 0;
     if (stat(path, &s) == 0 && localtime_r(&s.st_mtime, &when)) strftime(time, sizeof time, "%Y-%m-%d %H:%M", &when);
     snprintf(text, size, "a model of architecture %.20s for %.20s, %.10s%s%.10s tokens, %.*f %s, of %s",
-             network ? network : "rnn", task ? task : "translation",
-             source && !is_language_model ? source : "", is_language_model ? "" : " and ", target ? target : "?",
-             s.st_size < 1000000 ? 0 : 1, (double)s.st_size * (s.st_size < 1000000 ? 1e-3 : 1e-6),
-             s.st_size < 1000000 ? "kB" : "MB", time);
+             network ? network : "rnn", task ? task : "translation", source && !is_language_model ? source : "",
+             is_language_model ? "" : " and ", target ? target : "?", s.st_size < 1000000 ? 0 : 1,
+             (double)s.st_size * (s.st_size < 1000000 ? 1e-3 : 1e-6), s.st_size < 1000000 ? "kB" : "MB", time);
     attend_tensor_file_close(file);
 }
 
@@ -182,8 +181,9 @@ int attend_training_check_new(training_run *run)
     if (o->keep > 0 || o->average_checkpoints > 0) find_kept(o->model, kept);
     const char *single = attend_training_path(run, ".single");
     if (!*kept && access(single, F_OK) != 0) return ATTEND_OK;
-    return attend_fail(ATTEND_BAD_USAGE,
-                       "%s exists, a model of another training, and training would replace or remove it: choose another "
-                       "model path, move the file, or start over (option 'fresh')",
-                       *kept ? kept : single);
+    return attend_fail(
+        ATTEND_BAD_USAGE,
+        "%s exists, a model of another training, and training would replace or remove it: choose another "
+        "model path, move the file, or start over (option 'fresh')",
+        *kept ? kept : single);
 }

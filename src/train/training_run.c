@@ -146,29 +146,42 @@ static int loop(training_run *run, attend_train_end *end)
 
 /* ---- begin and end ---- */
 
-static int new_model(training_run *run)
+static int check_vocabularies(const training_run *run)
 {
-    int status = attend_training_learn_tokenizers(run);
     const attend_pairs_spec *first = &run->options.train[0];
-    const bool is_language_model = attend_training_is_language_model(run);
-    for (int side = 0; status == ATTEND_OK && side < 2; side++)
+    for (int side = 0; side < 2; side++)
         if (attend_tokenizer_size(run->tokenizers[side]) <= ATTEND_FIRST_TOKEN)
-            status =
-                attend_fail(ATTEND_BAD_DATA,
-                            "%s: the %svocabulary would be empty: all lines are empty, or all tokens occur less often "
-                            "than the minimum count, %d",
-                            side && first->target ? first->target : attend_pairs_spec_name(first),
-                            is_language_model ? ""
-                            : side            ? "target "
-                                              : "source ",
-                            run->options.tokens[side].min_count);
-    if (status != ATTEND_OK) return status;
+            return attend_fail(ATTEND_BAD_DATA,
+                               "%s: the %svocabulary would be empty: all lines are empty, or all tokens occur less "
+                               "often than the minimum count, %d",
+                               side && first->target ? first->target : attend_pairs_spec_name(first),
+                               attend_training_is_language_model(run) ? ""
+                               : side                                 ? "target "
+                                                                      : "source ",
+                               run->options.tokens[side].min_count);
+    return ATTEND_OK;
+}
+
+/* base: the model that it begins with; NULL: random weights. */
+static int make_model(training_run *run, const attend_model *base)
+{
     run->options.config.source_vocab = attend_tokenizer_size(run->tokenizers[0]);
     run->options.config.target_vocab = attend_tokenizer_size(run->tokenizers[1]);
-    status = attend_model_new(&run->model, &run->options.config, run->options.seed);
-    if (status == ATTEND_OK && !is_language_model)
+    int status = attend_model_new(&run->model, &run->options.config, run->options.seed);
+    if (status == ATTEND_OK && !attend_training_is_language_model(run))
         status = attend_tokenizer_attach(run->tokenizers[0], run->model, "source");
     if (status == ATTEND_OK) status = attend_tokenizer_attach(run->tokenizers[1], run->model, "target");
+    return status == ATTEND_OK && base ? attend_training_take_weights(run, base) : status;
+}
+
+static int new_model(training_run *run)
+{
+    attend_model *base = NULL;
+    int status = run->options.init_from ? attend_training_open_base(run, &base) : ATTEND_OK;
+    if (status == ATTEND_OK && (!base || run->options.new_vocab)) status = attend_training_learn_tokenizers(run);
+    if (status == ATTEND_OK) status = check_vocabularies(run);
+    if (status == ATTEND_OK) status = make_model(run, base);
+    attend_model_free(base);
     return status;
 }
 
@@ -209,6 +222,9 @@ static int begin(training_run *run)
     if (status == ATTEND_OK) status = attend_training_lock(run);
     /* with options.fresh, an old checkpoint stays until the first new one replaces it */
     if (status == ATTEND_OK && !run->options.fresh) status = attend_checkpoint_load(run, &resumed);
+    if (status == ATTEND_OK && resumed && run->options.init_from)
+        attend_training_notice(run, "training resumes from its checkpoint; %s is not read again",
+                               run->options.init_from);
     if (status == ATTEND_OK && !resumed && !run->options.fresh) status = attend_training_check_new(run);
     if (status == ATTEND_OK && !resumed) status = new_model(run);
     if (status == ATTEND_OK) status = attend_training_read_data(run);

@@ -4,6 +4,7 @@
  *     training_options.c    defaults, names and checks of options
  *     training_plan.c       intervals, memory, the size of shards
  *     training_data.c       tokenizers and corpora;  update_batch.c  the pairs of an update
+ *     fine_tuning.c         the weights of an existing model, to begin with
  *     training_update.c     gradient and step;  weight_average.c  the moving average of the weights
  *     validation.c          loss and metric on the validation pairs, and what follows from them
  *     divergence.c          skipped updates and rollback after non-finite gradients
@@ -101,9 +102,18 @@ int attend_training_plan(training_run *run, attend_plan *plan);
 /* ---- training_data.c ---- */
 int attend_training_check_data_files(const training_run *run); /* whether all files can be opened */
 int attend_training_learn_tokenizers(training_run *run);
+/* Reads the tokenizers that a model has. */
+int attend_training_read_tokenizers(training_run *run, const attend_model *m);
 int attend_training_read_data(training_run *run); /* encodes both corpora */
 void attend_training_data_free(training_run *run);
 const char *attend_pairs_spec_name(const attend_pairs_spec *spec); /* a file name, for messages */
+
+/* ---- fine_tuning.c ---- */
+/* Loads options.init_from and, unless new ones are learned, its tokenizers. *base is the caller's, also on failure.
+ * ATTEND_BAD_USAGE if it is quantised or has another configuration. */
+int attend_training_open_base(training_run *run, attend_model **base);
+/* Copies the weights of the base into the new model, and reports how many tokens they have in common. */
+int attend_training_take_weights(training_run *run, const attend_model *base);
 
 /* ---- training_update.c ---- */
 /* One update. *norm is not finite if the update was skipped. */

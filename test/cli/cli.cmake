@@ -20,6 +20,7 @@ add_test(NAME cli_hostile COMMAND ${CMAKE_CURRENT_LIST_DIR}/hostile.sh $<TARGET_
 add_test(NAME cli_conflicts COMMAND ${CMAKE_CURRENT_LIST_DIR}/conflicts.sh $<TARGET_FILE:attend_command> ${PROJECT_SOURCE_DIR}/test/data/v0.1)
 add_test(NAME cli_streams COMMAND ${CMAKE_CURRENT_LIST_DIR}/streams.sh $<TARGET_FILE:attend_command> ${PROJECT_SOURCE_DIR}/test/data/v0.1)
 add_test(NAME cli_lost COMMAND ${CMAKE_CURRENT_LIST_DIR}/lost.sh $<TARGET_FILE:attend_command> ${PROJECT_SOURCE_DIR}/test/data/v0.1)
+add_test(NAME cli_finetune COMMAND ${CMAKE_CURRENT_LIST_DIR}/finetune.sh $<TARGET_FILE:attend_command> ${PROJECT_SOURCE_DIR}/test/data/v0.1)
 add_test(NAME cli_evaluate COMMAND ${CMAKE_CURRENT_LIST_DIR}/evaluate.sh $<TARGET_FILE:attend_command>)
 add_test(NAME cli_compare COMMAND ${CMAKE_CURRENT_LIST_DIR}/compare.sh $<TARGET_FILE:attend_command> $<TARGET_FILE:json_lines> 4)
 add_test(NAME cli_lm COMMAND ${CMAKE_CURRENT_LIST_DIR}/lm.sh $<TARGET_FILE:attend_command> $<TARGET_FILE:json_lines>)
