@@ -27,8 +27,8 @@ static const char *const kinds[] = { "hard", "soft", NULL };
 
 #define AT(member) offsetof(settings, member)
 static const option table[] = {
-    { "model", "FILE", "a model with attention", OPTION_TEXT, AT(model), 0, 0, NULL },
-    { "reverse-model", "FILE", "a model that translates from target to source; with or without --model", OPTION_TEXT,
+    { "model", "FILE", "a model with attention", OPTION_INPUT, AT(model), 0, 0, NULL },
+    { "reverse-model", "FILE", "a model that translates from target to source; with or without --model", OPTION_INPUT,
       AT(reverse_model), 0, 0, NULL },
     { "symmetrize", NULL, "how to combine the links of both models", OPTION_CHOICE, AT(symmetry), 0, 0,
       attend_symmetrization_names },
@@ -55,7 +55,7 @@ static const option table[] = {
     { "gold", "FILE",
       "print the alignment error rate against these gold links instead of links; the file has either one line per pair "
       "(\"0-0 1?2\") or one line per link (\"pair source target S|P\", counted from 1)",
-      OPTION_TEXT, AT(gold), 0, 0, NULL },
+      OPTION_INPUT, AT(gold), 0, 0, NULL },
     { "threads", "N",
       "number of threads; does not change the links (default: one per physical core that this process may use)",
       OPTION_INTEGER, AT(threads), 1, 1024, NULL },

@@ -26,9 +26,9 @@ static const option table[] = {
       AT(vary), 0, 0, NULL },
     { "variant", "NAME: FIELD=VALUE FIELD=VALUE ...", "a variant that differs in several options; may be repeated",
       OPTION_TEXTS, AT(variants), 0, 0, NULL },
-    { "output", "DIRECTORY", "directory for models, logs and the table", OPTION_TEXT, AT(output), 0, 0, NULL },
-    { "config", "FILE", "read options from a file, one per line, such as \"hidden 256\"", OPTION_TEXT, AT(config_file),
-      0, 0, NULL },
+    { "output", "DIRECTORY", "directory for models, logs and the table", OPTION_DIRECTORY, AT(output), 0, 0, NULL },
+    { "config", "FILE", "read options from a file, one per line, such as \"hidden 256\"", OPTION_INPUTS,
+      AT(config_files), 0, 0, NULL },
     { "metric", "NAMES",
       "comma-separated list of bleu, chrf, chrf++, ter, wer, cer, exact, token-accuracy (default: bleu, or exact if "
       "the pairs are single words)",
@@ -42,7 +42,7 @@ static const option table[] = {
     { "length-penalty", "X", "exponent of the length normalisation; larger values favour longer translations",
       OPTION_REAL, AT(length_penalty), 0, 10, NULL },
     { "gold", "FILE", "gold links, in the formats of attend align; adds the alignment error rate to the table",
-      OPTION_TEXT, AT(gold), 0, 0, NULL },
+      OPTION_INPUT, AT(gold), 0, 0, NULL },
     { "gold-pairs", "PAIRS", "the pairs to which the links of --gold belong (default: the test pairs)", OPTION_PAIRS,
       AT(gold_pairs), 0, 0, NULL },
     { "format", NULL, "format of the table on standard output", OPTION_CHOICE, AT(format), 0, 0, formats },
@@ -116,8 +116,9 @@ static int set_metrics(comparison *c)
 static int open_directory(comparison *c)
 {
     int status = comparison_lock(c);
-    for (int i = 0; status == ATTEND_OK && i < c->count; i++)
-        status = c->s->t.fresh ? comparison_remove(c, &c->variants[i]) : comparison_check(c, &c->variants[i]);
+    for (int i = 0; status == ATTEND_OK && i < c->count; i++) status = comparison_check(c, &c->variants[i]);
+    for (int i = 0; status == ATTEND_OK && c->s->t.fresh && i < c->count; i++)
+        status = comparison_remove(c, &c->variants[i]);
     for (int i = 0; status == ATTEND_OK && i < c->count; i++) {
         bool trained, tested;
         status = comparison_load(c, &c->variants[i], &trained, &tested);
@@ -163,8 +164,8 @@ static int refresh(comparison *c)
 {
     char *plot = comparison_path(c, NULL, "comparison.svg");
     int status = plot ? comparison_score(c) : ATTEND_NO_MEMORY;
+    if (status == ATTEND_OK) status = write_file(c, "comparison.json", FORMAT_JSON); /* first: see comparison_lock */
     if (status == ATTEND_OK) status = write_file(c, "comparison.txt", FORMAT_TEXT);
-    if (status == ATTEND_OK) status = write_file(c, "comparison.json", FORMAT_JSON);
     if (status == ATTEND_OK) attend_atomic_file_remove_stale(plot, false);
     if (status == ATTEND_OK) status = comparison_plot(c, plot);
     free(plot);
@@ -338,5 +339,6 @@ const verb verb_compare = {
     .has_config = true,
     .config = AT(t.config),
     .defaults = defaults,
+    .directory_files = comparison_files,
     .run = run,
 };

@@ -4,8 +4,11 @@
 
 #include <attend/processors.h>
 #include <attend/shortlist.h>
+#include <attend/status.h>
+#include <attend/trainer.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 typedef struct settings {
@@ -18,8 +21,8 @@ typedef struct settings {
 
 #define AT(member) offsetof(settings, member)
 static const option table[] = {
-    { "model", "FILE", "the model to convert", OPTION_TEXT, AT(model), 0, 0, NULL },
-    { "output", "FILE", "the model to write", OPTION_TEXT, AT(output), 0, 0, NULL },
+    { "model", "FILE", "the model to convert", OPTION_INPUT, AT(model), 0, 0, NULL },
+    { "output", "FILE", "the model to write", OPTION_OUTPUT, AT(output), 0, 0, NULL },
     { "average", NULL,
       "average the weights of the models given as arguments, which must come from one training run: --average "
       "m.update-*",
@@ -110,10 +113,28 @@ static int make_shortlist(attend_model *m, const settings *s)
     return status;
 }
 
+/* The output replaces a model, or a file that does not exist or is empty, and nothing else. */
+static int check_output(const char *path)
+{
+    struct stat file;
+    bool is_checkpoint = false;
+    if (stat(path, &file) != 0 || !S_ISREG(file.st_mode) || file.st_size == 0) return ATTEND_OK;
+    const int status = attend_is_checkpoint(path, &is_checkpoint);
+    if (status == ATTEND_BAD_MODEL)
+        return attend_fail(ATTEND_BAD_USAGE, "--output %s exists and is not a model; choose another output file", path);
+    if (status == ATTEND_OK && is_checkpoint)
+        return attend_fail(ATTEND_BAD_USAGE,
+                           "--output %s is a checkpoint, from which training resumes; choose another output file",
+                           path);
+    return status;
+}
+
 static int convert(const settings *s, const parsed *p, bool quantize)
 {
     attend_model *m = NULL;
-    int status = s->average ? attend_models_average(&m, p->positional, p->positional_count)
+    int status = check_output(s->output);
+    if (status == ATTEND_OK)
+        status = s->average ? attend_models_average(&m, p->positional, p->positional_count)
                             : attend_model_load(&m, s->model, NULL);
     if (status == ATTEND_OK && s->shortlist.count > 0) status = make_shortlist(m, s);
     if (status == ATTEND_OK && quantize) status = attend_model_quantize(m, (attend_precision)s->precision);
@@ -165,5 +186,6 @@ const verb verb_convert = {
                 "  attend convert --model en-de --output en-de.fast --precision int8 --shortlist train.en train.de\n",
     .options = table,
     .defaults = defaults,
+    .arguments_are_inputs = true,
     .run = run,
 };

@@ -36,9 +36,9 @@ static const option table[] = {
     { "threads", "N",
       "number of threads; does not change the model (default: one per physical core that this process may use)",
       OPTION_INTEGER, AT(threads), 1, 1024, NULL },
-    { "output", "DIRECTORY", "where to write the pairs and the model", OPTION_TEXT, AT(output), 0, 0, NULL },
+    { "output", "DIRECTORY", "where to write the pairs and the model", OPTION_DIRECTORY, AT(output), 0, 0, NULL },
     { "write-pairs", "DIRECTORY", "only write the pairs to this directory, for attend train and attend align",
-      OPTION_TEXT, AT(write_pairs), 0, 0, NULL },
+      OPTION_DIRECTORY, AT(write_pairs), 0, 0, NULL },
     { "quiet", NULL, "print the results only", OPTION_FLAG, AT(quiet), 0, 0, NULL },
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
 };
@@ -287,5 +287,6 @@ const verb verb_demo = {
     .options = table,
     .defaults = defaults,
     .aliases = aliases,
+    .directory_files = demo_file_names,
     .run = run,
 };

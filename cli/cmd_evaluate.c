@@ -4,6 +4,7 @@
 #include "data_files.h"
 #include "evaluate_language_model.h"
 #include "evaluation.h"
+#include "output_file.h"
 #include "translate_lines.h"
 
 #include <attend/status.h>
@@ -24,18 +25,18 @@ static const char *const units[] = { "words", "characters", NULL };
 
 #define AT(member) offsetof(settings, member)
 static const option table[] = {
-    { "model", "FILE", "evaluate this model: translate the sources, then score the translations", OPTION_TEXT,
+    { "model", "FILE", "evaluate this model: translate the sources, then score the translations", OPTION_INPUT,
       AT(model), 0, 0, NULL },
     { "input", "PAIRS",
       "sources and references; targets of the same source are alternative references. For a language model: files "
       "with one sentence per line",
       OPTION_DATA, AT(input), 0, 0, NULL },
-    { "hypothesis", "FILE", "evaluate these translations, one per line", OPTION_TEXT, AT(hypothesis), 0, 0, NULL },
-    { "reference", "FILE", "references, one per line; if repeated, alternative references", OPTION_TEXTS,
+    { "hypothesis", "FILE", "evaluate these translations, one per line", OPTION_INPUT, AT(hypothesis), 0, 0, NULL },
+    { "reference", "FILE", "references, one per line; if repeated, alternative references", OPTION_INPUTS,
       AT(references), 0, 0, NULL },
-    { "source", "FILE", "sources, one per line; for --by-length, or for --model with --reference", OPTION_TEXT,
+    { "source", "FILE", "sources, one per line; for --by-length, or for --model with --reference", OPTION_INPUT,
       AT(source), 0, 0, NULL },
-    { "against", "FILE", "translations of another system, for a paired significance test", OPTION_TEXT, AT(against), 0,
+    { "against", "FILE", "translations of another system, for a paired significance test", OPTION_INPUT, AT(against), 0,
       0, NULL },
     { "metric", "NAMES",
       "comma-separated list of bleu, chrf, chrf++, ter, wer, cer, exact, token-accuracy (default: all)", OPTION_TEXT,
@@ -50,8 +51,8 @@ static const option table[] = {
       "limits from the data",
       OPTION_TEXT, AT(by_length), 0, 0, NULL },
     { "length-unit", NULL, "unit of lengths", OPTION_CHOICE, AT(unit), 0, 0, units },
-    { "plot", "FILE", "write a plot of the first metric by length, as SVG", OPTION_TEXT, AT(plot), 0, 0, NULL },
-    { "output", "FILE", "write the translations of --model to this file", OPTION_TEXT, AT(output), 0, 0, NULL },
+    { "plot", "FILE", "write a plot of the first metric by length, as SVG", OPTION_OUTPUT, AT(plot), 0, 0, NULL },
+    { "output", "FILE", "write the translations of --model to this file", OPTION_OUTPUT, AT(output), 0, 0, NULL },
     { "json", NULL, "print one JSON object", OPTION_FLAG, AT(json), 0, 0, NULL },
     { "quiet", NULL, "print no warnings", OPTION_FLAG, AT(quiet), 0, 0, NULL },
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },

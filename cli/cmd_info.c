@@ -174,5 +174,6 @@ const verb verb_info = {
     .examples =
         "  attend info translate.model\n  attend info translate.model --json --parameters\n  attend info --cpu\n",
     .options = table,
+    .arguments_are_inputs = true,
     .run = run
 };

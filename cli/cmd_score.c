@@ -17,7 +17,7 @@ typedef struct settings {
 
 #define AT(member) offsetof(settings, member)
 static const option table[] = {
-    { "model", "FILE", "the model", OPTION_TEXT, AT(model), 0, 0, NULL },
+    { "model", "FILE", "the model", OPTION_INPUT, AT(model), 0, 0, NULL },
     { "input", "PAIRS",
       "pairs to score: one .tsv file or two line-aligned files; for a language model, files with one sentence per line",
       OPTION_DATA, AT(input), 0, 0, NULL },

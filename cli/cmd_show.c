@@ -14,7 +14,7 @@ static const char *const formats[] = { "terminal", "svg", "png", "html", "json",
 
 #define AT(member) offsetof(show_settings, member)
 static const option table[] = {
-    { "model", "FILE", "the model", OPTION_TEXT, AT(model), 0, 0, NULL },
+    { "model", "FILE", "the model", OPTION_INPUT, AT(model), 0, 0, NULL },
     { "input", "FILE|PAIRS",
       "a file with one sentence per line, or pairs with given targets (one .tsv file or two line-aligned files); for a "
       "language model, files of lines",
@@ -25,7 +25,7 @@ static const option table[] = {
       0, formats },
     { "output", "FILE",
       "where to write (default: standard output); %d in the name of a picture is replaced by the line number",
-      OPTION_TEXT, AT(output), 0, 0, NULL },
+      OPTION_OUTPUT, AT(output), 0, 0, NULL },
     { "attention-kind", NULL,
       "cross: from the target to the source; encoder: self-attention of the source; decoder: self-attention of the "
       "target (Transformer, LSTMN, and the only kind of a language model). Default: the first of these that the model "
@@ -248,7 +248,7 @@ static int check(const show_settings *s, const parsed *p)
             "pictures of several lines require %%d, which stands for the line number, in the name of the "
             "output: --output map-%%d.%s",
             formats[s->format]);
-    if (s->format == SHOW_PNG && (!s->output || strcmp(s->output, "-") == 0) && isatty(STDOUT_FILENO))
+    if (s->format == SHOW_PNG && (!s->output || output_is_standard(s->output)) && isatty(STDOUT_FILENO))
         return usage_error(v, "a PNG cannot be written to a terminal; give --output FILE");
     return 0;
 }

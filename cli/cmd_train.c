@@ -2,13 +2,16 @@
 #include "train_options.h"
 
 #include "data_files.h"
+#include "fine_tuning.h"
 #include "interrupt.h"
 #include "progress.h"
 #include "stream_copies.h"
 
 typedef struct settings {
     train_settings t;
-    const char *model, *log, *config_file;
+    fine_tuning fine;
+    const char *model, *log;
+    texts_list config_files;
 } settings;
 
 #define AT(member) offsetof(settings, member)
@@ -20,23 +23,29 @@ static const option table[] = {
       OPTION_DATA, AT(t.train), 0, 0, NULL },
     { "valid", "PAIRS", "validation pairs or lines, used for early stopping and to select the best model", OPTION_DATA,
       AT(t.valid), 0, 0, NULL },
-    { "model", "FILE", "the model to write; also writes FILE.checkpoint, FILE.log.jsonl and FILE.svg", OPTION_TEXT,
+    { "model", "FILE", "the model to write; also writes FILE.checkpoint, FILE.log.jsonl and FILE.svg", OPTION_TRAINING,
       AT(model), 0, 0, NULL },
-    { "config", "FILE", "read options from a file, one per line, such as \"hidden 256\"", OPTION_TEXT, AT(config_file),
-      0, 0, NULL },
+    { "config", "FILE", "read options from a file, one per line, such as \"hidden 256\"", OPTION_INPUTS,
+      AT(config_files), 0, 0, NULL },
+    { "init-from", "FILE",
+      "fine-tuning: start with the weights, sizes and vocabularies of this model, which is not changed", OPTION_INPUT,
+      AT(fine.init_from), 0, 0, NULL },
+    { "new-vocab", NULL,
+      "with --init-from: learn vocabularies from the data; tokens that the model has too start with its weights",
+      OPTION_FLAG, AT(fine.new_vocab), 0, 0, NULL },
     { "save-every", "N", "updates between checkpoints (default: as --valid-every)", OPTION_INTEGER, AT(t.save_every), 1,
       1e15, NULL },
     { "keep", "N", "keep the models of the last N checkpoints as FILE.update-NUMBER", OPTION_INTEGER, AT(t.keep), 0,
       1e6, NULL },
-    { "log", "FILE", "training log, one JSON object per line (default: MODEL.log.jsonl)", OPTION_TEXT, AT(log), 0, 0,
+    { "log", "FILE", "training log, one JSON object per line (default: MODEL.log.jsonl)", OPTION_OUTPUT, AT(log), 0, 0,
       NULL },
     { "log-every", "N", "updates between lines of the log", OPTION_INTEGER, AT(t.log_every), 1, 1e15, NULL },
     { "threads", "N",
       "number of threads; does not change the model (default: one per physical core that this process may use)",
       OPTION_INTEGER, AT(t.threads), 1, 1024, NULL },
     { "memory", "SIZE", "memory limit, such as 2G (default: none)", OPTION_SIZE, AT(t.memory), 0, 1e18, NULL },
-    { "fresh", NULL, "start from scratch instead of resuming from the checkpoint", OPTION_FLAG, AT(t.fresh), 0, 0,
-      NULL },
+    { "fresh", NULL, "start from scratch instead of resuming from the checkpoint, and replace an existing model",
+      OPTION_FLAG, AT(t.fresh), 0, 0, NULL },
     { "no-check", NULL, "do not check the data before training", OPTION_FLAG, AT(t.no_check), 0, 0, NULL },
     { "quiet", NULL, "print errors only", OPTION_FLAG, AT(t.quiet), 0, 0, NULL },
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
@@ -69,6 +78,7 @@ static int train(const settings *s, const parsed *p)
 {
     attend_train_options o = train_settings_options(&verb_train, &s->t, p);
     o.model = s->model, o.log = s->log;
+    o.init_from = s->fine.init_from, o.new_vocab = s->fine.new_vocab;
     progress_view view = progress_new(stderr, s->t.quiet, attend_valid_metric_names[s->t.metric], s->t.valid.count > 0);
     const attend_train_events events = { .user = &view,
                                          .plan = progress_plan,
@@ -113,6 +123,19 @@ static int run_training(settings *s, const parsed *p)
     return status;
 }
 
+/* Checks the combination of options; 0, or an exit code after a message. */
+static int check(settings *s, const parsed *p)
+{
+    if (p->positional_count > 0) return usage_error(&verb_train, "unexpected argument '%s'", p->positional[0]);
+    if (s->t.train.name_count == 0) return usage_error(&verb_train, "--train PAIRS is required");
+    if (!s->model) return usage_error(&verb_train, "--model FILE is required");
+    int status = fine_tuning_prepare(&verb_train, &s->fine, s->model, &s->t, p); /* may set the task */
+    if (status == 0) status = data_files_resolve(&verb_train, "train", &s->t.train, s->t.config.task);
+    if (status == 0) status = data_files_resolve(&verb_train, "valid", &s->t.valid, s->t.config.task);
+    if (status == 0) status = check_fields(&s->t, p);
+    return status == 0 ? train_settings_check(&verb_train, &s->t, p) : status;
+}
+
 static int run(int argc, char **argv)
 {
     settings s = *(const settings *)defaults();
@@ -120,19 +143,7 @@ static int run(int argc, char **argv)
     int status = options_parse(&verb_train, &s, argc, argv, &p);
     if (status == 0 && !p.help) {
         train_settings_limit_threads(&s.t);
-        status = data_files_resolve(&verb_train, "train", &s.t.train, s.t.config.task);
-        if (status == 0) status = data_files_resolve(&verb_train, "valid", &s.t.valid, s.t.config.task);
-    }
-    if (status == 0 && !p.help) {
-        if (p.positional_count > 0)
-            status = usage_error(&verb_train, "unexpected argument '%s'", p.positional[0]);
-        else if (s.t.train.count == 0)
-            status = usage_error(&verb_train, "--train PAIRS is required");
-        else if (!s.model)
-            status = usage_error(&verb_train, "--model FILE is required");
-        else
-            status = check_fields(&s.t, &p);
-        if (status == 0) status = train_settings_check(&verb_train, &s.t, &p);
+        status = check(&s, &p);
         if (status == 0) status = run_training(&s, &p);
     }
     options_free(&verb_train, &s, &p);
@@ -154,6 +165,7 @@ const verb verb_train = {
         "  attend train --train train.en train.de --valid valid.en valid.de --model en-de --preset translate-small\n"
         "  attend train --train words.tsv --valid dev.tsv --model g2p --preset g2p --valid-metric word-error\n"
         "  attend train --task language-model --train a.txt b.txt.gz --valid valid.txt --model lm\n"
+        "  attend train --train medical.tsv --valid valid.tsv --model medical --init-from m --learning-rate 0.0003\n"
         "  zcat big*.tsv.gz | attend train --train - --valid valid.tsv --model m --memory 2G\n",
     .options = table,
     .shared = &train_option_group,

@@ -1,5 +1,6 @@
 /* cmd_translate.c: translates lines as they are read, in order. */
 #include "options.h"
+#include "output_file.h"
 #include "search_options.h"
 #include "translation_writer.h"
 
@@ -29,9 +30,9 @@ static const option table[] = {
     { "model", "FILE",
       "the model; if repeated, the models form an ensemble that averages their probabilities (they must share their "
       "vocabularies)",
-      OPTION_TEXTS, AT(models), 0, 0, NULL },
-    { "input", "FILE", "lines to translate (default: standard input)", OPTION_TEXT, AT(input), 0, 0, NULL },
-    { "output", "FILE", "where to write the translations (default: standard output)", OPTION_TEXT, AT(output), 0, 0,
+      OPTION_INPUTS, AT(models), 0, 0, NULL },
+    { "input", "FILE", "lines to translate (default: standard input)", OPTION_INPUT, AT(input), 0, 0, NULL },
+    { "output", "FILE", "where to write the translations (default: standard output)", OPTION_OUTPUT, AT(output), 0, 0,
       NULL },
     { "n-best", "N",
       "print the N best translations of each line, as: line number from 0 ||| text ||| logp=LOG-PROBABILITY ||| score; "
@@ -52,12 +53,12 @@ static const option table[] = {
     { "seed", "N", "random seed of sampling; samples also depend on the line number", OPTION_INTEGER, AT(seed), 0, 9e15,
       NULL },
     { "prefix", "FILE",
-      "file with one line per input line: the text with which its translation must begin; may be empty", OPTION_TEXT,
+      "file with one line per input line: the text with which its translation must begin; may be empty", OPTION_INPUT,
       AT(prefix), 0, 0, NULL },
     { "replace-unknown", NULL, "replace each unknown token by the source word with the highest attention weight",
       OPTION_FLAG, AT(replace_unknown), 0, 0, NULL },
     { "dictionary", "FILE", "translations for --replace-unknown: each line has a source word, a TAB and a target word",
-      OPTION_TEXT, AT(dictionary), 0, 0, NULL },
+      OPTION_INPUT, AT(dictionary), 0, 0, NULL },
     { "alignment", NULL,
       "append ' ||| ' and the alignment: links between words (0-0 1-2), or all attention weights between tokens",
       OPTION_CHOICE, AT(alignment), 0, 0, alignments },
@@ -255,7 +256,7 @@ static int run_stream(const settings *s, attend_translator *t, inputs *in)
 {
     translation_writer w = { .to = stdout, .translator = t, .json = s->json, .list = s->n_best > 1 };
     w.alignment = s->alignment, w.is_language_model = s->is_language_model;
-    if (s->output && !(w.to = fopen(s->output, "wb")))
+    if (s->output && !output_is_standard(s->output) && !(w.to = fopen(s->output, "wb")))
         return attend_fail(ATTEND_IO, "cannot write %s: %s", s->output, strerror(errno));
     if (s->replace_unknown && !s->quiet &&
         attend_tokenizer_kind(attend_translator_tokenizer(t, true)) != ATTEND_TOKENS_WORD)
@@ -337,7 +338,7 @@ static int check(const settings *s, const parsed *p)
             v, "--shortlist requires a single model and a beam of at most 32, and cannot be combined with --sample, "
                "--prefix or --no-repeat-ngram");
     if (s->dictionary && !s->replace_unknown) return usage_error(v, "--dictionary requires --replace-unknown");
-    if (s->prefix && strcmp(s->prefix, "-") == 0 && (!s->input || strcmp(s->input, "-") == 0))
+    if (s->prefix && input_is_standard(s->prefix) && (!s->input || input_is_standard(s->input)))
         return usage_error(v, "--input and --prefix cannot both be standard input; give --input FILE");
     return 0;
 }
@@ -388,5 +389,6 @@ const verb verb_translate = {
     .shared = &search_option_group,
     .defaults = defaults,
     .aliases = aliases,
+    .stdin_option = "input",
     .run = run,
 };

@@ -23,8 +23,8 @@ enum { VARIANT_NAME = 101, VARIANT_FILE = 160, MAX_VARIANTS = 256, MESSAGE = 512
 
 typedef struct compare_settings {
     train_settings t; /* common to all variants */
-    const char *config_file, *output, *metrics, *gold;
-    texts_list vary, variants;
+    const char *output, *metrics, *gold;
+    texts_list config_files, vary, variants;
     pairs_list test, gold_pairs;
     long long beam, samples;
     double length_penalty;
@@ -81,13 +81,16 @@ int variants_resolve(comparison *c, const attend_data_check_counts *counts);
 void variants_free(comparison *c);
 
 /* ---- comparison_files.c ---- */
+/* The files of a comparison, as verb.directory_files lists them. */
+extern const char *const comparison_files[];
 /* "DIRECTORY/NAME/file", or "DIRECTORY/file" if x is NULL; the caller frees it. NULL: out of memory, with a message. */
 char *comparison_path(const comparison *c, const variant *x, const char *file);
-/* Creates the directory and locks it for this process. */
+/* Creates the directory and locks it for this process. ATTEND_BAD_USAGE if it has a table that is not from a
+ * comparison. */
 int comparison_lock(comparison *c);
-/* ATTEND_BAD_USAGE if the directory has results of the variant with other options; the message names the first that
- * differs. */
-int comparison_check(const comparison *c, variant *x);
+/* ATTEND_BAD_USAGE if the directory of the variant has files that are not from a comparison or, without --fresh, results
+ * with other options; the message names the first that differs. */
+int comparison_check(const comparison *c, const variant *x);
 /* Removes existing results of a variant. */
 int comparison_remove(const comparison *c, const variant *x);
 /* Creates the directory of a variant and writes its options. */

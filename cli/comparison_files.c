@@ -12,6 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+const char *const comparison_files[] = { "comparison.txt", "comparison.json", "comparison.svg", "*/options", "*/clock",
+                                         "*/translations", "*/result",        "*/model+",       NULL };
+
 char *comparison_path(const comparison *c, const variant *x, const char *file)
 {
     const char *directory = c->s->output, *name = x ? x->file : "";
@@ -25,6 +28,27 @@ char *comparison_path(const comparison *c, const variant *x, const char *file)
 }
 
 /* ---- the directory ---- */
+
+/* Refuses to overwrite files that are not from a comparison. Its table has a JSON object, which is written first. */
+static int check_table(const comparison *c)
+{
+    int status = ATTEND_OK;
+    char *json = comparison_path(c, NULL, "comparison.json");
+    FILE *from = json ? fopen(json, "rb") : NULL;
+    const bool is_own = from && fgetc(from) == '{';
+    if (from) fclose(from);
+    free(json);
+    for (int i = 0; !is_own && status == ATTEND_OK && strncmp(comparison_files[i], "comparison.", 11) == 0; i++) {
+        char *path = comparison_path(c, NULL, comparison_files[i]);
+        if (!path)
+            status = ATTEND_NO_MEMORY;
+        else if (access(path, F_OK) == 0)
+            status = attend_fail(ATTEND_BAD_USAGE,
+                                 "%s already exists and is not from attend compare; choose another --output", path);
+        free(path);
+    }
+    return status;
+}
 
 int comparison_lock(comparison *c)
 {
@@ -42,31 +66,51 @@ int comparison_lock(comparison *c)
     if (flock(c->lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) /* released when the process ends */
         return attend_fail(ATTEND_BAD_USAGE,
                            "another process is using %s; wait for it, stop it, or choose another --output", directory);
-    return ATTEND_OK;
+    return check_table(c);
 }
 
 /* ---- options ---- */
 
-int comparison_check(const comparison *c, variant *x)
+/* Files of a variant, options last: they identify the others. */
+static const char *const variant_files[] = { "result",           "translations", "clock",
+                                             "model.checkpoint", "model.single", "model",
+                                             "model.log.jsonl",  "model.svg",    "options" };
+enum { VARIANT_FILES = sizeof variant_files / sizeof *variant_files };
+
+/* Refuses a directory with files that are not from a comparison: its options say nothing that a comparison records. */
+static int check_origin(const comparison *c, const variant *x, const record *then)
+{
+    int status = ATTEND_OK;
+    for (int i = 0; i < x->options.count; i++)
+        if (record_find(then, x->options.list[i].name)) return ATTEND_OK;
+    for (int i = 0; status == ATTEND_OK && i < VARIANT_FILES; i++) {
+        char *path = comparison_path(c, x, variant_files[i]);
+        if (!path)
+            status = ATTEND_NO_MEMORY;
+        else if (access(path, F_OK) == 0)
+            status = attend_fail(ATTEND_BAD_USAGE,
+                                 "%s already exists and is not from attend compare; choose another --output", path);
+        free(path);
+    }
+    return status;
+}
+
+int comparison_check(const comparison *c, const variant *x)
 {
     record then = { 0 };
     bool found = false;
-    struct stat s;
-    char *path = comparison_path(c, x, "options"), *model = comparison_path(c, x, "model");
-    int status = path && model ? record_read(&then, path, &found) : ATTEND_NO_MEMORY;
-    const record_field *other = status == ATTEND_OK ? record_changed(&then, &x->options) : NULL;
+    char *path = comparison_path(c, x, "options");
+    int status = path ? record_read(&then, path, &found) : ATTEND_NO_MEMORY;
+    if (status == ATTEND_OK) status = check_origin(c, x, &then);
+    const record_field *other = status == ATTEND_OK && !c->s->t.fresh ? record_changed(&then, &x->options) : NULL;
     if (other)
         status =
             attend_fail(ATTEND_BAD_USAGE,
                         "%s/%s was made with %s '%.80s', but now it is '%.80s'; use the same value to resume, another "
                         "--output, or --fresh to start from scratch",
                         c->s->output, x->file, other->name, record_find(&then, other->name), other->text);
-    if (status == ATTEND_OK && !found && stat(model, &s) == 0)
-        status = attend_fail(ATTEND_BAD_USAGE,
-                             "%s already exists and is not from attend compare; choose another --output", model);
     record_free(&then);
     free(path);
-    free(model);
     return status;
 }
 
@@ -87,13 +131,10 @@ static void remove_kept_models(const comparison *c, const variant *x)
 
 int comparison_remove(const comparison *c, const variant *x)
 {
-    /* options last: they identify the remaining files */
-    static const char *const files[] = { "result", "translations",    "clock",     "model.checkpoint", "model.single",
-                                         "model",  "model.log.jsonl", "model.svg", "options" };
     int status = ATTEND_OK;
     remove_kept_models(c, x);
-    for (size_t i = 0; status == ATTEND_OK && i < sizeof files / sizeof *files; i++) {
-        char *path = comparison_path(c, x, files[i]);
+    for (int i = 0; status == ATTEND_OK && i < VARIANT_FILES; i++) {
+        char *path = comparison_path(c, x, variant_files[i]);
         if (!path)
             status = ATTEND_NO_MEMORY;
         else if (unlink(path) != 0 && errno != ENOENT && errno != ENOTDIR)

@@ -10,6 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+const char *const demo_file_names[] = { "train.tsv",      "valid.tsv", "test.tsv", "test.links",
+                                        "attention.html", "model+",    NULL };
+
 enum { VALID = 300, TEST = 500 }; /* pairs */
 
 void demo_test_pair(uint64_t seed, int i, demo_pair *pair)

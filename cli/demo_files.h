@@ -11,6 +11,9 @@ typedef struct demo_files {
     char *page; /* attention maps (HTML) */
 } demo_files;
 
+/* The names of these files, as verb.directory_files lists them. */
+extern const char *const demo_file_names[];
+
 /* Creates the directory if it is missing, and writes the pairs and links. *f must be freed on failure too. */
 int demo_files_write(demo_files *f, const char *directory, uint64_t seed, long long pairs);
 void demo_files_free(demo_files *f);

@@ -1,5 +1,6 @@
 /* main.c: runs the verb named by the first argument. */
 #include "options.h"
+#include "standard_streams.h"
 
 #include <attend/parse.h>
 #include <signal.h>
@@ -14,6 +15,8 @@ static void usage(FILE *to)
 
 int main(int argc, char **argv)
 {
+    const int status = standard_streams_open(); /* before any other file is opened */
+    if (status != 0) return status;
     if (argc > 0 && argv[0][0]) cli_program = argv[0];
     signal(SIGXFSZ, SIG_IGN); /* a file size limit is a write error, not a signal */
     if (argc < 2) {

@@ -32,16 +32,19 @@ int option_assign(const verb *v, const option *o, void *base, const char *value)
 int field_assign(const verb *v, void *base, const char *name, const char *value);
 /* The argument as help and messages show it: that of the table, or the choices, which are written to `text`. */
 const char *option_argument(const option *o, char text[OPTION_ARGUMENT]);
-/* OPTION_PAIRS or OPTION_DATA. */
+/* The member is a const char *, a texts_list, or a pairs_list. */
+bool option_is_text(const option *o);
+bool option_is_texts(const option *o);
 bool option_takes_files(const option *o);
-/* Adds the file names of one occurrence of such an option. */
+/* Adds the file names of one occurrence of an option that takes files. */
 int option_add_files(const verb *v, const option *o, void *base, const char *const *names, int count);
 
 /* Prefixes usage errors with a location, "FILE:LINE: ", until it is set to "". Borrows the text. */
 void options_set_location(const char *where);
 
-/* Refuses an output file that is also an input. Returns 0, or an exit code after a message. */
-int options_check_outputs(const verb *v, const void *base);
+/* Refuses an output that is also an input or another output, standard streams included. Returns 0, or an exit code
+ * after a message. */
+int options_check_outputs(const verb *v, const void *base, const parsed *p);
 
 /* Reads a configuration file. Returns 0, or an exit code after a message. */
 int options_read_config(const verb *v, void *base, parsed *p, const char *path);

@@ -69,6 +69,25 @@ const char *option_argument(const option *o, char text[OPTION_ARGUMENT])
 
 /* ---- lists ---- */
 
+bool option_is_text(const option *o)
+{
+    switch (o->kind) {
+    case OPTION_TEXT:
+    case OPTION_INPUT:
+    case OPTION_OUTPUT:
+    case OPTION_TRAINING:
+    case OPTION_DIRECTORY:
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool option_is_texts(const option *o)
+{
+    return o->kind == OPTION_TEXTS || o->kind == OPTION_INPUTS;
+}
+
 bool option_takes_files(const option *o)
 {
     return o->kind == OPTION_PAIRS || o->kind == OPTION_DATA;
@@ -117,9 +136,14 @@ int option_assign(const verb *v, const option *o, void *base, const char *value)
         *(bool *)to = true;
         break;
     case OPTION_TEXT:
+    case OPTION_INPUT:
+    case OPTION_OUTPUT:
+    case OPTION_TRAINING:
+    case OPTION_DIRECTORY:
         *(const char **)to = value;
         break;
     case OPTION_TEXTS:
+    case OPTION_INPUTS:
         return add_text(v, o, to, value);
     case OPTION_PAIRS:
     case OPTION_DATA:
@@ -189,7 +213,7 @@ bool options_default(const verb *v, const char *name, char *text, size_t size)
     if (number < 0) return options_get(v, settings, name, text, size);
     const option *o = options_entry(v, number);
     const void *at = (const char *)settings + o->offset;
-    if (o->kind != OPTION_TEXT) return is_accepted(o, at) && options_get(v, settings, name, text, size);
+    if (!option_is_text(o)) return is_accepted(o, at) && options_get(v, settings, name, text, size);
     const char *const initial = *(const char *const *)at;
     return initial && snprintf(text, size, "%s", initial) < (int)size;
 }

@@ -82,7 +82,7 @@ static void clear_list(const option *o, void *base)
 {
     void *list = (char *)base + o->offset;
     if (option_takes_files(o)) ((pairs_list *)list)->count = ((pairs_list *)list)->name_count = 0;
-    if (o->kind == OPTION_TEXTS) ((texts_list *)list)->count = 0;
+    if (option_is_texts(o)) ((texts_list *)list)->count = 0;
 }
 
 /* A yes|no field; the value may be omitted. */
@@ -105,7 +105,7 @@ static int take_option(const verb *v, void *base, parsed *p, int argc, char **ar
     *next = i + 1;
     if (number < 0 && f < 0) return unknown_option_error(v, name);
     const option *o = number >= 0 ? options_entry(v, number) : NULL;
-    const bool again = o && o->kind == OPTION_TEXT && options_given(v, p, name) && !p->from_file[number];
+    const bool again = o && option_is_text(o) && options_given(v, p, name) && !p->from_file[number];
     options_mark_given(v, p, name);
     if (o && o->kind == OPTION_FLAG)
         return equals ? usage_error(v, "--%s takes no value", name) : option_assign(v, o, base, NULL);
@@ -118,7 +118,7 @@ static int take_option(const verb *v, void *base, parsed *p, int argc, char **ar
         return usage_error(v, "--%s requires a value, but %s is an option; write --%s=%s to use it as a value", name,
                            argv[i + 1], name, argv[i + 1]);
     if (!value) value = argv[(*next)++];
-    if (again && strcmp(name, "config") != 0) /* the first value would be lost silently */
+    if (again) /* the first value would be lost silently */
         return usage_error(v, "--%s is given twice, the second time with '%s'; it takes one value", name, value);
     if (!o) return field_assign(v, base, name, value);
     if (p->from_file[number]) clear_list(o, base);
@@ -163,7 +163,7 @@ int options_parse(const verb *v, void *to, int argc, char **argv, parsed *p)
         else
             p->positional[p->positional_count++] = argv[i];
     }
-    return status == 0 ? options_check_outputs(v, to) : status;
+    return status == 0 ? options_check_outputs(v, to, p) : status;
 }
 
 void options_free(const verb *v, void *to, parsed *p)
@@ -172,7 +172,7 @@ void options_free(const verb *v, void *to, parsed *p)
     for (int i = 0; (o = options_entry(v, i)); i++) {
         void *list = (char *)to + o->offset;
         if (option_takes_files(o)) free(((pairs_list *)list)->items), free(((pairs_list *)list)->names);
-        if (o->kind == OPTION_TEXTS) free(((texts_list *)list)->items);
+        if (option_is_texts(o)) free(((texts_list *)list)->items);
     }
     for (int i = 0; i < p->text_count; i++) free(p->texts[i]);
     free(p->texts);

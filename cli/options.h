@@ -16,17 +16,23 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* The type of the member that an option sets. */
+/* The type of the member that an option sets, and for files whether they are read or written: before a verb runs, every
+ * output is compared with every input and with every other output (output_conflicts.c). */
 typedef enum option_kind {
-    OPTION_FLAG,    /* bool */
-    OPTION_TEXT,    /* const char * */
-    OPTION_TEXTS,   /* texts_list; the option may be repeated */
-    OPTION_PAIRS,   /* pairs_list; one .tsv file, two line-aligned files, or several of these; may be repeated */
-    OPTION_DATA,    /* pairs_list; files of pairs or, for a language model, of lines: data_files_resolve decides */
-    OPTION_INTEGER, /* long long */
-    OPTION_REAL,    /* double */
-    OPTION_SIZE,    /* long long: bytes, with an optional suffix k, M, G or T */
-    OPTION_CHOICE   /* int: index into `choices` */
+    OPTION_FLAG,      /* bool */
+    OPTION_TEXT,      /* const char *; not the name of a file */
+    OPTION_TEXTS,     /* texts_list; the option may be repeated */
+    OPTION_INPUT,     /* const char *; a file that is read */
+    OPTION_INPUTS,    /* texts_list of such files; may be repeated */
+    OPTION_OUTPUT,    /* const char *; a file that is written. %d stands for numbers if the verb replaces it */
+    OPTION_TRAINING,  /* const char *; a model that is trained: attend_training_suffixes are written beside it */
+    OPTION_DIRECTORY, /* const char *; a directory in which the verb's directory_files are written */
+    OPTION_PAIRS,     /* pairs_list; one .tsv file, two line-aligned files, or several of these; may be repeated */
+    OPTION_DATA,      /* pairs_list; files of pairs or, for a language model, of lines: data_files_resolve decides */
+    OPTION_INTEGER,   /* long long */
+    OPTION_REAL,      /* double */
+    OPTION_SIZE,      /* long long: bytes, with an optional suffix k, M, G or T */
+    OPTION_CHOICE     /* int: index into `choices` */
 } option_kind;
 
 typedef struct option {
@@ -96,6 +102,11 @@ typedef struct verb {
     bool has_config;               /* accepts configuration fields as options */
     size_t config;                 /* offset of the attend_config in which they are stored */
     const void *(*defaults)(void); /* the settings before parsing; NULL: no option has a default */
+    bool arguments_are_inputs;     /* arguments that are not options are files to read */
+    const char *stdin_option; /* standard input is read unless this option is given; NULL: only if it is named (-) */
+    /* The files that the verb writes into its OPTION_DIRECTORY, in any of its subdirectories if they begin with a star
+     * and a slash; a + at the end: a model that is trained. NULL after the last. */
+    const char *const *directory_files;
     int (*run)(int argc, char **argv);
 } verb;
 

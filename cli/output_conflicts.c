@@ -1,66 +1,277 @@
-/* output_conflicts.c: refuses to write to a file that is also read. Opening a file for writing empties it, including
- * lines not yet read, and a memory-mapped model would change under the process. */
+/* output_conflicts.c: no verb writes to a file that it also reads, or that it writes in another way. Opening a file for
+ * writing empties it, including lines not yet read; a memory-mapped model would change under the process; and of two
+ * outputs in one file, one is lost.
+ *
+ * The option tables say which options name inputs and which name outputs (option_kind). Together with the standard
+ * streams they are compared, by device and inode, before the verb runs and opens anything. */
 #include "option_table.h"
+#include "output_file.h"
 
+#include <attend/file.h>
+#include <attend/trainer.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-static bool is_output(const option *o)
+/* ---- the files of a command line ---- */
+
+typedef struct used_file {
+    const option *option; /* NULL: a standard stream, or an argument */
+    int stream;           /* descriptor; -1: none */
+    bool is_output;
+    char *path; /* NULL: a standard stream */
+    attend_file_identity identity;
+} used_file;
+
+typedef struct used_files {
+    used_file *list;
+    int count, room;
+    bool failed; /* out of memory */
+    bool reads_stdin;
+} used_files;
+
+static void add(used_files *u, used_file file)
 {
-    return o->kind == OPTION_TEXT && (strcmp(o->name, "output") == 0 || strcmp(o->name, "plot") == 0);
+    if (u->count == u->room) {
+        used_file *larger = realloc(u->list, (size_t)(2 * u->room + 16) * sizeof *larger);
+        if (!larger) {
+            u->failed = true;
+            free(file.path);
+            return;
+        }
+        u->list = larger, u->room = 2 * u->room + 16;
+    }
+    u->list[u->count++] = file;
 }
 
-/* An existing regular file. */
-static bool is_file(const char *path, struct stat *s)
+static void add_path(used_files *u, const option *o, const char *path, bool is_output)
 {
-    return path && stat(path, s) == 0 && S_ISREG(s->st_mode);
+    char *copy = strdup(path);
+    u->failed = u->failed || !copy;
+    if (copy) add(u, (used_file){ o, -1, is_output, copy, attend_file_identify(path) });
 }
 
-static bool is_same_file(const char *path, const struct stat *other)
+static void add_input(used_files *u, const option *o, const char *path)
 {
-    struct stat s;
-    return is_file(path, &s) && s.st_dev == other->st_dev && s.st_ino == other->st_ino;
+    if (!path) return;
+    u->reads_stdin = u->reads_stdin || input_is_standard(path);
+    add_path(u, o, path, false);
 }
 
-/* Whether an option names the file. Texts that are not file names, such as names of metrics, do not name an existing
- * file. */
-static bool names_file(const option *o, const void *base, const struct stat *file)
+static void add_stream(used_files *u, int descriptor)
+{
+    add(u,
+        (used_file){ NULL, descriptor, descriptor != STDIN_FILENO, NULL, attend_file_identify_descriptor(descriptor) });
+}
+
+/* ---- outputs ---- */
+
+/* Both texts together. NULL: out of memory. */
+static char *join(used_files *u, const char *before, const char *after)
+{
+    const size_t size = strlen(before) + strlen(after) + 1;
+    char *text = malloc(size);
+    if (text) snprintf(text, size, "%s%s", before, after);
+    u->failed = u->failed || !text;
+    return text;
+}
+
+/* Whether `path` is `name` with digits in place of its %d, or has no %d. */
+static bool has_number(const char *path, const char *name)
+{
+    const char *at = strstr(name, "%d");
+    if (!at) return true;
+    const size_t before = (size_t)(at - name), after = strlen(at + 2), length = strlen(path);
+    if (length <= before + after) return false;
+    return strspn(path + before, "0123456789") >= length - before - after;
+}
+
+/* A pattern of glob(): `directory` as it is, and in `name` a leading star and %d for a number. NULL: out of memory. */
+static char *pattern_of(used_files *u, const char *directory, const char *name)
+{
+    char *pattern = malloc(2 * strlen(directory) + 2 * strlen(name) + 16), *to = pattern;
+    u->failed = u->failed || !pattern;
+    for (int part = 0; pattern && part < 2; part++)
+        for (const char *from = part == 0 ? directory : name; *from; from++) {
+            const bool is_star = part == 1 && from == name && *from == '*';
+            if (strncmp(from, "%d", 2) == 0) {
+                memcpy(to, "[0-9]*", 6), to += 6, from++;
+                continue;
+            }
+            if (strchr("*?[\\", *from) && !is_star) *to++ = '\\';
+            *to++ = *from;
+        }
+    if (pattern) *to = '\0';
+    return pattern;
+}
+
+/* The existing files of a name with %d or a star; one that does not exist yet is not an input. */
+static void add_matches(used_files *u, const option *o, const char *directory, const char *name)
+{
+    glob_t found;
+    char *pattern = pattern_of(u, directory, name), *whole = join(u, directory, name);
+    if (pattern && whole && glob(pattern, GLOB_NOSORT, NULL, &found) == 0) {
+        for (size_t i = 0; i < found.gl_pathc; i++)
+            if (*name == '*' || has_number(found.gl_pathv[i], whole)) add_path(u, o, found.gl_pathv[i], true);
+        globfree(&found);
+    }
+    free(pattern);
+    free(whole);
+}
+
+static void add_output(used_files *u, const option *o, const char *directory, const char *name)
+{
+    if (*name == '*' || strstr(name, "%d")) add_matches(u, o, directory, name);
+    if (*name == '*') return;
+    char *path = join(u, directory, name);
+    if (path) add_path(u, o, path, true);
+    free(path);
+}
+
+/* A model that is trained, and the files of training beside it. has_log: the log is another option. */
+static void add_training(used_files *u, const option *o, const char *directory, const char *model, bool has_log)
+{
+    add_output(u, o, directory, model);
+    for (const char *const *suffix = attend_training_suffixes; *suffix; suffix++) {
+        char *name = has_log && strcmp(*suffix, ".log.jsonl") == 0 ? NULL : join(u, model, *suffix);
+        if (name) add_output(u, o, directory, name);
+        free(name);
+    }
+}
+
+static void add_directory(used_files *u, const verb *v, const option *o, const char *path)
+{
+    char *directory = join(u, path, "/");
+    for (const char *const *name = v->directory_files; directory && name && *name; name++) {
+        char *copy = join(u, *name, ""), *plus = copy ? strchr(copy, '+') : NULL;
+        if (plus) *plus = '\0';
+        if (plus)
+            add_training(u, o, directory, copy, false);
+        else if (copy)
+            add_output(u, o, directory, copy);
+        free(copy);
+    }
+    free(directory);
+}
+
+static bool has_log(const verb *v, const void *base)
+{
+    const int log = options_find(v, "log");
+    return log >= 0 && *(const char *const *)((const char *)base + options_entry(v, log)->offset);
+}
+
+static void add_option(used_files *u, const verb *v, const option *o, const void *base)
 {
     const void *at = (const char *)base + o->offset;
-    if (o->kind == OPTION_TEXT) return is_same_file(*(const char *const *)at, file);
-    if (o->kind == OPTION_TEXTS) {
-        const texts_list *list = at;
-        for (int i = 0; i < list->count; i++)
-            if (is_same_file(list->items[i], file)) return true;
+    const char *text = option_is_text(o) ? *(const char *const *)at : NULL;
+    if (o->kind == OPTION_INPUT) add_input(u, o, text);
+    if (o->kind == OPTION_OUTPUT && text && !output_is_standard(text)) add_output(u, o, "", text);
+    if (o->kind == OPTION_TRAINING && text) add_training(u, o, "", text, has_log(v, base));
+    if (o->kind == OPTION_DIRECTORY && text) add_directory(u, v, o, text);
+    const texts_list *texts = at;
+    for (int i = 0; o->kind == OPTION_INPUTS && i < texts->count; i++) add_input(u, o, texts->items[i]);
+    const pairs_list *pairs = at;
+    if (!option_takes_files(o)) return;
+    for (int i = 0; i < pairs->count; i++) {
+        add_input(u, o, pairs->items[i].source);
+        add_input(u, o, pairs->items[i].target);
     }
-    if (option_takes_files(o)) {
-        const pairs_list *list = at;
-        for (int i = 0; i < list->count; i++)
-            if (is_same_file(list->items[i].source, file) || is_same_file(list->items[i].target, file)) return true;
-        for (int i = 0; i < list->name_count; i++)
-            if (is_same_file(list->names[i].name, file)) return true;
-    }
-    return false;
+    for (int i = 0; i < pairs->name_count; i++) add_input(u, o, pairs->names[i].name);
 }
+
+static void collect(used_files *u, const verb *v, const void *base, const parsed *p)
+{
+    const option *o;
+    for (int i = 0; (o = options_entry(v, i)); i++) add_option(u, v, o, base);
+    for (int i = 0; v->arguments_are_inputs && i < p->positional_count; i++) add_input(u, NULL, p->positional[i]);
+    if (v->stdin_option && !options_given(v, p, v->stdin_option)) u->reads_stdin = true;
+    for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++) add_stream(u, i);
+}
+
+/* ---- conflicts ---- */
 
 /* attend convert may replace its own input: the new model is written when all of the old one has been read. */
-static bool may_be_replaced(const verb *v, const option *input)
+static bool may_be_replaced(const verb *v, const used_file *input)
 {
-    return v == &verb_convert && strcmp(input->name, "model") == 0;
+    return v == &verb_convert && (!input->option || strcmp(input->option->name, "model") == 0);
 }
 
-int options_check_outputs(const verb *v, const void *base)
+static bool conflict(const verb *v, const used_files *u, const used_file *output, const used_file *other)
 {
-    const option *o, *input;
-    struct stat file;
-    for (int i = 0; (o = options_entry(v, i)); i++) {
-        const char *const path = is_output(o) ? *(const char *const *)((const char *)base + o->offset) : NULL;
-        if (!is_file(path, &file)) continue;
-        for (int k = 0; (input = options_entry(v, k)); k++)
-            if (input != o && input->argument && names_file(input, base, &file) && !may_be_replaced(v, input))
-                return usage_error(
-                    v, "--%s %s is also the input of --%s and would be overwritten; choose another output file",
-                    o->name, path, input->name);
+    if (!attend_file_is_same(&output->identity, &other->identity)) return false;
+    if (output->stream >= 0 &&
+        other->stream >= 0) /* both may be redirected to one file; standard input may be unused */
+        return !other->is_output && u->reads_stdin;
+    if (!other->is_output && output->stream < 0 && other->stream < 0 && may_be_replaced(v, other)) return false;
+    return true;
+}
+
+static const char *const stream_names[] = { "standard input", "standard output", "standard error" };
+
+/* "--output f", "standard output" */
+static void describe_output(char *text, size_t size, const used_file *f)
+{
+    if (f->stream >= 0)
+        snprintf(text, size, "%s", stream_names[f->stream]);
+    else
+        snprintf(text, size, "--%s %s", f->option->name, f->path);
+}
+
+/* "the input of --train", with the name of the file unless it is known. */
+static void describe_input(char *text, size_t size, const used_file *f, const char *known)
+{
+    const bool with_path = f->path && (!known || strcmp(f->path, known) != 0);
+    if (f->stream >= 0)
+        snprintf(text, size, "%s", stream_names[f->stream]);
+    else
+        snprintf(text, size, "the input%s%s%s%s", f->option ? " of --" : "", f->option ? f->option->name : "",
+                 with_path || !f->option ? " " : "", with_path || !f->option ? f->path : "");
+}
+
+/* The message must not be written into the file that it is about. */
+static void protect_from_message(const used_file *f)
+{
+    struct stat s;
+    const attend_file_identity out = attend_file_identify_descriptor(STDOUT_FILENO),
+                               err = attend_file_identify_descriptor(STDERR_FILENO);
+    if (!attend_file_is_same(&f->identity, &err) || fstat(STDERR_FILENO, &s) != 0 || s.st_size == 0) return;
+    const int to = attend_file_is_same(&f->identity, &out) ? open("/dev/null", O_WRONLY | O_CLOEXEC) : STDOUT_FILENO;
+    dup2(to, STDERR_FILENO);
+}
+
+static int refuse(const verb *v, const used_file *output, const used_file *other)
+{
+    char what[512], also[512];
+    const char *const advice = output->stream >= 0 ? "redirect it to another file" : "choose another output file";
+    protect_from_message(output);
+    describe_output(what, sizeof what, output);
+    if (other->is_output) {
+        describe_output(also, sizeof also, other);
+        return usage_error(v, "%s and %s are the same file, and one would overwrite the other; %s", what, also, advice);
     }
+    describe_input(also, sizeof also, other, output->path);
+    return usage_error(v, "%s is also %s and would be overwritten; %s", what, also, advice);
+}
+
+static int check(const verb *v, const used_files *u)
+{
+    if (u->failed) return usage_error(v, "out of memory for file names");
+    for (int i = 0; i < u->count; i++)
+        for (int k = 0; u->list[i].is_output && k < u->count; k++)
+            if (k != i && !(u->list[k].is_output && k < i) && conflict(v, u, &u->list[i], &u->list[k]))
+                return refuse(v, &u->list[i], &u->list[k]);
     return 0;
+}
+
+int options_check_outputs(const verb *v, const void *base, const parsed *p)
+{
+    used_files u = { 0 };
+    collect(&u, v, base, p);
+    const int status = check(v, &u);
+    for (int i = 0; i < u.count; i++) free(u.list[i].path);
+    free(u.list);
+    return status;
 }

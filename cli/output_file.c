@@ -51,6 +51,27 @@ static void unwatch(void)
     unfinished = NULL;
 }
 
+/* ---- names of standard streams ---- */
+
+static bool is_one_of(const char *path, const char *const names[4])
+{
+    for (int i = 0; i < 4; i++)
+        if (strcmp(path, names[i]) == 0) return true;
+    return false;
+}
+
+bool output_is_standard(const char *path)
+{
+    static const char *const names[4] = { "-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1" };
+    return is_one_of(path, names);
+}
+
+bool input_is_standard(const char *path)
+{
+    static const char *const names[4] = { "-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0" };
+    return is_one_of(path, names);
+}
+
 /* ---- files ---- */
 
 /* Exists, and is neither a regular file nor a directory. */
@@ -66,7 +87,7 @@ int output_open(output_file **out, const char *path)
     output_file *f = calloc(1, sizeof *f);
     if (!f) return attend_fail(ATTEND_NO_MEMORY, "out of memory opening an output file");
     int status = ATTEND_OK;
-    f->name = path && strcmp(path, "-") != 0 ? path : "standard output";
+    f->name = path && !output_is_standard(path) ? path : "standard output";
     if (f->name != path)
         f->stream = stdout;
     else if (!is_stream(path))

@@ -9,7 +9,13 @@
 
 typedef struct output_file output_file;
 
-/* path NULL or "-": standard output. */
+/* Whether a path names standard output: "-", /dev/stdout and the like. These are written as the open stream and not
+ * opened again, so that a redirection with >> still appends. */
+bool output_is_standard(const char *path);
+/* The same of standard input. */
+bool input_is_standard(const char *path);
+
+/* path NULL, or one that names standard output: standard output. */
 int output_open(output_file **out, const char *path);
 int output_write(output_file *f, const void *bytes, size_t size);
 /* Writes a text without its '\0'. */

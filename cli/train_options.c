@@ -114,7 +114,7 @@ int train_settings_check(const verb *v, const train_settings *s, const parsed *p
 static int choose(const verb *v, train_settings *s, const parsed *p, const char *name, const char *format, double value)
 {
     char text[32];
-    if (options_given(v, p, name)) return 0;
+    if (options_given(v, p, name) || (s->has_config && attend_config_field_find(name) >= 0)) return 0;
     snprintf(text, sizeof text, format, value);
     const size_t n = strlen(s->chosen);
     snprintf(s->chosen + n, sizeof s->chosen - n, "%s%s %s", n ? ", " : "", name, text);
@@ -124,7 +124,7 @@ static int choose(const verb *v, train_settings *s, const parsed *p, const char 
 static int choose_kind(const verb *v, train_settings *s, const parsed *p, int side, attend_token_kind kind)
 {
     const char *const name = side ? "target-tokens" : "source-tokens";
-    if (options_given(v, p, name) || options_given(v, p, "tokens")) return 0;
+    if (options_given(v, p, name) || options_given(v, p, "tokens") || s->kinds[side] >= 0) return 0;
     const size_t n = strlen(s->chosen);
     snprintf(s->chosen + n, sizeof s->chosen - n, "%s%s %s", n ? ", " : "", name, attend_token_kind_names[kind]);
     return options_set(v, s, name, attend_token_kind_names[kind]);
@@ -134,7 +134,7 @@ static int requested_kind(const verb *v, const train_settings *s, const parsed *
 {
     if (options_given(v, p, side ? "target-tokens" : "source-tokens"))
         return side ? s->target_tokens : s->source_tokens;
-    return options_given(v, p, "tokens") ? s->tokens : -1;
+    return options_given(v, p, "tokens") ? s->tokens : s->kinds[side];
 }
 
 /* Records the reason for the chosen sizes. */
@@ -166,7 +166,7 @@ static int choose_model(const verb *v, train_settings *s, const parsed *p, const
 static int choose_sizes(const verb *v, train_settings *s, const parsed *p, const attend_training_sizes *z)
 {
     const bool has_bpe = z->tokens[0] == ATTEND_TOKENS_BPE || z->tokens[1] == ATTEND_TOKENS_BPE;
-    int status = has_bpe ? choose(v, s, p, "vocab-size", "%.0f", z->vocab_size) : 0;
+    int status = has_bpe && !s->has_vocabularies ? choose(v, s, p, "vocab-size", "%.0f", z->vocab_size) : 0;
     if (status == 0) status = choose_model(v, s, p, z);
     if (status == 0 && z->label_smoothing != s->smoothing)
         status = choose(v, s, p, "label-smoothing", "%g", z->label_smoothing);
@@ -179,7 +179,7 @@ static int choose_sizes(const verb *v, train_settings *s, const parsed *p, const
 static int choose_for_lines(const verb *v, train_settings *s, const parsed *p, const attend_data_check_counts *n)
 {
     const attend_data_size data = { n->usable, { 0, n->words[1] }, { 0, n->characters[1] } };
-    const int kind = options_given(v, p, "tokens") ? s->tokens : -1;
+    const int kind = options_given(v, p, "tokens") ? s->tokens : s->kinds[1];
     const attend_training_sizes z = attend_training_sizes_for((attend_preset)s->preset, s->config.architecture, &data,
                                                               (const int[2]){ kind, kind });
     snprintf(s->basis, sizeof s->basis, "%llu lines, %llu characters", (unsigned long long)n->usable,
@@ -255,6 +255,7 @@ train_settings train_settings_defaults(void)
         .memory = (long long)o.memory,
         .keep = o.keep,
         .average_checkpoints = o.average_checkpoints,
+        .kinds = { -1, -1 },
     };
 }
 

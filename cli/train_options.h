@@ -19,6 +19,10 @@ typedef struct train_settings {
     long long warmup, accumulate, batch_tokens, epochs, updates, patience, valid_every, save_every, log_every, seed,
         threads, memory, keep, average_checkpoints;
     bool fresh, quiet, no_check;
+    /* Set by fine_tuning_prepare: the configuration is that of a model; so are the vocabularies; and the kinds of its
+     * tokens, -1 otherwise. */
+    bool has_config, has_vocabularies;
+    int kinds[2];
     char basis[120];                /* the amount of data */
     char because[120], chosen[300]; /* the reason, and the options chosen from the data */
     bool is_word_level;             /* the pairs are single words, not sentences */

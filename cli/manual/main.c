@@ -47,6 +47,8 @@ int main(int argc, char **argv)
         return 2;
     }
     directory = argv[1];
+    for (const verb *const *v = verbs; *v; v++)
+        if (!manual_files_are_declared(*v)) return 1;
     bool done = write_all("man/attend.1", manual_page) && write_all("attend.bash", manual_bash) &&
                 write_all("_attend", manual_zsh) && write_all("attend.fish", manual_fish);
     for (const verb *const *v = verbs; done && *v; v++) done = write_verb(*v);

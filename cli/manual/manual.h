@@ -15,6 +15,10 @@ typedef enum value_kind {
 
 value_kind manual_value(const option_shown *shown);
 
+/* Whether the table declares every file as input or output, as the check for conflicts requires (output_conflicts.c).
+ * False, after a message: the build fails. */
+bool manual_files_are_declared(const verb *v);
+
 /* Calls `each` with every possible word of a VALUE_CHOICE. */
 void manual_choices(const option_shown *shown, void (*each)(FILE *to, const char *word), FILE *to);
 

@@ -25,13 +25,45 @@ static bool has_alternatives(const char *argument)
     return strchr(argument, '|') && alternative(argument, 0, word, sizeof word);
 }
 
-value_kind manual_value(const option_shown *shown)
+static bool is_file(const option *o)
+{
+    switch (o->kind) {
+    case OPTION_INPUT:
+    case OPTION_INPUTS:
+    case OPTION_OUTPUT:
+    case OPTION_TRAINING:
+    case OPTION_DIRECTORY:
+    case OPTION_PAIRS:
+    case OPTION_DATA:
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool manual_files_are_declared(const verb *v)
 {
     static const char *const files[] = { "FILE", "PAIRS", "DIRECTORY" };
+    const option *o;
+    for (int i = 0; (o = options_entry(v, i)); i++) {
+        bool has_file_name = false;
+        for (size_t k = 0; o->argument && k < sizeof files / sizeof *files; k++)
+            has_file_name |= strncmp(o->argument, files[k], strlen(files[k])) == 0;
+        if (has_file_name == is_file(o) && !(o->kind == OPTION_DIRECTORY && !v->directory_files)) continue;
+        fprintf(stderr,
+                "attend_manual: attend %s --%s: an option whose value is a file needs a kind that says whether it is "
+                "read or written, and a directory needs the verb's directory_files (cli/options.h)\n",
+                v->name, o->name);
+        return false;
+    }
+    return true;
+}
+
+value_kind manual_value(const option_shown *shown)
+{
     if (!shown->argument) return VALUE_NONE;
     if (shown->entry && shown->entry->kind == OPTION_CHOICE) return VALUE_CHOICE;
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-        if (strncmp(shown->argument, files[i], strlen(files[i])) == 0) return VALUE_FILE;
+    if (shown->entry && is_file(shown->entry)) return VALUE_FILE;
     return has_alternatives(shown->argument) ? VALUE_CHOICE : VALUE_OTHER;
 }
 
@@ -48,5 +80,5 @@ bool manual_repeats(const option_shown *shown)
 {
     if (!shown->entry) return false;
     const option_kind kind = shown->entry->kind;
-    return kind == OPTION_TEXTS || kind == OPTION_PAIRS || kind == OPTION_DATA;
+    return kind == OPTION_TEXTS || kind == OPTION_INPUTS || kind == OPTION_PAIRS || kind == OPTION_DATA;
 }

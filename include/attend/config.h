@@ -223,6 +223,9 @@ int attend_config_get(const attend_config *config, const char *name, char *text,
 
 /* Whether a field has an effect for the task and the architecture of a configuration. */
 bool attend_config_field_applies(const attend_config *config, const attend_config_field *field);
+/* Whether a field has an effect on training only, such as dropout: it does not change what a model computes, so that
+ * fine-tuning may change it. */
+bool attend_config_field_is_training_only(const attend_config_field *field);
 /* Checks fields that a user set explicitly: given[i] for the i-th of ATTEND_CONFIG_FIELD_COUNT fields. ATTEND_BAD_USAGE if one of them has no effect
  * for this task and architecture, unless its value is "no", 0 or the value that the architecture implies. The message
  * begins with the name of the field. */

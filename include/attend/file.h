@@ -1,4 +1,4 @@
-/* file.h: replacing a file atomically.
+/* file.h: replacing a file atomically, and whether two names are the same file.
  *
  * Purpose    At every moment the path holds either the complete old content or the complete new content. The new
  *            content is written to a temporary file in the same directory, ".NAME.XXXXXX.tmp", flushed to the disk
@@ -18,6 +18,7 @@
 #include <attend/status.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -50,6 +51,23 @@ void attend_atomic_file_unlink(const attend_atomic_file *file);
 /* Removes stale temporary files of `path`, or, if `numbered`, of all paths that consist of `path` followed by a number.
  * Removes regular files only and ignores failures. The caller guarantees that no replacement of these paths is open. */
 void attend_atomic_file_remove_stale(const char *path, bool numbered);
+
+/* ---- identity ---- */
+
+/* Which file a path or a descriptor refers to. Only regular files have an identity: writing to a terminal, a pipe or
+ * /dev/null destroys nothing. A path that does not exist yet is identified by its directory and its name in it, so
+ * that two paths of one future file are the same. */
+typedef struct attend_file_identity {
+    uint64_t device, inode; /* of the file, or of the directory of a file that does not exist */
+    bool exists;
+    char name[256]; /* in the directory; "" if the file exists, or has no identity */
+} attend_file_identity;
+
+/* Symbolic links are followed. A path that cannot be resolved has no identity. */
+attend_file_identity attend_file_identify(const char *path);
+attend_file_identity attend_file_identify_descriptor(int descriptor);
+/* False if one of them has no identity. */
+bool attend_file_is_same(const attend_file_identity *a, const attend_file_identity *b);
 
 #ifdef __cplusplus
 }

@@ -13,6 +13,9 @@
  * Resuming   With the same options and data, training resumes from the checkpoint and gives the same model, to the bit,
  *            as an uninterrupted run. Log lines written after the checkpoint are removed first. If an option or the
  *            data differs, the message names it (ATTEND_BAD_USAGE); with `fresh`, training starts over.
+ * Existing   A new run, without a checkpoint, is ATTEND_BAD_USAGE if MODEL, its other models or its log exist, unless
+ *            `fresh` is set. A file of another kind (MODEL that is not a model, MODEL.svg that is not a plot) is never
+ *            overwritten.
  * Ownership  Options and events are borrowed during the call.
  * Threads    The model does not depend on the number of threads. attend_train may be called from any thread; it
  *            creates its own workers. */
@@ -40,6 +43,9 @@ typedef enum attend_valid_metric {
 
 /* Names of the values of each enumeration, in order; NULL after the last. */
 extern const char *const attend_optimizer_names[], *const attend_schedule_names[], *const attend_valid_metric_names[];
+
+/* What follows MODEL in the names of the other files of training; %d stands for a number. NULL after the last. */
+extern const char *const attend_training_suffixes[];
 
 enum { ATTEND_MAX_AVERAGED_CHECKPOINTS = 1000 };
 
@@ -73,8 +79,15 @@ typedef struct attend_train_options {
     int keep;      /* how many MODEL.update-N to keep */
     /* at the end, the average of this many of the last models becomes MODEL if it is better; 0: none */
     int average_checkpoints;
+    /* Fine-tuning: begin with the weights of this model, which is not changed. `config` must be its configuration, except
+     * for vocabulary sizes and fields of training (attend_config_field_is_training_only). NULL: random weights. When
+     * training resumes, the model is not read again. */
+    const char *init_from;
+    /* With init_from: false: use its vocabularies and ignore `tokens`. true: learn vocabularies from the data; tokens
+     * that are in its vocabularies, by name, start with its embeddings and output weights, the others at random. */
+    bool new_vocab;
     const char *log; /* NULL: MODEL.log.jsonl */
-    bool fresh;      /* start over: ignore the checkpoint */
+    bool fresh;      /* start over: ignore the checkpoint, and replace the model and log of another training */
     /* a description of the data, if options were chosen from it; compared first when training resumes. NULL: none */
     const char *basis;
 } attend_train_options;
@@ -164,9 +177,10 @@ typedef enum attend_train_end {
 
 /* Trains, or resumes from the checkpoint, until training ends; events and end may be NULL. An update with a
  * non-finite gradient is skipped; after ten in a row training rolls back to the last checkpoint and continues at half
- * the learning rate. If this happens again, training has diverged: ATTEND_FAILED, and MODEL is still the best model.
- * Other failures: ATTEND_BAD_USAGE, ATTEND_BAD_DATA, ATTEND_BAD_MODEL (a damaged checkpoint), ATTEND_IO,
- * ATTEND_NO_MEMORY. */
+ * the learning rate. If this happens again, training has diverged: ATTEND_FAILED, and MODEL is still the best model, if
+ * there is one. Training that ends without having been stopped has written MODEL; if MODEL was deleted meanwhile, it is
+ * saved again as well as possible. Other failures: ATTEND_BAD_USAGE, ATTEND_BAD_DATA, ATTEND_BAD_MODEL (a damaged
+ * checkpoint), ATTEND_IO, ATTEND_NO_MEMORY. */
 int attend_train(const attend_train_options *options, const attend_train_events *events, attend_train_end *end);
 
 /* Sets *is_checkpoint to true if a model file is a training checkpoint. A checkpoint must not be modified, because

@@ -1,5 +1,6 @@
 #include "core/atomic_file.h"
 
+#include "core/file_identity.h"
 #include "core/memory.h"
 #include "core/status.h"
 #include <dirent.h>
@@ -113,28 +114,6 @@ static int refuse(const char *path, const char *why)
     return attend_fail(ATTEND_IO, "cannot write %s: %s", path, why);
 }
 
-/* Follows symbolic links at the end of a path. realpath() cannot be used: it fails if the target does not exist yet.
- * Returns an errno. */
-static int follow_links(char path[PATH_MAX])
-{
-    enum { HOPS = 40 };
-    for (int hops = 0; hops < HOPS; hops++) {
-        struct stat s;
-        if (lstat(path, &s) != 0)
-            return errno == ENOENT || errno == ENOTDIR ? 0 : errno; /* opening the directory gives a better message */
-        if (!S_ISLNK(s.st_mode)) return 0;
-        char target[PATH_MAX];
-        ssize_t got = readlink(path, target, sizeof target);
-        if (got < 0) return errno;
-        const char *slash = strrchr(path, '/');
-        size_t length = (size_t)got, directory = slash && target[0] != '/' ? (size_t)(slash - path) + 1 : 0;
-        if (directory + length >= PATH_MAX) return ENAMETOOLONG;
-        memcpy(path + directory, target, length);
-        path[directory + length] = '\0';
-    }
-    return ELOOP;
-}
-
 /* Opens the directory of `path`, which contains no links at its end, and stores the name in it. */
 static int open_directory(attend_atomic_file *r, char *path)
 {
@@ -203,7 +182,7 @@ static int begin(attend_atomic_file *r, const char *path)
     if (strlen(path) >= PATH_MAX) return refuse("a file", attend_errno_text(ENAMETOOLONG));
     memcpy(real, path, strlen(path) + 1);
     memcpy(r->path, path, strlen(path) + 1);
-    int error = follow_links(real);
+    int error = attend_follow_links(real);
     if (error) return refuse(path, attend_errno_text(error));
     int status = open_directory(r, real);
     if (status != ATTEND_OK) return status;
@@ -349,6 +328,6 @@ void attend_atomic_file_remove_stale(const char *path, bool numbered)
     r->directory = r->file = -1;
     memcpy(real, path, strlen(path) + 1);
     memcpy(r->path, path, strlen(path) + 1);
-    if (follow_links(real) == 0 && open_directory(r, real) == ATTEND_OK && *r->name) remove_stale(r, numbered);
+    if (attend_follow_links(real) == 0 && open_directory(r, real) == ATTEND_OK && *r->name) remove_stale(r, numbered);
     attend_atomic_file_abandon(r);
 }

@@ -245,3 +245,14 @@ int attend_config_check_ranges(const attend_config *config)
     }
     return ATTEND_OK;
 }
+
+/* ---- fields of training ---- */
+
+bool attend_config_field_is_training_only(const attend_config_field *f)
+{
+    static const char *const names[] = { "dropout",   "attention-dropout", "dropout-along-time",
+                                         "estimator", "temperature",       "entropy-bonus" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(f->name, names[i]) == 0) return true;
+    return false;
+}

@@ -19,6 +19,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 enum { MAX_ENTRIES = 96, NAME_SIZE = 96, TEXT_SIZE = 600 };
 
 typedef struct metadata_entry {
@@ -101,6 +104,21 @@ static void put_state(metadata_list *m, const training_state *s, uint64_t steps)
     add_text(m, "state", "steps", text);
 }
 
+static const char id_key[] = "training.state.id"; /* missing in version 0.1 */
+
+static void put_id(metadata_list *m, uint64_t id)
+{
+    char text[20];
+    snprintf(text, sizeof text, "%016llx", (unsigned long long)id);
+    if (id != 0) add_text(m, "state", "id", text);
+}
+
+static uint64_t get_id(const attend_tensor_file *file)
+{
+    const char *text = attend_tensor_file_metadata(file, id_key);
+    return text ? strtoull(text, NULL, 16) : 0;
+}
+
 static int get_entry(const attend_tensor_file *file, const char *path, const char *kind, const char *name,
                      const char **text)
 {
@@ -153,12 +171,17 @@ static void put_data(metadata_list *m, const training_run *run, const char *name
     add_text(m, "option", name, text);
 }
 
-static void put_options(metadata_list *m, const training_run *run)
+static const char start_key[] = "training.option.init-from";
+
+/* How a run of fine-tuning began; NULL: it is none. The model that it began with may change meanwhile. */
+static const char *start_of(const attend_train_options *o)
 {
-    const attend_train_options *o = &run->options;
-    if (o->basis) add_text(m, "option", "data", o->basis);
-    put_data(m, run, "training data", run->train);
-    put_data(m, run, "validation data", run->valid);
+    return !o->init_from ? NULL : o->new_vocab ? "new vocabularies" : "its vocabularies";
+}
+
+/* Without effect if the vocabularies are those of another model. */
+static void put_tokens(metadata_list *m, const attend_train_options *o)
+{
     static const char *const token_names[2] = { "source-tokens", "target-tokens" }, *const size_names[2] = {
         "source-vocab-size", "target-vocab-size"
     };
@@ -167,6 +190,16 @@ static void put_options(metadata_list *m, const training_run *run)
         add_number(m, "option", size_names[side], o->tokens[side].vocab_size);
     }
     add_number(m, "option", "min-count", o->tokens[0].min_count);
+}
+
+static void put_options(metadata_list *m, const training_run *run)
+{
+    const attend_train_options *o = &run->options;
+    if (o->basis) add_text(m, "option", "data", o->basis);
+    put_data(m, run, "training data", run->train);
+    put_data(m, run, "validation data", run->valid);
+    if (start_of(o)) add_text(m, "option", "init-from", start_of(o));
+    if (!o->init_from || o->new_vocab) put_tokens(m, o);
     add_number(m, "option", "bpe-dropout", o->bpe_dropout);
     add_number(m, "option", "max-length", o->max_length);
     add_text(m, "option", "optimizer", attend_optimizer_names[o->optimizer.kind]);
@@ -186,6 +219,26 @@ static void put_options(metadata_list *m, const training_run *run)
     add_number(m, "option", "seed", (double)o->seed);
     add_text(m, "option", "valid-metric", attend_valid_metric_names[o->valid_metric]);
     add_number(m, "option", "valid-every", (double)run->intervals.valid_every);
+}
+
+int attend_checkpoint_identify(training_run *run)
+{
+    metadata_list *m = attend_memory_zeroed(1, sizeof *m);
+    if (!m) return attend_fail(ATTEND_NO_MEMORY, "no memory to begin a log");
+    put_options(m, run);
+    for (int i = 0; attend_config_field_at(i); i++) {
+        char text[64];
+        const char *name = attend_config_field_at(i)->name;
+        if (attend_config_get(&run->model->config, name, text, sizeof text) == ATTEND_OK)
+            add_text(m, "config", name, text);
+    }
+    run->id = XXH3_64bits(m->list, (size_t)m->count * sizeof *m->list);
+    for (int i = 0; i < attend_params_count(run->model->params); i++) {
+        const attend_param *p = attend_params_at(run->model->params, i);
+        run->id = XXH3_64bits_withSeed(p->value, p->size * sizeof(real), run->id);
+    }
+    attend_memory_free(m);
+    return ATTEND_OK;
 }
 
 static int same_option(const char *path, const char *name, const char *then, const char *now)
@@ -210,6 +263,24 @@ static int same_config(const char *path, const attend_config *now, const attend_
             attend_config_get(then, name, b, sizeof b) == ATTEND_OK)
             status = same_option(path, name, b, a);
     }
+    return status;
+}
+
+/* A run that began with the weights of a model must not be taken for one that began at random, nor the other way
+ * round. */
+static int same_start(const char *path, const attend_train_options *o)
+{
+    attend_tensor_file *file = NULL;
+    const char *const now = start_of(o);
+    int status = attend_tensor_file_open(&file, path, ATTEND_TENSOR_SKIP_CHECKSUM);
+    const char *const then = status == ATTEND_OK ? attend_tensor_file_metadata(file, start_key) : NULL;
+    if (status == ATTEND_OK && !then != !now)
+        status = attend_fail(ATTEND_BAD_USAGE,
+                             "%s was %s with the weights of another model (init-from): use the same options to resume, "
+                             "choose another model path, or start over (option 'fresh')",
+                             path, then ? "begun" : "not begun");
+    if (status == ATTEND_OK && then) status = same_option(path, "init-from", then, now);
+    attend_tensor_file_close(file);
     return status;
 }
 
@@ -300,6 +371,7 @@ int attend_checkpoint_save(training_run *run)
         status = attend_fail(ATTEND_NO_MEMORY, "no memory to save a checkpoint");
     if (status == ATTEND_OK) {
         put_state(m, &run->state, attend_optimizer_steps(run->optimizer));
+        put_id(m, run->id);
         put_options(m, run);
         for (int i = 0; i < m->count; i++) metadata[i] = (attend_metadata){ m->list[i].name, m->list[i].text };
         status = attend_model_save_with(run->model, attend_training_path(run, ".checkpoint"), a.tensors, a.count,
@@ -324,16 +396,14 @@ int attend_checkpoint_load(training_run *run, bool *found)
                            attend_errno_text(errno));
     fclose(existing);
     int status = attend_model_load(&run->model, path, NULL);
+    if (status == ATTEND_OK) status = same_start(path, &run->options);
     if (status == ATTEND_OK) status = same_basis(path, &run->options);
     if (status == ATTEND_OK) status = same_config(path, &run->options.config, &run->model->config);
-    if (status == ATTEND_OK)
-        status = attend_tokenizer_from_model(&run->tokenizers[0], run->model,
-                                             attend_training_is_language_model(run) ? "target" : "source");
-    if (status == ATTEND_OK && run->options.config.shared_vocab)
-        run->tokenizers[1] = run->tokenizers[0];
-    else if (status == ATTEND_OK)
-        status = attend_tokenizer_from_model(&run->tokenizers[1], run->model, "target");
+    if (status == ATTEND_OK) status = attend_training_read_tokenizers(run, run->model);
     if (status == ATTEND_OK) status = attend_checkpoint_load_state(run);
+    /* without validation data, MODEL is saved before every checkpoint but the first */
+    run->has_saved =
+        status == ATTEND_OK && (run->options.valid_count > 0 ? !isnan(run->state.best) : run->state.update > 0);
     *found = status == ATTEND_OK;
     return status;
 }
@@ -344,6 +414,7 @@ int attend_checkpoint_load_state(training_run *run)
     attend_tensor_file *file = NULL;
     int status = attend_tensor_file_open(&file, path, ATTEND_TENSOR_SKIP_CHECKSUM);
     if (status == ATTEND_OK) status = get_state(file, path, &run->state);
+    if (status == ATTEND_OK) run->id = get_id(file);
     /* the size of shards affects rounding: the checkpoint's is used, whatever options.memory allows now */
     const char *shard = status == ATTEND_OK ? attend_tensor_file_metadata(file, "training.option.shard-tokens") : NULL;
     long long tokens;

@@ -50,12 +50,17 @@ int attend_training_skip_update(training_run *run, double norm)
     const int status = attend_training_log_end(&run->log, &w);
     if (status != ATTEND_OK || s->skipped_updates < MAX_SKIPPED) return status;
     if (s->rollbacks > 0)
-        return attend_fail(
-            ATTEND_FAILED,
-            "training diverged: gradients are non-finite, also at half the learning rate. The best "
-            "model so far is unchanged. Start over (option 'fresh') with a lower learning rate, a smaller "
-            "gradient clip or a longer warmup");
+        return attend_training_diverged(run, "gradients are non-finite, also at half the learning rate");
     return roll_back(run);
+}
+
+int attend_training_diverged(const training_run *run, const char *reason)
+{
+    return attend_fail(ATTEND_FAILED,
+                       "training diverged: %s. %s. Start over (option 'fresh') with a lower learning rate, a smaller "
+                       "gradient clip or a longer warmup",
+                       reason,
+                       run->has_saved ? "The best model so far is unchanged" : "No model was written by this training");
 }
 
 bool attend_training_has_finite_weights(const training_run *run)

@@ -3,44 +3,12 @@
 #include "train/training_run.h"
 
 #include "core/status.h"
-#include "format/tensor_file.h"
 #include <attend/file.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-enum { MAX_SUFFIX = 64 };
-
-/* A file that training will overwrite must be a model; its tensors are not checked. */
-static int check_old(const char *path)
-{
-    attend_tensor_file *file = NULL;
-    const int status = attend_tensor_file_open(&file, path, ATTEND_TENSOR_SKIP_CHECKSUM);
-    attend_tensor_file_close(file);
-    if (status != ATTEND_BAD_MODEL) return status;
-    return attend_fail(ATTEND_BAD_USAGE, "%s exists and is not a model: choose another model path, or remove the file",
-                       path);
-}
-
-/* Whether a model can be written to this path; checked before anything is read or written. */
-static int check_path(const char *model)
-{
-    struct stat s;
-    const size_t n = strlen(model);
-    if (n == 0 || model[n - 1] == '/')
-        return attend_fail(ATTEND_BAD_USAGE, "the model path '%s' has no file name; give one", model);
-    if (n + MAX_SUFFIX >= PATH_MAX)
-        return attend_fail(ATTEND_BAD_USAGE, "the model path has %zu bytes; it must have fewer than %d", n,
-                           PATH_MAX - MAX_SUFFIX);
-    if (stat(model, &s) != 0) return ATTEND_OK; /* a missing directory fails when the lock is created */
-    if (S_ISREG(s.st_mode)) return s.st_size == 0 ? ATTEND_OK : check_old(model);
-    return attend_fail(ATTEND_IO, "cannot write a model to %s: it is a %s; give the path of a file", model,
-                       S_ISDIR(s.st_mode) ? "directory" : "device, pipe or socket");
-}
 
 /* Whether the locked file still has its name: the process that held the lock before may have removed it. */
 static bool is_current(int file, const char *path)
@@ -89,8 +57,7 @@ static void remove_stale_files(training_run *run)
 
 int attend_training_lock(training_run *run)
 {
-    int status = check_path(run->options.model);
-    if (status == ATTEND_OK) status = lock(run);
+    const int status = lock(run);
     if (status == ATTEND_OK) remove_stale_files(run);
     return status;
 }

@@ -143,6 +143,17 @@ int attend_training_learn_tokenizers(training_run *run)
     return status;
 }
 
+int attend_training_read_tokenizers(training_run *run, const attend_model *m)
+{
+    int status = attend_tokenizer_from_model(&run->tokenizers[0], m,
+                                             attend_training_is_language_model(run) ? "target" : "source");
+    if (status == ATTEND_OK && run->options.config.shared_vocab)
+        run->tokenizers[1] = run->tokenizers[0];
+    else if (status == ATTEND_OK)
+        status = attend_tokenizer_from_model(&run->tokenizers[1], m, "target");
+    return status;
+}
+
 /* ---- corpora ---- */
 
 /* An attend_encode_fn. */

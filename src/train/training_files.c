@@ -6,6 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
+const char *const attend_training_suffixes[] = { ".checkpoint", ".single",    LOG_SUFFIX, ".svg",
+                                                 ".lock",       ".update-%d", NULL };
+
 static const char single[] = ".single";
 
 const char *attend_training_path(training_run *run, const char *suffix)
@@ -19,6 +22,7 @@ int attend_training_save_model(training_run *run, const char *suffix)
     attend_weight_average_swap(&run->average);
     const int status = attend_model_save(run->model, attend_training_path(run, suffix));
     attend_weight_average_swap(&run->average);
+    if (status == ATTEND_OK && !*suffix) run->has_saved = true;
     return status;
 }
 
@@ -85,6 +89,11 @@ int attend_training_restore_single(training_run *run)
     const int status = copy(path, run->options.model);
     if (status == ATTEND_OK) unlink(path);
     return status;
+}
+
+int attend_training_restore_from(training_run *run, const char *path)
+{
+    return copy(path, run->options.model);
 }
 
 void attend_training_remove_single(training_run *run)

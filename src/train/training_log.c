@@ -3,8 +3,9 @@
 #include "core/status.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,7 +23,50 @@ static bool is_log(int file)
     return got == 0 || (got == (ssize_t)sizeof first && memcmp(first, begin, sizeof first) == 0);
 }
 
-int attend_training_log_open(training_log *log, const char *path, uint64_t bytes)
+/* The id in the first line; 0: an earlier version wrote the log. *has_more: other lines follow. */
+static uint64_t id_of(int file, bool *has_more)
+{
+    char first[256];
+    const ssize_t got = pread(file, first, sizeof first - 1, 0);
+    first[got > 0 ? got : 0] = '\0';
+    const size_t length = strcspn(first, "\n");
+    *has_more = first[length] && first[length + 1];
+    first[length] = '\0';
+    const char *at = strstr(first, "\"" LOG_ID "\": \"");
+    return at ? strtoull(at + sizeof "\"" LOG_ID "\": \"" - 1, NULL, 16) : 0;
+}
+
+/* Whether an existing log may be truncated: it is a log, no other process writes it, and it is this training's. An
+ * earlier version wrote no id; its log is accepted if training resumes. A new training accepts only the first line, after
+ * which it may have been killed, before its first checkpoint: the same training of another model has the same id. */
+static int check_owner(const training_log *log, int file, const struct stat *s, const training_log_owner *owner)
+{
+    if (!is_log(file))
+        return attend_fail(ATTEND_BAD_USAGE, "%s exists and is not a training log; choose another log path", log->path);
+    if (flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+        return attend_fail(ATTEND_BAD_USAGE,
+                           "%s is the log of another process that is training; choose another log path", log->path);
+    bool has_more;
+    const uint64_t id = id_of(file, &has_more);
+    const bool is_own = owner->resumed ? id == 0 || id == owner->id : id == owner->id && !has_more;
+    if (s->st_size == 0 || owner->fresh || is_own) return ATTEND_OK;
+    return attend_fail(
+        ATTEND_BAD_USAGE,
+        "%s exists and is the log of another training, which would be lost: choose another log path, move "
+        "the file%s",
+        log->path, owner->resumed ? "" : ", or start over (option 'fresh')");
+}
+
+/* Closes the file and returns the status of a failure. */
+static int give_up(int file, int status)
+{
+    const int error = errno;
+    close(file);
+    errno = error;
+    return status;
+}
+
+int attend_training_log_open(training_log *log, const char *path, uint64_t bytes, const training_log_owner *owner)
 {
     *log = (training_log){ .bytes = bytes };
     snprintf(log->path, sizeof log->path, "%s", path);
@@ -30,22 +74,13 @@ int attend_training_log_open(training_log *log, const char *path, uint64_t bytes
     struct stat s;
     if (file < 0) return failed(log, "open");
     if (fstat(file, &s) == 0 && S_ISREG(s.st_mode)) {
-        if (!is_log(file)) {
-            close(file);
-            return attend_fail(ATTEND_BAD_USAGE, "%s exists and is not a training log; choose another log path", path);
-        }
+        const int status = check_owner(log, file, &s, owner);
+        if (status != ATTEND_OK) return give_up(file, status);
         if ((uint64_t)s.st_size < bytes) log->bytes = (uint64_t)s.st_size;
-        if (ftruncate(file, (off_t)log->bytes) != 0) {
-            const int error = errno;
-            close(file);
-            errno = error;
-            return failed(log, "truncate");
-        }
+        if (ftruncate(file, (off_t)log->bytes) != 0) return give_up(file, failed(log, "truncate"));
     }
     log->file = fdopen(file, "a");
-    if (log->file) return ATTEND_OK;
-    close(file);
-    return failed(log, "open");
+    return log->file ? ATTEND_OK : give_up(file, failed(log, "open"));
 }
 
 void attend_training_log_close(training_log *log)

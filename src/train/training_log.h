@@ -4,6 +4,7 @@
 #define ATTEND_TRAIN_TRAINING_LOG_H
 
 #include <attend/json.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -13,9 +14,17 @@ typedef struct training_log {
     uint64_t bytes; /* written so far */
 } training_log;
 
-/* Opens the log and truncates it to `bytes`; log->bytes is smaller if the file was shorter. ATTEND_BAD_USAGE if the
- * file is not a training log, ATTEND_IO. */
-int attend_training_log_open(training_log *log, const char *path, uint64_t bytes);
+/* The training that opens a log. Its id is in the first line of the log, under LOG_ID. */
+typedef struct training_log_owner {
+    uint64_t id; /* 0: unknown; an earlier version began it */
+    bool resumed, fresh;
+} training_log_owner;
+#define LOG_ID "training"
+
+/* Opens the log, locks it for this process and truncates it to `bytes`; log->bytes is smaller if the file was shorter.
+ * ATTEND_BAD_USAGE if the file is not a training log, is open in another process or, unless `fresh`, is the log of
+ * another training; ATTEND_IO. */
+int attend_training_log_open(training_log *log, const char *path, uint64_t bytes, const training_log_owner *owner);
 void attend_training_log_close(training_log *log);
 
 /* Begins a line, a JSON object with the update number, and returns the writer for its other values. */

@@ -123,12 +123,14 @@ static int loop(training_run *run, attend_train_end *end)
     while (status == ATTEND_OK && !attend_training_is_done(run) && !is_out_of_patience(run) && !stop) {
         p.validated = p.saved = p.better = false;
         status = attend_training_update(run, &p.norm, &p.rate);
+        if (status == ATTEND_OK && isfinite(p.norm)) run->state.skipped_updates = 0;
         if (status == ATTEND_OK && !isfinite(p.norm)) {
             status = attend_training_skip_update(run, p.norm);
-            stop = attend_training_stop_requested(run); /* resuming repeats the skipped updates */
-            continue;
+            if (status != ATTEND_OK || !attend_training_is_done(run)) {
+                stop = attend_training_stop_requested(run); /* resuming repeats the skipped updates */
+                continue;
+            } /* else the end: the weights, which the skipped update did not change, are validated and saved */
         }
-        run->state.skipped_updates = 0;
         if (status == ATTEND_OK) status = after_update(run, &p, attend_training_is_done(run));
         stop = attend_training_stop_requested(run);
         if (status == ATTEND_OK && (is_due(run->state.update, run->intervals.save_every) ||
@@ -144,41 +146,69 @@ static int loop(training_run *run, attend_train_end *end)
 
 /* ---- begin and end ---- */
 
-static int new_model(training_run *run)
+static int check_vocabularies(const training_run *run)
 {
-    int status = attend_training_learn_tokenizers(run);
     const attend_pairs_spec *first = &run->options.train[0];
-    const bool is_language_model = attend_training_is_language_model(run);
-    for (int side = 0; status == ATTEND_OK && side < 2; side++)
+    for (int side = 0; side < 2; side++)
         if (attend_tokenizer_size(run->tokenizers[side]) <= ATTEND_FIRST_TOKEN)
-            status =
-                attend_fail(ATTEND_BAD_DATA,
-                            "%s: the %svocabulary would be empty: all lines are empty, or all tokens occur less often "
-                            "than the minimum count, %d",
-                            side && first->target ? first->target : attend_pairs_spec_name(first),
-                            is_language_model ? ""
-                            : side            ? "target "
-                                              : "source ",
-                            run->options.tokens[side].min_count);
-    if (status != ATTEND_OK) return status;
+            return attend_fail(ATTEND_BAD_DATA,
+                               "%s: the %svocabulary would be empty: all lines are empty, or all tokens occur less "
+                               "often than the minimum count, %d",
+                               side && first->target ? first->target : attend_pairs_spec_name(first),
+                               attend_training_is_language_model(run) ? ""
+                               : side                                 ? "target "
+                                                                      : "source ",
+                               run->options.tokens[side].min_count);
+    return ATTEND_OK;
+}
+
+/* base: the model that it begins with; NULL: random weights. */
+static int make_model(training_run *run, const attend_model *base)
+{
     run->options.config.source_vocab = attend_tokenizer_size(run->tokenizers[0]);
     run->options.config.target_vocab = attend_tokenizer_size(run->tokenizers[1]);
-    status = attend_model_new(&run->model, &run->options.config, run->options.seed);
-    if (status == ATTEND_OK && !is_language_model)
+    int status = attend_model_new(&run->model, &run->options.config, run->options.seed);
+    if (status == ATTEND_OK && !attend_training_is_language_model(run))
         status = attend_tokenizer_attach(run->tokenizers[0], run->model, "source");
     if (status == ATTEND_OK) status = attend_tokenizer_attach(run->tokenizers[1], run->model, "target");
+    return status == ATTEND_OK && base ? attend_training_take_weights(run, base) : status;
+}
+
+static int new_model(training_run *run)
+{
+    attend_model *base = NULL;
+    int status = run->options.init_from ? attend_training_open_base(run, &base) : ATTEND_OK;
+    if (status == ATTEND_OK && (!base || run->options.new_vocab)) status = attend_training_learn_tokenizers(run);
+    if (status == ATTEND_OK) status = check_vocabularies(run);
+    if (status == ATTEND_OK) status = make_model(run, base);
+    attend_model_free(base);
     return status;
 }
 
-static int open_log(training_run *run)
+/* The first line identifies the training. */
+static int begin_log(training_run *run)
+{
+    char id[20];
+    snprintf(id, sizeof id, "%016llx", (unsigned long long)run->id);
+    attend_json_writer w = attend_training_log_begin(&run->log, run->state.update);
+    attend_json_put_key(&w, "event"), attend_json_put_text(&w, "started");
+    attend_json_put_key(&w, LOG_ID), attend_json_put_text(&w, id);
+    return attend_training_log_end(&run->log, &w);
+}
+
+static int open_log(training_run *run, bool resumed)
 {
     char path[4096];
-    snprintf(path, sizeof path, "%s", run->options.log ? run->options.log : attend_training_path(run, ".log.jsonl"));
-    const int status = attend_training_log_open(&run->log, path, run->state.log_bytes);
-    if (status == ATTEND_OK && run->log.bytes < run->state.log_bytes)
+    snprintf(path, sizeof path, "%s", run->options.log ? run->options.log : attend_training_path(run, LOG_SUFFIX));
+    const training_log_owner owner = { run->id, resumed, run->options.fresh };
+    int status = attend_training_log_open(&run->log, path, run->state.log_bytes, &owner);
+    const bool is_shorter = status == ATTEND_OK && run->log.bytes < run->state.log_bytes;
+    if (is_shorter)
         attend_training_notice(run, "%s: the last %llu bytes of the log are missing; training resumes without them",
                                path, (unsigned long long)(run->state.log_bytes - run->log.bytes));
-    return status;
+    if (status == ATTEND_OK && run->log.bytes == 0 && run->id != 0) status = begin_log(run);
+    /* the checkpoint holds the size of the log, to which it will be truncated */
+    return status == ATTEND_OK && is_shorter ? attend_checkpoint_save(run) : status;
 }
 
 static int begin(training_run *run)
@@ -188,9 +218,14 @@ static int begin(training_run *run)
     run->state = (training_state){ .best = NAN, .valid_loss = NAN, .valid_score = NAN, .rate_factor = 1 };
     if (status == ATTEND_OK) status = attend_training_check_config(run);
     if (status == ATTEND_OK) status = attend_training_check_data_files(run);
+    if (status == ATTEND_OK) status = attend_training_check_files(run);
     if (status == ATTEND_OK) status = attend_training_lock(run);
     /* with options.fresh, an old checkpoint stays until the first new one replaces it */
     if (status == ATTEND_OK && !run->options.fresh) status = attend_checkpoint_load(run, &resumed);
+    if (status == ATTEND_OK && resumed && run->options.init_from)
+        attend_training_notice(run, "training resumes from its checkpoint; %s is not read again",
+                               run->options.init_from);
+    if (status == ATTEND_OK && !resumed && !run->options.fresh) status = attend_training_check_new(run);
     if (status == ATTEND_OK && !resumed) status = new_model(run);
     if (status == ATTEND_OK) status = attend_training_read_data(run);
     attend_plan plan = { .resumed = resumed, .update = run->state.update };
@@ -201,8 +236,10 @@ static int begin(training_run *run)
     if (status == ATTEND_OK)
         status = attend_weight_average_begin(&run->average, run->model->params, run->options.average, resumed);
     if (status == ATTEND_OK && resumed) status = attend_checkpoint_load_optimizer(run);
-    if (status == ATTEND_OK) status = open_log(run);
+    if (status == ATTEND_OK && !resumed) status = attend_checkpoint_identify(run);
+    if (status == ATTEND_OK) status = open_log(run, resumed);
     if (status == ATTEND_OK && resumed) status = attend_training_restore_single(run); /* all checks passed */
+    if (status == ATTEND_OK && resumed) status = attend_training_restore_model(run);
     if (status == ATTEND_OK && !resumed)
         status = attend_checkpoint_save(run); /* also tests disk space and permission */
     if (status == ATTEND_OK && !resumed) attend_training_remove_single(run);
@@ -239,7 +276,8 @@ int attend_train(const attend_train_options *options, const attend_train_events 
     else if (status == ATTEND_OK)
         status = loop(run, end);
     if (status == ATTEND_OK && *end != ATTEND_TRAIN_STOPPED) {
-        status = attend_training_average_checkpoints(run);
+        status = attend_training_require_model(run);
+        if (status == ATTEND_OK) status = attend_training_average_checkpoints(run);
         if (status == ATTEND_OK) status = attend_training_choose_alignment(run);
     }
     if (status == ATTEND_OK && run->log.file) {

@@ -4,9 +4,12 @@
  *     training_options.c    defaults, names and checks of options
  *     training_plan.c       intervals, memory, the size of shards
  *     training_data.c       tokenizers and corpora;  update_batch.c  the pairs of an update
+ *     fine_tuning.c         the weights of an existing model, to begin with
  *     training_update.c     gradient and step;  weight_average.c  the moving average of the weights
  *     validation.c          loss and metric on the validation pairs, and what follows from them
  *     divergence.c          skipped updates and rollback after non-finite gradients
+ *     missing_model.c       a run that ends has written MODEL, or fails
+ *     existing_files.c      refuses to overwrite other files and other trainings
  *     training_files.c      the model files of a run;  run_lock.c  one process at a time
  *     checkpoint.c          everything a run needs to resume, in one file
  *     checkpoint_average.c  at the end, the mean of the last models
@@ -71,6 +74,8 @@ typedef struct training_run {
     training_clock clock;
     uint64_t lines_read; /* while data is encoded */
     bool stopped;        /* by events.stop, before the first update */
+    bool has_saved;      /* this run, or the run that it resumes, has saved MODEL */
+    uint64_t id;         /* of this training, in its checkpoint and log; 0: an earlier version began it */
     int lock;            /* file descriptor; -1: none */
     char path[4096];     /* what attend_training_path returned last */
 } training_run;
@@ -97,9 +102,18 @@ int attend_training_plan(training_run *run, attend_plan *plan);
 /* ---- training_data.c ---- */
 int attend_training_check_data_files(const training_run *run); /* whether all files can be opened */
 int attend_training_learn_tokenizers(training_run *run);
+/* Reads the tokenizers that a model has. */
+int attend_training_read_tokenizers(training_run *run, const attend_model *m);
 int attend_training_read_data(training_run *run); /* encodes both corpora */
 void attend_training_data_free(training_run *run);
 const char *attend_pairs_spec_name(const attend_pairs_spec *spec); /* a file name, for messages */
+
+/* ---- fine_tuning.c ---- */
+/* Loads options.init_from and, unless new ones are learned, its tokenizers. *base is the caller's, also on failure.
+ * ATTEND_BAD_USAGE if it is quantised or has another configuration. */
+int attend_training_open_base(training_run *run, attend_model **base);
+/* Copies the weights of the base into the new model, and reports how many tokens they have in common. */
+int attend_training_take_weights(training_run *run, const attend_model *base);
 
 /* ---- training_update.c ---- */
 /* One update. *norm is not finite if the update was skipped. */
@@ -117,8 +131,24 @@ bool attend_training_is_better(const training_run *run, double score);
 /* After an update with a non-finite gradient. ATTEND_FAILED if training has diverged. */
 int attend_training_skip_update(training_run *run, double norm);
 bool attend_training_has_finite_weights(const training_run *run);
+/* ATTEND_FAILED, with a message that says what has become of MODEL and what to do. */
+int attend_training_diverged(const training_run *run, const char *reason);
+
+/* ---- missing_model.c ---- */
+/* If MODEL was saved but does not exist any more, saves it again, as well as it can. */
+int attend_training_restore_model(training_run *run);
+/* At the end of training: restores a missing MODEL. ATTEND_FAILED if training diverged: the weights are non-finite, or
+ * no validation had a finite score, so that there is no model. */
+int attend_training_require_model(training_run *run);
+
+/* ---- existing_files.c ---- */
+/* Before anything is written: whether training can write its files, without overwriting files of another kind. */
+int attend_training_check_files(training_run *run);
+/* Before a new run without options.fresh: ATTEND_BAD_USAGE if it would overwrite the model of another training. */
+int attend_training_check_new(training_run *run);
 
 /* ---- training_files.c ---- */
+#define LOG_SUFFIX ".log.jsonl"
 enum { KEPT_SUFFIX = 40 };
 /* "MODEL" + suffix; valid until the next call for this run. */
 const char *attend_training_path(training_run *run, const char *suffix);
@@ -134,6 +164,8 @@ uint64_t attend_training_kept_update(const training_run *run, int i);
 void attend_training_kept_suffix(char suffix[KEPT_SUFFIX], uint64_t update);
 /* Copies MODEL to MODEL.single, if it exists. */
 int attend_training_keep_single(training_run *run);
+/* Copies a model to MODEL. */
+int attend_training_restore_from(training_run *run, const char *path);
 /* Moves MODEL.single back to MODEL, if it exists, because training resumes. */
 int attend_training_restore_single(training_run *run);
 void attend_training_remove_single(training_run *run);
@@ -144,6 +176,8 @@ int attend_training_lock(training_run *run);
 void attend_training_unlock(training_run *run);
 
 /* ---- checkpoint.c ---- */
+/* Sets run->id, which depends on data, options, configuration and initial weights. */
+int attend_checkpoint_identify(training_run *run);
 int attend_checkpoint_save(training_run *run);
 /* Loads the model, its tokenizers and the state. *found is false, and the status ATTEND_OK, if there is no
  * checkpoint. */

@@ -31,7 +31,7 @@ config 2 'settings:2: --seed requires a value' 'clip 2\nseed\n'
 config 2 "settings:1: --quiet 'maybe' is not yes or no" 'quiet maybe\n'
 config 2 "did you mean 'adam'?" 'optimizer adan\n'
 config 2 'a configuration file cannot include another' 'config other\n'
-config 2 'c has no counterpart' 'valid a.tsv b.tsv c\n'
+config 2 'b has no counterpart' 'valid a.tsv b.tsv b\n'
 config 0 'done: c' 'quiet no\n'
 config 0 '' '\357\273\277quiet\r\nseed = 4\r\nclip=2 # after a space\r\nlog l#og\r\n'
 [ -s 'l#og' ] || fail 'a # inside a name starts a comment'
@@ -115,8 +115,8 @@ printf ' \t \n' >blank.tsv
 cp pairs.tsv precious.tsv
 # shellcheck disable=SC2086
 {
-    expect 2 'is not a model' train --train precious.tsv --model precious.tsv $small --updates 1
-    expect 2 'is not a training log' train --train precious.tsv --log precious.tsv --model other $small --updates 1
+    expect 2 'is not a model' train --train pairs.tsv --model precious.tsv $small --updates 1
+    expect 2 'is not a training log' train --train pairs.tsv --log precious.tsv --model other $small --updates 1
     cmp -s pairs.tsv precious.tsv || fail 'data was overwritten'
     ln -s around.checkpoint around.checkpoint # exists, but cannot be read
     expect 5 'around.checkpoint' $train --model around --updates 1
