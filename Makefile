@@ -9,7 +9,6 @@ CMAKE_FLAGS ?=
 CTEST_FLAGS ?=
 FUZZ_FLAGS ?= -max_total_time=60
 MAKEFLAGS += --no-print-directory
-space := $(subst ,, )
 
 configure = cmake -S . -B $(1) -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(2) $(CMAKE_FLAGS) >$(1).log 2>&1 || { cat $(1).log; exit 1; }
 compile = $(call configure,$(1),$(2)) && cmake --build $(1) -j $(JOBS)
@@ -33,15 +32,11 @@ clang: packages-test                    ## build everything with clang and run t
 	@$(call compile,$(BUILD)-clang,-DCMAKE_BUILD_TYPE=Release -DATTEND_TESTS=ON -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++)
 	@$(call run_tests,$(BUILD)-clang)
 
-# The tests that run code on several threads.
-THREADED = test_pool test_team test_model_threads test_attention_agreement test_attention_stored test_translator test_translating test_trainer \
-	test_map_selection test_scorer_words golden_attention
-
 tsan: packages-test                     ## run the tests that use threads under ThreadSanitizer
 	@tools/packages.sh ci
 	@$(call configure,$(BUILD)-tsan,-DCMAKE_BUILD_TYPE=RelWithDebInfo -DATTEND_TESTS=ON -DATTEND_THREAD_SANITIZE=ON -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++)
-	@cmake --build $(BUILD)-tsan -j $(JOBS) --target $(THREADED)
-	@TSAN_OPTIONS=halt_on_error=1 ctest --test-dir $(BUILD)-tsan --output-on-failure -j $(JOBS) --no-tests=error -R '^($(subst $(space),|,$(strip $(THREADED))))$$'
+	@cmake --build $(BUILD)-tsan -j $(JOBS) --target threaded_tests
+	@TSAN_OPTIONS=halt_on_error=1 ctest --test-dir $(BUILD)-tsan --output-on-failure -j $(JOBS) --no-tests=error -L threads
 
 tidy: packages-test                     ## clang-tidy with the checks of .clang-tidy over the sources
 	@tools/packages.sh ci

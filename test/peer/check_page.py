@@ -16,6 +16,8 @@ import sys
 import tempfile
 import time
 
+from peer import skip
+
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 KEYS = {"left": "\ue012", "up": "\ue013", "right": "\ue014", "down": "\ue015", "home": "\ue011", "end": "\ue010", "escape": "\ue00c"}
 
@@ -452,8 +454,7 @@ def main():
     driver = shutil.which("chromedriver")
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     if not driver or not chromium:
-        print("skipped: no chromium with chromedriver here (apt-get install chromium chromium-driver)")
-        return 77
+        skip("chromium or chromedriver is not installed (apt-get install chromium chromium-driver)")
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         page, example, text = folder / "page.html", folder / "example.html", folder / "text.html"
