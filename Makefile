@@ -36,7 +36,7 @@ tsan: packages-test                     ## run the tests that use threads under 
 	@tools/packages.sh ci
 	@$(call configure,$(BUILD)-tsan,-DCMAKE_BUILD_TYPE=RelWithDebInfo -DATTEND_TESTS=ON -DATTEND_THREAD_SANITIZE=ON -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++)
 	@cmake --build $(BUILD)-tsan -j $(JOBS) --target threaded_tests
-	@TSAN_OPTIONS=halt_on_error=1 ctest --test-dir $(BUILD)-tsan --output-on-failure -j $(JOBS) --no-tests=error -L threads
+	@ctest --test-dir $(BUILD)-tsan --output-on-failure -j $(JOBS) --no-tests=error -L threads
 
 tidy: packages-test                     ## clang-tidy with the checks of .clang-tidy over the sources
 	@tools/packages.sh ci

@@ -50,19 +50,14 @@ static bool is_aligned(const attend_scored_pair *s, int t, int j)
     return true;
 }
 
-/* Whether target token t begins a word. */
-static bool begins_word(const attend_scored_pair *s, int t)
-{
-    const int at = s->target_spans[t].begin;
-    return at == 0 || s->target_text[at] == ' ' || s->target_text[at - 1] == ' ';
-}
-
 /* Adds all tokens of a target word for each source token that one of them is aligned with. */
 static int count_pair(attend_shortlist *list, const attend_scored_pair *s)
 {
-    int status = ATTEND_OK;
+    int *words = malloc(((size_t)s->target_count + 1) * sizeof *words), status = ATTEND_OK;
+    if (!words) return attend_fail(ATTEND_NO_MEMORY, "out of memory counting the tokens of a shortlist");
+    attend_words_of_spans(s->target_text, strlen(s->target_text), s->target_spans, s->target_count, words);
     for (int first = 0, last; first < s->target_count && status == ATTEND_OK; first = last) {
-        for (last = first + 1; last < s->target_count && !begins_word(s, last);) last++;
+        for (last = first + 1; last < s->target_count && words[last] >= 0 && words[last] == words[first];) last++;
         for (int j = 0; j < s->source_count; j++) {
             bool aligned = false;
             for (int t = first; t < last; t++) aligned |= is_aligned(s, t, j);
@@ -71,6 +66,7 @@ static int count_pair(attend_shortlist *list, const attend_scored_pair *s)
         }
         for (int t = first; t < last && status == ATTEND_OK; t++) status = attend_shortlist_count(list, s->target[t]);
     }
+    free(words);
     return status;
 }
 

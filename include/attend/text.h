@@ -24,6 +24,7 @@
 #include <attend/model.h>
 #include <attend/string.h>
 #include <attend/utf8.h>
+#include <attend/words.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -34,12 +35,8 @@ enum { ATTEND_MAX_TEXT_BYTES = 1 << 28 };
 
 /* ---- token ids ---- */
 
-/* The bytes [begin, end) of a text in NFC from which a token was made. For char and bpe the spans of a line cover it
- * without gaps; the space that bpe puts before a line has an empty span. */
-typedef struct attend_span {
-    int begin, end;
-} attend_span;
-
+/* The span of a token is the part of the text in NFC from which it was made. For char and bpe the spans of a line cover
+ * it without gaps; the space that bpe puts before a line has an empty span. */
 typedef struct attend_ids {
     int *ids;
     attend_span *spans; /* one per id */

@@ -46,6 +46,11 @@ void attend_pipeline_remove(attend_pipeline *p, attend_encoded_text *at);
 /* Removes all texts. Memory is kept for reuse unless a long text made it large. */
 void attend_pipeline_clear(attend_pipeline *p);
 
+/* The number of tokens of a source without its ATTEND_END. count: its tokens with it; 0: it is empty. */
+static inline int attend_pipeline_source_length(int count)
+{
+    return count > 0 ? count - 1 : 0;
+}
 /* The number of tokens of a text without the ATTEND_END of a source. */
 int attend_pipeline_length(const attend_pipeline *p, const attend_encoded_text *at);
 /* Views of a text, valid until the next one is added. */

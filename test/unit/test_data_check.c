@@ -82,7 +82,8 @@ static void test_lines(void **state)
     assert_only(tabbed("a\xc2\x85z\tb\n"), "control", ATTEND_SEVERITY_WARNING, 1, 1, "\\u{85}");
     assert_only(tabbed("caf\xc3\x83\xc2\xa9\tb\n"), "mojibake", ATTEND_SEVERITY_WARNING, 1, 1, "caf");
     assert_only(tabbed(" a\tb \nc\td\n"), "blanks", ATTEND_SEVERITY_INFO, 2, 1, "\" a\"");
-    assert_only(tabbed(" a\t b\n"), "blanks", ATTEND_SEVERITY_INFO, 2, 1, "\" a\""); /* more of them than pairs */
+    assert_only(tabbed("a\xc2\xa0\tb\n"), "blanks", ATTEND_SEVERITY_INFO, 1, 1, "\"a"); /* a no-break space */
+    assert_only(tabbed(" a\t b\n"), "blanks", ATTEND_SEVERITY_INFO, 2, 1, "\" a\"");    /* more of them than pairs */
     assert_only(usual(100, "same\tsame\n"), "identical", ATTEND_SEVERITY_INFO, 1, 101, "\"same\" | \"same\"");
     assert_only(usual(0, "same\tsame\n"), "identical", ATTEND_SEVERITY_WARNING, 1, 1, "same");
     assert_only(tabbed("a\tb\na\tb\na\tb\n"), "duplicate", ATTEND_SEVERITY_WARNING, 2, 2, "\"a\" | \"b\"");
