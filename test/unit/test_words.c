@@ -14,8 +14,8 @@ static void expect_words(const char *text, size_t size, const char *expected)
     int count = 0;
     for (size_t at = 0; attend_word_next(text, size, &at, &word); count++) {
         assert_true(word.begin < word.end && (size_t)word.end == at && at <= size);
-        snprintf(found + strlen(found), sizeof found - strlen(found), "%s%.*s", count ? "|" : "",
-                 word.end - word.begin, text + word.begin);
+        snprintf(found + strlen(found), sizeof found - strlen(found), "%s%.*s", count ? "|" : "", word.end - word.begin,
+                 text + word.begin);
     }
     assert_string_equal(found, expected);
     assert_int_equal(attend_word_count(text, size), count);
@@ -31,11 +31,11 @@ static void test_words(void **state)
         { " the  cat\tsat ", "the|cat|sat" },
         { "10" NO_BREAK "000", "10|000" },
         { NO_BREAK "caf\xc3\xa9" IDEOGRAPHIC, "caf\xc3\xa9" },
-        { "a\xe2\x80\x89z", "a|z" },                           /* thin space */
-        { "a\xe2\x80\x8bz", "a\xe2\x80\x8bz" },                /* zero width space: not a space separator */
-        { "a\xc2", "a\xc2" },                                  /* a truncated character */
-        { "\xc2 \xa0 \xe3\x80 b", "\xc2|\xa0|\xe3\x80|b" },    /* invalid bytes are part of words */
-        { "a\xe2\x80\xa8z\x1d", "a\xe2\x80\xa8z\x1d" },        /* white space only for Python */
+        { "a\xe2\x80\x89z", "a|z" },                        /* thin space */
+        { "a\xe2\x80\x8bz", "a\xe2\x80\x8bz" },             /* zero width space: not a space separator */
+        { "a\xc2", "a\xc2" },                               /* a truncated character */
+        { "\xc2 \xa0 \xe3\x80 b", "\xc2|\xa0|\xe3\x80|b" }, /* invalid bytes are part of words */
+        { "a\xe2\x80\xa8z\x1d", "a\xe2\x80\xa8z\x1d" },     /* white space only for Python */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         expect_words(cases[i][0], strlen(cases[i][0]), cases[i][1]);
