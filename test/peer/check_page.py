@@ -382,9 +382,9 @@ def check_phone(b):
             check(wide[0] <= wide[1], f"{starts}, {kind}: {wide[0]} pixels on a screen of {wide[1]}")
             if kind != "matrix":
                 b.run("point(null, true); document.querySelector(arguments[0]).dispatchEvent(new MouseEvent('click', {bubbles: true}))", word("target", 1))
-                places = b.run("return [document.querySelector(arguments[0]), document.getElementById('detail')].map((e) => [e.getBoundingClientRect().top, e.getBoundingClientRect().bottom])",
+                boxes = b.run("return [document.querySelector(arguments[0]), document.getElementById('detail')].map((e) => [e.getBoundingClientRect().top, e.getBoundingClientRect().bottom])",
                                word("target", 1))
-                check(0 <= places[0][0] and places[0][1] <= places[1][0], f"{starts}, {kind}: the word and its details are both visible: {places}")
+                check(0 <= boxes[0][0] and boxes[0][1] <= boxes[1][0], f"{starts}, {kind}: the word and its details are both visible: {boxes}")
                 check(b.run("return state.selected.index") == 1, "a tap selects the word")
     b.click("#open-list")
     b.click("#sentences button")

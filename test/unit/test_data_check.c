@@ -227,11 +227,11 @@ static void test_unreadable(void **state)
 {
     (void)state;
     attend_data_check_report *r = NULL;
-    const attend_pairs_spec empty = tabbed(""), missing = { in_folder("missing"), NULL }, place = { folder, NULL };
+    const attend_pairs_spec empty = tabbed(""), missing = { in_folder("missing"), NULL }, directory = { folder, NULL };
     assert_int_equal(attend_data_check(&r, &empty, 1, NULL, 0, false), ATTEND_BAD_DATA);
     assert_non_null(strstr(attend_message(), "d.tsv:1: the file is empty"));
     assert_int_equal(attend_data_check(&r, &missing, 1, NULL, 0, false), ATTEND_IO);
-    assert_int_equal(attend_data_check(&r, &place, 1, NULL, 0, false), ATTEND_IO);
+    assert_int_equal(attend_data_check(&r, &directory, 1, NULL, 0, false), ATTEND_IO);
     put_file(in_folder("g.gz"), "\x1f\x8b\x08garbage", 10);
     const attend_pairs_spec garbage = { in_folder("g.gz"), NULL };
     assert_int_equal(attend_data_check(&r, &garbage, 1, NULL, 0, false), ATTEND_BAD_DATA);
