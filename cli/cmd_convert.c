@@ -10,7 +10,7 @@
 typedef struct settings {
     const char *model, *output;
     pairs_list shortlist;
-    long long threads, frequent, per_word;
+    long long threads, frequent, per_token;
     int precision;
     bool average, quiet;
 } settings;
@@ -31,12 +31,17 @@ static const option table[] = {
       OPTION_PAIRS, AT(shortlist), 0, 0, NULL },
     { "frequent", "N", "number of most frequent target tokens on every shortlist (default: 100)", OPTION_INTEGER,
       AT(frequent), 0, 1e6, NULL },
-    { "per-word", "N", "maximum number of target tokens for each source token (default: 100)", OPTION_INTEGER,
-      AT(per_word), 1, 1e6, NULL },
+    { "per-token", "N", "maximum number of target tokens for each source token (default: 100)", OPTION_INTEGER,
+      AT(per_token), 1, 1e6, NULL },
     { "threads", "N", "number of threads for the shortlist; does not change it (default: one per processor)",
       OPTION_INTEGER, AT(threads), 1, 1024, NULL },
     { "quiet", NULL, "print no progress", OPTION_FLAG, AT(quiet), 0, 0, NULL },
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
+};
+
+static const option_alias aliases[] = {
+    { "per-token", "per-word", NULL, NULL },
+    { NULL, NULL, NULL, NULL },
 };
 
 /* Whether target token t is aligned with source token j: by the highest weight, or by at least min_weight. */
@@ -98,7 +103,7 @@ static int make_shortlist(attend_model *m, const settings *s)
     int status = attend_shortlist_new(&x.list, config->source_vocab, config->target_vocab);
     if (status == ATTEND_OK) status = score_pairs(m, &s->shortlist, (int)s->threads, true, visit, &x);
     if (!s->quiet && x.used > 0) fprintf(stderr, "%s%llu pairs aligned\n", x.progress ? "\r" : "", x.used);
-    if (status == ATTEND_OK) status = attend_shortlist_attach(x.list, m, (int)s->frequent, (int)s->per_word);
+    if (status == ATTEND_OK) status = attend_shortlist_attach(x.list, m, (int)s->frequent, (int)s->per_token);
     attend_shortlist_free(x.list);
     return status;
 }
@@ -117,7 +122,7 @@ static int convert(const settings *s, const parsed *p, bool quantize)
 
 static int run(int argc, char **argv)
 {
-    settings s = { .frequent = 100, .per_word = 100, .threads = cli_processors() };
+    settings s = { .frequent = 100, .per_token = 100, .threads = cli_processors() };
     parsed p;
     int status = options_parse(&verb_convert, &s, argc, argv, &p);
     if (status == 0 && !p.help) {
@@ -150,5 +155,6 @@ const verb verb_convert = {
                 "  attend convert --average en-de.update-* --output en-de.average\n"
                 "  attend convert --model en-de --output en-de.fast --precision int8 --shortlist train.en train.de\n",
     .options = table,
+    .aliases = aliases,
     .run = run,
 };
