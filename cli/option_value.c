@@ -67,7 +67,8 @@ bool option_takes_files(const option *o)
 
 static int add_data(const verb *v, const option *o, pairs_list *list, const char *const *names, int count)
 {
-    if (!array_reserve(&list->names, &list->name_capacity, (size_t)(list->name_count + count), sizeof *list->names))
+    if (!array_reserve(&list->names, &list->name_capacity, (size_t)list->name_count + (size_t)count,
+                       sizeof *list->names))
         return usage_error(v, "--%s: out of memory", o->name);
     for (int i = 0; i < count; i++) list->names[list->name_count++] = (data_name){ names[i], i == 0 };
     return 0;
@@ -77,7 +78,7 @@ int option_add_files(const verb *v, const option *o, void *base, const char *con
 {
     pairs_list *list = (pairs_list *)((char *)base + o->offset);
     if (o->kind == OPTION_DATA) return add_data(v, o, list, names, count);
-    if (!array_reserve(&list->items, &list->capacity, (size_t)(list->count + count), sizeof *list->items))
+    if (!array_reserve(&list->items, &list->capacity, (size_t)list->count + (size_t)count, sizeof *list->items))
         return usage_error(v, "--%s: out of memory", o->name);
     int added = 0;
     if (attend_pairs_specs(list->items + list->count, &added, names, count) != ATTEND_OK)

@@ -55,12 +55,12 @@ def by_tool(tool, kind, tokens, case, paths):
     return out[0], [float(x) for x in out[1:-1]]
 
 
-def check_corpus(tool, language, streams, folder):
+def check_corpus(tool, language, streams, directory):
     """streams: hypotheses, then references. Returns the largest difference."""
     from sacrebleu.metrics import BLEU, CHRF, TER
     paths, worst = [], 0
     for i, lines in enumerate(streams):
-        paths.append(os.path.join(folder, str(i)))
+        paths.append(os.path.join(directory, str(i)))
         pathlib.Path(paths[-1]).write_text("\n".join(lines) + "\n", encoding="utf-8")
     for lower, case in ((False, "mixed"), (True, "lc")):
         metrics = [("bleu", t, BLEU(tokenize=t, lowercase=lower, force=True)) for t in ("13a", "none", "char")]
@@ -89,10 +89,10 @@ def check_scores(tool, data):
         with gzip.open(data / f"test_2016_flickr.{language}.gz", "rt", encoding="utf-8") as f:
             lines = f.read().splitlines()
         systems = [[worsen(line, i, rule) for i, line in enumerate(lines)] for rule in (5, 11, 17)]
-        with tempfile.TemporaryDirectory() as folder:
-            worst = max(worst, check_corpus(tool, language, [systems[0], lines], folder))
+        with tempfile.TemporaryDirectory() as directory:
+            worst = max(worst, check_corpus(tool, language, [systems[0], lines], directory))
             if language == "de":
-                worst = max(worst, check_corpus(tool, language, [systems[0], lines, systems[1], systems[2]], folder))
+                worst = max(worst, check_corpus(tool, language, [systems[0], lines, systems[1], systems[2]], directory))
     print(f"scores: sacreBLEU {sacrebleu.__version__}, largest difference {worst:.1e}")
     if worst > TOLERANCE:
         sys.exit(f"scores differ by {worst:.1e}, more than {TOLERANCE:.1e}")

@@ -23,7 +23,7 @@ KEYS = {"left": "\ue012", "up": "\ue013", "right": "\ue014", "down": "\ue015", "
 
 
 class Browser:
-    def __init__(self, driver, chromium, folder, dark, size, phone=False):
+    def __init__(self, driver, chromium, directory, dark, size, phone=False):
         with socket.socket() as s:
             s.bind(("127.0.0.1", 0))
             self.port = s.getsockname()[1]
@@ -34,7 +34,7 @@ class Browser:
             arguments.append("--no-sandbox")
         if dark:
             arguments.append("--force-dark-mode")
-        options = {"binary": chromium, "args": arguments, "prefs": {"download.default_directory": str(folder)}}
+        options = {"binary": chromium, "args": arguments, "prefs": {"download.default_directory": str(directory)}}
         if phone:
             options["mobileEmulation"] = {"deviceMetrics": {"width": size[0], "height": size[1], "pixelRatio": 2, "touch": True}}
         capabilities = {"browserName": "chrome", "goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"}}
@@ -356,12 +356,12 @@ def check_long(b):
     b.press("1", "escape")
 
 
-def check_saving(b, folder):
+def check_saving(b, directory):
     open_sentence(b, "say <script>")
     for key, kind in (("1", "links"), ("2", "matrix")):
         b.press(key, "s")
         for _ in range(100):
-            files = list(folder.glob(f"*-{kind}.svg"))
+            files = list(directory.glob(f"*-{kind}.svg"))
             if files:
                 break
             time.sleep(0.1)
@@ -404,13 +404,13 @@ def check_quiet(b, page):
     check(b.run("return performance.getEntriesByType('resource').filter((e) => !/^(data|blob):/.test(e.name)).length") == 0, "resources")
 
 
-def take_pictures(driver, chromium, folder, page, example, text):
+def take_pictures(driver, chromium, directory, page, example, text):
     for name, size, phone in (("desktop", (1280, 860), False), ("phone", (390, 844), True)):
         for dark in (False, True):
-            b = Browser(driver, chromium, folder, dark, size, phone)
+            b = Browser(driver, chromium, directory, dark, size, phone)
             try:
                 def take(what):
-                    b.picture(folder / f"{name}-{'dark' if dark else 'light'}-{what}.png")
+                    b.picture(directory / f"{name}-{'dark' if dark else 'light'}-{what}.png")
                 b.call("POST", "/url", {"url": example.as_uri()})
                 open_sentence(b, "The agreement")
                 take("idle")
@@ -456,22 +456,22 @@ def main():
     if not driver or not chromium:
         skip("chromium or chromedriver is not installed (apt-get install chromium chromium-driver)")
     with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        page, example, text = folder / "page.html", folder / "example.html", folder / "text.html"
+        directory = pathlib.Path(name)
+        page, example, text = directory / "page.html", directory / "example.html", directory / "text.html"
         subprocess.run([sys.argv[1], page], check=True)
         subprocess.run([sys.argv[1], example, "picture"], check=True)
         subprocess.run([sys.argv[1], text, "text"], check=True)
-        b = Browser(driver, chromium, folder, False, (1400, 900))
+        b = Browser(driver, chromium, directory, False, (1400, 900))
         try:
             b.call("POST", "/url", {"url": page.as_uri()})
             for part in (check_pointing, check_numbers, check_switches, check_keys, check_kinds, check_hostile, check_directions, check_long):
                 part(b)
                 print(part.__name__, "is right")
-            check_saving(b, folder)
+            check_saving(b, directory)
             check_quiet(b, page)
         finally:
             b.close()
-        b = Browser(driver, chromium, folder, False, (1400, 900))
+        b = Browser(driver, chromium, directory, False, (1400, 900))
         try:
             b.call("POST", "/url", {"url": text.as_uri()})
             check_text(b)
@@ -479,7 +479,7 @@ def main():
             print("check_text is right")
         finally:
             b.close()
-        b = Browser(driver, chromium, folder, True, (360, 740), phone=True)
+        b = Browser(driver, chromium, directory, True, (360, 740), phone=True)
         try:
             b.call("POST", "/url", {"url": page.as_uri()})
             check_phone(b)

@@ -86,23 +86,23 @@ def attend_reads(tool, path, tensors, metadata):
         assert f"metadata\t{key}\t{value}\n" in out, key
 
 
-def by_the_rules(tool, folder):
-    path, tensors = os.path.join(folder, "attend.safetensors"), sample()
+def by_the_rules(tool, directory):
+    path, tensors = os.path.join(directory, "attend.safetensors"), sample()
     subprocess.run([tool, "--write", path], check=True)
     got, metadata, _ = read(path)
     assert got == tensors, "other tensors than the sample's"
     checksum = metadata.pop("checksum")
     assert metadata == METADATA and checksum.startswith("xxh3-") and len(checksum) == 21
     for spaces in range(9):
-        other = os.path.join(folder, f"other{spaces}.safetensors")
+        other = os.path.join(directory, f"other{spaces}.safetensors")
         write(other, tensors, METADATA, spaces)
         attend_reads(tool, other, tensors, METADATA)
     print(f"{len(tensors)} tensors read and written by the rules of the format")
 
 
-def check_checksum(tool, folder):
+def check_checksum(tool, directory):
     import xxhash
-    path = os.path.join(folder, "attend.safetensors")
+    path = os.path.join(directory, "attend.safetensors")
     subprocess.run([tool, "--write", path], check=True)
     _, metadata, content = read(path)
     checksum = metadata["checksum"]
@@ -111,12 +111,12 @@ def check_checksum(tool, folder):
     print("the checksum is that of the xxhash package")
 
 
-def by_the_package(tool, folder):
+def by_the_package(tool, directory):
     import numpy
     import safetensors
     from safetensors import safe_open
     from safetensors.numpy import save_file
-    path, tensors = os.path.join(folder, "attend.safetensors"), sample()
+    path, tensors = os.path.join(directory, "attend.safetensors"), sample()
     subprocess.run([tool, "--write", path], check=True)
     with open(path, "rb") as f:
         content = f.read()
@@ -130,7 +130,7 @@ def by_the_package(tool, folder):
              "F64": "f8", "I64": "i8", "U64": "u8"}
     known = {name: t for name, t in tensors.items() if t[0] in kinds}
     arrays = {name: numpy.frombuffer(data, kinds[dtype]).reshape(shape) for name, (dtype, shape, data) in known.items()}
-    other = os.path.join(folder, "package.safetensors")
+    other = os.path.join(directory, "package.safetensors")
     save_file(arrays, other, METADATA)
     attend_reads(tool, other, known, METADATA)
     print(f"{len(tensors)} tensors read by safetensors {safetensors.__version__}, {len(known)} written by it")
@@ -141,5 +141,5 @@ if __name__ == "__main__":
     check, *packages = checks["".join(sys.argv[2:])]
     if packages:
         use_packages(*packages)
-    with tempfile.TemporaryDirectory() as folder:
-        check(sys.argv[1], folder)
+    with tempfile.TemporaryDirectory() as directory:
+        check(sys.argv[1], directory)

@@ -17,10 +17,15 @@ static void test_numbers(void **state)
     static const struct {
         const char *text;
         double x;
-    } valid[] = { { "0", 0 },           { "-0.5", -0.5 },  { " 12 ", 12 },           { "1e3", 1000 },
-                  { "2.5E-1,", 0.25 },  { "7}", 7 },       { "3.2325e+258", 3.2325e258 } };
-    static const char *const invalid[] = { "",   "-",    ".5",  "5.",  "05",  "+1", "1e",  "inf", "nan", "-inf",
-                                           "1-2", "1e999", "--1", "0x10", "tru", "\"1\"", "[1]" };
+    } valid[] = { { "0", 0 },
+                  { "-0.5", -0.5 },
+                  { " 12 ", 12 },
+                  { "1e3", 1000 },
+                  { "2.5E-1,", 0.25 },
+                  { "7}", 7 },
+                  { "3.2325e+258", 3.2325e258 } };
+    static const char *const invalid[] = { "",     "-",   ".5",    "5.",  "05",   "+1",  "1e",    "inf", "nan",
+                                           "-inf", "1-2", "1e999", "--1", "0x10", "tru", "\"1\"", "[1]" };
     double x;
     for (size_t i = 0; i < sizeof valid / sizeof *valid; i++) {
         attend_json_reader j = reader_of(valid[i].text);
