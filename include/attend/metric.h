@@ -3,7 +3,7 @@
  * Purpose    Corpus scores equal those of the field's tools (sacreBLEU 2.x: BLEU, chrF, chrF++, TER); docs/metrics.md
  *            has the definitions. The statistics of sentences are summed, so the score of any part of a corpus (a
  *            bootstrap sample, sentences of some length) costs additions only.
- * Text       UTF-8; a line has no line feed. Nothing is normalized unless an option requires it. A byte that is not
+ * Text       UTF-8; a line has no line feed. Nothing is normalised unless an option requires it. A byte that is not
  *            UTF-8 counts as a character of its own, equal only to itself.
  * Ownership  All arguments are the caller's; nothing is kept.
  * Threads    No shared state. */

@@ -2,7 +2,7 @@
  *
  * Purpose    A tokenizer is learned from lines of text, stored in a model (as two attachments, see
  *            attend_tokenizer_attach) and used for one side of a model or for both. Text is UTF-8; it is converted to
- *            Unicode normalization form C (NFC) before anything else. Invalid UTF-8 is an error that names the byte.
+ *            Unicode normal form C (NFC) before anything else. Invalid UTF-8 is an error that names the byte.
  *            docs/text.md has the details.
  * Kinds      word: what white space separates; an unknown word becomes ATTEND_UNKNOWN. char: characters. bpe:
  *            subwords learned by byte-pair encoding (Sennrich, Haddow, Birch 2016). char and bpe are lossless, white

@@ -1,6 +1,6 @@
 /* pipeline.h: text to the tokens a model reads, for one side of a model.
  *
- * Purpose    The one definition of the steps between a line of text and a model: Unicode normalization form C (NFC),
+ * Purpose    The one definition of the steps between a line of text and a model: Unicode normal form C (NFC),
  *            tokens with their spans, and ATTEND_END after the tokens of a source, so that attention can attend to
  *            its end. Training, translating, scoring and attention maps use it.
  * Ownership  {0} is empty; attend_pipeline_free releases the tokenizer and all texts.
@@ -20,7 +20,7 @@ typedef struct attend_pipeline {
     /* the texts added so far */
     attend_ids ids;     /* tokens of all texts, one text after another */
     attend_string text; /* the texts in NFC, each followed by '\0' */
-    attend_string line; /* scratch: one text while it is normalized */
+    attend_string line; /* scratch: one text while it is normalised */
 } attend_pipeline;
 
 /* One text of a pipeline. */
