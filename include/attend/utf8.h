@@ -16,8 +16,8 @@ extern "C" {
 size_t attend_utf8_valid(const char *text, size_t size);
 /* Returns the number of characters of a text that is valid UTF-8. */
 size_t attend_utf8_count(const char *text, size_t size);
-/* Returns the length of the longest prefix of at most `max` bytes that does not end inside a character, for a text that is
- * valid UTF-8. */
+/* Returns the length of the longest prefix of at most `max` bytes that does not end inside a character, for a text
+ * that is valid UTF-8. */
 size_t attend_utf8_cut(const char *text, size_t size, size_t max);
 
 #ifdef __cplusplus

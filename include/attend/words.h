@@ -1,9 +1,9 @@
 /* words.h: the words of a text, and links between words.
  *
- * Purpose    The one definition of a word: a longest run of characters that are not white space. White space is U+0009 to
- *            U+000D and the space separators of Unicode (general category Zs), which include the space and the no-break
- *            space. Alignments, attention between words, lengths in words and the tokenizer `word` use it. The metrics do
- *            not: they split text as Python does (docs/metrics.md).
+ * Purpose    The one definition of a word: a longest run of characters that are not white space. White space is U+0009
+ *            to U+000D and the space separators of Unicode (general category Zs), which include the space and the
+ *            no-break space. Alignments, attention between words, lengths in words and the tokenizer `word` use it.
+ *            The metrics do not: they split text as Python does (docs/metrics.md).
  * Text       is UTF-8 of at most ATTEND_MAX_TEXT_BYTES bytes. Bytes that are not valid UTF-8 count as part of a word.
  * Threads    The functions have no state. */
 #ifndef ATTEND_WORDS_H

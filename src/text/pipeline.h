@@ -71,8 +71,8 @@ static inline const attend_span *attend_pipeline_spans(const attend_pipeline *p,
  * (attend_memory_free); NULL: no memory, and the lengths are set. */
 int *attend_pipeline_join(const attend_pipeline *p, int count, const attend_encoded_text *const *texts, int *lengths);
 
-/* The same as attend_pipeline_add without keeping the text, for training: appends the tokens to `out`. dropout, seed and position are those of
- * attend_tokenizer_encode. */
+/* The same as attend_pipeline_add without keeping the text, for training: appends the tokens to `out`. dropout, seed
+ * and position are those of attend_tokenizer_encode. */
 int attend_pipeline_encode(const attend_tokenizer *t, attend_side side, const char *text, size_t size, attend_ids *out,
                            double dropout, uint64_t seed, uint64_t position);
 
