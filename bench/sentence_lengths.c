@@ -19,13 +19,13 @@ static int compare_lengths(const void *a, const void *b)
 
 int bench_sentence_lengths(pair_lengths *lengths, int max_count)
 {
-    const char *folder = getenv("ATTEND_DATA");
+    const char *directory = getenv("ATTEND_DATA");
     static const char *const sides[] = { "en", "de" };
     FILE *f[2];
     for (int i = 0; i < 2; i++) {
         char command[512];
         snprintf(command, sizeof command, "gzip -dc '%s/multi30k/train.%s.gz' 2>/dev/null",
-                 folder ? folder : "../shared/data", sides[i]);
+                 directory ? directory : BENCH_DATA, sides[i]);
         f[i] = popen(command, "r");
     }
     char *line = NULL;

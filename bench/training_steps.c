@@ -102,6 +102,6 @@ void report_missing_data(bench *b, const char *group, const char *name)
     result r = { .group = group, .ratio = NAN };
     snprintf(r.name, sizeof r.name, "%s", name);
     snprintf(r.measured, sizeof r.measured, "-");
-    snprintf(r.reference, sizeof r.reference, "no data (set ATTEND_DATA to its folder)");
+    snprintf(r.reference, sizeof r.reference, "no data (set ATTEND_DATA to its directory)");
     bench_report(b, &r);
 }

@@ -1,6 +1,7 @@
 #include "align_maps.h"
 
 #include "alignment_text.h"
+#include "array.h"
 #include <attend/status.h>
 #include "json_members.h"
 #include <attend/map_selection.h>
@@ -23,6 +24,7 @@ int align_maps_check_writable(const char *path)
 typedef struct gold_list {
     attend_pair_links pairs[PAIR_READER_BATCH];
     attend_word_link *reversed; /* for the reverse model */
+    int capacity;
 } gold_list;
 
 static int collect_gold(gold_list *g, const gold_links *all, const pair_reader *from, bool reverse)
@@ -34,9 +36,9 @@ static int collect_gold(gold_list *g, const gold_links *all, const pair_reader *
         count += (size_t)p->count;
     }
     if (!reverse) return ATTEND_OK;
-    attend_word_link *to = realloc(g->reversed, (count + 1) * sizeof *to);
-    if (!to) return attend_fail(ATTEND_NO_MEMORY, "out of memory for gold links");
-    g->reversed = to;
+    if (!array_reserve(&g->reversed, &g->capacity, count + 1, sizeof *g->reversed))
+        return attend_fail(ATTEND_NO_MEMORY, "out of memory for gold links");
+    attend_word_link *to = g->reversed;
     for (int i = 0; i < from->count; i++) {
         attend_pair_links *p = &g->pairs[i];
         const attend_word_link *links = p->links;

@@ -165,15 +165,12 @@ static void print_links(const job *j, int list)
     json_end_line(&w);
 }
 
-/* Words, separated by white space. */
 static void json_words(attend_json_writer *w, const char *name, const char *text)
 {
     json_begin_array(w, name);
-    while (*(text += strspn(text, " \t"))) {
-        const size_t size = strcspn(text, " \t");
-        attend_json_put_bytes(w, text, size);
-        text += size;
-    }
+    attend_span word;
+    for (size_t at = 0, size = strlen(text); attend_word_next(text, size, &at, &word);)
+        attend_json_put_bytes(w, text + word.begin, at - (size_t)word.begin);
     attend_json_end_array(w);
 }
 

@@ -8,7 +8,6 @@
 #include "terminal.h"
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 static const char *const formats[] = { "text", "markdown", "json", NULL };
@@ -175,11 +174,10 @@ static int refresh(comparison *c)
 /* Prints the table so far to standard error. */
 static void show_progress(const comparison *c)
 {
-    struct winsize w;
-    const bool terminal = ioctl(STDERR_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 1;
+    const int columns = terminal_columns(STDERR_FILENO);
     if (c->s->t.quiet) return;
     fprintf(stderr, "\n");
-    comparison_print(c, stderr, TABLE_TEXT, terminal ? w.ws_col - 1 : 0, false, false);
+    comparison_print(c, stderr, TABLE_TEXT, columns > 1 ? columns - 1 : 0, false, false);
 }
 
 /* ---- training and testing ---- */

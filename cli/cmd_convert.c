@@ -14,7 +14,7 @@
 typedef struct settings {
     const char *model, *output;
     pairs_list shortlist;
-    long long threads, frequent, per_word;
+    long long threads, frequent, per_token;
     int precision;
     bool average, quiet;
 } settings;
@@ -35,7 +35,7 @@ static const option table[] = {
       OPTION_PAIRS, AT(shortlist), 0, 0, NULL },
     { "frequent", "N", "number of most frequent target tokens on every shortlist", OPTION_INTEGER, AT(frequent), 0, 1e6,
       NULL },
-    { "per-word", "N", "maximum number of target tokens for each source token", OPTION_INTEGER, AT(per_word), 1, 1e6,
+    { "per-token", "N", "maximum number of target tokens for each source token", OPTION_INTEGER, AT(per_token), 1, 1e6,
       NULL },
     { "threads", "N",
       "number of threads for the shortlist; does not change it (default: one per physical core that this process may "
@@ -43,6 +43,11 @@ static const option table[] = {
       OPTION_INTEGER, AT(threads), 1, 1024, NULL },
     { "quiet", NULL, "print no progress", OPTION_FLAG, AT(quiet), 0, 0, NULL },
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
+};
+
+static const option_alias aliases[] = {
+    { "per-token", "per-word", NULL, NULL },
+    { NULL, NULL, NULL, NULL },
 };
 
 /* Whether target token t is aligned with source token j: by the highest weight, or by at least min_weight. */
@@ -56,19 +61,14 @@ static bool is_aligned(const attend_scored_pair *s, int t, int j)
     return true;
 }
 
-/* Whether target token t begins a word. */
-static bool begins_word(const attend_scored_pair *s, int t)
-{
-    const int at = s->target_spans[t].begin;
-    return at == 0 || s->target_text[at] == ' ' || s->target_text[at - 1] == ' ';
-}
-
 /* Adds all tokens of a target word for each source token that one of them is aligned with. */
 static int count_pair(attend_shortlist *list, const attend_scored_pair *s)
 {
-    int status = ATTEND_OK;
+    int *words = malloc(((size_t)s->target_count + 1) * sizeof *words), status = ATTEND_OK;
+    if (!words) return attend_fail(ATTEND_NO_MEMORY, "out of memory counting the tokens of a shortlist");
+    attend_words_of_spans(s->target_text, strlen(s->target_text), s->target_spans, s->target_count, words);
     for (int first = 0, last; first < s->target_count && status == ATTEND_OK; first = last) {
-        for (last = first + 1; last < s->target_count && !begins_word(s, last);) last++;
+        for (last = first + 1; last < s->target_count && words[last] >= 0 && words[last] == words[first];) last++;
         for (int j = 0; j < s->source_count; j++) {
             bool aligned = false;
             for (int t = first; t < last; t++) aligned |= is_aligned(s, t, j);
@@ -77,6 +77,7 @@ static int count_pair(attend_shortlist *list, const attend_scored_pair *s)
         }
         for (int t = first; t < last && status == ATTEND_OK; t++) status = attend_shortlist_count(list, s->target[t]);
     }
+    free(words);
     return status;
 }
 
@@ -108,7 +109,7 @@ static int make_shortlist(attend_model *m, const settings *s)
     int status = attend_shortlist_new(&x.list, config->source_vocab, config->target_vocab);
     if (status == ATTEND_OK) status = score_pairs(m, &s->shortlist, (int)s->threads, true, visit, &x);
     if (!s->quiet && x.used > 0) fprintf(stderr, "%s%llu pairs aligned\n", x.progress ? "\r" : "", x.used);
-    if (status == ATTEND_OK) status = attend_shortlist_attach(x.list, m, (int)s->frequent, (int)s->per_word);
+    if (status == ATTEND_OK) status = attend_shortlist_attach(x.list, m, (int)s->frequent, (int)s->per_token);
     attend_shortlist_free(x.list);
     return status;
 }
@@ -146,7 +147,7 @@ static int convert(const settings *s, const parsed *p, bool quantize)
 static const void *defaults(void)
 {
     static settings s;
-    s = (settings){ .frequent = 100, .per_word = 100, .threads = attend_processors_threads() };
+    s = (settings){ .frequent = 100, .per_token = 100, .threads = attend_processors_threads() };
     return &s;
 }
 
@@ -187,5 +188,6 @@ const verb verb_convert = {
     .options = table,
     .defaults = defaults,
     .arguments_are_inputs = true,
+    .aliases = aliases,
     .run = run,
 };

@@ -84,9 +84,7 @@ static void set_name(evaluation *e, int system, const char *path)
 {
     const char *slash = strrchr(path, '/');
     const char *from = slash && slash[1] ? slash + 1 : path;
-    size_t size = strlen(from);
-    if (size >= sizeof e->names[system])
-        for (size = sizeof e->names[system] - 1; size > 0 && ((unsigned char)from[size] & 0xc0) == 0x80;) size--;
+    const size_t size = attend_utf8_cut(from, strlen(from), sizeof e->names[system] - 1);
     memcpy(e->names[system], from, size);
     e->names[system][size] = '\0';
     for (size_t valid; (valid = attend_utf8_valid(e->names[system], size)) < size;) e->names[system][valid] = '?';

@@ -63,7 +63,7 @@ typedef struct comparison {
     const compare_settings *s;
     const parsed *p;
     variant *variants;
-    int count;
+    int count, capacity;
     content_hash train_hash, valid_hash, test_hash, gold_hash, gold_pairs_hash;
     gold_links gold;
     evaluation e; /* the test set and the scores; borrows the translations of variants */

@@ -1,6 +1,7 @@
 /* comparison_test.c: tests a trained variant: translates the test sources, computes the probability of the test
  * targets and the alignment error, and scores all variants. */
 #include "comparison.h"
+#include "array.h"
 #include "interrupt.h"
 #include "score_pairs.h"
 #include "translate_lines.h"
@@ -32,7 +33,7 @@ typedef struct link_errors {
     const gold_links *gold;
     attend_aer_sums sums;
     attend_word_link *links; /* scratch */
-    int room;
+    int capacity;
 } link_errors;
 
 static int add_links(void *user, const attend_scored_pair *r, unsigned long long index)
@@ -42,12 +43,9 @@ static int add_links(void *user, const attend_scored_pair *r, unsigned long long
     int sources, targets;
     if (interrupt_stop(NULL)) return STOPPED;
     attend_scorer_word_counts(r, &sources, &targets);
-    if (targets + 1 > e->room) {
-        attend_word_link *larger = realloc(e->links, (size_t)(targets + 1) * sizeof *larger);
-        if (!larger) return attend_fail(ATTEND_NO_MEMORY, "out of memory for the links of %d words", targets);
-        e->links = larger, e->room = targets + 1;
-    }
-    const int predicted = attend_scorer_links(r, e->links, e->room), count = gold_links_of(e->gold, index, &gold);
+    if (!array_reserve(&e->links, &e->capacity, (size_t)targets, sizeof *e->links))
+        return attend_fail(ATTEND_NO_MEMORY, "out of memory for the links of %d words", targets);
+    const int predicted = attend_scorer_links(r, e->links, targets), count = gold_links_of(e->gold, index, &gold);
     return attend_aer_add(&e->sums, e->links, predicted, gold, count);
 }
 

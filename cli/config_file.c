@@ -2,6 +2,8 @@
  * of a line or after a space starts a comment. */
 #include "option_table.h"
 
+#include "array.h"
+
 #include <attend/utf8.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -111,12 +113,10 @@ int options_read_config(const verb *v, void *base, parsed *p, const char *path)
     char *text, where[512];
     size_t size;
     int status = read_text(v, path, &text, &size);
-    char **texts = text ? realloc(p->texts, (size_t)(p->text_count + 1) * sizeof *texts) : NULL;
-    if (!texts) {
+    if (!text || !array_reserve(&p->texts, &p->text_capacity, (size_t)p->text_count + 1, sizeof *p->texts)) {
         free(text);
         return status ? status : cannot_read(v, path, "out of memory");
     }
-    p->texts = texts;
     p->texts[p->text_count++] = text; /* values point into it */
     char *line = strncmp(text, "\xef\xbb\xbf", 3) == 0 ? text + 3 : text, *end = text + size;
     for (int number = 1; status == 0 && line < end; number++) {

@@ -1,5 +1,7 @@
 #include "data_files.h"
 
+#include "array.h"
+
 #include <stdlib.h>
 
 /* The names of one occurrence of the option. */
@@ -12,13 +14,12 @@ static int resolve_group(attend_pairs_spec *specs, int *count, const char **name
 
 int data_files_resolve(const verb *v, const char *name, pairs_list *list, attend_task task)
 {
-    const size_t room = (size_t)list->name_count + 1;
-    const char **names = calloc(room, sizeof *names);
-    free(list->items);
-    list->items = calloc(room, sizeof *list->items);
+    const size_t max_count = (size_t)list->name_count + 1;
+    const char **names = calloc(max_count, sizeof *names);
     list->count = 0;
     int status = 0;
-    if (!names || !list->items) status = usage_error(v, "--%s: out of memory", name);
+    if (!names || !array_reserve(&list->items, &list->capacity, max_count, sizeof *list->items))
+        status = usage_error(v, "--%s: out of memory", name);
     for (int first = 0, end; status == 0 && first < list->name_count; first = end) {
         int count = 0;
         for (end = first; end < list->name_count && (end == first || !list->names[end].starts_group); end++)

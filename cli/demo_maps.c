@@ -1,6 +1,7 @@
 #include "demo_maps.h"
 
 #include <attend/status.h>
+#include "array.h"
 #include "output_file.h"
 #include "terminal.h"
 #include <stdio.h>
@@ -42,12 +43,8 @@ static int print_map(const demo_maps *d, const attend_map *map)
 
 static int add_map(demo_maps *d, const char *source, const attend_hypothesis *h)
 {
-    if (d->map_count == d->room) {
-        const int room = 2 * d->room + 64;
-        attend_map **larger = realloc(d->maps, (size_t)room * sizeof *larger);
-        if (!larger) return attend_fail(ATTEND_NO_MEMORY, "out of memory for %d maps", room);
-        d->maps = larger, d->room = room;
-    }
+    if (!array_reserve(&d->maps, &d->map_capacity, (size_t)d->map_count + 1, sizeof *d->maps))
+        return attend_fail(ATTEND_NO_MEMORY, "out of memory for %d maps", d->map_count + 1);
     const int status = attend_map_new(&d->maps[d->map_count], d->c, d->m, ATTEND_ATTENTION_CROSS, source, NULL,
                                       h->tokens, h->count, h->score);
     if (status == ATTEND_OK) d->map_count++;

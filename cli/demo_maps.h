@@ -11,7 +11,7 @@ typedef struct demo_maps {
     attend_ctx *c;
     const attend_model *m;
     attend_map **maps; /* of all hypotheses of all sentences */
-    int map_count, room;
+    int map_count, map_capacity;
     int counts[DEMO_PAGE_SENTENCES];
     int sentences;
 } demo_maps;

@@ -2,6 +2,8 @@
 
 #include <attend/parse.h>
 #include <attend/status.h>
+#include <attend/utf8.h>
+#include <attend/words.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,13 +77,13 @@ void evaluation_metric_title(const evaluation *e, int metric, char *text, size_t
 
 static int length_of(const char *text, bool characters)
 {
-    int words = 0, count = 0;
-    for (const char *s = text; *s; s++) {
-        const bool blank = *s == ' ' || *s == '\t';
-        if (!blank && (s == text || s[-1] == ' ' || s[-1] == '\t')) words++;
-        if (!blank && ((unsigned char)*s & 0xc0) != 0x80) count++; /* not a UTF-8 continuation byte */
-    }
-    return characters ? count : words;
+    const size_t size = strlen(text);
+    attend_span word;
+    int count = 0; /* characters of words: white space does not count */
+    if (!characters) return attend_word_count(text, size);
+    for (size_t at = 0; attend_word_next(text, size, &at, &word);)
+        count += (int)attend_utf8_count(text + word.begin, at - (size_t)word.begin);
+    return count;
 }
 
 static int measure(evaluation *e)

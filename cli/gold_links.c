@@ -1,5 +1,7 @@
 #include "gold_links.h"
 
+#include "array.h"
+
 #include <attend/status.h>
 #include <attend/lines.h>
 #include <attend/parse.h>
@@ -12,14 +14,9 @@ enum { MAX_WORDS = 1 << 24 }; /* of a sentence */
 
 static int add(gold_links *g, unsigned long long pair, attend_word_link link)
 {
-    if (g->count == g->room) {
-        const size_t room = 2 * g->room + 256;
-        unsigned long long *pairs = realloc(g->pairs, room * sizeof *pairs);
-        if (pairs) g->pairs = pairs;
-        attend_word_link *links = pairs ? realloc(g->links, room * sizeof *links) : NULL;
-        if (!links) return attend_fail(ATTEND_NO_MEMORY, "out of memory reading gold links");
-        g->links = links, g->room = room;
-    }
+    if (!array_reserve(&g->pairs, &g->pair_capacity, g->count + 1, sizeof *g->pairs) ||
+        !array_reserve(&g->links, &g->link_capacity, g->count + 1, sizeof *g->links))
+        return attend_fail(ATTEND_NO_MEMORY, "out of memory reading gold links");
     g->pairs[g->count] = pair;
     g->links[g->count++] = link;
     return ATTEND_OK;

@@ -10,7 +10,8 @@
 typedef struct gold_links {
     unsigned long long *pairs; /* (count), ascending: the pair of each link, from 0 */
     attend_word_link *links;   /* (count) */
-    size_t count, room;
+    size_t count;
+    int pair_capacity, link_capacity;
     unsigned long long lines; /* of the file */
     int format;               /* of the file; 0: not known yet */
 } gold_links;

@@ -1,6 +1,8 @@
 /* option_value.c: values of options, from text and to text. */
 #include "option_table.h"
 
+#include "array.h"
+
 #include <attend/parse.h>
 #include <math.h>
 #include <stdlib.h>
@@ -95,9 +97,9 @@ bool option_takes_files(const option *o)
 
 static int add_data(const verb *v, const option *o, pairs_list *list, const char *const *names, int count)
 {
-    data_name *larger = realloc(list->names, (size_t)(list->name_count + count) * sizeof *larger);
-    if (!larger) return usage_error(v, "--%s: out of memory", o->name);
-    list->names = larger;
+    if (!array_reserve(&list->names, &list->name_capacity, (size_t)list->name_count + (size_t)count,
+                       sizeof *list->names))
+        return usage_error(v, "--%s: out of memory", o->name);
     for (int i = 0; i < count; i++) list->names[list->name_count++] = (data_name){ names[i], i == 0 };
     return 0;
 }
@@ -106,11 +108,10 @@ int option_add_files(const verb *v, const option *o, void *base, const char *con
 {
     pairs_list *list = (pairs_list *)((char *)base + o->offset);
     if (o->kind == OPTION_DATA) return add_data(v, o, list, names, count);
-    attend_pairs_spec *items = realloc(list->items, (size_t)(list->count + count) * sizeof *items);
-    if (!items) return usage_error(v, "--%s: out of memory", o->name);
-    list->items = items;
+    if (!array_reserve(&list->items, &list->capacity, (size_t)list->count + (size_t)count, sizeof *list->items))
+        return usage_error(v, "--%s: out of memory", o->name);
     int added = 0;
-    if (attend_pairs_specs(items + list->count, &added, names, count) != ATTEND_OK)
+    if (attend_pairs_specs(list->items + list->count, &added, names, count) != ATTEND_OK)
         return usage_error(v, "--%s: %s", o->name, attend_message());
     list->count += added;
     return 0;
@@ -118,9 +119,8 @@ int option_add_files(const verb *v, const option *o, void *base, const char *con
 
 static int add_text(const verb *v, const option *o, texts_list *list, const char *value)
 {
-    const char **items = realloc(list->items, (size_t)(list->count + 1) * sizeof *items);
-    if (!items) return usage_error(v, "--%s: out of memory", o->name);
-    list->items = items;
+    if (!array_reserve(&list->items, &list->capacity, (size_t)list->count + 1, sizeof *list->items))
+        return usage_error(v, "--%s: out of memory", o->name);
     list->items[list->count++] = value;
     return 0;
 }

@@ -78,14 +78,14 @@ typedef struct data_name {
 
 typedef struct pairs_list {
     attend_pairs_spec *items; /* (count) */
-    int count;
+    int count, capacity;
     data_name *names; /* (name_count); OPTION_DATA only */
-    int name_count;
+    int name_count, name_capacity;
 } pairs_list;
 
 typedef struct texts_list {
     const char **items;
-    int count;
+    int count, capacity;
 } texts_list;
 
 /* Upper bound on the options and configuration fields of a verb. */
@@ -119,7 +119,7 @@ typedef struct parsed {
     bool from_file[MAX_OPTIONS]; /* set by --config; the command line overrides it */
     bool help;                   /* --help was given and printed */
     char **texts;                /* contents of configuration files; values point into them */
-    int text_count;
+    int text_count, text_capacity;
 } parsed;
 
 /* Parses a command line into `to`, the verb's settings, which hold the defaults. Returns 0, or an exit code after a

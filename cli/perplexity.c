@@ -2,7 +2,10 @@
 
 #include "json_members.h"
 
+#include <attend/utf8.h>
+#include <attend/words.h>
 #include <math.h>
+#include <string.h>
 
 const char *perplexity_unit_name(perplexity_unit unit)
 {
@@ -12,19 +15,16 @@ const char *perplexity_unit_name(perplexity_unit unit)
 
 void perplexity_add(perplexity *p, const attend_scored_pair *line)
 {
-    int sources, words;
     if (line->fault) {
         p->faults++;
         return;
     }
-    attend_scorer_word_counts(line, &sources, &words);
+    const size_t size = strlen(line->target_text);
     p->log_probability += line->log_probability, p->lines++;
     p->units[PERPLEXITY_TOKEN] += (unsigned long long)line->target_count;
-    p->units[PERPLEXITY_WORD] += (unsigned long long)words;
-    for (const char *at = line->target_text; *at; at++) {
-        p->units[PERPLEXITY_BYTE]++;
-        p->units[PERPLEXITY_CHARACTER] += ((unsigned char)*at & 0xc0) != 0x80;
-    }
+    p->units[PERPLEXITY_WORD] += (unsigned long long)attend_word_count(line->target_text, size);
+    p->units[PERPLEXITY_CHARACTER] += attend_utf8_count(line->target_text, size);
+    p->units[PERPLEXITY_BYTE] += size;
     for (int i = 0; i < line->target_count; i++) p->unknown += line->target[i] == ATTEND_UNKNOWN;
 }
 

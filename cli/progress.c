@@ -1,11 +1,11 @@
 #include "progress.h"
 
 #include "perplexity.h"
+#include "terminal.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 static const double EVERY_TERMINAL = 0.2, EVERY_PIPE = 10; /* seconds */
@@ -116,10 +116,10 @@ static void line_of(const progress_view *v, const attend_progress *p, bool brief
 }
 
 /* The width of the status line: a line that wraps cannot be redrawn. */
-static size_t columns(const progress_view *v)
+static size_t line_width(const progress_view *v)
 {
-    struct winsize w;
-    return v->terminal && ioctl(fileno(v->to), TIOCGWINSZ, &w) == 0 && w.ws_col > 1 ? w.ws_col - 1u : 1000;
+    const int columns = v->terminal ? terminal_columns(fileno(v->to)) : 0;
+    return columns > 1 ? (size_t)columns - 1 : 1000;
 }
 
 /* Prints, once, the expected duration, as soon as it can be measured. */
@@ -152,7 +152,7 @@ void progress_show(void *user, const attend_progress *p)
     const bool due = p->validated || p->seconds - v->last >= (v->terminal ? EVERY_TERMINAL : EVERY_PIPE);
     if (!due) return;
     char text[256];
-    const size_t width = columns(v);
+    const size_t width = line_width(v);
     line_of(v, p, false, text, sizeof text);
     if (strlen(text) > width) line_of(v, p, true, text, sizeof text);
     if (strlen(text) > width) text[width] = '\0';

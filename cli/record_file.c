@@ -1,5 +1,7 @@
 #include "record_file.h"
 
+#include "array.h"
+
 #include <attend/parse.h>
 #include <attend/file.h>
 #include <attend/status.h>
@@ -17,13 +19,9 @@ void record_free(record *r)
 
 static record_field *take(record *r)
 {
-    if (r->count == r->room) {
-        record_field *larger = realloc(r->list, (size_t)(2 * r->room + 32) * sizeof *larger);
-        if (!larger) {
-            r->failed = true;
-            return NULL;
-        }
-        r->list = larger, r->room = 2 * r->room + 32;
+    if (!array_reserve(&r->list, &r->capacity, (size_t)r->count + 1, sizeof *r->list)) {
+        r->failed = true;
+        return NULL;
     }
     return &r->list[r->count++];
 }

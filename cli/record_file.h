@@ -14,7 +14,7 @@ typedef struct record_field {
 /* Zero-initialised: empty. */
 typedef struct record {
     record_field *list;
-    int count, room;
+    int count, capacity;
     bool failed; /* an addition ran out of memory; record_write reports it */
 } record;
 

@@ -50,7 +50,7 @@ typedef struct show_job {
     attend_string text;            /* the map being written */
     attend_string texts[2];        /* source and target of a line */
     sentence_maps *page;           /* (page_count) of an HTML page */
-    int page_count, page_room;
+    int page_count, page_capacity;
     size_t page_weights;     /* number of attention weights on the page */
     int reduced;             /* sentences on the page with maps of one kind only, to limit its size */
     const char *file;        /* the current input file; NULL: the sentence is an argument */

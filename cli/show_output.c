@@ -1,6 +1,8 @@
 /* show_output.c: writes attention maps in the requested format. */
 #include "show.h"
 
+#include "array.h"
+
 #include <attend/status.h>
 #include <attend/picture.h>
 #include <attend/json.h>
@@ -45,14 +47,28 @@ static int write_picture(show_job *j)
 
 /* ---- JSON and terminal ---- */
 
-/* The object of a map; for input from a file, with the number of the line as its first member. */
-static int write_json(show_job *j)
+/* Begins an object; for input from a file, the number of the line is its first member. */
+static attend_json_writer begin_json(show_job *j)
 {
-    char line[64];
-    if (!j->file) return write_text(j, j->text.text, j->text.size);
-    snprintf(line, sizeof line, "{\"line\": %llu, ", j->lines);
-    const int status = write_text(j, line, strlen(line));
-    return status == ATTEND_OK ? write_text(j, j->text.text + 1, j->text.size - 1) : status;
+    j->text.size = 0;
+    attend_json_writer w = attend_json_to_string(&j->text);
+    attend_json_begin_object(&w);
+    if (j->file) attend_json_put_key(&w, "line"), attend_json_put_unsigned(&w, j->lines);
+    return w;
+}
+
+static int end_json(show_job *j, attend_json_writer *w)
+{
+    attend_json_end_object(w);
+    attend_json_put_space(w, "\n");
+    return w->status == ATTEND_OK ? write_text(j, j->text.text, j->text.size) : w->status;
+}
+
+static int write_json(show_job *j, const attend_map *map)
+{
+    attend_json_writer w = begin_json(j);
+    const int status = attend_view_json_members(map, &j->view, &w);
+    return status == ATTEND_OK ? end_json(j, &w) : status;
 }
 
 /* For input from a file, the title is the number of the line and the source. */
@@ -100,12 +116,8 @@ static void limit_size(show_job *j, sentence_maps *x)
 /* Takes over the maps of a sentence. */
 static int add_to_page(show_job *j, sentence_maps *x)
 {
-    if (j->page_count == j->page_room) {
-        const int room = 2 * j->page_room + 16;
-        sentence_maps *larger = realloc(j->page, (size_t)room * sizeof *larger);
-        if (!larger) return attend_fail(ATTEND_NO_MEMORY, "out of memory for %d sentences", room);
-        j->page = larger, j->page_room = room;
-    }
+    if (!array_reserve(&j->page, &j->page_capacity, (size_t)j->page_count + 1, sizeof *j->page))
+        return attend_fail(ATTEND_NO_MEMORY, "out of memory for %d sentences", j->page_count + 1);
     limit_size(j, x);
     j->page[j->page_count++] = *x;
     *x = (sentence_maps){ NULL, 0 };
@@ -144,8 +156,7 @@ int show_write_maps(show_job *j, sentence_maps *x)
     case SHOW_HTML:
         return add_to_page(j, x);
     case SHOW_JSON:
-        status = attend_view_json(x->items[0], &j->view, &j->text);
-        return status == ATTEND_OK ? write_json(j) : status;
+        return write_json(j, x->items[0]);
     default:
         return write_terminal(j, x->items[0]);
     }
@@ -160,12 +171,7 @@ int show_skip_line(show_job *j)
     snprintf(reason, sizeof reason, "%s", message);
     if (!j->s->quiet) fprintf(stderr, "attend show: %s:%llu is not shown: %s\n", j->file, j->line, reason);
     if (j->s->format != SHOW_JSON) return ATTEND_OK;
-    j->text.size = 0;
-    attend_json_writer w = attend_json_to_string(&j->text);
-    attend_json_begin_object(&w);
-    attend_json_put_key(&w, "line"), attend_json_put_unsigned(&w, j->lines);
+    attend_json_writer w = begin_json(j);
     attend_json_put_key(&w, "fault"), attend_json_put_text(&w, reason);
-    attend_json_end_object(&w);
-    attend_json_put_space(&w, "\n");
-    return w.status == ATTEND_OK ? write_text(j, j->text.text, j->text.size) : w.status;
+    return end_json(j, &w);
 }

@@ -6,12 +6,18 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-int terminal_width(void)
+int terminal_columns(int descriptor)
 {
     struct winsize size;
-    if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+    return isatty(descriptor) && ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+int terminal_width(void)
+{
+    const int terminal = terminal_columns(STDOUT_FILENO);
     const char *text = getenv("COLUMNS");
     long long columns;
+    if (terminal > 0) return terminal;
     return text && attend_parse_integer(text, NULL, &columns) && columns > 0 && columns <= 10000 ? (int)columns : 80;
 }
 

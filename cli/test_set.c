@@ -1,6 +1,7 @@
 /* test_set.c: sources with their references, from pairs or from line-aligned files. */
 #include "test_set.h"
 
+#include "array.h"
 #include "nul_bytes.h"
 #include <attend/status.h>
 #include <attend/string_table.h>
@@ -55,7 +56,7 @@ static int arrange(test_set *s)
 
 /* ---- pairs ---- */
 
-static int add_pair(test_set *s, attend_string_table *known, const attend_text_pair *p, int *room)
+static int add_pair(test_set *s, attend_string_table *known, const attend_text_pair *p, int *capacity)
 {
     int number, status = attend_string_table_add(known, p->source, p->source_size, &number);
     if (status == ATTEND_OK) status = nul_bytes_check_pair(p);
@@ -63,11 +64,7 @@ static int add_pair(test_set *s, attend_string_table *known, const attend_text_p
         status = text_lines_add(&s->sources, p->source, p->source_size);
     if (status == ATTEND_OK) status = text_lines_add(&s->texts, p->target, p->target_size);
     if (status != ATTEND_OK) return status;
-    if (s->texts.count > *room) {
-        int *larger = realloc(s->segment_of, (size_t)s->texts.room * sizeof *larger);
-        if (!larger) return no_memory();
-        s->segment_of = larger, *room = s->texts.room;
-    }
+    if (!array_reserve(&s->segment_of, capacity, (size_t)s->texts.count, sizeof *s->segment_of)) return no_memory();
     s->segment_of[s->texts.count - 1] = number;
     return ATTEND_OK;
 }
@@ -76,12 +73,12 @@ int test_set_read_pairs(test_set *s, const pairs_list *pairs)
 {
     attend_pairs_file *file = NULL;
     attend_string_table known = { 0 };
-    int room = 0, status = attend_pairs_file_open(&file, pairs->items, pairs->count);
+    int capacity = 0, status = attend_pairs_file_open(&file, pairs->items, pairs->count);
     while (status == ATTEND_OK) {
         attend_text_pair p;
         status = attend_pairs_file_next(file, &p);
         if (status != ATTEND_OK || !p.source) break;
-        status = add_pair(s, &known, &p, &room);
+        status = add_pair(s, &known, &p, &capacity);
     }
     attend_string_table_free(&known);
     attend_pairs_file_close(file);

@@ -1,6 +1,7 @@
 #include "text_lines.h"
 
 #include <attend/status.h>
+#include "array.h"
 #include "nul_bytes.h"
 #include "output_file.h"
 #include <attend/lines.h>
@@ -15,12 +16,9 @@ static int no_memory(void)
 
 int text_lines_add(text_lines *l, const char *text, size_t size)
 {
-    if (l->count == l->room) {
-        if (l->room > INT_MAX / 4) return attend_fail(ATTEND_BAD_DATA, "more than %d lines", l->room);
-        char **larger = realloc(l->items, (size_t)(2 * l->room + 256) * sizeof *larger);
-        if (!larger) return no_memory();
-        l->items = larger, l->room = 2 * l->room + 256;
-    }
+    enum { MAX_LINES = INT_MAX / 4 };
+    if (l->count == MAX_LINES) return attend_fail(ATTEND_BAD_DATA, "more than %d lines", MAX_LINES);
+    if (!array_reserve(&l->items, &l->capacity, (size_t)l->count + 1, sizeof *l->items)) return no_memory();
     char *copy = malloc(size + 1);
     if (!copy) return no_memory();
     memcpy(copy, text, size);

@@ -7,7 +7,7 @@
 /* Zero-initialised: empty. */
 typedef struct text_lines {
     char **items;
-    int count, room;
+    int count, capacity;
 } text_lines;
 
 /* Appends the lines of a file. The message of a failure gives the file and the line. */

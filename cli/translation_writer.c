@@ -1,22 +1,19 @@
 #include "translation_writer.h"
 
+#include "array.h"
 #include "json_members.h"
 #include <stdlib.h>
 
 void translation_writer_free(translation_writer *w)
 {
     free(w->links);
-    w->links = NULL, w->link_room = 0;
+    w->links = NULL, w->link_capacity = 0;
 }
 
 /* Stores the links of a translation in w->links. Returns their number; -1: out of memory. */
 static int find_links(translation_writer *w, const attend_line_result *r, const attend_hypothesis *h)
 {
-    if (h->count > w->link_room) {
-        attend_word_link *larger = realloc(w->links, 2 * (size_t)h->count * sizeof *larger);
-        if (!larger) return -1;
-        w->links = larger, w->link_room = 2 * h->count;
-    }
+    if (!array_reserve(&w->links, &w->link_capacity, (size_t)h->count, sizeof *w->links)) return -1;
     return attend_hypothesis_links(r, h, w->links, h->count);
 }
 

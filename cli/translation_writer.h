@@ -15,7 +15,7 @@ typedef struct translation_writer {
     bool is_language_model;  /* the lines are continued, not translated */
     int alignment;           /* ALIGNMENT_* */
     attend_word_link *links; /* scratch */
-    int link_room;
+    int link_capacity;
 } translation_writer;
 
 /* Writes the result of a line; `number` counts from 0. False: out of memory. */

@@ -1,6 +1,7 @@
 /* variants.c: the variants of a comparison, from --vary and --variant. Any option that changes the model may vary. */
 #include "comparison.h"
 #include <attend/status.h>
+#include "array.h"
 #include "option_table.h"
 
 #include <ctype.h>
@@ -115,12 +116,10 @@ static int check_name(const comparison *c, const variant *x)
 
 static variant *add(comparison *c, const char *name, size_t size, int *status)
 {
-    variant *larger = realloc(c->variants, (size_t)(c->count + 1) * sizeof *larger);
     *status = 0;
-    if (larger) c->variants = larger;
     if (c->count == MAX_VARIANTS)
         *status = usage_error(v, "there are more than %d variants", MAX_VARIANTS);
-    else if (!larger)
+    else if (!array_reserve(&c->variants, &c->capacity, (size_t)c->count + 1, sizeof *c->variants))
         *status = no_memory();
     if (*status != 0) return NULL;
     variant *x = &c->variants[c->count++];

@@ -1,4 +1,4 @@
-# cmake -DFOLDER=src/view -DOUT=page_parts.c -P embed.cmake
+# cmake -DDIRECTORY=src/view -DOUT=page_parts.c -P embed.cmake
 # Writes the page of src/view/ as C arrays, with the hashes by which its Content-Security-Policy allows its script and style and nothing else.
 
 # 64 hexadecimal digits (256 bits) in base 64: three digits make two letters; the padding of eight zero bits makes the last letter a "=".
@@ -21,7 +21,7 @@ endfunction()
 function(part_of name out)
   set(hex "")
   foreach(file ${ARGN})
-    file(READ ${FOLDER}/${file} more HEX)
+    file(READ ${DIRECTORY}/${file} more HEX)
     string(APPEND hex "${more}")
   endforeach()
   string(REGEX REPLACE "(................................)" "\\1\n    " lines "${hex}")
@@ -34,7 +34,7 @@ endfunction()
 function(hash_of name out)
   set(whole "")
   foreach(file ${ARGN})
-    file(READ ${FOLDER}/${file} text)
+    file(READ ${DIRECTORY}/${file} text)
     string(APPEND whole "${text}")
   endforeach()
   string(SHA256 hex "${whole}")

@@ -7,7 +7,7 @@
 #   debug                  the debug information of the command and the shared libraries, in separate files; only if it is asked for by name
 # Install with --strip (as make install does) to leave debug information out of everything else.
 include(CMakePackageConfigHelpers)
-set(PACKAGE_FOLDER ${CMAKE_INSTALL_LIBDIR}/cmake/attend)
+set(PACKAGE_DIRECTORY ${CMAKE_INSTALL_LIBDIR}/cmake/attend)
 if(ATTEND_SANITIZE)
   return()
 endif()
@@ -26,16 +26,16 @@ install(TARGETS attend_view_shared EXPORT attend_view LIBRARY DESTINATION ${CMAK
         NAMELINK_COMPONENT view-development)
 install(TARGETS attend attend_double EXPORT attend_static DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
 install(TARGETS attend_view EXPORT attend_view_static DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT view-development)
-install(EXPORT attend NAMESPACE attend:: FILE attendTargets.cmake DESTINATION ${PACKAGE_FOLDER} COMPONENT development)
-install(EXPORT attend_static NAMESPACE attend:: FILE attendStaticTargets.cmake DESTINATION ${PACKAGE_FOLDER} COMPONENT development)
-install(EXPORT attend_view NAMESPACE attend:: FILE attendViewTargets.cmake DESTINATION ${PACKAGE_FOLDER} COMPONENT view-development)
-install(EXPORT attend_view_static NAMESPACE attend:: FILE attendViewStaticTargets.cmake DESTINATION ${PACKAGE_FOLDER}
+install(EXPORT attend NAMESPACE attend:: FILE attendTargets.cmake DESTINATION ${PACKAGE_DIRECTORY} COMPONENT development)
+install(EXPORT attend_static NAMESPACE attend:: FILE attendStaticTargets.cmake DESTINATION ${PACKAGE_DIRECTORY} COMPONENT development)
+install(EXPORT attend_view NAMESPACE attend:: FILE attendViewTargets.cmake DESTINATION ${PACKAGE_DIRECTORY} COMPONENT view-development)
+install(EXPORT attend_view_static NAMESPACE attend:: FILE attendViewStaticTargets.cmake DESTINATION ${PACKAGE_DIRECTORY}
         COMPONENT view-development)
-configure_package_config_file(cmake/attendConfig.cmake.in attendConfig.cmake INSTALL_DESTINATION ${PACKAGE_FOLDER}
+configure_package_config_file(cmake/attendConfig.cmake.in attendConfig.cmake INSTALL_DESTINATION ${PACKAGE_DIRECTORY}
                               NO_SET_AND_CHECK_MACRO NO_CHECK_REQUIRED_COMPONENTS_MACRO)
 write_basic_package_version_file(attendConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES cmake/modules.cmake ${CMAKE_CURRENT_BINARY_DIR}/attendConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/attendConfigVersion.cmake
-        DESTINATION ${PACKAGE_FOLDER} COMPONENT development)
+        DESTINATION ${PACKAGE_DIRECTORY} COMPONENT development)
 
 # cmake --install --strip does not strip static libraries.
 foreach(library attend:development attend_double:development attend_view:view-development)
@@ -54,9 +54,9 @@ foreach(target attend_command attend_shared attend_view_shared)
     set(PROGRAM \"$<TARGET_FILE:${target}>\")
     execute_process(COMMAND \"${CMAKE_READELF}\" -n \"\${PROGRAM}\" OUTPUT_VARIABLE NOTES COMMAND_ERROR_IS_FATAL ANY)
     string(REGEX MATCH \"Build ID: ([0-9a-f][0-9a-f])([0-9a-f]+)\" ID \"\${NOTES}\")
-    set(FOLDER \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/lib/debug/.build-id/\${CMAKE_MATCH_1}\")
-    set(FILE \"\${FOLDER}/\${CMAKE_MATCH_2}.debug\")
-    file(MAKE_DIRECTORY \"\${FOLDER}\")
+    set(DIRECTORY \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/lib/debug/.build-id/\${CMAKE_MATCH_1}\")
+    set(FILE \"\${DIRECTORY}/\${CMAKE_MATCH_2}.debug\")
+    file(MAKE_DIRECTORY \"\${DIRECTORY}\")
     execute_process(COMMAND \"${CMAKE_OBJCOPY}\" --only-keep-debug --compress-debug-sections \"\${PROGRAM}\" \"\${FILE}\" COMMAND_ERROR_IS_FATAL ANY)
     file(CHMOD \"\${FILE}\" PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ)
     message(STATUS \"Installing: \${FILE}\")" COMPONENT debug EXCLUDE_FROM_ALL)

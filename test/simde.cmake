@@ -1,8 +1,8 @@
 # The AVX-512 kernels, emulated by SIMDe, so that they are tested on machines without AVX-512: the table attend_simde512_table (see
 # support/kernel_tables.h) is linked into the tests of kernels. Only with gcc and without sanitizers, because it takes minutes to compile; the same
 # sources are compiled and tested as AVX2 in every build.
-find_path(ATTEND_SIMDE_INCLUDE simde/x86/avx512.h)
-if(ATTEND_SIMDE_INCLUDE AND NOT ATTEND_SANITIZE AND CMAKE_C_COMPILER_ID STREQUAL "GNU" AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
+if(NOT ATTEND_SANITIZE AND NOT ATTEND_THREAD_SANITIZE AND CMAKE_C_COMPILER_ID STREQUAL "GNU" AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
+  find_path(ATTEND_SIMDE_INCLUDE simde/x86/avx512.h REQUIRED)
   set(EMULATED "")
   foreach(part table rows cells activations additive packed int8)
     list(APPEND EMULATED ${PROJECT_SOURCE_DIR}/src/kernel/vector_${part}.c)

@@ -101,8 +101,8 @@ def texts():
 
 
 def run(tool, lines, size, min_count):
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "text")
+    with tempfile.TemporaryDirectory() as directory:
+        path = os.path.join(directory, "text")
         with open(path, "wb") as f:
             f.write("".join(line + "\n" for line in lines).encode())
         command = [tool, path, str(size), str(min_count)]

@@ -47,21 +47,21 @@ def main(arguments):
     documents = [name for name in files if name.endswith(".md") and name != "CHANGELOG.md"]
     problems = []
 
-    def exists(name, folder):
+    def exists(name, directory):
         name = re.sub(r"<\w+>", "*", name.rstrip("."))
-        candidates = {name, "*/" + name.lstrip("./"), folder + name}
+        candidates = {name, "*/" + name.lstrip("./"), directory + name}
         return any(fnmatch.fnmatch(file, pattern) for file in files for pattern in candidates)
 
     for document in documents:
-        folder = document.rpartition("/")[0]
-        folder = folder + "/" if folder else ""
+        directory = document.rpartition("/")[0]
+        directory = directory + "/" if directory else ""
         fenced = False
         for number, line in enumerate(open(document, encoding="utf-8"), 1):
             where = f"{document}:{number}"
             if line.startswith("```"):
                 fenced = not fenced
             for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", line):
-                path = os.path.normpath(folder + target)
+                path = os.path.normpath(directory + target)
                 if not re.match(r"\w+:", target) and not (path in files or any(f.startswith(path + "/") for f in files)):
                     problems.append(f"{where}: link to {target}")
             code = " ".join(re.findall(r"`([^`]+)`", line)) if not (line.startswith("    ") or fenced) else line
@@ -70,7 +70,7 @@ def main(arguments):
                     problems.append(f"{where}: identifier {name}")
             if not (line.startswith("    ") or fenced):
                 for name in FILE.findall(code):
-                    if not OTHER_FILES.fullmatch(name.removeprefix("OUT/")) and not exists(name, folder):
+                    if not OTHER_FILES.fullmatch(name.removeprefix("OUT/")) and not exists(name, directory):
                         problems.append(f"{where}: file {name}")
             if options is not None:
                 for name in OPTION.findall(code):

@@ -3,107 +3,121 @@
 
 Usage: tools/check_layers.py [ROOT]
 
-The list is the block of docs/design.md that begins with ```layers: one line per layer, in order, "src/DIRECTORY/  description". A
-file of a layer may include headers of its own layer and of those before it. The layer of a public header (include/attend/X.h) is in
-tools/public_headers.txt: "include/attend/X.h: DIRECTORY". The command (cli/) may include only public headers and its own. Only files
-in test/ may include headers of the tests. Only src/model/architecture.c and src/model/config.c may name an architecture
-(ATTEND_ARCHITECTURE_...), so that a new one touches its own files and the lists. Prints every violation with file and line, and then
-exits with 1."""
+The list is the block of docs/design.md that begins with ```layers: one line for each layer, in order, "src/DIRECTORY/  description". A file of a
+layer may include headers of its own layer and of those before it. The layer of a public header (include/attend/X.h) is in
+tools/public_headers.txt, "DIRECTORY: X.h ...". The command (cli/) may include public headers and its own only. No source includes a header of the
+tests. #include "X" and #include <X> are treated alike. Only src/model/architecture.c and src/model/config.c may name an architecture
+(ATTEND_ARCHITECTURE_...), so that a new one touches its own files and the lists. Prints every breach with its file and line; exit status 1 if there
+is one. test/tools/test_check_layers.py tests this script."""
 import os
 import re
 import sys
 
 NAME_ARCHITECTURES = ("src/model/architecture.c", "src/model/config.c")
-INCLUDE = re.compile(r'\s*#\s*include\s*(["<])([^">]+)[">]')
+INCLUDE = re.compile(r'\s*#\s*include\s*["<]([^">]+)[">]')
 
 
 def read_layers(root):
-    text = open(os.path.join(root, "docs/design.md"), encoding="utf-8").read()
-    block = re.search(r"^```layers\n(.*?)^```", text, re.S | re.M)
+    with open(os.path.join(root, "docs/design.md"), encoding="utf-8") as f:
+        block = re.search(r"^```layers\n(.*?)^```", f.read(), re.S | re.M)
     if not block:
         sys.exit("check_layers: docs/design.md has no ```layers block")
     layers = re.findall(r"^src/([a-z_]+)/", block.group(1), re.M)
-    folders = sorted(d for d in os.listdir(os.path.join(root, "src")) if os.path.isdir(os.path.join(root, "src", d)))
-    if sorted(layers) != folders:
-        sys.exit("check_layers: docs/design.md lists %s, and src/ has %s" % (sorted(layers), folders))
+    directories = sorted(d for d in os.listdir(os.path.join(root, "src")) if os.path.isdir(os.path.join(root, "src", d)))
+    if sorted(layers) != directories:
+        sys.exit("check_layers: docs/design.md lists %s, and src/ has %s" % (sorted(layers), directories))
     return layers
 
 
 def read_public(root, layers):
     """The layer of each public header."""
     owner = {}
-    for number, line in enumerate(open(os.path.join(root, "tools/public_headers.txt"), encoding="utf-8"), 1):
+    with open(os.path.join(root, "tools/public_headers.txt"), encoding="utf-8") as f:
+        lines = f.readlines()
+    for number, line in enumerate(lines, 1):
         line = line.split("#")[0].strip()
         if not line:
             continue
-        folder, *headers = line.split()
-        folder = folder.rstrip(":")
-        if folder != "all" and folder not in layers:
-            sys.exit("check_layers: tools/public_headers.txt:%d: there is no layer '%s'" % (number, folder))
+        layer, *headers = line.split()
+        layer = layer.rstrip(":")
+        if layer != "all" and layer not in layers:
+            sys.exit("check_layers: tools/public_headers.txt:%d: there is no layer '%s'" % (number, layer))
         for header in headers:
-            owner["attend/" + header] = folder
-    there = {"attend/" + h for h in os.listdir(os.path.join(root, "include/attend")) if h.endswith(".h")}
-    for header in sorted(there - set(owner)):
+            owner["attend/" + header] = layer
+    present = {"attend/" + h for h in os.listdir(os.path.join(root, "include/attend")) if h.endswith(".h")}
+    for header in sorted(present - set(owner)):
         sys.exit("check_layers: tools/public_headers.txt does not name the layer of include/%s" % header)
-    for header in sorted(set(owner) - there):
+    for header in sorted(set(owner) - present):
         sys.exit("check_layers: tools/public_headers.txt names include/%s, which does not exist" % header)
     return owner
 
 
-def sources(root, folder):
-    for path, _, names in sorted(os.walk(os.path.join(root, folder))):
+def sources(root, directory):
+    for path, _, names in sorted(os.walk(os.path.join(root, directory))):
         for name in sorted(names):
             if name.endswith((".c", ".h")):
                 yield os.path.join(path, name)
 
 
 def includes(path):
-    for number, line in enumerate(open(path, encoding="utf-8"), 1):
-        found = INCLUDE.match(line)
-        if found:
-            yield number, found.group(1) == '"', found.group(2)
+    """The number of the line and the header of every #include."""
+    with open(path, encoding="utf-8") as f:
+        for number, line in enumerate(f, 1):
+            found = INCLUDE.match(line)
+            if found:
+                yield number, found.group(1)
+
+
+def test_directories(root):
+    """The directories of test/ that have headers, which tests include as "support/X.h"."""
+    return {os.path.relpath(os.path.dirname(path), os.path.join(root, "test")).split(os.sep)[0] for path in sources(root, "test")} | {"test"}
 
 
 def main():
     root = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
     layers = read_layers(root)
     public = read_public(root, layers)
+    tests = test_directories(root)
     rank = {layer: i for i, layer in enumerate(layers)}
     rank["all"] = len(layers)
     breaches, files = [], 0
 
-    def check(path, layer):
-        """A file of a layer, or of the command (layer None)."""
+    def breach_of(header, layer):
+        """Why a file of a layer, or of the command (layer None), may not include a header. None if it may."""
+        directory = header.split("/")[0] if "/" in header else None
+        if header in public:
+            if layer is not None and rank[public[header]] > rank[layer]:
+                return "belongs to %s, a layer above %s" % (public[header], layer)
+        elif header.startswith("../"):
+            return "is outside the directory of the sources"
+        elif directory in rank:
+            if layer is None:
+                return "is internal; the command uses public headers only"
+            if rank[directory] > rank[layer]:
+                return "belongs to %s, a layer above %s" % (directory, layer)
+        elif directory in tests:
+            return "is a header of the tests"
+        return None
+
+    def check(directory, layer_of):
         nonlocal files
-        files += 1
-        shown = os.path.relpath(path, root)
-        for number, quoted, header in includes(path):
-            breach = None
-            top = header.split("/")[0]
-            if header in public:
-                if layer is not None and rank[public[header]] > rank[layer]:
-                    breach = "belongs to %s, a layer above %s" % (public[header], layer)
-            elif quoted and (top in ("unit", "support", "gradient", "golden", "test") or header.startswith("../")):
-                breach = "is a header of the tests, or lies outside the sources"
-            elif quoted and top in rank and "/" in header:
-                if layer is None:
-                    breach = "is internal; the command uses public headers alone"
-                elif rank[top] > rank[layer]:
-                    breach = "belongs to %s, a layer above %s" % (top, layer)
-            if breach:
-                breaches.append("%s:%d: %s %s" % (shown, number, header, breach))
-        if not shown.startswith("include") and shown not in NAME_ARCHITECTURES:
+        for path in sources(root, directory):
+            files += 1
+            shown = os.path.relpath(path, root)
+            for number, header in includes(path):
+                breach = breach_of(header, layer_of(path))
+                if breach:
+                    breaches.append("%s:%d: %s %s" % (shown, number, header, breach))
+            if shown.startswith("include") or shown in NAME_ARCHITECTURES:
+                continue
             for number, line in enumerate(open(path, encoding="utf-8"), 1):
                 if "ATTEND_ARCHITECTURE_" in line:
                     breaches.append("%s:%d: names an architecture; ask for a property of the configuration" % (shown, number))
 
     for layer in layers:
-        for path in sources(root, os.path.join("src", layer)):
-            check(path, layer)
-    for path in sources(root, "include/attend"):
-        check(path, public["attend/" + os.path.basename(path)])
-    for path in sources(root, "cli"):
-        check(path, None)
+        check(os.path.join("src", layer), lambda path, layer=layer: layer)
+    check("include/attend", lambda path: public["attend/" + os.path.basename(path)])
+    check("cli", lambda path: None)
     if breaches:
         print("\n".join(breaches))
         sys.exit("check_layers: %d breaches in %d files" % (len(breaches), files))

@@ -8,10 +8,10 @@
 # DEBFULLNAME and DEBEMAIL name the maintainer. Root is not needed. The same sources and tools give the same bytes.
 set -eu
 umask 022
-build=$1 folder=$2
+build=$1 directory=$2
 source=$(cd "$(dirname "$0")/.." && pwd)
-mkdir -p "$folder"
-folder=$(cd "$folder" && pwd)
+mkdir -p "$directory"
+directory=$(cd "$directory" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 roots=$work/debian # dpkg-shlibdeps finds packages below debian/ by their directories DEBIAN
@@ -61,7 +61,7 @@ Description: $4
 END
     (cd "$root" && find usr -type f | LC_ALL=C sort | xargs md5sum) >"$root/DEBIAN/md5sums"
     find "$root" -newermt "@$SOURCE_DATE_EPOCH" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
-    dpkg-deb --root-owner-group -Zxz --build "$root" "$folder/$1_${version}_$architecture.deb"
+    dpkg-deb --root-owner-group -Zxz --build "$root" "$directory/$1_${version}_$architecture.deb"
 }
 
 # fill PACKAGE COMPONENT: installs a component of the build into a package

@@ -236,22 +236,22 @@ class Model:
         for name, shape in {"w": (blocks * size, width), "u": (blocks * size, size), bias: (blocks * size,)}.items():
             self.draw(f"{gates}.{name}", *shape)
 
-    def draw_layer(self, place, layer):
-        self.draw_parts(f"{place}.look", place, 4, layer, "bw")
+    def draw_layer(self, prefix, layer):
+        self.draw_parts(f"{prefix}.look", prefix, 4, layer, "bw")
 
     def linear(self, name, x):
         return F.linear(x, self.p[name + ".w"], self.p[name + ".b"])
 
-    def attention(self, place):
-        return {k: self.p[f"{place}.{k}"] for k in ("wk", "wx", "wt", "b", "v")} | {"memory": self.hidden}
+    def attention(self, prefix):
+        return {k: self.p[f"{prefix}.{k}"] for k in ("wk", "wx", "wt", "b", "v")} | {"memory": self.hidden}
 
-    def layer(self, place, rows, source=None):
+    def layer(self, prefix, rows, source=None):
         """Runs one LSTMN over a sentence; returns the result of `read`."""
-        p = {"attention": self.attention(f"{place}.look"), "w": self.p[f"{place}.w"], "u": self.p[f"{place}.u"],
-             "b": self.p[f"{place}.bw"]}
+        p = {"attention": self.attention(f"{prefix}.look"), "w": self.p[f"{prefix}.w"], "u": self.p[f"{prefix}.u"],
+             "b": self.p[f"{prefix}.bw"]}
         if source:
-            p |= {"source_attention": self.attention(f"{place}.source"), "rw": self.p[f"{place}.read.w"],
-                  "ru": self.p[f"{place}.read.u"], "rb": self.p[f"{place}.read.b"]}
+            p |= {"source_attention": self.attention(f"{prefix}.source"), "rw": self.p[f"{prefix}.read.w"],
+                  "ru": self.p[f"{prefix}.read.u"], "rb": self.p[f"{prefix}.read.b"]}
         return read(p, rows, self.o["span"], source)
 
 

@@ -229,14 +229,14 @@ def names_of(code):
 
 
 class Reference:
-    def __init__(self, folder):
+    def __init__(self, directory):
         self.headers = {}  # name: (purpose, entries)
         self.where = {}  # identifier: header
         self.kind = {}
-        for name in sorted(os.listdir(folder)):
+        for name in sorted(os.listdir(directory)):
             if not name.endswith(".h"):
                 continue
-            with open(os.path.join(folder, name), encoding="utf-8") as file:
+            with open(os.path.join(directory, name), encoding="utf-8") as file:
                 self.headers[name] = parse(file.read())
             for entry in self.headers[name][1]:
                 for code in entry.codes:
@@ -382,11 +382,11 @@ def main(arguments):
     check_only = arguments[:1] == ["--check"]
     if len(arguments) != 2:
         raise SystemExit(__doc__)
-    folder = arguments[1] if check_only else arguments[0]
-    reference = Reference(folder)
+    directory = arguments[1] if check_only else arguments[0]
+    reference = Reference(directory)
     missing = reference.undocumented()
     for header, line, name in missing:
-        print(f"{os.path.join(folder, header)}:{line}: {name} has no comment", file=sys.stderr)
+        print(f"{os.path.join(directory, header)}:{line}: {name} has no comment", file=sys.stderr)
     if not check_only:
         output = arguments[1]
         os.makedirs(output, exist_ok=True)

@@ -107,11 +107,11 @@ def entmax_threshold(z):
 def select_sparse(e, visible, threshold, power):
     """Weights row by row, and whether they are suitable: far from every edge, some rows with zeros, some with several keys."""
     p, fit, supports = torch.zeros_like(e), True, []
-    for place in itertools.product(*map(range, e.shape[:-1])):
-        row = visible[place]
+    for index in itertools.product(*map(range, e.shape[:-1])):
+        row = visible[index]
         if row.any():
-            values, support, clear = sparse_row(e[place][row], threshold, power)
-            p = p.index_put((*(torch.tensor(x) for x in place), row.nonzero()[:, 0]), values)
+            values, support, clear = sparse_row(e[index][row], threshold, power)
+            p = p.index_put((*(torch.tensor(x) for x in index), row.nonzero()[:, 0]), values)
             supports.append((support, int(row.sum())))
             fit = fit and clear
     return p, fit and sum(a < b for a, b in supports) >= 3 and sum(a > 1 for a, _ in supports) >= 3

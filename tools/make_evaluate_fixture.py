@@ -10,11 +10,11 @@ import sys
 import sacrebleu
 from sacrebleu.metrics import BLEU, CHRF, TER
 
-FOLDER = pathlib.Path(__file__).resolve().parents[1] / "test" / "cli" / "evaluate"
+DIRECTORY = pathlib.Path(__file__).resolve().parents[1] / "test" / "cli" / "evaluate"
 
 
 def lines_of(name):
-    return (FOLDER / name).read_text(encoding="utf-8").split("\n")[:-1]
+    return (DIRECTORY / name).read_text(encoding="utf-8").split("\n")[:-1]
 
 
 def main():
@@ -30,7 +30,7 @@ def main():
                 scores = [metric.corpus_score(s, references[:count]).score for s in systems]
                 rows.append(f"{name} {tokens} {case} {count} {scores[0]:.2f} {scores[1]:.2f}")
     text = "\n".join(rows) + "\n"
-    path = FOLDER / "expected.txt"
+    path = DIRECTORY / "expected.txt"
     if "--check" in sys.argv:
         if path.read_text(encoding="utf-8").split("\n")[1:] != rows[1:] + [""]:
             sys.exit(f"{path} differs from the scores of sacreBLEU {sacrebleu.__version__}")

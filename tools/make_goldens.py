@@ -29,7 +29,7 @@ import torch.nn.functional as F
 from torch import nn
 
 SEED = 20150901
-FOLDER = pathlib.Path(__file__).resolve().parent.parent / "test" / "golden"
+DIRECTORY = pathlib.Path(__file__).resolve().parent.parent / "test" / "golden"
 KINK = 1e-3  # minimum distance of any ReLU argument from zero, so that float decides as double does
 
 
@@ -518,13 +518,13 @@ def main(goldens, summary):
     """Writes the files that `goldens` yields, or checks them."""
     parser = argparse.ArgumentParser(description=summary)
     parser.add_argument("--check", action="store_true", help="compare with the existing files; write nothing")
-    parser.add_argument("--folder", type=pathlib.Path, default=FOLDER, help="where the files are (test/golden)")
+    parser.add_argument("--directory", type=pathlib.Path, default=DIRECTORY, help="where the files are (test/golden)")
     options = parser.parse_args()
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True)
     total, wrong = 0, 0
     for g in goldens:
-        path, text = options.folder / f"{g.name}.golden", g.text()
+        path, text = options.directory / f"{g.name}.golden", g.text()
         total += len(text)
         if not options.check:
             path.write_text(text)

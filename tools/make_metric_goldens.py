@@ -19,7 +19,7 @@ import sys
 import sacrebleu
 from sacrebleu.metrics import BLEU, CHRF, TER
 
-FOLDER = pathlib.Path(__file__).resolve().parent.parent / "test" / "golden"
+DIRECTORY = pathlib.Path(__file__).resolve().parent.parent / "test" / "golden"
 REFERENCES = 3
 
 # ---- the corpora: (hypothesis, reference, reference, reference) ----
@@ -269,7 +269,7 @@ def main():
     check = options.parse_args().check
     wrong = 0
     for name, (title, groups) in CORPORA.items():
-        path, content = FOLDER / f"metric_{name}.golden", text(title, groups)
+        path, content = DIRECTORY / f"metric_{name}.golden", text(title, groups)
         if not check:
             path.write_text(content, encoding="utf-8")
         elif not same(path.read_text(encoding="utf-8"), content):

@@ -93,10 +93,10 @@ class Model:
             self.draw(target, o["target_vocab"], o["embedding"])
         self.source_table, self.target_table = self.p[source], self.p[target]
 
-    def draw_cell(self, place, width):
+    def draw_cell(self, prefix, width):
         rows = GATES[self.o["cell"]] * self.hidden
         for name, shape in {"w": (rows, width), "u": (rows, self.hidden), "bw": (rows,), "bu": (rows,)}.items():
-            self.draw(f"{place}.{name}", *shape)
+            self.draw(f"{prefix}.{name}", *shape)
 
     def draw_encoder(self):
         for layer in range(self.o["layers"]):
@@ -154,11 +154,11 @@ def layers_module(m, prefixes):
     module = MODULES[o["cell"]][0](o["embedding"], o["hidden"], num_layers=o["layers"],
                                    bidirectional=len(prefixes(0)) == 2, dtype=torch.float64)
     for layer in range(o["layers"]):
-        for place, way in zip(prefixes(layer), ("", "_reverse")):
+        for prefix, way in zip(prefixes(layer), ("", "_reverse")):
             for ours, theirs in CELL_NAMES.items():
                 name = f"{theirs}_l{layer}{way}"
-                assert getattr(module, name).shape == m.p[f"{place}.{ours}"].shape
-                setattr(module, name, m.p[f"{place}.{ours}"])
+                assert getattr(module, name).shape == m.p[f"{prefix}.{ours}"].shape
+                setattr(module, name, m.p[f"{prefix}.{ours}"])
     return module
 
 
@@ -240,11 +240,11 @@ def attend(m, query, memory, t, previous):
 
 # ---- decoder ----
 
-def step(m, place, x, state, second=None):
+def step(m, prefix, x, state, second=None):
     """One step of a cell; `second` is the part of the matrix for the end of x."""
-    w = {name: m.p[f"{place}.{name}"] for name in CELL_NAMES}
+    w = {name: m.p[f"{prefix}.{name}"] for name in CELL_NAMES}
     if second is not None:
-        w["w"] = torch.cat([w["w"], m.p[f"{place}.{second}"]], dim=1)
+        w["w"] = torch.cat([w["w"], m.p[f"{prefix}.{second}"]], dim=1)
     if m.o["cell"] == "gru-reset-before":
         return make_goldens.step_gru_before(torch.tanh, w, x, state[0], None)[:1]
     module = MODULES[m.o["cell"]][1](len(x), m.hidden, dtype=torch.float64)

@@ -97,19 +97,19 @@ class Model:
         if self.pre:
             self.norm(f"{side}.norm")
 
-    def layer(self, place, cross):
+    def layer(self, prefix, cross):
         d, f = self.width, self.o["feed_forward_width"]
-        self.linear(f"{place}.self.qkv", 3 * d, d)
-        self.linear(f"{place}.self.out", d, d)
-        self.norm(f"{place}.self.norm")
+        self.linear(f"{prefix}.self.qkv", 3 * d, d)
+        self.linear(f"{prefix}.self.out", d, d)
+        self.norm(f"{prefix}.self.norm")
         if cross:
-            self.linear(f"{place}.cross.query", d, d)
-            self.linear(f"{place}.cross.memory", 2 * d, d)
-            self.linear(f"{place}.cross.out", d, d)
-            self.norm(f"{place}.cross.norm")
-        self.linear(f"{place}.ff.in", 2 * f if self.o["feed_forward"] == "gated" else f, d)
-        self.linear(f"{place}.ff.out", d, f)
-        self.norm(f"{place}.ff.norm")
+            self.linear(f"{prefix}.cross.query", d, d)
+            self.linear(f"{prefix}.cross.memory", 2 * d, d)
+            self.linear(f"{prefix}.cross.out", d, d)
+            self.norm(f"{prefix}.cross.norm")
+        self.linear(f"{prefix}.ff.in", 2 * f if self.o["feed_forward"] == "gated" else f, d)
+        self.linear(f"{prefix}.ff.out", d, f)
+        self.norm(f"{prefix}.ff.norm")
 
 
 def words(m, side, ids):
@@ -162,25 +162,25 @@ def part(m, name, x, f):
     return x + f(plain_norm(m, name, x)) if m.pre else plain_norm(m, name, x + f(x))
 
 
-def plain_self(m, place, x, causal, seen):
-    q, k, v = (heads_of(m, y) for y in plain_linear(m, f"{place}.self.qkv", x).chunk(3, dim=1))
+def plain_self(m, prefix, x, causal, seen):
+    q, k, v = (heads_of(m, y) for y in plain_linear(m, f"{prefix}.self.qkv", x).chunk(3, dim=1))
     if m.o["positions"] == "rotary":
         q, k = rotate(m, q), rotate(m, k)
-    y, w = attention(m, f"{place}.self.out", q, k, v, causal)
+    y, w = attention(m, f"{prefix}.self.out", q, k, v, causal)
     seen.append(w)
     return y
 
 
-def plain_cross(m, place, x, memory, seen):
-    q = heads_of(m, plain_linear(m, f"{place}.cross.query", x))
-    k, v = (heads_of(m, y) for y in plain_linear(m, f"{place}.cross.memory", memory).chunk(2, dim=1))
-    y, w = attention(m, f"{place}.cross.out", q, k, v, False)
+def plain_cross(m, prefix, x, memory, seen):
+    q = heads_of(m, plain_linear(m, f"{prefix}.cross.query", x))
+    k, v = (heads_of(m, y) for y in plain_linear(m, f"{prefix}.cross.memory", memory).chunk(2, dim=1))
+    y, w = attention(m, f"{prefix}.cross.out", q, k, v, False)
     seen.append(w)
     return y
 
 
-def plain_feed(m, place, x):
-    h = plain_linear(m, f"{place}.ff.in", x)
+def plain_feed(m, prefix, x):
+    h = plain_linear(m, f"{prefix}.ff.in", x)
     if m.o["feed_forward"] == "relu":
         m.margin = min(m.margin, h.detach().abs().min().item())
         h = torch.relu(h)
@@ -189,7 +189,7 @@ def plain_feed(m, place, x):
     else:
         a, b = h.chunk(2, dim=1)
         h = F.silu(a) * b
-    return plain_linear(m, f"{place}.ff.out", h)
+    return plain_linear(m, f"{prefix}.ff.out", h)
 
 
 def plain_run(m, source, target):
@@ -198,26 +198,26 @@ def plain_run(m, source, target):
     if m.translates:
         memory = words(m, "source", source)
         for i in range(m.o["layers"]):
-            place = f"encoder.{i}"
-            memory = part(m, f"{place}.self.norm", memory, lambda x: plain_self(m, place, x, False, seen["encoder"]))
-            memory = part(m, f"{place}.ff.norm", memory, lambda x: plain_feed(m, place, x))
+            prefix = f"encoder.{i}"
+            memory = part(m, f"{prefix}.self.norm", memory, lambda x: plain_self(m, prefix, x, False, seen["encoder"]))
+            memory = part(m, f"{prefix}.ff.norm", memory, lambda x: plain_feed(m, prefix, x))
         memory = plain_norm(m, "encoder.norm", memory) if m.pre else memory
     y = words(m, "target", [BEGIN, *target])
     for i in range(m.o["decoder_layers"]):
-        place = f"decoder.{i}"
-        y = part(m, f"{place}.self.norm", y, lambda x: plain_self(m, place, x, True, seen["decoder"]))
+        prefix = f"decoder.{i}"
+        y = part(m, f"{prefix}.self.norm", y, lambda x: plain_self(m, prefix, x, True, seen["decoder"]))
         if m.translates:
-            y = part(m, f"{place}.cross.norm", y, lambda x: plain_cross(m, place, x, memory, seen["source"]))
-        y = part(m, f"{place}.ff.norm", y, lambda x: plain_feed(m, place, x))
+            y = part(m, f"{prefix}.cross.norm", y, lambda x: plain_cross(m, prefix, x, memory, seen["source"]))
+        y = part(m, f"{prefix}.ff.norm", y, lambda x: plain_feed(m, prefix, x))
     y = plain_norm(m, "decoder.norm", y) if m.pre else y
     return F.linear(y, m.output, m.p["output.b"]), {k: torch.stack(v) for k, v in seen.items() if v}
 
 
 # ---- with the modules of nn.Transformer, all pairs at once ----
 
-def layer_weights(m, place, prefix, cross):
+def layer_weights(m, layer, prefix, cross):
     """Our parameters under the names of nn.Transformer*Layer."""
-    p = {k.removeprefix(f"{place}."): v for k, v in m.p.items() if k.startswith(f"{place}.")}
+    p = {k.removeprefix(f"{layer}."): v for k, v in m.p.items() if k.startswith(f"{layer}.")}
     named = {"self_attn.in_proj_weight": p["self.qkv.w"], "self_attn.in_proj_bias": p["self.qkv.b"],
              "self_attn.out_proj.weight": p["self.out.w"], "self_attn.out_proj.bias": p["self.out.b"],
              "linear1.weight": p["ff.in.w"], "linear1.bias": p["ff.in.b"],

@@ -15,7 +15,7 @@ for purpose in "$@"; do
 done
 
 if ! command -v dpkg-query >/dev/null 2>&1; then
-    echo "attend: not a Debian system; please see to these yourself:" $wanted >&2
+    echo "attend: this is not a Debian system; install the equivalents of these packages:" $wanted >&2
     exit 0
 fi
 

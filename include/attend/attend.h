@@ -39,5 +39,6 @@
 #include <attend/utf8.h>
 #include <attend/version.h>
 #include <attend/view.h>
+#include <attend/words.h>
 
 #endif

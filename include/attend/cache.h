@@ -6,8 +6,7 @@
  *                attend_runner_forward(runner, &options, &arrays, context, NULL, NULL);
  *            With options.causal, several tokens appended at once give the same result as one by one. All sequences
  *            have the same length.
- * Shapes     B sequences, T rows, Hk key heads of widths Dk and Dv. The layout is (B, capacity, Hk, D), capacity >=
- *            T.
+ * Shapes     B sequences, T rows, Hk key heads of widths Dk and Dv. The layout is (B, capacity, Hk, D), capacity >= T.
  * Ownership  The cache owns its rows; attend_cache_free frees them. The pointers that attend_cache_fill sets point
  *            into the cache and are valid until the next call that appends, reserves, reorders, truncates or frees.
  * Failure    ATTEND_NO_MEMORY or ATTEND_BAD_USAGE leave the cache unchanged.

@@ -20,7 +20,7 @@
 extern "C" {
 #endif
 
-/* Gold links of a pair, between words separated by white space. */
+/* Gold links of a pair, between words (words.h). */
 typedef struct attend_pair_links {
     const attend_word_link *links;
     int count;

@@ -3,7 +3,7 @@
  * Purpose    Corpus scores equal those of the field's tools (sacreBLEU 2.x: BLEU, chrF, chrF++, TER); docs/metrics.md
  *            has the definitions. The statistics of sentences are summed, so the score of any part of a corpus (a
  *            bootstrap sample, sentences of some length) costs additions only.
- * Text       UTF-8; a line has no line feed. Nothing is normalized unless an option requires it. A byte that is not
+ * Text       UTF-8; a line has no line feed. Nothing is normalised unless an option requires it. A byte that is not
  *            UTF-8 counts as a character of its own, equal only to itself.
  * Ownership  All arguments are the caller's; nothing is kept.
  * Threads    No shared state. */
@@ -11,6 +11,7 @@
 #define ATTEND_METRIC_H
 
 #include <attend/status.h>
+#include <attend/words.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -84,14 +85,8 @@ int attend_metric_bootstrap(const attend_metric_options *o, const attend_metric_
 
 /* ---- alignments ---- */
 
-/* A link between word positions of a sentence pair, from 0. Duplicate links count once. */
-typedef struct attend_word_link {
-    int source, target;
-    bool sure; /* gold links: sure or possible */
-} attend_word_link;
-
 /* Counts for the alignment error rate (Och, Ney 2003); {0} is empty. A is the set of predicted links, S the sure gold
- * links, P all gold links. */
+ * links, P all gold links. Duplicate links count once. */
 typedef struct attend_aer_sums {
     double matched_sure, matched_possible, predicted, sure; /* |A & S|, |A & P|, |A|, |S| */
 } attend_aer_sums;

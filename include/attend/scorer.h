@@ -6,14 +6,14 @@
  *            links between words.
  * Faults     A pair with an empty side, invalid UTF-8 or too many tokens has `fault` set; its numbers are zero and
  *            its arrays NULL.
- * Words      Words are separated by white space.
+ * Words      Words are those of words.h.
  * Ownership  A scorer borrows its model. Results belong to the scorer and are valid until its next run.
  * Threads    A scorer is used by one thread at a time; it has worker threads of its own. */
 #ifndef ATTEND_SCORER_H
 #define ATTEND_SCORER_H
 
-#include <attend/metric.h>
 #include <attend/text.h>
+#include <attend/words.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -2,7 +2,7 @@
  *
  * Purpose    A tokenizer is learned from lines of text, stored in a model (as two attachments, see
  *            attend_tokenizer_attach) and used for one side of a model or for both. Text is UTF-8; it is converted to
- *            Unicode normalization form C (NFC) before anything else. Invalid UTF-8 is an error that names the byte.
+ *            Unicode normal form C (NFC) before anything else. Invalid UTF-8 is an error that names the byte.
  *            docs/text.md has the details.
  * Kinds      word: what white space separates; an unknown word becomes ATTEND_UNKNOWN. char: characters. bpe:
  *            subwords learned by byte-pair encoding (Sennrich, Haddow, Birch 2016). char and bpe are lossless, white
@@ -24,6 +24,7 @@
 #include <attend/model.h>
 #include <attend/string.h>
 #include <attend/utf8.h>
+#include <attend/words.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -34,12 +35,8 @@ enum { ATTEND_MAX_TEXT_BYTES = 1 << 28 };
 
 /* ---- token ids ---- */
 
-/* The bytes [begin, end) of a text in NFC from which a token was made. For char and bpe the spans of a line cover it
- * without gaps; the space that bpe puts before a line has an empty span. */
-typedef struct attend_span {
-    int begin, end;
-} attend_span;
-
+/* The span of a token is the part of the text in NFC from which it was made. For char and bpe the spans of a line cover
+ * it without gaps; the space that bpe puts before a line has an empty span. */
 typedef struct attend_ids {
     int *ids;
     attend_span *spans; /* one per id */

@@ -20,9 +20,9 @@
 #ifndef ATTEND_TRANSLATOR_H
 #define ATTEND_TRANSLATOR_H
 
-#include <attend/metric.h>
 #include <attend/search.h>
 #include <attend/text.h>
+#include <attend/words.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -9,8 +9,9 @@
 #ifndef ATTEND_VIEW_H
 #define ATTEND_VIEW_H
 
-#include <attend/text.h>
+#include <attend/json.h>
 #include <attend/model.h>
+#include <attend/text.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -116,6 +117,9 @@ int attend_view_terminal(const attend_map *map, const attend_view_options *optio
 int attend_view_json(const attend_map *map, const attend_view_options *options, attend_string *out);
 int attend_view_html(const attend_map_list *sentences, int count, const attend_view_options *options,
                      attend_string *out);
+/* Writes the members of the object of attend_view_json into an object that the caller began, for example after members
+ * of its own. Returns also the status of the writer. */
+int attend_view_json_members(const attend_map *map, const attend_view_options *options, attend_json_writer *w);
 
 #ifdef __cplusplus
 }

@@ -57,7 +57,7 @@ bool attend_fused_values_finite(group *g);
 /* The same for its keys. */
 bool attend_fused_keys_finite(group *g);
 
-/* exp(-(j - center)^2 / 2 sigma^2) for the keys [first, first + n): the Gaussian window of local-p; and its center. */
+/* exp(-(j - center)^2 / 2 sigma^2) for the keys [first, first + n): the Gaussian window of local-p; and its centre. */
 void attend_fused_gaussian(const attention_call *a, double center, int first, size_t n, real *values);
 double attend_fused_gaussian_center(const attention_call *a, int b, int i, int keys);
 /* Writes the dropout mask of n weights. Returns the factor of the weights that are not dropped. */

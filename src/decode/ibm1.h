@@ -9,7 +9,7 @@
 #ifndef ATTEND_DECODE_IBM1_H
 #define ATTEND_DECODE_IBM1_H
 
-#include <attend/metric.h>
+#include <attend/words.h>
 
 /* Sentence pairs, one after another. Both sides may end with ATTEND_END, which serves as the NULL word: the origin of
  * tokens without a counterpart. */

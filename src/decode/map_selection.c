@@ -5,6 +5,7 @@
 #include "core/memory.h"
 #include "core/status.h"
 #include "decode/ibm1.h"
+#include "text/pipeline.h"
 #include "text/token_ids.h"
 #include <attend/scorer.h>
 
@@ -121,12 +122,11 @@ static int add_gold(attend_map_selection *s, int pair, const attend_pair_links *
     return status;
 }
 
-/* The source token with the largest weight. As for links between words, the source's end, which is the last, does not
- * count. */
+/* The source token with the largest weight. As for links between words, the source's end does not count. */
 static int most_attended(const attend_real *row, int count)
 {
     int best = 0;
-    for (int j = 1; j < count - 1; j++)
+    for (int j = 1; j < attend_pipeline_source_length(count); j++)
         if (row[j] > row[best]) best = j;
     return best;
 }

@@ -8,7 +8,7 @@
 typedef struct attend_sampler {
     double temperature, top_p;
     int top_k;                /* 0: all tokens */
-    double *masses;           /* (vocabulary) scratch: unnormalized probabilities */
+    double *masses;           /* (vocabulary) scratch: unnormalised probabilities */
     attend_top_k_entry *best; /* (vocabulary) scratch */
 } attend_sampler;
 

@@ -329,21 +329,22 @@ int attend_scorer_links(const attend_scored_pair *r, attend_word_link *links, in
 {
     if (r->fault || !r->weights) return 0;
     const attend_tokenized_text source = { r->source_text, r->source_spans,
-                                           r->source_count - 1 }; /* without ATTEND_END */
+                                           attend_pipeline_source_length(r->source_count) };
     const attend_tokenized_text target = { r->target_text, r->target_spans, r->target_count };
     return attend_word_links(&source, &target, r->weights, r->source_count, links, room);
 }
 
 void attend_scorer_word_counts(const attend_scored_pair *r, int *sources, int *targets)
 {
-    *sources = r->fault ? 0 : attend_word_count(r->source_text);
-    *targets = r->fault ? 0 : attend_word_count(r->target_text);
+    *sources = r->fault ? 0 : attend_word_count(r->source_text, strlen(r->source_text));
+    *targets = r->fault ? 0 : attend_word_count(r->target_text, strlen(r->target_text));
 }
 
 void attend_scorer_word_weights(const attend_scored_pair *r, double *weights)
 {
     if (!r->weights || r->fault) return;
-    const attend_tokenized_text source = { r->source_text, r->source_spans, r->source_count - 1 };
+    const attend_tokenized_text source = { r->source_text, r->source_spans,
+                                           attend_pipeline_source_length(r->source_count) };
     const attend_tokenized_text target = { r->target_text, r->target_spans, r->target_count };
     attend_word_weights(&source, &target, r->weights, r->source_count, weights);
 }

@@ -179,7 +179,8 @@ const attend_tokenizer *attend_translator_tokenizer(const attend_translator *t, 
 int attend_hypothesis_links(const attend_line_result *r, const attend_hypothesis *h, attend_word_link *links, int room)
 {
     if (!r->source || !h->weights) return 0;
-    const attend_tokenized_text source = { r->source_text, r->source_spans, r->source_count - 1 }; /* without the end */
+    const attend_tokenized_text source = { r->source_text, r->source_spans,
+                                           attend_pipeline_source_length(r->source_count) };
     const attend_tokenized_text target = { h->text, h->spans, h->count };
     return attend_word_links(&source, &target, h->weights, r->source_count, links, room);
 }

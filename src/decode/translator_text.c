@@ -11,9 +11,8 @@
 
 static bool is_blank(const char *text, size_t size)
 {
-    for (size_t i = 0; i < size; i++)
-        if (!attend_is_blank(text[i])) return false;
-    return true;
+    attend_span word;
+    return !attend_word_next(text, size, &(size_t){ 0 }, &word);
 }
 
 /* Adds a source or a prefix. A text that is not UTF-8 or too long sets *fault and is not added. */

@@ -1,10 +1,10 @@
-/* word_links.h: attention between tokens as links between words. Words are separated by white space; a token
- * belongs to the word of its last byte that is not white space. */
+/* word_links.h: attention between tokens as links between words (attend/words.h has words and their
+ * tokens). */
 #ifndef ATTEND_DECODE_WORD_LINKS_H
 #define ATTEND_DECODE_WORD_LINKS_H
 
-#include <attend/metric.h>
 #include <attend/text.h>
+#include <attend/words.h>
 
 /* A text and the spans of its tokens. */
 typedef struct attend_tokenized_text {
@@ -24,13 +24,6 @@ int attend_most_attended_word(const attend_tokenized_text *source, const attend_
 int attend_word_links(const attend_tokenized_text *source, const attend_tokenized_text *target,
                       const attend_real *weights, int width, attend_word_link *links, int room);
 
-/* True for the separators of words: space and TAB. */
-bool attend_is_blank(char c);
-/* The number of words of a text, and the span of each. */
-int attend_word_count(const char *text);
-void attend_word_spans(const char *text, attend_span *spans);
-/* The word to which each token belongs; -1 for a token of white space only. */
-void attend_words_of_tokens(const attend_tokenized_text *t, int *words);
 /* Attention between words: sums (target words, source words). The weight of a source word is the sum over its tokens;
  * that of a target word the mean over its tokens. */
 void attend_word_weights(const attend_tokenized_text *source, const attend_tokenized_text *target,

@@ -1,6 +1,8 @@
 #include "format/json_reader.h"
 
 #include "format/utf8.h"
+#include <attend/parse.h>
+#include <math.h>
 #include <string.h>
 
 bool attend_json_reader_fail(attend_json_reader *j, const char *error)
@@ -139,4 +141,65 @@ bool attend_json_read_integer(attend_json_reader *j, int64_t *number)
         return attend_json_reader_fail(j, "a number is not an integer");
     *number = n;
     return true;
+}
+
+/* Consumes a literal name if it comes next. */
+static bool accept_name(attend_json_reader *j, const char *name)
+{
+    const size_t size = strlen(name);
+    skip_space(j);
+    if ((size_t)(j->end - j->at) < size || memcmp(j->at, name, size) != 0) return false;
+    j->at += size;
+    return true;
+}
+
+static int digits(const char **s)
+{
+    const char *first = *s;
+    while (**s >= '0' && **s <= '9') ++*s;
+    return (int)(*s - first);
+}
+
+/* Whether a text is a number as JSON defines it: -0.5e+3, but not .5, 05, +5 or inf. */
+static bool is_number(const char *s)
+{
+    s += *s == '-';
+    const bool zero = *s == '0';
+    const int count = digits(&s);
+    if (count == 0 || (zero && count > 1)) return false;
+    if (*s == '.' && (s++, digits(&s) == 0)) return false;
+    if (*s != 'e' && *s != 'E') return *s == '\0';
+    s++;
+    s += *s == '+' || *s == '-';
+    return digits(&s) > 0 && *s == '\0';
+}
+
+bool attend_json_read_number(attend_json_reader *j, double *number)
+{
+    char text[64];
+    size_t size = 0;
+    *number = NAN;
+    if (accept_name(j, "null")) return true;
+    for (; j->at < j->end && size + 1 < sizeof text && *j->at && strchr("0123456789+-.eE", *j->at); j->at++)
+        text[size++] = *j->at;
+    text[size] = '\0';
+    return (is_number(text) && attend_parse_real(text, NULL, number)) ||
+           attend_json_reader_fail(j, "a number is missing");
+}
+
+bool attend_json_read_bool(attend_json_reader *j, bool *value)
+{
+    *value = accept_name(j, "true");
+    return *value || accept_name(j, "false") || attend_json_reader_fail(j, "true or false is missing");
+}
+
+bool attend_json_skip_scalar(attend_json_reader *j)
+{
+    const char *string, *at;
+    double number;
+    bool value;
+    skip_space(j);
+    if (j->at < j->end && *j->at == '"') return attend_json_read_string(j, &string, &at);
+    if (j->at < j->end && (*j->at == 't' || *j->at == 'f')) return attend_json_read_bool(j, &value);
+    return attend_json_read_number(j, &number);
 }

@@ -1,7 +1,7 @@
-/* json_reader.h: a reader for the subset of JSON in a safetensors header: objects, arrays, strings and non-negative
- * integers.
+/* json_reader.h: a reader of JSON for the header of a safetensors file (objects, arrays, strings and non-negative
+ * integers) and for the lines of a training log (also other numbers, booleans and null).
  *
- * Purpose    Headers come from untrusted files. The reader does not recurse, uses memory of a known size that the
+ * Purpose    The files are untrusted. The reader does not recurse, uses memory of a known size that the
  *            caller provides, and reports the position of a string in the text, which the checksum needs. (jansson
  *            2.14 writes past a buffer if memory runs out inside a string, and needs 16 to 73 times the size of the
  *            header.)
@@ -30,6 +30,12 @@ bool attend_json_expect(attend_json_reader *j, char c);
 bool attend_json_read_string(attend_json_reader *j, const char **string, const char **at);
 /* Reads an integer from 0 to INT64_MAX. */
 bool attend_json_read_integer(attend_json_reader *j, int64_t *number);
+/* Reads a number; null is NAN. */
+bool attend_json_read_number(attend_json_reader *j, double *number);
+/* Reads true or false. */
+bool attend_json_read_bool(attend_json_reader *j, bool *value);
+/* Reads a string, number, boolean or null, and ignores it. */
+bool attend_json_skip_scalar(attend_json_reader *j);
 /* Requires that only white space remains. */
 bool attend_json_expect_end(attend_json_reader *j);
 

@@ -5,7 +5,7 @@
 #include "core/c_locale.h"
 #include "core/status.h"
 #include "format/plot_scale.h"
-#include "format/utf8.h"
+#include "format/xml_text.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,7 +24,7 @@ enum {
     LETTER = 8, /* estimated width of a column of text */
     RADIUS = 4
 };
-enum { MAX_NAME = 36, MAX_TITLE = 60 }; /* columns of text */
+enum { MAX_NAME = 36, MAX_TITLE = 60 }; /* widths of text, see width_of */
 
 static const char *const colors[ATTEND_PLOT_COLORS] = { "#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                                         "#e69f00", "#56b4e9", "#555555", "#a8a000" };
@@ -43,51 +43,43 @@ typedef struct picture {
 
 /* ---- text ---- */
 
-/* The next character of a text and the columns it takes. U+FFFD for a byte that is not UTF-8; -1 for what XML 1.0 does
- * not allow. */
-static size_t next_character(const char *s, int32_t *point, int *columns)
+/* The width of a character in units of LETTER, as an estimate for proportional fonts: the viewer chooses the font. It
+ * needs no Unicode tables; attend/terminal.h has the columns of a terminal. */
+static int width_of(int32_t code_point)
 {
-    size_t size = attend_utf8_next(s, strlen(s), point);
-    if (size == 0) *point = 0xfffd, size = 1;
-    if (*point < ' ' || *point == 0x7f || *point == 0xfffe || *point == 0xffff) *point = -1;
-    *columns = *point < 0 ? 0 : *point < 0x1100 ? 1 : 2;
-    return size;
+    return code_point < 0x1100 ? 1 : 2;
 }
 
-static int columns_of(const char *text)
+static int width_of_text(const char *text)
 {
-    int total = 0, columns;
-    int32_t point;
-    for (const char *s = text; *s; total += columns) s += next_character(s, &point, &columns);
+    int total = 0;
+    int32_t code_point;
+    char character[ATTEND_XML_CHARACTER];
+    for (size_t i = 0, size = strlen(text); i < size; total += width_of(code_point))
+        i += attend_xml_character(text + i, size - i, character, &code_point);
     return total;
 }
 
-/* At most max_columns columns, and an ellipsis in place of the rest. */
-static void put_text(picture *p, const char *text, int max_columns)
+/* At most max_width, and an ellipsis in place of the rest. */
+static void put_text(picture *p, const char *text, int max_width)
 {
-    int total = 0, columns;
-    int32_t point;
-    const char *s = text;
-    while (*s) {
-        char bytes[8] = "";
-        s += next_character(s, &point, &columns);
-        if (point < 0) continue;
-        if ((total += columns) > max_columns) {
+    int total = 0;
+    int32_t code_point;
+    char character[ATTEND_XML_CHARACTER];
+    for (size_t i = 0, size = strlen(text); i < size;) {
+        i += attend_xml_character(text + i, size - i, character, &code_point);
+        if ((total += width_of(code_point)) > max_width) {
             put(p, "\xe2\x80\xa6");
             return;
         }
-        attend_utf8_put(bytes, point);
-        if (point == '<' || point == '&' || point == '>')
-            put(p, "&#%d;", (int)point);
-        else
-            put(p, "%s", bytes);
+        put(p, "%s", character);
     }
 }
 
-static double text_width(const char *text, int max_columns)
+static double text_width(const char *text, int max_width)
 {
-    const int columns = text ? columns_of(text) : 0;
-    return LETTER * (columns < max_columns ? columns : max_columns + 1);
+    const int width = text ? width_of_text(text) : 0;
+    return LETTER * (width < max_width ? width : max_width + 1);
 }
 
 /* ---- layout ---- */

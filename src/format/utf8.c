@@ -1,6 +1,13 @@
 #include "format/utf8.h"
 
+#include <stdbool.h>
 #include <string.h>
+
+/* True for every byte of a character but its first. */
+static bool is_continuation(char c)
+{
+    return ((unsigned char)c & 0xc0) == 0x80;
+}
 
 size_t attend_utf8_next(const char *text, size_t left, int32_t *code_point)
 {
@@ -12,7 +19,7 @@ size_t attend_utf8_next(const char *text, size_t left, int32_t *code_point)
     if (length == 0 || length > left) return 0;
     int32_t value = s[0] & (0xff >> (length + 1));
     for (size_t i = 1; i < length; i++) {
-        if ((s[i] & 0xc0) != 0x80) return 0;
+        if (!is_continuation(text[i])) return 0;
         value = value << 6 | (s[i] & 0x3f);
     }
     static const int32_t min_value[] = { 0, 0, 0x80, 0x800, 0x10000 };
@@ -52,4 +59,18 @@ size_t attend_utf8_valid(const char *text, size_t size)
         if (length == 0) return i;
         i += length;
     }
+}
+
+size_t attend_utf8_count(const char *text, size_t size)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < size; i++) count += !is_continuation(text[i]);
+    return count;
+}
+
+size_t attend_utf8_cut(const char *text, size_t size, size_t max)
+{
+    if (size <= max) return size;
+    while (max > 0 && is_continuation(text[max])) max--;
+    return max;
 }

@@ -125,7 +125,7 @@ int attend_symmetrize(attend_symmetrization how, const attend_word_link *forward
 {
     if (!attend_symmetrization_name(how) || forward_count < 0 || backward_count < 0 || (forward_count && !forward) ||
         (backward_count && !backward) || (forward_count + backward_count > 0 && !out) || !out_count)
-        return attend_fail(ATTEND_BAD_USAGE, "symmetrization needs a known heuristic and two lists of links");
+        return attend_fail(ATTEND_BAD_USAGE, "symmetrisation needs a known heuristic and two lists of links");
     points p = { .list = attend_memory_zeroed((size_t)forward_count + (size_t)backward_count + 1, sizeof *p.list) };
     int status = p.list ? ATTEND_OK : attend_fail(ATTEND_NO_MEMORY, "no memory for the links of a sentence");
     if (status == ATTEND_OK) status = add_links(&p, forward, forward_count, FORWARD);

@@ -156,9 +156,8 @@ static int add_position(const char *file, uint64_t line, int status)
 /* True for an empty side, or one of white space only, even if it has tokens. */
 static bool is_blank(const char *text, size_t size)
 {
-    for (size_t i = 0; i < size; i++)
-        if (text[i] != ' ' && text[i] != '\t' && text[i] != '\r') return false;
-    return true;
+    attend_span word;
+    return !attend_word_next(text, size, &(size_t){ 0 }, &word);
 }
 
 static int read_pair(attend_corpus *c, const attend_text_pair *pair, attend_encode_fn encode, void *user,

@@ -7,6 +7,7 @@
 #include "text/histogram.h"
 #include "text/line_features.h"
 #include <attend/lines.h>
+#include <attend/utf8.h>
 #include <limits.h>
 #include <string.h>
 
@@ -88,8 +89,7 @@ static void note_fault(checker *c, attend_finding_kind kind, const attend_line_f
     enum { BEFORE = 20 };
     attend_example *e = note(c, kind);
     if (!e) return;
-    size_t from = at > BEFORE ? at - BEFORE : 0;
-    while (from > 0 && from < at && ((unsigned char)l->text[from] & 0xc0) == 0x80) from++;
+    const size_t from = at > BEFORE ? attend_utf8_cut(l->text, at, at - BEFORE) : 0;
     attend_example_of(e, l->file, number, l->text + from, l->size - from, NULL, 0);
     char shown[ATTEND_EXCERPT_BYTES];
     snprintf(shown, sizeof shown, "byte %zu: %.720s", at + 1, e->excerpt);

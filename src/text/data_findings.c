@@ -46,7 +46,7 @@ static const kind kinds[ATTEND_FINDING_KINDS] = {
                                "Inspect some; if one side is not a translation of the other, remove them or align the "
                                "files again." },
     [ATTEND_FINDING_VALID_PAIR] = { "validation-pair", 0.01, "validation pairs that are also training pairs",
-                                    "Remove them from one of the two: otherwise validation rewards memorization." },
+                                    "Remove them from one of the two: otherwise validation rewards memorisation." },
     [ATTEND_FINDING_VALID_SOURCE] = { "validation-source", INFORMS,
                                       "validation sources that occur in training with another target",
                                       "Harmless for formulas and greetings; if there are many, split the data by "

@@ -1,11 +1,8 @@
 #include "text/line_features.h"
 
+#include <attend/utf8.h>
+#include <attend/words.h>
 #include <string.h>
-
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t';
-}
 
 /* Control characters other than TAB, which is white space, and characters that only some programs treat as line
  * ends. */
@@ -29,15 +26,16 @@ static bool is_mojibake(const unsigned char *s, size_t left)
 void attend_line_measure(attend_line_features *l)
 {
     const unsigned char *s = (const unsigned char *)l->text;
-    bool inside = false;
+    attend_span word, all = { 0, 0 }; /* all: from the first word to the last */
+    for (size_t at = 0; attend_word_next(l->text, l->size, &at, &word);) {
+        if (l->words++ == 0) all.begin = word.begin;
+        all.end = word.end;
+    }
+    l->blanks = all.begin > 0 || (size_t)all.end < l->size;
+    l->characters = attend_utf8_count(l->text, l->size);
     for (size_t i = 0; i < l->size; i++) {
-        const bool blank = is_blank(l->text[i]);
-        if (!blank && !inside) l->words++;
-        inside = !blank;
-        if ((s[i] & 0xc0) != 0x80) l->characters++;
         if (s[i] >= 0x20 && s[i] < 0x7f) continue;
         if (is_control(s + i, l->size - i)) l->control = true;
         if (is_mojibake(s + i, l->size - i)) l->mojibake = true;
     }
-    l->blanks = l->size > 0 && (is_blank(l->text[0]) || is_blank(l->text[l->size - 1]));
 }

@@ -1,4 +1,4 @@
-/* normalize.c: normalization form C (NFC): decompose every character, put combining marks into canonical order,
+/* normalize.c: normal form C (NFC): decompose every character, put combining marks into canonical order,
  * compose (Unicode Standard Annex 15).
  *
  * The tables are those of utf8proc. utf8proc_decompose is not used, because it sorts marks in quadratic time, which
@@ -77,7 +77,7 @@ static int decompose_all(points *p, const char *text, size_t size)
         total += decompose(point, NULL, 0);
     }
     p->at = attend_memory_aligned((total + 1) * sizeof *p->at); /* utf8proc may append a 0 */
-    if (!p->at) return attend_fail(ATTEND_NO_MEMORY, "no memory to normalize a line of %zu bytes", size);
+    if (!p->at) return attend_fail(ATTEND_NO_MEMORY, "no memory to normalise a line of %zu bytes", size);
     for (size_t i = 0; i < size;) {
         i += attend_utf8_next(text + i, size - i, &point);
         p->count += decompose(point, p->at + p->count, total - p->count);

@@ -1,4 +1,4 @@
-/* normalize.h: Unicode normalization form C (NFC, Unicode Standard Annex 15), without a copy if the text is in NFC
+/* normalize.h: Unicode normal form C (NFC, Unicode Standard Annex 15), without a copy if the text is in NFC
  * already. */
 #ifndef ATTEND_TEXT_NORMALIZE_H
 #define ATTEND_TEXT_NORMALIZE_H

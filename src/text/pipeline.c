@@ -124,7 +124,7 @@ void attend_pipeline_remove(attend_pipeline *p, attend_encoded_text *at)
 
 int attend_pipeline_length(const attend_pipeline *p, const attend_encoded_text *at)
 {
-    return p->side == ATTEND_SOURCE && at->count > 0 ? at->count - 1 : at->count;
+    return p->side == ATTEND_SOURCE ? attend_pipeline_source_length(at->count) : at->count;
 }
 
 int *attend_pipeline_join(const attend_pipeline *p, int count, const attend_encoded_text *const *texts, int *lengths)

@@ -1,6 +1,6 @@
 /* pipeline.h: text to the tokens a model reads, for one side of a model.
  *
- * Purpose    The one definition of the steps between a line of text and a model: Unicode normalization form C (NFC),
+ * Purpose    The one definition of the steps between a line of text and a model: Unicode normal form C (NFC),
  *            tokens with their spans, and ATTEND_END after the tokens of a source, so that attention can attend to
  *            its end. Training, translating, scoring and attention maps use it.
  * Ownership  {0} is empty; attend_pipeline_free releases the tokenizer and all texts.
@@ -20,7 +20,7 @@ typedef struct attend_pipeline {
     /* the texts added so far */
     attend_ids ids;     /* tokens of all texts, one text after another */
     attend_string text; /* the texts in NFC, each followed by '\0' */
-    attend_string line; /* scratch: one text while it is normalized */
+    attend_string line; /* scratch: one text while it is normalised */
 } attend_pipeline;
 
 /* One text of a pipeline. */
@@ -46,6 +46,11 @@ void attend_pipeline_remove(attend_pipeline *p, attend_encoded_text *at);
 /* Removes all texts. Memory is kept for reuse unless a long text made it large. */
 void attend_pipeline_clear(attend_pipeline *p);
 
+/* The number of tokens of a source without its ATTEND_END. count: its tokens with it; 0: it is empty. */
+static inline int attend_pipeline_source_length(int count)
+{
+    return count > 0 ? count - 1 : 0;
+}
 /* The number of tokens of a text without the ATTEND_END of a source. */
 int attend_pipeline_length(const attend_pipeline *p, const attend_encoded_text *at);
 /* Views of a text, valid until the next one is added. */

@@ -3,35 +3,51 @@
 
 #include "core/memory.h"
 #include "core/status.h"
-#include <attend/parse.h>
+#include "core/string.h"
+#include "format/json_reader.h"
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The number after "name": in a line; NAN if the name is missing or its value is null. */
-static double number_of(const char *line, const char *name)
+/* Reads one line. False if it is not an object with an update, such as the rest of a line that was being written when
+ * the system failed. pool: as many bytes as the line has. */
+static bool read_record(const char *line, size_t size, char *pool, attend_training_record *record)
 {
-    char key[64];
-    snprintf(key, sizeof key, "\"%s\": ", name);
-    const char *at = strstr(line, key);
-    if (!at) return NAN;
-    const char *end;
-    double x;
-    return attend_parse_real(at + strlen(key), &end, &x) ? x : NAN;
+    attend_json_reader j = { .start = line, .at = line, .end = line + size, .pool = pool };
+    const struct {
+        const char *name;
+        double *number;
+    } numbers[] = { { "update", &record->update },
+                    { "loss", &record->loss },
+                    { "rows", &record->rows },
+                    { "valid_loss", &record->valid_loss },
+                    { "valid_score", &record->valid_score } };
+    enum { NUMBERS = sizeof numbers / sizeof *numbers };
+    record->better = false;
+    for (int i = 0; i < NUMBERS; i++) *numbers[i].number = NAN;
+    bool ok = attend_json_expect(&j, '{');
+    while (ok) {
+        const char *name, *at;
+        int i = 0;
+        ok = attend_json_read_string(&j, &name, &at) && attend_json_expect(&j, ':');
+        while (ok && i < NUMBERS && strcmp(name, numbers[i].name) != 0) i++;
+        if (ok && i < NUMBERS)
+            ok = attend_json_read_number(&j, numbers[i].number);
+        else if (ok)
+            ok = strcmp(name, "better") == 0 ? attend_json_read_bool(&j, &record->better) : attend_json_skip_scalar(&j);
+        if (!ok || !attend_json_accept(&j, ',')) break;
+    }
+    return ok && attend_json_expect(&j, '}') && attend_json_expect_end(&j) && isfinite(record->update);
 }
 
 static bool add(attend_training_history *h, const attend_training_record *record)
 {
-    if (h->count == h->room) {
-        const size_t room = 2 * h->room + 64;
-        attend_training_record *larger = attend_memory_zeroed(room, sizeof *larger);
-        if (!larger) return false;
-        if (h->count) memcpy(larger, h->records, h->count * sizeof *larger);
-        attend_memory_free(h->records);
-        h->records = larger, h->room = room;
-    }
+    attend_training_record *records = h->records;
+    if (h->count == h->room) records = attend_grow_array(h->records, h->count, h->count + 1, sizeof *records, &h->room);
+    if (!records) return false;
+    h->records = records;
     h->records[h->count++] = *record;
     return true;
 }
@@ -41,17 +57,15 @@ int attend_training_history_read(attend_training_history *history, const char *p
     FILE *f = fopen(path, "rb");
     if (!f) return attend_fail(ATTEND_IO, "%s: cannot read the training log: %s", path, attend_errno_text(errno));
     char *line = NULL;
-    size_t room = 0;
+    attend_string pool = { 0 };
+    size_t capacity = 0;
     bool ok = true;
-    while (ok && getline(&line, &room, f) > 0) {
-        const attend_training_record record = { .update = number_of(line, "update"),
-                                                .loss = number_of(line, "loss"),
-                                                .rows = number_of(line, "rows"),
-                                                .valid_loss = number_of(line, "valid_loss"),
-                                                .valid_score = number_of(line, "valid_score"),
-                                                .better = strstr(line, "\"better\": true") != NULL };
-        if (isfinite(record.update)) ok = add(history, &record);
+    for (ssize_t size; ok && (size = getline(&line, &capacity, f)) > 0;) {
+        attend_training_record record;
+        ok = attend_string_reserve(&pool, (size_t)size) == ATTEND_OK;
+        if (ok && read_record(line, (size_t)size, pool.text, &record)) ok = add(history, &record);
     }
+    attend_string_free(&pool);
     free(line);
     fclose(f);
     return ok ? ATTEND_OK : attend_fail(ATTEND_NO_MEMORY, "%s: no memory for the training log", path);

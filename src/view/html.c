@@ -7,7 +7,7 @@
 #include <attend/view.h>
 
 #include "core/status.h"
-#include "format/utf8.h"
+#include "format/xml_text.h"
 #include "view/page.h"
 #include <math.h>
 #include <stdio.h>
@@ -147,23 +147,14 @@ static int check(const attend_map_list *sentences, int count, const attend_view_
     return ATTEND_OK;
 }
 
-/* Text between tags or in an attribute. Control characters become spaces. */
 static int put_html_text(attend_string *out, const char *text)
 {
-    const size_t size = strlen(text);
     int status = ATTEND_OK;
-    for (size_t i = 0, length; i < size && status == ATTEND_OK; i += length ? length : 1) {
-        int32_t point = 0;
-        char room[16];
-        length = attend_utf8_next(text + i, size - i, &point);
-        if (length == 0)
-            status = attend_string_add(out, "\xef\xbf\xbd", 3);
-        else if (point < ' ' || point == 0x7f)
-            status = attend_string_add(out, " ", 1);
-        else if (point < 0x7f && strchr("<>&\"'", point))
-            status = attend_string_add(out, room, (size_t)snprintf(room, sizeof room, "&#%d;", (int)point));
-        else
-            status = attend_string_add(out, text + i, length);
+    for (size_t i = 0, size = strlen(text); i < size && status == ATTEND_OK;) {
+        char character[ATTEND_XML_CHARACTER];
+        int32_t code_point;
+        i += attend_xml_character(text + i, size - i, character, &code_point);
+        status = attend_string_add(out, character, strlen(character));
     }
     return status;
 }

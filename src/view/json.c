@@ -117,25 +117,35 @@ static int put_weights(attend_json_writer *w, const attend_map *map, const atten
     return w->status;
 }
 
-int attend_view_json(const attend_map *map, const attend_view_options *o, attend_string *out)
+int attend_view_json_members(const attend_map *map, const attend_view_options *o, attend_json_writer *w)
 {
-    out->size = 0;
     if (map->weights) {
         const int status = attend_view_check(map, o);
         if (status != ATTEND_OK) return status;
     }
+    attend_json_put_key(w, "attention"), attend_json_put_text(w, attend_attention_kind_name(map->kind));
+    attend_json_put_key(w, "source"), attend_json_put_text(w, map->source_text);
+    attend_json_put_key(w, "target"), attend_json_put_text(w, map->target_text);
+    put_statistics(w, map, o);
+    put_words(w, "source_words", map->source_words, map->source_word_count);
+    put_words(w, "target_words", map->target_words, map->target_word_count);
+    put_tokens(w, "source_pieces", map->source, map->source_count);
+    put_tokens(w, "target_pieces", map->target, map->target_count);
+    if (map->probability) put_probabilities(w, map);
+    if (w->status == ATTEND_OK && map->weights) w->status = put_weights(w, map, o);
+    return w->status;
+}
+
+int attend_view_json(const attend_map *map, const attend_view_options *o, attend_string *out)
+{
+    out->size = 0;
     attend_json_writer w = attend_json_to_string(out);
     attend_json_begin_object(&w);
-    attend_json_put_key(&w, "attention"), attend_json_put_text(&w, attend_attention_kind_name(map->kind));
-    attend_json_put_key(&w, "source"), attend_json_put_text(&w, map->source_text);
-    attend_json_put_key(&w, "target"), attend_json_put_text(&w, map->target_text);
-    put_statistics(&w, map, o);
-    put_words(&w, "source_words", map->source_words, map->source_word_count);
-    put_words(&w, "target_words", map->target_words, map->target_word_count);
-    put_tokens(&w, "source_pieces", map->source, map->source_count);
-    put_tokens(&w, "target_pieces", map->target, map->target_count);
-    if (map->probability) put_probabilities(&w, map);
-    if (w.status == ATTEND_OK && map->weights) w.status = put_weights(&w, map, o);
+    const int status = attend_view_json_members(map, o, &w);
+    if (status != ATTEND_OK) {
+        out->size = 0;
+        return status;
+    }
     attend_json_end_object(&w);
     attend_json_put_space(&w, "\n");
     return w.status;

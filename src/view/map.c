@@ -7,7 +7,6 @@
 #include "core/memory.h"
 #include "core/status.h"
 #include "decode/top_tokens.h"
-#include "decode/word_links.h"
 #include "text/pipeline.h"
 #include "text/tokenizer.h"
 #include <math.h>
@@ -76,7 +75,7 @@ static int encode(map_builder *b, int which, const char *text)
     attend_pipeline *x = &b->sides[which];
     const int status = attend_pipeline_add(x, text, strlen(text), &b->texts[which]);
     if (status != ATTEND_OK) return status;
-    if (x->ids.count == 0 || attend_word_count(x->text.text) == 0)
+    if (x->ids.count == 0 || attend_word_count(x->text.text, strlen(x->text.text)) == 0)
         return attend_fail(ATTEND_BAD_DATA, "the %s is empty", name_of(b, which));
     return ATTEND_OK;
 }
@@ -116,17 +115,18 @@ static const char *token_spelling(const attend_tokenizer *t, int id)
     return spelled;
 }
 
-/* The part of the text that token i covers, without surrounding spaces. If it is not valid UTF-8, because the token is
- * a single byte of a character, the spelling in the vocabulary. */
+/* The part of the text that token i covers, without surrounding white space. If it is not valid UTF-8, because the
+ * token is a single byte of a character, the spelling in the vocabulary. */
 static const char *token_text(owned_map *w, const attend_pipeline *x, int i)
 {
-    attend_span s = x->ids.spans[i];
-    const char *text = x->text.text;
     if (x->ids.ids[i] == ATTEND_END) return copy(w, "</s>", 4);
-    while (s.begin < s.end && attend_is_blank(text[s.begin])) s.begin++;
-    while (s.begin < s.end && attend_is_blank(text[s.end - 1])) s.end--;
-    const size_t size = (size_t)(s.end - s.begin);
-    if (attend_utf8_valid(text + s.begin, size) == size) return copy(w, text + s.begin, size);
+    const attend_span token_span = x->ids.spans[i];
+    const char *text = x->text.text + token_span.begin;
+    size_t begin = 0, end = 0;
+    attend_span word;
+    for (size_t at = 0; attend_word_next(text, (size_t)(token_span.end - token_span.begin), &at, &word); end = at)
+        if (end == 0) begin = (size_t)word.begin;
+    if (attend_utf8_valid(text + begin, end - begin) == end - begin) return copy(w, text + begin, end - begin);
     const char *spelled = token_spelling(x->tokenizer, x->ids.ids[i]);
     return copy(w, spelled, strlen(spelled));
 }
@@ -138,7 +138,7 @@ static const attend_map_token *copy_tokens(owned_map *w, const attend_pipeline *
     attend_map_token *tokens = allocate(w, (size_t)count, sizeof *tokens);
     int *words = allocate(w, (size_t)count, sizeof *words);
     if (!tokens || !words) return NULL;
-    attend_words_of_tokens(&(attend_tokenized_text){ x->text.text, x->ids.spans, count - 1 }, words);
+    attend_words_of_spans(x->text.text, strlen(x->text.text), x->ids.spans, count - 1, words);
     words[count - 1] = -1; /* "</s>" */
     if (shifted) tokens[0] = (attend_map_token){ .text = copy(w, "<s>", 3), .id = ATTEND_BEGIN, .word = -1 };
     for (int i = first; i < count; i++)
@@ -152,13 +152,14 @@ static const attend_map_token *copy_tokens(owned_map *w, const attend_pipeline *
 
 static const char *const *copy_words(owned_map *w, const attend_pipeline *x, int *count)
 {
-    *count = attend_word_count(x->text.text);
+    const char *text = x->text.text;
+    const size_t size = strlen(text);
+    *count = attend_word_count(text, size);
     const char **words = allocate(w, (size_t)*count + 1, sizeof *words);
-    attend_span *spans = allocate(w, (size_t)*count + 1, sizeof *spans);
-    if (!words || !spans) return NULL;
-    attend_word_spans(x->text.text, spans);
-    for (int i = 0; i < *count; i++) {
-        words[i] = copy(w, x->text.text + spans[i].begin, (size_t)(spans[i].end - spans[i].begin));
+    attend_span word;
+    if (!words) return NULL;
+    for (size_t at = 0, i = 0; attend_word_next(text, size, &at, &word); i++) {
+        words[i] = copy(w, text + word.begin, at - (size_t)word.begin);
         if (!words[i]) return NULL;
     }
     return words;

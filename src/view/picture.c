@@ -50,11 +50,7 @@ typedef struct picture {
  * point takes a minute. */
 static int laid_out_bytes(const char *text)
 {
-    size_t size = strnlen(text, MAX_LABEL_BYTES + 1);
-    if (size > MAX_LABEL_BYTES)
-        for (size = MAX_LABEL_BYTES; size > 0 && ((unsigned char)text[size] & 0xc0) == 0x80;)
-            size--; /* do not split a character */
-    return (int)size;
+    return (int)attend_utf8_cut(text, strnlen(text, MAX_LABEL_BYTES + 1), MAX_LABEL_BYTES);
 }
 
 /* Lays out a text, cut to `max_width`, and returns its extents in pango units. */

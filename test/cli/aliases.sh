@@ -38,6 +38,7 @@ alias align --maps --evaluate-maps --model m --input pairs.tsv
 alias align --choose --select-map --model m --input pairs.tsv
 alias show '--look cross' '--attention-kind cross' --model m 'a b'
 alias show --pieces --tokens --model m 'a b'
+alias convert '--per-word 3' '--per-token 3' --model m --shortlist pairs.tsv --output converted --quiet
 alias demo '--keep d' '--output d' --pairs 100 --updates 1 --quiet
 
 # a value, under the old and the new name of its option

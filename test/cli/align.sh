@@ -35,7 +35,7 @@ expect 0 '{"source": ["a", "b", "c"], "target": ["c", "b", "a"], "weights": [[' 
 expect 0 '"target": ["c", "b", "a", "</s>"]' align --model m1 --input two.tsv --alignment soft --tokens
 expect 0 'pair 2 is not aligned: a side is empty' align --model m1 --input two.tsv
 
-# alignment error of one model, and of two with every symmetrization; gold links in any order
+# alignment error of one model, and of two with every symmetrisation; gold links in any order
 expect 0 'AER 0.0000  precision 1.0000  recall 1.0000' align --model m1 --input test.tsv --gold gold
 expect 0 'grow-diag-final-and' align --model m1 --reverse-model m2 --input test.tsv --gold gold
 [ "$("$attend" align --model m1 --reverse-model m2 --input test.tsv --gold gold | grep -c '^AER 0.0000')" = 7 ] || { echo "expected seven alignments"; failed=1; }

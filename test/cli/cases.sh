@@ -20,6 +20,9 @@ expect() { # CODE TEXT ARGUMENTS... < INPUT
 same() { # WHAT FILE FILE
     cmp -s "$2" "$3" || fail "$1 differ: $(diff "$2" "$3" | head -3)"
 }
+has_terminal() { # for tests that run the command on a terminal
+    script -qec true /dev/null >/dev/null 2>&1 || fail 'script(1), which runs a command on a terminal, does not work: install bsdutils, mount /dev/pts'
+}
 is() { # WHAT EXPECTED GOT
     [ "$2" = "$3" ] || fail "$1: '$3' instead of '$2'"
 }

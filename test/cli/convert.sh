@@ -49,9 +49,9 @@ expect 2 'quantise the original' translate --model m.int8 --precision fp32 </dev
 expect 0 '' score --model m.int8 --input pairs.tsv
 
 expect 2 'no shortlist' translate --model m --shortlist <lines
-expect 0 '600 pairs aligned' convert --model m --output m.fast --precision int8 --shortlist pairs.tsv --frequent 2 --per-word 3
+expect 0 '600 pairs aligned' convert --model m --output m.fast --precision int8 --shortlist pairs.tsv --frequent 2 --per-token 3
 expect 0 'with a shortlist' info m.fast
-"$attend" convert --model m --output m.fast1 --precision int8 --shortlist pairs.tsv --frequent 2 --per-word 3 --threads 1 --quiet || failed=1
+"$attend" convert --model m --output m.fast1 --precision int8 --shortlist pairs.tsv --frequent 2 --per-token 3 --threads 1 --quiet || failed=1
 same 'shortlists on any number of threads' m.fast m.fast1
 "$attend" translate --model m.fast --shortlist --threads 1 --batch-tokens 5 <lines >alone || failed=1
 "$attend" translate --model m.fast --shortlist --threads 2 --batch-tokens 500 <lines >together || failed=1

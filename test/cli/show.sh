@@ -91,17 +91,16 @@ is 'COLUMNS' "$("$attend" show --model one 'd e h a b c' --width 24)" "$(COLUMNS
 is 'the locale has no effect' "$(cat out)" "$(LC_ALL=C.UTF-8 "$attend" show --model one 'd e h')"
 
 # a terminal
-if script -qec true /dev/null >/dev/null 2>&1; then
-    on_terminal() { # VARIABLES...
-        script -qec "env $* '$attend' show --model one 'd e h'" /dev/null </dev/null
-    }
-    on_terminal TERM=xterm-256color | grep -q '48;5;' || fail 'no 256 colours'
-    on_terminal TERM=xterm COLORTERM=truecolor | grep -q '48;2;' || fail 'no 24-bit colours'
-    for plain in TERM=dumb 'TERM=xterm-256color NO_COLOR=1' 'TERM=' TERM=vt100; do
-        on_terminal "$plain" | grep -q '48;' && fail "colours with $plain"
-    done
-    script -qec "'$attend' show --model one --format png 'd e h'" /dev/null </dev/null | grep -q 'cannot be written to a terminal' || fail 'a PNG on a terminal'
-fi
+has_terminal
+on_terminal() { # VARIABLES...
+    script -qec "env $* '$attend' show --model one 'd e h'" /dev/null </dev/null
+}
+on_terminal TERM=xterm-256color | grep -q '48;5;' || fail 'no 256 colours'
+on_terminal TERM=xterm COLORTERM=truecolor | grep -q '48;2;' || fail 'no 24-bit colours'
+for plain in TERM=dumb 'TERM=xterm-256color NO_COLOR=1' 'TERM=' TERM=vt100; do
+    on_terminal "$plain" | grep -q '48;' && fail "colours with $plain"
+done
+script -qec "'$attend' show --model one --format png 'd e h'" /dev/null </dev/null | grep -q 'cannot be written to a terminal' || fail 'a PNG on a terminal'
 
 # files
 head -3 pairs.tsv >few.tsv

@@ -5,13 +5,13 @@
 #include <stdbool.h>
 
 /* Whether the directory contains a case: a model or data. If one of the two is missing, the case fails. */
-bool case_exists(const char *folder);
+bool case_exists(const char *directory);
 
 /* Runs the node on each of its data sets. Returns CASE_OK, or CASE_FAILED or CASE_SKIPPED with the reason in `message`
  * (MESSAGE_SIZE bytes). */
-int case_run(const char *folder, char *message);
+int case_run(const char *directory, char *message);
 
-/* "folder/name", to be freed by the caller; NULL if memory runs out. */
-char *case_path(const char *folder, const char *name);
+/* "directory/name", to be freed by the caller; NULL if memory runs out. */
+char *case_path(const char *directory, const char *name);
 
 #endif

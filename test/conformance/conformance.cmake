@@ -1,5 +1,5 @@
-# The ONNX node cases, which are not part of this repository: the runner takes a directory of cases, and its test runs those beside the
-# checkout, if present.
+# The ONNX node cases, which are not part of this repository: the runner takes a directory of cases, and its test runs those in ATTEND_ONNX_CASES,
+# if present.
 set(CONFORMANCE ${CMAKE_CURRENT_LIST_DIR})
 file(GLOB CONFORMANCE_OPERATORS CONFIGURE_DEPENDS ${CONFORMANCE}/op_*.c)
 add_library(conformance_reader OBJECT ${CONFORMANCE}/protobuf.c ${CONFORMANCE}/onnx_model.c
@@ -12,7 +12,7 @@ target_link_libraries(conformance_onnx PRIVATE conformance_reader conformance_op
 
 # The test fails if no case passes.
 add_test(NAME conformance_onnx
-         COMMAND conformance_onnx --if-present ${PROJECT_SOURCE_DIR}/../shared/conformance/onnx)
+         COMMAND conformance_onnx --if-present ${ATTEND_ONNX_CASES})
 set_tests_properties(conformance_onnx PROPERTIES
                      FAIL_REGULAR_EXPRESSION "\n0 passed"
                      SKIP_RETURN_CODE 77)

@@ -16,7 +16,7 @@
 static const char usage[] =
     "usage: conformance_onnx [--if-present] DIR\n"
     "\n"
-    "Runs each ONNX node case under DIR (folders with model.onnx and test_data_set_0), or the one that DIR is,\n"
+    "Runs each ONNX node case under DIR (directories with model.onnx and test_data_set_0), or the one that DIR is,\n"
     "and compares its outputs with those expected. A line a case: ok, FAIL with the first difference, or skip\n"
     "with the reason.\n"
     "\n"
@@ -56,11 +56,11 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Adds an entry of `folder` to the list if it is a case. */
-static bool names_consider(names *n, const char *folder, const char *entry)
+/* Adds an entry of `directory` to the list if it is a case. */
+static bool names_consider(names *n, const char *directory, const char *entry)
 {
     if (strcmp(entry, ".") == 0 || strcmp(entry, "..") == 0) return true;
-    char *path = case_path(folder, entry);
+    char *path = case_path(directory, entry);
     if (path == NULL) return false;
     bool fine = !case_exists(path) || names_add(n, entry);
     free(path);
@@ -68,9 +68,9 @@ static bool names_consider(names *n, const char *folder, const char *entry)
 }
 
 /* 0, or an errno. */
-static int names_find(names *n, const char *folder)
+static int names_find(names *n, const char *directory)
 {
-    DIR *dir = opendir(folder);
+    DIR *dir = opendir(directory);
     if (dir == NULL) return errno;
     int error = 0;
     for (;;) {
@@ -80,7 +80,7 @@ static int names_find(names *n, const char *folder)
             error = errno;
             break;
         }
-        if (!names_consider(n, folder, entry->d_name)) {
+        if (!names_consider(n, directory, entry->d_name)) {
             error = ENOMEM;
             break;
         }
@@ -102,11 +102,11 @@ static void print_plain(const char *text)
     for (const char *c = text; *c != '\0'; c++) putchar(*c >= 0x20 && *c < 0x7f ? *c : '?');
 }
 
-static void run_one(const char *folder, const char *name, tally *t)
+static void run_one(const char *directory, const char *name, tally *t)
 {
     static const char *const words[] = { "ok   ", "FAIL ", "skip " };
     char message[MESSAGE_SIZE] = "";
-    int status = case_run(folder, message);
+    int status = case_run(directory, message);
     t->count[status]++;
     fputs(words[status], stdout);
     print_plain(name);
@@ -127,10 +127,10 @@ static const char *last_part(char *path)
     return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
 }
 
-static int run_all(const char *folder, const names *n, tally *t)
+static int run_all(const char *directory, const names *n, tally *t)
 {
     for (size_t i = 0; i < n->count; i++) {
-        char *path = case_path(folder, n->at[i]);
+        char *path = case_path(directory, n->at[i]);
         if (path == NULL) return fprintf(stderr, "conformance_onnx: no memory\n"), EXIT_NOTHING_RUN;
         run_one(path, n->at[i], t);
         free(path);
@@ -138,26 +138,26 @@ static int run_all(const char *folder, const names *n, tally *t)
     return EXIT_NO_FAILURE;
 }
 
-static int run_single(char *folder, tally *t)
+static int run_single(char *directory, tally *t)
 {
-    const char *name = last_part(folder);
-    run_one(folder, name, t);
+    const char *name = last_part(directory);
+    run_one(directory, name, t);
     return EXIT_NO_FAILURE;
 }
 
-static int run_folder(char *folder, tally *t)
+static int run_directory(char *directory, tally *t)
 {
     names n = { NULL, 0 };
-    int error = names_find(&n, folder);
+    int error = names_find(&n, directory);
     int status = EXIT_NOTHING_RUN;
     if (error != 0)
-        fprintf(stderr, "conformance_onnx: %s: %s\n", folder, strerror(error));
-    else if (case_exists(folder))
-        status = run_single(folder, t);
+        fprintf(stderr, "conformance_onnx: %s: %s\n", directory, strerror(error));
+    else if (case_exists(directory))
+        status = run_single(directory, t);
     else if (n.count == 0)
-        fprintf(stderr, "conformance_onnx: %s: no cases (folders with model.onnx) in it\n", folder);
+        fprintf(stderr, "conformance_onnx: %s: no cases (directories with model.onnx) in it\n", directory);
     else
-        status = run_all(folder, &n, t);
+        status = run_all(directory, &n, t);
     names_free(&n);
     return status;
 }
@@ -165,26 +165,26 @@ static int run_folder(char *folder, tally *t)
 int main(int argc, char **argv)
 {
     bool if_present = false;
-    char *folder = NULL;
+    char *directory = NULL;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--help") == 0) return fputs(usage, stdout) < 0 ? EXIT_NOTHING_RUN : EXIT_NO_FAILURE;
         if (strcmp(argv[i], "--if-present") == 0) {
             if_present = true;
-        } else if (argv[i][0] == '-' || argv[i][0] == '\0' || folder != NULL) {
+        } else if (argv[i][0] == '-' || argv[i][0] == '\0' || directory != NULL) {
             fprintf(stderr, "conformance_onnx: unexpected '%s'\n%s", argv[i], usage);
             return EXIT_NOTHING_RUN;
         } else {
-            folder = argv[i];
+            directory = argv[i];
         }
     }
-    if (folder == NULL) return fprintf(stderr, "conformance_onnx: no DIR given\n%s", usage), EXIT_NOTHING_RUN;
+    if (directory == NULL) return fprintf(stderr, "conformance_onnx: no DIR given\n%s", usage), EXIT_NOTHING_RUN;
     struct stat info;
-    if (if_present && stat(folder, &info) != 0 && errno == ENOENT) {
-        printf("skipped: no conformance cases at %s\n", folder);
+    if (if_present && stat(directory, &info) != 0 && errno == ENOENT) {
+        printf("skipped: no conformance cases at %s\n", directory);
         return EXIT_SKIPPED;
     }
     tally t = { { 0 } };
-    int status = run_folder(folder, &t);
+    int status = run_directory(directory, &t);
     if (status != EXIT_NO_FAILURE) return status;
     printf("%zu passed, %zu failed, %zu skipped\n", t.count[CASE_OK], t.count[CASE_FAILED], t.count[CASE_SKIPPED]);
     if (fflush(stdout) != 0 || ferror(stdout)) return EXIT_NOTHING_RUN;

@@ -120,13 +120,13 @@ static void expect_file(const char *path, const char *words)
 static void test_files(void **state)
 {
     (void)state;
-    char folder[] = "/tmp/onnx_reader_XXXXXX", path[64];
+    char directory[] = "/tmp/onnx_reader_XXXXXX", path[64];
     onnx_tensor t;
     encoder e = sample_tensor(true);
-    assert_non_null(mkdtemp(folder));
-    snprintf(path, sizeof path, "%s/file", folder);
+    assert_non_null(mkdtemp(directory));
+    snprintf(path, sizeof path, "%s/file", directory);
     expect_file(path, "No such file");
-    expect_file(folder, "not a regular file");
+    expect_file(directory, "not a regular file");
     assert_int_equal(mkfifo(path, 0600), 0);
     expect_file(path, "not a regular file");
     assert_int_equal(unlink(path), 0);
@@ -143,7 +143,7 @@ static void test_files(void **state)
     expect_file(path, "more than the limit");
     close(file);
     assert_int_equal(unlink(path), 0);
-    assert_int_equal(rmdir(folder), 0);
+    assert_int_equal(rmdir(directory), 0);
 }
 
 int main(void)

@@ -93,20 +93,20 @@ static int tear_down(void **state)
                                          "cases/test_a/test_data_set_0/input_1.pb",
                                          "cases/test_a/test_data_set_0/input_2.pb",
                                          "cases/test_a/test_data_set_0/output_0.pb", "cases/test_a/model.onnx" };
-    static const char *const folders[] = { "cases/test_a/test_data_set_0", "cases/test_a", "cases", "empty" };
+    static const char *const directories[] = { "cases/test_a/test_data_set_0", "cases/test_a", "cases", "empty" };
     (void)state;
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) unlink(in_root(files[i]));
-    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) rmdir(in_root(folders[i]));
+    for (size_t i = 0; i < sizeof directories / sizeof directories[0]; i++) rmdir(in_root(directories[i]));
     return rmdir(root);
 }
 
 /* ---- the program ---- */
 
 /* Returns the exit status; `printed` receives what it wrote to stdout and stderr. */
-static int run(const char *options, const char *folder)
+static int run(const char *options, const char *directory)
 {
     char command[2 * PATH_ROOM];
-    snprintf(command, sizeof command, "'%s' %s '%s' 2>&1", CONFORMANCE_ONNX, options, in_root(folder));
+    snprintf(command, sizeof command, "'%s' %s '%s' 2>&1", CONFORMANCE_ONNX, options, in_root(directory));
     FILE *pipe = popen(command, "r");
     assert_non_null(pipe);
     size_t size = fread(printed, 1, sizeof printed - 1, pipe);
@@ -116,9 +116,9 @@ static int run(const char *options, const char *folder)
     return WEXITSTATUS(status);
 }
 
-static void expect(const char *options, const char *folder, int status, const char *words)
+static void expect(const char *options, const char *directory, int status, const char *words)
 {
-    int actual = run(options, folder);
+    int actual = run(options, directory);
     if (actual != status || strstr(printed, words) == NULL)
         fail_msg("exit %d with '%s', expected %d with '%s'", actual, printed, status, words);
 }

@@ -2,9 +2,8 @@
 add_executable(data_check_tool data/data_check_tool.c)
 target_include_directories(data_check_tool PRIVATE ${PROJECT_SOURCE_DIR}/src)
 target_link_libraries(data_check_tool PRIVATE attend)
-set(CORPORA ${PROJECT_SOURCE_DIR}/../shared/data)
 function(attend_data name)
-  list(TRANSFORM ARGN PREPEND ${CORPORA}/ REGEX "^[a-z]")
+  list(TRANSFORM ARGN PREPEND ${ATTEND_DATA}/ REGEX "^[a-z]")
   add_test(NAME data_${name} COMMAND data_check_tool --if-present ${ARGN})
   set_tests_properties(data_${name} PROPERTIES SKIP_RETURN_CODE 77) # the tool exits with 1 if the data prevents training
 endfunction()

@@ -1,7 +1,7 @@
 /* replay.c: runs a fuzz target as an ordinary program.
  *
  *     fuzz_NAME                   runs a fixed set of mutations of the seeds
- *     fuzz_NAME --seeds FOLDER    writes the seeds there, for libFuzzer
+ *     fuzz_NAME --seeds DIRECTORY    writes the seeds there, for libFuzzer
  *     fuzz_NAME FILE...           runs on these files, such as those that libFuzzer found */
 #include "fuzz/fuzz.h"
 #include <stdio.h>
@@ -99,11 +99,11 @@ static size_t mutate(uint8_t *bytes, size_t size)
     }
 }
 
-static int write_seeds(const char *folder)
+static int write_seeds(const char *directory)
 {
     for (size_t i = 0; i < count; i++) {
         char path[4096];
-        snprintf(path, sizeof path, "%s/seed-%02zu", folder, i);
+        snprintf(path, sizeof path, "%s/seed-%02zu", directory, i);
         FILE *f = fopen(path, "wb");
         int wrong = !f || fwrite(seeds[i].bytes, 1, seeds[i].size, f) != seeds[i].size;
         if ((f && fclose(f) != 0) || wrong) {

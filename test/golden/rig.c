@@ -13,16 +13,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *folder = GOLDEN_FOLDER;
+static const char *directory = GOLDEN_DIRECTORY;
 
-void rig_folder(int argc, char **argv)
+void rig_directory(int argc, char **argv)
 {
-    if (argc > 1) folder = argv[1];
+    if (argc > 1) directory = argv[1];
 }
 
 void rig_path(char *out, size_t size, const char *name)
 {
-    int length = snprintf(out, size, "%s/%s.golden", folder, name);
+    int length = snprintf(out, size, "%s/%s.golden", directory, name);
     assert_true(length > 0 && (size_t)length < size);
 }
 

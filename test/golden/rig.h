@@ -43,7 +43,7 @@ typedef struct rig {
 } rig;
 
 /* The directory of the goldens: the program's first argument, or the source directory. */
-void rig_folder(int argc, char **argv);
+void rig_directory(int argc, char **argv);
 void rig_path(char *out, size_t size, const char *name);
 
 /* Opens NAME.golden. `way` is not copied. */

@@ -82,7 +82,7 @@ static void test_lstmn(void **state)
 int main(int argc, char **argv)
 {
     struct CMUnitTest tests[sizeof names / sizeof *names];
-    rig_folder(argc, argv);
+    rig_directory(argc, argv);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         tests[i] = (struct CMUnitTest){ .name = names[i],
                                         .test_func = test_lstmn,

@@ -6,7 +6,7 @@
 
 enum { LONGEST = 16384, GROUPS = 64, REFERENCES = 3 };
 static const double tolerance = 1e-9;
-static const char *folder = GOLDEN_FOLDER;
+static const char *directory = GOLDEN_DIRECTORY;
 
 typedef struct corpus {
     char *lines[GROUPS][1 + REFERENCES]; /* a hypothesis and its references */
@@ -107,7 +107,7 @@ static void check_file(const char *name)
     static char path[512], line[LONGEST];
     corpus c = { 0 };
     int rows = 0;
-    snprintf(path, sizeof path, "%s/metric_%s.golden", folder, name);
+    snprintf(path, sizeof path, "%s/metric_%s.golden", directory, name);
     FILE *f = fopen(path, "r");
     if (!f) fail_msg("%s cannot be opened", path);
     while (read_line(f, line)) {
@@ -136,7 +136,7 @@ static void test_file(void **state)
 
 int main(int argc, char **argv)
 {
-    if (argc > 1) folder = argv[1];
+    if (argc > 1) directory = argv[1];
     static char marks[] = "marks", scripts[] = "scripts", small[] = "short", edits[] = "edits", bytes[] = "bytes",
                 drawn[] = "drawn";
     const struct CMUnitTest tests[] = { FILE_TEST(marks), FILE_TEST(scripts), FILE_TEST(small),

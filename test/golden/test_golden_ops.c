@@ -184,7 +184,7 @@ static void test_spec(void **state)
 int main(int argc, char **argv)
 {
     struct CMUnitTest tests[sizeof specs / sizeof *specs];
-    rig_folder(argc, argv);
+    rig_directory(argc, argv);
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++)
         tests[i] = (struct CMUnitTest){ .name = specs[i].name,
                                         .test_func = test_spec,

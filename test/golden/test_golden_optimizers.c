@@ -159,7 +159,7 @@ int main(int argc, char **argv)
 {
     enum { COUNT = sizeof names / sizeof *names };
     struct CMUnitTest tests[COUNT + 1] = { [COUNT] = cmocka_unit_test(every_number_was_compared) };
-    rig_folder(argc, argv);
+    rig_directory(argc, argv);
     for (int i = 0; i < COUNT; i++)
         tests[i] = (struct CMUnitTest){ .name = names[i],
                                         .test_func = test_optimizer,

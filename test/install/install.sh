@@ -3,9 +3,9 @@
 # with shared and static libraries, with and without pictures. MODEL reverses a line (examples/train_reversal.sh).
 set -eu
 build=$1 examples=$2 model=$3 here=$(cd "$(dirname "$0")" && pwd)
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-prefix="$folder/a prefix"
+directory=$(mktemp -d)
+trap 'rm -rf "$directory"' EXIT
+prefix="$directory/a prefix"
 fail() {
     echo "$1"
     exit 1
@@ -28,11 +28,11 @@ for name in attend attend-view; do
     objdump -p "$libraries/lib$name.so" | grep -q "SONAME *lib$name.so.$soversion\$" || fail "lib$name.so has another soname than lib$name.so.$soversion"
 done
 # exported: what the public headers declare, and nothing else
-cat "$prefix"/include/attend/*.h | grep -o 'attend_[a-z0-9_]*' | sort -u >"$folder/declared"
-nm -D --defined-only "$libraries/libattend.so" "$libraries/libattend-view.so" | sed -n 's/^[0-9a-f]* [TDRB] \([^@]*\).*/\1/p' | sort -u >"$folder/exported"
-[ "$(comm -13 "$folder/declared" "$folder/exported")" = "" ] || fail "exported, and in no public header: $(comm -13 "$folder/declared" "$folder/exported")"
-sed -n 's/^    \(attend_[a-z0-9_]*\);$/\1/p' "$build/src/attend.map" "$build/src/attend-view.map" | sort -u >"$folder/listed"
-[ "$(comm -23 "$folder/listed" "$folder/exported")" = "" ] || fail "declared, and not exported: $(comm -23 "$folder/listed" "$folder/exported")"
+cat "$prefix"/include/attend/*.h | grep -o 'attend_[a-z0-9_]*' | sort -u >"$directory/declared"
+nm -D --defined-only "$libraries/libattend.so" "$libraries/libattend-view.so" | sed -n 's/^[0-9a-f]* [TDRB] \([^@]*\).*/\1/p' | sort -u >"$directory/exported"
+[ "$(comm -13 "$directory/declared" "$directory/exported")" = "" ] || fail "exported, and in no public header: $(comm -13 "$directory/declared" "$directory/exported")"
+sed -n 's/^    \(attend_[a-z0-9_]*\);$/\1/p' "$build/src/attend.map" "$build/src/attend-view.map" | sort -u >"$directory/listed"
+[ "$(comm -23 "$directory/listed" "$directory/exported")" = "" ] || fail "declared, and not exported: $(comm -23 "$directory/listed" "$directory/exported")"
 
 # small FILE: under 2 MB
 small() {
@@ -42,10 +42,10 @@ small() {
 }
 # links FILE yes|no: whether it needs cairo and pango
 links() {
-    ldd "$1" >"$folder/ldd"
-    ! grep -q 'not found' "$folder/ldd" || fail "$1 does not find its libraries: $(cat "$folder/ldd")"
+    ldd "$1" >"$directory/ldd"
+    ! grep -q 'not found' "$directory/ldd" || fail "$1 does not find its libraries: $(cat "$directory/ldd")"
     found=no
-    if grep -q 'libcairo\|libpango' "$folder/ldd"; then found=yes; fi
+    if grep -q 'libcairo\|libpango' "$directory/ldd"; then found=yes; fi
     [ $found = "$2" ] || fail "$1 is linked with cairo or pango: $found, expected $2"
 }
 small "$prefix/bin/attend"
@@ -63,11 +63,11 @@ translates() {
 
 export PKG_CONFIG_PATH="$libraries/pkgconfig" LD_LIBRARY_PATH="$libraries"
 build_with() { # OUTPUT SOURCE MODULE, shared
-    eval "cc -std=c11 '$2' $(pkg-config --cflags --libs "$3") -o '$folder/$1'"
+    eval "cc -std=c11 '$2' $(pkg-config --cflags --libs "$3") -o '$directory/$1'"
 }
 build_static() { # OUTPUT SOURCE MODULE
     flags=$(pkg-config --static --cflags --libs "$3" | sed 's/-lattend-view/-l:libattend-view.a/; s/-lattend /-l:libattend.a /')
-    eval "cc -std=c11 '$2' $flags -Wl,--gc-sections,--as-needed -s -o '$folder/$1'"
+    eval "cc -std=c11 '$2' $flags -Wl,--gc-sections,--as-needed -s -o '$directory/$1'"
 }
 build_with embed "$examples/embed.c" attend
 build_static embed_static "$examples/embed.c" attend
@@ -75,36 +75,36 @@ build_with draw "$here/draw.c" attend-view
 build_static draw_static "$here/draw.c" attend-view
 build_with own_score "$examples/own_score.c" attend_double
 for program in embed embed_static; do
-    translates "$folder/$program"
-    links "$folder/$program" no
-    small "$folder/$program"
+    translates "$directory/$program"
+    links "$directory/$program" no
+    small "$directory/$program"
 done
 for program in draw draw_static; do
-    "$folder/$program"
-    links "$folder/$program" yes
+    "$directory/$program"
+    links "$directory/$program" yes
 done
-ldd "$folder/embed" | grep -q "libattend\.so\.$soversion" || fail "embed is not linked with libattend.so.$soversion"
-ldd "$folder/embed_static" | grep -q 'libattend' && fail "embed_static is linked with a shared libattend"
-"$folder/own_score" >/dev/null
+ldd "$directory/embed" | grep -q "libattend\.so\.$soversion" || fail "embed is not linked with libattend.so.$soversion"
+ldd "$directory/embed_static" | grep -q 'libattend' && fail "embed_static is linked with a shared libattend"
+"$directory/own_score" >/dev/null
 unset PKG_CONFIG_PATH LD_LIBRARY_PATH
 
 # ---- by CMake, from another directory: no installed file contains the path of its prefix ----
 
-mv "$prefix" "$folder/moved"
-cmake -S "$here" -B "$folder/outside" -DCMAKE_PREFIX_PATH="$folder/moved" -DEXAMPLES="$examples" >"$folder/log" 2>&1 &&
-    cmake --build "$folder/outside" >>"$folder/log" 2>&1 || fail "$(cat "$folder/log")"
-translates "$folder/outside/embed_attend"
-translates "$folder/outside/embed_attend_static"
-links "$folder/outside/embed_attend" no
-links "$folder/outside/embed_attend_static" no
-"$folder/outside/draw_view"
-"$folder/outside/draw_view_static"
-"$folder/outside/own_score_check" >/dev/null
+mv "$prefix" "$directory/moved"
+cmake -S "$here" -B "$directory/outside" -DCMAKE_PREFIX_PATH="$directory/moved" -DEXAMPLES="$examples" >"$directory/log" 2>&1 &&
+    cmake --build "$directory/outside" >>"$directory/log" 2>&1 || fail "$(cat "$directory/log")"
+translates "$directory/outside/embed_attend"
+translates "$directory/outside/embed_attend_static"
+links "$directory/outside/embed_attend" no
+links "$directory/outside/embed_attend_static" no
+"$directory/outside/draw_view"
+"$directory/outside/draw_view_static"
+"$directory/outside/own_score_check" >/dev/null
 
 # ---- into DESTDIR, for packages: the prefix in attend.pc is that of the package; debug information is a component of its own ----
 
-DESTDIR="$folder/root" cmake --install "$build" --strip --prefix /usr >/dev/null
-grep -q '^prefix=/usr$' "$(find "$folder/root" -name attend.pc)" || fail "attend.pc has another prefix than /usr"
-[ ! -e "$folder/root/usr/lib/debug" ] || fail "debug information is installed without being asked for"
-DESTDIR="$folder/root" cmake --install "$build" --prefix /usr --component debug >/dev/null
-[ "$(find "$folder/root/usr/lib/debug/.build-id" -name '*.debug' | wc -l)" = 3 ] || fail "not every program has its debug information"
+DESTDIR="$directory/root" cmake --install "$build" --strip --prefix /usr >/dev/null
+grep -q '^prefix=/usr$' "$(find "$directory/root" -name attend.pc)" || fail "attend.pc has another prefix than /usr"
+[ ! -e "$directory/root/usr/lib/debug" ] || fail "debug information is installed without being asked for"
+DESTDIR="$directory/root" cmake --install "$build" --prefix /usr --component debug >/dev/null
+[ "$(find "$directory/root/usr/lib/debug/.build-id" -name '*.debug' | wc -l)" = 3 ] || fail "not every program has its debug information"

@@ -1,13 +1,15 @@
-"""Compares the output of `attend evaluate` with sacreBLEU: check_evaluate.py ATTEND [--package]
+"""Compares what `attend evaluate` prints with sacreBLEU (peer.py): check_evaluate.py ATTEND [--outputs]
 
-Runs in the Python that ATTEND_PEER_PYTHON names, or else in this one; skipped without the sacrebleu package. Compares the scores of the lines in
-test/cli/evaluate and of the translations of real systems, if ATTEND_PEER_OUTPUT names a directory with *.out and one reference *.de (OUT of
-recipes/multi30k). Scores must be equal to two decimals. Intervals and the paired test use other samples and must be close."""
+Evaluates the lines in test/cli/evaluate. With --outputs: the outputs of real systems in the directory that ATTEND_PEER_OUTPUT names, *.out and one
+reference test*.de (OUT of recipes/multi30k). Scores must be equal to two decimals. Intervals and p-values, which come from other samples, must
+be near."""
 import json
 import os
 import pathlib
 import subprocess
 import sys
+
+from peer import skip, use_packages
 
 FIXTURE = pathlib.Path(__file__).resolve().parents[1] / "cli" / "evaluate"
 SAMPLES = 1000
@@ -60,25 +62,22 @@ def check_pair(attend, one, other, reference):
     wanted = scores["BLEU"][1].p_value
     print(f"{one.name} and {other.name}: p {found:.4f} ~ {wanted:.4f}")
     if abs(found - wanted) > 0.03:
-        sys.exit("the results of the paired test differ")
+        sys.exit("the p-values differ")
 
 
-def check(attend):
-    try:
-        import sacrebleu
-    except ImportError:
-        return print("skipped: this Python has no sacrebleu package")
-    os.environ["SACREBLEU_SEED"] = "12345"
-    print(f"sacreBLEU {sacrebleu.__version__}")
+def check_fixture(attend):
     systems = [FIXTURE / "system.txt", FIXTURE / "other.txt"]
     for system in systems:
         check_system(attend, system, FIXTURE / "reference.txt", 1.0)  # 22 lines
     check_pair(attend, *systems, FIXTURE / "reference.txt")
-    folder = pathlib.Path(os.environ.get("ATTEND_PEER_OUTPUT", "none"))
-    outputs = sorted(folder.glob("*.out"))
-    references = [r for r in folder.glob("test*.de") if outputs]
+
+
+def check_outputs(attend):
+    directory = pathlib.Path(os.environ.get("ATTEND_PEER_OUTPUT", "none"))
+    outputs = sorted(directory.glob("*.out"))
+    references = [r for r in directory.glob("test*.de") if outputs]
     if len(references) != 1:
-        return print("translations of real systems: skipped, ATTEND_PEER_OUTPUT names no directory with *.out and one test*.de")
+        skip("ATTEND_PEER_OUTPUT names no directory with *.out and one test*.de")
     for output in outputs:
         check_system(attend, output, references[0], 0.3)
     if len(outputs) > 1:
@@ -86,11 +85,13 @@ def check(attend):
 
 
 def main():
-    if "--package" in sys.argv:
-        return check(sys.argv[1])
-    python = os.environ.get("ATTEND_PEER_PYTHON", sys.executable)
-    return subprocess.run([python, "-B", __file__, sys.argv[1], "--package"], check=False).returncode
+    use_packages("sacrebleu")
+    os.environ["SACREBLEU_SEED"] = "12345"
+    if "--outputs" in sys.argv:
+        check_outputs(sys.argv[1])
+    else:
+        check_fixture(sys.argv[1])
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

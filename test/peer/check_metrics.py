@@ -1,8 +1,7 @@
-"""Compares scores with sacreBLEU on real text: check_metrics.py TOOL [--package]
+"""Compares lower case and scores with other programs: check_metrics.py TOOL [--package DATA]
 
-Compares lower-casing with Python's, character by character. Then compares the scores of synthetic systems: references in
-which words are dropped, doubled, swapped and moved by a fixed rule. This runs in the Python that ATTEND_PEER_PYTHON names,
-or else in this one, and is skipped without the sacrebleu package or shared/data/multi30k (beside the checkout)."""
+Lower case is compared with Python's, character by character. With --package: compares scores with sacreBLEU's (peer.py) on the test sets in
+DATA/multi30k, skipped without them. The systems are the references with words dropped, doubled, swapped and moved by a fixed rule."""
 import gzip
 import os
 import pathlib
@@ -11,13 +10,14 @@ import sys
 import tempfile
 import unicodedata
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from peer import skip, use_packages
+
 TOLERANCE = 1e-9
 
 
 def check_lower(tool):
-    """Every character of the planes with letters: alone, before a sigma and after one. Characters that are not in Unicode
-    3.2 may differ, because the tables have different versions of Unicode."""
+    """Every character of the planes that have letters: alone, before a sigma and after one. Characters that Unicode 3.2 did not have
+    may differ, because attend's tables and Python's have different versions."""
     letters = [chr(c) for c in range(1, 0x20000) if not 0xD800 <= c < 0xE000 and chr(c) != "\n"]
     lines = letters + [c + "\u03a3" for c in letters] + ["A\u03a3" + c for c in letters]
     sent = "\n".join(lines).encode()
@@ -30,7 +30,7 @@ def check_lower(tool):
         if any(unicodedata.ucd_3_2_0.category(c) != "Cn" for c in line if c not in "A\u03a3"):
             sys.exit(f"lower case of {line!a} is {lower!a}, not {line.lower()!a}")
         other += 1
-    print(f"lower case: {len(lines)} lines are equal to Python's, except {other} with characters that are newer than Unicode 3.2")
+    print(f"lower case: {len(lines)} lines are equal to Python's, except {other} with characters newer than Unicode 3.2")
 
 
 def worsen(line, number, rule):
@@ -55,12 +55,12 @@ def by_tool(tool, kind, tokens, case, paths):
     return out[0], [float(x) for x in out[1:-1]]
 
 
-def check_corpus(tool, language, streams, folder):
+def check_corpus(tool, language, streams, directory):
     """streams: hypotheses, then references. Returns the largest difference."""
     from sacrebleu.metrics import BLEU, CHRF, TER
     paths, worst = [], 0
     for i, lines in enumerate(streams):
-        paths.append(os.path.join(folder, str(i)))
+        paths.append(os.path.join(directory, str(i)))
         pathlib.Path(paths[-1]).write_text("\n".join(lines) + "\n", encoding="utf-8")
     for lower, case in ((False, "mixed"), (True, "lc")):
         metrics = [("bleu", t, BLEU(tokenize=t, lowercase=lower, force=True)) for t in ("13a", "none", "char")]
@@ -79,23 +79,20 @@ def check_corpus(tool, language, streams, folder):
     return worst
 
 
-def check_scores(tool):
-    data = next((p for p in (ROOT / "shared", ROOT.parent / "shared") if p.is_dir()), ROOT / "shared") / "data" / "multi30k"
-    try:
-        import sacrebleu
-    except ImportError:
-        return print("scores: skipped, this Python has no sacrebleu package")
+def check_scores(tool, data):
     if not data.is_dir():
-        return print(f"scores: skipped, there is no {data}")
+        skip(f"{data} does not exist")
+    use_packages("sacrebleu")
+    import sacrebleu
     worst = 0
     for language in ("en", "de", "fr"):
         with gzip.open(data / f"test_2016_flickr.{language}.gz", "rt", encoding="utf-8") as f:
             lines = f.read().splitlines()
         systems = [[worsen(line, i, rule) for i, line in enumerate(lines)] for rule in (5, 11, 17)]
-        with tempfile.TemporaryDirectory() as folder:
-            worst = max(worst, check_corpus(tool, language, [systems[0], lines], folder))
+        with tempfile.TemporaryDirectory() as directory:
+            worst = max(worst, check_corpus(tool, language, [systems[0], lines], directory))
             if language == "de":
-                worst = max(worst, check_corpus(tool, language, [systems[0], lines, systems[1], systems[2]], folder))
+                worst = max(worst, check_corpus(tool, language, [systems[0], lines, systems[1], systems[2]], directory))
     print(f"scores: sacreBLEU {sacrebleu.__version__}, largest difference {worst:.1e}")
     if worst > TOLERANCE:
         sys.exit(f"scores differ by {worst:.1e}, more than {TOLERANCE:.1e}")
@@ -103,13 +100,11 @@ def check_scores(tool):
 
 def main():
     tool = sys.argv[1]
-    if "--package" in sys.argv:
-        return check_scores(tool)
-    check_lower(tool)
-    sys.stdout.flush()
-    python = os.environ.get("ATTEND_PEER_PYTHON", sys.executable)
-    return subprocess.run([python, __file__, tool, "--package"], check=False).returncode
+    if sys.argv[2:3] == ["--package"]:
+        check_scores(tool, pathlib.Path(sys.argv[3]) / "multi30k")
+    else:
+        check_lower(tool)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

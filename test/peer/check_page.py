@@ -16,12 +16,14 @@ import sys
 import tempfile
 import time
 
+from peer import skip
+
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 KEYS = {"left": "\ue012", "up": "\ue013", "right": "\ue014", "down": "\ue015", "home": "\ue011", "end": "\ue010", "escape": "\ue00c"}
 
 
 class Browser:
-    def __init__(self, driver, chromium, folder, dark, size, phone=False):
+    def __init__(self, driver, chromium, directory, dark, size, phone=False):
         with socket.socket() as s:
             s.bind(("127.0.0.1", 0))
             self.port = s.getsockname()[1]
@@ -32,7 +34,7 @@ class Browser:
             arguments.append("--no-sandbox")
         if dark:
             arguments.append("--force-dark-mode")
-        options = {"binary": chromium, "args": arguments, "prefs": {"download.default_directory": str(folder)}}
+        options = {"binary": chromium, "args": arguments, "prefs": {"download.default_directory": str(directory)}}
         if phone:
             options["mobileEmulation"] = {"deviceMetrics": {"width": size[0], "height": size[1], "pixelRatio": 2, "touch": True}}
         capabilities = {"browserName": "chrome", "goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"}}
@@ -354,12 +356,12 @@ def check_long(b):
     b.press("1", "escape")
 
 
-def check_saving(b, folder):
+def check_saving(b, directory):
     open_sentence(b, "say <script>")
     for key, kind in (("1", "links"), ("2", "matrix")):
         b.press(key, "s")
         for _ in range(100):
-            files = list(folder.glob(f"*-{kind}.svg"))
+            files = list(directory.glob(f"*-{kind}.svg"))
             if files:
                 break
             time.sleep(0.1)
@@ -380,9 +382,9 @@ def check_phone(b):
             check(wide[0] <= wide[1], f"{starts}, {kind}: {wide[0]} pixels on a screen of {wide[1]}")
             if kind != "matrix":
                 b.run("point(null, true); document.querySelector(arguments[0]).dispatchEvent(new MouseEvent('click', {bubbles: true}))", word("target", 1))
-                places = b.run("return [document.querySelector(arguments[0]), document.getElementById('detail')].map((e) => [e.getBoundingClientRect().top, e.getBoundingClientRect().bottom])",
+                boxes = b.run("return [document.querySelector(arguments[0]), document.getElementById('detail')].map((e) => [e.getBoundingClientRect().top, e.getBoundingClientRect().bottom])",
                                word("target", 1))
-                check(0 <= places[0][0] and places[0][1] <= places[1][0], f"{starts}, {kind}: the word and its details are both visible: {places}")
+                check(0 <= boxes[0][0] and boxes[0][1] <= boxes[1][0], f"{starts}, {kind}: the word and its details are both visible: {boxes}")
                 check(b.run("return state.selected.index") == 1, "a tap selects the word")
     b.click("#open-list")
     b.click("#sentences button")
@@ -402,13 +404,13 @@ def check_quiet(b, page):
     check(b.run("return performance.getEntriesByType('resource').filter((e) => !/^(data|blob):/.test(e.name)).length") == 0, "resources")
 
 
-def take_pictures(driver, chromium, folder, page, example, text):
+def take_pictures(driver, chromium, directory, page, example, text):
     for name, size, phone in (("desktop", (1280, 860), False), ("phone", (390, 844), True)):
         for dark in (False, True):
-            b = Browser(driver, chromium, folder, dark, size, phone)
+            b = Browser(driver, chromium, directory, dark, size, phone)
             try:
                 def take(what):
-                    b.picture(folder / f"{name}-{'dark' if dark else 'light'}-{what}.png")
+                    b.picture(directory / f"{name}-{'dark' if dark else 'light'}-{what}.png")
                 b.call("POST", "/url", {"url": example.as_uri()})
                 open_sentence(b, "The agreement")
                 take("idle")
@@ -452,25 +454,24 @@ def main():
     driver = shutil.which("chromedriver")
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     if not driver or not chromium:
-        print("skipped: no chromium with chromedriver here (apt-get install chromium chromium-driver)")
-        return 77
+        skip("chromium or chromedriver is not installed (apt-get install chromium chromium-driver)")
     with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        page, example, text = folder / "page.html", folder / "example.html", folder / "text.html"
+        directory = pathlib.Path(name)
+        page, example, text = directory / "page.html", directory / "example.html", directory / "text.html"
         subprocess.run([sys.argv[1], page], check=True)
         subprocess.run([sys.argv[1], example, "picture"], check=True)
         subprocess.run([sys.argv[1], text, "text"], check=True)
-        b = Browser(driver, chromium, folder, False, (1400, 900))
+        b = Browser(driver, chromium, directory, False, (1400, 900))
         try:
             b.call("POST", "/url", {"url": page.as_uri()})
             for part in (check_pointing, check_numbers, check_switches, check_keys, check_kinds, check_hostile, check_directions, check_long):
                 part(b)
                 print(part.__name__, "is right")
-            check_saving(b, folder)
+            check_saving(b, directory)
             check_quiet(b, page)
         finally:
             b.close()
-        b = Browser(driver, chromium, folder, False, (1400, 900))
+        b = Browser(driver, chromium, directory, False, (1400, 900))
         try:
             b.call("POST", "/url", {"url": text.as_uri()})
             check_text(b)
@@ -478,7 +479,7 @@ def main():
             print("check_text is right")
         finally:
             b.close()
-        b = Browser(driver, chromium, folder, True, (360, 740), phone=True)
+        b = Browser(driver, chromium, directory, True, (360, 740), phone=True)
         try:
             b.call("POST", "/url", {"url": page.as_uri()})
             check_phone(b)

@@ -1,14 +1,15 @@
-"""Exchanges tensor files with other programs: check_tensor_file.py TOOL [--package]
+"""Tensor files, read and written by other programs: check_tensor_file.py TOOL [--package | --checksum]
 
-Reads files that attend wrote with a reader that follows the published specification, and lets attend read files written
-here. With --package, does the same with the safetensors package. Without --package, such a run follows, in the Python
-that ATTEND_PEER_PYTHON names or else in this one; it is skipped with a message if the package is missing."""
+Reads what attend wrote by the published rules of the format, and lets attend read what this script writes. With --package: the same with the
+safetensors package. With --checksum: compares the checksum with that of the xxhash package (peer.py)."""
 import json
 import os
 import struct
 import subprocess
 import sys
 import tempfile
+
+from peer import use_packages
 
 DTYPES = ["BOOL", "U8", "I8", "F8_E5M2", "F8_E4M3", "I16", "U16", "F16", "BF16", "I32", "U32", "F32", "F64", "I64", "U64"]
 SIZES = dict(zip(DTYPES, [1, 1, 1, 1, 1, 2, 2, 2, 2, 4, 4, 4, 8, 8, 8]))
@@ -41,7 +42,7 @@ def read(path):
     (size,) = struct.unpack("<Q", content[:8])
     assert content[8:9] == b"{" and (8 + size) % 64 == 0
     pairs = json.loads(content[8 : 8 + size].decode(), object_pairs_hook=list)
-    assert len({name for name, _ in pairs}) == len(pairs), "a name stands twice"
+    assert len({name for name, _ in pairs}) == len(pairs), "a name occurs twice"
     data, tensors, metadata, ends = content[8 + size :], {}, {}, []
     for name, value in pairs:
         fields = dict(value)
@@ -56,12 +57,12 @@ def read(path):
     for begin, end in sorted(ends):
         assert begin == last, "a hole or an overlap"
         last = end
-    assert last == len(data), "bytes behind the last tensor"
+    assert last == len(data), "bytes after the last tensor"
     return tensors, metadata, content
 
 
 def write(path, tensors, metadata, spaces):
-    """Names in reverse, fields in another order, all characters escaped, no padding of the header."""
+    """Names in reverse order, fields in another order, all characters escaped; the header is not padded to a multiple of 64 bytes."""
     header, offset = {"__metadata__": metadata}, 0
     for name, (dtype, shape, data) in reversed(tensors.items()):
         header[name] = {"data_offsets": [offset, offset + len(data)], "shape": shape, "dtype": dtype}
@@ -85,47 +86,42 @@ def attend_reads(tool, path, tensors, metadata):
         assert f"metadata\t{key}\t{value}\n" in out, key
 
 
-def by_the_rules(tool, folder):
-    path, tensors = os.path.join(folder, "attend.safetensors"), sample()
+def by_the_rules(tool, directory):
+    path, tensors = os.path.join(directory, "attend.safetensors"), sample()
     subprocess.run([tool, "--write", path], check=True)
-    got, metadata, content = read(path)
+    got, metadata, _ = read(path)
     assert got == tensors, "other tensors than the sample's"
     checksum = metadata.pop("checksum")
     assert metadata == METADATA and checksum.startswith("xxh3-") and len(checksum) == 21
     for spaces in range(9):
-        other = os.path.join(folder, f"other{spaces}.safetensors")
+        other = os.path.join(directory, f"other{spaces}.safetensors")
         write(other, tensors, METADATA, spaces)
         attend_reads(tool, other, tensors, METADATA)
-    print(f"{len(tensors)} tensors read and written as specified")
-    try:
-        import xxhash
-    except ImportError:
-        print("skipped: no xxhash package to compute the checksum with")
-        return
+    print(f"{len(tensors)} tensors read and written by the rules of the format")
+
+
+def check_checksum(tool, directory):
+    import xxhash
+    path = os.path.join(directory, "attend.safetensors")
+    subprocess.run([tool, "--write", path], check=True)
+    _, metadata, content = read(path)
+    checksum = metadata["checksum"]
     at = content.index(checksum.encode()) + 5
     assert xxhash.xxh3_64_hexdigest(content[:at] + b"0" * 16 + content[at + 16 :]) == checksum[5:]
     print("the checksum is that of the xxhash package")
 
 
-def by_the_package(tool, folder):
-    try:
-        import safetensors
-    except ImportError:
-        print("skipped: no safetensors package (ATTEND_PEER_PYTHON can name a Python that has one)")
-        return
-    path, tensors = os.path.join(folder, "attend.safetensors"), sample()
+def by_the_package(tool, directory):
+    import numpy
+    import safetensors
+    from safetensors import safe_open
+    from safetensors.numpy import save_file
+    path, tensors = os.path.join(directory, "attend.safetensors"), sample()
     subprocess.run([tool, "--write", path], check=True)
     with open(path, "rb") as f:
         content = f.read()
     got = {name: (t["dtype"], list(t["shape"]), bytes(t["data"])) for name, t in safetensors.deserialize(content)}
     assert got == tensors, "the package reads something else"
-    try:
-        import numpy
-        from safetensors import safe_open
-        from safetensors.numpy import save_file
-    except ImportError:
-        print("skipped: no numpy")
-        return
     with safe_open(path, "np") as f:
         metadata = f.metadata()
         metadata.pop("checksum")
@@ -134,18 +130,16 @@ def by_the_package(tool, folder):
              "F64": "f8", "I64": "i8", "U64": "u8"}
     known = {name: t for name, t in tensors.items() if t[0] in kinds}
     arrays = {name: numpy.frombuffer(data, kinds[dtype]).reshape(shape) for name, (dtype, shape, data) in known.items()}
-    other = os.path.join(folder, "package.safetensors")
+    other = os.path.join(directory, "package.safetensors")
     save_file(arrays, other, METADATA)
     attend_reads(tool, other, known, METADATA)
     print(f"{len(tensors)} tensors read by safetensors {safetensors.__version__}, {len(known)} written by it")
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as folder:
-        if "--package" in sys.argv:
-            by_the_package(sys.argv[1], folder)
-        else:
-            by_the_rules(sys.argv[1], folder)
-            python = os.environ.get("ATTEND_PEER_PYTHON") or sys.executable
-            sys.stdout.flush()
-            sys.exit(subprocess.run([python, __file__, sys.argv[1], "--package"]).returncode)
+    checks = {"": (by_the_rules,), "--package": (by_the_package, "safetensors", "numpy"), "--checksum": (check_checksum, "xxhash")}
+    check, *packages = checks["".join(sys.argv[2:])]
+    if packages:
+        use_packages(*packages)
+    with tempfile.TemporaryDirectory() as directory:
+        check(sys.argv[1], directory)

@@ -1,29 +1,30 @@
-# Compares tensor files, byte-pair encoding and scores with other programs and plain definitions. Needs Python.
-find_package(Python3 COMPONENTS Interpreter QUIET)
-if(Python3_FOUND)
-  add_executable(tensor_file_tool peer/tensor_file_tool.c)
-  target_include_directories(tensor_file_tool PRIVATE ${PROJECT_SOURCE_DIR}/src ${CMAKE_CURRENT_SOURCE_DIR})
-  target_link_libraries(tensor_file_tool PRIVATE attend)
-  add_test(NAME peer_tensor_file COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/check_tensor_file.py
-                                         $<TARGET_FILE:tensor_file_tool>)
-  add_test(NAME peer_model_file COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/check_model_file.py
-                                        ${PROJECT_BINARY_DIR}/reverses.model) # made by recipes/
-  set_tests_properties(peer_model_file PROPERTIES FIXTURES_REQUIRED reverses)
-  add_executable(bpe_tool peer/bpe_tool.c)
-  target_include_directories(bpe_tool PRIVATE ${PROJECT_SOURCE_DIR}/src ${CMAKE_CURRENT_SOURCE_DIR})
-  target_link_libraries(bpe_tool PRIVATE attend)
-  add_test(NAME peer_bpe COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tools/check_bpe.py $<TARGET_FILE:bpe_tool>)
+# Compares files, scores and pages with other programs and with their definitions. Parts that need a Python package or a browser are tests of their
+# own, which are shown as skipped where it is missing (peer.py).
+find_package(Python3 COMPONENTS Interpreter REQUIRED)
+function(attend_peer_tool name)
+  add_executable(${name} peer/${name}.c)
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${CMAKE_CURRENT_SOURCE_DIR})
+  target_link_libraries(${name} PRIVATE attend m)
+endfunction()
+function(attend_peer_test name)
+  add_test(NAME peer_${name} COMMAND ${Python3_EXECUTABLE} -B ${ARGN})
+  set_tests_properties(peer_${name} PROPERTIES SKIP_RETURN_CODE 77)
+endfunction()
 
-  add_executable(metric_tool peer/metric_tool.c)
-  target_include_directories(metric_tool PRIVATE ${PROJECT_SOURCE_DIR}/src)
-  target_link_libraries(metric_tool PRIVATE attend)
-  add_test(NAME peer_metrics COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/check_metrics.py
-                                     $<TARGET_FILE:metric_tool>)
-  add_test(NAME peer_evaluate COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/check_evaluate.py $<TARGET_FILE:attend_command>)
-
-  add_executable(page_tool peer/page_tool.c) # tests the page of attend_view_html in a browser, if chromium is installed
-  target_include_directories(page_tool PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
-  target_link_libraries(page_tool PRIVATE attend m)
-  add_test(NAME peer_page COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/check_page.py $<TARGET_FILE:page_tool>)
-  set_tests_properties(peer_page PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 600)
-endif()
+foreach(tool tensor_file_tool bpe_tool metric_tool page_tool)
+  attend_peer_tool(${tool})
+endforeach()
+set(PEER ${CMAKE_CURRENT_LIST_DIR})
+attend_peer_test(tensor_file ${PEER}/check_tensor_file.py $<TARGET_FILE:tensor_file_tool>)
+attend_peer_test(tensor_file_package ${PEER}/check_tensor_file.py $<TARGET_FILE:tensor_file_tool> --package)
+attend_peer_test(tensor_file_checksum ${PEER}/check_tensor_file.py $<TARGET_FILE:tensor_file_tool> --checksum)
+attend_peer_test(model_file ${PEER}/check_model_file.py ${PROJECT_BINARY_DIR}/reverses.model)
+attend_peer_test(model_file_package ${PEER}/check_model_file.py ${PROJECT_BINARY_DIR}/reverses.model --package)
+set_tests_properties(peer_model_file peer_model_file_package PROPERTIES FIXTURES_REQUIRED reverses) # made by recipes/
+attend_peer_test(bpe ${PROJECT_SOURCE_DIR}/tools/check_bpe.py $<TARGET_FILE:bpe_tool>)
+attend_peer_test(lower_case ${PEER}/check_metrics.py $<TARGET_FILE:metric_tool>)
+attend_peer_test(metrics ${PEER}/check_metrics.py $<TARGET_FILE:metric_tool> --package ${ATTEND_DATA})
+attend_peer_test(evaluate ${PEER}/check_evaluate.py $<TARGET_FILE:attend_command>)
+attend_peer_test(evaluate_outputs ${PEER}/check_evaluate.py $<TARGET_FILE:attend_command> --outputs)
+attend_peer_test(page ${PEER}/check_page.py $<TARGET_FILE:page_tool>)
+set_tests_properties(peer_page PROPERTIES TIMEOUT 600)

@@ -7,6 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "support/skipped.h"
+
+#define COMMA_LOCALE_MISSING "no locale with a decimal comma can be compiled (Debian: install locales)"
+
 /* Switches to the locale. False, and nothing changed, if it cannot be made. */
 static inline bool comma_locale_begin(void)
 {

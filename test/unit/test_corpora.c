@@ -1,8 +1,9 @@
-/* decode(encode(x)) is x for thousands of lines of every corpus in the directory ATTEND_CORPORA, if it is set. */
+/* decode(encode(x)) is x for thousands of lines of every corpus in the directory ATTEND_DATA, if it is set. */
 #include "unit/unit.h"
 
 #include "support/lines.h"
 #include "support/round_trip.h"
+#include "support/skipped.h"
 #include <dirent.h>
 #include <unistd.h>
 
@@ -42,19 +43,16 @@ static void every_corpus_is_restored(void **state)
 {
     (void)state;
     int files = 0;
-    DIR *top = opendir(ATTEND_CORPORA);
-    if (!top) {
-        print_message("no corpora in %s: skipped\n", ATTEND_CORPORA);
-        skip();
-    }
+    DIR *top = opendir(ATTEND_DATA);
+    if (!top) skip_part("%s does not exist", ATTEND_DATA);
     for (struct dirent *d; (d = readdir(top));) {
         char path[2048];
-        snprintf(path, sizeof path, "%s/%s", ATTEND_CORPORA, d->d_name);
+        snprintf(path, sizeof path, "%s/%s", ATTEND_DATA, d->d_name);
         DIR *folder = d->d_name[0] == '.' ? NULL : opendir(path);
         for (struct dirent *e; folder && (e = readdir(folder));) {
             const size_t length = strlen(e->d_name);
             if (length < 3 || strcmp(e->d_name + length - 3, ".gz") != 0 || files == FILES) continue;
-            snprintf(path, sizeof path, "%s/%s/%s", ATTEND_CORPORA, d->d_name, e->d_name);
+            snprintf(path, sizeof path, "%s/%s/%s", ATTEND_DATA, d->d_name, e->d_name);
             check(path);
             files++;
         }
@@ -67,5 +65,5 @@ static void every_corpus_is_restored(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(every_corpus_is_restored) };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_status(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -82,7 +82,8 @@ static void test_lines(void **state)
     assert_only(tabbed("a\xc2\x85z\tb\n"), "control", ATTEND_SEVERITY_WARNING, 1, 1, "\\u{85}");
     assert_only(tabbed("caf\xc3\x83\xc2\xa9\tb\n"), "mojibake", ATTEND_SEVERITY_WARNING, 1, 1, "caf");
     assert_only(tabbed(" a\tb \nc\td\n"), "blanks", ATTEND_SEVERITY_INFO, 2, 1, "\" a\"");
-    assert_only(tabbed(" a\t b\n"), "blanks", ATTEND_SEVERITY_INFO, 2, 1, "\" a\""); /* more of them than pairs */
+    assert_only(tabbed("a\xc2\xa0\tb\n"), "blanks", ATTEND_SEVERITY_INFO, 1, 1, "\"a"); /* a no-break space */
+    assert_only(tabbed(" a\t b\n"), "blanks", ATTEND_SEVERITY_INFO, 2, 1, "\" a\"");    /* more of them than pairs */
     assert_only(usual(100, "same\tsame\n"), "identical", ATTEND_SEVERITY_INFO, 1, 101, "\"same\" | \"same\"");
     assert_only(usual(0, "same\tsame\n"), "identical", ATTEND_SEVERITY_WARNING, 1, 1, "same");
     assert_only(tabbed("a\tb\na\tb\na\tb\n"), "duplicate", ATTEND_SEVERITY_WARNING, 2, 2, "\"a\" | \"b\"");
@@ -226,11 +227,11 @@ static void test_unreadable(void **state)
 {
     (void)state;
     attend_data_check_report *r = NULL;
-    const attend_pairs_spec empty = tabbed(""), missing = { in_folder("missing"), NULL }, place = { folder, NULL };
+    const attend_pairs_spec empty = tabbed(""), missing = { in_folder("missing"), NULL }, directory = { folder, NULL };
     assert_int_equal(attend_data_check(&r, &empty, 1, NULL, 0, false), ATTEND_BAD_DATA);
     assert_non_null(strstr(attend_message(), "d.tsv:1: the file is empty"));
     assert_int_equal(attend_data_check(&r, &missing, 1, NULL, 0, false), ATTEND_IO);
-    assert_int_equal(attend_data_check(&r, &place, 1, NULL, 0, false), ATTEND_IO);
+    assert_int_equal(attend_data_check(&r, &directory, 1, NULL, 0, false), ATTEND_IO);
     put_file(in_folder("g.gz"), "\x1f\x8b\x08garbage", 10);
     const attend_pairs_spec garbage = { in_folder("g.gz"), NULL };
     assert_int_equal(attend_data_check(&r, &garbage, 1, NULL, 0, false), ATTEND_BAD_DATA);

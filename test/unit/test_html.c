@@ -113,13 +113,13 @@ static void markup_is_text(void **state)
     }
 }
 
-/* Every byte of a text is replaced by other bytes: the page stays well-formed. */
+/* The page is well-formed when any byte of a text is replaced by any other. */
 static void any_bytes(void **state)
 {
     (void)state;
     char text[] = "a\xc3\xa9z\xe2\x80\xa6";
     for (size_t at = 0; at + 1 < sizeof text; at++)
-        for (int byte = 1; byte < 256; byte += 3) {
+        for (int byte = 1; byte < 256; byte++) {
             const char before = text[at];
             text[at] = (char)byte;
             sample_map *m = sample_map_new("source", "target", NULL, 1, 1, 0.5);

@@ -89,8 +89,32 @@ static void test_links(void **state)
     assert_true(sources == 0 && targets == 0 && untouched == 7);
 }
 
+/* A no-break space separates words as a space does. */
+static void test_no_break_space(void **state)
+{
+    (void)state;
+    static const attend_span source[] = { { 0, 1 }, { 1, 3 }, { 3, 4 }, { 4, 4 } }, target[] = { { 0, 1 } };
+    static const attend_real row[] = { 0, (attend_real)0.5, (attend_real)0.25, 0, 0, 0, 0, 1 };
+    const attend_scored_pair r = { .rows = 2,
+                                   .weights = row,
+                                   .source_count = 4,
+                                   .target_count = 1,
+                                   .source_spans = source,
+                                   .target_spans = target,
+                                   .source_text = "a\xc2\xa0"
+                                                  "b",
+                                   .target_text = "z" };
+    int sources, targets;
+    attend_word_link link;
+    attend_scorer_word_counts(&r, &sources, &targets);
+    assert_true(sources == 2 && targets == 1);
+    assert_int_equal(attend_scorer_links(&r, &link, 1), 1);
+    assert_int_equal(link.source, 1);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_weights), cmocka_unit_test(test_links) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_weights), cmocka_unit_test(test_links),
+                                        cmocka_unit_test(test_no_break_space) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -157,9 +157,9 @@ static void n_best_lists_are_sorted_distinct_and_correct(void **state)
                 sum += (double)t->token_log_probability[n];
             }
             for (int k = 0; k < lengths[i]; k++) {
-                double looked = 0;
-                for (int n = 0; n <= t->count; n++) looked += (double)t->weights[n * lengths[i] + k];
-                coverage += log(fmin(looked, 1));
+                double attended = 0;
+                for (int n = 0; n <= t->count; n++) attended += (double)t->weights[n * lengths[i] + k];
+                coverage += log(fmin(attended, 1));
             }
             assert_true(fabs(sum - p) < 1e-4);
             assert_true(fabs(t->score - (p / penalty(1, t->count + 1) + 0.2 * coverage)) < 1e-4);

@@ -319,13 +319,13 @@ static void test_rewind(void **state)
     attend_mark mark = attend_ctx_mark(c);
     attend_var *first = attend_scale(c, kept, 2);
 #ifndef ATTEND_ARENA_MALLOC
-    const attend_real *place = attend_value(first);
+    const attend_real *address = attend_value(first);
 #endif
     assert_true(attend_value(first)[3] == 8);
     attend_ctx_rewind(c, mark);
     attend_var *second = attend_scale(c, kept, 3);
 #ifndef ATTEND_ARENA_MALLOC
-    assert_ptr_equal(attend_value(second), place);
+    assert_ptr_equal(attend_value(second), address);
 #endif
     assert_true(attend_value(second)[3] == 12);
     assert_memory_equal(attend_value(kept), numbers, sizeof numbers);

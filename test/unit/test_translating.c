@@ -117,7 +117,7 @@ static void unknown_words_are_replaced_by_source_words(void **state)
     run(t, 3, strange, NULL);
     check_replaced(t, false);
     attend_translator_free(t);
-    /* a decomposed e with accent is normalized, and the first entry is used */
+    /* a decomposed e with accent is normalised, and the first entry is used */
     const char entries[] = "zebra\tZe\xcc\x81"
                            "bre rouge\r\n\nd\tdelta\nd\tomega\n";
     put_file(in_folder("dictionary"), entries, sizeof entries - 1);

@@ -77,6 +77,21 @@ static void every_code_point_round_trips(void **state)
     }
 }
 
+static void characters_are_counted_and_not_cut(void **state)
+{
+    (void)state;
+    const char text[] = "a\xc3\xa9\xe2\x80\xa6\xf0\x9f\x98\x80z"; /* characters of 1, 2, 3, 4 and 1 bytes */
+    const size_t size = sizeof text - 1, ends[] = { 0, 1, 3, 6, 10, 11 };
+    assert_int_equal(attend_utf8_count(text, size), 5);
+    assert_int_equal(attend_utf8_count(text, 0), 0);
+    for (size_t max = 0, k = 0; max <= size + 1; max++) {
+        while (k < 5 && ends[k + 1] <= max) k++;
+        assert_int_equal(attend_utf8_cut(text, size, max), ends[k]);
+        if (max <= size) assert_int_equal(attend_utf8_count(text, ends[k]), k);
+    }
+    assert_int_equal(attend_utf8_cut("\xa9\xa9", 2, 1), 0); /* not UTF-8: cut to nothing */
+}
+
 static void normal_forms(void **state)
 {
     (void)state;
@@ -188,9 +203,13 @@ static void memory_runs_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(valid_prefixes),    cmocka_unit_test(every_code_point_round_trips),
-        cmocka_unit_test(normal_forms),      cmocka_unit_test(agrees_with_utf8proc),
-        cmocka_unit_test(long_run_of_marks), cmocka_unit_test(invalid_input_is_refused),
+        cmocka_unit_test(valid_prefixes),
+        cmocka_unit_test(characters_are_counted_and_not_cut),
+        cmocka_unit_test(every_code_point_round_trips),
+        cmocka_unit_test(normal_forms),
+        cmocka_unit_test(agrees_with_utf8proc),
+        cmocka_unit_test(long_run_of_marks),
+        cmocka_unit_test(invalid_input_is_refused),
         cmocka_unit_test(memory_runs_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
