@@ -19,7 +19,7 @@ enum { MAX_SUFFIX = 64 };
 static int check_old(const char *path)
 {
     attend_tensor_file *file = NULL;
-    const int status = attend_tensor_file_open(&file, path, ATTEND_TENSOR_SKIP_CHECKSUM);
+    const int status = attend_tensor_file_open(&file, path, ATTEND_TENSOR_HEADER_ONLY);
     attend_tensor_file_close(file);
     if (status != ATTEND_BAD_MODEL) return status;
     return attend_fail(ATTEND_BAD_USAGE, "%s exists and is not a model: choose another model path, or remove the file",
