@@ -1,5 +1,5 @@
 /* output_conflicts.c: refuses to write to a file that is also read. Opening a file for writing empties it, including
- * lines not yet read, and a memory-mapped model would change under the process. */
+ * lines not yet read. */
 #include "option_table.h"
 
 #include <string.h>

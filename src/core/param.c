@@ -20,10 +20,18 @@ static void free_storage(attend_param *p)
     p->value = NULL, p->quantized = NULL, p->scales = NULL;
 }
 
+void attend_param_drop_copies(attend_param *p)
+{
+    for (int i = 0; i < 2; i++) {
+        attend_memory_free(p->cache[i].data);
+        p->cache[i] = (param_cache){ 0 };
+    }
+}
+
 static void param_free(attend_param *p)
 {
     if (!p) return;
-    for (int i = 0; i < 2; i++) attend_memory_free(p->cache[i].data);
+    attend_param_drop_copies(p);
     pthread_mutex_destroy(&p->lock);
     attend_memory_free(p->name);
     free_storage(p);

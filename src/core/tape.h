@@ -59,6 +59,8 @@ int attend_params_add_stored(attend_param **out, attend_params *set, const char 
                              const param_storage *storage);
 /* Replaces a parameter's storage. */
 void attend_param_set_storage(attend_param *p, const param_storage *storage);
+/* Frees the copies in other layouts, which no thread may be using. They are made again when they are needed. */
+void attend_param_drop_copies(attend_param *p);
 /* Writes row i of a matrix, dequantised, to `row`. */
 void attend_param_row(const attend_param *p, size_t i, real *row);
 

@@ -14,16 +14,14 @@ static int cannot_read(const attend_file_reader *r)
 
 static int changed(const attend_file_reader *r, const char *how)
 {
-    return attend_fail(ATTEND_IO,
-                       "%s changed while it was read: %s; read it again when no other program writes to it", r->name,
-                       how);
+    return attend_fail(ATTEND_IO, "%s changed while it was read: %s; read it again when no other program writes to it",
+                       r->name, how);
 }
 
 static int check_kind(attend_file_reader *r)
 {
     if (fstat(r->descriptor, &r->stat) != 0) return cannot_read(r);
-    if (S_ISDIR(r->stat.st_mode))
-        return attend_fail(ATTEND_IO, "%s is a directory; give the path of a file", r->name);
+    if (S_ISDIR(r->stat.st_mode)) return attend_fail(ATTEND_IO, "%s is a directory; give the path of a file", r->name);
     if (!S_ISREG(r->stat.st_mode))
         return attend_fail(ATTEND_IO, "%s is a device, pipe or socket; a model must be a file on disk", r->name);
     r->size = (size_t)r->stat.st_size;

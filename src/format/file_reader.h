@@ -18,11 +18,11 @@
 enum { ATTEND_READ_CHUNK = 256 << 10 }; /* bytes of a read: they stay in the second-level cache */
 
 typedef struct attend_file_reader {
-    const char *name; /* for messages */
-    int descriptor;   /* -1: the bytes are in memory, or the reader is closed */
-    size_t size;      /* of the file */
-    size_t at;        /* offset of the next byte */
-    struct stat stat; /* when the file was opened */
+    const char *name;           /* for messages */
+    int descriptor;             /* -1: the bytes are in memory, or the reader is closed */
+    size_t size;                /* of the file */
+    size_t at;                  /* offset of the next byte */
+    struct stat stat;           /* when the file was opened */
     const unsigned char *bytes; /* the bytes [at, at + available) of the file */
     size_t available;
     unsigned char *buffer; /* (ATTEND_READ_CHUNK); NULL: the bytes are in memory */

@@ -50,9 +50,9 @@ size_t attend_dtype_size(attend_dtype dtype);      /* bytes of an element */
 
 enum {
     ATTEND_TENSOR_RANK = 4,
-    ATTEND_TENSOR_NAME = 512,            /* maximum bytes of a name or metadata key */
-    ATTEND_TENSOR_COUNT = 1 << 17,       /* maximum tensors, and maximum pairs of metadata */
-    ATTEND_TENSOR_HEADER = 64 << 20,     /* maximum bytes of a header */
+    ATTEND_TENSOR_NAME = 512,        /* maximum bytes of a name or metadata key */
+    ATTEND_TENSOR_COUNT = 1 << 17,   /* maximum tensors, and maximum pairs of metadata */
+    ATTEND_TENSOR_HEADER = 64 << 20, /* maximum bytes of a header */
     /* flags */
     ATTEND_TENSOR_SKIP_CHECKSUM = 1 << 0, /* do not verify the checksum */
     ATTEND_TENSOR_HEADER_ONLY = 1 << 1    /* do not read the data: see attend_tensor_file_load */

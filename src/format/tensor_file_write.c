@@ -29,8 +29,8 @@ typedef struct job {
     const char **names;          /* (the larger count), to find duplicates */
     char *header;                /* with the size field and padding */
     size_t header_size;
-    size_t checksum_at;  /* offset in the header */
-    span *spans;  /* (1 + count): header and data */
+    size_t checksum_at; /* offset in the header */
+    span *spans;        /* (1 + count): header and data */
 } job;
 
 /* --- checks --- */

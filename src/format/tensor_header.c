@@ -69,9 +69,9 @@ typedef struct header_reader {
     attend_json_reader json;
     attend_tensor_header *h;
     const char *file;
-    bool counting;                 /* the first pass: nothing is stored */
-    size_t tensors, metadata;      /* at most so many: the limits of the format, or what the first pass counted */
-    int status;                    /* of an error other than invalid JSON */
+    bool counting;            /* the first pass: nothing is stored */
+    size_t tensors, metadata; /* at most so many: the limits of the format, or what the first pass counted */
+    int status;               /* of an error other than invalid JSON */
 } header_reader;
 
 #define FAIL(r, ...) ((r)->status = attend_fail(ATTEND_BAD_MODEL, __VA_ARGS__), false)

@@ -137,8 +137,7 @@ static int average_block(const averaging *v, attend_param *p, size_t first, size
     for (int k = 0; k < v->count; k++) {
         const attend_tensor *t = attend_tensor_file_find(v->files[k], p->name);
         float *block = blocks + (size_t)k * BLOCK;
-        const int status =
-            attend_tensor_file_read(v->files[k], t, first * sizeof *block, block, n * sizeof *block);
+        const int status = attend_tensor_file_read(v->files[k], t, first * sizeof *block, block, n * sizeof *block);
         if (status != ATTEND_OK) return status;
         for (size_t j = 0; j < n; j++)
             if (!isfinite(block[j]))
@@ -157,9 +156,8 @@ static int average(const averaging *v, attend_model *to)
 {
     double *sorted = attend_memory_zeroed((size_t)v->count, sizeof *sorted);
     float *blocks = attend_memory_zeroed((size_t)v->count * BLOCK, sizeof *blocks);
-    int status = sorted && blocks
-                     ? ATTEND_OK
-                     : attend_fail(ATTEND_NO_MEMORY, "no memory for the average of %d models", v->count);
+    int status = sorted && blocks ? ATTEND_OK
+                                  : attend_fail(ATTEND_NO_MEMORY, "no memory for the average of %d models", v->count);
     for (int i = 0; status == ATTEND_OK && i < attend_params_count(to->params); i++) {
         attend_param *p = attend_params_at(to->params, i);
         for (size_t first = 0; status == ATTEND_OK && first < p->size; first += BLOCK)

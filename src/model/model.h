@@ -19,11 +19,11 @@ struct attend_model {
     attend_param *output_w, *output_b;         /* (V, readout_width), (V) */
     int readout_width;                         /* of the rows that the output layer reads */
     const architecture *architecture;
-    void *own;                       /* the architecture's parameters: struct rnn, transformer or lstmn */
+    void *own; /* the architecture's parameters: struct rnn, transformer or lstmn */
     attachments attachments;
-    void *storage; /* of the parameters and attachments that were loaded from a file; NULL: none */
-    const unsigned char *shortlist;  /* the attached shortlist (shortlist.c); NULL: none */
-    uint32_t *shortlist_starts;      /* (source_vocab + 1): index of the common list and of each source token's list */
+    void *storage;                  /* of the parameters and attachments that were loaded from a file; NULL: none */
+    const unsigned char *shortlist; /* the attached shortlist (shortlist.c); NULL: none */
+    uint32_t *shortlist_starts;     /* (source_vocab + 1): index of the common list and of each source token's list */
 };
 
 struct attend_tensor;

@@ -128,8 +128,8 @@ static bool read_real(const char *text, double *x)
 {
     const char *magnitude = *text == '-' ? text + 1 : text;
     const bool is_special = strcmp(magnitude, "nan") == 0 || strcmp(magnitude, "inf") == 0;
-    return (is_special || (*magnitude >= '0' && *magnitude <= '9' &&
-                           strspn(magnitude, "0123456789.e+-") == strlen(magnitude))) &&
+    return (is_special ||
+            (*magnitude >= '0' && *magnitude <= '9' && strspn(magnitude, "0123456789.e+-") == strlen(magnitude))) &&
            attend_parse_real(text, NULL, x);
 }
 
@@ -166,7 +166,8 @@ static int get_state(const attend_tensor_file *file, const char *path, training_
         if (!read_number(text, state_fields[i].kind, (char *)s + state_fields[i].offset))
             return bad_number(path, "state", state_fields[i].name, text);
     }
-    return ATTEND_OK;
+    if (s->best_update <= s->update) return ATTEND_OK;
+    return bad_number(path, "state", "best_update", attend_tensor_file_metadata(file, "training.state.best_update"));
 }
 
 /* The number of steps of the optimizer: skipped updates are not counted. */
@@ -420,8 +421,10 @@ static int load_array(training_run *run, const char *path, int parameter, int wh
     bool fits = x && x->dtype == (sizeof(real) == 4 ? ATTEND_F32 : ATTEND_F64) && x->rank == p->rank;
     for (int axis = 0; fits && axis < p->rank; axis++) fits = x->shape[axis] == p->shape[axis];
     if (!fits)
-        return attend_fail(ATTEND_BAD_MODEL, "%s: '%s' is missing or has another type or shape; start over (option "
-                           "'fresh')", path, name);
+        return attend_fail(ATTEND_BAD_MODEL,
+                           "%s: '%s' is missing or has another type or shape; start over (option "
+                           "'fresh')",
+                           path, name);
     memcpy(to, x->data, x->bytes);
     /* a second moment is a mean of squares, which may be infinite */
     bool is_valid = which == SECOND || isfinite(attend_kernel()->sum_squares(p->size, to));
@@ -452,11 +455,14 @@ int attend_checkpoint_reload(training_run *run)
     attend_model *saved = NULL;
     const char *path = attend_training_path(run, ".checkpoint");
     const attend_config *config = &run->model->config;
+    /* makes room for the checkpoint: the packed copies of the old weights are not needed any more */
+    for (int i = 0; i < attend_params_count(run->model->params); i++)
+        attend_param_drop_copies(attend_params_at(run->model->params, i));
     int status = open_checkpoint(run, &saved);
     /* The file may have been replaced: weights are copied only if they have the same shapes. */
     if (status == ATTEND_OK) status = same_config(path, config, &saved->config);
-    if (status == ATTEND_OK && (saved->config.source_vocab != config->source_vocab ||
-                                saved->config.target_vocab != config->target_vocab))
+    if (status == ATTEND_OK &&
+        (saved->config.source_vocab != config->source_vocab || saved->config.target_vocab != config->target_vocab))
         status = attend_fail(ATTEND_BAD_MODEL, "%s was replaced by a checkpoint with other vocabularies", path);
     if (status == ATTEND_OK) status = load_state(run);
     if (status == ATTEND_OK) attend_training_copy_weights(run, saved);
