@@ -118,6 +118,7 @@ void attend_model_free(attend_model *m)
     if (m->architecture) m->architecture->free(m);
     attend_memory_free(m->shortlist_starts);
     attend_attachments_free(&m->attachments);
+    attend_memory_free(m->name);
     attend_memory_free(m->storage);
     attend_memory_free(m);
 }

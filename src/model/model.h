@@ -21,6 +21,7 @@ struct attend_model {
     const architecture *architecture;
     void *own; /* the architecture's parameters: struct rnn, transformer or lstmn */
     attachments attachments;
+    char *name;                     /* of the file that the model was loaded from, for messages; NULL: none */
     void *storage;                  /* of the parameters and attachments that were loaded from a file; NULL: none */
     const unsigned char *shortlist; /* the attached shortlist (shortlist.c); NULL: none */
     uint32_t *shortlist_starts;     /* (source_vocab + 1): index of the common list and of each source token's list */

@@ -449,7 +449,9 @@ static int load(loading *l, bool keep_training)
                                         .visit = find_non_finite,
                                         .user = l };
     l->m = attend_memory_zeroed(1, sizeof *l->m);
-    if (!l->m) return attend_fail(ATTEND_NO_MEMORY, "no memory for a model");
+    if (l->m) l->m->name = attend_memory_zeroed(strlen(l->name) + 1, 1);
+    if (!l->m || !l->m->name) return attend_fail(ATTEND_NO_MEMORY, "no memory for a model");
+    memcpy(l->m->name, l->name, strlen(l->name));
     int status = attend_tensor_file_load(l->file, &how);
     if (status == ATTEND_OK) status = load_version(l);
     if (status == ATTEND_OK) status = load_config(l);

@@ -223,12 +223,9 @@ static void refused_memory_is_reported(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_weight_is_the_mean),
-        cmocka_unit_test(the_order_of_models_does_not_matter),
-        cmocka_unit_test(the_mean_of_one_model_is_the_model),
-        cmocka_unit_test(only_common_attachments_are_kept),
-        cmocka_unit_test(many_attachments_are_compared_fast),
-        cmocka_unit_test(models_that_do_not_match_are_refused),
+        cmocka_unit_test(every_weight_is_the_mean),           cmocka_unit_test(the_order_of_models_does_not_matter),
+        cmocka_unit_test(the_mean_of_one_model_is_the_model), cmocka_unit_test(only_common_attachments_are_kept),
+        cmocka_unit_test(many_attachments_are_compared_fast), cmocka_unit_test(models_that_do_not_match_are_refused),
         cmocka_unit_test(refused_memory_is_reported),
     };
     return cmocka_run_group_tests(tests, setup, folder_remove);

@@ -81,9 +81,9 @@ static void good_numbers_are_accepted(void **state)
 {
     (void)state;
     static const char *const good[][2] = {
-        { "training.state.best", "nan" },      { "training.state.best", "-nan" },
+        { "training.state.best", "nan" },       { "training.state.best", "-nan" },
         { "training.state.valid_loss", "inf" }, { "training.state.rate_share", "0.5" },
-        { "training.state.loss", "1.5e-05" },  { "training.state.returns", "1" },
+        { "training.state.loss", "1.5e-05" },   { "training.state.returns", "1" },
     };
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         attend_train_options o = options();
@@ -96,14 +96,18 @@ static void good_numbers_are_accepted(void **state)
 static void every_number_is_checked(void **state)
 {
     (void)state;
-    static const char *const counts[] = { "update",    "position.epoch", "position.pool", "position.batch",
-                                          "rows",      "loss_rows",      "best_update",   "journal",
-                                          "since_best", "since_fall",    "falls",         "bad",
-                                          "returns",   "steps",          NULL },
-                      *const reals[] = { "loss", "best", "rate_share", "baseline", "valid_loss", "valid_score", NULL },
-                      *const not_counts[] = { "x",   "",    "-1",  " 7",   "7 ",  "+7", "0x10",
-                                              "1e3", "1.0", "nan", "inf", "99999999999999999999", NULL },
-                      *const not_reals[] = { "x", "", " 1", "+1", "1 ", "0x1p3", "infinity", "nan(1)", "1e999", NULL };
+    static const char *const counts[] = { "update",         "position.epoch", "position.pool",
+                                          "position.batch", "rows",           "loss_rows",
+                                          "best_update",    "journal",        "since_best",
+                                          "since_fall",     "falls",          "bad",
+                                          "returns",        "steps",          NULL },
+                             *const reals[] = { "loss",       "best",        "rate_share", "baseline",
+                                                "valid_loss", "valid_score", NULL },
+                             *const not_counts[] = { "x",    "",    "-1",  " 7",  "7 ",  "+7",
+                                                     "0x10", "1e3", "1.0", "nan", "inf", "99999999999999999999",
+                                                     NULL },
+                             *const not_reals[] = { "x",     "",         " 1",     "+1",    "1 ",
+                                                    "0x1p3", "infinity", "nan(1)", "1e999", NULL };
     char key[64];
     for (int i = 0; counts[i]; i++)
         for (int k = 0; not_counts[k]; k++) {
