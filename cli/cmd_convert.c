@@ -137,6 +137,8 @@ static int convert(const settings *s, const parsed *p, bool quantize)
     if (status == ATTEND_OK)
         status = s->average ? attend_models_average(&m, p->positional, p->positional_count)
                             : attend_model_load(&m, s->model, NULL);
+    bool has_text;
+    if (status == ATTEND_OK) status = attend_model_check_text(m, &has_text);
     if (status == ATTEND_OK && s->shortlist.count > 0) status = make_shortlist(m, s);
     if (status == ATTEND_OK && quantize) status = attend_model_quantize(m, (attend_precision)s->precision);
     if (status == ATTEND_OK) status = attend_model_save(m, s->output);

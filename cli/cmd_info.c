@@ -22,7 +22,7 @@ static const option table[] = {
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
 };
 
-static void print_json(const attend_model *m, bool parameters)
+static void print_json(const attend_model *m, bool has_text, bool parameters)
 {
     const attend_params *params = attend_model_params(m);
     const attend_config *config = attend_model_config(m);
@@ -33,6 +33,7 @@ static void print_json(const attend_model *m, bool parameters)
     json_integer(&w, "parameters", (long long)attend_params_size(params));
     json_text(&w, "precision", attend_precision_name(attend_model_precision(m)));
     json_bool(&w, "shortlist", attend_model_has_shortlist(m));
+    json_bool(&w, "text", has_text);
     json_begin_object(&w, "config");
     for (int i = 0; attend_config_field_at(i); i++)
         if (attend_config_get(config, attend_config_field_at(i)->name, text, sizeof text) == ATTEND_OK)
@@ -55,7 +56,7 @@ static void print_json(const attend_model *m, bool parameters)
     json_end_line(&w);
 }
 
-static void print_text(const attend_model *m, const char *path, bool parameters)
+static void print_text(const attend_model *m, const char *path, bool has_text, bool parameters)
 {
     const attend_params *params = attend_model_params(m);
     const attend_config *config = attend_model_config(m);
@@ -69,6 +70,7 @@ static void print_text(const attend_model *m, const char *path, bool parameters)
             attend_config_field_applies(config, f))
             printf("  %-20s %s\n", f->name, text);
     }
+    if (!has_text) printf("  %-20s %s\n", "text", "none: it reads and writes token ids");
     if (attend_config_attention_layers(config, ATTEND_ATTENTION_CROSS) > 0)
         printf("  %-20s %s\n", "aligns by", alignment_text(alignment, attend_model_alignment(m), config));
     for (int i = 0; parameters && i < attend_params_count(params); i++) {
@@ -151,11 +153,13 @@ static int run(int argc, char **argv)
     if (status == 0 && !p.help) {
         const attend_load_options options = { .skip_checksum = o.skip_checksum };
         attend_model *m = NULL;
+        bool has_text = false;
         status = attend_model_load(&m, p.positional[0], &options);
+        if (status == ATTEND_OK) status = attend_model_check_text(m, &has_text);
         if (status == ATTEND_OK && o.json)
-            print_json(m, o.parameters);
+            print_json(m, has_text, o.parameters);
         else if (status == ATTEND_OK)
-            print_text(m, p.positional[0], o.parameters);
+            print_text(m, p.positional[0], has_text, o.parameters);
         else
             status = cli_fail(&verb_info, status);
         attend_model_free(m);

@@ -1,6 +1,5 @@
 /* output_conflicts.c: no verb writes to a file that it also reads, or that it writes in another way. Opening a file for
- * writing empties it, including lines not yet read; a memory-mapped model would change under the process; and of two
- * outputs in one file, one is lost.
+ * writing empties it, including lines not yet read; and of two outputs in one file, one is lost.
  *
  * The option tables say which options name inputs and which name outputs (option_kind). Together with the standard
  * streams they are compared, by device and inode, before the verb runs and opens anything. */

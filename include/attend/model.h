@@ -42,9 +42,9 @@ typedef struct attend_load_options {
     const attend_score *const *scores; /* score functions of your own, NULL-terminated; NULL: none */
 } attend_load_options;
 
-/* Memory-maps a file; parameters are read from it when they are needed. The whole file is validated first.
- * ATTEND_BAD_MODEL: the file is not a valid model, and the message says why; ATTEND_IO: it cannot be read. options may
- * be NULL. */
+/* Copies a file to memory and validates all of it. The model does not change if the file does. ATTEND_BAD_MODEL: the
+ * file is not a valid model, and the message says why; ATTEND_IO: it cannot be read, is not a regular file, or changed
+ * while it was read; ATTEND_NO_MEMORY: also if the machine does not have enough memory for it. options may be NULL. */
 int attend_model_load(attend_model **out, const char *path, const attend_load_options *options);
 /* The same from a file in memory, which may be freed afterwards. `name` is used in messages. */
 int attend_model_load_bytes(attend_model **out, const void *bytes, size_t size, const char *name,

@@ -17,7 +17,7 @@ extern "C" {
 /* Each reads a number in the syntax of strtod or of strtoll/strtoull in base 10 (which skip leading white space and
  * accept a sign). If `end` is NULL the number must be the whole text; otherwise *end is set to the character after the
  * number. Returns false, with *x and *end unspecified, if there is no number, or one whose magnitude is too large or
- * rounds to 0. attend_parse_real accepts "inf" and "nan". */
+ * rounds to 0. attend_parse_real accepts "inf" and "nan"; attend_parse_unsigned refuses a minus sign. */
 bool attend_parse_real(const char *text, const char **end, double *x);
 bool attend_parse_integer(const char *text, const char **end, long long *x);
 bool attend_parse_unsigned(const char *text, const char **end, uint64_t *x);

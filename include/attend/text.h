@@ -112,6 +112,10 @@ int attend_tokenizer_attach(const attend_tokenizer *t, attend_model *m, const ch
 /* Reads a tokenizer from a model. ATTEND_BAD_MODEL if it is missing or damaged; every field is validated. *out is the
  * caller's, freed by attend_tokenizer_free. */
 int attend_tokenizer_from_model(attend_tokenizer **out, const attend_model *m, const char *side);
+/* Checks the tokenizers of a model as everything that translates, scores or shows text does. ATTEND_BAD_MODEL: one is
+ * missing or damaged. A model without any tokenizer or vocabulary, which reads and writes token ids, is valid; then
+ * *has_text is false. */
+int attend_model_check_text(const attend_model *m, bool *has_text);
 
 #ifdef __cplusplus
 }

@@ -1,11 +1,8 @@
-#define _DEFAULT_SOURCE /* madvise */
 #include "core/memory.h"
 #include "core/precision.h"
 #include "core/rng.h"
 #include "core/tape.h"
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 int attend_params_new(attend_params **out)
 {
@@ -23,10 +20,18 @@ static void free_storage(attend_param *p)
     p->value = NULL, p->quantized = NULL, p->scales = NULL;
 }
 
+void attend_param_drop_copies(attend_param *p)
+{
+    for (int i = 0; i < 2; i++) {
+        attend_memory_free(p->cache[i].data);
+        p->cache[i] = (param_cache){ 0 };
+    }
+}
+
 static void param_free(attend_param *p)
 {
     if (!p) return;
-    for (int i = 0; i < 2; i++) attend_memory_free(p->cache[i].data);
+    attend_param_drop_copies(p);
     pthread_mutex_destroy(&p->lock);
     attend_memory_free(p->name);
     free_storage(p);
@@ -177,16 +182,6 @@ void attend_param_set_storage(attend_param *p, const param_storage *storage)
     p->value = storage->value, p->precision = storage->precision, p->borrowed = storage->borrowed;
     p->quantized = storage->quantized, p->scales = storage->scales;
     attend_param_changed(p);
-    p->mapped = storage->mapped;
-}
-
-void attend_param_release_pages(const attend_param *p)
-{
-    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE),
-                    first = (uintptr_t)(p->value ? (const void *)p->value : p->quantized);
-    const uintptr_t last = first + p->size * attend_precision_bytes(p->precision);
-    const uintptr_t begin = (first + page - 1) / page * page, end = last / page * page; /* whole pages */
-    if (p->mapped && end > begin) madvise((void *)begin, end - begin, MADV_DONTNEED);
 }
 
 void attend_param_row(const attend_param *p, size_t i, real *row)
@@ -208,13 +203,11 @@ const real *attend_param_value(const attend_param *p)
 
 real *attend_param_edit(attend_param *p)
 {
-    p->mapped = false; /* the value will differ from the file */
     return p->value;
 }
 
 void attend_param_changed(attend_param *p)
 {
-    p->mapped = false;
     atomic_fetch_add(&p->version, 1);
 }
 

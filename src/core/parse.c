@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Whether a number was found that ends where it must. `stop` is the end that strtod, strtoll or strtoull reported. */
 static bool accept(const char *text, char *stop, const char **end)
@@ -38,7 +39,8 @@ bool attend_parse_unsigned(const char *text, const char **end, uint64_t *x)
     char *stop;
     errno = 0;
     *x = strtoull(text, &stop, 10);
-    return errno != ERANGE && accept(text, stop, end);
+    /* strtoull takes a negative number, and returns it modulo 2^64 */
+    return errno != ERANGE && !memchr(text, '-', (size_t)(stop - text)) && accept(text, stop, end);
 }
 
 int attend_format_real(char *text, size_t size, double x, int min_digits)

@@ -34,7 +34,6 @@ struct attend_param {
     attend_precision precision;
     const void *quantized; /* bf16: uint16_t, int8: int8_t, in the shape of the parameter */
     const float *scales;   /* int8: (rows) */
-    bool mapped;           /* see param_storage; false once the value changes */
     bool quantizable;      /* only used by operations that accept quantised weights */
     atomic_uint_least64_t version;
     pthread_mutex_t lock; /* of cache */
@@ -53,7 +52,6 @@ typedef struct param_storage {
     const void *quantized;
     const float *scales;
     bool borrowed; /* the caller owns it, and it outlives the set; otherwise the set takes ownership, even on failure */
-    bool mapped;   /* a private mapping of a file: unchanged pages can be released and read again */
 } param_storage;
 
 /* attend_params_add with existing storage; NULL: zeros. */
@@ -61,9 +59,8 @@ int attend_params_add_stored(attend_param **out, attend_params *set, const char 
                              const param_storage *storage);
 /* Replaces a parameter's storage. */
 void attend_param_set_storage(attend_param *p, const param_storage *storage);
-/* Returns the pages of a mapped parameter to the system, because a cached copy is used instead or the parameter is not
- * needed soon. Reading the parameter later loads them again. */
-void attend_param_release_pages(const attend_param *p);
+/* Frees the copies in other layouts, which no thread may be using. They are made again when they are needed. */
+void attend_param_drop_copies(attend_param *p);
 /* Writes row i of a matrix, dequantised, to `row`. */
 void attend_param_row(const attend_param *p, size_t i, real *row);
 

@@ -182,7 +182,7 @@ static const scorer_pair *valid_pair(const attend_scorer *s, int i)
 /* The tokens of one side of the valid pairs [first, first + count); NULL: no memory. */
 static int *join_side(const attend_scorer *s, attend_side side, int first, int count, int *lengths)
 {
-    const attend_encoded_text *texts[GROUP];
+    const attend_encoded_text *texts[GROUP] = { NULL };
     for (int i = 0; i < count; i++) texts[i] = &valid_pair(s, first + i)->sides[side];
     return attend_pipeline_join(&s->sides[side], count, texts, lengths);
 }

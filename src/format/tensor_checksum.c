@@ -4,13 +4,28 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-void attend_checksum(char digits[ATTEND_CHECKSUM_DIGITS], const attend_chunk *spans, size_t count)
+_Static_assert(sizeof(XXH3_state_t) <= sizeof((attend_checksum *)0)->state, "the state of XXH3 does not fit");
+
+void attend_checksum_begin(attend_checksum *c)
 {
-    XXH3_state_t state;
-    XXH3_64bits_reset(&state);
-    for (size_t i = 0; i < count; i++)
-        if (spans[i].size > 0) XXH3_64bits_update(&state, spans[i].bytes, spans[i].size);
-    XXH64_hash_t sum = XXH3_64bits_digest(&state);
+    XXH3_64bits_reset((XXH3_state_t *)(void *)c->state);
+}
+
+void attend_checksum_add(attend_checksum *c, const void *bytes, size_t size)
+{
+    if (size == 0) return;
+#ifdef ATTEND_X86
+    if (__builtin_cpu_supports("avx2")) {
+        attend_checksum_add_avx2(c, bytes, size);
+        return;
+    }
+#endif
+    XXH3_64bits_update((XXH3_state_t *)(void *)c->state, bytes, size);
+}
+
+void attend_checksum_end(const attend_checksum *c, char digits[ATTEND_CHECKSUM_DIGITS])
+{
+    XXH64_hash_t sum = XXH3_64bits_digest((const XXH3_state_t *)(const void *)c->state);
     for (int i = ATTEND_CHECKSUM_DIGITS; i-- > 0; sum >>= 4) digits[i] = "0123456789abcdef"[sum & 15];
 }
 

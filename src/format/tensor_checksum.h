@@ -9,13 +9,16 @@
 #define ATTEND_CHECKSUM_ZEROS  "0000000000000000"
 enum { ATTEND_CHECKSUM_DIGITS = 16 };
 
-typedef struct attend_chunk {
-    const void *bytes;
-    size_t size;
-} attend_chunk;
+/* A checksum that is being computed: the state of XXH3. */
+typedef struct attend_checksum {
+    _Alignas(64) unsigned char state[640];
+} attend_checksum;
 
-/* Writes the hex digits of XXH3-64 over the concatenated spans. */
-void attend_checksum(char digits[ATTEND_CHECKSUM_DIGITS], const attend_chunk *spans, size_t count);
+void attend_checksum_begin(attend_checksum *c);
+void attend_checksum_add(attend_checksum *c, const void *bytes, size_t size);
+void attend_checksum_add_avx2(attend_checksum *c, const void *bytes, size_t size); /* size > 0; needs AVX2 */
+/* Writes the hex digits of XXH3-64 over everything that was added. */
+void attend_checksum_end(const attend_checksum *c, char digits[ATTEND_CHECKSUM_DIGITS]);
 
 /* Whether `value` is the prefix followed by the digits. */
 bool attend_is_checksum(const char *value);

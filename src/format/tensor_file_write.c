@@ -13,6 +13,11 @@
 
 enum { ALIGNMENT = 64, SIZE_FIELD = 8 };
 
+typedef struct span {
+    const void *bytes;
+    size_t size;
+} span;
+
 /* The content of the file, and temporary memory. */
 typedef struct job {
     const char *path;
@@ -24,8 +29,8 @@ typedef struct job {
     const char **names;          /* (the larger count), to find duplicates */
     char *header;                /* with the size field and padding */
     size_t header_size;
-    size_t checksum_at;  /* offset in the header */
-    attend_chunk *spans; /* (1 + count): header and data */
+    size_t checksum_at; /* offset in the header */
+    span *spans;        /* (1 + count): header and data */
 } job;
 
 /* --- checks --- */
@@ -205,9 +210,12 @@ static int write_job(job *j)
     set_order(j);
     status = make_header(j);
     if (status != ATTEND_OK) return status;
-    j->spans[0] = (attend_chunk){ j->header, j->header_size };
-    for (size_t i = 0; i < j->count; i++) j->spans[1 + i] = (attend_chunk){ j->order[i]->data, j->order[i]->bytes };
-    attend_checksum(j->header + j->checksum_at, j->spans, 1 + j->count);
+    j->spans[0] = (span){ j->header, j->header_size };
+    for (size_t i = 0; i < j->count; i++) j->spans[1 + i] = (span){ j->order[i]->data, j->order[i]->bytes };
+    attend_checksum c;
+    attend_checksum_begin(&c);
+    for (size_t i = 0; i <= j->count; i++) attend_checksum_add(&c, j->spans[i].bytes, j->spans[i].size);
+    attend_checksum_end(&c, j->header + j->checksum_at);
     return write_spans(j);
 }
 

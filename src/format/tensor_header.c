@@ -69,8 +69,9 @@ typedef struct header_reader {
     attend_json_reader json;
     attend_tensor_header *h;
     const char *file;
-    bool counting; /* the first pass: nothing is stored */
-    int status;    /* of an error other than invalid JSON */
+    bool counting;            /* the first pass: nothing is stored */
+    size_t tensors, metadata; /* at most so many: the limits of the format, or what the first pass counted */
+    int status;               /* of an error other than invalid JSON */
 } header_reader;
 
 #define FAIL(r, ...) ((r)->status = attend_fail(ATTEND_BAD_MODEL, __VA_ARGS__), false)
@@ -151,7 +152,7 @@ static bool read_tensor(header_reader *r, const char *name)
                     "%s: tensor %.100s has offsets %" PRId64 " to %" PRId64
                     ", but its type and shape require %zu bytes",
                     r->file, name, offsets[0], offsets[1], t.bytes);
-    if (r->h->count == ATTEND_TENSOR_COUNT) return FAIL(r, "%s has more than %d tensors", r->file, ATTEND_TENSOR_COUNT);
+    if (r->h->count == r->tensors) return FAIL(r, "%s has more than %zu tensors", r->file, r->tensors);
     if (!r->counting) r->h->entries[r->h->count] = (attend_tensor_entry){ .tensor = t, .begin = (size_t)offsets[0] };
     r->h->count++;
     return true;
@@ -180,8 +181,8 @@ static bool read_metadata_entry(header_reader *r)
         r->h->checksum = at + sizeof ATTEND_CHECKSUM_PREFIX - 1;
         return true;
     }
-    if (r->h->metadata_count == ATTEND_TENSOR_COUNT)
-        return FAIL(r, "%s has more than %d metadata entries", r->file, ATTEND_TENSOR_COUNT);
+    if (r->h->metadata_count == r->metadata)
+        return FAIL(r, "%s has more than %zu metadata entries", r->file, r->metadata);
     if (!r->counting) r->h->metadata[r->h->metadata_count] = entry;
     r->h->metadata_count++;
     return true;
@@ -223,7 +224,9 @@ static int read_once(attend_tensor_header *h, const char *text, size_t size, con
     header_reader r = { .json = { .start = text, .at = text, .end = text + size, .pool = h->pool },
                         .h = h,
                         .file = file,
-                        .counting = counting };
+                        .counting = counting,
+                        .tensors = counting ? ATTEND_TENSOR_COUNT : h->count,
+                        .metadata = counting ? ATTEND_TENSOR_COUNT : h->metadata_count };
     if (read_text(&r)) return ATTEND_OK;
     if (r.status != ATTEND_OK) return r.status;
     return attend_fail(ATTEND_BAD_MODEL, "%s: the header is damaged: %s (byte %td of the file)", file, r.json.error,
@@ -305,8 +308,6 @@ int attend_tensor_header_read(attend_tensor_header *h, const char *text, size_t 
 
 void attend_tensor_header_free(attend_tensor_header *h)
 {
-    for (size_t i = 0; h->entries && i < h->count; i++)
-        if (h->entries[i].copied) attend_memory_free((void *)h->entries[i].tensor.data);
     attend_memory_free(h->entries);
     attend_memory_free(h->by_name);
     attend_memory_free(h->metadata);

@@ -8,7 +8,6 @@
 typedef struct attend_tensor_entry {
     attend_tensor tensor;
     size_t begin; /* offset in the data */
-    bool copied;  /* the header owns a copy of the data */
 } attend_tensor_entry;
 
 typedef struct attend_tensor_header {
@@ -22,9 +21,11 @@ typedef struct attend_tensor_header {
     char *pool;           /* owns the strings */
 } attend_tensor_header;
 
-/* `file` is the name in messages. The text must stay valid until attend_tensor_header_free. */
+/* `file` is the name in messages. The text is read twice, so that it must be private memory: text that another process
+ * can change would not fit the arrays that the first reading counted. It must stay valid until
+ * attend_tensor_header_free. */
 int attend_tensor_header_read(attend_tensor_header *h, const char *text, size_t size, const char *file);
-void attend_tensor_header_free(attend_tensor_header *h); /* frees copied data too; {0} is valid */
+void attend_tensor_header_free(attend_tensor_header *h); /* {0} is valid */
 
 const attend_tensor *attend_tensor_header_find(const attend_tensor_header *h, const char *name);
 const char *attend_tensor_header_metadata(const attend_tensor_header *h, const char *key);

@@ -4,13 +4,25 @@
  *     w = (w_1 + ... + w_n) / n
  *
  * The terms are added in double precision in ascending order, so that the result does not depend on the order of the
- * models. */
+ * models. All terms of a weight are needed at once, but not all weights: each model is loaded and checked, and only the
+ * first is kept; then the weights are read block by block from the files, which stay open. A file that changes in
+ * between is an error. */
 #include "model/model.h"
 
 #include "core/memory.h"
 #include "core/status.h"
+#include "format/tensor_file.h"
 #include "model/shortlist.h"
+#include <math.h>
 #include <string.h>
+
+typedef struct averaging {
+    const char *const *paths;
+    int count;
+    attend_tensor_file **files; /* (count) */
+    attend_model *first;
+    bool *is_common; /* for each attachment of the first model: whether all models have it */
+} averaging;
 
 /* Attachments that must be equal in all models, since they define what each token is. */
 static bool defines_tokens(const char *name)
@@ -42,24 +54,10 @@ static int same_config(const attend_model *a, const char *first, const attend_mo
     return ATTEND_OK;
 }
 
-static bool has_same(const attend_model *m, const char *name, const void *bytes, size_t size)
+static bool has_same(const attend_model *m, const attachment *a)
 {
-    size_t other;
-    const void *found = attend_model_attached(m, name, &other);
-    return found && other == size && (size == 0 || memcmp(found, bytes, size) == 0);
-}
-
-static int same_vocabularies(const attend_model *a, const char *first, const attend_model *b, const char *path)
-{
-    const char *name;
-    for (int i = 0; (name = attend_model_attachment_name(a, i)); i++) {
-        size_t size;
-        const void *bytes = attend_model_attached(a, name, &size);
-        if (defines_tokens(name) && !has_same(b, name, bytes, size)) return refuse(path, first);
-    }
-    for (int i = 0; (name = attend_model_attachment_name(b, i)); i++)
-        if (defines_tokens(name) && !attend_model_attached(a, name, NULL)) return refuse(path, first);
-    return ATTEND_OK;
+    const attachment *b = attend_attachments_find(&m->attachments, a->name);
+    return b && b->size == a->size && (a->size == 0 || memcmp(b->bytes, a->bytes, a->size) == 0);
 }
 
 static int check_not_quantised(const attend_model *m, const char *path)
@@ -71,31 +69,57 @@ static int check_not_quantised(const attend_model *m, const char *path)
     return ATTEND_OK;
 }
 
-static int open_all(attend_model **models, const char *const *paths, int count)
+/* Compares the attachments of model m with those of the first. */
+static int compare_attachments(averaging *v, const attend_model *m, const char *path)
 {
-    int status = ATTEND_OK;
-    for (int i = 0; status == ATTEND_OK && i < count; i++) {
-        status = attend_model_load(&models[i], paths[i], NULL);
-        if (status == ATTEND_OK) status = check_not_quantised(models[i], paths[i]);
-        if (status == ATTEND_OK && i > 0) status = same_config(models[0], paths[0], models[i], paths[i]);
-        if (status == ATTEND_OK && i > 0) status = same_vocabularies(models[0], paths[0], models[i], paths[i]);
+    const attachments *of_first = &v->first->attachments, *of_m = &m->attachments;
+    for (size_t i = 0; i < of_first->count; i++) {
+        if (has_same(m, of_first->list[i])) continue;
+        if (defines_tokens(of_first->list[i]->name)) return refuse(path, v->paths[0]);
+        v->is_common[i] = false;
     }
+    for (size_t i = 0; i < of_m->count; i++)
+        if (defines_tokens(of_m->list[i]->name) && !attend_attachments_find(of_first, of_m->list[i]->name))
+            return refuse(path, v->paths[0]);
+    return ATTEND_OK;
+}
+
+static int open_first(averaging *v)
+{
+    int status = attend_model_open(&v->first, &v->files[0], v->paths[0], NULL);
+    if (status == ATTEND_OK) status = check_not_quantised(v->first, v->paths[0]);
+    if (status != ATTEND_OK) return status;
+    const size_t attached = v->first->attachments.count;
+    v->is_common = attend_memory_zeroed(attached, sizeof *v->is_common);
+    if (!v->is_common) return attend_fail(ATTEND_NO_MEMORY, "no memory for the average of %d models", v->count);
+    for (size_t i = 0; i < attached; i++) v->is_common[i] = true;
+    return ATTEND_OK;
+}
+
+static int open_next(averaging *v, int i)
+{
+    attend_model *m = NULL;
+    int status = attend_model_open(&m, &v->files[i], v->paths[i], NULL);
+    if (status == ATTEND_OK) status = check_not_quantised(m, v->paths[i]);
+    if (status == ATTEND_OK) status = same_config(v->first, v->paths[0], m, v->paths[i]);
+    if (status == ATTEND_OK) status = compare_attachments(v, m, v->paths[i]);
+    attend_model_free(m);
     return status;
 }
 
 /* Attaches what all models have in common. A shortlist from the attention of one model is not valid for the average. */
-static int attach_common(attend_model *to, attend_model *const *models, int count)
+static int attach_common(const averaging *v, attend_model *to)
 {
-    int status = ATTEND_OK;
-    const char *name;
-    for (int i = 0; status == ATTEND_OK && (name = attend_model_attachment_name(models[0], i)); i++) {
-        size_t size;
-        const void *bytes = attend_model_attached(models[0], name, &size);
-        bool common = true;
-        for (int k = 1; common && k < count; k++) common = has_same(models[k], name, bytes, size);
-        if (common) status = attend_model_attach(to, name, bytes, size);
+    const attachments *from = &v->first->attachments;
+    for (size_t i = 0; i < from->count; i++) {
+        const attachment *a = from->list[i];
+        const int status = v->is_common[i]
+                               ? attend_attachments_append(&to->attachments, a->name, a->bytes, a->size, false)
+                               : ATTEND_OK;
+        if (status != ATTEND_OK) return status;
     }
-    return status == ATTEND_OK ? attend_shortlist_index(to) : status;
+    attend_attachments_index(&to->attachments);
+    return attend_shortlist_index(to);
 }
 
 /* Inserts x into n numbers in ascending order. */
@@ -105,36 +129,64 @@ static void insert(double *sorted, int n, double x)
     sorted[n] = x;
 }
 
-static void average(attend_model *to, attend_model *const *models, int count, double *sorted)
+enum { BLOCK = 1 << 14 }; /* weights that are averaged at once */
+
+/* Averages the weights [first, first + n) of a parameter. sorted: (count); blocks: (count, BLOCK). */
+static int average_block(const averaging *v, attend_param *p, size_t first, size_t n, double *sorted, float *blocks)
 {
-    for (int i = 0; i < attend_params_count(to->params); i++) {
-        attend_param *p = attend_params_at(to->params, i);
-        for (size_t j = 0; j < p->size; j++) {
-            double sum = 0;
-            for (int k = 0; k < count; k++) insert(sorted, k, (double)attend_params_at(models[k]->params, i)->value[j]);
-            for (int k = 0; k < count; k++) sum += sorted[k];
-            p->value[j] = (real)(sum / count);
-        }
-        attend_param_changed(p);
-        for (int k = 0; k < count; k++) attend_param_release_pages(attend_params_at(models[k]->params, i));
+    for (int k = 0; k < v->count; k++) {
+        const attend_tensor *t = attend_tensor_file_find(v->files[k], p->name);
+        float *block = blocks + (size_t)k * BLOCK;
+        const int status = attend_tensor_file_read(v->files[k], t, first * sizeof *block, block, n * sizeof *block);
+        if (status != ATTEND_OK) return status;
+        for (size_t j = 0; j < n; j++)
+            if (!isfinite(block[j]))
+                return attend_fail(ATTEND_BAD_MODEL, "%s: '%s' has non-finite values", v->paths[k], p->name);
     }
+    for (size_t j = 0; j < n; j++) {
+        double sum = 0;
+        for (int k = 0; k < v->count; k++) insert(sorted, k, (double)blocks[(size_t)k * BLOCK + j]);
+        for (int k = 0; k < v->count; k++) sum += sorted[k];
+        p->value[first + j] = (real)(sum / v->count);
+    }
+    return ATTEND_OK;
+}
+
+static int average(const averaging *v, attend_model *to)
+{
+    double *sorted = attend_memory_zeroed((size_t)v->count, sizeof *sorted);
+    float *blocks = attend_memory_zeroed((size_t)v->count * BLOCK, sizeof *blocks);
+    int status = sorted && blocks ? ATTEND_OK
+                                  : attend_fail(ATTEND_NO_MEMORY, "no memory for the average of %d models", v->count);
+    for (int i = 0; status == ATTEND_OK && i < attend_params_count(to->params); i++) {
+        attend_param *p = attend_params_at(to->params, i);
+        for (size_t first = 0; status == ATTEND_OK && first < p->size; first += BLOCK)
+            status = average_block(v, p, first, p->size - first < BLOCK ? p->size - first : BLOCK, sorted, blocks);
+        attend_param_changed(p);
+    }
+    for (int k = 0; status == ATTEND_OK && k < v->count; k++) status = attend_tensor_file_check(v->files[k]);
+    attend_memory_free(sorted);
+    attend_memory_free(blocks);
+    return status;
 }
 
 int attend_models_average(attend_model **out, const char *const *paths, int count)
 {
     *out = NULL;
     if (count < 1) return attend_fail(ATTEND_BAD_USAGE, "an average needs at least one model");
-    attend_model **models = attend_memory_zeroed((size_t)count, sizeof(attend_model *)), *mean = NULL;
-    double *sorted = attend_memory_zeroed((size_t)count, sizeof *sorted);
+    averaging v = { .paths = paths, .count = count };
+    attend_model *mean = NULL;
+    v.files = attend_memory_zeroed((size_t)count, sizeof(attend_tensor_file *));
     int status =
-        models && sorted ? ATTEND_OK : attend_fail(ATTEND_NO_MEMORY, "no memory for the average of %d models", count);
-    if (status == ATTEND_OK) status = open_all(models, paths, count);
-    if (status == ATTEND_OK) status = attend_model_new(&mean, &models[0]->config, 0);
-    if (status == ATTEND_OK) status = attach_common(mean, models, count);
-    if (status == ATTEND_OK) average(mean, models, count, sorted);
-    for (int i = 0; models && i < count; i++) attend_model_free(models[i]);
-    attend_memory_free(models);
-    attend_memory_free(sorted);
+        v.files ? open_first(&v) : attend_fail(ATTEND_NO_MEMORY, "no memory for the average of %d models", count);
+    for (int i = 1; status == ATTEND_OK && i < count; i++) status = open_next(&v, i);
+    if (status == ATTEND_OK) status = attend_model_new(&mean, &v.first->config, 0);
+    if (status == ATTEND_OK) status = attach_common(&v, mean);
+    if (status == ATTEND_OK) status = average(&v, mean);
+    for (int i = 0; v.files && i < count; i++) attend_tensor_file_close(v.files[i]);
+    attend_memory_free(v.files);
+    attend_memory_free(v.is_common);
+    attend_model_free(v.first);
     if (status == ATTEND_OK)
         *out = mean;
     else

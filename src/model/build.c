@@ -117,7 +117,9 @@ void attend_model_free(attend_model *m)
     attend_params_free(m->params);
     if (m->architecture) m->architecture->free(m);
     attend_memory_free(m->shortlist_starts);
-    attend_model_free_attachments(m);
+    attend_attachments_free(&m->attachments);
+    attend_memory_free(m->name);
+    attend_memory_free(m->storage);
     attend_memory_free(m);
 }
 

@@ -5,12 +5,13 @@
  *     build.c                         parameters and their initial values
  *     loss.c, scoring.c               teacher forcing over pairs, and the probability of given targets
  *     decoding.h, output.h            decoding step by step, and its output layer
- *     model_file.c                    saving and loading
+ *     model_file.c, attachments.h     saving and loading
  *     architecture.h                  the interface of architectures: rnn.h, transformer.h, lstmn.h */
 #ifndef ATTEND_MODEL_MODEL_H
 #define ATTEND_MODEL_MODEL_H
 
 #include "model/architecture.h"
+#include "model/attachments.h"
 
 struct attend_model {
     attend_config config; /* checked */
@@ -19,11 +20,12 @@ struct attend_model {
     attend_param *output_w, *output_b;         /* (V, readout_width), (V) */
     int readout_width;                         /* of the rows that the output layer reads */
     const architecture *architecture;
-    void *own;                       /* the architecture's parameters: struct rnn, transformer or lstmn */
-    struct attachment *attachments;  /* a list (model_file.c) */
-    struct attend_tensor_file *file; /* the file that the parameters are mapped from; NULL: none */
-    const unsigned char *shortlist;  /* the attached shortlist (shortlist.c); NULL: none */
-    uint32_t *shortlist_starts;      /* (source_vocab + 1): index of the common list and of each source token's list */
+    void *own; /* the architecture's parameters: struct rnn, transformer or lstmn */
+    attachments attachments;
+    char *name;                     /* of the file that the model was loaded from, for messages; NULL: none */
+    void *storage;                  /* of the parameters and attachments that were loaded from a file; NULL: none */
+    const unsigned char *shortlist; /* the attached shortlist (shortlist.c); NULL: none */
+    uint32_t *shortlist_starts;     /* (source_vocab + 1): index of the common list and of each source token's list */
 };
 
 struct attend_tensor;
@@ -33,10 +35,15 @@ struct attend_metadata;
 int attend_model_save_with(const attend_model *m, const char *path, const struct attend_tensor *more, size_t more_count,
                            const struct attend_metadata *metadata, size_t metadata_count);
 
-/* The name of the i-th attachment; NULL after the last. */
-const char *attend_model_attachment_name(const attend_model *m, int i);
-/* Frees the attachments and closes the file. */
-void attend_model_free_attachments(attend_model *m);
+/* The model in a tensor file that was opened with ATTEND_TENSOR_HEADER_ONLY. The model takes over the memory of its
+ * data; the file stays the caller's. With keep_training the "training.*" tensors are kept, apart, in the file. `name` is
+ * used in messages. */
+struct attend_tensor_file;
+int attend_model_from_file(attend_model **out, struct attend_tensor_file *file, const char *name,
+                           const attend_load_options *options, bool keep_training);
+/* attend_model_load, which leaves the file open for attend_tensor_file_read; the caller closes it. */
+int attend_model_open(attend_model **out, struct attend_tensor_file **file, const char *path,
+                      const attend_load_options *options);
 
 /* ---- parameters ---- */
 

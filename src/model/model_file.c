@@ -6,7 +6,8 @@
  *                 training.NAME: part of a checkpoint, ignored here
  *
  * Loading reads the configuration, then looks up and checks each parameter that follows from it, then checks that
- * nothing else is in the file. Parameters stay in the memory map. */
+ * nothing else is in the file. Parameters and attachments stay where the file was copied to: the model takes over that
+ * memory. */
 #include "model/model.h"
 
 #include "core/memory.h"
@@ -20,77 +21,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FORMAT_VERSION = 1, FIELD_TEXT = 64, NAME_TEXT = 64 };
+enum { FORMAT_VERSION = 1, FIELD_TEXT = 64, NAME_TEXT = ATTEND_ATTACHMENT_NAME };
 static const char format[] = "attend-model", config_prefix[] = "config.", text_prefix[] = "text.",
                   training_prefix[] = "training.", scales_suffix[] = ".steps";
 
 /* ---- attachments ---- */
 
-typedef struct attachment {
-    struct attachment *next;
-    char name[NAME_TEXT];
-    size_t size;
-    const unsigned char *bytes; /* in the memory map of the file, or `own` */
-    unsigned char own[];
-} attachment;
-
-void attend_model_free_attachments(attend_model *m)
-{
-    for (attachment *a = m->attachments, *next; a; a = next) {
-        next = a->next;
-        attend_memory_free(a);
-    }
-    attend_tensor_file_close(m->file);
-}
-
-static attachment **find_attachment(const attend_model *m, const char *name)
-{
-    attachment **slot = (attachment **)&m->attachments;
-    while (*slot && strcmp((*slot)->name, name) != 0) slot = &(*slot)->next;
-    return slot;
-}
-
-static int attachment_new(attachment **out, const char *name, const void *bytes, size_t size, bool copy)
-{
-    *out = NULL;
-    if (strlen(name) >= NAME_TEXT || *name == '\0')
-        return attend_fail(ATTEND_BAD_USAGE, "attend_model_attach: a name must have 1 to %d bytes; '%.80s' does not",
-                           NAME_TEXT - 1, name);
-    const size_t own = copy ? size : 0;
-    attachment *a = own < SIZE_MAX - sizeof *a ? attend_memory_zeroed(1, sizeof *a + own) : NULL;
-    if (!a) return attend_fail(ATTEND_NO_MEMORY, "no memory for the %zu bytes of '%s'", size, name);
-    snprintf(a->name, sizeof a->name, "%s", name);
-    a->size = size;
-    a->bytes = copy ? a->own : bytes;
-    if (own) memcpy(a->own, bytes, own);
-    *out = a;
-    return ATTEND_OK;
-}
-
 int attend_model_attach(attend_model *m, const char *name, const void *bytes, size_t size)
 {
-    attachment *a;
-    const int status = attachment_new(&a, name, bytes, size, true);
-    if (status != ATTEND_OK) return status;
-    attachment **slot = find_attachment(m, name), *old = *slot;
-    a->next = old ? old->next : NULL;
-    *slot = a;
-    attend_memory_free(old);
-    return ATTEND_OK;
+    const int status = attend_attachments_set(&m->attachments, name, bytes, size);
+    if (status == ATTEND_OK && attend_shortlist_is_named(name)) m->shortlist = NULL; /* its bytes were replaced */
+    return status;
 }
 
 const void *attend_model_attached(const attend_model *m, const char *name, size_t *size)
 {
-    const attachment *a = *find_attachment(m, name);
+    const attachment *a = attend_attachments_find(&m->attachments, name);
     if (size) *size = a ? a->size : 0;
     return a ? a->bytes : NULL;
-}
-
-const char *attend_model_attachment_name(const attend_model *m, int i)
-{
-    const attachment *a = m->attachments;
-    for (; a && i > 0; i--) a = a->next;
-    return a ? a->name : NULL;
 }
 
 /* ---- saving ---- */
@@ -180,7 +128,8 @@ static int save_parameters(saving *s, const attend_model *m)
         if (!t.data) return attend_fail(ATTEND_NO_MEMORY, "no memory to save '%s'", p->name);
         s->tensors[s->count++] = t;
     }
-    for (const attachment *a = m->attachments; a; a = a->next) {
+    for (size_t i = 0; i < m->attachments.count; i++) {
+        const attachment *a = m->attachments.list[i];
         snprintf(s->names[s->count], sizeof *s->names, "%s%s", text_prefix, a->name);
         s->tensors[s->count] = (attend_tensor){ .name = s->names[s->count],
                                                 .dtype = ATTEND_U8,
@@ -221,8 +170,7 @@ int attend_model_save_with(const attend_model *m, const char *path, const attend
                            const attend_metadata *metadata, size_t metadata_count)
 {
     /* An int8 matrix is two tensors: the matrix and its scales. */
-    size_t max_tensors = 2 * (size_t)attend_params_count(m->params) + more_count;
-    for (const attachment *a = m->attachments; a; a = a->next) max_tensors++;
+    const size_t max_tensors = 2 * (size_t)attend_params_count(m->params) + more_count + m->attachments.count;
     saving *s = saving_new(max_tensors, metadata_count);
     if (!s) return attend_fail(ATTEND_NO_MEMORY, "no memory to save a model");
     int status = save_config(s, &m->config);
@@ -248,8 +196,7 @@ typedef struct loading {
     attend_tensor_file *file;
     const char *name; /* of the file */
     const attend_load_options *options;
-    attachment *
-        *last; /* the end of the list; names in a file are unique, so attachments are appended without a search */
+    const attend_tensor *non_finite; /* the first tensor of floats with non-finite values; NULL: none */
 } loading;
 
 static bool starts_with(const char *text, const char *prefix)
@@ -349,37 +296,21 @@ static bool fits(const attend_tensor *t, int rank, const int *shape, attend_dtyp
     return same;
 }
 
-/* The bytes of a tensor in the map, or a copy; NULL: no memory. */
-static const void *bytes_of(const loading *l, const attend_tensor *t, bool in_place)
-{
-    if (in_place) return attend_tensor_file_edit(l->file, t);
-    void *copy = attend_memory_aligned(t->bytes);
-    if (copy) memcpy(copy, t->data, t->bytes);
-    return copy;
-}
-
 static int load_quantised(const loading *l, const attend_tensor *t, const int *shape, param_storage *out)
 {
     char name[NAME_TEXT + sizeof scales_suffix];
-    const attend_tensor *scales = NULL;
     out->precision = t->dtype == ATTEND_I8 ? ATTEND_INT8 : ATTEND_BFLOAT16;
     if (out->precision == ATTEND_INT8) {
         snprintf(name, sizeof name, "%s%s", t->name, scales_suffix);
-        scales = attend_tensor_file_find(l->file, name);
+        const attend_tensor *scales = attend_tensor_file_find(l->file, name);
         if (!fits(scales, 1, shape, ATTEND_F32))
             return attend_fail(ATTEND_BAD_MODEL, "%s: '%s' is I8, but its scales '%s' are missing or not F32 (%d)",
                                l->name, t->name, name, shape[0]);
+        out->scales = scales->data;
     }
-    out->borrowed = attend_tensor_file_edit(l->file, t) && (!scales || attend_tensor_file_edit(l->file, scales));
-    out->mapped = out->borrowed;
-    out->quantized = bytes_of(l, t, out->borrowed);
-    out->scales = scales ? bytes_of(l, scales, out->borrowed) : NULL;
-    if (out->quantized && (!scales || out->scales)) return ATTEND_OK;
-    if (!out->borrowed) {
-        attend_memory_free((void *)(uintptr_t)out->quantized);
-        attend_memory_free((void *)(uintptr_t)out->scales);
-    }
-    return attend_fail(ATTEND_NO_MEMORY, "no memory for '%s'", t->name);
+    out->quantized = t->data;
+    out->borrowed = true;
+    return ATTEND_OK;
 }
 
 /* The model_values function of loading: finds a parameter in the file. */
@@ -395,8 +326,8 @@ static int load_parameter(void *user, const char *name, int rank, const int *sha
         return load_quantised(l, t, shape, out);
     if (!fits(t, rank, shape, ATTEND_F32)) return wrong_shape(l, t, rank, shape);
 #ifndef ATTEND_DOUBLE
-    out->value = attend_tensor_file_edit(l->file, t);
-    out->borrowed = out->mapped = out->value != NULL;
+    out->value = (real *)t->data;
+    out->borrowed = true;
 #endif
     return ATTEND_OK;
 }
@@ -419,7 +350,21 @@ static const char *quantised_error(const attend_param *p)
     return NULL;
 }
 
-/* Copies values that cannot stay in the map, and checks that all are finite. */
+/* Checks floats while they are read. The tensor is reported later: the file may have other errors, which explain it. */
+static void find_non_finite(void *user, const attend_tensor *t, const void *bytes, size_t size)
+{
+    loading *l = user;
+    const size_t n = size / sizeof(float);
+    if (t->dtype != ATTEND_F32 || l->non_finite) return;
+#ifdef ATTEND_DOUBLE
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(((const float *)bytes)[i])) l->non_finite = t;
+#else
+    if (!all_finite(n, bytes)) l->non_finite = t;
+#endif
+}
+
+/* Checks the numbers of all parameters, and converts them in the double-precision twin. */
 static int load_numbers(const loading *l)
 {
     for (int i = 0; i < attend_params_count(l->m->params); i++) {
@@ -428,13 +373,12 @@ static int load_numbers(const loading *l)
         if (p->precision != ATTEND_FP32) {
             problem = quantised_error(p);
         } else {
-            const float *from = attend_tensor_file_find(l->file, p->name)->data;
+            const attend_tensor *t = attend_tensor_file_find(l->file, p->name);
+            const float *from = t->data;
             for (size_t j = 0; !p->borrowed && j < p->size; j++) p->value[j] = (real)from[j];
-            if (!all_finite(p->size, p->value)) problem = "has non-finite values";
+            if (t == l->non_finite) problem = "has non-finite values";
         }
         if (problem) return attend_fail(ATTEND_BAD_MODEL, "%s: '%s' %s", l->name, p->name, problem);
-        if (p == l->m->source_table || p == l->m->target_table)
-            attend_param_release_pages(p); /* decoding reads few rows of an embedding table */
     }
     return ATTEND_OK;
 }
@@ -459,11 +403,7 @@ static int load_text(loading *l, const attend_tensor *t)
     const char *name = t->name + sizeof text_prefix - 1;
     if (t->dtype != ATTEND_U8 || t->rank != 1)
         return attend_fail(ATTEND_BAD_MODEL, "%s: '%s' is not a vector of bytes (U8)", l->name, t->name);
-    const bool in_map = attend_tensor_file_edit(l->file, t) != NULL; /* the map exists as long as the model */
-    const int status = attachment_new(l->last, name, t->data, t->bytes, !in_map);
-    if (status != ATTEND_OK) return bad_model(l, status);
-    l->last = &(*l->last)->next;
-    return ATTEND_OK;
+    return bad_model(l, attend_attachments_append(&l->m->attachments, name, t->data, t->bytes, true));
 }
 
 static int load_others(loading *l)
@@ -480,6 +420,7 @@ static int load_others(loading *l)
                             l->name, t->name);
         if (status != ATTEND_OK) return status;
     }
+    attend_attachments_index(&l->m->attachments);
     return ATTEND_OK;
 }
 
@@ -501,12 +442,19 @@ static int check_vocabulary(const loading *l, const char *name, int tokens)
 
 /* ---- loading a file ---- */
 
-static int load(loading *l)
+static int load(loading *l, bool keep_training)
 {
+    const attend_tensor_loading how = { .apart = training_prefix,
+                                        .skip_apart = !keep_training,
+                                        .skip_checksum = l->options && l->options->skip_checksum,
+                                        .visit = find_non_finite,
+                                        .user = l };
     l->m = attend_memory_zeroed(1, sizeof *l->m);
-    if (!l->m) return attend_fail(ATTEND_NO_MEMORY, "no memory for a model");
-    l->last = &l->m->attachments;
-    int status = load_version(l);
+    if (l->m) l->m->name = attend_memory_zeroed(strlen(l->name) + 1, 1);
+    if (!l->m || !l->m->name) return attend_fail(ATTEND_NO_MEMORY, "no memory for a model");
+    memcpy(l->m->name, l->name, strlen(l->name));
+    int status = attend_tensor_file_load(l->file, &how);
+    if (status == ATTEND_OK) status = load_version(l);
     if (status == ATTEND_OK) status = load_config(l);
     if (status == ATTEND_OK) status = attend_params_new(&l->m->params);
     if (status == ATTEND_OK) status = attend_model_build(l->m, load_parameter, l);
@@ -518,39 +466,46 @@ static int load(loading *l)
     return status;
 }
 
-static int finish(attend_model **out, loading *l, int status)
+int attend_model_from_file(attend_model **out, attend_tensor_file *file, const char *name,
+                           const attend_load_options *options, bool keep_training)
 {
-    if (status == ATTEND_OK) status = load(l);
-    if (l->m) l->m->file = l->file;
-    if (status == ATTEND_OK) {
-        *out = l->m;
-        return ATTEND_OK;
-    }
-    if (!l->m) attend_tensor_file_close(l->file);
-    attend_model_free(l->m);
+    loading l = { .file = file, .name = name, .options = options };
+    const int status = load(&l, keep_training);
+    *out = status == ATTEND_OK ? l.m : NULL;
+    if (status == ATTEND_OK)
+        l.m->storage = attend_tensor_file_take(file, false);
+    else
+        attend_model_free(l.m);
     return status;
 }
 
-static unsigned flags_of(const attend_load_options *options)
+int attend_model_open(attend_model **out, attend_tensor_file **file, const char *path,
+                      const attend_load_options *options)
 {
-    return options && options->skip_checksum ? ATTEND_TENSOR_SKIP_CHECKSUM : 0;
+    *out = NULL;
+    int status = attend_tensor_file_open(file, path, ATTEND_TENSOR_HEADER_ONLY);
+    if (status == ATTEND_OK) status = attend_model_from_file(out, *file, path, options, false);
+    if (status == ATTEND_OK) return ATTEND_OK;
+    attend_tensor_file_close(*file);
+    *file = NULL;
+    return status;
 }
 
 int attend_model_load(attend_model **out, const char *path, const attend_load_options *options)
 {
-    *out = NULL;
-    loading l = { .name = path, .options = options };
-    return finish(out, &l, attend_tensor_file_open(&l.file, path, flags_of(options)));
+    attend_tensor_file *file = NULL;
+    const int status = attend_model_open(out, &file, path, options);
+    attend_tensor_file_close(file);
+    return status;
 }
 
 int attend_model_load_bytes(attend_model **out, const void *bytes, size_t size, const char *name,
                             const attend_load_options *options)
 {
     *out = NULL;
-    loading l = { .name = name, .options = options };
-    int status = finish(out, &l, attend_tensor_file_parse(&l.file, bytes, size, name, flags_of(options)));
-    if (status != ATTEND_OK) return status;
-    attend_tensor_file_close((*out)->file); /* everything has been copied */
-    (*out)->file = NULL;
-    return ATTEND_OK;
+    attend_tensor_file *file = NULL;
+    int status = attend_tensor_file_parse(&file, bytes, size, name, ATTEND_TENSOR_HEADER_ONLY);
+    if (status == ATTEND_OK) status = attend_model_from_file(out, file, name, options, false);
+    attend_tensor_file_close(file);
+    return status;
 }

@@ -10,6 +10,11 @@
 
 static const char attached_name[] = "shortlist";
 
+bool attend_shortlist_is_named(const char *name)
+{
+    return strcmp(name, attached_name) == 0;
+}
+
 /* ---- counting ---- */
 
 /* Pairs of tokens with their counts: a hash table with open addressing. */

@@ -18,7 +18,6 @@ static bool repack(attend_param *p, param_cache *copy, bool transpose)
         attend_pack_as(p->precision, k, n, p->precision == ATTEND_FP32 ? p->value : p->quantized, copy->data);
     else
         attend_pack(false, k, n, p->value, columns, copy->data);
-    attend_param_release_pages(p);
     copy->key = attend_kernel();
     copy->version = atomic_load(&p->version);
     return true;

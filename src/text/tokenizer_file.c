@@ -12,6 +12,7 @@
 
 #include "core/memory.h"
 #include "core/status.h"
+#include "model/model.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -283,12 +284,11 @@ int attend_tokenizer_attach(const attend_tokenizer *t, attend_model *m, const ch
     return status;
 }
 
-int attend_tokenizer_from_model(attend_tokenizer **out, const attend_model *m, const char *side)
+static int read_side(attend_tokenizer **out, const attend_model *m, const char *side)
 {
     char vocabulary_name[NAME_ROOM], rest_name[NAME_ROOM];
     size_t vocabulary_size, rest_size;
     int size;
-    *out = NULL;
     if (!describe_side(m, side, vocabulary_name, rest_name, &size)) return ATTEND_BAD_USAGE;
     const char *vocabulary = attend_model_attached(m, vocabulary_name, &vocabulary_size);
     const char *rest = attend_model_attached(m, rest_name, &rest_size);
@@ -296,12 +296,38 @@ int attend_tokenizer_from_model(attend_tokenizer **out, const attend_model *m, c
         return attend_fail(ATTEND_BAD_MODEL,
                            "the model has no '%s': it was trained on token ids and cannot read or write text",
                            vocabulary ? rest_name : vocabulary_name);
-    int status = attend_tokenizer_read(out, side, vocabulary, vocabulary_size, rest, rest_size);
-    if (status == ATTEND_OK && (*out)->tokens.count != size) {
-        status = attend_fail(ATTEND_BAD_MODEL, "%s has %d tokens, but %s-vocab of the model is %d", vocabulary_name,
-                             (*out)->tokens.count, side, size);
-        attend_tokenizer_free(*out);
-        *out = NULL;
+    const int status = attend_tokenizer_read(out, side, vocabulary, vocabulary_size, rest, rest_size);
+    if (status != ATTEND_OK || (*out)->tokens.count == size) return status;
+    return attend_fail(ATTEND_BAD_MODEL, "%s has %d tokens, but %s-vocab of the model is %d", vocabulary_name,
+                       (*out)->tokens.count, side, size);
+}
+
+int attend_tokenizer_from_model(attend_tokenizer **out, const attend_model *m, const char *side)
+{
+    *out = NULL;
+    const int status = read_side(out, m, side);
+    if (status == ATTEND_OK) return ATTEND_OK;
+    attend_tokenizer_free(*out);
+    *out = NULL;
+    if (status != ATTEND_BAD_MODEL || !m->name) return status;
+    char why[ATTEND_MESSAGE_SIZE];
+    snprintf(why, sizeof why, "%s", attend_message());
+    return attend_fail(status, "%s: %s", m->name, why);
+}
+
+int attend_model_check_text(const attend_model *m, bool *has_text)
+{
+    static const char *const sides[2] = { "target", "source" };
+    const int count = attend_model_config(m)->task == ATTEND_TASK_LANGUAGE_MODEL ? 1 : 2;
+    char names[2][NAME_ROOM];
+    int size, status = ATTEND_OK;
+    *has_text = false;
+    for (int i = 0; i < count && describe_side(m, sides[i], names[0], names[1], &size); i++)
+        for (int k = 0; k < 2; k++) *has_text |= attend_model_attached(m, names[k], NULL) != NULL;
+    for (int i = 0; i < count && *has_text && status == ATTEND_OK; i++) {
+        attend_tokenizer *t = NULL;
+        status = attend_tokenizer_from_model(&t, m, sides[i]);
+        attend_tokenizer_free(t);
     }
     return status;
 }

@@ -11,6 +11,7 @@
 #include "core/memory.h"
 #include "core/status.h"
 #include "format/tensor_file.h"
+#include "kernel/kernel.h"
 #include <attend/parse.h>
 #include <errno.h>
 #include <limits.h>
@@ -18,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -50,7 +52,9 @@ static void add_number(metadata_list *m, const char *kind, const char *name, dou
 
 /* ---- the state ---- */
 
-typedef enum state_kind { COUNT, NUMBER, INT } state_kind; /* uint64_t, double, int */
+/* The C type of a field, and the numbers that it may have in a file: COUNT: uint64_t, up to INT64_MAX; INT: int, not
+ * negative; FINITE: double; FACTOR: double, above 0 and at most 1; SCORE: double, also NaN (not known) and infinite. */
+typedef enum state_kind { COUNT, INT, FINITE, FACTOR, SCORE } state_kind;
 
 typedef struct state_field {
     const char *name;
@@ -69,19 +73,19 @@ static const state_field state_fields[] = {
     STATE("position.pool", position.pool, COUNT),
     STATE("position.batch", position.batch, COUNT),
     STATE("rows", rows, COUNT),
-    STATE("loss", loss, NUMBER),
+    STATE("loss", loss, FINITE),
     STATE("loss_rows", loss_rows, COUNT),
-    STATE("best", best, NUMBER),
+    STATE("best", best, SCORE),
     STATE("best_update", best_update, COUNT),
     STATE("since_best", validations_since_best, INT),
     STATE("since_fall", validations_since_reduction, INT),
     STATE("falls", rate_reductions, INT),
     STATE("bad", skipped_updates, INT),
     STATE("returns", rollbacks, INT),
-    STATE("rate_share", rate_factor, NUMBER),
-    STATE("baseline", baseline, NUMBER),
-    STATE("valid_loss", valid_loss, NUMBER),
-    STATE("valid_score", valid_score, NUMBER),
+    STATE("rate_share", rate_factor, FACTOR),
+    STATE("baseline", baseline, FINITE),
+    STATE("valid_loss", valid_loss, SCORE),
+    STATE("valid_score", valid_score, SCORE),
     STATE("journal", log_bytes, COUNT),
 };
 enum { STATE_FIELDS = sizeof state_fields / sizeof *state_fields };
@@ -131,26 +135,76 @@ static int get_entry(const attend_tensor_file *file, const char *path, const cha
                        path, key);
 }
 
+/* Digits alone: no sign, no white space. */
+static bool read_count(const char *text, uint64_t max, uint64_t *count)
+{
+    return strspn(text, "0123456789") == strlen(text) && attend_parse_unsigned(text, NULL, count) && *count <= max;
+}
+
+/* What attend_format_real writes: no hexadecimal number, no white space, no other spelling of infinity. */
+static bool read_real(const char *text, double *x)
+{
+    const char *magnitude = *text == '-' ? text + 1 : text;
+    const bool is_special = strcmp(magnitude, "nan") == 0 || strcmp(magnitude, "inf") == 0;
+    return (is_special ||
+            (*magnitude >= '0' && *magnitude <= '9' && strspn(magnitude, "0123456789.e+-") == strlen(magnitude))) &&
+           attend_parse_real(text, NULL, x);
+}
+
 static bool read_number(const char *text, state_kind kind, void *to)
 {
-    if (kind == COUNT) return attend_parse_unsigned(text, NULL, to);
-    if (kind != INT) return attend_parse_real(text, NULL, to);
-    long long x;
-    if (!attend_parse_integer(text, NULL, &x) || x < INT_MIN || x > INT_MAX) return false;
-    *(int *)to = (int)x;
+    uint64_t count;
+    double x;
+    if (kind == COUNT) return read_count(text, INT64_MAX, to);
+    if (kind == INT) {
+        if (!read_count(text, INT_MAX, &count)) return false;
+        *(int *)to = (int)count;
+        return true;
+    }
+    if (!read_real(text, &x) || (kind == FINITE && !isfinite(x)) || (kind == FACTOR && !(x > 0 && x <= 1)))
+        return false;
+    *(double *)to = x;
     return true;
+}
+
+static int bad_number(const char *path, const char *kind, const char *name, const char *text)
+{
+    return attend_fail(ATTEND_BAD_MODEL,
+                       "%s: \"training.%s.%s\" is '%.40s', which is not a number that it can have: the checkpoint is "
+                       "damaged; start over (option 'fresh')",
+                       path, kind, name, text);
 }
 
 static int get_state(const attend_tensor_file *file, const char *path, training_state *s)
 {
     for (int i = 0; i < STATE_FIELDS; i++) {
         const char *text;
-        int status = get_entry(file, path, "state", state_fields[i].name, &text);
+        const int status = get_entry(file, path, "state", state_fields[i].name, &text);
         if (status != ATTEND_OK) return status;
         if (!read_number(text, state_fields[i].kind, (char *)s + state_fields[i].offset))
-            return attend_fail(ATTEND_BAD_MODEL, "%s: \"training.state.%s\" is '%.40s', which is not a number", path,
-                               state_fields[i].name, text);
+            return bad_number(path, "state", state_fields[i].name, text);
     }
+    if (s->best_update <= s->update) return ATTEND_OK;
+    return bad_number(path, "state", "best_update", attend_tensor_file_metadata(file, "training.state.best_update"));
+}
+
+/* The number of steps of the optimizer: skipped updates are not counted. */
+static int get_steps(const attend_tensor_file *file, const char *path, uint64_t update, uint64_t *steps)
+{
+    const char *text;
+    const int status = get_entry(file, path, "state", "steps", &text);
+    if (status != ATTEND_OK) return status;
+    return read_count(text, update, steps) ? ATTEND_OK : bad_number(path, "state", "steps", text);
+}
+
+/* The size of shards affects rounding: the checkpoint's is used, whatever options.memory allows now. */
+static int get_shard_tokens(const attend_tensor_file *file, const char *path, int *tokens)
+{
+    uint64_t count;
+    const char *text = attend_tensor_file_metadata(file, "training.option.shard-tokens");
+    if (!text) return ATTEND_OK;
+    if (!read_count(text, INT_MAX, &count) || count == 0) return bad_number(path, "option", "shard-tokens", text);
+    *tokens = (int)count;
     return ATTEND_OK;
 }
 
@@ -268,33 +322,23 @@ static int same_config(const char *path, const attend_config *now, const attend_
 
 /* A run that began with the weights of a model must not be taken for one that began at random, nor the other way
  * round. */
-static int same_start(const char *path, const attend_train_options *o)
+static int same_start(const attend_tensor_file *file, const char *path, const attend_train_options *o)
 {
-    attend_tensor_file *file = NULL;
-    const char *const now = start_of(o);
-    int status = attend_tensor_file_open(&file, path, ATTEND_TENSOR_SKIP_CHECKSUM);
-    const char *const then = status == ATTEND_OK ? attend_tensor_file_metadata(file, start_key) : NULL;
-    if (status == ATTEND_OK && !then != !now)
-        status = attend_fail(ATTEND_BAD_USAGE,
-                             "%s was %s with the weights of another model (init-from): use the same options to resume, "
-                             "choose another model path, or start over (option 'fresh')",
-                             path, then ? "begun" : "not begun");
-    if (status == ATTEND_OK && then) status = same_option(path, "init-from", then, now);
-    attend_tensor_file_close(file);
-    return status;
+    const char *const now = start_of(o), *const then = attend_tensor_file_metadata(file, start_key);
+    if (!then != !now)
+        return attend_fail(ATTEND_BAD_USAGE,
+                           "%s was %s with the weights of another model (init-from): use the same options to resume, "
+                           "choose another model path, or start over (option 'fresh')",
+                           path, then ? "begun" : "not begun");
+    return then ? same_option(path, "init-from", then, now) : ATTEND_OK;
 }
 
 /* Some options may have been chosen from the size of the data. The data is compared first, because otherwise the
  * message would name an option that the user did not set. */
-static int same_basis(const char *path, const attend_train_options *o)
+static int same_basis(const attend_tensor_file *file, const char *path, const attend_train_options *o)
 {
-    attend_tensor_file *file = NULL;
     if (!o->basis) return ATTEND_OK;
-    int status = attend_tensor_file_open(&file, path, ATTEND_TENSOR_SKIP_CHECKSUM);
-    if (status == ATTEND_OK)
-        status = same_option(path, "data", attend_tensor_file_metadata(file, "training.option.data"), o->basis);
-    attend_tensor_file_close(file);
-    return status;
+    return same_option(path, "data", attend_tensor_file_metadata(file, "training.option.data"), o->basis);
 }
 
 static int same_options(const attend_tensor_file *file, const char *path, const training_run *run)
@@ -321,7 +365,8 @@ static real *array_of(const training_run *run, int parameter, int which)
     return run->average.values ? run->average.values[parameter] : NULL;
 }
 
-static const char *const array_kinds[3] = { "first", "second", "average" };
+enum { FIRST, SECOND, AVERAGE, ARRAY_KINDS };
+static const char *const array_kinds[ARRAY_KINDS] = { "first", "second", "average" };
 
 static void array_name(char name[NAME_SIZE], int which, const attend_param *p)
 {
@@ -336,12 +381,12 @@ typedef struct arrays {
 
 static bool arrays_new(const training_run *run, arrays *a)
 {
-    const size_t max = 3 * (size_t)attend_params_count(run->model->params);
+    const size_t max = ARRAY_KINDS * (size_t)attend_params_count(run->model->params);
     a->count = 0;
     a->tensors = attend_memory_zeroed(max, sizeof *a->tensors);
     a->names = attend_memory_zeroed(max, sizeof *a->names);
     if (!a->tensors || !a->names) return false;
-    for (int which = 0; which < 3; which++)
+    for (int which = 0; which < ARRAY_KINDS; which++)
         for (int i = 0; i < attend_params_count(run->model->params); i++) {
             const attend_param *p = attend_params_at(run->model->params, i);
             const real *data = array_of(run, i, which);
@@ -385,22 +430,44 @@ int attend_checkpoint_save(training_run *run)
 
 /* ---- resuming ---- */
 
+/* The checkpoint is opened once and copied to memory, so that weights, state and moments are of the same checkpoint
+ * even if another process replaces the file meanwhile. */
+static int open_checkpoint(training_run *run, attend_model **model)
+{
+    const char *path = attend_training_path(run, ".checkpoint");
+    attend_tensor_file_close(run->checkpoint);
+    run->checkpoint = NULL;
+    int status = attend_tensor_file_open(&run->checkpoint, path, ATTEND_TENSOR_HEADER_ONLY);
+    if (status == ATTEND_OK) status = attend_model_from_file(model, run->checkpoint, path, NULL, true);
+    if (status == ATTEND_IO) /* starting over would overwrite it */
+        status = attend_fail(status, "%s; fix that to resume, or start over (option 'fresh')", attend_message());
+    for (int i = 0; status == ATTEND_OK && i < attend_params_count((*model)->params); i++)
+        if (attend_params_at((*model)->params, i)->precision != ATTEND_FP32)
+            status = attend_fail(ATTEND_BAD_MODEL,
+                                 "%s is quantised, so that training cannot resume from it: start over (option 'fresh')",
+                                 path);
+    return status;
+}
+
+static int load_state(training_run *run)
+{
+    const char *path = attend_training_path(run, ".checkpoint");
+    const int status = get_state(run->checkpoint, path, &run->state);
+    if (status == ATTEND_OK) run->id = get_id(run->checkpoint);
+    return status == ATTEND_OK ? get_shard_tokens(run->checkpoint, path, &run->options.shard_tokens) : status;
+}
+
 int attend_checkpoint_load(training_run *run, bool *found)
 {
     const char *path = attend_training_path(run, ".checkpoint");
     *found = false;
-    FILE *existing = fopen(path, "rb");
-    if (!existing && errno == ENOENT) return ATTEND_OK;
-    if (!existing) /* a new run would overwrite it */
-        return attend_fail(ATTEND_IO, "cannot read %s: %s; fix that to resume, or start over (option 'fresh')", path,
-                           attend_errno_text(errno));
-    fclose(existing);
-    int status = attend_model_load(&run->model, path, NULL);
-    if (status == ATTEND_OK) status = same_start(path, &run->options);
-    if (status == ATTEND_OK) status = same_basis(path, &run->options);
+    if (access(path, F_OK) != 0 && errno == ENOENT) return ATTEND_OK;
+    int status = open_checkpoint(run, &run->model);
+    if (status == ATTEND_OK) status = same_start(run->checkpoint, path, &run->options);
+    if (status == ATTEND_OK) status = same_basis(run->checkpoint, path, &run->options);
     if (status == ATTEND_OK) status = same_config(path, &run->options.config, &run->model->config);
     if (status == ATTEND_OK) status = attend_training_read_tokenizers(run, run->model);
-    if (status == ATTEND_OK) status = attend_checkpoint_load_state(run);
+    if (status == ATTEND_OK) status = load_state(run);
     /* without validation data, MODEL is saved before every checkpoint but the first */
     run->has_saved =
         status == ATTEND_OK && (run->options.valid_count > 0 ? !isnan(run->state.best) : run->state.update > 0);
@@ -408,57 +475,71 @@ int attend_checkpoint_load(training_run *run, bool *found)
     return status;
 }
 
-int attend_checkpoint_load_state(training_run *run)
+static int load_array(training_run *run, const char *path, int parameter, int which)
 {
-    const char *path = attend_training_path(run, ".checkpoint");
-    attend_tensor_file *file = NULL;
-    int status = attend_tensor_file_open(&file, path, ATTEND_TENSOR_SKIP_CHECKSUM);
-    if (status == ATTEND_OK) status = get_state(file, path, &run->state);
-    if (status == ATTEND_OK) run->id = get_id(file);
-    /* the size of shards affects rounding: the checkpoint's is used, whatever options.memory allows now */
-    const char *shard = status == ATTEND_OK ? attend_tensor_file_metadata(file, "training.option.shard-tokens") : NULL;
-    long long tokens;
-    if (shard && attend_parse_integer(shard, NULL, &tokens) && tokens > 0 && tokens < 1 << 30)
-        run->options.shard_tokens = (int)tokens;
-    attend_tensor_file_close(file);
-    return status;
+    const attend_param *p = attend_params_at(run->model->params, parameter);
+    const attend_tensor *x;
+    real *to = array_of(run, parameter, which);
+    char name[NAME_SIZE];
+    if (!to) return ATTEND_OK;
+    array_name(name, which, p);
+    x = attend_tensor_file_find(run->checkpoint, name);
+    bool fits = x && x->dtype == (sizeof(real) == 4 ? ATTEND_F32 : ATTEND_F64) && x->rank == p->rank;
+    for (int axis = 0; fits && axis < p->rank; axis++) fits = x->shape[axis] == p->shape[axis];
+    if (!fits)
+        return attend_fail(ATTEND_BAD_MODEL,
+                           "%s: '%s' is missing or has another type or shape; start over (option "
+                           "'fresh')",
+                           path, name);
+    memcpy(to, x->data, x->bytes);
+    /* a second moment is a mean of squares, which may be infinite */
+    bool is_valid = which == SECOND || isfinite(attend_kernel()->sum_squares(p->size, to));
+    for (size_t i = 0; which == SECOND && is_valid && i < p->size; i++) is_valid = to[i] >= 0;
+    if (is_valid) return ATTEND_OK;
+    return attend_fail(ATTEND_BAD_MODEL,
+                       "%s: '%s' has %s values: the checkpoint is damaged; start over (option 'fresh')", path, name,
+                       which == SECOND ? "negative" : "non-finite");
 }
 
 int attend_checkpoint_load_optimizer(training_run *run)
 {
-    const char *path = attend_training_path(run, ".checkpoint"), *text;
-    attend_tensor_file *file = NULL;
-    int status = attend_tensor_file_open(&file, path, ATTEND_TENSOR_SKIP_CHECKSUM);
-    if (status == ATTEND_OK) status = same_options(file, path, run);
-    if (status == ATTEND_OK) status = get_entry(file, path, "state", "steps", &text);
+    const char *path = attend_training_path(run, ".checkpoint");
     uint64_t steps = 0;
-    if (status == ATTEND_OK && !attend_parse_unsigned(text, NULL, &steps))
-        status =
-            attend_fail(ATTEND_BAD_MODEL, "%s: \"training.state.steps\" is '%.40s', which is not a number", path, text);
+    int status = same_options(run->checkpoint, path, run);
+    if (status == ATTEND_OK) status = get_steps(run->checkpoint, path, run->state.update, &steps);
     if (status == ATTEND_OK) attend_optimizer_set_steps(run->optimizer, steps);
-    for (int which = 0; status == ATTEND_OK && which < 3; which++)
-        for (int i = 0; status == ATTEND_OK && i < attend_params_count(run->model->params); i++) {
-            const attend_param *p = attend_params_at(run->model->params, i);
-            real *to = array_of(run, i, which);
-            char name[NAME_SIZE];
-            if (!to) continue;
-            array_name(name, which, p);
-            const attend_tensor *x = attend_tensor_file_find(file, name);
-            if (!x || x->bytes != p->size * sizeof(real))
-                status =
-                    attend_fail(ATTEND_BAD_MODEL,
-                                "%s: '%s' is missing or has the wrong size; start over (option 'fresh')", path, name);
-            else
-                memcpy(to, x->data, x->bytes);
-        }
-    attend_tensor_file_close(file);
+    for (int which = 0; which < ARRAY_KINDS; which++)
+        for (int i = 0; status == ATTEND_OK && i < attend_params_count(run->model->params); i++)
+            status = load_array(run, path, i, which);
+    attend_tensor_file_close(run->checkpoint);
+    run->checkpoint = NULL;
     return status;
+}
+
+int attend_checkpoint_reload(training_run *run)
+{
+    attend_model *saved = NULL;
+    const char *path = attend_training_path(run, ".checkpoint");
+    const attend_config *config = &run->model->config;
+    /* makes room for the checkpoint: the packed copies of the old weights are not needed any more */
+    for (int i = 0; i < attend_params_count(run->model->params); i++)
+        attend_param_drop_copies(attend_params_at(run->model->params, i));
+    int status = open_checkpoint(run, &saved);
+    /* The file may have been replaced: weights are copied only if they have the same shapes. */
+    if (status == ATTEND_OK) status = same_config(path, config, &saved->config);
+    if (status == ATTEND_OK &&
+        (saved->config.source_vocab != config->source_vocab || saved->config.target_vocab != config->target_vocab))
+        status = attend_fail(ATTEND_BAD_MODEL, "%s was replaced by a checkpoint with other vocabularies", path);
+    if (status == ATTEND_OK) status = load_state(run);
+    if (status == ATTEND_OK) attend_training_copy_weights(run, saved);
+    attend_model_free(saved);
+    return status == ATTEND_OK ? attend_checkpoint_load_optimizer(run) : status;
 }
 
 int attend_is_checkpoint(const char *path, bool *is_checkpoint)
 {
     attend_tensor_file *file = NULL;
-    const int status = attend_tensor_file_open(&file, path, ATTEND_TENSOR_SKIP_CHECKSUM);
+    const int status = attend_tensor_file_open(&file, path, ATTEND_TENSOR_HEADER_ONLY);
     *is_checkpoint = status == ATTEND_OK && attend_tensor_file_metadata(file, "training.state.update") != NULL;
     attend_tensor_file_close(file);
     return status;

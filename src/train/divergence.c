@@ -9,24 +9,13 @@
 
 enum { MAX_SKIPPED = 10 };
 
-static int restore_weights(training_run *run)
-{
-    attend_model *saved = NULL;
-    const int status = attend_model_load(&saved, attend_training_path(run, ".checkpoint"), NULL);
-    if (status == ATTEND_OK) attend_training_copy_weights(run, saved);
-    attend_model_free(saved);
-    return status;
-}
-
 static int roll_back(training_run *run)
 {
     training_state *s = &run->state;
     const int rollbacks = s->rollbacks + 1;
     const double factor = s->rate_factor / 2;
     const uint64_t logged = run->log.bytes;
-    int status = restore_weights(run);
-    if (status == ATTEND_OK) status = attend_checkpoint_load_state(run);
-    if (status == ATTEND_OK) status = attend_checkpoint_load_optimizer(run);
+    int status = attend_checkpoint_reload(run);
     if (status != ATTEND_OK) return status;
     s->rollbacks = rollbacks, s->rate_factor = factor, s->skipped_updates = 0, s->log_bytes = logged;
     attend_training_notice(

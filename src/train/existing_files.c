@@ -65,7 +65,7 @@ static int check_kind(const char *path, bool (*is_kind)(const beginning *b), con
 static int check_model(const char *path)
 {
     attend_tensor_file *file = NULL;
-    int status = attend_tensor_file_open(&file, path, ATTEND_TENSOR_SKIP_CHECKSUM);
+    int status = attend_tensor_file_open(&file, path, ATTEND_TENSOR_HEADER_ONLY);
     const char *format = status == ATTEND_OK ? attend_tensor_file_metadata(file, "format") : NULL;
     if (status == ATTEND_OK && (!format || strcmp(format, "attend-model") != 0)) status = ATTEND_BAD_MODEL;
     attend_tensor_file_close(file);
@@ -133,7 +133,7 @@ static void describe_model(const char *path, char *text, size_t size)
     struct stat s = { 0 };
     struct tm when;
     char time[32] = "an unknown time";
-    const bool is_open = attend_tensor_file_open(&file, path, ATTEND_TENSOR_SKIP_CHECKSUM) == ATTEND_OK;
+    const bool is_open = attend_tensor_file_open(&file, path, ATTEND_TENSOR_HEADER_ONLY) == ATTEND_OK;
     const char *const network = is_open ? attend_tensor_file_metadata(file, "config.architecture") : NULL,
                       *const task = is_open ? attend_tensor_file_metadata(file, "config.task") : NULL,
                       *const source = is_open ? attend_tensor_file_metadata(file, "config.source-vocab") : NULL,

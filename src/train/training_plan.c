@@ -84,7 +84,7 @@ static int shard_bytes(const training_run *run, int tokens, size_t *bytes)
 }
 
 /* What does not depend on shards: the program, weights, two packed copies, gradients, and twice the moments and the
- * average. Twice, because those of the checkpoint are also mapped while training resumes, and resuming must not take
+ * average. Twice, because those of the checkpoint are also in memory while training resumes, and resuming must not take
  * more memory than a new run. */
 static size_t fixed_bytes(const training_run *run, int threads, int shard_tokens)
 {

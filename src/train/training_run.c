@@ -5,6 +5,7 @@
 #include "core/c_locale.h"
 #include "core/memory.h"
 #include "core/status.h"
+#include "format/tensor_file.h"
 #include "train/team.h"
 #include <math.h>
 #include <stdarg.h>
@@ -249,6 +250,7 @@ static int begin(training_run *run)
 static void run_free(training_run *run)
 {
     attend_training_log_close(&run->log);
+    attend_tensor_file_close(run->checkpoint);
     attend_optimizer_free(run->optimizer);
     attend_team_free(run->team);
     attend_weight_average_free(&run->average);

@@ -62,6 +62,7 @@ typedef struct training_run {
     attend_train_events events;
     attend_tokenizer *tokenizers[2]; /* the same one twice, if the vocabulary is shared */
     attend_model *model;
+    struct attend_tensor_file *checkpoint; /* in memory, while its parts are loaded; otherwise NULL */
     attend_team *team;
     attend_optimizer *optimizer;
     attend_corpus *train, *valid; /* valid: NULL without validation data */
@@ -179,12 +180,14 @@ void attend_training_unlock(training_run *run);
 /* Sets run->id, which depends on data, options, configuration and initial weights. */
 int attend_checkpoint_identify(training_run *run);
 int attend_checkpoint_save(training_run *run);
-/* Loads the model, its tokenizers and the state. *found is false, and the status ATTEND_OK, if there is no
- * checkpoint. */
+/* Reads the checkpoint into memory; sets the model, its tokenizers and the state. *found is false, and the status
+ * ATTEND_OK, if there is no checkpoint. */
 int attend_checkpoint_load(training_run *run, bool *found);
-/* Checks that options and data are those of the checkpoint, and loads optimizer moments and averaged weights. */
+/* The second part, when the optimizer exists: checks that options and data are those of the checkpoint, and sets
+ * optimizer moments and averaged weights. */
 int attend_checkpoint_load_optimizer(training_run *run);
-int attend_checkpoint_load_state(training_run *run);
+/* Both parts again, into the same model: a rollback. */
+int attend_checkpoint_reload(training_run *run);
 
 /* ---- checkpoint_average.c ---- */
 /* At the end of training; nothing without options.average_checkpoints. */

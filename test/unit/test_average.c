@@ -5,6 +5,7 @@
 #include "support/folder.h"
 #include <attend/model.h>
 #include <attend/shortlist.h>
+#include <time.h>
 
 enum { COUNT = 4 };
 
@@ -135,6 +136,35 @@ static void only_common_attachments_are_kept(void **state)
     attend_model_free(mean);
 }
 
+/* Models with tens of thousands of attachments, added in descending order of names. Every second one is common. */
+static void many_attachments_are_compared_fast(void **state)
+{
+    (void)state;
+    enum { MANY = 65000 };
+    const attend_config c = config_of();
+    char models[2][512], name[16];
+    const char *const both[2] = { models[0], models[1] };
+    for (int i = 0; i < 2; i++) {
+        attend_model *m = make(&c, 1, vocabulary);
+        for (int k = MANY; k-- > 0;) {
+            snprintf(name, sizeof name, "%06d", k);
+            assert_ok(attend_model_attach(m, name, k % 2 && i ? "b" : "a", 1));
+        }
+        snprintf(models[i], sizeof models[i], "%s", in_folder(i ? "many1" : "many0"));
+        assert_ok(attend_model_save(m, models[i]));
+        attend_model_free(m);
+    }
+    attend_model *mean = NULL;
+    const clock_t begin = clock();
+    assert_ok(attend_models_average(&mean, both, 2));
+    assert_true(clock() - begin < 4 * CLOCKS_PER_SEC);
+    for (int k = 0; k < MANY; k++) {
+        snprintf(name, sizeof name, "%06d", k);
+        assert_true((attend_model_attached(mean, name, NULL) != NULL) == (k % 2 == 0));
+    }
+    attend_model_free(mean);
+}
+
 static void refused(const char *name, const char *message)
 {
     attend_model *mean = (attend_model *)&mean;
@@ -193,11 +223,9 @@ static void refused_memory_is_reported(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_weight_is_the_mean),
-        cmocka_unit_test(the_order_of_models_does_not_matter),
-        cmocka_unit_test(the_mean_of_one_model_is_the_model),
-        cmocka_unit_test(only_common_attachments_are_kept),
-        cmocka_unit_test(models_that_do_not_match_are_refused),
+        cmocka_unit_test(every_weight_is_the_mean),           cmocka_unit_test(the_order_of_models_does_not_matter),
+        cmocka_unit_test(the_mean_of_one_model_is_the_model), cmocka_unit_test(only_common_attachments_are_kept),
+        cmocka_unit_test(many_attachments_are_compared_fast), cmocka_unit_test(models_that_do_not_match_are_refused),
         cmocka_unit_test(refused_memory_is_reported),
     };
     return cmocka_run_group_tests(tests, setup, folder_remove);

@@ -45,6 +45,8 @@ static void integers(void **state)
     assert_string_equal(end, ",20");
     assert_true(attend_parse_unsigned("18446744073709551615", NULL, &u) && u == UINT64_MAX);
     assert_false(attend_parse_unsigned("18446744073709551616", NULL, &u));
+    assert_false(attend_parse_unsigned("-1", NULL, &u));
+    assert_false(attend_parse_unsigned(" -0", &end, &u));
     assert_true(attend_parse_unsigned("3-4", &end, &u) && u == 3);
     assert_string_equal(end, "-4");
 }

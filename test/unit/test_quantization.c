@@ -289,7 +289,7 @@ static void refuse(attend_precision precision, const char *name, void (*change)(
     for (size_t i = 0; i < attend_tensor_file_count(file); i++) {
         const attend_tensor *t = attend_tensor_file_at(file, i);
         if (strcmp(t->name, name) == 0 && !change) continue; /* left out */
-        if (strcmp(t->name, name) == 0) change(attend_tensor_file_edit(file, t), t->bytes);
+        if (strcmp(t->name, name) == 0) change((void *)(uintptr_t)t->data, t->bytes);
         tensors[count++] = *t;
     }
     for (size_t i = 0; i < attend_tensor_file_metadata_count(file); i++)

@@ -58,7 +58,7 @@ static void test_round_trip(void **state)
     attend_tensor_file_close(NULL);
 }
 
-/* Parsing at any address: unaligned tensors are copied. */
+/* Parsing at any address, which may be overwritten afterwards. */
 static void test_parse_anywhere(void **state)
 {
     (void)state;
@@ -72,7 +72,8 @@ static void test_parse_anywhere(void **state)
         memcpy(moved + shift, bytes, size);
         assert_ok(attend_tensor_file_parse(&f, moved + shift, size, "moved", 0));
         assert_is_sample(f);
-        assert_null(attend_tensor_file_edit(f, attend_tensor_file_at(f, 0)));
+        memset(moved, 0, size + 8); /* the file is a copy */
+        assert_is_sample(f);
         attend_tensor_file_close(f);
     }
     free(moved);
@@ -128,26 +129,66 @@ static void test_escapes_of_the_header(void **state)
     free(bytes);
 }
 
-static void test_edit_in_place(void **state)
+/* Data that was taken outlives the file, is aligned, and can be changed without changing the file. */
+static void test_take(void **state)
 {
     (void)state;
-    const char *path = in_folder("edited");
+    const char *path = in_folder("taken");
     assert_ok(sample_write(path));
     size_t size;
     char *before = get_file(path, &size);
     attend_tensor_file *f = NULL;
+    attend_tensor tensors[SAMPLE_COUNT];
     assert_ok(attend_tensor_file_open(&f, path, 0));
     for (size_t i = 0; i < SAMPLE_COUNT; i++) {
-        const attend_tensor *t = attend_tensor_file_at(f, i);
-        unsigned char *data = attend_tensor_file_edit(f, t);
-        assert_ptr_equal(data, t->data);
-        for (size_t b = 0; b < t->bytes; b++) data[b] = 255;
+        tensors[i] = *attend_tensor_file_at(f, i);
+        assert_int_equal((uintptr_t)tensors[i].data % 64, 0);
     }
+    void *taken = attend_tensor_file_take(f, false);
+    assert_null(attend_tensor_file_take(f, false));
     attend_tensor_file_close(f);
+    for (size_t i = 0; i < SAMPLE_COUNT; i++) memset((void *)(uintptr_t)tensors[i].data, 255, tensors[i].bytes);
+    attend_memory_free(taken);
     char *after = get_file(path, NULL);
     assert_memory_equal(before, after, size);
     free(before);
     free(after);
+}
+
+/* The header alone, then parts of single tensors, then everything, with some tensors apart or not kept. */
+static void test_header_only(void **state)
+{
+    (void)state;
+    const char *path = in_folder("header");
+    unsigned char data[SAMPLE_BYTES];
+    sample_make(&s);
+    assert_ok(sample_write(path));
+    for (int kept = 0; kept < 2; kept++) {
+        attend_tensor_file *f = NULL;
+        assert_ok(attend_tensor_file_open(&f, path, ATTEND_TENSOR_HEADER_ONLY));
+        assert_int_equal(attend_tensor_file_count(f), SAMPLE_COUNT);
+        for (int i = 0; i < SAMPLE_COUNT; i++) {
+            const attend_tensor *t = attend_tensor_file_find(f, s.names[i]);
+            const size_t half = t->bytes / 2;
+            assert_null(t->data);
+            assert_ok(attend_tensor_file_read(f, t, half, data, t->bytes - half));
+            assert_memory_equal(data, s.data[i] + half, t->bytes - half);
+        }
+        const attend_tensor_loading how = { .apart = "layer.1", .skip_apart = !kept };
+        assert_ok(attend_tensor_file_load(f, &how));
+        assert_ok(attend_tensor_file_check(f));
+        void *rest = attend_tensor_file_take(f, false);
+        for (int i = 0; i < SAMPLE_COUNT; i++) {
+            const attend_tensor *t = attend_tensor_file_find(f, s.names[i]);
+            const bool apart = strncmp(t->name, "layer.1", 7) == 0;
+            if (apart && !kept)
+                assert_null(t->data);
+            else
+                assert_memory_equal(t->data, s.data[i], t->bytes);
+        }
+        attend_memory_free(rest);
+        attend_tensor_file_close(f);
+    }
 }
 
 /* Replacing an open file does not change its content in memory. */
@@ -369,7 +410,8 @@ int main(void)
         IN_FOLDER(test_same_bytes),
         IN_FOLDER(test_empty_file),
         IN_FOLDER(test_escapes_of_the_header),
-        IN_FOLDER(test_edit_in_place),
+        IN_FOLDER(test_take),
+        IN_FOLDER(test_header_only),
         IN_FOLDER(test_replace_while_open),
         IN_FOLDER(test_invalid_tensors_and_metadata),
         IN_FOLDER(test_every_allocation_fails),

@@ -82,7 +82,14 @@ static void invalid_attachments_are_reported(void **state)
     assert_int_equal(attend_tokenizer_from_model(&back, m, "left"), ATTEND_BAD_USAGE);
     assert_int_equal(attend_tokenizer_from_model(&back, m, "source"), ATTEND_BAD_MODEL);
     assert_non_null(strstr(attend_message(), "source.vocabulary"));
+    bool has_text = true;
+    assert_ok(attend_model_check_text(m, &has_text));
+    assert_false(has_text);
     assert_ok(attend_tokenizer_attach(words, m, "source"));
+    assert_int_equal(attend_model_check_text(m, &has_text), ATTEND_BAD_MODEL); /* one side alone */
+    assert_ok(attend_tokenizer_attach(characters, m, "target"));
+    assert_ok(attend_model_check_text(m, &has_text));
+    assert_true(has_text);
     assert_ok(attend_model_attach(m, "source.vocabulary", "<unk>\n<s>\n</s>\nx\n", 17));
     assert_int_equal(attend_tokenizer_from_model(&back, m, "source"), ATTEND_BAD_MODEL);
     assert_non_null(strstr(attend_message(), "4 tokens"));
