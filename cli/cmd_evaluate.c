@@ -81,7 +81,10 @@ static int write_lines(const text_lines *l, const char *path)
 {
     FILE *to = fopen(path, "wb");
     if (!to) return attend_fail(ATTEND_IO, "cannot write %s: %s", path, attend_errno_text(errno));
-    for (int i = 0; i < l->count; i++) fprintf(to, "%s\n", l->items[i]);
+    for (int i = 0; i < l->count; i++) {
+        write_unchanged(to, l->items[i]);
+        write_unchanged(to, "\n");
+    }
     const bool written = !ferror(to);
     if (fclose(to) == 0 && written) return ATTEND_OK;
     return attend_fail(ATTEND_IO, "cannot write %s: %s", path, attend_errno_text(errno));
@@ -89,7 +92,7 @@ static int write_lines(const text_lines *l, const char *path)
 
 /* ---- evaluation ---- */
 
-/* Names a system by the last part of its path, as valid UTF-8 that fits into a legend. */
+/* Names a system by the last part of its path, cut to fit into a legend. */
 static void set_name(evaluation *e, int system, const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -99,7 +102,6 @@ static void set_name(evaluation *e, int system, const char *path)
         for (size = sizeof e->names[system] - 1; size > 0 && ((unsigned char)from[size] & 0xc0) == 0x80;) size--;
     memcpy(e->names[system], from, size);
     e->names[system][size] = '\0';
-    for (size_t valid; (valid = attend_utf8_valid(e->names[system], size)) < size;) e->names[system][valid] = '?';
 }
 
 static int read_all(evaluation *e, const settings *s)

@@ -63,10 +63,10 @@ static void print_fault(const attend_scored_pair *r, const settings *s, const to
     if (s->json)
         json_print_fault(stdout, r->fault);
     else
-        printf("nan\n");
+        attend_print(stdout, "nan\n");
     if (!s->quiet)
-        fprintf(stderr, "attend score: %s %llu is not scored: %s\n", t->is_language_model ? "line" : "pair", number + 1,
-                r->fault);
+        attend_print(stderr, "attend score: %s %llu is not scored: %s\n", t->is_language_model ? "line" : "pair",
+                     number + 1, r->fault);
 }
 
 static void print_pair(const attend_scored_pair *r, const settings *s, totals *t, unsigned long long number)
@@ -81,9 +81,9 @@ static void print_pair(const attend_scored_pair *r, const settings *s, totals *t
         print_pair_json(r, s->per_token);
         return;
     }
-    printf("%.6f", r->log_probability);
-    for (int i = 0; s->per_token && i < r->rows; i++) printf(" %.6f", (double)r->row_log_probability[i]);
-    printf("\n");
+    attend_print(stdout, "%.6f", r->log_probability);
+    for (int i = 0; s->per_token && i < r->rows; i++) attend_print(stdout, " %.6f", (double)r->row_log_probability[i]);
+    attend_print(stdout, "\n");
 }
 
 static void print_totals_json(const totals *t, double perplexity_of_pairs)
@@ -112,10 +112,10 @@ static void print_totals(const totals *t, const settings *s)
         perplexity_print(stderr, &t->lines);
     } else if (!s->quiet) {
         char text[PERPLEXITY_TEXT];
-        fprintf(stderr, "%llu pairs, %llu target tokens (end tokens included): log p %.2f, perplexity %s", t->pairs,
-                t->rows, t->log_probability, perplexity_text(text, 4, perplexity_of_pairs));
-        if (t->faults) fprintf(stderr, "; %llu pairs not scored", t->faults);
-        fprintf(stderr, "\n");
+        attend_print(stderr, "%llu pairs, %llu target tokens (end tokens included): log p %.2f, perplexity %s",
+                     t->pairs, t->rows, t->log_probability, perplexity_text(text, 4, perplexity_of_pairs));
+        if (t->faults) attend_print(stderr, "; %llu pairs not scored", t->faults);
+        attend_print(stderr, "\n");
     }
 }
 

@@ -1,6 +1,7 @@
 #include "demo_files.h"
 
 #include <attend/status.h>
+#include <attend/print.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,8 +27,9 @@ static char *path_of(const char *directory, const char *name)
 static void write_links(FILE *to, const demo_pair *p)
 {
     for (int i = 0; i < p->link_count; i++)
-        fprintf(to, "%s%d%c%d", i ? " " : "", p->links[i].source, p->links[i].sure ? '-' : '?', p->links[i].target);
-    fprintf(to, "\n");
+        attend_print(to, "%s%d%c%d", i ? " " : "", p->links[i].source, p->links[i].sure ? '-' : '?',
+                     p->links[i].target);
+    attend_print(to, "\n");
 }
 
 static int failed(const char *path)
@@ -46,7 +48,7 @@ static int write_file(const char *path, uint64_t seed, bool held_out, long long 
         if (links)
             write_links(to, &pair);
         else
-            fprintf(to, "%s\t%s\n", pair.source, pair.target);
+            attend_print(to, "%s\t%s\n", pair.source, pair.target);
     }
     const bool written = !ferror(to);
     return fclose(to) == 0 && written ? ATTEND_OK : failed(path);

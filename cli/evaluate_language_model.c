@@ -16,7 +16,7 @@ static int add_line(void *user, const attend_scored_pair *line, unsigned long lo
 {
     visitor *x = user;
     if (line->fault && x->v)
-        fprintf(stderr, "attend %s: line %llu is not scored: %s\n", x->v->name, index + 1, line->fault);
+        attend_print(stderr, "attend %s: line %llu is not scored: %s\n", x->v->name, index + 1, line->fault);
     perplexity_add(&x->sums, line);
     return ATTEND_OK;
 }
@@ -27,11 +27,11 @@ static void print(const perplexity *p)
         const perplexity_unit unit = (perplexity_unit)i;
         const double x = perplexity_of(p, unit);
         char text[PERPLEXITY_TEXT];
-        printf("%-15s %10s  per %s (%.4f bits), %llu units\n", i ? "" : "perplexity", perplexity_text(text, 4, x),
-               perplexity_unit_name(unit), log2(x), p->units[i] + p->lines);
+        attend_print(stdout, "%-15s %10s  per %s (%.4f bits), %llu units\n", i ? "" : "perplexity",
+                     perplexity_text(text, 4, x), perplexity_unit_name(unit), log2(x), p->units[i] + p->lines);
     }
-    printf("%-15s %10llu (each line end counts as one unit)\n", "lines", p->lines);
-    if (p->unknown) printf("%-15s %10llu tokens\n", "unknown", p->unknown);
+    attend_print(stdout, "%-15s %10llu (each line end counts as one unit)\n", "lines", p->lines);
+    if (p->unknown) attend_print(stdout, "%-15s %10llu tokens\n", "unknown", p->unknown);
 }
 
 int evaluate_language_model(const verb *v, const char *path, const attend_model *m, pairs_list *input, int threads,

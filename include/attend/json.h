@@ -8,9 +8,10 @@
  *                attend_json_put_key(&w, "text"), attend_json_put_text(&w, "a \"quoted\" word");
  *                attend_json_end_object(&w);       writes {"line": 3, "text": "a \"quoted\" word"}
  *
- * Text       Quotes, backslashes and the control characters below U+0020 are escaped; a byte that is not part of valid
- *            UTF-8 becomes U+FFFD. With `in_html`, the characters < > & ', U+007F and the line separators U+2028 and
- *            U+2029 are escaped too, so that the text cannot end a <script> element.
+ * Text       Quotes, backslashes, control characters, line separators and characters that override the writing direction
+ *            are escaped, so that JSON is safe to print on a terminal; a byte that is not part of valid UTF-8 becomes
+ *            U+FFFD. With `in_html`, the characters < > & ' are escaped too, so that the text cannot end a <script>
+ *            element.
  * Numbers    Numbers have a decimal point whatever the locale. Non-finite numbers are written as null.
  * Ownership  A writer is a plain value that needs no freeing; it borrows the string, stream or sink it writes to.
  * Errors     The first failure is kept in `status`, with its message; later calls write nothing. Check it once, at the

@@ -4,7 +4,7 @@
  *            categories, one or two y axes, and series of points. Ranges, ticks, margins, the legend and the size of
  *            the picture follow from the data.
  * Ownership  Everything is borrowed for the time of the call.
- * Text       UTF-8. Markup is escaped; control characters are left out; bytes that are not UTF-8 become U+FFFD.
+ * Text       UTF-8. Markup is escaped; control characters and direction overrides are left out; bytes that are not UTF-8 become U+FFFD.
  * Threads    Any number of threads may write different pictures. */
 #ifndef ATTEND_PLOT_H
 #define ATTEND_PLOT_H

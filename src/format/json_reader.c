@@ -1,6 +1,6 @@
 #include "format/json_reader.h"
 
-#include "format/utf8.h"
+#include "core/utf8.h"
 #include <string.h>
 
 bool attend_json_reader_fail(attend_json_reader *j, const char *error)

@@ -1,8 +1,9 @@
 #include <attend/json.h>
 
 #include "core/c_locale.h"
+#include "core/printable.h"
 #include "core/status.h"
-#include "format/utf8.h"
+#include "core/utf8.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -104,6 +105,12 @@ void attend_json_put_space(attend_json_writer *w, const char *space)
 
 /* ---- text ---- */
 
+/* What could end a <script> element or be markup. */
+static bool is_markup(int32_t point)
+{
+    return point < 0x7f && strchr("<>&\"\\'", point);
+}
+
 /* Writes the escape of a character of `size` bytes (0: not valid UTF-8) to `escaped`. Returns false if the character
  * needs no escape. */
 static bool escape(const attend_json_writer *w, int32_t point, size_t size, char escaped[8])
@@ -113,9 +120,8 @@ static bool escape(const attend_json_writer *w, int32_t point, size_t size, char
         snprintf(escaped, 8, "\\%c", (char)point);
         return true;
     }
-    if (size > 0 && point >= ' ' &&
-        !(w->in_html &&
-          ((point < 0x7f && strchr("<>&\"\\'", point)) || point == 0x7f || point == 0x2028 || point == 0x2029)))
+    if (size > 0 && !attend_is_control(point) && !attend_overrides_direction(point) &&
+        !(w->in_html && is_markup(point)))
         return false;
     snprintf(escaped, 8, "\\u%04x", (unsigned)point & 0xffff);
     return true;

@@ -4,8 +4,9 @@
 #include "core/atomic_file.h"
 #include "core/c_locale.h"
 #include "core/status.h"
+#include "core/printable.h"
 #include "format/plot_scale.h"
-#include "format/utf8.h"
+#include "core/utf8.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -43,13 +44,14 @@ typedef struct picture {
 
 /* ---- text ---- */
 
-/* The next character of a text and the columns it takes. U+FFFD for a byte that is not UTF-8; -1 for what XML 1.0 does
- * not allow. */
+/* The next character of a text and the columns it takes. U+FFFD for a byte that is not UTF-8; -1 for what is left out:
+ * control characters, characters that override the writing direction, and what else XML 1.0 does not allow. */
 static size_t next_character(const char *s, int32_t *point, int *columns)
 {
     size_t size = attend_utf8_next(s, strlen(s), point);
     if (size == 0) *point = 0xfffd, size = 1;
-    if (*point < ' ' || *point == 0x7f || *point == 0xfffe || *point == 0xffff) *point = -1;
+    if (attend_is_control(*point) || attend_overrides_direction(*point) || *point == 0xfffe || *point == 0xffff)
+        *point = -1;
     *columns = *point < 0 ? 0 : *point < 0x1100 ? 1 : 2;
     return size;
 }

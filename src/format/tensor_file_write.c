@@ -4,7 +4,7 @@
 #include <attend/json.h>
 #include "format/tensor_checksum.h"
 #include "format/tensor_header.h"
-#include "format/utf8.h"
+#include "core/utf8.h"
 #include <attend/file.h>
 #include <inttypes.h>
 #include <stdio.h>

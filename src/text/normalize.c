@@ -8,7 +8,7 @@
 #include "core/memory.h"
 #include "core/status.h"
 #include "text/token_ids.h"
-#include "format/utf8.h"
+#include "core/utf8.h"
 #include <stdbool.h>
 #include <string.h>
 #include <utf8proc.h>

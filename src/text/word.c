@@ -1,7 +1,7 @@
 /* word.c: tokens are words, separated by white space; a word outside the vocabulary is ATTEND_UNKNOWN. */
 #include "text/tokenizer.h"
 
-#include "format/utf8.h"
+#include "core/utf8.h"
 #include <string.h>
 
 /* The size of the white space character at `text`, which has `left` bytes; 0: it is none. ASCII white space and the

@@ -2,22 +2,18 @@
 
 #include "core/arena.h"
 #include "core/memory.h"
+#include "core/printable.h"
 #include "core/status.h"
 #include "core/string.h"
-#include "format/utf8.h"
+#include "core/utf8.h"
 #include <string.h>
 
 /* ---- labels ---- */
 
-static bool is_control(int32_t c)
-{
-    return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029;
-}
-
 /* Marks, embeddings, overrides and isolates of the Unicode bidirectional algorithm. */
 static bool changes_direction(int32_t c)
 {
-    return c == 0x61c || c == 0x200e || c == 0x200f || (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+    return c == 0x61c || c == 0x200e || c == 0x200f || attend_overrides_direction(c);
 }
 
 /* Writes the label of a text to `label`, which has room for 3 * size + 4 bytes (a byte becomes at most three). Returns
@@ -29,7 +25,7 @@ static size_t write_label(char *label, const char *text, size_t size)
     for (size_t i = 0; i < size;) {
         int32_t c;
         const size_t n = attend_utf8_next(text + i, size - i, &c);
-        if (n == 0 || is_control(c)) {
+        if (n == 0 || attend_is_control(c)) {
             memcpy(label + used, replacement, 3);
             used += 3;
         } else if (!changes_direction(c)) {

@@ -7,7 +7,7 @@
 #include <attend/view.h>
 
 #include "core/status.h"
-#include "format/utf8.h"
+#include "core/utf8.h"
 #include "view/page.h"
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #include <attend/terminal.h>
 
-#include "format/utf8.h"
+#include "core/utf8.h"
 #include <limits.h>
 #include <string.h>
 #include <utf8proc.h>

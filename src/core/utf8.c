@@ -1,4 +1,4 @@
-#include "format/utf8.h"
+#include "core/utf8.h"
 
 #include <string.h>
 
