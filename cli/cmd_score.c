@@ -146,7 +146,7 @@ static int score(settings *s)
     attend_model_free(m);
     if (status != ATTEND_OK) return cli_fail(&verb_score, status);
     if (usage == 0) print_totals(&x.t, s);
-    return usage;
+    return usage == 0 ? perplexity_check(&verb_score, &x.t.lines, s->model) : usage;
 }
 
 static int run(int argc, char **argv)
@@ -173,7 +173,8 @@ const verb verb_score = {
     .details =
         "Prints one line per pair: the natural logarithm of p(target | source), end token included, followed by\n"
         "those of the tokens if --per-token is given. A pair that cannot be scored (an empty side, text that is not\n"
-        "UTF-8) gives nan. The perplexity of all pairs is printed to standard error.\n"
+        "UTF-8) gives nan. The perplexity of all pairs is printed to standard error. If the model's computation\n"
+        "overflows for a pair, the status is 1.\n"
         "A language model scores lines of text; its perplexity is given per token, word, character and byte, counting\n"
         "the end of each line as one unit (docs/language-models.md).",
     .examples = "  attend score --model en-de --input test.en test.de\n  attend score --model lm --input test.txt\n",

@@ -5,8 +5,6 @@
 #include "perplexity.h"
 #include "score_pairs.h"
 
-#include <math.h>
-
 typedef struct visitor {
     const verb *v; /* NULL: no warnings */
     perplexity sums;
@@ -25,10 +23,10 @@ static void print(const perplexity *p)
 {
     for (int i = 0; i < PERPLEXITY_UNITS; i++) {
         const perplexity_unit unit = (perplexity_unit)i;
-        const double x = perplexity_of(p, unit);
-        char text[PERPLEXITY_TEXT];
-        attend_print(stdout, "%-15s %10s  per %s (%.4f bits), %llu units\n", i ? "" : "perplexity",
-                     perplexity_text(text, 4, x), perplexity_unit_name(unit), log2(x), p->units[i] + p->lines);
+        char text[PERPLEXITY_TEXT], bits[PERPLEXITY_TEXT];
+        attend_print(stdout, "%-15s %10s  per %s (%s bits), %llu units\n", i ? "" : "perplexity",
+                     perplexity_text(text, 4, perplexity_of(p, unit)), perplexity_unit_name(unit),
+                     perplexity_text(bits, 4, perplexity_bits(p, unit)), p->units[i] + p->lines);
     }
     attend_print(stdout, "%-15s %10llu (each line end counts as one unit)\n", "lines", p->lines);
     if (p->unknown) attend_print(stdout, "%-15s %10llu tokens\n", "unknown", p->unknown);
@@ -51,5 +49,5 @@ int evaluate_language_model(const verb *v, const char *path, const attend_model 
     } else {
         print(&x.sums);
     }
-    return 0;
+    return perplexity_check(v, &x.sums, path);
 }

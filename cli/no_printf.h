@@ -4,7 +4,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#define ATTEND_NO_PRINTF __attribute__((deprecated("use attend_print (attend/print.h), or write_unchanged for results")))
+#define ATTEND_NO_PRINTF                                                                                               \
+    __attribute__((deprecated("use attend_print (attend/print.h), or write_unchanged for results")))
 int printf(const char *, ...) ATTEND_NO_PRINTF;
 int vprintf(const char *, va_list) ATTEND_NO_PRINTF;
 int fprintf(FILE *, const char *, ...) ATTEND_NO_PRINTF;

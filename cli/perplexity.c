@@ -14,7 +14,7 @@ void perplexity_add(perplexity *p, const attend_scored_pair *line)
 {
     int sources, words;
     if (line->fault) {
-        p->faults++;
+        p->faults++, p->non_finite += line->is_non_finite;
         return;
     }
     attend_scorer_word_counts(line, &sources, &words);
@@ -28,17 +28,37 @@ void perplexity_add(perplexity *p, const attend_scored_pair *line)
     for (int i = 0; i < line->target_count; i++) p->unknown += line->target[i] == ATTEND_UNKNOWN;
 }
 
+int perplexity_check(const verb *v, const perplexity *p, const char *model)
+{
+    if (p->non_finite == 0) return 0;
+    attend_fail(
+        ATTEND_FAILED,
+        "%s: the model's probabilities are not finite for %llu of %llu lines: its weights are too large, as after "
+        "training that diverged; train it again with a lower learning rate",
+        model, p->non_finite, p->lines + p->faults);
+    return cli_fail(v, ATTEND_FAILED);
+}
+
 double perplexity_of(const perplexity *p, perplexity_unit unit)
 {
     return p->lines ? exp(-p->log_probability / (double)(p->units[unit] + p->lines)) : NAN;
 }
 
+double perplexity_bits(const perplexity *p, perplexity_unit unit)
+{
+    return p->lines ? -p->log_probability / (double)(p->units[unit] + p->lines) / log(2) : NAN;
+}
+
 const char *perplexity_text(char text[PERPLEXITY_TEXT], int digits, double x)
 {
-    if (x < 1e6)
+    if (isnan(x))
+        snprintf(text, PERPLEXITY_TEXT, "-");
+    else if (isinf(x))
+        snprintf(text, PERPLEXITY_TEXT, ">1.8e308");
+    else if (x < 1e6)
         snprintf(text, PERPLEXITY_TEXT, "%.*f", digits, x);
     else
-        snprintf(text, PERPLEXITY_TEXT, "%.4g", x); /* also infinity and NaN */
+        snprintf(text, PERPLEXITY_TEXT, "%.4g", x);
     return text;
 }
 

@@ -104,7 +104,7 @@ static void line_of(const progress_view *v, const attend_progress *p, bool brief
     if (v->terminal && !brief) add_bar(p, text, size);
     add(text, size, "epoch %llu %3.0f%%", (unsigned long long)p->epoch + 1, 100 * p->part);
     if (!brief) add(text, size, "  update %llu", (unsigned long long)p->update);
-    add(text, size, "  loss %.3f  ppl %s", p->loss, perplexity_text(ppl, 2, exp(p->loss)));
+    if (isfinite(p->loss)) add(text, size, "  loss %.3f  ppl %s", p->loss, perplexity_text(ppl, 2, exp(p->loss)));
     if (!isnan(p->valid_score))
         add(text, size, "  valid%s%s %s", brief ? "" : " ", brief ? "" : v->metric,
             perplexity_text(score, 2, p->valid_score));

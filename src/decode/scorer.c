@@ -7,6 +7,7 @@
 #include "core/status.h"
 #include "decode/word_links.h"
 #include "text/pipeline.h"
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,6 +21,7 @@ typedef struct scorer_pair {
     attend_encoded_text sides[2];
     size_t rows, weights; /* in row_numbers, and in weight_numbers */
     const char *fault;
+    bool is_non_finite;
 } scorer_pair;
 
 struct attend_scorer {
@@ -174,7 +176,7 @@ static size_t area_of(const scorer_pair *p)
     return (size_t)(p->sides[1].count + 1) * (size_t)p->sides[0].count;
 }
 
-static const scorer_pair *valid_pair(const attend_scorer *s, int i)
+static scorer_pair *valid_pair(const attend_scorer *s, int i)
 {
     return &s->pairs[s->valid[i]];
 }
@@ -207,8 +209,10 @@ static int score_group(attend_scorer *s, attend_ctx *c, int first, int count)
             : attend_fail(ATTEND_NO_MEMORY, "no memory for %d pairs", count);
     const real *from = maps;
     for (int i = 0; status == ATTEND_OK && i < count; i++) {
-        const scorer_pair *p = valid_pair(s, first + i);
-        s->results[s->valid[first + i]].log_probability = sums[i];
+        scorer_pair *p = valid_pair(s, first + i);
+        p->is_non_finite = !isfinite(sums[i]);
+        if (p->is_non_finite) p->fault = "the model's probabilities for it are not finite";
+        s->results[s->valid[first + i]].log_probability = p->is_non_finite ? 0 : sums[i];
         if (!s->weights) continue;
         average_maps(s, s->alignment, from, area_of(p), s->weight_numbers + p->weights);
         from += map_count(s) * area_of(p);
@@ -252,7 +256,9 @@ static int reserve_numbers(attend_scorer *s)
 static void fill_result(const attend_scorer *s, const scorer_pair *p, attend_scored_pair *r)
 {
     const attend_pipeline *source = &s->sides[ATTEND_SOURCE], *target = &s->sides[ATTEND_TARGET];
-    *r = (attend_scored_pair){ .log_probability = r->log_probability, .fault = p->fault };
+    *r = (attend_scored_pair){ .log_probability = r->log_probability,
+                               .fault = p->fault,
+                               .is_non_finite = p->is_non_finite };
     r->source_text = s->is_language_model ? "" : attend_pipeline_text(source, &p->sides[0]);
     r->target_text = attend_pipeline_text(target, &p->sides[1]);
     if (p->fault) return;

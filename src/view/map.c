@@ -236,7 +236,7 @@ static int record_step(map_builder *k, const attend_decoding *d, int i, map_arra
               vocabulary = attend_model_config(k->m)->target_vocab;
     const real *log_p = attend_decoding_log_probabilities(d);
     const double p = (double)log_p[k->sides[1].ids.ids[i]];
-    if (isnan(p) || p > 1) return non_finite();
+    if (!isfinite(p) || p > 1) return non_finite();
     map->log_probability += p;
     if (k->kind == ATTEND_ATTENTION_CROSS && a->weights) record_weights(map, d, i, a->weights);
     if (row == map->target_count) return ATTEND_OK;
@@ -276,7 +276,7 @@ static int record_self_attention(map_builder *k, attend_ctx *c, float *weights)
     real *given = attend_memory_zeroed(count, sizeof *given);
     if (!given) return no_memory();
     int status = attend_model_score(c, k->m, &pair, &log_p, NULL, k->kind, given);
-    if (status == ATTEND_OK && isnan(log_p)) status = non_finite();
+    if (status == ATTEND_OK && !isfinite(log_p)) status = non_finite();
     for (size_t i = 0; status == ATTEND_OK && i < count; i++) weights[i] = (float)given[i];
     attend_memory_free(given);
     return status;

@@ -38,7 +38,8 @@ static void formats_are_those_of_printf(void **state)
     SAME("%f %g", (double)INFINITY, (double)NAN);
     SAME("%s|%10s|%-10s|%.2s|%*s|%-*s|%.*s", "text", "right", "left", "cut", 6, "six", 6, "six", 2, "two");
     SAME("%*s|%c|%3c|%-3c|", -6, "six", 'a', 'b', 'c');
-    SAME("%s", "caf\xc3\xa9 \xe4\xb8\xad\xe2\x80\x8d\xd7\x90\xe2\x80\x8f \\ 'quotes' |"); /* marks and joiners are text */
+    SAME("%s",
+         "caf\xc3\xa9 \xe4\xb8\xad\xe2\x80\x8d\xd7\x90\xe2\x80\x8f \\ 'quotes' |"); /* marks and joiners are text */
 }
 
 static void arguments_are_escaped_and_the_format_is_not(void **state)
@@ -50,7 +51,10 @@ static void arguments_are_escaped_and_the_format_is_not(void **state)
     assert_string_equal(printed, "\\u{9b}\\u{85} \\u{202e}\\u{2067} \\u{2028}");
     PRINT("%s", "x\xff\xc3(\xed\xa0\x80\xf4\x90\x80\x80\xe2\x82"); /* not UTF-8 */
     assert_string_equal(printed, "x\\xff\\xc3(\\xed\\xa0\\x80\\xf4\\x90\\x80\\x80\\xe2\\x82");
-    PRINT("[%8s|%-8s|%.3s|%c|%c]", "\x1b", "\x1b", "ab\x1b" "c", '\x1b', '\xe9');
+    PRINT("[%8s|%-8s|%.3s|%c|%c]", "\x1b", "\x1b",
+          "ab\x1b"
+          "c",
+          '\x1b', '\xe9');
     assert_string_equal(printed, "[  \\u{1b}|\\u{1b}  |ab\\u{1b}|\\u{1b}|\\xe9]");
     PRINT("%s", "\\u{1b}\\xff"); /* escaped before: unchanged */
     assert_string_equal(printed, "\\u{1b}\\xff");
@@ -77,7 +81,8 @@ static void texts_of_any_length_are_printed(void **state)
 static void messages_are_safe(void **state)
 {
     (void)state;
-    assert_int_equal(attend_fail(ATTEND_IO, "cannot read %s: %d", "a\x1b]0;b\x07\n\xff\xc2\x9b\xe2\x80\xae", 5), ATTEND_IO);
+    assert_int_equal(attend_fail(ATTEND_IO, "cannot read %s: %d", "a\x1b]0;b\x07\n\xff\xc2\x9b\xe2\x80\xae", 5),
+                     ATTEND_IO);
     assert_string_equal(attend_message(), "cannot read a\\u{1b}]0;b\\u{7}\\n\\xff\\u{9b}\\u{202e}: 5");
     attend_fail(ATTEND_FAILED, "again: %s", attend_message());
     assert_string_equal(attend_message(), "again: cannot read a\\u{1b}]0;b\\u{7}\\n\\xff\\u{9b}\\u{202e}: 5");
