@@ -37,13 +37,14 @@ typedef struct attend_json_writer {
     void *user;
     bool compact;       /* no spaces after commas and colons */
     bool in_html;       /* escape what HTML or JavaScript could interpret */
+    bool minimal;       /* escape only what JSON requires: quotes, backslashes and characters below U+0020 */
     bool follows_value; /* internal: the next value needs a comma before it */
     int status;
     size_t bytes; /* written so far */
 } attend_json_writer;
 
 /* A writer with default settings (spaces after commas and colons) that appends to a string, writes to a stream, or
- * calls `sink`. Set `compact` and `in_html` before the first value. A stream fails with ATTEND_IO. */
+ * calls `sink`. Set `compact`, `in_html` and `minimal` before the first value. A stream fails with ATTEND_IO. */
 attend_json_writer attend_json_to_string(attend_string *out);
 attend_json_writer attend_json_to_file(FILE *out);
 attend_json_writer attend_json_to_sink(attend_json_sink sink, void *user);

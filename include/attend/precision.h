@@ -12,7 +12,7 @@ extern "C" {
 
 typedef enum attend_precision { ATTEND_FP32, ATTEND_BFLOAT16, ATTEND_INT8 } attend_precision;
 
-/* "fp32", "bf16" or "int8". */
+/* "fp32", "bf16" or "int8"; NULL if there is no such precision. */
 const char *attend_precision_name(attend_precision precision);
 
 #ifdef __cplusplus

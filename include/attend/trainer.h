@@ -59,7 +59,7 @@ typedef struct attend_train_options {
     double clip;
     double label_smoothing;
     double average;           /* decay of a moving average of the weights, which is then validated and saved; 0: none */
-    int accumulate;           /* batches per update */
+    int accumulate;           /* batches per update, at most 10000 */
     int batch_tokens;         /* maximum of a batch */
     int shard_tokens;         /* maximum of a shard, the work of one thread: affects rounding, memory and speed only */
     uint64_t updates, epochs; /* maximum; 0: no limit */

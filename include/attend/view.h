@@ -73,7 +73,7 @@ void attend_map_weights(const attend_map *map, int layer, int head, float *to);
  * to at most 1. */
 void attend_map_word_weights(const attend_map *map, int layer, int head, float *to);
 
-/* "cross", "encoder" or "decoder". */
+/* "cross", "encoder" or "decoder"; NULL if there is no such kind. */
 const char *attend_attention_kind_name(attend_attention_kind kind);
 
 /* Statistics of one layer and head, or of the mean (-1). */
@@ -110,7 +110,8 @@ typedef struct attend_view_options {
 int attend_view_check(const attend_map *map, const attend_view_options *options);
 
 /* Replace `out` by a map as terminal text or as JSON (one line), or by all hypotheses of all sentences as an HTML page.
- * ATTEND_BAD_USAGE: a layer or head that is out of range; for the terminal: a map without attention. */
+ * ATTEND_BAD_USAGE: a layer or head that is out of range; for the terminal: a map without attention. The options of a
+ * page may be NULL. */
 int attend_view_terminal(const attend_map *map, const attend_view_options *options, attend_string *out);
 int attend_view_json(const attend_map *map, const attend_view_options *options, attend_string *out);
 int attend_view_html(const attend_map_list *sentences, int count, const attend_view_options *options,

@@ -12,7 +12,8 @@ size_t attend_precision_bytes(attend_precision precision)
 
 const char *attend_precision_name(attend_precision precision)
 {
-    return precision == ATTEND_INT8 ? "int8" : precision == ATTEND_BFLOAT16 ? "bf16" : "fp32";
+    static const char *const names[] = { [ATTEND_FP32] = "fp32", [ATTEND_BFLOAT16] = "bf16", [ATTEND_INT8] = "int8" };
+    return (unsigned)precision < sizeof names / sizeof *names ? names[precision] : NULL;
 }
 
 /* ---- bfloat16 ---- */

@@ -2,6 +2,7 @@
  * missing memory can be printed. */
 #include <attend/print.h>
 
+#include "core/status.h"
 #include "core/printable.h"
 #include <stdarg.h>
 #include <stdint.h>
@@ -190,6 +191,7 @@ int attend_print_v(FILE *to, const char *format, va_list given)
 
 int attend_print(FILE *to, const char *format, ...)
 {
+    ATTEND_REQUIRE(-1, to && format);
     va_list arguments;
     va_start(arguments, format);
     const int written = attend_print_v(to, format, arguments);

@@ -37,11 +37,17 @@ int attend_fail_v(int code, const char *format, va_list arguments)
 
 int attend_fail(int code, const char *format, ...)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, format);
     va_list arguments;
     va_start(arguments, format);
     attend_fail_v(code, format, arguments);
     va_end(arguments);
     return code;
+}
+
+int attend_refuse(const char *function, const char *condition)
+{
+    return attend_fail(ATTEND_BAD_USAGE, ATTEND_REFUSAL, function, condition);
 }
 
 const char *attend_errno_text(int error)

@@ -1,5 +1,6 @@
 #include "core/utf8.h"
 
+#include "core/status.h"
 #include <string.h>
 
 size_t attend_utf8_next(const char *text, size_t left, int32_t *code_point)
@@ -44,6 +45,7 @@ static size_t ascii_prefix(const char *text, size_t size)
 
 size_t attend_utf8_valid(const char *text, size_t size)
 {
+    ATTEND_REQUIRE(0, text || size == 0);
     size_t i = 0;
     int32_t code_point;
     for (;;) {

@@ -78,6 +78,7 @@ void attend_scorer_free(attend_scorer *s)
 
 int attend_scorer_new(attend_scorer **out, const attend_model *m, int threads, bool weights)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, out && m);
     *out = NULL;
     if (threads < 1 || threads > 1024)
         return attend_fail(ATTEND_BAD_USAGE, "threads is %d; it must be from 1 to 1024", threads);
@@ -103,6 +104,7 @@ int attend_scorer_new(attend_scorer **out, const attend_model *m, int threads, b
 
 int attend_scorer_set_alignment(attend_scorer *s, attend_alignment alignment)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, s);
     const int status = attend_alignment_check(alignment, attend_model_config(s->m));
     if (status == ATTEND_OK) s->alignment = alignment;
     return status;
@@ -110,6 +112,7 @@ int attend_scorer_set_alignment(attend_scorer *s, attend_alignment alignment)
 
 void attend_scorer_keep_maps(attend_scorer *s)
 {
+    ATTEND_REQUIRE_VOID(s);
     s->keep_maps = s->weights;
 }
 
@@ -184,7 +187,7 @@ static scorer_pair *valid_pair(const attend_scorer *s, int i)
 /* The tokens of one side of the valid pairs [first, first + count); NULL: no memory. */
 static int *join_side(const attend_scorer *s, attend_side side, int first, int count, int *lengths)
 {
-    const attend_encoded_text *texts[GROUP];
+    const attend_encoded_text *texts[GROUP] = { NULL };
     for (int i = 0; i < count; i++) texts[i] = &valid_pair(s, first + i)->sides[side];
     return attend_pipeline_join(&s->sides[side], count, texts, lengths);
 }
@@ -274,6 +277,7 @@ static void fill_result(const attend_scorer *s, const scorer_pair *p, attend_sco
 
 int attend_scorer_run(attend_scorer *s, int count, const char *const *sources, const char *const *targets)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, s && (targets || count < 1));
     clear_results(s);
     if (!sources != s->is_language_model)
         return attend_fail(ATTEND_BAD_USAGE, s->is_language_model
@@ -305,11 +309,13 @@ int attend_scorer_run(attend_scorer *s, int count, const char *const *sources, c
 
 const attend_scored_pair *attend_scorer_result(const attend_scorer *s, int pair)
 {
+    ATTEND_REQUIRE(NULL, s);
     return pair >= 0 && pair < s->count ? &s->results[pair] : NULL;
 }
 
 int attend_scorer_result_for(attend_scorer *s, int pair, attend_alignment alignment, const attend_scored_pair **result)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, s && result);
     const attend_scored_pair *r = *result = attend_scorer_result(s, pair);
     if (!r || !s->map_numbers)
         return attend_fail(ATTEND_BAD_USAGE, "pair %d does not exist, or its maps were not kept", pair);
@@ -332,6 +338,7 @@ int attend_scorer_result_for(attend_scorer *s, int pair, attend_alignment alignm
 
 int attend_scorer_links(const attend_scored_pair *r, attend_word_link *links, int room)
 {
+    ATTEND_REQUIRE(0, r && (links || room < 1));
     if (r->fault || !r->weights) return 0;
     const attend_tokenized_text source = { r->source_text, r->source_spans, r->source_count - 1 }; /* without the end */
     const attend_tokenized_text target = { r->target_text, r->target_spans, r->target_count };
@@ -340,12 +347,14 @@ int attend_scorer_links(const attend_scored_pair *r, attend_word_link *links, in
 
 void attend_scorer_word_counts(const attend_scored_pair *r, int *sources, int *targets)
 {
+    ATTEND_REQUIRE_VOID(r && sources && targets);
     *sources = r->fault ? 0 : attend_word_count(r->source_text);
     *targets = r->fault ? 0 : attend_word_count(r->target_text);
 }
 
 void attend_scorer_word_weights(const attend_scored_pair *r, double *weights)
 {
+    ATTEND_REQUIRE_VOID(r && weights);
     if (!r->weights || r->fault) return;
     const attend_tokenized_text source = { r->source_text, r->source_spans, r->source_count - 1 };
     const attend_tokenized_text target = { r->target_text, r->target_spans, r->target_count };

@@ -394,6 +394,7 @@ static void draw(picture *p, const attend_plot *plots, size_t count)
 
 int attend_plot_write(const char *path, const attend_plot *plots, size_t count)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, path && (plots || count == 0));
     picture p = { .plot = NULL };
     p.status = attend_atomic_file_begin(&p.file, path, 0);
     if (p.status != ATTEND_OK) return p.status;

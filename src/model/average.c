@@ -122,6 +122,7 @@ static void average(attend_model *to, attend_model *const *models, int count, do
 
 int attend_models_average(attend_model **out, const char *const *paths, int count)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, out && (paths || count < 1));
     *out = NULL;
     if (count < 1) return attend_fail(ATTEND_BAD_USAGE, "an average needs at least one model");
     attend_model **models = attend_memory_zeroed((size_t)count, sizeof(attend_model *)), *mean = NULL;

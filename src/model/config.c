@@ -172,6 +172,7 @@ const attend_config_field *attend_config_field_at(int i)
 
 int attend_config_field_find(const char *name)
 {
+    ATTEND_REQUIRE(0, name);
     for (int i = 0; i < FIELD_COUNT; i++) {
         const attend_config_field *f = &fields[i].public;
         if (strcmp(f->name, name) == 0 || (f->old_name && strcmp(f->old_name, name) == 0)) return i;
@@ -251,6 +252,7 @@ static int set_number(const field *f, void *to, const char *value)
 
 int attend_config_set(attend_config *config, const char *name, const char *value)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, config && name && value);
     const field *f = field_of(name);
     if (!f) return ATTEND_BAD_USAGE;
     void *to = (char *)config + f->offset;
@@ -270,6 +272,7 @@ int attend_config_set(attend_config *config, const char *name, const char *value
 
 int attend_config_get(const attend_config *config, const char *name, char *text, size_t size)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, config && name && text);
     const field *f = field_of(name);
     if (!f) return ATTEND_BAD_USAGE;
     const void *from = (const char *)config + f->offset;
@@ -333,6 +336,7 @@ static unsigned architectures_of(attend_task task, const attend_config_field *f)
 
 bool attend_config_field_applies(const attend_config *config, const attend_config_field *f)
 {
+    ATTEND_REQUIRE(false, attend_config_has_architecture(config) && f);
     return (architectures_of(config->task, f) & 1u << config->architecture) != 0;
 }
 
@@ -369,6 +373,7 @@ static int refuse_field(const attend_config *config, const attend_config_field *
 
 int attend_config_check_given(const attend_config *config, const bool *given)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, config && given);
     for (int i = 0; i < FIELD_COUNT; i++) {
         const attend_config_field *f = attend_config_field_at(i);
         if (!given[i] || attend_config_field_applies(config, f)) continue;

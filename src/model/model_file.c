@@ -9,6 +9,7 @@
  * nothing else is in the file. Parameters stay in the memory map. */
 #include "model/model.h"
 
+#include "core/status.h"
 #include "core/memory.h"
 #include "kernel/kernel.h"
 #include "model/shortlist.h"
@@ -69,6 +70,7 @@ static int attachment_new(attachment **out, const char *name, const void *bytes,
 
 int attend_model_attach(attend_model *m, const char *name, const void *bytes, size_t size)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, m && name && (bytes || size == 0));
     attachment *a;
     const int status = attachment_new(&a, name, bytes, size, true);
     if (status != ATTEND_OK) return status;
@@ -81,6 +83,7 @@ int attend_model_attach(attend_model *m, const char *name, const void *bytes, si
 
 const void *attend_model_attached(const attend_model *m, const char *name, size_t *size)
 {
+    ATTEND_REQUIRE(NULL, m && name);
     const attachment *a = *find_attachment(m, name);
     if (size) *size = a ? a->size : 0;
     return a ? a->bytes : NULL;
@@ -237,6 +240,7 @@ int attend_model_save_with(const attend_model *m, const char *path, const attend
 
 int attend_model_save(const attend_model *m, const char *path)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, m && path);
     return attend_model_save_with(m, path, NULL, 0, NULL, 0);
 }
 
@@ -537,6 +541,7 @@ static unsigned flags_of(const attend_load_options *options)
 
 int attend_model_load(attend_model **out, const char *path, const attend_load_options *options)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, out && path);
     *out = NULL;
     loading l = { .name = path, .options = options };
     return finish(out, &l, attend_tensor_file_open(&l.file, path, flags_of(options)));
@@ -545,6 +550,7 @@ int attend_model_load(attend_model **out, const char *path, const attend_load_op
 int attend_model_load_bytes(attend_model **out, const void *bytes, size_t size, const char *name,
                             const attend_load_options *options)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, out && (bytes || size == 0) && name);
     *out = NULL;
     loading l = { .name = name, .options = options };
     int status = finish(out, &l, attend_tensor_file_parse(&l.file, bytes, size, name, flags_of(options)));

@@ -47,6 +47,7 @@ static void print_finding(FILE *out, const attend_finding *f)
 
 int attend_data_check_print(const attend_data_check_report *r, FILE *out)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, r && out);
     print_counts(out, r, "training", &r->train);
     if (r->valid.pairs > 0) print_counts(out, r, "validation", &r->valid);
     for (int i = 0; i < r->finding_count; i++) print_finding(out, r->findings + i);
@@ -96,6 +97,7 @@ static void json_finding(attend_json_writer *w, const attend_finding *f)
 
 int attend_data_check_json(const attend_data_check_report *r, FILE *out)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, r && out);
     attend_json_writer w = attend_json_to_file(out);
     w.compact = true;
     attend_json_begin_object(&w);

@@ -178,6 +178,7 @@ int attend_to_nfc(const char **text, size_t *size, attend_string *own)
 
 int attend_normalize(attend_string *out, const char *text, size_t size)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, out && (text || size == 0));
     const char *normal = text;
     const int status = attend_to_nfc(&normal, &size, out);
     if (status != ATTEND_OK || normal != text) return status;

@@ -268,6 +268,7 @@ static bool describe_side(const attend_model *m, const char *side, char vocabula
 
 int attend_tokenizer_attach(const attend_tokenizer *t, attend_model *m, const char *side)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, t && m && side);
     char vocabulary_name[NAME_ROOM], rest_name[NAME_ROOM];
     attend_string vocabulary = { 0 }, rest = { 0 };
     int size;
@@ -285,6 +286,7 @@ int attend_tokenizer_attach(const attend_tokenizer *t, attend_model *m, const ch
 
 int attend_tokenizer_from_model(attend_tokenizer **out, const attend_model *m, const char *side)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, out && m && side);
     char vocabulary_name[NAME_ROOM], rest_name[NAME_ROOM];
     size_t vocabulary_size, rest_size;
     int size;

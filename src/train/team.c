@@ -5,6 +5,7 @@
  * threads, and memory is one set of gradients per thread. */
 #include "train/team.h"
 
+#include "core/status.h"
 #include "core/memory.h"
 #include "kernel/kernel.h"
 #include "train/gradient_sum.h"
@@ -59,6 +60,7 @@ static int fill(attend_team *t, int threads)
 
 int attend_team_new(attend_team **out, attend_params *params, int threads)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, out && params);
     *out = NULL;
     attend_team *t = attend_memory_zeroed(1, sizeof *t);
     if (!t) return attend_fail(ATTEND_NO_MEMORY, "no memory for a team");
@@ -75,6 +77,7 @@ int attend_team_new(attend_team **out, attend_params *params, int threads)
 
 const attend_grads *attend_team_grads(const attend_team *t)
 {
+    ATTEND_REQUIRE(NULL, t);
     return t->total;
 }
 
@@ -134,6 +137,7 @@ static int wave_status(attend_team *t, int first, int n)
 int attend_team_gradient(attend_team *t, int shards, attend_shard_fn fn, void *user, uint64_t seed, uint64_t update,
                          double *loss)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, t && fn);
     wave w = { .team = t, .fn = fn, .user = user, .seed = seed, .update = update };
     if (loss) *loss = 0;
     if (shards < 0 || shards > MAX_SHARDS)
@@ -194,6 +198,7 @@ static void run_squares(void *user, int chunk)
 
 double attend_team_norm(attend_team *t)
 {
+    ATTEND_REQUIRE(0, t);
     attend_pool_run(t->pool, t->chunks, run_squares, t);
     double sum = 0;
     for (int i = 0; i < t->chunks; i++) sum += t->squares[i];

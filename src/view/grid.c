@@ -41,6 +41,7 @@ static size_t write_label(char *label, const char *text, size_t size)
 
 int attend_label(attend_string *out, const char *text)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, out && text);
     const size_t size = strlen(text);
     out->size = 0;
     const int status = attend_string_reserve(out, 3 * size + 3);
@@ -76,6 +77,7 @@ static const char *const *take_labels(owned_grid *g, const attend_map_token *tok
 
 int attend_view_check(const attend_map *map, const attend_view_options *o)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, map && o);
     if (o->layer >= map->layers)
         return attend_fail(ATTEND_BAD_USAGE, "layer %d of attention is out of range: the model has %d, counted from 0",
                            o->layer, map->layers);
@@ -124,6 +126,7 @@ static bool fill(owned_grid *o, const attend_map *map, const attend_view_options
 
 int attend_grid_new(attend_grid **out, const attend_map *map, const attend_view_options *options)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, out && map && options);
     const int rows = options->by_token ? map->target_count : map->target_word_count;
     const int columns = options->by_token ? map->source_count : map->source_word_count;
     *out = NULL;

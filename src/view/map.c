@@ -97,6 +97,8 @@ static int check_size(const map_builder *k, int which)
 static int read_sides(map_builder *k, const char *source, const char *target, const int *ids, int count)
 {
     int status = attend_pipelines_from_model(k->sides, k->m);
+    if (status == ATTEND_OK && ((has_side(k, 0) && !source) || (has_side(k, 1) && !target && !ids && count > 0)))
+        status = attend_fail(ATTEND_BAD_USAGE, "a map needs a source and a target, and one is NULL");
     if (status == ATTEND_OK && has_side(k, 0)) status = encode(k, 0, source);
     if (status == ATTEND_OK && has_side(k, 1))
         status = target ? encode(k, 1, target) : attend_pipeline_add_tokens(&k->sides[1], ids, count, &k->texts[1]);
@@ -323,6 +325,7 @@ static int check_kind(map_builder *k)
 int attend_map_new(attend_map **out, attend_ctx *c, const attend_model *m, attend_attention_kind kind,
                    const char *source, const char *target, const int *target_ids, int target_count, double score)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, out && c && m && (unsigned)kind <= ATTEND_ATTENTION_DECODER);
     *out = NULL;
     map_builder k = { .w = attend_memory_zeroed(1, sizeof *k.w), .m = m, .kind = kind };
     if (!k.w) return no_memory();
