@@ -132,7 +132,7 @@ SKIPPED = {"attend_print_v": "va_list; attend_print calls it"}
 COUNT_OF_ARRAY = re.compile(r"^(count|.*_count|size|n|room|shards|rows|batch)$")
 HUGE_TOO = ["attend_cache_new.batch", "attend_cache_reserve.rows", "attend_atomic_file_begin.size", "attend_slice.count"]  # no array
 # Structs whose members are made wrong one by one: what a caller fills in.
-INPUT = re.compile(r"^attend_(.*_options|arrays|attention_inputs|pairs|search_sources|config|cell|lstmn_cell|lstmn_fusion|schedule|pairs_spec|map_list|pair_links|data_size)$")
+INPUT = re.compile(r"^attend_(.*_options|arrays|attention_inputs|pairs|search_sources|config|cell|lstmn_cell|lstmn_fusion|schedule|pairs_spec|map_list|pair_links|data_size|plot)$")
 OPTIONS = re.compile(r"^attend_(.*_options|config|schedule)$")
 
 

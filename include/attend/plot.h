@@ -63,7 +63,7 @@ typedef struct attend_plot {
     size_t series_count;
 } attend_plot;
 
-/* Replaces the file `path` as a whole. ATTEND_IO, ATTEND_NO_MEMORY. */
+/* Replaces the file `path` as a whole. ATTEND_BAD_USAGE: an array is NULL. ATTEND_IO, ATTEND_NO_MEMORY. */
 int attend_plot_write(const char *path, const attend_plot *plots, size_t count);
 
 #ifdef __cplusplus

@@ -16,10 +16,10 @@ void objects_begin(void);
 /* Zeroed memory, larger than any argument requires. */
 void *scratch(void);
 
-attend_ctx *a_ctx(void); /* the same within a call; variables belong to it */
-attend_var *a_var(void); /* (2, 4) */
-attend_var *a_vector(void); /* (4) */
-attend_var *a_number(void); /* (1) */
+attend_ctx *a_ctx(void);     /* the same within a call; variables belong to it */
+attend_var *a_var(void);     /* (2, 4) */
+attend_var *a_vector(void);  /* (4) */
+attend_var *a_number(void);  /* (1) */
 attend_var *a_weights(void); /* (1, 1, 2, 2) */
 attend_var *const *some_vars(void);
 const attend_ragged *a_ragged(void); /* one sequence of two rows */
@@ -38,7 +38,7 @@ const attend_lstmn_source *an_lstmn_source(void);
 attend_lstmn_io *lstmn_io(void);
 
 attend_params *some_params(void); /* the same within a call */
-attend_param *a_param(void); /* (2, 4), of some_params() */
+attend_param *a_param(void);      /* (2, 4), of some_params() */
 attend_grads *some_grads(void);
 attend_team *a_team(void);
 attend_optimizer *an_optimizer(void);
