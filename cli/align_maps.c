@@ -63,7 +63,7 @@ static double recall_of(const attend_aer_sums *a)
 
 void aer_print(const attend_aer_sums *a)
 {
-    printf("AER %.4f  precision %.4f  recall %.4f", attend_aer(a), precision_of(a), recall_of(a));
+    attend_print(stdout, "AER %.4f  precision %.4f  recall %.4f", attend_aer(a), precision_of(a), recall_of(a));
 }
 
 void aer_json(attend_json_writer *w, const attend_aer_sums *a)
@@ -103,12 +103,13 @@ static void print_text(const align_maps_job *job, int d, const attend_map_score 
 {
     const attend_config *config = attend_model_config(job->models[d]);
     char text[ALIGNMENT_TEXT];
-    if (job->models[0] && job->models[1]) printf("%s%s:\n", d ? "\n" : "", names[d]);
+    if (job->models[0] && job->models[1]) attend_print(stdout, d ? "\n%s:\n" : "%s:\n", names[d]);
     for (int i = 0; i < count; i++) {
         aer_print(&scores[i].sums);
-        printf("  %s\n", alignment_text(text, scores[i].map, config));
+        attend_print(stdout, "  %s\n", alignment_text(text, scores[i].map, config));
     }
-    printf("best%s: %s\n", job->gold ? "" : " by IBM Model 1", alignment_text(text, scores[best].map, config));
+    attend_print(stdout, "best%s: %s\n", job->gold ? "" : " by IBM Model 1",
+                 alignment_text(text, scores[best].map, config));
 }
 
 /* Stores the best map in the model file. */
@@ -123,8 +124,8 @@ static int select_map(const align_maps_job *job, int d, const attend_map_score *
     int status = attend_model_set_alignment(job->models[d], best->map);
     if (status == ATTEND_OK) status = attend_model_save(job->models[d], job->paths[d]);
     if (status == ATTEND_OK && !job->quiet)
-        fprintf(stderr, "%s now aligns by %s\n", job->paths[d],
-                alignment_text(text, best->map, attend_model_config(job->models[d])));
+        attend_print(stderr, "%s now aligns by %s\n", job->paths[d],
+                     alignment_text(text, best->map, attend_model_config(job->models[d])));
     return status;
 }
 

@@ -148,8 +148,9 @@ static void print_links(const job *j, int list)
 {
     const attend_word_link *links = j->links[list];
     if (!j->s->json) {
-        for (int i = 0; i < j->counts[list]; i++) printf("%s%d-%d", i ? " " : "", links[i].source, links[i].target);
-        printf("\n");
+        for (int i = 0; i < j->counts[list]; i++)
+            attend_print(stdout, "%s%d-%d", i ? " " : "", links[i].source, links[i].target);
+        attend_print(stdout, "\n");
         return;
     }
     attend_json_writer w = attend_json_to_file(stdout);
@@ -228,7 +229,8 @@ static int align_pair(job *j, int pair, unsigned long long number)
 {
     const settings *s = j->s;
     const attend_scored_pair *r = attend_scorer_result(j->scorers[s->model ? FORWARD : REVERSE], pair);
-    if (r->fault && !s->quiet) fprintf(stderr, "attend align: pair %llu is not aligned: %s\n", number + 1, r->fault);
+    if (r->fault && !s->quiet)
+        attend_print(stderr, "attend align: pair %llu is not aligned: %s\n", number + 1, r->fault);
     if (r->fault && !s->gold && (s->json || s->kind == SOFT)) {
         json_print_fault(stdout, r->fault);
         return ATTEND_OK;
@@ -273,7 +275,7 @@ static void print_errors(const job *j, unsigned long long pairs)
             attend_json_end_object(&w);
         } else {
             aer_print(a);
-            printf("  (%.0f links, %.0f sure)  %s\n", a->predicted, a->sure, alignment_name(alignment));
+            attend_print(stdout, "  (%.0f links, %.0f sure)  %s\n", a->predicted, a->sure, alignment_name(alignment));
         }
     }
     if (j->s->json) json_end_line(&w);

@@ -176,7 +176,7 @@ static void show_progress(const comparison *c)
 {
     const int columns = terminal_columns(STDERR_FILENO);
     if (c->s->t.quiet) return;
-    fprintf(stderr, "\n");
+    attend_print(stderr, "\n");
     comparison_print(c, stderr, TABLE_TEXT, columns > 1 ? columns - 1 : 0, false, false);
 }
 
@@ -194,7 +194,7 @@ static int run_variant(const comparison *c, variant *x, bool *stopped)
     }
     *stopped = status == ATTEND_OK && end == ATTEND_TRAIN_STOPPED;
     if (status != ATTEND_OK || *stopped) return status;
-    if (!c->s->t.quiet) fprintf(stderr, "testing     %d sources, beam %lld\n", c->e.test_set.count, c->s->beam);
+    if (!c->s->t.quiet) attend_print(stderr, "testing     %d sources, beam %lld\n", c->e.test_set.count, c->s->beam);
     return comparison_test(c, x, stopped);
 }
 
@@ -204,24 +204,24 @@ static int run_all(comparison *c)
     int pending = 0, failed = 0;
     interrupt_catch();
     for (int i = 0; i < c->count; i++) pending += c->variants[i].state == VARIANT_PENDING;
-    if (!c->s->t.quiet) fprintf(stderr, "variants    %d, %d of them already done\n", c->count, c->count - pending);
+    if (!c->s->t.quiet) attend_print(stderr, "variants    %d, %d of them already done\n", c->count, c->count - pending);
     int status = refresh(c); /* before training: fails early if the directory is not writable */
     for (int i = 0; status == ATTEND_OK && i < c->count; i++) {
         variant *x = &c->variants[i];
         bool stopped = false;
         if (x->state == VARIANT_DONE) continue;
         if (!c->s->t.quiet)
-            fprintf(stderr, "\nvariant %d of %d: %s%s%s%s\n", i + 1, c->count, x->name, x->differences ? " (" : "",
-                    x->differences ? x->differences : "", x->differences ? ")" : "");
+            attend_print(stderr, "\nvariant %d of %d: %s%s%s%s\n", i + 1, c->count, x->name, x->differences ? " (" : "",
+                         x->differences ? x->differences : "", x->differences ? ")" : "");
         const int ended = run_variant(c, x, &stopped);
         if (stopped) {
-            if (!c->s->t.quiet) fprintf(stderr, "stopped; the same command resumes from %s\n", c->s->output);
+            if (!c->s->t.quiet) attend_print(stderr, "stopped; the same command resumes from %s\n", c->s->output);
             return 128 + interrupt_caught();
         }
         x->state = ended == ATTEND_OK ? VARIANT_DONE : VARIANT_FAILED;
         if (ended != ATTEND_OK) {
             snprintf(x->reason, sizeof x->reason, "%s", attend_message());
-            fprintf(stderr, "attend compare: variant '%s' failed: %s\n", x->name, x->reason);
+            attend_print(stderr, "attend compare: variant '%s' failed: %s\n", x->name, x->reason);
         }
         status = refresh(c);
         if (status == ATTEND_OK && i + 1 < c->count) show_progress(c);
@@ -246,7 +246,8 @@ static int compare(comparison *c)
     status = run_all(c);
     if (status > 1) return status;
     if (!s->t.quiet)
-        fprintf(stderr, "\nwrote comparison.txt, comparison.json, comparison.svg and the models to %s\n\n", s->output);
+        attend_print(stderr, "\nwrote comparison.txt, comparison.json, comparison.svg and the models to %s\n\n",
+                     s->output);
     const int printed = write_table(c, stdout, s->json ? FORMAT_JSON : s->format,
                                     isatty(STDOUT_FILENO) ? terminal_width() : 0, terminal_colours() > 0);
     return printed == ATTEND_OK ? status : cli_fail(&verb_compare, printed);

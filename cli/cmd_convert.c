@@ -91,7 +91,7 @@ static int visit(void *user, const attend_scored_pair *pair, unsigned long long 
 {
     enum { PROGRESS_EVERY = 1024 }; /* pairs */
     visitor *x = user;
-    if (x->progress && index % PROGRESS_EVERY == 0) fprintf(stderr, "\r%llu pairs aligned", x->used);
+    if (x->progress && index % PROGRESS_EVERY == 0) attend_print(stderr, "\r%llu pairs aligned", x->used);
     if (pair->fault || !pair->weights) return ATTEND_OK;
     x->used++;
     return count_pair(x->list, pair);
@@ -108,7 +108,8 @@ static int make_shortlist(attend_model *m, const settings *s)
                                                                       : "has no attention");
     int status = attend_shortlist_new(&x.list, config->source_vocab, config->target_vocab);
     if (status == ATTEND_OK) status = score_pairs(m, &s->shortlist, (int)s->threads, true, visit, &x);
-    if (!s->quiet && x.used > 0) fprintf(stderr, "%s%llu pairs aligned\n", x.progress ? "\r" : "", x.used);
+    if (!s->quiet && x.used > 0)
+        attend_print(stderr, x.progress ? "\r%llu pairs aligned\n" : "%llu pairs aligned\n", x.used);
     if (status == ATTEND_OK) status = attend_shortlist_attach(x.list, m, (int)s->frequent, (int)s->per_token);
     attend_shortlist_free(x.list);
     return status;

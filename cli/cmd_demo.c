@@ -129,9 +129,8 @@ static int crossings(const demo_pair *p)
 /* Prints a translation, with its attention map below. */
 static int show(demo_maps *d, const attend_line_result *r, const demo_pair *p, bool attends)
 {
-    printf("\n  %s\n  %s%s\n%s", p->source, r->hypotheses[0].text,
-           strcmp(r->hypotheses[0].text, p->target) == 0 ? "" : "     (differs from the reference)",
-           attends ? "\n" : "");
+    attend_print(stdout, attends ? "\n  %s\n  %s%s\n\n" : "\n  %s\n  %s%s\n", p->source, r->hypotheses[0].text,
+                 strcmp(r->hypotheses[0].text, p->target) == 0 ? "" : "     (differs from the reference)");
     return attends ? demo_maps_add(d, p->source, r, true) : ATTEND_OK;
 }
 
@@ -189,31 +188,33 @@ static int test_model(const settings *s, const demo_files *f, test *t)
 /* Prints a word of a command, quoted for the shell. */
 static void word(const char *before, const char *text)
 {
-    fputs(before, stdout);
+    write_unchanged(stdout, before);
     cli_print_word(stdout, text);
 }
 
 static void report(const settings *s, const demo_files *f, const test *t)
 {
-    printf("\nexact match %.1f %% of %d held-out sentences\n", 100.0 * t->exact / TESTED, TESTED);
+    attend_print(stdout, "\nexact match %.1f %% of %d held-out sentences\n", 100.0 * t->exact / TESTED, TESTED);
     if (t->words > 0)
-        printf(
+        attend_print(
+            stdout,
             "attention   %.1f %% of the target words of %d of them attend most to an aligned source word; AER %.4f\n",
             100 * t->errors.matched_possible / t->words, ALIGNED, attend_aer(&t->errors));
     if (strcmp(s->attention, "additive") != 0)
-        printf("docs/demo.md compares the scores after as many updates; additive reaches 99.0 %% and 96.6 %%.\n");
-    if (t->words > 0) printf("\nOpen %s in a browser for more attention maps.\n", f->page);
-    printf("The model is %s. Try it:\n\n", f->model);
+        attend_print(stdout,
+                     "docs/demo.md compares the scores after as many updates; additive reaches 99.0 %% and 96.6 %%.\n");
+    if (t->words > 0) attend_print(stdout, "\nOpen %s in a browser for more attention maps.\n", f->page);
+    attend_print(stdout, "The model is %s. Try it:\n\n", f->model);
     word("  echo 'I do not see the black cat .' | ", cli_program), word(" translate --model ", f->model);
     if (t->words > 0) {
         word("\n  ", cli_program), word(" show --model ", f->model),
-            printf(" 'the cat does not give me the black bag .'");
+            attend_print(stdout, " 'the cat does not give me the black bag .'");
         word("\n  ", cli_program), word(" align --model ", f->model), word(" --input ", f->test);
         word(" --gold ", f->links);
     }
-    printf("\n\nTo train on your own pairs, one per line with a TAB between source and target:\n\n");
-    word("  ", cli_program), printf(" check --train pairs.tsv\n");
-    word("  ", cli_program), printf(" train --train pairs.tsv --valid valid.tsv --model my-model\n");
+    attend_print(stdout, "\n\nTo train on your own pairs, one per line with a TAB between source and target:\n\n");
+    word("  ", cli_program), attend_print(stdout, " check --train pairs.tsv\n");
+    word("  ", cli_program), attend_print(stdout, " train --train pairs.tsv --valid valid.tsv --model my-model\n");
 }
 
 /* ---- the verb ---- */
@@ -230,12 +231,12 @@ static int demo(settings *s)
     if (status == ATTEND_OK)
         status = demo_files_write(&f, only_pairs ? s->write_pairs : s->output, (uint64_t)s->seed, s->pairs);
     if (status == ATTEND_OK && only_pairs) {
-        printf("%s  %s\n%s  %s\n", f.train, f.valid, f.test, f.links);
+        attend_print(stdout, "%s  %s\n%s  %s\n", f.train, f.valid, f.test, f.links);
     } else {
         if (status == ATTEND_OK) status = train(s, &f, &end);
         if (status == ATTEND_OK && end != ATTEND_TRAIN_STOPPED) status = test_model(s, &f, &t);
         if (status == ATTEND_OK && interrupt_caught()) {
-            if (!s->quiet) fprintf(stderr, "stopped; the demo does not resume but starts again\n");
+            if (!s->quiet) attend_print(stderr, "stopped; the demo does not resume but starts again\n");
             demo_files_free(&f);
             return 128 + interrupt_caught();
         }

@@ -79,7 +79,7 @@ static int translate(const settings *s, const text_lines *sources, text_lines *t
 
 /* ---- evaluation ---- */
 
-/* Names a system by the last part of its path, as valid UTF-8 that fits into a legend. */
+/* Names a system by the last part of its path, cut to fit into a legend. */
 static void set_name(evaluation *e, int system, const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -87,7 +87,6 @@ static void set_name(evaluation *e, int system, const char *path)
     const size_t size = attend_utf8_cut(from, strlen(from), sizeof e->names[system] - 1);
     memcpy(e->names[system], from, size);
     e->names[system][size] = '\0';
-    for (size_t valid; (valid = attend_utf8_valid(e->names[system], size)) < size;) e->names[system][valid] = '?';
 }
 
 static int read_all(evaluation *e, const settings *s)

@@ -61,23 +61,25 @@ static void print_text(const attend_model *m, const char *path, bool has_text, b
     const attend_params *params = attend_model_params(m);
     const attend_config *config = attend_model_config(m);
     char text[64], alignment[ALIGNMENT_TEXT];
-    printf("%s: %s%zu parameters, %s%s\n", path, config->task == ATTEND_TASK_LANGUAGE_MODEL ? "a language model, " : "",
-           attend_params_size(params), attend_precision_name(attend_model_precision(m)),
-           attend_model_has_shortlist(m) ? ", with a shortlist" : "");
+    attend_print(stdout, "%s: %s%zu parameters, %s%s\n", path,
+                 config->task == ATTEND_TASK_LANGUAGE_MODEL ? "a language model, " : "", attend_params_size(params),
+                 attend_precision_name(attend_model_precision(m)),
+                 attend_model_has_shortlist(m) ? ", with a shortlist" : "");
     for (int i = 0; attend_config_field_at(i); i++) {
         const attend_config_field *f = attend_config_field_at(i);
         if (attend_config_get(config, f->name, text, sizeof text) == ATTEND_OK &&
             attend_config_field_applies(config, f))
-            printf("  %-20s %s\n", f->name, text);
+            attend_print(stdout, "  %-20s %s\n", f->name, text);
     }
-    if (!has_text) printf("  %-20s %s\n", "text", "none: it reads and writes token ids");
+    if (!has_text) attend_print(stdout, "  %-20s %s\n", "text", "none: it reads and writes token ids");
     if (attend_config_attention_layers(config, ATTEND_ATTENTION_CROSS) > 0)
-        printf("  %-20s %s\n", "aligns by", alignment_text(alignment, attend_model_alignment(m), config));
+        attend_print(stdout, "  %-20s %s\n", "aligns by", alignment_text(alignment, attend_model_alignment(m), config));
     for (int i = 0; parameters && i < attend_params_count(params); i++) {
         const attend_param *p = attend_params_at(params, i);
-        printf("  %-28s (", attend_param_name(p));
-        for (int k = 0; k < attend_param_rank(p); k++) printf("%s%d", k ? ", " : "", attend_param_dim(p, k));
-        printf(")\n");
+        attend_print(stdout, "  %-28s (", attend_param_name(p));
+        for (int k = 0; k < attend_param_rank(p); k++)
+            attend_print(stdout, "%s%d", k ? ", " : "", attend_param_dim(p, k));
+        attend_print(stdout, ")\n");
     }
 }
 
@@ -111,23 +113,23 @@ static void print_cpu_text(void)
 {
     const attend_processors p = attend_processors_read();
     attend_kernel_info k;
-    printf("processors  %d logical, of which this process may use %d, on %d physical cores\n", p.online, p.allowed,
-           p.cores);
+    attend_print(stdout, "processors  %d logical, of which this process may use %d, on %d physical cores\n", p.online,
+                 p.allowed, p.cores);
     if (p.quota > 0)
-        printf("quota       %.4g CPUs, set by the control group\n", p.quota);
+        attend_print(stdout, "quota       %.4g CPUs, set by the control group\n", p.quota);
     else
-        printf("quota       none\n");
-    printf("threads     %d by default\n", p.threads);
+        attend_print(stdout, "quota       none\n");
+    attend_print(stdout, "threads     %d by default\n", p.threads);
     const char *wanted = getenv("ATTEND_KERNEL");
-    printf("kernels     the last supported table of this list%s\n",
-           wanted && strcmp(wanted, attend_kernel_name()) == 0
-               ? ", unless ATTEND_KERNEL selects another, as it does now"
-               : "");
+    attend_print(stdout, "kernels     the last supported table of this list%s\n",
+                 wanted && strcmp(wanted, attend_kernel_name()) == 0
+                     ? ", unless ATTEND_KERNEL selects another, as it does now"
+                     : "");
     for (int i = 0; attend_kernel_at(i, &k); i++)
-        printf("  %-12s needs %-24s %s\n", k.name, k.needs,
-               k.in_use      ? "in use"
-               : k.supported ? "supported"
-                             : "not supported by this processor");
+        attend_print(stdout, "  %-12s needs %-24s %s\n", k.name, k.needs,
+                     k.in_use      ? "in use"
+                     : k.supported ? "supported"
+                                   : "not supported by this processor");
 }
 
 static int run(int argc, char **argv)
@@ -147,7 +149,7 @@ static int run(int argc, char **argv)
         return status;
     }
     if (status == 0 && !p.help && p.positional_count != 1) {
-        fprintf(stderr, "attend info: expected one model file: attend info MODEL\n");
+        attend_print(stderr, "attend info: expected one model file: attend info MODEL\n");
         status = 2;
     }
     if (status == 0 && !p.help) {

@@ -65,10 +65,10 @@ static void print_fault(const attend_scored_pair *r, const settings *s, const to
     if (s->json)
         json_print_fault(stdout, r->fault);
     else
-        printf("nan\n");
+        attend_print(stdout, "nan\n");
     if (!s->quiet)
-        fprintf(stderr, "attend score: %s %llu is not scored: %s\n", t->is_language_model ? "line" : "pair", number + 1,
-                r->fault);
+        attend_print(stderr, "attend score: %s %llu is not scored: %s\n", t->is_language_model ? "line" : "pair",
+                     number + 1, r->fault);
 }
 
 static void print_pair(const attend_scored_pair *r, const settings *s, totals *t, unsigned long long number)
@@ -83,9 +83,9 @@ static void print_pair(const attend_scored_pair *r, const settings *s, totals *t
         print_pair_json(r, s->per_token);
         return;
     }
-    printf("%.6f", r->log_probability);
-    for (int i = 0; s->per_token && i < r->rows; i++) printf(" %.6f", (double)r->row_log_probability[i]);
-    printf("\n");
+    attend_print(stdout, "%.6f", r->log_probability);
+    for (int i = 0; s->per_token && i < r->rows; i++) attend_print(stdout, " %.6f", (double)r->row_log_probability[i]);
+    attend_print(stdout, "\n");
 }
 
 static void print_totals_json(const totals *t, double perplexity_of_pairs)
@@ -114,10 +114,10 @@ static void print_totals(const totals *t, const settings *s)
         perplexity_print(stderr, &t->lines);
     } else if (!s->quiet) {
         char text[PERPLEXITY_TEXT];
-        fprintf(stderr, "%llu pairs, %llu target tokens (end tokens included): log p %.2f, perplexity %s", t->pairs,
-                t->rows, t->log_probability, perplexity_text(text, 4, perplexity_of_pairs));
-        if (t->faults) fprintf(stderr, "; %llu pairs not scored", t->faults);
-        fprintf(stderr, "\n");
+        attend_print(stderr, "%llu pairs, %llu target tokens (end tokens included): log p %.2f, perplexity %s",
+                     t->pairs, t->rows, t->log_probability, perplexity_text(text, 4, perplexity_of_pairs));
+        if (t->faults) attend_print(stderr, "; %llu pairs not scored", t->faults);
+        attend_print(stderr, "\n");
     }
 }
 
@@ -148,7 +148,7 @@ static int score(settings *s)
     attend_model_free(m);
     if (status != ATTEND_OK) return cli_fail(&verb_score, status);
     if (usage == 0) print_totals(&x.t, s);
-    return usage;
+    return usage == 0 ? perplexity_check(&verb_score, &x.t.lines, s->model) : usage;
 }
 
 static int run(int argc, char **argv)
@@ -175,7 +175,8 @@ const verb verb_score = {
     .details =
         "Prints one line per pair: the natural logarithm of p(target | source), end token included, followed by\n"
         "those of the tokens if --per-token is given. A pair that cannot be scored (an empty side, text that is not\n"
-        "UTF-8) gives nan. The perplexity of all pairs is printed to standard error.\n"
+        "UTF-8) gives nan. The perplexity of all pairs is printed to standard error. If the model's computation\n"
+        "overflows for a pair, the status is 1.\n"
         "A language model scores lines of text; its perplexity is given per token, word, character and byte, counting\n"
         "the end of each line as one unit (docs/language-models.md).",
     .examples = "  attend score --model en-de --input test.en test.de\n  attend score --model lm --input test.txt\n",

@@ -92,14 +92,14 @@ static int train(const settings *s, const parsed *p)
     if (status != ATTEND_OK) return cli_fail(&verb_train, status);
     if (end == ATTEND_TRAIN_STOPPED) {
         if (!s->t.quiet && view.planned)
-            fprintf(stderr, "stopped; the same command resumes from %s.checkpoint\n", s->model);
+            attend_print(stderr, "stopped; the same command resumes from %s.checkpoint\n", s->model);
         else if (!s->t.quiet)
-            fprintf(stderr, "stopped before the first update\n");
+            attend_print(stderr, "stopped before the first update\n");
         return 128 + interrupt_caught();
     }
     if (!s->t.quiet)
-        fprintf(stderr, "%s %s\n",
-                end == ATTEND_TRAIN_PATIENCE ? "no improvement; the best model is" : "done:", s->model);
+        attend_print(stderr, "%s %s\n",
+                     end == ATTEND_TRAIN_PATIENCE ? "no improvement; the best model is" : "done:", s->model);
     return 0;
 }
 

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct settings {
     search_settings search;
@@ -113,7 +114,8 @@ static int next_line(attend_lines *from, const settings *s, char **copy, size_t 
     const int status = attend_lines_next(from, &text, size);
     if (status != ATTEND_OK && attend_lines_failed(from)) return status;
     if (status != ATTEND_OK) {
-        if (!s->quiet) fprintf(stderr, "attend translate: %s; its translation is an empty line\n", attend_message());
+        if (!s->quiet)
+            attend_print(stderr, "attend translate: %s; its translation is an empty line\n", attend_message());
         text = "", *size = 0;
     }
     if (!text) return ATTEND_OK;
@@ -149,8 +151,9 @@ static int chunk_write(const chunk *c, translation_writer *w, const settings *s)
         const attend_line_result *r = attend_translator_result(w->translator, i);
         const unsigned long long number = c->first + (unsigned long long)i;
         if (r->fault && !s->quiet)
-            fprintf(stderr, "attend translate: line %llu is not translated: %s; its translation is an empty line\n",
-                    number + 1, r->fault);
+            attend_print(stderr,
+                         "attend translate: line %llu is not translated: %s; its translation is an empty line\n",
+                         number + 1, r->fault);
         if (!translation_write(w, number, r))
             return attend_fail(ATTEND_NO_MEMORY, "out of memory writing line %llu", number + 1);
     }
@@ -258,11 +261,13 @@ static int run_stream(const settings *s, attend_translator *t, inputs *in)
     w.alignment = s->alignment, w.is_language_model = s->is_language_model;
     if (s->output && !output_is_standard(s->output) && !(w.to = fopen(s->output, "wb")))
         return attend_fail(ATTEND_IO, "cannot write %s: %s", s->output, strerror(errno));
+    w.terminal = isatty(fileno(w.to));
     if (s->replace_unknown && !s->quiet &&
         attend_tokenizer_kind(attend_translator_tokenizer(t, true)) != ATTEND_TOKENS_WORD)
-        fprintf(stderr,
-                "attend translate: --replace-unknown has no effect: the model's tokens are parts of words, and none is "
-                "unknown\n");
+        attend_print(
+            stderr,
+            "attend translate: --replace-unknown has no effect: the model's tokens are parts of words, and none is "
+            "unknown\n");
     int status = stream(t, in, &w, s);
     if (w.to != stdout && fclose(w.to) != 0 && status == ATTEND_OK)
         status = attend_fail(ATTEND_IO, "cannot write %s: %s", s->output, strerror(errno));

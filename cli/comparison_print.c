@@ -207,14 +207,14 @@ static bool drop_columns(table *t, int width)
 
 static void put_spaces(FILE *to, int count)
 {
-    fprintf(to, "%*s", count > 0 ? count : 0, "");
+    attend_print(to, "%*s", count > 0 ? count : 0, "");
 }
 
 /* A cell, right-aligned. *pad: spaces to print before the next cell. */
 static void print_cell(FILE *to, const column *k, const char *text, const char *marks, bool bold, int *pad)
 {
     put_spaces(to, *pad + 2 + k->width - (int)strlen(text));
-    fprintf(to, "%s%s%s%s", bold ? "\033[1m" : "", text, marks, bold ? "\033[0m" : "");
+    attend_print(to, bold ? "\033[1m%s%s\033[0m" : "%s%s", text, marks);
     *pad = k->marks - (int)strlen(marks);
 }
 
@@ -222,23 +222,23 @@ static void print_text(const table *t, FILE *to, bool bold)
 {
     const comparison *c = t->c;
     int pad = t->names - (int)strlen("variant");
-    fprintf(to, "variant");
+    attend_print(to, "variant");
     for (int j = 0; j < t->count; j++)
         if (t->columns[j].shown) print_cell(to, &t->columns[j], t->columns[j].title, "", false, &pad);
-    fprintf(to, "\n");
+    attend_print(to, "\n");
     for (int i = 0; i < c->count; i++) {
         const variant *x = &c->variants[i];
-        fprintf(to, "%s", x->name);
+        attend_print(to, "%s", x->name);
         pad = t->names - attend_columns(x->name);
         if (x->state != VARIANT_DONE) put_spaces(to, pad + 2);
-        if (x->state == VARIANT_FAILED) fprintf(to, "failed: %s", x->reason);
-        if (x->state == VARIANT_PENDING) fprintf(to, "pending");
+        if (x->state == VARIANT_FAILED) attend_print(to, "failed: %s", x->reason);
+        if (x->state == VARIANT_PENDING) attend_print(to, "pending");
         for (int j = 0; x->state == VARIANT_DONE && j < t->count; j++) {
             const cell *k = &t->columns[j].cells[i];
             if (t->columns[j].shown)
                 print_cell(to, &t->columns[j], k->text, k->marks, bold && k->marks[0] == '+', &pad);
         }
-        fprintf(to, "\n");
+        attend_print(to, "\n");
     }
 }
 
@@ -247,35 +247,39 @@ static void print_text(const table *t, FILE *to, bool bold)
 /* Escapes the separator of cells. */
 static void put_markdown(FILE *to, const char *text)
 {
-    for (; *text; text++) fprintf(to, *text == '|' ? "\\%c" : "%c", *text);
+    for (size_t size; *text; text += size) {
+        size = strcspn(text, "|");
+        attend_print(to, size ? "%.*s" : "\\%.*s", (int)(size ? size : 1), text);
+        if (size == 0) size = 1;
+    }
 }
 
 static void print_markdown(const table *t, FILE *to)
 {
     const comparison *c = t->c;
-    fprintf(to, "| variant |");
-    for (int j = 0; j < t->count; j++) fprintf(to, " %s |", t->columns[j].title);
-    fprintf(to, "\n|---|");
-    for (int j = 0; j < t->count; j++) fprintf(to, "---:|");
-    fprintf(to, "\n");
+    attend_print(to, "| variant |");
+    for (int j = 0; j < t->count; j++) attend_print(to, " %s |", t->columns[j].title);
+    attend_print(to, "\n|---|");
+    for (int j = 0; j < t->count; j++) attend_print(to, "---:|");
+    attend_print(to, "\n");
     for (int i = 0; i < c->count; i++) {
         const variant *x = &c->variants[i];
-        fprintf(to, "| ");
+        attend_print(to, "| ");
         put_markdown(to, x->name);
-        fprintf(to, " |");
+        attend_print(to, " |");
         for (int j = 0; j < t->count; j++) {
             const cell *k = &t->columns[j].cells[i];
             const char *bold = k->marks[0] == '+' ? "**" : "";
             const char *text = x->state == VARIANT_FAILED && j == 0 ? "failed" : k->text;
-            fprintf(to, " %s%s%s%s |", bold, text, bold, strchr(k->marks, '*') ? " \\*" : "");
+            attend_print(to, " %s%s%s%s |", bold, text, bold, strchr(k->marks, '*') ? " \\*" : "");
         }
-        fprintf(to, "\n");
+        attend_print(to, "\n");
     }
-    fprintf(to, "\n");
+    attend_print(to, "\n");
     for (int i = 0; i < c->count; i++)
         if (c->variants[i].state == VARIANT_FAILED) {
             put_markdown(to, c->variants[i].name);
-            fprintf(to, " failed: %s\n\n", c->variants[i].reason);
+            attend_print(to, " failed: %s\n\n", c->variants[i].reason);
         }
 }
 
@@ -297,28 +301,42 @@ static bool same_tokens(const comparison *c)
     return true;
 }
 
+/* A note is a line, in Markdown a paragraph. */
+static void end_note(FILE *to, bool markdown)
+{
+    write_unchanged(to, markdown ? "\n\n" : "\n");
+}
+
 static void print_notes(const table *t, FILE *to, bool markdown, bool dropped)
 {
     const comparison *c = t->c;
-    const char *end = markdown ? "\n\n" : "\n";
     if (c->base < 0) return;
-    if (any_mark(t, '+') && !markdown) fprintf(to, "+ best of the column%s", end);
-    if (any_mark(t, '*'))
-        fprintf(to, "%s differs significantly from %s: p < 0.05 in a paired bootstrap test with %d samples%s",
-                markdown ? "\\*" : "*", c->variants[c->base].name, c->e.samples, end);
+    if (any_mark(t, '+') && !markdown) attend_print(to, "+ best of the column\n");
+    if (any_mark(t, '*')) {
+        attend_print(to, "%s differs significantly from %s: p < 0.05 in a paired bootstrap test with %d samples",
+                     markdown ? "\\*" : "*", c->variants[c->base].name, c->e.samples);
+        end_note(to, markdown);
+    }
     for (int m = 0; m < METRICS; m++) {
         char signature[160];
         if (!c->e.selected[m]) continue;
         attend_metric_signature(&c->e.options[m], test_set_reference_count(&c->e.test_set), signature,
                                 sizeof signature);
-        fprintf(to, "%s%s%s, %d sources, beam %lld%s", markdown ? "`" : "", signature, markdown ? "`" : "",
-                c->e.test_set.count, c->s->beam, end);
+        attend_print(to, "%s%s%s, %d sources, beam %lld", markdown ? "`" : "", signature, markdown ? "`" : "",
+                     c->e.test_set.count, c->s->beam);
+        end_note(to, markdown);
     }
-    if (c->s->test.count == 0)
-        fprintf(to, "tested on the validation pairs, which also selected the models; use --test for other pairs%s",
-                end);
-    if (!same_tokens(c)) fprintf(to, "perplexities are not comparable: the variants have different tokens%s", end);
-    if (dropped) fprintf(to, "all columns are in %s/comparison.txt%s", c->s->output, end);
+    if (c->s->test.count == 0) {
+        attend_print(to, "tested on the validation pairs, which also selected the models; use --test for other pairs");
+        end_note(to, markdown);
+    }
+    if (!same_tokens(c)) {
+        attend_print(to, "perplexities are not comparable: the variants have different tokens");
+        end_note(to, markdown);
+    }
+    if (!dropped) return;
+    attend_print(to, "all columns are in %s/comparison.txt", c->s->output);
+    end_note(to, markdown);
 }
 
 int comparison_print(const comparison *c, FILE *to, table_format format, int width, bool bold, bool notes)

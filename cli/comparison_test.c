@@ -26,6 +26,7 @@ static int add_probability(void *user, const attend_scored_pair *r, unsigned lon
     (void)index;
     if (interrupt_stop(NULL)) return STOPPED;
     if (!r->fault) result->log_probability += r->log_probability, result->rows += r->rows;
+    if (r->is_non_finite) result->log_probability = NAN; /* the variant has no perplexity */
     return ATTEND_OK;
 }
 

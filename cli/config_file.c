@@ -14,7 +14,7 @@ enum { MAX_BYTES = 1 << 20 }; /* guards against /dev/zero and the like */
 
 static int cannot_read(const verb *v, const char *path, const char *why)
 {
-    fprintf(stderr, "attend %s: cannot read configuration file %s: %s\n", v->name, path, why);
+    attend_print(stderr, "attend %s: cannot read configuration file %s: %s\n", v->name, path, why);
     return ATTEND_IO;
 }
 

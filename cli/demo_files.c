@@ -3,6 +3,7 @@
 #include "output_file.h"
 
 #include <attend/status.h>
+#include <attend/print.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

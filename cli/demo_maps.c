@@ -3,6 +3,7 @@
 #include <attend/status.h>
 #include "array.h"
 #include "output_file.h"
+#include "options.h"
 #include "terminal.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +37,7 @@ static int print_map(const demo_maps *d, const attend_map *map)
     attend_string text = { 0 };
     view.width = terminal_width(), view.colours = terminal_colours();
     const int status = attend_view_terminal(map, &view, &text);
-    if (status == ATTEND_OK) printf("%.*s", (int)text.size, text.text);
+    if (status == ATTEND_OK) write_unchanged(stdout, text.text);
     attend_string_free(&text);
     return status;
 }

@@ -5,8 +5,6 @@
 #include "perplexity.h"
 #include "score_pairs.h"
 
-#include <math.h>
-
 typedef struct visitor {
     const verb *v; /* NULL: no warnings */
     perplexity sums;
@@ -16,7 +14,7 @@ static int add_line(void *user, const attend_scored_pair *line, unsigned long lo
 {
     visitor *x = user;
     if (line->fault && x->v)
-        fprintf(stderr, "attend %s: line %llu is not scored: %s\n", x->v->name, index + 1, line->fault);
+        attend_print(stderr, "attend %s: line %llu is not scored: %s\n", x->v->name, index + 1, line->fault);
     perplexity_add(&x->sums, line);
     return ATTEND_OK;
 }
@@ -25,13 +23,13 @@ static void print(const perplexity *p)
 {
     for (int i = 0; i < PERPLEXITY_UNITS; i++) {
         const perplexity_unit unit = (perplexity_unit)i;
-        const double x = perplexity_of(p, unit);
-        char text[PERPLEXITY_TEXT];
-        printf("%-15s %10s  per %s (%.4f bits), %llu units\n", i ? "" : "perplexity", perplexity_text(text, 4, x),
-               perplexity_unit_name(unit), log2(x), p->units[i] + p->lines);
+        char text[PERPLEXITY_TEXT], bits[PERPLEXITY_TEXT];
+        attend_print(stdout, "%-15s %10s  per %s (%s bits), %llu units\n", i ? "" : "perplexity",
+                     perplexity_text(text, 4, perplexity_of(p, unit)), perplexity_unit_name(unit),
+                     perplexity_text(bits, 4, perplexity_bits(p, unit)), p->units[i] + p->lines);
     }
-    printf("%-15s %10llu (each line end counts as one unit)\n", "lines", p->lines);
-    if (p->unknown) printf("%-15s %10llu tokens\n", "unknown", p->unknown);
+    attend_print(stdout, "%-15s %10llu (each line end counts as one unit)\n", "lines", p->lines);
+    if (p->unknown) attend_print(stdout, "%-15s %10llu tokens\n", "unknown", p->unknown);
 }
 
 int evaluate_language_model(const verb *v, const char *path, const attend_model *m, pairs_list *input, int threads,
@@ -51,5 +49,5 @@ int evaluate_language_model(const verb *v, const char *path, const attend_model 
     } else {
         print(&x.sums);
     }
-    return 0;
+    return perplexity_check(v, &x.sums, path);
 }

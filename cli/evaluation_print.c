@@ -13,53 +13,55 @@ static void signature_of(const evaluation *e, int metric, char *text, size_t siz
 
 static void print_score(const evaluation *e, const attend_interval *i)
 {
-    printf(" %6.2f", i->score);
-    if (e->samples > 0) printf("  (%.2f to %.2f)", i->low, i->high);
-    printf("  ");
+    attend_print(stdout, " %6.2f", i->score);
+    if (e->samples > 0) attend_print(stdout, "  (%.2f to %.2f)", i->low, i->high);
+    attend_print(stdout, "  ");
 }
 
 /* Columns: the number of lines, then the scores of metrics [first, last) for each system. */
 static void print_table(const evaluation *e, int first, int last)
 {
-    printf("  %-18s %6s", "", "lines");
+    attend_print(stdout, "  %-18s %6s", "", "lines");
     for (int m = first; m < last; m++)
         for (int k = 0; e->selected[m] && k < e->system_count; k++)
-            printf("%16.15s", e->system_count > 1 ? e->names[k] : attend_metric_name((attend_metric_kind)m));
-    printf("\n");
+            attend_print(stdout, "%16.15s",
+                         e->system_count > 1 ? e->names[k] : attend_metric_name((attend_metric_kind)m));
+    attend_print(stdout, "\n");
     for (int b = 0; b < e->bucket_count; b++) {
         char name[40];
         evaluation_bucket_name(&e->buckets[b], name, sizeof name);
-        printf("  %-18s %6d", name, e->buckets[b].lines);
+        attend_print(stdout, "  %-18s %6d", name, e->buckets[b].lines);
         for (int m = first; m < last; m++)
             for (int k = 0; e->selected[m] && k < e->system_count; k++)
                 if (e->buckets[b].lines)
-                    printf("%16.2f", e->buckets[b].scores[k][m].score);
+                    attend_print(stdout, "%16.2f", e->buckets[b].scores[k][m].score);
                 else
-                    printf("%16s", "-");
-        printf("\n");
+                    attend_print(stdout, "%16s", "-");
+        attend_print(stdout, "\n");
     }
 }
 
 void evaluation_print(const evaluation *e)
 {
-    if (e->system_count > 1) printf("%-15s %s against %s, %d lines\n", "", e->names[0], e->names[1], e->whole.lines);
+    if (e->system_count > 1)
+        attend_print(stdout, "%-15s %s against %s, %d lines\n", "", e->names[0], e->names[1], e->whole.lines);
     for (int m = 0; m < METRICS; m++) {
         char signature[160];
         if (!e->selected[m]) continue;
-        printf("%-15s", attend_metric_name((attend_metric_kind)m));
+        attend_print(stdout, "%-15s", attend_metric_name((attend_metric_kind)m));
         for (int k = 0; k < e->system_count; k++) print_score(e, &e->whole.scores[k][m]);
-        if (e->system_count > 1 && e->samples > 0) printf(" p %.4f  ", e->whole.scores[0][m].p);
+        if (e->system_count > 1 && e->samples > 0) attend_print(stdout, " p %.4f  ", e->whole.scores[0][m].p);
         signature_of(e, m, signature, sizeof signature);
-        printf(" %s\n", signature);
+        attend_print(stdout, " %s\n", signature);
     }
     if (e->bucket_count == 0) return;
     if (e->system_count == 1) {
-        printf("\nby %s:\n", evaluation_length_name(e));
+        attend_print(stdout, "\nby %s:\n", evaluation_length_name(e));
         print_table(e, 0, METRICS);
     }
     for (int m = 0; e->system_count > 1 && m < METRICS; m++)
         if (e->selected[m]) {
-            printf("\n%s by %s:\n", attend_metric_name((attend_metric_kind)m), evaluation_length_name(e));
+            attend_print(stdout, "\n%s by %s:\n", attend_metric_name((attend_metric_kind)m), evaluation_length_name(e));
             print_table(e, m, m + 1);
         }
 }

@@ -88,14 +88,14 @@ static void print_wrapped(FILE *to, const char *text, int indent)
     while (*text) {
         const int size = (int)strcspn(text, " ");
         if (column > indent && column + 1 + size > WIDTH) {
-            fprintf(to, "\n%*s", indent, "");
+            attend_print(to, "\n%*s", indent, "");
             column = indent;
         }
-        column += fprintf(to, "%s%.*s", column > indent ? " " : "", size, text);
+        column += attend_print(to, "%s%.*s", column > indent ? " " : "", size, text);
         text += size;
         text += strspn(text, " ");
     }
-    fputc('\n', to);
+    attend_print(to, "\n");
 }
 
 static void print_option(FILE *to, const option_shown *shown)
@@ -105,23 +105,29 @@ static void print_option(FILE *to, const option_shown *shown)
     snprintf(left, sizeof left, "--%s%s%s", shown->name, shown->argument ? " " : "",
              shown->argument ? shown->argument : "");
     if (strlen(left) < COLUMN - 3)
-        fprintf(to, "  %-*s", COLUMN - 2, left);
+        attend_print(to, "  %-*s", COLUMN - 2, left);
     else
-        fprintf(to, "  %s\n%*s", left, COLUMN, "");
+        attend_print(to, "  %s\n%*s", left, COLUMN, "");
     print_wrapped(to, shown->help, COLUMN);
 }
 
 void options_help(const verb *v, FILE *to)
 {
-    fprintf(to, "attend %s: %s\n\nusage: %s\n\n%s\n\noptions:\n", v->name, v->summary, v->synopsis, v->details);
+    attend_print(to, "attend %s: %s\n\nusage: ", v->name, v->summary);
+    write_unchanged(to, v->synopsis);
+    write_unchanged(to, "\n\n");
+    write_unchanged(to, v->details);
+    write_unchanged(to, "\n\noptions:\n");
     option_shown shown;
     enum option_group_kind group = OWN_OPTION;
     for (int i = 0; options_shown(v, i, &shown); i++) {
         if (shown.group != group)
-            fprintf(to, "\n%s options (%s):\n", shown.group == FIELD_OPTION ? "model" : v->shared->name,
-                    shown.group == FIELD_OPTION ? "docs/models.md" : v->shared->document);
+            attend_print(to, "\n%s options (%s):\n", shown.group == FIELD_OPTION ? "model" : v->shared->name,
+                         shown.group == FIELD_OPTION ? "docs/models.md" : v->shared->document);
         group = shown.group;
         print_option(to, &shown);
     }
-    if (v->examples) fprintf(to, "\nexamples:\n%s", v->examples);
+    if (!v->examples) return;
+    write_unchanged(to, "\nexamples:\n");
+    write_unchanged(to, v->examples);
 }

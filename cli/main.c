@@ -8,9 +8,9 @@
 
 static void usage(FILE *to)
 {
-    fprintf(to, "attend: sequence-to-sequence with attention\n\nusage: attend VERB [options]\n\n");
-    for (const verb *const *v = verbs; *v; v++) fprintf(to, "  %-10s %s\n", (*v)->name, (*v)->summary);
-    fprintf(to, "\nRun attend VERB --help for the options of a verb, and attend --version for the version.\n");
+    attend_print(to, "attend: sequence-to-sequence with attention\n\nusage: attend VERB [options]\n\n");
+    for (const verb *const *v = verbs; *v; v++) attend_print(to, "  %-10s %s\n", (*v)->name, (*v)->summary);
+    attend_print(to, "\nRun attend VERB --help for the options of a verb, and attend --version for the version.\n");
 }
 
 int main(int argc, char **argv)
@@ -28,7 +28,7 @@ int main(int argc, char **argv)
         return cli_end(0);
     }
     if (strcmp(argv[1], "--version") == 0) {
-        printf("attend %s (kernels: %s)\n", attend_version(), attend_kernel_name());
+        attend_print(stdout, "attend %s (kernels: %s)\n", attend_version(), attend_kernel_name());
         return cli_end(0);
     }
     const char *names[32];
@@ -38,8 +38,8 @@ int main(int argc, char **argv)
         names[n++] = (*v)->name;
     }
     const char *closest = attend_closest_word(argv[1], names, n);
-    fprintf(stderr, "attend: unknown verb '%s'", argv[1]);
-    if (closest) fprintf(stderr, "; did you mean '%s'?", closest);
-    fprintf(stderr, " (attend --help lists the verbs)\n");
+    attend_print(stderr, "attend: unknown verb '%s'", argv[1]);
+    if (closest) attend_print(stderr, "; did you mean '%s'?", closest);
+    attend_print(stderr, " (attend --help lists the verbs)\n");
     return 2;
 }

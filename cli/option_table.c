@@ -92,9 +92,9 @@ const char *options_current_name(const verb *v, const char *name, const char *va
     if (field >= 0) current = attend_config_field_at(field)->name; /* fields have their own old names */
     const char *const current_value = value ? options_current_value(v, current, value) : NULL;
     if (current_value != value)
-        fprintf(stderr, "attend %s: note: --%s %s is now --%s %s\n", v->name, name, value, current, current_value);
+        attend_print(stderr, "attend %s: note: --%s %s is now --%s %s\n", v->name, name, value, current, current_value);
     else if (strcmp(current, name) != 0)
-        fprintf(stderr, "attend %s: note: --%s is now --%s\n", v->name, name, current);
+        attend_print(stderr, "attend %s: note: --%s is now --%s\n", v->name, name, current);
     return current;
 }
 

@@ -22,9 +22,9 @@ int usage_error(const verb *v, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    fprintf(stderr, "attend %s: %s", v->name, location);
-    vfprintf(stderr, format, arguments);
-    fprintf(stderr, " (see attend %s --help)\n", v->name);
+    attend_print(stderr, "attend %s: %s", v->name, location);
+    attend_print_v(stderr, format, arguments);
+    attend_print(stderr, " (see attend %s --help)\n", v->name);
     va_end(arguments);
     return EXIT_USAGE;
 }
@@ -35,21 +35,23 @@ void cli_print_word(FILE *to, const char *word)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+-,:@%=";
     if (*word && word[strspn(word, plain)] == '\0') {
-        fputs(word, to);
+        attend_print(to, "%s", word);
         return;
     }
-    fputc('\'', to);
-    for (; *word; word++)
-        if (*word == '\'')
-            fputs("'\\''", to);
-        else
-            fputc(*word, to);
-    fputc('\'', to);
+    attend_print(to, "'");
+    for (const char *quote; (quote = strchr(word, '\'')); word = quote + 1)
+        attend_print(to, "%.*s'\\''", (int)(quote - word), word);
+    attend_print(to, "%s'", word);
+}
+
+void write_unchanged(FILE *to, const char *text)
+{
+    fwrite(text, 1, strlen(text), to); /* a failure stays in the stream's error flag */
 }
 
 int cli_fail(const verb *v, int status)
 {
-    fprintf(stderr, "attend %s: %s\n", v->name, attend_message());
+    attend_print(stderr, "attend %s: %s\n", v->name, attend_message());
     return status == ATTEND_NO_MEMORY ? 1 : status;
 }
 
@@ -57,7 +59,7 @@ int cli_end(int status)
 {
     const bool written = fflush(stdout) == 0 && !ferror(stdout);
     if (status != 0 || written) return status;
-    fprintf(stderr, "attend: cannot write standard output: %s\n", attend_errno_text(errno));
+    attend_print(stderr, "attend: cannot write standard output: %s\n", attend_errno_text(errno));
     return EXIT_IO;
 }
 

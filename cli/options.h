@@ -163,6 +163,9 @@ bool options_shown(const verb *v, int i, option_shown *shown);
 extern const char *cli_program;
 /* Prints a word quoted for the shell where necessary. */
 void cli_print_word(FILE *to, const char *word);
+/* Writes a text as it is: results, and texts of the program itself that have several lines. Everything else that is
+ * printed goes through attend_print, which escapes control characters (attend/print.h). */
+void write_unchanged(FILE *to, const char *text);
 
 /* Prints the message of a failed library call and returns its exit code. */
 int cli_fail(const verb *v, int status);

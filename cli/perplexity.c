@@ -16,7 +16,7 @@ const char *perplexity_unit_name(perplexity_unit unit)
 void perplexity_add(perplexity *p, const attend_scored_pair *line)
 {
     if (line->fault) {
-        p->faults++;
+        p->faults++, p->non_finite += line->is_non_finite;
         return;
     }
     const size_t size = strlen(line->target_text);
@@ -28,31 +28,51 @@ void perplexity_add(perplexity *p, const attend_scored_pair *line)
     for (int i = 0; i < line->target_count; i++) p->unknown += line->target[i] == ATTEND_UNKNOWN;
 }
 
+int perplexity_check(const verb *v, const perplexity *p, const char *model)
+{
+    if (p->non_finite == 0) return 0;
+    attend_fail(
+        ATTEND_FAILED,
+        "%s: the model's probabilities are not finite for %llu of %llu lines: its weights are too large, as after "
+        "training that diverged; train it again with a lower learning rate",
+        model, p->non_finite, p->lines + p->faults);
+    return cli_fail(v, ATTEND_FAILED);
+}
+
 double perplexity_of(const perplexity *p, perplexity_unit unit)
 {
     return p->lines ? exp(-p->log_probability / (double)(p->units[unit] + p->lines)) : NAN;
 }
 
+double perplexity_bits(const perplexity *p, perplexity_unit unit)
+{
+    return p->lines ? -p->log_probability / (double)(p->units[unit] + p->lines) / log(2) : NAN;
+}
+
 const char *perplexity_text(char text[PERPLEXITY_TEXT], int digits, double x)
 {
-    if (x < 1e6)
+    if (isnan(x))
+        snprintf(text, PERPLEXITY_TEXT, "-");
+    else if (isinf(x))
+        snprintf(text, PERPLEXITY_TEXT, ">1.8e308");
+    else if (x < 1e6)
         snprintf(text, PERPLEXITY_TEXT, "%.*f", digits, x);
     else
-        snprintf(text, PERPLEXITY_TEXT, "%.4g", x); /* also infinity and NaN */
+        snprintf(text, PERPLEXITY_TEXT, "%.4g", x);
     return text;
 }
 
 void perplexity_print(FILE *to, const perplexity *p)
 {
     char text[PERPLEXITY_TEXT];
-    fprintf(to, "%llu lines, %llu tokens (line ends included): log p %.2f, perplexity", p->lines,
-            p->units[PERPLEXITY_TOKEN] + p->lines, p->log_probability);
+    attend_print(to, "%llu lines, %llu tokens (line ends included): log p %.2f, perplexity", p->lines,
+                 p->units[PERPLEXITY_TOKEN] + p->lines, p->log_probability);
     for (int i = 0; i < PERPLEXITY_UNITS; i++)
-        fprintf(to, "%s %s per %s", i ? "," : "", perplexity_text(text, 4, perplexity_of(p, (perplexity_unit)i)),
-                perplexity_unit_name((perplexity_unit)i));
-    if (p->unknown) fprintf(to, "; %llu unknown tokens", p->unknown);
-    if (p->faults) fprintf(to, "; %llu lines not scored", p->faults);
-    fprintf(to, "\n");
+        attend_print(to, "%s %s per %s", i ? "," : "", perplexity_text(text, 4, perplexity_of(p, (perplexity_unit)i)),
+                     perplexity_unit_name((perplexity_unit)i));
+    if (p->unknown) attend_print(to, "; %llu unknown tokens", p->unknown);
+    if (p->faults) attend_print(to, "; %llu lines not scored", p->faults);
+    attend_print(to, "\n");
 }
 
 void perplexity_json(attend_json_writer *w, const perplexity *p)

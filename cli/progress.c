@@ -19,7 +19,7 @@ progress_view progress_new(FILE *to, bool quiet, const char *metric, bool has_va
 
 static void close_line(progress_view *v)
 {
-    if (v->open) fprintf(v->to, "\n");
+    if (v->open) attend_print(v->to, "\n");
     v->open = false;
 }
 
@@ -28,8 +28,8 @@ void progress_end(progress_view *v)
     close_line(v);
     const double training = v->now.seconds - v->now.validation_seconds;
     if (v->quiet || training < 1) return;
-    fprintf(v->to, "%.0f s in total, %.0f s of it in validation; %.1f %% of the rest in updates\n", v->now.seconds,
-            v->now.validation_seconds, 100 * v->now.step_seconds / training);
+    attend_print(v->to, "%.0f s in total, %.0f s of it in validation; %.1f %% of the rest in updates\n", v->now.seconds,
+                 v->now.validation_seconds, 100 * v->now.step_seconds / training);
 }
 
 void progress_time_text(double seconds, char *text, size_t size)
@@ -51,20 +51,20 @@ void progress_plan(void *user, const attend_plan *p)
     if (v->quiet) return;
     const bool lines = p->task == ATTEND_TASK_LANGUAGE_MODEL;
     const char *const items = lines ? "lines" : "pairs";
-    fprintf(v->to, "data        %llu %s", (unsigned long long)p->pairs, items);
-    if (p->left_out) fprintf(v->to, " (%llu skipped: empty or too long)", (unsigned long long)p->left_out);
-    if (!lines) fprintf(v->to, ", %llu and", (unsigned long long)p->source_tokens);
-    fprintf(v->to, "%s %llu tokens", lines ? "," : "", (unsigned long long)p->target_tokens);
-    if (p->valid_pairs) fprintf(v->to, "; validation %llu %s", (unsigned long long)p->valid_pairs, items);
-    fprintf(v->to, "\nvocabulary  ");
-    if (!lines) fprintf(v->to, "%d and ", p->source_vocab);
-    fprintf(v->to, "%d\nmodel       %.2f million parameters\n", p->target_vocab, (double)p->parameters * 1e-6);
-    fprintf(v->to, "memory      about %zu MiB\nupdates     %llu per epoch", p->bytes >> 20,
-            (unsigned long long)p->updates_per_epoch);
-    if (p->updates) fprintf(v->to, ", at most %llu", (unsigned long long)p->updates);
-    fprintf(v->to, "; validation every %llu, checkpoint every %llu\n", (unsigned long long)p->valid_every,
-            (unsigned long long)p->save_every);
-    if (p->resumed) fprintf(v->to, "resuming from update %llu\n", (unsigned long long)p->update);
+    attend_print(v->to, "data        %llu %s", (unsigned long long)p->pairs, items);
+    if (p->left_out) attend_print(v->to, " (%llu skipped: empty or too long)", (unsigned long long)p->left_out);
+    if (!lines) attend_print(v->to, ", %llu and", (unsigned long long)p->source_tokens);
+    attend_print(v->to, "%s %llu tokens", lines ? "," : "", (unsigned long long)p->target_tokens);
+    if (p->valid_pairs) attend_print(v->to, "; validation %llu %s", (unsigned long long)p->valid_pairs, items);
+    attend_print(v->to, "\nvocabulary  ");
+    if (!lines) attend_print(v->to, "%d and ", p->source_vocab);
+    attend_print(v->to, "%d\nmodel       %.2f million parameters\n", p->target_vocab, (double)p->parameters * 1e-6);
+    attend_print(v->to, "memory      about %zu MiB\nupdates     %llu per epoch", p->bytes >> 20,
+                 (unsigned long long)p->updates_per_epoch);
+    if (p->updates) attend_print(v->to, ", at most %llu", (unsigned long long)p->updates);
+    attend_print(v->to, "; validation every %llu, checkpoint every %llu\n", (unsigned long long)p->valid_every,
+                 (unsigned long long)p->save_every);
+    if (p->resumed) attend_print(v->to, "resuming from update %llu\n", (unsigned long long)p->update);
 }
 
 void progress_message(void *user, const char *text)
@@ -72,7 +72,7 @@ void progress_message(void *user, const char *text)
     progress_view *v = user;
     if (v->quiet) return;
     close_line(v);
-    fprintf(v->to, "%s\n", text);
+    attend_print(v->to, "%s\n", text);
 }
 
 static void add(char *text, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -104,7 +104,7 @@ static void line_of(const progress_view *v, const attend_progress *p, bool brief
     if (v->terminal && !brief) add_bar(p, text, size);
     add(text, size, "epoch %llu %3.0f%%", (unsigned long long)p->epoch + 1, 100 * p->part);
     if (!brief) add(text, size, "  update %llu", (unsigned long long)p->update);
-    add(text, size, "  loss %.3f  ppl %s", p->loss, perplexity_text(ppl, 2, exp(p->loss)));
+    if (isfinite(p->loss)) add(text, size, "  loss %.3f  ppl %s", p->loss, perplexity_text(ppl, 2, exp(p->loss)));
     if (!isnan(p->valid_score))
         add(text, size, "  valid%s%s %s", brief ? "" : " ", brief ? "" : v->metric,
             perplexity_text(score, 2, p->valid_score));
@@ -135,12 +135,12 @@ static void estimate(progress_view *v, const attend_progress *p)
     const double each = seconds / (double)(p->update - v->first);
     progress_time_text(each * (double)v->per_epoch, epoch, sizeof epoch);
     close_line(v);
-    fprintf(v->to, "time        about %s per epoch", epoch);
+    attend_print(v->to, "time        about %s per epoch", epoch);
     if (p->updates > p->update) {
         progress_time_text(each * (double)(p->updates - p->update), left, sizeof left);
-        fprintf(v->to, ", %s left", left);
+        attend_print(v->to, ", %s left", left);
     }
-    fprintf(v->to, "\n");
+    attend_print(v->to, "\n");
 }
 
 void progress_show(void *user, const attend_progress *p)
@@ -158,11 +158,11 @@ void progress_show(void *user, const attend_progress *p)
     if (strlen(text) > width) text[width] = '\0';
     v->last = p->seconds;
     if (v->terminal)
-        fprintf(v->to, "\r\033[K%s", text);
+        attend_print(v->to, "\r\033[K%s", text);
     else
-        fprintf(v->to, "%s", text);
+        attend_print(v->to, "%s", text);
     v->open = v->terminal;
-    if (!v->terminal) fprintf(v->to, "\n");
+    if (!v->terminal) attend_print(v->to, "\n");
     if (p->validated && v->terminal) close_line(v); /* keep the lines with validation scores */
     fflush(v->to);
 }

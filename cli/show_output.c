@@ -134,10 +134,10 @@ int show_write_page(show_job *j)
     int status = attend_view_html(lists, j->page_count, &j->view, &j->text);
     if (status == ATTEND_OK) status = write_text(j, j->text.text, j->text.size);
     if (status == ATTEND_OK && j->reduced > 0 && !j->s->quiet)
-        fprintf(stderr,
-                "attend show: to limit the size of the page, %d of %d sentences have %s attention only; use "
-                "--attention-kind for a page of another kind\n",
-                j->reduced, j->page_count, attend_attention_kind_names[j->kind]);
+        attend_print(stderr,
+                     "attend show: to limit the size of the page, %d of %d sentences have %s attention only; use "
+                     "--attention-kind for a page of another kind\n",
+                     j->reduced, j->page_count, attend_attention_kind_names[j->kind]);
     free(lists);
     return status;
 }
@@ -169,7 +169,7 @@ int show_skip_line(show_job *j)
     snprintf(where, sizeof where, "%s:%llu: ", j->file, j->line);
     if (strncmp(message, where, strlen(where)) == 0) message += strlen(where); /* do not repeat the location */
     snprintf(reason, sizeof reason, "%s", message);
-    if (!j->s->quiet) fprintf(stderr, "attend show: %s:%llu is not shown: %s\n", j->file, j->line, reason);
+    if (!j->s->quiet) attend_print(stderr, "attend show: %s:%llu is not shown: %s\n", j->file, j->line, reason);
     if (j->s->format != SHOW_JSON) return ATTEND_OK;
     attend_json_writer w = begin_json(j);
     attend_json_put_key(&w, "fault"), attend_json_put_text(&w, reason);

@@ -1,5 +1,6 @@
 #include "standard_streams.h"
 
+#include <attend/print.h>
 #include <attend/status.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,8 +20,8 @@ int standard_streams_open(void)
         if (!is_closed(i)) continue;
         /* open returns the lowest closed descriptor, which is i */
         if (open("/dev/null", i == STDIN_FILENO ? O_WRONLY : O_RDONLY) == i) continue;
-        fprintf(stderr, "attend: descriptor %d is closed, and /dev/null cannot be opened in its place: %s\n", i,
-                strerror(errno));
+        attend_print(stderr, "attend: descriptor %d is closed, and /dev/null cannot be opened in its place: %s\n", i,
+                     strerror(errno));
         return ATTEND_IO;
     }
     return 0;

@@ -60,8 +60,9 @@ static int make_copy(const verb *v, const char **name, stream_copy *made)
     if (from > STDIN_FILENO) close(from);
     made->name = is_stdin(*name) ? "standard input" : *name;
     if (!ok) {
-        fprintf(stderr, "attend %s: cannot copy %s to %s (after %llu bytes): %s; set TMPDIR to another directory\n",
-                v->name, made->name, path, bytes, attend_errno_text(error));
+        attend_print(stderr,
+                     "attend %s: cannot copy %s to %s (after %llu bytes): %s; set TMPDIR to another directory\n",
+                     v->name, made->name, path, bytes, attend_errno_text(error));
         return ATTEND_IO;
     }
     snprintf(made->path, sizeof made->path, "/dev/fd/%d", to);
@@ -87,7 +88,7 @@ void stream_copies_explain(const stream_copies *copies)
 {
     for (int i = 0; i < copies->count; i++)
         if (copies->items[i].path[0])
-            fprintf(stderr, "(%s is a copy of %s)\n", copies->items[i].path, copies->items[i].name);
+            attend_print(stderr, "(%s is a copy of %s)\n", copies->items[i].path, copies->items[i].name);
 }
 
 void stream_copies_free(stream_copies *copies)

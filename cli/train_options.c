@@ -79,7 +79,8 @@ void train_settings_limit_threads(train_settings *s)
     const long long limit = MAX_THREADS * attend_processors_threads();
     if (s->threads <= limit) return;
     s->threads = limit; /* more would cost memory without a gain; the model is the same */
-    if (!s->quiet) fprintf(stderr, "threads     limited to %lld for %d cores\n", limit, attend_processors_threads());
+    if (!s->quiet)
+        attend_print(stderr, "threads     limited to %lld for %d cores\n", limit, attend_processors_threads());
 }
 
 /* Options that a language model does not have. */
@@ -214,7 +215,7 @@ int train_settings_choose(const verb *v, train_settings *s, const parsed *p, con
 
 void train_settings_print_choice(const train_settings *s)
 {
-    if (!s->quiet && *s->chosen) fprintf(stderr, "chosen      for %s: %s\n", s->because, s->chosen);
+    if (!s->quiet && *s->chosen) attend_print(stderr, "chosen      for %s: %s\n", s->because, s->chosen);
 }
 
 /* ---- options of the library ---- */

@@ -20,8 +20,8 @@ static int take_results(const verb *v, const attend_translator *t, int count, te
     for (int i = 0; status == ATTEND_OK && i < count; i++) {
         const attend_line_result *r = attend_translator_result(t, i);
         if (r->fault && v)
-            fprintf(stderr, "attend %s: source %d is not translated: %s; its translation is an empty line\n", v->name,
-                    to->count + 1, r->fault);
+            attend_print(stderr, "attend %s: source %d is not translated: %s; its translation is an empty line\n",
+                         v->name, to->count + 1, r->fault);
         cost->tokens += (unsigned long long)r->hypotheses[0].count + 1;
         status = text_lines_add(to, r->hypotheses[0].text, strlen(r->hypotheses[0].text));
     }

@@ -2,6 +2,8 @@
 
 #include "array.h"
 #include "json_members.h"
+#include "options.h"
+
 #include <stdlib.h>
 
 void translation_writer_free(translation_writer *w)
@@ -98,15 +100,24 @@ static bool write_json(translation_writer *w, unsigned long long number, const a
 
 /* ---- text ---- */
 
+/* A translation: unchanged for a program or a file, escaped for a person at a terminal. */
+static void put_text(const translation_writer *w, const char *text)
+{
+    if (w->terminal)
+        attend_print(w->to, "%s", text);
+    else
+        write_unchanged(w->to, text);
+}
+
 /* " ||| 0-0 1-2", or " ||| 0.1,0.9 0.8,0.2 0.5,0.5": one row per token and for the end token */
 static bool plain_alignment(translation_writer *w, const attend_line_result *r, const attend_hypothesis *h)
 {
     if (w->alignment == ALIGNMENT_NONE) return true;
-    fputs(" |||", w->to);
+    write_unchanged(w->to, " |||");
     const int links = w->alignment == ALIGNMENT_HARD ? find_links(w, r, h) : 0;
-    for (int i = 0; i < links; i++) fprintf(w->to, " %d-%d", w->links[i].source, w->links[i].target);
+    for (int i = 0; i < links; i++) attend_print(w->to, " %d-%d", w->links[i].source, w->links[i].target);
     for (int i = 0; w->alignment == ALIGNMENT_SOFT && h->weights && i <= h->count; i++)
-        for (int j = 0; j < r->source_count; j++) fprintf(w->to, "%s%.5f", j ? "," : " ", weight_at(r, h, i, j));
+        for (int j = 0; j < r->source_count; j++) attend_print(w->to, "%s%.5f", j ? "," : " ", weight_at(r, h, i, j));
     return links >= 0;
 }
 
@@ -115,12 +126,11 @@ static bool write_plain(translation_writer *w, unsigned long long number, const 
     bool ok = true;
     for (int i = 0; ok && i < (w->list ? r->count : 1); i++) {
         const attend_hypothesis *h = &r->hypotheses[i];
-        if (w->list)
-            fprintf(w->to, "%llu ||| %s ||| logp=%.4f ||| %.4f", number, h->text, h->log_probability, h->score);
-        else
-            fputs(h->text, w->to);
+        if (w->list) attend_print(w->to, "%llu ||| ", number);
+        put_text(w, h->text);
+        if (w->list) attend_print(w->to, " ||| logp=%.4f ||| %.4f", h->log_probability, h->score);
         ok = plain_alignment(w, r, h);
-        fputs("\n", w->to);
+        write_unchanged(w->to, "\n");
     }
     return ok;
 }

@@ -302,7 +302,7 @@ int variants_resolve(comparison *c, const attend_data_check_counts *counts)
         if (status == 0 && check_config(x) != ATTEND_OK) {
             if (!x->may_be_skipped) status = usage_error(v, "%s", attend_message());
             if (status != 0) break;
-            if (!c->s->t.quiet) fprintf(stderr, "skipped     %s: %s\n", x->name, attend_message());
+            if (!c->s->t.quiet) attend_print(stderr, "skipped     %s: %s\n", x->name, attend_message());
             remove_variant(c, i--);
             continue;
         }

@@ -20,6 +20,7 @@
 #include <attend/parse.h>
 #include <attend/plot.h>
 #include <attend/precision.h>
+#include <attend/print.h>
 #include <attend/processors.h>
 #include <attend/random.h>
 #include <attend/real.h>

@@ -8,9 +8,10 @@
  *                attend_json_put_key(&w, "text"), attend_json_put_text(&w, "a \"quoted\" word");
  *                attend_json_end_object(&w);       writes {"line": 3, "text": "a \"quoted\" word"}
  *
- * Text       Quotes, backslashes and the control characters below U+0020 are escaped; a byte that is not part of valid
- *            UTF-8 becomes U+FFFD. With `in_html`, the characters < > & ', U+007F and the line separators U+2028 and
- *            U+2029 are escaped too, so that the text cannot end a <script> element.
+ * Text       Quotes, backslashes, control characters, line separators and characters that override the writing direction
+ *            are escaped, so that JSON is safe to print on a terminal; a byte that is not part of valid UTF-8 becomes
+ *            U+FFFD. With `in_html`, the characters < > & ' are escaped too, so that the text cannot end a <script>
+ *            element.
  * Numbers    Numbers have a decimal point whatever the locale. Non-finite numbers are written as null.
  * Ownership  A writer is a plain value that needs no freeing; it borrows the string, stream or sink it writes to.
  * Errors     The first failure is kept in `status`, with its message; later calls write nothing. Check it once, at the
@@ -36,13 +37,14 @@ typedef struct attend_json_writer {
     void *user;
     bool compact;       /* no spaces after commas and colons */
     bool in_html;       /* escape what HTML or JavaScript could interpret */
+    bool minimal;       /* escape only what JSON requires: quotes, backslashes and characters below U+0020 */
     bool follows_value; /* internal: the next value needs a comma before it */
     int status;
     size_t bytes; /* written so far */
 } attend_json_writer;
 
 /* A writer with default settings (spaces after commas and colons) that appends to a string, writes to a stream, or
- * calls `sink`. Set `compact` and `in_html` before the first value. A stream fails with ATTEND_IO. */
+ * calls `sink`. Set `compact`, `in_html` and `minimal` before the first value. A stream fails with ATTEND_IO. */
 attend_json_writer attend_json_to_string(attend_string *out);
 attend_json_writer attend_json_to_file(FILE *out);
 attend_json_writer attend_json_to_sink(attend_json_sink sink, void *user);

@@ -74,6 +74,7 @@ typedef struct attend_ragged attend_ragged;
 
 /* Copies `lengths`. Owned by the context, like a variable. NULL on failure. */
 const attend_ragged *attend_ragged_new(attend_ctx *c, int count, const int *lengths);
+/* The number of sequences and of rows; the rows and the first row of a sequence. 0 if it does not exist. */
 int attend_ragged_count(const attend_ragged *r);
 int attend_ragged_rows(const attend_ragged *r);
 int attend_ragged_length(const attend_ragged *r, int sequence);
@@ -136,7 +137,7 @@ int attend_cell_gates(attend_cell_kind kind); /* G, or 0 for an unknown kind */
 attend_var *attend_cell_sequence(attend_ctx *c, const attend_cell *cell, attend_var *x, const attend_ragged *sequences,
                                  bool reverse, attend_state *state);
 
-/* One step of B sequences: x (B, Din). Replaces *state and returns state->h. */
+/* One step of B sequences: x (B, Din). Starts from *state (NULL: zeros), replaces it and returns the new h. */
 attend_var *attend_cell_step(attend_ctx *c, const attend_cell *cell, attend_var *x, attend_state *state);
 
 /* ---- LSTMN: a recurrent cell with attention over its own past (Cheng, Dong, Lapata 2016) ---- */

@@ -4,7 +4,8 @@
  *            categories, one or two y axes, and series of points. Ranges, ticks, margins, the legend and the size of
  *            the picture follow from the data.
  * Ownership  Everything is borrowed for the duration of the call.
- * Text       UTF-8. Markup is escaped; control characters are left out; bytes that are not UTF-8 become U+FFFD.
+ * Text       UTF-8. Markup is escaped; control characters and direction overrides are left out; bytes that are not
+ *            UTF-8 become U+FFFD.
  * Threads    Any number of threads may write different pictures. */
 #ifndef ATTEND_PLOT_H
 #define ATTEND_PLOT_H
@@ -63,7 +64,7 @@ typedef struct attend_plot {
     size_t series_count;
 } attend_plot;
 
-/* Replaces the file `path` as a whole. ATTEND_IO, ATTEND_NO_MEMORY. */
+/* Replaces the file `path` as a whole. ATTEND_BAD_USAGE: an array is NULL. ATTEND_IO, ATTEND_NO_MEMORY. */
 int attend_plot_write(const char *path, const attend_plot *plots, size_t count);
 
 #ifdef __cplusplus

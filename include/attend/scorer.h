@@ -4,8 +4,8 @@
  *            per pair, in the same order: the log-probability of the target and of each of its tokens, and the
  *            attention of the model while it predicts them. attend_scorer_links turns attention between tokens into
  *            links between words.
- * Faults     A pair with an empty side, invalid UTF-8 or too many tokens has `fault` set; its numbers are zero and
- *            its arrays NULL.
+ * Faults     A pair with an empty side, invalid UTF-8 or too many tokens has `fault` set, and so has a pair for which the
+ *            model's computation overflows; its numbers are zero and its arrays NULL.
  * Words      Words are those of words.h.
  * Ownership  A scorer borrows its model. Results belong to the scorer and are valid until its next run.
  * Threads    A scorer is used by one thread at a time; it has worker threads of its own. */
@@ -30,6 +30,7 @@ typedef struct attend_scored_pair {
     const attend_span *source_spans, *target_spans; /* of the tokens in source_text and target_text */
     const char *source_text, *target_text;          /* in NFC; "" if not UTF-8 */
     const char *fault;                              /* why the pair has no score; NULL: it has one */
+    bool is_non_finite; /* the fault is the model's: its probabilities for the pair are not finite */
 } attend_scored_pair;
 
 typedef struct attend_scorer attend_scorer;

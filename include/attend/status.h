@@ -27,8 +27,8 @@ enum {
 #define ATTEND_PRINTF(text, first)
 #endif
 
-/* The message of the last failure on this thread; "" if there was none. Never NULL; one line; control characters are
- * replaced by '?'. */
+/* The message of the last failure on this thread; "" if there was none. Never NULL; one line of UTF-8 that is safe to
+ * print: control characters and bytes that are not UTF-8 are escaped (print.h). */
 const char *attend_message(void);
 
 /* Sets the thread's message (printf format, cut to 511 bytes) and returns `code`, so that a function can `return

@@ -44,14 +44,14 @@ int attend_string_table_add(attend_string_table *s, const char *bytes, size_t si
 /* Adds `times` to the count of a string, which is added if it is new. Status codes as attend_string_table_add. */
 int attend_string_table_count(attend_string_table *s, const char *bytes, size_t size, int64_t times);
 
-/* The string with an index below `count`, and its size in bytes. */
+/* The string with an index below `count`, and its size in bytes; NULL and 0 if there is none. */
 static inline const char *attend_string_table_at(const attend_string_table *s, int number)
 {
-    return s->bytes.text + s->entries[number].at;
+    return s && number >= 0 && number < s->count ? s->bytes.text + s->entries[number].at : NULL;
 }
 static inline size_t attend_string_table_size(const attend_string_table *s, int number)
 {
-    return s->entries[number].size;
+    return s && number >= 0 && number < s->count ? s->entries[number].size : 0;
 }
 
 #ifdef __cplusplus

@@ -37,7 +37,8 @@ typedef struct attend_grads attend_grads;
 int attend_params_new(attend_params **out);
 void attend_params_free(attend_params *set);
 
-/* Adds a parameter filled with zeros. The name is copied and must be new to the set. The set owns the parameter. */
+/* Adds a parameter filled with zeros. The name is copied and must be new to the set. The set owns the parameter;
+ * `out` may be NULL. */
 int attend_params_add(attend_param **out, attend_params *set, const char *name, int rank, const int *shape);
 
 /* The number of parameters; parameter i, in the order of addition; the parameter with this name. */

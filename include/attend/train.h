@@ -24,9 +24,9 @@ void attend_team_free(attend_team *t);
 /* Builds the loss of shard number `shard`, a scalar, in an empty context that is recording, training and seeded. */
 typedef attend_var *(*attend_shard_fn)(attend_ctx *c, int shard, void *user);
 
-/* Gradient of the sum of the shards' losses, and that sum (in double, in shard order; 0 on failure). Shards run in any
- * order and at the same time, so that `fn` must not write to shared data. On failure the message is that of the
- * failed shard with the lowest number, and the gradients are zero. */
+/* Gradient of the sum of the shards' losses, and, unless `loss` is NULL, that sum (in double, in shard order; 0 on
+ * failure). Shards run in any order and at the same time, so that `fn` must not write to shared data. On failure the
+ * message is that of the failed shard with the lowest number, and the gradients are zero. */
 int attend_team_gradient(attend_team *t, int shards, attend_shard_fn fn, void *user, uint64_t seed, uint64_t update,
                          double *loss);
 

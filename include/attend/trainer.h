@@ -65,7 +65,7 @@ typedef struct attend_train_options {
     double clip;            /* maximum norm of the gradient; 0: none */
     double label_smoothing; /* see attend_cross_entropy */
     double average;         /* decay of a moving average of the weights, which is validated and saved; 0: none */
-    int accumulate;         /* batches per update */
+    int accumulate;         /* batches per update, at most 10000 */
     int batch_tokens;       /* maximum tokens of a batch */
     int shard_tokens;       /* maximum tokens of a shard, the work of one thread: affects rounding, memory and speed */
     uint64_t updates, epochs; /* maximum numbers; 0: no limit */

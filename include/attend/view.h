@@ -112,7 +112,8 @@ typedef struct attend_view_options {
 int attend_view_check(const attend_map *map, const attend_view_options *options);
 
 /* Replace `out` by a map as terminal text or as JSON (one line), or by all hypotheses of all sentences as an HTML page.
- * ATTEND_BAD_USAGE: a layer or head that is out of range; for the terminal: a map without attention. */
+ * ATTEND_BAD_USAGE: a layer or head that is out of range; for the terminal: a map without attention. The options of a
+ * page may be NULL. */
 int attend_view_terminal(const attend_map *map, const attend_view_options *options, attend_string *out);
 int attend_view_json(const attend_map *map, const attend_view_options *options, attend_string *out);
 int attend_view_html(const attend_map_list *sentences, int count, const attend_view_options *options,

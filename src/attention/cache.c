@@ -85,6 +85,7 @@ static void set_length(attend_cache *c, int length)
 
 int attend_cache_new(attend_cache **out, int batch, int key_heads, int key_width, int value_width)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, out);
     *out = NULL;
     if (batch < 0 || key_heads < 1 || key_width < 1 || value_width < 0)
         return attend_fail(ATTEND_BAD_USAGE,
@@ -120,16 +121,19 @@ void attend_cache_free(attend_cache *c)
 
 int attend_cache_length(const attend_cache *c)
 {
+    ATTEND_REQUIRE(0, c);
     return c->length;
 }
 
 int attend_cache_batch(const attend_cache *c)
 {
+    ATTEND_REQUIRE(0, c);
     return c->batch;
 }
 
 size_t attend_cache_bytes(const attend_cache *c)
 {
+    ATTEND_REQUIRE(0, c);
     return sizeof *c + store_bytes(&c->current, c) + store_bytes(&c->spare, c);
 }
 
@@ -150,6 +154,7 @@ static int set_capacity(attend_cache *c, int capacity)
 
 int attend_cache_reserve(attend_cache *c, int rows)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, c);
     if (rows < 0)
         return attend_fail(ATTEND_BAD_USAGE, "attend_cache_reserve: the number of rows is negative: %d", rows);
     return rows <= c->current.capacity ? ATTEND_OK : set_capacity(c, rows);
@@ -170,6 +175,7 @@ static void write_rows(const attend_cache *c, int rows, int width, const attend_
 
 int attend_cache_append(attend_cache *c, int rows, const attend_real *key, const attend_real *value, bool heads_first)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, c);
     if (rows < 0 || rows > INT_MAX - c->length)
         return attend_fail(ATTEND_BAD_USAGE, "attend_cache_append: cannot append %d rows to %d", rows, c->length);
     if (rows == 0) return ATTEND_OK;
@@ -190,6 +196,7 @@ int attend_cache_append(attend_cache *c, int rows, const attend_real *key, const
 
 int attend_cache_reorder(attend_cache *c, const int *from, int batch)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, c);
     if (batch < 0 || (batch > 0 && !from))
         return attend_fail(ATTEND_BAD_USAGE, "attend_cache_reorder: %d sequences%s", batch,
                            from ? "" : ", but `from` is NULL");
@@ -221,6 +228,7 @@ int attend_cache_reorder(attend_cache *c, const int *from, int batch)
 
 int attend_cache_truncate(attend_cache *c, int length)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, c);
     if (length < 0 || length > c->length)
         return attend_fail(ATTEND_BAD_USAGE, "attend_cache_truncate: cannot truncate %d rows to %d", c->length, length);
     set_length(c, length);
@@ -240,6 +248,7 @@ static void read_rows(const attend_cache *c, int width, const attend_real *from,
 
 void attend_cache_present(const attend_cache *c, attend_real *key, attend_real *value)
 {
+    ATTEND_REQUIRE_VOID(c);
     if (key) read_rows(c, c->key_width, c->current.key, key);
     if (!value) return;
     if (c->value_row)
@@ -250,6 +259,7 @@ void attend_cache_present(const attend_cache *c, attend_real *key, attend_real *
 
 void attend_cache_fill(const attend_cache *c, attend_arrays *a)
 {
+    ATTEND_REQUIRE_VOID(c && a);
     a->batch = c->batch;
     a->keys = c->current.capacity;
     a->key_lengths = c->current.lengths;

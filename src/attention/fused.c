@@ -168,7 +168,7 @@ static bool parameter_gradients(attend_ctx *c, job *j)
     j->dparameters = attend_ctx_alloc(c, (size_t)j->groups * ATTEND_SCORE_PARAMETERS, sizeof *j->dparameters);
     for (int i = 0; j->dparameters && i < j->groups; i++)
         for (int p = 0; p < ATTEND_SCORE_PARAMETERS; p++) {
-            real **slot = &j->dparameters[i * ATTEND_SCORE_PARAMETERS + p];
+            real **slot = &j->dparameters[(size_t)i * ATTEND_SCORE_PARAMETERS + (size_t)p];
             *slot = NULL;
             if (p < s->parameter_count && s->options.score->tile_parameters & 1u << p &&
                 s->parameters[p]->differentiable)
@@ -183,7 +183,7 @@ static void add_parameter_gradients(attend_ctx *c, const job *j)
     const attend_source *s = j->a->source;
     for (int p = 0; p < s->parameter_count; p++)
         for (int i = 0; i < j->groups; i++) {
-            const real *part = j->dparameters[i * ATTEND_SCORE_PARAMETERS + p];
+            const real *part = j->dparameters[(size_t)i * ATTEND_SCORE_PARAMETERS + (size_t)p];
             real *sum = part ? attend_grad(c, s->parameters[p]) : NULL;
             if (sum) attend_kernel()->add(s->parameters[p]->size, part, sum);
         }

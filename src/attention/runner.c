@@ -5,6 +5,7 @@
  * are divided into a fixed number of shards, each on one thread with its own tape, and padding rows are removed. */
 #include "attention/attention_call.h"
 
+#include "core/status.h"
 #include "core/memory.h"
 #include "kernel/gemm.h"
 #include "op/ragged.h"
@@ -41,6 +42,7 @@ struct attend_runner {
 
 int attend_runner_new(attend_runner **out, int threads)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, out);
     *out = NULL;
     attend_runner *r = attend_memory_zeroed(1, sizeof *r);
     if (!r) return attend_fail(ATTEND_NO_MEMORY, "no memory for a runner");
@@ -64,6 +66,7 @@ void attend_runner_free(attend_runner *r)
 
 size_t attend_runner_bytes(const attend_runner *r)
 {
+    ATTEND_REQUIRE(0, r);
     size_t bytes = 0;
     for (int i = 0; i < MAX_SHARDS; i++) bytes += attend_ctx_bytes(r->contexts[i]);
     return bytes;
@@ -414,6 +417,7 @@ static int shards_status(attend_runner *r)
 int attend_runner_forward(attend_runner *r, const attend_attention_options *options, const attend_arrays *arrays,
                           real *context, real *weights, real *scores)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, r);
     if (!options || !arrays)
         return attend_fail(ATTEND_BAD_USAGE, "attend_runner_forward: %s is NULL", options ? "arrays" : "options");
     attend_ctx *c = r->contexts[0];
@@ -531,6 +535,7 @@ static void add_shared(const attend_runner *r, const attend_var *v, real *whole)
 int attend_runner_backward(attend_runner *r, const real *dcontext, const real *dweights,
                            const attend_array_gradients *gradients)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, r);
     if (r->shard_count == 0)
         return attend_fail(ATTEND_BAD_USAGE, "attend_runner_backward: call attend_runner_forward first");
     if (!dcontext || !gradients)

@@ -1,11 +1,13 @@
 /* score_location.c: e(q, j) = row j of Wa q      (Luong et al. 2015, "location"): depends on the position of the
  * key, not on its content. */
 #include <attend/score.h>
+#include <limits.h>
 
 static attend_score_parameter parameter(const attend_widths *w, int i)
 {
     if (i > 0) return (attend_score_parameter){ 0 };
-    return (attend_score_parameter){ "wa", 2, { w->heads * w->max_keys, w->query } };
+    const int64_t rows = (int64_t)w->heads * w->max_keys; /* -1, which is refused, if they are too many */
+    return (attend_score_parameter){ "wa", 2, { rows <= INT_MAX ? (int)rows : -1, w->query } };
 }
 
 static attend_var *prepare_queries(attend_ctx *c, attend_var *const *w, attend_var *queries)

@@ -40,22 +40,23 @@ static size_t scratch_size(const attend_tile *t)
 /* x = tanh(a_i + beta_j + Uf f_j). f_j precedes x in the scratch memory. */
 static real *pair(const attend_tile *t, int i, int j)
 {
-    const int n = t->query_width, filters = t->shapes[F][0], size = t->shapes[F][1], at = t->first_key + j;
+    const int at = t->first_key + j;
+    const size_t n = (size_t)t->query_width, filters = (size_t)t->shapes[F][0], size = (size_t)t->shapes[F][1];
     const real *a = t->query + (size_t)i * t->query_stride, *beta = t->key + (size_t)j * t->key_stride;
     const real *previous = t->previous + (size_t)i * t->previous_stride;
     real *f = t->scratch, *x = f + filters;
-    for (int c = 0; c < filters; c++) {
+    for (size_t c = 0; c < filters; c++) {
         f[c] = 0;
-        for (int s = 0; s < size; s++) {
-            int from = at + s - size / 2;
+        for (size_t s = 0; s < size; s++) {
+            const ptrdiff_t from = at + (ptrdiff_t)s - (ptrdiff_t)(size / 2);
             if (from >= 0 && from < t->all_keys) f[c] += t->parameters[F][c * size + s] * previous[from];
         }
     }
-    for (int l = 0; l < n; l++) {
+    for (size_t l = 0; l < n; l++) {
         x[l] = a[l] + beta[l];
-        for (int c = 0; c < filters; c++) x[l] += t->parameters[UF][l * filters + c] * f[c];
+        for (size_t c = 0; c < filters; c++) x[l] += t->parameters[UF][l * filters + c] * f[c];
     }
-    attend_kernel()->tanh((size_t)n, x, x);
+    attend_kernel()->tanh(n, x, x);
     return x;
 }
 
@@ -70,17 +71,18 @@ static void tile(const attend_tile *t)
 /* Passes dx (channels) backward through Uf f_j: to Uf, the filters and the previous weights. */
 static void location_backward(const attend_tile *t, const attend_tile_gradients *g, int i, int j, const real *dx)
 {
-    const int filters = t->shapes[F][0], size = t->shapes[F][1], at = t->first_key + j;
+    const int at = t->first_key + j;
+    const size_t n = (size_t)t->query_width, filters = (size_t)t->shapes[F][0], size = (size_t)t->shapes[F][1];
     const real *f = t->scratch, *previous = t->previous + (size_t)i * t->previous_stride;
     real *dprevious = g->previous ? g->previous + (size_t)i * t->previous_stride : NULL;
-    for (int c = 0; c < filters; c++) {
+    for (size_t c = 0; c < filters; c++) {
         real df = 0;
-        for (int l = 0; l < t->query_width; l++) {
+        for (size_t l = 0; l < n; l++) {
             df += t->parameters[UF][l * filters + c] * dx[l];
             if (g->parameters[UF]) g->parameters[UF][l * filters + c] += dx[l] * f[c];
         }
-        for (int s = 0; s < size; s++) {
-            int from = at + s - size / 2;
+        for (size_t s = 0; s < size; s++) {
+            const ptrdiff_t from = at + (ptrdiff_t)s - (ptrdiff_t)(size / 2);
             if (from < 0 || from >= t->all_keys) continue;
             if (g->parameters[F]) g->parameters[F][c * size + s] += df * previous[from];
             if (dprevious) dprevious[from] += df * t->parameters[F][c * size + s];

@@ -1,6 +1,7 @@
 /* scores.c: the list of scores. A new score is a file of its own and an entry here. */
 #include <attend/score.h>
 
+#include "core/status.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@ const attend_score *const attend_scores[] = {
 
 const attend_score *attend_score_find(const char *name)
 {
+    ATTEND_REQUIRE(NULL, name);
     for (const attend_score *const *s = attend_scores; *s; s++)
         if (strcmp((*s)->name, name) == 0) return *s;
     return NULL;
@@ -18,6 +20,7 @@ const attend_score *attend_score_find(const char *name)
 
 size_t attend_score_names(char *out, size_t size)
 {
+    ATTEND_REQUIRE(0, out || size == 0);
     size_t used = 0;
     for (const attend_score *const *s = attend_scores; *s; s++) {
         const size_t left = used < size ? size - used : 0;

@@ -2,6 +2,7 @@
 #include "attention/source.h"
 
 #include "op/ragged.h"
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -122,6 +123,16 @@ attention_rows attend_attention_packed_rows(const attend_var *v, int heads, cons
     };
 }
 
+/* Groups (a key head of a sequence) and columns of the context are counted in int. */
+static bool sizes_fit(attend_ctx *c, const char *name, const attend_source *s)
+{
+    const attend_attention_options *o = &s->options;
+    if ((int64_t)s->count * o->key_heads <= INT_MAX && (int64_t)o->heads * s->value_width <= INT_MAX) return true;
+    attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: %d sequences, %d heads and values of width %d are too large together",
+                    name, s->count, o->heads, s->value_width);
+    return false;
+}
+
 attend_source *attend_source_new(attend_ctx *c, const attend_attention_options *options, attend_var *const *parameters,
                                  attend_var *keys, attend_var *values, const attend_ragged *sequences)
 {
@@ -150,7 +161,7 @@ attend_source *attend_source_new(attend_ctx *c, const attend_attention_options *
     s->key_rows = attend_attention_packed_rows(s->keys, heads, sequences);
     s->value_rows = attend_attention_packed_rows(s->values, heads, sequences);
     s->keys->needed = s->values->needed = true;
-    return attend_attention_source_cache(c, s, MIN_CACHED_QUERIES, NULL) ? s : NULL;
+    return sizes_fit(c, name, s) && attend_attention_source_cache(c, s, MIN_CACHED_QUERIES, NULL) ? s : NULL;
 }
 
 attend_source *attend_source_joint(attend_ctx *c, const attend_attention_options *options, attend_var *joint, int at,
@@ -179,5 +190,5 @@ attend_source *attend_source_joint(attend_ctx *c, const attend_attention_options
     s->key_rows.first = (size_t)at;
     s->value_rows.first = (size_t)at + (size_t)width;
     joint->needed = true;
-    return attend_attention_source_cache(c, s, MIN_CACHED_QUERIES, NULL) ? s : NULL;
+    return sizes_fit(c, name, s) && attend_attention_source_cache(c, s, MIN_CACHED_QUERIES, NULL) ? s : NULL;
 }

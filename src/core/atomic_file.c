@@ -200,6 +200,7 @@ static int begin(attend_atomic_file *r, const char *path)
 
 int attend_atomic_file_begin(attend_atomic_file **out, const char *path, size_t size)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, out && path);
     *out = NULL;
     attend_atomic_file *r = attend_memory_zeroed(1, sizeof *r);
     if (!r) return attend_fail(ATTEND_NO_MEMORY, "no memory to write %s", path);
@@ -226,6 +227,7 @@ static int write_failed(const attend_atomic_file *r, const char *doing, int erro
 
 int attend_atomic_file_write(attend_atomic_file *r, const void *bytes, size_t count)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, r && (bytes || count == 0));
     const size_t max_write = (size_t)1 << 30; /* some systems reject writes of 2 GiB */
     const size_t needed = r->size > r->written + count ? r->size : r->written + count;
     const char *next = bytes;
@@ -242,13 +244,16 @@ int attend_atomic_file_write(attend_atomic_file *r, const void *bytes, size_t co
 
 void attend_atomic_file_printf(attend_atomic_file *r, int *status, const char *format, ...)
 {
+    ATTEND_REQUIRE_VOID(status);
+    if (*status != ATTEND_OK) return; /* there may be no file */
+    if (!r || !format) *status = attend_refuse(__func__, "file && format");
+    if (!r || !format) return;
     char text[1024];
     va_list arguments;
     va_start(arguments, format);
     const int n = vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    if (*status == ATTEND_OK && n > 0 && (size_t)n < sizeof text)
-        *status = attend_atomic_file_write(r, text, (size_t)n);
+    if (n > 0 && (size_t)n < sizeof text) *status = attend_atomic_file_write(r, text, (size_t)n);
 }
 
 static int commit(attend_atomic_file *r)
@@ -271,6 +276,7 @@ static int commit(attend_atomic_file *r)
 
 int attend_atomic_file_commit(attend_atomic_file *r)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, r);
     int status = commit(r);
     attend_atomic_file_abandon(r);
     return status;
@@ -287,7 +293,7 @@ void attend_atomic_file_abandon(attend_atomic_file *r)
 
 void attend_atomic_file_unlink(const attend_atomic_file *r)
 {
-    if (r->temporary[0]) unlinkat(r->directory, r->temporary, 0);
+    if (r && r->temporary[0]) unlinkat(r->directory, r->temporary, 0);
 }
 
 /* --- stale temporary files --- */
@@ -322,6 +328,7 @@ static void remove_stale(const attend_atomic_file *r, bool numbered)
 
 void attend_atomic_file_remove_stale(const char *path, bool numbered)
 {
+    ATTEND_REQUIRE_VOID(path);
     char real[PATH_MAX];
     attend_atomic_file *r = strlen(path) < PATH_MAX ? attend_memory_zeroed(1, sizeof *r) : NULL;
     if (!r) return;

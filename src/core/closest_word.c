@@ -1,5 +1,6 @@
 #include <attend/parse.h>
 
+#include "core/status.h"
 #include <string.h>
 
 enum { MAX_LETTERS = 63 };
@@ -12,6 +13,7 @@ static int min(int a, int b)
 /* Optimal string alignment over three rows of the usual table. */
 int attend_word_distance(const char *a, const char *b)
 {
+    ATTEND_REQUIRE(0, a && b);
     int rows[3][MAX_LETTERS + 1];
     const int n = (int)strnlen(a, MAX_LETTERS), m = (int)strnlen(b, MAX_LETTERS);
     for (int j = 0; j <= m; j++) rows[0][j] = j;
@@ -30,6 +32,7 @@ int attend_word_distance(const char *a, const char *b)
 
 const char *attend_closest_word(const char *word, const char *const *list, size_t count)
 {
+    ATTEND_REQUIRE(NULL, word && (list || count == 0));
     const char *best = NULL;
     int distance = (int)strnlen(word, MAX_LETTERS) / 3 + 2; /* a word at this distance is not a plausible misspelling */
     for (size_t i = 0; i < count; i++) {

@@ -1,4 +1,5 @@
 /* file_identity.c: device and inode of a file, or of the directory in which it would be created. */
+#include "core/status.h"
 #include "core/file_identity.h"
 
 #include <attend/file.h>
@@ -65,6 +66,7 @@ attend_file_identity attend_file_identify_descriptor(int descriptor)
 
 bool attend_file_is_same(const attend_file_identity *a, const attend_file_identity *b)
 {
+    ATTEND_REQUIRE(false, a && b);
     if (!(a->exists || a->name[0]) || !(b->exists || b->name[0])) return false;
     return a->exists == b->exists && a->device == b->device && a->inode == b->inode && strcmp(a->name, b->name) == 0;
 }

@@ -21,6 +21,7 @@ void attend_grads_free(attend_grads *g)
 
 int attend_grads_new(attend_grads **out, const attend_params *set)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, out && set);
     *out = NULL;
     attend_grads *g = attend_memory_zeroed(1, sizeof *g);
     bool ok = g && (g->entries = attend_memory_zeroed((size_t)set->count, sizeof *g->entries));
@@ -45,6 +46,7 @@ int attend_grads_new(attend_grads **out, const attend_params *set)
 
 const real *attend_grads_of(const attend_grads *g, const attend_param *p)
 {
+    ATTEND_REQUIRE(NULL, g && p);
     return g->entries[p->index].value;
 }
 
@@ -57,6 +59,7 @@ void attend_grads_clear_rows(grad_entry *e)
 
 void attend_grads_zero(attend_grads *g)
 {
+    ATTEND_REQUIRE_VOID(g);
     for (int i = 0; i < g->count; i++) {
         grad_entry *e = &g->entries[i];
         size_t width = attend_grads_row_size(e);

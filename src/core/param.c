@@ -1,3 +1,4 @@
+#include "core/status.h"
 #include "core/memory.h"
 #include "core/precision.h"
 #include "core/rng.h"
@@ -6,6 +7,7 @@
 
 int attend_params_new(attend_params **out)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, out);
     *out = attend_memory_zeroed(1, sizeof **out);
     return *out ? ATTEND_OK : attend_fail(ATTEND_NO_MEMORY, "no memory for parameters");
 }
@@ -61,6 +63,7 @@ static int grow(attend_params *set)
 
 int attend_params_add(attend_param **out, attend_params *set, const char *name, int rank, const int *shape)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, set && name && (shape || rank < 1));
     return attend_params_add_stored(out, set, name, rank, shape, NULL);
 }
 
@@ -129,16 +132,19 @@ int attend_params_add_stored(attend_param **out, attend_params *set, const char 
 
 int attend_params_count(const attend_params *set)
 {
+    ATTEND_REQUIRE(0, set);
     return set->count;
 }
 
 attend_param *attend_params_at(const attend_params *set, int i)
 {
+    ATTEND_REQUIRE(NULL, set);
     return i >= 0 && i < set->count ? set->list[i] : NULL;
 }
 
 attend_param *attend_params_find(const attend_params *set, const char *name)
 {
+    ATTEND_REQUIRE(NULL, set && name);
     for (int i = 0; i < set->count; i++)
         if (strcmp(set->list[i]->name, name) == 0) return set->list[i];
     return NULL;
@@ -146,6 +152,7 @@ attend_param *attend_params_find(const attend_params *set, const char *name)
 
 size_t attend_params_size(const attend_params *set)
 {
+    ATTEND_REQUIRE(0, set);
     size_t size = 0;
     for (int i = 0; i < set->count; i++) size += set->list[i]->size;
     return size;
@@ -153,26 +160,31 @@ size_t attend_params_size(const attend_params *set)
 
 const char *attend_param_name(const attend_param *p)
 {
+    ATTEND_REQUIRE(NULL, p);
     return p->name;
 }
 
 int attend_param_rank(const attend_param *p)
 {
+    ATTEND_REQUIRE(0, p);
     return p->rank;
 }
 
 int attend_param_dim(const attend_param *p, int axis)
 {
+    ATTEND_REQUIRE(0, p);
     return axis >= 0 && axis < p->rank ? p->shape[axis] : 0;
 }
 
 size_t attend_param_size(const attend_param *p)
 {
+    ATTEND_REQUIRE(0, p);
     return p->size;
 }
 
 attend_precision attend_param_precision(const attend_param *p)
 {
+    ATTEND_REQUIRE((attend_precision)0, p);
     return p->precision;
 }
 
@@ -198,21 +210,25 @@ void attend_param_row(const attend_param *p, size_t i, real *row)
 
 const real *attend_param_value(const attend_param *p)
 {
+    ATTEND_REQUIRE(NULL, p);
     return p->value;
 }
 
 real *attend_param_edit(attend_param *p)
 {
+    ATTEND_REQUIRE(NULL, p);
     return p->value;
 }
 
 void attend_param_changed(attend_param *p)
 {
+    ATTEND_REQUIRE_VOID(p);
     atomic_fetch_add(&p->version, 1);
 }
 
 void attend_param_fill_uniform(attend_param *p, uint64_t seed, double bound)
 {
+    ATTEND_REQUIRE_VOID(p);
     /* FNV-1a of the name: the numbers do not depend on the order of the parameters. */
     uint64_t stream = 0xcbf29ce484222325u;
     for (const char *s = p->name; *s; s++) stream = (stream ^ (unsigned char)*s) * 0x100000001b3u;

@@ -1,5 +1,6 @@
 #include <attend/parse.h>
 
+#include "core/status.h"
 #include "core/c_locale.h"
 #include <errno.h>
 #include <math.h>
@@ -16,6 +17,7 @@ static bool accept(const char *text, char *stop, const char **end)
 
 bool attend_parse_real(const char *text, const char **end, double *x)
 {
+    ATTEND_REQUIRE(false, text && x);
     char *stop;
     locale_t previous = (locale_t)0;
     const locale_t c = attend_c_locale_begin(&previous);
@@ -28,6 +30,7 @@ bool attend_parse_real(const char *text, const char **end, double *x)
 
 bool attend_parse_integer(const char *text, const char **end, long long *x)
 {
+    ATTEND_REQUIRE(false, text && x);
     char *stop;
     errno = 0;
     *x = strtoll(text, &stop, 10);
@@ -36,6 +39,7 @@ bool attend_parse_integer(const char *text, const char **end, long long *x)
 
 bool attend_parse_unsigned(const char *text, const char **end, uint64_t *x)
 {
+    ATTEND_REQUIRE(false, text && x);
     char *stop;
     errno = 0;
     *x = strtoull(text, &stop, 10);
@@ -45,6 +49,7 @@ bool attend_parse_unsigned(const char *text, const char **end, uint64_t *x)
 
 int attend_format_real(char *text, size_t size, double x, int min_digits)
 {
+    ATTEND_REQUIRE(0, text || size == 0);
     locale_t previous = (locale_t)0;
     const locale_t c = attend_c_locale_begin(&previous);
     int length = -1;

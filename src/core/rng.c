@@ -1,4 +1,5 @@
 #include "core/rng.h"
+#include "core/status.h"
 
 void attend_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
 {
@@ -25,6 +26,7 @@ void attend_rng_block(const attend_rng *r, uint32_t block, uint32_t out[4])
 
 double attend_rng_uniform(const attend_rng *r, uint64_t i)
 {
+    ATTEND_REQUIRE(0, r);
     uint32_t four[4];
     attend_rng_block(r, (uint32_t)(i / 4), four);
     return four[i % 4] * 0x1p-32;

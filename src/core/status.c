@@ -1,5 +1,6 @@
 #include "core/status.h"
 
+#include "core/printable.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -10,33 +11,43 @@ const char *attend_message(void)
     return message;
 }
 
-/* Messages quote files and arguments and are shown on terminals, which interpret control characters: these (U+0000 to
- * U+001F and U+007F to U+009F in UTF-8) become question marks. */
-static void replace_control(char *text)
+/* Copies a message, which quotes files and arguments, in a form that is safe to print. What does not fit is cut. */
+static void set_message(const char *text, size_t size)
 {
-    for (unsigned char *s = (unsigned char *)text; *s; s++) {
-        if (*s < 0x20 || *s == 0x7f) *s = '?';
-        if (s[0] == 0xc2 && s[1] >= 0x80 && s[1] < 0xa0) s[0] = s[1] = '?';
+    char escaped[ATTEND_PRINTABLE_BYTES];
+    size_t used = 0, written;
+    for (size_t i = 0; i < size;) {
+        i += attend_printable_next(text + i, size - i, ATTEND_PRINT_ALL, escaped, &written);
+        if (used + written >= sizeof message) break;
+        memcpy(message + used, escaped, written);
+        used += written;
     }
+    message[used] = '\0';
 }
 
 int attend_fail_v(int code, const char *format, va_list arguments)
 {
-    /* The arguments may point into the message itself, so the new one is built in a buffer. */
-    char text[ATTEND_MESSAGE_SIZE];
+    /* The arguments may point into the message itself, so the new one is built in a buffer. It is larger, so that a
+     * character is not split at the end of the message. */
+    char text[ATTEND_MESSAGE_SIZE + 4];
     if (vsnprintf(text, sizeof text, format, arguments) < 0) text[0] = '\0';
-    replace_control(text);
-    snprintf(message, sizeof message, "%s", text);
+    set_message(text, strlen(text));
     return code;
 }
 
 int attend_fail(int code, const char *format, ...)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, format);
     va_list arguments;
     va_start(arguments, format);
     attend_fail_v(code, format, arguments);
     va_end(arguments);
     return code;
+}
+
+int attend_refuse(const char *function, const char *condition)
+{
+    return attend_fail(ATTEND_BAD_USAGE, ATTEND_REFUSAL, function, condition);
 }
 
 const char *attend_errno_text(int error)

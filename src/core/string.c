@@ -22,6 +22,7 @@ void *attend_grow_array(void *old, size_t used, size_t min_count, size_t element
 
 void attend_string_free(attend_string *s)
 {
+    if (!s) return;
     attend_memory_free(s->text);
     *s = (attend_string){ 0 };
 }
@@ -38,6 +39,7 @@ int attend_string_reserve(attend_string *s, size_t more)
 
 int attend_string_add(attend_string *s, const char *bytes, size_t size)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, s && (bytes || size == 0));
     const int status = attend_string_reserve(s, size);
     if (status != ATTEND_OK) return status;
     if (size) memcpy(s->text + s->size, bytes, size);

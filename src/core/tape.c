@@ -8,6 +8,7 @@
 
 int attend_ctx_new(attend_ctx **out)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, out);
     *out = attend_memory_zeroed(1, sizeof **out);
     if (!*out) return attend_fail(ATTEND_NO_MEMORY, "no memory for a context");
     (*out)->recording = true;
@@ -24,6 +25,7 @@ void attend_ctx_free(attend_ctx *c)
 
 int attend_ctx_set_threads(attend_ctx *c, int threads)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, c);
     attend_pool *pool = NULL;
     const int status = threads == 1 ? ATTEND_OK : attend_pool_new(&pool, threads);
     if (status != ATTEND_OK) return status;
@@ -39,6 +41,7 @@ void attend_ctx_set_pool(attend_ctx *c, attend_pool *pool)
 
 void attend_ctx_reset(attend_ctx *c)
 {
+    ATTEND_REQUIRE_VOID(c);
     attend_arena_rewind(&c->arena, (attend_mark){ 0 });
     c->tape = NULL;
     c->backward_done = false;
@@ -50,21 +53,25 @@ void attend_ctx_reset(attend_ctx *c)
 
 void attend_ctx_set_grads(attend_ctx *c, attend_grads *g)
 {
+    ATTEND_REQUIRE_VOID(c);
     c->grads = g;
 }
 
 void attend_ctx_set_recording(attend_ctx *c, bool on)
 {
+    ATTEND_REQUIRE_VOID(c);
     c->recording = on;
 }
 
 void attend_ctx_set_training(attend_ctx *c, bool on)
 {
+    ATTEND_REQUIRE_VOID(c);
     c->training = on;
 }
 
 void attend_ctx_set_random(attend_ctx *c, uint64_t seed, uint64_t stream)
 {
+    ATTEND_REQUIRE_VOID(c);
     c->seed = seed;
     c->stream = stream;
     c->random_uses = 0;
@@ -77,21 +84,25 @@ attend_rng attend_ctx_random(attend_ctx *c)
 
 int attend_ctx_status(const attend_ctx *c)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, c);
     return c->status;
 }
 
 const char *attend_ctx_message(const attend_ctx *c)
 {
+    ATTEND_REQUIRE(attend_message(), c);
     return c->message;
 }
 
 attend_mark attend_ctx_mark(const attend_ctx *c)
 {
+    ATTEND_REQUIRE((attend_mark){ 0 }, c);
     return attend_arena_mark(&c->arena);
 }
 
 void attend_ctx_rewind(attend_ctx *c, attend_mark mark)
 {
+    ATTEND_REQUIRE_VOID(c);
     if (c->tape) {
         attend_ctx_fail(c, ATTEND_BAD_USAGE,
                         "attend_ctx_rewind: the tape contains operations; switch recording off first");
@@ -102,24 +113,27 @@ void attend_ctx_rewind(attend_ctx *c, attend_mark mark)
 
 size_t attend_ctx_bytes(const attend_ctx *c)
 {
+    ATTEND_REQUIRE(0, c);
     return c->arena.bytes;
 }
 
 void *attend_ctx_fail(attend_ctx *c, int code, const char *format, ...)
 {
-    if (c->status != ATTEND_OK) return NULL;
-    c->status = code;
+    if (c && c->status != ATTEND_OK) return NULL;
     va_list arguments;
     va_start(arguments, format);
     attend_fail_v(code, format, arguments);
     va_end(arguments);
+    if (!c) return NULL;
+    c->status = code;
     snprintf(c->message, sizeof c->message, "%s", attend_message());
     return NULL;
 }
 
 bool attend_check_inputs(attend_ctx *c, const char *operation, int n, ...)
 {
-    if (c->status != ATTEND_OK) return false;
+    if (!c) attend_ctx_fail(NULL, ATTEND_BAD_USAGE, "%s: the context is NULL", operation);
+    if (!c || c->status != ATTEND_OK) return false;
     va_list variables;
     va_start(variables, n);
     for (int i = 0; i < n; i++) {
@@ -234,18 +248,20 @@ static attend_var *var_copy(attend_ctx *c, int rank, const int *shape, const rea
 
 attend_var *attend_constant(attend_ctx *c, int rank, const int *shape, const real *data)
 {
+    ATTEND_REQUIRE_IN(c, c && (shape || rank < 1));
     return var_copy(c, rank, shape, data, false);
 }
 
 attend_var *attend_input(attend_ctx *c, int rank, const int *shape, const real *data)
 {
+    ATTEND_REQUIRE_IN(c, c && (shape || rank < 1));
     return var_copy(c, rank, shape, data, true);
 }
 
 attend_var *attend_parameter(attend_ctx *c, attend_param *p)
 {
+    ATTEND_REQUIRE_IN(c, c && p);
     if (c->status != ATTEND_OK) return NULL;
-    if (!p) return attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_parameter: the parameter is NULL");
     attend_var *v = var_empty(c, p->rank, p->shape, c->grads != NULL);
     if (!v) return NULL;
     if (c->grads && (p->index >= c->grads->count || c->grads->entries[p->index].param != p))
@@ -320,6 +336,7 @@ real *attend_grad_rows(attend_ctx *c, attend_var *v, const int *rows, int n)
 
 int attend_backward(attend_ctx *c, attend_var *loss)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, c);
     if (c->status == ATTEND_OK && loss && loss->size != 1) {
         char text[ATTEND_SHAPE_TEXT];
         attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_backward: the loss has shape %s; it must be a single number",
@@ -331,6 +348,7 @@ int attend_backward(attend_ctx *c, attend_var *loss)
 
 int attend_backward_from(attend_ctx *c, attend_var *from, const real *gradient)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, c && gradient);
     if (!attend_check_inputs(c, "attend_backward", 1, from)) return attend_fail(c->status, "%s", c->message);
     if (c->backward_done) {
         attend_ctx_fail(c, ATTEND_BAD_USAGE,

@@ -136,7 +136,14 @@ struct attend_ctx {
  * threads of attend_ctx_set_threads again, if any. */
 void attend_ctx_set_pool(attend_ctx *c, attend_pool *pool);
 
-/* Marks the context as failed, unless it has failed before, and returns NULL. */
+/* ATTEND_REQUIRE (core/status.h) for an operation on the tape: marks the context as failed and returns NULL. */
+#define ATTEND_REQUIRE_IN(c, condition)                                                                                \
+    do {                                                                                                               \
+        if (!(condition)) return attend_ctx_fail(c, ATTEND_BAD_USAGE, ATTEND_REFUSAL, __func__, #condition);           \
+    } while (0)
+
+/* Marks the context as failed, unless it has failed before, and returns NULL. Without a context, which is a failure
+ * too, only the thread's message is set. */
 void *attend_ctx_fail(attend_ctx *c, int code, const char *format, ...) ATTEND_PRINTF(3, 4);
 
 /* Checks the n input variables (attend_var *) of an operation: true if the context has not failed and none is NULL,

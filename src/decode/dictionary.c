@@ -58,6 +58,7 @@ static int add_line(attend_dictionary *d, const attend_lines *from, const char *
 
 int attend_dictionary_read(attend_dictionary **out, const char *path)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, out && path);
     *out = NULL;
     attend_lines *from = NULL;
     attend_dictionary *d = attend_memory_zeroed(1, sizeof *d);
@@ -77,6 +78,7 @@ int attend_dictionary_read(attend_dictionary **out, const char *path)
 
 const char *attend_dictionary_find(const attend_dictionary *d, const char *word, size_t size)
 {
+    ATTEND_REQUIRE(NULL, d && (word || size == 0));
     const int number = attend_string_table_find(&d->words, word, size);
     return number >= 0 ? d->texts.text + d->offsets[number] : NULL;
 }

@@ -53,6 +53,7 @@ static int list_maps(attend_map_selection *s, const attend_config *c)
 
 int attend_map_selection_new(attend_map_selection **out, const attend_model *m, int threads)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, out && m);
     *out = NULL;
     attend_map_selection *s = attend_memory_zeroed(1, sizeof *s);
     if (!s) return attend_fail(ATTEND_NO_MEMORY, "no memory to select an attention map");
@@ -165,6 +166,7 @@ static int has_failed(void)
 int attend_map_selection_add(attend_map_selection *s, int count, const char *const *sources, const char *const *targets,
                              const attend_pair_links *gold)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, s && ((sources && targets) || count < 1));
     if (s->state == FAILED) return has_failed();
     if (s->state == ENDED || s->state == (gold ? IBM1 : GOLD))
         return attend_fail(ATTEND_BAD_USAGE, "the map selection has ended, or only some of its pairs have gold links");
@@ -212,6 +214,7 @@ static int score_ibm1(attend_map_selection *s)
 
 int attend_map_selection_end(attend_map_selection *s, const attend_map_score **scores, int *count, int *best)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, s && scores && count && best);
     if (s->state == FAILED) return has_failed();
     const int status = s->state == IBM1 ? score_ibm1(s) : ATTEND_OK;
     s->state = status == ATTEND_OK ? ENDED : FAILED;

@@ -7,6 +7,7 @@
 #include "core/status.h"
 #include "decode/word_links.h"
 #include "text/pipeline.h"
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,6 +21,7 @@ typedef struct scorer_pair {
     attend_encoded_text sides[2];
     size_t rows, weights; /* offsets in row_log_p and mean_maps */
     const char *fault;
+    bool is_non_finite;
 } scorer_pair;
 
 struct attend_scorer {
@@ -76,6 +78,7 @@ void attend_scorer_free(attend_scorer *s)
 
 int attend_scorer_new(attend_scorer **out, const attend_model *m, int threads, bool weights)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, out && m);
     *out = NULL;
     if (threads < 1 || threads > 1024)
         return attend_fail(ATTEND_BAD_USAGE, "threads is %d; it must be from 1 to 1024", threads);
@@ -101,6 +104,7 @@ int attend_scorer_new(attend_scorer **out, const attend_model *m, int threads, b
 
 int attend_scorer_set_alignment(attend_scorer *s, attend_alignment alignment)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, s);
     const int status = attend_alignment_check(alignment, attend_model_config(s->m));
     if (status == ATTEND_OK) s->alignment = alignment;
     return status;
@@ -108,6 +112,7 @@ int attend_scorer_set_alignment(attend_scorer *s, attend_alignment alignment)
 
 void attend_scorer_keep_maps(attend_scorer *s)
 {
+    ATTEND_REQUIRE_VOID(s);
     s->keep_maps = s->weights;
 }
 
@@ -174,7 +179,7 @@ static size_t area_of(const scorer_pair *p)
     return (size_t)(p->sides[1].count + 1) * (size_t)p->sides[0].count;
 }
 
-static const scorer_pair *valid_pair(const attend_scorer *s, int i)
+static scorer_pair *valid_pair(const attend_scorer *s, int i)
 {
     return &s->pairs[s->valid[i]];
 }
@@ -207,8 +212,10 @@ static int score_group(attend_scorer *s, attend_ctx *c, int first, int count)
             : attend_fail(ATTEND_NO_MEMORY, "no memory for %d pairs", count);
     const real *from = maps;
     for (int i = 0; status == ATTEND_OK && i < count; i++) {
-        const scorer_pair *p = valid_pair(s, first + i);
-        s->results[s->valid[first + i]].log_probability = sums[i];
+        scorer_pair *p = valid_pair(s, first + i);
+        p->is_non_finite = !isfinite(sums[i]);
+        if (p->is_non_finite) p->fault = "the model's probabilities for it are not finite";
+        s->results[s->valid[first + i]].log_probability = p->is_non_finite ? 0 : sums[i];
         if (!s->weights) continue;
         average_maps(s, s->alignment, from, area_of(p), s->mean_maps + p->weights);
         from += map_count(s) * area_of(p);
@@ -252,7 +259,9 @@ static int reserve_scores(attend_scorer *s)
 static void fill_result(const attend_scorer *s, const scorer_pair *p, attend_scored_pair *r)
 {
     const attend_pipeline *source = &s->sides[ATTEND_SOURCE], *target = &s->sides[ATTEND_TARGET];
-    *r = (attend_scored_pair){ .log_probability = r->log_probability, .fault = p->fault };
+    *r = (attend_scored_pair){ .log_probability = r->log_probability,
+                               .fault = p->fault,
+                               .is_non_finite = p->is_non_finite };
     r->source_text = s->is_language_model ? "" : attend_pipeline_text(source, &p->sides[0]);
     r->target_text = attend_pipeline_text(target, &p->sides[1]);
     if (p->fault) return;
@@ -268,6 +277,7 @@ static void fill_result(const attend_scorer *s, const scorer_pair *p, attend_sco
 
 int attend_scorer_run(attend_scorer *s, int count, const char *const *sources, const char *const *targets)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, s && (targets || count < 1));
     clear_results(s);
     if (!sources != s->is_language_model)
         return attend_fail(ATTEND_BAD_USAGE, s->is_language_model
@@ -299,11 +309,13 @@ int attend_scorer_run(attend_scorer *s, int count, const char *const *sources, c
 
 const attend_scored_pair *attend_scorer_result(const attend_scorer *s, int pair)
 {
+    ATTEND_REQUIRE(NULL, s);
     return pair >= 0 && pair < s->count ? &s->results[pair] : NULL;
 }
 
 int attend_scorer_result_for(attend_scorer *s, int pair, attend_alignment alignment, const attend_scored_pair **result)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, s && result);
     const attend_scored_pair *r = *result = attend_scorer_result(s, pair);
     if (!r || !s->maps)
         return attend_fail(ATTEND_BAD_USAGE, "pair %d does not exist, or maps are not kept (attend_scorer_keep_maps)",
@@ -327,6 +339,7 @@ int attend_scorer_result_for(attend_scorer *s, int pair, attend_alignment alignm
 
 int attend_scorer_links(const attend_scored_pair *r, attend_word_link *links, int room)
 {
+    ATTEND_REQUIRE(0, r && (links || room < 1));
     if (r->fault || !r->weights) return 0;
     const attend_tokenized_text source = { r->source_text, r->source_spans,
                                            attend_pipeline_source_length(r->source_count) };
@@ -336,12 +349,14 @@ int attend_scorer_links(const attend_scored_pair *r, attend_word_link *links, in
 
 void attend_scorer_word_counts(const attend_scored_pair *r, int *sources, int *targets)
 {
+    ATTEND_REQUIRE_VOID(r && sources && targets);
     *sources = r->fault ? 0 : attend_word_count(r->source_text, strlen(r->source_text));
     *targets = r->fault ? 0 : attend_word_count(r->target_text, strlen(r->target_text));
 }
 
 void attend_scorer_word_weights(const attend_scored_pair *r, double *weights)
 {
+    ATTEND_REQUIRE_VOID(r && weights);
     if (!r->weights || r->fault) return;
     const attend_tokenized_text source = { r->source_text, r->source_spans,
                                            attend_pipeline_source_length(r->source_count) };

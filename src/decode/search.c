@@ -214,7 +214,7 @@ static int add_node(search *s, const beam *b, const candidate *c)
 {
     const int n = (int)s->node_count++;
     s->nodes[n] = (node){ .parent = s->last[c->hypothesis], .token = c->token, .sum = c->sum, .log_p = c->log_p };
-    if (!s->needs_weights) return n;
+    if (!s->needs_weights || b->length == 0) return n;
     real *weights = s->blocks->numbers + s->blocks->used; /* zeroed */
     s->blocks->used += (size_t)b->length;
     attend_ensemble_weights(&s->ensemble, c->hypothesis, b->length, weights);
@@ -458,6 +458,7 @@ static int choose_output(search *s, const attend_search_sources *x, int model_co
 int attend_search_ensemble(attend_search_result **out, attend_ctx *const *contexts, const attend_model *const *models,
                            int model_count, const attend_search_options *options, const attend_search_sources *sources)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, out && contexts && models && sources);
     static const attend_search_options defaults = ATTEND_SEARCH_OPTIONS_INIT;
     *out = NULL;
     search s = { .o = options ? *options : defaults, .count = sources->count };
@@ -483,6 +484,7 @@ int attend_search_ensemble(attend_search_result **out, attend_ctx *const *contex
 int attend_search(attend_search_result **out, attend_ctx *c, const attend_model *m,
                   const attend_search_options *options, int count, const int *source, const int *lengths)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, out && c && m && (lengths || count < 1));
     return attend_search_ensemble(out, &c, &m, 1, options,
                                   &(attend_search_sources){ .count = count, .tokens = source, .lengths = lengths });
 }

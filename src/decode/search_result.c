@@ -27,11 +27,13 @@ void attend_search_result_free(attend_search_result *r)
 
 int attend_search_result_count(const attend_search_result *r, int source)
 {
+    ATTEND_REQUIRE(0, r);
     return source >= 0 && source < r->count ? r->first[source + 1] - r->first[source] : 0;
 }
 
 const attend_translation *attend_search_result_at(const attend_search_result *r, int source, int rank)
 {
+    ATTEND_REQUIRE(NULL, r);
     return rank >= 0 && rank < attend_search_result_count(r, source) ? &r->list[r->first[source] + rank] : NULL;
 }
 
@@ -64,7 +66,7 @@ static attend_translation translation_of(const search *s, const search_beam *b, 
     for (int n = e->last, i = rows - 1; n >= 0; n = s->nodes[n].parent, i--) {
         if (i < rows - 1) (*tokens)[i] = s->nodes[n].token;
         (*numbers)[i] = s->nodes[n].log_p;
-        if (weights)
+        if (weights && b->length > 0)
             memcpy(*numbers + rows + (size_t)i * (size_t)b->length, s->nodes[n].weights,
                    (size_t)b->length * sizeof **numbers);
     }

@@ -68,6 +68,7 @@ static int fill(attend_translator *t, const attend_model *const *models)
 int attend_translator_new_ensemble(attend_translator **out, const attend_model *const *models, int model_count,
                                    const attend_translator_options *options)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, out && models && options);
     *out = NULL;
     int status = check(models, model_count, options);
     if (status != ATTEND_OK) return status;
@@ -88,6 +89,7 @@ int attend_translator_new_ensemble(attend_translator **out, const attend_model *
 
 int attend_translator_new(attend_translator **out, const attend_model *m, const attend_translator_options *options)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, out && m && options);
     return attend_translator_new_ensemble(out, &m, 1, options);
 }
 
@@ -144,6 +146,7 @@ static int reserve_lines(attend_translator *t, int count)
 int attend_translator_run_from(attend_translator *t, int count, const char *const *lines, const size_t *sizes,
                                const char *const *prefixes, const size_t *prefix_sizes)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, t && ((lines && sizes) || count < 1) && (!prefixes || prefix_sizes));
     static const attend_hypothesis empty = { .text = "" };
     clear_results(t);
     if (t->is_language_model && prefixes)
@@ -161,6 +164,7 @@ int attend_translator_run_from(attend_translator *t, int count, const char *cons
 
 int attend_translator_run(attend_translator *t, int count, const char *const *lines, const size_t *sizes)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, t && ((lines && sizes) || count < 1));
     return attend_translator_run_from(t, count, lines, sizes, NULL, NULL);
 }
 
@@ -168,16 +172,19 @@ int attend_translator_run(attend_translator *t, int count, const char *const *li
 
 const attend_line_result *attend_translator_result(const attend_translator *t, int line)
 {
+    ATTEND_REQUIRE(NULL, t);
     return line >= 0 && line < t->count ? &t->lines[line].result : NULL;
 }
 
 const attend_tokenizer *attend_translator_tokenizer(const attend_translator *t, bool target)
 {
+    ATTEND_REQUIRE(NULL, t);
     return t->sides[target || t->is_language_model].tokenizer;
 }
 
 int attend_hypothesis_links(const attend_line_result *r, const attend_hypothesis *h, attend_word_link *links, int room)
 {
+    ATTEND_REQUIRE(0, r && h && (links || room < 1));
     if (!r->source || !h->weights) return 0;
     const attend_tokenized_text source = { r->source_text, r->source_spans,
                                            attend_pipeline_source_length(r->source_count) };

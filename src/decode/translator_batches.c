@@ -63,7 +63,7 @@ static int search(attend_translator *t, attend_ctx *const *contexts, int first, 
     for (int side = 0; lengths && texts && side < 2; side++) {
         for (int i = 0; i < count; i++)
             texts[i] = side == ATTEND_SOURCE ? &line_at(t, first + i)->source : &line_at(t, first + i)->prefix;
-        tokens[side] = attend_pipeline_join(&t->sides[side], count, texts, lengths + side * count);
+        tokens[side] = attend_pipeline_join(&t->sides[side], count, texts, lengths + (size_t)side * (size_t)count);
     }
     int status = tokens[0] && tokens[1] && streams
                      ? ATTEND_OK
@@ -124,7 +124,7 @@ static void run_worker(void *user, int worker)
 {
     attend_translator *t = user;
     for (int i = t->batch_count - 1 - worker; i >= 0; i -= t->o.threads)
-        run_batch(t, t->contexts + worker * t->model_count, &t->batches[i]);
+        run_batch(t, t->contexts + (size_t)worker * (size_t)t->model_count, &t->batches[i]);
 }
 
 /* A single batch: all threads share its matrix products. */

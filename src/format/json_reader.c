@@ -1,6 +1,6 @@
 #include "format/json_reader.h"
 
-#include "format/utf8.h"
+#include "core/utf8.h"
 #include <attend/parse.h>
 #include <math.h>
 #include <string.h>

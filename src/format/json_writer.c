@@ -1,8 +1,9 @@
 #include <attend/json.h>
 
 #include "core/c_locale.h"
+#include "core/printable.h"
 #include "core/status.h"
-#include "format/utf8.h"
+#include "core/utf8.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -65,26 +66,31 @@ static void end(attend_json_writer *w, const char *bracket)
 
 void attend_json_begin_object(attend_json_writer *w)
 {
+    ATTEND_REQUIRE_VOID(w);
     begin(w, "{");
 }
 
 void attend_json_end_object(attend_json_writer *w)
 {
+    ATTEND_REQUIRE_VOID(w);
     end(w, "}");
 }
 
 void attend_json_begin_array(attend_json_writer *w)
 {
+    ATTEND_REQUIRE_VOID(w);
     begin(w, "[");
 }
 
 void attend_json_end_array(attend_json_writer *w)
 {
+    ATTEND_REQUIRE_VOID(w);
     end(w, "]");
 }
 
 void attend_json_put_key(attend_json_writer *w, const char *name)
 {
+    ATTEND_REQUIRE_VOID(w && name);
     attend_json_put_text(w, name);
     put(w, ": ", w->compact ? 1 : 2);
     w->follows_value = false;
@@ -92,6 +98,7 @@ void attend_json_put_key(attend_json_writer *w, const char *name)
 
 void attend_json_begin_line(attend_json_writer *w)
 {
+    ATTEND_REQUIRE_VOID(w);
     if (w->follows_value) put(w, ",", 1);
     put(w, "\n", 1);
     w->follows_value = false;
@@ -99,10 +106,17 @@ void attend_json_begin_line(attend_json_writer *w)
 
 void attend_json_put_space(attend_json_writer *w, const char *space)
 {
+    ATTEND_REQUIRE_VOID(w && space);
     put(w, space, strlen(space));
 }
 
 /* ---- text ---- */
+
+/* What could end a <script> element or be markup. */
+static bool is_markup(int32_t point)
+{
+    return point < 0x7f && strchr("<>&\"\\'", point);
+}
 
 /* Writes the escape of a character of `size` bytes (0: not valid UTF-8) to `escaped`. Returns false if the character
  * needs no escape. */
@@ -113,16 +127,15 @@ static bool escape(const attend_json_writer *w, int32_t point, size_t size, char
         snprintf(escaped, 8, "\\%c", (char)point);
         return true;
     }
-    if (size > 0 && point >= ' ' &&
-        !(w->in_html &&
-          ((point < 0x7f && strchr("<>&\"\\'", point)) || point == 0x7f || point == 0x2028 || point == 0x2029)))
-        return false;
+    const bool is_unsafe = attend_is_control(point) || attend_overrides_direction(point);
+    if (size > 0 && point >= ' ' && (w->minimal || !is_unsafe) && !(w->in_html && is_markup(point))) return false;
     snprintf(escaped, 8, "\\u%04x", (unsigned)point & 0xffff);
     return true;
 }
 
 void attend_json_put_bytes(attend_json_writer *w, const char *text, size_t size)
 {
+    ATTEND_REQUIRE_VOID(w && (text || size == 0));
     size_t written = 0; /* bytes of `text` */
     separate(w);
     put(w, "\"", 1);
@@ -142,6 +155,7 @@ void attend_json_put_bytes(attend_json_writer *w, const char *text, size_t size)
 
 void attend_json_put_text(attend_json_writer *w, const char *text)
 {
+    ATTEND_REQUIRE_VOID(w && text);
     attend_json_put_bytes(w, text, strlen(text));
 }
 
@@ -149,6 +163,7 @@ void attend_json_put_text(attend_json_writer *w, const char *text)
 
 void attend_json_put_value(attend_json_writer *w, const char *json)
 {
+    ATTEND_REQUIRE_VOID(w && json);
     separate(w);
     put(w, json, strlen(json));
     w->follows_value = true;
@@ -156,6 +171,7 @@ void attend_json_put_value(attend_json_writer *w, const char *json)
 
 void attend_json_put_integer(attend_json_writer *w, int64_t x)
 {
+    ATTEND_REQUIRE_VOID(w);
     char text[24];
     snprintf(text, sizeof text, "%" PRId64, x);
     attend_json_put_value(w, text);
@@ -163,6 +179,7 @@ void attend_json_put_integer(attend_json_writer *w, int64_t x)
 
 void attend_json_put_unsigned(attend_json_writer *w, uint64_t x)
 {
+    ATTEND_REQUIRE_VOID(w);
     char text[24];
     snprintf(text, sizeof text, "%" PRIu64, x);
     attend_json_put_value(w, text);
@@ -170,6 +187,7 @@ void attend_json_put_unsigned(attend_json_writer *w, uint64_t x)
 
 void attend_json_put_number(attend_json_writer *w, int digits, double x)
 {
+    ATTEND_REQUIRE_VOID(w);
     char text[64];
     if (!isfinite(x))
         snprintf(text, sizeof text, "null");
@@ -183,6 +201,7 @@ void attend_json_put_number(attend_json_writer *w, int digits, double x)
 
 void attend_json_put_short(attend_json_writer *w, int digits, double x)
 {
+    ATTEND_REQUIRE_VOID(w);
     char text[64];
     if (isfinite(x))
         snprintf(text, sizeof text, "%.*g", digits, x);
@@ -194,10 +213,12 @@ void attend_json_put_short(attend_json_writer *w, int digits, double x)
 
 void attend_json_put_bool(attend_json_writer *w, bool x)
 {
+    ATTEND_REQUIRE_VOID(w);
     attend_json_put_value(w, x ? "true" : "false");
 }
 
 void attend_json_put_null(attend_json_writer *w)
 {
+    ATTEND_REQUIRE_VOID(w);
     attend_json_put_value(w, "null");
 }

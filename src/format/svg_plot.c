@@ -4,6 +4,7 @@
 #include "core/atomic_file.h"
 #include "core/c_locale.h"
 #include "core/status.h"
+#include "core/printable.h"
 #include "format/plot_scale.h"
 #include "format/xml_text.h"
 #include <math.h>
@@ -47,7 +48,7 @@ typedef struct picture {
  * needs no Unicode tables; attend/terminal.h has the columns of a terminal. */
 static int width_of(int32_t code_point)
 {
-    return code_point < 0x1100 ? 1 : 2;
+    return code_point < 0 ? 0 : code_point < 0x1100 ? 1 : 2;
 }
 
 static int width_of_text(const char *text)
@@ -382,8 +383,19 @@ static void draw(picture *p, const attend_plot *plots, size_t count)
     put(p, "</svg>\n");
 }
 
+/* Whether every series, and every array of points, is there. */
+static bool has_points(const attend_plot *plot)
+{
+    if (!plot->series && plot->series_count > 0) return false;
+    for (size_t i = 0; i < plot->series_count; i++)
+        if (!plot->series[i].points && plot->series[i].count > 0) return false;
+    return true;
+}
+
 int attend_plot_write(const char *path, const attend_plot *plots, size_t count)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, path && (plots || count == 0));
+    for (size_t i = 0; i < count; i++) ATTEND_REQUIRE(ATTEND_BAD_USAGE, has_points(&plots[i]));
     picture p = { .plot = NULL };
     p.status = attend_atomic_file_begin(&p.file, path, 0);
     if (p.status != ATTEND_OK) return p.status;

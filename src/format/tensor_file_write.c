@@ -4,7 +4,7 @@
 #include <attend/json.h>
 #include "format/tensor_checksum.h"
 #include "format/tensor_header.h"
-#include "format/utf8.h"
+#include "core/utf8.h"
 #include <attend/file.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -145,7 +145,7 @@ static size_t put_header(job *j, attend_json_sink sink, void *user)
     static const char prefix[] = "\"" ATTEND_CHECKSUM_PREFIX;
     attend_json_writer w = attend_json_to_sink(sink, user);
     uint64_t begin = 0;
-    w.compact = true;
+    w.compact = true, w.minimal = true; /* the bytes are part of the format */
     attend_json_begin_object(&w);
     attend_json_put_key(&w, "__metadata__"), attend_json_begin_object(&w);
     attend_json_put_key(&w, "checksum");

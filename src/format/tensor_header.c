@@ -9,7 +9,7 @@
 #include "core/status.h"
 #include "format/json_reader.h"
 #include "format/tensor_checksum.h"
-#include "format/utf8.h"
+#include "core/utf8.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* kernel.c: selecting the kernel table. */
+#include "core/status.h"
 #include "kernel/kernel.h"
 
 #include "kernel/tables.h"
@@ -109,6 +110,7 @@ const char *attend_kernel_name(void)
 
 bool attend_kernel_at(int i, attend_kernel_info *info)
 {
+    ATTEND_REQUIRE(false, info);
     if (i < 0 || i >= TABLES) return false;
     *info = (attend_kernel_info){ .name = all_tables[i].table->name,
                                   .needs = all_tables[i].needs,

@@ -52,6 +52,7 @@ int attend_aer_add(attend_aer_sums *sums, const attend_word_link *predicted, int
 
 double attend_aer(const attend_aer_sums *sums)
 {
+    ATTEND_REQUIRE(0, sums);
     const double all = sums->predicted + sums->sure;
     return all > 0 ? 1 - (sums->matched_sure + sums->matched_possible) / all : 0;
 }

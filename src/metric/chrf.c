@@ -60,10 +60,11 @@ static int compare(counted *c, const attend_metric_text *hypothesis, attend_metr
     for (int k = 0; k < CHARACTERS + word_orders; k++) {
         const bool words = k >= CHARACTERS;
         const int order = words ? k - CHARACTERS + 1 : k + 1;
-        n[3 * k + 1] = attend_ngrams_total(words ? w.n : t->n, order);
+        double *const counts = n + 3 * (size_t)k; /* of the hypothesis, of the reference, of both */
+        counts[1] = attend_ngrams_total(words ? w.n : t->n, order);
         /* an order for which the reference is too short does not count against the hypothesis */
-        n[3 * k] = n[3 * k + 1] > 0 ? attend_ngrams_total(words ? c->word_count : hypothesis->n, order) : 0;
-        n[3 * k + 2] = both[k];
+        counts[0] = counts[1] > 0 ? attend_ngrams_total(words ? c->word_count : hypothesis->n, order) : 0;
+        counts[2] = both[k];
     }
     attend_metric_words_free(&w);
     return ATTEND_OK;

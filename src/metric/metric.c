@@ -59,11 +59,13 @@ int attend_metric_add(const attend_metric_options *o, attend_metric_sums *sums, 
 
 void attend_metric_merge(attend_metric_sums *sums, const attend_metric_sums *more)
 {
+    ATTEND_REQUIRE_VOID(sums && more);
     for (int i = 0; i < ATTEND_METRIC_NUMBERS; i++) sums->n[i] += more->n[i];
 }
 
 double attend_metric_score(const attend_metric_options *o, const attend_metric_sums *sums)
 {
+    ATTEND_REQUIRE(0, o && sums);
     const attend_metric_functions *f = find_kind(o->kind);
     return f ? f->score(sums->n) : 0;
 }
@@ -82,6 +84,7 @@ const char *attend_metric_name(attend_metric_kind kind)
 
 bool attend_metric_find(const char *name, attend_metric_kind *kind)
 {
+    ATTEND_REQUIRE(false, name && kind);
     for (size_t i = 0; i < KINDS; i++)
         if (strcmp(kinds[i]->name, name) == 0) {
             *kind = (attend_metric_kind)i;
@@ -92,6 +95,7 @@ bool attend_metric_find(const char *name, attend_metric_kind *kind)
 
 void attend_metric_signature(const attend_metric_options *o, int references, char *text, size_t size)
 {
+    ATTEND_REQUIRE_VOID(o && (text || size == 0));
     const attend_metric_functions *f = find_kind(o->kind);
     char count[16] = "var";
     if (references > 0) snprintf(count, sizeof count, "%d", references);

@@ -2,7 +2,7 @@
 
 #include "core/memory.h"
 #include "core/status.h"
-#include "format/utf8.h"
+#include "core/utf8.h"
 #include <string.h>
 #include <utf8proc.h>
 

@@ -2,6 +2,7 @@
  * HEAD" in decimal. */
 #include "model/model.h"
 
+#include "core/status.h"
 #include <attend/parse.h>
 #include <limits.h>
 #include <stdio.h>
@@ -30,6 +31,7 @@ static bool fits_int(long long x)
 
 attend_alignment attend_model_alignment(const attend_model *m)
 {
+    ATTEND_REQUIRE((attend_alignment){ 0 }, m);
     size_t size;
     const char *text = attend_model_attached(m, name, &size);
     char copy[32] = "";
@@ -44,6 +46,7 @@ attend_alignment attend_model_alignment(const attend_model *m)
 
 int attend_alignment_check(attend_alignment a, const attend_config *c)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, c);
     const int layers = attend_config_attention_layers(c, ATTEND_ATTENTION_CROSS),
               heads = attend_config_attention_heads(c, ATTEND_ATTENTION_CROSS);
     if (layers == 0) return attend_fail(ATTEND_BAD_USAGE, "the model has no attention to align by");
@@ -55,6 +58,7 @@ int attend_alignment_check(attend_alignment a, const attend_config *c)
 
 int attend_model_set_alignment(attend_model *m, attend_alignment a)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, m);
     char text[32];
     const int status = attend_alignment_check(a, &m->config),
               size = snprintf(text, sizeof text, "%d %d", a.layer, a.head);

@@ -9,3 +9,10 @@ const architecture *const attend_architectures[] = {
     [ATTEND_ARCHITECTURE_LSTMN] = &attend_lstmn,
     NULL,
 };
+
+bool attend_config_has_architecture(const attend_config *c)
+{
+    int count = 0;
+    while (attend_architectures[count]) count++;
+    return c && (int)c->architecture >= 0 && (int)c->architecture < count;
+}

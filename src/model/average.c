@@ -172,6 +172,7 @@ static int average(const averaging *v, attend_model *to)
 
 int attend_models_average(attend_model **out, const char *const *paths, int count)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, out && (paths || count < 1));
     *out = NULL;
     if (count < 1) return attend_fail(ATTEND_BAD_USAGE, "an average needs at least one model");
     averaging v = { .paths = paths, .count = count };

@@ -1,6 +1,7 @@
 /* build.c: the parameters of a model and their initial values. Parameters have the same names in the model file. */
 #include "model/model.h"
 
+#include "core/status.h"
 #include "core/memory.h"
 #include "core/precision.h"
 #include <math.h>
@@ -95,6 +96,7 @@ static void initialize(const attend_model *m, attend_param *p, uint64_t seed)
 
 int attend_model_new(attend_model **out, const attend_config *config, uint64_t seed)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, out && config);
     *out = NULL;
     attend_model *m = attend_memory_zeroed(1, sizeof *m);
     if (!m) return attend_fail(ATTEND_NO_MEMORY, "no memory for a model");
@@ -125,21 +127,25 @@ void attend_model_free(attend_model *m)
 
 const attend_config *attend_model_config(const attend_model *m)
 {
+    ATTEND_REQUIRE(NULL, m);
     return &m->config;
 }
 
 attend_params *attend_model_params(const attend_model *m)
 {
+    ATTEND_REQUIRE(NULL, m);
     return m->params;
 }
 
 attend_precision attend_model_precision(const attend_model *m)
 {
+    ATTEND_REQUIRE((attend_precision)0, m);
     return m->output_w->precision;
 }
 
 int attend_model_quantize(attend_model *m, attend_precision precision)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, m && attend_precision_name(precision));
     const attend_precision now = attend_model_precision(m);
     if (!attend_precision_name(precision))
         return attend_fail(ATTEND_BAD_USAGE, "there is no precision number %d", (int)precision);

@@ -94,6 +94,7 @@ const attend_config_field *attend_config_field_at(int i)
 
 int attend_config_field_find(const char *name)
 {
+    ATTEND_REQUIRE(0, name);
     for (int i = 0; i < ATTEND_CONFIG_FIELD_COUNT; i++) {
         const attend_config_field *f = &fields[i].public;
         if (strcmp(f->name, name) == 0 || (f->old_name && strcmp(f->old_name, name) == 0)) return i;
@@ -173,6 +174,7 @@ static int set_number(const field *f, void *to, const char *value)
 
 int attend_config_set(attend_config *config, const char *name, const char *value)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, config && name && value);
     const field *f = field_of(name);
     if (!f) return ATTEND_BAD_USAGE;
     void *to = (char *)config + f->offset;
@@ -192,6 +194,7 @@ int attend_config_set(attend_config *config, const char *name, const char *value
 
 int attend_config_get(const attend_config *config, const char *name, char *text, size_t size)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, config && name && text);
     const field *f = field_of(name);
     if (!f) return ATTEND_BAD_USAGE;
     const void *from = (const char *)config + f->offset;
@@ -250,6 +253,7 @@ int attend_config_check_ranges(const attend_config *config)
 
 bool attend_config_field_is_training_only(const attend_config_field *f)
 {
+    ATTEND_REQUIRE(false, f);
     static const char *const names[] = { "dropout",   "attention-dropout", "dropout-along-time",
                                          "estimator", "temperature",       "entropy-bonus" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)

@@ -18,6 +18,9 @@ const char *attend_config_attention_conflict(const attend_config *c);
  * embedding. */
 const char *attend_config_tied_conflict(const attend_config *c, bool has_readout);
 
+/* False for NULL, and for an architecture that does not exist, in a configuration that was never checked. */
+bool attend_config_has_architecture(const attend_config *c);
+
 /* decoder_layers, which is 0 before a configuration is checked. */
 static inline int attend_config_decoder_layers(const attend_config *c)
 {

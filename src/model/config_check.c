@@ -38,6 +38,7 @@ static int check_conflicts(const attend_config *c)
 
 int attend_config_check(attend_config *c)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, c);
     if (c->task == ATTEND_TASK_LANGUAGE_MODEL) c->source_vocab = c->target_vocab; /* there is only one vocabulary */
     int status = attend_config_check_ranges(c);
     if (status != ATTEND_OK) return status;
@@ -49,11 +50,13 @@ int attend_config_check(attend_config *c)
 
 int attend_config_max_tokens(const attend_config *c, bool target)
 {
+    ATTEND_REQUIRE(0, attend_config_has_architecture(c));
     return architecture_of(c)->max_tokens(c, target);
 }
 
 int attend_config_attention_layers(const attend_config *c, attend_attention_kind kind)
 {
+    ATTEND_REQUIRE(0, attend_config_has_architecture(c));
     return architecture_of(c)->attention_layers(c, kind);
 }
 

@@ -14,6 +14,7 @@ static unsigned architectures_of(attend_task task, const attend_config_field *f)
 
 bool attend_config_field_applies(const attend_config *config, const attend_config_field *f)
 {
+    ATTEND_REQUIRE(false, attend_config_has_architecture(config) && f);
     return (architectures_of(config->task, f) & 1u << config->architecture) != 0;
 }
 
@@ -52,6 +53,7 @@ static int refuse_field(const attend_config *config, const attend_config_field *
 
 int attend_config_check_given(const attend_config *config, const bool *given)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, config && given);
     const attend_config_field *f;
     for (int i = 0; (f = attend_config_field_at(i)); i++) {
         if (!given[i] || attend_config_field_applies(config, f)) continue;

@@ -1,6 +1,7 @@
 /* decoding.c: decoding step by step, for many hypotheses of many sources. */
 #include "model/decoding.h"
 
+#include "core/status.h"
 #include "core/memory.h"
 #include <attend/shortlist.h>
 #include <limits.h>
@@ -120,6 +121,7 @@ static int no_memory(attend_decoding *d, int hypotheses)
 int attend_decoding_new(attend_decoding **out, attend_ctx *c, const attend_model *m, int count, const int *source,
                         const int *lengths)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, out && c && m && (lengths || count < 1));
     *out = NULL;
     if (count < 1)
         return attend_fail(ATTEND_BAD_USAGE, "attend_decoding_new: %d sources; there must be at least one", count);
@@ -159,6 +161,7 @@ static int check_not_stepped(const attend_decoding *d, const char *name)
 
 int attend_decoding_use_shortlist(attend_decoding *d)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, d);
     attend_ctx *c = d->c;
     const int status = check_not_stepped(d, "attend_decoding_use_shortlist");
     if (status != ATTEND_OK) return status;
@@ -172,6 +175,7 @@ int attend_decoding_use_shortlist(attend_decoding *d)
 
 int attend_decoding_set_top_k(attend_decoding *d, int k)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, d);
     const int status = check_not_stepped(d, "attend_decoding_set_top_k");
     if (status != ATTEND_OK) return status;
     if (k < 0) return attend_fail(ATTEND_BAD_USAGE, "attend_decoding_set_top_k: k is %d; it must not be negative", k);
@@ -214,6 +218,7 @@ static int check_step(attend_decoding *d, const int *counts, const int *parents,
 
 int attend_decoding_step(attend_decoding *d, const int *counts, const int *parents, const int *tokens)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, d && counts && parents && tokens);
     attend_ctx *c = d->c;
     if (c->status != ATTEND_OK) return attend_fail(c->status, "%s", c->message);
     const int n = check_step(d, counts, parents, tokens);
@@ -247,11 +252,13 @@ int attend_decoding_step(attend_decoding *d, const int *counts, const int *paren
 
 const real *attend_decoding_log_probabilities(const attend_decoding *d)
 {
+    ATTEND_REQUIRE(NULL, d);
     return d->stepped && !d->out.shortlists ? d->out.log_p : NULL;
 }
 
 const real *attend_decoding_row(const attend_decoding *d, int hypothesis, int *count, const int **tokens)
 {
+    ATTEND_REQUIRE(NULL, d && count && tokens);
     if (!d->stepped || !d->out.log_p || hypothesis < 0 || hypothesis >= d->hypotheses) return NULL;
     const output_shortlist *l = d->out.shortlists ? &d->out.shortlists[d->source_of[hypothesis]] : NULL;
     *count = l ? l->count : (int)d->out.width;
@@ -261,6 +268,7 @@ const real *attend_decoding_row(const attend_decoding *d, int hypothesis, int *c
 
 const real *attend_decoding_top_k(const attend_decoding *d, int hypothesis, int *count, const int **tokens)
 {
+    ATTEND_REQUIRE(NULL, d && count && tokens);
     if (!d->stepped || d->out.top_k == 0 || hypothesis < 0 || hypothesis >= d->hypotheses) return NULL;
     const size_t at = (size_t)hypothesis * (size_t)d->out.top_k;
     *count = d->out.best_count[hypothesis];
@@ -270,6 +278,7 @@ const real *attend_decoding_top_k(const attend_decoding *d, int hypothesis, int 
 
 real attend_decoding_end_log_probability(const attend_decoding *d, int hypothesis)
 {
+    ATTEND_REQUIRE(0, d);
     if (!d->stepped || hypothesis < 0 || hypothesis >= d->hypotheses) return -(real)INFINITY;
     if (d->out.top_k > 0) return d->out.end_log_p[hypothesis];
     const size_t at = d->out.shortlists ? d->out.shortlists[d->source_of[hypothesis]].end : ATTEND_END;
@@ -278,6 +287,7 @@ real attend_decoding_end_log_probability(const attend_decoding *d, int hypothesi
 
 const real *attend_decoding_weights(const attend_decoding *d, int hypothesis, int layer, int head)
 {
+    ATTEND_REQUIRE(NULL, d);
     if (hypothesis < 0 || hypothesis >= d->hypotheses || layer < 0 || layer >= ATTEND_MAX_LAYERS) return NULL;
     const attend_var *w = d->weights[layer];
     if (!w || head < 0 || head >= w->shape[1]) return NULL;

@@ -1,6 +1,7 @@
 /* loss.c: the loss with teacher forcing. Rows are the tokens of all targets, sentence after sentence. */
 #include "model/model.h"
 
+#include "core/status.h"
 #include <string.h>
 
 /* ---- rows ---- */
@@ -129,6 +130,7 @@ static void fill_advantage(const teacher_forcing *f, const real *nll)
 attend_var *attend_model_loss(attend_ctx *c, const attend_model *m, const attend_pairs *pairs,
                               const attend_loss_options *options)
 {
+    ATTEND_REQUIRE_IN(c, c && m && pairs && (!options || (unsigned)options->weights_kind <= ATTEND_ATTENTION_DECODER));
     static const attend_loss_options defaults = ATTEND_LOSS_OPTIONS_INIT;
     teacher_forcing f = { .c = c, .m = m, .pairs = pairs, .options = options ? options : &defaults };
     if (attend_ctx_status(c) != ATTEND_OK || !make_rows(&f)) return NULL;

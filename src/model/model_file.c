@@ -10,6 +10,7 @@
  * memory. */
 #include "model/model.h"
 
+#include "core/status.h"
 #include "core/memory.h"
 #include "kernel/kernel.h"
 #include "model/shortlist.h"
@@ -29,6 +30,7 @@ static const char format[] = "attend-model", config_prefix[] = "config.", text_p
 
 int attend_model_attach(attend_model *m, const char *name, const void *bytes, size_t size)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, m && name && (bytes || size == 0));
     const int status = attend_attachments_set(&m->attachments, name, bytes, size);
     if (status == ATTEND_OK && attend_shortlist_is_named(name)) m->shortlist = NULL; /* its bytes were replaced */
     return status;
@@ -36,6 +38,7 @@ int attend_model_attach(attend_model *m, const char *name, const void *bytes, si
 
 const void *attend_model_attached(const attend_model *m, const char *name, size_t *size)
 {
+    ATTEND_REQUIRE(NULL, m && name);
     const attachment *a = attend_attachments_find(&m->attachments, name);
     if (size) *size = a ? a->size : 0;
     return a ? a->bytes : NULL;
@@ -186,6 +189,7 @@ int attend_model_save_with(const attend_model *m, const char *path, const attend
 
 int attend_model_save(const attend_model *m, const char *path)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, m && path);
     return attend_model_save_with(m, path, NULL, 0, NULL, 0);
 }
 
@@ -493,6 +497,7 @@ int attend_model_open(attend_model **out, attend_tensor_file **file, const char 
 
 int attend_model_load(attend_model **out, const char *path, const attend_load_options *options)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, out && path);
     attend_tensor_file *file = NULL;
     const int status = attend_model_open(out, &file, path, options);
     attend_tensor_file_close(file);
@@ -502,6 +507,7 @@ int attend_model_load(attend_model **out, const char *path, const attend_load_op
 int attend_model_load_bytes(attend_model **out, const void *bytes, size_t size, const char *name,
                             const attend_load_options *options)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, out && (bytes || size == 0) && name);
     *out = NULL;
     attend_tensor_file *file = NULL;
     int status = attend_tensor_file_parse(&file, bytes, size, name, ATTEND_TENSOR_HEADER_ONLY);

@@ -1,5 +1,6 @@
 /* scoring.c: the probability of given targets: the loss without recording, a part of the pairs at a time. */
 #include "model/model.h"
+#include "core/status.h"
 
 /* The size of a part: enough rows to run at full speed, but little memory. */
 enum { PART_LOGITS = 16 << 20, PART_NUMBERS = 32 << 20, NUMBERS_PER_ROW = 32 /* times the width, in every layer */ };
@@ -24,6 +25,7 @@ static int part_size(const attend_model *m, const attend_pairs *pairs, int first
 int attend_model_score(attend_ctx *c, const attend_model *m, const attend_pairs *pairs, double *log_probability,
                        real *row_log_probability, attend_attention_kind kind, real *weights)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, c && m && pairs && (unsigned)kind <= ATTEND_ATTENTION_DECODER);
     const int checked = attend_pairs_check(pairs);
     if (checked != ATTEND_OK) return checked;
     attend_ctx_set_recording(c, false);

@@ -4,6 +4,7 @@
  *     F, the F tokens of the common list, and for each source token n and its n target tokens. */
 #include "model/shortlist.h"
 
+#include "core/status.h"
 #include "core/memory.h"
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +41,7 @@ void attend_shortlist_free(attend_shortlist *s)
 
 int attend_shortlist_new(attend_shortlist **out, int source_vocab, int target_vocab)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, out);
     *out = NULL;
     if (source_vocab < 1 || target_vocab < 1)
         return attend_fail(ATTEND_BAD_USAGE, "a shortlist needs vocabularies of at least 1 token; they have %d and %d",
@@ -85,6 +87,7 @@ static int check_token(const char *side, int token, int vocab)
 
 int attend_shortlist_add(attend_shortlist *s, int source, int target)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, s);
     int status = check_token("source", source, s->source_vocab);
     if (status == ATTEND_OK) status = check_token("target", target, s->target_vocab);
     if (status != ATTEND_OK) return status;
@@ -99,6 +102,7 @@ int attend_shortlist_add(attend_shortlist *s, int source, int target)
 
 int attend_shortlist_count(attend_shortlist *s, int target)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, s);
     const int status = check_token("target", target, s->target_vocab);
     if (status == ATTEND_OK) s->frequency[target]++;
     return status;
@@ -138,6 +142,7 @@ static void write_lists(const attend_shortlist *s, const counted *pairs, const c
 
 int attend_shortlist_attach(const attend_shortlist *s, attend_model *m, int frequent, int per_token)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, s && m);
     if (s->source_vocab != m->config.source_vocab || s->target_vocab != m->config.target_vocab || frequent < 0 ||
         per_token < 1)
         return attend_fail(ATTEND_BAD_USAGE,
@@ -172,6 +177,7 @@ int attend_shortlist_attach(const attend_shortlist *s, attend_model *m, int freq
 
 bool attend_model_has_shortlist(const attend_model *m)
 {
+    ATTEND_REQUIRE(false, m);
     return m->shortlist != NULL;
 }
 

@@ -48,6 +48,7 @@ static void alignment_backward(attend_ctx *c, attend_node *node)
 
 attend_var *attend_alignment_loss(attend_ctx *c, attend_var *weights, const real *reference, double scale)
 {
+    ATTEND_REQUIRE_IN(c, reference);
     if (!attend_check_inputs(c, "attend_alignment_loss", 1, weights)) return NULL;
     char text[ATTEND_SHAPE_TEXT];
     if (weights->rank != 4 || weights->shape[1] < 1)

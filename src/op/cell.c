@@ -5,6 +5,7 @@
  * Sequences are sorted by length, so the active ones are always the first n. */
 #include "op/cell.h"
 
+#include "core/status.h"
 #include "op/packed_weights.h"
 #include "op/product.h"
 #include "op/row_sum.h"
@@ -345,12 +346,14 @@ static attend_var *run(attend_ctx *c, const char *name, const attend_cell *cell,
 attend_var *attend_cell_sequence(attend_ctx *c, const attend_cell *cell, attend_var *x, const attend_ragged *sequences,
                                  bool reverse, attend_state *state)
 {
+    ATTEND_REQUIRE_IN(c, cell);
     if (!attend_check_inputs(c, "attend_cell_sequence", 1, x)) return NULL;
     return run(c, "attend_cell_sequence", cell, x, sequences, reverse, state);
 }
 
 attend_var *attend_cell_step(attend_ctx *c, const attend_cell *cell, attend_var *x, attend_state *state)
 {
+    ATTEND_REQUIRE_IN(c, cell);
     static const char name[] = "attend_cell_step";
     if (!attend_check_inputs(c, name, 1, x)) return NULL;
     if (x->rank != 2) return attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: x has %d axes, expected 2", name, x->rank);

@@ -74,6 +74,7 @@ static bool arguments_fit(attend_ctx *c, const attend_var *logits, const int *ta
 attend_var *attend_cross_entropy(attend_ctx *c, attend_var *logits, const int *targets, double smoothing, double scale,
                                  real *nll)
 {
+    ATTEND_REQUIRE_IN(c, targets);
     /* Logits that another operation reads are copied; those that come straight from attend_linear are not. */
     bool shared = logits && (logits->needed || logits->param);
     if (!attend_check_inputs(c, "attend_cross_entropy", 1, logits)) return NULL;

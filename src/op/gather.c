@@ -23,6 +23,7 @@ static void gather_backward(attend_ctx *c, attend_node *node)
 
 attend_var *attend_gather(attend_ctx *c, attend_var *table, const int *ids, int n)
 {
+    ATTEND_REQUIRE_IN(c, c && (ids || n < 1));
     if (!attend_check_weight(c, "attend_gather", table)) return NULL;
     if (table->rank != 2 || n < 0) {
         char text[ATTEND_SHAPE_TEXT];

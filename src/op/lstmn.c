@@ -379,6 +379,7 @@ static lstmn_run *run_new(attend_ctx *c, const attend_lstmn_cell *cell, attend_v
 attend_var *attend_lstmn_sequence(attend_ctx *c, const attend_lstmn_cell *cell, attend_var *x,
                                   const attend_ragged *sequences, attend_lstmn_io *io)
 {
+    ATTEND_REQUIRE_IN(c, cell);
     attend_lstmn_io defaults = { 0 };
     if (!io) io = &defaults;
     io->c = io->tape = io->weights = io->source_weights = NULL;

@@ -18,6 +18,7 @@ lstmn_tape attend_lstmn_tape(size_t hidden, size_t gamma, size_t attention)
 
 int attend_lstmn_tape_width(const attend_lstmn_cell *cell, const attend_lstmn_source *source)
 {
+    ATTEND_REQUIRE(0, cell);
     if (!cell->u || !cell->attention.wk) return 0;
     const size_t gamma = source ? (size_t)source->gamma->shape[1] : 0;
     return (int)attend_lstmn_tape((size_t)cell->u->shape[1], gamma, (size_t)cell->attention.wk->shape[0]).width;
@@ -121,6 +122,7 @@ bool attend_lstmn_fits(attend_ctx *c, const attend_lstmn_cell *cell, attend_var 
 const attend_lstmn_source *attend_lstmn_source_new(attend_ctx *c, const attend_lstmn_fusion *fusion, attend_var *gamma,
                                                    attend_var *alpha, const attend_ragged *sequences)
 {
+    ATTEND_REQUIRE_IN(c, fusion);
     if (!attend_check_inputs(c, source_name, 2, gamma, alpha) ||
         !attend_ragged_fits(c, source_name, sequences, gamma) ||
         !is_matrix(c, source_name, "u of the fusion", fusion->u) ||

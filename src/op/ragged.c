@@ -1,9 +1,11 @@
 #include "op/ragged.h"
 
+#include "core/status.h"
 #include <limits.h>
 
 const attend_ragged *attend_ragged_new(attend_ctx *c, int count, const int *lengths)
 {
+    ATTEND_REQUIRE_IN(c, c && (lengths || count < 1));
     if (c->status != ATTEND_OK) return NULL;
     if (count < 0)
         return attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_ragged_new: the number of sequences, %d, is negative",
@@ -55,12 +57,12 @@ int attend_ragged_rows(const attend_ragged *r)
 
 int attend_ragged_length(const attend_ragged *r, int sequence)
 {
-    return r ? r->lengths[sequence] : 0;
+    return r && sequence >= 0 && sequence < r->count ? r->lengths[sequence] : 0;
 }
 
 int attend_ragged_offset(const attend_ragged *r, int sequence)
 {
-    return r ? r->offsets[sequence] : 0;
+    return r && sequence >= 0 && sequence < r->count ? r->offsets[sequence] : 0;
 }
 
 bool attend_ragged_fits(attend_ctx *c, const char *operation, const attend_ragged *r, const attend_var *x)

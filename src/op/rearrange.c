@@ -91,6 +91,7 @@ static attend_var *join_record(attend_ctx *c, attend_var *y, attend_var *const *
 
 attend_var *attend_concat(attend_ctx *c, attend_var *const *parts, int count)
 {
+    ATTEND_REQUIRE_IN(c, c && (parts || count < 1));
     if (c->status != ATTEND_OK) return NULL;
     attend_var *y = join_result(c, "attend_concat", parts, count, 1);
     if (!y) return NULL;
@@ -105,6 +106,7 @@ attend_var *attend_concat(attend_ctx *c, attend_var *const *parts, int count)
 
 attend_var *attend_stack(attend_ctx *c, attend_var *const *parts, int count)
 {
+    ATTEND_REQUIRE_IN(c, c && (parts || count < 1));
     if (c->status != ATTEND_OK) return NULL;
     attend_var *y = join_result(c, "attend_stack", parts, count, 0);
     if (!y) return NULL;
@@ -156,6 +158,7 @@ static bool is_permutation(attend_ctx *c, const int *to_rows, int rows)
 
 attend_var *attend_stack_at(attend_ctx *c, attend_var *const *parts, int count, const int *to_rows)
 {
+    ATTEND_REQUIRE_IN(c, c && ((parts && to_rows) || count < 1));
     if (c->status != ATTEND_OK) return NULL;
     attend_var *y = join_result(c, "attend_stack_at", parts, count, 0);
     if (!y || !is_permutation(c, to_rows, y->shape[0])) return NULL;
@@ -225,6 +228,7 @@ static void reshape_backward(attend_ctx *c, attend_node *node)
 
 attend_var *attend_reshape(attend_ctx *c, attend_var *a, int rank, const int *shape)
 {
+    ATTEND_REQUIRE_IN(c, shape || rank < 1);
     if (!attend_check_inputs(c, "attend_reshape", 1, a)) return NULL;
     attend_var *y = attend_var_new(c, rank, shape, a->differentiable);
     if (!y) return NULL;

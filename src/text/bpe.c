@@ -5,7 +5,7 @@
 #include "text/tokenizer.h"
 
 #include "core/status.h"
-#include "format/utf8.h"
+#include "core/utf8.h"
 #include <string.h>
 
 size_t attend_bpe_word_end(const char *text, size_t size, size_t begin)

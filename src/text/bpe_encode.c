@@ -10,7 +10,7 @@
 
 #include "core/memory.h"
 #include "core/status.h"
-#include "format/utf8.h"
+#include "core/utf8.h"
 #include <string.h>
 
 enum { NONE = -1, SMALL = 64, MAX_WHOLE = 128 };

@@ -17,7 +17,7 @@
 
 #include "core/memory.h"
 #include "core/status.h"
-#include "format/utf8.h"
+#include "core/utf8.h"
 #include <limits.h>
 #include <string.h>
 

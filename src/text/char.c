@@ -1,7 +1,7 @@
 /* char.c: tokens are characters (code points); a character outside the vocabulary is encoded as its bytes. */
 #include "text/tokenizer.h"
 
-#include "format/utf8.h"
+#include "core/utf8.h"
 
 static int split(attend_string_table *parts, const char *text, size_t size)
 {

@@ -1,7 +1,7 @@
 /* characters.c: what char and bpe share: characters as tokens, with bytes for those outside the vocabulary. */
 #include "text/tokenizer.h"
 
-#include "format/utf8.h"
+#include "core/utf8.h"
 #include <string.h>
 
 static bool is_space_mark(const char *character, size_t size)

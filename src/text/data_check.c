@@ -336,6 +336,7 @@ static int run(checker *c, const attend_pairs_spec *train, int train_count, cons
 int attend_data_check(attend_data_check_report **out, const attend_pairs_spec *train, int train_count,
                       const attend_pairs_spec *valid, int valid_count, bool quick)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, out && (train || train_count < 1) && (valid || valid_count < 1));
     *out = NULL;
     checker *c = attend_memory_zeroed(1, sizeof *c);
     attend_data_check_report *r = attend_memory_zeroed(1, sizeof *r);
@@ -368,5 +369,6 @@ void attend_data_check_free(attend_data_check_report *r)
 
 bool attend_data_check_stops(const attend_data_check_report *r)
 {
+    ATTEND_REQUIRE(false, r);
     return r->finding_count > 0 && r->findings[0].severity == ATTEND_SEVERITY_ERROR;
 }

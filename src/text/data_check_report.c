@@ -2,6 +2,7 @@
 #include "core/status.h"
 #include <attend/data_check.h>
 #include <attend/json.h>
+#include <attend/print.h>
 #include <errno.h>
 
 static const char *const severities[] = { "stop", "warning", "information" };
@@ -23,33 +24,35 @@ static const char *side_name(const attend_data_check_report *r, int side)
 static void print_counts(FILE *out, const attend_data_check_report *r, const char *name,
                          const attend_data_check_counts *n)
 {
-    fprintf(out, "%s: %llu %s", name, (unsigned long long)n->pairs, r->lines ? "lines" : "pairs");
-    if (n->usable != n->pairs) fprintf(out, ", %llu usable", (unsigned long long)n->usable);
-    fputc('\n', out);
+    attend_print(out, "%s: %llu %s", name, (unsigned long long)n->pairs, r->lines ? "lines" : "pairs");
+    if (n->usable != n->pairs) attend_print(out, ", %llu usable", (unsigned long long)n->usable);
+    attend_print(out, "\n");
     for (int i = r->lines; i < 2 && n->usable > 0; i++) {
-        fprintf(out, "    %s: %llu words, %llu characters; a line has %.1f characters", side_name(r, i),
-                (unsigned long long)n->words[i], (unsigned long long)n->characters[i],
-                (double)n->characters[i] / (double)n->usable);
-        if (n->median[i] > 0) fprintf(out, " (median %d)", n->median[i]);
-        fprintf(out, ", the longest %d\n", n->longest[i]);
+        attend_print(out, "    %s: %llu words, %llu characters; a line has %.1f characters", side_name(r, i),
+                     (unsigned long long)n->words[i], (unsigned long long)n->characters[i],
+                     (double)n->characters[i] / (double)n->usable);
+        if (n->median[i] > 0) attend_print(out, " (median %d)", n->median[i]);
+        attend_print(out, ", the longest %d\n", n->longest[i]);
     }
 }
 
 static void print_finding(FILE *out, const attend_finding *f)
 {
-    fprintf(out, "%s: %s: %llu\n", severities[f->severity], f->what, (unsigned long long)f->count);
+    attend_print(out, "%s: %s: %llu\n", severities[f->severity], f->what, (unsigned long long)f->count);
     for (int i = 0; i < f->example_count; i++)
-        fprintf(out, "    %s:%llu: %s\n", f->examples[i].file, (unsigned long long)f->examples[i].line,
-                f->examples[i].excerpt);
-    fprintf(out, "    -> %s\n", f->advice);
+        attend_print(out, "    %s:%llu: %s\n", f->examples[i].file, (unsigned long long)f->examples[i].line,
+                     f->examples[i].excerpt);
+    attend_print(out, "    -> %s\n", f->advice);
 }
 
 int attend_data_check_print(const attend_data_check_report *r, FILE *out)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, r && out);
     print_counts(out, r, "training", &r->train);
     if (r->valid.pairs > 0) print_counts(out, r, "validation", &r->valid);
     for (int i = 0; i < r->finding_count; i++) print_finding(out, r->findings + i);
-    fputs(attend_data_check_stops(r) ? "This data prevents training.\n" : "Nothing here prevents training.\n", out);
+    attend_print(out,
+                 attend_data_check_stops(r) ? "This data prevents training.\n" : "Nothing here prevents training.\n");
     return written(out);
 }
 
@@ -94,6 +97,7 @@ static void json_finding(attend_json_writer *w, const attend_finding *f)
 
 int attend_data_check_json(const attend_data_check_report *r, FILE *out)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, r && out);
     attend_json_writer w = attend_json_to_file(out);
     w.compact = true;
     attend_json_begin_object(&w);

@@ -1,6 +1,6 @@
 #include "text/data_findings.h"
 
-#include "format/utf8.h"
+#include "core/printable.h"
 #include <string.h>
 
 /* A finding is a warning if its count exceeds `share` of all pairs, otherwise information; a share below 0 always
@@ -92,38 +92,14 @@ void attend_finding_describe(attend_finding *f, attend_finding_kind k, uint64_t 
 
 /* --- excerpts --- */
 
-/* Decodes the character at `s`; `size` > 0 bytes can be read. Returns its length in bytes and stores its code point;
- * for a byte that starts no character, the length is 1 and the code point -1. */
-static size_t decode(const char *s, size_t size, int32_t *code_point)
-{
-    const size_t length = attend_utf8_next(s, size, code_point);
-    if (length > 0) return length;
-    *code_point = -1;
-    return 1;
-}
-
-/* False for characters that control a terminal or are invisible. */
-static bool is_printable(int32_t c)
-{
-    return c >= 0x20 && c != 0x7f && !(c >= 0x80 && c < 0xa0) && c != 0xad && !(c >= 0x200b && c <= 0x200f) &&
-           !(c >= 0x2028 && c <= 0x202e) && !(c >= 0x2060 && c <= 0x206f) && c != 0xfeff;
-}
-
 /* Writes up to `max` characters of a text in quotes. */
 static char *quote(char *out, const char *text, size_t size, int max)
 {
     *out++ = '"';
     for (int i = 0; size > 0 && i < max; i++) {
-        int32_t c;
-        const size_t length = decode(text, size, &c);
-        if (c < 0 || c == 0)
-            out += sprintf(out, "\\x%02x", (unsigned char)*text);
-        else if (c == '\t')
-            out += sprintf(out, "\\t");
-        else if (!is_printable(c))
-            out += sprintf(out, "\\u{%x}", (unsigned)c);
-        else
-            out = (char *)memcpy(out, text, length) + length;
+        size_t written;
+        const size_t length = attend_printable_next(text, size, ATTEND_PRINT_VISIBLE, out, &written);
+        out += written;
         text += length;
         size -= length;
     }

@@ -152,6 +152,7 @@ static int open_file(attend_lines *l, const char *path)
 
 int attend_lines_open(attend_lines **out, const char *path)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, out && path);
     const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
     *out = NULL;
     attend_lines *l = attend_memory_zeroed(1, sizeof *l);
@@ -303,6 +304,7 @@ static int return_line(attend_lines *l, size_t stop, size_t next, bool too_long,
 
 int attend_lines_next(attend_lines *l, const char **text, size_t *size)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, l && text && size);
     bool too_long = false;
     *text = NULL;
     *size = 0;
@@ -331,11 +333,13 @@ int attend_lines_next(attend_lines *l, const char **text, size_t *size)
 
 bool attend_lines_failed(const attend_lines *l)
 {
+    ATTEND_REQUIRE(true, l);
     return l->failure != ATTEND_OK;
 }
 
 bool attend_lines_wait(const attend_lines *l, int milliseconds)
 {
+    ATTEND_REQUIRE(true, l);
     if (l->failure || l->gzip_error || l->complete || l->at_end || l->input_at < l->input_end) return true;
     if (memchr(l->text + l->scanned, '\n', l->end - l->scanned)) return true;
     struct pollfd p = { .fd = l->file, .events = POLLIN };
@@ -344,11 +348,13 @@ bool attend_lines_wait(const attend_lines *l, int milliseconds)
 
 const char *attend_lines_name(const attend_lines *l)
 {
+    ATTEND_REQUIRE(NULL, l);
     return l->name;
 }
 
 uint64_t attend_lines_number(const attend_lines *l)
 {
+    ATTEND_REQUIRE(0, l);
     return l->number;
 }
 
@@ -356,6 +362,7 @@ uint64_t attend_lines_number(const attend_lines *l)
 
 attend_line_fault attend_line_check(const char *text, size_t size, size_t *at)
 {
+    ATTEND_REQUIRE((attend_line_fault)0, (text || size == 0) && at);
     const size_t valid = attend_utf8_valid(text, size);
     const char *nul = valid > 0 ? memchr(text, '\0', valid) : NULL;
     if (!nul && valid == size) return ATTEND_LINE_OK;

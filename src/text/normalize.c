@@ -8,7 +8,7 @@
 #include "core/memory.h"
 #include "core/status.h"
 #include "text/token_ids.h"
-#include "format/utf8.h"
+#include "core/utf8.h"
 #include <stdbool.h>
 #include <string.h>
 #include <utf8proc.h>
@@ -178,6 +178,7 @@ int attend_to_nfc(const char **text, size_t *size, attend_string *own)
 
 int attend_normalize(attend_string *out, const char *text, size_t size)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, out && (text || size == 0));
     const char *normal = text;
     const int status = attend_to_nfc(&normal, &size, out);
     if (status != ATTEND_OK || normal != text) return status;

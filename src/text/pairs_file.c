@@ -39,6 +39,7 @@ static bool has_tabs(const char *name)
 
 int attend_pairs_specs(attend_pairs_spec *specs, int *spec_count, const char *const *names, int count)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, spec_count && ((specs && names) || count < 1));
     int made = 0;
     *spec_count = 0;
     for (int i = 0; i < count; i++) {
@@ -61,6 +62,7 @@ int attend_pairs_specs(attend_pairs_spec *specs, int *spec_count, const char *co
 
 int attend_monolingual_specs(attend_pairs_spec *specs, const char *const *names, int count)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, (specs && names) || count < 1);
     for (int i = 0; i < count; i++) {
         if (!is_input(names[i]) && has_tabs(names[i]))
             return attend_fail(ATTEND_BAD_USAGE,
@@ -136,6 +138,7 @@ static int copy_specs(attend_pairs_file *f, const attend_pairs_spec *specs, int 
 
 int attend_pairs_file_open(attend_pairs_file **out, const attend_pairs_spec *specs, int count)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, out && (specs || count < 1));
     *out = NULL;
     int status = check_specs(specs, count);
     if (status != ATTEND_OK) return status;
@@ -296,6 +299,7 @@ static int next_of_two(attend_pairs_file *f, attend_text_pair *pair)
 
 int attend_pairs_file_next(attend_pairs_file *f, attend_text_pair *pair)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, f && pair);
     f->fault = ATTEND_PAIR_OK;
     *pair = (attend_text_pair){ 0 };
     if (f->failure) {
@@ -314,5 +318,6 @@ int attend_pairs_file_next(attend_pairs_file *f, attend_text_pair *pair)
 
 attend_pair_fault attend_pairs_file_fault(const attend_pairs_file *f)
 {
+    ATTEND_REQUIRE(ATTEND_PAIR_UNREADABLE, f);
     return f->fault;
 }

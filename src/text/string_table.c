@@ -11,6 +11,7 @@ enum { MAX_STRINGS = 1 << 30 };
 
 void attend_string_table_free(attend_string_table *s)
 {
+    if (!s) return;
     attend_string_free(&s->bytes);
     attend_memory_free(s->entries);
     attend_memory_free(s->slots);
@@ -31,6 +32,7 @@ static struct attend_string_slot *slot_of(const attend_string_table *s, uint32_t
 
 int attend_string_table_find(const attend_string_table *s, const char *bytes, size_t size)
 {
+    ATTEND_REQUIRE(-1, s && (bytes || size == 0));
     if (s->slot_count == 0) return -1;
     return slot_of(s, (uint32_t)XXH3_64bits(bytes, size), bytes, size)->number - 1;
 }
@@ -57,6 +59,7 @@ static int reserve_slot(attend_string_table *s)
 
 int attend_string_table_add(attend_string_table *s, const char *bytes, size_t size, int *number)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, s && (bytes || size == 0) && number);
     int status = reserve_slot(s);
     if (status != ATTEND_OK) return status;
     const uint32_t hash = (uint32_t)XXH3_64bits(bytes, size);
@@ -85,6 +88,7 @@ int attend_string_table_add(attend_string_table *s, const char *bytes, size_t si
 
 int attend_string_table_count(attend_string_table *s, const char *bytes, size_t size, int64_t times)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, s && (bytes || size == 0));
     int number;
     const int status = attend_string_table_add(s, bytes, size, &number);
     if (status == ATTEND_OK) s->entries[number].count += times;

@@ -7,6 +7,7 @@
 
 void attend_ids_free(attend_ids *ids)
 {
+    if (!ids) return;
     attend_memory_free(ids->ids);
     attend_memory_free(ids->spans);
     *ids = (attend_ids){ 0 };

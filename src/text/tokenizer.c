@@ -132,6 +132,7 @@ static int check_options(const attend_tokenizer_options *o, const attend_kind *k
 int attend_tokenizer_learn(attend_tokenizer **out, const attend_tokenizer_options *options, attend_line_fn next,
                            void *user)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, out && options && next);
     *out = NULL;
     const attend_kind *kind = attend_kind_of(options->kind);
     attend_string_table parts = { 0 };
@@ -156,16 +157,19 @@ int attend_tokenizer_learn(attend_tokenizer **out, const attend_tokenizer_option
 
 attend_token_kind attend_tokenizer_kind(const attend_tokenizer *t)
 {
+    ATTEND_REQUIRE((attend_token_kind)0, t);
     return t->kind->kind;
 }
 
 int attend_tokenizer_size(const attend_tokenizer *t)
 {
+    ATTEND_REQUIRE(0, t);
     return t->tokens.count;
 }
 
 const char *attend_tokenizer_token(const attend_tokenizer *t, int id)
 {
+    ATTEND_REQUIRE(NULL, t);
     return id >= 0 && id < t->tokens.count ? attend_string_table_at(&t->tokens, id) : NULL;
 }
 
@@ -185,6 +189,7 @@ int attend_tokenizer_encode_nfc(const attend_tokenizer *t, const char *text, siz
 int attend_tokenizer_encode(const attend_tokenizer *t, const char *text, size_t size, attend_ids *out, double dropout,
                             uint64_t seed, uint64_t position)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, t && (text || size == 0) && out);
     attend_string own = { 0 };
     int status = attend_to_nfc(&text, &size, &own);
     if (status == ATTEND_OK) status = attend_tokenizer_encode_nfc(t, text, size, out, dropout, seed, position);
@@ -194,6 +199,7 @@ int attend_tokenizer_encode(const attend_tokenizer *t, const char *text, size_t 
 
 int attend_tokenizer_decode(const attend_tokenizer *t, const int *ids, int count, attend_string *out)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, t && (ids || count < 1) && out);
     for (int i = 0; i < count; i++)
         if (ids[i] < 0 || ids[i] >= t->tokens.count)
             return attend_fail(ATTEND_BAD_USAGE, "token %d of %d is %d, outside the vocabulary (0 to %d)", i + 1, count,

@@ -269,6 +269,7 @@ static bool describe_side(const attend_model *m, const char *side, char vocabula
 
 int attend_tokenizer_attach(const attend_tokenizer *t, attend_model *m, const char *side)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, t && m && side);
     char vocabulary_name[NAME_ROOM], rest_name[NAME_ROOM];
     attend_string vocabulary = { 0 }, rest = { 0 };
     int size;
@@ -286,6 +287,7 @@ int attend_tokenizer_attach(const attend_tokenizer *t, attend_model *m, const ch
 
 static int read_side(attend_tokenizer **out, const attend_model *m, const char *side)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, out && m && side);
     char vocabulary_name[NAME_ROOM], rest_name[NAME_ROOM];
     size_t vocabulary_size, rest_size;
     int size;
@@ -304,6 +306,7 @@ static int read_side(attend_tokenizer **out, const attend_model *m, const char *
 
 int attend_tokenizer_from_model(attend_tokenizer **out, const attend_model *m, const char *side)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, out && m && side);
     *out = NULL;
     const int status = read_side(out, m, side);
     if (status == ATTEND_OK) return ATTEND_OK;
@@ -317,6 +320,7 @@ int attend_tokenizer_from_model(attend_tokenizer **out, const attend_model *m, c
 
 int attend_model_check_text(const attend_model *m, bool *has_text)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, m && has_text);
     static const char *const sides[2] = { "target", "source" };
     const int count = attend_model_config(m)->task == ATTEND_TASK_LANGUAGE_MODEL ? 1 : 2;
     char names[2][NAME_ROOM];

@@ -1,7 +1,7 @@
 /* word.c: tokens are words (attend/words.h); a word outside the vocabulary is ATTEND_UNKNOWN. */
 #include "text/tokenizer.h"
 
-#include "format/utf8.h"
+#include "core/utf8.h"
 #include "text/words.h"
 #include <string.h>
 

@@ -1,6 +1,7 @@
+#include "core/status.h"
 #include "text/words.h"
 
-#include "format/utf8.h"
+#include "core/utf8.h"
 
 size_t attend_white_space_length(const char *text, size_t left)
 {
@@ -16,6 +17,7 @@ size_t attend_white_space_length(const char *text, size_t left)
 
 bool attend_word_next(const char *text, size_t size, size_t *at, attend_span *word)
 {
+    ATTEND_REQUIRE(false, (text || size == 0) && at && word);
     size_t i = *at;
     for (size_t n; (n = attend_white_space_length(text + i, size - i)) > 0;) i += n;
     const size_t begin = i;
@@ -28,6 +30,7 @@ bool attend_word_next(const char *text, size_t size, size_t *at, attend_span *wo
 
 int attend_word_count(const char *text, size_t size)
 {
+    ATTEND_REQUIRE(0, text || size == 0);
     int count = 0;
     attend_span word;
     for (size_t at = 0; attend_word_next(text, size, &at, &word);) count++;
@@ -52,6 +55,7 @@ int attend_word_of_token(attend_word_reader *r, attend_span token)
 
 void attend_words_of_spans(const char *text, size_t size, const attend_span *spans, int count, int *words)
 {
+    ATTEND_REQUIRE_VOID((text || size == 0) && ((spans && words) || count < 1));
     attend_word_reader r = attend_word_reader_of(text, size);
     for (int i = 0; i < count; i++) words[i] = attend_word_of_token(&r, spans[i]);
 }

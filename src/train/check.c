@@ -67,6 +67,7 @@ static void walk(attend_check *out, checker *k, attend_params *params, const att
 
 int attend_check_gradients(attend_check *out, attend_params *params, attend_loss_fn loss, void *user, double step)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, out && params && loss);
     *out = (attend_check){ 0 };
     checker k = { .fn = loss, .user = user };
     attend_grads *grads = NULL;

@@ -538,6 +538,7 @@ int attend_checkpoint_reload(training_run *run)
 
 int attend_is_checkpoint(const char *path, bool *is_checkpoint)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, path && is_checkpoint);
     attend_tensor_file *file = NULL;
     const int status = attend_tensor_file_open(&file, path, ATTEND_TENSOR_HEADER_ONLY);
     *is_checkpoint = status == ATTEND_OK && attend_tensor_file_metadata(file, "training.state.update") != NULL;

@@ -8,6 +8,7 @@
  * because a token that occurs twice cannot be learned. */
 #include "model/architecture.h"
 #include <attend/trainer.h>
+#include "core/status.h"
 
 typedef struct level {
     uint64_t tokens; /* upper bound, exclusive */
@@ -111,6 +112,7 @@ static attend_training_sizes sizes_of_lines(attend_preset preset, attend_archite
 attend_training_sizes attend_training_sizes_for(attend_preset preset, attend_architecture which,
                                                 const attend_data_size *d, const int kinds[2])
 {
+    ATTEND_REQUIRE((attend_training_sizes){ 0 }, d);
     if (d->pairs > 0 && d->characters[0] == 0) return sizes_of_lines(preset, which, d, kinds ? kinds[0] : -1);
     attend_training_sizes s = { .is_word_level = preset == ATTEND_PRESET_G2P ||
                                                  (d->pairs > 0 && (has_single_words(d, 0) || has_single_words(d, 1))),

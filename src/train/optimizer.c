@@ -1,6 +1,7 @@
 /* optimizer.c: SGD with momentum, and Adam (Kingma, Ba 2015) with decoupled weight decay (Loshchilov, Hutter 2019).
  * Each element is updated on its own, so that the result does not depend on the number of threads. */
 #include "core/memory.h"
+#include "core/status.h"
 #include "kernel/kernel.h"
 #include "train/team.h"
 #include <math.h>
@@ -61,6 +62,7 @@ static real **zeros_like(const attend_params *params)
 
 int attend_optimizer_new(attend_optimizer **out, attend_team *t, const attend_optimizer_options *options)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, out && t && options);
     *out = NULL;
     int status = check(options);
     if (status != ATTEND_OK) return status;
@@ -109,6 +111,7 @@ static void run_part(void *user, int part)
 
 int attend_optimizer_step(attend_optimizer *o, double rate, double max_norm, double *norm)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, o);
     if (!(rate >= 0)) return attend_fail(ATTEND_BAD_USAGE, "the learning rate %g is negative or not a number", rate);
     if (o->team->params->count != o->count)
         return attend_fail(ATTEND_BAD_USAGE, "the team was created for %d parameters, and now there are %d", o->count,
@@ -139,16 +142,19 @@ int attend_optimizer_step(attend_optimizer *o, double rate, double max_norm, dou
 
 uint64_t attend_optimizer_steps(const attend_optimizer *o)
 {
+    ATTEND_REQUIRE(0, o);
     return o->steps;
 }
 
 void attend_optimizer_set_steps(attend_optimizer *o, uint64_t steps)
 {
+    ATTEND_REQUIRE_VOID(o);
     o->steps = steps;
 }
 
 real *attend_optimizer_moment(const attend_optimizer *o, int parameter, int which)
 {
+    ATTEND_REQUIRE(NULL, o);
     real **all = which == 0 ? o->first : which == 1 ? o->second : NULL;
     return all && parameter >= 0 && parameter < o->count ? all[parameter] : NULL;
 }

@@ -1,9 +1,11 @@
 /* schedule.c: the learning rate of an update. */
 #include <attend/train.h>
+#include "core/status.h"
 #include <math.h>
 
 double attend_schedule_rate(const attend_schedule *s, uint64_t update, int reductions)
 {
+    ATTEND_REQUIRE(0, s);
     const double t = (double)update, warm = (double)s->warmup;
     double share = 1;
     switch (s->kind) {

@@ -4,6 +4,7 @@
  * depend on the threads. */
 #include "train/team.h"
 
+#include "core/status.h"
 #include "core/memory.h"
 #include "kernel/kernel.h"
 #include <math.h>
@@ -50,6 +51,7 @@ static int fill(attend_team *t, int threads)
 
 int attend_team_new(attend_team **out, attend_params *params, int threads)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, out && params);
     *out = NULL;
     attend_team *t = attend_memory_zeroed(1, sizeof *t);
     if (!t) return attend_fail(ATTEND_NO_MEMORY, "no memory for a team");
@@ -67,6 +69,7 @@ int attend_team_new(attend_team **out, attend_params *params, int threads)
 
 const attend_grads *attend_team_grads(const attend_team *t)
 {
+    ATTEND_REQUIRE(NULL, t);
     return t->total;
 }
 
@@ -138,6 +141,7 @@ static int losses_fit(attend_team *t, int shards)
 int attend_team_gradient(attend_team *t, int shards, attend_shard_fn fn, void *user, uint64_t seed, uint64_t update,
                          double *loss)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, t && fn);
     shard_work w = { .team = t, .fn = fn, .user = user, .seed = seed, .update = update };
     if (loss) *loss = 0;
     if (shards < 0 || shards > MAX_SHARDS)
@@ -188,6 +192,7 @@ static void run_squares(void *user, int chunk)
 
 double attend_team_norm(attend_team *t)
 {
+    ATTEND_REQUIRE(0, t);
     attend_pool_run(t->pool, t->chunks, run_squares, t);
     double sum = 0;
     for (int i = 0; i < t->chunks; i++) sum += t->squares[i];

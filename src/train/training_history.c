@@ -54,6 +54,7 @@ static bool add(attend_training_history *h, const attend_training_record *record
 
 int attend_training_history_read(attend_training_history *history, const char *path)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, history && path);
     FILE *f = fopen(path, "rb");
     if (!f) return attend_fail(ATTEND_IO, "%s: cannot read the training log: %s", path, attend_errno_text(errno));
     char *line = NULL;
@@ -73,12 +74,14 @@ int attend_training_history_read(attend_training_history *history, const char *p
 
 void attend_training_history_free(attend_training_history *history)
 {
+    if (!history) return;
     attend_memory_free(history->records);
     *history = (attend_training_history){ 0 };
 }
 
 double attend_training_history_best(const attend_training_history *history)
 {
+    ATTEND_REQUIRE(0, history);
     for (size_t i = history->count; i-- > 0;)
         if (history->records[i].better) return history->records[i].update;
     return history->count ? history->records[history->count - 1].update : 0;

@@ -38,17 +38,20 @@ bool attend_training_is_language_model(const training_run *run)
 
 int attend_training_check_options(const attend_train_options *o)
 {
-    if (o->train_count < 1 || !o->model)
+    if (o->train_count < 1 || !o->train || !o->model || (o->valid_count > 0 && !o->valid))
         return attend_fail(ATTEND_BAD_USAGE, "training needs files of pairs or lines, and a model path");
+    if ((unsigned)o->valid_metric > ATTEND_VALID_EXACT)
+        return attend_fail(ATTEND_BAD_USAGE, "there is no validation metric with the number %d", (int)o->valid_metric);
     if (o->config.task == ATTEND_TASK_LANGUAGE_MODEL && o->valid_metric != ATTEND_VALID_LOSS)
         return attend_fail(ATTEND_BAD_USAGE,
                            "valid-metric '%s' compares translations, and a language model makes none: use perplexity",
                            attend_valid_metric_names[o->valid_metric]);
     if (o->threads < 1 || o->threads > 1024)
         return attend_fail(ATTEND_BAD_USAGE, "the number of threads is %d; it must be 1 to 1024", o->threads);
-    if (o->accumulate < 1 || o->batch_tokens < 1 || o->shard_tokens < 1 || o->keep < 0)
-        return attend_fail(ATTEND_BAD_USAGE,
-                           "accumulate, batch tokens and shard tokens must be at least 1, keep at least 0");
+    if (o->accumulate < 1 || o->accumulate > 10000 || o->batch_tokens < 1 || o->shard_tokens < 1 || o->keep < 0)
+        return attend_fail(
+            ATTEND_BAD_USAGE,
+            "accumulate must be 1 to 10000, batch tokens and shard tokens at least 1, and keep at least 0");
     if (o->average_checkpoints < 0 || o->average_checkpoints == 1 ||
         o->average_checkpoints > ATTEND_MAX_AVERAGED_CHECKPOINTS)
         return attend_fail(ATTEND_BAD_USAGE, "the number of models to average is %d; it must be 0 or from 2 to %d",

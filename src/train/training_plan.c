@@ -118,7 +118,7 @@ static int fit_memory(training_run *run, attend_plan *plan, bool resumed)
                            (min_bytes >> 20) + 1, is_small ? run->options.memory >> 10 : run->options.memory >> 20,
                            is_small ? 'k' : 'M', (min_bytes >> 20) + 1);
     while (status == ATTEND_OK && 2 * tokens <= run->options.shard_tokens &&
-           fixed_bytes(run, 1, 2 * tokens) + SHARDS * 2 * shard <= run->options.memory) {
+           fixed_bytes(run, 1, 2 * tokens) + 2 * (size_t)SHARDS * shard <= run->options.memory) {
         tokens *= 2;
         status = shard_bytes(run, tokens, &shard);
     }

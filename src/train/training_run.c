@@ -263,6 +263,7 @@ static void run_free(training_run *run)
 
 int attend_train(const attend_train_options *options, const attend_train_events *events, attend_train_end *end)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, options);
     attend_train_end ignored;
     if (!end) end = &ignored;
     training_run *run = attend_memory_zeroed(1, sizeof *run);

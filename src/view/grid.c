@@ -2,22 +2,18 @@
 
 #include "core/arena.h"
 #include "core/memory.h"
+#include "core/printable.h"
 #include "core/status.h"
 #include "core/string.h"
-#include "format/utf8.h"
+#include "core/utf8.h"
 #include <string.h>
 
 /* ---- labels ---- */
 
-static bool is_control(int32_t c)
-{
-    return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029;
-}
-
 /* Marks, embeddings, overrides and isolates of the Unicode bidirectional algorithm. */
 static bool changes_direction(int32_t c)
 {
-    return c == 0x61c || c == 0x200e || c == 0x200f || (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+    return c == 0x61c || c == 0x200e || c == 0x200f || attend_overrides_direction(c);
 }
 
 /* Writes the label of a text to `label`, which has room for 3 * size + 4 bytes (a byte becomes at most three). Returns
@@ -29,7 +25,7 @@ static size_t write_label(char *label, const char *text, size_t size)
     for (size_t i = 0; i < size;) {
         int32_t c;
         const size_t n = attend_utf8_next(text + i, size - i, &c);
-        if (n == 0 || is_control(c)) {
+        if (n == 0 || attend_is_control(c)) {
             memcpy(label + used, replacement, 3);
             used += 3;
         } else if (!changes_direction(c)) {
@@ -45,6 +41,7 @@ static size_t write_label(char *label, const char *text, size_t size)
 
 int attend_label(attend_string *out, const char *text)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, out && text);
     const size_t size = strlen(text);
     out->size = 0;
     const int status = attend_string_reserve(out, 3 * size + 3);
@@ -80,6 +77,7 @@ static const char *const *take_labels(owned_grid *g, const attend_map_token *tok
 
 int attend_view_check(const attend_map *map, const attend_view_options *o)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, map && o);
     if (o->layer >= map->layers)
         return attend_fail(ATTEND_BAD_USAGE, "layer %d of attention is out of range: the model has %d, counted from 0",
                            o->layer, map->layers);
@@ -128,6 +126,7 @@ static bool fill(owned_grid *o, const attend_map *map, const attend_view_options
 
 int attend_grid_new(attend_grid **out, const attend_map *map, const attend_view_options *options)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, out && map && options);
     const int rows = options->by_token ? map->target_count : map->target_word_count;
     const int columns = options->by_token ? map->source_count : map->source_word_count;
     *out = NULL;

@@ -135,7 +135,8 @@ static int check(const attend_map_list *sentences, int count, const attend_view_
         return attend_fail(ATTEND_BAD_USAGE, "attend_view_html: %d sentences", count);
     for (int i = 0; i < count; i++)
         for (int k = 0; k < sentences[i].count; k++) {
-            const attend_map *map = sentences[i].maps[k];
+            const attend_map *map = sentences[i].maps ? sentences[i].maps[k] : NULL;
+            if (!map) return attend_fail(ATTEND_BAD_USAGE, "attend_view_html: map %d of sentence %d is NULL", k, i + 1);
             if (!map->weights || map->kind != sentences[i].maps[0]->kind) continue;
             if (options->layer < -1 || options->layer >= map->layers)
                 return attend_fail(ATTEND_BAD_USAGE, "layer %d is out of range: sentence %d has %d, counted from 0",
@@ -180,6 +181,7 @@ static bool is(const char *name, size_t size, const char *text)
 int attend_view_html(const attend_map_list *sentences, int count, const attend_view_options *options,
                      attend_string *out)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, out);
     const attend_view_options defaults = ATTEND_VIEW_OPTIONS_INIT;
     if (!options) options = &defaults;
     out->size = 0;

@@ -119,6 +119,7 @@ static int put_weights(attend_json_writer *w, const attend_map *map, const atten
 
 int attend_view_json_members(const attend_map *map, const attend_view_options *o, attend_json_writer *w)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, map && o && w);
     if (map->weights) {
         const int status = attend_view_check(map, o);
         if (status != ATTEND_OK) return status;
@@ -138,6 +139,7 @@ int attend_view_json_members(const attend_map *map, const attend_view_options *o
 
 int attend_view_json(const attend_map *map, const attend_view_options *o, attend_string *out)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, map && o && out);
     out->size = 0;
     attend_json_writer w = attend_json_to_string(out);
     attend_json_begin_object(&w);

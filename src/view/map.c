@@ -96,6 +96,8 @@ static int check_size(const map_builder *b, int which)
 static int read_sides(map_builder *b, const char *source, const char *target, const int *ids, int count)
 {
     int status = attend_pipelines_from_model(b->sides, b->m);
+    if (status == ATTEND_OK && ((has_side(b, 0) && !source) || (has_side(b, 1) && !target && !ids && count > 0)))
+        status = attend_fail(ATTEND_BAD_USAGE, "a map needs a source and a target, and one is NULL");
     if (status == ATTEND_OK && has_side(b, 0)) status = encode(b, 0, source);
     if (status == ATTEND_OK && has_side(b, 1))
         status = target ? encode(b, 1, target) : attend_pipeline_add_tokens(&b->sides[1], ids, count, &b->texts[1]);
@@ -237,7 +239,7 @@ static int record_step(map_builder *b, const attend_decoding *d, int i, map_arra
               vocabulary = attend_model_config(b->m)->target_vocab;
     const real *log_p = attend_decoding_log_probabilities(d);
     const double p = (double)log_p[b->sides[1].ids.ids[i]];
-    if (isnan(p) || p > 1) return non_finite();
+    if (!isfinite(p) || p > 1) return non_finite();
     map->log_probability += p;
     if (b->kind == ATTEND_ATTENTION_CROSS && a->weights) record_weights(map, d, i, a->weights);
     if (row == map->target_count) return ATTEND_OK;
@@ -277,7 +279,7 @@ static int record_self_attention(map_builder *b, attend_ctx *c, float *weights)
     real *computed = attend_memory_zeroed(count, sizeof *computed);
     if (!computed) return no_memory();
     int status = attend_model_score(c, b->m, &pair, &log_p, NULL, b->kind, computed);
-    if (status == ATTEND_OK && isnan(log_p)) status = non_finite();
+    if (status == ATTEND_OK && !isfinite(log_p)) status = non_finite();
     for (size_t i = 0; status == ATTEND_OK && i < count; i++) weights[i] = (float)computed[i];
     attend_memory_free(computed);
     return status;
@@ -324,6 +326,7 @@ static int check_kind(map_builder *b)
 int attend_map_new(attend_map **out, attend_ctx *c, const attend_model *m, attend_attention_kind kind,
                    const char *source, const char *target, const int *target_ids, int target_count, double score)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, out && c && m && (unsigned)kind <= ATTEND_ATTENTION_DECODER);
     *out = NULL;
     map_builder b = { .owned = attend_memory_zeroed(1, sizeof *b.owned), .m = m, .kind = kind };
     if (!b.owned) return no_memory();

@@ -2,8 +2,15 @@
  * words, and statistics. */
 #include <attend/view.h>
 
+#include "core/status.h"
 #include <math.h>
 #include <string.h>
+
+/* Whether there are weights of this layer and head; -1: the mean. */
+static bool has_maps(const attend_map *map, int layer, int head)
+{
+    return map->weights && layer < map->layers && head < map->heads;
+}
 
 /* The weight of one cell, averaged over the selected layers and heads. */
 static double cell(const attend_map *map, int layer, int head, int row, int column)
@@ -21,6 +28,7 @@ static double cell(const attend_map *map, int layer, int head, int row, int colu
 
 void attend_map_weights(const attend_map *map, int layer, int head, float *to)
 {
+    ATTEND_REQUIRE_VOID(map && to && has_maps(map, layer, head));
     for (int i = 0; i < map->target_count; i++)
         for (int j = 0; j < map->source_count; j++)
             to[(size_t)i * (size_t)map->source_count + (size_t)j] = (float)cell(map, layer, head, i, j);
@@ -28,6 +36,7 @@ void attend_map_weights(const attend_map *map, int layer, int head, float *to)
 
 void attend_map_word_weights(const attend_map *map, int layer, int head, float *to)
 {
+    ATTEND_REQUIRE_VOID(map && to && has_maps(map, layer, head));
     const size_t words = (size_t)map->source_word_count;
     if (words == 0 || map->target_word_count == 0) return;
     memset(to, 0, words * (size_t)map->target_word_count * sizeof *to);
@@ -81,6 +90,7 @@ static bool is_repetitive(const attend_map *map)
 
 void attend_map_describe(const attend_map *map, int layer, int head, attend_map_statistics *out)
 {
+    ATTEND_REQUIRE_VOID(map && out && (!map->weights || has_maps(map, layer, head)));
     *out = (attend_map_statistics){ .confidence = exp(map->log_probability / map->target_count),
                                     .is_repetitive = map->kind != ATTEND_ATTENTION_ENCODER && is_repetitive(map) };
     if (!map->weights) return;

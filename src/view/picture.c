@@ -260,10 +260,13 @@ static int check_size(const attend_grid *g, const attend_map *map, bool by_token
     return ATTEND_OK;
 }
 
-/* Prepares everything except the surface. */
-static int picture_new(picture *p, const attend_map *map, const attend_view_options *o)
+/* Prepares everything except the surface, and empties `out`. */
+static int picture_new(picture *p, const attend_map *map, const attend_view_options *o, attend_string *out)
 {
     *p = (picture){ 0 };
+    if (!map || !o || !out)
+        return attend_fail(ATTEND_BAD_USAGE, "drawing a picture needs a map, options and a string, and one is NULL");
+    out->size = 0;
     int status = attend_grid_new(&p->g, map, o);
     if (status == ATTEND_OK) status = check_size(p->g, map, o->by_token);
     if (status == ATTEND_OK && o->title) status = attend_label(&p->title, o->title);
@@ -305,8 +308,7 @@ static int status_of(cairo_status_t status)
 int attend_view_svg(const attend_map *map, const attend_view_options *o, attend_string *out)
 {
     picture p;
-    out->size = 0;
-    const int status = picture_new(&p, map, o);
+    const int status = picture_new(&p, map, o, out);
     if (status != ATTEND_OK) return status;
     cairo_surface_t *surface = cairo_svg_surface_create_for_stream(add, out, p.width, p.height);
     cairo_status_t drawn = draw(&p, surface);
@@ -320,8 +322,7 @@ int attend_view_svg(const attend_map *map, const attend_view_options *o, attend_
 int attend_view_png(const attend_map *map, const attend_view_options *o, attend_string *out)
 {
     picture p;
-    out->size = 0;
-    const int status = picture_new(&p, map, o);
+    const int status = picture_new(&p, map, o, out);
     if (status != ATTEND_OK) return status;
     const double scale = 4 * p.width * p.height > max_pixels_at_scale_2
                              ? 1

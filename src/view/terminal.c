@@ -240,6 +240,7 @@ static void put_title(sheet *s, const char *title)
 
 int attend_view_terminal(const attend_map *map, const attend_view_options *o, attend_string *out)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, map && o && out);
     sheet s = { .w = attend_text_writer_begin(out),
                 .colours = o->colours,
                 .width = o->width > 0 ? o->width : DEFAULT_WIDTH };

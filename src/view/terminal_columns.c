@@ -1,6 +1,7 @@
 #include <attend/terminal.h>
 
-#include "format/utf8.h"
+#include "core/status.h"
+#include "core/utf8.h"
 #include <limits.h>
 #include <string.h>
 #include <utf8proc.h>
@@ -13,6 +14,7 @@ static int width_of(int32_t c)
 
 size_t attend_columns_cut(const char *text, int max_columns, int *columns)
 {
+    ATTEND_REQUIRE(0, text && columns);
     const size_t size = strlen(text);
     size_t good = 0; /* the end of the last grapheme that fits */
     int width = 0, good_width = 0;
@@ -33,6 +35,7 @@ size_t attend_columns_cut(const char *text, int max_columns, int *columns)
 
 int attend_columns(const char *text)
 {
+    ATTEND_REQUIRE(0, text);
     int columns;
     attend_columns_cut(text, INT_MAX, &columns);
     return columns;
@@ -40,6 +43,7 @@ int attend_columns(const char *text)
 
 bool attend_has_right_to_left(const char *text)
 {
+    ATTEND_REQUIRE(false, text);
     const size_t size = strlen(text);
     int32_t c;
     for (size_t i = 0, n; i < size && (n = attend_utf8_next(text + i, size - i, &c)) > 0; i += n) {

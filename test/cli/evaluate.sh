@@ -87,7 +87,7 @@ is 'points' "$(grep -o '<circle' plot.svg | wc -l)" 8
 is 'the end of the plot' "$(tail -1 plot.svg)" '</svg>'
 grep -q 'o&#60;&#38;&#62;' plot.svg && grep -q "n = $(awk 'NF <= 5' "$lines/reference.txt" | wc -l)<" plot.svg || { echo "the plot lacks a name or a count"; failed=1; }
 cp "$lines/other.txt" "$(printf 'x\377y')"
-expect 0 '"system": "x?y"' --hypothesis "$(printf 'x\377y')" --reference "$lines/reference.txt" --json
+expect 0 '"system": "x\ufffdy"' --hypothesis "$(printf 'x\377y')" --reference "$lines/reference.txt" --json
 cp "$lines/other.txt" "ab$(printf 'ä%.0s' 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20)"
 expect 0 '"system": "abääääääääääääääääää",' --hypothesis abä* --reference "$lines/reference.txt" --json
 expect 5 'none/plot.svg' --hypothesis two --reference two --plot none/plot.svg

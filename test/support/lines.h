@@ -3,7 +3,7 @@
 #define ATTEND_TEST_LINES_H
 
 #include "unit/unit.h"
-#include "format/utf8.h"
+#include "core/utf8.h"
 
 typedef struct lines {
     char **lines;

@@ -40,6 +40,10 @@ static void test_sizes(void **state)
     refused(&o, &a, "the arrays are too large");
     o.score = &attend_score_location, a = small(), a.max_keys = -5;
     refused(&o, &a, "axis 0 of parameter 'wa' would have length -5");
+    o.heads = 4, a = small(), a.query_width = a.key_width = a.value_width = 1;
+    a.max_keys = (1 << 30) + 1; /* times 4 heads: 2^32 + 4 rows, which is 4 in an int */
+    refused(&o, &a, "axis 0 of parameter 'wa' would have length -1");
+    o.heads = 1;
     o.score = &attend_score_location_sensitive, a = small(), a.filters = -1, a.filter_size = 3;
     refused(&o, &a, "parameter 'uf' would have length -1");
     refused(NULL, &a, "options is NULL");

@@ -40,6 +40,8 @@ static void fail_each_request(int threads)
     for (long n = 1; n <= requests; n++) {
         attend_memory_refuse(n);
         int status = two_steps(threads);
+        /* which thread runs a shard, and so whether it needs memory of its own, differs from run to run */
+        if (threads > 1 && status == ATTEND_OK && attend_memory_requests() < n) continue;
         if (status != ATTEND_NO_MEMORY)
             fail_msg("request %ld of %ld failed, and the status is %d", n, requests, status);
         assert_non_null(strstr(attend_message(), "no memory"));

@@ -53,8 +53,9 @@ static void text_is_escaped(void **state)
         { "", "\"\"", "\"\"" },
         { "a\"b\\c'", "\"a\\\"b\\\\c'\"", "\"a\\u0022b\\u005cc\\u0027\"" },
         { "</script>&", "\"</script>&\"", "\"\\u003c/script\\u003e\\u0026\"" },
-        { "\n\x01\x7f", "\"\\u000a\\u0001\x7f\"", "\"\\u000a\\u0001\\u007f\"" },
-        { "\xc3\xa9\xe2\x80\xa8", "\"\xc3\xa9\xe2\x80\xa8\"", "\"\xc3\xa9\\u2028\"" },
+        { "\n\x01\x7f", "\"\\u000a\\u0001\\u007f\"", "\"\\u000a\\u0001\\u007f\"" },
+        { "\xc2\x9b\xe2\x80\xae\xe2\x81\xa6", "\"\\u009b\\u202e\\u2066\"", "\"\\u009b\\u202e\\u2066\"" },
+        { "\xc3\xa9\xe2\x80\xa8\xe2\x80\x8f", "\"\xc3\xa9\\u2028\xe2\x80\x8f\"", "\"\xc3\xa9\\u2028\xe2\x80\x8f\"" },
         { "\xf0\x9f\x98\x80", "\"\xf0\x9f\x98\x80\"", "\"\xf0\x9f\x98\x80\"" },
         { "x\xffy\xe2\x82", "\"x\\ufffdy\\ufffd\\ufffd\"", "\"x\\ufffdy\\ufffd\\ufffd\"" },
     };

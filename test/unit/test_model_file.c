@@ -293,7 +293,7 @@ static void invalid_files_are_refused(void **state)
                   { no_field, "no \"config.cell\"" },
                   { new_field, "config.zeal" },
                   { wrong_value, "did you mean 'gru'?" },
-                  { control_characters, "cell '?[31mgru???x' is not" },
+                  { control_characters, "cell '\\u{1b}[31mgru\\n\\u{9b}x' is not" },
                   { large_value, "hidden '100000'" },
                   { other_value, "the configuration requires F32 (9, 2)" },
                   { more_layers, "requires the tensor 'encoder.1.forward.w'" },

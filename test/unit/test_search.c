@@ -569,6 +569,34 @@ static void weights_are_those_of_the_alignment_map(void **state)
 }
 
 /* Learned positions limit the length of targets. */
+/* A source without tokens, alone and beside others, with everything that reads weights. */
+static void empty_sources_are_searched(void **state)
+{
+    (void)state;
+    static const char *const models[] = {
+        "attention=additive",           "attention=dot bidirectional=no",
+        "attention=location-sensitive", "attention=none",
+        "architecture=lstmn",           "architecture=transformer heads=2 embedding=4"
+    };
+    static const int sets[][3] = { { 0, 0, 0 }, { 0, 3, 2 }, { 3, 0, 2 } };
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        attend_model *m = model_of(models[i], 5);
+        for (int k = 0; k < 3 * 4; k++) {
+            attend_search_options o = ATTEND_SEARCH_OPTIONS_INIT;
+            o.weights = true, o.n_best = 2, o.sample = k / 3 == 3;
+            if (k / 3 == 1) o.beam = 2;
+            if (k / 3 == 2 && strcmp(models[i], "attention=none") != 0) o.coverage_penalty = 0.5;
+            attend_search_result *r = search(m, o, 3, sources, sets[k % 3]);
+            for (int s = 0; s < 3; s++) {
+                assert_true(attend_search_result_count(r, s) >= 1);
+                assert_true(isfinite(attend_search_result_at(r, s, 0)->score));
+            }
+            attend_search_result_free(r);
+        }
+        attend_model_free(m);
+    }
+}
+
 static void targets_are_limited_by_positions(void **state)
 {
     (void)state;
@@ -601,6 +629,7 @@ int main(void)
                                         cmocka_unit_test(memory_runs_out_in_every_mode),
                                         cmocka_unit_test(finished_sources_leave_the_batch),
                                         cmocka_unit_test(weights_are_those_of_the_alignment_map),
-                                        cmocka_unit_test(targets_are_limited_by_positions) };
+                                        cmocka_unit_test(targets_are_limited_by_positions),
+                                        cmocka_unit_test(empty_sources_are_searched) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 
 #include "format/plot_scale.h"
 #include "support/comma_locale.h"
+#include "support/xml.h"
 #include "train/training_log.h"
 #include <attend/plot.h>
 #include <attend/status.h>
@@ -110,11 +111,48 @@ static void text_is_escaped(void **state)
     const attend_plot_series series = { .name = "a<b>&\"c\xff\x01", .note = "</text>", .points = points, .count = 2 };
     const attend_plot plot = { .title = "<svg>", .subtitle = "]]>", .series = &series, .series_count = 1 };
     char *text = picture_of(&plot, 1);
-    assert_non_null(strstr(text, "a&#60;b&#62;&#38;&#34;c\xef\xbf\xbd  <tspan"));
+    assert_non_null(strstr(text, "a&#60;b&#62;&#38;&#34;c\xef\xbf\xbd <tspan"));
     assert_non_null(strstr(text, "&#60;/text&#62;"));
     assert_non_null(strstr(text, "&#60;svg&#62;"));
     assert_non_null(strstr(text, "]]&#62;"));
     free(text);
+}
+
+/* Whatever the bytes of the names, the picture is well-formed XML in UTF-8 without control characters and overrides of
+ * the direction. */
+static void any_bytes_are_well_formed(void **state)
+{
+    (void)state;
+    static const attend_plot_point points[] = { { .x = 0, .y = 1 }, { .x = 1, .y = 2, .low = 1, .high = 3 } };
+    static const char odd[] = "\xc2\x9b\xe2\x80\xae\xed\xa0\x80\xef\xbf\xbe\xef\xbf\xbf\xf4\x90\x80\x80<&>\"'\x1b\x7f";
+    for (uint64_t i = 0; i < 120; i++) {
+        char name[64];
+        const attend_rng r = { .seed = i };
+        for (size_t k = 0; k < sizeof name; k++) {
+            const double x = attend_rng_uniform(&r, 2 * k), y = attend_rng_uniform(&r, 2 * k + 1);
+            name[k] = x < 0.5 ? odd[(size_t)(y * (double)(sizeof odd - 1))] : (char)(1 + (int)(y * 255));
+        }
+        memcpy(name, odd, i % 2 ? sizeof odd - 1 : 0);
+        name[sizeof name - 1] = '\0';
+        const attend_plot_category categories[] = { { name + 5, name + 1 }, { name + 2, NULL } };
+        const attend_plot_series series = { .name = name + 1, .note = name + 3, .points = points, .count = 2 };
+        const attend_plot plot = { .title = name,
+                                   .subtitle = name + 7,
+                                   .x = { .title = name + 2 },
+                                   .y = { .title = name + 4 },
+                                   .categories = i % 3 ? categories : NULL,
+                                   .category_count = i % 3 ? 2 : 0,
+                                   .transposed = i % 3 == 2,
+                                   .legend_at_right = i % 5 == 0,
+                                   .series = &series,
+                                   .series_count = 1 };
+        char *text = picture_of(&plot, 1);
+        int elements;
+        assert_null(xml_fault(text, &elements));
+        static const char *const bad[] = { "\x1b", "\x7f", "\xc2\x9b", "\xe2\x80\xae", "\xef\xbf\xbe", "\xef\xbf\xbf" };
+        for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) assert_null(strstr(text, bad[k]));
+        free(text);
+    }
 }
 
 /* Long names are shortened between characters. */
@@ -229,6 +267,7 @@ int main(void)
         cmocka_unit_test(every_range_has_ticks),
         cmocka_unit_test(ticks_are_round),
         cmocka_unit_test(text_is_escaped),
+        cmocka_unit_test(any_bytes_are_well_formed),
         cmocka_unit_test(names_are_shortened),
         cmocka_unit_test(points_and_error_bars_are_drawn),
         cmocka_unit_test(plots_share_a_picture),

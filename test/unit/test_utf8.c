@@ -4,7 +4,7 @@
 #include "core/memory.h"
 #include "support/lines.h"
 #include "text/normalize.h"
-#include "format/utf8.h"
+#include "core/utf8.h"
 #include <utf8proc.h>
 
 static void valid_prefixes(void **state)

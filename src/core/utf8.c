@@ -1,5 +1,6 @@
-#include "format/utf8.h"
+#include "core/utf8.h"
 
+#include "core/status.h"
 #include <stdbool.h>
 #include <string.h>
 
@@ -51,6 +52,7 @@ static size_t ascii_prefix(const char *text, size_t size)
 
 size_t attend_utf8_valid(const char *text, size_t size)
 {
+    ATTEND_REQUIRE(0, text || size == 0);
     size_t i = 0;
     int32_t code_point;
     for (;;) {
@@ -63,6 +65,7 @@ size_t attend_utf8_valid(const char *text, size_t size)
 
 size_t attend_utf8_count(const char *text, size_t size)
 {
+    ATTEND_REQUIRE(0, text || size == 0);
     size_t count = 0;
     for (size_t i = 0; i < size; i++) count += !is_continuation(text[i]);
     return count;

@@ -1,7 +1,7 @@
 /* utf8.h: decoding and encoding of UTF-8 (RFC 3629: no overlong forms, no surrogates, at most U+10FFFF). The rest is
  * public: attend/utf8.h. */
-#ifndef ATTEND_FORMAT_UTF8_H
-#define ATTEND_FORMAT_UTF8_H
+#ifndef ATTEND_CORE_UTF8_H
+#define ATTEND_CORE_UTF8_H
 
 #include <attend/utf8.h>
 #include <stddef.h>
