@@ -1,6 +1,7 @@
 /* build.c: the parameters of a model and their initial values. Parameters have the same names in the model file. */
 #include "model/model.h"
 
+#include "core/machine_memory.h"
 #include "core/status.h"
 #include "core/memory.h"
 #include "core/precision.h"
@@ -94,7 +95,8 @@ static void initialize(const attend_model *m, attend_param *p, uint64_t seed)
     attend_param_changed(p);
 }
 
-int attend_model_new(attend_model **out, const attend_config *config, uint64_t seed)
+/* A model of this configuration, with the given values. */
+static int build_new(attend_model **out, const attend_config *config, model_values values)
 {
     ATTEND_REQUIRE(ATTEND_BAD_USAGE, out && config);
     *out = NULL;
@@ -103,11 +105,51 @@ int attend_model_new(attend_model **out, const attend_config *config, uint64_t s
     m->config = *config;
     int status = attend_config_check(&m->config);
     if (status == ATTEND_OK) status = attend_params_new(&m->params);
-    if (status == ATTEND_OK) status = attend_model_build(m, NULL, NULL);
-    if (status != ATTEND_OK) {
+    if (status == ATTEND_OK) status = attend_model_build(m, values, NULL);
+    if (status == ATTEND_OK)
+        *out = m;
+    else
         attend_model_free(m);
-        return status;
-    }
+    return status;
+}
+
+/* The model_values function of counting: no memory at all. */
+static int no_values(void *user, const char *name, int rank, const int *shape, param_storage *numbers)
+{
+    static const uint16_t none;
+    (void)user, (void)name, (void)rank, (void)shape;
+    *numbers = (param_storage){ .precision = ATTEND_BFLOAT16, .quantized = &none, .borrowed = true };
+    return ATTEND_OK;
+}
+
+int attend_config_count_parameters(const attend_config *config, size_t *count)
+{
+    attend_model *m = NULL;
+    const int status = build_new(&m, config, no_values);
+    *count = status == ATTEND_OK ? attend_params_size(m->params) : 0;
+    attend_model_free(m);
+    return status;
+}
+
+/* Refuses a model that does not fit into memory before its weights fill the memory. */
+static int check_memory(const attend_config *config)
+{
+    size_t count, available;
+    const int status = attend_config_count_parameters(config, &count);
+    if (status != ATTEND_OK || attend_machine_has_memory(count * sizeof(real), &available)) return status;
+    return attend_fail(ATTEND_NO_MEMORY,
+                       "the model would have %zu million parameters, which take %zu MB, and %zu MB of memory are "
+                       "available: reduce " ATTEND_SIZE_FIELDS,
+                       count / 1000000, count * sizeof(real) / 1000000, available / 1000000);
+}
+
+int attend_model_new(attend_model **out, const attend_config *config, uint64_t seed)
+{
+    attend_model *m = NULL;
+    *out = NULL;
+    int status = check_memory(config);
+    if (status == ATTEND_OK) status = build_new(&m, config, NULL);
+    if (status != ATTEND_OK) return status;
     for (int i = 0; i < attend_params_count(m->params); i++) initialize(m, attend_params_at(m->params, i), seed);
     *out = m;
     return ATTEND_OK;

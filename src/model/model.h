@@ -47,6 +47,11 @@ int attend_model_open(attend_model **out, struct attend_tensor_file **file, cons
 
 /* ---- parameters ---- */
 
+/* The number of parameters of a model, without creating it. ATTEND_BAD_USAGE: the configuration is not valid. */
+int attend_config_count_parameters(const attend_config *config, size_t *count);
+/* What the number depends on, for messages. */
+#define ATTEND_SIZE_FIELDS "hidden, embedding, layers, feed-forward-width or the vocabulary sizes"
+
 /* Adds every parameter of m->config to m->params and sets the pointers to them. `values` supplies the numbers of each.
  * Without `values`, or if it supplies none, a parameter is zero. */
 typedef int (*model_values)(void *user, const char *name, int rank, const int *shape, param_storage *numbers);

@@ -2,6 +2,7 @@
  * measured: the loss of as many average pairs as a shard holds is differentiated once. */
 #include "train/training_run.h"
 
+#include "core/machine_memory.h"
 #include "core/memory.h"
 #include "train/gradient_tree.h"
 #include <limits.h>
@@ -83,19 +84,53 @@ static int shard_bytes(const training_run *run, int tokens, size_t *bytes)
     return status;
 }
 
+/* Arrays as large as the weights that a checkpoint also holds: moments and the average. */
+static int saved_arrays(const training_run *run)
+{
+    const int moments = run->options.optimizer.kind == ATTEND_ADAM ? 2 : run->options.optimizer.momentum > 0;
+    return moments + (run->options.average > 0);
+}
+
 /* What does not depend on shards: the program, weights, two packed copies, gradients, and twice the moments and the
  * average. Twice, because those of the checkpoint are also in memory while training resumes, and resuming must not take
  * more memory than a new run. */
-static size_t fixed_bytes(const training_run *run, int threads, int shard_tokens)
+static size_t fixed_bytes(const training_run *run, size_t parameters, int threads, int shard_tokens)
 {
     enum { PROGRAM = 16 << 20 };
     /* batches count the longer side of a pair, shards both */
     const int64_t batch = 2 * (int64_t)run->options.batch_tokens * run->options.accumulate;
     const int64_t shards = batch / shard_tokens + 1;
     const int sets = attend_gradient_tree_sets(shards < INT_MAX ? (int)shards : INT_MAX, threads);
-    const size_t n = attend_params_size(run->model->params) * sizeof(real);
-    const int moments = run->options.optimizer.kind == ATTEND_ADAM ? 2 : run->options.optimizer.momentum > 0;
-    return PROGRAM + n * (size_t)(1 + 2 + sets + 1 + 2 * (moments + (run->options.average > 0)));
+    return PROGRAM + parameters * sizeof(real) * (size_t)(1 + 2 + sets + 1 + 2 * saved_arrays(run));
+}
+
+int attend_training_check_memory(training_run *run, size_t parameters, bool is_loaded)
+{
+    const size_t min_bytes = fixed_bytes(run, parameters, 1, run->options.shard_tokens), one = parameters * sizeof(real);
+    const size_t loaded = is_loaded ? one * (size_t)(1 + saved_arrays(run)) : 0;
+    enum { LARGE = 64 << 20 };
+    size_t available;
+    /* A small model is created all the same: fit_memory then knows which limit is enough. */
+    if (run->options.memory > 0 && one > LARGE && min_bytes > run->options.memory)
+        return attend_fail(
+            ATTEND_BAD_USAGE,
+            "training a model of %zu million parameters takes more than %zuM (weights, gradients, the "
+            "optimizer's moments), and the memory limit is %zuM: raise it, or reduce " ATTEND_SIZE_FIELDS,
+            parameters / 1000000, min_bytes >> 20, run->options.memory >> 20);
+    if (!attend_machine_has_memory(min_bytes - loaded, &available))
+        return attend_fail(ATTEND_NO_MEMORY,
+                           "training a model of %zu million parameters takes at least %zu MB (weights, gradients, the "
+                           "optimizer's moments), and %zu MB of memory are available: reduce " ATTEND_SIZE_FIELDS,
+                           parameters / 1000000, (min_bytes - loaded) / 1000000, available / 1000000);
+    const int requested = run->options.threads;
+    while (run->options.threads > 1 &&
+           !attend_machine_has_memory(
+               fixed_bytes(run, parameters, run->options.threads, run->options.shard_tokens) - loaded, NULL))
+        run->options.threads--;
+    if (run->options.threads < requested)
+        attend_training_notice(run, "the machine has memory for the gradients of %d of %d threads",
+                               run->options.threads, requested);
+    return ATTEND_OK;
 }
 
 /* Chooses the largest shard size at which SHARDS shards fit into memory, and then the largest number of threads that
@@ -109,7 +144,8 @@ static int fit_memory(training_run *run, attend_plan *plan, bool resumed)
     size_t shard = 0;
     int status = shard_bytes(run, tokens, &shard);
     if (status != ATTEND_OK) return status;
-    const size_t min_bytes = fixed_bytes(run, 1, tokens) + shard;
+    const size_t parameters = attend_params_size(run->model->params);
+    const size_t min_bytes = fixed_bytes(run, parameters, 1, tokens) + shard;
     const bool is_small = run->options.memory < (size_t)1 << 20;
     if (run->options.memory > 0 && min_bytes > run->options.memory)
         return attend_fail(ATTEND_BAD_USAGE,
@@ -118,18 +154,18 @@ static int fit_memory(training_run *run, attend_plan *plan, bool resumed)
                            (min_bytes >> 20) + 1, is_small ? run->options.memory >> 10 : run->options.memory >> 20,
                            is_small ? 'k' : 'M', (min_bytes >> 20) + 1);
     while (status == ATTEND_OK && 2 * tokens <= run->options.shard_tokens &&
-           fixed_bytes(run, 1, 2 * tokens) + 2 * (size_t)SHARDS * shard <= run->options.memory) {
+           fixed_bytes(run, parameters, 1, 2 * tokens) + 2 * (size_t)SHARDS * shard <= run->options.memory) {
         tokens *= 2;
         status = shard_bytes(run, tokens, &shard);
     }
     run->options.shard_tokens = tokens;
     const int requested = run->options.threads;
     while (run->options.memory > 0 && run->options.threads > 1 &&
-           fixed_bytes(run, run->options.threads, tokens) + (size_t)run->options.threads * shard > run->options.memory)
+           fixed_bytes(run, parameters, run->options.threads, tokens) + (size_t)run->options.threads * shard > run->options.memory)
         run->options.threads--;
     if (run->options.threads < requested)
         attend_training_notice(run, "the memory limit has room for %d of %d threads", run->options.threads, requested);
-    plan->bytes = fixed_bytes(run, run->options.threads, tokens) + (size_t)run->options.threads * shard;
+    plan->bytes = fixed_bytes(run, parameters, run->options.threads, tokens) + (size_t)run->options.threads * shard;
     return status;
 }
 

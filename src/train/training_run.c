@@ -168,7 +168,10 @@ static int make_model(training_run *run, const attend_model *base)
 {
     run->options.config.source_vocab = attend_tokenizer_size(run->tokenizers[0]);
     run->options.config.target_vocab = attend_tokenizer_size(run->tokenizers[1]);
-    int status = attend_model_new(&run->model, &run->options.config, run->options.seed);
+    size_t parameters;
+    int status = attend_config_count_parameters(&run->options.config, &parameters);
+    if (status == ATTEND_OK) status = attend_training_check_memory(run, parameters, false);
+    if (status == ATTEND_OK) status = attend_model_new(&run->model, &run->options.config, run->options.seed);
     if (status == ATTEND_OK && !attend_training_is_language_model(run))
         status = attend_tokenizer_attach(run->tokenizers[0], run->model, "source");
     if (status == ATTEND_OK) status = attend_tokenizer_attach(run->tokenizers[1], run->model, "target");
@@ -228,6 +231,8 @@ static int begin(training_run *run)
                                run->options.init_from);
     if (status == ATTEND_OK && !resumed && !run->options.fresh) status = attend_training_check_new(run);
     if (status == ATTEND_OK && !resumed) status = new_model(run);
+    if (status == ATTEND_OK && resumed)
+        status = attend_training_check_memory(run, attend_params_size(run->model->params), true);
     if (status == ATTEND_OK) status = attend_training_read_data(run);
     attend_plan plan = { .resumed = resumed, .update = run->state.update };
     if (status == ATTEND_OK) status = attend_training_plan(run, &plan);

@@ -99,6 +99,10 @@ bool attend_training_is_language_model(const training_run *run);
 /* Fills the plan and the run's intervals; reduces shards and threads to what options.memory allows. With
  * plan->resumed the size of shards is the checkpoint's. ATTEND_BAD_USAGE if even the smallest shards do not fit. */
 int attend_training_plan(training_run *run, attend_plan *plan);
+/* Whether a model of so many parameters can be trained within options.memory and the memory of the machine; checked
+ * before the model is created, or when it has been loaded from a checkpoint. Reduces threads to what the machine has
+ * memory for. ATTEND_NO_MEMORY, ATTEND_BAD_USAGE. */
+int attend_training_check_memory(training_run *run, size_t parameters, bool is_loaded);
 
 /* ---- training_data.c ---- */
 int attend_training_check_data_files(const training_run *run); /* whether all files can be opened */

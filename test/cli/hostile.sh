@@ -78,6 +78,15 @@ printf ' \t \n' >blank.tsv
     least=$(echo "$printed" | sed -n 's/.*raise it to \([0-9]*M\).*/\1/p')
     [ -n "$least" ] || fail "the message names no limit: $printed"
     expect 0 'done' train --train pairs.tsv --model mem --hidden 200 --tokens word --updates 1 --memory "$least"
+    # a model larger than the machine's memory, or than the limit, is refused before its weights are filled
+    (
+        limit=10
+        expect 1 'MB of memory are available: reduce hidden' $train --model huge --updates 1 --hidden 16384 --embedding 16384 --layers 8
+        expect 1 'MB of memory are available: reduce hidden' $train --model huge --updates 1 --hidden 16384 --embedding 16384 --architecture transformer --layers 8
+        expect 2 'the memory limit is 1024M: raise it, or reduce hidden' $train --model huge --updates 1 --hidden 16384 --memory 1G
+        exit $failed
+    ) || failed=1
+    [ ! -e huge.checkpoint ] || fail 'a model that was refused left files'
 }
 
 # ---- files ----
