@@ -134,7 +134,7 @@ def draw():
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
+    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
         raise SystemExit(__doc__)
     with open(sys.argv[1], "w", encoding="utf-8") as file:
         file.write(draw())

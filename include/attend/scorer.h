@@ -57,9 +57,9 @@ const attend_scored_pair *attend_scorer_result(const attend_scorer *s, int pair)
 int attend_scorer_result_for(attend_scorer *s, int pair, attend_alignment alignment, const attend_scored_pair **result);
 
 /* Links each target word to the source word to which its tokens attend most; attention to white space and to the
- * source's end does not count. Writes at most `room` links, at most one per target word; returns their number, 0
+ * source's end does not count. Writes at most `capacity` links, at most one per target word; returns their number, 0
  * without attention. */
-int attend_scorer_links(const attend_scored_pair *r, attend_word_link *links, int room);
+int attend_scorer_links(const attend_scored_pair *r, attend_word_link *links, int capacity);
 
 /* The number of words of each side; 0 for a faulty pair. */
 void attend_scorer_word_counts(const attend_scored_pair *r, int *sources, int *targets);

@@ -15,7 +15,7 @@ extern "C" {
 
 typedef struct attend_string {
     char *text; /* ends with '\0' once anything was written; NULL before */
-    size_t size, room;
+    size_t size, capacity;
 } attend_string;
 
 /* Appends `size` bytes. ATTEND_NO_MEMORY: the string is unchanged. */

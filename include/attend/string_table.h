@@ -28,8 +28,8 @@ struct attend_string_slot {
 typedef struct attend_string_table {
     attend_string bytes; /* all strings, each followed by '\0' */
     struct attend_string_entry *entries;
-    int count;   /* strings */
-    size_t room; /* allocated entries */
+    int count;       /* strings */
+    size_t capacity; /* allocated entries */
     struct attend_string_slot *slots;
     size_t slot_count; /* a power of two; at most half of the slots are used */
 } attend_string_table;

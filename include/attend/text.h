@@ -39,8 +39,8 @@ enum { ATTEND_MAX_TEXT_BYTES = 1 << 28 };
  * it without gaps; the space that bpe puts before a line has an empty span. */
 typedef struct attend_ids {
     int *ids;
-    attend_span *spans; /* one per id */
-    int count, room;    /* ids in use, ids allocated */
+    attend_span *spans;  /* one per id */
+    int count, capacity; /* ids in use, ids allocated */
 } attend_ids;
 /* Frees the arrays, not the struct. */
 void attend_ids_free(attend_ids *ids);

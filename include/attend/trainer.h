@@ -200,7 +200,7 @@ typedef struct attend_training_record {
 
 typedef struct attend_training_history {
     attend_training_record *records;
-    size_t count, room;
+    size_t count, capacity;
 } attend_training_history;
 
 /* Appends the lines of a training log to *history; lines without an update are skipped. { 0 } is an empty history. The

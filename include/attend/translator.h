@@ -104,7 +104,8 @@ const attend_line_result *attend_translator_result(const attend_translator *t, i
 
 /* The word alignment of a line and one of its translations, by attention: see attend_scorer_links. 0 links without
  * weights. */
-int attend_hypothesis_links(const attend_line_result *r, const attend_hypothesis *h, attend_word_link *links, int room);
+int attend_hypothesis_links(const attend_line_result *r, const attend_hypothesis *h, attend_word_link *links,
+                            int capacity);
 
 /* The tokenizer of a side, which belongs to the translator. A language model has one for both. */
 const attend_tokenizer *attend_translator_tokenizer(const attend_translator *t, bool target);

@@ -5,18 +5,18 @@
 #include <stdint.h>
 #include <string.h>
 
-void *attend_grow_array(void *old, size_t used, size_t min_count, size_t element_size, size_t *room)
+void *attend_grow_array(void *old, size_t used, size_t min_count, size_t element_size, size_t *capacity)
 {
-    enum { MIN_ROOM = 16 };
-    size_t more = *room + *room / 2;
-    if (more < MIN_ROOM) more = MIN_ROOM;
+    enum { MIN_CAPACITY = 16 };
+    size_t more = *capacity + *capacity / 2;
+    if (more < MIN_CAPACITY) more = MIN_CAPACITY;
     if (more < min_count) more = min_count;
     if (more > SIZE_MAX / element_size) return NULL;
     void *grown = attend_memory_aligned(more * element_size);
     if (!grown) return NULL;
     if (used) memcpy(grown, old, used * element_size);
     attend_memory_free(old);
-    *room = more;
+    *capacity = more;
     return grown;
 }
 
@@ -29,9 +29,9 @@ void attend_string_free(attend_string *s)
 
 int attend_string_reserve(attend_string *s, size_t more)
 {
-    if (s->room - s->size > more) return ATTEND_OK;
+    if (s->capacity - s->size > more) return ATTEND_OK;
     char *text =
-        more < SIZE_MAX - s->size ? attend_grow_array(s->text, s->size, s->size + more + 1, 1, &s->room) : NULL;
+        more < SIZE_MAX - s->size ? attend_grow_array(s->text, s->size, s->size + more + 1, 1, &s->capacity) : NULL;
     if (!text) return attend_fail(ATTEND_NO_MEMORY, "no memory for %zu bytes of text", more);
     s->text = text;
     return ATTEND_OK;

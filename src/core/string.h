@@ -5,9 +5,9 @@
 #include <attend/string.h>
 
 /* Returns `old` with room for at least `min_count` elements of `element_size` bytes; the first `used` are kept, and
- * *room is set to the new capacity. NULL: no memory, and everything is unchanged; the caller reports it with
+ * *capacity is updated. NULL: no memory, and everything is unchanged; the caller reports it with
  * attend_fail. */
-void *attend_grow_array(void *old, size_t used, size_t min_count, size_t element_size, size_t *room);
+void *attend_grow_array(void *old, size_t used, size_t min_count, size_t element_size, size_t *capacity);
 
 /* Makes room for `more` bytes and a '\0' after the current end. */
 int attend_string_reserve(attend_string *s, size_t more);

@@ -11,7 +11,7 @@
 struct attend_dictionary {
     attend_string_table words; /* source words */
     size_t *offsets;           /* (words) of the replacement of each word in `texts` */
-    size_t room;
+    size_t capacity;
     attend_string texts; /* replacements, each followed by '\0' */
     attend_string line;  /* scratch: a line in NFC */
 };
@@ -33,9 +33,9 @@ static int add(attend_dictionary *d, const char *word, size_t word_size, const c
     const int before = d->words.count;
     int status = attend_string_table_add(&d->words, word, word_size, &number);
     if (status != ATTEND_OK || number < before) return status;
-    size_t *offsets = (size_t)number < d->room ? d->offsets
-                                               : attend_grow_array(d->offsets, (size_t)number, (size_t)number + 1,
-                                                                   sizeof *offsets, &d->room);
+    size_t *offsets = (size_t)number < d->capacity ? d->offsets
+                                                   : attend_grow_array(d->offsets, (size_t)number, (size_t)number + 1,
+                                                                       sizeof *offsets, &d->capacity);
     if (!offsets) return attend_fail(ATTEND_NO_MEMORY, "no memory for a dictionary of %d words", number + 1);
     d->offsets = offsets;
     offsets[number] = d->texts.size;

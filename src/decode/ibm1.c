@@ -27,7 +27,7 @@ typedef struct entry {
 typedef struct table {
     attend_pair_table index; /* (from, to) to an index of `entries` */
     entry *entries;
-    size_t used, room;
+    size_t used, capacity;
     double *total;  /* (vocabulary) sum of c over `to` */
     int vocabulary; /* of `from` */
 } table;
@@ -54,8 +54,8 @@ static int no_memory(void)
 static int add_pair(table *t, int from, int to)
 {
     if (attend_pair_table_find(&t->index, from, to) >= 0) return ATTEND_OK;
-    if (t->used == t->room) {
-        entry *entries = attend_grow_array(t->entries, t->used, t->used + 1, sizeof *entries, &t->room);
+    if (t->used == t->capacity) {
+        entry *entries = attend_grow_array(t->entries, t->used, t->used + 1, sizeof *entries, &t->capacity);
         if (!entries) return no_memory();
         t->entries = entries;
     }

@@ -14,7 +14,7 @@ enum { GROUP = 64 }; /* pairs scored at a time: all their maps are in memory */
 /* A growable array. */
 typedef struct numbers {
     int *list;
-    size_t used, room;
+    size_t used, capacity;
 } numbers;
 
 struct attend_map_selection {
@@ -29,7 +29,7 @@ struct attend_map_selection {
         FAILED
     } state;                 /* the kind of links; FAILED: maps may have counted different pairs */
     attend_word_link *links; /* of one map of one pair */
-    size_t link_room;
+    size_t link_capacity;
     /* IBM Model 1 is estimated from all pairs, so they are kept */
     numbers tokens[2], lengths[2];
     numbers attended; /* (pairs, maps, target tokens) the source token with the largest weight */
@@ -87,8 +87,8 @@ void attend_map_selection_free(attend_map_selection *s)
 /* Appends `more` numbers, which the caller fills in; NULL: no memory. */
 static int *grow(numbers *n, size_t more)
 {
-    if (more > n->room - n->used) {
-        int *list = attend_grow_array(n->list, n->used, n->used + more, sizeof *list, &n->room);
+    if (more > n->capacity - n->used) {
+        int *list = attend_grow_array(n->list, n->used, n->used + more, sizeof *list, &n->capacity);
         if (!list) return NULL;
         n->list = list;
     }
@@ -103,8 +103,8 @@ static int no_memory(void)
 
 static int reserve_links(attend_map_selection *s, size_t count)
 {
-    if (count < s->link_room) return ATTEND_OK;
-    attend_word_link *links = attend_grow_array(s->links, 0, count + 1, sizeof *links, &s->link_room);
+    if (count < s->link_capacity) return ATTEND_OK;
+    attend_word_link *links = attend_grow_array(s->links, 0, count + 1, sizeof *links, &s->link_capacity);
     if (!links) return no_memory();
     s->links = links;
     return ATTEND_OK;

@@ -35,11 +35,11 @@ struct attend_scorer {
     attend_pipeline sides[2];
     scorer_pair *pairs;
     attend_scored_pair *results;
-    int count, room;
+    int count, capacity;
     real *row_log_p, *mean_maps, *maps; /* of all valid pairs; maps: all layers and heads, if they are kept */
     attend_scored_pair other;           /* result of attend_scorer_result_for */
     real *other_weights;
-    size_t other_room;
+    size_t other_capacity;
     int *valid; /* indices of the pairs without a fault */
     int valid_count;
     int *statuses; /* of each group, at the index of its first valid pair */
@@ -118,16 +118,16 @@ void attend_scorer_keep_maps(attend_scorer *s)
 
 static int reserve_pairs(attend_scorer *s, int count)
 {
-    if (count <= s->room) return ATTEND_OK;
+    if (count <= s->capacity) return ATTEND_OK;
     arrays_free(s);
-    s->room = 0;
+    s->capacity = 0;
     s->pairs = attend_memory_zeroed((size_t)count, sizeof *s->pairs);
     s->results = attend_memory_zeroed((size_t)count, sizeof *s->results);
     s->valid = attend_memory_zeroed((size_t)count, sizeof *s->valid);
     s->statuses = attend_memory_zeroed((size_t)count, sizeof *s->statuses);
     if (!s->pairs || !s->results || !s->valid || !s->statuses)
         return attend_fail(ATTEND_NO_MEMORY, "no memory for %d pairs", count);
-    s->room = count;
+    s->capacity = count;
     return ATTEND_OK;
 }
 
@@ -323,10 +323,10 @@ int attend_scorer_result_for(attend_scorer *s, int pair, attend_alignment alignm
     const int status = attend_alignment_check(alignment, attend_model_config(s->m));
     if (status != ATTEND_OK || r->fault) return status;
     const size_t area = area_of(&s->pairs[pair]);
-    if (area > s->other_room) {
+    if (area > s->other_capacity) {
         attend_memory_free(s->other_weights);
         s->other_weights = attend_memory_zeroed(area, sizeof *s->other_weights);
-        s->other_room = s->other_weights ? area : 0;
+        s->other_capacity = s->other_weights ? area : 0;
         if (!s->other_weights) return attend_fail(ATTEND_NO_MEMORY, "no memory for a map of %zu weights", area);
     }
     average_maps(s, alignment, s->maps + map_count(s) * s->pairs[pair].weights, area, s->other_weights);
@@ -337,14 +337,14 @@ int attend_scorer_result_for(attend_scorer *s, int pair, attend_alignment alignm
 
 /* ---- links ---- */
 
-int attend_scorer_links(const attend_scored_pair *r, attend_word_link *links, int room)
+int attend_scorer_links(const attend_scored_pair *r, attend_word_link *links, int capacity)
 {
     ATTEND_REQUIRE(0, r && (links || room < 1));
     if (r->fault || !r->weights) return 0;
     const attend_tokenized_text source = { r->source_text, r->source_spans,
                                            attend_pipeline_source_length(r->source_count) };
     const attend_tokenized_text target = { r->target_text, r->target_spans, r->target_count };
-    return attend_word_links(&source, &target, r->weights, r->source_count, links, room);
+    return attend_word_links(&source, &target, r->weights, r->source_count, links, capacity);
 }
 
 void attend_scorer_word_counts(const attend_scored_pair *r, int *sources, int *targets)

@@ -25,21 +25,21 @@ static bool reserve_nodes(search *s, size_t more, int length)
 {
     enum { MIN_BLOCK = 1 << 12 };
     const size_t numbers = s->needs_weights ? more * (size_t)length : 0;
-    if (numbers && (!s->blocks || s->blocks->room - s->blocks->used < numbers)) {
-        const size_t room = 8 * numbers > MIN_BLOCK ? 8 * numbers : MIN_BLOCK;
-        search_block *b = attend_memory_zeroed(1, sizeof *b + room * sizeof *b->numbers);
+    if (numbers && (!s->blocks || s->blocks->capacity - s->blocks->used < numbers)) {
+        const size_t capacity = 8 * numbers > MIN_BLOCK ? 8 * numbers : MIN_BLOCK;
+        search_block *b = attend_memory_zeroed(1, sizeof *b + capacity * sizeof *b->numbers);
         if (!b) return false;
-        b->next = s->blocks, b->room = room;
+        b->next = s->blocks, b->capacity = capacity;
         s->blocks = b;
     }
-    if (s->node_count + more <= s->node_room) return true;
+    if (s->node_count + more <= s->node_capacity) return true;
     if (s->node_count + more > INT_MAX) return false; /* a node index is an int */
-    const size_t room = 2 * s->node_room + more + 256;
-    node *nodes = attend_memory_zeroed(room, sizeof *nodes);
+    const size_t capacity = 2 * s->node_capacity + more + 256;
+    node *nodes = attend_memory_zeroed(capacity, sizeof *nodes);
     if (!nodes) return false;
     if (s->node_count) memcpy(nodes, s->nodes, s->node_count * sizeof *nodes);
     attend_memory_free(s->nodes);
-    s->nodes = nodes, s->node_room = room;
+    s->nodes = nodes, s->node_capacity = capacity;
     return true;
 }
 

@@ -40,7 +40,7 @@ typedef struct search_beam {
 /* Memory for attention weights. */
 typedef struct search_block {
     struct search_block *next;
-    size_t used, room;
+    size_t used, capacity;
     attend_real numbers[];
 } search_block;
 
@@ -60,7 +60,7 @@ typedef struct search {
     bool needs_weights;
     search_beam *beams; /* (count) */
     search_node *nodes;
-    size_t node_count, node_room;
+    size_t node_count, node_capacity;
     search_block *blocks;                  /* the newest first */
     int *counts, *parents, *tokens, *last; /* of the step: see attend_decoding_step; last: node of each hypothesis */
     search_candidate *candidates;          /* (beam * beam) */

@@ -31,7 +31,7 @@ int attend_most_attended_word(const attend_tokenized_text *source, const attend_
 }
 
 int attend_word_links(const attend_tokenized_text *source, const attend_tokenized_text *target,
-                      const attend_real *weights, int width, attend_word_link *links, int room)
+                      const attend_real *weights, int width, attend_word_link *links, int capacity)
 {
     attend_word_reader r = words_of(target->text);
     int count = 0;
@@ -39,7 +39,7 @@ int attend_word_links(const attend_tokenized_text *source, const attend_tokenize
         const int first = i, number = next;
         do next = ++i < target->count ? attend_word_of_token(&r, target->spans[i]) : -1;
         while (i < target->count && next == number);
-        if (number < 0 || count >= room) continue;
+        if (number < 0 || count >= capacity) continue;
         const int best =
             attend_most_attended_word(source, weights + (size_t)first * (size_t)width, i - first, width, NULL);
         if (best >= 0) links[count++] = (attend_word_link){ .source = best, .target = number, .sure = true };

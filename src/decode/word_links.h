@@ -19,10 +19,10 @@ typedef struct attend_tokenized_text {
 int attend_most_attended_word(const attend_tokenized_text *source, const attend_real *weights, int rows, int width,
                               attend_span *word);
 
-/* Links each target word to the source word to which it attends most; returns the number of links, at most `room`.
+/* Links each target word to the source word to which it attends most; returns the number of links, at most `capacity`.
  * weights: (target tokens, width). */
 int attend_word_links(const attend_tokenized_text *source, const attend_tokenized_text *target,
-                      const attend_real *weights, int width, attend_word_link *links, int room);
+                      const attend_real *weights, int width, attend_word_link *links, int capacity);
 
 /* Attention between words: sums (target words, source words). The weight of a source word is the sum over its tokens;
  * that of a target word the mean over its tokens. */

@@ -107,15 +107,15 @@ static int tokenize_13a(attend_metric_text *t)
     decode_entities(t);
     /* a space at both ends, so that a point there has a neighbour that is not a digit */
     attend_metric_text padded = { attend_memory_zeroed(t->n + 2, sizeof *t->c), t->n + 2 };
-    bool room = padded.c != NULL;
-    if (room) {
+    bool has_memory = padded.c != NULL;
+    if (has_memory) {
         if (t->n > 0) memcpy(padded.c + 1, t->c, t->n * sizeof *t->c);
         padded.c[0] = padded.c[t->n + 1] = ' ';
         attend_memory_free(t->c);
         *t = padded;
     }
-    for (size_t i = 0; room && i < sizeof rules / sizeof *rules; i++) room = apply(t, rules[i]);
-    return room ? ATTEND_OK : attend_fail(ATTEND_NO_MEMORY, "no memory for a line of %zu characters", t->n);
+    for (size_t i = 0; has_memory && i < sizeof rules / sizeof *rules; i++) has_memory = apply(t, rules[i]);
+    return has_memory ? ATTEND_OK : attend_fail(ATTEND_NO_MEMORY, "no memory for a line of %zu characters", t->n);
 }
 
 int attend_bleu_words_read(attend_metric_words *w, attend_ngrams *names, attend_metric_text *t,

@@ -189,13 +189,13 @@ int attend_metric_words_read(attend_metric_words *w, attend_ngrams *names, const
     size_t words = 0, begin, end;
     for (begin = 0; next_word(t, &begin, &end); begin = end) words++;
     *w = (attend_metric_words){ attend_memory_zeroed(cut_punctuation ? 2 * words : words, sizeof *w->id), 0 };
-    bool room = w->id != NULL;
-    for (begin = 0; room && next_word(t, &begin, &end); begin = end) {
+    bool has_memory = w->id != NULL;
+    for (begin = 0; has_memory && next_word(t, &begin, &end); begin = end) {
         size_t middle = cut_punctuation ? cut(t, begin, end) : end;
-        room = put_word(w, names, t->c + begin, middle - begin);
-        if (room && middle < end) room = put_word(w, names, t->c + middle, end - middle);
+        has_memory = put_word(w, names, t->c + begin, middle - begin);
+        if (has_memory && middle < end) has_memory = put_word(w, names, t->c + middle, end - middle);
     }
-    if (room) return ATTEND_OK;
+    if (has_memory) return ATTEND_OK;
     attend_metric_words_free(w);
     return attend_fail(ATTEND_NO_MEMORY, "no memory for a line of %zu words", words);
 }

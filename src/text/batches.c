@@ -191,12 +191,12 @@ static int make_pool(attend_batches *b, uint64_t epoch, uint64_t pool)
 static int grow(attend_ids *side, size_t count)
 {
     if (count > INT_MAX) return attend_fail(ATTEND_BAD_DATA, "a batch has more than %d tokens on a side", INT_MAX);
-    if (count <= (size_t)side->room) return ATTEND_OK;
+    if (count <= (size_t)side->capacity) return ATTEND_OK;
     attend_memory_free(side->ids);
-    side->room = 0;
+    side->capacity = 0;
     side->ids = attend_memory_zeroed(count, sizeof *side->ids);
     if (!side->ids) return attend_fail(ATTEND_NO_MEMORY, "no memory for a batch of %zu tokens", count);
-    side->room = (int)count;
+    side->capacity = (int)count;
     return ATTEND_OK;
 }
 

@@ -34,8 +34,9 @@ static int split(attend_string_table *parts, const char *text, size_t size)
 
 int attend_bpe_add_merge(attend_tokenizer *t, int left, int right)
 {
-    if ((size_t)t->merge_count == t->merge_room) {
-        void *more = attend_grow_array(t->merges, t->merge_room, t->merge_room + 1, sizeof *t->merges, &t->merge_room);
+    if ((size_t)t->merge_count == t->merge_capacity) {
+        void *more = attend_grow_array(t->merges, t->merge_capacity, t->merge_capacity + 1, sizeof *t->merges,
+                                       &t->merge_capacity);
         if (!more) return attend_fail(ATTEND_NO_MEMORY, "no memory for more than %d merges", t->merge_count);
         t->merges = more;
     }

@@ -33,7 +33,7 @@ typedef struct work {
     attend_ids *out;
     symbol *symbols;
     queue ready, dropped;
-    size_t room;
+    size_t capacity;
     void *block; /* allocated for longer words */
     symbol small_symbols[SMALL];
     uint64_t small_ready[2 * SMALL], small_dropped[2 * SMALL];
@@ -106,13 +106,13 @@ static void merge(work *w)
 
 static int make_room(work *w, size_t symbols)
 {
-    if (symbols <= w->room) return ATTEND_OK;
+    if (symbols <= w->capacity) return ATTEND_OK;
     const size_t each = sizeof(symbol) + 4 * sizeof(uint64_t);
     char *block = attend_memory_aligned(symbols * each);
     if (!block) return attend_fail(ATTEND_NO_MEMORY, "no memory to encode a word of %zu bytes", symbols);
     attend_memory_free(w->block);
     w->block = block;
-    w->room = symbols;
+    w->capacity = symbols;
     w->ready.pairs = (uint64_t *)(void *)block;
     w->dropped.pairs = w->ready.pairs + 2 * symbols;
     w->symbols = (symbol *)(void *)(w->dropped.pairs + 2 * symbols);
@@ -188,7 +188,7 @@ static void begin_work(work *w, const attend_tokenizer *t, attend_ids *out, atte
     w->symbols = w->small_symbols;
     w->ready = (queue){ w->small_ready, 0 };
     w->dropped = (queue){ w->small_dropped, 0 };
-    w->room = SMALL;
+    w->capacity = SMALL;
     w->block = NULL;
 }
 

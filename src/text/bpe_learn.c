@@ -41,10 +41,10 @@ typedef struct learner {
     const attend_string_table *words;
     site *sites;
     pair *pairs;
-    size_t pair_count, pair_room;
+    size_t pair_count, pair_capacity;
     attend_pair_table pair_at; /* (left, right) to the index of the pair */
     int *queue;                /* of pairs: a binary heap, the best pair first */
-    size_t queue_count, queue_room;
+    size_t queue_count, queue_capacity;
     int64_t min_count;
 } learner;
 
@@ -67,8 +67,9 @@ static bool is_better(const learner *l, int a, int b)
 
 static int enqueue(learner *l, int p)
 {
-    if (l->queue_count == l->queue_room) {
-        void *more = attend_grow_array(l->queue, l->queue_count, l->queue_count + 1, sizeof *l->queue, &l->queue_room);
+    if (l->queue_count == l->queue_capacity) {
+        void *more =
+            attend_grow_array(l->queue, l->queue_count, l->queue_count + 1, sizeof *l->queue, &l->queue_capacity);
         if (!more) return attend_fail(ATTEND_NO_MEMORY, "no memory for a queue of %zu pairs", l->queue_count);
         l->queue = more;
     }
@@ -125,8 +126,8 @@ static int pair_of(learner *l, int left, int right)
 {
     const int known = attend_pair_table_find(&l->pair_at, left, right);
     if (known != NONE) return known;
-    if (l->pair_count == l->pair_room) {
-        void *more = attend_grow_array(l->pairs, l->pair_count, l->pair_count + 1, sizeof *l->pairs, &l->pair_room);
+    if (l->pair_count == l->pair_capacity) {
+        void *more = attend_grow_array(l->pairs, l->pair_count, l->pair_count + 1, sizeof *l->pairs, &l->pair_capacity);
         if (!more) return NONE;
         l->pairs = more;
     }

@@ -256,7 +256,7 @@ int attend_corpus_ids(const attend_corpus *c, uint64_t i, int *source, int *targ
     return status == ATTEND_OK ? read_ids(c, &at, p.target, target) : status;
 }
 
-int attend_corpus_text(const attend_corpus *c, uint64_t i, attend_string *room, attend_text_pair *text)
+int attend_corpus_text(const attend_corpus *c, uint64_t i, attend_string *buffer, attend_text_pair *text)
 {
     index_entry p;
     text_sizes sizes;
@@ -264,15 +264,15 @@ int attend_corpus_text(const attend_corpus *c, uint64_t i, attend_string *room, 
     if (status == ATTEND_OK) status = attend_token_store_read(&c->texts, p.text, &sizes, sizeof sizes);
     if (status != ATTEND_OK) return status;
     const size_t both = (size_t)sizes.source + sizes.target;
-    room->size = 0;
-    status = attend_string_reserve(room, both);
-    if (status == ATTEND_OK) status = attend_token_store_read(&c->texts, p.text + sizeof sizes, room->text, both);
+    buffer->size = 0;
+    status = attend_string_reserve(buffer, both);
+    if (status == ATTEND_OK) status = attend_token_store_read(&c->texts, p.text + sizeof sizes, buffer->text, both);
     if (status != ATTEND_OK) return status;
-    room->size = both;
-    room->text[both] = '\0';
-    *text = (attend_text_pair){ .source = room->text,
+    buffer->size = both;
+    buffer->text[both] = '\0';
+    *text = (attend_text_pair){ .source = buffer->text,
                                 .source_size = sizes.source,
-                                .target = room->text + sizes.source,
+                                .target = buffer->text + sizes.source,
                                 .target_size = sizes.target };
     return ATTEND_OK;
 }

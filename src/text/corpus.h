@@ -63,8 +63,8 @@ attend_corpus_counts attend_corpus_count(const attend_corpus *c);
 int attend_corpus_lengths(const attend_corpus *c, uint64_t i, int *source, int *target);
 /* Copies the tokens of a pair to arrays that are large enough. */
 int attend_corpus_ids(const attend_corpus *c, uint64_t i, int *source, int *target);
-/* Reads the texts of a pair into `room`, which is the caller's; *text gets pointers into it and sizes. Only if texts
+/* Reads the texts of a pair into `buffer`, which is the caller's; *text gets pointers into it and sizes. Only if texts
  * are kept. */
-int attend_corpus_text(const attend_corpus *c, uint64_t i, attend_string *room, attend_text_pair *text);
+int attend_corpus_text(const attend_corpus *c, uint64_t i, attend_string *buffer, attend_text_pair *text);
 
 #endif

@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 typedef struct attend_hash_set {
-    uint64_t *table; /* (room) 0: free */
-    size_t room, count;
+    uint64_t *table; /* (capacity) 0: free */
+    size_t capacity, count;
 } attend_hash_set;
 
 bool attend_hash_set_has(const attend_hash_set *s, uint64_t hash);

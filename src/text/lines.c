@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-enum { INPUT = 32 << 10, FIRST_ROOM = 2 * INPUT };
+enum { INPUT = 32 << 10, FIRST_CAPACITY = 2 * INPUT };
 
 struct attend_lines {
     char *name;
@@ -24,8 +24,9 @@ struct attend_lines {
     uint64_t number;
     unsigned char *input; /* (INPUT) bytes of the file; [input_at, input_end) are unread */
     size_t input_at, input_end;
-    char *text; /* (room + 1) decompressed bytes; [begin, end) have not been returned; no line feed before `scanned` */
-    size_t room, begin, scanned, end;
+    /* (capacity + 1) decompressed bytes; [begin, end) have not been returned; no line feed before `scanned` */
+    char *text;
+    size_t capacity, begin, scanned, end;
     z_stream z;
 };
 
@@ -138,9 +139,9 @@ static int detect_format(attend_lines *l)
 static int open_file(attend_lines *l, const char *path)
 {
     l->input = attend_memory_aligned(INPUT);
-    l->text = attend_memory_aligned(FIRST_ROOM + 1);
+    l->text = attend_memory_aligned(FIRST_CAPACITY + 1);
     if (!l->input || !l->text) return no_memory(l);
-    l->room = FIRST_ROOM;
+    l->capacity = FIRST_CAPACITY;
     l->file = strcmp(path, "-") == 0 ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     struct stat s;
     if (l->file < 0 || fstat(l->file, &s) != 0)
@@ -213,11 +214,11 @@ static int inflate_some(attend_lines *l)
     l->z.next_in = l->input + l->input_at;
     l->z.avail_in = (uInt)(l->input_end - l->input_at);
     l->z.next_out = (unsigned char *)l->text + l->end;
-    l->z.avail_out = (uInt)(l->room - l->end);
+    l->z.avail_out = (uInt)(l->capacity - l->end);
     const int result = inflate(&l->z, Z_NO_FLUSH);
-    const bool no_output = l->z.avail_out == (uInt)(l->room - l->end);
+    const bool no_output = l->z.avail_out == (uInt)(l->capacity - l->end);
     l->input_at = l->input_end - l->z.avail_in;
-    l->end = l->room - l->z.avail_out;
+    l->end = l->capacity - l->z.avail_out;
     switch (result) {
     case Z_STREAM_END:
         l->in_member = false;
@@ -237,20 +238,20 @@ static int inflate_some(attend_lines *l)
 /* Makes room for more text after `end`. */
 static int make_room(attend_lines *l)
 {
-    if (l->room - l->end >= INPUT) return ATTEND_OK;
+    if (l->capacity - l->end >= INPUT) return ATTEND_OK;
     if (l->begin > 0) {
         memmove(l->text, l->text + l->begin, l->end - l->begin);
         l->end -= l->begin;
         l->scanned -= l->begin;
         l->begin = 0;
     }
-    if (l->room - l->end >= INPUT) return ATTEND_OK;
-    char *larger = attend_memory_aligned(2 * l->room + 1);
+    if (l->capacity - l->end >= INPUT) return ATTEND_OK;
+    char *larger = attend_memory_aligned(2 * l->capacity + 1);
     if (!larger) return no_memory(l);
     memcpy(larger, l->text, l->end);
     attend_memory_free(l->text);
     l->text = larger;
-    l->room *= 2;
+    l->capacity *= 2;
     return ATTEND_OK;
 }
 

@@ -16,14 +16,14 @@
 static const utf8proc_option_t compose_options = UTF8PROC_STABLE | UTF8PROC_COMPOSE;
 enum { FIRST_MARK = 0x300 }; /* all code points below it are in NFC, whatever follows them */
 
-/* The decomposition of a character, itself if it has none. Returns its size, which may be larger than `room`. */
-static size_t decompose(int32_t point, int32_t *out, size_t room)
+/* The decomposition of a character, itself if it has none. Returns its size, which may be larger than `capacity`. */
+static size_t decompose(int32_t point, int32_t *out, size_t capacity)
 {
     int boundary = 0;
-    const utf8proc_ssize_t n =
-        utf8proc_decompose_char(point, out, (utf8proc_ssize_t)room, UTF8PROC_STABLE | UTF8PROC_DECOMPOSE, &boundary);
+    const utf8proc_ssize_t n = utf8proc_decompose_char(point, out, (utf8proc_ssize_t)capacity,
+                                                       UTF8PROC_STABLE | UTF8PROC_DECOMPOSE, &boundary);
     if (n > 0) return (size_t)n;
-    if (room > 0) out[0] = point;
+    if (capacity > 0) out[0] = point;
     return 1;
 }
 

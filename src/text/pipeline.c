@@ -32,9 +32,9 @@ void attend_pipeline_clear(attend_pipeline *p)
 {
     enum { LARGE = 1 << 20 };
     p->ids.count = 0, p->text.size = 0;
-    if (p->ids.room > LARGE) attend_ids_free(&p->ids);
-    if (p->text.room > LARGE) attend_string_free(&p->text);
-    if (p->line.room > LARGE) attend_string_free(&p->line);
+    if (p->ids.capacity > LARGE) attend_ids_free(&p->ids);
+    if (p->text.capacity > LARGE) attend_string_free(&p->text);
+    if (p->line.capacity > LARGE) attend_string_free(&p->line);
 }
 
 /* ---- the steps ---- */

@@ -69,8 +69,8 @@ int attend_string_table_add(attend_string_table *s, const char *bytes, size_t si
         return ATTEND_OK;
     }
     if (s->count == MAX_STRINGS) return attend_fail(ATTEND_BAD_DATA, "more than %d distinct words", MAX_STRINGS);
-    if ((size_t)s->count == s->room) {
-        void *more = attend_grow_array(s->entries, s->room, s->room + 1, sizeof *s->entries, &s->room);
+    if ((size_t)s->count == s->capacity) {
+        void *more = attend_grow_array(s->entries, s->capacity, s->capacity + 1, sizeof *s->entries, &s->capacity);
         if (!more) return attend_fail(ATTEND_NO_MEMORY, "no memory for more than %d distinct words", s->count);
         s->entries = more;
     }

@@ -15,19 +15,19 @@ void attend_ids_free(attend_ids *ids)
 
 int attend_ids_reserve(attend_ids *ids, size_t more)
 {
-    if (more <= (size_t)(ids->room - ids->count)) return ATTEND_OK;
+    if (more <= (size_t)(ids->capacity - ids->count)) return ATTEND_OK;
     if (more > (size_t)(INT_MAX - ids->count))
         return attend_fail(ATTEND_BAD_DATA, "an array has at most %d tokens; encode fewer lines into one", INT_MAX);
     const size_t used = (size_t)ids->count;
-    size_t room = (size_t)ids->room + (size_t)ids->room / 2 + 16;
-    if (room < used + more) room = used + more;
-    if (room > INT_MAX) room = INT_MAX;
-    int *values = attend_memory_aligned(room * sizeof *values);
-    attend_span *spans = attend_memory_aligned(room * sizeof *spans);
+    size_t capacity = (size_t)ids->capacity + (size_t)ids->capacity / 2 + 16;
+    if (capacity < used + more) capacity = used + more;
+    if (capacity > INT_MAX) capacity = INT_MAX;
+    int *values = attend_memory_aligned(capacity * sizeof *values);
+    attend_span *spans = attend_memory_aligned(capacity * sizeof *spans);
     if (!values || !spans) {
         attend_memory_free(values);
         attend_memory_free(spans);
-        return attend_fail(ATTEND_NO_MEMORY, "no memory for %zu tokens", room);
+        return attend_fail(ATTEND_NO_MEMORY, "no memory for %zu tokens", capacity);
     }
     if (used) {
         memcpy(values, ids->ids, used * sizeof *values);
@@ -35,13 +35,13 @@ int attend_ids_reserve(attend_ids *ids, size_t more)
     }
     const int count = ids->count;
     attend_ids_free(ids);
-    *ids = (attend_ids){ values, spans, count, (int)room };
+    *ids = (attend_ids){ values, spans, count, (int)capacity };
     return ATTEND_OK;
 }
 
 int attend_ids_add(attend_ids *ids, int id, size_t begin, size_t end)
 {
-    if (ids->count == ids->room) {
+    if (ids->count == ids->capacity) {
         const int status = attend_ids_reserve(ids, 1);
         if (status != ATTEND_OK) return status;
     }

@@ -59,7 +59,7 @@ struct attend_tokenizer {
     /* bpe: merge i makes token first_merge + i, so each token is made by at most one merge */
     attend_merge *merges;
     int merge_count, first_merge;
-    size_t merge_room;
+    size_t merge_capacity;
     attend_pair_table merge_of; /* the token that a pair makes */
     unsigned char *whole;       /* (tokens) whether its text is encoded as this one token */
 };

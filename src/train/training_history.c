@@ -45,7 +45,8 @@ static bool read_record(const char *line, size_t size, char *pool, attend_traini
 static bool add(attend_training_history *h, const attend_training_record *record)
 {
     attend_training_record *records = h->records;
-    if (h->count == h->room) records = attend_grow_array(h->records, h->count, h->count + 1, sizeof *records, &h->room);
+    if (h->count == h->capacity)
+        records = attend_grow_array(h->records, h->count, h->count + 1, sizeof *records, &h->capacity);
     if (!records) return false;
     h->records = records;
     h->records[h->count++] = *record;

@@ -30,14 +30,14 @@ typedef struct sheet {
 
 /* ---- text in columns ---- */
 
-/* A label cut or padded to exactly `room` columns. */
-static void put_label(sheet *s, const char *text, int room, bool right)
+/* A label cut or padded to exactly `width` columns. */
+static void put_label(sheet *s, const char *text, int width, bool right)
 {
     int columns;
-    size_t size = attend_columns_cut(text, room, &columns);
+    size_t size = attend_columns_cut(text, width, &columns);
     const bool cut = text[size], right_to_left = attend_has_right_to_left(text);
-    if (cut) size = attend_columns_cut(text, room - 1, &columns);
-    const int rest = room - columns - cut;
+    if (cut) size = attend_columns_cut(text, width - 1, &columns);
+    const int rest = width - columns - cut;
     if (right || right_to_left) attend_put_times(&s->w, ' ', rest);
     if (right_to_left) attend_put_text(&s->w, left_to_right_mark);
     attend_put_bytes(&s->w, text, size);
@@ -98,24 +98,24 @@ static int level_of(double weight, int levels)
     return weight > 0 ? weight < 1 ? (int)(weight * levels + 0.5) : levels : 0;
 }
 
-static void put_cell(sheet *s, double weight, int room)
+static void put_cell(sheet *s, double weight, int width)
 {
     if (s->colours == 0) {
-        attend_put_times(&s->w, ramp[level_of(weight, (int)sizeof ramp - 2)], room);
+        attend_put_times(&s->w, ramp[level_of(weight, (int)sizeof ramp - 2)], width);
         return;
     }
     const int percent = level_of(weight, 100);
     if (percent == 0) { /* the background of the terminal */
-        attend_put_times(&s->w, ' ', room);
+        attend_put_times(&s->w, ' ', width);
         return;
     }
     char number[16] = "";
     if (percent >= 10) snprintf(number, sizeof number, "%d", percent);
-    const int left = (room - (int)strlen(number)) / 2;
+    const int left = (width - (int)strlen(number)) / 2;
     put_colour(s, attend_colour_screen(weight));
     attend_put_times(&s->w, ' ', left);
     attend_put_text(&s->w, number);
-    attend_put_times(&s->w, ' ', room - left - (int)strlen(number));
+    attend_put_times(&s->w, ' ', width - left - (int)strlen(number));
     attend_put_text(&s->w, "\033[0m");
 }
 
@@ -173,7 +173,7 @@ static bool measure(sheet *s)
     }
     if (s->label > s->width / 4) s->label = s->width / 4;
     s->number = s->g->probability ? 1 + NUMBER : 0;
-    const int room = s->width - s->label - s->number - 1, max = room < MAX_COLUMN ? room : MAX_COLUMN;
+    const int available = s->width - s->label - s->number - 1, max = available < MAX_COLUMN ? available : MAX_COLUMN;
     for (int j = 0; j < s->g->columns; j++) {
         const int columns = attend_columns(s->g->column_labels[j]);
         s->widths[j] = columns < MIN_COLUMN ? MIN_COLUMN : columns < max ? columns : max;

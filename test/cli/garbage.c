@@ -181,7 +181,7 @@ static void write_all(int to, long lines)
     if (f) fclose(f);
 }
 
-static bool check_line(long i, const char *said, char *sentence, size_t room)
+static bool check_line(long i, const char *said, char *sentence, size_t capacity)
 {
     static line l;
     make(&l, i);
@@ -190,7 +190,7 @@ static bool check_line(long i, const char *said, char *sentence, size_t room)
         return false;
     }
     if (l.kind != SENTENCE) return true;
-    if (i == 0) snprintf(sentence, room, "%s", said);
+    if (i == 0) snprintf(sentence, capacity, "%s", said);
     if (*said && strcmp(said, sentence) == 0) return true;
     printf("line %ld gave '%.60s', and line 1, which is the same, '%.60s'\n", i + 1, said, sentence);
     return false;
@@ -219,11 +219,11 @@ int main(int argc, char **argv)
     }
     close(to[1]);
     char *said = NULL, sentence[256] = "";
-    size_t room = 0;
+    size_t capacity = 0;
     long count = 0, before = -1;
     bool ok = true;
     FILE *f = fdopen(from[0], "rb");
-    for (ssize_t size; f && (size = getline(&said, &room, f)) > 0; count++) {
+    for (ssize_t size; f && (size = getline(&said, &capacity, f)) > 0; count++) {
         if (said[size - 1] == '\n') said[size - 1] = '\0';
         if (ok && count < lines) ok = check_line(count, said, sentence, sizeof sentence);
         if (count + 1 == early) before = memory_of(child);

@@ -7,9 +7,9 @@
 int main(int argc, char **argv)
 {
     char *line = NULL;
-    size_t room = 0;
+    size_t capacity = 0;
     long count = 0;
-    for (ssize_t size; (size = getline(&line, &room, stdin)) > 0;) {
+    for (ssize_t size; (size = getline(&line, &capacity, stdin)) > 0;) {
         reader r = { .at = line, .names = argv + 1, .name_count = argc - 1 < NAMES ? argc - 1 : NAMES };
         bool ok = line[size - 1] == '\n' && strlen(line) == (size_t)size && *line == '{' && value(&r) &&
                   strcmp(r.at, "\n") == 0;

@@ -14,9 +14,9 @@
 
 char *case_path(const char *directory, const char *name)
 {
-    size_t room = strlen(directory) + strlen(name) + 2;
-    char *path = malloc(room);
-    if (path != NULL) snprintf(path, room, "%s/%s", directory, name);
+    size_t capacity = strlen(directory) + strlen(name) + 2;
+    char *path = malloc(capacity);
+    if (path != NULL) snprintf(path, capacity, "%s/%s", directory, name);
     return path;
 }
 

@@ -105,7 +105,7 @@ int onnx_tensor_new(onnx_tensor *out, onnx_type type, int rank, const int64_t *d
 void onnx_tensor_free(onnx_tensor *t);
 
 /* Writes "(2, 3, 4)", truncated to fit; returns `text`. */
-const char *onnx_tensor_shape(const onnx_tensor *t, char *text, size_t room);
+const char *onnx_tensor_shape(const onnx_tensor *t, char *text, size_t capacity);
 
 float onnx_half_to_float(uint16_t bits);
 

@@ -314,11 +314,11 @@ int onnx_tensor_new(onnx_tensor *out, onnx_type type, int rank, const int64_t *d
     out->type = type;
     out->rank = rank;
     if (rank > 0) memcpy(out->dims, dims, (size_t)rank * sizeof *dims);
-    size_t room = out->size > 0 ? out->size : 1;
+    size_t capacity = out->size > 0 ? out->size : 1;
     if (info->real)
-        out->reals = calloc(room, sizeof *out->reals);
+        out->reals = calloc(capacity, sizeof *out->reals);
     else
-        out->integers = calloc(room, sizeof *out->integers);
+        out->integers = calloc(capacity, sizeof *out->integers);
     if (out->reals == NULL && out->integers == NULL)
         return message_set(message, CASE_FAILED, "no memory for a tensor of %zu elements", out->size);
     return CASE_OK;
@@ -331,11 +331,11 @@ void onnx_tensor_free(onnx_tensor *t)
     memset(t, 0, sizeof *t);
 }
 
-const char *onnx_tensor_shape(const onnx_tensor *t, char *text, size_t room)
+const char *onnx_tensor_shape(const onnx_tensor *t, char *text, size_t capacity)
 {
-    size_t used = (size_t)snprintf(text, room, "(");
-    for (int i = 0; i < t->rank && used < room; i++)
-        used += (size_t)snprintf(text + used, room - used, "%s%" PRId64, i > 0 ? ", " : "", t->dims[i]);
-    if (used < room) snprintf(text + used, room - used, ")");
+    size_t used = (size_t)snprintf(text, capacity, "(");
+    for (int i = 0; i < t->rank && used < capacity; i++)
+        used += (size_t)snprintf(text + used, capacity - used, "%s%" PRId64, i > 0 ? ", " : "", t->dims[i]);
+    if (used < capacity) snprintf(text + used, capacity - used, ")");
     return text;
 }

@@ -13,14 +13,14 @@ static inline int encode_letters(void *user, attend_side side, const char *text,
     (void)user;
     (void)side;
     if (memchr(text, '!', size)) return attend_fail(ATTEND_BAD_DATA, "an exclamation mark");
-    if (out->count + (int)size > out->room) {
-        const int room = 2 * (out->count + (int)size);
-        int *ids = attend_memory_zeroed((size_t)room, sizeof *ids);
+    if (out->count + (int)size > out->capacity) {
+        const int capacity = 2 * (out->count + (int)size);
+        int *ids = attend_memory_zeroed((size_t)capacity, sizeof *ids);
         if (!ids) return attend_fail(ATTEND_NO_MEMORY, "no memory for letters");
         if (out->count > 0) memcpy(ids, out->ids, (size_t)out->count * sizeof *ids);
         attend_memory_free(out->ids);
         out->ids = ids;
-        out->room = room;
+        out->capacity = capacity;
     }
     for (size_t i = 0; i < size; i++) out->ids[out->count++] = (unsigned char)text[i];
     return ATTEND_OK;

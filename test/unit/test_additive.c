@@ -190,8 +190,8 @@ static void check_backward(const char *table, const problem *p)
 /* Prepared rows, in memory of exactly the required size. */
 static guarded prepared_new(const attend_kernel_table *t, const guarded *x, size_t stride)
 {
-    const size_t panel = (size_t)t->panel, room = (x->width + panel - 1) / panel * panel;
-    guarded f = guarded_new(x->rows, room, stride);
+    const size_t panel = (size_t)t->panel, padded = (x->width + panel - 1) / panel * panel;
+    guarded f = guarded_new(x->rows, padded, stride);
     for (size_t i = 0; i < x->rows; i++) assert_true(t->additive_row(x->width, x->x + i * x->stride, f.x + i * stride));
     guarded_check(&f);
     return f;
@@ -199,9 +199,9 @@ static guarded prepared_new(const attend_kernel_table *t, const guarded *x, size
 
 static void check_kernels(const attend_kernel_table *t, problem *p)
 {
-    const size_t panel = (size_t)t->panel, room = (p->width + panel - 1) / panel * panel, stride = room + 3;
-    guarded a = prepared_new(t, &p->a, stride), b = prepared_new(t, &p->b, stride), u = guarded_new(1, room, room);
-    for (size_t l = 0; l < room; l++) u.x[l] = l < p->width ? second_u(p)[l] : 0;
+    const size_t panel = (size_t)t->panel, padded = (p->width + panel - 1) / panel * panel, stride = padded + 3;
+    guarded a = prepared_new(t, &p->a, stride), b = prepared_new(t, &p->b, stride), u = guarded_new(1, padded, padded);
+    for (size_t l = 0; l < padded; l++) u.x[l] = l < p->width ? second_u(p)[l] : 0;
     const additive_block block = { p->m, p->n, p->width, a.x, b.x, stride, u.x };
     const additive_gradients g = { p->de.x, p->de.stride, p->da.x,           p->da.stride,
                                    p->db.x, p->db.stride, p->du.x + p->width };

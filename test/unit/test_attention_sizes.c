@@ -96,12 +96,46 @@ static void test_arrays_longer_than_the_sequences(void **state)
     refused(&o, &a, "more positions than attend_widths.max_keys");
 }
 
+/* The memory of a runner grows with the length of the sequences, not with its square. */
+static void test_memory(void **state)
+{
+    (void)state;
+    enum { WIDTH = 8, LONG = 2048, SHORT = LONG / 8 };
+    static attend_real rows[LONG * WIDTH], context[LONG * WIDTH];
+    attend_attention_options o = ATTEND_ATTENTION_OPTIONS_INIT;
+    attend_runner *r = NULL;
+    size_t bytes[2];
+    o.score = &attend_score_scaled_dot;
+    for (int k = 0; k < 2; k++) {
+        const int length = k ? LONG : SHORT;
+        const attend_arrays a = { .batch = 1,
+                                  .queries = length,
+                                  .keys = length,
+                                  .query_width = WIDTH,
+                                  .key_width = WIDTH,
+                                  .value_width = WIDTH,
+                                  .query = rows,
+                                  .key = rows,
+                                  .value = rows };
+        assert_ok(attend_runner_new(&r, 2));
+        const size_t before = attend_runner_bytes(r);
+        assert_ok(attend_runner_forward(r, &o, &a, context, NULL, NULL));
+        bytes[k] = attend_runner_bytes(r);
+        assert_true(bytes[k] > before);
+        assert_ok(attend_runner_forward(r, &o, &a, context, NULL, NULL));
+        assert_int_equal(attend_runner_bytes(r), bytes[k]); /* memory is reused */
+        attend_runner_free(r);
+    }
+    if (!(bytes[1] <= 16 * bytes[0])) fail_msg("8 times as long: %zu and %zu bytes", bytes[0], bytes[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_incomplete_scores),
         cmocka_unit_test(test_arrays_longer_than_the_sequences),
+        cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,11 +42,11 @@ static void test_reading(void **state)
         assert_true(source[4] == '.' && target[0] == '1' && target[4] == '5');
         if (kept) {
             attend_text_pair text;
-            attend_string room = { 0 };
-            assert_ok(attend_corpus_text(c, 1, &room, &text));
+            attend_string buffer = { 0 };
+            assert_ok(attend_corpus_text(c, 1, &buffer, &text));
             assert_true(text.source_size == 5 && memcmp(text.source, "long.", 5) == 0);
             assert_true(text.target_size == 5 && memcmp(text.target, "12345", 5) == 0);
-            attend_string_free(&room);
+            attend_string_free(&buffer);
         }
         assert_int_equal(attend_corpus_add(c, source, 1, target, 1, NULL), ATTEND_BAD_USAGE);
         attend_corpus_free(c);
@@ -79,10 +79,10 @@ static void test_lines(void **state)
         assert_ok(attend_corpus_ids(c, 1, NULL, target));
         assert_true(target[0] == 'c' && target[1] == '\t' && target[2] == 'd');
         attend_text_pair text;
-        attend_string room = { 0 };
-        if (kept) assert_ok(attend_corpus_text(c, 0, &room, &text));
+        attend_string buffer = { 0 };
+        if (kept) assert_ok(attend_corpus_text(c, 0, &buffer, &text));
         if (kept) assert_true(text.source_size == 0 && text.target_size == 2 && memcmp(text.target, "ab", 2) == 0);
-        attend_string_free(&room);
+        attend_string_free(&buffer);
         attend_corpus_free(c);
         attend_pairs_file_close(f);
     }
@@ -169,7 +169,7 @@ static void test_large(void **state)
     static int ids[LENGTH], other[LENGTH];
     static char text[LENGTH];
     attend_corpus *c = NULL;
-    attend_string room = { 0 };
+    attend_string buffer = { 0 };
     assert_ok(attend_corpus_new(&c, &options));
     const size_t before = resident("VmHWM:");
     memset(text, 'x', sizeof text);
@@ -184,11 +184,11 @@ static void test_large(void **state)
         const uint64_t at = i * 7919 % PAIRS;
         assert_ok(attend_corpus_ids(c, at, other, ids));
         assert_int_equal(other[0], at);
-        assert_ok(attend_corpus_text(c, at, &room, &pair));
+        assert_ok(attend_corpus_text(c, at, &buffer, &pair));
         assert_int_equal(pair.target[LENGTH - 1], 'x');
     }
     assert_true(resident("VmHWM:") - before < 8 << 20);
-    attend_string_free(&room);
+    attend_string_free(&buffer);
     attend_corpus_free(c);
 }
 

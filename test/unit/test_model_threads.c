@@ -63,14 +63,14 @@ static attend_var *shard_loss(attend_ctx *c, int shard, void *user)
 /* The results of a training as bytes: gradients, loss and norm of each update, and the parameters. */
 typedef struct trace {
     unsigned char *bytes;
-    size_t size, room;
+    size_t size, capacity;
 } trace;
 
 static void note(trace *t, const void *bytes, size_t size)
 {
-    if (t->size + size > t->room) {
-        t->room = 2 * (t->size + size);
-        t->bytes = realloc(t->bytes, t->room);
+    if (t->size + size > t->capacity) {
+        t->capacity = 2 * (t->size + size);
+        t->bytes = realloc(t->bytes, t->capacity);
         assert_non_null(t->bytes);
     }
     memcpy(t->bytes + t->size, bytes, size);

@@ -3,7 +3,7 @@
 #include "support/text_files.h"
 
 /* Writes the pairs of some files as "source=target@line ..." up to the end or a failure; returns the status. */
-static int read_pairs(char *out, size_t room, const attend_pairs_spec *specs, int count, attend_pair_fault *fault)
+static int read_pairs(char *out, size_t capacity, const attend_pairs_spec *specs, int count, attend_pair_fault *fault)
 {
     attend_pairs_file *f = NULL;
     attend_text_pair p;
@@ -17,8 +17,8 @@ static int read_pairs(char *out, size_t room, const attend_pairs_spec *specs, in
         assert_null(memchr(p.source, '\0', p.source_size));
         assert_null(memchr(p.target, '\0', p.target_size));
         const size_t used = strlen(out);
-        snprintf(out + used, room - used, "%.*s=%.*s@%d ", (int)p.source_size, p.source, (int)p.target_size, p.target,
-                 (int)p.line);
+        snprintf(out + used, capacity - used, "%.*s=%.*s@%d ", (int)p.source_size, p.source, (int)p.target_size,
+                 p.target, (int)p.line);
     }
     attend_pairs_file_close(f);
     return status;

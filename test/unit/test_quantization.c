@@ -87,6 +87,21 @@ static double worst(const double *a, const double *b)
     return largest;
 }
 
+/* Matrices are quantised; other parameters keep their values. */
+static void check_precisions(const attend_model *m, attend_precision precision)
+{
+    const attend_params *set = attend_model_params(m);
+    int quantised = 0;
+    for (int i = 0; i < attend_params_count(set); i++) {
+        const attend_param *p = attend_params_at(set, i);
+        const bool is_quantised = attend_param_precision(p) != ATTEND_FP32;
+        assert_true(attend_param_precision(p) == (is_quantised ? precision : ATTEND_FP32));
+        assert_true(is_quantised == !attend_param_value(p) && (!is_quantised || attend_param_rank(p) == 2));
+        quantised += is_quantised;
+    }
+    assert_true(quantised > 0 && quantised < attend_params_count(set));
+}
+
 /* A quantised model gives the same bits whether it was quantised here or loaded from a file, on any number of threads. */
 static void test_models(void **state)
 {
@@ -104,6 +119,7 @@ static void test_models(void **state)
             assert_ok(attend_model_save(m, in_folder("full")));
             assert_ok(attend_model_quantize(m, (attend_precision)p));
             assert_int_equal(attend_model_precision(m), p);
+            check_precisions(m, (attend_precision)p);
             decode(m, 1, false, quantised);
             const double off = worst(full, quantised);
             if (!(off > 0 && off < (p == ATTEND_INT8 ? 0.04 : 0.02))) fail_msg("%s, %d: off by %g", kinds[k], p, off);

@@ -174,7 +174,7 @@ static void invalid_use_is_reported(void **state)
     ids.ids[1] = -1;
     assert_int_equal(attend_tokenizer_decode(t, ids.ids, ids.count, &out), ATTEND_BAD_USAGE);
     assert_string_equal(out.text, "the cat");
-    ids.count = ids.room = INT32_MAX; /* the size is checked before any allocation */
+    ids.count = ids.capacity = INT32_MAX; /* the size is checked before any allocation */
     assert_int_equal(attend_tokenizer_encode(t, "zzzzz", 5, &ids, 0, 0, 0), ATTEND_BAD_DATA);
     attend_ids_free(&ids);
     attend_string_free(&out);
