@@ -48,7 +48,7 @@ layers:                                 ## check the #include lines against the 
 	@tools/packages.sh ci
 	@tools/check_layers.py
 
-cross:                                  ## build core to model for aarch64 and run their tests under qemu-user
+cross:                                  ## build core to model for aarch64, with NEON, and run their tests under qemu-user
 	@tools/packages.sh build cross
 	@cmake -S test/cross -B $(BUILD)-cross -DCMAKE_TOOLCHAIN_FILE=$(CURDIR)/test/cross/aarch64.cmake >$(BUILD)-cross.log 2>&1 || { cat $(BUILD)-cross.log; exit 1; }
 	@cmake --build $(BUILD)-cross -j $(JOBS)

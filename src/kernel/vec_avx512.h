@@ -39,9 +39,14 @@ static inline vf vf_div(vf a, vf b) { return _mm512_div_ps(a, b); }
 static inline vf vf_sqrt(vf a) { return _mm512_sqrt_ps(a); }
 static inline vf vf_fma(vf a, vf b, vf c) { return _mm512_fmadd_ps(a, b, c); }   /* a b + c */
 static inline vf vf_fnma(vf a, vf b, vf c) { return _mm512_fnmadd_ps(a, b, c); } /* c - a b */
-/* If either is NaN the result is the second. */
+/* If the second is NaN, so is the result. */
 static inline vf vf_min(vf a, vf b) { return _mm512_min_ps(a, b); }
 static inline vf vf_max(vf a, vf b) { return _mm512_max_ps(a, b); }
+
+/* A number that is multiplied with vectors. */
+typedef vf vnumber;
+static inline vnumber vnumber_load(const float *p) { return vf_set1(*p); }
+static inline vf vf_fma_number(vnumber a, vf b, vf c) { return vf_fma(a, b, c); } /* a b + c */
 
 /* Sums and maxima over the lanes, always in the same tree: halves of sixteen, of eight, of four, of two. */
 static inline __m256 vec_high(vf a) { return _mm256_castpd_ps(_mm512_extractf64x4_pd(_mm512_castps_pd(a), 1)); }

@@ -1,7 +1,7 @@
 /* vector_int8.c: the product of 8-bit numbers.
  *
- * Each step multiplies VGROUP numbers of a row with VGROUP weights of every column of a panel and adds the products. With
- * VNNI four at a time, in one instruction; elsewhere two at a time, extended to 16 bits. */
+ * Each step multiplies VGROUP numbers of a row with VGROUP weights of every column of a panel and adds the products: with
+ * VNNI and NEON four at a time, elsewhere two at a time, extended to 16 bits. */
 #include ATTEND_VECTOR_HEADER
 #include "kernel/tables.h"
 #include "kernel/vector_tiles.h"
