@@ -5,6 +5,7 @@
 #include <immintrin.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define VNAME(name) attend_avx2_##name
 #define VTABLE_NAME "avx2"
@@ -126,6 +127,12 @@ static inline vmask vf_where(const unsigned char *p)
     return _mm256_castsi256_ps(_mm256_cmpgt_epi32(x, _mm256_setzero_si256()));
 }
 static inline vi vi_add(vi a, vi b) { return _mm256_add_epi32(a, b); } /* of 32 bits */
+static inline vi vi_load_group(const void *p) /* four bytes, in every lane */
+{
+    int32_t group;
+    memcpy(&group, p, sizeof group);
+    return vi_set1(group);
+}
 static inline vf vf_from_int(vi a) { return _mm256_cvtepi32_ps(a); }
 static inline vi vf_to_int(vf a) { return _mm256_cvtps_epi32(a); } /* rounds, half to even */
 

@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #ifdef ATTEND_AVX512_EMULATION /* a header that emulates AVX-512 on machines that do not have it; for tests */
 #include ATTEND_AVX512_EMULATION
@@ -135,6 +136,12 @@ static inline vmask vf_where(const unsigned char *p)
     return _mm512_cmpgt_epi32_mask(x, _mm512_setzero_si512());
 }
 static inline vi vi_add(vi a, vi b) { return _mm512_add_epi32(a, b); } /* of 32 bits */
+static inline vi vi_load_group(const void *p) /* four bytes, in every lane */
+{
+    int32_t group;
+    memcpy(&group, p, sizeof group);
+    return vi_set1(group);
+}
 static inline vf vf_from_int(vi a) { return _mm512_cvtepi32_ps(a); }
 static inline vi vf_to_int(vf a) { return _mm512_cvtps_epi32(a); } /* rounds, half to even */
 

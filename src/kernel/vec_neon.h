@@ -51,7 +51,12 @@ static inline vf vf_max(vf a, vf b) { return vmaxq_f32(a, b); }
 /* A number that is multiplied with vectors. The multiply-add takes it from one lane of a register; a copy in all lanes
  * would cost an instruction. */
 typedef float vnumber;
-static inline vnumber vnumber_load(const float *p) { return *p; }
+static inline vnumber vnumber_load(const float *p)
+{
+    vnumber a = *p;
+    __asm__("" : "+w"(a)); /* else gcc copies it to all lanes */
+    return a;
+}
 static inline vf vf_fma_number(vnumber a, vf b, vf c) { return vfmaq_n_f32(c, b, a); } /* a b + c */
 
 /* Sums and maxima over the lanes, always in the same tree: halves of four, of two. */
@@ -150,6 +155,13 @@ static inline void vq_store(vq *p, vi a) /* VLANES activations */
     const int16x4_t half = vqmovn_s32(a);
     const uint32_t bytes = vget_lane_u32(vreinterpret_u32_s8(vqmovn_s16(vcombine_s16(half, half))), 0);
     memcpy(p, &bytes, sizeof bytes);
+}
+/* A group of activations, in every lane. As a float, because gcc would load an integer into a general register. */
+static inline vi vi_load_group(const vq *p)
+{
+    float group;
+    memcpy(&group, p, sizeof group);
+    return vreinterpretq_s32_f32(vdupq_n_f32(group));
 }
 /* VLANES groups of weights */
 static inline vi vi_load_weights(const int8_t *p) { return vreinterpretq_s32_s8(vld1q_s8(p)); }
