@@ -1,15 +1,15 @@
 # Every instruction set is a compilation of the same vector sources; see kernel.h. Sets VECTOR_OBJECTS, the objects of all sets for this kind of
 # processor, and VECTOR_DEFINITION, which tells kernel.c of them. Also included by the cross build (test/cross).
-set(KERNEL_FOLDER ${CMAKE_CURRENT_LIST_DIR})
+set(KERNEL_DIRECTORY ${CMAKE_CURRENT_LIST_DIR})
 set(VECTOR_SOURCES "")
 foreach(part table rows cells activations additive packed int8)
-  list(APPEND VECTOR_SOURCES ${KERNEL_FOLDER}/vector_${part}.c)
+  list(APPEND VECTOR_SOURCES ${KERNEL_DIRECTORY}/vector_${part}.c)
 endforeach()
 set(VECTOR_SOURCES_avx2 ${VECTOR_SOURCES})
 set(VECTOR_SOURCES_avx512 ${VECTOR_SOURCES})
-set(VECTOR_SOURCES_avx512vnni ${KERNEL_FOLDER}/vector_table_vnni.c ${KERNEL_FOLDER}/vector_int8.c) # the rest is that of avx512
+set(VECTOR_SOURCES_avx512vnni ${KERNEL_DIRECTORY}/vector_table_vnni.c ${KERNEL_DIRECTORY}/vector_int8.c) # the rest is that of avx512
 set(VECTOR_SOURCES_neon ${VECTOR_SOURCES})
-set(VECTOR_SOURCES_neondot ${KERNEL_FOLDER}/vector_table_neondot.c ${KERNEL_FOLDER}/vector_int8.c) # the rest is that of neon
+set(VECTOR_SOURCES_neondot ${KERNEL_DIRECTORY}/vector_table_neondot.c ${KERNEL_DIRECTORY}/vector_int8.c) # the rest is that of neon
 set(VECTOR_OBJECTS "")
 set(VECTOR_SETS "")
 set(VECTOR_DEFINITION "")
@@ -36,6 +36,6 @@ foreach(set ${VECTOR_SETS})
   add_library(attend_${set} OBJECT ${VECTOR_SOURCES_${set}})
   target_compile_options(attend_${set} PRIVATE ${VECTOR_LEVEL} ${VECTOR_FLAGS_${set}})
   target_compile_definitions(attend_${set} PRIVATE ATTEND_VECTOR_HEADER="kernel/vec_${set}.h")
-  target_include_directories(attend_${set} PRIVATE ${KERNEL_FOLDER}/../../include ${KERNEL_FOLDER}/..)
+  target_include_directories(attend_${set} PRIVATE ${KERNEL_DIRECTORY}/../../include ${KERNEL_DIRECTORY}/..)
   list(APPEND VECTOR_OBJECTS $<TARGET_OBJECTS:attend_${set}>)
 endforeach()
