@@ -42,13 +42,13 @@ tidy: packages-test                     ## clang-tidy with the checks of .clang-
 	@tools/packages.sh ci
 	@$(call configure,$(BUILD)-tidy,-DCMAKE_BUILD_TYPE=Release -DATTEND_TESTS=OFF -DCMAKE_C_COMPILER=clang)
 	@cmake --build $(BUILD)-tidy --target attend_page >/dev/null # a generated source
-	@git ls-files 'src/*.c' 'cli/*.c' | xargs -P $(JOBS) -n 8 clang-tidy -p $(BUILD)-tidy --quiet 2>$(BUILD)-tidy.log || { cat $(BUILD)-tidy.log; exit 1; }
+	@git ls-files 'src/*.c' 'cli/*.c' ':!src/kernel/vector_table_neondot.c' | xargs -P $(JOBS) -n 8 clang-tidy -p $(BUILD)-tidy --quiet 2>$(BUILD)-tidy.log || { cat $(BUILD)-tidy.log; exit 1; }
 
 layers:                                 ## check the #include lines against the list of layers in docs/design.md
 	@tools/packages.sh ci
 	@tools/check_layers.py
 
-cross:                                  ## build core to model for aarch64 and run their tests under qemu-user
+cross:                                  ## build core to model for aarch64, with NEON, and run their tests under qemu-user
 	@tools/packages.sh build cross
 	@cmake -S test/cross -B $(BUILD)-cross -DCMAKE_TOOLCHAIN_FILE=$(CURDIR)/test/cross/aarch64.cmake >$(BUILD)-cross.log 2>&1 || { cat $(BUILD)-cross.log; exit 1; }
 	@cmake --build $(BUILD)-cross -j $(JOBS)

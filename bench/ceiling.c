@@ -38,6 +38,23 @@ static double run(const char *table, long n)
     }
     return 0;
 }
+#elif defined(__aarch64__)
+#define FMA(to)          "fmla v" to ".4s, v30.4s, v31.4s\n"
+#define FMAS(a, b, c, d) FMA(a) FMA(b) FMA(c) FMA(d)
+enum { INDEPENDENT = 24 };
+
+static double run(const char *table, long n)
+{
+    if (strncmp(table, "neon", 4) != 0) return 0;
+    __asm__ volatile("1:\n" FMAS("0", "1", "2", "3") FMAS("4", "5", "6", "7") FMAS("8", "9", "10", "11")
+                         FMAS("12", "13", "14", "15") FMAS("16", "17", "18", "19")
+                             FMAS("20", "21", "22", "23") "subs %0, %0, #1\nb.ne 1b\n"
+                     : "+r"(n)
+                     :
+                     : "cc", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13",
+                       "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v30", "v31");
+    return INDEPENDENT * 4 * 2;
+}
 #else
 static double run(const char *table, long n)
 {

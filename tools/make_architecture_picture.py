@@ -19,7 +19,7 @@ LAYERS = [  # from the top; each uses only what lies below it
     ("model", "configuration, architectures, loss, model file", "model"),
     ("attention", "score functions, masks, selections, caches", "model"),
     ("op", "differentiable operations: forward, backward", "base"),
-    ("kernel", "arithmetic on arrays: C, AVX2, AVX-512, GEMM", "base"),
+    ("kernel", "arithmetic on arrays: C, AVX2, AVX-512, NEON, GEMM", "base"),
     ("format", "safetensors, JSON, SVG plots", "base"),
     ("core", "memory, tape, threads, random numbers, files", "base"),
 ]

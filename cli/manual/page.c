@@ -87,8 +87,8 @@ static void exit_status(FILE *to)
 static void environment(FILE *to)
 {
     static const char *const variables[][2] = {
-        { "ATTEND_KERNEL",
-          "plain, avx2 or avx512: the compute kernels to use (default: the fastest that the processor supports)" },
+        { "ATTEND_KERNEL", "plain, avx2, avx512, avx512vnni, neon or neondot: the compute kernels to use (default: the "
+                           "fastest that the processor supports)" },
         { "COLUMNS", "width of attention maps if standard output is not a terminal (default: 80)" },
         { "COLORTERM", "truecolor or 24bit: attention maps use 24-bit colours" },
         { "NO_COLOR", "if set and not empty, attention maps have no colours" },

@@ -9,6 +9,10 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef ATTEND_NEON
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+#endif
 
 #define TEXT_OF(x) #x
 #define TEXT(x)    TEXT_OF(x)
@@ -33,6 +37,11 @@ static bool has_avx512vnni(void)
 {
     return has_avx512() && __builtin_cpu_supports("avx512vnni");
 }
+#elif defined(ATTEND_NEON) && !defined(ATTEND_DOUBLE)
+static bool has_neondot(void)
+{
+    return (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0;
+}
 #endif
 
 static bool always(void)
@@ -51,6 +60,9 @@ static const struct {
     { &attend_avx2_table, has_avx2, "AVX2 and FMA" },
     { &attend_avx512_table, has_avx512, "AVX-512 F and BW" },
     { &attend_avx512vnni_table, has_avx512vnni, "AVX-512 F, BW and VNNI" },
+#elif defined(ATTEND_NEON) && !defined(ATTEND_DOUBLE)
+    { &attend_neon_table, always, "NEON" },
+    { &attend_neondot_table, has_neondot, "NEON with the dot product extension" },
 #endif
 };
 enum { TABLES = sizeof all_tables / sizeof *all_tables };

@@ -5,10 +5,13 @@
 #include "kernel/kernel.h"
 
 extern const attend_kernel_table attend_plain_table;
-#ifdef ATTEND_X86
+#if defined(ATTEND_X86)
 extern const attend_kernel_table attend_avx2_table;
 extern const attend_kernel_table attend_avx512_table;
 extern const attend_kernel_table attend_avx512vnni_table;
+#elif defined(ATTEND_NEON)
+extern const attend_kernel_table attend_neon_table;
+extern const attend_kernel_table attend_neondot_table;
 #endif
 
 /* plain_cells.c */

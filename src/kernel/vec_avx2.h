@@ -5,6 +5,7 @@
 #include <immintrin.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define VNAME(name) attend_avx2_##name
 #define VTABLE_NAME "avx2"
@@ -36,9 +37,14 @@ static inline vf vf_div(vf a, vf b) { return _mm256_div_ps(a, b); }
 static inline vf vf_sqrt(vf a) { return _mm256_sqrt_ps(a); }
 static inline vf vf_fma(vf a, vf b, vf c) { return _mm256_fmadd_ps(a, b, c); }   /* a b + c */
 static inline vf vf_fnma(vf a, vf b, vf c) { return _mm256_fnmadd_ps(a, b, c); } /* c - a b */
-/* If either is NaN the result is the second. */
+/* If the second is NaN, so is the result. */
 static inline vf vf_min(vf a, vf b) { return _mm256_min_ps(a, b); }
 static inline vf vf_max(vf a, vf b) { return _mm256_max_ps(a, b); }
+
+/* A number that is multiplied with vectors. */
+typedef vf vnumber;
+static inline vnumber vnumber_load(const float *p) { return vf_set1(*p); }
+static inline vf vf_fma_number(vnumber a, vf b, vf c) { return vf_fma(a, b, c); } /* a b + c */
 
 /* Sums and maxima over the lanes, always in the same tree: halves of eight, of four, of two. */
 static inline float vf_sum(vf a)
@@ -121,6 +127,12 @@ static inline vmask vf_where(const unsigned char *p)
     return _mm256_castsi256_ps(_mm256_cmpgt_epi32(x, _mm256_setzero_si256()));
 }
 static inline vi vi_add(vi a, vi b) { return _mm256_add_epi32(a, b); } /* of 32 bits */
+static inline vi vi_load_group(const void *p) /* four bytes, in every lane */
+{
+    int32_t group;
+    memcpy(&group, p, sizeof group);
+    return vi_set1(group);
+}
 static inline vf vf_from_int(vi a) { return _mm256_cvtepi32_ps(a); }
 static inline vi vf_to_int(vf a) { return _mm256_cvtps_epi32(a); } /* rounds, half to even */
 

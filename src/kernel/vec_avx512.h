@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #ifdef ATTEND_AVX512_EMULATION /* a header that emulates AVX-512 on machines that do not have it; for tests */
 #include ATTEND_AVX512_EMULATION
@@ -39,9 +40,14 @@ static inline vf vf_div(vf a, vf b) { return _mm512_div_ps(a, b); }
 static inline vf vf_sqrt(vf a) { return _mm512_sqrt_ps(a); }
 static inline vf vf_fma(vf a, vf b, vf c) { return _mm512_fmadd_ps(a, b, c); }   /* a b + c */
 static inline vf vf_fnma(vf a, vf b, vf c) { return _mm512_fnmadd_ps(a, b, c); } /* c - a b */
-/* If either is NaN the result is the second. */
+/* If the second is NaN, so is the result. */
 static inline vf vf_min(vf a, vf b) { return _mm512_min_ps(a, b); }
 static inline vf vf_max(vf a, vf b) { return _mm512_max_ps(a, b); }
+
+/* A number that is multiplied with vectors. */
+typedef vf vnumber;
+static inline vnumber vnumber_load(const float *p) { return vf_set1(*p); }
+static inline vf vf_fma_number(vnumber a, vf b, vf c) { return vf_fma(a, b, c); } /* a b + c */
 
 /* Sums and maxima over the lanes, always in the same tree: halves of sixteen, of eight, of four, of two. */
 static inline __m256 vec_high(vf a) { return _mm256_castpd_ps(_mm512_extractf64x4_pd(_mm512_castps_pd(a), 1)); }
@@ -130,6 +136,12 @@ static inline vmask vf_where(const unsigned char *p)
     return _mm512_cmpgt_epi32_mask(x, _mm512_setzero_si512());
 }
 static inline vi vi_add(vi a, vi b) { return _mm512_add_epi32(a, b); } /* of 32 bits */
+static inline vi vi_load_group(const void *p) /* four bytes, in every lane */
+{
+    int32_t group;
+    memcpy(&group, p, sizeof group);
+    return vi_set1(group);
+}
 static inline vf vf_from_int(vi a) { return _mm512_cvtepi32_ps(a); }
 static inline vi vf_to_int(vf a) { return _mm512_cvtps_epi32(a); } /* rounds, half to even */
 

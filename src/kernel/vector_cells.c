@@ -10,7 +10,7 @@
 
 VINLINE vf activate(attend_activation f, vf x)
 {
-    return f == ATTEND_RELU ? vf_max(vf_zero(), x) : vf_tanh(x); /* NaN passes: max returns its second argument */
+    return f == ATTEND_RELU ? vf_max(vf_zero(), x) : vf_tanh(x); /* NaN passes */
 }
 
 /* d f'(.) where y = f(.) */

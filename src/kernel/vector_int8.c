@@ -1,7 +1,7 @@
 /* vector_int8.c: the product of 8-bit numbers.
  *
- * Each step multiplies VGROUP numbers of a row with VGROUP weights of every column of a panel and adds the products. With
- * VNNI four at a time, in one instruction; elsewhere two at a time, extended to 16 bits. */
+ * Each step multiplies VGROUP numbers of a row with VGROUP weights of every column of a panel and adds the products: with
+ * VNNI and NEON four at a time, elsewhere two at a time, extended to 16 bits. */
 #include ATTEND_VECTOR_HEADER
 #include "kernel/tables.h"
 #include "kernel/vector_tiles.h"
@@ -73,14 +73,6 @@ typedef struct int8_tile {
     const int8_t *b;    /* its first panel */
 } int8_tile;
 
-/* The same VGROUP numbers of a row in all lanes. */
-INLINE vi group_at(const vq *a)
-{
-    int32_t group;
-    memcpy(&group, a, sizeof group);
-    return vi_set1(group);
-}
-
 /* One vector of columns of one row. */
 INLINE void finish(const int8_product *p, size_t row, size_t column, vi sum)
 {
@@ -112,12 +104,12 @@ INLINE void tile(const int rows, const int panels, const int8_tile *t)
     STEPS for (size_t l = 0; l < k; l += VGROUP, b += VGROUP * PANEL)
     {
         vi group[ROWS];
-        if (panels > 1) UNROLL for (int r = 0; r < rows; r++) group[r] = group_at(a + (size_t)r * k + l);
+        if (panels > 1) UNROLL for (int r = 0; r < rows; r++) group[r] = vi_load_group(a + (size_t)r * k + l);
         if (panels == 1) {
             const vi weights[2] = { vi_load_weights(b), vi_load_weights(b + HALF) };
             UNROLL for (int r = 0; r < rows; r++)
             {
-                const vi x = group_at(a + (size_t)r * k + l);
+                const vi x = vi_load_group(a + (size_t)r * k + l);
                 sum[r][0] = vi_dot(sum[r][0], x, weights[0]);
                 sum[r][1] = vi_dot(sum[r][1], x, weights[1]);
             }

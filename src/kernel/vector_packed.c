@@ -44,7 +44,7 @@ typedef struct product {
 } product;
 
 /* Without this gcc uses a memory operand in each multiply-add, one per row: 1.7 times slower. */
-#if defined(ATTEND_AVX512_EMULATION)
+#if defined(ATTEND_AVX512_EMULATION) || defined(__aarch64__) /* which has no memory operands */
 #define KEEP_IN_REGISTER(v) ((void)(v))
 #else
 #define KEEP_IN_REGISTER(v) __asm__("" : "+v"(v))
@@ -84,9 +84,9 @@ INLINE void step_tall(const int rows, const bool half, const float *a, size_t a_
     KEEP_IN_REGISTER(b1);
     UNROLL for (int r = 0; r < rows; r++)
     {
-        vf ar = vf_set1(a[(size_t)r * a_row]);
-        sum[r][0] = vf_fma(ar, b0, sum[r][0]);
-        sum[r][1] = vf_fma(ar, b1, sum[r][1]);
+        const vnumber ar = vnumber_load(a + (size_t)r * a_row);
+        sum[r][0] = vf_fma_number(ar, b0, sum[r][0]);
+        sum[r][1] = vf_fma_number(ar, b1, sum[r][1]);
     }
 }
 
@@ -94,13 +94,13 @@ INLINE void step_tall(const int rows, const bool half, const float *a, size_t a_
 INLINE void step_wide(const int rows, const int panels, const bool half, const float *a, size_t a_row, const void *b,
                       size_t panel_stride, vf sum[][2 * MAX_PANELS])
 {
-    vf ar[3];
-    UNROLL for (int r = 0; r < rows; r++) ar[r] = vf_set1(a[(size_t)r * a_row]);
+    vnumber ar[3];
+    UNROLL for (int r = 0; r < rows; r++) ar[r] = vnumber_load(a + (size_t)r * a_row);
     UNROLL for (int v = 0; v < 2 * panels; v++)
     {
         vf bv = load_weights(half, b, (size_t)(v / 2) * panel_stride + (size_t)(v % 2) * VLANES);
         if (rows > 1) KEEP_IN_REGISTER(bv);
-        UNROLL for (int r = 0; r < rows; r++) sum[r][v] = vf_fma(ar[r], bv, sum[r][v]);
+        UNROLL for (int r = 0; r < rows; r++) sum[r][v] = vf_fma_number(ar[r], bv, sum[r][v]);
     }
 }
 

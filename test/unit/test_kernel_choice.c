@@ -49,10 +49,10 @@ static void environment_selects(void **state)
     assert_string_equal(attend_kernels()[0]->name, "plain");
     assert_chosen(NULL, best());
     for (const attend_kernel_table *const *t = attend_kernels(); *t; t++) assert_chosen((*t)->name, (*t)->name);
-    assert_chosen("neon", best());
+    assert_chosen("neither", best());
     assert_chosen("", best());
     assert_chosen("AVX2", best());
-    static const char *const names[] = { "avx2", "avx512", "avx512vnni" };
+    static const char *const names[] = { "avx2", "avx512", "avx512vnni", "neon", "neondot" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) assert_chosen(names[i], named(names[i]));
 }
 
