@@ -339,7 +339,7 @@ int attend_scorer_result_for(attend_scorer *s, int pair, attend_alignment alignm
 
 int attend_scorer_links(const attend_scored_pair *r, attend_word_link *links, int capacity)
 {
-    ATTEND_REQUIRE(0, r && (links || room < 1));
+    ATTEND_REQUIRE(0, r && (links || capacity < 1));
     if (r->fault || !r->weights) return 0;
     const attend_tokenized_text source = { r->source_text, r->source_spans,
                                            attend_pipeline_source_length(r->source_count) };

@@ -106,7 +106,8 @@ static size_t fixed_bytes(const training_run *run, size_t parameters, int thread
 
 int attend_training_check_memory(training_run *run, size_t parameters, bool is_loaded)
 {
-    const size_t min_bytes = fixed_bytes(run, parameters, 1, run->options.shard_tokens), one = parameters * sizeof(real);
+    const size_t min_bytes = fixed_bytes(run, parameters, 1, run->options.shard_tokens),
+                 one = parameters * sizeof(real);
     const size_t loaded = is_loaded ? one * (size_t)(1 + saved_arrays(run)) : 0;
     enum { LARGE = 64 << 20 };
     size_t available;
@@ -124,8 +125,9 @@ int attend_training_check_memory(training_run *run, size_t parameters, bool is_l
                            parameters / 1000000, (min_bytes - loaded) / 1000000, available / 1000000);
     const int requested = run->options.threads;
     while (run->options.threads > 1 &&
-           !attend_machine_has_memory(
-               fixed_bytes(run, parameters, run->options.threads, run->options.shard_tokens) - loaded, NULL))
+           !attend_machine_has_memory(fixed_bytes(run, parameters, run->options.threads, run->options.shard_tokens) -
+                                          loaded,
+                                      NULL))
         run->options.threads--;
     if (run->options.threads < requested)
         attend_training_notice(run, "the machine has memory for the gradients of %d of %d threads",
@@ -161,7 +163,8 @@ static int fit_memory(training_run *run, attend_plan *plan, bool resumed)
     run->options.shard_tokens = tokens;
     const int requested = run->options.threads;
     while (run->options.memory > 0 && run->options.threads > 1 &&
-           fixed_bytes(run, parameters, run->options.threads, tokens) + (size_t)run->options.threads * shard > run->options.memory)
+           fixed_bytes(run, parameters, run->options.threads, tokens) + (size_t)run->options.threads * shard >
+               run->options.memory)
         run->options.threads--;
     if (run->options.threads < requested)
         attend_training_notice(run, "the memory limit has room for %d of %d threads", run->options.threads, requested);
