@@ -238,7 +238,7 @@ static void protect_from_message(const used_file *f)
                                err = attend_file_identify_descriptor(STDERR_FILENO);
     if (!attend_file_is_same(&f->identity, &err) || fstat(STDERR_FILENO, &s) != 0 || s.st_size == 0) return;
     const int to = attend_file_is_same(&f->identity, &out) ? open("/dev/null", O_WRONLY | O_CLOEXEC) : STDOUT_FILENO;
-    dup2(to, STDERR_FILENO);
+    if (to >= 0 && dup2(to, STDERR_FILENO) < 0) close(STDERR_FILENO);
 }
 
 static int refuse(const verb *v, const used_file *output, const used_file *other)

@@ -76,7 +76,7 @@ const option_group train_option_group = { "training", "docs/training.md", table,
 
 void train_settings_limit_threads(train_settings *s)
 {
-    const long long limit = MAX_THREADS * attend_processors_threads();
+    const long long limit = (long long)MAX_THREADS * attend_processors_threads();
     if (s->threads <= limit) return;
     s->threads = limit; /* more would cost memory without a gain; the model is the same */
     if (!s->quiet)
