@@ -290,9 +290,14 @@ static int load(job *j, int which, const char *path)
     if (status == ATTEND_OK) status = attend_model_load(&j->models[which], path, NULL);
     const attend_config *config = status == ATTEND_OK ? attend_model_config(j->models[which]) : NULL;
     if (config && config->task == ATTEND_TASK_LANGUAGE_MODEL)
-        status = attend_fail(ATTEND_BAD_USAGE, "%s is a language model; it has no source to align with", path);
+        status =
+            attend_fail(ATTEND_BAD_USAGE,
+                        "%s is a language model; it has no source to align with: train a translation model on pairs",
+                        path);
     else if (config && attend_config_attention_layers(config, ATTEND_ATTENTION_CROSS) == 0)
-        status = attend_fail(ATTEND_BAD_USAGE, "%s has no attention; it cannot align", path);
+        status =
+            attend_fail(ATTEND_BAD_USAGE,
+                        "%s has no attention; it cannot align: train a model with it (--attention additive)", path);
     if (status != ATTEND_OK || j->s->evaluate_maps) return status;
     status = attend_scorer_new(&j->scorers[which], j->models[which], (int)j->s->threads, true);
     attend_alignment alignment = attend_model_alignment(j->models[which]);

@@ -202,6 +202,7 @@ static int run_job(show_settings *s, const char *sentence)
         if (usage == 0 && status == ATTEND_OK) status = show_all(&j, sentence);
     }
     status = status != ATTEND_OK ? cli_fail(&verb_show, status) : usage;
+    show_explain_empty(&j);
     for (int i = 0; i < j.page_count; i++) sentence_maps_free(&j.page[i]);
     free(j.page);
     attend_string_free(&j.text);

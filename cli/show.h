@@ -56,6 +56,7 @@ typedef struct show_job {
     const char *file;        /* the current input file; NULL: the sentence is an argument */
     unsigned long long line; /* in this file */
     unsigned long long lines, shown;
+    unsigned long long empty; /* sentences whose translation has no words */
 } show_job;
 
 /* Chooses the kind of attention, the layer and the head, checks them against the model, and prepares the search. */
@@ -67,6 +68,8 @@ void sentence_maps_free(sentence_maps *x);
 /* Writes the maps of a sentence; for an HTML page, takes them over until show_write_page. */
 int show_write_maps(show_job *j, sentence_maps *x);
 int show_write_page(show_job *j);
+/* Says what to do about translations without words, if there were any. */
+void show_explain_empty(const show_job *j);
 /* Skips a line of a file that cannot be shown: warns, and writes an object with the reason to JSON output. The reason
  * is attend_message. */
 int show_skip_line(show_job *j);

@@ -113,7 +113,9 @@ static int choose_kind(show_job *j)
                  attend_attention_kind_names[i]);
     }
     if (first == KIND_DEFAULT)
-        return attend_fail(ATTEND_BAD_USAGE, "%s has no attention: there is nothing to show", s->model);
+        return attend_fail(ATTEND_BAD_USAGE,
+                           "%s has no attention: there is nothing to show; train a model with it (%s)", s->model,
+                           j->is_language_model ? "--architecture transformer" : "--attention additive");
     j->kind = (attend_attention_kind)(s->kind == KIND_DEFAULT ? first : s->kind);
     j->all_kinds = s->format == SHOW_HTML && s->kind == KIND_DEFAULT;
     if (layers_of(j, (int)j->kind) > 0) return ATTEND_OK;

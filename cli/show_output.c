@@ -144,10 +144,21 @@ int show_write_page(show_job *j)
 
 /* ---- all formats ---- */
 
+/* A map needs rows. Without words, the translation still has its end, which is a token. */
+static bool is_empty(const show_job *j, const attend_map *map)
+{
+    return j->translator && !map->forced && !j->view.by_token && map->target_word_count == 0;
+}
+
 int show_write_maps(show_job *j, sentence_maps *x)
 {
     int status = attend_view_check(x->items[0], &j->view);
     if (status != ATTEND_OK) return status;
+    const bool is_picture = j->s->format == SHOW_SVG || j->s->format == SHOW_PNG;
+    if (is_empty(j, x->items[0])) {
+        j->empty++;
+        if (is_picture) return attend_fail(ATTEND_BAD_DATA, "its translation has no words to draw");
+    }
     switch (j->s->format) {
     case SHOW_SVG:
     case SHOW_PNG:
@@ -160,6 +171,20 @@ int show_write_maps(show_job *j, sentence_maps *x)
     default:
         return write_terminal(j, x->items[0]);
     }
+}
+
+void show_explain_empty(const show_job *j)
+{
+    if (j->s->quiet || j->empty == 0 || j->s->format == SHOW_JSON) return;
+    attend_print(stderr, "attend show: ");
+    if (j->lines == 1)
+        attend_print(stderr, "the translation has no words");
+    else
+        attend_print(stderr, "%llu of %llu translations have no words", j->empty, j->lines);
+    attend_print(stderr,
+                 ", as before a model has learned enough: train %s longer, show given targets (--target, or pairs "
+                 "with --input), or show tokens, which include the end (--tokens)\n",
+                 j->s->model);
 }
 
 int show_skip_line(show_job *j)

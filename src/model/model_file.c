@@ -208,6 +208,13 @@ static bool starts_with(const char *text, const char *prefix)
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
+/* The program that made the file, for messages. */
+static const char *maker_of(const loading *l)
+{
+    const char *maker = attend_tensor_file_metadata(l->file, "made-by");
+    return maker && strlen(maker) <= 40 ? maker : "an unknown program";
+}
+
 static int load_version(const loading *l)
 {
     const char *found = attend_tensor_file_metadata(l->file, "format");
@@ -220,16 +227,17 @@ static int load_version(const loading *l)
     const char *version = attend_tensor_file_metadata(l->file, "format-version");
     long long number = 0;
     if (!version || !attend_parse_integer(version, NULL, &number) || number < 1)
-        return attend_fail(ATTEND_BAD_MODEL, "%s: the format-version '%.40s' is not a positive number", l->name,
-                           version ? version : "");
-    if (number > FORMAT_VERSION) {
-        const char *maker = attend_tensor_file_metadata(l->file, "made-by");
         return attend_fail(
             ATTEND_BAD_MODEL,
-            "%s: made by a newer version%s%.40s%s: format %lld; this is attend %s, which reads formats up to %d: "
+            "%s: the format-version '%.40s' is not a positive number; the file was made by %s: train the "
+            "model again with this version, %s",
+            l->name, version ? version : "", maker_of(l), attend_version());
+    if (number > FORMAT_VERSION)
+        return attend_fail(
+            ATTEND_BAD_MODEL,
+            "%s: made by a newer version (%s): format %lld; this is attend %s, which reads formats up to %d: "
             "update attend",
-            l->name, maker ? " (" : "", maker ? maker : "", maker ? ")" : "", number, attend_version(), FORMAT_VERSION);
-    }
+            l->name, maker_of(l), number, attend_version(), FORMAT_VERSION);
     return ATTEND_OK;
 }
 
@@ -262,7 +270,11 @@ static int load_config(const loading *l)
         snprintf(key, sizeof key, "%s%s", config_prefix, f->key);
         const char *value = attend_tensor_file_metadata(l->file, key);
         if (!value && strcmp(f->since, "0.0") != 0) continue; /* a file of an earlier version: the default */
-        if (!value) return attend_fail(ATTEND_BAD_MODEL, "%s: the metadata has no \"%s\"", l->name, key);
+        if (!value)
+            return attend_fail(ATTEND_BAD_MODEL,
+                               "%s: the metadata has no \"%s\"; the file was made by %s: train the "
+                               "model again with this version, %s",
+                               l->name, key, maker_of(l), attend_version());
         known++;
         const attend_score *own = f->type == ATTEND_FIELD_SCORE ? own_score(l, value) : NULL;
         if (own)
@@ -273,8 +285,11 @@ static int load_config(const loading *l)
     for (size_t i = 0; i < attend_tensor_file_metadata_count(l->file); i++) {
         const char *key = attend_tensor_file_metadata_at(l->file, i)->key;
         if (starts_with(key, config_prefix) && known-- == 0)
-            return attend_fail(ATTEND_BAD_MODEL, "%s: the metadata has an unknown field: \"%.60s\" or one before it",
-                               l->name, key);
+            return attend_fail(
+                ATTEND_BAD_MODEL,
+                "%s: the metadata has an unknown field: \"%.60s\" or one before it; the file was made by "
+                "%s, and this is attend %s: update attend",
+                l->name, key, maker_of(l), attend_version());
     }
     return bad_model(l, attend_config_check(config));
 }

@@ -296,7 +296,8 @@ static int read_side(attend_tokenizer **out, const attend_model *m, const char *
     const char *rest = attend_model_attached(m, rest_name, &rest_size);
     if (!vocabulary || !rest)
         return attend_fail(ATTEND_BAD_MODEL,
-                           "the model has no '%s': it was trained on token ids and cannot read or write text",
+                           "the model has no '%s': it was trained on token ids and cannot read or write text; train "
+                           "one on text, or use this one by the functions of the library that take token ids",
                            vocabulary ? rest_name : vocabulary_name);
     const int status = attend_tokenizer_read(out, side, vocabulary, vocabulary_size, rest, rest_size);
     if (status != ATTEND_OK || (*out)->tokens.count == size) return status;

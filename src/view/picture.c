@@ -250,8 +250,9 @@ static int check_size(const attend_grid *g, const attend_map *map, bool by_token
 {
     const char *unit = by_token ? "tokens" : "words";
     if (g->rows == 0)
-        return attend_fail(ATTEND_BAD_DATA, "the %s has no %s to draw",
-                           map->kind == ATTEND_ATTENTION_CROSS ? "target" : "text", unit);
+        return attend_fail(ATTEND_BAD_DATA, "the %s has no %s to draw%s",
+                           map->kind == ATTEND_ATTENTION_CROSS ? "target" : "text", unit,
+                           by_token ? "" : "; draw its tokens, or another target");
     if (g->rows > ATTEND_PICTURE_MAX || g->columns > ATTEND_PICTURE_MAX)
         return attend_fail(ATTEND_BAD_DATA,
                            "a picture has at most %d rows and columns; the source has %d %s and the target %d%s",

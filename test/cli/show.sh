@@ -64,6 +64,24 @@ expect 3 'a map has at most 1000 tokens' show --model one "$(awk 'BEGIN { for (i
 expect 3 'has 1001 tokens' show --model one d --target "$(awk 'BEGIN { for (i = 0; i < 1001; i++) printf "d " }')"
 expect 3 'at most 400 rows and columns' show --model one d --format svg --target "$(awk 'BEGIN { for (i = 0; i < 401; i++) printf "d " }')"
 
+# a model that has not learned enough, or has no attention: the message says what to do
+awk 'BEGIN { for (i = 0; i < 200; i++) print "d e\tw" i }' >unique.tsv # the end is by far the most frequent token
+"$attend" train --train unique.tsv --model new --tokens word --hidden 16 --embedding 8 --updates 3 --threads 1 --quiet --no-check || exit 1
+printf 'd e\nd e\n' >again
+is 'the translations of a new model' '' "$("$attend" translate --model new --input again)"
+expect 0 'the translation has no words, as before a model has learned enough: train new longer' show --model new 'd e'
+expect 0 'the target has no words' show --model new 'd e'
+expect 3 'the sentence cannot be shown: its translation has no words to draw' show --model new 'd e' --output new.svg
+expect 3 'or show tokens, which include the end (--tokens)' show --model new 'd e' --output new.png
+expect 3 '2 of 2 translations have no words' show --model new --input again --output 'new-%d.svg'
+expect 0 '' show --model new 'd e' --output new.svg --tokens
+expect 0 '' show --model new 'd e' --output new.svg --target 'w1 w2'
+is 'the notes of --quiet' '' "$("$attend" show --model new 'd e' --quiet 2>&1 >/dev/null)"
+expect 2 'train a model with it (--attention additive)' show --model bare 'd e'
+expect 2 'train a model with it (--architecture transformer)' show --model lstm-lm 'd e'
+expect 2 'it cannot align: train a model with it (--attention additive)' align --model bare --input pairs.tsv
+expect 2 'train a translation model on pairs' align --model lstm-lm --input pairs.tsv
+
 # the terminal format, without colours in a pipe
 "$attend" show --model one 'd e h' >out || fail 'show fails'
 is 'the words across' 'd e h' "$(sed -n 3p out | awk '{ print $1, $2, $3 }')"
