@@ -145,6 +145,7 @@ static int check_memory(const attend_config *config)
 
 int attend_model_new(attend_model **out, const attend_config *config, uint64_t seed)
 {
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, out && config);
     attend_model *m = NULL;
     *out = NULL;
     int status = check_memory(config);
