@@ -234,6 +234,17 @@ INLINE void row_block(const bool half, product t, size_t rows, size_t n)
     }
 }
 
+/* One copy of the tiles for each kind of weights, which are most of the code of a table. */
+static __attribute__((noinline)) void row_block_float(const product *t, size_t rows, size_t n)
+{
+    row_block(false, *t, rows, n);
+}
+
+static __attribute__((noinline)) void row_block_bf16(const product *t, size_t rows, size_t n)
+{
+    row_block(true, *t, rows, n);
+}
+
 /* Divides the rows into blocks of equal height. A block of A fits into the second-level cache. A transposed A, whose
  * rows are spread over many cache lines, has MIN_ROWS rows per block, which fit into the first-level cache. */
 INLINE void all_rows(const bool half, product t, size_t m, size_t n)
@@ -245,7 +256,7 @@ INLINE void all_rows(const bool half, product t, size_t m, size_t n)
         product part = t;
         part.a += row * t.a_row;
         part.c += row * t.ldc;
-        row_block(half, part, m - row < height ? m - row : height, n);
+        (half ? row_block_bf16 : row_block_float)(&part, m - row < height ? m - row : height, n);
     }
 }
 
@@ -269,18 +280,17 @@ void VNAME(packed)(packed_start start, const float *bias, size_t m, size_t n, si
 void VNAME(packed_tiles)(packed_start start, size_t m, size_t n, size_t k, const float *a, const float *b, float *c,
                          size_t ldc)
 {
-    row_block(false,
-              (product){ .start = start,
-                         .k = k,
-                         .a = a,
-                         .a_row = 1,
-                         .a_step = VPACKED_ROWS,
-                         .a_tile = k * VPACKED_ROWS,
-                         .b = b,
-                         .panel_stride = k * PANEL,
-                         .c = c,
-                         .ldc = ldc },
-              m, n);
+    row_block_float(&(product){ .start = start,
+                                .k = k,
+                                .a = a,
+                                .a_row = 1,
+                                .a_step = VPACKED_ROWS,
+                                .a_tile = k * VPACKED_ROWS,
+                                .b = b,
+                                .panel_stride = k * PANEL,
+                                .c = c,
+                                .ldc = ldc },
+                    m, n);
 }
 
 void VNAME(packed_bf16)(packed_start start, const float *bias, size_t m, size_t n, size_t k, const float *a,

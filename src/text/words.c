@@ -17,7 +17,7 @@ size_t attend_white_space_length(const char *text, size_t left)
 
 bool attend_word_next(const char *text, size_t size, size_t *at, attend_span *word)
 {
-    ATTEND_REQUIRE(false, (text || size == 0) && at && word);
+    ATTEND_REQUIRE(false, (text || size == 0) && at && word && *at <= size);
     size_t i = *at;
     for (size_t n; (n = attend_white_space_length(text + i, size - i)) > 0;) i += n;
     const size_t begin = i;

@@ -26,6 +26,7 @@ add_test(NAME cli_convert COMMAND ${CMAKE_CURRENT_LIST_DIR}/convert.sh $<TARGET_
 add_test(NAME cli_garbage COMMAND ${CMAKE_CURRENT_LIST_DIR}/garbage.sh $<TARGET_FILE:attend_command> $<TARGET_FILE:garbage> $<TARGET_FILE:json_lines> 20000)
 add_test(NAME cli_overflow COMMAND ${CMAKE_CURRENT_LIST_DIR}/overflow.sh $<TARGET_FILE:attend_command> $<TARGET_FILE:scale_weights>)
 add_test(NAME cli_terminal COMMAND ${CMAKE_CURRENT_LIST_DIR}/terminal.sh $<TARGET_FILE:attend_command>)
+set_tests_properties(cli_terminal PROPERTIES ENVIRONMENT "${ATTEND_LSAN}") # it draws, too
 add_test(NAME cli_hostile COMMAND ${CMAKE_CURRENT_LIST_DIR}/hostile.sh $<TARGET_FILE:attend_command>)
 add_test(NAME cli_conflicts COMMAND ${CMAKE_CURRENT_LIST_DIR}/conflicts.sh $<TARGET_FILE:attend_command> ${PROJECT_SOURCE_DIR}/test/data/v0.1)
 add_test(NAME cli_streams COMMAND ${CMAKE_CURRENT_LIST_DIR}/streams.sh $<TARGET_FILE:attend_command> ${PROJECT_SOURCE_DIR}/test/data/v0.1)
