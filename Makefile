@@ -111,7 +111,10 @@ docs:                                   ## write the C API reference from the he
 	@tools/packages.sh docs
 	@python3 tools/make_api_reference.py include/attend $(BUILD)/docs/api
 
-docs-check: all docs                    ## check that every public function has a comment and that the documents name what exists
+# configured as for the tests, so that in .ci/run, after make test, nothing is compiled again
+docs-check: packages-test docs          ## check that every public function has a comment and that the documents name what exists
+	@$(call configure,$(BUILD),-DCMAKE_BUILD_TYPE=Release -DATTEND_TESTS=ON -DATTEND_WERROR=ON)
+	@cmake --build $(BUILD) -j $(JOBS) --target attend_command
 	@python3 tools/check_docs.py $(BUILD)/attend
 
 clean:                                  ## remove what was built

@@ -158,7 +158,10 @@ int align_maps(const align_maps_job *job, pair_reader *from)
     gold_list *gold = calloc(1, sizeof *gold);
     int status = gold ? ATTEND_OK : attend_fail(ATTEND_NO_MEMORY, "out of memory evaluating attention maps");
     for (int d = 0; status == ATTEND_OK && d < 2; d++)
-        if (job->models[d]) status = attend_map_selection_new(&selections[d], job->models[d], job->threads);
+        if (job->models[d]) {
+            status = attend_map_selection_new(&selections[d], job->models[d], job->threads);
+            if (status == ATTEND_OK) status = attend_map_selection_set_memory(selections[d], job->memory);
+        }
     while (status == ATTEND_OK && (status = pair_reader_next(from)) == ATTEND_OK && from->count > 0)
         for (int d = 0; status == ATTEND_OK && d < 2; d++)
             if (selections[d]) status = add(job, d, selections[d], gold, from);

@@ -3,8 +3,10 @@
 #include "align_maps.h"
 #include "gold_links.h"
 #include "json_members.h"
+#include "memory_option.h"
 #include "options.h"
 #include "pair_reader.h"
+#include "unit_option.h"
 
 #include <attend/processors.h>
 #include <attend/status.h>
@@ -15,8 +17,8 @@
 typedef struct settings {
     const char *model, *reverse_model, *gold;
     pairs_list input;
-    long long threads, layer, head;
-    int kind, symmetry;
+    long long threads, memory, layer, head;
+    int kind, symmetry, unit;
     bool layer_given, head_given;
     bool tokens, evaluate_maps, select_map, json, quiet;
     bool all_alignments; /* print the error of both models and of every symmetrization */
@@ -39,6 +41,7 @@ static const option table[] = {
       OPTION_CHOICE, AT(kind), 0, 0, kinds },
     { "tokens", NULL, "with --alignment soft: print the weights between tokens instead of words, end tokens included",
       OPTION_FLAG, AT(tokens), 0, 0, NULL },
+    UNIT_OPTION(AT(unit), "what links and weights count"),
     { "layer", "N",
       "align by this layer, counted from 0; -1: the mean over all layers (default: the selection stored in the model)",
       OPTION_INTEGER, AT(layer), -1, 1000, NULL },
@@ -59,6 +62,7 @@ static const option table[] = {
     { "threads", "N",
       "number of threads; does not change the links (default: one per physical core that this process may use)",
       OPTION_INTEGER, AT(threads), 1, 1024, NULL },
+    MEMORY_OPTION(AT(memory), MEMORY_OF_LINES),
     { "json", NULL, "print one JSON object per pair, or one with the alignment error rate", OPTION_FLAG, AT(json), 0, 0,
       NULL },
     { "quiet", NULL, "print no warnings", OPTION_FLAG, AT(quiet), 0, 0, NULL },
@@ -98,11 +102,13 @@ static int reserve_links(job *j, int words)
     return ATTEND_OK;
 }
 
-static int find_links(job *j, int pair)
+/* Finds the links of both models; none if the pair has a fault. */
+static int find_links(job *j, int pair, bool has_fault)
 {
-    for (int d = 0; d < 2; d++) {
+    const int reserved = reserve_links(j, 1);
+    for (int d = 0; reserved == ATTEND_OK && d < 2; d++) {
         j->counts[d] = 0;
-        if (!j->scorers[d]) continue;
+        if (!j->scorers[d] || has_fault) continue;
         const attend_scored_pair *r = attend_scorer_result(j->scorers[d], pair);
         const int status = reserve_links(j, r->source_count + r->target_count + 1);
         if (status != ATTEND_OK) return status;
@@ -112,7 +118,7 @@ static int find_links(job *j, int pair)
             *l = (attend_word_link){ .source = l->target, .target = l->source, .sure = l->sure };
         }
     }
-    return ATTEND_OK;
+    return reserved;
 }
 
 static int symmetrize(job *j, attend_symmetrization how)
@@ -166,12 +172,21 @@ static void print_links(const job *j, int list)
     json_end_line(&w);
 }
 
-static void json_words(attend_json_writer *w, const char *name, const char *text)
+/* The words of a side, or its other units. */
+static void json_units(attend_json_writer *w, const char *name, attend_unit unit, const char *text,
+                       const attend_span *spans, int count)
 {
     json_begin_array(w, name);
     attend_span word;
-    for (size_t at = 0, size = strlen(text); attend_word_next(text, size, &at, &word);)
-        attend_json_put_bytes(w, text + word.begin, at - (size_t)word.begin);
+    if (unit == ATTEND_UNIT_PIECE)
+        for (int i = 0; i < count; i++) {
+            const size_t size = (size_t)(spans[i].end - spans[i].begin);
+            if (attend_word_next(text + spans[i].begin, size, &(size_t){ 0 }, &word))
+                attend_json_put_bytes(w, text + spans[i].begin + word.begin, (size_t)(word.end - word.begin));
+        }
+    else
+        for (size_t at = 0, size = strlen(text); attend_unit_next(unit, text, size, &at, &word);)
+            attend_json_put_bytes(w, text + word.begin, at - (size_t)word.begin);
     attend_json_end_array(w);
 }
 
@@ -210,8 +225,8 @@ static int print_word_weights(const attend_scored_pair *r)
     attend_scorer_word_weights(r, weights);
     attend_json_writer w = attend_json_to_file(stdout);
     attend_json_begin_object(&w);
-    json_words(&w, "source", r->source_text);
-    json_words(&w, "target", r->target_text);
+    json_units(&w, "source", r->source_unit, r->source_text, r->source_spans, r->source_count - 1);
+    json_units(&w, "target", r->target_unit, r->target_text, r->target_spans, r->target_count);
     json_begin_array(&w, "weights");
     for (int i = 0; i < targets; i++) {
         attend_json_begin_array(&w);
@@ -225,10 +240,23 @@ static int print_word_weights(const attend_scored_pair *r)
     return ATTEND_OK;
 }
 
-static int align_pair(job *j, int pair, unsigned long long number)
+/* A pair is left out if either model cannot score it. */
+static const attend_scored_pair *result_of(const job *j, const pair_reader *from, int first, int pair)
+{
+    const attend_scored_pair *r = NULL;
+    for (int d = 1; d >= 0; d--) {
+        const attend_scored_pair *one = j->scorers[d] ? attend_scorer_result(j->scorers[d], pair) : NULL;
+        if (one && (!r || !r->fault)) r = one;
+    }
+    return pair_reader_result(from, first + pair, r);
+}
+
+/* Aligns pair number `pair` of those that were scored, which begin at `first` of the batch. */
+static int align_pair(job *j, const pair_reader *from, int first, int pair)
 {
     const settings *s = j->s;
-    const attend_scored_pair *r = attend_scorer_result(j->scorers[s->model ? FORWARD : REVERSE], pair);
+    const unsigned long long number = from->first + (unsigned long long)(first + pair);
+    const attend_scored_pair *r = result_of(j, from, first, pair);
     if (r->fault && !s->quiet)
         attend_print(stderr, "attend align: pair %llu is not aligned: %s\n", number + 1, r->fault);
     if (r->fault && !s->gold && (s->json || s->kind == SOFT)) {
@@ -240,7 +268,7 @@ static int align_pair(job *j, int pair, unsigned long long number)
         print_token_weights(r);
         return ATTEND_OK;
     }
-    int status = find_links(j, pair);
+    int status = find_links(j, pair, r->fault != NULL);
     if (status == ATTEND_OK && s->gold) return add_errors(j, number);
     const int alignment = requested_alignment(s);
     if (status == ATTEND_OK && alignment >= SYMMETRIZED)
@@ -283,6 +311,12 @@ static void print_errors(const job *j, unsigned long long pairs)
 
 /* ---- all pairs ---- */
 
+/* Two models share the memory. */
+static size_t memory_of_model(const settings *s)
+{
+    return memory_limit(s->memory) / (s->model && s->reverse_model ? 2 : 1);
+}
+
 static int load(job *j, int which, const char *path)
 {
     if (!path) return ATTEND_OK;
@@ -300,6 +334,8 @@ static int load(job *j, int which, const char *path)
                         "%s has no attention; it cannot align: train a model with it (--attention additive)", path);
     if (status != ATTEND_OK || j->s->evaluate_maps) return status;
     status = attend_scorer_new(&j->scorers[which], j->models[which], (int)j->s->threads, true);
+    if (status == ATTEND_OK) status = attend_scorer_set_memory(j->scorers[which], memory_of_model(j->s));
+    if (status == ATTEND_OK) status = attend_scorer_set_unit(j->scorers[which], (attend_unit)j->s->unit);
     attend_alignment alignment = attend_model_alignment(j->models[which]);
     if (j->s->layer_given) alignment = (attend_alignment){ .layer = (int)j->s->layer, .head = -1 };
     if (j->s->head_given) alignment.head = (int)j->s->head;
@@ -312,6 +348,7 @@ static int evaluate_maps(job *j, pair_reader *from)
     const align_maps_job maps = { .models = { j->models[FORWARD], j->models[REVERSE] },
                                   .paths = { s->model, s->reverse_model },
                                   .threads = (int)s->threads,
+                                  .memory = memory_of_model(s),
                                   .gold = s->gold ? &j->gold : NULL,
                                   .gold_path = s->gold,
                                   .json = s->json,
@@ -320,16 +357,26 @@ static int evaluate_maps(job *j, pair_reader *from)
     return align_maps(&maps, from);
 }
 
+/* Aligns the batch in parts whose results, of both models, fit into memory. */
+static int align_batch(job *j, const pair_reader *from)
+{
+    const char *const *sides[2] = { (const char *const *)from->sources, (const char *const *)from->targets };
+    int status = ATTEND_OK;
+    for (int first = 0, done = 0; status == ATTEND_OK && first < from->count; first += done) {
+        done = from->count - first;
+        for (int d = 0; status == ATTEND_OK && d < 2; d++)
+            if (j->scorers[d])
+                status = attend_scorer_run_some(j->scorers[d], done, sides[d] + first, sides[1 - d] + first, &done);
+        for (int i = 0; status == ATTEND_OK && i < done; i++) status = align_pair(j, from, first, i);
+    }
+    return status;
+}
+
 static int align_all(job *j, pair_reader *from)
 {
     int status = ATTEND_OK;
-    while (status == ATTEND_OK && (status = pair_reader_next(from)) == ATTEND_OK && from->count > 0) {
-        const char *const *sides[2] = { (const char *const *)from->sources, (const char *const *)from->targets };
-        for (int d = 0; status == ATTEND_OK && d < 2; d++)
-            if (j->scorers[d]) status = attend_scorer_run(j->scorers[d], from->count, sides[d], sides[1 - d]);
-        for (int i = 0; status == ATTEND_OK && i < from->count; i++)
-            status = align_pair(j, i, from->first + (unsigned long long)i);
-    }
+    while (status == ATTEND_OK && (status = pair_reader_next(from)) == ATTEND_OK && from->count > 0)
+        status = align_batch(j, from);
     return status;
 }
 
@@ -376,7 +423,9 @@ static int check(const settings *s, const parsed *p)
 static const void *defaults(void)
 {
     static settings s;
-    s = (settings){ .symmetry = ATTEND_GROW_DIAG_FINAL_AND, .threads = attend_processors_threads() };
+    s = (settings){ .symmetry = ATTEND_GROW_DIAG_FINAL_AND,
+                    .threads = attend_processors_threads(),
+                    .memory = MEMORY_DEFAULT };
     return &s;
 }
 
@@ -404,8 +453,10 @@ const verb verb_align = {
     .details =
         "Runs the model on each pair (forced decoding) and links every target word to the source word with the\n"
         "largest attention weight. Prints one line of links per pair in Pharaoh format (source-target, counted\n"
-        "from 0); weights between tokens are combined into weights between words. With --reverse-model, combines\n"
-        "the links of two models that translate in opposite directions (docs/metrics.md). With --gold, prints the\n"
+        "from 0); weights between tokens are combined into weights between words. A side of single words (names,\n"
+        "pronunciations), which the model reads letter by letter, is linked by its letters. With --reverse-model,\n"
+        "combines the links of two models that translate in opposite directions (docs/metrics.md). With --gold, prints "
+        "the\n"
         "alignment error rate (Och and Ney 2003); with two models, that of each model and of each combination. A\n"
         "model with several layers or heads has several attention maps. Links come from one of them, or from a\n"
         "mean, which is selected at the end of training or by --select-map.",

@@ -53,7 +53,8 @@ static int run(int argc, char **argv)
     parsed p;
     int status = options_parse(&verb_check, &s, argc, argv, &p);
     if (status == 0 && !p.help) status = data_files_resolve(&verb_check, "train", &s.train, (attend_task)s.task);
-    if (status == 0 && !p.help) status = data_files_resolve(&verb_check, "valid", &s.valid, (attend_task)s.task);
+    held_out h; /* not used: pairs that are held out cannot overlap with the others */
+    if (status == 0 && !p.help) status = data_files_resolve_valid(&verb_check, &p, &s.valid, (attend_task)s.task, &h);
     if (status == 0 && !p.help) {
         if (p.positional_count > 0)
             status = usage_error(&verb_check, "unexpected argument '%s'; give pairs with --train", p.positional[0]);

@@ -4,6 +4,7 @@
 #include <attend/file.h>
 #include <attend/status.h>
 #include "interrupt.h"
+#include "memory_option.h"
 #include "stream_copies.h"
 #include "terminal.h"
 #include <stdlib.h>
@@ -17,8 +18,10 @@ enum { FORMAT_TEXT, FORMAT_MARKDOWN, FORMAT_JSON };
 static const option table[] = {
     { "train", "PAIRS", "training pairs: one .tsv file or two line-aligned files; may be repeated", OPTION_PAIRS,
       AT(t.train), 0, 0, NULL },
-    { "valid", "PAIRS", "validation pairs, used for early stopping and to select the best models", OPTION_PAIRS,
-      AT(t.valid), 0, 0, NULL },
+    { "valid", "PAIRS|N%|none",
+      "validation pairs, used for early stopping and to select the best models: files; a percentage of the training "
+      "pairs, which is held out; or none (default: 10%, at most 2000 pairs)",
+      OPTION_DATA, AT(t.valid), 0, 0, NULL },
     { "test", "PAIRS", "test pairs (default: the validation pairs)", OPTION_PAIRS, AT(test), 0, 0, NULL },
     { "vary", "FIELD=VALUE,VALUE,...",
       "one variant for each value of a training or model option; if repeated, one for each combination", OPTION_TEXTS,
@@ -46,13 +49,13 @@ static const option table[] = {
       AT(gold_pairs), 0, 0, NULL },
     { "format", NULL, "format of the table on standard output", OPTION_CHOICE, AT(format), 0, 0, formats },
     { "json", NULL, "short for --format json", OPTION_FLAG, AT(json), 0, 0, NULL },
-    { "save-every", "N", "updates between checkpoints (default: the same as --valid-every)", OPTION_INTEGER,
+    { "save-every", "N",
+      "updates between checkpoints (default: as --valid-every if that is given, else about one epoch)", OPTION_INTEGER,
       AT(t.save_every), 1, 1e15, NULL },
     { "threads", "N",
       "number of threads; does not change the models (default: one per physical core that this process may use)",
       OPTION_INTEGER, AT(t.threads), 1, 1024, NULL },
-    { "memory", "SIZE", "memory limit of training, such as 2G (default: none)", OPTION_SIZE, AT(t.memory), 0, 1e18,
-      NULL },
+    MEMORY_OPTION(AT(t.memory), " (default: none for training, half of the machine's memory for testing)"),
     { "fresh", NULL, "remove existing results of these variants and start from scratch", OPTION_FLAG, AT(t.fresh), 0, 0,
       NULL },
     { "no-check", NULL, "do not check the data before training", OPTION_FLAG, AT(t.no_check), 0, 0, NULL },
@@ -63,6 +66,9 @@ static const option_alias aliases[] = {
     { "bleu-tokenizer", "bleu-tokens", NULL, NULL },
     { NULL, NULL, NULL, NULL },
 };
+
+static const char *const main_options[] = { "train",  "valid", "test",    "vary",  "variant",         "output",
+                                            "metric", "gold",  "threads", "fresh", TRAIN_MAIN_OPTIONS };
 
 /* ---- before training ---- */
 
@@ -228,6 +234,8 @@ static int run_all(comparison *c)
     }
     if (status != ATTEND_OK) return cli_fail(&verb_compare, status);
     for (int i = 0; i < c->count; i++) failed += c->variants[i].state == VARIANT_FAILED;
+    status = comparison_maps(c);
+    if (status != ATTEND_OK) return cli_fail(&verb_compare, status);
     return failed > 0;
 }
 
@@ -246,8 +254,8 @@ static int compare(comparison *c)
     status = run_all(c);
     if (status > 1) return status;
     if (!s->t.quiet)
-        attend_print(stderr, "\nwrote comparison.txt, comparison.json, comparison.svg and the models to %s\n\n",
-                     s->output);
+        attend_print(stderr, "\nwrote comparison.txt, comparison.json, comparison.svg%s and the models to %s\n\n",
+                     comparison_has_maps(c) ? ", comparison.html" : "", s->output);
     const int printed = write_table(c, stdout, s->json ? FORMAT_JSON : s->format,
                                     isatty(STDOUT_FILENO) ? terminal_width() : 0, terminal_colours() > 0);
     return printed == ATTEND_OK ? status : cli_fail(&verb_compare, printed);
@@ -261,6 +269,9 @@ static int run_comparison(compare_settings *s, const parsed *p)
     stream_copies copies = { 0 };
     int status = variants_parse(&c);
     if (status == 0) status = stream_copies_make(&verb_compare, lists, 4, &copies);
+    if (status == 0) status = data_files_hold_out(&verb_compare, &s->t.train, &s->t.valid, &s->t.held_out, s->t.quiet);
+    if (status == 0 && s->t.valid.count + s->test.count == 0)
+        status = usage_error(&verb_compare, "--test PAIRS or --valid PAIRS is required to test the variants");
     if (status == 0) status = compare(&c);
     if (status > 1 && status < 128) stream_copies_explain(&copies);
     stream_copies_free(&copies);
@@ -272,7 +283,7 @@ static int run_comparison(compare_settings *s, const parsed *p)
 }
 
 /* Checks the combination of options; 0, or an exit code after a message. */
-static int check(const compare_settings *s, const parsed *p)
+static int check(compare_settings *s, const parsed *p)
 {
     const verb *v = &verb_compare;
     if (p->positional_count > 0) return usage_error(v, "unexpected argument '%s'", p->positional[0]);
@@ -281,8 +292,8 @@ static int check(const compare_settings *s, const parsed *p)
             v, "attend compare does not support language models; train each with attend train and compare their "
                "perplexity with attend evaluate");
     if (s->t.train.count == 0) return usage_error(v, "--train PAIRS is required");
-    if (s->t.valid.count == 0 && s->test.count == 0)
-        return usage_error(v, "--valid PAIRS or --test PAIRS is required to test the variants");
+    const int status = data_files_resolve_valid(v, p, &s->t.valid, s->t.config.task, &s->t.held_out);
+    if (status != 0) return status;
     if (s->gold_pairs.count && !s->gold) return usage_error(v, "--gold-pairs requires --gold FILE");
     if (s->json && options_given(v, p, "format") && s->format != FORMAT_JSON)
         return usage_error(v, "--json and --format %s cannot be combined", formats[s->format]);
@@ -318,8 +329,8 @@ static int run(int argc, char **argv)
 const verb verb_compare = {
     .name = "compare",
     .summary = "train and test variants of a model and print a table",
-    .synopsis = "attend compare --train PAIRS --valid PAIRS --vary FIELD=VALUE,... [--test PAIRS] [options]\n"
-                "       attend compare --train PAIRS --valid PAIRS --variant \"NAME: FIELD=VALUE ...\" [options]",
+    .synopsis = "attend compare --train PAIRS [--valid PAIRS] --vary FIELD=VALUE,... [--test PAIRS] [options]\n"
+                "       attend compare --train PAIRS [--valid PAIRS] --variant \"NAME: FIELD=VALUE ...\" [options]",
     .details =
         "Trains each variant with the given options plus its own, translates the test sources with it, and prints\n"
         "parameters, perplexity, scores with intervals, alignment error, time and speed side by side. Marks scores "
@@ -333,6 +344,7 @@ const verb verb_compare = {
         "  attend compare --train train.tsv --valid valid.tsv --variant \"global: attention=bilinear\" --variant "
         "\"local: attention=bilinear window=local-p\" --gold valid.links --format markdown\n",
     .options = table,
+    .main_options = main_options,
     .shared = &train_option_group,
     .aliases = aliases,
     .has_config = true,

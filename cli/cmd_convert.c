@@ -1,4 +1,5 @@
 /* cmd_convert.c: quantises a model, adds a shortlist, or averages several models. */
+#include "memory_option.h"
 #include "options.h"
 #include "score_pairs.h"
 
@@ -6,6 +7,7 @@
 #include <attend/shortlist.h>
 #include <attend/status.h>
 #include <attend/trainer.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,7 +16,7 @@
 typedef struct settings {
     const char *model, *output;
     pairs_list shortlist;
-    long long threads, frequent, per_token;
+    long long threads, memory, frequent, per_token;
     int precision;
     bool average, quiet;
 } settings;
@@ -41,7 +43,8 @@ static const option table[] = {
       "number of threads for the shortlist; does not change it (default: one per physical core that this process may "
       "use)",
       OPTION_INTEGER, AT(threads), 1, 1024, NULL },
-    { "quiet", NULL, "print no progress", OPTION_FLAG, AT(quiet), 0, 0, NULL },
+    MEMORY_OPTION(AT(memory), MEMORY_OF_LINES),
+    { "quiet", NULL, "print no progress and no warnings", OPTION_FLAG, AT(quiet), 0, 0, NULL },
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
 };
 
@@ -84,7 +87,9 @@ static int count_pair(attend_shortlist *list, const attend_scored_pair *s)
 typedef struct visitor {
     attend_shortlist *list;
     unsigned long long used;
-    bool progress; /* on a terminal */
+    double max_bytes; /* of the list */
+    bool progress;    /* on a terminal */
+    bool quiet;
 } visitor;
 
 static int visit(void *user, const attend_scored_pair *pair, unsigned long long index)
@@ -92,22 +97,34 @@ static int visit(void *user, const attend_scored_pair *pair, unsigned long long 
     enum { PROGRESS_EVERY = 1024 }; /* pairs */
     visitor *x = user;
     if (x->progress && index % PROGRESS_EVERY == 0) attend_print(stderr, "\r%llu pairs aligned", x->used);
+    if (pair->fault && !x->quiet)
+        attend_print(stderr,
+                     x->progress ? "\rattend convert: pair %llu is left out: %s\n"
+                                 : "attend convert: pair %llu is left out: %s\n",
+                     index + 1, pair->fault);
     if (pair->fault || !pair->weights) return ATTEND_OK;
     x->used++;
-    return count_pair(x->list, pair);
+    const int status = count_pair(x->list, pair);
+    if (status != ATTEND_OK || (double)attend_shortlist_bytes(x->list) <= x->max_bytes) return status;
+    return attend_fail(
+        ATTEND_NO_MEMORY,
+        "the alignments of %llu pairs take more than the memory limit: raise --memory, or give fewer pairs", x->used);
 }
 
 static int make_shortlist(attend_model *m, const settings *s)
 {
     const attend_config *config = attend_model_config(m);
-    visitor x = { .progress = !s->quiet && isatty(STDERR_FILENO) };
+    const size_t memory = memory_limit(s->memory);
+    visitor x = { .progress = !s->quiet && isatty(STDERR_FILENO), .quiet = s->quiet };
+    x.max_bytes = memory ? (double)memory / 2 : INFINITY; /* the other half is for scoring */
+    const score_options o = { .threads = s->threads, .memory = (long long)(memory - memory / 2), .weights = true };
     if (attend_config_attention_layers(config, ATTEND_ATTENTION_CROSS) == 0)
         return attend_fail(ATTEND_BAD_USAGE, "--shortlist aligns words by attention, but %s %s",
                            s->average ? "the average" : s->model,
                            config->task == ATTEND_TASK_LANGUAGE_MODEL ? "is a language model and has no source"
                                                                       : "has no attention");
     int status = attend_shortlist_new(&x.list, config->source_vocab, config->target_vocab);
-    if (status == ATTEND_OK) status = score_pairs(m, &s->shortlist, (int)s->threads, true, visit, &x);
+    if (status == ATTEND_OK) status = score_pairs(m, &s->shortlist, &o, visit, &x);
     if (!s->quiet && x.used > 0)
         attend_print(stderr, x.progress ? "\r%llu pairs aligned\n" : "%llu pairs aligned\n", x.used);
     if (status == ATTEND_OK) status = attend_shortlist_attach(x.list, m, (int)s->frequent, (int)s->per_token);
@@ -150,7 +167,9 @@ static int convert(const settings *s, const parsed *p, bool quantize)
 static const void *defaults(void)
 {
     static settings s;
-    s = (settings){ .frequent = 100, .per_token = 100, .threads = attend_processors_threads() };
+    s = (settings){
+        .frequent = 100, .per_token = 100, .threads = attend_processors_threads(), .memory = MEMORY_DEFAULT
+    };
     return &s;
 }
 

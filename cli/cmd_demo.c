@@ -73,7 +73,7 @@ static void train_options(const settings *s, const demo_files *f, const attend_p
 
 static int train(const settings *s, const demo_files *f, attend_train_end *end)
 {
-    const attend_pairs_spec specs[2] = { { f->train, NULL }, { f->valid, NULL } };
+    const attend_pairs_spec specs[2] = { { .source = f->train }, { .source = f->valid } };
     attend_train_options o;
     train_options(s, f, specs, &o);
     progress_view view = progress_new(stderr, s->quiet, attend_valid_metric_names[o.valid_metric], true);

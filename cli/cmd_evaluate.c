@@ -1,11 +1,13 @@
 /* cmd_evaluate.c: scores translations against references. */
 #include "options.h"
+#include "memory_option.h"
 #include "search_options.h"
 #include "data_files.h"
 #include "evaluate_language_model.h"
 #include "evaluation.h"
 #include "output_file.h"
 #include "translate_lines.h"
+#include "unit_option.h"
 
 #include <attend/status.h>
 #include <stdlib.h>
@@ -20,8 +22,6 @@ typedef struct settings {
     int tokens, unit;
     bool lowercase, json, quiet;
 } settings;
-
-static const char *const units[] = { "words", "characters", NULL };
 
 #define AT(member) offsetof(settings, member)
 static const option table[] = {
@@ -50,7 +50,7 @@ static const option table[] = {
       "also print scores by length of the source (without sources: of the reference) with these limits; auto: choose "
       "limits from the data",
       OPTION_TEXT, AT(by_length), 0, 0, NULL },
-    { "length-unit", NULL, "unit of lengths", OPTION_CHOICE, AT(unit), 0, 0, units },
+    UNIT_OPTION(AT(unit), "unit of the lengths of --by-length"),
     { "plot", "FILE", "write a plot of the first metric by length, as SVG", OPTION_OUTPUT, AT(plot), 0, 0, NULL },
     { "output", "FILE", "write the translations of --model to this file", OPTION_OUTPUT, AT(output), 0, 0, NULL },
     { "json", NULL, "print one JSON object", OPTION_FLAG, AT(json), 0, 0, NULL },
@@ -58,9 +58,9 @@ static const option table[] = {
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
 };
 static const option_alias aliases[] = {
-    { "max-input-length", "max-words", NULL, NULL },
-    { "bleu-tokenizer", "bleu-tokens", NULL, NULL },
-    { NULL, NULL, NULL, NULL },
+    { "max-input-length", "max-words", NULL, NULL }, { "bleu-tokenizer", "bleu-tokens", NULL, NULL },
+    { "unit", "length-unit", NULL, NULL },           { "unit", NULL, "words", "word" },
+    { "unit", NULL, "characters", "character" },     { NULL, NULL, NULL, NULL },
 };
 
 /* ---- translations of a model ---- */
@@ -89,13 +89,41 @@ static void set_name(evaluation *e, int system, const char *path)
     e->names[system][size] = '\0';
 }
 
+/* Limits each list of lines to a share of the memory. */
+static void limit_lines(evaluation *e, size_t memory)
+{
+    text_lines *const lists[] = { &e->test_set.sources, &e->test_set.texts, &e->systems[0], &e->systems[1] };
+    const size_t count = sizeof lists / sizeof *lists;
+    for (size_t i = 0; memory && i < count; i++)
+        if (memory / 2 / count < TEXT_LINES_MAX_BYTES) lists[i]->max_bytes = memory / 2 / count;
+}
+
+/* The ranges of lengths. Lengths in tokens need the model's tokenizer. */
+static int set_buckets(evaluation *e, const settings *s)
+{
+    attend_tokenizer *tokenizer = NULL;
+    attend_model *m = NULL;
+    int status = ATTEND_OK;
+    if (e->unit == ATTEND_UNIT_PIECE) {
+        status = attend_model_load(&m, s->model, NULL);
+        if (status == ATTEND_OK) status = attend_tokenizer_from_model(&tokenizer, m, "source");
+    }
+    e->tokenizer = tokenizer;
+    if (status == ATTEND_OK) status = evaluation_set_buckets(e, s->by_length);
+    e->tokenizer = NULL;
+    attend_tokenizer_free(tokenizer);
+    attend_model_free(m);
+    return status;
+}
+
 static int read_all(evaluation *e, const settings *s)
 {
     test_set *g = &e->test_set;
+    limit_lines(e, memory_limit(s->search.memory));
     int status = s->input.count ? test_set_read_pairs(g, &s->input) : test_set_read_lines(g, &s->references, s->source);
     set_name(e, 0, s->model ? s->model : s->hypothesis);
     e->system_count = 1;
-    if (status == ATTEND_OK && s->by_length) status = evaluation_set_buckets(e, s->by_length);
+    if (status == ATTEND_OK && s->by_length) status = set_buckets(e, s);
     if (status == ATTEND_OK && !s->model) status = test_set_read_system(g, &e->systems[0], s->hypothesis);
     if (status == ATTEND_OK && s->against) {
         set_name(e, 1, s->against);
@@ -135,13 +163,15 @@ static int check(const settings *s, const parsed *p)
     if (s->model && s->input.name_count == 0 && !s->source)
         return usage_error(v, "--model requires --input PAIRS or --source FILE");
     if (s->output && !s->model) return usage_error(v, "--output requires --model");
+    if (s->unit == ATTEND_UNIT_PIECE && !s->model)
+        return usage_error(v, "--unit piece requires --model, whose tokenizer has the pieces");
     return 0;
 }
 
 /* Prints the perplexity of a language model. */
 static int run_language_model(settings *s, const parsed *p, const attend_model *m)
 {
-    static const char *const supported[] = { "model", "input", "threads", "json", "quiet" };
+    static const char *const supported[] = { "model", "input", "threads", "memory", "json", "quiet" };
     if (s->input.name_count == 0)
         return usage_error(&verb_evaluate, "%s is a language model; give the lines to score with --input FILE",
                            s->model);
@@ -156,7 +186,8 @@ static int run_language_model(settings *s, const parsed *p, const attend_model *
                 "--%s applies to translations, but %s is a language model, which is evaluated by perplexity", o->name,
                 s->model);
     }
-    return evaluate_language_model(&verb_evaluate, s->model, m, &s->input, (int)s->search.threads, s->json, s->quiet);
+    const score_options of_lines = { .threads = s->search.threads, .memory = s->search.memory };
+    return evaluate_language_model(&verb_evaluate, s->model, m, &s->input, &of_lines, s->json, s->quiet);
 }
 
 /* Evaluates a language model. False: the model is not one; otherwise *status is the exit code. */
@@ -199,7 +230,7 @@ static int run(int argc, char **argv)
     if (status == 0 && !p.help) {
         if (s.plot && !s.by_length) s.by_length = "auto";
         if (s.against && !options_given(&verb_evaluate, &p, "bootstrap")) s.samples = 1000;
-        e.samples = (int)s.samples, e.seed = (uint64_t)s.seed, e.characters = s.unit == 1;
+        e.samples = (int)s.samples, e.seed = (uint64_t)s.seed, e.unit = (attend_unit)s.unit;
         status = check(&s, &p);
         if (status == 0) status = run_evaluation(&s, &p, &e);
         evaluation_free(&e);

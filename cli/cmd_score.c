@@ -2,6 +2,7 @@
 #include "options.h"
 #include "data_files.h"
 #include "json_members.h"
+#include "memory_option.h"
 #include "perplexity.h"
 #include "score_pairs.h"
 
@@ -11,7 +12,7 @@
 typedef struct settings {
     const char *model;
     pairs_list input;
-    long long threads;
+    long long threads, memory;
     bool per_token, json, quiet;
 } settings;
 
@@ -26,6 +27,7 @@ static const option table[] = {
     { "threads", "N",
       "number of threads; does not change the scores (default: one per physical core that this process may use)",
       OPTION_INTEGER, AT(threads), 1, 1024, NULL },
+    MEMORY_OPTION(AT(memory), MEMORY_OF_LINES),
     { "json", NULL, "print one JSON object per pair, and one for the totals", OPTION_FLAG, AT(json), 0, 0, NULL },
     { "quiet", NULL, "print no warnings and no summary", OPTION_FLAG, AT(quiet), 0, 0, NULL },
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
@@ -144,7 +146,8 @@ static int score(settings *s)
         x.t.is_language_model = task == ATTEND_TASK_LANGUAGE_MODEL;
         usage = data_files_resolve(&verb_score, "input", &s->input, task);
     }
-    if (status == ATTEND_OK && usage == 0) status = score_pairs(m, &s->input, (int)s->threads, false, visit, &x);
+    const score_options o = { .threads = s->threads, .memory = s->memory };
+    if (status == ATTEND_OK && usage == 0) status = score_pairs(m, &s->input, &o, visit, &x);
     attend_model_free(m);
     if (status != ATTEND_OK) return cli_fail(&verb_score, status);
     if (usage == 0) print_totals(&x.t, s);
@@ -153,7 +156,7 @@ static int score(settings *s)
 
 static int run(int argc, char **argv)
 {
-    settings s = { .threads = attend_processors_threads() };
+    settings s = { .threads = attend_processors_threads(), .memory = MEMORY_DEFAULT };
     parsed p;
     int status = options_parse(&verb_score, &s, argc, argv, &p);
     if (status == 0 && !p.help) {

@@ -1,5 +1,6 @@
 /* cmd_show.c: shows attention maps of a sentence, of each line of a file, or of given pairs. */
 #include "data_files.h"
+#include "memory_option.h"
 #include "show.h"
 #include "terminal.h"
 
@@ -8,13 +9,15 @@
 #include <attend/lines.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
-static const char *const formats[] = { "terminal", "svg", "png", "html", "json", NULL };
+static const char *const formats[] = { "terminal", "svg", "pdf", "png", "html", "json", "npz", NULL };
 
 #define AT(member) offsetof(show_settings, member)
 static const option table[] = {
-    { "model", "FILE", "the model", OPTION_INPUT, AT(model), 0, 0, NULL },
+    { "model", "FILE", "the model; repeat the option to show the maps of several models side by side", OPTION_INPUTS,
+      AT(models), 0, 0, NULL },
     { "input", "FILE|PAIRS",
       "a file with one sentence per line, or pairs with given targets (one .tsv file or two line-aligned files); for a "
       "language model, files of lines",
@@ -24,7 +27,8 @@ static const option table[] = {
     { "format", NULL, "output format (default: by the name of --output, else terminal)", OPTION_CHOICE, AT(format), 0,
       0, formats },
     { "output", "FILE",
-      "where to write (default: standard output); %d in the name of a picture is replaced by the line number",
+      "where to write (default: standard output); its ending chooses the format: .svg, .pdf, .png, .html, .json, "
+      ".jsonl, .npz or .txt. %d in the name of a picture or .npz is replaced by the line number",
       OPTION_OUTPUT, AT(output), 0, 0, NULL },
     { "attention-kind", NULL,
       "cross: from the target to the source; encoder: self-attention of the source; decoder: self-attention of the "
@@ -37,6 +41,12 @@ static const option table[] = {
       OPTION_INTEGER, AT(layer), -1, 1000, NULL },
     { "head", "N", "head, counted from 0; -1: the mean over all heads (default: -1; see also --layer)", OPTION_INTEGER,
       AT(head), -1, 1000, NULL },
+    { "all-heads", NULL,
+      "show all layers and heads: in one grid in pictures and pages, one after another on the terminal; JSON then has "
+      "their weights too, as .npz always has",
+      OPTION_FLAG, AT(all_heads), 0, 0, NULL },
+    { "palette", NULL, "colours of weights on the terminal, in pictures and on pages", OPTION_CHOICE, AT(palette), 0, 0,
+      attend_palette_names },
     { "tokens", NULL, "show tokens, including the begin and end tokens, instead of words", OPTION_FLAG, AT(tokens), 0,
       0, NULL },
     { "beam", "N", "beam size", OPTION_INTEGER, AT(beam), 1, 1000, NULL },
@@ -47,6 +57,7 @@ static const option table[] = {
     { "threads", "N",
       "number of threads; does not change the output (default: one per physical core that this process may use)",
       OPTION_INTEGER, AT(threads), 1, 1024, NULL },
+    MEMORY_OPTION(AT(memory), MEMORY_OF_LINES),
     { "quiet", NULL, "print no warnings", OPTION_FLAG, AT(quiet), 0, 0, NULL },
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
 };
@@ -109,11 +120,18 @@ static int show_line(show_job *j, const char *source, size_t source_size, const 
 static int show_pairs(show_job *j, const attend_pairs_spec *input)
 {
     attend_pairs_file *from = NULL;
-    attend_text_pair p = { 0 };
     int status = attend_pairs_file_open(&from, input, 1);
-    while (status == ATTEND_OK && (status = attend_pairs_file_next(from, &p)) == ATTEND_OK && p.source) {
+    while (status == ATTEND_OK) {
+        attend_text_pair p = { 0 };
+        status = attend_pairs_file_next(from, &p);
         j->file = p.source_file, j->line = p.line;
-        status = show_line(j, p.source, p.source_size, p.target, p.target_size);
+        if (status == ATTEND_OK && !p.source) break;
+        if (status == ATTEND_OK) {
+            status = show_line(j, p.source, p.source_size, p.target, p.target_size);
+        } else if (attend_pairs_file_fault(from) == ATTEND_PAIR_TOO_LONG) {
+            j->lines++;
+            status = show_skip_line(j);
+        }
     }
     attend_pairs_file_close(from);
     return status;
@@ -179,8 +197,7 @@ static int show_files(show_job *j)
 static int show_all(show_job *j, const char *sentence)
 {
     const show_settings *s = j->s;
-    const bool one_output = s->format != SHOW_SVG && s->format != SHOW_PNG;
-    int status = one_output ? output_open(&j->to, s->output) : ATTEND_OK;
+    int status = !show_is_file_per_sentence(s) ? output_open(&j->to, s->output) : ATTEND_OK;
     if (status == ATTEND_OK) status = sentence ? show_argument(j, sentence, s->target) : show_files(j);
     if (status == ATTEND_OK && s->format == SHOW_HTML) status = show_write_page(j);
     const int closed = output_close(j->to, status == ATTEND_OK);
@@ -193,42 +210,93 @@ static int run_job(show_settings *s, const char *sentence)
     j.view.by_token = s->tokens;
     j.view.width = s->width ? (int)s->width : terminal_width();
     j.view.colours = s->output ? 0 : terminal_colours();
-    int status = attend_model_load(&j.m, s->model, NULL), usage = 0;
+    j.view.palette = (attend_palette)s->palette;
+    j.view.all_heads = s->all_heads;
+    int status = show_load(&j), usage = 0;
     if (status == ATTEND_OK) {
-        const attend_task task = attend_model_config(j.m)->task;
-        j.is_language_model = task == ATTEND_TASK_LANGUAGE_MODEL;
-        usage = data_files_resolve(&verb_show, "input", &s->input, task);
+        usage = data_files_resolve(&verb_show, "input", &s->input, attend_model_config(j.models[0].m)->task);
         if (usage == 0) status = show_prepare(&j);
         if (usage == 0 && status == ATTEND_OK) status = show_all(&j, sentence);
     }
     status = status != ATTEND_OK ? cli_fail(&verb_show, status) : usage;
     show_explain_empty(&j);
-    for (int i = 0; i < j.page_count; i++) sentence_maps_free(&j.page[i]);
-    free(j.page);
-    attend_string_free(&j.text);
-    for (int i = 0; i < 2; i++) attend_string_free(&j.texts[i]);
-    attend_ctx_free(j.c);
-    attend_translator_free(j.translator);
-    attend_model_free(j.m);
+    show_job_free(&j);
     return status;
 }
 
+/* The ending of a file name with its dot; "" if it has none. */
+static const char *ending_of(const char *name)
+{
+    const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name, *dot = strrchr(base, '.');
+    return dot && dot > base ? dot : "";
+}
+
+/* The format by the ending of the output, terminal text if that has none; SHOW_FROM_OUTPUT: the ending is unknown. */
 static show_format format_by_name(const char *output)
 {
-    static const char *const suffixes[] = { "", ".svg", ".png", ".html", ".json" };
-    for (int i = SHOW_SVG; output && i <= SHOW_JSON; i++)
-        if (has_suffix(output, suffixes[i])) return (show_format)i;
-    return output && has_suffix(output, ".jsonl") ? SHOW_JSON : SHOW_TERMINAL;
+    static const struct {
+        const char *ending;
+        show_format format;
+    } endings[] = { { "", SHOW_TERMINAL },   { ".txt", SHOW_TERMINAL }, { ".svg", SHOW_SVG },  { ".pdf", SHOW_PDF },
+                    { ".png", SHOW_PNG },    { ".html", SHOW_HTML },    { ".htm", SHOW_HTML }, { ".json", SHOW_JSON },
+                    { ".jsonl", SHOW_JSON }, { ".npz", SHOW_NPZ } };
+    const char *ending = output ? ending_of(output) : "";
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (strcasecmp(ending, endings[i].ending) == 0) return endings[i].format;
+    return SHOW_FROM_OUTPUT;
+}
+
+static bool is_binary(const show_settings *s)
+{
+    return s->format == SHOW_PDF || s->format == SHOW_PNG || s->format == SHOW_NPZ;
+}
+
+/* Options about which maps are shown. */
+static int check_maps(const show_settings *s)
+{
+    const verb *v = &verb_show;
+    if (s->all_heads && (s->layer_given || s->head_given))
+        return usage_error(v, "--layer and --head do not apply with --all-heads, which shows all");
+    if (s->all_heads && s->models.count > 1 && s->format != SHOW_HTML && s->format != SHOW_JSON &&
+        s->format != SHOW_NPZ)
+        return usage_error(v, "--all-heads shows one model; give one --model, or write html, json or npz");
+    if (s->target && (s->beam_given || s->hypothesis_given))
+        return usage_error(v, "--beam and --hypothesis cannot be combined with --target");
+    if (s->format == SHOW_HTML && s->hypothesis_given)
+        return usage_error(v, "--hypothesis does not apply to html, which shows all; --beam sets their number");
+    if (s->hypothesis > s->beam)
+        return usage_error(v, "--hypothesis %lld is larger than --beam %lld", s->hypothesis, s->beam);
+    return 0;
+}
+
+static int check_output(const show_settings *s)
+{
+    const verb *v = &verb_show;
+    const bool numbered = s->output && strstr(s->output, "%d");
+    if (s->format == SHOW_FROM_OUTPUT)
+        return usage_error(v,
+                           "the ending '%s' of %s names no format; use .svg, .pdf, .png, .html, .json, .jsonl, .npz or "
+                           ".txt, or give --format",
+                           ending_of(s->output), s->output);
+    if (show_is_file_per_sentence(s) && s->input.name_count > 0 && !numbered)
+        return usage_error(v,
+                           "%s of several lines require %%d, which stands for the line number, in the name of the "
+                           "output: --output map-%%d.%s",
+                           s->format == SHOW_NPZ ? "archives" : "pictures", formats[s->format]);
+    if (is_binary(s) && (!s->output || output_is_standard(s->output)) && isatty(STDOUT_FILENO))
+        return usage_error(v, "a %s file cannot be written to a terminal; give --output FILE",
+                           s->format == SHOW_PDF   ? "PDF"
+                           : s->format == SHOW_PNG ? "PNG"
+                                                   : "NumPy");
+    return 0;
 }
 
 /* Checks the combination of options; 0, or an exit code after a message. */
 static int check(const show_settings *s, const parsed *p)
 {
     const verb *v = &verb_show;
-    const bool picture = s->format == SHOW_SVG || s->format == SHOW_PNG;
-    const bool numbered = s->output && strstr(s->output, "%d");
     const bool has_input = s->input.name_count > 0;
-    if (!s->model) return usage_error(v, "--model FILE is required");
+    if (s->models.count == 0) return usage_error(v, "--model FILE is required");
     if (p->positional_count > 1)
         return usage_error(
             v, "unexpected argument '%s'; quote the sentence, or put several sentences into a file (--input)",
@@ -237,21 +305,8 @@ static int check(const show_settings *s, const parsed *p)
     if (p->positional_count == 1 && has_input) return usage_error(v, "give a sentence or --input FILE, not both");
     if (s->target && has_input)
         return usage_error(v, "--target applies to a single sentence; use --input with pairs for several targets");
-    if (s->target && (s->beam_given || s->hypothesis_given))
-        return usage_error(v, "--beam and --hypothesis cannot be combined with --target");
-    if (s->format == SHOW_HTML && s->hypothesis_given)
-        return usage_error(v, "--hypothesis does not apply to html, which shows all; --beam sets their number");
-    if (s->hypothesis > s->beam)
-        return usage_error(v, "--hypothesis %lld is larger than --beam %lld", s->hypothesis, s->beam);
-    if (picture && has_input && !numbered)
-        return usage_error(
-            v,
-            "pictures of several lines require %%d, which stands for the line number, in the name of the "
-            "output: --output map-%%d.%s",
-            formats[s->format]);
-    if (s->format == SHOW_PNG && (!s->output || output_is_standard(s->output)) && isatty(STDOUT_FILENO))
-        return usage_error(v, "a PNG cannot be written to a terminal; give --output FILE");
-    return 0;
+    const int maps = check_maps(s);
+    return maps ? maps : check_output(s);
 }
 
 static const void *defaults(void)
@@ -264,7 +319,8 @@ static const void *defaults(void)
                          .beam = search.beam,
                          .format = SHOW_FROM_OUTPUT,
                          .kind = KIND_DEFAULT,
-                         .threads = attend_processors_threads() };
+                         .threads = attend_processors_threads(),
+                         .memory = MEMORY_DEFAULT };
     return &s;
 }
 
@@ -286,12 +342,14 @@ static int run(int argc, char **argv)
 const verb verb_show = {
     .name = "show",
     .summary = "show attention maps",
-    .synopsis = "attend show --model FILE \"a sentence\" [--target TEXT] [--format FORMAT] [--output FILE]\n"
+    .synopsis = "attend show --model FILE.. \"a sentence\" [--target TEXT] [--format FORMAT] [--output FILE]\n"
                 "       attend show --model FILE --input FILE|PAIRS [--format FORMAT] [--output FILE]",
     .details =
         "Translates a sentence, or takes a given target, and shows the attention weights between target and source\n"
-        "words: on the terminal, as a picture (svg, png), an interactive page (html) or data (json, one object per\n"
-        "line). The number beside a target word is its probability. --attention-kind shows self-attention instead.\n"
+        "words: on the terminal, as a picture (svg, pdf, png), an interactive page (html) or data (json, one object\n"
+        "per line; npz, a NumPy archive). The number beside a target word is its probability; the column (rest) has\n"
+        "the weight on the end of the sentence, on spaces, or outside the window. --attention-kind shows\n"
+        "self-attention instead. With several models, their maps are side by side.\n"
         "For a language model, shows its self-attention over the given line. With several lines, each picture is a\n"
         "file of its own: %d in --output is replaced by the line number. Lines that cannot be shown are skipped with\n"
         "a warning.\n"
@@ -299,6 +357,8 @@ const verb verb_show = {
     .examples = "  attend show --model en-de 'a dog runs .'\n"
                 "  attend show --model en-de 'a dog runs .' --target 'ein Hund rennt .' --output dog.svg\n"
                 "  attend show --model en-de --input test.tsv --format png --output map-%d.png\n"
+                "  attend show --model en-de 'a dog runs .' --all-heads --output heads.pdf\n"
+                "  attend show --model rnn --model transformer 'a dog runs .' --output both.svg\n"
                 "  attend show --model en-de 'a dog runs .' --head 2 --hypothesis 3 --tokens\n"
                 "  attend show --model en-de 'a dog runs .' --attention-kind encoder --layer 1\n"
                 "  attend show --model lm 'a dog runs .'\n",

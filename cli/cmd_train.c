@@ -4,8 +4,10 @@
 #include "data_files.h"
 #include "fine_tuning.h"
 #include "interrupt.h"
+#include "memory_option.h"
 #include "progress.h"
 #include "stream_copies.h"
+#include <stdlib.h>
 
 typedef struct settings {
     train_settings t;
@@ -21,8 +23,11 @@ static const option table[] = {
       "with "
       "one sentence per line",
       OPTION_DATA, AT(t.train), 0, 0, NULL },
-    { "valid", "PAIRS", "validation pairs or lines, used for early stopping and to select the best model", OPTION_DATA,
-      AT(t.valid), 0, 0, NULL },
+    { "valid", "PAIRS|N%|none",
+      "validation data, used for early stopping and to select the best model: files; a percentage of the training "
+      "data, "
+      "which is held out; or none (default: 10%, at most 2000 pairs)",
+      OPTION_DATA, AT(t.valid), 0, 0, NULL },
     { "model", "FILE", "the model to write; also writes FILE.checkpoint, FILE.log.jsonl and FILE.svg", OPTION_TRAINING,
       AT(model), 0, 0, NULL },
     { "config", "FILE", "read options from a file, one per line, such as \"hidden 256\"", OPTION_INPUTS,
@@ -33,8 +38,9 @@ static const option table[] = {
     { "new-vocab", NULL,
       "with --init-from: learn vocabularies from the data; tokens that the model has too start with its weights",
       OPTION_FLAG, AT(fine.new_vocab), 0, 0, NULL },
-    { "save-every", "N", "updates between checkpoints (default: as --valid-every)", OPTION_INTEGER, AT(t.save_every), 1,
-      1e15, NULL },
+    { "save-every", "N",
+      "updates between checkpoints (default: as --valid-every if that is given, else about one epoch)", OPTION_INTEGER,
+      AT(t.save_every), 1, 1e15, NULL },
     { "keep", "N", "keep the models of the last N checkpoints as FILE.update-NUMBER", OPTION_INTEGER, AT(t.keep), 0,
       1e6, NULL },
     { "log", "FILE", "training log, one JSON object per line (default: MODEL.log.jsonl)", OPTION_OUTPUT, AT(log), 0, 0,
@@ -43,13 +49,16 @@ static const option table[] = {
     { "threads", "N",
       "number of threads; does not change the model (default: one per physical core that this process may use)",
       OPTION_INTEGER, AT(t.threads), 1, 1024, NULL },
-    { "memory", "SIZE", "memory limit, such as 2G (default: none)", OPTION_SIZE, AT(t.memory), 0, 1e18, NULL },
+    MEMORY_OPTION(AT(t.memory), " (default: none)"),
     { "fresh", NULL, "start from scratch instead of resuming from the checkpoint, and replace an existing model",
       OPTION_FLAG, AT(t.fresh), 0, 0, NULL },
     { "no-check", NULL, "do not check the data before training", OPTION_FLAG, AT(t.no_check), 0, 0, NULL },
     { "quiet", NULL, "print errors only", OPTION_FLAG, AT(t.quiet), 0, 0, NULL },
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
 };
+
+static const char *const main_options[] = { "train",     "valid",   "model", "task",
+                                            "init-from", "threads", "fresh", TRAIN_MAIN_OPTIONS };
 
 static const void *defaults(void)
 {
@@ -62,7 +71,9 @@ static const void *defaults(void)
 static int check_data(train_settings *s, const parsed *p)
 {
     attend_data_check_report *report = NULL;
-    int status = attend_data_check(&report, s->train.items, s->train.count, s->valid.items, s->valid.count, true);
+    int status = data_files_hold_out(&verb_train, &s->train, &s->valid, &s->held_out, s->quiet);
+    if (status != 0) return status;
+    status = attend_data_check(&report, s->train.items, s->train.count, s->valid.items, s->valid.count, true);
     if (status != ATTEND_OK) return cli_fail(&verb_train, status);
     const bool stops = !s->no_check && attend_data_check_stops(report);
     if (stops) attend_data_check_print(report, stderr);
@@ -123,6 +134,16 @@ static int run_training(settings *s, const parsed *p)
     return status;
 }
 
+/* Without --valid, training resumes with the pairs that its checkpoint held out: an earlier version held out none. A
+ * checkpoint that cannot be read is reported when training resumes. */
+static void resume_held_out(settings *s)
+{
+    char *checkpoint = train_settings_checkpoint(&s->t, s->model);
+    held_out h = { 0 };
+    if (checkpoint && attend_checkpoint_held_out(checkpoint, &h.fraction, &h.max_pairs) == ATTEND_OK) s->t.held_out = h;
+    free(checkpoint);
+}
+
 /* Checks the combination of options; 0, or an exit code after a message. */
 static int check(settings *s, const parsed *p)
 {
@@ -131,7 +152,8 @@ static int check(settings *s, const parsed *p)
     if (!s->model) return usage_error(&verb_train, "--model FILE is required");
     int status = fine_tuning_prepare(&verb_train, &s->fine, s->model, &s->t, p); /* may set the task */
     if (status == 0) status = data_files_resolve(&verb_train, "train", &s->t.train, s->t.config.task);
-    if (status == 0) status = data_files_resolve(&verb_train, "valid", &s->t.valid, s->t.config.task);
+    if (status == 0) status = data_files_resolve_valid(&verb_train, p, &s->t.valid, s->t.config.task, &s->t.held_out);
+    if (status == 0 && s->t.held_out.is_default) resume_held_out(s);
     if (status == 0) status = check_fields(&s->t, p);
     return status == 0 ? train_settings_check(&verb_train, &s->t, p) : status;
 }
@@ -153,14 +175,18 @@ static int run(int argc, char **argv)
 const verb verb_train = {
     .name = "train",
     .summary = "train a model",
-    .synopsis = "attend train --train PAIRS --valid PAIRS --model FILE [options]\n"
-                "       attend train --task language-model --train FILE... --valid FILE... --model FILE [options]",
+    .synopsis = "attend train --train PAIRS [--valid PAIRS] --model FILE [options]\n"
+                "       attend train --task language-model --train FILE... [--valid FILE...] --model FILE [options]",
     .details =
         "Checks the data, learns vocabularies and trains. FILE always holds the best model so far, by validation.\n"
         "The same command resumes from the last checkpoint; SIGINT, SIGTERM and SIGHUP save a checkpoint and\n"
         "exit with status 130, 143 and 129. Sizes that are not given are chosen from the amount of data\n"
-        "(docs/training.md). A language model is trained on lines of text (docs/language-models.md).",
+        "(docs/training.md). A language model is trained on lines of text (docs/language-models.md).\n"
+        "Without --valid, a tenth of the pairs, at most 2000, is held out for validation. A hash of the source "
+        "decides,\n"
+        "so that a pair always stays in its part, and pairs with the same source are in the same part.",
     .examples =
+        "  attend train --train pairs.tsv --model m\n"
         "  attend train --train train.tsv --valid valid.tsv --model m\n"
         "  attend train --train train.en train.de --valid valid.en valid.de --model en-de --preset translate-small\n"
         "  attend train --train words.tsv --valid dev.tsv --model g2p --preset g2p --valid-metric word-error\n"
@@ -168,6 +194,7 @@ const verb verb_train = {
         "  attend train --train medical.tsv --valid valid.tsv --model medical --init-from m --learning-rate 0.0003\n"
         "  zcat big*.tsv.gz | attend train --train - --valid valid.tsv --model m --memory 2G\n",
     .options = table,
+    .main_options = main_options,
     .shared = &train_option_group,
     .has_config = true,
     .config = AT(t.config),

@@ -2,10 +2,13 @@
 #include "options.h"
 #include "output_file.h"
 #include "search_options.h"
+#include "sentence_parts.h"
 #include "translation_writer.h"
+#include "unit_option.h"
 
 #include <attend/status.h>
 #include <attend/lines.h>
+#include <attend/sentences.h>
 #include <attend/translator.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -18,9 +21,10 @@ typedef struct settings {
     const char *input, *output, *prefix, *dictionary;
     long long n_best, max_length, no_repeat_ngram, top_k, seed;
     double temperature, top_p;
-    bool sample, replace_unknown, json, quiet, shortlist;
+    bool sample, replace_unknown, json, quiet, shortlist, split_sentences;
     bool is_language_model; /* continue the lines instead of translating them */
     int precision;          /* index into attend_precision_names; -1: that of the file */
+    int unit;               /* an attend_unit */
     int alignment;          /* index into `alignments`; ALIGNMENT_NONE - 1 if not given */
 } settings;
 
@@ -32,23 +36,31 @@ static const option table[] = {
       "the model; if repeated, the models form an ensemble that averages their probabilities (they must share their "
       "vocabularies)",
       OPTION_INPUTS, AT(models), 0, 0, NULL },
-    { "input", "FILE", "lines to translate (default: standard input)", OPTION_INPUT, AT(input), 0, 0, NULL },
+    { "input", "FILE", "lines to translate (default: standard input, unless a sentence is given)", OPTION_INPUT,
+      AT(input), 0, 0, NULL },
     { "output", "FILE", "where to write the translations (default: standard output)", OPTION_OUTPUT, AT(output), 0, 0,
       NULL },
+    { "split-sentences", NULL,
+      "split lines of several sentences, translate each sentence, and join the translations; for a model that was "
+      "trained on sentences",
+      OPTION_FLAG, AT(split_sentences), 0, 0, NULL },
     { "n-best", "N",
       "print the N best translations of each line, as: line number from 0 ||| text ||| logp=LOG-PROBABILITY ||| score; "
       "1: the best alone, as text",
       OPTION_INTEGER, AT(n_best), 1, 1024, NULL },
-    { "max-length", "N", "maximum number of tokens of a translation, whatever the length of the source", OPTION_INTEGER,
-      AT(max_length), 1, 1e6, NULL },
-    { "no-repeat-ngram", "N", "do not repeat an n-gram of N tokens within a translation", OPTION_INTEGER,
+    { "max-length", "N",
+      "maximum number of tokens of a translation, whatever the length of the source (default: by --length-ratio)",
+      OPTION_INTEGER, AT(max_length), 1, 1e6, NULL },
+    { "no-repeat-ngram", "N",
+      "do not repeat an n-gram of N tokens within a translation (default: repetition is allowed)", OPTION_INTEGER,
       AT(no_repeat_ngram), 1, 1000, NULL },
     { "sample", NULL,
       "sample tokens instead of searching for the best (default with a language model); --n-best N draws N samples",
       OPTION_FLAG, AT(sample), 0, 0, NULL },
     { "temperature", "X", "sampling temperature; below 1 sharpens the distribution, above 1 flattens it", OPTION_REAL,
       AT(temperature), 1e-6, 1000, NULL },
-    { "top-k", "N", "sample from the N most probable tokens only", OPTION_INTEGER, AT(top_k), 1, 1e9, NULL },
+    { "top-k", "N", "sample from the N most probable tokens only (default: all)", OPTION_INTEGER, AT(top_k), 1, 1e9,
+      NULL },
     { "top-p", "X", "sample from the most probable tokens whose probabilities add up to X", OPTION_REAL, AT(top_p),
       1e-6, 1, NULL },
     { "seed", "N", "random seed of sampling; samples also depend on the line number", OPTION_INTEGER, AT(seed), 0, 9e15,
@@ -63,6 +75,7 @@ static const option table[] = {
     { "alignment", NULL,
       "append ' ||| ' and the alignment: links between words (0-0 1-2), or all attention weights between tokens",
       OPTION_CHOICE, AT(alignment), 0, 0, alignments },
+    UNIT_OPTION(AT(unit), "what links count"),
     { "json", NULL, "print one JSON object per line: text, score, log-probability, tokens, alignment, n-best list",
       OPTION_FLAG, AT(json), 0, 0, NULL },
     { "precision", NULL, "precision of the weights; lower is faster (default: that of the file)", OPTION_CHOICE,
@@ -81,9 +94,11 @@ static const option_alias aliases[] = {
 
 /* ---- chunks of lines ---- */
 
-/* A chunk ends at one of these limits, or when no line arrives within WAIT_MS: an interactive program that writes
- * single lines into a pipe gets single translations back. */
-enum { MAX_LINES = 4096, MAX_BYTES = 4 << 20, WAIT_MS = 20 };
+/* A chunk ends at one of these limits, or when no other line is complete: an interactive program that writes single
+ * lines into a pipe gets single translations back at once. A program that writes many lines may be a little slower than
+ * the reader: a chunk of PATIENT_LINES waits for it, MAX_WAITS times for a millisecond, which is less than the
+ * translation of the chunk takes. */
+enum { MAX_LINES = 4096, MAX_BYTES = 4 << 20, PATIENT_LINES = 64, MAX_WAITS = 10 };
 
 typedef struct chunk {
     char *lines[MAX_LINES], *prefixes[MAX_LINES];
@@ -94,8 +109,9 @@ typedef struct chunk {
 } chunk;
 
 typedef struct inputs {
-    attend_lines *lines, *prefixes;
-    bool unequal; /* the numbers of lines differ */
+    const char *sentence;           /* given as an argument: the only line. NULL: none, or it has been read */
+    attend_lines *lines, *prefixes; /* lines NULL: there is only a sentence */
+    bool unequal;                   /* the numbers of lines differ */
 } inputs;
 
 static void chunk_clear(chunk *c)
@@ -111,6 +127,7 @@ static int next_line(attend_lines *from, const settings *s, char **copy, size_t 
 {
     const char *text;
     *copy = NULL;
+    if (!from) return ATTEND_OK;
     const int status = attend_lines_next(from, &text, size);
     if (status != ATTEND_OK && attend_lines_failed(from)) return status;
     if (status != ATTEND_OK) {
@@ -126,13 +143,31 @@ static int next_line(attend_lines *from, const settings *s, char **copy, size_t 
     return ATTEND_OK;
 }
 
+/* The sentence that was given as an argument. */
+static int take_sentence(inputs *in, char **copy, size_t *size)
+{
+    *size = strlen(in->sentence);
+    *copy = strdup(in->sentence);
+    in->sentence = NULL;
+    return *copy ? ATTEND_OK : attend_fail(ATTEND_NO_MEMORY, "out of memory for a sentence of %zu bytes", *size);
+}
+
+/* Whether the next line, and its prefix, are complete within some milliseconds. */
+static bool is_ready(inputs *in, int milliseconds)
+{
+    return (!in->lines || attend_lines_wait(in->lines, milliseconds)) &&
+           (!in->prefixes || attend_lines_wait(in->prefixes, milliseconds));
+}
+
 static int chunk_read(chunk *c, inputs *in, const settings *s)
 {
+    int waits = 0;
     while (c->count < MAX_LINES && c->bytes < MAX_BYTES && !in->unequal) {
         char *line = NULL, *prefix = NULL;
         const int i = c->count;
-        if (i > 0 && !attend_lines_wait(in->lines, WAIT_MS)) break;
-        int status = next_line(in->lines, s, &line, &c->sizes[i]);
+        if (i > 0 && !is_ready(in, 0) && (i < PATIENT_LINES || waits++ >= MAX_WAITS || !is_ready(in, 1))) break;
+        int status =
+            in->sentence ? take_sentence(in, &line, &c->sizes[i]) : next_line(in->lines, s, &line, &c->sizes[i]);
         if (status == ATTEND_OK && in->prefixes) status = next_line(in->prefixes, s, &prefix, &c->prefix_sizes[i]);
         in->unequal = in->prefixes && !line != !prefix;
         if (status != ATTEND_OK || !line || in->unequal) {
@@ -145,11 +180,19 @@ static int chunk_read(chunk *c, inputs *in, const settings *s)
     return ATTEND_OK;
 }
 
-static int chunk_write(const chunk *c, translation_writer *w, const settings *s)
+static int flush(const translation_writer *w, const settings *s)
 {
-    for (int i = 0; i < c->count; i++) {
+    if (fflush(w->to) == 0 && !ferror(w->to)) return ATTEND_OK;
+    return attend_fail(ATTEND_IO, "cannot write %s: %s", s->output ? s->output : "standard output",
+                       attend_errno_text(errno));
+}
+
+/* Writes the results of `count` lines of the chunk, from `first` on. */
+static int chunk_write(const chunk *c, int first, int count, translation_writer *w, const settings *s)
+{
+    for (int i = 0; i < count; i++) {
         const attend_line_result *r = attend_translator_result(w->translator, i);
-        const unsigned long long number = c->first + (unsigned long long)i;
+        const unsigned long long number = c->first + (unsigned long long)(first + i);
         if (r->fault && !s->quiet)
             attend_print(stderr,
                          "attend translate: line %llu is not translated: %s; its translation is an empty line\n",
@@ -157,8 +200,56 @@ static int chunk_write(const chunk *c, translation_writer *w, const settings *s)
         if (!translation_write(w, number, r))
             return attend_fail(ATTEND_NO_MEMORY, "out of memory writing line %llu", number + 1);
     }
-    if (fflush(w->to) == 0 && !ferror(w->to)) return ATTEND_OK;
-    return attend_fail(ATTEND_IO, "cannot write %s: %s", s->output ? s->output : "standard output", strerror(errno));
+    return flush(w, s);
+}
+
+/* Translates a chunk in parts whose results fit into memory. */
+static int chunk_translate(attend_translator *t, const chunk *c, const inputs *in, translation_writer *w,
+                           const settings *s)
+{
+    int status = ATTEND_OK;
+    for (int first = 0, done = 0; status == ATTEND_OK && first < c->count; first += done) {
+        status =
+            attend_translator_run_some(t, c->count - first, (const char *const *)c->lines + first, c->sizes + first,
+                                       in->prefixes ? (const char *const *)c->prefixes + first : NULL,
+                                       c->prefix_sizes + first, &done);
+        if (status == ATTEND_OK) status = chunk_write(c, first, done, w, s);
+    }
+    return status;
+}
+
+/* Adds the translations of `count` sentences, from `first` on, to that of their line, and writes the lines whose last
+ * sentence is among them. */
+static int parts_write(const chunk *c, const sentence_parts *p, int first, int count, translation_writer *w,
+                       const settings *s, attend_string *line)
+{
+    int status = ATTEND_OK;
+    for (int i = first; status == ATTEND_OK && i < first + count; i++) {
+        const attend_line_result *r = attend_translator_result(w->translator, i - first);
+        if (r->fault && !s->quiet)
+            attend_print(stderr, "attend translate: line %llu: a sentence is not translated: %s; it is left out\n",
+                         c->first + (unsigned long long)p->lines[i] + 1, r->fault);
+        if (!r->fault) status = attend_sentences_append(line, r->hypotheses[0].text, strlen(r->hypotheses[0].text));
+        if (status != ATTEND_OK || (i + 1 < p->count && p->lines[i + 1] == p->lines[i])) continue;
+        translation_write_text(w, line->size ? line->text : "");
+        line->size = 0;
+    }
+    return status == ATTEND_OK ? flush(w, s) : status;
+}
+
+/* The same as chunk_translate, sentence by sentence. */
+static int chunk_translate_sentences(attend_translator *t, const chunk *c, translation_writer *w, const settings *s)
+{
+    sentence_parts p = { 0 };
+    attend_string line = { 0 };
+    int status = sentence_parts_split(&p, (const char *const *)c->lines, c->sizes, c->count);
+    for (int first = 0, done = 0; status == ATTEND_OK && first < p.count; first += done) {
+        status = attend_translator_run_some(t, p.count - first, p.texts + first, p.sizes + first, NULL, NULL, &done);
+        if (status == ATTEND_OK) status = parts_write(c, &p, first, done, w, s, &line);
+    }
+    attend_string_free(&line);
+    sentence_parts_free(&p);
+    return status;
 }
 
 static int stream(attend_translator *t, inputs *in, translation_writer *w, const settings *s)
@@ -168,9 +259,7 @@ static int stream(attend_translator *t, inputs *in, translation_writer *w, const
     for (;;) {
         status = chunk_read(&c, in, s);
         if (status != ATTEND_OK || c.count == 0) break;
-        status = attend_translator_run_from(t, c.count, (const char *const *)c.lines, c.sizes,
-                                            in->prefixes ? (const char *const *)c.prefixes : NULL, c.prefix_sizes);
-        if (status == ATTEND_OK) status = chunk_write(&c, w, s);
+        status = s->split_sentences ? chunk_translate_sentences(t, &c, w, s) : chunk_translate(t, &c, in, w, s);
         if (status == ATTEND_IO && errno == EPIPE) { /* the reader closed the pipe */
             in->unequal = false;
             status = ATTEND_OK;
@@ -203,6 +292,7 @@ static attend_translator_options options_of(const settings *s, const attend_dict
     o.search.shortlist = s->shortlist;
     o.search.weights = s->json || s->alignment != ALIGNMENT_NONE;
     o.replace_unknown = s->replace_unknown, o.dictionary = d;
+    o.unit = (attend_unit)s->unit;
     return o;
 }
 
@@ -219,7 +309,8 @@ static int check_language_model(const verb *v, const parsed *p, const char *path
                        { "replace-unknown", "it has no source" },
                        { "dictionary", "it has no source" },
                        { "alignment", "it has no source" },
-                       { "shortlist", "it has no source" } };
+                       { "shortlist", "it has no source" },
+                       { "split-sentences", "it continues a line as a whole" } };
     for (size_t i = 0; i < sizeof of_sources / sizeof *of_sources; i++)
         if (options_given(v, p, of_sources[i].name))
             return usage_error(v, "--%s does not apply to %s, a language model: %s", of_sources[i].name, path,
@@ -260,7 +351,7 @@ static int run_stream(const settings *s, attend_translator *t, inputs *in)
     translation_writer w = { .to = stdout, .translator = t, .json = s->json, .list = s->n_best > 1 };
     w.alignment = s->alignment, w.is_language_model = s->is_language_model;
     if (s->output && !output_is_standard(s->output) && !(w.to = fopen(s->output, "wb")))
-        return attend_fail(ATTEND_IO, "cannot write %s: %s", s->output, strerror(errno));
+        return attend_fail(ATTEND_IO, "cannot write %s: %s", s->output, attend_errno_text(errno));
     w.terminal = isatty(fileno(w.to));
     if (s->replace_unknown && !s->quiet &&
         attend_tokenizer_kind(attend_translator_tokenizer(t, true)) != ATTEND_TOKENS_WORD)
@@ -270,19 +361,27 @@ static int run_stream(const settings *s, attend_translator *t, inputs *in)
             "unknown\n");
     int status = stream(t, in, &w, s);
     if (w.to != stdout && fclose(w.to) != 0 && status == ATTEND_OK)
-        status = attend_fail(ATTEND_IO, "cannot write %s: %s", s->output, strerror(errno));
+        status = attend_fail(ATTEND_IO, "cannot write %s: %s", s->output, attend_errno_text(errno));
     translation_writer_free(&w);
     return status;
 }
 
 static int check_sampling(const settings *s, const parsed *p);
 
+/* An argument is text; a user may mean the file of that name. */
+static void note_file(const settings *s, const char *sentence)
+{
+    if (!s->quiet && !strchr(sentence, ' ') && access(sentence, F_OK) == 0)
+        attend_print(stderr, "attend translate: note: '%s' is translated as text; --input %s translates the file\n",
+                     sentence, sentence);
+}
+
 static int translate(settings *s, const parsed *p)
 {
     attend_model **models = calloc((size_t)s->models.count, sizeof *models);
     attend_dictionary *dictionary = NULL;
     attend_translator *t = NULL;
-    inputs in = { .lines = NULL };
+    inputs in = { .sentence = p->positional_count ? p->positional[0] : NULL };
     int status = models ? load(s, models) : attend_fail(ATTEND_NO_MEMORY, "out of memory for models"), wrong = 0;
     if (status == ATTEND_OK && attend_model_config(models[0])->task == ATTEND_TASK_LANGUAGE_MODEL) {
         wrong = check_language_model(&verb_translate, p, s->models.items[0]);
@@ -299,7 +398,10 @@ static int translate(settings *s, const parsed *p)
     if (status == ATTEND_OK)
         status = attend_translator_new_ensemble(&t, (const attend_model *const *)models, s->models.count, &o);
     if (status == ATTEND_OK && s->prefix) status = attend_lines_open(&in.prefixes, s->prefix);
-    if (status == ATTEND_OK) status = attend_lines_open(&in.lines, s->input ? s->input : "-");
+    if (in.sentence)
+        note_file(s, in.sentence);
+    else if (status == ATTEND_OK)
+        status = attend_lines_open(&in.lines, s->input ? s->input : "-");
     if (status == ATTEND_OK) status = run_stream(s, t, &in);
     if (status != ATTEND_OK) status = cli_fail(&verb_translate, status);
     attend_lines_close(in.lines);
@@ -333,15 +435,22 @@ static int check_sampling(const settings *s, const parsed *p)
 static int check(const settings *s, const parsed *p)
 {
     const verb *v = &verb_translate;
-    if (p->positional_count > 0)
-        return usage_error(v, "unexpected argument '%s'; give text on standard input or with --input",
-                           p->positional[0]);
+    if (p->positional_count > 1)
+        return usage_error(
+            v, "unexpected argument '%s'; quote the sentence, or put several sentences into a file (--input)",
+            p->positional[1]);
+    if (p->positional_count == 1 && (s->input || s->prefix))
+        return usage_error(v, "give a sentence or --%s FILE, not both", s->input ? "input" : "prefix");
     if (s->models.count == 0) return usage_error(v, "--model FILE is required");
     if (s->shortlist &&
         (s->sample || s->prefix || s->no_repeat_ngram > 0 || s->models.count > 1 || s->search.beam > 32))
         return usage_error(
             v, "--shortlist requires a single model and a beam of at most 32, and cannot be combined with --sample, "
                "--prefix or --no-repeat-ngram");
+    if (s->split_sentences && (s->json || s->prefix || s->n_best > 1 || options_given(v, p, "alignment")))
+        return usage_error(v,
+                           "--split-sentences cannot be combined with --json, --prefix, --n-best or --alignment, which "
+                           "apply to a line as a whole");
     if (s->dictionary && !s->replace_unknown) return usage_error(v, "--dictionary requires --replace-unknown");
     if (s->prefix && input_is_standard(s->prefix) && (!s->input || input_is_standard(s->input)))
         return usage_error(v, "--input and --prefix cannot both be standard input; give --input FILE");
@@ -377,16 +486,19 @@ static int run(int argc, char **argv)
 const verb verb_translate = {
     .name = "translate",
     .summary = "translate lines, or continue them with a language model",
-    .synopsis = "attend translate --model FILE [--model FILE]... [--input FILE] [options]",
+    .synopsis = "attend translate --model FILE [--model FILE]... [--input FILE | SENTENCE] [options]",
     .details =
-        "Translates each input line. There is exactly one output line per input line, in the same order. An empty "
+        "Translates a sentence that is given as an argument, or each input line. There is exactly one output line per "
+        "input line, in the same order. An empty "
         "line\n"
         "gives an empty line. A line that cannot be translated (not UTF-8, too long) also gives an empty line, with a\n"
         "warning that states the line number. docs/translate.md describes the formats. A language model continues "
         "each\n"
         "line, by sampling unless --beam is given; an empty line starts a new text (docs/language-models.md).",
-    .examples = "  attend translate --model en-de < test.en > test.out\n  echo 'a dog runs .' | attend translate "
-                "--model en-de --beam 10 --n-best 3\n"
+    .examples = "  attend translate --model en-de 'a dog runs .'\n"
+                "  attend translate --model en-de < test.en > test.out\n"
+                "  attend translate --model en-de --beam 10 --n-best 3 'a dog runs .'\n"
+                "  attend translate --model en-de --split-sentences --input paragraphs.txt\n"
                 "  attend translate --model a --model b --json --alignment soft < test.en\n"
                 "  attend translate --model en-de --sample --top-p 0.9 --seed 3 --n-best 5 < test.en\n"
                 "  echo 'the company said' | attend translate --model lm --temperature 0.8 --seed 7\n",

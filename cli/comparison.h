@@ -2,6 +2,7 @@
  *
  * Files      DIRECTORY/comparison.txt, .json, .svg    the table as text and JSON, and a plot; rewritten after each
  *                                                     variant
+ *            DIRECTORY/comparison.html                attention maps of some test pairs; written at the end
  *            DIRECTORY/NAME/                          for each variant:
  *                model, model.checkpoint, ...         as written by attend train
  *                options                              what determines the training run; written before it starts,
@@ -111,6 +112,13 @@ typedef enum table_format { TABLE_TEXT, TABLE_MARKDOWN } table_format;
 int comparison_print(const comparison *c, FILE *to, table_format format, int width, bool bold, bool notes);
 void comparison_print_json(const comparison *c, FILE *to);
 int comparison_plot(const comparison *c, const char *path);
+
+/* ---- comparison_maps.c ---- */
+/* Writes comparison.html: the attention maps of some test pairs by all variants that are done and have
+ * cross-attention. */
+int comparison_maps(const comparison *c);
+/* Whether there is such a variant. */
+bool comparison_has_maps(const comparison *c);
 
 /* ---- ratios ---- */
 double comparison_perplexity(const variant *x);

@@ -12,8 +12,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-const char *const comparison_files[] = { "comparison.txt", "comparison.json", "comparison.svg", "*/options", "*/clock",
-                                         "*/translations", "*/result",        "*/model+",       NULL };
+const char *const comparison_files[] = {
+    "comparison.txt", "comparison.json", "comparison.svg", "comparison.html", "*/options",
+    "*/clock",        "*/translations",  "*/result",       "*/model+",        NULL
+};
 
 char *comparison_path(const comparison *c, const variant *x, const char *file)
 {

@@ -3,6 +3,7 @@
 #include "comparison.h"
 #include "array.h"
 #include "interrupt.h"
+#include "memory_option.h"
 #include "score_pairs.h"
 #include "translate_lines.h"
 
@@ -52,14 +53,16 @@ static int add_links(void *user, const attend_scored_pair *r, unsigned long long
 
 static int score_targets(const comparison *c, variant *x, const attend_model *m, bool *stopped)
 {
-    const int threads = (int)c->s->t.threads;
+    const long long memory = c->s->t.memory ? c->s->t.memory : MEMORY_DEFAULT;
+    const score_options of_targets = { .threads = c->s->t.threads, .memory = memory };
+    const score_options of_links = { .threads = c->s->t.threads, .memory = memory, .weights = true };
     const bool attends = attend_config_attention_layers(attend_model_config(m), ATTEND_ATTENTION_CROSS) > 0;
     link_errors errors = { .gold = &c->gold };
     x->r.log_probability = x->r.rows = 0;
-    int status = score_pairs(m, test_pairs(c), threads, false, add_probability, &x->r);
+    int status = score_pairs(m, test_pairs(c), &of_targets, add_probability, &x->r);
     if (status == ATTEND_OK && c->s->gold && attends)
-        status = score_pairs(m, c->s->gold_pairs.count ? &c->s->gold_pairs : test_pairs(c), threads, true, add_links,
-                             &errors);
+        status =
+            score_pairs(m, c->s->gold_pairs.count ? &c->s->gold_pairs : test_pairs(c), &of_links, add_links, &errors);
     x->r.both_sure = errors.sums.matched_sure, x->r.both_possible = errors.sums.matched_possible;
     x->r.found = errors.sums.predicted, x->r.sure = errors.sums.sure;
     free(errors.links);
@@ -82,6 +85,7 @@ static int translate(const comparison *c, variant *x, const attend_model *m, boo
     attend_translator_options o = ATTEND_TRANSLATOR_OPTIONS_INIT;
     o.search.beam = (int)c->s->beam, o.search.length_penalty = c->s->length_penalty;
     o.threads = (int)c->s->t.threads;
+    o.memory = memory_limit(c->s->t.memory ? c->s->t.memory : MEMORY_DEFAULT);
     translate_cost cost;
     text_lines_free(&x->translations);
     const int status = translate_lines(c->s->t.quiet ? NULL : &verb_compare, m, &o, &c->e.test_set.sources,

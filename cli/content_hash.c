@@ -2,6 +2,7 @@
 
 #include <attend/status.h>
 #include <errno.h>
+#include <sys/stat.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -41,10 +42,16 @@ int content_hash_file(content_hash *h, const char *path)
 {
     static char block[1 << 16];
     XXH3_state_t *state = XXH3_createState();
-    FILE *f = state ? fopen(path, "rb") : NULL;
+    struct stat s;
+    /* a device may have no end, and a pipe can be read only once */
+    const bool regular = stat(path, &s) != 0 || S_ISREG(s.st_mode);
+    FILE *f = state && regular ? fopen(path, "rb") : NULL;
     int status = ATTEND_OK;
     if (!state) return attend_fail(ATTEND_NO_MEMORY, "out of memory reading %s", path);
-    if (!f) status = attend_fail(ATTEND_IO, "cannot read %s: %s", path, attend_errno_text(errno));
+    if (!regular)
+        status = attend_fail(ATTEND_IO, "cannot read %s: it is not a regular file", path);
+    else if (!f)
+        status = attend_fail(ATTEND_IO, "cannot read %s: %s", path, attend_errno_text(errno));
     XXH3_64bits_reset(state);
     for (size_t n; f && (n = fread(block, 1, sizeof block, f)) > 0;) XXH3_64bits_update(state, block, n);
     if (f && ferror(f)) status = attend_fail(ATTEND_IO, "cannot read %s: %s", path, attend_errno_text(errno));

@@ -3,7 +3,6 @@
 #include "data_files.h"
 #include "json_members.h"
 #include "perplexity.h"
-#include "score_pairs.h"
 
 typedef struct visitor {
     const verb *v; /* NULL: no warnings */
@@ -32,13 +31,13 @@ static void print(const perplexity *p)
     if (p->unknown) attend_print(stdout, "%-15s %10llu tokens\n", "unknown", p->unknown);
 }
 
-int evaluate_language_model(const verb *v, const char *path, const attend_model *m, pairs_list *input, int threads,
-                            bool json, bool quiet)
+int evaluate_language_model(const verb *v, const char *path, const attend_model *m, pairs_list *input,
+                            const score_options *o, bool json, bool quiet)
 {
     visitor x = { .v = quiet ? NULL : v };
     const int usage = data_files_resolve(v, "input", input, ATTEND_TASK_LANGUAGE_MODEL);
     if (usage != 0) return usage;
-    const int status = score_pairs(m, input, threads, false, add_line, &x);
+    const int status = score_pairs(m, input, o, add_line, &x);
     if (status != ATTEND_OK) return cli_fail(v, status);
     if (json) {
         attend_json_writer w = attend_json_to_file(stdout);

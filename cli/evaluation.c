@@ -49,8 +49,11 @@ int evaluation_set_metrics(evaluation *e, const verb *v, const char *names, atte
 
 const char *evaluation_length_name(const evaluation *e)
 {
-    if (e->test_set.sources.count > 0) return e->characters ? "characters of the source" : "words of the source";
-    return e->characters ? "characters of the reference" : "words of the reference";
+    static const char *const names[][2] = { [ATTEND_UNIT_WORD] = { "words of the reference", "words of the source" },
+                                            [ATTEND_UNIT_PIECE] = { "tokens of the reference", "tokens of the source" },
+                                            [ATTEND_UNIT_CHARACTER] = { "characters of the reference",
+                                                                        "characters of the source" } };
+    return names[e->unit][e->test_set.sources.count > 0];
 }
 
 void evaluation_bucket_name(const bucket *b, char *text, size_t size)
@@ -75,25 +78,42 @@ void evaluation_metric_title(const evaluation *e, int metric, char *text, size_t
 
 /* ---- lengths ---- */
 
-static int length_of(const char *text, bool characters)
+/* The text whose length counts for line i. */
+static const char *measured_text(const evaluation *e, int i)
 {
-    const size_t size = strlen(text);
-    attend_span word;
-    int count = 0; /* characters of words: white space does not count */
-    if (!characters) return attend_word_count(text, size);
-    for (size_t at = 0; attend_word_next(text, size, &at, &word);)
-        count += (int)attend_utf8_count(text + word.begin, at - (size_t)word.begin);
-    return count;
+    const test_set *s = &e->test_set;
+    return s->sources.count ? s->sources.items[i] : s->references[s->begin[i]];
+}
+
+/* Characters if most lines are a single word. */
+static attend_unit fitting_unit(const evaluation *e)
+{
+    double words = 0;
+    for (int i = 0; i < e->test_set.count; i++)
+        words += attend_word_count(measured_text(e, i), strlen(measured_text(e, i)));
+    return words < ATTEND_SINGLE_WORDS * e->test_set.count ? ATTEND_UNIT_CHARACTER : ATTEND_UNIT_WORD;
 }
 
 static int measure(evaluation *e)
 {
-    const test_set *s = &e->test_set;
-    e->lengths = calloc((size_t)s->count + 1, sizeof *e->lengths);
+    const int count = e->test_set.count;
+    attend_ids ids = { 0 };
+    int status = ATTEND_OK;
+    e->lengths = calloc((size_t)count + 1, sizeof *e->lengths);
     if (!e->lengths) return no_memory();
-    for (int i = 0; i < s->count; i++)
-        e->lengths[i] = length_of(s->sources.count ? s->sources.items[i] : s->references[s->begin[i]], e->characters);
-    return ATTEND_OK;
+    if (e->unit == ATTEND_UNIT_AUTO) e->unit = fitting_unit(e);
+    for (int i = 0; status == ATTEND_OK && i < count; i++) {
+        const char *text = measured_text(e, i);
+        if (e->unit != ATTEND_UNIT_PIECE) {
+            e->lengths[i] = attend_unit_count(e->unit, text, strlen(text));
+            continue;
+        }
+        ids.count = 0;
+        status = attend_tokenizer_encode(e->tokenizer, text, strlen(text), &ids, 0, 0, 0);
+        e->lengths[i] = ids.count;
+    }
+    attend_ids_free(&ids);
+    return status;
 }
 
 static int ascending(const void *a, const void *b)

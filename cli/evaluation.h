@@ -5,6 +5,7 @@
 #include "test_set.h"
 
 #include <attend/metric.h>
+#include <attend/text.h>
 
 enum { METRICS = ATTEND_TOKEN_ACCURACY + 1, MAX_SYSTEMS = 2, MAX_BUCKETS = 32 };
 
@@ -24,8 +25,9 @@ typedef struct evaluation {
     int system_count;
     int samples; /* of the bootstrap; 0: no intervals */
     uint64_t seed;
-    bool characters; /* lengths are in characters, not words */
-    int *lengths;    /* (test_set.count): of the sources if known, else of the first references */
+    attend_unit unit; /* of lengths; ATTEND_UNIT_AUTO: characters if most lines are a single word, else words */
+    const attend_tokenizer *tokenizer; /* of the sources; only for ATTEND_UNIT_PIECE */
+    int *lengths;                      /* (test_set.count): of the sources if known, else of the first references */
     bucket whole;
     bucket buckets[MAX_BUCKETS];
     int bucket_count; /* 0: no scores by length */

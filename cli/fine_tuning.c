@@ -3,7 +3,6 @@
 #include <attend/text.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* Options that have no effect with the sizes, or the vocabularies, of a model. */
 static int check_given(const verb *v, const fine_tuning *f, const parsed *p)
@@ -39,7 +38,7 @@ static int take_config(const verb *v, const attend_config *model, const char *pa
     if (may_differ) return 0;
     attend_config_check(&config); /* 0 may stand for a default; what is wrong is refused later */
     for (int i = 0; (field = attend_config_field_at(i)); i++) {
-        if (!given[i] || attend_config_field_is_training_only(field)) continue;
+        if (!given[i] || field->training_only) continue;
         if (attend_config_get(&config, field->name, ours, sizeof ours) == ATTEND_OK &&
             attend_config_get(model, field->name, theirs, sizeof theirs) == ATTEND_OK && strcmp(ours, theirs) != 0)
             return usage_error(v,
@@ -69,16 +68,13 @@ int fine_tuning_prepare(const verb *v, const fine_tuning *f, const char *model, 
     if (!f->init_from) return 0;
     int status = check_given(v, f, p);
     if (status != 0) return status;
-    const size_t size = strlen(model) + sizeof ".checkpoint";
-    char *checkpoint = malloc(size);
-    if (!checkpoint) return usage_error(v, "out of memory");
-    snprintf(checkpoint, size, "%s.checkpoint", model);
-    const bool resumes = !s->fresh && access(checkpoint, F_OK) == 0;
-    const char *const path = resumes ? checkpoint : f->init_from;
+    char *checkpoint = train_settings_checkpoint(s, model);
+    const char *const path = checkpoint ? checkpoint : f->init_from;
     attend_model *m = NULL;
     status = attend_model_load(&m, path, NULL);
     if (status == ATTEND_OK) status = take_kinds(m, s);
-    status = status == ATTEND_OK ? take_config(v, attend_model_config(m), path, s, p, resumes) : cli_fail(v, status);
+    status = status == ATTEND_OK ? take_config(v, attend_model_config(m), path, s, p, checkpoint != NULL)
+                                 : cli_fail(v, status);
     s->has_vocabularies = !f->new_vocab;
     attend_model_free(m);
     free(checkpoint);

@@ -1,6 +1,7 @@
 #include "gold_links.h"
 
 #include "array.h"
+#include "nul_bytes.h"
 
 #include <attend/status.h>
 #include <attend/lines.h>
@@ -10,7 +11,8 @@
 #include <string.h>
 
 enum { FORMAT_UNKNOWN, LINE_PER_PAIR, LINE_PER_LINK };
-enum { MAX_WORDS = 1 << 24 }; /* of a sentence */
+enum { MAX_WORDS = 1 << 24 };   /* of a sentence */
+enum { MAX_BYTES = 256 << 20 }; /* of the file: a pipe may have no end */
 
 static int add(gold_links *g, unsigned long long pair, attend_word_link link)
 {
@@ -112,13 +114,15 @@ int gold_links_read(gold_links *g, const char *path)
 {
     attend_lines *from = NULL;
     int status = attend_lines_open(&from, path);
+    if (status == ATTEND_OK) attend_lines_set_limit(from, MAX_BYTES);
     while (status == ATTEND_OK) {
         const char *text;
         size_t size;
         status = attend_lines_next(from, &text, &size);
         if (status != ATTEND_OK || !text) break;
         g->lines++;
-        status = read_line(g, path, text);
+        status = nul_bytes_check(text, size, path, g->lines);
+        if (status == ATTEND_OK) status = read_line(g, path, text);
     }
     attend_lines_close(from);
     return status == ATTEND_OK ? sort(g) : status;

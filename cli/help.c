@@ -52,19 +52,24 @@ bool options_shown(const verb *v, int i, option_shown *shown)
     const int count = options_count(v);
     int own = 0;
     while (own < count && !options_is_shared(v, own)) own++;
-    if (i == own) {
-        *shown = (option_shown){ .name = "help" };
-        set_help(shown, v, "show this help, then exit", false);
+    const int helps = v->main_options ? 2 : 1;
+    if (i >= own && i < own + helps) {
+        *shown = (option_shown){ .name = i == own ? "help" : "help-all" };
+        set_help(shown, v,
+                 i > own           ? "show all options, then exit"
+                 : v->main_options ? "show the main options, then exit"
+                                   : "show this help, then exit",
+                 false);
         return true;
     }
-    if (i <= count) {
-        const option *o = options_entry(v, i - (i > own));
+    if (i < count + helps) {
+        const option *o = options_entry(v, i > own ? i - helps : i);
         *shown = (option_shown){ .name = o->name, .entry = o, .group = i > own ? SHARED_OPTION : OWN_OPTION };
         shown->argument = option_argument(o, shown->choices);
         set_help(shown, v, o->help, false);
         return true;
     }
-    int left = i - count - 1;
+    int left = i - count - helps;
     for (int f = 0; v->has_config && attend_config_field_at(f); f++) {
         const attend_config_field *field = attend_config_field_at(f);
         if (is_from_data(field) || left-- > 0) continue;
@@ -111,22 +116,37 @@ static void print_option(FILE *to, const option_shown *shown)
     print_wrapped(to, shown->help, COLUMN);
 }
 
-void options_help(const verb *v, FILE *to)
+static bool is_main(const verb *v, const option_shown *shown)
+{
+    if (!v->main_options || !strncmp(shown->name, "help", 4)) return true;
+    for (const char *const *name = v->main_options; *name; name++)
+        if (strcmp(*name, shown->name) == 0) return true;
+    return false;
+}
+
+void options_help(const verb *v, FILE *to, bool all)
 {
     attend_print(to, "attend %s: %s\n\nusage: ", v->name, v->summary);
     write_unchanged(to, v->synopsis);
     write_unchanged(to, "\n\n");
     write_unchanged(to, v->details);
-    write_unchanged(to, "\n\noptions:\n");
+    const bool is_part = v->main_options && !all;
+    attend_print(to, "\n\n%soptions:\n", is_part ? "main " : "");
     option_shown shown;
     enum option_group_kind group = OWN_OPTION;
+    int left_out = 0;
     for (int i = 0; options_shown(v, i, &shown); i++) {
+        if (is_part && !is_main(v, &shown)) {
+            left_out++;
+            continue;
+        }
         if (shown.group != group)
             attend_print(to, "\n%s options (%s):\n", shown.group == FIELD_OPTION ? "model" : v->shared->name,
                          shown.group == FIELD_OPTION ? "docs/models.md" : v->shared->document);
         group = shown.group;
         print_option(to, &shown);
     }
+    if (left_out) attend_print(to, "\nattend %s --help-all shows all options, %d more.\n", v->name, left_out);
     if (!v->examples) return;
     write_unchanged(to, "\nexamples:\n");
     write_unchanged(to, v->examples);

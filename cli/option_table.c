@@ -75,7 +75,7 @@ int unknown_option_error(const verb *v, const char *name)
     const option *o;
     for (int i = 0; (o = options_entry(v, i)); i++) names[n++] = o->name;
     for (int i = 0; v->has_config && attend_config_field_at(i); i++) names[n++] = attend_config_field_at(i)->name;
-    names[n++] = "help";
+    names[n++] = "help", names[n++] = "help-all";
     const char *closest = attend_closest_word(name, names, n);
     if (closest) return usage_error(v, "unknown option --%s; did you mean --%s?", name, closest);
     return usage_error(v, "unknown option --%s", name);

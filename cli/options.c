@@ -147,8 +147,8 @@ int options_parse(const verb *v, void *to, int argc, char **argv, parsed *p)
     *p = (parsed){ .positional = calloc((size_t)argc + 1, sizeof *p->positional) };
     if (!p->positional) return usage_error(v, "out of memory");
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            options_help(v, stdout);
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0 || strcmp(argv[i], "--help-all") == 0) {
+            options_help(v, stdout, strcmp(argv[i], "--help-all") == 0);
             p->help = true;
             return 0;
         }

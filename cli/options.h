@@ -97,12 +97,13 @@ typedef struct verb {
     const char *details;
     const char *examples;
     const option *options;
-    const option_group *shared;    /* NULL: none */
-    const option_alias *aliases;   /* NULL: none */
-    bool has_config;               /* accepts configuration fields as options */
-    size_t config;                 /* offset of the attend_config in which they are stored */
-    const void *(*defaults)(void); /* the settings before parsing; NULL: no option has a default */
-    bool arguments_are_inputs;     /* arguments that are not options are files to read */
+    const option_group *shared;      /* NULL: none */
+    const option_alias *aliases;     /* NULL: none */
+    const char *const *main_options; /* those that --help shows, NULL after the last; NULL: --help shows all */
+    bool has_config;                 /* accepts configuration fields as options */
+    size_t config;                   /* offset of the attend_config in which they are stored */
+    const void *(*defaults)(void);   /* the settings before parsing; NULL: no option has a default */
+    bool arguments_are_inputs;       /* arguments that are not options are files to read */
     const char *stdin_option; /* standard input is read unless this option is given; NULL: only if it is named (-) */
     /* The files that the verb writes into its OPTION_DIRECTORY, in any of its subdirectories if they begin with a star
      * and a slash; a + at the end: a model that is trained. NULL after the last. */
@@ -117,7 +118,7 @@ typedef struct parsed {
     int positional_count;
     bool given[MAX_OPTIONS];
     bool from_file[MAX_OPTIONS]; /* set by --config; the command line overrides it */
-    bool help;                   /* --help was given and printed */
+    bool help;                   /* --help or --help-all was given and printed */
     char **texts;                /* contents of configuration files; values point into them */
     int text_count, text_capacity;
 } parsed;
@@ -141,7 +142,8 @@ bool options_given(const verb *v, const parsed *p, const char *name);
 const bool *options_fields_given(const verb *v, const parsed *p);
 /* Prints a message about wrong usage and returns the exit code for it. */
 int usage_error(const verb *v, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void options_help(const verb *v, FILE *to);
+/* Prints the help of a verb. all: every option, not only its main_options. */
+void options_help(const verb *v, FILE *to, bool all);
 
 enum { OPTION_ARGUMENT = 160, OPTION_HELP = 1000 };
 
@@ -155,8 +157,8 @@ typedef struct option_shown {
     char choices[OPTION_ARGUMENT]; /* the argument of an OPTION_CHOICE */
 } option_shown;
 
-/* Entry i, in the order of help: the verb's options, --help, shared options, configuration fields. False after the
- * last. */
+/* Entry i, in the order of help: the verb's options, --help, --help-all if it differs, shared options, configuration
+ * fields. False after the last. */
 bool options_shown(const verb *v, int i, option_shown *shown);
 
 /* argv[0], for commands that are suggested to the user. */

@@ -3,6 +3,8 @@
  *
  * The option tables say which options name inputs and which name outputs (option_kind). Together with the standard
  * streams they are compared, by device and inode, before the verb runs and opens anything. */
+#include "array.h"
+#include "data_files.h"
 #include "option_table.h"
 #include "output_file.h"
 
@@ -27,21 +29,17 @@ typedef struct used_file {
 
 typedef struct used_files {
     used_file *list;
-    int count, room;
+    int count, capacity;
     bool failed; /* out of memory */
     bool reads_stdin;
 } used_files;
 
 static void add(used_files *u, used_file file)
 {
-    if (u->count == u->room) {
-        used_file *larger = realloc(u->list, (size_t)(2 * u->room + 16) * sizeof *larger);
-        if (!larger) {
-            u->failed = true;
-            free(file.path);
-            return;
-        }
-        u->list = larger, u->room = 2 * u->room + 16;
+    if (!array_reserve(&u->list, &u->capacity, (size_t)u->count + 1, sizeof *u->list)) {
+        u->failed = true;
+        free(file.path);
+        return;
     }
     u->list[u->count++] = file;
 }
@@ -178,7 +176,8 @@ static void add_option(used_files *u, const verb *v, const option *o, const void
         add_input(u, o, pairs->items[i].source);
         add_input(u, o, pairs->items[i].target);
     }
-    for (int i = 0; i < pairs->name_count; i++) add_input(u, o, pairs->names[i].name);
+    for (int i = 0; i < pairs->name_count; i++)
+        if (!data_name_is_part(pairs->names[i].name)) add_input(u, o, pairs->names[i].name);
 }
 
 static void collect(used_files *u, const verb *v, const void *base, const parsed *p)
@@ -186,7 +185,7 @@ static void collect(used_files *u, const verb *v, const void *base, const parsed
     const option *o;
     for (int i = 0; (o = options_entry(v, i)); i++) add_option(u, v, o, base);
     for (int i = 0; v->arguments_are_inputs && i < p->positional_count; i++) add_input(u, NULL, p->positional[i]);
-    if (v->stdin_option && !options_given(v, p, v->stdin_option)) u->reads_stdin = true;
+    if (v->stdin_option && !options_given(v, p, v->stdin_option) && p->positional_count == 0) u->reads_stdin = true;
     for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++) add_stream(u, i);
 }
 

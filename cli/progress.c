@@ -1,31 +1,45 @@
 #include "progress.h"
 
+#include "options.h"
 #include "perplexity.h"
 #include "terminal.h"
 
 #include <math.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 static const double EVERY_TERMINAL = 0.2, EVERY_PIPE = 10; /* seconds */
 
+/* Lines can be redrawn: a terminal that understands the escape sequences for it. */
+static bool can_redraw(FILE *to)
+{
+    const char *term = getenv("TERM");
+    return isatty(fileno(to)) && !(term && strcmp(term, "dumb") == 0);
+}
+
 progress_view progress_new(FILE *to, bool quiet, const char *metric, bool has_valid)
 {
     return (progress_view){
-        .to = to, .quiet = quiet, .terminal = isatty(fileno(to)), .metric = metric, .has_valid = has_valid, .last = -1e9
+        .to = to, .quiet = quiet, .terminal = can_redraw(to), .metric = metric, .has_valid = has_valid, .last = -1e9
     };
 }
 
-static void close_line(progress_view *v)
+/* Erases the status line, before anything else is printed. */
+static void erase_line(progress_view *v)
 {
-    if (v->open) attend_print(v->to, "\n");
+    if (v->open) write_unchanged(v->to, "\r\033[K");
     v->open = false;
 }
 
+static void print_line(progress_view *v, bool is_kept);
+
 void progress_end(progress_view *v)
 {
-    close_line(v);
+    const bool is_shown = v->quiet || v->now.update == 0 || v->shown == v->now.update;
+    erase_line(v);
+    if (!is_shown && !isnan(v->now.loss)) print_line(v, true);
     const double training = v->now.seconds - v->now.validation_seconds;
     if (v->quiet || training < 1) return;
     attend_print(v->to, "%.0f s in total, %.0f s of it in validation; %.1f %% of the rest in updates\n", v->now.seconds,
@@ -55,15 +69,17 @@ void progress_plan(void *user, const attend_plan *p)
     if (p->left_out) attend_print(v->to, " (%llu skipped: empty or too long)", (unsigned long long)p->left_out);
     if (!lines) attend_print(v->to, ", %llu and", (unsigned long long)p->source_tokens);
     attend_print(v->to, "%s %llu tokens", lines ? "," : "", (unsigned long long)p->target_tokens);
-    if (p->valid_pairs) attend_print(v->to, "; validation %llu %s", (unsigned long long)p->valid_pairs, items);
+    if (p->valid_pairs)
+        attend_print(v->to, "; validation %llu %s%s", (unsigned long long)p->valid_pairs, items,
+                     p->held_out ? ", held out" : "");
     attend_print(v->to, "\nvocabulary  ");
     if (!lines) attend_print(v->to, "%d and ", p->source_vocab);
     attend_print(v->to, "%d\nmodel       %.2f million parameters\n", p->target_vocab, (double)p->parameters * 1e-6);
     attend_print(v->to, "memory      about %zu MiB\nupdates     %llu per epoch", p->bytes >> 20,
                  (unsigned long long)p->updates_per_epoch);
     if (p->updates) attend_print(v->to, ", at most %llu", (unsigned long long)p->updates);
-    attend_print(v->to, "; validation every %llu, checkpoint every %llu\n", (unsigned long long)p->valid_every,
-                 (unsigned long long)p->save_every);
+    if (p->valid_pairs) attend_print(v->to, "; validation every %llu", (unsigned long long)p->valid_every);
+    attend_print(v->to, "%s checkpoint every %llu\n", p->valid_pairs ? "," : ";", (unsigned long long)p->save_every);
     if (p->resumed) attend_print(v->to, "resuming from update %llu\n", (unsigned long long)p->update);
 }
 
@@ -71,7 +87,7 @@ void progress_message(void *user, const char *text)
 {
     progress_view *v = user;
     if (v->quiet) return;
-    close_line(v);
+    erase_line(v);
     attend_print(v->to, "%s\n", text);
 }
 
@@ -96,12 +112,24 @@ static void add_bar(const attend_progress *p, char *text, size_t size)
     add(text, size, "[%.*s%s%.*s] ", n, done, n < WIDTH ? ">" : "", n < WIDTH ? WIDTH - n - 1 : 0, rest);
 }
 
-/* brief: for a narrow terminal. */
-static void line_of(const progress_view *v, const attend_progress *p, bool brief, char *text, size_t size)
+/* "at most 3m07 left": patience may end training earlier; "at least": without another limit, only a better model makes
+ * it longer. Empty: unknown. */
+static void add_time_left(const attend_progress *p, const char *before, char *text, size_t size)
 {
-    char left[32], ppl[PERPLEXITY_TEXT], score[PERPLEXITY_TEXT], best[PERPLEXITY_TEXT];
+    char left[32];
+    const bool has_limit = p->seconds_left >= 0;
+    if (!has_limit && p->min_seconds_left <= 0) return;
+    progress_time_text(has_limit ? p->seconds_left : p->min_seconds_left, left, sizeof left);
+    const bool may_be_shorter = has_limit && p->min_seconds_left >= 0 && p->min_seconds_left < p->seconds_left;
+    add(text, size, "%s%s%s left", before, may_be_shorter ? "at most " : has_limit ? "" : "at least ", left);
+}
+
+/* brief: for a narrow terminal. is_kept: the line stays, and the time left would soon be wrong. */
+static void line_of(const progress_view *v, const attend_progress *p, bool brief, bool is_kept, char *text, size_t size)
+{
+    char ppl[PERPLEXITY_TEXT], score[PERPLEXITY_TEXT], best[PERPLEXITY_TEXT];
     *text = '\0';
-    if (v->terminal && !brief) add_bar(p, text, size);
+    if (v->terminal && !brief && !is_kept) add_bar(p, text, size);
     add(text, size, "epoch %llu %3.0f%%", (unsigned long long)p->epoch + 1, 100 * p->part);
     if (!brief) add(text, size, "  update %llu", (unsigned long long)p->update);
     if (isfinite(p->loss)) add(text, size, "  loss %.3f  ppl %s", p->loss, perplexity_text(ppl, 2, exp(p->loss)));
@@ -110,16 +138,15 @@ static void line_of(const progress_view *v, const attend_progress *p, bool brief
             perplexity_text(score, 2, p->valid_score));
     if (!isnan(p->valid_score) && !brief) add(text, size, " (best %s)", perplexity_text(best, 2, p->best));
     add(text, size, "  %.0f tokens/s", p->tokens_per_second);
-    if (p->seconds_left < 0) return;
-    progress_time_text(p->seconds_left, left, sizeof left);
-    add(text, size, "  %s left", left);
+    if (!is_kept) add_time_left(p, "  ", text, size);
 }
 
 /* The width of the status line: a line that wraps cannot be redrawn. */
 static size_t line_width(const progress_view *v)
 {
-    const int columns = v->terminal ? terminal_columns(fileno(v->to)) : 0;
-    return columns > 1 ? (size_t)columns - 1 : 1000;
+    enum { USUAL = 80 };
+    const int columns = terminal_columns(fileno(v->to));
+    return !v->terminal ? 1000 : columns > 1 ? (size_t)columns - 1 : USUAL - 1;
 }
 
 /* Prints, once, the expected duration, as soon as it can be measured. */
@@ -127,20 +154,34 @@ static void estimate(progress_view *v, const attend_progress *p)
 {
     enum { UPDATES = 10 };
     static const double SECONDS = 3;
-    char epoch[32], left[32];
+    char epoch[32], left[64] = "";
     if (v->first == 0) v->first = p->update, v->first_second = p->seconds;
     const double seconds = p->seconds - v->first_second;
     if (v->estimated || p->update < v->first + UPDATES || seconds < SECONDS) return;
     v->estimated = true;
     const double each = seconds / (double)(p->update - v->first);
     progress_time_text(each * (double)v->per_epoch, epoch, sizeof epoch);
-    close_line(v);
-    attend_print(v->to, "time        about %s per epoch", epoch);
-    if (p->updates > p->update) {
-        progress_time_text(each * (double)(p->updates - p->update), left, sizeof left);
-        attend_print(v->to, ", %s left", left);
-    }
-    attend_print(v->to, "\n");
+    erase_line(v);
+    add_time_left(p, ", ", left, sizeof left);
+    attend_print(v->to, "time        about %s per epoch%s\n", epoch, left);
+}
+
+/* Prints the state as a line that stays, or as the status line of a terminal, which the next one replaces. */
+static void print_line(progress_view *v, bool is_kept)
+{
+    char text[256];
+    const size_t width = line_width(v);
+    is_kept = is_kept || !v->terminal;
+    line_of(v, &v->now, false, is_kept && v->terminal, text, sizeof text);
+    if (strlen(text) > width) line_of(v, &v->now, true, is_kept, text, sizeof text);
+    if (strlen(text) > width) text[width] = '\0';
+    erase_line(v);
+    attend_print(v->to, "%s", text);
+    if (is_kept) write_unchanged(v->to, "\n");
+    v->open = !is_kept;
+    v->last = v->now.seconds;
+    if (is_kept) v->shown = v->now.update;
+    fflush(v->to);
 }
 
 void progress_show(void *user, const attend_progress *p)
@@ -150,19 +191,5 @@ void progress_show(void *user, const attend_progress *p)
     if (v->quiet) return;
     estimate(v, p);
     const bool due = p->validated || p->seconds - v->last >= (v->terminal ? EVERY_TERMINAL : EVERY_PIPE);
-    if (!due) return;
-    char text[256];
-    const size_t width = line_width(v);
-    line_of(v, p, false, text, sizeof text);
-    if (strlen(text) > width) line_of(v, p, true, text, sizeof text);
-    if (strlen(text) > width) text[width] = '\0';
-    v->last = p->seconds;
-    if (v->terminal)
-        attend_print(v->to, "\r\033[K%s", text);
-    else
-        attend_print(v->to, "%s", text);
-    v->open = v->terminal;
-    if (!v->terminal) attend_print(v->to, "\n");
-    if (p->validated && v->terminal) close_line(v); /* keep the lines with validation scores */
-    fflush(v->to);
+    if (due) print_line(v, p->validated); /* lines with validation scores stay */
 }

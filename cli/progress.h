@@ -8,7 +8,7 @@
 
 typedef struct progress_view {
     FILE *to;
-    bool quiet, terminal, open; /* open: the status line is not yet ended by a newline */
+    bool quiet, terminal, open; /* open: there is a status line, which will be erased */
     bool planned;               /* the data is read; stopping leaves a checkpoint */
     const char *metric;
     bool has_valid;
@@ -18,6 +18,7 @@ typedef struct progress_view {
     double first_second; /* seconds at the first report */
     bool estimated;      /* the estimate of the time has been printed */
     attend_progress now; /* the last report */
+    uint64_t shown;      /* the update of the last line that stays */
 } progress_view;
 
 progress_view progress_new(FILE *to, bool quiet, const char *metric, bool has_valid);

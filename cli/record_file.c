@@ -2,14 +2,16 @@
 
 #include "array.h"
 
-#include <attend/parse.h>
 #include <attend/file.h>
+#include <attend/lines.h>
+#include <attend/parse.h>
 #include <attend/status.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 void record_free(record *r)
 {
@@ -83,20 +85,21 @@ int record_write(const record *r, const char *path)
 
 int record_read(record *r, const char *path, bool *found)
 {
-    char line[RECORD_NAME + RECORD_TEXT + 8];
-    FILE *from = fopen(path, "rb");
-    *found = from != NULL;
-    if (!from && errno == ENOENT) return ATTEND_OK;
-    if (!from) return attend_fail(ATTEND_IO, "cannot read %s: %s", path, attend_errno_text(errno));
-    while (fgets(line, sizeof line, from)) {
-        char *tab = strchr(line, '\t');
-        line[strcspn(line, "\n")] = '\0';
+    enum { MAX_BYTES = 1 << 20 };
+    attend_lines *from = NULL;
+    *found = access(path, F_OK) == 0 || errno != ENOENT;
+    if (!*found) return ATTEND_OK;
+    int status = attend_lines_open(&from, path);
+    if (status == ATTEND_OK) attend_lines_set_limit(from, MAX_BYTES);
+    for (const char *text = ""; status == ATTEND_OK && text;) {
+        size_t size;
+        status = attend_lines_next(from, &text, &size);
+        const char *tab = status == ATTEND_OK && text ? memchr(text, '\t', size) : NULL;
+        char name[RECORD_NAME];
         if (!tab) continue;
-        *tab = '\0';
-        record_add(r, line, "%s", tab + 1);
+        snprintf(name, sizeof name, "%.*s", (int)(tab - text), text);
+        record_add(r, name, "%s", tab + 1);
     }
-    const bool read = !ferror(from);
-    fclose(from);
-    if (!read) return attend_fail(ATTEND_IO, "read error in %s", path);
-    return r->failed ? attend_fail(ATTEND_NO_MEMORY, "out of memory reading %s", path) : ATTEND_OK;
+    attend_lines_close(from);
+    return status == ATTEND_OK && r->failed ? attend_fail(ATTEND_NO_MEMORY, "out of memory reading %s", path) : status;
 }

@@ -9,9 +9,15 @@
 /* Receives the result of pair `index`, counted from 0. A status other than ATTEND_OK ends the scoring. */
 typedef int (*scored_pair_visitor)(void *user, const attend_scored_pair *r, unsigned long long index);
 
-/* Scores the pairs, or the lines of a language model, and passes each result to `visit`, in order. `weights`: the
- * results have attention weights. Returns ATTEND_OK, a failure of the library, or the status of `visit`. */
-int score_pairs(const attend_model *m, const pairs_list *input, int threads, bool weights, scored_pair_visitor visit,
+typedef struct score_options {
+    long long threads;
+    long long memory; /* see memory_option.h */
+    bool weights;     /* the results have attention weights */
+} score_options;
+
+/* Scores the pairs, or the lines of a language model, and passes each result to `visit`, in order. Returns ATTEND_OK, a
+ * failure of the library, or the status of `visit`. */
+int score_pairs(const attend_model *m, const pairs_list *input, const score_options *o, scored_pair_visitor visit,
                 void *user);
 
 #endif

@@ -1,5 +1,6 @@
 #include "search_options.h"
 
+#include "memory_option.h"
 #include <attend/processors.h>
 #define AT(member) offsetof(search_settings, member)
 static const option table[] = {
@@ -20,6 +21,7 @@ static const option table[] = {
     { "threads", "N",
       "number of threads; does not change the translations (default: one per physical core that this process may use)",
       OPTION_INTEGER, AT(threads), 1, 1024, NULL },
+    MEMORY_OPTION(AT(memory), MEMORY_OF_LINES),
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
 };
 const option_group search_option_group = { "search", "docs/translate.md", table, NULL };
@@ -34,7 +36,8 @@ search_settings search_settings_defaults(void)
                               .length_extra = o.search.length_extra,
                               .max_input_length = o.max_tokens,
                               .batch_tokens = o.batch_tokens,
-                              .threads = attend_processors_threads() };
+                              .threads = attend_processors_threads(),
+                              .memory = MEMORY_DEFAULT };
 }
 
 attend_translator_options search_settings_options(const search_settings *s)
@@ -44,5 +47,6 @@ attend_translator_options search_settings_options(const search_settings *s)
     o.search.length_penalty = s->length_penalty, o.search.coverage_penalty = s->coverage_penalty;
     o.search.length_ratio = s->length_ratio, o.search.length_extra = (int)s->length_extra;
     o.threads = (int)s->threads, o.batch_tokens = (int)s->batch_tokens, o.max_tokens = (int)s->max_input_length;
+    o.memory = memory_limit(s->memory);
     return o;
 }

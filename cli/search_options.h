@@ -8,7 +8,7 @@
 
 /* Must be the first member of the verb's settings, so that the offsets of search_option_group apply. */
 typedef struct search_settings {
-    long long beam, length_extra, max_input_length, batch_tokens, threads;
+    long long beam, length_extra, max_input_length, batch_tokens, threads, memory;
     double length_penalty, coverage_penalty, length_ratio;
 } search_settings;
 

@@ -32,7 +32,8 @@ static char *numbered(const char *name, unsigned long long number)
     return path;
 }
 
-static int write_picture(show_job *j)
+/* Writes j->text to a file of its own. */
+static int write_file(show_job *j)
 {
     const char *name = j->s->output;
     char *path = name ? numbered(name, j->lines) : NULL;
@@ -43,6 +44,53 @@ static int write_picture(show_job *j)
     const int closed = output_close(to, status == ATTEND_OK);
     free(path);
     return status == ATTEND_OK ? closed : status;
+}
+
+/* The first map of each model. */
+static const attend_map *map_of_model(const sentence_maps *x, int model)
+{
+    int i = 0;
+    while (x->items[i]->model != model) i++;
+    return x->items[i];
+}
+
+/* The options for the map of one model. */
+static attend_view_options view_of(const show_job *j, const attend_map *map)
+{
+    attend_view_options view = j->view;
+    view.layer = j->maps[map->model].layer, view.head = j->maps[map->model].head;
+    return view;
+}
+
+/* All layers and heads of a model in a grid, or the maps of all models side by side. */
+static int write_picture(show_job *j, const sentence_maps *x)
+{
+    static const attend_picture_format formats[] = {
+        [SHOW_SVG] = ATTEND_PICTURE_SVG, [SHOW_PDF] = ATTEND_PICTURE_PDF, [SHOW_PNG] = ATTEND_PICTURE_PNG
+    };
+    const bool all_heads = j->s->all_heads;
+    const attend_map *first = x->items[0];
+    const int count = all_heads ? first->layers * first->heads : j->s->models.count;
+    const int across = !all_heads ? count : first->heads > 1 ? first->heads : first->layers;
+    attend_panel *panels = calloc((size_t)count, sizeof *panels);
+    if (!panels) return attend_fail(ATTEND_NO_MEMORY, "out of memory for %d maps", count);
+    for (int i = 0; i < count; i++)
+        panels[i] = all_heads ? (attend_panel){ first, i / first->heads, i % first->heads }
+                              : (attend_panel){ map_of_model(x, i), j->maps[i].layer, j->maps[i].head };
+    const int status = attend_view_panels(panels, count, across, &j->view, formats[j->s->format], &j->text);
+    free(panels);
+    return status == ATTEND_OK ? write_file(j) : status;
+}
+
+static int write_archive(show_job *j, const sentence_maps *x)
+{
+    const int count = j->s->models.count;
+    const attend_map **maps = calloc((size_t)count, sizeof *maps);
+    if (!maps) return attend_fail(ATTEND_NO_MEMORY, "out of memory for %d maps", count);
+    for (int i = 0; i < count; i++) maps[i] = map_of_model(x, i);
+    const int status = attend_view_npz(&(attend_map_list){ maps, count }, &j->view, &j->text);
+    free(maps);
+    return status == ATTEND_OK ? write_file(j) : status;
 }
 
 /* ---- JSON and terminal ---- */
@@ -66,30 +114,40 @@ static int end_json(show_job *j, attend_json_writer *w)
 
 static int write_json(show_job *j, const attend_map *map)
 {
+    const attend_view_options view = view_of(j, map);
     attend_json_writer w = begin_json(j);
-    const int status = attend_view_json_members(map, &j->view, &w);
+    const int status = attend_view_json_members(map, &view, &w);
     return status == ATTEND_OK ? end_json(j, &w) : status;
+}
+
+static int write_map(show_job *j, const attend_map *map, const attend_view_options *view)
+{
+    int status = attend_view_terminal(map, view, &j->text);
+    if (status == ATTEND_OK && j->maps_written++ > 0) status = write_text(j, "\n", 1);
+    return status == ATTEND_OK ? write_text(j, j->text.text, j->text.size) : status;
 }
 
 /* For input from a file, the title is the number of the line and the source. */
 static int write_terminal(show_job *j, const attend_map *map)
 {
-    attend_view_options view = j->view;
+    attend_view_options view = view_of(j, map);
     const size_t size = j->texts[0].size + 32;
     char *title = j->file ? malloc(size) : NULL;
     if (j->file && !title) return attend_fail(ATTEND_NO_MEMORY, "out of memory for a title");
     if (title) snprintf(title, size, "%llu: %s", j->lines, j->texts[0].text);
     view.title = title;
-    int status = attend_view_terminal(map, &view, &j->text);
-    if (status == ATTEND_OK && j->shown > 0) status = write_text(j, "\n", 1);
-    if (status == ATTEND_OK) status = write_text(j, j->text.text, j->text.size);
+    int status = j->s->all_heads ? ATTEND_OK : write_map(j, map, &view);
+    for (int i = 0; j->s->all_heads && status == ATTEND_OK && i < map->layers * map->heads; i++) {
+        view.layer = i / map->heads, view.head = i % map->heads;
+        status = write_map(j, map, &view);
+    }
     free(title);
     return status;
 }
 
 /* ---- HTML ---- */
 
-static size_t weight_count(const attend_map *map)
+size_t show_weight_count(const attend_map *map)
 {
     return (size_t)map->layers * (size_t)map->heads * (size_t)map->target_count * (size_t)map->source_count;
 }
@@ -99,7 +157,7 @@ static void limit_size(show_job *j, sentence_maps *x)
 {
     size_t all = 0;
     int count = 0;
-    for (int i = 0; i < x->count; i++) all += weight_count(x->items[i]);
+    for (int i = 0; i < x->count; i++) all += show_weight_count(x->items[i]);
     if (j->page_weights + all > MAX_PAGE_WEIGHTS) {
         for (int i = 0; i < x->count; i++) {
             if (x->items[i]->kind == j->kind)
@@ -110,7 +168,7 @@ static void limit_size(show_job *j, sentence_maps *x)
         j->reduced += count < x->count;
         x->count = count;
     }
-    for (int i = 0; i < x->count; i++) j->page_weights += weight_count(x->items[i]);
+    for (int i = 0; i < x->count; i++) j->page_weights += show_weight_count(x->items[i]);
 }
 
 /* Takes over the maps of a sentence. */
@@ -147,29 +205,43 @@ int show_write_page(show_job *j)
 /* A map needs rows. Without words, the translation still has its end, which is a token. */
 static bool is_empty(const show_job *j, const attend_map *map)
 {
-    return j->translator && !map->forced && !j->view.by_token && map->target_word_count == 0;
+    return j->models[map->model].translator && !map->forced && !j->view.by_token && map->target_word_count == 0;
+}
+
+bool show_is_file_per_sentence(const show_settings *s)
+{
+    return s->format == SHOW_SVG || s->format == SHOW_PDF || s->format == SHOW_PNG || s->format == SHOW_NPZ;
+}
+
+static int write_each(show_job *j, const sentence_maps *x, int (*write)(show_job *, const attend_map *))
+{
+    int status = ATTEND_OK;
+    for (int i = 0; status == ATTEND_OK && i < j->s->models.count; i++) status = write(j, map_of_model(x, i));
+    return status;
 }
 
 int show_write_maps(show_job *j, sentence_maps *x)
 {
-    int status = attend_view_check(x->items[0], &j->view);
-    if (status != ATTEND_OK) return status;
-    const bool is_picture = j->s->format == SHOW_SVG || j->s->format == SHOW_PNG;
-    if (is_empty(j, x->items[0])) {
-        j->empty++;
-        if (is_picture) return attend_fail(ATTEND_BAD_DATA, "its translation has no words to draw");
+    for (int i = 0; i < j->s->models.count; i++) {
+        if (!is_empty(j, map_of_model(x, i))) continue;
+        j->empty++, j->empty_model = i;
+        if (show_is_file_per_sentence(j->s) && j->s->format != SHOW_NPZ)
+            return attend_fail(ATTEND_BAD_DATA, "its translation has no words to draw");
+        break;
     }
     switch (j->s->format) {
     case SHOW_SVG:
+    case SHOW_PDF:
     case SHOW_PNG:
-        status = (j->s->format == SHOW_SVG ? attend_view_svg : attend_view_png)(x->items[0], &j->view, &j->text);
-        return status == ATTEND_OK ? write_picture(j) : status;
+        return write_picture(j, x);
+    case SHOW_NPZ:
+        return write_archive(j, x);
     case SHOW_HTML:
         return add_to_page(j, x);
     case SHOW_JSON:
-        return write_json(j, x->items[0]);
+        return write_each(j, x, write_json);
     default:
-        return write_terminal(j, x->items[0]);
+        return write_each(j, x, write_terminal);
     }
 }
 
@@ -184,7 +256,7 @@ void show_explain_empty(const show_job *j)
     attend_print(stderr,
                  ", as before a model has learned enough: train %s longer, show given targets (--target, or pairs "
                  "with --input), or show tokens, which include the end (--tokens)\n",
-                 j->s->model);
+                 j->maps[j->empty_model].name);
 }
 
 int show_skip_line(show_job *j)

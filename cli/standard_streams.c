@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 static bool is_closed(int descriptor)
@@ -21,7 +20,7 @@ int standard_streams_open(void)
         /* open returns the lowest closed descriptor, which is i */
         if (open("/dev/null", i == STDIN_FILENO ? O_WRONLY : O_RDONLY) == i) continue;
         attend_print(stderr, "attend: descriptor %d is closed, and /dev/null cannot be opened in its place: %s\n", i,
-                     strerror(errno));
+                     attend_errno_text(errno));
         return ATTEND_IO;
     }
     return 0;

@@ -1,5 +1,6 @@
 #include "stream_copies.h"
 
+#include <attend/lines.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -35,15 +36,31 @@ int stream_copies_check_stdin(const verb *v, const pairs_list *const *lists, int
     return found > 1 ? usage_error(v, "standard input (-) is given %d times, but can be read only once", found) : 0;
 }
 
-static bool copy(int from, int to, unsigned long long *bytes)
+/* Whether a stream is refused: a device other than a terminal, or one without lines; it may have no end. */
+static const char *endless(int from, ssize_t count, unsigned long long line_bytes)
+{
+    struct stat s;
+    if (count > 0 && fstat(from, &s) == 0 && S_ISCHR(s.st_mode) && !isatty(from)) return "it is a device";
+    return line_bytes > ATTEND_MAX_SKIPPED_BYTES ? "it has no line feeds; it is no text" : NULL;
+}
+
+/* Copies a stream; NULL, or why it fails. errno is 0 if the stream is refused. */
+static const char *copy(int from, int to, unsigned long long *bytes)
 {
     static char block[1 << 16];
+    unsigned long long line_bytes = 0; /* since the last line feed */
     for (ssize_t n, done; (n = read(from, block, sizeof block)) != 0;) {
-        if (n < 0) return false;
+        if (n < 0) return attend_errno_text(errno);
+        line_bytes = memchr(block, '\n', (size_t)n) ? 0 : line_bytes + (unsigned long long)n;
+        const char *refused = endless(from, n, line_bytes);
+        if (refused) {
+            errno = 0;
+            return refused;
+        }
         for (ssize_t at = 0; at < n; at += done, *bytes += (unsigned long long)done)
-            if ((done = write(to, block + at, (size_t)(n - at))) <= 0) return false;
+            if ((done = write(to, block + at, (size_t)(n - at))) <= 0) return attend_errno_text(errno);
     }
-    return true;
+    return NULL;
 }
 
 static int make_copy(const verb *v, const char **name, stream_copy *made)
@@ -55,14 +72,18 @@ static int make_copy(const verb *v, const char **name, stream_copy *made)
     const int from = is_stdin(*name) ? STDIN_FILENO : open(*name, O_RDONLY | O_CLOEXEC);
     const int to = from >= 0 ? mkstemp(path) : -1;
     if (to >= 0) unlink(path);
-    const bool ok = to >= 0 && copy(from, to, &bytes);
-    const int error = errno;
+    const char *why = to >= 0 ? copy(from, to, &bytes) : attend_errno_text(errno);
+    const bool refused = why && errno == 0;
     if (from > STDIN_FILENO) close(from);
     made->name = is_stdin(*name) ? "standard input" : *name;
-    if (!ok) {
+    if (why && refused) {
+        attend_print(stderr, "attend %s: cannot read %s: %s\n", v->name, made->name, why);
+        return ATTEND_IO;
+    }
+    if (why) {
         attend_print(stderr,
                      "attend %s: cannot copy %s to %s (after %llu bytes): %s; set TMPDIR to another directory\n",
-                     v->name, made->name, path, bytes, attend_errno_text(error));
+                     v->name, made->name, path, bytes, why);
         return ATTEND_IO;
     }
     snprintf(made->path, sizeof made->path, "/dev/fd/%d", to);

@@ -24,20 +24,24 @@ void test_set_free(test_set *s)
 }
 
 /* Removes repeated references of a segment. */
-static void drop_repeats(test_set *s)
+static int drop_repeats(test_set *s)
 {
-    int kept = 0;
-    for (int i = 0, first, end; i < s->count; i++) {
+    int kept = 0, status = ATTEND_OK;
+    for (int i = 0, first, end; status == ATTEND_OK && i < s->count; i++) {
+        attend_string_table known = { 0 };
         first = s->begin[i], end = s->begin[i + 1];
-        const int begin = kept;
-        for (int j = first; j < end; j++) {
-            bool known = false;
-            for (int k = begin; !known && k < kept; k++) known = strcmp(s->references[k], s->references[j]) == 0;
-            if (!known) s->references[kept++] = s->references[j];
+        s->begin[i] = kept;
+        for (int j = first; status == ATTEND_OK && j < end; j++) {
+            int number = j - first; /* if this is the only one */
+            const int count = known.count;
+            if (end - first > 1)
+                status = attend_string_table_add(&known, s->references[j], strlen(s->references[j]), &number);
+            if (number == count) s->references[kept++] = s->references[j];
         }
-        s->begin[i] = begin;
+        attend_string_table_free(&known);
     }
     s->begin[s->count] = kept;
+    return status;
 }
 
 /* Sorts the references by segment, keeping their order within each. */
@@ -50,8 +54,7 @@ static int arrange(test_set *s)
     for (int i = 0; i < s->texts.count; i++) s->begin[s->segment_of[i] + 2]++;
     for (int i = 0; i < s->count; i++) s->begin[i + 2] += s->begin[i + 1];
     for (int i = 0; i < s->texts.count; i++) s->references[s->begin[s->segment_of[i] + 1]++] = s->texts.items[i];
-    if (s->grouped) drop_repeats(s);
-    return ATTEND_OK;
+    return s->grouped ? drop_repeats(s) : ATTEND_OK;
 }
 
 /* ---- pairs ---- */

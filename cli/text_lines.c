@@ -6,6 +6,7 @@
 #include "output_file.h"
 #include <attend/lines.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,14 +17,18 @@ static int no_memory(void)
 
 int text_lines_add(text_lines *l, const char *text, size_t size)
 {
-    enum { MAX_LINES = INT_MAX / 4 };
+    enum { MAX_LINES = INT_MAX / 4, OVERHEAD = 40 }; /* OVERHEAD: the pointer of a line, and what malloc adds */
+    const size_t max_bytes = l->max_bytes ? l->max_bytes : TEXT_LINES_MAX_BYTES;
     if (l->count == MAX_LINES) return attend_fail(ATTEND_BAD_DATA, "more than %d lines", MAX_LINES);
+    if (size > max_bytes - l->bytes || max_bytes - l->bytes - size < OVERHEAD)
+        return attend_fail(ATTEND_BAD_DATA, "the lines take more than %zu MiB of memory, the limit", max_bytes >> 20);
     if (!array_reserve(&l->items, &l->capacity, (size_t)l->count + 1, sizeof *l->items)) return no_memory();
     char *copy = malloc(size + 1);
     if (!copy) return no_memory();
     memcpy(copy, text, size);
     copy[size] = '\0';
     l->items[l->count++] = copy;
+    l->bytes += size + OVERHEAD;
     return ATTEND_OK;
 }
 
@@ -32,6 +37,15 @@ void text_lines_free(text_lines *l)
     for (int i = 0; i < l->count; i++) free(l->items[i]);
     free(l->items);
     *l = (text_lines){ 0 };
+}
+
+/* Adds the file and the line to the message. */
+static int at_line(int status, const attend_lines *from)
+{
+    char why[256];
+    snprintf(why, sizeof why, "%s", attend_message());
+    return attend_fail(status, "%s:%llu: %s", attend_lines_name(from), (unsigned long long)attend_lines_number(from),
+                       why);
 }
 
 int text_lines_read(text_lines *l, const char *path)
@@ -44,7 +58,8 @@ int text_lines_read(text_lines *l, const char *path)
         status = attend_lines_next(from, &text, &size);
         if (status != ATTEND_OK || !text) break;
         status = nul_bytes_check(text, size, attend_lines_name(from), attend_lines_number(from));
-        if (status == ATTEND_OK) status = text_lines_add(l, text, size);
+        if (status == ATTEND_OK && (status = text_lines_add(l, text, size)) != ATTEND_OK)
+            status = at_line(status, from);
     }
     attend_lines_close(from);
     return status;

@@ -4,14 +4,18 @@
 
 #include <stddef.h>
 
+enum { TEXT_LINES_MAX_BYTES = 1 << 30 };
+
 /* Zero-initialised: empty. */
 typedef struct text_lines {
     char **items;
     int count, capacity;
+    size_t bytes, max_bytes; /* of memory; max_bytes 0: TEXT_LINES_MAX_BYTES, for a pipe may have no end */
 } text_lines;
 
 /* Appends the lines of a file. The message of a failure gives the file and the line. */
 int text_lines_read(text_lines *l, const char *path);
+/* ATTEND_BAD_DATA if the lines would take more than max_bytes; ATTEND_NO_MEMORY. */
 int text_lines_add(text_lines *l, const char *text, size_t size);
 /* Writes the lines to a file (output_file.h). */
 int text_lines_write(const text_lines *l, const char *path);

@@ -2,7 +2,9 @@
 #include "train_options.h"
 
 #include <attend/processors.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MAX_THREADS = 2 }; /* per processor */
 
@@ -46,13 +48,15 @@ static const option table[] = {
     { "accumulate", "N", "number of batches per update", OPTION_INTEGER, AT(accumulate), 1, 1e4, NULL },
     { "batch-tokens", "N", "maximum number of tokens per batch", OPTION_INTEGER, AT(batch_tokens), 1, 1e8, NULL },
     { "epochs", "N",
-      "maximum number of passes over the data (default: unlimited with --valid, else depends on the amount of data)",
+      "maximum number of passes over the data (default: unlimited with validation, else depends on the amount of data)",
       OPTION_INTEGER, AT(epochs), 1, 1e9, NULL },
-    { "updates", "N", "maximum number of updates", OPTION_INTEGER, AT(updates), 1, 1e15, NULL },
+    { "updates", "N", "maximum number of updates (default: unlimited)", OPTION_INTEGER, AT(updates), 1, 1e15, NULL },
     { "patience", "N", "stop after N validations without improvement; 0: never", OPTION_INTEGER, AT(patience), 0, 1e9,
       NULL },
-    { "valid-every", "N", "updates between validations (default: about one epoch)", OPTION_INTEGER, AT(valid_every), 1,
-      1e15, NULL },
+    { "valid-every", "N",
+      "updates between validations (default: about one epoch, and at least 8 validations if --updates or --epochs "
+      "limits them)",
+      OPTION_INTEGER, AT(valid_every), 1, 1e15, NULL },
     { "valid-metric", NULL, "metric that selects the best model", OPTION_CHOICE, AT(metric), 0, 0,
       attend_valid_metric_names },
     { "seed", "N", "random seed; the same seed gives the same model", OPTION_INTEGER, AT(seed), 0, 9e15, NULL },
@@ -81,6 +85,17 @@ void train_settings_limit_threads(train_settings *s)
     s->threads = limit; /* more would cost memory without a gain; the model is the same */
     if (!s->quiet)
         attend_print(stderr, "threads     limited to %lld for %d cores\n", limit, attend_processors_threads());
+}
+
+char *train_settings_checkpoint(const train_settings *s, const char *model)
+{
+    const size_t size = strlen(model) + sizeof ".checkpoint";
+    char *path = s->fresh ? NULL : malloc(size);
+    if (!path) return NULL;
+    snprintf(path, size, "%s.checkpoint", model);
+    if (access(path, F_OK) == 0) return path;
+    free(path);
+    return NULL;
 }
 
 /* Options that a language model does not have. */

@@ -2,6 +2,7 @@
 #ifndef ATTEND_CLI_TRAIN_OPTIONS_H
 #define ATTEND_CLI_TRAIN_OPTIONS_H
 
+#include "data_files.h"
 #include "options.h"
 
 #include <attend/data_check.h>
@@ -10,6 +11,7 @@
 /* Must be the first member of the verb's settings, so that the offsets of train_option_group apply. */
 typedef struct train_settings {
     pairs_list train, valid;
+    held_out held_out;
     attend_config config;
     int preset, tokens, source_tokens, target_tokens;
     long long vocab_size, source_vocab_size, target_vocab_size, min_count, max_length;
@@ -30,9 +32,15 @@ typedef struct train_settings {
 
 /* The options that change the resulting model; files, threads and the like are in the tables of the verbs. */
 extern const option_group train_option_group;
+/* The options of training and of models that most users need, as the end of a list of verb.main_options. */
+#define TRAIN_MAIN_OPTIONS                                                                                             \
+    "preset", "tokens", "vocab-size", "learning-rate", "batch-tokens", "epochs", "updates", "patience",                \
+        "valid-metric", "seed", "architecture", "attention", "hidden", "layers", "dropout", NULL
 
 /* Those of attend_train_defaults, and a thread for each processor. */
 train_settings train_settings_defaults(void);
+/* The path of the checkpoint from which training will resume, to be freed; NULL: none, or no memory. */
+char *train_settings_checkpoint(const train_settings *s, const char *model);
 /* Limits the number of threads to what is useful on this machine. */
 void train_settings_limit_threads(train_settings *s);
 /* Checks the combination of options. Returns 0, or an exit code after a message. */

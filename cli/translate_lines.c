@@ -36,13 +36,14 @@ int translate_lines(const verb *v, const attend_model *m, const attend_translato
     *cost = (translate_cost){ 0 };
     int status = sizes ? attend_translator_new(&t, m, o) : attend_fail(ATTEND_NO_MEMORY, "out of memory translating");
     const double began = now();
-    for (int first = 0; status == ATTEND_OK && first < sources->count; first += BATCH) {
+    for (int first = 0, done = 0; status == ATTEND_OK && first < sources->count; first += done) {
         const int left = sources->count - first, count = left < BATCH ? left : BATCH;
         cost->stopped = stop && stop(NULL);
         if (cost->stopped) break;
         for (int i = 0; i < count; i++) sizes[i] = strlen(sources->items[first + i]);
-        status = attend_translator_run(t, count, (const char *const *)sources->items + first, sizes);
-        if (status == ATTEND_OK) status = take_results(v, t, count, to, cost);
+        status =
+            attend_translator_run_some(t, count, (const char *const *)sources->items + first, sizes, NULL, NULL, &done);
+        if (status == ATTEND_OK) status = take_results(v, t, done, to, cost);
     }
     cost->seconds = now() - began;
     attend_translator_free(t);

@@ -109,6 +109,12 @@ static void put_text(const translation_writer *w, const char *text)
         write_unchanged(w->to, text);
 }
 
+void translation_write_text(const translation_writer *w, const char *text)
+{
+    put_text(w, text);
+    write_unchanged(w->to, "\n");
+}
+
 /* " ||| 0-0 1-2", or " ||| 0.1,0.9 0.8,0.2 0.5,0.5": one row per token and for the end token */
 static bool plain_alignment(translation_writer *w, const attend_line_result *r, const attend_hypothesis *h)
 {

@@ -21,6 +21,8 @@ typedef struct translation_writer {
 
 /* Writes the result of a line; `number` counts from 0. False: out of memory. */
 bool translation_write(translation_writer *w, unsigned long long number, const attend_line_result *r);
+/* Writes a text as a line of its own. */
+void translation_write_text(const translation_writer *w, const char *text);
 void translation_writer_free(translation_writer *w);
 
 #endif

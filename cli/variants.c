@@ -294,6 +294,7 @@ int variants_resolve(comparison *c, const attend_data_check_counts *counts)
     int status = 0;
     for (int i = 0; status == 0 && i < c->count; i++) {
         variant *x = &c->variants[i];
+        x->t.train = c->s->t.train, x->t.valid = c->s->t.valid; /* pairs may have been held out meanwhile */
         set_error_variant(x->name);
         status = x->t.config.task == ATTEND_TASK_TRANSLATION
                      ? train_settings_check(v, &x->t, &x->p)

@@ -31,7 +31,7 @@ def known_options(attend):
     main = subprocess.run([attend, "--help"], capture_output=True, text=True).stdout
     options |= set(OPTION.findall(main))
     for verb in re.findall(r"(?m)^  (\w+) {2,}\S", main):
-        options |= set(OPTION.findall(subprocess.run([attend, verb, "--help"], capture_output=True, text=True).stdout))
+        options |= set(OPTION.findall(subprocess.run([attend, verb, "--help-all"], capture_output=True, text=True).stdout))
     return options
 
 

@@ -37,6 +37,7 @@ VALID = {
     "attend_tokenizer *": "a_tokenizer()", "attend_tokenizer_options *": "tokenizer_options()", "attend_line_fn": "next_line",
     "attend_string *": "a_string()", "attend_ids *": "some_ids()", "attend_string_table *": "a_string_table()",
     "attend_lines *": "some_lines()", "attend_pairs_spec *": "a_spec()", "attend_pairs_file *": "a_pairs_file()",
+    "attend_sentence_reader *": '&(attend_sentence_reader){ .text = "a. B", .size = 4 }',
     "attend_data_check_report *": "a_report()", "attend_atomic_file *": "an_atomic_file()", "attend_json_writer *": "a_json_writer()",
     "attend_json_sink": "a_sink", "FILE *": "a_file()", "attend_metric_options *": "metric_options()",
     "attend_metric_sums *": "metric_sums()", "attend_aer_sums *": "aer_sums()", "attend_word_link *": "some_links()",
@@ -44,7 +45,7 @@ VALID = {
     "attend_map_selection *": "a_map_selection()", "attend_translator *": "a_translator()",
     "attend_translator_options *": "translator_options()", "attend_line_result *": "a_line_result()",
     "attend_hypothesis *": "a_hypothesis()", "attend_dictionary *": "a_dictionary()", "attend_map *": "a_map()",
-    "attend_view_options *": "view_options()", "attend_map_list *": "a_map_list()", "attend_grid *": "a_grid()",
+    "attend_view_options *": "view_options()", "attend_map_list *": "a_map_list()", "attend_panel *": "some_panels()", "attend_grid *": "a_grid()",
     "attend_plot *": "a_plot()", "attend_train_options *": "train_options()", "attend_train_events *": "train_events()",
     "attend_data_size *": "data_size()", "attend_training_history *": "a_history()", "attend_rng *": "&(attend_rng){ 0 }",
     "attend_alignment": "(attend_alignment){ 0, 0 }", "attend_mark": "attend_ctx_mark(a_ctx())", "attend_colour": "(attend_colour){ 0, 0, 0 }",
@@ -78,13 +79,13 @@ VALID_HERE = {
     "attend_decoding_step.d": "a_new_decoding()", "attend_decoding_set_top_k.d": "a_new_decoding()", "attend_decoding_set_top_k.k": "2",
     "attend_decoding_use_shortlist.d": "a_new_decoding()", "attend_params_find.name": '"w"', "attend_params_add.name": '"v"',
     "attend_cross_entropy.targets": "(const int[]){ 0, 1, 0, 1 }", "attend_score_find.name": '"dot"', "attend_metric_find.name": '"bleu"',
-    "attend_model_load.path": '"model"', "attend_is_checkpoint.path": '"model"', "attend_dictionary_read.path": '"words"',
+    "attend_model_load.path": '"model"', "attend_is_checkpoint.path": '"model"', "attend_checkpoint_held_out.path": '"model"', "attend_dictionary_read.path": '"words"',
     "attend_training_history_read.path": '"log"', "attend_atomic_file_begin.path": '"written"', "attend_plot_write.path": '"plot"',
     "attend_model_save.path": '"saved"', "attend_parse_real.text": '"1.5"', "attend_parse_integer.text": '"15"', "attend_parse_unsigned.text": '"15"',
     "attend_model_quantize.precision": "ATTEND_INT8", "attend_model_attached.name": '"source.vocabulary"', "attend_model_load_bytes.bytes": "scratch()",
     "attend_map_new.target_ids": "NULL", "attend_map_new.target_count": "0", "attend_slice.count": "2", "attend_config_get.size": "64",
     "attend_config_get.text": "scratch()", "attend_metric_signature.text": "scratch()", "attend_format_real.text": "scratch()",
-    "attend_score_names.out": "scratch()", "attend_model_new.seed": "1", "attend_symmetrize.out_count": "scratch()",
+    "attend_score_names.out": "scratch()", "attend_model_new.seed": "1", "attend_scorer_set_memory.bytes": "(size_t)1 << 30", "attend_map_selection_set_memory.bytes": "(size_t)1 << 30", "attend_symmetrize.out_count": "scratch()",
     "attend_reshape.rank": "1", "attend_reshape.shape": "(const int[]){ 8, 1, 1, 1 }", "attend_rotary.heads": "1",
     "attend_swiglu.ab": "a_var()", "attend_add_learned_positions.table": "a_var()", "attend_backward_from.gradient": "scratch()",
     "attend_decoding_top_k.hypothesis": "0", "attend_optimizer_step.o": "an_optimizer()", "attend_pairs_specs.count": "2",
@@ -105,7 +106,8 @@ attend_model_score.weights attend_cell_sequence.state attend_lstmn_sequence.io a
 attend_cross_entropy.nll attend_parse_real.end attend_parse_integer.end attend_parse_unsigned.end attend_score_names.out
 attend_search.options attend_ctx_set_grads.g attend_constant.data attend_input.data attend_tokenizer_learn.user
 attend_team_gradient.user attend_optimizer_step.norm attend_training_sizes_for.kinds attend_train.events attend_train.end
-attend_translator_run_from.prefixes attend_translator_run_from.prefix_sizes attend_map_new.source attend_map_new.target
+attend_translator_run_from.prefixes attend_translator_run_from.prefix_sizes attend_translator_run_some.prefixes
+attend_translator_run_some.prefix_sizes attend_map_new.source attend_map_new.target
 attend_map_new.target_ids attend_search_ensemble.options attend_ctx_message.c attend_cell_step.state attend_view_html.options attend_params_add.out
 attend_team_gradient.loss
 """.split()
@@ -118,13 +120,13 @@ COUNTS = """
 attend_cache_length attend_cache_batch attend_config_field_find attend_config_max_tokens attend_config_attention_layers
 attend_config_attention_heads attend_alignment_map_count attend_pairs_rows attend_ragged_count attend_ragged_rows
 attend_ragged_length attend_ragged_offset attend_cell_gates attend_lstmn_tape_width attend_format_real attend_word_distance
-attend_print attend_processors_threads attend_word_count attend_scorer_links attend_search_result_count attend_string_table_find attend_params_count attend_param_rank
+attend_print attend_processors_threads attend_word_count attend_unit_count attend_scorer_links attend_search_result_count attend_string_table_find attend_params_count attend_param_rank
 attend_param_dim attend_rank attend_dim attend_columns attend_tokenizer_size attend_hypothesis_links attend_ctx_status
 """.split()
 # Valid arguments do not make these succeed.
 MAY_FAIL = """
 attend_fail attend_closest_word attend_model_load_bytes attend_decoding_top_k attend_gradient attend_grads_of
-attend_dictionary_find
+attend_dictionary_find attend_view_model_name
 """.split()
 SKIPPED = {"attend_print_v": "va_list; attend_print calls it"}
 

@@ -87,6 +87,9 @@ static void exit_status(FILE *to)
 static void environment(FILE *to)
 {
     static const char *const variables[][2] = {
+        { "ATTEND_DEVICE",
+          "cpu, or guard, which computes as cpu does and ends with a fault if the program reads numbers "
+          "outside of a computation; for tests (default: cpu)" },
         { "ATTEND_KERNEL", "plain, avx2, avx512, avx512vnni, neon or neondot: the compute kernels to use (default: the "
                            "fastest that the processor supports)" },
         { "COLUMNS", "width of attention maps if standard output is not a terminal (default: 80)" },

@@ -17,6 +17,7 @@
 #include <attend/model.h>
 #include <attend/op.h>
 #include <attend/pairs_file.h>
+#include <attend/palette.h>
 #include <attend/parse.h>
 #include <attend/plot.h>
 #include <attend/precision.h>
@@ -27,6 +28,8 @@
 #include <attend/score.h>
 #include <attend/scorer.h>
 #include <attend/search.h>
+#include <attend/sentences.h>
+#include <attend/selection.h>
 #include <attend/shortlist.h>
 #include <attend/status.h>
 #include <attend/string.h>
@@ -34,6 +37,7 @@
 #include <attend/tape.h>
 #include <attend/terminal.h>
 #include <attend/text.h>
+#include <attend/tile.h>
 #include <attend/train.h>
 #include <attend/trainer.h>
 #include <attend/translator.h>

@@ -82,93 +82,95 @@ typedef enum attend_start {
  * ATTEND_CONFIG_INIT and its entry in the table of fields, from which options, help texts, checks, `attend info` and
  * model files are made (docs/add-a-field.md).
  *
- *     FIELD(type, member, name, values, default, since, translation, language_model, elsewhere, help)
+ *     FIELD(type, member, name, values, default, since, effect, translation, language_model, elsewhere, help)
  *     RENAMED(the same columns, old name)
  *
  * values           INTEGER(minimum, maximum), REAL(minimum, maximum), SWITCH, CHOICE(names in the order of the enum);
  *                  ARCHITECTURE and SCORE: the names of attend_architecture and of attend_scores
  * since            the version that introduced the field; "0.0": it is in every model file. A file that lacks a later
  *                  field gets the default, which must therefore be what models did before
+ * effect           MODEL; or TRAINING, if the field does not change what a model computes, so that fine-tuning may
+ *                  change it
  * translation, language_model
  *                  the architectures where the field has an effect, by task: RNN, TRANSFORMER, LSTMN, RECURRENT (RNN
  *                  and LSTMN), ALL, NONE
  * elsewhere        what happens to another value than the default where the field has no effect: IGNORED; or REFUSED,
  *                  if the value turns something on that the model would then lack */
 #define ATTEND_CONFIG_FIELDS(FIELD, RENAMED)                                                                           \
-    FIELD(attend_task, task, "task", CHOICE("translation|language-model"), ATTEND_TASK_TRANSLATION, "0.1", ALL, ALL,   \
-          IGNORED, "translation from a source to a target, or a language model of lines of text")                      \
-    FIELD(attend_architecture, architecture, "architecture", ARCHITECTURE, ATTEND_ARCHITECTURE_RNN, "0.1", ALL, ALL,   \
-          IGNORED, "kind of network")                                                                                  \
-    FIELD(attend_cell_kind, cell, "cell", CHOICE("simple|gru|gru-reset-before|lstm"), ATTEND_CELL_GRU, "0.0", RNN,     \
-          RNN, IGNORED, "recurrent cell")                                                                              \
-    FIELD(attend_activation, activation, "activation", CHOICE("tanh|relu"), ATTEND_TANH, "0.0", RNN, RNN, IGNORED,     \
-          "activation of the cell; gates are always sigmoid")                                                          \
-    FIELD(int, layers, "layers", INTEGER(1, 8), 1, "0.0", ALL, ALL, IGNORED, "layers of encoder and decoder")          \
-    FIELD(int, decoder_layers, "decoder-layers", INTEGER(0, 8), 0, "0.1", TRANSFORMER | LSTMN, TRANSFORMER | LSTMN,    \
-          REFUSED, "transformer, lstmn: layers of the decoder; 0: the same as layers")                                 \
-    FIELD(int, hidden, "hidden", INTEGER(1, 16384), 256, "0.0", ALL, ALL, IGNORED,                                     \
+    FIELD(attend_task, task, "task", CHOICE("translation|language-model"), ATTEND_TASK_TRANSLATION, "0.1", MODEL, ALL, \
+          ALL, IGNORED, "translation from a source to a target, or a language model of lines of text")                 \
+    FIELD(attend_architecture, architecture, "architecture", ARCHITECTURE, ATTEND_ARCHITECTURE_RNN, "0.1", MODEL, ALL, \
+          ALL, IGNORED, "kind of network")                                                                             \
+    FIELD(attend_cell_kind, cell, "cell", CHOICE("simple|gru|gru-reset-before|lstm"), ATTEND_CELL_GRU, "0.0", MODEL,   \
+          RNN, RNN, IGNORED, "recurrent cell")                                                                         \
+    FIELD(attend_activation, activation, "activation", CHOICE("tanh|relu"), ATTEND_TANH, "0.0", MODEL, RNN, RNN,       \
+          IGNORED, "activation of the cell; gates are always sigmoid")                                                 \
+    FIELD(int, layers, "layers", INTEGER(1, 8), 1, "0.0", MODEL, ALL, ALL, IGNORED, "layers of encoder and decoder")   \
+    FIELD(int, decoder_layers, "decoder-layers", INTEGER(0, 8), 0, "0.1", MODEL, TRANSFORMER | LSTMN,                  \
+          TRANSFORMER | LSTMN, REFUSED, "transformer, lstmn: layers of the decoder; 0: the same as layers")            \
+    FIELD(int, hidden, "hidden", INTEGER(1, 16384), 256, "0.0", MODEL, ALL, ALL, IGNORED,                              \
           "width of a recurrent cell or a transformer layer")                                                          \
-    FIELD(int, embedding, "embedding", INTEGER(0, 16384), 0, "0.0", ALL, ALL, IGNORED,                                 \
+    FIELD(int, embedding, "embedding", INTEGER(0, 16384), 0, "0.0", MODEL, ALL, ALL, IGNORED,                          \
           "width of a token embedding; 0: 256 or, for a transformer, hidden")                                          \
-    FIELD(bool, bidirectional, "bidirectional", SWITCH, true, "0.0", RNN, NONE, IGNORED,                               \
+    FIELD(bool, bidirectional, "bidirectional", SWITCH, true, "0.0", MODEL, RNN, NONE, IGNORED,                        \
           "the encoder reads in both directions")                                                                      \
-    FIELD(attend_start, start, "start", CHOICE("map|copy"), ATTEND_START_MAP, "0.0", RNN, NONE, IGNORED,               \
+    FIELD(attend_start, start, "start", CHOICE("map|copy"), ATTEND_START_MAP, "0.0", MODEL, RNN, NONE, IGNORED,        \
           "initial decoder state: tanh(W h + b) of the encoder's final state h, or h itself")                          \
-    FIELD(const attend_score *, attention, "attention", SCORE, &attend_score_additive, "0.0", RECURRENT, NONE,         \
+    FIELD(const attend_score *, attention, "attention", SCORE, &attend_score_additive, "0.0", MODEL, RECURRENT, NONE,  \
           IGNORED, "score function of the attention")                                                                  \
-    FIELD(attend_context_position, context, "context", CHOICE("before|after"), ATTEND_CONTEXT_BEFORE, "0.0", RNN,      \
-          NONE, IGNORED, "the context enters before the decoder step (Bahdanau) or after it (Luong)")                  \
-    FIELD(bool, input_feeding, "input-feeding", SWITCH, false, "0.0", RNN, NONE, REFUSED,                              \
+    FIELD(attend_context_position, context, "context", CHOICE("before|after"), ATTEND_CONTEXT_BEFORE, "0.0", MODEL,    \
+          RNN, NONE, IGNORED, "the context enters before the decoder step (Bahdanau) or after it (Luong)")             \
+    FIELD(bool, input_feeding, "input-feeding", SWITCH, false, "0.0", MODEL, RNN, NONE, REFUSED,                       \
           "with context after: the attentional state is an input of the next step")                                    \
-    FIELD(attend_readout, readout, "readout", CHOICE("plain|deep"), ATTEND_READOUT_DEEP, "0.0", RNN, RNN, IGNORED,     \
-          "predict from the state, or from state, context and previous token")                                         \
-    FIELD(int, heads, "heads", INTEGER(0, 256), 0, "0.0", ALL, TRANSFORMER, IGNORED,                                   \
+    FIELD(attend_readout, readout, "readout", CHOICE("plain|deep"), ATTEND_READOUT_DEEP, "0.0", MODEL, RNN, RNN,       \
+          IGNORED, "predict from the state, or from state, context and previous token")                                \
+    FIELD(int, heads, "heads", INTEGER(0, 256), 0, "0.0", MODEL, ALL, TRANSFORMER, IGNORED,                            \
           "number of attention heads; 0: one")                                                                         \
-    FIELD(int, attention_width, "attention-width", INTEGER(0, 16384), 0, "0.0", RECURRENT, LSTMN, IGNORED,             \
+    FIELD(int, attention_width, "attention-width", INTEGER(0, 16384), 0, "0.0", MODEL, RECURRENT, LSTMN, IGNORED,      \
           "inner width of additive and projected attention; 0: hidden")                                                \
-    RENAMED(int, max_positions, "max-positions", INTEGER(1, 65536), 128, "0.0", ALL, TRANSFORMER, IGNORED,             \
+    RENAMED(int, max_positions, "max-positions", INTEGER(1, 65536), 128, "0.0", MODEL, ALL, TRANSFORMER, IGNORED,      \
             "location attention, learned positions: maximum number of positions", "longest")                           \
-    FIELD(int, filters, "filters", INTEGER(1, 1024), 8, "0.0", RECURRENT, NONE, IGNORED,                               \
+    FIELD(int, filters, "filters", INTEGER(1, 1024), 8, "0.0", MODEL, RECURRENT, NONE, IGNORED,                        \
           "location-sensitive attention: number of convolution filters")                                               \
-    FIELD(int, filter_size, "filter-size", INTEGER(1, 1024), 15, "0.0", RECURRENT, NONE, IGNORED,                      \
+    FIELD(int, filter_size, "filter-size", INTEGER(1, 1024), 15, "0.0", MODEL, RECURRENT, NONE, IGNORED,               \
           "location-sensitive attention: width of a filter, in positions")                                             \
-    FIELD(attend_window, window, "window", CHOICE("global|local-m|local-p"), ATTEND_WINDOW_GLOBAL, "0.0", RECURRENT,   \
-          NONE, REFUSED, "source positions that a query attends to")                                                   \
-    FIELD(int, window_size, "window-size", INTEGER(1, 65536), 5, "0.0", RECURRENT, NONE, IGNORED,                      \
+    FIELD(attend_window, window, "window", CHOICE("global|local-m|local-p"), ATTEND_WINDOW_GLOBAL, "0.0", MODEL,       \
+          RECURRENT, NONE, REFUSED, "source positions that a query attends to")                                        \
+    FIELD(int, window_size, "window-size", INTEGER(1, 65536), 5, "0.0", MODEL, RECURRENT, NONE, IGNORED,               \
           "local windows: positions on each side of the centre")                                                       \
     FIELD(attend_selection, selection, "selection", CHOICE("soft|sparsemax|entmax15|hard"), ATTEND_SELECT_SOFT, "0.0", \
-          RECURRENT, NONE, REFUSED, "function from scores to weights")                                                 \
+          MODEL, RECURRENT, NONE, REFUSED, "function from scores to weights")                                          \
     FIELD(attend_estimator, estimator, "estimator", CHOICE("straight-through|reinforce"), ATTEND_STRAIGHT_THROUGH,     \
-          "0.0", RECURRENT, NONE, IGNORED, "gradient estimator of hard attention")                                     \
-    FIELD(double, temperature, "temperature", REAL(1e-6, 1e6), 1.0, "0.0", RECURRENT, NONE, IGNORED,                   \
+          "0.0", TRAINING, RECURRENT, NONE, IGNORED, "gradient estimator of hard attention")                           \
+    FIELD(double, temperature, "temperature", REAL(1e-6, 1e6), 1.0, "0.0", TRAINING, RECURRENT, NONE, IGNORED,         \
           "temperature of the straight-through estimator")                                                             \
-    FIELD(double, entropy_bonus, "entropy-bonus", REAL(0, 1e6), 0.0, "0.0", RECURRENT, NONE, IGNORED,                  \
+    FIELD(double, entropy_bonus, "entropy-bonus", REAL(0, 1e6), 0.0, "0.0", TRAINING, RECURRENT, NONE, IGNORED,        \
           "weight of the entropy term of REINFORCE")                                                                   \
-    FIELD(attend_norm, norm, "norm", CHOICE("pre|post"), ATTEND_NORM_PRE, "0.1", TRANSFORMER, TRANSFORMER, IGNORED,    \
-          "transformer: layer norm before or after each sublayer")                                                     \
+    FIELD(attend_norm, norm, "norm", CHOICE("pre|post"), ATTEND_NORM_PRE, "0.1", MODEL, TRANSFORMER, TRANSFORMER,      \
+          IGNORED, "transformer: layer norm before or after each sublayer")                                            \
     FIELD(attend_positions, positions, "positions", CHOICE("sinusoidal|learned|rotary"), ATTEND_POSITIONS_SINUSOIDAL,  \
-          "0.1", TRANSFORMER, TRANSFORMER, IGNORED, "transformer: positional encoding")                                \
+          "0.1", MODEL, TRANSFORMER, TRANSFORMER, IGNORED, "transformer: positional encoding")                         \
     FIELD(attend_feed_forward, feed_forward, "feed-forward", CHOICE("relu|gelu|gated"), ATTEND_FEED_FORWARD_RELU,      \
-          "0.1", TRANSFORMER, TRANSFORMER, IGNORED, "transformer: activation of the feed-forward sublayer")            \
-    FIELD(int, feed_forward_width, "feed-forward-width", INTEGER(0, 65536), 0, "0.1", TRANSFORMER, TRANSFORMER,        \
+          "0.1", MODEL, TRANSFORMER, TRANSFORMER, IGNORED, "transformer: activation of the feed-forward sublayer")     \
+    FIELD(int, feed_forward_width, "feed-forward-width", INTEGER(0, 65536), 0, "0.1", MODEL, TRANSFORMER, TRANSFORMER, \
           IGNORED, "transformer: width of the feed-forward sublayer; 0: 4 * hidden")                                   \
-    FIELD(attend_fusion, fusion, "fusion", CHOICE("shallow|deep"), ATTEND_FUSION_SHALLOW, "0.1", LSTMN, NONE, IGNORED, \
-          "lstmn: the decoder attends to the source outside its cells (shallow) or inside them (deep)")                \
-    FIELD(int, span, "span", INTEGER(0, 65536), 0, "0.1", LSTMN, LSTMN, IGNORED,                                       \
+    FIELD(attend_fusion, fusion, "fusion", CHOICE("shallow|deep"), ATTEND_FUSION_SHALLOW, "0.1", MODEL, LSTMN, NONE,   \
+          IGNORED, "lstmn: the decoder attends to the source outside its cells (shallow) or inside them (deep)")       \
+    FIELD(int, span, "span", INTEGER(0, 65536), 0, "0.1", MODEL, LSTMN, LSTMN, IGNORED,                                \
           "lstmn: previous tokens that a cell attends to; 0: all")                                                     \
-    FIELD(double, dropout, "dropout", REAL(0, 0.999), 0.2, "0.0", ALL, ALL, IGNORED,                                   \
+    FIELD(double, dropout, "dropout", REAL(0, 0.999), 0.2, "0.0", TRAINING, ALL, ALL, IGNORED,                         \
           "dropout rate on embeddings, between layers and before the output")                                          \
-    FIELD(double, attention_dropout, "attention-dropout", REAL(0, 0.999), 0.0, "0.1", TRANSFORMER, TRANSFORMER,        \
-          REFUSED, "transformer: dropout on attention weights")                                                        \
-    FIELD(bool, dropout_along_time, "dropout-along-time", SWITCH, false, "0.0", RECURRENT, RECURRENT, REFUSED,         \
-          "one dropout mask per sentence instead of one per token")                                                    \
-    FIELD(bool, tie_embeddings, "tie-embeddings", SWITCH, false, "0.0", ALL, ALL, IGNORED,                             \
+    FIELD(double, attention_dropout, "attention-dropout", REAL(0, 0.999), 0.0, "0.1", TRAINING, TRANSFORMER,           \
+          TRANSFORMER, REFUSED, "transformer: dropout on attention weights")                                           \
+    FIELD(bool, dropout_along_time, "dropout-along-time", SWITCH, false, "0.0", TRAINING, RECURRENT, RECURRENT,        \
+          REFUSED, "one dropout mask per sentence instead of one per token")                                           \
+    FIELD(bool, tie_embeddings, "tie-embeddings", SWITCH, false, "0.0", MODEL, ALL, ALL, IGNORED,                      \
           "use the target embedding table as the output matrix")                                                       \
-    FIELD(bool, shared_vocab, "shared-vocab", SWITCH, false, "0.0", ALL, NONE, IGNORED,                                \
+    FIELD(bool, shared_vocab, "shared-vocab", SWITCH, false, "0.0", MODEL, ALL, NONE, IGNORED,                         \
           "one vocabulary and one embedding table for both sides")                                                     \
-    FIELD(int, source_vocab, "source-vocab", INTEGER(4, 10000000), 0, "0.0", ALL, ALL, IGNORED,                        \
+    FIELD(int, source_vocab, "source-vocab", INTEGER(4, 10000000), 0, "0.0", MODEL, ALL, ALL, IGNORED,                 \
           "tokens of the source vocabulary, special ones included")                                                    \
-    FIELD(int, target_vocab, "target-vocab", INTEGER(4, 10000000), 0, "0.0", ALL, ALL, IGNORED,                        \
+    FIELD(int, target_vocab, "target-vocab", INTEGER(4, 10000000), 0, "0.0", MODEL, ALL, ALL, IGNORED,                 \
           "tokens of the target vocabulary, special ones included")
 
 #define ATTEND_CONFIG_MEMBER(type, member, ...)                       type member;
@@ -204,6 +206,7 @@ typedef struct attend_config_field {
     const char *since;    /* the version that introduced it; files of earlier versions get the default */
     attend_field_type type;
     const char *values;   /* "yes|no", "1..8", "none|dot|additive" */
+    bool training_only;   /* does not change what a model computes, such as dropout: fine-tuning may change it */
     unsigned translation; /* architectures where it has an effect, by task: bit 1 << attend_architecture */
     unsigned language_model;
     bool refused_elsewhere; /* attend_config_check refuses values that have no effect; false: it ignores them */
@@ -223,9 +226,6 @@ int attend_config_get(const attend_config *config, const char *name, char *text,
 
 /* Whether a field has an effect for the task and the architecture of a configuration. */
 bool attend_config_field_applies(const attend_config *config, const attend_config_field *field);
-/* Whether a field has an effect on training only, such as dropout: it does not change what a model computes, so that
- * fine-tuning may change it. */
-bool attend_config_field_is_training_only(const attend_config_field *field);
 /* Checks fields that a user set explicitly: given[i] for the i-th of ATTEND_CONFIG_FIELD_COUNT fields. ATTEND_BAD_USAGE if one of them has no effect
  * for this task and architecture, unless its value is "no", 0 or the value that the architecture implies. The message
  * begins with the name of the field. */

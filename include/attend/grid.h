@@ -18,9 +18,14 @@ typedef struct attend_grid {
     const char *const *row_labels;    /* (rows); see attend_label */
     const char *const *column_labels; /* (columns) */
     const float *weights;             /* (rows, columns) */
+    /* (rows): what the row lacks to a sum of 1, see attend_map_rest. NULL: every row lacks less than 0.005. */
+    const float *rest;
     const double *probability; /* (rows): of a word, the product over its tokens; NAN: none. NULL: no row has one */
     bool is_causal;            /* self-attention in which no row attends to a later column */
 } attend_grid;
+
+/* The label of the column that shows `rest`. */
+#define ATTEND_REST_LABEL "(rest)"
 
 /* ATTEND_BAD_USAGE: the map has no attention, or not the layer or head of the options. */
 int attend_grid_new(attend_grid **out, const attend_map *map, const attend_view_options *options);
@@ -29,18 +34,6 @@ void attend_grid_free(attend_grid *g);
 /* Replaces `out` by a displayable form of `text`: control characters and bytes that are not UTF-8 become U+FFFD,
  * characters that change the writing direction are left out, and an empty text becomes U+2423 (open box). */
 int attend_label(attend_string *out, const char *text);
-
-/* Each component is from 0 to 1. */
-typedef struct attend_colour {
-    double red, green, blue;
-} attend_colour;
-
-/* The colour of a weight from 0 to 1: on paper from white to dark blue, on a screen with any background from violet to
- * yellow. */
-attend_colour attend_colour_paper(double weight);
-attend_colour attend_colour_screen(double weight);
-/* Whether black text is easier to read on the colour than white text. */
-bool attend_colour_is_bright(attend_colour c);
 
 #ifdef __cplusplus
 }

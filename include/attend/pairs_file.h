@@ -18,10 +18,20 @@
 extern "C" {
 #endif
 
+/* Which pairs of a file are read. */
+typedef enum attend_data_part {
+    ATTEND_PART_ALL,
+    ATTEND_PART_TRAINING, /* those that are not held out */
+    ATTEND_PART_HELD_OUT
+} attend_data_part;
+
 /* A file with TABs (target is NULL), two files whose lines correspond, or a file of monolingual lines (source is
  * NULL). */
 typedef struct attend_pairs_spec {
     const char *source, *target;
+    attend_data_part part; /* 0: all pairs */
+    double held_out;       /* the fraction of the sources that are held out; not used if part is ATTEND_PART_ALL */
+    uint64_t max_held_out; /* maximum number of pairs held out; 0: no limit */
 } attend_pairs_spec;
 
 /* Interprets a list of file names: a name ending in .tsv or .tsv.gz, "-", or a single name is a file with TABs; other
@@ -32,6 +42,17 @@ int attend_pairs_specs(attend_pairs_spec *specs, int *spec_count, const char *co
 /* Interprets each name as a file of monolingual lines, in which a TAB is text. `specs` has room for `count` and
  * borrows the names. ATTEND_BAD_USAGE if a name ends in .tsv or .tsv.gz. */
 int attend_monolingual_specs(attend_pairs_spec *specs, const char *const *names, int count);
+
+/* Holds out a fraction of the pairs (0 < fraction < 1) for validation: `train` then reads the other pairs of its files,
+ * and valid[i] becomes a copy of train[i] that reads the pairs held out, at most max_pairs (0: no limit).
+ *
+ * A pair is held out if a hash of the words of its source, or of a monolingual line, is in the first `fraction` of all
+ * hashes. So a pair stays in its part whatever the other pairs are, and all pairs with the same source are in the same
+ * part. Once max_pairs are held out, in the order of the files, no other sources are held out, so that pairs also stay
+ * in their parts if lines are appended; further pairs with a source that is held out are in neither part. Faulty lines
+ * are reported with the training part only, and pairs with an empty side belong to it. ATTEND_BAD_USAGE. */
+int attend_pairs_hold_out(attend_pairs_spec *train, attend_pairs_spec *valid, int count, double fraction,
+                          uint64_t max_pairs);
 
 /* The bytes of the files, without a terminating '\0'. The source of a monolingual line is empty. */
 typedef struct attend_text_pair {

@@ -1,13 +1,14 @@
-/* processors.h: the processors that this process may use, and the kernel tables that they support.
+/* processors.h: the processors and the memory that this process may use, and the kernel tables that are supported.
  *
- * Purpose    The default number of threads: one for each physical core, also in a container with a CPU quota. And which
- *            kernels were chosen, and why.
+ * Purpose    The default number of threads: one for each physical core, also in a container with a CPU quota. The default
+ *            limit of memory. And which kernels were chosen, and why.
  * Ownership  All texts are constant.
  * Threads    Every function may be called from any thread. */
 #ifndef ATTEND_PROCESSORS_H
 #define ATTEND_PROCESSORS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -25,6 +26,10 @@ typedef struct attend_processors {
 attend_processors attend_processors_read(void);
 /* The default number of threads: `threads` of attend_processors. */
 int attend_processors_threads(void);
+
+/* Bytes of memory that this process may have altogether: those of the machine, or fewer if its control groups allow only
+ * that. Does not depend on what is in use. 0: unknown. */
+size_t attend_memory_total(void);
 
 typedef struct attend_kernel_info {
     const char *name;  /* "avx512" */

@@ -5,8 +5,10 @@
  *            attention of the model while it predicts them. attend_scorer_links turns attention between tokens into
  *            links between words.
  * Faults     A pair with an empty side, invalid UTF-8 or too many tokens has `fault` set, and so has a pair for which the
- *            model's computation overflows; its numbers are zero and its arrays NULL.
- * Words      Words are those of words.h.
+ *            model's computation overflows, or would take more memory than the limit; its numbers are zero and its
+ *            arrays NULL.
+ * Words      Words are those of words.h, or other units: what fits each side, unless attend_scorer_set_unit says
+ *            otherwise.
  * Ownership  A scorer borrows its model. Results belong to the scorer and are valid until its next run.
  * Threads    A scorer is used by one thread at a time; it has worker threads of its own. */
 #ifndef ATTEND_SCORER_H
@@ -29,6 +31,7 @@ typedef struct attend_scored_pair {
     int source_count, target_count;
     const attend_span *source_spans, *target_spans; /* of the tokens in source_text and target_text */
     const char *source_text, *target_text;          /* in NFC; "" if not UTF-8 */
+    attend_unit source_unit, target_unit;           /* what links and word weights count; never ATTEND_UNIT_AUTO */
     const char *fault;                              /* why the pair has no score; NULL: it has one */
     bool is_non_finite; /* the fault is the model's: its probabilities for the pair are not finite */
 } attend_scored_pair;
@@ -47,9 +50,22 @@ int attend_scorer_set_alignment(attend_scorer *s, attend_alignment alignment);
 /* Makes later runs keep the map of every layer and head, for attend_scorer_result_for; memory grows accordingly. */
 void attend_scorer_keep_maps(attend_scorer *s);
 
+/* Sets what links and word weights of later runs count on both sides; ATTEND_UNIT_AUTO, as at first: what fits each side.
+ * ATTEND_BAD_USAGE if there is no such unit. */
+int attend_scorer_set_unit(attend_scorer *s, attend_unit unit);
+
+/* Limits the memory of later runs to about `bytes`, the model included; 0: no limit. What a pair takes is estimated
+ * from its length. The limit does not change results, except that a pair which would exceed it alone is a fault.
+ * ATTEND_BAD_USAGE if the model does not fit into the limit. */
+int attend_scorer_set_memory(attend_scorer *s, size_t bytes);
+
 /* Scores `count` pairs. sources must be NULL for a language model, and only then (ATTEND_BAD_USAGE).
  * ATTEND_NO_MEMORY. Faulty pairs are results, not failures. */
 int attend_scorer_run(attend_scorer *s, int count, const char *const *sources, const char *const *targets);
+/* The same, but keeps little memory: scores the first of the pairs, *done of them (at least one if count > 0), whose
+ * results fit into 32 MiB for each thread and into half of the limit. Call it again with the others. */
+int attend_scorer_run_some(attend_scorer *s, int count, const char *const *sources, const char *const *targets,
+                           int *done);
 /* The result of pair 0, 1, ... of the last run; NULL if out of range. */
 const attend_scored_pair *attend_scorer_result(const attend_scorer *s, int pair);
 /* A result whose weights are the mean of the given maps, valid until the next call. ATTEND_BAD_USAGE if maps were not

@@ -31,6 +31,9 @@ int attend_shortlist_add(attend_shortlist *s, int source, int target);
 /* Counts an occurrence of a target token, aligned or not. */
 int attend_shortlist_count(attend_shortlist *s, int target);
 
+/* The memory that the counts take. */
+size_t attend_shortlist_bytes(const attend_shortlist *s);
+
 /* Attaches to the model the `frequent` most frequent target tokens and, for each source token, the `per_token` target
  * tokens it was aligned with most often. The lower token wins among equal counts. */
 int attend_shortlist_attach(const attend_shortlist *s, attend_model *m, int frequent, int per_token);

@@ -32,6 +32,7 @@ typedef struct attend_string_table {
     size_t capacity; /* allocated entries */
     struct attend_string_slot *slots;
     size_t slot_count; /* a power of two; at most half of the slots are used */
+    uint64_t seed;     /* of the hashes; random, and without effect on any result */
 } attend_string_table;
 
 /* Frees the content, not the struct; the table is then empty. */

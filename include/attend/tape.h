@@ -108,8 +108,9 @@ const char *attend_ctx_message(const attend_ctx *c);
 /* attend_ctx_rewind frees the variables created after the mark, as a decoding loop does at each step. Recording must be
  * off. */
 typedef struct attend_mark {
-    void *chunk;
-    size_t used;
+    void *chunk, *numbers;
+    size_t used, numbers_used;
+    uint64_t variables;
 } attend_mark;
 attend_mark attend_ctx_mark(const attend_ctx *c);
 void attend_ctx_rewind(attend_ctx *c, attend_mark mark);

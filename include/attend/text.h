@@ -1,6 +1,6 @@
 /* text.h: tokenizers: text to token ids and back.
  *
- * Purpose    A tokenizer is learned from lines of text, stored in a model (as two attachments, see
+ * Purpose    A tokenizer is learned from lines of text, stored in a model (as attachments, see
  *            attend_tokenizer_attach) and used for one side of a model or for both. Text is UTF-8; it is converted to
  *            Unicode normal form C (NFC) before anything else. Invalid UTF-8 is an error that names the byte.
  *            docs/text.md has the details.
@@ -84,6 +84,9 @@ void attend_tokenizer_free(attend_tokenizer *t);
 
 /* What its tokens are. */
 attend_token_kind attend_tokenizer_kind(const attend_tokenizer *t);
+/* ATTEND_UNIT_CHARACTER if the tokenizer splits into characters and most of the lines that it learned from are a single
+ * word; else ATTEND_UNIT_WORD. */
+attend_unit attend_tokenizer_unit(const attend_tokenizer *t);
 /* The number of tokens: ids are 0 to size - 1. */
 int attend_tokenizer_size(const attend_tokenizer *t);
 /* A token as the vocabulary file spells it, with U+2581 for a space; NULL if the id is out of range. */
@@ -106,7 +109,7 @@ int attend_tokenizer_decode(const attend_tokenizer *t, const int *ids, int count
 /* ---- tokenizers in a model ---- */
 
 /* Stores a tokenizer in a model as "SIDE.vocabulary" (one token per line) and "SIDE.tokenizer" (kind and merges, as
- * text). side is "source" or "target". ATTEND_BAD_USAGE if the model's vocabulary on that side has another size.
+ * text), and "SIDE.unit" if attend_tokenizer_unit cannot be told from these. side is "source" or "target". ATTEND_BAD_USAGE if the model's vocabulary on that side has another size.
  * After a failure the side must be attached again. */
 int attend_tokenizer_attach(const attend_tokenizer *t, attend_model *m, const char *side);
 /* Reads a tokenizer from a model. ATTEND_BAD_MODEL if it is missing or damaged; every field is validated. *out is the

@@ -65,11 +65,12 @@ void attend_optimizer_free(attend_optimizer *o);
 int attend_optimizer_step(attend_optimizer *o, double rate, double max_norm, double *norm);
 
 /* The state of an optimizer, for checkpoints: the number of steps, and for each parameter up to two arrays of its
- * size (which: 0 the first moment or velocity, 1 the second moment; NULL if this kind has none). All may be
- * overwritten to restore a state. */
+ * size (which: 0 the first moment or velocity, 1 the second moment; NULL if this kind has none). The functions that
+ * set them restore a state; attend_optimizer_set_moment fails with ATTEND_BAD_USAGE if there is no such array. */
 uint64_t attend_optimizer_steps(const attend_optimizer *o);
 void attend_optimizer_set_steps(attend_optimizer *o, uint64_t steps);
-attend_real *attend_optimizer_moment(const attend_optimizer *o, int parameter, int which);
+const attend_real *attend_optimizer_moment(const attend_optimizer *o, int parameter, int which);
+int attend_optimizer_set_moment(attend_optimizer *o, int parameter, int which, const attend_real *values);
 
 /* ---- schedules: the learning rate of an update ---- */
 

@@ -50,7 +50,8 @@ extern const char *const attend_training_suffixes[];
 enum { ATTEND_MAX_AVERAGED_CHECKPOINTS = 1000 };
 
 typedef struct attend_train_options {
-    const attend_pairs_spec *train, *valid; /* (train_count), (valid_count); valid may be NULL */
+    /* (train_count), (valid_count); valid may be NULL. attend_pairs_hold_out makes `valid` a part of `train`. */
+    const attend_pairs_spec *train, *valid;
     int train_count, valid_count;
     const char *model;
 
@@ -70,7 +71,9 @@ typedef struct attend_train_options {
     int shard_tokens;       /* maximum tokens of a shard, the work of one thread: affects rounding, memory and speed */
     uint64_t updates, epochs; /* maximum numbers; 0: no limit */
     int patience;             /* training ends after this many validations without a better model; 0: never */
-    /* intervals in updates; 0: the default, which is about an epoch, valid_every, and 50 */
+    /* intervals in updates; 0: the default. valid_every: about an epoch (50 to 1,000 updates), but at least 8
+     * validations if the number of updates is limited, and when training resumes that of the checkpoint; save_every: a
+     * given valid_every, else about an epoch; log_every: 50 */
     uint64_t valid_every, save_every, log_every;
     attend_valid_metric valid_metric;
     uint64_t seed;
@@ -80,7 +83,7 @@ typedef struct attend_train_options {
     /* at the end, the average of this many of the last models becomes MODEL if it is better; 0: none */
     int average_checkpoints;
     /* Fine-tuning: begin with the weights of this model, which is not changed. `config` must be its configuration, except
-     * for vocabulary sizes and fields of training (attend_config_field_is_training_only). NULL: random weights. When
+     * for vocabulary sizes and fields of training (attend_config_field.training_only). NULL: random weights. When
      * training resumes, the model is not read again. */
     const char *init_from;
     /* With init_from: false: use its vocabularies and ignore `tokens`. true: learn vocabularies from the data; tokens
@@ -138,7 +141,9 @@ typedef struct attend_progress {
     double loss;              /* mean cross-entropy per target token since the last line of the log */
     double rate, norm;        /* learning rate; norm of the gradient */
     double tokens_per_second;
-    double seconds, seconds_left;            /* seconds_left < 0: unknown */
+    /* seconds_left: to the last update that options allow; < 0: unknown. min_seconds_left: until patience ends training
+     * if no validation finds a better model; < 0: patience does not end it. */
+    double seconds, seconds_left, min_seconds_left;
     double step_seconds, validation_seconds; /* parts of `seconds` */
     double valid_loss, valid_score;          /* of the last validation; NAN: none yet */
     double best;                             /* valid_score of the best model; NAN: none yet */
@@ -157,6 +162,7 @@ typedef struct attend_plan {
     int source_vocab, target_vocab;
     bool resumed;
     uint64_t update; /* of the checkpoint; 0: a new run */
+    bool held_out;   /* the validation pairs are held out of the training files (attend_pairs_hold_out) */
 } attend_plan;
 
 /* Callbacks. They are called on the thread that called attend_train; each may be NULL. */
@@ -186,6 +192,10 @@ int attend_train(const attend_train_options *options, const attend_train_events 
 /* Sets *is_checkpoint to true if a model file is a training checkpoint. A checkpoint must not be modified, because
  * training resumes from it. Does not verify the checksum. ATTEND_IO, ATTEND_BAD_MODEL, ATTEND_NO_MEMORY. */
 int attend_is_checkpoint(const char *path, bool *is_checkpoint);
+/* Gets the fraction of pairs that a checkpoint's training holds out, and their maximum number, so that training can
+ * resume with the same parts; *fraction is 0 if it holds out none. Does not verify the checksum. ATTEND_IO,
+ * ATTEND_BAD_MODEL, ATTEND_NO_MEMORY. */
+int attend_checkpoint_held_out(const char *path, double *fraction, uint64_t *max_pairs);
 
 /* ---- the training log ---- */
 

@@ -5,7 +5,8 @@
  *            length are decoded in one batch and batches are distributed over threads. The result for a line does not
  *            depend on the other lines.
  * Lines      An empty or blank line gives an empty translation. So does a line that cannot be translated (not UTF-8,
- *            longer than max_tokens, or with non-finite model outputs), whose result has `fault` set to the reason.
+ *            longer than max_tokens, too long for the memory limit, or with non-finite model outputs), whose result has
+ *            `fault` set to the reason.
  *            No line is lost or shifted.
  * Tasks      A translation model translates each line. A language model continues it: the result is the line and its
  *            continuation, and an empty line starts a new text. With a language model, prefixes and options that need
@@ -50,11 +51,16 @@ typedef struct attend_translator_options {
     int max_tokens;                      /* of a line or a prefix; longer ones are not translated */
     bool replace_unknown;                /* needs attention */
     const attend_dictionary *dictionary; /* for replace_unknown; NULL: none */
+    /* about the bytes that translating may take, the models included; 0: no limit. What a line takes is estimated from
+     * its length. The limit does not change translations, except that a line which would exceed it alone is not
+     * translated */
+    size_t memory;
+    attend_unit unit; /* what links count on both sides; ATTEND_UNIT_AUTO: what fits each side */
 } attend_translator_options;
 
 #define ATTEND_TRANSLATOR_OPTIONS_INIT                                                                                 \
     {                                                                                                                  \
-        ATTEND_SEARCH_OPTIONS_INIT, 1, 1000, 1000, false, 0                                                            \
+        ATTEND_SEARCH_OPTIONS_INIT, 1, 1000, 1000, false, 0, 0, ATTEND_UNIT_AUTO                                       \
     }
 
 /* One translation of a line. */
@@ -74,15 +80,16 @@ typedef struct attend_line_result {
     int count;
     const int *source; /* tokens, the end included */
     int source_count;
-    const char *source_text;         /* the line in NFC */
-    const attend_span *source_spans; /* (source_count) of the tokens in source_text */
-    const char *fault;               /* why the line could not be translated; NULL: it could */
+    const char *source_text;              /* the line in NFC */
+    const attend_span *source_spans;      /* (source_count) of the tokens in source_text */
+    attend_unit source_unit, target_unit; /* what links count; never ATTEND_UNIT_AUTO */
+    const char *fault;                    /* why the line could not be translated; NULL: it could */
 } attend_line_result;
 
 typedef struct attend_translator attend_translator;
 
 /* ATTEND_BAD_MODEL if the model has no tokenizers; ATTEND_BAD_USAGE if options are invalid or need attention that the
- * model does not have; ATTEND_NO_MEMORY. *out is the caller's, freed by attend_translator_free. */
+ * model does not have, or if the model does not fit into the memory limit; ATTEND_NO_MEMORY. *out is the caller's, freed by attend_translator_free. */
 int attend_translator_new(attend_translator **out, const attend_model *m, const attend_translator_options *options);
 /* An ensemble. ATTEND_BAD_USAGE also if the models do not have the same task, tokenizers and vocabularies; the
  * message names the difference. */
@@ -99,6 +106,11 @@ int attend_translator_run(attend_translator *t, int count, const char *const *li
  * translation. */
 int attend_translator_run_from(attend_translator *t, int count, const char *const *lines, const size_t *sizes,
                                const char *const *prefixes, const size_t *prefix_sizes);
+/* The same, but keeps little memory: translates the first of the lines, *done of them (at least one if count > 0),
+ * whose results fit into 32 MiB for each thread and into half of the memory limit. Call it again with the others. prefixes may be
+ * NULL. */
+int attend_translator_run_some(attend_translator *t, int count, const char *const *lines, const size_t *sizes,
+                               const char *const *prefixes, const size_t *prefix_sizes, int *done);
 /* The result of line 0, 1, ... of the last run; NULL if out of range. */
 const attend_line_result *attend_translator_result(const attend_translator *t, int line);
 

@@ -1,9 +1,9 @@
-/* view.h: attention maps, and their output for a terminal, as JSON and as an HTML page.
+/* view.h: attention maps, and their output for a terminal, as JSON, as a NumPy archive and as an HTML page.
  *
  * Purpose    attend_map_new runs a model on a source and a target, given or found by a search, and keeps the attention
  *            weights of one attention kind (config.h) in every layer and head, the probability of each target token and
  *            the most probable candidates. attend_view_* write maps. attend/grid.h has a map as a grid of cells for
- *            drawing; attend/picture.h, a library of its own, draws SVG and PNG.
+ *            drawing; attend/picture.h, a library of its own, draws SVG, PDF and PNG.
  * Ownership  A map is the caller's, freed by attend_map_free; it owns everything it points to.
  * Threads    A map is read by any number of threads. attend_map_new uses a context as attend_decoding_new does. */
 #ifndef ATTEND_VIEW_H
@@ -11,17 +11,19 @@
 
 #include <attend/json.h>
 #include <attend/model.h>
+#include <attend/palette.h>
 #include <attend/text.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
+/* Words stand for what fits a side: words, or characters if its lines are single words (attend_tokenizer_unit). */
 typedef struct attend_map_token {
     const char
         *text; /* UTF-8: its part of the sentence without surrounding spaces ("" for a space alone); "<s>" or "</s>" */
     int id;    /* in the vocabulary */
-    int word;  /* index of the word (what spaces separate) that contains it; -1: "<s>", "</s>" or a space alone */
+    int word;  /* index of the word that contains it; -1: "<s>", "</s>" or a space alone */
 } attend_map_token;
 
 typedef struct attend_map_candidate {
@@ -53,6 +55,7 @@ typedef struct attend_map {
         *candidates; /* (target_count, ATTEND_MAP_CANDIDATES), most probable first; unused ones have the text NULL */
     double log_probability, score; /* of the whole target; score: what the search sorted by, else log_probability */
     bool forced;                   /* the target was given, not found by a search */
+    int model; /* which of attend_view_options.models computed it; attend_map_new sets 0, the caller others */
 } attend_map;
 
 /* Computes the map of `kind` for a model with tokenizers. The target is the text `target` or, if that is NULL,
@@ -73,6 +76,10 @@ void attend_map_weights(const attend_map *map, int layer, int head, float *to);
  * and averaged over the tokens of a target word. Weights on "<s>", "</s>" and spaces are left out, so that a row sums
  * to at most 1. */
 void attend_map_word_weights(const attend_map *map, int layer, int head, float *to);
+/* What each row of attend_map_weights (by_token) or of attend_map_word_weights lacks to a sum of 1: the weight on "<s>",
+ * "</s>" and spaces, and what a local window takes away. (target_count) or (target_word_count). A token that has
+ * nothing to attend to lacks nothing. */
+void attend_map_rest(const attend_map *map, int layer, int head, bool by_token, float *to);
 
 extern const char *const attend_attention_kind_names[]; /* "cross", "encoder", "decoder", in order; then NULL */
 /* One of them; NULL: there is no such kind. */
@@ -94,22 +101,37 @@ typedef struct attend_map_list {
     int count;
 } attend_map_list;
 
-/* On a page, layer and head apply to the first attention kind; the others start with the mean. */
+/* One of the models whose maps are shown. */
+typedef struct attend_view_model {
+    const char *name;
+    int layer, head; /* with which a page begins; -1: the mean over all */
+} attend_view_model;
+
+/* On a page, layer and head apply to the first attention kind; the others start with the mean. With `models`, those of
+ * the model apply instead. */
 typedef struct attend_view_options {
     int layer, head;   /* -1: the mean over all */
     bool by_token;     /* rows and columns are tokens instead of words */
     int width;         /* of the terminal, in columns; 0: 80 */
     int colours;       /* of the terminal: 0 (characters only), 256, or 1 << 24 */
     const char *title; /* NULL: none */
+    attend_palette palette;
+    const attend_view_model *models; /* (model_count), by attend_map.model: for captions, and for a page of several */
+    int model_count;                 /* 0: unknown */
+    bool all_heads;                  /* JSON also has the weights of every layer and head; a page begins with them */
 } attend_view_options;
 
 #define ATTEND_VIEW_OPTIONS_INIT                                                                                       \
     {                                                                                                                  \
-        -1, -1, false, 0, 0, 0                                                                                         \
+        -1, -1, false, 0, 0, 0, ATTEND_PALETTE_BLUE, 0, 0, false                                                       \
     }
 
 /* ATTEND_BAD_USAGE if the map does not have the layer or head of the options. */
 int attend_view_check(const attend_map *map, const attend_view_options *options);
+/* The name of the model of a map; NULL: the options do not have it. */
+const char *attend_view_model_name(const attend_map *map, const attend_view_options *options);
+/* Replaces `out` by the caption of a map: its model if the options name it, attention kind, layer and head. */
+int attend_view_caption(const attend_map *map, const attend_view_options *options, attend_string *out);
 
 /* Replace `out` by a map as terminal text or as JSON (one line), or by all hypotheses of all sentences as an HTML page.
  * ATTEND_BAD_USAGE: a layer or head that is out of range; for the terminal: a map without attention. The options of a
@@ -121,6 +143,12 @@ int attend_view_html(const attend_map_list *sentences, int count, const attend_v
 /* Writes the members of the object of attend_view_json into an object that the caller began, for example after members
  * of its own. Returns also the status of the writer. */
 int attend_view_json_members(const attend_map *map, const attend_view_options *options, attend_json_writer *w);
+
+/* Replaces `out` by a NumPy archive (.npz) of the maps of one sentence: the weights of every layer and head, the rest of
+ * each row, tokens and words, probabilities (docs/show.md). The names of the arrays begin with "1/", "2/", .. if there
+ * are several maps. options->models names the model. ATTEND_BAD_USAGE: no map, or a map without attention;
+ * ATTEND_BAD_DATA: more than 4 GiB. */
+int attend_view_npz(const attend_map_list *maps, const attend_view_options *options, attend_string *out);
 
 #ifdef __cplusplus
 }

@@ -1,4 +1,4 @@
-/* attention.c: attention as an operation on the tape. This file checks the arguments; fused.c does the computation. */
+/* attention.c: attention as an operation on the tape. This file checks the arguments; device/cpu_attention.c does the computation. */
 #include <attend/attention.h>
 
 #include "attention/attention_call.h"
@@ -8,15 +8,34 @@
 /* Weights of small calls, such as a batch of sentences, are stored for backward; larger calls recompute them. */
 enum { MAX_STORED_WEIGHTS = 1 << 18 };
 
+/* What the context lends to the computation, with the threads of the call if it has some. */
+static attend_compute compute_of(attend_ctx *c, const attention_call *a)
+{
+    attend_compute compute = c->compute;
+    if (a->pool) compute.pool = a->pool;
+    return compute;
+}
+
 static void backward(attend_ctx *c, attend_node *node)
 {
     attention_call *a = (attention_call *)node;
     if (!a->context->grad && !(a->weights && a->weights->grad)) return;
-    if (a->select.selection == ATTEND_SELECT_HARD && a->select.training && a->select.estimator == ATTEND_REINFORCE &&
-        !a->advantage)
+    const selector *select = &a->d.select;
+    if (select->selection == ATTEND_SELECT_HARD && select->training && select->estimator == ATTEND_REINFORCE &&
+        !a->d.advantage) {
         attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_attention: REINFORCE needs an advantage for the backward pass");
-    else
-        attend_attention_backward(c, a);
+        return;
+    }
+    const attend_source *s = a->source;
+    device_attention *d = &a->d;
+    d->dcontext = a->context->grad, d->dweights = a->weights ? a->weights->grad : NULL;
+    d->dquery = attend_grad(c, a->query), d->dkey = attend_grad(c, s->keys), d->dvalue = attend_grad(c, s->values);
+    d->dbias = attend_grad(c, a->bias), d->dposition = attend_grad(c, a->position);
+    d->dprevious = attend_grad(c, a->previous);
+    for (int p = 0; p < s->d.parameter_count; p++)
+        if (s->d.score.tile_parameters & 1u << p) d->dparameters[p] = attend_grad(c, s->parameters[p]);
+    const attend_compute compute = compute_of(c, a);
+    if (c->status == ATTEND_OK) attend_ctx_computed(c, attend_device_of(c)->attention_backward(&compute, d));
 }
 
 /* Computes the strides of a mask with four axes; an axis of length 1 is broadcast. Returns false if the shape does
@@ -39,33 +58,35 @@ static bool mask_strides(attend_ctx *c, const char *what, const int shape[4], co
 static bool set_inputs(attend_ctx *c, attention_call *a, const attend_attention_inputs *in)
 {
     const attend_attention_options *o = &a->source->options;
-    const int full[4] = { a->source->count, o->heads, a->max_queries, a->source->max_keys };
+    const int full[4] = { a->source->d.count, o->heads, a->d.max_queries, a->source->d.max_keys };
     static const attend_attention_inputs none;
     if (!in) in = &none;
-    if (in->allowed && !mask_strides(c, "the mask", in->allowed_shape, full, a->allowed_strides)) return false;
-    a->allowed = in->allowed;
-    a->advantage = in->advantage;
-    a->first_position = in->first_position;
-    a->one_position = in->one_position;
+    if (in->allowed && !mask_strides(c, "the mask", in->allowed_shape, full, a->d.allowed_strides)) return false;
+    a->d.allowed = in->allowed;
+    a->d.advantage = in->advantage;
+    a->d.first_position = in->first_position;
+    a->d.one_position = in->one_position;
     if (in->bias) {
         if (!attend_check_inputs(c, "attend_attention", 1, in->bias)) return false;
         if (in->bias->rank != 4) {
             attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_attention: the bias has %d axes, expected 4", in->bias->rank);
             return false;
         }
-        if (!mask_strides(c, "the bias", in->bias->shape, full, a->bias_strides)) return false;
+        if (!mask_strides(c, "the bias", in->bias->shape, full, a->d.bias_strides)) return false;
         a->bias = in->bias;
+        a->d.bias = in->bias->value;
     }
     if (o->window == ATTEND_WINDOW_LOCAL_P) {
         if (!in->position) attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_attention: a local-p window needs a position");
         if (!in->position || !attend_check_inputs(c, "attend_attention", 1, in->position)) return false;
-        const size_t rows = a->query_rows.offsets ? (size_t)a->query->shape[0] : (size_t)full[0] * (size_t)full[2];
+        const size_t rows = a->d.query_rows.offsets ? (size_t)a->query->shape[0] : (size_t)full[0] * (size_t)full[2];
         if (in->position->size != rows) {
             attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_attention: %zu positions for %zu queries", in->position->size,
                             rows);
             return false;
         }
         a->position = in->position;
+        a->d.position = in->position->value;
     }
     if (o->score->needs_previous_weights) {
         a->previous = in->previous;
@@ -79,6 +100,7 @@ static bool set_inputs(attend_ctx *c, attention_call *a, const attend_attention_
                             attend_shape_text(a->previous, text), full[0], full[2], full[3]);
             return false;
         }
+        a->d.previous = a->previous->value;
     }
     return true;
 }
@@ -86,16 +108,16 @@ static bool set_inputs(attend_ctx *c, attention_call *a, const attend_attention_
 static void set_options(attend_ctx *c, attention_call *a)
 {
     const attend_attention_options *o = &a->source->options;
-    a->scale = o->scale != 0 ? o->scale : o->score->default_scale ? o->score->default_scale(a->query_width) : 1;
-    a->select = (selector){ .selection = o->selection,
-                            .estimator = o->estimator,
-                            .training = c->training,
-                            .temperature = o->temperature,
-                            .entropy_bonus = o->entropy_bonus };
-    if (o->selection == ATTEND_SELECT_HARD && c->training) a->select.random = attend_ctx_random(c);
+    a->d.scale = o->scale != 0 ? o->scale : o->score->default_scale ? o->score->default_scale(a->d.query_width) : 1;
+    a->d.select = (selector){ .selection = o->selection,
+                              .estimator = o->estimator,
+                              .training = c->training,
+                              .temperature = o->temperature,
+                              .entropy_bonus = o->entropy_bonus };
+    if (o->selection == ATTEND_SELECT_HARD && c->training) a->d.select.random = attend_ctx_random(c);
     if (o->dropout > 0 && c->training) {
-        a->dropout = o->dropout;
-        a->dropout_random = attend_ctx_random(c);
+        a->d.dropout = o->dropout;
+        a->d.dropout_random = attend_ctx_random(c);
     }
 }
 
@@ -104,7 +126,7 @@ static bool is_differentiable(const attention_call *a)
     const attend_var *all[] = { a->query, a->source->keys, a->source->values, a->bias, a->position, a->previous };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (all[i] && all[i]->differentiable) return true;
-    for (int i = 0; i < a->source->parameter_count; i++)
+    for (int i = 0; i < a->source->d.parameter_count; i++)
         if (a->source->parameters[i]->differentiable) return true;
     return false;
 }
@@ -113,11 +135,8 @@ attend_var *attend_attention_run(attend_ctx *c, attention_call *a, const attend_
                                  attend_var *context, bool want_weights)
 {
     const attend_attention_options *o = &a->source->options;
-    const int shape[4] = { a->source->count, o->heads, a->max_queries, a->source->max_keys };
+    const int shape[4] = { a->source->d.count, o->heads, a->d.max_queries, a->source->d.max_keys };
     a->context = context;
-    const int groups = a->source->count * o->key_heads;
-    a->workers = a->pool ? attend_pool_threads(a->pool) : 1;
-    if (a->workers > groups) a->workers = groups > 0 ? groups : 1;
     if (!a->context || !set_inputs(c, a, inputs)) return NULL;
     set_options(c, a);
     a->context->differentiable = is_differentiable(a) && c->recording;
@@ -125,17 +144,22 @@ attend_var *attend_attention_run(attend_ctx *c, attention_call *a, const attend_
     if (want_weights && !a->weights) {
         a->weights = attend_var_new(c, 4, shape, a->context->differentiable);
         if (!a->weights) return NULL;
-        memset(a->weights->value, 0, a->weights->size * sizeof(real));
+        c->memory->zero(a->weights->value, a->weights->size * sizeof(real));
     }
-    a->selected = attend_ctx_alloc(c, (size_t)shape[0] * (size_t)shape[1] * (size_t)shape[2], sizeof *a->selected);
-    if (!a->selected) return NULL;
+    device_attention *d = &a->d;
+    const size_t rows = (size_t)shape[0] * (size_t)shape[1] * (size_t)shape[2];
+    d->selected = attend_ctx_alloc_device(c, rows, sizeof *d->selected);
+    if (!d->selected) return NULL;
     const size_t area = (size_t)shape[0] * (size_t)shape[1] * (size_t)shape[2] * (size_t)shape[3];
     if (a->context->differentiable && !o->recompute && area <= MAX_STORED_WEIGHTS &&
         o->selection != ATTEND_SELECT_HARD && o->soft_cap == 0) {
-        a->stored_weights = attend_ctx_alloc_reals(c, area);
-        if (!a->stored_weights) return NULL;
+        d->stored_weights = attend_ctx_alloc_reals(c, area);
+        if (!d->stored_weights) return NULL;
     }
-    if (!attend_attention_forward(c, a)) return NULL;
+    d->source = &a->source->d, d->query = a->query->value, d->context = a->context->value;
+    d->weights = a->weights ? a->weights->value : NULL;
+    const attend_compute compute = compute_of(c, a);
+    if (!attend_ctx_computed(c, attend_device_of(c)->attention(&compute, d))) return NULL;
     if (a->context->differentiable) attend_record(c, &a->node, backward);
     return a->context;
 }
@@ -144,7 +168,7 @@ bool attend_attention_set_query(attend_ctx *c, attention_call *a, attend_var *qu
 {
     const attend_score *score = a->source->options.score;
     a->query = query;
-    a->query_width = width / a->source->options.heads;
+    a->d.query_width = width / a->source->options.heads;
     query->needed = true;
     if (width % a->source->options.heads != 0) {
         attend_ctx_fail(c, ATTEND_BAD_USAGE, "attention: queries of width %d cannot be divided into %d heads", width,
@@ -152,14 +176,14 @@ bool attend_attention_set_query(attend_ctx *c, attention_call *a, attend_var *qu
         return false;
     }
     int max_keys = 0; /* of the sequences: padded arrays may be longer */
-    for (int b = 0; b < a->source->count; b++)
-        if (a->source->key_rows.lengths[b] > max_keys) max_keys = a->source->key_rows.lengths[b];
+    for (int b = 0; b < a->source->d.count; b++)
+        if (a->source->d.key_rows.lengths[b] > max_keys) max_keys = a->source->d.key_rows.lengths[b];
     const attend_tile tile = { .keys = max_keys,
-                               .query_width = a->query_width,
-                               .key_width = a->source->key_width,
+                               .query_width = a->d.query_width,
+                               .key_width = a->source->d.key_width,
                                .heads = a->source->options.heads,
                                .all_keys = max_keys,
-                               .shapes = a->source->parameter_shapes };
+                               .shapes = a->source->d.parameter_shapes };
     const char *why = score->check_tile ? score->check_tile(&tile) : NULL;
     if (why) attend_ctx_fail(c, ATTEND_BAD_USAGE, "attention with score %s: %s", score->name, why);
     return !why;
@@ -180,25 +204,25 @@ attend_var *attend_attention_to(attend_ctx *c, const attend_source *source, atte
     if (!attend_check_inputs(c, name, 1, query)) return NULL;
     if (!source) return attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: the source is NULL", name);
     if (!attend_ragged_fits(c, name, queries, query)) return NULL;
-    if (queries->count != source->count)
+    if (queries->count != source->d.count)
         return attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: the queries have %d sequences, the source has %d", name,
-                               queries->count, source->count);
+                               queries->count, source->d.count);
     const attend_score *score = source->options.score;
     attend_var *const *w = source->parameters;
     attention_call *a = attend_ctx_alloc(c, 1, sizeof *a);
     if (!a) return NULL;
-    *a = (attention_call){ .source = source, .max_queries = queries->max_length };
+    *a = (attention_call){ .source = source, .d = { .max_queries = queries->max_length } };
     if (score->prepare_queries) query = score->prepare_queries(c, w, query);
     if (query && query->shape[0] != queries->rows)
         return attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: prepare_queries of score %s returned %d rows for %d queries",
                                name, score->name, query->shape[0], queries->rows);
     if (!query || !attend_attention_set_query(c, a, query, query->shape[1])) return NULL;
-    const int width = source->options.heads * source->value_width;
-    a->query_rows = attend_attention_packed_rows(query, source->options.heads, queries);
+    const int width = source->options.heads * source->d.value_width;
+    a->d.query_rows = attend_attention_packed_rows(query, source->options.heads, queries);
     attend_var *context = out && !score->finish ? attend_wrap(c, 2, (const int[]){ queries->rows, width }, out, NULL)
                                                 : attend_var_2d(c, queries->rows, width, false);
     if (!context) return NULL;
-    a->context_rows = attend_attention_packed_rows(context, source->options.heads, queries);
+    a->d.context_rows = attend_attention_packed_rows(context, source->options.heads, queries);
     context = attend_attention_run(c, a, inputs, context, weights != NULL);
     if (weights) *weights = a->weights;
     return context && score->finish ? score->finish(c, w, context) : context;
@@ -213,13 +237,13 @@ attend_var *attend_attention_joint(attend_ctx *c, const attend_source *source, a
     const int heads = source->options.heads;
     attention_call *a = attend_ctx_alloc(c, 1, sizeof *a);
     if (!a) return NULL;
-    *a = (attention_call){ .source = source, .max_queries = queries->max_length };
+    *a = (attention_call){ .source = source, .d = { .max_queries = queries->max_length } };
     if (!attend_attention_set_query(c, a, joint, width)) return NULL;
-    a->query_rows = attend_attention_packed_rows(joint, heads, queries);
-    a->query_rows.head = (size_t)a->query_width;
-    attend_var *context = attend_var_2d(c, queries->rows, heads * source->value_width, false);
+    a->d.query_rows = attend_attention_packed_rows(joint, heads, queries);
+    a->d.query_rows.head = (size_t)a->d.query_width;
+    attend_var *context = attend_var_2d(c, queries->rows, heads * source->d.value_width, false);
     if (!context) return NULL;
-    a->context_rows = attend_attention_packed_rows(context, heads, queries);
+    a->d.context_rows = attend_attention_packed_rows(context, heads, queries);
     context = attend_attention_run(c, a, NULL, context, weights != NULL);
     if (weights) *weights = a->weights;
     return context;

@@ -3,8 +3,7 @@
 
 #include "core/memory.h"
 #include "core/status.h"
-#include "kernel/kernel.h"
-#include "op/product.h"
+#include "device/device.h"
 #include <limits.h>
 #include <stdint.h>
 #include <string.h>
@@ -20,7 +19,8 @@ typedef struct lists {
 } lists;
 
 struct attend_beam_cache {
-    size_t width, stride; /* stride: distance of rows, a multiple of a cache line */
+    const device_memory *memory; /* of the blocks */
+    size_t width, stride;        /* stride: distance of rows, a multiple of a cache line */
     real **blocks;
     int *free_rows;      /* (free_count) rows that can be reused */
     unsigned char *used; /* by row; scratch memory of find_free_rows */
@@ -114,7 +114,7 @@ static bool reserve_rows(attend_beam_cache *cache, size_t n)
     while (cache->block_count < blocks) {
         real *block = cache->stride > SIZE_MAX / sizeof(real) / BLOCK
                           ? NULL
-                          : attend_memory_aligned(BLOCK * cache->stride * sizeof *block);
+                          : cache->memory->take(BLOCK * cache->stride * sizeof *block);
         if (!block) break;
         cache->blocks[cache->block_count++] = block;
     }
@@ -130,6 +130,7 @@ int attend_beam_cache_new(attend_beam_cache **out, int width)
     if (width < 1) return attend_fail(ATTEND_BAD_USAGE, "attend_beam_cache_new: the width of a row is %d", width);
     attend_beam_cache *cache = attend_memory_zeroed(1, sizeof *cache);
     if (!cache) return attend_fail(ATTEND_NO_MEMORY, "no memory for a beam cache");
+    cache->memory = attend_device_default();
     cache->width = (size_t)width;
     cache->stride = (cache->width + ALIGNED - 1) / ALIGNED * ALIGNED;
     *out = cache;
@@ -139,7 +140,7 @@ int attend_beam_cache_new(attend_beam_cache **out, int width)
 void attend_beam_cache_free(attend_beam_cache *cache)
 {
     if (!cache) return;
-    for (size_t i = 0; i < cache->block_count; i++) attend_memory_free(cache->blocks[i]);
+    for (size_t i = 0; i < cache->block_count; i++) cache->memory->give(cache->blocks[i]);
     attend_memory_free(cache->blocks);
     attend_memory_free(cache->free_rows);
     attend_memory_free(cache->used);
@@ -232,7 +233,7 @@ int attend_beam_cache_step(attend_beam_cache *cache, int n, const int *parents, 
     if (!extends_lists) copy_parent_lists(cache, n, parents);
     for (size_t i = 0; i < (size_t)n; i++) {
         const int row = cache->free_rows[--cache->free_count];
-        memcpy(row_at(cache, row), rows + i * stride, cache->width * sizeof *rows);
+        cache->memory->copy(row_at(cache, row), rows + i * stride, cache->width * sizeof *rows);
         cache->current.rows[i * cache->current.length + (size_t)cache->current.lengths[i]++] = row;
     }
     cache->count = n, cache->max_length = max_length + 1;
@@ -241,60 +242,27 @@ int attend_beam_cache_step(attend_beam_cache *cache, int n, const int *parents, 
 
 /* ---- attention ---- */
 
-/* The work is divided into pieces of consecutive items; item i * heads + h is head h of hypothesis i. */
-typedef struct attention_work {
-    const attend_beam_cache *cache;
-    const beam_attention *a;
-    size_t items, piece; /* number of all items, and of the items of a piece */
-    const real **keys;   /* (pieces, max_length): addresses of rows */
-    real *weights;       /* (pieces, max_length) */
-} attention_work;
-
-static void one_head(const beam_attention *a, const real *const *rows, size_t tokens, size_t i, size_t h, real *weights)
-{
-    const attend_kernel_table *k = attend_kernel();
-    const size_t width = (size_t)a->width, at = h * width;
-    k->dot_rows(width, tokens, a->query + i * a->query_stride + at, rows, a->key + at, weights);
-    k->scale(tokens, (real)a->scale, weights);
-    const real sum = k->exp_sum(tokens, weights, k->max(tokens, weights), weights);
-    k->scale(tokens, 1 / sum, weights);
-    k->weighted_sum_rows(width, tokens, weights, rows, a->value + at, a->context + i * a->context_stride + at);
-}
-
-static void run_piece(void *user, int piece)
-{
-    const attention_work *s = user;
-    const beam_attention *a = s->a;
-    const size_t max_length = (size_t)s->cache->max_length, heads = (size_t)a->heads, first = (size_t)piece * s->piece;
-    const size_t end = s->items - first < s->piece ? s->items : first + s->piece;
-    const real **rows = s->keys + (size_t)piece * max_length;
-    for (size_t item = first; item < end; item++) {
-        const size_t i = item / heads, tokens = (size_t)s->cache->current.lengths[i];
-        if (item == first || item % heads == 0)
-            for (size_t j = 0; j < tokens; j++)
-                rows[j] = row_at(s->cache, s->cache->current.rows[i * s->cache->current.length + j]);
-        real *weights = a->weights ? a->weights + item * max_length : s->weights + (size_t)piece * max_length;
-        one_head(a, rows, tokens, i, item % heads, weights);
-        if (a->weights && tokens < max_length) memset(weights + tokens, 0, (max_length - tokens) * sizeof *weights);
-    }
-}
-
 bool attend_beam_cache_attend(attend_ctx *c, const attend_beam_cache *cache, const beam_attention *a)
 {
     if (c->status != ATTEND_OK) return false;
     if (cache->count == 0) return true;
-    const size_t items = (size_t)cache->count * (size_t)a->heads, max_length = (size_t)cache->max_length;
-    const size_t threads = (size_t)attend_product_threads(c, 2 * items * max_length * (size_t)a->width);
-    const size_t piece = (items + threads - 1) / threads, pieces = (items + piece - 1) / piece;
-    const attend_mark mark = attend_arena_mark(&c->arena);
-    attention_work s = { .cache = cache, .a = a, .items = items, .piece = piece };
-    s.keys = attend_ctx_alloc(c, pieces * max_length, sizeof *s.keys);
-    s.weights = attend_ctx_alloc_reals(c, pieces * max_length);
-    if (!s.keys || !s.weights) return false;
-    if (pieces == 1)
-        run_piece(&s, 0);
-    else
-        attend_pool_run(c->pool, (int)pieces, run_piece, &s);
-    attend_arena_rewind(&c->arena, mark);
-    return true;
+    const device_beam beam = { .count = (size_t)cache->count,
+                               .max_length = (size_t)cache->max_length,
+                               .blocks = (const real *const *)cache->blocks,
+                               .block = BLOCK,
+                               .row_stride = cache->stride,
+                               .rows = cache->current.rows,
+                               .lengths = cache->current.lengths,
+                               .list_stride = cache->current.length,
+                               .query = a->query,
+                               .query_stride = a->query_stride,
+                               .heads = (size_t)a->heads,
+                               .width = (size_t)a->width,
+                               .key = a->key,
+                               .value = a->value,
+                               .scale = (real)a->scale,
+                               .context = a->context,
+                               .context_stride = a->context_stride,
+                               .weights = a->weights };
+    return attend_ctx_computed(c, attend_device_of(c)->beam_attention(&c->compute, &beam));
 }

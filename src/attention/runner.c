@@ -7,7 +7,6 @@
 
 #include "core/status.h"
 #include "core/memory.h"
-#include "kernel/gemm.h"
 #include "op/ragged.h"
 #include <limits.h>
 #include <math.h>
@@ -250,34 +249,29 @@ static void forward_in_place(attend_runner *r)
               *queries = lengths_or_max(c, a->query_lengths, a->batch, a->queries);
     if (c->status != ATTEND_OK) return;
 
-    *source = (attend_source){ .options = *o,
-                               .parameter_count = r->parameter_count,
-                               .keys = s->key,
-                               .values = s->value,
-                               .count = a->batch,
-                               .max_keys = a->keys,
-                               .key_width = a->key_width,
-                               .value_width = a->value_width,
-                               .key_rows = array_rows(a, o->key_heads, a->keys, a->key_width, keys),
-                               .value_rows = array_rows(a, o->key_heads, a->keys, a->value_width, keys) };
-    for (int i = 0; i < r->parameter_count; i++) {
-        source->parameters[i] = s->parameters[i];
-        source->parameter_values[i] = a->parameters[i];
-        memcpy(source->parameter_shapes[i], r->parameter_specs[i].shape, sizeof r->parameter_specs[i].shape);
-    }
-    *call = (attention_call){ .source = source,
-                              .max_queries = a->queries,
-                              .scores = r->scores,
-                              .query_rows = array_rows(a, o->heads, a->queries, a->query_width, queries),
-                              .context_rows = array_rows(a, o->heads, a->queries, a->value_width, queries) };
+    *source = (attend_source){ .options = *o, .keys = s->key, .values = s->value };
+    source->d = (device_source){ .parameter_count = r->parameter_count,
+                                 .count = a->batch,
+                                 .max_keys = a->keys,
+                                 .key_width = a->key_width,
+                                 .value_width = a->value_width,
+                                 .key_rows = array_rows(a, o->key_heads, a->keys, a->key_width, keys),
+                                 .value_rows = array_rows(a, o->key_heads, a->keys, a->value_width, keys) };
+    for (int i = 0; i < r->parameter_count; i++) source->parameters[i] = s->parameters[i];
+    attend_attention_source_describe(source);
+    *call = (attention_call){ .source = source, .pool = r->pool };
+    call->d = (device_attention){ .max_queries = a->queries,
+                                  .scores = r->scores,
+                                  .query_rows = array_rows(a, o->heads, a->queries, a->query_width, queries),
+                                  .context_rows = array_rows(a, o->heads, a->queries, a->value_width, queries) };
     if (r->weights) {
         const int shape[4] = { a->batch, o->heads, a->queries, a->keys };
         call->weights = s->weights = attend_wrap(c, 4, shape, r->weights, NULL);
     }
-    call->pool = r->pool;
+    const attend_compute compute = { .pool = r->pool, .scratch = &c->arena };
     const attend_attention_inputs in = optional_inputs(a, s);
     if (!attend_attention_set_query(c, call, s->query, o->heads * a->query_width)) return;
-    if (!attend_attention_source_cache(c, source, a->queries * (o->heads / o->key_heads), call->pool)) return;
+    if (!attend_attention_source_cache(c, source, a->queries * (o->heads / o->key_heads), &compute)) return;
     attend_attention_run(c, call, &in, s->context, r->weights != NULL);
 }
 
@@ -347,11 +341,12 @@ static void forward_shard(void *user, int number)
                         o->score->name, r->context_width, s->context->shape[1]);
         return;
     }
-    for (int i = 0; s->context->value != context && i < queries->rows; i++)
-        memcpy(context + (size_t)s->rows[i] * width, s->context->value + (size_t)i * width, width * sizeof(real));
+    const real *rows = s->context->value == context ? NULL : attend_value(s->context);
+    for (int i = 0; rows && i < queries->rows; i++)
+        memcpy(context + (size_t)s->rows[i] * width, rows + (size_t)i * width, width * sizeof(real));
     if (r->weights)
-        memcpy(r->weights + (size_t)s->first * (size_t)o->heads * (size_t)a->queries * (size_t)a->keys,
-               s->weights->value, s->weights->size * sizeof(real));
+        c->memory->download(r->weights + (size_t)s->first * (size_t)o->heads * (size_t)a->queries * (size_t)a->keys,
+                            s->weights->value, s->weights->size * sizeof(real));
 }
 
 /* ---- packed parameters, shared by all shards ---- */
@@ -367,8 +362,9 @@ static void pack_one(void *user, int i)
     packing *p = user;
     const size_t rows = (size_t)p->r->parameter_specs[i].shape[0], columns = (size_t)p->r->parameter_specs[i].shape[1];
     if (p->to[i])
-        attend_pack(p->transpose, p->transpose ? columns : rows, p->transpose ? rows : columns,
-                    p->r->arrays.parameters[i], columns, p->to[i]);
+        attend_device_of(p->r->contexts[0])
+            ->pack(&(attend_compute){ 0 }, ATTEND_FP32, p->transpose, p->transpose ? columns : rows,
+                   p->transpose ? rows : columns, p->r->arrays.parameters[i], p->to[i]);
 }
 
 /* Packs the matrices, in the memory of the first shard, before the shards run. */
@@ -378,8 +374,9 @@ static void pack_parameters(attend_runner *r, bool transpose)
     for (int i = 0; i < r->parameter_count; i++) {
         const size_t rows = (size_t)r->parameter_specs[i].shape[0], columns = (size_t)r->parameter_specs[i].shape[1];
         if (r->parameter_specs[i].rank != 2) continue;
-        p.to[i] = attend_ctx_alloc_reals(r->contexts[0],
-                                         attend_packed_size(transpose ? columns : rows, transpose ? rows : columns));
+        const size_t bytes = attend_device_of(r->contexts[0])
+                                 ->packed_bytes(ATTEND_FP32, transpose ? columns : rows, transpose ? rows : columns);
+        p.to[i] = attend_ctx_alloc_device(r->contexts[0], bytes, 1);
         r->packed[i][transpose] = p.to[i];
     }
     if (r->contexts[0]->status == ATTEND_OK) attend_pool_run(r->pool, r->parameter_count, pack_one, &p);
@@ -512,8 +509,11 @@ static void set_output_gradients(attend_runner *r, shard *s)
         return;
     }
     real *packed = attend_ctx_alloc_reals(s->c, s->context->size);
-    for (int i = 0; packed && i < s->context->shape[0]; i++)
-        memcpy(packed + (size_t)i * width, dcontext + (size_t)s->rows[i] * width, width * sizeof(real));
+    real *rows = s->c->memory->on_host ? packed : attend_ctx_alloc(s->c, s->context->size, sizeof *rows);
+    if (!packed || !rows) return;
+    for (int i = 0; i < s->context->shape[0]; i++)
+        memcpy(rows + (size_t)i * width, dcontext + (size_t)s->rows[i] * width, width * sizeof(real));
+    if (rows != packed) s->c->memory->upload(packed, rows, s->context->size * sizeof *rows);
     s->context->grad = packed;
 }
 
@@ -529,7 +529,8 @@ static void backward_shard(void *user, int number)
 
 static void add_shared(const attend_runner *r, const attend_var *v, real *whole)
 {
-    if (v && v->grad && whole && !r->in_place) attend_kernel()->add(v->size, v->grad, whole);
+    const real *part = v && whole && !r->in_place ? attend_gradient(v) : NULL;
+    if (part) attend_kernel()->add(v->size, part, whole);
 }
 
 int attend_runner_backward(attend_runner *r, const real *dcontext, const real *dweights,

@@ -77,43 +77,49 @@ static bool parameters_fit(attend_ctx *c, attend_source *s, attend_var *const *g
         }
         if (!attend_check_weight(c, "attend_source_new", given[i])) return false;
         s->parameters[i] = given[i];
-        s->parameter_values[i] = given[i]->value;
-        memcpy(s->parameter_shapes[i], given[i]->shape, sizeof s->parameter_shapes[i]);
-        s->parameter_count = i + 1;
+        s->d.parameter_count = i + 1;
     }
     return true;
 }
 
 /* ---- cache ---- */
 
-static void cache_group(void *user, int i)
-{
-    attend_source *s = user;
-    int b = i / s->options.key_heads, head = i % s->options.key_heads;
-    s->options.score->cache_keys(s->key_rows.lengths[b], s->key_width,
-                                 s->keys->value + attention_row(&s->key_rows, b, head, 0), s->key_rows.row,
-                                 (real *)s->cache[i]);
-}
-
-bool attend_attention_source_cache(attend_ctx *c, attend_source *s, int queries, attend_pool *pool)
+bool attend_attention_source_cache(attend_ctx *c, attend_source *s, int queries, const attend_compute *compute)
 {
     const attend_score *score = s->options.score;
-    const int groups = s->count * s->options.key_heads;
+    device_source *d = &s->d;
+    const int groups = d->count * d->key_heads;
     if (!score->cache_keys || queries < MIN_CACHED_QUERIES) return true;
-    const real **cache = attend_ctx_alloc(c, (size_t)groups, sizeof *cache);
+    real **cache = attend_ctx_alloc(c, (size_t)groups, sizeof *cache);
     for (int i = 0; cache && i < groups; i++)
-        cache[i] =
-            attend_ctx_alloc_reals(c, score->cache_size(s->key_rows.lengths[i / s->options.key_heads], s->key_width));
+        cache[i] = attend_ctx_alloc_reals(c, score->cache_size(d->key_rows.lengths[i / d->key_heads], d->key_width));
     if (c->status != ATTEND_OK) return false;
-    s->cache = cache;
-    if (pool)
-        attend_pool_run(pool, groups, cache_group, s);
-    else
-        for (int i = 0; i < groups; i++) cache_group(s, i);
+    d->cache = cache;
+    attend_device_of(c)->cache_keys(compute, d);
     return true;
 }
 
 /* ---- the source ---- */
+
+void attend_attention_source_describe(attend_source *s)
+{
+    const attend_attention_options *o = &s->options;
+    device_source *d = &s->d;
+    d->score = (device_score){ .tile_parameters = o->score->tile_parameters,
+                               .cache_keys = o->score->cache_keys,
+                               .scratch_size = o->score->scratch_size,
+                               .tile = o->score->tile,
+                               .tile_backward = o->score->tile_backward };
+    d->heads = o->heads, d->key_heads = o->key_heads;
+    d->window = o->window, d->window_size = o->window_size;
+    d->soft_cap = o->soft_cap, d->causal = o->causal;
+    d->keys = s->keys->value, d->values = s->values->value;
+    for (int i = 0; i < d->parameter_count; i++) {
+        d->parameters[i] = s->parameters[i]->value;
+        d->parameter_sizes[i] = s->parameters[i]->size;
+        memcpy(d->parameter_shapes[i], s->parameters[i]->shape, sizeof d->parameter_shapes[i]);
+    }
+}
 
 attention_rows attend_attention_packed_rows(const attend_var *v, int heads, const attend_ragged *sequences)
 {
@@ -127,9 +133,9 @@ attention_rows attend_attention_packed_rows(const attend_var *v, int heads, cons
 static bool sizes_fit(attend_ctx *c, const char *name, const attend_source *s)
 {
     const attend_attention_options *o = &s->options;
-    if ((int64_t)s->count * o->key_heads <= INT_MAX && (int64_t)o->heads * s->value_width <= INT_MAX) return true;
+    if ((int64_t)s->d.count * o->key_heads <= INT_MAX && (int64_t)o->heads * s->d.value_width <= INT_MAX) return true;
     attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: %d sequences, %d heads and values of width %d are too large together",
-                    name, s->count, o->heads, s->value_width);
+                    name, s->d.count, o->heads, s->d.value_width);
     return false;
 }
 
@@ -143,7 +149,7 @@ attend_source *attend_source_new(attend_ctx *c, const attend_attention_options *
     if (!attend_ragged_fits(c, name, sequences, keys) || !attend_ragged_fits(c, name, sequences, values)) return NULL;
     attend_source *s = attend_ctx_alloc(c, 1, sizeof *s);
     if (!s) return NULL;
-    *s = (attend_source){ .options = *options, .count = sequences->count, .max_keys = sequences->max_length };
+    *s = (attend_source){ .options = *options, .d = { .count = sequences->count, .max_keys = sequences->max_length } };
     if (!attend_attention_options_resolve(c, &s->options) || !parameters_fit(c, s, parameters, keys, values))
         return NULL;
 
@@ -156,12 +162,13 @@ attend_source *attend_source_new(attend_ctx *c, const attend_attention_options *
         return attend_ctx_fail(c, ATTEND_BAD_USAGE,
                                "%s: keys of width %d and values of width %d cannot be divided into %d heads", name,
                                s->keys->shape[1], s->values->shape[1], heads);
-    s->key_width = s->keys->shape[1] / heads;
-    s->value_width = s->values->shape[1] / heads;
-    s->key_rows = attend_attention_packed_rows(s->keys, heads, sequences);
-    s->value_rows = attend_attention_packed_rows(s->values, heads, sequences);
+    s->d.key_width = s->keys->shape[1] / heads;
+    s->d.value_width = s->values->shape[1] / heads;
+    s->d.key_rows = attend_attention_packed_rows(s->keys, heads, sequences);
+    s->d.value_rows = attend_attention_packed_rows(s->values, heads, sequences);
     s->keys->needed = s->values->needed = true;
-    return sizes_fit(c, name, s) && attend_attention_source_cache(c, s, MIN_CACHED_QUERIES, NULL) ? s : NULL;
+    attend_attention_source_describe(s);
+    return sizes_fit(c, name, s) && attend_attention_source_cache(c, s, MIN_CACHED_QUERIES, &c->compute) ? s : NULL;
 }
 
 attend_source *attend_source_joint(attend_ctx *c, const attend_attention_options *options, attend_var *joint, int at,
@@ -172,10 +179,9 @@ attend_source *attend_source_joint(attend_ctx *c, const attend_attention_options
     attend_source *s = attend_ctx_alloc(c, 1, sizeof *s);
     if (!s) return NULL;
     *s = (attend_source){ .options = *options,
-                          .count = sequences->count,
-                          .max_keys = sequences->max_length,
                           .keys = joint,
-                          .values = joint };
+                          .values = joint,
+                          .d = { .count = sequences->count, .max_keys = sequences->max_length } };
     if (!attend_attention_options_resolve(c, &s->options)) return NULL;
     const attend_score *score = s->options.score;
     const int heads = s->options.key_heads;
@@ -183,12 +189,14 @@ attend_source *attend_source_joint(attend_ctx *c, const attend_attention_options
         width % heads != 0 || at + 2 * width > joint->shape[1])
         return attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: score %s cannot use columns %d to %d of %d with %d heads",
                                name, score->name, at, at + 2 * width, joint->shape[1], heads);
-    s->key_width = s->value_width = width / heads;
-    s->key_rows = attend_attention_packed_rows(joint, heads, sequences);
-    s->key_rows.head = (size_t)s->key_width;
-    s->value_rows = s->key_rows;
-    s->key_rows.first = (size_t)at;
-    s->value_rows.first = (size_t)at + (size_t)width;
+    device_source *d = &s->d;
+    d->key_width = d->value_width = width / heads;
+    d->key_rows = attend_attention_packed_rows(joint, heads, sequences);
+    d->key_rows.head = (size_t)d->key_width;
+    d->value_rows = d->key_rows;
+    d->key_rows.first = (size_t)at;
+    d->value_rows.first = (size_t)at + (size_t)width;
     joint->needed = true;
-    return sizes_fit(c, name, s) && attend_attention_source_cache(c, s, MIN_CACHED_QUERIES, NULL) ? s : NULL;
+    attend_attention_source_describe(s);
+    return sizes_fit(c, name, s) && attend_attention_source_cache(c, s, MIN_CACHED_QUERIES, &c->compute) ? s : NULL;
 }

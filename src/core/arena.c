@@ -6,23 +6,30 @@
 /* Chunk sizes double up to a limit, beyond which unused memory would cost more than another chunk. */
 enum { ALIGNMENT = 64, FIRST_CHUNK = 1 << 20, MAX_GROWTH = 64 << 20 };
 
-/* The header takes the first 64 bytes, so that the data after it is aligned. */
+/* The header is in host memory. That of a chunk in host memory takes the first 64 bytes, so that the data after it is
+ * aligned. */
 struct arena_chunk {
     struct arena_chunk *next; /* with ATTEND_ARENA_MALLOC: the previous one */
-    size_t size, used;        /* bytes after the header */
+    size_t size, used;        /* bytes of data */
+    char *data;
 };
 
-static char *chunk_data(struct arena_chunk *chunk)
+static void chunk_free(const attend_arena *a, struct arena_chunk *chunk)
 {
-    return (char *)chunk + ALIGNMENT;
+    if (a->memory) a->memory->give(chunk->data);
+    attend_memory_free(chunk);
 }
 
 static struct arena_chunk *chunk_new(attend_arena *a, size_t size)
 {
     if (size > SIZE_MAX / 2) return NULL;
-    struct arena_chunk *chunk = attend_memory_aligned(size + ALIGNMENT);
+    struct arena_chunk *chunk = attend_memory_aligned(a->memory ? ALIGNMENT : size + ALIGNMENT);
     if (!chunk) return NULL;
-    *chunk = (struct arena_chunk){ .size = size };
+    *chunk = (struct arena_chunk){ .size = size, .data = (char *)chunk + ALIGNMENT };
+    if (a->memory && !(chunk->data = a->memory->take(size ? size : 1))) {
+        attend_memory_free(chunk);
+        return NULL;
+    }
     a->bytes += size + ALIGNMENT;
     return chunk;
 }
@@ -35,27 +42,27 @@ void *attend_arena_alloc(attend_arena *a, size_t bytes)
     if (!chunk) return NULL;
     chunk->next = a->current;
     a->current = chunk;
-    return chunk_data(chunk);
+    return chunk->data;
 }
 
-attend_mark attend_arena_mark(const attend_arena *a)
+arena_mark attend_arena_mark(const attend_arena *a)
 {
-    return (attend_mark){ .chunk = a->current };
+    return (arena_mark){ .chunk = a->current };
 }
 
-void attend_arena_rewind(attend_arena *a, attend_mark mark)
+void attend_arena_rewind(attend_arena *a, arena_mark mark)
 {
     while (a->current && a->current != mark.chunk) {
         struct arena_chunk *previous = a->current->next;
         a->bytes -= a->current->size + ALIGNMENT;
-        attend_memory_free(a->current);
+        chunk_free(a, a->current);
         a->current = previous;
     }
 }
 
 void attend_arena_free(attend_arena *a)
 {
-    attend_arena_rewind(a, (attend_mark){ 0 });
+    attend_arena_rewind(a, (arena_mark){ 0 });
 }
 
 #else
@@ -82,17 +89,17 @@ void *attend_arena_alloc(attend_arena *a, size_t bytes)
             a->first = chunk;
     }
     a->current = chunk;
-    void *p = chunk_data(chunk) + chunk->used;
+    void *p = chunk->data + chunk->used;
     chunk->used += bytes;
     return p;
 }
 
-attend_mark attend_arena_mark(const attend_arena *a)
+arena_mark attend_arena_mark(const attend_arena *a)
 {
-    return (attend_mark){ .chunk = a->current, .used = a->current ? a->current->used : 0 };
+    return (arena_mark){ .chunk = a->current, .used = a->current ? a->current->used : 0 };
 }
 
-void attend_arena_rewind(attend_arena *a, attend_mark mark)
+void attend_arena_rewind(attend_arena *a, arena_mark mark)
 {
     a->current = mark.chunk ? mark.chunk : a->first;
     if (a->current) a->current->used = mark.used;
@@ -102,9 +109,9 @@ void attend_arena_free(attend_arena *a)
 {
     for (struct arena_chunk *chunk = a->first, *next; chunk; chunk = next) {
         next = chunk->next;
-        attend_memory_free(chunk);
+        chunk_free(a, chunk);
     }
-    *a = (attend_arena){ 0 };
+    *a = (attend_arena){ .memory = a->memory };
 }
 
 #endif

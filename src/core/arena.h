@@ -6,18 +6,25 @@
 #ifndef ATTEND_CORE_ARENA_H
 #define ATTEND_CORE_ARENA_H
 
-#include <attend/tape.h> /* attend_mark */
+#include "core/device_memory.h"
 
 typedef struct attend_arena {
+    const device_memory *memory; /* where the chunks lie; NULL: in host memory */
     struct arena_chunk *first;
     struct arena_chunk *current;
-    size_t bytes; /* allocated from the system */
+    size_t bytes; /* allocated from the system or the device */
 } attend_arena;
+
+/* How much of an arena is in use. */
+typedef struct arena_mark {
+    struct arena_chunk *chunk;
+    size_t used;
+} arena_mark;
 
 /* Memory aligned to 64 bytes, not initialised; NULL if memory ran out. {0} is an empty arena. */
 void *attend_arena_alloc(attend_arena *a, size_t bytes);
-attend_mark attend_arena_mark(const attend_arena *a);
-void attend_arena_rewind(attend_arena *a, attend_mark mark); /* {0}: to the start */
+arena_mark attend_arena_mark(const attend_arena *a);
+void attend_arena_rewind(attend_arena *a, arena_mark mark); /* {0}: to the start */
 void attend_arena_free(attend_arena *a);
 
 #endif

@@ -11,7 +11,8 @@ void attend_grads_free(attend_grads *g)
 {
     if (!g) return;
     for (int i = 0; g->entries && i < g->count; i++) {
-        attend_memory_free(g->entries[i].value);
+        g->memory->give(g->entries[i].value);
+        attend_memory_free(g->entries[i].host);
         attend_memory_free(g->entries[i].rows);
         attend_memory_free(g->entries[i].touched);
     }
@@ -25,12 +26,12 @@ int attend_grads_new(attend_grads **out, const attend_params *set)
     *out = NULL;
     attend_grads *g = attend_memory_zeroed(1, sizeof *g);
     bool ok = g && (g->entries = attend_memory_zeroed((size_t)set->count, sizeof *g->entries));
-    if (ok) g->count = set->count;
+    if (ok) g->count = set->count, g->memory = set->memory;
     for (int i = 0; ok && i < set->count; i++) {
         grad_entry *e = &g->entries[i];
         e->param = set->list[i];
-        /* calloc: pages of rows that no gradient touches are never mapped */
-        ok = (e->value = attend_memory_zeroed(e->param->size, sizeof(real))) != NULL;
+        /* zeroed when taken: pages of rows that no gradient touches are never mapped */
+        ok = (e->value = g->memory->take_zeroed(e->param->size * sizeof(real))) != NULL;
         if (ok && e->param->rank == 2) {
             ok = (e->rows = attend_memory_zeroed((size_t)e->param->shape[0], sizeof *e->rows)) != NULL;
             if (ok) ok = (e->touched = attend_memory_zeroed((size_t)e->param->shape[0], 1)) != NULL;
@@ -47,7 +48,15 @@ int attend_grads_new(attend_grads **out, const attend_params *set)
 const real *attend_grads_of(const attend_grads *g, const attend_param *p)
 {
     ATTEND_REQUIRE(NULL, g && p);
-    return g->entries[p->index].value;
+    grad_entry *e = &g->entries[p->index];
+    if (g->memory->on_host) return e->value;
+    if (!e->host) e->host = attend_memory_zeroed(p->size, sizeof *e->host);
+    if (!e->host) {
+        attend_fail(ATTEND_NO_MEMORY, "no memory to read the gradient of '%s'", p->name);
+        return NULL;
+    }
+    g->memory->download(e->host, e->value, p->size * sizeof *e->host);
+    return e->host;
 }
 
 void attend_grads_clear_rows(grad_entry *e)
@@ -64,10 +73,10 @@ void attend_grads_zero(attend_grads *g)
         grad_entry *e = &g->entries[i];
         size_t width = attend_grads_row_size(e);
         if (e->dense)
-            memset(e->value, 0, e->param->size * sizeof(real));
+            g->memory->zero(e->value, e->param->size * sizeof(real));
         else
             for (int j = 0; j < e->rows_used; j++)
-                memset(e->value + (size_t)e->rows[j] * width, 0, width * sizeof(real));
+                g->memory->zero(e->value + (size_t)e->rows[j] * width, width * sizeof(real));
         attend_grads_clear_rows(e);
     }
 }

@@ -1,5 +1,6 @@
 #include "core/machine_memory.h"
 
+#include <attend/processors.h>
 #include <limits.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -35,17 +36,22 @@ static size_t number_in(const char *path, const char *name)
     return number;
 }
 
-static size_t machine_memory(const char *root)
+/* all: not only what is available. */
+static size_t machine_memory(const char *root, bool all)
 {
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%s/proc/meminfo", root);
+    if (all) {
+        const size_t total = number_in(path, "MemTotal:");
+        return total > SIZE_MAX >> 11 ? SIZE_MAX : total << 10;
+    }
     const size_t available = number_in(path, "MemAvailable:"), swap = number_in(path, "SwapFree:"); /* kB */
     if (available > SIZE_MAX >> 11) return SIZE_MAX;
     return (available + (swap > SIZE_MAX >> 11 ? 0 : swap)) << 10;
 }
 
-/* What one control group leaves. */
-static size_t group_memory(const char *root, const group_files *files, const char *group)
+/* What one control group leaves or, if `all`, allows. */
+static size_t group_memory(const char *root, const group_files *files, const char *group, bool all)
 {
     char path[PATH_MAX];
     size_t numbers[3];
@@ -56,15 +62,16 @@ static size_t group_memory(const char *root, const group_files *files, const cha
     }
     const size_t limit = numbers[0], used = numbers[1] == SIZE_MAX ? 0 : numbers[1];
     const size_t cached = numbers[2] == SIZE_MAX ? 0 : numbers[2], held = used > cached ? used - cached : 0;
-    return limit == SIZE_MAX ? SIZE_MAX : limit > held ? limit - held : 0;
+    if (limit == SIZE_MAX || all) return limit;
+    return limit > held ? limit - held : 0;
 }
 
 /* The least of a group and its parents. `group` is changed. */
-static size_t groups_memory(const char *root, const group_files *files, char *group)
+static size_t groups_memory(const char *root, const group_files *files, char *group, bool all)
 {
     size_t least = SIZE_MAX;
     for (;;) {
-        const size_t left = group_memory(root, files, group);
+        const size_t left = group_memory(root, files, group, all);
         if (left < least) least = left;
         char *parent = strrchr(group, '/');
         if (!parent) return least;
@@ -72,10 +79,10 @@ static size_t groups_memory(const char *root, const group_files *files, char *gr
     }
 }
 
-size_t attend_machine_memory(const char *root)
+static size_t least_memory(const char *root, bool all)
 {
     char line[PATH_MAX];
-    size_t least = machine_memory(root);
+    size_t least = machine_memory(root, all);
     snprintf(line, sizeof line, "%s/proc/self/cgroup", root);
     FILE *f = fopen(line, "r");
     while (f && fgets(line, sizeof line, f)) { /* "0::/GROUP", or "NUMBER:CONTROLLER,CONTROLLER:/GROUP" */
@@ -85,11 +92,28 @@ size_t attend_machine_memory(const char *root)
         *group++ = '\0';
         const bool unified = strcmp(line, "0:") == 0;
         if (!unified && !strstr(controllers, "memory")) continue;
-        const size_t left = groups_memory(root, &versions[unified], group);
+        const size_t left = groups_memory(root, &versions[unified], group, all);
         if (left < least) least = left;
     }
     if (f) fclose(f);
     return least;
+}
+
+size_t attend_machine_memory(const char *root)
+{
+    return least_memory(root, false);
+}
+
+size_t attend_machine_memory_total(const char *root)
+{
+    return least_memory(root, true);
+}
+
+size_t attend_memory_total(void)
+{
+    const size_t set = atomic_load_explicit(&size_for_tests, memory_order_relaxed);
+    const size_t total = set ? set : attend_machine_memory_total("");
+    return total == SIZE_MAX ? 0 : total;
 }
 
 bool attend_machine_has_memory(size_t bytes, size_t *available)

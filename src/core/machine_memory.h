@@ -14,6 +14,8 @@
 
 /* Bytes that are available; SIZE_MAX: unknown. The files are read in the directory `root`, normally "". */
 size_t attend_machine_memory(const char *root);
+/* The same, whether it is in use or not, and without swap space. */
+size_t attend_machine_memory_total(const char *root);
 /* Whether `bytes` more fit. *available (may be NULL) is set if they do not. Small amounts always fit: nothing is read
  * for them. */
 bool attend_machine_has_memory(size_t bytes, size_t *available);

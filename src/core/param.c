@@ -9,23 +9,61 @@ int attend_params_new(attend_params **out)
 {
     ATTEND_REQUIRE(ATTEND_BAD_USAGE, out);
     *out = attend_memory_zeroed(1, sizeof **out);
-    return *out ? ATTEND_OK : attend_fail(ATTEND_NO_MEMORY, "no memory for parameters");
+    if (!*out) return attend_fail(ATTEND_NO_MEMORY, "no memory for parameters");
+    (*out)->memory = attend_device_default();
+    return ATTEND_OK;
+}
+
+static void free_given(const param_storage *s)
+{
+    if (s->borrowed) return;
+    attend_memory_free(s->value);
+    attend_memory_free((void *)(uintptr_t)s->quantized);
+    attend_memory_free((void *)(uintptr_t)s->scales);
 }
 
 static void free_storage(attend_param *p)
 {
     if (!p->borrowed) {
-        attend_memory_free(p->value);
-        attend_memory_free((void *)(uintptr_t)p->quantized);
-        attend_memory_free((void *)(uintptr_t)p->scales);
+        p->memory->give(p->value);
+        p->memory->give((void *)(uintptr_t)p->quantized);
+        p->memory->give((void *)(uintptr_t)p->scales);
     }
-    p->value = NULL, p->quantized = NULL, p->scales = NULL;
+    attend_memory_free(p->host_quantized);
+    attend_memory_free(p->host_scales);
+    p->value = NULL, p->quantized = NULL, p->scales = NULL, p->host_quantized = NULL, p->host_scales = NULL;
+}
+
+/* A copy on the device; NULL if `from` is NULL or memory ran out. */
+static void *uploaded(const device_memory *memory, const void *from, size_t bytes)
+{
+    void *to = from ? memory->take(bytes) : NULL;
+    if (to) memory->upload(to, from, bytes);
+    return to;
+}
+
+/* Replaces storage in host memory by a copy on the device; false if memory ran out. */
+static bool upload_storage(const attend_param *p, param_storage *s)
+{
+    const device_memory *m = p->memory;
+    const param_storage given = *s;
+    s->value = uploaded(m, given.value, p->size * sizeof(real));
+    s->quantized = uploaded(m, given.quantized, p->size * attend_precision_bytes(given.precision));
+    s->scales = uploaded(m, given.scales, (size_t)p->shape[0] * sizeof *given.scales);
+    s->borrowed = false;
+    if (!s->value == !given.value && !s->quantized == !given.quantized && !s->scales == !given.scales) {
+        free_given(&given);
+        return true;
+    }
+    m->give(s->value), m->give((void *)(uintptr_t)s->quantized), m->give((void *)(uintptr_t)s->scales);
+    *s = given;
+    return false;
 }
 
 void attend_param_drop_copies(attend_param *p)
 {
     for (int i = 0; i < 2; i++) {
-        attend_memory_free(p->cache[i].data);
+        p->memory->give(p->cache[i].data);
         p->cache[i] = (param_cache){ 0 };
     }
 }
@@ -36,6 +74,7 @@ static void param_free(attend_param *p)
     attend_param_drop_copies(p);
     pthread_mutex_destroy(&p->lock);
     attend_memory_free(p->name);
+    attend_memory_free(p->host);
     free_storage(p);
     attend_memory_free(p);
 }
@@ -87,8 +126,9 @@ static size_t size_of(const char *name, int rank, const int *shape)
     return size;
 }
 
-/* Adds p, which owns its storage already, to the set. */
-static int add(attend_params *set, attend_param *p, const char *name, int rank, const int *shape, bool zeros)
+/* Adds p to the set. storage NULL: zeros. */
+static int add(attend_params *set, attend_param *p, const char *name, int rank, const int *shape,
+               const param_storage *storage)
 {
     if (attend_params_find(set, name))
         return attend_fail(ATTEND_BAD_USAGE, "parameter '%s' already exists in the set", name);
@@ -100,13 +140,18 @@ static int add(attend_params *set, attend_param *p, const char *name, int rank, 
     p->rank = rank;
     memcpy(p->shape, shape, (size_t)rank * sizeof *shape);
     p->name = attend_memory_zeroed(strlen(name) + 1, 1);
-    if (zeros) p->value = attend_memory_aligned(p->size * sizeof(real));
-    if (!p->name || (zeros && !p->value))
+    if (p->name) memcpy(p->name, name, strlen(name) + 1);
+    if (!storage && (p->value = p->memory->take(p->size * sizeof(real))))
+        p->memory->zero(p->value, p->size * sizeof(real));
+    if (!p->name || (!storage && !p->value) || (storage && attend_param_set_storage(p, storage) != ATTEND_OK))
         return attend_fail(ATTEND_NO_MEMORY, "no memory for the %zu numbers of parameter '%s'", p->size, name);
-    memcpy(p->name, name, strlen(name) + 1);
-    if (zeros) memset(p->value, 0, p->size * sizeof(real));
     set->list[set->count++] = p;
     return ATTEND_OK;
+}
+
+static bool has_numbers(const attend_param *p)
+{
+    return p->value || p->quantized;
 }
 
 int attend_params_add_stored(attend_param **out, attend_params *set, const char *name, int rank, const int *shape,
@@ -114,19 +159,18 @@ int attend_params_add_stored(attend_param **out, attend_params *set, const char 
 {
     if (out) *out = NULL;
     attend_param *p = attend_memory_zeroed(1, sizeof *p);
-    if (!p) {
-        attend_param owner = { 0 }; /* frees the storage, as a failure after this point does */
-        if (storage) attend_param_set_storage(&owner, storage);
-        free_storage(&owner);
-        return attend_fail(ATTEND_NO_MEMORY, "no memory for parameter '%s'", name);
+    int status = p ? ATTEND_OK : attend_fail(ATTEND_NO_MEMORY, "no memory for parameter '%s'", name);
+    if (p) {
+        p->memory = set->memory;
+        pthread_mutex_init(&p->lock, NULL);
+        status = add(set, p, name, rank, shape, storage);
     }
-    pthread_mutex_init(&p->lock, NULL);
-    if (storage) attend_param_set_storage(p, storage);
-    const int status = add(set, p, name, rank, shape, !storage);
-    if (status != ATTEND_OK)
-        param_free(p);
-    else if (out)
-        *out = p;
+    if (status == ATTEND_OK) {
+        if (out) *out = p;
+        return ATTEND_OK;
+    }
+    if (storage && !(p && has_numbers(p))) free_given(storage); /* otherwise p owns it */
+    param_free(p);
     return status;
 }
 
@@ -188,42 +232,93 @@ attend_precision attend_param_precision(const attend_param *p)
     return p->precision;
 }
 
-void attend_param_set_storage(attend_param *p, const param_storage *storage)
+int attend_param_set_storage(attend_param *p, const param_storage *storage)
 {
+    param_storage s = *storage;
+    if (!p->memory->on_host && !s.shape_only && !upload_storage(p, &s))
+        return attend_fail(ATTEND_NO_MEMORY, "no memory for parameter '%s'", p->name);
     free_storage(p);
-    p->value = storage->value, p->precision = storage->precision, p->borrowed = storage->borrowed;
-    p->quantized = storage->quantized, p->scales = storage->scales;
-    attend_param_changed(p);
+    p->value = s.value, p->precision = s.precision, p->borrowed = s.borrowed;
+    p->quantized = s.quantized, p->scales = s.scales;
+    attend_param_computed(p);
+    return ATTEND_OK;
 }
 
-void attend_param_row(const attend_param *p, size_t i, real *row)
+/* ---- reading and writing from the host ---- */
+
+/* A copy of the value in host memory; NULL, with a message, if memory ran out. */
+static real *host_value(attend_param *p)
 {
-    const size_t width = (size_t)p->shape[1];
-    if (p->precision == ATTEND_BFLOAT16)
-        attend_bf16_expand(width, (const uint16_t *)p->quantized + i * width, row);
-    else if (p->precision == ATTEND_INT8)
-        for (size_t j = 0; j < width; j++)
-            row[j] = (real)((const int8_t *)p->quantized)[i * width + j] * (real)p->scales[i];
-    else
-        memcpy(row, p->value + i * width, width * sizeof *row);
+    pthread_mutex_lock(&p->lock);
+    const uint64_t version = atomic_load(&p->version);
+    const bool is_new = !p->host;
+    if (is_new) p->host = attend_memory_zeroed(p->size, sizeof *p->host);
+    if (p->host && (is_new || p->host_version != version)) {
+        p->memory->download(p->host, p->value, p->size * sizeof *p->host);
+        p->host_version = version;
+    }
+    pthread_mutex_unlock(&p->lock);
+    if (!p->host) attend_fail(ATTEND_NO_MEMORY, "no memory to read parameter '%s'", p->name);
+    return p->host;
+}
+
+/* Numbers of the device in host memory, in *to, which is allocated at the first call. */
+static const void *downloaded(attend_param *p, const void *from, size_t bytes, void **to)
+{
+    if (p->memory->on_host || !from) return from;
+    pthread_mutex_lock(&p->lock);
+    if (!*to && (*to = attend_memory_zeroed(bytes, 1))) p->memory->download(*to, from, bytes);
+    pthread_mutex_unlock(&p->lock);
+    if (!*to) attend_fail(ATTEND_NO_MEMORY, "no memory to read parameter '%s'", p->name);
+    return *to;
+}
+
+const void *attend_param_quantized(attend_param *p)
+{
+    return downloaded(p, p->quantized, p->size * attend_precision_bytes(p->precision), &p->host_quantized);
+}
+
+const float *attend_param_scales(attend_param *p)
+{
+    void *copy = p->host_scales;
+    const float *scales = downloaded(p, p->scales, (size_t)p->shape[0] * sizeof *scales, &copy);
+    p->host_scales = copy;
+    return scales;
 }
 
 const real *attend_param_value(const attend_param *p)
 {
     ATTEND_REQUIRE(NULL, p);
-    return p->value;
+    if (p->memory->on_host || !p->value) return p->value;
+    return host_value((attend_param *)(uintptr_t)p); /* the copy is a cache, protected by the lock */
 }
 
 real *attend_param_edit(attend_param *p)
 {
     ATTEND_REQUIRE(NULL, p);
-    return p->value;
+    if (p->memory->on_host || !p->value) return p->value;
+    p->edited = true;
+    return host_value(p);
 }
 
 void attend_param_changed(attend_param *p)
 {
     ATTEND_REQUIRE_VOID(p);
+    const uint64_t version = atomic_fetch_add(&p->version, 1) + 1;
+    if (!p->edited || !p->host || !p->value) return;
+    p->memory->upload(p->value, p->host, p->size * sizeof *p->host);
+    p->host_version = version;
+}
+
+void attend_param_computed(attend_param *p)
+{
+    p->edited = false;
     atomic_fetch_add(&p->version, 1);
+}
+
+void attend_param_write(attend_param *p, size_t first, size_t count, const real *from)
+{
+    p->memory->upload(p->value + first, from, count * sizeof *from);
 }
 
 void attend_param_fill_uniform(attend_param *p, uint64_t seed, double bound)
@@ -233,6 +328,7 @@ void attend_param_fill_uniform(attend_param *p, uint64_t seed, double bound)
     uint64_t stream = 0xcbf29ce484222325u;
     for (const char *s = p->name; *s; s++) stream = (stream ^ (unsigned char)*s) * 0x100000001b3u;
     const attend_rng rng = { .seed = seed, .stream = stream };
-    for (size_t i = 0; i < p->size; i++) p->value[i] = (real)((2 * attend_rng_uniform(&rng, i) - 1) * bound);
+    real *value = attend_param_edit(p);
+    for (size_t i = 0; value && i < p->size; i++) value[i] = (real)((2 * attend_rng_uniform(&rng, i) - 1) * bound);
     attend_param_changed(p);
 }

@@ -5,7 +5,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <string.h>
 
 /* Waking a sleeping thread takes 35 to 105 microseconds, a spinning one 1 or 2: spin for about as long as a wake-up
  * takes, then sleep. */
@@ -115,7 +114,8 @@ int attend_pool_new(attend_pool **out, int threads)
     for (int i = 0; status == ATTEND_OK && i < threads - 1; i++) {
         int error = pthread_create(&p->workers[i], NULL, worker, p);
         if (error)
-            status = attend_fail(ATTEND_FAILED, "cannot start thread %d of %d: %s", i + 2, threads, strerror(error));
+            status = attend_fail(ATTEND_FAILED, "cannot start thread %d of %d: %s", i + 2, threads,
+                                 attend_errno_text(error));
         else
             p->started++;
     }

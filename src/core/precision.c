@@ -62,6 +62,8 @@ int attend_param_quantize(attend_param *p, attend_precision precision)
     if (p->rank != 2 || precision == ATTEND_FP32 || p->precision != ATTEND_FP32)
         return attend_fail(ATTEND_BAD_USAGE, "'%s' is stored as %s and cannot be converted to %s", p->name,
                            attend_precision_name(p->precision), attend_precision_name(precision));
+    const real *value = attend_param_value(p);
+    if (!value) return ATTEND_NO_MEMORY;
     void *quantized = attend_memory_aligned(p->size * attend_precision_bytes(precision));
     float *scales = precision == ATTEND_INT8 ? attend_memory_aligned(rows * sizeof *scales) : NULL;
     if (!quantized || (precision == ATTEND_INT8 && !scales)) {
@@ -71,12 +73,14 @@ int attend_param_quantize(attend_param *p, attend_precision precision)
                            attend_precision_name(precision));
     }
     for (size_t i = 0; i < rows; i++) {
-        const real *row = p->value + i * width;
+        const real *row = value + i * width;
         if (precision == ATTEND_INT8)
             scales[i] = attend_int8_quantize(width, row, (int8_t *)quantized + i * width);
         else
             attend_bf16_quantize(width, row, (uint16_t *)quantized + i * width);
     }
-    attend_param_set_storage(p, &(param_storage){ .precision = precision, .quantized = quantized, .scales = scales });
-    return ATTEND_OK;
+    const param_storage storage = { .precision = precision, .quantized = quantized, .scales = scales };
+    const int status = attend_param_set_storage(p, &storage);
+    if (status != ATTEND_OK) attend_memory_free(quantized), attend_memory_free(scales);
+    return status;
 }

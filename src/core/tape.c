@@ -11,13 +11,34 @@ int attend_ctx_new(attend_ctx **out)
     ATTEND_REQUIRE(ATTEND_BAD_USAGE, out);
     *out = attend_memory_zeroed(1, sizeof **out);
     if (!*out) return attend_fail(ATTEND_NO_MEMORY, "no memory for a context");
-    (*out)->recording = true;
+    attend_ctx *c = *out;
+    c->recording = true;
+    c->memory = c->numbers.memory = attend_device_default();
+    c->compute.scratch = &c->arena;
     return ATTEND_OK;
+}
+
+/* Frees the copies of variables from number `first` on. */
+static void free_copies(attend_ctx *c, uint64_t first)
+{
+    for (host_copy **at = &c->copies; *at;) {
+        host_copy *copy = *at;
+        if (copy->number < first) {
+            at = &copy->next;
+            continue;
+        }
+        *at = copy->next;
+        attend_memory_free(copy->value);
+        attend_memory_free(copy->grad);
+        attend_memory_free(copy);
+    }
 }
 
 void attend_ctx_free(attend_ctx *c)
 {
     if (!c) return;
+    free_copies(c, 0);
+    attend_arena_free(&c->numbers);
     attend_arena_free(&c->arena);
     attend_pool_free(c->own_pool);
     attend_memory_free(c);
@@ -30,25 +51,32 @@ int attend_ctx_set_threads(attend_ctx *c, int threads)
     const int status = threads == 1 ? ATTEND_OK : attend_pool_new(&pool, threads);
     if (status != ATTEND_OK) return status;
     attend_pool_free(c->own_pool);
-    c->pool = c->own_pool = pool;
+    c->compute.pool = c->own_pool = pool;
     return ATTEND_OK;
 }
 
 void attend_ctx_set_pool(attend_ctx *c, attend_pool *pool)
 {
-    c->pool = pool ? pool : c->own_pool;
+    c->compute.pool = pool ? pool : c->own_pool;
 }
 
 void attend_ctx_reset(attend_ctx *c)
 {
     ATTEND_REQUIRE_VOID(c);
-    attend_arena_rewind(&c->arena, (attend_mark){ 0 });
+    attend_ctx_release(c, (attend_mark){ 0 });
     c->tape = NULL;
     c->backward_done = false;
     c->deferred = NULL, c->run_deferred = NULL;
     c->random_uses = 0;
     c->status = ATTEND_OK;
     c->message[0] = '\0';
+}
+
+void attend_ctx_shrink(attend_ctx *c, double max_bytes)
+{
+    if ((double)c->arena.bytes <= max_bytes) return;
+    attend_ctx_reset(c);
+    attend_arena_free(&c->arena);
 }
 
 void attend_ctx_set_grads(attend_ctx *c, attend_grads *g)
@@ -97,7 +125,8 @@ const char *attend_ctx_message(const attend_ctx *c)
 attend_mark attend_ctx_mark(const attend_ctx *c)
 {
     ATTEND_REQUIRE((attend_mark){ 0 }, c);
-    return attend_arena_mark(&c->arena);
+    const arena_mark host = attend_arena_mark(&c->arena), numbers = attend_arena_mark(&c->numbers);
+    return (attend_mark){ host.chunk, numbers.chunk, host.used, numbers.used, c->variables };
 }
 
 void attend_ctx_rewind(attend_ctx *c, attend_mark mark)
@@ -108,13 +137,20 @@ void attend_ctx_rewind(attend_ctx *c, attend_mark mark)
                         "attend_ctx_rewind: the tape contains operations; switch recording off first");
         return;
     }
-    attend_arena_rewind(&c->arena, mark);
+    attend_ctx_release(c, mark);
+}
+
+void attend_ctx_release(attend_ctx *c, attend_mark mark)
+{
+    free_copies(c, mark.variables);
+    attend_arena_rewind(&c->arena, (arena_mark){ mark.chunk, mark.used });
+    attend_arena_rewind(&c->numbers, (arena_mark){ mark.numbers, mark.numbers_used });
 }
 
 size_t attend_ctx_bytes(const attend_ctx *c)
 {
     ATTEND_REQUIRE(0, c);
-    return c->arena.bytes;
+    return c->arena.bytes + c->numbers.bytes;
 }
 
 void *attend_ctx_fail(attend_ctx *c, int code, const char *format, ...)
@@ -173,16 +209,31 @@ void *attend_ctx_alloc(attend_ctx *c, size_t count, size_t size)
     return p;
 }
 
+void *attend_ctx_alloc_device(attend_ctx *c, size_t count, size_t size)
+{
+    void *p = NULL;
+    if (c->status != ATTEND_OK) return NULL;
+    if (size == 0 || count <= SIZE_MAX / 2 / size) p = attend_arena_alloc(&c->numbers, count * size);
+    if (!p) attend_ctx_fail(c, ATTEND_NO_MEMORY, "no memory for %zu bytes", count * size);
+    return p;
+}
+
 real *attend_ctx_alloc_reals(attend_ctx *c, size_t count)
 {
-    return attend_ctx_alloc(c, count, sizeof(real));
+    return attend_ctx_alloc_device(c, count, sizeof(real));
 }
 
 real *attend_ctx_alloc_zeros(attend_ctx *c, size_t count)
 {
     real *p = attend_ctx_alloc_reals(c, count);
-    if (p) memset(p, 0, count * sizeof(real));
+    if (p) c->memory->zero(p, count * sizeof(real));
     return p;
+}
+
+bool attend_ctx_computed(attend_ctx *c, bool succeeded)
+{
+    if (!succeeded) attend_ctx_fail(c, ATTEND_NO_MEMORY, "no memory for a computation");
+    return succeeded;
 }
 
 const char *attend_shape_text(const attend_var *v, char *text)
@@ -210,7 +261,11 @@ static attend_var *var_empty(attend_ctx *c, int rank, const int *shape, bool dif
                                ATTEND_MAX_RANK);
     attend_var *v = attend_ctx_alloc(c, 1, sizeof *v);
     if (!v) return NULL;
-    *v = (attend_var){ .rank = rank, .size = 1, .differentiable = differentiable && c->recording };
+    *v = (attend_var){ .rank = rank,
+                       .size = 1,
+                       .differentiable = differentiable && c->recording,
+                       .context = c,
+                       .number = c->variables++ };
     for (int i = 0; i < rank; i++) {
         if (shape[i] < 0 || (shape[i] > 0 && v->size > PTRDIFF_MAX / sizeof(real) / (size_t)shape[i]))
             return attend_ctx_fail(c, ATTEND_BAD_USAGE,
@@ -240,9 +295,9 @@ static attend_var *var_copy(attend_ctx *c, int rank, const int *shape, const rea
     attend_var *v = attend_var_new(c, rank, shape, differentiable);
     if (!v) return NULL;
     if (data)
-        memcpy(v->value, data, v->size * sizeof(real));
+        c->memory->upload(v->value, data, v->size * sizeof(real));
     else
-        memset(v->value, 0, v->size * sizeof(real));
+        c->memory->zero(v->value, v->size * sizeof(real));
     return v;
 }
 
@@ -300,14 +355,47 @@ size_t attend_size(const attend_var *v)
     return v ? v->size : 0;
 }
 
+/* ---- reading from the host ---- */
+
+static host_copy *copy_of(const attend_var *v)
+{
+    attend_ctx *c = v->context;
+    for (host_copy *copy = c->copies; copy; copy = copy->next)
+        if (copy->number == v->number) return copy;
+    host_copy *copy = attend_memory_zeroed(1, sizeof *copy);
+    if (!copy) return attend_ctx_fail(c, ATTEND_NO_MEMORY, "no memory to read a variable");
+    *copy = (host_copy){ .next = c->copies, .of = v, .number = v->number };
+    return c->copies = copy;
+}
+
+/* Numbers of the variable in host memory, in *to, which is allocated at the first call. */
+static const real *download(const attend_var *v, const real *from, real **to)
+{
+    if (!*to) *to = attend_memory_zeroed(v->size, sizeof **to);
+    if (!*to) return attend_ctx_fail(v->context, ATTEND_NO_MEMORY, "no memory to read %zu numbers", v->size);
+    v->context->memory->download(*to, from, v->size * sizeof **to);
+    return *to;
+}
+
 const real *attend_value(const attend_var *v)
 {
-    return v ? v->value : NULL;
+    if (!v) return NULL;
+    if (v->context->memory->on_host || !v->value) return v->value;
+    if (v->param) return attend_param_value(v->param);
+    host_copy *copy = copy_of(v);
+    /* the value of a variable does not change */
+    return !copy ? NULL : copy->value ? copy->value : download(v, v->value, &copy->value);
 }
 
 const real *attend_gradient(const attend_var *v)
 {
-    return v ? v->grad : NULL;
+    if (!v) return NULL;
+    if (v->context->memory->on_host || !v->grad) return v->grad;
+    host_copy *copy = copy_of(v);
+    if (!copy) return NULL;
+    if (copy->final_grad) return copy->grad;
+    copy->final_grad = v->context->backward_done && !v->param;
+    return download(v, v->grad, &copy->grad);
 }
 
 void attend_record(attend_ctx *c, attend_node *node, attend_backward_fn backward)
@@ -346,6 +434,23 @@ int attend_backward(attend_ctx *c, attend_var *loss)
     return attend_backward_from(c, loss, &one);
 }
 
+/* grad += gradient, which is in host memory */
+static void add_gradient(attend_ctx *c, attend_var *v, const real *gradient)
+{
+    if (c->memory->on_host) {
+        for (size_t i = 0; i < v->size; i++) v->grad[i] += gradient[i];
+        return;
+    }
+    const attend_mark mark = attend_ctx_mark(c);
+    real *sum = attend_ctx_alloc(c, v->size, sizeof *sum);
+    if (sum) {
+        c->memory->download(sum, v->grad, v->size * sizeof *sum);
+        for (size_t i = 0; i < v->size; i++) sum[i] += gradient[i];
+        c->memory->upload(v->grad, sum, v->size * sizeof *sum);
+    }
+    attend_ctx_release(c, mark);
+}
+
 int attend_backward_from(attend_ctx *c, attend_var *from, const real *gradient)
 {
     ATTEND_REQUIRE(ATTEND_BAD_USAGE, c && gradient);
@@ -363,8 +468,7 @@ int attend_backward_from(attend_ctx *c, attend_var *from, const real *gradient)
         return c->status;
     }
     real *grad = attend_grad(c, from);
-    if (grad)
-        for (size_t i = 0; i < from->size; i++) grad[i] += gradient[i];
+    if (grad) add_gradient(c, from, gradient);
     return attend_run_backward(c);
 }
 

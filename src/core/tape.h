@@ -3,8 +3,8 @@
 #ifndef ATTEND_CORE_TAPE_H
 #define ATTEND_CORE_TAPE_H
 
-#include "core/arena.h"
-#include "core/pool.h"
+#include "core/compute.h"
+#include "core/device_memory.h"
 #include "core/rng.h"
 #include "core/status.h"
 #include <attend/tape.h>
@@ -29,8 +29,9 @@ struct attend_param {
     int index; /* in its set */
     int rank, shape[ATTEND_MAX_RANK];
     size_t size;
-    real *value;   /* NULL if quantised */
-    bool borrowed; /* the storage belongs to the caller */
+    const device_memory *memory; /* where the numbers lie */
+    real *value;                 /* NULL if quantised */
+    bool borrowed;               /* the storage belongs to the caller */
     attend_precision precision;
     const void *quantized; /* bf16: uint16_t, int8: int8_t, in the shape of the parameter */
     const float *scales;   /* int8: (rows) */
@@ -38,31 +39,44 @@ struct attend_param {
     atomic_uint_least64_t version;
     pthread_mutex_t lock; /* of cache */
     param_cache cache[2];
+    real *host; /* a copy of the value for the public readers; only if the numbers are not in host memory */
+    uint64_t host_version;
+    void *host_quantized; /* the same for quantised numbers and scales */
+    float *host_scales;
+    bool edited; /* attend_param_edit was called since the device last changed the value */
 };
 
 struct attend_params {
+    const device_memory *memory;
     attend_param **list;
     int count, capacity;
 };
 
-/* Existing storage for a parameter: a value, or quantised numbers and their scales. */
+/* Existing storage for a parameter, in host memory: a value, or quantised numbers and their scales. If the device of the
+ * set has other memory, they are uploaded. */
 typedef struct param_storage {
     real *value;
     attend_precision precision;
     const void *quantized;
     const float *scales;
     bool borrowed; /* the caller owns it, and it outlives the set; otherwise the set takes ownership, even on failure */
+    bool shape_only; /* there are no numbers: the parameter must not be used */
 } param_storage;
 
 /* attend_params_add with existing storage; NULL: zeros. */
 int attend_params_add_stored(attend_param **out, attend_params *set, const char *name, int rank, const int *shape,
                              const param_storage *storage);
-/* Replaces a parameter's storage. */
-void attend_param_set_storage(attend_param *p, const param_storage *storage);
+/* Replaces a parameter's storage. On failure (ATTEND_NO_MEMORY) the parameter is unchanged. */
+int attend_param_set_storage(attend_param *p, const param_storage *storage);
+/* Copies numbers of host memory to the value, from element `first` on. The caller calls attend_param_computed. */
+void attend_param_write(attend_param *p, size_t first, size_t count, const real *from);
+/* The quantised numbers and the scales in host memory; NULL, with a message, if memory ran out. */
+const void *attend_param_quantized(attend_param *p);
+const float *attend_param_scales(attend_param *p);
+/* attend_param_changed for a value that was changed on the device. */
+void attend_param_computed(attend_param *p);
 /* Frees the copies in other layouts, which no thread may be using. They are made again when they are needed. */
 void attend_param_drop_copies(attend_param *p);
-/* Writes row i of a matrix, dequantised, to `row`. */
-void attend_param_row(const attend_param *p, size_t i, real *row);
 
 /* ---- gradients ---- */
 
@@ -74,9 +88,11 @@ typedef struct grad_entry {
     int rows_used;
     int *rows;              /* the rows that were touched; only for rank 2 */
     unsigned char *touched; /* for each row: is it in the list? */
+    real *host;             /* a copy for attend_grads_of; only if the numbers are not in host memory */
 } grad_entry;
 
 struct attend_grads {
+    const device_memory *memory;
     int count;
     grad_entry *entries;
 };
@@ -105,7 +121,19 @@ struct attend_var {
     const real *cache[2]; /* copies in another layout, made by the layers above; not for parameters */
     attend_param *param;  /* the parameter whose value it is, or NULL */
     attend_grads *grads;  /* of a parameter: where its gradient is added */
+    attend_ctx *context;
+    uint64_t number; /* of the variables of the context, in order of creation */
 };
+
+/* Copies of a variable in host memory, for attend_value and attend_gradient; heap memory, because it must live as long as
+ * the variable, which may be older than the mark to which the arena is rewound. */
+typedef struct host_copy {
+    struct host_copy *next;
+    const attend_var *of;
+    uint64_t number;
+    real *value, *grad;
+    bool final_grad; /* grad was copied after the backward pass */
+} host_copy;
 
 /* One recorded operation. An operation makes it the first member of a struct that holds what its backward function
  * needs. */
@@ -117,8 +145,13 @@ struct attend_node {
 };
 
 struct attend_ctx {
-    attend_arena arena;
-    attend_node *tape; /* the last node */
+    attend_arena arena;          /* host memory: structs and index arrays */
+    attend_arena numbers;        /* device memory: values, gradients and what operations save */
+    const device_memory *memory; /* the device (device/device.h) */
+    attend_compute compute;      /* threads for large computations, and scratch memory */
+    host_copy *copies;
+    uint64_t variables; /* created so far */
+    attend_node *tape;  /* the last node */
     attend_grads *grads;
     bool recording, training;
     bool backward_done; /* the tape can be walked only once */
@@ -126,7 +159,6 @@ struct attend_ctx {
     uint32_t random_uses;
     void *deferred;                      /* work that operations postpone to the end of backward; NULL: none */
     void (*run_deferred)(attend_ctx *c); /* runs the postponed work */
-    attend_pool *pool;                   /* threads for large products; NULL: only the caller's */
     attend_pool *own_pool;               /* that of attend_ctx_set_threads, which the context owns, or NULL */
     int status;
     char message[ATTEND_MESSAGE_SIZE];
@@ -135,6 +167,9 @@ struct attend_ctx {
 /* Makes the matrix products of the context use the threads of a pool, which still belongs to the caller. NULL: use the
  * threads of attend_ctx_set_threads again, if any. */
 void attend_ctx_set_pool(attend_ctx *c, attend_pool *pool);
+
+/* Frees the context's memory if it has more than max_bytes, which resets it. */
+void attend_ctx_shrink(attend_ctx *c, double max_bytes);
 
 /* ATTEND_REQUIRE (core/status.h) for an operation on the tape: marks the context as failed and returns NULL. */
 #define ATTEND_REQUIRE_IN(c, condition)                                                                                \
@@ -154,10 +189,17 @@ bool attend_check_inputs(attend_ctx *c, const char *operation, int n, ...);
 /* The same for one weight that may be quantised, for operations that read a parameter in any precision. */
 bool attend_check_weight(attend_ctx *c, const char *operation, attend_var *v);
 
-/* Allocates count * size bytes in the arena, not initialised. NULL, and the context has failed, if memory ran out. */
+/* Allocates count * size bytes, not initialised: in host memory, for structs and index arrays; in device memory, for
+ * what device functions read and write. NULL, and the context has failed, if memory ran out. */
 void *attend_ctx_alloc(attend_ctx *c, size_t count, size_t size);
+void *attend_ctx_alloc_device(attend_ctx *c, size_t count, size_t size);
+/* The same for numbers in device memory, not initialised and zeroed. */
 real *attend_ctx_alloc_reals(attend_ctx *c, size_t count);
 real *attend_ctx_alloc_zeros(attend_ctx *c, size_t count);
+/* attend_ctx_rewind for temporary memory of an operation, also while the tape contains operations. */
+void attend_ctx_release(attend_ctx *c, attend_mark mark);
+/* Fails the context for lack of memory and returns false, unless a computation has succeeded. */
+bool attend_ctx_computed(attend_ctx *c, bool succeeded);
 
 /* A variable whose value is not initialised. It is differentiable if requested and the context is recording. */
 attend_var *attend_var_new(attend_ctx *c, int rank, const int *shape, bool differentiable);

@@ -26,6 +26,8 @@ void attend_dictionary_free(attend_dictionary *d)
     attend_memory_free(d);
 }
 
+enum { MAX_BYTES = 256 << 20 }; /* of text: a pipe may have no end */
+
 /* The first of several entries of a word counts. */
 static int add(attend_dictionary *d, const char *word, size_t word_size, const char *text, size_t text_size)
 {
@@ -63,6 +65,7 @@ int attend_dictionary_read(attend_dictionary **out, const char *path)
     attend_lines *from = NULL;
     attend_dictionary *d = attend_memory_zeroed(1, sizeof *d);
     int status = d ? attend_lines_open(&from, path) : attend_fail(ATTEND_NO_MEMORY, "no memory for a dictionary");
+    if (status == ATTEND_OK) attend_lines_set_limit(from, MAX_BYTES);
     for (const char *text = ""; status == ATTEND_OK && text;) {
         size_t size;
         status = attend_lines_next(from, &text, &size);

@@ -12,7 +12,7 @@
 #include "core/memory.h"
 #include "core/status.h"
 #include "text/token_ids.h"
-#include "text/pair_table.h"
+#include "core/pair_table.h"
 #include <attend/model.h>
 #include <limits.h>
 #include <string.h>
@@ -28,6 +28,7 @@ typedef struct table {
     attend_pair_table index; /* (from, to) to an index of `entries` */
     entry *entries;
     size_t used, capacity;
+    double max_used;
     double *total;  /* (vocabulary) sum of c over `to` */
     int vocabulary; /* of `from` */
 } table;
@@ -54,6 +55,10 @@ static int no_memory(void)
 static int add_pair(table *t, int from, int to)
 {
     if (attend_pair_table_find(&t->index, from, to) >= 0) return ATTEND_OK;
+    if ((double)t->used >= t->max_used)
+        return attend_fail(ATTEND_NO_MEMORY,
+                           "the word translation table of IBM Model 1 takes more than the memory limit: raise it, or "
+                           "give fewer pairs (some thousands suffice) or gold links");
     if (t->used == t->capacity) {
         entry *entries = attend_grow_array(t->entries, t->used, t->used + 1, sizeof *entries, &t->capacity);
         if (!entries) return no_memory();
@@ -159,9 +164,10 @@ static int link_all(attend_ibm1 *s, const table tables[2], const attend_ibm1_pai
     return ATTEND_OK;
 }
 
-int attend_ibm1_new(attend_ibm1 **out, const attend_ibm1_pairs *pairs)
+int attend_ibm1_new(attend_ibm1 **out, const attend_ibm1_pairs *pairs, double max_bytes)
 {
-    table tables[2] = { { .used = 0 }, { .used = 0 } };
+    enum { ENTRY_BYTES = 96 }; /* of a table that has just grown, with its index */
+    table tables[2] = { { .max_used = max_bytes / 2 / ENTRY_BYTES }, { .max_used = max_bytes / 2 / ENTRY_BYTES } };
     attend_ibm1 *s = attend_memory_zeroed(1, sizeof *s);
     int status = s ? ATTEND_OK : no_memory();
     for (int side = 0; status == ATTEND_OK && side < 2; side++) {

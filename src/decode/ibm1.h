@@ -22,8 +22,9 @@ typedef struct attend_ibm1_pairs {
 typedef struct attend_ibm1 attend_ibm1;
 
 /* Estimates both directions and links all pairs. *out is the caller's, freed by attend_ibm1_free (NULL is allowed
- * there); `pairs` is not needed afterwards. ATTEND_NO_MEMORY. */
-int attend_ibm1_new(attend_ibm1 **out, const attend_ibm1_pairs *pairs);
+ * there); `pairs` is not needed afterwards. ATTEND_NO_MEMORY, also if it would take more than about max_bytes
+ * (INFINITY: no limit). */
+int attend_ibm1_new(attend_ibm1 **out, const attend_ibm1_pairs *pairs, double max_bytes);
 void attend_ibm1_free(attend_ibm1 *s);
 /* The number of links of pair 0, 1, ...; *links points to them, in the order of the target. */
 int attend_ibm1_links(const attend_ibm1 *s, int pair, const attend_word_link **links);

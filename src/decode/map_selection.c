@@ -5,11 +5,10 @@
 #include "core/memory.h"
 #include "core/status.h"
 #include "decode/ibm1.h"
+#include "decode/memory_limit.h"
 #include "text/pipeline.h"
 #include "text/token_ids.h"
 #include <attend/scorer.h>
-
-enum { GROUP = 64 }; /* pairs scored at a time: all their maps are in memory */
 
 /* A growable array. */
 typedef struct numbers {
@@ -18,7 +17,9 @@ typedef struct numbers {
 } numbers;
 
 struct attend_map_selection {
+    const attend_model *m;
     attend_scorer *scorer;
+    attend_memory_limit limit;
     attend_map_score *scores; /* (count) */
     int count;
     enum {
@@ -57,8 +58,10 @@ int attend_map_selection_new(attend_map_selection **out, const attend_model *m, 
     *out = NULL;
     attend_map_selection *s = attend_memory_zeroed(1, sizeof *s);
     if (!s) return attend_fail(ATTEND_NO_MEMORY, "no memory to select an attention map");
+    s->m = m;
     int status = list_maps(s, attend_model_config(m));
-    if (status == ATTEND_OK) status = attend_scorer_new(&s->scorer, m, threads, true);
+    if (status == ATTEND_OK) status = attend_scorer_new(&s->scorer, m, threads, true); /* checks `threads` */
+    if (status == ATTEND_OK) status = attend_memory_limit_set(&s->limit, 0, &m, 1, threads);
     if (status == ATTEND_OK) {
         attend_scorer_keep_maps(s->scorer);
         *out = s;
@@ -66,6 +69,15 @@ int attend_map_selection_new(attend_map_selection **out, const attend_model *m, 
         attend_map_selection_free(s);
     }
     return status;
+}
+
+int attend_map_selection_set_memory(attend_map_selection *s, size_t bytes)
+{
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, s);
+    const int status = attend_memory_limit_set(&s->limit, bytes, &s->m, 1, 1);
+    /* half for what is kept, and for IBM Model 1 afterwards */
+    return status == ATTEND_OK ? attend_scorer_set_memory(s->scorer, bytes ? bytes - (size_t)(s->limit.all / 2) : 0)
+                               : status;
 }
 
 void attend_map_selection_free(attend_map_selection *s)
@@ -99,6 +111,20 @@ static int *grow(numbers *n, size_t more)
 static int no_memory(void)
 {
     return attend_fail(ATTEND_NO_MEMORY, "no memory for the pairs of a map selection");
+}
+
+/* Whether the tokens of all pairs take too much memory. */
+static int check_memory(const attend_map_selection *s)
+{
+    double bytes = (double)s->attended.capacity * sizeof *s->attended.list;
+    for (int side = 0; side < 2; side++)
+        bytes += (double)s->tokens[side].capacity * sizeof *s->tokens[side].list +
+                 (double)s->lengths[side].capacity * sizeof *s->lengths[side].list;
+    if (bytes <= s->limit.all / 4) return ATTEND_OK;
+    return attend_fail(ATTEND_NO_MEMORY,
+                       "%zu pairs of a map selection take more than the memory limit: raise it, or give fewer pairs "
+                       "(some thousands suffice) or gold links",
+                       s->lengths[0].used);
 }
 
 static int reserve_links(attend_map_selection *s, size_t count)
@@ -146,7 +172,8 @@ static int add_ibm1(attend_map_selection *s, int pair)
 {
     const attend_scored_pair *r = attend_scorer_result(s->scorer, pair);
     if (r->fault) return ATTEND_OK;
-    int status = add_tokens(&s->tokens[0], &s->lengths[0], r->source, r->source_count, false);
+    int status = check_memory(s);
+    if (status == ATTEND_OK) status = add_tokens(&s->tokens[0], &s->lengths[0], r->source, r->source_count, false);
     if (status == ATTEND_OK) status = add_tokens(&s->tokens[1], &s->lengths[1], r->target, r->target_count, true);
     for (int k = 0; status == ATTEND_OK && k < s->count; k++) {
         status = attend_scorer_result_for(s->scorer, pair, s->scores[k].map, &r);
@@ -172,10 +199,9 @@ int attend_map_selection_add(attend_map_selection *s, int count, const char *con
         return attend_fail(ATTEND_BAD_USAGE, "the map selection has ended, or only some of its pairs have gold links");
     s->state = gold ? GOLD : IBM1;
     int status = ATTEND_OK;
-    for (int first = 0; status == ATTEND_OK && first < count; first += GROUP) {
-        const int some = count - first < GROUP ? count - first : GROUP;
-        status = attend_scorer_run(s->scorer, some, sources + first, targets + first);
-        for (int i = 0; status == ATTEND_OK && i < some; i++)
+    for (int first = 0, done = 0; status == ATTEND_OK && first < count; first += done) {
+        status = attend_scorer_run_some(s->scorer, count - first, sources + first, targets + first, &done);
+        for (int i = 0; status == ATTEND_OK && i < done; i++)
             status = gold ? add_gold(s, i, &gold[first + i]) : add_ibm1(s, i);
     }
     if (status != ATTEND_OK) s->state = FAILED;
@@ -206,7 +232,7 @@ static int score_ibm1(attend_map_selection *s)
                                       .tokens = { s->tokens[0].list, s->tokens[1].list },
                                       .lengths = { s->lengths[0].list, s->lengths[1].list } };
     attend_ibm1 *ibm1 = NULL;
-    int status = attend_ibm1_new(&ibm1, &pairs);
+    int status = attend_ibm1_new(&ibm1, &pairs, s->limit.all / 2);
     if (status == ATTEND_OK) status = count_ibm1(s, ibm1, pairs.count);
     attend_ibm1_free(ibm1);
     return status;

@@ -5,14 +5,17 @@
 #include "core/memory.h"
 #include "core/pool.h"
 #include "core/status.h"
+#include "decode/memory_limit.h"
 #include "decode/word_links.h"
+#include "model/model.h"
 #include "text/pipeline.h"
+#include "text/tokenizer.h"
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { GROUP = 16 }; /* pairs that are scored together */
+enum { GROUP = 16, GROUP_BYTES = 64 << 20 }; /* pairs that are scored together, and their memory */
 
 typedef attend_real real;
 
@@ -20,9 +23,15 @@ typedef attend_real real;
 typedef struct scorer_pair {
     attend_encoded_text sides[2];
     size_t rows, weights; /* offsets in row_log_p and mean_maps */
+    double work;          /* bytes to score it */
     const char *fault;
     bool is_non_finite;
 } scorer_pair;
+
+/* Valid pairs that are scored together. */
+typedef struct scorer_group {
+    int first, count, status;
+} scorer_group;
 
 struct attend_scorer {
     const attend_model *m;
@@ -42,7 +51,9 @@ struct attend_scorer {
     size_t other_capacity;
     int *valid; /* indices of the pairs without a fault */
     int valid_count;
-    int *statuses; /* of each group, at the index of its first valid pair */
+    scorer_group *groups;
+    int group_count;
+    attend_memory_limit limit;
 };
 
 static void clear_results(attend_scorer *s)
@@ -52,7 +63,7 @@ static void clear_results(attend_scorer *s)
     attend_memory_free(s->maps);
     s->row_log_p = s->mean_maps = s->maps = NULL;
     for (int side = 0; side < 2; side++) attend_pipeline_clear(&s->sides[side]);
-    s->count = s->valid_count = 0;
+    s->count = s->valid_count = s->group_count = 0;
 }
 
 static void arrays_free(attend_scorer *s)
@@ -60,7 +71,7 @@ static void arrays_free(attend_scorer *s)
     attend_memory_free(s->pairs);
     attend_memory_free(s->results);
     attend_memory_free(s->valid);
-    attend_memory_free(s->statuses);
+    attend_memory_free(s->groups);
 }
 
 void attend_scorer_free(attend_scorer *s)
@@ -89,7 +100,8 @@ int attend_scorer_new(attend_scorer **out, const attend_model *m, int threads, b
     s->weights = weights && attend_config_attention_layers(config, ATTEND_ATTENTION_CROSS) > 0;
     s->is_language_model = config->task == ATTEND_TASK_LANGUAGE_MODEL;
     s->alignment = attend_model_alignment(m);
-    int status = attend_pipelines_from_model(s->sides, m);
+    int status = attend_memory_limit_set(&s->limit, 0, &m, 1, threads);
+    if (status == ATTEND_OK) status = attend_pipelines_from_model(s->sides, m);
     if (status == ATTEND_OK) status = attend_pool_new(&s->pool, threads);
     s->contexts = attend_memory_zeroed((size_t)threads, sizeof *s->contexts);
     if (status == ATTEND_OK && !s->contexts) status = attend_fail(ATTEND_NO_MEMORY, "no memory for a scorer");
@@ -110,6 +122,12 @@ int attend_scorer_set_alignment(attend_scorer *s, attend_alignment alignment)
     return status;
 }
 
+int attend_scorer_set_memory(attend_scorer *s, size_t bytes)
+{
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, s);
+    return attend_memory_limit_set(&s->limit, bytes, &s->m, 1, s->threads);
+}
+
 void attend_scorer_keep_maps(attend_scorer *s)
 {
     ATTEND_REQUIRE_VOID(s);
@@ -124,8 +142,8 @@ static int reserve_pairs(attend_scorer *s, int count)
     s->pairs = attend_memory_zeroed((size_t)count, sizeof *s->pairs);
     s->results = attend_memory_zeroed((size_t)count, sizeof *s->results);
     s->valid = attend_memory_zeroed((size_t)count, sizeof *s->valid);
-    s->statuses = attend_memory_zeroed((size_t)count, sizeof *s->statuses);
-    if (!s->pairs || !s->results || !s->valid || !s->statuses)
+    s->groups = attend_memory_zeroed((size_t)count, sizeof *s->groups);
+    if (!s->pairs || !s->results || !s->valid || !s->groups)
         return attend_fail(ATTEND_NO_MEMORY, "no memory for %d pairs", count);
     s->capacity = count;
     return ATTEND_OK;
@@ -226,13 +244,43 @@ static int score_group(attend_scorer *s, attend_ctx *c, int first, int count)
     return status;
 }
 
+/* Groups have few pairs, and fewer long ones. */
+static void make_groups(attend_scorer *s)
+{
+    const double max_bytes = s->limit.share < GROUP_BYTES ? s->limit.share : GROUP_BYTES;
+    double bytes = 0;
+    for (int i = 0; i < s->valid_count; i++) {
+        scorer_group *last = s->group_count ? &s->groups[s->group_count - 1] : NULL;
+        bytes += valid_pair(s, i)->work;
+        if (!last || last->count == GROUP || bytes > max_bytes) {
+            s->groups[s->group_count++] = (scorer_group){ .first = i, .count = 1 };
+            bytes = valid_pair(s, i)->work;
+        } else {
+            last->count++;
+        }
+    }
+}
+
 static void run_worker(void *user, int worker)
 {
     attend_scorer *s = user;
-    for (int first = worker * GROUP; first < s->valid_count; first += s->threads * GROUP) {
-        const int left = s->valid_count - first;
-        s->statuses[first] = score_group(s, s->contexts[worker], first, left < GROUP ? left : GROUP);
+    for (int i = worker; i < s->group_count; i += s->threads)
+        s->groups[i].status = score_group(s, s->contexts[worker], s->groups[i].first, s->groups[i].count);
+}
+
+/* Scores the groups on all threads. */
+static int score_groups(attend_scorer *s)
+{
+    make_groups(s);
+    attend_pool_run(s->pool, s->threads, run_worker, s);
+    int status = ATTEND_OK;
+    for (int i = 0; status == ATTEND_OK && i < s->group_count; i++) {
+        const char *why = attend_ctx_message(s->contexts[i % s->threads]);
+        status = s->groups[i].status;
+        if (status != ATTEND_OK) attend_fail(status, "%s", *why ? why : "no memory to score");
     }
+    for (int i = 0; i < s->threads; i++) attend_ctx_shrink(s->contexts[i], s->limit.share);
+    return status;
 }
 
 /* ---- all pairs ---- */
@@ -260,6 +308,8 @@ static void fill_result(const attend_scorer *s, const scorer_pair *p, attend_sco
 {
     const attend_pipeline *source = &s->sides[ATTEND_SOURCE], *target = &s->sides[ATTEND_TARGET];
     *r = (attend_scored_pair){ .log_probability = r->log_probability,
+                               .source_unit = source->unit,
+                               .target_unit = target->unit,
                                .fault = p->fault,
                                .is_non_finite = p->is_non_finite };
     r->source_text = s->is_language_model ? "" : attend_pipeline_text(source, &p->sides[0]);
@@ -275,36 +325,86 @@ static void fill_result(const attend_scorer *s, const scorer_pair *p, attend_sco
     r->source_spans = attend_pipeline_spans(source, &p->sides[0]);
 }
 
-int attend_scorer_run(attend_scorer *s, int count, const char *const *sources, const char *const *targets)
+/* Whether a pair certainly exceeds the memory limit, known without encoding it. */
+static bool exceeds_limit(const attend_scorer *s, const char *source, const char *target)
 {
-    ATTEND_REQUIRE(ATTEND_BAD_USAGE, s && (targets || count < 1));
+    enum { SHORT = 64 << 10 };
+    const size_t size[2] = { source ? strlen(source) : 0, strlen(target) };
+    if (size[0] + size[1] <= SHORT) return false;
+    const size_t sources = source ? attend_tokenizer_min_tokens(s->sides[0].tokenizer, source, size[0]) : 0,
+                 targets = attend_tokenizer_min_tokens(s->sides[1].tokenizer, target, size[1]);
+    return attend_model_score_bytes(s->m, (int)sources, (int)targets, s->weights) > s->limit.all;
+}
+
+/* Encodes a pair, and estimates its memory: sets pair->work and *kept, the bytes of its result. */
+static int add_pair(attend_scorer *s, scorer_pair *pair, const char *source, const char *target, double *kept)
+{
+    *pair = (scorer_pair){ .fault = NULL };
+    *kept = 0;
+    if (exceeds_limit(s, source, target)) {
+        pair->fault = attend_memory_limit_fault;
+        const int status = source ? attend_pipeline_add_nothing(&s->sides[0], &pair->sides[0]) : ATTEND_OK;
+        return status == ATTEND_OK ? attend_pipeline_add_nothing(&s->sides[1], &pair->sides[1]) : status;
+    }
+    int status = source ? encode(s, pair, ATTEND_SOURCE, source) : ATTEND_OK;
+    if (status == ATTEND_OK) status = encode(s, pair, ATTEND_TARGET, target);
+    if (status != ATTEND_OK || pair->fault) return status;
+    enum { TOKEN_BYTES = 24 }; /* number, span, text and log p */
+    const double area = (double)pair->sides[0].count * (pair->sides[1].count + 1.0);
+    const double maps = (s->weights ? 1.0 : 0) + (s->keep_maps ? (double)map_count(s) : 0);
+    *kept = maps * area * sizeof(real) + TOKEN_BYTES * ((double)pair->sides[0].count + pair->sides[1].count);
+    pair->work = attend_model_score_bytes(s->m, pair->sides[0].count, pair->sides[1].count, s->weights);
+    if (*kept + pair->work <= s->limit.all) return ATTEND_OK;
+    pair->fault = attend_memory_limit_fault;
+    *kept = pair->work = 0;
+    return ATTEND_OK;
+}
+
+/* Encodes all pairs, or, if `some`, as many as fit into memory together, but at least one. */
+static int add_pairs(attend_scorer *s, int count, const char *const *sources, const char *const *targets, bool some)
+{
+    double kept = 0, more = 0;
+    int status = reserve_pairs(s, count);
+    for (int i = 0; status == ATTEND_OK && i < count; i++) {
+        scorer_pair *pair = &s->pairs[i];
+        status = add_pair(s, pair, sources ? sources[i] : NULL, targets[i], &more);
+        kept += more;
+        if (some && i > 0 && (kept > s->limit.results || pair->work > s->limit.share)) break; /* for the next run */
+        s->results[i].log_probability = 0;
+        s->count = i + 1;
+        if (some && pair->work > s->limit.share) break; /* alone */
+    }
+    return status == ATTEND_OK ? reserve_scores(s) : status;
+}
+
+static int run(attend_scorer *s, int count, const char *const *sources, const char *const *targets, bool some)
+{
     clear_results(s);
     if (!sources != s->is_language_model)
         return attend_fail(ATTEND_BAD_USAGE, s->is_language_model
                                                  ? "a language model scores texts without sources; sources must be NULL"
                                                  : "a translation model scores pairs; sources must not be NULL");
-    int status = reserve_pairs(s, count);
-    for (int i = 0; status == ATTEND_OK && i < count; i++) {
-        s->pairs[i] = (scorer_pair){ .fault = NULL };
-        s->results[i].log_probability = 0;
-        if (sources) status = encode(s, &s->pairs[i], ATTEND_SOURCE, sources[i]);
-        if (status == ATTEND_OK) status = encode(s, &s->pairs[i], ATTEND_TARGET, targets[i]);
-        s->count = i + 1;
-    }
-    if (status == ATTEND_OK) status = reserve_scores(s);
-    if (status != ATTEND_OK) {
-        s->count = 0;
-        return status;
-    }
-    attend_pool_run(s->pool, s->threads, run_worker, s);
-    for (int first = 0; first < s->valid_count; first += GROUP)
-        if (s->statuses[first] != ATTEND_OK) {
-            s->count = 0;
-            const char *why = attend_ctx_message(s->contexts[first / GROUP % s->threads]);
-            return attend_fail(s->statuses[first], "%s", *why ? why : "no memory to score");
-        }
-    for (int i = 0; i < count; i++) fill_result(s, &s->pairs[i], &s->results[i]);
-    return ATTEND_OK;
+    int status = add_pairs(s, count, sources, targets, some);
+    if (status == ATTEND_OK) status = score_groups(s);
+    for (int i = 0; status == ATTEND_OK && i < s->count; i++) fill_result(s, &s->pairs[i], &s->results[i]);
+    if (status != ATTEND_OK) s->count = 0;
+    return status;
+}
+
+int attend_scorer_run(attend_scorer *s, int count, const char *const *sources, const char *const *targets)
+{
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, s && (targets || count < 1));
+    return run(s, count, sources, targets, false);
+}
+
+int attend_scorer_run_some(attend_scorer *s, int count, const char *const *sources, const char *const *targets,
+                           int *done)
+{
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, s && (targets || count < 1) && done);
+    *done = 0;
+    const int status = run(s, count, sources, targets, true);
+    *done = s->count;
+    return status;
 }
 
 const attend_scored_pair *attend_scorer_result(const attend_scorer *s, int pair)
@@ -337,29 +437,48 @@ int attend_scorer_result_for(attend_scorer *s, int pair, attend_alignment alignm
 
 /* ---- links ---- */
 
+static attend_tokenized_text source_of(const attend_scored_pair *r)
+{
+    return (attend_tokenized_text){ .text = r->source_text,
+                                    .spans = r->source_spans,
+                                    .count = attend_pipeline_source_length(r->source_count),
+                                    .unit = r->source_unit };
+}
+
+static attend_tokenized_text target_of(const attend_scored_pair *r)
+{
+    return (attend_tokenized_text){
+        .text = r->target_text, .spans = r->target_spans, .count = r->target_count, .unit = r->target_unit
+    };
+}
+
+int attend_scorer_set_unit(attend_scorer *s, attend_unit unit)
+{
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, s && attend_unit_name(unit));
+    attend_pipelines_set_unit(s->sides, unit);
+    return ATTEND_OK;
+}
+
 int attend_scorer_links(const attend_scored_pair *r, attend_word_link *links, int capacity)
 {
     ATTEND_REQUIRE(0, r && (links || capacity < 1));
     if (r->fault || !r->weights) return 0;
-    const attend_tokenized_text source = { r->source_text, r->source_spans,
-                                           attend_pipeline_source_length(r->source_count) };
-    const attend_tokenized_text target = { r->target_text, r->target_spans, r->target_count };
+    const attend_tokenized_text source = source_of(r), target = target_of(r);
     return attend_word_links(&source, &target, r->weights, r->source_count, links, capacity);
 }
 
 void attend_scorer_word_counts(const attend_scored_pair *r, int *sources, int *targets)
 {
     ATTEND_REQUIRE_VOID(r && sources && targets);
-    *sources = r->fault ? 0 : attend_word_count(r->source_text, strlen(r->source_text));
-    *targets = r->fault ? 0 : attend_word_count(r->target_text, strlen(r->target_text));
+    const attend_tokenized_text source = source_of(r), target = target_of(r);
+    *sources = r->fault ? 0 : attend_tokenized_count(&source);
+    *targets = r->fault ? 0 : attend_tokenized_count(&target);
 }
 
 void attend_scorer_word_weights(const attend_scored_pair *r, double *weights)
 {
     ATTEND_REQUIRE_VOID(r && weights);
     if (!r->weights || r->fault) return;
-    const attend_tokenized_text source = { r->source_text, r->source_spans,
-                                           attend_pipeline_source_length(r->source_count) };
-    const attend_tokenized_text target = { r->target_text, r->target_spans, r->target_count };
+    const attend_tokenized_text source = source_of(r), target = target_of(r);
     attend_word_weights(&source, &target, r->weights, r->source_count, weights);
 }

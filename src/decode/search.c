@@ -9,6 +9,7 @@
 #include "core/status.h"
 #include "decode/top_tokens.h"
 #include "decode/repeated_ngrams.h"
+#include "model/model.h"
 #include <limits.h>
 #include <math.h>
 #include <string.h>
@@ -66,16 +67,14 @@ static void search_free(search *s)
     attend_ensemble_free(&s->ensemble);
 }
 
-/* The maximum number of target tokens: length_ratio * source tokens + length_extra (language model: prefix +
- * length_extra), at most max_length and the number of positions of the models, but at least the prefix. */
-static int limit_of(const search *s, int length, int prefix)
+int attend_search_max_length(const attend_search_options *o, const attend_model *const *models, int model_count,
+                             int length, int prefix)
 {
-    const attend_search_options *o = &s->o;
-    const bool is_language_model = attend_model_config(s->ensemble.models[0])->task == ATTEND_TASK_LANGUAGE_MODEL;
+    const bool is_language_model = attend_model_config(models[0])->task == ATTEND_TASK_LANGUAGE_MODEL;
     double limit = fmin((is_language_model ? prefix : o->length_ratio * length) + o->length_extra, 1000000);
     if (o->max_length > 0) limit = fmin(limit, o->max_length);
-    for (int i = 0; i < s->ensemble.count; i++)
-        limit = fmin(limit, attend_config_max_tokens(attend_model_config(s->ensemble.models[i]), true) - 1);
+    for (int i = 0; i < model_count; i++)
+        limit = fmin(limit, attend_config_max_tokens(attend_model_config(models[i]), true) - 1);
     return (int)fmax(limit, prefix);
 }
 
@@ -107,7 +106,7 @@ static bool search_new(search *s, const attend_search_sources *x)
         b->prefix_count = x->prefix_lengths ? x->prefix_lengths[i] : 0;
         if (prefix) prefix += b->prefix_count;
         b->stream = x->streams ? x->streams[i] : (uint64_t)i;
-        b->limit = limit_of(s, b->length, b->prefix_count);
+        b->limit = attend_search_max_length(&s->o, s->ensemble.models, s->ensemble.count, b->length, b->prefix_count);
         if (b->length > s->max_source) s->max_source = b->length;
         if (b->limit > max_limit) max_limit = b->limit;
         ok = beam_new(s, b);
@@ -125,6 +124,28 @@ static bool search_new(search *s, const attend_search_sources *x)
         ok = s->sampler.masses && s->sampler.best;
     }
     return ok && reserve_nodes(s, 1, 0);
+}
+
+attend_search_bytes attend_search_estimate(const attend_search_options *o, const attend_model *const *models,
+                                           int model_count, int length, int prefix)
+{
+    /* NODE: a node, in an array that doubles. ROW: a token with its log p, span and text. CACHED: times the width, in
+     * every layer that attends to earlier tokens */
+    enum { NODE = 3 * sizeof(node), ROW = 32, CACHED = 8 };
+    const double rows = attend_search_max_length(o, models, model_count, length, prefix) + 1.0;
+    const double width = o->sample ? o->n_best : o->beam;
+    bool attending = false;
+    attend_search_bytes bytes = { .work = width * rows * NODE, .kept = o->n_best * rows * ROW };
+    for (int i = 0; i < model_count; i++) {
+        const attend_config *c = attend_model_config(models[i]);
+        attending |= attend_config_attention_layers(c, ATTEND_ATTENTION_CROSS) > 0;
+        bytes.work += length * attend_model_row_bytes(models[i]);
+        bytes.work += width * rows * CACHED * c->hidden * attend_config_attention_layers(c, ATTEND_ATTENTION_DECODER) *
+                      sizeof(real);
+    }
+    if (attending && (o->weights || o->coverage_penalty != 0)) bytes.work += width * rows * length * sizeof(real);
+    if (attending && o->weights) bytes.kept += o->n_best * rows * length * sizeof(real);
+    return bytes;
 }
 
 /* ---- scores ---- */

@@ -71,6 +71,17 @@ typedef struct search {
     attend_sampler sampler;
 } search;
 
+/* The maximum number of target tokens: length_ratio * source tokens + length_extra (language model: prefix +
+ * length_extra), at most max_length and the number of positions of the models, but at least the prefix. */
+int attend_search_max_length(const attend_search_options *o, const attend_model *const *models, int model_count,
+                             int length, int prefix);
+/* Estimates of the memory of one source, in bytes: to search, and of the result. */
+typedef struct attend_search_bytes {
+    double work, kept;
+} attend_search_bytes;
+attend_search_bytes attend_search_estimate(const attend_search_options *o, const attend_model *const *models,
+                                           int model_count, int length, int prefix);
+
 /* Collects the finished hypotheses. ATTEND_FAILED if a source has none. */
 int attend_search_collect(const search *s, attend_search_result **out);
 

@@ -4,12 +4,14 @@
 #include "core/memory.h"
 #include "core/status.h"
 #include "decode/ensemble_check.h"
+#include "decode/search.h"
 #include "decode/word_links.h"
 
 /* ---- creating ---- */
 
 static int check_options(const attend_translator_options *o)
 {
+    if (!attend_unit_name(o->unit)) return attend_fail(ATTEND_BAD_USAGE, "there is no unit number %d", (int)o->unit);
     if (o->threads >= 1 && o->threads <= 1024 && o->batch_tokens >= 1 && o->max_tokens >= 1) return ATTEND_OK;
     return attend_fail(ATTEND_BAD_USAGE,
                        "invalid options: threads %d (1 to 1024), batch_tokens %d and max_tokens %d (at least 1)",
@@ -60,8 +62,21 @@ static int fill(attend_translator *t, const attend_model *const *models)
     }
     t->is_language_model = attend_model_config(models[0])->task == ATTEND_TASK_LANGUAGE_MODEL;
     int status = attend_pipelines_from_model(t->sides, models[0]);
+    attend_pipelines_set_unit(t->sides, t->o.unit);
     if (status == ATTEND_OK) status = attend_pool_new(&t->pool, t->o.threads);
     for (size_t i = 0; status == ATTEND_OK && i < contexts; i++) status = attend_ctx_new(&t->contexts[i]);
+    return status;
+}
+
+/* Divides the memory limit. If the usual batches are larger than the share of a thread, fewer threads have larger
+ * shares. */
+static int limit_memory(attend_translator *t, const attend_model *const *models)
+{
+    enum { USUAL = 25, MIN_BATCH = 200 }; /* tokens of a line, and of the least batch that is not slow */
+    int status = attend_memory_limit_set(&t->limit, t->o.memory, models, t->model_count, t->o.threads);
+    const double line = attend_search_estimate(&t->o.search, models, t->model_count, USUAL, 0).work;
+    while (status == ATTEND_OK && t->o.threads > 1 && t->limit.share < line * MIN_BATCH / USUAL)
+        status = attend_memory_limit_set(&t->limit, t->o.memory, models, t->model_count, --t->o.threads);
     return status;
 }
 
@@ -75,7 +90,8 @@ int attend_translator_new_ensemble(attend_translator **out, const attend_model *
     attend_translator *t = attend_memory_zeroed(1, sizeof *t);
     if (!t) return attend_fail(ATTEND_NO_MEMORY, "no memory for a translator");
     t->o = *options, t->model_count = model_count;
-    status = fill(t, models);
+    status = limit_memory(t, models);
+    if (status == ATTEND_OK) status = fill(t, models);
     if (status != ATTEND_OK) {
         attend_translator_free(t);
         return status;
@@ -124,6 +140,13 @@ void attend_translator_free(attend_translator *t)
 
 /* ---- running ---- */
 
+/* The lines of a run, and their prefixes (NULL: none). */
+typedef struct translator_input {
+    int count;
+    const char *const *lines, *const *prefixes;
+    const size_t *sizes, *prefix_sizes;
+} translator_input;
+
 static int reserve_lines(attend_translator *t, int count)
 {
     if (count <= t->room) return ATTEND_OK;
@@ -143,23 +166,67 @@ static int reserve_lines(attend_translator *t, int count)
     return ATTEND_OK;
 }
 
+/* Estimates the memory of an encoded line: sets line->work and returns the bytes of its result. */
+static double estimate(const attend_translator *t, translator_line *line)
+{
+    if (!line->needs_search) return 0;
+    const attend_search_bytes bytes =
+        attend_search_estimate(&t->o.search, t->models, t->model_count, line->source.count, line->prefix.count);
+    line->work = bytes.work;
+    if (bytes.work + bytes.kept <= t->limit.all) return bytes.kept;
+    line->fault = attend_memory_limit_fault;
+    line->needs_search = false;
+    line->work = 0;
+    return 0;
+}
+
+/* Encodes all lines, or, if `some`, as many as fit into memory together, but at least one. */
+static int add_lines(attend_translator *t, const translator_input *in, bool some)
+{
+    static const attend_hypothesis empty = { .text = "" };
+    double kept = 0;
+    int status = reserve_lines(t, in->count);
+    for (int i = 0; status == ATTEND_OK && i < in->count; i++) {
+        translator_line *line = &t->lines[i];
+        status = attend_translator_encode(t, line, in->lines[i], in->sizes[i], in->prefixes ? in->prefixes[i] : NULL,
+                                          in->prefixes ? in->prefix_sizes[i] : 0);
+        if (status != ATTEND_OK) break;
+        kept += estimate(t, line);
+        if (some && i > 0 && (kept > t->limit.results || line->work > t->limit.share)) {
+            t->line_number--; /* the line is for the next run */
+            break;
+        }
+        line->result = (attend_line_result){ .hypotheses = &empty, .count = 1, .fault = line->fault };
+        t->count = i + 1;
+        if (some && line->work > t->limit.share) break; /* alone */
+    }
+    return status;
+}
+
+static int run(attend_translator *t, const translator_input *in, bool some)
+{
+    clear_results(t);
+    if (t->is_language_model && in->prefixes)
+        return attend_fail(ATTEND_BAD_USAGE, "a language model continues its lines and takes no other prefixes");
+    const int status = add_lines(t, in, some);
+    return status == ATTEND_OK ? attend_translator_decode(t) : status;
+}
+
 int attend_translator_run_from(attend_translator *t, int count, const char *const *lines, const size_t *sizes,
                                const char *const *prefixes, const size_t *prefix_sizes)
 {
     ATTEND_REQUIRE(ATTEND_BAD_USAGE, t && ((lines && sizes) || count < 1) && (!prefixes || prefix_sizes));
-    static const attend_hypothesis empty = { .text = "" };
-    clear_results(t);
-    if (t->is_language_model && prefixes)
-        return attend_fail(ATTEND_BAD_USAGE, "a language model continues its lines and takes no other prefixes");
-    int status = reserve_lines(t, count);
-    for (int i = 0; status == ATTEND_OK && i < count; i++) {
-        translator_line *line = &t->lines[i];
-        status = attend_translator_encode(t, line, lines[i], sizes[i], prefixes ? prefixes[i] : NULL,
-                                          prefixes ? prefix_sizes[i] : 0);
-        line->result = (attend_line_result){ .hypotheses = &empty, .count = 1, .fault = line->fault };
-        t->count = i + 1;
-    }
-    return status == ATTEND_OK ? attend_translator_decode(t) : status;
+    return run(t, &(translator_input){ count, lines, prefixes, sizes, prefix_sizes }, false);
+}
+
+int attend_translator_run_some(attend_translator *t, int count, const char *const *lines, const size_t *sizes,
+                               const char *const *prefixes, const size_t *prefix_sizes, int *done)
+{
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, t && ((lines && sizes) || count < 1) && (!prefixes || prefix_sizes) && done);
+    *done = 0;
+    const int status = run(t, &(translator_input){ count, lines, prefixes, sizes, prefix_sizes }, true);
+    *done = t->count;
+    return status;
 }
 
 int attend_translator_run(attend_translator *t, int count, const char *const *lines, const size_t *sizes)
@@ -186,8 +253,12 @@ int attend_hypothesis_links(const attend_line_result *r, const attend_hypothesis
 {
     ATTEND_REQUIRE(0, r && h && (links || room < 1));
     if (!r->source || !h->weights) return 0;
-    const attend_tokenized_text source = { r->source_text, r->source_spans,
-                                           attend_pipeline_source_length(r->source_count) };
-    const attend_tokenized_text target = { h->text, h->spans, h->count };
+    const attend_tokenized_text source = { .text = r->source_text,
+                                           .spans = r->source_spans,
+                                           .count = attend_pipeline_source_length(r->source_count),
+                                           .unit = r->source_unit };
+    const attend_tokenized_text target = {
+        .text = h->text, .spans = h->spans, .count = h->count, .unit = r->target_unit
+    };
     return attend_word_links(&source, &target, h->weights, r->source_count, links, room);
 }

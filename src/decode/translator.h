@@ -5,6 +5,7 @@
 #define ATTEND_DECODE_TRANSLATOR_H
 
 #include "core/pool.h"
+#include "decode/memory_limit.h"
 #include "text/pipeline.h"
 #include <attend/translator.h>
 #include <stdint.h>
@@ -13,6 +14,7 @@
 typedef struct translator_line {
     attend_encoded_text source, prefix;
     bool needs_search; /* false: empty or faulty */
+    double work;       /* bytes to decode it */
     uint64_t number;   /* over all runs */
     const char *fault;
     attend_search_result *own_search; /* of a line that was decoded on its own */
@@ -34,6 +36,7 @@ struct attend_translator {
     int model_count;
     bool is_language_model;
     attend_translator_options o;
+    attend_memory_limit limit;
     int max_tokens[2]; /* of a source and a prefix: o.max_tokens, or less if the models have fewer positions */
     attend_pool *pool;
     attend_ctx **contexts;    /* (threads, models) */

@@ -29,7 +29,8 @@ static int batch_tokens_of(const attend_translator *t, const translator_line *li
     return t->is_language_model ? line->prefix.count + CONTINUATION : line->source.count;
 }
 
-/* Batches have at most batch_tokens tokens, and fewer if that is needed to give every thread a batch. */
+/* Batches have at most batch_tokens tokens and a thread's share of memory, and fewer tokens if that is needed to give
+ * every thread a batch. */
 static void make_batches(attend_translator *t)
 {
     int64_t total = 0, tokens = 0;
@@ -41,14 +42,15 @@ static void make_batches(attend_translator *t)
     if (t->order_count) qsort(t->order, (size_t)t->order_count, sizeof *t->order, compare_keys);
     const int64_t share = (total + t->o.threads - 1) / t->o.threads;
     const int64_t max_tokens = share < t->o.batch_tokens ? share : t->o.batch_tokens;
+    double work = 0;
     for (int i = 0; i < t->order_count; i++) {
         const int more = batch_tokens_of(t, line_at(t, i));
-        if (i == 0 || tokens + more > max_tokens) {
+        if (i == 0 || tokens + more > max_tokens || work + line_at(t, i)->work > t->limit.share) {
             t->batches[t->batch_count++] = (translator_batch){ .first = i };
-            tokens = 0;
+            tokens = 0, work = 0;
         }
         t->batches[t->batch_count - 1].count++;
-        tokens += more;
+        tokens += more, work += line_at(t, i)->work;
     }
 }
 
@@ -142,6 +144,7 @@ int attend_translator_decode(attend_translator *t)
         run_single_batch(t);
     else
         attend_pool_run(t->pool, t->o.threads, run_worker, t);
+    for (int i = 0; i < t->o.threads * t->model_count; i++) attend_ctx_shrink(t->contexts[i], t->limit.share);
     for (int i = 0; i < t->batch_count; i++)
         if (t->batches[i].status != ATTEND_OK) return attend_fail(t->batches[i].status, "%s", t->batches[i].message);
     return ATTEND_OK;

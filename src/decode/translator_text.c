@@ -21,12 +21,13 @@ static int add_text(attend_translator *t, attend_side side, const char *text, si
 {
     attend_pipeline *p = &t->sides[side];
     const bool is_prefix = side == ATTEND_TARGET && !t->is_language_model;
-    const int status = attend_pipeline_add(p, text, size, at);
+    const bool exceeds = attend_pipeline_exceeds(p, text, size, t->max_tokens[side]);
+    const int status = exceeds ? attend_pipeline_add_nothing(p, at) : attend_pipeline_add(p, text, size, at);
     if (status == ATTEND_BAD_DATA) {
         *fault = is_prefix ? "its prefix is not UTF-8" : "it is not UTF-8";
         return ATTEND_OK;
     }
-    if (status != ATTEND_OK || attend_pipeline_length(p, at) <= t->max_tokens[side]) return status;
+    if (status != ATTEND_OK || (!exceeds && attend_pipeline_length(p, at) <= t->max_tokens[side])) return status;
     *fault = is_prefix                               ? "its prefix is too long"
              : t->max_tokens[side] < t->o.max_tokens ? "it is too long for the model"
                                                      : "it is too long (more than max_tokens tokens)";
@@ -57,8 +58,10 @@ int attend_translator_encode(attend_translator *t, translator_line *line, const 
 static attend_tokenized_text source_of(const attend_translator *t, const translator_line *line)
 {
     const attend_pipeline *p = &t->sides[ATTEND_SOURCE];
-    return (attend_tokenized_text){ attend_pipeline_text(p, &line->source), attend_pipeline_spans(p, &line->source),
-                                    attend_pipeline_length(p, &line->source) };
+    return (attend_tokenized_text){ .text = attend_pipeline_text(p, &line->source),
+                                    .spans = attend_pipeline_spans(p, &line->source),
+                                    .count = attend_pipeline_length(p, &line->source),
+                                    .unit = ATTEND_UNIT_WORD };
 }
 
 /* The source word with the largest of a row of weights, or its replacement in the dictionary. */
@@ -120,7 +123,10 @@ static size_t prefix_size(const attend_translator *t, const translator_line *lin
 
 static void fill_result(const attend_translator *t, translator_line *line, int count)
 {
-    line->result = (attend_line_result){ .hypotheses = line->hypotheses, .count = count };
+    line->result = (attend_line_result){ .hypotheses = line->hypotheses,
+                                         .count = count,
+                                         .source_unit = t->sides[ATTEND_SOURCE].unit,
+                                         .target_unit = t->sides[ATTEND_TARGET].unit };
     if (t->is_language_model) return;
     const attend_pipeline *p = &t->sides[ATTEND_SOURCE];
     line->result.source = attend_pipeline_ids(p, &line->source);

@@ -3,15 +3,23 @@
 #include "text/words.h"
 #include <string.h>
 
-static attend_word_reader words_of(const char *text)
+static attend_word_reader words_of(const attend_tokenized_text *t)
 {
-    return attend_word_reader_of(text, strlen(text));
+    return attend_word_reader_of(t->unit, t->text, strlen(t->text));
+}
+
+int attend_tokenized_count(const attend_tokenized_text *t)
+{
+    attend_word_reader r = words_of(t);
+    if (t->unit != ATTEND_UNIT_PIECE) return attend_unit_count(t->unit, t->text, strlen(t->text));
+    for (int i = 0; i < t->count; i++) attend_word_of_token(&r, t->spans[i]);
+    return r.index + 1;
 }
 
 int attend_most_attended_word(const attend_tokenized_text *source, const attend_real *weights, int rows, int width,
                               attend_span *word)
 {
-    attend_word_reader r = words_of(source->text);
+    attend_word_reader r = words_of(source);
     double max = 0;
     int best = -1;
     for (int j = 0, next = source->count > 0 ? attend_word_of_token(&r, source->spans[0]) : -1; j < source->count;) {
@@ -33,7 +41,7 @@ int attend_most_attended_word(const attend_tokenized_text *source, const attend_
 int attend_word_links(const attend_tokenized_text *source, const attend_tokenized_text *target,
                       const attend_real *weights, int width, attend_word_link *links, int capacity)
 {
-    attend_word_reader r = words_of(target->text);
+    attend_word_reader r = words_of(target);
     int count = 0;
     for (int i = 0, next = target->count > 0 ? attend_word_of_token(&r, target->spans[0]) : -1; i < target->count;) {
         const int first = i, number = next;
@@ -50,15 +58,15 @@ int attend_word_links(const attend_tokenized_text *source, const attend_tokenize
 void attend_word_weights(const attend_tokenized_text *source, const attend_tokenized_text *target,
                          const attend_real *weights, int width, double *sums)
 {
-    const int words = attend_word_count(source->text, strlen(source->text));
-    const int rows = attend_word_count(target->text, strlen(target->text));
-    attend_word_reader r = words_of(target->text);
+    const int words = attend_tokenized_count(source);
+    const int rows = attend_tokenized_count(target);
+    attend_word_reader r = words_of(target);
     memset(sums, 0, (size_t)words * (size_t)rows * sizeof *sums);
     for (int i = 0, next = target->count > 0 ? attend_word_of_token(&r, target->spans[0]) : -1; i < target->count;) {
         const int first = i, number = next;
         do next = ++i < target->count ? attend_word_of_token(&r, target->spans[i]) : -1;
         while (i < target->count && next == number);
-        attend_word_reader from = words_of(source->text);
+        attend_word_reader from = words_of(source);
         for (int j = 0; number >= 0 && j < source->count; j++) {
             const int word = attend_word_of_token(&from, source->spans[j]);
             double *to = word >= 0 ? &sums[(size_t)number * (size_t)words + (size_t)word] : NULL;

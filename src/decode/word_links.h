@@ -1,5 +1,5 @@
-/* word_links.h: attention between tokens as links between words (attend/words.h has words and their
- * tokens). */
+/* word_links.h: attention between tokens as links between words (attend/words.h has words and their tokens). Words stand
+ * for the unit of each text. */
 #ifndef ATTEND_DECODE_WORD_LINKS_H
 #define ATTEND_DECODE_WORD_LINKS_H
 
@@ -11,7 +11,11 @@ typedef struct attend_tokenized_text {
     const char *text;
     const attend_span *spans;
     int count;
+    attend_unit unit;
 } attend_tokenized_text;
+
+/* The number of words. */
+int attend_tokenized_count(const attend_tokenized_text *t);
 
 /* The index of the source word with the largest sum of weights over some rows; -1 if there is none above 0. weights:
  * (rows, width), whose first source->count columns are the source's tokens. *word, if not NULL, becomes the span of

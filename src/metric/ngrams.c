@@ -1,5 +1,6 @@
 #include "metric/ngrams.h"
 
+#include "core/hash.h"
 #include "core/memory.h"
 #include "core/status.h"
 
@@ -12,19 +13,10 @@ void attend_ngrams_free(attend_ngrams *g)
     *g = (attend_ngrams){ 0 };
 }
 
-/* The finalizer of splitmix64 (Steele, Lea, Flood 2014). */
-static size_t hash(uint32_t parent, uint32_t symbol)
-{
-    uint64_t x = (uint64_t)parent << 32 | symbol;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-    return (size_t)(x ^ x >> 31);
-}
-
 /* The slot of a sequence, or the free one for it. */
 static attend_ngram_slot *slot_of(const attend_ngrams *g, uint32_t parent, uint32_t symbol)
 {
-    size_t at = hash(parent, symbol) & (g->capacity - 1);
+    size_t at = (size_t)attend_hash_pair(parent, symbol, g->seed) & (g->capacity - 1);
     while (g->slots[at].node && (g->slots[at].parent != parent || g->slots[at].symbol != symbol))
         at = (at + 1) & (g->capacity - 1);
     return &g->slots[at];
@@ -35,6 +27,7 @@ static bool grow(attend_ngrams *g)
     enum { MIN_CAPACITY = 256, MAX_CAPACITY = 1 << 30 };
     if (g->capacity >= MAX_CAPACITY) return false;
     attend_ngrams larger = { .capacity = g->capacity ? 4 * g->capacity : MIN_CAPACITY, .count = g->count };
+    larger.seed = g->capacity ? g->seed : attend_hash_seed();
     larger.slots = attend_memory_zeroed(larger.capacity, sizeof *larger.slots);
     larger.nodes = attend_memory_zeroed(larger.capacity / 2, sizeof *larger.nodes);
     if (!larger.slots || !larger.nodes) {

@@ -28,6 +28,7 @@ typedef struct attend_ngrams {
     attend_ngram *nodes;      /* (capacity / 2): the root is 0 */
     size_t capacity;
     uint32_t count; /* nodes, without the root */
+    uint64_t seed;  /* of the hashes */
 } attend_ngrams;
 
 void attend_ngrams_free(attend_ngrams *g);

@@ -134,6 +134,7 @@ enum { BLOCK = 1 << 14 }; /* weights that are averaged at once */
 /* Averages the weights [first, first + n) of a parameter. sorted: (count); blocks: (count, BLOCK). */
 static int average_block(const averaging *v, attend_param *p, size_t first, size_t n, double *sorted, float *blocks)
 {
+    real mean[256];
     for (int k = 0; k < v->count; k++) {
         const attend_tensor *t = attend_tensor_file_find(v->files[k], p->name);
         float *block = blocks + (size_t)k * BLOCK;
@@ -147,7 +148,8 @@ static int average_block(const averaging *v, attend_param *p, size_t first, size
         double sum = 0;
         for (int k = 0; k < v->count; k++) insert(sorted, k, (double)blocks[(size_t)k * BLOCK + j]);
         for (int k = 0; k < v->count; k++) sum += sorted[k];
-        p->value[first + j] = (real)(sum / v->count);
+        mean[j % 256] = (real)(sum / v->count);
+        if (j % 256 == 255 || j == n - 1) attend_param_write(p, first + j / 256 * 256, j % 256 + 1, mean);
     }
     return ATTEND_OK;
 }
@@ -162,7 +164,7 @@ static int average(const averaging *v, attend_model *to)
         attend_param *p = attend_params_at(to->params, i);
         for (size_t first = 0; status == ATTEND_OK && first < p->size; first += BLOCK)
             status = average_block(v, p, first, p->size - first < BLOCK ? p->size - first : BLOCK, sorted, blocks);
-        attend_param_changed(p);
+        attend_param_computed(p);
     }
     for (int k = 0; status == ATTEND_OK && k < v->count; k++) status = attend_tensor_file_check(v->files[k]);
     attend_memory_free(sorted);

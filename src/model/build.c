@@ -70,6 +70,14 @@ static bool ends_with(const char *name, const char *end)
     return n >= m && strcmp(name + n - m, end) == 0;
 }
 
+/* Sets elements [first, last) to 1. */
+static void set_ones(attend_param *p, size_t first, size_t last)
+{
+    real *value = attend_param_edit(p);
+    for (size_t i = first; value && i < last; i++) value[i] = 1;
+    attend_param_changed(p);
+}
+
 /* Uniform in +-range. Embeddings: see architecture.h; learned positions: 1; matrices: sqrt(6 / (in + out)) (Glorot,
  * Bengio 2010); recurrent matrices: 1 / sqrt(H); vectors of score functions: 1 / sqrt(size). Gains of layer norms are
  * 1, biases 0 except 1 for the forget gate of an LSTM (Jozefowicz et al. 2015). */
@@ -83,7 +91,7 @@ static void initialize(const attend_model *m, attend_param *p, uint64_t seed)
     else if (ends_with(name, ".position"))
         attend_param_fill_uniform(p, seed, 1);
     else if (ends_with(name, ".gain"))
-        for (size_t i = 0; i < p->size; i++) p->value[i] = 1;
+        set_ones(p, 0, p->size);
     else if (ends_with(name, ".u") && p->rank == 2)
         attend_param_fill_uniform(p, seed, 1 / sqrt(hidden));
     else if (p->rank == 2)
@@ -91,8 +99,7 @@ static void initialize(const attend_model *m, attend_param *p, uint64_t seed)
     else if (strncmp(name, "attention.", 10) == 0 || ends_with(name, ".v"))
         attend_param_fill_uniform(p, seed, 1 / sqrt((double)p->size));
     else if (ends_with(name, ".bw") && m->config.cell == ATTEND_CELL_LSTM)
-        for (int i = hidden; i < 2 * hidden; i++) p->value[i] = 1;
-    attend_param_changed(p);
+        set_ones(p, (size_t)hidden, 2 * (size_t)hidden);
 }
 
 /* A model of this configuration, with the given values. */
@@ -118,7 +125,8 @@ static int no_values(void *user, const char *name, int rank, const int *shape, p
 {
     static const uint16_t none;
     (void)user, (void)name, (void)rank, (void)shape;
-    *numbers = (param_storage){ .precision = ATTEND_BFLOAT16, .quantized = &none, .borrowed = true };
+    *numbers =
+        (param_storage){ .precision = ATTEND_BFLOAT16, .quantized = &none, .borrowed = true, .shape_only = true };
     return ATTEND_OK;
 }
 

@@ -33,7 +33,9 @@ enum {
     NONE = 0,
     ALL = ~0
 };
-/* what happens where a field has no effect, */
+/* what a field has an effect on, */
+enum { MODEL = false, TRAINING = true };
+/* what happens where it has none, */
 enum { IGNORED = false, REFUSED = true };
 /* and values. */
 #define RANGE(kind, from, to)                                                                                          \
@@ -45,20 +47,22 @@ enum { IGNORED = false, REFUSED = true };
 #define ARCHITECTURE      CHOICE(architecture_values)
 #define SCORE             .public.type = ATTEND_FIELD_SCORE, .public.values = score_values
 
-#define ENTRY(of_member, first_version, of_translation, of_language_model, elsewhere, text, ...)                       \
+#define ENTRY(of_member, first_version, effect, of_translation, of_language_model, elsewhere, text, ...)               \
     { .offset = offsetof(attend_config, of_member),                                                                    \
       .public.since = first_version,                                                                                   \
+      .public.training_only = effect,                                                                                  \
       .public.translation = (unsigned)(of_translation),                                                                \
       .public.language_model = (unsigned)(of_language_model),                                                          \
       .public.refused_elsewhere = elsewhere,                                                                           \
       .public.help = text,                                                                                             \
       __VA_ARGS__ },
-#define FIELD(type, member, current, values, value, since, translation, language_model, elsewhere, help)               \
-    ENTRY(member, since, translation, language_model, elsewhere, help, .public.name = current, .public.key = current,  \
-          values)
-#define RENAMED(type, member, current, values, value, since, translation, language_model, elsewhere, help, old)        \
-    ENTRY(member, since, translation, language_model, elsewhere, help, .public.name = current, .public.old_name = old, \
-          .public.key = old, values)
+#define FIELD(type, member, current, values, value, since, effect, translation, language_model, elsewhere, help)       \
+    ENTRY(member, since, effect, translation, language_model, elsewhere, help, .public.name = current,                 \
+          .public.key = current, values)
+#define RENAMED(type, member, current, values, value, since, effect, translation, language_model, elsewhere, help,     \
+                old)                                                                                                   \
+    ENTRY(member, since, effect, translation, language_model, elsewhere, help, .public.name = current,                 \
+          .public.old_name = old, .public.key = old, values)
 
 /* Ranges keep every width that a model adds up or multiplies by its gates far below INT_MAX; areas (rows times width)
  * may exceed an int and are size_t everywhere. */
@@ -247,16 +251,4 @@ int attend_config_check_ranges(const attend_config *config)
         if (number < 0 || number >= c.count) return refuse_number(f, number);
     }
     return ATTEND_OK;
-}
-
-/* ---- fields of training ---- */
-
-bool attend_config_field_is_training_only(const attend_config_field *f)
-{
-    ATTEND_REQUIRE(false, f);
-    static const char *const names[] = { "dropout",   "attention-dropout", "dropout-along-time",
-                                         "estimator", "temperature",       "entropy-bonus" };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(f->name, names[i]) == 0) return true;
-    return false;
 }

@@ -11,7 +11,7 @@
 
 #include "core/memory.h"
 #include "core/precision.h"
-#include "kernel/kernel.h"
+#include "device/device.h"
 #include <string.h>
 
 static bool can_fold(const attend_model *m)
@@ -31,20 +31,25 @@ void attend_folded_context_free(rnn *r)
 
 /* Columns [first, first + count) of all rows of a matrix. */
 typedef struct column_range {
-    const attend_param *from;
+    attend_param *from;
     size_t first, count;
 } column_range;
 
-/* Copies a column range into a matrix with `width` columns, so that its first element is at (row, column). */
-static void copy_columns(const column_range *p, size_t row, size_t column, size_t width, char *numbers, float *scales)
+/* Copies a column range into a matrix with `width` columns, so that its first element is at (row, column). False: no
+ * memory. */
+static bool copy_columns(const column_range *p, size_t row, size_t column, size_t width, char *numbers, float *scales)
 {
-    const attend_param *from = p->from;
+    attend_param *from = p->from;
     const size_t size = attend_precision_bytes(from->precision), from_width = (size_t)from->shape[1];
-    const char *source = from->precision == ATTEND_FP32 ? (const char *)from->value : from->quantized;
+    const char *source =
+        from->precision == ATTEND_FP32 ? (const void *)attend_param_value(from) : attend_param_quantized(from);
+    const float *from_scales = scales ? attend_param_scales(from) : NULL;
+    if (!source || (scales && !from_scales)) return false;
     for (size_t i = 0; i < (size_t)from->shape[0]; i++)
         memcpy(numbers + ((row + i) * width + column) * size, source + (i * from_width + p->first) * size,
                p->count * size);
-    if (scales) memcpy(scales + row, from->scales, (size_t)from->shape[0] * sizeof *scales);
+    if (scales) memcpy(scales + row, from_scales, (size_t)from->shape[0] * sizeof *scales);
+    return true;
 }
 
 /* Adds the concatenation of two column ranges to the set, which owns it: [a ; b] along the rows if `stack`, else [a, b]
@@ -58,13 +63,12 @@ static int add_concatenation(attend_param **out, attend_params *set, const char 
     const int shape[2] = { (int)rows, (int)width };
     char *numbers = attend_memory_aligned(rows * width * attend_precision_bytes(precision));
     float *scales = precision == ATTEND_INT8 ? attend_memory_aligned(rows * sizeof *scales) : NULL;
-    if (!numbers || (precision == ATTEND_INT8 && !scales)) {
+    if (!numbers || (precision == ATTEND_INT8 && !scales) || !copy_columns(a, 0, 0, width, numbers, scales) ||
+        !copy_columns(b, stack ? (size_t)a->from->shape[0] : 0, stack ? 0 : a->count, width, numbers, scales)) {
         attend_memory_free(numbers);
         attend_memory_free(scales);
         return attend_fail(ATTEND_NO_MEMORY, "no memory for a folded matrix");
     }
-    copy_columns(a, 0, 0, width, numbers, scales);
-    copy_columns(b, stack ? (size_t)a->from->shape[0] : 0, stack ? 0 : a->count, width, numbers, scales);
     const param_storage given = { .precision = precision,
                                   .value = precision == ATTEND_FP32 ? (real *)(void *)numbers : NULL,
                                   .quantized = precision == ATTEND_FP32 ? NULL : numbers,
@@ -113,11 +117,12 @@ attend_var *attend_folded_input(attend_ctx *c, attend_var *input, const int *row
     if (!input || !context) return NULL;
     const size_t width = (size_t)input->shape[1], context_width = (size_t)context->shape[1];
     attend_var *sum = attend_var_2d(c, context->shape[0], input->shape[1], false);
-    for (int i = 0; sum && i < context->shape[0]; i++) {
-        real *row = sum->value + (size_t)i * width;
-        memcpy(row, input->value + (size_t)(rows ? rows[i] : i) * width, width * sizeof *row);
-        attend_kernel()->add(width, context->value + (size_t)i * context_width, row);
-    }
+    if (!sum) return NULL;
+    const attend_device *d = attend_device_of(c);
+    const device_output out = { .data = sum->value, .stride = width };
+    const size_t n = (size_t)context->shape[0];
+    d->copy(&c->compute, n, width, (device_input){ input->value, width, rows }, out);
+    d->add(&c->compute, n, width, (device_input){ .data = context->value, .stride = context_width }, out);
     return sum;
 }
 
@@ -128,10 +133,10 @@ attend_var *attend_folded_readout(attend_ctx *c, const decoder *d, attend_var *s
     attend_var *y = attend_linear(c, attend_concat(c, parts, 2), d->folded_readout, d->readout_b);
     if (!y || !context) return NULL;
     const size_t width = (size_t)y->shape[1], context_width = (size_t)context->shape[1];
-    for (int i = 0; i < y->shape[0]; i++) {
-        real *row = y->value + (size_t)i * width;
-        attend_kernel()->add(width, context->value + (size_t)i * context_width + context_width - width, row);
-        attend_kernel()->tanh(width, row, row);
-    }
+    const attend_device *device = attend_device_of(c);
+    device->add(&c->compute, (size_t)y->shape[0], width,
+                (device_input){ .data = context->value + context_width - width, .stride = context_width },
+                (device_output){ .data = y->value, .stride = width });
+    device->activate(&c->compute, DEVICE_TANH, y->size, y->value, y->value);
     return y;
 }

@@ -10,14 +10,20 @@
 
 /* ---- memory ---- */
 
-static bool rows_reserve(stored_rows *r, int n)
+void attend_rows_free(stored_rows *r)
+{
+    if (r->data) r->memory->give(r->data);
+    *r = (stored_rows){ 0 };
+}
+
+static bool rows_reserve(const attend_ctx *c, stored_rows *r, int n)
 {
     const size_t capacity = (size_t)n * (size_t)r->width;
     if (r->data && capacity <= r->capacity) return true; /* 0 rows are valid: sources may have no tokens */
-    real *data = attend_memory_aligned(capacity * sizeof *data);
+    real *data = c->memory->take(capacity * sizeof *data);
     if (!data) return false;
-    attend_memory_free(r->data);
-    r->data = data, r->capacity = capacity;
+    if (r->data) r->memory->give(r->data);
+    r->memory = c->memory, r->data = data, r->capacity = capacity;
     return true;
 }
 
@@ -25,40 +31,42 @@ bool attend_rows_store(stored_rows *r, const attend_var *v)
 {
     if (!v) return true;
     r->width = v->shape[1];
-    if (!rows_reserve(r, v->shape[0])) return false;
-    memcpy(r->data, v->value, v->size * sizeof(real));
+    if (!rows_reserve(v->context, r, v->shape[0])) return false;
+    r->memory->copy(r->data, v->value, v->size * sizeof(real));
     return true;
 }
 
 attend_var *attend_rows_gather(attend_ctx *c, const stored_rows *r, const int *rows, int n)
 {
     attend_var *v = attend_var_2d(c, n, r->width, false);
-    for (int i = 0; v && i < n; i++)
-        memcpy(v->value + (size_t)i * (size_t)r->width, r->data + (size_t)rows[i] * (size_t)r->width,
-               (size_t)r->width * sizeof(real));
+    const size_t width = (size_t)r->width;
+    if (v)
+        attend_device_of(c)->copy(&c->compute, (size_t)n, width, (device_input){ r->data, width, rows },
+                                  (device_output){ .data = v->value, .stride = width });
     return v;
 }
 
 attend_var *attend_rows_restore(attend_ctx *c, stored_rows *r, int n)
 {
-    attend_var *v = r->data ? attend_constant(c, 2, (const int[]){ n, r->width }, r->data) : NULL;
-    attend_memory_free(r->data);
-    *r = (stored_rows){ 0 };
+    attend_var *v = r->data ? attend_var_2d(c, n, r->width, false) : NULL;
+    if (v) c->memory->copy(v->value, r->data, v->size * sizeof(real));
+    attend_rows_free(r);
     return v;
 }
 
-bool attend_rows_zero(stored_rows *r, int n)
+bool attend_rows_zero(attend_ctx *c, stored_rows *r, int n)
 {
-    if (!rows_reserve(r, n)) return false;
-    memset(r->data, 0, (size_t)n * (size_t)r->width * sizeof(real));
+    if (!rows_reserve(c, r, n)) return false;
+    r->memory->zero(r->data, (size_t)n * (size_t)r->width * sizeof(real));
     return true;
 }
 
-/* The offset of the weights of a hypothesis in (B, 1, Tq, Tk). */
-static size_t weights_at(const attend_decoding *d, const attend_var *weights, int hypothesis)
+/* The row of each of n hypotheses in weights (B, 1, Tq, Tk); NULL: no memory. */
+static const int *weight_rows(attend_decoding *d, const attend_var *weights, int n)
 {
-    const size_t queries = (size_t)weights->shape[2];
-    return ((size_t)d->source_of[hypothesis] * queries + (size_t)d->index_of[hypothesis]) * (size_t)d->max_length;
+    int *rows = attend_ctx_alloc(d->c, (size_t)n, sizeof *rows);
+    for (int i = 0; rows && i < n; i++) rows[i] = d->source_of[i] * weights->shape[2] + d->index_of[i];
+    return rows;
 }
 
 attend_var *attend_weights_by_source(attend_decoding *d, const decoding_step *step, const real *rows, int width,
@@ -68,19 +76,24 @@ attend_var *attend_weights_by_source(attend_decoding *d, const decoding_step *st
     for (int b = 0; b < d->count; b++)
         if (attend_ragged_length(step->queries, b) > queries) queries = attend_ragged_length(step->queries, b);
     attend_var *v = attend_constant(d->c, 4, (const int[]){ d->count, 1, queries, d->max_length }, NULL);
-    for (int i = 0; v && i < step->count; i++)
-        memcpy(v->value + weights_at(d, v, i), rows + (size_t)(which ? which[i] : i) * (size_t)width,
-               (size_t)width * sizeof(real));
+    const int *to = v ? weight_rows(d, v, step->count) : NULL;
+    if (!to) return NULL;
+    attend_device_of(d->c)->copy(&d->c->compute, (size_t)step->count, (size_t)width,
+                                 (device_input){ rows, (size_t)width, which },
+                                 (device_output){ v->value, (size_t)d->max_length, to });
     return v;
 }
 
 bool attend_weights_store(attend_decoding *d, stored_rows *r, const attend_var *weights)
 {
     if (!weights) return true;
-    if (!rows_reserve(r, d->hypotheses)) return false;
-    for (int i = 0; i < d->hypotheses; i++)
-        memcpy(r->data + (size_t)i * (size_t)d->max_length, weights->value + weights_at(d, weights, i),
-               (size_t)d->max_length * sizeof(real));
+    if (!rows_reserve(d->c, r, d->hypotheses)) return false;
+    const int *from = weight_rows(d, weights, d->hypotheses);
+    const size_t width = (size_t)d->max_length;
+    if (!from) return false;
+    attend_device_of(d->c)->copy(&d->c->compute, (size_t)d->hypotheses, width,
+                                 (device_input){ weights->value, width, from },
+                                 (device_output){ .data = r->data, .stride = width });
     return true;
 }
 
@@ -260,7 +273,7 @@ const real *attend_decoding_row(const attend_decoding *d, int hypothesis, int *c
 {
     ATTEND_REQUIRE(NULL, d && count && tokens);
     if (!d->stepped || !d->out.log_p || hypothesis < 0 || hypothesis >= d->hypotheses) return NULL;
-    const output_shortlist *l = d->out.shortlists ? &d->out.shortlists[d->source_of[hypothesis]] : NULL;
+    const device_shortlist *l = d->out.shortlists ? &d->out.shortlists[d->source_of[hypothesis]] : NULL;
     *count = l ? l->count : (int)d->out.width;
     *tokens = l ? l->tokens : NULL;
     return d->out.log_p + (size_t)hypothesis * d->out.width;
@@ -293,5 +306,6 @@ const real *attend_decoding_weights(const attend_decoding *d, int hypothesis, in
     if (!w || head < 0 || head >= w->shape[1]) return NULL;
     const size_t row = ((size_t)d->source_of[hypothesis] * (size_t)w->shape[1] + (size_t)head) * (size_t)w->shape[2] +
                        (size_t)d->index_of[hypothesis];
-    return w->value + row * (size_t)w->shape[3];
+    const real *weights = attend_value(w);
+    return weights ? weights + row * (size_t)w->shape[3] : NULL;
 }

@@ -38,6 +38,7 @@ typedef struct decoding_step {
 
 /* Rows stored outside of the context; the memory grows as needed. */
 typedef struct stored_rows {
+    const device_memory *memory; /* of data */
     real *data;
     size_t capacity;
     int width;
@@ -45,8 +46,9 @@ typedef struct stored_rows {
 
 /* Stores a copy of (n, width). NULL: nothing to store. False: no memory. */
 bool attend_rows_store(stored_rows *r, const attend_var *v);
-/* Stores n rows of zeros. False: no memory. */
-bool attend_rows_zero(stored_rows *r, int n);
+/* Stores n rows of zeros on the device of the context. False: no memory. */
+bool attend_rows_zero(attend_ctx *c, stored_rows *r, int n);
+void attend_rows_free(stored_rows *r);
 /* Stored rows rows[0], ..., rows[n - 1] -> (n, width). */
 attend_var *attend_rows_gather(attend_ctx *c, const stored_rows *r, const int *rows, int n);
 

@@ -62,13 +62,14 @@ static void report_weights(const teacher_forcing *f, int layer, const attend_var
     const attend_ragged *queries_of = kind == ATTEND_ATTENTION_ENCODER ? f->sources : f->targets;
     const attend_ragged *keys_of = kind == ATTEND_ATTENTION_DECODER ? f->targets : f->sources;
     real *to = f->options->weights;
-    for (int b = 0; b < f->pairs->count; b++) {
+    const real *from = attend_value(weights);
+    for (int b = 0; from && b < f->pairs->count; b++) {
         const int rows = attend_ragged_length(queries_of, b);
         const size_t m = (size_t)attend_ragged_length(keys_of, b), map = (size_t)rows * m;
         for (size_t h = 0; h < heads; h++)
             for (size_t i = 0; i < queries && first + (int)i < rows; i++)
                 memcpy(to + ((size_t)layer * heads + h) * map + ((size_t)first + i) * m,
-                       weights->value + (((size_t)b * heads + h) * queries + i) * keys, m * sizeof *to);
+                       from + (((size_t)b * heads + h) * queries + i) * keys, m * sizeof *to);
         to += layers * heads * map;
     }
 }
@@ -101,7 +102,9 @@ static void guide(teacher_forcing *f, attend_var *weights, int first)
 {
     const int queries = weights->shape[2];
     const size_t keys = (size_t)weights->shape[3];
-    real *expected = attend_ctx_alloc_zeros(f->c, (size_t)f->pairs->count * (size_t)queries * keys);
+    const size_t size = (size_t)f->pairs->count * (size_t)queries * keys;
+    real *expected = attend_ctx_alloc(f->c, size, sizeof *expected);
+    if (expected && size) memset(expected, 0, size * sizeof *expected);
     for (int b = 0; expected && b < f->pairs->count; b++)
         if (!fill_expected(f, b, first, first + queries, keys, expected + (size_t)b * (size_t)queries * keys)) return;
     if (!expected) return;
@@ -137,7 +140,7 @@ attend_var *attend_model_loss(attend_ctx *c, const attend_model *m, const attend
     real *nll = f.options->nll;
     if (m->config.attention && m->config.selection == ATTEND_SELECT_HARD && m->config.estimator == ATTEND_REINFORCE) {
         f.advantage = attend_ctx_alloc(c, (size_t)pairs->count, sizeof *f.advantage);
-        if (!nll) nll = attend_ctx_alloc_reals(c, (size_t)attend_ragged_rows(f.targets));
+        if (!nll) nll = attend_ctx_alloc(c, (size_t)attend_ragged_rows(f.targets), sizeof *nll);
         if (!f.advantage || !nll) return NULL;
     }
     attend_var *readout = m->architecture->teacher_forcing(&f);

@@ -68,7 +68,7 @@ static bool begin(attend_decoding *d, const int *source, const int *lengths)
     if (!encode(d, source, lengths, &tapes) || !begin_layers(d, &tapes)) return false;
     if (lstmn_is_fused(m)) return true;
     s->last.width = d->max_length;
-    if (m->config.attention->needs_previous_weights && !attend_rows_zero(&s->last, d->count)) {
+    if (m->config.attention->needs_previous_weights && !attend_rows_zero(c, &s->last, d->count)) {
         attend_ctx_fail(c, ATTEND_NO_MEMORY, "no memory for the states of %d hypotheses", d->count);
         return false;
     }
@@ -152,7 +152,7 @@ static void end(attend_decoding *d)
 {
     lstmn_states *s = d->states;
     for (int i = 0; i < ATTEND_MAX_LAYERS; i++) attend_beam_cache_free(s->past[i]);
-    attend_memory_free(s->last.data);
+    attend_rows_free(&s->last);
 }
 
 const architecture attend_lstmn = {

@@ -82,6 +82,15 @@ int attend_pairs_check(const attend_pairs *pairs);
 /* Refuses sources with tokens for a language model. */
 int attend_sources_check(const attend_model *m, const int *lengths, int count);
 
+/* ---- estimates of memory, in bytes: what is really taken is seldom more ---- */
+
+/* The weights and their packed copies. */
+double attend_model_bytes(const attend_model *m);
+/* Computing one row: a token of a source or target, in all layers. */
+double attend_model_row_bytes(const attend_model *m);
+/* attend_model_score of one pair of these lengths. */
+double attend_model_score_bytes(const attend_model *m, int source, int target, bool weights);
+
 /* ---- teacher forcing ---- */
 
 /* One run over some pairs. Rows are the tokens of all targets, sentence after sentence. */

@@ -61,10 +61,11 @@ static const float *as_floats(const attend_param *p, float **own)
     *own = NULL;
 #ifdef ATTEND_DOUBLE
     *own = attend_memory_aligned(p->size * sizeof **own);
-    for (size_t i = 0; *own && i < p->size; i++) (*own)[i] = (float)p->value[i];
-    return *own;
+    const real *value = attend_param_value(p);
+    for (size_t i = 0; *own && value && i < p->size; i++) (*own)[i] = (float)value[i];
+    return value ? *own : NULL;
 #else
-    return p->value;
+    return attend_param_value(p);
 #endif
 }
 
@@ -98,34 +99,38 @@ static int save_config(saving *s, const attend_config *config)
 }
 
 /* A quantised matrix, and with int8 its scales. */
-static void save_quantised(saving *s, const attend_param *p, attend_tensor t)
+static int save_quantised(saving *s, attend_param *p, attend_tensor t)
 {
     t.dtype = p->precision == ATTEND_INT8 ? ATTEND_I8 : ATTEND_BF16;
     t.bytes = p->size * attend_dtype_size(t.dtype);
-    t.data = p->quantized;
+    t.data = attend_param_quantized(p);
+    if (!t.data) return ATTEND_NO_MEMORY;
     s->tensors[s->count++] = t;
-    if (p->precision != ATTEND_INT8) return;
+    if (p->precision != ATTEND_INT8) return ATTEND_OK;
     snprintf(s->names[s->count], sizeof *s->names, "%s%s", p->name, scales_suffix);
     s->tensors[s->count] = (attend_tensor){ .name = s->names[s->count],
                                             .dtype = ATTEND_F32,
                                             .rank = 1,
                                             .shape = { p->shape[0] },
                                             .bytes = (size_t)p->shape[0] * sizeof(float),
-                                            .data = p->scales };
-    s->count++;
+                                            .data = attend_param_scales(p) };
+    return s->tensors[s->count++].data ? ATTEND_OK : ATTEND_NO_MEMORY;
 }
 
 static int save_parameters(saving *s, const attend_model *m)
 {
     for (int i = 0; i < attend_params_count(m->params); i++) {
-        const attend_param *p = attend_params_at(m->params, i);
+        attend_param *p = attend_params_at(m->params, i);
         attend_tensor t = { .name = p->name, .dtype = ATTEND_F32, .rank = p->rank, .bytes = p->size * sizeof(float) };
         for (int axis = 0; axis < p->rank; axis++) t.shape[axis] = p->shape[axis];
         if (p->precision != ATTEND_FP32) {
-            save_quantised(s, p, t);
+            const int status = save_quantised(s, p, t);
+            if (status != ATTEND_OK) return status;
             continue;
         }
-        if (!all_finite(p->size, p->value))
+        const real *value = attend_param_value(p);
+        if (!value) return ATTEND_NO_MEMORY;
+        if (!all_finite(p->size, value))
             return attend_fail(ATTEND_FAILED, "'%s' has non-finite values; such a model is not saved", p->name);
         t.data = as_floats(p, &s->own[s->count]);
         if (!t.data) return attend_fail(ATTEND_NO_MEMORY, "no memory to save '%s'", p->name);
@@ -352,20 +357,23 @@ static int load_parameter(void *user, const char *name, int rank, const int *sha
 }
 
 /* The error in a quantised matrix; NULL: none. */
-static const char *quantised_error(const attend_param *p)
+static const char *quantised_error(attend_param *p)
 {
     if (!p->quantizable) return "is quantised, but this model needs full precision there";
     if (p->precision == ATTEND_BFLOAT16) {
-        const uint16_t *bits = p->quantized;
+        const uint16_t *bits = attend_param_quantized(p);
+        if (!bits) return attend_message();
         for (size_t i = 0; i < p->size; i++)
             if ((bits[i] & 0x7f80) == 0x7f80) return "has non-finite values";
         return NULL;
     }
-    const int8_t *bits = p->quantized;
+    const int8_t *bits = attend_param_quantized(p);
+    const float *scales = attend_param_scales(p);
+    if (!bits || !scales) return attend_message();
     for (size_t i = 0; i < p->size; i++)
         if (bits[i] == INT8_MIN) return "has a -128, which this format does not use";
     for (int i = 0; i < p->shape[0]; i++)
-        if (!(isfinite(p->scales[i]) && p->scales[i] >= 0)) return "has scales that are negative or non-finite";
+        if (!(isfinite(scales[i]) && scales[i] >= 0)) return "has scales that are negative or non-finite";
     return NULL;
 }
 
@@ -393,8 +401,13 @@ static int load_numbers(const loading *l)
             problem = quantised_error(p);
         } else {
             const attend_tensor *t = attend_tensor_file_find(l->file, p->name);
+#ifdef ATTEND_DOUBLE
             const float *from = t->data;
-            for (size_t j = 0; !p->borrowed && j < p->size; j++) p->value[j] = (real)from[j];
+            real *to = attend_param_edit(p);
+            if (!to) return ATTEND_NO_MEMORY;
+            for (size_t j = 0; j < p->size; j++) to[j] = (real)from[j];
+            attend_param_changed(p);
+#endif
             if (t == l->non_finite) problem = "has non-finite values";
         }
         if (problem) return attend_fail(ATTEND_BAD_MODEL, "%s: '%s' %s", l->name, p->name, problem);

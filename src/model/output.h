@@ -6,18 +6,8 @@
 #ifndef ATTEND_MODEL_OUTPUT_H
 #define ATTEND_MODEL_OUTPUT_H
 
-#include "kernel/gemm.h"
+#include "device/device.h"
 #include "model/model.h"
-
-/* The columns of the output layer that the shortlist of one source selects. */
-typedef struct output_shortlist {
-    int *tokens, count; /* in ascending order */
-    size_t end;         /* the index of ATTEND_END, which is always listed */
-    packed_matrix w;
-    const real *b;
-    real *outside;    /* (tail): 1 for tail tokens that are not on the shortlist, 0 for the others */
-    real represented; /* unlisted tokens of the vocabulary per unlisted tail token */
-} output_shortlist;
 
 /* Every 16th token of the vocabulary, to estimate the probability mass of all tokens that are not on a shortlist.
  * Without the estimate, the listed tokens would always have a total probability of 1, even where the model is
@@ -30,12 +20,12 @@ typedef struct output_tail {
 
 typedef struct output_layer {
     const attend_model *m;
-    output_shortlist *shortlists; /* (sources); NULL: all tokens */
+    device_shortlist *shortlists; /* (sources); NULL: all tokens */
     output_tail tail;             /* set if there are shortlists */
     size_t width;                 /* the target vocabulary, or the length of the longest list */
     int top_k;                    /* compute only the k best tokens; 0: all */
 
-    /* results of the last step */
+    /* results of the last step, in host memory */
     const real *log_p;             /* (rows, width); NULL with top_k */
     int *best_tokens, *best_count; /* (rows, top_k), (rows) */
     real *best_log_p;              /* (rows, top_k), best first */

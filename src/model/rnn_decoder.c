@@ -8,6 +8,7 @@
  *
  * With context before, only the first layer depends on the attention, so the other layers run over whole
  * sentences. */
+#include "device/device.h"
 #include "model/rnn.h"
 
 /* A folded matrix as a constant: it is not a parameter of the model, so the context has no gradient for it. */
@@ -66,8 +67,8 @@ bool attend_decoder_new(attend_ctx *c, const attend_model *m, const encoded *e, 
     if (o->dropout > 0 && o->dropout_along_time && c->training && is_luong(m) && has_feedback(m))
         for (int i = 1; i < o->layers; i++) {
             const int shape[2] = { attend_ragged_count(sources), o->hidden };
-            attend_var *ones = attend_constant(c, 2, shape, NULL);
-            for (size_t j = 0; ones && j < ones->size; j++) ones->value[j] = 1;
+            attend_var *ones = attend_var_new(c, 2, shape, false);
+            if (ones) attend_device_of(c)->fill(&c->compute, ones->size, 1, ones->value);
             d->masks[i] = attend_dropout(c, ones, o->dropout);
         }
     return attend_ctx_status(c) == ATTEND_OK;

@@ -38,13 +38,13 @@ static bool begin(attend_decoding *d, const int *source, const int *lengths)
     s->row_of = attend_memory_zeroed((size_t)m->config.target_vocab, sizeof *s->row_of);
     bool ok = s->row_of != NULL;
     if (ok && !encode(d, s, source, lengths)) return false;
-    if (ok && m->config.input_feeding) ok = attend_rows_zero(&s->feed, d->count);
+    if (ok && m->config.input_feeding) ok = attend_rows_zero(d->c, &s->feed, d->count);
     if (ok && m->config.attention && m->config.attention->needs_previous_weights)
-        ok = attend_rows_zero(&s->last, d->count);
+        ok = attend_rows_zero(d->c, &s->last, d->count);
     for (int i = 0; ok && m->config.task == ATTEND_TASK_LANGUAGE_MODEL && i < m->config.layers; i++) {
         s->h[i].width = s->c[i].width = m->config.hidden;
-        ok = attend_rows_zero(&s->h[i], d->count) &&
-             (m->config.cell != ATTEND_CELL_LSTM || attend_rows_zero(&s->c[i], d->count));
+        ok = attend_rows_zero(d->c, &s->h[i], d->count) &&
+             (m->config.cell != ATTEND_CELL_LSTM || attend_rows_zero(d->c, &s->c[i], d->count));
     }
     if (!ok) attend_ctx_fail(d->c, ATTEND_NO_MEMORY, "no memory for the states of %d hypotheses", d->count);
     return ok;
@@ -136,9 +136,9 @@ static attend_var *step_rnn(attend_decoding *d, const decoding_step *step)
 static void end(attend_decoding *d)
 {
     rnn_states *s = d->states;
-    for (int i = 0; i < ATTEND_MAX_LAYERS; i++) attend_memory_free(s->h[i].data), attend_memory_free(s->c[i].data);
-    attend_memory_free(s->feed.data);
-    attend_memory_free(s->last.data);
+    for (int i = 0; i < ATTEND_MAX_LAYERS; i++) attend_rows_free(&s->h[i]), attend_rows_free(&s->c[i]);
+    attend_rows_free(&s->feed);
+    attend_rows_free(&s->last);
     attend_memory_free(s->row_of);
 }
 

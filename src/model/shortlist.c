@@ -6,6 +6,9 @@
 
 #include "core/status.h"
 #include "core/memory.h"
+#include "core/pair_table.h"
+#include "core/string.h"
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,24 +21,26 @@ bool attend_shortlist_is_named(const char *name)
 
 /* ---- counting ---- */
 
-/* Pairs of tokens with their counts: a hash table with open addressing. */
+/* A pair of tokens, or a token, with its count. */
 typedef struct counted {
-    uint64_t key; /* (source << 32 | target) + 1; 0: free */
+    uint64_t key; /* source << 32 | target */
     uint64_t count;
 } counted;
 
 struct attend_shortlist {
     int source_vocab, target_vocab;
-    uint64_t *frequency; /* (target_vocab) */
-    counted *table;
-    size_t used, capacity; /* capacity: a power of two */
+    uint64_t *frequency;     /* (target_vocab) */
+    attend_pair_table index; /* (source, target) to an index of `pairs` */
+    counted *pairs;
+    size_t used, capacity;
 };
 
 void attend_shortlist_free(attend_shortlist *s)
 {
     if (!s) return;
     attend_memory_free(s->frequency);
-    attend_memory_free(s->table);
+    attend_pair_table_free(&s->index);
+    attend_memory_free(s->pairs);
     attend_memory_free(s);
 }
 
@@ -49,11 +54,9 @@ int attend_shortlist_new(attend_shortlist **out, int source_vocab, int target_vo
     attend_shortlist *s = attend_memory_zeroed(1, sizeof *s);
     if (s) {
         s->source_vocab = source_vocab, s->target_vocab = target_vocab;
-        s->capacity = 1 << 16;
         s->frequency = attend_memory_zeroed((size_t)target_vocab, sizeof *s->frequency);
-        s->table = attend_memory_zeroed(s->capacity, sizeof *s->table);
     }
-    if (!s || !s->frequency || !s->table) {
+    if (!s || !s->frequency) {
         attend_shortlist_free(s);
         return attend_fail(ATTEND_NO_MEMORY, "no memory for a shortlist");
     }
@@ -61,22 +64,19 @@ int attend_shortlist_new(attend_shortlist **out, int source_vocab, int target_vo
     return ATTEND_OK;
 }
 
-static counted *slot_of(counted *table, size_t capacity, uint64_t key)
+/* The pair of tokens, which is added with a count of 0 if it is new; NULL if memory runs out. */
+static counted *pair_of(attend_shortlist *s, int source, int target)
 {
-    size_t i = (size_t)(key * 0x9e3779b97f4a7c15u >> 20) & (capacity - 1);
-    while (table[i].key != 0 && table[i].key != key) i = (i + 1) & (capacity - 1);
-    return &table[i];
-}
-
-static bool grow(attend_shortlist *s)
-{
-    counted *table = attend_memory_zeroed(2 * s->capacity, sizeof *table);
-    if (!table) return false;
-    for (size_t i = 0; i < s->capacity; i++)
-        if (s->table[i].key) *slot_of(table, 2 * s->capacity, s->table[i].key) = s->table[i];
-    attend_memory_free(s->table);
-    s->table = table, s->capacity *= 2;
-    return true;
+    const int known = attend_pair_table_find(&s->index, source, target);
+    if (known >= 0) return &s->pairs[known];
+    if (s->used == s->capacity) {
+        counted *more = attend_grow_array(s->pairs, s->used, s->used + 1, sizeof *more, &s->capacity);
+        if (!more) return NULL;
+        s->pairs = more;
+    }
+    if (s->used >= INT_MAX || !attend_pair_table_add(&s->index, source, target, (int)s->used)) return NULL;
+    s->pairs[s->used] = (counted){ .key = (uint64_t)(uint32_t)source << 32 | (uint32_t)target };
+    return &s->pairs[s->used++];
 }
 
 static int check_token(const char *side, int token, int vocab)
@@ -91,12 +91,9 @@ int attend_shortlist_add(attend_shortlist *s, int source, int target)
     int status = check_token("source", source, s->source_vocab);
     if (status == ATTEND_OK) status = check_token("target", target, s->target_vocab);
     if (status != ATTEND_OK) return status;
-    if (2 * s->used >= s->capacity && !grow(s)) return attend_fail(ATTEND_NO_MEMORY, "no memory for a shortlist");
-    const uint64_t key = ((uint64_t)(uint32_t)source << 32 | (uint32_t)target) + 1;
-    counted *c = slot_of(s->table, s->capacity, key);
-    s->used += c->key == 0;
-    c->key = key;
-    c->count++;
+    counted *pair = pair_of(s, source, target);
+    if (!pair) return attend_fail(ATTEND_NO_MEMORY, "no memory for a shortlist");
+    pair->count++;
     return ATTEND_OK;
 }
 
@@ -106,6 +103,12 @@ int attend_shortlist_count(attend_shortlist *s, int target)
     const int status = check_token("target", target, s->target_vocab);
     if (status == ATTEND_OK) s->frequency[target]++;
     return status;
+}
+
+size_t attend_shortlist_bytes(const attend_shortlist *s)
+{
+    ATTEND_REQUIRE(0, s);
+    return s->index.slot_count * sizeof *s->index.slots + s->capacity * sizeof *s->pairs;
 }
 
 /* ---- attaching ---- */
@@ -157,11 +160,9 @@ int attend_shortlist_attach(const attend_shortlist *s, attend_model *m, int freq
     unsigned char *bytes = attend_memory_zeroed(max_size, 1), *to = bytes;
     int status = pairs && tokens && bytes ? ATTEND_OK : attend_fail(ATTEND_NO_MEMORY, "no memory for a shortlist");
     if (status == ATTEND_OK) {
-        size_t n = 0;
-        for (size_t i = 0; i < s->capacity; i++)
-            if (s->table[i].key) pairs[n++] = (counted){ s->table[i].key - 1, s->table[i].count };
+        if (s->used) memcpy(pairs, s->pairs, s->used * sizeof *pairs);
         for (int i = 0; i < s->target_vocab; i++) tokens[i] = (counted){ (uint64_t)i, s->frequency[i] };
-        qsort(pairs, n, sizeof *pairs, by_count);
+        qsort(pairs, s->used, sizeof *pairs, by_count);
         qsort(tokens, (size_t)s->target_vocab, sizeof *tokens, by_count);
         write_lists(s, pairs, tokens, frequent, per_token, &to);
         status = attend_model_attach(m, attached_name, bytes, (size_t)(to - bytes));

@@ -8,21 +8,39 @@
 #include "core/status.h"
 #include "op/packed_weights.h"
 #include "op/product.h"
-#include "op/row_sum.h"
 #include "op/weight_gradient.h"
-#include <string.h>
+
+static const cell_spec simple = {
+    .kind = DEVICE_CELL_SIMPLE, .gates = 1, .width = 1, .parts = { { .row = 0, .rows = 1, .column = 0, .source = -1 } }
+};
+static const cell_spec gru = { .kind = DEVICE_CELL_GRU,
+                               .gates = 3,
+                               .width = 4,
+                               .parts = { { .row = 0, .rows = 2, .column = 0, .source = -1 },
+                                          { .row = 2, .rows = 1, .column = 3, .source = -1 } } };
+static const cell_spec gru_before = { .kind = DEVICE_CELL_GRU_BEFORE,
+                                      .gates = 3,
+                                      .width = 4,
+                                      .full_precision = true,
+                                      .parts = { { .row = 0, .rows = 2, .column = 0, .source = -1 },
+                                                 { .row = 2, .rows = 1, .column = 2, .source = 3 } } };
+static const cell_spec lstm = { .kind = DEVICE_CELL_LSTM,
+                                .gates = 4,
+                                .width = 4,
+                                .memory = true,
+                                .parts = { { .row = 0, .rows = 4, .column = 0, .source = -1 } } };
 
 static const cell_spec *spec_of(attend_cell_kind kind)
 {
     switch (kind) {
     case ATTEND_CELL_SIMPLE:
-        return &attend_cell_simple;
+        return &simple;
     case ATTEND_CELL_GRU:
-        return &attend_cell_gru;
+        return &gru;
     case ATTEND_CELL_GRU_RESET_BEFORE:
-        return &attend_cell_gru_before;
+        return &gru_before;
     case ATTEND_CELL_LSTM:
-        return &attend_cell_lstm;
+        return &lstm;
     }
     return NULL;
 }
@@ -33,49 +51,56 @@ int attend_cell_gates(attend_cell_kind kind)
     return spec ? spec->gates : 0;
 }
 
-/* ---- called by the cells ---- */
+/* ---- rows ---- */
 
-const real *attend_cell_h_before(const cell_run *r, int i, int t)
+static void copy(attend_ctx *c, int n, size_t width, device_input x, device_output y)
 {
-    if (t > 0) return r->y->value + cell_row(r, i, t - 1) * r->hidden;
-    return r->h0->value + (size_t)r->sequences->order[i] * r->hidden;
+    attend_device_of(c)->copy(&c->compute, (size_t)n, width, x, y);
 }
 
-const real *attend_cell_c_before(const cell_run *r, int i, int t)
+static void add(attend_ctx *c, int n, size_t width, device_input x, device_output y)
 {
-    if (t > 0) return r->cells + cell_row(r, i, t - 1) * r->hidden;
-    return r->c0->value + (size_t)r->sequences->order[i] * r->hidden;
+    attend_device_of(c)->add(&c->compute, (size_t)n, width, x, y);
 }
 
-void attend_cell_recurrent(cell_run *r, int n)
+/* The row, in batch order, of step t of the i-th longest sequence. */
+static int row_at(const cell_run *r, int i, int t)
 {
-    size_t h = r->hidden, gate_width = (size_t)r->spec->gates * h;
-    attend_activations_set(&r->rows, (size_t)n, r->h, h, &r->u_matrix);
-    attend_product(r->c, r->bu ? PACKED_BIAS : PACKED_ZERO, r->bu ? r->bu->value : NULL, &r->rows, &r->u_matrix,
-                   r->recurrent, gate_width);
+    const int sequence = r->sequences->order[i];
+    return r->sequences->offsets[sequence] + (r->reverse ? r->sequences->lengths[sequence] - 1 - t : t);
 }
 
-void attend_cell_recurrent_backward(cell_run *r, int n, packed_start start)
+/* Sets the rows of step t and of the step before it; returns the number of active sequences. */
+static int set_rows(cell_run *r, int t)
 {
-    size_t h = r->hidden, gate_width = (size_t)r->spec->gates * h;
-    attend_gemm_packed(start, NULL, (size_t)n, h, gate_width, r->recurrent, gate_width, r->u_packed[0], r->dh, h);
+    const int n = r->sequences->active[t];
+    for (int i = 0; i < n; i++) {
+        r->rows[0][i] = row_at(r, i, t);
+        if (t > 0) r->rows[1][i] = row_at(r, i, t - 1);
+    }
+    r->step.rows = r->rows[0];
+    r->step.before = t > 0 ? r->rows[1] : NULL;
+    return n;
 }
 
-void attend_cell_add_output_gradient(cell_run *r, int t, int n)
+/* The number of sequences that are not empty, which are the first ones of `order`. */
+static int not_empty(const cell_run *r)
 {
-    for (int i = 0; r->y->grad && i < n; i++)
-        attend_kernel()->add(r->hidden, r->y->grad + cell_row(r, i, t) * r->hidden, r->dh + (size_t)i * r->hidden);
+    return r->sequences->max_length > 0 ? r->sequences->active[0] : 0;
 }
 
 /* ---- forward ---- */
 
-static bool pack(attend_ctx *c, cell_run *r, bool transpose)
+/* Sets U for a pass. */
+static bool pack(attend_ctx *c, cell_run *r, bool forward)
 {
-    r->c = c;
-    if (r->spec->pack) return r->spec->pack(c, r, transpose);
-    if (!transpose) return (r->u_packed[0] = attend_var_packed(c, r->u, false)) != NULL;
-    return attend_var_matrix(c, r->u, &r->u_matrix) &&
-           attend_activations_new(c, &r->rows, (size_t)r->sequences->count, &r->u_matrix);
+    if (!forward) return attend_var_matrix_backward(c, r->u, &r->step.u);
+    const size_t parts = attend_device_of(c)->cell_parts_bytes(r->spec->kind, r->hidden);
+    if (parts && !(r->step.parts = attend_ctx_alloc_device(c, parts, 1))) return false;
+    if (!r->spec->full_precision) return attend_var_matrix(c, r->u, &r->step.u);
+    r->step.u =
+        (packed_matrix){ .k = r->hidden, .n = (size_t)r->u->shape[0], .data = attend_var_packed(c, r->u, true) };
+    return r->step.u.data != NULL;
 }
 
 /* Allocates the outputs and what backward needs. */
@@ -86,55 +111,68 @@ static bool outputs_alloc(attend_ctx *c, cell_run *r, bool differentiable)
     r->h_last = attend_var_2d(c, r->sequences->count, (int)h, differentiable);
     if (r->spec->memory) {
         r->c_last = attend_var_2d(c, r->sequences->count, (int)h, differentiable);
-        r->cells = attend_ctx_alloc_reals(c, rows * h);
+        r->step.cells = attend_ctx_alloc_reals(c, rows * h);
     }
-    r->gates = attend_ctx_alloc_reals(c, rows * (size_t)r->spec->width * h);
-    return c->status == ATTEND_OK;
+    r->step.gates = attend_ctx_alloc_reals(c, rows * (size_t)r->spec->width * h);
+    if (c->status != ATTEND_OK) return false;
+    r->step.y = r->y->value, r->step.h0 = r->h0->value, r->step.c0 = r->c0 ? r->c0->value : NULL;
+    r->step.bu = r->bu ? r->bu->value : NULL, r->step.u_plain = r->u->value, r->step.order = r->sequences->order;
+    return true;
 }
 
 /* Allocates the scratch memory of one pass. */
 static bool scratch_alloc(attend_ctx *c, cell_run *r)
 {
     size_t count = (size_t)r->sequences->count, h = r->hidden;
-    r->h = attend_ctx_alloc_reals(c, count * h);
-    r->recurrent = attend_ctx_alloc_reals(c, count * (size_t)r->spec->gates * h);
-    r->scratch = attend_ctx_alloc_reals(c, count * h);
+    r->step.h = attend_ctx_alloc_reals(c, count * h);
+    r->step.recurrent = attend_ctx_alloc_reals(c, count * (size_t)r->spec->gates * h);
+    r->step.scratch = attend_ctx_alloc_reals(c, count * h);
+    for (int i = 0; i < 2; i++) r->rows[i] = attend_ctx_alloc(c, count, sizeof *r->rows[i]);
     return c->status == ATTEND_OK;
 }
 
 /* gates = W x + bw; with a base, W x + base; without W, x */
 static bool input_product(attend_ctx *c, const cell_run *r)
 {
-    const size_t h = r->hidden, gate_width = (size_t)r->spec->gates * h;
-    const size_t rows = (size_t)r->sequences->rows, stride = (size_t)r->spec->width * h;
-    packed_start start = r->bw ? PACKED_BIAS : PACKED_ZERO;
-    for (size_t i = 0; r->base && i < rows; i++) {
-        const size_t from = r->base_rows ? (size_t)r->base_rows[i] : i;
-        memcpy(r->gates + i * stride, r->base->value + from * gate_width, gate_width * sizeof(real));
-        start = PACKED_ADD;
-    }
+    const size_t h = r->hidden, gate_width = (size_t)r->spec->gates * h, stride = (size_t)r->spec->width * h;
+    const int rows = r->sequences->rows;
+    const device_output gates = { .data = r->step.gates, .stride = stride };
+    if (r->base) copy(c, rows, gate_width, (device_input){ r->base->value, gate_width, r->base_rows }, gates);
+    if (!r->w) copy(c, rows, gate_width, (device_input){ .data = r->x->value, .stride = gate_width }, gates);
     packed_matrix w;
-    for (size_t i = 0; !r->w && i < rows; i++)
-        memcpy(r->gates + i * stride, r->x->value + i * gate_width, gate_width * sizeof(real));
     if (!r->w) return true;
-    return attend_var_matrix(c, r->w, &w) && attend_multiply(c, start, r->bw ? r->bw->value : NULL, rows, r->x->value,
-                                                             (size_t)r->x->shape[1], &w, r->gates, stride);
+    const packed_start start = r->base && rows ? PACKED_ADD : r->bw ? PACKED_BIAS : PACKED_ZERO;
+    return attend_var_matrix(c, r->w, &w) &&
+           attend_multiply(c, start, r->bw ? r->bw->value : NULL, (size_t)rows, r->x->value, (size_t)r->x->shape[1], &w,
+                           r->step.gates, stride);
+}
+
+/* The states after the last steps, in batch order. */
+static void last_states(attend_ctx *c, cell_run *r)
+{
+    const attend_ragged *s = r->sequences;
+    const size_t h = r->hidden;
+    copy(c, s->count, h, (device_input){ .data = r->step.h, .stride = h },
+         (device_output){ r->h_last->value, h, s->order });
+    if (!r->spec->memory) return;
+    c->memory->copy(r->c_last->value, r->c0->value, r->c0->size * sizeof(real)); /* those of empty sequences stay */
+    const int n = not_empty(r);
+    for (int i = 0; i < n; i++) r->rows[0][i] = row_at(r, i, s->lengths[s->order[i]] - 1);
+    copy(c, n, h, (device_input){ r->step.cells, h, r->rows[0] }, (device_output){ r->c_last->value, h, s->order });
 }
 
 static bool forward(attend_ctx *c, cell_run *r)
 {
+    const attend_ragged *s = r->sequences;
     const size_t h = r->hidden;
     if (!pack(c, r, true) || !scratch_alloc(c, r) || !input_product(c, r)) return false;
-    for (int i = 0; i < r->sequences->count; i++)
-        memcpy(r->h + (size_t)i * h, attend_cell_h_before(r, i, 0), h * sizeof(real));
-    for (int t = 0; t < r->sequences->max_length; t++) r->spec->forward(r, t, r->sequences->active[t]);
-    for (int i = 0; i < r->sequences->count; i++) {
-        int sequence = r->sequences->order[i];
-        memcpy(r->h_last->value + (size_t)sequence * h, r->h + (size_t)i * h, h * sizeof(real));
-        if (r->spec->memory)
-            memcpy(r->c_last->value + (size_t)sequence * h, attend_cell_c_before(r, i, r->sequences->lengths[sequence]),
-                   h * sizeof(real));
+    copy(c, s->count, h, (device_input){ r->h0->value, h, s->order },
+         (device_output){ .data = r->step.h, .stride = h });
+    for (int t = 0; t < s->max_length; t++) {
+        const int n = set_rows(r, t);
+        if (!attend_ctx_computed(c, attend_device_of(c)->cell_forward(&c->compute, &r->step, (size_t)n))) return false;
     }
+    last_states(c, r);
     return true;
 }
 
@@ -143,39 +181,41 @@ static bool forward(attend_ctx *c, cell_run *r)
 /* The gradient of the state after the last step, in order of length; zeros if the loss does not depend on it. */
 static real *gather_states(attend_ctx *c, const cell_run *r, const attend_var *last)
 {
-    size_t h = r->hidden;
+    const size_t h = r->hidden;
     real *states = attend_ctx_alloc_zeros(c, (size_t)r->sequences->count * h);
-    for (int i = 0; states && last->grad && i < r->sequences->count; i++)
-        memcpy(states + (size_t)i * h, last->grad + (size_t)r->sequences->order[i] * h, h * sizeof(real));
+    if (states && last->grad)
+        copy(c, r->sequences->count, h, (device_input){ last->grad, h, r->sequences->order },
+             (device_output){ .data = states, .stride = h });
     return states;
 }
 
 static void scatter_states(attend_ctx *c, const cell_run *r, const real *states, attend_var *initial)
 {
-    size_t h = r->hidden;
+    const size_t h = r->hidden;
     real *grad = attend_grad(c, initial);
-    for (int i = 0; grad && i < r->sequences->count; i++)
-        attend_kernel()->add(h, states + (size_t)i * h, grad + (size_t)r->sequences->order[i] * h);
+    if (grad)
+        add(c, r->sequences->count, h, (device_input){ .data = states, .stride = h },
+            (device_output){ grad, h, r->sequences->order });
 }
 
 /* The state before every row, (N, H): y shifted by one within each sequence. */
 static const real *states_before(attend_ctx *c, const cell_run *r)
 {
-    size_t h = r->hidden;
-    if (r->sequences->max_length == 1 && r->sequences->rows == r->sequences->count)
-        return r->h0->value; /* every sequence is a single step */
-    real *states = attend_ctx_alloc_reals(c, (size_t)r->sequences->rows * h);
-    for (int i = 0; states && i < r->sequences->count; i++) {
-        int sequence = r->sequences->order[i], length = r->sequences->lengths[sequence];
-        if (length == 0) continue;
-        size_t first = (size_t)r->sequences->offsets[sequence], rest = (size_t)length - 1;
-        const real *y = r->y->value + first * h;
-        memcpy(states + cell_row(r, i, 0) * h, attend_cell_h_before(r, i, 0), h * sizeof(real));
-        if (r->reverse)
-            memcpy(states + first * h, y + h, rest * h * sizeof(real));
-        else
-            memcpy(states + (first + 1) * h, y, rest * h * sizeof(real));
+    const attend_ragged *s = r->sequences;
+    const size_t h = r->hidden;
+    if (s->max_length == 1 && s->rows == s->count) return r->h0->value; /* every sequence is a single step */
+    real *states = attend_ctx_alloc_reals(c, (size_t)s->rows * h);
+    int *before = attend_ctx_alloc(c, (size_t)s->rows, sizeof *before);
+    int *first = attend_ctx_alloc(c, (size_t)s->count, sizeof *first);
+    if (!states || !before || !first) return NULL;
+    const int n = not_empty(r);
+    for (int i = 0; i < n; i++) {
+        first[i] = row_at(r, i, 0);
+        before[first[i]] = -1;
+        for (int t = 1; t < s->lengths[s->order[i]]; t++) before[row_at(r, i, t)] = row_at(r, i, t - 1);
     }
+    copy(c, s->rows, h, (device_input){ r->y->value, h, before }, (device_output){ .data = states, .stride = h });
+    copy(c, n, h, (device_input){ r->h0->value, h, s->order }, (device_output){ states, h, first });
     return states;
 }
 
@@ -183,18 +223,17 @@ static void input_gradients(attend_ctx *c, cell_run *r)
 {
     const size_t h = r->hidden, in = (size_t)r->x->shape[1], rows = (size_t)r->sequences->rows;
     const size_t gate_width = (size_t)r->spec->gates * h, stride = (size_t)r->spec->width * h;
+    const device_input gates = { .data = r->step.gates, .stride = stride };
     real *dx = attend_grad(c, r->x);
-    for (size_t i = 0; !r->w && dx && i < rows; i++)
-        attend_kernel()->add(gate_width, r->gates + i * stride, dx + i * gate_width);
+    if (!r->w && dx) add(c, r->sequences->rows, gate_width, gates, (device_output){ .data = dx, .stride = gate_width });
     if (!r->w) return;
-    const real *w = dx ? attend_var_packed(c, r->w, false) : NULL;
-    if (w) attend_gemm_packed(PACKED_ADD, NULL, rows, in, gate_width, r->gates, stride, w, dx, in);
-    attend_weight_gradient(c, r->w, 0, rows, gate_width, r->gates, stride, r->x->value, in);
+    packed_matrix w;
+    if (dx && attend_var_matrix_backward(c, r->w, &w))
+        attend_multiply(c, PACKED_ADD, NULL, rows, r->step.gates, stride, &w, dx, in);
+    attend_weight_gradient(c, r->w, 0, rows, gate_width, r->step.gates, stride, r->x->value, in);
     real *dbw = attend_grad(c, r->bw), *dbase = attend_grad(c, r->base);
-    if (dbw) attend_row_sum(rows, gate_width, r->gates, stride, dbw);
-    for (size_t i = 0; dbase && i < rows; i++)
-        attend_kernel()->add(gate_width, r->gates + i * stride,
-                             dbase + (r->base_rows ? (size_t)r->base_rows[i] : i) * gate_width);
+    if (dbw) attend_add_rows(c, rows, gate_width, r->step.gates, stride, dbw);
+    if (dbase) add(c, r->sequences->rows, gate_width, gates, (device_output){ dbase, gate_width, r->base_rows });
 }
 
 static void recurrent_gradients(attend_ctx *c, cell_run *r)
@@ -205,32 +244,36 @@ static void recurrent_gradients(attend_ctx *c, cell_run *r)
     if (c->status != ATTEND_OK) return;
     for (int i = 0; i < 2 && r->spec->parts[i].rows; i++) {
         const cell_part *p = &r->spec->parts[i];
-        const real *d = r->gates + (size_t)p->column * h;
-        const real *s = p->source < 0 ? states : r->gates + (size_t)p->source * h;
+        const real *d = r->step.gates + (size_t)p->column * h;
+        const real *s = p->source < 0 ? states : r->step.gates + (size_t)p->source * h;
         size_t s_stride = p->source < 0 ? h : stride;
         attend_weight_gradient(c, r->u, (size_t)p->row * h, rows, (size_t)p->rows * h, d, stride, s, s_stride);
-        if (dbu) attend_row_sum(rows, (size_t)p->rows * h, d, stride, dbu + (size_t)p->row * h);
+        if (dbu) attend_add_rows(c, rows, (size_t)p->rows * h, d, stride, dbu + (size_t)p->row * h);
     }
 }
 
 static void sequence_backward(attend_ctx *c, attend_node *node)
 {
     cell_run *r = (cell_run *)node;
+    const size_t h = r->hidden;
     if (!r->y->grad && !r->h_last->grad && !(r->c_last && r->c_last->grad)) return;
-    /* These gradients outlive the rewind, so they are allocated before the mark. */
+    /* These gradients outlive the release, so they are allocated before the mark. */
     attend_grad(c, r->h0), attend_grad(c, r->c0);
-    const attend_mark mark = attend_arena_mark(&c->arena);
-    r->dh = gather_states(c, r, r->h_last);
-    if (r->spec->memory) r->dc = gather_states(c, r, r->c_last);
+    const attend_mark mark = attend_ctx_mark(c);
+    r->step.dh = gather_states(c, r, r->h_last);
+    if (r->spec->memory) r->step.dc = gather_states(c, r, r->c_last);
     if (!scratch_alloc(c, r) || !pack(c, r, false)) return;
 
     for (int t = r->sequences->max_length - 1; t >= 0; t--) {
-        attend_cell_add_output_gradient(r, t, r->sequences->active[t]);
-        r->spec->backward(r, t, r->sequences->active[t]);
+        const int n = set_rows(r, t);
+        if (r->y->grad)
+            add(c, n, h, (device_input){ r->y->grad, h, r->step.rows },
+                (device_output){ .data = r->step.dh, .stride = h });
+        if (!attend_ctx_computed(c, attend_device_of(c)->cell_backward(&c->compute, &r->step, (size_t)n))) return;
     }
-    scatter_states(c, r, r->dh, r->h0);
-    if (r->spec->memory) scatter_states(c, r, r->dc, r->c0);
-    attend_arena_rewind(&c->arena, mark);
+    scatter_states(c, r, r->step.dh, r->h0);
+    if (r->spec->memory) scatter_states(c, r, r->step.dc, r->c0);
+    attend_ctx_release(c, mark);
     input_gradients(c, r);
     recurrent_gradients(c, r);
 }
@@ -320,7 +363,6 @@ static attend_var *run(attend_ctx *c, const char *name, const attend_cell *cell,
     if (!r) return NULL;
     int hidden = cell->u->shape[1];
     *r = (cell_run){ .spec = spec,
-                     .activation = cell->activation,
                      .x = x,
                      .w = cell->w,
                      .u = cell->u,
@@ -329,13 +371,14 @@ static attend_var *run(attend_ctx *c, const char *name, const attend_cell *cell,
                      .sequences = sequences,
                      .reverse = reverse,
                      .hidden = (size_t)hidden };
+    r->step = (device_cell){ .kind = spec->kind, .activation = cell->activation, .hidden = (size_t)hidden };
     r->h0 = initial_state(c, name, state ? state->h : NULL, sequences->count, hidden);
     if (spec->memory) r->c0 = initial_state(c, name, state ? state->c : NULL, sequences->count, hidden);
     if (c->status != ATTEND_OK || !base_init(c, name, r, cell) || !outputs_alloc(c, r, any_differentiable(r)))
         return NULL;
-    const attend_mark mark = attend_arena_mark(&c->arena);
+    const attend_mark mark = attend_ctx_mark(c);
     const bool ok = forward(c, r);
-    attend_arena_rewind(&c->arena, mark);
+    attend_ctx_release(c, mark);
     if (!ok) return NULL;
     r->y->needed = true;
     if (r->y->differentiable) attend_record(c, &r->node, sequence_backward);

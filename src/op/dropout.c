@@ -2,44 +2,21 @@
  * each element or for each sequence, shared by its rows (Gal, Ghahramani 2016). The mask is a function of the context's
  * random numbers. */
 #include "core/tape.h"
-#include "kernel/kernel.h"
+#include "device/device.h"
 #include "op/ragged.h"
 #include <attend/op.h>
 
 typedef struct dropout_node {
     attend_node node;
     attend_var *x, *y;
-    const unsigned char *mask; /* (B, D) if there are `sequences`, else (N, D) */
-    const attend_ragged *sequences;
-    real scale;
+    device_dropout dropout;
 } dropout_node;
-
-/* y (= or +=) x * mask * scale for `rows` rows that share one mask. */
-static void apply(size_t rows, size_t width, const unsigned char *mask, real scale, const real *x, real *y, bool add)
-{
-    const attend_kernel_table *k = attend_kernel();
-    for (size_t i = 0; i < rows; i++)
-        (add ? k->apply_dropout_add : k->apply_dropout)(width, mask, scale, x + i * width, y + i * width);
-}
-
-static void apply_all(const dropout_node *d, const real *x, real *y, bool add)
-{
-    if (!d->sequences) {
-        apply(1, d->x->size, d->mask, d->scale, x, y, add);
-        return;
-    }
-    size_t width = (size_t)d->x->shape[1];
-    for (int b = 0; b < d->sequences->count; b++) {
-        size_t at = (size_t)d->sequences->offsets[b] * width;
-        apply((size_t)d->sequences->lengths[b], width, d->mask + (size_t)b * width, d->scale, x + at, y + at, add);
-    }
-}
 
 static void dropout_backward(attend_ctx *c, attend_node *node)
 {
     dropout_node *d = (dropout_node *)node;
     real *dx = d->y->grad ? attend_grad(c, d->x) : NULL;
-    if (dx) apply_all(d, d->y->grad, dx, true);
+    if (dx) attend_device_of(c)->dropout(&c->compute, &d->dropout, d->y->grad, dx, true);
 }
 
 static attend_var *dropout(attend_ctx *c, const char *name, attend_var *x, const attend_ragged *sequences, double p)
@@ -49,12 +26,18 @@ static attend_var *dropout(attend_ctx *c, const char *name, attend_var *x, const
     size_t masks = sequences ? (size_t)sequences->count * (size_t)x->shape[1] : x->size;
     attend_var *y = attend_var_new(c, x->rank, x->shape, x->differentiable);
     dropout_node *d = attend_ctx_alloc(c, 1, sizeof *d);
-    unsigned char *mask = attend_ctx_alloc(c, masks, 1);
+    unsigned char *mask = attend_ctx_alloc_device(c, masks, 1);
     if (!y || !d || !mask) return NULL;
     const attend_rng random = attend_ctx_random(c);
-    attend_kernel()->dropout_mask(&random, 0, masks, p, mask);
-    *d = (dropout_node){ .x = x, .y = y, .mask = mask, .sequences = sequences, .scale = (real)(1 / (1 - p)) };
-    apply_all(d, x->value, y->value, false);
+    const attend_device *device = attend_device_of(c);
+    device->dropout_mask(&c->compute, &random, masks, p, mask);
+    *d = (dropout_node){ .x = x, .y = y };
+    d->dropout = (device_dropout){ .n = x->size,
+                                   .width = (size_t)x->shape[x->rank - 1],
+                                   .mask = mask,
+                                   .sequences = sequences,
+                                   .scale = (real)(1 / (1 - p)) };
+    device->dropout(&c->compute, &d->dropout, x->value, y->value, false);
     if (y->differentiable) attend_record(c, &d->node, dropout_backward);
     return y;
 }

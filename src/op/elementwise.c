@@ -1,9 +1,7 @@
 /* elementwise.c: y = a + b, a b, s a, tanh a, sigmoid a, relu a, gelu a, and the sum of all elements. */
 #include "core/tape.h"
-#include "kernel/kernel.h"
-#include "op/row_sum.h"
+#include "device/device.h"
 #include <attend/op.h>
-#include <string.h>
 
 typedef struct elementwise_node {
     attend_node node;
@@ -56,19 +54,23 @@ static void add_backward(attend_ctx *c, attend_node *node)
     const real *dy = e->y->grad;
     if (!dy) return;
     real *da = attend_grad(c, e->a);
-    if (da) attend_kernel()->add(e->a->size, dy, da);
+    const attend_device *d = attend_device_of(c);
     size_t width, rows = rows_of(e->a, e->b, &width);
+    const device_input in = { .data = dy, .stride = width };
+    if (da) d->add(&c->compute, rows, width, in, (device_output){ .data = da, .stride = width });
     real *db = attend_grad(c, e->b);
-    if (db) attend_row_sum(rows, width, dy, width, db);
+    if (db) d->add(&c->compute, rows, width, in, (device_output){ .data = db }); /* the sum of the rows */
 }
 
 attend_var *attend_add(attend_ctx *c, attend_var *a, attend_var *b)
 {
     attend_var *y = binary_result(c, "attend_add", a, b);
     if (!y) return NULL;
-    memcpy(y->value, a->value, a->size * sizeof(real));
+    const attend_device *d = attend_device_of(c);
     size_t width, rows = rows_of(a, b, &width);
-    for (size_t i = 0; i < rows; i++) attend_kernel()->add(width, b->value, y->value + i * width);
+    const device_output out = { .data = y->value, .stride = width };
+    d->copy(&c->compute, rows, width, (device_input){ .data = a->value, .stride = width }, out);
+    d->add(&c->compute, rows, width, (device_input){ .data = b->value }, out);
     return recorded(c, a, b, y, 0, add_backward);
 }
 
@@ -77,11 +79,14 @@ static void mul_backward(attend_ctx *c, attend_node *node)
     elementwise_node *e = (elementwise_node *)node;
     const real *dy = e->y->grad;
     if (!dy) return;
-    const attend_kernel_table *k = attend_kernel();
+    const attend_device *d = attend_device_of(c);
     size_t width, rows = rows_of(e->a, e->b, &width);
     real *da = attend_grad(c, e->a), *db = attend_grad(c, e->b);
-    for (size_t i = 0; da && i < rows; i++) k->mul_add(width, dy + i * width, e->b->value, da + i * width);
-    for (size_t i = 0; db && i < rows; i++) k->mul_add(width, dy + i * width, e->a->value + i * width, db);
+    const device_input in = { .data = dy, .stride = width }, a = { .data = e->a->value, .stride = width };
+    if (da)
+        d->mul_add(&c->compute, rows, width, in, (device_input){ .data = e->b->value },
+                   (device_output){ .data = da, .stride = width });
+    if (db) d->mul_add(&c->compute, rows, width, in, a, (device_output){ .data = db });
 }
 
 attend_var *attend_mul(attend_ctx *c, attend_var *a, attend_var *b)
@@ -89,7 +94,8 @@ attend_var *attend_mul(attend_ctx *c, attend_var *a, attend_var *b)
     attend_var *y = binary_result(c, "attend_mul", a, b);
     if (!y) return NULL;
     size_t width, rows = rows_of(a, b, &width);
-    for (size_t i = 0; i < rows; i++) attend_kernel()->mul(width, a->value + i * width, b->value, y->value + i * width);
+    attend_device_of(c)->mul(&c->compute, rows, width, (device_input){ .data = a->value, .stride = width },
+                             (device_input){ .data = b->value }, (device_output){ .data = y->value, .stride = width });
     return recorded(c, a, b, y, 0, mul_backward);
 }
 
@@ -107,87 +113,83 @@ static void scale_backward(attend_ctx *c, attend_node *node)
 {
     elementwise_node *e = (elementwise_node *)node;
     real *da = e->y->grad ? attend_grad(c, e->a) : NULL;
-    if (da) attend_kernel()->axpy(e->a->size, e->factor, e->y->grad, da);
+    if (da) attend_device_of(c)->axpy(&c->compute, e->a->size, e->factor, e->y->grad, da);
 }
 
 attend_var *attend_scale(attend_ctx *c, attend_var *a, double factor)
 {
     attend_var *y = unary_result(c, "attend_scale", a);
     if (!y) return NULL;
-    memcpy(y->value, a->value, a->size * sizeof(real));
-    attend_kernel()->scale(a->size, (real)factor, y->value);
+    attend_device_of(c)->scale(&c->compute, a->size, (real)factor, a->value, y->value);
     return recorded(c, a, NULL, y, factor, scale_backward);
+}
+
+/* ---- activation functions ---- */
+
+static void activation_backward(attend_ctx *c, const elementwise_node *e, device_activation f)
+{
+    real *da = e->y->grad ? attend_grad(c, e->a) : NULL;
+    if (da)
+        attend_device_of(c)->activate_backward(&c->compute, f, e->a->size, e->y->grad, e->a->value, e->y->value, da);
+}
+
+static attend_var *activation(attend_ctx *c, attend_var *a, attend_var *y, device_activation f,
+                              attend_backward_fn backward)
+{
+    if (!y) return NULL;
+    attend_device_of(c)->activate(&c->compute, f, a->size, a->value, y->value);
+    return recorded(c, a, NULL, y, 0, backward);
 }
 
 static void tanh_backward(attend_ctx *c, attend_node *node) /* da += dy (1 - y y) */
 {
-    elementwise_node *e = (elementwise_node *)node;
-    const real *dy = e->y->grad, *y = e->y->value;
-    real *da = dy ? attend_grad(c, e->a) : NULL;
-    for (size_t i = 0; da && i < e->a->size; i++) da[i] += dy[i] * (1 - y[i] * y[i]);
+    activation_backward(c, (elementwise_node *)node, DEVICE_TANH);
 }
 
 attend_var *attend_tanh(attend_ctx *c, attend_var *a)
 {
-    attend_var *y = unary_result(c, "attend_tanh", a);
-    if (!y) return NULL;
-    attend_kernel()->tanh(a->size, a->value, y->value);
-    return recorded(c, a, NULL, y, 0, tanh_backward);
+    return activation(c, a, unary_result(c, "attend_tanh", a), DEVICE_TANH, tanh_backward);
 }
 
 static void sigmoid_backward(attend_ctx *c, attend_node *node) /* da += dy y (1 - y) */
 {
-    elementwise_node *e = (elementwise_node *)node;
-    const real *dy = e->y->grad, *y = e->y->value;
-    real *da = dy ? attend_grad(c, e->a) : NULL;
-    for (size_t i = 0; da && i < e->a->size; i++) da[i] += dy[i] * (y[i] * (1 - y[i]));
+    activation_backward(c, (elementwise_node *)node, DEVICE_SIGMOID);
 }
 
 attend_var *attend_sigmoid(attend_ctx *c, attend_var *a)
 {
-    attend_var *y = unary_result(c, "attend_sigmoid", a);
-    if (!y) return NULL;
-    attend_kernel()->sigmoid(a->size, a->value, y->value);
-    return recorded(c, a, NULL, y, 0, sigmoid_backward);
+    return activation(c, a, unary_result(c, "attend_sigmoid", a), DEVICE_SIGMOID, sigmoid_backward);
 }
 
 static void relu_backward(attend_ctx *c, attend_node *node) /* da += dy where y > 0 */
 {
-    elementwise_node *e = (elementwise_node *)node;
-    const real *dy = e->y->grad, *y = e->y->value;
-    real *da = dy ? attend_grad(c, e->a) : NULL;
-    if (da) attend_kernel()->relu_backward(e->a->size, dy, y, da);
+    activation_backward(c, (elementwise_node *)node, DEVICE_RELU);
 }
 
 attend_var *attend_relu(attend_ctx *c, attend_var *a)
 {
-    attend_var *y = unary_result(c, "attend_relu", a);
-    if (!y) return NULL;
-    attend_kernel()->relu(a->size, a->value, y->value);
-    return recorded(c, a, NULL, y, 0, relu_backward);
+    return activation(c, a, unary_result(c, "attend_relu", a), DEVICE_RELU, relu_backward);
 }
 
 static void gelu_backward(attend_ctx *c, attend_node *node) /* da += dy (P(a) + a P'(a)) */
 {
-    elementwise_node *e = (elementwise_node *)node;
-    real *da = e->y->grad ? attend_grad(c, e->a) : NULL;
-    if (da) attend_kernel()->gelu_backward(e->a->size, e->y->grad, e->a->value, da);
+    activation_backward(c, (elementwise_node *)node, DEVICE_GELU);
 }
 
 attend_var *attend_gelu(attend_ctx *c, attend_var *a)
 {
     if (!attend_check_inputs(c, "attend_gelu", 1, a)) return NULL;
     attend_var *y = attend_var_new(c, a->rank, a->shape, a->differentiable);
-    if (!y) return NULL;
-    attend_kernel()->gelu(a->size, a->value, y->value);
-    return recorded(c, a, NULL, y, 0, gelu_backward);
+    return activation(c, a, y, DEVICE_GELU, gelu_backward);
 }
+
+/* ---- the sum ---- */
 
 static void sum_backward(attend_ctx *c, attend_node *node)
 {
     elementwise_node *e = (elementwise_node *)node;
     real *da = e->y->grad ? attend_grad(c, e->a) : NULL;
-    for (size_t i = 0; da && i < e->a->size; i++) da[i] += e->y->grad[0];
+    if (da) attend_device_of(c)->add_number(&c->compute, e->a->size, e->y->grad, da);
 }
 
 attend_var *attend_sum(attend_ctx *c, attend_var *a)
@@ -195,6 +197,6 @@ attend_var *attend_sum(attend_ctx *c, attend_var *a)
     if (!attend_check_inputs(c, "attend_sum", 1, a)) return NULL;
     attend_var *y = attend_var_new(c, 1, (const int[]){ 1 }, a->differentiable);
     if (!y) return NULL;
-    y->value[0] = attend_kernel()->sum(a->size, a->value);
+    attend_device_of(c)->sum(&c->compute, a->size, a->value, y->value);
     return recorded(c, a, NULL, y, 0, sum_backward);
 }

@@ -1,7 +1,7 @@
 /* gather.c: y[i] = table[ids[i]]
  *     dtable[ids[i]] += dy[i]; only these rows of dtable are touched, since embedding tables are large. */
 #include "core/tape.h"
-#include "kernel/kernel.h"
+#include "device/device.h"
 #include <attend/op.h>
 #include <string.h>
 
@@ -16,9 +16,11 @@ static void gather_backward(attend_ctx *c, attend_node *node)
     gather_node *g = (gather_node *)node;
     const real *dy = g->y->grad;
     real *dt = dy ? attend_grad_rows(c, g->table, g->ids, g->y->shape[0]) : NULL;
-    size_t width = (size_t)g->y->shape[1];
-    for (int i = 0; dt && i < g->y->shape[0]; i++)
-        attend_kernel()->add(width, dy + (size_t)i * width, dt + (size_t)g->ids[i] * width);
+    const size_t width = (size_t)g->y->shape[1];
+    if (dt)
+        attend_device_of(c)->add(&c->compute, (size_t)g->y->shape[0], width,
+                                 (device_input){ .data = dy, .stride = width },
+                                 (device_output){ .data = dt, .stride = width, .rows = g->ids });
 }
 
 attend_var *attend_gather(attend_ctx *c, attend_var *table, const int *ids, int n)
@@ -37,14 +39,8 @@ attend_var *attend_gather(attend_ctx *c, attend_var *table, const int *ids, int 
                                    i, table->shape[0]);
     attend_var *y = attend_var_2d(c, n, table->shape[1], table->differentiable);
     if (!y) return NULL;
-    size_t width = (size_t)table->shape[1];
-    for (int i = 0; i < n; i++) {
-        real *row = y->value + (size_t)i * width;
-        if (table->value)
-            memcpy(row, table->value + (size_t)ids[i] * width, width * sizeof(real));
-        else
-            attend_param_row(table->param, (size_t)ids[i], row);
-    }
+    const device_table rows = attend_var_table(table);
+    attend_device_of(c)->gather(&c->compute, (size_t)n, ids, &rows, (size_t)table->shape[1], y->value);
 
     if (y->differentiable) {
         gather_node *g = attend_ctx_alloc(c, 1, sizeof *g);

@@ -2,7 +2,7 @@
  * (Ba, Kiros, Hinton 2016). With xh = (x - mean) rstd and g = dy gain:
  *     dx += rstd (g - mean(g) - xh mean(g xh))     dgain += dy xh     dbias += dy */
 #include "core/tape.h"
-#include "kernel/kernel.h"
+#include "device/device.h"
 #include <attend/op.h>
 
 typedef struct layer_norm_node {
@@ -18,10 +18,16 @@ static void layer_norm_backward(attend_ctx *c, attend_node *node)
     if (!dy) return;
     size_t width = l->gain->size, rows = width ? l->x->size / width : 0;
     real *dx = attend_grad(c, l->x), *dgain = attend_grad(c, l->gain), *dbias = attend_grad(c, l->bias);
-    for (size_t i = 0; i < rows && c->status == ATTEND_OK; i++)
-        attend_kernel()->layer_norm_backward(width, dy + i * width, l->x->value + i * width, l->gain->value,
-                                             l->statistics[2 * i], l->statistics[2 * i + 1], dx ? dx + i * width : NULL,
-                                             dgain, dbias);
+    if (c->status == ATTEND_OK)
+        attend_device_of(c)->layer_norm_backward(&c->compute, &(device_layer_norm){ .rows = rows,
+                                                                                    .width = width,
+                                                                                    .x = l->x->value,
+                                                                                    .gain = l->gain->value,
+                                                                                    .statistics = l->statistics,
+                                                                                    .dy = dy,
+                                                                                    .dx = dx,
+                                                                                    .dgain = dgain,
+                                                                                    .dbias = dbias });
 }
 
 attend_var *attend_layer_norm(attend_ctx *c, attend_var *x, attend_var *gain, attend_var *bias, double epsilon)
@@ -39,9 +45,14 @@ attend_var *attend_layer_norm(attend_ctx *c, attend_var *x, attend_var *gain, at
     size_t width = gain->size, rows = width ? x->size / width : 0;
     real *statistics = y ? attend_ctx_alloc_reals(c, 2 * rows) : NULL;
     if (!statistics) return NULL;
-    for (size_t i = 0; i < rows; i++)
-        attend_kernel()->layer_norm(width, x->value + i * width, gain->value, bias->value, (real)epsilon,
-                                    y->value + i * width, &statistics[2 * i], &statistics[2 * i + 1]);
+    attend_device_of(c)->layer_norm(&c->compute, &(device_layer_norm){ .rows = rows,
+                                                                       .width = width,
+                                                                       .x = x->value,
+                                                                       .gain = gain->value,
+                                                                       .bias = bias->value,
+                                                                       .epsilon = (real)epsilon,
+                                                                       .y = y->value,
+                                                                       .statistics = statistics });
 
     if (y->differentiable) {
         layer_norm_node *l = attend_ctx_alloc(c, 1, sizeof *l);

@@ -1,10 +1,8 @@
 /* linear.c: y = x W' + b
  *     dx += dy W      dW += dy' x      db += sum of dy's rows */
 #include "core/tape.h"
-#include "kernel/gemm.h"
 #include "op/packed_weights.h"
 #include "op/product.h"
-#include "op/row_sum.h"
 #include "op/weight_gradient.h"
 #include <attend/op.h>
 
@@ -20,13 +18,11 @@ static void linear_backward(attend_ctx *c, attend_node *node)
     if (!dy) return;
     size_t n = (size_t)l->x->shape[0], in = (size_t)l->x->shape[1], out = (size_t)l->w->shape[0];
     real *dx = attend_grad(c, l->x);
-    if (dx) {
-        const real *packed = attend_var_packed(c, l->w, false);
-        if (packed) attend_gemm_packed(PACKED_ADD, NULL, n, in, out, dy, out, packed, dx, in);
-    }
+    packed_matrix w;
+    if (dx && attend_var_matrix_backward(c, l->w, &w)) attend_multiply(c, PACKED_ADD, NULL, n, dy, out, &w, dx, in);
     attend_weight_gradient(c, l->w, 0, n, out, dy, out, l->x->value, in);
     real *db = attend_grad(c, l->b);
-    if (db) attend_row_sum(n, out, dy, out, db);
+    if (db) attend_add_rows(c, n, out, dy, out, db);
 }
 
 attend_var *attend_linear(attend_ctx *c, attend_var *x, attend_var *w, attend_var *b)

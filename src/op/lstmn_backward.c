@@ -3,14 +3,17 @@
 
 #include "core/tape.h"
 #include "op/packed_weights.h"
-#include "op/row_sum.h"
+#include "op/product.h"
 #include "op/weight_gradient.h"
 
 /* A copy of the gradient that later operations added to v. */
 static real *copy_gradient(attend_ctx *c, const attend_var *v)
 {
     real *copy = attend_ctx_alloc_reals(c, v->size);
-    if (copy) lstmn_copy_or_zero(v->size, v->grad, copy);
+    if (copy && v->grad)
+        c->memory->copy(copy, v->grad, v->size * sizeof *copy);
+    else if (copy)
+        c->memory->zero(copy, v->size * sizeof *copy);
     return copy;
 }
 
@@ -19,83 +22,87 @@ static bool gradients_alloc(attend_ctx *c, lstmn_run *r)
     const size_t count = (size_t)r->sequences->count;
     r->dh = copy_gradient(c, r->y);
     r->dc = copy_gradient(c, r->memory);
-    if (r->source) r->dat = attend_ctx_alloc_reals(c, count * r->hidden);
-    for (int i = 0; i < r->attention_count; i++) r->dkt[i] = attend_ctx_alloc_reals(c, count * r->attentions[i].width);
+    if (r->source) r->gates.da = attend_ctx_alloc_reals(c, count * r->hidden);
+    for (int i = 0; i < r->attention_count; i++) {
+        r->dkt[i] = attend_ctx_alloc_reals(c, count * r->attentions[i].d.width);
+        const attend_var *weights = r->attentions[i].weights_var;
+        r->attentions[i].d.doutputs = weights ? weights->grad : NULL;
+    }
     if (c->status != ATTEND_OK) return false;
-    r->attentions[LSTMN_SELF].dk = r->dh, r->attentions[LSTMN_SELF].dm = r->dc;
+    r->attentions[LSTMN_SELF].d.dk = r->dh, r->attentions[LSTMN_SELF].d.dm = r->dc;
+    r->gates.dh = r->dh, r->gates.dc = r->dc;
     return true;
 }
 
 static bool pack_backward(attend_ctx *c, lstmn_run *r)
 {
     bool ok =
-        (r->u.packed = attend_var_packed(c, r->u.w, false)) && (r->wk.packed = attend_var_packed(c, r->wk.w, false));
-    for (int i = 0; i < r->attention_count; i++) ok = ok && (r->wt[i].packed = attend_var_packed(c, r->wt[i].w, false));
-    if (r->source) ok = ok && (r->ur.packed = attend_var_packed(c, r->ur.w, false));
+        attend_var_matrix_backward(c, r->u.w, &r->u.matrix) && attend_var_matrix_backward(c, r->wk.w, &r->wk.matrix);
+    for (int i = 0; i < r->attention_count; i++) ok = ok && attend_var_matrix_backward(c, r->wt[i].w, &r->wt[i].matrix);
+    if (r->source) ok = ok && attend_var_matrix_backward(c, r->ur.w, &r->ur.matrix);
     return ok;
 }
 
-/* dh of the first n rows of step t, whose dkey is complete: dh += dkey Wk */
-static void key_backward(lstmn_run *r, int t, int n)
+static device_input from(const real *x, size_t stride, const int *rows)
 {
-    const size_t h = r->hidden, a = r->attentions[LSTMN_SELF].attention_width;
-    for (int i = 0; i < n; i++)
-        memcpy(r->gathered + (size_t)i * a, r->attentions[LSTMN_SELF].dkey + lstmn_row(r, i, t) * a, a * sizeof(real));
-    attend_gemm_packed(PACKED_ZERO, NULL, (size_t)n, h, a, r->gathered, a, r->wk.packed, r->product, h);
-    for (int i = 0; i < n; i++) attend_kernel()->add(h, r->product + (size_t)i * h, r->dh + lstmn_row(r, i, t) * h);
+    return (device_input){ x, stride, rows };
 }
 
-/* dkt of the n rows of step t: (dquery of the next row) Wt, for the first `next` that have a next row, + dgates w */
-static void context_backward(lstmn_run *r, const step_weight *w, int kind, int t, int n, int next, size_t first,
-                             size_t k)
+static device_output to(real *y, size_t stride, const int *rows)
 {
-    const lstmn_attention *l = &r->attentions[kind];
+    return (device_output){ y, stride, rows };
+}
+
+/* dh of the first n rows of the step, whose dkey is complete: dh += dkey Wk */
+static bool key_backward(lstmn_run *r, int n)
+{
+    attend_ctx *c = r->c;
+    const attend_device *d = attend_device_of(c);
+    const size_t h = r->hidden, a = r->attentions[LSTMN_SELF].d.attention_width, count = (size_t)n;
+    d->copy(&c->compute, count, a, from(r->attentions[LSTMN_SELF].d.dkey, a, r->rows), to(r->gathered, a, NULL));
+    if (!attend_multiply(c, PACKED_ZERO, NULL, count, r->gathered, a, &r->wk.matrix, r->product, h)) return false;
+    d->add(&c->compute, count, h, from(r->product, h, NULL), to(r->dh, h, r->rows));
+    return true;
+}
+
+/* dkt of the n rows of the step: (dquery of the next row) Wt, for the first `next` that have a next row, + dgates w;
+ * the matrix of w begins at row `first` of the gates */
+static bool context_backward(lstmn_run *r, const step_weight *w, int kind, int n, int next, size_t first)
+{
+    attend_ctx *c = r->c;
+    const device_lstmn *l = &r->attentions[kind].d;
     const size_t width = l->width, a = l->attention_width;
     real *dkt = r->dkt[kind];
-    for (int i = 0; i < next; i++)
-        memcpy(r->gathered + (size_t)i * a, l->query + lstmn_row(r, i, t + 1) * a, a * sizeof(real));
-    attend_gemm_packed(PACKED_ZERO, NULL, (size_t)next, width, a, r->gathered, a, r->wt[kind].packed, dkt, width);
-    memset(dkt + (size_t)next * width, 0, (size_t)(n - next) * width * sizeof(real));
-    attend_gemm_packed(PACKED_ADD, NULL, (size_t)n, width, k, r->recurrent + first, r->blocks * r->hidden, w->packed,
-                       dkt, width);
+    attend_device_of(c)->copy(&c->compute, (size_t)next, a, from(l->query, a, r->next_rows), to(r->gathered, a, NULL));
+    if (!attend_multiply(c, PACKED_ZERO, NULL, (size_t)next, r->gathered, a, &r->wt[kind].matrix, dkt, width))
+        return false;
+    c->memory->zero(dkt + (size_t)next * width, (size_t)(n - next) * width * sizeof(real));
+    return attend_multiply(c, PACKED_ADD, NULL, (size_t)n, r->gates.recurrent + first, r->blocks * r->hidden,
+                           &w->matrix, dkt, width);
 }
 
-/* Replaces r->gates by their derivatives and dc by the derivative of ct. */
-static void gates_backward(lstmn_run *r, int t, int n)
+static bool attention_backward(lstmn_run *r, int kind, int t, int n, device_input dmt)
 {
-    const size_t h = r->hidden, wide = r->blocks * h;
-    for (int i = 0; i < n; i++) {
-        const size_t row = lstmn_row(r, i, t);
-        real *gates = r->gates + row * wide, *dc = r->dc + row * h;
-        const real *dh = r->dh + row * h, *ct = r->attentions[LSTMN_SELF].mt + row * h,
-                   *memory = r->memory->value + row * h;
-        if (r->source)
-            attend_kernel()->lstm_fused_backward(h, dh, ct, r->attentions[LSTMN_SOURCE].mt + row * h, memory, gates,
-                                                 gates, dc, r->dat + (size_t)i * h);
-        else
-            attend_kernel()->lstm_backward(h, ATTEND_TANH, dh, ct, memory, gates, gates, dc);
-        memcpy(r->recurrent + (size_t)i * wide, gates, wide * sizeof(real));
-    }
+    attend_ctx *c = r->c;
+    attend_lstmn_set_views(r, kind, t, n);
+    return attend_ctx_computed(c, attend_device_of(c)->lstmn_attention_backward(&c->compute, &r->attentions[kind].d,
+                                                                                (size_t)n, r->rows, r->views,
+                                                                                r->dkt[kind], dmt));
 }
 
-static void backward_step(lstmn_run *r, int t, int n, int next)
+static bool backward_step(lstmn_run *r, int t, int n, int next)
 {
+    attend_ctx *c = r->c;
     const size_t h = r->hidden;
-    key_backward(r, t, next);
-    gates_backward(r, t, n);
-    if (r->source) {
-        context_backward(r, &r->ur, LSTMN_SOURCE, t, n, next, 4 * h, h);
-        for (int i = 0; i < n; i++)
-            attend_lstmn_attention_backward(&r->attentions[LSTMN_SOURCE], lstmn_row(r, i, t),
-                                            attend_lstmn_view(r, LSTMN_SOURCE, i, t),
-                                            r->dkt[LSTMN_SOURCE] + (size_t)i * r->attentions[LSTMN_SOURCE].width,
-                                            r->dat + (size_t)i * h);
-    }
-    if (!attend_lstmn_is_first(r, t)) context_backward(r, &r->u, LSTMN_SELF, t, n, next, 0, 4 * h);
-    for (int i = 0; i < n; i++) /* at the first row this only clears the query */
-        attend_lstmn_attention_backward(&r->attentions[LSTMN_SELF], lstmn_row(r, i, t),
-                                        attend_lstmn_view(r, LSTMN_SELF, i, t), r->dkt[LSTMN_SELF] + (size_t)i * h,
-                                        r->dc + lstmn_row(r, i, t) * h);
+    lstmn_set_rows(r, t, n, r->rows);
+    lstmn_set_rows(r, t + 1, next, r->next_rows);
+    if (!key_backward(r, next)) return false;
+    attend_device_of(c)->lstmn_gates_backward(&c->compute, &r->gates, (size_t)n, r->rows);
+    if (r->source && (!context_backward(r, &r->ur, LSTMN_SOURCE, n, next, 4 * h) ||
+                      !attention_backward(r, LSTMN_SOURCE, t, n, from(r->gates.da, h, NULL))))
+        return false;
+    if (!attend_lstmn_is_first(r, t) && !context_backward(r, &r->u, LSTMN_SELF, n, next, 0)) return false;
+    return attention_backward(r, LSTMN_SELF, t, n, from(r->dc, h, r->rows)); /* at the first row: clears the query */
 }
 
 /* y = x w' + b of all rows: dx, dw and db from dy (N, out), rows `stride` apart. */
@@ -104,43 +111,48 @@ static void input_gradients(attend_ctx *c, const lstmn_run *r, attend_var *w, at
 {
     const size_t rows = (size_t)r->sequences->rows, in = (size_t)r->x->shape[1];
     real *dx = attend_grad(c, r->x), *db = attend_grad(c, b);
-    const real *packed = dx ? attend_var_packed(c, w, false) : NULL;
-    if (packed) attend_gemm_packed(PACKED_ADD, NULL, rows, in, out, dy, stride, packed, dx, in);
+    packed_matrix packed;
+    if (dx && attend_var_matrix_backward(c, w, &packed))
+        attend_multiply(c, PACKED_ADD, NULL, rows, dy, stride, &packed, dx, in);
     attend_weight_gradient(c, w, 0, rows, out, dy, stride, r->x->value, in);
-    if (db) attend_row_sum(rows, out, dy, stride, db);
+    if (db) attend_add_rows(c, rows, out, dy, stride, db);
 }
 
 /* (N, K): kt of the row before each row. */
 static const real *all_previous_kt(attend_ctx *c, const lstmn_run *r, int kind)
 {
     const attend_ragged *s = r->sequences;
-    const size_t width = r->attentions[kind].width;
-    real *all = attend_ctx_alloc_reals(c, (size_t)s->rows * width), *to = all;
-    for (int b = 0; all && b < s->count; b++)
-        for (int t = 0; t < s->lengths[b]; t++, to += width)
-            lstmn_copy_or_zero(width, attend_lstmn_previous_kt(r, kind, b, t), to);
+    const size_t width = r->attentions[kind].d.width;
+    real *all = attend_ctx_alloc_reals(c, (size_t)s->rows * width);
+    const real **pointers = attend_ctx_alloc(c, (size_t)s->rows, sizeof *pointers), **pointer = pointers;
+    if (!all || !pointers) return NULL;
+    for (int b = 0; b < s->count; b++)
+        for (int t = 0; t < s->lengths[b]; t++) *pointer++ = attend_lstmn_previous_kt(r, kind, b, t);
+    attend_device_of(c)->copy_from(&c->compute, (size_t)s->rows, width, pointers, to(all, width, NULL));
     return all;
 }
 
 static void weight_gradients(attend_ctx *c, lstmn_run *r)
 {
     const size_t h = r->hidden, wide = r->blocks * h, rows = (size_t)r->sequences->rows;
-    input_gradients(c, r, r->w, r->b, 4 * h, r->gates, wide);
-    attend_weight_gradient(c, r->u.w, 0, rows, 4 * h, r->gates, wide, r->attentions[LSTMN_SELF].kt, h);
-    attend_weight_gradient(c, r->wk.w, 0, rows, r->attentions[LSTMN_SELF].attention_width,
-                           r->attentions[LSTMN_SELF].dkey, r->attentions[LSTMN_SELF].attention_width, r->y->value, h);
+    input_gradients(c, r, r->w, r->b, 4 * h, r->gates.gates, wide);
+    attend_weight_gradient(c, r->u.w, 0, rows, 4 * h, r->gates.gates, wide, r->attentions[LSTMN_SELF].d.kt, h);
+    attend_weight_gradient(c, r->wk.w, 0, rows, r->attentions[LSTMN_SELF].d.attention_width,
+                           r->attentions[LSTMN_SELF].d.dkey, r->attentions[LSTMN_SELF].d.attention_width, r->y->value,
+                           h);
     for (int i = 0; i < r->attention_count; i++) {
         const lstmn_attention *l = &r->attentions[i];
-        input_gradients(c, r, l->wx, l->b, l->attention_width, l->query, l->attention_width);
+        const device_lstmn *d = &l->d;
+        input_gradients(c, r, l->wx, l->b, d->attention_width, d->query, d->attention_width);
         const real *before = l->wt->differentiable ? all_previous_kt(c, r, i) : NULL;
         if (before)
-            attend_weight_gradient(c, l->wt, 0, rows, l->attention_width, l->query, l->attention_width, before,
-                                   l->width);
+            attend_weight_gradient(c, l->wt, 0, rows, d->attention_width, d->query, d->attention_width, before,
+                                   d->width);
     }
     if (!r->source) return;
-    input_gradients(c, r, r->wr, r->br, h, r->gates + 4 * h, wide);
-    attend_weight_gradient(c, r->ur.w, 0, rows, h, r->gates + 4 * h, wide, r->attentions[LSTMN_SOURCE].kt,
-                           r->attentions[LSTMN_SOURCE].width);
+    input_gradients(c, r, r->wr, r->br, h, r->gates.gates + 4 * h, wide);
+    attend_weight_gradient(c, r->ur.w, 0, rows, h, r->gates.gates + 4 * h, wide, r->attentions[LSTMN_SOURCE].d.kt,
+                           r->attentions[LSTMN_SOURCE].d.width);
 }
 
 static bool no_gradient(const lstmn_run *r)
@@ -156,22 +168,22 @@ void attend_lstmn_backward(attend_ctx *c, attend_node *node)
     const attend_ragged *s = r->sequences;
     if (no_gradient(r)) return;
     /* allocated before the mark, because it outlives the rewind */
-    r->attentions[LSTMN_SELF].dkey =
-        attend_ctx_alloc_zeros(c, (size_t)s->rows * r->attentions[LSTMN_SELF].attention_width);
+    r->attentions[LSTMN_SELF].d.dkey =
+        attend_ctx_alloc_zeros(c, (size_t)s->rows * r->attentions[LSTMN_SELF].d.attention_width);
     real *dv[2] = { attend_grad(c, r->attentions[LSTMN_SELF].v), NULL };
     if (r->source) {
-        r->attentions[LSTMN_SOURCE].dk = attend_grad(c, r->source->gamma);
-        r->attentions[LSTMN_SOURCE].dm = attend_grad(c, r->source->alpha);
-        r->attentions[LSTMN_SOURCE].dkey = attend_grad(c, r->source->keys);
+        r->attentions[LSTMN_SOURCE].d.dk = attend_grad(c, r->source->gamma);
+        r->attentions[LSTMN_SOURCE].d.dm = attend_grad(c, r->source->alpha);
+        r->attentions[LSTMN_SOURCE].d.dkey = attend_grad(c, r->source->keys);
         dv[LSTMN_SOURCE] = attend_grad(c, r->attentions[LSTMN_SOURCE].v);
     }
-    const attend_mark mark = attend_arena_mark(&c->arena);
+    const attend_mark mark = attend_ctx_mark(c);
     if (c->status != ATTEND_OK || !attend_lstmn_scratch_alloc(c, r) || !gradients_alloc(c, r) || !pack_backward(c, r))
         return;
     for (int t = s->max_length - 1; t >= 0; t--)
-        backward_step(r, t, s->active[t], t + 1 < s->max_length ? s->active[t + 1] : 0);
+        if (!backward_step(r, t, s->active[t], t + 1 < s->max_length ? s->active[t + 1] : 0)) return;
     for (int i = 0; i < r->attention_count; i++)
-        if (dv[i]) attend_kernel()->add(r->attentions[i].attention_width, r->attentions[i].dv, dv[i]);
-    attend_arena_rewind(&c->arena, mark);
+        if (dv[i]) attend_add_rows(c, 1, r->attentions[i].d.attention_width, r->attentions[i].d.dv, 0, dv[i]);
+    attend_ctx_release(c, mark);
     weight_gradients(c, r);
 }

@@ -137,6 +137,9 @@ const attend_lstmn_source *attend_lstmn_source_new(attend_ctx *c, const attend_l
     const size_t rows = (size_t)sequences->rows, attention = (size_t)s->keys->shape[1];
     s->prepared = attend_ctx_alloc_reals(c, rows * attend_additive_row_size(attention));
     if (!s->prepared) return NULL;
-    attend_additive_prepare(rows, attention, s->keys->value, attention, s->prepared);
+    attend_device_of(c)->additive_keys(&c->compute, rows, attention,
+                                       (device_input){ .data = s->keys->value, .stride = attention },
+                                       (device_output){ .data = s->prepared,
+                                                        .stride = attend_additive_row_size(attention) });
     return s;
 }

@@ -20,10 +20,14 @@ static void matmul_backward(attend_ctx *c, attend_node *node)
     real *da = attend_grad(c, p->a), *db = attend_grad(c, p->b);
     const real *va = p->a->value, *vb = p->b->value;
     const size_t m = p->m, n = p->n, k = p->k;
-    if (da && !p->ta) attend_multiply_matrices(c, false, !p->tb, PACKED_ADD, m, k, n, dy, n, vb, ldb, da, lda);
-    if (da && p->ta) attend_multiply_matrices(c, p->tb, true, PACKED_ADD, k, m, n, vb, ldb, dy, n, da, lda);
-    if (db && !p->tb) attend_multiply_matrices(c, !p->ta, false, PACKED_ADD, k, n, m, va, lda, dy, n, db, ldb);
-    if (db && p->tb) attend_multiply_matrices(c, true, p->ta, PACKED_ADD, n, k, m, dy, n, va, lda, db, ldb);
+    if (da && !p->ta)
+        attend_multiply_matrices(c, &(device_gemm){ false, !p->tb, PACKED_ADD, m, k, n, dy, n, vb, ldb, da, lda });
+    if (da && p->ta)
+        attend_multiply_matrices(c, &(device_gemm){ p->tb, true, PACKED_ADD, k, m, n, vb, ldb, dy, n, da, lda });
+    if (db && !p->tb)
+        attend_multiply_matrices(c, &(device_gemm){ !p->ta, false, PACKED_ADD, k, n, m, va, lda, dy, n, db, ldb });
+    if (db && p->tb)
+        attend_multiply_matrices(c, &(device_gemm){ true, p->ta, PACKED_ADD, n, k, m, dy, n, va, lda, db, ldb });
 }
 
 attend_var *attend_matmul(attend_ctx *c, attend_var *a, attend_var *b, int flags)
@@ -38,8 +42,8 @@ attend_var *attend_matmul(attend_ctx *c, attend_var *a, attend_var *b, int flags
     attend_var *y = attend_var_2d(c, a->shape[ta], b->shape[!tb], a->differentiable || b->differentiable);
     if (!y) return NULL;
     size_t m = (size_t)y->shape[0], n = (size_t)y->shape[1], k = (size_t)a->shape[!ta];
-    if (!attend_multiply_matrices(c, ta, tb, PACKED_ZERO, m, n, k, a->value, (size_t)a->shape[1], b->value,
-                                  (size_t)b->shape[1], y->value, n))
+    if (!attend_multiply_matrices(c, &(device_gemm){ ta, tb, PACKED_ZERO, m, n, k, a->value, (size_t)a->shape[1],
+                                                     b->value, (size_t)b->shape[1], y->value, n }))
         return NULL;
 
     if (y->differentiable) {

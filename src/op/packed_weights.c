@@ -1,23 +1,20 @@
 /* packed_weights.c: the packed copies of parameters, recreated when the value or the kernel table changes. */
 #include "op/packed_weights.h"
 
-#include "core/memory.h"
-
 static bool repack(attend_param *p, param_cache *copy, bool transpose)
 {
     /* The parameter is (out, in). With transpose, op(B) is W' (in, out), for y = x W'; otherwise it is W. */
     size_t rows = (size_t)p->shape[0], columns = (size_t)p->shape[1];
     size_t k = transpose ? columns : rows, n = transpose ? rows : columns;
-    size_t size = attend_packed_bytes(p->precision, k, n);
+    const attend_device *d = attend_device_at(p->memory);
+    size_t size = d->packed_bytes(p->precision, k, n);
     if (size != copy->size || !copy->data) {
-        attend_memory_free(copy->data);
-        *copy = (param_cache){ .data = attend_memory_aligned(size), .size = size };
+        p->memory->give(copy->data);
+        *copy = (param_cache){ .data = p->memory->take(size), .size = size };
         if (!copy->data) return false;
     }
-    if (transpose)
-        attend_pack_as(p->precision, k, n, p->precision == ATTEND_FP32 ? p->value : p->quantized, copy->data);
-    else
-        attend_pack(false, k, n, p->value, columns, copy->data);
+    const attend_compute compute = { 0 };
+    d->pack(&compute, p->precision, transpose, k, n, p->precision == ATTEND_FP32 ? p->value : p->quantized, copy->data);
     copy->key = attend_kernel();
     copy->version = atomic_load(&p->version);
     return true;
@@ -48,8 +45,9 @@ const real *attend_var_packed(attend_ctx *c, const attend_var *v, bool transpose
     if (v->cache[transpose]) return v->cache[transpose];
     size_t rows = (size_t)v->shape[0], columns = (size_t)v->shape[1];
     size_t k = transpose ? columns : rows, n = transpose ? rows : columns;
-    real *packed = attend_ctx_alloc_reals(c, attend_packed_size(k, n));
-    if (packed) attend_pack(transpose, k, n, v->value, columns, packed);
+    const attend_device *d = attend_device_of(c);
+    real *packed = attend_ctx_alloc_device(c, d->packed_bytes(ATTEND_FP32, k, n), 1);
+    if (packed) d->pack(&c->compute, ATTEND_FP32, transpose, k, n, v->value, packed);
     return packed;
 }
 
@@ -63,10 +61,17 @@ bool attend_var_matrix(attend_ctx *c, const attend_var *w, packed_matrix *out)
     if (out->precision != ATTEND_INT8) return out->data != NULL;
 #ifdef ATTEND_DOUBLE
     real *scales = attend_ctx_alloc_reals(c, out->n);
-    for (size_t i = 0; scales && i < out->n; i++) scales[i] = (real)w->param->scales[i];
+    if (scales) attend_device_of(c)->widen(&c->compute, out->n, w->param->scales, scales);
     out->scales = scales;
 #else
     out->scales = w->param->scales;
 #endif
     return out->data && out->scales;
+}
+
+bool attend_var_matrix_backward(attend_ctx *c, const attend_var *w, packed_matrix *out)
+{
+    *out =
+        (packed_matrix){ .k = (size_t)w->shape[0], .n = (size_t)w->shape[1], .data = attend_var_packed(c, w, false) };
+    return out->data != NULL;
 }

@@ -3,10 +3,8 @@
  *     dx += scale dy     dtable[p] += dy (only these rows of dtable are touched) */
 #include "op/positions.h"
 
-#include "kernel/kernel.h"
+#include "device/device.h"
 #include <limits.h>
-#include <math.h>
-#include <string.h>
 
 bool attend_positions_fit(attend_ctx *c, const char *operation, const attend_ragged *r, const attend_var *x, int first)
 {
@@ -14,11 +12,6 @@ bool attend_positions_fit(attend_ctx *c, const char *operation, const attend_rag
     if (first >= 0 && r->max_length <= INT_MAX - first) return true;
     attend_ctx_fail(c, ATTEND_BAD_USAGE, "%s: %d rows cannot have positions from %d", operation, r->max_length, first);
     return false;
-}
-
-double attend_positions_frequency(size_t i, size_t width)
-{
-    return pow(10000, -2.0 * (double)i / (double)width);
 }
 
 typedef struct positions_node {
@@ -35,13 +28,13 @@ static void positions_backward(attend_ctx *c, attend_node *node)
     const real *dy = n->y->grad;
     if (!dy) return;
     real *dx = attend_grad(c, n->x);
-    if (dx) attend_kernel()->axpy(n->x->size, n->scale, dy, dx);
+    const attend_device *d = attend_device_of(c);
+    if (dx) d->axpy(&c->compute, n->x->size, n->scale, dy, dx);
     const attend_ragged *r = n->sequences;
     real *dt = n->table ? attend_grad_rows(c, n->table, n->positions, r->max_length) : NULL;
     const size_t width = (size_t)n->x->shape[1];
-    for (int b = 0; dt && b < r->count; b++)
-        for (int t = 0; t < r->lengths[b]; t++)
-            attend_kernel()->add(width, dy + (size_t)(r->offsets[b] + t) * width, dt + (size_t)n->positions[t] * width);
+    if (dt && r->max_length > 0)
+        d->add_positions_backward(&c->compute, r, width, dy, dt + (size_t)n->positions[0] * width);
 }
 
 /* scale x + rows[t] for row t of each sequence, not yet on the tape */
@@ -49,12 +42,8 @@ static attend_var *shifted(attend_ctx *c, attend_var *x, double scale, const rea
                            bool differentiable)
 {
     attend_var *y = attend_var_2d(c, x->shape[0], x->shape[1], differentiable);
-    const size_t width = (size_t)x->shape[1];
-    for (int b = 0; y && b < r->count; b++) {
-        const size_t at = (size_t)r->offsets[b] * width, n = (size_t)r->lengths[b] * width;
-        if (n) memcpy(y->value + at, rows, n * sizeof(real));
-        attend_kernel()->axpy(n, (real)scale, x->value + at, y->value + at);
-    }
+    if (y)
+        attend_device_of(c)->add_positions(&c->compute, r, (size_t)x->shape[1], (real)scale, rows, x->value, y->value);
     return y;
 }
 
@@ -79,13 +68,7 @@ attend_var *attend_add_sinusoids(attend_ctx *c, attend_var *x, double scale, con
     const size_t width = (size_t)x->shape[1], length = (size_t)sequences->max_length;
     real *rows = attend_ctx_alloc_reals(c, length * width);
     if (!rows) return NULL;
-    for (size_t j = 0; j < width; j++) {
-        const double frequency = attend_positions_frequency(j / 2, width);
-        for (size_t t = 0; t < length; t++) {
-            const double angle = ((double)first_position + (double)t) * frequency;
-            rows[t * width + j] = (real)(j % 2 ? cos(angle) : sin(angle));
-        }
-    }
+    attend_device_of(c)->sinusoids(&c->compute, length, width, first_position, rows);
     attend_var *y = shifted(c, x, scale, rows, sequences, x->differentiable);
     return recorded(c, x, scale, NULL, sequences, NULL, y);
 }
@@ -111,10 +94,9 @@ attend_var *attend_add_learned_positions(attend_ctx *c, attend_var *x, double sc
     int *positions = attend_ctx_alloc(c, (size_t)length, sizeof *positions);
     real *copy = table->value ? NULL : attend_ctx_alloc_reals(c, (size_t)length * width);
     if (!positions || (!table->value && !copy)) return NULL;
-    for (int t = 0; t < length; t++) {
-        positions[t] = first_position + t;
-        if (copy) attend_param_row(table->param, (size_t)positions[t], copy + (size_t)t * width);
-    }
+    for (int t = 0; t < length; t++) positions[t] = first_position + t;
+    const device_table all = attend_var_table(table);
+    if (copy) attend_device_of(c)->gather(&c->compute, (size_t)length, positions, &all, width, copy);
     const real *rows = copy ? copy : table->value + (size_t)first_position * width;
     attend_var *y = shifted(c, x, scale, rows, sequences, x->differentiable || table->differentiable);
     return recorded(c, x, scale, table, sequences, positions, y);

@@ -7,7 +7,4 @@
 /* attend_ragged_fits, and checks that all positions, starting at `first`, fit in an int. */
 bool attend_positions_fit(attend_ctx *c, const char *operation, const attend_ragged *r, const attend_var *x, int first);
 
-/* 10000^(-2i / width): the angle of pair i per position. */
-double attend_positions_frequency(size_t i, size_t width);
-
 #endif

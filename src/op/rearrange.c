@@ -1,25 +1,30 @@
 /* rearrange.c: operations that only move numbers: concat, stack, slice, reshape. Backward adds each derivative to the
  * element from which the number came. */
 #include "core/tape.h"
-#include "kernel/kernel.h"
+#include "device/device.h"
 #include <attend/op.h>
 #include <limits.h>
 #include <string.h>
 
-/* A block of columns: part (rows, width) lies in whole (rows, stride) at column `first`. */
-static void copy_in(size_t rows, size_t width, const real *part, real *whole, size_t stride, size_t first)
+static void copy(attend_ctx *c, int rows, int width, device_input x, device_output y)
 {
-    for (size_t i = 0; i < rows; i++) memcpy(whole + i * stride + first, part + i * width, width * sizeof(real));
+    attend_device_of(c)->copy(&c->compute, (size_t)rows, (size_t)width, x, y);
 }
 
-static void add_in(size_t rows, size_t width, const real *part, real *whole, size_t stride, size_t first)
+static void add(attend_ctx *c, int rows, int width, device_input x, device_output y)
 {
-    for (size_t i = 0; i < rows; i++) attend_kernel()->add(width, part + i * width, whole + i * stride + first);
+    attend_device_of(c)->add(&c->compute, (size_t)rows, (size_t)width, x, y);
 }
 
-static void add_out(size_t rows, size_t width, real *part, const real *whole, size_t stride, size_t first)
+/* Rows of a matrix with this many columns, from a column on. */
+static device_input from(const real *x, int first, int columns)
 {
-    for (size_t i = 0; i < rows; i++) attend_kernel()->add(width, whole + i * stride + first, part + i * width);
+    return (device_input){ .data = x + first, .stride = (size_t)columns };
+}
+
+static device_output to(real *y, int first, int columns)
+{
+    return (device_output){ .data = y + first, .stride = (size_t)columns };
 }
 
 /* ---- concat and stack ---- */
@@ -35,12 +40,10 @@ static void concat_backward(attend_ctx *c, attend_node *node)
 {
     join_node *j = (join_node *)node;
     if (!j->y->grad) return;
-    size_t first = 0;
-    for (int i = 0; i < j->count; i++) {
-        size_t width = (size_t)j->parts[i]->shape[1];
+    for (int i = 0, first = 0; i < j->count; first += j->parts[i++]->shape[1]) {
+        const int width = j->parts[i]->shape[1];
         real *grad = attend_grad(c, j->parts[i]);
-        if (grad) add_out((size_t)j->y->shape[0], width, grad, j->y->grad, (size_t)j->y->shape[1], first);
-        first += width;
+        if (grad) add(c, j->y->shape[0], width, from(j->y->grad, first, j->y->shape[1]), to(grad, 0, width));
     }
 }
 
@@ -50,7 +53,8 @@ static void stack_backward(attend_ctx *c, attend_node *node)
     const real *dy = j->y->grad;
     for (int i = 0; dy && i < j->count; i++) {
         real *grad = attend_grad(c, j->parts[i]);
-        if (grad) attend_kernel()->add(j->parts[i]->size, dy, grad);
+        const int width = j->y->shape[1];
+        if (grad) add(c, j->parts[i]->shape[0], width, from(dy, 0, width), to(grad, 0, width));
         dy += j->parts[i]->size;
     }
 }
@@ -95,11 +99,9 @@ attend_var *attend_concat(attend_ctx *c, attend_var *const *parts, int count)
     if (c->status != ATTEND_OK) return NULL;
     attend_var *y = join_result(c, "attend_concat", parts, count, 1);
     if (!y) return NULL;
-    size_t first = 0;
-    for (int i = 0; i < count; i++) {
-        size_t width = (size_t)parts[i]->shape[1];
-        copy_in((size_t)y->shape[0], width, parts[i]->value, y->value, (size_t)y->shape[1], first);
-        first += width;
+    for (int i = 0, first = 0; i < count; first += parts[i++]->shape[1]) {
+        const int width = parts[i]->shape[1];
+        copy(c, y->shape[0], width, from(parts[i]->value, 0, width), to(y->value, first, y->shape[1]));
     }
     return join_record(c, y, parts, count, concat_backward);
 }
@@ -110,8 +112,10 @@ attend_var *attend_stack(attend_ctx *c, attend_var *const *parts, int count)
     if (c->status != ATTEND_OK) return NULL;
     attend_var *y = join_result(c, "attend_stack", parts, count, 0);
     if (!y) return NULL;
-    real *to = y->value;
-    for (int i = 0; i < count; to += parts[i++]->size) memcpy(to, parts[i]->value, parts[i]->size * sizeof(real));
+    const int width = y->shape[1];
+    real *rows = y->value;
+    for (int i = 0; i < count; rows += parts[i++]->size)
+        copy(c, parts[i]->shape[0], width, from(parts[i]->value, 0, width), to(rows, 0, width));
     return join_record(c, y, parts, count, stack_backward);
 }
 
@@ -129,26 +133,25 @@ static void stack_at_backward(attend_ctx *c, attend_node *node)
 {
     permuted_node *s = (permuted_node *)node;
     if (!s->y->grad) return;
-    const size_t width = (size_t)s->y->shape[1];
-    const int *to_row = s->to_rows;
+    const int width = s->y->shape[1], *to_row = s->to_rows;
     for (int i = 0; i < s->count; to_row += s->parts[i++]->shape[0]) {
         real *d = attend_grad(c, s->parts[i]);
-        for (int j = 0; d && j < s->parts[i]->shape[0]; j++)
-            attend_kernel()->add(width, s->y->grad + (size_t)to_row[j] * width, d + (size_t)j * width);
+        if (d)
+            add(c, s->parts[i]->shape[0], width, (device_input){ s->y->grad, (size_t)width, to_row }, to(d, 0, width));
     }
 }
 
 /* Whether to_rows is a permutation. */
 static bool is_permutation(attend_ctx *c, const int *to_rows, int rows)
 {
-    const attend_mark mark = attend_arena_mark(&c->arena);
+    const attend_mark mark = attend_ctx_mark(c);
     unsigned char *seen = attend_ctx_alloc(c, (size_t)rows + 1, 1);
     if (!seen) return false;
     memset(seen, 0, (size_t)rows);
     int good = 0;
     for (; good < rows && to_rows[good] >= 0 && to_rows[good] < rows && !seen[to_rows[good]]; good++)
         seen[to_rows[good]] = 1;
-    attend_arena_rewind(&c->arena, mark);
+    attend_ctx_release(c, mark);
     if (good < rows)
         attend_ctx_fail(c, ATTEND_BAD_USAGE,
                         "attend_stack_at: row %d goes to row %d, which is used twice or out of range of %d rows", good,
@@ -162,11 +165,10 @@ attend_var *attend_stack_at(attend_ctx *c, attend_var *const *parts, int count, 
     if (c->status != ATTEND_OK) return NULL;
     attend_var *y = join_result(c, "attend_stack_at", parts, count, 0);
     if (!y || !is_permutation(c, to_rows, y->shape[0])) return NULL;
-    const size_t width = (size_t)y->shape[1];
-    const int *to_row = to_rows;
+    const int width = y->shape[1], *to_row = to_rows;
     for (int i = 0; i < count; to_row += parts[i++]->shape[0])
-        for (int j = 0; j < parts[i]->shape[0]; j++)
-            memcpy(y->value + (size_t)to_row[j] * width, parts[i]->value + (size_t)j * width, width * sizeof(real));
+        copy(c, parts[i]->shape[0], width, from(parts[i]->value, 0, width),
+             (device_output){ y->value, (size_t)width, to_row });
     if (!y->differentiable) return y;
     permuted_node *s = attend_ctx_alloc(c, 1, sizeof *s + (size_t)count * sizeof *parts);
     int *copy = attend_ctx_alloc(c, (size_t)y->shape[0], sizeof *copy);
@@ -183,7 +185,7 @@ attend_var *attend_stack_at(attend_ctx *c, attend_var *const *parts, int count, 
 typedef struct view_node {
     attend_node node;
     attend_var *a, *y;
-    size_t first;
+    int first;
 } view_node;
 
 static attend_var *view_record(attend_ctx *c, attend_var *a, attend_var *y, int first, attend_backward_fn backward)
@@ -191,7 +193,7 @@ static attend_var *view_record(attend_ctx *c, attend_var *a, attend_var *y, int 
     if (!y->differentiable) return y;
     view_node *v = attend_ctx_alloc(c, 1, sizeof *v);
     if (!v) return NULL;
-    *v = (view_node){ .a = a, .y = y, .first = (size_t)first };
+    *v = (view_node){ .a = a, .y = y, .first = first };
     attend_record(c, &v->node, backward);
     return y;
 }
@@ -200,7 +202,8 @@ static void slice_backward(attend_ctx *c, attend_node *node)
 {
     view_node *v = (view_node *)node;
     real *da = v->y->grad ? attend_grad(c, v->a) : NULL;
-    if (da) add_in((size_t)v->y->shape[0], (size_t)v->y->shape[1], v->y->grad, da, (size_t)v->a->shape[1], v->first);
+    const int width = v->y->shape[1];
+    if (da) add(c, v->y->shape[0], width, from(v->y->grad, 0, width), to(da, v->first, v->a->shape[1]));
 }
 
 attend_var *attend_slice(attend_ctx *c, attend_var *a, int first, int count)
@@ -213,9 +216,7 @@ attend_var *attend_slice(attend_ctx *c, attend_var *a, int first, int count)
     }
     attend_var *y = attend_var_2d(c, a->shape[0], count, a->differentiable);
     if (!y) return NULL;
-    size_t width = (size_t)count, stride = (size_t)a->shape[1];
-    for (size_t i = 0; i < (size_t)a->shape[0]; i++)
-        memcpy(y->value + i * width, a->value + i * stride + first, width * sizeof(real));
+    copy(c, a->shape[0], count, from(a->value, first, a->shape[1]), to(y->value, 0, count));
     return view_record(c, a, y, first, slice_backward);
 }
 
@@ -223,7 +224,9 @@ static void reshape_backward(attend_ctx *c, attend_node *node)
 {
     view_node *v = (view_node *)node;
     real *da = v->y->grad ? attend_grad(c, v->a) : NULL;
-    if (da) attend_kernel()->add(v->a->size, v->y->grad, da);
+    if (da)
+        attend_device_of(c)->add(&c->compute, 1, v->a->size, (device_input){ .data = v->y->grad },
+                                 (device_output){ .data = da });
 }
 
 attend_var *attend_reshape(attend_ctx *c, attend_var *a, int rank, const int *shape)
@@ -237,6 +240,6 @@ attend_var *attend_reshape(attend_ctx *c, attend_var *a, int rank, const int *sh
         return attend_ctx_fail(c, ATTEND_BAD_USAGE, "attend_reshape: %s and %s have different numbers of elements",
                                attend_shape_text(a, as), attend_shape_text(y, ys));
     }
-    memcpy(y->value, a->value, a->size * sizeof(real));
+    c->memory->copy(y->value, a->value, a->size * sizeof(real));
     return view_record(c, a, y, 0, reshape_backward);
 }

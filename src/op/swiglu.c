@@ -1,7 +1,7 @@
 /* swiglu.c: y = a s(a) b, s the logistic function, for rows [a, b] (Shazeer 2020, "GLU variants improve Transformer").
  *     da += dy b s (1 + a (1 - s))     db += dy a s */
 #include "core/tape.h"
-#include "kernel/kernel.h"
+#include "device/device.h"
 #include <attend/op.h>
 
 typedef struct swiglu_node {
@@ -14,11 +14,9 @@ static void swiglu_backward(attend_ctx *c, attend_node *node)
     swiglu_node *s = (swiglu_node *)node;
     const real *dy = s->y->grad;
     real *d = dy ? attend_grad(c, s->ab) : NULL;
-    const size_t width = (size_t)s->y->shape[1];
-    for (size_t i = 0; d && i < (size_t)s->y->shape[0]; i++, d += 2 * width) {
-        const real *a = s->ab->value + 2 * i * width;
-        attend_kernel()->swiglu_backward(width, dy + i * width, a, a + width, d, d + width);
-    }
+    if (d)
+        attend_device_of(c)->swiglu_backward(&c->compute, (size_t)s->y->shape[0], (size_t)s->y->shape[1], dy,
+                                             s->ab->value, d);
 }
 
 attend_var *attend_swiglu(attend_ctx *c, attend_var *ab)
@@ -31,11 +29,7 @@ attend_var *attend_swiglu(attend_ctx *c, attend_var *ab)
     }
     attend_var *y = attend_var_2d(c, ab->shape[0], ab->shape[1] / 2, ab->differentiable);
     if (!y) return NULL;
-    const size_t width = (size_t)y->shape[1];
-    for (size_t i = 0; i < (size_t)y->shape[0]; i++) {
-        const real *a = ab->value + 2 * i * width;
-        attend_kernel()->swiglu(width, a, a + width, y->value + i * width);
-    }
+    attend_device_of(c)->swiglu(&c->compute, (size_t)y->shape[0], (size_t)y->shape[1], ab->value, y->value);
     if (y->differentiable) {
         swiglu_node *s = attend_ctx_alloc(c, 1, sizeof *s);
         if (!s) return NULL;

@@ -1,7 +1,6 @@
 #include "op/weight_gradient.h"
 
 #include "op/product.h"
-#include <string.h>
 
 enum {
     FEW_ROWS = 256,  /* products with at least this many rows run at full speed and are not deferred */
@@ -23,13 +22,23 @@ static void product(attend_ctx *c, const deferred_product *p)
     const size_t in = (size_t)p->w->shape[1];
     real *dw = attend_grad(c, p->w);
     if (dw)
-        attend_multiply_matrices(c, true, false, PACKED_ADD, p->out, in, p->n, p->dy, p->ldy, p->x, p->ldx,
-                                 dw + p->first * in, in);
+        attend_multiply_matrices(c, &(device_gemm){ .transpose_a = true,
+                                                    .start = PACKED_ADD,
+                                                    .m = p->out,
+                                                    .n = in,
+                                                    .k = p->n,
+                                                    .a = p->dy,
+                                                    .lda = p->ldy,
+                                                    .b = p->x,
+                                                    .ldb = p->ldx,
+                                                    .c = dw + p->first * in,
+                                                    .ldc = in });
 }
 
-static void copy_rows(size_t n, size_t width, const real *from, size_t ld, real *to)
+static void copy_rows(attend_ctx *c, size_t n, size_t width, const real *from, size_t ld, real *to)
 {
-    for (size_t i = 0; i < n; i++) memcpy(to + i * width, from + i * ld, width * sizeof *to);
+    attend_device_of(c)->copy(&c->compute, n, width, (device_input){ .data = from, .stride = ld },
+                              (device_output){ .data = to, .stride = width });
 }
 
 /* Combines `p` and as many of its successors as fit into one product; returns the first that did not. */
@@ -43,18 +52,18 @@ static const deferred_product *run_combined(attend_ctx *c, const deferred_produc
         product(c, p);
         return end;
     }
-    const attend_mark mark = attend_arena_mark(&c->arena);
+    const attend_mark mark = attend_ctx_mark(c);
     real *dy = attend_ctx_alloc_reals(c, rows * out), *x = attend_ctx_alloc_reals(c, rows * in);
     if (dy && x) {
         size_t row = 0;
         for (const deferred_product *q = p; q != end; row += q->n, q = q->same) {
-            copy_rows(q->n, out, q->dy, q->ldy, dy + row * out);
-            copy_rows(q->n, in, q->x, q->ldx, x + row * in);
+            copy_rows(c, q->n, out, q->dy, q->ldy, dy + row * out);
+            copy_rows(c, q->n, in, q->x, q->ldx, x + row * in);
         }
         product(c, &(deferred_product){
                        .w = p->w, .first = p->first, .n = rows, .out = out, .dy = dy, .x = x, .ldy = out, .ldx = in });
     }
-    attend_arena_rewind(&c->arena, mark);
+    attend_ctx_release(c, mark);
     return end;
 }
 

@@ -11,6 +11,7 @@
 typedef struct attend_hash_set {
     uint64_t *table; /* (capacity) 0: free */
     size_t capacity, count;
+    uint64_t seed; /* of the slots: the hashes themselves have none, so that those of chosen lines can be chosen */
 } attend_hash_set;
 
 bool attend_hash_set_has(const attend_hash_set *s, uint64_t hash);

@@ -6,8 +6,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -15,11 +17,14 @@ enum { INPUT = 32 << 10, FIRST_CAPACITY = 2 * INPUT };
 
 struct attend_lines {
     char *name;
-    int file;    /* descriptor; -1: not open */
-    bool at_end; /* of the file */
+    int file;        /* descriptor; -1: not open */
+    bool is_regular; /* reading it never waits */
+    bool at_end;     /* of the file */
     bool gzip, in_member;
-    bool complete;          /* all of the text has been in `text` */
-    int failure;            /* sticky status */
+    bool complete;    /* all of the text has been in `text` */
+    int failure;      /* sticky status */
+    bool is_reported; /* the caller has had the message of the failure */
+    char message[ATTEND_MESSAGE_SIZE];
     const char *gzip_error; /* an error in the gzip data after what is in `text`; NULL: none */
     uint64_t number;
     unsigned char *input; /* (INPUT) bytes of the file; [input_at, input_end) are unread */
@@ -27,12 +32,16 @@ struct attend_lines {
     /* (capacity + 1) decompressed bytes; [begin, end) have not been returned; no line feed before `scanned` */
     char *text;
     size_t capacity, begin, scanned, end;
+    uint64_t skipped;     /* bytes of the current line, if it is too long, that `text` no longer has */
+    uint64_t read, limit; /* bytes of text read so far, and that may be read */
     z_stream z;
 };
 
+/* Keeps the failure that attend_fail has just set. */
 static int fail_with(attend_lines *l, int code)
 {
     l->failure = code;
+    snprintf(l->message, sizeof l->message, "%s", attend_message());
     return code;
 }
 
@@ -62,6 +71,13 @@ static int read_file(attend_lines *l)
     return ATTEND_OK;
 }
 
+static bool is_zero(const unsigned char *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        if (bytes[i]) return false;
+    return true;
+}
+
 /* Recognizes files that are not UTF-8 text by their first bytes; NULL: none of these. UTF-8 text cannot begin with
  * them, except "PK" and "BZh". */
 static const char *foreign_format(const unsigned char *bytes, size_t size)
@@ -82,7 +98,8 @@ static const char *foreign_format(const unsigned char *bytes, size_t size)
     };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (size >= kinds[i].length && memcmp(bytes, kinds[i].magic, kinds[i].length) == 0) return kinds[i].kind;
-    return NULL;
+    enum { MANY_ZEROS = 512 }; /* fewer may be a line that is refused with its number */
+    return size >= MANY_ZEROS && is_zero(bytes, size) ? "no text: it begins with NUL bytes only" : NULL;
 }
 
 static bool ends_in(const char *s, const char *ending)
@@ -136,6 +153,15 @@ static int detect_format(attend_lines *l)
     return inflateInit2(&l->z, 16 + MAX_WBITS) == Z_OK ? ATTEND_OK : no_memory(l);
 }
 
+/* Refuses devices, which may have no end, such as /dev/zero; but not a terminal, nor /dev/null, which is empty. */
+static int check_device(attend_lines *l, mode_t mode)
+{
+    if (!S_ISBLK(mode) && (!S_ISCHR(mode) || isatty(l->file))) return ATTEND_OK;
+    const int status = S_ISCHR(mode) ? read_file(l) : ATTEND_OK;
+    if (status != ATTEND_OK || l->at_end) return status;
+    return attend_fail(ATTEND_IO, "cannot read %s: it is a device; name a file", l->name);
+}
+
 static int open_file(attend_lines *l, const char *path)
 {
     l->input = attend_memory_aligned(INPUT);
@@ -148,7 +174,9 @@ static int open_file(attend_lines *l, const char *path)
         return attend_fail(ATTEND_IO, "cannot read %s: %s", l->name, attend_errno_text(errno));
     if (S_ISDIR(s.st_mode))
         return attend_fail(ATTEND_IO, "cannot read %s: it is a directory; name a file in it", l->name);
-    return detect_format(l);
+    l->is_regular = S_ISREG(s.st_mode);
+    const int status = check_device(l, s.st_mode);
+    return status == ATTEND_OK ? detect_format(l) : status;
 }
 
 int attend_lines_open(attend_lines **out, const char *path)
@@ -158,7 +186,7 @@ int attend_lines_open(attend_lines **out, const char *path)
     *out = NULL;
     attend_lines *l = attend_memory_zeroed(1, sizeof *l);
     if (!l) return attend_fail(ATTEND_NO_MEMORY, "no memory to read %s", name);
-    l->file = -1;
+    l->file = -1, l->limit = UINT64_MAX;
     l->name = attend_memory_zeroed(strlen(name) + 1, 1);
     int status = l->name ? ATTEND_OK : attend_fail(ATTEND_NO_MEMORY, "no memory to read %s", name);
     if (l->name) memcpy(l->name, name, strlen(name));
@@ -190,11 +218,17 @@ static int fail_gzip(attend_lines *l)
                                     (unsigned long long)l->number + 1, l->gzip_error));
 }
 
-/* Between two members, or after the last: zeros are padding; anything else is an error. */
+/* Whether more bytes of the file are needed to continue. Zeros between gzip members, and after the last, are padding. */
+static bool needs_input(attend_lines *l)
+{
+    const bool between_members = l->gzip && !l->in_member;
+    while (between_members && l->input_at < l->input_end && l->input[l->input_at] == 0) l->input_at++;
+    return !l->at_end && l->input_end - l->input_at < (between_members ? 2 : 1);
+}
+
+/* Between two members, or after the last: anything but padding is an error. */
 static int between_members(attend_lines *l)
 {
-    while (l->input_at < l->input_end && l->input[l->input_at] == 0) l->input_at++;
-    if (l->input_end - l->input_at < 2 && !l->at_end) return read_file(l);
     if (l->input_at == l->input_end) {
         l->complete = true;
         return ATTEND_OK;
@@ -210,7 +244,6 @@ static int between_members(attend_lines *l)
 static int inflate_some(attend_lines *l)
 {
     if (!l->in_member) return between_members(l);
-    if (l->input_at == l->input_end && !l->at_end) return read_file(l);
     l->z.next_in = l->input + l->input_at;
     l->z.avail_in = (uInt)(l->input_end - l->input_at);
     l->z.next_out = (unsigned char *)l->text + l->end;
@@ -263,34 +296,38 @@ static void skip_mark(attend_lines *l)
     if (l->scanned < l->begin) l->scanned = l->begin;
 }
 
-/* Adds more bytes to the text. */
+/* Adds more bytes to the text, or reads more bytes of the file: one of the two. */
 static int fill(attend_lines *l)
 {
     int status = make_room(l);
     if (status != ATTEND_OK) return status;
-    if (l->gzip) return inflate_some(l);
-    if (l->input_at == l->input_end) {
-        if (l->at_end) {
-            l->complete = true;
-            return ATTEND_OK;
-        }
-        return read_file(l);
+    if (needs_input(l)) return read_file(l);
+    const size_t before = l->end;
+    if (l->gzip) {
+        status = inflate_some(l);
+    } else {
+        const size_t count = l->input_end - l->input_at;
+        memcpy(l->text + l->end, l->input + l->input_at, count);
+        l->end += count;
+        l->input_at = l->input_end;
+        l->complete = count == 0;
     }
-    const size_t count = l->input_end - l->input_at;
-    memcpy(l->text + l->end, l->input + l->input_at, count);
-    l->end += count;
-    l->input_at = l->input_end;
-    return ATTEND_OK;
+    l->read += l->end - before;
+    if (status != ATTEND_OK || l->read <= l->limit) return status;
+    return fail_with(l, attend_fail(ATTEND_BAD_DATA, "%s has more than %llu MiB of text, the limit", l->name,
+                                    (unsigned long long)l->limit >> 20));
 }
 
 /* --- lines --- */
 
 /* Returns the line that ends at `stop`; the next one begins at `next`. */
-static int return_line(attend_lines *l, size_t stop, size_t next, bool too_long, const char **text, size_t *size)
+static int return_line(attend_lines *l, size_t stop, size_t next, const char **text, size_t *size)
 {
     const size_t begin = l->begin;
+    const bool too_long = l->skipped > 0;
     l->number++;
     l->begin = l->scanned = next;
+    l->skipped = 0;
     if (stop > begin && l->text[stop - 1] == '\r') stop--;
     if (too_long || stop - begin > ATTEND_MAX_LINE_BYTES)
         return attend_fail(
@@ -303,33 +340,52 @@ static int return_line(attend_lines *l, size_t stop, size_t next, bool too_long,
     return ATTEND_OK;
 }
 
+/* Whether the next line, the end or an error has been read. `scanned` is then the end of the line. */
+static bool has_next(attend_lines *l)
+{
+    const char *feed = memchr(l->text + l->scanned, '\n', l->end - l->scanned);
+    l->scanned = feed ? (size_t)(feed - l->text) : l->end;
+    return feed || l->gzip_error || l->complete;
+}
+
+/* Reads more of the current line; the beginning of a line that is too long is dropped. */
+static int read_more(attend_lines *l)
+{
+    if (l->end - l->begin > ATTEND_MAX_LINE_BYTES + 1) { /* its last byte may be a CR */
+        l->skipped += l->end - l->begin;
+        l->begin = l->scanned = l->end = 0;
+    }
+    if (l->skipped > ATTEND_MAX_SKIPPED_BYTES)
+        return fail_with(l, attend_fail(ATTEND_BAD_DATA, "%s:%llu: no line feed in %d MiB; this is no text", l->name,
+                                        (unsigned long long)l->number + 1, ATTEND_MAX_SKIPPED_BYTES >> 20));
+    const int status = fill(l);
+    if (status == ATTEND_OK && l->skipped == 0) skip_mark(l);
+    return status;
+}
+
+/* Reports a failure with its own message once, for it may have happened in attend_lines_wait. */
+static int report_failure(attend_lines *l)
+{
+    const bool again = l->is_reported;
+    l->is_reported = true;
+    return again ? attend_fail(l->failure, "cannot continue reading %s after an earlier failure", l->name)
+                 : attend_fail(l->failure, "%s", l->message);
+}
+
 int attend_lines_next(attend_lines *l, const char **text, size_t *size)
 {
     ATTEND_REQUIRE(ATTEND_BAD_USAGE, l && text && size);
-    bool too_long = false;
     *text = NULL;
     *size = 0;
-    if (l->failure) return attend_fail(l->failure, "cannot continue reading %s after an earlier failure", l->name);
-    for (;;) {
-        const char *feed = memchr(l->text + l->scanned, '\n', l->end - l->scanned);
-        if (feed) {
-            const size_t at = (size_t)(feed - l->text);
-            return return_line(l, at, at + 1, too_long, text, size);
-        }
-        l->scanned = l->end;
-        if (l->gzip_error) return fail_gzip(l);
-        if (l->complete) {
-            if (l->begin == l->end && !too_long) return ATTEND_OK;
-            return return_line(l, l->end, l->end, too_long, text, size);
-        }
-        if (l->end - l->begin > ATTEND_MAX_LINE_BYTES + 1) { /* its last byte may be a CR */
-            too_long = true;
-            l->begin = l->scanned = l->end = 0;
-        }
-        const int status = fill(l);
-        if (status != ATTEND_OK) return status;
-        if (!too_long) skip_mark(l);
+    while (!l->failure && !has_next(l)) read_more(l);
+    if (l->failure) return report_failure(l);
+    if (l->scanned < l->end) return return_line(l, l->scanned, l->scanned + 1, text, size);
+    if (l->gzip_error) {
+        fail_gzip(l);
+        return report_failure(l);
     }
+    if (l->begin == l->end && l->skipped == 0) return ATTEND_OK;
+    return return_line(l, l->end, l->end, text, size);
 }
 
 bool attend_lines_failed(const attend_lines *l)
@@ -338,13 +394,39 @@ bool attend_lines_failed(const attend_lines *l)
     return l->failure != ATTEND_OK;
 }
 
-bool attend_lines_wait(const attend_lines *l, int milliseconds)
+void attend_lines_set_limit(attend_lines *l, uint64_t bytes)
+{
+    ATTEND_REQUIRE_VOID(l);
+    l->limit = bytes;
+}
+
+static int64_t milliseconds_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* Waits until the file can be read without waiting; false at the deadline. An error is reported by reading. */
+static bool wait_for_input(const attend_lines *l, int64_t deadline)
+{
+    struct pollfd p = { .fd = l->file, .events = POLLIN };
+    for (int64_t left = 0;; left = deadline - milliseconds_now()) {
+        const int ready = poll(&p, 1, left > 0 ? (int)left : 0);
+        if (ready > 0 || (ready < 0 && errno != EINTR)) return true;
+        if (ready == 0 && milliseconds_now() >= deadline) return false;
+    }
+}
+
+bool attend_lines_wait(attend_lines *l, int milliseconds)
 {
     ATTEND_REQUIRE(true, l);
-    if (l->failure || l->gzip_error || l->complete || l->at_end || l->input_at < l->input_end) return true;
-    if (memchr(l->text + l->scanned, '\n', l->end - l->scanned)) return true;
-    struct pollfd p = { .fd = l->file, .events = POLLIN };
-    return poll(&p, 1, milliseconds) != 0; /* an error is reported by reading */
+    const int64_t deadline = milliseconds > 0 ? milliseconds_now() + milliseconds : 0;
+    while (!l->failure && !has_next(l)) {
+        if (needs_input(l) && !l->is_regular && !wait_for_input(l, deadline)) return false;
+        read_more(l);
+    }
+    return true;
 }
 
 const char *attend_lines_name(const attend_lines *l)

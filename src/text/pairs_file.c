@@ -2,6 +2,7 @@
 
 #include "core/memory.h"
 #include "core/status.h"
+#include "text/holdout.h"
 #include <attend/lines.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -12,6 +13,7 @@
 struct attend_pairs_file {
     int count, at;                 /* specs, and the one being read */
     attend_lines *source, *target; /* NULL: not open; source: also for monolingual lines */
+    attend_holdout holdout;
     attend_pair_fault fault;
     int failure; /* sticky status */
     attend_pairs_spec *specs;
@@ -43,7 +45,7 @@ int attend_pairs_specs(attend_pairs_spec *specs, int *spec_count, const char *co
     int made = 0;
     *spec_count = 0;
     for (int i = 0; i < count; i++) {
-        specs[made] = (attend_pairs_spec){ names[i], NULL };
+        specs[made] = (attend_pairs_spec){ .source = names[i] };
         if (count > 1 && !has_tabs(names[i])) {
             if (i + 1 == count || has_tabs(names[i + 1]))
                 return attend_fail(
@@ -69,7 +71,7 @@ int attend_monolingual_specs(attend_pairs_spec *specs, const char *const *names,
                                "%s is a file of pairs by its name, and a language model needs monolingual lines: "
                                "extract one side (cut -f 2), or rename the file",
                                names[i]);
-        specs[i] = (attend_pairs_spec){ NULL, names[i] };
+        specs[i] = (attend_pairs_spec){ .target = names[i] };
     }
     return ATTEND_OK;
 }
@@ -94,6 +96,10 @@ static int check_specs(const attend_pairs_spec *specs, int count)
     if (count < 1) return attend_fail(ATTEND_BAD_USAGE, "no data files are given");
     for (int i = 0; i < count; i++) {
         if (!specs[i].source && !specs[i].target) return attend_fail(ATTEND_BAD_USAGE, "a file has no name");
+        if ((unsigned)specs[i].part > ATTEND_PART_HELD_OUT ||
+            (specs[i].part != ATTEND_PART_ALL && !(specs[i].held_out > 0 && specs[i].held_out < 1)))
+            return attend_fail(ATTEND_BAD_USAGE, "part %d of a file with the fraction %g held out does not exist",
+                               (int)specs[i].part, specs[i].held_out);
         if (!specs[i].source != !specs[0].source)
             return attend_fail(ATTEND_BAD_USAGE, "pairs and monolingual lines cannot be mixed");
         inputs += is_input(specs[i].source) + is_input(specs[i].target);
@@ -129,6 +135,7 @@ static int copy_specs(attend_pairs_file *f, const attend_pairs_spec *specs, int 
     if (!f->specs || !f->names) return attend_fail(ATTEND_NO_MEMORY, "no memory for the names of %d files", count);
     char *at = f->names;
     for (int i = 0; i < count; i++) {
+        f->specs[i] = specs[i];
         f->specs[i].source = keep_name(&at, specs[i].source);
         f->specs[i].target = keep_name(&at, specs[i].target);
     }
@@ -165,6 +172,7 @@ void attend_pairs_file_close(attend_pairs_file *f)
 {
     if (!f) return;
     close_spec(f);
+    attend_holdout_free(&f->holdout);
     attend_memory_free(f->names);
     attend_memory_free(f->specs);
     attend_memory_free(f);
@@ -256,26 +264,29 @@ static int next_monolingual(attend_pairs_file *f, attend_text_pair *pair)
     return ATTEND_OK;
 }
 
-/* One file has ended before the other: reads both to the end to report their line counts. */
+/* One file has ended before the other: reads both to the end to report their line counts, but not a stream without an
+ * end. */
 static int fail_counts(attend_pairs_file *f)
 {
+    enum { MAX_COUNTED = 1 << 24 };
     attend_lines *const both[2] = { f->source, f->target };
+    const uint64_t last = attend_lines_number(f->source) + MAX_COUNTED;
     for (int i = 0; i < 2; i++) {
         const char *text;
         size_t size;
         int status;
         do status = attend_lines_next(both[i], &text, &size);
-        while (!attend_lines_failed(both[i]) && (status != ATTEND_OK || text));
+        while (!attend_lines_failed(both[i]) && (status != ATTEND_OK || text) && attend_lines_number(both[i]) < last);
         if (attend_lines_failed(both[i])) return stop(f, ATTEND_PAIR_UNREADABLE, status);
     }
     const unsigned long long counts[2] = { attend_lines_number(f->source), attend_lines_number(f->target) };
     return stop(
         f, ATTEND_PAIR_LINE_COUNTS,
         attend_fail(ATTEND_BAD_DATA,
-                    "%s:%llu and %s:%llu: the files must correspond line by line, but one has %llu lines and the "
-                    "other %llu; find the line from which they do not match",
+                    "%s:%llu and %s:%llu: the files must correspond line by line, but one has %llu%s lines and the "
+                    "other %llu%s; find the line from which they do not match",
                     attend_lines_name(f->source), counts[0], attend_lines_name(f->target), counts[1], counts[0],
-                    counts[1]));
+                    counts[0] >= last ? " or more" : "", counts[1], counts[1] >= last ? " or more" : ""));
 }
 
 static int next_of_two(attend_pairs_file *f, attend_text_pair *pair)
@@ -297,9 +308,9 @@ static int next_of_two(attend_pairs_file *f, attend_text_pair *pair)
     return pair->source ? ATTEND_OK : end_spec(f);
 }
 
-int attend_pairs_file_next(attend_pairs_file *f, attend_text_pair *pair)
+/* The next pair, of whichever part. */
+static int next_pair(attend_pairs_file *f, attend_text_pair *pair)
 {
-    ATTEND_REQUIRE(ATTEND_BAD_USAGE, f && pair);
     f->fault = ATTEND_PAIR_OK;
     *pair = (attend_text_pair){ 0 };
     if (f->failure) {
@@ -314,6 +325,27 @@ int attend_pairs_file_next(attend_pairs_file *f, attend_text_pair *pair)
     }
     *pair = (attend_text_pair){ 0 };
     return ATTEND_OK;
+}
+
+/* Whether the reader of the training part reports this fault of a single line. */
+static bool is_of_other_part(const attend_pairs_file *f)
+{
+    return f->fault > ATTEND_PAIR_OK && f->fault <= ATTEND_PAIR_TOO_LONG &&
+           f->specs[f->at].part == ATTEND_PART_HELD_OUT;
+}
+
+int attend_pairs_file_next(attend_pairs_file *f, attend_text_pair *pair)
+{
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, f && pair);
+    for (;;) {
+        bool is_read = true;
+        int status = next_pair(f, pair);
+        if (status != ATTEND_OK && is_of_other_part(f)) continue;
+        if (status == ATTEND_OK && pair->source)
+            status = attend_holdout_reads(&f->holdout, &f->specs[f->at], pair, &is_read);
+        if (status != ATTEND_OK && f->fault == ATTEND_PAIR_OK) return stop(f, ATTEND_PAIR_UNREADABLE, status);
+        if (status != ATTEND_OK || is_read) return status;
+    }
 }
 
 attend_pair_fault attend_pairs_file_fault(const attend_pairs_file *f)

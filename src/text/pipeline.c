@@ -14,9 +14,19 @@ int attend_pipelines_from_model(attend_pipeline sides[2], const attend_model *m)
     const bool is_language_model = attend_model_config(m)->task == ATTEND_TASK_LANGUAGE_MODEL;
     sides[ATTEND_SOURCE] = (attend_pipeline){ .side = ATTEND_SOURCE };
     sides[ATTEND_TARGET] = (attend_pipeline){ .side = ATTEND_TARGET };
-    const int status =
+    int status =
         is_language_model ? ATTEND_OK : attend_tokenizer_from_model(&sides[ATTEND_SOURCE].tokenizer, m, "source");
-    return status == ATTEND_OK ? attend_tokenizer_from_model(&sides[ATTEND_TARGET].tokenizer, m, "target") : status;
+    if (status == ATTEND_OK) status = attend_tokenizer_from_model(&sides[ATTEND_TARGET].tokenizer, m, "target");
+    attend_pipelines_set_unit(sides, ATTEND_UNIT_AUTO);
+    return status;
+}
+
+void attend_pipelines_set_unit(attend_pipeline sides[2], attend_unit unit)
+{
+    for (int i = 0; i < 2; i++)
+        sides[i].unit = unit != ATTEND_UNIT_AUTO ? unit
+                        : sides[i].tokenizer     ? attend_tokenizer_unit(sides[i].tokenizer)
+                                                 : ATTEND_UNIT_WORD;
 }
 
 void attend_pipeline_free(attend_pipeline *p)
@@ -88,6 +98,18 @@ static int check_tokens(const attend_tokenizer *t, const int *tokens, int count)
             return attend_fail(ATTEND_BAD_USAGE, "token %d of %d is %d, which cannot be part of a text", i + 1, count,
                                tokens[i]);
     return ATTEND_OK;
+}
+
+bool attend_pipeline_exceeds(const attend_pipeline *p, const char *text, size_t size, int max_tokens)
+{
+    enum { SHORT = 64 << 10 };
+    return size > SHORT && attend_tokenizer_min_tokens(p->tokenizer, text, size) > (size_t)max_tokens;
+}
+
+int attend_pipeline_add_nothing(attend_pipeline *p, attend_encoded_text *at)
+{
+    *at = (attend_encoded_text){ .first = p->ids.count, .offset = p->text.size };
+    return attend_string_add(&p->text, "", 1);
 }
 
 int attend_pipeline_add_tokens(attend_pipeline *p, const int *tokens, int count, attend_encoded_text *at)

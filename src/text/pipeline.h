@@ -17,6 +17,7 @@ typedef enum attend_side { ATTEND_SOURCE, ATTEND_TARGET } attend_side;
 typedef struct attend_pipeline {
     attend_tokenizer *tokenizer; /* NULL: the side does not exist */
     attend_side side;
+    attend_unit unit; /* of attention and links: of the tokenizer, unless the user wants another */
     /* the texts added so far */
     attend_ids ids;     /* tokens of all texts, one text after another */
     attend_string text; /* the texts in NFC, each followed by '\0' */
@@ -32,10 +33,17 @@ typedef struct attend_encoded_text {
 /* Loads the tokenizers of a model's sides; a language model has a target only. ATTEND_BAD_MODEL, ATTEND_NO_MEMORY. */
 int attend_pipelines_from_model(attend_pipeline sides[2], const attend_model *m);
 void attend_pipeline_free(attend_pipeline *p);
+/* Sets the unit of both sides; ATTEND_UNIT_AUTO: those of their tokenizers. */
+void attend_pipelines_set_unit(attend_pipeline sides[2], attend_unit unit);
 
 /* Appends a text and its tokens. A text without tokens gets no ATTEND_END. ATTEND_BAD_DATA if it is not UTF-8,
  * ATTEND_NO_MEMORY: *at is then an empty range, and nothing was added. */
 int attend_pipeline_add(attend_pipeline *p, const char *text, size_t size, attend_encoded_text *at);
+/* Whether a text certainly has more than max_tokens tokens, without encoding it: that would take many times the memory
+ * of a text of megabytes. False for short texts. */
+bool attend_pipeline_exceeds(const attend_pipeline *p, const char *text, size_t size, int max_tokens);
+/* Appends a text without tokens instead of one that is left out. */
+int attend_pipeline_add_nothing(attend_pipeline *p, attend_encoded_text *at);
 /* Appends tokens that a model generated, as the text they spell, in which a line feed or NUL becomes a space.
  * ATTEND_BAD_USAGE if a token is outside the vocabulary, ATTEND_BEGIN or ATTEND_END; ATTEND_NO_MEMORY. */
 int attend_pipeline_add_tokens(attend_pipeline *p, const int *tokens, int count, attend_encoded_text *at);

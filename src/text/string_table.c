@@ -1,11 +1,10 @@
 #include <attend/string_table.h>
 
+#include "core/hash.h"
 #include "core/memory.h"
 #include "core/status.h"
 #include "text/token_ids.h"
 #include <string.h>
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 enum { MAX_STRINGS = 1 << 30 };
 
@@ -16,6 +15,11 @@ void attend_string_table_free(attend_string_table *s)
     attend_memory_free(s->entries);
     attend_memory_free(s->slots);
     *s = (attend_string_table){ 0 };
+}
+
+static uint32_t hash_of(const attend_string_table *s, const char *bytes, size_t size)
+{
+    return (uint32_t)attend_hash_bytes(bytes, size, s->seed);
 }
 
 /* The slot of a string, or the free one for it. */
@@ -34,7 +38,7 @@ int attend_string_table_find(const attend_string_table *s, const char *bytes, si
 {
     ATTEND_REQUIRE(-1, s && (bytes || size == 0));
     if (s->slot_count == 0) return -1;
-    return slot_of(s, (uint32_t)XXH3_64bits(bytes, size), bytes, size)->number - 1;
+    return slot_of(s, hash_of(s, bytes, size), bytes, size)->number - 1;
 }
 
 /* Doubles the slots if more than half of them would be used. */
@@ -45,6 +49,7 @@ static int reserve_slot(attend_string_table *s)
     const size_t wider = s->slot_count ? 2 * s->slot_count : MIN_SLOTS;
     struct attend_string_slot *slots = attend_memory_zeroed(wider, sizeof *slots);
     if (!slots) return attend_fail(ATTEND_NO_MEMORY, "no memory for more than %d distinct words", s->count);
+    if (s->slot_count == 0) s->seed = attend_hash_seed();
     for (size_t i = 0; i < s->slot_count; i++) {
         if (s->slots[i].number == 0) continue;
         size_t to = s->slots[i].hash & (wider - 1);
@@ -62,7 +67,7 @@ int attend_string_table_add(attend_string_table *s, const char *bytes, size_t si
     ATTEND_REQUIRE(ATTEND_BAD_USAGE, s && (bytes || size == 0) && number);
     int status = reserve_slot(s);
     if (status != ATTEND_OK) return status;
-    const uint32_t hash = (uint32_t)XXH3_64bits(bytes, size);
+    const uint32_t hash = hash_of(s, bytes, size);
     struct attend_string_slot *slot = slot_of(s, hash, bytes, size);
     if (slot->number) {
         *number = slot->number - 1;

@@ -92,8 +92,10 @@ int attend_tokenizer_take(attend_tokenizer *t, const attend_string_table *parts,
 
 /* ---- learning ---- */
 
-static int count_lines(const attend_kind *kind, attend_string_table *parts, attend_line_fn next, void *user)
+static int count_lines(const attend_kind *kind, attend_string_table *parts, attend_line_fn next, void *user,
+                       bool *has_single_words)
 {
+    uint64_t lines = 0, words = 0;
     attend_string own = { 0 };
     const char *line = NULL;
     size_t size = 0;
@@ -110,7 +112,9 @@ static int count_lines(const attend_kind *kind, attend_string_table *parts, atte
             attend_fail(status, "line %llu: %s", (unsigned long long)number, why);
         }
         if (status == ATTEND_OK) status = kind->split(parts, line, size);
+        if (status == ATTEND_OK) lines++, words += (uint64_t)attend_word_count(line, size);
     }
+    *has_single_words = lines > 0 && (double)words < ATTEND_SINGLE_WORDS * (double)lines;
     attend_string_free(&own);
     return status;
 }
@@ -137,9 +141,11 @@ int attend_tokenizer_learn(attend_tokenizer **out, const attend_tokenizer_option
     const attend_kind *kind = attend_kind_of(options->kind);
     attend_string_table parts = { 0 };
     attend_tokenizer *t = NULL;
+    bool has_single_words = false;
     int status = check_options(options, kind);
-    if (status == ATTEND_OK) status = count_lines(kind, &parts, next, user);
+    if (status == ATTEND_OK) status = count_lines(kind, &parts, next, user, &has_single_words);
     if (status == ATTEND_OK) status = attend_tokenizer_new(&t, kind);
+    if (status == ATTEND_OK) t->has_single_words = has_single_words;
     if (status == ATTEND_OK) {
         const int size = options->vocab_size ? options->vocab_size : kind->default_size ? kind->default_size : INT_MAX;
         status = kind->learn(t, &parts, size, options->min_count);
@@ -159,6 +165,12 @@ attend_token_kind attend_tokenizer_kind(const attend_tokenizer *t)
 {
     ATTEND_REQUIRE((attend_token_kind)0, t);
     return t->kind->kind;
+}
+
+attend_unit attend_tokenizer_unit(const attend_tokenizer *t)
+{
+    ATTEND_REQUIRE(ATTEND_UNIT_WORD, t);
+    return t->kind == &attend_kind_char && t->has_single_words ? ATTEND_UNIT_CHARACTER : ATTEND_UNIT_WORD;
 }
 
 int attend_tokenizer_size(const attend_tokenizer *t)
@@ -214,4 +226,36 @@ int attend_tokenizer_decode(const attend_tokenizer *t, const int *ids, int count
         out->text[before] = '\0';
     }
     return status;
+}
+
+/* The most bytes of text that one token stands for; U+2581 in a token stands for a space, which is shorter. */
+static size_t max_token_size(const attend_tokenizer *t)
+{
+    size_t max = 1;
+    for (int id = 0; id < t->tokens.count; id++)
+        if (attend_string_table_size(&t->tokens, id) > max) max = attend_string_table_size(&t->tokens, id);
+    return max;
+}
+
+/* Whether a byte may be part of a white space character: ASCII white space, U+00A0, U+1680, or one of U+2000 to
+ * U+3000. */
+static bool may_be_space(unsigned char byte)
+{
+    return byte <= ' ' || (byte >= 0x80 && byte <= 0xc2) || (byte >= 0xe1 && byte <= 0xe3);
+}
+
+size_t attend_tokenizer_min_tokens(const attend_tokenizer *t, const char *text, size_t size)
+{
+    enum { NFC_SHRINKS = 4 }; /* at most by this factor: a Hangul syllable of 3 bytes may be written as 9 */
+    size_t words = 0;
+    bool counted = false;
+    for (size_t i = 0; i < size;
+         i++) { /* every kind has a token for what follows a space, unless it is white space too */
+        if (text[i] != ' ' && counted) continue;
+        counted = text[i] != ' ' && !may_be_space((unsigned char)text[i]);
+        words += counted;
+    }
+    if (t->kind->kind == ATTEND_TOKENS_WORD) return words; /* an unknown word has any size */
+    const size_t by_size = size / NFC_SHRINKS / max_token_size(t);
+    return by_size > words ? by_size : words;
 }

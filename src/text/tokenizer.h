@@ -7,7 +7,7 @@
 
 #include "core/rng.h"
 #include "text/token_ids.h"
-#include "text/pair_table.h"
+#include "core/pair_table.h"
 #include <attend/string_table.h>
 #include <stdbool.h>
 
@@ -55,7 +55,8 @@ const attend_kind *attend_kind_named(const char *name, size_t size);
 struct attend_tokenizer {
     const attend_kind *kind;
     attend_string_table tokens;
-    int ascii[128]; /* char, bpe: the token of a character below 0x80, or -1 */
+    bool has_single_words; /* most lines that it learned from are a single word */
+    int ascii[128];        /* char, bpe: the token of a character below 0x80, or -1 */
     /* bpe: merge i makes token first_merge + i, so each token is made by at most one merge */
     attend_merge *merges;
     int merge_count, first_merge;
@@ -72,6 +73,9 @@ int attend_tokenizer_take(attend_tokenizer *t, const attend_string_table *parts,
 /* attend_tokenizer_encode for a line that is in NFC already. */
 int attend_tokenizer_encode_nfc(const attend_tokenizer *t, const char *text, size_t size, attend_ids *out,
                                 double dropout, uint64_t seed, uint64_t position);
+
+/* A lower bound of the number of tokens of a line, in NFC or not, without encoding it. */
+size_t attend_tokenizer_min_tokens(const attend_tokenizer *t, const char *text, size_t size);
 
 /* ---- as text (tokenizer_file.c) ---- */
 

@@ -6,6 +6,8 @@
  *                        merges 2            bpe only; one line per merge: the two tokens that make
  *                        t h                 the last tokens of the vocabulary, in their order
  *                        th e
+ *     SIDE.unit          character: of the kind char, most lines it learned from are a single word. Only where the
+ *                        vocabulary has a space; without one, no line has two words
  *
  * Every field is validated: a token must be one that its kind could have learned, and a merge must make its token. */
 #include "text/tokenizer.h"
@@ -222,6 +224,11 @@ static int check_tokens(const attend_tokenizer *t, reader *vocabulary)
     return ATTEND_OK;
 }
 
+static bool has_space(const attend_tokenizer *t)
+{
+    return attend_string_table_find(&t->tokens, ATTEND_SPACE_MARK, ATTEND_SPACE_MARK_SIZE) >= 0;
+}
+
 int attend_tokenizer_read(attend_tokenizer **out, const char *side, const char *vocabulary, size_t vocabulary_size,
                           const char *rest, size_t rest_size)
 {
@@ -240,16 +247,41 @@ int attend_tokenizer_read(attend_tokenizer **out, const char *side, const char *
     }
     if (status == ATTEND_OK) status = check_tokens(t, &tokens);
     if (status == ATTEND_OK) status = kind->finish(t);
-    if (status == ATTEND_OK)
+    if (status == ATTEND_OK) {
+        t->has_single_words = !has_space(t);
         *out = t;
-    else
+    } else {
         attend_tokenizer_free(t);
+    }
     return status;
 }
 
 /* ---- in a model ---- */
 
 enum { NAME_ROOM = 32 };
+static const char unit_of_single_words[] = "character\n";
+
+static int attach_unit(const attend_tokenizer *t, attend_model *m, const char *side)
+{
+    char name[NAME_ROOM];
+    snprintf(name, sizeof name, "%s.unit", side);
+    if (attend_tokenizer_unit(t) != ATTEND_UNIT_CHARACTER || !has_space(t)) return ATTEND_OK;
+    return attend_model_attach(m, name, unit_of_single_words, strlen(unit_of_single_words));
+}
+
+static int read_unit(attend_tokenizer *t, const attend_model *m, const char *side)
+{
+    char name[NAME_ROOM];
+    size_t size;
+    snprintf(name, sizeof name, "%s.unit", side);
+    const char *unit = attend_model_attached(m, name, &size);
+    if (!unit) return ATTEND_OK;
+    if (size != strlen(unit_of_single_words) || memcmp(unit, unit_of_single_words, size) != 0)
+        return attend_fail(ATTEND_BAD_MODEL, "%s is unknown; the model file is damaged: train or download it again",
+                           name);
+    t->has_single_words = true;
+    return ATTEND_OK;
+}
 
 /* The names of the two attachments of a side, and its vocabulary size in the model; false, with the message set: no
  * such side. */
@@ -280,6 +312,7 @@ int attend_tokenizer_attach(const attend_tokenizer *t, attend_model *m, const ch
     int status = attend_tokenizer_write(t, &vocabulary, &rest);
     if (status == ATTEND_OK) status = attend_model_attach(m, vocabulary_name, vocabulary.text, vocabulary.size);
     if (status == ATTEND_OK) status = attend_model_attach(m, rest_name, rest.text, rest.size);
+    if (status == ATTEND_OK) status = attach_unit(t, m, side);
     attend_string_free(&vocabulary);
     attend_string_free(&rest);
     return status;
@@ -299,7 +332,8 @@ static int read_side(attend_tokenizer **out, const attend_model *m, const char *
                            "the model has no '%s': it was trained on token ids and cannot read or write text; train "
                            "one on text, or use this one by the functions of the library that take token ids",
                            vocabulary ? rest_name : vocabulary_name);
-    const int status = attend_tokenizer_read(out, side, vocabulary, vocabulary_size, rest, rest_size);
+    int status = attend_tokenizer_read(out, side, vocabulary, vocabulary_size, rest, rest_size);
+    if (status == ATTEND_OK) status = read_unit(*out, m, side);
     if (status != ATTEND_OK || (*out)->tokens.count == size) return status;
     return attend_fail(ATTEND_BAD_MODEL, "%s has %d tokens, but %s-vocab of the model is %d", vocabulary_name,
                        (*out)->tokens.count, side, size);

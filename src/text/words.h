@@ -1,4 +1,4 @@
-/* words.h: the private part of attend/words.h: the words of tokens, one token after another. */
+/* words.h: the private part of attend/words.h: the words of tokens, one token after another. Words stand for any unit. */
 #ifndef ATTEND_TEXT_WORDS_H
 #define ATTEND_TEXT_WORDS_H
 
@@ -9,6 +9,7 @@ size_t attend_white_space_length(const char *text, size_t left);
 
 /* Reads the words of a text from its beginning to its end. */
 typedef struct attend_word_reader {
+    attend_unit unit;
     const char *text;
     size_t size, at;
     attend_span word, next; /* the last word that was read, and the one after it */
@@ -16,7 +17,7 @@ typedef struct attend_word_reader {
     bool has_next;
 } attend_word_reader;
 
-attend_word_reader attend_word_reader_of(const char *text, size_t size);
+attend_word_reader attend_word_reader_of(attend_unit unit, const char *text, size_t size);
 /* The index of the word of a token, see attend_words_of_spans; its span is r->word. Tokens are passed in order. */
 int attend_word_of_token(attend_word_reader *r, attend_span token);
 

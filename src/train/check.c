@@ -27,18 +27,20 @@ static attend_var *build(checker *k, bool recording)
 
 static double loss_at(checker *k, attend_param *p, size_t i, double x)
 {
-    p->value[i] = (real)x;
+    real *value = attend_param_edit(p);
+    if (value) value[i] = (real)x;
     attend_param_changed(p);
-    attend_var *loss = build(k, false);
-    return loss ? (double)loss->value[0] : 0;
+    const real *loss = attend_value(build(k, false));
+    return loss ? (double)*loss : 0;
 }
 
 static double quotient(checker *k, attend_param *p, size_t i, double h)
 {
-    const real x = p->value[i];
+    const real *value = attend_param_value(p), x = value ? value[i] : 0;
     double near = loss_at(k, p, i, (double)x + h) - loss_at(k, p, i, (double)x - h);
     double far = loss_at(k, p, i, (double)x + 2 * h) - loss_at(k, p, i, (double)x - 2 * h);
-    p->value[i] = x;
+    real *edited = attend_param_edit(p);
+    if (edited) edited[i] = x;
     attend_param_changed(p);
     return (8 * near - far) / (12 * h);
 }
@@ -46,13 +48,17 @@ static double quotient(checker *k, attend_param *p, size_t i, double h)
 /* Compares every element of every parameter. */
 static void walk(attend_check *out, checker *k, attend_params *params, const attend_grads *grads, double step)
 {
-    for (int i = 0; i < params->count; i++)
-        for (size_t j = 0; j < params->list[i]->size; j++)
-            out->largest = fmax(out->largest, fabs((double)grads->entries[i].value[j]));
+    for (int i = 0; i < params->count; i++) {
+        const real *gradient = attend_grads_of(grads, params->list[i]);
+        for (size_t j = 0; gradient && j < params->list[i]->size; j++)
+            out->largest = fmax(out->largest, fabs((double)gradient[j]));
+    }
     for (int i = 0; i < params->count; i++) {
         attend_param *p = params->list[i];
-        for (size_t j = 0; j < p->size && k->status == ATTEND_OK; j++) {
-            double tape = (double)grads->entries[i].value[j], measured = quotient(k, p, j, step);
+        const real *gradient = attend_grads_of(grads, p);
+        if (!gradient) k->status = ATTEND_NO_MEMORY;
+        for (size_t j = 0; k->status == ATTEND_OK && j < p->size; j++) {
+            double tape = (double)gradient[j], measured = quotient(k, p, j, step);
             double size = fmax(fmax(fabs(tape), fabs(measured)), out->largest / 1000);
             double error = size > 0 ? fabs(tape - measured) / size : 0;
             out->elements++;

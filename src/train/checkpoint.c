@@ -246,9 +246,22 @@ static void put_tokens(metadata_list *m, const attend_train_options *o)
     add_number(m, "option", "min-count", o->tokens[0].min_count);
 }
 
+/* The fraction of pairs that is held out, with few digits. */
+static const char *held_out_text(const attend_train_options *o, char text[40])
+{
+    attend_format_real(text, 40, o->train[0].part == ATTEND_PART_TRAINING ? o->train[0].held_out : 0, 6);
+    return text;
+}
+
+static const char held_out_key[] = "training.option.held-out", max_held_out_key[] = "training.option.max-held-out";
+
 static void put_options(metadata_list *m, const training_run *run)
 {
     const attend_train_options *o = &run->options;
+    char held_out[40];
+    add_text(m, "option", "held-out", held_out_text(o, held_out));
+    add_number(m, "option", "max-held-out",
+               o->train[0].part == ATTEND_PART_TRAINING ? (double)o->train[0].max_held_out : 0);
     if (o->basis) add_text(m, "option", "data", o->basis);
     put_data(m, run, "training data", run->train);
     put_data(m, run, "validation data", run->valid);
@@ -289,7 +302,12 @@ int attend_checkpoint_identify(training_run *run)
     run->id = XXH3_64bits(m->list, (size_t)m->count * sizeof *m->list);
     for (int i = 0; i < attend_params_count(run->model->params); i++) {
         const attend_param *p = attend_params_at(run->model->params, i);
-        run->id = XXH3_64bits_withSeed(p->value, p->size * sizeof(real), run->id);
+        const real *value = attend_param_value(p);
+        if (!value) {
+            attend_memory_free(m);
+            return ATTEND_NO_MEMORY;
+        }
+        run->id = XXH3_64bits_withSeed(value, p->size * sizeof(real), run->id);
     }
     attend_memory_free(m);
     return ATTEND_OK;
@@ -341,6 +359,13 @@ static int same_basis(const attend_tensor_file *file, const char *path, const at
     return same_option(path, "data", attend_tensor_file_metadata(file, "training.option.data"), o->basis);
 }
 
+/* Compared before the data, which depends on it. */
+static int same_held_out(const attend_tensor_file *file, const char *path, const attend_train_options *o)
+{
+    char now[40];
+    return same_option(path, "held-out", attend_tensor_file_metadata(file, held_out_key), held_out_text(o, now));
+}
+
 static int same_options(const attend_tensor_file *file, const char *path, const training_run *run)
 {
     metadata_list *m = attend_memory_zeroed(1, sizeof *m);
@@ -359,10 +384,18 @@ static int same_options(const attend_tensor_file *file, const char *path, const 
 /* ---- optimizer moments and averaged weights ---- */
 
 /* which: 0 and 1, the optimizer's moments; 2, the moving average. NULL: the run does not have it. */
-static real *array_of(const training_run *run, int parameter, int which)
+static const real *array_of(const training_run *run, int parameter, int which)
 {
     if (which < 2) return attend_optimizer_moment(run->optimizer, parameter, which);
-    return run->average.values ? run->average.values[parameter] : NULL;
+    return run->average.values ? attend_number_array_read(&run->average.values[parameter]) : NULL;
+}
+
+static void set_array(training_run *run, int parameter, int which, const real *values)
+{
+    if (which < 2)
+        attend_optimizer_set_moment(run->optimizer, parameter, which, values);
+    else
+        attend_number_array_write(&run->average.values[parameter], values);
 }
 
 enum { FIRST, SECOND, AVERAGE, ARRAY_KINDS };
@@ -449,10 +482,21 @@ static int open_checkpoint(training_run *run, attend_model **model)
     return status;
 }
 
+/* The interval may depend on a number of updates that is another one now. */
+static int get_valid_every(const attend_tensor_file *file, const char *path, uint64_t *updates)
+{
+    const char *text = attend_tensor_file_metadata(file, "training.option.valid-every");
+    if (!text) return ATTEND_OK;
+    return read_count(text, INT64_MAX, updates) && *updates > 0 ? ATTEND_OK
+                                                                : bad_number(path, "option", "valid-every", text);
+}
+
 static int load_state(training_run *run)
 {
     const char *path = attend_training_path(run, ".checkpoint");
-    const int status = get_state(run->checkpoint, path, &run->state);
+    int status = get_state(run->checkpoint, path, &run->state);
+    if (status == ATTEND_OK && run->intervals.valid_every == 0) /* else a rollback */
+        status = get_valid_every(run->checkpoint, path, &run->intervals.valid_every);
     if (status == ATTEND_OK) run->id = get_id(run->checkpoint);
     return status == ATTEND_OK ? get_shard_tokens(run->checkpoint, path, &run->options.shard_tokens) : status;
 }
@@ -464,6 +508,7 @@ int attend_checkpoint_load(training_run *run, bool *found)
     if (access(path, F_OK) != 0 && errno == ENOENT) return ATTEND_OK;
     int status = open_checkpoint(run, &run->model);
     if (status == ATTEND_OK) status = same_start(run->checkpoint, path, &run->options);
+    if (status == ATTEND_OK) status = same_held_out(run->checkpoint, path, &run->options);
     if (status == ATTEND_OK) status = same_basis(run->checkpoint, path, &run->options);
     if (status == ATTEND_OK) status = same_config(path, &run->options.config, &run->model->config);
     if (status == ATTEND_OK) status = attend_training_read_tokenizers(run, run->model);
@@ -479,9 +524,8 @@ static int load_array(training_run *run, const char *path, int parameter, int wh
 {
     const attend_param *p = attend_params_at(run->model->params, parameter);
     const attend_tensor *x;
-    real *to = array_of(run, parameter, which);
     char name[NAME_SIZE];
-    if (!to) return ATTEND_OK;
+    if (!array_of(run, parameter, which)) return ATTEND_OK;
     array_name(name, which, p);
     x = attend_tensor_file_find(run->checkpoint, name);
     bool fits = x && x->dtype == (sizeof(real) == 4 ? ATTEND_F32 : ATTEND_F64) && x->rank == p->rank;
@@ -491,10 +535,14 @@ static int load_array(training_run *run, const char *path, int parameter, int wh
                            "%s: '%s' is missing or has another type or shape; start over (option "
                            "'fresh')",
                            path, name);
-    memcpy(to, x->data, x->bytes);
+    real *numbers = attend_memory_aligned(x->bytes); /* those of the file may not be aligned */
+    if (!numbers) return attend_fail(ATTEND_NO_MEMORY, "no memory to resume from %s", path);
+    memcpy(numbers, x->data, x->bytes);
     /* a second moment is a mean of squares, which may be infinite */
-    bool is_valid = which == SECOND || isfinite(attend_kernel()->sum_squares(p->size, to));
-    for (size_t i = 0; which == SECOND && is_valid && i < p->size; i++) is_valid = to[i] >= 0;
+    bool is_valid = which == SECOND || isfinite(attend_kernel()->sum_squares(p->size, numbers));
+    for (size_t i = 0; which == SECOND && is_valid && i < p->size; i++) is_valid = numbers[i] >= 0;
+    if (is_valid) set_array(run, parameter, which, numbers);
+    attend_memory_free(numbers);
     if (is_valid) return ATTEND_OK;
     return attend_fail(ATTEND_BAD_MODEL,
                        "%s: '%s' has %s values: the checkpoint is damaged; start over (option 'fresh')", path, name,
@@ -542,6 +590,22 @@ int attend_is_checkpoint(const char *path, bool *is_checkpoint)
     attend_tensor_file *file = NULL;
     const int status = attend_tensor_file_open(&file, path, ATTEND_TENSOR_HEADER_ONLY);
     *is_checkpoint = status == ATTEND_OK && attend_tensor_file_metadata(file, "training.state.update") != NULL;
+    attend_tensor_file_close(file);
+    return status;
+}
+
+int attend_checkpoint_held_out(const char *path, double *fraction, uint64_t *max_pairs)
+{
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, path && fraction && max_pairs);
+    attend_tensor_file *file = NULL;
+    int status = attend_tensor_file_open(&file, path, ATTEND_TENSOR_HEADER_ONLY);
+    const char *share = status == ATTEND_OK ? attend_tensor_file_metadata(file, held_out_key) : NULL;
+    const char *max = status == ATTEND_OK ? attend_tensor_file_metadata(file, max_held_out_key) : NULL;
+    *fraction = 0, *max_pairs = 0;
+    if (share && (!attend_parse_real(share, NULL, fraction) || !(*fraction >= 0 && *fraction < 1)))
+        status = bad_number(path, "option", "held-out", share);
+    if (max && !read_count(max, UINT64_MAX, max_pairs)) status = bad_number(path, "option", "max-held-out", max);
+    if (status != ATTEND_OK) *fraction = 0;
     attend_tensor_file_close(file);
     return status;
 }

@@ -4,7 +4,7 @@
 #include "train/training_run.h"
 
 #include "core/status.h"
-#include "kernel/kernel.h"
+#include "device/device.h"
 #include <math.h>
 
 enum { MAX_SKIPPED = 10 };
@@ -56,7 +56,8 @@ bool attend_training_has_finite_weights(const training_run *run)
 {
     for (int i = 0; i < attend_params_count(run->model->params); i++) {
         const attend_param *p = attend_params_at(run->model->params, i);
-        if (!isfinite(attend_kernel()->sum_squares(p->size, p->value))) return false;
+        const attend_compute compute = { 0 };
+        if (!isfinite(attend_device_at(p->memory)->sum_squares(&compute, p->size, p->value))) return false;
     }
     return true;
 }

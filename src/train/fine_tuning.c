@@ -23,8 +23,8 @@ static int check_not_quantised(const attend_model *m, const char *path)
 /* Vocabulary sizes follow from the tokenizers. */
 static bool may_differ(const attend_config *config, const attend_config_field *f)
 {
-    return attend_config_field_is_training_only(f) || !attend_config_field_applies(config, f) ||
-           strcmp(f->name, "source-vocab") == 0 || strcmp(f->name, "target-vocab") == 0;
+    return f->training_only || !attend_config_field_applies(config, f) || strcmp(f->name, "source-vocab") == 0 ||
+           strcmp(f->name, "target-vocab") == 0;
 }
 
 static int same_config(const attend_model *base, const char *path, const attend_config *config)
@@ -103,11 +103,13 @@ static void take_weights(attend_model *m, const attend_model *base, const row_ma
         const int side = side_of(m, to);
         const int *rows = side >= 0 ? maps[side].rows : NULL;
         const size_t width = to->rank > 1 ? (size_t)to->shape[1] : 1;
-        if (!rows) memcpy(to->value, from->value, to->size * sizeof(real));
+        const device_memory *memory = to->memory;
+        if (!rows) memory->copy(to->value, from->value, to->size * sizeof(real));
         for (int row = 0; rows && row < to->shape[0]; row++)
             if (rows[row] >= 0)
-                memcpy(to->value + (size_t)row * width, from->value + (size_t)rows[row] * width, width * sizeof(real));
-        attend_param_changed(to);
+                memory->copy(to->value + (size_t)row * width, from->value + (size_t)rows[row] * width,
+                             width * sizeof(real));
+        attend_param_computed(to);
     }
 }
 

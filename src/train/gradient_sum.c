@@ -1,8 +1,7 @@
 /* gradient_sum.c: adds the gradients of shards in a fixed order, on several threads. */
 #include "train/gradient_sum.h"
 
-#include "kernel/kernel.h"
-#include <string.h>
+#include "device/device.h"
 
 void attend_gradient_sum_begin(attend_grads *to, attend_grads *const *from, int count)
 {
@@ -21,15 +20,12 @@ void attend_gradient_sum_begin(attend_grads *to, attend_grads *const *from, int 
 static void merge_range(real *to, attend_grads *const *from, int count, int i, size_t first, size_t last)
 {
     enum { BLOCK = 2048 };
-    const attend_kernel_table *k = attend_kernel();
-    for (size_t at = first; at < last; at += BLOCK) {
-        const size_t n = last - at < BLOCK ? last - at : BLOCK;
-        for (int f = 0; f < count; f++) {
-            real *part = from[f]->entries[i].value + at;
-            k->add(n, part, to + at);
-            memset(part, 0, n * sizeof(real));
-        }
-    }
+    const attend_compute compute = { 0 };
+    const attend_device *d = attend_device_at(from[0]->memory);
+    const size_t block = count == 1 ? last - first : BLOCK; /* the device divides a single one itself */
+    for (size_t at = first; at < last; at += block)
+        for (int f = 0; f < count; f++)
+            d->merge(&compute, last - at < block ? last - at : block, from[f]->entries[i].value + at, to + at);
 }
 
 static bool all_dense(attend_grads *const *from, int count, int i)

@@ -8,6 +8,7 @@
  * because a token that occurs twice cannot be learned. */
 #include "model/architecture.h"
 #include <attend/trainer.h>
+#include <attend/words.h>
 #include "core/status.h"
 
 typedef struct level {
@@ -38,7 +39,7 @@ const char *const attend_preset_names[] = { "none", "tiny", "g2p", "translate-sm
 /* Whether most lines are a single word. */
 static bool has_single_words(const attend_data_size *d, int side)
 {
-    return (double)d->words[side] < 1.2 * (double)d->pairs;
+    return (double)d->words[side] < ATTEND_SINGLE_WORDS * (double)d->pairs;
 }
 
 /* Whether lines are short symbols separated by spaces: "HH AH0 L OW1". */

@@ -2,7 +2,8 @@
  * Each element is updated on its own, so that the result does not depend on the number of threads. */
 #include "core/memory.h"
 #include "core/status.h"
-#include "kernel/kernel.h"
+#include "device/device.h"
+#include "train/number_array.h"
 #include "train/team.h"
 #include <math.h>
 
@@ -11,20 +12,16 @@ struct attend_optimizer {
     int count; /* parameters */
     attend_optimizer_options options;
     uint64_t steps;
-    real **first, **second; /* by parameter: moments of Adam; first: velocity of SGD with momentum */
-    adam_settings step;     /* of the current step; SGD uses its scale, rate and decay */
+    number_array *first, *second; /* by parameter: moments of Adam; first: velocity of SGD with momentum */
+    adam_settings step;           /* of the current step; SGD uses its scale, rate and decay */
     int parts;
 };
 
 void attend_optimizer_free(attend_optimizer *o)
 {
     if (!o) return;
-    for (int i = 0; i < o->count; i++) {
-        if (o->first) attend_memory_free(o->first[i]);
-        if (o->second) attend_memory_free(o->second[i]);
-    }
-    attend_memory_free(o->first);
-    attend_memory_free(o->second);
+    attend_number_arrays_free(o->first, o->count);
+    attend_number_arrays_free(o->second, o->count);
     attend_memory_free(o);
 }
 
@@ -46,20 +43,6 @@ static int check(const attend_optimizer_options *o)
     return ATTEND_OK;
 }
 
-/* An array of zeros like each parameter. */
-static real **zeros_like(const attend_params *params)
-{
-    real **all = attend_memory_zeroed((size_t)params->count, sizeof *all);
-    for (int i = 0; all && i < params->count; i++) {
-        all[i] = attend_memory_zeroed(params->list[i]->size, sizeof(real));
-        if (all[i]) continue;
-        while (i-- > 0) attend_memory_free(all[i]);
-        attend_memory_free(all);
-        return NULL;
-    }
-    return all;
-}
-
 int attend_optimizer_new(attend_optimizer **out, attend_team *t, const attend_optimizer_options *options)
 {
     ATTEND_REQUIRE(ATTEND_BAD_USAGE, out && t && options);
@@ -72,8 +55,8 @@ int attend_optimizer_new(attend_optimizer **out, attend_team *t, const attend_op
     o->count = t->count;
     o->options = *options;
     bool adam = options->kind == ATTEND_ADAM, velocity = adam || options->momentum > 0;
-    if (velocity) o->first = zeros_like(t->params);
-    if (adam) o->second = zeros_like(t->params);
+    if (velocity) o->first = attend_number_arrays_new(t->params);
+    if (adam) o->second = attend_number_arrays_new(t->params);
     if ((velocity && !o->first) || (adam && !o->second)) {
         attend_optimizer_free(o);
         return attend_fail(ATTEND_NO_MEMORY, "no memory for the optimizer's %zu numbers",
@@ -83,29 +66,21 @@ int attend_optimizer_new(attend_optimizer **out, attend_team *t, const attend_op
     return ATTEND_OK;
 }
 
-static void sgd(const attend_optimizer *o, size_t n, const real *g, real *velocity, real *x)
-{
-    const real momentum = (real)o->options.momentum;
-    for (size_t i = 0; i < n; i++) {
-        real v = g[i] * o->step.scale;
-        if (velocity) v = velocity[i] = momentum * velocity[i] + v;
-        x[i] -= o->step.rate * (v + o->step.decay * x[i]);
-    }
-}
-
 static void run_part(void *user, int part)
 {
     attend_optimizer *o = user;
+    const attend_compute compute = { 0 }; /* the parts run on threads already */
     for (int i = 0; i < o->count; i++) {
         attend_param *p = o->team->params->list[i];
         size_t first = p->size * (size_t)part / (size_t)o->parts,
                last = p->size * (size_t)(part + 1) / (size_t)o->parts;
         const real *g = o->team->total->entries[i].value + first;
-        real *x = p->value + first, *m = o->first ? o->first[i] + first : NULL;
+        real *x = p->value + first, *m = o->first ? o->first[i].data + first : NULL;
+        const attend_device *d = attend_device_at(p->memory);
         if (o->options.kind == ATTEND_SGD)
-            sgd(o, last - first, g, m, x);
+            d->sgd(&compute, last - first, &o->step, (real)o->options.momentum, g, m, x);
         else
-            attend_kernel()->adam(last - first, &o->step, g, m, o->second[i] + first, x);
+            d->adam(&compute, last - first, &o->step, g, m, o->second[i].data + first, x);
     }
 }
 
@@ -136,7 +111,7 @@ int attend_optimizer_step(attend_optimizer *o, double rate, double max_norm, dou
     };
     o->parts = 4 * attend_pool_threads(o->team->pool);
     attend_pool_run(o->team->pool, o->parts, run_part, o);
-    for (int i = 0; i < o->count; i++) attend_param_changed(o->team->params->list[i]);
+    for (int i = 0; i < o->count; i++) attend_param_computed(o->team->params->list[i]);
     return ATTEND_OK;
 }
 
@@ -152,9 +127,25 @@ void attend_optimizer_set_steps(attend_optimizer *o, uint64_t steps)
     o->steps = steps;
 }
 
-real *attend_optimizer_moment(const attend_optimizer *o, int parameter, int which)
+static number_array *moment_of(const attend_optimizer *o, int parameter, int which)
+{
+    number_array *all = which == 0 ? o->first : which == 1 ? o->second : NULL;
+    return all && parameter >= 0 && parameter < o->count ? &all[parameter] : NULL;
+}
+
+const real *attend_optimizer_moment(const attend_optimizer *o, int parameter, int which)
 {
     ATTEND_REQUIRE(NULL, o);
-    real **all = which == 0 ? o->first : which == 1 ? o->second : NULL;
-    return all && parameter >= 0 && parameter < o->count ? all[parameter] : NULL;
+    number_array *moment = moment_of(o, parameter, which);
+    return moment ? attend_number_array_read(moment) : NULL;
+}
+
+int attend_optimizer_set_moment(attend_optimizer *o, int parameter, int which, const real *values)
+{
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, o && values);
+    number_array *moment = moment_of(o, parameter, which);
+    if (!moment)
+        return attend_fail(ATTEND_BAD_USAGE, "the optimizer has no moment %d of parameter %d", which, parameter);
+    attend_number_array_write(moment, values);
+    return ATTEND_OK;
 }

@@ -6,7 +6,7 @@
 
 #include "core/status.h"
 #include "core/memory.h"
-#include "kernel/kernel.h"
+#include "device/device.h"
 #include <math.h>
 #include <stdio.h>
 
@@ -93,7 +93,8 @@ static void run_shard(shard_work *w, attend_ctx *c, int shard, attend_grads *gra
     attend_ctx_set_training(c, true);
     attend_ctx_set_random(c, w->seed, w->update << STREAM_BITS | (uint64_t)shard);
     attend_var *loss = w->fn(c, shard, w->user);
-    w->team->losses[shard] = loss && loss->size == 1 ? (double)loss->value[0] : 0;
+    const real *value = loss && loss->size == 1 ? attend_value(loss) : NULL;
+    w->team->losses[shard] = value ? (double)*value : 0;
     attend_backward(c, loss); /* the caller reads the status of the context */
 }
 
@@ -168,15 +169,15 @@ int attend_team_gradient(attend_team *t, int shards, attend_shard_fn fn, void *u
 
 /* ---- norm ---- */
 
-static double squares_of(const grad_entry *e, size_t first, size_t last)
+static double squares_of(const attend_device *d, const grad_entry *e, size_t first, size_t last)
 {
-    const attend_kernel_table *k = attend_kernel();
-    if (e->dense) return k->sum_squares(last - first, e->value + first);
+    const attend_compute compute = { 0 };
+    if (e->dense) return d->sum_squares(&compute, last - first, e->value + first);
     double sum = 0;
     size_t width = attend_grads_row_size(e);
     for (int i = 0; i < e->rows_used; i++) { /* a row belongs to the chunk in which it begins */
         size_t row = (size_t)e->rows[i] * width;
-        if (row >= first && row < last) sum += k->sum_squares(width, e->value + row);
+        if (row >= first && row < last) sum += d->sum_squares(&compute, width, e->value + row);
     }
     return sum;
 }
@@ -187,7 +188,8 @@ static void run_squares(void *user, int chunk)
     int in_entry = chunk, i = 0;
     for (; in_entry >= count_chunks(t->params->list[i]); i++) in_entry -= count_chunks(t->params->list[i]);
     size_t size = t->params->list[i]->size, first = (size_t)in_entry * CHUNK;
-    t->squares[chunk] = squares_of(&t->total->entries[i], first, size - first < CHUNK ? size : first + CHUNK);
+    t->squares[chunk] = squares_of(attend_device_at(t->total->memory), &t->total->entries[i], first,
+                                   size - first < CHUNK ? size : first + CHUNK);
 }
 
 double attend_team_norm(attend_team *t)

@@ -198,16 +198,16 @@ int attend_training_read_data(training_run *run)
     int status = read_corpus(run, &run->train, run->options.train, run->options.train_count, has_dropout);
     if (status == ATTEND_OK && run->options.valid_count > 0)
         status = read_corpus(run, &run->valid, run->options.valid, run->options.valid_count, true);
-    if (status == ATTEND_OK && run->valid && attend_corpus_count(run->valid).pairs == 0)
-        return attend_fail(ATTEND_BAD_DATA, "%s: there is no validation %s: all are empty%s or too long",
-                           attend_pairs_spec_name(&run->options.valid[0]),
-                           attend_training_is_language_model(run) ? "line" : "pair",
-                           attend_training_is_language_model(run) ? "" : " on a side");
     const attend_batches_options options = { .seed = run->options.seed,
                                              .batch_tokens = run->options.batch_tokens,
                                              .encode = has_dropout ? encode_again : NULL,
                                              .user = run };
     if (status == ATTEND_OK) status = attend_batches_new(&run->batches, run->train, &options);
+    if (status == ATTEND_OK && run->valid && attend_corpus_count(run->valid).pairs == 0)
+        return attend_fail(ATTEND_BAD_DATA, "%s: there is no validation %s: all are empty%s or too long",
+                           attend_pairs_spec_name(&run->options.valid[0]),
+                           attend_training_is_language_model(run) ? "line" : "pair",
+                           attend_training_is_language_model(run) ? "" : " on a side");
     return status;
 }
 

@@ -30,8 +30,8 @@ void attend_training_copy_weights(training_run *run, const attend_model *from)
 {
     for (int i = 0; i < attend_params_count(run->model->params); i++) {
         attend_param *to = attend_params_at(run->model->params, i);
-        memcpy(to->value, attend_params_at(from->params, i)->value, to->size * sizeof(real));
-        attend_param_changed(to);
+        to->memory->copy(to->value, attend_params_at(from->params, i)->value, to->size * sizeof(real));
+        attend_param_computed(to);
     }
 }
 

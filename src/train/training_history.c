@@ -5,11 +5,12 @@
 #include "core/status.h"
 #include "core/string.h"
 #include "format/json_reader.h"
-#include <errno.h>
+#include <attend/lines.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+enum { MAX_BYTES = 1 << 30 }; /* of a log */
 
 /* Reads one line. False if it is not an object with an update, such as the rest of a line that was being written when
  * the system failed. pool: as many bytes as the line has. */
@@ -56,21 +57,22 @@ static bool add(attend_training_history *h, const attend_training_record *record
 int attend_training_history_read(attend_training_history *history, const char *path)
 {
     ATTEND_REQUIRE(ATTEND_BAD_USAGE, history && path);
-    FILE *f = fopen(path, "rb");
-    if (!f) return attend_fail(ATTEND_IO, "%s: cannot read the training log: %s", path, attend_errno_text(errno));
-    char *line = NULL;
+    attend_lines *from = NULL;
     attend_string pool = { 0 };
-    size_t capacity = 0;
-    bool ok = true;
-    for (ssize_t size; ok && (size = getline(&line, &capacity, f)) > 0;) {
+    int status = attend_lines_open(&from, path);
+    if (status == ATTEND_OK) attend_lines_set_limit(from, MAX_BYTES);
+    for (const char *line = ""; status == ATTEND_OK && line;) {
+        size_t size;
         attend_training_record record;
-        ok = attend_string_reserve(&pool, (size_t)size) == ATTEND_OK;
-        if (ok && read_record(line, (size_t)size, pool.text, &record)) ok = add(history, &record);
+        status = attend_lines_next(from, &line, &size);
+        if (status != ATTEND_OK || !line) break;
+        status = attend_string_reserve(&pool, size + 1);
+        if (status == ATTEND_OK && read_record(line, size, pool.text, &record) && !add(history, &record))
+            status = attend_fail(ATTEND_NO_MEMORY, "%s: no memory for the training log", path);
     }
     attend_string_free(&pool);
-    free(line);
-    fclose(f);
-    return ok ? ATTEND_OK : attend_fail(ATTEND_NO_MEMORY, "%s: no memory for the training log", path);
+    attend_lines_close(from);
+    return status;
 }
 
 void attend_training_history_free(attend_training_history *history)

@@ -172,6 +172,25 @@ static int fit_memory(training_run *run, attend_plan *plan, bool resumed)
     return status;
 }
 
+/* A run of few updates still has MIN_VALIDATIONS, so that there is a curve; the last one is at its end. The interval of a
+ * checkpoint stays, also if the number of updates is another one now. */
+static void plan_intervals(training_run *run, bool resumed)
+{
+    enum { MIN_UPDATES = 50, MAX_UPDATES = 1000, MIN_VALIDATIONS = 8 };
+    const attend_train_options *o = &run->options;
+    training_intervals *n = &run->intervals;
+    const uint64_t epoch = n->updates_per_epoch < MIN_UPDATES   ? MIN_UPDATES
+                           : n->updates_per_epoch > MAX_UPDATES ? MAX_UPDATES
+                                                                : n->updates_per_epoch;
+    const uint64_t share = n->total_updates < MIN_VALIDATIONS ? 1 : n->total_updates / MIN_VALIDATIONS;
+    if (o->valid_every > 0)
+        n->valid_every = o->valid_every;
+    else if (!resumed || n->valid_every == 0)
+        n->valid_every = n->total_updates > 0 && share < epoch ? share : epoch;
+    n->save_every = o->save_every ? o->save_every : o->valid_every ? o->valid_every : epoch;
+    n->log_every = o->log_every ? o->log_every : attend_train_defaults().log_every;
+}
+
 int attend_training_plan(training_run *run, attend_plan *plan)
 {
     const attend_corpus_counts n = attend_corpus_count(run->train);
@@ -183,15 +202,10 @@ int attend_training_plan(training_run *run, attend_plan *plan)
         (run->intervals.total_updates == 0 ||
          run->options.epochs * run->intervals.updates_per_epoch < run->intervals.total_updates))
         run->intervals.total_updates = run->options.epochs * run->intervals.updates_per_epoch;
-    run->intervals.valid_every = run->options.valid_every;
-    if (run->intervals.valid_every == 0)
-        run->intervals.valid_every = run->intervals.updates_per_epoch < 50     ? 50
-                                     : run->intervals.updates_per_epoch > 1000 ? 1000
-                                                                               : run->intervals.updates_per_epoch;
-    run->intervals.save_every = run->options.save_every ? run->options.save_every : run->intervals.valid_every;
-    run->intervals.log_every = run->options.log_every ? run->options.log_every : attend_train_defaults().log_every;
+    plan_intervals(run, plan->resumed);
     if (run->options.schedule.kind == ATTEND_SCHEDULE_COSINE && run->options.schedule.updates == 0)
         run->options.schedule.updates = run->intervals.total_updates;
+    plan->held_out = run->valid && run->options.valid[0].part == ATTEND_PART_HELD_OUT;
     plan->task = run->model->config.task;
     plan->parameters = attend_params_size(run->model->params);
     plan->pairs = n.pairs, plan->left_out = n.empty + n.too_long;

@@ -53,6 +53,19 @@ static bool is_due(uint64_t update, uint64_t every)
     return every > 0 && update % every == 0;
 }
 
+static void estimate_time_left(const training_run *run, attend_progress *p)
+{
+    const training_intervals *n = &run->intervals;
+    const uint64_t update = run->state.update, done = update - run->clock.updates_at_start;
+    const int validations = run->options.patience - run->state.validations_since_best;
+    p->seconds_left = p->min_seconds_left = -1;
+    if (done == 0) return;
+    const double each = p->seconds / (double)done;
+    if (n->total_updates > update) p->seconds_left = each * (double)(n->total_updates - update);
+    if (run->valid && run->options.patience > 0 && validations >= 0)
+        p->min_seconds_left = each * ((double)n->valid_every * validations - (double)(update % n->valid_every));
+}
+
 static void report_progress(const training_run *run, attend_progress *p)
 {
     p->update = run->state.update, p->updates = run->intervals.total_updates;
@@ -61,10 +74,7 @@ static void report_progress(const training_run *run, attend_progress *p)
     p->seconds = attend_training_time() - run->clock.start;
     p->step_seconds = run->clock.step_seconds, p->validation_seconds = run->clock.validation_seconds;
     p->tokens_per_second = (double)(run->state.rows - run->clock.rows_at_start) / fmax(p->seconds, 1e-9);
-    const uint64_t done = run->state.update - run->clock.updates_at_start;
-    p->seconds_left = run->intervals.total_updates > run->state.update && done > 0
-                          ? p->seconds / (double)done * (double)(run->intervals.total_updates - run->state.update)
-                          : -1;
+    estimate_time_left(run, p);
     p->valid_loss = run->state.valid_loss, p->valid_score = run->state.valid_score, p->best = run->state.best;
     if (run->events.progress) run->events.progress(run->events.user, p);
 }
@@ -190,27 +200,31 @@ static int new_model(training_run *run)
 }
 
 /* The first line identifies the training. */
-static int begin_log(training_run *run)
+static int begin_log(training_run *run, const attend_plan *plan)
 {
     char id[20];
     snprintf(id, sizeof id, "%016llx", (unsigned long long)run->id);
     attend_json_writer w = attend_training_log_begin(&run->log, run->state.update);
     attend_json_put_key(&w, "event"), attend_json_put_text(&w, "started");
     attend_json_put_key(&w, LOG_ID), attend_json_put_text(&w, id);
+    attend_json_put_key(&w, "pairs"), attend_json_put_unsigned(&w, attend_corpus_count(run->train).pairs);
+    attend_json_put_key(&w, "valid_pairs");
+    attend_json_put_unsigned(&w, run->valid ? attend_corpus_count(run->valid).pairs : 0);
+    attend_json_put_key(&w, "held_out"), attend_json_put_bool(&w, plan->held_out);
     return attend_training_log_end(&run->log, &w);
 }
 
-static int open_log(training_run *run, bool resumed)
+static int open_log(training_run *run, const attend_plan *plan)
 {
     char path[4096];
     snprintf(path, sizeof path, "%s", run->options.log ? run->options.log : attend_training_path(run, LOG_SUFFIX));
-    const training_log_owner owner = { run->id, resumed, run->options.fresh };
+    const training_log_owner owner = { run->id, plan->resumed, run->options.fresh };
     int status = attend_training_log_open(&run->log, path, run->state.log_bytes, &owner);
     const bool is_shorter = status == ATTEND_OK && run->log.bytes < run->state.log_bytes;
     if (is_shorter)
         attend_training_notice(run, "%s: the last %llu bytes of the log are missing; training resumes without them",
                                path, (unsigned long long)(run->state.log_bytes - run->log.bytes));
-    if (status == ATTEND_OK && run->log.bytes == 0 && run->id != 0) status = begin_log(run);
+    if (status == ATTEND_OK && run->log.bytes == 0 && run->id != 0) status = begin_log(run, plan);
     /* the checkpoint holds the size of the log, to which it will be truncated */
     return status == ATTEND_OK && is_shorter ? attend_checkpoint_save(run) : status;
 }
@@ -243,7 +257,7 @@ static int begin(training_run *run)
         status = attend_weight_average_begin(&run->average, run->model->params, run->options.average, resumed);
     if (status == ATTEND_OK && resumed) status = attend_checkpoint_load_optimizer(run);
     if (status == ATTEND_OK && !resumed) status = attend_checkpoint_identify(run);
-    if (status == ATTEND_OK) status = open_log(run, resumed);
+    if (status == ATTEND_OK) status = open_log(run, &plan);
     if (status == ATTEND_OK && resumed) status = attend_training_restore_single(run); /* all checks passed */
     if (status == ATTEND_OK && resumed) status = attend_training_restore_model(run);
     if (status == ATTEND_OK && !resumed)

@@ -47,8 +47,8 @@ typedef struct training_state {
 /* In updates; fixed before the first one. */
 typedef struct training_intervals {
     uint64_t updates_per_epoch;
-    uint64_t total_updates; /* 0: unknown */
-    uint64_t valid_every, save_every, log_every;
+    uint64_t total_updates;                      /* 0: unknown */
+    uint64_t valid_every, save_every, log_every; /* valid_every: that of a checkpoint, before the plan */
 } training_intervals;
 
 /* For progress reports: this process only. */

@@ -194,15 +194,22 @@ static int log_result(training_run *run, double loss, double score, bool better)
     return attend_training_log_end(&run->log, &w);
 }
 
-static void reduce_rate_on_plateau(training_run *run)
+static int reduce_rate_on_plateau(training_run *run)
 {
     training_state *s = &run->state;
     const attend_schedule *schedule = &run->options.schedule;
-    if (schedule->kind != ATTEND_SCHEDULE_PLATEAU || ++s->validations_since_reduction < schedule->patience) return;
+    if (schedule->kind != ATTEND_SCHEDULE_PLATEAU || ++s->validations_since_reduction < schedule->patience)
+        return ATTEND_OK;
+    const double before = attend_schedule_rate(schedule, s->update + 1, s->rate_reductions);
     s->rate_reductions++, s->validations_since_reduction = 0;
+    const double rate = attend_schedule_rate(schedule, s->update + 1, s->rate_reductions);
+    if (rate == before) return ATTEND_OK; /* the minimum */
     attend_training_notice(run, "update %llu: no better model for %d validations; the learning rate is now %.3g",
-                           (unsigned long long)s->update, schedule->patience,
-                           s->rate_factor * attend_schedule_rate(schedule, s->update + 1, s->rate_reductions));
+                           (unsigned long long)s->update, schedule->patience, s->rate_factor * rate);
+    attend_json_writer w = attend_training_log_begin(&run->log, s->update);
+    attend_json_put_key(&w, "event"), attend_json_put_text(&w, "learning rate reduced");
+    attend_json_put_key(&w, "rate"), attend_json_put_short(&w, 6, s->rate_factor * rate);
+    return attend_training_log_end(&run->log, &w);
 }
 
 int attend_training_validate(training_run *run, bool *better)
@@ -224,6 +231,5 @@ int attend_training_validate(training_run *run, bool *better)
         return status == ATTEND_OK ? attend_training_save_model(run, "") : status;
     }
     s->validations_since_best++;
-    reduce_rate_on_plateau(run);
-    return status;
+    return status == ATTEND_OK ? reduce_rate_on_plateau(run) : status;
 }

@@ -4,13 +4,13 @@
 #define ATTEND_TRAIN_WEIGHT_AVERAGE_H
 
 #include "core/pool.h"
-#include "core/tape.h"
+#include "train/number_array.h"
 
 /* { 0 } is no average: every function then does nothing. The parameters must outlive it. */
 typedef struct weight_average {
     attend_params *params;
     double decay;
-    real **values; /* by parameter */
+    number_array *values; /* by parameter */
 } weight_average;
 
 /* Begins with the current weights, unless the average will be loaded from a checkpoint. decay 0: no average. */

@@ -84,6 +84,8 @@ int attend_view_check(const attend_map *map, const attend_view_options *o)
     if (o->head >= map->heads)
         return attend_fail(ATTEND_BAD_USAGE, "head %d of attention is out of range: the model has %d, counted from 0",
                            o->head, map->heads);
+    if (!attend_palette_name(o->palette))
+        return attend_fail(ATTEND_BAD_USAGE, "there is no palette %d", (int)o->palette);
     return ATTEND_OK;
 }
 
@@ -110,6 +112,18 @@ static bool is_causal(const attend_grid *g, const attend_map *map)
     return true;
 }
 
+/* The rest of each row, unless it is invisible in all of them. */
+static bool fill_rest(owned_grid *o, const attend_map *map, const attend_view_options *options)
+{
+    static const float visible = 0.005f;
+    float *rest = attend_arena_alloc(&o->arena, ((size_t)o->grid.rows + 1) * sizeof *rest);
+    if (!rest) return false;
+    attend_map_rest(map, options->layer, options->head, options->by_token, rest);
+    for (int i = 0; i < o->grid.rows; i++)
+        if (rest[i] >= visible) o->grid.rest = rest;
+    return true;
+}
+
 static bool fill(owned_grid *o, const attend_map *map, const attend_view_options *options)
 {
     attend_grid *g = &o->grid;
@@ -121,7 +135,7 @@ static bool fill(owned_grid *o, const attend_map *map, const attend_view_options
     if (!weights || !g->row_labels || !g->column_labels || !fill_probabilities(o, map, by_token)) return false;
     (by_token ? attend_map_weights : attend_map_word_weights)(map, options->layer, options->head, weights);
     g->is_causal = is_causal(g, map);
-    return true;
+    return fill_rest(o, map, options);
 }
 
 int attend_grid_new(attend_grid **out, const attend_map *map, const attend_view_options *options)
@@ -150,38 +164,4 @@ void attend_grid_free(attend_grid *grid)
     if (!g) return;
     attend_arena_free(&g->arena);
     attend_memory_free(g);
-}
-
-/* ---- colours ---- */
-
-enum { STOPS = 5 };
-
-static attend_colour between(const unsigned char stops[STOPS][3], double weight)
-{
-    const double at = (weight > 0 ? weight < 1 ? weight : 1 : 0) * (STOPS - 1);
-    const int low = at < STOPS - 1 ? (int)at : STOPS - 2;
-    double rgb[3];
-    for (int i = 0; i < 3; i++) rgb[i] = (stops[low][i] + (at - low) * (stops[low + 1][i] - stops[low][i])) / 255;
-    return (attend_colour){ rgb[0], rgb[1], rgb[2] };
-}
-
-attend_colour attend_colour_paper(double weight)
-{
-    static const unsigned char stops[STOPS][3] = {
-        { 255, 255, 255 }, { 203, 224, 242 }, { 120, 174, 216 }, { 44, 108, 176 }, { 10, 38, 94 }
-    };
-    return between(stops, weight);
-}
-
-attend_colour attend_colour_screen(double weight)
-{
-    static const unsigned char stops[STOPS][3] = {
-        { 44, 20, 84 }, { 108, 32, 124 }, { 192, 56, 88 }, { 240, 132, 44 }, { 252, 232, 96 }
-    };
-    return between(stops, weight);
-}
-
-bool attend_colour_is_bright(attend_colour c)
-{
-    return 0.299 * c.red + 0.587 * c.green + 0.114 * c.blue > 0.5;
 }

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SCALE = 10000 };
+enum { SCALE = 10000, LEVELS = 48 /* of colour, without that of 0 */ };
 static const double LIMIT = 1e11; /* before scaling: far beyond any log-probability */
 
 /* ---- maps as JSON ---- */
@@ -90,9 +90,10 @@ static void put_weights(attend_json_writer *w, const attend_map *map)
     attend_json_end_array(w);
 }
 
-static void put_map(attend_json_writer *w, const attend_map *map)
+static void put_map(attend_json_writer *w, const attend_map *map, const attend_view_options *o)
 {
     attend_json_begin_object(w);
+    if (o->model_count > 1) attend_json_put_key(w, "model"), attend_json_put_integer(w, map->model);
     attend_json_put_key(w, "attention"), attend_json_put_text(w, attend_attention_kind_name(map->kind));
     put_side(w, "source", map->source_text, map->source, map->source_count, map->source_words, map->source_word_count);
     put_side(w, "target", map->target_text, map->target, map->target_count, map->target_words, map->target_word_count);
@@ -106,20 +107,52 @@ static void put_map(attend_json_writer *w, const attend_map *map)
     attend_json_end_object(w);
 }
 
+/* The colours of equally spaced weights, from 0 to 1. */
+static void put_ramp(attend_json_writer *w, const char *key, attend_palette palette, bool on_dark)
+{
+    attend_json_put_key(w, key), attend_json_begin_array(w);
+    for (int i = 0; i <= LEVELS; i++) {
+        const attend_colour c = attend_palette_colour(palette, (double)i / LEVELS, on_dark);
+        char text[16];
+        snprintf(text, sizeof text, "#%02x%02x%02x", (unsigned)(c.red * 255 + 0.5), (unsigned)(c.green * 255 + 0.5),
+                 (unsigned)(c.blue * 255 + 0.5));
+        attend_json_put_text(w, text);
+    }
+    attend_json_end_array(w);
+}
+
+/* Without models, one without a name. */
+static void put_models(attend_json_writer *w, const attend_view_options *o)
+{
+    const attend_view_model unknown = { "", o->layer, o->head };
+    attend_json_put_key(w, "models"), attend_json_begin_array(w);
+    for (int i = 0; i < (o->model_count > 0 ? o->model_count : 1); i++) {
+        const attend_view_model *m = o->model_count > 0 ? &o->models[i] : &unknown;
+        attend_json_begin_object(w);
+        attend_json_put_key(w, "name"), attend_json_put_text(w, m->name ? m->name : "");
+        attend_json_put_key(w, "layer"), attend_json_put_integer(w, m->layer);
+        attend_json_put_key(w, "head"), attend_json_put_integer(w, m->head);
+        attend_json_end_object(w);
+    }
+    attend_json_end_array(w);
+}
+
 static int put_data(attend_string *out, const attend_map_list *sentences, int count, const attend_view_options *options)
 {
     attend_json_writer w = attend_json_to_string(out);
     w.compact = w.in_html = true;
     attend_json_begin_object(&w);
     attend_json_put_key(&w, "title"), attend_json_put_text(&w, options->title ? options->title : "");
-    attend_json_put_key(&w, "layer"), attend_json_put_integer(&w, options->layer);
-    attend_json_put_key(&w, "head"), attend_json_put_integer(&w, options->head);
+    put_models(&w, options);
+    put_ramp(&w, "light", options->palette, false);
+    put_ramp(&w, "dark", options->palette, true);
+    attend_json_put_key(&w, "allHeads"), attend_json_put_bool(&w, options->all_heads);
     attend_json_put_key(&w, "byToken"), attend_json_put_bool(&w, options->by_token);
     attend_json_put_key(&w, "sentences"), attend_json_begin_array(&w);
     for (int i = 0; i < count && w.status == ATTEND_OK; i++) {
         attend_json_begin_line(&w);
         attend_json_begin_array(&w);
-        for (int k = 0; k < sentences[i].count; k++) put_map(&w, sentences[i].maps[k]);
+        for (int k = 0; k < sentences[i].count; k++) put_map(&w, sentences[i].maps[k], options);
         attend_json_end_array(&w);
     }
     attend_json_end_array(&w);
@@ -129,23 +162,40 @@ static int put_data(attend_string *out, const attend_map_list *sentences, int co
 
 /* ---- the page ---- */
 
+/* Layer and head with which the maps of a model begin. */
+static int check_map(const attend_map *map, const attend_view_options *o, int sentence)
+{
+    const bool has_models = o->model_count > 0;
+    if (map->model < 0 || map->model >= (has_models ? o->model_count : 1))
+        return attend_fail(ATTEND_BAD_USAGE, "model %d of sentence %d is out of range: the page has %d, counted from 0",
+                           map->model, sentence, has_models ? o->model_count : 1);
+    const int layer = has_models ? o->models[map->model].layer : o->layer,
+              head = has_models ? o->models[map->model].head : o->head;
+    if (layer < -1 || layer >= map->layers)
+        return attend_fail(ATTEND_BAD_USAGE, "layer %d is out of range: sentence %d has %d, counted from 0", layer,
+                           sentence, map->layers);
+    if (head < -1 || head >= map->heads)
+        return attend_fail(ATTEND_BAD_USAGE, "head %d is out of range: sentence %d has %d, counted from 0", head,
+                           sentence, map->heads);
+    return ATTEND_OK;
+}
+
 static int check(const attend_map_list *sentences, int count, const attend_view_options *options)
 {
     if (count < 0 || (count > 0 && !sentences))
         return attend_fail(ATTEND_BAD_USAGE, "attend_view_html: %d sentences", count);
+    if (!attend_palette_name(options->palette) || options->model_count < 0 ||
+        (options->model_count > 0 && !options->models))
+        return attend_fail(ATTEND_BAD_USAGE, "attend_view_html: palette %d, %d models", (int)options->palette,
+                           options->model_count);
+    int status = ATTEND_OK;
     for (int i = 0; i < count; i++)
-        for (int k = 0; k < sentences[i].count; k++) {
+        for (int k = 0; status == ATTEND_OK && k < sentences[i].count; k++) {
             const attend_map *map = sentences[i].maps ? sentences[i].maps[k] : NULL;
             if (!map) return attend_fail(ATTEND_BAD_USAGE, "attend_view_html: map %d of sentence %d is NULL", k, i + 1);
-            if (!map->weights || map->kind != sentences[i].maps[0]->kind) continue;
-            if (options->layer < -1 || options->layer >= map->layers)
-                return attend_fail(ATTEND_BAD_USAGE, "layer %d is out of range: sentence %d has %d, counted from 0",
-                                   options->layer, i + 1, map->layers);
-            if (options->head < -1 || options->head >= map->heads)
-                return attend_fail(ATTEND_BAD_USAGE, "head %d is out of range: sentence %d has %d, counted from 0",
-                                   options->head, i + 1, map->heads);
+            if (map->weights && map->kind == sentences[i].maps[0]->kind) status = check_map(map, options, i + 1);
         }
-    return ATTEND_OK;
+    return status;
 }
 
 static int put_html_text(attend_string *out, const char *text)

@@ -31,9 +31,8 @@ static void put_words(attend_json_writer *w, const char *key, const char *const 
     attend_json_end_array(w);
 }
 
-static void put_matrix(attend_json_writer *w, const char *key, const float *weights, int rows, int columns)
+static void put_rows(attend_json_writer *w, const float *weights, int rows, int columns)
 {
-    attend_json_put_key(w, key);
     attend_json_begin_array(w);
     for (int i = 0; i < rows; i++) {
         attend_json_begin_array(w);
@@ -99,20 +98,54 @@ static void put_index(attend_json_writer *w, const char *key, int index)
         attend_json_put_null(w);
 }
 
+static void put_rest(attend_json_writer *w, const char *key, const attend_map *map, const attend_view_options *o,
+                     bool by_token, float *rest)
+{
+    attend_map_rest(map, o->layer, o->head, by_token, rest);
+    attend_json_put_key(w, key);
+    attend_json_begin_array(w);
+    for (int i = 0; i < (by_token ? map->target_count : map->target_word_count); i++)
+        attend_json_put_number(w, 5, (double)rest[i]);
+    attend_json_end_array(w);
+}
+
+/* The weights of each layer and head: [layer][head][row][column]. */
+static void put_all(attend_json_writer *w, const char *key, const attend_map *map, bool by_token, float *weights)
+{
+    attend_json_put_key(w, key);
+    attend_json_begin_array(w);
+    for (int layer = 0; layer < map->layers; layer++) {
+        attend_json_begin_array(w);
+        for (int head = 0; head < map->heads && w->status == ATTEND_OK; head++) {
+            (by_token ? attend_map_weights : attend_map_word_weights)(map, layer, head, weights);
+            put_rows(w, weights, by_token ? map->target_count : map->target_word_count,
+                     by_token ? map->source_count : map->source_word_count);
+        }
+        attend_json_end_array(w);
+    }
+    attend_json_end_array(w);
+}
+
 static int put_weights(attend_json_writer *w, const attend_map *map, const attend_view_options *o)
 {
     const int rows = map->target_count > map->target_word_count ? map->target_count : map->target_word_count;
     const int columns = map->source_count > map->source_word_count ? map->source_count : map->source_word_count;
-    float *weights = attend_memory_zeroed((size_t)rows * (size_t)columns, sizeof *weights);
+    float *weights = attend_memory_zeroed((size_t)rows * (size_t)columns + (size_t)rows, sizeof *weights);
     if (!weights) return attend_fail(ATTEND_NO_MEMORY, "no memory for the weights of %d tokens", map->source_count);
     attend_json_put_key(w, "layers"), attend_json_put_integer(w, map->layers);
     attend_json_put_key(w, "heads"), attend_json_put_integer(w, map->heads);
     put_index(w, "layer", o->layer);
     put_index(w, "head", o->head);
     attend_map_weights(map, o->layer, o->head, weights);
-    put_matrix(w, "weights", weights, map->target_count, map->source_count);
+    attend_json_put_key(w, "weights"), put_rows(w, weights, map->target_count, map->source_count);
+    put_rest(w, "rest", map, o, true, weights);
     attend_map_word_weights(map, o->layer, o->head, weights);
-    put_matrix(w, "word_weights", weights, map->target_word_count, map->source_word_count);
+    attend_json_put_key(w, "word_weights"), put_rows(w, weights, map->target_word_count, map->source_word_count);
+    put_rest(w, "word_rest", map, o, false, weights);
+    if (o->all_heads) {
+        put_all(w, "all_weights", map, true, weights);
+        put_all(w, "all_word_weights", map, false, weights);
+    }
     attend_memory_free(weights);
     return w->status;
 }
@@ -124,6 +157,8 @@ int attend_view_json_members(const attend_map *map, const attend_view_options *o
         const int status = attend_view_check(map, o);
         if (status != ATTEND_OK) return status;
     }
+    const char *model = attend_view_model_name(map, o);
+    if (model) attend_json_put_key(w, "model"), attend_json_put_text(w, model);
     attend_json_put_key(w, "attention"), attend_json_put_text(w, attend_attention_kind_name(map->kind));
     attend_json_put_key(w, "source"), attend_json_put_text(w, map->source_text);
     attend_json_put_key(w, "target"), attend_json_put_text(w, map->target_text);

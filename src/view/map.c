@@ -73,6 +73,9 @@ static const char *name_of(const map_builder *b, int which)
 static int encode(map_builder *b, int which, const char *text)
 {
     attend_pipeline *x = &b->sides[which];
+    if (attend_pipeline_exceeds(x, text, strlen(text), ATTEND_MAP_MAX_TOKENS))
+        return attend_fail(ATTEND_BAD_DATA, "the %s is too long; a map has at most %d tokens", name_of(b, which),
+                           ATTEND_MAP_MAX_TOKENS);
     const int status = attend_pipeline_add(x, text, strlen(text), &b->texts[which]);
     if (status != ATTEND_OK) return status;
     if (x->ids.count == 0 || attend_word_count(x->text.text, strlen(x->text.text)) == 0)
@@ -140,7 +143,7 @@ static const attend_map_token *copy_tokens(owned_map *w, const attend_pipeline *
     attend_map_token *tokens = allocate(w, (size_t)count, sizeof *tokens);
     int *words = allocate(w, (size_t)count, sizeof *words);
     if (!tokens || !words) return NULL;
-    attend_words_of_spans(x->text.text, strlen(x->text.text), x->ids.spans, count - 1, words);
+    attend_units_of_spans(x->unit, x->text.text, strlen(x->text.text), x->ids.spans, count - 1, words);
     words[count - 1] = -1; /* "</s>" */
     if (shifted) tokens[0] = (attend_map_token){ .text = copy(w, "<s>", 3), .id = ATTEND_BEGIN, .word = -1 };
     for (int i = first; i < count; i++)
@@ -152,15 +155,16 @@ static const attend_map_token *copy_tokens(owned_map *w, const attend_pipeline *
     return tokens;
 }
 
+/* The words of a side, or the other units of its attention. */
 static const char *const *copy_words(owned_map *w, const attend_pipeline *x, int *count)
 {
     const char *text = x->text.text;
     const size_t size = strlen(text);
-    *count = attend_word_count(text, size);
+    *count = attend_unit_count(x->unit, text, size);
     const char **words = allocate(w, (size_t)*count + 1, sizeof *words);
     attend_span word;
     if (!words) return NULL;
-    for (size_t at = 0, i = 0; attend_word_next(text, size, &at, &word); i++) {
+    for (size_t at = 0, i = 0; attend_unit_next(x->unit, text, size, &at, &word); i++) {
         words[i] = copy(w, text + word.begin, at - (size_t)word.begin);
         if (!words[i]) return NULL;
     }

@@ -51,6 +51,31 @@ void attend_map_word_weights(const attend_map *map, int layer, int head, float *
     }
 }
 
+/* What the row of one token lacks, counting only tokens of words unless by_token. */
+static double rest_of_token(const attend_map *map, int layer, int head, bool by_token, int row)
+{
+    double all = 0, shown = 0;
+    for (int j = 0; j < map->source_count; j++) {
+        const double w = cell(map, layer, head, row, j);
+        all += w;
+        if (by_token || map->source[j].word >= 0) shown += w;
+    }
+    return all > 0 && shown < 1 ? 1 - shown : 0;
+}
+
+void attend_map_rest(const attend_map *map, int layer, int head, bool by_token, float *to)
+{
+    ATTEND_REQUIRE_VOID(map && to && has_maps(map, layer, head));
+    for (int i = 0, next; i < map->target_count; i = next) {
+        next = i + 1;
+        while (!by_token && next < map->target_count && map->target[next].word == map->target[i].word) next++;
+        if (!by_token && map->target[i].word < 0) continue;
+        double sum = 0;
+        for (int k = i; k < next; k++) sum += rest_of_token(map, layer, head, by_token, k);
+        to[by_token ? i : map->target[i].word] = (float)(sum / (next - i));
+    }
+}
+
 /* ---- statistics ---- */
 
 static double entropy(const attend_map *map, int layer, int head)

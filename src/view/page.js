@@ -1,7 +1,6 @@
 /* page.js: the page: its state, what is selected, and the keys. */
 
-const data = JSON.parse(document.getElementById("data").textContent);
-const VIEWS = ["links", "matrix", "text"];
+const WIDE = 1000; /* pixels from which links and matrix are shown beside each other */
 const KINDS = {
   cross: { title: "the target attends to the source", target: "target", source: "source" },
   encoder: { title: "the source attends to itself", target: "attends", source: "attended to" },
@@ -14,14 +13,16 @@ const sentences = data.sentences.map(hypothesesOf);
 const kinds = Object.keys(KINDS).filter((kind) => data.sentences.some((maps) => maps.some((map) => map.attention === kind)));
 const firstKind = (data.sentences.find((maps) => maps.length) || [{ attention: "cross" }])[0].attention;
 
+const hasModels = data.models.length > 1;
 const state = {
-  sentence: 0, hypothesis: 0, view: "links", byToken: data.byToken, order: "low",
-  kind: firstKind, heads: { [firstKind]: { layer: data.layer, head: data.head } }, /* of each attention kind */
+  sentence: 0, hypothesis: 0, view: data.allHeads ? "heads" : hasModels ? "models" : "links", byToken: data.byToken, order: "low",
+  kind: firstKind, heads: {}, /* of each model and attention kind */
   theme: "auto", /* or light, dark */
   hover: null, selected: null, /* { side, index, other }: what the pointer is on, and what is selected by click or keys */
 };
 let view = null;    /* of the map that is shown */
 let picture = null; /* of the view */
+let beside = null;  /* the other picture of a wide window, or null */
 
 const byId = (id) => document.getElementById(id);
 
@@ -41,13 +42,17 @@ const active = () => state.hover || state.selected;
 const sentence = () => sentences[state.sentence];
 const hypothesis = () => sentence()[state.hypothesis];
 const map = () => hypothesis()[state.kind] || hypothesis().first;
-const chosen = () => state.heads[map().attention] || (state.heads[map().attention] = { layer: -1, head: -1 });
+const chosenOf = (m) => {
+  const key = modelOf(m) + m.attention, start = data.models[modelOf(m)];
+  return state.heads[key] || (state.heads[key] = m.attention === firstKind ? { layer: start.layer, head: start.head } : { layer: -1, head: -1 });
+};
+const chosen = () => chosenOf(map());
 const statistics = () => statisticsOf(map(), chosen().layer, chosen().head);
 
 /* Of the first map of a hypothesis with the page's initial layer and head. The lists are marked and sorted by it, whatever is shown now. */
 function firstStatistics(hypothesis) {
-  const m = hypothesis.first;
-  return statisticsOf(m, data.layer < m.layers ? data.layer : -1, data.head < m.heads ? data.head : -1);
+  const m = hypothesis.first, start = data.models[modelOf(m)];
+  return statisticsOf(m, start.layer < m.layers ? start.layer : -1, start.head < m.heads ? start.head : -1);
 }
 
 /* ---- light and dark ---- */
@@ -117,7 +122,7 @@ function showHypotheses() {
   byId("hypotheses").replaceChildren(...all.map((each, i) => {
     const here = i === state.hypothesis, m = each.first;
     const button = create("button", [
-      create("span", m.forced ? "given" : String(i + 1), { className: "count" }),
+      create("span", hasModels ? data.models[modelOf(m)].name : m.forced ? "given" : String(i + 1), { className: "count" }),
       create("span", m.target ? visible(m.target) : "(empty)", { className: "line", dir: "auto" }),
       create("span", percent(firstStatistics(each).confidence), { className: "figure" }),
     ], { type: "button", role: "radio", "aria-checked": here });
@@ -155,6 +160,21 @@ function showFigures() {
   byId("warnings").replaceChildren(...warnings);
 }
 
+/* As attend_view_caption writes it. */
+function captionOf(m, { layer, head }, withModel) {
+  const name = { cross: "cross-attention", encoder: "encoder self-attention", decoder: "decoder self-attention" }[m.attention];
+  const allLayers = layer < 0 && m.layers > 1, allHeads = head < 0 && m.heads > 1, model = data.models[modelOf(m)].name;
+  const layers = m.layers < 2 ? "" : allLayers ? `, mean of ${m.layers} layers` : `, layer ${layer}`;
+  const heads = m.heads < 2 ? "" : !allHeads ? `, head ${head}` : allLayers ? ` and ${m.heads} heads` : `, mean of ${m.heads} heads`;
+  return (withModel && model ? visible(model) + ": " : "") + name + layers + heads;
+}
+
+const caption = () => {
+  const m = map(), all = shownView() === "heads";
+  if (!m.weights || shownView() === "models") return "";
+  return all ? captionOf(m, { layer: -1, head: -1 }, true).replace("mean of", "all") : captionOf(m, chosen(), true);
+};
+
 function fillChoice(id, count, chosen) {
   const options = [create("option", "mean", { value: -1 })];
   for (let i = 0; i < count; i++) options.push(create("option", String(i), { value: i })); /* counted from 0, as in the command */
@@ -168,7 +188,7 @@ function showKinds() {
   for (const button of document.querySelectorAll("[data-kind]")) {
     const kind = button.dataset.kind, here = Boolean(hypothesis()[kind]);
     button.disabled = !here;
-    button.title = KINDS[kind].title + (here ? " (l)" : ": left out to keep the page small; make a page of this attention kind alone");
+    button.title = KINDS[kind].title + (here ? " (l)" : hasModels ? ": not on this page for this model" : ": left out to keep the page small; make a page of this attention kind alone");
     button.setAttribute("aria-pressed", kind === map().attention);
   }
 }
@@ -179,6 +199,7 @@ function showTools() {
   for (const button of document.querySelectorAll("[data-view]")) {
     button.setAttribute("aria-pressed", button.dataset.view === shownView());
     button.disabled = !m.weights && button.dataset.view !== "text";
+    button.hidden = !isPossible(button.dataset.view);
   }
   for (const button of document.querySelectorAll("[data-by-token]"))
     button.setAttribute("aria-pressed", Boolean(button.dataset.byToken) === state.byToken);
@@ -191,7 +212,15 @@ function showTools() {
 
 /* ---- the picture ---- */
 
-const shownView = () => (map().weights ? state.view : "text");
+const isPossible = (kind) => (kind === "heads" ? map().layers * map().heads > 1 : kind === "models" ? hasModels : true);
+const shownView = () => (!map().weights ? "text" : isPossible(state.view) ? state.view : "matrix");
+
+/* What the shades of words mean while none is selected. */
+function shadesOf(m) {
+  const source = m.weights && m.attention === "cross", target = Boolean(m.probability);
+  if (source && target) return "The more a source word is shaded, the less attention it receives in all; the more a target word is shaded, the less probable it is.";
+  return target ? "The more a word below is shaded, the less probable it is." : "No word has a probability here.";
+}
 
 /* Running text: for long sentences and for models without attention. */
 function drawText(marks) {
@@ -210,16 +239,22 @@ function drawText(marks) {
     });
     return p;
   });
+  const note = create("p", shadesOf(map()) + " Point at a word to see its weights instead.", { className: "note" });
+  /* Without a selection: what a source word lacks in coverage, and a target word in probability. */
+  function doubt(side, unit) {
+    if (side === "target") return 1 - unit.probability; /* NaN: it has none */
+    return map().weights && map().attention === "cross" ? 1 - unit.coverage : 0;
+  }
   function highlight(now) {
     for (const side of ["source", "target"])
       spans[side].forEach((span, i) => {
-        const weight = now && now.side !== side ? weightWith(view, now, i) : 0;
+        const weight = !now ? doubt(side, view[side][i]) : now.side !== side ? weightWith(view, now, i) : 0;
         span.style.backgroundColor = weight >= 0.005 ? colourOf(paper(), weight) : "";
-        span.style.color = weight > 0.5 ? paper().paper : "";
+        span.style.color = weight >= 0.005 ? inkOn(paper(), weight) : "";
         span.classList.toggle("self", Boolean(now && now.side === side && now.index === i));
       });
   }
-  return { paragraphs, highlight, element: (side, i) => spans[side][i] || null };
+  return { paragraphs: [note, ...paragraphs], highlight, element: (side, i) => spans[side][i] || null };
 }
 
 function roomForPicture() {
@@ -227,19 +262,69 @@ function roomForPicture() {
   return Math.max(260, box.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight));
 }
 
+/* All layers and heads of the map; a click shows one of them. */
+function headPanels(m) {
+  const panels = [];
+  for (let layer = 0; layer < m.layers; layer++)
+    for (let head = 0; head < m.heads; head++) {
+      const name = [m.layers > 1 ? `layer ${layer}` : "", m.heads > 1 ? `head ${head}` : ""].filter(Boolean).join(", ");
+      const choose = () => { Object.assign(chosen(), { layer, head }); chooseView("matrix"); };
+      panels.push({ view: viewOf(m, state.byToken, layer, head), caption: [name], choose, chosen: chosen().layer === layer && chosen().head === head });
+    }
+  return panels;
+}
+
+/* The best hypothesis of each model; a click shows it. */
+function modelPanels() {
+  return data.models.flatMap((model, i) => {
+    const at = sentence().findIndex((h) => modelOf(h.first) === i), m = at < 0 ? null : sentence()[at][map().attention];
+    if (!m || !m.weights) return [];
+    const choose = () => { state.view = "matrix"; chooseHypothesis(at); };
+    return [{ view: viewOf(m, state.byToken, chosenOf(m).layer, chosenOf(m).head), caption: [visible(model.name), captionOf(m, chosenOf(m), false)], choose, chosen: at === state.hypothesis }];
+  });
+}
+
+function drawSeveral(kind, room) {
+  return kind === "models" ? drawPanels(modelPanels(), paper(), room, data.models.length) : drawPanels(headPanels(map()), paper(), room, map().heads > 1 ? map().heads : map().layers);
+}
+
+/* Links and matrix, if both have enough room. */
+function drawBoth(kind, room) {
+  const half = (room - 24) / 2, links = drawLinks(view, statistics(), paper(), half), matrix = drawMatrix(view, statistics(), paper(), half);
+  if (Number(matrix.svg.getAttribute("width")) > half || Number(links.svg.getAttribute("width")) > half) return null;
+  return kind === "links" ? [links, matrix] : [matrix, links];
+}
+
 function showPicture() {
   if (!view) return;
-  const box = byId("view"), kind = shownView();
-  box.className = kind;
-  if (kind === "text") {
+  const box = byId("view"), kind = shownView(), room = roomForPicture();
+  const both = room >= WIDE && (kind === "links" || kind === "matrix") ? drawBoth(kind, room) : null;
+  box.className = kind + (both ? " both" : "");
+  byId("caption").textContent = caption();
+  beside = both ? both[1] : null;
+  if (both) {
+    picture = both[0];
+    box.replaceChildren(...(kind === "links" ? both : [both[1], both[0]]).map((p) => p.svg));
+  } else if (kind === "text") {
     picture = drawText(statistics());
     box.replaceChildren(...picture.paragraphs);
   } else {
-    picture = (kind === "links" ? drawLinks : drawMatrix)(view, statistics(), paper(), roomForPicture());
+    picture = kind === "links" ? drawLinks(view, statistics(), paper(), room) : kind === "matrix" ? drawMatrix(view, statistics(), paper(), room) : drawSeveral(kind, room);
     box.replaceChildren(picture.svg);
   }
-  if (picture.follow) picture.follow(box.scrollLeft, box.scrollTop);
+  follow();
+  highlight();
+}
+
+function highlight() {
   picture.highlight(active());
+  if (beside) beside.highlight(active());
+}
+
+/* The labels of a matrix stay in sight. */
+function follow() {
+  const box = byId("view");
+  for (const shown of [picture, beside]) if (shown && shown.follow) shown.follow(box.scrollLeft, box.scrollTop);
 }
 
 /* ---- details of a word ---- */
@@ -258,6 +343,8 @@ function partnersOf(now) {
   const items = list.slice(0, MAX_PARTNERS).map((p) => meter(p.weight, p.unit.text, exact(p.weight), other));
   const rest = list.slice(MAX_PARTNERS);
   if (rest.length) items.push(create("li", `${rest.length} more, ${exact(rest.reduce((sum, p) => sum + p.weight, 0))} together`, { className: "rest" }));
+  const left = now.side === "target" ? view.target[now.index].rest : 0;
+  if (left >= 0.00005) items.push(meter(left, REST, exact(left), "target"));
   if (!items.length) items.push(create("li", "none", { className: "rest" }));
   return create("ul", items, { className: "meters" });
 }
@@ -288,8 +375,8 @@ function showDetail() {
   const now = active(), box = byId("detail");
   if (!view) return;
   if (!now) {
-    box.replaceChildren(create("p", "Point at a word to see its weights.", { className: "hint" }),
-      create("p", ["Or use the arrow keys; ", create("kbd", "?"), " lists all keys."], { className: "hint" }), ...(map().weights ? [legend()] : []));
+    box.replaceChildren(create("p", picture.panels ? "Click on a map to enlarge it." : "Point at a word to see its weights.", { className: "hint" }),
+      create("p", ["Or use the arrow keys; ", create("kbd", "?"), " lists all keys and explains the numbers."], { className: "hint" }), ...(map().weights ? [legend()] : []));
     box.classList.add("idle");
     return;
   }
@@ -318,7 +405,7 @@ function point(now, keep) {
   if (keep) state.selected = now, state.hover = null;
   else state.hover = now;
   if (same(before, active())) return;
-  picture.highlight(active());
+  highlight();
   showDetail();
 }
 
@@ -380,7 +467,7 @@ function chooseUnit(byToken) {
 }
 
 function chooseView(kind) {
-  if (!map().weights) return;
+  if (!map().weights || !isPossible(kind)) return;
   state.view = kind;
   refresh();
   reveal();
@@ -418,9 +505,10 @@ function chooseHead(step) {
 
 function save() {
   if (!map().weights) return;
-  const kind = shownView() === "matrix" ? "matrix" : "links";
-  const drawing = (kind === "matrix" ? drawMatrix : drawLinks)(view, statistics(), paper(), Math.max(roomForPicture(), 480));
+  const kind = shownView() === "text" ? "links" : shownView(), room = Math.max(roomForPicture(), 480);
+  const drawing = kind === "links" ? drawLinks(view, statistics(), paper(), room) : kind === "matrix" ? drawMatrix(view, statistics(), paper(), room) : drawSeveral(kind, room);
   if (state.selected) drawing.highlight(state.selected);
+  if (caption()) addCaption(drawing.svg, caption(), paper());
   const url = URL.createObjectURL(new Blob([svgText(drawing.svg)], { type: "image/svg+xml" }));
   const link = create("a", [], { href: url, download: `attention-${state.sentence + 1}-${state.hypothesis + 1}-${map().attention === "cross" ? "" : map().attention + "-"}${kind}.svg` });
   document.body.append(link);
@@ -434,9 +522,10 @@ function save() {
 function selectionAt(event) {
   const element = event.target.closest("[data-side]");
   if (element) return { side: element.dataset.side, index: Number(element.dataset.index) };
-  if (!picture || !picture.cellAt) return null;
-  const frame = picture.svg.getBoundingClientRect();
-  return picture.cellAt(event.clientX - frame.left, event.clientY - frame.top);
+  const shown = [picture, beside].find((p) => p && p.cellAt && p.svg.contains(event.target));
+  if (!shown) return null;
+  const frame = shown.svg.getBoundingClientRect();
+  return shown.cellAt(event.clientX - frame.left, event.clientY - frame.top);
 }
 
 function listenToPointer() {
@@ -444,12 +533,17 @@ function listenToPointer() {
   box.addEventListener("pointermove", (event) => { if (event.pointerType !== "touch") point(selectionAt(event), false); });
   box.addEventListener("pointerleave", () => point(null, false));
   box.addEventListener("click", (event) => {
+    const panel = event.target.closest("[data-panel]");
+    if (panel) {
+      picture.panels[Number(panel.dataset.panel)].choose();
+      return;
+    }
     const now = selectionAt(event), selected = state.selected;
     const again = now && selected && now.side === selected.side && now.index === selected.index && now.other === selected.other;
     point(again ? null : now, true);
     if (!picture.box) reveal();
   });
-  box.addEventListener("scroll", () => { if (picture && picture.follow) picture.follow(box.scrollLeft, box.scrollTop); });
+  box.addEventListener("scroll", follow);
   byId("sentences").addEventListener("click", (event) => {
     const button = event.target.closest("[data-sentence]");
     if (!button) return;
@@ -498,7 +592,7 @@ function moved(key) {
   const now = state.selected;
   const last = (side) => view[side].length - 1;
   const clamp = (side, i) => Math.max(0, Math.min(last(side), i));
-  if (last("source") < 0 || last("target") < 0) return null;
+  if (last("source") < 0 || last("target") < 0 || picture.panels) return null;
   if (!now) return picture.cellAt ? { side: "target", index: 0, other: 0 } : { side: "target", index: 0 };
   if (key === "Home" || key === "End") return { ...now, index: key === "Home" ? 0 : last(now.side) };
   const step = key === "ArrowRight" || key === "ArrowDown" ? 1 : -1;
@@ -527,7 +621,7 @@ function nextSentence(step) {
 const KEYS = {
   j: () => nextSentence(1), k: () => nextSentence(-1),
   h: () => chooseHypothesis(state.hypothesis + 1), H: () => chooseHypothesis(state.hypothesis - 1),
-  1: () => chooseView("links"), 2: () => chooseView("matrix"), 3: () => chooseView("text"),
+  1: () => chooseView("links"), 2: () => chooseView("matrix"), 3: () => chooseView("text"), 4: () => chooseView("heads"), 5: () => chooseView("models"),
   l: () => nextKind(1), L: () => nextKind(-1), w: () => chooseUnit(!state.byToken), a: () => chooseHead(1), A: () => chooseHead(-1),
   o: () => chooseOrder(ORDERS[(ORDERS.indexOf(state.order) + 1) % ORDERS.length]),
   d: nextTheme, s: save, "?": openHelp,

@@ -3,45 +3,26 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 const FONT = 'system-ui, "Segoe UI", Roboto, "Noto Sans", "Helvetica Neue", Arial, sans-serif';
-const LEVELS = 48;         /* of colour */
+const LEVELS = data.light.length - 1; /* of colour */
 const MIN_LINK = 0.04;
 
 /* ---- colour ---- */
 
-/* OKLCH to sRGB: equal steps of lightness appear equal. */
-function oklch(lightness, chroma, hue) {
-  const a = chroma * Math.cos(hue * Math.PI / 180), b = chroma * Math.sin(hue * Math.PI / 180);
-  const l = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3;
-  const m = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3;
-  const s = (lightness - 0.0894841775 * a - 1.291485548 * b) ** 3;
-  const linear = [
-    4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s,
-    -1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s,
-    -0.0041960863 * l - 0.7034186147 * m + 1.707614701 * s,
-  ];
-  return "#" + linear.map((x) => {
-    const y = x <= 0.0031308 ? 12.92 * x : 1.055 * x ** (1 / 2.4) - 0.055;
-    return Math.round(255 * Math.min(1, Math.max(0, y))).toString(16).padStart(2, "0");
-  }).join("");
-}
-
-/* One hue, from the lightness of the paper to that of the ink, within the sRGB gamut. */
-function rampOf(dark) {
-  return Array.from({ length: LEVELS + 1 }, (_, i) => {
-    const x = i / LEVELS;
-    return dark ? oklch(0.235 + 0.63 * x, 0.014 + 0.105 * Math.sin(0.9 * Math.PI * x), 248)
-      : oklch(0.975 - 0.595 * x, 0.005 + 0.125 * Math.sin(0.62 * Math.PI * x), 254);
-  });
-}
-
+/* The ramps are those of the palette in pictures and on the terminal; on dark paper, a weight of 0 is dark. */
 const PAPERS = {
-  light: { dark: false, paper: "#ffffff", ink: "#1b2130", soft: "#667085", line: "#e3e7ee", mark: "#b45309", ramp: rampOf(false) },
-  dark: { dark: true, paper: "#14181f", ink: "#e6e9ef", soft: "#929cac", line: "#2a313d", mark: "#f0a94a", ramp: rampOf(true) },
+  light: { dark: false, paper: "#ffffff", ink: "#1b2130", soft: "#667085", line: "#e3e7ee", mark: "#b45309", ramp: data.light },
+  dark: { dark: true, paper: "#14181f", ink: "#e6e9ef", soft: "#929cac", line: "#2a313d", mark: "#f0a94a", ramp: data.dark },
 };
+
+/* Whether black is easier to read on the colour than white (attend/palette.h). */
+function isBright(colour) {
+  const [r, g, b] = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16) / 255).map((x) => (x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.1791;
+}
 
 const level = (weight) => Math.max(0, Math.min(LEVELS, Math.round(weight * LEVELS)));
 const colourOf = (paper, weight) => paper.ramp[level(weight)];
-const inkOn = (paper, weight) => (weight > 0.5 ? paper.paper : paper.ink);
+const inkOn = (paper, weight) => (isBright(colourOf(paper, weight)) ? "#000000" : "#ffffff");
 
 /* ---- elements ---- */
 
@@ -195,7 +176,7 @@ function drawLinks(view, statistics, paper, room) {
         const weight = active && active.side !== side ? weightWith(view, active, i) : 0;
         rect.setAttribute("fill", weight >= 0.005 ? colourOf(paper, weight) : paper.paper);
         rect.setAttribute("stroke", self ? paper.ramp[Math.round(0.8 * LEVELS)] : "none");
-        text.setAttribute("fill", weight > 0.5 ? paper.paper : unit.end ? paper.soft : paper.ink);
+        text.setAttribute("fill", weight >= 0.005 ? inkOn(paper, weight) : unit.end ? paper.soft : paper.ink);
         if (weight < 0.01) return;
         some.append(active.side === "target" ? link(active.index, i) : link(i, active.index));
         label(side, box, weight);
@@ -206,36 +187,50 @@ function drawLinks(view, statistics, paper, room) {
 
 /* ---- matrix ---- */
 
+/* The cells of a view, one path for each colour; cells that a causal mask excludes are marked. */
+function cellPaths(view, left, top, cell, paper) {
+  const S = view.source.length, T = view.target.length, mirrored = isRightToLeft(view.map.source), elements = [];
+  const paths = Array.from({ length: LEVELS + 1 }, () => "");
+  for (let t = 0; t < T; t++)
+    for (let x = 0, next; x < S; x = next) {
+      const at = (k) => level(view.at(t, mirrored ? S - 1 - k : k));
+      for (next = x + 1; next < S && at(next) === at(x);) next++;
+      paths[at(x)] += `M${left + x * cell} ${top + t * cell}h${(next - x) * cell}v${cell}h${(x - next) * cell}z`;
+    }
+  if (view.rest) view.target.forEach((unit, t) => { paths[level(unit.rest)] += `M${restColumn(view, left, cell)} ${top + t * cell}h${cell}v${cell}h${-cell}z`; });
+  elements.push(createSvg("rect", { x: left, y: top, width: S * cell, height: T * cell, fill: paper.ramp[0] }));
+  paths.forEach((d, i) => { if (d) elements.push(createSvg("path", { d, fill: paper.ramp[i] })); });
+  if (view.causal) {
+    let masked = "";
+    for (let t = 0; t + 1 < T; t++) masked += `M${mirrored ? left : left + (t + 1) * cell} ${top + t * cell}h${(S - 1 - t) * cell}v${cell}h${(t + 1 - S) * cell}z`;
+    elements.push(createSvg("path", { d: masked, fill: paper.line, opacity: 0.6 }));
+  }
+  return elements;
+}
+
+const REST = "(rest)";
+const REST_GAP = 0.3; /* before the column for the rest, in cells */
+const restColumn = (view, left, cell) => left + (view.source.length + REST_GAP) * cell;
+const cellsAcross = (view) => view.source.length + (view.rest ? 1 + REST_GAP : 0);
+
 function drawMatrix(view, statistics, paper, room) {
   const S = view.source.length, T = view.target.length, mirrored = isRightToLeft(view.map.source);
   const widest = (side, size) => Math.max(24, ...view[side].map((unit) => Math.min(150, widthOf(unit.text, size))));
   const hasProbabilities = Boolean(view.map.probability), probabilities = hasProbabilities ? 46 : 10;
   const left = Math.min(widest("target", 13) + 18, room * 0.32), lean = 58 * Math.PI / 180, coverage = 40;
   const spillOf = (size) => Math.max(widest("source", size) * Math.cos(lean) + 12, probabilities);
-  const cellOf = (size) => Math.max(13, Math.min(38, Math.floor((room - left - spillOf(size)) / Math.max(S, 1))));
+  const cellOf = (size) => Math.max(13, Math.min(38, Math.floor((room - left - spillOf(size)) / Math.max(cellsAcross(view), 1))));
   const size = cellOf(13) < 17 ? 10.5 : 13, cell = cellOf(size), top = widest("source", size) * Math.sin(lean) + 22;
-  const width = left + S * cell + spillOf(size), height = top + T * cell + coverage;
+  const right = left + cellsAcross(view) * cell, width = right + spillOf(size), height = top + T * cell + coverage;
   const svg = canvas(width, height, paper, size, "matrix of attention weights");
   const column = (s) => left + (mirrored ? S - 1 - s : s) * cell, row = (t) => top + t * cell;
 
-  svg.append(createSvg("rect", { x: left, y: top, width: S * cell, height: T * cell, fill: paper.ramp[0] }));
-  const paths = Array.from({ length: LEVELS + 1 }, () => "");
-  for (let t = 0; t < T; t++)
-    for (let x = 0, next; x < S; x = next) {
-      const at = (k) => level(view.at(t, mirrored ? S - 1 - k : k));
-      for (next = x + 1; next < S && at(next) === at(x);) next++;
-      paths[at(x)] += `M${left + x * cell} ${row(t)}h${(next - x) * cell}v${cell}h${(x - next) * cell}z`;
-    }
-  paths.forEach((d, i) => { if (d && i > 0) svg.append(createSvg("path", { d, fill: paper.ramp[i] })); });
-  if (view.causal) { /* cells that the causal mask excludes */
-    let masked = "";
-    for (let t = 0; t + 1 < T; t++) masked += `M${mirrored ? left : left + (t + 1) * cell} ${row(t)}h${(S - 1 - t) * cell}v${cell}h${(t + 1 - S) * cell}z`;
-    svg.append(createSvg("path", { d: masked, fill: paper.line, opacity: 0.6 }));
-  }
+  svg.append(...cellPaths(view, left, top, cell, paper));
   let grid = "";
-  for (let t = 0; t <= T; t++) grid += `M${left} ${row(t)}h${S * cell}`;
+  for (let t = 0; t <= T; t++) grid += `M${left} ${row(t)}h${S * cell}` + (view.rest ? `m${REST_GAP * cell} 0h${cell}` : "");
   for (let s = 0; s <= S; s++) grid += `M${left + s * cell} ${top}v${T * cell}`;
-  svg.append(createSvg("path", { d: grid, stroke: paper.paper, "stroke-width": cell > 20 ? 1.5 : 0.8 }));
+  if (view.rest) grid += `M${restColumn(view, left, cell)} ${top}v${T * cell}h${cell}v${-T * cell}`;
+  svg.append(createSvg("path", { d: grid, fill: "none", stroke: paper.dark ? paper.paper : paper.line, "stroke-width": paper.dark && cell > 20 ? 1.5 : 0.8 }));
 
   /* The coverage of each source unit and the probability of each target unit. */
   const bars = createSvg("g", {}), under = top + T * cell + 4;
@@ -246,10 +241,10 @@ function drawMatrix(view, statistics, paper, room) {
   if (hasProbabilities) view.target.forEach((unit, t) => {
     if (Number.isNaN(unit.probability)) return;
     const wide = Math.max(1, (probabilities - 10) * unit.probability);
-    bars.append(createSvg("rect", { x: left + S * cell + 4, y: row(t) + cell * 0.3, width: wide.toFixed(1), height: (cell * 0.4).toFixed(1), fill: paper.ramp[Math.round(0.42 * LEVELS)], rx: 1 }));
+    bars.append(createSvg("rect", { x: right + 4, y: row(t) + cell * 0.3, width: wide.toFixed(1), height: (cell * 0.4).toFixed(1), fill: paper.ramp[Math.round(0.42 * LEVELS)], rx: 1 }));
   });
   if (left > 60) bars.append(createSvg("text", { x: left - 8, y: under + 11, "text-anchor": "end", "font-size": 10, fill: paper.soft }, "coverage"));
-  if (hasProbabilities) bars.append(createSvg("text", { x: left + S * cell + 4, y: under + 11, "font-size": 10, fill: paper.soft }, "prob."));
+  if (hasProbabilities) bars.append(createSvg("text", { x: right + 4, y: under + 11, "font-size": 10, fill: paper.soft }, "prob."));
   svg.append(bars);
 
   const cross = createSvg("g", { fill: "none", stroke: paper.ink, "stroke-width": 1.5 });
@@ -264,6 +259,12 @@ function drawMatrix(view, statistics, paper, room) {
     words.source.push(text);
     across.append(text);
   });
+  if (view.rest) {
+    const x = restColumn(view, left, cell) + cell / 2 + size * 0.3, y = top - 8;
+    const text = createSvg("text", { x, y, transform: `rotate(-58 ${x} ${y})`, fill: paper.soft }, REST);
+    text.append(createSvg("title", {}, "weight on the ends of the sentence, on spaces, or outside the window"));
+    across.append(text);
+  }
   view.target.forEach((unit, t) => {
     const text = createSvg("text", { x: left - 10, y: row(t) + cell / 2 + size * 0.35, "text-anchor": "end", fill: unit.end ? paper.soft : isMarked(unit, "target", statistics) ? paper.mark : paper.ink, "data-side": "target", "data-index": t }, shortened(unit.text, size, left - 18));
     text.append(createSvg("title", {}, unit.text));
@@ -305,6 +306,7 @@ function drawMatrix(view, statistics, paper, room) {
   /* The cell at a point of the picture, or null. */
   function cellAt(x, y) {
     const k = Math.floor((x - left) / cell), t = Math.floor((y - top) / cell);
+    if (view.rest && t >= 0 && t < T && x >= restColumn(view, left, cell) && x < right) return { side: "target", index: t };
     if (k < 0 || k >= S || t < 0 || t >= T) return null;
     return { side: "target", index: t, other: mirrored ? S - 1 - k : k };
   }
@@ -315,7 +317,59 @@ function drawMatrix(view, statistics, paper, room) {
   return { svg, highlight, follow, cellAt, box, mirrored };
 }
 
+/* ---- several maps ---- */
+
+/* A grid of small matrices. panels: { view, caption: [lines], choose }; across: how many in a row at most. Panels of one map have labels at the margins only. */
+function drawPanels(panels, paper, room, across) {
+  const one = panels.every((p) => p.view.map === panels[0].view.map), gap = 18, size = 11, line = 16;
+  const S = Math.max(...panels.map((p) => cellsAcross(p.view))), T = Math.max(...panels.map((p) => p.view.target.length));
+  const widest = (side) => Math.max(...panels.flatMap((p) => p.view[side].map((unit) => Math.min(110, widthOf(unit.text, size)))), side === "source" ? widthOf(REST, size) : 0, 20);
+  const labels = widest("target") + 8, lean = 58 * Math.PI / 180;
+  const cellOf = (count) => Math.floor((room - labels * (one ? 1 : count) - (count - 1) * gap - 20) / (count * Math.max(S, 1)));
+  let count = Math.min(across, panels.length);
+  while (count > 1 && cellOf(count) < 4) count--;
+  const cell = Math.max(4, Math.min(34, cellOf(count))), hasLabels = cell >= 9 || (one ? false : cell >= 7);
+  const lines = Math.max(...panels.map((p) => p.caption.length)) * line + 6;
+  const head = hasLabels ? widest("source") * Math.sin(lean) + 8 : 0, left = hasLabels ? labels : 0;
+  const widestCaption = Math.max(...panels.flatMap((p) => p.caption.map((text) => widthOf(text, size) * 1.1)));
+  const stepX = Math.max(S * cell + gap + (one ? 0 : left), Math.min(widestCaption + gap, (room - labels) / count)), rows = Math.ceil(panels.length / count);
+  const topOf = (r) => lines + (one && r > 0 ? 0 : head), yOf = (r) => r * (T * cell + gap + lines) + (one ? (r > 0 ? head : 0) : r * head);
+  const width = Math.max((one ? left : 0) + count * stepX + head * 0.62, 260), height = yOf(rows - 1) + topOf(rows - 1) + T * cell + 8;
+  const svg = canvas(width, height, paper, size, "attention maps side by side");
+  const frames = [];
+  panels.forEach((panel, i) => {
+    const r = Math.floor(i / count), k = i % count, x = (one ? left : 0) + k * stepX + (one ? 0 : left), y = yOf(r) + topOf(r), v = panel.view;
+    const g = createSvg("g", { "data-panel": i, cursor: panel.choose ? "pointer" : "default" });
+    panel.caption.forEach((text, n) => g.append(createSvg("text", { x: one ? x : x - left, y: yOf(r) + 12 + n * line, fill: n ? paper.soft : paper.ink, "font-weight": n || one ? 400 : 600 }, shortened(text, size, stepX - 8))));
+    g.append(...cellPaths(v, x, y, cell, paper));
+    const frame = createSvg("rect", { x, y, width: v.source.length * cell, height: v.target.length * cell, fill: "none", stroke: panel.chosen ? paper.ink : paper.soft, "stroke-width": panel.chosen ? 2 : 0.6 });
+    g.append(frame);
+    if (v.rest) g.append(createSvg("rect", { x: restColumn(v, x, cell), y, width: cell, height: v.target.length * cell, fill: "none", stroke: paper.soft, "stroke-width": 0.6 }));
+    if (hasLabels && (!one || k === 0)) v.target.forEach((unit, t) => g.append(createSvg("text", { x: x - 5, y: y + (t + 0.5) * cell + size * 0.35, "text-anchor": "end", fill: unit.end ? paper.soft : paper.ink }, shortened(unit.text, size, 110))));
+    if (hasLabels && (!one || r === 0)) {
+      const mirrored = isRightToLeft(v.map.source), n = v.source.length;
+      const label = (text, at, fill) => g.append(createSvg("text", { x: at, y: y - 5, transform: `rotate(-58 ${at} ${y - 5})`, fill }, shortened(text, size, 110)));
+      v.source.forEach((unit, s) => label(unit.text, x + ((mirrored ? n - 1 - s : s) + 0.5) * cell + 3, unit.end ? paper.soft : paper.ink));
+      if (v.rest) label(REST, restColumn(v, x, cell) + cell / 2 + 3, paper.soft);
+    }
+    g.append(createSvg("title", {}, panel.caption.join(", ")));
+    frames.push(frame);
+    svg.append(g);
+  });
+  return { svg, highlight: () => {}, panels, element: () => null };
+}
+
 /* ---- the file ---- */
+
+/* Adds a line of text below a picture. */
+function addCaption(svg, text, paper) {
+  const width = Math.max(Number(svg.getAttribute("width")), widthOf(text, 12) + 16), height = Number(svg.getAttribute("height")) + 26;
+  svg.setAttribute("width", Math.ceil(width));
+  svg.setAttribute("height", height);
+  svg.setAttribute("viewBox", `0 0 ${Math.ceil(width)} ${height}`);
+  svg.append(createSvg("text", { x: 8, y: height - 9, "font-size": 12, fill: paper.soft }, text));
+}
+
 
 function svgText(svg) {
   const copy = svg.cloneNode(true);

@@ -2,20 +2,27 @@
 /* page_map.js: what is computed from a map. Numbers are stored as integers, in units of 1/10000.
    A unit is what a view shows: a word or a token. Rows ("target") attend to columns ("source"), with self-attention too. */
 
+const data = JSON.parse(document.getElementById("data").textContent);
 const SCALE = 10000;
 const MIN_COVERAGE = 0.2; /* a source word below it is not covered */
 const LOOP_WORDS = 3;     /* minimum length of a repetition */
+const MIN_REST = 0.005;   /* below it in every row, there is no column for the rest */
 
 const number = (x) => (x === null ? NaN : x / SCALE);
 
-/* The maps of a sentence by hypothesis and attention kind. Each map of the first map's kind starts a hypothesis; all share the encoder's map. */
+const modelOf = (map) => map.model || 0;
+
+/* The maps of a sentence by hypothesis and attention kind. Each map of the first map's kind starts a hypothesis; those of one model share the encoder's map. */
 function hypothesesOf(maps) {
   const list = [];
   for (const map of maps) {
     if (map.attention === maps[0].attention) list.push({ first: map });
     list[list.length - 1][map.attention] = map;
   }
-  for (const hypothesis of list) hypothesis.encoder = hypothesis.encoder || list[0].encoder;
+  for (const hypothesis of list) {
+    const best = list.find((other) => modelOf(other.first) === modelOf(hypothesis.first));
+    hypothesis.encoder = hypothesis.encoder || best.encoder;
+  }
   return list;
 }
 
@@ -64,6 +71,14 @@ function unitsOf(tokens, wordOf, words, byToken) {
   return units;
 }
 
+/* What the row of a token lacks to a sum of 1: weight on ends and spaces, which are no units, or outside a window. A row without any weight lacks nothing. */
+function restOf(weights, row, columns, source) {
+  let all = 0, shown = 0;
+  for (let s = 0; s < columns; s++) all += weights[row * columns + s];
+  for (const unit of source) for (const q of unit.tokens) shown += weights[row * columns + q];
+  return all > 0 && shown < 1 ? 1 - shown : 0;
+}
+
 const mean = (list) => (list.length ? list.reduce((a, b) => a + b, 0) / list.length : 0);
 
 /* Everything a view draws. Between words, weights are summed over the tokens of a source word and averaged over those of a target word. */
@@ -81,6 +96,7 @@ function viewOf(map, byToken, layer, head) {
     const bits = rowEntropies(byTokens, map.targetTokens.length, columns);
     target.forEach((unit, t) => {
       unit.entropy = mean(unit.tokens.map((p) => bits[p]));
+      unit.rest = mean(unit.tokens.map((p) => restOf(byTokens, p, columns, source)));
       source.forEach((from, s) => {
         let sum = 0;
         for (const p of unit.tokens) for (const q of from.tokens) sum += byTokens[p * columns + q];
@@ -90,7 +106,8 @@ function viewOf(map, byToken, layer, head) {
   }
   for (const unit of target) /* an encoder's map has no probabilities, and "<s>" has none */
     unit.probability = map.probability ? unit.tokens.reduce((p, i) => p * number(map.probability[i]), 1) : NaN;
-  return { map, source, target, weights, causal: isCausal(map, weights, T, S), at: (t, s) => weights[t * S + s] };
+  const rest = target.some((unit) => unit.rest >= MIN_REST);
+  return { map, source, target, weights, rest, causal: isCausal(map, weights, T, S), at: (t, s) => weights[t * S + s] };
 }
 
 /* Self-attention in which no row attends to a later column. */

@@ -1,252 +1,159 @@
-/* picture.c: an attention map as SVG or PNG: a row for each word that attends, a column for each word attended to, and
+/* picture.c: attention maps as SVG, PDF or PNG: a row for each word that attends, a column for each word attended to, and
  * a colour bar. Column labels are slanted if they are wider than a cell.
  *
- * The only file that uses cairo (lines, colours, files) and pango (text in any script), and a library of its own, which
- * uses public headers only. All lengths are in points. A PNG has two pixels per point, or one if it would be very
- * large. */
-#include <attend/grid.h>
+ * picture*.c are the only files that use cairo and pango, and a library of their own, which uses public headers only. */
 #include <attend/picture.h>
+
+#include "view/picture_panel.h"
 #include <attend/status.h>
-#include <cairo-svg.h>
+#include <cairo-pdf.h>
 #include <math.h>
-#include <pango/pangocairo.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
-    GRID_SIZE = 560, /* of all cells together, within the limits of a cell */
+    GRID_SIZE = 560,    /* of all cells together, within the limits of a cell */
+    PANELS_SIZE = 1000, /* the same for the panels of a row */
     MIN_CELL = 14,
     MAX_CELL = 34,
-    MIN_CELL_WITH_NUMBER = 24,
-    MAX_LABEL = 150,
-    MAX_LABEL_BYTES = 1000, /* of a label or title */
+    MIN_CELL_OF_PANELS = 9,
     MARGIN = 12,
-    GAP = 5, /* between cells and labels */
+    PANEL_GAP = 16,
     BAR_GAP = 18,
     BAR_WIDTH = 10,
+    BAR_LABELS = 32, /* their width */
+    BAR_STEPS = 64,
     MIN_BAR = 60,
-    MAX_BAR = 160
+    MAX_BAR = 160,
+    TITLE = 15 /* size of its letters */
 };
-static const double slant = 0.70710678118654752; /* sine and cosine of 45 degrees */
-static const double max_pixels_at_scale_2 = 1 << 25;
+static const double max_pixels_at_scale_2 = 1 << 25, max_points = 4e7, max_length = 14000;
 
 typedef struct picture {
-    attend_grid *g;
+    attend_picture_panel *panels; /* (count) */
+    int count, across;
+    attend_palette palette;
     attend_string title; /* empty: none */
-    PangoFontMap *fonts;
-    PangoContext *context;
-    PangoLayout *layout;
-    cairo_t *to; /* NULL while the picture is measured */
-    double font, cell;
-    bool slanted;
-    double left, top; /* of the cells */
-    double bar;       /* height of the colour bar */
+    attend_canvas canvas;
+    double title_height, bar;
     double width, height;
 } picture;
 
-/* ---- text ---- */
-
-/* Bytes of a label that are laid out. A label is cut at MAX_LABEL with an ellipsis; laying out megabytes to find that
- * point takes a minute. */
-static int laid_out_bytes(const char *text)
-{
-    return (int)attend_utf8_cut(text, strnlen(text, MAX_LABEL_BYTES + 1), MAX_LABEL_BYTES);
-}
-
-/* Lays out a text, cut to `max_width`, and returns its extents in pango units. */
-static PangoRectangle lay_out(picture *p, const char *text, double size, double max_width)
-{
-    PangoFontDescription *font = pango_font_description_from_string("Sans");
-    PangoRectangle extents;
-    pango_font_description_set_absolute_size(font, size * PANGO_SCALE);
-    pango_layout_set_font_description(p->layout, font);
-    pango_font_description_free(font);
-    pango_layout_set_width(p->layout, -1);
-    pango_layout_set_text(p->layout, text, laid_out_bytes(text));
-    pango_layout_get_extents(p->layout, NULL, &extents);
-    if (extents.width > max_width * PANGO_SCALE) {
-        pango_layout_set_width(p->layout, (int)(max_width * PANGO_SCALE));
-        pango_layout_get_extents(p->layout, NULL, &extents);
-    }
-    return extents;
-}
-
-static double points(int pango_units)
-{
-    return (double)pango_units / PANGO_SCALE;
-}
-
-/* Draws a text with its middle line at y. `share` is the part of its width to the left of x: 0 left-aligned, 0.5
- * centred, 1 right-aligned. */
-static void write_text(picture *p, const char *text, double size, double max_width, double x, double y, double share)
-{
-    const PangoRectangle e = lay_out(p, text, size, max_width);
-    cairo_move_to(p->to, x - points(e.x) - share * points(e.width), y - points(e.y) - points(e.height) / 2);
-    pango_cairo_show_layout(p->to, p->layout);
-}
-
 /* ---- measures ---- */
 
-static double clamp(double x, double min, double max)
+static double max(double a, double b)
 {
-    return x < min ? min : x > max ? max : x;
+    return a > b ? a : b;
+}
+
+/* The largest panel decides the size of all cells. */
+static double cell_size(const picture *p)
+{
+    int longer = 1;
+    for (int i = 0; i < p->count; i++) {
+        const attend_grid *g = p->panels[i].g;
+        if (g->rows > longer) longer = g->rows;
+        if (g->columns > longer) longer = g->columns;
+    }
+    const double cell = p->count == 1 ? GRID_SIZE / (double)longer : PANELS_SIZE / ((double)longer * p->across);
+    const double least = p->count == 1 ? MIN_CELL : MIN_CELL_OF_PANELS;
+    return cell < least ? least : cell > MAX_CELL ? MAX_CELL : floor(cell);
+}
+
+/* The width of panel column k, or the height of panel row k. */
+static double column_width(const picture *p, int k)
+{
+    double width = 0;
+    for (int i = k; i < p->count; i += p->across) width = max(width, p->panels[i].width);
+    return width;
+}
+
+static double row_height(const picture *p, int k)
+{
+    double height = 0;
+    for (int i = k * p->across; i < p->count && i < (k + 1) * p->across; i++) height = max(height, p->panels[i].height);
+    return height;
+}
+
+static attend_canvas_text title_text(const picture *p)
+{
+    return (attend_canvas_text){ .text = p->title.text, .size = TITLE, .max_width = p->width - 2 * MARGIN };
 }
 
 static void measure(picture *p)
 {
-    const attend_grid *g = p->g;
-    const int longer = g->rows > g->columns ? g->rows : g->columns;
-    p->cell = clamp(floor(GRID_SIZE / (double)longer), MIN_CELL, MAX_CELL);
-    p->font = clamp(0.55 * p->cell, 8.5, 13);
-    double row = 0, column = 0, rightmost = 0, line = 0;
-    for (int i = 0; i < g->rows; i++) row = fmax(row, points(lay_out(p, g->row_labels[i], p->font, MAX_LABEL).width));
-    for (int j = 0; j < g->columns; j++) {
-        const PangoRectangle e = lay_out(p, g->column_labels[j], p->font, MAX_LABEL);
-        column = fmax(column, points(e.width)), line = fmax(line, points(e.height));
-        rightmost = fmax(rightmost, (j + 0.5) * p->cell + slant * (points(e.width) + points(e.height) / 2));
-    }
-    p->slanted = column > p->cell - 4;
-    if (!p->slanted) rightmost = 0;
-    p->left = ceil(MARGIN + row + GAP);
-    p->top = ceil(MARGIN + (p->title.size ? 2 * p->font : 0) + (p->slanted ? slant * (column + line / 2) : line) + GAP);
-    const double across = p->cell * g->columns, down = p->cell * g->rows;
-    p->bar = clamp(down, MIN_BAR, MAX_BAR);
-    p->width = ceil(p->left + fmax(across + BAR_GAP + BAR_WIDTH + 2.5 * p->font, rightmost) + MARGIN);
-    p->height = ceil(p->top + fmax(down, p->bar) + MARGIN);
+    const double cell = cell_size(p);
+    double top = p->panels[0].top;
+    for (int i = 0; i < p->count; i++) attend_panel_measure(&p->canvas, &p->panels[i], cell);
+    p->width = 2 * MARGIN - PANEL_GAP, p->title_height = p->title.size ? 1.8 * TITLE : 0;
+    double down = -PANEL_GAP;
+    for (int k = 0; k < p->across; k++) p->width += column_width(p, k) + PANEL_GAP;
+    for (int k = 0; k * p->across < p->count; k++) down += row_height(p, k) + PANEL_GAP;
+    top = p->panels[0].top;
+    p->bar = max(MIN_BAR, fmin(MAX_BAR, down - top));
+    p->width = ceil(p->width + BAR_GAP + BAR_WIDTH + BAR_LABELS);
+    p->height = ceil(2 * MARGIN + p->title_height + max(down, top + p->bar));
 }
 
 /* ---- drawing ---- */
 
-static void colour(picture *p, attend_colour c)
-{
-    cairo_set_source_rgb(p->to, c.red, c.green, c.blue);
-}
-
-static void grey(picture *p, double level)
-{
-    cairo_set_source_rgb(p->to, level, level, level);
-}
-
-static void draw_labels(picture *p)
-{
-    const attend_grid *g = p->g;
-    grey(p, 0.1);
-    for (int i = 0; i < g->rows; i++)
-        write_text(p, g->row_labels[i], p->font, MAX_LABEL, p->left - GAP, p->top + (i + 0.5) * p->cell, 1);
-    for (int j = 0; j < g->columns; j++) {
-        const double x = p->left + (j + 0.5) * p->cell, y = p->top - GAP;
-        if (!p->slanted) {
-            write_text(p, g->column_labels[j], p->font, MAX_LABEL, x, y - 0.6 * p->font, 0.5);
-            continue;
-        }
-        cairo_save(p->to);
-        cairo_translate(p->to, x, y);
-        cairo_rotate(p->to, -G_PI / 4);
-        write_text(p, g->column_labels[j], p->font, MAX_LABEL, 0, 0, 0);
-        cairo_restore(p->to);
-    }
-}
-
-static void draw_cell(picture *p, double weight, double x, double y)
-{
-    char number[16];
-    if (!(weight > 0.002)) return; /* white, like the background */
-    const attend_colour c = attend_colour_paper(weight);
-    colour(p, c);
-    cairo_rectangle(p->to, x, y, p->cell, p->cell);
-    cairo_fill(p->to);
-    if (p->cell < MIN_CELL_WITH_NUMBER || weight < 0.05) return;
-    snprintf(number, sizeof number, "%.2f", weight);
-    grey(p, attend_colour_is_bright(c) ? 0.1 : 1);
-    write_text(p, number, 0.34 * p->cell, p->cell, x + p->cell / 2, y + p->cell / 2, 0.5);
-}
-
-/* Cells that a causal mask excludes are grey, to tell them from weights of 0. */
-static void draw_masked_cells(picture *p)
-{
-    const int n = p->g->rows;
-    grey(p, 0.955);
-    for (int i = 0; i + 1 < n; i++)
-        cairo_rectangle(p->to, p->left + (i + 1) * p->cell, p->top + i * p->cell, (n - 1 - i) * p->cell, p->cell);
-    cairo_fill(p->to);
-}
-
-static void draw_cells(picture *p)
-{
-    const attend_grid *g = p->g;
-    const double across = p->cell * g->columns, down = p->cell * g->rows;
-    for (int i = 0; i < g->rows; i++)
-        for (int j = 0; j < g->columns; j++)
-            draw_cell(p, (double)g->weights[(size_t)i * (size_t)g->columns + (size_t)j], p->left + j * p->cell,
-                      p->top + i * p->cell);
-    if (g->is_causal) draw_masked_cells(p);
-    grey(p, 0.82);
-    cairo_set_line_width(p->to, 0.4);
-    for (int i = 1; i < g->rows; i++) {
-        cairo_move_to(p->to, p->left, p->top + i * p->cell);
-        cairo_rel_line_to(p->to, across, 0);
-    }
-    for (int j = 1; j < g->columns; j++) {
-        cairo_move_to(p->to, p->left + j * p->cell, p->top);
-        cairo_rel_line_to(p->to, 0, down);
-    }
-    cairo_stroke(p->to);
-    grey(p, 0.35);
-    cairo_set_line_width(p->to, 0.8);
-    cairo_rectangle(p->to, p->left, p->top, across, down);
-    cairo_stroke(p->to);
-}
-
-static void draw_bar(picture *p)
+static void draw_bar(picture *p, double x, double y)
 {
     static const char *const ticks[] = { "0", "0.5", "1" };
-    const double x = p->left + p->cell * p->g->columns + BAR_GAP, y = p->top;
-    cairo_pattern_t *shades = cairo_pattern_create_linear(0, y + p->bar, 0, y);
-    for (int i = 0; i <= 4; i++) {
-        const attend_colour c = attend_colour_paper(i / 4.0);
-        cairo_pattern_add_color_stop_rgb(shades, i / 4.0, c.red, c.green, c.blue);
+    for (int i = 0; i < BAR_STEPS; i++) { /* each step covers the rest, so that no gaps are visible */
+        const double down = p->bar * i / BAR_STEPS;
+        attend_canvas_fill(&p->canvas, x, y + down, BAR_WIDTH, p->bar - down,
+                           attend_palette_colour(p->palette, 1 - (i + 0.5) / BAR_STEPS, false));
     }
-    cairo_rectangle(p->to, x, y, BAR_WIDTH, p->bar);
-    cairo_set_source(p->to, shades);
-    cairo_fill_preserve(p->to);
-    cairo_pattern_destroy(shades);
-    grey(p, 0.35);
-    cairo_set_line_width(p->to, 0.6);
-    cairo_stroke(p->to);
-    for (int i = 0; i < 3; i++) write_text(p, ticks[i], 9, MAX_LABEL, x + BAR_WIDTH + 4, y + p->bar * (1 - i / 2.0), 0);
+    attend_canvas_frame(&p->canvas, x, y, BAR_WIDTH, p->bar, 0.6, 0.35);
+    for (int i = 0; i < 3; i++)
+        attend_canvas_write(&p->canvas, &(attend_canvas_text){ .text = ticks[i],
+                                                               .size = 9,
+                                                               .max_width = BAR_LABELS,
+                                                               .x = x + BAR_WIDTH + 4,
+                                                               .y = y + p->bar * (1 - i / 2.0),
+                                                               .grey = 0.1 });
 }
 
-static cairo_status_t draw(picture *p, cairo_surface_t *surface)
+static void draw(picture *p)
 {
-    p->to = cairo_create(surface);
-    pango_cairo_update_layout(p->to, p->layout);
-    grey(p, 1);
-    cairo_paint(p->to);
-    grey(p, 0);
-    if (p->title.size)
-        write_text(p, p->title.text, 1.15 * p->font, p->width - 2 * MARGIN, MARGIN, MARGIN + 0.6 * p->font, 0);
-    draw_labels(p);
-    draw_cells(p);
-    draw_bar(p);
-    const cairo_status_t status = cairo_status(p->to);
-    cairo_destroy(p->to);
-    p->to = NULL;
-    return status;
+    const attend_colour white = { 1, 1, 1 };
+    attend_canvas_fill(&p->canvas, 0, 0, p->width, p->height, white);
+    if (p->title.size) {
+        attend_canvas_text t = title_text(p);
+        t.x = MARGIN, t.y = MARGIN + 0.6 * TITLE;
+        attend_canvas_write(&p->canvas, &t);
+    }
+    const double top = MARGIN + p->title_height;
+    double y = top;
+    for (int row = 0; row * p->across < p->count; row++) {
+        double x = MARGIN;
+        for (int k = 0; k < p->across && row * p->across + k < p->count; k++) {
+            const attend_picture_panel *panel = &p->panels[row * p->across + k];
+            /* cells of a row begin at the same height */
+            attend_panel_draw(&p->canvas, panel, x, y + row_height(p, row) - panel->height);
+            x += column_width(p, k) + PANEL_GAP;
+        }
+        y += row_height(p, row) + PANEL_GAP;
+    }
+    draw_bar(p, p->width - MARGIN - BAR_WIDTH - BAR_LABELS, top + p->panels[0].top);
 }
 
 /* ---- the picture ---- */
 
 static void picture_free(picture *p)
 {
-    if (p->layout) g_object_unref(p->layout);
-    if (p->context) g_object_unref(p->context);
-    if (p->fonts) g_object_unref(p->fonts);
-    attend_grid_free(p->g);
+    for (int i = 0; p->panels && i < p->count; i++) {
+        attend_grid_free(p->panels[i].g);
+        for (int k = 0; k < ATTEND_CAPTION_LINES; k++) attend_string_free(&p->panels[i].caption[k]);
+    }
+    free(p->panels);
     attend_string_free(&p->title);
+    attend_canvas_free(&p->canvas);
 }
 
 /* ATTEND_BAD_DATA if the grid has no rows or does not fit. */
-static int check_size(const attend_grid *g, const attend_map *map, bool by_token)
+static int check_grid(const attend_grid *g, const attend_map *map, bool by_token)
 {
     const char *unit = by_token ? "tokens" : "words";
     if (g->rows == 0)
@@ -261,40 +168,138 @@ static int check_size(const attend_grid *g, const attend_map *map, bool by_token
     return ATTEND_OK;
 }
 
+/* Whether all panels show the same map, and only layer and head differ. */
+static bool is_one_map(const attend_panel *panels, int count)
+{
+    for (int i = 1; i < count; i++)
+        if (panels[i].map != panels[0].map) return false;
+    return count > 1;
+}
+
+/* The caption as a label; without the model if `o` has none. */
+static int caption_label(const attend_map *map, const attend_view_options *o, attend_string *out)
+{
+    attend_string caption = { 0 };
+    int status = attend_view_caption(map, o, &caption);
+    if (status == ATTEND_OK) status = attend_label(out, caption.text);
+    attend_string_free(&caption);
+    return status;
+}
+
+/* The model and the map, each on a line of its own. The title names panels of one map, so that they need only layer and
+ * head. */
+static int fill_captions(attend_picture_panel *to, const attend_map *map, attend_view_options o, bool is_one)
+{
+    const char *model = is_one ? NULL : attend_view_model_name(map, &o);
+    int status = model ? attend_label(&to->caption[0], model) : ATTEND_OK;
+    o.model_count = 0;
+    attend_string *line = &to->caption[model ? 1 : 0];
+    if (status == ATTEND_OK) status = caption_label(map, &o, line);
+    const char *comma = status == ATTEND_OK && is_one ? strstr(line->text, ", ") : NULL;
+    if (comma) {
+        line->size -= (size_t)(comma + 2 - line->text);
+        memmove(line->text, comma + 2, line->size + 1);
+    }
+    return status;
+}
+
+static int fill_panel(picture *p, int i, const attend_panel *from, attend_view_options o, bool is_one)
+{
+    attend_picture_panel *to = &p->panels[i];
+    o.layer = from->layer, o.head = from->head;
+    to->palette = o.palette;
+    to->has_row_labels = !is_one || i % p->across == 0;
+    to->has_column_labels = !is_one || i < p->across;
+    int status = attend_grid_new(&to->g, from->map, &o);
+    if (status == ATTEND_OK) status = check_grid(to->g, from->map, o.by_token);
+    return status == ATTEND_OK ? fill_captions(to, from->map, o, is_one) : status;
+}
+
+/* The title; for panels of one map without a title, its model and attention kind. */
+static int fill_title(picture *p, const attend_panel *panels, const attend_view_options *o, bool is_one)
+{
+    if (o->title) return attend_label(&p->title, o->title);
+    if (!is_one) return ATTEND_OK;
+    attend_map whole = *panels[0].map;
+    whole.layers = whole.heads = 1; /* it speaks of no single one */
+    return caption_label(&whole, o, &p->title);
+}
+
+static int check_size(const picture *p)
+{
+    if (p->width <= max_length && p->height <= max_length && p->width * p->height <= max_points) return ATTEND_OK;
+    return attend_fail(ATTEND_BAD_DATA, "%d maps in one picture of %.0f by %.0f points are too large; draw fewer maps",
+                       p->count, p->width, p->height);
+}
+
 /* Prepares everything except the surface, and empties `out`. */
-static int picture_new(picture *p, const attend_map *map, const attend_view_options *o, attend_string *out)
+static int picture_new(picture *p, const attend_panel *panels, int count, int across, const attend_view_options *o,
+                       attend_string *out)
 {
     *p = (picture){ 0 };
-    if (!map || !o || !out)
-        return attend_fail(ATTEND_BAD_USAGE, "drawing a picture needs a map, options and a string, and one is NULL");
+    if (!panels || count < 1 || across < 1 || !o || !out)
+        return attend_fail(ATTEND_BAD_USAGE, "drawing a picture needs maps, options and a string, and one is missing");
+    for (int i = 0; i < count; i++)
+        if (!panels[i].map) return attend_fail(ATTEND_BAD_USAGE, "panel %d of the picture has no map", i);
     out->size = 0;
-    int status = attend_grid_new(&p->g, map, o);
-    if (status == ATTEND_OK) status = check_size(p->g, map, o->by_token);
-    if (status == ATTEND_OK && o->title) status = attend_label(&p->title, o->title);
-    if (status != ATTEND_OK) {
-        picture_free(p);
-        return status;
+    const bool is_one = is_one_map(panels, count);
+    p->panels = calloc((size_t)count, sizeof *p->panels);
+    p->count = count, p->across = across < count ? across : count, p->palette = o->palette;
+    int status =
+        p->panels ? fill_title(p, panels, o, is_one) : attend_fail(ATTEND_NO_MEMORY, "no memory for a picture");
+    for (int i = 0; status == ATTEND_OK && i < count; i++) status = fill_panel(p, i, &panels[i], *o, is_one);
+    if (status == ATTEND_OK) {
+        attend_canvas_init(&p->canvas);
+        measure(p);
+        status = check_size(p);
     }
-    cairo_font_options_t *exact = cairo_font_options_create(); /* no hinting: the same lengths at any size */
-    cairo_font_options_set_hint_style(exact, CAIRO_HINT_STYLE_NONE);
-    cairo_font_options_set_hint_metrics(exact, CAIRO_HINT_METRICS_OFF);
-    cairo_font_options_set_antialias(exact, CAIRO_ANTIALIAS_GRAY);
-    p->fonts = pango_cairo_font_map_new();
-    p->context = pango_font_map_create_context(p->fonts);
-    pango_cairo_context_set_font_options(p->context, exact);
-    cairo_font_options_destroy(exact);
-    p->layout = pango_layout_new(p->context);
-    pango_layout_set_single_paragraph_mode(p->layout, TRUE);
-    pango_layout_set_ellipsize(p->layout, PANGO_ELLIPSIZE_END);
-    measure(p);
-    return ATTEND_OK;
+    if (status != ATTEND_OK) picture_free(p);
+    return status;
 }
+
+/* ---- formats ---- */
 
 /* Receives the bytes of the file from cairo. */
 static cairo_status_t add(void *to, const unsigned char *bytes, unsigned int count)
 {
     return attend_string_add(to, (const char *)bytes, count) == ATTEND_OK ? CAIRO_STATUS_SUCCESS
                                                                           : CAIRO_STATUS_WRITE_ERROR;
+}
+
+static cairo_status_t draw_svg(picture *p, attend_string *out)
+{
+    attend_canvas_begin_svg(&p->canvas, out, p->width, p->height, p->title.size ? p->title.text : "Attention map");
+    draw(p);
+    return attend_canvas_end(&p->canvas);
+}
+
+static cairo_status_t draw_pdf(picture *p, attend_string *out)
+{
+    cairo_surface_t *surface = cairo_pdf_surface_create_for_stream(add, out, p->width, p->height);
+    /* the same map is the same file, whenever it is drawn */
+    cairo_pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_CREATE_DATE, "2000-01-01T00:00:00Z");
+    cairo_pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_TITLE, p->title.size ? p->title.text : "Attention map");
+    attend_canvas_begin_cairo(&p->canvas, surface);
+    draw(p);
+    cairo_status_t drawn = attend_canvas_end(&p->canvas);
+    cairo_surface_finish(surface);
+    if (drawn == CAIRO_STATUS_SUCCESS) drawn = cairo_surface_status(surface);
+    cairo_surface_destroy(surface);
+    return drawn;
+}
+
+static cairo_status_t draw_png(picture *p, attend_string *out)
+{
+    const double scale = 4 * p->width * p->height > max_pixels_at_scale_2 ? 1 : 2;
+    cairo_surface_t *surface =
+        cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)(scale * p->width), (int)(scale * p->height));
+    cairo_surface_set_device_scale(surface, scale, scale);
+    attend_canvas_begin_cairo(&p->canvas, surface);
+    draw(p);
+    cairo_status_t drawn = attend_canvas_end(&p->canvas);
+    if (drawn == CAIRO_STATUS_SUCCESS) drawn = cairo_surface_write_to_png_stream(surface, add, out);
+    cairo_surface_destroy(surface);
+    return drawn;
 }
 
 static int status_of(cairo_status_t status)
@@ -306,34 +311,38 @@ static int status_of(cairo_status_t status)
     return attend_fail(ATTEND_FAILED, "cannot draw: %s", cairo_status_to_string(status));
 }
 
-int attend_view_svg(const attend_map *map, const attend_view_options *o, attend_string *out)
+int attend_view_panels(const attend_panel *panels, int count, int across, const attend_view_options *o,
+                       attend_picture_format format, attend_string *out)
 {
+    static cairo_status_t (*const formats[])(picture *, attend_string *) = { draw_svg, draw_pdf, draw_png };
+    if ((unsigned)format > ATTEND_PICTURE_PNG)
+        return attend_fail(ATTEND_BAD_USAGE, "there is no format %d for pictures", (int)format);
     picture p;
-    const int status = picture_new(&p, map, o, out);
+    const int status = picture_new(&p, panels, count, across, o, out);
     if (status != ATTEND_OK) return status;
-    cairo_surface_t *surface = cairo_svg_surface_create_for_stream(add, out, p.width, p.height);
-    cairo_status_t drawn = draw(&p, surface);
-    cairo_surface_finish(surface);
-    if (drawn == CAIRO_STATUS_SUCCESS) drawn = cairo_surface_status(surface);
-    cairo_surface_destroy(surface);
+    const cairo_status_t drawn = formats[format](&p, out);
     picture_free(&p);
     return status_of(drawn);
 }
 
+static int draw_map(const attend_map *map, const attend_view_options *o, attend_picture_format format,
+                    attend_string *out)
+{
+    if (!o) return attend_fail(ATTEND_BAD_USAGE, "drawing a picture needs options, and they are NULL");
+    return attend_view_panels(&(attend_panel){ .map = map, .layer = o->layer, .head = o->head }, 1, 1, o, format, out);
+}
+
+int attend_view_svg(const attend_map *map, const attend_view_options *o, attend_string *out)
+{
+    return draw_map(map, o, ATTEND_PICTURE_SVG, out);
+}
+
+int attend_view_pdf(const attend_map *map, const attend_view_options *o, attend_string *out)
+{
+    return draw_map(map, o, ATTEND_PICTURE_PDF, out);
+}
+
 int attend_view_png(const attend_map *map, const attend_view_options *o, attend_string *out)
 {
-    picture p;
-    const int status = picture_new(&p, map, o, out);
-    if (status != ATTEND_OK) return status;
-    const double scale = 4 * p.width * p.height > max_pixels_at_scale_2
-                             ? 1
-                             : 2; /* ATTEND_PICTURE_MAX keeps it below 40 million pixels */
-    cairo_surface_t *surface =
-        cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)(scale * p.width), (int)(scale * p.height));
-    cairo_surface_set_device_scale(surface, scale, scale);
-    cairo_status_t drawn = draw(&p, surface);
-    if (drawn == CAIRO_STATUS_SUCCESS) drawn = cairo_surface_write_to_png_stream(surface, add, out);
-    cairo_surface_destroy(surface);
-    picture_free(&p);
-    return status_of(drawn);
+    return draw_map(map, o, ATTEND_PICTURE_PNG, out);
 }

@@ -1,6 +1,9 @@
 /* terminal.c: an attention map as terminal text: a row for each word that attends, a column for each word attended to,
  * in as many bands of columns as the width requires.
  *
+ * With colours, every cell has a foreground and a background of its own, so that the map looks the same on a white and
+ * on a black terminal.
+ *
  * Columns line up in any script: terminal_columns.c measures the labels, and left-to-right marks around right-to-left
  * words keep a bidirectional terminal from moving the cells next to them. */
 #include <attend/grid.h>
@@ -14,7 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { DEFAULT_WIDTH = 80, MIN_WIDTH = 20, MIN_COLUMN = 3, MAX_COLUMN = 14, NUMBER = 4 };
+enum { DEFAULT_WIDTH = 80, MIN_WIDTH = 20, MIN_COLUMN = 3, MAX_COLUMN = 14, NUMBER = 4, PERCENT = 100 };
 
 static const char ramp[] = " .:-=+*#%@";                 /* weights from 0 to 1, without colours */
 static const char left_to_right_mark[] = "\xe2\x80\x8e"; /* U+200E */
@@ -22,11 +25,26 @@ static const char left_to_right_mark[] = "\xe2\x80\x8e"; /* U+200E */
 typedef struct sheet {
     attend_text_writer w;
     attend_grid *g;
+    int columns; /* of the grid, with the one for the rest */
     int width, colours;
-    int label;   /* terminal columns of the row labels */
-    int number;  /* terminal columns of the probabilities, with the space before them */
-    int *widths; /* of each column of the grid, in terminal columns */
+    attend_palette palette;
+    short nearest[PERCENT + 1]; /* of each weight in percent, in the palette of 256 colours; 0: not searched yet */
+    int label;                  /* terminal columns of the row labels */
+    int number;                 /* terminal columns of the probabilities, with the space before them */
+    int *widths;                /* of each column of the grid, in terminal columns */
 } sheet;
+
+/* ---- columns of the grid ---- */
+
+static const char *column_label(const sheet *s, int j)
+{
+    return j < s->g->columns ? s->g->column_labels[j] : ATTEND_REST_LABEL;
+}
+
+static double weight_at(const sheet *s, int i, int j)
+{
+    return (double)(j < s->g->columns ? s->g->weights[(size_t)i * (size_t)s->g->columns + (size_t)j] : s->g->rest[i]);
+}
 
 /* ---- text in columns ---- */
 
@@ -68,34 +86,61 @@ static int byte_of(double x)
     return (int)(x * 255 + 0.5);
 }
 
-/* The nearest colour of the 6 x 6 x 6 cube in the palette of 256. */
-static int cube_of(attend_colour c)
-{
-    static const int levels[6] = { 0, 95, 135, 175, 215, 255 };
-    const double rgb[3] = { c.red, c.green, c.blue };
-    int number = 0;
-    for (int i = 0; i < 3; i++) {
-        int level = 0;
-        while (level < 5 && 2 * byte_of(rgb[i]) > levels[level] + levels[level + 1]) level++;
-        number = 6 * number + level;
-    }
-    return 16 + number;
-}
-
-static void put_colour(sheet *s, attend_colour c)
-{
-    const bool bright = attend_colour_is_bright(c);
-    if (s->colours == 256)
-        attend_put(&s->w, "\033[48;5;%d;38;5;%dm", cube_of(c), bright ? 16 : 231);
-    else
-        attend_put(&s->w, "\033[48;2;%d;%d;%d;38;5;%dm", byte_of(c.red), byte_of(c.green), byte_of(c.blue),
-                   bright ? 16 : 231);
-}
-
 /* A weight in [0, 1] as a level from 0 to `levels`, rounded. */
 static int level_of(double weight, int levels)
 {
     return weight > 0 ? weight < 1 ? (int)(weight * levels + 0.5) : levels : 0;
+}
+
+/* Of the palette of 256 colours: 16 to 231 are a cube of 6 x 6 x 6, 232 to 255 are greys. */
+static attend_colour entry_of_256(int number)
+{
+    static const int levels[6] = { 0, 95, 135, 175, 215, 255 };
+    const int grey = 8 + 10 * (number - 232), in_cube = number < 232 ? number - 16 : 0;
+    if (number >= 232) return (attend_colour){ grey / 255.0, grey / 255.0, grey / 255.0 };
+    return (attend_colour){ levels[in_cube / 36] / 255.0, levels[in_cube / 6 % 6] / 255.0,
+                            levels[in_cube % 6] / 255.0 };
+}
+
+/* OKLab (Ottosson 2020): distances in it are close to those that are seen. Components of sRGB are squared instead of
+ * raised to 2.2, which suffices to compare them. */
+static void to_oklab(attend_colour c, double lab[3])
+{
+    const double r = c.red * c.red, g = c.green * c.green, b = c.blue * c.blue;
+    const double l = cbrt(0.4122 * r + 0.5363 * g + 0.0514 * b), m = cbrt(0.2119 * r + 0.6807 * g + 0.1074 * b),
+                 s = cbrt(0.0883 * r + 0.2817 * g + 0.6300 * b);
+    lab[0] = 0.2105 * l + 0.7936 * m - 0.0041 * s;
+    lab[1] = 1.9780 * l - 2.4286 * m + 0.4506 * s;
+    lab[2] = 0.0259 * l + 0.7828 * m - 0.8087 * s;
+}
+
+static int nearest_of_256(attend_colour c)
+{
+    double wanted[3], lab[3], best_distance = INFINITY;
+    int best = 16;
+    to_oklab(c, wanted);
+    for (int number = 16; number < 256; number++) {
+        double distance = 0;
+        to_oklab(entry_of_256(number), lab);
+        for (int i = 0; i < 3; i++) distance += (lab[i] - wanted[i]) * (lab[i] - wanted[i]);
+        if (distance < best_distance) best = number, best_distance = distance;
+    }
+    return best;
+}
+
+/* The number 16 is black and 231 white on every terminal; the first 16 depend on its settings. */
+static void put_colour(sheet *s, double weight)
+{
+    const int percent = level_of(weight, PERCENT);
+    attend_colour c = attend_palette_colour(s->palette, s->colours == 256 ? (double)percent / PERCENT : weight, false);
+    if (s->colours == 256) {
+        if (s->nearest[percent] == 0) s->nearest[percent] = (short)nearest_of_256(c);
+        c = entry_of_256(s->nearest[percent]);
+        attend_put(&s->w, "\033[48;5;%d", s->nearest[percent]);
+    } else {
+        attend_put(&s->w, "\033[48;2;%d;%d;%d", byte_of(c.red), byte_of(c.green), byte_of(c.blue));
+    }
+    attend_put(&s->w, ";38;5;%dm", attend_colour_is_bright(c) ? 16 : 231);
 }
 
 static void put_cell(sheet *s, double weight, int width)
@@ -104,15 +149,11 @@ static void put_cell(sheet *s, double weight, int width)
         attend_put_times(&s->w, ramp[level_of(weight, (int)sizeof ramp - 2)], width);
         return;
     }
-    const int percent = level_of(weight, 100);
-    if (percent == 0) { /* the background of the terminal */
-        attend_put_times(&s->w, ' ', width);
-        return;
-    }
+    const int percent = level_of(weight, PERCENT);
     char number[16] = "";
     if (percent >= 10) snprintf(number, sizeof number, "%d", percent);
     const int left = (width - (int)strlen(number)) / 2;
-    put_colour(s, attend_colour_screen(weight));
+    put_colour(s, weight);
     attend_put_times(&s->w, ' ', left);
     attend_put_text(&s->w, number);
     attend_put_times(&s->w, ' ', width - left - (int)strlen(number));
@@ -125,7 +166,7 @@ static void put_cell(sheet *s, double weight, int width)
 static int band_end(const sheet *s, int first)
 {
     int used = s->label + s->number + 1, end = first;
-    while (end < s->g->columns && (end == first || used + s->widths[end] <= s->width)) used += s->widths[end++] + 1;
+    while (end < s->columns && (end == first || used + s->widths[end] <= s->width)) used += s->widths[end++] + 1;
     return end;
 }
 
@@ -138,12 +179,12 @@ static void end_line(sheet *s)
 static void put_band(sheet *s, int first, int end)
 {
     bool right_to_left = false;
-    for (int j = first; j < end; j++) right_to_left |= attend_has_right_to_left(s->g->column_labels[j]);
+    for (int j = first; j < end; j++) right_to_left |= attend_has_right_to_left(column_label(s, j));
     if (right_to_left) attend_put_text(&s->w, left_to_right_mark);
     attend_put_times(&s->w, ' ', s->label + s->number);
     for (int j = first; j < end; j++) {
         attend_put_text(&s->w, " ");
-        put_label(s, s->g->column_labels[j], s->widths[j], false);
+        put_label(s, column_label(s, j), s->widths[j], false);
     }
     end_line(s);
     for (int i = 0; i < s->g->rows; i++) {
@@ -155,7 +196,7 @@ static void put_band(sheet *s, int first, int end)
             attend_put_times(&s->w, ' ', s->number);
         for (int j = first; j < end; j++) {
             attend_put_text(&s->w, " ");
-            put_cell(s, (double)s->g->weights[(size_t)i * (size_t)s->g->columns + (size_t)j], s->widths[j]);
+            put_cell(s, weight_at(s, i, j), s->widths[j]);
         }
         end_line(s);
     }
@@ -165,7 +206,8 @@ static void put_band(sheet *s, int first, int end)
 
 static bool measure(sheet *s)
 {
-    s->widths = attend_memory_zeroed((size_t)s->g->columns + 1, sizeof *s->widths);
+    s->columns = s->g->columns + (s->g->rest != NULL);
+    s->widths = attend_memory_zeroed((size_t)s->columns + 1, sizeof *s->widths);
     if (!s->widths) return false;
     for (int i = 0; i < s->g->rows; i++) {
         const int columns = attend_columns(s->g->row_labels[i]);
@@ -174,36 +216,22 @@ static bool measure(sheet *s)
     if (s->label > s->width / 4) s->label = s->width / 4;
     s->number = s->g->probability ? 1 + NUMBER : 0;
     const int available = s->width - s->label - s->number - 1, max = available < MAX_COLUMN ? available : MAX_COLUMN;
-    for (int j = 0; j < s->g->columns; j++) {
-        const int columns = attend_columns(s->g->column_labels[j]);
+    for (int j = 0; j < s->columns; j++) {
+        const int columns = attend_columns(column_label(s, j));
         s->widths[j] = columns < MIN_COLUMN ? MIN_COLUMN : columns < max ? columns : max;
     }
     return true;
 }
 
-/* The attention kind, layer and head; empty for the only map of a model. */
-static void describe_selection(char *text, size_t size, const attend_map *map, const attend_view_options *o)
-{
-    static const char *const kinds[] = { "", ", encoder self-attention", ", decoder self-attention" };
-    char layers[32] = "", heads[32] = "";
-    const bool all_layers = o->layer < 0 && map->layers > 1, all_heads = o->head < 0 && map->heads > 1;
-    if (o->layer >= 0 && map->layers > 1) snprintf(layers, sizeof layers, ", layer %d", o->layer);
-    if (o->head >= 0 && map->heads > 1) snprintf(heads, sizeof heads, ", head %d", o->head);
-    if (all_layers) snprintf(layers, sizeof layers, ", mean of %d layers", map->layers);
-    if (all_heads) snprintf(heads, sizeof heads, all_layers ? " and %d heads" : ", mean of %d heads", map->heads);
-    snprintf(text, size, "%s%s%s", kinds[map->kind], layers, heads);
-}
-
 static void put_statistics(sheet *s, const attend_map *map, const attend_view_options *o)
 {
     attend_map_statistics r;
-    char text[256], probabilities[96] = "", selection[96] = "";
+    char text[256], probabilities[96] = "";
     attend_map_describe(map, o->layer, o->head, &r);
-    describe_selection(selection, sizeof selection, map, o);
     if (s->g->probability)
         snprintf(probabilities, sizeof probabilities, "log p %.3f, confidence %.2f, ", map->log_probability,
                  r.confidence);
-    snprintf(text, sizeof text, "%sentropy %.2f bits%s", probabilities, r.entropy, selection);
+    snprintf(text, sizeof text, "%sentropy %.2f bits", probabilities, r.entropy);
     put_lines(s, text);
     if (r.uncovered > 0) {
         snprintf(text, sizeof text, "%d source word%s almost no attention", r.uncovered,
@@ -221,7 +249,7 @@ static void put_scale(sheet *s)
 {
     attend_put_text(&s->w, "0 ");
     for (int i = 0; i <= 9; i++) {
-        if (s->colours) put_colour(s, attend_colour_screen(i / 9.0));
+        if (s->colours) put_colour(s, i / 9.0);
         attend_put_times(&s->w, s->colours ? ' ' : ramp[i], 1);
     }
     attend_put_text(&s->w, s->colours ? "\033[0m 1\n" : " 1\n");
@@ -232,10 +260,29 @@ static void put_title(sheet *s, const char *title)
     attend_string label = { 0 };
     if (s->w.status == ATTEND_OK) s->w.status = attend_label(&label, title);
     if (s->w.status == ATTEND_OK) {
-        put_label(s, label.text, s->width, false);
+        const int columns = attend_columns(label.text);
+        put_label(s, label.text, columns < s->width ? columns : s->width, false);
         end_line(s);
     }
     attend_string_free(&label);
+}
+
+/* A caption that is too wide has its model on a line of its own. */
+static void put_caption(sheet *s, const attend_map *map, const attend_view_options *o)
+{
+    attend_string caption = { 0 };
+    const char *model = attend_view_model_name(map, o);
+    attend_view_options unnamed = *o;
+    unnamed.model_count = 0;
+    if (s->w.status == ATTEND_OK) s->w.status = attend_view_caption(map, o, &caption);
+    if (s->w.status == ATTEND_OK && attend_columns(caption.text) <= s->width) {
+        put_title(s, caption.text);
+    } else if (s->w.status == ATTEND_OK) {
+        if (model) put_title(s, model);
+        if (s->w.status == ATTEND_OK) s->w.status = attend_view_caption(map, &unnamed, &caption);
+        if (s->w.status == ATTEND_OK) put_lines(s, caption.text);
+    }
+    attend_string_free(&caption);
 }
 
 int attend_view_terminal(const attend_map *map, const attend_view_options *o, attend_string *out)
@@ -243,16 +290,18 @@ int attend_view_terminal(const attend_map *map, const attend_view_options *o, at
     ATTEND_REQUIRE(ATTEND_BAD_USAGE, map && o && out);
     sheet s = { .w = attend_text_writer_begin(out),
                 .colours = o->colours,
+                .palette = o->palette,
                 .width = o->width > 0 ? o->width : DEFAULT_WIDTH };
     if (s.width < MIN_WIDTH) s.width = MIN_WIDTH;
     if (s.w.status != ATTEND_OK) return s.w.status;
     const int status = attend_grid_new(&s.g, map, o);
     if (status != ATTEND_OK) return status;
-    if (!measure(&s)) s.w.status = attend_fail(ATTEND_NO_MEMORY, "no memory for %d columns", s.g->columns);
+    if (!measure(&s)) s.w.status = attend_fail(ATTEND_NO_MEMORY, "no memory for %d columns", s.columns);
     if (s.w.status == ATTEND_OK) {
         if (o->title) put_title(&s, o->title);
         put_statistics(&s, map, o);
-        for (int first = 0, end; first < s.g->columns && s.g->rows > 0; first = end) {
+        put_caption(&s, map, o);
+        for (int first = 0, end; first < s.columns && s.g->rows > 0; first = end) {
             end = band_end(&s, first);
             attend_put_text(&s.w, "\n");
             put_band(&s, first, end);

@@ -25,7 +25,7 @@ alias() { # VERB OLD NEW ARGUMENTS...
     is "notes of attend $verb $old" 1 "$(grep -c "^attend $verb: note: ${old%% *} is now ${new%% *}\$" old.printed)"
     grep -q 'note:' new.printed && fail "attend $verb $new: $(cat new.printed)"
     name=${old%% *}
-    "$attend" "$verb" --help | grep -qE -e "(^|[^a-z-])$name([^a-z-]|\$)" && fail "help of $verb shows $name"
+    "$attend" "$verb" --help-all | grep -qE -e "(^|[^a-z-])$name([^a-z-]|\$)" && fail "help of $verb shows $name"
     sed -n "/^ *$verb)/p" "$manual/attend.bash" | grep -qE -e " $name( |\")" && fail "completion of $verb shows $name"
     verb=
 }

@@ -35,6 +35,20 @@ expect 0 '{"source": ["a", "b", "c"], "target": ["c", "b", "a"], "weights": [[' 
 expect 0 '"target": ["c", "b", "a", "</s>"]' align --model m1 --input two.tsv --alignment soft --tokens
 expect 0 'pair 2 is not aligned: a side is empty' align --model m1 --input two.tsv
 
+# a side of single words is linked by its letters, also on a page and in translations; --unit says otherwise
+tr -d ' ' <train.tsv | awk -F'\t' '{ gsub(/./, "& ", $2); print $1 "\t" $2 }' | sed 's/ $//' >letters.tsv
+"$attend" train --train letters.tsv --model letters --hidden 16 --embedding 8 --dropout 0 --updates 2 --threads 2 --quiet || { echo "training failed"; exit 1; }
+printf 'aéc\tc b a\n' >letter.tsv
+expect 0 '{"source": ["a", "é", "c"], "target": ["c", "b", "a"], "weights": [[' align --model letters --input letter.tsv --alignment soft
+expect 0 '{"source": ["aéc"], "target": ["c", "b", "a"], "weights": [[' align --model letters --input letter.tsv --alignment soft --unit word
+expect 0 '"target": ["c", "b", "a"], "weights": [[' align --model letters --input letter.tsv --alignment soft --unit piece
+expect 0 '{"source": ["a", "b", "c"], "target": ["c", "b", "a"]' align --model m1 --input two.tsv --alignment soft --unit character
+[ "$("$attend" align --model letters --input letter.tsv --unit word)" = '0-0 0-1 0-2' ] || { echo "links of a single word"; failed=1; }
+expect 0 'by characters of the source' evaluate --model letters --input letters.tsv --metric exact --by-length auto
+expect 0 'by tokens of the source' evaluate --model letters --input letters.tsv --metric exact --by-length auto --unit piece
+expect 2 'unit piece requires --model' evaluate --hypothesis train.tsv --reference train.tsv --by-length auto --unit piece
+expect 2 "unit" align --model m1 --input two.tsv --unit letter
+
 # alignment error of one model, and of two with every symmetrisation; gold links in any order
 expect 0 'AER 0.0000  precision 1.0000  recall 1.0000' align --model m1 --input test.tsv --gold gold
 expect 0 'grow-diag-final-and' align --model m1 --reverse-model m2 --input test.tsv --gold gold

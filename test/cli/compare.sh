@@ -21,7 +21,7 @@ short="$small --updates 40"
     # ---- usage errors: nothing is trained, and no directory is created ----
     expect 2 '--train PAIRS is required' --valid valid.tsv --vary attention=dot
     expect 2 '--vary or --variant is required' $short
-    expect 2 '--valid PAIRS or --test PAIRS is required' --train pairs.tsv --vary attention=dot
+    expect 2 '--test PAIRS or --valid PAIRS is required' --train pairs.tsv --valid none --vary attention=dot
     expect 2 'is not FIELD=VALUE' $short --vary attention
     expect 2 'is not FIELD=VALUE' $short --vary attention=
     expect 2 'has an empty value' $short --vary attention=dot,,none
@@ -101,6 +101,9 @@ is 'variants in the JSON' 4 "$(grep -o '"state": "done"' c/comparison.json | wc 
 grep -q '"aer": null' c/comparison.json || fail 'a variant without attention has an alignment error'
 python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' c/comparison.svg || fail 'comparison.svg is not well-formed'
 is 'points in the picture' 8 "$(grep -c '<circle' c/comparison.svg)" # a score and a best model each
+is 'models with maps' '"name":"dot global" "name":"dot local-p" "name":"two layers"' "$(grep -o '"name":"[^"]*"' c/comparison.html | tr '\n' ' ' | sed 's/ $//')"
+is 'maps of test pairs' '8 8 8' "$(for i in 0 1 2; do grep -o "\"model\":$i," c/comparison.html | wc -l; done | tr '\n' ' ' | sed 's/ $//')"
+grep -q 'comparison.svg, comparison.html and the models' printed || fail "no page: $(cat printed)"
 "$attend" compare "$@" --format markdown --quiet >markdown || fail '--format markdown fails'
 is 'rows of the markdown' 6 "$(grep -c '^|' markdown)"
 is 'its columns' 1 "$(grep '^|' markdown | awk -F'|' '{ print NF }' | sort -u | wc -l)"
@@ -172,6 +175,11 @@ printf 'vary seed=1,2 # two seeds\nvariant wide: hidden=28\nupdates 20\n' >setti
 # shellcheck disable=SC2086
 {
     expect 0 'wide' $small --config settings --output from-file --quiet
+    held="--train pairs.tsv --tokens word --hidden 24 --embedding 12 --batch-tokens 150 --updates 10 --threads 2 --vary seed=1,2 --output held"
+    expect 0 'tested on the validation pairs' $held # a tenth of the pairs, held out
+    case $printed in *'validation 45 pairs, held out'*'testing     35 sources'*) ;; *) fail "no pairs were held out: $printed" ;; esac
+    expect 0 '2 of them already done' $held
+    expect 2 "was made with training data '" $held --valid 20%
     "$attend" compare ${small#--train pairs.tsv} --train - --updates 20 --vary seed=1,2 --output from-pipe --quiet <pairs.tsv >/dev/null || fail 'standard input fails'
     same 'pairs from a pipe' from-file/seed=2/model from-pipe/seed=2/model
     tr -d ' ' <pairs.tsv >words.tsv

@@ -5,7 +5,7 @@ cd "$folder" || exit 1
 
 # The help of one option, on one line.
 help_of() { # VERB OPTION
-    "$attend" "$1" --help | awk -v name="--$2" '/^  --/ { on = $1 == name } /^[^ ]/ { on = 0 } on' | tr -s ' \n' ' '
+    "$attend" "$1" --help-all | awk -v name="--$2" '/^  --/ { on = $1 == name } /^[^ ]/ { on = 0 } on' | tr -s ' \n' ' '
 }
 shows() { # VERB OPTION TEXT
     case $(help_of "$1" "$2") in *"$3"*) ;; *) fail "help of $1 --$2 does not have '$3': $(help_of "$1" "$2")" ;; esac
@@ -31,7 +31,7 @@ shows convert frequent '(default: 100)'
 
 # every field of a model has its default in the help; vocabulary sizes follow from the data and are not options
 fields=0
-for name in $("$attend" train --help | sed -n '/^model options/,/^examples/s/^  --\([a-z-]*\) .*/\1/p'); do
+for name in $("$attend" train --help-all | sed -n '/^model options/,/^examples/s/^  --\([a-z-]*\) .*/\1/p'); do
     fields=$((fields + 1))
     shows train "$name" '(default: '
 done
@@ -46,6 +46,29 @@ for architecture in rnn transformer; do
     [ "$(wc -l <chosen)" -ge 4 ] || fail "$architecture: train chose $(wc -l <chosen) options"
     while read -r name; do shows train "$name" 'the amount of data'; done <chosen
 done
+
+# every number has a default, or says what happens without it
+for verb in train compare translate score evaluate align show convert demo; do
+    "$attend" $verb --help-all | awk -v verb=$verb 'function end() { if (text ~ /^--[a-z-]+ [NXP] / && text !~ /efault/) print "attend " verb " " text }
+        /^  --/ { end(); text = "" } /^ /  { gsub(/^ +/, ""); text = text $0 " "; next } { end(); text = "" }' >without
+    [ -s without ] && fail "options without a default: $(cat without)"
+done
+verb=
+
+# ---- attend help; the main options, and all of them ----
+is 'attend help translate' "$("$attend" translate --help)" "$("$attend" help translate)"
+is 'attend help train --all' "$("$attend" train --help-all)" "$("$attend" help train --all)"
+is 'attend help' "$("$attend" --help)" "$("$attend" help)"
+expect 2 "unknown verb 'trian'; did you mean 'train'?" help trian
+expect 2 "unexpected argument 'x'" help train x
+for verb in train compare; do
+    count=$("$attend" $verb --help | grep -c '^  --')
+    [ "$count" -le 30 ] || fail "$verb --help shows $count options"
+    all=$("$attend" $verb --help-all | grep -c '^  --')
+    "$attend" $verb --help | grep -q "^attend $verb --help-all shows all options, $((all - count)) more" || fail "$verb --help does not say that there are others"
+done
+verb=
+is 'help of a verb with few options' "$("$attend" align --help)" "$("$attend" align --help-all)"
 
 # ---- choices in messages ----
 expect 2 "--optimizer 'adan' is not one of sgd|adam; did you mean 'adam'?" train --optimizer adan

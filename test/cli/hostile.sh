@@ -136,13 +136,13 @@ head -100 pairs.tsv >a.tsv
 tail -200 pairs.tsv >b.tsv
 # shellcheck disable=SC2086
 {
-    expect 0 'data        300 pairs' train --train a.tsv b.tsv --model several $small --updates 5
-    expect 0 'data        300 pairs' train --train a.tsv --train b.tsv --model several2 $small --updates 5
+    expect 0 'data        300 pairs' train --valid none --train a.tsv b.tsv --model several $small --updates 5
+    expect 0 'data        300 pairs' train --valid none --train a.tsv --train b.tsv --model several2 $small --updates 5
     cmp -s several several2 || fail 'the model depends on how the files are given'
     expect 2 'has no counterpart' train --train a.tsv words --model x $small --updates 5
     mkfifo pipe
     cat b.tsv >pipe &
-    timeout 60 "$attend" train --train a.tsv --train pipe --model piped $small --updates 5 --quiet || fail 'a pipe'
+    timeout 60 "$attend" train --valid none --train a.tsv --train pipe --model piped $small --updates 5 --quiet || fail 'a pipe'
     cmp -s several piped || fail 'a pipe gives another model'
     expect 3 '(/dev/fd/' train --train <(echo no tab) --model x $small --updates 1
     expect 5 'it is a device' check --train /dev/zero
@@ -150,37 +150,37 @@ tail -200 pairs.tsv >b.tsv
 }
 
 # ---- sizes ----
-expect 0 'for 300 pairs of sentences' train --train pairs.tsv --model sized --updates 1
-expect 0 'resuming from update 1' train --train pairs.tsv --model sized --updates 2
+expect 0 'for 300 pairs of sentences' train --train pairs.tsv --valid none --model sized --updates 1
+expect 0 'resuming from update 1' train --train pairs.tsv --valid none --model sized --updates 2
 expect 0 'hidden               128' info sized
-expect 2 "hidden '128', and now it is '32'" train --train pairs.tsv --model sized --updates 3 --hidden 32
+expect 2 "hidden '128', and now it is '32'" train --train pairs.tsv --valid none --model sized --updates 3 --hidden 32
 cat pairs.tsv pairs.tsv >twice.tsv
-expect 2 "data '300 pairs" train --train twice.tsv --model sized --updates 3
+expect 2 "data '300 pairs" train --train twice.tsv --valid none --model sized --updates 3
 cut -f1 pairs.tsv | tr -d ' ' >words && paste words words >words.tsv
 expect 0 'source-tokens char, target-tokens char' train --train words.tsv --model letters --updates 1 --preset tiny
 
 # ---- concurrent runs, signals, closed pipes ----
 # shellcheck disable=SC2086
-"$attend" $train --model busy --updates 100000000 --save-every 50 2>/dev/null &
+"$attend" $train --valid none --model busy --updates 100000000 --save-every 50 2>/dev/null &
 child=$!
 for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do [ -e busy.checkpoint ] && break; sleep 0.3; done
 # shellcheck disable=SC2086
-expect 2 'being trained by another process' $train --model busy --updates 10
+expect 2 'being trained by another process' $train --valid none --model busy --updates 10
 kill -s HUP $child
 wait $child
 [ $? = 129 ] || fail 'SIGHUP did not end with 129'
 expect 0 'parameters' info busy.checkpoint
 # shellcheck disable=SC2086
-"$attend" $train --model busy --updates 100000000 --save-every 50 2>/dev/null &
+"$attend" $train --valid none --model busy --updates 100000000 --save-every 50 2>/dev/null &
 child=$!
 sleep 1
 kill -9 $child # releases the lock; the next run removes its temporary files
 wait $child 2>/dev/null
 : >.busy.checkpoint.abc123.tmp
 # shellcheck disable=SC2086
-timeout 100 "$attend" $train --model busy --updates 10 2>&1 | true
+timeout 100 "$attend" $train --valid none --model busy --updates 10 2>&1 | true
 # shellcheck disable=SC2086
-expect 0 'done: busy' $train --model busy --updates 10
+expect 0 'done: busy' $train --valid none --model busy --updates 10
 [ -e .busy.checkpoint.abc123.tmp ] && fail 'a stale temporary file was not removed'
 # shellcheck disable=SC2086
 "$attend" $train --model read --updates 400 --log-every 1 2>&1 | head -1 >/dev/null

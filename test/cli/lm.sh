@@ -57,7 +57,7 @@ expect 0 'per token' score --model past --input valid.txt
 printf 'a b\n\n' | "$attend" translate --model past --seed 2 --quiet | head -1 | grep -q '^a b' || fail "an lstmn does not continue lines"
 
 # sizes chosen from the amount of data
-expect 0 'chosen      for 300 lines of text, ' train $lm --train train.txt --model sized --updates 1 --tokens char
+expect 0 'chosen      for 300 lines of text, ' train $lm --train train.txt --valid none --model sized --updates 1 --tokens char
 case $printed in *"label-smoothing 0"*) ;; *) fail "sizes: $printed" ;; esac
 
 # a TAB is text; empty lines are skipped and counted

@@ -15,7 +15,7 @@ train() { # MODEL OPTIONS...
     model=$1
     shift
     "$attend" train --train "$data" --model "$model" --architecture lstmn --tokens word --hidden 48 --embedding 24 --dropout 0 --batch-tokens 200 \
-        --learning-rate 0.005 --quiet --no-check "$@"
+        --learning-rate 0.005 --valid-every 50 --quiet --no-check "$@"
 }
 right() { # MODEL OPTIONS...: how many of a hundred
     model=$1

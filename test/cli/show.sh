@@ -19,6 +19,7 @@ train() { # MODEL OPTIONS...
 train one --tokens word --updates 400 --seed 1
 train two --tokens bpe --vocab-size 300 --heads 2 --updates 20
 train layered --tokens word --architecture transformer --heads 2 --layers 2 --embedding 32 --updates 20
+train local --tokens word --window local-p --updates 10
 train bare --tokens word --attention none --readout plain --updates 10
 cut -f 1 pairs.tsv >text
 lm() { # MODEL OPTIONS...
@@ -43,6 +44,13 @@ expect 2 '--beam and --hypothesis cannot be combined with --target' show --model
 expect 2 '--beam and --hypothesis do not apply to pairs' show --model one --input pairs.tsv --hypothesis 2
 expect 2 'is larger than --beam 5' show --model one 'd e' --hypothesis 6
 expect 2 "did you mean 'svg'?" show --model one 'd e' --format svgg
+expect 2 "the ending '.jpg' of x.jpg names no format; use .svg, .pdf, .png, .html, .json, .jsonl, .npz or .txt" show --model one 'd e' --output x.jpg
+expect 2 "the ending '.7' of maps/map-%d.7" show --model one 'd e' --output maps/map-%d.7
+[ -e x.jpg ] && fail 'a file with an unknown ending is written'
+expect 2 "did you mean 'grey'?" show --model one 'd e' --palette gray
+expect 2 '--layer and --head do not apply with --all-heads' show --model two 'd e' --all-heads --head 0
+expect 2 '--all-heads shows one model' show --model two --model one 'd e' --all-heads
+expect 2 '--output map-%d.npz' show --model one --input pairs.tsv --format npz
 expect 2 '--output map-%d.svg' show --model one --input pairs.tsv --format svg
 expect 2 '--output map-%d.png' show --model one --input pairs.tsv --output map.png
 expect 2 'an integer' show --model one 'd e' --width 5
@@ -84,10 +92,10 @@ expect 2 'train a translation model on pairs' align --model lstm-lm --input pair
 
 # the terminal format, without colours in a pipe
 "$attend" show --model one 'd e h' >out || fail 'show fails'
-is 'the words across' 'd e h' "$(sed -n 3p out | awk '{ print $1, $2, $3 }')"
-is 'the words down' 'h e d' "$(sed -n 4,6p out | awk '{ printf "%s%s", (NR > 1 ? " " : ""), $1 }')"
-is 'h attends to the last word' '@@@' "$(sed -n 4p out | awk '{ print $NF }' | tr '*#%' '@@@')"
-is 'd attends to the first word' '@@@' "$(sed -n 6p out | awk '{ print $3 }' | tr '*#%' '@@@')"
+is 'the words across' 'd e h' "$(sed -n 4p out | awk '{ print $1, $2, $3 }')"
+is 'the words down' 'h e d' "$(sed -n 5,7p out | awk '{ printf "%s%s", (NR > 1 ? " " : ""), $1 }')"
+is 'h attends to the last word' '@@@' "$(sed -n 5p out | cut -c 16-18 | tr '*#%' '@@@')"
+is 'd attends to the first word' '@@@' "$(sed -n 7p out | awk '{ print $3 }' | tr '*#%' '@@@')"
 grep -q "$(printf '\033')" out && fail 'colours in a pipe'
 grep -q '^log p -' out || fail 'no statistics'
 is 'the same for a given target' "$(cat out)" "$("$attend" show --model one 'd e h' --target 'h e d')"
@@ -118,7 +126,16 @@ on_terminal TERM=xterm COLORTERM=truecolor | grep -q '48;2;' || fail 'no 24-bit 
 for plain in TERM=dumb 'TERM=xterm-256color NO_COLOR=1' 'TERM=' TERM=vt100; do
     on_terminal "$plain" | grep -q '48;' && fail "colours with $plain"
 done
-script -qec "'$attend' show --model one --format png 'd e h'" /dev/null </dev/null | grep -q 'cannot be written to a terminal' || fail 'a PNG on a terminal'
+for kind in png pdf npz; do
+    script -qec "'$attend' show --model one --format $kind 'd e h'" /dev/null </dev/null | grep -q 'cannot be written to a terminal' || fail "$kind on a terminal"
+done
+# every cell has its own background and foreground: none is left to the colours of the terminal
+on_terminal TERM=xterm COLORTERM=truecolor >colours
+is 'cells with both colours' "$(grep -o '\[48;2;[0-9;]*;38;5;[0-9]*m' colours | wc -l)" "$(grep -o '\[48;' colours | wc -l)"
+is 'cells, and the scale' 22 "$(grep -o '\[48;' colours | wc -l)"
+grep -q '48;2;255;255;255;38;5;16m' colours || fail 'a weight of 0 is not black on white'
+script -qec "env TERM=xterm COLORTERM=truecolor '$attend' show --model one 'd e h' --palette grey" /dev/null </dev/null >colours
+awk 'BEGIN { RS = "\033" } /^\[48;2;/ { split($0, c, ";"); if (c[3] != c[4] || c[4] != c[5]) bad = 1 } END { exit bad }' colours || fail 'grey has colours'
 
 # files
 head -3 pairs.tsv >few.tsv
@@ -157,18 +174,86 @@ is 'a sentence of two lines' "$("$attend" show --model one 'd e')" "$("$attend" 
 # JSON
 is 'objects' 6 "$("$attend" show --model one --input lines --quiet --format json | "$json" line)"
 is 'faults' 3 "$("$attend" show --model one --input lines --quiet --format json | grep -c '"fault"')"
-is 'members' 1 "$("$attend" show --model two 'd "\ <e' --format json | "$json" source target forced log_probability score confidence entropy unseen loops \
-    source_words target_words source_pieces target_pieces probability choices layers heads layer head weights)"
+is 'members' 1 "$("$attend" show --model two 'd "\ <e' --format json | "$json" model source target forced log_probability score confidence entropy unseen loops \
+    source_words target_words source_pieces target_pieces probability choices layers heads layer head weights rest word_rest)"
+"$attend" show --model layered 'd e' --target 'e d' --all-heads --format json >out
+is 'all layers and heads' 1 "$("$json" all_weights all_word_weights <out)"
+grep -q '"all_word_weights": \[\[\[\[[0-9., ]*\], \[[0-9., ]*\]\], \[\[[0-9., ]*\], \[[0-9., ]*\]\]\], \[\[\[' out || fail "two layers of two heads: $(cat out)"
 "$attend" show --model two 'd e' --output x.json && "$json" word_weights <x.json >/dev/null || fail 'the format by the name of the output'
 
+# the rest: of words, the weight on the end; of tokens, only what a local window takes away
+"$attend" show --model two 'd e h' --target 'h e d' | grep -q '^.*(rest)$' || fail 'no column for the rest'
+"$attend" show --model two 'd e h' --target 'h e d' --tokens | grep -q '(rest)' && fail 'tokens of a global window have a rest'
+"$attend" show --model local 'd e h d e h d e h' --target 'h e d' --tokens | grep -q '(rest)' || fail 'a local window has no rest'
+"$attend" show --model local 'd e h d e h d e h' --target 'h e d' --output local.svg && grep -q '>(rest)</text>' local.svg || fail 'a picture has no rest'
+
+# NumPy archives
+"$attend" show --model layered 'd e' --target 'e d' --output x.npz || fail 'npz fails'
+"$attend" show --model layered 'd e' --target 'e d' --format npz | cmp -s - x.npz || fail 'npz on standard output differs'
+"$attend" show --model layered --input lines --quiet --output "map-%d.npz" || fail 'several npz fail'
+is 'several npz' 'map-1.npz map-2.npz map-3.npz' "$(echo map-*.npz)"
+"$attend" show --model layered --model one 'd e' --target 'e d' --output both.npz || fail 'npz of two models'
+if command -v python3 >/dev/null; then
+    python3 "$(dirname "$0")/read_npz.py" x.npz out >printed 2>&1 || fail "$(cat printed)"
+    "$attend" show --model local 'd e h d e h' --target 'e d' --output local.npz
+    python3 "$(dirname "$0")/read_npz.py" local.npz >printed 2>&1 || fail "a local window: $(cat printed)"
+    is 'two models in an archive' 'layered one' "$(python3 "$(dirname "$0")/read_npz.py" both.npz)"
+else
+    echo 'archives are not read: there is no python3'
+fi
+
 # pictures
-for kind in svg png; do
+for kind in svg pdf png; do
     "$attend" show --model one 'd e h' --output x.$kind || fail "$kind fails"
     "$attend" show --model one 'd e h' --format $kind | cmp -s - x.$kind || fail "$kind on standard output differs"
     "$attend" show --model one --input lines --quiet --output "map-%d.$kind" || fail "several $kind fail"
     is "several $kind" "map-1.$kind map-2.$kind map-3.$kind" "$(echo map-*.$kind)"
 done
 is 'a PNG' 'PNG' "$(head -c 4 x.png | tail -c 3)"
+is 'a PDF' '%PDF' "$(head -c 4 x.pdf)"
+for text in '>d</text>' '>one</text>' '>cross-attention</text>'; do
+    grep -q "$text" x.svg || fail "the SVG has no $text"
+done
+"$attend" show --model one 'd e h' --output x.SVG && cmp -s x.svg x.SVG || fail 'an ending in capitals'
+for palette in blue grey viridis; do
+    "$attend" show --model one 'd e h' --palette $palette --output $palette.svg || fail "the palette $palette"
+done
+cmp -s blue.svg x.svg || fail 'blue is not the default'
+grep 'fill="#' grey.svg | sed 's/.*fill="#\(..\)\(..\)\(..\)".*/\1 \2 \3/' | awk '$1 != $2 || $2 != $3 { exit 1 }' || fail 'grey.svg has colours'
+
+# all layers and heads
+for kind in svg pdf png; do
+    "$attend" show --model layered 'd e h' --all-heads --output heads.$kind || fail "all heads as $kind"
+done
+for text in 'layered: cross-attention' 'layer 0, head 0' 'layer 0, head 1' 'layer 1, head 0' 'layer 1, head 1'; do
+    is "$text" 1 "$(grep -c ">$text</text>" heads.svg)"
+done
+"$attend" show --model layered 'd e h' --target 'e' --all-heads >out
+is 'all heads on the terminal' 'layered: cross-attention, layer 0, head 0:layered: cross-attention, layer 0, head 1:layered: cross-attention, layer 1, head 0:layered: cross-attention, layer 1, head 1:' \
+    "$(grep '^layered' out | tr '\n' ':')"
+"$attend" show --model layered 'd e h' --all-heads --output x.html && grep -q '"allHeads":true' x.html || fail 'a page of all heads'
+
+# several models
+"$attend" show --model one --model two 'd e h' --target 'h e d' >out || fail 'two models'
+is 'maps of two models' 'one: cross-attention two: cross-attention, mean of 2 heads' "$(grep ': cross' out | tr '\n' ' ' | sed 's/ $//')"
+is 'the map of the second' "$("$attend" show --model two 'd e h' --target 'h e d')" "$(awk '/^log p/ { n++ } n == 2' out)"
+for kind in svg pdf png html; do
+    "$attend" show --model one --model two 'd e h' --target 'h e d' --output both.$kind || fail "two models as $kind"
+done
+for text in one two 'cross-attention, mean of 2 heads'; do
+    is "$text" 1 "$(grep -c ">$text</text>" both.svg)"
+done
+is 'models of a page' '"models":[{"name":"one","layer":0,"head":-1},{"name":"two","layer":0,"head":-1}]' "$(grep -o '"models":[^]]*]' both.html)"
+is 'one map of each' '"model":0 "model":1' "$(grep -o '"model":.' both.html | tr '\n' ' ' | sed 's/ $//')"
+is 'JSON of two models' '"model": "one" "model": "two"' "$("$attend" show --model one --model two 'd e h' --format json | grep -o '"model": "[a-z]*"' | tr '\n' ' ' | sed 's/ $//')"
+"$attend" show --model one --model two --input few.tsv --output "both-%d.svg" || fail 'lines by two models'
+is 'lines by two models' 'both-1.svg both-2.svg both-3.svg' "$(echo both-?.svg)"
+expect 0 'as before a model has learned enough: train two longer' show --model one --model two 'd e h'
+expect 2 'bare has no attention' show --model one --model bare 'd e'
+expect 2 'one has no encoder attention; it has: cross' show --model transformer --model one 'd e' --attention-kind encoder
+expect 2 'one translates and transformer-lm is a language model' show --model one --model transformer-lm 'd e'
+expect 2 'one translates and transformer-lm is a language model' show --model transformer-lm --model one 'd e'
+expect 5 'nowhere' show --model one --model nowhere 'd e'
 case $(head -c 5 x.svg) in '<?xml' | '<svg ') ;; *) fail "an SVG begins with '$(head -1 x.svg)'" ;; esac
 
 # a page
@@ -190,14 +275,14 @@ is 'the same, given explicitly' "$(cat out)" "$("$attend" show --model transform
 is 'statistics of an encoder' 'entropy' "$(head -1 out | awk '{ print $1 }')"
 grep -q 'encoder self-attention, mean of 2 layers and 2 heads' out || fail "which map: $(head -2 out)"
 grep -q 'log p\|confidence\|[0-9]\.[0-9][0-9] *[-:=+*#%@.]' out && fail "an encoder has no probabilities: $(cat out)"
-is 'the source across' 'd e h' "$(sed -n 3p out | awk '{ print $1, $2, $3 }')"
-is 'the source down' 'd e h' "$(sed -n 4,6p out | awk '{ printf "%s%s", (NR > 1 ? " " : ""), $1 }')"
+is 'the source across' 'd e h' "$(sed -n 4p out | awk '{ print $1, $2, $3 }')"
+is 'the source down' 'd e h' "$(sed -n 5,7p out | awk '{ printf "%s%s", (NR > 1 ? " " : ""), $1 }')"
 [ "$("$attend" show --model transformer 'd e h' --attention-kind encoder --layer 0 --head 1)" = "$("$attend" show --model transformer 'd e h' --attention-kind encoder --layer 1 --head 1)" ] && fail 'two layers are the same'
 "$attend" show --model transformer 'd e h' --target 'h e d' --attention-kind decoder --tokens --width 120 >out || fail 'the decoder'
 grep -q 'decoder self-attention, mean of 3 layers and 2 heads' out || fail "which map: $(head -2 out)"
-is 'the target on both sides' '<s> h e d' "$(sed -n 3p out | sed 's/ *$//; s/^ *//; s/  */ /g')"
-sed -n 4p out | grep -q '^<s>      @@@$' || fail "<s> attends to itself and has no probability: $(sed -n 4p out)"
-lower out 4 4 9 || fail "weights above the diagonal: $(cat out)"
+is 'the target on both sides' '<s> h e d' "$(sed -n 4p out | sed 's/ *$//; s/^ *//; s/  */ /g')"
+sed -n 5p out | grep -q '^<s>      @@@$' || fail "<s> attends to itself and has no probability: $(sed -n 5p out)"
+lower out 5 4 9 || fail "weights above the diagonal: $(cat out)"
 is 'encoder and probabilities' 0 "$("$attend" show --model transformer 'd e h' --attention-kind encoder --format json | grep -c 'probability\|confidence\|choices\|loops\|forced')"
 is 'members of an encoder map' 1 "$("$attend" show --model transformer 'd e h' --attention-kind encoder --format json | "$json" attention source target entropy layers heads layer head weights word_weights)"
 "$attend" show --model transformer 'd e h' --attention-kind decoder --target 'h e' --format json | grep -q '"attention": "decoder", "source": "h e", "target": "h e".*"probability": \[null, 0\.' || fail 'JSON of a decoder'
@@ -205,7 +290,7 @@ for kind in encoder decoder; do
     "$attend" show --model lstmn 'd e h' --attention-kind $kind --tokens >out || fail "an LSTMN's $kind"
     grep -q "$kind self-attention" out || fail "an LSTMN's $kind: $(cat out)"
 done
-for kind in svg png json html; do
+for kind in svg pdf png json npz html; do
     "$attend" show --model transformer 'd e h' --attention-kind encoder --output encoder.$kind || fail "an encoder as $kind"
     "$attend" show --model transformer-lm 'd e h' --output text.$kind || fail "a language model as $kind"
 done
@@ -252,7 +337,7 @@ for kind in cross encoder decoder; do
 done
 "$attend" show --model transformer 'd e h' --beam 3 --output x.html || fail 'a page of hypotheses'
 is 'hypotheses' '3 1 3' "$(for kind in cross encoder decoder; do grep -o "\"attention\":\"$kind\"" x.html | wc -l; done | tr '\n' ' ' | sed 's/ $//')"
-grep -q '"layer":1,"head":-1' x.html || fail 'a page does not begin with the map the model aligns by'
+grep -q '"name":"transformer","layer":1,"head":-1' x.html || fail 'a page does not begin with the map the model aligns by'
 "$attend" show --model transformer 'd e h' --attention-kind decoder --beam 2 --output x.html || fail 'a page of one kind'
 is 'one kind' '0 0 2' "$(for kind in cross encoder decoder; do grep -o "\"attention\":\"$kind\"" x.html | wc -l; done | tr '\n' ' ' | sed 's/ $//')"
 awk 'BEGIN { for (i = 0; i < 500; i++) s = s "d "; print s "\t" s; print "d\te" }' >large.tsv # 1.5 million weights per attention kind
@@ -262,7 +347,7 @@ grep -q '"attention":"encoder","source":"d",' x.html || fail 'a short sentence a
 
 # errors of the output are reported
 if [ -c /dev/full ]; then
-    for format in terminal json svg png html; do
+    for format in terminal json svg pdf png html npz; do
         "$attend" show --model one 'd e h' --format $format >/dev/full 2>printed
         is "a full disk and $format" 5 $?
         expect 5 '/dev/full' show --model one 'd e h' --format $format --output /dev/full

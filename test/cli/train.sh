@@ -46,6 +46,27 @@ rm a.update-40
 expect 0 'a.update-40 does not exist' train --train pairs.tsv --valid valid.tsv --model a $small --learning-rate 0.1 --updates 41 --save-every 10 \
     --valid-every 20 --average-last 3
 
+# validation pairs that are held out: the default, a percentage, none; resuming keeps the parts
+expect 0 '; validation 17 pairs, held out' train --train pairs.tsv --model held $small --updates 20
+expect 0 'pairs, held out' train --train pairs.tsv --model held $small --updates 30
+head -1 held.log.jsonl | grep -q '"held_out": true' || fail "the log does not say that pairs are held out: $(head -1 held.log.jsonl)"
+expect 2 "held-out '0.1', and now it is '0'" train --train pairs.tsv --valid none --model held $small --updates 40
+expect 0 'pairs, held out' train --train pairs.tsv --valid 20% --model fifth $small --updates 20
+expect 0 'resuming from update 20' train --train pairs.tsv --model fifth $small --updates 21
+is 'the pairs of 10% and of the default' "$("$attend" train --train pairs.tsv --valid 10% --model tenth $small --updates 1 2>&1 | grep '^data')" \
+    "$("$attend" train --train pairs.tsv --model default $small --updates 1 2>&1 | grep '^data')"
+expect 0 'data        300 pairs, ' train --train pairs.tsv --valid none --model whole $small --updates 20
+expect 0 'resuming from update 20' train --train pairs.tsv --model whole $small --updates 21
+case $printed in *validation*) fail "validation without validation pairs: $printed" ;; esac
+head -10 pairs.tsv >few.tsv
+expect 0 'validation  none: a tenth of the pairs is fewer than 5' train --train few.tsv --model few $small --updates 5
+for wrong in 0% 100% 101% -5%; do expect 2 'is not between 0% and 100%' train --train pairs.tsv --valid=$wrong --model no; done
+expect 2 'cannot be combined with files' train --train pairs.tsv --valid 10% valid.tsv --model no
+expect 2 'leaves none for validation' train --train few.tsv --valid 0.001% --model no
+printf 'valid 20%%\n' >part
+expect 0 'resuming from update 21' train --train pairs.tsv --config part --model fifth $small --updates 22
+expect 0 'Nothing here prevents training' check --train pairs.tsv --valid 10%
+
 # two files, gzip, a configuration file and standard input give the same data
 gzip -c pairs.src >pairs.src.gz
 printf 'tokens word # a comment\nhidden = 32\nembedding 16\ndropout 0\nbatch-tokens 100\nlearning-rate 0.005\n' >settings
@@ -111,7 +132,7 @@ expect 0 'validation' check --train pairs.tsv --valid valid.tsv
 
 # signals
 for signal in INT TERM; do
-    "$attend" train --train pairs.tsv --model stopped$signal $small --updates 1000000 --quiet &
+    "$attend" train --train pairs.tsv --model stopped$signal $small --valid none --updates 1000000 --quiet &
     child=$!
     sleep 1
     kill -s $signal $child

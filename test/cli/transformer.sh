@@ -14,7 +14,7 @@ train() { # MODEL OPTIONS...
     model=$1
     shift
     "$attend" train --train pairs.tsv --model "$model" --architecture transformer --tokens word --hidden 32 --layers 2 --dropout 0 \
-        --batch-tokens 200 --learning-rate 0.005 --warmup 50 --quiet --no-check "$@"
+        --batch-tokens 200 --learning-rate 0.005 --warmup 50 --valid-every 50 --quiet --no-check "$@"
 }
 right() { # MODEL OPTIONS...: how many of a hundred
     model=$1

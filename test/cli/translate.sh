@@ -1,6 +1,6 @@
 #!/bin/sh
-# translate.sh ATTEND JSON_LINES: attend translate: every option, usage errors, formats, and one output line per input line.
-json=$2
+# translate.sh ATTEND JSON_LINES INTERACTIVE: attend translate: every option, usage errors, formats, and one output line per input line.
+json=$2 interactive=$3
 . "$(dirname "$0")/cases.sh"
 cd "$folder" || exit 1
 
@@ -26,7 +26,9 @@ export LC_ALL=C
 # usage errors
 : >nothing
 expect 2 '--model FILE is required' translate <nothing
-expect 2 "unexpected argument 'words'" translate --model one words <nothing
+expect 2 "unexpected argument 'words'; quote the sentence" translate --model one some words <nothing
+expect 2 'give a sentence or --input FILE, not both' translate --model one --input lines words
+expect 2 'give a sentence or --prefix FILE, not both' translate --model one --prefix lines words
 expect 2 'did you mean --sample?' translate --model one --sampel <nothing
 for option in beam length-penalty coverage-penalty; do
     expect 2 "--$option applies to search" translate --model one --sample --$option 2 <nothing
@@ -56,6 +58,26 @@ expect 5 'none' translate --model one --prefix none <nothing
 expect 5 'none' translate --model one --input none
 expect 3 'lines:1' translate --model one --dictionary lines --replace-unknown <nothing
 expect 0 'docs/translate.md' translate --help
+
+# lines of several sentences
+awk 'BEGIN { split("A b .|B c .|C d ?|D e !", s, "|"); split("b a .|c b .|d c ?|e d !", t, "|"); for (i = 0; i < 400; i++) print s[1 + i % 4] "\t" t[1 + i % 4] }' >spoken.tsv
+"$attend" train --train spoken.tsv --model spoken --tokens word --hidden 32 --embedding 16 --dropout 0 --batch-tokens 100 --learning-rate 0.005 --valid none \
+    --updates 150 --threads 2 --quiet --no-check || exit 1
+printf 'A b . B c .  C d ? D e !\n\nD e !\n\377 . A\n' >paragraphs
+"$attend" translate --model spoken --split-sentences --input paragraphs >split 2>said
+printf 'b a . c b . d c ? e d !\n\ne d !\n\n' | cmp -s - split || fail "sentences: $(cat split)"
+grep -q 'line 4: a sentence is not translated: ' said || fail "no warning about a sentence: $(cat said)"
+[ "$("$attend" translate --model spoken 'A b . B c . C d ? D e !')" = "$(head -1 split)" ] && fail 'the model translates a paragraph as well, so that splitting is not tested'
+awk 'BEGIN { for (i = 0; i < 6000; i++) printf "%s ", i % 2 ? "A b ." : "D e !"; print ""; for (i = 0; i < 5000; i++) print "D e !" }' >many
+is "a line of many sentences" "5001 33000" "$("$attend" translate --model spoken --split-sentences --beam 1 <many | awk '{ n += NF } END { print NR, n }')"
+for option in --json '--prefix lines' '--n-best 2' '--alignment hard'; do
+    expect 2 '--split-sentences cannot be combined' translate --model spoken --split-sentences $option --input paragraphs
+done
+
+is 'a sentence as an argument' "$(echo 'd e h' | "$attend" translate --model one)" "$("$attend" translate --model one 'd e h')"
+is 'a sentence, and standard input that is not read' "$(echo 'd e h' | "$attend" translate --model one --json)" "$("$attend" translate --model one --json 'd e h' <lines)"
+is 'an empty sentence' '' "$("$attend" translate --model one '')"
+expect 0 "'lines' is translated as text; --input lines translates the file" translate --model one lines
 is 'no lines' '' "$("$attend" translate --model one <nothing)"
 
 # lines
@@ -98,6 +120,9 @@ done
 is 'a translation before the end of the input' 'e d' "$(cat answers)"
 exec 9>&-
 wait $child || fail 'a closed pipe is a failure'
+
+"$interactive" "$attend" translate --model one || fail 'lines are not answered at once'
+"$interactive" "$attend" translate --model one --alignment soft --threads 1 || fail 'lines are not answered at once by one thread'
 
 # ensembles
 is 'an ensemble of one model with itself' "$(cat out)" "$("$attend" translate --model one --model one --model=one --quiet <lines)"

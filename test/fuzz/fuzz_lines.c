@@ -75,7 +75,7 @@ static uint64_t read_pairs(const attend_pairs_spec *spec)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-    const attend_pairs_spec specs[] = { { path, NULL }, { path, path } };
+    const attend_pairs_spec specs[] = { { .source = path }, { .source = path, .target = path } };
     put(bytes, size);
     const uint64_t lines = read_lines();
     attend_data_check_report *r = NULL;

@@ -49,7 +49,7 @@ for verb in $verbs; do
     has "$directory/attend.fish" " -a $verb -d"
     shown "$page" >"$scratch/page" || wrong "no page of $verb"
     # the names of the options in the help
-    "$attend" "$verb" --help | sed -n 's/^  --\([a-z0-9-]*\).*/\1/p' | sort -u >"$scratch/names"
+    "$attend" "$verb" --help-all | sed -n 's/^  --\([a-z0-9-]*\).*/\1/p' | sort -u >"$scratch/names"
     sed -n "/^  $verb)\$/,/;;/p" "$directory/_attend" >"$scratch/zsh"
     while read -r name; do
         checked=$((checked + 1))

@@ -574,6 +574,13 @@ attend_map_list *a_map_list(void)
     return lists;
 }
 
+attend_panel *some_panels(void)
+{
+    attend_panel *panels = zeroed(4 * sizeof *panels);
+    for (int i = 0; i < 4; i++) panels[i] = (attend_panel){ a_map(), -1, -1 };
+    return panels;
+}
+
 attend_grid *a_grid(void)
 {
     attend_grid *g = NULL;

@@ -92,6 +92,7 @@ attend_dictionary *a_dictionary(void);
 attend_map *a_map(void);
 attend_view_options *view_options(void);
 attend_map_list *a_map_list(void);
+attend_panel *some_panels(void);
 attend_grid *a_grid(void);
 attend_plot *a_plot(void);
 

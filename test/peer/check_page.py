@@ -306,6 +306,108 @@ def check_text(b):
     b.press("1", "escape", "l")
 
 
+def check_rest(b):
+    """Rows and their rest sum to 1, in the matrix and in the details of a word."""
+    open_sentence(b, "The agreement")
+    b.press("2", "escape")
+    check(b.run("return view.rest") and "(rest)" in b.run("return picture.svg.textContent"), "a column for the rest")
+    sums = b.run("return view.target.map((unit, t) => view.source.reduce((sum, _, s) => sum + view.at(t, s), unit.rest))")
+    check(all(abs(x - 1) < 2e-3 for x in sums), f"rows sum to 1: {sums}")
+    b.press("right")
+    rest = b.run("return view.target[0].rest.toFixed(4)")
+    check("(rest)" in b.text("#detail") and rest in b.text("#detail"), f"the rest of a word: {b.text('#detail')}")
+    b.press("w")
+    check(not b.run("return view.rest"), "tokens have no rest: their ends are shown")
+    b.press("w", "escape")
+
+
+def check_idle_text(b):
+    """The text view says something before the pointer moves."""
+    open_sentence(b, "It should be")
+    b.press("escape", "3")
+    check("less probable" in b.text("#view .note") and "less attention" in b.text("#view .note"), b.text("#view"))
+    shades = b.run("return view.target.map((unit, i) => [1 - unit.probability, document.querySelector(`#view [data-side='target'][data-index='${i}']`).style.backgroundColor])")
+    check(sum(1 for _, colour in shades if colour) >= 5, f"improbable words are shaded: {shades}")
+    lightness = [(doubt, sum(int(x) for x in colour[4:-1].split(","))) for doubt, colour in shades if colour]
+    check(all(a[1] >= c[1] for a, c in zip(sorted(lightness), sorted(lightness)[1:])), "the less probable, the darker")
+    b.hover(word("target", 3))
+    check(b.run("return document.querySelector(arguments[0]).style.backgroundColor", word("target", 1)) == "", "pointing shows weights instead")
+    b.press("1", "escape")
+
+
+def check_help(b):
+    """Every number on the page is explained."""
+    b.press("?")
+    terms = b.run("return [...document.querySelectorAll('#help .terms dt')].map((x) => x.textContent)")
+    b.press("escape")
+    named = set()
+    for i in range(b.run("return sentences.length")):
+        b.run("if (sentences[arguments[0]].length) chooseSentence(arguments[0])", i)
+        named.update(b.run("return [...document.querySelectorAll('#figures dt')].map((x) => x.textContent)"))
+    check({"confidence", "log probability", "score", "entropy", "coverage"} == named, f"figures: {named}")
+    for name in list(named) + ["weight", "(rest)", "probability", "candidates", "step", "layer, head", "uncovered, repeats"]:
+        check(name in terms, f"? explains {name}: {terms}")
+
+
+def check_heads(b):
+    """All layers and heads in a grid."""
+    open_sentence(b, "The agreement")
+    check(b.run("return document.querySelector('[data-view=heads]').hidden"), "one head: no grid")
+    b.press("4")
+    check(b.run("return shownView()") != "heads", "nor by its key")
+    open_sentence(b, "many heads")
+    b.press("4")
+    shown = b.run("return [...document.querySelectorAll('#view [data-panel]')].map((x) => x.querySelector('title').textContent)")
+    check(shown == [f"layer {i // 3}, head {i % 3}" for i in range(6)], f"six maps: {shown}")
+    check("cross-attention, all 2 layers and 3 heads" in b.text("#caption"), b.text("#caption"))
+    labels = b.run("return [...document.querySelectorAll('#view text')].map((x) => x.textContent)")
+    check((labels.count("viele"), labels.count("many")) == (2, 3), f"labels at the margins only: {labels}")
+    b.run("document.querySelectorAll('#view [data-panel]')[4].dispatchEvent(new MouseEvent('click', {bubbles: true}))")
+    check(b.run("return [shownView(), chosen().layer, chosen().head]") == ["matrix", 1, 1], "a click chooses one")
+    check(b.text("#caption") == "cross-attention, layer 1, head 1", b.text("#caption"))
+    b.press("4", "right", "escape")
+    b.run("chosen().layer = chosen().head = -1; refresh()")
+    b.press("1")
+
+
+def check_models(b):
+    """The maps of two models side by side."""
+    check(b.run("return shownView()") == "models", "the page begins with both models")
+    check(b.run("return document.querySelectorAll('#view [data-panel]').length") == 2, "two maps")
+    seen = b.run("return document.querySelector('#view').textContent")
+    check("runs/rnn" in seen and "runs/<b>transformer" in seen and "layer 1, mean of 2 heads" in seen, seen)
+    names = b.run("return [...document.querySelectorAll('#hypotheses .count')].map((x) => x.textContent)")
+    check(names == ["runs/rnn", "runs/<b>transformer"], f"the list names the models: {names}")
+    colours = b.run("return [...document.querySelectorAll('#view path')].map((x) => x.getAttribute('fill'))")
+    check(colours and all(c[1:3] == c[3:5] == c[5:7] for c in colours), f"the palette is grey: {colours}")
+    b.run("document.querySelectorAll('#view [data-panel]')[1].dispatchEvent(new MouseEvent('click', {bubbles: true}))")
+    check(b.run("return [shownView(), state.hypothesis]") == ["matrix", 1], "a click chooses one")
+    check(b.text("#caption") == "runs/<b>transformer: cross-attention, layer 1, mean of 2 heads", b.text("#caption"))
+    b.press("l")
+    check(b.run("return map().attention") == "encoder", "the second model has an encoder's map")
+    b.press("l", "h")
+    check(b.run("return [map().attention, modelOf(map())]") == ["cross", 0] and shown_kinds(b) == ["cross+", "encoder-"], f"the first has none: {shown_kinds(b)}")
+    b.press("5")
+    check(b.run("return shownView()") == "models", "5 shows both")
+
+
+def check_wide(b):
+    """A wide window has links and matrix beside each other."""
+    open_sentence(b, "The agreement")
+    b.press("1", "escape")
+    frames = b.run("return [...document.querySelectorAll('#view svg')].map((x) => { const r = x.getBoundingClientRect(); return [r.left, r.right, r.top]; })")
+    check(len(frames) == 2 and frames[0][1] <= frames[1][0] and frames[0][2] == frames[1][2], f"two pictures in a row: {frames}")
+    check(b.run("const v = document.getElementById('view'); return v.scrollWidth <= v.clientWidth"), "both fit")
+    b.hover("#view svg:first-child " + word("target", 4).replace("#view ", ""))
+    check("zone" in b.text("#detail h3") and b.run("return beside.svg.querySelectorAll('[font-weight=\"700\"]').length") == 1, "both show the word")
+    frame = b.run("const r = beside.svg.getBoundingClientRect(), p = beside.box({side: 'target', index: 5, other: 5}); return [r.left + p.x + p.cell / 2, r.top + p.y + p.cell / 2]")
+    b.call("POST", "/actions", {"actions": [{"type": "pointer", "id": "mouse", "parameters": {"pointerType": "mouse"}, "actions": [
+        {"type": "pointerMove", "duration": 0, "x": int(frame[0]), "y": int(frame[1]), "origin": "viewport"}]}]})
+    check(b.run("return [active().side, active().index, active().other]") == ["target", 5, 5], "pointing into the matrix")
+    open_sentence(b, "word1 ")
+    check(b.run("return document.querySelectorAll('#view svg').length") == 1, "a long sentence has the room for itself")
+
+
 def check_hostile(b):
     open_sentence(b, "say <script>")
     for key in "123":
@@ -377,6 +479,7 @@ def check_phone(b):
     for starts in ("The agreement", "word1 ", "שלום", "say <script>", "many heads", "I went", "It looked"):
         open_sentence(b, starts)
         for kind in ("links", "matrix", "text"):
+            b.run("scrollTo(0, 0)") # the bar on top may cover the buttons
             b.click(f'[data-view="{kind}"]')
             wide = b.run("return [document.documentElement.scrollWidth, innerWidth]")
             check(wide[0] <= wide[1], f"{starts}, {kind}: {wide[0]} pixels on a screen of {wide[1]}")
@@ -404,8 +507,8 @@ def check_quiet(b, page):
     check(b.run("return performance.getEntriesByType('resource').filter((e) => !/^(data|blob):/.test(e.name)).length") == 0, "resources")
 
 
-def take_pictures(driver, chromium, directory, page, example, text):
-    for name, size, phone in (("desktop", (1280, 860), False), ("phone", (390, 844), True)):
+def take_pictures(driver, chromium, directory, page, example, text, models):
+    for name, size, phone in (("desktop", (1280, 860), False), ("wide", (1920, 1000), False), ("phone", (390, 844), True)):
         for dark in (False, True):
             b = Browser(driver, chromium, directory, dark, size, phone)
             try:
@@ -440,6 +543,10 @@ def take_pictures(driver, chromium, directory, page, example, text):
                     b.press(key)
                     b.run("point({side: 'target', index: 6, other: arguments[0] ? 5 : undefined}, true)", what == "matrix")
                     take(f"language-model-{what}")
+                b.call("POST", "/url", {"url": models.as_uri()})
+                take("models")
+                b.press("h", "4")
+                take("heads")
                 b.press("?")
                 take("help")
                 b.press("escape")
@@ -457,14 +564,15 @@ def main():
         skip("chromium or chromedriver is not installed (apt-get install chromium chromium-driver)")
     with tempfile.TemporaryDirectory() as name:
         directory = pathlib.Path(name)
-        page, example, text = directory / "page.html", directory / "example.html", directory / "text.html"
+        page, example, text, models = (directory / name for name in ("page.html", "example.html", "text.html", "models.html"))
         subprocess.run([sys.argv[1], page], check=True)
         subprocess.run([sys.argv[1], example, "picture"], check=True)
         subprocess.run([sys.argv[1], text, "text"], check=True)
+        subprocess.run([sys.argv[1], models, "models"], check=True)
         b = Browser(driver, chromium, directory, False, (1400, 900))
         try:
             b.call("POST", "/url", {"url": page.as_uri()})
-            for part in (check_pointing, check_numbers, check_switches, check_keys, check_kinds, check_hostile, check_directions, check_long):
+            for part in (check_pointing, check_numbers, check_switches, check_keys, check_kinds, check_rest, check_idle_text, check_help, check_heads, check_hostile, check_directions, check_long):
                 part(b)
                 print(part.__name__, "is right")
             check_saving(b, directory)
@@ -479,6 +587,17 @@ def main():
             print("check_text is right")
         finally:
             b.close()
+        b = Browser(driver, chromium, directory, False, (2000, 1000))
+        try:
+            b.call("POST", "/url", {"url": page.as_uri()})
+            check_wide(b)
+            check_quiet(b, page)
+            b.call("POST", "/url", {"url": models.as_uri()})
+            check_models(b)
+            check_quiet(b, models)
+            print("check_wide and check_models are right")
+        finally:
+            b.close()
         b = Browser(driver, chromium, directory, True, (360, 740), phone=True)
         try:
             b.call("POST", "/url", {"url": page.as_uri()})
@@ -490,7 +609,7 @@ def main():
         if len(sys.argv) > 2:
             out = pathlib.Path(sys.argv[2])
             out.mkdir(parents=True, exist_ok=True)
-            take_pictures(driver, chromium, out, page, example, text)
+            take_pictures(driver, chromium, out, page, example, text, models)
     print("the page works, its console is empty, and it requests nothing")
     return 0
 

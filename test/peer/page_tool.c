@@ -1,7 +1,8 @@
 /* page_tool.c: writes a page of sample maps, which check_page.py tests in a browser.
  * page_tool FILE           difficult content: markup, quotes, right to left, 200 words, loops, several heads, no attention
  * page_tool FILE picture   only a few sentences, for a picture
- * page_tool FILE text      self-attention of a language model */
+ * page_tool FILE text      self-attention of a language model
+ * page_tool FILE models    two sentences, each by two models; the palette is grey */
 #include "support/sample_maps.h"
 
 enum { LONG = 200 };
@@ -53,6 +54,21 @@ static void add_texts(sheet *s)
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         s->lists[s->count++] = (attend_map_list){ s->maps + s->maps_used, 0 };
         add_self_attention(s, ATTEND_ATTENTION_DECODER, lines[i], 2, 2);
+    }
+}
+
+/* Two models, the second with several heads and self-attention. */
+static void add_models(sheet *s)
+{
+    static const char *const sources[] = { "the cat sleeps .", "a small house" };
+    static const char *const targets[][2] = { { "le chat dort .", "la chat|te dort ." },
+                                              { "une petite maison", "une mais|on petite" } };
+    for (int i = 0; i < 2; i++) {
+        add(s, sources[i], targets[i][0], NULL, 1, 1, 0.3);
+        add(s, NULL, targets[i][1], NULL, 2, 2, 0.9);
+        ((sample_map *)s->maps[s->maps_used - 1])->map.model = 1;
+        add_self_attention(s, ATTEND_ATTENTION_ENCODER, sources[i], 1, 1);
+        ((sample_map *)s->maps[s->maps_used - 1])->map.model = 1;
     }
 }
 
@@ -135,16 +151,22 @@ static void add_hostile(sheet *s)
 int main(int argc, char **argv)
 {
     static sheet s;
-    const bool picture = argc == 3 && strcmp(argv[2], "picture") == 0, text = argc == 3 && strcmp(argv[2], "text") == 0;
+    static const attend_view_model models[] = { { "runs/rnn", -1, -1 }, { "runs/<b>transformer", 1, -1 } };
+    const char *mode = argc == 3 ? argv[2] : "";
+    const bool picture = strcmp(mode, "picture") == 0, text = strcmp(mode, "text") == 0,
+               several = strcmp(mode, "models") == 0, all = !picture && !text && !several;
     if (argc < 2) return 2;
     if (text) add_texts(&s);
-    if (!text) add_examples(&s);
-    for (int i = 0; !text && i < s.maps_used; i++) set_candidates((sample_map *)s.maps[i]);
-    if (!picture && !text) add_hostile(&s);
+    if (several) add_models(&s);
+    if (picture || all) add_examples(&s);
+    for (int i = 0; (picture || all) && i < s.maps_used; i++) set_candidates((sample_map *)s.maps[i]);
+    if (all) add_hostile(&s);
     attend_view_options options = ATTEND_VIEW_OPTIONS_INIT;
     options.title = text      ? "A language model reads"
+                    : several ? "Two models"
                     : picture ? "English to French"
                               : "</title><script>window.bad=3</script> & \"title\"";
+    if (several) options.models = models, options.model_count = 2, options.palette = ATTEND_PALETTE_GREY;
     attend_string html = { 0 };
     int status = attend_view_html(s.lists, s.count, &options, &html);
     FILE *f = status == ATTEND_OK ? fopen(argv[1], "wb") : NULL;

@@ -43,14 +43,14 @@ static void test_rewind_reuses_memory(void **state)
     *kept = 42;
     size_t bytes = 0;
     for (int round = 0; round < 50; round++) {
-        attend_mark mark = attend_arena_mark(&a);
+        arena_mark mark = attend_arena_mark(&a);
         for (int i = 0; i < 30; i++) memset(attend_arena_alloc(&a, 100000), 7, 100000);
         if (round == 0) bytes = a.bytes;
         assert_int_equal(a.bytes, bytes); /* no more than in the first round */
         attend_arena_rewind(&a, mark);
         assert_int_equal(*kept, 42);
     }
-    attend_arena_rewind(&a, (attend_mark){ 0 });
+    attend_arena_rewind(&a, (arena_mark){ 0 });
     assert_non_null(attend_arena_alloc(&a, 10));
     attend_arena_free(&a);
 }

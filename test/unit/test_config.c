@@ -240,24 +240,19 @@ static void numbers_have_a_decimal_point_in_any_locale(void **state)
     assert_string_equal(text, "0.25");
 }
 
-/* The names of enumerations exist as lists, which command lines use, and as functions, which have no others. */
-static void lists_of_names_are_complete(void **state)
+/* The fields that fine-tuning may change: a model computes the same with any of their values. */
+static void fields_of_training(void **state)
 {
     (void)state;
-    int i;
-    for (i = 0; attend_precision_names[i]; i++)
-        assert_string_equal(attend_precision_name((attend_precision)i), attend_precision_names[i]);
-    assert_true(i == ATTEND_INT8 + 1 && !attend_precision_name((attend_precision)i));
-    for (i = 0; attend_token_kind_names[i]; i++)
-        assert_string_equal(attend_token_kind_name((attend_token_kind)i), attend_token_kind_names[i]);
-    assert_true(i == ATTEND_TOKENS_BPE + 1 && !attend_token_kind_name((attend_token_kind)i));
-    for (i = 0; attend_attention_kind_names[i]; i++)
-        assert_string_equal(attend_attention_kind_name((attend_attention_kind)i), attend_attention_kind_names[i]);
-    assert_true(i == ATTEND_ATTENTION_DECODER + 1 && !attend_attention_kind_name((attend_attention_kind)i));
-    for (i = 0; attend_symmetrization_names[i]; i++)
-        assert_string_equal(attend_symmetrization_name((attend_symmetrization)i), attend_symmetrization_names[i]);
-    assert_true(i == ATTEND_GROW_DIAG_FINAL_AND + 1 && !attend_symmetrization_name((attend_symmetrization)i));
-    assert_string_equal(attend_token_kind_name(ATTEND_TOKENS_CHAR), "char");
+    static const char *const names[] = { "estimator", "temperature",       "entropy-bonus",
+                                         "dropout",   "attention-dropout", "dropout-along-time" };
+    size_t found = 0;
+    for (int i = 0; attend_config_field_at(i); i++)
+        if (attend_config_field_at(i)->training_only) {
+            assert_true(found < sizeof names / sizeof *names);
+            assert_string_equal(attend_config_field_at(i)->name, names[found++]);
+        }
+    assert_int_equal(found, sizeof names / sizeof *names);
 }
 
 int main(void)
@@ -272,7 +267,7 @@ int main(void)
         cmocka_unit_test(values_without_effect_are_refused_or_ignored),
         cmocka_unit_test(values_outside_of_enums_are_refused),
         cmocka_unit_test(numbers_have_a_decimal_point_in_any_locale),
-        cmocka_unit_test(lists_of_names_are_complete),
+        cmocka_unit_test(fields_of_training),
     };
     return test_status(cmocka_run_group_tests(tests, NULL, NULL));
 }

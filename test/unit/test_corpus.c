@@ -9,7 +9,7 @@ static const attend_corpus_options bytes_only = { .vocabulary = 256, .max_length
 
 static int read_corpus(attend_corpus **out, const attend_corpus_options *options, const char *path)
 {
-    const attend_pairs_spec spec = { path, NULL };
+    const attend_pairs_spec spec = { .source = path };
     attend_pairs_file *f = NULL;
     *out = NULL;
     int status = attend_pairs_file_open(&f, &spec, 1);
@@ -57,7 +57,7 @@ static void test_reading(void **state)
 static void test_lines(void **state)
 {
     (void)state;
-    const attend_pairs_spec spec = { NULL, text_file("l.txt", "ab\n\n \t\nlonger\nc\td\n") };
+    const attend_pairs_spec spec = { .target = text_file("l.txt", "ab\n\n \t\nlonger\nc\td\n") };
     for (int kept = 0; kept < 2; kept++) {
         const attend_corpus_options options = {
             .vocabulary = kept ? 256 : 1 << 17, .max_length = 5, .lines = true, .keep_text = kept

@@ -38,7 +38,7 @@ static void assert_only(attend_pairs_spec spec, const char *name, attend_severit
 
 static attend_pairs_spec tabbed(const char *text)
 {
-    return (attend_pairs_spec){ text_file("d.tsv", text), NULL };
+    return (attend_pairs_spec){ .source = text_file("d.tsv", text) };
 }
 
 /* A file of `count` good pairs, followed by `more`. */
@@ -50,7 +50,7 @@ static attend_pairs_spec usual(int count, const char *more)
     for (int i = 0; i < count; i++) fprintf(f, "this is sentence %d of some\tdies ist der Satz %d von einigen\n", i, i);
     fputs(more, f);
     assert_int_equal(fclose(f), 0);
-    return (attend_pairs_spec){ path, NULL };
+    return (attend_pairs_spec){ .source = path };
 }
 
 static void test_good_data(void **state)
@@ -91,12 +91,12 @@ static void test_lines(void **state)
     assert_only(tabbed("a\tb\na\tc\n"), "same-source", ATTEND_SEVERITY_INFO, 1, 2, "\"a\" | \"c\"");
     const char *path = in_folder("nul.tsv");
     put_file(path, "a\tb\nc\0d\te\n", 10);
-    assert_only((attend_pairs_spec){ path, NULL }, "nul", ATTEND_SEVERITY_ERROR, 1, 2, "byte 2: \"c\\x00d\"");
+    assert_only((attend_pairs_spec){ .source = path }, "nul", ATTEND_SEVERITY_ERROR, 1, 2, "byte 2: \"c\\x00d\"");
 }
 
 static attend_pairs_spec monolingual(const char *name, const char *text)
 {
-    return (attend_pairs_spec){ NULL, text_file(name, text) };
+    return (attend_pairs_spec){ .target = text_file(name, text) };
 }
 
 /* Monolingual lines have fewer kinds of findings, with texts of their own. */
@@ -156,7 +156,7 @@ static void test_lengths(void **state)
 static void test_counts(void **state)
 {
     (void)state;
-    const attend_pairs_spec spec = { text_file("d.en", "a\nb\xff\n\n"), text_file("d.fr", "c\n") };
+    const attend_pairs_spec spec = { .source = text_file("d.en", "a\nb\xff\n\n"), .target = text_file("d.fr", "c\n") };
     assert_only(spec, "line-counts", ATTEND_SEVERITY_ERROR, 1, 2, "one has 3 lines and the other 1");
     attend_data_check_report *r = run_check(tabbed("\t\n"), NULL, true);
     assert_true(find(r, "nothing-left") && find(r, "empty") && attend_data_check_stops(r));
@@ -167,7 +167,7 @@ static void test_validation(void **state)
 {
     (void)state;
     const attend_pairs_spec train = tabbed("a\tb\nc\td\n"),
-                            valid = { text_file("v.tsv", "a\tb\na\tx\ne\tf\ng\t\n"), NULL };
+                            valid = { .source = text_file("v.tsv", "a\tb\na\tx\ne\tf\ng\t\n") };
     attend_data_check_report *r = run_check(train, &valid, false);
     const attend_finding *pair = find(r, "validation-pair"), *source = find(r, "validation-source");
     assert_true(pair && pair->count == 1 && pair->severity == ATTEND_SEVERITY_WARNING && pair->examples[0].line == 1);
@@ -227,13 +227,14 @@ static void test_unreadable(void **state)
 {
     (void)state;
     attend_data_check_report *r = NULL;
-    const attend_pairs_spec empty = tabbed(""), missing = { in_folder("missing"), NULL }, directory = { folder, NULL };
+    const attend_pairs_spec empty = tabbed(""), missing = { .source = in_folder("missing") },
+                            directory = { .source = folder };
     assert_int_equal(attend_data_check(&r, &empty, 1, NULL, 0, false), ATTEND_BAD_DATA);
     assert_non_null(strstr(attend_message(), "d.tsv:1: the file is empty"));
     assert_int_equal(attend_data_check(&r, &missing, 1, NULL, 0, false), ATTEND_IO);
     assert_int_equal(attend_data_check(&r, &directory, 1, NULL, 0, false), ATTEND_IO);
     put_file(in_folder("g.gz"), "\x1f\x8b\x08garbage", 10);
-    const attend_pairs_spec garbage = { in_folder("g.gz"), NULL };
+    const attend_pairs_spec garbage = { .source = in_folder("g.gz") };
     assert_int_equal(attend_data_check(&r, &garbage, 1, NULL, 0, false), ATTEND_BAD_DATA);
     assert_non_null(strstr(attend_message(), "g.gz:1: "));
     assert_null(r);
@@ -242,7 +243,7 @@ static void test_unreadable(void **state)
     assert_non_null(text);
     memset(text, 'x', size);
     memcpy(text + size, "\nq\tr\n", 6);
-    const attend_pairs_spec huge = { text_file("huge.tsv", text), NULL };
+    const attend_pairs_spec huge = { .source = text_file("huge.tsv", text) };
     free(text);
     r = run_check(huge, NULL, false);
     assert_true(r->finding_count == 1 && find(r, "too-long") && find(r, "too-long")->examples[0].line == 1);
@@ -264,7 +265,7 @@ static void test_printing(void **state)
     (void)state;
     const char *path = in_folder("a\"\x01\xff.tsv");
     put_file(path, "x \"q\" \\ \xc3\xa9\x02\tx\n\xff\ty\n", 18);
-    attend_data_check_report *r = run_check((attend_pairs_spec){ path, NULL }, NULL, false);
+    attend_data_check_report *r = run_check((attend_pairs_spec){ .source = path }, NULL, false);
     print_to(r, attend_data_check_json, in_folder("json"));
     char *json = get_file(in_folder("json"), NULL);
     assert_non_null(
@@ -289,7 +290,7 @@ static void test_printing(void **state)
 static void test_memory(void **state)
 {
     (void)state;
-    const attend_pairs_spec train = usual(2000, "a\tb\na\tb\n"), valid = { text_file("v.tsv", "a\tb\n"), NULL };
+    const attend_pairs_spec train = usual(2000, "a\tb\na\tb\n"), valid = { .source = text_file("v.tsv", "a\tb\n") };
     attend_data_check_report *r = NULL;
     attend_memory_refuse(-1);
     assert_ok(attend_data_check(&r, &train, 1, &valid, 1, false));

@@ -36,7 +36,7 @@ static attend_train_options options_for(const char *model, const char *data)
     snprintf(names[0], sizeof names[0], "%s", in_folder(data));
     snprintf(names[1], sizeof names[1], "%s", in_folder("valid.tsv"));
     snprintf(names[2], sizeof names[2], "%s", in_folder(model));
-    train_spec = (attend_pairs_spec){ names[0], NULL }, valid_spec = (attend_pairs_spec){ names[1], NULL };
+    train_spec = (attend_pairs_spec){ .source = names[0] }, valid_spec = (attend_pairs_spec){ .source = names[1] };
     o.train = &train_spec, o.train_count = 1, o.valid = &valid_spec, o.valid_count = 1;
     o.model = names[2];
     o.tokens[0].kind = o.tokens[1].kind = ATTEND_TOKENS_WORD;
@@ -143,7 +143,7 @@ static void all_weights_are_taken_over(void **state)
             assert_ok(attend_config_set(&o.config, word, value));
         }
         const bool is_language_model = o.config.task == ATTEND_TASK_LANGUAGE_MODEL;
-        const attend_pairs_spec lines = { NULL, in_folder("train.tsv") };
+        const attend_pairs_spec lines = { .target = in_folder("train.tsv") };
         if (is_language_model) o.train = &lines, o.valid_count = 0;
         assert_ok(train(&o));
         o.model = in_folder("second"), o.init_from = in_folder("first");

@@ -40,10 +40,10 @@ static char *data_of(const attend_string *html)
 
 static void check_json(const char *data)
 {
-    char *names[] = { "title", "layer", "head", "byToken", "sentences" };
-    reader r = { .at = data, .names = names, .name_count = 5 };
+    char *names[] = { "title", "models", "light", "dark", "allHeads", "byToken", "sentences" };
+    reader r = { .at = data, .names = names, .name_count = 7 };
     if (!value(&r) || *r.at) fail_msg("not JSON: %.60s", r.at);
-    for (int i = 0; i < 5; i++) assert_true(r.seen[i]);
+    for (int i = 0; i < 7; i++) assert_true(r.seen[i]);
 }
 
 /* A page is valid UTF-8, has as many elements as page.html has, and no byte of its data is markup. */
@@ -72,7 +72,7 @@ static void sample(void **state)
     assert_non_null(strstr(data, "{\"attention\":\"cross\",\"source\":\"the small "
                                  "house\",\"sourceTokens\":[\"the\",\"small\",\"hous\",\"e\",\"\\u003c/s\\u003e\"],"
                                  "\"sourceWord\":[0,1,2,2,-1],\"sourceWords\":[\"the\",\"small\",\"house\"]"));
-    assert_non_null(strstr(data, "\"layer\":-1,\"head\":-1,\"byToken\":false"));
+    assert_non_null(strstr(data, "\"models\":[{\"name\":\"\",\"layer\":-1,\"head\":-1}]"));
     free(data);
     attend_string_free(&html);
     sample_map_free(m);

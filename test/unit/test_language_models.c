@@ -50,7 +50,7 @@ static attend_train_options options_for(const char *model)
     snprintf(names[0], sizeof names[0], "%s", in_folder("train.txt"));
     snprintf(names[1], sizeof names[1], "%s", in_folder("valid.txt"));
     snprintf(model_name, sizeof model_name, "%s", in_folder(model));
-    train_spec = (attend_pairs_spec){ NULL, names[0] }, valid_spec = (attend_pairs_spec){ NULL, names[1] };
+    train_spec = (attend_pairs_spec){ .target = names[0] }, valid_spec = (attend_pairs_spec){ .target = names[1] };
     o.train = &train_spec, o.train_count = 1, o.valid = &valid_spec, o.valid_count = 1;
     o.model = model_name;
     o.tokens[0].kind = ATTEND_TOKENS_WORD;
@@ -173,10 +173,10 @@ static void training_refuses_invalid_data_and_options(void **state)
     o.valid_metric = ATTEND_VALID_BLEU;
     refuses(o, ATTEND_BAD_USAGE, "compares translations");
     o = options_for("refused");
-    train_spec = (attend_pairs_spec){ names[0], NULL };
+    train_spec = (attend_pairs_spec){ .source = names[0] };
     refuses(o, ATTEND_BAD_USAGE, "lines of text, and these are pairs");
     o = options_for("refused");
-    valid_spec = (attend_pairs_spec){ names[1], NULL };
+    valid_spec = (attend_pairs_spec){ .source = names[1] };
     refuses(o, ATTEND_BAD_USAGE, "lines of text, and these are pairs");
     o = options_for("refused");
     o.config.task = ATTEND_TASK_TRANSLATION;

@@ -1,9 +1,11 @@
-/* lines.c: line ends, gzip, damaged and foreign files, long lines, pipes. */
+/* lines.c: line ends, gzip, damaged and foreign files, long lines, pipes, endless input. */
 #include "core/memory.h"
 #include "support/skipped.h"
 #include "support/text_files.h"
 #include <attend/lines.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
 
 /* Reads a file and compares its lines with `lines` (NULL at the end). */
 static void assert_lines(const char *path, const char *const *lines)
@@ -282,12 +284,143 @@ static void test_slow_pipe(void **state)
     assert_ok(attend_lines_next(l, &text, &size));
     assert_string_equal(text, "cd");
     assert_false(attend_lines_wait(l, 1));
+    assert_int_equal(write(ends[1], "e", 1), 1);
+    assert_false(attend_lines_wait(l, 5)); /* bytes can be read, but no line */
+    assert_int_equal(write(ends[1], "f\ng", 3), 3);
+    assert_true(attend_lines_wait(l, 0));
+    assert_ok(attend_lines_next(l, &text, &size));
+    assert_string_equal(text, "ef");
+    assert_false(attend_lines_wait(l, 0));
     close(ends[1]);
+    assert_true(attend_lines_wait(l, 0)); /* the end completes the last line */
+    assert_ok(attend_lines_next(l, &text, &size));
+    assert_string_equal(text, "g");
     assert_true(attend_lines_wait(l, 0)); /* the end can be read without blocking */
     assert_ok(attend_lines_next(l, &text, &size));
     assert_null(text);
     attend_lines_close(l);
     close(ends[0]);
+}
+
+/* gzip data through a slow pipe: lines are available as soon as their bytes are; so is the end of a member. */
+static void test_slow_gzip(void **state)
+{
+    (void)state;
+    int ends[2];
+    char path[64];
+    unsigned char bytes[256];
+    attend_lines *l = NULL;
+    const char *text;
+    size_t size, length = gzip_bytes(bytes, sizeof bytes, "a\nb\n", 4);
+    memset(bytes + length, 0, 8); /* padding */
+    assert_int_equal(pipe(ends), 0);
+    snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
+    assert_int_equal(write(ends[1], bytes, length + 8), (ssize_t)length + 8);
+    if (attend_lines_open(&l, path) != ATTEND_OK) {
+        close(ends[0]), close(ends[1]);
+        skip();
+    }
+    for (int i = 0; i < 2; i++) {
+        assert_true(attend_lines_wait(l, 0));
+        assert_ok(attend_lines_next(l, &text, &size));
+        assert_string_equal(text, i ? "b" : "a");
+    }
+    assert_false(attend_lines_wait(l, 0));
+    assert_int_equal(write(ends[1], "x", 1), 1); /* the second byte of a member decides */
+    assert_false(attend_lines_wait(l, 0));
+    close(ends[1]);
+    assert_true(attend_lines_wait(l, 0));
+    assert_int_equal(attend_lines_next(l, &text, &size), ATTEND_BAD_DATA);
+    assert_non_null(strstr(attend_message(), "followed by other bytes"));
+    attend_lines_close(l);
+    close(ends[0]);
+}
+
+/* A pipe into which a child process writes one byte without end. */
+static int endless_pipe(char byte, pid_t *child)
+{
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    *child = fork();
+    assert_true(*child >= 0);
+    if (*child == 0) {
+        static char block[1 << 16];
+        memset(block, byte, sizeof block);
+        close(ends[0]);
+        signal(SIGPIPE, SIG_DFL);
+        while (write(ends[1], block, sizeof block) > 0) {
+        }
+        _exit(0);
+    }
+    close(ends[1]);
+    return ends[0];
+}
+
+static void check_endless(char byte, bool wait, int opened, const char *why)
+{
+    pid_t child;
+    char path[64];
+    attend_lines *l = NULL;
+    const char *text;
+    size_t size;
+    const int file = endless_pipe(byte, &child);
+    snprintf(path, sizeof path, "/dev/fd/%d", file);
+    const int status = attend_lines_open(&l, path);
+    if (opened == ATTEND_OK && status == ATTEND_OK) {
+        if (wait) assert_true(attend_lines_wait(l, 60000)); /* until it fails */
+        assert_int_equal(attend_lines_next(l, &text, &size), ATTEND_BAD_DATA);
+        assert_true(attend_lines_failed(l));
+    }
+    if (!strstr(attend_message(), why)) fail_msg("'%s' is not in: %s", why, attend_message());
+    attend_lines_close(l);
+    close(file);
+    waitpid(child, NULL, 0); /* SIGPIPE ends it */
+}
+
+static void test_endless(void **state)
+{
+    (void)state;
+    attend_lines *l = NULL;
+    const char *const devices[] = { "/dev/zero", "/dev/urandom", "/dev/full" };
+    for (size_t i = 0; i < sizeof devices / sizeof *devices; i++) {
+        if (access(devices[i], R_OK) != 0) continue;
+        assert_int_equal(attend_lines_open(&l, devices[i]), ATTEND_IO);
+        assert_non_null(strstr(attend_message(), "it is a device"));
+    }
+    uint64_t good;
+    assert_int_equal(read_all("/dev/null", &good), ATTEND_OK);
+    assert_int_equal(good, 0);
+    check_endless('x', false, ATTEND_OK, ":1: no line feed in 256 MiB");
+    check_endless('x', true, ATTEND_OK, ":1: no line feed in 256 MiB");
+    check_endless('\0', false, ATTEND_BAD_DATA, "begins with NUL bytes only");
+}
+
+static void test_limit(void **state)
+{
+    (void)state;
+    attend_lines *l = NULL;
+    const char *text;
+    size_t size;
+    char block[4096];
+    memset(block, '\n', sizeof block);
+    put_file(in_folder("feeds"), block, sizeof block);
+    assert_ok(attend_lines_open(&l, in_folder("feeds")));
+    attend_lines_set_limit(l, sizeof block);
+    int count = 0;
+    while (attend_lines_next(l, &text, &size) == ATTEND_OK && text) count++;
+    assert_int_equal(count, sizeof block);
+    assert_false(attend_lines_failed(l));
+    attend_lines_close(l);
+    assert_ok(attend_lines_open(&l, in_folder("feeds")));
+    attend_lines_set_limit(l, sizeof block - 1);
+    assert_true(attend_lines_wait(l, 0)); /* an error is available; it is reported by reading, with its own message */
+    attend_fail(ATTEND_IO, "another message");
+    assert_int_equal(attend_lines_next(l, &text, &size), ATTEND_BAD_DATA);
+    assert_non_null(strstr(attend_message(), "feeds has more than 0 MiB of text"));
+    assert_true(attend_lines_failed(l));
+    assert_int_equal(attend_lines_next(l, &text, &size), ATTEND_BAD_DATA);
+    assert_non_null(strstr(attend_message(), "after an earlier failure"));
+    attend_lines_close(l);
 }
 
 int main(void)
@@ -296,6 +429,7 @@ int main(void)
                                         cmocka_unit_test(test_damaged_gzip), cmocka_unit_test(test_other_files),
                                         cmocka_unit_test(test_long_lines),   cmocka_unit_test(test_input),
                                         cmocka_unit_test(test_check),        cmocka_unit_test(test_memory),
-                                        cmocka_unit_test(test_slow_pipe) };
+                                        cmocka_unit_test(test_slow_pipe),    cmocka_unit_test(test_slow_gzip),
+                                        cmocka_unit_test(test_endless),      cmocka_unit_test(test_limit) };
     return test_status(cmocka_run_group_tests(tests, folder_make, folder_remove));
 }

@@ -57,6 +57,9 @@ static void the_least_limit_counts(void **state)
     assert_int_equal(memory_in("r"), 2400000);
     put_text("r/sys/fs/cgroup/a/memory.current", "4000000\n");
     assert_int_equal(memory_in("r"), 0);
+    assert_int_equal(attend_machine_memory_total(in_folder("r")), 3000000);
+    put_text("r/sys/fs/cgroup/a/memory.max", "30000000\n");
+    assert_int_equal(attend_machine_memory_total(in_folder("r")), 9000 << 10);
     remove_all("r");
 }
 

@@ -121,7 +121,7 @@ static void ibm1_links_are_right_in_unambiguous_data(void **state)
     }
     const attend_ibm1_pairs pairs = { PAIRS, { words[0], words[1] }, { lengths[0], lengths[1] } };
     attend_ibm1 *s = NULL;
-    assert_ok(attend_ibm1_new(&s, &pairs));
+    assert_ok(attend_ibm1_new(&s, &pairs, INFINITY));
     const int *source = words[0];
     for (int i = 0; i < PAIRS; source += lengths[0][i++]) {
         const attend_word_link *links;
@@ -140,7 +140,7 @@ static void ibm1_links_are_right_in_unambiguous_data(void **state)
     assert_int_equal(found, once); /* a token that occurs twice has no link */
     attend_ibm1_free(s);
     const attend_ibm1_pairs nothing = { .count = 0 };
-    assert_ok(attend_ibm1_new(&s, &nothing));
+    assert_ok(attend_ibm1_new(&s, &nothing, INFINITY));
     attend_ibm1_free(s);
 }
 
@@ -216,7 +216,7 @@ static void ibm1_links_count_like_gold_links(void **state)
     attend_scorer_free(s);
     const attend_ibm1_pairs pairs = { count, { words[0], words[1] }, { lengths[0], lengths[1] } };
     attend_ibm1 *ibm1 = NULL;
-    assert_ok(attend_ibm1_new(&ibm1, &pairs));
+    assert_ok(attend_ibm1_new(&ibm1, &pairs, INFINITY));
     int links = 0;
     for (int i = 0; i < count; i++)
         links += gold[indices[i]].count = attend_ibm1_links(ibm1, i, &gold[indices[i]].links);

@@ -89,6 +89,26 @@ static void test_links(void **state)
     assert_true(sources == 0 && targets == 0 && untouched == 7);
 }
 
+/* By tokens and by characters, x and y are not averaged, and a and b are not added up. */
+static void test_units(void **state)
+{
+    (void)state;
+    attend_scored_pair r = scored();
+    attend_word_link links[4];
+    int sources, targets;
+    r.source_unit = r.target_unit = ATTEND_UNIT_CHARACTER;
+    attend_scorer_word_counts(&r, &sources, &targets);
+    assert_true(sources == 4 && targets == 3);
+    assert_int_equal(attend_scorer_links(&r, links, 4), 3);
+    assert_true(links[0].source == 0 && links[1].source == 2 && links[2].source == 3 && links[2].target == 2);
+    r.source_unit = r.target_unit = ATTEND_UNIT_PIECE; /* the blanks of a side are none of its pieces */
+    attend_scorer_word_counts(&r, &sources, &targets);
+    assert_true(sources == 4 && targets == 3);
+    r.source_unit = ATTEND_UNIT_WORD;
+    assert_int_equal(attend_scorer_links(&r, links, 4), 3);
+    assert_true(links[0].source == 0 && links[1].source == 1 && links[2].source == 0);
+}
+
 /* A no-break space separates words as a space does. */
 static void test_no_break_space(void **state)
 {
@@ -115,6 +135,6 @@ static void test_no_break_space(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_weights), cmocka_unit_test(test_links),
-                                        cmocka_unit_test(test_no_break_space) };
+                                        cmocka_unit_test(test_no_break_space), cmocka_unit_test(test_units) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 #include "core/memory.h"
 #include "support/lines.h"
 #include "support/round_trip.h"
+#include "text/tokenizer.h"
 #include <math.h>
 
 static const char small_text[] =
@@ -234,6 +235,32 @@ static bool same(const attend_tokenizer *a, const attend_tokenizer *b)
     return true;
 }
 
+/* The lower bound of the number of tokens holds for random texts, and for one that NFC makes shorter. */
+static void at_least_so_many_tokens(void **state)
+{
+    (void)state;
+    char text[4096];
+    for (int k = 0; k < 3; k++) {
+        attend_tokenizer *t =
+            learn("\xea\xb0\x81\xea\xb0\x81\xea\xb0\x81\n\xea\xb0\x81\xea\xb0\x81\xea\xb0\x81", all_kinds[k], 0, 1);
+        for (int i = 0; i < 2000; i++) {
+            attend_ids ids = { 0 };
+            size_t size = any_text(text, 500);
+            for (size_t at = 0; i == 0 && at < 400; at++) /* a Hangul syllable in three code points */
+                memcpy(text + 9 * at, "\xe1\x84\x80\xe1\x85\xa1\xe1\x86\xa8", 9), size = 9 * at + 9;
+            assert_ok(attend_tokenizer_encode(t, text, size, &ids, 0, 0, 0));
+            const size_t bound = attend_tokenizer_min_tokens(t, text, size);
+            if (bound > (size_t)ids.count) fail_msg("kind %d: %zu tokens at least, but %d", k, bound, ids.count);
+            if (i == 0 && k > 0) assert_true(bound > 5); /* tokens have one syllable, or three */
+            attend_ids_free(&ids);
+        }
+        memset(text, 'a', sizeof text);
+        for (size_t i = 1; i < sizeof text; i += 2) text[i] = ' ';
+        assert_int_equal(attend_tokenizer_min_tokens(t, text, sizeof text), sizeof text / 2);
+        attend_tokenizer_free(t);
+    }
+}
+
 static void the_order_of_lines_does_not_matter(void **state)
 {
     (void)state;
@@ -301,6 +328,7 @@ int main(void)
         cmocka_unit_test(invalid_use_is_reported),
         cmocka_unit_test(tokens_and_text_are_appended),
         cmocka_unit_test(nothing_is_lost),
+        cmocka_unit_test(at_least_so_many_tokens),
         cmocka_unit_test(the_order_of_lines_does_not_matter),
         cmocka_unit_test(memory_runs_out),
     };

@@ -285,7 +285,7 @@ static void fresh_keeps_the_old_checkpoint_until_a_new_one(void **state)
     (void)state;
     train("kept", 1);
     attend_train_options o = options_for("kept");
-    const attend_pairs_spec missing = { in_folder("none.tsv"), NULL };
+    const attend_pairs_spec missing = { .source = in_folder("none.tsv") };
     o.fresh = true;
     o.train = &missing;
     assert_int_equal(attend_train(&o, NULL, NULL), ATTEND_IO);

@@ -1,4 +1,5 @@
-/* Pictures: SVG is well-formed XML, PNG is valid and has the expected pixels, for any number of words and any script; maps that are too large are refused. */
+/* Pictures: SVG is well-formed XML with its labels as text, PDF is valid, PNG is valid and has the expected pixels, for any number of words and any script;
+ * maps that are too large are refused. */
 #include "unit/unit.h"
 
 #include "support/hand_map.h"
@@ -50,6 +51,100 @@ static void svg(void **state)
     o.by_token = true;
     check_svg(hand_map_of(&h, strange, strange), &o, &out);
     attend_string_free(&out);
+}
+
+static int times(const char *text, const char *what)
+{
+    int n = 0;
+    for (const char *at = text; (at = strstr(at, what)) != NULL; at++) n++;
+    return n;
+}
+
+/* Labels, numbers, the caption and the rest are text and not outlines. */
+static void svg_text(void **state)
+{
+    (void)state;
+    attend_string out = { 0 };
+    attend_view_options o = ATTEND_VIEW_OPTIONS_INIT;
+    const attend_view_model model = { "runs/<a>", -1, -1 };
+    o.head = 0, o.title = "a title", o.models = &model, o.model_count = 1;
+    check_svg(map_of(5), &o, &out);
+    const char *const texts[] = { ">commission</text>",
+                                  ">0.50</text>",
+                                  ">a title</text>",
+                                  ">runs/&lt;a&gt;</text>",
+                                  ">cross-attention, head 0</text>",
+                                  ">(rest)</text>",
+                                  "<title>a title</title>" };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (!strstr(out.text, texts[i])) fail_msg("no %s", texts[i]);
+    assert_int_equal(times(out.text, "<text "), 5 + 5 + 1 + 3 + 3 + 5 + 8 + 2); /* words, rest, heading, bar, weights */
+    assert_int_equal(times(out.text, "<use") + times(out.text, "<glyph"), 0);
+    check_svg(hand_map_of(&h, strange, strange), &o, &out);
+    assert_non_null(strstr(out.text, "direction=\"rtl\""));
+    assert_int_equal(times(out.text, ">\xe4\xbd\xa0\xe5\xa5\xbd</text>"), 2);
+    static char longest[400];
+    const char *one[] = { longest, NULL };
+    memset(longest, 'm', sizeof longest - 1);
+    check_svg(hand_map_of(&h, one, one), &o, &out);
+    assert_int_equal(times(out.text, "mm\xe2\x80\xa6</text>"), 2); /* cut with an ellipsis */
+    attend_string_free(&out);
+}
+
+static void pdf(void **state)
+{
+    (void)state;
+    attend_string out[2] = { { 0 }, { 0 } };
+    attend_view_options o = ATTEND_VIEW_OPTIONS_INIT;
+    for (int i = 0; i < 2; i++) {
+        assert_ok(attend_view_pdf(map_of(5), &o, &out[i]));
+        assert_memory_equal(out[i].text, "%PDF-1.", 7);
+        assert_memory_equal(out[i].text + out[i].size - 6, "%%EOF\n", 6);
+    }
+    assert_int_equal(out[0].size, out[1].size); /* the same map is the same file */
+    assert_memory_equal(out[0].text, out[1].text, out[0].size);
+    for (int i = 0; i < 2; i++) attend_string_free(&out[i]);
+}
+
+/* Panels of one map have labels at the margins only; panels of several maps have their own, and the names of their models. */
+static void panels(void **state)
+{
+    (void)state;
+    attend_string out = { 0 };
+    attend_view_options o = ATTEND_VIEW_OPTIONS_INIT;
+    const attend_view_model models[] = { { "first", -1, -1 }, { "second", -1, -1 } };
+    sample_map *m[] = { sample_map_new("the house", "das Haus", NULL, 2, 3, 0.5),
+                        sample_map_new("the house", "la maison", NULL, 1, 1, 0.5) };
+    attend_panel all[6];
+    int elements;
+    o.models = models, o.model_count = 2, m[1]->map.model = 1;
+    for (int i = 0; i < 6; i++) all[i] = (attend_panel){ &m[0]->map, i / 3, i % 3 };
+    assert_ok(attend_view_panels(all, 6, 3, &o, ATTEND_PICTURE_SVG, &out));
+    assert_null(xml_fault(out.text, &elements));
+    assert_int_equal(times(out.text, ">das</text>"), 2);
+    assert_int_equal(times(out.text, ">house</text>"), 3);
+    assert_int_equal(times(out.text, ">first: cross-attention</text>"), 1);
+    assert_int_equal(times(out.text, ">layer 1, head 2</text>"), 1);
+    const attend_panel both[] = { { &m[0]->map, 1, -1 }, { &m[1]->map, -1, -1 } };
+    assert_ok(attend_view_panels(both, 2, 2, &o, ATTEND_PICTURE_SVG, &out));
+    assert_null(xml_fault(out.text, &elements));
+    const char *const texts[] = { ">das</text>",
+                                  ">maison</text>",
+                                  ">first</text>",
+                                  ">second</text>",
+                                  ">cross-attention, layer 1, mean of 3 heads</text>",
+                                  ">cross-attention</text>" };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) assert_int_equal(times(out.text, texts[i]), 1);
+    for (int format = ATTEND_PICTURE_SVG; format <= ATTEND_PICTURE_PNG; format++)
+        assert_ok(attend_view_panels(both, 2, 1, &o, (attend_picture_format)format, &out));
+    const attend_panel wrong[] = { { &m[0]->map, 2, 0 }, { NULL, 0, 0 } };
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(attend_view_panels(&wrong[i], 1, 1, &o, ATTEND_PICTURE_SVG, &out), ATTEND_BAD_USAGE);
+    assert_int_equal(attend_view_panels(both, 2, 0, &o, ATTEND_PICTURE_SVG, &out), ATTEND_BAD_USAGE);
+    assert_int_equal(attend_view_panels(both, 0, 1, &o, ATTEND_PICTURE_SVG, &out), ATTEND_BAD_USAGE);
+    assert_int_equal(attend_view_panels(both, 2, 2, &o, (attend_picture_format)3, &out), ATTEND_BAD_USAGE);
+    attend_string_free(&out);
+    for (int i = 0; i < 2; i++) sample_map_free(m[i]);
 }
 
 /* ---- PNG ---- */
@@ -107,18 +202,23 @@ static void png(void **state)
     int width, height;
     o.head = 1; /* only the first column is dark */
     assert_ok(attend_view_png(map_of(5), &o, &out));
-    const int dark = count_pixels(&out, attend_colour_paper(1), &width, &height);
+    const int dark = count_pixels(&out, attend_palette_colour(ATTEND_PALETTE_BLUE, 1, false), &width, &height);
     if (dark < 5 * 68 * 68 / 2 || dark > 5 * 68 * 68 + 1000) fail_msg("%d dark pixels of %d x %d", dark, width, height);
     o.head = 0; /* no weight is 1 */
     assert_ok(attend_view_png(map_of(5), &o, &out));
-    assert_true(count_pixels(&out, attend_colour_paper(1), &width, &height) < 1000);
-    assert_true(count_pixels(&out, attend_colour_paper(0.5), &width, &height) > 5 * 68 * 68 / 2);
+    assert_true(count_pixels(&out, attend_palette_colour(ATTEND_PALETTE_BLUE, 1, false), &width, &height) < 1000);
+    assert_true(count_pixels(&out, attend_palette_colour(ATTEND_PALETTE_BLUE, 0.5, false), &width, &height) >
+                5 * 68 * 68 / 2);
     assert_ok(attend_view_png(map_of(60), &o, &out));
-    count_pixels(&out, attend_colour_paper(1), &width, &height);
+    count_pixels(&out, attend_palette_colour(ATTEND_PALETTE_BLUE, 1, false), &width, &height);
     assert_true(width > 2 * 60 * 14 && width < 2400 && height > 2 * 60 * 14 && height < 2400);
+    o.palette = ATTEND_PALETTE_VIRIDIS;
+    assert_ok(attend_view_png(map_of(5), &o, &out));
+    assert_true(count_pixels(&out, attend_palette_colour(ATTEND_PALETTE_VIRIDIS, 0.5, false), &width, &height) >
+                5 * 68 * 68 / 2);
     o.title = "any script";
     assert_ok(attend_view_png(hand_map_of(&h, strange, strange), &o, &out));
-    count_pixels(&out, attend_colour_paper(1), &width, &height);
+    count_pixels(&out, attend_palette_colour(ATTEND_PALETTE_BLUE, 1, false), &width, &height);
     attend_string_free(&out);
 }
 
@@ -200,10 +300,15 @@ static void limits(void **state)
     assert_non_null(strstr(attend_message(), "at most 400 rows"));
     map = large(ATTEND_PICTURE_MAX);
     assert_ok(attend_view_svg(&map, &o, &out));
+    attend_panel many_panels[40];
+    map = large(350);
+    for (int i = 0; i < 40; i++) many_panels[i] = (attend_panel){ &map, -1, -1 };
+    assert_int_equal(attend_view_panels(many_panels, 40, 8, &o, ATTEND_PICTURE_PNG, &out), ATTEND_BAD_DATA);
+    assert_non_null(strstr(attend_message(), "draw fewer maps"));
     map = large(250);
     assert_ok(attend_view_png(&map, &o, &out));
     int width, height;
-    count_pixels(&out, attend_colour_paper(1), &width, &height);
+    count_pixels(&out, attend_palette_colour(ATTEND_PALETTE_BLUE, 1, false), &width, &height);
     assert_true(width < 4000 && height < 4000); /* one pixel per point */
     map = large(3);
     map.target_word_count = 0;
@@ -230,11 +335,10 @@ static void checker(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(checker),
-                                        cmocka_unit_test(svg),
-                                        cmocka_unit_test(png),
-                                        cmocka_unit_test(self_attention),
-                                        cmocka_unit_test(very_long_word),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(checker),        cmocka_unit_test(svg),
+                                        cmocka_unit_test(svg_text),       cmocka_unit_test(pdf),
+                                        cmocka_unit_test(panels),         cmocka_unit_test(png),
+                                        cmocka_unit_test(self_attention), cmocka_unit_test(very_long_word),
                                         cmocka_unit_test(limits) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -72,6 +72,95 @@ static void test_words_of_spans(void **state)
     assert_int_equal(words[0], -1);
 }
 
+/* Characters are what a reader sees as one; white space does not count. */
+static void test_characters(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        const char *expected;
+    } cases[] = {
+        { "", "" },
+        { " a b ", "a|b" },
+        { "t\xcd\xa1\xc9\x95"
+          "a",
+          "t\xcd\xa1|\xc9\x95|a" }, /* t and ɕ with a tie */
+        { "e\xcc\x81"
+          "\xcc\xa3t",
+          "e\xcc\x81\xcc\xa3|t" },                                                          /* two accents */
+        { "\xe1\x84\x92\xe1\x85\xa1\xe1\x86\xab", "\xe1\x84\x92\xe1\x85\xa1\xe1\x86\xab" }, /* a Hangul syllable */
+        { "a" NO_BREAK "\xcc\x81"
+          "b",
+          "a|\xcc\x81|b" }, /* an accent after a space */
+        { "a\xc2"
+          "b\xff",
+          "a|\xc2|b|\xff" }, /* bytes that are not UTF-8 */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char found[64] = "";
+        attend_span span;
+        const char *text = cases[i].text;
+        int count = 0;
+        for (size_t at = 0; attend_unit_next(ATTEND_UNIT_CHARACTER, text, strlen(text), &at, &span); count++)
+            snprintf(found + strlen(found), sizeof found - strlen(found), "%s%.*s", count ? "|" : "",
+                     span.end - span.begin, text + span.begin);
+        assert_string_equal(found, cases[i].expected);
+        assert_int_equal(attend_unit_count(ATTEND_UNIT_CHARACTER, text, strlen(text)), count);
+    }
+}
+
+/* A letter of two tokens, a blank, and a token that begins with a blank. */
+static void test_units_of_spans(void **state)
+{
+    (void)state;
+    const char *text = "e\xcc\x81t z";
+    const attend_span spans[] = { { 0, 1 }, { 1, 3 }, { 3, 4 }, { 4, 5 }, { 4, 6 }, { 6, 6 } };
+    static const int expected[3][6] = { { 0, 0, 0, -1, 1, -1 }, { 0, 1, 2, -1, 3, -1 }, { 0, 0, 1, -1, 2, -1 } };
+    for (attend_unit unit = ATTEND_UNIT_WORD; unit <= ATTEND_UNIT_CHARACTER; unit++) {
+        int units[6];
+        attend_units_of_spans(unit, text, strlen(text), spans, 6, units);
+        assert_memory_equal(units, expected[unit - ATTEND_UNIT_WORD], sizeof units);
+    }
+}
+
+/* What fits the lines that a tokenizer has learned from, also after it was stored in a model. */
+static void test_fitting_unit(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *lines[6];
+        attend_token_kind kind;
+        attend_unit unit;
+    } cases[] = {
+        { { "agosto", "amico" }, ATTEND_TOKENS_CHAR, ATTEND_UNIT_CHARACTER },
+        { { "agosto", "amico", "casa", "al", "no", "New York" }, ATTEND_TOKENS_CHAR, ATTEND_UNIT_CHARACTER },
+        { { "the cat", "a dog sat" }, ATTEND_TOKENS_CHAR, ATTEND_UNIT_WORD },
+        { { "agosto", "amico" }, ATTEND_TOKENS_BPE, ATTEND_UNIT_WORD },
+        { { "agosto", "amico" }, ATTEND_TOKENS_WORD, ATTEND_UNIT_WORD },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        lines l = { 0 };
+        attend_tokenizer *t = NULL, *stored = NULL;
+        attend_model *m = NULL;
+        for (int k = 0; k < 6 && cases[i].lines[k]; k++) lines_add(&l, cases[i].lines[k], strlen(cases[i].lines[k]));
+        assert_ok(lines_learn(&t, &l, cases[i].kind, 0, 1));
+        assert_int_equal(attend_tokenizer_unit(t), cases[i].unit);
+        attend_config config = ATTEND_CONFIG_INIT;
+        config.source_vocab = config.target_vocab = attend_tokenizer_size(t);
+        config.hidden = config.embedding = 4;
+        assert_ok(attend_model_new(&m, &config, 1));
+        assert_ok(attend_tokenizer_attach(t, m, "source"));
+        assert_ok(attend_tokenizer_from_model(&stored, m, "source"));
+        assert_int_equal(attend_tokenizer_unit(stored), cases[i].unit);
+        attend_tokenizer_free(stored);
+        assert_ok(attend_model_attach(m, "source.unit", "letter\n", 7));
+        assert_int_equal(attend_tokenizer_from_model(&stored, m, "source"), ATTEND_BAD_MODEL);
+        attend_tokenizer_free(t);
+        attend_model_free(m);
+        lines_free(&l);
+    }
+}
+
 static void test_tokenizer(void **state)
 {
     (void)state;
@@ -94,7 +183,9 @@ static void test_tokenizer(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_words), cmocka_unit_test(test_white_space),
-                                        cmocka_unit_test(test_words_of_spans), cmocka_unit_test(test_tokenizer) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_words),          cmocka_unit_test(test_white_space),
+                                        cmocka_unit_test(test_words_of_spans), cmocka_unit_test(test_tokenizer),
+                                        cmocka_unit_test(test_characters),     cmocka_unit_test(test_units_of_spans),
+                                        cmocka_unit_test(test_fitting_unit) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

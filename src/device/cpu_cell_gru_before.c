@@ -1,0 +1,85 @@
+/* cpu_cell_gru_before.c: the gated recurrent unit as published, with the reset before the product (Cho et al. 2014,
+ * Bahdanau et al. 2015).
+ *     r, z = sigmoid(W x + bw + U h + bu)     q = r h     n = f(Wn x + bwn + Un q + bun)     h' = n + z (h - n)
+ * Four blocks per row: r, z, n, q in forward; in backward dr, dz, dn replace the first three, and q stays for dUn = dn'
+ * q. U is multiplied with two different inputs, so its packed copy is used in two parts. */
+#include "device/cpu_cell.h"
+#include <string.h>
+
+/* The two parts of U': columns [0, 2 H) and [2 H, 3 H). They are packed in the first step. */
+static void forward_parts(const device_cell *r, const real *parts[2])
+{
+    const size_t h = r->hidden, first = attend_packed_size(h, 2 * h);
+    const real *whole = r->u.data;
+    parts[0] = r->parts ? r->parts : whole;
+    parts[1] = r->parts ? r->parts + first : whole + 2 * h * h;
+    if (!r->parts || r->before) return;
+    attend_pack(true, h, 2 * h, r->u_plain, h, r->parts);
+    attend_pack(true, h, h, r->u_plain + 2 * h * h, h, r->parts + first);
+}
+
+static bool before_forward(const attend_compute *c, const device_cell *r, size_t n)
+{
+    const attend_kernel_table *k = attend_kernel();
+    const size_t h = r->hidden;
+    const packed_start start = r->bu ? PACKED_BIAS : PACKED_ZERO;
+    const real *bu = r->bu, *parts[2];
+    (void)c;
+    forward_parts(r, parts);
+    attend_gemm_packed(start, bu, n, 2 * h, h, r->h, h, parts[0], r->recurrent, 2 * h);
+    for (size_t i = 0; i < n; i++) {
+        real *gates = cell_gates(r, i, 4), *q = r->scratch + i * h;
+        k->add(2 * h, r->recurrent + i * 2 * h, gates);
+        k->sigmoid(2 * h, gates, gates);
+        k->mul(h, gates, r->h + i * h, q);
+        memcpy(gates + 3 * h, q, h * sizeof(real));
+    }
+    attend_gemm_packed(start, bu ? bu + 2 * h : NULL, n, h, h, r->scratch, h, parts[1], r->recurrent, h);
+    for (size_t i = 0; i < n; i++) {
+        size_t row = cell_row(r, i);
+        real *gates = cell_gates(r, i, 4), *z = gates + h, *new = gates + 2 * h, *state = r->h + i *h;
+        k->simple(h, r->activation, new, r->recurrent + i * h, new);
+        for (size_t j = 0; j < h; j++) state[j] = new[j] + z[j] * (state[j] - new[j]);
+        memcpy(r->y + row * h, state, h * sizeof(real));
+    }
+    return true;
+}
+
+static bool before_backward(const attend_compute *c, const device_cell *r, size_t n)
+{
+    (void)c;
+    const attend_kernel_table *k = attend_kernel();
+    const size_t h = r->hidden;
+    for (size_t i = 0; i < n; i++) { /* dn, dz, and the gradient that bypasses the gates */
+        real *gates = cell_gates(r, i, 4), *z = gates + h, *new = gates + 2 * h;
+        const real *old = cell_h_before(r, i);
+        real *dh = r->dh + i * h, *dn = r->recurrent + i * h;
+        for (size_t j = 0; j < h; j++) dn[j] = dh[j] * (1 - z[j]);
+        k->simple_backward(h, r->activation, dn, new, dn);
+        for (size_t j = 0; j < h; j++) {
+            real dz = dh[j] * (old[j] - new[j]) * z[j] * (1 - z[j]);
+            dh[j] *= z[j];
+            z[j] = dz;
+            new[j] = dn[j];
+        }
+    }
+    /* dq = dn Un; then dr = dq h and dh += dq r */
+    attend_gemm_packed_rows(PACKED_ZERO, n, h, 2 * h, h, 3 * h, r->recurrent, h, r->u.data, r->scratch, h);
+    for (size_t i = 0; i < n; i++) {
+        real *gates = cell_gates(r, i, 4), *past = r->recurrent + i * 2 * h;
+        const real *old = cell_h_before(r, i), *dq = r->scratch + i * h;
+        real *dh = r->dh + i * h;
+        for (size_t j = 0; j < h; j++) {
+            real reset = gates[j];
+            dh[j] += dq[j] * reset;
+            gates[j] = dq[j] * old[j] * reset * (1 - reset);
+        }
+        memcpy(past, gates, 2 * h * sizeof(real));
+    }
+    attend_gemm_packed_rows(PACKED_ADD, n, h, 0, 2 * h, 3 * h, r->recurrent, 2 * h, r->u.data, r->dh, h);
+    return true;
+}
+
+const cpu_cell attend_cpu_cell_gru_before = {
+    .gates = 3, .width = 4, .forward = before_forward, .backward = before_backward
+};

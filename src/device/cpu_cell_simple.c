@@ -1,0 +1,31 @@
+/* cpu_cell_simple.c: h' = f(W x + bw + U h + bu)                     (Elman 1990)
+ *     D = dh f'(.), with f' from h' itself; dh = D U */
+#include "device/cpu_cell.h"
+#include <string.h>
+
+static bool simple_forward(const attend_compute *c, const device_cell *r, size_t n)
+{
+    if (!attend_cpu_cell_recurrent(c, r, n, 1)) return false;
+    for (size_t i = 0; i < n; i++) {
+        size_t row = cell_row(r, i), h = r->hidden;
+        real *y = r->y + row * h;
+        attend_kernel()->simple(h, r->activation, cell_gates(r, i, 1), r->recurrent + i * h, y);
+        memcpy(r->h + i * h, y, h * sizeof(real));
+    }
+    return true;
+}
+
+static bool simple_backward(const attend_compute *c, const device_cell *r, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        size_t row = cell_row(r, i), h = r->hidden;
+        real *past = r->recurrent + i * h;
+        attend_kernel()->simple_backward(h, r->activation, r->dh + i * h, r->y + row * h, past);
+        memcpy(cell_gates(r, i, 1), past, h * sizeof(real));
+    }
+    return attend_cpu_cell_recurrent_backward(c, r, n, 1, PACKED_ZERO);
+}
+
+const cpu_cell attend_cpu_cell_simple = {
+    .gates = 1, .width = 1, .forward = simple_forward, .backward = simple_backward
+};

@@ -1,0 +1,114 @@
+#!/bin/bash
+# memory.sh ATTEND PEAK_MEMORY: memory does not grow with the number of lines, whatever is kept of them; --memory holds for every verb; what would take more
+# is left out with its number.
+. "$(dirname "$0")/cases.sh"
+peak_memory=$2
+cd "$folder" || exit 1
+exec </dev/null
+limit=300
+
+awk 'BEGIN { srand(1); for (i = 0; i < 200; i++) { s = ""; t = ""; n = 1 + int(rand() * 5);
+    for (j = 0; j < n; j++) { w = substr("abcdefgh", 1 + int(rand() * 8), 1); s = s (j ? " " : "") w; t = w (j ? " " : "") t }
+    print s "\t" t } }' >pairs.tsv
+awk 'BEGIN { srand(3); for (i = 0; i < 40; i++) { s = ""; t = "";
+    for (j = 0; j < 900; j++) { w = substr("abcdefgh", 1 + int(rand() * 8), 1); s = s (j ? " " : "") w; t = w (j ? " " : "") t }
+    print s "\t" t } }' >long.tsv
+cut -f 1 pairs.tsv >short
+head -20 long.tsv | cut -f 1 >long
+head -16 long.tsv >some.tsv
+head -4 long >four
+cat short four >mixed
+train() { # MODEL OPTIONS...
+    model=$1
+    shift
+    "$attend" train --train pairs.tsv --model "$model" --hidden 16 --tokens word --batch-tokens 100 --updates 1 --threads 2 --quiet --no-check "$@" || exit 1
+}
+train m --embedding 8
+train back --embedding 8 --seed 2
+train layers --architecture transformer --heads 4 --layers 2
+
+peak() { # MAX_KB ARGUMENTS...: the command succeeds within this memory; output in `out`, messages in `messages`
+    max=$1
+    shift
+    timeout $limit "$peak_memory" "$attend" "$@" >out 2>messages || fail "attend $*: $(cat messages)"
+    used=$(tail -1 messages)
+    [ "$used" -le "$max" ] || fail "attend $*: $used kB instead of $max"
+}
+
+# ---- memory does not grow with the number of lines: 20 translations of 1800 words with their weights are 130 MB, 40 maps 130 MB and more ----
+many='--length-penalty 10 --beam 2 --threads 1'
+# shellcheck disable=SC2086
+{
+    peak 100000 translate --model m --input long --alignment hard $many
+    is 'lines' 20 "$(wc -l <out)"
+    [ "$(wc -c <out)" -gt 200000 ] || fail 'the translations are too short for this test'
+    peak 100000 translate --model m --input long --json --replace-unknown $many --max-length 900
+}
+peak 110000 align --model m --input long.tsv --threads 1
+is 'lines of links' 40 "$(wc -l <out)"
+peak 180000 align --model m --reverse-model back --input long.tsv --threads 1
+peak 200000 align --model layers --input some.tsv --threads 1
+peak 120000 align --model m --input long.tsv --threads 1 --evaluate-maps
+peak 110000 convert --model m --shortlist long.tsv --output listed --threads 1 --quiet
+peak 60000 score --model m --input long.tsv --threads 1 --quiet
+
+# ---- a line of 16 MiB is left out before it is encoded: the tokens would take 400 MB and more ----
+"$attend" train --train pairs.tsv --model pieces --hidden 16 --embedding 8 --tokens bpe --batch-tokens 100 --updates 1 --quiet --no-check || exit 1
+awk 'BEGIN { print "a b"; s = "abcdefghabcdefgh"; while (length(s) < 16777216) s = s s; print s; print "c" }' >wide
+peak 120000 translate --model pieces --input wide --threads 1
+is 'lines' 3 "$(wc -l <out)"
+grep -q 'line 2 is not translated: it is too long' messages || fail "no warning: $(cat messages)"
+peak 120000 show --model pieces --input wide --threads 1
+paste wide wide >wide.tsv
+peak 160000 align --model pieces --input wide.tsv --threads 1
+is 'lines of links' 3 "$(wc -l <out)"
+
+# ---- --memory: about this much is used, and the results are the same ----
+for verb in translate score evaluate align show convert compare train; do
+    case $("$attend" $verb --help-all) in *--memory\ SIZE*) ;; *) fail "attend $verb has no --memory" ;; esac
+    expect 2 'not a size (such as' --memory lots
+done
+verb=
+"$attend" translate --model m --input mixed --alignment soft --beam 2 >all 2>/dev/null
+peak 90000 translate --model m --input mixed --alignment soft --beam 2 --memory 80M --threads 2
+same 'translations with --memory' all out
+"$attend" align --model layers --input some.tsv >all
+peak 150000 align --model layers --input some.tsv --memory 140M --threads 2
+same 'links with --memory' all out
+expect 2 'this model takes at least 25M, and the memory limit is 10M' translate --model m --memory 10M
+expect 2 'and the memory limit is 9k' score --model m --input pairs.tsv --memory 9k
+expect 2 'takes at least' align --model m --input pairs.tsv --memory 1M
+expect 2 'takes at least' align --model m --input pairs.tsv --memory 1M --evaluate-maps
+expect 2 'takes at least' convert --model m --output n --shortlist pairs.tsv --memory 1M
+expect 2 'takes at least' show --model m --memory 1M 'a b'
+expect 2 'takes at least' evaluate --model m --input pairs.tsv --memory 1M
+expect 3 'the lines take more than 5 MiB of memory' evaluate --hypothesis <(exec yes) --reference short --memory 41M
+expect 0 '' translate --model m --input short --memory 0
+
+# ---- what takes more is left out, with its number; the other lines are not affected ----
+printf 'a b\n%s\nc d\n' "$(head -1 long)" >three
+"$attend" translate --model m --input three --alignment hard | sed '2s/.*/ |||/' >all
+"$attend" translate --model m --input three --alignment hard --memory 40M >out 2>messages
+same 'lines, of which one is left out,' all out
+grep -q 'line 2 is not translated: it would take more memory than the limit allows' messages || fail "no warning: $(cat messages)"
+printf 'a b\tb a\n%s\nc d\td c\n' "$(head -1 long.tsv)" >three.tsv
+"$attend" score --model layers --input three.tsv --memory 40M >out 2>messages || fail 'score fails'
+is 'scores' 'nan' "$(sed -n 2p out)"
+is 'numbers' 2 "$(grep -c '^-' out)"
+grep -q 'pair 2 is not scored: it would take more memory' messages || fail "no warning: $(cat messages)"
+awk 'BEGIN { print "a b\tb a"; for (i = 0; i < 1000000; i++) printf "a "; printf "a\t"; for (i = 0; i < 1000000; i++) printf "a "; print "a"; print "c d\td c" }' >million.tsv
+awk 'BEGIN { print "a b\tb a"; s = "abcdefgh"; while (length(s) < 17 * 1048576) s = s s; print s "\tb"; print "c d\td c" }' >wide.tsv
+for file in million wide; do
+    "$attend" align --model m --input $file.tsv >out 2>messages || fail "align fails for $file: $(cat messages)"
+    is "lines of $file" 3 "$(wc -l <out)"
+    is "the second line of $file" '' "$(sed -n 2p out)"
+    [ -n "$(sed -n 1p out)" ] && [ -n "$(sed -n 3p out)" ] || fail "$file: other lines are affected"
+    grep -q 'pair 2 is not aligned' messages || fail "$file: no warning: $(cat messages)"
+    expect 0 'pair 2 is left out' convert --model m --shortlist $file.tsv --output listed
+    expect 0 '2 pairs aligned' convert --model m --shortlist $file.tsv --output listed
+    expect 0 'AER' align --model m --input $file.tsv --evaluate-maps
+done
+expect 0 'pair 2 is not scored: a line has more than 16 MiB' score --model m --input wide.tsv
+expect 0 'is not shown: the line has more than 16 MiB' show --model m --input wide.tsv
+expect 0 'would take more memory than the limit allows' show --model layers --input three.tsv --format html --output page.html --memory 30M
+exit $failed
