@@ -229,7 +229,8 @@ static void write_svg(attend_canvas *c, const attend_canvas_text *t, double base
 void attend_canvas_write(attend_canvas *c, const attend_canvas_text *t)
 {
     const PangoRectangle e = lay_out(c, t);
-    const double baseline = (double)(pango_layout_get_baseline(c->layout) - e.y - e.height / 2) / PANGO_SCALE;
+    const int middle = e.y + e.height / 2; /* in units of pango */
+    const double baseline = (double)(pango_layout_get_baseline(c->layout) - middle) / PANGO_SCALE;
     if (!c->cairo) {
         write_svg(c, t, baseline);
         return;

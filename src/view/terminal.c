@@ -98,8 +98,8 @@ static attend_colour entry_of_256(int number)
     static const int levels[6] = { 0, 95, 135, 175, 215, 255 };
     const int grey = 8 + 10 * (number - 232), in_cube = number < 232 ? number - 16 : 0;
     if (number >= 232) return (attend_colour){ grey / 255.0, grey / 255.0, grey / 255.0 };
-    return (attend_colour){ levels[in_cube / 36] / 255.0, levels[in_cube / 6 % 6] / 255.0,
-                            levels[in_cube % 6] / 255.0 };
+    const int red = levels[in_cube / 36], green = levels[in_cube / 6 % 6], blue = levels[in_cube % 6];
+    return (attend_colour){ red / 255.0, green / 255.0, blue / 255.0 };
 }
 
 /* OKLab (Ottosson 2020): distances in it are close to those that are seen. Components of sRGB are squared instead of
