@@ -54,8 +54,8 @@ int attend_training_check_options(const attend_train_options *o)
             "accumulate must be 1 to 10000, batch tokens and shard tokens at least 1, and keep at least 0");
     if (o->average_checkpoints < 0 || o->average_checkpoints == 1 ||
         o->average_checkpoints > ATTEND_MAX_AVERAGED_CHECKPOINTS)
-        return attend_fail(ATTEND_BAD_USAGE, "the number of models to average is %d; it must be 0 or from 2 to %d",
-                           o->average_checkpoints, ATTEND_MAX_AVERAGED_CHECKPOINTS);
+        return attend_fail(ATTEND_BAD_USAGE, "average-last is %d; it must be 0 or from 2 to %d", o->average_checkpoints,
+                           ATTEND_MAX_AVERAGED_CHECKPOINTS);
     if (!(o->average >= 0 && o->average < 1) || !(o->bpe_dropout >= 0 && o->bpe_dropout < 1) ||
         !(o->label_smoothing >= 0 && o->label_smoothing < 1))
         return attend_fail(ATTEND_BAD_USAGE, "average, BPE dropout and label smoothing must lie in [0, 1)");

@@ -41,8 +41,8 @@ short="$small --updates 40"
     expect 2 "would share the directory comparison/a_b" $short --variant 'a b: cell=gru' --variant 'a_b: cell=lstm'
     expect 2 "is given twice" $short --vary attention=dot --vary attention=none
     expect 2 'is reserved for files of the comparison' $short --variant 'comparison.json: cell=gru'
-    expect 2 'is not UTF-8' $short --variant "$(printf 'a\377: cell=gru')"
-    expect 2 'contains a control character' $short --variant "$(printf 'a\nb: cell=gru')"
+    expect 2 "the variant 'a\xff' is not UTF-8" $short --variant "$(printf 'a\377: cell=gru')"
+    expect 2 "the variant 'a\nb' contains a control character" $short --variant "$(printf 'a\nb: cell=gru')"
     expect 2 'at most 100 are allowed' $short --variant "$(printf '%0101d: cell=gru' 0)"
     expect 2 'variants or more, but at most 256 are allowed' $short --vary "seed=$(seq -s, 1 257)"
     expect 2 "unknown metric 'blue'; did you mean 'bleu'?" $short --vary attention=dot --metric blue

@@ -205,7 +205,7 @@ static void lie_about_type(campaign *c, lie *l, attend_tensor *t)
 /* Numbers that no training gives. */
 static void lie_about_numbers(campaign *c, lie *l, attend_tensor *t)
 {
-    static const float odd[] = { NAN, -NAN, INFINITY, -INFINITY, FLT_MAX, -FLT_MAX, 1e20f, -1e20f, 1e-40f, 0, -1 };
+    static const float odd[] = { NAN, INFINITY, FLT_MAX, -FLT_MAX, 1e20f, -1e20f, 1e-40f, 0, -1 };
     char *data = make(l, t->bytes);
     if (!data) return;
     memcpy(data, t->data, t->bytes);
@@ -296,15 +296,15 @@ static void lie_about_tensors(campaign *c, lie *l)
     if (l->tensor_count == 0) return;
     attend_tensor *t = &l->tensors[campaign_random(c, (uint32_t)l->tensor_count)];
     const uint32_t kind = campaign_random(c, 10);
-    for (int i = 0; kind >= 6 && i < 100 && strncmp(t->name, "text.", 5) != 0; i++)
+    for (int i = 0; kind >= 7 && i < 100 && strncmp(t->name, "text.", 5) != 0; i++)
         t = &l->tensors[campaign_random(c, (uint32_t)l->tensor_count)];
-    if (strncmp(t->name, "text.", 5) == 0 && t->rank == 1 && kind >= 2)
+    if (strncmp(t->name, "text.", 5) == 0 && t->rank == 1 && kind >= 1)
         lie_about_bytes(c, l, t);
-    else if (kind < 2)
+    else if (kind < 1)
         lie_about_names(c, l, t);
-    else if (kind < 4)
+    else if (kind < 2)
         lie_about_shape(c, l, t);
-    else if (kind < 5)
+    else if (kind < 3)
         lie_about_type(c, l, t);
     else
         lie_about_numbers(c, l, t);
@@ -396,7 +396,7 @@ int main(int argc, char **argv)
             return 2;
         }
         for (uint32_t n = 1 + campaign_random(&c, 3) / 2; n > 0; n--)
-            if (campaign_random(&c, 2))
+            if (campaign_random(&c, 3) == 0)
                 lie_about_metadata(&c, &l);
             else
                 lie_about_tensors(&c, &l);

@@ -91,12 +91,47 @@ static const char *const values[] = { "0",
                                       digits };
 enum { VALUES = sizeof values / sizeof *values };
 
+static bool has_option(const option_list *l, const char *verb, const char *name)
+{
+    for (int i = 0; i < l->count; i++)
+        if (strcmp(l->items[i].verb, verb) == 0 && strcmp(l->items[i].name, name) == 0) return true;
+    return false;
+}
+
+/* Adds the option and its value: on the command line, in a configuration file or, for a comparison, as a variant. A flag
+ * has no value, unless `to_flags`. */
+static void add_option(campaign *c, run *r, const option_list *l, const listed_option *o, const char *value,
+                       bool to_flags)
+{
+    static char joined[sizeof digits + 128];
+    const bool has_value = *o->argument || to_flags;
+    const uint32_t way = campaign_random(c, 4);
+    if (!*o->name) {
+        run_add(r, value, NULL);
+    } else if (way == 0 && has_option(l, o->verb, "config")) {
+        const int length = snprintf(joined, sizeof joined, "%s %s\n", o->name, has_value ? value : "");
+        file_write("settings", joined, (size_t)length);
+        run_add(r, "--config", "settings", NULL);
+    } else if (way == 1 && has_option(l, o->verb, "vary")) {
+        snprintf(joined, sizeof joined, "%s=%s,2", o->name, value);
+        run_add(r, "--vary", joined, NULL);
+    } else {
+        snprintf(joined, sizeof joined, "--%s%s%s", o->name, has_value ? "=" : "", has_value ? value : "");
+        run_add(r, joined, NULL);
+    }
+}
+
+static bool is_quoted(const char *printed, const char *value)
+{
+    const size_t length = strlen(value);
+    return length > 2 && length < 100 && strstr(printed, value);
+}
+
 int main(int argc, char **argv)
 {
     static campaign c;
     static option_list list;
     static run r;
-    static char joined[sizeof digits + 128];
     campaign_begin(&c, argc, argv);
     memset(digits, '9', sizeof digits - 1);
     campaign_clean(&c); /* keeps what is there */
@@ -106,20 +141,12 @@ int main(int argc, char **argv)
     for (long i = c.only >= 0 ? c.only : 0; option_list_pick(&list, &c, i, VALUES, &o, &value); i++) {
         if (!campaign_case(&c, i)) break;
         option_list_base(&c, &r, o);
-        const char *text = values[value];
-        if (*o->name) {
-            snprintf(joined, sizeof joined, "--%s%s%s", o->name, *o->argument || value % 4 == 0 ? "=" : "",
-                     *o->argument || value % 4 == 0 ? text : "");
-            run_add(&r, joined, NULL);
-        } else {
-            run_add(&r, text, NULL);
-        }
+        add_option(&c, &r, &list, o, values[value], value % 4 == 0);
         r.limit = 8;
         r.may_be_stopped = true; /* a billion updates are allowed */
         campaign_run(&c, &r);
-        const size_t length = strlen(text);
-        if (r.status == 2 && *o->name && !strstr(r.printed, o->name) &&
-            !(length > 2 && length < 100 && strstr(r.printed, text)))
+        if (r.status == 2 && *o->name && !strstr(r.printed, o->name) && !strstr(r.printed, "settings:") &&
+            !is_quoted(r.printed, values[value]))
             campaign_fault(&c, &r, "the message names neither the option nor its value");
         campaign_clean(&c);
         campaign_case_end(&c);
