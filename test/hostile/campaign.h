@@ -4,7 +4,7 @@
  *   ATTEND   the command, built with sanitizers or without
  *   DATA     test/data/v0.1: models and text to start from
  *   SEED     with the number of a case it determines the case: a run is repeated exactly
- *   SECONDS  no case begins after this time
+ *   SECONDS  no case begins after this time, except the first ten
  *   CASE     runs this case alone and prints what the command prints
  * It prints "NAME: tried N, held N". A case that does not hold is printed with the command that repeats it, and the exit
  * status is 1.

@@ -24,7 +24,7 @@ static const struct timed {
     { "out/hidden=4/model", "compare --train pairs.tsv --valid valid.tsv --vary hidden=4,8 --embedding 8 --tokens word "
                             "--updates 10 --output out" },
     { "out", "convert --model rnn-bpe.model --output out --precision int8 --shortlist pairs.tsv" },
-    { "out/model", "demo --output out --pairs 100 --updates 5" },
+    { "out/model", "demo --output out --pairs 100 --updates 1" },
     { "", "info stopped.model.checkpoint" },
 };
 enum { ALL = sizeof all / sizeof *all };

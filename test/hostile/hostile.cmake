@@ -10,6 +10,8 @@ add_executable(attend_jumping_clock ${PROJECT_SOURCE_DIR}/cli/main.c hostile/jum
 target_link_libraries(attend_jumping_clock PRIVATE attend_verbs)
 target_link_options(attend_jumping_clock PRIVATE LINKER:--wrap=clock_gettime)
 
+add_test(NAME hostile_campaign COMMAND ${CMAKE_CURRENT_LIST_DIR}/campaign.sh $<TARGET_FILE:hostile_lying_models> ${PROJECT_SOURCE_DIR}/test/data/v0.1)
+
 # The short form: the same cases every time, as many as fit into a quarter of a minute.
 if(ATTEND_SANITIZE)
   foreach(campaign lying_models numbers odd_files changing_files clock_jumps)

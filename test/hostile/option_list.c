@@ -7,7 +7,7 @@
 
 /* Valid command lines of each verb. They take less than a second. */
 static const char *const bases[] = {
-    "demo --output out --pairs 100 --updates 2 --threads 1 --quiet",
+    "demo --output out --pairs 100 --updates 1 --threads 1 --quiet",
     "demo --write-pairs out --pairs 100 --quiet",
     "train --train pairs.tsv --valid valid.tsv --model out --tokens word --hidden 8 --embedding 8 --updates 2 "
     "--threads 1 --memory 512M",

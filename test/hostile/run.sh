@@ -19,7 +19,7 @@ for name in lying_models numbers odd_files changing_files; do
 done
 campaign clock_jumps "$build/test/hostile_clock_jumps" "$build/test/attend_jumping_clock" "$data" "$seed" "$seconds"
 [ ! -x "$build/test/test_misuse" ] || # it needs python3
-    ASAN_OPTIONS=allocator_may_return_null=1:max_allocation_size_mb=2000:detect_leaks=0 campaign misuse "$build/test/test_misuse"
+    campaign misuse env ASAN_OPTIONS=allocator_may_return_null=1:max_allocation_size_mb=2000:detect_leaks=0 "$build/test/test_misuse"
 campaign lines "$(dirname "$0")/lines.sh" "$build" "$data" "${HOSTILE_LINES:-1000000}"
 echo "seed $seed$summary"
 [ -z "$failed" ] || { echo "not held:$failed"; exit 1; }
