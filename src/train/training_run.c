@@ -302,7 +302,7 @@ int attend_train(const attend_train_options *options, const attend_train_events 
         if (status == ATTEND_OK) status = attend_training_average_checkpoints(run);
         if (status == ATTEND_OK) status = attend_training_choose_alignment(run);
     }
-    if (status == ATTEND_OK && run->log.file) {
+    if (status == ATTEND_OK && run->log.file && !run->log.is_stream) {
         char log[4096];
         snprintf(log, sizeof log, "%s", run->log.path);
         status = attend_training_plot_write(log, attend_training_path(run, ".svg"), run->options.model);
