@@ -111,6 +111,35 @@ static void short_sleep(void)
     nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 }
 
+/* Pieces that take long, in a run within a piece as well: a run waits for those of other threads. */
+static void finish_late(void *user, int piece)
+{
+    short_sleep();
+    count(user, piece);
+}
+
+static void run_late_pieces(void *user, int piece)
+{
+    attend_pool *p = user;
+    memset(done, 0, sizeof done);
+    attend_pool_run(p, 8, finish_late, done);
+    for (int i = 0; piece == 0 && i < 8; i++)
+        if (atomic_load(&done[i]) != 1) atomic_fetch_add(&wrong_calls, 1);
+}
+
+static void test_a_run_waits_for_its_helpers(void **state)
+{
+    (void)state;
+    attend_pool *p = NULL;
+    assert_ok(attend_pool_new(&p, 5));
+    for (int round = 0; round < 20; round++) {
+        run_late_pieces(p, 0);
+        attend_pool_run(p, 1, run_late_pieces, p);
+    }
+    assert_int_equal(atomic_load(&wrong_calls), 0);
+    attend_pool_free(p);
+}
+
 /* Pieces that wait for each other, so that they must run at the same time; a piece gives up after some seconds. */
 typedef struct meeting {
     attend_pool *pool;
@@ -220,6 +249,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_piece_runs_once),
         cmocka_unit_test(test_runs_within_pieces),
+        cmocka_unit_test(test_a_run_waits_for_its_helpers),
         cmocka_unit_test(test_threads_without_pieces_help_with_inner_runs),
         cmocka_unit_test(test_available_threads),
         cmocka_unit_test(test_several_callers),
