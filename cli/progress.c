@@ -67,7 +67,8 @@ void progress_plan(void *user, const attend_plan *p)
     const char *const items = lines ? "lines" : "pairs";
     attend_print(v->to, "data        %llu %s", (unsigned long long)p->pairs, items);
     if (p->left_out) attend_print(v->to, " (%llu skipped: empty or too long)", (unsigned long long)p->left_out);
-    if (!lines) attend_print(v->to, ", %llu and", (unsigned long long)p->source_tokens);
+    if (!lines) /* without the end of each source */
+        attend_print(v->to, ", %llu and", (unsigned long long)(p->source_tokens - p->pairs));
     attend_print(v->to, "%s %llu tokens", lines ? "," : "", (unsigned long long)p->target_tokens);
     if (p->valid_pairs)
         attend_print(v->to, "; validation %llu %s%s", (unsigned long long)p->valid_pairs, items,

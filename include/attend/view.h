@@ -59,6 +59,7 @@ typedef struct attend_map {
     double log_probability, score; /* of the whole target; score: what the search sorted by, else log_probability */
     bool forced;                   /* the target was given, not found by a search */
     int model; /* which of attend_view_options.models computed it; attend_map_new sets 0, the caller others */
+    attend_unit source_unit, target_unit; /* what the words of a side are: ATTEND_UNIT_CHARACTER or words */
 } attend_map;
 
 /* Computes the map of `kind` for a model with tokenizers. The target is the text `target` or, if that is NULL,

@@ -194,6 +194,7 @@ static int fill_sides(map_builder *b)
     map->source = copy_tokens(b->owned, s, &b->unknowns[is_decoder], is_decoder);
     map->source_words = copy_words(b->owned, s, &map->source_word_count);
     map->source_count = s->ids.count, map->target_count = t->ids.count;
+    map->source_unit = s->unit, map->target_unit = t->unit;
     if (s == t) {
         map->target_text = map->source_text, map->target = map->source;
         map->target_words = map->source_words, map->target_word_count = map->source_word_count;

@@ -145,7 +145,7 @@ function showFigures() {
   }
   if (m.weights) figures.push(figure("entropy", now.entropy.toFixed(2) + " bits", "of the attention of a step, mean over the steps"));
   if (m.weights && m.attention === "cross")
-    figures.push(figure("coverage", `${words - now.uncovered.length} of ${words} words`, "source words that receive attention of 0.2 or more in all"));
+    figures.push(figure("coverage", `${words - now.uncovered.length} of ${words} ${m.letters ? "letters" : "words"}`, `source ${m.letters ? "letters" : "words"} that receive attention of 0.2 or more in all`));
   byId("figures").replaceChildren(...figures);
 
   const warnings = [];
