@@ -27,8 +27,7 @@ static int translate(evaluation *e, const train_settings *s, const char *model, 
     int status = attend_model_load(&m, model, NULL);
     if (status == ATTEND_OK) status = attend_tokenizer_from_model(&t, m, "target");
     for (int i = 0; status == ATTEND_OK && i < METRICS; i++) e->options[i].lowercase = attend_tokenizer_is_lowercase(t);
-    if (status == ATTEND_OK)
-        status = translate_lines(NULL, m, &o, &sources, interrupt_stop, &e->systems[0], &cost);
+    if (status == ATTEND_OK) status = translate_lines(NULL, m, &o, &sources, interrupt_stop, &e->systems[0], &cost);
     *stopped = cost.stopped;
     attend_tokenizer_free(t);
     attend_model_free(m);
@@ -44,8 +43,7 @@ static void print_scores(const evaluation *e, int all)
         char title[40], score[EVALUATION_SCORE];
         if (!e->selected[m]) continue;
         evaluation_metric_title(e, m, title, sizeof title);
-        attend_print(stderr, "%s%s %s", separator, title,
-                     evaluation_score_text(e, score, e->whole.scores[0][m].score));
+        attend_print(stderr, "%s%s %s", separator, title, evaluation_score_text(e, score, e->whole.scores[0][m].score));
         separator = ", ";
     }
     attend_print(stderr, " on ");
@@ -59,10 +57,12 @@ static void print_scores(const evaluation *e, int all)
 static int error_of(const evaluation *e, int i, double *error)
 {
     const test_set *g = &e->test_set;
-    const attend_metric_options *o = &e->options[!e->is_word_level ? ATTEND_CHRF : e->has_phonemes ? ATTEND_WER : ATTEND_CER];
+    const attend_metric_options *o = &e->options[!e->is_word_level ? ATTEND_CHRF
+                                                 : e->has_phonemes ? ATTEND_WER
+                                                                   : ATTEND_CER];
     attend_metric_sums sums = { { 0 } };
-    const int status = attend_metric_add(o, &sums, e->systems[0].items[i], g->references + g->begin[i],
-                                         g->begin[i + 1] - g->begin[i]);
+    const int status =
+        attend_metric_add(o, &sums, e->systems[0].items[i], g->references + g->begin[i], g->begin[i + 1] - g->begin[i]);
     *error = attend_metric_score(o, &sums);
     if (attend_metric_higher_is_better(o->kind)) *error = 100 - *error;
     return status;
@@ -149,7 +149,10 @@ int train_report(const verb *v, const train_settings *s, const char *model, cons
         if (last->update > 0 && !isnan(last->best))
             attend_print(stderr, "best model  %s %s on the validation lines\n", valid_metric_style(s->metric).name,
                          score_text(text, valid_metric_style(s->metric), last->best));
-        print_next(model, is_language_model ? "the beginning of a line" : s->is_word_level ? "WORD" : "A SENTENCE",
+        print_next(model,
+                   is_language_model  ? "the beginning of a line"
+                   : s->is_word_level ? "WORD"
+                                      : "A SENTENCE",
                    !is_language_model && attends(&s->config));
         return 0;
     }

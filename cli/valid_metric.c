@@ -6,16 +6,22 @@
 
 /* Names of metrics come first, then what they are called where lines are words. */
 enum { PERPLEXITY, BLEU, CHRF, TOKEN_ACCURACY, WORD_ERROR, EXACT, PHONEME_ERROR, CHARACTER_ERROR, WER, CER };
-const char *const valid_metric_choices[] = { "perplexity",    "bleu",            "chrf", "token-accuracy", "word-error", "exact",
-                                             "phoneme-error", "character-error", "wer",  "cer",            NULL };
+const char *const valid_metric_choices[] = {
+    "perplexity", "bleu", "chrf", "token-accuracy", "word-error", "exact", "phoneme-error", "character-error",
+    "wer",        "cer",  NULL
+};
 
 attend_valid_metric valid_metric_of(int choice, bool is_word_level)
 {
     static const attend_valid_metric metrics[] = {
-        [PERPLEXITY] = ATTEND_VALID_LOSS,  [BLEU] = ATTEND_VALID_BLEU,
-        [CHRF] = ATTEND_VALID_CHRF,        [TOKEN_ACCURACY] = ATTEND_VALID_TOKEN_ACCURACY,
-        [EXACT] = ATTEND_VALID_EXACT,      [PHONEME_ERROR] = ATTEND_VALID_WER,
-        [CHARACTER_ERROR] = ATTEND_VALID_CER, [WER] = ATTEND_VALID_WER,
+        [PERPLEXITY] = ATTEND_VALID_LOSS,
+        [BLEU] = ATTEND_VALID_BLEU,
+        [CHRF] = ATTEND_VALID_CHRF,
+        [TOKEN_ACCURACY] = ATTEND_VALID_TOKEN_ACCURACY,
+        [EXACT] = ATTEND_VALID_EXACT,
+        [PHONEME_ERROR] = ATTEND_VALID_WER,
+        [CHARACTER_ERROR] = ATTEND_VALID_CER,
+        [WER] = ATTEND_VALID_WER,
         [CER] = ATTEND_VALID_CER,
     };
     if (choice == WORD_ERROR) return is_word_level ? ATTEND_VALID_LINE_ERROR : ATTEND_VALID_WER;

@@ -24,8 +24,7 @@ enum { MAGIC_SIZE = sizeof magic - 1, NAME_ROOM = 32 };
 static bool is_unspaced(int32_t c)
 {
     return (c >= 0xe00 && c <= 0xeff) || (c >= 0x1000 && c <= 0x109f) || (c >= 0x1780 && c <= 0x17ff) ||
-           (c >= 0x2e80 && c <= 0x9fff) || (c >= 0xf900 && c <= 0xfaff) || (c >= 0xff66 && c <= 0xff9d) ||
-           c >= 0x20000;
+           (c >= 0x2e80 && c <= 0x9fff) || (c >= 0xf900 && c <= 0xfaff) || (c >= 0xff66 && c <= 0xff9d) || c >= 0x20000;
 }
 
 /* Whether a character is part of a word; *is_letter: whether it makes one. */

@@ -39,9 +39,10 @@ static void texts_are_lower_cased(void **state)
         { "", "" },
         { "already \xc3\xa4", "already \xc3\xa4" },
         { "The Cat", "the cat" },
-        { "\xce\xa3\xce\x91\xce\xa3 \xce\xa3", "\xcf\x83\xce\xb1\xcf\x82 \xcf\x83" }, /* a final sigma; one alone is none */
-        { "\xc4\xb0", "i\xcc\x87" },                                                 /* the dotted I */
-        { "J\xcc\x8c", "\xc7\xb0" },          /* only the small letter composes with the mark */
+        { "\xce\xa3\xce\x91\xce\xa3 \xce\xa3",
+          "\xcf\x83\xce\xb1\xcf\x82 \xcf\x83" },         /* a final sigma; one alone is none */
+        { "\xc4\xb0", "i\xcc\x87" },                     /* the dotted I */
+        { "J\xcc\x8c", "\xc7\xb0" },                     /* only the small letter composes with the mark */
         { "A\xcc\x88\xe1\xba\x9e", "\xc3\xa4\xc3\x9f" }, /* decomposed; the capital sharp s */
     };
     attend_tokenizer *lower = learn(ATTEND_TOKENS_CHAR, "abc", true), *as_is = learn(ATTEND_TOKENS_CHAR, "abc", false);
@@ -90,7 +91,8 @@ static void the_file_format_says_so(void **state)
     attend_tokenizer *t = learn(ATTEND_TOKENS_WORD, "a b", true), *back = NULL;
     assert_ok(attend_tokenizer_write(t, &vocabulary, &rest));
     assert_string_equal(rest.text, "attend-tokenizer 2\nkind word\ncase lower\n"); /* version 0.1 refuses the model */
-    static const char other[] = "attend-tokenizer 2\nkind word\ncase upper\n", none[] = "attend-tokenizer 2\nkind word\n";
+    static const char other[] = "attend-tokenizer 2\nkind word\ncase upper\n",
+                      none[] = "attend-tokenizer 2\nkind word\n";
     assert_int_equal(attend_tokenizer_read(&back, "source", vocabulary.text, vocabulary.size, other, strlen(other)),
                      ATTEND_BAD_MODEL);
     assert_non_null(strstr(attend_message(), "line 3 of source.tokenizer names an unknown case"));
@@ -196,8 +198,11 @@ static void damaged_words_are_refused(void **state)
     static const struct {
         const char *begin;
         size_t size;
-    } cases[] = { { "attend-words 1\n", 15 }, { "attend-words 1\n", 15 + 63 }, { "attend-words 1\n", 15 + 96 },
-                  { "attend-words 2\n", 15 + 64 }, { "", 3 } };
+    } cases[] = { { "attend-words 1\n", 15 },
+                  { "attend-words 1\n", 15 + 63 },
+                  { "attend-words 1\n", 15 + 96 },
+                  { "attend-words 2\n", 15 + 64 },
+                  { "", 3 } };
     attend_tokenizer *t = learn(ATTEND_TOKENS_BPE, "a b", false);
     attend_model *m = model_for(t);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
