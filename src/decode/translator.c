@@ -117,6 +117,8 @@ int attend_translator_new(attend_translator **out, const attend_model *m, const 
 static void clear_results(attend_translator *t)
 {
     for (int i = 0; i < t->count; i++) {
+        attend_unknown_list_free(&t->lines[i].unknown_spans);
+        attend_memory_free(t->lines[i].unknowns);
         attend_memory_free(t->lines[i].hypotheses);
         attend_memory_free(t->lines[i].spans);
         attend_string_free(&t->lines[i].text);

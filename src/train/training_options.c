@@ -6,8 +6,8 @@
 
 const char *const attend_optimizer_names[] = { "sgd", "adam", NULL };
 const char *const attend_schedule_names[] = { "constant", "inverse-sqrt", "cosine", "plateau", NULL };
-const char *const attend_valid_metric_names[] = { "perplexity", "bleu",  "chrf", "token-accuracy",
-                                                  "word-error", "exact", NULL };
+const char *const attend_valid_metric_names[] = { "perplexity", "bleu",       "chrf", "token-accuracy", "wer", "exact",
+                                                  "cer",        "line-error", NULL };
 
 attend_train_options attend_train_defaults(void)
 {
@@ -40,7 +40,7 @@ int attend_training_check_options(const attend_train_options *o)
 {
     if (o->train_count < 1 || !o->train || !o->model || (o->valid_count > 0 && !o->valid))
         return attend_fail(ATTEND_BAD_USAGE, "training needs files of pairs or lines, and a model path");
-    if ((unsigned)o->valid_metric > ATTEND_VALID_EXACT)
+    if ((unsigned)o->valid_metric > ATTEND_VALID_LINE_ERROR)
         return attend_fail(ATTEND_BAD_USAGE, "there is no validation metric with the number %d", (int)o->valid_metric);
     if (o->config.task == ATTEND_TASK_LANGUAGE_MODEL && o->valid_metric != ATTEND_VALID_LOSS)
         return attend_fail(ATTEND_BAD_USAGE,

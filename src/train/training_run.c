@@ -185,6 +185,7 @@ static int make_model(training_run *run, const attend_model *base)
     if (status == ATTEND_OK && !attend_training_is_language_model(run))
         status = attend_tokenizer_attach(run->tokenizers[0], run->model, "source");
     if (status == ATTEND_OK) status = attend_tokenizer_attach(run->tokenizers[1], run->model, "target");
+    if (status == ATTEND_OK && base) status = attend_training_copy_words(run, base);
     return status == ATTEND_OK && base ? attend_training_take_weights(run, base) : status;
 }
 

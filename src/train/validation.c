@@ -96,7 +96,9 @@ static int add_text(const validation *v, uint64_t number, const attend_translati
     if (status == ATTEND_OK)
         status =
             attend_tokenizer_decode(v->run->tokenizers[ATTEND_TARGET], translation->tokens, translation->count, output);
-    if (status == ATTEND_OK) status = attend_normalize(&reference, text.target, text.target_size);
+    if (status == ATTEND_OK)
+        status =
+            attend_tokenizer_normalize(v->run->tokenizers[ATTEND_TARGET], text.target, text.target_size, &reference);
     const char *const references[1] = { reference.text ? reference.text : "" };
     if (status == ATTEND_OK)
         status = attend_metric_add(&v->metric, &r->sums, output->text ? output->text : "", references, 1);
@@ -144,8 +146,12 @@ static attend_metric_kind kind_of(attend_valid_metric metric)
         return ATTEND_BLEU;
     case ATTEND_VALID_CHRF:
         return ATTEND_CHRF;
-    case ATTEND_VALID_WORD_ERROR:
+    case ATTEND_VALID_WER:
         return ATTEND_WER;
+    case ATTEND_VALID_CER:
+        return ATTEND_CER;
+    case ATTEND_VALID_LINE_ERROR:
+        return ATTEND_LINE_ERROR;
     case ATTEND_VALID_EXACT:
         return ATTEND_EXACT;
     default:
@@ -183,7 +189,7 @@ int attend_training_measure(training_run *run, double *loss, double *score)
 bool attend_training_is_better(const training_run *run, double score)
 {
     const attend_valid_metric metric = run->options.valid_metric;
-    const bool lower_is_better = metric == ATTEND_VALID_LOSS || metric == ATTEND_VALID_WORD_ERROR;
+    const bool lower_is_better = metric == ATTEND_VALID_LOSS || !attend_metric_higher_is_better(kind_of(metric));
     return isnan(run->state.best) || (lower_is_better ? score < run->state.best : score > run->state.best);
 }
 

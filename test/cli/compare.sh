@@ -170,7 +170,7 @@ expect 0 'chrF2' "$@" --beam 2 --metric chrf,ter --quiet
 expect 0 'variants    4, 0 of them already done' "$@" --fresh --learning-rate 0.02
 same 'the options' <(grep learning-rate c/two_layers/options) <(printf 'learning-rate\t0.02\n')
 
-# a configuration file; a pipe; pairs of words, which are scored by exact match
+# a configuration file; a pipe; pairs of words, which are scored by word error
 printf 'vary seed=1,2 # two seeds\nvariant wide: hidden=28\nupdates 20\n' >settings
 # shellcheck disable=SC2086
 {
@@ -183,7 +183,7 @@ printf 'vary seed=1,2 # two seeds\nvariant wide: hidden=28\nupdates 20\n' >setti
     "$attend" compare ${small#--train pairs.tsv} --train - --updates 20 --vary seed=1,2 --output from-pipe --quiet <pairs.tsv >/dev/null || fail 'standard input fails'
     same 'pairs from a pipe' from-file/seed=2/model from-pipe/seed=2/model
     tr -d ' ' <pairs.tsv >words.tsv
-    expect 0 'exact' --train words.tsv --valid words.tsv --hidden 16 --updates 5 --vary attention=dot --output words --threads 2
+    expect 0 'word error' --train words.tsv --valid words.tsv --hidden 16 --updates 5 --vary attention=dot --output words --threads 2
 }
 
 # ---- a variant that fails does not affect the others ----

@@ -87,7 +87,7 @@ expect 2 'is larger than --beam' translate --model m --n-best 9
 expect 4 'plain text' translate --model pairs.tsv
 expect 5 'none' translate --model none
 expect 4 'source.vocabulary' translate --model "$2"
-expect 0 'bleu' evaluate --hypothesis out --reference out
+expect 0 'bleu' evaluate --hypothesis out --reference out --metric bleu
 expect 3 'numbers of lines must be equal' evaluate --hypothesis out --reference pairs.src
 
 # scores and links of reversed letters
