@@ -5,6 +5,7 @@
 #include <attend/status.h>
 #include "interrupt.h"
 #include "memory_option.h"
+#include "plugin_option.h"
 #include "stream_copies.h"
 #include "terminal.h"
 #include <stdlib.h>
@@ -49,6 +50,7 @@ static const option table[] = {
       AT(gold_pairs), 0, 0, NULL },
     { "format", NULL, "format of the table on standard output", OPTION_CHOICE, AT(format), 0, 0, formats },
     { "json", NULL, "short for --format json", OPTION_FLAG, AT(json), 0, 0, NULL },
+    PLUGIN_OPTION(AT(plugins)),
     { "save-every", "N",
       "updates between checkpoints (default: as --valid-every if that is given, else about one epoch)", OPTION_INTEGER,
       AT(t.save_every), 1, 1e15, NULL },

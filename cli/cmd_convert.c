@@ -1,6 +1,7 @@
 /* cmd_convert.c: quantises a model, adds a shortlist, or averages several models. */
 #include "memory_option.h"
 #include "options.h"
+#include "plugin_option.h"
 #include "score_pairs.h"
 
 #include <attend/processors.h>
@@ -16,6 +17,7 @@
 typedef struct settings {
     const char *model, *output;
     pairs_list shortlist;
+    texts_list plugins;
     long long threads, memory, frequent, per_token;
     int precision;
     bool average, quiet;
@@ -44,6 +46,7 @@ static const option table[] = {
       "use)",
       OPTION_INTEGER, AT(threads), 1, 1024, NULL },
     MEMORY_OPTION(AT(memory), MEMORY_OF_LINES),
+    PLUGIN_OPTION(AT(plugins)),
     { "quiet", NULL, "print no progress and no warnings", OPTION_FLAG, AT(quiet), 0, 0, NULL },
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
 };

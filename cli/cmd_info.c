@@ -1,5 +1,6 @@
 /* cmd_info.c: describes a model file, or this machine as the library sees it. */
 #include "options.h"
+#include "plugin_option.h"
 
 #include "alignment_text.h"
 #include "json_members.h"
@@ -11,12 +12,14 @@
 
 typedef struct info {
     bool json, parameters, skip_checksum, cpu;
+    texts_list plugins;
 } info;
 
 static const option table[] = {
     { "json", NULL, "print one JSON object", OPTION_FLAG, offsetof(info, json), 0, 0, NULL },
     { "parameters", NULL, "list every parameter with its shape", OPTION_FLAG, offsetof(info, parameters), 0, 0, NULL },
     { "no-checksum", NULL, "do not verify the checksum", OPTION_FLAG, offsetof(info, skip_checksum), 0, 0, NULL },
+    PLUGIN_OPTION(offsetof(info, plugins)),
     { "cpu", NULL, "describe this machine instead of a model: its cores, the kernels in use and why", OPTION_FLAG,
       offsetof(info, cpu), 0, 0, NULL },
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
@@ -56,6 +59,15 @@ static void print_json(const attend_model *m, bool has_text, bool parameters)
     json_end_line(&w);
 }
 
+/* A built-in score function is in the list; another one needs its plug-in. */
+static const char *plugin_note(const attend_config *config, const attend_config_field *f)
+{
+    if (f->type != ATTEND_FIELD_SCORE || !config->attention) return "";
+    for (const attend_score *const *s = attend_scores; *s; s++)
+        if (*s == config->attention) return "";
+    return " (a score plug-in)";
+}
+
 static void print_text(const attend_model *m, const char *path, bool has_text, bool parameters)
 {
     const attend_params *params = attend_model_params(m);
@@ -69,7 +81,7 @@ static void print_text(const attend_model *m, const char *path, bool has_text, b
         const attend_config_field *f = attend_config_field_at(i);
         if (attend_config_get(config, f->name, text, sizeof text) == ATTEND_OK &&
             attend_config_field_applies(config, f))
-            attend_print(stdout, "  %-20s %s\n", f->name, text);
+            attend_print(stdout, "  %-20s %s%s\n", f->name, text, plugin_note(config, f));
     }
     if (!has_text) attend_print(stdout, "  %-20s %s\n", "text", "none: it reads and writes token ids");
     if (attend_config_attention_layers(config, ATTEND_ATTENTION_CROSS) > 0)

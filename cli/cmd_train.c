@@ -1,5 +1,6 @@
 /* cmd_train.c: trains a model. */
 #include "train_options.h"
+#include "plugin_option.h"
 
 #include "data_files.h"
 #include "fine_tuning.h"
@@ -13,7 +14,7 @@ typedef struct settings {
     train_settings t;
     fine_tuning fine;
     const char *model, *log;
-    texts_list config_files;
+    texts_list config_files, plugins;
 } settings;
 
 #define AT(member) offsetof(settings, member)
@@ -38,6 +39,7 @@ static const option table[] = {
     { "new-vocab", NULL,
       "with --init-from: learn vocabularies from the data; tokens that the model has too start with its weights",
       OPTION_FLAG, AT(fine.new_vocab), 0, 0, NULL },
+    PLUGIN_OPTION(AT(plugins)),
     { "save-every", "N",
       "updates between checkpoints (default: as --valid-every if that is given, else about one epoch)", OPTION_INTEGER,
       AT(t.save_every), 1, 1e15, NULL },
@@ -114,6 +116,19 @@ static int train(const settings *s, const parsed *p)
     return 0;
 }
 
+/* A plug-in's score function is the attention unless another is given. */
+static int use_plugin(settings *s, const parsed *p)
+{
+    const attend_score *score;
+    if (s->plugins.count == 0 || s->fine.init_from || options_given(&verb_train, p, "attention")) return 0;
+    if (s->plugins.count > 1)
+        return usage_error(&verb_train, "there are %d score plug-ins; say which one is used, with --attention NAME",
+                           s->plugins.count);
+    const int status = attend_score_plugin_load(&score, s->plugins.items[0]); /* it is loaded already */
+    if (status == ATTEND_OK) s->t.config.attention = score;
+    return status == ATTEND_OK ? 0 : cli_fail(&verb_train, status);
+}
+
 /* Refuses model options that are given but have no effect. */
 static int check_fields(const train_settings *s, const parsed *p)
 {
@@ -154,6 +169,7 @@ static int check(settings *s, const parsed *p)
     if (status == 0) status = data_files_resolve(&verb_train, "train", &s->t.train, s->t.config.task);
     if (status == 0) status = data_files_resolve_valid(&verb_train, p, &s->t.valid, s->t.config.task, &s->t.held_out);
     if (status == 0 && s->t.held_out.is_default) resume_held_out(s);
+    if (status == 0) status = use_plugin(s, p);
     if (status == 0) status = check_fields(&s->t, p);
     return status == 0 ? train_settings_check(&verb_train, &s->t, p) : status;
 }

@@ -25,7 +25,7 @@ enum { VARIANT_NAME = 101, VARIANT_FILE = 160, MAX_VARIANTS = 256, MESSAGE = 512
 typedef struct compare_settings {
     train_settings t; /* common to all variants */
     const char *output, *metrics, *gold;
-    texts_list config_files, vary, variants;
+    texts_list config_files, vary, variants, plugins;
     pairs_list test, gold_pairs;
     long long beam, samples;
     double length_penalty;

@@ -38,8 +38,9 @@ void attend_model_free(attend_model *m);
 int attend_model_save(const attend_model *m, const char *path);
 
 typedef struct attend_load_options {
-    bool skip_checksum;                /* do not verify the checksum; all other checks are made */
-    const attend_score *const *scores; /* score functions of your own, NULL-terminated; NULL: none */
+    bool skip_checksum; /* do not verify the checksum; all other checks are made */
+    const attend_score *const
+        *scores; /* score functions of your own that are not registered, NULL-terminated; NULL: none */
 } attend_load_options;
 
 /* Copies a file to memory and validates all of it. The model does not change if the file does. ATTEND_BAD_MODEL: the

@@ -282,6 +282,11 @@ static int load_config(const loading *l)
                                l->name, key, maker_of(l), attend_version());
         known++;
         const attend_score *own = f->type == ATTEND_FIELD_SCORE ? own_score(l, value) : NULL;
+        if (f->type == ATTEND_FIELD_SCORE && !own && strcmp(value, "none") != 0 && !attend_score_find(value))
+            return attend_fail(
+                ATTEND_BAD_MODEL,
+                "%s: the model needs the score function '%.40s', which is not built in; " ATTEND_SCORE_IS_MISSING,
+                l->name, value);
         if (own)
             config->attention = own;
         else if (attend_config_set(config, f->name, value) != ATTEND_OK)

@@ -24,6 +24,11 @@ if(NOT ATTEND_SANITIZE AND CMAKE_C_COMPILER_ID STREQUAL "GNU") # a check of the 
   add_test(NAME cli_old_names COMMAND ${CMAKE_CURRENT_LIST_DIR}/old_names.sh $<TARGET_FILE:attend_command>)
 endif()
 add_test(NAME cli_convert COMMAND ${CMAKE_CURRENT_LIST_DIR}/convert.sh $<TARGET_FILE:attend_command>)
+# The plug-in is compiled by the test, as a user would. Where the command is sanitized, so is the plug-in.
+get_directory_property(OPTIONS COMPILE_OPTIONS)
+list(FILTER OPTIONS INCLUDE REGEX "^-fsanitize")
+list(JOIN OPTIONS " " SANITIZE)
+add_test(NAME cli_plugin COMMAND ${CMAKE_CURRENT_LIST_DIR}/plugin.sh $<TARGET_FILE:attend_command> ${PROJECT_SOURCE_DIR} "${CMAKE_C_COMPILER} ${SANITIZE}")
 add_test(NAME cli_garbage COMMAND ${CMAKE_CURRENT_LIST_DIR}/garbage.sh $<TARGET_FILE:attend_command> $<TARGET_FILE:garbage> $<TARGET_FILE:json_lines> 20000)
 add_test(NAME cli_overflow COMMAND ${CMAKE_CURRENT_LIST_DIR}/overflow.sh $<TARGET_FILE:attend_command> $<TARGET_FILE:scale_weights>)
 add_test(NAME cli_terminal COMMAND ${CMAKE_CURRENT_LIST_DIR}/terminal.sh $<TARGET_FILE:attend_command>)
