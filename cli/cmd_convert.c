@@ -160,6 +160,8 @@ static int convert(const settings *s, const parsed *p, bool quantize)
                             : attend_model_load(&m, s->model, NULL);
     bool has_text;
     if (status == ATTEND_OK) status = attend_model_check_text(m, &has_text);
+    if (status == ATTEND_OK && s->shortlist.count > 0 && attend_model_member_count(m) > 1)
+        status = attend_fail(ATTEND_BAD_USAGE, "%s is an ensemble, which cannot use a shortlist", s->model);
     if (status == ATTEND_OK && s->shortlist.count > 0) status = make_shortlist(m, s);
     if (status == ATTEND_OK && quantize) status = attend_model_quantize(m, (attend_precision)s->precision);
     if (status == ATTEND_OK) status = attend_model_save(m, s->output);

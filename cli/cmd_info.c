@@ -34,6 +34,7 @@ static void print_json(const attend_model *m, bool has_text, bool parameters)
     attend_json_writer w = attend_json_to_file(stdout);
     attend_json_begin_object(&w);
     json_integer(&w, "parameters", (long long)attend_params_size(params));
+    json_integer(&w, "members", attend_model_member_count(m));
     json_text(&w, "precision", attend_precision_name(attend_model_precision(m)));
     json_bool(&w, "shortlist", attend_model_has_shortlist(m));
     json_bool(&w, "text", has_text);
@@ -73,7 +74,10 @@ static void print_text(const attend_model *m, const char *path, bool has_text, b
     const attend_params *params = attend_model_params(m);
     const attend_config *config = attend_model_config(m);
     char text[64], alignment[ALIGNMENT_TEXT];
-    attend_print(stdout, "%s: %s%zu parameters, %s%s\n", path,
+    const int members = attend_model_member_count(m);
+    attend_print(stdout, "%s: ", path);
+    if (members > 1) attend_print(stdout, "an ensemble of %d models, each with ", members);
+    attend_print(stdout, "%s%zu parameters, %s%s\n",
                  config->task == ATTEND_TASK_LANGUAGE_MODEL ? "a language model, " : "", attend_params_size(params),
                  attend_precision_name(attend_model_precision(m)),
                  attend_model_has_shortlist(m) ? ", with a shortlist" : "");

@@ -6,9 +6,12 @@
 
 /* offset: of a texts_list. */
 #define PLUGIN_OPTION(offset)                                                                                          \
-    { "score-plugin", "FILE",                                                                                          \
-      "load a score function from a shared object (docs/add-a-score.md), for a model whose attention uses it; its code " \
-      "is executed: load only what you trust; may be repeated",                                                        \
-      OPTION_PLUGINS, offset, 0, 0, NULL }
+    {                                                                                                                  \
+        "score-plugin", "FILE",                                                                                        \
+            "load a score function from a shared object (docs/add-a-score.md), for a model whose attention uses it; "  \
+            "its code "                                                                                                \
+            "is executed: load only what you trust; may be repeated",                                                  \
+            OPTION_PLUGINS, offset, 0, 0, NULL                                                                         \
+    }
 
 #endif

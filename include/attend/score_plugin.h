@@ -43,12 +43,9 @@ typedef struct attend_score_plugin {
 #define ATTEND_SCORE_PLUGIN(own_score)                                                                                 \
     ATTEND_SCORE_PLUGIN_LINKAGE __attribute__((visibility("default")))                                                 \
     const attend_score_plugin attend_score_plugin_info = {                                                             \
-        ATTEND_SCORE_PLUGIN_ABI,                                                                                       \
-        { ATTEND_VERSION_MAJOR, ATTEND_VERSION_MINOR, ATTEND_VERSION_PATCH },                                          \
-        (unsigned)sizeof(attend_real),                                                                                 \
-        (unsigned)sizeof(attend_tile),                                                                                 \
-        (unsigned)sizeof(attend_score),                                                                                \
-        &(own_score)                                                                                                   \
+        ATTEND_SCORE_PLUGIN_ABI,        { ATTEND_VERSION_MAJOR, ATTEND_VERSION_MINOR, ATTEND_VERSION_PATCH },          \
+        (unsigned)sizeof(attend_real),  (unsigned)sizeof(attend_tile),                                                 \
+        (unsigned)sizeof(attend_score), &(own_score)                                                                   \
     }
 
 /* Loads a plug-in, registers its score function (attend_score_register) and returns it. A name without a slash is a

@@ -36,7 +36,7 @@ static bool read_at(const elf_file *f, uint64_t at, void *to, size_t size)
 }
 
 /* The class and machine of this program: those of the plug-in must be the same. */
-static bool is_of_this_machine(const ElfW(Ehdr) *h)
+static bool is_of_this_machine(const ElfW(Ehdr) * h)
 {
 #if defined(__x86_64__)
     enum { MACHINE = EM_X86_64 };
@@ -119,20 +119,23 @@ static bool is_compatible(const unsigned version[3])
 static int check_plugin(const attend_score_plugin *p, const char *path)
 {
     if (p->abi != ATTEND_SCORE_PLUGIN_ABI)
-        return attend_fail(ATTEND_BAD_USAGE,
-                           "%s is a score plug-in for version %u of the interface, and attend %s has version %d: compile "
-                           "it again with the headers of attend %s",
-                           path, p->abi, attend_version(), ATTEND_SCORE_PLUGIN_ABI, attend_version());
+        return attend_fail(
+            ATTEND_BAD_USAGE,
+            "%s is a score plug-in for version %u of the interface, and attend %s has version %d: compile "
+            "it again with the headers of attend %s",
+            path, p->abi, attend_version(), ATTEND_SCORE_PLUGIN_ABI, attend_version());
     if (!is_compatible(p->version))
-        return attend_fail(ATTEND_BAD_USAGE,
-                           "%s is a score plug-in for attend %u.%u.%u, and this is attend %s: compile it again with the "
-                           "headers of this version",
-                           path, p->version[0], p->version[1], p->version[2], attend_version());
+        return attend_fail(
+            ATTEND_BAD_USAGE,
+            "%s is a score plug-in for attend %u.%u.%u, and this is attend %s: compile it again with the "
+            "headers of this version",
+            path, p->version[0], p->version[1], p->version[2], attend_version());
     if (p->real_size != sizeof(attend_real))
-        return attend_fail(ATTEND_BAD_USAGE,
-                           "%s is a score plug-in for numbers of %u bytes, and this program computes with %zu: compile it "
-                           "%s -DATTEND_DOUBLE",
-                           path, p->real_size, sizeof(attend_real), sizeof(attend_real) == 8 ? "with" : "without");
+        return attend_fail(
+            ATTEND_BAD_USAGE,
+            "%s is a score plug-in for numbers of %u bytes, and this program computes with %zu: compile it "
+            "%s -DATTEND_DOUBLE",
+            path, p->real_size, sizeof(attend_real), sizeof(attend_real) == 8 ? "with" : "without");
     if (p->tile_size != sizeof(attend_tile) || p->score_size != sizeof(attend_score) || !p->score)
         return attend_fail(ATTEND_BAD_USAGE,
                            "%s is a score plug-in whose structs differ from those of attend %s: compile it again with "
@@ -146,10 +149,11 @@ static int use_plugin(const attend_score **out, void *handle, const char *path)
 {
     const attend_score_plugin *p = dlsym(handle, "attend_score_plugin_info");
     if (!p)
-        return attend_fail(ATTEND_BAD_USAGE,
-                           "%s is not a score plug-in: it does not export attend_score_plugin_info; end its source with "
-                           "ATTEND_SCORE_PLUGIN(score)",
-                           path);
+        return attend_fail(
+            ATTEND_BAD_USAGE,
+            "%s is not a score plug-in: it does not export attend_score_plugin_info; end its source with "
+            "ATTEND_SCORE_PLUGIN(score)",
+            path);
     int status = check_plugin(p, path);
     if (status != ATTEND_OK) return status;
     status = attend_score_register(p->score);

@@ -23,6 +23,7 @@ endif()
 if(NOT ATTEND_SANITIZE AND CMAKE_C_COMPILER_ID STREQUAL "GNU") # a check of the option tables: one build is enough
   add_test(NAME cli_old_names COMMAND ${CMAKE_CURRENT_LIST_DIR}/old_names.sh $<TARGET_FILE:attend_command>)
 endif()
+add_test(NAME cli_ensemble COMMAND ${CMAKE_CURRENT_LIST_DIR}/ensemble.sh $<TARGET_FILE:attend_command>)
 add_test(NAME cli_convert COMMAND ${CMAKE_CURRENT_LIST_DIR}/convert.sh $<TARGET_FILE:attend_command>)
 # The plug-in is compiled by the test, as a user would. Where the command is sanitized, so is the plug-in.
 get_directory_property(OPTIONS COMPILE_OPTIONS)
