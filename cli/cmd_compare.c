@@ -89,7 +89,7 @@ static int check_data(comparison *c)
 }
 
 /* Reads the test data before training, so that its errors are reported first. */
-static int read_data(comparison *c)
+int comparison_read_data(comparison *c)
 {
     const compare_settings *s = c->s;
     const pairs_list *test = s->test.count ? &s->test : &s->t.valid;
@@ -107,11 +107,19 @@ static int read_data(comparison *c)
     return status;
 }
 
-static int set_metrics(comparison *c)
+int comparison_refuse_untested(const verb *v, const pairs_list *train, const char *message)
+{
+    content_hash hash;
+    unsigned long long pairs;
+    const int status = content_hash_pairs(&hash, train, &pairs);
+    return status == ATTEND_OK ? usage_error(v, "%s", message) : cli_fail(v, status);
+}
+
+int comparison_set_metrics(comparison *c)
 {
     const char *names = c->s->metrics ? c->s->metrics : c->variants[0].t.is_word_level ? "exact" : "bleu";
     const int status =
-        evaluation_set_metrics(&c->e, &verb_compare, names, (attend_bleu_tokens)c->s->bleu_tokens, c->s->lowercase);
+        evaluation_set_metrics(&c->e, c->v, names, (attend_bleu_tokens)c->s->bleu_tokens, c->s->lowercase);
     while (c->metric < METRICS - 1 && !c->e.selected[c->metric]) c->metric++;
     c->e.samples = (int)c->s->samples, c->e.seed = 1;
     snprintf(c->e.names[0], sizeof c->e.names[0], "translations");
@@ -120,7 +128,7 @@ static int set_metrics(comparison *c)
 }
 
 /* Loads existing results. Fails if they were made with other options. */
-static int open_directory(comparison *c)
+int comparison_open(comparison *c)
 {
     int status = comparison_lock(c);
     for (int i = 0; status == ATTEND_OK && i < c->count; i++) status = comparison_check(c, &c->variants[i]);
@@ -246,12 +254,12 @@ static int run_all(comparison *c)
 static int compare(comparison *c)
 {
     const compare_settings *s = c->s;
-    int status = read_data(c);
+    int status = comparison_read_data(c);
     if (status != ATTEND_OK) return cli_fail(&verb_compare, status);
     status = check_data(c);
-    if (status == 0) status = set_metrics(c);
+    if (status == 0) status = comparison_set_metrics(c);
     if (status != 0) return status;
-    status = open_directory(c);
+    status = comparison_open(c);
     if (status != ATTEND_OK) return cli_fail(&verb_compare, status);
     status = run_all(c);
     if (status > 1) return status;
@@ -266,14 +274,15 @@ static int compare(comparison *c)
 static int run_comparison(compare_settings *s, const parsed *p)
 {
     static comparison c;
-    c.s = s, c.p = p, c.base = c.lock = -1;
+    c.v = &verb_compare, c.s = s, c.p = p, c.base = c.lock = -1;
     pairs_list *const lists[] = { &s->t.train, &s->t.valid, &s->test, &s->gold_pairs };
     stream_copies copies = { 0 };
     int status = variants_parse(&c);
     if (status == 0) status = stream_copies_make(&verb_compare, lists, 4, &copies);
     if (status == 0) status = data_files_hold_out(&verb_compare, &s->t.train, &s->t.valid, &s->t.held_out, s->t.quiet);
     if (status == 0 && s->t.valid.count + s->test.count == 0)
-        status = usage_error(&verb_compare, "--test PAIRS or --valid PAIRS is required to test the variants");
+        status = comparison_refuse_untested(&verb_compare, &s->t.train,
+                                            "--test PAIRS or --valid PAIRS is required to test the variants");
     if (status == 0) status = compare(&c);
     if (status > 1 && status < 128) stream_copies_explain(&copies);
     stream_copies_free(&copies);

@@ -55,10 +55,11 @@ static int check_existing(const char *model, bool fresh)
                                  model);
     }
     if (status == ATTEND_OK && exists(checkpoint))
-        status = attend_fail(ATTEND_BAD_USAGE,
-                             "%s is the checkpoint of a training without --ensemble: choose another model path, or remove "
-                             "it",
-                             checkpoint);
+        status =
+            attend_fail(ATTEND_BAD_USAGE,
+                        "%s is the checkpoint of a training without --ensemble: choose another model path, or remove "
+                        "it",
+                        checkpoint);
     attend_model_free(m);
     free(checkpoint);
     free(first);

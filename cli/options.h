@@ -178,7 +178,7 @@ int cli_fail(const verb *v, int status);
 int cli_end(int status);
 
 extern const verb verb_demo, verb_train, verb_translate, verb_score, verb_evaluate, verb_align, verb_show, verb_compare,
-    verb_check, verb_convert, verb_info;
+    verb_tune, verb_check, verb_convert, verb_info;
 /* All verbs; ends with NULL. */
 extern const verb *const verbs[];
 

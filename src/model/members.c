@@ -87,7 +87,8 @@ static int check(const attend_model *m, const attend_model *member)
     if (m->member_count == ATTEND_MAX_MEMBERS)
         return attend_fail(ATTEND_BAD_USAGE, "an ensemble has at most %d members", ATTEND_MAX_MEMBERS);
     if (m->shortlist || member->shortlist)
-        return attend_fail(ATTEND_BAD_USAGE, "%s has a shortlist, and an ensemble cannot use one", m->shortlist ? first : path);
+        return attend_fail(ATTEND_BAD_USAGE, "%s has a shortlist, and an ensemble cannot use one",
+                           m->shortlist ? first : path);
     if (attend_model_precision(m) != attend_model_precision(member))
         return attend_fail(ATTEND_BAD_USAGE, "%s and %s differ in precision: form the ensemble first, then quantise it",
                            path, first);

@@ -43,6 +43,7 @@ add_test(NAME cli_endless COMMAND ${CMAKE_CURRENT_LIST_DIR}/endless.sh $<TARGET_
 add_test(NAME cli_memory COMMAND ${CMAKE_CURRENT_LIST_DIR}/memory.sh $<TARGET_FILE:attend_command> $<TARGET_FILE:peak_memory>)
 add_test(NAME cli_evaluate COMMAND ${CMAKE_CURRENT_LIST_DIR}/evaluate.sh $<TARGET_FILE:attend_command>)
 add_test(NAME cli_compare COMMAND ${CMAKE_CURRENT_LIST_DIR}/compare.sh $<TARGET_FILE:attend_command> $<TARGET_FILE:json_lines> 4)
+add_test(NAME cli_tune COMMAND ${CMAKE_CURRENT_LIST_DIR}/tune.sh $<TARGET_FILE:attend_command> $<TARGET_FILE:json_lines>)
 add_test(NAME cli_lm COMMAND ${CMAKE_CURRENT_LIST_DIR}/lm.sh $<TARGET_FILE:attend_command> $<TARGET_FILE:json_lines>)
 add_test(NAME cli_lstmn COMMAND ${CMAKE_CURRENT_LIST_DIR}/lstmn.sh $<TARGET_FILE:attend_command>)
 add_test(NAME cli_demo COMMAND ${CMAKE_CURRENT_LIST_DIR}/demo.sh $<TARGET_FILE:attend_command>)

@@ -272,12 +272,11 @@ static void refused_memory_is_reported(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(scores_are_means),
-                                        cmocka_unit_test(equal_members_are_one_model),
-                                        cmocka_unit_test(an_ensemble_is_one_file),
-                                        cmocka_unit_test(members_must_fit_together),
-                                        cmocka_unit_test(a_common_alignment_stays),
-                                        cmocka_unit_test(damaged_files_are_refused),
-                                        cmocka_unit_test(refused_memory_is_reported) };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(scores_are_means),          cmocka_unit_test(equal_members_are_one_model),
+        cmocka_unit_test(an_ensemble_is_one_file),   cmocka_unit_test(members_must_fit_together),
+        cmocka_unit_test(a_common_alignment_stays),  cmocka_unit_test(damaged_files_are_refused),
+        cmocka_unit_test(refused_memory_is_reported)
+    };
     return cmocka_run_group_tests(tests, folder_make, folder_remove);
 }
