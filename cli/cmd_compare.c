@@ -74,16 +74,15 @@ static const char *const main_options[] = { "train",  "valid", "test",    "vary"
 
 /* ---- before training ---- */
 
-/* Checks the data as `attend check --quick` does, and chooses sizes from the amount of data. */
-static int check_data(comparison *c)
+int comparison_check_data(comparison *c, int (*resolve)(comparison *c, const attend_data_check_counts *counts))
 {
     attend_data_check_report *report = NULL;
     const train_settings *t = &c->s->t;
     int status = attend_data_check(&report, t->train.items, t->train.count, t->valid.items, t->valid.count, true);
-    if (status != ATTEND_OK) return cli_fail(&verb_compare, status);
+    if (status != ATTEND_OK) return cli_fail(c->v, status);
     const bool stops = !t->no_check && attend_data_check_stops(report);
     if (stops) attend_data_check_print(report, stderr);
-    status = stops ? ATTEND_BAD_DATA : variants_resolve(c, &report->train);
+    status = stops ? ATTEND_BAD_DATA : resolve(c, &report->train);
     attend_data_check_free(report);
     return status;
 }
@@ -256,7 +255,7 @@ static int compare(comparison *c)
     const compare_settings *s = c->s;
     int status = comparison_read_data(c);
     if (status != ATTEND_OK) return cli_fail(&verb_compare, status);
-    status = check_data(c);
+    status = comparison_check_data(c, variants_resolve);
     if (status == 0) status = comparison_set_metrics(c);
     if (status != 0) return status;
     status = comparison_open(c);

@@ -46,25 +46,24 @@ static const option table[] = {
       AT(c.config_files), 0, 0, NULL },
     PLUGIN_OPTION(AT(c.plugins)),
     { "json", NULL, "print one JSON object", OPTION_FLAG, AT(c.json), 0, 0, NULL },
-    { "threads", "N",
-      "number of threads (default: one per physical core that this process may use)", OPTION_INTEGER, AT(c.t.threads), 1,
-      1024, NULL },
+    { "threads", "N", "number of threads (default: one per physical core that this process may use)", OPTION_INTEGER,
+      AT(c.t.threads), 1, 1024, NULL },
     MEMORY_OPTION(AT(c.t.memory), " (default: none for training, half of the machine's memory for testing)"),
-    { "fresh", NULL, "remove existing results of these candidates and start from scratch", OPTION_FLAG, AT(c.t.fresh), 0,
-      0, NULL },
+    { "fresh", NULL, "remove existing results of these candidates and start from scratch", OPTION_FLAG, AT(c.t.fresh),
+      0, 0, NULL },
     { "no-check", NULL, "do not check the data before training", OPTION_FLAG, AT(c.t.no_check), 0, 0, NULL },
     { "quiet", NULL, "print the results and errors only", OPTION_FLAG, AT(c.t.quiet), 0, 0, NULL },
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
 };
 
-static const char *const main_options[] = { "train",  "valid",  "time",    "candidates", "output",
-                                            "metric", "threads", "fresh",   TRAIN_MAIN_OPTIONS };
+static const char *const main_options[] = { "train",  "valid",   "time",  "candidates",      "output",
+                                            "metric", "threads", "fresh", TRAIN_MAIN_OPTIONS };
 
 /* ---- the command for the best candidate ---- */
 
 /* The words of a command, each printed by a function. */
 typedef struct words {
-    FILE *to;               /* NULL: JSON */
+    FILE *to; /* NULL: JSON */
     attend_json_writer *w;
 } words;
 
@@ -173,17 +172,9 @@ static int print_results(comparison *c, int best)
 
 /* ---- the search ---- */
 
-static int check_data(comparison *c, int candidates)
+static int add_candidates(comparison *c, const attend_data_check_counts *counts)
 {
-    attend_data_check_report *report = NULL;
-    const train_settings *t = &c->s->t;
-    int status = attend_data_check(&report, t->train.items, t->train.count, t->valid.items, t->valid.count, true);
-    if (status != ATTEND_OK) return cli_fail(c->v, status);
-    const bool stops = !t->no_check && attend_data_check_stops(report);
-    if (stops) attend_data_check_print(report, stderr);
-    status = stops ? ATTEND_BAD_DATA : tuning_add_candidates(c, &report->train, candidates);
-    attend_data_check_free(report);
-    return status;
+    return tuning_add_candidates(c, counts, (int)((const settings *)c->s)->candidates);
 }
 
 static int tune(comparison *c, const settings *s, double seconds)
@@ -191,7 +182,7 @@ static int tune(comparison *c, const settings *s, double seconds)
     bool stopped = false;
     int best = -1, status = comparison_read_data(c);
     if (status != ATTEND_OK) return cli_fail(c->v, status);
-    status = check_data(c, (int)s->candidates);
+    status = comparison_check_data(c, add_candidates);
     if (status == 0) status = comparison_set_metrics(c);
     if (status != 0) return status;
     c->e.samples = 0; /* no intervals while candidates are compared */
@@ -199,6 +190,10 @@ static int tune(comparison *c, const settings *s, double seconds)
     if (status != ATTEND_OK) return cli_fail(c->v, status);
     interrupt_catch();
     status = tuning_run(c, seconds, &stopped, &best);
+    if (status == ATTEND_OK && best >= 0 && c->variants[best].state != VARIANT_DONE) { /* stopped in another round */
+        status = comparison_test(c, &c->variants[best], &stopped);
+        c->variants[best].state = VARIANT_DONE;
+    }
     if (stopped) {
         if (!s->c.t.quiet) attend_print(stderr, "stopped; the same command resumes from %s\n", s->c.output);
         return 128 + interrupt_caught();
@@ -221,8 +216,9 @@ static int run_search(settings *s, const parsed *p, double seconds)
     if (status == 0)
         status = data_files_hold_out(&verb_tune, &s->c.t.train, &s->c.t.valid, &s->c.t.held_out, s->c.t.quiet);
     if (status == 0 && s->c.t.valid.count == 0)
-        status = comparison_refuse_untested(&verb_tune, &s->c.t.train,
-                                            "there are no validation pairs to score the candidates; give --valid PAIRS");
+        status =
+            comparison_refuse_untested(&verb_tune, &s->c.t.train,
+                                       "there are no validation pairs to score the candidates; give --valid PAIRS");
     if (status == 0) status = tune(&c, s, seconds);
     if (status > 1 && status < 128) stream_copies_explain(&copies);
     stream_copies_free(&copies);
@@ -257,12 +253,12 @@ static int check(settings *s, const parsed *p, double *seconds)
     const verb *v = &verb_tune;
     train_settings *t = &s->c.t;
     if (p->positional_count > 0) return usage_error(v, "unexpected argument '%s'", p->positional[0]);
-    if (t->config.task != ATTEND_TASK_TRANSLATION) return usage_error(v, "attend tune does not support language models");
+    if (t->config.task != ATTEND_TASK_TRANSLATION)
+        return usage_error(v, "attend tune does not support language models");
     if (t->train.name_count == 0) return usage_error(v, "--train PAIRS is required");
     if (!s->time) return usage_error(v, "--time TIME is required, such as --time 30m");
     *seconds = read_time(s->time);
-    if (isnan(*seconds))
-        return usage_error(v, "--time '%s' is not a time such as 90s, 30m, 2h or 1h30m", s->time);
+    if (isnan(*seconds)) return usage_error(v, "--time '%s' is not a time such as 90s, 30m, 2h or 1h30m", s->time);
     const int status = data_files_resolve(v, "train", &t->train, t->config.task);
     return status == 0 ? data_files_resolve_valid(v, p, &t->valid, t->config.task, &t->held_out) : status;
 }
@@ -294,19 +290,23 @@ static int run(int argc, char **argv)
     return status;
 }
 
-static const char *const files[] = { "*/options", "*/clock", "*/translations", "*/result", "*/rounds", "*/model+", NULL };
+static const char *const files[] = {
+    "*/options", "*/clock", "*/translations", "*/result", "*/rounds", "*/model+", NULL
+};
 
 const verb verb_tune = {
     .name = "tune",
     .summary = "search sizes and rates within a time limit",
     .synopsis = "attend tune --train PAIRS [--valid PAIRS] --time TIME [--output DIRECTORY] [options]",
     .details =
-        "Trains candidates that differ from the defaults in hidden size, layers, dropout, learning rate, label smoothing\n"
+        "Trains candidates that differ from the defaults in hidden size, layers, dropout, learning rate, label "
+        "smoothing\n"
         "and batch size; options that are given are not searched. Nine candidates share the time; the best third goes\n"
         "on, until one is left; then come the next nine. Prints a table and the attend train command for the best.\n"
         "The same command resumes; with more --time it goes on (docs/tune.md).",
-    .examples = "  attend tune --train pairs.tsv --time 30m\n"
-                "  attend tune --train train.en train.de --valid valid.en valid.de --time 8h --architecture transformer\n",
+    .examples =
+        "  attend tune --train pairs.tsv --time 30m\n"
+        "  attend tune --train train.en train.de --valid valid.en valid.de --time 8h --architecture transformer\n",
     .options = table,
     .main_options = main_options,
     .shared = &train_option_group,

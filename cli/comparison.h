@@ -106,6 +106,9 @@ int comparison_load(const comparison *c, variant *x, bool *trained, bool *tested
 int comparison_save(const comparison *c, variant *x);
 
 /* ---- cmd_compare.c ---- */
+/* Checks the data as `attend check --quick` does, and has the variants resolved by the amount of data: variants_resolve.
+ * Returns 0, or an exit code after a message. */
+int comparison_check_data(comparison *c, int (*resolve)(comparison *c, const attend_data_check_counts *counts));
 /* Reads the test data, and hashes all data. */
 int comparison_read_data(comparison *c);
 /* The failure if there are no pairs to test with; but training data that cannot be read, from which they would be held

@@ -79,9 +79,10 @@ static int read_log(const comparison *c, variant *x, double tokens)
 /* attend_train_events.stop: a signal, or the end of the time, which is longer before the first validation. */
 static bool stop(void *user)
 {
-    enum { PATIENCE = 4 }; /* times the time */
+    enum { PATIENCE = 4, MIN_SECONDS = 10 }; /* before the first validation: times the time, and at least */
     const stage *s = user;
-    const double max = s->x->max_seconds * (s->has_model ? 1 : PATIENCE);
+    double max = s->x->max_seconds;
+    if (max > 0 && !s->has_model) max = fmax(PATIENCE * max, MIN_SECONDS);
     return interrupt_stop(NULL) || (max > 0 && s->x->r.seconds >= max);
 }
 

@@ -159,8 +159,7 @@ static void announce(const comparison *c, const variant *x, int round, int round
 {
     char time[32];
     progress_time_text(seconds, time, sizeof time);
-    if (!c->s->t.quiet)
-        attend_print(stderr, "\nround %d of %d, at most %s: %s\n", round + 1, rounds, time, x->name);
+    if (!c->s->t.quiet) attend_print(stderr, "\nround %d of %d, at most %s: %s\n", round + 1, rounds, time, x->name);
 }
 
 /* How many candidates are left for a round in which the first took `spent` seconds: a candidate needs a validation,
@@ -180,7 +179,7 @@ static int run_group(comparison *c, int first, int *size, double seconds, double
     const int rounds = rounds_of(count);
     for (int i = 0; i < count; i++) alive[i] = first + i;
     for (int round = 0; round < rounds; round++) {
-        const double part = (seconds - *used) / (rounds - round), share = part / count;
+        const double part = fmax(seconds - *used, 0.001) / (rounds - round), share = part / count;
         double spent = 0;
         for (int i = 0; i < count; i++) {
             variant *x = &c->variants[alive[i]];

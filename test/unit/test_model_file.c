@@ -155,7 +155,7 @@ static void other_format(parts *p)
 }
 static void newer(parts *p)
 {
-    field(p, "format-version")->value = "2";
+    field(p, "format-version")->value = "3";
 }
 static void version_not_a_number(parts *p)
 {
